@@ -1,0 +1,80 @@
+/**
+ * The analysis as the surfaces see it: a document in, runs with their reports, hovers and edits out.
+ * Every result is plain data in editor terms (URIs, zero-based ranges, Markdown); nothing here knows LSP.
+ */
+import type { Range, Report, ReportEdit, ReportFinding, ReportRun } from "../core/report/schema";
+import type { Runtime } from "./runtime";
+
+/** What the person chose outside the documents (editor settings or command-line flags). */
+export interface AnalysisOptions {
+  /** Device by catalogue name, alias or size (`RTX 4090`, `A100-80GB`, `24GB`); undefined = not chosen. */
+  readonly device?: string | undefined;
+  /** Number of devices when nothing else says it. */
+  readonly deviceCount?: number | undefined;
+  /** Overrides by canonical name or format key (`--set micro_batch_size=4`). */
+  readonly set?: Readonly<Record<string, string>> | undefined;
+  /** Severity by finding code; `off` removes it. */
+  readonly severity?: Readonly<Record<string, ReportFinding["severity"] | "off">> | undefined;
+  /** Share of usable memory kept free by plans, 0..1 (default 0.1). */
+  readonly reserve?: number | undefined;
+  /** Language of messages: `en` or `zh-cn`. */
+  readonly locale?: string | undefined;
+  /** Whether plans are searched (they cost more than the estimate). */
+  readonly plans?: boolean | undefined;
+}
+
+/** A document recognised as a training config. */
+export interface Recognition {
+  readonly uri: string;
+  /** Ids of `report-contract`, the schema first, then its carrier. */
+  readonly formats: readonly string[];
+  /** 0..1 */
+  readonly confidence: number;
+  /** Why, in one short sentence ("has `output_dir` and 7 other TrainingArguments keys"). */
+  readonly because: string;
+}
+
+export interface HoverContent {
+  readonly markdown: string;
+  readonly range: Range;
+}
+
+/** A fix to offer at a place; `edits` may touch several documents. */
+export interface FixContent {
+  readonly title: string;
+  readonly code: string;
+  readonly preferred: boolean;
+  /** Whether it keeps what is computed (safe for fix-all) or changes results (asks for confirmation). */
+  readonly safe: boolean;
+  readonly edits: readonly ReportEdit[];
+}
+
+/** All that is known of the runs one document takes part in; immutable. */
+export interface DocumentAnalysis {
+  readonly uri: string;
+  readonly recognition: Recognition | null;
+  readonly report: Report;
+  /** URIs (existing or not) whose change would change this result. */
+  readonly dependencies: readonly string[];
+  /** Runs of the document, the one whose own file it is first. */
+  readonly runs: readonly ReportRun[];
+  hover(line: number, character: number): HoverContent | null;
+  fixes(range: Range): readonly FixContent[];
+  /** Links to the other documents of the run. */
+  links(): readonly { readonly range: Range; readonly target: string; readonly tooltip: string }[];
+  /** What the run would be with other values, for what-if controls; same report, no file touched. */
+  whatIf(runId: string, set: Readonly<Record<string, string>>): ReportRun | null;
+}
+
+export interface Analyzer {
+  /** Cheap: looks at the name and the text only. */
+  recognise(uri: string, text: string): Recognition | null;
+  /** Analyses a document, read through the runtime (which overlays unsaved text). Never rejects. */
+  analyse(uri: string, options: AnalysisOptions): Promise<DocumentAnalysis>;
+  /** Every recognised config below a directory, or the file itself. */
+  discover(uri: string): Promise<readonly string[]>;
+  /** Forgets what was read of a document (it changed or went away). */
+  invalidate(uri: string): void;
+}
+
+export type CreateAnalyzer = (runtime: Runtime) => Analyzer;

@@ -1,0 +1,29 @@
+/**
+ * Everything the analysis needs from outside, injected: the same code runs in Node, in a Web Worker, under the
+ * command line and in tests. Paths are URIs everywhere.
+ */
+
+export interface FileStat {
+  readonly type: "file" | "directory";
+  readonly size: number;
+  /** Milliseconds; only compared for equality, to notice changes. */
+  readonly mtime: number;
+}
+
+/** Read-only view of files. Nothing throws: a file that is absent or unreadable is `undefined`. */
+export interface FileAccess {
+  readText(uri: string): Promise<string | undefined>;
+  stat(uri: string): Promise<FileStat | undefined>;
+  /** Names in a directory; empty when it is none. */
+  list(uri: string): Promise<readonly { readonly name: string; readonly type: "file" | "directory" }[]>;
+}
+
+export interface Runtime {
+  readonly files: FileAccess;
+  /** Packaged data under `models/` (for example `graphs/llama.json`, `catalogue.json`). */
+  readonly readModelData: (path: string) => Promise<string | undefined>;
+  /** Directories of local hub caches (`~/.cache/huggingface/hub`), as URIs; empty in the browser. */
+  readonly hubCaches: readonly string[];
+  /** Workspace folders as URIs; the command line passes the folder of its PATH and the current directory. */
+  readonly workspaceFolders: readonly string[];
+}

@@ -1,0 +1,77 @@
+/**
+ * What the engine says of a run. All sizes are integer bytes on the busiest device unless said otherwise.
+ */
+
+/** Component kinds of the breakdown, in the order surfaces show them. */
+export const COMPONENT_KINDS = [
+  "weights",
+  "adapters",
+  "gradients",
+  "optimizer",
+  "activations",
+  "logits-and-loss",
+  "temporaries",
+  "communication",
+  "buffers",
+  "inputs",
+] as const;
+export type ComponentKind = (typeof COMPONENT_KINDS)[number];
+
+/** Phases of the simulated steps, in the order they run. */
+export const PHASES = ["load", "data", "forward", "loss", "backward", "clip", "optimizer", "zero"] as const;
+export type Phase = (typeof PHASES)[number];
+
+export interface Component {
+  readonly kind: ComponentKind;
+  readonly bytes: number;
+}
+
+/** Memory alive at the peak under one module path (`model.layers.*.mlp`), with its component kind. */
+export interface ModuleShare {
+  readonly module: string;
+  readonly kind: ComponentKind;
+  readonly bytes: number;
+}
+
+/** One sample of the step's timeline: allocated bytes after an event, `at` running from 0 to 1 over the step. */
+export interface TimelinePoint {
+  readonly at: number;
+  readonly phase: Phase;
+  readonly allocatedBytes: number;
+}
+
+export interface HostMemory {
+  readonly pinnedBytes: number;
+  readonly pageableBytes: number;
+  readonly nvmeBytes: number;
+}
+
+/** Something the run does not say and the estimate had to suppose. */
+export interface Assumption {
+  readonly what: string;
+  /** Key (of `.vramlens.yaml` or the config) that would settle it. */
+  readonly settleWith: string;
+  /** How many bytes the answer could move the peak by; 0 when unknown. */
+  readonly effectBytes: number;
+}
+
+export interface Estimate {
+  readonly parameters: number;
+  readonly trainableParameters: number;
+  /** Maximum of `torch.cuda.max_memory_allocated`, library workspaces excluded. */
+  readonly allocatedPeakBytes: number;
+  /** `torch.cuda.max_memory_reserved`. */
+  readonly reservedPeakBytes: number;
+  /** What the driver shows: reserved + context + libraries. */
+  readonly usedPeakBytes: number;
+  readonly band: { readonly lowBytes: number; readonly highBytes: number; readonly coverage: number };
+  readonly peakPhase: Phase;
+  /** Adds up to `allocatedPeakBytes` exactly; kinds with zero bytes are left out. */
+  readonly components: readonly Component[];
+  /** Same bytes as `components`, by module path; largest first. */
+  readonly modules: readonly ModuleShare[];
+  readonly phases: readonly { readonly phase: Phase; readonly peakBytes: number }[];
+  readonly timeline: readonly TimelinePoint[];
+  readonly host: HostMemory;
+  readonly assumptions: readonly Assumption[];
+}

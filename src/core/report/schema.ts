@@ -1,0 +1,124 @@
+/**
+ * The report every surface shows (schema `vram-lens/report/1`): zod schemas and the types derived from them.
+ * Fields are added, never renamed, within a schema version.
+ */
+import { z } from "zod";
+import { COMPONENT_KINDS, PHASES } from "./estimate";
+
+const bytes = z.number().int();
+const position = z.object({ line: z.number().int().min(0), character: z.number().int().min(0) });
+/** Zero-based line and UTF-16 character, as in LSP. */
+export const rangeSchema = z.object({ start: position, end: position });
+const componentKind = z.enum(COMPONENT_KINDS);
+const phase = z.enum(PHASES);
+
+export const settingSchema = z.object({
+  name: z.string(),
+  value: z.union([z.string(), z.number(), z.boolean(), z.null()]),
+  key: z.string(),
+  uri: z.string(),
+  range: rangeSchema.optional(),
+  from: z.enum(["document", "linked", "auto", "default", "pin", "assumed"]),
+});
+
+export const textEditSchema = z.object({ uri: z.string(), range: rangeSchema, newText: z.string() });
+
+export const findingSchema = z.object({
+  code: z.string(),
+  severity: z.enum(["error", "warning", "information", "hint"]),
+  message: z.string(),
+  uri: z.string(),
+  range: rangeSchema.optional(),
+  help: z.string(),
+  related: z.array(z.object({ uri: z.string(), range: rangeSchema, message: z.string() })).optional(),
+});
+
+export const planSchema = z.object({
+  title: z.string(),
+  levers: z.array(z.string()),
+  usedPeakBytes: bytes,
+  savesBytes: bytes,
+  stepTimeFactor: z.number(),
+  edits: z.array(textEditSchema),
+  /** Whether the plan fits the chosen device. */
+  fits: z.boolean().optional(),
+  /** Whether the optimisation itself changes (numerics or method), or only how it is computed. */
+  changes: z.enum(["nothing", "numerics", "method"]).optional(),
+  why: z.string().optional(),
+});
+
+export const assumptionSchema = z.object({ what: z.string(), settleWith: z.string(), effectBytes: bytes });
+
+export const runSchema = z.object({
+  id: z.string(),
+  documents: z.array(z.string()),
+  formats: z.array(z.string()),
+  model: z
+    .object({
+      name: z.string(),
+      family: z.string(),
+      parameters: z.number().int(),
+      trainableParameters: z.number().int(),
+      source: z.enum(["config.json", "catalogue", "trace", "assumed"]),
+    })
+    .nullable(),
+  devices: z.object({
+    name: z.string().nullable(),
+    memoryBytes: bytes.nullable(),
+    /** What a process can use of it: physical memory less the driver's own reserve. */
+    usableBytes: bytes.nullable().optional(),
+    count: z.number().int(),
+    source: z.enum(["pin", "setting", "config", "detected", "none"]),
+  }),
+  settings: z.array(settingSchema),
+  perDevice: z
+    .object({
+      allocatedPeakBytes: bytes,
+      reservedPeakBytes: bytes,
+      usedPeakBytes: bytes,
+      band: z.object({ lowBytes: bytes, highBytes: bytes, coverage: z.number() }),
+      peakPhase: phase,
+      rank: z.number().int(),
+      components: z.array(
+        z.object({
+          kind: componentKind,
+          bytes,
+          origins: z.array(z.object({ uri: z.string(), key: z.string(), range: rangeSchema })),
+        }),
+      ),
+      modules: z.array(z.object({ module: z.string(), kind: componentKind, bytes })).optional(),
+      phases: z.array(z.object({ phase, peakBytes: bytes })),
+      timeline: z.array(z.object({ at: z.number(), phase, allocatedBytes: bytes })).optional(),
+    })
+    .nullable(),
+  host: z.object({ pinnedBytes: bytes, pageableBytes: bytes, nvmeBytes: bytes }),
+  time: z
+    .object({
+      stepSeconds: z.object({ low: z.number(), high: z.number() }),
+      bound: z.enum(["compute", "memory", "interconnect", "host"]),
+      relativeTo: z.string().nullable(),
+    })
+    .nullable(),
+  verdict: z.enum(["fits", "tight", "does-not-fit", "unknown"]),
+  /** Common cards this run fits, smallest first; given when no device is chosen. */
+  fitsOn: z.array(z.object({ name: z.string(), memoryBytes: bytes, fits: z.boolean() })).optional(),
+  assumptions: z.array(assumptionSchema),
+  findings: z.array(findingSchema),
+  plans: z.array(planSchema),
+});
+
+export const reportSchema = z.object({
+  schema: z.literal("vram-lens/report/1"),
+  version: z.string(),
+  runs: z.array(runSchema),
+  errors: z.array(z.object({ uri: z.string(), message: z.string(), range: rangeSchema.optional() })),
+});
+
+export type Range = z.infer<typeof rangeSchema>;
+export type ReportSetting = z.infer<typeof settingSchema>;
+export type ReportEdit = z.infer<typeof textEditSchema>;
+export type ReportFinding = z.infer<typeof findingSchema>;
+export type ReportPlan = z.infer<typeof planSchema>;
+export type ReportAssumption = z.infer<typeof assumptionSchema>;
+export type ReportRun = z.infer<typeof runSchema>;
+export type Report = z.infer<typeof reportSchema>;

@@ -1,0 +1,175 @@
+/**
+ * A training run as plain data: everything the estimator needs and nothing about files or editors.
+ *
+ * Every field is resolved: `auto` values, library defaults and pins have already been applied by
+ * `src/analysis`, which keeps the provenance beside it. Sizes are counts (tokens, samples, ranks) unless a name
+ * ends in `Bytes`.
+ */
+
+/** Floating-point and integer dtypes that tensors of a training step have. */
+export type DType =
+  | "float32"
+  | "float16"
+  | "bfloat16"
+  | "float64"
+  | "int64"
+  | "int32"
+  | "uint8"
+  | "int8"
+  | "bool"
+  | "float8";
+
+/** What the model is trained to do; selects the head, the inputs and the loss. */
+export type Task = "causal-lm" | "masked-lm" | "seq-cls" | "token-cls" | "seq2seq-lm" | "image-cls";
+
+/** Attention implementation, spelled as `attn_implementation` in transformers. */
+export type Attention = "sdpa" | "eager" | "flash_attention_2" | "flash_attention_3" | "flex_attention";
+
+/** Content of a model's `config.json`: published numbers, read with the defaults of its `model_type`. */
+export type ModelConfig = Readonly<Record<string, unknown>>;
+
+/** Where the model's dimensions came from. */
+export type ModelSource = "config.json" | "catalogue" | "trace" | "assumed";
+
+/** The model that is trained. */
+export interface ModelSpec {
+  /** Name to show: the hub id, the directory or the pinned name. */
+  readonly name: string;
+  /** `model_type` of the config, which names the captured graph family. */
+  readonly family: string;
+  readonly config: ModelConfig;
+  readonly source: ModelSource;
+}
+
+/** Low-rank adapter of peft (`LoraConfig`). */
+export interface AdapterSpec {
+  readonly type: "lora" | "dora";
+  readonly rank: number;
+  readonly alpha: number;
+  readonly dropout: number;
+  /** Module-name suffixes, `all-linear`, or a regular expression, as `target_modules` accepts them. */
+  readonly targetModules: readonly string[] | string;
+  readonly modulesToSave: readonly string[];
+  readonly bias: "none" | "all" | "lora_only";
+  readonly useRslora: boolean;
+  /** peft's `autocast_adapter_dtype`: half-precision adapters are raised to float32. */
+  readonly autocastAdapterDtype: boolean;
+}
+
+/** Quantized base weights. */
+export interface QuantizationSpec {
+  readonly type: "nf4" | "fp4" | "int8" | "gptq" | "awq" | "hqq";
+  /** Double quantization of the absmax constants (bitsandbytes `bnb_4bit_use_double_quant`). */
+  readonly double: boolean;
+  /** Whether `prepare_model_for_kbit_training` runs (half-precision leftovers raised to float32). */
+  readonly prepareForKbit: boolean;
+  readonly computeDtype: DType;
+}
+
+/** `torch.utils.checkpoint` around every layer; null in `TrainingRun.checkpointing` when off. */
+export interface CheckpointingSpec {
+  readonly useReentrant: boolean;
+}
+
+/** Where ZeRO keeps a kind of state. */
+export type OffloadTarget = "none" | "cpu" | "nvme";
+
+/** DeepSpeed ZeRO, as the engine reads its JSON (sizes in elements unless the name says bytes). */
+export interface DeepSpeedSpec {
+  readonly zeroStage: 0 | 1 | 2 | 3;
+  readonly offloadOptimizer: OffloadTarget;
+  readonly offloadParam: OffloadTarget;
+  readonly pinMemory: boolean;
+  readonly overlapComm: boolean;
+  readonly contiguousGradients: boolean;
+  readonly reduceBucketSize: number;
+  readonly allgatherBucketSize: number;
+  readonly stage3PrefetchBucketSize: number;
+  readonly stage3ParamPersistenceThreshold: number;
+  readonly stage3MaxLiveParameters: number;
+  readonly stage3MaxReuseDistance: number;
+  readonly subGroupSize: number;
+  readonly gradAccumDtype: DType | null;
+  readonly hpzPartitionSize: number;
+  /** Mixed-precision engine: 16-bit parameters with a float32 master copy; null = plain float32. */
+  readonly engineDtype: "float16" | "bfloat16" | null;
+}
+
+/** PyTorch FSDP (version 1 or 2) as accelerate configures it. */
+export interface FsdpSpec {
+  readonly version: 1 | 2;
+  readonly sharding: "full_shard" | "shard_grad_op" | "hybrid_shard" | "no_shard";
+  readonly cpuOffload: boolean;
+  readonly reshardAfterForward: boolean;
+}
+
+/** How the run is spread over devices. Product of the degrees divides `worldSize`. */
+export interface ParallelSpec {
+  readonly worldSize: number;
+  readonly tensorParallel: number;
+  readonly pipelineParallel: number;
+  readonly contextParallel: number;
+  readonly expertParallel: number;
+  readonly deepspeed: DeepSpeedSpec | null;
+  readonly fsdp: FsdpSpec | null;
+}
+
+/** Optimizer by the name the HF Trainer's `optim` uses (`adamw_torch_fused`, `adafactor`, `sgd`, …). */
+export interface OptimizerSpec {
+  readonly name: string;
+  /** Parsed `optim_args` (for example `{ momentum: "0.9" }`). */
+  readonly args: Readonly<Record<string, string>>;
+}
+
+/** Library versions that decide behaviour, `major.minor[.patch]`. */
+export interface LibraryVersions {
+  readonly torch: string;
+  readonly transformers: string;
+  readonly peft: string;
+  readonly deepspeed: string;
+  readonly accelerate: string;
+  readonly trl: string;
+  readonly bitsandbytes: string;
+}
+
+/** One GPU (or MIG slice) kind of the catalogue, or a plain size. */
+export interface DeviceSpec {
+  readonly name: string;
+  /** Physical memory as the driver reports it, in bytes. */
+  readonly memoryBytes: number;
+  /** Key into the table of CUDA context sizes and link speeds: `ampere`, `hopper`, … or `unknown`. */
+  readonly architecture: string;
+  readonly count: number;
+}
+
+/** One training run, fully resolved. */
+export interface TrainingRun {
+  readonly model: ModelSpec;
+  readonly task: Task;
+  /** Sequences (or images) per device per forward. */
+  readonly microBatchSize: number;
+  /** Tokens per sequence (encoder side for seq2seq; 0 for images). */
+  readonly sequenceLength: number;
+  /** Decoder-side tokens of a seq2seq run. */
+  readonly targetLength: number;
+  /** Side of a square input image in pixels. */
+  readonly imageSize: number;
+  readonly gradientAccumulationSteps: number;
+  readonly loadDtype: DType;
+  /** `torch.autocast` dtype, or null for none (HF `bf16`/`fp16`). */
+  readonly autocast: "bfloat16" | "float16" | null;
+  readonly attention: Attention;
+  readonly checkpointing: CheckpointingSpec | null;
+  readonly optimizer: OptimizerSpec;
+  /** 0 switches clipping off. */
+  readonly maxGradNorm: number;
+  readonly adapter: AdapterSpec | null;
+  readonly quantization: QuantizationSpec | null;
+  /** Liger's fused linear cross-entropy (no logits tensor). */
+  readonly fusedLoss: boolean;
+  readonly labelSmoothing: number;
+  readonly parallel: ParallelSpec;
+  readonly libraries: LibraryVersions;
+  /** null: no device known; the estimate is still made, only the verdict is missing. */
+  readonly device: DeviceSpec | null;
+}

@@ -1,0 +1,119 @@
+/**
+ * What a config format is to us: how to recognise it, read its settings with their places, and write one.
+ * A format's folder holds one table of keys (`keys.ts`), which is its whole knowledge, and thin code over it.
+ */
+import type { LocatedNode, ParsedDocument, Span, SpanEdit } from "../syntax/tree";
+
+/** Schema ids of the report contract. */
+export type SchemaId =
+  | "deepspeed"
+  | "hf-training-arguments"
+  | "trl"
+  | "accelerate"
+  | "axolotl"
+  | "llama-factory"
+  | "ms-swift"
+  | "torchtune"
+  | "torchtitan"
+  | "megatron"
+  | "gpt-neox"
+  | "llm-foundry"
+  | "nanotron"
+  | "lightning"
+  | "verl"
+  | "openrlhf"
+  | "nemo"
+  | "diffusers"
+  | "nnunet"
+  | "ultralytics"
+  | "timm"
+  | "mmengine"
+  | "detectron2";
+
+/** How the schema is written down when it is not a plain data file. */
+export type CarrierId = "shell" | "python" | "notebook";
+
+/** Canonical names of settings (report contract), plus the internal ones formats need to pass on. */
+export type SettingName = string;
+
+/** One key as a document states it. */
+export interface LocatedSetting {
+  /** Canonical name, e.g. `micro_batch_size`; null for a key we know but which maps to no canonical name. */
+  readonly name: SettingName | null;
+  /** The key as written (`per_device_train_batch_size`, `zero_optimization.stage`). */
+  readonly key: string;
+  /** Normalised value; `{ auto: true }` where the file leaves it to the library. */
+  readonly value: string | number | boolean | null | { readonly auto: true };
+  /** Values that are lists or maps keep their node (target_modules, lora blocks). */
+  readonly node: LocatedNode;
+  readonly keySpan: Span;
+  readonly valueSpan: Span;
+}
+
+/** A reference to another document. */
+export interface DocumentLink {
+  readonly kind: "deepspeed" | "accelerate" | "trainer" | "model" | "adapter" | "dataset" | "include" | "fsdp";
+  /** As written; resolved by the analysis (launch directory, file's folder, ancestors). */
+  readonly target: string;
+  readonly span: Span;
+}
+
+export interface FormatProblem extends Span {
+  readonly code: string;
+  readonly severity: "error" | "warning" | "information" | "hint";
+  readonly message: string;
+}
+
+/** Text of a document, with what parsing gave. */
+export interface ConfigDocument {
+  readonly uri: string;
+  readonly text: string;
+  readonly languageId: string;
+  readonly parsed: ParsedDocument;
+}
+
+export interface ReadResult {
+  readonly settings: readonly LocatedSetting[];
+  readonly links: readonly DocumentLink[];
+  readonly problems: readonly FormatProblem[];
+}
+
+/** One entry of a format's table of keys. */
+export interface KeySpec {
+  /** Dotted path, e.g. `zero_optimization.stage`; aliases are older or other spellings of the same key. */
+  readonly key: string;
+  readonly aliases?: readonly string[];
+  readonly name: SettingName | null;
+  readonly type: "integer" | "number" | "boolean" | "string" | "enum" | "list" | "map" | "any";
+  readonly values?: readonly string[];
+  /** Default of the newest library, when stated nowhere. */
+  readonly default?: string | number | boolean | null;
+  /** Other defaults, by the library version they held until (`{"transformers<5": "float32"}`). */
+  readonly defaultsBy?: Readonly<Record<string, string | number | boolean | null>>;
+  /** Version that renamed or removed it. */
+  readonly removedIn?: string;
+  readonly replacedBy?: string;
+  /** One sentence for the hover: what the key does to memory. */
+  readonly effect: string;
+  /** Whether the key changes GPU memory at all. */
+  readonly memory: boolean;
+}
+
+/** Change to write: a canonical setting and its new value; null removes the key. */
+export interface SettingChange {
+  readonly name: SettingName;
+  readonly value: string | number | boolean | null;
+}
+
+export type EditResult = { readonly edits: readonly SpanEdit[] } | { readonly refused: string };
+
+export interface Format {
+  readonly id: SchemaId;
+  readonly carrier?: CarrierId;
+  readonly keys: readonly KeySpec[];
+  /** 0 = no, 1 = certain. `because` is shown to the person. */
+  recognise(document: ConfigDocument): { readonly confidence: number; readonly because: string };
+  read(document: ConfigDocument): ReadResult;
+  /** Minimal text edits; comments, order and layout are kept. */
+  edit(document: ConfigDocument, changes: readonly SettingChange[]): EditResult;
+}

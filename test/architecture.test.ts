@@ -1,0 +1,56 @@
+/** The layers of docs/architecture.md: an import may only point down. */
+import { strict as assert } from "node:assert";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, posix, relative } from "node:path";
+
+const root = join(__dirname, "..");
+
+/** For each layer, the layers it may import from (itself is always allowed). */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  "src/core": [],
+  "src/syntax": [],
+  "src/formats": ["src/syntax"],
+  "src/analysis": ["src/formats", "src/syntax", "src/core"],
+  "src/host": ["src/analysis"],
+  "src/server": ["src/analysis", "src/core", "src/formats", "src/syntax"],
+  "src/cli": ["src/analysis", "src/core", "src/host", "src/formats"],
+  "src/mcp": ["src/analysis", "src/core", "src/host"],
+  "src/extension": ["src/server", "src/core", "src/host"],
+  "webview-ui": ["src/core", "src/server"],
+};
+
+/** Packages a layer may use; layers not named may use any dependency. */
+const MAY_USE: Readonly<Record<string, readonly string[]>> = { "src/core": ["zod"] };
+
+function sources(directory: string): string[] {
+  return readdirSync(directory, { recursive: true, encoding: "utf8" })
+    .filter((file) => /\.tsx?$/.test(file) && !file.includes("node_modules"))
+    .map((file) => join(directory, file));
+}
+
+function layerOf(path: string): string | undefined {
+  return Object.keys(MAY_IMPORT).find((layer) => path === layer || path.startsWith(`${layer}/`));
+}
+
+describe("architecture", () => {
+  for (const layer of Object.keys(MAY_IMPORT)) {
+    it(`${layer} imports only what is below it`, () => {
+      const wrong: string[] = [];
+      for (const file of sources(join(root, layer))) {
+        const here = relative(root, file).replaceAll("\\", "/");
+        const text = readFileSync(file, "utf8");
+        for (const match of text.matchAll(/(?:from|import)\s*\(?\s*["']([^"']+)["']/g)) {
+          const target = match[1] ?? "";
+          if (target.startsWith(".")) {
+            const other = layerOf(posix.normalize(posix.join(posix.dirname(here), target)));
+            if (other !== layer && !(other !== undefined && MAY_IMPORT[layer]?.includes(other)))
+              wrong.push(`${here}: ${target}`);
+          } else if (MAY_USE[layer] !== undefined && !MAY_USE[layer].includes(target)) {
+            wrong.push(`${here}: ${target}`);
+          }
+        }
+      }
+      assert.deepEqual(wrong, []);
+    });
+  }
+});
