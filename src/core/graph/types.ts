@@ -1,4 +1,161 @@
-/** Captured architecture graphs of one model family, as stored in `models/graphs/<family>.json`. */
+/**
+ * Captured architecture graphs of one model family, as stored in `models/graphs/<family>.json`.
+ *
+ * A graph is what the model's own Python code does in a training forward (loss included), written down at the level
+ * of PyTorch's composite operators: above autocast and above autograd, so that the engine can apply either. It also
+ * holds when Python let go of each tensor, which is what decides what is alive.
+ */
+
+/**
+ * Integer, float, boolean or string expression over the run and the model's config.
+ *
+ * Grammar: numbers, config keys (as in `config.json`, nested with dots: `text_config.hidden_size`), the run's sizes
+ * `B` (micro batch), `S` (tokens per sequence), `T` (target tokens), `I` (image side), `i` (index of the layer),
+ * operators `+ - * // % == != < <= > >= and or not`, parentheses, `min(a,b)`, `max(a,b)`, `ceil_div(a,b)`, `null`, `true`, `false`,
+ * and single-quoted strings.
+ */
+export type Expression = string;
+
+/**
+ * Operand of an instruction:
+ * - `"%name"`: a value made earlier (or an input of the function);
+ * - `"@name"`: a parameter or buffer; inside a block, `{i}` in the name is the index of the layer;
+ * - `"=expr"`: an {@link Expression};
+ * - `"$float32"`: a dtype; `"$dtype(%name)"`: the dtype of that value; `"$load"`: dtype the weights are loaded in;
+ * - number, boolean, null: themselves; an array: a list of operands; any other string: itself.
+ */
+export type Operand = string | number | boolean | null | readonly Operand[];
+
+/** One operator at the level above autograd: `aten.linear`-like name without namespace, with overload (`add.Tensor`). */
+export interface OpInstruction {
+  readonly op: string;
+  /** Positional operands, in the schema's order. */
+  readonly in: readonly Operand[];
+  /** Keyword operands that differ from the schema's default. */
+  readonly kw?: Readonly<Record<string, Operand>>;
+  /** Values made; null for outputs nobody keeps. In-place operators name their input again. */
+  readonly out: readonly (string | null)[];
+  /** Runs with autocast switched off (`torch.autocast(enabled=False)`). */
+  readonly noamp?: true;
+  /** Runs under `torch.no_grad()`. */
+  readonly nograd?: true;
+}
+
+/**
+ * Call of a leaf module that adapters, quantization or the config may replace. The engine knows its forward.
+ * Kinds: `Linear`, `Conv1D` (transformers' transposed linear), `Embedding`, `Conv2d`, `Activation` (by the name in
+ * `attrs.fn`). Parameters are `<path>.weight` and, where it exists, `<path>.bias`.
+ */
+export interface CallInstruction {
+  readonly call: string;
+  /** Full module path; inside a block `{i}` is the index of the layer. */
+  readonly path: string;
+  readonly in: readonly Operand[];
+  readonly attrs?: Readonly<Record<string, Operand>>;
+  readonly out: readonly (string | null)[];
+}
+
+/** Python let go of these values here (an input of a block may be named too). */
+export interface DropInstruction {
+  readonly drop: readonly string[];
+}
+
+/** Following instructions belong to this module (for the breakdown); `{i}` as above. */
+export interface ScopeInstruction {
+  readonly scope: string;
+}
+
+/**
+ * Runs a function of the graph once, as one checkpointing unit (transformers' `GradientCheckpointingLayer`).
+ */
+export interface BlockInstruction {
+  readonly block: number;
+  /** Index of the layer, for `{i}`. */
+  readonly index: Expression;
+  readonly in: readonly Operand[];
+  readonly out: readonly (string | null)[];
+  /** Whether gradient checkpointing wraps it. */
+  readonly checkpoint: boolean;
+  /** Which inputs the reentrant kind saves: positions of positional tensor arguments in `in`. */
+  readonly positional: readonly number[];
+}
+
+/** Runs blocks for `i` from `from` to `to` (exclusive), feeding outputs to the next round. */
+export interface RepeatInstruction {
+  readonly repeat: {
+    readonly from: Expression;
+    readonly to: Expression;
+    /** Which function runs at index `i`: the first whose `when` is true (evaluated with `i`; `layer_types[i]` is `kind`). */
+    readonly bodies: readonly { readonly block: number; readonly when: Expression }[];
+    readonly in: readonly Operand[];
+    /** Per input: the output of the previous round that replaces it, or null when it stays the same. */
+    readonly carry: readonly (number | null)[];
+    readonly out: readonly (string | null)[];
+    readonly checkpoint: boolean;
+    readonly positional: readonly number[];
+  };
+}
+
+export type Instruction =
+  | OpInstruction
+  | CallInstruction
+  | DropInstruction
+  | ScopeInstruction
+  | BlockInstruction
+  | RepeatInstruction;
+
+/** A straight program with named inputs and outputs. */
+export interface GraphFunction {
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  readonly body: readonly Instruction[];
+}
+
+/** A parameter or buffer. `{i}` in the name stands for every layer index of `layers`. */
+export interface TensorSpec {
+  readonly name: string;
+  readonly shape: readonly Expression[];
+  /** Dtype when it does not follow the load dtype (`$float32` for rotary frequencies, `$int64` for position ids). */
+  readonly dtype?: string;
+  /** Range of layer indices, `[from, to)`; absent for a tensor that exists once. */
+  readonly layers?: readonly [Expression, Expression];
+  /** Exists only when true (`attention_bias`, `kind == 'sparse'`); evaluated with `i`. */
+  readonly when?: Expression;
+  /** Kind of the module that owns it: `Linear`, `Conv1D`, `Embedding`, `LayerNorm`, … (class name). */
+  readonly module: string;
+}
+
+/** What one combination of task, attention and structural choices does in a training step's forward. */
+export interface ArchitectureGraph {
+  readonly task: string;
+  readonly attention: string;
+  /** All must be true for the run; graphs are tried in order. */
+  readonly when: readonly Expression[];
+  /** In the order of `model.parameters()`; a tied parameter is listed once, under its first name. */
+  readonly parameters: readonly TensorSpec[];
+  readonly buffers: readonly TensorSpec[];
+  /** Other names of tied parameters, `lm_head.weight -> model.embed_tokens.weight`, each with its condition. */
+  readonly tied: readonly { readonly name: string; readonly to: string; readonly when: Expression }[];
+  /** Names of the batch's tensors that `main` takes, in order, with shape and dtype. */
+  readonly batch: readonly { readonly name: string; readonly shape: readonly Expression[]; readonly dtype: string }[];
+  /** `main` takes the batch and gives the loss first, then what else the model returns (logits). */
+  readonly main: GraphFunction;
+  readonly blocks: readonly GraphFunction[];
+}
+
 export interface FamilyGraphs {
+  readonly schema: "vram-lens/graphs/1";
   readonly family: string;
+  readonly captured: { readonly transformers: string; readonly torch: string; readonly license: string };
+  /** Config keys the library fills in when `config.json` lacks them: constants. */
+  readonly defaults: Readonly<Record<string, unknown>>;
+  /** Config keys the library computes from others when they are absent or null, in evaluation order. */
+  readonly derived: Readonly<Record<string, Expression>>;
+  /** Per-layer kind (`layer_types[i]`) when the config does not list it, evaluated with `i`; null when the family has none. */
+  readonly layerKind: Expression | null;
+  /** Other names of config keys (`n_embd` for `hidden_size`), old → name used in expressions. */
+  readonly aliases: Readonly<Record<string, string>>;
+  /** Modules the library would hand to peft as `all-linear`, excluded head included in neither. */
+  readonly head: string | null;
+  readonly graphs: readonly ArchitectureGraph[];
 }
