@@ -1,0 +1,244 @@
+/**
+ * Every message beyond standard LSP, and the messages between the panel's page and its host.
+ *
+ * Method names are plain strings and payloads plain interfaces, so that client, server and page may use different
+ * versions of the protocol library. docs/protocol.md documents this file; test/server/protocol.test.ts keeps the two
+ * together. Standard features (diagnostics, hover, code actions, links, inlay hints, code lenses) work without any
+ * message of this file, so other editors lose only the panel.
+ */
+import type { Range, Report, ReportEdit, ReportRun } from "../core/report/schema";
+
+/** Method names of the custom LSP messages. */
+export const METHODS = {
+  /** Client → server, request. {@link ReportParams} → {@link ReportResult}. The report of one document. */
+  report: "vramlens/report",
+  /** Client → server, request. {@link WhatIfParams} → {@link WhatIfResult}. A run with other values, no file touched. */
+  whatIf: "vramlens/whatIf",
+  /** Client → server, request. {@link PlanEditsParams} → {@link EditsResult}. Edits of one plan, for preview or apply. */
+  planEdits: "vramlens/planEdits",
+  /** Client → server, request. {@link SettleParams} → {@link EditsResult}. Edits of `.vramlens.yaml` that pin a value. */
+  settle: "vramlens/settle",
+  /** Client → server, request. no parameters → {@link DevicesResult}. The catalogue of devices, grouped. */
+  devices: "vramlens/devices",
+  /** Server → client, notification. {@link StatusParams}. The answer for a document changed, or is being computed. */
+  status: "vramlens/status",
+  /** Server → client, request. {@link UriParams} → {@link ReadTextResult}. Reads a file the server cannot reach. */
+  readText: "vramlens/readText",
+  /** Server → client, request. {@link UriParams} → {@link StatResult}. */
+  stat: "vramlens/stat",
+  /** Server → client, request. {@link UriParams} → {@link ListResult}. */
+  list: "vramlens/list",
+  /** Server → client, request. {@link ModelDataParams} → {@link ReadTextResult}. Reads packaged data below `models/`. */
+  modelData: "vramlens/modelData",
+} as const;
+
+/** Code of the one code action kind for all safe fixes of a document. */
+export const FIX_ALL_KIND = "source.fixAll.vramlens";
+
+/** Commands of the VS Code client that hovers and lenses may link to; other clients never see links to them. */
+export const CLIENT_COMMANDS = {
+  openPanel: "vramlens.openPanel",
+  chooseDevice: "vramlens.chooseDevice",
+  why: "vramlens.openPanel",
+} as const;
+
+/** Sent by the client in `initializationOptions`; every field optional so that any editor can start the server. */
+export interface InitializationOptions {
+  /** Language of messages: `en` or `zh-cn` (default: the client's `locale`, else `en`). */
+  readonly locale?: string;
+  /** Client commands that may appear as links in hovers and as lens commands. */
+  readonly commands?: readonly string[];
+  /** The client answers `readText`, `stat` and `list`: used for every URI scheme the server cannot read itself. */
+  readonly fileRequests?: boolean;
+  /** The client answers `modelData` (a server in a Web Worker has no files of its own). */
+  readonly modelDataRequests?: boolean;
+  /** Settings for clients without `workspace/configuration`, shaped like the section `vramlens`. */
+  readonly settings?: Record<string, unknown>;
+}
+
+/** A document by URI. */
+export interface UriParams {
+  readonly uri: string;
+}
+
+export interface ReportParams extends UriParams {
+  /** Device to use instead of the configured one: catalogue name, alias or size (`24GB`). */
+  readonly device?: string;
+  /** Overrides by canonical name or format key. */
+  readonly set?: Readonly<Record<string, string>>;
+}
+
+export interface ReportResult {
+  readonly uri: string;
+  /** Version of the open document the report was made from; null when it is not open. */
+  readonly version: number | null;
+  /** Why the file is read as a training config; null when it is not one. */
+  readonly recognised: { readonly formats: readonly string[]; readonly because: string } | null;
+  readonly report: Report;
+  /** Share of usable memory that plans keep free, 0..1. */
+  readonly reserve: number;
+  readonly locale: string;
+}
+
+export interface WhatIfParams extends UriParams {
+  readonly runId: string;
+  /** Values by canonical name, as a person would type them. */
+  readonly set: Readonly<Record<string, string>>;
+}
+
+export interface WhatIfResult {
+  /** null: the run is gone, or the values cannot be applied. */
+  readonly run: ReportRun | null;
+}
+
+export interface PlanEditsParams extends UriParams {
+  readonly runId: string;
+  readonly planIndex: number;
+  /** Title the person saw; the server refuses when the plan at this index is another one by now. */
+  readonly title: string;
+}
+
+export interface SettleParams extends UriParams {
+  /** Key of `.vramlens.yaml`, dotted (`sequence_length`, `device.name`). */
+  readonly key: string;
+  readonly value: string;
+}
+
+/** Edits to apply as one undoable change, or why there are none. */
+export type EditsResult =
+  | {
+      readonly ok: true;
+      readonly title: string;
+      /** Files to create (empty) before editing. */
+      readonly create: readonly string[];
+      readonly edits: readonly ReportEdit[];
+      /** Versions of the open documents the ranges refer to. */
+      readonly versions: Readonly<Record<string, number>>;
+    }
+  | { readonly ok: false; readonly message: string };
+
+/** One entry of the device catalogue. */
+export interface DeviceItem {
+  readonly name: string;
+  readonly memoryBytes: number;
+  /** Parts a card can be cut into (MIG). */
+  readonly slices: readonly { readonly name: string; readonly memoryBytes: number }[];
+}
+
+export interface DevicesResult {
+  readonly groups: readonly { readonly label: string; readonly devices: readonly DeviceItem[] }[];
+}
+
+/** What the status item shows of a document. */
+export interface StatusParams extends UriParams {
+  readonly state: "computing" | "ready" | "not-recognised" | "off" | "failed";
+  /** Why the file is analysed, or why it failed. */
+  readonly because: string;
+  /** Of the document's first run; null while nothing is known. */
+  readonly run: StatusRun | null;
+}
+
+export interface StatusRun {
+  readonly id: string;
+  readonly verdict: ReportRun["verdict"];
+  readonly modelName: string | null;
+  readonly usedPeakBytes: number | null;
+  readonly deviceName: string | null;
+  readonly memoryBytes: number | null;
+  readonly deviceCount: number;
+  readonly peakPhase: string | null;
+  /** Components at the peak, largest first. */
+  readonly parts: readonly { readonly kind: string; readonly bytes: number }[];
+}
+
+export interface ReadTextResult {
+  /** null: absent or unreadable. */
+  readonly text: string | null;
+}
+
+export interface StatResult {
+  readonly stat: { readonly type: "file" | "directory"; readonly size: number; readonly mtime: number } | null;
+}
+
+export interface ListResult {
+  readonly entries: readonly { readonly name: string; readonly type: "file" | "directory" }[];
+}
+
+export interface ModelDataParams {
+  /** Path below `models/`, with forward slashes. */
+  readonly path: string;
+}
+
+// ---- The panel: messages between its page and the extension that hosts it ----
+
+/**
+ * Host → page. Every message is a complete snapshot, never a difference: a hidden page keeps only the newest.
+ */
+export type HostToPage =
+  | {
+      readonly type: "report";
+      readonly uri: string;
+      /** Name to show: path below the workspace folder. */
+      readonly label: string;
+      readonly report: Report;
+      /** Run to show: the one the person picked, else the document's first; null when there is none. */
+      readonly runId: string | null;
+      readonly locale: string;
+      /** Share of usable memory that plans keep free, 0..1. */
+      readonly reserve: number;
+      /** Whether the panel follows the active editor. */
+      readonly follow: boolean;
+      /** Why the file is read as a training config. */
+      readonly because: string;
+    }
+  | { readonly type: "whatIfResult"; readonly id: number; readonly runId: string; readonly run: ReportRun | null }
+  /** The report shown is being recomputed. */
+  | { readonly type: "busy" }
+  /** There is nothing to show, and why. */
+  | {
+      readonly type: "empty";
+      readonly reason: "no-document" | "not-recognised" | "starting" | "off" | "failed";
+      readonly message: string;
+      readonly locale: string;
+    }
+  /** Outcome of an action of the page, to be announced politely. */
+  | { readonly type: "outcome"; readonly action: PageAction; readonly ok: boolean; readonly message: string };
+
+export type PageAction = "applyPlan" | "previewPlan" | "settle" | "export";
+
+/** Page → host. */
+export type PageToHost =
+  /** The page is loaded and wants its report. */
+  | { readonly type: "ready" }
+  /** Asks for the run with other values; answered by `whatIfResult` with the same `id`. Newer ids supersede older. */
+  | {
+      readonly type: "whatIf";
+      readonly id: number;
+      readonly runId: string;
+      readonly set: Readonly<Record<string, string>>;
+    }
+  | { readonly type: "applyPlan"; readonly runId: string; readonly planIndex: number; readonly title: string }
+  | { readonly type: "previewPlan"; readonly runId: string; readonly planIndex: number; readonly title: string }
+  /** Opens the device quick pick of the editor. */
+  | { readonly type: "pickDevice" }
+  /** Shows a place in an editor. */
+  | { readonly type: "reveal"; readonly uri: string; readonly range: Range }
+  /** Writes the pin that settles an assumption. */
+  | { readonly type: "settle"; readonly key: string; readonly value: string }
+  /** `text` is the document to save; for `png` a base64 string. `copy` puts it on the clipboard instead. */
+  | {
+      readonly type: "export";
+      readonly format: "markdown" | "json" | "csv" | "svg" | "png" | "copy";
+      readonly text: string;
+    }
+  /** The person picked another run of the document. */
+  | { readonly type: "selectRun"; readonly runId: string }
+  /** Follow the active editor, or stay with this document. */
+  | { readonly type: "follow"; readonly follow: boolean };
+
+/** What the page keeps with `setState`, and the host reads to restore a panel after a reload. */
+export interface PageState {
+  readonly uri?: string;
+  readonly runId?: string;
+  readonly follow?: boolean;
+}
