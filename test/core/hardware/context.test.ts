@@ -1,0 +1,28 @@
+import { strict as assert } from "node:assert";
+import { blasWorkspaceBytes, contextBand, overheadBand } from "../../../src/core/hardware/context";
+import { DEVICES } from "../../../src/core/hardware/devices";
+
+describe("context", () => {
+  it("has an ordered band for every architecture of the catalogue and for unknown ones", () => {
+    for (const architecture of [...DEVICES.map((device) => device.architecture), "unknown", "never-seen"]) {
+      const { low, likely, high } = contextBand(architecture);
+      assert.ok(low > 0 && low < likely && likely < high, architecture);
+    }
+    assert.ok(
+      DEVICES.every(
+        (device) => device.architecture === "gcn5" || contextBand(device.architecture) !== contextBand("unknown"),
+      ),
+    );
+  });
+
+  it("adds a communicator only when there is someone to talk to", () => {
+    assert.deepEqual(overheadBand("ampere", 1), contextBand("ampere"));
+    assert.ok(overheadBand("ampere", 8).likely > contextBand("ampere").likely);
+  });
+
+  it("has PyTorch's workspace sizes", () => {
+    assert.equal(blasWorkspaceBytes("ampere"), 8_519_680);
+    assert.equal(blasWorkspaceBytes("hopper"), 33_554_432);
+    assert.equal(blasWorkspaceBytes("cdna3"), 134_217_728);
+  });
+});
