@@ -1,0 +1,162 @@
+/** Command-line arguments to a request, or a one-line complaint. Pure. */
+
+export type Format = "text" | "json" | "sarif";
+export type FailOn = "error" | "warning" | "never";
+
+export interface Request {
+  readonly command: "check" | "plan" | "devices" | "models";
+  readonly paths: readonly string[];
+  readonly device: string | undefined;
+  readonly deviceCount: number | undefined;
+  readonly set: Readonly<Record<string, string>>;
+  readonly format: Format;
+  readonly failOn: FailOn;
+  readonly locale: string | undefined;
+}
+
+export type Parsed =
+  | { readonly kind: "request"; readonly request: Request }
+  | { readonly kind: "help" }
+  | { readonly kind: "version" }
+  | { readonly kind: "usage"; readonly complaint: string };
+
+type Command = Request["command"];
+
+interface Option {
+  readonly name: string;
+  /** What stands for the value in the help. */
+  readonly value: string;
+  readonly commands: readonly Command[];
+  readonly choices?: (command: Command) => readonly string[];
+  readonly help: string;
+}
+
+/** Commands with their positional arguments and what they print. */
+export const COMMANDS: readonly { readonly name: Command; readonly paths: boolean; readonly help: string }[] = [
+  { name: "check", paths: true, help: "estimate every run of the files or folders and report what is wrong" },
+  { name: "plan", paths: true, help: "list the changes that make a run fit, best first" },
+  { name: "devices", paths: false, help: "list the GPUs that --device knows by name" },
+  { name: "models", paths: false, help: "list the models that are known by name" },
+];
+
+const CONFIG_COMMANDS: readonly Command[] = ["check", "plan"];
+
+/** Every option that takes a value. */
+export const OPTIONS: readonly Option[] = [
+  {
+    name: "--device",
+    value: "NAME|SIZE",
+    commands: CONFIG_COMMANDS,
+    help: "GPU by name or memory size (A100-80GB, 24GB)",
+  },
+  { name: "--devices", value: "N", commands: CONFIG_COMMANDS, help: "number of GPUs when nothing else says it" },
+  { name: "--set", value: "KEY=VALUE", commands: CONFIG_COMMANDS, help: "override one setting; may be repeated" },
+  {
+    name: "--format",
+    value: "FORMAT",
+    commands: ["check", "plan", "devices", "models"],
+    choices: (command) => (command === "check" ? ["text", "json", "sarif"] : ["text", "json"]),
+    help: "text (default), json, or sarif for check",
+  },
+  {
+    name: "--fail-on",
+    value: "LEVEL",
+    commands: ["check"],
+    choices: () => ["error", "warning", "never"],
+    help: "least severity that makes the exit status 1: error (default), warning, never",
+  },
+  { name: "--locale", value: "LOCALE", commands: CONFIG_COMMANDS, help: "language of messages: en (default), zh-cn" },
+];
+
+function usage(complaint: string): Parsed {
+  return { kind: "usage", complaint };
+}
+
+/** Splits `--name=value`; a bare `--name` takes the next argument. */
+function splitOption(argument: string): { readonly name: string; readonly inline: string | undefined } {
+  const at = argument.indexOf("=");
+  return at < 0
+    ? { name: argument, inline: undefined }
+    : { name: argument.slice(0, at), inline: argument.slice(at + 1) };
+}
+
+/**
+ * Reads `vram-lens` arguments (without the program's own name).
+ *
+ * @returns a request, or what to print instead of one
+ */
+export function parseArguments(argv: readonly string[]): Parsed {
+  const [first, ...rest] = argv;
+  if (first === undefined || first === "help" || argv.includes("--help") || argv.includes("-h"))
+    return { kind: "help" };
+  if (argv.includes("--version")) return { kind: "version" };
+  const command = COMMANDS.find((one) => one.name === first);
+  if (command === undefined) return usage(`unknown command "${first}"`);
+
+  const values = new Map<string, string>();
+  const set: Record<string, string> = {};
+  const paths: string[] = [];
+  for (let i = 0, optionsEnded = false; i < rest.length; i++) {
+    const argument = rest[i] ?? "";
+    if (optionsEnded || !argument.startsWith("-") || argument === "-") {
+      paths.push(argument);
+      continue;
+    }
+    if (argument === "--") {
+      optionsEnded = true;
+      continue;
+    }
+    const { name, inline } = splitOption(argument);
+    const option = OPTIONS.find((one) => one.name === name && one.commands.includes(command.name));
+    if (option === undefined) return usage(`unknown option "${name}" for ${command.name}`);
+    const value = inline ?? rest[++i];
+    if (value === undefined) return usage(`${name} needs a value (${option.value})`);
+    const choices = option.choices?.(command.name);
+    if (choices !== undefined && !choices.includes(value)) return usage(`${name} is one of ${choices.join(", ")}`);
+    if (name === "--set") {
+      const at = value.indexOf("=");
+      if (at < 1) return usage(`--set needs KEY=VALUE, not "${value}"`);
+      set[value.slice(0, at)] = value.slice(at + 1);
+    } else {
+      values.set(name, value);
+    }
+  }
+
+  if (command.paths && paths.length === 0) return usage(`${command.name} needs at least one file or folder`);
+  if (!command.paths && paths.length > 0) return usage(`${command.name} takes no path`);
+  const count = values.get("--devices");
+  if (count !== undefined && !/^[1-9]\d{0,6}$/.test(count))
+    return usage(`--devices needs a whole number, not "${count}"`);
+  return {
+    kind: "request",
+    request: {
+      command: command.name,
+      paths,
+      device: values.get("--device"),
+      deviceCount: count === undefined ? undefined : Number(count),
+      set,
+      format: (values.get("--format") ?? "text") as Format,
+      failOn: (values.get("--fail-on") ?? "error") as FailOn,
+      locale: values.get("--locale"),
+    },
+  };
+}
+
+/** The help text, made from the tables above. */
+export function helpText(): string {
+  const commands = COMMANDS.map((one) => `  ${`${one.name}${one.paths ? " PATH..." : ""}`.padEnd(24)}${one.help}`);
+  const options = OPTIONS.map((one) => `  ${`${one.name} ${one.value}`.padEnd(24)}${one.help}`);
+  return [
+    "usage: vram-lens check PATH... [options]",
+    "",
+    "Tells whether a training config fits on its GPU, what takes the memory, and the smallest change that makes it fit.",
+    "PATH is a config file, or a folder whose every recognised config is meant.",
+    "",
+    ...commands,
+    "",
+    ...options,
+    "",
+    "Exit status: 0 nothing at or above --fail-on, 1 something, 2 bad usage or an unreadable input.",
+    "",
+  ].join("\n");
+}

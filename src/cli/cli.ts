@@ -1,0 +1,101 @@
+/** The command line: arguments in, report out, exit status back. Everything outside comes through `Io`. */
+import type { AnalysisOptions, CreateAnalyzer } from "../analysis/analyzer";
+import type { Runtime } from "../analysis/runtime";
+import type { Report } from "../core/report/schema";
+import { createNodeRuntime, uriOf } from "../host/node";
+import { helpText, parseArguments, type Request } from "./arguments";
+import { deviceList, type ListedDevice, type ListedModel, modelList } from "./catalogues";
+import { collect } from "./collect";
+import { exitStatus } from "./exit";
+import { toSarif } from "./sarif";
+import { checkText, planText, type TextContext } from "./text";
+
+/** The process as the command line sees it. */
+export interface Io {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly color: boolean;
+  /** Absolute path of a directory inside the package. */
+  readonly packageDirectory: string;
+  readonly version: string;
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+}
+
+/** What the command line is made of below itself. */
+export interface Parts {
+  readonly createAnalyzer: CreateAnalyzer;
+  readonly devices: readonly ListedDevice[];
+  readonly readModels: (runtime: Runtime) => Promise<readonly ListedModel[]>;
+}
+
+/** JSON for a program to read: one line, as it may be large. */
+function json(value: unknown): string {
+  return `${JSON.stringify(value)}\n`;
+}
+
+/** Reads every document that a plan edits, so that text reports can show the lines. */
+async function readEdited(report: Report, runtime: Runtime): Promise<ReadonlyMap<string, string>> {
+  const uris = new Set(report.runs.flatMap((run) => run.plans.flatMap((plan) => plan.edits.map((edit) => edit.uri))));
+  const texts = new Map<string, string>();
+  for (const uri of uris) {
+    const text = await runtime.files.readText(uri);
+    if (text !== undefined) texts.set(uri, text);
+  }
+  return texts;
+}
+
+async function render(request: Request, report: Report, runtime: Runtime, io: Io): Promise<string> {
+  if (request.format === "json") return json(report);
+  if (request.format === "sarif") return json(toSarif(report, io.cwd, uriOf(io.cwd)));
+  const texts = await readEdited(report, runtime);
+  const context: TextContext = { cwd: io.cwd, color: io.color, textOf: (uri) => texts.get(uri) };
+  return request.command === "plan" ? planText(report, context) : checkText(report, context);
+}
+
+async function reportOn(request: Request, runtime: Runtime, io: Io, parts: Parts): Promise<number> {
+  const options: AnalysisOptions = {
+    device: request.device,
+    deviceCount: request.deviceCount,
+    set: request.set,
+    locale: request.locale,
+    plans: true,
+  };
+  const report = await collect(parts.createAnalyzer(runtime), runtime.files, request.paths, options, io);
+  io.stdout(await render(request, report, runtime, io));
+  return request.command === "plan" ? (report.errors.length > 0 ? 2 : 0) : exitStatus(report, request.failOn);
+}
+
+/**
+ * Runs one command.
+ *
+ * @param argv arguments after the program's name
+ * @returns exit status: 0 fine, 1 findings at or above `--fail-on`, 2 bad usage or unreadable input
+ */
+export async function main(argv: readonly string[], io: Io, parts: Parts): Promise<number> {
+  const parsed = parseArguments(argv);
+  switch (parsed.kind) {
+    case "help":
+      io.stdout(helpText());
+      return 0;
+    case "version":
+      io.stdout(`${io.version}\n`);
+      return 0;
+    case "usage":
+      io.stderr(`vram-lens: ${parsed.complaint}\nTry vram-lens --help.\n`);
+      return 2;
+    case "request": {
+      const { request } = parsed;
+      const runtime = createNodeRuntime({
+        workspaceFolders: [io.cwd],
+        packageDirectory: io.packageDirectory,
+        env: io.env,
+      });
+      if (request.command === "check" || request.command === "plan") return reportOn(request, runtime, io, parts);
+      const list =
+        request.command === "devices" ? deviceList(parts.devices) : modelList(await parts.readModels(runtime));
+      io.stdout(request.format === "json" ? json(list.json) : list.text);
+      return 0;
+    }
+  }
+}

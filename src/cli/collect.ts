@@ -1,0 +1,94 @@
+/** Paths to one report: discovers the configs, analyses each, and puts the runs together once. */
+import { resolve } from "node:path";
+import type { AnalysisOptions, Analyzer, DocumentAnalysis } from "../analysis/analyzer";
+import type { FileAccess } from "../analysis/runtime";
+import type { Report, ReportRun } from "../core/report/schema";
+import { uriOf } from "../host/node";
+
+type ReportError = Report["errors"][number];
+
+/** A run is the same when it has the same name and the same documents, whichever of them it was reached from. */
+function identity(run: ReportRun): string {
+  return JSON.stringify([run.id, [...run.documents].sort()]);
+}
+
+/** Whether `run` is only a part of another run: a DeepSpeed JSON that a trainer's file uses says nothing by itself. */
+function isPartOf(run: ReportRun, other: ReportRun): boolean {
+  return (
+    run !== other &&
+    run.perDevice === null &&
+    run.documents.length < other.documents.length &&
+    run.documents.every((uri) => other.documents.includes(uri))
+  );
+}
+
+/**
+ * Merges the reports of several documents.
+ *
+ * @param asked URIs of files that were named one by one: their runs are kept even when they are part of another
+ */
+export function mergeReports(
+  analyses: readonly DocumentAnalysis[],
+  errors: readonly ReportError[],
+  asked: ReadonlySet<string>,
+  version: string,
+): Report {
+  const runs = new Map<string, ReportRun>();
+  const problems = new Map<string, ReportError>();
+  for (const analysis of analyses) {
+    for (const run of analysis.report.runs) {
+      const key = identity(run);
+      if (!runs.has(key)) runs.set(key, run);
+    }
+    for (const error of analysis.report.errors) problems.set(JSON.stringify(error), error);
+  }
+  for (const error of errors) problems.set(JSON.stringify(error), error);
+  const all = [...runs.values()];
+  const kept = all.filter(
+    (run) => run.documents.some((uri) => asked.has(uri)) || !all.some((other) => isPartOf(run, other)),
+  );
+  return { schema: "vram-lens/report/1", version, runs: kept, errors: [...problems.values()] };
+}
+
+/**
+ * Analyses every path.
+ *
+ * @param paths files or folders, relative to `cwd`
+ * @returns the merged report; what could not be read is in its `errors`
+ */
+export async function collect(
+  analyzer: Analyzer,
+  files: FileAccess,
+  paths: readonly string[],
+  options: AnalysisOptions,
+  context: { readonly cwd: string; readonly version: string },
+): Promise<Report> {
+  const errors: ReportError[] = [];
+  const documents = new Set<string>();
+  const asked = new Set<string>();
+  for (const path of paths) {
+    const uri = uriOf(resolve(context.cwd, path));
+    const stat = await files.stat(uri);
+    if (stat === undefined) {
+      errors.push({ uri, message: `${path}: no such file or folder` });
+      continue;
+    }
+    if (stat.type === "file") {
+      documents.add(uri);
+      asked.add(uri);
+      continue;
+    }
+    const found = await analyzer.discover(uri);
+    if (found.length === 0) errors.push({ uri, message: `${path}: no training config in this folder` });
+    for (const one of found) documents.add(one);
+  }
+  const analyses: DocumentAnalysis[] = [];
+  for (const uri of documents) {
+    const analysis = await analyzer.analyse(uri, options);
+    analyses.push(analysis);
+    if (asked.has(uri) && analysis.report.runs.length === 0 && analysis.report.errors.length === 0) {
+      errors.push({ uri, message: "not recognised as a training config" });
+    }
+  }
+  return mergeReports(analyses, errors, asked, context.version);
+}

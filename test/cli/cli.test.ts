@@ -1,0 +1,165 @@
+import { strict as assert } from "node:assert";
+import { join } from "node:path";
+import { reportSchema } from "../../src/core/report/schema";
+import { uriOf } from "../../src/host/node";
+import { cli, fakeRun, workspace } from "./fake";
+
+const TRAIN = "output_dir: out\nper_device_train_batch_size: 8\n";
+
+function single(changes: Parameters<typeof fakeRun>[1] = {}) {
+  const cwd = workspace({ "a/train.yaml": TRAIN });
+  const uri = uriOf(join(cwd, "a/train.yaml"));
+  return { cwd, uri, runs: { "a/train.yaml": [fakeRun(uri, changes)] } };
+}
+
+describe("cli check", () => {
+  it("prints verdict, parts and the smallest change for a person", async () => {
+    const { cwd, runs } = single();
+    const { out, status } = await cli(cwd, ["check", "a/train.yaml"], runs);
+    assert.equal(status, 1);
+    assert.equal(
+      out,
+      [
+        "a/train.yaml   Llama-3.2-1B, full fine-tune, bf16, 8 × 2048 tokens   RTX 4090 24 GiB",
+        "  does not fit   41.5 GiB (41.0–43.0) of 23.0 usable   peak in backward",
+        "  weights 10.0  logits and loss 30.0",
+        "  smallest change that fits: per_device_train_batch_size 8 -> 2   21.0 GiB, about 6 % slower",
+        "  assumes sequence length 2048 (set sequence_length)",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("prints a report that the schema accepts and nothing else", async () => {
+    const { cwd, runs } = single();
+    const { out, err } = await cli(cwd, ["check", "--format", "json", "a"], runs);
+    const report = reportSchema.parse(JSON.parse(out));
+    assert.equal(report.version, "1.2.3");
+    assert.equal(report.runs.length, 1);
+    assert.equal(err, "");
+  });
+
+  it("prints SARIF with places counted from one, and plans as fixes", async () => {
+    const { cwd, runs } = single();
+    const { out } = await cli(cwd, ["check", "--format=sarif", "a"], runs);
+    const [run] = JSON.parse(out).runs;
+    const [result] = run.results;
+    assert.equal(result.ruleId, "does-not-fit");
+    assert.equal(result.level, "error");
+    assert.deepEqual(result.locations[0].physicalLocation, {
+      artifactLocation: { uri: "a/train.yaml", uriBaseId: "SRCROOT" },
+      region: { startLine: 2, startColumn: 30, endLine: 2, endColumn: 31 },
+    });
+    assert.equal(result.fixes[0].artifactChanges[0].replacements[0].insertedContent.text, "2");
+    assert.equal(run.tool.driver.rules[0].helpUri, "https://example.org/does-not-fit");
+  });
+
+  for (const [failOn, severity, expected] of [
+    ["error", "error", 1],
+    ["error", "warning", 0],
+    ["warning", "warning", 1],
+    ["warning", "information", 0],
+    ["never", "error", 0],
+  ] as const) {
+    it(`exits ${expected} for a finding of severity ${severity} with --fail-on ${failOn}`, async () => {
+      const { cwd, uri, runs } = single({ findings: [] });
+      const finding = { code: "x", severity, message: "m", uri, help: "" };
+      const outcome = await cli(cwd, ["check", "a", "--fail-on", failOn], {
+        ...runs,
+        "a/train.yaml": [fakeRun(uri, { findings: [finding] })],
+      });
+      assert.equal(outcome.status, expected);
+    });
+  }
+
+  it("exits 2 for an input that cannot be read, and still reports the others", async () => {
+    const { cwd, runs } = single();
+    const { out, status } = await cli(cwd, ["check", "--format", "json", "nowhere.yaml", "a/train.yaml"], runs);
+    const report = reportSchema.parse(JSON.parse(out));
+    assert.equal(status, 2);
+    assert.equal(report.runs.length, 1);
+    assert.deepEqual(report.errors, [
+      { uri: uriOf(join(cwd, "nowhere.yaml")), message: "nowhere.yaml: no such file or folder" },
+    ]);
+  });
+
+  it("says that a file is no training config", async () => {
+    const cwd = workspace({ "notes.yaml": "a: 1\n" });
+    const { out, status } = await cli(cwd, ["check", "notes.yaml"]);
+    assert.equal(status, 2);
+    assert.match(out, /^notes\.yaml error not recognised as a training config\n$/);
+  });
+
+  it("passes device, count and overrides on", async () => {
+    const { cwd, runs } = single();
+    const argv = ["check", "a", "--device=24GB", "--devices", "8", "--set", "optim=sgd", "--set=a=b=c"];
+    const options = (await cli(cwd, argv, runs)).asked.get("train.yaml");
+    assert.equal(options?.device, "24GB");
+    assert.equal(options?.deviceCount, 8);
+    assert.deepEqual(options?.set, { optim: "sgd", a: "b=c" });
+  });
+
+  it("shows one run once, and no document that is only a part of another run", async () => {
+    const cwd = workspace({ "train.json": "{}", "ds.json": "{}" });
+    const [train, ds] = [uriOf(join(cwd, "train.json")), uriOf(join(cwd, "ds.json"))];
+    const whole = fakeRun(train, { documents: [train, ds], findings: [] });
+    const part = fakeRun(ds, { perDevice: null, verdict: "unknown", findings: [] });
+    const runs = { "train.json": [whole], "ds.json": [whole, part] };
+    const ids = async (...paths: string[]) =>
+      JSON.parse((await cli(cwd, ["check", "--format", "json", ...paths], runs)).out).runs.map(
+        (run: { documents: string[] }) => run.documents.length,
+      );
+    assert.deepEqual(await ids("."), [2]);
+    assert.deepEqual(await ids("ds.json"), [2, 1]);
+  });
+});
+
+describe("cli usage", () => {
+  for (const [argv, complaint] of [
+    [["estimate"], 'unknown command "estimate"'],
+    [["check"], "check needs at least one file or folder"],
+    [["check", "a", "--format", "xml"], "--format is one of text, json, sarif"],
+    [["plan", "a", "--format", "sarif"], "--format is one of text, json"],
+    [["check", "a", "--fail-on", "hint"], "--fail-on is one of error, warning, never"],
+    [["check", "a", "--devices", "0"], '--devices needs a whole number, not "0"'],
+    [["check", "a", "--set", "batch"], '--set needs KEY=VALUE, not "batch"'],
+    [["check", "a", "--frobnicate"], 'unknown option "--frobnicate" for check'],
+    [["check", "a", "--device"], "--device needs a value (NAME|SIZE)"],
+    [["devices", "a"], "devices takes no path"],
+  ] as const) {
+    it(`refuses ${argv.join(" ")}`, async () => {
+      const { out, err, status } = await cli(workspace({}), argv);
+      assert.equal(status, 2);
+      assert.equal(out, "");
+      assert.equal(err, `vram-lens: ${complaint}\nTry vram-lens --help.\n`);
+    });
+  }
+
+  it("prints help and version", async () => {
+    const cwd = workspace({});
+    assert.match((await cli(cwd, ["--help"])).out, /usage: vram-lens check PATH/);
+    assert.equal((await cli(cwd, ["--version"])).out, "1.2.3\n");
+  });
+
+  it("lists the catalogues", async () => {
+    const cwd = workspace({});
+    assert.equal((await cli(cwd, ["devices"])).out, "NVIDIA GeForce RTX 4090  24.0 GiB  consumer  RTX 4090\n");
+    assert.equal((await cli(cwd, ["models"])).out, "gpt2  124 M  gpt2\n");
+    assert.deepEqual(JSON.parse((await cli(cwd, ["models", "--format", "json"])).out), [
+      { name: "gpt2", family: "gpt2", parameters: 124439808 },
+    ]);
+  });
+});
+
+describe("cli plan", () => {
+  it("shows every suggestion with the lines it changes", async () => {
+    const { cwd, runs } = single();
+    const { out, status } = await cli(cwd, ["plan", "a"], runs);
+    assert.equal(status, 0);
+    assert.match(out, /1\. Micro-batch 2 × accumulation 4 {3}21\.0 GiB \(saves 20\.5\), about 6 % slower\n/);
+    assert.match(
+      out,
+      /a\/train\.yaml:2\n {5}- per_device_train_batch_size: 8\n {5}\+ per_device_train_batch_size: 2\n/,
+    );
+  });
+});

@@ -1,0 +1,149 @@
+/** A command line over a fake analysis, for what the CLI itself decides: arguments, merging, output, exit status. */
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import type { AnalysisOptions, Analyzer, DocumentAnalysis } from "../../src/analysis/analyzer";
+import { main, type Parts } from "../../src/cli/cli";
+import type { Report, ReportRun } from "../../src/core/report/schema";
+import { pathOf, uriOf } from "../../src/host/node";
+
+export const GIB = 2 ** 30;
+
+/** A run with everything a report can show; `changes` replaces parts of it. */
+export function fakeRun(uri: string, changes: Partial<ReportRun> = {}): ReportRun {
+  const range = { start: { line: 1, character: 29 }, end: { line: 1, character: 30 } };
+  const setting = (name: string, value: string | number) => ({
+    name,
+    value,
+    key: name,
+    uri,
+    from: "document" as const,
+  });
+  return {
+    id: basename(uri),
+    documents: [uri],
+    formats: ["hf-training-arguments"],
+    model: {
+      name: "Llama-3.2-1B",
+      family: "llama",
+      parameters: 1235814400,
+      trainableParameters: 1235814400,
+      source: "config.json",
+    },
+    devices: { name: "RTX 4090", memoryBytes: 24 * GIB, usableBytes: 23 * GIB, count: 1, source: "pin" },
+    settings: [setting("micro_batch_size", 8), setting("sequence_length", 2048), setting("compute_dtype", "bf16")],
+    perDevice: {
+      allocatedPeakBytes: 40 * GIB,
+      reservedPeakBytes: 41 * GIB,
+      usedPeakBytes: 41.5 * GIB,
+      band: { lowBytes: 41 * GIB, highBytes: 43 * GIB, coverage: 0.99 },
+      peakPhase: "backward",
+      rank: 0,
+      components: [
+        { kind: "weights", bytes: 10 * GIB, origins: [] },
+        { kind: "logits-and-loss", bytes: 30 * GIB, origins: [] },
+      ],
+      phases: [{ phase: "backward", peakBytes: 40 * GIB }],
+    },
+    host: { pinnedBytes: 0, pageableBytes: 0, nvmeBytes: 0 },
+    time: null,
+    verdict: "does-not-fit",
+    assumptions: [{ what: "sequence length 2048", settleWith: "sequence_length", effectBytes: GIB }],
+    findings: [
+      {
+        code: "does-not-fit",
+        severity: "error",
+        message: "Does not fit RTX 4090.",
+        uri,
+        range,
+        help: "https://example.org/does-not-fit",
+      },
+    ],
+    plans: [
+      {
+        title: "Micro-batch 2 × accumulation 4",
+        levers: ["batch"],
+        usedPeakBytes: 21 * GIB,
+        savesBytes: 20.5 * GIB,
+        stepTimeFactor: 1.06,
+        fits: true,
+        edits: [{ uri, range, newText: "2" }],
+      },
+    ],
+    ...changes,
+  };
+}
+
+/** Writes files below a new folder. */
+export function workspace(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), "vram-lens-cli-"));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return folder;
+}
+
+export interface Outcome {
+  readonly status: number;
+  readonly out: string;
+  readonly err: string;
+  /** Options of every analysis that was asked for, by the document's name. */
+  readonly asked: ReadonlyMap<string, AnalysisOptions>;
+}
+
+/**
+ * Runs the command line in `cwd`.
+ *
+ * @param runs what the analysis says of a document, by its path below `cwd`; others are not configs
+ */
+export async function cli(
+  cwd: string,
+  argv: readonly string[],
+  runs: Readonly<Record<string, readonly ReportRun[]>> = {},
+): Promise<Outcome> {
+  const known = new Map(Object.entries(runs).map(([name, value]) => [uriOf(join(cwd, name)), value]));
+  const asked = new Map<string, AnalysisOptions>();
+  const analyzer: Analyzer = {
+    recognise: () => null,
+    analyse: async (uri, options) => {
+      asked.set(basename(uri), options);
+      const found = known.get(uri) ?? [];
+      const report: Report = { schema: "vram-lens/report/1", version: "0", runs: [...found], errors: [] };
+      return {
+        uri,
+        recognition: null,
+        report,
+        dependencies: [],
+        runs: found,
+        hover: () => null,
+        fixes: () => [],
+        links: () => [],
+        whatIf: () => null,
+      } satisfies DocumentAnalysis;
+    },
+    discover: async (uri) => [...known.keys()].filter((one) => pathOf(one)?.startsWith(pathOf(uri) ?? " ")),
+    invalidate: () => {},
+  };
+  const parts: Parts = {
+    createAnalyzer: () => analyzer,
+    devices: [{ name: "NVIDIA GeForce RTX 4090", aliases: ["RTX 4090"], group: "consumer", memoryBytes: 24 * GIB }],
+    readModels: async () => [{ name: "gpt2", family: "gpt2", parameters: 124439808 }],
+  };
+  let out = "";
+  let err = "";
+  const io = {
+    cwd,
+    env: {},
+    color: false,
+    packageDirectory: cwd,
+    version: "1.2.3",
+    stdout: (text: string) => {
+      out += text;
+    },
+    stderr: (text: string) => {
+      err += text;
+    },
+  };
+  return { status: await main(argv, io, parts), out, err, asked };
+}

@@ -1,0 +1,119 @@
+/** VS Code's own server, started on a free port of this machine with a profile of its own. */
+import { spawn } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { paths } from "./install.mjs";
+
+/** Settings of every test window: nothing that moves, asks or fetches. */
+const SETTINGS = {
+  "security.workspace.trust.enabled": false,
+  "workbench.secondarySideBar.defaultVisibility": "hidden",
+  "workbench.startupEditor": "none",
+  "workbench.tips.enabled": false,
+  "workbench.enableExperiments": false,
+  "telemetry.telemetryLevel": "off",
+  "update.mode": "none",
+  "extensions.autoCheckUpdates": false,
+  "extensions.ignoreRecommendations": true,
+  "chat.disableAIFeatures": true,
+  "git.enabled": false,
+  "editor.hover.delay": 100,
+  "editor.minimap.enabled": false,
+  "workbench.reduceMotion": "on",
+};
+
+/** A port nothing listens on. */
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const { port } = probe.address();
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+/** Copies a folder, so that what a test edits is not the project's own. */
+export function temporaryCopy(folder) {
+  const copy = join(mkdtempSync(join(tmpdir(), "vram-lens-")), "workspace");
+  cpSync(folder, copy, { recursive: true });
+  return copy;
+}
+
+/**
+ * Starts the server.
+ *
+ * @param {{ settings?: object, port?: number }} options settings added to the defaults of the profile
+ * @returns base URL, port, log so far and `stop`
+ */
+export async function startServer(options = {}) {
+  const home = mkdtempSync(join(tmpdir(), "vram-lens-vscode-"));
+  const machine = join(home, "data", "Machine");
+  mkdirSync(machine, { recursive: true });
+  writeFileSync(join(machine, "settings.json"), JSON.stringify({ ...SETTINGS, ...options.settings }, null, 2));
+  const extensions = join(home, "extensions");
+  mkdirSync(extensions);
+  const port = options.port ?? (await freePort());
+  const child = spawn(
+    paths.node,
+    [
+      paths.serverMain,
+      ...["--host", "127.0.0.1", "--port", String(port), "--without-connection-token"],
+      ...["--accept-server-license-terms", "--server-data-dir", home, "--extensions-dir", extensions],
+      ...["--telemetry-level", "off", "--enable-smoke-test-driver"],
+    ],
+    { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, NODE_OPTIONS: "" } },
+  );
+  let log = "";
+  const keep = (chunk) => {
+    log = (log + chunk).slice(-20_000);
+  };
+  child.stdout.on("data", keep);
+  child.stderr.on("data", keep);
+  const exited = new Promise((resolve) => child.once("exit", resolve));
+
+  const deadline = Date.now() + 60_000;
+  for (;;) {
+    const ready = await fetch(`http://127.0.0.1:${port}/version`).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+    if (ready) break;
+    if (child.exitCode !== null || Date.now() > deadline) throw new Error(`VS Code's server did not start:\n${log}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return {
+    port,
+    home,
+    log: () => log,
+    stop: async () => {
+      child.kill("SIGTERM");
+      const stopped = await Promise.race([
+        exited.then(() => true),
+        new Promise((resolve) => setTimeout(resolve, 5000)),
+      ]);
+      if (stopped !== true) {
+        child.kill("SIGKILL");
+        await exited;
+      }
+      rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+    },
+  };
+}
+
+/**
+ * URL of a window.
+ *
+ * @param {{ port: number }} server
+ * @param {{ folder: string, extension: string, tests?: string }} options absolute paths
+ */
+export function windowUrl(server, { folder, extension, tests }) {
+  const remote = (path) => `vscode-remote://127.0.0.1:${server.port}${path}`;
+  const payload = [["extensionDevelopmentPath", remote(extension)]];
+  if (tests !== undefined) payload.push(["extensionTestsPath", remote(tests)]);
+  const query = new URLSearchParams({ folder, payload: JSON.stringify(payload) });
+  return `http://127.0.0.1:${server.port}/?${query}`;
+}
