@@ -2,7 +2,8 @@
  * NVIDIA cards from Pascal's P100 and from Turing on.
  *
  * Memory is what `nvidia-smi` prints (MiB) and, where an out-of-memory message of PyTorch was found in public logs
- * ("GPU 0 has a total capacity of 23.52 GiB"), the smallest such total (GiB). Bandwidth (GB/s) and dense rates
+ * ("GPU 0 has a total capacity of 23.52 GiB") of that card or of one of its generation with the same memory, the
+ * smallest such total (GiB). Bandwidth (GB/s) and dense rates
  * (TFLOP/s, float32 on the vector units, 16-bit on the matrix units with float32 accumulation) are those of NVIDIA's
  * data sheets and architecture white papers (Turing WP-09183, Ampere GA102 V2, Ada V2, Hopper V1.04, Blackwell).
  * Links are GB/s per direction.
@@ -48,7 +49,7 @@ const TURING_CONSUMER: readonly Row[] = [
   [`${G}RTX 2080`, 8192, 0, 448, 10.07, 40.3, PCIE3, 25],
   [`${G}RTX 2080 SUPER`, 8192, 0, 496, 11.15, 44.6, PCIE3, 25],
   [`${G}RTX 2080 Ti`, 11264, 10.56, 616, 13.45, 53.8, PCIE3, 50],
-  ["NVIDIA TITAN RTX", 24576, 23.46, 672, 16.3, 130.5, PCIE3, 50],
+  ["NVIDIA TITAN RTX", 24576, 0, 672, 16.3, 130.5, PCIE3, 50],
 ];
 const TURING_LAPTOP: readonly Row[] = [
   [`${G}GTX 1650 Ti`, 4096, 0, 192, 3.04, 6.08, PCIE3, 0],
@@ -58,9 +59,9 @@ const TURING_LAPTOP: readonly Row[] = [
 ];
 const TURING_WORKSTATION: readonly Row[] = [
   ["Quadro RTX 4000", 8192, 0, 416, 7.1, 57, PCIE3, 0],
-  ["Quadro RTX 5000", 16384, 15.74, 448, 11.2, 89.2, PCIE3, 25],
-  ["Quadro RTX 6000", 24576, 23.46, 672, 16.3, 130.5, PCIE3, 50],
-  ["Quadro RTX 8000", 49152, 47.23, 672, 16.3, 130.5, PCIE3, 50],
+  ["Quadro RTX 5000", 16384, 0, 448, 11.2, 89.2, PCIE3, 25],
+  ["Quadro RTX 6000", 24576, 0, 672, 16.3, 130.5, PCIE3, 50],
+  ["Quadro RTX 8000", 49152, 0, 672, 16.3, 130.5, PCIE3, 50],
 ];
 
 const AMPERE_DATA_CENTRE: readonly Row[] = [
@@ -68,7 +69,7 @@ const AMPERE_DATA_CENTRE: readonly Row[] = [
   ["NVIDIA A10", 23028, 21.98, 600, 31.2, 125, PCIE4, 0],
   ["NVIDIA A10G", 23028, 21.98, 600, 31.5, 70, PCIE4, 0],
   ["NVIDIA A16", 15356, 0, 200, 4.5, 18, PCIE4 / 2, 0],
-  ["NVIDIA A30", 24576, 23.5, 933, 10.3, 165, PCIE4, 100],
+  ["NVIDIA A30", 24576, 0, 933, 10.3, 165, PCIE4, 100],
   ["NVIDIA A40", 46068, 44.34, 696, 37.4, 149.7, PCIE4, 56.25],
   ["NVIDIA A100-SXM4-40GB", 40960, 39.38, 1555, 19.5, 312, PCIE4, 300, "A100-40GB", "A100 40G", "A100-40"],
   ["NVIDIA A100-PCIE-40GB", 40960, 39.38, 1555, 19.5, 312, PCIE4, 300, "A100 PCIe 40GB"],
@@ -102,7 +103,7 @@ const AMPERE_WORKSTATION: readonly Row[] = [
   ["NVIDIA RTX A2000", 6138, 0, 288, 8, 31.9, PCIE4, 0],
   ["NVIDIA RTX A2000 12GB", 12282, 0, 288, 8, 31.9, PCIE4, 0],
   ["NVIDIA RTX A4000", 16376, 15.6, 448, 19.2, 76.7, PCIE4, 0],
-  ["NVIDIA RTX A4500", 20470, 19.54, 640, 23.7, 94.6, PCIE4, 56.25],
+  ["NVIDIA RTX A4500", 20470, 0, 640, 23.7, 94.6, PCIE4, 56.25],
   ["NVIDIA RTX A5000", 24564, 23.55, 768, 27.8, 111.1, PCIE4, 56.25],
   ["NVIDIA RTX A5500", 24564, 0, 768, 34.1, 136.4, PCIE4, 56.25],
   ["NVIDIA RTX A6000", 49140, 47.4, 768, 38.7, 154.8, PCIE4, 56.25, "A6000"],

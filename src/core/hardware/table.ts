@@ -50,7 +50,7 @@ export function devicesPage(): string {
     "`H100 MIG 3g.40gb`), counts (`8xH100`), plain sizes (`24GB`) and the machine types at the end.",
     "",
     "*Memory* is the total that the driver reports. *Usable* is what a process can have, its CUDA context included:",
-    "*recorded* is the total that PyTorch printed on such a card, *rule* is the driver's total less 0.2 GiB and 1.5 %",
+    "*recorded* is the total that PyTorch printed on such a card (or its sibling with the same memory), *rule* is the driver's total less 0.2 GiB and 1.5 %",
     "(at most 0.65 GiB). Apple silicon shares its memory: two thirds of it up to 36 GB, three quarters above.",
     "",
     sections.join("\n\n"),
