@@ -3,6 +3,4 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
-
 deepspeed --num_gpus 8 run_clm.py train.json

@@ -8,7 +8,6 @@ import { paths } from "./install.mjs";
 
 /** Settings of every test window: nothing that moves, asks or fetches. */
 const SETTINGS = {
-  "security.workspace.trust.enabled": false,
   "workbench.secondarySideBar.defaultVisibility": "hidden",
   "workbench.startupEditor": "none",
   "workbench.tips.enabled": false,
@@ -46,7 +45,8 @@ export function temporaryCopy(folder) {
 /**
  * Starts the server.
  *
- * @param {{ settings?: object, port?: number }} options settings added to the defaults of the profile
+ * @param {{ settings?: object, port?: number, restricted?: boolean, env?: object }} options settings added to the
+ *   defaults of the profile; `restricted` leaves workspaces untrusted; `env` reaches the extension host
  * @returns base URL, port, log so far and `stop`
  */
 export async function startServer(options = {}) {
@@ -64,8 +64,9 @@ export async function startServer(options = {}) {
       ...["--host", "127.0.0.1", "--port", String(port), "--without-connection-token"],
       ...["--accept-server-license-terms", "--server-data-dir", home, "--extensions-dir", extensions],
       ...["--telemetry-level", "off", "--enable-smoke-test-driver"],
+      ...(options.restricted === true ? [] : ["--disable-workspace-trust"]),
     ],
-    { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, NODE_OPTIONS: "" } },
+    { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, NODE_OPTIONS: "", ...options.env } },
   );
   let log = "";
   const keep = (chunk) => {

@@ -1,0 +1,174 @@
+/** What a person does in a VS Code window: open, point, press, read. */
+
+/** How long anything in the editor may take before it counts as missing, milliseconds. */
+const PATIENCE = 30_000;
+
+/** Calls `read` until it returns something truthy; the last value, or an error that says what was awaited. */
+export async function eventually(what, read, patience = PATIENCE) {
+  const deadline = Date.now() + patience;
+  for (;;) {
+    const value = await read();
+    if (value) return value;
+    if (Date.now() > deadline) throw new Error(`waited in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** One VS Code window. */
+export class Workbench {
+  /** @param {import("playwright-core").Page} page */
+  constructor(page) {
+    this.page = page;
+  }
+
+  /** Opens a window and waits until it can be used. */
+  static async open(browser, url, size = { width: 1360, height: 860 }) {
+    const context = await browser.newContext({ viewport: size, deviceScaleFactor: 1 });
+    const page = await context.newPage();
+    page.setDefaultTimeout(PATIENCE);
+    await page.goto(url);
+    await page.waitForSelector(".monaco-workbench .part.editor");
+    return new Workbench(page);
+  }
+
+  /** Types into the quick input that a key opens and accepts. */
+  async quick(key, text) {
+    const input = this.page.locator(".quick-input-widget input[type=text]");
+    await eventually("the quick input", async () => {
+      await this.page.keyboard.press(key);
+      return input.waitFor({ state: "visible", timeout: 2000 }).then(
+        () => true,
+        () => false,
+      );
+    });
+    await input.fill(key === "F1" ? `>${text}` : text);
+    const first = this.page.locator(".quick-input-list .monaco-list-row").first();
+    await eventually(`"${text}" in the quick input`, async () =>
+      (await first.getAttribute("aria-label").catch(() => null))
+        ?.toLowerCase()
+        .includes(text.split("/").at(-1).toLowerCase()),
+    );
+    await this.page.keyboard.press("Enter");
+    await input.waitFor({ state: "hidden" });
+  }
+
+  /** Runs a command by its title. */
+  command(title) {
+    return this.quick("F1", title);
+  }
+
+  /** Opens a file of the workspace by its path. */
+  async openFile(path) {
+    await this.quick("Control+p", path);
+    await this.page.locator(".editor-group-container.active .monaco-editor .view-line").first().waitFor();
+  }
+
+  /** Text of the visible lines of the active file, top to bottom. */
+  async text() {
+    const lines = await this.page.locator(".editor-instance .view-lines .view-line").evaluateAll((elements) =>
+      elements
+        .map((element) => ({ top: Number.parseFloat(element.style.top), text: element.textContent ?? "" }))
+        .sort((a, b) => a.top - b.top)
+        .map((line) => line.text),
+    );
+    return lines.join("\n").replaceAll("\u00a0", " ");
+  }
+
+  /** Place on the screen of a text in the file, or undefined when it is not visible. */
+  async find(text) {
+    return this.page.locator(".editor-instance .view-lines").evaluate((lines, wanted) => {
+      for (const line of lines.querySelectorAll(".view-line")) {
+        const at = (line.textContent ?? "").replaceAll("\u00a0", " ").indexOf(wanted);
+        if (at < 0) continue;
+        const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+        let seen = 0;
+        for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+          const length = node.textContent?.length ?? 0;
+          if (seen + length > at) {
+            const range = document.createRange();
+            range.setStart(node, at - seen);
+            range.setEnd(node, Math.min(length, at - seen + wanted.length));
+            const box = range.getBoundingClientRect();
+            return { x: box.x, y: box.y, width: box.width, height: box.height };
+          }
+          seen += length;
+        }
+      }
+      return undefined;
+    }, text);
+  }
+
+  /** Moves the mouse over a text and returns what the hover says once `accept` likes it. */
+  async hover(text, accept) {
+    const hover = this.page.locator(".monaco-editor .monaco-hover:not(.hidden)");
+    return eventually(`a hover on "${text}"`, async () => {
+      const box = await this.find(text);
+      if (box === undefined) return false;
+      await this.page.mouse.move(box.x + box.width + 300, box.y + 300, { steps: 3 });
+      await this.page.waitForTimeout(300);
+      await this.page.mouse.move(box.x + Math.min(30, box.width / 2), box.y + box.height / 2, { steps: 5 });
+      for (let i = 0; i < 20; i++) {
+        await this.page.waitForTimeout(100);
+        const said = (await hover.allInnerTexts()).join("\n");
+        if (accept(said)) return said;
+      }
+      return false;
+    });
+  }
+
+  /** Number of error squiggles that are drawn. */
+  squiggles() {
+    return this.page.locator(".editor-instance .squiggly-error").count();
+  }
+
+  /** Clicks on a text, opens the quick fixes and returns their titles. */
+  async openQuickFixes(text) {
+    const row = this.page.locator(".action-widget .monaco-list-row.action");
+    return eventually(`quick fixes on "${text}"`, async () => {
+      const box = await this.find(text);
+      if (box === undefined) return false;
+      await this.page.keyboard.press("Escape");
+      await this.page.mouse.click(box.x + 5, box.y + box.height / 2);
+      await this.page.keyboard.press("Control+.");
+      const shown = await row
+        .first()
+        .waitFor({ state: "visible", timeout: 3000 })
+        .then(
+          () => true,
+          () => false,
+        );
+      return shown ? await row.allInnerTexts() : false;
+    });
+  }
+
+  /** Takes one of the quick fixes that are open. */
+  async takeQuickFix(title) {
+    await this.page.locator(".action-widget .monaco-list-row.action", { hasText: title }).first().click();
+  }
+
+  /** The frame of a webview once it shows an element. */
+  async webview(selector) {
+    return eventually(`a webview with ${selector}`, async () => {
+      for (const frame of this.page.frames()) {
+        if (
+          await frame
+            .locator(selector)
+            .first()
+            .isVisible()
+            .catch(() => false)
+        )
+          return frame;
+      }
+      return undefined;
+    });
+  }
+
+  /** Pictures of what the window shows go to `path`. */
+  async screenshot(path) {
+    await this.page.screenshot({ path, animations: "disabled" });
+  }
+
+  async close() {
+    await this.page.context().close();
+  }
+}
