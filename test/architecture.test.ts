@@ -12,7 +12,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/formats": ["src/syntax"],
   "src/analysis": ["src/formats", "src/syntax", "src/core"],
   "src/host": ["src/analysis"],
-  "src/server": ["src/analysis", "src/core", "src/formats", "src/syntax"],
+  "src/server": ["src/analysis", "src/core", "src/formats", "src/syntax", "src/host"],
   "src/cli": ["src/analysis", "src/core", "src/host", "src/formats"],
   "src/mcp": ["src/analysis", "src/core", "src/host"],
   "src/extension": ["src/server", "src/core", "src/host"],

@@ -18,7 +18,7 @@ export const METHODS = {
   planEdits: "vramlens/planEdits",
   /** Client → server, request. {@link SettleParams} → {@link EditsResult}. Edits of `.vramlens.yaml` that pin a value. */
   settle: "vramlens/settle",
-  /** Client → server, request. no parameters → {@link DevicesResult}. The catalogue of devices, grouped. */
+  /** Client → server, request. `{}` → {@link DevicesResult}. The catalogue of devices, grouped. */
   devices: "vramlens/devices",
   /** Server → client, notification. {@link StatusParams}. The answer for a document changed, or is being computed. */
   status: "vramlens/status",
@@ -39,7 +39,6 @@ export const FIX_ALL_KIND = "source.fixAll.vramlens";
 export const CLIENT_COMMANDS = {
   openPanel: "vramlens.openPanel",
   chooseDevice: "vramlens.chooseDevice",
-  why: "vramlens.openPanel",
 } as const;
 
 /** Sent by the client in `initializationOptions`; every field optional so that any editor can start the server. */

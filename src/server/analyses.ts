@@ -1,0 +1,138 @@
+/**
+ * Results per document, kept until something they depend on changes.
+ *
+ * A result is current while no document it depends on changed since its computation began. Whoever asks gets a current
+ * result or, once cancelled, none: a stale one is never handed out.
+ */
+import type { AnalysisOptions, Analyzer, DocumentAnalysis } from "../analysis/analyzer";
+
+/** Asked while waiting; the shape of an LSP cancellation token. */
+export interface Cancellation {
+  readonly isCancellationRequested: boolean;
+}
+
+export const NEVER: Cancellation = { isCancellationRequested: false };
+
+interface Entry {
+  readonly promise: Promise<DocumentAnalysis>;
+  /** Known once the promise has settled. */
+  settled: DocumentAnalysis | undefined;
+  readonly plans: boolean;
+  readonly epoch: number;
+}
+
+/** Most results kept; the least recently used goes first. */
+const LARGEST_CACHE = 64;
+
+export class Analyses {
+  private readonly entries = new Map<string, Entry>();
+  /** Counts every change of anything. */
+  private epoch = 0;
+  /** Epoch of the last {@link clear}. */
+  private cleared = 0;
+  /** Epoch of the last change by URI, for results whose dependencies are not known yet. */
+  private readonly changes = new Map<string, number>();
+
+  /** @param optionsFor settings of a document as the analysis takes them */
+  constructor(
+    private readonly analyzer: Analyzer,
+    private readonly optionsFor: (uri: string) => Promise<AnalysisOptions>,
+  ) {}
+
+  /**
+   * The current analysis of a document.
+   *
+   * @param plans whether suggestions are needed; a result with them also serves those who do not
+   * @returns undefined only when cancelled
+   */
+  async get(uri: string, plans: boolean, token: Cancellation): Promise<DocumentAnalysis | undefined> {
+    while (!token.isCancellationRequested) {
+      const entry = this.entry(uri, plans);
+      const result = await entry.promise;
+      if (this.isCurrent(entry, result)) return result;
+    }
+    return undefined;
+  }
+
+  /** The last finished result if it is still current; never waits. */
+  peek(uri: string): DocumentAnalysis | undefined {
+    return this.entries.get(uri)?.settled;
+  }
+
+  /**
+   * Notes that documents or files changed, appeared or went away.
+   *
+   * @returns the URIs whose results were dropped, the changed ones included
+   */
+  invalidate(uris: Iterable<string>): ReadonlySet<string> {
+    const changed = new Set(uris);
+    const dropped = new Set<string>();
+    this.epoch += 1;
+    for (const uri of changed) {
+      this.analyzer.invalidate(uri);
+      this.changes.set(uri, this.epoch);
+    }
+    for (const [uri, entry] of this.entries) {
+      const depends =
+        changed.has(uri) ||
+        // Dependencies of a result still being computed are unknown: it is checked when it arrives.
+        entry.settled?.dependencies.some((dependency) => changed.has(dependency)) === true;
+      if (depends) {
+        this.entries.delete(uri);
+        dropped.add(uri);
+      }
+    }
+    for (const uri of changed) dropped.add(uri);
+    return dropped;
+  }
+
+  /** Drops everything: settings or workspace folders changed. */
+  clear(): void {
+    this.epoch += 1;
+    this.cleared = this.epoch;
+    this.entries.clear();
+  }
+
+  /** Forgets a closed document. */
+  delete(uri: string): void {
+    this.entries.delete(uri);
+    this.analyzer.invalidate(uri);
+  }
+
+  private entry(uri: string, plans: boolean): Entry {
+    const found = this.entries.get(uri);
+    if (found !== undefined && (found.plans || !plans)) {
+      this.entries.delete(uri);
+      this.entries.set(uri, found);
+      return found;
+    }
+    const entry: Entry = {
+      promise: this.optionsFor(uri).then((options) => this.analyzer.analyse(uri, { ...options, plans })),
+      settled: undefined,
+      plans,
+      epoch: this.epoch,
+    };
+    this.entries.set(uri, entry);
+    entry.promise.then(
+      (result) => {
+        if (this.entries.get(uri) !== entry) return;
+        if (this.isCurrent(entry, result)) entry.settled = result;
+        else this.entries.delete(uri);
+      },
+      () => {
+        if (this.entries.get(uri) === entry) this.entries.delete(uri);
+      },
+    );
+    if (this.entries.size > LARGEST_CACHE) {
+      const oldest = this.entries.keys().next().value;
+      if (oldest !== undefined) this.entries.delete(oldest);
+    }
+    return entry;
+  }
+
+  /** Whether nothing the result depends on changed since its computation began. */
+  private isCurrent(entry: Entry, result: DocumentAnalysis): boolean {
+    const changedSince = (uri: string) => (this.changes.get(uri) ?? -1) > entry.epoch;
+    return this.cleared <= entry.epoch && !changedSince(result.uri) && !result.dependencies.some(changedSince);
+  }
+}

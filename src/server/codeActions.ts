@@ -1,0 +1,160 @@
+/** Quick fixes, the fix-all action of safe fixes, suppression comments, and the way to all plans. */
+import { type CodeAction, CodeActionKind, type Diagnostic, type Range } from "vscode-languageserver";
+import type { DocumentAnalysis, FixContent } from "../analysis/analyzer";
+import type { ReportEdit } from "../core/report/schema";
+import { commentPrefix } from "./comments";
+import { SOURCE } from "./diagnostics";
+import { comparePositions, type EditSupport, overlaps, workspaceEdit } from "./edits";
+import { CLIENT_COMMANDS, FIX_ALL_KIND } from "./protocol";
+import { type Locale, text } from "./text";
+
+/** Codes whose fixes are a choice between alternatives: never part of fix-all. */
+const CHOICES: ReadonlySet<string> = new Set(["does-not-fit", "tight"]);
+
+/** The open document, as far as code actions need it. */
+export interface ActionDocument {
+  readonly uri: string;
+  readonly languageId: string;
+  readonly lineCount: number;
+  lineText(line: number): string;
+}
+
+export interface ActionContext {
+  readonly range: Range;
+  /** Diagnostics the client has at the range. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** Kinds the client asks for; undefined = all. */
+  readonly only: readonly string[] | undefined;
+  /** Commands the client offers. */
+  readonly commands: ReadonlySet<string>;
+  readonly versionOf: (uri: string) => number | null;
+  readonly support: EditSupport;
+  readonly locale: Locale;
+}
+
+/** Code actions at a range; the preferred fix comes first, suppressions last. */
+export function codeActions(
+  document: ActionDocument,
+  analysis: DocumentAnalysis,
+  context: ActionContext,
+): CodeAction[] {
+  const actions: CodeAction[] = [];
+  if (wanted(context.only, CodeActionKind.QuickFix)) {
+    const own = context.diagnostics.filter((diagnostic) => diagnostic.source === SOURCE);
+    actions.push(...quickFixes(analysis, own, context));
+    actions.push(...showPlans(analysis, own, context));
+    actions.push(...suppressions(document, own, context));
+  }
+  // Offered only when asked for by name (on save, or from the source menu): in the light bulb it would be noise.
+  if (context.only?.some((kind) => kind === CodeActionKind.Source || FIX_ALL_KIND.startsWith(kind)) === true) {
+    const action = fixAll(document, analysis, context);
+    if (action !== undefined) actions.push(action);
+  }
+  return actions;
+}
+
+/** Whether the client asks for a kind: kinds are hierarchical, `refactor` includes `refactor.rewrite`. */
+function wanted(only: readonly string[] | undefined, kind: string): boolean {
+  return only === undefined || only.some((asked) => kind === asked || kind.startsWith(`${asked}.`));
+}
+
+function quickFixes(analysis: DocumentAnalysis, own: readonly Diagnostic[], context: ActionContext): CodeAction[] {
+  return analysis.fixes(context.range).map((fix): CodeAction => {
+    const solved = own.filter((diagnostic) => diagnostic.code === fix.code);
+    return {
+      title: fix.title,
+      kind: CodeActionKind.QuickFix,
+      ...(fix.preferred ? { isPreferred: true } : {}),
+      ...(solved.length > 0 ? { diagnostics: [...solved] } : {}),
+      edit: workspaceEdit(fix.edits, {
+        uri: analysis.uri,
+        label: fix.title,
+        safe: fix.safe,
+        versionOf: context.versionOf,
+        support: context.support,
+        locale: context.locale,
+      }),
+    };
+  });
+}
+
+function showPlans(analysis: DocumentAnalysis, own: readonly Diagnostic[], context: ActionContext): CodeAction[] {
+  const at = own.filter((diagnostic) => CHOICES.has(String(diagnostic.code)));
+  const plans = analysis.runs[0]?.plans.length ?? 0;
+  if (at.length === 0 || plans === 0 || !context.commands.has(CLIENT_COMMANDS.openPanel)) return [];
+  const title = text(context.locale, "showPlans", plans);
+  const command = { title, command: CLIENT_COMMANDS.openPanel, arguments: [analysis.uri] };
+  return [{ title, kind: CodeActionKind.QuickFix, diagnostics: at, command }];
+}
+
+/** Comments that silence a finding at its line or in the file, in the words the analysis understands. */
+function suppressions(document: ActionDocument, own: readonly Diagnostic[], context: ActionContext): CodeAction[] {
+  const prefix = commentPrefix(document.languageId);
+  if (prefix === undefined) return [];
+  const actions: CodeAction[] = [];
+  const seen = new Set<string>();
+  for (const diagnostic of own) {
+    const code = typeof diagnostic.code === "string" ? diagnostic.code : "";
+    const line = diagnostic.range.start.line;
+    if (code === "" || seen.has(code) || line >= document.lineCount) continue;
+    seen.add(code);
+    const indent = /^[ \t]*/.exec(document.lineText(line))?.[0] ?? "";
+    const insert = (at: number, newText: string): ReportEdit => ({
+      uri: document.uri,
+      range: { start: { line: at, character: 0 }, end: { line: at, character: 0 } },
+      newText,
+    });
+    const offers = [
+      ["disableLine", insert(line, `${indent}${prefix} vramlens-disable-next-line ${code}\n`)],
+      ["disableFile", insert(firstFreeLine(document), `${prefix} vramlens-disable ${code}\n`)],
+    ] as const;
+    for (const [key, edit] of offers) {
+      const title = text(context.locale, key, code);
+      const edited = workspaceEdit([edit], {
+        uri: document.uri,
+        label: title,
+        safe: true,
+        versionOf: context.versionOf,
+        support: context.support,
+        locale: context.locale,
+      });
+      actions.push({ title, kind: CodeActionKind.QuickFix, diagnostics: [diagnostic], edit: edited });
+    }
+  }
+  return actions;
+}
+
+/** A `#!` line and a Python encoding line have to stay first. */
+function firstFreeLine(document: ActionDocument): number {
+  let line = 0;
+  while (line < Math.min(2, document.lineCount) && /^#!|^#.*coding[:=]/.test(document.lineText(line))) line += 1;
+  return line;
+}
+
+function fixAll(document: ActionDocument, analysis: DocumentAnalysis, context: ActionContext): CodeAction | undefined {
+  const whole: Range = { start: { line: 0, character: 0 }, end: { line: document.lineCount, character: 0 } };
+  const edits: ReportEdit[] = [];
+  for (const fix of analysis.fixes(whole)) {
+    if (!isSafe(fix, document.uri) || fix.edits.some((edit) => edits.some((other) => overlaps(edit, other)))) continue;
+    edits.push(...fix.edits);
+  }
+  if (edits.length === 0) return undefined;
+  edits.sort((a, b) => comparePositions(a.range.start, b.range.start));
+  const title = text(context.locale, "fixAll");
+  return {
+    title,
+    kind: FIX_ALL_KIND,
+    edit: workspaceEdit(edits, {
+      uri: document.uri,
+      label: title,
+      safe: true,
+      versionOf: context.versionOf,
+      support: context.support,
+      locale: context.locale,
+    }),
+  };
+}
+
+function isSafe(fix: FixContent, uri: string): boolean {
+  return fix.safe && fix.preferred && !CHOICES.has(fix.code) && fix.edits.every((edit) => edit.uri === uri);
+}

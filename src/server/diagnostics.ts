@@ -1,0 +1,95 @@
+/** Findings as LSP diagnostics, by push or pull through one function. */
+import { type Diagnostic, DiagnosticSeverity, DiagnosticTag } from "vscode-languageserver";
+import type { DocumentAnalysis } from "../analysis/analyzer";
+import type { Range, ReportFinding } from "../core/report/schema";
+import { type Locale, text } from "./text";
+
+/** `source` of every diagnostic. */
+export const SOURCE = "VRAM Lens";
+
+/** Most diagnostics of one document; one more says how many are not shown. */
+const LARGEST_LIST = 200;
+
+const NOWHERE: Range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
+
+const SEVERITY: Readonly<Record<ReportFinding["severity"], DiagnosticSeverity>> = {
+  error: DiagnosticSeverity.Error,
+  warning: DiagnosticSeverity.Warning,
+  information: DiagnosticSeverity.Information,
+  hint: DiagnosticSeverity.Hint,
+};
+
+/** Findings about keys without effect are greyed out, about old names struck through. */
+const TAGS: Readonly<Record<string, DiagnosticTag>> = {
+  "ignored-key": DiagnosticTag.Unnecessary,
+  "overridden-key": DiagnosticTag.Unnecessary,
+  "deprecated-key": DiagnosticTag.Deprecated,
+  "renamed-key": DiagnosticTag.Deprecated,
+  "removed-key": DiagnosticTag.Deprecated,
+};
+
+/** Which parts of a diagnostic the client can show. */
+export interface DiagnosticSupport {
+  readonly relatedInformation: boolean;
+  readonly codeDescription: boolean;
+  readonly tags: boolean;
+}
+
+/**
+ * The diagnostics of the analysed document itself. Findings in its linked documents are theirs: they show when those
+ * are opened, so that no place is marked twice.
+ */
+export function diagnosticsOf(analysis: DocumentAnalysis, support: DiagnosticSupport, locale: Locale): Diagnostic[] {
+  const found = new Map<string, Diagnostic>();
+  for (const finding of analysis.runs.flatMap((run) => run.findings)) {
+    if (finding.uri !== analysis.uri) continue;
+    const diagnostic = toDiagnostic(finding, support);
+    found.set(JSON.stringify([diagnostic.code, diagnostic.range, diagnostic.message]), diagnostic);
+  }
+  for (const error of analysis.report.errors) {
+    if (error.uri !== analysis.uri) continue;
+    const diagnostic: Diagnostic = {
+      range: error.range ?? NOWHERE,
+      severity: DiagnosticSeverity.Error,
+      source: SOURCE,
+      code: "unreadable",
+      message: error.message,
+    };
+    const key = JSON.stringify(["unreadable", diagnostic.range, diagnostic.message]);
+    if (!found.has(key)) found.set(key, diagnostic);
+  }
+  return limited([...found.values()], locale);
+}
+
+function toDiagnostic(finding: ReportFinding, support: DiagnosticSupport): Diagnostic {
+  const tag = TAGS[finding.code];
+  return {
+    range: finding.range ?? NOWHERE,
+    severity: SEVERITY[finding.severity],
+    source: SOURCE,
+    code: finding.code,
+    message: finding.message,
+    ...(support.codeDescription && /^https:/.test(finding.help) ? { codeDescription: { href: finding.help } } : {}),
+    ...(support.tags && tag !== undefined ? { tags: [tag] } : {}),
+    ...(support.relatedInformation && finding.related !== undefined
+      ? {
+          relatedInformation: finding.related.map(({ uri, range, message }) => ({ location: { uri, range }, message })),
+        }
+      : {}),
+  };
+}
+
+function limited(diagnostics: Diagnostic[], locale: Locale): Diagnostic[] {
+  if (diagnostics.length <= LARGEST_LIST) return diagnostics;
+  const rank = (diagnostic: Diagnostic) => diagnostic.severity ?? DiagnosticSeverity.Hint;
+  const kept = [...diagnostics].sort((a, b) => rank(a) - rank(b)).slice(0, LARGEST_LIST);
+  return [
+    ...kept,
+    {
+      range: NOWHERE,
+      severity: DiagnosticSeverity.Information,
+      source: SOURCE,
+      message: text(locale, "moreFindings", diagnostics.length - LARGEST_LIST),
+    },
+  ];
+}

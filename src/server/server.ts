@@ -1,0 +1,534 @@
+/**
+ * The language server over an injected runtime: the same code in a Node process, in a Web Worker and in tests.
+ *
+ * Everything but the panel works by standard LSP. Every handler is cancel-safe and stale-safe: it answers from a
+ * current analysis or not at all, and a failure is a log line and an empty answer.
+ */
+import {
+  type CancellationToken,
+  CodeActionKind,
+  type Connection,
+  type Diagnostic,
+  DidChangeConfigurationNotification,
+  DidChangeWatchedFilesNotification,
+  type DocumentDiagnosticReport,
+  DocumentDiagnosticReportKind,
+  type InitializeParams,
+  type InitializeResult,
+  TextDocumentSyncKind,
+  TextDocuments,
+} from "vscode-languageserver";
+import { TextDocument } from "vscode-languageserver-textdocument";
+import type { AnalysisOptions, Analyzer, CreateAnalyzer, DocumentAnalysis } from "../analysis/analyzer";
+import type { FileAccess, Runtime } from "../analysis/runtime";
+import { Analyses, type Cancellation, NEVER } from "./analyses";
+import { type Client, readClient } from "./client";
+import { codeActions } from "./codeActions";
+import { deviceGroups } from "./devices";
+import { diagnosticsOf } from "./diagnostics";
+import { clientFiles, NO_FILES, overlay, routed, schemeOf } from "./files";
+import { codeLenses, inlayHints } from "./hints";
+import { toHover } from "./hover";
+import { settleEdits } from "./pins";
+import {
+  type DevicesResult,
+  type EditsResult,
+  FIX_ALL_KIND,
+  type InitializationOptions,
+  METHODS,
+  type PlanEditsParams,
+  type ReadTextResult,
+  type ReportParams,
+  type ReportResult,
+  type SettleParams,
+  type StatusParams,
+  type WhatIfParams,
+  type WhatIfResult,
+} from "./protocol";
+import { describeError, safely } from "./safely";
+import { type Settings, SettingsCache } from "./settings";
+import { statusOf } from "./status";
+import { text } from "./text";
+
+/** What differs between the places the server runs in. */
+export interface Platform {
+  readonly runtime: Runtime;
+  /** Whether `runtime.files` can read a URI scheme; other schemes are asked of the client. */
+  readonly reads: (scheme: string) => boolean;
+  readonly createAnalyzer: CreateAnalyzer;
+  /** Product version, reported to the client. */
+  readonly version: string;
+  /** Quiet time after a change before results are shown, in milliseconds. */
+  readonly debounceMs: number;
+}
+
+/** Quiet time after a keystroke: long enough not to flash half-typed states, short enough to feel immediate. */
+export const DEBOUNCE_MS = 150;
+
+/** Files whose change can matter to a run, for the client's watcher. */
+const WATCHED = "**/*.{yaml,yml,json,jsonc,json5,hjson,toml,py,sh,ipynb}";
+
+/** Schemes of documents that only mirror others: diff sides, notebook cells, output. */
+const IGNORED_SCHEMES: ReadonlySet<string> = new Set([
+  "git",
+  "vscode-notebook-cell",
+  "output",
+  "vscode-scm",
+  "review",
+  "pr",
+]);
+
+/** Wires the server to a connection; the caller then calls `connection.listen()`. */
+export function startServer(connection: Connection, platform: Platform): void {
+  new Server(connection, platform).register();
+}
+
+class Server {
+  private readonly documents = new TextDocuments(TextDocument);
+  private readonly settings: SettingsCache;
+  private readonly timers = new Map<string, ReturnType<typeof setTimeout>>();
+  /** Resolvers of those who wait for a document to become quiet. */
+  private readonly waiting = new Map<string, (() => void)[]>();
+  private readonly resultIds = new Map<string, { readonly id: string; readonly json: string }>();
+  private resultCount = 0;
+  /** Documents the client has had a status for. */
+  private readonly announced = new Set<string>();
+  private workspaceFolders: readonly string[] = [];
+  /** What the analysis reads; set on initialize, when the client's abilities are known. */
+  private files: FileAccess = NO_FILES;
+  private fallbackSettings: unknown;
+  private client: Client | undefined;
+  private analyzer: Analyzer | undefined;
+  private analyses: Analyses | undefined;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly platform: Platform,
+  ) {
+    this.settings = new SettingsCache((uri) =>
+      this.client?.configuration === true
+        ? connection.workspace.getConfiguration({ scopeUri: uri, section: "vramlens" })
+        : Promise.resolve(this.fallbackSettings),
+    );
+  }
+
+  register(): void {
+    const { connection, documents } = this;
+    connection.onInitialize((params) => this.initialize(params));
+    connection.onInitialized(() => this.initialized());
+    connection.onShutdown(() => this.stopTimers());
+
+    documents.onDidChangeContent(({ document }) => this.changed([document.uri]));
+    documents.onDidClose(({ document }) => this.closed(document.uri));
+    connection.onDidChangeWatchedFiles(({ changes }) => {
+      // The text of an open document is what counts, not its file.
+      this.changed(changes.map(({ uri }) => uri).filter((uri) => this.documents.get(uri) === undefined));
+    });
+    connection.onDidChangeConfiguration(({ settings }) => {
+      if (this.client?.configuration !== true) this.fallbackSettings = vramlensSection(settings);
+      this.settings.clear();
+      this.everythingChanged();
+    });
+
+    connection.onHover((params, token) =>
+      safely(connection.console, "hover", token, null, async () => {
+        const uri = params.textDocument.uri;
+        const settings = await this.settings.get(uri);
+        if (!settings.enable || !settings.hover) return null;
+        const analysis = await this.current(uri, false, token);
+        const content = analysis?.hover(params.position.line, params.position.character) ?? null;
+        if (content === null) return null;
+        const { commands, markdown, locale } = this.known;
+        return toHover(content, { uri, commands, markdown, locale });
+      }),
+    );
+    connection.onCodeAction((params, token) =>
+      safely(connection.console, "code actions", token, [], async () => {
+        const document = documents.get(params.textDocument.uri);
+        const analysis = document && (await this.current(document.uri, true, token));
+        if (document === undefined || analysis === undefined) return [];
+        const { commands, edits, locale } = this.known;
+        const lineText = (line: number) =>
+          document.getText({ start: { line, character: 0 }, end: { line: line + 1, character: 0 } });
+        return codeActions(
+          { uri: document.uri, languageId: document.languageId, lineCount: document.lineCount, lineText },
+          analysis,
+          {
+            range: params.range,
+            diagnostics: params.context.diagnostics,
+            only: params.context.only,
+            commands,
+            versionOf: (uri) => documents.get(uri)?.version ?? null,
+            support: edits,
+            locale,
+          },
+        );
+      }),
+    );
+    connection.onDocumentLinks((params, token) =>
+      safely(connection.console, "document links", token, [], async () => {
+        const analysis = await this.current(params.textDocument.uri, false, token);
+        return (analysis?.links() ?? []).map(({ range, target, tooltip }) => ({ range, target, tooltip }));
+      }),
+    );
+    connection.languages.inlayHint.on((params, token) =>
+      safely(connection.console, "inlay hints", token, [], async () => {
+        const uri = params.textDocument.uri;
+        if (!(await this.settings.get(uri)).inlayHints) return [];
+        const analysis = await this.current(uri, false, token);
+        return analysis === undefined ? [] : inlayHints(analysis, params.range, this.known.locale);
+      }),
+    );
+    connection.onCodeLens((params, token) =>
+      safely(connection.console, "code lens", token, [], async () => {
+        const uri = params.textDocument.uri;
+        if (!(await this.settings.get(uri)).codeLens) return [];
+        const analysis = await this.current(uri, false, token);
+        return analysis === undefined ? [] : codeLenses(analysis, this.known.commands, this.known.locale);
+      }),
+    );
+    connection.languages.diagnostics.on(async (params, token) => {
+      const empty: DocumentDiagnosticReport = { kind: DocumentDiagnosticReportKind.Full, items: [] };
+      // Never an error: a failed pull would leave the document without diagnostics for good in some clients.
+      const report = await safely<DocumentDiagnosticReport>(connection.console, "diagnostics", token, empty, () =>
+        this.pullDiagnostics(params.textDocument.uri, params.previousResultId, token),
+      );
+      return report instanceof Error ? empty : report;
+    });
+    this.registerCustomRequests();
+    documents.listen(connection);
+  }
+
+  private registerCustomRequests(): void {
+    const { connection } = this;
+    connection.onRequest<ReportResult | null, void>(METHODS.report, (params: ReportParams, token: CancellationToken) =>
+      safely<ReportResult | null>(connection.console, "report", token, null, () => this.report(params, token)),
+    );
+    connection.onRequest<WhatIfResult, void>(METHODS.whatIf, (params: WhatIfParams, token: CancellationToken) =>
+      safely<WhatIfResult>(connection.console, "what-if", token, { run: null }, async () => {
+        const analysis = await this.analysis(params.uri, true, token);
+        return { run: analysis?.whatIf(params.runId, params.set) ?? null };
+      }),
+    );
+    connection.onRequest<EditsResult, void>(METHODS.planEdits, (params: PlanEditsParams, token: CancellationToken) =>
+      safely<EditsResult>(connection.console, "plan edits", token, this.failed("planGone"), () =>
+        this.planEdits(params, token),
+      ),
+    );
+    connection.onRequest<EditsResult, void>(METHODS.settle, (params: SettleParams, token: CancellationToken) =>
+      safely<EditsResult>(connection.console, "settle", token, this.failed("settleUnknown", params.key), () =>
+        settleEdits(params, {
+          files: this.files,
+          workspaceFolders: this.workspaceFolders,
+          versionOf: (uri) => this.documents.get(uri)?.version,
+          locale: this.known.locale,
+        }),
+      ),
+    );
+    connection.onRequest<DevicesResult, void>(METHODS.devices, (_: unknown, token: CancellationToken) =>
+      safely<DevicesResult>(connection.console, "devices", token, { groups: [] }, () =>
+        deviceGroups(this.known.locale),
+      ),
+    );
+  }
+
+  // ---- Life ----
+
+  private initialize(params: InitializeParams): InitializeResult {
+    const options: InitializationOptions = params.initializationOptions ?? {};
+    this.fallbackSettings = options.settings;
+    this.client = readClient(params, options);
+    const root = params.rootUri ?? undefined;
+    this.workspaceFolders = params.workspaceFolders?.map(({ uri }) => uri) ?? (root === undefined ? [] : [root]);
+    this.analyzer = this.platform.createAnalyzer(this.runtime(options));
+    this.analyses = new Analyses(this.analyzer, (uri) => this.settings.get(uri).then((s) => this.options(s)));
+    return {
+      serverInfo: { name: "VRAM Lens", version: this.platform.version },
+      capabilities: {
+        textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental },
+        hoverProvider: true,
+        codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix, FIX_ALL_KIND] },
+        documentLinkProvider: {},
+        inlayHintProvider: true,
+        codeLensProvider: {},
+        ...(this.client.pull
+          ? {
+              diagnosticProvider: { identifier: "vramlens", interFileDependencies: true, workspaceDiagnostics: false },
+            }
+          : {}),
+        workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
+      },
+    };
+  }
+
+  private async initialized(): Promise<void> {
+    const { connection } = this;
+    try {
+      if (this.known.registerConfiguration) {
+        await connection.client.register(DidChangeConfigurationNotification.type, { section: "vramlens" });
+      }
+      if (this.known.watchFiles) {
+        await connection.client.register(DidChangeWatchedFilesNotification.type, {
+          watchers: [{ globPattern: WATCHED }],
+        });
+      }
+      if (this.known.workspaceFolders) {
+        connection.workspace.onDidChangeWorkspaceFolders(({ added, removed }) => {
+          const gone = new Set(removed.map(({ uri }) => uri));
+          this.workspaceFolders = [
+            ...this.workspaceFolders.filter((uri) => !gone.has(uri)),
+            ...added.map(({ uri }) => uri),
+          ];
+          this.settings.clear();
+          this.everythingChanged();
+        });
+      }
+    } catch (error) {
+      connection.console.error(`registration failed: ${describeError(error)}`);
+    }
+  }
+
+  private runtime(options: InitializationOptions): Runtime {
+    const { runtime } = this.platform;
+    const send = <R>(method: string, params: object) => this.connection.sendRequest<R>(method, params);
+    const folders = () => this.workspaceFolders;
+    this.files = overlay(
+      (uri) => this.documents.get(uri),
+      routed(this.platform.reads, runtime.files, options.fileRequests === true ? clientFiles(send) : NO_FILES),
+    );
+    return {
+      files: this.files,
+      readModelData:
+        options.modelDataRequests === true
+          ? (path) =>
+              send<ReadTextResult>(METHODS.modelData, { path }).then(
+                (result) => result.text ?? undefined,
+                () => undefined,
+              )
+          : runtime.readModelData,
+      hubCaches: runtime.hubCaches,
+      get workspaceFolders() {
+        return folders();
+      },
+    };
+  }
+
+  private get known(): Client {
+    if (this.client === undefined) throw new Error("a request came before initialize");
+    return this.client;
+  }
+
+  private options(settings: Settings): AnalysisOptions {
+    return {
+      device: settings.device,
+      deviceCount: settings.deviceCount,
+      severity: settings.severity,
+      reserve: settings.reserve,
+      locale: this.known.locale,
+    };
+  }
+
+  // ---- Results ----
+
+  /** The current analysis of a document whatever its settings; undefined when cancelled. */
+  private async analysis(uri: string, plans: boolean, token: Cancellation): Promise<DocumentAnalysis | undefined> {
+    return this.analyses?.get(uri, plans, token);
+  }
+
+  /** The current analysis of an open, enabled, recognised document; undefined otherwise. */
+  private async current(uri: string, plans: boolean, token: Cancellation): Promise<DocumentAnalysis | undefined> {
+    if (IGNORED_SCHEMES.has(schemeOf(uri)) || !(await this.settings.get(uri)).enable) return undefined;
+    return this.isConfig(uri) ? this.analysis(uri, plans, token) : undefined;
+  }
+
+  private isConfig(uri: string): boolean {
+    const document = this.documents.get(uri);
+    return document !== undefined && this.analyzer?.recognise(uri, document.getText()) != null;
+  }
+
+  /** The one function behind push and pull. */
+  private async validate(uri: string, token: Cancellation): Promise<Diagnostic[]> {
+    if (!(await this.settings.get(uri)).diagnostics) return [];
+    const analysis = await this.current(uri, false, token);
+    return analysis === undefined ? [] : diagnosticsOf(analysis, this.known.diagnostics, this.known.locale);
+  }
+
+  private async pullDiagnostics(
+    uri: string,
+    previous: string | undefined,
+    token: Cancellation,
+  ): Promise<DocumentDiagnosticReport> {
+    await this.quiet(uri);
+    const items = await this.validate(uri, token);
+    const json = JSON.stringify(items);
+    const last = this.resultIds.get(uri);
+    if (last !== undefined && last.json === json && last.id === previous) {
+      return { kind: DocumentDiagnosticReportKind.Unchanged, resultId: last.id };
+    }
+    this.resultCount += 1;
+    const resultId = String(this.resultCount);
+    if (this.documents.get(uri) !== undefined) this.resultIds.set(uri, { id: resultId, json });
+    return { kind: DocumentDiagnosticReportKind.Full, resultId, items };
+  }
+
+  private async report(params: ReportParams, token: Cancellation): Promise<ReportResult | null> {
+    const settings = await this.settings.get(params.uri);
+    const version = this.documents.get(params.uri)?.version ?? null;
+    const overridden = params.device !== undefined || params.set !== undefined;
+    const analysis = overridden
+      ? await this.analyzer?.analyse(params.uri, {
+          ...this.options(settings),
+          plans: true,
+          ...(params.device === undefined ? {} : { device: params.device }),
+          ...(params.set === undefined ? {} : { set: params.set }),
+        })
+      : await this.analysis(params.uri, true, token);
+    if (analysis === undefined) return null;
+    const { recognition } = analysis;
+    return {
+      uri: params.uri,
+      version,
+      recognised: recognition === null ? null : { formats: recognition.formats, because: recognition.because },
+      report: analysis.report,
+      reserve: settings.reserve,
+      locale: this.known.locale,
+    };
+  }
+
+  private async planEdits(params: PlanEditsParams, token: Cancellation): Promise<EditsResult> {
+    const analysis = await this.analysis(params.uri, true, token);
+    const run = analysis?.runs.find(({ id }) => id === params.runId);
+    if (run === undefined) return this.failed("runGone");
+    const plan = run.plans[params.planIndex];
+    if (plan === undefined || plan.title !== params.title) return this.failed("planGone");
+    if (plan.edits.length === 0) return this.failed("planEmpty");
+    const versions: Record<string, number> = {};
+    for (const { uri } of plan.edits) {
+      const version = this.documents.get(uri)?.version;
+      if (version !== undefined) versions[uri] = version;
+    }
+    return { ok: true, title: plan.title, create: [], edits: plan.edits, versions };
+  }
+
+  private failed(key: Parameters<typeof text>[1], ...values: string[]): EditsResult {
+    return { ok: false, message: text(this.client?.locale ?? "en", key, ...values) };
+  }
+
+  // ---- Changes ----
+
+  private changed(uris: readonly string[]): void {
+    if (uris.length === 0 || this.analyses === undefined) return;
+    const dropped = this.analyses.invalidate(uris);
+    const open = this.documents.keys().filter((uri) => dropped.has(uri));
+    for (const uri of open) this.schedule(uri);
+    // The client pulls for the document it changed itself; for others it has to be told.
+    if (open.some((uri) => !uris.includes(uri)) || open.length < dropped.size) this.refreshPulled();
+  }
+
+  private everythingChanged(): void {
+    this.analyses?.clear();
+    for (const uri of this.documents.keys()) this.schedule(uri);
+    this.refreshPulled();
+    if (this.client?.refreshHints === true) this.connection.languages.inlayHint.refresh().catch(() => {});
+    if (this.client?.refreshLenses === true) this.connection.sendRequest("workspace/codeLens/refresh").catch(() => {});
+  }
+
+  private refreshPulled(): void {
+    if (this.client?.pull === true && this.client.refreshDiagnostics) {
+      // A client that is shutting down may not answer; nothing is lost then.
+      this.connection.languages.diagnostics.refresh();
+    }
+  }
+
+  private closed(uri: string): void {
+    this.stopTimer(uri);
+    this.release(uri);
+    this.resultIds.delete(uri);
+    this.announced.delete(uri);
+    this.settings.delete(uri);
+    this.analyses?.delete(uri);
+    if (this.client?.pull === false) void this.connection.sendDiagnostics({ uri, diagnostics: [] });
+    // Unsaved text is gone: those who read it see the file again.
+    this.changed([uri]);
+  }
+
+  /** Waits until a document was left alone for the quiet time. */
+  private quiet(uri: string): Promise<void> {
+    if (!this.timers.has(uri)) return Promise.resolve();
+    return new Promise((resolve) => this.waiting.set(uri, [...(this.waiting.get(uri) ?? []), resolve]));
+  }
+
+  private release(uri: string): void {
+    const waiting = this.waiting.get(uri) ?? [];
+    this.waiting.delete(uri);
+    for (const resolve of waiting) resolve();
+  }
+
+  private schedule(uri: string): void {
+    this.stopTimer(uri);
+    this.timers.set(
+      uri,
+      setTimeout(() => {
+        this.timers.delete(uri);
+        this.release(uri);
+        this.refresh(uri).catch((error) => {
+          this.connection.console.error(`refresh of ${uri} failed: ${describeError(error)}`);
+          this.sendStatus({ uri, state: "failed", because: String(error), run: null });
+        });
+      }, this.platform.debounceMs),
+    );
+  }
+
+  /** Brings status and pushed diagnostics of an open document up to date. */
+  private async refresh(uri: string): Promise<void> {
+    const version = this.documents.get(uri)?.version;
+    const isStale = () => this.documents.get(uri)?.version !== version;
+    if (!this.announced.has(uri) && this.isConfig(uri)) {
+      this.sendStatus({ uri, state: "computing", because: "", run: null });
+    }
+    const diagnostics = await this.validate(uri, NEVER);
+    if (isStale()) return;
+    if (this.client?.pull === false) {
+      await this.connection.sendDiagnostics({
+        uri,
+        diagnostics,
+        ...(version === undefined ? {} : { version }),
+      });
+    }
+    const status = await this.status(uri);
+    if (!isStale()) this.sendStatus(status);
+  }
+
+  private async status(uri: string): Promise<StatusParams> {
+    const { locale } = this.known;
+    if (!(await this.settings.get(uri)).enable) return { uri, state: "off", because: text(locale, "off"), run: null };
+    const analysis = await this.current(uri, false, NEVER);
+    if (analysis === undefined) {
+      return { uri, state: "not-recognised", because: text(locale, "notRecognised"), run: null };
+    }
+    return statusOf(analysis, locale);
+  }
+
+  private sendStatus(status: StatusParams): void {
+    this.announced.add(status.uri);
+    if (this.client?.status === true) void this.connection.sendNotification(METHODS.status, status);
+  }
+
+  private stopTimer(uri: string): void {
+    clearTimeout(this.timers.get(uri));
+    this.timers.delete(uri);
+  }
+
+  private stopTimers(): void {
+    for (const uri of [...this.timers.keys()]) {
+      this.stopTimer(uri);
+      this.release(uri);
+    }
+  }
+}
+
+/** The section of a `workspace/didChangeConfiguration` payload, which clients send with or without its name. */
+function vramlensSection(settings: unknown): unknown {
+  if (typeof settings === "object" && settings !== null && "vramlens" in settings) return settings.vramlens;
+  return settings;
+}

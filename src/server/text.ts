@@ -1,0 +1,111 @@
+/** Sentences the server itself writes, in the languages of the product. Findings and hovers come worded already. */
+import type { ReportRun } from "../core/report/schema";
+
+export type Locale = "en" | "zh-cn";
+
+/** The product's language for a client locale such as `zh-CN` or `en-GB`. */
+export function localeOf(tag: string | undefined): Locale {
+  return /^zh\b/i.test(tag ?? "") && !/^zh-(tw|hk|mo|hant)/i.test(tag ?? "") ? "zh-cn" : "en";
+}
+
+const TEXT = {
+  en: {
+    openPanel: "Open breakdown",
+    chooseDevice: "Choose GPU",
+    showPlans: "Show all {0} plans…",
+    disableLine: "Disable {0} for this line",
+    disableFile: "Disable {0} for this file",
+    fixAll: "Apply all safe VRAM Lens fixes",
+    changesResult: "Changes what is trained",
+    otherFile: "Changes another file",
+    review: "Review before applying",
+    fits: "fits {0}",
+    tight: "tight on {0}",
+    "does-not-fit": "does not fit {0}",
+    unknown: "not estimated",
+    noDevice: "no GPU chosen",
+    moreFindings: "{0} more findings are not shown",
+    planGone: "The file changed: this plan is no longer offered. Look at the new plans.",
+    runGone: "This run is no longer in the file.",
+    planEmpty: "This plan has no edit that can be written into the files.",
+    settleUnknown: "`{0}` is not a key that can be pinned.",
+    settleUnreadable: "{0} cannot be read, so nothing was written. Fix it first.",
+    settleTitle: "Pin {0}",
+    notRecognised: "Not read as a training config.",
+    off: "VRAM Lens is switched off for this file.",
+    "part.weights": "weights",
+    "part.adapters": "adapters",
+    "part.gradients": "gradients",
+    "part.optimizer": "optimizer",
+    "part.activations": "activations",
+    "part.logits-and-loss": "logits and loss",
+    "part.temporaries": "temporaries",
+    "part.communication": "communication",
+    "part.buffers": "buffers",
+    "part.inputs": "inputs",
+    atPeak: "Alive at the peak because of this setting",
+  },
+  "zh-cn": {
+    openPanel: "打开明细",
+    chooseDevice: "选择 GPU",
+    showPlans: "显示全部 {0} 个方案…",
+    disableLine: "对此行停用 {0}",
+    disableFile: "对此文件停用 {0}",
+    fixAll: "应用 VRAM Lens 的所有安全修复",
+    changesResult: "会改变训练结果",
+    otherFile: "会修改其他文件",
+    review: "应用前请检查",
+    fits: "{0} 可容纳",
+    tight: "{0} 余量不足",
+    "does-not-fit": "{0} 放不下",
+    unknown: "未估算",
+    noDevice: "未选择 GPU",
+    moreFindings: "另有 {0} 条未显示",
+    planGone: "文件已改动,此方案不再适用。请查看新的方案。",
+    runGone: "文件中已没有这次训练。",
+    planEmpty: "此方案没有可写入文件的改动。",
+    settleUnknown: "`{0}` 不是可以固定的键。",
+    settleUnreadable: "无法读取 {0},因此没有写入。请先修正它。",
+    settleTitle: "固定 {0}",
+    notRecognised: "未识别为训练配置。",
+    off: "VRAM Lens 对此文件已关闭。",
+    "part.weights": "权重",
+    "part.adapters": "适配器",
+    "part.gradients": "梯度",
+    "part.optimizer": "优化器",
+    "part.activations": "激活",
+    "part.logits-and-loss": "logits 与损失",
+    "part.temporaries": "临时张量",
+    "part.communication": "通信",
+    "part.buffers": "缓冲",
+    "part.inputs": "输入",
+    atPeak: "由此设置造成、峰值时占用的显存",
+  },
+} as const satisfies Record<Locale, Record<string, string>>;
+
+export type TextKey = keyof (typeof TEXT)["en"];
+
+/** A sentence with its placeholders filled. */
+export function text(locale: Locale, key: TextKey, ...values: readonly (string | number)[]): string {
+  return TEXT[locale][key].replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)] ?? ""));
+}
+
+/** Size in GiB with one decimal, without the unit. */
+export function gib(bytes: number): string {
+  return (bytes / 2 ** 30).toFixed(1);
+}
+
+/** `41.2 / 24.0 GiB`, or `41.2 GiB` when no device is known; null when nothing was estimated. */
+export function sizeLine(run: ReportRun): string | null {
+  if (run.perDevice === null) return null;
+  const used = gib(run.perDevice.usedPeakBytes);
+  return run.devices.memoryBytes === null ? `${used} GiB` : `${used} / ${gib(run.devices.memoryBytes)} GiB`;
+}
+
+/** `41.2 / 24.0 GiB · does not fit RTX 4090`. */
+export function verdictLine(locale: Locale, run: ReportRun): string {
+  const size = sizeLine(run);
+  if (size === null) return text(locale, "unknown");
+  if (run.verdict === "unknown" || run.devices.name === null) return `${size} · ${text(locale, "noDevice")}`;
+  return `${size} · ${text(locale, run.verdict, run.devices.name)}`;
+}
