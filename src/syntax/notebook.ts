@@ -1,0 +1,144 @@
+/**
+ * Jupyter notebooks: the code cells as one Python module, with every place translated back into the JSON text.
+ * Cell magics and shell escapes (`%pip`, `!accelerate launch`) are blanked, since Python does not know them.
+ */
+import { parseJson } from "./json";
+import { readModule, rootOf } from "./python";
+import { blankSpan, MAX_LENGTH } from "./text";
+import type { Entry, LocatedNode, MapNode, ParsedDocument, PythonModule, Span } from "./tree";
+
+/** Reads a notebook. Never throws; offsets are those of `original`. */
+export function parseNotebook(original: string): ParsedDocument {
+  const json = parseJson(original, MAX_LENGTH.notebook);
+  const problems = json.problems.filter(
+    (problem) => problem.code !== "not-strict-json" && problem.code !== "duplicate-key",
+  );
+  const cells = child(json.root, "cells");
+  if (cells?.kind !== "list") return { root: null, problems, syntax: "notebook" };
+  const source = new PythonText(original);
+  for (const cell of cells.items) {
+    const kind = child(cell, "cell_type");
+    if (kind?.kind !== "scalar" || kind.value !== "code") continue;
+    const lines = child(cell, "source");
+    const parts = lines?.kind === "list" ? lines.items : lines === undefined ? [] : [lines];
+    for (const part of parts)
+      if (part.kind === "scalar" && typeof part.value === "string") source.add(part.start, part.end);
+    source.endCell();
+  }
+  if (source.text.length > MAX_LENGTH.other)
+    return {
+      root: null,
+      problems: [
+        ...problems,
+        { code: "too-large", message: "The code cells are too long to be read.", start: 0, end: 0 },
+      ],
+      syntax: "notebook",
+    };
+  const { module } = readModule(withoutMagics(source.text));
+  const python = movedModule(module, source);
+  return { root: rootOf(python, original.length), problems, syntax: "notebook", python };
+}
+
+function child(node: LocatedNode | null | undefined, key: string): LocatedNode | undefined {
+  return node?.kind === "map" ? node.entries.find((entry) => entry.key === key)?.value : undefined;
+}
+
+function withoutMagics(text: string): string {
+  let result = text;
+  for (const match of text.matchAll(/^[ \t]*[%!?][^\n]*(?:\\\n[^\n]*)*/gm))
+    result = blankSpan(result, match.index, match.index + match[0].length);
+  return result;
+}
+
+/** Python text put together from JSON string literals, with the place of each character. */
+class PythonText {
+  text = "";
+  private readonly offsets: number[] = [];
+
+  constructor(private readonly original: string) {}
+
+  /** Adds the decoded content of the string literal `[start, end)` (quotes included). */
+  add(start: number, end: number): void {
+    const parts: string[] = [];
+    let position = start + 1;
+    while (position < end - 1) {
+      const character = this.original.charAt(position);
+      const sequence =
+        character === "\\"
+          ? this.original.slice(position, position + (this.original.charAt(position + 1) === "u" ? 6 : 2))
+          : character;
+      parts.push(character === "\\" ? decode(sequence) : character);
+      this.offsets.push(position);
+      position += sequence.length;
+    }
+    this.text += parts.join("");
+  }
+
+  endCell(): void {
+    this.offsets.push(this.offsets[this.offsets.length - 1] ?? 0);
+    this.text += "\n";
+  }
+
+  place(at: Span): Span {
+    const start = this.at(at.start);
+    return { start, end: at.end > at.start ? this.at(at.end - 1) + this.width(at.end - 1) : start };
+  }
+
+  private at(index: number): number {
+    return this.offsets[Math.min(index, this.offsets.length - 1)] ?? 0;
+  }
+
+  private width(index: number): number {
+    const at = this.at(index);
+    return this.original.charAt(at) !== "\\" ? 1 : this.original.charAt(at + 1) === "u" ? 6 : 2;
+  }
+}
+
+function decode(sequence: string): string {
+  try {
+    const value: unknown = JSON.parse(`"${sequence}"`);
+    return typeof value === "string" && value.length === 1 ? value : "?";
+  } catch {
+    return "?";
+  }
+}
+
+function movedModule(module: PythonModule, text: PythonText): PythonModule {
+  return {
+    calls: module.calls.map((call) => ({
+      callee: call.callee,
+      calleeSpan: text.place(call.calleeSpan),
+      positional: call.positional.map((node) => moved(node, text)),
+      keywords: moved(call.keywords, text) as MapNode,
+      ...text.place(call),
+    })),
+    classes: module.classes.map((type) => ({
+      name: type.name,
+      bases: type.bases,
+      fields: moved(type.fields, text) as MapNode,
+      ...text.place(type),
+    })),
+    assignments: moved(module.assignments, text) as MapNode,
+    imports: module.imports,
+  };
+}
+
+function moved(node: LocatedNode, text: PythonText): LocatedNode {
+  const at = text.place(node);
+  switch (node.kind) {
+    case "scalar":
+      return node.source === undefined ? { ...node, ...at } : { ...node, ...at, source: text.place(node.source) };
+    case "unknown":
+      return { ...node, ...at };
+    case "list":
+      return { ...node, ...at, items: node.items.map((item) => moved(item, text)) };
+    case "map":
+      return {
+        ...node,
+        ...at,
+        entries: node.entries.map(
+          (entry): Entry => ({ key: entry.key, keySpan: text.place(entry.keySpan), value: moved(entry.value, text) }),
+        ),
+      };
+  }
+}
