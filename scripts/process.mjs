@@ -31,6 +31,12 @@ export function run(command, args, options = {}) {
   });
 }
 
+/** Whether a program can be started by its name. */
+export async function hasProgram(name) {
+  const finder = process.platform === "win32" ? "where" : "which";
+  return (await run(finder, [name], { quiet: true })).status === 0;
+}
+
 /** A program of `node_modules/.bin`, by its JavaScript file, so that it runs the same everywhere. */
 export function bin(name) {
   return join(root, "node_modules", ".bin", process.platform === "win32" ? `${name}.cmd` : name);

@@ -109,12 +109,14 @@ export async function startServer(options = {}) {
  * URL of a window.
  *
  * @param {{ port: number }} server
- * @param {{ folder: string, extension: string, tests?: string }} options absolute paths
+ * @param {{ folder: string, extension: string, tests?: string, file?: string }} options absolute paths; `file` is
+ *   opened at once
  */
-export function windowUrl(server, { folder, extension, tests }) {
+export function windowUrl(server, { folder, extension, tests, file }) {
   const remote = (path) => `vscode-remote://127.0.0.1:${server.port}${path}`;
   const payload = [["extensionDevelopmentPath", remote(extension)]];
   if (tests !== undefined) payload.push(["extensionTestsPath", remote(tests)]);
+  if (file !== undefined) payload.push(["openFile", remote(file)]);
   const query = new URLSearchParams({ folder, payload: JSON.stringify(payload) });
   return `http://127.0.0.1:${server.port}/?${query}`;
 }

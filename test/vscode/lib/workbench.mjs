@@ -22,8 +22,8 @@ export class Workbench {
   }
 
   /** Opens a window and waits until it can be used. */
-  static async open(browser, url, size = { width: 1360, height: 860 }) {
-    const context = await browser.newContext({ viewport: size, deviceScaleFactor: 1 });
+  static async open(browser, url, { width = 1360, height = 860, scale = 1 } = {}) {
+    const context = await browser.newContext({ viewport: { width, height }, deviceScaleFactor: scale });
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE);
     await page.goto(url);

@@ -1,0 +1,192 @@
+/** The editor suite: what VS Code itself gets from the extension, on the samples. Runs in web server and desktop. */
+import { strict as assert } from "node:assert";
+import * as vscode from "vscode";
+import { eventually, type HostTest, runAll } from "./harness";
+
+const EXTENSION = "vram-lens.vram-lens";
+const BATCH = "per_device_train_batch_size";
+
+async function open(path: string): Promise<vscode.TextDocument> {
+  const folder = vscode.workspace.workspaceFolders?.[0];
+  assert.ok(folder, "a workspace folder is open");
+  const document = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(folder.uri, path));
+  await vscode.window.showTextDocument(document);
+  return document;
+}
+
+/** Place of the first occurrence of a text. */
+function at(document: vscode.TextDocument, text: string): vscode.Position {
+  const offset = document.getText().indexOf(text);
+  assert.notEqual(offset, -1, `${text} is in ${document.uri.path}`);
+  return document.positionAt(offset + 1);
+}
+
+/** Text of every hover at a place. */
+async function hovers(document: vscode.TextDocument, position: vscode.Position): Promise<string> {
+  const found = await vscode.commands.executeCommand<vscode.Hover[]>(
+    "vscode.executeHoverProvider",
+    document.uri,
+    position,
+  );
+  return found
+    .flatMap((hover) => hover.contents)
+    .map((content) => (typeof content === "string" ? content : content.value))
+    .join("\n");
+}
+
+async function hoverWith(document: vscode.TextDocument, key: string, pattern: RegExp): Promise<string> {
+  return eventually(`a hover on ${key} with ${pattern}`, async () => {
+    const text = await hovers(document, at(document, key));
+    return pattern.test(text) ? text : undefined;
+  });
+}
+
+function findings(document: vscode.TextDocument): readonly vscode.Diagnostic[] {
+  return vscode.languages.getDiagnostics(document.uri);
+}
+
+function codeOf(diagnostic: vscode.Diagnostic): string {
+  const code = diagnostic.code;
+  return String(typeof code === "object" ? code.value : code);
+}
+
+async function findingWith(document: vscode.TextDocument, code: string): Promise<vscode.Diagnostic> {
+  return eventually(`the finding ${code}`, () => findings(document).find((one) => codeOf(one) === code));
+}
+
+async function gone(document: vscode.TextDocument, code: string): Promise<void> {
+  await eventually(`the finding ${code} to go`, () =>
+    findings(document).some((one) => codeOf(one) === code) ? undefined : true,
+  );
+}
+
+async function replace(document: vscode.TextDocument, before: string, after: string): Promise<void> {
+  const start = document.getText().indexOf(before);
+  assert.notEqual(start, -1, `${before} is in the document`);
+  const edit = new vscode.WorkspaceEdit();
+  edit.replace(
+    document.uri,
+    new vscode.Range(document.positionAt(start), document.positionAt(start + before.length)),
+    after,
+  );
+  assert.ok(await vscode.workspace.applyEdit(edit));
+}
+
+async function revert(): Promise<void> {
+  await vscode.commands.executeCommand("workbench.action.files.revert");
+}
+
+const tests: readonly HostTest[] = [
+  {
+    name: "starts when a training config is opened",
+    run: async () => {
+      await open("llama-1b/train.yaml");
+      await eventually(
+        "the extension to start",
+        () => vscode.extensions.getExtension(EXTENSION)?.isActive || undefined,
+      );
+    },
+  },
+  {
+    name: "hover on the batch size gives the total, the verdict and a curve",
+    run: async () => {
+      const document = await open("llama-1b/train.yaml");
+      const text = await hoverWith(document, BATCH, /GiB/);
+      assert.match(text, /does not fit/i);
+      assert.match(text, /backward/);
+      assert.match(text, /\|/, "the curve is a table");
+    },
+  },
+  {
+    name: "hover works on other keys that touch memory",
+    run: async () => {
+      const document = await open("llama-1b/train.yaml");
+      for (const key of ["gradient_checkpointing", "bf16", "optim:"]) await hoverWith(document, key, /GiB/);
+    },
+  },
+  {
+    name: "a run that does not fit is an error at one key, with a documented code",
+    run: async () => {
+      const document = await open("llama-1b/train.yaml");
+      const finding = await findingWith(document, "does-not-fit");
+      assert.equal(finding.severity, vscode.DiagnosticSeverity.Error);
+      assert.ok(typeof finding.code === "object", "the code links to its page");
+      assert.equal(findings(document).filter((one) => codeOf(one) === "does-not-fit").length, 1);
+    },
+  },
+  {
+    name: "the preferred quick fix makes it fit",
+    run: async () => {
+      const document = await open("llama-1b/train.yaml");
+      const finding = await findingWith(document, "does-not-fit");
+      const actions = await vscode.commands.executeCommand<vscode.CodeAction[]>(
+        "vscode.executeCodeActionProvider",
+        document.uri,
+        finding.range,
+        vscode.CodeActionKind.QuickFix.value,
+        20,
+      );
+      const preferred = actions.find((action) => action.isPreferred);
+      assert.ok(
+        preferred?.edit,
+        `one of ${actions.map((action) => action.title).join(" | ")} is preferred and has an edit`,
+      );
+      assert.ok(await vscode.workspace.applyEdit(preferred.edit));
+      await gone(document, "does-not-fit");
+      await hoverWith(document, BATCH, /fits/i);
+      await revert();
+      await findingWith(document, "does-not-fit");
+    },
+  },
+  {
+    name: "unsaved changes count",
+    run: async () => {
+      const document = await open("llama-1b/train.yaml");
+      await findingWith(document, "does-not-fit");
+      await replace(document, `${BATCH}: 8`, `${BATCH}: 1`);
+      await replace(document, "gradient_checkpointing: false", "gradient_checkpointing: true");
+      assert.ok(document.isDirty);
+      await gone(document, "does-not-fit");
+      await revert();
+    },
+  },
+  {
+    name: "a half-typed document gives no wrong number and recovers",
+    run: async () => {
+      const document = await open("llama-1b/train.yaml");
+      await replace(document, `${BATCH}: 8`, `${BATCH}: `);
+      await replace(document, "bf16: true", "bf16: tr\n  : [");
+      await hovers(document, at(document, BATCH));
+      await revert();
+      await findingWith(document, "does-not-fit");
+    },
+  },
+  {
+    name: "the other samples have no errors",
+    run: async () => {
+      for (const path of ["qwen2.5-7b-lora/train.yaml", "llama-8b-zero3/train.json", "gpt2-scratch/train.yaml"]) {
+        const document = await open(path);
+        await hoverWith(document, BATCH, /GiB/);
+        const errors = findings(document).filter((one) => one.severity === vscode.DiagnosticSeverity.Error);
+        assert.deepEqual(
+          errors.map((one) => one.message),
+          [],
+          path,
+        );
+      }
+    },
+  },
+  {
+    name: "a file that is no training config is left alone",
+    run: async () => {
+      const document = await vscode.workspace.openTextDocument({ language: "yaml", content: "services:\n  web: 1\n" });
+      await vscode.window.showTextDocument(document);
+      assert.equal(await hovers(document, new vscode.Position(0, 2)), "");
+      assert.deepEqual(findings(document), []);
+    },
+  },
+];
+
+export function run(): Promise<void> {
+  return runAll(tests);
+}

@@ -1,0 +1,105 @@
+/** What a person does in the window: point, read, fix, open the panel, apply. Each entry is one test. */
+import { strict as assert } from "node:assert";
+import { join } from "node:path";
+import { eventually } from "./lib/workbench.mjs";
+
+const FILE = "llama-1b/train.yaml";
+const BATCH = "per_device_train_batch_size";
+
+/** Waits until the open sample is analysed, which its squiggle shows. */
+async function analysed(workbench) {
+  await eventually("the does-not-fit squiggle", async () => (await workbench.squiggles()) > 0);
+}
+
+/** Tests of one window, in order; each gets the window and a folder for pictures. */
+export const JOURNEY = [
+  {
+    name: "the mouse over the batch size shows what it costs",
+    run: async (workbench, pictures) => {
+      await workbench.openFile(FILE);
+      await analysed(workbench);
+      const said = await workbench.hover(BATCH, (text) => text.includes("GiB"));
+      assert.match(said, /does not fit/i);
+      await workbench.screenshot(join(pictures, "hover.png"));
+    },
+  },
+  {
+    name: "the status bar shows the total against the card",
+    run: async (workbench) => {
+      await eventually("a status item in GiB", async () =>
+        /\d+\.\d\s*\/\s*\d+(\.\d)? GiB/.test(await workbench.page.locator(".part.statusbar").textContent()),
+      );
+    },
+  },
+  {
+    name: "a quick fix removes the squiggle, undo brings it back",
+    run: async (workbench, pictures) => {
+      const before = await workbench.text();
+      const titles = await workbench.openQuickFixes(BATCH);
+      assert.ok(titles.length > 0);
+      await workbench.screenshot(join(pictures, "quick-fixes.png"));
+      await workbench.takeQuickFix(titles[0]);
+      await eventually("the squiggle to go", async () => (await workbench.squiggles()) === 0);
+      assert.notEqual(await workbench.text(), before);
+      await workbench.page.keyboard.press("Control+z");
+      await eventually("the text to be as before", async () => (await workbench.text()) === before);
+      await analysed(workbench);
+    },
+  },
+  {
+    name: "the panel shows the breakdown, and Apply changes the file",
+    run: async (workbench, pictures) => {
+      const before = await workbench.text();
+      await workbench.command("VRAM Lens: Open Panel");
+      const panel = await workbench.webview("h1");
+      const apply = panel.getByRole("button", { name: /^Apply/ }).first();
+      await apply.waitFor();
+      const said = await panel.locator("body").textContent();
+      assert.match(said, /does not fit/i);
+      assert.match(said, /weights/i);
+      await workbench.screenshot(join(pictures, "panel.png"));
+      await apply.click();
+      await eventually("the file to change", async () => (await workbench.text()) !== before);
+      await eventually("the squiggle to go", async () => (await workbench.squiggles()) === 0);
+      await eventually(
+        "the panel to say that it fits",
+        async () =>
+          /(^|[^t] )fits/i.test(await panel.locator("h1").first().textContent()) ||
+          !/does not fit/i.test(await panel.locator("body").textContent()),
+      );
+      await workbench.screenshot(join(pictures, "panel-applied.png"));
+    },
+  },
+];
+
+/** The hover and the panel once more, for the pictures of another theme. */
+export const GALLERY = [
+  {
+    name: "hover and panel in this theme",
+    run: async (workbench, pictures) => {
+      await workbench.openFile(FILE);
+      await analysed(workbench);
+      await workbench.hover(BATCH, (text) => text.includes("GiB"));
+      await workbench.screenshot(join(pictures, "hover.png"));
+      await workbench.command("VRAM Lens: Open Panel");
+      const panel = await workbench.webview("h1");
+      await panel
+        .getByRole("button", { name: /^Apply/ })
+        .first()
+        .waitFor();
+      await workbench.screenshot(join(pictures, "panel.png"));
+    },
+  },
+];
+
+/** In Restricted Mode everything works too, as nothing of the workspace is run. */
+export const RESTRICTED = [
+  {
+    name: "an untrusted workspace is analysed all the same",
+    run: async (workbench) => {
+      await workbench.page.getByText("Restricted Mode").first().waitFor();
+      await workbench.openFile(FILE);
+      await workbench.hover(BATCH, (text) => text.includes("GiB"));
+    },
+  },
+];
