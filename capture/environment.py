@@ -1,0 +1,74 @@
+"""Makes transformers run on fake CUDA tensors the way it runs on a real device, untraced and without padding."""
+import os
+import warnings
+
+warnings.filterwarnings("ignore")
+os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
+from torch.utils._python_dispatch import _disable_current_modes
+
+TASKS = {
+    "causal-lm": "AutoModelForCausalLM",
+    "seq-cls": "AutoModelForSequenceClassification",
+    "token-cls": "AutoModelForTokenClassification",
+    "masked-lm": "AutoModelForMaskedLM",
+    "image-cls": "AutoModelForImageClassification",
+    "seq2seq-lm": "AutoModelForSeq2SeqLM",
+}
+
+
+def _patch_torch():
+    """Answers what a CUDA device would answer where torch asks the driver."""
+    torch.cuda.is_available = lambda: False
+    torch.cuda.is_bf16_supported = lambda *a, **k: True
+    torch.cuda.get_device_capability = lambda *a, **k: (8, 0)
+    torch.cuda.synchronize = lambda *a, **k: None
+    torch.cuda.amp.common.amp_definitely_not_available = lambda: False
+    torch.amp.autocast_mode.amp_definitely_not_available = lambda: False
+    rand, linspace, tolist = torch.rand, torch.linspace, torch.Tensor.tolist
+    torch.rand = lambda *a, **k: 1.0 if a == ([],) else rand(*a, **k)  # layer drop: never dropped
+
+    def cpu_linspace(*a, **k):  # stochastic-depth rates are read as numbers while the model is built
+        with unset_fake_temporarily(), torch.device("cpu"):
+            return linspace(*a, **{**k, "device": "cpu"})
+
+    def real_tolist(t):
+        if isinstance(t, FakeTensor):
+            return tolist(t)
+        with unset_fake_temporarily(), _disable_current_modes():
+            return [float(x) for x in t.numpy().ravel()]
+
+    torch.linspace = cpu_linspace
+    torch.Tensor.tolist = real_tolist
+
+
+def _patch_masks():
+    """Batches without padding: masks that a real run would find to be all true are skipped as it skips them."""
+    import transformers.masking_utils as masks
+
+    masks.is_tracing = lambda *a, **k: False
+    masks.find_packed_sequence_indices = lambda *a, **k: None
+    masks.fast_all = lambda mask: True
+    ignore = masks._ignore_bidirectional_mask_sdpa
+    masks._ignore_bidirectional_mask_sdpa = lambda padding_mask, *a, **k: ignore(None, *a, **k)
+
+
+def _tag_activations():
+    """Every activation module remembers the name it was asked for."""
+    from transformers.activations import ClassInstantier
+
+    get = ClassInstantier.__getitem__
+
+    def tagged(self, key):
+        module = get(self, key)
+        module.activation_name = key
+        return module
+
+    ClassInstantier.__getitem__ = tagged
+
+
+_patch_torch()
+_patch_masks()
+_tag_activations()

@@ -1,0 +1,149 @@
+"""Captures every graph of a family: tasks x attention x branches, each at several config points and dtype regimes."""
+import itertools
+import json
+import random
+
+import torch
+import transformers
+
+from .families import FAMILIES
+from .fit import Fitter, NotExplained, condition
+from .layers import functions
+from .run import REGIMES, make_config, run
+from .write import StructureDiffers, graph
+
+POINTS = 7
+SCHEMA = "vram-lens/graphs/1"
+
+
+def flat(config, prefix=""):
+    """Config keys with dots for nested ones; lists and nulls are left to the graph's own conditions."""
+    out = {}
+    for k, v in config.items():
+        if k in ("id2label", "label2id"):
+            continue
+        if isinstance(v, dict):
+            out.update(flat(v, f"{prefix}{k}."))
+        elif isinstance(v, (bool, int, float, str)) or v is None:
+            out[prefix + k] = v
+    return out
+
+
+def draw_sizes(r, task):
+    b = r.choice((2, 3, 4, 5, 6, 7))
+    if task == "image-cls":
+        return {"B": b}
+    sizes = {"B": b, "S": r.randint(11, 40)}
+    if task == "seq2seq-lm":
+        sizes["T"] = r.randint(11, 40)
+    return sizes
+
+
+def point(family, task, options, seed):
+    """Settings and sizes of one config point, the same for the same seed."""
+    r = random.Random(f"{seed}")
+    settings, sizes = family.dims(r), draw_sizes(r, task)
+    if family.sizes:
+        family.sizes(settings, sizes, r)
+    for option in options:
+        option.change(settings, sizes, r)
+    return settings, sizes
+
+
+def capture(name, task, attention, options, seed, regime=REGIMES[0]):
+    """One capture, ready for fitting."""
+    settings, sizes = point(FAMILIES[name], task, options, seed)
+    c = run(name, settings, task, attention, sizes, regime)
+    c.function = functions(c.trace)
+    c.load, c.raised = regime.load, bool(regime.norms)
+    c.trace = None
+    c.env = flat(c.config)
+    c.env.update({k: v for k, v in settings.items() if isinstance(v, (bool, int, float, str))})
+    c.settings = settings
+    return c
+
+
+def capture_class(name, task, attention, options, seeds, when):
+    """The graph of one class: points in one regime, then the regimes at two points."""
+    plan = [(s, REGIMES[0]) for s in seeds] + [(seeds[k % 2], g) for k, g in enumerate(REGIMES[1:])]
+    captures = [capture(name, task, attention, options, s, g) for s, g in plan]
+    keys = [k for k, v in captures[0].settings.items() if isinstance(v, int) and not isinstance(v, bool)]
+    atoms = ["B", "S", "T", "I", *dict.fromkeys(k for c in captures for k in [*c.settings, *(n for n in c.env if isinstance(c.env[n], (int, float, str)) and not isinstance(c.env[n], bool))])]
+    return graph(captures, task, attention, when, atoms, keys)
+
+
+def family_graphs(name, log=print):
+    """The family's file content."""
+    family = FAMILIES[name]
+    graphs = []
+    for task in family.tasks:
+        for attention in family.attention:
+            classes = []
+            for options in itertools.product(*family.axes):
+                g = capture_class(name, task, attention, options, range(POINTS), [])
+                classes.append((options, g))
+            graphs.extend(minimal(classes, family.axes, task, attention))
+            log(f"{name} {task} {attention}: {len(classes)} classes")
+    return {"schema": SCHEMA, "family": name, "captured": {"transformers": transformers.__version__, "torch": torch.__version__.split("+")[0], "license": "Apache-2.0"},
+            **config_facts(name, family), "head": None, "graphs": graphs}
+
+
+def minimal(classes, axes, task, attention):
+    """Graphs with the fewest conditions: an axis whose options all give equal graphs is left out."""
+    bodies = {options: json.dumps(g, sort_keys=True) for options, g in classes}
+    needed = []
+    for a, axis in enumerate(axes):
+        groups = {}
+        for options in bodies:
+            groups.setdefault(options[:a] + options[a + 1 :], set()).add(bodies[options])
+        if any(len(g) > 1 for g in groups.values()):
+            needed.append(a)
+    result, done = [], set()
+    for options, g in classes:
+        key = tuple(options[a] for a in needed)
+        if key not in done:
+            done.add(key)
+            result.append({**g, "when": [o.when for o in key if o.when]})
+    return result
+
+
+def config_facts(name, family):
+    """Defaults, derived keys, aliases and layer kinds of the config class."""
+    default = make_config(name, {})
+    stored = default.to_dict()
+    r = random.Random("facts")
+    drawn = [family.dims(random.Random(f"facts{k}")) for k in range(6)]
+    keys = [k for k, v in drawn[0].items() if isinstance(v, int) and not isinstance(v, bool)]
+    derived = dict(family.derived)
+    for key in keys:
+        rest = [{k: v for k, v in d.items() if k != key} for d in drawn]
+        try:
+            values = [getattr(make_config(name, d), key, None) for d in rest]
+        except Exception:
+            continue
+        if len({str(v) for v in values}) > 1 and all(isinstance(v, int) for v in values):
+            derived.setdefault(key, str(Fitter(rest, [k for k in keys if k != key]).integer(values)).removeprefix("="))
+    defaults = {k: v for k, v in stored.items() if k not in derived and v is not None and k not in SKIPPED}
+    configs = [make_config(name, d) for d in drawn]
+    kind = None
+    if getattr(configs[0], "layer_types", None):
+        kind = layer_kind(configs, keys)
+    return {"defaults": defaults, "derived": derived, "layerKind": kind, "aliases": dict(type(default).attribute_map)}
+
+
+SKIPPED = {"transformers_version", "model_type", "architectures", "layer_types", "return_dict", "output_hidden_states", "output_attentions", "dtype", "chunk_size_feed_forward", "id2label",
+           "label2id", "problem_type", "is_encoder_decoder", "bos_token_id", "eos_token_id", "sep_token_id", "initializer_range", "use_cache", "_name_or_path", "task_specific_params"}
+
+
+def layer_kind(configs, keys):
+    """Expression of `i` for `layer_types[i]`; `and`/`or` give the operand, as in Python."""
+    places = [(c, i) for c in configs for i in range(len(c.layer_types))]
+    envs = [{**flat(c.to_dict()), "i": i} for c, i in places]
+    kinds = [c.layer_types[i] for c, i in places]
+    order = sorted(set(kinds))
+    if len(order) == 1:
+        return f"'{order[0]}'"
+    test = condition([{k: v for k, v in e.items() if k != "kind"} for e in envs], [k == order[0] for k in kinds], [*keys, *(k for k, v in envs[0].items() if isinstance(v, int) and not isinstance(v, bool) and k not in keys and k != "i")])
+    if len(order) > 2:
+        raise NotExplained(f"layer kinds {order}")
+    return f"({test}) and '{order[0]}' or '{order[1]}'"

@@ -1,0 +1,388 @@
+"""Turns a flat trace into functions: `main`, and one function per kind of layer, with repeats folded.
+
+Numbers stay numbers here; `fit` explains them afterwards. In a function's body every operand is canonical: two layers
+that do the same thing give equal skeletons.
+"""
+import re
+from dataclasses import dataclass, field
+
+from .record import Dtype, Event, Value, Weight
+
+
+class NotFoldable(Exception):
+    """The layers of a stack do not follow each other in a way a repeat can express."""
+
+
+@dataclass(frozen=True)
+class Local:
+    """A value by its name inside one function."""
+
+    name: str
+
+
+@dataclass
+class Function:
+    """`locals` maps each name to what is known of the tensor; `index` is the layer's number, None for main."""
+
+    inputs: list
+    body: list
+    outputs: list
+    locals: dict
+    path: str = ""
+    index: int | None = None
+    amp: bool = False
+    weights: dict = field(default_factory=dict)
+
+    def weight_dtype(self, name):
+        """Dtype of a parameter or buffer in this capture; `{i}` is this layer."""
+        return self.weights[name.replace("{i}", str(self.index))].dtype
+
+
+@dataclass
+class Op:
+    name: str
+    ins: list
+    kw: dict
+    outs: list
+    scope: str
+    noamp: bool
+    nograd: bool
+    leaf: bool = False
+    path: str = ""
+
+
+@dataclass
+class Drop:
+    values: list
+
+
+@dataclass
+class Call:
+    """One call of a layer, before folding."""
+
+    stack: str
+    index: int
+    keys: list
+    ins: list
+    outs: list
+    items: list
+    path: str
+    checkpoint: bool
+
+
+@dataclass
+class Repeat:
+    """`functions` are the rounds from `start` on; `stop` is exclusive."""
+
+    stack: str
+    start: int
+    stop: int
+    ins: list
+    carry: list
+    outs: list
+    functions: list
+    checkpoint: bool
+    positional: list
+
+
+_LAYER = re.compile(r"^(.*)\.(\d+)$")
+_DROPPED_KW = ("device", "pin_memory", "layout", "non_blocking", "copy", "foreign", "generator")
+_MOVES = ("to.dtype", "to.device", "to.dtype_layout", "to.other", "lift_fresh", "_to_copy")
+
+
+def clean(trace):
+    """Drops what happens on the CPU and gives conversions one spelling."""
+    cpu = {i for i, m in enumerate(trace.values) if m.cpu}
+    on_cpu = lambda r: isinstance(r, Value) and r.id in cpu
+    events = []
+    for e in trace.events:
+        if e.kind == "drop":
+            if not on_cpu(e.outs[0]):
+                events.append(e)
+            continue
+        if e.kind == "op":
+            if e.outs and all(on_cpu(o) for o in e.outs) or e.name in ("detach_", "_assert_async.msg"):
+                continue
+            kw = {k: v for k, v in e.kw.items() if k not in _DROPPED_KW and v is not None}
+            ins = list(e.ins)
+            if ins and on_cpu(ins[0]) and e.name in _MOVES:
+                meta = trace.values[e.outs[0].id]
+                e = Event("op", "empty.memory_format", e.path, [list(meta.shape)], {"dtype": Dtype(meta.dtype, _dtype_source(e))}, e.outs, e.noamp, e.nograd)
+            else:
+                name = e.name
+                if name == "to.dtype_layout":
+                    name, ins, kw = "to.dtype", [ins[0], Dtype(kw["dtype"].dtype, ins[0])], {}
+                elif name == "to.device":
+                    name, ins, kw = "to.dtype", [ins[0], ins[2]], {}
+                elif name == "to.other":
+                    meta = trace.weights[ins[1].name] if isinstance(ins[1], Weight) else trace.values[ins[1].id]
+                    name, ins, kw = "to.dtype", [ins[0], Dtype(meta.dtype, ins[1])], {}
+                elif name == "type_as":
+                    meta = trace.weights[ins[1].name] if isinstance(ins[1], Weight) else trace.values[ins[1].id]
+                    name, ins = "to.dtype", [ins[0], Dtype(meta.dtype, ins[1])]
+                elif name in ("lift_fresh", "detach"):
+                    name = "alias" if name == "lift_fresh" else name
+                if name == "to.dtype":
+                    ins, kw = ins[:2], {}
+                ins = [1.0 if on_cpu(x) else x for x in ins]
+                e = Event("op", name, e.path, ins, kw, e.outs, e.noamp, e.nograd)
+        events.append(e)
+    return events
+
+
+def _dtype_source(event):
+    for x in [*event.ins, *event.kw.values()]:
+        if isinstance(x, Dtype):
+            return x.source
+    return None
+
+
+def _stack_of(path, classes):
+    """(stack, index) when the path is an element of a module list and not inside another one."""
+    m = _LAYER.match(path)
+    if not m or re.search(r"\.\d+(\.|$)", m.group(1)):
+        return None
+    return m.group(1), int(m.group(2))
+
+
+def nest(events):
+    """Main's items: Op, Drop and Call (whose items are its own)."""
+    main, current, call = [], None, None
+    items = main
+    for e in events:
+        if e.kind == "enter":
+            at = None if call else _stack_of(e.path, e.name)
+            if at:
+                call = Call(at[0], at[1], [(k, p) for k, p, _ in e.ins], [r for _, _, r in e.ins], [], [], e.path, e.checkpoint)
+                items = call.items
+        elif e.kind == "exit":
+            if call and e.path == call.path:
+                call.outs = list(e.outs)
+                main.append(call)
+                call, items = None, main
+        elif e.kind == "drop":
+            if items and isinstance(items[-1], Drop):
+                items[-1].values.extend(e.outs)
+            else:
+                items.append(Drop(list(e.outs)))
+        else:
+            items.append(Op(e.name, e.ins, e.kw, list(e.outs), e.path, e.noamp, e.nograd, e.kind == "call", e.path if e.kind == "call" else ""))
+    return main
+
+
+def _refs(x):
+    if isinstance(x, (Value, Weight)):
+        yield x
+    elif isinstance(x, (list, tuple)):
+        for y in x:
+            yield from _refs(y)
+
+
+def _uses(item):
+    if isinstance(item, Op):
+        return list(_refs([*item.ins, *item.kw.values()]))
+    if isinstance(item, Drop):
+        return item.values
+    return list(_refs(item.ins))
+
+
+def _complete(main):
+    """Adds to each call what it uses without being given it, and what it makes that others use without being returned."""
+    for k, item in enumerate(main):
+        if not isinstance(item, Call):
+            continue
+        made = {o for it in item.items if isinstance(it, Op) for o in it.outs}
+        given = set(item.ins)
+        for it in item.items:
+            for r in _uses(it):
+                if isinstance(r, Value) and r not in made and r not in given:
+                    given.add(r)
+                    item.keys.append((f"outer.{len(item.ins)}", False))
+                    item.ins.append(r)
+        out, kept = set(item.outs), []
+        dropped = {v for it in item.items if isinstance(it, Drop) for v in it.values}
+        for v in sorted(made - dropped - out, key=lambda v: v.id):
+            kept.append(v)
+        item.outs.extend(kept)
+
+
+def _unused(call):
+    """Arguments a call is given but never touches, as parameters: not inputs."""
+    keep = [j for j, r in enumerate(call.ins) if isinstance(r, Value)]
+    call.keys, call.ins = [call.keys[j] for j in keep], [call.ins[j] for j in keep]
+
+
+def _localize(call, names, inputs, outputs, metas):
+    """The call's items with local names; `names` maps a value of the trace to its input name."""
+    local = dict(names)
+    counter = [0]
+    metas_by_name = {local[v]: metas[v.id] for v in local}
+    prefix, index = call.stack, call.index
+
+    def path(p):
+        return re.sub(rf"^{re.escape(prefix)}\.{index}(?=\.|$)", f"{prefix}.{{i}}", p)
+
+    def ref(x):
+        if isinstance(x, Value):
+            if x not in local:
+                local[x] = str(counter[0])
+                metas_by_name[local[x]] = metas[x.id]
+                counter[0] += 1
+            return Local(local[x])
+        if isinstance(x, Weight):
+            return Weight(path(x.name))
+        if isinstance(x, Dtype):
+            known = isinstance(x.source, Weight) or x.source in local
+            return Dtype(x.dtype, ref(x.source) if known and x.source is not None else None)
+        if isinstance(x, list):
+            return [ref(y) for y in x]
+        return x
+
+    body = []
+    for it in call.items:
+        if isinstance(it, Op):
+            ins, kw = [ref(x) for x in it.ins], {k: ref(v) for k, v in it.kw.items()}
+            body.append(Op(it.name, ins, kw, [ref(o) for o in it.outs], path(it.scope), it.noamp, it.nograd, it.leaf, path(it.path)))
+        else:
+            body.append(Drop([ref(v) for v in it.values]))
+    return Function(inputs, body, [ref(o) for o in outputs], metas_by_name, prefix, index)
+
+
+def _fold(calls, glue, metas):
+    """Repeats (with drops between) for consecutive calls of one stack. `glue[k]` are the values dropped after call k."""
+    n = len(calls)
+    start = calls[0].index
+    keys = []
+    for c in calls:
+        for key in c.keys:
+            if key not in keys:
+                keys.append(key)
+    operand = [{key: r for key, r in zip(c.keys, c.ins)} for c in calls]
+    width = max(len(c.outs) for c in calls)
+    carry_of = {}
+    for key in keys:
+        for q in range(width):
+            if n > 1 and all(len(calls[k - 1].outs) > q and operand[k].get(key) == calls[k - 1].outs[q] for k in range(1, n)):
+                carry_of[key] = q
+                break
+    columns = []  # (key, source): one input of the folded function each
+    for key in keys:
+        if key in carry_of:
+            columns.append((key, "carry"))
+            continue
+        for k in range(n):
+            r = operand[k].get(key)
+            if r is not None and (key, r) not in columns:
+                made_inside = any(r in c.outs for c in calls) and r not in operand[0].values()
+                if made_inside:
+                    raise NotFoldable(f"{calls[0].stack}: input {key[0]} of layer {calls[k].index} comes from another layer")
+                columns.append((key, r))
+    ins, positional = [], []
+    for j, (key, source) in enumerate(columns):
+        ins.append(operand[0].get(key) if source == "carry" else source)
+        if key[1]:
+            positional.append(j)
+    inputs = [f"x{j}" for j in range(len(columns))]
+    functions = []
+    for k, c in enumerate(calls):
+        names = {}
+        for j, (key, source) in enumerate(columns):
+            r = operand[k].get(key)
+            if r is not None and (source == "carry" or source == r):
+                names.setdefault(r, inputs[j])
+        functions.append(_localize(c, names, inputs, c.outs, metas))
+    carry = [carry_of.get(key) if source == "carry" else None for key, source in columns]
+    held = [q in carry for q in range(width)]
+    # after each round but the first, exactly the carried values that the round consumed go
+    for k in range(1, n):
+        consumed = [calls[k - 1].outs[q] for q in range(width) if held[q] and calls[k - 1].outs[q] not in calls[k].outs]
+        passing = [o for q, o in enumerate(calls[k].outs) if not held[q]]
+        extra = [v for v in glue[k] if v not in consumed]
+        missing = [v for v in consumed if v not in glue[k]]
+        if missing or (k < n - 1 and any(v not in passing for v in extra)):
+            raise NotFoldable(f"{calls[0].stack}: drops after layer {calls[k].index}: missing {missing}, extra {extra}")
+    first = [v for v in glue[0] if not any(v == o for q, o in enumerate(calls[0].outs) if not held[q])]
+    last = [v for v in glue[n - 1] if v not in [calls[n - 2].outs[q] for q in range(width) if held[q]]] if n > 1 else []
+    outs = lambda k: [o if held[q] or k == n - 1 and o not in glue[k] else None for q, o in enumerate(calls[k].outs)]
+    one = lambda a, b, operands: Repeat(calls[0].stack, start + a, start + b, operands, carry, outs(b - 1), functions[a:b], calls[0].checkpoint, positional)
+    if not first or n == 1:
+        result = [one(0, n, ins)]
+        if n == 1 and glue[0]:
+            result.append(Drop(glue[0]))
+    else:
+        later = [calls[0].outs[carry[j]] if carry[j] is not None else r for j, r in enumerate(ins)]
+        result = [one(0, 1, ins), Drop(first), one(1, n, later)]
+    left = [v for v in last if v not in [o for q, o in enumerate(calls[n - 1].outs)] or held[calls[n - 1].outs.index(v)]]
+    if n > 1 and left:
+        result.append(Drop(left))
+    return result
+
+
+def fold(main, metas):
+    """Main's items with every stack of layers folded into repeats."""
+    _complete(main)
+    for item in main:
+        if isinstance(item, Call):
+            _unused(item)
+    result, i = [], 0
+    while i < len(main):
+        item = main[i]
+        if not isinstance(item, Call):
+            result.append(item)
+            i += 1
+            continue
+        calls, glue = [item], []
+        i += 1
+        while True:
+            dropped = []
+            if i < len(main) and isinstance(main[i], Drop):
+                dropped = list(main[i].values)
+                i += 1
+            glue.append(dropped)
+            if i < len(main) and isinstance(main[i], Call) and main[i].stack == item.stack and main[i].index == calls[-1].index + 1:
+                calls.append(main[i])
+                i += 1
+            else:
+                break
+        result.extend(_fold(calls, glue, metas))
+    return result
+
+
+def functions(trace):
+    """Main of a trace, with repeats that hold their rounds' functions."""
+    items = fold(nest(clean(trace)), trace.values)
+    local, counter, metas = {}, [0], {}
+    batch = set(trace.batch.values())
+    for name, v in trace.batch.items():
+        local[v] = name
+        metas[name] = trace.values[v.id]
+
+    def ref(x):
+        if isinstance(x, Value):
+            if x not in local:
+                local[x] = str(counter[0])
+                counter[0] += 1
+                metas[local[x]] = trace.values[x.id]
+            return Local(local[x])
+        if isinstance(x, Dtype):
+            return Dtype(x.dtype, ref(x.source) if isinstance(x.source, Weight) or x.source in local else None)
+        if isinstance(x, list):
+            return [ref(y) for y in x]
+        return x
+
+    body = []
+    for it in items:
+        if isinstance(it, Drop):
+            kept = [ref(v) for v in it.values if v not in batch]
+            if kept:
+                body.append(Drop(kept))
+        elif isinstance(it, Op):
+            ins, kw = [ref(x) for x in it.ins], {k: ref(v) for k, v in it.kw.items()}
+            body.append(Op(it.name, ins, kw, [ref(o) for o in it.outs], it.scope, it.noamp, it.nograd, it.leaf, it.path))
+        else:
+            ins = [ref(x) for x in it.ins]
+            body.append(Repeat(it.stack, it.start, it.stop, ins, it.carry, [ref(o) for o in it.outs], it.functions, it.checkpoint, it.positional))
+    main = Function(list(trace.batch), body, [ref(o) for o in trace.outputs], metas)
+    for f in [main, *(f for it in body if isinstance(it, Repeat) for f in it.functions)]:
+        f.amp, f.weights = trace.amp, trace.weights
+    return main

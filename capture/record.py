@@ -1,0 +1,282 @@
+"""Records what a model's forward does at the level of composite operators, above autograd and autocast.
+
+The recorder sits on the PreDispatch key, so `linear`, `layer_norm` or `cross_entropy_loss` appear whole. Parameters are
+frozen, so nothing but Python holds a tensor, and a weak reference tells where Python lets go of it.
+"""
+import contextlib
+import weakref
+from dataclasses import dataclass, field
+
+import torch
+from torch._dispatch.python import enable_python_dispatcher
+from torch._subclasses.schema_check_mode import SchemaCheckMode
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from . import environment  # noqa: F401  (patches before models are imported)
+from transformers.modeling_layers import GradientCheckpointingLayer
+from transformers.pytorch_utils import Conv1D
+
+
+@dataclass
+class Meta:
+    """What is known of a tensor; `name` is set for parameters and buffers."""
+
+    shape: tuple
+    dtype: torch.dtype
+    cpu: bool
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor made during the forward, by its number in the trace."""
+
+    id: int
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A parameter or buffer, by its path."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Dtype:
+    """A dtype operand and the tensor whose dtype was last read with this outcome."""
+
+    dtype: torch.dtype
+    source: object = None
+
+
+@dataclass
+class Event:
+    """`kind` is op, call, drop, enter or exit."""
+
+    kind: str
+    name: str = ""
+    path: str = ""
+    ins: list = field(default_factory=list)
+    kw: dict = field(default_factory=dict)
+    outs: list = field(default_factory=list)
+    noamp: bool = False
+    nograd: bool = False
+    block: bool = False
+    checkpoint: bool = False
+
+
+@dataclass
+class Trace:
+    events: list
+    values: list
+    weights: dict
+    batch: dict
+    outputs: list
+    amp: bool
+
+
+_no_view_tracking = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
+
+
+@contextlib.contextmanager
+def _plain_views():
+    """Views keep no reference to their base, so that each Python tensor lives exactly as long as Python holds it."""
+    with torch._C._ExcludeDispatchKeyGuard(_no_view_tracking):
+        yield
+
+
+class Recorder(SchemaCheckMode):
+    """Dispatch mode on the PreDispatch key (which admits only torch's own mode classes, hence the base)."""
+
+    def __init__(self, model, batch):
+        TorchDispatchMode.__init__(self, _dispatch_key=torch._C.DispatchKey.PreDispatch)
+        self.events, self.values, self.live, self.refs, self.reads = [], [], {}, {}, {}
+        self.silent, self.done, self.amp = 0, False, torch.is_autocast_enabled("cuda")
+        self.paths = {}
+        for path, module in model.named_modules():
+            self.paths.setdefault(id(module), path)
+        self.weights = {}
+        for name, t in [*model.named_parameters(), *model.named_buffers()]:
+            self.weights.setdefault(id(t), name)
+        self.weight_metas = {n: _meta(t, n) for n, t in [*model.named_parameters(), *model.named_buffers()]}
+        self.scopes = [""]
+        self.batch = {name: self.see(t) for name, t in batch.items()}
+
+    # ---- tensors ------------------------------------------------------------------------------------------------
+    def see(self, t):
+        """Reference of a tensor; an unknown one becomes a value followed until Python drops it."""
+        if id(t) in self.weights:
+            return Weight(self.weights[id(t)])
+        key = id(t)
+        if key in self.live:
+            return Value(self.live[key])
+        number = len(self.values)
+        self.values.append(_meta(t))
+        self.live[key] = number
+        recorder = weakref.ref(self)
+
+        def dead(_):
+            me = recorder()
+            if me is not None:
+                me.live.pop(key, None)
+                me.refs.pop(number, None)
+                if not me.done:
+                    me.events.append(Event("drop", outs=[Value(number)]))
+
+        self.refs[number] = weakref.ref(t, dead)
+        return Value(number)
+
+    def known(self, t):
+        return id(t) in self.weights or id(t) in self.live
+
+    def operand(self, x):
+        if isinstance(x, torch.Tensor):
+            if not self.known(x):
+                return self.foreign(x)
+            return self.see(x)
+        if isinstance(x, torch.dtype):
+            return Dtype(x, self.reads.get(x))
+        if isinstance(x, (list, tuple)):
+            return [self.operand(y) for y in x]
+        if isinstance(x, (torch.device, torch.layout, torch.memory_format)):
+            return str(x)
+        if x is None or isinstance(x, (bool, int, float, str)):
+            return x
+        raise TypeError(f"operand {type(x)}")
+
+    def foreign(self, t):
+        """A tensor that existed before the forward but is neither parameter nor buffer: a constant."""
+        ref = self.see(t)
+        self.events.append(Event("op", "empty.memory_format", self.scopes[-1], [list(t.shape)], {"dtype": Dtype(t.dtype), "foreign": True}, [ref]))
+        return ref
+
+    # ---- operators ----------------------------------------------------------------------------------------------
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        with _plain_views():
+            out = func(*args, **kwargs)
+            if self.silent or self.done:
+                return out
+            if isinstance(out, torch.Tensor) and not func._schema.is_mutable and self.known(out):
+                out = torch.ops.aten.alias.default(out)
+        name = str(func).removeprefix("aten.").removesuffix(".default")
+        self.emit(Event("op", name, self.scopes[-1], [self.operand(a) for a in args], {k: self.operand(v) for k, v in kwargs.items()}), out)
+        return out
+
+    def emit(self, event, out):
+        leaves = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
+        event.outs = [self.see(t) for t in leaves]
+        event.noamp = self.amp and not torch.is_autocast_enabled("cuda")
+        event.nograd = not torch.is_grad_enabled()
+        self.events.append(event)
+
+    @contextlib.contextmanager
+    def silence(self):
+        self.silent += 1
+        try:
+            yield
+        finally:
+            self.silent -= 1
+
+    # ---- modules ------------------------------------------------------------------------------------------------
+    def leaf(self, module):
+        """Kind and attributes of a module the engine knows whole, or None."""
+        if hasattr(module, "activation_name"):
+            return "Activation", {"fn": module.activation_name}
+        if type(module) in (torch.nn.Linear, Conv1D, torch.nn.Embedding):
+            return type(module).__name__, {}
+        if type(module) is torch.nn.Conv2d:
+            return "Conv2d", {"stride": list(module.stride), "padding": module.padding if isinstance(module.padding, str) else list(module.padding),
+                              "dilation": list(module.dilation), "groups": module.groups}
+        return None
+
+    def module_call(self, call, module, args, kwargs):
+        path = self.paths.get(id(module))
+        if path is None or self.silent or self.done:
+            return call(module, *args, **kwargs)
+        leaf = self.leaf(module)
+        if leaf is not None:
+            with self.silence():
+                out = call(module, *args, **kwargs)
+                if self.known(out):
+                    with _plain_views():
+                        out = torch.ops.aten.alias.default(out)
+            self.emit(Event("call", leaf[0], path, [self.operand(a) for a in [*args, *kwargs.values()]], leaf[1]), out)
+            return out
+        return self.scope(call, module, path, args, kwargs)
+
+    def scope(self, call, module, path, args, kwargs):
+        arguments = [(f"{i}", True, a) for i, a in enumerate(args)] + [(k, False, v) for k, v in kwargs.items()]
+        ins = []
+        for key, positional, a in arguments:
+            single = isinstance(a, torch.Tensor)
+            for j, t in enumerate(tree_leaves(a)):
+                if isinstance(t, torch.Tensor):
+                    ins.append((key if single else f"{key}.{j}", positional and single, self.operand(t)))
+        del arguments, a
+        t = None
+        self.events.append(Event("enter", type(module).__name__, path, ins, checkpoint=isinstance(module, GradientCheckpointingLayer)))
+        self.scopes.append(path)
+        out = call(module, *args, **kwargs)
+        self.scopes.pop()
+        self.events.append(Event("exit", path=path, outs=[self.operand(t) for t in tree_leaves(out) if isinstance(t, torch.Tensor)]))
+        return out
+
+
+def _meta(t, name=None):
+    return Meta(tuple(t.shape), t.dtype, t.device.type == "cpu", name)
+
+
+class _Functions(TorchFunctionMode):
+    """Sees dtype reads and the two calls that Python would answer without reaching the dispatcher."""
+
+    def __init__(self, recorder):
+        super().__init__()
+        self.recorder = recorder
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func == _dtype_get:
+            out = func(*args)
+            if self.recorder.known(args[0]):
+                self.recorder.reads[out] = self.recorder.see(args[0])
+            return out
+        if func is torch.Tensor.contiguous and not kwargs:
+            return torch.ops.aten.contiguous.default(*args)
+        return func(*args, **(kwargs or {}))
+
+
+_dtype_get = torch.Tensor.dtype.__get__
+
+
+def _attention(recorder):
+    """scaled_dot_product_attention as one operator."""
+
+    def sdpa(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+        with recorder.silence():
+            dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else query.dtype
+            out = torch.empty(query.shape[0], query.shape[2], query.shape[1], value.shape[3], dtype=dtype, device=query.device).transpose(1, 2)
+        kw = {"enable_gqa": True} if enable_gqa else {}
+        recorder.emit(Event("op", "scaled_dot_product_attention", recorder.scopes[-1],
+                            [recorder.operand(x) for x in (query, key, value, attn_mask, float(dropout_p), is_causal)], kw), out)
+        return out
+
+    return sdpa
+
+
+def record(model, batch, extra):
+    """Runs `model(**batch, **extra)` and returns its trace; the caller holds the batch, and the outputs to the end."""
+    recorder = Recorder(model, batch)
+    call, attention = torch.nn.Module.__call__, torch.nn.functional.scaled_dot_product_attention
+    torch.nn.Module.__call__ = lambda module, *a, **k: recorder.module_call(call, module, a, k)
+    torch.nn.functional.scaled_dot_product_attention = _attention(recorder)
+    try:
+        with enable_python_dispatcher(), recorder, _Functions(recorder):
+            out = model(**batch, **extra)
+            recorder.done = True
+        outputs = [recorder.see(t) for t in tree_leaves(dict(out)) if isinstance(t, torch.Tensor)]
+    finally:
+        torch.nn.Module.__call__ = call
+        torch.nn.functional.scaled_dot_product_attention = attention
+    return Trace(recorder.events, recorder.values, recorder.weight_metas, recorder.batch, outputs, recorder.amp)

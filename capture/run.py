@@ -1,0 +1,98 @@
+"""Builds a model from a config on fake CUDA tensors and records one training forward."""
+import contextlib
+import gc
+from dataclasses import dataclass, field
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from .environment import TASKS
+from .record import Trace, record
+
+BF16, FP32 = torch.bfloat16, torch.float32
+
+
+@dataclass(frozen=True)
+class Regime:
+    """How weights are loaded and what autocast does: the ways that tell a constant dtype from a followed one."""
+
+    load: torch.dtype
+    amp: torch.dtype | None = None
+    norms: torch.dtype | None = None
+
+
+REGIMES = (Regime(BF16), Regime(FP32), Regime(FP32, BF16), Regime(BF16, BF16), Regime(BF16, BF16, FP32), Regime(torch.float16))
+
+
+@dataclass(eq=False)
+class Capture:
+    """One trace with everything its numbers are explained by."""
+
+    trace: Trace
+    config: dict
+    sizes: dict
+    parameters: list = field(default_factory=list)
+    buffers: list = field(default_factory=list)
+    tied: dict = field(default_factory=dict)
+
+
+def make_config(family, settings):
+    from transformers import AutoConfig
+
+    return AutoConfig.for_model(family, **settings)
+
+
+def batch_for(task, sizes, config):
+    """The tensors the Trainer hands to the model: name, shape, dtype."""
+    b, s = sizes["B"], sizes.get("S", 0)
+    long = lambda *shape: torch.zeros(*shape, dtype=torch.long, device="cuda")
+    if task == "image-cls":
+        side = sizes["I"]
+        return {"pixel_values": torch.zeros(b, getattr(config, "num_channels", 3), side, side, device="cuda"), "labels": long(b)}
+    batch = {"input_ids": long(b, s)}
+    batch["labels"] = long(b) if task == "seq-cls" else long(b, sizes["T"]) if task == "seq2seq-lm" else long(b, s)
+    if task == "causal-lm":
+        batch["num_items_in_batch"] = torch.zeros((), dtype=torch.long, device="cuda")
+    return batch
+
+
+def run(family, settings, task, attention, sizes, regime=REGIMES[0]):
+    """Records the family's forward for one config, one batch shape and one dtype regime."""
+    import transformers
+
+    gc.collect()
+    gc.disable()
+    try:
+        with FakeTensorMode(allow_non_fake_inputs=True):
+            config = make_config(family, settings)
+            kw = {"attn_implementation": attention} if attention != "none" else {}
+            with torch.device("cuda"):
+                model = getattr(transformers, TASKS[task]).from_config(config, dtype=regime.load, **kw)
+            if regime.norms:
+                for module in model.modules():
+                    if not module._modules and "Norm" in type(module).__name__:
+                        for p in module._parameters.values():
+                            if p is not None:
+                                p.data = p.data.to(regime.norms)
+            model.requires_grad_(False)
+            model.train()
+            batch = batch_for(task, sizes, config)
+            extra = {"use_cache": False} if task in ("causal-lm", "seq2seq-lm") else {}
+            amp = torch.autocast("cuda", dtype=regime.amp) if regime.amp else contextlib.nullcontext()
+            with amp:
+                trace = record(model, batch, extra)
+        owner = {}
+        for path, module in model.named_modules():
+            for name in [*module._parameters, *module._buffers]:
+                owner[f"{path}.{name}".lstrip(".")] = type(module).__name__
+        params = [(n, tuple(p.shape), p.dtype, owner[n]) for n, p in model.named_parameters()]
+        buffers = [(n, tuple(p.shape), p.dtype, owner[n]) for n, p in model.named_buffers()]
+        first, tied = {}, {}
+        for n, p in model.named_parameters(remove_duplicate=False):
+            if id(p) in first:
+                tied[n] = first[id(p)]
+            first.setdefault(id(p), n)
+        stored = {k: v for k, v in config.to_dict().items()}
+        return Capture(trace, stored, sizes, params, buffers, tied)
+    finally:
+        gc.enable()

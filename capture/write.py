@@ -1,0 +1,292 @@
+"""Merges the traces of one structural class into an architecture graph with expressions."""
+import json
+
+import torch
+
+from .fit import Fitter, NotExplained, condition
+from .layers import Drop, Function, Local, Op, Repeat
+from .record import Dtype, Weight
+
+
+class StructureDiffers(Exception):
+    """Two captures of one class do not have the same instructions."""
+
+
+def dtype_name(d):
+    return "$" + str(d).removeprefix("torch.")
+
+
+# ---- one walk for skeletons and for the final form --------------------------------------------------------------------
+def walk(function, leaf, flags=None):
+    """JSON form of a function; `leaf(kind, value)` stands for each number, float, dtype and activation name."""
+    result, scope, number = [], "", 0
+
+    def operand(x):
+        if isinstance(x, Local):
+            return "%" + x.name
+        if isinstance(x, Weight):
+            return "@" + x.name
+        if isinstance(x, Dtype):
+            return leaf("dtype", x)
+        if isinstance(x, bool) or x is None:
+            return x
+        if isinstance(x, int):
+            return leaf("int", x)
+        if isinstance(x, float):
+            return leaf("float", x)
+        if isinstance(x, list):
+            return [operand(y) for y in x]
+        return x
+
+    for it in function.body:
+        if isinstance(it, Drop):
+            result.append({"drop": [v.name for v in it.values]})
+            continue
+        if isinstance(it, Repeat):
+            result.append({"repeat": {"from": leaf("int", it.start), "to": leaf("int", it.stop), "bodies": it.stack, "in": [operand(x) for x in it.ins],
+                                      "carry": it.carry, "out": [o and o.name for o in it.outs], "checkpoint": it.checkpoint, "positional": it.positional}})
+            scope = None
+            continue
+        if not it.leaf and it.scope != scope:
+            scope = it.scope
+            result.append({"scope": scope})
+        out = [o.name for o in it.outs]
+        if it.leaf:
+            item = {"call": it.name, "path": it.path, "in": [operand(x) for x in it.ins]}
+            attrs = {k: leaf("text", v) if k == "fn" else operand(v) for k, v in it.kw.items()}
+            if attrs:
+                item["attrs"] = attrs
+        else:
+            floats = "probability" if it.name in ("dropout", "dropout_") else "float"
+            if floats == "probability":
+                item = {"op": it.name, "in": [operand(it.ins[0]), leaf("probability", it.ins[1]), *map(operand, it.ins[2:])]}
+            elif it.name == "scaled_dot_product_attention":
+                item = {"op": it.name, "in": [*map(operand, it.ins[:4]), leaf("probability", it.ins[4]), it.ins[5]]}
+            else:
+                item = {"op": it.name, "in": [operand(x) for x in it.ins]}
+            if it.kw:
+                item["kw"] = {k: operand(v) for k, v in it.kw.items()}
+        item["out"] = out
+        if flags and flags[number]:
+            item["noamp"] = True
+        if it.nograd:
+            item["nograd"] = True
+        number += 1
+        result.append(item)
+    return {"inputs": list(function.inputs), "outputs": [o.name for o in function.outputs], "body": result}
+
+
+def skeleton(function):
+    leaves = []
+
+    def leaf(kind, value):
+        leaves.append((kind, value))
+        return f"#{kind}"
+
+    return json.dumps(walk(function, leaf)), leaves
+
+
+# ---- merging samples ------------------------------------------------------------------------------------------------
+def merge(samples, fitter, loads):
+    """Final form of functions with one skeleton. `samples` are (function, leaves), in the order of the fitter's envs."""
+    first, leaves = samples[0]
+    flags = [any(x) for x in zip(*([op.noamp for op in f.body if isinstance(op, Op)] for f, _ in samples if f.amp))]
+    position = [-1]
+    operands = _dtype_operands(first)
+    made = _made_before(first)
+
+    def leaf(kind, value):
+        position[0] += 1
+        k = position[0]
+        column = [s[1][k][1] for s in samples]
+        if kind == "int":
+            return fitter.integer(column)
+        if kind == "float":
+            return fitter.number(column)
+        if kind == "probability":
+            return fitter.number(column, must=True)
+        if kind == "text":
+            return fitter.text(column)
+        return _dtype(samples, k, operands.get(k), made.get(k, set()), loads)
+
+    form = walk(first, leaf, flags)
+    for item in form["body"]:
+        if item.get("op") == "to.dtype" and item["in"][1] == "self":
+            item["op"], item["in"] = "alias", item["in"][:1]
+    return form
+
+
+def _dtype_leaf_positions(function):
+    """For every dtype leaf: its operator and the names that exist before it."""
+    k = [-1]
+    found = {}
+    known = list(function.inputs)
+    current = {"op": None}
+
+    def leaf(kind, value):
+        k[0] += 1
+        if kind == "dtype":
+            found[k[0]] = current["op"]
+        return 0
+
+    for it in function.body:
+        current["op"] = (it, list(known))
+        walk(Function([], [it], [], {}), leaf)
+        if isinstance(it, (Op, Repeat)):
+            known.extend(o.name for o in it.outs if o)
+    return found
+
+
+def _dtype_operands(function):
+    return {k: (it.ins[0] if isinstance(it, Op) and it.ins else None) for k, (it, _) in _dtype_leaf_positions(function).items()}
+
+
+def _made_before(function):
+    return {k: known for k, (_, known) in _dtype_leaf_positions(function).items()}
+
+
+def _dtype(samples, k, operand, known, loads):
+    seen = [s[1][k][1] for s in samples]
+    dtypes = [d.dtype for d in seen]
+    source = seen[0].source
+    if source is not None and source == operand and all(d.source == source for d in seen):
+        return "self"
+    if len(set(dtypes)) == 1:
+        return dtype_name(dtypes[0])
+    sources = [d.source for d in seen if d.source is not None]
+    ancestors = [Local(n) for n in reversed(known)]
+    for c in [*dict.fromkeys(sources), *ancestors]:
+        if isinstance(c, Local) and c.name in known and all(f.locals[c.name].dtype == d for (f, _), d in zip(samples, dtypes)):
+            return f"$dtype(%{c.name})"
+        if isinstance(c, Weight) and all(f.weight_dtype(c.name) == d for (f, _), d in zip(samples, dtypes)):
+            return f"$dtype(@{c.name})"
+    if dtypes == loads:
+        return "$load"
+    raise NotExplained(f"dtype {dtypes}")
+
+
+def env_of(capture, index=None):
+    """What expressions may name at one sample: sizes, config keys, the layer's index and kind."""
+    env = dict(capture.env)
+    env.update(capture.sizes)
+    if index is not None:
+        env["i"] = index
+        kinds = capture.config.get("layer_types")
+        if isinstance(kinds, list) and index < len(kinds):
+            env["kind"] = kinds[index]
+    return env
+
+
+def difference(a, b):
+    """First place where two skeletons differ, for a person."""
+    x, y = json.loads(a), json.loads(b)
+    for k, (p, q) in enumerate(zip(x["body"], y["body"])):
+        if p != q:
+            return f"instruction {k}: {p} / {q}"
+    return f"lengths {len(x['body'])} / {len(y['body'])}, inputs {x['inputs']} / {y['inputs']}, outputs {x['outputs']} / {y['outputs']}"
+
+
+def graph(captures, task, attention, when, atoms, keys):
+    """One architecture graph from the captures of one class (points first, then regimes)."""
+    mains = [c.function for c in captures]
+    forms = [skeleton(f) for f in mains]
+    for form in forms[1:]:
+        if form[0] != forms[0][0]:
+            raise StructureDiffers(difference(forms[0][0], form[0]))
+    loads = [c.load for c in captures]
+    fitter = Fitter([env_of(c) for c in captures], atoms)
+    main = merge([(f, leaves) for f, (_, leaves) in zip(mains, forms)], fitter, loads)
+    blocks, known, fitters = [], {}, {}
+    repeats = [[it for it in f.body if isinstance(it, Repeat)] for f in mains]
+    for r, item in enumerate(x for x in main["body"] if "repeat" in x):
+        kinds = {}
+        for c, its in zip(captures, repeats):
+            for f in its[r].functions:
+                text, leaves = skeleton(f)
+                kinds.setdefault(text, []).append((c, f, leaves))
+        everywhere = [(c, f.index, skeleton(f)[0]) for c, its in zip(captures, repeats) for f in its[r].functions]
+        bodies = []
+        for text, found in kinds.items():
+            form = merge([(f, leaves) for _, f, leaves in found], Fitter([env_of(c, f.index) for c, f, _ in found], [*atoms, "i"]), [c.load for c, *_ in found])
+            # blocks are shared between repeats of a stack only when they are equal to the letter
+            key = json.dumps(form)
+            if key not in known:
+                known[key] = len(blocks)
+                blocks.append(form)
+            test = condition([env_of(c, i) for c, i, _ in everywhere], [t == text for *_, t in everywhere], keys)
+            bodies.append({"block": known[key], "when": test})
+        repeat = item["repeat"]
+        repeat["bodies"] = bodies
+        repeat["from"], repeat["to"] = _expression(repeat["from"]), _expression(repeat["to"])
+        if len(bodies) == 1 and (repeat["from"], repeat["to"]) == ("0", "1"):
+            item.clear()
+            item.update({"block": bodies[0]["block"], "index": "0", "in": repeat["in"], "out": repeat["out"], "checkpoint": repeat["checkpoint"], "positional": repeat["positional"]})
+    batch = [{"name": n, "shape": [_expression(fitter.integer([c.function.locals[n].shape[d] for c in captures])) for d in range(len(mains[0].locals[n].shape))],
+              "dtype": dtype_name(mains[0].locals[n].dtype)} for n in mains[0].inputs]
+    return {"task": task, "attention": attention, "when": when, "parameters": tensors(captures, "parameters", atoms, keys), "buffers": tensors(captures, "buffers", atoms, keys),
+            "tied": tied(captures, keys), "batch": batch, "main": main, "blocks": blocks}
+
+
+def _expression(x):
+    return x[1:] if isinstance(x, str) and x.startswith("=") else str(x)
+
+
+# ---- parameters and buffers -------------------------------------------------------------------------------------------
+def _split(name):
+    import re
+
+    m = re.match(r"^(.*?)\.(\d+)\.(.*)$", name)
+    return (f"{m.group(1)}.{{i}}.{m.group(3)}", m.group(1), int(m.group(2))) if m else (name, None, None)
+
+
+def tensors(captures, field, atoms, keys):
+    """Specifications in order, merged over captures that may lack some (biases, tied heads)."""
+    order, seen = [], {}
+    for c in captures:
+        previous = -1
+        for name, shape, dtype, module in getattr(c, field):
+            key, stack, index = _split(name)
+            if key not in seen:
+                seen[key] = []
+                order.insert(previous + 1, key)
+            previous = order.index(key)
+            seen[key].append((c, index, shape, dtype, module, stack))
+    depth = {}
+    for c in captures:
+        for name, *_ in c.parameters:
+            _, stack, index = _split(name)
+            if stack is not None:
+                depth[c, stack] = max(depth.get((c, stack), 0), index + 1)
+    result = []
+    for key in order:
+        found = seen[key]
+        stack = found[0][5]
+        envs = [env_of(c, i) for c, i, *_ in found]
+        fitter = Fitter(envs, [*atoms, "i"])
+        spec = {"name": key, "shape": [_expression(fitter.integer([f[2][d] for f in found])) for d in range(len(found[0][2]))]}
+        dtypes = {f[3] for f in found}
+        if dtypes != {c.load for c, *_ in found} or any(f[3] != f[0].load for f in found):
+            if len(dtypes) > 1 and not all(f[3] == f[0].load or f[0].raised for f in found):
+                raise NotExplained(f"{key}: dtypes {dtypes}")
+            if len(dtypes) == 1:
+                spec["dtype"] = dtype_name(next(iter(dtypes)))
+        present = {(id(c), i) for c, i, *_ in found}
+        if stack is None:
+            truth = [(id(c), None) in present for c in captures]
+            places = [env_of(c) for c in captures]
+        else:
+            top = Fitter([env_of(c) for c in captures], atoms)
+            spec["layers"] = ["0", _expression(top.integer([depth[c, stack] for c in captures]))]
+            where = [(c, i) for c in captures for i in range(depth[c, stack])]
+            truth = [(id(c), i) in present for c, i in where]
+            places = [env_of(c, i) for c, i in where]
+        if not all(truth):
+            spec["when"] = condition(places, truth, keys)
+        spec["module"] = found[0][4]
+        result.append(spec)
+    return result
+
+
+def tied(captures, keys):
+    names = dict.fromkeys((n, to) for c in captures for n, to in c.tied.items())
+    return [{"name": n, "to": to, "when": condition([env_of(c) for c in captures], [c.tied.get(n) == to for c in captures], keys)} for n, to in names]
