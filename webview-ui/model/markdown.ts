@@ -1,0 +1,80 @@
+/** The run as text to paste or save: Markdown for people, CSV for sheets. */
+import type { ReportRun } from "../../src/core/report/schema";
+import type { Translate } from "../messages";
+import { breakdownOf } from "./breakdown";
+import { factorPercent, gib, gibUnit, percent } from "./format";
+import { describeRun, headlineOf } from "./headline";
+import { plansOf } from "./plans";
+
+/** Text that would start a table cell or emphasis is escaped. */
+function cell(text: string): string {
+  return text.replace(/([\\|*_`<>])/g, "\\$1").replace(/\s*\n\s*/g, " ");
+}
+
+export function markdownOf(run: ReportRun, label: string, t: Translate): string {
+  const headline = headlineOf(run, t);
+  const lines = [
+    `## ${cell(label)}`,
+    "",
+    `**${headline.verdict}** ${headline.detail}`,
+    "",
+    describeRun(run, t).join(" · "),
+    "",
+  ];
+  const device = run.perDevice;
+  if (device !== null) {
+    lines.push(
+      [
+        t("bar.peakIn", { phase: t.named(`phase.${device.peakPhase}`, device.peakPhase) }),
+        t("bar.band", { low: gib(device.band.lowBytes, t.locale), high: gib(device.band.highBytes, t.locale) }),
+      ].join(", "),
+      "",
+      `| ${t("breakdown.part")} | ${t("breakdown.size")} | ${t("breakdown.share")} | ${t("breakdown.setBy")} |`,
+      "|---|--:|--:|---|",
+    );
+    for (const row of breakdownOf(run)) {
+      const origins = row.origins.map((origin) => `\`${origin.key.replaceAll("`", "")}\``).join(", ");
+      lines.push(
+        `| ${cell(t.named(`kind.${row.kind}`, row.kind))} | ${gib(row.bytes, t.locale)} | ${percent(row.share, t.locale)} | ${origins} |`,
+      );
+    }
+    lines.push(`| **${t("breakdown.total")}** | **${gib(device.usedPeakBytes, t.locale)}** | | |`, "");
+  }
+  const plans = plansOf(run);
+  if (plans.length > 0) {
+    lines.push(`### ${t("plans.title")}`, "");
+    for (const { plan, fits } of plans) {
+      const facts = [
+        gibUnit(plan.usedPeakBytes, t.locale),
+        t(fits ? "plans.fits" : "plans.notYet"),
+        t("plans.time", { change: factorPercent(plan.stepTimeFactor, t.locale) }),
+      ];
+      lines.push(`- ${cell(plan.title)}: ${facts.join(", ")}`);
+    }
+    lines.push("");
+  }
+  if (run.assumptions.length > 0) {
+    lines.push(`### ${t("assumptions.title")}`, "");
+    for (const assumption of run.assumptions) {
+      lines.push(`- ${cell(assumption.what)}${assumption.settleWith === "" ? "" : ` (\`${assumption.settleWith}\`)`}`);
+    }
+    lines.push("");
+  }
+  return `${lines.join("\n").trimEnd()}\n`;
+}
+
+/** One CSV field: quoted where needed; a leading formula sign is defused for spreadsheets. */
+function field(value: string | number): string {
+  const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Components and modules with their bytes, RFC 4180. */
+export function csvOf(run: ReportRun): string {
+  const rows: (readonly (string | number)[])[] = [["component", "module", "bytes", "keys"]];
+  for (const row of breakdownOf(run)) {
+    rows.push([row.kind, "", row.bytes, row.origins.map((origin) => origin.key).join(" ")]);
+    for (const module of row.modules) rows.push([row.kind, module.module, module.bytes, ""]);
+  }
+  return `${rows.map((row) => row.map(field).join(",")).join("\r\n")}\r\n`;
+}

@@ -1,0 +1,44 @@
+/** How an assumption is settled: which pin takes the answer and what answers it takes. */
+
+export interface SettleField {
+  /** Key of `.vramlens.yaml`. */
+  readonly key: string;
+  readonly kind: "device" | "number" | "word" | "text";
+  readonly options: readonly string[];
+}
+
+const DTYPES = ["float32", "bfloat16", "float16"];
+
+const WORDS: Readonly<Record<string, readonly string[]>> = {
+  task: ["causal-lm", "masked-lm", "seq-cls", "token-cls", "seq2seq-lm", "image-cls"],
+  attention: ["sdpa", "eager", "flash_attention_2", "flash_attention_3", "flex_attention"],
+  dtype: DTYPES,
+  "adapter.type": ["lora", "dora"],
+  "quantization.type": ["nf4", "fp4", "int8"],
+};
+
+const NUMBERS = new Set([
+  "sequence_length",
+  "target_length",
+  "image_size",
+  "adapter.r",
+  "adapter.alpha",
+  "device.count",
+]);
+
+/** The field for `settleWith` of an assumption. */
+export function settleField(key: string): SettleField {
+  if (key === "device" || key === "device.name") return { key, kind: "device", options: [] };
+  const options = WORDS[key];
+  if (options !== undefined) return { key, kind: "word", options };
+  return { key, kind: NUMBERS.has(key) ? "number" : "text", options: [] };
+}
+
+/** A typed answer as it is written, or undefined when it cannot be one. */
+export function parseAnswer(field: SettleField, text: string): string | undefined {
+  const answer = text.trim();
+  if (answer === "") return undefined;
+  if (field.kind === "number") return /^[1-9]\d{0,8}$/.test(answer) ? answer : undefined;
+  if (field.kind === "word") return field.options.includes(answer) ? answer : undefined;
+  return answer;
+}

@@ -1,0 +1,179 @@
+/** State of the page and how messages and actions change it. Pure: effects are the entry's business. */
+import type { Report, ReportRun } from "../src/core/report/schema";
+import type { HostToPage } from "../src/server/protocol";
+import { type Asker, ask, newAsker, settle } from "./model/asker";
+import { setKey, type WhatIfSet } from "./model/controls";
+
+type ReportMessage = Extract<HostToPage, { type: "report" }>;
+type EmptyMessage = Extract<HostToPage, { type: "empty" }>;
+
+/** What a person arranged on the page; survives hiding and reloading. */
+export interface Arrangement {
+  /** Rows of the breakdown that are open. */
+  readonly opened: readonly string[];
+  readonly allPlans: boolean;
+  /** Cursor of the timeline, 0..1; null when it rests on the peak. */
+  readonly cursor: number | null;
+}
+
+export interface State {
+  readonly page:
+    | { readonly kind: "loading" }
+    | { readonly kind: "empty"; readonly message: EmptyMessage }
+    | { readonly kind: "report"; readonly message: ReportMessage };
+  readonly locale: string;
+  readonly busy: boolean;
+  /** Run shown, by id. */
+  readonly runId: string | null;
+  /** Values tried instead of the files'. */
+  readonly set: WhatIfSet;
+  /** The run with those values; null until it is known. */
+  readonly tried: ReportRun | null;
+  /** The host could not apply the values. */
+  readonly refused: boolean;
+  readonly asker: Asker;
+  readonly arrangement: Arrangement;
+  readonly notice: { readonly text: string; readonly ok: boolean; readonly serial: number } | null;
+}
+
+/** What `setState` keeps. */
+export interface Saved {
+  readonly uri?: string;
+  readonly runId?: string;
+  readonly follow?: boolean;
+  readonly set?: WhatIfSet;
+  readonly arrangement?: Arrangement;
+}
+
+export type Action =
+  | { readonly type: "host"; readonly message: HostToPage }
+  | { readonly type: "try"; readonly set: WhatIfSet }
+  | { readonly type: "ask"; readonly set: WhatIfSet }
+  | { readonly type: "run"; readonly runId: string }
+  | { readonly type: "follow"; readonly follow: boolean }
+  | { readonly type: "arrange"; readonly change: Partial<Arrangement> }
+  | { readonly type: "dismiss" }
+  | { readonly type: "notice"; readonly text: string; readonly ok: boolean };
+
+const ARRANGEMENT: Arrangement = { opened: [], allPlans: false, cursor: null };
+
+export function initialState(saved: Saved | undefined, locale: string): State {
+  return {
+    page: { kind: "loading" },
+    locale,
+    busy: false,
+    runId: saved?.runId ?? null,
+    set: saved?.set ?? {},
+    tried: null,
+    refused: false,
+    asker: newAsker(),
+    arrangement: { ...ARRANGEMENT, ...saved?.arrangement },
+    notice: null,
+  };
+}
+
+export function savedOf(state: State): Saved {
+  const { page, runId, set, arrangement } = state;
+  return {
+    ...(page.kind === "report" ? { uri: page.message.uri, follow: page.message.follow } : {}),
+    ...(runId === null ? {} : { runId }),
+    set,
+    arrangement,
+  };
+}
+
+export function reportOf(state: State): Report | null {
+  return state.page.kind === "report" ? state.page.message.report : null;
+}
+
+/** The run as the files say it. */
+export function baseRun(state: State): ReportRun | null {
+  const runs = reportOf(state)?.runs ?? [];
+  return runs.find((run) => run.id === state.runId) ?? runs[0] ?? null;
+}
+
+export function isTrying(state: State): boolean {
+  return Object.keys(state.set).length > 0;
+}
+
+/** The run the page shows: what is tried once it is known, else the files'. */
+export function shownRun(state: State): ReportRun | null {
+  return (isTrying(state) ? state.tried : null) ?? baseRun(state);
+}
+
+/** Drops what is tried and what was looked ahead: they belong to another run or an older text. */
+function forget(state: State, keepSet: boolean): State {
+  return {
+    ...state,
+    set: keepSet ? state.set : {},
+    tried: keepSet ? state.tried : null,
+    refused: false,
+    asker: newAsker(state.asker.nextId),
+  };
+}
+
+function receive(state: State, message: HostToPage): State {
+  switch (message.type) {
+    case "report": {
+      const before = baseRun(state);
+      const same =
+        state.page.kind === "loading" || (state.page.kind === "report" && state.page.message.uri === message.uri);
+      const wanted = message.runId ?? (same ? state.runId : null) ?? message.report.runs[0]?.id ?? null;
+      const next: State = {
+        ...state,
+        page: { kind: "report", message },
+        locale: message.locale,
+        busy: false,
+        runId: wanted,
+      };
+      const keep = same && (before === null || before.id === wanted || state.page.kind === "loading");
+      const arrangement = keep ? state.arrangement : { ...state.arrangement, cursor: null };
+      return forget({ ...next, arrangement }, keep);
+    }
+    case "whatIfResult": {
+      const open = state.asker.open;
+      if (open === null || open.id !== message.id) return state;
+      const asker = settle(state.asker, message.id, message.run);
+      if (open.key !== setKey(state.set)) return { ...state, asker };
+      return { ...state, asker, tried: message.run, refused: message.run === null };
+    }
+    case "busy":
+      return { ...state, busy: true };
+    case "empty":
+      return forget({ ...state, page: { kind: "empty", message }, locale: message.locale, busy: false }, false);
+    case "outcome":
+      return notice(state, message.message, message.ok);
+  }
+}
+
+function notice(state: State, text: string, ok: boolean): State {
+  return { ...state, notice: text === "" ? null : { text, ok, serial: (state.notice?.serial ?? 0) + 1 } };
+}
+
+export function reduce(state: State, action: Action): State {
+  switch (action.type) {
+    case "host":
+      return receive(state, action.message);
+    case "try": {
+      const none = Object.keys(action.set).length === 0;
+      const known = state.asker.answers.get(setKey(action.set));
+      // Until the answer comes, the last known one stays: the page does not flicker back to the file's run.
+      const tried = none ? null : known === undefined ? state.tried : known;
+      return { ...state, set: action.set, tried, refused: known === null };
+    }
+    case "ask":
+      return { ...state, asker: ask(state.asker, action.set) };
+    case "run":
+      return forget({ ...state, runId: action.runId, arrangement: { ...state.arrangement, cursor: null } }, false);
+    case "follow":
+      return state.page.kind === "report"
+        ? { ...state, page: { kind: "report", message: { ...state.page.message, follow: action.follow } } }
+        : state;
+    case "arrange":
+      return { ...state, arrangement: { ...state.arrangement, ...action.change } };
+    case "dismiss":
+      return { ...state, notice: null };
+    case "notice":
+      return notice(state, action.text, action.ok);
+  }
+}

@@ -1,0 +1,154 @@
+/** The stacked bar of the peak against the card, and the same figures as a list. */
+import type { ReportRun } from "../../src/core/report/schema";
+import { h, type PageNode } from "../dom/node";
+import { type BarLayout, layoutBar, usableBytes } from "../model/bar";
+import { gib, gibUnit } from "../model/format";
+import { kindName, phaseName, type View } from "./context";
+
+const share = (part: number): string => `${(part * 100).toFixed(3)}%`;
+
+/** `compare` is the peak of the file's own run while something else is tried. */
+export function barView({ t }: View, run: ReportRun, compareBytes: number | null): PageNode | null {
+  const layout = layoutBar(run, compareBytes === null ? [] : [compareBytes]);
+  const device = run.perDevice;
+  if (layout === null || device === null) return null;
+  const text = layout.parts.map((part) => `${kindName(t, part.kind)} ${gibUnit(part.bytes, t.locale)}`).join(", ");
+  return h(
+    "figure.peak",
+    { key: "bar" },
+    h(
+      "svg.bar",
+      { attrs: { role: "img", "aria-label": t("bar.label", { parts: text }) } },
+      h(
+        "defs",
+        null,
+        h(
+          "pattern",
+          {
+            attrs: { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+          },
+          h("line.hatch-line", { attrs: { x1: 0, y1: 0, x2: 0, y2: 6 } }),
+        ),
+      ),
+      h("rect.bar-track", { attrs: { x: 0, y: 0, width: share(Math.min(1, layout.cardAt ?? 1)), height: "100%" } }),
+      overflow(layout),
+      layout.parts.map((part) =>
+        h(
+          `rect.part.fill-${part.kind}`,
+          { key: part.kind, attrs: { x: share(part.start), y: 0, width: share(part.size), height: "100%" } },
+          h("title", null, `${kindName(t, part.kind)} ${gibUnit(part.bytes, t.locale)}`),
+        ),
+      ),
+      h("rect.band", {
+        attrs: {
+          x: share(layout.band.start),
+          y: 0,
+          width: share(layout.band.size),
+          height: "100%",
+          fill: "url(#hatch)",
+        },
+      }),
+      compareBytes === null
+        ? null
+        : h("line.mark.mark-file", { key: "file", attrs: lineAt(compareBytes / layout.scaleBytes) }),
+      layout.usableAt === null || layout.usableAt > 1
+        ? null
+        : h("line.mark.mark-usable", { key: "usable", attrs: lineAt(layout.usableAt) }),
+    ),
+    scaleView(layout, run, t, compareBytes),
+    h(
+      "figcaption",
+      null,
+      h(
+        "ul.legend",
+        { attrs: { "aria-label": t("bar.title") } },
+        layout.parts.map((part) =>
+          h(
+            "li",
+            { key: part.kind },
+            h("span.swatch", { attrs: { "aria-hidden": "true" } }, swatch(part.kind)),
+            h("span.legend-name", null, kindName(t, part.kind)),
+            h("span.number", null, gib(part.bytes, t.locale)),
+          ),
+        ),
+      ),
+      h(
+        "p.facts",
+        null,
+        h("span", null, t("bar.peakIn", { phase: phaseName(t, device.peakPhase) })),
+        h(
+          "span",
+          null,
+          t("bar.band", { low: gib(device.band.lowBytes, t.locale), high: gib(device.band.highBytes, t.locale) }),
+        ),
+        run.time === null
+          ? null
+          : h("span", null, `${t("time.title")} ${timeRange(run, t)}, ${t.named(`time.bound.${run.time.bound}`, "")}`),
+      ),
+    ),
+  );
+}
+
+function timeRange(run: ReportRun, t: View["t"]): string {
+  const { low = 0, high = 0 } = run.time?.stepSeconds ?? {};
+  const short = (value: number) => value.toLocaleString(t.locale, { maximumSignificantDigits: 2 });
+  return `${t("time.range", { low: short(low), high: short(high) })}\u00a0s`;
+}
+
+function lineAt(at: number) {
+  return { x1: share(at), x2: share(at), y1: 0, y2: "100%" };
+}
+
+/** What lies beyond the usable memory is tinted, so that "too much" is visible as an amount. */
+function overflow(layout: BarLayout): PageNode | null {
+  if (layout.usableAt === null || layout.usedAt <= layout.usableAt) return null;
+  return h("rect.bar-over", {
+    key: "over",
+    attrs: { x: share(layout.usableAt), y: 0, width: share(1 - layout.usableAt), height: "100%" },
+  });
+}
+
+/** A small square in the fill of a part. */
+export function swatch(kind: string): PageNode {
+  return h(
+    "svg.swatch-box",
+    { attrs: { viewBox: "0 0 10 10" } },
+    h(`rect.fill-${kind}`, { attrs: { width: 10, height: 10 } }),
+  );
+}
+
+/** The scale under the bar: zero, the marks, the end; marks that would collide are left to the text. */
+function scaleView(layout: BarLayout, run: ReportRun, t: View["t"], compareBytes: number | null): PageNode {
+  const usable = usableBytes(run);
+  const marks: { key: string; at: number; text: string }[] = [];
+  if (usable !== null && layout.usableAt !== null) {
+    marks.push({ key: "usable", at: layout.usableAt, text: t("bar.usable", { size: gibUnit(usable, t.locale) }) });
+  }
+  if (compareBytes !== null) {
+    const at = compareBytes / layout.scaleBytes;
+    if (marks.every((mark) => Math.abs(mark.at - at) > 0.22)) {
+      marks.push({ key: "file", at, text: t("bar.file", { size: gibUnit(compareBytes, t.locale) }) });
+    }
+  }
+  return h(
+    "div.scale",
+    { attrs: { "aria-hidden": "true" } },
+    marks.map((mark) =>
+      h(
+        `span.scale-mark.scale-${mark.key}${mark.at > 0.82 ? ".at-end" : mark.at < 0.12 ? ".at-start" : ""}`,
+        { key: mark.key, style: { "--at": share(mark.at) } },
+        mark.text,
+      ),
+    ),
+  );
+}
+
+/** One horizontal meter with its figure, for host memory and the table of cards. */
+export function meter(fraction: number, tone: string): PageNode {
+  return h(
+    "svg.meter",
+    { attrs: { "aria-hidden": "true" } },
+    h("rect.bar-track", { attrs: { x: 0, y: 0, width: "100%", height: "100%" } }),
+    h(`rect.meter-${tone}`, { attrs: { x: 0, y: 0, width: share(Math.min(1, fraction)), height: "100%" } }),
+  );
+}

@@ -1,0 +1,83 @@
+/** The table of cards the run fits or does not fit, and host memory where a run needs any. */
+import type { ReportRun } from "../../src/core/report/schema";
+import { h, type PageNode } from "../dom/node";
+import { devicesOf } from "../model/devices";
+import { deltaGib, gib, gibUnit, percent, shortDevice } from "../model/format";
+import { meter } from "./bar";
+import type { View } from "./context";
+import { icon } from "./icons";
+
+/** null when the report compares no cards. */
+export function devicesView({ t }: View, run: ReportRun): PageNode | null {
+  const rows = devicesOf(run);
+  if (rows.length === 0) return null;
+  return h(
+    "table.devices",
+    { key: "devices" },
+    h("caption.unseen", null, t("devices.title")),
+    h(
+      "thead",
+      null,
+      h(
+        "tr",
+        null,
+        h("th", { attrs: { scope: "col" } }, t("devices.name")),
+        h("th.number", { attrs: { scope: "col" } }, t("devices.memory")),
+        h("th.number", { attrs: { scope: "col" } }, t("devices.left")),
+        h("th.number.share", { attrs: { scope: "col" } }, t("devices.fill")),
+        h("th", { attrs: { scope: "col" } }, t("devices.verdict")),
+      ),
+    ),
+    h(
+      "tbody",
+      null,
+      rows.map((row) =>
+        h(
+          `tr${row.current ? ".current" : ""}`,
+          { key: row.name },
+          h(
+            "th",
+            { attrs: { scope: "row" } },
+            shortDevice(row.name),
+            row.current ? h("span.badge", null, t("devices.current")) : null,
+          ),
+          h("td.number", null, gib(row.memoryBytes, t.locale)),
+          h("td.number", null, deltaGib(row.headroomBytes, t.locale)),
+          h("td.number.share", null, meter(row.fill, row.fits ? "good" : "bad"), percent(row.fill, t.locale)),
+          h(
+            `td.fit.${row.fits ? "good" : "bad"}`,
+            null,
+            icon(row.fits ? "good" : "bad"),
+            t(row.fits ? "devices.fits" : "devices.doesNotFit"),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** null when nothing of the run lives in host memory. */
+export function hostView({ t }: View, run: ReportRun): PageNode | null {
+  const parts = [
+    ["pinned", run.host.pinnedBytes],
+    ["pageable", run.host.pageableBytes],
+    ["nvme", run.host.nvmeBytes],
+  ] as const;
+  const largest = Math.max(...parts.map(([, bytes]) => bytes));
+  if (largest <= 0) return null;
+  return h(
+    "dl.host",
+    { key: "host" },
+    parts
+      .filter(([, bytes]) => bytes > 0)
+      .map(([name, bytes]) =>
+        h(
+          "div",
+          { key: name },
+          h("dt", null, t(`host.${name}`)),
+          h("dd.number", null, gibUnit(bytes, t.locale)),
+          h("dd.host-meter", null, meter(bytes / largest, `host-${name}`)),
+        ),
+      ),
+  );
+}

@@ -1,0 +1,111 @@
+/** The whole page for a state. */
+import { h, type PageNode } from "../dom/node";
+import type { MessageKey } from "../messages";
+import { deltaGib, gib } from "../model/format";
+import { headlineOf } from "../model/headline";
+import { baseRun, isTrying, reportOf, type State, shownRun } from "../state";
+import { assumptionsView } from "./assumptions";
+import { breakdownView } from "./breakdown";
+import type { View } from "./context";
+import { devicesView, hostView } from "./devices";
+import { emptyView, loadingView, noDeviceView, noEstimateView, noRunView } from "./empty";
+import type { ExportKind } from "./exports";
+import { errorsView, findingsView } from "./findings";
+import { headerView } from "./header";
+import { icon } from "./icons";
+import { plansView } from "./plans";
+import { timelineView } from "./timeline";
+import { whatIfView } from "./whatif";
+
+function section(name: string, title: string, ...content: readonly (PageNode | null)[]): PageNode | null {
+  if (content.every((part) => part === null)) return null;
+  return h(
+    `section.panel.panel-${name}`,
+    { key: name, attrs: { "aria-labelledby": `title-${name}` } },
+    h("h2", { attrs: { id: `title-${name}` } }, title),
+    content,
+  );
+}
+
+/** Children of the page's root. */
+export function pageView(view: View, onExport: (kind: ExportKind) => void): readonly PageNode[] {
+  const nodes = [...contentView(view, onExport), liveView(view), noticeView(view)];
+  return nodes.filter((node) => node !== null);
+}
+
+function contentView(view: View, onExport: (kind: ExportKind) => void): readonly (PageNode | null)[] {
+  const { state } = view;
+  if (state.page.kind === "loading") return [h("main", { key: "main" }, loadingView(view))];
+  if (state.page.kind === "empty") return [h("main", { key: "main" }, emptyView(view))];
+  const report = reportOf(state);
+  const run = shownRun(state);
+  const base = baseRun(state);
+  if (report === null || run === null || base === null) {
+    return [h("main", { key: "main" }, noRunView(view), report === null ? null : errorsView(view, report))];
+  }
+  return [headerView(view, onExport), mainView(view, state)];
+}
+
+function mainView(view: View, state: State): PageNode {
+  const { t } = view;
+  const run = shownRun(state)!;
+  const base = baseRun(state)!;
+  const report = reportOf(state)!;
+  const estimated = run.perDevice !== null;
+  const title = (key: MessageKey) => t(key);
+  return h(
+    `main${estimated ? ".grid" : ".plain"}`,
+    { key: "main" },
+    noEstimateView(view, run),
+    noDeviceView(view, run),
+    estimated
+      ? section(
+          "plans",
+          title(base.verdict === "does-not-fit" ? "plans.titleFits" : "plans.title"),
+          plansView(view, base),
+        )
+      : null,
+    section("what-if", title("whatIf.title"), whatIfView(view)),
+    estimated ? section("timeline", title("timeline.title"), timelineView(view, run)) : null,
+    estimated ? section("breakdown", title("breakdown.title"), breakdownView(view, run)) : null,
+    section("devices", title("devices.title"), devicesView(view, run)),
+    section("host", title("host.title"), hostView(view, run)),
+    section("assumptions", title("assumptions.title"), assumptionsView(view, run.assumptions)),
+    section("findings", title("findings.title"), findingsView(view, base), errorsView(view, report)),
+  );
+}
+
+/** Speaks the total when it changes, and only then. */
+function liveView({ state, t }: View): PageNode {
+  const run = shownRun(state);
+  const base = baseRun(state);
+  const used = run?.perDevice?.usedPeakBytes;
+  const file = base?.perDevice?.usedPeakBytes;
+  let text = "";
+  if (run !== null && used !== undefined) {
+    const values = { verdict: headlineOf(run, t).verdict, size: gib(used, t.locale) };
+    text =
+      isTrying(state) && file !== undefined
+        ? t("live.delta", { ...values, delta: deltaGib(used - file, t.locale) })
+        : t("live.total", values);
+  }
+  return h("div.unseen", { key: "live", attrs: { "aria-live": "polite", "aria-atomic": "true" } }, text);
+}
+
+/** Outcome of an action; stays until the next one or until dismissed. */
+function noticeView({ state, act }: View): PageNode {
+  const { notice } = state;
+  return h(
+    "div.notices",
+    { key: "notices", attrs: { role: "status" } },
+    notice === null
+      ? null
+      : h(
+          `button.notice.${notice.ok ? "good" : "bad"}`,
+          { key: String(notice.serial), attrs: { type: "button" }, on: { click: () => act({ type: "dismiss" }) } },
+          icon(notice.ok ? "good" : "bad"),
+          notice.text,
+          icon("close"),
+        ),
+  );
+}

@@ -1,0 +1,112 @@
+/** Plans as cards: what each frees and costs, what it changes, and the two things to do with it. */
+import type { ReportRun } from "../../src/core/report/schema";
+import { h, type PageNode } from "../dom/node";
+import { factorPercent, fileName, gib, gibUnit } from "../model/format";
+import { FIRST_PLANS, type PlanCard, plansOf } from "../model/plans";
+import { isTrying } from "../state";
+import type { View } from "./context";
+import { icon } from "./icons";
+
+/** Plans of the files' run (not of what is tried: their edits change the files). */
+export function plansView(view: View, run: ReportRun): PageNode {
+  const { t, state, act } = view;
+  const cards = plansOf(run);
+  if (isTrying(state) && cards.length > 0) return h("p.quiet", { key: "trying" }, t("plans.whileTrying"));
+  if (cards.length === 0) {
+    const reason =
+      run.devices.memoryBytes === null
+        ? "plans.noDevice"
+        : run.verdict === "does-not-fit" || run.verdict === "tight"
+          ? "plans.noneFits"
+          : "plans.none";
+    return h("p.quiet", { key: "none" }, t(reason));
+  }
+  const shown = state.arrangement.allPlans ? cards : cards.slice(0, FIRST_PLANS);
+  return h(
+    "div.plans",
+    { key: "plans" },
+    h(
+      "ol.cards",
+      { attrs: { role: "list" } },
+      shown.map((card, place) => cardView(view, run, card, place === 0)),
+    ),
+    cards.length > FIRST_PLANS
+      ? h(
+          "button.link.all-plans",
+          {
+            attrs: { type: "button", "aria-expanded": state.arrangement.allPlans ? "true" : "false" },
+            on: { click: () => act({ type: "arrange", change: { allPlans: !state.arrangement.allPlans } }) },
+          },
+          state.arrangement.allPlans ? t("plans.fewer") : t("plans.all", { count: cards.length }),
+        )
+      : null,
+  );
+}
+
+function cardView({ t, send }: View, run: ReportRun, card: PlanCard, first: boolean): PageNode {
+  const { plan } = card;
+  const target = { runId: run.id, planIndex: card.index, title: plan.title };
+  const time = Math.round((plan.stepTimeFactor - 1) * 100);
+  return h(
+    `li.card${first && card.fits ? ".first" : ""}`,
+    { key: `${plan.levers.join("+")} ${plan.title}` },
+    h("h3", null, plan.title),
+    plan.why === undefined ? null : h("p.why", null, plan.why),
+    h(
+      "div.card-numbers",
+      null,
+      h("span.big", null, gibUnit(plan.usedPeakBytes, t.locale)),
+      h(
+        `span.fit.${card.fits ? "good" : "bad"}`,
+        null,
+        icon(card.fits ? "good" : "bad"),
+        t(card.fits ? "plans.fits" : "plans.notYet"),
+      ),
+    ),
+    h(
+      "ul.tags",
+      { attrs: { role: "list" } },
+      h(
+        "li",
+        null,
+        plan.savesBytes >= 0
+          ? t("plans.saves", { size: gib(plan.savesBytes, t.locale) })
+          : t("plans.costs", { size: gib(-plan.savesBytes, t.locale) }),
+      ),
+      h(
+        "li",
+        null,
+        time === 0 ? t("plans.sameTime") : t("plans.time", { change: factorPercent(plan.stepTimeFactor, t.locale) }),
+      ),
+      plan.changes === undefined ? null : h(`li.changes-${plan.changes}`, null, t(`plans.${plan.changes}`)),
+      h("li", null, editsText(t, card)),
+    ),
+    h(
+      "div.card-actions",
+      null,
+      h(
+        `button.${first && card.fits ? "primary" : "secondary"}`,
+        {
+          attrs: { type: "button", "aria-label": t("plans.applyLabel", { title: plan.title }) },
+          on: { click: () => send({ type: "applyPlan", ...target }) },
+        },
+        t("plans.apply"),
+      ),
+      h(
+        "button.secondary",
+        {
+          attrs: { type: "button", "aria-label": t("plans.previewLabel", { title: plan.title }) },
+          on: { click: () => send({ type: "previewPlan", ...target }) },
+        },
+        t("plans.preview"),
+      ),
+    ),
+  );
+}
+
+function editsText(t: View["t"], card: PlanCard): string {
+  const count = card.plan.edits.length;
+  const [file = ""] = card.files;
+  if (card.files.length > 1) return t("plans.editsFiles", { count, files: card.files.length });
+  return count === 1 ? t("plans.oneEdit", { file: fileName(file) }) : t("plans.edits", { count, file: fileName(file) });
+}

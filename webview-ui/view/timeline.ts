@@ -1,0 +1,199 @@
+/** The step's memory as a curve with a cursor for pointer and keyboard, and the same as a table. */
+import type { ReportRun } from "../../src/core/report/schema";
+import { h, type PageNode } from "../dom/node";
+import { gib, gibUnit, percent } from "../model/format";
+import { curve, moveCursor, type PhaseSpan, sampleAt, type Timeline, timelineOf } from "../model/timeline";
+import { phaseName, type View } from "./context";
+
+const WIDTH = 1000;
+const HEIGHT = 200;
+
+interface Drawn {
+  readonly timeline: Timeline;
+  readonly area: string;
+  readonly line: string;
+}
+
+/** The curve of a run never changes; moving the cursor must not draw it again. */
+const drawn = new WeakMap<ReportRun, Drawn | null>();
+
+function draw(run: ReportRun): Drawn | null {
+  const known = drawn.get(run);
+  if (known !== undefined) return known;
+  const timeline = timelineOf(run);
+  const made =
+    timeline === null
+      ? null
+      : { timeline, area: curve(timeline, WIDTH, HEIGHT, true), line: curve(timeline, WIDTH, HEIGHT, false) };
+  drawn.set(run, made);
+  return made;
+}
+
+const share = (part: number): string => `${(part * 100).toFixed(3)}%`;
+
+export function timelineView(view: View, run: ReportRun): PageNode {
+  const { t, act, state } = view;
+  const made = draw(run);
+  if (made === null) return h("p.quiet", { key: "none" }, t("timeline.none"));
+  const { timeline } = made;
+  const cursor = state.arrangement.cursor;
+  const index = cursor === null ? timeline.peakIndex : sampleAt(timeline.samples, cursor);
+  const sample = timeline.samples[index]!;
+  const up = sample.bytes / timeline.topBytes;
+
+  const moveTo = (event: Event) => {
+    const box = (event.currentTarget as Element).getBoundingClientRect();
+    const at = Math.min(1, Math.max(0, ((event as PointerEvent).clientX - box.left) / Math.max(1, box.width)));
+    act({ type: "arrange", change: { cursor: at } });
+  };
+  const onKey = (event: Event) => {
+    const { key, ctrlKey, metaKey, altKey } = event as KeyboardEvent;
+    if (ctrlKey || metaKey || altKey) return;
+    const next = moveCursor(timeline, index, key);
+    if (next === undefined) return;
+    event.preventDefault();
+    act({ type: "arrange", change: { cursor: timeline.samples[next]!.at } });
+  };
+
+  return h(
+    "div.timeline",
+    { key: "timeline" },
+    h(
+      "div.plot",
+      null,
+      h(
+        "div.ticks",
+        { attrs: { "aria-hidden": "true" } },
+        timeline.ticks.map((tick) =>
+          h("span", { key: String(tick), style: { "--at": share(tick / timeline.topBytes) } }, gib(tick, t.locale)),
+        ),
+      ),
+      h(
+        "div.canvas",
+        {
+          attrs: {
+            role: "slider",
+            tabindex: 0,
+            "aria-label": t("timeline.label"),
+            "aria-describedby": "timeline-hint",
+            "aria-valuemin": 0,
+            "aria-valuemax": timeline.samples.length - 1,
+            "aria-valuenow": index,
+            "aria-valuetext": t("timeline.position", {
+              phase: phaseName(t, sample.phase),
+              size: gib(sample.bytes, t.locale),
+              share: percent(sample.at, t.locale),
+            }),
+          },
+          on: {
+            pointermove: moveTo,
+            pointerdown: moveTo,
+            pointerleave: () => act({ type: "arrange", change: { cursor: null } }),
+            keydown: onKey,
+          },
+        },
+        h(
+          "svg.chart",
+          { attrs: { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" } },
+          timeline.spans.map((span, place) =>
+            h(`rect.span${place % 2 === 0 ? ".even" : ""}${span.phase === sample.phase ? ".here" : ""}`, {
+              key: `span ${place}`,
+              attrs: { x: span.start * WIDTH, y: 0, width: (span.end - span.start) * WIDTH, height: HEIGHT },
+            }),
+          ),
+          timeline.ticks.map((tick) => {
+            const y = HEIGHT - (tick / timeline.topBytes) * HEIGHT;
+            return h("line.grid", { key: `tick ${tick}`, attrs: { x1: 0, x2: WIDTH, y1: y, y2: y } });
+          }),
+          h("path.area", { key: "area", attrs: { d: made.area } }),
+          h("path.line", { key: "line", attrs: { d: made.line } }),
+          timeline.limitBytes === null ? null : limitLine(timeline.limitBytes / timeline.topBytes),
+        ),
+        timeline.limitBytes === null
+          ? null
+          : h(
+              "span.limit-label",
+              {
+                key: "limit",
+                attrs: { "aria-hidden": "true" },
+                style: { "--at": share(timeline.limitBytes / timeline.topBytes) },
+              },
+              t("timeline.limit", { size: gibUnit(timeline.limitBytes, t.locale) }),
+            ),
+        h("span.cursor", { key: "cursor", attrs: { "aria-hidden": "true" }, style: { "--x": share(sample.at) } }),
+        h("span.dot", {
+          key: "dot",
+          attrs: { "aria-hidden": "true" },
+          style: { "--x": share(sample.at), "--y": share(up) },
+        }),
+        h(
+          `span.bubble${sample.at > 0.6 ? ".left" : ""}`,
+          { key: "bubble", attrs: { "aria-hidden": "true" }, style: { "--x": share(sample.at), "--y": share(up) } },
+          h("strong", null, gibUnit(sample.bytes, t.locale)),
+          ` ${phaseName(t, sample.phase)}`,
+          index === timeline.peakIndex ? h("em", null, t("timeline.peak")) : null,
+        ),
+      ),
+      h("div.phases", { attrs: { "aria-hidden": "true" } }, phaseLabels(timeline.spans, t)),
+    ),
+    h("p.hint", { attrs: { id: "timeline-hint" } }, t("timeline.hint")),
+    tableView(timeline, t),
+  );
+}
+
+function limitLine(at: number): PageNode {
+  const y = HEIGHT - at * HEIGHT;
+  return h("line.limit", { key: "limit", attrs: { x1: 0, x2: WIDTH, y1: y, y2: y } });
+}
+
+/** Names of the phases that are wide enough to carry one; the others are reached with the cursor. */
+function phaseLabels(spans: readonly PhaseSpan[], t: View["t"]): readonly PageNode[] {
+  return spans.flatMap((span, index) =>
+    span.end - span.start < 0.055
+      ? []
+      : [
+          h(
+            "span",
+            { key: String(index), style: { "--x": share(span.start), "--w": share(span.end - span.start) } },
+            phaseName(t, span.phase),
+          ),
+        ],
+  );
+}
+
+function tableView(timeline: Timeline, t: View["t"]): PageNode {
+  return h(
+    "details.as-table",
+    { key: "table" },
+    h("summary", null, t("timeline.table")),
+    h(
+      "table",
+      null,
+      h("caption.unseen", null, t("timeline.title")),
+      h(
+        "thead",
+        null,
+        h(
+          "tr",
+          null,
+          h("th", { attrs: { scope: "col" } }, t("timeline.phase")),
+          h("th.number", { attrs: { scope: "col" } }, t("timeline.from")),
+          h("th.number", { attrs: { scope: "col" } }, t("timeline.peakColumn")),
+        ),
+      ),
+      h(
+        "tbody",
+        null,
+        timeline.spans.map((span, index) =>
+          h(
+            "tr",
+            { key: String(index) },
+            h("th", { attrs: { scope: "row" } }, phaseName(t, span.phase)),
+            h("td.number", null, percent(span.start, t.locale)),
+            h("td.number", null, gib(span.peakBytes, t.locale)),
+          ),
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,131 @@
+/** Controls that try other values: every option says what it would do before it is chosen. */
+import type { ReportRun } from "../../src/core/report/schema";
+import { h, type PageNode } from "../dom/node";
+import {
+  type Control,
+  type ControlGroup,
+  change,
+  controlsOf,
+  parseCount,
+  setKey,
+  type WhatIfSet,
+} from "../model/controls";
+import { deltaGib, integer } from "../model/format";
+import { baseRun, isTrying, type State } from "../state";
+import type { View } from "./context";
+
+/** Used peak of `set` where it is known; undefined while it is not; null where it cannot be applied. */
+function knownPeak(state: State, base: ReportRun, set: WhatIfSet): number | null | undefined {
+  if (Object.keys(set).length === 0) return base.perDevice?.usedPeakBytes ?? null;
+  const answer = state.asker.answers.get(setKey(set));
+  return answer === undefined ? undefined : (answer?.perDevice?.usedPeakBytes ?? null);
+}
+
+export function whatIfView(view: View): PageNode | null {
+  const { state, t, act } = view;
+  const base = baseRun(state);
+  if (base === null || base.perDevice === null) return null;
+  const count = Object.keys(state.set).length;
+  return h(
+    "div.what-if",
+    { key: "what-if" },
+    h(
+      "div.what-if-state",
+      null,
+      h(
+        "p",
+        { attrs: { class: state.refused ? "refused" : "quiet" } },
+        state.refused
+          ? t("whatIf.refused")
+          : count === 0
+            ? t("whatIf.intro")
+            : count === 1
+              ? t("whatIf.one")
+              : t("whatIf.active", { count }),
+      ),
+      h(
+        "button.secondary",
+        {
+          attrs: { type: "button", disabled: !isTrying(state) },
+          on: { click: () => act({ type: "try", set: {} }) },
+        },
+        t("whatIf.reset"),
+      ),
+    ),
+    controlsOf(base, state.set).map(({ group, controls }) =>
+      h(
+        "section.group",
+        { key: group, attrs: { "aria-labelledby": `group-${group}` } },
+        h("h3", { attrs: { id: `group-${group}` } }, t(`group.${group}`)),
+        controls.map((control) => controlView(view, base, group, control)),
+      ),
+    ),
+  );
+}
+
+/** What a value is called on the page. */
+function valueName(t: View["t"], group: ControlGroup, control: Control, value: string): string {
+  const specific = group === "offload" ? `value.offload.${value}` : `value.${control.name}.${value}`;
+  if (control.kind === "number") return integer(Number(value), t.locale);
+  return t.named(specific, t.named(`value.${value}`, value));
+}
+
+function controlView({ state, t, act }: View, base: ReportRun, group: ControlGroup, control: Control): PageNode {
+  const now = knownPeak(state, base, state.set);
+  const name = t.named(`setting.${control.name}`, control.name);
+  const choose = (value: string) => act({ type: "try", set: change(state.set, control, value) });
+  const custom = control.value !== null && !control.options.includes(control.value);
+  return h(
+    "fieldset.control",
+    { key: control.name },
+    h("legend", null, name, control.value === null ? h("span.quiet", null, ` ${t("whatIf.unstated")}`) : null),
+    h(
+      "div.options",
+      null,
+      control.options.map((option) => {
+        const chosen = option === control.value;
+        const peak = chosen ? undefined : knownPeak(state, base, change(state.set, control, option));
+        const difference = typeof peak === "number" && typeof now === "number" ? peak - now : null;
+        const tone = difference === null ? "" : difference < -(2 ** 25) ? ".less" : difference > 2 ** 25 ? ".more" : "";
+        return h(
+          `label.option${chosen ? ".chosen" : ""}${option === control.base ? ".base" : ""}`,
+          { key: option, attrs: option === control.base ? { title: t("whatIf.fileValue") } : {} },
+          h("input", {
+            attrs: { type: "radio", name: `what-if-${control.name}`, value: option, disabled: peak === null },
+            set: { checked: chosen },
+            on: { change: () => choose(option) },
+          }),
+          h("span.value", null, valueName(t, group, control, option)),
+          h(
+            `span.delta${tone}`,
+            null,
+            chosen ? "" : peak === null ? "–" : difference === null ? "\u00a0" : deltaGib(difference, t.locale),
+          ),
+        );
+      }),
+      control.kind === "number"
+        ? h("input.other", {
+            key: "other",
+            attrs: {
+              type: "text",
+              inputmode: "numeric",
+              autocomplete: "off",
+              spellcheck: "false",
+              placeholder: t("whatIf.otherShort"),
+              "aria-label": t("whatIf.other", { setting: name }),
+              "aria-invalid": "false",
+            },
+            set: { value: custom ? (control.value ?? "") : "" },
+            on: {
+              input: (event) => {
+                const field = event.currentTarget as HTMLInputElement;
+                const value = parseCount(field.value);
+                field.setAttribute("aria-invalid", field.value.trim() !== "" && value === undefined ? "true" : "false");
+                if (value !== undefined) choose(value);
+              },
+            },
+          })
+        : null,
+    ),
+  );
+}
