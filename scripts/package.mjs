@@ -1,0 +1,163 @@
+/**
+ * Builds the VSIX from what .vscodeignore allows, and prints its contents and size.
+ *
+ * A VSIX is an OPC package: a zip with a manifest and a list of content types beside the extension's own files.
+ *
+ * usage: npm run package [-- --out FILE] [-- --no-build]
+ */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { extname, join, resolve } from "node:path";
+import { zipSync } from "fflate";
+import { ensureInstalled, root, run } from "./process.mjs";
+
+/** A larger package has swallowed something it should not have; bytes. */
+const LARGEST = 6 * 1024 * 1024;
+
+/** Content types of the files an extension has; OPC wants one for every extension of a name. */
+const CONTENT_TYPES = {
+  ".css": "text/css",
+  ".js": "application/javascript",
+  ".json": "application/json",
+  ".md": "text/markdown",
+  ".png": "image/png",
+  ".txt": "text/plain",
+  ".vsixmanifest": "text/xml",
+  ".br": "application/octet-stream",
+  ".gz": "application/gzip",
+};
+
+/** One pattern of .vscodeignore as a test of a path: `*` stays in a folder, `**` does not. */
+function glob(pattern) {
+  const source = pattern
+    .replace(/[.+^${}()|[\]\\]/g, "\\$&")
+    .replace(/\*\*\/|\*\*|\*/g, (star) => ({ "**/": "(?:.*/)?", "**": ".*", "*": "[^/]*" })[star]);
+  const expression = new RegExp(`^${source}$`);
+  return (path) => expression.test(path);
+}
+
+/** Files that the last matching pattern does not ignore, sorted. */
+function packagedFiles() {
+  const rules = readFileSync(join(root, ".vscodeignore"), "utf8")
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .map((line) =>
+      line.startsWith("!") ? { keep: true, test: glob(line.slice(1)) } : { keep: false, test: glob(line) },
+    );
+  const skipped = new Set(["node_modules", ".git", "test", "capture"]);
+  const walk = (folder) =>
+    readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+      const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      if (entry.isDirectory()) return skipped.has(path) ? [] : walk(path);
+      return entry.isFile() ? [path] : [];
+    });
+  return walk("")
+    .filter((path) => rules.findLast((rule) => rule.test(path))?.keep === true)
+    .sort();
+}
+
+function escapeXml(text) {
+  return String(text).replace(/[<>&"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+}
+
+/** A text of the manifest, with `%key%` replaced from package.nls.json. */
+function localised(text) {
+  const key = /^%(.+)%$/.exec(text)?.[1];
+  return key === undefined ? text : (JSON.parse(readFileSync(join(root, "package.nls.json"), "utf8"))[key] ?? text);
+}
+
+function manifestXml(manifest, files) {
+  const asset = (type, path) =>
+    files.includes(path) ? `    <Asset Type="${type}" Path="extension/${path}" Addressable="true" />\n` : "";
+  const property = (id, value) =>
+    value === undefined || value === "" ? "" : `      <Property Id="${id}" Value="${escapeXml(value)}" />\n`;
+  const properties = [
+    property("Microsoft.VisualStudio.Code.Engine", manifest.engines.vscode),
+    property("Microsoft.VisualStudio.Code.ExtensionKind", manifest.extensionKind?.join(",")),
+    property("Microsoft.VisualStudio.Code.LocalizedLanguages", files.includes("package.nls.zh-cn.json") ? "zh-cn" : ""),
+    property("Microsoft.VisualStudio.Services.Links.Source", manifest.repository?.url),
+    property("Microsoft.VisualStudio.Services.Content.Pricing", manifest.pricing ?? "Free"),
+    property("Microsoft.VisualStudio.Services.GitHubFlavoredMarkdown", "true"),
+  ].join("");
+  const icon = manifest.icon !== undefined && files.includes(manifest.icon);
+  const assets = [
+    asset("Microsoft.VisualStudio.Code.Manifest", "package.json"),
+    asset("Microsoft.VisualStudio.Services.Content.Details", "README.md"),
+    asset("Microsoft.VisualStudio.Services.Content.Changelog", "CHANGELOG.md"),
+    asset("Microsoft.VisualStudio.Services.Content.License", "LICENSE"),
+    icon ? asset("Microsoft.VisualStudio.Services.Icons.Default", manifest.icon) : "",
+  ].join("");
+  return `<?xml version="1.0" encoding="utf-8"?>
+<PackageManifest Version="2.0.0" xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011" xmlns:d="http://schemas.microsoft.com/developer/vsx-schema-design/2011">
+  <Metadata>
+    <Identity Language="en-US" Id="${escapeXml(manifest.name)}" Version="${escapeXml(manifest.version)}" Publisher="${escapeXml(manifest.publisher)}" />
+    <DisplayName>${escapeXml(localised(manifest.displayName))}</DisplayName>
+    <Description xml:space="preserve">${escapeXml(localised(manifest.description))}</Description>
+    <Tags>${escapeXml((manifest.keywords ?? []).join(","))}</Tags>
+    <Categories>${escapeXml((manifest.categories ?? ["Other"]).join(","))}</Categories>
+    <GalleryFlags>Public</GalleryFlags>
+    <Properties>
+${properties}    </Properties>
+    <License>extension/LICENSE</License>
+${icon ? `    <Icon>extension/${escapeXml(manifest.icon)}</Icon>\n` : ""}  </Metadata>
+  <Installation>
+    <InstallationTarget Id="Microsoft.VisualStudio.Code" />
+  </Installation>
+  <Dependencies />
+  <Assets>
+${assets}  </Assets>
+</PackageManifest>
+`;
+}
+
+function contentTypesXml(files) {
+  const extensions = new Set([...files.map((path) => extname(path)).filter((name) => name !== ""), ".vsixmanifest"]);
+  const defaults = [...extensions]
+    .sort()
+    .map(
+      (name) =>
+        `  <Default Extension="${name}" ContentType="${CONTENT_TYPES[name] ?? "application/octet-stream"}" />\n`,
+    );
+  const overrides = files
+    .filter((path) => extname(path) === "")
+    .map((path) => `  <Override PartName="/extension/${escapeXml(path)}" ContentType="text/plain" />\n`);
+  return `<?xml version="1.0" encoding="utf-8"?>
+<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
+${defaults.join("")}${overrides.join("")}</Types>
+`;
+}
+
+await ensureInstalled();
+if (!process.argv.includes("--no-build")) {
+  const { status } = await run(process.execPath, [join("scripts", "build.mjs")]);
+  if (status !== 0) process.exit(status);
+}
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const files = packagedFiles();
+const missing = [manifest.main, manifest.browser, manifest.icon, "README.md", "CHANGELOG.md", "LICENSE"]
+  .filter((path) => path !== undefined)
+  .map((path) => path.replace(/^\.\//, ""))
+  .filter((path) => !files.includes(path) && !files.includes(`${path}.js`));
+if (missing.length > 0) {
+  console.error(`not packaged but needed: ${missing.join(", ")}`);
+  process.exit(1);
+}
+const encode = (text) => new TextEncoder().encode(text);
+const entries = Object.fromEntries([
+  ["extension.vsixmanifest", encode(manifestXml(manifest, files))],
+  ["[Content_Types].xml", encode(contentTypesXml(files))],
+  ...files.map((path) => [`extension/${path}`, readFileSync(join(root, path))]),
+]);
+// A fixed time makes the same content the same package.
+const bytes = zipSync(entries, { level: 9, mtime: new Date("2000-01-01T00:00:00") });
+const at = process.argv.indexOf("--out");
+const out = at < 0 ? `${manifest.name}-${manifest.version}.vsix` : process.argv[at + 1];
+writeFileSync(resolve(root, out), bytes);
+for (const path of files) {
+  console.log(`${(entries[`extension/${path}`].length / 1024).toFixed(1).padStart(9)} kB  ${path}`);
+}
+console.log(`${out}: ${files.length} files, ${(bytes.length / 1024 / 1024).toFixed(2)} MiB`);
+if (bytes.length > LARGEST) {
+  console.error(`larger than ${LARGEST / 1024 / 1024} MiB`);
+  process.exit(1);
+}
