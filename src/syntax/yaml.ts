@@ -49,7 +49,9 @@ export function parseYaml(original: string, dialect: YamlDialect = "pyyaml"): Pa
       syntax: "yaml",
     };
   }
-  const masked = maskTemplates(prepared.text);
+  // The YAML lexer knows the byte-order mark; a blank in its place would indent the first line.
+  const bom = original.charCodeAt(0) === 0xfeff;
+  const masked = maskTemplates(bom ? `\ufeff${prepared.text.slice(1)}` : prepared.text);
   try {
     const composed = compose(masked.text);
     const converter = new Converter(masked.text, original, dialect, masked.spans);

@@ -1,0 +1,398 @@
+/**
+ * Minimal text edits: a scalar, one key more, one key less. Nothing is re-serialised; comments, order, quoting,
+ * indentation and line ends stay. What cannot be done safely is refused with the reason.
+ */
+import { type EditDialect, spell, type Value } from "./spell";
+import type { Entry, LocatedNode, MapNode, Span, SpanEdit } from "./tree";
+
+export type { EditDialect, Value } from "./spell";
+
+export type EditOutcome = { readonly edits: readonly SpanEdit[] } | { readonly refused: string };
+
+/** Applies edits to a text; for previews and tests. Edits must not overlap. */
+export function applyEdits(text: string, edits: readonly SpanEdit[]): string {
+  const ordered = [...edits].sort((a, b) => b.start - a.start || b.end - a.end);
+  return ordered.reduce((result, edit) => result.slice(0, edit.start) + edit.newText + result.slice(edit.end), text);
+}
+
+function one(start: number, end: number, newText: string): EditOutcome {
+  return { edits: [{ start, end, newText }] };
+}
+
+/** Replaces a scalar's text by another value. Edits the place the value is really written at. */
+export function setScalar(text: string, node: LocatedNode, value: Value, dialect: EditDialect): EditOutcome {
+  if (node.kind === "unknown") return { refused: `The value is not known here: ${node.reason}.` };
+  if (node.kind !== "scalar") return { refused: "The value is a list or a block, not a single value." };
+  const at: Span = node.source ?? node;
+  const old = text.slice(at.start, at.end);
+  if (old === "") return setEmpty(text, node, value, dialect);
+  if (/^[|>]/.test(old) && (dialect === "pyyaml" || dialect === "omegaconf"))
+    return { refused: "The value is a block of text." };
+  if (dialect === "shell" && node.source === undefined && /[$`]/.test(old))
+    return { refused: "The value is put together from variables." };
+  if (/^["']?\$\{.*\}["']?$/.test(old) && dialect !== "shell")
+    return { refused: "The value is an interpolation; change its definition." };
+  if (dialect === "toml" && value === null) return { refused: "TOML has no null; remove the key instead." };
+  const inside = dialect === "shell" && node.source !== undefined;
+  return one(
+    at.start,
+    at.end,
+    inside ? spell(value, dialect, old).replace(/^"(.*)"$/, "$1") : spell(value, dialect, old),
+  );
+}
+
+/** A key without a value: `a:` in YAML, a bare flag in a command. */
+function setEmpty(text: string, node: LocatedNode, value: Value, dialect: EditDialect): EditOutcome {
+  if (dialect === "shell")
+    return value === true ? { edits: [] } : one(node.start, node.start, ` ${spell(value, dialect)}`);
+  const before = text.slice(0, node.start);
+  if ((dialect === "pyyaml" || dialect === "omegaconf") && /:[ \t]*$/.test(before)) {
+    return one(node.start, node.start, (/:$/.test(before) ? " " : "") + spell(value, dialect));
+  }
+  return { refused: "There is no value to replace." };
+}
+
+/** Adds `key` to a map, next to `near` (or the last key), in the layout of its neighbours. */
+export function insertEntry(
+  text: string,
+  parent: MapNode,
+  key: string,
+  value: Value,
+  dialect: EditDialect,
+  near?: Entry,
+): EditOutcome {
+  return insertPath(text, parent, [key], value, dialect, near);
+}
+
+/**
+ * Adds a nested key, creating the maps on the way that are missing.
+ * @param path keys from `parent` down; at least one
+ */
+export function insertPath(
+  text: string,
+  parent: MapNode,
+  path: readonly string[],
+  value: Value,
+  dialect: EditDialect,
+  near?: Entry,
+): EditOutcome {
+  const [key, ...rest] = path;
+  if (key === undefined) return { refused: "No key given." };
+  const existing = parent.entries.findLast((entry) => entry.key === key);
+  if (existing !== undefined) {
+    if (rest.length === 0) return setScalar(text, existing.value, value, dialect);
+    if (existing.value.kind === "map") return insertPath(text, existing.value, rest, value, dialect, near);
+    return { refused: `\`${key}\` already has a value of another kind.` };
+  }
+  switch (dialect) {
+    case "json":
+    case "python":
+    case "notebook":
+      return insertBracketed(text, parent, path, value, dialect, near);
+    case "pyyaml":
+    case "omegaconf":
+      return text.charAt(parent.start) === "{" && text.charAt(parent.end - 1) === "}"
+        ? insertBracketed(text, parent, path, value, dialect, near)
+        : insertYaml(text, parent, path, value, dialect, near);
+    case "toml":
+      return insertToml(text, parent, path, value, near);
+    case "shell":
+      return rest.length > 0
+        ? { refused: "A command has no nested options." }
+        : insertFlag(text, parent, key, value, near);
+  }
+}
+
+/** Entries written inside the map itself (not spread or merged into it), in text order. */
+function ownEntries(parent: MapNode): Entry[] {
+  return parent.entries
+    .filter(
+      (entry) =>
+        entry.keySpan.start >= parent.start &&
+        entry.keySpan.end <= parent.end &&
+        entry.value.start >= entry.keySpan.end,
+    )
+    .sort((a, b) => a.keySpan.start - b.keySpan.start);
+}
+
+function sibling(parent: MapNode, near: Entry | undefined): Entry | undefined {
+  const own = ownEntries(parent);
+  return near !== undefined && own.includes(near) ? near : own[own.length - 1];
+}
+
+function eolOf(text: string): string {
+  return text.includes("\r\n") ? "\r\n" : "\n";
+}
+
+function lineStart(text: string, at: number): number {
+  return text.lastIndexOf("\n", at - 1) + 1;
+}
+
+/** End of the line's content, before CR LF. */
+function lineEnd(text: string, at: number): number {
+  const end = text.indexOf("\n", at);
+  if (end < 0) return text.length;
+  return end > 0 && text.charAt(end - 1) === "\r" ? end - 1 : end;
+}
+
+function indentOf(text: string, at: number): string {
+  return /^[ \t]*/.exec(text.slice(lineStart(text, at), at))?.[0] ?? "";
+}
+
+/** JSON objects, YAML flow maps, Python calls and dicts: comma-separated between brackets. */
+function insertBracketed(
+  text: string,
+  parent: MapNode,
+  path: readonly string[],
+  value: Value,
+  dialect: EditDialect,
+  near: Entry | undefined,
+): EditOutcome {
+  const after = sibling(parent, near);
+  const call = text.charAt(parent.start) === "(";
+  const member = spellMember(path, value, dialect, call, after, text);
+  if (after === undefined) {
+    const close = parent.end - 1;
+    if (!/[})]/.test(text.charAt(close))) return { refused: "The map is not complete." };
+    const inside = text.slice(parent.start + 1, close);
+    if (call && inside.replace(/#.*$/gm, "").trim() !== "") {
+      const comma = /,\s*$/.test(inside) ? " " : ", ";
+      return one(
+        parent.start + 1 + inside.trimEnd().length,
+        parent.start + 1 + inside.trimEnd().length,
+        comma + member,
+      );
+    }
+    return one(close, close, member);
+  }
+  const end = after.value.end;
+  if (dialect === "notebook") return one(end, end, `, ${member}`);
+  const first = ownEntries(parent)[0] as Entry;
+  const ownLine =
+    text.slice(lineStart(text, after.keySpan.start), after.keySpan.start).trim() === "" ||
+    text.slice(parent.start, first.keySpan.start).includes("\n");
+  const raw = text.slice(after.value.start, end);
+  const runsToLineEnd =
+    dialect === "json" && after.value.kind === "scalar" && typeof after.value.value === "string" && !/^["']/.test(raw);
+  if (!ownLine) return one(end, end, `, ${member}`);
+  const separator = runsToLineEnd ? "" : ",";
+  return one(end, end, `${separator}${eolOf(text)}${indentOf(text, after.keySpan.start)}${member}`);
+}
+
+function spellMember(
+  path: readonly string[],
+  value: Value,
+  dialect: EditDialect,
+  call: boolean,
+  near: Entry | undefined,
+  text: string,
+): string {
+  const [key = "", ...rest] = path;
+  const python = dialect === "python" || dialect === "notebook";
+  let inner: string;
+  if (rest.length === 0) inner = spell(value, dialect);
+  else inner = `{${spellMember(rest, value, dialect, false, undefined, text)}}`;
+  if (python && call) {
+    const spaced = near !== undefined && /=\s/.test(text.slice(near.keySpan.end, near.value.start));
+    return `${key}${spaced ? " = " : "="}${inner}`;
+  }
+  if (dialect === "json") {
+    const colon =
+      near === undefined ? ": " : text.slice(near.keySpan.end, near.value.start).replace(/[\r\n]/g, "") || ": ";
+    return `${JSON.stringify(key)}${/^\s*:\s*$/.test(colon) ? colon : ": "}${inner}`;
+  }
+  return `${python ? spell(key, dialect) : key}: ${inner}`;
+}
+
+function insertYaml(
+  text: string,
+  parent: MapNode,
+  path: readonly string[],
+  value: Value,
+  dialect: EditDialect,
+  near: Entry | undefined,
+): EditOutcome {
+  const eol = eolOf(text);
+  const after = sibling(parent, near);
+  if (after === undefined) {
+    if (text.trim() !== "" && parent.entries.length > 0)
+      return { refused: "The keys come from a merge; there is no place to write to." };
+    const glue = text === "" || text.endsWith("\n") ? "" : eol;
+    return one(text.length, text.length, `${glue}${yamlLines(path, value, "", dialect, eol)}${eol}`);
+  }
+  const start = lineStart(text, after.keySpan.start);
+  const column = text.slice(start, after.keySpan.start);
+  if (/[^\s-]/.test(column)) return { refused: "The neighbouring key does not stand at the start of its line." };
+  const indent = column.replaceAll("-", " ");
+  const end = lineEnd(text, Math.max(after.value.end, after.keySpan.end));
+  return one(end, end, `${eol}${yamlLines(path, value, indent, dialect, eol)}`);
+}
+
+function yamlLines(path: readonly string[], value: Value, indent: string, dialect: EditDialect, eol: string): string {
+  return path
+    .map((key, depth) => {
+      const line = `${indent}${"  ".repeat(depth)}${key}:`;
+      return depth === path.length - 1 ? `${line} ${spell(value, dialect)}` : line;
+    })
+    .join(eol);
+}
+
+function insertToml(
+  text: string,
+  parent: MapNode,
+  path: readonly string[],
+  value: Value,
+  near: Entry | undefined,
+): EditOutcome {
+  if (value === null) return { refused: "TOML has no null." };
+  const eol = eolOf(text);
+  if (text.charAt(parent.start) === "{") {
+    const after = sibling(parent, near);
+    const member = `${path.join(".")} = ${spell(value, "toml")}`;
+    return after === undefined
+      ? one(parent.start + 1, parent.start + 1, ` ${member} `)
+      : one(after.value.end, after.value.end, `, ${member}`);
+  }
+  if (path.length > 1) {
+    const glue = text.endsWith("\n") || text === "" ? "" : eol;
+    return one(
+      text.length,
+      text.length,
+      `${glue}${eol}[${path.slice(0, -1).join(".")}]${eol}${path[path.length - 1]} = ${spell(value, "toml")}${eol}`,
+    );
+  }
+  const line = (indent: string): string => `${indent}${path[0]} = ${spell(value, "toml")}`;
+  const members = ownEntries(parent).filter(
+    (entry) =>
+      /^[ \t"']*$/.test(text.slice(lineStart(text, entry.keySpan.start), entry.keySpan.start)) &&
+      /^[ \t"']*=/.test(text.slice(entry.keySpan.end, entry.value.start)),
+  );
+  const after = near !== undefined && members.includes(near) ? near : members[members.length - 1];
+  if (after !== undefined) {
+    const end = lineEnd(text, after.value.end);
+    return one(end, end, eol + line(indentOf(text, after.keySpan.start)));
+  }
+  if (text.charAt(parent.start) === "[") {
+    const end = lineEnd(text, parent.start);
+    return one(end, end, eol + line(""));
+  }
+  return one(0, 0, line("") + eol);
+}
+
+/** Adds a flag in front of its neighbour's line, or behind it on the same line. */
+function insertFlag(text: string, parent: MapNode, key: string, value: Value, near: Entry | undefined): EditOutcome {
+  const after =
+    near ?? parent.entries.findLast((entry) => /^[-\w+~]/.test(text.slice(entry.keySpan.start, entry.keySpan.end)));
+  if (after === undefined) return { refused: "There is no option to write next to." };
+  const neighbour = text.slice(after.keySpan.start, after.keySpan.end);
+  const flag = neighbour.startsWith("-");
+  const equals = text.charAt(after.keySpan.end) === "=";
+  const spelled = spell(value, "shell");
+  const member = !flag
+    ? `${key}=${spelled}`
+    : value === true && !/=|\s+(?:True|true)/.test(text.slice(after.keySpan.end, after.value.end))
+      ? `--${key}`
+      : `--${key}${equals ? "=" : " "}${spelled}`;
+  const before = text.slice(lineStart(text, after.keySpan.start), after.keySpan.start);
+  if (before.trim() !== "") {
+    const end = Math.max(after.keySpan.end, after.value.end);
+    const sameLine = lineEnd(text, after.keySpan.start) >= end && after.value.start >= after.keySpan.end;
+    return sameLine ? one(end, end, ` ${member}`) : one(after.keySpan.start, after.keySpan.start, `${member} `);
+  }
+  const previousLine = text.slice(
+    lineStart(text, lineStart(text, after.keySpan.start) - 1),
+    lineStart(text, after.keySpan.start),
+  );
+  const thisLine = text.slice(after.keySpan.start, lineEnd(text, after.keySpan.start));
+  const continued = /\\\r?\n$/.test(previousLine) || /\\$/.test(thisLine);
+  return one(after.keySpan.start, after.keySpan.start, `${member}${continued ? " \\" : ""}${eolOf(text)}${before}`);
+}
+
+/** Removes one key with its value. */
+export function removeEntry(text: string, parent: MapNode, entry: Entry, dialect: EditDialect): EditOutcome {
+  if (dialect === "shell") return removeFlag(text, entry);
+  const own = ownEntries(parent);
+  const index = own.indexOf(entry);
+  if (index < 0) return { refused: "The key is written elsewhere." };
+  if (dialect === "toml" && text.charAt(parent.start) !== "{") return removeLines(text, entry);
+  const flow = /[{(]/.test(text.charAt(parent.start)) && /[})]/.test(text.charAt(parent.end - 1));
+  if (flow || dialect === "json") return removeBracketed(text, own, index, dialect);
+  if (own.length === 1 && parent.start > 0) return { refused: "It is the only key of its block." };
+  const column = text.slice(lineStart(text, entry.keySpan.start), entry.keySpan.start);
+  if (column.trim() === "") return removeLines(text, entry);
+  const next = own[index + 1];
+  return next === undefined
+    ? { refused: "It is the only key of its list item." }
+    : one(entry.keySpan.start, next.keySpan.start, "");
+}
+
+/** The lines from the key to the end of its value, line end included. */
+function removeLines(text: string, entry: Entry): EditOutcome {
+  const start = lineStart(text, entry.keySpan.start);
+  const end = lineEnd(text, Math.max(entry.value.end, entry.keySpan.end));
+  const next = text.indexOf("\n", end);
+  if (next >= 0) return one(start, next + 1, "");
+  return one(Math.max(0, start - (text.slice(0, start).endsWith("\r\n") ? 2 : start > 0 ? 1 : 0)), text.length, "");
+}
+
+function removeBracketed(text: string, own: readonly Entry[], index: number, dialect: EditDialect): EditOutcome {
+  const entry = own[index] as Entry;
+  const previous = own[index - 1];
+  const next = own[index + 1];
+  let start = entry.keySpan.start;
+  let end = entry.value.end;
+  const comma = commaAfter(text, end, next?.keySpan.start ?? text.length, dialect);
+  const edits: SpanEdit[] = [];
+  if (comma !== null) end = comma + 1;
+  else if (next === undefined && previous !== undefined) {
+    const before = commaAfter(text, previous.value.end, start, dialect);
+    if (before !== null) edits.push({ start: before, end: before + 1, newText: "" });
+  }
+  const lead = text.slice(lineStart(text, start), start);
+  const rest = text.slice(end, lineEnd(text, end));
+  if (lead.trim() === "" && rest.trim() === "" && text.indexOf("\n", end) >= 0) {
+    start -= lead.length;
+    end = text.indexOf("\n", end) + 1;
+  } else if (comma !== null) while (text.charAt(end) === " ") end++;
+  else if (edits.length > 0 && edits[0]?.end !== undefined) {
+    const gap = text.slice(edits[0].end, start);
+    if (/^[ \t]*$/.test(gap)) start = edits[0].end;
+  }
+  edits.push({ start, end, newText: "" });
+  return { edits };
+}
+
+/** Offset of the next comma outside of comments, or null when something else comes first. */
+function commaAfter(text: string, from: number, limit: number, dialect: EditDialect): number | null {
+  for (let at = from; at < Math.min(limit, text.length); at++) {
+    const character = text.charAt(at);
+    if (character === ",") return at;
+    if (character === "#" && dialect !== "toml") at = lineEnd(text, at);
+    else if (text.startsWith("//", at) && dialect === "json") at = lineEnd(text, at);
+    else if (text.startsWith("/*", at) && dialect === "json") {
+      const close = text.indexOf("*/", at);
+      if (close < 0) return null;
+      at = close + 1;
+    } else if (!/\s/.test(character)) return null;
+  }
+  return null;
+}
+
+function removeFlag(text: string, entry: Entry): EditOutcome {
+  const start = entry.keySpan.start;
+  const end = Math.max(entry.keySpan.end, entry.value.start >= entry.keySpan.end ? entry.value.end : entry.keySpan.end);
+  const line = lineStart(text, start);
+  const lead = text.slice(line, start);
+  const rest = text.slice(end, lineEnd(text, end));
+  if (lead.trim() === "" && /^[ \t]*\\?$/.test(rest)) {
+    const previous = /([ \t]*\\)\r?\n$/.exec(text.slice(0, line));
+    if (/\\$/.test(rest) || previous === null) {
+      const next = text.indexOf("\n", end);
+      if (next >= 0) return one(line, next + 1, "");
+    }
+    if (previous !== null) return one(line - previous[0].length, end + rest.length, "");
+  }
+  let from = start;
+  while (from > line && /[ \t]/.test(text.charAt(from - 1))) from--;
+  return from === line ? one(start, end, "") : one(from, end, "");
+}

@@ -1,0 +1,79 @@
+import { strict as assert } from "node:assert";
+import { parsePython } from "../../src/syntax/python";
+import { plain } from "./values";
+
+describe("syntax: Python", () => {
+  const calls = (text: string) =>
+    Object.fromEntries((parsePython(text).python?.calls ?? []).map((call) => [call.callee, plain(call.keywords)]));
+
+  it("reads keyword arguments, constants, arithmetic and names bound once", () => {
+    const text = `
+from transformers import TrainingArguments
+MICRO = 4
+common = dict(bf16=True, **{"tf32": False})
+args = TrainingArguments(
+    "out",
+    per_device_train_batch_size=MICRO * 2,  # comment
+    gradient_accumulation_steps=64 // (MICRO * 2),
+    learning_rate=2e-5, neg=-1, name="a" "b",
+    lists=[1, "x"], torch_dtype=torch.bfloat16,
+    deepspeed={"zero_optimization": {"stage": 3}},
+    **common,
+)
+`;
+    assert.deepEqual(calls(text)["TrainingArguments"], {
+      per_device_train_batch_size: 8,
+      gradient_accumulation_steps: 8,
+      learning_rate: 2e-5,
+      neg: -1,
+      name: "ab",
+      lists: [1, "x"],
+      torch_dtype: "bfloat16",
+      deepspeed: { zero_optimization: { stage: 3 } },
+      bf16: true,
+      tf32: false,
+    });
+    assert.deepEqual(parsePython(text).python?.imports, ["transformers.TrainingArguments"]);
+  });
+
+  it("says why a value is unknown instead of guessing", () => {
+    const text =
+      "x = 1\nx = 2\ndef f(n):\n  T(a=x, b=n, c=g(), d=f'{n}', e=1 if n else 2, f=undefined)\nfor i in y:\n  T(a=i)\n";
+    const [first, second] = (parsePython(text).python?.calls ?? []).filter((call) => call.callee === "T");
+    const reasons = plain(first?.keywords) as Record<string, { unknown?: string }>;
+    for (const key of ["a", "b", "c", "d", "e", "f"]) assert.equal(typeof reasons[key]?.unknown, "string", key);
+    assert.equal(reasons["a"]?.unknown, "`x` is assigned more than once");
+    assert.equal((plain(second?.keywords) as { a: { unknown: string } }).a.unknown, "`i` is a loop variable");
+  });
+
+  it("follows argparse and dataclass defaults through their attributes", () => {
+    const text = `
+parser.add_argument("--batch-size", type=int, default=16)
+parser.add_argument("--amp", action="store_true")
+@dataclass
+class ScriptArguments:
+    max_len: int = field(default=512, metadata={"help": "x"})
+SFTConfig(per_device_train_batch_size=args.batch_size, bf16=args.amp, max_length=script_args.max_len)
+`;
+    assert.deepEqual(calls(text)["SFTConfig"], { per_device_train_batch_size: 16, bf16: false, max_length: 512 });
+    assert.deepEqual(plain(parsePython(text).python?.classes[0]?.fields), { max_len: 512 });
+  });
+
+  it("keeps where a name's value is written", () => {
+    const text = "micro = 4\nT(a=micro)\n";
+    const value = parsePython(text).python?.calls[0]?.keywords.entries[0]?.value;
+    assert.ok(value?.kind === "scalar" && value.source !== undefined);
+    assert.equal(text.slice(value.start, value.end), "micro");
+    assert.equal(text.slice(value.source.start, value.source.end), "4");
+  });
+
+  it("survives self-reference, deep nesting and half-typed code", () => {
+    assert.ok(parsePython("a = b\nb = a\nT(x=a)").python !== undefined);
+    assert.ok(parsePython(`T(x=${"(".repeat(3000)}`).python !== undefined);
+    assert.ok(parsePython(`x = ${"1+".repeat(5000)}1\nT(a=x)`).python !== undefined);
+    assert.deepEqual(calls("TrainingArguments(per_device_train_batch_size=4, bf16=")["TrainingArguments"], {
+      per_device_train_batch_size: 4,
+      bf16: { unknown: "no value" },
+    });
+  });
+});

@@ -1,0 +1,121 @@
+import { strict as assert } from "node:assert";
+import { mainCommand, parseShell } from "../../src/syntax/shell";
+import { codes, plain } from "./values";
+
+describe("syntax: shell", () => {
+  const main = (text: string, flavour?: "makefile" | "dockerfile") => {
+    const parsed = parseShell(text, flavour);
+    const command = parsed.shell === undefined ? null : mainCommand(parsed.shell);
+    assert.ok(command !== null, "no command");
+    return command;
+  };
+  const flags = (text: string, flavour?: "makefile" | "dockerfile") => plain(main(text, flavour).flags);
+
+  it("reads continued commands, both flag forms, lists and booleans", () => {
+    const text = `#!/bin/bash
+export CUDA_VISIBLE_DEVICES=0,1
+NPROC_PER_NODE=2 torchrun --nproc_per_node 2 train.py \\
+  --bf16 True --tf32 \\
+  --learning_rate=2e-5 \\
+  --target_modules q_proj v_proj \\
+  --name "a b" -b 4
+`;
+    assert.deepEqual(flags(text), {
+      nproc_per_node: 2,
+      bf16: true,
+      tf32: true,
+      learning_rate: 2e-5,
+      target_modules: ["q_proj", "v_proj"],
+      name: "a b",
+      b: 4,
+    });
+    assert.deepEqual(plain(main(text).environment), { CUDA_VISIBLE_DEVICES: "0,1", NPROC_PER_NODE: 2 });
+    assert.deepEqual(
+      main(text).positional.map((word) => word.text),
+      ["torchrun", "train.py"],
+    );
+  });
+
+  it("follows variables, defaults, arrays, arithmetic and strings of flags", () => {
+    const text = `GPUS=8
+NODES=\${NNODES:-2}
+WORLD=$((GPUS * $NODES))
+MBS=4
+ARGS=(
+  --micro-batch-size $MBS # comment
+  --global-batch-size 128
+)
+MORE="
+  --num-layers 32 \\
+  --bf16"
+torchrun \${ARGS[@]} $MORE --world $WORLD --save $1 --name x-$UNSET-y
+`;
+    const value = flags(text) as Record<string, unknown>;
+    assert.equal(value["micro-batch-size"], 4);
+    assert.equal(value["global-batch-size"], 128);
+    assert.equal(value["num-layers"], 32);
+    assert.equal(value["bf16"], true);
+    assert.equal(value["world"], 16);
+    assert.deepEqual(value["save"], { unknown: "an argument of the script" });
+    assert.deepEqual(value["name"], { unknown: "`UNSET` is set outside of this file" });
+  });
+
+  it("places a value where it is used and its source where it is written", () => {
+    const text = "MBS=4\nrun --micro $MBS --x=\"8\" --y='9'\n";
+    const entries = main(text).flags.entries;
+    const micro = entries[0]?.value;
+    assert.ok(micro?.kind === "scalar" && micro.source !== undefined);
+    assert.equal(text.slice(micro.start, micro.end), "$MBS");
+    assert.equal(text.slice(micro.source.start, micro.source.end), "4");
+    const x = entries[1];
+    assert.ok(x?.value.kind === "scalar");
+    assert.equal(text.slice(x.keySpan.start, x.keySpan.end), "--x");
+    assert.equal(text.slice(x.value.start, x.value.end), '"8"');
+    assert.equal(x.value.value, 8);
+  });
+
+  it("reads Hydra overrides", () => {
+    const command = main(
+      "python3 -m verl.trainer.main_ppo data.train_batch_size=1024 +trainer.x='a' --config-name='p.yaml' $@",
+    );
+    assert.deepEqual(plain(command.overrides), { "data.train_batch_size": 1024, "trainer.x": "a" });
+    assert.deepEqual(plain(command.flags), { m: "verl.trainer.main_ppo", "config-name": "p.yaml" });
+  });
+
+  it("calls a value that depends on a condition or a loop unknown", () => {
+    const text = "B=1\nif [ x ]; then B=2; fi\nfor s in 1 2; do run --batch $B --seed $s; done\n";
+    assert.deepEqual(flags(text), {
+      batch: { unknown: "`B` depends on a condition" },
+      seed: { unknown: "a loop variable" },
+    });
+  });
+
+  it("reads nested scripts: bash -c, eval and here-documents", () => {
+    assert.deepEqual(flags('CMD="train --a 1 --b 2"\nsrun bash -c "$CMD --c 3"\n'), { a: 1, b: 2, c: 3 });
+    assert.deepEqual(flags("read -r -d '' ARGS <<EOF\n--a 1 \\\n--b 2\nEOF\ndeepspeed --module x.y $ARGS\n"), {
+      module: "x.y",
+      a: 1,
+      b: 2,
+    });
+    assert.deepEqual(flags("cat <<EOF > x.json\n--not a flag\nEOF\ntrain --a 1\n"), { a: 1 });
+  });
+
+  it("reads Makefiles and Dockerfiles", () => {
+    assert.deepEqual(flags("B ?= 4\n\ntrain: data\n\t@python train.py --batch $(B) \\\n\t  --bf16\n", "makefile"), {
+      batch: 4,
+      bf16: true,
+    });
+    assert.deepEqual(flags('FROM x\nENV B=4\nCMD ["torchrun", "train.py", "--batch", "4"]\n', "dockerfile"), {
+      batch: 4,
+    });
+  });
+
+  it("reports what ends a command by mistake", () => {
+    assert.deepEqual(codes(parseShell("train --a 1 \\ \n  --b 2\n").problems), ["lost-continuation"]);
+    assert.deepEqual(codes(parseShell("train --a 1 \\\n  # --b 2 \\\n  --c 3\n").problems), ["comment-ends-command"]);
+    assert.deepEqual(plain(parseShell("#SBATCH --gpus-per-node=8\n#SBATCH -N 2\n").shell?.directives), {
+      "gpus-per-node": 8,
+      N: 2,
+    });
+  });
+});
