@@ -4,36 +4,24 @@
  *
  * usage: node test/vscode/run.mjs [--images DIR] [--only SUBSTRING]
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { build } from "esbuild";
 import { root } from "../../scripts/process.mjs";
+import { bundleHostSuite, hostResults } from "./lib/host.mjs";
 import { install, unsupported } from "./lib/install.mjs";
 import { startServer, temporaryCopy, windowUrl } from "./lib/server.mjs";
+import { finish, record, skip } from "./lib/tally.mjs";
 
 const artifacts = join(root, "test", "artifacts");
 const only = argument("--only") ?? "";
 const images = argument("--images");
-const total = { passed: 0, failed: 0, skipped: 0 };
+/** How long the whole host suite may take, milliseconds. */
+const HOST_PATIENCE = 240_000;
 
 /** Value after an option of this script. */
 function argument(name) {
   const at = process.argv.indexOf(name);
   return at < 0 ? undefined : process.argv[at + 1];
-}
-
-function report(name, error, seconds) {
-  if (error === null) total.passed++;
-  else total.failed++;
-  console.log(`${error === null ? "passed" : "FAILED"}  ${name} (${seconds.toFixed(1)} s)`);
-  if (error !== null) console.log(String(error).replace(/^/gm, "    "));
-}
-
-function finish() {
-  const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
-  console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
-  process.exit(total.failed === 0 ? 0 : 1);
 }
 
 /** Runs tests in one window until one fails, as each goes on where the one before stopped. */
@@ -53,7 +41,7 @@ async function inWindow(browser, server, label, tests, options = {}) {
         (reason) => reason.stack ?? String(reason),
       );
       if (error !== null) await workbench.screenshot(join(pictures, "failed.png"));
-      report(`${label}: ${test.name}`, error, (performance.now() - started) / 1000);
+      record(`${label}: ${test.name}`, error, (performance.now() - started) / 1000);
       if (error !== null) break;
     }
   } finally {
@@ -61,34 +49,22 @@ async function inWindow(browser, server, label, tests, options = {}) {
   }
 }
 
-/** The host suite, bundled, in a window of its own; it leaves its results in a file. */
+/** The host suite in a window of its own. */
 async function hostSuite(browser) {
-  const folder = mkdtempSync(join(tmpdir(), "vram-lens-host-"));
-  const results = join(folder, "results.json");
-  const tests = join(folder, "index.js");
-  await build({
-    entryPoints: [join(root, "test", "vscode", "host", "index.ts")],
-    outfile: tests,
-    bundle: true,
-    platform: "node",
-    format: "cjs",
-    external: ["vscode"],
-    logLevel: "warning",
-  });
+  const { folder, tests, results } = await bundleHostSuite();
   const server = await startServer({ env: { VRAM_LENS_RESULTS: results } });
   const page = await browser.newPage();
   try {
     await page.goto(windowUrl(server, { folder: temporaryCopy(join(root, "samples")), extension: root, tests }));
-    for (const deadline = Date.now() + 240_000; !existsSync(results) && Date.now() < deadline; ) {
+    const deadline = Date.now() + HOST_PATIENCE;
+    while (hostResults(results) === undefined && Date.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    if (!existsSync(results)) {
+    const outcomes = hostResults(results);
+    for (const { name, error, seconds } of outcomes ?? []) record(`host: ${name}`, error, seconds);
+    if (outcomes === undefined) {
       await page.screenshot({ path: join(artifacts, "host-failed.png") });
-      report("host suite", `no results\n${server.log().slice(-3000)}`, 240);
-      return;
-    }
-    for (const { name, error, seconds } of JSON.parse(readFileSync(results, "utf8"))) {
-      report(`host: ${name}`, error, seconds);
+      record("host suite", `no results\n${server.log().slice(-3000)}`, HOST_PATIENCE / 1000);
     }
   } finally {
     await page.close();
@@ -109,8 +85,7 @@ async function withServer(options, body) {
 
 const reason = unsupported();
 if (reason !== undefined) {
-  console.log(`skipped  real VS Code: ${reason}`);
-  total.skipped++;
+  skip(`real VS Code: ${reason}`);
   finish();
 }
 mkdirSync(artifacts, { recursive: true });

@@ -1,5 +1,5 @@
 /** Runs the suite inside the extension host and leaves its outcome in the file that VRAM_LENS_RESULTS names. */
-import { writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** How long the editor may take for anything before it counts as missing, milliseconds. */
@@ -38,7 +38,11 @@ export async function runAll(tests: readonly HostTest[]): Promise<void> {
     results.push({ name: test.name, error, seconds: (performance.now() - started) / 1000 });
   }
   const file = process.env["VRAM_LENS_RESULTS"];
-  if (file !== undefined) writeFileSync(file, JSON.stringify(results));
+  if (file !== undefined) {
+    // Whole or not at all: the file is read as soon as it is there.
+    writeFileSync(`${file}.part`, JSON.stringify(results));
+    renameSync(`${file}.part`, file);
+  }
   const failed = results.filter((result) => result.error !== null);
   if (failed.length > 0) throw new Error(failed.map((result) => `${result.name}: ${result.error}`).join("\n"));
 }

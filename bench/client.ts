@@ -1,0 +1,41 @@
+/** The least a language client must do to have a document analysed. */
+import { readFileSync } from "node:fs";
+import type { Readable, Writable } from "node:stream";
+import {
+  createMessageConnection,
+  type MessageConnection,
+  StreamMessageReader,
+  StreamMessageWriter,
+} from "vscode-languageserver/node";
+import { uriOf } from "../src/host/node";
+import { METHODS } from "../src/server/protocol";
+
+export class LanguageClient {
+  private readonly connection: MessageConnection;
+
+  constructor(output: Readable, input: Writable) {
+    this.connection = createMessageConnection(new StreamMessageReader(output), new StreamMessageWriter(input));
+    this.connection.listen();
+  }
+
+  /** Starts the server on a workspace folder, given as a path. */
+  async initialize(folder: string): Promise<void> {
+    const uri = uriOf(folder);
+    await this.connection.sendRequest("initialize", {
+      processId: process.pid,
+      rootUri: uri,
+      capabilities: {},
+      workspaceFolders: [{ uri, name: "samples" }],
+    });
+    await this.connection.sendNotification("initialized", {});
+  }
+
+  /** Opens a document and waits for its report. */
+  async openAndWait(path: string): Promise<void> {
+    const uri = uriOf(path);
+    const languageId = path.endsWith(".json") ? "json" : "yaml";
+    const textDocument = { uri, languageId, version: 1, text: readFileSync(path, "utf8") };
+    await this.connection.sendNotification("textDocument/didOpen", { textDocument });
+    await this.connection.sendRequest(METHODS.report, { uri });
+  }
+}

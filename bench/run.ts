@@ -1,0 +1,180 @@
+/**
+ * Speed and memory, each the median of repeated measurements; writes docs/performance.md.
+ *
+ * usage: npm run bench [-- --oracle 'COMMAND']
+ * COMMAND reads a file of cases (its last argument) and prints their results, as `oracle.py` does; its own time on the
+ * benchmark's case is then recorded in bench/oracle.json, which later runs compare with.
+ */
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { createAnalyzer } from "../src/analysis";
+import { replaceBlock } from "./blocks";
+import { LanguageClient } from "./client";
+import { MemoryFiles, memoryRuntime } from "./memory";
+import { documentsOf, type OracleCase } from "./oracle";
+
+const root = join(__dirname, "..");
+const RECORD = join(__dirname, "oracle.json");
+const PAGE = join(root, "docs", "performance.md");
+
+/** 32 layers, full fine-tune: what the issue of re-estimating after a key press is measured on. */
+const CASE: OracleCase = {
+  id: "bench-llama-3.1-8b",
+  model: JSON.parse(readFileSync(join(root, "samples", "llama-8b-zero3", "model", "config.json"), "utf8")),
+  task: "causal-lm",
+  batch: 2,
+  seq: 2048,
+  load_dtype: "bfloat16",
+  amp: "bf16",
+  attn: "sdpa",
+  gradient_checkpointing: true,
+  optim: "adamw_torch_fused",
+};
+
+interface Figure {
+  readonly what: string;
+  readonly value: string;
+  readonly target: string;
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+/** Milliseconds of `body`, `times` times over, after `warm` runs that do not count. */
+async function time(times: number, warm: number, body: (round: number) => unknown): Promise<readonly number[]> {
+  const durations: number[] = [];
+  for (let round = 0; round < times + warm; round++) {
+    const started = performance.now();
+    await body(round);
+    if (round >= warm) durations.push(performance.now() - started);
+  }
+  return durations;
+}
+
+function milliseconds(value: number): string {
+  return value < 10 ? `${value.toFixed(2)} ms` : `${value.toFixed(0)} ms`;
+}
+
+/** A whole process: start of Node, reading, estimating, printing. */
+async function coldCheck(): Promise<number> {
+  const argv = [
+    join(root, "dist", "cli.js"),
+    "check",
+    "--fail-on",
+    "never",
+    join(root, "samples", "llama-1b", "train.yaml"),
+  ];
+  return median(await time(9, 1, () => execFileSync(process.execPath, argv, { stdio: "ignore" })));
+}
+
+/** The same analysis again after one key of the open document changed, and a hover on what is there already. */
+async function warmAnalysis(): Promise<{ readonly estimate: number; readonly plans: number; readonly hover: number }> {
+  const files = new MemoryFiles();
+  const analyzer = createAnalyzer(memoryRuntime(files));
+  const uri = "file:///cases/bench/train.yaml";
+  const texts = (batch: number): Readonly<Record<string, string>> => documentsOf({ ...CASE, batch });
+  for (const [name, text] of Object.entries(texts(2))) files.write(`file:///cases/bench/${name}`, text);
+  const change = async (round: number, plans: boolean): Promise<void> => {
+    // A batch size never seen before, so that no estimate of it is kept.
+    files.write(uri, texts(1 + round)["train.yaml"] ?? "");
+    analyzer.invalidate(uri);
+    const analysis = await analyzer.analyse(uri, { plans, device: "A100-80GB" });
+    if (analysis.runs[0]?.perDevice === null) throw new Error("the benchmark's case has no estimate");
+  };
+  const estimate = median(await time(25, 5, (round) => change(round, false)));
+  const plans = median(await time(15, 3, (round) => change(100 + round, true)));
+  const analysis = await analyzer.analyse(uri, { plans: true, device: "A100-80GB" });
+  const line = (texts(1)["train.yaml"] ?? "").split("\n").findIndex((text) => text.startsWith("per_device"));
+  if (analysis.hover(line, 4) === null) throw new Error("the benchmark's key has no hover");
+  const hover = median(await time(200, 20, () => analysis.hover(line, 4)));
+  return { estimate, plans, hover };
+}
+
+/** Resident bytes of the language server after it analysed every sample. */
+async function serverMemory(): Promise<number> {
+  const child = spawn(process.execPath, [join(root, "dist", "server.js"), "--stdio"], {
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  try {
+    const client = new LanguageClient(child.stdout, child.stdin);
+    const folder = join(root, "samples");
+    await client.initialize(folder);
+    for (const path of [
+      "llama-1b/train.yaml",
+      "qwen2.5-7b-lora/train.yaml",
+      "llama-8b-zero3/train.json",
+      "gpt2-scratch/train.yaml",
+    ]) {
+      await client.openAndWait(join(folder, path));
+    }
+    const kib = Number(execFileSync("ps", ["-o", "rss=", "-p", String(child.pid)], { encoding: "utf8" }).trim());
+    return kib * 1024;
+  } finally {
+    child.kill();
+  }
+}
+
+/** Runs PyTorch on the benchmark's case and keeps how long it took. */
+function recordOracle(command: string): void {
+  const folder = mkdtempSync(join(tmpdir(), "vram-lens-bench-"));
+  const file = join(folder, "case.jsonl");
+  writeFileSync(file, `${JSON.stringify(CASE)}\n`);
+  const started = performance.now();
+  const { stdout, status, stderr } = spawnSync(`${command} ${file}`, { shell: true, encoding: "utf8" });
+  const wall = (performance.now() - started) / 1000;
+  if (status !== 0) throw new Error(stderr.slice(-2000));
+  const { result } = JSON.parse(stdout.trim().split("\n").at(-1) ?? "{}");
+  const record = {
+    wallSeconds: Number(wall.toFixed(1)),
+    simulationSeconds: result.seconds,
+    allocatedBytes: result.peak_allocated,
+  };
+  writeFileSync(RECORD, `${JSON.stringify(record, null, 2)}\n`);
+}
+
+function comparison(estimate: number): string {
+  if (!existsSync(RECORD)) return "";
+  const { wallSeconds, simulationSeconds } = JSON.parse(readFileSync(RECORD, "utf8"));
+  const ratio = Math.round((simulationSeconds * 1000) / estimate);
+  return [
+    "",
+    `PyTorch itself, on fake tensors, takes ${simulationSeconds.toFixed(1)} s for the two optimizer steps of the same case`,
+    `(${wallSeconds.toFixed(0)} s with its imports): the warm re-estimate is about ${ratio} times faster.`,
+  ].join("\n");
+}
+
+async function main(): Promise<void> {
+  const at = process.argv.indexOf("--oracle");
+  if (at >= 0) recordOracle(process.argv[at + 1] ?? "");
+  const cold = await coldCheck();
+  const warm = await warmAnalysis();
+  const memory = await serverMemory();
+  const figures: readonly Figure[] = [
+    { what: "cold command-line check of one config", value: milliseconds(cold), target: "< 300 ms" },
+    { what: "re-estimate after one key changed, 32 layers", value: milliseconds(warm.estimate), target: "< 10 ms" },
+    { what: "the same with every suggestion searched again", value: milliseconds(warm.plans), target: "< 300 ms" },
+    { what: "hover on an analysed document", value: milliseconds(warm.hover), target: "< 5 ms" },
+    {
+      what: "language server with the four samples open",
+      value: `${Math.round(memory / 2 ** 20)} MiB`,
+      target: "< 120 MB",
+    },
+  ];
+  const table = [
+    "| what | median | target |",
+    "|---|---|---|",
+    ...figures.map((one) => `| ${one.what} | ${one.value} | ${one.target} |`),
+  ].join("\n");
+  const machine = `Node ${process.versions.node}, ${cpus().length} cores (${cpus()[0]?.model.trim() ?? "unknown"}).`;
+  const text = `${table}\n\n${machine}${comparison(warm.estimate)}`;
+  console.log(text);
+  writeFileSync(PAGE, replaceBlock(readFileSync(PAGE, "utf8"), "figures", text));
+}
+
+main().catch((error: unknown) => {
+  console.error(error);
+  process.exit(1);
+});

@@ -1,0 +1,53 @@
+/** The `vram-lens` program: the command line over this process. */
+import { createAnalyzer } from "../analysis";
+import { readCatalogue } from "../analysis/catalogue";
+import { DEVICES } from "../core/hardware/devices";
+import { main, type Parts } from "./cli";
+
+const parts: Parts = {
+  createAnalyzer,
+  devices: DEVICES,
+  readModels: async (runtime) => {
+    const catalogue = await readCatalogue(runtime);
+    return catalogue.names.flatMap((name) => {
+      const entry = catalogue.find(name);
+      if (entry === undefined) return [];
+      const family = entry.config["model_type"];
+      return [{ name, family: typeof family === "string" ? family : "", parameters: entry.parameters }];
+    });
+  },
+};
+
+/** Colours on a terminal, unless NO_COLOR (no-color.org) says otherwise; FORCE_COLOR wins over both. */
+function wantsColor(): boolean {
+  const { NO_COLOR: none, FORCE_COLOR: forced } = process.env;
+  if (forced !== undefined && forced !== "") return forced !== "0";
+  return process.stdout.isTTY === true && (none === undefined || none === "");
+}
+
+// A reader that has seen enough (`| head`) is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+});
+
+main(
+  process.argv.slice(2),
+  {
+    cwd: process.cwd(),
+    env: process.env,
+    color: wantsColor(),
+    packageDirectory: __dirname,
+    version: process.env["VRAM_LENS_VERSION"] ?? "development",
+    stdout: (text) => process.stdout.write(text),
+    stderr: (text) => process.stderr.write(text),
+  },
+  parts,
+).then(
+  (status) => {
+    process.exitCode = status;
+  },
+  (error: unknown) => {
+    process.stderr.write(`vram-lens: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.exitCode = 2;
+  },
+);
