@@ -7,15 +7,14 @@
 import { isMap, isScalar, isSeq, type Pair, parseDocument, type YAMLMap } from "yaml";
 import type { FileAccess } from "../analysis/runtime";
 import type { Range, ReportEdit } from "../core/report/schema";
+import { PINS_FILE, pinPathOf } from "../formats/pins";
+import { matchesGlob } from "../formats/pins/glob";
 import type { EditsResult, SettleParams } from "./protocol";
 import { type Locale, text } from "./text";
 
-/** Name of the pins file. */
-export const PINS_FILE = ".vramlens.yaml";
-
 /** Keys a pin may have, as docs of `.vramlens.yaml` list them. */
 const PIN_KEYS =
-  /^(model|task|sequence_length|target_length|image_size|dtype|attention|(adapter|quantization|device|libraries)\.[a-z_]+)$/;
+  /^(model|task|sequence_length|target_length|image_size|dtype|attention|device|(adapter|quantization|device|libraries)\.[a-z_]+)$/;
 
 export interface SettleContext {
   readonly files: FileAccess;
@@ -28,7 +27,8 @@ export interface SettleContext {
 /** The edits that pin `params.key` to `params.value` for the document, or why there are none. */
 export async function settleEdits(params: SettleParams, context: SettleContext): Promise<EditsResult> {
   const { locale } = context;
-  if (!PIN_KEYS.test(params.key)) return { ok: false, message: text(locale, "settleUnknown", params.key) };
+  const key = pinPathOf(params.key) ?? params.key;
+  if (!PIN_KEYS.test(key)) return { ok: false, message: text(locale, "settleUnknown", params.key) };
   const candidates = pinsCandidates(params.uri, context.workspaceFolders);
   const beside = candidates[0];
   if (beside === undefined) return { ok: false, message: text(locale, "settleUnreadable", PINS_FILE) };
@@ -41,12 +41,12 @@ export async function settleEdits(params: SettleParams, context: SettleContext):
       break;
     }
   }
-  const edit = pinEdit(existing ?? "", relativeTo(target, params.uri), params.key, params.value);
+  const edit = pinEdit(existing ?? "", relativeTo(target, params.uri), key, params.value);
   if (edit === undefined) return { ok: false, message: text(locale, "settleUnreadable", PINS_FILE) };
   const version = context.versionOf(target);
   return {
     ok: true,
-    title: text(locale, "settleTitle", params.key),
+    title: text(locale, "settleTitle", key),
     create: existing === undefined ? [target] : [],
     edits: [{ uri: target, ...edit }],
     versions: version === undefined ? {} : { [target]: version },
@@ -101,12 +101,19 @@ export function pinEdit(
   if (runs === undefined) return at(source, source.length, source.length, `${newline(source)}runs:\n${entry}`);
   if (!isSeq(runs) || runs.flow === true || runs.range == null) return undefined;
 
-  const matching = runs.items.find((item): item is YAMLMap => isMap(item) && item.get("match") === path);
+  const entries = runs.items.filter((item) => isMap(item));
+  const matching = entries.find((item) => patternsOf(item).includes(path));
   if (matching === undefined) {
-    const first = runs.items[0];
-    const indent = isMap(first) && first.range != null ? Math.max(0, columnOf(source, first.range[0]) - 2) : 2;
-    const end = contentEnd(source, runs.range[1]);
+    const first = entries[0];
+    const indent = first?.range == null ? 2 : Math.max(0, columnOf(source, first.range[0]) - 2);
     const shifted = entry.replace(/^ {2}/gm, " ".repeat(indent));
+    // Of several entries that match, the first wins: the exact one goes before a pattern that would hide it.
+    const hiding = entries.find((item) => patternsOf(item).some((pattern) => matchesGlob(pattern, path)));
+    if (hiding?.range != null) {
+      const line = source.lastIndexOf("\n", hiding.range[0] - 1) + 1;
+      return at(source, line, line, shifted);
+    }
+    const end = contentEnd(source, runs.range[1]);
     return at(source, end, end, `${source[end - 1] === "\n" ? "" : "\n"}${shifted}`);
   }
   const pair = matching.items.find((item) => keyOf(item) === head);
@@ -117,6 +124,12 @@ export function pinEdit(
   return inner === undefined
     ? insertInto(source, pair.value, `${sub}: ${written}`)
     : replaceValue(source, inner, written);
+}
+
+/** Patterns of an entry's `match`; without one it matches everything. */
+function patternsOf(entry: YAMLMap): readonly string[] {
+  const match: unknown = entry.has("match") ? entry.toJSON()["match"] : "**";
+  return [match].flat().filter((pattern) => typeof pattern === "string");
 }
 
 function keyOf(pair: Pair): unknown {

@@ -69,6 +69,13 @@ describe("pins", () => {
       "runs:\n  - match: train.yaml\n    device:\n      count: 2\n      name: T4\n    task: causal-lm\n",
     ],
     [
+      "goes before a pattern that would hide it",
+      'runs:\n  # all\n  - match: "*.yaml"\n    task: seq-cls\n',
+      "task",
+      "causal-lm",
+      'runs:\n  # all\n  - match: train.yaml\n    task: causal-lm\n  - match: "*.yaml"\n    task: seq-cls\n',
+    ],
+    [
       "survives a file without a last line break",
       "runs:\n  - match: train.yaml",
       "task",
