@@ -62,7 +62,12 @@ if (watch) {
   await Promise.all(contexts.map((one) => one.watch()));
   console.log(`watching ${entries.map((entry) => entry.out).join(", ")}`);
 } else {
-  const results = await Promise.all(entries.map((entry) => build({ ...optionsOf(entry), metafile: true })));
+  const results = await Promise.all(entries.map((entry) => build({ ...optionsOf(entry), metafile: true }))).catch(
+    () => {
+      // esbuild has already said where.
+      process.exit(1);
+    },
+  );
   for (const entry of entries) if (entry.program) chmodSync(join(root, "dist", entry.out), 0o755);
   const sizes = results.flatMap((result) =>
     Object.entries(result.metafile.outputs).filter(([file]) => !file.endsWith(".map")),

@@ -1,11 +1,12 @@
 /** The command line: arguments in, report out, exit status back. Everything outside comes through `Io`. */
+import { resolve } from "node:path";
 import type { AnalysisOptions, CreateAnalyzer } from "../analysis/analyzer";
+import { collect } from "../analysis/collect";
 import type { Runtime } from "../analysis/runtime";
 import type { Report } from "../core/report/schema";
 import { createNodeRuntime, uriOf } from "../host/node";
 import { helpText, parseArguments, type Request } from "./arguments";
 import { deviceList, type ListedDevice, type ListedModel, modelList } from "./catalogues";
-import { collect } from "./collect";
 import { exitStatus } from "./exit";
 import { toSarif } from "./sarif";
 import { checkText, planText, type TextContext } from "./text";
@@ -61,7 +62,8 @@ async function reportOn(request: Request, runtime: Runtime, io: Io, parts: Parts
     locale: request.locale,
     plans: true,
   };
-  const report = await collect(parts.createAnalyzer(runtime), runtime.files, request.paths, options, io);
+  const inputs = request.paths.map((path) => ({ uri: uriOf(resolve(io.cwd, path)), shown: path }));
+  const report = await collect(parts.createAnalyzer(runtime), runtime.files, inputs, options, io.version);
   io.stdout(await render(request, report, runtime, io));
   return request.command === "plan" ? (report.errors.length > 0 ? 2 : 0) : exitStatus(report, request.failOn);
 }

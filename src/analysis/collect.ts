@@ -1,9 +1,13 @@
-/** Paths to one report: discovers the configs, analyses each, and puts the runs together once. */
-import { resolve } from "node:path";
-import type { AnalysisOptions, Analyzer, DocumentAnalysis } from "../analysis/analyzer";
-import type { FileAccess } from "../analysis/runtime";
+/** Files and folders to one report: discovers the configs, analyses each, and puts the runs together once. */
 import type { Report, ReportRun } from "../core/report/schema";
-import { uriOf } from "../host/node";
+import type { AnalysisOptions, Analyzer, DocumentAnalysis } from "./analyzer";
+import type { FileAccess } from "./runtime";
+
+/** A file or folder to report on, and what its person calls it. */
+export interface Input {
+  readonly uri: string;
+  readonly shown: string;
+}
 
 type ReportError = Report["errors"][number];
 
@@ -27,7 +31,7 @@ function isPartOf(run: ReportRun, other: ReportRun): boolean {
  *
  * @param asked URIs of files that were named one by one: their runs are kept even when they are part of another
  */
-export function mergeReports(
+function mergeReports(
   analyses: readonly DocumentAnalysis[],
   errors: readonly ReportError[],
   asked: ReadonlySet<string>,
@@ -51,26 +55,24 @@ export function mergeReports(
 }
 
 /**
- * Analyses every path.
+ * Analyses every input.
  *
- * @param paths files or folders, relative to `cwd`
  * @returns the merged report; what could not be read is in its `errors`
  */
 export async function collect(
   analyzer: Analyzer,
   files: FileAccess,
-  paths: readonly string[],
+  inputs: readonly Input[],
   options: AnalysisOptions,
-  context: { readonly cwd: string; readonly version: string },
+  version: string,
 ): Promise<Report> {
   const errors: ReportError[] = [];
   const documents = new Set<string>();
   const asked = new Set<string>();
-  for (const path of paths) {
-    const uri = uriOf(resolve(context.cwd, path));
+  for (const { uri, shown } of inputs) {
     const stat = await files.stat(uri);
     if (stat === undefined) {
-      errors.push({ uri, message: `${path}: no such file or folder` });
+      errors.push({ uri, message: `${shown}: no such file or folder` });
       continue;
     }
     if (stat.type === "file") {
@@ -79,7 +81,7 @@ export async function collect(
       continue;
     }
     const found = await analyzer.discover(uri);
-    if (found.length === 0) errors.push({ uri, message: `${path}: no training config in this folder` });
+    if (found.length === 0) errors.push({ uri, message: `${shown}: no training config in this folder` });
     for (const one of found) documents.add(one);
   }
   const analyses: DocumentAnalysis[] = [];
@@ -90,5 +92,5 @@ export async function collect(
       errors.push({ uri, message: "not recognised as a training config" });
     }
   }
-  return mergeReports(analyses, errors, asked, context.version);
+  return mergeReports(analyses, errors, asked, version);
 }
