@@ -58,10 +58,18 @@ export interface DocumentLink {
   readonly span: Span;
 }
 
+export type Severity = "error" | "warning" | "information" | "hint";
+
+/** A sentence of the message table (`src/analysis/messages`): its id and what fills the `{holes}`. */
+export interface Message {
+  readonly id: string;
+  readonly args: Readonly<Record<string, string | number>>;
+}
+
 export interface FormatProblem extends Span {
   readonly code: string;
-  readonly severity: "error" | "warning" | "information" | "hint";
-  readonly message: string;
+  readonly severity: Severity;
+  readonly message: Message;
 }
 
 /** Text of a document, with what parsing gave. */
@@ -86,6 +94,13 @@ export interface KeySpec {
   readonly name: SettingName | null;
   readonly type: "integer" | "number" | "boolean" | "string" | "enum" | "list" | "map" | "any";
   readonly values?: readonly string[];
+  /** The file may say `auto`. */
+  readonly auto?: true;
+  /** Smallest and largest number the library accepts. */
+  readonly min?: number;
+  readonly max?: number;
+  /** `null` is a value of its own (the library's "off" or "unset"). */
+  readonly nullable?: true;
   /** Default of the newest library, when stated nowhere. */
   readonly default?: string | number | boolean | null;
   /** Other defaults, by the library version they held until (`{"transformers<5": "float32"}`). */

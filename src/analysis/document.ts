@@ -1,0 +1,96 @@
+/** The analysis of one document, as the surfaces ask for it; everything is computed when it is asked for. */
+import type { Range, Report, ReportRun } from "../core/report/schema";
+import type { DocumentAnalysis, FixContent, HoverContent, Recognition } from "./analyzer";
+import { documentProblems } from "./findings/collect";
+import { toFindings } from "./findings/place";
+import { verdictProblems } from "./findings/verdict";
+import { type Locale, t } from "./messages";
+import type { Problem } from "./problems";
+import { assembleRun } from "./report";
+import type { RunAnalysis, Variant } from "./run-analysis";
+import type { LoadedDocument } from "./store";
+import { VERSION } from "./version";
+
+/** The analysis of a document that is no config or could not be read. */
+export function emptyAnalysis(
+  uri: string,
+  dependencies: readonly string[],
+  why: string,
+  locale: Locale,
+  document?: LoadedDocument,
+): DocumentAnalysis {
+  const broken = document?.config?.parsed.problems.find((found) => found.code !== "not-strict-json");
+  const errors: Report["errors"] =
+    why === "not-recognised"
+      ? broken === undefined || document === undefined
+        ? []
+        : [{ uri, message: broken.message, range: document.lines.range(broken) }]
+      : [{ uri, message: why === "unreadable" ? t(locale, "error.unreadable") : why }];
+  return {
+    uri,
+    recognition: null,
+    report: { schema: "vram-lens/report/1", version: VERSION, runs: [], errors },
+    dependencies: dependencies.length === 0 ? [uri] : dependencies,
+    runs: [],
+    hover: () => null,
+    fixes: () => [],
+    links: () => [],
+    whatIf: () => null,
+  };
+}
+
+export class AnalysedDocument implements DocumentAnalysis {
+  readonly report: Report;
+  readonly runs: readonly ReportRun[];
+  readonly dependencies: readonly string[];
+
+  constructor(
+    readonly uri: string,
+    readonly recognition: Recognition | null,
+    private readonly analyses: readonly RunAnalysis[],
+  ) {
+    this.runs = analyses.map((analysis) => reportOf(analysis, analysis.base));
+    this.report = { schema: "vram-lens/report/1", version: VERSION, runs: [...this.runs], errors: [] };
+    this.dependencies = [...new Set(analyses.flatMap((analysis) => [...analysis.inputs.dependencies]))];
+  }
+
+  hover(_line: number, _character: number): HoverContent | null {
+    return null;
+  }
+
+  fixes(_range: Range): readonly FixContent[] {
+    return [];
+  }
+
+  links(): readonly { range: Range; target: string; tooltip: string }[] {
+    return [];
+  }
+
+  whatIf(runId: string, set: Readonly<Record<string, string>>): ReportRun | null {
+    const index = this.runs.findIndex((run) => run.id === runId);
+    const analysis = this.analyses[index];
+    return analysis === undefined ? null : reportOf(analysis, analysis.vary(set));
+  }
+}
+
+/** All problems of a run under some overrides. */
+export function problemsOf(analysis: RunAnalysis, variant: Variant): Problem[] {
+  return [
+    ...documentProblems(analysis.inputs, variant.resolution, variant.result),
+    ...verdictProblems(analysis, variant),
+  ];
+}
+
+function reportOf(analysis: RunAnalysis, variant: Variant): ReportRun {
+  const problems = problemsOf(analysis, variant);
+  return assembleRun({
+    inputs: analysis.inputs,
+    resolution: variant.resolution,
+    estimate: variant.estimate,
+    findings: toFindings(problems, analysis.inputs, analysis.options, analysis.locale),
+    plans: [],
+    time: null,
+    assumptionEffects: [],
+    locale: analysis.locale,
+  });
+}

@@ -1,0 +1,50 @@
+/** Estimates with a memory of their own: the same run is simulated once, however many surfaces ask. */
+import { type EstimateResult, estimate } from "../core/estimate";
+import type { FamilyGraphs } from "../core/graph/types";
+import type { TrainingRun } from "../core/training/run";
+
+const MOST_KEPT = 400;
+
+export class Estimator {
+  private readonly results = new Map<string, EstimateResult>();
+  private readonly graphIds = new WeakMap<FamilyGraphs, number>();
+  private readonly configIds = new WeakMap<object, number>();
+  private nextId = 1;
+
+  /** Never throws: what the engine cannot do is an answer, too. */
+  estimate(run: TrainingRun, graphs: FamilyGraphs | undefined): EstimateResult {
+    const key = this.keyOf(run, graphs);
+    const known = this.results.get(key);
+    if (known !== undefined) {
+      // Re-inserted, so that the oldest unused falls out first.
+      this.results.delete(key);
+      this.results.set(key, known);
+      return known;
+    }
+    let result: EstimateResult;
+    try {
+      result = estimate(run, graphs);
+    } catch (error) {
+      result = { ok: false, code: "not-modelled", reason: error instanceof Error ? error.message : String(error) };
+    }
+    this.results.set(key, result);
+    const oldest = this.results.size > MOST_KEPT ? this.results.keys().next().value : undefined;
+    if (oldest !== undefined) this.results.delete(oldest);
+    return result;
+  }
+
+  private keyOf(run: TrainingRun, graphs: FamilyGraphs | undefined): string {
+    const graphId = graphs === undefined ? 0 : this.id(this.graphIds, graphs);
+    const { model, ...rest } = run;
+    return `${graphId} ${this.id(this.configIds, model.config)} ${JSON.stringify(rest)}`;
+  }
+
+  private id<T extends object>(ids: WeakMap<T, number>, value: T): number {
+    let id = ids.get(value);
+    if (id === undefined) {
+      id = this.nextId++;
+      ids.set(value, id);
+    }
+    return id;
+  }
+}

@@ -1,0 +1,132 @@
+/** All findings of a run: what the formats reported, what linking found, what the rules say, and the verdict. */
+
+import type { EstimateResult } from "../../core/estimate";
+import { suggestDevices } from "../../core/hardware/devices";
+import type { RunInputs } from "../inputs";
+import { type Problem, say } from "../problems";
+import type { Resolution } from "../resolve";
+
+/** Problems that hold without an estimate. */
+export function documentProblems(
+  inputs: RunInputs,
+  resolution: Resolution,
+  result: EstimateResult | undefined,
+): Problem[] {
+  const problems: Problem[] = [...inputs.problems];
+  const read = [
+    inputs.main,
+    ...(inputs.deepspeed === undefined || inputs.deepspeed === inputs.main ? [] : [inputs.deepspeed]),
+  ];
+  for (const document of read) {
+    for (const found of document.config?.parsed.problems ?? []) {
+      if (
+        found.code === "not-strict-json" ||
+        (found.code === "duplicate-key" && document.config?.languageId === "json")
+      )
+        continue;
+      const code = SYNTAX_CODES[found.code] ?? "syntax";
+      problems.push({
+        code,
+        severity: code === "duplicate-key" ? "warning" : code === "unresolved-template" ? "information" : "error",
+        message: say("syntax", { reason: found.message }),
+        uri: document.uri,
+        span: { start: found.start, end: found.end },
+      });
+    }
+    for (const found of document.read.problems) {
+      problems.push({
+        code: found.code,
+        severity: found.severity,
+        message: found.message,
+        uri: document.uri,
+        span: { start: found.start, end: found.end },
+      });
+    }
+    for (const found of document.directives.unknown) {
+      problems.push({
+        code: "unknown-key",
+        severity: "warning",
+        message: say("unknown-key.directive", { key: found.key }),
+        uri: document.uri,
+        span: found,
+      });
+    }
+  }
+  problems.push(...modelProblems(inputs, resolution, result), ...deviceProblems(resolution));
+  return problems;
+}
+
+const SYNTAX_CODES: Readonly<Record<string, string>> = {
+  "duplicate-key": "duplicate-key",
+  "merge-conflict": "merge-conflict",
+  template: "unresolved-template",
+};
+
+function modelProblems(inputs: RunInputs, resolution: Resolution, result: EstimateResult | undefined): Problem[] {
+  const { model } = inputs;
+  const stated = resolution.settings.find("config_name") ?? resolution.settings.find("model");
+  const uri = stated?.place?.uri ?? inputs.main.uri;
+  const span = stated?.place?.valueSpan ?? { start: 0, end: 0 };
+  const at = { uri, span };
+  if (model === undefined) return [];
+  if (model.kind === "missing") {
+    const id = model.local
+      ? "unknown-model.local"
+      : model.near === undefined
+        ? "unknown-model.hub"
+        : "unknown-model.hub-near";
+    return [
+      {
+        code: "unknown-model",
+        severity: "warning",
+        message: say(id, { name: model.name, near: model.near ?? "" }),
+        ...at,
+      },
+    ];
+  }
+  if (model.kind === "broken") {
+    const code = model.reason === "cyclic" ? "cyclic-link" : "unknown-model";
+    return [
+      {
+        code,
+        severity: "warning",
+        message: say(`unknown-model.broken-${model.reason}`, { uri: model.uri.replace(/^.*\/(?=[^/]+\/[^/]+$)/, "") }),
+        ...at,
+      },
+    ];
+  }
+  if (result !== undefined && !result.ok) {
+    const family = String(model.config["model_type"]);
+    const id = result.code === "unknown-model" ? "unknown-model.family" : "not-modelled";
+    return [
+      {
+        code:
+          result.code === "unknown-model"
+            ? "unknown-model"
+            : result.code === "invalid-config"
+              ? "invalid-value"
+              : "not-modelled",
+        severity: "information",
+        message: say(id, { family, reason: result.reason }),
+        ...at,
+      },
+    ];
+  }
+  return [];
+}
+
+function deviceProblems(resolution: Resolution): Problem[] {
+  const { asked, spec } = resolution.device;
+  if (asked?.place == null || spec !== null || asked.value === "") return [];
+  const name = String(asked.value);
+  const near = suggestDevices(name, 1)[0]?.name;
+  return [
+    {
+      code: "unknown-device",
+      severity: "warning",
+      message: say(near === undefined ? "unknown-device" : "unknown-device.near", { name, near: near ?? "" }),
+      uri: asked.place.uri,
+      span: asked.place.valueSpan,
+    },
+  ];
+}

@@ -1,0 +1,54 @@
+/** Problems as findings of the report: words, places, severities as configured, suppressed ones left out. */
+import type { ReportFinding } from "../../core/report/schema";
+import type { AnalysisOptions } from "../analyzer";
+import type { RunInputs } from "../inputs";
+import { type Locale, text } from "../messages";
+import type { Problem } from "../problems";
+import type { LoadedDocument } from "../store";
+
+/** Where the page of a code is. */
+export const HELP_BASE = "https://vram-lens.github.io/vram-lens/findings/";
+
+export function toFindings(
+  problems: readonly Problem[],
+  inputs: RunInputs,
+  options: AnalysisOptions,
+  locale: Locale,
+): ReportFinding[] {
+  const seen = new Set<string>();
+  const findings: ReportFinding[] = [];
+  for (const problem of problems) {
+    const document = inputs.documents.find((candidate) => candidate.uri === problem.uri);
+    const severity = options.severity?.[problem.code] ?? problem.severity;
+    if (severity === "off" || isSuppressed(problem, document)) continue;
+    const finding: ReportFinding = {
+      code: problem.code,
+      severity,
+      message: text(problem.message, locale),
+      uri: problem.uri,
+      ...(document === undefined ? {} : { range: document.lines.range(problem.span) }),
+      help: `${HELP_BASE}${problem.code}`,
+    };
+    const related = (problem.related ?? []).flatMap((place) => {
+      const other = inputs.documents.find((candidate) => candidate.uri === place.uri);
+      if (other === undefined) return [];
+      return [{ uri: place.uri, range: other.lines.range(place.span), message: text(place.message, locale) }];
+    });
+    if (related.length > 0) finding.related = related;
+    const key = JSON.stringify([finding.code, finding.uri, finding.range, finding.message]);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    findings.push(finding);
+  }
+  return findings;
+}
+
+/** Whether a directive comment silences the problem at its place. */
+export function isSuppressed(problem: Problem, document: LoadedDocument | undefined): boolean {
+  if (document === undefined) return false;
+  const { disabled, disabledLines } = document.directives;
+  if (disabled.has(problem.code) || disabled.has("*")) return true;
+  if (disabledLines.size === 0) return false;
+  const codes = disabledLines.get(document.lines.position(problem.span.start).line);
+  return codes !== undefined && (codes.has(problem.code) || codes.has("*"));
+}

@@ -1,0 +1,348 @@
+/**
+ * Gathers everything one run is made of: the document, the files it names, pins above it, comments in it, library
+ * versions, the model's config and its graph. All reading happens here; what follows is pure.
+ */
+import type { FamilyGraphs } from "../core/graph/types";
+import type { LibraryVersions } from "../core/training/run";
+import { deepspeed as deepspeedFormat } from "../formats/deepspeed";
+import { deepspeedReader } from "../formats/deepspeed/read";
+import { PINS_FILE, type PinsFile, pinnedFor, readPins } from "../formats/pins";
+import type { DocumentLink, Format } from "../formats/types";
+import { nodeAt } from "../syntax/text";
+import type { Span } from "../syntax/tree";
+import type { Catalogue } from "./catalogue";
+import { launchSettings } from "./launch";
+import { findModel, type ModelFound } from "./model";
+import { type Problem, say } from "./problems";
+import type { Runtime } from "./runtime";
+import { type Layer, located, type Setting, Settings } from "./settings";
+import type { DocumentStore, LoadedDocument } from "./store";
+import { ancestors, joinUri, normalise, parentOf, relativePath } from "./uris";
+import { LIBRARIES, NEWEST, pinnedVersions } from "./versions";
+
+/** A link of the document to another file, found. */
+export interface FollowedLink {
+  readonly kind: DocumentLink["kind"];
+  readonly uri: string;
+  readonly from: string;
+  readonly span: Span;
+}
+
+/** Everything a run needs, read. */
+export interface RunInputs {
+  readonly main: LoadedDocument;
+  readonly format: Format;
+  /** Strongest first, without overrides. */
+  readonly layers: readonly Layer[];
+  /** Documents of the run, its own first. */
+  readonly documents: readonly LoadedDocument[];
+  readonly pins: { readonly document: LoadedDocument; readonly applied: boolean } | undefined;
+  /** The DeepSpeed file, or the document that holds DeepSpeed's settings inline. */
+  readonly deepspeed: LoadedDocument | undefined;
+  readonly model: ModelFound | undefined;
+  readonly graphs: FamilyGraphs | undefined;
+  readonly links: readonly FollowedLink[];
+  readonly problems: readonly Problem[];
+  readonly dependencies: ReadonlySet<string>;
+  readonly workspaceFolder: string | undefined;
+}
+
+export interface GatherContext {
+  readonly runtime: Runtime;
+  readonly store: DocumentStore;
+  readonly catalogue: Catalogue;
+  readonly graphs: (family: string) => Promise<FamilyGraphs | undefined>;
+  /** `model` of the overrides, when the person tries another one. */
+  readonly modelOverride: string | undefined;
+}
+
+/** The innermost workspace folder a document is in. */
+export function workspaceFolderOf(uri: string, runtime: Runtime): string | undefined {
+  return runtime.workspaceFolders
+    .map(normalise)
+    .filter((folder) => relativePath(folder, uri) !== undefined)
+    .sort((a, b) => b.length - a.length)[0];
+}
+
+/** Folders from a document's own up to its workspace folder, or a few levels when it is in none. */
+export function foldersAbove(uri: string, workspaceFolder: string | undefined): string[] {
+  const all = ancestors(parentOf(uri));
+  if (workspaceFolder === undefined) return all.slice(0, 5);
+  const outermost = all.indexOf(workspaceFolder);
+  return outermost < 0 ? all.slice(0, 5) : all.slice(0, outermost + 1);
+}
+
+/** Reads all that `main` (recognised as `format`) leads to. */
+export async function gather(main: LoadedDocument, format: Format, context: GatherContext): Promise<RunInputs> {
+  const { store, runtime } = context;
+  const workspaceFolder = workspaceFolderOf(main.uri, runtime);
+  const folders = foldersAbove(main.uri, workspaceFolder);
+  // A path in a config starts at the launch directory, which nobody writes down: the file's own folder, the
+  // workspace and what lies between are tried.
+  const starts = [
+    ...new Set([parentOf(main.uri), ...(workspaceFolder === undefined ? [] : [workspaceFolder]), ...folders]),
+  ];
+  const dependencies = new Set<string>([main.uri]);
+  const problems: Problem[] = [];
+  const links: FollowedLink[] = [];
+  const documents: LoadedDocument[] = [main];
+
+  const own: Layer = { id: "document", settings: located(main.read.settings, main.uri, "document") };
+  const directive: Layer = { id: "directive", settings: directiveSettings(main) };
+  const pinned = await readNearestPins(main, folders, store, dependencies);
+  const deepspeed = await followDeepspeed(main, format, starts, { store, dependencies, problems, links });
+  if (deepspeed !== undefined && deepspeed.document !== main) documents.push(deepspeed.document);
+  const launch = await launchSettings(main, folders, store, dependencies);
+  if (launch !== undefined) documents.push(launch.document);
+  const versions = await libraryPins(folders, store, dependencies);
+
+  const layers: Layer[] = [
+    directive,
+    { id: "pin", settings: pinned?.settings ?? [] },
+    own,
+    ...(deepspeed === undefined ? [] : [{ id: "linked" as const, settings: deepspeed.settings }]),
+    ...(launch === undefined ? [] : [{ id: "linked" as const, settings: launch.settings }]),
+    { id: "linked", settings: versions },
+  ];
+  const before = new Settings(layers);
+  const modelSetting = before.find("config_name") ?? before.find("model");
+  const name = context.modelOverride ?? (modelSetting === undefined ? undefined : String(modelSetting.value));
+  let model: ModelFound | undefined;
+  if (name !== undefined) {
+    const origin = context.modelOverride === undefined ? (modelSetting?.place?.uri ?? main.uri) : main.uri;
+    model = await findModel(name, {
+      store,
+      runtime,
+      catalogue: context.catalogue,
+      folders: [...new Set([parentOf(origin), ...starts])],
+      dependencies,
+    });
+    if (model.kind === "found" && model.document !== undefined) {
+      documents.push(model.document);
+      if (modelSetting?.place) {
+        links.push({
+          kind: "model",
+          uri: model.document.uri,
+          from: modelSetting.place.uri,
+          span: modelSetting.place.valueSpan,
+        });
+      }
+    }
+    if (model.kind === "found" && model.adapter !== undefined && model.adapterUri !== undefined) {
+      layers.splice(3, 0, { id: "linked", settings: adapterSettings(model.adapter, model.adapterUri) });
+    }
+  }
+  if (pinned !== undefined) documents.push(pinned.document);
+  const family = model?.kind === "found" ? String(model.config["model_type"]) : undefined;
+  const graphs = family === undefined ? undefined : await context.graphs(family);
+  return {
+    main,
+    format,
+    layers,
+    documents,
+    pins: pinned === undefined ? undefined : { document: pinned.document, applied: pinned.settings.length > 0 },
+    deepspeed: deepspeed?.document,
+    model,
+    graphs,
+    links,
+    problems: [...problems, ...(pinned?.problems ?? [])],
+    dependencies,
+    workspaceFolder,
+  };
+}
+
+function directiveSettings(main: LoadedDocument): Setting[] {
+  return main.directives.settings.map((directive) => ({
+    name: directive.name,
+    value: directive.value,
+    from: "pin" as const,
+    key: directive.key,
+    place: { uri: main.uri, keySpan: directive, valueSpan: directive },
+  }));
+}
+
+interface AppliedPins {
+  readonly document: LoadedDocument;
+  readonly settings: readonly Setting[];
+  readonly problems: readonly Problem[];
+}
+
+const pinsOf = new WeakMap<LoadedDocument, PinsFile>();
+
+/** Pins file of a document, read once. */
+export function pinsFile(document: LoadedDocument): PinsFile {
+  let file = pinsOf.get(document);
+  if (file === undefined) {
+    file = document.config === undefined ? { runs: [], problems: [] } : readPins(document.config);
+    pinsOf.set(document, file);
+  }
+  return file;
+}
+
+/** The nearest `.vramlens.yaml` up the tree; only that one counts. */
+async function readNearestPins(
+  main: LoadedDocument,
+  folders: readonly string[],
+  store: DocumentStore,
+  dependencies: Set<string>,
+): Promise<AppliedPins | undefined> {
+  for (const folder of folders) {
+    const uri = joinUri(folder, PINS_FILE);
+    dependencies.add(uri);
+    const document = await store.load(uri);
+    if (document === undefined) continue;
+    const file = pinsFile(document);
+    const path = relativePath(folder, main.uri) ?? "";
+    const settings = pinnedFor(file, path)
+      .toReversed()
+      .flatMap((run) => located(run.settings, uri, "pin"));
+    const problems = file.problems.map(
+      (found): Problem => ({ ...found, uri, span: { start: found.start, end: found.end } }),
+    );
+    for (const found of document.config?.parsed.problems ?? []) {
+      problems.push({
+        code: "syntax",
+        severity: "error",
+        message: say("syntax", { reason: found.message }),
+        uri,
+        span: found,
+      });
+    }
+    return { document, settings, problems };
+  }
+  return undefined;
+}
+
+interface Following {
+  readonly store: DocumentStore;
+  readonly dependencies: Set<string>;
+  readonly problems: Problem[];
+  readonly links: FollowedLink[];
+}
+
+/** The DeepSpeed settings of a run: the document itself, a block inside it, or the file it names. */
+async function followDeepspeed(
+  main: LoadedDocument,
+  format: Format,
+  starts: readonly string[],
+  following: Following,
+): Promise<{ document: LoadedDocument; settings: readonly Setting[] } | undefined> {
+  if (format.id === "deepspeed") return { document: main, settings: [] };
+  const inline = main.read.settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
+  if (inline !== undefined) return { document: main, settings: [] };
+  const link = main.read.links.find((candidate) => candidate.kind === "deepspeed");
+  if (link === undefined) return undefined;
+  for (const start of starts) {
+    const uri = joinUri(start, link.target);
+    following.dependencies.add(uri);
+    const document = await following.store.load(uri);
+    if (document === undefined) continue;
+    following.links.push({ kind: "deepspeed", uri, from: main.uri, span: link.span });
+    if (uri === main.uri) {
+      following.problems.push({
+        code: "cyclic-link",
+        severity: "error",
+        message: say("cyclic-link", { target: link.target }),
+        uri: main.uri,
+        span: link.span,
+      });
+      return undefined;
+    }
+    const root = document.config?.parsed.root;
+    if (root?.kind !== "map" || document.config === undefined) {
+      following.problems.push({
+        code: "missing-file",
+        severity: "error",
+        message: say("missing-file.unreadable", { target: link.target }),
+        uri: main.uri,
+        span: link.span,
+      });
+      return undefined;
+    }
+    if (nodeAt(root, "deepspeed")?.kind === "scalar" && deepspeedFormat.recognise(document.config).confidence === 0) {
+      following.problems.push({
+        code: "cyclic-link",
+        severity: "error",
+        message: say("cyclic-link.not-deepspeed", { target: link.target }),
+        uri: main.uri,
+        span: link.span,
+      });
+      return undefined;
+    }
+    return { document, settings: located(deepspeedReader(root).settings, uri, "linked") };
+  }
+  following.problems.push({
+    code: "missing-file",
+    severity: "error",
+    message: say("missing-file.deepspeed", { target: link.target }),
+    uri: main.uri,
+    span: link.span,
+  });
+  return undefined;
+}
+
+/** Settings that an `adapter_config.json` beside the weights states. */
+function adapterSettings(adapter: Readonly<Record<string, unknown>>, uri: string): Setting[] {
+  const settings: Setting[] = [];
+  const add = (name: string, key: string): void => {
+    const value = adapter[key];
+    if (value === null || value === undefined) return;
+    const plain = Array.isArray(value) ? value.map(String) : value;
+    if (typeof plain !== "object" || Array.isArray(plain)) {
+      settings.push({ name, value: plain as Setting["value"], from: "linked", key, place: { uri, ...NO_SPANS } });
+    }
+  };
+  if (String(adapter["peft_type"] ?? "LORA").toUpperCase() !== "LORA") return [];
+  settings.push({ name: "adapter", value: "lora", from: "linked", key: "peft_type", place: { uri, ...NO_SPANS } });
+  add("lora_rank", "r");
+  add("lora_alpha", "lora_alpha");
+  add("lora_dropout", "lora_dropout");
+  add("lora_target_modules", "target_modules");
+  add("lora_modules_to_save", "modules_to_save");
+  add("lora_bias", "bias");
+  add("use_dora", "use_dora");
+  add("use_rslora", "use_rslora");
+  return settings;
+}
+
+const NO_SPANS = { keySpan: { start: 0, end: 0 }, valueSpan: { start: 0, end: 0 } };
+
+const VERSION_FILES = ["requirements.txt", "pyproject.toml", "uv.lock", "environment.yml"];
+
+/** Versions pinned next to the config or above it; the nearest file that pins a library wins. */
+async function libraryPins(
+  folders: readonly string[],
+  store: DocumentStore,
+  dependencies: Set<string>,
+): Promise<Setting[]> {
+  const settings = new Map<string, Setting>();
+  for (const folder of folders) {
+    const names = new Set((await store.list(folder)).map((entry) => entry.name));
+    for (const file of VERSION_FILES) {
+      if (!names.has(file)) continue;
+      const uri = joinUri(folder, file);
+      dependencies.add(uri);
+      const document = await store.load(uri);
+      for (const pinned of document === undefined ? [] : pinnedVersions(document.text)) {
+        const name = `library.${pinned.library}`;
+        if (settings.has(name)) continue;
+        const span = { start: pinned.start, end: pinned.end };
+        settings.set(name, {
+          name,
+          value: pinned.version,
+          from: "linked",
+          key: pinned.library,
+          place: { uri, keySpan: span, valueSpan: span },
+        });
+      }
+    }
+  }
+  return [...settings.values()];
+}
+
+/** The versions in force: pinned ones, else the newest described. */
+export function librariesOf(settings: Settings): LibraryVersions {
+  const versions = { ...NEWEST } as Record<keyof LibraryVersions, string>;
+  for (const library of LIBRARIES) versions[library] = settings.string(`library.${library}`) ?? NEWEST[library];
+  return versions;
+}

@@ -1,0 +1,155 @@
+/**
+ * From the name of a model to its `config.json`: a directory, the local hub cache, or the packaged catalogue, in the
+ * order transformers itself looks (a local directory wins over a hub name).
+ */
+
+import type { ModelConfig, ModelSource } from "../core/training/run";
+import { nearest } from "../formats/suggest";
+import { plainValue } from "../formats/table";
+import type { Catalogue } from "./catalogue";
+import type { Runtime } from "./runtime";
+import type { DocumentStore, LoadedDocument } from "./store";
+import { baseName, joinUri, parentOf } from "./uris";
+
+/** Content of an `adapter_config.json` that a model directory holds. */
+export type AdapterConfig = Readonly<Record<string, unknown>>;
+
+export type ModelFound =
+  | {
+      readonly kind: "found";
+      readonly name: string;
+      readonly config: ModelConfig;
+      readonly source: ModelSource;
+      /** Parameters as published, when the catalogue says it. */
+      readonly parameters: number | undefined;
+      readonly document: LoadedDocument | undefined;
+      readonly adapter: AdapterConfig | undefined;
+      readonly adapterUri: string | undefined;
+    }
+  | { readonly kind: "missing"; readonly name: string; readonly local: boolean; readonly near: string | undefined }
+  | {
+      readonly kind: "broken";
+      readonly name: string;
+      readonly uri: string;
+      readonly reason: "syntax" | "no-type" | "cyclic";
+    };
+
+export interface ModelSearch {
+  readonly store: DocumentStore;
+  readonly runtime: Runtime;
+  readonly catalogue: Catalogue;
+  /** Folders a relative path may start from, most likely first. */
+  readonly folders: readonly string[];
+  /** Everything that was looked at. */
+  readonly dependencies: Set<string>;
+}
+
+/** Whether a text can only be a path. */
+export function looksLocal(name: string): boolean {
+  return /^(?:\.{1,2}(?:[\\/]|$)|[\\/]|~|[A-Za-z]:[\\/])/.test(name) || name.split("/").length > 2;
+}
+
+/** Finds the config of a model by the name or path that a setting gives. */
+export async function findModel(name: string, search: ModelSearch, seen: readonly string[] = []): Promise<ModelFound> {
+  if (seen.includes(name) || seen.length > 4) {
+    return { kind: "broken", name, uri: search.folders[0] ?? "", reason: "cyclic" };
+  }
+  for (const folder of search.folders) {
+    const directory = joinUri(folder, name.replace(/[\\/]+$/, ""));
+    const file = /\.json$/i.test(name) ? directory : joinUri(directory, "config.json");
+    const found = await loadConfig(file, name, search);
+    if (found !== undefined) return withAdapter(found, directory, search);
+    const adapter = await loadAdapter(directory, search);
+    if (adapter !== undefined) return throughAdapter(name, adapter, search, seen);
+  }
+  if (!looksLocal(name)) {
+    const cached = await fromHubCache(name, search);
+    if (cached !== undefined) return cached;
+    const entry = search.catalogue.find(name);
+    if (entry !== undefined) {
+      return {
+        kind: "found",
+        name: entry.name,
+        config: entry.config,
+        source: "catalogue",
+        parameters: entry.parameters,
+        document: undefined,
+        adapter: undefined,
+        adapterUri: undefined,
+      };
+    }
+  }
+  return { kind: "missing", name, local: looksLocal(name), near: nearest(name, search.catalogue.names) };
+}
+
+async function loadConfig(uri: string, name: string, search: ModelSearch): Promise<ModelFound | undefined> {
+  search.dependencies.add(uri);
+  const document = await search.store.load(uri);
+  if (document === undefined) return undefined;
+  const root = document.config?.parsed.root;
+  if (root?.kind !== "map") return { kind: "broken", name, uri, reason: "syntax" };
+  const config = plainValue(root) as Record<string, unknown>;
+  if (typeof config["model_type"] !== "string") return { kind: "broken", name, uri, reason: "no-type" };
+  return {
+    kind: "found",
+    name: displayName(name, config, uri),
+    config,
+    source: "config.json",
+    parameters: undefined,
+    document,
+    adapter: undefined,
+    adapterUri: undefined,
+  };
+}
+
+/** The hub id a config remembers, else the name as written, else the folder. */
+function displayName(name: string, config: Readonly<Record<string, unknown>>, uri: string): string {
+  const remembered = config["_name_or_path"];
+  if (typeof remembered === "string" && remembered !== "" && !looksLocal(remembered)) return remembered;
+  return looksLocal(name) ? `${baseName(parentOf(uri))} (${String(config["model_type"])})` : name;
+}
+
+async function loadAdapter(
+  directory: string,
+  search: ModelSearch,
+): Promise<{ uri: string; config: AdapterConfig } | undefined> {
+  const uri = joinUri(directory, "adapter_config.json");
+  search.dependencies.add(uri);
+  const root = (await search.store.load(uri))?.config?.parsed.root;
+  return root?.kind === "map" ? { uri, config: plainValue(root) as AdapterConfig } : undefined;
+}
+
+async function withAdapter(found: ModelFound, directory: string, search: ModelSearch): Promise<ModelFound> {
+  if (found.kind !== "found") return found;
+  const adapter = await loadAdapter(directory, search);
+  return adapter === undefined ? found : { ...found, adapter: adapter.config, adapterUri: adapter.uri };
+}
+
+async function throughAdapter(
+  name: string,
+  adapter: { uri: string; config: AdapterConfig },
+  search: ModelSearch,
+  seen: readonly string[],
+): Promise<ModelFound> {
+  const base = adapter.config["base_model_name_or_path"];
+  if (typeof base !== "string" || base === "") return { kind: "broken", name, uri: adapter.uri, reason: "no-type" };
+  const folders = [parentOf(adapter.uri), ...search.folders];
+  const found = await findModel(base, { ...search, folders }, [...seen, name]);
+  return found.kind === "found" ? { ...found, adapter: adapter.config, adapterUri: adapter.uri } : found;
+}
+
+/** `models--org--name/snapshots/<revision>/config.json` of the hub caches on this machine. */
+async function fromHubCache(name: string, search: ModelSearch): Promise<ModelFound | undefined> {
+  const folderName = `models--${name.replaceAll("/", "--")}`;
+  for (const cache of search.runtime.hubCaches) {
+    const snapshots = joinUri(cache, `${folderName}/snapshots`);
+    search.dependencies.add(snapshots);
+    const revisions = await search.store.list(snapshots);
+    for (const revision of revisions) {
+      if (revision.type !== "directory") continue;
+      const found = await loadConfig(joinUri(snapshots, `${revision.name}/config.json`), name, search);
+      if (found?.kind === "found") return { ...found, name };
+    }
+  }
+  return undefined;
+}

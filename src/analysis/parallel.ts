@@ -1,0 +1,195 @@
+/** The parallel part of a run: DeepSpeed as HF fills it, FSDP, and the degrees. */
+import type {
+  DeepSpeedSpec,
+  DType,
+  FsdpSpec,
+  LibraryVersions,
+  ModelConfig,
+  OffloadTarget,
+  ParallelSpec,
+} from "../core/training/run";
+import { DEEPSPEED_KEYS } from "../formats/deepspeed/keys";
+import { defaultOf } from "./defaults";
+import type { RunInputs } from "./inputs";
+import { say } from "./problems";
+import type { Supposition } from "./resolve";
+import type { From, Place, Settings, SettingValue } from "./settings";
+import { holds } from "./versions";
+
+export interface ParallelContext {
+  readonly settings: Settings;
+  readonly inputs: RunInputs;
+  readonly libraries: LibraryVersions;
+  readonly config: ModelConfig;
+  /** What `bf16`/`fp16` of the trainer (or of DeepSpeed) switch on. */
+  readonly compute: "bfloat16" | "float16" | null;
+}
+
+type Put = (name: string, value: SettingValue, from: From, key: string, place: Place | null) => void;
+
+/** Keys HF computes from the hidden size when the file says `auto` (transformers/integrations/deepspeed.py). */
+const BY_HIDDEN: Readonly<Record<string, { readonly stage3: boolean; readonly of: (hidden: number) => number }>> = {
+  reduce_bucket_size: { stage3: false, of: (hidden) => hidden * hidden },
+  stage3_prefetch_bucket_size: { stage3: true, of: (hidden) => Math.floor(0.9 * hidden * hidden) },
+  stage3_param_persistence_threshold: { stage3: true, of: (hidden) => 10 * hidden },
+};
+
+/** `hidden_size` as HF finds it: its own, the largest of `hidden_sizes`, the text model's. */
+export function hiddenSize(config: ModelConfig): number | undefined {
+  const own = config["hidden_size"] ?? config["n_embd"] ?? config["d_model"];
+  if (typeof own === "number") return own;
+  const sizes = config["hidden_sizes"];
+  if (Array.isArray(sizes) && sizes.length > 0) return Math.max(...sizes.map(Number));
+  const text = config["text_config"];
+  return typeof text === "object" && text !== null ? hiddenSize(text as ModelConfig) : undefined;
+}
+
+export function resolveParallel(
+  context: ParallelContext,
+  worldSize: number,
+  put: Put,
+  suppositions: Supposition[],
+): ParallelSpec {
+  const { settings } = context;
+  const degree = (name: string): number => {
+    const stated = settings.find(name);
+    const value = typeof stated?.value === "number" && stated.value >= 1 ? Math.floor(stated.value) : 1;
+    if (stated !== undefined) put(name, value, stated.from, stated.key, stated.place);
+    return value;
+  };
+  const deepspeed = deepspeedSpec(context, put, suppositions);
+  const fsdp = deepspeed === null ? fsdpSpec(context, put) : null;
+  const contextParallel = Math.max(degree("context_parallel"), settings.number("sequence_parallel") ?? 1);
+  return {
+    worldSize,
+    tensorParallel: degree("tensor_parallel"),
+    pipelineParallel: degree("pipeline_parallel"),
+    contextParallel,
+    expertParallel: degree("expert_parallel"),
+    deepspeed,
+    fsdp,
+  };
+}
+
+function deepspeedSpec(context: ParallelContext, put: Put, suppositions: Supposition[]): DeepSpeedSpec | null {
+  const { settings, inputs } = context;
+  const asked = settings.find("zero_stage");
+  if (inputs.deepspeed === undefined && (asked === undefined || asked.value === 0)) return null;
+  const stageValue = asked?.value;
+  const zeroStage = (typeof stageValue === "number" && stageValue >= 0 && stageValue <= 3 ? stageValue : 0) as
+    | 0
+    | 1
+    | 2
+    | 3;
+  if (asked !== undefined) put("zero_stage", zeroStage, asked.from, asked.key, asked.place);
+  else put("zero_stage", 0, "default", "zero_optimization.stage", null);
+  const underHf = inputs.format.id !== "deepspeed";
+
+  const number = (name: string): number => {
+    const stated = settings.find(name);
+    if (typeof stated?.value === "number") return stated.value;
+    const rule = BY_HIDDEN[name];
+    const open = settings.open(name);
+    if (open?.auto && underHf && rule !== undefined && (!rule.stage3 || zeroStage === 3)) {
+      const hidden = hiddenSize(context.config);
+      if (hidden !== undefined) {
+        put(name, rule.of(hidden), "auto", open.key, open.place);
+        return rule.of(hidden);
+      }
+    }
+    const spec = DEEPSPEED_KEYS.find((candidate) => candidate.name === name);
+    const standard = spec === undefined ? undefined : defaultOf(spec, context.libraries);
+    return typeof standard === "number" ? standard : 0;
+  };
+  const target = (name: "offload_optimizer" | "offload_param"): OffloadTarget => {
+    const stated = settings.find(name);
+    const value = String(stated?.value ?? "none");
+    if (stated !== undefined) {
+      put(name, value, stated.from, stated.key, stated.place);
+      return value === "cpu" || value === "nvme" ? value : "none";
+    }
+    const old = settings.find(name === "offload_optimizer" ? "deprecated_cpu_offload" : "deprecated_cpu_offload_param");
+    if (old?.value === true) {
+      put(name, "cpu", old.from, old.key, old.place);
+      return "cpu";
+    }
+    put(name, "none", "default", `zero_optimization.${name}.device`, null);
+    return "none";
+  };
+  const offloadOptimizer = target("offload_optimizer");
+  const offloadParam = target("offload_param");
+  const pinDefault = holds("deepspeed>=0.19.5", context.libraries);
+  const pinMemory =
+    settings.boolean("offload_optimizer_pin_memory") ?? settings.boolean("offload_param_pin_memory") ?? pinDefault;
+  const overlap = settings.boolean("overlap_comm");
+  const accumulate = settings.string("grad_accum_dtype");
+  return {
+    zeroStage,
+    offloadOptimizer,
+    offloadParam: zeroStage === 3 ? offloadParam : "none",
+    pinMemory,
+    overlapComm: overlap ?? zeroStage === 3,
+    contiguousGradients: (settings.boolean("contiguous_gradients") ?? true) || offloadOptimizer !== "none",
+    reduceBucketSize: number("reduce_bucket_size"),
+    allgatherBucketSize: number("allgather_bucket_size"),
+    stage3PrefetchBucketSize: number("stage3_prefetch_bucket_size"),
+    stage3ParamPersistenceThreshold: number("stage3_param_persistence_threshold"),
+    stage3MaxLiveParameters: number("stage3_max_live_parameters"),
+    stage3MaxReuseDistance: number("stage3_max_reuse_distance"),
+    subGroupSize: number("sub_group_size"),
+    gradAccumDtype: accumulate === undefined ? null : (GRAD_DTYPES[accumulate] ?? null),
+    hpzPartitionSize: number("hpz_partition_size") || 1,
+    engineDtype: engineDtype(context, suppositions),
+  };
+}
+
+const GRAD_DTYPES: Readonly<Record<string, DType>> = {
+  fp32: "float32",
+  float32: "float32",
+  fp16: "float16",
+  float16: "float16",
+  bf16: "bfloat16",
+  bfloat16: "bfloat16",
+};
+
+/** DeepSpeed's own mixed precision; under HF `auto` follows the trainer's bf16 and fp16. */
+function engineDtype(context: ParallelContext, suppositions: Supposition[]): DeepSpeedSpec["engineDtype"] {
+  if (context.compute !== null) return context.compute;
+  const open = [context.settings.open("bf16"), context.settings.open("fp16")].some((setting) => setting?.auto);
+  if (open && context.inputs.format.id === "deepspeed") {
+    suppositions.push({ message: say("assume.auto-precision"), settleWith: "bf16.enabled" });
+    return "bfloat16";
+  }
+  return null;
+}
+
+const SHARDING: Readonly<Record<string, FsdpSpec["sharding"]>> = {
+  full_shard: "full_shard",
+  shard_grad_op: "shard_grad_op",
+  hybrid_shard: "hybrid_shard",
+  hybrid_shard_zero2: "hybrid_shard",
+  no_shard: "no_shard",
+};
+
+/** `fsdp: "full_shard auto_wrap offload"` (4.x), or `fsdp: true` with `fsdp_config` (5.x). */
+function fsdpSpec(context: ParallelContext, put: Put): FsdpSpec | null {
+  const { settings } = context;
+  const stated = settings.find("fsdp_options");
+  const named = settings.find("fsdp");
+  const origin = named ?? stated;
+  if (origin === undefined || origin.value === "" || origin.value === false || origin.value === "none") {
+    put("fsdp", "none", origin?.from ?? "default", origin?.key ?? "fsdp", origin?.place ?? null);
+    return null;
+  }
+  const words = Array.isArray(origin.value) ? origin.value.map(String) : String(origin.value).split(/[\s,]+/);
+  const sharding = words.map((word) => SHARDING[word]).find((value) => value !== undefined) ?? "full_shard";
+  put("fsdp", sharding, origin.from, origin.key, origin.place);
+  const version =
+    (settings.number("fsdp_version") ?? (holds("transformers>=5", context.libraries) ? 2 : 1)) === 2 ? 2 : 1;
+  return {
+    version,
+    sharding,
+    cpuOffload: words.includes("offload") || (settings.boolean("fsdp_cpu_offload") ?? false),
+    reshardAfterForward: settings.boolean("fsdp_reshard_after_forward") ?? sharding !== "shard_grad_op",
+  };
+}

@@ -1,0 +1,184 @@
+/** Puts a run's analysis into the report every surface shows. */
+import { COMMON_SIZES, usableBytes } from "../core/hardware/devices";
+import type { ComponentKind, Estimate } from "../core/report/estimate";
+import type { ReportFinding, ReportPlan, ReportRun, ReportSetting } from "../core/report/schema";
+import type { TrainingRun } from "../core/training/run";
+import type { RunInputs } from "./inputs";
+import { type Locale, text } from "./messages";
+import type { Resolution, Resolved } from "./resolve";
+import type { LoadedDocument } from "./store";
+import { baseName, relativePath } from "./uris";
+import { usableOf, verdictOf } from "./verdict";
+
+/** Canonical names of the report contract, in the order they are listed. */
+export const REPORTED: readonly string[] = [
+  "model",
+  "micro_batch_size",
+  "gradient_accumulation_steps",
+  "global_batch_size",
+  "sequence_length",
+  "world_size",
+  "compute_dtype",
+  "load_dtype",
+  "gradient_checkpointing",
+  "optimizer",
+  "zero_stage",
+  "fsdp",
+  "offload_optimizer",
+  "offload_param",
+  "adapter",
+  "lora_rank",
+  "quantization",
+  "attention",
+  "packing",
+  "tensor_parallel",
+  "pipeline_parallel",
+  "context_parallel",
+  "expert_parallel",
+  "max_grad_norm",
+];
+
+/** Settings that drive each component: the places its bytes come from. */
+const DRIVERS: Readonly<Record<ComponentKind, readonly string[]>> = {
+  weights: ["model", "load_dtype", "quantization", "zero_stage", "fsdp", "offload_param"],
+  adapters: ["adapter", "lora_rank"],
+  gradients: ["model", "load_dtype", "zero_stage", "fsdp"],
+  optimizer: ["optimizer", "zero_stage", "fsdp", "offload_optimizer"],
+  activations: ["micro_batch_size", "sequence_length", "gradient_checkpointing", "compute_dtype", "attention"],
+  "logits-and-loss": ["micro_batch_size", "sequence_length"],
+  temporaries: ["optimizer", "max_grad_norm", "compute_dtype"],
+  communication: ["zero_stage", "fsdp", "world_size"],
+  buffers: ["model"],
+  inputs: ["micro_batch_size", "sequence_length"],
+};
+
+export interface ReportParts {
+  readonly inputs: RunInputs;
+  readonly resolution: Resolution;
+  readonly estimate: Estimate | undefined;
+  readonly findings: readonly ReportFinding[];
+  readonly plans: readonly ReportPlan[];
+  readonly time: ReportRun["time"];
+  readonly assumptionEffects: readonly number[];
+  readonly locale: Locale;
+}
+
+/** Finds the document of a place, to turn offsets into lines. */
+export function documentOf(inputs: RunInputs, uri: string): LoadedDocument | undefined {
+  return inputs.documents.find((document) => document.uri === uri);
+}
+
+export function assembleRun(parts: ReportParts): ReportRun {
+  const { inputs, resolution, estimate, locale } = parts;
+  const device = resolution.device.spec;
+  const usable = usableOf(device);
+  const published = inputs.model?.kind === "found" ? inputs.model.parameters : undefined;
+  const model = resolution.run?.model ?? modelOf(inputs);
+  const documents = [...new Set(inputs.documents.map((document) => document.uri))];
+  return {
+    id:
+      inputs.workspaceFolder === undefined
+        ? baseName(inputs.main.uri)
+        : (relativePath(inputs.workspaceFolder, inputs.main.uri) ?? baseName(inputs.main.uri)),
+    documents,
+    formats: [inputs.format.id, ...(inputs.format.carrier === undefined ? [] : [inputs.format.carrier])],
+    model:
+      model === null
+        ? null
+        : {
+            name: model.name,
+            family: model.family,
+            parameters: estimate?.parameters ?? published ?? 0,
+            trainableParameters: estimate?.trainableParameters ?? 0,
+            source: model.source,
+          },
+    devices: {
+      name: device?.name ?? null,
+      memoryBytes: device?.memoryBytes ?? null,
+      usableBytes: usable,
+      count: Math.max(resolution.run?.parallel.worldSize ?? 1, device?.count ?? 1),
+      source: resolution.device.source,
+    },
+    settings: reportedSettings(inputs, resolution),
+    perDevice:
+      estimate === undefined
+        ? null
+        : {
+            allocatedPeakBytes: estimate.allocatedPeakBytes,
+            reservedPeakBytes: estimate.reservedPeakBytes,
+            usedPeakBytes: estimate.usedPeakBytes,
+            band: { ...estimate.band },
+            peakPhase: estimate.peakPhase,
+            rank: 0,
+            components: estimate.components.map((component) => ({
+              ...component,
+              origins: originsOf(DRIVERS[component.kind], inputs, resolution),
+            })),
+            modules: estimate.modules.map((share) => ({ ...share })),
+            phases: estimate.phases.map((phase) => ({ ...phase })),
+            timeline: estimate.timeline.map((point) => ({ ...point })),
+          },
+    host: estimate === undefined ? { pinnedBytes: 0, pageableBytes: 0, nvmeBytes: 0 } : { ...estimate.host },
+    time: parts.time,
+    verdict: verdictOf(estimate, usable),
+    ...(device === null && estimate !== undefined ? { fitsOn: fitsOn(estimate) } : {}),
+    assumptions: [
+      ...resolution.suppositions.map((supposition, index) => ({
+        what: text(supposition.message, locale),
+        settleWith: supposition.settleWith,
+        effectBytes: parts.assumptionEffects[index] ?? 0,
+      })),
+      ...(estimate?.assumptions ?? []).map((assumption) => ({ ...assumption })),
+    ],
+    findings: [...parts.findings],
+    plans: [...parts.plans],
+  };
+}
+
+function modelOf(inputs: RunInputs): Pick<TrainingRun["model"], "name" | "family" | "source"> | null {
+  const { model } = inputs;
+  if (model?.kind !== "found") return null;
+  return { name: model.name, family: String(model.config["model_type"]), source: model.source };
+}
+
+function fitsOn(estimate: Estimate): NonNullable<ReportRun["fitsOn"]> {
+  return COMMON_SIZES.map((device) => ({
+    name: device.name,
+    memoryBytes: device.memoryBytes,
+    fits: estimate.band.highBytes <= usableBytes(device),
+  }));
+}
+
+function reportedSettings(inputs: RunInputs, resolution: Resolution): ReportSetting[] {
+  return REPORTED.flatMap((name) => {
+    const setting = resolution.resolved.get(name);
+    if (setting === undefined) return [];
+    // A file that defines no run of its own says nothing about settings its format has no key for.
+    const silent = setting.place === null && (setting.from === "default" || setting.from === "assumed");
+    if (silent && inputs.format.id === "deepspeed" && !inputs.format.keys.some((spec) => spec.name === name)) return [];
+    const document = setting.place === null ? undefined : documentOf(inputs, setting.place.uri);
+    return [
+      {
+        name,
+        value: Array.isArray(setting.value)
+          ? setting.value.join(",")
+          : (setting.value as string | number | boolean | null),
+        key: setting.key,
+        uri: setting.place?.uri ?? inputs.main.uri,
+        ...(document === undefined || setting.place === null
+          ? {}
+          : { range: document.lines.range(setting.place.valueSpan) }),
+        from: setting.from,
+      },
+    ];
+  });
+}
+
+function originsOf(names: readonly string[], inputs: RunInputs, resolution: Resolution) {
+  return names.flatMap((name) => {
+    const setting: Resolved | undefined = resolution.resolved.get(name);
+    const document = setting?.place == null ? undefined : documentOf(inputs, setting.place.uri);
+    if (setting?.place == null || document === undefined) return [];
+    return [{ uri: setting.place.uri, key: setting.key, range: document.lines.range(setting.place.valueSpan) }];
+  });
+}

@@ -1,0 +1,117 @@
+/**
+ * The settings of a run from all its documents, in layers: the first layer that states a value wins, and every value
+ * keeps where it came from.
+ */
+import type { ReportSetting } from "../core/report/schema";
+import { plainValue } from "../formats/table";
+import type { LocatedSetting } from "../formats/types";
+import type { Span } from "../syntax/tree";
+
+export type From = ReportSetting["from"];
+export type SettingValue = string | number | boolean | null | readonly string[];
+
+/** Where a setting is written. */
+export interface Place {
+  readonly uri: string;
+  readonly keySpan: Span;
+  readonly valueSpan: Span;
+}
+
+/** One setting with its provenance. */
+export interface Setting {
+  readonly name: string;
+  readonly value: SettingValue;
+  readonly from: From;
+  /** The key as its document spells it. */
+  readonly key: string;
+  readonly place: Place | null;
+  /** The document says `auto`. */
+  readonly auto?: true;
+  /** The document states something that cannot be known from the text. */
+  readonly unknown?: true;
+}
+
+/** What one source states: a document, a pin, the command line, a library's defaults. */
+export interface Layer {
+  readonly id: "override" | "directive" | "pin" | "document" | "linked" | "default";
+  readonly settings: readonly Setting[];
+}
+
+/** Whether a setting has a value to use. */
+function usable(setting: Setting): boolean {
+  return setting.auto === undefined && setting.unknown === undefined && setting.value !== null;
+}
+
+export class Settings {
+  private readonly byName = new Map<string, Setting[]>();
+
+  constructor(readonly layers: readonly Layer[]) {
+    for (const layer of layers) {
+      const last = new Map<string, Setting>();
+      for (const setting of layer.settings) last.set(setting.name, setting);
+      for (const setting of last.values()) {
+        const known = this.byName.get(setting.name);
+        if (known) known.push(setting);
+        else this.byName.set(setting.name, [setting]);
+      }
+    }
+  }
+
+  /** Every statement of a name, strongest first; `auto`, null and unknown ones included. */
+  all(name: string): readonly Setting[] {
+    return this.byName.get(name) ?? [];
+  }
+
+  /** The strongest usable statement. */
+  find(name: string): Setting | undefined {
+    return this.all(name).find(usable);
+  }
+
+  /** The strongest statement that leaves the value open: `auto`, a template, an explicit null. */
+  open(name: string): Setting | undefined {
+    const [first] = this.all(name);
+    return first !== undefined && !usable(first) ? first : undefined;
+  }
+
+  number(name: string): number | undefined {
+    const value = this.find(name)?.value;
+    return typeof value === "number" ? value : undefined;
+  }
+
+  boolean(name: string): boolean | undefined {
+    const value = this.find(name)?.value;
+    return typeof value === "boolean" ? value : undefined;
+  }
+
+  string(name: string): string | undefined {
+    const value = this.find(name)?.value;
+    return typeof value === "string" ? value : typeof value === "number" ? String(value) : undefined;
+  }
+
+  list(name: string): readonly string[] | undefined {
+    const value = this.find(name)?.value;
+    if (Array.isArray(value)) return value.map(String);
+    return typeof value === "string" ? [value] : undefined;
+  }
+}
+
+/** Settings a document states, as a layer's settings. */
+export function located(settings: readonly LocatedSetting[], uri: string, from: From): Setting[] {
+  return settings.flatMap((setting): Setting[] => {
+    if (setting.name === null) return [];
+    const place: Place = { uri, keySpan: setting.keySpan, valueSpan: setting.valueSpan };
+    const base = { name: setting.name, from, key: setting.key, place };
+    if (typeof setting.value === "object" && setting.value !== null) {
+      return [{ ...base, value: null, from: "auto", auto: true }];
+    }
+    if (setting.node.kind === "list") {
+      const items = plainValue(setting.node);
+      return [{ ...base, value: Array.isArray(items) ? items.map(String) : null }];
+    }
+    if (setting.node.kind === "map") return [{ ...base, value: setting.value }];
+    if (setting.value === null && !(setting.node.kind === "scalar" && setting.node.value === null)) {
+      return [{ ...base, value: null, unknown: true }];
+    }
+    return [{ ...base, value: setting.value }];
+  });
+}

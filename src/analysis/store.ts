@@ -1,0 +1,96 @@
+/**
+ * Documents read through the runtime, parsed once and kept until they are invalidated. Also remembers what is absent,
+ * so that looking up the tree for pins costs nothing the second time.
+ */
+import { type Recognised, recogniseFormat } from "../formats";
+import { parseDocument } from "../formats/parse";
+import type { ConfigDocument, ReadResult } from "../formats/types";
+import { type Directives, readDirectives } from "./directives";
+import { LineIndex } from "./lines";
+import type { FileAccess } from "./runtime";
+
+/** Larger files are no configs. UTF-16 units. */
+const LARGEST_CONFIG = 8 * 1024 * 1024;
+
+/** A document with everything that can be said of it alone; computed when first asked for. */
+export class LoadedDocument {
+  readonly lines: LineIndex;
+  private parsedDocument: ConfigDocument | undefined | null = null;
+  private recognisedFormat: Recognised | undefined | null = null;
+  private readResult: ReadResult | undefined;
+  private directiveComments: Directives | undefined;
+
+  constructor(
+    readonly uri: string,
+    readonly text: string,
+  ) {
+    this.lines = new LineIndex(text);
+  }
+
+  /** undefined when the file's name says that it is no config. */
+  get config(): ConfigDocument | undefined {
+    if (this.parsedDocument === null) {
+      this.parsedDocument = this.text.length > LARGEST_CONFIG ? undefined : parseDocument(this.uri, this.text);
+    }
+    return this.parsedDocument;
+  }
+
+  get recognised(): Recognised | undefined {
+    if (this.recognisedFormat === null) {
+      this.recognisedFormat = this.config === undefined ? undefined : recogniseFormat(this.config);
+    }
+    return this.recognisedFormat;
+  }
+
+  /** Settings, links and problems as the recognised format reads them. */
+  get read(): ReadResult {
+    this.readResult ??=
+      this.config === undefined || this.recognised === undefined
+        ? { settings: [], links: [], problems: [] }
+        : this.recognised.format.read(this.config);
+    return this.readResult;
+  }
+
+  get directives(): Directives {
+    this.directiveComments ??= readDirectives(this.text);
+    return this.directiveComments;
+  }
+}
+
+export class DocumentStore {
+  private readonly documents = new Map<string, Promise<LoadedDocument | undefined>>();
+  private readonly folders = new Map<string, Promise<readonly { name: string; type: "file" | "directory" }[]>>();
+
+  constructor(private readonly files: FileAccess) {}
+
+  load(uri: string): Promise<LoadedDocument | undefined> {
+    let found = this.documents.get(uri);
+    if (found === undefined) {
+      found = this.files.readText(uri).then(
+        (text) => (text === undefined ? undefined : new LoadedDocument(uri, text)),
+        () => undefined,
+      );
+      this.documents.set(uri, found);
+    }
+    return found;
+  }
+
+  list(uri: string): Promise<readonly { name: string; type: "file" | "directory" }[]> {
+    let found = this.folders.get(uri);
+    if (found === undefined) {
+      found = this.files.list(uri).then(
+        (entries) => entries,
+        () => [],
+      );
+      this.folders.set(uri, found);
+    }
+    return found;
+  }
+
+  /** Forgets a document and the listing of the folder it is in. */
+  invalidate(uri: string, folder: string): void {
+    this.documents.delete(uri);
+    this.folders.delete(folder);
+    this.folders.delete(uri);
+  }
+}

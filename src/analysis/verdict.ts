@@ -1,0 +1,18 @@
+/** Whether an estimate fits a device. */
+import { deviceOf, usableBytes } from "../core/hardware/devices";
+import type { Estimate } from "../core/report/estimate";
+import type { ReportRun } from "../core/report/schema";
+import type { DeviceSpec } from "../core/training/run";
+
+export type Verdict = ReportRun["verdict"];
+
+/** What a process can use of a device, in bytes; null without a device. */
+export function usableOf(device: DeviceSpec | null): number | null {
+  return device === null ? null : usableBytes(deviceOf(device));
+}
+
+export function verdictOf(estimate: Estimate | undefined, usable: number | null): Verdict {
+  if (estimate === undefined || usable === null) return "unknown";
+  if (estimate.usedPeakBytes > usable) return "does-not-fit";
+  return estimate.band.highBytes > usable ? "tight" : "fits";
+}

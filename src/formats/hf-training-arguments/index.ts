@@ -1,0 +1,49 @@
+/** TrainingArguments as YAML or JSON, at the root or nested under a key. */
+import type { MapNode } from "../../syntax/tree";
+import { trainerFormat } from "../trainer";
+import { MODEL_KEYS, OTHER_TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_KEYS } from "./keys";
+
+const KNOWN = new Set([
+  ...TRAINING_ARGUMENTS_KEYS.flatMap((spec) => [spec.key, ...(spec.aliases ?? [])]).filter((key) => !key.includes(".")),
+  ...OTHER_TRAINING_ARGUMENTS,
+]);
+
+/** Keys that say "HF Trainer" by themselves: nobody else spells them so. */
+const MARKS = [
+  "per_device_train_batch_size",
+  "per_device_eval_batch_size",
+  "gradient_checkpointing_kwargs",
+  "num_train_epochs",
+];
+
+/** Keys of frameworks that extend TrainingArguments and have a format of their own. */
+export const OTHER_FRAMEWORKS: readonly string[] = [
+  "finetuning_type",
+  "cutoff_len",
+  "base_model",
+  "train_type",
+  "tuner_type",
+  "compute_environment",
+  "actor_rollout_ref",
+];
+
+export const hfTrainingArguments = trainerFormat({
+  id: "hf-training-arguments",
+  keys: [...TRAINING_ARGUMENTS_KEYS, ...MODEL_KEYS],
+  otherKeys: OTHER_TRAINING_ARGUMENTS,
+  convertsText: false,
+  recognise(_map: MapNode, names: ReadonlySet<string>) {
+    if (OTHER_FRAMEWORKS.some((key) => names.has(key))) return { confidence: 0, because: "" };
+    const known = [...names].filter((name) => KNOWN.has(name)).length;
+    const marks = MARKS.filter((mark) => names.has(mark)).length;
+    const first = names.has("output_dir") ? "output_dir" : (MARKS.find((mark) => names.has(mark)) ?? "");
+    if (marks > 0 && known >= 2)
+      return {
+        confidence: names.has("output_dir") ? 0.9 : 0.75,
+        because: `has \`${first}\` and ${known - 1} other TrainingArguments keys`,
+      };
+    if (names.has("output_dir") && known >= 4)
+      return { confidence: 0.6, because: `has \`output_dir\` and ${known - 1} other TrainingArguments keys` };
+    return { confidence: 0, because: "" };
+  },
+});

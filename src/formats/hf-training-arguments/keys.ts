@@ -1,0 +1,380 @@
+/**
+ * TrainingArguments of transformers 4.x and 5.x: the keys that touch memory or decide about the run.
+ * Source: `transformers/training_args.py` of 4.57 and 5.17.
+ */
+import { memoryKey, plainKey } from "../key";
+import type { KeySpec } from "../types";
+import { OPTIMIZER_NAMES } from "./optimizers";
+
+const INTERVAL = ["no", "steps", "epoch", "best"];
+
+export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
+  memoryKey(
+    "per_device_train_batch_size",
+    "micro_batch_size",
+    "integer",
+    "Sequences per GPU in one forward: activations and logits grow in proportion.",
+    { default: 8, min: 1 },
+  ),
+  memoryKey("per_gpu_train_batch_size", "micro_batch_size", "integer", "Old name of per_device_train_batch_size.", {
+    min: 1,
+    nullable: true,
+    removedIn: "transformers 5",
+    replacedBy: "per_device_train_batch_size",
+  }),
+  memoryKey(
+    "per_device_eval_batch_size",
+    "eval_batch_size",
+    "integer",
+    "Sequences per GPU in evaluation: full logits are kept unless prediction_loss_only is set.",
+    { default: 8, min: 1 },
+  ),
+  plainKey("per_gpu_eval_batch_size", "eval_batch_size", "integer", "Old name of per_device_eval_batch_size.", {
+    min: 1,
+    nullable: true,
+    removedIn: "transformers 5",
+    replacedBy: "per_device_eval_batch_size",
+  }),
+  memoryKey(
+    "gradient_accumulation_steps",
+    "gradient_accumulation_steps",
+    "integer",
+    "Micro-batches per optimizer step: no cost of its own beyond gradients that stay alive between them.",
+    { default: 1, min: 1 },
+  ),
+  memoryKey(
+    "eval_accumulation_steps",
+    "eval_accumulation_steps",
+    "integer",
+    "How often predictions move to the CPU; unset keeps all of them on the GPU until evaluation ends.",
+    { default: null, min: 1, nullable: true },
+  ),
+  memoryKey(
+    "gradient_checkpointing",
+    "gradient_checkpointing",
+    "boolean",
+    "Keeps only each layer's input and computes the rest again in backward.",
+    { default: false },
+  ),
+  memoryKey(
+    "gradient_checkpointing_kwargs",
+    "gradient_checkpointing_kwargs",
+    "map",
+    "How gradient checkpointing runs (use_reentrant, every_n_layers, offload).",
+    { default: null, nullable: true },
+  ),
+  memoryKey(
+    "gradient_checkpointing_kwargs.use_reentrant",
+    "use_reentrant",
+    "boolean",
+    "Old (reentrant) or new implementation of torch.utils.checkpoint.",
+    { default: false, defaultsBy: { "transformers<5": true } },
+  ),
+  memoryKey(
+    "gradient_checkpointing_kwargs.every_n_layers",
+    "checkpoint_every_n_layers",
+    "integer",
+    "Checkpoints only every n-th layer.",
+    { default: 1, min: 1 },
+  ),
+  memoryKey(
+    "gradient_checkpointing_kwargs.offload",
+    "offload_activations",
+    "boolean",
+    "Moves the saved layer inputs to pinned host memory.",
+    { default: false },
+  ),
+  memoryKey(
+    "bf16",
+    "bf16",
+    "boolean",
+    "bfloat16 autocast: activations halve; weights keep the dtype they were loaded in and gain 16-bit copies.",
+    { default: false, nullable: true },
+  ),
+  memoryKey(
+    "fp16",
+    "fp16",
+    "boolean",
+    "float16 autocast with a loss scaler: activations halve; weights must be float32.",
+    { default: false },
+  ),
+  plainKey("bf16_full_eval", "bf16_full_eval", "boolean", "Casts the model to bfloat16 for evaluation.", {
+    default: false,
+  }),
+  plainKey("fp16_full_eval", "fp16_full_eval", "boolean", "Casts the model to float16 for evaluation.", {
+    default: false,
+  }),
+  plainKey("tf32", "tf32", "boolean", "TensorFloat-32 matrix products: faster, no memory.", {
+    default: null,
+    nullable: true,
+  }),
+  memoryKey(
+    "optim",
+    "optimizer",
+    "enum",
+    "Optimizer: 8 bytes of state per float32 parameter for Adam, 2 for its 8-bit form, about none for Adafactor and SGD.",
+    { default: "adamw_torch_fused", defaultsBy: { "torch<2.8": "adamw_torch" }, values: OPTIMIZER_NAMES },
+  ),
+  memoryKey("adafactor", "adafactor", "boolean", "Old switch for the Adafactor optimizer.", {
+    default: false,
+    removedIn: "transformers 5",
+    replacedBy: "optim: adafactor",
+  }),
+  memoryKey("optim_args", "optim_args", "string", "Extra arguments of the optimizer (momentum, rank, …).", {
+    default: null,
+    nullable: true,
+  }),
+  memoryKey("optim_target_modules", "optim_target_modules", "any", "Modules GaLore and APOLLO project.", {
+    default: null,
+    nullable: true,
+  }),
+  memoryKey(
+    "max_grad_norm",
+    "max_grad_norm",
+    "number",
+    "Gradient clipping: its temporaries can set the peak of the clip phase. 0 switches it off.",
+    { default: 1.0, min: 0 },
+  ),
+  memoryKey(
+    "use_liger_kernel",
+    "fused_loss",
+    "boolean",
+    "Fused kernels: the logits of the whole batch are never materialised.",
+    { default: false },
+  ),
+  plainKey("liger_kernel_config", null, "map", "Which Liger kernels are used.", { nullable: true }),
+  memoryKey(
+    "label_smoothing_factor",
+    "label_smoothing",
+    "number",
+    "Non-zero makes a second buffer as large as the logits.",
+    { default: 0, min: 0, max: 1 },
+  ),
+  memoryKey(
+    "torch_compile",
+    "torch_compile",
+    "boolean",
+    "Compiled graphs fuse temporaries and save fewer activations.",
+    {
+      default: false,
+    },
+  ),
+  plainKey("torch_compile_backend", "torch_compile_backend", "string", "Setting it switches torch_compile on.", {
+    nullable: true,
+  }),
+  plainKey("torch_compile_mode", "torch_compile_mode", "string", "Setting it switches torch_compile on.", {
+    nullable: true,
+  }),
+  plainKey("neftune_noise_alpha", null, "number", "Noise on the embeddings: one temporary.", { nullable: true }),
+  memoryKey("torch_empty_cache_steps", "empty_cache_steps", "integer", "Empties the caching allocator every n steps.", {
+    default: null,
+    min: 1,
+    nullable: true,
+  }),
+  memoryKey(
+    "auto_find_batch_size",
+    "auto_find_batch_size",
+    "boolean",
+    "Tries again with a smaller batch after running out of memory: the stated batch is only an upper bound.",
+    { default: false },
+  ),
+  memoryKey("deepspeed", "deepspeed", "map", "DeepSpeed config: a path, JSON text, or the settings themselves.", {
+    default: null,
+    nullable: true,
+  }),
+  memoryKey("fsdp", "fsdp_options", "any", "Shards parameters, gradients and optimizer states over the GPUs.", {
+    default: "",
+    nullable: true,
+  }),
+  memoryKey("fsdp_config", "fsdp_config", "map", "Options of FSDP: a path or the settings themselves.", {
+    default: null,
+    nullable: true,
+  }),
+  memoryKey("fsdp_config.version", "fsdp_version", "integer", "FSDP 1 (flat parameters) or 2 (per parameter).", {
+    default: 2,
+    defaultsBy: { "transformers<5": 1 },
+    min: 1,
+    max: 2,
+    aliases: ["fsdp_config.fsdp_version"],
+  }),
+  memoryKey(
+    "fsdp_config.reshard_after_forward",
+    "fsdp_reshard_after_forward",
+    "any",
+    "Frees a unit's gathered parameters after its forward.",
+    { default: true, aliases: ["fsdp_config.fsdp_reshard_after_forward"] },
+  ),
+  memoryKey("fsdp_config.cpu_offload", "fsdp_cpu_offload", "boolean", "Keeps the shards in host memory.", {
+    default: false,
+    aliases: ["fsdp_config.fsdp_cpu_offload", "fsdp_config.offload_params", "fsdp_config.fsdp_offload_params"],
+  }),
+  memoryKey(
+    "fsdp_config.activation_checkpointing",
+    "fsdp_activation_checkpointing",
+    "boolean",
+    "FSDP's own checkpointing; not together with gradient_checkpointing.",
+    { default: false, aliases: ["fsdp_config.fsdp_activation_checkpointing"] },
+  ),
+  memoryKey(
+    "fsdp_config.transformer_layer_cls_to_wrap",
+    "fsdp_wrap_class",
+    "any",
+    "Class of the units that are gathered one at a time.",
+    { aliases: ["fsdp_config.fsdp_transformer_layer_cls_to_wrap"] },
+  ),
+  memoryKey("fsdp_config.min_num_params", "fsdp_min_num_params", "integer", "Smallest unit FSDP wraps.", {
+    aliases: ["fsdp_config.fsdp_min_num_params"],
+    min: 0,
+  }),
+  plainKey("fsdp_min_num_params", "fsdp_min_num_params", "integer", "Moved into fsdp_config.", {
+    removedIn: "transformers 5",
+    replacedBy: "fsdp_config.min_num_params",
+    nullable: true,
+    min: 0,
+  }),
+  plainKey("fsdp_transformer_layer_cls_to_wrap", "fsdp_wrap_class", "string", "Moved into fsdp_config.", {
+    removedIn: "transformers 5",
+    replacedBy: "fsdp_config.transformer_layer_cls_to_wrap",
+    nullable: true,
+  }),
+  memoryKey("ddp_bucket_cap_mb", "ddp_bucket_cap_mb", "integer", "Size of DDP's gradient buckets in MiB.", {
+    default: null,
+    min: 1,
+    nullable: true,
+  }),
+  plainKey("ddp_find_unused_parameters", null, "boolean", "DDP looks for parameters without gradient.", {
+    nullable: true,
+  }),
+  memoryKey("parallelism_config", "parallelism_config", "map", "Degrees of tensor, context and data parallelism.", {
+    default: null,
+    nullable: true,
+  }),
+  memoryKey("parallelism_config.tp_size", "tensor_parallel", "integer", "Tensor-parallel degree.", {
+    default: 1,
+    min: 1,
+  }),
+  memoryKey("parallelism_config.cp_size", "context_parallel", "integer", "Context-parallel degree.", {
+    default: 1,
+    min: 1,
+  }),
+  memoryKey("parallelism_config.sp_size", "sequence_parallel", "integer", "Sequence-parallel degree.", {
+    default: 1,
+    min: 1,
+  }),
+  memoryKey("parallelism_config.dp_shard_size", "dp_shard_size", "integer", "Ranks the parameters are sharded over.", {
+    default: 1,
+    min: 1,
+  }),
+  memoryKey("parallelism_config.dp_replicate_size", "dp_replicate_size", "integer", "Copies of the sharded model.", {
+    default: 1,
+    min: 1,
+  }),
+  plainKey("accelerator_config", null, "map", "Options of accelerate.", { nullable: true }),
+  memoryKey(
+    "accelerator_config.split_batches",
+    "split_batches",
+    "boolean",
+    "Turns the per-device batch into the global batch.",
+    { default: false },
+  ),
+  memoryKey(
+    "prediction_loss_only",
+    "prediction_loss_only",
+    "boolean",
+    "Evaluation keeps only the loss, not the predictions.",
+    { default: false },
+  ),
+  plainKey("eval_strategy", "eval_strategy", "enum", "When evaluation runs.", {
+    default: "no",
+    values: INTERVAL,
+    aliases: ["evaluation_strategy"],
+  }),
+  plainKey(
+    "use_cache",
+    "use_cache",
+    "boolean",
+    "Key-value cache in training: useless, and in the way of checkpointing.",
+    {
+      default: false,
+    },
+  ),
+  plainKey("group_by_length", null, "boolean", "Batches of similar length.", {
+    removedIn: "transformers 5",
+    replacedBy: "train_sampling_strategy",
+  }),
+  plainKey("resume_from_checkpoint", "resume_from_checkpoint", "any", "Checkpoint to continue from.", {
+    nullable: true,
+  }),
+  plainKey("use_cpu", "use_cpu", "boolean", "Trains on the CPU: no GPU memory at all.", { default: false }),
+  plainKey("no_cuda", "use_cpu", "boolean", "Trains on the CPU: no GPU memory at all.", {
+    removedIn: "transformers 5",
+    replacedBy: "use_cpu",
+  }),
+  plainKey("torchdynamo", "torch_compile_backend", "string", "Old name of torch_compile_backend.", {
+    removedIn: "transformers 5",
+    replacedBy: "torch_compile_backend",
+    nullable: true,
+  }),
+  plainKey("generation_max_length", "generation_max_length", "integer", "Longest generated sequence in evaluation.", {
+    nullable: true,
+    min: 1,
+  }),
+  plainKey("dataloader_num_workers", "dataloader_num_workers", "integer", "Loader processes: host memory only.", {
+    default: 0,
+    min: 0,
+  }),
+];
+
+/** Model and data arguments that scripts put beside TrainingArguments (run_clm.py, TRL's ModelConfig). */
+export const MODEL_KEYS: readonly KeySpec[] = [
+  memoryKey("model_name_or_path", "model", "string", "The model: a hub name or a directory with config.json.", {
+    aliases: ["model_id", "base_model_name_or_path"],
+    nullable: true,
+  }),
+  plainKey("config_name", "config_name", "string", "Config to build the model from instead of the model's own.", {
+    nullable: true,
+  }),
+  plainKey("tokenizer_name", null, "string", "Tokenizer.", { nullable: true }),
+  memoryKey("torch_dtype", "load_dtype", "string", "Dtype the weights are loaded in.", {
+    aliases: ["dtype"],
+    nullable: true,
+  }),
+  memoryKey("attn_implementation", "attention", "string", "Attention kernel: eager materialises the score matrix.", {
+    default: "sdpa",
+    nullable: true,
+  }),
+  plainKey(
+    "trust_remote_code",
+    "trust_remote_code",
+    "boolean",
+    "Runs the model's own code: its architecture may differ.",
+  ),
+  memoryKey("block_size", "sequence_length", "integer", "Tokens per sequence.", { min: 1, nullable: true }),
+  memoryKey("max_seq_length", "sequence_length", "integer", "Longest sequence in tokens.", { min: 1, nullable: true }),
+  memoryKey("max_source_length", "sequence_length", "integer", "Longest input in tokens.", { min: 1, nullable: true }),
+  memoryKey("max_target_length", "target_length", "integer", "Longest target in tokens.", { min: 1, nullable: true }),
+];
+
+/** TrainingArguments keys without effect on GPU memory: known, so that they are not called misspelt. */
+export const OTHER_TRAINING_ARGUMENTS: readonly string[] = (
+  "output_dir overwrite_output_dir num_train_epochs max_steps learning_rate lr_scheduler_type lr_scheduler_kwargs " +
+  "warmup_steps warmup_ratio weight_decay adam_beta1 adam_beta2 adam_epsilon average_tokens_across_devices " +
+  "logging_strategy logging_steps logging_first_step log_on_each_node logging_nan_inf_filter logging_dir " +
+  "include_num_input_tokens_seen include_tokens_per_second log_level log_level_replica disable_tqdm report_to " +
+  "run_name project trackio_space_id trackio_bucket_id trackio_static_space_id eval_steps eval_delay eval_on_start " +
+  "eval_do_concat_batches eval_use_gather_object include_for_metrics include_inputs_for_metrics batch_eval_metrics " +
+  "save_only_model save_strategy save_steps save_on_each_node save_total_limit save_safetensors " +
+  "enable_jit_checkpoint push_to_hub push_to_hub_model_id push_to_hub_organization push_to_hub_token hub_token " +
+  "hub_private_repo hub_model_id hub_strategy hub_always_push hub_revision load_best_model_at_end " +
+  "metric_for_best_model greater_is_better ignore_data_skip restore_callback_states_from_checkpoint " +
+  "full_determinism seed data_seed jit_mode_eval use_ipex dataloader_drop_last dataloader_pin_memory " +
+  "dataloader_persistent_workers dataloader_prefetch_factor dataloader_multiprocessing_context dataloader_in_order " +
+  "remove_unused_columns label_names train_sampling_strategy length_column_name ddp_broadcast_buffers " +
+  "ddp_static_graph ddp_backend ddp_timeout debug skip_memory_metrics do_train do_eval do_predict local_rank " +
+  "fp16_opt_level fp16_backend half_precision_backend use_mps_device tpu_num_cores tpu_metrics_debug mp_parameters " +
+  "past_index ray_scope use_legacy_prediction_loop sortish_sampler predict_with_generate generation_num_beams " +
+  "generation_config dispatch_batches split_batches env " +
+  "model_revision use_fast_tokenizer cache_dir dataset_name dataset_config_name dataset_config train_file " +
+  "validation_file max_train_samples max_eval_samples streaming preprocessing_num_workers overwrite_cache token " +
+  "validation_split_percentage keep_linebreaks low_cpu_mem_usage text_column source_prefix task_name"
+).split(" ");

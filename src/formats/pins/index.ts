@@ -1,0 +1,238 @@
+/**
+ * `.vramlens.yaml`: what no training config says (model directory, sequence length, device, versions), for the
+ * documents a glob matches. Validated with zod; every problem is placed at the value it is about.
+ */
+import { z } from "zod";
+import { nodeAt } from "../../syntax/text";
+import type { LocatedNode, MapNode, Span } from "../../syntax/tree";
+import { nearest } from "../suggest";
+import { plainValue, problem } from "../table";
+import type { ConfigDocument, FormatProblem, LocatedSetting } from "../types";
+import { matchesGlob } from "./glob";
+
+export const PINS_FILE = ".vramlens.yaml";
+
+const count = z.number().int().positive();
+const names = z.union([z.string(), z.array(z.string())]);
+
+const adapterSchema = z.strictObject({
+  type: z.enum(["lora", "dora", "none"]).optional(),
+  r: count.optional(),
+  alpha: z.number().optional(),
+  dropout: z.number().min(0).max(1).optional(),
+  target_modules: names.optional(),
+  modules_to_save: names.optional(),
+  bias: z.enum(["none", "all", "lora_only"]).optional(),
+  use_dora: z.boolean().optional(),
+  use_rslora: z.boolean().optional(),
+  autocast_adapter_dtype: z.boolean().optional(),
+});
+
+const quantizationSchema = z.strictObject({
+  type: z.enum(["nf4", "fp4", "int8", "gptq", "awq", "hqq", "none"]),
+  double: z.boolean().optional(),
+  prepare_for_kbit: z.boolean().optional(),
+  compute_dtype: z.enum(["float32", "float16", "bfloat16"]).optional(),
+});
+
+const librariesSchema = z.strictObject(
+  Object.fromEntries(
+    ["torch", "transformers", "peft", "deepspeed", "accelerate", "trl", "bitsandbytes"].map((name) => [
+      name,
+      z.union([z.string().regex(/^\d+(\.\d+)*/), z.number()]).optional(),
+    ]),
+  ),
+);
+
+const runSchema = z.strictObject({
+  match: names.optional(),
+  model: z.string().optional(),
+  task: z.enum(["causal-lm", "masked-lm", "seq-cls", "token-cls", "seq2seq-lm", "image-cls"]).optional(),
+  sequence_length: count.optional(),
+  target_length: count.optional(),
+  image_size: count.optional(),
+  dtype: z.enum(["float32", "float16", "bfloat16", "float64"]).optional(),
+  attention: z.enum(["sdpa", "eager", "flash_attention_2", "flash_attention_3", "flex_attention"]).optional(),
+  adapter: z.union([adapterSchema, z.null()]).optional(),
+  quantization: z.union([quantizationSchema, z.null()]).optional(),
+  device: z
+    .union([
+      z.string(),
+      z.strictObject({ name: z.string().optional(), memory: z.string().optional(), count: count.optional() }),
+    ])
+    .optional(),
+  libraries: librariesSchema.optional(),
+});
+
+export const pinsSchema = z.strictObject({ runs: z.array(runSchema) });
+
+/** Canonical setting of each pin, by its path inside a run. */
+const NAMES: Readonly<Record<string, string>> = {
+  model: "model",
+  task: "task",
+  sequence_length: "sequence_length",
+  target_length: "target_length",
+  image_size: "image_size",
+  dtype: "load_dtype",
+  attention: "attention",
+  "adapter.type": "adapter",
+  "adapter.r": "lora_rank",
+  "adapter.alpha": "lora_alpha",
+  "adapter.dropout": "lora_dropout",
+  "adapter.target_modules": "lora_target_modules",
+  "adapter.modules_to_save": "lora_modules_to_save",
+  "adapter.bias": "lora_bias",
+  "adapter.use_dora": "use_dora",
+  "adapter.use_rslora": "use_rslora",
+  "adapter.autocast_adapter_dtype": "autocast_adapter_dtype",
+  "quantization.type": "quantization",
+  "quantization.double": "double_quantization",
+  "quantization.prepare_for_kbit": "prepare_for_kbit",
+  "quantization.compute_dtype": "quantization_compute_dtype",
+  device: "device",
+  "device.name": "device",
+  "device.memory": "device",
+  "device.count": "world_size",
+  "libraries.torch": "library.torch",
+  "libraries.transformers": "library.transformers",
+  "libraries.peft": "library.peft",
+  "libraries.deepspeed": "library.deepspeed",
+  "libraries.accelerate": "library.accelerate",
+  "libraries.trl": "library.trl",
+  "libraries.bitsandbytes": "library.bitsandbytes",
+};
+
+/** Path of the pin that sets a canonical name: where an edit or a "settle" writes. */
+export function pinPathOf(name: string): string | undefined {
+  return Object.entries(NAMES).find(([, canonical]) => canonical === name)?.[0];
+}
+
+/** Names a directive comment (`# vramlens: gpu=A100-80GB`) may use, besides the pins' own. */
+export const DIRECTIVE_ALIASES: Readonly<Record<string, string>> = {
+  gpu: "device",
+  device: "device",
+  gpus: "world_size",
+  devices: "world_size",
+  seq: "sequence_length",
+  ...Object.fromEntries(Object.entries(NAMES).filter(([path]) => !path.includes("."))),
+  ...Object.fromEntries(
+    Object.entries(NAMES)
+      .filter(([path]) => path.startsWith("libraries."))
+      .map(([path, name]) => [path.slice("libraries.".length), name]),
+  ),
+};
+
+/** One entry of `runs`. */
+export interface PinnedRun {
+  readonly match: readonly string[];
+  readonly settings: readonly LocatedSetting[];
+  readonly span: Span;
+}
+
+export interface PinsFile {
+  readonly runs: readonly PinnedRun[];
+  readonly problems: readonly FormatProblem[];
+}
+
+/** Reads a pins file. Values with a wrong type are reported and left out. */
+export function readPins(document: ConfigDocument): PinsFile {
+  const { root } = document.parsed;
+  if (root === null || (root.kind === "scalar" && root.value === null)) return { runs: [], problems: [] };
+  const problems = validate(root);
+  const wrong = problems.filter((found) => found.code === "invalid-value");
+  const list = nodeAt(root, "runs");
+  const runs: PinnedRun[] = [];
+  for (const item of list?.kind === "list" ? list.items : []) {
+    if (item.kind !== "map") continue;
+    const settings = settingsOf(item, "").filter(
+      (setting) => !wrong.some((found) => found.start < setting.valueSpan.end && setting.valueSpan.start < found.end),
+    );
+    const match = nodeAt(item, "match");
+    const patterns = match === undefined ? ["**"] : [plainValue(match)].flat().filter((p) => typeof p === "string");
+    runs.push({ match: patterns, settings, span: item });
+  }
+  return { runs, problems };
+}
+
+/** The pinned runs that apply to a document at `path` relative to the pins file; later ones do not override earlier. */
+export function pinnedFor(file: PinsFile, path: string): readonly PinnedRun[] {
+  return file.runs.filter((run) => run.match.some((pattern) => matchesGlob(pattern, path)));
+}
+
+function settingsOf(map: MapNode, prefix: string): LocatedSetting[] {
+  const settings: LocatedSetting[] = [];
+  for (const entry of map.entries) {
+    const path = prefix === "" ? entry.key : `${prefix}.${entry.key}`;
+    if (entry.value.kind === "map") settings.push(...settingsOf(entry.value, path));
+    const nothing = entry.value.kind === "scalar" && entry.value.value === null;
+    const name = nothing && (path === "adapter" || path === "quantization") ? path : NAMES[path];
+    if (name === undefined || entry.value.kind === "map") continue;
+    const value = nothing && name === path ? "none" : entry.value.kind === "scalar" ? entry.value.value : null;
+    settings.push({
+      name,
+      key: path,
+      value,
+      node: entry.value,
+      keySpan: entry.keySpan,
+      valueSpan: { start: entry.value.start, end: entry.value.end },
+    });
+  }
+  return settings;
+}
+
+function validate(root: LocatedNode): FormatProblem[] {
+  const result = pinsSchema.safeParse(plainValue(root));
+  if (result.success) return [];
+  return result.error.issues.flatMap((issue) => issuesOf(issue, root));
+}
+
+function issuesOf(issue: z.core.$ZodIssue, root: LocatedNode): FormatProblem[] {
+  const at = place(root, issue.path);
+  const path = issue.path.join(".");
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => {
+      const span = at.kind === "map" ? (at.entries.find((entry) => entry.key === key)?.keySpan ?? at) : at;
+      const parent = issue.path.filter((part) => typeof part === "string" && part !== "runs").join(".");
+      const near = nearest(key, KNOWN.get(parent) ?? []);
+      return problem(
+        "unknown-key",
+        "warning",
+        span,
+        near === undefined ? "unknown-key.pins" : "unknown-key.pins-near",
+        {
+          key,
+          near: near ?? "",
+        },
+      );
+    });
+  }
+  const key = issue.path.findLast((part) => typeof part === "string");
+  return [
+    problem("invalid-value", "error", at, "invalid-value.pins", {
+      key: String(key ?? path),
+      reason: issue.message,
+    }),
+  ];
+}
+
+/** Keys allowed below each path of a pinned run. */
+const KNOWN: ReadonlyMap<string, readonly string[]> = new Map([
+  ["", Object.keys(runSchema.shape)],
+  ["adapter", Object.keys(adapterSchema.shape)],
+  ["quantization", Object.keys(quantizationSchema.shape)],
+  ["device", ["name", "memory", "count"]],
+  ["libraries", Object.keys(librariesSchema.shape)],
+]);
+
+/** The node a zod path leads to, or the deepest one that exists. */
+function place(root: LocatedNode, path: readonly PropertyKey[]): LocatedNode {
+  let node = root;
+  for (const part of path) {
+    let next: LocatedNode | undefined;
+    if (node.kind === "map") next = node.entries.findLast((entry) => entry.key === part)?.value;
+    else if (node.kind === "list" && typeof part === "number") next = node.items[part];
+    if (next === undefined) return node;
+    node = next;
+  }
+  return node;
+}

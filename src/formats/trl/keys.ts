@@ -1,0 +1,150 @@
+/** TRL's ModelConfig, SFTConfig, DPOConfig, GRPOConfig and the other trainers, beyond TrainingArguments (TRL 1.x). */
+import { memoryKey, plainKey } from "../key";
+import type { KeySpec } from "../types";
+
+export const TRL_KEYS: readonly KeySpec[] = [
+  memoryKey("max_length", "sequence_length", "integer", "Longest sequence in tokens; longer samples are truncated.", {
+    default: 1024,
+    min: 1,
+    nullable: true,
+  }),
+  memoryKey("max_prompt_length", "max_prompt_length", "integer", "Longest prompt in tokens.", {
+    min: 1,
+    nullable: true,
+  }),
+  memoryKey("max_completion_length", "max_completion_length", "integer", "Longest completion in tokens.", {
+    min: 1,
+    nullable: true,
+  }),
+  memoryKey("packing", "packing", "boolean", "Fills every sequence to the full length: no padding, the bound is met.", {
+    default: false,
+  }),
+  memoryKey("padding_free", "padding_free", "boolean", "Concatenates the batch instead of padding it.", {
+    default: false,
+  }),
+  plainKey("packing_strategy", null, "string", "How samples are packed.", { nullable: true }),
+  plainKey("eval_packing", null, "boolean", "Packing in evaluation.", { nullable: true }),
+  memoryKey("activation_offloading", "offload_activations", "boolean", "Moves saved activations to host memory.", {
+    default: false,
+  }),
+  memoryKey("loss_type", "loss_type", "any", "Loss; the chunked kinds never hold all logits at once.", {
+    nullable: true,
+  }),
+  memoryKey("model_init_kwargs", "model_init_kwargs", "map", "Arguments of from_pretrained.", { nullable: true }),
+  memoryKey("model_init_kwargs.torch_dtype", "load_dtype", "string", "Dtype the weights are loaded in.", {
+    aliases: ["model_init_kwargs.dtype"],
+    nullable: true,
+  }),
+  memoryKey("model_init_kwargs.attn_implementation", "attention", "string", "Attention kernel.", { nullable: true }),
+  memoryKey("use_peft", "use_peft", "boolean", "Trains LoRA adapters; the base model is frozen.", { default: false }),
+  memoryKey("lora_r", "lora_rank", "integer", "Rank of the LoRA matrices.", { default: 16, min: 1 }),
+  memoryKey("lora_alpha", "lora_alpha", "number", "Scale of the LoRA update: no memory.", { default: 32 }),
+  memoryKey("lora_dropout", "lora_dropout", "number", "Dropout before LoRA: saves a mask and a copy of the input.", {
+    default: 0.05,
+    min: 0,
+    max: 1,
+  }),
+  memoryKey("lora_target_modules", "lora_target_modules", "list", "Modules that get an adapter.", { nullable: true }),
+  memoryKey(
+    "lora_modules_to_save",
+    "lora_modules_to_save",
+    "list",
+    "Modules trained in full, as copies beside the frozen originals.",
+    { nullable: true },
+  ),
+  plainKey("lora_task_type", null, "string", "Task of the adapter.", { nullable: true }),
+  memoryKey("use_rslora", "use_rslora", "boolean", "Rank-stabilised scaling: no memory.", { default: false }),
+  memoryKey("use_dora", "use_dora", "boolean", "DoRA: a magnitude vector and larger activations per module.", {
+    default: false,
+  }),
+  memoryKey("load_in_4bit", "load_in_4bit", "boolean", "Keeps the frozen base in 4 bits.", { default: false }),
+  memoryKey("load_in_8bit", "load_in_8bit", "boolean", "Keeps the frozen base in 8 bits.", { default: false }),
+  memoryKey("bnb_4bit_quant_type", "bnb_4bit_quant_type", "enum", "4-bit number format.", {
+    default: "nf4",
+    values: ["nf4", "fp4"],
+  }),
+  memoryKey("use_bnb_nested_quant", "double_quantization", "boolean", "Quantizes the scales too: 0.05 byte less.", {
+    default: false,
+  }),
+  memoryKey("bnb_4bit_quant_storage", "bnb_4bit_quant_storage", "string", "Dtype the 4-bit blocks are stored as.", {
+    nullable: true,
+  }),
+  memoryKey("beta", "beta", "number", "Weight of the KL term: 0 in GRPO means no reference model.", {}),
+  memoryKey(
+    "precompute_ref_log_probs",
+    "precompute_ref_log_probs",
+    "boolean",
+    "Computes the reference's log-probabilities once, so that the reference model is not kept.",
+    { default: false },
+  ),
+  plainKey("precompute_ref_batch_size", null, "integer", "Batch of that pass.", { nullable: true, min: 1 }),
+  memoryKey("ref_model", "ref_model", "string", "Reference model: a second copy on the GPU.", { nullable: true }),
+  memoryKey("sync_ref_model", "sync_ref_model", "boolean", "Keeps the reference in step with the model.", {
+    default: false,
+  }),
+  memoryKey("num_generations", "num_generations", "integer", "Completions per prompt.", { default: 8, min: 1 }),
+  memoryKey("generation_batch_size", "generation_batch_size", "integer", "Completions generated at once.", {
+    nullable: true,
+    min: 1,
+  }),
+  memoryKey("steps_per_generation", "steps_per_generation", "integer", "Steps that share one generation.", {
+    nullable: true,
+    min: 1,
+  }),
+  memoryKey("use_vllm", "use_vllm", "boolean", "Generates with vLLM.", { default: false }),
+  memoryKey("vllm_mode", "vllm_mode", "enum", "vLLM on the training GPUs (colocate) or elsewhere (server).", {
+    default: "colocate",
+    values: ["colocate", "server"],
+  }),
+  memoryKey(
+    "vllm_gpu_memory_utilization",
+    "vllm_gpu_memory_utilization",
+    "number",
+    "Share of the card vLLM takes before training starts.",
+    { default: 0.3, min: 0, max: 1 },
+  ),
+  memoryKey("vllm_enable_sleep_mode", "vllm_enable_sleep_mode", "boolean", "vLLM frees its memory while training.", {
+    default: false,
+  }),
+  memoryKey("reward_model_path", "reward_model", "string", "Reward model: another model on the GPU.", {
+    nullable: true,
+  }),
+  memoryKey("num_ppo_epochs", "num_ppo_epochs", "integer", "Passes over each batch of PPO.", { min: 1 }),
+  memoryKey("response_length", "response_length", "integer", "Tokens generated by PPO.", { min: 1 }),
+  plainKey("teacher_model_name_or_path", "teacher_model", "string", "Teacher of GKD: another model on the GPU.", {
+    nullable: true,
+  }),
+];
+
+/** Other keys of TRL scripts and the alignment handbook. */
+export const OTHER_TRL_KEYS: readonly string[] = (
+  "dataset_name dataset_config dataset_train_split dataset_test_split dataset_mixture dataset_mixer dataset_splits " +
+  "dataset_configs dataset_num_proc dataset_text_field dataset_kwargs dataset_streaming datasets test_split_size " +
+  "streaming chat_template " +
+  "chat_template_path system_prompt auto_insert_empty_system_msg preprocessing_num_workers model_revision " +
+  "tokenizer_name_or_path truncation_side eos_token pad_token completion_only_loss assistant_only_loss " +
+  "pad_to_multiple_of label_pad_token_id padding_value truncation_mode disable_dropout label_smoothing " +
+  "reference_free desirable_weight undesirable_weight loss_weights f_divergence_type rpo_alpha ld_alpha " +
+  "temperature top_p top_k min_p repetition_penalty num_iterations epsilon epsilon_high delta scale_rewards " +
+  "reward_weights reward_funcs mask_truncated_completions log_completions vllm_server_host vllm_server_port " +
+  "vllm_server_timeout vllm_tensor_parallel_size vllm_max_model_length ds3_gather_for_generation " +
+  "remove_unused_columns max_new_tokens lmbda seq_kd cliprange vf_coef gamma lam kl_coef whiten_rewards " +
+  "reward_adapter total_episodes num_mini_batches local_rollout_forward_batch_size stop_token " +
+  "missing_eos_penalty ignore_bias_buffers bos_token unsloth use_unsloth benchmarks callbacks " +
+  "hub_model_revision overwrite_hub_revision push_to_hub_revision wandb_entity wandb_project wandb_run_group"
+).split(" ");
+
+/** Keys that only one trainer of TRL has, and which one. */
+export const TRAINER_MARKS: readonly { readonly trainer: string; readonly keys: readonly string[] }[] = [
+  {
+    trainer: "grpo",
+    keys: ["num_generations", "reward_funcs", "use_vllm", "max_completion_length", "steps_per_generation"],
+  },
+  { trainer: "ppo", keys: ["num_ppo_epochs", "response_length", "reward_model_path", "kl_coef"] },
+  { trainer: "gkd", keys: ["teacher_model_name_or_path", "lmbda", "seq_kd"] },
+  { trainer: "kto", keys: ["desirable_weight", "undesirable_weight"] },
+  {
+    trainer: "dpo",
+    keys: ["precompute_ref_log_probs", "reference_free", "rpo_alpha", "max_prompt_length", "beta", "sync_ref_model"],
+  },
+];
