@@ -237,11 +237,11 @@ class JsonReader {
     }
     const known = ESCAPES[next] ?? (next === '"' || next === "\\" || next === "/" || next === "'" ? next : undefined);
     if (known === undefined) {
-      this.report("syntax", "Unknown escape.", this.position, this.position + 2);
+      this.report("syntax", "Unknown escape.", this.position, this.position + 1);
       this.position++;
       return "\\";
     }
-    this.position += 2;
+    this.position = Math.min(this.position + 2, this.text.length);
     return known;
   }
 

@@ -308,6 +308,7 @@ class ShellLexer {
       }
     }
     buffer.flush(pieces, false);
+    this.position = Math.min(this.position, this.text.length);
     if (this.position === start) return null;
     return { pieces, start: this.source.at(start), end: this.source.at(this.position - 1) + 1 };
   }

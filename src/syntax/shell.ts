@@ -99,7 +99,7 @@ class ScriptReader {
   private readonly exported = new Map<string, Field>();
   private readonly options: LexOptions;
   private textOfDocument = "";
-  private branch = 0;
+  private readonly branches: Branch[] = [];
   private fields = 0;
 
   constructor(
@@ -149,9 +149,8 @@ class ScriptReader {
     while (rest[0]?.kind === "word") {
       const word = literal(rest[0].word);
       if (word === null || !KEYWORDS.has(word)) break;
-      if (OPENS.has(word)) this.branch++;
-      if (CLOSES.has(word)) this.branch = Math.max(0, this.branch - 1);
       rest = rest.slice(1);
+      if (this.controlFlow(word, rest)) return;
       if (word === "for" || word === "select") {
         const name = rest[0]?.kind === "word" ? literal(rest[0].word) : null;
         if (name !== null) this.variables.set(name, { kind: "unknown", reason: "a loop variable" });
@@ -159,6 +158,7 @@ class ScriptReader {
       }
       if (word === "case") return;
     }
+    if (this.branches.some((branch) => branch.taken === false)) return;
     const environment = new Map<string, Field>(this.exported);
     const local: [string, Variable][] = [];
     while (rest.length > 0) {
@@ -174,6 +174,43 @@ class ScriptReader {
     }
     for (const [name, value] of local) if (value.kind === "text") environment.set(name, value.field);
     this.command(rest, environment, heredocs, nesting);
+  }
+
+  /** Follows if/else whose condition the script itself decides; true when the rest of the command is its condition. */
+  private controlFlow(word: string, rest: readonly Token[]): boolean {
+    const top = this.branches[this.branches.length - 1];
+    if (OPENS.has(word)) {
+      const taken = word === "if" ? this.condition(rest) : null;
+      this.branches.push({ word, taken, decided: taken === true });
+      return word === "if" || word === "while" || word === "until";
+    }
+    if (CLOSES.has(word)) this.branches.pop();
+    if (top === undefined || top.word !== "if") return false;
+    if (word === "elif") {
+      const next = top.decided ? false : this.condition(rest);
+      // After a branch that may have been taken, nothing below it is certain.
+      top.taken = top.taken === null && next === true ? null : next;
+      top.decided ||= next === true;
+      return true;
+    }
+    if (word === "else") top.taken = top.decided ? false : top.taken === null || top.uncertain === true ? null : true;
+    if (top.taken === null) top.uncertain = true;
+    return false;
+  }
+
+  /** Value of `[ … ]` or `[[ … ]]` when both sides are known, else null. */
+  private condition(tokens: readonly Token[]): boolean | null {
+    const fields = tokens.flatMap((token) => (token.kind === "word" ? this.expand(quotedWord(token.word), 0) : []));
+    const open = fields[0]?.text;
+    const close = fields[fields.length - 1]?.text;
+    if (!((open === "[" && close === "]") || (open === "[[" && close === "]]"))) return null;
+    const inner = fields.slice(1, -1);
+    if (inner.some((field) => field.unknown !== null)) return null;
+    const words = inner.map((field) => field.text);
+    const [first = "", second = "", third = ""] = words;
+    if (words.length === 2) return first === "-z" ? second === "" : first === "-n" ? second !== "" : null;
+    if (words.length !== 3 || /[*?]/.test(third)) return null;
+    return COMPARE[second]?.(first, third) ?? null;
   }
 
   private command(
@@ -287,7 +324,16 @@ class ScriptReader {
   private assign(name: string, value: Variable): void {
     const before = this.variables.get(name);
     const same = before?.kind === "text" && value.kind === "text" && before.field.text === value.field.text;
-    const conditional = this.branch > 0 && before !== undefined && value.kind !== "array" && !same;
+    const branching = this.branches.some((branch) => branch.taken !== true);
+    if (branching && same && before.kind === "text") {
+      // Written in several branches: there is no single place to change.
+      this.variables.set(name, {
+        kind: "text",
+        field: { ...before.field, offsets: before.field.offsets.map(() => -1) },
+      });
+      return;
+    }
+    const conditional = branching && before !== undefined && value.kind !== "array" && !same;
     this.variables.set(name, conditional ? { kind: "unknown", reason: `\`${name}\` depends on a condition` } : value);
   }
 
@@ -424,6 +470,33 @@ class ScriptReader {
           : field,
     });
   }
+}
+
+interface Branch {
+  readonly word: string;
+  /** Whether the current part runs; null when that depends on the outside. */
+  taken: boolean | null;
+  /** An earlier part is known to have run. */
+  decided: boolean;
+  uncertain?: boolean;
+}
+
+const COMPARE: Readonly<Record<string, (a: string, b: string) => boolean>> = {
+  "=": (a, b) => a === b,
+  "==": (a, b) => a === b,
+  "!=": (a, b) => a !== b,
+  "-eq": (a, b) => Number(a) === Number(b),
+  "-ne": (a, b) => Number(a) !== Number(b),
+  "-lt": (a, b) => Number(a) < Number(b),
+  "-le": (a, b) => Number(a) <= Number(b),
+  "-gt": (a, b) => Number(a) > Number(b),
+  "-ge": (a, b) => Number(a) >= Number(b),
+};
+
+/** The word as if it stood in double quotes: one field, never dropped. */
+function quotedWord(word: Word): Word {
+  const pieces = word.pieces.map((piece): Piece => ({ ...piece, quoted: true }));
+  return { ...word, pieces: pieces.length > 0 ? pieces : [] };
 }
 
 class FieldBuilder {

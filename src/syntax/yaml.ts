@@ -243,8 +243,10 @@ class Converter {
   /** The anchored node seen from the alias: same values, the alias' place, the anchor's place as `source`. */
   private moved(node: LocatedNode, at: Span): LocatedNode {
     if (++this.aliased > MAX_ALIASED) return this.unknown(at, "too many aliases");
-    if (node.kind === "scalar") return { ...node, ...at, source: node.source ?? { start: node.start, end: node.end } };
-    if (node.kind === "unknown") return { ...node, ...at };
+    const raw = this.original.slice(at.start, at.end);
+    if (node.kind === "scalar")
+      return { ...node, ...at, raw, source: node.source ?? { start: node.start, end: node.end } };
+    if (node.kind === "unknown") return { ...node, ...at, raw };
     if (node.kind === "list") return { kind: "list", items: node.items.map((item) => this.moved(item, at)), ...at };
     const entries = node.entries.map((entry) => ({ key: entry.key, keySpan: at, value: this.moved(entry.value, at) }));
     return { kind: "map", entries, ...at } satisfies MapNode;

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the samples are shell and OmegaConf text
 import { strict as assert } from "node:assert";
 import { mainCommand, parseShell } from "../../src/syntax/shell";
 import { codes, plain } from "./values";
@@ -88,6 +89,16 @@ torchrun \${ARGS[@]} $MORE --world $WORLD --save $1 --name x-$UNSET-y
       batch: { unknown: "`B` depends on a condition" },
       seed: { unknown: "a loop variable" },
     });
+  });
+
+  it("follows a condition the script itself decides", () => {
+    const text =
+      'DEBUG=0\nif [[ $DEBUG -eq 1 ]]; then\n B=32\nelif [ "$DEBUG" = "0" ]; then\n B=8\nelse\n B=256\nfi\nrun --b $B\n';
+    assert.deepEqual(flags(text), { b: 8 });
+    assert.deepEqual(flags('if [ -z "$A" ]; then A=1; else A=2; fi\nrun --a $A\n'), {
+      a: { unknown: "`A` depends on a condition" },
+    });
+    assert.deepEqual(flags('if [ -z "$A" ]; then A=1; fi\nrun --a $A\n'), { a: 1 });
   });
 
   it("reads nested scripts: bash -c, eval and here-documents", () => {

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the samples are shell and OmegaConf text
 import { strict as assert } from "node:assert";
 import { yamlScalar } from "../../src/syntax/scalars";
 import { parseYaml } from "../../src/syntax/yaml";
