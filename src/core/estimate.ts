@@ -2,14 +2,31 @@
  * The one entry of the estimator: a resolved run and its architecture graph in, an estimate out.
  * Pure and synchronous; never throws on anything a user can write.
  */
+import { reservedPeak } from "./allocator/replay";
+import { NotModelled } from "./engine/interpreter";
+import type { Ledger } from "./engine/ledger";
 import type { FamilyGraphs } from "./graph/types";
-import type { Estimate } from "./report/estimate";
+import { overheadBand } from "./hardware/context";
+import {
+  COMPONENT_KINDS,
+  type Component,
+  type ComponentKind,
+  type Estimate,
+  type ModuleShare,
+  PHASES,
+  type Phase,
+  type TimelinePoint,
+} from "./report/estimate";
+import { simulate } from "./simulate";
 import type { TrainingRun } from "./training/run";
 
 /** Either an estimate, or why there is none (shown to the user as it is). */
 export type EstimateResult =
   | { readonly ok: true; readonly estimate: Estimate }
   | { readonly ok: false; readonly code: "unknown-model" | "invalid-config" | "not-modelled"; readonly reason: string };
+
+/** Points the timeline is thinned to. */
+const TIMELINE_POINTS = 240;
 
 /**
  * Simulates two optimizer steps of `run` on `graphs` and reads peaks, breakdown and timeline off the event stream.
@@ -18,8 +35,108 @@ export type EstimateResult =
  * @param graphs the captured graphs of `run.model.family`; undefined when the family was never captured
  */
 export function estimate(run: TrainingRun, graphs: FamilyGraphs | undefined): EstimateResult {
-  if (graphs === undefined) {
+  if (graphs === undefined)
     return { ok: false, code: "unknown-model", reason: `no graph of the family "${run.model.family}" was captured` };
+  try {
+    const result = simulate(run, graphs);
+    if (!result.ok) return result;
+    const { ledger, loadedEvents, parameters, trainableParameters } = result.simulation;
+    if (!Number.isFinite(ledger.peak) || ledger.peakEvent < 0)
+      return { ok: false, code: "invalid-config", reason: "the model's config.json does not give every size" };
+    return { ok: true, estimate: read(run, ledger, loadedEvents, parameters, trainableParameters) };
+  } catch (error) {
+    if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.message };
+    const reason = error instanceof Error ? error.message : String(error);
+    return { ok: false, code: "invalid-config", reason: `the model's config.json cannot be run: ${reason}` };
   }
-  return { ok: false, code: "not-modelled", reason: `no graph for ${run.task} with ${run.attention} attention` };
+}
+
+function read(run: TrainingRun, ledger: Ledger, loaded: number, parameters: number, trainable: number): Estimate {
+  const reserved = Math.max(reservedPeak(ledger, loaded), ledger.peak);
+  const overhead = overheadBand(run.device?.architecture ?? "unknown", run.parallel.worldSize);
+  const { components, modules } = breakdown(ledger);
+  return {
+    parameters,
+    trainableParameters: trainable,
+    allocatedPeakBytes: ledger.peak,
+    reservedPeakBytes: reserved,
+    usedPeakBytes: reserved + overhead.likely,
+    band: { lowBytes: ledger.peak + overhead.low, highBytes: highBound(reserved, overhead.high), coverage: 0.99 },
+    peakPhase: ledger.phaseList[ledger.peakPhase]!.phase,
+    components,
+    modules,
+    phases: phasePeaks(ledger),
+    timeline: timeline(ledger),
+    host: { pinnedBytes: 0, pageableBytes: 0, nvmeBytes: 0 },
+    assumptions: [],
+  };
+}
+
+/**
+ * Stated bound: workspaces and temporaries inside kernels live in the caching allocator too and can open a few more
+ * segments than the stream shows.
+ */
+function highBound(reserved: number, overheadHigh: number): number {
+  return Math.round(reserved * 1.02) + overheadHigh;
+}
+
+/** What is alive at the peak, by kind and by module. */
+function breakdown(ledger: Ledger): { components: Component[]; modules: ModuleShare[] } {
+  const byKind = new Map<ComponentKind, number>();
+  const byModule = new Map<string, ModuleShare>();
+  for (const id of ledger.aliveAt(ledger.peakEvent)) {
+    const bytes = ledger.bytes[id]!;
+    const kind = ledger.kinds[id]!;
+    byKind.set(kind, (byKind.get(kind) ?? 0) + bytes);
+    const module = ledger.scopes[id]!.replace(/\.\d+(?=\.|$)/g, ".*");
+    const key = `${module}\n${kind}`;
+    byModule.set(key, { module, kind, bytes: (byModule.get(key)?.bytes ?? 0) + bytes });
+  }
+  return {
+    components: COMPONENT_KINDS.filter((kind) => byKind.has(kind)).map((kind) => ({ kind, bytes: byKind.get(kind)! })),
+    modules: [...byModule.values()].sort((a, b) => b.bytes - a.bytes),
+  };
+}
+
+/** Highest peak of each phase over the steps. */
+function phasePeaks(ledger: Ledger): { phase: Phase; peakBytes: number }[] {
+  const peaks = new Map<Phase, number>();
+  for (const { phase, peak } of ledger.phaseList) peaks.set(phase, Math.max(peaks.get(phase) ?? 0, peak));
+  return PHASES.filter((phase) => peaks.has(phase)).map((phase) => ({ phase, peakBytes: peaks.get(phase)! }));
+}
+
+/** The second step, thinned so that every slice keeps its highest point. */
+function timeline(ledger: Ledger): TimelinePoint[] {
+  const start = ledger.phaseList.find(({ step }) => step === 2)?.firstEvent ?? 0;
+  const events = ledger.events.length;
+  const slice = Math.max(1, Math.ceil((events - start) / TIMELINE_POINTS));
+  let live = 0;
+  for (let k = 0; k < start; k++) live += signed(ledger, k);
+  const points: TimelinePoint[] = [];
+  let phase = 0;
+  let best = -1;
+  let bestAt = start;
+  for (let k = start; k < events; k++) {
+    live += signed(ledger, k);
+    while (ledger.phaseList[phase + 1] !== undefined && ledger.phaseList[phase + 1]!.firstEvent <= k) phase++;
+    if (live > best) {
+      best = live;
+      bestAt = k;
+    }
+    const boundary = ledger.phaseList[phase + 1]?.firstEvent === k + 1;
+    if ((k - start) % slice === slice - 1 || boundary || k === events - 1) {
+      points.push({
+        at: (bestAt - start) / Math.max(1, events - start - 1),
+        phase: ledger.phaseList[phase]!.phase,
+        allocatedBytes: best,
+      });
+      best = -1;
+    }
+  }
+  return points;
+}
+
+function signed(ledger: Ledger, index: number): number {
+  const event = ledger.events[index]!;
+  return event >= 0 ? ledger.bytes[event]! : -ledger.bytes[~event]!;
 }

@@ -1,0 +1,216 @@
+/**
+ * The backward pass: nodes in order of readiness and sequence number, gradients summed where they meet, saved
+ * variables freed as each node finishes. Source: torch/csrc/autograd/{engine.cpp,input_buffer.cpp},
+ * torch/csrc/autograd/functions/accumulate_grad.h.
+ */
+import type { Node } from "./node";
+import { releaseNode, releaseSaved } from "./node";
+import { add, sumTo } from "./ops/arithmetic";
+import { clone } from "./ops/layout";
+import { isDense, sameSizes } from "./shape";
+import { alias, type Tensor } from "./tensor";
+import type { Torch } from "./torch";
+
+interface Task {
+  readonly node: Node;
+  /** One slot per output of the node (the inputs of its backward). */
+  readonly buffer: (Tensor | null)[];
+  missing: number;
+}
+
+/** Binary max-heap by sequence number. */
+class ReadyQueue {
+  private readonly heap: Task[] = [];
+
+  get size(): number {
+    return this.heap.length;
+  }
+
+  push(task: Task): void {
+    const heap = this.heap;
+    let at = heap.push(task) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (heap[parent]!.node.sequence >= task.node.sequence) break;
+      heap[at] = heap[parent]!;
+      at = parent;
+    }
+    heap[at] = task;
+  }
+
+  pop(): Task {
+    const heap = this.heap;
+    const top = heap[0]!;
+    const last = heap.pop()!;
+    if (heap.length > 0) {
+      let at = 0;
+      for (;;) {
+        let child = 2 * at + 1;
+        if (child >= heap.length) break;
+        if (child + 1 < heap.length && heap[child + 1]!.node.sequence > heap[child]!.node.sequence) child++;
+        if (heap[child]!.node.sequence <= last.node.sequence) break;
+        heap[at] = heap[child]!;
+        at = child;
+      }
+      heap[at] = last;
+    }
+    return top;
+  }
+}
+
+/** What happens when a leaf's gradient is complete for this pass (DDP buckets, ZeRO partitions, …). */
+export type LeafHook = (leaf: Tensor) => void;
+
+/**
+ * `torch.autograd.backward(roots, gradients)`. Root tensors are borrowed; gradients are owned by the call.
+ */
+export function backward(
+  torch: Torch,
+  roots: readonly Tensor[],
+  gradients: readonly Tensor[],
+  leafHook?: LeafHook,
+): void {
+  const wasEnabled = torch.gradEnabled;
+  const outerScope = torch.scope;
+  const outerLogits = torch.logits;
+  torch.gradEnabled = false;
+  const tasks = new Map<Node, Task>();
+  const rootNodes: Node[] = [];
+  for (const root of roots) if (root.node !== null) rootNodes.push(root.node);
+  countDependencies(rootNodes, tasks);
+  const ready = new ReadyQueue();
+  // The engine holds the graph's roots until it is done with them.
+  for (const node of rootNodes) node.references++;
+  roots.forEach((root, k) => {
+    const gradient = gradients[k]!;
+    if (root.node === null) {
+      gradient.release();
+      return;
+    }
+    deliver(torch, tasks.get(root.node)!, root.outputIndex, gradient);
+  });
+  for (const node of new Set(rootNodes)) if (tasks.get(node)!.missing === 0) ready.push(tasks.get(node)!);
+  while (ready.size > 0) {
+    const task = ready.pop();
+    const node = task.node;
+    torch.scope = node.scope;
+    torch.logits = node.logits;
+    if (node.leaf !== null) {
+      const gradient = task.buffer[0];
+      task.buffer[0] = null;
+      if (gradient) accumulate(torch, node.leaf, gradient);
+      leafHook?.(node.leaf);
+      continue;
+    }
+    const results = evaluate(torch, task);
+    for (let k = 0; k < node.edges.length; k++) {
+      const edge = node.edges[k];
+      const result = results[k] ?? null;
+      if (edge === null || edge === undefined) {
+        result?.release();
+        continue;
+      }
+      const next = tasks.get(edge.node)!;
+      if (result !== null) deliver(torch, next, edge.index, result);
+      if (--next.missing === 0) ready.push(next);
+    }
+  }
+  for (const node of rootNodes) releaseNode(node);
+  torch.gradEnabled = wasEnabled;
+  torch.scope = outerScope;
+  torch.logits = outerLogits;
+}
+
+function countDependencies(roots: readonly Node[], tasks: Map<Node, Task>): void {
+  const pending: Node[] = [];
+  const visit = (node: Node): Task => {
+    let task = tasks.get(node);
+    if (task === undefined) {
+      task = { node, buffer: new Array<Tensor | null>(Math.max(1, node.outputs.length)).fill(null), missing: 0 };
+      tasks.set(node, task);
+      pending.push(node);
+    }
+    return task;
+  };
+  for (const root of roots) visit(root);
+  while (pending.length > 0) {
+    const node = pending.pop()!;
+    for (const edge of node.edges) if (edge !== null) visit(edge.node).missing++;
+  }
+}
+
+/** `InputBuffer::add`: the first gradient is kept, later ones are added. */
+function deliver(torch: Torch, task: Task, index: number, gradient: Tensor): void {
+  const old = task.buffer[index];
+  if (old === null || old === undefined) {
+    task.buffer[index] = gradient;
+    return;
+  }
+  const scope = torch.scope;
+  const logits = torch.logits;
+  torch.scope = task.node.scope;
+  torch.logits = task.node.logits;
+  task.buffer[index] = add(torch, old, gradient);
+  torch.scope = scope;
+  torch.logits = logits;
+  old.release();
+  gradient.release();
+}
+
+function evaluate(torch: Torch, task: Task): (Tensor | null)[] {
+  const { node, buffer } = task;
+  const saved = node.saved.map((variable) =>
+    "tensor" in variable ? variable.tensor.retain() : variable.handle.unpack(),
+  );
+  torch.scope = node.scope;
+  torch.logits = node.logits;
+  const results = node.backward(torch, buffer, saved, node);
+  for (const tensor of saved) tensor.release();
+  // validate_outputs: gradients take the shape and dtype of what they are gradients of.
+  for (let k = 0; k < results.length; k++) {
+    const edge = node.edges[k];
+    let result = results[k];
+    if (!result || !edge) continue;
+    const wanted = edge.node.outputs[edge.index]!;
+    if (!sameSizes(result.sizes, wanted.sizes)) {
+      const summed = sumTo(torch, result, wanted.sizes);
+      result.release();
+      result = summed;
+    }
+    if (result.dtype !== wanted.dtype) {
+      const cast = torch.toCopy(result, wanted.dtype);
+      result.release();
+      result = cast;
+    }
+    results[k] = result;
+  }
+  for (let k = 0; k < buffer.length; k++) {
+    buffer[k]?.release();
+    buffer[k] = null;
+  }
+  releaseSaved(node);
+  return results;
+}
+
+/** AccumulateGrad: the first gradient is taken over (or copied when its layout differs), later ones are added in place. */
+function accumulate(torch: Torch, leaf: Tensor, gradient: Tensor): void {
+  if (leaf.grad !== null) {
+    gradient.release();
+    return;
+  }
+  const dense = isDense(leaf.sizes, leaf.strides);
+  const obeys = dense ? sameSizes(normal(gradient), normal(leaf)) : gradient.contiguous;
+  // Stolen only when nobody else refers to it, neither the tensor nor (through a view) its storage.
+  if (gradient.references === 1 && obeys) {
+    leaf.grad = alias(gradient, leaf.sizes, gradient.strides);
+  } else {
+    leaf.grad = clone(torch, gradient, leaf.strides);
+  }
+  gradient.release();
+  if (leaf.grad.storage.id >= 0) torch.ledger.kinds[leaf.grad.storage.id] = "gradients";
+}
+
+/** Strides with those of one-element dimensions ignored, as the layout contract compares them. */
+function normal(tensor: Tensor): number[] {
+  return tensor.strides.map((stride, k) => (tensor.sizes[k] === 1 ? 0 : stride));
+}

@@ -1,0 +1,203 @@
+/**
+ * Activation checkpointing, both kinds, as torch/utils/checkpoint.py implements them.
+ */
+import type { ComponentKind } from "../report/estimate";
+import { backward } from "./backward";
+import type { DType } from "./dtype";
+import type { SavedHandle, SavedTensorHooks } from "./node";
+import { alias, type Tensor } from "./tensor";
+import type { Torch } from "./torch";
+
+/** The checkpointed function: borrowed inputs, owned outputs. */
+export type Segment = (inputs: readonly Tensor[]) => Tensor[];
+
+interface AutocastState {
+  readonly enabled: boolean;
+  readonly dtype: DType | null;
+}
+
+/** Runs `body` as the recomputation does: gradient mode on, autocast as it was in forward, booked as activations. */
+function recomputing(torch: Torch, autocast: AutocastState, body: () => void): void {
+  const before = {
+    grad: torch.gradEnabled,
+    enabled: torch.autocastEnabled,
+    dtype: torch.autocastDtype,
+    kind: torch.kind as ComponentKind,
+    scope: torch.scope,
+    logits: torch.logits,
+  };
+  torch.gradEnabled = true;
+  torch.autocastEnabled = autocast.enabled;
+  torch.autocastDtype = autocast.dtype;
+  torch.kind = "activations";
+  body();
+  // Leaving the outermost autocast region clears its cache.
+  if (!before.enabled) torch.clearCastCache();
+  torch.gradEnabled = before.grad;
+  torch.autocastEnabled = before.enabled;
+  torch.autocastDtype = before.dtype;
+  torch.kind = before.kind;
+  torch.scope = before.scope;
+  torch.logits = before.logits;
+}
+
+/** Stands in for one saved tensor until the segment is recomputed (`_Holder`). */
+class Holder implements SavedHandle {
+  tensor: Tensor | null = null;
+  alive = true;
+
+  constructor(private readonly frame: Frame) {
+    frame.references++;
+  }
+
+  unpack(): Tensor {
+    this.frame.recompute();
+    const tensor = this.tensor!;
+    this.tensor = null;
+    return tensor;
+  }
+
+  drop(): void {
+    this.alive = false;
+    this.tensor?.release();
+    this.tensor = null;
+    this.frame.release();
+  }
+}
+
+/** Saves what the recomputation makes into the holders, in order, and stops after the last (`_recomputation_hook`). */
+class RecomputationHooks implements SavedTensorHooks {
+  private count = 0;
+
+  constructor(
+    private readonly torch: Torch,
+    private readonly holders: readonly Holder[],
+  ) {}
+
+  pack(tensor: Tensor): SavedHandle {
+    const holder = this.holders[this.count++];
+    const detached = alias(tensor, tensor.sizes, tensor.strides);
+    if (holder?.alive) holder.tensor = detached.retain();
+    if (this.count >= this.holders.length) this.torch.halted = true;
+    return { unpack: () => detached.retain(), drop: () => detached.release() };
+  }
+}
+
+/** One checkpointed segment of the non-reentrant kind (`_CheckpointFrame`). */
+class Frame implements SavedTensorHooks {
+  readonly holders: Holder[] = [];
+  references = 1;
+  private recomputed = false;
+  private readonly inputs: readonly Tensor[];
+  private readonly autocast: AutocastState;
+
+  constructor(
+    private readonly torch: Torch,
+    private readonly segment: Segment,
+    inputs: readonly Tensor[],
+  ) {
+    this.inputs = inputs.map((input) => input.retain());
+    this.autocast = { enabled: torch.autocastEnabled, dtype: torch.autocastDtype };
+  }
+
+  pack(): SavedHandle {
+    const holder = new Holder(this);
+    this.holders.push(holder);
+    return holder;
+  }
+
+  recompute(): void {
+    if (this.recomputed) return;
+    this.recomputed = true;
+    const { torch } = this;
+    recomputing(torch, this.autocast, () => {
+      torch.hooks.push(new RecomputationHooks(torch, this.holders));
+      const outputs = this.segment(this.inputs);
+      torch.hooks.pop();
+      torch.halted = false;
+      for (const output of outputs) output.release();
+    });
+  }
+
+  release(): void {
+    if (--this.references > 0) return;
+    for (const input of this.inputs) input.release();
+  }
+}
+
+function nonReentrant(torch: Torch, segment: Segment, inputs: readonly Tensor[]): Tensor[] {
+  const frame = new Frame(torch, segment, inputs);
+  torch.hooks.push(frame);
+  const outputs = segment(inputs);
+  torch.hooks.pop();
+  frame.release();
+  return outputs;
+}
+
+/**
+ * `CheckpointFunction`: forward without gradients, backward runs the segment again and differentiates it by a nested
+ * backward. Only the positional tensors are inputs of the function; the rest is closed over.
+ */
+function reentrant(torch: Torch, segment: Segment, inputs: readonly Tensor[], positional: readonly number[]): Tensor[] {
+  const autocast = { enabled: torch.autocastEnabled, dtype: torch.autocastDtype };
+  const differentiable = positional.map((k) => inputs[k]!.requiresGrad);
+  const closed = inputs.map((input, k) => (positional.includes(k) ? null : input.retain()));
+  const node = torch.record(
+    "CheckpointFunctionBackward",
+    positional.map((k) => inputs[k]!),
+    (torch, gradients, saved) => {
+      const detached = saved.map((tensor, k) => {
+        const leaf = alias(tensor, tensor.sizes, tensor.strides);
+        leaf.requiresGradFlag = differentiable[k]!;
+        leaf.isView = false;
+        return leaf;
+      });
+      const again = closed.map((input, k) => input ?? detached[positional.indexOf(k)]!);
+      recomputing(torch, autocast, () => {
+        const outputs = segment(again);
+        const used = outputs
+          .map((output, k) => ({ output, gradient: gradients[k] ?? null }))
+          .filter(({ output, gradient }) => output.requiresGrad && gradient !== null);
+        torch.autocastEnabled = false;
+        torch.kind = "temporaries";
+        backward(
+          torch,
+          used.map(({ output }) => output),
+          used.map(({ gradient }) => gradient!.retain()),
+          torch.leafHook,
+        );
+        for (const output of outputs) output.release();
+      });
+      for (const input of closed) input?.release();
+      return detached.map((leaf) => {
+        const gradient = leaf.grad;
+        leaf.grad = null;
+        leaf.release();
+        return gradient;
+      });
+    },
+  );
+  if (node !== null) for (const k of positional) torch.save(node, inputs[k]!);
+  else for (const input of closed) input?.release();
+  const enabled = torch.gradEnabled;
+  torch.gradEnabled = false;
+  const outputs = segment(inputs);
+  torch.gradEnabled = enabled;
+  return outputs.map((output) => torch.attach(node, output));
+}
+
+/**
+ * Runs a segment under gradient checkpointing.
+ *
+ * @param positional which inputs were positional tensor arguments (what the reentrant kind differentiates)
+ */
+export function checkpoint(
+  torch: Torch,
+  segment: Segment,
+  inputs: readonly Tensor[],
+  positional: readonly number[],
+  useReentrant: boolean,
+): Tensor[] {
+  if (!torch.gradEnabled) return segment(inputs);
+  return useReentrant ? reentrant(torch, segment, inputs, positional) : nonReentrant(torch, segment, inputs);
+}

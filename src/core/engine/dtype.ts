@@ -1,0 +1,82 @@
+/**
+ * Dtypes and PyTorch's promotion rules. Source: c10/core/ScalarType.h and aten/src/ATen/native/TypeProperties.cpp.
+ */
+import type { DType } from "../training/run";
+
+export type { DType } from "../training/run";
+
+/** Bytes of one element. */
+export const ELEMENT_BYTES: Readonly<Record<DType, number>> = {
+  float64: 8,
+  float32: 4,
+  float16: 2,
+  bfloat16: 2,
+  float8: 1,
+  int64: 8,
+  int32: 4,
+  uint8: 1,
+  int8: 1,
+  bool: 1,
+};
+
+/** Category order of `result_type`: bool < integer < floating. */
+const CATEGORY: Readonly<Record<DType, 0 | 1 | 2>> = {
+  bool: 0,
+  uint8: 1,
+  int8: 1,
+  int32: 1,
+  int64: 1,
+  float8: 2,
+  float16: 2,
+  bfloat16: 2,
+  float32: 2,
+  float64: 2,
+};
+
+export function isFloating(dtype: DType): boolean {
+  return CATEGORY[dtype] === 2;
+}
+
+/** Dtype category: 0 bool, 1 integer, 2 floating. */
+export function category(dtype: DType): 0 | 1 | 2 {
+  return CATEGORY[dtype];
+}
+
+/** `c10::promoteTypes` for two tensors of the same priority. */
+export function promote(a: DType, b: DType): DType {
+  if (a === b) return a;
+  const ca = CATEGORY[a];
+  const cb = CATEGORY[b];
+  if (ca !== cb) return ca > cb ? a : b;
+  if (ca === 2 && ELEMENT_BYTES[a] === 2 && ELEMENT_BYTES[b] === 2) return "float32";
+  return ELEMENT_BYTES[a] >= ELEMENT_BYTES[b] ? a : b;
+}
+
+/**
+ * `at::result_type`: tensors with dimensions decide; zero-dimensional tensors and Python numbers only raise the
+ * category. A Python float beside integers gives the default dtype, float32.
+ */
+export function resultType(
+  operands: readonly ({ readonly dtype: DType; readonly sizes: readonly number[] } | number | boolean)[],
+): DType {
+  let dimensioned: DType | null = null;
+  let zero: DType | null = null;
+  let wrapped: DType | null = null;
+  for (const operand of operands) {
+    if (typeof operand === "object") {
+      if (operand.sizes.length > 0)
+        dimensioned = dimensioned === null ? operand.dtype : promote(dimensioned, operand.dtype);
+      else zero = zero === null ? operand.dtype : promote(zero, operand.dtype);
+    } else {
+      const own: DType = typeof operand === "boolean" ? "bool" : Number.isInteger(operand) ? "int64" : "float32";
+      wrapped = wrapped === null ? own : promote(wrapped, own);
+    }
+  }
+  let result = dimensioned;
+  for (const lower of [zero, wrapped]) {
+    if (lower === null) continue;
+    if (result === null) result = lower;
+    else if (CATEGORY[lower] > CATEGORY[result]) result = lower;
+  }
+  return result ?? "float32";
+}

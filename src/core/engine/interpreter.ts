@@ -1,0 +1,383 @@
+/**
+ * Executes a captured graph on the engine. Values live as Python's names did: until the recorded drop, or the end of
+ * the function.
+ */
+import { evaluate, type Scope, truthy, type Value } from "../graph/expression";
+import type {
+  ArchitectureGraph,
+  BlockInstruction,
+  CallInstruction,
+  GraphFunction,
+  Instruction,
+  Operand,
+  OpInstruction,
+  RepeatInstruction,
+} from "../graph/types";
+import { activate } from "./activations";
+import { checkpoint, type Segment } from "./checkpoint";
+import type { DType } from "./dtype";
+import { isTensor } from "./ops/arithmetic";
+import { view } from "./ops/layout";
+import { addmmOperator, linear } from "./ops/linear";
+import { convolution, embedding } from "./ops/model";
+import { type Argument, Arguments, dispatch } from "./ops/table";
+import type { Tensor } from "./tensor";
+import type { Torch } from "./torch";
+
+/** Replaces the forward of the leaf module at one path (adapters, quantized linears). */
+export type ModuleForward = (torch: Torch, input: Tensor) => Tensor;
+
+export interface InterpreterOptions {
+  /** Values of config keys and of `B`, `S`, `T`, `I`. */
+  readonly scope: Scope;
+  readonly layerKind: (index: number) => string | null;
+  readonly parameters: ReadonlyMap<string, Tensor>;
+  readonly modules: ReadonlyMap<string, ModuleForward>;
+  readonly loadDtype: DType;
+  /** null: no gradient checkpointing. */
+  readonly checkpointing: { readonly useReentrant: boolean } | null;
+  /** Module path of the output head: from there on, bytes are logits and loss. */
+  readonly head: string | null;
+}
+
+/** Something the graph needs and the engine does not know. */
+export class NotModelled extends Error {}
+
+type Frame = Map<string, Tensor>;
+
+interface Context {
+  readonly frame: Frame;
+  readonly index: number | null;
+  readonly scope: Scope;
+}
+
+export class Interpreter {
+  private readonly memo = new Map<string, Value>();
+  private readonly dropped = new Map<GraphFunction, ReadonlySet<string>>();
+  private readonly paths = new Map<string, string>();
+
+  constructor(
+    private readonly torch: Torch,
+    private readonly graph: ArchitectureGraph,
+    private readonly options: InterpreterOptions,
+  ) {}
+
+  /** Runs the graph's forward: the loss first, then the other outputs, all owned by the caller. */
+  main(batch: readonly Tensor[]): Tensor[] {
+    return this.run(this.graph.main, batch, null, this.options.scope);
+  }
+
+  private run(fn: GraphFunction, inputs: readonly Tensor[], index: number | null, scope: Scope): Tensor[] {
+    const frame: Frame = new Map();
+    const context: Context = { frame, index, scope };
+    fn.inputs.forEach((name, k) => {
+      const input = inputs[k];
+      if (input !== undefined) frame.set(name, input.retain());
+    });
+    for (const instruction of fn.body) this.step(instruction, context);
+    const outputs = fn.outputs.map((name) => this.value(name, context).retain());
+    for (const tensor of frame.values()) tensor.release();
+    return outputs;
+  }
+
+  private step(instruction: Instruction, context: Context): void {
+    if ("op" in instruction) this.operator(instruction, context);
+    else if ("call" in instruction) this.call(instruction, context);
+    else if ("drop" in instruction) {
+      for (const name of instruction.drop) {
+        const key = name.startsWith("%") ? name.slice(1) : name;
+        context.frame.get(key)?.release();
+        context.frame.delete(key);
+      }
+    } else if ("scope" in instruction) this.torch.scope = this.path(instruction.scope, context.index);
+    else if ("block" in instruction) this.block(instruction, context);
+    else this.repeat(instruction, context);
+  }
+
+  private path(path: string, index: number | null): string {
+    if (index === null || !path.includes("{i}")) return path;
+    const key = `${path}#${index}`;
+    let full = this.paths.get(key);
+    if (full === undefined) {
+      full = path.replaceAll("{i}", String(index));
+      this.paths.set(key, full);
+    }
+    return full;
+  }
+
+  private value(name: string, context: Context): Tensor {
+    const key = name.startsWith("%") ? name.slice(1) : name;
+    const tensor = context.frame.get(key);
+    if (tensor === undefined) throw new NotModelled(`value ${name} is not alive`);
+    return tensor;
+  }
+
+  private bind(names: readonly (string | null)[], results: readonly Tensor[], context: Context): void {
+    results.forEach((tensor, k) => {
+      const name = names[k];
+      if (name === null || name === undefined) {
+        tensor.release();
+        return;
+      }
+      const key = name.startsWith("%") ? name.slice(1) : name;
+      context.frame.get(key)?.release();
+      context.frame.set(key, tensor);
+    });
+  }
+
+  private evaluate(expression: string, context: Context): Value {
+    const local = context.index !== null && /\b(i|kind)\b/.test(expression);
+    if (local) return evaluate(expression, context.scope);
+    let value = this.memo.get(expression);
+    if (value === undefined) {
+      value = evaluate(expression, context.scope);
+      this.memo.set(expression, value);
+    }
+    return value;
+  }
+
+  private operand(operand: Operand, context: Context): Argument {
+    if (typeof operand !== "string") {
+      return Array.isArray(operand)
+        ? operand.map((item: Operand) => this.operand(item, context))
+        : (operand as Argument);
+    }
+    switch (operand[0]) {
+      case "%":
+        return this.value(operand, context);
+      case "@":
+        return this.options.parameters.get(this.path(operand.slice(1), context.index)) ?? null;
+      case "=":
+        return this.evaluate(operand.slice(1), context);
+      case "$":
+        return this.dtype(operand.slice(1), context);
+      default:
+        return operand;
+    }
+  }
+
+  private dtype(text: string, context: Context): string {
+    if (text === "load") return this.options.loadDtype;
+    if (!text.startsWith("dtype(")) return text;
+    const inner = text.slice(6, -1);
+    const of = this.operand(inner, context);
+    return isTensor(of) ? of.dtype : this.options.loadDtype;
+  }
+
+  private operator(instruction: OpInstruction, context: Context): void {
+    const { torch } = this;
+    const args = instruction.in.map((operand) => this.operand(operand, context));
+    const keywords: Record<string, Argument> = {};
+    if (instruction.kw !== undefined)
+      for (const [name, operand] of Object.entries(instruction.kw)) keywords[name] = this.operand(operand, context);
+    const { autocastEnabled, gradEnabled } = torch;
+    if (instruction.noamp) torch.autocastEnabled = false;
+    if (instruction.nograd) torch.gradEnabled = false;
+    const result = dispatch(torch, instruction.op, new Arguments(args, keywords));
+    torch.autocastEnabled = autocastEnabled;
+    torch.gradEnabled = gradEnabled;
+    if (result === null) throw new NotModelled(`operator ${instruction.op}`);
+    this.bind(instruction.out, Array.isArray(result) ? result : [result], context);
+  }
+
+  private call(instruction: CallInstruction, context: Context): void {
+    const { torch } = this;
+    const path = this.path(instruction.path, context.index);
+    const outer = torch.scope;
+    torch.scope = path;
+    if (this.options.head !== null && path === this.options.head) torch.logits = true;
+    const input = this.operand(instruction.in[0]!, context);
+    if (!isTensor(input)) throw new NotModelled(`call of ${path} without a tensor`);
+    const replaced = this.options.modules.get(path);
+    const out = replaced === undefined ? this.forward(instruction, path, input, context) : replaced(torch, input);
+    torch.scope = outer;
+    this.bind(instruction.out, [out], context);
+  }
+
+  /** The forward of a leaf module as its library wrote it. */
+  private forward(instruction: CallInstruction, path: string, input: Tensor, context: Context): Tensor {
+    const { torch } = this;
+    const { parameters } = this.options;
+    const weight = parameters.get(`${path}.weight`);
+    const bias = parameters.get(`${path}.bias`) ?? null;
+    const attribute = (name: string): Argument | undefined => {
+      const operand = instruction.attrs?.[name];
+      return operand === undefined ? undefined : this.operand(operand, context);
+    };
+    if (instruction.call === "Activation") {
+      const name = attribute("fn");
+      const out = activate(torch, String(name), input);
+      if (out === null) throw new NotModelled(`activation ${String(name)}`);
+      return out;
+    }
+    if (weight === undefined) throw new NotModelled(`module ${path} without a weight`);
+    switch (instruction.call) {
+      case "Linear":
+        return linear(torch, input, weight, bias);
+      case "Conv1D": {
+        const flat = view(torch, input, [-1, input.size(-1)]);
+        const product = addmmOperator(torch, bias!, flat, weight);
+        flat.release();
+        const out = view(torch, product, [...input.sizes.slice(0, -1), weight.size(1)]);
+        product.release();
+        return out;
+      }
+      case "Embedding":
+        return embedding(torch, weight, input);
+      case "Conv2d": {
+        const list = (value: Argument | undefined): number[] =>
+          Array.isArray(value) ? value.map(Number) : typeof value === "number" ? [value, value] : [];
+        return convolution(
+          torch,
+          input,
+          weight,
+          bias,
+          list(attribute("stride")),
+          list(attribute("padding")),
+          list(attribute("dilation")),
+        );
+      }
+      default:
+        throw new NotModelled(`module kind ${instruction.call}`);
+    }
+  }
+
+  /** Inputs of a function that Python let go of inside it. */
+  private droppedInputs(fn: GraphFunction): ReadonlySet<string> {
+    let names = this.dropped.get(fn);
+    if (names === undefined) {
+      const found = new Set<string>();
+      for (const instruction of fn.body)
+        if ("drop" in instruction)
+          for (const name of instruction.drop) {
+            const key = name.startsWith("%") ? name.slice(1) : name;
+            if (fn.inputs.includes(key)) found.add(key);
+          }
+      names = found;
+      this.dropped.set(fn, names);
+    }
+    return names;
+  }
+
+  /** Runs one layer; `inputs` are owned and given up. */
+  private layer(
+    block: number,
+    index: number,
+    inputs: readonly Tensor[],
+    wrapped: boolean,
+    positional: readonly number[],
+    scope: Scope,
+  ): Tensor[] {
+    const fn = this.graph.blocks[block]!;
+    const kind = this.options.layerKind(index);
+    const inner: Scope = (name) => (name === "i" ? index : name === "kind" ? kind : scope(name));
+    const segment: Segment = (tensors) => this.run(fn, tensors, index, inner);
+    const early = this.droppedInputs(fn);
+    const { checkpointing } = this.options;
+    let outputs: Tensor[];
+    if (wrapped && checkpointing !== null) {
+      outputs = checkpoint(this.torch, segment, inputs, positional, checkpointing.useReentrant);
+      for (const input of inputs) input.release();
+    } else {
+      // An input that Python lets go of inside the layer has no owner out here.
+      const kept: Tensor[] = [];
+      const frameInputs = inputs.map((input, k) => {
+        if (!early.has(fn.inputs[k]!)) kept.push(input);
+        return input;
+      });
+      outputs = this.runOwned(fn, frameInputs, early, index, inner);
+      for (const input of kept) input.release();
+    }
+    return outputs;
+  }
+
+  /** Like `run`, taking over the inputs named in `early`. */
+  private runOwned(
+    fn: GraphFunction,
+    inputs: readonly Tensor[],
+    early: ReadonlySet<string>,
+    index: number,
+    scope: Scope,
+  ): Tensor[] {
+    const frame: Frame = new Map();
+    const context: Context = { frame, index, scope };
+    fn.inputs.forEach((name, k) => {
+      const input = inputs[k];
+      if (input !== undefined) frame.set(name, early.has(name) ? input : input.retain());
+    });
+    for (const instruction of fn.body) this.step(instruction, context);
+    const outputs = fn.outputs.map((name) => this.value(name, context).retain());
+    for (const tensor of frame.values()) tensor.release();
+    return outputs;
+  }
+
+  private tensors(operands: readonly Operand[], context: Context): Tensor[] {
+    return operands.map((operand) => {
+      const value = this.operand(operand, context);
+      if (!isTensor(value)) throw new NotModelled("a block takes tensors only");
+      return value;
+    });
+  }
+
+  private block(instruction: BlockInstruction, context: Context): void {
+    const index = Number(this.evaluate(instruction.index, context));
+    const inputs = this.tensors(instruction.in, context).map((tensor) => tensor.retain());
+    const fn = this.graph.blocks[instruction.block]!;
+    this.giveUp(instruction.in, this.droppedInputs(fn), fn, context);
+    const outputs = this.layer(
+      instruction.block,
+      index,
+      inputs,
+      instruction.checkpoint,
+      instruction.positional,
+      context.scope,
+    );
+    this.bind(instruction.out, outputs, context);
+  }
+
+  /** Removes from the frame the values whose last reference the callee holds. */
+  private giveUp(operands: readonly Operand[], early: ReadonlySet<string>, fn: GraphFunction, context: Context): void {
+    operands.forEach((operand, k) => {
+      if (typeof operand !== "string" || !operand.startsWith("%") || !early.has(fn.inputs[k]!)) return;
+      const key = operand.slice(1);
+      context.frame.get(key)?.release();
+      context.frame.delete(key);
+    });
+  }
+
+  private repeat(instruction: RepeatInstruction, context: Context): void {
+    const { from, to, bodies, carry, out, positional } = instruction.repeat;
+    const first = Number(this.evaluate(from, context));
+    const last = Number(this.evaluate(to, context));
+    let inputs = this.tensors(instruction.repeat.in, context).map((tensor) => tensor.retain());
+    // A carried value belongs to the loop: the caller's name is rebound to each round's output.
+    instruction.repeat.in.forEach((operand, k) => {
+      if (carry[k] === null || typeof operand !== "string" || !operand.startsWith("%")) return;
+      const key = operand.slice(1);
+      context.frame.get(key)?.release();
+      context.frame.delete(key);
+    });
+    let outputs: Tensor[] = [];
+    for (let index = first; index < last; index++) {
+      const kind = this.options.layerKind(index);
+      const inner: Scope = (name) => (name === "i" ? index : name === "kind" ? kind : context.scope(name));
+      const body = bodies.find(({ when }) => truthy(evaluate(when, inner)));
+      if (body === undefined) throw new NotModelled(`no layer for index ${index}`);
+      const owned = inputs.map((input, k) => (carry[k] === null ? input.retain() : input));
+      outputs = this.layer(body.block, index, owned, instruction.repeat.checkpoint, positional, context.scope);
+      if (index + 1 < last) {
+        inputs = inputs.map((input, k) => {
+          const source = carry[k];
+          return source === null || source === undefined ? input : outputs[source]!;
+        });
+        outputs.forEach((output, k) => {
+          if (!carry.includes(k)) output.release();
+        });
+      }
+    }
+    inputs.forEach((input, k) => {
+      if (carry[k] === null) input.release();
+    });
+    this.bind(out, outputs, context);
+  }
+}

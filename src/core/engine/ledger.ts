@@ -1,0 +1,85 @@
+/**
+ * The event stream: every allocation and free of device memory, in order, with what each allocation is.
+ * Sizes are bytes rounded up to 512, as the CUDA caching allocator rounds them (c10/cuda/CUDACachingAllocator.cpp,
+ * kMinBlockSize).
+ */
+import type { ComponentKind, Phase } from "../report/estimate";
+
+const BLOCK = 512;
+
+/** Peak of one phase and the position in the stream where it was reached. */
+export interface PhasePeak {
+  readonly phase: Phase;
+  readonly step: number;
+  readonly bytes: number;
+}
+
+export class Ledger {
+  /** `id` for an allocation, `~id` for a free. */
+  readonly events: number[] = [];
+  readonly bytes: number[] = [];
+  readonly kinds: ComponentKind[] = [];
+  readonly operators: string[] = [];
+  readonly scopes: string[] = [];
+  readonly phases: number[] = [];
+  readonly phaseList: { phase: Phase; step: number; firstEvent: number; peak: number }[] = [];
+
+  live = 0;
+  peak = 0;
+  /** Index into `events` of the event that reached the peak. */
+  peakEvent = -1;
+  peakPhase = 0;
+  /** Events before this one belong to loading; the peak of the steps starts after them. */
+  private counting = false;
+
+  constructor() {
+    this.enter("load", 0);
+  }
+
+  /** Starts a phase of a step (0 = before the first). */
+  enter(phase: Phase, step: number): void {
+    this.phaseList.push({ phase, step, firstEvent: this.events.length, peak: this.live });
+  }
+
+  /** From here on the peak counts: loading is over. */
+  startCounting(): void {
+    this.counting = true;
+  }
+
+  allocate(size: number, operator: string, kind: ComponentKind, scope: string): number {
+    const rounded = Math.ceil(size / BLOCK) * BLOCK;
+    const id = this.bytes.length;
+    this.bytes.push(rounded);
+    this.kinds.push(kind);
+    this.operators.push(operator);
+    this.scopes.push(scope);
+    const phase = this.phaseList.length - 1;
+    this.phases.push(phase);
+    this.events.push(id);
+    this.live += rounded;
+    const current = this.phaseList[phase]!;
+    if (this.live > current.peak) current.peak = this.live;
+    if (this.counting && this.live > this.peak) {
+      this.peak = this.live;
+      this.peakEvent = this.events.length - 1;
+      this.peakPhase = phase;
+    }
+    return id;
+  }
+
+  free(id: number): void {
+    this.events.push(~id);
+    this.live -= this.bytes[id]!;
+  }
+
+  /** Ids alive right after the event at `index`. */
+  aliveAt(index: number): number[] {
+    const alive = new Set<number>();
+    for (let k = 0; k <= index; k++) {
+      const event = this.events[k]!;
+      if (event >= 0) alive.add(event);
+      else alive.delete(~event);
+    }
+    return [...alive];
+  }
+}

@@ -1,0 +1,358 @@
+/**
+ * Elementwise arithmetic and reductions with their derivatives. Formulas: tools/autograd/derivatives.yaml and
+ * torch/csrc/autograd/FunctionsManual.cpp. A temporary of a C++ expression lives until the expression ends, so
+ * intermediates are released only after the result exists.
+ */
+import { category, type DType, isFloating, promote, resultType } from "../dtype";
+import type { BackwardFunction } from "../node";
+import { broadcast, elementwiseStrides, numel, type Sizes, sameSizes } from "../shape";
+import { alias, type Tensor } from "../tensor";
+import type { Torch } from "../torch";
+import { expand, reshape, unsqueeze, view } from "./layout";
+
+export type Scalar = number | boolean;
+export type Operand = Tensor | Scalar;
+
+export function isTensor(value: unknown): value is Tensor {
+  return typeof value === "object" && value !== null && "storage" in value;
+}
+
+/** Output of an elementwise operator over `operands`, in `dtype` (default: their promoted dtype). */
+export function elementwise(torch: Torch, operator: string, operands: readonly Operand[], dtype?: DType): Tensor {
+  const tensors = operands.filter(isTensor);
+  let shape: Sizes = tensors[0]!.sizes;
+  for (let k = 1; k < tensors.length; k++)
+    if (!sameSizes(shape, tensors[k]!.sizes)) shape = broadcast(shape, tensors[k]!.sizes);
+  return torch.empty(operator, shape, dtype ?? resultType(operands), elementwiseStrides(shape, tensors));
+}
+
+function inputs(a: Operand, b: Operand): (Tensor | null)[] {
+  return [isTensor(a) ? a : null, isTensor(b) ? b : null];
+}
+
+/** `grad * operand`-like helper that borrows both. */
+export function product(torch: Torch, a: Operand, b: Operand): Tensor {
+  return elementwise(torch, "mul", [a, b]);
+}
+
+export function add(torch: Torch, a: Operand, b: Operand, operator = "add"): Tensor {
+  const node = torch.record("AddBackward0", inputs(a, b), (_, [gradient], __, node) =>
+    node.edges.map((edge) => (edge !== null && gradient ? gradient.retain() : null)),
+  );
+  return torch.attach(node, elementwise(torch, operator, [a, b]));
+}
+
+export function sub(torch: Torch, a: Operand, b: Operand, operator = "sub"): Tensor {
+  const node = torch.record("SubBackward0", inputs(a, b), (torch, [gradient], _, node) => [
+    node.edges[0] && gradient ? gradient.retain() : null,
+    node.edges[1] && gradient ? elementwise(torch, "neg", [gradient]) : null,
+  ]);
+  return torch.attach(node, elementwise(torch, operator, [a, b]));
+}
+
+export function mul(torch: Torch, a: Operand, b: Operand): Tensor {
+  const node = torch.record("MulBackward0", inputs(a, b), (torch, [gradient], saved, node) => {
+    if (!gradient) return [null, null];
+    let next = 0;
+    const other = node.edges[0] ? (isTensor(b) ? saved[next++]! : b) : null;
+    const self = node.edges[1] ? (isTensor(a) ? saved[next++]! : a) : null;
+    return [
+      other === null ? null : product(torch, gradient, other),
+      self === null ? null : product(torch, gradient, self),
+    ];
+  });
+  if (node !== null) {
+    if (node.edges[0] && isTensor(b)) torch.save(node, b);
+    if (node.edges[1] && isTensor(a)) torch.save(node, a);
+  }
+  return torch.attach(node, elementwise(torch, "mul", [a, b]));
+}
+
+export function div(torch: Torch, a: Operand, b: Operand): Tensor {
+  const node = torch.record("DivBackward0", inputs(a, b), (torch, [gradient], saved, node) => {
+    if (!gradient) return [null, null];
+    const other: Operand = isTensor(b) ? saved[0]! : b;
+    const first = node.edges[0] ? elementwise(torch, "div", [gradient, other], floating(gradient, other)) : null;
+    let second: Tensor | null = null;
+    if (node.edges[1] && isTensor(other)) {
+      const self: Operand = isTensor(a) ? saved[1]! : a;
+      const negated = elementwise(torch, "neg", [gradient]);
+      const quotient = elementwise(torch, "div", [self, other]);
+      const twice = elementwise(torch, "div", [quotient, other]);
+      second = product(torch, negated, twice);
+      negated.release();
+      quotient.release();
+      twice.release();
+    }
+    return [first, second];
+  });
+  if (node !== null) {
+    if (isTensor(b)) torch.save(node, b);
+    if (node.edges[1] && isTensor(a)) torch.save(node, a);
+  }
+  return torch.attach(node, elementwise(torch, "div", [a, b], floating(a, b)));
+}
+
+function floating(a: Operand, b: Operand): DType {
+  const dtype = resultType([a, b]);
+  return isFloating(dtype) ? dtype : "float32";
+}
+
+/** An operator of one tensor: what it saves and what its backward allocates. */
+interface UnaryRule {
+  readonly node: string;
+  readonly saves: "input" | "output" | "nothing";
+  /** Backward given the gradient and the saved tensor (the gradient itself when nothing is saved). */
+  readonly backward: (torch: Torch, gradient: Tensor, saved: Tensor) => Tensor;
+  /** Runs in float32 under autocast. */
+  readonly float32?: true;
+}
+
+/** Evaluates `gradient * f(saved)` where `f` needs `count` temporaries, all alive together with the result. */
+function chain(names: readonly string[]): UnaryRule["backward"] {
+  return (torch, gradient, saved) => {
+    const temporaries = names.slice(0, -1).map((name) => elementwise(torch, name, [saved]));
+    const result = elementwise(torch, names[names.length - 1]!, [gradient, saved]);
+    for (const tensor of temporaries) tensor.release();
+    return result;
+  };
+}
+
+const UNARY: Readonly<Record<string, UnaryRule>> = {
+  neg: { node: "NegBackward0", saves: "nothing", backward: chain(["neg"]) },
+  exp: { node: "ExpBackward0", saves: "output", backward: chain(["mul"]), float32: true },
+  log: { node: "LogBackward0", saves: "input", backward: chain(["div"]), float32: true },
+  // -0.5 * grad * result.pow(3)
+  rsqrt: {
+    node: "RsqrtBackward0",
+    saves: "output",
+    float32: true,
+    backward: (torch, gradient, result) => {
+      const half = product(torch, gradient, -0.5);
+      const cube = elementwise(torch, "pow", [result]);
+      const out = product(torch, half, cube);
+      half.release();
+      cube.release();
+      return out;
+    },
+  },
+  // grad / (2 * result)
+  sqrt: { node: "SqrtBackward0", saves: "output", backward: chain(["mul", "div"]) },
+  // grad * self.cos()
+  sin: { node: "SinBackward0", saves: "input", backward: chain(["cos", "mul"]) },
+  // grad * -self.sin()
+  cos: { node: "CosBackward0", saves: "input", backward: chain(["sin", "neg", "mul"]) },
+  tanh: { node: "TanhBackward0", saves: "output", backward: chain(["tanh_backward"]) },
+  sigmoid: { node: "SigmoidBackward0", saves: "output", backward: chain(["sigmoid_backward"]) },
+  relu: { node: "ReluBackward0", saves: "output", backward: chain(["threshold_backward"]) },
+  silu: { node: "SiluBackward0", saves: "input", backward: chain(["silu_backward"]) },
+  gelu: { node: "GeluBackward0", saves: "input", backward: chain(["gelu_backward"]) },
+  mish: { node: "MishBackward0", saves: "input", backward: chain(["mish_backward"]) },
+  elu: { node: "EluBackward0", saves: "input", backward: chain(["elu_backward"]) },
+  leaky_relu: { node: "LeakyReluBackward0", saves: "input", backward: chain(["leaky_relu_backward"]) },
+  hardtanh: { node: "HardtanhBackward0", saves: "input", backward: chain(["hardtanh_backward"]) },
+  hardswish: { node: "HardswishBackward0", saves: "input", backward: chain(["hardswish_backward"]) },
+  hardsigmoid: { node: "HardsigmoidBackward0", saves: "input", backward: chain(["hardsigmoid_backward"]) },
+  softplus: { node: "SoftplusBackward0", saves: "input", backward: chain(["softplus_backward"]), float32: true },
+  log_sigmoid: { node: "LogSigmoidBackward0", saves: "input", backward: chain(["log_sigmoid_backward"]) },
+  // grad * self.sgn()
+  abs: { node: "AbsBackward0", saves: "input", backward: chain(["sgn", "mul"]) },
+  // where(self >= min && self <= max, grad, 0)
+  clamp: { node: "ClampBackward1", saves: "input", backward: chain(["ge", "where"]) },
+  // -grad * (result * result)
+  reciprocal: { node: "ReciprocalBackward0", saves: "output", backward: chain(["neg", "mul", "mul"]), float32: true },
+  erf: { node: "ErfBackward0", saves: "input", backward: chain(["pow", "neg", "exp", "mul", "mul"]) },
+};
+
+export const UNARY_OPERATORS: readonly string[] = Object.keys(UNARY);
+
+export function unary(torch: Torch, operator: string, input: Tensor): Tensor {
+  const rule = UNARY[operator]!;
+  const x = rule.float32 && torch.autocasting ? torch.autocast(input, "float32") : input.retain();
+  const node = torch.record(rule.node, [x], (torch, [gradient], saved) => [
+    gradient ? rule.backward(torch, gradient, saved[0] ?? gradient) : null,
+  ]);
+  if (node !== null && rule.saves === "input") torch.save(node, x);
+  const dtype =
+    isFloating(x.dtype) || operator === "neg" || operator === "abs" || operator === "clamp" ? x.dtype : "float32";
+  const out = torch.attach(node, elementwise(torch, operator, [x], dtype));
+  if (node !== null && rule.saves === "output") torch.saveOutput(node, out);
+  x.release();
+  return out;
+}
+
+/** `pow(tensor, number)`; float32 under autocast. */
+export function pow(torch: Torch, input: Tensor, exponent: number): Tensor {
+  const x = torch.autocasting ? torch.autocast(input, "float32") : input.retain();
+  const node = torch.record("PowBackward0", [x], (torch, [gradient], [self]) => {
+    if (!gradient) return [null];
+    // grad * (exponent * self.pow(exponent - 1))
+    const power = elementwise(torch, "pow", [self!]);
+    const scaled = product(torch, power, exponent);
+    const out = product(torch, gradient, scaled);
+    power.release();
+    scaled.release();
+    return [out];
+  });
+  if (node !== null) torch.save(node, x);
+  const out = torch.attach(node, elementwise(torch, "pow", [x, exponent]));
+  x.release();
+  return out;
+}
+
+function reducedSizes(sizes: Sizes, dims: readonly number[], keepdim: boolean): number[] {
+  const wanted = new Set(dims.map((dim) => (dim < 0 ? dim + sizes.length : dim)));
+  const all = wanted.size === 0;
+  const out: number[] = [];
+  sizes.forEach((size, k) => {
+    if (all || wanted.has(k)) {
+      if (keepdim) out.push(1);
+    } else out.push(size);
+  });
+  return out;
+}
+
+/** Sees the gradient of a reduction at the size of its input (a view, nothing is allocated). */
+export function expandReduced(
+  torch: Torch,
+  gradient: Tensor,
+  sizes: Sizes,
+  dims: readonly number[],
+  keepdim: boolean,
+): Tensor {
+  if (keepdim || dims.length === 0) return expand(torch, gradient, sizes);
+  let current = gradient.retain();
+  for (const dim of dims.map((d) => (d < 0 ? d + sizes.length : d)).sort((a, b) => a - b)) {
+    const next = unsqueeze(torch, current, dim);
+    current.release();
+    current = next;
+  }
+  const out = expand(torch, current, sizes);
+  current.release();
+  return out;
+}
+
+/** `sum` over dims (all when empty); float32 under autocast. */
+export function sum(
+  torch: Torch,
+  input: Tensor,
+  dims: readonly number[],
+  keepdim = false,
+  dtype: DType | null = null,
+): Tensor {
+  const x = torch.autocasting && dtype === null ? torch.autocast(input, "float32") : input.retain();
+  const sizes = x.sizes;
+  const node = torch.record("SumBackward1", [x], (torch, [gradient]) => [
+    gradient ? expandReduced(torch, gradient, sizes, dims, keepdim) : null,
+  ]);
+  const result = dtype ?? (category(x.dtype) < 2 ? "int64" : x.dtype);
+  const out = torch.attach(node, torch.empty("sum", reducedSizes(sizes, dims, keepdim), result));
+  x.release();
+  return out;
+}
+
+export function mean(
+  torch: Torch,
+  input: Tensor,
+  dims: readonly number[],
+  keepdim = false,
+  dtype: DType | null = null,
+): Tensor {
+  const sizes = input.sizes;
+  const node = torch.record("MeanBackward1", [input], meanBackward(sizes, dims, keepdim));
+  return torch.attach(node, torch.empty("mean", reducedSizes(sizes, dims, keepdim), dtype ?? input.dtype));
+}
+
+function meanBackward(sizes: Sizes, dims: readonly number[], keepdim: boolean): BackwardFunction {
+  return (torch, [gradient]) => {
+    if (!gradient) return [null];
+    const wide = expandReduced(torch, gradient, sizes, dims, keepdim);
+    const out = elementwise(torch, "div", [wide, numel(sizes)], gradient.dtype);
+    wide.release();
+    return [out];
+  };
+}
+
+/** `at::sum_to`: sums a gradient down to the shape it was broadcast from. */
+export function sumTo(torch: Torch, tensor: Tensor, sizes: Sizes): Tensor {
+  if (sameSizes(tensor.sizes, sizes)) return tensor.retain();
+  const lead = tensor.sizes.length - sizes.length;
+  const kept = tensor.sizes.map((size, k) => (k < lead || (sizes[k - lead] === 1 && size !== 1) ? 1 : size));
+  if (sameSizes(kept, tensor.sizes)) return reshape(torch, tensor, sizes);
+  const summed = torch.empty("sum", kept, tensor.dtype);
+  if (lead === 0) return summed;
+  const out = view(torch, summed, sizes);
+  summed.release();
+  return out;
+}
+
+/** `torch.where(condition, a, b)`. */
+export function where(torch: Torch, condition: Tensor, a: Operand, b: Operand): Tensor {
+  const node = torch.record("WhereBackward0", inputs(a, b), (torch, [gradient], [mask], node) => [
+    node.edges[0] && gradient ? elementwise(torch, "where", [mask!, gradient], gradient.dtype) : null,
+    node.edges[1] && gradient ? elementwise(torch, "where", [mask!, gradient], gradient.dtype) : null,
+  ]);
+  if (node !== null) torch.save(node, condition);
+  return torch.attach(node, elementwise(torch, "where", [condition, a, b], resultType([a, b])));
+}
+
+/** `masked_fill(self, mask, value)`, out of place. */
+export function maskedFill(torch: Torch, self: Tensor, mask: Tensor): Tensor {
+  const node = torch.record("MaskedFillBackward0", [self], (torch, [gradient], [saved]) => [
+    gradient ? elementwise(torch, "masked_fill", [gradient, saved!], gradient.dtype) : null,
+  ]);
+  if (node !== null) torch.save(node, mask);
+  return torch.attach(node, elementwise(torch, "masked_fill", [self, mask], self.dtype));
+}
+
+/** `maximum`/`minimum`: the gradient goes where the operand won. */
+export function extremum(torch: Torch, operator: "maximum" | "minimum", a: Operand, b: Operand): Tensor {
+  const node = torch.record("MaximumBackward0", inputs(a, b), (torch, [gradient], saved, node) => {
+    if (!gradient) return [null, null];
+    const half = elementwise(torch, "div", [gradient]);
+    const equal = elementwise(torch, "eq", [saved[0]!], "bool");
+    const filled = elementwise(torch, "masked_fill_", [half]);
+    const out = node.edges.map((edge) => (edge ? elementwise(torch, "masked_fill", [gradient]) : null));
+    for (const tensor of [half, equal, filled]) tensor.release();
+    return out;
+  });
+  if (node !== null) for (const operand of [a, b]) if (isTensor(operand)) torch.save(node, operand);
+  return torch.attach(node, elementwise(torch, operator, [a, b]));
+}
+
+/** `cumsum`; float32 under autocast for floating tensors. */
+export function cumsum(torch: Torch, input: Tensor, dtype: DType | null): Tensor {
+  const x = torch.autocasting && dtype === null ? torch.autocast(input, "float32") : input.retain();
+  const node = torch.record("CumsumBackward0", [x], (torch, [gradient]) => {
+    if (!gradient) return [null];
+    const flipped = elementwise(torch, "flip", [gradient]);
+    const summed = elementwise(torch, "cumsum", [flipped]);
+    const out = elementwise(torch, "flip", [summed]);
+    flipped.release();
+    summed.release();
+    return [out];
+  });
+  const result = dtype ?? (category(x.dtype) < 2 ? "int64" : x.dtype);
+  const out = torch.attach(node, elementwise(torch, "cumsum", [x], result));
+  x.release();
+  return out;
+}
+
+/** Comparison and logical operators: no gradient, boolean result. */
+export function compare(torch: Torch, operator: string, a: Operand, b: Operand): Tensor {
+  return elementwise(torch, operator, isTensor(a) || isTensor(b) ? [a, b] : [a], "bool");
+}
+
+/** Result dtype of two operands that are both cast first (`cat`, `stack`). */
+export function promoteAll(tensors: readonly Tensor[]): DType {
+  return tensors.reduce<DType>((dtype, tensor) => promote(dtype, tensor.dtype), tensors[0]!.dtype);
+}
+
+/** An in-place operator: the same tensor, with a new history when it needs one. */
+export function inplace(torch: Torch, self: Tensor, other: Operand | null): Tensor {
+  const node = torch.record("InplaceBackward0", [self, isTensor(other) ? other : null], (_, [gradient], __, node) =>
+    node.edges.map((edge) => (edge !== null && gradient ? gradient.retain() : null)),
+  );
+  if (node === null) return self.retain();
+  return torch.attach(node, alias(self, self.sizes, self.strides));
+}

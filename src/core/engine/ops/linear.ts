@@ -1,0 +1,214 @@
+/**
+ * Matrix products. Sources: aten/src/ATen/native/{Linear.cpp,LinearAlgebra.cpp}, derivatives.yaml,
+ * FunctionsManual.cpp (mm_mat1_backward, mm_mat2_backward).
+ */
+import { broadcast, numel, type Sizes, sameSizes } from "../shape";
+import type { Tensor } from "../tensor";
+import type { Torch } from "../torch";
+import { add } from "./arithmetic";
+import { expand, reshape, transpose, view } from "./layout";
+
+function columnMajor(sizes: Sizes, strides: Sizes): boolean {
+  return strides[0] === 1 && strides[1] === sizes[0];
+}
+
+/** The product of two matrices as one kernel, nothing recorded. */
+function product(torch: Torch, a: Tensor, b: Tensor, operator = "mm"): Tensor {
+  const sizes = a.rank === 3 ? [a.size(0), a.size(1), b.size(2)] : [a.size(0), b.size(1)];
+  return torch.empty(operator, sizes, a.dtype);
+}
+
+/** Gradient of the left factor, in the layout the factor had. */
+function leftGradient(torch: Torch, gradient: Tensor, right: Tensor, sizes: Sizes, strides: Sizes): Tensor {
+  if (columnMajor(sizes, strides)) return transposed(torch, right.size(0), gradient.size(0), gradient);
+  return torch.empty("mm", [gradient.size(0), right.size(0)], gradient.dtype);
+}
+
+/** Gradient of the right factor, in the layout the factor had. */
+function rightGradient(torch: Torch, gradient: Tensor, left: Tensor, sizes: Sizes, strides: Sizes): Tensor {
+  if (columnMajor(sizes, strides)) return transposed(torch, gradient.size(1), left.size(1), gradient);
+  return torch.empty("mm", [left.size(1), gradient.size(1)], gradient.dtype);
+}
+
+/** A product computed transposed and seen through `t()`. */
+function transposed(torch: Torch, rows: number, columns: number, gradient: Tensor): Tensor {
+  const made = torch.empty("mm", [rows, columns], gradient.dtype);
+  const out = transpose(torch, made, 0, 1);
+  made.release();
+  return out;
+}
+
+export function mm(torch: Torch, a: Tensor, b: Tensor): Tensor {
+  const [sizesA, stridesA, sizesB, stridesB] = [a.sizes, a.strides, b.sizes, b.strides];
+  const node = torch.record("MmBackward0", [a, b], (torch, [gradient], saved, node) => {
+    if (!gradient) return [null, null];
+    let next = 0;
+    const left = node.edges[1] ? saved[next++]! : null;
+    const right = node.edges[0] ? saved[next++]! : null;
+    const mat2 = left && rightGradient(torch, gradient, left, sizesB, stridesB);
+    const self = right && leftGradient(torch, gradient, right, sizesA, stridesA);
+    return [self, mat2];
+  });
+  // The generated code evaluates mat2's formula after self's, but saves self first.
+  if (node?.edges[1]) torch.save(node, a);
+  if (node?.edges[0]) torch.save(node, b);
+  return torch.attach(node, product(torch, a, b));
+}
+
+export function bmm(torch: Torch, a: Tensor, b: Tensor): Tensor {
+  const node = torch.record("BmmBackward0", [a, b], (torch, [gradient], saved, node) => {
+    if (!gradient) return [null, null];
+    let next = 0;
+    const left = node.edges[1] ? saved[next++]! : null;
+    const right = node.edges[0] ? saved[next++]! : null;
+    return [
+      right && torch.empty("bmm", [gradient.size(0), gradient.size(1), right.size(1)], gradient.dtype),
+      left && torch.empty("bmm", [gradient.size(0), left.size(2), gradient.size(2)], gradient.dtype),
+    ];
+  });
+  if (node?.edges[1]) torch.save(node, a);
+  if (node?.edges[0]) torch.save(node, b);
+  return torch.attach(node, product(torch, a, b, "bmm"));
+}
+
+/** `addmm(bias, a, b)`: the bias gradient is the output's, summed when delivered. */
+export function addmm(torch: Torch, bias: Tensor, a: Tensor, b: Tensor): Tensor {
+  const [sizesA, stridesA, sizesB, stridesB] = [a.sizes, a.strides, b.sizes, b.strides];
+  const node = torch.record("AddmmBackward0", [bias, a, b], (torch, [gradient], saved, node) => {
+    if (!gradient) return [null, null, null];
+    let next = 0;
+    const left = node.edges[2] ? saved[next++]! : null;
+    const right = node.edges[1] ? saved[next++]! : null;
+    return [
+      node.edges[0] ? gradient.retain() : null,
+      right && leftGradient(torch, gradient, right, sizesA, stridesA),
+      left && rightGradient(torch, gradient, left, sizesB, stridesB),
+    ];
+  });
+  if (node?.edges[2]) torch.save(node, a);
+  if (node?.edges[1]) torch.save(node, b);
+  return torch.attach(node, torch.empty("addmm", [a.size(0), b.size(1)], a.dtype));
+}
+
+/** Whether matmul flattens the leading dimensions of the larger factor into rows (`should_fold`). */
+function shouldFold(a: Tensor, b: Tensor): boolean {
+  const larger = a.rank >= b.rank ? a : b;
+  const smaller = larger === a ? b : a;
+  if (larger.rank < 3 || smaller.rank > 2) return false;
+  if (smaller.requiresGrad) return true;
+  if (a.rank === 2) return false;
+  for (let k = 0; k < larger.rank - 2; k++)
+    if (larger.strides[k] !== larger.strides[k + 1]! * larger.sizes[k + 1]!) return false;
+  return true;
+}
+
+/** `at::matmul`, after autocast. */
+function matmulPlain(torch: Torch, a: Tensor, b: Tensor): Tensor {
+  if (a.rank === 2 && b.rank === 2) return mm(torch, a, b);
+  if (shouldFold(a, b)) {
+    const swap = b.rank > a.rank;
+    const first = swap ? transpose(torch, b, -1, -2) : a.retain();
+    const second = swap ? transpose(torch, a, 0, 1) : b.retain();
+    const rows = numel(first.sizes.slice(0, -1));
+    const folded = reshape(torch, first, [rows, first.size(-1)]);
+    const flat = mm(torch, folded, second);
+    const out = view(torch, flat, [...first.sizes.slice(0, -1), second.size(-1)]);
+    for (const tensor of [folded, flat, first, second]) tensor.release();
+    if (!swap) return out;
+    const back = transpose(torch, out, -1, -2);
+    out.release();
+    return back;
+  }
+  const batch = broadcast(a.sizes.slice(0, -2), b.sizes.slice(0, -2));
+  const count = numel(batch);
+  const flatten = (tensor: Tensor): Tensor => {
+    const wide = expand(torch, tensor, [...batch, tensor.size(-2), tensor.size(-1)]);
+    const flat = reshape(torch, wide, [count, tensor.size(-2), tensor.size(-1)]);
+    wide.release();
+    return flat;
+  };
+  const left = flatten(a);
+  const right = flatten(b);
+  const flat = bmm(torch, left, right);
+  const out = view(torch, flat, [...batch, a.size(-2), b.size(-1)]);
+  for (const tensor of [left, right, flat]) tensor.release();
+  return out;
+}
+
+/** Runs an operator of autocast's lower-precision list. */
+export function lowered(
+  torch: Torch,
+  tensors: readonly (Tensor | null)[],
+  run: (cast: readonly (Tensor | null)[]) => Tensor,
+): Tensor {
+  if (!torch.autocasting) return run(tensors);
+  const cast = torch.lower(...tensors);
+  const out = run(cast);
+  for (const tensor of cast) tensor?.release();
+  return out;
+}
+
+export function matmul(torch: Torch, a: Tensor, b: Tensor): Tensor {
+  return lowered(torch, [a, b], ([x, y]) => matmulPlain(torch, x!, y!));
+}
+
+export function linear(torch: Torch, input: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
+  return lowered(torch, [input, weight, bias], ([x, w, b]) => linearPlain(torch, x!, w!, b!));
+}
+
+function linearPlain(torch: Torch, input: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
+  const turned = transpose(torch, weight, 0, 1);
+  let out: Tensor;
+  if (bias !== null && input.rank === 2) out = addmm(torch, bias, input, turned);
+  else if (bias !== null && input.rank === 3 && input.contiguous) {
+    const flat = reshape(torch, input, [-1, input.size(-1)]);
+    const product = addmm(torch, bias, flat, turned);
+    out = view(torch, product, [...input.sizes.slice(0, -1), weight.size(0)]);
+    flat.release();
+    product.release();
+  } else {
+    out = matmulPlain(torch, input, turned);
+    if (bias !== null) {
+      const sum = add(torch, out, bias);
+      out.release();
+      out = sum;
+    }
+  }
+  turned.release();
+  return out;
+}
+
+export function mmOperator(torch: Torch, a: Tensor, b: Tensor): Tensor {
+  return lowered(torch, [a, b], ([x, y]) => mm(torch, x!, y!));
+}
+
+export function bmmOperator(torch: Torch, a: Tensor, b: Tensor): Tensor {
+  return lowered(torch, [a, b], ([x, y]) => bmm(torch, x!, y!));
+}
+
+export function addmmOperator(torch: Torch, bias: Tensor, a: Tensor, b: Tensor): Tensor {
+  return lowered(torch, [bias, a, b], ([x, y, z]) => addmm(torch, x!, y!, z!));
+}
+
+/** `baddbmm(input, a, b)`. */
+export function baddbmmOperator(torch: Torch, input: Tensor, a: Tensor, b: Tensor): Tensor {
+  return lowered(torch, [input, a, b], ([x, y, z]) => {
+    const node = torch.record("BaddbmmBackward0", [x!, y!, z!], (torch, [gradient], saved, node) => {
+      if (!gradient) return [null, null, null];
+      let next = 0;
+      const left = node.edges[2] ? saved[next++]! : null;
+      const right = node.edges[1] ? saved[next++]! : null;
+      return [
+        node.edges[0] ? gradient.retain() : null,
+        right && torch.empty("bmm", [gradient.size(0), gradient.size(1), right.size(1)], gradient.dtype),
+        left && torch.empty("bmm", [gradient.size(0), left.size(2), gradient.size(2)], gradient.dtype),
+      ];
+    });
+    if (node?.edges[2]) torch.save(node, y!);
+    if (node?.edges[1]) torch.save(node, z!);
+    return torch.attach(node, product(torch, y!, z!, "baddbmm"));
+  });
+}
+
+/** Whether two shapes are equal; re-exported for rules that reshape products. */
+export { sameSizes };

@@ -1,0 +1,339 @@
+/**
+ * Operators that models are made of beyond arithmetic: embedding, scaled dot-product attention, losses, convolution,
+ * indexing. Sources: derivatives.yaml; aten/src/ATen/native/transformers/{attention.cpp,cuda/sdp_utils.cpp};
+ * aten/src/ATen/native/LossNLL.cpp.
+ */
+
+import { preservedStrides } from "../shape";
+import type { Tensor } from "../tensor";
+import { alias } from "../tensor";
+import type { Torch } from "../torch";
+import { elementwise } from "./arithmetic";
+import { expand, pad, slice, transpose } from "./layout";
+import { lowered, matmul } from "./linear";
+import { dropout, softmax } from "./nonlinear";
+
+export function embedding(torch: Torch, weight: Tensor, indices: Tensor): Tensor {
+  const node = torch.record("EmbeddingBackward0", [weight], (torch, [gradient]) => [
+    gradient ? torch.empty("embedding_dense_backward", weight.sizes, gradient.dtype) : null,
+  ]);
+  if (node !== null) torch.save(node, indices);
+  return torch.attach(node, torch.empty("embedding", [...indices.sizes, weight.size(1)], weight.dtype));
+}
+
+export interface AttentionOperands {
+  readonly query: Tensor;
+  readonly key: Tensor;
+  readonly value: Tensor;
+  readonly mask: Tensor | null;
+  readonly dropout: number;
+  readonly causal: boolean;
+  readonly groupedQuery: boolean;
+}
+
+/**
+ * `scaled_dot_product_attention`: which kernel runs is decided as `sdp_utils.cpp` decides on Ampere and later — flash
+ * for half precision without a mask, memory-efficient for aligned heads without grouped queries, else the math path.
+ */
+export function attention(torch: Torch, operands: AttentionOperands): Tensor {
+  const { mask } = operands;
+  const floatMask = mask !== null && mask.dtype !== "bool" ? mask : null;
+  return lowered(torch, [operands.query, operands.key, operands.value, floatMask], (cast) => {
+    const [query, key, value] = cast as [Tensor, Tensor, Tensor];
+    const bias = floatMask === null ? mask : cast[3]!;
+    const inner = { ...operands, query, key, value, mask: bias };
+    const enabled = torch.autocastEnabled;
+    torch.autocastEnabled = false;
+    const out = chooseKernel(torch, inner);
+    torch.autocastEnabled = enabled;
+    return out;
+  });
+}
+
+function chooseKernel(torch: Torch, operands: AttentionOperands): Tensor {
+  const { query, key, value, mask } = operands;
+  const half = query.dtype === "float16" || query.dtype === "bfloat16";
+  const head = query.size(-1);
+  const sameHead = head === key.size(-1) && head === value.size(-1);
+  if (half && mask === null && sameHead && head <= 256) return flashPadded(torch, query, key, value);
+  const grouped = query.size(1) !== key.size(1);
+  const align = half ? 8 : 4;
+  if (!grouped && head % align === 0 && value.size(-1) % align === 0) return efficient(torch, operands);
+  return math(torch, operands);
+}
+
+/** Flash attention needs heads of a multiple of 8: others are padded and the result is cut back. */
+function flashPadded(torch: Torch, query: Tensor, key: Tensor, value: Tensor): Tensor {
+  const missing = (8 - (query.size(-1) % 8)) % 8;
+  if (missing === 0) return flash(torch, query, key, value);
+  const [q, k, v] = [query, key, value].map((tensor) => pad(torch, tensor, [0, missing])) as [Tensor, Tensor, Tensor];
+  const wide = flash(torch, q, k, v);
+  const out = slice(torch, wide, -1, 0, query.size(-1));
+  for (const tensor of [q, k, v, wide]) tensor.release();
+  return out;
+}
+
+/** Output in the layout of the query seen as (batch, tokens, heads, head). */
+function likeTransposed(torch: Torch, operator: string, query: Tensor, sizes: readonly number[]): Tensor {
+  const order = [0, 2, 1, 3];
+  const turned = preservedStrides(
+    order.map((k) => query.sizes[k]!),
+    order.map((k) => query.strides[k]!),
+  );
+  const strides = order.map((k) => turned[k]!);
+  return torch.empty(
+    operator,
+    sizes,
+    query.dtype,
+    query.sizes.every((size, k) => size === sizes[k]) ? strides : undefined,
+  );
+}
+
+function flash(torch: Torch, query: Tensor, key: Tensor, value: Tensor): Tensor {
+  const operator = "_scaled_dot_product_flash_attention";
+  const node = torch.record(
+    "ScaledDotProductFlashAttentionBackward0",
+    [query, key, value],
+    (torch, [gradient], saved) => {
+      if (!gradient) return [null, null, null];
+      return saved.slice(0, 3).map((tensor) => likeTransposed(torch, `${operator}_backward`, tensor, tensor.sizes));
+    },
+  );
+  if (node !== null) for (const tensor of [query, key, value]) torch.save(node, tensor);
+  const out = torch.attach(node, likeTransposed(torch, operator, query, query.sizes));
+  const sums = torch.empty(operator, [query.size(0), query.size(1), query.size(2)], "float32");
+  // Two words of random state each (seed and offset), whether dropout is used or not.
+  const seed = torch.empty(operator, [2], "int64");
+  const offset = torch.empty(operator, [], "int64");
+  for (const tensor of [out, sums, seed, offset]) if (node !== null) torch.saveOutput(node, tensor);
+  for (const tensor of [sums, seed, offset]) tensor.release();
+  return out;
+}
+
+function efficient(torch: Torch, operands: AttentionOperands): Tensor {
+  const operator = "_scaled_dot_product_efficient_attention";
+  const { query, key, value } = operands;
+  const bias = operands.mask === null ? null : attentionBias(torch, operands.mask, query, key);
+  const node = torch.record(
+    "ScaledDotProductEfficientAttentionBackward0",
+    [query, key, value, bias],
+    (torch, [gradient], saved, node) => {
+      if (!gradient) return [null, null, null, null];
+      const grads = saved
+        .slice(0, 3)
+        .map((tensor) => likeTransposed(torch, `${operator}_backward`, tensor, tensor.sizes));
+      return [
+        ...grads,
+        node.edges[3] && saved[3] ? torch.empty(`${operator}_backward`, saved[3].sizes, saved[3].dtype) : null,
+      ];
+    },
+  );
+  if (node !== null) for (const tensor of [query, key, value, bias]) if (tensor !== null) torch.save(node, tensor);
+  const sizes = [...query.sizes.slice(0, 3), value.size(-1)];
+  const out = torch.attach(node, likeTransposed(torch, operator, query, sizes));
+  // The log-sum-exp is padded to a multiple of 32 rows, and only computed when a gradient is needed.
+  const rows = node === null ? 0 : Math.ceil(query.size(2) / 32) * 32;
+  const sums = torch.empty(operator, [query.size(0), query.size(1), rows], "float32");
+  const seed = torch.empty(operator, [], "int64");
+  const offset = torch.empty(operator, [], "int64");
+  for (const tensor of [out, sums, seed, offset]) if (node !== null) torch.saveOutput(node, tensor);
+  for (const tensor of [sums, seed, offset]) tensor.release();
+  bias?.release();
+  return out;
+}
+
+/** A boolean mask becomes an additive one, padded to 16 columns, and is seen once per head. */
+function attentionBias(torch: Torch, mask: Tensor, query: Tensor, key: Tensor): Tensor {
+  let additive = mask.retain();
+  if (mask.dtype === "bool") {
+    additive.release();
+    additive = elementwise(torch, "zeros_like", [mask], query.dtype);
+    const inverted = elementwise(torch, "logical_not", [mask]);
+    inverted.release();
+  }
+  const columns = additive.size(-1);
+  const missing = (16 - (columns % 16)) % 16;
+  if (missing > 0) {
+    const padded = pad(torch, additive, [0, missing]);
+    const cut = slice(torch, padded, -1, 0, columns);
+    additive.release();
+    padded.release();
+    additive = cut;
+  }
+  const wide = expand(torch, additive, [query.size(0), query.size(1), query.size(2), key.size(2)]);
+  additive.release();
+  return wide;
+}
+
+/** `_scaled_dot_product_attention_math`: scores and probabilities are materialised. */
+function math(torch: Torch, operands: AttentionOperands): Tensor {
+  const { query, mask } = operands;
+  const groups = query.size(1) / operands.key.size(1);
+  const repeat = (tensor: Tensor): Tensor => (groups === 1 ? tensor.retain() : repeatInterleave(torch, tensor, groups));
+  const scaledQuery = scaled(torch, query);
+  const key = repeat(operands.key);
+  const value = repeat(operands.value);
+  const bias =
+    operands.causal && mask === null
+      ? causalBias(torch, query, key)
+      : mask === null
+        ? null
+        : additiveMask(torch, mask, query);
+  const turned = transpose(torch, key, -2, -1);
+  const scaledKey = scaled(torch, turned);
+  let scores = matmul(torch, scaledQuery, scaledKey);
+  if (bias !== null) {
+    const node = torch.record("AddBackward0", [scores, bias], (_, [gradient], __, node) =>
+      node.edges.map((edge) => (edge && gradient ? gradient.retain() : null)),
+    );
+    // add_ in place, on a tensor only this function holds
+    const sum = torch.attach(node, alias(scores, scores.sizes, scores.strides));
+    scores.release();
+    scores = sum;
+    bias.release();
+  }
+  const probabilities = softmax(torch, scores, null);
+  const dropped = dropout(torch, probabilities, operands.dropout, true);
+  const out = matmul(torch, dropped, value);
+  for (const tensor of [scaledQuery, key, value, turned, scaledKey, scores, probabilities, dropped]) tensor.release();
+  return out;
+}
+
+function scaled(torch: Torch, tensor: Tensor): Tensor {
+  const node = torch.record("MulBackward0", [tensor], (torch, [gradient]) => [
+    gradient ? elementwise(torch, "mul", [gradient]) : null,
+  ]);
+  return torch.attach(node, elementwise(torch, "mul", [tensor]));
+}
+
+function repeatInterleave(torch: Torch, tensor: Tensor, groups: number): Tensor {
+  const [batch, heads, tokens, head] = tensor.sizes as [number, number, number, number];
+  const node = torch.record("RepeatInterleaveBackward0", [tensor], (torch, [gradient]) => [
+    gradient ? torch.empty("sum", tensor.sizes, gradient.dtype) : null,
+  ]);
+  return torch.attach(node, torch.empty("clone", [batch, heads * groups, tokens, head], tensor.dtype));
+}
+
+function causalBias(torch: Torch, query: Tensor, key: Tensor): Tensor {
+  const sizes = [query.size(2), key.size(2)];
+  const ones = torch.empty("ones", sizes, "bool");
+  const lower = torch.empty("tril", sizes, "bool");
+  ones.release();
+  const bias = additiveMask(torch, lower, query);
+  lower.release();
+  return bias;
+}
+
+function additiveMask(torch: Torch, mask: Tensor, query: Tensor): Tensor {
+  if (mask.dtype !== "bool") return mask.retain();
+  const bias = elementwise(torch, "zeros_like", [mask], query.dtype);
+  const inverted = elementwise(torch, "logical_not", [mask]);
+  inverted.release();
+  return bias;
+}
+
+/** `nll_loss` over rows: the loss and the total weight; the gradient is as large as the log-probabilities. */
+export function nllLoss(torch: Torch, input: Tensor, target: Tensor, reduction: "none" | "mean" | "sum"): Tensor {
+  const operator = input.rank === 4 ? "nll_loss2d" : "nll_loss";
+  const x = torch.autocasting ? torch.autocast(input, "float32") : input.retain();
+  const node = torch.record("NllLossBackward0", [x], (torch, [gradient], [self]) => [
+    gradient ? torch.empty(`${operator}_backward`, self!.sizes, self!.dtype) : null,
+  ]);
+  if (node !== null) for (const tensor of [x, target]) torch.save(node, tensor);
+  const sizes = reduction === "none" ? target.sizes : [];
+  const out = torch.attach(node, torch.empty(`${operator}_forward`, sizes, x.dtype));
+  const total = torch.empty(`${operator}_forward`, [], x.dtype);
+  if (node !== null) torch.saveOutput(node, total);
+  total.release();
+  x.release();
+  return out;
+}
+
+/** `cross_entropy_loss` with class indices: log-softmax over dimension 1 (0 for one row), then `nll_loss`. */
+export function crossEntropy(
+  torch: Torch,
+  input: Tensor,
+  target: Tensor,
+  reduction: "none" | "mean" | "sum",
+  smoothing: number,
+): Tensor {
+  const logs = softmax(torch, input, torch.autocasting ? "float32" : null, true);
+  const loss = nllLoss(torch, logs, target, reduction);
+  if (smoothing === 0) {
+    logs.release();
+    return loss;
+  }
+  // smooth loss: -log_probs.sum(dim), masked, reduced, mixed with the label loss
+  const node = torch.record("SmoothLossBackward0", [logs, loss], (torch, [gradient], _, node) => {
+    if (!gradient) return [null, null];
+    const wide = node.edges[0] ? torch.empty("mul", logs.sizes, gradient.dtype) : null;
+    return [wide, node.edges[1] ? elementwise(torch, "mul", [gradient]) : null];
+  });
+  const sums = torch.empty("sum", [logs.size(0)], logs.dtype);
+  const out = torch.attach(node, torch.empty("add", loss.sizes, loss.dtype));
+  for (const tensor of [sums, logs, loss]) tensor.release();
+  return out;
+}
+
+/** `binary_cross_entropy_with_logits` and `mse_loss`: elementwise losses with a reduced result. */
+export function elementwiseLoss(torch: Torch, operator: string, input: Tensor, target: Tensor): Tensor {
+  const x = torch.autocasting ? torch.autocast(input, "float32") : input.retain();
+  const node = torch.record("ElementwiseLossBackward0", [x], (torch, [gradient], [self]) => [
+    gradient ? elementwise(torch, `${operator}_backward`, [self!]) : null,
+  ]);
+  if (node !== null) for (const tensor of [x, target]) torch.save(node, tensor);
+  const out = torch.attach(node, torch.empty(operator, [], x.dtype));
+  x.release();
+  return out;
+}
+
+/** `convolution`: saves input and weight; the backward makes the needed gradients in one kernel call. */
+export function convolution(
+  torch: Torch,
+  input: Tensor,
+  weight: Tensor,
+  bias: Tensor | null,
+  stride: readonly number[],
+  padding: readonly number[],
+  dilation: readonly number[],
+): Tensor {
+  return lowered(torch, [input, weight, bias], (cast) => {
+    const [x, w, b] = cast as [Tensor, Tensor, Tensor | null];
+    const spatial = x.sizes.slice(2).map((size, k) => {
+      const reach = (dilation[k] ?? dilation[0] ?? 1) * (w.size(2 + k) - 1) + 1;
+      return Math.floor((size + 2 * (padding[k] ?? padding[0] ?? 0) - reach) / (stride[k] ?? stride[0] ?? 1)) + 1;
+    });
+    const node = torch.record("ConvolutionBackward0", [x, w, b], (torch, [gradient], [self, kernel], node) => {
+      if (!gradient) return [null, null, null];
+      const operator = "convolution_backward";
+      return [
+        node.edges[0] ? torch.empty(operator, self!.sizes, self!.dtype) : null,
+        node.edges[1] ? torch.empty(operator, kernel!.sizes, kernel!.dtype) : null,
+        node.edges[2] ? torch.empty(operator, [kernel!.size(0)], kernel!.dtype) : null,
+      ];
+    });
+    if (node !== null) for (const tensor of [x, w]) torch.save(node, tensor);
+    return torch.attach(node, torch.empty("convolution", [x.size(0), w.size(0), ...spatial], x.dtype));
+  });
+}
+
+/** `index`/`index_select`/`gather`: the gradient is scattered into zeros of the input's size. */
+export function gatherLike(
+  torch: Torch,
+  operator: string,
+  input: Tensor,
+  indices: readonly Tensor[],
+  sizes: readonly number[],
+): Tensor {
+  const back = input.sizes;
+  const node = torch.record("IndexBackward0", [input], (torch, [gradient]) => {
+    if (!gradient) return [null];
+    const zeros = torch.empty("new_zeros", back, gradient.dtype);
+    if (operator !== "index") return [zeros];
+    const out = torch.empty("_index_put_impl_", back, gradient.dtype);
+    zeros.release();
+    return [out];
+  });
+  if (node !== null) for (const index of indices) torch.save(node, index);
+  return torch.attach(node, torch.empty(operator, sizes, input.dtype));
+}

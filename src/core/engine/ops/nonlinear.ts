@@ -1,0 +1,156 @@
+/**
+ * Softmax, dropout, normalisations. Sources: derivatives.yaml; aten/src/ATen/native/{SoftMax.cpp,Dropout.cpp,
+ * layer_norm.cpp}; aten/src/ATen/autocast_mode.h for the float32 lists.
+ */
+import type { DType } from "../dtype";
+import { numel } from "../shape";
+import type { Tensor } from "../tensor";
+import type { Torch } from "../torch";
+import { elementwise } from "./arithmetic";
+
+/** Statistics of half-precision normalisations are float32 (`acc_type`). */
+function accumulate(dtype: DType): DType {
+  return dtype === "float64" ? "float64" : "float32";
+}
+
+/**
+ * `softmax.int`/`log_softmax.int`. float16 to float32 is fused into the kernel on CUDA (`half_to_float`); any other
+ * dtype is converted first. Under autocast a missing dtype is float32.
+ */
+export function softmax(torch: Torch, input: Tensor, dtype: DType | null, log = false): Tensor {
+  const wanted = dtype ?? (torch.autocasting ? "float32" : null);
+  const fused = input.dtype === "float16" && wanted === "float32";
+  const x = wanted === null || fused || wanted === input.dtype ? input.retain() : torch.toCopy(input, wanted);
+  const operator = log ? "_log_softmax" : "_softmax";
+  const inputDtype = x.dtype;
+  const node = torch.record(log ? "LogSoftmaxBackward0" : "SoftmaxBackward0", [x], (torch, [gradient], [result]) => [
+    gradient ? torch.empty(`${operator}_backward_data`, result!.sizes, inputDtype) : null,
+  ]);
+  // The kernel writes a dense output whatever the input's strides.
+  const out = torch.attach(node, torch.empty(operator, x.sizes, fused ? "float32" : x.dtype));
+  if (node !== null) torch.saveOutput(node, out);
+  x.release();
+  return out;
+}
+
+/** `dropout`: nothing for p = 0, else `native_dropout` and its boolean mask. */
+export function dropout(torch: Torch, input: Tensor, p: number, train: boolean): Tensor {
+  if (p === 0 || !train || input.elements === 0) return input.retain();
+  const node = torch.record("NativeDropoutBackward0", [input], (torch, [gradient], [mask]) => [
+    gradient ? elementwise(torch, "native_dropout_backward", [gradient, mask!], gradient.dtype) : null,
+  ]);
+  const out = torch.attach(node, elementwise(torch, "native_dropout", [input]));
+  const mask = elementwise(torch, "native_dropout", [input], "bool");
+  if (node !== null) torch.saveOutput(node, mask);
+  mask.release();
+  return out;
+}
+
+/** `layer_norm` over the last dimensions: output, mean and rstd; float32 under autocast. */
+export function layerNorm(
+  torch: Torch,
+  input: Tensor,
+  normalized: readonly number[],
+  weight: Tensor | null,
+  bias: Tensor | null,
+): Tensor {
+  const cast = (tensor: Tensor | null): Tensor | null =>
+    tensor === null ? null : torch.autocasting ? torch.autocast(tensor, "float32") : tensor.retain();
+  const x = cast(input)!;
+  const w = cast(weight);
+  const b = cast(bias);
+  const node = torch.record("NativeLayerNormBackward0", [x, w, b], (torch, [gradient], [self], node) => {
+    if (!gradient) return [null, null, null];
+    const backward = "native_layer_norm_backward";
+    return [
+      node.edges[0] ? torch.empty(backward, self!.sizes, self!.dtype) : null,
+      node.edges[1] ? torch.empty(backward, normalized, w!.dtype) : null,
+      node.edges[2] ? torch.empty(backward, normalized, b!.dtype) : null,
+    ];
+  });
+  if (node !== null) for (const tensor of [x, w, b]) if (tensor !== null) torch.save(node, tensor);
+  const outer = x.sizes.slice(0, x.rank - normalized.length);
+  const statistics = [...outer, ...normalized.map(() => 1)];
+  const out = torch.attach(node, torch.empty("native_layer_norm", x.sizes, x.dtype));
+  for (let k = 0; k < 2; k++) {
+    const statistic = torch.empty("native_layer_norm", statistics, accumulate(x.dtype));
+    if (node !== null) torch.saveOutput(node, statistic);
+    statistic.release();
+  }
+  for (const tensor of [x, w, b]) tensor?.release();
+  return out;
+}
+
+/** `rms_norm` (fused): output and rstd. */
+export function rmsNorm(torch: Torch, input: Tensor, normalized: readonly number[], weight: Tensor | null): Tensor {
+  const node = torch.record("FusedRmsNormBackward0", [input, weight], (torch, [gradient], [self], node) => {
+    if (!gradient) return [null, null];
+    return [
+      node.edges[0] ? torch.empty("_fused_rms_norm_backward", self!.sizes, self!.dtype) : null,
+      node.edges[1] ? torch.empty("_fused_rms_norm_backward", normalized, weight!.dtype) : null,
+    ];
+  });
+  if (node !== null) for (const tensor of [input, weight]) if (tensor !== null) torch.save(node, tensor);
+  const out = torch.attach(node, torch.empty("_fused_rms_norm", input.sizes, input.dtype));
+  const outer = input.sizes.slice(0, input.rank - normalized.length);
+  const rstd = torch.empty("_fused_rms_norm", [...outer, ...normalized.map(() => 1)], accumulate(input.dtype));
+  if (node !== null) torch.saveOutput(node, rstd);
+  rstd.release();
+  return out;
+}
+
+/** `group_norm`: statistics per sample and group. */
+export function groupNorm(
+  torch: Torch,
+  input: Tensor,
+  groups: number,
+  weight: Tensor | null,
+  bias: Tensor | null,
+): Tensor {
+  const x = torch.autocasting ? torch.autocast(input, "float32") : input.retain();
+  const node = torch.record("NativeGroupNormBackward0", [x, weight, bias], (torch, [gradient], [self], node) => {
+    if (!gradient) return [null, null, null];
+    const backward = "native_group_norm_backward";
+    return [
+      node.edges[0] ? torch.empty(backward, self!.sizes, self!.dtype) : null,
+      node.edges[1] ? torch.empty(backward, weight!.sizes, weight!.dtype) : null,
+      node.edges[2] ? torch.empty(backward, bias!.sizes, bias!.dtype) : null,
+    ];
+  });
+  if (node !== null) for (const tensor of [x, weight]) if (tensor !== null) torch.save(node, tensor);
+  const out = torch.attach(node, torch.empty("native_group_norm", x.sizes, x.dtype));
+  for (let k = 0; k < 2; k++) {
+    const statistic = torch.empty("native_group_norm", [x.size(0), groups], x.dtype);
+    if (node !== null) torch.saveOutput(node, statistic);
+    statistic.release();
+  }
+  x.release();
+  return out;
+}
+
+/** `batch_norm` in training: cuDNN's or the native kernel saves the input and two statistics per channel. */
+export function batchNorm(torch: Torch, input: Tensor, weight: Tensor | null, bias: Tensor | null): Tensor {
+  const channels = [input.size(1)];
+  const node = torch.record("NativeBatchNormBackward0", [input, weight, bias], (torch, [gradient], [self], node) => {
+    if (!gradient) return [null, null, null];
+    const backward = "native_batch_norm_backward";
+    return [
+      node.edges[0] ? elementwise(torch, backward, [self!]) : null,
+      node.edges[1] ? torch.empty(backward, channels, weight!.dtype) : null,
+      node.edges[2] ? torch.empty(backward, channels, bias!.dtype) : null,
+    ];
+  });
+  if (node !== null) for (const tensor of [input, weight]) if (tensor !== null) torch.save(node, tensor);
+  const out = torch.attach(node, elementwise(torch, "native_batch_norm", [input]));
+  for (let k = 0; k < 2; k++) {
+    const statistic = torch.empty("native_batch_norm", channels, accumulate(input.dtype));
+    if (node !== null) torch.saveOutput(node, statistic);
+    statistic.release();
+  }
+  return out;
+}
+
+/** Elements of the normalised dimensions; exported for cost models. */
+export function normalizedElements(normalized: readonly number[]): number {
+  return numel(normalized);
+}

@@ -1,0 +1,462 @@
+/**
+ * The dispatcher: operators of captured graphs by their ATen name. An entry takes resolved operands and gives owned
+ * tensors; operands are borrowed.
+ */
+import { type DType, resultType } from "../dtype";
+import { numel } from "../shape";
+import { alias, type Tensor } from "../tensor";
+import type { Torch } from "../torch";
+import * as arithmetic from "./arithmetic";
+import { isTensor, UNARY_OPERATORS, unary } from "./arithmetic";
+import * as layout from "./layout";
+import * as linear from "./linear";
+import * as model from "./model";
+import * as nonlinear from "./nonlinear";
+
+export type Argument = Tensor | number | boolean | string | null | readonly Argument[];
+
+/** Operands of one instruction: positional, then keyword ones by name. */
+export class Arguments {
+  constructor(
+    readonly positional: readonly Argument[],
+    readonly keywords: Readonly<Record<string, Argument>>,
+  ) {}
+
+  /** Positional operand `k`, or the keyword `name`. */
+  get(k: number, name?: string): Argument | undefined {
+    return k < this.positional.length ? this.positional[k] : name === undefined ? undefined : this.keywords[name];
+  }
+
+  tensor(k: number): Tensor {
+    return this.positional[k] as Tensor;
+  }
+
+  maybeTensor(k: number, name?: string): Tensor | null {
+    const value = this.get(k, name);
+    return isTensor(value) ? value : null;
+  }
+
+  operand(k: number): Tensor | number | boolean {
+    const value = this.positional[k];
+    return isTensor(value) || typeof value === "boolean" ? value : Number(value ?? 0);
+  }
+
+  number(k: number, fallback: number, name?: string): number {
+    const value = this.get(k, name);
+    return typeof value === "number" ? value : typeof value === "boolean" ? Number(value) : fallback;
+  }
+
+  flag(k: number, name?: string): boolean {
+    const value = this.get(k, name);
+    return value === true || (typeof value === "number" && value !== 0);
+  }
+
+  numbers(k: number, name?: string): number[] {
+    const value = this.get(k, name);
+    if (Array.isArray(value)) return value.map(Number);
+    return typeof value === "number" ? [value] : [];
+  }
+
+  tensors(k: number): Tensor[] {
+    const value = this.positional[k];
+    return Array.isArray(value) ? (value.filter(isTensor) as Tensor[]) : [];
+  }
+
+  dtype(k: number, name = "dtype"): DType | null {
+    const value = this.get(k, name);
+    return typeof value === "string" && value in DTYPES ? (value as DType) : null;
+  }
+}
+
+const DTYPES: Readonly<Record<DType, true>> = {
+  float64: true,
+  float32: true,
+  float16: true,
+  bfloat16: true,
+  float8: true,
+  int64: true,
+  int32: true,
+  uint8: true,
+  int8: true,
+  bool: true,
+};
+
+type Rule = (torch: Torch, args: Arguments) => Tensor | Tensor[];
+
+/** Same result as another operator that only reads its first operand's shape. */
+const likeFirst =
+  (operator: string): Rule =>
+  (torch, args) =>
+    arithmetic.elementwise(torch, operator, [args.tensor(0)], args.dtype(-1) ?? args.tensor(0).dtype);
+
+const comparison =
+  (operator: string): Rule =>
+  (torch, args) =>
+    arithmetic.compare(torch, operator, args.operand(0), args.positional.length > 1 ? args.operand(1) : 0);
+
+/** New tensor of given sizes; nothing to differentiate. */
+const factory =
+  (operator: string, dtypeOf: (args: Arguments) => DType): Rule =>
+  (torch, args) =>
+    torch.empty(operator, args.numbers(0), args.dtype(-1) ?? dtypeOf(args));
+
+const newFactory =
+  (operator: string): Rule =>
+  (torch, args) =>
+    torch.empty(operator, args.numbers(1), args.dtype(-1) ?? args.tensor(0).dtype);
+
+function arange(torch: Torch, args: Arguments): Tensor {
+  const [a, b, step] = [args.number(0, 0), args.get(1), args.number(2, 1)];
+  const [start, end] = typeof b === "number" ? [a, b] : [0, a];
+  const values = [start, end, step];
+  const dtype = args.dtype(-1) ?? (values.every(Number.isInteger) ? "int64" : "float32");
+  return torch.empty("arange", [Math.max(0, Math.ceil((end - start) / step))], dtype);
+}
+
+/** `to`: a copy where the dtype differs (or `copy=True`), else the same tensor. */
+function to(torch: Torch, args: Arguments): Tensor {
+  const self = args.tensor(0);
+  let dtype: DType | null = null;
+  for (const value of [...args.positional.slice(1), args.keywords["dtype"], args.keywords["other"]]) {
+    if (typeof value === "string" && value in DTYPES) dtype = value as DType;
+    else if (isTensor(value)) dtype = value.dtype;
+  }
+  return dtype === null || dtype === self.dtype ? self.retain() : torch.toCopy(self, dtype);
+}
+
+function chunk(torch: Torch, args: Arguments): Tensor[] {
+  const self = args.tensor(0);
+  const dim = args.number(2, 0, "dim");
+  const size = self.size(dim);
+  const each = Math.ceil(size / args.number(1, 1));
+  const lengths: number[] = [];
+  for (let left = size; left > 0; left -= each) lengths.push(Math.min(each, left));
+  return layout.split(torch, self, lengths, dim);
+}
+
+function split(torch: Torch, args: Arguments): Tensor[] {
+  const self = args.tensor(0);
+  const dim = args.number(2, 0, "dim");
+  const given = args.get(1);
+  if (Array.isArray(given)) return layout.split(torch, self, given.map(Number), dim);
+  const each = Number(given);
+  const lengths: number[] = [];
+  for (let left = self.size(dim); left > 0; left -= each) lengths.push(Math.min(each, left));
+  return layout.split(torch, self, lengths, dim);
+}
+
+function sdpa(torch: Torch, args: Arguments): Tensor {
+  return model.attention(torch, {
+    query: args.tensor(0),
+    key: args.tensor(1),
+    value: args.tensor(2),
+    mask: args.maybeTensor(3, "attn_mask"),
+    dropout: args.number(4, 0, "dropout_p"),
+    causal: args.flag(5, "is_causal"),
+    groupedQuery: args.flag(7, "enable_gqa"),
+  });
+}
+
+const REDUCTIONS = ["none", "mean", "sum"] as const;
+
+function crossEntropy(torch: Torch, args: Arguments): Tensor {
+  const reduction = REDUCTIONS[args.number(3, 1, "reduction")] ?? "mean";
+  return model.crossEntropy(torch, args.tensor(0), args.tensor(1), reduction, args.number(5, 0, "label_smoothing"));
+}
+
+/** Advanced indexing: indexed dimensions are replaced by the broadcast shape of the indices. */
+function index(torch: Torch, args: Arguments): Tensor {
+  const self = args.tensor(0);
+  const given = (args.positional[1] as readonly Argument[]) ?? [];
+  const indices = given.filter(isTensor);
+  const first = given.findIndex((value) => isTensor(value));
+  const shape = indices.reduce<readonly number[]>(
+    (sizes, tensor) => (tensor.rank > sizes.length ? tensor.sizes : sizes),
+    [],
+  );
+  const broadcast = indices.reduce<readonly number[]>(
+    (sizes, tensor) => sizes.map((size, k) => Math.max(size, tensor.sizes[k - sizes.length + tensor.rank] ?? 1)),
+    shape,
+  );
+  const sizes = [...self.sizes.slice(0, first), ...broadcast, ...self.sizes.slice(first + indices.length)];
+  return model.gatherLike(torch, "index", self, indices, sizes);
+}
+
+function indexSelect(torch: Torch, args: Arguments): Tensor {
+  const self = args.tensor(0);
+  const dim = args.number(1, 0);
+  const k = dim < 0 ? dim + self.rank : dim;
+  const sizes = self.sizes.map((size, d) => (d === k ? args.tensor(2).elements : size));
+  return model.gatherLike(torch, "index_select", self, [args.tensor(2)], sizes);
+}
+
+function einsumLike(torch: Torch, args: Arguments): Tensor {
+  return linear.matmul(torch, args.tensor(0), args.tensor(1));
+}
+
+function inplace(operand: number | null): Rule {
+  return (torch, args) => arithmetic.inplace(torch, args.tensor(0), operand === null ? null : args.operand(operand));
+}
+
+const RULES: Readonly<Record<string, Rule>> = {
+  add: (t, a) => arithmetic.add(t, a.operand(0), a.operand(1)),
+  sub: (t, a) => arithmetic.sub(t, a.operand(0), a.operand(1)),
+  rsub: (t, a) => arithmetic.sub(t, a.operand(1), a.operand(0), "rsub"),
+  mul: (t, a) => arithmetic.mul(t, a.operand(0), a.operand(1)),
+  div: (t, a) => arithmetic.div(t, a.operand(0), a.operand(1)),
+  true_divide: (t, a) => arithmetic.div(t, a.operand(0), a.operand(1)),
+  pow: (t, a) => arithmetic.pow(t, a.tensor(0), a.number(1, 2)),
+  square: (t, a) => arithmetic.pow(t, a.tensor(0), 2),
+  where: (t, a) => arithmetic.where(t, a.tensor(0), a.operand(1), a.operand(2)),
+  masked_fill: (t, a) => arithmetic.maskedFill(t, a.tensor(0), a.tensor(1)),
+  maximum: (t, a) => arithmetic.extremum(t, "maximum", a.operand(0), a.operand(1)),
+  minimum: (t, a) => arithmetic.extremum(t, "minimum", a.operand(0), a.operand(1)),
+  max: (t, a) =>
+    a.positional.length > 1 && isTensor(a.positional[1])
+      ? arithmetic.extremum(t, "maximum", a.operand(0), a.operand(1))
+      : t.empty("max", [], a.tensor(0).dtype),
+  clamp: (t, a) => unary(t, "clamp", a.tensor(0)),
+  clamp_min: (t, a) => unary(t, "clamp", a.tensor(0)),
+  cumsum: (t, a) => arithmetic.cumsum(t, a.tensor(0), a.dtype(2)),
+  sum: (t, a) => arithmetic.sum(t, a.tensor(0), a.numbers(1, "dim"), a.flag(2, "keepdim"), a.dtype(3)),
+  mean: (t, a) => arithmetic.mean(t, a.tensor(0), a.numbers(1, "dim"), a.flag(2, "keepdim"), a.dtype(3)),
+  linear: (t, a) => linear.linear(t, a.tensor(0), a.tensor(1), a.maybeTensor(2, "bias")),
+  matmul: (t, a) => linear.matmul(t, a.tensor(0), a.tensor(1)),
+  mm: (t, a) => linear.mmOperator(t, a.tensor(0), a.tensor(1)),
+  bmm: (t, a) => linear.bmmOperator(t, a.tensor(0), a.tensor(1)),
+  addmm: (t, a) => linear.addmmOperator(t, a.tensor(0), a.tensor(1), a.tensor(2)),
+  baddbmm: (t, a) => linear.baddbmmOperator(t, a.tensor(0), a.tensor(1), a.tensor(2)),
+  einsum: einsumLike,
+  embedding: (t, a) => model.embedding(t, a.tensor(0), a.tensor(1)),
+  scaled_dot_product_attention: sdpa,
+  cross_entropy_loss: crossEntropy,
+  nll_loss: (t, a) => model.nllLoss(t, a.tensor(0), a.tensor(1), "mean"),
+  mse_loss: (t, a) => model.elementwiseLoss(t, "mse_loss", a.tensor(0), a.tensor(1)),
+  binary_cross_entropy_with_logits: (t, a) =>
+    model.elementwiseLoss(t, "binary_cross_entropy_with_logits", a.tensor(0), a.tensor(1)),
+  softmax: (t, a) => nonlinear.softmax(t, a.tensor(0), a.dtype(2)),
+  log_softmax: (t, a) => nonlinear.softmax(t, a.tensor(0), a.dtype(2), true),
+  dropout: (t, a) => nonlinear.dropout(t, a.tensor(0), a.number(1, 0, "p"), a.get(2, "train") !== false),
+  native_dropout: (t, a) => nonlinear.dropout(t, a.tensor(0), a.number(1, 0, "p"), a.get(2, "train") !== false),
+  layer_norm: (t, a) =>
+    nonlinear.layerNorm(t, a.tensor(0), a.numbers(1), a.maybeTensor(2, "weight"), a.maybeTensor(3, "bias")),
+  rms_norm: (t, a) => nonlinear.rmsNorm(t, a.tensor(0), a.numbers(1), a.maybeTensor(2, "weight")),
+  group_norm: (t, a) =>
+    nonlinear.groupNorm(t, a.tensor(0), a.number(1, 1), a.maybeTensor(2, "weight"), a.maybeTensor(3, "bias")),
+  batch_norm: (t, a) => nonlinear.batchNorm(t, a.tensor(0), a.maybeTensor(1, "weight"), a.maybeTensor(2, "bias")),
+  conv1d: convolution,
+  conv2d: convolution,
+  conv3d: convolution,
+  index,
+  index_select: indexSelect,
+  gather: (t, a) => model.gatherLike(t, "gather", a.tensor(0), [a.tensor(2)], a.tensor(2).sizes),
+  view: (t, a) => layout.view(t, a.tensor(0), a.numbers(1)),
+  _unsafe_view: (t, a) => layout.view(t, a.tensor(0), a.numbers(1)),
+  reshape: (t, a) => layout.reshape(t, a.tensor(0), a.numbers(1)),
+  view_as: (t, a) => layout.view(t, a.tensor(0), a.tensor(1).sizes),
+  flatten,
+  unflatten,
+  permute: (t, a) => layout.permute(t, a.tensor(0), a.numbers(1)),
+  transpose: (t, a) => layout.transpose(t, a.tensor(0), a.number(1, 0), a.number(2, 1)),
+  swapaxes: (t, a) => layout.transpose(t, a.tensor(0), a.number(1, 0), a.number(2, 1)),
+  t: (t, a) => layout.transpose(t, a.tensor(0), 0, 1),
+  mT: (t, a) => layout.transpose(t, a.tensor(0), -1, -2),
+  numpy_T: (t, a) =>
+    layout.permute(
+      t,
+      a.tensor(0),
+      a.tensor(0).sizes.map((_, k) => a.tensor(0).rank - 1 - k),
+    ),
+  expand: (t, a) => layout.expand(t, a.tensor(0), a.numbers(1)),
+  expand_as: (t, a) => layout.expand(t, a.tensor(0), a.tensor(1).sizes),
+  unsqueeze: (t, a) => layout.unsqueeze(t, a.tensor(0), a.number(1, 0)),
+  squeeze: (t, a) => layout.squeeze(t, a.tensor(0), a.positional.length > 1 ? a.numbers(1) : null),
+  slice: (t, a) =>
+    layout.slice(t, a.tensor(0), a.number(1, 0), maybeNumber(a.get(2)), maybeNumber(a.get(3)), a.number(4, 1)),
+  narrow: (t, a) => layout.slice(t, a.tensor(0), a.number(1, 0), a.number(2, 0), a.number(2, 0) + a.number(3, 0)),
+  select: (t, a) => layout.select(t, a.tensor(0), a.number(1, 0)),
+  chunk,
+  split,
+  split_with_sizes: split,
+  tensor_split: chunk,
+  unbind: (t, a) => layout.unbind(t, a.tensor(0), a.number(1, 0, "dim")),
+  cat: (t, a) => layout.cat(t, a.tensors(0), a.number(1, 0, "dim")),
+  concat: (t, a) => layout.cat(t, a.tensors(0), a.number(1, 0, "dim")),
+  stack: (t, a) => layout.stack(t, a.tensors(0), a.number(1, 0, "dim")),
+  pad: (t, a) => layout.pad(t, a.tensor(0), a.numbers(1)),
+  constant_pad_nd: (t, a) => layout.pad(t, a.tensor(0), a.numbers(1)),
+  contiguous: (t, a) => layout.contiguous(t, a.tensor(0)),
+  clone: (t, a) => layout.clone(t, a.tensor(0)),
+  detach: (_, a) => layout.detach(a.tensor(0)),
+  alias: (t, a) => layout.aliased(t, a.tensor(0)),
+  lift_fresh: (_, a) => a.tensor(0).retain(),
+  to,
+  _to_copy: to,
+  type_as: (t, a) =>
+    a.tensor(0).dtype === a.tensor(1).dtype ? a.tensor(0).retain() : t.toCopy(a.tensor(0), a.tensor(1).dtype),
+  float: (t, a) => (a.tensor(0).dtype === "float32" ? a.tensor(0).retain() : t.toCopy(a.tensor(0), "float32")),
+  arange,
+  ones: factory("ones", () => "float32"),
+  zeros: factory("zeros", () => "float32"),
+  empty: factory("empty", () => "float32"),
+  rand: factory("rand", () => "float32"),
+  randn: factory("randn", () => "float32"),
+  full: factory("full", (args) => resultType([args.operand(1)])),
+  scalar_tensor: (t, a) => t.empty("scalar_tensor", [], a.dtype(-1) ?? resultType([a.operand(0)])),
+  new_zeros: newFactory("new_zeros"),
+  new_ones: newFactory("new_ones"),
+  new_empty: newFactory("new_empty"),
+  new_full: newFactory("new_full"),
+  ones_like: likeFirst("ones_like"),
+  zeros_like: likeFirst("zeros_like"),
+  empty_like: likeFirst("empty_like"),
+  full_like: likeFirst("full_like"),
+  rand_like: likeFirst("rand_like"),
+  triu: likeFirst("triu"),
+  tril: likeFirst("tril"),
+  flip: likeFirst("flip"),
+  roll: likeFirst("roll"),
+  bitwise_not: likeFirst("bitwise_not"),
+  floor_divide: (t, a) => arithmetic.elementwise(t, "floor_divide", [a.operand(0), a.operand(1)]),
+  remainder: (t, a) => arithmetic.elementwise(t, "remainder", [a.operand(0), a.operand(1)]),
+  bitwise_and: (t, a) => arithmetic.elementwise(t, "bitwise_and", [a.operand(0), a.operand(1)]),
+  bitwise_or: (t, a) => arithmetic.elementwise(t, "bitwise_or", [a.operand(0), a.operand(1)]),
+  __and__: (t, a) => arithmetic.elementwise(t, "bitwise_and", [a.operand(0), a.operand(1)]),
+  __or__: (t, a) => arithmetic.elementwise(t, "bitwise_or", [a.operand(0), a.operand(1)]),
+  eq: comparison("eq"),
+  ne: comparison("ne"),
+  lt: comparison("lt"),
+  le: comparison("le"),
+  gt: comparison("gt"),
+  ge: comparison("ge"),
+  logical_and: comparison("logical_and"),
+  logical_or: comparison("logical_or"),
+  logical_not: comparison("logical_not"),
+  isnan: comparison("isnan"),
+  isinf: comparison("isinf"),
+  any: (t, a) => t.empty("any", [], a.tensor(0).dtype === "uint8" ? "uint8" : "bool"),
+  all: (t) => t.empty("all", [], "bool"),
+  argmax: (t, a) => t.empty("argmax", a.numbers(1).length > 0 ? a.tensor(0).sizes.slice(0, -1) : [], "int64"),
+  repeat,
+  repeat_interleave: repeatInterleave,
+  topk,
+  unfold,
+  add_: inplace(1),
+  sub_: inplace(1),
+  mul_: inplace(1),
+  div_: inplace(1),
+  masked_fill_: inplace(null),
+  copy_: inplace(1),
+  fill_: inplace(null),
+  zero_: inplace(null),
+  clamp_: inplace(null),
+  index_add_: inplace(3),
+  scatter_: inplace(null),
+  index_put_: inplace(2),
+};
+
+function convolution(torch: Torch, args: Arguments): Tensor {
+  const padding = args.get(4, "padding");
+  const weight = args.tensor(1);
+  const same = padding === "same" ? weight.sizes.slice(2).map((k) => (k - 1) / 2) : args.numbers(4, "padding");
+  return model.convolution(
+    torch,
+    args.tensor(0),
+    weight,
+    args.maybeTensor(2, "bias"),
+    args.numbers(3, "stride"),
+    same,
+    args.numbers(5, "dilation"),
+  );
+}
+
+function maybeNumber(value: Argument | undefined): number | null {
+  return typeof value === "number" ? value : null;
+}
+
+function flatten(torch: Torch, args: Arguments): Tensor {
+  const self = args.tensor(0);
+  const wrap = (dim: number): number => (dim < 0 ? dim + self.rank : dim);
+  const from = wrap(args.number(1, 0, "start_dim"));
+  const to = wrap(args.number(2, -1, "end_dim"));
+  if (from === to) return self.retain();
+  const sizes = [...self.sizes.slice(0, from), numel(self.sizes.slice(from, to + 1)), ...self.sizes.slice(to + 1)];
+  return layout.reshape(torch, self, sizes);
+}
+
+function unflatten(torch: Torch, args: Arguments): Tensor {
+  const self = args.tensor(0);
+  const dim = args.number(1, 0);
+  const k = dim < 0 ? dim + self.rank : dim;
+  const inner = args.numbers(2);
+  const known = inner.filter((size) => size !== -1).reduce((a, b) => a * b, 1);
+  const sizes = inner.map((size) => (size === -1 ? self.sizes[k]! / known : size));
+  return layout.view(torch, self, [...self.sizes.slice(0, k), ...sizes, ...self.sizes.slice(k + 1)]);
+}
+
+/** `repeat`: a new tensor; its gradient is reshaped and summed. */
+function repeat(torch: Torch, args: Arguments): Tensor {
+  const self = args.tensor(0);
+  const times = args.numbers(1);
+  const lead = times.length - self.rank;
+  const sizes = times.map((n, k) => n * (k < lead ? 1 : self.sizes[k - lead]!));
+  const node = torch.record("RepeatBackward0", [self], (torch, [gradient]) => [
+    gradient ? torch.empty("sum", self.sizes, gradient.dtype) : null,
+  ]);
+  return torch.attach(node, torch.empty("repeat", sizes, self.dtype));
+}
+
+function repeatInterleave(torch: Torch, args: Arguments): Tensor {
+  const self = args.tensor(0);
+  const times = args.number(1, 1);
+  const dim = args.number(2, 0, "dim");
+  const k = dim < 0 ? dim + self.rank : dim;
+  const sizes = self.sizes.map((size, d) => (d === k ? size * times : size));
+  const node = torch.record("RepeatInterleaveBackward0", [self], (torch, [gradient]) => [
+    gradient ? torch.empty("sum", self.sizes, gradient.dtype) : null,
+  ]);
+  return torch.attach(node, torch.empty("clone", sizes, self.dtype));
+}
+
+function topk(torch: Torch, args: Arguments): Tensor[] {
+  const self = args.tensor(0);
+  const dim = args.number(2, -1, "dim");
+  const k = dim < 0 ? dim + self.rank : dim;
+  const sizes = self.sizes.map((size, d) => (d === k ? args.number(1, 1) : size));
+  const node = torch.record("TopkBackward0", [self], (torch, [gradient]) => [
+    gradient ? torch.empty("value_selecting_reduction_backward", self.sizes, gradient.dtype) : null,
+  ]);
+  const values = torch.attach(node, torch.empty("topk", sizes, self.dtype));
+  const indices = torch.empty("topk", sizes, "int64");
+  if (node !== null) torch.saveOutput(node, indices);
+  return [values, indices];
+}
+
+/** `unfold(dim, size, step)`: an overlapping view. */
+function unfold(torch: Torch, args: Arguments): Tensor {
+  const self = args.tensor(0);
+  const dim = args.number(1, 0);
+  const k = dim < 0 ? dim + self.rank : dim;
+  const [size, step] = [args.number(2, 1), args.number(3, 1)];
+  const sizes = [...self.sizes.map((n, d) => (d === k ? Math.floor((n - size) / step) + 1 : n)), size];
+  const strides = [...self.strides.map((n, d) => (d === k ? n * step : n)), self.strides[k]!];
+  const node = torch.record("UnfoldBackward0", [self], (torch, [gradient]) => [
+    gradient ? torch.empty("unfold_backward", self.sizes, gradient.dtype) : null,
+  ]);
+  return torch.attach(node, alias(self, sizes, strides));
+}
+
+/** Whether the engine knows an operator (with or without its overload). */
+export function knows(operator: string): boolean {
+  const name = operator.split(".")[0]!;
+  return name in RULES || UNARY_OPERATORS.includes(name);
+}
+
+/** Runs one operator. An unknown one gives no tensors; the caller reports it. */
+export function dispatch(torch: Torch, operator: string, args: Arguments): Tensor | Tensor[] | null {
+  const name = operator.split(".")[0]!;
+  const rule = RULES[name];
+  if (rule !== undefined) return rule(torch, args);
+  if (UNARY_OPERATORS.includes(name)) return unary(torch, name, args.tensor(0));
+  return null;
+}

@@ -1,0 +1,186 @@
+/**
+ * Sizes and strides as PyTorch computes them: contiguity, views, broadcasting and the layout of new tensors.
+ * Sources: c10/core/Contiguity.h, aten/src/ATen/TensorUtils.cpp (computeStride), aten/src/ATen/TensorIterator.cpp
+ * (reorder_dimensions), aten/src/ATen/ExpandUtils.cpp (infer_dense_strides).
+ */
+
+export type Sizes = readonly number[];
+
+/** Number of elements. */
+export function numel(sizes: Sizes): number {
+  let n = 1;
+  for (let k = 0; k < sizes.length; k++) n *= sizes[k]!;
+  return n;
+}
+
+/** Row-major strides in elements. */
+export function contiguousStrides(sizes: Sizes): number[] {
+  const strides = new Array<number>(sizes.length);
+  let step = 1;
+  for (let k = sizes.length - 1; k >= 0; k--) {
+    strides[k] = step;
+    step *= Math.max(sizes[k]!, 1);
+  }
+  return strides;
+}
+
+export function sameSizes(a: Sizes, b: Sizes): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let k = 0; k < a.length; k++) if (a[k] !== b[k]) return false;
+  return true;
+}
+
+export function isContiguous(sizes: Sizes, strides: Sizes): boolean {
+  let expected = 1;
+  for (let k = sizes.length - 1; k >= 0; k--) {
+    const size = sizes[k]!;
+    if (size === 0) return true;
+    if (size !== 1) {
+      if (strides[k] !== expected) return false;
+      expected *= size;
+    }
+  }
+  return true;
+}
+
+/** Whether the elements fill one block of memory without overlap, in some order of the dimensions. */
+export function isDense(sizes: Sizes, strides: Sizes): boolean {
+  const order = sizes.map((_, k) => k).filter((k) => sizes[k] !== 1);
+  order.sort((a, b) => strides[a]! - strides[b]!);
+  let expected = 1;
+  for (const k of order) {
+    if (sizes[k] === 0) return true;
+    if (strides[k] !== expected) return false;
+    expected *= sizes[k]!;
+  }
+  return true;
+}
+
+/** Replaces the one `-1` of a requested shape. */
+export function inferSize(requested: Sizes, count: number): number[] {
+  let known = 1;
+  let open = -1;
+  requested.forEach((size, k) => {
+    if (size === -1) open = k;
+    else known *= size;
+  });
+  const sizes = [...requested];
+  if (open >= 0) sizes[open] = known === 0 ? 0 : count / known;
+  return sizes;
+}
+
+/** Strides that view `sizes`/`strides` as `wanted`, or null where a copy is needed (`at::detail::computeStride`). */
+export function viewStrides(sizes: Sizes, strides: Sizes, wanted: Sizes): number[] | null {
+  if (numel(sizes) === 0) return sameSizes(sizes, wanted) ? [...strides] : contiguousStrides(wanted);
+  const result = new Array<number>(wanted.length).fill(1);
+  if (sizes.length === 0) return result;
+  let view = wanted.length - 1;
+  let base = strides[strides.length - 1]!;
+  let chunk = 1;
+  let viewed = 1;
+  for (let k = sizes.length - 1; k >= 0; k--) {
+    chunk *= sizes[k]!;
+    const ends = k === 0 || (sizes[k - 1] !== 1 && strides[k - 1] !== chunk * base);
+    if (ends) {
+      while (view >= 0 && (viewed < chunk || wanted[view] === 1)) {
+        result[view] = viewed * base;
+        viewed *= wanted[view]!;
+        view--;
+      }
+      if (viewed !== chunk) return null;
+      if (k > 0) {
+        base = strides[k - 1]!;
+        chunk = 1;
+        viewed = 1;
+      }
+    }
+  }
+  return view === -1 ? result : null;
+}
+
+/** Shape two operands broadcast to. */
+export function broadcast(a: Sizes, b: Sizes): number[] {
+  const rank = Math.max(a.length, b.length);
+  const out = new Array<number>(rank);
+  for (let k = 0; k < rank; k++) {
+    const x = a[a.length - rank + k] ?? 1;
+    const y = b[b.length - rank + k] ?? 1;
+    out[k] = x === 1 ? y : x;
+  }
+  return out;
+}
+
+/** Strides of an operand seen through broadcasting to `shape` (0 where it repeats). */
+function broadcastStrides(sizes: Sizes, strides: Sizes, shape: Sizes): number[] {
+  const lead = shape.length - sizes.length;
+  return shape.map((size, k) => (k < lead || (sizes[k - lead] === 1 && size !== 1) ? 0 : strides[k - lead]!));
+}
+
+/**
+ * Strides TensorIterator gives the output of an elementwise operator: those of the operands when they agree, else
+ * dense in the order in which the operands' dimensions are laid out.
+ */
+export function elementwiseStrides(
+  shape: Sizes,
+  operands: readonly { readonly sizes: Sizes; readonly strides: Sizes }[],
+): number[] {
+  const rank = shape.length;
+  if (rank <= 1) return contiguousStrides(shape);
+  const views: number[][] = [];
+  let allContiguous = true;
+  let allSame = true;
+  for (const o of operands) {
+    if (o.sizes.length === 0) {
+      if (rank > 0) allSame = false;
+      continue;
+    }
+    if (!sameSizes(o.sizes, shape)) {
+      allContiguous = false;
+      allSame = false;
+    } else if (allContiguous && !isContiguous(o.sizes, o.strides)) allContiguous = false;
+    views.push(broadcastStrides(o.sizes, o.strides, shape));
+  }
+  if (views.length === 0 || (allContiguous && allSame)) return contiguousStrides(shape);
+  if (allSame) {
+    const first = operands[0]!;
+    if (operands.every((o) => sameSizes(o.strides, first.strides)) && isDense(first.sizes, first.strides))
+      return [...first.strides];
+  }
+  const permutation = shape.map((_, k) => rank - 1 - k);
+  const compare = (a: number, b: number): number => {
+    for (const v of views) {
+      const x = v[a]!;
+      const y = v[b]!;
+      if (x === 0 || y === 0) continue;
+      if (x !== y) return x < y ? -1 : 1;
+      if (shape[a]! > shape[b]!) return 1;
+    }
+    return 0;
+  };
+  for (let i = 1; i < rank; i++) {
+    let right = i;
+    for (let left = i - 1; left >= 0; left--) {
+      const order = compare(permutation[left]!, permutation[right]!);
+      if (order > 0) {
+        const swap = permutation[left]!;
+        permutation[left] = permutation[right]!;
+        permutation[right] = swap;
+        right = left;
+      } else if (order < 0) break;
+    }
+  }
+  const strides = new Array<number>(rank);
+  let step = 1;
+  for (const k of permutation) {
+    strides[k] = step;
+    step *= shape[k]!;
+  }
+  return strides;
+}
+
+/** Strides of `empty_like`/`clone` with `preserve_format` (`infer_dense_strides` when not dense already). */
+export function preservedStrides(sizes: Sizes, strides: Sizes): number[] {
+  if (isDense(sizes, strides)) return [...strides];
+  return elementwiseStrides(sizes, [{ sizes, strides }]);
+}

@@ -1,0 +1,179 @@
+/**
+ * The state a step runs in: gradient mode, autocast with its weight-cast cache, saved-tensor hooks, the module the
+ * running code belongs to. Operators (`ops/`) are functions over it.
+ */
+import type { ComponentKind } from "../report/estimate";
+import type { LeafHook } from "./backward";
+import type { DType } from "./dtype";
+import { isFloating } from "./dtype";
+import type { Ledger } from "./ledger";
+import type { BackwardFunction, Edge, Node, SavedTensorHooks } from "./node";
+import { contiguousStrides, preservedStrides, type Sizes } from "./shape";
+import { alias, hostTensor, Tensor, tensorBytes } from "./tensor";
+
+/** Sequence number of AccumulateGrad nodes: they run as soon as they are ready (UINT64_MAX in PyTorch). */
+const FIRST = Number.POSITIVE_INFINITY;
+
+export class Torch {
+  gradEnabled = true;
+  /** Autocast's dtype, or null outside any region. */
+  autocastDtype: DType | null = null;
+  /** False inside `torch.autocast(enabled=False)`. */
+  autocastEnabled = false;
+  /** Innermost last. */
+  readonly hooks: SavedTensorHooks[] = [];
+  /** Module path the running instruction belongs to. */
+  scope = "";
+  /** Inside the head or the loss: allocations are booked as logits-and-loss. */
+  logits = false;
+  /** Kind of new allocations; set by the phase (activations in forward, temporaries in backward, …). */
+  kind: ComponentKind = "activations";
+
+  /**
+   * Set when a recomputation has everything it needs: the rest of the segment runs without allocating, as PyTorch
+   * leaves it by an exception there.
+   */
+  halted = false;
+  /** Told of every leaf whose gradient is complete; installed by the parallel strategies. */
+  leafHook: LeafHook | undefined = undefined;
+
+  private sequence = 0;
+  private readonly castCache = new Map<Tensor, Tensor>();
+
+  constructor(readonly ledger: Ledger) {}
+
+  /** Allocates a tensor; `operator` is the dispatcher name shown in the event stream. */
+  empty(operator: string, sizes: Sizes, dtype: DType, strides?: Sizes): Tensor {
+    const bytes = tensorBytes(sizes, dtype);
+    if (bytes === 0 || this.halted) return hostTensor(this.ledger, sizes, dtype);
+    const kind = this.logits ? "logits-and-loss" : this.kind;
+    const id = this.ledger.allocate(bytes, operator, kind, this.scope);
+    return new Tensor(this.ledger, { id, references: 1 }, sizes, strides ?? contiguousStrides(sizes), dtype);
+  }
+
+  /**
+   * Starts recording an operator: a node when gradient mode is on and an input requires grad, else null.
+   * Call before saving inputs and allocating outputs, as the generated autograd code does.
+   */
+  record(name: string, inputs: readonly (Tensor | null)[], backward: BackwardFunction): Node | null {
+    if (!this.gradEnabled || this.halted) return null;
+    let any = false;
+    for (const input of inputs) if (input?.requiresGrad) any = true;
+    if (!any) return null;
+    const edges: (Edge | null)[] = inputs.map((input) => {
+      if (input === null || !input.requiresGrad) return null;
+      const node = input.node ?? this.accumulator(input);
+      node.references++;
+      return { node, index: input.node === null ? 0 : input.outputIndex };
+    });
+    return {
+      name,
+      sequence: this.sequence++,
+      edges,
+      saved: [],
+      outputs: [],
+      backward,
+      references: 0,
+      scope: this.scope,
+      logits: this.logits,
+      leaf: null,
+    };
+  }
+
+  /** Saves a tensor for backward (through the hooks in force). */
+  save(node: Node, tensor: Tensor): void {
+    const hooks = this.hooks[this.hooks.length - 1];
+    if (hooks !== undefined) node.saved.push({ handle: hooks.pack(tensor) });
+    else node.saved.push({ tensor: tensor.retain() });
+  }
+
+  /** Saves an output: its data without the graph, or the graph would hold itself. */
+  saveOutput(node: Node, tensor: Tensor): void {
+    const hooks = this.hooks[this.hooks.length - 1];
+    if (hooks !== undefined) node.saved.push({ handle: hooks.pack(tensor) });
+    else node.saved.push({ tensor: alias(tensor, tensor.sizes, tensor.strides) });
+  }
+
+  /** Declares `tensor` an output of `node`. */
+  attach(node: Node | null, tensor: Tensor): Tensor {
+    if (node === null) return tensor;
+    node.references++;
+    tensor.node = node;
+    tensor.outputIndex = node.outputs.length;
+    node.outputs.push({ sizes: tensor.sizes, dtype: tensor.dtype });
+    return tensor;
+  }
+
+  /** The leaf's AccumulateGrad node (torch/csrc/autograd/functions/accumulate_grad.cpp). */
+  private accumulator(leaf: Tensor): Node {
+    leaf.accumulator ??= {
+      name: "AccumulateGrad",
+      sequence: FIRST,
+      edges: [],
+      saved: [],
+      outputs: [{ sizes: leaf.sizes, dtype: leaf.dtype }],
+      backward: () => [],
+      references: 1,
+      scope: leaf.name ?? "",
+      logits: false,
+      leaf,
+    };
+    return leaf.accumulator;
+  }
+
+  /** Whether operators see autocast now. */
+  get autocasting(): boolean {
+    return this.autocastEnabled && this.autocastDtype !== null;
+  }
+
+  /**
+   * `cached_cast`: a copy in `dtype` where autocast wants one, else the tensor itself (owned either way). Casts of
+   * float32 leaves that require grad are cached until the outermost region ends (aten/src/ATen/autocast_mode.cpp).
+   */
+  autocast(tensor: Tensor, dtype: DType): Tensor {
+    if (!isFloating(tensor.dtype) || tensor.dtype === "float64" || tensor.dtype === dtype) return tensor.retain();
+    const cacheable =
+      dtype === this.autocastDtype &&
+      tensor.dtype === "float32" &&
+      tensor.requiresGradFlag &&
+      tensor.isLeaf &&
+      !tensor.isView;
+    if (cacheable) {
+      const cached = this.castCache.get(tensor);
+      if (cached !== undefined) return cached.retain();
+    }
+    const copy = this.toCopy(tensor, dtype);
+    if (cacheable) this.castCache.set(tensor, copy.retain());
+    return copy;
+  }
+
+  /** Casts a list of operands for a lower-precision operator; the caller releases them. */
+  lower(...tensors: (Tensor | null)[]): (Tensor | null)[] {
+    return tensors.map((tensor) => (tensor === null ? null : this.autocast(tensor, this.autocastDtype!)));
+  }
+
+  /** Leaves an outermost autocast region: the cached casts go. */
+  clearCastCache(): void {
+    for (const cast of this.castCache.values()) cast.release();
+    this.castCache.clear();
+  }
+
+  /** `aten::_to_copy`, differentiable: the gradient is cast back. */
+  toCopy(tensor: Tensor, dtype: DType, strides?: Sizes): Tensor {
+    const differentiable = isFloating(dtype);
+    const node = differentiable ? this.record("ToCopyBackward0", [tensor], castBack(tensor.dtype)) : null;
+    const copy = this.empty("_to_copy", tensor.sizes, dtype, strides ?? preserved(tensor));
+    return this.attach(node, copy);
+  }
+}
+
+function preserved(tensor: Tensor): Sizes {
+  return preservedStrides(tensor.sizes, tensor.strides);
+}
+
+function castBack(dtype: DType): BackwardFunction {
+  return (torch, [gradient]) => {
+    if (gradient === null || gradient === undefined) return [null];
+    return [gradient.dtype === dtype ? gradient.retain() : torch.toCopy(gradient, dtype)];
+  };
+}

@@ -1,0 +1,99 @@
+/**
+ * A model's `config.json` seen through its family's defaults, aliases and derived values, as the config class of the
+ * library would fill it in.
+ */
+import type { ModelConfig } from "../training/run";
+import { evaluate, type Scope, truthy, type Value } from "./expression";
+import type { ArchitectureGraph, FamilyGraphs } from "./types";
+
+/** Sizes of the run that expressions may use. */
+export interface RunSizes {
+  /** Sequences or images per device and forward. */
+  readonly B: number;
+  /** Tokens per sequence. */
+  readonly S: number;
+  /** Target tokens of a sequence-to-sequence model. */
+  readonly T: number;
+  /** Side of an image in pixels. */
+  readonly I: number;
+}
+
+export interface ConfigView {
+  readonly scope: Scope;
+  /** Kind of layer `index` (`layer_types`), or null where the family has none. */
+  layerKind(index: number): string | null;
+}
+
+function asValue(value: unknown): Value | undefined {
+  if (value === null || typeof value === "number" || typeof value === "string" || typeof value === "boolean")
+    return value;
+  return undefined;
+}
+
+function lookup(source: Readonly<Record<string, unknown>>, path: string): unknown {
+  if (Object.hasOwn(source, path)) return source[path];
+  if (!path.includes(".")) return undefined;
+  let current: unknown = source;
+  for (const part of path.split(".")) {
+    if (typeof current !== "object" || current === null) return undefined;
+    if (Array.isArray(current) && part === "length") return current.length;
+    current = (current as Record<string, unknown>)[part];
+  }
+  return current;
+}
+
+/** Names an expression can look up, for one config and one run. */
+export function configView(family: FamilyGraphs, config: ModelConfig, sizes: RunSizes): ConfigView {
+  const values = new Map<string, Value>(Object.entries(sizes));
+  const stated = (name: string): Value | undefined => {
+    for (const [alias, target] of Object.entries(family.aliases)) {
+      if (target !== name) continue;
+      const value = asValue(lookup(config, alias));
+      if (value !== undefined && value !== null) return value;
+    }
+    return asValue(lookup(config, name));
+  };
+  const scope: Scope = (name) => {
+    const known = values.get(name);
+    if (known !== undefined) return known;
+    let value = stated(name);
+    if (value === undefined || value === null) {
+      const fallback = asValue(lookup(family.defaults, name));
+      // An explicit null in the config means null, unless the library computes the value then.
+      if (value === undefined && fallback !== undefined) value = fallback;
+      const derived = family.derived[name];
+      if ((value === undefined || value === null) && derived !== undefined) {
+        values.set(name, null);
+        value = evaluate(derived, scope);
+      }
+    }
+    const found = value ?? null;
+    values.set(name, found);
+    return found;
+  };
+  const types = config["layer_types"];
+  return {
+    scope,
+    layerKind(index) {
+      if (Array.isArray(types) && typeof types[index] === "string") return types[index];
+      if (family.layerKind === null) return null;
+      const kind = evaluate(family.layerKind, (name) => (name === "i" ? index : scope(name)));
+      return typeof kind === "string" ? kind : null;
+    },
+  };
+}
+
+/** The graph of a task and attention whose conditions hold, or undefined. */
+export function selectGraph(
+  family: FamilyGraphs,
+  task: string,
+  attention: string,
+  scope: Scope,
+): ArchitectureGraph | undefined {
+  return family.graphs.find(
+    (graph) =>
+      graph.task === task &&
+      graph.attention === attention &&
+      graph.when.every((condition) => truthy(evaluate(condition, scope))),
+  );
+}

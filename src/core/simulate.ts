@@ -1,0 +1,89 @@
+/**
+ * One run on one device, executed on paper: the event stream of loading and two optimizer steps.
+ */
+
+import type { DType } from "./engine/dtype";
+import { Interpreter } from "./engine/interpreter";
+import { Ledger } from "./engine/ledger";
+import { Torch } from "./engine/torch";
+import { configView, selectGraph } from "./graph/config";
+import { evaluate } from "./graph/expression";
+import type { ArchitectureGraph, FamilyGraphs } from "./graph/types";
+import { loadModel } from "./training/model";
+import { findOptimizer } from "./training/optimizers";
+import type { TrainingRun } from "./training/run";
+import { runSteps } from "./training/step";
+
+export interface Simulation {
+  readonly ledger: Ledger;
+  /** Events before this index belong to loading. */
+  readonly loadedEvents: number;
+  readonly parameters: number;
+  readonly trainableParameters: number;
+}
+
+export type SimulationResult =
+  | { readonly ok: true; readonly simulation: Simulation }
+  | { readonly ok: false; readonly code: "invalid-config" | "not-modelled"; readonly reason: string };
+
+/** Path of the module that makes the output: the last linear layer called outside the repeated layers. */
+export function headOf(graph: ArchitectureGraph): string | null {
+  let head: string | null = null;
+  for (const instruction of graph.main.body)
+    if ("call" in instruction && (instruction.call === "Linear" || instruction.call === "Conv1D"))
+      head = instruction.path;
+  return head;
+}
+
+/** Simulates a run. Throws `NotModelled` for operators the engine lacks; `estimate` turns that into a result. */
+export function simulate(run: TrainingRun, family: FamilyGraphs): SimulationResult {
+  const sizes = { B: run.microBatchSize, S: run.sequenceLength, T: run.targetLength, I: run.imageSize };
+  const view = configView(family, run.model.config, sizes);
+  const graph = selectGraph(family, run.task, run.attention, view.scope);
+  if (graph === undefined)
+    return {
+      ok: false,
+      code: "not-modelled",
+      reason: `${family.family} with ${run.attention} attention for ${run.task} was not captured`,
+    };
+  const factory = findOptimizer(run.optimizer.name);
+  if (factory === undefined) return { ok: false, code: "not-modelled", reason: `optimizer ${run.optimizer.name}` };
+
+  const ledger = new Ledger();
+  const torch = new Torch(ledger);
+  const head = family.head ?? headOf(graph);
+  const model = loadModel(torch, graph, view, { loadDtype: run.loadDtype, adapter: run.adapter, head });
+  const loadedEvents = ledger.events.length;
+  const trainable = model.parameters.filter((parameter) => parameter.requiresGradFlag);
+  ledger.startCounting();
+  const groups = [trainable.filter(({ rank }) => rank > 1), trainable.filter(({ rank }) => rank <= 1)];
+  const optimizer = factory(
+    torch,
+    groups.filter((group) => group.length > 0),
+    run.optimizer.args,
+  );
+  const interpreter = new Interpreter(torch, graph, {
+    scope: view.scope,
+    layerKind: (index) => view.layerKind(index),
+    parameters: model.byName,
+    modules: model.modules,
+    loadDtype: run.loadDtype,
+    checkpointing: run.checkpointing,
+    head,
+  });
+  runSteps(torch, interpreter, optimizer, {
+    batch: graph.batch.map(({ name, shape, dtype }) => ({
+      name,
+      sizes: shape.map((expression) => Number(evaluate(expression, view.scope))),
+      dtype: dtype.replace(/^\$/, "") as DType,
+    })),
+    autocast: run.autocast,
+    accumulation: run.gradientAccumulationSteps,
+    maxGradNorm: run.maxGradNorm,
+    trainable,
+  });
+  return {
+    ok: true,
+    simulation: { ledger, loadedEvents, parameters: model.elements, trainableParameters: model.trainableElements },
+  };
+}

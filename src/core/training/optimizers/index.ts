@@ -1,0 +1,15 @@
+/** Optimizers by the name the HF Trainer's `optim` uses. */
+import { adafactor } from "./adafactor";
+import { TORCH_OPTIMIZERS } from "./torch-optim";
+import type { OptimizerFactory } from "./types";
+
+export type { Optimizer, OptimizerArguments, OptimizerFactory } from "./types";
+
+const OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = { ...TORCH_OPTIMIZERS, adafactor };
+
+/** The factory for a name, or undefined when the optimizer is not modelled. */
+export function findOptimizer(name: string): OptimizerFactory | undefined {
+  return Object.hasOwn(OPTIMIZERS, name) ? OPTIMIZERS[name] : undefined;
+}
+
+export const OPTIMIZER_NAMES: readonly string[] = Object.keys(OPTIMIZERS);

@@ -1,0 +1,68 @@
+import type { DType } from "../../engine/dtype";
+import type { Tensor } from "../../engine/tensor";
+import { alias } from "../../engine/tensor";
+import type { Torch } from "../../engine/torch";
+
+/** An optimizer over parameter groups, as the Trainer builds them (with and without weight decay). */
+export interface Optimizer {
+  /** One `step()`: states appear on the first call unless the constructor made them. */
+  step(torch: Torch): void;
+}
+
+/** Settings as strings, from `optim_args` and the trainer. */
+export type OptimizerArguments = Readonly<Record<string, string>>;
+
+export type OptimizerFactory = (
+  torch: Torch,
+  groups: readonly (readonly Tensor[])[],
+  args: OptimizerArguments,
+) => Optimizer;
+
+/** A persistent state tensor like `parameter` (`zeros_like`), in `dtype` or the parameter's own. */
+export function stateLike(
+  torch: Torch,
+  parameter: Tensor,
+  dtype: DType = parameter.dtype,
+  operator = "zeros_like",
+): Tensor {
+  return state(torch, operator, parameter.sizes, dtype);
+}
+
+/** A persistent state tensor of any shape. */
+export function state(torch: Torch, operator: string, sizes: readonly number[], dtype: DType): Tensor {
+  const { kind } = torch;
+  torch.kind = "optimizer";
+  const tensor = torch.empty(operator, sizes, dtype);
+  torch.kind = kind;
+  return tensor;
+}
+
+/** Parameters of a group that have a gradient now. */
+export function withGradient(group: readonly Tensor[]): Tensor[] {
+  return group.filter((parameter) => parameter.grad !== null);
+}
+
+/** `_group_tensors_by_device_and_dtype`: one list per parameter dtype, in order of first appearance. */
+export function byDtype(parameters: readonly Tensor[]): Tensor[][] {
+  const groups = new Map<DType, Tensor[]>();
+  for (const parameter of parameters) {
+    const group = groups.get(parameter.dtype);
+    if (group === undefined) groups.set(parameter.dtype, [parameter]);
+    else group.push(parameter);
+  }
+  return [...groups.values()];
+}
+
+/** One temporary per tensor of a list, all alive together (`torch._foreach_*` out of place). */
+export function foreach(torch: Torch, operator: string, tensors: readonly Tensor[]): Tensor[] {
+  return tensors.map((tensor) => torch.empty(operator, tensor.sizes, tensor.dtype, tensor.strides));
+}
+
+export function releaseAll(tensors: readonly Tensor[]): void {
+  for (const tensor of tensors) tensor.release();
+}
+
+/** A second reference to the storage behind a tensor. */
+export function sharing(tensor: Tensor): Tensor {
+  return alias(tensor, tensor.sizes, tensor.strides);
+}

@@ -1,0 +1,98 @@
+/**
+ * Two optimizer steps as the HF Trainer runs them: micro-batches of forward and backward, clipping, the optimizer,
+ * `zero_grad(set_to_none=True)`. Sources: transformers/trainer.py (training_step), accelerate/accelerator.py
+ * (prepare_model: autocast around forward, outputs converted to float32), torch/nn/utils/clip_grad.py.
+ */
+import { backward } from "../engine/backward";
+import type { DType } from "../engine/dtype";
+import { isFloating } from "../engine/dtype";
+import type { Interpreter } from "../engine/interpreter";
+import type { Tensor } from "../engine/tensor";
+import type { Torch } from "../engine/torch";
+import type { Optimizer } from "./optimizers";
+
+export interface StepOptions {
+  readonly batch: readonly { readonly name: string; readonly sizes: readonly number[]; readonly dtype: DType }[];
+  readonly autocast: DType | null;
+  readonly accumulation: number;
+  readonly maxGradNorm: number;
+  readonly trainable: readonly Tensor[];
+}
+
+/** How many steps are simulated: optimizer states appear in the first, the second runs beside them. */
+export const STEPS = 2;
+
+/** Runs the steps. Everything but the model and the optimizer's states is freed at the end. */
+export function runSteps(torch: Torch, interpreter: Interpreter, optimizer: Optimizer, options: StepOptions): void {
+  const { ledger } = torch;
+  for (let step = 1; step <= STEPS; step++) {
+    for (let micro = 0; micro < options.accumulation; micro++) {
+      ledger.enter("data", step);
+      torch.kind = "inputs";
+      const batch = options.batch.map(({ sizes, dtype }) => torch.empty("zeros", sizes, dtype));
+      const loss = forward(torch, interpreter, batch, options, step);
+      for (const tensor of batch) tensor.release();
+      ledger.enter("backward", step);
+      torch.kind = "temporaries";
+      torch.logits = true;
+      const one = torch.empty("ones_like", loss.sizes, loss.dtype);
+      torch.logits = false;
+      backward(torch, [loss], [one], torch.leafHook);
+      loss.release();
+    }
+    ledger.enter("clip", step);
+    torch.kind = "temporaries";
+    torch.scope = "";
+    if (options.maxGradNorm > 0) clip(torch, options.trainable);
+    ledger.enter("optimizer", step);
+    optimizer.step(torch);
+    ledger.enter("zero", step);
+    for (const parameter of options.trainable) {
+      parameter.grad?.release();
+      parameter.grad = null;
+    }
+  }
+}
+
+function forward(
+  torch: Torch,
+  interpreter: Interpreter,
+  batch: readonly Tensor[],
+  options: StepOptions,
+  step: number,
+): Tensor {
+  torch.ledger.enter("forward", step);
+  torch.kind = "activations";
+  torch.autocastEnabled = options.autocast !== null;
+  torch.autocastDtype = options.autocast;
+  let outputs = interpreter.main(batch);
+  torch.autocastEnabled = false;
+  torch.clearCastCache();
+  if (options.autocast !== null) {
+    // convert_outputs_to_fp32: the half-precision outputs live until all are converted
+    const converted = outputs.map((output) =>
+      isFloating(output.dtype) && output.dtype !== "float32" && output.dtype !== "float64"
+        ? torch.toCopy(output, "float32")
+        : output.retain(),
+    );
+    for (const output of outputs) output.release();
+    outputs = converted;
+  }
+  torch.logits = false;
+  const [loss, ...rest] = outputs;
+  for (const output of rest) output.release();
+  return loss!;
+}
+
+/** `clip_grad_norm_`, foreach: one norm per gradient, their norm, the coefficient. */
+function clip(torch: Torch, parameters: readonly Tensor[]): void {
+  const norms = parameters
+    .filter(({ grad }) => grad !== null)
+    .map(({ grad }) => torch.empty("_foreach_norm", [], grad!.dtype));
+  if (norms.length === 0) return;
+  const stacked = torch.empty("stack", [norms.length], norms[0]!.dtype);
+  const total = torch.empty("linalg_vector_norm", [], norms[0]!.dtype);
+  stacked.release();
+  const scalars = ["add", "reciprocal", "mul", "clamp"].map((operator) => torch.empty(operator, [], total.dtype));
+  for (const tensor of [...norms, total, ...scalars]) tensor.release();
+}
