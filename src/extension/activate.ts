@@ -1,0 +1,70 @@
+/**
+ * Activation, the same in every extension host. `activate` itself only installs listeners and commands; the language
+ * server starts when the first document that may be a training config is seen, or a command asks for it.
+ */
+import * as vscode from "vscode";
+import { registerCommands } from "./commands";
+import { looksLikeConfig } from "./documents";
+import { PanelHost } from "./panel";
+import { type CreateClient, Session } from "./session";
+import { createStatusItem } from "./statusItem";
+import { registerTools } from "./tools";
+
+/** Quiet time before a document that is being typed is looked at again. */
+const SNIFF_MS = 400;
+
+let session: Session | undefined;
+
+/** Called by the entries with the client that fits their host. */
+export function activateShared(context: vscode.ExtensionContext, create: CreateClient): void {
+  const channel = vscode.window.createOutputChannel("VRAM Lens", { log: true });
+  const started = new Session(context, channel, create);
+  session = started;
+  const panel = new PanelHost(context, started);
+  context.subscriptions.push(
+    channel,
+    started,
+    panel,
+    registerCommands({ session: started, panel, channel }),
+    registerTools(started),
+    createStatusItem(started),
+    startWhenNeeded(started),
+    vscode.workspace.onDidCloseTextDocument((document) => started.forget(document.uri)),
+  );
+}
+
+/** Called by the entries; resolves when the server has stopped. */
+export async function deactivateShared(): Promise<void> {
+  await session?.stop();
+  session = undefined;
+}
+
+/** Watches documents until one of them needs the server, then stops watching. */
+function startWhenNeeded(session: Session): vscode.Disposable {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const look = (document: vscode.TextDocument) => {
+    if (session.state !== "idle") return;
+    if (!vscode.workspace.getConfiguration("vramlens", document.uri).get<boolean>("enable", true)) return;
+    if (looksLikeConfig(document)) session.ensureStarted();
+  };
+  const lookAtAll = () => {
+    for (const document of vscode.workspace.textDocuments) look(document);
+  };
+  const subscription = vscode.Disposable.from(
+    vscode.workspace.onDidOpenTextDocument(look),
+    vscode.workspace.onDidChangeTextDocument(({ document }) => {
+      if (session.state !== "idle") return;
+      clearTimeout(timer);
+      timer = setTimeout(() => look(document), SNIFF_MS);
+    }),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration("vramlens.enable")) lookAtAll();
+    }),
+    session.onState((state) => {
+      if (state === "running") subscription.dispose();
+    }),
+    new vscode.Disposable(() => clearTimeout(timer)),
+  );
+  lookAtAll();
+  return subscription;
+}

@@ -1,0 +1,10 @@
+/** Entry of the web extension host (vscode.dev). */
+import type * as vscode from "vscode";
+import { activateShared, deactivateShared } from "./activate";
+
+export function activate(context: vscode.ExtensionContext): void {
+  // The client library is large: it is loaded with the server, not with the extension.
+  activateShared(context, async (environment) => (await import("./browserClient")).createClient(environment));
+}
+
+export const deactivate = deactivateShared;

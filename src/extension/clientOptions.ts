@@ -1,0 +1,112 @@
+/** Options of the language client, the same in Node and in the browser. Loaded only when the server is needed. */
+import * as vscode from "vscode";
+import {
+  type BaseLanguageClient,
+  CloseAction,
+  type CloseHandlerResult,
+  ErrorAction,
+  type ErrorHandler,
+  type LanguageClientOptions,
+  RevealOutputChannelOn,
+} from "vscode-languageclient";
+import {
+  CLIENT_COMMANDS,
+  type InitializationOptions,
+  type ListResult,
+  METHODS,
+  type ModelDataParams,
+  type ReadTextResult,
+  type StatResult,
+  type UriParams,
+} from "../server/protocol";
+import { documentSelector } from "./documents";
+import { RestartPolicy } from "./restartPolicy";
+
+export interface ClientEnvironment {
+  readonly context: vscode.ExtensionContext;
+  readonly channel: vscode.LogOutputChannel;
+  /** Called when the server crashed too often to be started again. */
+  readonly gaveUp: () => void;
+}
+
+/** Options of a fresh client. */
+export function clientOptions(
+  environment: ClientEnvironment,
+  initializationOptions: InitializationOptions,
+): LanguageClientOptions {
+  return {
+    documentSelector: documentSelector(),
+    outputChannel: environment.channel,
+    revealOutputChannelOn: RevealOutputChannelOn.Never,
+    initializationOptions: {
+      locale: vscode.env.language,
+      commands: Object.values(CLIENT_COMMANDS),
+      fileRequests: true,
+      ...initializationOptions,
+    } satisfies InitializationOptions,
+    diagnosticPullOptions: { onChange: true, onSave: true, onFocus: true, onTabs: false },
+    markdown: { isTrusted: { enabledCommands: Object.values(CLIENT_COMMANDS) }, supportHtml: false },
+    errorHandler: errorHandler(environment),
+  };
+}
+
+function errorHandler(environment: ClientEnvironment): ErrorHandler {
+  const policy = new RestartPolicy();
+  return {
+    error: (_error, _message, count) => ({
+      action: (count ?? 0) <= 3 ? ErrorAction.Continue : ErrorAction.Shutdown,
+      handled: true,
+    }),
+    closed: (): CloseHandlerResult => {
+      if (policy.crashed(Date.now())) {
+        environment.channel.warn("The language server stopped and is started again.");
+        return { action: CloseAction.Restart, handled: true };
+      }
+      environment.channel.error("The language server keeps stopping and is not started again.");
+      environment.gaveUp();
+      return { action: CloseAction.DoNotRestart, handled: true };
+    },
+  };
+}
+
+/** Answers the server's requests for files that only the editor can read. Call before the client starts. */
+export function serveFiles(client: BaseLanguageClient, context: vscode.ExtensionContext): void {
+  const { fs } = vscode.workspace;
+  const read = (uri: vscode.Uri): Promise<ReadTextResult> =>
+    Promise.resolve(fs.readFile(uri)).then(
+      (bytes) => ({ text: new TextDecoder().decode(bytes) }),
+      () => ({ text: null }),
+    );
+  client.onRequest(METHODS.readText, ({ uri }: UriParams) => read(vscode.Uri.parse(uri)));
+  client.onRequest(
+    METHODS.stat,
+    ({ uri }: UriParams): Promise<StatResult> =>
+      Promise.resolve(fs.stat(vscode.Uri.parse(uri))).then(
+        ({ type, size, mtime }) => ({ stat: isKnown(type) ? { type: nameOf(type), size, mtime } : null }),
+        () => ({ stat: null }),
+      ),
+  );
+  client.onRequest(
+    METHODS.list,
+    ({ uri }: UriParams): Promise<ListResult> =>
+      Promise.resolve(fs.readDirectory(vscode.Uri.parse(uri))).then(
+        (entries) => ({
+          entries: entries.flatMap(([name, type]) => (isKnown(type) ? [{ name, type: nameOf(type) }] : [])),
+        }),
+        () => ({ entries: [] }),
+      ),
+  );
+  client.onRequest(METHODS.modelData, ({ path }: ModelDataParams): Promise<ReadTextResult> => {
+    // Only what the extension ships may be read this way.
+    if (path.split("/").includes("..")) return Promise.resolve({ text: null });
+    return read(vscode.Uri.joinPath(context.extensionUri, "models", path));
+  });
+}
+
+function isKnown(type: vscode.FileType): boolean {
+  return (type & (vscode.FileType.File | vscode.FileType.Directory)) !== 0;
+}
+
+function nameOf(type: vscode.FileType): "file" | "directory" {
+  return (type & vscode.FileType.Directory) !== 0 ? "directory" : "file";
+}

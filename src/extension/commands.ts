@@ -1,0 +1,112 @@
+/** The commands of package.json. Each works or says why it cannot. */
+import * as vscode from "vscode";
+import { METHODS, type ReportParams, type ReportResult } from "../server/protocol";
+import { chooseDevice } from "./devicePick";
+import { labelOf, targetUri } from "./documents";
+import type { PanelHost } from "./panel";
+import { applyPlan } from "./plans";
+import { reportMarkdown } from "./reportText";
+import type { Session } from "./session";
+
+interface Parts {
+  readonly session: Session;
+  readonly panel: PanelHost;
+  readonly channel: vscode.LogOutputChannel;
+}
+
+type Command = (parts: Parts, argument: unknown) => Promise<void> | void;
+
+/** Every command by id. */
+export const COMMANDS: Readonly<Record<string, Command>> = {
+  "vramlens.openPanel": ({ panel }, argument) => panel.show(targetUri(argument)),
+  "vramlens.estimateFile": estimateFile,
+  "vramlens.chooseDevice": ({ session }, argument) => chooseDevice(session, targetUri(argument)),
+  "vramlens.applyPlan": ({ session }, argument) => withFile(argument, (uri) => applyPlan(session, uri, false)),
+  "vramlens.previewPlan": ({ session }, argument) => withFile(argument, (uri) => applyPlan(session, uri, true)),
+  "vramlens.copyReport": copyReport,
+  "vramlens.toggle": toggle,
+  "vramlens.restart": ({ session }) => session.restart(),
+  "vramlens.showLogs": ({ channel }) => channel.show(),
+};
+
+/** Registers all commands; a failing one shows its error with a way to the logs. */
+export function registerCommands(parts: Parts): vscode.Disposable {
+  const { t } = vscode.l10n;
+  return vscode.Disposable.from(
+    ...Object.entries(COMMANDS).map(([id, command]) =>
+      vscode.commands.registerCommand(id, async (argument: unknown) => {
+        try {
+          await command(parts, argument);
+        } catch (error) {
+          parts.channel.error(error instanceof Error ? error : String(error));
+          const logs = t("Show Logs");
+          const message = error instanceof Error ? error.message : String(error);
+          const choice = await vscode.window.showErrorMessage(t("VRAM Lens: {0}", message), logs);
+          if (choice === logs) parts.channel.show();
+        }
+      }),
+    ),
+  );
+}
+
+async function withFile(argument: unknown, act: (uri: vscode.Uri) => Promise<void>): Promise<void> {
+  const uri = targetUri(argument);
+  if (uri === undefined) {
+    void vscode.window.showInformationMessage(vscode.l10n.t("Open a training config first."));
+    return;
+  }
+  await act(uri);
+}
+
+function report(session: Session, uri: vscode.Uri): Promise<ReportResult | null> {
+  const params: ReportParams = { uri: uri.toString() };
+  return session.request<ReportResult | null>(METHODS.report, params);
+}
+
+/** Estimates a file whether or not it was noticed, and says why when it is no training config. */
+function estimateFile({ session, panel }: Parts, argument: unknown): Promise<void> {
+  return withFile(argument, async (uri) => {
+    const result = await report(session, uri);
+    if (result !== null && result.recognised !== null) {
+      panel.show(uri);
+      return;
+    }
+    const { t } = vscode.l10n;
+    const reason = result?.report.errors[0]?.message;
+    const name = labelOf(uri);
+    void vscode.window.showInformationMessage(
+      reason === undefined
+        ? t("{0} is not read as a training config: it has none of the keys that training libraries know.", name)
+        : t("{0} is not read as a training config: {1}", name, reason),
+    );
+  });
+}
+
+function copyReport({ session }: Parts, argument: unknown): Promise<void> {
+  return withFile(argument, async (uri) => {
+    const { t } = vscode.l10n;
+    const result = await report(session, uri);
+    if (result === null || result.report.runs.length === 0) {
+      void vscode.window.showInformationMessage(t("There is no report for {0}.", labelOf(uri)));
+      return;
+    }
+    await vscode.env.clipboard.writeText(reportMarkdown(result.report, labelOf(uri), t));
+    vscode.window.setStatusBarMessage(t("Report copied"), 3000);
+  });
+}
+
+/** The master switch: on and off for the workspace, or for the user where no workspace is open. */
+async function toggle(): Promise<void> {
+  const { t } = vscode.l10n;
+  const settings = vscode.workspace.getConfiguration("vramlens");
+  const isOn = settings.get<boolean>("enable", true);
+  const target =
+    vscode.workspace.workspaceFolders === undefined
+      ? vscode.ConfigurationTarget.Global
+      : vscode.ConfigurationTarget.Workspace;
+  await settings.update("enable", !isOn, target);
+  if (!isOn) return;
+  const undo = t("Switch on");
+  const choice = await vscode.window.showInformationMessage(t("VRAM Lens is off in this workspace."), undo);
+  if (choice === undo) await vscode.workspace.getConfiguration("vramlens").update("enable", true, target);
+}

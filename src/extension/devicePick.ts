@@ -1,0 +1,113 @@
+/** Choosing the GPU: a quick pick over the catalogue, and where the choice is kept. */
+import * as vscode from "vscode";
+import { type DevicesResult, type EditsResult, METHODS, type SettleParams } from "../server/protocol";
+import { applyEdits, dirtyDocuments, saveEdited } from "./applyEdits";
+import { labelOf } from "./documents";
+import type { Session } from "./session";
+import { capacity } from "./statusText";
+
+interface DeviceChoice extends vscode.QuickPickItem {
+  /** Value of the setting: a name, a size, or empty for "what the configs say". */
+  readonly value?: string;
+  readonly custom?: boolean;
+}
+
+interface PlaceChoice extends vscode.QuickPickItem {
+  readonly place: vscode.ConfigurationTarget | "pin";
+}
+
+/** Asks for a device and where to keep it, then writes it. Nothing is written when the person backs out. */
+export async function chooseDevice(session: Session, uri: vscode.Uri | undefined): Promise<void> {
+  const { t } = vscode.l10n;
+  const device = await pickDevice(session, uri);
+  if (device === undefined) return;
+  const place = await pickPlace(uri);
+  if (place === undefined) return;
+  if (place === "pin" && uri !== undefined) {
+    const params: SettleParams = { uri: uri.toString(), key: "device.name", value: device };
+    const edits = await session.request<EditsResult>(METHODS.settle, params);
+    const dirty = dirtyDocuments();
+    const outcome = await applyEdits(edits, false);
+    if (outcome.ok) await saveEdited(edits, dirty);
+    else void vscode.window.showWarningMessage(outcome.message);
+    return;
+  }
+  if (place === "pin") return;
+  try {
+    const value = device === "" ? undefined : device;
+    await vscode.workspace.getConfiguration("vramlens", uri ?? null).update("device", value, place);
+  } catch (error) {
+    void vscode.window.showErrorMessage(t("The setting could not be written: {0}", String(error)));
+  }
+}
+
+async function pickDevice(session: Session, uri: vscode.Uri | undefined): Promise<string | undefined> {
+  const { t } = vscode.l10n;
+  const now = vscode.workspace.getConfiguration("vramlens", uri ?? null).get<string>("device", "");
+  const choices = session
+    .request<DevicesResult>(METHODS.devices, {})
+    .then((catalogue): DeviceChoice[] => deviceChoices(catalogue, now));
+  const picked = await vscode.window.showQuickPick<DeviceChoice>(choices, {
+    title: t("GPU to check training configs against"),
+    placeHolder: t("Name or memory size"),
+    matchOnDescription: true,
+    matchOnDetail: true,
+  });
+  if (picked === undefined) return undefined;
+  if (picked.custom !== true) return picked.value;
+  const typed = await vscode.window.showInputBox({
+    title: t("GPU to check training configs against"),
+    prompt: t("A size, a name, several cards or a cloud machine type: 24GB, RTX 4090, 8xH100, p4d.24xlarge"),
+    value: now,
+    validateInput: (text) => (text.trim() === "" ? t("Type a name or a size") : undefined),
+  });
+  return typed?.trim();
+}
+
+function deviceChoices(catalogue: DevicesResult, now: string): DeviceChoice[] {
+  const { t } = vscode.l10n;
+  const isChosen = (value: string) => (value === now ? { description: t("chosen") } : {});
+  const choices: DeviceChoice[] = [
+    { label: `$(edit) ${t("Custom size or name…")}`, custom: true, alwaysShow: true },
+    { label: `$(file-code) ${t("What the configs say")}`, value: "", ...isChosen("") },
+  ];
+  for (const { label, devices } of catalogue.groups) {
+    choices.push({ label, kind: vscode.QuickPickItemKind.Separator });
+    for (const device of devices) {
+      const size = `${capacity(device.memoryBytes)} GiB`;
+      const mark = device.name === now ? ` · ${t("chosen")}` : "";
+      choices.push({ label: device.name, description: size + mark, value: device.name });
+    }
+  }
+  const slices = catalogue.groups.flatMap(({ devices }) => devices.flatMap((device) => device.slices));
+  if (slices.length > 0) {
+    choices.push({ label: t("Slices (MIG)"), kind: vscode.QuickPickItemKind.Separator });
+    for (const { name, memoryBytes } of slices) {
+      const mark = name === now ? ` · ${t("chosen")}` : "";
+      choices.push({ label: name, description: `${capacity(memoryBytes)} GiB${mark}`, value: name });
+    }
+  }
+  return choices;
+}
+
+async function pickPlace(uri: vscode.Uri | undefined): Promise<PlaceChoice["place"] | undefined> {
+  const { t } = vscode.l10n;
+  const places: PlaceChoice[] = [];
+  if (vscode.workspace.workspaceFolders !== undefined) {
+    places.push({
+      label: t("This workspace"),
+      description: t("workspace setting"),
+      place: vscode.ConfigurationTarget.Workspace,
+    });
+  }
+  places.push({
+    label: t("Everywhere"),
+    description: t("user setting"),
+    place: vscode.ConfigurationTarget.Global,
+  });
+  if (uri !== undefined && uri.scheme !== "untitled" && vscode.workspace.getWorkspaceFolder(uri) !== undefined) {
+    places.push({ label: t("Only {0}", labelOf(uri)), description: ".vramlens.yaml", place: "pin" });
+  }
+  const picked = await vscode.window.showQuickPick(places, { title: t("Use this GPU for") });
+  return picked?.place;
+}

@@ -1,0 +1,39 @@
+/** Documents as the extension looks at them: which are worth analysing, and the selector of the language client. */
+import * as vscode from "vscode";
+import { HEAD_LINES, LANGUAGES, mayBeConfig } from "./sniff";
+
+/** Schemes that hold documents of their own (not diff sides, notebook cells or output), wherever the editor runs. */
+const SCHEMES = ["file", "untitled", "vscode-vfs", "vscode-remote", "vscode-test-web", "vscode-userdata"];
+
+/** Schemes of this window: the usual ones and those of its workspace folders (any virtual file system). */
+function schemes(): readonly string[] {
+  const own = vscode.workspace.workspaceFolders?.map(({ uri }) => uri.scheme) ?? [];
+  return [...new Set([...SCHEMES, ...own])];
+}
+
+/** Selector of the language client. */
+export function documentSelector(): { scheme: string; language: string }[] {
+  return schemes().flatMap((scheme) => LANGUAGES.map((language) => ({ scheme, language })));
+}
+
+/** Whether the document may be a training config, by a cheap look. */
+export function looksLikeConfig(document: vscode.TextDocument): boolean {
+  if (!schemes().includes(document.uri.scheme)) return false;
+  return mayBeConfig({
+    path: document.uri.path,
+    languageId: document.languageId,
+    head: () => document.getText(new vscode.Range(0, 0, HEAD_LINES, 0)),
+  });
+}
+
+/** The document a command acts on: the given one, else the active editor's. */
+export function targetUri(argument: unknown): vscode.Uri | undefined {
+  if (typeof argument === "string") return vscode.Uri.parse(argument);
+  if (argument instanceof vscode.Uri) return argument;
+  return vscode.window.activeTextEditor?.document.uri;
+}
+
+/** Name to show for a document: its path below the workspace folder. */
+export function labelOf(uri: vscode.Uri): string {
+  return vscode.workspace.asRelativePath(uri, (vscode.workspace.workspaceFolders?.length ?? 0) > 1);
+}

@@ -1,0 +1,353 @@
+/** The panel: hosts the page, feeds it reports of the document it shows, and does what the page asks for. */
+import * as vscode from "vscode";
+import type { Range } from "../core/report/schema";
+import {
+  type EditsResult,
+  type HostToPage,
+  METHODS,
+  type PageAction,
+  type PageState,
+  type PageToHost,
+  type PlanEditsParams,
+  type ReportParams,
+  type ReportResult,
+  type SettleParams,
+  type WhatIfParams,
+  type WhatIfResult,
+} from "../server/protocol";
+import { applyEdits, dirtyDocuments, type Outcome, saveEdited } from "./applyEdits";
+import { chooseDevice } from "./devicePick";
+import { labelOf } from "./documents";
+import { makeNonce, panelHtml } from "./panelHtml";
+import type { Session } from "./session";
+
+const VIEW_TYPE = "vramlens.panel";
+
+/** Quiet time before the panel follows a change of editor, so that flicking through tabs does not make it jump. */
+const FOLLOW_MS = 150;
+
+/** Owns the one panel of the window. */
+export class PanelHost implements vscode.Disposable {
+  private panel: Panel | undefined;
+  private readonly subscriptions: vscode.Disposable[] = [];
+
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly session: Session,
+  ) {
+    this.subscriptions.push(
+      vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, {
+        deserializeWebviewPanel: async (view, state: PageState | undefined) => {
+          const uri = state?.uri === undefined ? undefined : vscode.Uri.parse(state.uri);
+          this.adopt(view, uri, state);
+        },
+      }),
+    );
+  }
+
+  /** Opens the panel beside the document, or brings it to front, and shows the document. */
+  show(uri: vscode.Uri | undefined): void {
+    if (this.panel !== undefined) {
+      this.panel.show(uri);
+      return;
+    }
+    const view = vscode.window.createWebviewPanel(
+      VIEW_TYPE,
+      "VRAM Lens",
+      { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
+      this.options(),
+    );
+    this.adopt(view, uri, undefined);
+  }
+
+  dispose(): void {
+    this.panel?.dispose();
+    for (const subscription of this.subscriptions) subscription.dispose();
+  }
+
+  private adopt(view: vscode.WebviewPanel, uri: vscode.Uri | undefined, state: PageState | undefined): void {
+    this.panel?.dispose();
+    view.webview.options = this.options();
+    view.iconPath = vscode.Uri.joinPath(this.context.extensionUri, "images", "icon.png");
+    const panel = new Panel(view, this.context, this.session, uri, state);
+    this.panel = panel;
+    view.onDidDispose(() => {
+      panel.dispose();
+      if (this.panel === panel) this.panel = undefined;
+    });
+  }
+
+  private options(): vscode.WebviewOptions & vscode.WebviewPanelOptions {
+    return {
+      enableScripts: true,
+      enableFindWidget: true,
+      localResourceRoots: [vscode.Uri.joinPath(this.context.extensionUri, "dist")],
+    };
+  }
+}
+
+class Panel {
+  private readonly subscriptions: vscode.Disposable[] = [];
+  private runId: string | null;
+  private follow: boolean;
+  private isReady = false;
+  private isDisposed = false;
+  private followTimer: ReturnType<typeof setTimeout> | undefined;
+  /** Document that the page itself asked to show: opening it must not make the panel follow. */
+  private revealed: string | undefined;
+  private refreshing = new vscode.CancellationTokenSource();
+  private asking = new vscode.CancellationTokenSource();
+
+  constructor(
+    private readonly view: vscode.WebviewPanel,
+    context: vscode.ExtensionContext,
+    private readonly session: Session,
+    private uri: vscode.Uri | undefined,
+    state: PageState | undefined,
+  ) {
+    this.runId = state?.runId ?? null;
+    this.follow = state?.follow ?? true;
+    this.uri ??= this.configInActiveEditor();
+    this.subscriptions.push(
+      view.webview.onDidReceiveMessage((message: PageToHost) => this.receive(message)),
+      session.onStatus((status) => {
+        if (this.uri === undefined && status.state === "ready" && this.follow) this.followActive();
+        else if (this.uri?.toString() === vscode.Uri.parse(status.uri).toString()) this.refresh();
+      }),
+      session.onState(() => this.refresh()),
+      vscode.window.onDidChangeActiveTextEditor(() => this.followActive()),
+    );
+    view.webview.html = page(view.webview, context);
+  }
+
+  show(uri: vscode.Uri | undefined): void {
+    this.view.reveal(undefined, true);
+    const target = uri ?? this.configInActiveEditor();
+    if (target !== undefined) this.turnTo(target);
+  }
+
+  dispose(): void {
+    if (this.isDisposed) return;
+    this.isDisposed = true;
+    clearTimeout(this.followTimer);
+    this.refreshing.cancel();
+    this.asking.cancel();
+    for (const subscription of this.subscriptions) subscription.dispose();
+    this.view.dispose();
+  }
+
+  // ---- Which document ----
+
+  private configInActiveEditor(): vscode.Uri | undefined {
+    const uri = vscode.window.activeTextEditor?.document.uri;
+    return uri !== undefined && this.session.status(uri)?.state === "ready" ? uri : undefined;
+  }
+
+  private followActive(): void {
+    clearTimeout(this.followTimer);
+    if (!this.follow) return;
+    this.followTimer = setTimeout(() => {
+      const uri = this.configInActiveEditor();
+      const isOurs = uri !== undefined && uri.toString() === this.revealed;
+      this.revealed = undefined;
+      if (uri !== undefined && !isOurs) this.turnTo(uri);
+    }, FOLLOW_MS);
+  }
+
+  private turnTo(uri: vscode.Uri): void {
+    if (this.uri?.toString() !== uri.toString()) this.runId = null;
+    this.uri = uri;
+    this.refresh();
+  }
+
+  // ---- Host to page ----
+
+  private post(message: HostToPage): void {
+    if (!this.isDisposed) void this.view.webview.postMessage(message);
+  }
+
+  /** Sends the newest report; an older one still under way is dropped. */
+  private refresh(): void {
+    this.refreshing.cancel();
+    this.refreshing = new vscode.CancellationTokenSource();
+    if (!this.isReady) return;
+    const { token } = this.refreshing;
+    this.snapshot(token).then(
+      (message) => {
+        if (!token.isCancellationRequested) this.post(message);
+      },
+      (error) => {
+        if (!token.isCancellationRequested) this.post(this.empty("failed", String(error)));
+      },
+    );
+  }
+
+  private async snapshot(token: vscode.CancellationToken): Promise<HostToPage> {
+    const { t } = vscode.l10n;
+    const { uri } = this;
+    if (uri === undefined) {
+      return this.empty("no-document", t("Open a training config to see what takes the GPU's memory."));
+    }
+    if (!vscode.workspace.getConfiguration("vramlens", uri).get<boolean>("enable", true)) {
+      return this.empty("off", t("VRAM Lens is switched off here."));
+    }
+    if (this.session.state === "starting") this.post(this.empty("starting", t("Starting the analyzer…")));
+    const params: ReportParams = { uri: uri.toString() };
+    const result = await this.session.request<ReportResult | null>(METHODS.report, params, token);
+    if (result === null) return this.empty("failed", t("The report could not be made. The logs say why."));
+    if (result.recognised === null) {
+      return this.empty("not-recognised", t("{0} is not read as a training config.", labelOf(uri)));
+    }
+    const runs = result.report.runs;
+    const run = runs.find(({ id }) => id === this.runId) ?? runs[0];
+    this.view.title = `${labelOf(uri).split("/").at(-1)} · VRAM Lens`;
+    return {
+      type: "report",
+      uri: uri.toString(),
+      label: labelOf(uri),
+      report: result.report,
+      runId: run?.id ?? null,
+      locale: result.locale,
+      reserve: result.reserve,
+      follow: this.follow,
+      because: result.recognised.because,
+    };
+  }
+
+  private empty(reason: Extract<HostToPage, { type: "empty" }>["reason"], message: string): HostToPage {
+    return { type: "empty", reason, message, locale: vscode.env.language };
+  }
+
+  // ---- Page to host ----
+
+  private receive(message: PageToHost): void {
+    switch (message.type) {
+      case "ready":
+        this.isReady = true;
+        this.refresh();
+        break;
+      case "whatIf":
+        this.whatIf(message);
+        break;
+      case "applyPlan":
+        this.act("applyPlan", this.plan(message, false));
+        break;
+      case "previewPlan":
+        this.act("previewPlan", this.plan(message, true));
+        break;
+      case "pickDevice":
+        void chooseDevice(this.session, this.uri);
+        break;
+      case "reveal":
+        void this.reveal(vscode.Uri.parse(message.uri), message.range);
+        break;
+      case "settle":
+        this.act("settle", this.settle(message.key, message.value));
+        break;
+      case "export":
+        this.act("export", this.save(message.format, message.text));
+        break;
+      case "selectRun":
+        this.runId = message.runId;
+        break;
+      case "follow":
+        this.follow = message.follow;
+        if (message.follow) this.followActive();
+        break;
+    }
+  }
+
+  private act(action: PageAction, outcome: Promise<Outcome | undefined>): void {
+    outcome.then(
+      (result) => {
+        if (result !== undefined) this.post({ type: "outcome", action, ...result });
+      },
+      (error) => this.post({ type: "outcome", action, ok: false, message: String(error) }),
+    );
+  }
+
+  private whatIf(message: Extract<PageToHost, { type: "whatIf" }>): void {
+    this.asking.cancel();
+    this.asking = new vscode.CancellationTokenSource();
+    const { uri } = this;
+    if (uri === undefined) return;
+    const { id, runId, set } = message;
+    const { token } = this.asking;
+    const params: WhatIfParams = { uri: uri.toString(), runId, set };
+    this.session.request<WhatIfResult>(METHODS.whatIf, params, token).then(
+      ({ run }) => {
+        if (!token.isCancellationRequested) this.post({ type: "whatIfResult", id, runId, run });
+      },
+      () => {
+        if (!token.isCancellationRequested) this.post({ type: "whatIfResult", id, runId, run: null });
+      },
+    );
+  }
+
+  private async plan(
+    { runId, planIndex, title }: { readonly runId: string; readonly planIndex: number; readonly title: string },
+    preview: boolean,
+  ): Promise<Outcome | undefined> {
+    if (this.uri === undefined) return undefined;
+    const params: PlanEditsParams = { uri: this.uri.toString(), runId, planIndex, title };
+    return applyEdits(await this.session.request<EditsResult>(METHODS.planEdits, params), preview);
+  }
+
+  private async settle(key: string, value: string): Promise<Outcome | undefined> {
+    if (this.uri === undefined) return undefined;
+    const params: SettleParams = { uri: this.uri.toString(), key, value };
+    const result = await this.session.request<EditsResult>(METHODS.settle, params);
+    const dirty = dirtyDocuments();
+    const outcome = await applyEdits(result, false);
+    if (outcome.ok) await saveEdited(result, dirty);
+    return outcome;
+  }
+
+  private async reveal(uri: vscode.Uri, range: Range): Promise<void> {
+    const selection = new vscode.Range(range.start.line, range.start.character, range.end.line, range.end.character);
+    const visible = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
+    const other = vscode.window.visibleTextEditors.find(({ viewColumn }) => viewColumn !== this.view.viewColumn);
+    this.revealed = uri.toString();
+    const viewColumn = visible?.viewColumn ?? other?.viewColumn ?? vscode.ViewColumn.One;
+    await vscode.window.showTextDocument(uri, { selection, viewColumn });
+  }
+
+  private async save(
+    format: Extract<PageToHost, { type: "export" }>["format"],
+    text: string,
+  ): Promise<Outcome | undefined> {
+    const { t } = vscode.l10n;
+    if (format === "copy") {
+      await vscode.env.clipboard.writeText(text);
+      return { ok: true, message: t("Copied") };
+    }
+    const ending = format === "markdown" ? "md" : format;
+    const base = this.uri?.path.replace(/\.[^./]*$/, "") ?? "/report";
+    const proposed = this.uri?.scheme === "untitled" ? undefined : this.uri?.with({ path: `${base}.vram.${ending}` });
+    const target = await vscode.window.showSaveDialog({
+      ...(proposed === undefined ? {} : { defaultUri: proposed }),
+      filters: { [ending.toUpperCase()]: [ending] },
+    });
+    if (target === undefined) return undefined;
+    const bytes = format === "png" ? fromBase64(text) : new TextEncoder().encode(text);
+    await vscode.workspace.fs.writeFile(target, bytes);
+    return { ok: true, message: t("Saved {0}", labelOf(target)) };
+  }
+}
+
+function fromBase64(text: string): Uint8Array {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}
+
+function page(webview: vscode.Webview, context: vscode.ExtensionContext): string {
+  const resource = (name: string) =>
+    webview.asWebviewUri(vscode.Uri.joinPath(context.extensionUri, "dist", name)).toString();
+  return panelHtml({
+    cspSource: webview.cspSource,
+    scriptUri: resource("webview.js"),
+    styleUri: resource("webview.css"),
+    nonce: makeNonce(),
+    language: vscode.env.language,
+    title: "VRAM Lens",
+  });
+}

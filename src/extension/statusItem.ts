@@ -1,0 +1,61 @@
+/** The one status item: the active document's total against its card. */
+import * as vscode from "vscode";
+import { labelOf } from "./documents";
+import type { Session } from "./session";
+import { statusText } from "./statusText";
+
+/** Commands the tooltip may link to. */
+const TOOLTIP_COMMANDS = ["vramlens.openPanel", "vramlens.chooseDevice", "vramlens.toggle", "vramlens.showLogs"];
+
+/** Shows the item while the active document is a training config, and nothing otherwise. */
+export function createStatusItem(session: Session): vscode.Disposable {
+  const item = vscode.window.createStatusBarItem("vramlens.status", vscode.StatusBarAlignment.Right, 90);
+  item.name = "VRAM Lens";
+  item.command = "vramlens.openPanel";
+
+  const update = () => {
+    const uri = vscode.window.activeTextEditor?.document.uri;
+    const status = uri && session.status(uri);
+    void vscode.commands.executeCommand("setContext", "vramlens.active", status?.state === "ready");
+    const isShown = vscode.workspace.getConfiguration("vramlens").get<boolean>("statusBar.enable", true);
+    const text = isShown && status !== undefined ? statusText(status, vscode.l10n.t) : undefined;
+    if (text === undefined || uri === undefined) {
+      item.hide();
+      return;
+    }
+    item.text = text.text;
+    item.accessibilityInformation = { label: text.label, role: "button" };
+    item.backgroundColor =
+      text.level === "none" ? undefined : new vscode.ThemeColor(`statusBarItem.${text.level}Background`);
+    item.tooltip = tooltip(labelOf(uri), text.tooltip);
+    item.show();
+  };
+
+  update();
+  return vscode.Disposable.from(
+    item,
+    session.onStatus(update),
+    session.onState(update),
+    vscode.window.onDidChangeActiveTextEditor(update),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration("vramlens.statusBar.enable")) update();
+    }),
+  );
+}
+
+function tooltip(label: string, lines: readonly string[]): vscode.MarkdownString {
+  const markdown = new vscode.MarkdownString(undefined, true);
+  markdown.isTrusted = { enabledCommands: TOOLTIP_COMMANDS };
+  markdown.appendMarkdown([...lines].join("\n\n"));
+  markdown.appendMarkdown("\n\n");
+  markdown.appendText(label);
+  const { t } = vscode.l10n;
+  const links = [
+    `[${t("Open panel")}](command:vramlens.openPanel)`,
+    `[${t("Choose GPU")}](command:vramlens.chooseDevice)`,
+    `[${t("Switch off")}](command:vramlens.toggle)`,
+    `[${t("Show logs")}](command:vramlens.showLogs)`,
+  ];
+  markdown.appendMarkdown(`\n\n---\n\n${links.join(" · ")}`);
+  return markdown;
+}
