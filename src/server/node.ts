@@ -1,0 +1,23 @@
+/**
+ * The language server as a Node process: started by the VS Code client over IPC, or by any other editor over stdio
+ * (`node dist/server.js --stdio`, the default when no transport is named).
+ */
+import { createConnection } from "vscode-languageserver/node";
+import { createAnalyzer } from "../analysis";
+import { createNodeRuntime } from "../host/node";
+import { DEBOUNCE_MS, startServer } from "./server";
+
+/** Arguments that name a transport, as `vscode-languageserver` reads them. */
+const TRANSPORT = /^--(stdio|node-ipc|socket|pipe)(=|$)/;
+
+if (!process.argv.some((argument) => TRANSPORT.test(argument))) process.argv.push("--stdio");
+
+const connection = createConnection();
+startServer(connection, {
+  runtime: createNodeRuntime({ workspaceFolders: [], packageDirectory: __dirname, env: process.env }),
+  reads: (scheme) => scheme === "file",
+  createAnalyzer,
+  version: process.env["VRAM_LENS_VERSION"] ?? "development",
+  debounceMs: DEBOUNCE_MS,
+});
+connection.listen();
