@@ -49,8 +49,7 @@ export const en = {
   "bar.usable": "usable {size}",
   "bar.card": "card {size}",
   "bar.file": "file {size}",
-  "bar.free": "Free",
-  "bar.over": "Over",
+  "bar.over": "{size} too much",
 
   "kind.weights": "Weights",
   "kind.adapters": "Adapters",
@@ -107,6 +106,7 @@ export const en = {
   "whatIf.unstated": "not stated",
   "whatIf.other": "Another value for {setting}",
   "whatIf.otherShort": "other",
+  "whatIf.now": "now",
   "whatIf.fileValue": "in the file",
   "whatIf.step": "step time {change}",
   "group.data": "Data",

@@ -51,8 +51,7 @@ export const zhCn: MessageTable = {
   "bar.usable": "可用 {size}",
   "bar.card": "显卡 {size}",
   "bar.file": "文件 {size}",
-  "bar.free": "空闲",
-  "bar.over": "超出",
+  "bar.over": "超出 {size}",
 
   "kind.weights": "权重",
   "kind.adapters": "适配器",
@@ -109,6 +108,7 @@ export const zhCn: MessageTable = {
   "whatIf.unstated": "未说明",
   "whatIf.other": "{setting}的其他取值",
   "whatIf.otherShort": "其他",
+  "whatIf.now": "当前",
   "whatIf.fileValue": "文件中的值",
   "whatIf.step": "单步耗时 {change}",
   "group.data": "数据",

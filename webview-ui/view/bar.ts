@@ -5,6 +5,9 @@ import { type BarLayout, layoutBar, usableBytes } from "../model/bar";
 import { gib, gibUnit } from "../model/format";
 import { kindName, phaseName, type View } from "./context";
 
+/** Height of the bar in pixels; the marks reach below it. */
+const BAR = 34;
+
 const share = (part: number): string => `${(part * 100).toFixed(3)}%`;
 
 /** `compare` is the peak of the file's own run while something else is tried. */
@@ -30,12 +33,12 @@ export function barView({ t }: View, run: ReportRun, compareBytes: number | null
           h("line.hatch-line", { attrs: { x1: 0, y1: 0, x2: 0, y2: 6 } }),
         ),
       ),
-      h("rect.bar-track", { attrs: { x: 0, y: 0, width: share(Math.min(1, layout.cardAt ?? 1)), height: "100%" } }),
+      h("rect.bar-track", { attrs: { x: 0, y: 0, width: share(Math.min(1, layout.cardAt ?? 1)), height: BAR } }),
       overflow(layout),
       layout.parts.map((part) =>
         h(
           `rect.part.fill-${part.kind}`,
-          { key: part.kind, attrs: { x: share(part.start), y: 0, width: share(part.size), height: "100%" } },
+          { key: part.kind, attrs: { x: share(part.start), y: 0, width: share(part.size), height: BAR } },
           h("title", null, `${kindName(t, part.kind)} ${gibUnit(part.bytes, t.locale)}`),
         ),
       ),
@@ -44,7 +47,7 @@ export function barView({ t }: View, run: ReportRun, compareBytes: number | null
           x: share(layout.band.start),
           y: 0,
           width: share(layout.band.size),
-          height: "100%",
+          height: BAR,
           fill: "url(#hatch)",
         },
       }),
@@ -96,15 +99,15 @@ function timeRange(run: ReportRun, t: View["t"]): string {
 }
 
 function lineAt(at: number) {
-  return { x1: share(at), x2: share(at), y1: 0, y2: "100%" };
+  return { x1: share(at), x2: share(at), y1: 0, y2: BAR + 5 };
 }
 
-/** What lies beyond the usable memory is tinted, so that "too much" is visible as an amount. */
+/** What lies beyond the usable memory is underlined, so that "too much" is visible as an amount. */
 function overflow(layout: BarLayout): PageNode | null {
   if (layout.usableAt === null || layout.usedAt <= layout.usableAt) return null;
   return h("rect.bar-over", {
     key: "over",
-    attrs: { x: share(layout.usableAt), y: 0, width: share(1 - layout.usableAt), height: "100%" },
+    attrs: { x: share(layout.usableAt), y: BAR + 2, width: share(layout.usedAt - layout.usableAt), height: 3 },
   });
 }
 
@@ -123,6 +126,11 @@ function scaleView(layout: BarLayout, run: ReportRun, t: View["t"], compareBytes
   const marks: { key: string; at: number; text: string }[] = [];
   if (usable !== null && layout.usableAt !== null) {
     marks.push({ key: "usable", at: layout.usableAt, text: t("bar.usable", { size: gibUnit(usable, t.locale) }) });
+  }
+  const used = run.perDevice?.usedPeakBytes ?? 0;
+  if (usable !== null && used > usable && layout.usedAt - (layout.usableAt ?? 0) > 0.3) {
+    const over = t("bar.over", { size: gibUnit(used - usable, t.locale) });
+    marks.push({ key: "over", at: layout.usedAt, text: over });
   }
   if (compareBytes !== null) {
     const at = compareBytes / layout.scaleBytes;

@@ -99,7 +99,13 @@ function controlView({ state, t, act }: View, base: ReportRun, group: ControlGro
           h(
             `span.delta${tone}`,
             null,
-            chosen ? "" : peak === null ? "–" : difference === null ? "\u00a0" : deltaGib(difference, t.locale),
+            chosen
+              ? t("whatIf.now")
+              : peak === null
+                ? "–"
+                : difference === null
+                  ? "\u00a0"
+                  : deltaGib(difference, t.locale),
           ),
         );
       }),
