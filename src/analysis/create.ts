@@ -86,7 +86,7 @@ class AnalyzerOfRuntime implements Analyzer {
         const child = joinUri(folder, entry.name);
         if (entry.type === "directory") {
           if (!SKIPPED_FOLDERS.has(entry.name)) folders.push(child);
-        } else if (syntaxOf(child) !== undefined && entry.name !== PINS_FILE) {
+        } else if (syntaxOf(child) !== null && entry.name !== PINS_FILE) {
           const document = await this.store.load(child);
           if (document?.recognised !== undefined) found.push(child);
         }

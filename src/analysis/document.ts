@@ -4,6 +4,9 @@ import type { DocumentAnalysis, FixContent, HoverContent, Recognition } from "./
 import { documentProblems } from "./findings/collect";
 import { toFindings } from "./findings/place";
 import { verdictProblems } from "./findings/verdict";
+import { hoverMarkdown } from "./hover/hover";
+import { settingAt } from "./hover/locate";
+import { linksOf } from "./links";
 import { type Locale, t } from "./messages";
 import type { Problem } from "./problems";
 import { assembleRun } from "./report";
@@ -54,7 +57,14 @@ export class AnalysedDocument implements DocumentAnalysis {
     this.dependencies = [...new Set(analyses.flatMap((analysis) => [...analysis.inputs.dependencies]))];
   }
 
-  hover(_line: number, _character: number): HoverContent | null {
+  hover(line: number, character: number): HoverContent | null {
+    for (const analysis of this.ordered()) {
+      const document = analysis.inputs.documents.find((candidate) => candidate.uri === this.uri);
+      if (document === undefined) continue;
+      const target = settingAt(analysis, this.uri, document.lines.offset(line, character));
+      if (target === undefined) continue;
+      return { markdown: hoverMarkdown(analysis, target), range: document.lines.range(target.span) };
+    }
     return null;
   }
 
@@ -62,8 +72,15 @@ export class AnalysedDocument implements DocumentAnalysis {
     return [];
   }
 
-  links(): readonly { range: Range; target: string; tooltip: string }[] {
-    return [];
+  links(): ReturnType<DocumentAnalysis["links"]> {
+    return linksOf(this.uri, this.analyses);
+  }
+
+  /** Runs with an estimate first: a DeepSpeed file alone says little, the run that uses it says all. */
+  private ordered(): readonly RunAnalysis[] {
+    return [...this.analyses].sort(
+      (a, b) => Number(b.base.estimate !== undefined) - Number(a.base.estimate !== undefined),
+    );
   }
 
   whatIf(runId: string, set: Readonly<Record<string, string>>): ReportRun | null {

@@ -86,9 +86,8 @@ async function loadConfig(uri: string, name: string, search: ModelSearch): Promi
   search.dependencies.add(uri);
   const document = await search.store.load(uri);
   if (document === undefined) return undefined;
-  const root = document.config?.parsed.root;
-  if (root?.kind !== "map") return { kind: "broken", name, uri, reason: "syntax" };
-  const config = plainValue(root) as Record<string, unknown>;
+  const config = objectOf(document);
+  if (config === undefined) return { kind: "broken", name, uri, reason: "syntax" };
   if (typeof config["model_type"] !== "string") return { kind: "broken", name, uri, reason: "no-type" };
   return {
     kind: "found",
@@ -100,6 +99,19 @@ async function loadConfig(uri: string, name: string, search: ModelSearch): Promi
     adapter: undefined,
     adapterUri: undefined,
   };
+}
+
+const objects = new WeakMap<LoadedDocument, Readonly<Record<string, unknown>> | null>();
+
+/** A JSON document as a plain object, made once: estimates are remembered by the identity of the config. */
+function objectOf(document: LoadedDocument): Readonly<Record<string, unknown>> | undefined {
+  let value = objects.get(document);
+  if (value === undefined) {
+    const root = document.config?.parsed.root;
+    value = root?.kind === "map" ? (plainValue(root) as Record<string, unknown>) : null;
+    objects.set(document, value);
+  }
+  return value ?? undefined;
 }
 
 /** The hub id a config remembers, else the name as written, else the folder. */
@@ -115,8 +127,9 @@ async function loadAdapter(
 ): Promise<{ uri: string; config: AdapterConfig } | undefined> {
   const uri = joinUri(directory, "adapter_config.json");
   search.dependencies.add(uri);
-  const root = (await search.store.load(uri))?.config?.parsed.root;
-  return root?.kind === "map" ? { uri, config: plainValue(root) as AdapterConfig } : undefined;
+  const document = await search.store.load(uri);
+  const config = document === undefined ? undefined : objectOf(document);
+  return config === undefined ? undefined : { uri, config };
 }
 
 async function withAdapter(found: ModelFound, directory: string, search: ModelSearch): Promise<ModelFound> {

@@ -1,8 +1,9 @@
 /**
- * Writing settings back: minimal replacements of scalars, insertions beside their relatives. Comments, order,
- * quoting and line ends stay.
+ * Writing settings back by a format's table: replace the scalar where it is stated, insert a key beside its relatives
+ * where it is not. How text changes is `src/syntax/edit.ts`'s business.
  */
-import type { LocatedNode, MapNode, SpanEdit } from "../syntax/tree";
+import { type EditDialect, insertPath, removeEntry, setScalar, type Value } from "../syntax/edit";
+import type { Entry, LocatedNode, MapNode, SpanEdit, SyntaxId } from "../syntax/tree";
 import type { ConfigDocument, EditResult, KeySpec, LocatedSetting, ReadResult, SettingChange } from "./types";
 
 /** Where new keys go: the map of arguments and its dotted path in the document. */
@@ -11,42 +12,102 @@ export interface Target {
   readonly path: string;
 }
 
-/** The text of a value in a document's syntax. */
-export function valueText(
-  document: ConfigDocument,
-  value: string | number | boolean | null,
-  old?: LocatedNode,
-): string {
-  if (typeof value !== "string") return value === null ? "null" : String(value);
-  const quote = old?.kind === "scalar" ? /^["']/.exec(old.raw)?.[0] : undefined;
-  if (document.languageId === "json" || quote === '"') return JSON.stringify(value);
-  if (quote === "'") return `'${value.replaceAll("'", "''")}'`;
-  return /^[A-Za-z_][\w./-]*$/.test(value) && !/^(?:y|n|yes|no|on|off|true|false|null|~)$/i.test(value)
-    ? value
-    : JSON.stringify(value);
+const DIALECTS: Readonly<Record<SyntaxId, EditDialect>> = {
+  json: "json",
+  yaml: "pyyaml",
+  toml: "toml",
+  python: "python",
+  shell: "shell",
+  notebook: "notebook",
+};
+
+/** How values are spelled in a document. */
+export function dialectOf(document: ConfigDocument): EditDialect {
+  return DIALECTS[document.parsed.syntax ?? "yaml"];
 }
 
-/** Edits that make the document state the changes, by the format's table of keys. */
+/** Names whose keys stand together in configs: a new key goes after the last of its group that is there. */
+const NEIGHBOURS: readonly (readonly string[])[] = [
+  ["micro_batch_size", "eval_batch_size", "gradient_accumulation_steps", "gradient_checkpointing", "use_reentrant"],
+  ["bf16", "fp16", "tf32", "optimizer", "max_grad_norm", "fused_loss"],
+  ["model", "load_dtype", "attention"],
+  ["zero_stage", "offload_optimizer", "offload_param", "overlap_comm", "reduce_bucket_size"],
+];
+
+/** Edits that make the document state the changes; refused when one of them has no key here. */
 export function editByTable(
   document: ConfigDocument,
-  _keys: readonly KeySpec[],
+  keys: readonly KeySpec[],
   read: ReadResult,
   changes: readonly SettingChange[],
-  _target: Target | undefined,
+  target: Target | undefined,
 ): EditResult {
   const edits: SpanEdit[] = [];
   for (const change of changes) {
-    const stated = read.settings.filter((setting) => setting.name === change.name);
-    const last: LocatedSetting | undefined = stated.at(-1);
-    if (last !== undefined && last.node.kind === "scalar" && change.value !== null) {
-      edits.push({
-        start: last.valueSpan.start,
-        end: last.valueSpan.end,
-        newText: valueText(document, change.value, last.node),
-      });
-      continue;
-    }
-    return { refused: "not-written-here" };
+    const outcome = editOne(document, keys, read, change, target);
+    if ("refused" in outcome) return outcome;
+    edits.push(...outcome.edits);
   }
   return { edits };
+}
+
+function editOne(
+  document: ConfigDocument,
+  keys: readonly KeySpec[],
+  read: ReadResult,
+  change: SettingChange,
+  target: Target | undefined,
+): EditResult {
+  const dialect = dialectOf(document);
+  const stated: LocatedSetting | undefined = read.settings.findLast((setting) => setting.name === change.name);
+  if (change.value === null) return stated === undefined ? { edits: [] } : remove(document, stated, target, dialect);
+  const value: Value = change.value;
+  if (stated !== undefined && stated.node.kind === "scalar")
+    return setScalar(document.text, stated.node, value, dialect);
+  if (stated !== undefined && stated.node.kind !== "map") return { refused: "The value is not a single value." };
+  const spec = keys.find((key) => key.name === change.name && key.removedIn === undefined);
+  if (spec === undefined || target === undefined) return { refused: "This file has no key for it." };
+  return insertPath(
+    document.text,
+    target.map,
+    spec.key.split("."),
+    value,
+    dialect,
+    neighbour(change.name, read, target),
+  );
+}
+
+/** The entry of the target map to insert after. */
+function neighbour(name: string, read: ReadResult, target: Target): Entry | undefined {
+  const group = NEIGHBOURS.find((names) => names.includes(name)) ?? [];
+  const near = read.settings.filter((setting) => setting.name !== null && group.includes(setting.name));
+  return target.map.entries.findLast((entry) => near.some((setting) => setting.keySpan.start === entry.keySpan.start));
+}
+
+function remove(
+  document: ConfigDocument,
+  stated: LocatedSetting,
+  target: Target | undefined,
+  dialect: EditDialect,
+): EditResult {
+  const found = target === undefined ? undefined : parentOf(target.map, stated.keySpan.start);
+  if (found === undefined) return { refused: "The key is not written here." };
+  return removeEntry(document.text, found.parent, found.entry, dialect);
+}
+
+/** The map and entry whose key is written at an offset. */
+export function parentOf(node: LocatedNode, at: number): { parent: MapNode; entry: Entry } | undefined {
+  if (node.kind === "map") {
+    for (const entry of node.entries) {
+      if (entry.keySpan.start === at) return { parent: node, entry };
+      const inner = parentOf(entry.value, at);
+      if (inner !== undefined) return inner;
+    }
+  } else if (node.kind === "list") {
+    for (const item of node.items) {
+      const inner = parentOf(item, at);
+      if (inner !== undefined) return inner;
+    }
+  }
+  return undefined;
 }

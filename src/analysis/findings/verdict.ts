@@ -1,5 +1,6 @@
 /** The one finding that answers the question: does it fit. Placed at the cheapest lever the documents hold. */
 
+import { largestBatchAlone } from "../levers/batch";
 import { size, t } from "../messages";
 import { type Problem, type Related, say } from "../problems";
 import type { Resolved } from "../resolve";
@@ -16,24 +17,6 @@ const LEVER_ORDER = [
 ];
 /** Settings the number comes from. */
 const RELATED = ["model", "sequence_length", "load_dtype", "compute_dtype", "optimizer", "zero_stage"];
-
-/** The largest micro-batch (a power of two at most the present one) that fits; 0 when none does. */
-export function largestMicroBatch(analysis: RunAnalysis, variant: Variant): number {
-  const now = variant.resolution.run?.microBatchSize ?? 1;
-  const fits = (batch: number): boolean => {
-    const tried = analysis.vary({ micro_batch_size: String(batch) });
-    return tried.verdict === "fits" || tried.verdict === "tight";
-  };
-  if (now <= 1 || !fits(1)) return 0;
-  let low = 1;
-  let high = now;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (fits(middle)) low = middle;
-    else high = middle;
-  }
-  return low;
-}
 
 export function verdictProblems(analysis: RunAnalysis, variant: Variant): Problem[] {
   const { estimate, usable, verdict, resolution } = variant;
@@ -59,8 +42,8 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
       },
     ];
   }
-  const largest = largestMicroBatch(analysis, variant);
-  const advice = largest > 0 ? t(locale, "does-not-fit.largest", { batch: largest }) : t(locale, "does-not-fit.none");
+  // What-ifs say only whether they fit; the advice is for the run as it is written.
+  const advice = variant === analysis.base ? adviceOf(analysis) : "";
   return [
     {
       code: "does-not-fit",
@@ -75,6 +58,13 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
       ...at,
     },
   ];
+}
+
+function adviceOf(analysis: RunAnalysis): string {
+  const largest = largestBatchAlone(analysis);
+  return largest === undefined
+    ? t(analysis.locale, "does-not-fit.none")
+    : t(analysis.locale, "does-not-fit.largest", { batch: largest.batch });
 }
 
 function firstLine(text: string): number {

@@ -1,0 +1,253 @@
+/**
+ * The hover: verdict, what other values of this key would give, what it costs, what is alive at the peak, and what
+ * the number stands on. Markdown without commands; the server adds those.
+ */
+import { COMMON_SIZES, usableBytes } from "../../core/hardware/devices";
+import type { Estimate } from "../../core/report/estimate";
+import type { KeySpec } from "../../formats/types";
+import { largestBatch, largestBatchAlone } from "../levers/batch";
+import { count, gib, type Locale, size, t, text } from "../messages";
+import { effectOf } from "../messages/effects";
+import { documentOf } from "../report";
+import type { Resolved } from "../resolve";
+import type { RunAnalysis, Variant } from "../run-analysis";
+import { baseName } from "../uris";
+import { LIBRARIES, NEWEST } from "../versions";
+import { ALIASES, CURVES, type Curve } from "./curves";
+
+/** What is hovered: a key of a document and the canonical setting it is. */
+export interface HoverTarget {
+  readonly name: string | null;
+  readonly key: string;
+  readonly spec: KeySpec | undefined;
+}
+
+/** Markdown for a key of a run. */
+export function hoverMarkdown(analysis: RunAnalysis, target: HoverTarget): string {
+  const { base, locale } = analysis;
+  const parts: string[] = [];
+  const curveName = target.name === null ? undefined : (ALIASES[target.name] ?? target.name);
+  const curve = curveName === undefined ? undefined : CURVES[curveName];
+  if (base.estimate === undefined) {
+    parts.push(noEstimate(analysis));
+    if (target.spec !== undefined) parts.push(effectOf(target.spec, locale));
+    const assumed = assumptionsLine(analysis);
+    if (assumed !== undefined) parts.push(assumed);
+    return parts.join("\n\n");
+  }
+  if (target.spec !== undefined && !target.spec.memory && curve === undefined) {
+    return `${effectOf(target.spec, locale)} ${t(locale, "hover.no-memory")}`;
+  }
+  parts.push(verdictLine(base, locale));
+  const tried = curve === undefined ? [] : tryCurve(analysis, curve);
+  if (curve !== undefined && tried.length > 1) parts.push(curveTable(tried, curve, base, locale));
+  const cost = curve === undefined ? undefined : costLine(tried, curve, base, locale);
+  const effect = target.spec === undefined ? undefined : effectOf(target.spec, locale);
+  const said = [cost, effect].filter((line) => line !== undefined).join(" ");
+  if (said !== "") parts.push(said);
+  const winner = overriddenLine(analysis, target);
+  if (winner !== undefined) parts.push(winner);
+  const largest = curveName === "micro_batch_size" ? largestLine(analysis) : undefined;
+  if (largest !== undefined) parts.push(largest);
+  parts.push(breakdown(base.estimate, locale));
+  const assumed = assumptionsLine(analysis);
+  if (assumed !== undefined) parts.push(assumed);
+  return parts.join("\n\n");
+}
+
+/** Bold verdict with the numbers it rests on. */
+export function verdictLine(variant: Variant, locale: Locale): string {
+  const { estimate, usable, verdict, resolution } = variant;
+  if (estimate === undefined) return "";
+  const args = {
+    used: gib(estimate.usedPeakBytes),
+    phase: t(locale, `phase.${estimate.peakPhase}`),
+    low: gib(estimate.band.lowBytes),
+    high: gib(estimate.band.highBytes),
+    parameters: count(estimate.parameters),
+  };
+  const device = resolution.device.spec;
+  if (device === null || usable === null)
+    return t(locale, "hover.no-device", { ...args, ...smallest(estimate, locale) });
+  return t(locale, `hover.${verdict}`, {
+    ...args,
+    device: device.name.replace(/^NVIDIA (?:GeForce )?/, ""),
+    total: gib(device.memoryBytes),
+    usable: gib(usable),
+  });
+}
+
+function smallest(estimate: Estimate, locale: Locale): { readonly sizes: string } {
+  const fitting = COMMON_SIZES.filter((device) => estimate.band.highBytes <= usableBytes(device));
+  const first = fitting[0];
+  const sizes =
+    first === undefined
+      ? t(locale, "hover.fits-no-common-size")
+      : t(locale, "hover.fits-from", {
+          device: first.name.replace(/^NVIDIA (?:GeForce )?/, ""),
+          total: gib(first.memoryBytes),
+        });
+  return { sizes };
+}
+
+interface Tried {
+  readonly value: string;
+  readonly variant: Variant;
+}
+
+/** The run with each value of the curve; values the engine cannot do are left out. */
+function tryCurve(analysis: RunAnalysis, curve: Curve): Tried[] {
+  const now = curve.now(analysis.base);
+  return curve.values(analysis.base).flatMap((value): Tried[] => {
+    const variant = value === now ? analysis.base : analysis.vary({ [curve.override]: value });
+    return variant.estimate === undefined ? [] : [{ value, variant }];
+  });
+}
+
+function curveTable(tried: readonly Tried[], curve: Curve, base: Variant, locale: Locale): string {
+  const now = curve.now(base);
+  const bold = (value: string, shown: string): string => (value === now ? `**${shown}**` : shown);
+  const head = tried.map(({ value }) => bold(value, shownValue(value, locale)));
+  const peaks = tried.map(({ value, variant }) => {
+    const used = gib(variant.estimate?.usedPeakBytes ?? 0);
+    return bold(value, variant.verdict === "does-not-fit" ? `${used} ✗` : used);
+  });
+  return [
+    `| ${t(locale, curve.label)} | ${head.join(" | ")} |`,
+    `|---|${tried.map(() => "---:|").join("")}`,
+    `| ${t(locale, "hover.peak-row")} | ${peaks.join(" | ")} |`,
+  ].join("\n");
+}
+
+function shownValue(value: string, locale: Locale): string {
+  if (value === "true") return t(locale, "value.on");
+  if (value === "false") return t(locale, "value.off");
+  const number = Number(value);
+  return number >= 100_000 ? number.toExponential().replace("e+", "e") : value;
+}
+
+/** What one unit of a number, or the present choice, costs; or that it costs nothing here. */
+function costLine(tried: readonly Tried[], curve: Curve, base: Variant, locale: Locale): string | undefined {
+  const now = curve.now(base);
+  const used = base.estimate?.usedPeakBytes ?? 0;
+  const others = tried.filter(({ value }) => value !== now);
+  if (others.length === 0) return undefined;
+  const changes = others.map(({ variant }) => (variant.estimate?.usedPeakBytes ?? 0) - used);
+  if (changes.every((change) => Math.abs(change) < used / 2000)) {
+    return t(locale, "hover.nothing", { phase: t(locale, `phase.${base.estimate?.peakPhase ?? "load"}`) });
+  }
+  if (UNITS[curve.override] === undefined) return undefined;
+  const below = tried.findLast(({ value }) => Number(value) < Number(now)) ?? others[0];
+  if (below === undefined) return undefined;
+  const step = Number(now) - Number(below.value);
+  const each = (used - (below.variant.estimate?.usedPeakBytes ?? 0)) / step;
+  const factor = UNITS[curve.override]?.per ?? 1;
+  const shares = growth(below.variant.estimate, base.estimate, locale);
+  return t(locale, `hover.per-${curve.override}`, { each: size(each * factor), shares });
+}
+
+/** Settings counted in something, and how many of it the cost line speaks of. */
+const UNITS: Readonly<Record<string, { readonly per: number }>> = {
+  micro_batch_size: { per: 1 },
+  sequence_length: { per: 1024 },
+  lora_rank: { per: 8 },
+};
+
+/** The components that grew most between two estimates, as shares. */
+function growth(from: Estimate | undefined, to: Estimate | undefined, locale: Locale): string {
+  if (from === undefined || to === undefined) return "";
+  const before = new Map(from.components.map((component) => [component.kind, component.bytes]));
+  const grown = to.components
+    .map((component) => ({ kind: component.kind, bytes: component.bytes - (before.get(component.kind) ?? 0) }))
+    .filter((change) => change.bytes > 0)
+    .sort((a, b) => b.bytes - a.bytes);
+  const total = grown.reduce((sum, change) => sum + change.bytes, 0);
+  if (total <= 0) return "";
+  const named = grown
+    .slice(0, 2)
+    .filter((change) => change.bytes / total >= 0.05)
+    .map((change) => `${t(locale, `component.${change.kind}`)} ${Math.round((100 * change.bytes) / total)} %`);
+  return named.length === 0 ? "" : ` (${named.join(", ")})`;
+}
+
+/** The largest micro-batch that fits, with the accumulation that keeps the global batch. */
+function largestLine(analysis: RunAnalysis): string | undefined {
+  const { base, locale } = analysis;
+  if (base.verdict !== "does-not-fit") return undefined;
+  const alone = largestBatchAlone(analysis);
+  const kept = largestBatch(analysis);
+  if (alone === undefined) return t(locale, "hover.no-batch-fits");
+  if (kept === undefined) return t(locale, "hover.largest-alone", { batch: alone.batch, global: alone.global });
+  const args = { batch: kept.batch, steps: kept.steps, global: kept.global };
+  if (kept.batch >= alone.batch) return t(locale, "hover.largest", args);
+  return t(locale, "hover.largest-either", { ...args, alone: alone.batch, other: alone.global });
+}
+
+/** A line of blocks per component, longest first. */
+function breakdown(estimate: Estimate, locale: Locale): string {
+  const total = estimate.allocatedPeakBytes || 1;
+  const parts = [...estimate.components]
+    .filter((component) => component.bytes / total >= 0.005)
+    .sort((a, b) => b.bytes - a.bytes)
+    .map((component) => {
+      const blocks = "▇".repeat(Math.max(1, Math.round((30 * component.bytes) / total)));
+      return `${blocks} ${t(locale, `component.${component.kind}`)} ${gib(component.bytes)}`;
+    });
+  return parts.join("  ");
+}
+
+/** Who wins when this key is overridden elsewhere. */
+function overriddenLine(analysis: RunAnalysis, target: HoverTarget): string | undefined {
+  if (target.name === null) return undefined;
+  const winner = analysis.base.resolution.resolved.get(target.name);
+  if (winner?.place == null || winner.key === target.key) return undefined;
+  const stated = analysis.base.resolution.settings.all(target.name);
+  if (!stated.some((setting) => setting.key === target.key && setting.place?.uri !== winner.place?.uri))
+    return undefined;
+  return t(analysis.locale, "hover.overridden", { value: String(winner.value), where: placeLink(analysis, winner) });
+}
+
+function placeLink(analysis: RunAnalysis, setting: Resolved): string {
+  const document = setting.place === null ? undefined : documentOf(analysis.inputs, setting.place.uri);
+  if (setting.place === null || document === undefined) return `\`${setting.key}\``;
+  const line = document.lines.position(setting.place.valueSpan.start).line + 1;
+  return `[${baseName(setting.place.uri)}:${line}](${setting.place.uri}#L${line})`;
+}
+
+/** One line: what was supposed, where the main numbers come from, which versions. */
+function assumptionsLine(analysis: RunAnalysis): string | undefined {
+  const { base, locale } = analysis;
+  const supposed = base.resolution.suppositions.map((supposition) => text(supposition.message, locale));
+  const engine = (base.estimate?.assumptions ?? []).map((assumption) => assumption.what);
+  const said =
+    supposed.length + engine.length === 0
+      ? []
+      : [t(locale, "hover.assumes", { list: [...supposed, ...engine].join(", ") })];
+  const sources = ["model", "sequence_length", "world_size", "zero_stage"].flatMap((name) => {
+    const setting = base.resolution.resolved.get(name);
+    if (setting?.place == null || setting.place.uri === analysis.inputs.main.uri) return [];
+    return [`${t(locale, `setting.${name}`)} ${String(setting.value)} (${placeLink(analysis, setting)})`];
+  });
+  if (sources.length > 0) said.push(t(locale, "hover.from", { list: sources.join(", ") }));
+  said.push(versions(analysis));
+  return said.join(" · ");
+}
+
+function versions(analysis: RunAnalysis): string {
+  const { libraries, settings } = analysis.base.resolution;
+  const named = LIBRARIES.filter(
+    (library) =>
+      library === "transformers" ||
+      (settings.string(`library.${library}`) !== undefined && libraries[library] !== NEWEST[library]),
+  );
+  return named.map((library) => `${library} ${libraries[library]}`).join(", ");
+}
+
+function noEstimate(analysis: RunAnalysis): string {
+  const { base, locale, inputs } = analysis;
+  const [obstacle] = base.resolution.obstacles;
+  if (inputs.format.id === "deepspeed" && inputs.model === undefined) return t(locale, "hover.part-of-a-run");
+  if (obstacle !== undefined) return t(locale, "hover.no-estimate", { reason: text(obstacle.message, locale) });
+  const result = base.result;
+  return t(locale, "hover.no-estimate", { reason: result === undefined || result.ok ? "" : result.reason });
+}

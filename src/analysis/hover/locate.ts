@@ -1,0 +1,55 @@
+/** Which setting of a run a place in a document is. */
+import { FORMATS } from "../../formats";
+import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
+import type { KeySpec } from "../../formats/types";
+import type { Span } from "../../syntax/tree";
+import type { RunAnalysis } from "../run-analysis";
+import type { Place, Setting } from "../settings";
+import type { HoverTarget } from "./hover";
+
+export interface LocatedTarget extends HoverTarget {
+  readonly span: Span;
+}
+
+const contains = (span: Span, offset: number): boolean => span.start <= offset && offset <= span.end;
+
+/** The innermost setting whose key or value is at an offset of a document. */
+export function settingAt(analysis: RunAnalysis, uri: string, offset: number): LocatedTarget | undefined {
+  const { inputs } = analysis;
+  let best: { key: string; name: string | null; place: Place } | undefined;
+  const consider = (key: string, name: string | null, place: Place): void => {
+    const hit = contains(place.keySpan, offset) || contains(place.valueSpan, offset);
+    if (!hit || place.uri !== uri) return;
+    const length = place.valueSpan.end - place.valueSpan.start;
+    if (best === undefined || length <= best.place.valueSpan.end - best.place.valueSpan.start)
+      best = { key, name, place };
+  };
+  for (const document of [inputs.main, ...(inputs.deepspeed === undefined ? [] : [inputs.deepspeed])]) {
+    if (document.uri !== uri) continue;
+    for (const setting of document.read.settings) {
+      consider(setting.key, setting.name, { uri, keySpan: setting.keySpan, valueSpan: setting.valueSpan });
+    }
+  }
+  const others: readonly Setting[] = inputs.layers.flatMap((layer) => layer.settings);
+  for (const setting of others) if (setting.place !== null) consider(setting.key, setting.name, setting.place);
+  if (best === undefined) return undefined;
+  const onKey = contains(best.place.keySpan, offset);
+  return {
+    key: best.key,
+    name: best.name,
+    spec: specOf(analysis, best.key, best.name),
+    span: onKey ? best.place.keySpan : best.place.valueSpan,
+  };
+}
+
+/** Table entry of a key, also when it stands under another key or in a linked file. */
+function specOf(analysis: RunAnalysis, key: string, name: string | null): KeySpec | undefined {
+  const tables = [analysis.inputs.format.keys, DEEPSPEED_KEYS, ...FORMATS.map((format) => format.keys)];
+  const matches = (spec: KeySpec): boolean =>
+    [spec.key, ...(spec.aliases ?? [])].some((path) => key === path || key.endsWith(`.${path}`)) && spec.name === name;
+  for (const keys of tables) {
+    const found = keys.find(matches);
+    if (found !== undefined) return found;
+  }
+  return name === null ? undefined : tables.flat().find((spec) => spec.name === name);
+}

@@ -1,0 +1,133 @@
+/** Views of documents for the formats: data files, commands in scripts, calls in Python. */
+import { hasInterpolation, interpolate } from "../syntax/interpolate";
+import { emptyMap } from "../syntax/text";
+import type { Entry, LocatedNode, MapNode, PythonCall, ShellCommand, SyntaxId } from "../syntax/tree";
+import type { View } from "./schema";
+import type { ConfigDocument, LocatedSetting } from "./types";
+
+/** The root of a data file. */
+export function dataView(document: ConfigDocument, syntaxes: readonly SyntaxId[], omegaConf = false): readonly View[] {
+  const { root, syntax } = document.parsed;
+  if (root?.kind !== "map" || syntax === undefined || !syntaxes.includes(syntax)) return [];
+  const map = omegaConf && hasInterpolation(document.text) ? interpolate(root) : root;
+  return [{ map, target: root, words: [] }];
+}
+
+/** The commands of a script that have arguments, the largest first; flags in underscore spelling and overrides. */
+export function shellViews(document: ConfigDocument): readonly View[] {
+  const { shell } = document.parsed;
+  if (shell === undefined) return [];
+  return shell.commands
+    .filter((command) => command.words.length > 1)
+    .map((command) => ({ command, size: command.flags.entries.length + command.overrides.entries.length }))
+    .sort((a, b) => b.size - a.size)
+    .slice(0, 40)
+    .map(({ command }) => viewOf(command, shell.directives));
+}
+
+function viewOf(command: ShellCommand, directives: MapNode): View {
+  const flags = command.flags.entries.map((entry): Entry => ({ ...entry, key: entry.key.replaceAll("-", "_") }));
+  const entries = [...flags, ...command.overrides.entries];
+  const world = worldSize(command, directives);
+  return {
+    map: { kind: "map", entries, start: command.start, end: command.end },
+    target: { kind: "map", entries, start: command.start, end: command.end },
+    words: command.words.map((word) => word.text),
+    extra: world === undefined ? [] : [world],
+  };
+}
+
+function numberOf(node: LocatedNode | undefined): number | undefined {
+  return node?.kind === "scalar" && typeof node.value === "number" && node.value >= 1 ? node.value : undefined;
+}
+
+function flag(map: MapNode, names: readonly string[]): Entry | undefined {
+  return map.entries.findLast((entry) => names.includes(entry.key.replaceAll("-", "_")));
+}
+
+/**
+ * Processes the launcher starts: `accelerate` counts all machines, `torchrun` and `deepspeed` each node. Without a
+ * count, `NPROC_PER_NODE` (ms-swift, LLaMA-Factory) or the visible devices tell.
+ */
+function worldSize(command: ShellCommand, directives: MapNode): LocatedSetting | undefined {
+  const total = flag(command.flags, ["num_processes", "ddp_world_size"]);
+  const perNode = flag(command.flags, ["nproc_per_node", "num_gpus", "nproc", "gpus_per_node"]);
+  const nodes =
+    numberOf(flag(command.flags, ["nnodes", "num_nodes"])?.value) ??
+    numberOf(flag(command.environment, ["NNODES"])?.value) ??
+    1;
+  const stated = (entry: Entry, value: number): LocatedSetting => ({
+    name: "world_size",
+    key: command.flags.entries.includes(entry) ? `--${entry.key}` : entry.key,
+    value,
+    node: entry.value,
+    keySpan: entry.keySpan,
+    valueSpan: { start: entry.value.start, end: entry.value.end },
+  });
+  const all = numberOf(total?.value);
+  if (total !== undefined && all !== undefined) return stated(total, all);
+  const each = numberOf(perNode?.value);
+  if (perNode !== undefined && each !== undefined) return stated(perNode, each * nodes);
+  const include = flag(command.flags, ["include"]);
+  if (include?.value.kind === "scalar" && typeof include.value.value === "string") {
+    const devices = include.value.value
+      .split("@")
+      .flatMap((host) => (host.split(":")[1] ?? "").split(",").filter((part) => part !== ""));
+    if (devices.length > 0) return stated(include, devices.length);
+  }
+  const processes = flag(command.environment, ["NPROC_PER_NODE"]);
+  const processCount = numberOf(processes?.value);
+  if (processes !== undefined && processCount !== undefined) return stated(processes, processCount * nodes);
+  const gpus = flag(directives, ["gpus_per_node"]);
+  const jobNodes = numberOf(flag(directives, ["nodes", "N"])?.value) ?? 1;
+  const gpuCount = numberOf(gpus?.value);
+  if (
+    gpus !== undefined &&
+    gpuCount !== undefined &&
+    /srun|torchrun|accelerate|deepspeed/.test(command.words[0]?.text ?? "")
+  )
+    return stated(gpus, gpuCount * jobNodes);
+  return undefined;
+}
+
+/** Keyword arguments of the calls a format knows, put under a prefix each (`LoraConfig` → `lora.`). */
+export function pythonView(
+  document: ConfigDocument,
+  prefixes: readonly (readonly [RegExp, string])[],
+): readonly View[] {
+  const { python } = document.parsed;
+  if (python === undefined) return [];
+  const entries: Entry[] = [];
+  const words: string[] = [];
+  let target: MapNode | undefined;
+  for (const call of python.calls) {
+    const prefix = prefixes.find(([pattern]) => pattern.test(call.callee))?.[1];
+    if (prefix === undefined) continue;
+    words.push(call.callee);
+    if (prefix === "" && (target === undefined || call.keywords.entries.length > target.entries.length))
+      target = call.keywords;
+    for (const entry of entriesOf(call)) entries.push({ ...entry, key: prefix + entry.key });
+  }
+  if (words.length === 0) return [];
+  const map: MapNode = { ...emptyMap({ start: 0, end: document.text.length }), entries };
+  return [{ map, ...(target === undefined ? {} : { target }), words: [...words, ...python.imports] }];
+}
+
+/** Keywords of a call, with the first positional argument as `0` and the call itself as `call`. */
+function entriesOf(call: PythonCall): Entry[] {
+  const first = call.positional[0];
+  const called: Entry = {
+    key: "call",
+    keySpan: call.calleeSpan,
+    value: { kind: "scalar", value: true, raw: "", start: call.calleeSpan.end, end: call.calleeSpan.end },
+  };
+  const positional = first === undefined ? [] : [{ key: "0", keySpan: call.calleeSpan, value: first }];
+  return [called, ...positional, ...call.keywords.entries];
+}
+
+/** Everything of a Python file, for formats written as plain assignments (`model = dict(…)`). */
+export function assignmentView(document: ConfigDocument): readonly View[] {
+  const { python } = document.parsed;
+  if (python === undefined) return [];
+  return [{ map: python.assignments, words: [...python.imports, ...python.calls.map((call) => call.callee)] }];
+}

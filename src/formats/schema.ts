@@ -1,0 +1,276 @@
+/**
+ * Formats that are a table of keys over a view of the document: the root of a data file, the flags of a command, the
+ * keyword arguments of Python calls. The table says what a key means canonically; a few functions hold the rest.
+ */
+import { nodeAt } from "../syntax/text";
+import type { Entry, LocatedNode, MapNode } from "../syntax/tree";
+import { editByTable } from "./edit";
+import { nearest } from "./suggest";
+import { type KeyTable, lastEntries, problem, readValue, tableOf } from "./table";
+import type {
+  CarrierId,
+  ConfigDocument,
+  DocumentLink,
+  EditResult,
+  Format,
+  FormatProblem,
+  KeySpec,
+  LocatedSetting,
+  ReadResult,
+  SchemaId,
+  SettingChange,
+  SettingName,
+} from "./types";
+
+type Canonical = string | number | boolean | null;
+
+/** A key whose written values stand for canonical ones, or that decides more than one setting. */
+export interface SchemaKey extends KeySpec {
+  /** Canonical value of a written one (`amp_bf16` → `bf16`), by its text; others are kept as they are. */
+  readonly means?: Readonly<Record<string, Canonical>>;
+  /** Further settings the key decides; only the values listed in `means` count when `only` is set. */
+  readonly also?: readonly {
+    readonly name: SettingName;
+    readonly means?: Readonly<Record<string, Canonical>>;
+    readonly only?: true;
+  }[];
+  /** Link to another document that the value names. */
+  readonly link?: DocumentLink["kind"];
+}
+
+/** What a format sees of a document. */
+export interface View {
+  /** Arguments by the table's keys; nested maps and dotted keys are both fine. */
+  readonly map: MapNode;
+  /** Where new keys are written; undefined when the carrier has no place for them. */
+  readonly target?: MapNode;
+  /** Words of the command, or the callee names: what recognition may look at beside the keys. */
+  readonly words: readonly string[];
+  /** Settings the carrier states by itself (the launcher's world size). */
+  readonly extra?: readonly LocatedSetting[];
+}
+
+export interface Recognition {
+  readonly confidence: number;
+  readonly because: string;
+}
+
+export const NOT_RECOGNISED: Recognition = { confidence: 0, because: "" };
+
+export interface SchemaFormat {
+  readonly id: SchemaId;
+  readonly carrier?: CarrierId;
+  readonly keys: readonly SchemaKey[];
+  /** The views worth looking at, best first; empty when the document cannot be of this format. */
+  readonly views: (document: ConfigDocument) => readonly View[];
+  readonly recognise: (view: View, document: ConfigDocument) => Recognition;
+  /** Settings that follow from several keys; gets what the table read. */
+  readonly derive?: (
+    settings: readonly LocatedSetting[],
+    view: View,
+    document: ConfigDocument,
+  ) => readonly LocatedSetting[];
+  readonly links?: (settings: readonly LocatedSetting[], view: View) => readonly DocumentLink[];
+  /** What the library does with keys it does not know: `near` reports near misses of known keys only. */
+  readonly unknownKeys?: { readonly parents: readonly string[]; readonly known: ReadonlySet<string> };
+  /** Problems that need more than one key. */
+  readonly check?: (
+    settings: readonly LocatedSetting[],
+    view: View,
+    document: ConfigDocument,
+  ) => readonly FormatProblem[];
+}
+
+export function schemaFormat(spec: SchemaFormat): Format {
+  const table = tableOf(spec.keys);
+
+  function best(document: ConfigDocument): { view: View; recognition: Recognition } | undefined {
+    let found: { view: View; recognition: Recognition } | undefined;
+    for (const view of spec.views(document)) {
+      const recognition = spec.recognise(view, document);
+      if (recognition.confidence > (found?.recognition.confidence ?? 0)) found = { view, recognition };
+    }
+    return found;
+  }
+
+  function readView(view: View, document: ConfigDocument): ReadResult {
+    const settings: LocatedSetting[] = [];
+    const problems: FormatProblem[] = [];
+    for (const { path, entry } of flatten(view.map)) {
+      const key = table.byPath.get(path) as SchemaKey | undefined;
+      if (key === undefined) unknownKey(spec, table, path, entry, problems);
+      else readKey(key, path, entry, settings, problems);
+    }
+    settings.push(...(view.extra ?? []));
+    settings.push(...(spec.derive?.(settings, view, document) ?? []));
+    problems.push(...(spec.check?.(settings, view, document) ?? []));
+    const links = settings.flatMap((setting) => linkOf(table, setting));
+    return { settings, links: [...links, ...(spec.links?.(settings, view) ?? [])], problems };
+  }
+
+  function read(document: ConfigDocument): ReadResult {
+    const view = best(document)?.view ?? spec.views(document)[0];
+    return view === undefined ? { settings: [], links: [], problems: [] } : readView(view, document);
+  }
+
+  return {
+    id: spec.id,
+    ...(spec.carrier === undefined ? {} : { carrier: spec.carrier }),
+    keys: spec.keys,
+    recognise: (document) => best(document)?.recognition ?? NOT_RECOGNISED,
+    read,
+    edit(document, changes): EditResult {
+      const view = best(document)?.view;
+      if (view === undefined) return { refused: "This file is not recognised." };
+      const result = readView(view, document);
+      const written = changes.map((change) => spell(spec, table, result.settings, change));
+      const refused = written.find((change) => "refused" in change);
+      if (refused !== undefined && "refused" in refused) return refused;
+      const target = view.target === undefined ? undefined : { map: view.target, path: "" };
+      return editByTable(
+        document,
+        spec.keys,
+        result,
+        written.filter((change) => "name" in change),
+        target,
+      );
+    },
+  };
+}
+
+/** All entries below a map with their dotted paths, maps before their content. */
+export function* flatten(map: MapNode, prefix = "", depth = 0): Generator<{ path: string; entry: Entry }> {
+  if (depth > 24) return;
+  for (const entry of lastEntries(map)) {
+    const path = prefix === "" ? entry.key : `${prefix}.${entry.key}`;
+    yield { path, entry };
+    if (entry.value.kind === "map") yield* flatten(entry.value, path, depth + 1);
+  }
+}
+
+function readKey(
+  key: SchemaKey,
+  path: string,
+  entry: Entry,
+  settings: LocatedSetting[],
+  problems: FormatProblem[],
+): void {
+  const read = readValue(key, entry.value, true);
+  if (read.problem !== undefined) problems.push(graded(read.problem));
+  if (read.invalid) return;
+  const base = {
+    key: path,
+    node: entry.value,
+    keySpan: entry.keySpan,
+    valueSpan: { start: entry.value.start, end: entry.value.end },
+  };
+  settings.push({ ...base, name: key.name, value: meaning(read.value, key.means) });
+  for (const also of key.also ?? []) {
+    const text = textOf(read.value);
+    if (also.only && (text === undefined || also.means?.[text] === undefined)) continue;
+    settings.push({ ...base, name: also.name, value: meaning(read.value, also.means) });
+  }
+}
+
+/** A wrong type is an error only where the number itself cannot be used; a mere choice we do not know is not. */
+function graded(found: FormatProblem): FormatProblem {
+  const hard = /not-a-number|too-small|not-an-integer/.test(found.message.id);
+  return found.severity === "error" && !hard ? { ...found, severity: "warning" } : found;
+}
+
+function textOf(value: LocatedSetting["value"]): string | undefined {
+  return value === null ? "null" : typeof value === "object" ? undefined : String(value);
+}
+
+function meaning(value: LocatedSetting["value"], means: SchemaKey["means"]): LocatedSetting["value"] {
+  const text = textOf(value);
+  if (means === undefined || text === undefined) return value;
+  const direct = means[text] ?? means[text.toLowerCase()];
+  return direct === undefined ? value : direct;
+}
+
+function unknownKey(spec: SchemaFormat, table: KeyTable, path: string, entry: Entry, problems: FormatProblem[]): void {
+  const policy = spec.unknownKeys;
+  if (policy === undefined) return;
+  const cut = path.lastIndexOf(".");
+  const parent = cut < 0 ? "" : path.slice(0, cut);
+  if (!policy.parents.includes(parent) || policy.known.has(path)) return;
+  const siblings = table.children.get(parent) ?? [];
+  const near = nearest(entry.key, [...siblings, ...policy.known]);
+  if (near === undefined || !siblings.includes(near)) return;
+  problems.push(problem("unknown-key", "warning", entry.keySpan, "unknown-key.ignored-near", { key: entry.key, near }));
+}
+
+function linkOf(table: KeyTable, setting: LocatedSetting): DocumentLink[] {
+  const key = table.byPath.get(setting.key) as SchemaKey | undefined;
+  const kind = key?.link ?? (setting.name === "model" && key?.name === "model" ? "model" : undefined);
+  if (kind === undefined || setting.name !== key?.name || typeof setting.value !== "string" || setting.value === "")
+    return [];
+  return [{ kind, target: setting.value, span: setting.valueSpan }];
+}
+
+/** The change in the format's own words, or why it cannot be written. */
+function spell(
+  spec: SchemaFormat,
+  table: KeyTable,
+  settings: readonly LocatedSetting[],
+  change: SettingChange,
+): SettingChange | { refused: string } {
+  const asked = precision(spec, change);
+  const stated = settings.findLast((setting) => setting.name === asked.name);
+  const key = (
+    stated === undefined ? spec.keys.find((candidate) => candidate.name === asked.name) : table.byPath.get(stated.key)
+  ) as SchemaKey | undefined;
+  if (key === undefined) return stated === undefined ? asked : { refused: "The value follows from several settings." };
+  if (asked.value === null) return asked;
+  const means = key.name === asked.name ? key.means : key.also?.find((also) => also.name === asked.name)?.means;
+  if (means !== undefined) {
+    const written = Object.entries(means).find(([, canonical]) => canonical === asked.value)?.[0];
+    if (written === undefined) return { refused: `\`${key.key}\` has no value for it.` };
+    return {
+      name: asked.name,
+      value:
+        written === "true" ? true : written === "false" ? false : /^-?\d+$/.test(written) ? Number(written) : written,
+    };
+  }
+  if (key.type === "enum" && key.values !== undefined && !key.values.includes(String(asked.value))) {
+    return { refused: `\`${key.key}\` has no value for it.` };
+  }
+  return asked;
+}
+
+/** `bf16: true` is `compute_dtype: bf16` where the format has one key for the precision. */
+function precision(spec: SchemaFormat, change: SettingChange): SettingChange {
+  const own = (name: string) => spec.keys.some((key) => key.name === name);
+  if ((change.name === "bf16" || change.name === "fp16") && !own(change.name) && own("compute_dtype")) {
+    return { name: "compute_dtype", value: change.value === true ? change.name : "fp32" };
+  }
+  return change;
+}
+
+/** A setting made of another one's place. */
+export function derived(from: LocatedSetting, name: SettingName, value: LocatedSetting["value"]): LocatedSetting {
+  return { ...from, name, value };
+}
+
+/** Plain value under a dotted path of a view: number, text or boolean; undefined when absent or unknown. */
+export function valueAt(map: MapNode, path: string): string | number | boolean | null | undefined {
+  const node = lookUp(map, path);
+  return node?.kind === "scalar" ? node.value : undefined;
+}
+
+/** Node under a dotted path, whether the document nests or writes the path as one key. */
+export function lookUp(map: MapNode, path: string): LocatedNode | undefined {
+  return map.entries.findLast((entry) => entry.key === path)?.value ?? nodeAt(map, path);
+}
+
+/** Names of the keys of a view's first level. */
+export function namesOf(map: MapNode): ReadonlySet<string> {
+  return new Set(map.entries.map((entry) => entry.key));
+}
+
+/** How many of `names` a view has at its first level. */
+export function count(map: MapNode, names: readonly string[]): number {
+  const own = namesOf(map);
+  return names.filter((name) => own.has(name)).length;
+}
