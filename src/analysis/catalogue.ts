@@ -8,7 +8,7 @@ const entrySchema = z.object({
   config: z.record(z.string(), z.unknown()),
   parameters: z.number(),
   source: z.string().optional(),
-  licence: z.string().optional(),
+  license: z.string().optional(),
 });
 
 export type CatalogueEntry = z.infer<typeof entrySchema>;
@@ -25,9 +25,34 @@ export async function readCatalogue(runtime: Runtime): Promise<Catalogue> {
   const entries = parse(text);
   const byName = new Map<string, CatalogueEntry>();
   for (const entry of entries) {
-    for (const name of [entry.name, ...(entry.aliases ?? [])]) byName.set(name.toLowerCase(), entry);
+    for (const name of namesOf(entry)) byName.set(name.toLowerCase(), entry);
   }
-  return { find: (name) => byName.get(name.toLowerCase()), names: entries.map((entry) => entry.name) };
+  const mirrors = mirrorsOf(text);
+  const find = (name: string) => {
+    const asked = name.toLowerCase();
+    const [organisation = "", repository = ""] = asked.split("/");
+    return byName.get(asked) ?? (mirrors.has(organisation) ? byName.get(repository) : undefined);
+  };
+  return { find, names: entries.map((entry) => entry.name) };
+}
+
+/** Every spelling of an entry: repositories, their last parts, and aliases that name no organisation. */
+function namesOf({ name, aliases }: CatalogueEntry): string[] {
+  const organisation = name.split("/")[0] ?? "";
+  const repositories = [name, ...(aliases ?? [])].map((alias) =>
+    alias.includes("/") ? alias : `${organisation}/${alias}`,
+  );
+  return repositories.flatMap((repository) => [repository, repository.slice(repository.indexOf("/") + 1)]);
+}
+
+/** Organisations that publish copies of others' models under the same last part. */
+function mirrorsOf(text: string | undefined): ReadonlySet<string> {
+  try {
+    const data = z.object({ mirrors: z.array(z.string()) }).safeParse(JSON.parse(text ?? ""));
+    return new Set(data.success ? data.data.mirrors.map((mirror) => mirror.toLowerCase()) : []);
+  } catch {
+    return new Set();
+  }
 }
 
 function parse(text: string | undefined): CatalogueEntry[] {
