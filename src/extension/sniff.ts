@@ -23,14 +23,14 @@ const PLAIN_ENDINGS = /\.(toml|hjson|json5|ya?ml|jsonc?|slurm|sbatch|gin)$/i;
 
 /** Names that only training configs have. */
 const NAMES =
-  /(^|\/)(\.vramlens\.ya?ml|(ds|deepspeed|zero)[-_.]?\w*(config|zero|stage|offload)\w*\.h?json|accelerate[\w.-]*\.ya?ml|adapter_config\.json|axolotl[\w.-]*\.ya?ml)$/i;
+  /(^|\/)(\.vramlens\.ya?ml|[\w.-]*(ds|deepspeed|zero)[-_.]?\w*(config|zero|stage|offload)\w*\.h?json|accelerate[\w.-]*\.ya?ml|adapter_config\.json|axolotl[\w.-]*\.ya?ml)$/i;
 
 /** Words that training configs and launchers have and little else does. */
 const CONTENT = new RegExp(
   [
     "vramlens",
     "per_(device|gpu)_train_batch_size",
-    "train_micro_batch_size_per_gpu",
+    "train_(micro_)?batch_size",
     "gradient_accumulation(_steps|_fusion)?\\b",
     "gradient[-_]checkpointing",
     "zero_optimization",
@@ -42,14 +42,15 @@ const CONTENT = new RegExp(
     "BitsAndBytesConfig|load_in_[48]bit",
     "from_pretrained",
     "distributed_type|fsdp_config|mixed_precision",
-    "accelerate\\s+launch|torchrun|torch\\.distributed|deepspeed",
+    "accelerate(\\s+|\\.commands\\.)launch|torchrun|torch\\.distributed|deepspeed",
     "model_name_or_path|pretrained_model_name_or_path",
     "base_model\\s*:|sequence_len\\s*:",
     "finetuning_type|train_type|swift\\s+(sft|rlhf|pt)",
     "_component_\\s*:",
     "max_seq_len(gth)?\\b",
-    "tensor[-_](model[-_])?parallel",
-    "batch_size_per_(device|gpu|replica)",
+    "(tensor|pipe|pipeline|model)[-_](model[-_])?parallel",
+    "(local_batch_size|batch_size_per_(device|gpu|replica))\\b",
+    "output_dir\\b|merge_file\\b|torchtitan",
     "trainer\\s*:[\\s\\S]{0,400}(precision|devices|strategy)\\s*:",
     "ActorRolloutRef|actor_rollout_ref|openrlhf",
     "nnUNet|ultralytics|detectron2|mmengine|train_dataloader",

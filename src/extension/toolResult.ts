@@ -28,7 +28,7 @@ function fitting(run: ReportRun): string {
   if (plans.length === 0)
     return `${sentence(run)} No combination of the known changes fits; use a larger GPU or more of them.`;
   const list = { plans: plans.slice(0, 8).map(compactPlan) };
-  return `${sentence(run)} ${plans.length} plans fit; the first is the smallest change. Edits are suggestions: nothing was written.\n${JSON.stringify(list)}`;
+  return `${sentence(run)} ${plans.length === 1 ? "1 plan fits" : `${plans.length} plans fit`}; the first is the smallest change. Edits are suggestions: nothing was written.\n${JSON.stringify(list)}`;
 }
 
 function noRun(report: Report): string {

@@ -1,0 +1,264 @@
+/** The parts of the client that need no editor. */
+import { strict as assert } from "node:assert";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { makeNonce, panelHtml } from "../../src/extension/panelHtml";
+import { reportMarkdown } from "../../src/extension/reportText";
+import { CoalescedTask, RestartPolicy } from "../../src/extension/restartPolicy";
+import { mayBeConfig } from "../../src/extension/sniff";
+import { statusText, type Translate } from "../../src/extension/statusText";
+import { estimateAnswer, fittingAnswer } from "../../src/extension/toolResult";
+import type { StatusParams, StatusRun } from "../../src/server/protocol";
+import { makeRun } from "../server/fake";
+
+const GIB = 2 ** 30;
+const t: Translate = (message, ...values) => message.replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)]));
+
+describe("sniff", () => {
+  const sniff = (path: string, languageId: string, text: string) => mayBeConfig({ path, languageId, head: () => text });
+
+  it("says yes to training configs of many kinds", () => {
+    assert.ok(sniff("/w/train.yaml", "yaml", "per_device_train_batch_size: 8\n"));
+    assert.ok(sniff("/w/ds_config.json", "json", "{}"));
+    assert.ok(sniff("/w/zero3.json", "json", '{"zero_optimization": {"stage": 3}}'));
+    assert.ok(sniff("/w/run.sh", "shellscript", "accelerate launch train.py --bf16"));
+    assert.ok(sniff("/w/train.py", "python", "args = TrainingArguments(output_dir='x')"));
+    assert.ok(sniff("/w/.vramlens.yaml", "yaml", ""));
+    assert.ok(sniff("/w/config.toml", "plaintext", "micro_batch_size = 2"));
+  });
+
+  it("says no to everyday files without reading more than it must", () => {
+    assert.ok(!sniff("/w/package.json", "json", '{"name": "x", "version": "1"}'));
+    assert.ok(!sniff("/w/docker-compose.yaml", "yaml", "services:\n  db:\n    image: postgres\n"));
+    assert.ok(!sniff("/w/app.py", "python", "import flask\napp = flask.Flask(__name__)\n"));
+    const untouched = () => assert.fail("read");
+    assert.ok(!mayBeConfig({ path: "/w/readme.md", languageId: "markdown", head: untouched }));
+    assert.ok(!mayBeConfig({ path: "/w/notes.txt", languageId: "plaintext", head: untouched }));
+    assert.ok(mayBeConfig({ path: "/w/accelerate_config.yaml", languageId: "yaml", head: untouched }));
+  });
+
+  it("misses no file of the corpus", function () {
+    const corpus = process.env["VRAM_LENS_CORPUS"] ?? join(__dirname, "..", "..", "..", "shared", "corpus");
+    const index = join(corpus, "index.jsonl");
+    if (!existsSync(index)) {
+      console.log("    no corpus: sniffing it is skipped");
+      this.skip();
+    }
+    const LANGUAGE: Record<string, string> = { yaml: "yaml", yml: "yaml", json: "json", toml: "toml", py: "python" };
+    const missed: string[] = [];
+    for (const entry of readdirSync(corpus, { recursive: true, encoding: "utf8" })) {
+      const ending = entry.split(".").at(-1) ?? "";
+      const languageId = LANGUAGE[ending] ?? (/^(sh|slurm|sbatch|bash)$/.test(ending) ? "shellscript" : undefined);
+      if (languageId === undefined) continue;
+      if (!sniff(`/${entry}`, languageId, readFileSync(join(corpus, entry), "utf8"))) missed.push(entry);
+    }
+    assert.deepEqual(missed, []);
+  });
+});
+
+describe("status item", () => {
+  const run: StatusRun = {
+    id: "r",
+    verdict: "does-not-fit",
+    modelName: "m",
+    usedPeakBytes: 41.2 * GIB,
+    deviceName: "NVIDIA GeForce RTX 4090",
+    memoryBytes: 23.99 * GIB,
+    deviceCount: 1,
+    peakPhase: "backward",
+    parts: [
+      { kind: "activations", bytes: 13.1 * GIB },
+      { kind: "logits-and-loss", bytes: 9.7 * GIB },
+      { kind: "optimizer", bytes: 9.2 * GIB },
+      { kind: "weights", bytes: 4.6 * GIB },
+    ],
+  };
+  const status = (over: Partial<StatusParams>): StatusParams => ({
+    uri: "file:///t.yaml",
+    state: "ready",
+    because: "has keys",
+    run,
+    ...over,
+  });
+
+  it("shows the total against the card, and the three largest parts", () => {
+    assert.deepEqual(statusText(status({}), t), {
+      text: "$(chip) 41.2 / 24 GiB",
+      label: "Does not fit NVIDIA GeForce RTX 4090: needs 41.2 of 24 GiB",
+      tooltip: [
+        "**Does not fit NVIDIA GeForce RTX 4090: needs 41.2 of 24 GiB**",
+        "activations 13.1 · logits and loss 9.7 · optimizer 9.2 GiB, peak in backward",
+        "Read as a training config: has keys",
+      ],
+      level: "error",
+    });
+  });
+
+  it("says how many cards, and shows the need alone when none is chosen", () => {
+    const many = statusText(status({ run: { ...run, verdict: "tight", deviceCount: 8 } }), t);
+    assert.equal(many?.label, "Tight on 8 × NVIDIA GeForce RTX 4090: needs 41.2 of 24 GiB");
+    assert.equal(many?.level, "warning");
+    const none = statusText(status({ run: { ...run, verdict: "unknown", deviceName: null, memoryBytes: null } }), t);
+    assert.equal(none?.text, "$(chip) 41.2 GiB");
+    assert.equal(none?.label, "Needs 41.2 GiB per GPU, no GPU chosen");
+    assert.equal(none?.level, "none");
+  });
+
+  it("shows nothing where there is no run, and never hides a failure", () => {
+    assert.equal(statusText(status({ state: "not-recognised", run: null }), t), undefined);
+    assert.equal(statusText(status({ state: "off", run: null }), t), undefined);
+    assert.match(statusText(status({ state: "failed", because: "boom", run: null }), t)?.label ?? "", /boom/);
+    assert.match(statusText(status({ run: { ...run, usedPeakBytes: null } }), t)?.text ?? "", /\? GiB/);
+  });
+});
+
+describe("panel page", () => {
+  const page = panelHtml({
+    cspSource: "https://x.vscode-cdn.net",
+    scriptUri: 'https://x/webview.js?"><script>',
+    styleUri: "https://x/webview.css",
+    nonce: "abc",
+    language: "zh-cn",
+    title: "VRAM Lens",
+  });
+
+  it("allows its own script and style and nothing else", () => {
+    const policy = /Content-Security-Policy" content="([^"]*)"/.exec(page)?.[1] ?? "";
+    assert.match(policy, /^default-src 'none'; /);
+    assert.match(policy, /script-src 'nonce-abc'(;|$)/);
+    assert.doesNotMatch(policy, /unsafe|\*/);
+  });
+
+  it("has no inline script or style, and escapes what is put in", () => {
+    assert.equal(page.match(/<script/g)?.length, 1);
+    assert.doesNotMatch(page, /<style| style=| on\w+=/);
+    assert.match(page, /lang="zh-cn"/);
+  });
+
+  it("uses a fresh random nonce each time", () => {
+    assert.match(makeNonce(), /^[0-9a-f]{32}$/);
+    assert.notEqual(makeNonce(), makeNonce());
+  });
+});
+
+describe("restarts", () => {
+  it("gives up after the fifth crash within three minutes, not before", () => {
+    const policy = new RestartPolicy();
+    assert.deepEqual(
+      [0, 1000, 2000, 3000, 4000].map((now) => policy.crashed(now)),
+      [true, true, true, true, false],
+    );
+    const slow = new RestartPolicy();
+    assert.ok([0, 1, 2, 3, 4, 5].every((count) => slow.crashed(count * 60_000)));
+  });
+
+  it("runs once more for any number of requests while running", async () => {
+    let runs = 0;
+    const releases: (() => void)[] = [];
+    const task = new CoalescedTask(() => {
+      runs += 1;
+      return new Promise((resolve) => releases.push(resolve));
+    });
+    const first = task.request();
+    const second = task.request();
+    const third = task.request();
+    assert.equal(second, third);
+    assert.equal(runs, 1);
+    releases[0]?.();
+    await first;
+    while (releases.length < 2) await Promise.resolve();
+    releases[1]?.();
+    await second;
+    assert.equal(runs, 2);
+  });
+
+  it("runs again after a failure", async () => {
+    let runs = 0;
+    const task = new CoalescedTask(async () => {
+      runs += 1;
+      if (runs === 1) throw new Error("first");
+    });
+    await assert.rejects(task.request());
+    await task.request();
+    assert.equal(runs, 2);
+  });
+});
+
+describe("report as text", () => {
+  const run = makeRun({
+    id: "train.yaml",
+    model: { name: "Llama-3.2-1B", family: "llama", parameters: 1, trainableParameters: 1, source: "config.json" },
+    verdict: "does-not-fit",
+    perDevice: {
+      allocatedPeakBytes: 40 * GIB,
+      reservedPeakBytes: 41 * GIB,
+      usedPeakBytes: 41.5 * GIB,
+      band: { lowBytes: 41 * GIB, highBytes: 42 * GIB, coverage: 0.99 },
+      peakPhase: "backward",
+      rank: 0,
+      components: [{ kind: "weights", bytes: 40 * GIB, origins: [] }],
+      phases: [],
+    },
+    settings: [{ name: "micro_batch_size", value: 8, key: "per_device_train_batch_size", uri: "", from: "document" }],
+    assumptions: [{ what: "no padding", settleWith: "packing", effectBytes: 0 }],
+    plans: [
+      {
+        title: "Batch 2",
+        levers: [],
+        usedPeakBytes: 20 * GIB,
+        savesBytes: 0,
+        stepTimeFactor: 1.1,
+        edits: [],
+        fits: true,
+      },
+      {
+        title: "Batch 4",
+        levers: [],
+        usedPeakBytes: 30 * GIB,
+        savesBytes: 0,
+        stepTimeFactor: 1,
+        edits: [],
+        fits: false,
+      },
+    ],
+  });
+  const report = { schema: "vram-lens/report/1" as const, version: "0", runs: [run], errors: [] };
+
+  it("copies as Markdown", () => {
+    const markdown = reportMarkdown(report, "train.yaml", t);
+    assert.match(
+      markdown,
+      /^## train\.yaml\n\n\*\*Llama-3\.2-1B on NVIDIA GeForce RTX 4090 \(24 GiB\): does not fit\*\*/,
+    );
+    assert.match(markdown, /\| weights \| 40\.0 \|/);
+    assert.match(markdown, /`per_device_train_batch_size=8`/);
+    assert.match(markdown, /- no padding/);
+  });
+
+  it("answers a model with a sentence and compact JSON", () => {
+    const [sentence = "", data = ""] = estimateAnswer(report).split("\n");
+    assert.equal(
+      sentence,
+      "Llama-3.2-1B on 1 x NVIDIA GeForce RTX 4090 (24 GiB): does-not-fit; needs 41.5 GiB per GPU (41-42), peak in backward.",
+    );
+    const parsed = JSON.parse(data);
+    assert.equal(parsed.componentsGiB.weights, 40);
+    assert.equal(parsed.settings.per_device_train_batch_size, 8);
+    const fitting = fittingAnswer(report);
+    assert.match(fitting, /1 plan fits;/);
+    assert.doesNotMatch(fitting, /Batch 4/);
+  });
+
+  it("tells a model what to do when nothing can be said", () => {
+    assert.match(estimateAnswer({ ...report, runs: [] }), /not read as a training config/);
+    const unread = { ...report, runs: [], errors: [{ uri: "x", message: "no such file" }] };
+    assert.match(fittingAnswer(unread), /no such file/);
+    const noDevice = {
+      ...run,
+      devices: { ...run.devices, name: null, memoryBytes: null },
+      verdict: "unknown" as const,
+    };
+    assert.match(fittingAnswer({ ...report, runs: [noDevice] }), /Pass the GPU/);
+    assert.match(fittingAnswer({ ...report, runs: [{ ...run, verdict: "fits" }] }), /Nothing has to change/);
+  });
+});
