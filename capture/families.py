@@ -20,11 +20,12 @@ class Option:
 @dataclass(frozen=True)
 class Family:
     dims: Callable
-    tasks: tuple = ("causal-lm", "seq-cls")
+    tasks: tuple = ("causal-lm", "seq-cls", "token-cls")
     axes: tuple = ()
     attention: tuple = ("sdpa", "eager")
     derived: dict = field(default_factory=dict)
     sizes: Callable | None = None
+    kind: str | None = None
 
 
 def even(r, low, high):
@@ -63,6 +64,108 @@ def _multi_head(d, sizes, r):
 
 GQA = (Option("num_key_value_heads != num_attention_heads", lambda d, s, r: None), Option("num_key_value_heads == num_attention_heads", _multi_head))
 
+
+def _sets(**values):
+    return lambda d, s, r: d.update(values)
+
+
+def _window(inside, **more):
+    """Draws a sliding window above or below the sequence."""
+
+    def change(d, s, r):
+        d["sliding_window"] = s["S"] + r.randint(1, 40) if inside else s["S"] - r.randint(0, 6)
+        d.update(more)
+
+    return change
+
+
+WINDOW = (Option("sliding_window != null and S < sliding_window", _window(True)), Option("sliding_window != null and S >= sliding_window", _window(False)),
+          Option("sliding_window == null", _sets(sliding_window=None)))
+
+
+def _late_window(inside):
+    """Sliding windows from a layer on (Qwen)."""
+
+    def change(d, s, r):
+        _window(inside, use_sliding_window=True)(d, s, r)
+        d["max_window_layers"] = r.randint(1, d["num_hidden_layers"] - 2)
+
+    return change
+
+
+LATE_WINDOW = (Option("not use_sliding_window", _sets(use_sliding_window=False)), Option("use_sliding_window and S < sliding_window", _late_window(True)),
+               Option("use_sliding_window and S >= sliding_window", _late_window(False)))
+LATE_KIND = "use_sliding_window and sliding_window != null and i >= max_window_layers and 'sliding_attention' or 'full_attention'"
+
+
+def gpt2(r):
+    d = heads(r, {}, "n_embd", "n_head")
+    d.update(n_layer=r.randint(3, 6), n_inner=r.randint(40, 200), vocab_size=r.randint(200, 900), n_positions=r.randint(100, 200), activation_function=r.choice(ACTIVATIONS), pad_token_id=0,
+             resid_pdrop=drop(r), embd_pdrop=drop(r), attn_pdrop=drop(r), tie_word_embeddings=r.random() < 0.5, num_labels=r.randint(3, 19))
+    return d
+
+
+def drop(r):
+    return r.randint(20, 300) / 1000
+
+
+def opt(r):
+    d = heads(r, {})
+    d.update(num_hidden_layers=r.randint(3, 6), ffn_dim=r.randint(40, 200), vocab_size=r.randint(200, 900), max_position_embeddings=r.randint(100, 200), dropout=drop(r), attention_dropout=drop(r),
+             activation_function=r.choice(ACTIVATIONS), enable_bias=r.random() < 0.5, layer_norm_elementwise_affine=r.random() < 0.5, tie_word_embeddings=r.random() < 0.5, num_labels=r.randint(3, 19))
+    return d
+
+
+def _projection(d, s, r):
+    d["word_embed_proj_dim"] = d["hidden_size"] + r.randint(1, 30)
+
+
+def gpt_neox(r):
+    d = heads(r, {})
+    d.update(num_hidden_layers=r.randint(3, 6), intermediate_size=r.randint(40, 200), vocab_size=r.randint(200, 900), max_position_embeddings=r.randint(100, 200), hidden_dropout=drop(r),
+             attention_dropout=drop(r), classifier_dropout=drop(r), hidden_act=r.choice(ACTIVATIONS), attention_bias=r.random() < 0.5, tie_word_embeddings=r.random() < 0.5, num_labels=r.randint(3, 19), pad_token_id=0,
+             rotary_pct=r.choice((0.25, 0.5, 0.4, 0.3)))
+    return d
+
+
+def bert(r):
+    d = heads(r, {})
+    d.update(num_hidden_layers=r.randint(3, 6), intermediate_size=r.randint(40, 200), vocab_size=r.randint(200, 900), max_position_embeddings=r.randint(100, 200), type_vocab_size=r.randint(2, 9),
+             hidden_dropout_prob=drop(r), attention_probs_dropout_prob=drop(r), classifier_dropout=drop(r), hidden_act=r.choice(ACTIVATIONS), num_labels=r.randint(3, 19))
+    return d
+
+
+def vit(r):
+    d = heads(r, {})
+    d.update(num_hidden_layers=r.randint(3, 6), intermediate_size=r.randint(40, 200), hidden_dropout_prob=drop(r), attention_probs_dropout_prob=drop(r), hidden_act=r.choice(ACTIVATIONS), num_labels=r.randint(3, 19),
+             patch_size=r.randint(3, 7), num_channels=r.randint(3, 5), qkv_bias=r.random() < 0.5)
+    d["image_size"] = d["patch_size"] * r.randint(3, 9)
+    return d
+
+
+def _image(d, s, r):
+    s["I"] = d["image_size"]
+
+
+def phi3_extra(r, d):
+    return {"resid_pdrop": drop(r), "embd_pdrop": drop(r)}
+
+
+def gemma_extra(r, d):
+    return {}
+
+
 FAMILIES = {
     "llama": Family(lambda r: llama_like(r, biases=("attention_bias", "mlp_bias")), axes=(GQA,)),
+    "gpt2": Family(gpt2, tasks=("causal-lm", "seq-cls", "token-cls"), derived={"n_inner": "4*n_embd"}),
+    "qwen2": Family(lambda r: llama_like(r, head_dim=False), axes=(GQA, LATE_WINDOW), kind=LATE_KIND),
+    "qwen3": Family(lambda r: llama_like(r, biases=("attention_bias",)), axes=(GQA, LATE_WINDOW), kind=LATE_KIND),
+    "mistral": Family(lambda r: llama_like(r), axes=(GQA, WINDOW)),
+    "gemma2": Family(lambda r: llama_like(r, act="hidden_activation", biases=("attention_bias",)), axes=(GQA, WINDOW[:2])),
+    "phi3": Family(lambda r: llama_like(r, head_dim=False, extra=phi3_extra), axes=(GQA, WINDOW)),
+    "gpt_neox": Family(gpt_neox, axes=((Option("use_parallel_residual", _sets(use_parallel_residual=True)), Option("not use_parallel_residual", _sets(use_parallel_residual=False))),)),
+    "opt": Family(opt, tasks=("causal-lm", "seq-cls"), axes=((Option("do_layer_norm_before", _sets(do_layer_norm_before=True)), Option("not do_layer_norm_before", _sets(do_layer_norm_before=False))),
+                                                             (Option("word_embed_proj_dim == hidden_size", lambda d, s, r: None), Option("word_embed_proj_dim != hidden_size", _projection)))),
+    "bert": Family(bert, tasks=("masked-lm", "seq-cls", "token-cls")),
+    "vit": Family(vit, tasks=("image-cls",), sizes=_image),
 }

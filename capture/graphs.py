@@ -1,8 +1,10 @@
 """Captures every graph of a family: tasks x attention x branches, each at several config points and dtype regimes."""
 import itertools
 import json
+import math
 import random
 
+from . import environment  # noqa: F401  (before transformers)
 import torch
 import transformers
 
@@ -12,7 +14,7 @@ from .layers import functions
 from .run import REGIMES, make_config, run
 from .write import StructureDiffers, graph
 
-POINTS = 7
+POINTS = 6
 SCHEMA = "vram-lens/graphs/1"
 
 
@@ -89,22 +91,23 @@ def family_graphs(name, log=print):
 
 
 def minimal(classes, axes, task, attention):
-    """Graphs with the fewest conditions: an axis whose options all give equal graphs is left out."""
-    bodies = {options: json.dumps(g, sort_keys=True) for options, g in classes}
-    needed = []
-    for a, axis in enumerate(axes):
-        groups = {}
-        for options in bodies:
-            groups.setdefault(options[:a] + options[a + 1 :], set()).add(bodies[options])
-        if any(len(g) > 1 for g in groups.values()):
-            needed.append(a)
-    result, done = [], set()
+    """Graphs with the fewest conditions: options that give equal graphs are joined."""
+    groups = {}
     for options, g in classes:
-        key = tuple(options[a] for a in needed)
-        if key not in done:
-            done.add(key)
-            result.append({**g, "when": [o.when for o in key if o.when]})
+        groups.setdefault(json.dumps(g, sort_keys=True), (g, []))[1].append(options)
+    result = []
+    for g, members in groups.values():
+        seen = [[o for o in axis if any(m[a] is o for m in members)] for a, axis in enumerate(axes)]
+        whole = len(members) == math.prod(len(s) for s in seen)
+        for part in [seen] if whole else [[[o] for o in m] for m in members]:
+            result.append({**g, "when": [w for s, axis in zip(part, axes) if (w := _either(s, axis))]})
     return result
+
+
+def _either(options, axis):
+    if len(options) == len(axis) or any(not o.when for o in options):
+        return ""
+    return options[0].when if len(options) == 1 else " or ".join(f"({o.when})" for o in options)
 
 
 def config_facts(name, family):
@@ -123,10 +126,13 @@ def config_facts(name, family):
             continue
         if len({str(v) for v in values}) > 1 and all(isinstance(v, int) for v in values):
             derived.setdefault(key, str(Fitter(rest, [k for k in keys if k != key]).integer(values)).removeprefix("="))
-    defaults = {k: v for k, v in stored.items() if k not in derived and v is not None and k not in SKIPPED}
+    defaults = {"num_labels": 2} if {"seq-cls", "token-cls", "image-cls"} & set(family.tasks) else {}
+    defaults |= {k: v for k, v in stored.items() if k not in derived and v is not None and k not in SKIPPED}
     configs = [make_config(name, d) for d in drawn]
     kind = None
-    if getattr(configs[0], "layer_types", None):
+    if family.kind:
+        kind = family.kind
+    elif getattr(configs[0], "layer_types", None):
         kind = layer_kind(configs, keys)
     return {"defaults": defaults, "derived": derived, "layerKind": kind, "aliases": dict(type(default).attribute_map)}
 

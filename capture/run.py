@@ -21,7 +21,7 @@ class Regime:
     norms: torch.dtype | None = None
 
 
-REGIMES = (Regime(BF16), Regime(FP32), Regime(FP32, BF16), Regime(BF16, BF16), Regime(BF16, BF16, FP32), Regime(torch.float16))
+REGIMES = (Regime(BF16), Regime(FP32), Regime(FP32, BF16), Regime(BF16, BF16), Regime(BF16, BF16, FP32))
 
 
 @dataclass(eq=False)
@@ -65,6 +65,8 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0]):
     try:
         with FakeTensorMode(allow_non_fake_inputs=True):
             config = make_config(family, settings)
+            if hasattr(config, "use_cache"):
+                config.use_cache = False  # as the Trainer sets it (TrainingArguments.use_cache)
             kw = {"attn_implementation": attention} if attention != "none" else {}
             with torch.device("cuda"):
                 model = getattr(transformers, TASKS[task]).from_config(config, dtype=regime.load, **kw)

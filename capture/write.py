@@ -151,7 +151,7 @@ def _dtype(samples, k, operand, known, loads):
     source = seen[0].source
     if source is not None and source == operand and all(d.source == source for d in seen):
         return "self"
-    if len(set(dtypes)) == 1:
+    if len(set(dtypes)) == 1 and not (len(set(loads)) == 1 and dtypes == loads):
         return dtype_name(dtypes[0])
     sources = [d.source for d in seen if d.source is not None]
     ancestors = [Local(n) for n in reversed(known)]
@@ -188,8 +188,12 @@ def difference(a, b):
 
 def graph(captures, task, attention, when, atoms, keys):
     """One architecture graph from the captures of one class (points first, then regimes)."""
+    forms = [skeleton(c.function) for c in captures]
+    # code such as `if x.dtype != weight.dtype: x = x.to(weight.dtype)` converts only where it changes something:
+    # the regime that converts tells, and converting to the same dtype is the same as not converting
+    alike = [k for k, (c, form) in enumerate(zip(captures, forms)) if c.load == captures[0].load or form[0] == forms[0][0]]
+    captures, forms = [captures[k] for k in alike], [forms[k] for k in alike]
     mains = [c.function for c in captures]
-    forms = [skeleton(f) for f in mains]
     for form in forms[1:]:
         if form[0] != forms[0][0]:
             raise StructureDiffers(difference(forms[0][0], form[0]))
