@@ -4,8 +4,10 @@ import type { DocumentAnalysis, FixContent, HoverContent, Recognition } from "./
 import { documentProblems } from "./findings/collect";
 import { toFindings } from "./findings/place";
 import { verdictProblems } from "./findings/verdict";
+import { fixesIn } from "./fixes";
 import { hoverMarkdown } from "./hover/hover";
 import { settingAt } from "./hover/locate";
+import { simplePlans } from "./levers/plans";
 import { linksOf } from "./links";
 import { type Locale, t } from "./messages";
 import type { Problem } from "./problems";
@@ -68,8 +70,16 @@ export class AnalysedDocument implements DocumentAnalysis {
     return null;
   }
 
-  fixes(_range: Range): readonly FixContent[] {
-    return [];
+  fixes(range: Range): readonly FixContent[] {
+    const fixes = new Map<string, FixContent>();
+    for (const [index, analysis] of this.analyses.entries()) {
+      const run = this.runs[index];
+      if (run === undefined) continue;
+      for (const fix of fixesIn(this.uri, range, analysis, run, problemsOf(analysis, analysis.base))) {
+        fixes.set(JSON.stringify([fix.title, fix.edits]), fix);
+      }
+    }
+    return [...fixes.values()];
   }
 
   links(): ReturnType<DocumentAnalysis["links"]> {
@@ -105,7 +115,7 @@ function reportOf(analysis: RunAnalysis, variant: Variant): ReportRun {
     resolution: variant.resolution,
     estimate: variant.estimate,
     findings: toFindings(problems, analysis.inputs, analysis.options, analysis.locale),
-    plans: [],
+    plans: variant === analysis.base && analysis.options.plans === true ? simplePlans(analysis) : [],
     time: null,
     assumptionEffects: [],
     locale: analysis.locale,

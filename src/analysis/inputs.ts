@@ -6,7 +6,7 @@ import type { FamilyGraphs } from "../core/graph/types";
 import type { LibraryVersions } from "../core/training/run";
 import { deepspeed as deepspeedFormat } from "../formats/deepspeed";
 import { deepspeedReader } from "../formats/deepspeed/read";
-import { PINS_FILE, type PinsFile, pinnedFor, readPins } from "../formats/pins";
+import { PINS_FILE, type PinnedRun, type PinsFile, pinnedFor, readPins } from "../formats/pins";
 import type { DocumentLink, Format } from "../formats/types";
 import { nodeAt } from "../syntax/text";
 import type { Span } from "../syntax/tree";
@@ -177,6 +177,13 @@ export function pinsFile(document: LoadedDocument): PinsFile {
     pinsOf.set(document, file);
   }
   return file;
+}
+
+/** The pinned runs that apply to the run's document, the first strongest. */
+export function pinnedRunsOf(inputs: RunInputs): readonly PinnedRun[] {
+  if (inputs.pins === undefined) return [];
+  const path = relativePath(parentOf(inputs.pins.document.uri), inputs.main.uri) ?? "";
+  return pinnedFor(pinsFile(inputs.pins.document), path);
 }
 
 /** The nearest `.vramlens.yaml` up the tree; only that one counts. */

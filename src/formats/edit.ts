@@ -111,3 +111,12 @@ export function parentOf(node: LocatedNode, at: number): { parent: MapNode; entr
   }
   return undefined;
 }
+
+/** Edits that remove the key written at an offset, with its value; none when it cannot be done safely. */
+export function removeKeyAt(document: ConfigDocument, at: number): readonly SpanEdit[] {
+  const { root } = document.parsed;
+  const found = root === null ? undefined : parentOf(root, at);
+  if (found === undefined) return [];
+  const outcome = removeEntry(document.text, found.parent, found.entry, dialectOf(document));
+  return "refused" in outcome ? [] : outcome.edits;
+}

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { nodeAt } from "../../syntax/text";
-import type { LocatedNode, MapNode, Span } from "../../syntax/tree";
+import type { LocatedNode, MapNode } from "../../syntax/tree";
 import { nearest } from "../suggest";
 import { plainValue, problem } from "../table";
 import type { ConfigDocument, FormatProblem, LocatedSetting } from "../types";
@@ -126,7 +126,7 @@ export const DIRECTIVE_ALIASES: Readonly<Record<string, string>> = {
 export interface PinnedRun {
   readonly match: readonly string[];
   readonly settings: readonly LocatedSetting[];
-  readonly span: Span;
+  readonly map: MapNode;
 }
 
 export interface PinsFile {
@@ -149,7 +149,7 @@ export function readPins(document: ConfigDocument): PinsFile {
     );
     const match = nodeAt(item, "match");
     const patterns = match === undefined ? ["**"] : [plainValue(match)].flat().filter((p) => typeof p === "string");
-    runs.push({ match: patterns, settings, span: item });
+    runs.push({ match: patterns, settings, map: item });
   }
   return { runs, problems };
 }

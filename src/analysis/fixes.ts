@@ -1,0 +1,70 @@
+/** Fixes to offer at a place: plans on the verdict, and the mends of single findings. */
+import type { Range, ReportRun } from "../core/report/schema";
+import { removeKeyAt } from "../formats/edit";
+import type { FixContent } from "./analyzer";
+import { isSuppressed } from "./findings/place";
+import { editsFor } from "./levers/edits";
+import { text } from "./messages";
+import type { Problem, ProblemFix } from "./problems";
+import { documentOf } from "./report";
+import type { RunAnalysis } from "./run-analysis";
+
+/** Whether two ranges touch. */
+export function touches(a: Range, b: Range): boolean {
+  const before = (x: Range["start"], y: Range["start"]): boolean =>
+    x.line < y.line || (x.line === y.line && x.character < y.character);
+  return !before(a.end, b.start) && !before(b.end, a.start);
+}
+
+export function fixesIn(
+  uri: string,
+  range: Range,
+  analysis: RunAnalysis,
+  run: ReportRun,
+  problems: readonly Problem[],
+): FixContent[] {
+  const fixes: FixContent[] = [];
+  const verdict = run.findings.find((finding) => finding.code === "does-not-fit" || finding.code === "tight");
+  if (verdict?.range !== undefined && verdict.uri === uri && touches(verdict.range, range)) {
+    for (const [index, plan] of run.plans.entries()) {
+      fixes.push({
+        title: plan.title,
+        code: verdict.code,
+        preferred: index === 0,
+        safe: plan.changes === "nothing",
+        edits: plan.edits,
+      });
+    }
+  }
+  for (const problem of problems) {
+    const document = documentOf(analysis.inputs, problem.uri);
+    if (problem.uri !== uri || document === undefined || isSuppressed(problem, document)) continue;
+    if (!touches(document.lines.range(problem.span), range)) continue;
+    for (const [index, fix] of (problem.fixes ?? []).entries()) {
+      const edits = editsOf(analysis, problem, fix);
+      if (edits.length === 0) continue;
+      fixes.push({
+        title: text(fix.title, analysis.locale),
+        code: problem.code,
+        preferred: index === 0,
+        safe: fix.safe,
+        edits,
+      });
+    }
+  }
+  return fixes;
+}
+
+function editsOf(analysis: RunAnalysis, problem: Problem, fix: ProblemFix): FixContent["edits"] {
+  const document = documentOf(analysis.inputs, problem.uri);
+  if (document === undefined) return [];
+  if (fix.replace !== undefined) {
+    return [{ uri: problem.uri, range: document.lines.range(fix.replace), newText: fix.replace.newText }];
+  }
+  if (fix.remove !== undefined) {
+    const edits = document.config === undefined ? [] : removeKeyAt(document.config, fix.remove.start);
+    return edits.map((edit) => ({ uri: problem.uri, range: document.lines.range(edit), newText: edit.newText }));
+  }
+  const result = editsFor(analysis.inputs, analysis.base.resolution, fix.changes ?? []);
+  return "refused" in result ? [] : result.edits;
+}

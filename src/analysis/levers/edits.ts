@@ -1,0 +1,107 @@
+/**
+ * From changed settings to text edits in the files that are obeyed: a setting is changed where the run has it from,
+ * and one that nothing states goes into the document whose format has a key for it.
+ */
+
+import type { ReportEdit } from "../../core/report/schema";
+import { deepspeed } from "../../formats/deepspeed";
+import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
+import { editPin } from "../../formats/pins/edit";
+import type { ConfigDocument, EditResult, SettingChange } from "../../formats/types";
+import type { SpanEdit } from "../../syntax/tree";
+import { pinnedRunsOf, type RunInputs } from "../inputs";
+import type { Resolution } from "../resolve";
+import type { LoadedDocument } from "../store";
+
+export type EditsResult = { readonly edits: readonly ReportEdit[] } | { readonly refused: string };
+
+const DEEPSPEED_NAMES = new Set(DEEPSPEED_KEYS.map((spec) => spec.name));
+
+/** Settings that HF compares with DeepSpeed's file and stops when they differ. */
+const COMPARED = new Set(["micro_batch_size", "gradient_accumulation_steps", "max_grad_norm", "bf16", "fp16"]);
+
+interface Work {
+  readonly document: LoadedDocument;
+  readonly kind: "format" | "deepspeed" | "pins";
+  readonly changes: SettingChange[];
+}
+
+/** Edits that make the run's documents say the changes; all or nothing. */
+export function editsFor(inputs: RunInputs, resolution: Resolution, changes: readonly SettingChange[]): EditsResult {
+  const works = new Map<string, Work>();
+  const add = (document: LoadedDocument, kind: Work["kind"], change: SettingChange): void => {
+    const work = works.get(document.uri);
+    if (work === undefined) works.set(document.uri, { document, kind, changes: [change] });
+    else work.changes.push(change);
+  };
+  for (const change of changes.flatMap((one) => spelledOut(one, resolution))) {
+    const target = targetOf(inputs, resolution, change);
+    if (target === undefined) return { refused: `no file of this run has a key for ${change.name}` };
+    add(target.document, target.kind, change);
+    const { deepspeed: file } = inputs;
+    if (file === undefined || file === target.document || !COMPARED.has(change.name) || file === inputs.main) continue;
+    const stated = file.read.settings.some(
+      (setting) => setting.name === change.name && typeof setting.value !== "object",
+    );
+    if (stated) add(file, "deepspeed", change);
+  }
+  const edits: ReportEdit[] = [];
+  for (const work of works.values()) {
+    const result = editDocument(work, inputs);
+    if ("refused" in result) return result;
+    edits.push(...result.edits.map((edit) => reportEdit(work.document, edit)));
+  }
+  return { edits };
+}
+
+/** `compute_dtype` is two switches in the trainers; DeepSpeed's follow by `auto` or are compared. */
+function spelledOut(change: SettingChange, resolution: Resolution): SettingChange[] {
+  if (change.name !== "compute_dtype") return [change];
+  const wanted = change.value === "fp16" ? "fp16" : "bf16";
+  const other = wanted === "bf16" ? "fp16" : "bf16";
+  const on = change.value !== "fp32";
+  const otherOn = resolution.settings.boolean(other) === true;
+  return [{ name: wanted, value: on }, ...(otherOn ? [{ name: other, value: false }] : [])];
+}
+
+function targetOf(
+  inputs: RunInputs,
+  resolution: Resolution,
+  change: SettingChange,
+): { document: LoadedDocument; kind: Work["kind"] } | undefined {
+  const place = (resolution.resolved.get(change.name) ?? resolution.settings.find(change.name))?.place;
+  if (place != null) {
+    if (inputs.pins !== undefined && place.uri === inputs.pins.document.uri)
+      return { document: inputs.pins.document, kind: "pins" };
+    if (place.uri === inputs.main.uri) return { document: inputs.main, kind: "format" };
+    if (inputs.deepspeed?.uri === place.uri) return { document: inputs.deepspeed, kind: "deepspeed" };
+    return undefined;
+  }
+  const own = inputs.format.keys.some((spec) => spec.name === change.name && spec.removedIn === undefined);
+  if (own) return { document: inputs.main, kind: "format" };
+  if (inputs.deepspeed !== undefined && inputs.deepspeed !== inputs.main && DEEPSPEED_NAMES.has(change.name)) {
+    return { document: inputs.deepspeed, kind: "deepspeed" };
+  }
+  return inputs.pins === undefined ? undefined : { document: inputs.pins.document, kind: "pins" };
+}
+
+function editDocument(work: Work, inputs: RunInputs): EditResult {
+  const config: ConfigDocument | undefined = work.document.config;
+  if (config === undefined) return { refused: "unreadable" };
+  // A file that does not parse near the edit is left alone.
+  if (config.parsed.problems.some((found) => found.code === "syntax" || found.code === "merge-conflict")) {
+    return { refused: "the file has syntax errors" };
+  }
+  switch (work.kind) {
+    case "format":
+      return inputs.format.edit(config, work.changes);
+    case "deepspeed":
+      return deepspeed.edit(config, work.changes);
+    case "pins":
+      return editPin(config, pinnedRunsOf(inputs), work.changes);
+  }
+}
+
+function reportEdit(document: LoadedDocument, edit: SpanEdit): ReportEdit {
+  return { uri: document.uri, range: document.lines.range(edit), newText: edit.newText };
+}
