@@ -104,14 +104,12 @@ export function located(settings: readonly LocatedSetting[], uri: string, from: 
     if (typeof setting.value === "object" && setting.value !== null) {
       return [{ ...base, value: null, from: "auto", auto: true }];
     }
+    if (setting.unknown === true) return [{ ...base, value: null, unknown: true }];
     if (setting.node.kind === "list") {
       const items = plainValue(setting.node);
       return [{ ...base, value: Array.isArray(items) ? items.map(String) : null }];
     }
     if (setting.node.kind === "map") return [{ ...base, value: setting.value }];
-    if (setting.value === null && !(setting.node.kind === "scalar" && setting.node.value === null)) {
-      return [{ ...base, value: null, unknown: true }];
-    }
     return [{ ...base, value: setting.value }];
   });
 }

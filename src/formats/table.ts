@@ -23,6 +23,8 @@ export interface ReadPolicy {
   readonly convertsText: (path: string) => boolean;
   /** Parents whose content is free (`model_init_kwargs`, `dataset_kwargs`). */
   readonly free: (parent: string) => boolean;
+  /** A list may stand for a single value, to be tried one after the other (DeepSpeed's autotuning). */
+  readonly tuned?: boolean;
   /** Severity of a near miss of a known key where unknown keys are ignored. */
   readonly nearMiss: Severity;
 }
@@ -103,19 +105,20 @@ function readMap(map: MapNode, table: KeyTable, policy: ReadPolicy, prefix: stri
       unknownKey(entry, prefix, path, table, policy, sink);
       continue;
     }
-    const read = readValue(spec, entry.value, policy.convertsText(path));
+    const read = readValue(spec, entry.value, policy.convertsText(path), policy.tuned === true);
     if (read.problem) sink.problems.push(read.problem);
     if (!read.invalid) {
       sink.settings.push({
         name: spec.name,
         key: path,
         value: read.value,
+        ...(read.unknown === true ? { unknown: true } : {}),
         node: entry.value,
         keySpan: entry.keySpan,
         valueSpan: { start: entry.value.start, end: entry.value.end },
       });
     }
-    if (entry.value.kind === "map" && (spec.type === "map" || spec.type === "any") && !policy.free(path)) {
+    if (entry.value.kind === "map" && (spec.type === "map" || spec.type === "any")) {
       readMap(entry.value, table, policy, path, sink, depth + 1);
     }
   }
@@ -126,9 +129,13 @@ function unknownKey(entry: Entry, parent: string, path: string, table: KeyTable,
   const siblings = table.children.get(parent) ?? [];
   const near = nearest(entry.key, [...siblings, ...(parent === "" ? policy.otherKeys : [])]);
   if (policy.forbidsUnknown(parent)) {
-    const id = near === undefined ? "unknown-key.rejected" : "unknown-key.rejected-near";
+    // Without a near miss it may be a key of a release newer than the table.
+    const [severity, id] =
+      near === undefined
+        ? (["warning", "unknown-key.rejected"] as const)
+        : (["error", "unknown-key.rejected-near"] as const);
     sink.problems.push(
-      problem("unknown-key", "error", entry.keySpan, id, { key: entry.key, parent, near: near ?? "" }),
+      problem("unknown-key", severity, entry.keySpan, id, { key: entry.key, parent, near: near ?? "" }),
     );
   } else if (near !== undefined && siblings.includes(near)) {
     sink.problems.push(
@@ -140,23 +147,25 @@ function unknownKey(entry: Entry, parent: string, path: string, table: KeyTable,
 interface ReadValue {
   readonly value: LocatedSetting["value"];
   readonly problem?: FormatProblem;
+  readonly unknown?: true;
   /** The library cannot use the value: the setting is left out, so that no number is built on it. */
   readonly invalid?: true;
 }
 
 /** The value as the library would take it, or what is wrong with it. */
-export function readValue(spec: KeySpec, node: LocatedNode, convertsText: boolean): ReadValue {
+export function readValue(spec: KeySpec, node: LocatedNode, convertsText: boolean, tuned = false): ReadValue {
   const key = spec.key;
   const bad = (id: string, args: Message["args"] = {}): ReadValue => ({
     value: null,
     invalid: true,
     problem: problem("invalid-value", "error", node, id, { key, value: shown(node), ...args }),
   });
-  if (node.kind === "unknown") return { value: null, problem: unresolved(node, key) };
+  if (node.kind === "unknown") return { value: null, unknown: true, problem: unresolved(node, key) };
   if (node.kind === "scalar") {
     if (typeof node.value === "string") {
       if (node.value.trim().toLowerCase() === "auto" && spec.auto === true) return { value: { auto: true } };
-      if (isTemplate(node.value) && spec.type !== "any") return { value: null, problem: unresolved(node, key) };
+      if (isTemplate(node.value) && spec.type !== "any")
+        return { value: null, unknown: true, problem: unresolved(node, key) };
     }
     if (node.value === null) return { value: null };
   }
@@ -171,6 +180,7 @@ export function readValue(spec: KeySpec, node: LocatedNode, convertsText: boolea
     case "any":
       return { value: node.kind === "scalar" ? node.value : null };
     default:
+      if (node.kind === "list" && tuned) return { value: null, unknown: true, problem: unresolved(node, key) };
       if (node.kind !== "scalar") return bad("invalid-value.not-a-scalar");
       return readScalar(spec, node.value, node, convertsText, bad);
   }

@@ -44,6 +44,8 @@ export interface LocatedSetting {
   readonly key: string;
   /** Normalised value; `{ auto: true }` where the file leaves it to the library. */
   readonly value: string | number | boolean | null | { readonly auto: true };
+  /** Stated, but not to be known from the text: a template, a list of values to try. */
+  readonly unknown?: true;
   /** Values that are lists or maps keep their node (target_modules, lora blocks). */
   readonly node: LocatedNode;
   readonly keySpan: Span;

@@ -20,7 +20,8 @@ export function deepspeedReader(
   map: MapNode,
   shownUnder = "",
 ): { readonly settings: LocatedSetting[]; readonly problems: FormatProblem[] } {
-  const { settings, problems } = readByTable(map, TABLE, POLICY);
+  const tuned = map.entries.some((entry) => entry.key === "autotuning");
+  const { settings, problems } = readByTable(map, TABLE, tuned ? { ...POLICY, tuned } : POLICY);
   if (shownUnder === "") return { settings, problems };
   return {
     settings: settings.map((setting) => ({ ...setting, key: `${shownUnder}.${setting.key}` })),

@@ -1,0 +1,89 @@
+/** Axolotl's YAML; inherits much of TrainingArguments and names a DeepSpeed file. */
+import { dataView } from "../carriers";
+import { deepspeedReader } from "../deepspeed/read";
+import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
+import { problem } from "../table";
+import type { LocatedSetting } from "../types";
+import { AXOLOTL_KEYS } from "./keys";
+
+const COMPANIONS = [
+  "micro_batch_size",
+  "datasets",
+  "pretraining_dataset",
+  "sequence_len",
+  "adapter",
+  "sample_packing",
+  "num_epochs",
+  "val_set_size",
+  "lora_r",
+  "dataset_prepared_path",
+];
+
+function on(settings: readonly LocatedSetting[], name: string): LocatedSetting | undefined {
+  return settings.findLast((setting) => setting.name === name && setting.value === true);
+}
+
+export const axolotl = schemaFormat({
+  id: "axolotl",
+  keys: AXOLOTL_KEYS,
+  views: (document) => dataView(document, ["yaml", "json"]),
+  recognise({ map }) {
+    const companions = count(map, COMPANIONS);
+    if (count(map, ["base_model"]) > 0 && companions > 0)
+      return {
+        confidence: Math.min(0.98, 0.85 + 0.05 * companions),
+        because: `has \`base_model\` and ${companions} other axolotl keys`,
+      };
+    return companions >= 4 && count(map, ["model_name_or_path", "actor_rollout_ref"]) === 0
+      ? { confidence: 0.7, because: `has ${companions} axolotl keys` }
+      : NOT_RECOGNISED;
+  },
+  derive(settings) {
+    const result: LocatedSetting[] = [];
+    const inline = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
+    if (inline?.node.kind === "map") result.push(...deepspeedReader(inline.node, inline.key).settings);
+    const fused = on(settings, "liger_fused_loss") ?? on(settings, "cut_cross_entropy");
+    if (fused !== undefined) result.push(derived(fused, "fused_loss", true));
+    const fsdp = settings.find(
+      (setting) =>
+        setting.name === "fsdp_cpu_offload" ||
+        setting.name === "fsdp_wrap_class" ||
+        setting.name === "fsdp_reshard_after_forward",
+    );
+    if (fsdp !== undefined && !settings.some((setting) => setting.name === "fsdp" || setting.name === "fsdp_options")) {
+      const kept = settings.some((setting) => setting.name === "fsdp_reshard_after_forward" && setting.value === false);
+      result.push(derived(fsdp, "fsdp", kept ? "shard_grad_op" : "full_shard"));
+    }
+    return result;
+  },
+  check(settings) {
+    const find = (name: string): LocatedSetting | undefined =>
+      settings.findLast((setting) => setting.name === name && setting.value !== null);
+    const problems = [];
+    const adapter = find("adapter");
+    if (adapter?.value === "qlora" && on(settings, "load_in_4bit") === undefined)
+      problems.push(problem("qlora-needs-4bit", "error", adapter.valueSpan, "qlora-needs-4bit"));
+    const loaded = on(settings, "load_in_4bit") ?? on(settings, "load_in_8bit");
+    if (
+      loaded !== undefined &&
+      (adapter === undefined || adapter.value === "none") &&
+      find("lora_model_dir") === undefined
+    )
+      problems.push(problem("quantized-without-adapter", "error", loaded.keySpan, "quantized-without-adapter"));
+    const deepspeed = find("deepspeed");
+    if (deepspeed !== undefined && (find("fsdp_options") ?? find("fsdp")) !== undefined)
+      problems.push(problem("deepspeed-and-fsdp", "error", deepspeed.keySpan, "deepspeed-and-fsdp"));
+    const offload = on(settings, "offload_activations");
+    if (
+      offload !== undefined &&
+      settings.some((setting) => setting.name === "gradient_checkpointing" && setting.value === false)
+    )
+      problems.push(
+        problem("offloading-needs-checkpointing", "error", offload.keySpan, "offloading-needs-checkpointing"),
+      );
+    const both = find("batch_size_per_gpu");
+    if (both !== undefined && find("gradient_accumulation_steps") !== undefined)
+      problems.push(problem("batch-keys", "error", both.keySpan, "batch-keys"));
+    return problems;
+  },
+});

@@ -1,0 +1,112 @@
+/** LLaMA-Factory: YAML or JSON, and the same arguments as flags of `llamafactory-cli train`. */
+import { dataView, shellViews } from "../carriers";
+import { count, derived, NOT_RECOGNISED, type Recognition, schemaFormat, type View } from "../schema";
+import { problem } from "../table";
+import type { FormatProblem, LocatedSetting } from "../types";
+import { LLAMA_FACTORY_KEYS, OTHER_LLAMA_FACTORY_KEYS } from "./keys";
+
+const OWN_MARKS = [
+  "finetuning_type",
+  "cutoff_len",
+  "template",
+  "stage",
+  "lora_target",
+  "neat_packing",
+  "quantization_bit",
+  "use_unsloth",
+  "export_dir",
+  "infer_backend",
+  "flash_attn",
+  "disable_gradient_checkpointing",
+];
+const V1_MARKS = [
+  "dist_config",
+  "peft_config",
+  "kernel_config",
+  "quant_config",
+  "init_config",
+  "train_dataset",
+  "model_class",
+  "sample_backend",
+  "optim_config",
+];
+
+function recogniseData({ map }: View): Recognition {
+  if (
+    count(map, [
+      "base_model",
+      "actor_rollout_ref",
+      "tuner_type",
+      "train_type",
+      "sft_type",
+      "rlhf_type",
+      "dataset_mixture",
+      "dataset_mixer",
+    ]) > 0
+  )
+    return NOT_RECOGNISED;
+  const own = count(map, OWN_MARKS);
+  const v1 = count(map, V1_MARKS);
+  if (count(map, ["model_name_or_path"]) > 0 && own > 0)
+    return {
+      confidence: Math.min(0.98, 0.86 + 0.06 * own),
+      because: `has \`model_name_or_path\` and ${own} LLaMA-Factory keys`,
+    };
+  if (count(map, ["model"]) > 0 && v1 > 0 && (v1 > 1 || own > 0 || count(map, ["micro_batch_size"]) > 0))
+    return { confidence: 0.93, because: "has the blocks of LLaMA-Factory v1" };
+  if (own >= 3 && count(map, ["finetuning_type", "cutoff_len"]) > 0)
+    return { confidence: 0.85, because: `has ${own} LLaMA-Factory keys` };
+  return NOT_RECOGNISED;
+}
+
+function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+  const result: LocatedSetting[] = [];
+  const stage = settings.find((setting) => setting.name === "lf_stage" && setting.value === "pt");
+  if (stage !== undefined && !settings.some((setting) => setting.name === "packing"))
+    result.push(derived(stage, "packing", true));
+  const granularity = settings.find(
+    (setting) => setting.name === "recompute_granularity" && typeof setting.value === "string",
+  );
+  if (granularity !== undefined) result.push(derived(granularity, "gradient_checkpointing", true));
+  return result;
+}
+
+function check(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
+  const problems: FormatProblem[] = [];
+  const tuning = settings.find((setting) => setting.key === "finetuning_type");
+  const bits = settings.find((setting) => setting.name === "quantization_bit" && setting.value !== null);
+  if (bits !== undefined && tuning !== undefined && tuning.value === "none")
+    problems.push(problem("quantized-full", "error", bits.keySpan, "quantized-full"));
+  const redundant = settings.find((setting) => setting.name === "hf_gradient_checkpointing" && setting.value === true);
+  if (redundant !== undefined)
+    problems.push(problem("checkpointing-already-on", "hint", redundant.keySpan, "checkpointing-already-on"));
+  return problems;
+}
+
+const SHARED = { id: "llama-factory", keys: LLAMA_FACTORY_KEYS, derive, check } as const;
+
+export const llamaFactory = schemaFormat({
+  ...SHARED,
+  views: (document) => dataView(document, ["yaml", "json"], true),
+  recognise: recogniseData,
+  unknownKeys: { parents: [""], known: OTHER_LLAMA_FACTORY_KEYS },
+});
+
+export const llamaFactoryShell = schemaFormat({
+  ...SHARED,
+  carrier: "shell",
+  views: shellViews,
+  recognise(view) {
+    const command = view.words.slice(0, 24).join(" ");
+    if (/llamafactory|llama_factory|LLaMA-Factory/.test(command) && view.map.entries.length > 2)
+      return { confidence: 0.97, because: "runs LLaMA-Factory" };
+    const own = count(view.map, OWN_MARKS);
+    if (
+      own >= 3 &&
+      count(view.map, ["finetuning_type", "cutoff_len"]) > 0 &&
+      count(view.map, ["tuner_type", "train_type"]) === 0
+    )
+      return { confidence: 0.93, because: `passes ${own} LLaMA-Factory options` };
+    return NOT_RECOGNISED;
+  },
+});

@@ -1,0 +1,198 @@
+/**
+ * LLaMA-Factory's arguments beside Seq2SeqTrainingArguments, and the v1 schema.
+ * Source: `llamafactory/hparams/{model_args,data_args,finetuning_args}.py`, `llamafactory/v1/config` of 0.9.5.
+ */
+import { EFFECT, memory, onlyWhenOn, other } from "../effects";
+import { OTHER_TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
+import type { SchemaKey } from "../schema";
+
+const OWN: readonly SchemaKey[] = [
+  memory("model_name_or_path", "model", "string", EFFECT.model, { link: "model" }),
+  other("adapter_name_or_path", "adapter_name_or_path", "any", "Adapter to continue from.", {
+    nullable: true,
+    link: "adapter",
+  }),
+  memory("stage", "lf_stage", "enum", "What is trained: reward, PPO and DPO load further models.", {
+    default: "sft",
+    values: ["pt", "sft", "rm", "ppo", "dpo", "kto"],
+  }),
+  memory("finetuning_type", "adapter", "enum", EFFECT.adapter, {
+    default: "lora",
+    values: ["lora", "oft", "freeze", "full"],
+    means: { lora: "lora", full: "none", freeze: "none", oft: "oft" },
+  }),
+  memory("lora_rank", "lora_rank", "integer", EFFECT.rank, { default: 8, min: 1 }),
+  memory("lora_alpha", "lora_alpha", "number", EFFECT.alpha, { nullable: true }),
+  memory("lora_dropout", "lora_dropout", "number", EFFECT.dropout, { default: 0, min: 0, max: 1 }),
+  memory("lora_target", "lora_target_modules", "any", EFFECT.targets, { default: "all", means: { all: "all-linear" } }),
+  memory("additional_target", "lora_modules_to_save", "any", EFFECT.toSave, { nullable: true }),
+  memory("use_dora", "use_dora", "boolean", "DoRA: a magnitude vector and larger activations per module.", {
+    default: false,
+  }),
+  memory("use_rslora", "use_rslora", "boolean", "Rank-stabilised scaling: no memory.", { default: false }),
+  memory("pissa_init", null, "boolean", "Initialises the adapter from the weights: a spike at the start.", {
+    default: false,
+  }),
+  memory(
+    "freeze_trainable_layers",
+    "freeze_trainable_layers",
+    "integer",
+    "Trains the last n layers (first n when negative).",
+    { default: 2 },
+  ),
+  memory("quantization_bit", "quantization_bit", "any", EFFECT.quantization, {
+    nullable: true,
+    also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", null: "none" }, only: true }],
+  }),
+  memory("quantization_method", "quantization_method", "string", "Library that quantizes.", {
+    aliases: ["quantization_type"],
+    default: "bnb",
+  }),
+  memory(
+    "double_quantization",
+    "double_quantization",
+    "boolean",
+    "Quantizes the scales too: 0.05 byte less per weight.",
+    { default: true },
+  ),
+  memory("cutoff_len", "sequence_length", "integer", EFFECT.sequence, { default: 2048, min: 1 }),
+  memory("packing", "packing", "boolean", EFFECT.packing, { nullable: true }),
+  memory("neat_packing", "packing", "boolean", EFFECT.packing, { default: false }),
+  memory(
+    "disable_gradient_checkpointing",
+    "gradient_checkpointing",
+    "boolean",
+    "Checkpointing is on unless this is true.",
+    { default: false, means: { true: false, false: true } },
+  ),
+  memory("use_reentrant_gc", "use_reentrant", "boolean", "Old (reentrant) or new implementation of checkpointing.", {
+    default: true,
+  }),
+  memory("use_unsloth_gc", "offload_activations", "boolean", EFFECT.offloadActivations, { default: false }),
+  memory("pure_bf16", "pure_bf16", "boolean", "Trainable weights stay bfloat16: half the bytes of the usual float32.", {
+    default: false,
+    also: [
+      { name: "load_dtype", means: onlyWhenOn("bfloat16"), only: true },
+      { name: "compute_dtype", means: onlyWhenOn("bf16"), only: true },
+    ],
+  }),
+  memory("flash_attn", "attention", "any", EFFECT.attention, {
+    default: "auto",
+    auto: true,
+    means: {
+      fa2: "flash_attention_2",
+      fa3: "flash_attention_3",
+      sdpa: "sdpa",
+      disabled: "eager",
+      off: "eager",
+      false: "eager",
+      true: "flash_attention_2",
+    },
+  }),
+  memory("enable_liger_kernel", "fused_loss", "boolean", EFFECT.fusedLoss, { default: false }),
+  memory("use_unsloth", "use_unsloth", "boolean", "Unsloth's kernels.", { default: false }),
+  memory("upcast_layernorm", null, "boolean", "Norms in float32.", { default: false }),
+  memory("upcast_lmhead_output", null, "boolean", "Logits in float32.", { default: false }),
+  memory("use_galore", "use_galore", "boolean", "GaLore: Adam on low-rank projections.", { default: false }),
+  memory("use_apollo", "use_apollo", "boolean", "APOLLO: Adam's scaling from low-rank projections.", {
+    default: false,
+  }),
+  memory("use_badam", "use_badam", "boolean", "BAdam: trains one block at a time.", { default: false }),
+  memory("use_adam_mini", "use_adam_mini", "boolean", "Adam-mini: one second moment per block.", {
+    default: false,
+    also: [{ name: "optimizer", means: onlyWhenOn("adam_mini"), only: true }],
+  }),
+  memory("use_muon", "use_muon", "boolean", "Muon: one state per matrix.", {
+    default: false,
+    also: [{ name: "optimizer", means: onlyWhenOn("muon"), only: true }],
+  }),
+  memory("image_max_pixels", "image_max_pixels", "integer", EFFECT.image, { default: 589824, min: 1 }),
+  memory("video_max_pixels", null, "integer", EFFECT.image, { default: 65536, min: 1 }),
+  memory("freeze_vision_tower", "freeze_vision_tower", "boolean", EFFECT.frozen, { default: true }),
+  memory("freeze_language_model", "freeze_language_model", "boolean", EFFECT.frozen, { default: false }),
+  memory("ref_model", "ref_model", "string", EFFECT.reference, { nullable: true }),
+  memory("reward_model", "reward_model", "string", "Reward model: another model on the GPU.", { nullable: true }),
+  memory("pref_loss", "pref_loss", "string", "Preference loss; ORPO and SimPO need no reference model.", {
+    default: "sigmoid",
+  }),
+  memory("fp8", "fp8", "boolean", "Matrix products in 8 bits.", {
+    default: false,
+    also: [{ name: "compute_dtype", means: onlyWhenOn("fp8"), only: true }],
+  }),
+  memory("tensor_model_parallel_size", "tensor_parallel", "integer", EFFECT.tensor, { min: 1 }),
+  memory("pipeline_model_parallel_size", "pipeline_parallel", "integer", EFFECT.pipeline, { min: 1 }),
+  memory("context_parallel_size", "context_parallel", "integer", EFFECT.context, { min: 1, aliases: ["cp_size"] }),
+  memory("expert_model_parallel_size", "expert_parallel", "integer", EFFECT.expert, { min: 1 }),
+  memory("sequence_parallel", "sequence_parallelism", "boolean", EFFECT.sequenceParallel),
+  memory("recompute_granularity", "recompute_granularity", "string", EFFECT.checkpointing, { nullable: true }),
+  other("template", null, "string", "Chat template.", { nullable: true }),
+  other("dataset", null, "any", EFFECT.data, { nullable: true }),
+];
+
+/** The v1 schema: one block per concern. */
+const V1: readonly SchemaKey[] = [
+  memory("model", "model", "string", EFFECT.model, { link: "model" }),
+  memory("micro_batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { default: 1, min: 1 }),
+  memory("global_batch_size", "global_batch_size", "integer", EFFECT.globalBatch, { min: 1, nullable: true }),
+  memory("enable_activation_checkpointing", "gradient_checkpointing", "boolean", EFFECT.checkpointing, {
+    default: true,
+  }),
+  memory(
+    "batching_strategy",
+    "batching_strategy",
+    "string",
+    "How rows are put together; padding-free rows have no blanks.",
+    { default: "normal" },
+  ),
+  memory("peft_config", null, "map", EFFECT.adapter, { nullable: true }),
+  memory("peft_config.name", "adapter", "string", EFFECT.adapter, { means: { freeze: "none" } }),
+  memory("peft_config.r", "lora_rank", "integer", EFFECT.rank, { min: 1 }),
+  memory("peft_config.lora_alpha", "lora_alpha", "number", EFFECT.alpha),
+  memory("peft_config.lora_dropout", "lora_dropout", "number", EFFECT.dropout, { min: 0, max: 1 }),
+  memory("peft_config.target_modules", "lora_target_modules", "any", EFFECT.targets, { means: { all: "all-linear" } }),
+  memory("quant_config", null, "map", EFFECT.quantization, { nullable: true }),
+  memory("quant_config.name", "quantization_method", "string", "Library that quantizes."),
+  memory("quant_config.quantization_bit", "quantization_bit", "any", EFFECT.quantization, {
+    also: [{ name: "quantization", means: { "4": "nf4", "8": "int8" }, only: true }],
+  }),
+  memory("dist_config", null, "map", "How the model is spread.", { nullable: true }),
+  memory("dist_config.name", "distributed_type", "string", "deepspeed or fsdp2.", {
+    also: [{ name: "fsdp", means: { fsdp2: "full_shard" }, only: true }],
+  }),
+  memory("dist_config.config_file", "deepspeed", "string", EFFECT.deepspeed, { link: "deepspeed" }),
+  memory("dist_config.ep_size", "expert_parallel", "integer", EFFECT.expert, { min: 1 }),
+  memory("dp_size", "dp_size", "integer", "Data-parallel copies.", { min: 1 }),
+  memory("mp_shard_size", "dp_shard_size", "integer", "GPUs the parameters are sharded over.", { min: 1 }),
+  memory("mp_replicate_size", "dp_replicate_size", "integer", "Copies of the sharded model.", { min: 1 }),
+  memory("init_config", null, "map", "Where the weights are created.", { nullable: true }),
+  memory("kernel_config", null, "map", "Which kernels are used.", { nullable: true }),
+  memory("optim_config", null, "map", EFFECT.optimizer, { nullable: true }),
+  memory("optim_config.name", "optimizer", "string", EFFECT.optimizer),
+];
+
+const OWN_NAMES = new Set([...OWN, ...V1].map((key) => key.key));
+
+/** LLaMA-Factory's own keys win over TrainingArguments' of the same name. */
+export const LLAMA_FACTORY_KEYS: readonly SchemaKey[] = [
+  ...OWN,
+  ...V1,
+  // The switch is disable_gradient_checkpointing; this key is read and overruled.
+  ...TRAINING_ARGUMENTS_KEYS.filter((key) => !OWN_NAMES.has(key.key)).map(
+    (key): SchemaKey =>
+      key.key === "gradient_checkpointing"
+        ? { ...key, name: "hf_gradient_checkpointing" }
+        : key.key === "deepspeed"
+          ? { ...key, link: "deepspeed" }
+          : key,
+  ),
+];
+
+export const OTHER_LLAMA_FACTORY_KEYS: ReadonlySet<string> = new Set([
+  ...OTHER_TRAINING_ARGUMENTS,
+  ...(
+    "do_train do_eval do_predict dataset_dir media_dir max_samples preprocessing_num_workers overwrite_cache plot_loss " +
+    "save_only_model val_size tokenized_path export_dir export_size export_device export_legacy_format infer_backend " +
+    "train_dataset eval_dataset model_class sample_backend max_new_tokens trust_remote_code cache_dir split_special_tokens " +
+    "train_on_prompt mask_history streaming mix_strategy interleave_probs ignore_pad_token_for_loss enable_thinking"
+  ).split(" "),
+]);
