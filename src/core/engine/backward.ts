@@ -207,7 +207,7 @@ function accumulate(torch: Torch, leaf: Tensor, gradient: Tensor): void {
     leaf.grad = clone(torch, gradient, leaf.strides);
   }
   gradient.release();
-  if (leaf.grad.storage.id >= 0) torch.ledger.kinds[leaf.grad.storage.id] = "gradients";
+  if (leaf.name !== null && leaf.grad.storage.id >= 0) torch.ledger.kinds[leaf.grad.storage.id] = "gradients";
 }
 
 /** Strides with those of one-element dimensions ignored, as the layout contract compares them. */

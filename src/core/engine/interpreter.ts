@@ -43,6 +43,13 @@ export interface InterpreterOptions {
 /** Something the graph needs and the engine does not know. */
 export class NotModelled extends Error {}
 
+function inputEmbedding(graph: ArchitectureGraph): string | null {
+  if (!graph.main.inputs.includes("input_ids")) return null;
+  for (const instruction of graph.main.body)
+    if ("call" in instruction && instruction.call === "Embedding") return instruction.path;
+  return null;
+}
+
 type Frame = Map<string, Tensor>;
 
 interface Context {
@@ -56,11 +63,19 @@ export class Interpreter {
   private readonly dropped = new Map<GraphFunction, ReadonlySet<string>>();
   private readonly paths = new Map<string, string>();
 
+  /**
+   * Module whose output is made to require grad: the embedding of `input_ids`, when checkpointing is on
+   * (transformers/modeling_utils.py, gradient_checkpointing_enable).
+   */
+  private readonly inputEmbedding: string | null;
+
   constructor(
     private readonly torch: Torch,
     private readonly graph: ArchitectureGraph,
     private readonly options: InterpreterOptions,
-  ) {}
+  ) {
+    this.inputEmbedding = options.checkpointing === null ? null : inputEmbedding(graph);
+  }
 
   /** Runs the graph's forward: the loss first, then the other outputs, all owned by the caller. */
   main(batch: readonly Tensor[]): Tensor[] {
@@ -190,6 +205,7 @@ export class Interpreter {
     if (!isTensor(input)) throw new NotModelled(`call of ${path} without a tensor`);
     const replaced = this.options.modules.get(path);
     const out = replaced === undefined ? this.forward(instruction, path, input, context) : replaced(torch, input);
+    if (path === this.inputEmbedding && torch.gradEnabled && !out.requiresGrad) out.requiresGradFlag = true;
     torch.scope = outer;
     this.bind(instruction.out, [out], context);
   }

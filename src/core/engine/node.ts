@@ -74,6 +74,10 @@ export function releaseNode(node: Node): void {
     const current = pending.pop()!;
     if (--current.references > 0) continue;
     releaseSaved(current);
+    if (current.leaf !== null) {
+      current.leaf.accumulator = null;
+      current.leaf.release();
+    }
     for (const edge of current.edges) if (edge !== null) pending.push(edge.node);
   }
 }

@@ -106,6 +106,7 @@ export class Torch {
 
   /** The leaf's AccumulateGrad node (torch/csrc/autograd/functions/accumulate_grad.cpp). */
   private accumulator(leaf: Tensor): Node {
+    // The node keeps its leaf alive and the leaf only remembers its node.
     leaf.accumulator ??= {
       name: "AccumulateGrad",
       sequence: FIRST,
@@ -113,10 +114,10 @@ export class Torch {
       saved: [],
       outputs: [{ sizes: leaf.sizes, dtype: leaf.dtype }],
       backward: () => [],
-      references: 1,
+      references: 0,
       scope: leaf.name ?? "",
       logits: false,
-      leaf,
+      leaf: leaf.retain(),
     };
     return leaf.accumulator;
   }
@@ -147,9 +148,17 @@ export class Torch {
     return copy;
   }
 
-  /** Casts a list of operands for a lower-precision operator; the caller releases them. */
-  lower(...tensors: (Tensor | null)[]): (Tensor | null)[] {
-    return tensors.map((tensor) => (tensor === null ? null : this.autocast(tensor, this.autocastDtype!)));
+  /**
+   * Casts the operands of one operator, last first: the wrapper's cast calls are arguments of one C++ call, which the
+   * compilers PyTorch is built with evaluate from right to left. The caller releases them.
+   */
+  castAll(dtype: DType, ...tensors: (Tensor | null)[]): (Tensor | null)[] {
+    const cast = new Array<Tensor | null>(tensors.length).fill(null);
+    for (let k = tensors.length - 1; k >= 0; k--) {
+      const tensor = tensors[k] ?? null;
+      cast[k] = tensor === null ? null : this.autocast(tensor, dtype);
+    }
+    return cast;
   }
 
   /** Leaves an outermost autocast region: the cached casts go. */

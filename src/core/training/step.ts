@@ -22,11 +22,16 @@ export interface StepOptions {
 /** How many steps are simulated: optimizer states appear in the first, the second runs beside them. */
 export const STEPS = 2;
 
+/**
+ * From the second micro-batch on, gradients exist and nothing new is allocated: the others repeat its events.
+ */
+const DISTINCT_MICRO_BATCHES = 2;
+
 /** Runs the steps. Everything but the model and the optimizer's states is freed at the end. */
 export function runSteps(torch: Torch, interpreter: Interpreter, optimizer: Optimizer, options: StepOptions): void {
   const { ledger } = torch;
   for (let step = 1; step <= STEPS; step++) {
-    for (let micro = 0; micro < options.accumulation; micro++) {
+    for (let micro = 0; micro < Math.min(options.accumulation, DISTINCT_MICRO_BATCHES); micro++) {
       ledger.enter("data", step);
       torch.kind = "inputs";
       const batch = options.batch.map(({ sizes, dtype }) => torch.empty("zeros", sizes, dtype));
@@ -37,7 +42,9 @@ export function runSteps(torch: Torch, interpreter: Interpreter, optimizer: Opti
       torch.logits = true;
       const one = torch.empty("ones_like", loss.sizes, loss.dtype);
       torch.logits = false;
-      backward(torch, [loss], [one], torch.leafHook);
+      // The first gradient belongs to the caller of the pass, who lets go of it last.
+      backward(torch, [loss], [one.retain()], torch.leafHook);
+      one.release();
       loss.release();
     }
     ledger.enter("clip", step);

@@ -293,7 +293,11 @@ export function where(torch: Torch, condition: Tensor, a: Operand, b: Operand): 
     node.edges[1] && gradient ? elementwise(torch, "where", [mask!, gradient], gradient.dtype) : null,
   ]);
   if (node !== null) torch.save(node, condition);
-  return torch.attach(node, elementwise(torch, "where", [condition, a, b], resultType([a, b])));
+  // The scalar overloads put their number on the device first.
+  const scalars = [a, b].filter((operand) => !isTensor(operand)).map(() => torch.empty("scalar_tensor", [], "float32"));
+  const out = elementwise(torch, "where", [condition, a, b], resultType([a, b]));
+  for (const scalar of scalars) scalar.release();
+  return torch.attach(node, out);
 }
 
 /** `masked_fill(self, mask, value)`, out of place. */

@@ -2,7 +2,7 @@
  * Matrix products. Sources: aten/src/ATen/native/{Linear.cpp,LinearAlgebra.cpp}, derivatives.yaml,
  * FunctionsManual.cpp (mm_mat1_backward, mm_mat2_backward).
  */
-import { broadcast, numel, type Sizes, sameSizes } from "../shape";
+import { broadcast, numel, type Sizes } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { add } from "./arithmetic";
@@ -142,7 +142,7 @@ export function lowered(
   run: (cast: readonly (Tensor | null)[]) => Tensor,
 ): Tensor {
   if (!torch.autocasting) return run(tensors);
-  const cast = torch.lower(...tensors);
+  const cast = torch.castAll(torch.autocastDtype!, ...tensors);
   const out = run(cast);
   for (const tensor of cast) tensor?.release();
   return out;
@@ -209,6 +209,3 @@ export function baddbmmOperator(torch: Torch, input: Tensor, a: Tensor, b: Tenso
     return torch.attach(node, product(torch, y!, z!, "baddbmm"));
   });
 }
-
-/** Whether two shapes are equal; re-exported for rules that reshape products. */
-export { sameSizes };

@@ -37,17 +37,18 @@ export interface AttentionOperands {
  */
 export function attention(torch: Torch, operands: AttentionOperands): Tensor {
   const { mask } = operands;
-  const floatMask = mask !== null && mask.dtype !== "bool" ? mask : null;
-  return lowered(torch, [operands.query, operands.key, operands.value, floatMask], (cast) => {
-    const [query, key, value] = cast as [Tensor, Tensor, Tensor];
-    const bias = floatMask === null ? mask : cast[3]!;
-    const inner = { ...operands, query, key, value, mask: bias };
-    const enabled = torch.autocastEnabled;
-    torch.autocastEnabled = false;
-    const out = chooseKernel(torch, inner);
-    torch.autocastEnabled = enabled;
-    return out;
-  });
+  const cast = (tensor: Tensor): Tensor =>
+    torch.autocasting ? torch.autocast(tensor, torch.autocastDtype!) : tensor.retain();
+  const query = cast(operands.query);
+  const key = cast(operands.key);
+  const value = cast(operands.value);
+  const bias = mask === null ? null : mask.dtype === "bool" ? mask.retain() : cast(mask);
+  const enabled = torch.autocastEnabled;
+  torch.autocastEnabled = false;
+  const out = chooseKernel(torch, { ...operands, query, key, value, mask: bias });
+  torch.autocastEnabled = enabled;
+  for (const tensor of [query, key, value, bias]) tensor?.release();
+  return out;
 }
 
 function chooseKernel(torch: Torch, operands: AttentionOperands): Tensor {
@@ -257,7 +258,8 @@ export function crossEntropy(
   reduction: "none" | "mean" | "sum",
   smoothing: number,
 ): Tensor {
-  const logs = softmax(torch, input, torch.autocasting ? "float32" : null, true);
+  // The dtype is passed on explicitly, so autocast leaves this log-softmax as it is.
+  const logs = softmax(torch, input, input.dtype, true);
   const loss = nllLoss(torch, logs, target, reduction);
   if (smoothing === 0) {
     logs.release();

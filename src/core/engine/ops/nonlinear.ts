@@ -3,7 +3,7 @@
  * layer_norm.cpp}; aten/src/ATen/autocast_mode.h for the float32 lists.
  */
 import type { DType } from "../dtype";
-import { numel } from "../shape";
+import type { Node } from "../node";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { elementwise } from "./arithmetic";
@@ -46,6 +46,21 @@ export function dropout(torch: Torch, input: Tensor, p: number, train: boolean):
   return out;
 }
 
+/** The mean and the reciprocal deviation a normalisation gives beside its output; both exist before either is dropped. */
+function saveStatistics(
+  torch: Torch,
+  node: Node | null,
+  operator: string,
+  sizes: readonly number[],
+  dtype: DType,
+): void {
+  const statistics = [torch.empty(operator, sizes, dtype), torch.empty(operator, sizes, dtype)];
+  for (const statistic of statistics) {
+    if (node !== null) torch.saveOutput(node, statistic);
+  }
+  for (const statistic of statistics) statistic.release();
+}
+
 /** `layer_norm` over the last dimensions: output, mean and rstd; float32 under autocast. */
 export function layerNorm(
   torch: Torch,
@@ -54,11 +69,12 @@ export function layerNorm(
   weight: Tensor | null,
   bias: Tensor | null,
 ): Tensor {
-  const cast = (tensor: Tensor | null): Tensor | null =>
-    tensor === null ? null : torch.autocasting ? torch.autocast(tensor, "float32") : tensor.retain();
-  const x = cast(input)!;
-  const w = cast(weight);
-  const b = cast(bias);
+  const operands = [input, weight, bias];
+  const cast = torch.autocasting
+    ? torch.castAll("float32", ...operands)
+    : operands.map((tensor) => tensor?.retain() ?? null);
+  const x = cast[0]!;
+  const [, w = null, b = null] = cast;
   const node = torch.record("NativeLayerNormBackward0", [x, w, b], (torch, [gradient], [self], node) => {
     if (!gradient) return [null, null, null];
     const backward = "native_layer_norm_backward";
@@ -72,11 +88,7 @@ export function layerNorm(
   const outer = x.sizes.slice(0, x.rank - normalized.length);
   const statistics = [...outer, ...normalized.map(() => 1)];
   const out = torch.attach(node, torch.empty("native_layer_norm", x.sizes, x.dtype));
-  for (let k = 0; k < 2; k++) {
-    const statistic = torch.empty("native_layer_norm", statistics, accumulate(x.dtype));
-    if (node !== null) torch.saveOutput(node, statistic);
-    statistic.release();
-  }
+  saveStatistics(torch, node, "native_layer_norm", statistics, accumulate(x.dtype));
   for (const tensor of [x, w, b]) tensor?.release();
   return out;
 }
@@ -119,11 +131,7 @@ export function groupNorm(
   });
   if (node !== null) for (const tensor of [x, weight]) if (tensor !== null) torch.save(node, tensor);
   const out = torch.attach(node, torch.empty("native_group_norm", x.sizes, x.dtype));
-  for (let k = 0; k < 2; k++) {
-    const statistic = torch.empty("native_group_norm", [x.size(0), groups], x.dtype);
-    if (node !== null) torch.saveOutput(node, statistic);
-    statistic.release();
-  }
+  saveStatistics(torch, node, "native_group_norm", [x.size(0), groups], x.dtype);
   x.release();
   return out;
 }
@@ -142,15 +150,6 @@ export function batchNorm(torch: Torch, input: Tensor, weight: Tensor | null, bi
   });
   if (node !== null) for (const tensor of [input, weight]) if (tensor !== null) torch.save(node, tensor);
   const out = torch.attach(node, elementwise(torch, "native_batch_norm", [input]));
-  for (let k = 0; k < 2; k++) {
-    const statistic = torch.empty("native_batch_norm", channels, accumulate(input.dtype));
-    if (node !== null) torch.saveOutput(node, statistic);
-    statistic.release();
-  }
+  saveStatistics(torch, node, "native_batch_norm", channels, accumulate(input.dtype));
   return out;
-}
-
-/** Elements of the normalised dimensions; exported for cost models. */
-export function normalizedElements(normalized: readonly number[]): number {
-  return numel(normalized);
 }

@@ -24,7 +24,11 @@ export class Arguments {
 
   /** Positional operand `k`, or the keyword `name`. */
   get(k: number, name?: string): Argument | undefined {
-    return k < this.positional.length ? this.positional[k] : name === undefined ? undefined : this.keywords[name];
+    return k >= 0 && k < this.positional.length
+      ? this.positional[k]
+      : name === undefined
+        ? undefined
+        : this.keywords[name];
   }
 
   tensor(k: number): Tensor {
