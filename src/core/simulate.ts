@@ -56,12 +56,10 @@ export function simulate(run: TrainingRun, family: FamilyGraphs): SimulationResu
   const loadedEvents = ledger.events.length;
   const trainable = model.parameters.filter((parameter) => parameter.requiresGradFlag);
   ledger.startCounting();
-  const groups = [trainable.filter(({ rank }) => rank > 1), trainable.filter(({ rank }) => rank <= 1)];
-  const optimizer = factory(
-    torch,
-    groups.filter((group) => group.length > 0),
-    run.optimizer.args,
+  const groups = [trainable.filter(({ rank }) => rank > 1), trainable.filter(({ rank }) => rank <= 1)].filter(
+    (group) => group.length > 0,
   );
+  const optimizer = factory(torch, groups, run.optimizer.args);
   const interpreter = new Interpreter(torch, graph, {
     scope: view.scope,
     layerKind: (index) => view.layerKind(index),
@@ -80,6 +78,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs): SimulationResu
     autocast: run.autocast,
     accumulation: run.gradientAccumulationSteps,
     maxGradNorm: run.maxGradNorm,
+    groups,
     trainable,
   });
   return {

@@ -16,6 +16,9 @@ export interface StepOptions {
   readonly autocast: DType | null;
   readonly accumulation: number;
   readonly maxGradNorm: number;
+  /** Parameters as the optimizer groups them. */
+  readonly groups: readonly (readonly Tensor[])[];
+  /** Trained parameters in the order of `model.parameters()`. */
   readonly trainable: readonly Tensor[];
 }
 
@@ -54,7 +57,7 @@ export function runSteps(torch: Torch, interpreter: Interpreter, optimizer: Opti
     ledger.enter("optimizer", step);
     optimizer.step(torch);
     ledger.enter("zero", step);
-    for (const parameter of options.trainable) {
+    for (const parameter of options.groups.flat()) {
       parameter.grad?.release();
       parameter.grad = null;
     }

@@ -1,7 +1,8 @@
 /**
  * Elementwise arithmetic and reductions with their derivatives. Formulas: tools/autograd/derivatives.yaml and
  * torch/csrc/autograd/FunctionsManual.cpp. A temporary of a C++ expression lives until the expression ends, so
- * intermediates are released only after the result exists.
+ * intermediates are released only after the result exists. Where an operator has several gradients, the generated code
+ * computes them in the alphabetical order of the arguments' names (`other` before `self`, `mat1`, `mat2`, `self`).
  */
 import { category, type DType, isFloating, promote, resultType } from "../dtype";
 import type { BackwardFunction } from "../node";
@@ -56,10 +57,8 @@ export function mul(torch: Torch, a: Operand, b: Operand): Tensor {
     let next = 0;
     const other = node.edges[0] ? (isTensor(b) ? saved[next++]! : b) : null;
     const self = node.edges[1] ? (isTensor(a) ? saved[next++]! : a) : null;
-    return [
-      other === null ? null : product(torch, gradient, other),
-      self === null ? null : product(torch, gradient, self),
-    ];
+    const second = self === null ? null : product(torch, gradient, self);
+    return [other === null ? null : product(torch, gradient, other), second];
   });
   if (node !== null) {
     if (node.edges[0] && isTensor(b)) torch.save(node, b);
@@ -72,7 +71,6 @@ export function div(torch: Torch, a: Operand, b: Operand): Tensor {
   const node = torch.record("DivBackward0", inputs(a, b), (torch, [gradient], saved, node) => {
     if (!gradient) return [null, null];
     const other: Operand = isTensor(b) ? saved[0]! : b;
-    const first = node.edges[0] ? elementwise(torch, "div", [gradient, other], floating(gradient, other)) : null;
     let second: Tensor | null = null;
     if (node.edges[1] && isTensor(other)) {
       const self: Operand = isTensor(a) ? saved[1]! : a;
@@ -84,6 +82,7 @@ export function div(torch: Torch, a: Operand, b: Operand): Tensor {
       quotient.release();
       twice.release();
     }
+    const first = node.edges[0] ? elementwise(torch, "div", [gradient, other], floating(gradient, other)) : null;
     return [first, second];
   });
   if (node !== null) {
@@ -288,10 +287,12 @@ export function sumTo(torch: Torch, tensor: Tensor, sizes: Sizes): Tensor {
 
 /** `torch.where(condition, a, b)`. */
 export function where(torch: Torch, condition: Tensor, a: Operand, b: Operand): Tensor {
-  const node = torch.record("WhereBackward0", inputs(a, b), (torch, [gradient], [mask], node) => [
-    node.edges[0] && gradient ? elementwise(torch, "where", [mask!, gradient], gradient.dtype) : null,
-    node.edges[1] && gradient ? elementwise(torch, "where", [mask!, gradient], gradient.dtype) : null,
-  ]);
+  const node = torch.record("WhereBackward0", inputs(a, b), (torch, [gradient], [mask], node) => {
+    const masked = (edge: unknown): Tensor | null =>
+      edge && gradient ? elementwise(torch, "where", [mask!, gradient], gradient.dtype) : null;
+    const other = masked(node.edges[1]);
+    return [masked(node.edges[0]), other];
+  });
   if (node !== null) torch.save(node, condition);
   // The scalar overloads put their number on the device first.
   const scalars = [a, b].filter((operand) => !isTensor(operand)).map(() => torch.empty("scalar_tensor", [], "float32"));

@@ -49,7 +49,6 @@ export function mm(torch: Torch, a: Tensor, b: Tensor): Tensor {
     const self = right && leftGradient(torch, gradient, right, sizesA, stridesA);
     return [self, mat2];
   });
-  // The generated code evaluates mat2's formula after self's, but saves self first.
   if (node?.edges[1]) torch.save(node, a);
   if (node?.edges[0]) torch.save(node, b);
   return torch.attach(node, product(torch, a, b));
@@ -61,10 +60,8 @@ export function bmm(torch: Torch, a: Tensor, b: Tensor): Tensor {
     let next = 0;
     const left = node.edges[1] ? saved[next++]! : null;
     const right = node.edges[0] ? saved[next++]! : null;
-    return [
-      right && torch.empty("bmm", [gradient.size(0), gradient.size(1), right.size(1)], gradient.dtype),
-      left && torch.empty("bmm", [gradient.size(0), left.size(2), gradient.size(2)], gradient.dtype),
-    ];
+    const mat2 = left && torch.empty("bmm", [gradient.size(0), left.size(2), gradient.size(2)], gradient.dtype);
+    return [right && torch.empty("bmm", [gradient.size(0), gradient.size(1), right.size(1)], gradient.dtype), mat2];
   });
   if (node?.edges[1]) torch.save(node, a);
   if (node?.edges[0]) torch.save(node, b);

@@ -6,9 +6,8 @@
 
 import { preservedStrides } from "../shape";
 import type { Tensor } from "../tensor";
-import { alias } from "../tensor";
 import type { Torch } from "../torch";
-import { elementwise } from "./arithmetic";
+import { add, elementwise } from "./arithmetic";
 import { expand, pad, slice, transpose } from "./layout";
 import { lowered, matmul } from "./linear";
 import { dropout, softmax } from "./nonlinear";
@@ -166,37 +165,35 @@ function attentionBias(torch: Torch, mask: Tensor, query: Tensor, key: Tensor): 
   return wide;
 }
 
-/** `_scaled_dot_product_attention_math`: scores and probabilities are materialised. */
+/**
+ * `_scaled_dot_product_attention_math`: scores and probabilities are materialised. The mask is added out of place, as
+ * PyTorch does for tensor subclasses; a plain CUDA tensor is added to in place, which this path's peak bounds.
+ */
 function math(torch: Torch, operands: AttentionOperands): Tensor {
-  const { query, mask } = operands;
+  const { mask } = operands;
+  const query = scaled(torch, operands.query);
+  const bias =
+    operands.causal && mask === null ? causalBias(torch, operands) : mask && additiveMask(torch, mask, query);
   const groups = query.size(1) / operands.key.size(1);
   const repeat = (tensor: Tensor): Tensor => (groups === 1 ? tensor.retain() : repeatInterleave(torch, tensor, groups));
-  const scaledQuery = scaled(torch, query);
   const key = repeat(operands.key);
   const value = repeat(operands.value);
-  const bias =
-    operands.causal && mask === null
-      ? causalBias(torch, query, key)
-      : mask === null
-        ? null
-        : additiveMask(torch, mask, query);
   const turned = transpose(torch, key, -2, -1);
   const scaledKey = scaled(torch, turned);
-  let scores = matmul(torch, scaledQuery, scaledKey);
+  turned.release();
+  let scores = matmul(torch, query, scaledKey);
+  scaledKey.release();
   if (bias !== null) {
-    const node = torch.record("AddBackward0", [scores, bias], (_, [gradient], __, node) =>
-      node.edges.map((edge) => (edge && gradient ? gradient.retain() : null)),
-    );
-    // add_ in place, on a tensor only this function holds
-    const sum = torch.attach(node, alias(scores, scores.sizes, scores.strides));
+    const sum = add(torch, scores, bias);
     scores.release();
     scores = sum;
-    bias.release();
   }
   const probabilities = softmax(torch, scores, null);
+  scores.release();
   const dropped = dropout(torch, probabilities, operands.dropout, true);
+  probabilities.release();
   const out = matmul(torch, dropped, value);
-  for (const tensor of [scaledQuery, key, value, turned, scaledKey, scores, probabilities, dropped]) tensor.release();
+  for (const tensor of [value, key, query, bias, dropped]) tensor?.release();
   return out;
 }
 
@@ -215,7 +212,7 @@ function repeatInterleave(torch: Torch, tensor: Tensor, groups: number): Tensor 
   return torch.attach(node, torch.empty("clone", [batch, heads * groups, tokens, head], tensor.dtype));
 }
 
-function causalBias(torch: Torch, query: Tensor, key: Tensor): Tensor {
+function causalBias(torch: Torch, { query, key }: AttentionOperands): Tensor {
   const sizes = [query.size(2), key.size(2)];
   const ones = torch.empty("ones", sizes, "bool");
   const lower = torch.empty("tril", sizes, "bool");
@@ -225,11 +222,12 @@ function causalBias(torch: Torch, query: Tensor, key: Tensor): Tensor {
   return bias;
 }
 
+/** `convert_boolean_attn_mask`: where(mask, 0, -inf) with both numbers on the device. */
 function additiveMask(torch: Torch, mask: Tensor, query: Tensor): Tensor {
   if (mask.dtype !== "bool") return mask.retain();
-  const bias = elementwise(torch, "zeros_like", [mask], query.dtype);
-  const inverted = elementwise(torch, "logical_not", [mask]);
-  inverted.release();
+  const numbers = [torch.empty("scalar_tensor", [], query.dtype), torch.empty("scalar_tensor", [], query.dtype)];
+  const bias = elementwise(torch, "where", [mask], query.dtype);
+  for (const number of numbers) number.release();
   return bias;
 }
 
