@@ -7,7 +7,7 @@ import { neighbours, setKey, type WhatIfSet } from "./model/controls";
 import { csvOf, markdownOf } from "./model/markdown";
 import { pictureOf } from "./model/picture";
 import { paletteOf, pngOf } from "./picture";
-import { type Action, baseRun, initialState, isTrying, reduce, reportOf, type Saved, savedOf, shownRun } from "./state";
+import { type Action, baseRun, initialState, isTrying, reduce, reportOf, savedOf, shownRun } from "./state";
 import type { ExportKind } from "./view/exports";
 import { pageView } from "./view/page";
 
@@ -27,7 +27,7 @@ const SLOW = 250;
 const host = acquireVsCodeApi();
 const root = document.getElementById("app") ?? document.body.appendChild(document.createElement("div"));
 
-let state = initialState((host.getState() ?? undefined) as Saved | undefined, document.documentElement.lang || "en");
+let state = initialState(host.getState(), document.documentElement.lang || "en");
 let frame = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let asked = 0;

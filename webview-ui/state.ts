@@ -3,24 +3,18 @@ import type { Report, ReportRun } from "../src/core/report/schema";
 import type { HostToPage } from "../src/server/protocol";
 import { type Asker, ask, newAsker, settle } from "./model/asker";
 import { setKey, type WhatIfSet } from "./model/controls";
+import { ARRANGEMENT, type Arrangement, readSaved, type Saved } from "./saved";
 
 type ReportMessage = Extract<HostToPage, { type: "report" }>;
 type EmptyMessage = Extract<HostToPage, { type: "empty" }>;
-
-/** What a person arranged on the page; survives hiding and reloading. */
-export interface Arrangement {
-  /** Rows of the breakdown that are open. */
-  readonly opened: readonly string[];
-  readonly allPlans: boolean;
-  /** Cursor of the timeline, 0..1; null when it rests on the peak. */
-  readonly cursor: number | null;
-}
 
 export interface State {
   readonly page:
     | { readonly kind: "loading" }
     | { readonly kind: "empty"; readonly message: EmptyMessage }
     | { readonly kind: "report"; readonly message: ReportMessage };
+  /** Document that the saved state belongs to. */
+  readonly restoredUri: string | null;
   readonly locale: string;
   readonly busy: boolean;
   /** Run shown, by id. */
@@ -36,15 +30,6 @@ export interface State {
   readonly notice: { readonly text: string; readonly ok: boolean; readonly serial: number } | null;
 }
 
-/** What `setState` keeps. */
-export interface Saved {
-  readonly uri?: string;
-  readonly runId?: string;
-  readonly follow?: boolean;
-  readonly set?: WhatIfSet;
-  readonly arrangement?: Arrangement;
-}
-
 export type Action =
   | { readonly type: "host"; readonly message: HostToPage }
   | { readonly type: "try"; readonly set: WhatIfSet }
@@ -55,19 +40,20 @@ export type Action =
   | { readonly type: "dismiss" }
   | { readonly type: "notice"; readonly text: string; readonly ok: boolean };
 
-const ARRANGEMENT: Arrangement = { opened: [], allPlans: false, cursor: null };
-
-export function initialState(saved: Saved | undefined, locale: string): State {
+/** @param saved whatever `getState` gave */
+export function initialState(saved: unknown, locale: string): State {
+  const { uri = null, runId = null, set, arrangement } = readSaved(saved);
   return {
     page: { kind: "loading" },
+    restoredUri: uri,
     locale,
     busy: false,
-    runId: saved?.runId ?? null,
-    set: saved?.set ?? {},
+    runId,
+    set,
     tried: null,
     refused: false,
     asker: newAsker(),
-    arrangement: { ...ARRANGEMENT, ...saved?.arrangement },
+    arrangement,
     notice: null,
   };
 }
@@ -115,19 +101,19 @@ function forget(state: State, keepSet: boolean): State {
 function receive(state: State, message: HostToPage): State {
   switch (message.type) {
     case "report": {
-      const before = baseRun(state);
-      const same =
-        state.page.kind === "loading" || (state.page.kind === "report" && state.page.message.uri === message.uri);
+      const shown = state.page.kind === "report" ? state.page.message.uri : state.restoredUri;
+      const same = shown === message.uri;
       const wanted = message.runId ?? (same ? state.runId : null) ?? message.report.runs[0]?.id ?? null;
+      const keep = same && (state.runId === null || state.runId === wanted);
       const next: State = {
         ...state,
         page: { kind: "report", message },
+        restoredUri: null,
         locale: message.locale,
         busy: false,
         runId: wanted,
       };
-      const keep = same && (before === null || before.id === wanted || state.page.kind === "loading");
-      const arrangement = keep ? state.arrangement : { ...state.arrangement, cursor: null };
+      const arrangement = keep ? state.arrangement : { ...ARRANGEMENT, allPlans: state.arrangement.allPlans };
       return forget({ ...next, arrangement }, keep);
     }
     case "whatIfResult": {

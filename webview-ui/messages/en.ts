@@ -1,7 +1,6 @@
 /** English messages of the page. Places in braces are filled in; every table has the same keys and the same places. */
 export const en = {
   "app.title": "VRAM Lens",
-  gib: "GiB",
 
   "verdict.fits": "Fits",
   "verdict.tight": "Tight",
@@ -15,7 +14,7 @@ export const en = {
   "detail.noVerdict": "{usable} of {card} GiB usable on {device}",
   "detail.noDevice": "choose a GPU to know whether it fits",
   "detail.unknown": "something the estimate needs is missing; it is listed below",
-  "detail.unknownModel": "name the model to get an estimate",
+  "detail.unknownModel": "so the memory cannot be estimated",
   "whatIf.prefix": "What if:",
 
   "run.parameters": "{count} parameters",
@@ -25,10 +24,8 @@ export const en = {
   "run.batch": "batch {batch}",
   "run.pick": "Run",
 
-  "top.document": "Config",
   "top.follow": "Follow editor",
   "top.followHint": "Show the config of the active editor",
-  "top.device": "GPU",
   "top.chooseDevice": "Choose GPU",
   "top.changeDevice": "Change GPU",
   "top.export": "Export",
@@ -47,7 +44,6 @@ export const en = {
   "bar.band": "likely {low} to {high} GiB",
   "bar.peakIn": "peak in {phase}",
   "bar.usable": "usable {size}",
-  "bar.card": "card {size}",
   "bar.file": "file {size}",
   "bar.over": "{size} too much",
 
@@ -62,7 +58,7 @@ export const en = {
   "kind.buffers": "Buffers",
   "kind.inputs": "Inputs",
   "kind.cache": "Allocator cache",
-  "kind.context": "CUDA context and libraries",
+  "kind.context": "Context and libraries",
 
   "phase.load": "load",
   "phase.data": "data",
@@ -76,7 +72,6 @@ export const en = {
   "timeline.title": "Timeline of the step",
   "timeline.hint": "Arrow keys move, Page Up and Page Down jump by phase, P goes to the peak.",
   "timeline.label": "Allocated memory over the step",
-  "timeline.point": "{phase}, {size} GiB",
   "timeline.position": "{phase}, {size} GiB allocated, {share} of the step",
   "timeline.peak": "peak",
   "timeline.limit": "available to PyTorch {size}",
@@ -92,23 +87,22 @@ export const en = {
   "breakdown.share": "Share",
   "breakdown.setBy": "Set by",
   "breakdown.total": "Total",
-  "breakdown.open": "Modules of {part}",
   "breakdown.more": "{count} smaller",
   "breakdown.reveal": "Go to {key} in {file}, line {line}",
 
   "whatIf.title": "What if",
-  "whatIf.intro": "Try values. Files stay as they are.",
+  "whatIf.intro": "Files stay as they are",
   "whatIf.active": "{count} changed, files untouched",
   "whatIf.one": "1 changed, files untouched",
   "whatIf.reset": "Reset",
   "whatIf.refused": "These values do not go together.",
   "whatIf.compare": "{delta} GiB against the file",
+  "whatIf.total": "{size} GiB",
   "whatIf.unstated": "not stated",
   "whatIf.other": "Another value for {setting}",
   "whatIf.otherShort": "other",
   "whatIf.now": "now",
   "whatIf.fileValue": "in the file",
-  "whatIf.step": "step time {change}",
   "group.data": "Data",
   "group.precision": "Precision",
   "group.savers": "Memory savers",
@@ -144,7 +138,6 @@ export const en = {
   "plans.titleFits": "Plans that fit",
   "plans.none": "No plan: nothing has to change.",
   "plans.noneFits": "No plan was found that makes this run fit. A larger card or more of them is listed under GPUs.",
-  "plans.noDevice": "Plans need a GPU to fit on.",
   "plans.saves": "saves {size} GiB",
   "plans.costs": "costs {size} GiB",
   "plans.time": "{change} step time",
@@ -163,7 +156,6 @@ export const en = {
   "plans.editsFiles": "{count} edits in {files} files",
   "plans.all": "Show all {count} plans",
   "plans.fewer": "Show fewer",
-  "plans.whileTrying": "Plans belong to the file. Reset the what-if to see them.",
 
   "devices.title": "GPUs",
   "devices.name": "GPU",
@@ -180,8 +172,7 @@ export const en = {
   "host.pageable": "Pageable RAM",
   "host.nvme": "NVMe",
 
-  "time.title": "Step time",
-  "time.range": "{low} to {high}",
+  "time.line": "step time {low} to {high} s, {bound}",
   "time.bound.compute": "bound by compute",
   "time.bound.memory": "bound by memory bandwidth",
   "time.bound.interconnect": "bound by the interconnect",
@@ -220,7 +211,7 @@ export const en = {
   "empty.failed.hint": "The log under Output, VRAM Lens, says why. The next edit tries again.",
   "empty.noRun": "No run in this config",
   "empty.noRun.hint": "The file was read, but it does not say what is trained.",
-  "empty.unknownModel": "The model is not known",
+  "empty.unknownModel": "Name the model",
   "empty.unknownModel.hint":
     "Point to the directory with its config.json, or give a name of the catalogue such as Qwen/Qwen3-8B.",
   "empty.noEstimate": "No estimate for this run",

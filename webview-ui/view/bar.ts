@@ -84,18 +84,19 @@ export function barView({ t }: View, run: ReportRun, compareBytes: number | null
           null,
           t("bar.band", { low: gib(device.band.lowBytes, t.locale), high: gib(device.band.highBytes, t.locale) }),
         ),
-        run.time === null
-          ? null
-          : h("span", null, `${t("time.title")} ${timeRange(run, t)}, ${t.named(`time.bound.${run.time.bound}`, "")}`),
+        run.time === null ? null : h("span", null, timeLine(run.time, t)),
       ),
     ),
   );
 }
 
-function timeRange(run: ReportRun, t: View["t"]): string {
-  const { low = 0, high = 0 } = run.time?.stepSeconds ?? {};
+function timeLine(time: NonNullable<ReportRun["time"]>, t: View["t"]): string {
   const short = (value: number) => value.toLocaleString(t.locale, { maximumSignificantDigits: 2 });
-  return `${t("time.range", { low: short(low), high: short(high) })}\u00a0s`;
+  return t("time.line", {
+    low: short(time.stepSeconds.low),
+    high: short(time.stepSeconds.high),
+    bound: t.named(`time.bound.${time.bound}`, time.bound),
+  });
 }
 
 function lineAt(at: number) {

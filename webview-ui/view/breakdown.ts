@@ -45,6 +45,13 @@ export function breakdownView(view: View, run: ReportRun): PageNode {
   );
 }
 
+/** A key that may break after its underscores and dots, and nowhere else. */
+function breakable(key: string): readonly (string | PageNode)[] {
+  return key
+    .split(/(?<=[_.])/)
+    .flatMap((part, index) => (index === 0 ? [part] : [h("wbr", { key: String(index) }), part]));
+}
+
 function rowGroup({ t, act, send, state }: View, row: BreakdownRow): PageNode {
   const { opened } = state.arrangement;
   const open = row.modules.length > 0 && opened.includes(row.kind);
@@ -82,7 +89,12 @@ function rowGroup({ t, act, send, state }: View, row: BreakdownRow): PageNode {
             ),
       ),
       h("td.number", null, gib(row.bytes, t.locale)),
-      h("td.number.share", null, meter(row.share, `part.fill-${row.kind}`), percent(row.share, t.locale)),
+      h(
+        "td.number.share",
+        null,
+        meter(row.share, `part.fill-${row.kind}`),
+        h("span", null, percent(row.share, t.locale)),
+      ),
       h(
         "td.set-by",
         null,
@@ -99,7 +111,7 @@ function rowGroup({ t, act, send, state }: View, row: BreakdownRow): PageNode {
               },
               on: { click: () => send({ type: "reveal", uri: origin.uri, range: origin.range }) },
             },
-            h("code", null, origin.key),
+            h("code", null, breakable(origin.key)),
           );
         }),
       ),
@@ -111,9 +123,14 @@ function rowGroup({ t, act, send, state }: View, row: BreakdownRow): PageNode {
             h(
               "tr.module",
               { key: module.module },
-              h("th", { attrs: { scope: "row" } }, h("code", null, module.module)),
+              h("th", { attrs: { scope: "row" } }, h("code", null, breakable(module.module))),
               h("td.number", null, gib(module.bytes, t.locale)),
-              h("td.number.share", null, meter(module.share, `part.fill-${row.kind}`), percent(module.share, t.locale)),
+              h(
+                "td.number.share",
+                null,
+                meter(module.share, `part.fill-${row.kind}`),
+                h("span", null, percent(module.share, t.locale)),
+              ),
               h("td.set-by", null),
             ),
           )

@@ -43,7 +43,12 @@ export function devicesView({ t }: View, run: ReportRun): PageNode | null {
           ),
           h("td.number", null, gib(row.memoryBytes, t.locale)),
           h("td.number", null, deltaGib(row.headroomBytes, t.locale)),
-          h("td.number.share", null, meter(row.fill, row.fits ? "good" : "bad"), percent(row.fill, t.locale)),
+          h(
+            "td.number.share",
+            null,
+            meter(row.fill, row.fits ? "good" : "bad"),
+            h("span", null, percent(row.fill, t.locale)),
+          ),
           h(
             `td.fit.${row.fits ? "good" : "bad"}`,
             null,

@@ -51,6 +51,8 @@ function mainView(view: View, state: State): PageNode {
   const run = shownRun(state)!;
   const base = baseRun(state)!;
   const report = reportOf(state)!;
+  // The callout above asks for the model already.
+  const assumed = run.assumptions.filter((one) => run.model !== null || one.settleWith !== "model");
   const estimated = run.perDevice !== null;
   const title = (key: MessageKey) => t(key);
   return h(
@@ -58,7 +60,7 @@ function mainView(view: View, state: State): PageNode {
     { key: "main" },
     noEstimateView(view, run),
     noDeviceView(view, run),
-    estimated
+    estimated && (base.plans.length > 0 || base.devices.memoryBytes !== null)
       ? section(
           "plans",
           title(base.verdict === "does-not-fit" ? "plans.titleFits" : "plans.title"),
@@ -70,7 +72,9 @@ function mainView(view: View, state: State): PageNode {
     estimated ? section("breakdown", title("breakdown.title"), breakdownView(view, run)) : null,
     section("devices", title("devices.title"), devicesView(view, run)),
     section("host", title("host.title"), hostView(view, run)),
-    section("assumptions", title("assumptions.title"), assumptionsView(view, run.assumptions)),
+    !estimated && assumed.length === 0
+      ? null
+      : section("assumptions", title("assumptions.title"), assumptionsView(view, assumed)),
     section("findings", title("findings.title"), findingsView(view, base), errorsView(view, report)),
   );
 }
@@ -87,7 +91,9 @@ function liveView({ state, t }: View): PageNode {
     text =
       isTrying(state) && file !== undefined
         ? t("live.delta", { ...values, delta: deltaGib(used - file, t.locale) })
-        : t("live.total", values);
+        : run.devices.memoryBytes === null
+          ? values.verdict
+          : t("live.total", values);
   }
   return h("div.unseen", { key: "live", attrs: { "aria-live": "polite", "aria-atomic": "true" } }, text);
 }

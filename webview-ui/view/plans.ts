@@ -3,7 +3,6 @@ import type { ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
 import { factorPercent, fileName, gib, gibUnit } from "../model/format";
 import { FIRST_PLANS, type PlanCard, plansOf } from "../model/plans";
-import { isTrying } from "../state";
 import type { View } from "./context";
 import { icon } from "./icons";
 
@@ -11,14 +10,8 @@ import { icon } from "./icons";
 export function plansView(view: View, run: ReportRun): PageNode {
   const { t, state, act } = view;
   const cards = plansOf(run);
-  if (isTrying(state) && cards.length > 0) return h("p.quiet", { key: "trying" }, t("plans.whileTrying"));
   if (cards.length === 0) {
-    const reason =
-      run.devices.memoryBytes === null
-        ? "plans.noDevice"
-        : run.verdict === "does-not-fit" || run.verdict === "tight"
-          ? "plans.noneFits"
-          : "plans.none";
+    const reason = run.verdict === "does-not-fit" || run.verdict === "tight" ? "plans.noneFits" : "plans.none";
     return h("p.quiet", { key: "none" }, t(reason));
   }
   const shown = state.arrangement.allPlans ? cards : cards.slice(0, FIRST_PLANS);

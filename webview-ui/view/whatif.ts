@@ -10,9 +10,11 @@ import {
   setKey,
   type WhatIfSet,
 } from "../model/controls";
-import { deltaGib, integer } from "../model/format";
-import { baseRun, isTrying, type State } from "../state";
+import { deltaGib, gib, integer } from "../model/format";
+import { toneOf } from "../model/headline";
+import { baseRun, isTrying, type State, shownRun } from "../state";
 import type { View } from "./context";
+import { icon } from "./icons";
 
 /** Used peak of `set` where it is known; undefined while it is not; null where it cannot be applied. */
 function knownPeak(state: State, base: ReportRun, set: WhatIfSet): number | null | undefined {
@@ -22,44 +24,51 @@ function knownPeak(state: State, base: ReportRun, set: WhatIfSet): number | null
 }
 
 export function whatIfView(view: View): PageNode | null {
-  const { state, t, act } = view;
+  const { state, t } = view;
   const base = baseRun(state);
   if (base === null || base.perDevice === null) return null;
-  const count = Object.keys(state.set).length;
   return h(
     "div.what-if",
     { key: "what-if" },
-    h(
-      "div.what-if-state",
-      null,
-      h(
-        "p",
-        { attrs: { class: state.refused ? "refused" : "quiet" } },
-        state.refused
-          ? t("whatIf.refused")
-          : count === 0
-            ? t("whatIf.intro")
-            : count === 1
-              ? t("whatIf.one")
-              : t("whatIf.active", { count }),
-      ),
-      h(
-        "button.secondary",
-        {
-          attrs: { type: "button", disabled: !isTrying(state) },
-          on: { click: () => act({ type: "try", set: {} }) },
-        },
-        t("whatIf.reset"),
-      ),
-    ),
+    stateView(view, base),
     controlsOf(base, state.set).map(({ group, controls }) =>
       h(
         "section.group",
         { key: group, attrs: { "aria-labelledby": `group-${group}` } },
         h("h3", { attrs: { id: `group-${group}` } }, t(`group.${group}`)),
-        controls.map((control) => controlView(view, base, group, control)),
+        controls.map((control) => controlView(view, base, group, control, controls.length === 1)),
       ),
     ),
+  );
+}
+
+/** The total of what is tried; it stays in sight while the controls scroll. */
+function stateView({ state, t, act }: View, base: ReportRun): PageNode {
+  const run = shownRun(state) ?? base;
+  const used = run.perDevice?.usedPeakBytes ?? 0;
+  const difference = used - (base.perDevice?.usedPeakBytes ?? 0);
+  const count = Object.keys(state.set).length;
+  const note = count === 0 ? t("whatIf.intro") : count === 1 ? t("whatIf.one") : t("whatIf.active", { count });
+  const tone = toneOf(run);
+  return h(
+    "div.what-if-state",
+    { key: "state" },
+    h(
+      `p.what-if-total.${tone}`,
+      null,
+      icon(tone),
+      h("strong", null, t("whatIf.total", { size: gib(used, t.locale) })),
+      isTrying(state) && run !== base ? h("span.quiet", { key: "delta" }, deltaGib(difference, t.locale)) : null,
+    ),
+    h(
+      "button.secondary",
+      {
+        attrs: { type: "button", disabled: !isTrying(state) },
+        on: { click: () => act({ type: "try", set: {} }) },
+      },
+      t("whatIf.reset"),
+    ),
+    h("p", { attrs: { class: state.refused ? "refused" : "quiet" } }, state.refused ? t("whatIf.refused") : note),
   );
 }
 
@@ -70,7 +79,14 @@ function valueName(t: View["t"], group: ControlGroup, control: Control, value: s
   return t.named(specific, t.named(`value.${value}`, value));
 }
 
-function controlView({ state, t, act }: View, base: ReportRun, group: ControlGroup, control: Control): PageNode {
+/** `alone`: the only control of its group, which the group's heading already names. */
+function controlView(
+  { state, t, act }: View,
+  base: ReportRun,
+  group: ControlGroup,
+  control: Control,
+  alone: boolean,
+): PageNode {
   const now = knownPeak(state, base, state.set);
   const name = t.named(`setting.${control.name}`, control.name);
   const choose = (value: string) => act({ type: "try", set: change(state.set, control, value) });
@@ -78,7 +94,12 @@ function controlView({ state, t, act }: View, base: ReportRun, group: ControlGro
   return h(
     "fieldset.control",
     { key: control.name },
-    h("legend", null, name, control.value === null ? h("span.quiet", null, ` ${t("whatIf.unstated")}`) : null),
+    h(
+      alone && control.value !== null ? "legend.unseen" : "legend",
+      null,
+      name,
+      control.value === null ? h("span.quiet", null, ` ${t("whatIf.unstated")}`) : null,
+    ),
     h(
       "div.options",
       null,

@@ -1,0 +1,102 @@
+import { strict as assert } from "node:assert";
+import { translator } from "../../webview-ui/messages";
+import { describeRun, headlineOf } from "../../webview-ui/model/headline";
+import { csvOf, markdownOf } from "../../webview-ui/model/markdown";
+import { pictureOf } from "../../webview-ui/model/picture";
+import { doesNotFit, scaled, unknownModel, withoutDevice } from "./sample";
+
+const t = translator("en");
+const palette = {
+  background: "#fff",
+  text: "#000",
+  quiet: "#666",
+  grid: "#eee",
+  limit: "#f00",
+  area: "#00f",
+  fill: () => "#abc",
+};
+
+describe("webview headline", () => {
+  const said = (run: ReturnType<typeof doesNotFit>) => {
+    const { verdict, detail, tone } = headlineOf(run, t);
+    return `${tone}: ${verdict} ${detail}`.replaceAll("\u00a0", " ");
+  };
+
+  it("says the verdict with the figures behind it", () => {
+    assert.equal(
+      said(doesNotFit()),
+      "bad: Does not fit 41.2 GiB needed, 22.8 of 24.0 GiB usable on RTX 4090, 18.4 GiB too much",
+    );
+    assert.match(
+      said(scaled(doesNotFit(), 0.02)),
+      /^good: Fits \d+\.\d of 22\.8 GiB usable on RTX 4090, \d\.\d GiB to spare$/,
+    );
+    assert.equal(said(withoutDevice()), "none: Needs 41.2 GiB choose a GPU to know whether it fits");
+    assert.equal(said(unknownModel()), "none: Model not known so the memory cannot be estimated");
+  });
+
+  it("says what a tight fit is measured against", () => {
+    const run = { ...scaled(doesNotFit(), 0.1), verdict: "tight" as const };
+    assert.match(said(run), /^warn: Tight .*±0\.8$/);
+  });
+
+  it("counts several cards", () => {
+    const run = doesNotFit();
+    assert.match(said({ ...run, devices: { ...run.devices, count: 4 } }), /4 × RTX 4090/);
+  });
+
+  it("describes the run in a few words", () => {
+    assert.deepEqual(
+      describeRun(doesNotFit(), t).map((words) => words.replaceAll("\u00a0", " ")),
+      ["meta-llama/Llama-3.2-1B", "1.24 B parameters", "full training", "bf16", "8 × 2,048 tokens"],
+    );
+  });
+});
+
+describe("webview exports", () => {
+  it("writes Markdown with the verdict, the breakdown, plans and assumptions", () => {
+    const text = markdownOf(doesNotFit(), "llama-1b/train.yaml", t).replaceAll("\u00a0", " ");
+    assert.match(text, /^## llama-1b\/train\.yaml\n\n\*\*Does not fit\*\* 41\.2 GiB needed/);
+    assert.match(text, /\| Optimizer \| 9\.2 \| 22 % \| `optim` \|/);
+    assert.match(text, /- Micro-batch 2, accumulation 4: 21\.1 GiB, fits, \+6 % step time/);
+    assert.match(text, /\(`sequence_length`\)/);
+    assert.doesNotMatch(text, /undefined|NaN/);
+  });
+
+  it("does not let a file's text break the table", () => {
+    const run = doesNotFit();
+    const [plan] = run.plans;
+    const text = markdownOf({ ...run, plans: [{ ...plan!, title: "a | b\n# <c>" }] }, "x|y", t);
+    assert.match(text, /- a \\\| b # \\<c\\>:/);
+    assert.match(text, /^## x\\\|y/);
+  });
+
+  it("writes every language without a hole", () => {
+    for (const run of [doesNotFit(), withoutDevice(), unknownModel()]) {
+      assert.doesNotMatch(markdownOf(run, "x", translator("zh-cn")), /\{\w+\}|undefined|NaN/);
+    }
+  });
+
+  it("writes CSV that a sheet reads as text and numbers", () => {
+    const rows = csvOf(doesNotFit()).split("\r\n");
+    assert.equal(rows[0], "component,module,bytes,keys");
+    assert.match(rows[1]!, /^weights,,\d+,model_name_or_path$/);
+    const run = doesNotFit();
+    const odd = {
+      ...run,
+      perDevice: { ...run.perDevice!, modules: [{ module: '=a,"b"', kind: "weights" as const, bytes: 1 }] },
+    };
+    assert.match(csvOf(odd), /weights,"'=a,""b""",1,/);
+  });
+
+  it("draws a picture of well-formed XML, with and without a device or a timeline", () => {
+    for (const run of [doesNotFit(), withoutDevice(), unknownModel()]) {
+      const { svg, height } = pictureOf(run, 'a<b>&"c"', t, palette);
+      assert.match(svg, /^<svg xmlns/);
+      assert.ok(height > 100);
+      assert.doesNotMatch(svg, /NaN|undefined|a<b>/);
+      assert.equal(svg.match(/<g /g)?.length ?? 0, svg.match(/<\/g>/g)?.length ?? 0);
+      assert.equal(svg.match(/<text /g)?.length, svg.match(/<\/text>/g)?.length);
+    }
+  });
+});
