@@ -189,7 +189,7 @@ class Panel {
       return this.empty("no-document", t("Open a training config to see what takes the GPU's memory."));
     }
     if (!vscode.workspace.getConfiguration("vramlens", uri).get<boolean>("enable", true)) {
-      return this.empty("off", t("VRAM Lens is switched off here."));
+      return this.empty("off", t("The command VRAM Lens: Switch On or Off switches it on again."));
     }
     if (this.session.state === "starting") this.post(this.empty("starting", t("Starting the analyzer…")));
     const params: ReportParams = { uri: uri.toString() };

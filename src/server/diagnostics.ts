@@ -10,6 +10,9 @@ export const SOURCE = "VRAM Lens";
 /** Most diagnostics of one document; one more says how many are not shown. */
 const LARGEST_LIST = 200;
 
+/** Most related places of one diagnostic. */
+const MOST_RELATED = 2;
+
 const NOWHERE: Range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
 
 const SEVERITY: Readonly<Record<ReportFinding["severity"], DiagnosticSeverity>> = {
@@ -71,11 +74,23 @@ function toDiagnostic(finding: ReportFinding, support: DiagnosticSupport): Diagn
     message: finding.message,
     ...(support.codeDescription && /^https:/.test(finding.help) ? { codeDescription: { href: finding.help } } : {}),
     ...(support.tags && tag !== undefined ? { tags: [tag] } : {}),
-    ...(support.relatedInformation && finding.related !== undefined
-      ? {
-          relatedInformation: finding.related.map(({ uri, range, message }) => ({ location: { uri, range }, message })),
-        }
-      : {}),
+    ...(support.relatedInformation ? relatedInformation(finding) : {}),
+  };
+}
+
+/**
+ * The places a finding comes from. Editors print them above the hover, so only the least obvious stay: those in other
+ * documents before those in the same one, and few.
+ */
+function relatedInformation(finding: ReportFinding): Pick<Diagnostic, "relatedInformation"> {
+  const related = [...(finding.related ?? [])].sort(
+    (a, b) => Number(a.uri === finding.uri) - Number(b.uri === finding.uri),
+  );
+  if (related.length === 0) return {};
+  return {
+    relatedInformation: related
+      .slice(0, MOST_RELATED)
+      .map(({ uri, range, message }) => ({ location: { uri, range }, message })),
   };
 }
 
