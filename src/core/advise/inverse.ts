@@ -1,0 +1,143 @@
+/** The inverse questions: the largest batch, the longest sequence, the smallest card, the fewest cards. */
+import { DEVICES, type Device, deviceSpec, usableBytes } from "../hardware/devices";
+import type { Estimate } from "../report/estimate";
+import type { TrainingRun } from "../training/run";
+import type { EstimateFunction } from "./types";
+
+/** A run that fits, at the largest value, and what the engine says of it. */
+export interface Largest {
+  readonly value: number;
+  readonly run: TrainingRun;
+  readonly estimate: Estimate;
+}
+
+const MOST_SAMPLES = 4096;
+const MOST_TOKENS = 2 ** 20;
+
+/**
+ * The largest whole `value` in `[least, most]`, in steps of `step`, whose run fits; null when not even the least does.
+ * Memory grows with the value; a straight line through the last two estimates says where to look, and halving the
+ * interval keeps that honest.
+ */
+function largest(
+  at: (value: number) => TrainingRun,
+  estimate: EstimateFunction,
+  limitBytes: number,
+  start: number,
+  [least, most, step]: readonly [number, number, number],
+): Largest | null {
+  const known = new Map<number, Largest | null>();
+  const probes: { readonly value: number; readonly used: number }[] = [];
+  const probe = (value: number): Largest | null => {
+    const seen = known.get(value);
+    if (seen !== undefined) return seen;
+    const run = at(value);
+    const found = estimate(run);
+    const fits = found !== null && found.usedPeakBytes <= limitBytes;
+    if (found !== null) probes.push({ value, used: found.usedPeakBytes });
+    const answer = fits ? { value, run, estimate: found } : null;
+    known.set(value, answer);
+    return answer;
+  };
+  const snap = (value: number) => least + Math.round((value - least) / step) * step;
+  const first = probe(least);
+  if (first === null) return null;
+  let low = least;
+  let high = snap(most) + step;
+  const consider = (value: number) => {
+    if (value <= low || value >= high) return;
+    if (probe(value) === null) high = value;
+    else low = value;
+  };
+  consider(snap(Math.min(Math.max(start, least + step), high - step)));
+  for (let round = 0; high - low > step && round < 40; round++) {
+    const [a, b] = probes.slice(-2);
+    const slope =
+      a !== undefined && b !== undefined && a.value !== b.value ? (b.used - a.used) / (b.value - a.value) : 0;
+    const middle = snap(low + Math.floor((high - low) / (2 * step)) * step);
+    if (slope > 0 && b !== undefined && round % 3 !== 2) {
+      const guess = least + Math.floor((b.value + (limitBytes - b.used) / slope - least) / step) * step;
+      const inside = Math.min(Math.max(guess, low + step), high - step);
+      consider(inside);
+      consider(inside + step);
+    } else consider(Math.min(Math.max(middle, low + step), high - step));
+  }
+  return known.get(low) ?? null;
+}
+
+/** The largest micro-batch that fits with everything else as it is; null when not even one sample does. */
+export function largestMicroBatch(run: TrainingRun, estimate: EstimateFunction, limitBytes: number): Largest | null {
+  const at = (value: number) => ({ ...run, microBatchSize: value });
+  return largest(at, estimate, limitBytes, run.microBatchSize, [1, MOST_SAMPLES, 1]);
+}
+
+/** The longest sequence that fits, in steps of 64 tokens; null for runs without one, or when not even 64 tokens fit. */
+export function longestSequence(run: TrainingRun, estimate: EstimateFunction, limitBytes: number): Largest | null {
+  if (run.sequenceLength <= 0) return null;
+  const positions = Number(run.model.config["max_position_embeddings"] ?? run.model.config["n_positions"] ?? 0);
+  const most = positions >= 64 ? Math.min(positions, MOST_TOKENS) : MOST_TOKENS;
+  const at = (value: number) => ({ ...run, sequenceLength: value });
+  return largest(at, estimate, limitBytes, run.sequenceLength, [64, most, 64]);
+}
+
+/** What one card would do for the run. */
+export interface DeviceFit {
+  readonly device: Device;
+  readonly usedPeakBytes: number;
+  readonly usableBytes: number;
+  readonly fits: boolean;
+}
+
+/**
+ * Whether the run fits each card, smallest first. A run is estimated once per architecture: only the context and the
+ * library workspaces differ between cards.
+ *
+ * @param reserve share of usable memory to keep free, 0..1
+ */
+export function compareDevices(
+  run: TrainingRun,
+  estimate: EstimateFunction,
+  devices: readonly Device[],
+  reserve = 0,
+): readonly DeviceFit[] {
+  const used = new Map<string, number | null>();
+  const found = devices.flatMap((device) => {
+    let bytes = used.get(device.architecture);
+    if (bytes === undefined) {
+      const spec = deviceSpec({ device, count: run.device?.count ?? 1 });
+      bytes = estimate({ ...run, device: spec })?.usedPeakBytes ?? null;
+      used.set(device.architecture, bytes);
+    }
+    if (bytes === null) return [];
+    const usable = usableBytes(device);
+    return [{ device, usedPeakBytes: bytes, usableBytes: usable, fits: bytes <= usable * (1 - reserve) }];
+  });
+  return found.sort((a, b) => a.usableBytes - b.usableBytes);
+}
+
+/** The smallest card of the catalogue (or of `devices`) that the run fits; null when it fits none. */
+export function smallestDevice(
+  run: TrainingRun,
+  estimate: EstimateFunction,
+  reserve = 0,
+  devices: readonly Device[] = DEVICES,
+): DeviceFit | null {
+  return compareDevices(run, estimate, devices, reserve).find(({ fits }) => fits) ?? null;
+}
+
+const MOST_RANKS = 1024;
+
+/** The fewest ranks (doubling from the present ones) on which a sharded run fits; null when sharding never gets there. */
+export function fewestDevices(run: TrainingRun, estimate: EstimateFunction, limitBytes: number): Largest | null {
+  const { parallel } = run;
+  const sharded = (parallel.deepspeed !== null && parallel.deepspeed.zeroStage > 0) || parallel.fsdp !== null;
+  if (!sharded) return null;
+  for (let ranks = parallel.worldSize; ranks <= MOST_RANKS; ranks *= 2) {
+    const device = run.device === null ? null : { ...run.device, count: ranks };
+    const wider = { ...run, device, parallel: { ...parallel, worldSize: ranks } };
+    const found = estimate(wider);
+    if (found === null) return null;
+    if (found.usedPeakBytes <= limitBytes) return { value: ranks, run: wider, estimate: found };
+  }
+  return null;
+}

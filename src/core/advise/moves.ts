@@ -1,0 +1,80 @@
+/** Applying several levers to a run, one after the other. */
+import type { TrainingRun } from "../training/run";
+import type { Effect, Lever, LeverOption, PlanStep, Requirement, SettingChange } from "./types";
+import { EFFECTS } from "./types";
+
+/** Levers at chosen positions: the run they make of the base, and how. */
+export interface Move {
+  readonly run: TrainingRun;
+  readonly steps: readonly PlanStep[];
+  readonly settings: readonly SettingChange[];
+}
+
+export const STAY = (run: TrainingRun): Move => ({ run, steps: [], settings: [] });
+
+function extend(move: Move, lever: Lever, option: LeverOption): Move {
+  const names = new Set(option.settings.map(({ name }) => name));
+  return {
+    run: option.run,
+    steps: [...move.steps, { lever: lever.id, value: option.value }],
+    settings: [...move.settings.filter(({ name }) => !names.has(name)), ...option.settings],
+  };
+}
+
+/**
+ * All levers at the strongest positions that they can have together; null when they cannot be had together (one takes
+ * away what another needs).
+ */
+export function strongest(move: Move, levers: readonly Lever[]): Move | null {
+  const [lever, ...rest] = levers;
+  if (lever === undefined) return move;
+  const options = lever.options(move.run);
+  for (let index = options.length - 1; index >= 0; index--) {
+    const next = strongest(extend(move, lever, options[index]!), rest);
+    if (next !== null) return next;
+  }
+  return null;
+}
+
+/** The levers at given positions, counted from the weakest; null when a lever does not have that position there. */
+export function positioned(move: Move, levers: readonly Lever[], positions: readonly number[]): Move | null {
+  let current = move;
+  for (const [index, lever] of levers.entries()) {
+    const option = lever.options(current.run)[positions[index] ?? -1];
+    if (option === undefined) return null;
+    current = extend(current, lever, option);
+  }
+  return current;
+}
+
+/** Positions, counted from the weakest, that a move has its levers at. */
+export function positionsOf(base: Move, levers: readonly Lever[], move: Move): number[] {
+  let current = base;
+  return levers.map((lever, index) => {
+    const options = lever.options(current.run);
+    const position = options.findIndex(({ value }) => value === move.steps[index]?.value);
+    current = extend(current, lever, options[position]!);
+    return position;
+  });
+}
+
+/** The strongest effect of several levers. */
+export function effectOf(levers: readonly Lever[]): Effect {
+  return EFFECTS[Math.max(0, ...levers.map(({ effect }) => EFFECTS.indexOf(effect)))]!;
+}
+
+/** What several levers need, each thing once. */
+export function requirementsOf(levers: readonly Lever[]): Requirement[] {
+  const found = new Map<string, Requirement>();
+  for (const requirement of levers.flatMap(({ requires }) => requires))
+    found.set(`${requirement.kind} ${requirement.name}`, requirement);
+  return [...found.values()];
+}
+
+/** How many settings' worth a change of the optimisation weighs: touching numbers one more, the method three more. */
+const WEIGHT: Readonly<Record<Effect, number>> = { nothing: 0, numerics: 1, method: 3 };
+
+/** Size of a change, for "smallest change first": settings touched, plus the weight of its effect. */
+export function changeSize(settings: readonly SettingChange[], effect: Effect): number {
+  return settings.length + WEIGHT[effect];
+}

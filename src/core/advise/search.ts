@@ -1,0 +1,292 @@
+/**
+ * The plan search.
+ *
+ * A plan is a set of levers that makes the run fit and of which no lever is superfluous: no proper subset fits. The
+ * search relies on one property of the levers, stated in their type: adding a lever, or moving one to a stronger
+ * position, never raises the peak. So a set that fits settles all its supersets (superfluous), a set that does not fit
+ * settles all its subsets, and a position is found by bisection. Estimates are the only cost; phase peaks of the single
+ * levers predict which sets are worth one first.
+ */
+import type { Estimate } from "../report/estimate";
+import type { TrainingRun } from "../training/run";
+import { LEVERS, MICRO_BATCH, SMALLER_BATCH } from "./levers";
+import { changeSize, effectOf, type Move, positioned, positionsOf, requirementsOf, STAY, strongest } from "./moves";
+import {
+  EFFECTS,
+  type EstimateFunction,
+  type Lever,
+  type Plan,
+  type SearchOptions,
+  type SearchResult,
+  type TimeFactor,
+} from "./types";
+
+/** Predictions this far above the limit are looked at last. */
+const UNLIKELY = 1.1;
+const DEFAULT_LEVERS = 3;
+
+/** The levers that the options allow, the micro-batch last: it is moved only as far as the others leave necessary. */
+export function allowedLevers(options: SearchOptions): readonly Lever[] {
+  const batch = options.keepGlobalBatch === false ? SMALLER_BATCH : MICRO_BATCH;
+  const without = new Set(options.without ?? []);
+  return [...LEVERS, batch].filter(({ id, effect, requires }) => {
+    if (without.has(id)) return false;
+    if (options.keepNumerics === true && effect !== "nothing") return false;
+    if (options.allowAdapters === false && (id === "lora" || id === "qlora")) return false;
+    return options.allowPackages !== false || requires.every(({ kind }) => kind !== "package");
+  });
+}
+
+/** Finds every plan that fits `options.limitBytes`, smallest change first. See the file's head for what a plan is. */
+export function searchPlans(
+  run: TrainingRun,
+  estimate: EstimateFunction,
+  options: SearchOptions,
+  timeFactor: TimeFactor = () => 1,
+): SearchResult {
+  return new Search(run, estimate, options, timeFactor).result();
+}
+
+class Search {
+  private readonly known = new Map<string, Estimate | null>();
+  private readonly base: Move;
+  private readonly most: number;
+  private spent = 0;
+  private stopped = false;
+  /** Levers that apply and that the engine can estimate. */
+  private levers: readonly Lever[] = [];
+  /** Peak of each phase with one lever at its strongest, in the order of `levers`. */
+  private singles: readonly Estimate[] = [];
+  private readonly fitting: number[] = [];
+  private readonly failing: number[] = [];
+  private readonly plans = new Map<number, Plan>();
+
+  constructor(
+    run: TrainingRun,
+    private readonly estimator: EstimateFunction,
+    private readonly options: SearchOptions,
+    private readonly timeFactor: TimeFactor,
+  ) {
+    this.base = STAY(run);
+    this.most = options.maxEstimates ?? Number.POSITIVE_INFINITY;
+  }
+
+  result(): SearchResult {
+    const now = this.estimate(this.base);
+    if (now === null || this.fits(now)) return { plans: [], complete: true, estimates: this.spent };
+    this.trySingles();
+    this.tryWhole(now);
+    this.trySets(now);
+    const plans = this.best();
+    return { plans, complete: !this.stopped, estimates: this.spent };
+  }
+
+  private fits(estimate: Estimate): boolean {
+    return estimate.usedPeakBytes <= this.options.limitBytes;
+  }
+
+  /** null when the engine cannot say, or when no more estimates are allowed. */
+  private estimate(move: Move): Estimate | null {
+    const key = JSON.stringify(move.steps);
+    const known = this.known.get(key);
+    if (known !== undefined) return known;
+    if (this.spent >= this.most) {
+      this.stopped = true;
+      return null;
+    }
+    const found = this.estimator(move.run);
+    if (found !== null) this.spent++;
+    this.known.set(key, found);
+    return found;
+  }
+
+  private members(mask: number): Lever[] {
+    return this.levers.filter((_, index) => (mask & (1 << index)) !== 0);
+  }
+
+  private trySingles(): void {
+    const singles = allowedLevers(this.options).flatMap((lever) => {
+      const move = strongest(this.base, [lever]);
+      const estimate = move === null ? null : this.estimate(move);
+      return estimate === null ? [] : [{ lever, estimate }];
+    });
+    this.levers = singles.map(({ lever }) => lever);
+    this.singles = singles.map(({ estimate }) => estimate);
+    for (const index of this.levers.keys()) this.settle(1 << index);
+  }
+
+  /** Sets as large as can be had: one that does not fit settles everything inside it. */
+  private tryWhole(now: Estimate): void {
+    for (const mask of this.maximalSets())
+      if (this.predicted(mask, now) > 0.95 * this.options.limitBytes) this.settle(mask, false);
+  }
+
+  private trySets(now: Estimate): void {
+    const most = this.options.maxLevers ?? DEFAULT_LEVERS;
+    const late: number[] = [];
+    for (let size = 2; size <= Math.min(most, this.levers.length); size++) {
+      const likely: number[] = [];
+      for (const mask of masks(this.levers.length, size)) {
+        if (this.settled(mask)) continue;
+        (this.predicted(mask, now) <= UNLIKELY * this.options.limitBytes ? likely : late).push(mask);
+      }
+      for (const mask of this.inOrder(likely, now)) if (!this.settled(mask)) this.settle(mask);
+    }
+    for (const mask of this.inOrder(late, now)) if (!this.settled(mask)) this.settle(mask);
+  }
+
+  /** Smallest change first, so that an early stop has the plans that people want. */
+  private inOrder(sets: readonly number[], now: Estimate): number[] {
+    const rank = new Map(
+      sets.map((mask) => {
+        const levers = this.members(mask);
+        const move = strongest(this.base, levers);
+        const size = move === null ? Number.POSITIVE_INFINITY : changeSize(move.settings, effectOf(levers));
+        return [mask, [size, this.predicted(mask, now)] as const] as const;
+      }),
+    );
+    return [...sets].sort((a, b) => {
+      const [x, y] = [rank.get(a)!, rank.get(b)!];
+      return x[0] - y[0] || x[1] - y[1];
+    });
+  }
+
+  private settled(mask: number): boolean {
+    return (
+      this.fitting.some((fitting) => (mask & fitting) === fitting) ||
+      this.failing.some((failing) => (mask & failing) === mask)
+    );
+  }
+
+  /** Estimates a set at its strongest; when it fits, finds the weakest positions that still do. */
+  private settle(mask: number, plan = true): void {
+    const levers = this.members(mask);
+    const move = strongest(this.base, levers);
+    if (move === null) return;
+    const estimate = this.estimate(move);
+    if (estimate === null) return;
+    if (!this.fits(estimate)) {
+      this.failing.push(mask);
+      if (!plan) this.plans.set(mask, this.plan(levers, move, estimate));
+    } else if (plan) {
+      this.fitting.push(mask);
+      const relaxed = this.relax(levers, move);
+      this.plans.set(mask, this.plan(levers, relaxed, this.estimate(relaxed) ?? estimate));
+    }
+  }
+
+  /** Weakens one lever after the other, the one that changes most first, as long as the run fits. */
+  private relax(levers: readonly Lever[], move: Move): Move {
+    const positions = positionsOf(this.base, levers, move);
+    const order = [...levers.keys()].sort((a, b) => {
+      const rank = (index: number) => EFFECTS.indexOf(levers[index]!.effect);
+      return rank(b) - rank(a) || a - b;
+    });
+    let best = move;
+    for (const index of order) {
+      let low = 0;
+      let high = positions[index]!;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        const tried = positioned(this.base, levers, positions.with(index, middle));
+        const estimate = tried === null ? null : this.estimate(tried);
+        if (tried !== null && estimate !== null && this.fits(estimate)) {
+          best = tried;
+          high = middle;
+        } else low = middle + 1;
+      }
+      positions[index] = high;
+    }
+    return best;
+  }
+
+  private plan(levers: readonly Lever[], move: Move, estimate: Estimate): Plan {
+    const base = this.estimate(this.base);
+    return {
+      steps: move.steps,
+      settings: move.settings,
+      run: move.run,
+      estimate,
+      usedPeakBytes: estimate.usedPeakBytes,
+      savesBytes: (base?.usedPeakBytes ?? 0) - estimate.usedPeakBytes,
+      stepTimeFactor: this.timeFactor(this.base.run, move.run),
+      fits: this.fits(estimate),
+      effect: effectOf(levers),
+      requires: requirementsOf(levers),
+    };
+  }
+
+  /** Peak if every lever saved in every phase what it saves alone. A prediction: it orders, it never decides. */
+  private predicted(mask: number, now: Estimate): number {
+    let peak = 0;
+    for (const { phase, peakBytes } of now.phases) {
+      let bytes = peakBytes;
+      for (const [index, single] of this.singles.entries()) {
+        if ((mask & (1 << index)) === 0) continue;
+        bytes -= peakBytes - (single.phases.find((other) => other.phase === phase)?.peakBytes ?? peakBytes);
+      }
+      peak = Math.max(peak, bytes);
+    }
+    return peak + now.usedPeakBytes - now.allocatedPeakBytes;
+  }
+
+  /** The largest sets of levers that can be had together. */
+  private maximalSets(): number[] {
+    const count = this.levers.length;
+    const apart = Array.from({ length: count }, (_, i) =>
+      [...this.levers.keys()].reduce(
+        (mask, j) => (i !== j && strongest(this.base, this.pair(i, j)) === null ? mask | (1 << j) : mask),
+        0,
+      ),
+    );
+    const found: number[] = [];
+    const grow = (mask: number, from: number): void => {
+      if (from === count) {
+        const whole = [...this.levers.keys()].every((i) => (mask & (1 << i)) !== 0 || (mask & apart[i]!) !== 0);
+        if (whole) found.push(mask);
+        return;
+      }
+      if ((mask & apart[from]!) === 0) grow(mask | (1 << from), from + 1);
+      if (apart[from] !== 0) grow(mask, from + 1);
+    };
+    grow(0, 0);
+    return found;
+  }
+
+  private pair(i: number, j: number): Lever[] {
+    return [this.levers[Math.min(i, j)]!, this.levers[Math.max(i, j)]!];
+  }
+
+  /** Plans without a superfluous lever and without a better one in every respect; the closest miss if none fits. */
+  private best(): Plan[] {
+    const all = [...this.plans];
+    const fits = all.filter(([, plan]) => plan.fits);
+    if (fits.length === 0) {
+      const closest = all.map(([, plan]) => plan).sort((a, b) => a.usedPeakBytes - b.usedPeakBytes)[0];
+      return closest === undefined ? [] : [closest];
+    }
+    const minimal = fits.filter(([mask]) => !fits.some(([other]) => other !== mask && (mask & other) === other));
+    return front(minimal.map(([, plan]) => plan));
+  }
+}
+
+/** Leaves out plans that another beats in size of change, time and memory; smallest change first. */
+export function front(plans: readonly Plan[]): Plan[] {
+  const size = (plan: Plan) => changeSize(plan.settings, plan.effect);
+  const scores = (plan: Plan) => [size(plan), plan.stepTimeFactor, plan.usedPeakBytes] as const;
+  const beats = (a: Plan, b: Plan): boolean => {
+    const [x, y] = [scores(a), scores(b)];
+    return x.every((value, index) => value <= y[index]!) && x.some((value, index) => value < y[index]!);
+  };
+  return plans
+    .filter((plan) => !plans.some((other) => beats(other, plan)))
+    .sort((a, b) => size(a) - size(b) || a.stepTimeFactor - b.stepTimeFactor || a.usedPeakBytes - b.usedPeakBytes);
+}
+
+/** Every set of `size` of `count` things, as bits. */
+export function* masks(count: number, size: number, from = 0): Generator<number> {
+  if (size === 0) yield 0;
+  else
+    for (let index = from; index <= count - size; index++)
+      for (const rest of masks(count, size - 1, index + 1)) yield rest | (1 << index);
+}

@@ -1,0 +1,119 @@
+/** What the planner works with: levers as data, plans as its answer. */
+import type { Estimate } from "../report/estimate";
+import type { TrainingRun } from "../training/run";
+
+/** Canonical setting and its new value; null removes the key. Mirrors the formats' own type, which core must not import. */
+export interface SettingChange {
+  readonly name: string;
+  readonly value: string | number | boolean | null;
+}
+
+/**
+ * What a lever does to the optimisation itself: `nothing` (the same mathematics, computed otherwise), `numerics`
+ * (rounding, or an approximation of the same optimizer) or `method` (something else is trained).
+ */
+export const EFFECTS = ["nothing", "numerics", "method"] as const;
+export type Effect = (typeof EFFECTS)[number];
+
+/** Something besides the config that a lever needs. */
+export interface Requirement {
+  readonly kind: "package" | "host-memory";
+  /** Package name as pip knows it; for host memory, what is kept there. */
+  readonly name: string;
+}
+
+export const LEVER_IDS = [
+  "micro-batch",
+  "gradient-checkpointing",
+  "fused-loss",
+  "attention",
+  "flash-attention",
+  "mixed-precision",
+  "half-weights",
+  "fused-optimizer",
+  "8-bit-optimizer",
+  "paged-8-bit-optimizer",
+  "adafactor",
+  "zero-stage",
+  "fsdp",
+  "offload-optimizer",
+  "offload-parameters",
+  "lora",
+  "qlora",
+  "lora-rank",
+  "shorter-sequence",
+] as const;
+export type LeverId = (typeof LEVER_IDS)[number];
+
+/** One position of a lever. */
+export interface LeverOption {
+  /** Shown to people: 2 (micro-batch), `adafactor`, … */
+  readonly value: string | number;
+  readonly run: TrainingRun;
+  readonly settings: readonly SettingChange[];
+}
+
+export interface Lever {
+  readonly id: LeverId;
+  readonly effect: Effect;
+  readonly requires: readonly Requirement[];
+  /**
+   * Positions that `run` can go to, weakest first; none when the lever does not apply to it. A stronger position never
+   * needs more memory than a weaker one.
+   */
+  options(run: TrainingRun): readonly LeverOption[];
+}
+
+/** One lever of a plan at its position. */
+export interface PlanStep {
+  readonly lever: LeverId;
+  readonly value: string | number;
+}
+
+export interface Plan {
+  readonly steps: readonly PlanStep[];
+  readonly settings: readonly SettingChange[];
+  /** The run after the changes, and what the engine says of it. */
+  readonly run: TrainingRun;
+  readonly estimate: Estimate;
+  readonly usedPeakBytes: number;
+  /** Against the run as it is; negative when the plan needs more. */
+  readonly savesBytes: number;
+  readonly stepTimeFactor: number;
+  readonly fits: boolean;
+  readonly effect: Effect;
+  readonly requires: readonly Requirement[];
+}
+
+export interface SearchOptions {
+  /** Bytes that the plan may use: usable memory less the reserve. */
+  readonly limitBytes: number;
+  /** Keep micro-batch × accumulation × ranks (default true: the micro-batch lever raises the accumulation). */
+  readonly keepGlobalBatch?: boolean;
+  /** Leave out levers that change rounding or the optimizer. */
+  readonly keepNumerics?: boolean;
+  /** Allow LoRA and QLoRA on a full fine-tune (default true). */
+  readonly allowAdapters?: boolean;
+  /** Allow levers that need another package (default true). */
+  readonly allowPackages?: boolean;
+  /** Levers to leave out by id. */
+  readonly without?: readonly LeverId[];
+  /** Most levers in one plan (default 3). */
+  readonly maxLevers?: number;
+  /** Most calls of the estimator (default unlimited); the search says when it stopped early. */
+  readonly maxEstimates?: number;
+}
+
+export interface SearchResult {
+  /** Smallest change first; empty when the run fits as it is. */
+  readonly plans: readonly Plan[];
+  /** False when `maxEstimates` ended the search before every combination was settled. */
+  readonly complete: boolean;
+  readonly estimates: number;
+}
+
+/** null: the engine cannot estimate this run. */
+export type EstimateFunction = (run: TrainingRun) => Estimate | null;
+
+/** Step time of `changed` over that of `base`. */
+export type TimeFactor = (base: TrainingRun, changed: TrainingRun) => number;

@@ -1,0 +1,218 @@
+import { strict as assert } from "node:assert";
+import { changeSize, effectOf, positioned, requirementsOf, STAY, strongest } from "../../../src/core/advise/moves";
+import { allowedLevers, front, masks, searchPlans } from "../../../src/core/advise/search";
+import { EFFECTS, type Lever, type Plan, type SearchOptions } from "../../../src/core/advise/types";
+import type { TrainingRun } from "../../../src/core/training/run";
+import { GIB, RUN, type Shape, slower, synthetic, ZERO } from "./synthetic";
+
+/** Every set of levers at every combination of positions, by the definition of a plan alone. */
+function bruteForce(run: TrainingRun, shape: Shape, options: SearchOptions): Plan[] {
+  const estimate = synthetic(shape);
+  const base = estimate(run);
+  if (base.usedPeakBytes <= options.limitBytes) return [];
+  const levers = allowedLevers(options).filter((lever) => lever.options(run).length > 0);
+  const found = new Map<number, Plan>();
+  for (let size = 1; size <= (options.maxLevers ?? 3); size++)
+    for (const mask of masks(levers.length, size)) {
+      if ([...found.keys()].some((other) => (mask & other) === other)) continue;
+      const members = levers.filter((_, index) => (mask & (1 << index)) !== 0);
+      const plan = weakest(run, members, (candidate) => estimate(candidate).usedPeakBytes <= options.limitBytes);
+      if (plan === null) continue;
+      const used = estimate(plan.run);
+      found.set(mask, {
+        ...plan,
+        estimate: used,
+        usedPeakBytes: used.usedPeakBytes,
+        savesBytes: base.usedPeakBytes - used.usedPeakBytes,
+        stepTimeFactor: slower(run, plan.run),
+        fits: true,
+        effect: effectOf(members),
+        requires: requirementsOf(members),
+      });
+    }
+  return front([...found.values()]);
+}
+
+/** Of all positions that fit, the weakest: of the lever that changes most first. */
+function weakest(run: TrainingRun, levers: readonly Lever[], fits: (run: TrainingRun) => boolean) {
+  const order = [...levers.keys()].sort(
+    (a, b) => EFFECTS.indexOf(levers[b]!.effect) - EFFECTS.indexOf(levers[a]!.effect) || a - b,
+  );
+  let best: { key: number[]; positions: number[] } | undefined;
+  const visit = (positions: number[]): void => {
+    if (positions.length < levers.length) {
+      for (let position = 0; position < 24; position++) visit([...positions, position]);
+      return;
+    }
+    const move = positioned(STAY(run), levers, positions);
+    if (move === null || !fits(move.run)) return;
+    const key = order.map((index) => positions[index]!);
+    const smaller =
+      best === undefined ||
+      key.find((value, index) => value !== best!.key[index])! < best.key.find((value, index) => value !== key[index])!;
+    if (smaller) best = { key, positions };
+  };
+  // Most levers have one position: visiting only those that exist keeps this exhaustive and quick.
+  const counts = levers.map((_, index) => countAt(run, levers.slice(0, index), levers[index]!));
+  const product = counts.reduce<number[][]>(
+    (all, count) => all.flatMap((prefix) => Array.from({ length: count }, (_, position) => [...prefix, position])),
+    [[]],
+  );
+  for (const positions of product) visit(positions);
+  return best === undefined ? null : positioned(STAY(run), levers, best.positions);
+}
+
+function countAt(run: TrainingRun, before: readonly Lever[], lever: Lever): number {
+  const move = strongest(STAY(run), before);
+  const counts = [run, ...(move === null ? [] : [move.run])].map((each) => lever.options(each).length);
+  return Math.max(...counts, 3);
+}
+
+function summary(plans: readonly Plan[]): string[] {
+  return plans.map(
+    (plan) =>
+      `${plan.steps.map(({ lever, value }) => `${lever}=${value}`).join(" ")} ${(plan.usedPeakBytes / GIB).toFixed(3)} ×${plan.stepTimeFactor.toFixed(3)}`,
+  );
+}
+
+/** Repeatable pseudo-random numbers in [0, 1). */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1664525 + 1013904223) % 2 ** 32;
+    return state / 2 ** 32;
+  };
+}
+
+const VARIANTS: readonly TrainingRun[] = [
+  RUN,
+  { ...RUN, attention: "eager", autocast: "bfloat16" },
+  { ...RUN, loadDtype: "bfloat16", optimizer: { name: "adamw_torch_fused", args: {} } },
+  { ...RUN, microBatchSize: 6, gradientAccumulationSteps: 5, checkpointing: { useReentrant: false } },
+  { ...RUN, parallel: { ...RUN.parallel, worldSize: 4 } },
+  ZERO,
+  { ...RUN, model: { ...RUN.model, family: "gpt2" } },
+];
+
+describe("searchPlans", () => {
+  it("finds what brute force finds, on many made-up runs", () => {
+    const next = random(7);
+    let hard = 0;
+    for (let round = 0; round < 60; round++) {
+      const run = VARIANTS[round % VARIANTS.length]!;
+      const shape = {
+        weights: 0.5 + 8 * next(),
+        activations: 0.2 + 3 * next(),
+        logits: 0.1 + 2 * next(),
+        overhead: 0.5,
+      };
+      const need = synthetic(shape)(run).usedPeakBytes;
+      const options: SearchOptions = {
+        limitBytes: need * (0.25 + 0.7 * next()),
+        keepGlobalBatch: round % 5 !== 0,
+        keepNumerics: round % 3 === 0,
+        allowAdapters: round % 4 !== 0,
+        allowPackages: round % 7 !== 0,
+        maxLevers: 3,
+      };
+      const expected = bruteForce(run, shape, options);
+      const { plans, complete } = searchPlans(run, synthetic(shape), options, slower);
+      assert.equal(complete, true);
+      if (expected.length === 0)
+        assert.ok(
+          plans.every((plan) => !plan.fits),
+          `round ${round}`,
+        );
+      else assert.deepEqual(summary(plans), summary(expected), `round ${round}`);
+      if (expected.length > 1 && expected.every((plan) => plan.steps.length > 1)) hard++;
+    }
+    assert.ok(hard >= 3, `${hard} rounds needed two levers`);
+  });
+
+  const SHAPE: Shape = { weights: 4.6, activations: 1.6, logits: 0.8, overhead: 0.5 };
+  const limitBytes = 21 * GIB;
+
+  it("has nothing to say of a run that fits", () => {
+    const result = searchPlans(RUN, synthetic(SHAPE), { limitBytes: 999 * GIB });
+    assert.deepEqual(result, { plans: [], complete: true, estimates: 1 });
+  });
+
+  it("offers the smallest change first, and only plans that fit and need all their levers", () => {
+    const estimate = synthetic(SHAPE);
+    const { plans } = searchPlans(RUN, estimate, { limitBytes }, slower);
+    assert.ok(plans.length > 1);
+    const sizes = plans.map((plan) => changeSize(plan.settings, plan.effect));
+    assert.deepEqual(
+      sizes,
+      [...sizes].sort((a, b) => a - b),
+    );
+    for (const plan of plans) {
+      assert.ok(plan.fits && plan.usedPeakBytes <= limitBytes);
+      assert.equal(plan.usedPeakBytes, estimate(plan.run).usedPeakBytes);
+      assert.equal(plan.savesBytes, estimate(RUN).usedPeakBytes - plan.usedPeakBytes);
+    }
+  });
+
+  it("keeps the global batch", () => {
+    const { plans } = searchPlans(RUN, synthetic(SHAPE), { limitBytes: 26 * GIB, keepNumerics: true }, slower);
+    const batch = plans.filter((plan) => plan.steps.some(({ lever }) => lever === "micro-batch"));
+    assert.ok(batch.length > 0);
+    for (const { run } of batch) assert.equal(run.microBatchSize * run.gradientAccumulationSteps, 16);
+  });
+
+  it("keeps numerics when asked to", () => {
+    const { plans } = searchPlans(RUN, synthetic(SHAPE), { limitBytes: 30 * GIB, keepNumerics: true }, slower);
+    assert.ok(plans.every((plan) => plan.effect === "nothing"));
+  });
+
+  it("shows the closest miss when nothing fits", () => {
+    const { plans } = searchPlans(RUN, synthetic(SHAPE), { limitBytes: GIB / 2 }, slower);
+    assert.equal(plans.length, 1);
+    assert.equal(plans[0]?.fits, false);
+    assert.ok((plans[0]?.savesBytes ?? 0) > 0);
+  });
+
+  it("stops at the allowed number of estimates, says so, and has the small plans by then", () => {
+    const options = { limitBytes: 16 * GIB };
+    const whole = searchPlans(RUN, synthetic(SHAPE), options, slower);
+    const part = searchPlans(RUN, synthetic(SHAPE), { ...options, maxEstimates: 40 }, slower);
+    assert.ok(part.estimates <= 40);
+    assert.equal(part.complete, whole.estimates <= 40);
+    assert.ok(part.plans.length > 0 && part.plans.every((plan) => plan.fits));
+    assert.deepEqual(part.plans[0]?.steps, whole.plans[0]?.steps);
+  });
+
+  it("asks for few estimates", () => {
+    let calls = 0;
+    const estimate = synthetic(SHAPE);
+    const count = (run: TrainingRun) => {
+      calls++;
+      return estimate(run);
+    };
+    const result = searchPlans(ZERO, count, { limitBytes: 12 * GIB }, slower);
+    assert.equal(result.complete, true);
+    assert.equal(calls, result.estimates);
+    assert.ok(calls < 150, String(calls));
+  });
+
+  it("leaves out levers that the engine cannot estimate", () => {
+    const estimate = synthetic(SHAPE);
+    const { plans } = searchPlans(
+      RUN,
+      (run) => (run.quantization === null && !run.optimizer.name.includes("8bit") ? estimate(run) : null),
+      { limitBytes },
+      slower,
+    );
+    assert.ok(plans.length > 0);
+    assert.ok(plans.every(({ run }) => run.quantization === null && !run.optimizer.name.includes("8bit")));
+  });
+
+  it("survives absurd runs", () => {
+    for (const run of [
+      { ...RUN, microBatchSize: 2 ** 40, gradientAccumulationSteps: 3 },
+      { ...RUN, microBatchSize: 0, gradientAccumulationSteps: 0, sequenceLength: 0 },
+      { ...RUN, microBatchSize: Number.NaN },
+    ])
+      assert.ok(Array.isArray(searchPlans(run, synthetic(SHAPE), { limitBytes, maxEstimates: 60 }, slower).plans));
+  });
+});
