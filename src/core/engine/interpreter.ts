@@ -53,6 +53,7 @@ function inputEmbedding(graph: ArchitectureGraph): string | null {
 type Frame = Map<string, Tensor>;
 
 interface Context {
+  readonly fn: GraphFunction;
   readonly frame: Frame;
   readonly index: number | null;
   readonly scope: Scope;
@@ -84,7 +85,7 @@ export class Interpreter {
 
   private run(fn: GraphFunction, inputs: readonly Tensor[], index: number | null, scope: Scope): Tensor[] {
     const frame: Frame = new Map();
-    const context: Context = { frame, index, scope };
+    const context: Context = { fn, frame, index, scope };
     fn.inputs.forEach((name, k) => {
       const input = inputs[k];
       if (input !== undefined) frame.set(name, input.retain());
@@ -258,18 +259,15 @@ export class Interpreter {
     }
   }
 
-  /** Inputs of a function that Python let go of inside it. */
-  private droppedInputs(fn: GraphFunction): ReadonlySet<string> {
+  /** Every value a function drops by name. */
+  private namedDrops(fn: GraphFunction): ReadonlySet<string> {
     let names = this.dropped.get(fn);
     if (names === undefined) {
-      const found = new Set<string>();
-      for (const instruction of fn.body)
-        if ("drop" in instruction)
-          for (const name of instruction.drop) {
-            const key = name.startsWith("%") ? name.slice(1) : name;
-            if (fn.inputs.includes(key)) found.add(key);
-          }
-      names = found;
+      names = new Set(
+        fn.body.flatMap((instruction) =>
+          "drop" in instruction ? instruction.drop.map((name) => (name.startsWith("%") ? name.slice(1) : name)) : [],
+        ),
+      );
       this.dropped.set(fn, names);
     }
     return names;
@@ -288,7 +286,7 @@ export class Interpreter {
     const kind = this.options.layerKind(index);
     const inner: Scope = (name) => (name === "i" ? index : name === "kind" ? kind : scope(name));
     const segment: Segment = (tensors) => this.run(fn, tensors, index, inner);
-    const early = this.droppedInputs(fn);
+    const early = this.namedDrops(fn);
     const { checkpointing } = this.options;
     let outputs: Tensor[];
     if (wrapped && checkpointing !== null) {
@@ -316,7 +314,7 @@ export class Interpreter {
     scope: Scope,
   ): Tensor[] {
     const frame: Frame = new Map();
-    const context: Context = { frame, index, scope };
+    const context: Context = { fn, frame, index, scope };
     fn.inputs.forEach((name, k) => {
       const input = inputs[k];
       if (input !== undefined) frame.set(name, early.has(name) ? input : input.retain());
@@ -339,7 +337,7 @@ export class Interpreter {
     const index = Number(this.evaluate(instruction.index, context));
     const inputs = this.tensors(instruction.in, context).map((tensor) => tensor.retain());
     const fn = this.graph.blocks[instruction.block]!;
-    this.giveUp(instruction.in, this.droppedInputs(fn), fn, context);
+    this.giveUp(instruction.in, this.namedDrops(fn), fn, context);
     const outputs = this.layer(
       instruction.block,
       index,
@@ -366,10 +364,12 @@ export class Interpreter {
     const first = Number(this.evaluate(from, context));
     const last = Number(this.evaluate(to, context));
     let inputs = this.tensors(instruction.repeat.in, context).map((tensor) => tensor.retain());
-    // A carried value belongs to the loop: the caller's name is rebound to each round's output.
+    // A carried value that main never drops by name goes with the round that consumes it.
+    const named = this.namedDrops(context.fn);
     instruction.repeat.in.forEach((operand, k) => {
       if (carry[k] === null || typeof operand !== "string" || !operand.startsWith("%")) return;
       const key = operand.slice(1);
+      if (named.has(key)) return;
       context.frame.get(key)?.release();
       context.frame.delete(key);
     });
