@@ -1,0 +1,150 @@
+/** What plans are called and why they help, in English and Simplified Chinese. */
+import type { LeverId, Plan } from "./types";
+
+export type Language = "en" | "zh-cn";
+
+interface Phrase {
+  readonly title: string;
+  /** One sentence: where the memory comes from, and what it costs. */
+  readonly why: string;
+}
+
+/** `{value}` is the lever's position, `{accumulation}` the run's accumulation steps after the plan. */
+const WORDS: Readonly<Record<LeverId, Readonly<Record<Language, Phrase>>>> = {
+  "micro-batch": {
+    en: {
+      title: "micro-batch {value} × accumulation {accumulation}",
+      why: "Fewer samples are in memory at a time; the global batch stays, with more and smaller steps of work.",
+    },
+    "zh-cn": {
+      title: "微批次 {value} × 累积 {accumulation}",
+      why: "同时驻留显存的样本更少；全局批次不变，只是分成更多、更小的步骤。",
+    },
+  },
+  "gradient-checkpointing": {
+    en: {
+      title: "gradient checkpointing",
+      why: "Only each layer's input is kept; backward computes the rest again, about one more forward.",
+    },
+    "zh-cn": { title: "梯度检查点", why: "每层只保留输入，反向时重新计算其余部分，大约多一次前向。" },
+  },
+  "fused-loss": {
+    en: {
+      title: "fused cross-entropy (Liger)",
+      why: "The logits are never stored whole: the head and the loss are computed chunk by chunk.",
+    },
+    "zh-cn": { title: "融合交叉熵（Liger）", why: "不再整体存储 logits：输出层与损失逐块计算。" },
+  },
+  attention: {
+    en: { title: "SDPA attention", why: "The attention scores are not stored; the kernel is also faster." },
+    "zh-cn": { title: "SDPA 注意力", why: "不存储注意力分数矩阵，核函数也更快。" },
+  },
+  "flash-attention": {
+    en: { title: "FlashAttention-2", why: "Attention memory grows with the length instead of its square." },
+    "zh-cn": { title: "FlashAttention-2", why: "注意力显存随长度线性增长，而非平方增长。" },
+  },
+  "mixed-precision": {
+    en: {
+      title: "{value} mixed precision",
+      why: "Activations are kept in 16 bits and matrix products run on tensor cores.",
+    },
+    "zh-cn": { title: "{value} 混合精度", why: "激活以 16 位保存，矩阵乘法使用张量核心。" },
+  },
+  "half-weights": {
+    en: {
+      title: "weights in {value}",
+      why: "Weights, gradients and optimizer states halve; small updates are rounded away more easily.",
+    },
+    "zh-cn": { title: "以 {value} 加载权重", why: "权重、梯度和优化器状态减半；很小的更新更容易被舍入掉。" },
+  },
+  "fused-optimizer": {
+    en: { title: "fused AdamW", why: "The step needs no temporary copies of the parameters." },
+    "zh-cn": { title: "融合 AdamW", why: "优化器步骤不再需要参数的临时副本。" },
+  },
+  "8-bit-optimizer": {
+    en: { title: "8-bit AdamW", why: "Both moments take one byte a parameter instead of four." },
+    "zh-cn": { title: "8 位 AdamW", why: "两个动量各占 1 字节，而不是 4 字节。" },
+  },
+  "paged-8-bit-optimizer": {
+    en: {
+      title: "paged 8-bit AdamW",
+      why: "8-bit moments that move to host memory when the card is full; steps slow down when they do.",
+    },
+    "zh-cn": { title: "分页 8 位 AdamW", why: "8 位动量在显存不足时移到主机内存；发生时步骤会变慢。" },
+  },
+  adafactor: {
+    en: { title: "Adafactor", why: "Keeps row and column averages instead of a second moment per parameter." },
+    "zh-cn": { title: "Adafactor", why: "只保存行、列均值，而不是每个参数的二阶动量。" },
+  },
+  "zero-stage": {
+    en: { title: "ZeRO stage {value}", why: "Each GPU keeps only its share and fetches the rest when it is needed." },
+    "zh-cn": { title: "ZeRO 阶段 {value}", why: "每块 GPU 只保留自己的一份，其余在需要时获取。" },
+  },
+  fsdp: {
+    en: { title: "FSDP full sharding", why: "Parameters, gradients and optimizer states are spread over the GPUs." },
+    "zh-cn": { title: "FSDP 完全分片", why: "参数、梯度和优化器状态分布到所有 GPU。" },
+  },
+  "offload-optimizer": {
+    en: {
+      title: "optimizer states in host memory",
+      why: "Moments and master weights leave the card; the step runs on the CPU and crosses PCIe.",
+    },
+    "zh-cn": { title: "优化器状态卸载到主机内存", why: "动量和主权重离开显存；优化器步骤在 CPU 上执行并经过 PCIe。" },
+  },
+  "offload-parameters": {
+    en: {
+      title: "parameters in host memory",
+      why: "Weights come over PCIe layer by layer, in forward and again in backward.",
+    },
+    "zh-cn": { title: "参数卸载到主机内存", why: "权重逐层经 PCIe 传入，前向一次、反向一次。" },
+  },
+  lora: {
+    en: {
+      title: "LoRA, rank {value}",
+      why: "Only small adapters are trained: almost no gradients and optimizer states are left.",
+    },
+    "zh-cn": { title: "LoRA，秩 {value}", why: "只训练很小的适配器：几乎没有梯度和优化器状态。" },
+  },
+  qlora: {
+    en: {
+      title: "QLoRA (4-bit base, {value})",
+      why: "The frozen base takes about half a byte a parameter and is unpacked layer by layer.",
+    },
+    "zh-cn": { title: "QLoRA（4 位基座，{value}）", why: "冻结的基座每个参数约占半字节，逐层解包。" },
+  },
+  "lora-rank": {
+    en: { title: "LoRA rank {value}", why: "Adapters and their activations shrink with the rank." },
+    "zh-cn": { title: "LoRA 秩 {value}", why: "适配器及其激活随秩减小。" },
+  },
+  "shorter-sequence": {
+    en: {
+      title: "sequences of {value} tokens",
+      why: "Activations and logits shrink with the length; longer samples are cut.",
+    },
+    "zh-cn": { title: "序列长度 {value}", why: "激活和 logits 随长度减小；更长的样本会被截断。" },
+  },
+};
+
+function fill(text: string, plan: Pick<Plan, "run">, value: string | number): string {
+  return text
+    .replaceAll("{value}", String(value))
+    .replaceAll("{accumulation}", String(plan.run.gradientAccumulationSteps));
+}
+
+function phraseOf(id: LeverId, language: string): Phrase {
+  return WORDS[id][language.toLowerCase().startsWith("zh") ? "zh-cn" : "en"];
+}
+
+/** "Gradient checkpointing + 8-bit AdamW". Any language but Chinese is English. */
+export function planTitle(plan: Pick<Plan, "steps" | "run">, language: string): string {
+  const parts = plan.steps.map(({ lever, value }) => fill(phraseOf(lever, language).title, plan, value));
+  const title = parts.join(" + ");
+  return title.charAt(0).toUpperCase() + title.slice(1);
+}
+
+/** One sentence per lever. */
+export function planWhy(plan: Pick<Plan, "steps" | "run">, language: string): string {
+  return plan.steps
+    .map(({ lever, value }) => fill(phraseOf(lever, language).why, plan, value))
+    .join(language.toLowerCase().startsWith("zh") ? "" : " ");
+}
