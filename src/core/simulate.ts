@@ -52,7 +52,12 @@ export function simulate(run: TrainingRun, family: FamilyGraphs): SimulationResu
   const ledger = new Ledger();
   const torch = new Torch(ledger);
   const head = family.head ?? headOf(graph);
-  const model = loadModel(torch, graph, view, { loadDtype: run.loadDtype, adapter: run.adapter, head });
+  const model = loadModel(torch, graph, view, {
+    loadDtype: run.loadDtype,
+    adapter: run.adapter,
+    quantization: run.quantization,
+    head,
+  });
   const loadedEvents = ledger.events.length;
   const trainable = model.parameters.filter((parameter) => parameter.requiresGradFlag);
   ledger.startCounting();

@@ -31,6 +31,8 @@ export class Tensor {
   accumulator: Node | null = null;
   /** `module.path` of a parameter, for provenance. */
   name: string | null = null;
+  /** Class of the module that owns a parameter (`Linear`, `Embedding`, …). */
+  moduleKind: string | null = null;
 
   constructor(
     readonly ledger: Ledger,

@@ -37,6 +37,9 @@ export class Torch {
   /** Told of every leaf whose gradient is complete; installed by the parallel strategies. */
   leafHook: LeafHook | undefined = undefined;
 
+  /** Bytes of CUDA managed memory (paged optimizer states), which the allocator's statistics do not see. */
+  managedBytes = 0;
+
   private sequence = 0;
   private readonly castCache = new Map<Tensor, Tensor>();
 

@@ -11,7 +11,8 @@ import { evaluate, type Scope, truthy } from "../graph/expression";
 import type { ArchitectureGraph, TensorSpec } from "../graph/types";
 import { applyLora, isAdapted } from "./adapters/lora";
 import { applyModulesToSave } from "./adapters/modules-to-save";
-import type { AdapterSpec } from "./run";
+import { linear4bit, type PackedWeight, packWeight } from "./quantization/bitsandbytes";
+import type { AdapterSpec, QuantizationSpec } from "./run";
 
 export interface LoadedModel {
   /** In the order of `model.parameters()`, tied ones once. */
@@ -93,66 +94,112 @@ function prefix(spec: TensorSpec): string {
 export interface LoadOptions {
   readonly loadDtype: DType;
   readonly adapter: AdapterSpec | null;
-  /** Module path of the output head, which `all-linear` leaves out. */
+  readonly quantization: QuantizationSpec | null;
+  /** Module path of the output head, which `all-linear` and quantization leave out. */
   readonly head: string | null;
 }
 
-/** Loads the model: weights, buffers, adapters. Allocations are booked on the phase in force. */
+/** What loading works on. */
+interface Loading {
+  readonly torch: Torch;
+  readonly options: LoadOptions;
+  readonly byName: Map<string, Tensor>;
+  readonly modules: Map<string, ModuleForward>;
+  readonly packed: Map<string, PackedWeight>;
+}
+
+/** Loads the model: weights, buffers, quantization, adapters. Allocations are booked on the phase in force. */
 export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigView, options: LoadOptions): LoadedModel {
-  const byName = new Map<string, Tensor>();
-  const modules = new Map<string, ModuleForward>();
-  const { adapter } = options;
+  const loading: Loading = { torch, options, byName: new Map(), modules: new Map(), packed: new Map() };
+  const { byName } = loading;
   const tied = new Map(
     graph.tied.filter((tie) => truthy(evaluate(tie.when, view.scope))).map((tie) => [tie.name, tie.to] as const),
   );
   const placed = placeTensors(graph.parameters, view, options.loadDtype).filter(({ name }) => !tied.has(name));
-  const ordered: Tensor[] = [];
-  for (const item of placed) {
-    const tensor = torch.empty("empty", item.sizes, item.dtype);
-    setKind(torch, tensor, "weights");
-    tensor.name = item.name;
-    tensor.requiresGradFlag = adapter === null;
-    byName.set(item.name, tensor);
-    ordered.push(tensor);
-  }
+  for (const item of placed) byName.set(item.name, loadParameter(loading, item));
   for (const item of placeTensors(graph.buffers, view, options.loadDtype)) {
     const tensor = torch.empty("empty", item.sizes, item.dtype);
     setKind(torch, tensor, "buffers");
     byName.set(item.name, tensor);
   }
+  if (options.quantization?.prepareForKbit) raiseHalfPrecision(loading, placed);
   for (const [name, to] of tied) {
     const target = byName.get(to);
     if (target !== undefined) byName.set(name, target);
   }
-  const parameters = adapter === null ? ordered : adapt(torch, adapter, placed, ordered, byName, modules, options.head);
+  quantizedForwards(loading);
+  const parameters =
+    options.adapter === null ? placed.map(({ name }) => byName.get(name)!) : adapt(loading, options.adapter, placed);
+  const packedElements = [...loading.packed.values()].reduce(
+    (sum, weight) => sum + weight.outputs * weight.inputs - weight.packed.elements,
+    0,
+  );
   return {
     parameters,
     byName,
-    modules,
-    elements: total(parameters),
+    modules: loading.modules,
+    elements: total(parameters) + packedElements,
     trainableElements: total(parameters.filter((tensor) => tensor.requiresGradFlag)),
   };
 }
 
-function adapt(
-  torch: Torch,
-  adapter: AdapterSpec,
-  placed: readonly PlacedTensor[],
-  ordered: readonly Tensor[],
-  byName: Map<string, Tensor>,
-  modules: Map<string, ModuleForward>,
-  head: string | null,
-): Tensor[] {
+/** Whether a weight is stored packed: every `nn.Linear` but the head. */
+function isPacked({ options }: Loading, item: PlacedTensor): boolean {
+  const type = options.quantization?.type;
+  return (
+    (type === "nf4" || type === "fp4") &&
+    item.module === "Linear" &&
+    item.name.endsWith(".weight") &&
+    item.name !== `${options.head}.weight`
+  );
+}
+
+function loadParameter(loading: Loading, item: PlacedTensor): Tensor {
+  const { torch, options } = loading;
+  if (isPacked(loading, item)) {
+    const weight = packWeight(torch, item.sizes[0]!, item.sizes[1]!, item.dtype, options.quantization!.double);
+    loading.packed.set(item.name.slice(0, -".weight".length), weight);
+    return describe(weight.packed, item, false);
+  }
+  const tensor = torch.empty("empty", item.sizes, item.dtype);
+  setKind(torch, tensor, "weights");
+  return describe(tensor, item, options.adapter === null && options.quantization === null);
+}
+
+function describe(tensor: Tensor, item: PlacedTensor, trained: boolean): Tensor {
+  tensor.name = item.name;
+  tensor.moduleKind = item.module;
+  tensor.requiresGradFlag = trained;
+  return tensor;
+}
+
+/** `prepare_model_for_kbit_training`: half-precision parameters that were not packed become float32 (peft/utils/other.py). */
+function raiseHalfPrecision({ torch, byName }: Loading, placed: readonly PlacedTensor[]): void {
+  for (const item of placed) {
+    const old = byName.get(item.name)!;
+    if (old.dtype !== "float16" && old.dtype !== "bfloat16") continue;
+    const raised = torch.empty("_to_copy", old.sizes, "float32");
+    setKind(torch, raised, "weights");
+    old.release();
+    byName.set(item.name, describe(raised, item, false));
+  }
+}
+
+function quantizedForwards({ options, byName, modules, packed }: Loading): void {
+  for (const [path, weight] of packed)
+    modules.set(path, linear4bit(weight, byName.get(`${path}.bias`) ?? null, options.quantization!.computeDtype));
+}
+
+function adapt(loading: Loading, adapter: AdapterSpec, placed: readonly PlacedTensor[]): Tensor[] {
   const parameters: Tensor[] = [];
+  const pathOf = (item: PlacedTensor | undefined): string | undefined => item?.name.replace(/\.(weight|bias)$/, "");
   placed.forEach((item, k) => {
-    const path = item.name.replace(/\.(weight|bias)$/, "");
-    const next = placed[k + 1];
-    const last = next === undefined || next.name.replace(/\.(weight|bias)$/, "") !== path;
-    parameters.push(ordered[k]!);
-    if (applyModulesToSave(torch, adapter, item, byName, parameters)) return;
+    const path = pathOf(item)!;
+    parameters.push(loading.byName.get(item.name)!);
+    if (applyModulesToSave(loading.torch, adapter, item, loading.byName, parameters)) return;
     // peft appends an adapted module's own parameters after the base layer's.
-    if (last && isAdapted(adapter, path, item.module, head))
-      parameters.push(...applyLora(torch, adapter, path, item.module, byName, modules));
+    if (pathOf(placed[k + 1]) !== path && isAdapted(adapter, path, item.module, loading.options.head))
+      parameters.push(...applyLora(loading.torch, adapter, { path, module: item.module, ...loading }));
   });
   return parameters;
 }

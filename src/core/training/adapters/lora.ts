@@ -6,11 +6,12 @@
 import type { DType } from "../../engine/dtype";
 import type { ModuleForward } from "../../engine/interpreter";
 import { add, div, mul, sub } from "../../engine/ops/arithmetic";
-import { permute, view } from "../../engine/ops/layout";
+import { clone, permute, view } from "../../engine/ops/layout";
 import { addmmOperator, linear } from "../../engine/ops/linear";
 import { dropout } from "../../engine/ops/nonlinear";
 import { alias, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
+import { dequantize, type PackedWeight } from "../quantization/bitsandbytes";
 import type { AdapterSpec } from "../run";
 
 const LINEAR_KINDS = new Set(["Linear", "Conv1D"]);
@@ -63,31 +64,53 @@ function baseForward(torch: Torch, input: Tensor, weight: Tensor, bias: Tensor |
   return done(view(torch, product, [...input.sizes.slice(0, -1), weight.size(1)]), product);
 }
 
+/** The module an adapter is put on, with what loading knows of it. */
+export interface AdaptedModule {
+  readonly path: string;
+  /** `Linear` or `Conv1D`. */
+  readonly module: string;
+  readonly byName: ReadonlyMap<string, Tensor>;
+  readonly modules: Map<string, ModuleForward>;
+  readonly packed: ReadonlyMap<string, PackedWeight>;
+}
+
+/** The layer under the adapter. */
+interface BaseLayer {
+  readonly forward: ModuleForward;
+  /** The weight in full precision, owned (unpacked when it is stored in 4 bits). */
+  readonly weight: (torch: Torch) => Tensor;
+  readonly bias: Tensor | null;
+  readonly transposed: boolean;
+  readonly quantized: boolean;
+}
+
 /**
  * Puts an adapter on one linear layer: makes its parameters and the forward that replaces the module's.
  *
  * @returns the new parameters, in the order `parameters()` gives them
  */
-export function applyLora(
-  torch: Torch,
-  adapter: AdapterSpec,
-  path: string,
-  module: string,
-  byName: ReadonlyMap<string, Tensor>,
-  modules: Map<string, ModuleForward>,
-): Tensor[] {
+export function applyLora(torch: Torch, adapter: AdapterSpec, target: AdaptedModule): Tensor[] {
+  const { path, byName, modules } = target;
   const weight = byName.get(`${path}.weight`);
   if (weight === undefined) return [];
+  const packed = target.packed.get(path);
   const bias = byName.get(`${path}.bias`) ?? null;
-  const transposed = module === "Conv1D";
-  const [inputs, outputs] = transposed ? [weight.size(0), weight.size(1)] : [weight.size(1), weight.size(0)];
+  const transposed = target.module === "Conv1D";
+  const sizes = packed === undefined ? weight.sizes : [packed.outputs, packed.inputs];
+  const [inputs, outputs] = transposed ? [sizes[0]!, sizes[1]!] : [sizes[1]!, sizes[0]!];
   const dtype = adapterDtype(adapter, weight.dtype);
   const a = parameter(torch, `${path}.lora_A`, [adapter.rank, inputs], dtype);
   const b = parameter(torch, `${path}.lora_B`, [outputs, adapter.rank], dtype);
   const magnitude =
     adapter.type === "dora" ? parameter(torch, `${path}.lora_magnitude_vector`, [outputs], dtype) : null;
-  const base: ModuleForward = modules.get(path) ?? ((t, x) => baseForward(t, x, weight, bias, transposed));
-  modules.set(path, loraForward(adapter, { a, b, magnitude }, base, weight, bias, transposed));
+  const base: BaseLayer = {
+    forward: modules.get(path) ?? ((t, x) => baseForward(t, x, weight, bias, transposed)),
+    weight: packed === undefined ? () => weight.retain() : (t) => dequantize(t, packed),
+    bias,
+    transposed,
+    quantized: packed !== undefined,
+  };
+  modules.set(path, (base.quantized ? quantizedLora : plainLora)(adapter, { a, b, magnitude }, base));
   return magnitude === null ? [a, b] : [a, b, magnitude];
 }
 
@@ -95,37 +118,61 @@ function castInput(torch: Torch, input: Tensor, dtype: DType): Tensor {
   return input.dtype === dtype ? input.retain() : torch.toCopy(input, dtype);
 }
 
-function loraForward(
-  adapter: AdapterSpec,
-  lora: Lora,
-  base: ModuleForward,
-  weight: Tensor,
-  bias: Tensor | null,
-  transposed: boolean,
-): ModuleForward {
+function delta(torch: Torch, adapter: AdapterSpec, lora: Lora, x: Tensor, result: Tensor, base: BaseLayer): Tensor {
+  return lora.magnitude === null
+    ? lowRank(torch, adapter, lora, x, result, null)
+    : weightDecomposed(torch, adapter, lora, x, result, base);
+}
+
+/** peft/tuners/lora/layer.py (Linear.forward). */
+function plainLora(adapter: AdapterSpec, lora: Lora, base: BaseLayer): ModuleForward {
   return (torch, input) => {
-    const result = base(torch, input);
-    const { dtype } = result;
+    const result = base.forward(torch, input);
     const x = castInput(torch, input, lora.a.dtype);
-    const sum =
-      lora.magnitude === null
-        ? lowRank(torch, adapter, lora, x, result)
-        : weightDecomposed(torch, adapter, lora, x, result, weight, bias, transposed);
+    const sum = delta(torch, adapter, lora, x, result, base);
+    const { dtype } = result;
     result.release();
-    const out = castInput(torch, sum, dtype);
-    sum.release();
+    const out = done(castInput(torch, sum, dtype), sum);
     x.release();
     return out;
   };
 }
 
-/** `result + lora_B(lora_A(dropout(x))) * scaling` */
-function lowRank(torch: Torch, adapter: AdapterSpec, { a, b }: Lora, x: Tensor, result: Tensor): Tensor {
+/** peft/tuners/lora/bnb.py (Linear4bit.forward): the base result is cloned, casts happen outside autocast only. */
+function quantizedLora(adapter: AdapterSpec, lora: Lora, base: BaseLayer): ModuleForward {
+  return (torch, input) => {
+    const made = base.forward(torch, input);
+    const result = done(clone(torch, made), made);
+    const convert = !torch.autocasting;
+    const x = convert ? castInput(torch, input, lora.a.dtype) : input.retain();
+    const { dtype } = result;
+    let out: Tensor;
+    if (lora.magnitude === null) out = lowRank(torch, adapter, lora, x, result, convert ? dtype : null);
+    else {
+      const sum = weightDecomposed(torch, adapter, lora, x, result, base);
+      out = convert ? done(castInput(torch, sum, dtype), sum) : sum;
+    }
+    result.release();
+    x.release();
+    return out;
+  };
+}
+
+/** `result + lora_B(lora_A(dropout(x))) * scaling`; `dtype`: what the product is cast to before it is added. */
+function lowRank(
+  torch: Torch,
+  adapter: AdapterSpec,
+  { a, b }: Lora,
+  x: Tensor,
+  result: Tensor,
+  dtype: DType | null,
+): Tensor {
   const dropped = dropout(torch, x, adapter.dropout, true);
   const down = done(linear(torch, dropped, a, null), dropped);
   const up = done(linear(torch, down, b, null), down);
   const scaled = done(mul(torch, up, 0.5), up);
-  return done(add(torch, result, scaled), scaled);
+  const output = dtype === null ? scaled : done(castInput(torch, scaled, dtype), scaled);
+  return done(add(torch, result, output), output);
 }
 
 /** DoRA: the weight's norm is recomputed from an identity pushed through the adapter at every forward. */
@@ -135,9 +182,7 @@ function weightDecomposed(
   { a, b, magnitude }: Lora,
   input: Tensor,
   result: Tensor,
-  weight: Tensor,
-  bias: Tensor | null,
-  transposed: boolean,
+  { weight, bias, transposed }: BaseLayer,
 ): Tensor {
   const dropping = adapter.dropout > 0;
   const x = dropout(torch, input, adapter.dropout, true);
@@ -149,7 +194,8 @@ function weightDecomposed(
   const turned = done(permute(torch, up, [1, 0]), up);
   eye.release();
   const loraWeight = done(castInput(torch, turned, x.dtype), turned);
-  const baseWeight = castInput(torch, weight, x.dtype);
+  const stored = weight(torch);
+  const baseWeight = done(castInput(torch, stored, x.dtype), stored);
   // get_weight_norm
   const oriented = transposed ? permute(torch, baseWeight, [1, 0]) : baseWeight.retain();
   const detached = alias(loraWeight, loraWeight.sizes, loraWeight.strides);

@@ -1,11 +1,16 @@
 /** Optimizers by the name the HF Trainer's `optim` uses. */
 import { adafactor } from "./adafactor";
+import { BITSANDBYTES_OPTIMIZERS } from "./bitsandbytes";
 import { TORCH_OPTIMIZERS } from "./torch-optim";
 import type { OptimizerFactory } from "./types";
 
 export type { Optimizer, OptimizerArguments, OptimizerFactory } from "./types";
 
-const OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = { ...TORCH_OPTIMIZERS, adafactor };
+const OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = {
+  ...TORCH_OPTIMIZERS,
+  ...BITSANDBYTES_OPTIMIZERS,
+  adafactor,
+};
 
 /** The factory for a name, or undefined when the optimizer is not modelled. */
 export function findOptimizer(name: string): OptimizerFactory | undefined {

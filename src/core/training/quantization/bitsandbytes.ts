@@ -1,0 +1,87 @@
+/**
+ * bitsandbytes' 4-bit linear layers: packed weights, block constants, the forward that keeps nothing for backward and the
+ * backward that unpacks one weight at a time. Sources: bitsandbytes/nn/modules.py (Linear4bit.forward),
+ * bitsandbytes/autograd/_functions.py (MatMul4Bit), bitsandbytes/functional.py (quantize_4bit, dequantize_4bit).
+ */
+import type { DType } from "../../engine/dtype";
+import type { ModuleForward } from "../../engine/interpreter";
+import { matmul } from "../../engine/ops/linear";
+import type { Tensor } from "../../engine/tensor";
+import type { Torch } from "../../engine/torch";
+
+const BLOCK = 64;
+const NESTED_BLOCK = 256;
+
+/** A weight stored in 4 bits. */
+export interface PackedWeight {
+  readonly outputs: number;
+  readonly inputs: number;
+  readonly packed: Tensor;
+  /** Dtype the weight was quantized from and is unpacked to. */
+  readonly dtype: DType;
+  readonly nested: boolean;
+}
+
+/** Allocates a packed weight and its constants, in the order the library makes them. */
+export function packWeight(torch: Torch, outputs: number, inputs: number, dtype: DType, nested: boolean): PackedWeight {
+  const elements = outputs * inputs;
+  const blocks = Math.ceil(elements / BLOCK);
+  const make = (sizes: readonly number[], kind: DType): Tensor => {
+    const tensor = torch.empty("empty", sizes, kind);
+    if (tensor.storage.id >= 0) torch.ledger.kinds[tensor.storage.id] = "weights";
+    return tensor;
+  };
+  const packed = make([Math.ceil(elements / 2), 1], "uint8");
+  make([16], "float32");
+  if (nested) {
+    make([Math.ceil(blocks / NESTED_BLOCK)], "float32");
+    make([256], "float32");
+    make([blocks], "uint8");
+    make([], "float32");
+  } else make([blocks], "float32");
+  return { outputs, inputs, packed, dtype, nested };
+}
+
+/** The weight unpacked, owned: doubly quantized constants are unpacked beside it first. */
+export function dequantize(torch: Torch, weight: PackedWeight): Tensor {
+  const blocks = Math.ceil((weight.outputs * weight.inputs) / BLOCK);
+  const constants = weight.nested ? torch.empty("dequantize_blockwise", [blocks], "float32") : null;
+  const out = torch.empty("dequantize_4bit", [weight.outputs, weight.inputs], weight.dtype);
+  constants?.release();
+  return out;
+}
+
+function cast(torch: Torch, tensor: Tensor, dtype: DType): Tensor {
+  return tensor.dtype === dtype ? tensor.retain() : torch.toCopy(tensor, dtype);
+}
+
+/** Forward of a 4-bit linear layer. Float32 and bfloat16 inputs set the compute dtype, float16 keeps the configured one. */
+export function linear4bit(weight: PackedWeight, bias: Tensor | null, computeDtype: DType): ModuleForward {
+  return (torch, input) => {
+    const compute = input.dtype === "float16" ? computeDtype : input.dtype;
+    const x = cast(torch, input, compute);
+    const addend = bias === null ? null : cast(torch, bias, compute);
+    const product = multiply(torch, x, weight, addend);
+    x.release();
+    addend?.release();
+    const out = cast(torch, product, input.dtype);
+    product.release();
+    return out;
+  };
+}
+
+/** `MatMul4Bit`: the packed weight is kept by reference, the input is not kept at all. */
+function multiply(torch: Torch, x: Tensor, weight: PackedWeight, bias: Tensor | null): Tensor {
+  const node = torch.record("MatMul4BitBackward", [x, bias], (torch, [gradient], _, node) => {
+    if (!gradient) return [null, null];
+    const biasGradient = node.edges[1] ? torch.empty("sum", gradient.sizes.slice(1), gradient.dtype) : null;
+    if (!node.edges[0]) return [null, biasGradient];
+    const unpacked = dequantize(torch, weight);
+    const right = cast(torch, unpacked, gradient.dtype);
+    unpacked.release();
+    const left = matmul(torch, gradient, right);
+    right.release();
+    return [left, biasGradient];
+  });
+  return torch.attach(node, torch.empty("gemm_4bit", [...x.sizes.slice(0, -1), weight.outputs], x.dtype));
+}
