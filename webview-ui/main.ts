@@ -20,7 +20,7 @@ declare function acquireVsCodeApi(): Host;
 
 /** A person who types or drags changes values faster than it is worth asking; milliseconds. */
 const DEBOUNCE = 60;
-/** Rest before looking ahead, and the answer time above which looking ahead costs more than it gives; milliseconds. */
+/** Rest before looking ahead, and the answer time above which only the control in hand is looked ahead; milliseconds. */
 const REST = 300;
 const SLOW = 250;
 
@@ -47,7 +47,7 @@ function act(action: Action): void {
       slow = performance.now() - asked > SLOW;
       schedule(0);
     } else schedule(isTrying(state) ? 0 : REST);
-  } else if (action.type === "run") schedule(REST);
+  } else if (action.type === "run" || action.type === "point") schedule(REST);
 }
 
 function schedule(delay: number): void {
@@ -64,10 +64,11 @@ function askNext(): void {
     if (asker.open?.key !== setKey(set)) question(base.id, set);
     return;
   }
-  if (slow || document.visibilityState === "hidden") return;
+  if (document.visibilityState === "hidden" || (slow && state.pointed === null)) return;
+  const near = neighbours(base, set, slow ? (state.pointed ?? undefined) : undefined);
   const next = lookAhead(
     asker,
-    neighbours(base, set).filter((one) => Object.keys(one).length > 0),
+    near.filter((one) => Object.keys(one).length > 0),
   );
   if (next !== undefined) question(base.id, next);
 }

@@ -1,7 +1,7 @@
 /** State of the page and how messages and actions change it. Pure: effects are the entry's business. */
 import type { Report, ReportRun } from "../src/core/report/schema";
 import type { HostToPage } from "../src/server/protocol";
-import { type Asker, ask, newAsker, settle } from "./model/asker";
+import { type Answer, type Asker, ask, newAsker, settle } from "./model/asker";
 import { setKey, type WhatIfSet } from "./model/controls";
 import { ARRANGEMENT, type Arrangement, readSaved, type Saved } from "./saved";
 
@@ -23,8 +23,10 @@ export interface State {
   readonly set: WhatIfSet;
   /** The run with those values; null until it is known. */
   readonly tried: ReportRun | null;
-  /** The host could not apply the values. */
-  readonly refused: boolean;
+  /** Why the values have no estimate; empty when the host could not say; null when they have one. */
+  readonly refused: string | null;
+  /** What-if control under the pointer or with the focus. */
+  readonly pointed: string | null;
   readonly asker: Asker;
   readonly arrangement: Arrangement;
   readonly notice: { readonly text: string; readonly ok: boolean; readonly serial: number } | null;
@@ -37,6 +39,7 @@ export type Action =
   | { readonly type: "run"; readonly runId: string }
   | { readonly type: "follow"; readonly follow: boolean }
   | { readonly type: "arrange"; readonly change: Partial<Arrangement> }
+  | { readonly type: "point"; readonly control: string }
   | { readonly type: "dismiss" }
   | { readonly type: "notice"; readonly text: string; readonly ok: boolean };
 
@@ -51,7 +54,8 @@ export function initialState(saved: unknown, locale: string): State {
     runId,
     set,
     tried: null,
-    refused: false,
+    refused: null,
+    pointed: null,
     asker: newAsker(),
     arrangement,
     notice: null,
@@ -93,9 +97,21 @@ function forget(state: State, keepSet: boolean): State {
     ...state,
     set: keepSet ? state.set : {},
     tried: keepSet ? state.tried : null,
-    refused: false,
+    refused: null,
     asker: newAsker(state.asker.nextId),
   };
+}
+
+/** What an answer shows: a run without an estimate leaves the one before in sight and says why. */
+function shownAnswer(answer: Answer, before: ReportRun | null): Pick<State, "tried" | "refused"> {
+  if (answer !== null && answer.perDevice !== null) return { tried: answer, refused: null };
+  return { tried: before, refused: refusalOf(answer) };
+}
+
+/** The finding that says why there is no estimate. */
+export function refusalOf(answer: Answer): string {
+  const finding = answer?.findings.find((one) => one.severity === "error") ?? answer?.findings[0];
+  return finding?.message ?? "";
 }
 
 function receive(state: State, message: HostToPage): State {
@@ -121,15 +137,22 @@ function receive(state: State, message: HostToPage): State {
       if (open === null || open.id !== message.id) return state;
       const asker = settle(state.asker, message.id, message.run);
       if (open.key !== setKey(state.set)) return { ...state, asker };
-      return { ...state, asker, tried: message.run, refused: message.run === null };
+      return { ...state, asker, ...shownAnswer(message.run, state.tried) };
     }
     case "busy":
       return { ...state, busy: true };
     case "empty":
-      return forget({ ...state, page: { kind: "empty", message }, locale: message.locale, busy: false }, false);
+      return leave(state, message);
     case "outcome":
       return notice(state, message.message, message.ok);
   }
+}
+
+/** Nothing to show for now; a restart of the analysis does not take away what was tried. */
+function leave(state: State, message: EmptyMessage): State {
+  const next: State = { ...state, page: { kind: "empty", message }, locale: message.locale, busy: false };
+  const uri = state.page.kind === "report" ? state.page.message.uri : state.restoredUri;
+  return message.reason === "starting" ? { ...next, restoredUri: uri } : forget({ ...next, restoredUri: null }, false);
 }
 
 function notice(state: State, text: string, ok: boolean): State {
@@ -144,8 +167,9 @@ export function reduce(state: State, action: Action): State {
       const none = Object.keys(action.set).length === 0;
       const known = state.asker.answers.get(setKey(action.set));
       // Until the answer comes, the last known one stays: the page does not flicker back to the file's run.
-      const tried = none ? null : known === undefined ? state.tried : known;
-      return { ...state, set: action.set, tried, refused: known === null };
+      const next =
+        known === undefined ? { tried: none ? null : state.tried, refused: null } : shownAnswer(known, state.tried);
+      return { ...state, set: action.set, ...next };
     }
     case "ask":
       return { ...state, asker: ask(state.asker, action.set) };
@@ -157,6 +181,8 @@ export function reduce(state: State, action: Action): State {
         : state;
     case "arrange":
       return { ...state, arrangement: { ...state.arrangement, ...action.change } };
+    case "point":
+      return state.pointed === action.control ? state : { ...state, pointed: action.control };
     case "dismiss":
       return { ...state, notice: null };
     case "notice":

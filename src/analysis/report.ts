@@ -121,7 +121,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
     host: estimate === undefined ? { pinnedBytes: 0, pageableBytes: 0, nvmeBytes: 0 } : { ...estimate.host },
     time: parts.time,
     verdict: verdictOf(estimate, usable),
-    ...(device === null && estimate !== undefined ? { fitsOn: fitsOn(estimate) } : {}),
+    ...(estimate !== undefined ? { fitsOn: fitsOn(estimate) } : {}),
     assumptions: [
       ...resolution.suppositions.map((supposition, index) => ({
         what: text(supposition.message, locale),

@@ -3,7 +3,7 @@ import type { ReportRun } from "../../src/core/report/schema";
 import { layoutBar, partsOf } from "../../webview-ui/model/bar";
 import { breakdownOf } from "../../webview-ui/model/breakdown";
 import { devicesOf } from "../../webview-ui/model/devices";
-import { plansOf } from "../../webview-ui/model/plans";
+import { plansOf, splitTitle } from "../../webview-ui/model/plans";
 import {
   curve,
   moveCursor,
@@ -199,6 +199,28 @@ describe("webview tables", () => {
       cards.map((card) => card.fits),
       [...cards.map((card) => card.fits)].sort().reverse(),
     );
+  });
+
+  it("takes the figures off a title that the card shows beside it", () => {
+    assert.deepEqual(splitTitle("Micro-batch 2 × accumulation 4 (16.5 GiB, same global batch)"), {
+      title: "Micro-batch 2 × accumulation 4",
+      note: "same global batch",
+    });
+    assert.deepEqual(splitTitle("开启梯度检查点（21.5 GiB）"), { title: "开启梯度检查点", note: "" });
+    assert.deepEqual(splitTitle("Fused loss (Liger)"), { title: "Fused loss (Liger)", note: "" });
+  });
+
+  it("lists no modules where nothing lies in one", () => {
+    const run = doesNotFit();
+    const modules = [{ module: "", kind: "optimizer" as const, bytes: 5 }];
+    const rows = breakdownOf({ ...run, perDevice: { ...run.perDevice!, modules } });
+    assert.deepEqual(rows.find((row) => row.kind === "optimizer")?.modules, []);
+  });
+
+  it("adds the chosen card to the comparison", () => {
+    const run = doesNotFit();
+    const fitsOn = run.fitsOn!.filter((card) => !card.name.includes("4090"));
+    assert.ok(devicesOf({ ...run, fitsOn }).some((row) => row.current && !row.fits));
   });
 
   it("judges a plan by the usable memory when the report does not", () => {

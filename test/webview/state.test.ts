@@ -67,8 +67,35 @@ describe("webview state", () => {
 
   it("says when values cannot be applied", () => {
     const state = stateAfter(report, tryBatch("3"), asked({ micro_batch_size: "3" }), answer(1, null));
-    assert.equal(state.refused, true);
+    assert.equal(state.refused, "");
     assert.equal(shownRun(state), run);
+  });
+
+  it("says why values have no estimate and keeps the last one in sight", () => {
+    const nothing = {
+      ...run,
+      perDevice: null,
+      findings: [{ ...run.findings[0]!, message: "No estimate: optimizer x." }],
+    };
+    const waiting = stateAfter(
+      report,
+      tryBatch("2"),
+      asked({ micro_batch_size: "2" }),
+      answer(1, smaller),
+      tryBatch("3"),
+    );
+    const state = [asked({ micro_batch_size: "3" }), answer(2, nothing)].reduce(reduce, waiting);
+    assert.equal(state.refused, "No estimate: optimizer x.");
+    assert.equal(shownRun(state), smaller);
+    assert.equal(reduce(state, { type: "try", set: {} }).refused, null);
+  });
+
+  it("keeps what is tried over a restart of the analysis", () => {
+    const starting: Action = {
+      type: "host",
+      message: { type: "empty", reason: "starting", message: "", locale: "en" },
+    };
+    assert.deepEqual(stateAfter(report, tryBatch("2"), starting, report).set, { micro_batch_size: "2" });
   });
 
   it("keeps what is tried when the same run is reported again, and asks anew", () => {
@@ -165,6 +192,11 @@ describe("webview what-if", () => {
     assert.equal(lookAhead(asker, sets), undefined);
     asker = settle(asker, 1, smaller);
     assert.notEqual(setKey(lookAhead(asker, sets)!), setKey(first));
+  });
+
+  it("looks at one control only when asked to", () => {
+    const sets = neighbours(run, {}, "zero_stage");
+    assert.deepEqual(sets, [{ zero_stage: "1" }, { zero_stage: "2" }, { zero_stage: "3" }]);
   });
 
   it("keeps a bounded number of answers", () => {

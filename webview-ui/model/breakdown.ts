@@ -5,6 +5,7 @@ import { type PartKind, partsOf } from "./bar";
 type Origin = NonNullable<ReportRun["perDevice"]>["components"][number]["origins"][number];
 
 export interface ModuleRow {
+  /** Path with `*` for repeated layers; empty for what no module holds. */
   readonly module: string;
   readonly bytes: number;
   /** Of the whole peak, 0..1. */
@@ -29,11 +30,21 @@ export function breakdownOf(run: ReportRun): readonly BreakdownRow[] {
     bytes,
     share: bytes / total,
     origins: distinctOrigins(device.components.find((component) => component.kind === kind)?.origins ?? []),
-    modules: (device.modules ?? [])
-      .filter((share) => share.kind === kind && share.bytes > 0)
-      .map((share) => ({ module: share.module, bytes: share.bytes, share: share.bytes / total }))
-      .sort((a, b) => b.bytes - a.bytes),
+    modules: modulesOf(device.modules ?? [], kind, total),
   }));
+}
+
+/** Modules with bytes of `kind`, largest first; none when all of it lies outside modules: that would say nothing. */
+function modulesOf(
+  shares: NonNullable<NonNullable<ReportRun["perDevice"]>["modules"]>,
+  kind: PartKind,
+  total: number,
+): readonly ModuleRow[] {
+  const rows = shares
+    .filter((share) => share.kind === kind && share.bytes > 0)
+    .map(({ module, bytes }) => ({ module, bytes, share: bytes / total }))
+    .sort((a, b) => b.bytes - a.bytes);
+  return rows.every((row) => row.module === "") ? [] : rows;
 }
 
 function distinctOrigins(origins: readonly Origin[]): readonly Origin[] {

@@ -61,7 +61,7 @@ const SPECS: readonly ControlSpec[] = [
     values: ["false", "true"],
     otherwise: always("false"),
   },
-  { group: "savers", name: "use_liger_kernel", kind: "word", values: ["false", "true"], otherwise: always("false") },
+  { group: "savers", name: "fused_loss", kind: "word", values: ["false", "true"], otherwise: always("false") },
   {
     group: "savers",
     name: "attention",
@@ -176,11 +176,17 @@ export function setKey(set: WhatIfSet): string {
   return JSON.stringify(Object.entries(set).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Every set that is one option away from `set`: what the controls announce before they are touched. */
-export function neighbours(run: ReportRun, set: WhatIfSet): readonly WhatIfSet[] {
+/**
+ * Every set that is one option away from `set`: what the controls announce before they are touched.
+ *
+ * @param only the one control to look at; all when undefined
+ */
+export function neighbours(run: ReportRun, set: WhatIfSet, only?: string): readonly WhatIfSet[] {
   return controlsOf(run, set).flatMap(({ controls }) =>
-    controls.flatMap((control) =>
-      control.options.filter((option) => option !== control.value).map((option) => change(set, control, option)),
-    ),
+    controls
+      .filter((control) => only === undefined || control.name === only)
+      .flatMap((control) =>
+        control.options.filter((option) => option !== control.value).map((option) => change(set, control, option)),
+      ),
   );
 }

@@ -15,7 +15,13 @@ export interface DeviceRow {
 export function devicesOf(run: ReportRun): readonly DeviceRow[] {
   const used = run.perDevice?.usedPeakBytes;
   if (used === undefined) return [];
-  return [...(run.fitsOn ?? [])]
+  const cards = [...(run.fitsOn ?? [])];
+  if (cards.length === 0) return [];
+  const { name, memoryBytes } = run.devices;
+  if (name !== null && memoryBytes !== null && cards.every((card) => card.name !== name)) {
+    cards.push({ name, memoryBytes, fits: run.verdict === "fits" });
+  }
+  return cards
     .sort((a, b) => a.memoryBytes - b.memoryBytes)
     .map((card) => ({
       name: card.name,

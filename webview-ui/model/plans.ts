@@ -1,6 +1,19 @@
 /** Plans as cards: fitting ones first in the engine's order, each keeping the index the host knows it by. */
 import type { ReportPlan, ReportRun } from "../../src/core/report/schema";
 
+/**
+ * A plan's title without what the card shows beside it: engines close a title with its figures in parentheses, as menus
+ * have no other place for them.
+ *
+ * @returns the title, and what else the parentheses said
+ */
+export function splitTitle(title: string): { readonly title: string; readonly note: string } {
+  const match = /^(.*\S)\s*[(（]([^()（）]*GiB[^()（）]*)[)）]$/.exec(title);
+  if (match === null) return { title, note: "" };
+  const rest = (match[2] ?? "").split(/[,，]\s*/).filter((part) => !part.includes("GiB"));
+  return { title: match[1] ?? title, note: rest.join(", ") };
+}
+
 export interface PlanCard {
   /** Position in `run.plans`, which the host asks for. */
   readonly index: number;

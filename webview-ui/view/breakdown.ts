@@ -123,7 +123,11 @@ function rowGroup({ t, act, send, state }: View, row: BreakdownRow): PageNode {
             h(
               "tr.module",
               { key: module.module },
-              h("th", { attrs: { scope: "row" } }, h("code", null, breakable(module.module))),
+              h(
+                "th",
+                { attrs: { scope: "row" } },
+                module.module === "" ? t("breakdown.noModule") : h("code", null, breakable(module.module)),
+              ),
               h("td.number", null, gib(module.bytes, t.locale)),
               h(
                 "td.number.share",

@@ -25,8 +25,8 @@ export function emptyView({ state, t }: View): PageNode | null {
     { key: "empty" },
     icon(reason === "failed" ? "bad" : "none"),
     h("h1", null, t(`empty.${reason}`)),
-    h("p", null, t(`empty.${reason}.hint`)),
-    message === "" ? null : h("p.quiet.reason", null, message),
+    h("p", null, message === "" || reason === "failed" ? t(`empty.${reason}.hint`) : message),
+    reason === "failed" && message !== "" ? h("p.quiet.reason", null, message) : null,
   );
 }
 

@@ -2,7 +2,7 @@
 import type { ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
 import { factorPercent, fileName, gib, gibUnit } from "../model/format";
-import { FIRST_PLANS, type PlanCard, plansOf } from "../model/plans";
+import { FIRST_PLANS, type PlanCard, plansOf, splitTitle } from "../model/plans";
 import type { View } from "./context";
 import { icon } from "./icons";
 
@@ -39,12 +39,14 @@ export function plansView(view: View, run: ReportRun): PageNode {
 function cardView({ t, send }: View, run: ReportRun, card: PlanCard, first: boolean): PageNode {
   const { plan } = card;
   const target = { runId: run.id, planIndex: card.index, title: plan.title };
+  const { title, note } = splitTitle(plan.title);
+  const why = plan.why ?? note;
   const time = Math.round((plan.stepTimeFactor - 1) * 100);
   return h(
     `li.card${first && card.fits ? ".first" : ""}`,
     { key: `${plan.levers.join("+")} ${plan.title}` },
-    h("h3", null, plan.title),
-    plan.why === undefined ? null : h("p.why", null, plan.why),
+    h("h3", null, title),
+    why === "" ? null : h("p.why", null, `${why.charAt(0).toLocaleUpperCase()}${why.slice(1)}`),
     h(
       "div.card-numbers",
       null,
@@ -80,7 +82,7 @@ function cardView({ t, send }: View, run: ReportRun, card: PlanCard, first: bool
       h(
         `button.${first && card.fits ? "primary" : "secondary"}`,
         {
-          attrs: { type: "button", "aria-label": t("plans.applyLabel", { title: plan.title }) },
+          attrs: { type: "button", "aria-label": t("plans.applyLabel", { title }) },
           on: { click: () => send({ type: "applyPlan", ...target }) },
         },
         t("plans.apply"),
@@ -88,7 +90,7 @@ function cardView({ t, send }: View, run: ReportRun, card: PlanCard, first: bool
       h(
         "button.secondary",
         {
-          attrs: { type: "button", "aria-label": t("plans.previewLabel", { title: plan.title }) },
+          attrs: { type: "button", "aria-label": t("plans.previewLabel", { title }) },
           on: { click: () => send({ type: "previewPlan", ...target }) },
         },
         t("plans.preview"),

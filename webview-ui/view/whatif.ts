@@ -12,9 +12,12 @@ import {
 } from "../model/controls";
 import { deltaGib, gib, integer } from "../model/format";
 import { toneOf } from "../model/headline";
-import { baseRun, isTrying, type State, shownRun } from "../state";
+import { baseRun, isTrying, refusalOf, type State, shownRun } from "../state";
 import type { View } from "./context";
 import { icon } from "./icons";
+
+/** Differences below this round to nothing; bytes. */
+const NOTICED = 0.05 * 2 ** 30;
 
 /** Used peak of `set` where it is known; undefined while it is not; null where it cannot be applied. */
 function knownPeak(state: State, base: ReportRun, set: WhatIfSet): number | null | undefined {
@@ -68,7 +71,9 @@ function stateView({ state, t, act }: View, base: ReportRun): PageNode {
       },
       t("whatIf.reset"),
     ),
-    h("p", { attrs: { class: state.refused ? "refused" : "quiet" } }, state.refused ? t("whatIf.refused") : note),
+    state.refused === null
+      ? h("p.quiet", { key: "note" }, note)
+      : h("p.refused", { key: "refused" }, t("whatIf.refused"), state.refused === "" ? null : ` ${state.refused}`),
   );
 }
 
@@ -90,10 +95,11 @@ function controlView(
   const now = knownPeak(state, base, state.set);
   const name = t.named(`setting.${control.name}`, control.name);
   const choose = (value: string) => act({ type: "try", set: change(state.set, control, value) });
+  const point = () => act({ type: "point", control: control.name });
   const custom = control.value !== null && !control.options.includes(control.value);
   return h(
     "fieldset.control",
-    { key: control.name },
+    { key: control.name, on: { pointerenter: point, focusin: point } },
     h(
       alone && control.value !== null ? "legend.unseen" : "legend",
       null,
@@ -107,10 +113,13 @@ function controlView(
         const chosen = option === control.value;
         const peak = chosen ? undefined : knownPeak(state, base, change(state.set, control, option));
         const difference = typeof peak === "number" && typeof now === "number" ? peak - now : null;
-        const tone = difference === null ? "" : difference < -(2 ** 25) ? ".less" : difference > 2 ** 25 ? ".more" : "";
+        const tone = difference === null ? "" : difference < -NOTICED ? ".less" : difference > NOTICED ? ".more" : "";
+        const why =
+          peak === null ? refusalOf(state.asker.answers.get(setKey(change(state.set, control, option))) ?? null) : "";
+        const title = why !== "" ? why : option === control.base ? t("whatIf.fileValue") : undefined;
         return h(
           `label.option${chosen ? ".chosen" : ""}${option === control.base ? ".base" : ""}`,
-          { key: option, attrs: option === control.base ? { title: t("whatIf.fileValue") } : {} },
+          { key: option, attrs: { title } },
           h("input", {
             attrs: { type: "radio", name: `what-if-${control.name}`, value: option, disabled: peak === null },
             set: { checked: chosen },
@@ -123,7 +132,7 @@ function controlView(
             chosen
               ? t("whatIf.now")
               : peak === null
-                ? "–"
+                ? t("whatIf.noEstimate")
                 : difference === null
                   ? "\u00a0"
                   : deltaGib(difference, t.locale),

@@ -100,7 +100,7 @@ export const runSchema = z.object({
     })
     .nullable(),
   verdict: z.enum(["fits", "tight", "does-not-fit", "unknown"]),
-  /** Common cards this run fits, smallest first; given when no device is chosen. */
+  /** Common cards and whether this run fits each, smallest first; given with every estimate. */
   fitsOn: z.array(z.object({ name: z.string(), memoryBytes: bytes, fits: z.boolean() })).optional(),
   assumptions: z.array(assumptionSchema),
   findings: z.array(findingSchema),
