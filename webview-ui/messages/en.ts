@@ -9,7 +9,7 @@ export const en = {
   "verdict.unknown": "No estimate yet",
   "verdict.unknownModel": "Model not known",
   "detail.fits": "{need} of {usable} GiB usable on {device}, {spare} GiB to spare",
-  "detail.tight": "{need} of {usable} GiB usable on {device}: {spare} GiB apart, the estimate is good to ±{band}",
+  "detail.tight": "{need} of {usable} GiB usable on {device}: {spare} GiB to spare, the peak may be {band} GiB higher",
   "detail.doesNotFit": "{need} GiB needed, {usable} of {card} GiB usable on {device}, {spare} GiB too much",
   "detail.noVerdict": "{usable} of {card} GiB usable on {device}",
   "detail.noDevice": "choose a GPU to know whether it fits",

@@ -60,7 +60,7 @@ export function headlineOf(run: ReportRun, t: Translate): Headline {
     card: gib(run.devices.memoryBytes ?? 0, t.locale),
     usable: gib(usable, t.locale),
     spare: gib(Math.abs(usable - used), t.locale),
-    band: gib((device.band.highBytes - device.band.lowBytes) / 2, t.locale),
+    band: gib(Math.max(0, device.band.highBytes - used), t.locale),
     device: name,
   };
   switch (run.verdict) {

@@ -83,7 +83,7 @@ export function spansOf(samples: readonly Sample[]): readonly PhaseSpan[] {
 /** Round sizes up to `topBytes`, three to six of them, on 1-2-5 steps of a GiB. */
 export function ticksOf(topBytes: number): readonly number[] {
   if (topBytes <= 0) return [0];
-  const rough = topBytes / GIB / 4;
+  const rough = topBytes / GIB / 5;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? 10 * power;
   const ticks: number[] = [];
