@@ -3,6 +3,8 @@ import type { Range, Report, ReportRun } from "../core/report/schema";
 import type { DocumentAnalysis, FixContent, HoverContent, Recognition } from "./analyzer";
 import { documentProblems } from "./findings/collect";
 import { toFindings } from "./findings/place";
+import { Facts } from "./findings/rule";
+import { ruleProblems } from "./findings/run-rules";
 import { verdictProblems } from "./findings/verdict";
 import { fixesIn } from "./fixes";
 import { hoverMarkdown } from "./hover/hover";
@@ -104,6 +106,7 @@ export class AnalysedDocument implements DocumentAnalysis {
 export function problemsOf(analysis: RunAnalysis, variant: Variant): Problem[] {
   return [
     ...documentProblems(analysis.inputs, variant.resolution, variant.result),
+    ...ruleProblems(new Facts(analysis.inputs, variant.resolution, variant.estimate, variant.usable)),
     ...verdictProblems(analysis, variant),
   ];
 }

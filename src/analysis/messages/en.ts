@@ -91,6 +91,21 @@ export const en: Readonly<Record<string, string>> = {
   "plan.optimizer": "Optimizer {optimizer} ({used})",
   "plan.sequence-length": "Sequences of {sequence_length} tokens ({used})",
 
+  // Fixes
+  "fix.remove": "Remove {key}",
+  "fix.replace": "Set {key} to {value}",
+  "fix.zero-stage": "Set ZeRO stage {stage}",
+  "fix.checkpointing": "Turn on gradient_checkpointing",
+  "fix.load-bf16": "Load the weights in bfloat16",
+  "fix.liger": "Turn on use_liger_kernel",
+  "fix.sdpa": "Use sdpa attention",
+  "fix.flash": "Use flash_attention_2",
+  "fix.bf16": "Turn on bf16",
+  "fix.fp16": "Use fp16 instead",
+  "fix.use-peft": "Turn on use_peft",
+  "fix.quant-storage": "Store 4-bit weights as bfloat16",
+  "fix.target-modules": "Project all linear modules",
+
   // Hover
   "hover.fits":
     "**Fits**: {used} GiB needed, {total} GiB on {device} ({usable} usable) · peak in *{phase}*, band {low}–{high}",

@@ -1,0 +1,128 @@
+/** Every finding code: its default severity, its page, its words. The pages under `docs/findings` are made from it. */
+import type { Severity } from "../../formats/types";
+import type { Example, Rule } from "./rule";
+import { DEEPSPEED_RULES } from "./rules/deepspeed";
+import { TRAINER_RULES } from "./rules/trainer";
+import { TRL_RULES } from "./rules/trl";
+
+export interface CatalogueEntry {
+  readonly code: string;
+  readonly severity: Severity;
+  readonly title: string;
+  readonly why: string;
+  readonly mend: string;
+  readonly example?: Example;
+}
+
+/** Rules that look at a whole run. */
+export const RULES: readonly Rule[] = [...DEEPSPEED_RULES, ...TRAINER_RULES, ...TRL_RULES];
+
+/** Findings that reading, linking and estimating make. */
+const OTHERS: readonly CatalogueEntry[] = [
+  {
+    code: "does-not-fit",
+    severity: "error",
+    title: "The run does not fit the device",
+    why: "What the process needs at the peak of a training step (allocator's reserve, CUDA context and libraries) is more than a process can have on the chosen device. The message names the phase of the peak and the largest micro-batch that fits; related information names the settings the number comes from.",
+    mend: "Take one of the quick fixes, which are re-estimated before they are offered, or open the panel for all plans.",
+  },
+  {
+    code: "tight",
+    severity: "warning",
+    title: "The run fits with less than the uncertainty to spare",
+    why: "The estimate is below what the device offers, but the upper end of its band is above: fragmentation, library workspaces or another process may take the rest.",
+    mend: "Leave some room with one of the quick fixes, or try it and watch the first steps.",
+  },
+  {
+    code: "unknown-model",
+    severity: "warning",
+    title: "The model's dimensions are unknown",
+    why: "The model is named, but neither a `config.json` in the workspace, nor the local hub cache, nor the packaged catalogue has it; or its type has no captured graph.",
+    mend: "Pin a directory that holds its `config.json`: `model: ./model` in `.vramlens.yaml`.",
+  },
+  {
+    code: "unknown-device",
+    severity: "warning",
+    title: "No such GPU in the catalogue",
+    why: "The device is matched by name, alias, cloud machine type or size. This text matches none.",
+    mend: "Write a name such as `RTX 4090`, `A100-80GB`, `p4d.24xlarge`, or a size such as `24GB`.",
+  },
+  {
+    code: "not-modelled",
+    severity: "information",
+    title: "This kind of run is not modelled",
+    why: "The run does something whose memory the engine does not follow yet, so there is no number rather than a wrong one.",
+    mend: "The message names what it is; without it the run can be estimated.",
+  },
+  {
+    code: "invalid-value",
+    severity: "error",
+    title: "A value the library cannot use",
+    why: "The value has the wrong type or lies outside the range the library accepts: text where a number is needed, a negative size, NaN, an unknown choice.",
+    mend: "Write a value of the type the message names.",
+  },
+  {
+    code: "unknown-key",
+    severity: "warning",
+    title: "A key nobody reads",
+    why: "The key is close to one that exists, or stands in a block whose reader rejects unknown keys (DeepSpeed's `zero_optimization`, `fp16`, `bf16` and offload blocks).",
+    mend: "Correct the spelling.",
+  },
+  {
+    code: "duplicate-key",
+    severity: "error",
+    title: "A key stated twice",
+    why: "DeepSpeed raises on duplicate keys. YAML and JSON readers keep the last value without a word.",
+    mend: "Delete one of the two.",
+  },
+  {
+    code: "strict-json",
+    severity: "error",
+    title: "Not strict JSON",
+    why: "The Hugging Face Trainer, Accelerate and axolotl read strict JSON; comments, trailing commas and unquoted values fail there, though the `deepspeed` launcher accepts them.",
+    mend: "Remove the comment or comma, or quote the value.",
+  },
+  {
+    code: "syntax",
+    severity: "error",
+    title: "The file cannot be read",
+    why: "The text is not valid in its language at this place. What could be read around it is still used, so that hovers work while you type.",
+    mend: "Correct the text at the place.",
+  },
+  {
+    code: "merge-conflict",
+    severity: "error",
+    title: "Merge-conflict marker",
+    why: "The file holds both sides of a merge. The first side is read until the conflict is resolved.",
+    mend: "Resolve the conflict.",
+  },
+  {
+    code: "unresolved-template",
+    severity: "information",
+    title: "A value that is filled in later",
+    why: "The value is a placeholder (`{{ … }}`, `$NAME`, `CONFIG_X`), or a list that an autotuner tries. Its effect is unknown until it is filled in.",
+    mend: "Pin the value in `.vramlens.yaml` to get an estimate.",
+  },
+  {
+    code: "missing-file",
+    severity: "error",
+    title: "A linked file is missing",
+    why: "The file is looked for from the config's folder, the folders above it and the workspace, because paths in configs start at the launch directory. It is in none of them, or cannot be read.",
+    mend: "Correct the path, or open the folder the run is started from.",
+  },
+  {
+    code: "cyclic-link",
+    severity: "error",
+    title: "Files refer to each other in a circle",
+    why: "Following the links leads back to a file already visited.",
+    mend: "Point the link at the right file.",
+  },
+];
+
+/** All codes, the general ones first. */
+export const CATALOGUE: readonly CatalogueEntry[] = [...OTHERS, ...RULES];
+
+/** Entry of a code. */
+export function entryOf(code: string): CatalogueEntry | undefined {
+  return CATALOGUE.find((entry) => entry.code === code);
+}

@@ -1,0 +1,148 @@
+/** What a rule is: its page, its words in both languages, an example that shows it, and the check. */
+import type { Estimate } from "../../core/report/estimate";
+import type { TrainingRun } from "../../core/training/run";
+import type { Message, Severity } from "../../formats/types";
+import type { RunInputs } from "../inputs";
+import type { ProblemFix } from "../problems";
+import type { Resolution } from "../resolve";
+import type { Place, Setting, Settings } from "../settings";
+
+/** A finding of a rule, before it is placed. */
+export interface Hit {
+  /** The setting it is about; its key is underlined. */
+  readonly at: Setting | undefined;
+  readonly args?: Message["args"];
+  readonly severity?: Severity;
+  readonly fixes?: readonly ProblemFix[];
+  /** Other settings that take part. */
+  readonly related?: readonly (Setting | undefined)[];
+}
+
+/** Files of an example, by name. `train` and `trl` are bodies added to a minimal config of that kind. */
+export interface Example {
+  readonly train?: string;
+  readonly trl?: string;
+  readonly deepspeed?: string;
+  readonly pins?: string;
+  readonly requirements?: string;
+  /** A shell script next to the config. */
+  readonly launch?: string;
+  readonly model?: Readonly<Record<string, unknown>>;
+}
+
+export interface Rule {
+  readonly code: string;
+  readonly severity: Severity;
+  /** Heading of the page. */
+  readonly title: string;
+  /** What happens and why: the body of the page. */
+  readonly why: string;
+  /** The way out. */
+  readonly mend: string;
+  readonly en: string;
+  readonly zh: string;
+  readonly example: Example;
+  readonly check: (facts: Facts) => readonly Hit[];
+}
+
+/** What rules may ask of a run. */
+export class Facts {
+  readonly settings: Settings;
+  readonly run: TrainingRun | null;
+  /** The trainer is Hugging Face's (TrainingArguments or TRL). */
+  readonly trainer: boolean;
+  readonly trl: boolean;
+
+  constructor(
+    readonly inputs: RunInputs,
+    readonly resolution: Resolution,
+    readonly estimate: Estimate | undefined,
+    readonly usable: number | null,
+  ) {
+    this.settings = resolution.settings;
+    this.run = resolution.run;
+    this.trl = inputs.format.id === "trl";
+    this.trainer = this.trl || inputs.format.id === "hf-training-arguments";
+  }
+
+  /** Statement of a name in the run's own document. */
+  own(name: string): Setting | undefined {
+    return this.settings
+      .all(name)
+      .find((setting) => setting.place?.uri === this.inputs.main.uri && setting.from !== "pin");
+  }
+
+  /** Statement of a name in DeepSpeed's settings, wherever they are. */
+  deepspeed(name: string): Setting | undefined {
+    const file = this.inputs.deepspeed;
+    if (file === undefined) return undefined;
+    return this.settings
+      .all(name)
+      .find(
+        (setting) =>
+          setting.place?.uri === file.uri &&
+          (file !== this.inputs.main || this.inputs.format.id === "deepspeed" || setting.key.startsWith("deepspeed.")),
+      );
+  }
+
+  /** A pin or directive that states a name. */
+  pin(name: string): Setting | undefined {
+    return this.settings.all(name).find((setting) => setting.from === "pin" && setting.place !== null);
+  }
+
+  /** The strongest statement in any document. */
+  stated(name: string): Setting | undefined {
+    return this.settings.all(name).find((setting) => setting.place !== null);
+  }
+
+  isTrue(name: string): boolean {
+    return this.settings.boolean(name) === true;
+  }
+
+  /** ZeRO stage as DeepSpeed's settings state it; undefined when the run has none. */
+  get stage(): number | undefined {
+    if (this.inputs.deepspeed === undefined) return undefined;
+    const value = this.settings.find("zero_stage")?.value;
+    return typeof value === "number" ? value : 0;
+  }
+
+  get world(): number | undefined {
+    const value = this.resolution.resolved.get("world_size");
+    return value === undefined || value.from === "assumed" ? undefined : Number(value.value);
+  }
+
+  /** Version of a library when a file or a pin says it. */
+  pinned(library: string): string | undefined {
+    return this.settings.string(`library.${library}`);
+  }
+}
+
+/** The hit of a single statement, or none. */
+export function hit(at: Setting | undefined, when: boolean, rest: Omit<Hit, "at"> = {}): readonly Hit[] {
+  return at !== undefined && when ? [{ at, ...rest }] : [];
+}
+
+/** A fix that sets settings where they are obeyed. */
+export function set(title: string, args: Message["args"], safe: boolean, changes: ProblemFix["changes"]): ProblemFix {
+  return { title: { id: title, args }, safe, ...(changes === undefined ? {} : { changes }) };
+}
+
+/** A fix that removes the key of a statement. */
+export function removal(setting: Setting | undefined): readonly ProblemFix[] {
+  const place: Place | null | undefined = setting?.place;
+  if (setting === undefined || place == null) return [];
+  return [{ title: { id: "fix.remove", args: { key: setting.key } }, safe: true, remove: place.keySpan }];
+}
+
+/** A fix that replaces the value of a statement by other text. */
+export function replacement(setting: Setting | undefined, newText: string, safe: boolean): readonly ProblemFix[] {
+  const place = setting?.place;
+  if (setting === undefined || place == null) return [];
+  return [
+    {
+      title: { id: "fix.replace", args: { key: setting.key, value: newText.replace(/^"|"$/g, "") } },
+      safe,
+      replace: { ...place.valueSpan, newText },
+    },
+  ];
+}

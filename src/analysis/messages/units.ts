@@ -1,0 +1,24 @@
+/** Sizes and counts as people read them. */
+
+const GIB = 2 ** 30;
+const MIB = 2 ** 20;
+
+/** `41.2 GiB`; below 0.1 GiB in MiB, so that small things are not called zero. */
+export function size(bytes: number): string {
+  const magnitude = Math.abs(bytes);
+  if (magnitude === 0) return "0 GiB";
+  if (magnitude >= 0.095 * GIB) return `${(bytes / GIB).toFixed(1)} GiB`;
+  return magnitude >= MIB ? `${(bytes / MIB).toFixed(0)} MiB` : `${Math.ceil(bytes / 1024)} KiB`;
+}
+
+/** The number alone, in GiB with one decimal. */
+export function gib(bytes: number): string {
+  return (bytes / GIB).toFixed(1);
+}
+
+/** `1.24 B`, `124 M`. */
+export function count(value: number): string {
+  if (value >= 1e9) return `${(value / 1e9).toFixed(2)} B`;
+  if (value >= 1e6) return `${(value / 1e6).toFixed(0)} M`;
+  return String(value);
+}
