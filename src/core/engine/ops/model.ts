@@ -4,6 +4,7 @@
  * aten/src/ATen/native/LossNLL.cpp.
  */
 
+import type { DType } from "../dtype";
 import { preservedStrides } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
@@ -110,6 +111,12 @@ function flash(torch: Torch, query: Tensor, key: Tensor, value: Tensor): Tensor 
   return out;
 }
 
+/** A tensor of (batch, heads, tokens, head) laid out as (batch, tokens, heads, head), whatever the operands' layout. */
+function tokensFirst(torch: Torch, operator: string, sizes: readonly number[], dtype: DType): Tensor {
+  const [, heads, tokens, head] = sizes as [number, number, number, number];
+  return torch.empty(operator, sizes, dtype, [heads * tokens * head, head, heads * head, 1]);
+}
+
 function efficient(torch: Torch, operands: AttentionOperands): Tensor {
   const operator = "_scaled_dot_product_efficient_attention";
   const { query, key, value } = operands;
@@ -121,7 +128,7 @@ function efficient(torch: Torch, operands: AttentionOperands): Tensor {
       if (!gradient) return [null, null, null, null];
       const grads = saved
         .slice(0, 3)
-        .map((tensor) => likeTransposed(torch, `${operator}_backward`, tensor, tensor.sizes));
+        .map((tensor) => tokensFirst(torch, `${operator}_backward`, tensor.sizes, tensor.dtype));
       return [
         ...grads,
         node.edges[3] && saved[3] ? torch.empty(`${operator}_backward`, saved[3].sizes, saved[3].dtype) : null,
@@ -130,7 +137,7 @@ function efficient(torch: Torch, operands: AttentionOperands): Tensor {
   );
   if (node !== null) for (const tensor of [query, key, value, bias]) if (tensor !== null) torch.save(node, tensor);
   const sizes = [...query.sizes.slice(0, 3), value.size(-1)];
-  const out = torch.attach(node, likeTransposed(torch, operator, query, sizes));
+  const out = torch.attach(node, tokensFirst(torch, operator, sizes, query.dtype));
   // The log-sum-exp is padded to a multiple of 32 rows, and only computed when a gradient is needed.
   const rows = node === null ? 0 : Math.ceil(query.size(2) / 32) * 32;
   const sums = torch.empty(operator, [query.size(0), query.size(1), rows], "float32");
