@@ -5,9 +5,10 @@
  *
  * usage: npm run package [-- --out FILE] [-- --no-build]
  */
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { extname, join, resolve } from "node:path";
 import { zipSync } from "fflate";
+import { packagedFiles } from "./packaged.mjs";
 import { ensureInstalled, root, run } from "./process.mjs";
 
 /** A larger package has swallowed something it should not have; bytes. */
@@ -25,36 +26,6 @@ const CONTENT_TYPES = {
   ".br": "application/octet-stream",
   ".gz": "application/gzip",
 };
-
-/** One pattern of .vscodeignore as a test of a path: `*` stays in a folder, `**` does not. */
-function glob(pattern) {
-  const source = pattern
-    .replace(/[.+^${}()|[\]\\]/g, "\\$&")
-    .replace(/\*\*\/|\*\*|\*/g, (star) => ({ "**/": "(?:.*/)?", "**": ".*", "*": "[^/]*" })[star]);
-  const expression = new RegExp(`^${source}$`);
-  return (path) => expression.test(path);
-}
-
-/** Files that the last matching pattern does not ignore, sorted. */
-function packagedFiles() {
-  const rules = readFileSync(join(root, ".vscodeignore"), "utf8")
-    .split(/\r?\n/)
-    .map((line) => line.trim())
-    .filter((line) => line !== "" && !line.startsWith("#"))
-    .map((line) =>
-      line.startsWith("!") ? { keep: true, test: glob(line.slice(1)) } : { keep: false, test: glob(line) },
-    );
-  const skipped = new Set(["node_modules", ".git", "test", "capture"]);
-  const walk = (folder) =>
-    readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
-      const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-      if (entry.isDirectory()) return skipped.has(path) ? [] : walk(path);
-      return entry.isFile() ? [path] : [];
-    });
-  return walk("")
-    .filter((path) => rules.findLast((rule) => rule.test(path))?.keep === true)
-    .sort();
-}
 
 function escapeXml(text) {
   return String(text).replace(/[<>&"']/g, (sign) => `&#${sign.charCodeAt(0)};`);

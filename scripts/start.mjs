@@ -5,6 +5,7 @@
  * usage: npm start [-- --no-editor] [-- --port N]
  */
 import { join } from "node:path";
+import { stageExtension } from "./packaged.mjs";
 import { ensureInstalled, hasProgram, root, run } from "./process.mjs";
 
 const samples = join(root, "samples");
@@ -44,7 +45,11 @@ async function inBrowser() {
   await install();
   const at = process.argv.indexOf("--port");
   const server = await startServer(at < 0 ? {} : { port: Number(process.argv[at + 1]) });
-  const url = windowUrl(server, { folder: samples, extension: root, file: join(samples, "llama-1b", "train.yaml") });
+  const url = windowUrl(server, {
+    folder: samples,
+    extension: stageExtension(),
+    file: join(samples, "llama-1b", "train.yaml"),
+  });
   console.log(`VS Code is at\n  ${url}\nHover over per_device_train_batch_size. Ctrl-C stops it.`);
   const stop = () => server.stop().then(() => process.exit(0));
   process.once("SIGINT", stop);

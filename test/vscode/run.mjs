@@ -6,6 +6,7 @@
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { stageExtension } from "../../scripts/packaged.mjs";
 import { root } from "../../scripts/process.mjs";
 import { bundleHostSuite, hostResults } from "./lib/host.mjs";
 import { install, unsupported } from "./lib/install.mjs";
@@ -15,6 +16,14 @@ import { finish, record, skip } from "./lib/tally.mjs";
 const artifacts = join(root, "test", "artifacts");
 const only = argument("--only") ?? "";
 const images = argument("--images");
+/** Themes by the folder of their pictures: what the setting calls it, CSS class of the window. */
+const THEMES = {
+  dark: { setting: "Dark Modern", className: "vs-dark" },
+  light: { setting: "Light Modern", className: "vs" },
+  "high-contrast": { setting: "Default High Contrast", className: "hc-black" },
+};
+/** Twice the pixels, for the pictures of the README. */
+const README_VIEW = { width: 1280, height: 800, scale: 2 };
 /** How long the whole host suite may take, milliseconds. */
 const HOST_PATIENCE = 240_000;
 
@@ -31,16 +40,17 @@ async function inWindow(browser, server, label, tests, options = {}) {
   const { Workbench } = await import("./lib/workbench.mjs");
   const pictures = options.pictures ?? join(artifacts, label);
   mkdirSync(pictures, { recursive: true });
-  const url = windowUrl(server, { folder: temporaryCopy(join(root, "samples")), extension: root });
+  const url = windowUrl(server, { folder: temporaryCopy(join(root, "samples")), extension });
   const workbench = await Workbench.open(browser, url, options.view);
+  const opens = { name: "the window opens", run: () => workbench.wears(options.className ?? THEMES.light.className) };
   try {
-    for (const test of chosen) {
+    for (const test of [opens, ...chosen]) {
       const started = performance.now();
       const error = await test.run(workbench, pictures).then(
         () => null,
         (reason) => reason.stack ?? String(reason),
       );
-      if (error !== null) await workbench.screenshot(join(pictures, "failed.png"));
+      if (error !== null) await workbench.screenshot(join(artifacts, `${label}-failed.png`));
       record(`${label}: ${test.name}`, error, (performance.now() - started) / 1000);
       if (error !== null) break;
     }
@@ -49,13 +59,21 @@ async function inWindow(browser, server, label, tests, options = {}) {
   }
 }
 
+/** The same in a server of its own that has a colour theme. */
+function inTheme(browser, label, tests, options = {}) {
+  const { setting, className } = THEMES[label];
+  return withServer({ settings: { "workbench.colorTheme": setting } }, (server) =>
+    inWindow(browser, server, label, tests, { ...options, className }),
+  );
+}
+
 /** The host suite in a window of its own. */
 async function hostSuite(browser) {
   const { folder, tests, results } = await bundleHostSuite();
   const server = await startServer({ env: { VRAM_LENS_RESULTS: results } });
   const page = await browser.newPage();
   try {
-    await page.goto(windowUrl(server, { folder: temporaryCopy(join(root, "samples")), extension: root, tests }));
+    await page.goto(windowUrl(server, { folder: temporaryCopy(join(root, "samples")), extension, tests }));
     const deadline = Date.now() + HOST_PATIENCE;
     while (hostResults(results) === undefined && Date.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -92,35 +110,22 @@ mkdirSync(artifacts, { recursive: true });
 await install();
 const { GALLERY, JOURNEY, RESTRICTED } = await import("./page.mjs");
 const { launch } = await import("./lib/browser.mjs");
+const extension = stageExtension();
 const browser = await launch();
 try {
   if (images !== undefined) {
-    // Pictures for the README: twice the pixels, and nothing else runs.
-    const view = { width: 1280, height: 800, scale: 2 };
-    for (const [label, theme] of THEMES().slice(0, 2)) {
-      await withServer({ settings: { "workbench.colorTheme": theme } }, (server) =>
-        inWindow(browser, server, label, GALLERY, { pictures: join(root, images, label), view }),
-      );
+    for (const label of ["dark", "light"]) {
+      await inTheme(browser, label, GALLERY, { pictures: join(root, images, label), view: README_VIEW });
     }
   } else {
-    if ("host".includes(only) || only.startsWith("host")) await hostSuite(browser);
-    for (const [label, theme, tests] of THEMES()) {
-      await withServer({ settings: { "workbench.colorTheme": theme } }, (server) =>
-        inWindow(browser, server, label, tests),
-      );
-    }
+    if (only === "" || only.startsWith("host")) await hostSuite(browser);
+    await inTheme(browser, "dark", JOURNEY);
+    await inTheme(browser, "light", GALLERY);
+    await inTheme(browser, "high-contrast", GALLERY);
     await withServer({ restricted: true }, (server) => inWindow(browser, server, "restricted", RESTRICTED));
   }
 } finally {
   await browser.close();
+  rmSync(extension, { recursive: true, force: true });
 }
 finish();
-
-/** Folder of the pictures, theme of the window, and what is done in it. */
-function THEMES() {
-  return [
-    ["dark", "Default Dark Modern", JOURNEY],
-    ["light", "Default Light Modern", GALLERY],
-    ["high-contrast", "Default High Contrast", GALLERY],
-  ];
-}

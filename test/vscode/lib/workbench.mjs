@@ -3,6 +3,8 @@
 /** How long anything in the editor may take before it counts as missing, milliseconds. */
 const PATIENCE = 30_000;
 
+const QUICK_INPUT = ".quick-input-widget input[type=text]";
+
 /** Calls `read` until it returns something truthy; the last value, or an error that says what was awaited. */
 export async function eventually(what, read, patience = PATIENCE) {
   const deadline = Date.now() + patience;
@@ -31,9 +33,21 @@ export class Workbench {
     return new Workbench(page);
   }
 
-  /** Types into the quick input that a key opens and accepts. */
+  /** Waits until the window wears a colour theme, which has its own CSS class. */
+  async wears(className) {
+    await this.page.locator(`.monaco-workbench.${className}[class*="vscode-theme-"]`).waitFor();
+  }
+
+  /** Takes the row of the quick input that begins with a text. */
+  async pickRow(text) {
+    const row = this.page.locator(`.quick-input-list .monaco-list-row[aria-label^="${text}" i]`).first();
+    await row.waitFor();
+    await row.click();
+  }
+
+  /** Types into the quick input that a key opens, and takes what begins with the text's last part. */
   async quick(key, text) {
-    const input = this.page.locator(".quick-input-widget input[type=text]");
+    const input = this.page.locator(QUICK_INPUT);
     await eventually("the quick input", async () => {
       await this.page.keyboard.press(key);
       return input.waitFor({ state: "visible", timeout: 2000 }).then(
@@ -42,14 +56,7 @@ export class Workbench {
       );
     });
     await input.fill(key === "F1" ? `>${text}` : text);
-    const first = this.page.locator(".quick-input-list .monaco-list-row").first();
-    await eventually(`"${text}" in the quick input`, async () =>
-      (await first.getAttribute("aria-label").catch(() => null))
-        ?.toLowerCase()
-        .includes(text.split("/").at(-1).toLowerCase()),
-    );
-    await this.page.keyboard.press("Enter");
-    await input.waitFor({ state: "hidden" });
+    await this.pickRow(text.split("/").at(-1));
   }
 
   /** Runs a command by its title. */
@@ -119,6 +126,12 @@ export class Workbench {
   /** Number of error squiggles that are drawn. */
   squiggles() {
     return this.page.locator(".editor-instance .squiggly-error").count();
+  }
+
+  /** Waits until nothing is loading in a hover. */
+  async hoverLoaded() {
+    const loading = this.page.locator(".monaco-editor .monaco-hover:not(.hidden)", { hasText: "Loading..." });
+    await loading.waitFor({ state: "hidden" });
   }
 
   /** Clicks on a text, opens the quick fixes and returns their titles. */

@@ -1,0 +1,46 @@
+/** What goes into the extension: the files that .vscodeignore allows. */
+import { cpSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { root } from "./process.mjs";
+
+/** One pattern of .vscodeignore as a test of a path: `*` stays in a folder, `**` does not. */
+function glob(pattern) {
+  const source = pattern
+    .replace(/[.+^${}()|[\]\\]/g, "\\$&")
+    .replace(/\*\*\/|\*\*|\*/g, (star) => ({ "**/": "(?:.*/)?", "**": ".*", "*": "[^/]*" })[star]);
+  const expression = new RegExp(`^${source}$`);
+  return (path) => expression.test(path);
+}
+
+/** Files of the project that the last matching pattern does not ignore, sorted, with forward slashes. */
+export function packagedFiles() {
+  const rules = readFileSync(join(root, ".vscodeignore"), "utf8")
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .map((line) =>
+      line.startsWith("!") ? { keep: true, test: glob(line.slice(1)) } : { keep: false, test: glob(line) },
+    );
+  const skipped = new Set(["node_modules", ".git", "test", "capture"]);
+  const walk = (folder) =>
+    readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+      const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      if (entry.isDirectory()) return skipped.has(path) ? [] : walk(path);
+      return entry.isFile() ? [path] : [];
+    });
+  return walk("")
+    .filter((path) => rules.findLast((rule) => rule.test(path))?.keep === true)
+    .sort();
+}
+
+/**
+ * Copies what would be packaged into a folder of its own, to run the extension from: nothing that is left out of the
+ * package can be missed by accident, and VS Code does not take its own extensions, which are below `test/vscode`, for
+ * a part of the one under development.
+ */
+export function stageExtension() {
+  const folder = mkdtempSync(join(tmpdir(), "vram-lens-extension-"));
+  for (const path of packagedFiles()) cpSync(join(root, path), join(folder, path));
+  return folder;
+}
