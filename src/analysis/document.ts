@@ -9,7 +9,7 @@ import { verdictProblems } from "./findings/verdict";
 import { fixesIn } from "./fixes";
 import { hoverMarkdown } from "./hover/hover";
 import { settingAt } from "./hover/locate";
-import { simplePlans } from "./levers/plans";
+import { plansOf } from "./levers/plans";
 import { linksOf } from "./links";
 import { type Locale, t } from "./messages";
 import type { Problem } from "./problems";
@@ -118,7 +118,7 @@ function reportOf(analysis: RunAnalysis, variant: Variant): ReportRun {
     resolution: variant.resolution,
     estimate: variant.estimate,
     findings: toFindings(problems, analysis.inputs, analysis.options, analysis.locale),
-    plans: variant === analysis.base && analysis.options.plans === true ? simplePlans(analysis) : [],
+    plans: variant === analysis.base && analysis.options.plans === true ? plansOf(analysis) : [],
     time: null,
     assumptionEffects: [],
     locale: analysis.locale,

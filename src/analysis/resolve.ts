@@ -566,7 +566,7 @@ class Resolver {
       return {
         type: String(stated.value) as QuantizationSpec["type"],
         double: this.settings.boolean("double_quantization") ?? false,
-        prepareForKbit: this.settings.boolean("prepare_for_kbit") ?? false,
+        prepareForKbit: this.settings.boolean("prepare_for_kbit") ?? (stated.place === null && trainer === "sft"),
         computeDtype: compute,
       };
     }
@@ -611,7 +611,7 @@ class Resolver {
     }
     const dora = this.settings.boolean("use_dora") === true || stated?.value === "dora";
     this.keep("adapter", origin, dora ? "dora" : quantized ? "qlora" : "lora");
-    const fromTrl = origin === peft;
+    const fromTrl = this.inputs.format.id === "trl" && (stated === undefined || stated.place === null);
     const rankValue = this.settings.number("lora_rank") ?? (fromTrl ? 16 : 8);
     if (rank !== undefined) this.keep("lora_rank", rank);
     else this.put("lora_rank", rankValue, "default", "lora_r", null);

@@ -1,6 +1,7 @@
 /** One run with its estimate: what hovers, findings, fixes and what-ifs are made from. */
 import type { EstimateResult } from "../core/estimate";
 import type { Estimate } from "../core/report/estimate";
+import type { TrainingRun } from "../core/training/run";
 import type { AnalysisOptions } from "./analyzer";
 import type { Estimator } from "./estimator";
 import type { RunInputs } from "./inputs";
@@ -28,6 +29,12 @@ export class RunAnalysis {
     private readonly estimator: Estimator,
   ) {
     this.base = this.vary({});
+  }
+
+  /** What the engine says of a run made from this one's; undefined when it cannot. */
+  estimateOf(run: TrainingRun): Estimate | undefined {
+    const result = this.estimator.estimate(run, this.inputs.graphs);
+    return result.ok ? result.estimate : undefined;
   }
 
   /** The run with further overrides; cheap when it was asked before. */

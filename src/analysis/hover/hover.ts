@@ -140,7 +140,9 @@ function costLine(tried: readonly Tried[], curve: Curve, base: Variant, locale: 
   const below = tried.findLast(({ value }) => Number(value) < Number(now)) ?? others[0];
   if (below === undefined) return undefined;
   const step = Number(now) - Number(below.value);
-  const each = (used - (below.variant.estimate?.usedPeakBytes ?? 0)) / step;
+  // Allocated, not used: the allocator's rounding would drown small steps.
+  const allocated = base.estimate?.allocatedPeakBytes ?? 0;
+  const each = (allocated - (below.variant.estimate?.allocatedPeakBytes ?? 0)) / step;
   const factor = UNITS[curve.override]?.per ?? 1;
   const shares = growth(below.variant.estimate, base.estimate, locale);
   return t(locale, `hover.per-${curve.override}`, { each: size(each * factor), shares });

@@ -12,6 +12,7 @@ import type { SpanEdit } from "../../syntax/tree";
 import { pinnedRunsOf, type RunInputs } from "../inputs";
 import type { Resolution } from "../resolve";
 import type { LoadedDocument } from "../store";
+import { holds } from "../versions";
 
 export type EditsResult = { readonly edits: readonly ReportEdit[] } | { readonly refused: string };
 
@@ -34,7 +35,7 @@ export function editsFor(inputs: RunInputs, resolution: Resolution, changes: rea
     if (work === undefined) works.set(document.uri, { document, kind, changes: [change] });
     else work.changes.push(change);
   };
-  for (const change of changes.flatMap((one) => spelledOut(one, resolution))) {
+  for (const change of changes.flatMap((one) => spelledOut(one, inputs, resolution))) {
     const target = targetOf(inputs, resolution, change);
     if (target === undefined) return { refused: `no file of this run has a key for ${change.name}` };
     add(target.document, target.kind, change);
@@ -54,14 +55,33 @@ export function editsFor(inputs: RunInputs, resolution: Resolution, changes: rea
   return { edits };
 }
 
-/** `compute_dtype` is two switches in the trainers; DeepSpeed's follow by `auto` or are compared. */
-function spelledOut(change: SettingChange, resolution: Resolution): SettingChange[] {
-  if (change.name !== "compute_dtype") return [change];
-  const wanted = change.value === "fp16" ? "fp16" : "bf16";
-  const other = wanted === "bf16" ? "fp16" : "bf16";
-  const on = change.value !== "fp32";
-  const otherOn = resolution.settings.boolean(other) === true;
-  return [{ name: wanted, value: on }, ...(otherOn ? [{ name: other, value: false }] : [])];
+/** Canonical settings that a trainer's config spells with other keys. */
+function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolution): SettingChange[] {
+  const has = (name: string): boolean => inputs.format.keys.some((spec) => spec.name === name);
+  switch (change.name) {
+    case "compute_dtype": {
+      const wanted = change.value === "fp16" ? "fp16" : "bf16";
+      const other = wanted === "bf16" ? "fp16" : "bf16";
+      const otherOn = resolution.settings.boolean(other) === true;
+      return [{ name: wanted, value: change.value !== "fp32" }, ...(otherOn ? [{ name: other, value: false }] : [])];
+    }
+    case "adapter":
+      return has("use_peft") ? [{ name: "use_peft", value: change.value !== "none" }] : [change];
+    case "quantization":
+      if (!has("load_in_4bit")) return [change];
+      return [{ name: change.value === "int8" ? "load_in_8bit" : "load_in_4bit", value: true }];
+    case "fsdp":
+      return has("fsdp_options")
+        ? [
+            {
+              name: "fsdp_options",
+              value: holds("transformers<5", resolution.libraries) ? `${change.value} auto_wrap` : change.value,
+            },
+          ]
+        : [change];
+    default:
+      return [change];
+  }
 }
 
 function targetOf(
@@ -82,7 +102,8 @@ function targetOf(
   if (inputs.deepspeed !== undefined && inputs.deepspeed !== inputs.main && DEEPSPEED_NAMES.has(change.name)) {
     return { document: inputs.deepspeed, kind: "deepspeed" };
   }
-  return inputs.pins === undefined ? undefined : { document: inputs.pins.document, kind: "pins" };
+  // A pin would change the estimate and not the training.
+  return undefined;
 }
 
 function editDocument(work: Work, inputs: RunInputs): EditResult {

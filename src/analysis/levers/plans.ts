@@ -1,127 +1,73 @@
-/** The smallest single changes that make a run fit, each re-estimated by the engine and written as edits. */
+/** Plans that make a run fit: searched by the core, written as edits of the files that are obeyed, and re-checked. */
+import { LEVERS, MICRO_BATCH } from "../../core/advise/levers";
+import { searchPlans } from "../../core/advise/search";
+import type { LeverId, Plan } from "../../core/advise/types";
+import { planTitle, planWhy } from "../../core/advise/words";
 import type { ReportPlan } from "../../core/report/schema";
-import type { SettingChange } from "../../formats/types";
-import { size, t } from "../messages";
-import type { RunAnalysis, Variant } from "../run-analysis";
-import { largestBatch } from "./batch";
+import type { TrainingRun } from "../../core/training/run";
+import { size } from "../messages";
+import type { RunAnalysis } from "../run-analysis";
 import { editsFor } from "./edits";
+import { stepTimeFactor } from "./time";
 
-interface Lever {
-  readonly id: string;
-  /** Candidate settings, least harmful first; the first that fits is taken. */
-  readonly candidates: (analysis: RunAnalysis) => readonly Readonly<Record<string, string | number | boolean>>[];
-  /** Step time relative to now, as published ablations put it; the cost model replaces it where it is known. */
-  readonly factor: number;
-  readonly changes: NonNullable<ReportPlan["changes"]>;
+const DEFAULT_RESERVE = 0.1;
+/** Simulations a search may take: enough for every single change and the likely pairs. */
+const MOST_ESTIMATES = 80;
+const MOST_PLANS = 12;
+
+/** Plans for a run that does not fit, or hardly; the smallest change first. Empty when none can be written. */
+export function plansOf(analysis: RunAnalysis): ReportPlan[] {
+  const { base, options } = analysis;
+  const { run } = base.resolution;
+  if (run === null || base.usable === null) return [];
+  if (base.verdict !== "does-not-fit" && base.verdict !== "tight") return [];
+  const reserve = Math.min(0.9, Math.max(0, options.reserve ?? DEFAULT_RESERVE));
+  const { plans } = searchPlans(
+    run,
+    (changed) => analysis.estimateOf(changed) ?? null,
+    {
+      limitBytes: Math.floor(base.usable * (1 - reserve)),
+      without: unwritable(analysis, run),
+      maxEstimates: MOST_ESTIMATES,
+    },
+    stepTimeFactor,
+  );
+  return plans
+    .flatMap((plan) => {
+      const written = writtenPlan(analysis, plan);
+      return written === undefined ? [] : [written];
+    })
+    .slice(0, MOST_PLANS);
 }
 
-const LEVERS: readonly Lever[] = [
-  {
-    id: "micro-batch",
-    candidates: (analysis) => {
-      const best = largestBatch(analysis);
-      return best === undefined ? [] : [{ micro_batch_size: best.batch, gradient_accumulation_steps: best.steps }];
-    },
-    factor: 1.06,
-    changes: "nothing",
-  },
-  {
-    id: "gradient-checkpointing",
-    candidates: ({ base }) => (base.resolution.run?.checkpointing === null ? [{ gradient_checkpointing: true }] : []),
-    factor: 1.3,
-    changes: "nothing",
-  },
-  {
-    id: "zero-stage",
-    candidates: ({ base }) => {
-      const stage = base.resolution.run?.parallel.deepspeed?.zeroStage;
-      const world = base.resolution.run?.parallel.worldSize ?? 1;
-      return stage === undefined || world < 2
-        ? []
-        : [1, 2, 3].filter((next) => next > stage).map((next) => ({ zero_stage: next }));
-    },
-    factor: 1.1,
-    changes: "nothing",
-  },
-  {
-    id: "offload-optimizer",
-    candidates: ({ base }) => {
-      const deepspeed = base.resolution.run?.parallel.deepspeed;
-      return deepspeed != null && deepspeed.zeroStage > 0 && deepspeed.offloadOptimizer === "none"
-        ? [{ offload_optimizer: "cpu" }]
-        : [];
-    },
-    factor: 1.6,
-    changes: "nothing",
-  },
-  {
-    id: "mixed-precision",
-    candidates: ({ base }) =>
-      base.resolution.resolved.get("compute_dtype")?.value === "fp32" ? [{ compute_dtype: "bf16" }] : [],
-    factor: 0.6,
-    changes: "numerics",
-  },
-  {
-    id: "optimizer",
-    candidates: ({ base }) =>
-      /^(?:adamw|paged_adamw_32bit)/.test(base.resolution.run?.optimizer.name ?? "") &&
-      base.resolution.run?.adapter === null
-        ? [{ optimizer: "adamw_bnb_8bit" }, { optimizer: "adafactor" }]
-        : [],
-    factor: 1.02,
-    changes: "method",
-  },
-  {
-    id: "sequence-length",
-    candidates: ({ base }) => {
-      const length = base.resolution.run?.sequenceLength ?? 0;
-      return [0.75, 0.5, 0.25]
-        .map((share) => Math.floor((length * share) / 64) * 64)
-        .filter((next) => next >= 64)
-        .map((next) => ({ sequence_length: next }));
-    },
-    factor: 0.8,
-    changes: "method",
-  },
-];
-
-/** Plans that fit, the least invasive first. */
-export function simplePlans(analysis: RunAnalysis): ReportPlan[] {
-  const { base } = analysis;
-  if (base.verdict !== "does-not-fit" && base.verdict !== "tight") return [];
-  return LEVERS.flatMap((lever) => {
-    for (const candidate of lever.candidates(analysis)) {
-      const set = Object.fromEntries(Object.entries(candidate).map(([name, value]) => [name, String(value)]));
-      const variant = analysis.vary(set);
-      if (variant.verdict !== "fits" && !(variant.verdict === "tight" && base.verdict === "does-not-fit")) continue;
-      const plan = planOf(analysis, lever, candidate, variant);
-      if (plan !== undefined) return [plan];
-    }
-    return [];
+/** Levers whose settings no file of the run can hold: LoRA in a config without adapter keys, for example. */
+function unwritable(analysis: RunAnalysis, run: TrainingRun): LeverId[] {
+  return [...LEVERS, MICRO_BATCH].flatMap((lever) => {
+    const option = lever.options(run)[0];
+    if (option === undefined) return [];
+    const result = editsFor(analysis.inputs, analysis.base.resolution, option.settings);
+    return "refused" in result || result.edits.length === 0 ? [lever.id] : [];
   });
 }
 
-function planOf(
-  analysis: RunAnalysis,
-  lever: Lever,
-  candidate: Readonly<Record<string, string | number | boolean>>,
-  variant: Variant,
-): ReportPlan | undefined {
-  const changes: SettingChange[] = Object.entries(candidate).map(([name, value]) => ({ name, value }));
-  const result = editsFor(analysis.inputs, analysis.base.resolution, changes);
-  const used = variant.estimate?.usedPeakBytes;
-  if ("refused" in result || result.edits.length === 0 || used === undefined) return undefined;
+/** The plan as edits, with the estimate that reading the edited files will give. */
+function writtenPlan(analysis: RunAnalysis, plan: Plan): ReportPlan | undefined {
+  const result = editsFor(analysis.inputs, analysis.base.resolution, plan.settings);
+  if ("refused" in result || result.edits.length === 0) return undefined;
+  const set = Object.fromEntries(plan.settings.map(({ name, value }) => [name, String(value)]));
+  const after = analysis.vary(set);
+  if (after.estimate === undefined || after.usable === null || after.estimate.usedPeakBytes > after.usable)
+    return undefined;
+  const used = after.estimate.usedPeakBytes;
   return {
-    title: t(analysis.locale, `plan.${lever.id}`, { ...candidate, used: size(used) } as Record<
-      string,
-      string | number
-    >),
-    levers: [lever.id],
+    title: `${planTitle(plan, analysis.locale)} (${size(used)})`,
+    levers: plan.steps.map((step) => step.lever),
     usedPeakBytes: used,
     savesBytes: (analysis.base.estimate?.usedPeakBytes ?? used) - used,
-    stepTimeFactor: lever.factor,
+    stepTimeFactor: plan.stepTimeFactor,
     edits: [...result.edits],
     fits: true,
-    changes: lever.changes,
+    changes: plan.effect,
+    why: planWhy(plan, analysis.locale),
   };
 }

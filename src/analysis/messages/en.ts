@@ -81,16 +81,6 @@ export const en: Readonly<Record<string, string>> = {
   "phase.optimizer": "the optimizer step",
   "phase.zero": "zero_grad",
 
-  // Plans
-  "plan.micro-batch":
-    "Micro-batch {micro_batch_size} × accumulation {gradient_accumulation_steps} ({used}, same global batch)",
-  "plan.gradient-checkpointing": "Turn on gradient checkpointing ({used})",
-  "plan.zero-stage": "ZeRO stage {zero_stage} ({used})",
-  "plan.offload-optimizer": "Move optimizer states to host memory ({used})",
-  "plan.mixed-precision": "Mixed precision in bfloat16 ({used})",
-  "plan.optimizer": "Optimizer {optimizer} ({used})",
-  "plan.sequence-length": "Sequences of {sequence_length} tokens ({used})",
-
   // Fixes
   "fix.remove": "Remove {key}",
   "fix.replace": "Set {key} to {value}",
