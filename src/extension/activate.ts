@@ -4,6 +4,7 @@
  */
 import * as vscode from "vscode";
 import { registerCommands } from "./commands";
+import { CurrentDocument } from "./currentDocument";
 import { looksLikeConfig } from "./documents";
 import { PanelHost } from "./panel";
 import { type CreateClient, Session } from "./session";
@@ -20,14 +21,16 @@ export function activateShared(context: vscode.ExtensionContext, create: CreateC
   const channel = vscode.window.createOutputChannel("VRAM Lens", { log: true });
   const started = new Session(context, channel, create);
   session = started;
-  const panel = new PanelHost(context, started);
+  const current = new CurrentDocument();
+  const panel = new PanelHost(context, started, current);
   context.subscriptions.push(
     channel,
     started,
+    current,
     panel,
-    registerCommands({ session: started, panel, channel }),
+    registerCommands({ session: started, panel, channel, current }),
     registerTools(started),
-    createStatusItem(started),
+    createStatusItem(started, current),
     startWhenNeeded(started),
     vscode.workspace.onDidCloseTextDocument((document) => started.forget(document.uri)),
   );

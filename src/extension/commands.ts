@@ -1,6 +1,7 @@
 /** The commands of package.json. Each works or says why it cannot. */
 import * as vscode from "vscode";
 import { METHODS, type ReportParams, type ReportResult } from "../server/protocol";
+import type { CurrentDocument } from "./currentDocument";
 import { chooseDevice } from "./devicePick";
 import { labelOf, targetUri } from "./documents";
 import type { PanelHost } from "./panel";
@@ -12,17 +13,18 @@ interface Parts {
   readonly session: Session;
   readonly panel: PanelHost;
   readonly channel: vscode.LogOutputChannel;
+  readonly current: CurrentDocument;
 }
 
 type Command = (parts: Parts, argument: unknown) => Promise<void> | void;
 
 /** Every command by id. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
-  "vramlens.openPanel": ({ panel }, argument) => panel.show(targetUri(argument)),
+  "vramlens.openPanel": ({ panel, current }, argument) => panel.show(targetUri(argument, current.uri)),
   "vramlens.estimateFile": estimateFile,
-  "vramlens.chooseDevice": ({ session }, argument) => chooseDevice(session, targetUri(argument)),
-  "vramlens.applyPlan": ({ session }, argument) => withFile(argument, (uri) => applyPlan(session, uri, false)),
-  "vramlens.previewPlan": ({ session }, argument) => withFile(argument, (uri) => applyPlan(session, uri, true)),
+  "vramlens.chooseDevice": ({ session, current }, argument) => chooseDevice(session, targetUri(argument, current.uri)),
+  "vramlens.applyPlan": (parts, argument) => withFile(parts, argument, (uri) => applyPlan(parts.session, uri, false)),
+  "vramlens.previewPlan": (parts, argument) => withFile(parts, argument, (uri) => applyPlan(parts.session, uri, true)),
   "vramlens.copyReport": copyReport,
   "vramlens.toggle": toggle,
   "vramlens.restart": ({ session }) => session.restart(),
@@ -49,8 +51,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
   );
 }
 
-async function withFile(argument: unknown, act: (uri: vscode.Uri) => Promise<void>): Promise<void> {
-  const uri = targetUri(argument);
+async function withFile({ current }: Parts, argument: unknown, act: (uri: vscode.Uri) => Promise<void>): Promise<void> {
+  const uri = targetUri(argument, current.uri);
   if (uri === undefined) {
     void vscode.window.showInformationMessage(vscode.l10n.t("Open a training config first."));
     return;
@@ -64,11 +66,11 @@ function report(session: Session, uri: vscode.Uri): Promise<ReportResult | null>
 }
 
 /** Estimates a file whether or not it was noticed, and says why when it is no training config. */
-function estimateFile({ session, panel }: Parts, argument: unknown): Promise<void> {
-  return withFile(argument, async (uri) => {
-    const result = await report(session, uri);
+function estimateFile(parts: Parts, argument: unknown): Promise<void> {
+  return withFile(parts, argument, async (uri) => {
+    const result = await report(parts.session, uri);
     if (result !== null && result.recognised !== null) {
-      panel.show(uri);
+      parts.panel.show(uri);
       return;
     }
     const { t } = vscode.l10n;
@@ -82,10 +84,10 @@ function estimateFile({ session, panel }: Parts, argument: unknown): Promise<voi
   });
 }
 
-function copyReport({ session }: Parts, argument: unknown): Promise<void> {
-  return withFile(argument, async (uri) => {
+function copyReport(parts: Parts, argument: unknown): Promise<void> {
+  return withFile(parts, argument, async (uri) => {
     const { t } = vscode.l10n;
-    const result = await report(session, uri);
+    const result = await report(parts.session, uri);
     if (result === null || result.report.runs.length === 0) {
       void vscode.window.showInformationMessage(t("There is no report for {0}.", labelOf(uri)));
       return;

@@ -26,11 +26,11 @@ export function looksLikeConfig(document: vscode.TextDocument): boolean {
   });
 }
 
-/** The document a command acts on: the given one, else the active editor's. */
-export function targetUri(argument: unknown): vscode.Uri | undefined {
+/** The document a command acts on: the given one, else the current one. */
+export function targetUri(argument: unknown, current: vscode.Uri | undefined): vscode.Uri | undefined {
   if (typeof argument === "string") return vscode.Uri.parse(argument);
   if (argument instanceof vscode.Uri) return argument;
-  return vscode.window.activeTextEditor?.document.uri;
+  return current;
 }
 
 /** Name to show for a document: its path below the workspace folder. */

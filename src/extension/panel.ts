@@ -16,6 +16,7 @@ import {
   type WhatIfResult,
 } from "../server/protocol";
 import { applyEdits, dirtyDocuments, type Outcome, saveEdited } from "./applyEdits";
+import type { CurrentDocument } from "./currentDocument";
 import { chooseDevice } from "./devicePick";
 import { labelOf } from "./documents";
 import { makeNonce, panelHtml } from "./panelHtml";
@@ -34,6 +35,7 @@ export class PanelHost implements vscode.Disposable {
   constructor(
     private readonly context: vscode.ExtensionContext,
     private readonly session: Session,
+    private readonly current: CurrentDocument,
   ) {
     this.subscriptions.push(
       vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, {
@@ -69,7 +71,7 @@ export class PanelHost implements vscode.Disposable {
     this.panel?.dispose();
     view.webview.options = this.options();
     view.iconPath = vscode.Uri.joinPath(this.context.extensionUri, "images", "icon.png");
-    const panel = new Panel(view, this.context, this.session, uri, state);
+    const panel = new Panel(view, this.context, this.session, this.current, uri, state);
     this.panel = panel;
     view.onDidDispose(() => {
       panel.dispose();
@@ -102,12 +104,13 @@ class Panel {
     private readonly view: vscode.WebviewPanel,
     context: vscode.ExtensionContext,
     private readonly session: Session,
+    private readonly current: CurrentDocument,
     private uri: vscode.Uri | undefined,
     state: PageState | undefined,
   ) {
     this.runId = state?.runId ?? null;
     this.follow = state?.follow ?? true;
-    this.uri ??= this.configInActiveEditor();
+    this.uri ??= this.currentConfig();
     this.subscriptions.push(
       view.webview.onDidReceiveMessage((message: PageToHost) => this.receive(message)),
       session.onStatus((status) => {
@@ -115,14 +118,14 @@ class Panel {
         else if (this.uri?.toString() === vscode.Uri.parse(status.uri).toString()) this.refresh();
       }),
       session.onState(() => this.refresh()),
-      vscode.window.onDidChangeActiveTextEditor(() => this.followActive()),
+      current.onDidChange(() => this.followActive()),
     );
     view.webview.html = page(view.webview, context);
   }
 
   show(uri: vscode.Uri | undefined): void {
     this.view.reveal(undefined, true);
-    const target = uri ?? this.configInActiveEditor();
+    const target = uri ?? this.currentConfig();
     if (target !== undefined) this.turnTo(target);
   }
 
@@ -138,8 +141,8 @@ class Panel {
 
   // ---- Which document ----
 
-  private configInActiveEditor(): vscode.Uri | undefined {
-    const uri = vscode.window.activeTextEditor?.document.uri;
+  private currentConfig(): vscode.Uri | undefined {
+    const { uri } = this.current;
     return uri !== undefined && this.session.status(uri)?.state === "ready" ? uri : undefined;
   }
 
@@ -147,7 +150,7 @@ class Panel {
     clearTimeout(this.followTimer);
     if (!this.follow) return;
     this.followTimer = setTimeout(() => {
-      const uri = this.configInActiveEditor();
+      const uri = this.currentConfig();
       const isOurs = uri !== undefined && uri.toString() === this.revealed;
       this.revealed = undefined;
       if (uri !== undefined && !isOurs) this.turnTo(uri);

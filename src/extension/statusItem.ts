@@ -1,5 +1,6 @@
 /** The one status item: the active document's total against its card. */
 import * as vscode from "vscode";
+import type { CurrentDocument } from "./currentDocument";
 import { labelOf } from "./documents";
 import type { Session } from "./session";
 import { statusText } from "./statusText";
@@ -7,14 +8,14 @@ import { statusText } from "./statusText";
 /** Commands the tooltip may link to. */
 const TOOLTIP_COMMANDS = ["vramlens.openPanel", "vramlens.chooseDevice", "vramlens.toggle", "vramlens.showLogs"];
 
-/** Shows the item while the active document is a training config, and nothing otherwise. */
-export function createStatusItem(session: Session): vscode.Disposable {
+/** Shows the item while the current document is a training config, and nothing otherwise. */
+export function createStatusItem(session: Session, current: CurrentDocument): vscode.Disposable {
   const item = vscode.window.createStatusBarItem("vramlens.status", vscode.StatusBarAlignment.Right, 90);
   item.name = "VRAM Lens";
   item.command = "vramlens.openPanel";
 
   const update = () => {
-    const uri = vscode.window.activeTextEditor?.document.uri;
+    const { uri } = current;
     const status = uri && session.status(uri);
     void vscode.commands.executeCommand("setContext", "vramlens.active", status?.state === "ready");
     const isShown = vscode.workspace.getConfiguration("vramlens").get<boolean>("statusBar.enable", true);
@@ -36,7 +37,7 @@ export function createStatusItem(session: Session): vscode.Disposable {
     item,
     session.onStatus(update),
     session.onState(update),
-    vscode.window.onDidChangeActiveTextEditor(update),
+    current.onDidChange(update),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration("vramlens.statusBar.enable")) update();
     }),
