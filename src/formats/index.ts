@@ -1,11 +1,75 @@
 /** All formats, and which of them a document is. */
+import { accelerate } from "./accelerate";
+import { axolotl } from "./axolotl";
 import { deepspeed } from "./deepspeed";
+import { detectron2, detectron2Shell } from "./detectron2";
+import { diffusersShell } from "./diffusers";
+import { gptNeox } from "./gpt-neox";
+import { HF_SCRIPTS } from "./hf-scripts";
 import { hfTrainingArguments } from "./hf-training-arguments";
+import { lightning, litgpt } from "./lightning";
+import { llamaFactory, llamaFactoryShell, llamaFactoryV1 } from "./llama-factory";
+import { llmFoundry } from "./llm-foundry";
+import { megatron, megatronShell } from "./megatron";
+import { mmengine } from "./mmengine";
+import { msSwift, msSwiftShell } from "./ms-swift";
+import { nanotron } from "./nanotron";
+import { nemo, nemoShell } from "./nemo";
+import { nnunet, nnunetShell } from "./nnunet";
+import { openrlhf, openrlhfShell } from "./openrlhf";
+import { timm, timmShell } from "./timm";
+import { torchtitan, torchtitanPython, torchtitanShell } from "./torchtitan";
+import { torchtune, torchtuneShell } from "./torchtune";
 import { trl } from "./trl";
 import type { ConfigDocument, Format } from "./types";
+import { ultralytics, ultralyticsPython, ultralyticsShell } from "./ultralytics";
+import { verl, verlGroup, verlSft, verlShell } from "./verl";
 
 /** Every format we read; recognition asks all of them, so the order does not matter. */
-export const FORMATS: readonly Format[] = [hfTrainingArguments, trl, deepspeed];
+export const FORMATS: readonly Format[] = [
+  hfTrainingArguments,
+  trl,
+  deepspeed,
+  ...HF_SCRIPTS,
+  accelerate,
+  axolotl,
+  detectron2,
+  detectron2Shell,
+  diffusersShell,
+  gptNeox,
+  lightning,
+  litgpt,
+  llamaFactory,
+  llamaFactoryShell,
+  llamaFactoryV1,
+  llmFoundry,
+  megatron,
+  megatronShell,
+  mmengine,
+  msSwift,
+  msSwiftShell,
+  nanotron,
+  nemo,
+  nemoShell,
+  nnunet,
+  nnunetShell,
+  openrlhf,
+  openrlhfShell,
+  timm,
+  timmShell,
+  torchtitan,
+  torchtitanPython,
+  torchtitanShell,
+  torchtune,
+  torchtuneShell,
+  ultralytics,
+  ultralyticsPython,
+  ultralyticsShell,
+  verl,
+  verlGroup,
+  verlSft,
+  verlShell,
+];
 
 export interface Recognised {
   readonly format: Format;

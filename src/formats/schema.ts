@@ -71,6 +71,8 @@ export interface SchemaFormat {
     document: ConfigDocument,
   ) => readonly LocatedSetting[];
   readonly links?: (settings: readonly LocatedSetting[], view: View) => readonly DocumentLink[];
+  /** Whether a value really names a document. */
+  readonly keepLink?: (link: DocumentLink) => boolean;
   /** What the library does with keys it does not know: `near` reports near misses of known keys only. */
   readonly unknownKeys?: { readonly parents: readonly string[]; readonly known: ReadonlySet<string> };
   /** Problems that need more than one key. */
@@ -104,8 +106,8 @@ export function schemaFormat(spec: SchemaFormat): Format {
     settings.push(...(view.extra ?? []));
     settings.push(...(spec.derive?.(settings, view, document) ?? []));
     problems.push(...(spec.check?.(settings, view, document) ?? []));
-    const links = settings.flatMap((setting) => linkOf(table, setting));
-    return { settings, links: [...links, ...(spec.links?.(settings, view) ?? [])], problems };
+    const links = [...settings.flatMap((setting) => linkOf(table, setting)), ...(spec.links?.(settings, view) ?? [])];
+    return { settings, links: links.filter((link) => spec.keepLink?.(link) ?? true), problems };
   }
 
   function read(document: ConfigDocument): ReadResult {

@@ -105,7 +105,8 @@ export function trainerFormat(spec: TrainerFormat): Format {
     keys: spec.keys,
     recognise(document) {
       const main = argumentsMap(document.parsed.root, table, topLevel);
-      if (document.parsed.root?.kind !== "map" || main === undefined) return NOTHING;
+      const carried = document.parsed.python !== undefined || document.parsed.shell !== undefined;
+      if (carried || document.parsed.root?.kind !== "map" || main === undefined) return NOTHING;
       const result = spec.recognise(main.map, new Set(main.map.entries.map((entry: Entry) => entry.key)));
       return main.path === "" ? result : { ...result, confidence: result.confidence * 0.7 };
     },

@@ -134,14 +134,50 @@ class ScriptReader {
     let pending: Token[] = [];
     for (let index = 0; index < tokens.length; index++) {
       const token = tokens[index] as Token;
+      if (token.kind === "operator" && /^[)|]$/.test(token.text)) pending = this.startCase(pending, nesting);
+      if (token.kind === "operator" && this.casePattern(token.text, pending)) {
+        if (token.text !== "|") pending = [];
+        continue;
+      }
       if (token.kind === "operator") {
         const heredocs: Token[] = [];
         while (token.text === "\n" && tokens[index + 1]?.kind === "heredoc") heredocs.push(tokens[++index] as Token);
         this.simpleCommand(pending, heredocs, nesting);
         pending = [];
+        const top = this.branches[this.branches.length - 1];
+        if (token.text === ";;" && top?.word === "case") {
+          top.expecting = true;
+          top.taken = false;
+        }
       } else if (token.kind !== "heredoc") pending.push(token);
     }
     this.simpleCommand(pending, [], nesting);
+  }
+
+  /** `case X in pattern)` on one line: the head runs, the pattern remains. */
+  private startCase(pending: Token[], nesting: number): Token[] {
+    const first = pending[0];
+    if (first?.kind !== "word" || literal(first.word) !== "case") return pending;
+    const head = pending.findIndex((token) => token.kind === "word" && literal(token.word) === "in") + 1;
+    if (head === 0) return pending;
+    this.simpleCommand(pending.slice(0, head), [], nesting);
+    return pending.slice(head);
+  }
+
+  /** `pattern)` of a case: decides whether the clause runs; true when the operator belonged to the pattern. */
+  private casePattern(operator: string, pending: readonly Token[]): boolean {
+    const top = this.branches[this.branches.length - 1];
+    if (top?.word !== "case" || top.expecting !== true) return false;
+    if (operator === "|") return true;
+    if (operator !== ")") return false;
+    const patterns = pending.map((token) => (token.kind === "word" ? literal(token.word) : null));
+    top.expecting = false;
+    const subject = top.subject ?? null;
+    if (subject === null || patterns.includes(null)) top.taken = null;
+    else if (patterns.some((pattern) => pattern === "*" || pattern === subject)) top.taken = !top.decided;
+    else top.taken = patterns.some((pattern) => /[*?[]/.test(pattern ?? "")) && !top.decided ? null : false;
+    top.decided ||= top.taken === true;
+    return true;
   }
 
   private simpleCommand(tokens: readonly Token[], heredocs: readonly Token[], nesting: number): void {
@@ -156,7 +192,16 @@ class ScriptReader {
         if (name !== null) this.variables.set(name, { kind: "unknown", reason: "a loop variable" });
         return;
       }
-      if (word === "case") return;
+      if (word === "case") {
+        const subject = rest[0]?.kind === "word" ? this.expand(quotedWord(rest[0].word), 0)[0] : undefined;
+        const top = this.branches[this.branches.length - 1];
+        if (top !== undefined) {
+          top.taken = false;
+          top.expecting = true;
+          top.subject = subject === undefined || subject.unknown !== null ? null : subject.text;
+        }
+        return;
+      }
     }
     if (this.branches.some((branch) => branch.taken === false)) return;
     const environment = new Map<string, Field>(this.exported);
@@ -397,7 +442,8 @@ class ScriptReader {
       const fields = piece.all || piece.quoted ? variable.fields : variable.fields.slice(0, 1);
       fields.forEach((field, index) => {
         if (index > 0) builder.split();
-        if (piece.quoted || field.unknown !== null) builder.field(field);
+        if (builder.standsAlone) builder.whole(field);
+        else if (piece.quoted || field.unknown !== null) builder.field(field);
         else builder.splitting(field);
       });
       return;
@@ -479,6 +525,10 @@ interface Branch {
   /** An earlier part is known to have run. */
   decided: boolean;
   uncertain?: boolean;
+  /** Value a `case` looks at; null when it is not known. */
+  subject?: string | null;
+  /** The next `)` closes a pattern of the `case`. */
+  expecting?: boolean;
 }
 
 const COMPARE: Readonly<Record<string, (a: string, b: string) => boolean>> = {
@@ -505,8 +555,19 @@ class FieldBuilder {
   private offsets: number[] = [];
   private reason: string | null = null;
   private open = false;
+  private parts = 1;
 
   constructor(private readonly word: Word) {}
+
+  /** The word is one expansion and nothing else. */
+  get standsAlone(): boolean {
+    return this.word.pieces.length === 1 && !this.open;
+  }
+
+  /** An element of an array stands where the array has it. */
+  whole(field: Field): void {
+    this.done.push(field);
+  }
 
   text(text: string, offsets: readonly number[]): void {
     this.open = true;
@@ -537,6 +598,7 @@ class FieldBuilder {
       return;
     }
     const quotes = /(["'])(.*?)\1|[^\s"']+|["']/g;
+    this.parts = field.text.trim().search(/\s/) < 0 ? 1 : 2;
     let last = 0;
     for (const match of field.text.matchAll(quotes)) {
       const start = match.index;
@@ -577,7 +639,8 @@ class FieldBuilder {
     const contiguous = offsets.length === this.text_.length && last - first === offsets.length - 1;
     const inside = first >= this.word.start && last < this.word.end;
     if (inside || !contiguous) return { start: this.word.start, end: this.word.end };
-    return this.open && /^-/.test(this.text_)
+    // A text of many words (`ARGS="--a 1 --b 2"`) is where its words are read; a single value is read at its use.
+    return this.parts > 1 || /^-/.test(this.text_)
       ? { start: first, end: last + 1 }
       : { start: this.word.start, end: this.word.end };
   }
@@ -702,7 +765,8 @@ function spaced(fields: readonly Field[], index: number, document: string, flags
       (OVERRIDE.test(value.text) && (values.length > 0 || /^-[a-z]$/.test(field.text) === false))
     )
       break;
-    if (isProgram(value.text, fields[next + 1]?.text) && !/(?:script|file|config|path|module|entry)/i.test(key)) break;
+    const named = values.length === 0 && /(?:script|file|config|path|module|entry)/i.test(key);
+    if (isProgram(value.text, fields[next + 1]?.text) && !named) break;
     values.push(nodeOf(value, document, value));
     last = next;
     if (field.text.startsWith("-") && !field.text.startsWith("--")) break;

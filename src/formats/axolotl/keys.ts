@@ -6,7 +6,7 @@ import { SHARDING } from "../accelerate/keys";
 import { EFFECT, memory, onlyWhenOn, other } from "../effects";
 import type { SchemaKey } from "../schema";
 
-const ON_ATTENTION = (value: string): SchemaKey["also"] => [
+const ON_ATTENTION = (value: string): NonNullable<SchemaKey["also"]> => [
   { name: "attention", means: onlyWhenOn(value), only: true },
 ];
 

@@ -3,7 +3,7 @@ import { dataView, shellViews } from "../carriers";
 import { count, derived, NOT_RECOGNISED, type Recognition, schemaFormat, type View } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
-import { LLAMA_FACTORY_KEYS, OTHER_LLAMA_FACTORY_KEYS } from "./keys";
+import { LLAMA_FACTORY_KEYS, LLAMA_FACTORY_V1_KEYS, OTHER_LLAMA_FACTORY_KEYS } from "./keys";
 
 const OWN_MARKS = [
   "finetuning_type",
@@ -46,14 +46,11 @@ function recogniseData({ map }: View): Recognition {
   )
     return NOT_RECOGNISED;
   const own = count(map, OWN_MARKS);
-  const v1 = count(map, V1_MARKS);
   if (count(map, ["model_name_or_path"]) > 0 && own > 0)
     return {
       confidence: Math.min(0.98, 0.86 + 0.06 * own),
       because: `has \`model_name_or_path\` and ${own} LLaMA-Factory keys`,
     };
-  if (count(map, ["model"]) > 0 && v1 > 0 && (v1 > 1 || own > 0 || count(map, ["micro_batch_size"]) > 0))
-    return { confidence: 0.93, because: "has the blocks of LLaMA-Factory v1" };
   if (own >= 3 && count(map, ["finetuning_type", "cutoff_len"]) > 0)
     return { confidence: 0.85, because: `has ${own} LLaMA-Factory keys` };
   return NOT_RECOGNISED;
@@ -90,6 +87,19 @@ export const llamaFactory = schemaFormat({
   views: (document) => dataView(document, ["yaml", "json"], true),
   recognise: recogniseData,
   unknownKeys: { parents: [""], known: OTHER_LLAMA_FACTORY_KEYS },
+});
+
+export const llamaFactoryV1 = schemaFormat({
+  id: "llama-factory",
+  keys: LLAMA_FACTORY_V1_KEYS,
+  views: (document) => dataView(document, ["yaml", "json"], true),
+  recognise({ map }) {
+    const v1 = count(map, V1_MARKS);
+    const known = v1 > 1 || count(map, ["micro_batch_size", "cutoff_len", "template"]) > 0;
+    return v1 > 0 && known && count(map, ["model"]) > 0
+      ? { confidence: 0.93, because: "has the blocks of LLaMA-Factory v1" }
+      : NOT_RECOGNISED;
+  },
 });
 
 export const llamaFactoryShell = schemaFormat({

@@ -170,12 +170,19 @@ const V1: readonly SchemaKey[] = [
   memory("optim_config.name", "optimizer", "string", EFFECT.optimizer),
 ];
 
-const OWN_NAMES = new Set([...OWN, ...V1].map((key) => key.key));
+const OWN_NAMES = new Set(OWN.map((key) => key.key));
+const IN_V1 = new Set(["cutoff_len", "flash_attn", "template", "pref_loss"]);
+
+/** The v1 schema with what it shares with the arguments. */
+export const LLAMA_FACTORY_V1_KEYS: readonly SchemaKey[] = [
+  ...V1,
+  ...OWN.filter((key) => IN_V1.has(key.key)),
+  ...TRAINING_ARGUMENTS_KEYS.filter((key) => key.key === "bf16" || key.key === "fp16" || key.key === "max_grad_norm"),
+];
 
 /** LLaMA-Factory's own keys win over TrainingArguments' of the same name. */
 export const LLAMA_FACTORY_KEYS: readonly SchemaKey[] = [
   ...OWN,
-  ...V1,
   // The switch is disable_gradient_checkpointing; this key is read and overruled.
   ...TRAINING_ARGUMENTS_KEYS.filter((key) => !OWN_NAMES.has(key.key)).map(
     (key): SchemaKey =>
@@ -193,6 +200,15 @@ export const OTHER_LLAMA_FACTORY_KEYS: ReadonlySet<string> = new Set([
     "do_train do_eval do_predict dataset_dir media_dir max_samples preprocessing_num_workers overwrite_cache plot_loss " +
     "save_only_model val_size tokenized_path export_dir export_size export_device export_legacy_format infer_backend " +
     "train_dataset eval_dataset model_class sample_backend max_new_tokens trust_remote_code cache_dir split_special_tokens " +
+    "galore_target galore_rank galore_update_interval galore_scale galore_proj_type galore_layerwise apollo_target apollo_rank " +
+    "apollo_layerwise apollo_scale apollo_update_interval badam_mode badam_start_block badam_switch_mode badam_switch_interval " +
+    "badam_update_ratio badam_mask_mode badam_verbose oft_rank oft_block_size oft_target module_dropout pissa_iter pissa_convert " +
+    "freeze_trainable_modules freeze_extra_modules loraplus_lr_ratio loraplus_lr_embedding create_new_adapter use_llama_pro " +
+    "lora_rank_pattern use_asft_loss asft_alpha use_dft_loss mixture_of_depths moe_aux_loss_coef visual_inputs video_fps video_maxlen " +
+    "image_min_pixels video_min_pixels image_do_pan_and_scan rope_scaling resize_vocab adapter_folder use_kt kt_mode kt_config " +
+    "quantization_device_map shift_attn use_v1_kernels vllm_maxlen vllm_gpu_util vllm_enforce_eager ppo_buffer_size ppo_epochs " +
+    "ppo_score_norm ppo_target ppo_whiten_rewards reward_model_type reward_model_adapters ref_model_adapters ref_model_quantization_bit " +
+    "pref_beta pref_ftx pref_bco_weight dpo_label_smoothing kto_chosen_weight kto_rejected_weight simpo_gamma use_swanlab " +
     "train_on_prompt mask_history streaming mix_strategy interleave_probs ignore_pad_token_for_loss enable_thinking"
   ).split(" "),
 ]);

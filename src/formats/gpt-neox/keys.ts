@@ -1,0 +1,44 @@
+/**
+ * gpt-neox: model and launch arguments with all of DeepSpeed's keys beside them, dashes and underscores alike.
+ * Source: `megatron/neox_arguments/{neox_args,deepspeed_args}.py` at ea7aefd.
+ */
+import { DEEPSPEED_KEYS } from "../deepspeed/keys";
+import { EFFECT, memory, other, PRECISION } from "../effects";
+import type { SchemaKey } from "../schema";
+
+const OWN: readonly SchemaKey[] = [
+  memory("num_layers", "num_layers", "integer", EFFECT.layers, { min: 1 }),
+  memory("hidden_size", "hidden_size", "integer", EFFECT.width, { min: 1 }),
+  memory("intermediate_size", "ffn_hidden_size", "integer", EFFECT.width, { nullable: true }),
+  memory("num_attention_heads", "num_attention_heads", "integer", EFFECT.heads, { min: 1 }),
+  memory("num_kv_heads", "num_query_groups", "integer", EFFECT.heads, { nullable: true }),
+  memory("seq_length", "sequence_length", "integer", EFFECT.sequence, { min: 1 }),
+  other("max_position_embeddings", "max_position_embeddings", "integer", "Longest position the model knows.", {
+    min: 1,
+  }),
+  memory("no_weight_tying", "untied_embeddings", "boolean", "A second vocabulary-sized matrix."),
+  memory("pipe_parallel_size", "pipeline_parallel", "integer", EFFECT.pipeline, { default: 0, min: 0 }),
+  memory("model_parallel_size", "tensor_parallel", "integer", EFFECT.tensor, { default: 1, min: 1 }),
+  memory("context_parallel_size", "context_parallel", "integer", EFFECT.context, { default: 1, min: 1 }),
+  memory("moe_num_experts", "num_experts", "integer", EFFECT.experts, { min: 1 }),
+  memory("moe_expert_parallel_size", "expert_parallel", "integer", EFFECT.expert, { min: 1 }),
+  memory("gas", "gradient_accumulation_steps", "integer", EFFECT.accumulation, { default: 1, min: 1 }),
+  memory("precision", "compute_dtype", "string", EFFECT.compute, { means: PRECISION }),
+  memory("checkpoint_activations", "gradient_checkpointing", "boolean", EFFECT.checkpointing, { default: false }),
+  memory("checkpoint_num_layers", "checkpoint_num_layers", "integer", "Layers between two kept activations.", {
+    default: 1,
+    min: 1,
+  }),
+  memory("partition_activations", null, "boolean", "Splits kept activations over the tensor-parallel GPUs."),
+  memory("sequence_parallel", "sequence_parallelism", "boolean", EFFECT.sequenceParallel),
+  memory("attention_config", "attention_config", "any", "Attention kernel by layer.", { nullable: true }),
+  memory("te_fp8_format", "fp8_format", "string", "Matrix products in 8 bits.", {
+    also: [{ name: "compute_dtype", means: { hybrid: "fp8", e4m3: "fp8" }, only: true }],
+  }),
+  other("num_gpus", "world_size", "integer", EFFECT.devices, { nullable: true }),
+  other("train_iters", null, "integer", "Length of the training: no memory."),
+];
+
+const OWN_NAMES = new Set(OWN.map((key) => key.key));
+
+export const GPT_NEOX_KEYS: readonly SchemaKey[] = [...OWN, ...DEEPSPEED_KEYS.filter((key) => !OWN_NAMES.has(key.key))];

@@ -1,0 +1,167 @@
+/** Hugging Face training written as a command or as Python (files and notebooks). */
+import type { Entry, MapNode, PythonModule } from "../../syntax/tree";
+import { pythonView, shellViews } from "../carriers";
+import { deepspeedReader } from "../deepspeed/read";
+import { TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
+import { count, derived, NOT_RECOGNISED, type Recognition, schemaFormat, type View } from "../schema";
+import { TRL_KEYS } from "../trl/keys";
+import type { CarrierId, ConfigDocument, Format, LocatedSetting, SchemaId } from "../types";
+import { HF_PYTHON_KEYS, HF_SHELL_KEYS } from "./keys";
+
+const TRAINING = TRAINING_ARGUMENTS_KEYS.flatMap((key) => [key.key, ...(key.aliases ?? [])]).concat(
+  "output_dir",
+  "num_train_epochs",
+  "learning_rate",
+  "max_steps",
+  "model_name_or_path",
+  "save_steps",
+  "logging_steps",
+  "report_to",
+  "warmup_ratio",
+  "weight_decay",
+  "lr_scheduler_type",
+);
+const TRL_ONLY = TRL_KEYS.map((key) => key.key)
+  .concat("dataset_name", "dataset_text_field")
+  .filter((key) => !key.includes("."));
+
+/** DeepSpeed settings given as a dict or as JSON text belong to the run itself. */
+function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+  const result: LocatedSetting[] = [];
+  const inline = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
+  if (inline?.node.kind === "map") result.push(...deepspeedReader(inline.node, inline.key).settings);
+  const dtype = settings.findLast(
+    (setting) => setting.name === "mixed_precision" && (setting.value === "bf16" || setting.value === "fp16"),
+  );
+  // The trainer's own bf16 and fp16 win over the launcher's option.
+  if (dtype !== undefined && !settings.some((setting) => setting.name === "bf16" || setting.name === "fp16"))
+    result.push(derived(dtype, String(dtype.value), true));
+  return result;
+}
+
+function recogniseShell(id: SchemaId, view: View): Recognition {
+  const command = view.words.join(" ");
+  if (
+    /llamafactory-cli|openrlhf|verl\.|swift[/.]cli|(?:^|\s)(?:swift|megatron)\s+(?:sft|pt|rlhf)|axolotl|tune run|nnUNet/.test(
+      command,
+    )
+  )
+    return NOT_RECOGNISED;
+  const training = count(view.map, TRAINING);
+  const trl = count(view.map, TRL_ONLY);
+  const isTrl =
+    /(?:^|[\s/])trl[\s/.]|\btrl\b/.test(command) ||
+    (trl >= 2 &&
+      count(view.map, ["dataset_name"]) > 0 &&
+      count(view.map, ["use_peft", "lora_r", "max_length", "num_generations", "packing"]) > 0);
+  const wanted = (id === "trl") === isTrl;
+  if (count(view.map, ["per_device_train_batch_size"]) > 0 || training >= 4)
+    return { confidence: wanted ? 0.92 : 0.6, because: `passes ${training} TrainingArguments` };
+  if (id !== "trl" && /accelerate(?:\.commands\.launch)?(?:\s+launch)?\b/.test(command) && /launch/.test(command))
+    return { confidence: 0.62, because: "starts a script with `accelerate launch`" };
+  if (id !== "trl" && /^(?:\S*\/)?deepspeed\s/.test(command) && count(view.map, ["deepspeed", "deepspeed_config"]) > 0)
+    return { confidence: 0.62, because: "starts a script with DeepSpeed" };
+  if (id === "trl" && isTrl && /\btrl\s+(?:sft|dpo|grpo|kto|reward|rloo)\b/.test(command))
+    return { confidence: 0.9, because: "runs the `trl` command" };
+  return training >= 2 &&
+    /\.py\b|torchrun|python/.test(command) &&
+    count(view.map, ["output_dir", "model_name_or_path"]) > 0
+    ? { confidence: 0.55, because: `passes ${training} TrainingArguments` }
+    : NOT_RECOGNISED;
+}
+
+function shell(id: SchemaId): Format {
+  return schemaFormat({
+    id,
+    carrier: "shell",
+    keys: HF_SHELL_KEYS,
+    views: shellViews,
+    derive,
+    recognise: (view) => recogniseShell(id, view),
+  });
+}
+
+const TRAINING_CALL = /(?:^|\.)(?:Seq2Seq)?TrainingArguments$/;
+const TRL_CALL =
+  /(?:^|\.)(?:SFT|DPO|ORPO|KTO|CPO|Reward|PPO|PPOv2|RLOO|GRPO|GKD|BCO|XPO|NashMD|OnlineDPO|AlignProp|DDPO|IterativeSFT|PRM)Config$/;
+const CALLS: readonly (readonly [RegExp, string])[] = [
+  [TRAINING_CALL, ""],
+  [TRL_CALL, ""],
+  [/(?:^|\.)LoraConfig$|get_peft_model$/, "lora."],
+  [/(?:^|\.)BitsAndBytesConfig$/, "bnb."],
+  [
+    /(?:AutoModel\w*|For\w+|LMHeadModel|FastLanguageModel|FastModel|FastVisionModel|UNet\w*|Transformer\w*|^Auto\w*Model\w*)\.(?:from_pretrained|from_config)$/,
+    "load.",
+  ],
+  [/gradient_checkpointing_enable$/, "enable."],
+  [/prepare_model_for_kbit_training$/, "kbit."],
+  [/(?:^|\.)(?:SFT|DPO|ORPO|KTO|CPO|Reward|PPO|RLOO|GRPO|GKD|Seq2Seq)?Trainer$/, "trainer."],
+  [/(?:^|\.)ModelConfig$/, "model_args."],
+];
+
+/** Keyword views plus the positional model of `Trainer(model)`; `lora.call` stands only for LoraConfig itself. */
+function pythonViews(document: ConfigDocument): readonly View[] {
+  const { python } = document.parsed;
+  if (python === undefined) return [];
+  return pythonView(document, CALLS).map((view) => {
+    const lora = python.calls.some((call) =>
+      /(?:^|\.)LoraConfig$|FastLanguageModel\.get_peft_model$/.test(call.callee),
+    );
+    const entries = view.map.entries.filter((entry) => keep(entry, lora));
+    const map: MapNode = { ...view.map, entries: [...classDefaults(python), ...entries] };
+    return { ...view, map };
+  });
+}
+
+function keep(entry: Entry, lora: boolean): boolean {
+  if (entry.key === "lora.call") return lora;
+  if (entry.key === "load.0" || entry.key === "trainer.model")
+    return entry.value.kind === "scalar" && typeof entry.value.value === "string";
+  return entry.key.includes(".call")
+    ? /^(?:enable|kbit)\./.test(entry.key)
+    : !/(?:^|\.)(?:0|call)$/.test(entry.key) || entry.key === "load.0";
+}
+
+/** Fields of a dataclass that extends TrainingArguments are its defaults. */
+function classDefaults(python: PythonModule): readonly Entry[] {
+  return python.classes
+    .filter((type) => type.bases.some((base) => TRAINING_CALL.test(base) || TRL_CALL.test(base)))
+    .flatMap((type) => type.fields.entries);
+}
+
+function recognisePython(id: SchemaId, view: View): Recognition {
+  const trl = view.words.some((word) => /^trl(?:\.|$)/.test(word)) || view.words.some((word) => TRL_CALL.test(word));
+  const transformers = view.words.some((word) => /^(?:transformers|peft|unsloth)(?:\.|$)/.test(word));
+  const called = view.words.some((word) => TRAINING_CALL.test(word) || TRL_CALL.test(word));
+  const trains =
+    called ||
+    view.words.some((word) => /(?:^|\.)\w*Trainer$/.test(word)) ||
+    view.map.entries.some((entry) => TRAINING.includes(entry.key));
+  const wanted = (id === "trl") === trl;
+  if (called && (trl || transformers))
+    return { confidence: wanted ? 0.95 : 0.6, because: trl ? "builds a TRL config" : "builds TrainingArguments" };
+  if (trains && (trl || transformers))
+    return {
+      confidence: wanted ? 0.9 : 0.55,
+      because: trl ? "trains with TRL" : "trains with the Hugging Face Trainer",
+    };
+  return called ? { confidence: wanted ? 0.7 : 0.5, because: "builds TrainingArguments" } : NOT_RECOGNISED;
+}
+
+function python(id: SchemaId, carrier: CarrierId): Format {
+  const syntax = carrier === "notebook" ? "notebook" : "python";
+  return schemaFormat({
+    id,
+    carrier,
+    keys: HF_PYTHON_KEYS,
+    views: (document) => (document.parsed.syntax === syntax ? pythonViews(document) : []),
+    derive,
+    recognise: (view) => recognisePython(id, view),
+  });
+}
+
+export const HF_SCRIPTS: readonly Format[] = (["hf-training-arguments", "trl"] as const).flatMap((id) => [
+  shell(id),
+  python(id, "python"),
+  python(id, "notebook"),
+]);

@@ -1,0 +1,117 @@
+/**
+ * TrainingArguments and TRL configs outside of data files: flags of scripts, keyword arguments of Python calls.
+ * Source: `transformers/hf_argparser.py`, PEFT's `LoraConfig`, transformers' `BitsAndBytesConfig`.
+ */
+import { EFFECT, memory, onlyWhenOn, other } from "../effects";
+import type { SchemaKey } from "../schema";
+import { TRL_FORMAT_KEYS } from "../trl";
+
+/** Arguments that widely copied scripts add (LLaVA, FastChat, PEFT's and QLoRA's examples). */
+const SCRIPT_KEYS: readonly SchemaKey[] = [
+  memory("model_max_length", "sequence_length", "integer", EFFECT.sequence, { min: 1 }),
+  memory("max_seq_len", "sequence_length", "integer", EFFECT.sequence, { min: 1 }),
+  memory("lora_enable", "use_peft", "boolean", EFFECT.adapter, {
+    aliases: ["use_lora", "use_peft_lora", "lora"],
+    also: [{ name: "adapter", means: onlyWhenOn("lora"), only: true }],
+  }),
+  memory("bits", "quantization_bits", "any", EFFECT.quantization, {
+    also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", "16": "none" }, only: true }],
+  }),
+  memory("use_4bit_quantization", "load_in_4bit", "boolean", EFFECT.quantization, { aliases: ["use_4bit", "q_lora"] }),
+  memory("use_8bit_quantization", "load_in_8bit", "boolean", EFFECT.quantization, { aliases: ["use_8bit", "int8"] }),
+  memory("use_8bit_qunatization", "load_in_8bit", "boolean", EFFECT.quantization),
+  memory("use_flash_attn", "flash_attention", "boolean", EFFECT.attention, {
+    aliases: ["use_flash_attention_2", "flash_attn"],
+    also: [{ name: "attention", means: onlyWhenOn("flash_attention_2"), only: true }],
+  }),
+  memory("lora_rank", "lora_rank", "integer", EFFECT.rank, { min: 1, aliases: ["lora_dim"] }),
+  memory("use_adalora", "use_adalora", "boolean", EFFECT.adapter, {
+    also: [{ name: "adapter", means: onlyWhenOn("adalora"), only: true }],
+  }),
+  memory("init_r", "lora_rank", "integer", EFFECT.rank, { min: 1 }),
+  memory("mixed_precision", "mixed_precision", "string", EFFECT.compute, {
+    means: { bf16: "bf16", fp16: "fp16" },
+    also: [
+      {
+        name: "compute_dtype",
+        means: { bf16: "bf16", fp16: "fp16", fp8: "fp8", no: "fp32", false: "fp32" },
+        only: true,
+      },
+    ],
+  }),
+  memory("zero_stage", "zero_stage", "integer", EFFECT.zero, { min: 0, max: 3 }),
+  memory("offload_optimizer_device", "offload_optimizer", "string", EFFECT.offloadOptimizer),
+  memory("offload_param_device", "offload_param", "string", EFFECT.offloadParam),
+  memory("deepspeed_config", "deepspeed", "string", EFFECT.deepspeed, {
+    aliases: ["deepspeed_config_file"],
+    link: "deepspeed",
+  }),
+  other("config_file", "accelerate_config", "string", "Accelerate's launch config.", { link: "accelerate" }),
+  other("config", "trainer_config", "string", "The trainer's config.", { link: "trainer" }),
+];
+
+const OWN = new Set(SCRIPT_KEYS.flatMap((key) => [key.key, ...(key.aliases ?? [])]));
+
+export const HF_SHELL_KEYS: readonly SchemaKey[] = [
+  ...TRL_FORMAT_KEYS.filter((key) => !OWN.has(key.key)).map(
+    (key): SchemaKey =>
+      key.key === "deepspeed" ? { ...key, link: "deepspeed" } : key.name === "model" ? { ...key, link: "model" } : key,
+  ),
+  ...SCRIPT_KEYS,
+];
+
+/** Keywords of the calls around the trainer; the prefix is the call. */
+const CALL_KEYS: readonly SchemaKey[] = [
+  memory("lora.call", "adapter", "boolean", EFFECT.adapter, { means: onlyWhenOn("lora") }),
+  memory("lora.r", "lora_rank", "integer", EFFECT.rank, { default: 8, min: 1 }),
+  memory("lora.lora_alpha", "lora_alpha", "number", EFFECT.alpha, { default: 8 }),
+  memory("lora.lora_dropout", "lora_dropout", "number", EFFECT.dropout, { default: 0, min: 0, max: 1 }),
+  memory("lora.target_modules", "lora_target_modules", "any", EFFECT.targets, { nullable: true }),
+  memory("lora.modules_to_save", "lora_modules_to_save", "any", EFFECT.toSave, { nullable: true }),
+  memory("lora.bias", "lora_bias", "string", "Which biases are trained."),
+  memory("lora.use_dora", "use_dora", "boolean", "DoRA: a magnitude vector and larger activations per module."),
+  memory("lora.use_rslora", "use_rslora", "boolean", "Rank-stabilised scaling: no memory."),
+  memory("bnb.load_in_4bit", "load_in_4bit", "boolean", EFFECT.quantization),
+  memory("bnb.load_in_8bit", "load_in_8bit", "boolean", EFFECT.quantization),
+  memory("bnb.bnb_4bit_quant_type", "bnb_4bit_quant_type", "string", "4-bit number format.", { default: "fp4" }),
+  memory(
+    "bnb.bnb_4bit_use_double_quant",
+    "double_quantization",
+    "boolean",
+    "Quantizes the scales too: 0.05 byte less per weight.",
+    { default: false },
+  ),
+  memory("bnb.bnb_4bit_compute_dtype", "quantization_compute_dtype", "string", "Dtype the matrix products run in.", {
+    default: "float32",
+  }),
+  memory("bnb.bnb_4bit_quant_storage", "bnb_4bit_quant_storage", "string", "Dtype the 4-bit blocks are stored as."),
+  memory("load.0", "model", "string", EFFECT.model, {
+    aliases: ["load.pretrained_model_name_or_path", "load.model_name"],
+    link: "model",
+  }),
+  memory("load.torch_dtype", "load_dtype", "string", EFFECT.load, { aliases: ["load.dtype"], nullable: true }),
+  memory("load.attn_implementation", "attention", "string", EFFECT.attention, { nullable: true }),
+  memory("load.load_in_4bit", "load_in_4bit", "boolean", EFFECT.quantization),
+  memory("load.load_in_8bit", "load_in_8bit", "boolean", EFFECT.quantization),
+  memory("load.max_seq_length", "sequence_length", "integer", EFFECT.sequence, { nullable: true }),
+  memory(
+    "load.device_map",
+    "device_map",
+    "any",
+    "Where the weights are placed; auto spreads the layers over the GPUs.",
+    { nullable: true },
+  ),
+  memory("enable.call", "gradient_checkpointing", "boolean", EFFECT.checkpointing),
+  memory(
+    "kbit.call",
+    "prepare_for_kbit",
+    "boolean",
+    "Raises the half-precision leftovers to float32 and turns checkpointing on.",
+  ),
+  memory("trainer.model", "model", "any", EFFECT.model, { link: "model" }),
+  memory("trainer.max_seq_length", "sequence_length", "integer", EFFECT.sequence, { nullable: true }),
+  memory("trainer.packing", "packing", "boolean", EFFECT.packing),
+  memory("model_args.model_name_or_path", "model", "string", EFFECT.model, { link: "model" }),
+];
+
+export const HF_PYTHON_KEYS: readonly SchemaKey[] = [...HF_SHELL_KEYS, ...CALL_KEYS];

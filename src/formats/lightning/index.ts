@@ -1,0 +1,153 @@
+/** Lightning CLI, litgpt and Hydra-Lightning configs: YAML. */
+import { dataView } from "../carriers";
+import { count, derived, flatten, lookUp, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import type { LocatedSetting } from "../types";
+import { LIGHTNING_KEYS, LITGPT_KEYS, STRATEGIES } from "./keys";
+
+function hasClassPath({ map }: View): boolean {
+  for (const { path } of flatten(map)) if (/(?:^|\.)(?:class_path|init_args)$/.test(path)) return true;
+  return false;
+}
+
+function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+  const result: LocatedSetting[] = [];
+  const find = (name: string) => settings.findLast((setting) => setting.name === name);
+  const strategy = find("strategy");
+  if (typeof strategy?.value === "string") {
+    const word = strategy.value;
+    const known =
+      STRATEGIES[word] ??
+      (/DeepSpeedStrategy$/.test(word) ? { zero: 2 } : /FSDPStrategy$/.test(word) ? { fsdp: "full_shard" } : undefined);
+    if (known?.fsdp !== undefined && find("fsdp") === undefined) result.push(derived(strategy, "fsdp", known.fsdp));
+    if (known?.zero !== undefined && find("zero_stage") === undefined)
+      result.push(derived(strategy, "zero_stage", known.zero));
+    if (known?.offload) result.push(derived(strategy, "offload_optimizer", "cpu"));
+  }
+  const devices = find("devices");
+  const nodes = find("nodes")?.value;
+  const each = devices?.node.kind === "list" ? devices.node.items.length : Number(devices?.value);
+  if (devices !== undefined && Number.isInteger(each) && each >= 1)
+    result.push(derived(devices, "world_size", each * (typeof nodes === "number" ? nodes : 1)));
+  return result;
+}
+
+/** litgpt: accumulation follows from the global batch; a rank makes it LoRA. */
+function deriveLitgpt(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+  const result = [...derive(settings)];
+  const all = [...settings, ...result];
+  const number = (name: string) =>
+    all.findLast((setting) => setting.name === name && typeof setting.value === "number");
+  const rank = number("lora_rank");
+  if (rank !== undefined && Number(rank.value) > 0)
+    result.push(
+      derived(
+        rank,
+        "adapter",
+        settings.some(
+          (setting) => setting.name === "quantization" && setting.value !== "none" && setting.value !== null,
+        )
+          ? "qlora"
+          : "lora",
+      ),
+    );
+  const global = number("global_batch_size");
+  const micro = number("micro_batch_size");
+  const world = number("world_size");
+  const steps = Number(global?.value) / (Number(micro?.value) * Number(world?.value ?? 1));
+  if (global !== undefined && Number.isInteger(steps) && steps >= 1)
+    result.push(derived(global, "gradient_accumulation_steps", steps));
+  const devices = world === undefined ? 1 : Number(world.value);
+  if (world !== undefined && devices > 1) result.push(derived(world, "fsdp", "full_shard"));
+  return result;
+}
+
+export const lightning = schemaFormat({
+  id: "lightning",
+  keys: LIGHTNING_KEYS,
+  views: (document) => dataView(document, ["yaml", "json"], true),
+  derive,
+  recognise(view) {
+    const { map } = view;
+    if (
+      count(map, ["actor_rollout_ref", "base_model", "model_name_or_path", "exp_manager"]) > 0 ||
+      lookUp(map, "model.tensor_model_parallel_size") !== undefined
+    )
+      return NOT_RECOGNISED;
+    const trainer = lookUp(map, "trainer");
+    const options =
+      trainer?.kind === "map"
+        ? count(trainer, [
+            "accelerator",
+            "devices",
+            "precision",
+            "strategy",
+            "max_epochs",
+            "max_steps",
+            "num_nodes",
+            "callbacks",
+            "logger",
+            "gradient_clip_val",
+            "accumulate_grad_batches",
+            "check_val_every_n_epoch",
+            "log_every_n_steps",
+          ])
+        : 0;
+    const classes = hasClassPath(view);
+    if (
+      trainer?.kind === "map" &&
+      classes &&
+      count(map, ["model", "data", "optimizer", "lr_scheduler", "seed_everything"]) > 0
+    )
+      return { confidence: 0.94, because: "has `trainer` and `class_path` blocks" };
+    const target = lookUp(map, "trainer._target_");
+    if (target?.kind === "scalar" && /lightning/.test(String(target.value)))
+      return { confidence: 0.92, because: "builds a Lightning trainer" };
+    if (options >= 3 && count(map, ["model", "data", "seed_everything"]) > 0)
+      return { confidence: 0.75, because: `has ${options} options of Lightning's Trainer` };
+    if (count(map, ["seed_everything"]) > 0 && (options > 0 || classes))
+      return { confidence: 0.9, because: "has `seed_everything` and Trainer options" };
+    // A group file of a Hydra-Lightning template holds the trainer's options at its root.
+    const root = lookUp(map, "_target_");
+    return root?.kind === "scalar" &&
+      /lightning(?:\.pytorch)?\.Trainer$|pytorch_lightning\.Trainer$/.test(String(root.value))
+      ? { confidence: 0.9, because: "builds a Lightning trainer" }
+      : NOT_RECOGNISED;
+  },
+});
+
+export const litgpt = schemaFormat({
+  id: "lightning",
+  keys: LITGPT_KEYS,
+  views: (document) => dataView(document, ["yaml"]),
+  derive: deriveLitgpt,
+  recognise({ map }) {
+    const train = lookUp(map, "train");
+    const arguments_ =
+      train?.kind === "map"
+        ? count(train, [
+            "save_interval",
+            "log_interval",
+            "micro_batch_size",
+            "global_batch_size",
+            "max_tokens",
+            "epochs",
+            "max_seq_length",
+            "lr_warmup_steps",
+          ])
+        : 0;
+    const own = count(map, [
+      "checkpoint_dir",
+      "out_dir",
+      "precision",
+      "devices",
+      "model_name",
+      "lora_r",
+      "quantize",
+      "initial_checkpoint_dir",
+      "eval",
+    ]);
+    return arguments_ >= 2 && own >= 2
+      ? { confidence: 0.95, because: `has \`train\` and ${own} litgpt keys` }
+      : NOT_RECOGNISED;
+  },
+});

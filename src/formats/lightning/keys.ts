@@ -1,0 +1,142 @@
+/**
+ * Lightning CLI configs, litgpt's configs and the Hydra-Lightning template.
+ * Source: `lightning/pytorch/trainer/trainer.py` of 2.6, `litgpt/args.py`, `litgpt/finetune/*.py`.
+ */
+import { EFFECT, memory, other, PRECISION, STORAGE } from "../effects";
+import type { SchemaKey } from "../schema";
+
+/** Strategy strings by what they shard. */
+export const STRATEGIES: Readonly<
+  Record<string, { readonly fsdp?: string; readonly zero?: number; readonly offload?: true }>
+> = {
+  fsdp: { fsdp: "full_shard" },
+  fsdp_cpu_offload: { fsdp: "full_shard", offload: true },
+  fsdp_native: { fsdp: "full_shard" },
+  deepspeed: { zero: 2 },
+  deepspeed_stage_1: { zero: 1 },
+  deepspeed_stage_1_offload: { zero: 1, offload: true },
+  deepspeed_stage_2: { zero: 2 },
+  deepspeed_stage_2_offload: { zero: 2, offload: true },
+  deepspeed_stage_3: { zero: 3 },
+  deepspeed_stage_3_offload: { zero: 3, offload: true },
+};
+
+/** Bare `16` and `bf16` are the old spellings of mixed precision; only `-true` stores the weights low. */
+const KEPT: Readonly<Record<string, string>> = { ...STORAGE, "16": "float32", bf16: "float32", "32": "float32" };
+const COMPUTE: Readonly<Record<string, string>> = {
+  ...PRECISION,
+  "64": "fp32",
+  "transformer-engine": "fp8",
+  "transformer-engine-float16": "fp8",
+};
+
+export const LIGHTNING_KEYS: readonly SchemaKey[] = [
+  memory("trainer", null, "map", "Options of the Trainer."),
+  memory(
+    "trainer.precision",
+    "compute_dtype",
+    "any",
+    "-mixed casts in the forward pass only, -true stores the weights in that dtype.",
+    { nullable: true, means: COMPUTE, also: [{ name: "load_dtype", means: KEPT, only: true }] },
+  ),
+  memory("trainer.devices", "devices", "any", EFFECT.devices, { auto: true }),
+  memory("trainer.gpus", "devices", "any", EFFECT.devices, {
+    nullable: true,
+    removedIn: "lightning 2.0",
+    replacedBy: "trainer.devices",
+  }),
+  memory("trainer.num_nodes", "nodes", "integer", EFFECT.devices, { default: 1, min: 1 }),
+  memory("trainer.strategy", "strategy", "any", "ddp replicates; fsdp and deepspeed shard.", {
+    default: "auto",
+    auto: true,
+    nullable: true,
+  }),
+  memory("trainer.strategy.class_path", "strategy", "string", "ddp replicates; fsdp and deepspeed shard."),
+  memory("trainer.strategy.init_args.stage", "zero_stage", "integer", EFFECT.zero, { min: 0, max: 3 }),
+  memory("trainer.strategy.init_args.offload_optimizer", "offload_optimizer", "boolean", EFFECT.offloadOptimizer, {
+    means: { true: "cpu", false: "none" },
+  }),
+  memory("trainer.strategy.init_args.offload_parameters", "offload_param", "boolean", EFFECT.offloadParam, {
+    means: { true: "cpu", false: "none" },
+  }),
+  memory("trainer.strategy.init_args.sharding_strategy", "fsdp", "string", EFFECT.fsdp, {
+    means: { FULL_SHARD: "full_shard", SHARD_GRAD_OP: "shard_grad_op", HYBRID_SHARD: "hybrid_shard", NO_SHARD: "none" },
+  }),
+  memory("trainer.strategy.init_args.cpu_offload", "fsdp_cpu_offload", "any", EFFECT.offloadParam),
+  memory("trainer.strategy.init_args.config", "deepspeed", "any", EFFECT.deepspeed, { link: "deepspeed" }),
+  memory("trainer.accumulate_grad_batches", "gradient_accumulation_steps", "any", EFFECT.accumulation, { default: 1 }),
+  memory("trainer.gradient_clip_val", "max_grad_norm", "number", EFFECT.clipping, { nullable: true, min: 0 }),
+  other("trainer.accelerator", null, "string", "Kind of device."),
+  memory("model", null, "any", EFFECT.model),
+  memory("model.class_path", "model_class", "string", EFFECT.model, { aliases: ["model._target_"] }),
+  memory("model.init_args.model_name", "model", "string", EFFECT.model, {
+    aliases: [
+      "model.init_args.model_name_or_path",
+      "model.init_args.pretrained_model_name_or_path",
+      "model.model_name",
+      "model.model_name_or_path",
+    ],
+    link: "model",
+  }),
+  ...["data.init_args", "data.init_args.train_dataloader", "model.init_args", "data", "datamodule", "model"].flatMap(
+    (parent) => [
+      memory(`${parent}.batch_size`, "micro_batch_size", "integer", EFFECT.microBatch, {
+        aliases: [
+          `${parent}.train_batch_size`,
+          `${parent}.per_device_batch_size`,
+          `${parent}.micro_batch_size`,
+          `${parent}.batch_size_per_device`,
+        ],
+        min: 1,
+      }),
+      memory(`${parent}.max_seq_length`, "sequence_length", "integer", EFFECT.sequence, {
+        aliases: [`${parent}.max_length`, `${parent}.block_size`, `${parent}.seq_length`, `${parent}.max_seq_len`],
+        min: 1,
+        nullable: true,
+      }),
+      memory(`${parent}.gradient_checkpointing`, "gradient_checkpointing", "boolean", EFFECT.checkpointing),
+    ],
+  ),
+  memory("optimizer.class_path", "optimizer", "string", EFFECT.optimizer, {
+    aliases: ["model.optimizer._target_", "model.init_args.optimizer.class_path"],
+  }),
+];
+
+export const LITGPT_KEYS: readonly SchemaKey[] = [
+  memory("checkpoint_dir", "model", "string", EFFECT.model, { aliases: ["model_name"], link: "model" }),
+  memory(
+    "precision",
+    "compute_dtype",
+    "any",
+    "-mixed casts in the forward pass only, -true stores the weights in that dtype.",
+    { nullable: true, means: COMPUTE, also: [{ name: "load_dtype", means: KEPT, only: true }] },
+  ),
+  memory("quantize", "quantization", "any", EFFECT.quantization, {
+    nullable: true,
+    means: {
+      "bnb.nf4": "nf4",
+      "bnb.nf4-dq": "nf4",
+      "bnb.fp4": "fp4",
+      "bnb.fp4-dq": "fp4",
+      "bnb.int8-training": "int8",
+      "bnb.int8": "int8",
+      null: "none",
+    },
+  }),
+  memory("devices", "devices", "any", EFFECT.devices, { auto: true }),
+  memory("num_nodes", "nodes", "integer", EFFECT.devices, { default: 1, min: 1 }),
+  memory("lora_r", "lora_rank", "integer", EFFECT.rank, { default: 8, min: 0 }),
+  memory("lora_alpha", "lora_alpha", "number", EFFECT.alpha, { default: 16 }),
+  memory("lora_dropout", "lora_dropout", "number", EFFECT.dropout, { min: 0, max: 1 }),
+  ...["query", "key", "value", "projection", "mlp", "head"].map((part) =>
+    memory(`lora_${part}`, `lora_on_${part}`, "boolean", EFFECT.targets),
+  ),
+  memory("train", null, "map", "Options of the training."),
+  memory("train.micro_batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { min: 1 }),
+  memory("train.global_batch_size", "global_batch_size", "integer", EFFECT.globalBatch, { min: 1 }),
+  memory("train.max_seq_length", "sequence_length", "integer", EFFECT.sequence, { nullable: true, min: 1 }),
+  memory("train.max_norm", "max_grad_norm", "number", EFFECT.clipping, { nullable: true, min: 0 }),
+  memory("optimizer", "optimizer", "any", EFFECT.optimizer),
+  memory("optimizer.class_path", "optimizer", "string", EFFECT.optimizer),
+  other("out_dir", null, "string", "Where results go."),
+];

@@ -1,0 +1,74 @@
+/** llm-foundry's YAML: OmegaConf with `variables`, plain or inside an MCLI job's `parameters`. */
+import { interpolate } from "../../syntax/interpolate";
+import type { MapNode } from "../../syntax/tree";
+import { dataView } from "../carriers";
+import { count, derived, lookUp, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import type { ConfigDocument, LocatedSetting } from "../types";
+import { LLM_FOUNDRY_KEYS } from "./keys";
+
+/** MCLI jobs put the training config under `parameters`, beside `compute`. */
+function views(document: ConfigDocument): readonly View[] {
+  return dataView(document, ["yaml"], true).map((view) => {
+    const inner = document.parsed.root?.kind === "map" ? lookUp(document.parsed.root, "parameters") : undefined;
+    if (inner?.kind !== "map" || count(inner, ["max_seq_len", "model", "train_loader"]) === 0) return view;
+    const compute = view.map.entries.filter((entry) => entry.key === "compute");
+    const parameters = interpolate(inner);
+    const map: MapNode = { ...parameters, entries: [...parameters.entries, ...compute] };
+    return { ...view, map, target: inner, words: ["parameters"] };
+  });
+}
+
+export const llmFoundry = schemaFormat({
+  id: "llm-foundry",
+  keys: LLM_FOUNDRY_KEYS,
+  views,
+  recognise({ map }) {
+    const batch = count(map, [
+      "device_train_microbatch_size",
+      "global_train_batch_size",
+      "device_train_grad_accum",
+      "device_train_batch_size",
+      "device_eval_batch_size",
+    ]);
+    if (count(map, ["max_seq_len"]) > 0 && batch > 0)
+      return { confidence: 0.97, because: "has `max_seq_len` and Composer's batch keys" };
+    if (batch > 0 && count(map, ["train_loader", "eval_loader", "max_duration"]) > 0)
+      return { confidence: 0.93, because: "has Composer's batch and loader keys" };
+    const composer = count(map, [
+      "train_loader",
+      "max_duration",
+      "eval_interval",
+      "scheduler",
+      "algorithms",
+      "icl_tasks",
+      "models",
+      "device_eval_batch_size",
+      "fsdp_config",
+      "precision",
+    ]);
+    return composer >= 3 && count(map, ["max_seq_len", "max_duration"]) > 0
+      ? { confidence: 0.8, because: `has ${composer} Composer keys` }
+      : NOT_RECOGNISED;
+  },
+  derive(settings) {
+    const result: LocatedSetting[] = [];
+    const number = (name: string) =>
+      settings.findLast((setting) => setting.name === name && typeof setting.value === "number");
+    const global = number("global_batch_size");
+    const micro = number("micro_batch_size");
+    const world = number("world_size");
+    const steps =
+      global === undefined || micro === undefined || world === undefined
+        ? Number.NaN
+        : Number(global.value) / (Number(micro.value) * Number(world.value));
+    if (global !== undefined && Number.isInteger(steps) && steps >= 1)
+      result.push(derived(global, "gradient_accumulation_steps", steps));
+    const shape = settings.find((setting) => setting.name === "model_class" && setting.value === "mpt_causal_lm");
+    if (shape !== undefined && !settings.some((setting) => setting.name === "model"))
+      result.push(derived(shape, "model", "mpt_causal_lm"));
+    const packed = settings.findLast((setting) => setting.name === "packing");
+    if (packed !== undefined && packed.value !== false && packed.value !== null)
+      result.push(derived(packed, "packing", true));
+    return result;
+  },
+});

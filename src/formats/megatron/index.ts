@@ -1,0 +1,174 @@
+/** Megatron-LM: flags in scripts (arrays and strings of flags too), and the YAML that lists them. */
+import type { Entry, MapNode } from "../../syntax/tree";
+import { dataView, shellViews } from "../carriers";
+import { count, derived, lookUp, NOT_RECOGNISED, type Recognition, schemaFormat, type View } from "../schema";
+import { problem } from "../table";
+import type { ConfigDocument, FormatProblem, LocatedSetting } from "../types";
+import { MEGATRON_KEYS } from "./keys";
+
+const MARKS = [
+  "tensor_model_parallel_size",
+  "pipeline_model_parallel_size",
+  "micro_batch_size",
+  "global_batch_size",
+  "num_layers",
+  "hidden_size",
+  "num_attention_heads",
+  "seq_length",
+  "train_iters",
+  "train_samples",
+  "use_distributed_optimizer",
+  "sequence_parallel",
+  "use_mcore_models",
+  "distributed_backend",
+  "lr_decay_style",
+  "ffn_hidden_size",
+];
+const ARCHITECTURE = ["num_layers", "hidden_size", "num_attention_heads", "use_checkpoint_args"];
+
+function number(settings: readonly LocatedSetting[], name: string): LocatedSetting | undefined {
+  return settings.findLast((setting) => setting.name === name && typeof setting.value === "number");
+}
+
+function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+  const result: LocatedSetting[] = [];
+  const find = (name: string) => settings.findLast((setting) => setting.name === name);
+  const distributed = find("distributed_optimizer");
+  if (distributed?.value === true && find("zero_stage") === undefined)
+    result.push(derived(distributed, "zero_stage", 1));
+  const sharded = find("megatron_fsdp");
+  if (sharded?.value === true && find("fsdp") === undefined) result.push(derived(sharded, "fsdp", "full_shard"));
+  const nodes = find("nodes");
+  const devices = find("devices");
+  if (devices !== undefined && typeof devices.value === "number" && find("world_size") === undefined) {
+    result.push(derived(devices, "world_size", devices.value * (typeof nodes?.value === "number" ? nodes.value : 1)));
+  }
+  const accumulated = accumulation(settings, [...result]);
+  if (accumulated !== undefined) result.push(accumulated);
+  return result;
+}
+
+/** Micro-batches per step: global batch over micro-batch and data-parallel size, when all are known and it divides. */
+function accumulation(
+  settings: readonly LocatedSetting[],
+  more: readonly LocatedSetting[],
+): LocatedSetting | undefined {
+  const all = [...settings, ...more];
+  const global = number(all, "global_batch_size");
+  const micro = number(all, "micro_batch_size");
+  const world = number(all, "world_size");
+  if (
+    global === undefined ||
+    micro === undefined ||
+    world === undefined ||
+    number(all, "gradient_accumulation_steps") !== undefined
+  )
+    return undefined;
+  const degrees = ["tensor_parallel", "pipeline_parallel", "context_parallel"].map((name) =>
+    Number(number(all, name)?.value ?? 1),
+  );
+  const steps =
+    Number(global.value) / (Number(micro.value) * (Number(world.value) / degrees.reduce((a, b) => a * b, 1)));
+  return Number.isInteger(steps) && steps >= 1 ? derived(global, "gradient_accumulation_steps", steps) : undefined;
+}
+
+function check(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
+  const layers = number(settings, "num_layers");
+  const stages = number(settings, "pipeline_parallel");
+  if (layers === undefined || stages === undefined || Number(layers.value) % Number(stages.value) === 0) return [];
+  return [
+    problem("pipeline-layers", "warning", stages.valueSpan, "pipeline-layers", {
+      layers: Number(layers.value),
+      stages: Number(stages.value),
+    }),
+  ];
+}
+
+const SHARED = { id: "megatron", keys: MEGATRON_KEYS, derive, check } as const;
+
+export const megatronShell = schemaFormat({
+  ...SHARED,
+  carrier: "shell",
+  views: shellViews,
+  recognise(view): Recognition {
+    if (
+      count(view.map, ["tuner_type", "train_type", "rlhf_type"]) > 0 ||
+      /(?:^|\s)(?:swift|llamafactory-cli|megatron\s+(?:sft|pt|rlhf))(?:\s|$)/.test(view.words.slice(0, 12).join(" "))
+    )
+      return NOT_RECOGNISED;
+    if (view.map.entries.some((entry) => /^(?:actor_rollout_ref|trainer|model)\./.test(entry.key)))
+      return NOT_RECOGNISED;
+    const marks = count(view.map, MARKS);
+    const script = view.words.find((word) => /(?:^|\/)(?:pretrain|finetune|train)_?\w*\.py$/.test(word));
+    if (count(view.map, ["tensor_model_parallel_size", "pipeline_model_parallel_size"]) > 0 && marks >= 3)
+      return { confidence: 0.96, because: `passes ${marks} Megatron-LM options` };
+    if (count(view.map, ARCHITECTURE) >= 2 && marks >= 4)
+      return { confidence: 0.94, because: `passes ${marks} Megatron-LM options` };
+    return script !== undefined && /pretrain_/.test(script) && marks >= 2
+      ? { confidence: 0.9, because: `runs ${script}` }
+      : NOT_RECOGNISED;
+  },
+});
+
+/** `MODEL_ARGS` of Megatron's test configs: flags with their dashes, or NeMo's dotted paths. */
+function argumentMap(document: ConfigDocument): readonly View[] {
+  return dataView(document, ["yaml", "json"]).flatMap((view) => {
+    const inner = view.map.entries.find((entry) => entry.key === "MODEL_ARGS")?.value;
+    const map = inner?.kind === "map" ? inner : view.map;
+    const entries = map.entries.map((entry): Entry => ({ ...entry, key: normalised(entry.key) }));
+    const nested = ["model_parallel", "language_model", "training"].flatMap((block) => {
+      const node = lookUp(map, block);
+      return node?.kind === "map" ? node.entries : [];
+    });
+    const flat: MapNode = { ...map, entries: [...entries, ...nested] };
+    return [{ map: flat, target: map, words: inner === undefined ? [] : ["MODEL_ARGS"] }];
+  });
+}
+
+const NEMO_PATHS: Readonly<Record<string, string>> = {
+  "trainer.num_nodes": "nodes",
+  "trainer.devices": "devices",
+};
+
+function normalised(key: string): string {
+  if (key.startsWith("-")) return key.replace(/^-+/, "").replaceAll("-", "_");
+  const path = NEMO_PATHS[key];
+  if (path !== undefined) return path;
+  return /^(?:trainer|model|data|optim)\./.test(key) ? (key.split(".").at(-1) ?? key) : key;
+}
+
+export const megatron = schemaFormat({
+  ...SHARED,
+  keys: [
+    ...MEGATRON_KEYS,
+    { key: "nodes", name: "nodes", type: "integer", effect: "Machines.", memory: false },
+    { key: "devices", name: "devices", type: "any", effect: "GPUs of each machine.", memory: false },
+  ],
+  views: argumentMap,
+  recognise(view) {
+    const marks = count(view.map, MARKS);
+    if (view.words.includes("MODEL_ARGS") && marks >= 2)
+      return { confidence: 0.96, because: `lists ${marks} Megatron-LM arguments` };
+    if (
+      count(view.map, [
+        "trainer",
+        "exp_manager",
+        "pipe_parallel_size",
+        "train_micro_batch_size_per_gpu",
+        "zero_optimization",
+        "dataset",
+        "template",
+      ]) > 0
+    )
+      return NOT_RECOGNISED;
+    const named = count(view.map, [
+      "tensor_model_parallel_size",
+      "pipeline_model_parallel_size",
+      "language_model",
+      "model_parallel",
+    ]);
+    return named > 0 && marks >= 3
+      ? { confidence: 0.85, because: `has ${marks} Megatron-LM arguments` }
+      : NOT_RECOGNISED;
+  },
+});

@@ -1,0 +1,104 @@
+/** ms-swift: YAML and JSON given to `--config`, and the same arguments as flags of `swift sft` and `megatron sft`. */
+import { dataView, shellViews } from "../carriers";
+import { count, derived, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import type { DocumentLink, LocatedSetting } from "../types";
+import { MS_SWIFT_KEYS, SHIPPED_DEEPSPEED } from "./keys";
+
+const MARKS = [
+  "tuner_type",
+  "train_type",
+  "sft_type",
+  "rlhf_type",
+  "tuner_backend",
+  "template_type",
+  "model_id_or_path",
+  "model_author",
+  "model_name",
+  "split_dataset_ratio",
+  "train_dataset_sample",
+  "val_dataset_sample",
+  "check_dataset_strategy",
+  "custom_train_dataset_path",
+  "dataset_test_ratio",
+  "external_plugins",
+  "freeze_vit",
+  "freeze_llm",
+  "quant_bits",
+  "attn_impl",
+  "colocate_groups",
+  "lora_dropout_p",
+  "dataset_num_proc",
+  "lazy_tokenize",
+];
+/** Keys of LLaMA-Factory, axolotl and TRL, whose files share some names with ours. */
+const OTHERS = [
+  "finetuning_type",
+  "cutoff_len",
+  "base_model",
+  "sequence_len",
+  "actor_rollout_ref",
+  "dataset_mixture",
+  "dataset_name",
+];
+
+function derive(settings: readonly LocatedSetting[], { map }: View): readonly LocatedSetting[] {
+  const result: LocatedSetting[] = [];
+  const deepspeed = settings.findLast((setting) => setting.name === "deepspeed");
+  const shipped = typeof deepspeed?.value === "string" ? SHIPPED_DEEPSPEED[deepspeed.value] : undefined;
+  if (deepspeed !== undefined && shipped !== undefined) {
+    result.push(derived(deepspeed, "zero_stage", shipped.stage));
+    result.push(derived(deepspeed, "offload_optimizer", shipped.offload ? "cpu" : "none"));
+    if (shipped.stage === 3) result.push(derived(deepspeed, "offload_param", shipped.offload ? "cpu" : "none"));
+  }
+  // Old releases named the model by its registered type.
+  const type = settings.find((setting) => setting.name === "model_type");
+  if (type !== undefined && count(map, ["model", "model_id_or_path"]) === 0)
+    result.push(derived(type, "model", type.value));
+  return result;
+}
+
+/** The words of shipped DeepSpeed configs are no files. */
+function keepLink(link: DocumentLink): boolean {
+  return link.kind !== "deepspeed" || SHIPPED_DEEPSPEED[link.target] === undefined;
+}
+
+const SHARED = { id: "ms-swift", keys: MS_SWIFT_KEYS, derive, keepLink } as const;
+
+export const msSwift = schemaFormat({
+  ...SHARED,
+  views: (document) => dataView(document, ["yaml", "json"]),
+  recognise({ map }) {
+    if (count(map, OTHERS) > 0) return NOT_RECOGNISED;
+    const marks = count(map, MARKS);
+    const named =
+      count(map, ["model", "model_type", "model_id_or_path"]) > 0 &&
+      count(map, ["dataset", "cached_dataset", "custom_train_dataset_path"]) > 0;
+    const strong =
+      count(map, ["tuner_type", "train_type", "sft_type", "rlhf_type", "model_id_or_path", "train_dataset_sample"]) > 0;
+    if (named && (strong || marks >= 2))
+      return {
+        confidence: Math.min(0.97, 0.88 + 0.03 * marks),
+        because: `has \`model\`, \`dataset\` and ${marks} ms-swift keys`,
+      };
+    return strong && marks >= 2 ? { confidence: 0.86, because: `has ${marks} ms-swift keys` } : NOT_RECOGNISED;
+  },
+});
+
+export const msSwiftShell = schemaFormat({
+  ...SHARED,
+  carrier: "shell",
+  views: shellViews,
+  recognise(view) {
+    const command = view.words.slice(0, 16).join(" ");
+    if (
+      /(?:^|[\s/])(?:swift|megatron)\s+(?:sft|pt|rlhf|export|infer|rollout|deploy|eval|sample)(?:\s|$)/.test(command) ||
+      /swift[/.]cli[/.]|swift\.llm|ms-swift/.test(command)
+    ) {
+      return { confidence: /\s(?:sft|pt|rlhf)(?:\s|$)|cli/.test(command) ? 0.98 : 0.6, because: "runs ms-swift" };
+    }
+    const strong = count(view.map, ["tuner_type", "train_type", "sft_type", "rlhf_type"]);
+    return strong > 0 && count(view.map, MARKS) >= 2
+      ? { confidence: 0.9, because: "passes ms-swift options" }
+      : NOT_RECOGNISED;
+  },
+});

@@ -1,0 +1,208 @@
+/**
+ * ms-swift's arguments beside TrainingArguments, with the names of older releases, and Megatron-SWIFT's.
+ * Source: `swift/llm/argument/*.py`, `swift/megatron/argument/megatron_args.py` of 3.x.
+ */
+import { EFFECT, memory, onlyWhenOn, other } from "../effects";
+import { TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
+import type { SchemaKey } from "../schema";
+
+const TUNERS = {
+  full: "none",
+  lora: "lora",
+  qlora: "qlora",
+  adalora: "adalora",
+  longlora: "longlora",
+  llamapro: "llamapro",
+  dora: "dora",
+} as const;
+
+const OWN: readonly SchemaKey[] = [
+  memory("model", "model", "string", EFFECT.model, { link: "model", aliases: ["model_id_or_path"] }),
+  other("model_type", "model_type", "string", "Model family, and the model itself in old releases.", {
+    nullable: true,
+  }),
+  memory("tuner_type", "adapter", "string", EFFECT.adapter, {
+    aliases: ["train_type", "sft_type"],
+    default: "lora",
+    means: TUNERS,
+  }),
+  memory("per_device_train_batch_size", "micro_batch_size", "integer", EFFECT.microBatch, {
+    default: 1,
+    min: 1,
+    aliases: ["batch_size"],
+  }),
+  memory("micro_batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { min: 1 }),
+  memory("global_batch_size", "global_batch_size", "integer", EFFECT.globalBatch, { min: 1 }),
+  memory("gradient_accumulation_steps", "gradient_accumulation_steps", "integer", EFFECT.accumulation, {
+    min: 1,
+    nullable: true,
+  }),
+  memory("gradient_checkpointing", "gradient_checkpointing", "boolean", EFFECT.checkpointing, { default: true }),
+  memory("torch_dtype", "load_dtype", "string", EFFECT.load, {
+    aliases: ["dtype"],
+    nullable: true,
+    means: {
+      bfloat16: "bfloat16",
+      bf16: "bfloat16",
+      fp16: "float16",
+      float16: "float16",
+      fp32: "float32",
+      float32: "float32",
+    },
+    also: [
+      { name: "compute_dtype", means: { bfloat16: "bf16", bf16: "bf16", float16: "fp16", fp16: "fp16" }, only: true },
+    ],
+  }),
+  memory("lora_rank", "lora_rank", "integer", EFFECT.rank, { default: 8, min: 1 }),
+  memory("lora_alpha", "lora_alpha", "number", EFFECT.alpha, { default: 32 }),
+  memory("lora_dropout", "lora_dropout", "number", EFFECT.dropout, {
+    default: 0.05,
+    min: 0,
+    max: 1,
+    aliases: ["lora_dropout_p"],
+  }),
+  memory("target_modules", "lora_target_modules", "any", EFFECT.targets, {
+    default: "all-linear",
+    aliases: ["lora_target_modules"],
+    means: { ALL: "all-linear", all: "all-linear" },
+  }),
+  memory("modules_to_save", "lora_modules_to_save", "any", EFFECT.toSave, { aliases: ["lora_modules_to_save"] }),
+  memory("use_dora", "use_dora", "boolean", "DoRA: a magnitude vector and larger activations per module."),
+  memory("quant_bits", "quantization_bit", "any", EFFECT.quantization, {
+    aliases: ["quantization_bit"],
+    nullable: true,
+    also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", "0": "none" }, only: true }],
+  }),
+  memory("quant_method", "quantization_method", "string", "Library that quantizes.", { nullable: true }),
+  memory(
+    "bnb_4bit_use_double_quant",
+    "double_quantization",
+    "boolean",
+    "Quantizes the scales too: 0.05 byte less per weight.",
+  ),
+  memory("max_length", "sequence_length", "integer", EFFECT.sequence, { min: 1, nullable: true }),
+  memory("packing", "packing", "boolean", EFFECT.packing),
+  memory("padding_free", "padding_free", "boolean", "Concatenates the batch instead of padding it."),
+  memory("deepspeed", "deepspeed", "any", EFFECT.deepspeed, { nullable: true, link: "deepspeed" }),
+  memory(
+    "zero_hpz_partition_size",
+    "hpz_partition_size",
+    "integer",
+    "Secondary partition of ZeRO++: a copy of the weights inside each group.",
+  ),
+  memory("deepspeed_autotp_size", "tensor_parallel", "integer", EFFECT.tensor, { min: 1 }),
+  memory("sequence_parallel_size", "context_parallel", "integer", EFFECT.context, { min: 1 }),
+  memory("attn_impl", "attention", "string", EFFECT.attention, {
+    nullable: true,
+    means: {
+      flash_attn: "flash_attention_2",
+      flash_attention_2: "flash_attention_2",
+      flash_attention_3: "flash_attention_3",
+    },
+  }),
+  memory("attention_backend", "attention", "string", EFFECT.attention, {
+    means: { flash: "flash_attention_2", unfused: "eager" },
+  }),
+  memory("use_liger_kernel", "fused_loss", "boolean", EFFECT.fusedLoss),
+  memory("freeze_vit", "freeze_vision_tower", "boolean", EFFECT.frozen, { default: true }),
+  memory("freeze_llm", "freeze_language_model", "boolean", EFFECT.frozen, { default: false }),
+  memory("freeze_aligner", null, "boolean", EFFECT.frozen, { default: true }),
+  memory("freeze_parameters_ratio", "freeze_parameters_ratio", "number", EFFECT.frozen, { min: 0, max: 1 }),
+  memory(
+    "rlhf_type",
+    "rl",
+    "string",
+    "Preference or reinforcement training: other models may be loaded beside the policy.",
+  ),
+  memory("ref_model", "ref_model", "string", EFFECT.reference, { nullable: true }),
+  memory("beta", "beta", "number", "Weight of the KL term: 0 in GRPO means no reference model.", { nullable: true }),
+  memory("num_generations", "num_generations", "integer", EFFECT.generations, { min: 1 }),
+  memory("max_completion_length", "max_completion_length", "integer", "Longest completion in tokens.", { min: 1 }),
+  memory("use_vllm", "use_vllm", "boolean", "Generates with vLLM."),
+  memory("vllm_mode", "vllm_mode", "string", "vLLM on the training GPUs (colocate) or elsewhere (server)."),
+  memory("vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", EFFECT.vllm, { min: 0, max: 1 }),
+  memory("sleep_level", "vllm_sleep_level", "integer", "How much vLLM frees while the policy trains."),
+  memory("offload_model", "offload_model", "boolean", "Moves the weights to host memory while vLLM generates."),
+  other("dataset", null, "any", EFFECT.data, { nullable: true }),
+];
+
+const MEGATRON: readonly SchemaKey[] = [
+  memory("tensor_model_parallel_size", "tensor_parallel", "integer", EFFECT.tensor, { min: 1 }),
+  memory("pipeline_model_parallel_size", "pipeline_parallel", "integer", EFFECT.pipeline, { min: 1 }),
+  memory("context_parallel_size", "context_parallel", "integer", EFFECT.context, { min: 1 }),
+  memory("expert_model_parallel_size", "expert_parallel", "integer", EFFECT.expert, { min: 1 }),
+  memory("sequence_parallel", "sequence_parallelism", "boolean", EFFECT.sequenceParallel),
+  memory("recompute_granularity", "recompute_granularity", "string", EFFECT.checkpointing, {
+    nullable: true,
+    also: [{ name: "gradient_checkpointing", means: { full: true, selective: true, none: false }, only: true }],
+  }),
+  memory("recompute_method", null, "string", "Which layers are recomputed."),
+  memory("recompute_num_layers", null, "integer", "How many layers are recomputed together."),
+  memory(
+    "use_distributed_optimizer",
+    "distributed_optimizer",
+    "boolean",
+    "Shards optimizer states over the data-parallel GPUs.",
+    { default: true },
+  ),
+  memory("optimizer_cpu_offload", "offload_optimizer", "boolean", EFFECT.offloadOptimizer, {
+    means: { true: "cpu", false: "none" },
+  }),
+  memory(
+    "offload_optimizer",
+    "offload_optimizer",
+    "boolean",
+    "Moves the optimizer states to host memory while vLLM generates.",
+    { means: { true: "cpu", false: "none" } },
+  ),
+  memory("use_precision_aware_optimizer", "precision_aware_optimizer", "boolean", "Optimizer states in fewer bits."),
+  memory("cross_entropy_loss_fusion", "fused_loss_kernel", "boolean", "Fused loss over the logits."),
+  memory("clip_grad", "max_grad_norm", "number", EFFECT.clipping, { min: 0 }),
+  memory("fp8_format", "fp8_format", "string", "Matrix products in 8 bits.", {
+    nullable: true,
+    also: [{ name: "compute_dtype", means: { e4m3: "fp8", hybrid: "fp8" }, only: true }],
+  }),
+];
+
+/** Ray configs nest the trainer's and the rollout engine's arguments. */
+const ROLES: readonly SchemaKey[] = [
+  memory("train", null, "map", "Arguments of the training group.", { nullable: true }),
+  memory("train.gpus", "world_size", "integer", EFFECT.devices, { min: 1 }),
+  memory("rollout", null, "map", "Arguments of the generation group.", { nullable: true }),
+  memory("rollout.vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", EFFECT.vllm, {
+    min: 0,
+    max: 1,
+  }),
+  ...[...OWN, ...MEGATRON]
+    .filter((key) =>
+      /tuner_type|lora_|torch_dtype|_parallel|batch_size|recompute|max_length$|attention|optimizer/.test(key.key),
+    )
+    .map((key): SchemaKey => {
+      const { aliases: _, ...rest } = key;
+      return { ...rest, key: `train.${key.key}` };
+    }),
+];
+
+const OWN_NAMES = new Set([...OWN, ...MEGATRON].flatMap((key) => [key.key, ...(key.aliases ?? [])]));
+
+export const MS_SWIFT_KEYS: readonly SchemaKey[] = [
+  ...OWN,
+  ...MEGATRON,
+  ...TRAINING_ARGUMENTS_KEYS.filter((key) => !OWN_NAMES.has(key.key)).map(
+    (key): SchemaKey =>
+      key.key === "bf16" ? { ...key, also: [{ name: "compute_dtype", means: onlyWhenOn("bf16"), only: true }] } : key,
+  ),
+  ...ROLES,
+];
+
+/** DeepSpeed configs ms-swift ships, by the word that names them. */
+export const SHIPPED_DEEPSPEED: Readonly<Record<string, { readonly stage: number; readonly offload: boolean }>> = {
+  zero0: { stage: 0, offload: false },
+  zero1: { stage: 1, offload: false },
+  zero2: { stage: 2, offload: false },
+  zero3: { stage: 3, offload: false },
+  zero2_offload: { stage: 2, offload: true },
+  zero3_offload: { stage: 3, offload: true },
+  "default-zero2": { stage: 2, offload: false },
+  "default-zero3": { stage: 3, offload: false },
+};

@@ -1,0 +1,49 @@
+/** nanotron's YAML. */
+import { dataView } from "../carriers";
+import { count, derived, lookUp, NOT_RECOGNISED, schemaFormat } from "../schema";
+import type { LocatedSetting } from "../types";
+import { NANOTRON_KEYS } from "./keys";
+
+export const nanotron = schemaFormat({
+  id: "nanotron",
+  keys: NANOTRON_KEYS,
+  views: (document) => dataView(document, ["yaml"]),
+  recognise({ map }) {
+    const blocks = count(map, ["parallelism", "tokens", "optimizer", "model", "general", "checkpoints", "data_stages"]);
+    if (count(map, ["parallelism", "tokens"]) === 2 && blocks >= 3)
+      return { confidence: 0.98, because: "has `parallelism` and `tokens`" };
+    const own = [
+      "tokens.micro_batch_size",
+      "parallelism.tp_mode",
+      "parallelism.dp",
+      "model.model_config",
+      "optimizer.accumulate_grad_in_fp32",
+    ].filter((path) => lookUp(map, path) !== undefined).length;
+    return own >= 2 ? { confidence: 0.85, because: `has ${own} nanotron keys` } : NOT_RECOGNISED;
+  },
+  derive(settings, { map }) {
+    const result: LocatedSetting[] = [];
+    const degree = (name: string): number => {
+      const value = settings.find((setting) => setting.name === name)?.value;
+      return typeof value === "number" ? value : 1;
+    };
+    const dp = settings.find((setting) => setting.name === "data_parallel");
+    if (typeof dp?.value === "number") {
+      const world = dp.value * degree("tensor_parallel") * degree("pipeline_parallel") * degree("context_parallel");
+      result.push(derived(dp, "world_size", world));
+      const micro = degree("micro_batch_size");
+      const steps = degree("gradient_accumulation_steps");
+      const stated = settings.find((setting) => setting.name === "micro_batch_size");
+      if (stated !== undefined) result.push(derived(stated, "global_batch_size", dp.value * micro * steps));
+    }
+    const architecture = lookUp(map, "model.model_config");
+    const flag =
+      architecture?.kind === "map"
+        ? architecture.entries.find((entry) => /^is_\w+_config$/.test(entry.key))
+        : undefined;
+    const width = settings.find((setting) => setting.name === "hidden_size");
+    if (flag !== undefined && width !== undefined)
+      result.push(derived(width, "model", flag.key.replace(/^is_(\w+)_config$/, "$1")));
+    return result;
+  },
+});

@@ -1,0 +1,67 @@
+/**
+ * NeMo's Hydra configs on Megatron-core.
+ * Source: `examples/nlp/language_modeling/conf/*.yaml`, `nemo/collections/nlp/parts/nlp_overrides.py`.
+ */
+import { EFFECT, memory, PRECISION } from "../effects";
+import { MEGATRON_KEYS } from "../megatron/keys";
+import type { SchemaKey } from "../schema";
+
+const OWN: readonly SchemaKey[] = [
+  memory("trainer", null, "map", "Options of Lightning's Trainer."),
+  memory("trainer.devices", "devices", "any", EFFECT.devices, { auto: true }),
+  memory("trainer.num_nodes", "nodes", "integer", EFFECT.devices, { min: 1 }),
+  memory("trainer.precision", "compute_dtype", "any", EFFECT.compute, { means: PRECISION }),
+  memory(
+    "trainer.accumulate_grad_batches",
+    "lightning_accumulation",
+    "integer",
+    "Kept at 1: the global batch decides the accumulation.",
+    { min: 1 },
+  ),
+  memory("trainer.gradient_clip_val", "max_grad_norm", "number", EFFECT.clipping, { nullable: true, min: 0 }),
+  memory("model", null, "any", EFFECT.model),
+  memory("model.restore_from_path", "model", "string", EFFECT.model, { nullable: true }),
+  memory("model.encoder_seq_length", "sequence_length", "integer", EFFECT.sequence, { min: 1 }),
+  memory("model.data.train_ds.max_seq_length", "sequence_length", "integer", EFFECT.sequence, { min: 1 }),
+  memory("model.data.train_ds.micro_batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { min: 1 }),
+  memory("model.data.train_ds.global_batch_size", "global_batch_size", "integer", EFFECT.globalBatch, { min: 1 }),
+  memory(
+    "model.megatron_amp_O2",
+    "megatron_amp_o2",
+    "boolean",
+    "bfloat16 weights with a float32 master copy; otherwise float32 weights under autocast.",
+  ),
+  memory("model.activations_checkpoint_granularity", "gradient_checkpointing", "string", EFFECT.checkpointing, {
+    nullable: true,
+    means: { full: true, selective: true, null: false },
+  }),
+  memory("model.activations_checkpoint_method", null, "string", "Which layers are recomputed.", { nullable: true }),
+  memory("model.activations_checkpoint_num_layers", null, "integer", "How many layers are recomputed together.", {
+    nullable: true,
+  }),
+  memory("model.use_flash_attention", "flash_attention", "boolean", EFFECT.attention, {
+    also: [{ name: "attention", means: { true: "flash_attention_2" }, only: true }],
+  }),
+  memory("model.optim.name", "optimizer", "string", EFFECT.optimizer),
+  memory("model.fsdp", "fsdp", "boolean", EFFECT.fsdp, { means: { true: "full_shard", false: "none" } }),
+  memory("model.fsdp_sharding_strategy", "fsdp", "string", EFFECT.fsdp, {
+    means: { full: "full_shard", grad: "shard_grad_op", hybrid: "hybrid_shard" },
+  }),
+  memory("model.peft.peft_scheme", "adapter", "any", EFFECT.adapter, {
+    nullable: true,
+    means: { null: "none", none: "none" },
+  }),
+  memory("model.peft.lora_tuning.adapter_dim", "lora_rank", "integer", EFFECT.rank, { min: 1 }),
+];
+
+const OWN_NAMES = new Set(OWN.map((key) => key.key));
+
+export const NEMO_KEYS: readonly SchemaKey[] = [
+  ...OWN,
+  ...MEGATRON_KEYS.filter((key) => key.key !== "fp16" && key.key !== "bf16" && key.key !== "optimizer")
+    .map((key): SchemaKey => {
+      const { aliases: _, ...rest } = key;
+      return { ...rest, key: `model.${key.key}` };
+    })
+    .filter((key) => !OWN_NAMES.has(key.key)),
+];

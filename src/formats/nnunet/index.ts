@@ -1,0 +1,53 @@
+/** nnU-Net: its plans, and `nnUNetv2_train` in scripts. Recognised; its networks are not estimated. */
+import { dataView, shellViews } from "../carriers";
+import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
+import { NNUNET_KEYS } from "./keys";
+
+/** The configuration a run uses is on the command line; the full-resolution one is shown first. */
+const PREFERRED = ["3d_fullres", "2d", "3d_lowres", "3d_cascade_fullres"];
+
+export const nnunet = schemaFormat({
+  id: "nnunet",
+  keys: NNUNET_KEYS,
+  views: (document) => dataView(document, ["json"]),
+  recognise({ map }) {
+    const own = count(map, [
+      "plans_name",
+      "configurations",
+      "dataset_name",
+      "experiment_planner_used",
+      "label_manager",
+      "original_median_spacing_after_transp",
+      "image_reader_writer",
+      "foreground_intensity_properties_per_channel",
+    ]);
+    if (count(map, ["configurations"]) > 0 && own >= 2)
+      return { confidence: 0.98, because: "has `configurations` and other keys of nnU-Net plans" };
+    return count(map, ["plans_per_stage"]) > 0
+      ? { confidence: 0.85, because: "has `plans_per_stage`" }
+      : NOT_RECOGNISED;
+  },
+  derive(settings) {
+    for (const name of PREFERRED) {
+      const batch = settings.find((setting) => setting.name === `nnunet.${name}.batch_size`);
+      if (batch === undefined) continue;
+      const network = settings.find((setting) => setting.name === `nnunet.${name}.network`);
+      return [
+        derived(batch, "global_batch_size", batch.value),
+        ...(network === undefined ? [] : [derived(network, "model", network.value)]),
+      ];
+    }
+    return [];
+  },
+});
+
+export const nnunetShell = schemaFormat({
+  id: "nnunet",
+  carrier: "shell",
+  keys: NNUNET_KEYS,
+  views: shellViews,
+  recognise: (view) =>
+    /^nnUNet(?:v2)?_(?:train|plan)/.test(view.words[0] ?? "") || view.words.some((word) => /nnUNetv2_train/.test(word))
+      ? { confidence: 0.95, because: "trains an nnU-Net" }
+      : NOT_RECOGNISED,
+});

@@ -1,0 +1,97 @@
+/**
+ * OpenRLHF's flags.
+ * Source: `openrlhf/cli/train_*.py`, `openrlhf/utils/deepspeed/deepspeed.py` of 0.8–0.9.
+ */
+import { EFFECT, memory, onlyWhenOn, PRECISION } from "../effects";
+import type { SchemaKey } from "../schema";
+
+export const OPENRLHF_KEYS: readonly SchemaKey[] = [
+  memory("pretrain", "model", "string", EFFECT.model, { link: "model", aliases: ["actor.model_name_or_path"] }),
+  memory("reward_pretrain", "reward_model", "string", "Reward model: another model on the GPU.", {
+    aliases: ["remote_rm_url"],
+  }),
+  memory("critic_pretrain", "critic_model", "string", "Critic: another trained model."),
+  memory("ref_pretrain", "ref_model", "string", EFFECT.reference),
+  memory("micro_train_batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { default: 4, min: 1 }),
+  memory("train_batch_size", "global_batch_size", "integer", EFFECT.globalBatch, { default: 128, min: 1 }),
+  memory(
+    "micro_rollout_batch_size",
+    "rollout_micro_batch_size",
+    "integer",
+    "Rows per forward while experience is made.",
+    { min: 1 },
+  ),
+  memory("rollout_batch_size", "rollout_batch_size", "integer", "Prompts per round of experience.", { min: 1 }),
+  memory("max_len", "sequence_length", "integer", EFFECT.sequence, { min: 1, aliases: ["max_length"] }),
+  memory("prompt_max_len", "max_prompt_length", "integer", "Longest prompt in tokens.", { default: 1024, min: 1 }),
+  memory("generate_max_len", "max_completion_length", "integer", "Longest completion in tokens.", {
+    default: 1024,
+    min: 1,
+  }),
+  memory("n_samples_per_prompt", "num_generations", "integer", EFFECT.generations, { default: 1, min: 1 }),
+  memory("zero_stage", "zero_stage", "integer", EFFECT.zero, { default: 2, min: 0, max: 3 }),
+  memory("adam_offload", "offload_optimizer", "boolean", EFFECT.offloadOptimizer, {
+    means: { true: "cpu", false: "none" },
+  }),
+  memory(
+    "zpg",
+    "hpz_partition_size",
+    "integer",
+    "Secondary partition of ZeRO++: a copy of the weights inside each group.",
+    { min: 1 },
+  ),
+  memory("overlap_comm", "overlap_comm", "boolean", "Doubles the gradient bucket of ZeRO 1 and 2."),
+  memory("grad_accum_dtype", "grad_accum_dtype", "string", "Dtype gradients are accumulated in.", { nullable: true }),
+  memory("bf16", "compute_dtype", "boolean", EFFECT.compute, {
+    means: onlyWhenOn("bf16"),
+    also: [{ name: "load_dtype", means: onlyWhenOn("bfloat16"), only: true }],
+  }),
+  memory("param_dtype", "compute_dtype", "string", EFFECT.compute, {
+    means: PRECISION,
+    also: [{ name: "load_dtype", means: { bf16: "bfloat16", fp16: "float16", fp32: "float32" }, only: true }],
+  }),
+  memory("gradient_checkpointing", "gradient_checkpointing", "boolean", EFFECT.checkpointing),
+  memory(
+    "gradient_checkpointing_use_reentrant",
+    "use_reentrant",
+    "boolean",
+    "Old (reentrant) or new implementation of checkpointing.",
+  ),
+  memory("attn_implementation", "attention", "string", EFFECT.attention),
+  memory("flash_attn", "flash_attention", "boolean", EFFECT.attention, {
+    also: [{ name: "attention", means: onlyWhenOn("flash_attention_2"), only: true }],
+  }),
+  memory("packing_samples", "packing", "boolean", EFFECT.packing),
+  memory("lora_rank", "lora_rank", "integer", EFFECT.rank, { default: 0, min: 0 }),
+  memory("lora_alpha", "lora_alpha", "number", EFFECT.alpha),
+  memory("lora_dropout", "lora_dropout", "number", EFFECT.dropout, { min: 0, max: 1 }),
+  memory("target_modules", "lora_target_modules", "any", EFFECT.targets),
+  memory("load_in_4bit", "load_in_4bit", "boolean", EFFECT.quantization),
+  memory("max_norm", "max_grad_norm", "number", EFFECT.clipping, { default: 1.0, min: 0 }),
+  memory("actor_num_gpus_per_node", "actor_gpus", "integer", EFFECT.devices, { min: 1 }),
+  memory("actor_num_nodes", "actor_nodes", "integer", EFFECT.devices, { min: 1 }),
+  memory("ref_num_gpus_per_node", "ref_gpus", "integer", EFFECT.devices, { min: 1 }),
+  memory("critic_num_gpus_per_node", "critic_gpus", "integer", EFFECT.devices, { min: 1 }),
+  memory("reward_num_gpus_per_node", "reward_gpus", "integer", EFFECT.devices, { min: 1 }),
+  memory("colocate_all_models", "colocated", "boolean", "All models and the generation engine share the same GPUs."),
+  memory("colocate_actor_ref", null, "boolean", "Actor and reference share GPUs."),
+  memory("vllm_num_engines", "vllm_engines", "integer", "Generation engines.", { nullable: true }),
+  memory(
+    "vllm_tensor_parallel_size",
+    "rollout_tensor_parallel",
+    "integer",
+    "GPUs one generation engine is spread over.",
+    { min: 1 },
+  ),
+  memory("vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", EFFECT.vllm, { min: 0, max: 1 }),
+  memory("vllm_enable_sleep", "vllm_enable_sleep_mode", "boolean", "vLLM frees its memory while training."),
+  memory(
+    "deepspeed_enable_sleep",
+    "deepspeed_enable_sleep",
+    "boolean",
+    "The trainer's states move to the host while vLLM generates.",
+  ),
+  memory("ds_tensor_parallel_size", "tensor_parallel", "integer", EFFECT.tensor, { min: 1 }),
+  memory("ring_attn_size", "context_parallel", "integer", EFFECT.context, { min: 1 }),
+  memory("enable_ema", "ema", "boolean", EFFECT.ema),
+];

@@ -1,0 +1,54 @@
+/** timm: `args.yaml` of a run and flags of `train.py`. Recognised; its networks are not estimated yet. */
+import { dataView, shellViews } from "../carriers";
+import { count, NOT_RECOGNISED, schemaFormat } from "../schema";
+import { TIMM_KEYS } from "./keys";
+
+const MARKS = [
+  "aa",
+  "sched",
+  "opt",
+  "drop_path",
+  "reprob",
+  "remode",
+  "color_jitter",
+  "mixup",
+  "cutmix",
+  "smoothing",
+  "warmup_lr",
+  "model_ema",
+  "amp",
+  "weight_decay",
+  "batch_size",
+  "crop_pct",
+  "channels_last",
+  "grad_checkpointing",
+];
+
+export const timm = schemaFormat({
+  id: "timm",
+  keys: TIMM_KEYS,
+  views: (document) => dataView(document, ["yaml"]),
+  recognise({ map }) {
+    const marks = count(map, MARKS);
+    return count(map, ["model"]) > 0 && count(map, ["opt", "sched", "aa", "drop_path", "reprob"]) >= 2 && marks >= 4
+      ? { confidence: 0.93, because: `has \`model\` and ${marks} timm arguments` }
+      : NOT_RECOGNISED;
+  },
+});
+
+export const timmShell = schemaFormat({
+  id: "timm",
+  carrier: "shell",
+  keys: TIMM_KEYS,
+  views: shellViews,
+  recognise(view) {
+    const marks = count(view.map, MARKS);
+    const script = view.words.some((word) => /(?:^|\/)(?:distributed_train\.sh|train\.py)$/.test(word));
+    return script &&
+      count(view.map, ["model"]) > 0 &&
+      count(view.map, ["opt", "sched", "aa", "drop_path", "reprob", "amp", "model_ema"]) >= 2 &&
+      marks >= 3
+      ? { confidence: 0.88, because: `passes ${marks} timm options` }
+      : NOT_RECOGNISED;
+  },
+});

@@ -1,0 +1,130 @@
+/** torchtitan: TOML job configs, the Python registry that replaced them, and `--section.key` flags in scripts. */
+import type { Entry, MapNode, PythonCall } from "../../syntax/tree";
+import { dataView, shellViews } from "../carriers";
+import { derived, lookUp, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import type { ConfigDocument, LocatedSetting } from "../types";
+import { TORCHTITAN_KEYS } from "./keys";
+
+function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+  const result: LocatedSetting[] = [];
+  const find = (name: string) => settings.findLast((setting) => setting.name === name);
+  const name = find("model_name");
+  const flavor = find("model_flavor");
+  if (flavor !== undefined)
+    result.push(
+      derived(flavor, "model", name === undefined ? flavor.value : `${String(name.value)} ${String(flavor.value)}`),
+    );
+  const shard = find("dp_shard_size");
+  const stated = settings.some((setting) => setting.name === "fsdp");
+  if (shard !== undefined && shard.value !== 1 && !stated) result.push(derived(shard, "fsdp", "full_shard"));
+  const float8 = find("float8");
+  if (float8?.value === true) result.push(derived(float8, "compute_dtype", "fp8"));
+  // Since 2026 the micro-batch is stated in tokens.
+  const tokens = find("tokens_per_micro_batch");
+  const length = find("sequence_length");
+  if (typeof tokens?.value === "number" && typeof length?.value === "number" && length.value > 0) {
+    result.push(derived(tokens, "micro_batch_size", Math.max(1, Math.floor(tokens.value / length.value))));
+  }
+  return result;
+}
+
+const SHARED = { id: "torchtitan", keys: TORCHTITAN_KEYS, derive } as const;
+
+export const torchtitan = schemaFormat({
+  ...SHARED,
+  views: (document) => dataView(document, ["toml", "yaml", "json"]),
+  recognise({ map }) {
+    const has = (path: string) => lookUp(map, path) !== undefined;
+    if (has("model.name") && has("model.flavor") && has("training"))
+      return { confidence: 0.98, because: "has `model.flavor` and `training`" };
+    const sections = [
+      "training.seq_len",
+      "parallelism.tensor_parallel_degree",
+      "parallelism.data_parallel_shard_degree",
+      "training.local_batch_size",
+      "activation_checkpoint.mode",
+      "experimental.pipeline_parallel_degree",
+      "job.dump_folder",
+    ];
+    const found = sections.filter(has).length;
+    return found >= 2 ? { confidence: 0.85 + 0.02 * found, because: `has ${found} torchtitan keys` } : NOT_RECOGNISED;
+  },
+});
+
+export const torchtitanShell = schemaFormat({
+  ...SHARED,
+  carrier: "shell",
+  views: shellViews,
+  recognise(view) {
+    const command = view.words.join(" ");
+    const named =
+      /torchtitan/.test(command) || view.map.entries.some((entry) => /torchtitan|train_configs/.test(entry.key));
+    return named && /--?(?:job|training|parallelism|module|model)[._]|torchtitan[./](?:train|models)/.test(command)
+      ? { confidence: 0.92, because: "runs torchtitan" }
+      : NOT_RECOGNISED;
+  },
+});
+
+const CONFIG_CALLS: readonly (readonly [RegExp, string])[] = [
+  [/(?:^|\.)TrainingConfig(?:\.Config)?$|(?:^|\.)Training$/, "training."],
+  [/(?:^|\.)ParallelismConfig(?:\.Config)?$|(?:^|\.)Parallelism$/, "parallelism."],
+  [/(?:^|\.)(?:ActivationCheckpointConfig|ActivationCheckpoint)$/, "activation_checkpoint."],
+  [/(?:^|\.)CompileConfig$/, "compile."],
+  [/(?:^|\.)(?:OptimizersContainer\.Config|OptimizerConfig)$/, "optimizer."],
+];
+const CHECKPOINT_CALLS: readonly (readonly [RegExp, string])[] = [
+  [/(?:^|\.)FullAC(?:\.Config)?$/, "full"],
+  [/(?:^|\.)SelectiveAC(?:\.Config)?$/, "selective"],
+];
+
+/** One view per `Trainer.Config(…)` of the registry, the first one first. */
+function registryViews(document: ConfigDocument): readonly View[] {
+  const { python } = document.parsed;
+  if (python === undefined || !python.imports.some((name) => /^torchtitan(?:\.|$)/.test(name))) return [];
+  const trainers = python.calls.filter((call) =>
+    /(?:^|\.)(?:Trainer\.Config|JobConfig|TrainerConfig)$/.test(call.callee),
+  );
+  return trainers.slice(0, 200).map((trainer) => {
+    const inside = python.calls.filter((call) => call.start > trainer.start && call.end <= trainer.end);
+    const map: MapNode = {
+      kind: "map",
+      entries: [...inside.flatMap(entriesOf), ...modelOf(trainer, python.calls)],
+      start: trainer.start,
+      end: trainer.end,
+    };
+    return { map, words: [trainer.callee] };
+  });
+}
+
+function entriesOf(call: PythonCall): Entry[] {
+  const prefix = CONFIG_CALLS.find(([pattern]) => pattern.test(call.callee))?.[1];
+  if (prefix !== undefined) return call.keywords.entries.map((entry) => ({ ...entry, key: prefix + entry.key }));
+  const mode = CHECKPOINT_CALLS.find(([pattern]) => pattern.test(call.callee))?.[1];
+  if (mode === undefined) return [];
+  const value = {
+    kind: "scalar",
+    value: mode,
+    raw: call.callee,
+    start: call.calleeSpan.start,
+    end: call.calleeSpan.end,
+  } as const;
+  return [{ key: "activation_checkpoint.mode", keySpan: call.calleeSpan, value }];
+}
+
+/** `model_registry("8B")` nearest before the trainer's end, in the same function. */
+function modelOf(trainer: PythonCall, calls: readonly PythonCall[]): Entry[] {
+  const call = calls
+    .filter((candidate) => /(?:^|\.)model_registry$/.test(candidate.callee) && candidate.start < trainer.end)
+    .at(-1);
+  const flavor = call?.positional[0];
+  return call === undefined || flavor === undefined
+    ? []
+    : [{ key: "model.flavor", keySpan: call.calleeSpan, value: flavor }];
+}
+
+export const torchtitanPython = schemaFormat({
+  ...SHARED,
+  carrier: "python",
+  views: registryViews,
+  recognise: () => ({ confidence: 0.95, because: "builds torchtitan trainer configs" }),
+});

@@ -1,0 +1,93 @@
+/**
+ * torchtune's recipes (OmegaConf YAML; components by `_component_`).
+ * Source: `torchtune/recipes/*.py`, `recipes/configs` at bd2a0fc.
+ */
+import { EFFECT, memory, other, PRECISION, STORAGE } from "../effects";
+import type { SchemaKey } from "../schema";
+
+export const TORCHTUNE_KEYS: readonly SchemaKey[] = [
+  memory("model", null, "any", EFFECT.model),
+  memory(
+    "model._component_",
+    "model_component",
+    "string",
+    "Builder of the model: `lora_…` and `qlora_…` train adapters.",
+    { aliases: ["policy_model._component_", "student_model._component_"] },
+  ),
+  memory("model.lora_rank", "lora_rank", "integer", EFFECT.rank, { min: 1, aliases: ["student_model.lora_rank"] }),
+  memory("model.lora_alpha", "lora_alpha", "number", EFFECT.alpha),
+  memory("model.lora_dropout", "lora_dropout", "number", EFFECT.dropout, { min: 0, max: 1 }),
+  memory("model.lora_attn_modules", "lora_target_modules", "list", EFFECT.targets),
+  memory("model.apply_lora_to_mlp", "lora_on_mlp", "boolean", EFFECT.targets),
+  memory("model.apply_lora_to_output", "lora_on_output", "boolean", EFFECT.targets),
+  memory("model.quantize_base", "quantization", "boolean", EFFECT.quantization, {
+    means: { true: "nf4", false: "none" },
+  }),
+  memory("model.use_dora", "use_dora", "boolean", "DoRA: a magnitude vector and larger activations per module."),
+  other("checkpointer.checkpoint_dir", "model_directory", "string", "Directory of the weights."),
+  memory("batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { min: 1 }),
+  memory("gradient_accumulation_steps", "gradient_accumulation_steps", "integer", EFFECT.accumulation, {
+    default: 1,
+    min: 1,
+  }),
+  memory("tokenizer.max_seq_len", "sequence_length", "integer", "Longest sample in tokens; null is unbounded.", {
+    nullable: true,
+    min: 1,
+  }),
+  memory("max_seq_len", "sequence_length", "integer", EFFECT.sequence, { nullable: true, min: 1 }),
+  memory("dataset.packed", "packing", "boolean", EFFECT.packing),
+  memory("dtype", "load_dtype", "string", "Weights, gradients and optimizer states are all kept in this dtype.", {
+    means: STORAGE,
+    also: [{ name: "compute_dtype", means: PRECISION }],
+  }),
+  memory("enable_activation_checkpointing", "gradient_checkpointing", "boolean", EFFECT.checkpointing, {
+    default: false,
+  }),
+  memory("enable_activation_offloading", "offload_activations", "boolean", EFFECT.offloadActivations, {
+    default: false,
+  }),
+  memory("ac_mode", "checkpoint_mode", "string", "Selective checkpointing keeps some layers' activations.", {
+    nullable: true,
+  }),
+  memory("ac_option", "checkpoint_every_n_layers", "integer", "Checkpoints only every n-th layer.", { nullable: true }),
+  memory("optimizer", null, "any", EFFECT.optimizer),
+  memory("optimizer._component_", "optimizer", "string", EFFECT.optimizer),
+  memory(
+    "optimizer_in_bwd",
+    "optimizer_in_backward",
+    "boolean",
+    "Steps each parameter in backward: gradients are never all alive.",
+    { default: false },
+  ),
+  memory("clip_grad_norm", "max_grad_norm", "number", EFFECT.clipping, { nullable: true, min: 0 }),
+  memory("fsdp_cpu_offload", "offload_param", "boolean", EFFECT.offloadParam, {
+    default: false,
+    means: { true: "cpu", false: "none" },
+    also: [{ name: "offload_optimizer", means: { true: "cpu", false: "none" } }],
+  }),
+  memory(
+    "fsdp_reshard_after_forward",
+    "fsdp_reshard_after_forward",
+    "boolean",
+    "Frees a unit's gathered parameters after its forward.",
+    { default: true, also: [{ name: "fsdp", means: { true: "full_shard", false: "shard_grad_op" } }] },
+  ),
+  memory("custom_sharded_layers", "custom_sharded_layers", "list", "Layers sharded as units of their own."),
+  memory("tensor_parallel_dim", "tensor_parallel", "integer", EFFECT.tensor, { default: 1, min: 1 }),
+  memory("context_parallel_dim", "context_parallel", "integer", EFFECT.context, { default: 1, min: 1 }),
+  memory(
+    "data_parallel_shard_dim",
+    "dp_shard_size",
+    "integer",
+    "GPUs the parameters are sharded over; -1 is all that remain.",
+  ),
+  memory("data_parallel_replicate_dim", "dp_replicate_size", "integer", "Copies of the sharded model.", { min: 1 }),
+  memory("compile", "torch_compile", "any", EFFECT.compile, { nullable: true }),
+  memory("loss._component_", "loss_component", "string", "Chunked and linear losses never hold all logits at once."),
+  memory("enable_fp8_training", "fp8", "boolean", "Matrix products in 8 bits."),
+  memory("num_generations", "num_generations", "integer", EFFECT.generations, {
+    aliases: ["grpo_samples", "grpo_size"],
+    min: 1,
+  }),
+  memory("ref_checkpointer", "ref_model", "any", EFFECT.reference, { nullable: true }),
+];

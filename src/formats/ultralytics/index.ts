@@ -1,0 +1,81 @@
+/** Ultralytics YOLO: `args.yaml`, `cfg/*.yaml`, `yolo train …`. Recognised; its networks are not estimated. */
+import { dataView, pythonView, shellViews } from "../carriers";
+import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
+import type { LocatedSetting } from "../types";
+import { ULTRALYTICS_KEYS } from "./keys";
+
+const MARKS = [
+  "task",
+  "mode",
+  "imgsz",
+  "batch",
+  "close_mosaic",
+  "mosaic",
+  "mixup",
+  "copy_paste",
+  "hsv_h",
+  "hsv_s",
+  "fliplr",
+  "overlap_mask",
+  "mask_ratio",
+  "nbs",
+  "warmup_bias_lr",
+  "box",
+  "cls",
+  "dfl",
+  "patience",
+  "epochs",
+];
+
+function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+  const list = settings.find((setting) => setting.name === "device_list" && setting.value !== null);
+  if (list === undefined) return [];
+  const devices =
+    list.node.kind === "list"
+      ? list.node.items.length
+      : String(list.value)
+          .split(",")
+          .filter((part) => /^\s*\d+\s*$/.test(part)).length;
+  const batch = settings.find((setting) => setting.name === "global_batch_size");
+  const each =
+    typeof batch?.value === "number" && batch.value >= devices && devices > 0
+      ? [derived(batch, "micro_batch_size", Math.floor(batch.value / devices))]
+      : [];
+  return devices > 0 ? [derived(list, "world_size", devices), ...each] : [];
+}
+
+const SHARED = { id: "ultralytics", keys: ULTRALYTICS_KEYS, derive } as const;
+
+export const ultralytics = schemaFormat({
+  ...SHARED,
+  views: (document) => dataView(document, ["yaml"]),
+  recognise({ map }) {
+    const marks = count(map, MARKS);
+    if (count(map, ["task", "mode", "imgsz", "batch"]) >= 3)
+      return { confidence: 0.98, because: "has `task`, `mode`, `imgsz` and `batch`" };
+    return count(map, ["imgsz"]) > 0 && marks >= 3
+      ? { confidence: 0.88, because: `has ${marks} Ultralytics keys` }
+      : NOT_RECOGNISED;
+  },
+});
+
+export const ultralyticsShell = schemaFormat({
+  ...SHARED,
+  carrier: "shell",
+  views: shellViews,
+  recognise: (view) =>
+    /(?:^|\/)yolo$/.test(view.words[0] ?? "") ? { confidence: 0.93, because: "runs `yolo`" } : NOT_RECOGNISED,
+});
+
+export const ultralyticsPython = schemaFormat({
+  ...SHARED,
+  carrier: "python",
+  views: (document) =>
+    document.parsed.python?.imports.some((name) => name.startsWith("ultralytics"))
+      ? pythonView(document, [[/(?:^|\.)train$/, ""]])
+      : [],
+  recognise: ({ map }) =>
+    count(map, ["imgsz", "epochs", "batch", "data"]) >= 1
+      ? { confidence: 0.9, because: "trains an Ultralytics model" }
+      : NOT_RECOGNISED,
+});

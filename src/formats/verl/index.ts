@@ -1,0 +1,137 @@
+/** verl: Hydra YAML (trainers and their group files) and `key=value` overrides in scripts. */
+import { dataView, shellViews } from "../carriers";
+import { count, derived, flatten, lookUp, NOT_RECOGNISED, schemaFormat, type View, valueAt } from "../schema";
+import { problem } from "../table";
+import type { FormatProblem, LocatedSetting } from "../types";
+import { VERL_GROUP_KEYS, VERL_KEYS, VERL_SFT_KEYS } from "./keys";
+
+function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+  const result: LocatedSetting[] = [];
+  const find = (name: string) => settings.findLast((setting) => setting.name === name);
+  const devices = find("devices");
+  const nodes = find("nodes")?.value ?? 1;
+  if (typeof devices?.value === "number" && typeof nodes === "number" && find("world_size") === undefined)
+    result.push(derived(devices, "world_size", devices.value * nodes));
+  const prompt = find("max_prompt_length");
+  const response = find("max_completion_length");
+  if (typeof prompt?.value === "number" && typeof response?.value === "number")
+    result.push(derived(response, "sequence_length", prompt.value + response.value));
+  const rank = find("lora_rank");
+  if (typeof rank?.value === "number") result.push(derived(rank, "adapter", rank.value > 0 ? "lora" : "none"));
+  const strategy = find("strategy");
+  if (typeof strategy?.value === "string") {
+    const resharded = find("fsdp_reshard_after_forward")?.value !== false;
+    result.push(
+      derived(
+        strategy,
+        "fsdp",
+        /^fsdp2?$/.test(strategy.value) ? (resharded ? "full_shard" : "shard_grad_op") : "none",
+      ),
+    );
+  }
+  return result;
+}
+
+function check(settings: readonly LocatedSetting[], { map }: View): readonly FormatProblem[] {
+  const problems: FormatProblem[] = [];
+  for (const path of ["actor_rollout_ref.actor", "critic"]) {
+    const old = settings.find((setting) => setting.key === `${path}.ppo_micro_batch_size`);
+    const both =
+      typeof valueAt(map, `${path}.ppo_micro_batch_size`) === "number" &&
+      typeof valueAt(map, `${path}.ppo_micro_batch_size_per_gpu`) === "number";
+    if (old !== undefined && both)
+      problems.push(problem("micro-batch-twice", "error", old.keySpan, "micro-batch-twice"));
+  }
+  return problems;
+}
+
+export const verl = schemaFormat({
+  id: "verl",
+  keys: VERL_KEYS,
+  views: (document) => dataView(document, ["yaml"], true),
+  derive,
+  check,
+  recognise({ map }) {
+    if (count(map, ["actor_rollout_ref"]) > 0) return { confidence: 0.98, because: "has `actor_rollout_ref`" };
+    const parts = [
+      "critic.optim",
+      "critic.ppo_micro_batch_size_per_gpu",
+      "algorithm.adv_estimator",
+      "reward_model.reward_manager",
+      "custom_reward_function",
+      "trainer.n_gpus_per_node",
+      "data.max_response_length",
+    ].filter((path) => lookUp(map, path) !== undefined).length;
+    return parts >= 2 ? { confidence: 0.85, because: `has ${parts} verl keys` } : NOT_RECOGNISED;
+  },
+});
+
+export const verlSft = schemaFormat({
+  id: "verl",
+  keys: VERL_SFT_KEYS,
+  views: (document) => dataView(document, ["yaml"], true),
+  derive,
+  recognise({ map }) {
+    const parts = [
+      "data.micro_batch_size_per_gpu",
+      "model.partial_pretrain",
+      "model.fsdp_config",
+      "data.multiturn",
+      "ulysses_sequence_parallel_size",
+      "trainer.default_local_dir",
+    ].filter((path) => lookUp(map, path) !== undefined).length;
+    return parts >= 2 ? { confidence: 0.92, because: `has ${parts} keys of verl's SFT trainer` } : NOT_RECOGNISED;
+  },
+});
+
+/** Group files name their class (`_target_: verl.…`) or extend a sibling of verl's. */
+export const verlGroup = schemaFormat({
+  id: "verl",
+  keys: VERL_GROUP_KEYS,
+  views: (document) => dataView(document, ["yaml"], true),
+  derive,
+  recognise({ map }) {
+    for (const { path, entry } of flatten(map)) {
+      if (
+        /(?:^|\.)_target_$/.test(path) &&
+        entry.value.kind === "scalar" &&
+        String(entry.value.value).startsWith("verl.")
+      )
+        return { confidence: 0.9, because: "builds a class of verl" };
+    }
+    const own = count(map, [
+      "ppo_micro_batch_size_per_gpu",
+      "ppo_mini_batch_size",
+      "ppo_max_token_len_per_gpu",
+      "log_prob_micro_batch_size_per_gpu",
+      "ulysses_sequence_parallel_size",
+      "use_remove_padding",
+      "entropy_from_logits_with_chunking",
+      "free_cache_engine",
+      "rollout_n",
+      "fsdp_config",
+      "reward_manager",
+      "optimizer_offload",
+      "param_offload",
+    ]);
+    return own >= 2 ? { confidence: 0.85, because: `has ${own} verl keys` } : NOT_RECOGNISED;
+  },
+});
+
+export const verlShell = schemaFormat({
+  id: "verl",
+  carrier: "shell",
+  keys: [...VERL_KEYS, ...VERL_SFT_KEYS.filter((key) => !VERL_KEYS.some((other) => other.key === key.key))],
+  views: shellViews,
+  derive,
+  check,
+  recognise(view) {
+    const overrides = view.map.entries.filter((entry) =>
+      /^(?:actor_rollout_ref|critic|reward_model|algorithm)\./.test(entry.key),
+    ).length;
+    if (overrides >= 2) return { confidence: 0.98, because: `sets ${overrides} verl keys` };
+    return view.words.some((word) => /^(?:verl|recipe)\.[\w.]*(?:trainer|main)|verl\/trainer\//.test(word))
+      ? { confidence: 0.95, because: "runs a verl trainer" }
+      : NOT_RECOGNISED;
+  },
+});

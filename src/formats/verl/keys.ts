@@ -1,0 +1,252 @@
+/**
+ * verl: reinforcement learning with several models in one run, and its SFT trainer.
+ * Source: `verl/trainer/config/*.yaml`, `verl/workers/config/*.py` at b178a3c.
+ */
+import { EFFECT, memory, other, STORAGE } from "../effects";
+import type { SchemaKey } from "../schema";
+
+const CPU = { true: "cpu", false: "none" } as const;
+
+/** Keys of one training engine (actor, critic, …), below its path. */
+function engine(path: string, name: (setting: string) => string | null): SchemaKey[] {
+  return [
+    memory(`${path}.ppo_micro_batch_size_per_gpu`, name("micro_batch_size"), "integer", EFFECT.microBatch, {
+      nullable: true,
+      min: 1,
+    }),
+    memory(`${path}.ppo_micro_batch_size`, null, "integer", "Micro-batch over all GPUs (old); use the per-GPU form.", {
+      nullable: true,
+      min: 1,
+      replacedBy: "ppo_micro_batch_size_per_gpu",
+    }),
+    memory(
+      `${path}.ppo_mini_batch_size`,
+      name("ppo_mini_batch_size"),
+      "integer",
+      "Prompts per policy update, over all GPUs.",
+      { min: 1 },
+    ),
+    memory(
+      `${path}.use_dynamic_bsz`,
+      name("dynamic_batch"),
+      "boolean",
+      "Fills each forward up to the token limit instead of a fixed number of rows.",
+    ),
+    memory(
+      `${path}.ppo_max_token_len_per_gpu`,
+      name("tokens_per_micro_batch"),
+      "integer",
+      "Tokens per forward with a dynamic batch.",
+      { min: 1 },
+    ),
+    memory(`${path}.strategy`, name("strategy"), "string", "Engine: fsdp, fsdp2 or megatron."),
+    memory(`${path}.grad_clip`, name("max_grad_norm"), "number", EFFECT.clipping, {
+      min: 0,
+      nullable: true,
+      aliases: [`${path}.optim.clip_grad`],
+    }),
+    memory(`${path}.ulysses_sequence_parallel_size`, name("context_parallel"), "integer", EFFECT.context, {
+      min: 1,
+      aliases: [`${path}.fsdp_config.ulysses_sequence_parallel_size`],
+    }),
+    memory(`${path}.optim.optimizer`, name("optimizer"), "string", EFFECT.optimizer),
+    memory(`${path}.fsdp_config.param_offload`, name("offload_param"), "boolean", EFFECT.offloadParam, { means: CPU }),
+    memory(`${path}.fsdp_config.optimizer_offload`, name("offload_optimizer"), "boolean", EFFECT.offloadOptimizer, {
+      means: CPU,
+    }),
+    memory(
+      `${path}.fsdp_config.fsdp_size`,
+      name("fsdp_size"),
+      "integer",
+      "GPUs the parameters are sharded over; -1 is all.",
+    ),
+    memory(
+      `${path}.fsdp_config.model_dtype`,
+      name("load_dtype"),
+      "string",
+      "FSDP keeps the parameters in this dtype.",
+      { default: "fp32", means: STORAGE },
+    ),
+    memory(
+      `${path}.fsdp_config.reshard_after_forward`,
+      name("fsdp_reshard_after_forward"),
+      "boolean",
+      "Frees a unit's gathered parameters after its forward.",
+    ),
+    memory(`${path}.megatron.tensor_model_parallel_size`, name("tensor_parallel"), "integer", EFFECT.tensor, {
+      min: 1,
+    }),
+    memory(`${path}.megatron.pipeline_model_parallel_size`, name("pipeline_parallel"), "integer", EFFECT.pipeline, {
+      min: 1,
+    }),
+    memory(`${path}.megatron.context_parallel_size`, name("context_parallel"), "integer", EFFECT.context, { min: 1 }),
+    memory(`${path}.megatron.expert_model_parallel_size`, name("expert_parallel"), "integer", EFFECT.expert, {
+      min: 1,
+    }),
+    memory(`${path}.megatron.param_offload`, name("offload_param"), "boolean", EFFECT.offloadParam, { means: CPU }),
+    memory(`${path}.megatron.optimizer_offload`, name("offload_optimizer"), "boolean", EFFECT.offloadOptimizer, {
+      means: CPU,
+    }),
+    memory(`${path}.megatron.grad_offload`, null, "boolean", "Keeps the gradients in host memory."),
+    memory(
+      `${path}.entropy_from_logits_with_chunking`,
+      null,
+      "boolean",
+      "Entropy in slices: no second logits-sized buffer.",
+    ),
+    memory(`${path}.entropy_checkpointing`, null, "boolean", "Recomputes the entropy in backward."),
+    memory(`${path}.use_kl_loss`, name("use_kl_loss"), "boolean", EFFECT.reference),
+  ];
+}
+
+const same = (setting: string): string => setting;
+
+export const VERL_KEYS: readonly SchemaKey[] = [
+  memory("actor_rollout_ref.model.path", "model", "string", EFFECT.model, { link: "model" }),
+  memory(
+    "actor_rollout_ref.model.enable_gradient_checkpointing",
+    "gradient_checkpointing",
+    "boolean",
+    EFFECT.checkpointing,
+    { default: true },
+  ),
+  memory(
+    "actor_rollout_ref.model.enable_activation_offload",
+    "offload_activations",
+    "boolean",
+    EFFECT.offloadActivations,
+  ),
+  memory(
+    "actor_rollout_ref.model.use_remove_padding",
+    "packing",
+    "boolean",
+    "Rows without padding: steps cost what their tokens cost.",
+  ),
+  memory("actor_rollout_ref.model.lora_rank", "lora_rank", "integer", EFFECT.rank, { default: 0, min: 0 }),
+  memory("actor_rollout_ref.model.lora_alpha", "lora_alpha", "number", EFFECT.alpha),
+  memory("actor_rollout_ref.model.target_modules", "lora_target_modules", "any", EFFECT.targets),
+  memory("actor_rollout_ref.model.use_liger", "fused_loss", "boolean", EFFECT.fusedLoss),
+  memory("actor_rollout_ref.model.use_fused_kernels", "fused_loss", "boolean", EFFECT.fusedLoss),
+  memory("actor_rollout_ref.model.override_config.attn_implementation", "attention", "string", EFFECT.attention),
+  ...engine("actor_rollout_ref.actor", same),
+  memory(
+    "actor_rollout_ref.ref.fsdp_config.param_offload",
+    "ref_offload_param",
+    "boolean",
+    "Keeps the reference model in host memory between its forwards.",
+  ),
+  memory(
+    "actor_rollout_ref.ref.megatron.param_offload",
+    "ref_offload_param",
+    "boolean",
+    "Keeps the reference model in host memory between its forwards.",
+  ),
+  memory(
+    "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu",
+    null,
+    "integer",
+    "Rows per forward of the reference model.",
+    { nullable: true },
+  ),
+  memory("actor_rollout_ref.rollout.name", "rollout_engine", "string", "Engine that generates: vllm, sglang or hf."),
+  memory("actor_rollout_ref.rollout.gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", EFFECT.vllm, {
+    default: 0.5,
+    min: 0,
+    max: 1,
+  }),
+  memory(
+    "actor_rollout_ref.rollout.tensor_model_parallel_size",
+    "rollout_tensor_parallel",
+    "integer",
+    "GPUs one generation engine is spread over.",
+    { default: 2, min: 1 },
+  ),
+  memory("actor_rollout_ref.rollout.n", "num_generations", "integer", EFFECT.generations, { default: 1, min: 1 }),
+  memory(
+    "actor_rollout_ref.rollout.free_cache_engine",
+    "vllm_enable_sleep_mode",
+    "boolean",
+    "Frees the engine's cache while the policy trains.",
+  ),
+  memory(
+    "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu",
+    null,
+    "integer",
+    "Rows per forward of the old policy.",
+    { nullable: true },
+  ),
+  memory("actor_rollout_ref.rollout.max_num_batched_tokens", null, "integer", "Tokens the engine handles at once.", {
+    nullable: true,
+  }),
+  memory("critic.model.path", "critic_model", "string", "Critic: another trained model.", { nullable: true }),
+  ...engine("critic", (setting) => `critic_${setting}`),
+  memory("reward_model.enable", "reward_model_enabled", "boolean", "Reward model: another model on the GPU."),
+  memory("reward_model.model.path", "reward_model", "string", "Reward model: another model on the GPU.", {
+    nullable: true,
+  }),
+  memory(
+    "data.train_batch_size",
+    "global_batch_size",
+    "integer",
+    "Prompts per step; times the completions per prompt is the batch.",
+    { default: 1024, min: 1 },
+  ),
+  memory("data.max_prompt_length", "max_prompt_length", "integer", "Longest prompt in tokens.", {
+    default: 512,
+    min: 1,
+  }),
+  memory("data.max_response_length", "max_completion_length", "integer", "Longest completion in tokens.", {
+    default: 512,
+    min: 1,
+  }),
+  memory("trainer.n_gpus_per_node", "devices", "any", EFFECT.devices, { default: 8 }),
+  memory("trainer.nnodes", "nodes", "any", EFFECT.devices, { default: 1 }),
+  memory("algorithm.adv_estimator", "adv_estimator", "string", "gae trains a critic; the others need none."),
+  memory("algorithm.use_kl_in_reward", "use_kl_in_reward", "boolean", EFFECT.reference),
+];
+
+/** The SFT trainer. */
+export const VERL_SFT_KEYS: readonly SchemaKey[] = [
+  memory("model.partial_pretrain", "model", "string", EFFECT.model, { link: "model", aliases: ["model.path"] }),
+  memory("model.enable_gradient_checkpointing", "gradient_checkpointing", "boolean", EFFECT.checkpointing),
+  memory("model.fsdp_config.model_dtype", "load_dtype", "string", EFFECT.load, { default: "fp32", means: STORAGE }),
+  memory("model.fsdp_config.cpu_offload", "offload_param", "boolean", EFFECT.offloadParam, {
+    means: CPU,
+    also: [{ name: "offload_optimizer", means: CPU }],
+  }),
+  memory("model.strategy", "strategy", "string", "Engine: fsdp or fsdp2."),
+  memory("model.lora_rank", "lora_rank", "integer", EFFECT.rank, { min: 0 }),
+  memory("model.lora_alpha", "lora_alpha", "number", EFFECT.alpha),
+  memory("model.target_modules", "lora_target_modules", "any", EFFECT.targets),
+  memory("model.use_liger", "fused_loss", "boolean", EFFECT.fusedLoss),
+  memory("data.train_batch_size", "global_batch_size", "integer", EFFECT.globalBatch, { min: 1 }),
+  memory("data.micro_batch_size_per_gpu", "micro_batch_size", "integer", EFFECT.microBatch, { default: 4, min: 1 }),
+  memory("data.max_length", "sequence_length", "integer", EFFECT.sequence, { default: 1024, min: 1 }),
+  memory("optim.clip_grad", "max_grad_norm", "number", EFFECT.clipping, { min: 0 }),
+  memory("optim.optimizer", "optimizer", "string", EFFECT.optimizer),
+  memory("ulysses_sequence_parallel_size", "context_parallel", "integer", EFFECT.context, { min: 1 }),
+  memory("trainer.n_gpus_per_node", "devices", "any", EFFECT.devices),
+  memory("trainer.nnodes", "nodes", "any", EFFECT.devices),
+  other("use_remove_padding", "packing", "boolean", "Rows without padding."),
+];
+
+/** Group files hold one block at their root. */
+export const VERL_GROUP_KEYS: readonly SchemaKey[] = [
+  ...engine("", same).map(
+    (key): SchemaKey => ({
+      ...key,
+      key: key.key.slice(1),
+      ...(key.aliases === undefined ? {} : { aliases: key.aliases.map((alias) => alias.slice(1)) }),
+    }),
+  ),
+  ...engine("", same)
+    .filter((key) => /^\.(?:fsdp_config|megatron)\./.test(key.key))
+    .map((key): SchemaKey => {
+      const { aliases: _, ...rest } = key;
+      return { ...rest, key: key.key.replace(/^\.(?:fsdp_config|megatron)\./, "") };
+    }),
+  memory("gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", EFFECT.vllm, { min: 0, max: 1 }),
+  memory("enable_gradient_checkpointing", "gradient_checkpointing", "boolean", EFFECT.checkpointing),
+  memory("lora_rank", "lora_rank", "integer", EFFECT.rank, { min: 0 }),
+  memory("path", "model", "string", EFFECT.model),
+];
