@@ -1,30 +1,23 @@
 /** The analyzer: documents in, immutable analyses out. All reading goes through the runtime. */
 import { z } from "zod";
 import type { FamilyGraphs } from "../core/graph/types";
-import { syntaxOf } from "../formats/parse";
-import { PINS_FILE } from "../formats/pins";
 import type { AnalysisOptions, Analyzer, CreateAnalyzer, DocumentAnalysis, Recognition } from "./analyzer";
 import { type Catalogue, readCatalogue } from "./catalogue";
 import { AnalysedDocument, emptyAnalysis } from "./document";
 import { Estimator } from "./estimator";
-import { gather } from "./inputs";
-import { localeOf } from "./messages";
+import { gather, workspaceFolderOf } from "./inputs";
+import { type Locale, localeOf } from "./messages";
 import { RunAnalysis } from "./run-analysis";
 import type { Runtime } from "./runtime";
 import { DocumentStore, LoadedDocument } from "./store";
-import { joinUri, normalise, parentOf } from "./uris";
+import { normalise, parentOf } from "./uris";
+import { partOf, walk } from "./users";
 
+/** Files a search through a workspace looks at, and candidates it follows, at most. */
 const MOST_DISCOVERED = 5000;
-const SKIPPED_FOLDERS = new Set([
-  "node_modules",
-  ".git",
-  ".venv",
-  "venv",
-  "__pycache__",
-  "dist",
-  ".mypy_cache",
-  ".tox",
-]);
+const MOST_CANDIDATES = 1500;
+const MOST_TRIED = 60;
+const MOST_USERS = 12;
 
 const graphsSchema = z.looseObject({
   schema: z.literal("vram-lens/graphs/1"),
@@ -52,18 +45,10 @@ class AnalyzerOfRuntime implements Analyzer {
     try {
       const document = await this.store.load(uri);
       if (document === undefined) return emptyAnalysis(uri, [], "unreadable", locale);
-      const recognised = document.recognised;
-      if (recognised === undefined) return emptyAnalysis(uri, [uri], "not-recognised", locale, document);
-      this.catalogue ??= readCatalogue(this.runtime);
-      const inputs = await gather(document, recognised.format, {
-        runtime: this.runtime,
-        store: this.store,
-        catalogue: await this.catalogue,
-        graphs: (family) => this.graphsOf(family),
-        modelOverride: options.set?.["model"],
-      });
-      const run = new RunAnalysis(inputs, options, locale, this.estimator);
-      return new AnalysedDocument(uri, recognitionOf(document), [run]);
+      const own = document.recognised === undefined ? [] : [await this.runOf(document, options, locale)];
+      const users = await this.usersOf(document, options, locale);
+      if (own.length + users.length === 0) return emptyAnalysis(uri, [uri], "not-recognised", locale, document);
+      return new AnalysedDocument(uri, recognitionOf(document), [...own, ...users]);
     } catch (error) {
       return emptyAnalysis(uri, [uri], error instanceof Error ? error.message : String(error), locale);
     }
@@ -75,22 +60,8 @@ class AnalyzerOfRuntime implements Analyzer {
     if (stat === undefined) return [];
     if (stat.type === "file") return [uri];
     const found: string[] = [];
-    const folders = [uri];
-    for (
-      let folder = folders.shift();
-      folder !== undefined && found.length < MOST_DISCOVERED;
-      folder = folders.shift()
-    ) {
-      const entries = [...(await this.store.list(folder))].sort((a, b) => a.name.localeCompare(b.name));
-      for (const entry of entries) {
-        const child = joinUri(folder, entry.name);
-        if (entry.type === "directory") {
-          if (!SKIPPED_FOLDERS.has(entry.name)) folders.push(child);
-        } else if (syntaxOf(child) !== null && entry.name !== PINS_FILE) {
-          const document = await this.store.load(child);
-          if (document?.recognised !== undefined) found.push(child);
-        }
-      }
+    for await (const child of walk(this.store, uri, MOST_DISCOVERED)) {
+      if ((await this.store.load(child))?.recognised !== undefined) found.push(child);
     }
     return found;
   }
@@ -98,6 +69,39 @@ class AnalyzerOfRuntime implements Analyzer {
   invalidate(given: string): void {
     const uri = normalise(given);
     this.store.invalidate(uri, parentOf(uri));
+  }
+
+  /** The run whose own file a recognised document is. */
+  private async runOf(document: LoadedDocument, options: AnalysisOptions, locale: Locale): Promise<RunAnalysis> {
+    this.catalogue ??= readCatalogue(this.runtime);
+    const format = document.recognised?.format;
+    if (format === undefined) throw new Error(`${document.uri} is no training config`);
+    const inputs = await gather(document, format, {
+      runtime: this.runtime,
+      store: this.store,
+      catalogue: await this.catalogue,
+      graphs: (family) => this.graphsOf(family),
+      modelOverride: options.set?.["model"],
+    });
+    return new RunAnalysis(inputs, options, locale, this.estimator);
+  }
+
+  /** Runs of other documents that a document takes part in: a DeepSpeed file, pins, a model's config. */
+  private async usersOf(document: LoadedDocument, options: AnalysisOptions, locale: Locale): Promise<RunAnalysis[]> {
+    const mentions = partOf(document);
+    if (mentions === undefined) return [];
+    const folder = workspaceFolderOf(document.uri, this.runtime) ?? parentOf(document.uri);
+    const users: RunAnalysis[] = [];
+    let tried = 0;
+    for await (const candidate of walk(this.store, folder, MOST_CANDIDATES)) {
+      if (candidate === document.uri) continue;
+      const other = await this.store.load(candidate);
+      if (other === undefined || !mentions(other) || other.recognised === undefined) continue;
+      if (++tried > MOST_TRIED || users.length >= MOST_USERS) break;
+      const run = await this.runOf(other, options, locale);
+      if (run.inputs.documents.some((used) => used.uri === document.uri)) users.push(run);
+    }
+    return users;
   }
 
   private graphsOf(family: string): Promise<FamilyGraphs | undefined> {
