@@ -7,6 +7,7 @@
  * settles all its subsets, and a position is found by bisection. Estimates are the only cost; phase peaks of the single
  * levers predict which sets are worth one first.
  */
+import { stepTimeFactor } from "../cost/step-time";
 import type { Estimate } from "../report/estimate";
 import type { TrainingRun } from "../training/run";
 import { LEVERS, MICRO_BATCH, SMALLER_BATCH } from "./levers";
@@ -42,10 +43,14 @@ export function searchPlans(
   run: TrainingRun,
   estimate: EstimateFunction,
   options: SearchOptions,
-  timeFactor: TimeFactor = () => 1,
+  timeFactor: TimeFactor = rooflineFactor,
 ): SearchResult {
   return new Search(run, estimate, options, timeFactor).result();
 }
+
+/** Step times by the cost model. */
+export const rooflineFactor: TimeFactor = (base, changed) =>
+  stepTimeFactor({ run: base.run, counts: base.estimate }, { run: changed.run, counts: changed.estimate });
 
 class Search {
   private readonly known = new Map<string, Estimate | null>();
@@ -209,7 +214,8 @@ class Search {
       estimate,
       usedPeakBytes: estimate.usedPeakBytes,
       savesBytes: (base?.usedPeakBytes ?? 0) - estimate.usedPeakBytes,
-      stepTimeFactor: this.timeFactor(this.base.run, move.run),
+      stepTimeFactor:
+        base === null ? 1 : this.timeFactor({ run: this.base.run, estimate: base }, { run: move.run, estimate }),
       fits: this.fits(estimate),
       effect: effectOf(levers),
       requires: requirementsOf(levers),

@@ -4,10 +4,11 @@
  */
 import type { Estimate } from "../report/estimate";
 import type { TrainingRun } from "../training/run";
-import { allowedLevers } from "./search";
+import { allowedLevers, rooflineFactor } from "./search";
 import {
   EFFECTS,
   type Effect,
+  type Estimated,
   type EstimateFunction,
   type Lever,
   type LeverId,
@@ -64,40 +65,36 @@ export function stagedPlan(
   run: TrainingRun,
   estimate: EstimateFunction,
   options: SearchOptions,
-  timeFactor: TimeFactor = () => 1,
+  timeFactor: TimeFactor = rooflineFactor,
 ): readonly Stage[] {
   const levers = new Map(allowedLevers(options).map((lever) => [lever.id, lever]));
   const first = estimate(run);
   if (first === null) return [];
   const { limitBytes } = options;
-  let state: State = { run, now: first };
+  const base: Estimated = { run, estimate: first };
+  let state = base;
   const stages: Stage[] = [];
   for (const id of STAGES) {
     const items: StageItem[] = [];
     const take = (leverId: LeverId, onlyIfItFits: boolean): void => {
       const lever = levers.get(leverId);
-      if (lever === undefined || state.now.usedPeakBytes <= limitBytes) return;
+      if (lever === undefined || state.estimate.usedPeakBytes <= limitBytes) return;
       const placed = place(lever, state, estimate, limitBytes);
       if (placed === null || (onlyIfItFits && placed.after.usedPeakBytes > limitBytes)) return;
       items.push(item(lever, state, placed, timeFactor));
-      state = { run: placed.option.run, now: placed.after };
+      state = { run: placed.option.run, estimate: placed.after };
     };
     for (const leverId of CONTENTS[id]) {
       take(leverId, false);
       if (id === "advanced") take("micro-batch", true);
     }
     take("micro-batch", id !== "advanced");
-    const fits = state.now.usedPeakBytes <= limitBytes;
-    const { usedPeakBytes } = state.now;
-    if (items.length > 0) stages.push({ id, items, usedPeakBytes, fits, stepTimeFactor: timeFactor(run, state.run) });
+    const fits = state.estimate.usedPeakBytes <= limitBytes;
+    const { usedPeakBytes } = state.estimate;
+    if (items.length > 0) stages.push({ id, items, usedPeakBytes, fits, stepTimeFactor: timeFactor(base, state) });
     if (fits) break;
   }
   return stages;
-}
-
-interface State {
-  readonly run: TrainingRun;
-  readonly now: Estimate;
 }
 
 interface Placed {
@@ -105,20 +102,25 @@ interface Placed {
   readonly after: Estimate;
 }
 
-function item(lever: Lever, state: State, { option, after }: Placed, timeFactor: TimeFactor): StageItem {
+function item(lever: Lever, state: Estimated, { option, after }: Placed, timeFactor: TimeFactor): StageItem {
   return {
     step: { lever: lever.id, value: option.value },
     settings: option.settings,
     run: option.run,
     effect: lever.effect,
     requires: lever.requires,
-    freesBytes: state.now.usedPeakBytes - after.usedPeakBytes,
-    stepTimeFactor: timeFactor(state.run, option.run),
+    freesBytes: state.estimate.usedPeakBytes - after.usedPeakBytes,
+    stepTimeFactor: timeFactor(state, { run: option.run, estimate: after }),
   };
 }
 
 /** The weakest position of a lever that fits, else its strongest; null when it frees nothing worth the change. */
-function place(lever: Lever, { run, now }: State, estimate: EstimateFunction, limitBytes: number): Placed | null {
+function place(
+  lever: Lever,
+  { run, estimate: now }: Estimated,
+  estimate: EstimateFunction,
+  limitBytes: number,
+): Placed | null {
   const options = lever.options(run);
   const strongest = options.at(-1);
   if (strongest === undefined) return null;

@@ -115,5 +115,11 @@ export interface SearchResult {
 /** null: the engine cannot estimate this run. */
 export type EstimateFunction = (run: TrainingRun) => Estimate | null;
 
+/** A run with what the engine says of it. */
+export interface Estimated {
+  readonly run: TrainingRun;
+  readonly estimate: Estimate;
+}
+
 /** Step time of `changed` over that of `base`. */
-export type TimeFactor = (base: TrainingRun, changed: TrainingRun) => number;
+export type TimeFactor = (base: Estimated, changed: Estimated) => number;

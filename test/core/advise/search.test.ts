@@ -24,7 +24,7 @@ function bruteForce(run: TrainingRun, shape: Shape, options: SearchOptions): Pla
         estimate: used,
         usedPeakBytes: used.usedPeakBytes,
         savesBytes: base.usedPeakBytes - used.usedPeakBytes,
-        stepTimeFactor: slower(run, plan.run),
+        stepTimeFactor: slower({ run, estimate: base }, { run: plan.run, estimate: used }),
         fits: true,
         effect: effectOf(members),
         requires: requirementsOf(members),

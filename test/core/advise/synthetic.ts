@@ -1,4 +1,5 @@
 /** A run and an estimator of a few lines, in which every lever acts as it does in reality: never upwards. */
+import type { TimeFactor } from "../../../src/core/advise/types";
 import type { Estimate, Phase } from "../../../src/core/report/estimate";
 import type { TrainingRun } from "../../../src/core/training/run";
 
@@ -138,7 +139,7 @@ export function synthetic(shape: Shape): (run: TrainingRun) => Estimate {
 }
 
 /** Made-up costs with the orderings of reality; multiplies over the levers. */
-export function slower(base: TrainingRun, changed: TrainingRun): number {
+export const slower: TimeFactor = (base, changed) => {
   const cost = (run: TrainingRun) =>
     (run.checkpointing === null ? 1 : 1.3) *
     (run.autocast !== null || run.loadDtype !== "float32" ? 0.5 : 1) *
@@ -150,5 +151,5 @@ export function slower(base: TrainingRun, changed: TrainingRun): number {
     (run.sequenceLength / 2048) *
     (run.adapter === null ? 1 : 0.7) *
     (run.quantization === null ? 1 : 1.3);
-  return cost(changed) / cost(base);
-}
+  return cost(changed.run) / cost(base.run);
+};

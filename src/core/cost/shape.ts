@@ -1,0 +1,84 @@
+/** Sizes of a model that decide its arithmetic, read from any family's `config.json`. */
+import type { ModelConfig, TrainingRun } from "../training/run";
+
+export interface ModelShape {
+  readonly hidden: number;
+  /** Width of the feed-forward layer. */
+  readonly inner: number;
+  /** Encoder and decoder layers together. */
+  readonly layers: number;
+  /** Heads × head size, which may differ from the hidden size. */
+  readonly attention: number;
+  readonly heads: number;
+  readonly vocabulary: number;
+  /** Whether the head shares the embedding's matrix. */
+  readonly tied: boolean;
+  /** Tokens that a layer attends to at most, averaged over the layers; infinite without a window. */
+  readonly window: number;
+  /** Parameters that a token does not touch: experts it is not sent to. */
+  readonly idleExperts: number;
+}
+
+/** Spellings of the same size over the families, most common first. */
+const NAMES = {
+  hidden: ["hidden_size", "n_embd", "d_model", "dim", "embed_dim"],
+  inner: ["intermediate_size", "ffn_dim", "n_inner", "hidden_dim", "d_ff", "encoder_ffn_dim", "block_ff_dim"],
+  layers: ["num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers", "depth"],
+  heads: ["num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads"],
+  experts: ["num_local_experts", "num_experts", "n_routed_experts"],
+} as const;
+
+function first(config: ModelConfig, names: readonly string[]): number | undefined {
+  for (const name of names) {
+    const value = config[name];
+    if (typeof value === "number" && Number.isFinite(value) && value > 0) return value;
+  }
+  return undefined;
+}
+
+function nested(config: ModelConfig): ModelConfig {
+  const text = config["text_config"];
+  return typeof text === "object" && text !== null ? { ...config, ...(text as ModelConfig) } : config;
+}
+
+/** null when the config does not even say how wide and deep the model is. */
+export function shapeOf(run: TrainingRun): ModelShape | null {
+  const config = nested(run.model.config);
+  const hidden = first(config, NAMES.hidden);
+  const depth = first(config, NAMES.layers);
+  if (hidden === undefined || depth === undefined) return null;
+  const decoder = first(config, ["decoder_layers", "num_decoder_layers"]);
+  const layers = run.task === "seq2seq-lm" ? depth + (decoder ?? depth) : depth;
+  const heads = first(config, NAMES.heads) ?? Math.max(1, Math.round(hidden / 64));
+  const inner = first(config, NAMES.inner) ?? 4 * hidden;
+  const head = first(config, ["head_dim", "d_kv"]) ?? hidden / heads;
+  const window = first(config, ["sliding_window", "local_attention"]);
+  return {
+    hidden,
+    inner,
+    layers,
+    attention: heads * head,
+    heads,
+    vocabulary: first(config, ["vocab_size"]) ?? 0,
+    tied: config["tie_word_embeddings"] === true,
+    window: window ?? Number.POSITIVE_INFINITY,
+    idleExperts: idleExperts(config, hidden, inner, depth),
+  };
+}
+
+/** Gated experts have three matrices; the router picks a few of them for each token. */
+function idleExperts(config: ModelConfig, hidden: number, inner: number, layers: number): number {
+  const experts = first(config, NAMES.experts) ?? 0;
+  const chosen = first(config, ["num_experts_per_tok", "moe_top_k"]) ?? experts;
+  const width = first(config, ["moe_intermediate_size"]) ?? inner;
+  const dense = first(config, ["first_k_dense_replace"]) ?? 0;
+  const every = first(config, ["expert_layer_period", "decoder_sparse_step"]) ?? 1;
+  return (Math.max(0, experts - chosen) * 3 * hidden * width * Math.max(0, layers - dense)) / every;
+}
+
+/** Tokens (or image patches) that one sample puts through the layers. */
+export function tokensPerSample(run: TrainingRun): number {
+  if (run.task !== "image-cls") return run.sequenceLength + (run.task === "seq2seq-lm" ? run.targetLength : 0);
+  const patch = first(nested(run.model.config), ["patch_size"]) ?? 16;
+  return Math.ceil(run.imageSize / patch) ** 2 + 1;
+}

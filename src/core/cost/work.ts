@@ -1,0 +1,158 @@
+/** What one optimizer step of a run asks of a card: arithmetic, traffic, launches. Counts only; no rates. */
+import type { TrainingRun } from "../training/run";
+import type { ModelShape } from "./shape";
+import { tokensPerSample } from "./shape";
+
+/** `[least, most]` of a count. */
+export type Bounds = readonly [least: number, most: number];
+
+/** Per device and micro-batch unless said otherwise. */
+export interface Work {
+  /** FLOP of matrix products. */
+  readonly matrixFlops: Bounds;
+  /** FLOP of the attention products. */
+  readonly attentionFlops: Bounds;
+  /** Bytes that norms, activations, residuals, casts, dropout and the loss move. */
+  readonly elementBytes: Bounds;
+  /** Bytes of weights that casts and dequantization move. */
+  readonly weightBytes: Bounds;
+  /** Kernels launched. */
+  readonly launches: Bounds;
+  /** Bytes that clipping and the optimizer move, once a step. */
+  readonly optimizerBytes: Bounds;
+}
+
+export interface Counts {
+  readonly parameters: number;
+  readonly trainableParameters: number;
+}
+
+const scale = ([least, most]: Bounds, by: number): Bounds => [least * by, most * by];
+const add = (a: Bounds, b: Bounds): Bounds => [a[0] + b[0], a[1] + b[1]];
+
+export function bytesOf(run: TrainingRun): number {
+  return run.loadDtype === "float32" ? 4 : 2;
+}
+
+/** Whether matrix products run in 16 bits. */
+export function halfPrecision(run: TrainingRun): boolean {
+  return run.autocast !== null || run.loadDtype !== "float32" || (run.parallel.deepspeed?.engineDtype ?? null) !== null;
+}
+
+/**
+ * Passes over the layers, in forwards: forward, backward for the inputs, backward for the weights (of what trains),
+ * and once more forward where activations are recomputed.
+ */
+export function passes(run: TrainingRun): number {
+  return 2 + (run.adapter === null ? 1 : 0) + (run.checkpointing === null ? 0 : 1);
+}
+
+/**
+ * Bytes that one layer moves for one token in a forward, per byte of the compute dtype: per element of the hidden
+ * width two norms, two residual additions, rotary embedding and layout copies; per element of the inner width the
+ * activation and its gate. Least: fused norms and activations; most: PyTorch's own, norms in float32.
+ */
+const HIDDEN_TRAFFIC: Bounds = [14, 48];
+const INNER_TRAFFIC: Bounds = [3, 7];
+/** Backward reads and writes about twice as much; an adapter adds the scaled sum on every adapted output. */
+const BACKWARD_TRAFFIC = 2;
+const ADAPTER_TRAFFIC: Bounds = [2, 10];
+/** Bytes per logit over the loss and its backward: 16-bit logits, float32 copy, log-softmax, two gradients, cast. */
+const LOGIT_TRAFFIC: Bounds = [16, 44];
+const FUSED_LOGIT_TRAFFIC: Bounds = [4, 16];
+/** Bytes per score of attention that is written out (scores, mask, softmax, dropout; again in backward). */
+const SCORE_TRAFFIC: Bounds = [16, 60];
+/** Kernels of one layer: forward, and as many again one and a half times backward. */
+const LAYER_LAUNCHES: Bounds = [22, 55];
+const ADAPTER_LAUNCHES: Bounds = [28, 70];
+const QUANTIZED_LAUNCHES: Bounds = [14, 110];
+/** ZeRO-3's hooks around every module (fetch, wait, release) take as long as this many launches. */
+const ZERO3_LAUNCHES: Bounds = [40, 250];
+
+/** Bytes per trained float32 parameter that an optimizer step moves: gradients and states read, states and weights written. */
+const OPTIMIZER_TRAFFIC: readonly (readonly [RegExp, Bounds])[] = [
+  [/adafactor/, [40, 80]],
+  [/8bit/, [14, 22]],
+  [/adamw_torch$|adamw_torch_xla/, [44, 80]],
+  [/lion|sgd|adagrad|rmsprop/, [16, 40]],
+  [/galore|apollo|muon/, [30, 120]],
+];
+const FUSED_ADAM_TRAFFIC: Bounds = [26, 36];
+/** Norm and scaling of the gradients. */
+const CLIP_TRAFFIC = 12;
+
+/** The work of one micro-batch, and of the step's end, on the busiest device. */
+export function workOf(run: TrainingRun, shape: ModelShape, counts: Counts): Work {
+  const split = run.parallel.tensorParallel * run.parallel.pipelineParallel;
+  const tokens = (run.microBatchSize * tokensPerSample(run)) / run.parallel.contextParallel;
+  const images = run.task === "image-cls";
+  const embedding = images ? 0 : shape.vocabulary * shape.hidden;
+  const active = Math.max(0, counts.parameters - shape.idleExperts - (shape.tied ? 0 : embedding));
+  const head = run.task === "causal-lm" || run.task === "masked-lm" || run.task === "seq2seq-lm" ? embedding : 0;
+  const body = Math.max(0, active - embedding);
+  const times = passes(run);
+  // The head is not recomputed. Each side of an encoder-decoder sees only its own half of the tokens.
+  const share = run.task === "seq2seq-lm" ? 0.5 : 1;
+  const adapters = run.adapter === null ? 0 : 6 * counts.trainableParameters;
+  const headTimes = run.adapter === null ? 3 : 2;
+  const matrix = tokens * share * (2 * body * times + 2 * head * headTimes + adapters);
+
+  const length = run.task === "image-cls" ? tokensPerSample(run) : run.sequenceLength;
+  const seen = Math.min(length, shape.window);
+  const attentionTimes = 3.5 + (run.checkpointing === null ? 0 : 1);
+  const products = tokens * shape.layers * 4 * seen * shape.attention * attentionTimes;
+  const causal = run.task === "causal-lm" && run.attention !== "eager";
+
+  const dtype = halfPrecision(run) ? 2 : 4;
+  const forward = add(scale(HIDDEN_TRAFFIC, shape.hidden), scale(INNER_TRAFFIC, shape.inner));
+  const adapted = run.adapter === null ? ([0, 0] as const) : scale(ADAPTER_TRAFFIC, shape.hidden + shape.inner);
+  const rounds = 1 + BACKWARD_TRAFFIC + (run.checkpointing === null ? 0 : 1);
+  const layers = scale(add(forward, adapted), tokens * shape.layers * dtype * rounds);
+  const logits = scale(
+    run.fusedLoss ? FUSED_LOGIT_TRAFFIC : LOGIT_TRAFFIC,
+    head === 0 ? 0 : tokens * shape.vocabulary * share,
+  );
+  const scores =
+    run.attention === "eager" ? scale(SCORE_TRAFFIC, tokens * shape.layers * shape.heads * seen) : ([0, 0] as const);
+
+  return {
+    matrixFlops: scale([matrix, matrix], 1 / split),
+    attentionFlops: scale([causal ? products / 2 : products, products], 1 / split),
+    elementBytes: scale(add(layers, add(logits, scores)), 1 / split),
+    weightBytes: scale(weightTraffic(run, body + head), 1 / split),
+    launches: scale(launchesOf(run), shape.layers / run.parallel.pipelineParallel),
+    optimizerBytes: scale(optimizerTraffic(run), counts.trainableParameters / split),
+  };
+}
+
+/**
+ * Weights read by the products (hidden behind the arithmetic when there are many tokens), casts of float32 weights (once
+ * a forward: the cast is cached, unless the weight is frozen) and unpacking of quantized ones (at every use).
+ */
+function weightTraffic(run: TrainingRun, parameters: number): Bounds {
+  const reads: Bounds = [0, parameters * passes(run) * (halfPrecision(run) ? 2 : 4)];
+  if (run.quantization !== null) {
+    const uses = 2 + (run.checkpointing === null ? 0 : 1);
+    return add(reads, scale([2.6, 6], parameters * uses));
+  }
+  if (run.autocast === null || run.loadDtype !== "float32") return reads;
+  return add(reads, scale([6, run.adapter === null ? 12 : 18], parameters));
+}
+
+function launchesOf(run: TrainingRun): Bounds {
+  const extra = add(
+    run.adapter === null ? [0, 0] : ADAPTER_LAUNCHES,
+    run.quantization === null ? [0, 0] : QUANTIZED_LAUNCHES,
+  );
+  const hooks: Bounds = run.parallel.deepspeed?.zeroStage === 3 ? ZERO3_LAUNCHES : [0, 0];
+  return scale(add(add(LAYER_LAUNCHES, extra), hooks), 2.5 + (run.checkpointing === null ? 0 : 1));
+}
+
+function optimizerTraffic(run: TrainingRun): Bounds {
+  const known = OPTIMIZER_TRAFFIC.find(([pattern]) => pattern.test(run.optimizer.name))?.[1] ?? FUSED_ADAM_TRAFFIC;
+  const clip = run.maxGradNorm > 0 ? CLIP_TRAFFIC : 0;
+  const { deepspeed, fsdp, worldSize } = run.parallel;
+  const sharded = (deepspeed !== null && deepspeed.zeroStage >= 1) || fsdp !== null;
+  const width = run.adapter !== null || run.loadDtype === "float32" || sharded ? 1 : 0.5;
+  return scale(add(known, [clip, clip]), width / (sharded ? worldSize : 1));
+}
