@@ -1,32 +1,48 @@
 /** Colours of the page for the exported picture, and drawing it as PNG. */
 import { type Palette, PICTURE_WIDTH } from "./model/picture";
 
-/** Reads the theme's colours off the page; `color-mix` and variables come out as plain colours. */
+/** Reads the theme's colours off the page as `#rrggbb`: what shows a picture may know no variables and no `oklch`. */
 export function paletteOf(root: Element): Palette {
   const probe = document.createElement("span");
   root.append(probe);
-  const colour = (value: string) => {
+  const computed = (value: string) => {
     probe.style.setProperty("color", value);
     return getComputedStyle(probe).color;
   };
+  const background = opaque(computed("var(--vl-background)"), "white");
+  const colour = (value: string) => opaque(computed(value), background);
   const kinds = new Map<string, string>();
   for (const part of root.querySelectorAll(".bar .part")) {
     const kind = [...part.classList].find((name) => name.startsWith("fill-"))?.slice(5);
-    if (kind !== undefined) kinds.set(kind, getComputedStyle(part).fill);
+    if (kind !== undefined) kinds.set(kind, opaque(getComputedStyle(part).fill, background));
   }
+  const quiet = colour("var(--vl-quiet)");
   const palette = {
-    background: colour("var(--vl-background)"),
+    background,
     text: colour("var(--vl-text)"),
-    quiet: colour("var(--vl-quiet)"),
+    quiet,
     grid: colour("var(--vl-track)"),
     limit: colour("var(--vl-bad)"),
     area: colour("var(--vl-accent)"),
-    fill: (kind: string) => kinds.get(kind) ?? colour("var(--vl-quiet)"),
+    fill: (kind: string) => kinds.get(kind) ?? quiet,
   };
-  // `fill` may be asked later; what it falls back to must not need the probe.
-  const quiet = palette.quiet;
   probe.remove();
-  return { ...palette, fill: (kind) => kinds.get(kind) ?? quiet };
+  return palette;
+}
+
+/** Any CSS colour laid over another, as `#rrggbb`. */
+function opaque(colour: string, under: string): string {
+  const canvas = document.createElement("canvas");
+  canvas.width = 1;
+  canvas.height = 1;
+  const context = canvas.getContext("2d");
+  if (context === null) return colour;
+  for (const fill of [under, colour]) {
+    context.fillStyle = fill;
+    context.fillRect(0, 0, 1, 1);
+  }
+  const [red = 0, green = 0, blue = 0] = context.getImageData(0, 0, 1, 1).data;
+  return `#${[red, green, blue].map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }
 
 /** Draws an SVG at twice its size and gives base64 PNG data. Rejects when the picture cannot be drawn. */

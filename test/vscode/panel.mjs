@@ -1,0 +1,131 @@
+/** What a person does in the panel: read, try values, jump to a setting, settle an assumption, use the keys alone. */
+import { strict as assert } from "node:assert";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { eventually } from "./lib/workbench.mjs";
+
+const FILE = "llama-1b/train.yaml";
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Rules of WCAG 2.2 A and AA and good practice that the frame breaks, each with the first place. */
+export async function accessibilityProblems(frame) {
+  // A string is evaluated by the debugger, which the page's policy does not concern.
+  await frame.evaluate(axe);
+  return frame.evaluate(async () => {
+    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+    const { violations } = await globalThis.axe.run(document, { runOnly: tags });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes[0].target.join(" ")} (${nodes.length})`);
+  });
+}
+
+/** Opens the sample and the panel, and returns the panel's frame once it shows the verdict. */
+async function openPanel(workbench) {
+  await workbench.openFile(FILE);
+  await workbench.command("VRAM Lens: Open Panel");
+  const panel = await workbench.webview("h1.verdict");
+  await eventually("the verdict", async () => /does not fit/i.test(await heading(panel)));
+  return panel;
+}
+
+const heading = (panel) => panel.locator("h1").first().innerText();
+
+/** The option of a what-if control, by the names a person reads. */
+const option = (panel, control, value) =>
+  panel.getByRole("group", { name: control }).locator(".option", { has: panel.getByText(value, { exact: true }) });
+
+/** Tests of one window, in order. */
+export const PANEL = [
+  {
+    name: "the panel has a verdict, a bar, a timeline, a table and no accessibility problem",
+    run: async (workbench, pictures) => {
+      const panel = await openPanel(workbench);
+      await panel.getByRole("img", { name: /Peak memory by component: Weights/ }).waitFor();
+      await panel.getByRole("slider", { name: "Allocated memory over the step" }).waitFor();
+      await panel.getByRole("table", { name: "What takes the memory at the peak" }).waitFor();
+      assert.deepEqual(await accessibilityProblems(panel), []);
+      await workbench.screenshot(join(pictures, "panel.png"));
+    },
+  },
+  {
+    name: "trying a value shows the difference and leaves the file alone",
+    run: async (workbench, pictures) => {
+      const panel = await workbench.webview("h1.verdict");
+      const before = await workbench.text();
+      await option(panel, "Micro-batch", "2").click();
+      await eventually("the what-if", async () => /^What if: Fits.*−\d+\.\d GiB/s.test(await heading(panel)));
+      assert.equal(await workbench.text(), before);
+      await workbench.screenshot(join(pictures, "panel-what-if.png"));
+      assert.deepEqual(await accessibilityProblems(panel), []);
+      await panel.getByRole("button", { name: "Reset" }).click();
+      await eventually("the file's verdict", async () => /^Does not fit/.test(await heading(panel)));
+    },
+  },
+  {
+    name: "every option says what it would do before it is chosen",
+    run: async (workbench) => {
+      const panel = await workbench.webview("h1.verdict");
+      const delta = option(panel, "Micro-batch", "1").locator(".delta");
+      await eventually("a difference", async () => /^−\d+\.\d$/.test(await delta.innerText()));
+    },
+  },
+  {
+    name: "the timeline is read with the keys",
+    run: async (workbench) => {
+      const panel = await workbench.webview("h1.verdict");
+      const slider = panel.getByRole("slider", { name: "Allocated memory over the step" });
+      await slider.focus();
+      const said = () => slider.getAttribute("aria-valuetext");
+      await slider.press("Home");
+      await eventually("the first point", async () => (await slider.getAttribute("aria-valuenow")) === "0");
+      const first = await said();
+      await slider.press("PageDown");
+      await eventually("the next phase", async () => (await said()) !== first);
+      await slider.press("p");
+      await eventually("the peak", async () => /^backward, \d+\.\d GiB/.test(await said()));
+    },
+  },
+  {
+    name: "the breakdown opens to modules and leads to the setting",
+    run: async (workbench) => {
+      const panel = await workbench.webview("h1.verdict");
+      const row = panel.getByRole("button", { name: "Activations", exact: true });
+      await row.press("Enter");
+      await panel.getByText("model.layers.*", { exact: false }).first().waitFor();
+      assert.equal(await row.getAttribute("aria-expanded"), "true");
+      assert.equal(await row.evaluate((element) => element === element.ownerDocument.activeElement), true);
+      await panel
+        .getByRole("button", { name: /^Go to per_device_train_batch_size in train\.yaml/ })
+        .first()
+        .click();
+      await eventually("the cursor in the setting's line", async () =>
+        /Ln \d+/.test(await workbench.page.locator(".part.statusbar").innerText()),
+      );
+    },
+  },
+  {
+    name: "what was tried and opened survives hiding the panel",
+    run: async (workbench) => {
+      let panel = await workbench.webview("h1.verdict");
+      await option(panel, "Micro-batch", "4").click();
+      await eventually("the what-if", async () => /^What if:/.test(await heading(panel)));
+      await workbench.command("File: New Untitled Text File");
+      await workbench.command("View: Close Editor");
+      panel = await workbench.webview("h1.verdict");
+      await eventually("the what-if again", async () => /^What if:/.test(await heading(panel)));
+      const row = panel.getByRole("button", { name: "Activations", exact: true });
+      assert.equal(await row.getAttribute("aria-expanded"), "true");
+      await panel.getByRole("button", { name: "Reset" }).click();
+    },
+  },
+  {
+    name: "the report goes to the clipboard as Markdown",
+    run: async (workbench) => {
+      const panel = await workbench.webview("h1.verdict");
+      await panel.getByRole("button", { name: "Export" }).click();
+      await panel.getByRole("button", { name: "Copy as Markdown" }).click();
+      await panel.locator(".notice.good").waitFor();
+      await panel.locator(".notice").click();
+    },
+  },
+];
