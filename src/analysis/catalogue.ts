@@ -1,5 +1,5 @@
 /** The packaged catalogue of published model configs (`models/catalogue.json`). */
-import { z } from "zod";
+import * as z from "zod";
 import type { Runtime } from "./runtime";
 
 const entrySchema = z.object({

@@ -1,5 +1,5 @@
 /** The analyzer: documents in, immutable analyses out. All reading goes through the runtime. */
-import { z } from "zod";
+import * as z from "zod";
 import type { FamilyGraphs } from "../core/graph/types";
 import type { AnalysisOptions, Analyzer, CreateAnalyzer, DocumentAnalysis, Recognition } from "./analyzer";
 import { type Catalogue, readCatalogue } from "./catalogue";

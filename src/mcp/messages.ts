@@ -2,7 +2,7 @@
  * Model Context Protocol over standard streams: one JSON-RPC 2.0 message a line (specification of 2025-06-18, "stdio").
  * Only what a server of tools needs: `initialize`, `ping`, `tools/list`, `tools/call`.
  */
-import { z } from "zod";
+import * as z from "zod";
 
 /** Versions this server speaks, newest first. */
 const PROTOCOL_VERSIONS = ["2025-06-18", "2025-03-26", "2024-11-05"] as const;

@@ -1,6 +1,6 @@
 /** The tools that a language model gets: the same report as every other surface. */
 import { isAbsolute, resolve } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import type { AnalysisOptions, Analyzer } from "../analysis/analyzer";
 import { collect } from "../analysis/collect";
 import type { FileAccess } from "../analysis/runtime";

@@ -2,7 +2,7 @@
  * The report every surface shows (schema `vram-lens/report/1`): zod schemas and the types derived from them.
  * Fields are added, never renamed, within a schema version.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { COMPONENT_KINDS, PHASES } from "./estimate";
 
 const bytes = z.number().int();

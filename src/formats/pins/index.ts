@@ -2,7 +2,7 @@
  * `.vramlens.yaml`: what no training config says (model directory, sequence length, device, versions), for the
  * documents a glob matches. Validated with zod; every problem is placed at the value it is about.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { nodeAt } from "../../syntax/text";
 import type { LocatedNode, MapNode } from "../../syntax/tree";
 import { nearest } from "../suggest";
