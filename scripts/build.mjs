@@ -4,7 +4,7 @@
  * usage: node scripts/build.mjs [--development] [--watch]
  * Development keeps names and writes source maps; production minifies and writes none.
  */
-import { chmodSync, existsSync, mkdirSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -54,7 +54,6 @@ function optionsOf(entry) {
   };
 }
 
-if (!watch) rmSync(join(root, "dist"), { recursive: true, force: true });
 mkdirSync(join(root, "dist"), { recursive: true });
 
 if (watch) {
@@ -68,6 +67,11 @@ if (watch) {
       process.exit(1);
     },
   );
+  const written = new Set(results.flatMap((result) => Object.keys(result.metafile.outputs)));
+  for (const name of readdirSync(join(root, "dist"))) {
+    // What an earlier build left behind.
+    if (!written.has(`dist/${name}`)) rmSync(join(root, "dist", name), { recursive: true });
+  }
   for (const entry of entries) if (entry.program) chmodSync(join(root, "dist", entry.out), 0o755);
   const sizes = results.flatMap((result) =>
     Object.entries(result.metafile.outputs).filter(([file]) => !file.endsWith(".map")),

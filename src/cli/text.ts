@@ -44,7 +44,7 @@ const SEVERITIES: Readonly<Record<ReportFinding["severity"], keyof typeof STYLES
   hint: "dim",
 };
 
-/** Findings that the verdict line already says. */
+/** Findings that the verdict line already says; hints are for editors. */
 const SAID_BY_VERDICT = new Set(["does-not-fit", "tight"]);
 
 function setting(run: ReportRun, name: string): string | number | boolean | null {
@@ -181,6 +181,7 @@ function slowdown(plan: ReportPlan): string {
 
 function findingLines(run: ReportRun, context: TextContext, paint: Paint): string[] {
   return run.findings
+    .filter((finding) => finding.severity !== "hint")
     .filter((finding) => !(SAID_BY_VERDICT.has(finding.code) && run.perDevice !== null))
     .map((finding) => {
       const at =

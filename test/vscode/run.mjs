@@ -1,13 +1,14 @@
 /**
  * The editor suite in a real VS Code: the host suite inside the extension host, then a person's way through the window
- * in a dark, a light and a high-contrast theme, then Restricted Mode. Pictures go to test/artifacts.
+ * in a dark, a light and a high-contrast theme, then Restricted Mode, then the package
+ * installed. Pictures go to test/artifacts.
  *
  * usage: node test/vscode/run.mjs [--images DIR] [--only SUBSTRING]
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { stageExtension } from "../../scripts/packaged.mjs";
-import { root } from "../../scripts/process.mjs";
+import { root, run } from "../../scripts/process.mjs";
 import { bundleHostSuite, hostResults } from "./lib/host.mjs";
 import { install, unsupported } from "./lib/install.mjs";
 import { startServer, temporaryCopy, windowUrl } from "./lib/server.mjs";
@@ -40,7 +41,10 @@ async function inWindow(browser, server, label, tests, options = {}) {
   const { Workbench } = await import("./lib/workbench.mjs");
   const pictures = options.pictures ?? join(artifacts, label);
   mkdirSync(pictures, { recursive: true });
-  const url = windowUrl(server, { folder: temporaryCopy(join(root, "samples")), extension });
+  const url = windowUrl(server, {
+    folder: temporaryCopy(join(root, "samples")),
+    extension: options.installed ? undefined : extension,
+  });
   const workbench = await Workbench.open(browser, url, options.view);
   const opens = { name: "the window opens", run: () => workbench.wears(options.className ?? THEMES.light.className) };
   try {
@@ -91,6 +95,17 @@ async function hostSuite(browser) {
   }
 }
 
+/** The VSIX, built and installed into a server of its own. */
+async function installed(browser) {
+  if (!INSTALLED.some((test) => `installed: ${test.name}`.includes(only))) return;
+  const vsix = join(artifacts, "vram-lens.vsix");
+  const packaged = await run(process.execPath, [join("scripts", "package.mjs"), "--no-build", "--out", vsix], {
+    quiet: true,
+  });
+  if (packaged.status !== 0) return record("installed: the package builds", packaged.output, packaged.seconds);
+  await withServer({ vsix }, (server) => inWindow(browser, server, "installed", INSTALLED, { installed: true }));
+}
+
 /** A server with one setting more, for one group of windows. */
 async function withServer(options, body) {
   const server = await startServer(options);
@@ -108,7 +123,7 @@ if (reason !== undefined) {
 }
 mkdirSync(artifacts, { recursive: true });
 await install();
-const { GALLERY, JOURNEY, RESTRICTED } = await import("./page.mjs");
+const { GALLERY, INSTALLED, JOURNEY, RESTRICTED } = await import("./page.mjs");
 const { launch } = await import("./lib/browser.mjs");
 const extension = stageExtension();
 const browser = await launch();
@@ -123,6 +138,7 @@ try {
     await inTheme(browser, "light", GALLERY);
     await inTheme(browser, "high-contrast", GALLERY);
     await withServer({ restricted: true }, (server) => inWindow(browser, server, "restricted", RESTRICTED));
+    await installed(browser);
   }
 } finally {
   await browser.close();

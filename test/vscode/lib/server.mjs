@@ -1,5 +1,5 @@
 /** VS Code's own server, started on a free port of this machine with a profile of its own. */
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -45,8 +45,9 @@ export function temporaryCopy(folder) {
 /**
  * Starts the server.
  *
- * @param {{ settings?: object, port?: number, restricted?: boolean, env?: object }} options settings added to the
- *   defaults of the profile; `restricted` leaves workspaces untrusted; `env` reaches the extension host
+ * @param {{ settings?: object, port?: number, restricted?: boolean, env?: object, vsix?: string }} options settings
+ *   added to the defaults of the profile; `restricted` leaves workspaces untrusted; `env` reaches the extension host;
+ *   `vsix` is a package to install
  * @returns base URL, port, log so far and `stop`
  */
 export async function startServer(options = {}) {
@@ -57,12 +58,23 @@ export async function startServer(options = {}) {
   const extensions = join(home, "extensions");
   mkdirSync(extensions);
   const port = options.port ?? (await freePort());
+  const profile = ["--server-data-dir", home, "--extensions-dir", extensions];
+  if (options.vsix !== undefined) {
+    const install = [
+      paths.serverMain,
+      "--accept-server-license-terms",
+      ...profile,
+      "--install-extension",
+      options.vsix,
+    ];
+    execFileSync(paths.node, install, { stdio: "pipe" });
+  }
   const child = spawn(
     paths.node,
     [
       paths.serverMain,
       ...["--host", "127.0.0.1", "--port", String(port), "--without-connection-token"],
-      ...["--accept-server-license-terms", "--server-data-dir", home, "--extensions-dir", extensions],
+      ...["--accept-server-license-terms", ...profile],
       ...["--telemetry-level", "off", "--enable-smoke-test-driver"],
       ...(options.restricted === true ? [] : ["--disable-workspace-trust"]),
     ],
@@ -109,12 +121,13 @@ export async function startServer(options = {}) {
  * URL of a window.
  *
  * @param {{ port: number }} server
- * @param {{ folder: string, extension: string, tests?: string, file?: string }} options absolute paths; `file` is
- *   opened at once
+ * @param {{ folder: string, extension?: string, tests?: string, file?: string }} options absolute paths; `extension`
+ *   is one under development, `file` is opened at once
  */
 export function windowUrl(server, { folder, extension, tests, file }) {
   const remote = (path) => `vscode-remote://127.0.0.1:${server.port}${path}`;
-  const payload = [["extensionDevelopmentPath", remote(extension)]];
+  const payload = [];
+  if (extension !== undefined) payload.push(["extensionDevelopmentPath", remote(extension)]);
   if (tests !== undefined) payload.push(["extensionTestsPath", remote(tests)]);
   if (file !== undefined) payload.push(["openFile", remote(file)]);
   const query = new URLSearchParams({ folder, payload: JSON.stringify(payload) });
