@@ -8,7 +8,6 @@ import type { TrainingRun } from "../../core/training/run";
 import { size } from "../messages";
 import type { RunAnalysis } from "../run-analysis";
 import { editsFor } from "./edits";
-import { stepTimeFactor } from "./time";
 
 const DEFAULT_RESERVE = 0.1;
 /** Simulations a search may take: enough for every single change and the likely pairs. */
@@ -22,16 +21,11 @@ export function plansOf(analysis: RunAnalysis): ReportPlan[] {
   if (run === null || base.usable === null) return [];
   if (base.verdict !== "does-not-fit" && base.verdict !== "tight") return [];
   const reserve = Math.min(0.9, Math.max(0, options.reserve ?? DEFAULT_RESERVE));
-  const { plans } = searchPlans(
-    run,
-    (changed) => analysis.estimateOf(changed) ?? null,
-    {
-      limitBytes: Math.floor(base.usable * (1 - reserve)),
-      without: unwritable(analysis, run),
-      maxEstimates: MOST_ESTIMATES,
-    },
-    stepTimeFactor,
-  );
+  const { plans } = searchPlans(run, (changed) => analysis.estimateOf(changed) ?? null, {
+    limitBytes: Math.floor(base.usable * (1 - reserve)),
+    without: unwritable(analysis, run),
+    maxEstimates: MOST_ESTIMATES,
+  });
   return plans
     .flatMap((plan) => {
       const written = writtenPlan(analysis, plan);
@@ -64,7 +58,7 @@ function writtenPlan(analysis: RunAnalysis, plan: Plan): ReportPlan | undefined 
     levers: plan.steps.map((step) => step.lever),
     usedPeakBytes: used,
     savesBytes: (analysis.base.estimate?.usedPeakBytes ?? used) - used,
-    stepTimeFactor: plan.stepTimeFactor,
+    stepTimeFactor: Math.round(100 * plan.stepTimeFactor) / 100,
     edits: [...result.edits],
     fits: true,
     changes: plan.effect,
