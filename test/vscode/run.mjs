@@ -1,7 +1,7 @@
 /**
  * The editor suite in a real VS Code: the host suite inside the extension host, then a person's way through the window
- * in a dark, a light and a high-contrast theme, then Restricted Mode, then the package
- * installed. Pictures go to test/artifacts.
+ * in a dark, a light and a high-contrast theme, the panel in detail, Restricted Mode, and the package as it is installed.
+ * Pictures go to test/artifacts.
  *
  * usage: node test/vscode/run.mjs [--images DIR] [--only SUBSTRING]
  */
@@ -124,6 +124,7 @@ if (reason !== undefined) {
 mkdirSync(artifacts, { recursive: true });
 await install();
 const { GALLERY, INSTALLED, JOURNEY, RESTRICTED } = await import("./page.mjs");
+const { PANEL } = await import("./panel.mjs");
 const { launch } = await import("./lib/browser.mjs");
 const extension = stageExtension();
 const browser = await launch();
@@ -137,6 +138,7 @@ try {
     await inTheme(browser, "dark", JOURNEY);
     await inTheme(browser, "light", GALLERY);
     await inTheme(browser, "high-contrast", GALLERY);
+    await withServer({}, (server) => inWindow(browser, server, "panel", PANEL));
     await withServer({ restricted: true }, (server) => inWindow(browser, server, "restricted", RESTRICTED));
     await installed(browser);
   }
