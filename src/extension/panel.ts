@@ -202,14 +202,14 @@ class Panel {
       return this.empty("not-recognised", t("{0} is not read as a training config.", labelOf(uri)));
     }
     const runs = result.report.runs;
-    const run = runs.find(({ id }) => id === this.runId) ?? runs[0];
+    const picked = runs.find(({ id }) => id === this.runId);
     this.view.title = `${labelOf(uri).split("/").at(-1)} · VRAM Lens`;
     return {
       type: "report",
       uri: uri.toString(),
       label: labelOf(uri),
       report: result.report,
-      runId: run?.id ?? null,
+      runId: picked?.id ?? result.runId,
       locale: result.locale,
       reserve: result.reserve,
       follow: this.follow,

@@ -48,7 +48,7 @@ export function statusText(status: StatusParams, t: Translate): StatusText | und
     tooltip: [
       `**${verdict}**`,
       ...(run.parts.length > 0 ? [largestParts(run, t)] : []),
-      t("Read as a training config: {0}", status.because),
+      t("Analysed because: {0}", status.because),
     ],
     level: run.verdict === "does-not-fit" ? "error" : run.verdict === "tight" ? "warning" : "none",
   };

@@ -6,6 +6,7 @@ import { commentPrefix } from "./comments";
 import { SOURCE } from "./diagnostics";
 import { comparePositions, type EditSupport, overlaps, workspaceEdit } from "./edits";
 import { CLIENT_COMMANDS, FIX_ALL_KIND } from "./protocol";
+import { mainRun } from "./status";
 import { type Locale, text } from "./text";
 
 /** Codes whose fixes are a choice between alternatives: never part of fix-all. */
@@ -80,7 +81,7 @@ function quickFixes(analysis: DocumentAnalysis, own: readonly Diagnostic[], cont
 
 function showPlans(analysis: DocumentAnalysis, own: readonly Diagnostic[], context: ActionContext): CodeAction[] {
   const at = own.filter((diagnostic) => CHOICES.has(String(diagnostic.code)));
-  const plans = analysis.runs[0]?.plans.length ?? 0;
+  const plans = mainRun(analysis.runs)?.plans.length ?? 0;
   if (at.length === 0 || plans === 0 || !context.commands.has(CLIENT_COMMANDS.openPanel)) return [];
   const title = text(context.locale, "showPlans", plans);
   const command = { title, command: CLIENT_COMMANDS.openPanel, arguments: [analysis.uri] };
@@ -135,7 +136,7 @@ function fixAll(document: ActionDocument, analysis: DocumentAnalysis, context: A
   const whole: Range = { start: { line: 0, character: 0 }, end: { line: document.lineCount, character: 0 } };
   const edits: ReportEdit[] = [];
   for (const fix of analysis.fixes(whole)) {
-    if (!isSafe(fix, document.uri) || fix.edits.some((edit) => edits.some((other) => overlaps(edit, other)))) continue;
+    if (!isSafe(fix, analysis.uri) || fix.edits.some((edit) => edits.some((other) => overlaps(edit, other)))) continue;
     edits.push(...fix.edits);
   }
   if (edits.length === 0) return undefined;
@@ -145,7 +146,7 @@ function fixAll(document: ActionDocument, analysis: DocumentAnalysis, context: A
     title,
     kind: FIX_ALL_KIND,
     edit: workspaceEdit(edits, {
-      uri: document.uri,
+      uri: analysis.uri,
       label: title,
       safe: true,
       versionOf: context.versionOf,

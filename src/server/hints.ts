@@ -1,9 +1,9 @@
 /** Inlay hints (what a key costs) and the one code lens (the document's total). Both are off by default. */
 import { type CodeLens, type InlayHint, InlayHintKind, type Range } from "vscode-languageserver";
 import type { DocumentAnalysis } from "../analysis/analyzer";
-import type { ReportRun } from "../core/report/schema";
 import { comparePositions } from "./edits";
 import { CLIENT_COMMANDS } from "./protocol";
+import { mainRun } from "./status";
 import { gib, type Locale, type TextKey, text, verdictLine } from "./text";
 
 /** Smaller parts get no hint: they would read as 0.0 GiB. Bytes. */
@@ -37,7 +37,7 @@ function isPart(key: string): key is TextKey {
  * document is shown once, at the first, so that the hints add up to no more than the peak.
  */
 export function inlayHints(analysis: DocumentAnalysis, within: Range, locale: Locale): InlayHint[] {
-  const components = analysis.runs[0]?.perDevice?.components ?? [];
+  const components = mainRun(analysis.runs)?.perDevice?.components ?? [];
   const at = new Map<string, { readonly range: Range; readonly parts: string[] }>();
   for (const component of components) {
     if (component.bytes < SMALLEST_HINT) continue;
@@ -66,7 +66,7 @@ function contains(outer: Range, inner: Range): boolean {
  * alone.
  */
 export function codeLenses(analysis: DocumentAnalysis, commands: ReadonlySet<string>, locale: Locale): CodeLens[] {
-  const run: ReportRun | undefined = analysis.runs[0];
+  const run = mainRun(analysis.runs);
   if (run === undefined) return [];
   const command = commands.has(CLIENT_COMMANDS.openPanel) ? CLIENT_COMMANDS.openPanel : "";
   return [

@@ -71,9 +71,11 @@ export interface ReportResult {
   readonly uri: string;
   /** Version of the open document the report was made from; null when it is not open. */
   readonly version: number | null;
-  /** Why the file is read as a training config; null when it is not one. */
+  /** Why the file is analysed; null when it is neither a training config nor a part of a run. */
   readonly recognised: { readonly formats: readonly string[]; readonly because: string } | null;
   readonly report: Report;
+  /** The run to show first; null when there is none. */
+  readonly runId: string | null;
   /** Share of usable memory that plans keep free, 0..1. */
   readonly reserve: number;
   readonly locale: string;

@@ -29,6 +29,7 @@ import { diagnosticsOf } from "./diagnostics";
 import { clientFiles, NO_FILES, overlay, routed, schemeOf } from "./files";
 import { codeLenses, inlayHints } from "./hints";
 import { toHover } from "./hover";
+import { normalise, OpenDocuments } from "./openDocuments";
 import { settleEdits } from "./pins";
 import {
   type DevicesResult,
@@ -47,7 +48,7 @@ import {
 } from "./protocol";
 import { describeError, safely } from "./safely";
 import { type Settings, SettingsCache } from "./settings";
-import { statusOf } from "./status";
+import { mainRun, recognised, statusOf } from "./status";
 import { text } from "./text";
 
 /** What differs between the places the server runs in. */
@@ -85,6 +86,7 @@ export function startServer(connection: Connection, platform: Platform): void {
 
 class Server {
   private readonly documents = new TextDocuments(TextDocument);
+  private readonly open = new OpenDocuments(this.documents);
   private readonly settings: SettingsCache;
   private readonly timers = new Map<string, ReturnType<typeof setTimeout>>();
   /** Resolvers of those who wait for a document to become quiet. */
@@ -122,7 +124,7 @@ class Server {
     documents.onDidClose(({ document }) => this.closed(document.uri));
     connection.onDidChangeWatchedFiles(({ changes }) => {
       // The text of an open document is what counts, not its file.
-      this.changed(changes.map(({ uri }) => uri).filter((uri) => this.documents.get(uri) === undefined));
+      this.changed(changes.map(({ uri }) => uri).filter((uri) => this.open.get(uri) === undefined));
     });
     connection.onDidChangeConfiguration(({ settings }) => {
       if (this.client?.configuration !== true) this.fallbackSettings = vramlensSection(settings);
@@ -158,7 +160,7 @@ class Server {
             diagnostics: params.context.diagnostics,
             only: params.context.only,
             commands,
-            versionOf: (uri) => documents.get(uri)?.version ?? null,
+            versionOf: (uri) => this.open.get(uri)?.version ?? null,
             support: edits,
             locale,
           },
@@ -220,7 +222,7 @@ class Server {
         settleEdits(params, {
           files: this.files,
           workspaceFolders: this.workspaceFolders,
-          versionOf: (uri) => this.documents.get(uri)?.version,
+          versionOf: (uri) => this.open.get(uri)?.version,
           locale: this.known.locale,
         }),
       ),
@@ -293,7 +295,7 @@ class Server {
     const send = <R>(method: string, params: object) => this.connection.sendRequest<R>(method, params);
     const folders = () => this.workspaceFolders;
     this.files = overlay(
-      (uri) => this.documents.get(uri),
+      (uri) => this.open.get(uri),
       routed(this.platform.reads, runtime.files, options.fileRequests === true ? clientFiles(send) : NO_FILES),
     );
     return {
@@ -332,18 +334,17 @@ class Server {
 
   /** The current analysis of a document whatever its settings; undefined when cancelled. */
   private async analysis(uri: string, plans: boolean, token: Cancellation): Promise<DocumentAnalysis | undefined> {
-    return this.analyses?.get(uri, plans, token);
+    return this.analyses?.get(normalise(uri), plans, token);
   }
 
   /** The current analysis of an open, enabled, recognised document; undefined otherwise. */
   private async current(uri: string, plans: boolean, token: Cancellation): Promise<DocumentAnalysis | undefined> {
     if (IGNORED_SCHEMES.has(schemeOf(uri)) || !(await this.settings.get(uri)).enable) return undefined;
-    return this.isConfig(uri) ? this.analysis(uri, plans, token) : undefined;
+    return this.isRelevant(uri) ? this.analysis(uri, plans, token) : undefined;
   }
 
-  private isConfig(uri: string): boolean {
-    const document = this.documents.get(uri);
-    return document !== undefined && this.analyzer?.recognise(uri, document.getText()) != null;
+  private isRelevant(uri: string): boolean {
+    return this.analyzer !== undefined && this.open.isRelevant(uri, this.analyzer);
   }
 
   /** The one function behind push and pull. */
@@ -373,10 +374,10 @@ class Server {
 
   private async report(params: ReportParams, token: Cancellation): Promise<ReportResult | null> {
     const settings = await this.settings.get(params.uri);
-    const version = this.documents.get(params.uri)?.version ?? null;
+    const version = this.open.get(params.uri)?.version ?? null;
     const overridden = params.device !== undefined || params.set !== undefined;
     const analysis = overridden
-      ? await this.analyzer?.analyse(params.uri, {
+      ? await this.analyzer?.analyse(normalise(params.uri), {
           ...this.options(settings),
           plans: true,
           ...(params.device === undefined ? {} : { device: params.device }),
@@ -384,12 +385,12 @@ class Server {
         })
       : await this.analysis(params.uri, true, token);
     if (analysis === undefined) return null;
-    const { recognition } = analysis;
     return {
       uri: params.uri,
       version,
-      recognised: recognition === null ? null : { formats: recognition.formats, because: recognition.because },
+      recognised: recognised(analysis, this.known.locale),
       report: analysis.report,
+      runId: mainRun(analysis.runs)?.id ?? null,
       reserve: settings.reserve,
       locale: this.known.locale,
     };
@@ -404,7 +405,7 @@ class Server {
     if (plan.edits.length === 0) return this.failed("planEmpty");
     const versions: Record<string, number> = {};
     for (const { uri } of plan.edits) {
-      const version = this.documents.get(uri)?.version;
+      const version = this.open.get(uri)?.version;
       if (version !== undefined) versions[uri] = version;
     }
     return { ok: true, title: plan.title, create: [], edits: plan.edits, versions };
@@ -418,16 +419,17 @@ class Server {
 
   private changed(uris: readonly string[]): void {
     if (uris.length === 0 || this.analyses === undefined) return;
-    const dropped = this.analyses.invalidate(uris);
-    const open = this.documents.keys().filter((uri) => dropped.has(uri));
+    const changed = new Set(uris.map(normalise));
+    const dropped = this.analyses.invalidate(changed);
+    const open = this.open.uris().filter((uri) => dropped.has(normalise(uri)));
     for (const uri of open) this.schedule(uri);
     // The client pulls for the document it changed itself; for others it has to be told.
-    if (open.some((uri) => !uris.includes(uri)) || open.length < dropped.size) this.refreshPulled();
+    if (open.some((uri) => !changed.has(normalise(uri))) || open.length < changed.size) this.refreshPulled();
   }
 
   private everythingChanged(): void {
     this.analyses?.clear();
-    for (const uri of this.documents.keys()) this.schedule(uri);
+    for (const uri of this.open.uris()) this.schedule(uri);
     this.refreshPulled();
     if (this.client?.refreshHints === true) this.connection.languages.inlayHint.refresh().catch(() => {});
     if (this.client?.refreshLenses === true) this.connection.sendRequest("workspace/codeLens/refresh").catch(() => {});
@@ -446,7 +448,7 @@ class Server {
     this.resultIds.delete(uri);
     this.announced.delete(uri);
     this.settings.delete(uri);
-    this.analyses?.delete(uri);
+    this.analyses?.delete(normalise(uri));
     if (this.client?.pull === false) void this.connection.sendDiagnostics({ uri, diagnostics: [] });
     // Unsaved text is gone: those who read it see the file again.
     this.changed([uri]);
@@ -483,7 +485,7 @@ class Server {
   private async refresh(uri: string): Promise<void> {
     const version = this.documents.get(uri)?.version;
     const isStale = () => this.documents.get(uri)?.version !== version;
-    if (!this.announced.has(uri) && this.isConfig(uri)) {
+    if (!this.announced.has(uri) && this.isRelevant(uri)) {
       this.sendStatus({ uri, state: "computing", because: "", run: null });
     }
     const diagnostics = await this.validate(uri, NEVER);
@@ -506,7 +508,7 @@ class Server {
     if (analysis === undefined) {
       return { uri, state: "not-recognised", because: text(locale, "notRecognised"), run: null };
     }
-    return statusOf(analysis, locale);
+    return statusOf(uri, analysis, locale);
   }
 
   private sendStatus(status: StatusParams): void {

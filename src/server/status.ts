@@ -1,21 +1,28 @@
 /** What the status item is told of a document. */
 import type { DocumentAnalysis } from "../analysis/analyzer";
 import type { ReportRun } from "../core/report/schema";
-import type { StatusParams, StatusRun } from "./protocol";
+import type { ReportResult, StatusParams, StatusRun } from "./protocol";
 import { type Locale, text } from "./text";
 
+/** The run to show first: one with an estimate, since a file that defines no run of its own says little alone. */
+export function mainRun(runs: readonly ReportRun[]): ReportRun | undefined {
+  return runs.find(({ perDevice }) => perDevice !== null) ?? runs[0];
+}
+
+/** Why the document is analysed; null when it is neither a config nor a part of a run. */
+export function recognised(analysis: DocumentAnalysis, locale: Locale): ReportResult["recognised"] {
+  const { recognition } = analysis;
+  if (recognition !== null) return { formats: recognition.formats, because: recognition.because };
+  const run = mainRun(analysis.runs);
+  return run === undefined ? null : { formats: run.formats, because: text(locale, "partOf", run.id) };
+}
+
 /** Status of a finished analysis. */
-export function statusOf(analysis: DocumentAnalysis, locale: Locale): StatusParams {
-  if (analysis.recognition === null) {
-    return { uri: analysis.uri, state: "not-recognised", because: text(locale, "notRecognised"), run: null };
-  }
-  const run = analysis.runs[0];
-  return {
-    uri: analysis.uri,
-    state: "ready",
-    because: analysis.recognition.because,
-    run: run === undefined ? null : statusRun(run),
-  };
+export function statusOf(uri: string, analysis: DocumentAnalysis, locale: Locale): StatusParams {
+  const reason = recognised(analysis, locale);
+  if (reason === null) return { uri, state: "not-recognised", because: text(locale, "notRecognised"), run: null };
+  const run = mainRun(analysis.runs);
+  return { uri, state: "ready", because: reason.because, run: run === undefined ? null : statusRun(run) };
 }
 
 function statusRun(run: ReportRun): StatusRun {

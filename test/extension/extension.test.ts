@@ -88,7 +88,7 @@ describe("status item", () => {
       tooltip: [
         "**Does not fit NVIDIA GeForce RTX 4090: needs 41.2 of 24 GiB**",
         "activations 13.1 · logits and loss 9.7 · optimizer 9.2 GiB, peak in backward",
-        "Read as a training config: has keys",
+        "Analysed because: has keys",
       ],
       level: "error",
     });

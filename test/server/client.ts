@@ -130,7 +130,7 @@ export async function connect(
     processId: null,
     rootUri: null,
     capabilities,
-    workspaceFolders: [{ uri: "mem:///w", name: "w" }],
+    workspaceFolders: [{ uri: "file:///w", name: "w" }],
     initializationOptions: options,
   });
   await rpc.sendNotification("initialized", {});

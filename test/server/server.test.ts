@@ -6,8 +6,8 @@ import type { EditsResult, ReportResult, WhatIfResult } from "../../src/server/p
 import { CLIENT_COMMANDS, FIX_ALL_KIND, METHODS } from "../../src/server/protocol";
 import { connect, PLAIN, type TestClient, VSCODE } from "./client";
 
-const A = "mem:///w/a.yaml";
-const B = "mem:///w/b.yaml";
+const A = "file:///w/a.yaml";
+const B = "file:///w/b.yaml";
 const START: Range = { start: { line: 0, character: 0 }, end: { line: 0, character: 5 } };
 
 describe("server", () => {
@@ -73,7 +73,7 @@ describe("server", () => {
       assert.ok(found !== null && typeof found.contents === "object" && "value" in found.contents);
       const { value } = found.contents as { value: string };
       assert.match(value, /\*\*30 GiB\*\*/);
-      assert.match(value, /\[Open breakdown\]\(command:vramlens\.openPanel\?%5B%22mem/);
+      assert.match(value, /\[Open breakdown\]\(command:vramlens\.openPanel\?%5B%22file/);
       assert.match(value, /\[Choose GPU\]\(command:vramlens\.chooseDevice/);
     });
 
@@ -152,9 +152,9 @@ describe("server", () => {
     });
 
     it("survives requests about documents it was never told of", async () => {
-      assert.equal(await hover("mem:///w/none.yaml"), null);
-      assert.deepEqual((await client.pull("mem:///w/none.yaml")).items, []);
-      assert.deepEqual(await actions("mem:///w/none.yaml"), []);
+      assert.equal(await hover("file:///w/none.yaml"), null);
+      assert.deepEqual((await client.pull("file:///w/none.yaml")).items, []);
+      assert.deepEqual(await actions("file:///w/none.yaml"), []);
     });
 
     it("offers the preferred fix first, asks before touching another file", async () => {
@@ -293,7 +293,7 @@ describe("server", () => {
 
     it("pins a value through unsaved pins files too", async () => {
       await client.open(A, "batch: 30\n");
-      await client.open("mem:///w/.vramlens.yaml", "runs:\n  - match: a.yaml\n    model: ./m # kept\n");
+      await client.open("file:///w/.vramlens.yaml", "runs:\n  - match: a.yaml\n    model: ./m # kept\n");
       const result = await client.rpc.sendRequest<EditsResult>(METHODS.settle, {
         uri: A,
         key: "sequence_length",
@@ -314,6 +314,30 @@ describe("server", () => {
       const all = groups.flatMap(({ devices }) => devices);
       assert.ok(all.some(({ name }) => name === "NVIDIA GeForce RTX 4090"));
       assert.ok(all.some(({ slices }) => slices.length > 0));
+    });
+
+    it("finds documents whatever way the editor spells their URI", async () => {
+      await client.open("file:///C:/w/a.yaml", "batch: 20\nlink: b.yaml\n");
+      await client.open("file:///C:/w/b.yaml", "batch: 9\n");
+      assert.equal((await client.pull("file:///C:/w/a.yaml")).items?.length, 1);
+      assert.equal(client.control.analysed[0], "file:///c%3A/w/a.yaml");
+      await client.change("file:///C:/w/b.yaml", "batch: 1\n", 2);
+      assert.equal((await client.pull("file:///C:/w/a.yaml")).items?.length, 0);
+    });
+
+    it("analyses parts of a run: pins and model configs, but not every file of that name", async () => {
+      const model = "file:///w/model/config.json";
+      await client.open("file:///w/.vramlens.yaml", "runs: []\n");
+      await client.open(model, '{"name": "app"}\n', "json");
+      const pins = await client.statuses.find(
+        ({ uri, state }) => uri.endsWith(".vramlens.yaml") && state !== "computing",
+      );
+      assert.equal(pins.state, "ready");
+      assert.equal((await client.statuses.find(({ uri }) => uri === model)).state, "not-recognised");
+      assert.ok(!client.control.analysed.includes(model));
+      const ready = client.statuses.next(({ uri, state }) => uri === model && state === "ready");
+      await client.change(model, '{"model_type": "llama"}\n', 2);
+      await ready;
     });
 
     it("leaves diff sides and notebook cells alone", async () => {

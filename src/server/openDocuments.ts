@@ -1,0 +1,74 @@
+/**
+ * The open documents, found by any spelling of their URI, and whether they are worth analysing.
+ *
+ * Editors spell one URI in several ways (`file:///C:/a`, `file:///c%3A/a`); the analysis uses one. Everything that
+ * crosses over between the two goes through here.
+ */
+import type { TextDocuments } from "vscode-languageserver";
+import type { TextDocument } from "vscode-languageserver-textdocument";
+import { URI } from "vscode-uri";
+import type { Analyzer } from "../analysis/analyzer";
+
+/** The one spelling of a URI that the analysis uses; the text itself when it is no URI. */
+export function normalise(uri: string): string {
+  try {
+    return URI.parse(uri).toString();
+  } catch {
+    return uri;
+  }
+}
+
+/** Documents that define no run but belong to one, by name and by what they must contain. */
+const PARTS: readonly { readonly name: RegExp; readonly content: RegExp }[] = [
+  { name: /\/\.vramlens\.ya?ml$/i, content: /^/ },
+  { name: /\/config\.json$/i, content: /"(model_type|architectures)"/ },
+  { name: /\/adapter_config\.json$/i, content: /"peft_type"/ },
+  { name: /\.(sh|bash|slurm|sbatch)$|\/Makefile$/i, content: /\b(deepspeed|accelerate|torchrun|python3?|srun)\b/ },
+];
+
+export class OpenDocuments {
+  /** LSP spelling by normalised URI. */
+  private readonly spelling = new Map<string, string>();
+  private readonly relevance = new Map<string, { readonly version: number; readonly isRelevant: boolean }>();
+
+  constructor(private readonly documents: TextDocuments<TextDocument>) {
+    documents.onDidOpen(({ document }) => this.spelling.set(normalise(document.uri), document.uri));
+    documents.onDidClose(({ document }) => {
+      this.spelling.delete(normalise(document.uri));
+      this.relevance.delete(document.uri);
+    });
+  }
+
+  /** The open document at a URI in any spelling. */
+  get(uri: string): TextDocument | undefined {
+    return this.documents.get(uri) ?? this.documents.get(this.spelling.get(normalise(uri)) ?? "");
+  }
+
+  /** URIs as the editor spells them. */
+  uris(): readonly string[] {
+    return this.documents.keys();
+  }
+
+  /** Whether an open document is a training config or may be a part of a run. A cheap look, kept by version. */
+  isRelevant(uri: string, analyzer: Analyzer): boolean {
+    const document = this.get(uri);
+    if (document === undefined) return false;
+    const known = this.relevance.get(document.uri);
+    if (known?.version === document.version) return known.isRelevant;
+    const text = document.getText();
+    const path = pathOf(document.uri);
+    const isRelevant =
+      analyzer.recognise(normalise(document.uri), text) !== null ||
+      PARTS.some(({ name, content }) => name.test(path) && content.test(text));
+    this.relevance.set(document.uri, { version: document.version, isRelevant });
+    return isRelevant;
+  }
+}
+
+function pathOf(uri: string): string {
+  try {
+    return URI.parse(uri).path;
+  } catch {
+    return uri;
+  }
+}
