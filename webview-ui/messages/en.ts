@@ -1,7 +1,5 @@
 /** English messages of the page. Places in braces are filled in; every table has the same keys and the same places. */
 export const en = {
-  "app.title": "VRAM Lens",
-
   "verdict.fits": "Fits",
   "verdict.tight": "Tight",
   "verdict.doesNotFit": "Does not fit",

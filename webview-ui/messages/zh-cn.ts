@@ -2,8 +2,6 @@
 import type { MessageTable } from ".";
 
 export const zhCn: MessageTable = {
-  "app.title": "VRAM Lens",
-
   "verdict.fits": "放得下",
   "verdict.tight": "勉强",
   "verdict.doesNotFit": "放不下",

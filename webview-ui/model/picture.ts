@@ -1,7 +1,7 @@
 /** The bar and the timeline as one standalone SVG picture with plain colours, for a document or a chat. */
 import type { ReportRun } from "../../src/core/report/schema";
 import type { Translate } from "../messages";
-import { layoutBar } from "./bar";
+import { layoutBar, usableBytes } from "./bar";
 import { gib, gibUnit } from "./format";
 import { describeRun, headlineOf } from "./headline";
 import { curve, timelineOf } from "./timeline";
@@ -53,8 +53,11 @@ export function pictureOf(
     if (layout.usableAt !== null && layout.usableAt <= 1) {
       const x = (left + layout.usableAt * width).toFixed(1);
       parts.push(`<path d="M${x} ${y - 5}V${y + 37}" stroke="${palette.limit}" stroke-width="2"/>`);
+      const anchor = layout.usableAt > 0.85 ? "end" : layout.usableAt < 0.15 ? "start" : "middle";
+      const usable = t("bar.usable", { size: gibUnit(usableBytes(run) ?? 0, t.locale) });
+      text(Number(x), y + 48, 11, palette.text, usable, `text-anchor="${anchor}"`);
     }
-    y += 58;
+    y += 72;
     layout.parts.forEach((part, index) => {
       const x = left + (index % 4) * (width / 4);
       const line = y + Math.floor(index / 4) * 22;
@@ -88,7 +91,7 @@ export function pictureOf(
         11,
         palette.limit,
         t("timeline.limit", { size: gibUnit(timeline.limitBytes, t.locale) }),
-        'text-anchor="end"',
+        `text-anchor="end" paint-order="stroke" stroke="${palette.background}" stroke-width="4"`,
       );
     }
     y += height + 18;

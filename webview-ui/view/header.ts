@@ -52,7 +52,7 @@ function toolbarView({ state, t, send, act }: View, base: ReportRun, onExport: (
   const runs = reportOf(state)?.runs ?? [];
   return h(
     "div.toolbar",
-    { attrs: { role: "toolbar", "aria-label": t("app.title") } },
+    null,
     h("span.document", { attrs: { title: message?.because ?? "" } }, message?.label ?? ""),
     state.busy ? h("span.busy", { key: "busy" }, t("top.busy")) : null,
     runs.length > 1
@@ -94,7 +94,7 @@ function toolbarView({ state, t, send, act }: View, base: ReportRun, onExport: (
       "button.secondary.device",
       {
         key: "device",
-        attrs: { type: "button", title: t("top.changeDevice"), "aria-haspopup": "dialog" },
+        attrs: { type: "button", title: t("top.changeDevice") },
         on: { click: () => send({ type: "pickDevice" }) },
       },
       icon("none"),
@@ -102,7 +102,7 @@ function toolbarView({ state, t, send, act }: View, base: ReportRun, onExport: (
     ),
     h(
       "button.secondary.export",
-      { key: "export", attrs: { type: "button", popovertarget: "export-menu", "aria-haspopup": "true" } },
+      { key: "export", attrs: { type: "button", popovertarget: "export-menu" } },
       t("top.export"),
       icon("down"),
     ),

@@ -36,9 +36,9 @@ export function whatIfView(view: View): PageNode | null {
     stateView(view, base),
     controlsOf(base, state.set).map(({ group, controls }) =>
       h(
-        "section.group",
-        { key: group, attrs: { "aria-labelledby": `group-${group}` } },
-        h("h3", { attrs: { id: `group-${group}` } }, t(`group.${group}`)),
+        "div.group",
+        { key: group },
+        h("h3", null, t(`group.${group}`)),
         controls.map((control) => controlView(view, base, group, control, controls.length === 1)),
       ),
     ),
