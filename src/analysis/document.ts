@@ -1,4 +1,5 @@
 /** The analysis of one document, as the surfaces ask for it; everything is computed when it is asked for. */
+import { stepTime } from "../core/cost/step-time";
 import type { Range, Report, ReportRun } from "../core/report/schema";
 import type { DocumentAnalysis, FixContent, HoverContent, Recognition } from "./analyzer";
 import { documentProblems } from "./findings/collect";
@@ -119,8 +120,16 @@ function reportOf(analysis: RunAnalysis, variant: Variant): ReportRun {
     estimate: variant.estimate,
     findings: toFindings(problems, analysis.inputs, analysis.options, analysis.locale),
     plans: variant === analysis.base && analysis.options.plans === true ? plansOf(analysis) : [],
-    time: null,
+    time: timeOf(variant),
     assumptionEffects: [],
     locale: analysis.locale,
   });
+}
+
+/** Step time on the chosen card, to three digits; null without a card or an estimate. */
+function timeOf({ resolution, estimate }: Variant): ReportRun["time"] {
+  const time = resolution.run === null || estimate === undefined ? null : stepTime(resolution.run, estimate);
+  if (time === null) return null;
+  const seconds = (value: number) => Number(value.toPrecision(3));
+  return { stepSeconds: { low: seconds(time.low), high: seconds(time.high) }, bound: time.bound, relativeTo: null };
 }
