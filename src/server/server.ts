@@ -6,7 +6,9 @@
  */
 import {
   type CancellationToken,
+  type CodeActionContext,
   CodeActionKind,
+  CodeActionTriggerKind,
   type Connection,
   type Diagnostic,
   DidChangeConfigurationNotification,
@@ -25,7 +27,7 @@ import { Analyses, type Cancellation, NEVER } from "./analyses";
 import { type Client, readClient } from "./client";
 import { codeActions } from "./codeActions";
 import { deviceGroups } from "./devices";
-import { diagnosticsOf } from "./diagnostics";
+import { diagnosticsOf, SOURCE } from "./diagnostics";
 import { clientFiles, NO_FILES, overlay, routed, schemeOf } from "./files";
 import { codeLenses, inlayHints } from "./hints";
 import { toHover } from "./hover";
@@ -147,8 +149,10 @@ class Server {
     connection.onCodeAction((params, token) =>
       safely(connection.console, "code actions", token, [], async () => {
         const document = documents.get(params.textDocument.uri);
-        const analysis = document && (await this.current(document.uri, true, token));
-        if (document === undefined || analysis === undefined) return [];
+        // The light bulb asks at every step of the cursor: away from our findings there is nothing to look for.
+        if (document === undefined || isIdleLightBulb(params.context)) return [];
+        const analysis = await this.settled(document.uri, true, token);
+        if (analysis === undefined) return [];
         const { commands, edits, locale } = this.known;
         const lineText = (line: number) =>
           document.getText({ start: { line, character: 0 }, end: { line: line + 1, character: 0 } });
@@ -169,7 +173,7 @@ class Server {
     );
     connection.onDocumentLinks((params, token) =>
       safely(connection.console, "document links", token, [], async () => {
-        const analysis = await this.current(params.textDocument.uri, false, token);
+        const analysis = await this.settled(params.textDocument.uri, false, token);
         return (analysis?.links() ?? []).map(({ range, target, tooltip }) => ({ range, target, tooltip }));
       }),
     );
@@ -177,7 +181,7 @@ class Server {
       safely(connection.console, "inlay hints", token, [], async () => {
         const uri = params.textDocument.uri;
         if (!(await this.settings.get(uri)).inlayHints) return [];
-        const analysis = await this.current(uri, false, token);
+        const analysis = await this.settled(uri, false, token);
         return analysis === undefined ? [] : inlayHints(analysis, params.range, this.known.locale);
       }),
     );
@@ -185,7 +189,7 @@ class Server {
       safely(connection.console, "code lens", token, [], async () => {
         const uri = params.textDocument.uri;
         if (!(await this.settings.get(uri)).codeLens) return [];
-        const analysis = await this.current(uri, false, token);
+        const analysis = await this.settled(uri, false, token);
         return analysis === undefined ? [] : codeLenses(analysis, this.known.commands, this.known.locale);
       }),
     );
@@ -341,6 +345,12 @@ class Server {
   private async current(uri: string, plans: boolean, token: Cancellation): Promise<DocumentAnalysis | undefined> {
     if (IGNORED_SCHEMES.has(schemeOf(uri)) || !(await this.settings.get(uri)).enable) return undefined;
     return this.isRelevant(uri) ? this.analysis(uri, plans, token) : undefined;
+  }
+
+  /** As {@link current}, once the document was left alone for the quiet time: for what editors ask on every change. */
+  private async settled(uri: string, plans: boolean, token: Cancellation): Promise<DocumentAnalysis | undefined> {
+    await this.quiet(uri);
+    return this.current(uri, plans, token);
   }
 
   private isRelevant(uri: string): boolean {
@@ -527,6 +537,15 @@ class Server {
       this.release(uri);
     }
   }
+}
+
+/** Whether the client asks on its own, for any kind of action, at a place without a finding of ours. */
+function isIdleLightBulb(context: CodeActionContext): boolean {
+  return (
+    context.triggerKind === CodeActionTriggerKind.Automatic &&
+    context.only === undefined &&
+    !context.diagnostics.some(({ source }) => source === SOURCE)
+  );
 }
 
 /** The section of a `workspace/didChangeConfiguration` payload, which clients send with or without its name. */

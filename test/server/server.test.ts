@@ -200,6 +200,18 @@ describe("server", () => {
       assert.deepEqual(await actions(A, items, ["refactor"]), []);
     });
 
+    it("does no work for a light bulb away from its findings", async () => {
+      await client.open(A, "batch: 30\n");
+      const ask = (triggerKind: number) =>
+        client.rpc.sendRequest<CodeAction[]>("textDocument/codeAction", {
+          textDocument: { uri: A },
+          range: START,
+          context: { diagnostics: [], triggerKind },
+        });
+      assert.deepEqual(await ask(2), []);
+      assert.equal((await ask(1)).length, 1);
+    });
+
     it("links to the other documents of the run", async () => {
       await client.open(A, "batch: 3\nlink: b.yaml\n");
       const links = await client.rpc.sendRequest<DocumentLink[]>("textDocument/documentLink", {
