@@ -28,7 +28,7 @@ export function activateShared(context: vscode.ExtensionContext, create: CreateC
     started,
     current,
     panel,
-    registerCommands({ session: started, panel, channel, current }),
+    registerCommands({ context, session: started, panel, channel, current }),
     registerTools(started),
     createStatusItem(started, current),
     startWhenNeeded(started),

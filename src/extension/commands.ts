@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import { METHODS, type ReportParams, type ReportResult } from "../server/protocol";
 import type { CurrentDocument } from "./currentDocument";
+import { debugInfo } from "./debugInfo";
 import { chooseDevice } from "./devicePick";
 import { labelOf, targetUri } from "./documents";
 import type { PanelHost } from "./panel";
@@ -10,6 +11,7 @@ import { reportMarkdown } from "./reportText";
 import type { Session } from "./session";
 
 interface Parts {
+  readonly context: vscode.ExtensionContext;
   readonly session: Session;
   readonly panel: PanelHost;
   readonly channel: vscode.LogOutputChannel;
@@ -28,6 +30,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   "vramlens.copyReport": copyReport,
   "vramlens.toggle": toggle,
   "vramlens.restart": ({ session }) => session.restart(),
+  "vramlens.copyDebugInfo": copyDebugInfo,
   "vramlens.showLogs": ({ channel }) => channel.show(),
 };
 
@@ -95,6 +98,11 @@ function copyReport(parts: Parts, argument: unknown): Promise<void> {
     await vscode.env.clipboard.writeText(reportMarkdown(result.report, labelOf(uri), t));
     vscode.window.setStatusBarMessage(t("Report copied"), 3000);
   });
+}
+
+async function copyDebugInfo({ context, session, current }: Parts, argument: unknown): Promise<void> {
+  await vscode.env.clipboard.writeText(debugInfo(context, session, targetUri(argument, current.uri)));
+  vscode.window.setStatusBarMessage(vscode.l10n.t("Debug information copied"), 3000);
 }
 
 /** The master switch: on and off for the workspace, or for the user where no workspace is open. */
