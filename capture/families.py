@@ -1,5 +1,6 @@
 """Per family: which config keys give dimensions, which switch code branches, and how to draw values for them.
 
+`terms` are quotients that the code computes from config keys and uses as names; `hidden` names are not used at all.
 A family's `dims` draws one config from a random source; every drawn key is a name expressions may use. `axes` are the
 branches: each option has the condition that goes into a graph's `when` and settings laid over the drawn ones.
 """
@@ -20,12 +21,14 @@ class Option:
 @dataclass(frozen=True)
 class Family:
     dims: Callable
-    tasks: tuple = ("causal-lm", "seq-cls", "token-cls")
+    tasks: tuple = ("causal-lm", "seq-cls")
     axes: tuple = ()
     attention: tuple = ("sdpa", "eager")
     derived: dict = field(default_factory=dict)
     sizes: Callable | None = None
     kind: str | None = None
+    terms: tuple = ()
+    hidden: tuple = ()
 
 
 def even(r, low, high):
@@ -47,7 +50,7 @@ def heads(r, d, hidden="hidden_size", count="num_attention_heads", groups=None, 
 
 def llama_like(r, head_dim=True, act="hidden_act", biases=(), tie=True, extra=None):
     d = heads(r, {}, groups="num_key_value_heads", dim="head_dim" if head_dim else None)
-    d.update(intermediate_size=r.randint(31, 190), vocab_size=r.randint(200, 900), num_hidden_layers=r.randint(3, 6), max_position_embeddings=r.randint(1000, 2000),
+    d.update(intermediate_size=r.randint(31, 190), vocab_size=r.randint(200, 900), num_hidden_layers=r.randint(3, 4), max_position_embeddings=r.randint(1000, 2000),
              attention_dropout=r.choice((0.05, 0.11, 0.13, 0.17, 0.23)), pad_token_id=0, num_labels=r.randint(3, 19))
     d[act] = r.choice(ACTIVATIONS)
     if tie:
@@ -100,7 +103,7 @@ LATE_KIND = "use_sliding_window and sliding_window != null and i >= max_window_l
 
 def gpt2(r):
     d = heads(r, {}, "n_embd", "n_head")
-    d.update(n_layer=r.randint(3, 6), n_inner=r.randint(40, 200), vocab_size=r.randint(200, 900), n_positions=r.randint(100, 200), activation_function=r.choice(ACTIVATIONS), pad_token_id=0,
+    d.update(n_layer=r.randint(3, 5), n_inner=r.randint(40, 200), vocab_size=r.randint(200, 900), n_positions=r.randint(100, 200), activation_function=r.choice(ACTIVATIONS), pad_token_id=0,
              resid_pdrop=drop(r), embd_pdrop=drop(r), attn_pdrop=drop(r), tie_word_embeddings=r.random() < 0.5, num_labels=r.randint(3, 19))
     return d
 
@@ -111,8 +114,8 @@ def drop(r):
 
 def opt(r):
     d = heads(r, {})
-    d.update(num_hidden_layers=r.randint(3, 6), ffn_dim=r.randint(40, 200), vocab_size=r.randint(200, 900), max_position_embeddings=r.randint(100, 200), dropout=drop(r), attention_dropout=drop(r),
-             activation_function=r.choice(ACTIVATIONS), enable_bias=r.random() < 0.5, layer_norm_elementwise_affine=r.random() < 0.5, tie_word_embeddings=r.random() < 0.5, num_labels=r.randint(3, 19))
+    d.update(num_hidden_layers=r.randint(3, 4), ffn_dim=r.randint(40, 200), vocab_size=r.randint(200, 900), max_position_embeddings=r.randint(100, 200), dropout=drop(r), attention_dropout=drop(r),
+             activation_function=r.choice(ACTIVATIONS), enable_bias=r.random() < 0.5, tie_word_embeddings=r.random() < 0.5, num_labels=r.randint(3, 19))
     return d
 
 
@@ -121,23 +124,24 @@ def _projection(d, s, r):
 
 
 def gpt_neox(r):
-    d = heads(r, {})
-    d.update(num_hidden_layers=r.randint(3, 6), intermediate_size=r.randint(40, 200), vocab_size=r.randint(200, 900), max_position_embeddings=r.randint(100, 200), hidden_dropout=drop(r),
+    n, width = r.randint(3, 9), 8 * r.randint(1, 4)
+    d = {"num_attention_heads": n, "hidden_size": n * width}
+    d.update(num_hidden_layers=r.randint(3, 4), intermediate_size=r.randint(40, 200), vocab_size=r.randint(200, 900), max_position_embeddings=r.randint(100, 200), hidden_dropout=drop(r),
              attention_dropout=drop(r), classifier_dropout=drop(r), hidden_act=r.choice(ACTIVATIONS), attention_bias=r.random() < 0.5, tie_word_embeddings=r.random() < 0.5, num_labels=r.randint(3, 19), pad_token_id=0,
-             rotary_pct=r.choice((0.25, 0.5, 0.4, 0.3)))
+             rotary_pct=r.choice((0.25, 0.5, 0.75)))
     return d
 
 
 def bert(r):
     d = heads(r, {})
-    d.update(num_hidden_layers=r.randint(3, 6), intermediate_size=r.randint(40, 200), vocab_size=r.randint(200, 900), max_position_embeddings=r.randint(100, 200), type_vocab_size=r.randint(2, 9),
+    d.update(num_hidden_layers=r.randint(3, 4), intermediate_size=r.randint(40, 200), vocab_size=r.randint(200, 900), max_position_embeddings=r.randint(100, 200), type_vocab_size=r.randint(2, 9),
              hidden_dropout_prob=drop(r), attention_probs_dropout_prob=drop(r), classifier_dropout=drop(r), hidden_act=r.choice(ACTIVATIONS), num_labels=r.randint(3, 19))
     return d
 
 
 def vit(r):
     d = heads(r, {})
-    d.update(num_hidden_layers=r.randint(3, 6), intermediate_size=r.randint(40, 200), hidden_dropout_prob=drop(r), attention_probs_dropout_prob=drop(r), hidden_act=r.choice(ACTIVATIONS), num_labels=r.randint(3, 19),
+    d.update(num_hidden_layers=r.randint(3, 4), intermediate_size=r.randint(40, 200), hidden_dropout_prob=drop(r), attention_probs_dropout_prob=drop(r), hidden_act=r.choice(ACTIVATIONS), num_labels=r.randint(3, 19),
              patch_size=r.randint(3, 7), num_channels=r.randint(3, 5), qkv_bias=r.random() < 0.5)
     d["image_size"] = d["patch_size"] * r.randint(3, 9)
     return d
@@ -155,17 +159,46 @@ def gemma_extra(r, d):
     return {}
 
 
+def t5(r):
+    n, width = r.randint(3, 9), 2 * r.randint(3, 12)
+    return dict(num_heads=n, d_kv=width, d_model=r.randint(40, 120), d_ff=r.randint(121, 240), num_layers=r.randint(3, 4), num_decoder_layers=r.randint(3, 5), vocab_size=r.randint(200, 900),
+                relative_attention_num_buckets=4 * r.randint(5, 12), dropout_rate=drop(r), decoder_start_token_id=0)
+
+
+T5_AXES = ((Option("not is_gated_act", lambda d, s, r: d.update(feed_forward_proj=r.choice(("relu", "gelu")))), Option("is_gated_act", lambda d, s, r: d.update(feed_forward_proj=r.choice(("gated-gelu", "gated-silu"))))),
+           (Option("scale_decoder_outputs", lambda d, s, r: None), Option("not scale_decoder_outputs", _sets(tie_word_embeddings=False))))
+T5_DERIVED = {"is_gated_act": "feed_forward_proj == 'gated-gelu' or feed_forward_proj == 'gated-silu'", "scale_decoder_outputs": "tie_word_embeddings != false",
+              "dense_act_fn": "feed_forward_proj == 'gated-gelu' and 'gelu_new' or feed_forward_proj == 'gated-silu' and 'silu' or feed_forward_proj"}
+
+
+def distilbert(r):
+    d = heads(r, {}, "dim", "n_heads")
+    d.update(n_layers=r.randint(3, 4), hidden_dim=r.randint(40, 200), vocab_size=r.randint(200, 900), max_position_embeddings=r.randint(100, 200), dropout=drop(r), attention_dropout=drop(r),
+             seq_classif_dropout=drop(r), activation=r.choice(("gelu", "relu")), num_labels=r.randint(3, 19))
+    return d
+
+
+def mixtral_extra(r, d):
+    return {"num_local_experts": r.randint(4, 9), "num_experts_per_tok": r.randint(2, 4)}
+
+
+HEAD = "hidden_size//num_attention_heads"
+
 FAMILIES = {
     "llama": Family(lambda r: llama_like(r, biases=("attention_bias", "mlp_bias")), axes=(GQA,)),
-    "gpt2": Family(gpt2, tasks=("causal-lm", "seq-cls", "token-cls"), derived={"n_inner": "4*n_embd"}),
-    "qwen2": Family(lambda r: llama_like(r, head_dim=False), axes=(GQA, LATE_WINDOW), kind=LATE_KIND),
+    "gpt2": Family(gpt2, derived={"n_inner": "4*n_embd"}),
+    "qwen2": Family(lambda r: llama_like(r, head_dim=False), axes=(GQA, LATE_WINDOW), kind=LATE_KIND, terms=(HEAD,)),
     "qwen3": Family(lambda r: llama_like(r, biases=("attention_bias",)), axes=(GQA, LATE_WINDOW), kind=LATE_KIND),
     "mistral": Family(lambda r: llama_like(r), axes=(GQA, WINDOW)),
     "gemma2": Family(lambda r: llama_like(r, act="hidden_activation", biases=("attention_bias",)), axes=(GQA, WINDOW[:2])),
-    "phi3": Family(lambda r: llama_like(r, head_dim=False, extra=phi3_extra), axes=(GQA, WINDOW)),
-    "gpt_neox": Family(gpt_neox, axes=((Option("use_parallel_residual", _sets(use_parallel_residual=True)), Option("not use_parallel_residual", _sets(use_parallel_residual=False))),)),
+    "phi3": Family(lambda r: llama_like(r, head_dim=False, extra=phi3_extra), axes=(GQA, WINDOW), terms=(HEAD,)),
+    "gpt_neox": Family(gpt_neox, terms=(HEAD,), derived={"rotary_pct": "rope_parameters.partial_rotary_factor"}, axes=((Option("use_parallel_residual", _sets(use_parallel_residual=True)), Option("not use_parallel_residual", _sets(use_parallel_residual=False))),)),
     "opt": Family(opt, tasks=("causal-lm", "seq-cls"), axes=((Option("do_layer_norm_before", _sets(do_layer_norm_before=True)), Option("not do_layer_norm_before", _sets(do_layer_norm_before=False))),
                                                              (Option("word_embed_proj_dim == hidden_size", lambda d, s, r: None), Option("word_embed_proj_dim != hidden_size", _projection)))),
     "bert": Family(bert, tasks=("masked-lm", "seq-cls", "token-cls")),
-    "vit": Family(vit, tasks=("image-cls",), sizes=_image),
+    "vit": Family(vit, tasks=("image-cls",), sizes=_image, terms=(HEAD, "image_size//patch_size"), hidden=("I",)),
+    "roberta": Family(bert, tasks=("masked-lm", "seq-cls", "token-cls")),
+    "distilbert": Family(distilbert, tasks=("masked-lm", "seq-cls", "token-cls")),
+    "t5": Family(t5, tasks=("seq2seq-lm",), axes=T5_AXES, derived=T5_DERIVED),
+    "mixtral": Family(lambda r: llama_like(r, extra=mixtral_extra), axes=(GQA, WINDOW)),
 }

@@ -10,10 +10,6 @@ class NotExplained(Exception):
     """No expression gives the numbers seen."""
 
 
-def _paren(e):
-    return f"({e})" if any(c in e for c in "+-*/% ") and not e.endswith(")") else f"({e})" if any(c in e for c in "+-*/% ") else e
-
-
 def _product(a, b):
     wrap = lambda e: f"({e})" if any(op in e for op in ("+", "-", "//", "%")) else e
     return f"{wrap(a)}*{wrap(b)}"
@@ -76,12 +72,14 @@ class Fitter:
             add(tuple(min(x, y) for x, y in zip(va, vb)), f"min({a},{b})")
             add(tuple(max(x, y) for x, y in zip(va, vb)), f"max({a},{b})")
         for (va, a), (vb, b) in itertools.permutations(items, 2):
+            add(tuple(x + 2 * y for x, y in zip(va, vb)), f"{a}+2*{b}")
             if all(y > 0 for y in vb):
                 add(tuple(x // y for x, y in zip(va, vb)), _quotient(a, b))
                 add(tuple(-(-x // y) for x, y in zip(va, vb)), f"ceil_div({a},{b})")
         for vf, f in self.floats.items():
             for va, a in items:
                 add(tuple(int(x * y) for x, y in zip(va, vf)), f"{a}*{f}//1")
+                add(tuple(int(x * y) // 2 for x, y in zip(va, vf)), f"{a}*{f}//2")
         return level
 
     def integer(self, vector):

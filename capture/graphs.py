@@ -1,8 +1,10 @@
 """Captures every graph of a family: tasks x attention x branches, each at several config points and dtype regimes."""
+import gc
 import itertools
 import json
 import math
 import random
+import re
 
 from . import environment  # noqa: F401  (before transformers)
 import torch
@@ -14,7 +16,7 @@ from .layers import functions
 from .run import REGIMES, make_config, run
 from .write import StructureDiffers, graph
 
-POINTS = 6
+POINTS = 4
 SCHEMA = "vram-lens/graphs/1"
 
 
@@ -66,17 +68,24 @@ def capture(name, task, attention, options, seed, regime=REGIMES[0]):
 
 
 def capture_class(name, task, attention, options, seeds, when):
-    """The graph of one class: points in one regime, then the regimes at two points."""
-    plan = [(s, REGIMES[0]) for s in seeds] + [(seeds[k % 2], g) for k, g in enumerate(REGIMES[1:])]
+    """The graph of one class: points in one regime, then one more point in each other regime."""
+    plan = [(s, REGIMES[0]) for s in seeds] + [(seeds[-1] + k, g) for k, g in enumerate(REGIMES[1:], 1)]
     captures = [capture(name, task, attention, options, s, g) for s, g in plan]
     keys = [k for k, v in captures[0].settings.items() if isinstance(v, int) and not isinstance(v, bool)]
+    family = FAMILIES[name]
+    for c in captures:
+        for term in family.terms:
+            if all(isinstance(c.env.get(n), (int, float)) for n in re.findall(r"[A-Za-z_][\w.]*", term)):
+                c.env[term] = eval(term, {"__builtins__": {}}, c.env)
     atoms = ["B", "S", "T", "I", *dict.fromkeys(k for c in captures for k in [*c.settings, *(n for n in c.env if isinstance(c.env[n], (int, float, str)) and not isinstance(c.env[n], bool))])]
+    atoms = [a for a in atoms if a not in family.hidden]
     return graph(captures, task, attention, when, atoms, keys)
 
 
 def family_graphs(name, log=print):
     """The family's file content."""
     family = FAMILIES[name]
+    gc.freeze()  # what is imported by now stays: collections between captures are cheap
     graphs = []
     for task in family.tasks:
         for attention in family.attention:

@@ -265,12 +265,25 @@ def _attention(recorder):
     return sdpa
 
 
+def _grouped(recorder):
+    """Matrix products of experts as one operator (the fake device knows only some dtypes of it)."""
+
+    def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
+        with recorder.silence():
+            out = torch.empty(mat_a.shape[0], mat_b.shape[-1], dtype=mat_a.dtype, device=mat_a.device)
+        recorder.emit(Event("op", "_grouped_mm", recorder.scopes[-1], [recorder.operand(x) for x in (mat_a, mat_b, offs)]), out)
+        return out
+
+    return grouped_mm
+
+
 def record(model, batch, extra):
     """Runs `model(**batch, **extra)` and returns its trace; the caller holds the batch, and the outputs to the end."""
     recorder = Recorder(model, batch)
-    call, attention = torch.nn.Module.__call__, torch.nn.functional.scaled_dot_product_attention
+    functional = torch.nn.functional
+    call, attention, grouped = torch.nn.Module.__call__, functional.scaled_dot_product_attention, functional.grouped_mm
     torch.nn.Module.__call__ = lambda module, *a, **k: recorder.module_call(call, module, a, k)
-    torch.nn.functional.scaled_dot_product_attention = _attention(recorder)
+    functional.scaled_dot_product_attention, functional.grouped_mm = _attention(recorder), _grouped(recorder)
     try:
         with enable_python_dispatcher(), recorder, _Functions(recorder):
             out = model(**batch, **extra)
@@ -278,5 +291,5 @@ def record(model, batch, extra):
         outputs = [recorder.see(t) for t in tree_leaves(dict(out)) if isinstance(t, torch.Tensor)]
     finally:
         torch.nn.Module.__call__ = call
-        torch.nn.functional.scaled_dot_product_attention = attention
+        functional.scaled_dot_product_attention, functional.grouped_mm = attention, grouped
     return Trace(recorder.events, recorder.values, recorder.weight_metas, recorder.batch, outputs, recorder.amp)

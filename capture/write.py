@@ -191,7 +191,7 @@ def graph(captures, task, attention, when, atoms, keys):
     forms = [skeleton(c.function) for c in captures]
     # code such as `if x.dtype != weight.dtype: x = x.to(weight.dtype)` converts only where it changes something:
     # the regime that converts tells, and converting to the same dtype is the same as not converting
-    alike = [k for k, (c, form) in enumerate(zip(captures, forms)) if c.load == captures[0].load or form[0] == forms[0][0]]
+    alike = [k for k, (c, form) in enumerate(zip(captures, forms)) if (c.load == captures[0].load and not c.raised) or form[0] == forms[0][0]]
     captures, forms = [captures[k] for k in alike], [forms[k] for k in alike]
     mains = [c.function for c in captures]
     for form in forms[1:]:

@@ -1,0 +1,278 @@
+"""Makes receipts: what PyTorch itself says of random training runs, for the engine's tests.
+
+usage: LD_PRELOAD=fakecuda.so python capture/receipts.py --oracle ORACLE.py [--family NAME ...] [--count N] [--first N]
+
+A case is drawn from its family and its number alone, so a receipt can be made again and more can be added later. Tasks and
+attention kernels are those of `models/graphs/<family>.json`. The oracle is a Python file with `run(case) -> result`.
+Receipts go to `test/core/receipts/<family>.jsonl`, one a line; numbers already there are kept.
+"""
+import argparse
+import gc
+import importlib.util
+import json
+import pathlib
+import random
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+KEPT = ("peak_allocated", "peak_reserved", "peak_phase", "phase_peaks", "params", "trainable")
+ACTIVATIONS = ("silu", "gelu", "relu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "quick_gelu", "relu2")
+LLAMA_LINEARS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+PEFT_TASKS = {"causal-lm": "CAUSAL_LM", "seq-cls": "SEQ_CLS", "token-cls": "TOKEN_CLS", "seq2seq-lm": "SEQ_2_SEQ_LM"}
+WIDTHS = (4, 6, 8, 10, 12, 14, 16, 20, 24, 26, 32, 40, 64, 72)
+OPTIMIZERS = ("adamw_torch", "adamw_torch_fused", "adamw_for_loop", "sgd", "sgd_momentum", "rmsprop", "adagrad", "adafactor", "adamw_bnb_8bit", "lion_8bit")
+
+
+def drop(r):
+    return r.choice((0.0, 0.0, 0.1, 0.25))
+
+
+def base(r, layers="num_hidden_layers", vocab=True):
+    d = {layers: r.choice((2, 2, 3))}
+    if vocab:
+        d["vocab_size"] = r.choice((r.randint(200, 900), r.randint(3000, 9000)))
+    return d
+
+
+def attention_heads(r, d, hidden="hidden_size", heads="num_attention_heads", widths=WIDTHS):
+    d[heads] = r.randint(2, 9)
+    d[hidden] = d[heads] * r.choice(widths)
+    return d
+
+
+def grouped(r, d, head_dim=True):
+    """Grouped or full key-value heads; sometimes a head width that hidden size does not give."""
+    kv = r.randint(1, 4)
+    d["num_key_value_heads"] = kv
+    d["num_attention_heads"] = kv * r.choice((1, 1, 2, 3))
+    width = r.choice(WIDTHS)
+    d["hidden_size"] = d["num_attention_heads"] * width
+    if head_dim and r.random() < 0.5:
+        d["head_dim"] = r.choice(WIDTHS)
+    d["intermediate_size"] = r.randint(31, 700)
+    d["max_position_embeddings"] = 2048
+    return d
+
+
+def decoder(r, head_dim=True, act="hidden_act", biases=(), more=None):
+    d = grouped(r, base(r), head_dim)
+    d["pad_token_id"] = 0
+    d["tie_word_embeddings"] = r.random() < 0.5
+    if r.random() < 0.5:
+        d["attention_dropout"] = drop(r)
+    if r.random() < 0.5:
+        d[act] = r.choice(ACTIVATIONS)
+    for bias in biases:
+        d[bias] = r.random() < 0.5
+    if more:
+        more(r, d)
+    return d
+
+
+def window(r, d):
+    d["sliding_window"] = r.choice((None, r.randint(5, 60), 4096))
+
+
+def late_window(r, d):
+    if r.random() < 0.4:
+        d.update(use_sliding_window=True, sliding_window=r.randint(5, 90), max_window_layers=r.randint(0, d["num_hidden_layers"]))
+
+
+def phi_more(r, d):
+    window(r, d)
+    d["resid_pdrop"], d["embd_pdrop"] = drop(r), drop(r)
+
+
+def gemma_more(r, d):
+    d["sliding_window"] = r.choice((r.randint(5, 60), 4096))
+    d.setdefault("head_dim", r.choice(WIDTHS))
+
+
+def mixtral_more(r, d):
+    window(r, d)
+    d["num_local_experts"], d["num_experts_per_tok"] = r.randint(4, 8), 2
+
+
+def gpt2(r):
+    d = attention_heads(r, base(r, "n_layer"), "n_embd", "n_head")
+    d.update(n_positions=1024, resid_pdrop=drop(r), embd_pdrop=drop(r), attn_pdrop=drop(r), tie_word_embeddings=r.random() < 0.7, pad_token_id=0)
+    if r.random() < 0.5:
+        d["n_inner"] = r.randint(40, 700)
+    if r.random() < 0.5:
+        d["activation_function"] = r.choice(ACTIVATIONS)
+    return d
+
+
+def opt(r):
+    d = attention_heads(r, base(r))
+    d.update(ffn_dim=r.randint(40, 700), max_position_embeddings=1024, dropout=drop(r), attention_dropout=drop(r), tie_word_embeddings=r.random() < 0.7,
+             enable_bias=r.random() < 0.7, do_layer_norm_before=r.random() < 0.6)
+    d["word_embed_proj_dim"] = r.choice((d["hidden_size"], d["hidden_size"], r.randint(20, 200)))
+    if r.random() < 0.4:
+        d["activation_function"] = r.choice(ACTIVATIONS)
+    return d
+
+
+def gpt_neox(r):
+    d = attention_heads(r, base(r), widths=(8, 16, 24, 32, 64, 72))
+    d.update(intermediate_size=r.randint(40, 700), max_position_embeddings=1024, hidden_dropout=drop(r), attention_dropout=drop(r), tie_word_embeddings=r.random() < 0.3,
+             use_parallel_residual=r.random() < 0.6, attention_bias=r.random() < 0.7, pad_token_id=0, rotary_pct=r.choice((0.25, 0.5)))
+    return d
+
+
+def bert(r):
+    d = attention_heads(r, base(r))
+    d.update(intermediate_size=r.randint(40, 700), max_position_embeddings=1024, hidden_dropout_prob=drop(r), attention_probs_dropout_prob=drop(r), type_vocab_size=r.randint(1, 3))
+    if r.random() < 0.4:
+        d["hidden_act"] = r.choice(ACTIVATIONS)
+    return d
+
+
+def distilbert(r):
+    d = attention_heads(r, base(r, "n_layers"), "dim", "n_heads")
+    d.update(hidden_dim=r.randint(40, 700), max_position_embeddings=1024, dropout=drop(r), attention_dropout=drop(r), seq_classif_dropout=drop(r), activation=r.choice(("gelu", "relu")))
+    return d
+
+
+def vit(r):
+    d = attention_heads(r, base(r, vocab=False))
+    d.update(intermediate_size=r.randint(40, 700), hidden_dropout_prob=drop(r), attention_probs_dropout_prob=drop(r), qkv_bias=r.random() < 0.7, patch_size=r.choice((4, 7, 8, 16)), num_labels=r.randint(2, 30))
+    d["image_size"] = d["patch_size"] * r.randint(3, 12)
+    return d
+
+
+def t5(r):
+    d = base(r, "num_layers")
+    d.update(num_decoder_layers=r.choice((2, 3)), num_heads=r.randint(2, 8), d_kv=r.choice(WIDTHS), d_model=r.randint(40, 300), d_ff=r.randint(40, 700), dropout_rate=drop(r),
+             feed_forward_proj=r.choice(("relu", "gated-gelu", "gated-silu")), tie_word_embeddings=r.random() < 0.6)
+    return d
+
+
+FAMILIES = {
+    "llama": (lambda r: decoder(r, biases=("attention_bias", "mlp_bias")), LLAMA_LINEARS, ("embed_tokens", "lm_head")),
+    "mistral": (lambda r: decoder(r, more=window), LLAMA_LINEARS, ("lm_head",)),
+    "qwen2": (lambda r: decoder(r, head_dim=False, more=late_window), LLAMA_LINEARS, ("lm_head",)),
+    "qwen3": (lambda r: decoder(r, biases=("attention_bias",), more=late_window), LLAMA_LINEARS, ("embed_tokens",)),
+    "gemma2": (lambda r: decoder(r, act="hidden_activation", biases=("attention_bias",), more=gemma_more), LLAMA_LINEARS, ("norm",)),
+    "phi3": (lambda r: decoder(r, head_dim=False, more=phi_more), ("qkv_proj", "o_proj", "gate_up_proj", "down_proj"), ("lm_head",)),
+    "mixtral": (lambda r: decoder(r, more=mixtral_more), LLAMA_LINEARS[:4], ("lm_head",)),
+    "gpt2": (gpt2, ("c_attn", "c_proj", "c_fc"), ("ln_f",)),
+    "opt": (opt, ("q_proj", "k_proj", "v_proj", "out_proj", "fc1", "fc2"), ("embed_positions",)),
+    "gpt_neox": (gpt_neox, ("query_key_value", "dense", "dense_h_to_4h", "dense_4h_to_h"), ("embed_out",)),
+    "bert": (bert, ("query", "key", "value", "dense"), ("classifier",)),
+    "roberta": (bert, ("query", "key", "value", "dense"), ("classifier",)),
+    "distilbert": (distilbert, ("q_lin", "k_lin", "v_lin", "out_lin", "lin1", "lin2"), ("classifier",)),
+    "vit": (vit, ("query", "key", "value", "dense"), ("classifier",)),
+    "t5": (t5, ("q", "k", "v", "o", "wi", "wo"), ("lm_head",)),
+}
+
+
+def adapter(r, linears, saved):
+    """A LoRA configuration over some of the family's linear layers."""
+    names = r.choice((list(linears), r.sample(linears, r.randint(1, len(linears))), r.sample(linears, r.randint(1, len(linears))), "all-linear"))
+    p = {"r": r.choice((1, 3, 8, 16, 64)), "alpha": 16, "dropout": r.choice((0.0, 0.0, 0.05)), "target_modules": names}
+    if r.random() < 0.25:
+        p["dora"] = True
+    if r.random() < 0.25:
+        p["modules_to_save"] = [r.choice(saved)]
+    if r.random() < 0.2:
+        p["autocast_adapter_dtype"] = False
+    return p
+
+
+def draw(family, number, kinds):
+    """The case of a number: model, batch, dtypes, attention, checkpointing, optimizer, adapter, quantization."""
+    r = random.Random(f"{family}-{number}")
+    dims, linears, saved = FAMILIES[family]
+    task, attention = r.choice(kinds)
+    model = {"model_type": family, **dims(r)}
+    if task in ("seq-cls", "token-cls"):
+        model["num_labels"] = r.randint(2, 19)
+    case = {"id": f"{family}-{number}", "model": model, "task": task, "batch": r.choice((1, 2, 3, 5, 8))}
+    if task == "image-cls":
+        case["image"] = model["image_size"]
+    else:
+        case["seq"] = r.choice((r.randint(7, 65), r.randint(66, 400), 128, 256))
+    if task == "seq2seq-lm":
+        case["target_seq"] = r.randint(5, 200)
+    if task.endswith("-cls") and "pad_token_id" in model:
+        case["use_cache"] = False  # as the Trainer sets it
+    case["load_dtype"] = r.choice(("float32", "float32", "bfloat16", "bfloat16", "float16"))
+    case["amp"] = r.choice((None, "bf16", "fp16"))
+    case["attn"] = attention
+    case["gradient_checkpointing"] = r.random() < 0.5
+    if case["gradient_checkpointing"]:
+        kind = r.choice((None, True, False))
+        if kind is not None:
+            case["use_reentrant"] = kind
+    case["optim"] = r.choice(OPTIMIZERS)
+    case["grad_accum"] = r.choice((1, 1, 2, 3))
+    case["max_grad_norm"] = r.choice((1.0, 1.0, 0))
+    way = r.choice(("full", "full", "lora", "lora", "qlora"))
+    if way != "full":
+        case["peft"] = adapter(r, linears, saved)
+    if way == "qlora":
+        case["quant"] = {"type": r.choice(("nf4", "fp4")), "double": r.random() < 0.5}
+        case["kbit_prep"] = r.random() < 0.5
+        # a packed layer cannot be copied by `modules_to_save` on fake tensors
+        case["peft"].pop("modules_to_save", None)
+    return case
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location("oracle", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def by_task(oracle):
+    """The oracle's run, with the task peft is told to be the case's: only causal models have what that kind asks for."""
+    import peft
+
+    config, told = peft.LoraConfig, {}
+    peft.LoraConfig = lambda **settings: config(**{**settings, **told})
+
+    def run(case):
+        told["task_type"] = PEFT_TASKS.get(case["task"])
+        return oracle.run(case)
+
+    return run
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--oracle", required=True)
+    parser.add_argument("--family", nargs="*", default=list(FAMILIES))
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--count", type=int, default=15)
+    args = parser.parse_args()
+    oracle = load(args.oracle)
+    oracle.torch.set_num_threads(1)
+    run = by_task(oracle)
+    for family in args.family:
+        graphs = ROOT / "models" / "graphs" / f"{family}.json"
+        if not graphs.exists():
+            print(f"{family}: no graphs", file=sys.stderr)
+            continue
+        kinds = sorted({(g["task"], g["attention"]) for g in json.loads(graphs.read_text())["graphs"]})
+        out = ROOT / "test" / "core" / "receipts" / f"{family}.jsonl"
+        out.parent.mkdir(parents=True, exist_ok=True)
+        have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
+        for number in range(args.first, args.first + args.count):
+            case = draw(family, number, kinds)
+            if case["id"] in have:
+                continue
+            try:
+                result = run(case)
+            except Exception as error:
+                print(f"{case['id']}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
+                gc.collect()
+                continue
+            with out.open("a") as file:
+                file.write(json.dumps({"case": case, "result": {k: result[k] for k in KEPT}}, separators=(",", ":")) + "\n")
+        print(f"{family}: done", flush=True)
+
+
+if __name__ == "__main__":
+    main()
