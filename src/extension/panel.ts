@@ -238,6 +238,12 @@ class Panel {
       case "previewPlan":
         this.act("previewPlan", this.plan(message, true));
         break;
+      case "applyWhatIf":
+        this.act("applyWhatIf", this.tried(message, false));
+        break;
+      case "previewWhatIf":
+        this.act("previewWhatIf", this.tried(message, true));
+        break;
       case "pickDevice":
         void chooseDevice(this.session, this.uri);
         break;
@@ -294,6 +300,15 @@ class Panel {
     if (this.uri === undefined) return undefined;
     const params: PlanEditsParams = { uri: this.uri.toString(), runId, planIndex, title };
     return applyEdits(await this.session.request<EditsResult>(METHODS.planEdits, params), preview);
+  }
+
+  private async tried(
+    { runId, set }: { readonly runId: string; readonly set: Readonly<Record<string, string>> },
+    preview: boolean,
+  ): Promise<Outcome | undefined> {
+    if (this.uri === undefined) return undefined;
+    const params: WhatIfParams = { uri: this.uri.toString(), runId, set };
+    return applyEdits(await this.session.request<EditsResult>(METHODS.whatIfEdits, params), preview);
   }
 
   private async settle(key: string, value: string): Promise<Outcome | undefined> {

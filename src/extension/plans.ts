@@ -47,7 +47,7 @@ function planItem(run: ReportRun, plan: ReportPlan, index: number): PlanItem {
     run,
     index,
     label: plan.title,
-    description: `${gib(plan.usedPeakBytes)} GiB · ${time}`,
+    description: plan.title.includes("GiB") ? time : `${gib(plan.usedPeakBytes)} GiB · ${time}`,
     ...(plan.why === undefined ? {} : { detail: plan.why }),
     buttons: [{ iconPath: new vscode.ThemeIcon("open-preview"), tooltip: t("Preview changes") }],
   };

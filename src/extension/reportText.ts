@@ -1,5 +1,5 @@
 /** A report as Markdown, for the clipboard: what a colleague or an issue needs to see. */
-import type { Report, ReportRun } from "../core/report/schema";
+import type { Report, ReportPlan, ReportRun } from "../core/report/schema";
 import { capacity, gib, partName, phaseName, type Translate } from "./statusText";
 
 /** Markdown of all runs of a report. */
@@ -13,7 +13,8 @@ function runMarkdown(run: ReportRun, t: Translate): string {
   const blocks: string[] = [`**${headline(run, t)}**`];
   const { perDevice } = run;
   if (perDevice !== null) {
-    const rows = perDevice.components.map(({ kind, bytes }) => `| ${partName(kind, t)} | ${gib(bytes)} |`);
+    const shown = perDevice.components.filter(({ bytes }) => gib(bytes) !== "0.0");
+    const rows = shown.map(({ kind, bytes }) => `| ${partName(kind, t)} | ${gib(bytes)} |`);
     blocks.push(
       t(
         "Peak in {0}: {1} GiB allocated, {2} GiB reserved, {3} GiB used ({4}–{5})",
@@ -35,10 +36,15 @@ function runMarkdown(run: ReportRun, t: Translate): string {
     blocks.push([`${t("Assumes")}:`, ...run.assumptions.map(({ what }) => `- ${what}`)].join("\n"));
   }
   if (run.plans.length > 0) {
-    const plans = run.plans.map(({ title, usedPeakBytes }) => `- ${title}: ${gib(usedPeakBytes)} GiB`);
+    const plans = run.plans.map((plan) => `- ${planLine(plan)}`);
     blocks.push([`${t("Plans")}:`, ...plans].join("\n"));
   }
   return blocks.join("\n\n");
+}
+
+/** A plan with its memory; titles often say it themselves. */
+function planLine({ title, usedPeakBytes }: ReportPlan): string {
+  return title.includes("GiB") ? title : `${title}: ${gib(usedPeakBytes)} GiB`;
 }
 
 /** `Llama-3.2-1B on NVIDIA GeForce RTX 4090 (24 GiB): does not fit`. */
