@@ -2,7 +2,7 @@
 import type { Report, ReportRun } from "../src/core/report/schema";
 import type { HostToPage } from "../src/server/protocol";
 import { type Answer, type Asker, ask, newAsker, settle } from "./model/asker";
-import { setKey, type WhatIfSet } from "./model/controls";
+import { setKey, stillTried, type WhatIfSet } from "./model/controls";
 import { ARRANGEMENT, type Arrangement, readSaved, type Saved } from "./saved";
 
 type ReportMessage = Extract<HostToPage, { type: "report" }>;
@@ -130,7 +130,10 @@ function receive(state: State, message: HostToPage): State {
         runId: wanted,
       };
       const arrangement = keep ? state.arrangement : { ...ARRANGEMENT, allPlans: state.arrangement.allPlans };
-      return forget({ ...next, arrangement }, keep);
+      const forgotten = forget({ ...next, arrangement }, keep);
+      const run = baseRun(forgotten);
+      const set = run === null ? forgotten.set : stillTried(run, forgotten.set);
+      return { ...forgotten, set, tried: Object.keys(set).length === 0 ? null : forgotten.tried };
     }
     case "whatIfResult": {
       const open = state.asker.open;

@@ -64,6 +64,11 @@ export interface DocumentAnalysis {
   links(): readonly { readonly range: Range; readonly target: string; readonly tooltip: string }[];
   /** What the run would be with other values, for what-if controls; same report, no file touched. */
   whatIf(runId: string, set: Readonly<Record<string, string>>): ReportRun | null;
+  /** Edits that make the files say what a what-if tried; why there are none; null when the run is gone. */
+  whatIfEdits(
+    runId: string,
+    set: Readonly<Record<string, string>>,
+  ): { readonly edits: readonly ReportEdit[] } | { readonly refused: string } | null;
 }
 
 export interface Analyzer {

@@ -11,6 +11,7 @@ import { fixesIn } from "./fixes";
 import { hoverMarkdown } from "./hover/hover";
 import { settingAt } from "./hover/locate";
 import { plansOf } from "./levers/plans";
+import { whatIfEdits } from "./levers/what-if";
 import { linksOf } from "./links";
 import { type Locale, t } from "./messages";
 import type { Problem } from "./problems";
@@ -44,6 +45,7 @@ export function emptyAnalysis(
     fixes: () => [],
     links: () => [],
     whatIf: () => null,
+    whatIfEdits: () => null,
   };
 }
 
@@ -100,6 +102,11 @@ export class AnalysedDocument implements DocumentAnalysis {
     const index = this.runs.findIndex((run) => run.id === runId);
     const analysis = this.analyses[index];
     return analysis === undefined ? null : reportOf(analysis, analysis.vary(set));
+  }
+
+  whatIfEdits(runId: string, set: Readonly<Record<string, string>>): ReturnType<DocumentAnalysis["whatIfEdits"]> {
+    const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
+    return analysis === undefined ? null : whatIfEdits(analysis, set);
   }
 }
 

@@ -14,6 +14,8 @@ export const METHODS = {
   report: "vramlens/report",
   /** Client → server, request. {@link WhatIfParams} → {@link WhatIfResult}. A run with other values, no file touched. */
   whatIf: "vramlens/whatIf",
+  /** Client → server, request. {@link WhatIfParams} → {@link EditsResult}. Edits that write what a what-if tried. */
+  whatIfEdits: "vramlens/whatIfEdits",
   /** Client → server, request. {@link PlanEditsParams} → {@link EditsResult}. Edits of one plan, for preview or apply. */
   planEdits: "vramlens/planEdits",
   /** Client → server, request. {@link SettleParams} → {@link EditsResult}. Edits of `.vramlens.yaml` that pin a value. */
@@ -205,7 +207,7 @@ export type HostToPage =
   /** Outcome of an action of the page, to be announced politely. */
   | { readonly type: "outcome"; readonly action: PageAction; readonly ok: boolean; readonly message: string };
 
-export type PageAction = "applyPlan" | "previewPlan" | "settle" | "export";
+export type PageAction = "applyPlan" | "previewPlan" | "applyWhatIf" | "previewWhatIf" | "settle" | "export";
 
 /** Page → host. */
 export type PageToHost =
@@ -220,6 +222,12 @@ export type PageToHost =
     }
   | { readonly type: "applyPlan"; readonly runId: string; readonly planIndex: number; readonly title: string }
   | { readonly type: "previewPlan"; readonly runId: string; readonly planIndex: number; readonly title: string }
+  /** Writes what a what-if tried into the files, or shows the changes first. */
+  | {
+      readonly type: "applyWhatIf" | "previewWhatIf";
+      readonly runId: string;
+      readonly set: Readonly<Record<string, string>>;
+    }
   /** Opens the device quick pick of the editor. */
   | { readonly type: "pickDevice" }
   /** Shows a place in an editor. */

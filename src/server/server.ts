@@ -23,6 +23,7 @@ import {
 import { TextDocument } from "vscode-languageserver-textdocument";
 import type { AnalysisOptions, Analyzer, CreateAnalyzer, DocumentAnalysis } from "../analysis/analyzer";
 import type { FileAccess, Runtime } from "../analysis/runtime";
+import type { ReportEdit } from "../core/report/schema";
 import { Analyses, type Cancellation, NEVER } from "./analyses";
 import { type Client, readClient } from "./client";
 import { codeActions } from "./codeActions";
@@ -215,6 +216,11 @@ class Server {
         const analysis = await this.analysis(params.uri, true, token);
         return { run: analysis?.whatIf(params.runId, params.set) ?? null };
       }),
+    );
+    connection.onRequest<EditsResult, void>(METHODS.whatIfEdits, (params: WhatIfParams, token: CancellationToken) =>
+      safely<EditsResult>(connection.console, "what-if edits", token, this.failed("planGone"), () =>
+        this.whatIfEdits(params, token),
+      ),
     );
     connection.onRequest<EditsResult, void>(METHODS.planEdits, (params: PlanEditsParams, token: CancellationToken) =>
       safely<EditsResult>(connection.console, "plan edits", token, this.failed("planGone"), () =>
@@ -413,12 +419,26 @@ class Server {
     const plan = run.plans[params.planIndex];
     if (plan === undefined || plan.title !== params.title) return this.failed("planGone");
     if (plan.edits.length === 0) return this.failed("planEmpty");
+    return this.versioned(plan.title, plan.edits);
+  }
+
+  private async whatIfEdits({ uri, runId, set }: WhatIfParams, token: Cancellation): Promise<EditsResult> {
+    const result = (await this.analysis(uri, true, token))?.whatIfEdits(runId, set) ?? null;
+    if (result === null) return this.failed("runGone");
+    if ("refused" in result) return { ok: false, message: result.refused };
+    if (result.edits.length === 0) return this.failed("planEmpty");
+    const title = Object.entries(set).map(([name, value]) => `${name} = ${value}`);
+    return this.versioned(title.join(", "), result.edits);
+  }
+
+  /** Edits with the versions of the open documents they were made for. */
+  private versioned(title: string, edits: readonly ReportEdit[]): EditsResult {
     const versions: Record<string, number> = {};
-    for (const { uri } of plan.edits) {
+    for (const { uri } of edits) {
       const version = this.open.get(uri)?.version;
       if (version !== undefined) versions[uri] = version;
     }
-    return { ok: true, title: plan.title, create: [], edits: plan.edits, versions };
+    return { ok: true, title, create: [], edits, versions };
   }
 
   private failed(key: Parameters<typeof text>[1], ...values: string[]): EditsResult {

@@ -120,6 +120,7 @@ export async function cli(
         fixes: () => [],
         links: () => [],
         whatIf: () => null,
+        whatIfEdits: () => null,
       } satisfies DocumentAnalysis;
     },
     discover: async (uri) => [...known.keys()].filter((one) => pathOf(one)?.startsWith(pathOf(uri) ?? " ")),

@@ -29,6 +29,7 @@ function server() {
         fixes: () => [],
         links: () => [],
         whatIf: () => null,
+        whatIfEdits: () => null,
       } satisfies DocumentAnalysis;
     },
     discover: async () => [],

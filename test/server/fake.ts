@@ -202,6 +202,14 @@ async function analysis(
     },
     links: () =>
       link === undefined ? [] : [{ range: link.valueRange, target: linked ?? "", tooltip: "part of the run" }],
+    whatIfEdits: (runId, set) => {
+      if (runId !== "run") return null;
+      const batch = set["batch"];
+      if (batch === undefined) return { refused: "no file of this run has a key for it" };
+      return {
+        edits: [{ uri, range: { start: { line: 0, character: 7 }, end: { line: 0, character: 9 } }, newText: batch }],
+      };
+    },
     whatIf: (runId, set) => {
       explode();
       if (runId !== "run") return null;

@@ -286,6 +286,15 @@ describe("server", () => {
         set: { batch: "4" },
       });
       assert.equal(whatIf.run?.perDevice?.usedPeakBytes, 4 * 2 ** 30);
+      const write = (set: Record<string, string>, runId = "run") =>
+        client.rpc.sendRequest<EditsResult>(METHODS.whatIfEdits, { uri: A, runId, set });
+      const written = await write({ batch: "4" });
+      assert.ok(written.ok);
+      assert.equal(written.title, "batch = 4");
+      assert.equal(written.edits[0]?.newText, "4");
+      assert.deepEqual(written.versions, { [A]: 1 });
+      assert.equal((await write({ other: "4" })).ok, false);
+      assert.equal((await write({ batch: "4" }, "gone")).ok, false);
       const plan = (title: string, runId = "run") =>
         client.rpc.sendRequest<EditsResult>(METHODS.planEdits, { uri: A, runId, planIndex: 0, title });
       const edits = await plan("Batch 2");

@@ -90,6 +90,16 @@ describe("webview state", () => {
     assert.equal(reduce(state, { type: "try", set: {} }).refused, null);
   });
 
+  it("ends the what-if when the files say it", () => {
+    const settings = run.settings.map((one) => (one.name === "micro_batch_size" ? { ...one, value: 2 } : one));
+    const applied: Action = { type: "host", message: reportMessage(reportOf({ ...smaller, settings })) };
+    const tried = stateAfter(report, { type: "try", set: { micro_batch_size: "2", optimizer: "sgd" } }, applied);
+    assert.deepEqual(tried.set, { optimizer: "sgd" });
+    const state = stateAfter(report, tryBatch("2"), asked({ micro_batch_size: "2" }), answer(1, smaller), applied);
+    assert.deepEqual(state.set, {});
+    assert.equal(state.tried, null);
+  });
+
   it("keeps what is tried over a restart of the analysis", () => {
     const starting: Action = {
       type: "host",

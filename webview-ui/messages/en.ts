@@ -93,6 +93,7 @@ export const en = {
   "whatIf.intro": "Files stay as they are",
   "whatIf.active": "{count} changed, files untouched",
   "whatIf.one": "1 changed, files untouched",
+  "whatIf.apply": "Apply to files",
   "whatIf.reset": "Reset",
   "whatIf.refused": "No estimate with these values.",
   "whatIf.compare": "{delta} GiB against the file",

@@ -95,6 +95,7 @@ export const zhCn: MessageTable = {
   "whatIf.intro": "文件保持不变",
   "whatIf.active": "已改 {count} 项，文件未变",
   "whatIf.one": "已改 1 项，文件未变",
+  "whatIf.apply": "应用到文件",
   "whatIf.reset": "还原",
   "whatIf.refused": "这些取值没有估算。",
   "whatIf.compare": "与文件相比 {delta} GiB",

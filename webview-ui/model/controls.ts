@@ -165,6 +165,12 @@ export function change(set: WhatIfSet, control: Control, value: string): WhatIfS
   return value === control.base ? rest : { ...rest, [control.name]: value };
 }
 
+/** What of `set` the files do not say yet: an applied what-if is no what-if any more. */
+export function stillTried(run: ReportRun, set: WhatIfSet): WhatIfSet {
+  const said = new Map(SPECS.map((spec) => [spec.name, baseOf(run, spec)]));
+  return Object.fromEntries(Object.entries(set).filter(([name, value]) => said.get(name) !== value));
+}
+
 /** A typed number as the engine accepts it: a positive whole number; undefined otherwise. */
 export function parseCount(text: string): string | undefined {
   const digits = text.trim().replace(/[_\s,]/g, "");

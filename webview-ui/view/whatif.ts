@@ -46,13 +46,14 @@ export function whatIfView(view: View): PageNode | null {
 }
 
 /** The total of what is tried; it stays in sight while the controls scroll. */
-function stateView({ state, t, act }: View, base: ReportRun): PageNode {
+function stateView({ state, t, act, send }: View, base: ReportRun): PageNode {
   const run = shownRun(state) ?? base;
   const used = run.perDevice?.usedPeakBytes ?? 0;
   const difference = used - (base.perDevice?.usedPeakBytes ?? 0);
   const count = Object.keys(state.set).length;
   const note = count === 0 ? t("whatIf.intro") : count === 1 ? t("whatIf.one") : t("whatIf.active", { count });
   const tone = toneOf(run);
+  const ready = isTrying(state) && state.refused === null;
   return h(
     "div.what-if-state",
     { key: "state" },
@@ -63,17 +64,37 @@ function stateView({ state, t, act }: View, base: ReportRun): PageNode {
       h("strong", null, t("whatIf.total", { size: gib(used, t.locale) })),
       isTrying(state) && run !== base ? h("span.quiet", { key: "delta" }, deltaGib(difference, t.locale)) : null,
     ),
-    h(
-      "button.secondary",
-      {
-        attrs: { type: "button", disabled: !isTrying(state) },
-        on: { click: () => act({ type: "try", set: {} }) },
-      },
-      t("whatIf.reset"),
-    ),
     state.refused === null
       ? h("p.quiet", { key: "note" }, note)
       : h("p.refused", { key: "refused" }, t("whatIf.refused"), state.refused === "" ? null : ` ${state.refused}`),
+    h(
+      "div.what-if-actions",
+      { key: "actions" },
+      h(
+        "button.primary",
+        {
+          attrs: { type: "button", disabled: !ready },
+          on: { click: () => send({ type: "applyWhatIf", runId: base.id, set: state.set }) },
+        },
+        t("whatIf.apply"),
+      ),
+      h(
+        "button.secondary",
+        {
+          attrs: { type: "button", disabled: !ready },
+          on: { click: () => send({ type: "previewWhatIf", runId: base.id, set: state.set }) },
+        },
+        t("plans.preview"),
+      ),
+      h(
+        "button.secondary",
+        {
+          attrs: { type: "button", disabled: count === 0 },
+          on: { click: () => act({ type: "try", set: {} }) },
+        },
+        t("whatIf.reset"),
+      ),
+    ),
   );
 }
 
