@@ -11,7 +11,7 @@ import type { DocumentLink, Format } from "../formats/types";
 import { nodeAt } from "../syntax/text";
 import type { Span } from "../syntax/tree";
 import type { Catalogue } from "./catalogue";
-import { launchSettings } from "./launch";
+import { findLaunch, type Launch } from "./launch";
 import { findModel, type ModelFound } from "./model";
 import { type Problem, say } from "./problems";
 import type { Runtime } from "./runtime";
@@ -90,10 +90,11 @@ export async function gather(main: LoadedDocument, format: Format, context: Gath
   const own: Layer = { id: "document", settings: located(main.read.settings, main.uri, "document") };
   const directive: Layer = { id: "directive", settings: directiveSettings(main) };
   const pinned = await readNearestPins(main, folders, store, dependencies);
-  const deepspeed = await followDeepspeed(main, format, starts, { store, dependencies, problems, links });
+  const launch = await findLaunch(main, folders, store, dependencies);
+  const following: Following = { store, dependencies, problems, links };
+  const deepspeed = await followDeepspeed(main, format, launch, starts, following);
   if (deepspeed !== undefined && deepspeed.document !== main) documents.push(deepspeed.document);
-  const launch = await launchSettings(main, folders, store, dependencies);
-  if (launch !== undefined) documents.push(launch.document);
+  documents.push(...(launch?.documents ?? []));
   const versions = await libraryPins(folders, store, dependencies);
 
   const layers: Layer[] = [
@@ -231,26 +232,33 @@ interface Following {
 async function followDeepspeed(
   main: LoadedDocument,
   format: Format,
+  launch: Launch | undefined,
   starts: readonly string[],
   following: Following,
 ): Promise<{ document: LoadedDocument; settings: readonly Setting[] } | undefined> {
   if (format.id === "deepspeed") return { document: main, settings: [] };
   const inline = main.read.settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
   if (inline !== undefined) return { document: main, settings: [] };
-  const link = main.read.links.find((candidate) => candidate.kind === "deepspeed");
-  if (link === undefined) return undefined;
+  const own = main.read.links.find((candidate) => candidate.kind === "deepspeed");
+  const accelerate = launch?.accelerate?.document;
+  const link = own ?? accelerate?.read.links.find((candidate) => candidate.kind === "deepspeed");
+  const holder = own === undefined && accelerate !== undefined ? accelerate : main;
+  if (link === undefined) {
+    const inlineThere = accelerate?.read.settings.some((setting) => setting.name === "zero_stage") === true;
+    return inlineThere && accelerate !== undefined ? { document: accelerate, settings: [] } : undefined;
+  }
   for (const start of starts) {
     const uri = joinUri(start, link.target);
     following.dependencies.add(uri);
     const document = await following.store.load(uri);
     if (document === undefined) continue;
-    following.links.push({ kind: "deepspeed", uri, from: main.uri, span: link.span });
-    if (uri === main.uri) {
+    following.links.push({ kind: "deepspeed", uri, from: holder.uri, span: link.span });
+    if (uri === holder.uri) {
       following.problems.push({
         code: "cyclic-link",
         severity: "error",
         message: say("cyclic-link", { target: link.target }),
-        uri: main.uri,
+        uri: holder.uri,
         span: link.span,
       });
       return undefined;
@@ -261,7 +269,7 @@ async function followDeepspeed(
         code: "missing-file",
         severity: "error",
         message: say("missing-file.unreadable", { target: link.target }),
-        uri: main.uri,
+        uri: holder.uri,
         span: link.span,
       });
       return undefined;
@@ -271,7 +279,7 @@ async function followDeepspeed(
         code: "cyclic-link",
         severity: "error",
         message: say("cyclic-link.not-deepspeed", { target: link.target }),
-        uri: main.uri,
+        uri: holder.uri,
         span: link.span,
       });
       return undefined;
@@ -280,9 +288,10 @@ async function followDeepspeed(
   }
   following.problems.push({
     code: "missing-file",
-    severity: "error",
+    // The path starts at the launch directory, which may be another one.
+    severity: "warning",
     message: say("missing-file.deepspeed", { target: link.target }),
-    uri: main.uri,
+    uri: holder.uri,
     span: link.span,
   });
   return undefined;

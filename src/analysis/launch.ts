@@ -1,27 +1,31 @@
 /**
- * The launch command of a run: a shell script in the config's folder or its parent that names the config says how
- * many processes there are. Nothing is executed.
+ * The launch command of a run: a shell script in the config's folder or its parent that names the config says how many
+ * processes there are and which accelerate config they use. Nothing is executed.
  */
-import type { Span } from "../syntax/tree";
-import type { Setting } from "./settings";
+import { nodeAt } from "../syntax/text";
+import type { LocatedNode, MapNode, ShellCommand, Span } from "../syntax/tree";
+import { located, type Setting } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
-import { baseName, joinUri } from "./uris";
+import { baseName, joinUri, parentOf } from "./uris";
 
-const SCRIPT = /\.(?:sh|bash|slurm|sbatch)$|^Makefile$/i;
+const SCRIPT = /\.(?:sh|bash|slurm|sbatch)$|^(?:GNU)?[Mm]akefile$/;
 const MOST_SCRIPTS = 40;
 
-interface Count extends Span {
-  readonly value: number;
-  readonly key: string;
+/** What a launch script adds to a run. */
+export interface Launch {
+  /** The script, and the accelerate config it names. */
+  readonly documents: readonly LoadedDocument[];
+  readonly settings: readonly Setting[];
+  readonly accelerate: { readonly document: LoadedDocument; readonly from: string; readonly span: Span } | undefined;
 }
 
-/** World size that a launch script next to the config states. */
-export async function launchSettings(
+/** Launch settings of the first script next to the config that names it. */
+export async function findLaunch(
   main: LoadedDocument,
   folders: readonly string[],
   store: DocumentStore,
   dependencies: Set<string>,
-): Promise<{ document: LoadedDocument; settings: Setting[] } | undefined> {
+): Promise<Launch | undefined> {
   const name = baseName(main.uri);
   for (const folder of folders.slice(0, 2)) {
     const scripts = (await store.list(folder)).filter((entry) => entry.type === "file" && SCRIPT.test(entry.name));
@@ -29,50 +33,76 @@ export async function launchSettings(
       const uri = joinUri(folder, script.name);
       dependencies.add(uri);
       const document = await store.load(uri);
-      if (document === undefined || !document.text.includes(name)) continue;
-      const found = worldSize(document.text, name);
-      if (found === undefined) continue;
-      return {
-        document,
-        settings: [
-          {
-            name: "world_size",
-            value: found.value,
-            from: "linked",
-            key: found.key,
-            place: { uri, keySpan: found, valueSpan: found },
-          },
-        ],
-      };
+      const command = document?.text.includes(name) ? commandNaming(document, name) : undefined;
+      if (document === undefined || command === undefined) continue;
+      return withAccelerate(document, command, main, store, dependencies);
     }
   }
   return undefined;
 }
 
-const PER_NODE = /--(nproc[_-]per[_-]node|num_gpus|num[_-]processes)[= ]+(\d+)/;
-const NODES = /--(?:nnodes|num_nodes|num[_-]machines)[= ]+(\d+)/;
-
-/** Processes that the command naming `config` starts: per-node count times nodes (accelerate counts all at once). */
-function worldSize(text: string, config: string): Count | undefined {
-  for (const command of commands(text)) {
-    if (!command.text.includes(config)) continue;
-    const match = PER_NODE.exec(command.text);
-    if (match === null) continue;
-    const key = match[1] ?? "";
-    const perNode = Number(match[2]);
-    const nodes = key.startsWith("num_p") || key.startsWith("num-p") ? 1 : Number(NODES.exec(command.text)?.[1] ?? 1);
-    const start = command.start + match.index;
-    if (perNode >= 1) return { value: perNode * nodes, key: `--${key}`, start, end: start + match[0].length };
-  }
-  return undefined;
+/** The command whose words name the config. */
+function commandNaming(document: LoadedDocument, name: string): ShellCommand | undefined {
+  return document.config?.parsed.shell?.commands.find((command) =>
+    command.words.some(
+      (word) => word.text === name || word.text.endsWith(`/${name}`) || word.text.endsWith(`=${name}`),
+    ),
+  );
 }
 
-/** Logical lines of a script: continued lines joined (offsets kept), comments skipped. */
-function* commands(text: string): Generator<{ text: string; start: number }> {
-  const joined = text.replace(/\\(\r?\n)/g, (all) => " ".repeat(all.length));
-  let start = 0;
-  for (const line of joined.split("\n")) {
-    if (!line.trimStart().startsWith("#")) yield { text: line, start };
-    start += line.length + 1;
+async function withAccelerate(
+  script: LoadedDocument,
+  command: ShellCommand,
+  main: LoadedDocument,
+  store: DocumentStore,
+  dependencies: Set<string>,
+): Promise<Launch> {
+  const settings = worldSize(command, script.uri);
+  const file = flag(command.flags, ["config_file", "config-file"]);
+  const target = command.words.some((word) => word.text === "accelerate") ? textOf(file) : undefined;
+  if (file === undefined || target === undefined) return { documents: [script], settings, accelerate: undefined };
+  const folders = new Set([parentOf(script.uri), parentOf(main.uri), parentOf(parentOf(script.uri))]);
+  for (const folder of folders) {
+    const uri = joinUri(folder, target);
+    dependencies.add(uri);
+    const document = await store.load(uri);
+    if (document?.recognised?.format.id !== "accelerate") continue;
+    return {
+      documents: [script, document],
+      // Flags of `accelerate launch` win over its file.
+      settings: [...located(document.read.settings, uri, "linked"), ...settings],
+      accelerate: { document, from: script.uri, span: file },
+    };
   }
+  return { documents: [script], settings, accelerate: undefined };
+}
+
+/** Processes the command starts: per node times nodes (accelerate's `num_processes` counts all at once). */
+function worldSize(command: ShellCommand, uri: string): Setting[] {
+  const all = flag(command.flags, ["num_processes", "num-processes"]);
+  const perNode = flag(command.flags, ["nproc_per_node", "nproc-per-node", "num_gpus"]);
+  const nodes = flag(command.flags, ["nnodes", "num_nodes", "num_machines"]);
+  const node = all ?? perNode;
+  const count = Number(textOf(node));
+  if (node === undefined || !Number.isInteger(count) || count < 1) return [];
+  const machines = all === undefined ? Number(textOf(nodes) ?? 1) : 1;
+  const entry = command.flags.entries.find((candidate) => candidate.value === node);
+  const keySpan = entry?.keySpan ?? node;
+  return [
+    {
+      name: "world_size",
+      value: count * (Number.isInteger(machines) && machines > 0 ? machines : 1),
+      from: "linked",
+      key: `--${entry?.key ?? ""}`,
+      place: { uri, keySpan, valueSpan: { start: node.start, end: node.end } },
+    },
+  ];
+}
+
+function flag(flags: MapNode, names: readonly string[]): LocatedNode | undefined {
+  return names.map((name) => nodeAt(flags, name)).find((node) => node !== undefined);
+}
+
+function textOf(node: LocatedNode | undefined): string | undefined {
+  return node?.kind === "scalar" && node.value !== null ? String(node.value) : undefined;
 }

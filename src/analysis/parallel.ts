@@ -17,6 +17,8 @@ import type { From, Place, Settings, SettingValue } from "./settings";
 import { holds } from "./versions";
 
 export interface ParallelContext {
+  /** The Hugging Face Trainer carries the run out. */
+  readonly trains: boolean;
   readonly settings: Settings;
   readonly inputs: RunInputs;
   readonly libraries: LibraryVersions;
@@ -74,6 +76,10 @@ export function resolveParallel(
 function deepspeedSpec(context: ParallelContext, put: Put, suppositions: Supposition[]): DeepSpeedSpec | null {
   const { settings, inputs } = context;
   const asked = settings.find("zero_stage");
+  for (const name of ["offload_optimizer", "offload_param"]) {
+    const stated = settings.find(name);
+    if (stated !== undefined) put(name, stated.value, stated.from, stated.key, stated.place);
+  }
   if (inputs.deepspeed === undefined && (asked === undefined || asked.value === 0)) return null;
   const stageValue = asked?.value;
   const zeroStage = (typeof stageValue === "number" && stageValue >= 0 && stageValue <= 3 ? stageValue : 0) as
@@ -113,7 +119,9 @@ function deepspeedSpec(context: ParallelContext, put: Put, suppositions: Supposi
       put(name, "cpu", old.from, old.key, old.place);
       return "cpu";
     }
-    put(name, "none", "default", `zero_optimization.${name}.device`, null);
+    const open = settings.open(name);
+    if (open?.auto) put(name, null, "auto", open.key, open.place);
+    else put(name, "none", "default", `zero_optimization.${name}.device`, null);
     return "none";
   };
   const offloadOptimizer = target("offload_optimizer");
@@ -178,7 +186,9 @@ function fsdpSpec(context: ParallelContext, put: Put): FsdpSpec | null {
   const named = settings.find("fsdp");
   const origin = named ?? stated;
   if (origin === undefined || origin.value === "" || origin.value === false || origin.value === "none") {
-    put("fsdp", "none", origin?.from ?? "default", origin?.key ?? "fsdp", origin?.place ?? null);
+    if (origin !== undefined || context.trains) {
+      put("fsdp", "none", origin?.from ?? "default", origin?.key ?? "fsdp", origin?.place ?? null);
+    }
     return null;
   }
   const words = Array.isArray(origin.value) ? origin.value.map(String) : String(origin.value).split(/[\s,]+/);

@@ -3,6 +3,7 @@ import { COMMON_SIZES, usableBytes } from "../core/hardware/devices";
 import type { ComponentKind, Estimate } from "../core/report/estimate";
 import type { ReportFinding, ReportPlan, ReportRun, ReportSetting } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
+import { DEEPSPEED_KEYS } from "../formats/deepspeed/keys";
 import type { RunInputs } from "./inputs";
 import { type Locale, text } from "./messages";
 import type { Resolution, Resolved } from "./resolve";
@@ -37,6 +38,8 @@ export const REPORTED: readonly string[] = [
   "expert_parallel",
   "max_grad_norm",
 ];
+
+const DEEPSPEED_NAMES = new Set(DEEPSPEED_KEYS.map((spec) => spec.name));
 
 /** Settings that drive each component: the places its bytes come from. */
 const DRIVERS: Readonly<Record<ComponentKind, readonly string[]>> = {
@@ -155,7 +158,7 @@ function reportedSettings(inputs: RunInputs, resolution: Resolution): ReportSett
     if (setting === undefined) return [];
     // A file that defines no run of its own says nothing about settings its format has no key for.
     const silent = setting.place === null && (setting.from === "default" || setting.from === "assumed");
-    if (silent && inputs.format.id === "deepspeed" && !inputs.format.keys.some((spec) => spec.name === name)) return [];
+    if (silent && inputs.format.id === "deepspeed" && !DEEPSPEED_NAMES.has(name)) return [];
     const document = setting.place === null ? undefined : documentOf(inputs, setting.place.uri);
     return [
       {

@@ -106,6 +106,9 @@ const DTYPES: Readonly<Record<string, DType>> = {
   float64: "float64",
 };
 
+/** Adapters the engine follows. */
+const ADAPTERS = new Set(["lora", "qlora", "dora", "none", "true"]);
+
 /** Tokens per sequence when nothing says it. */
 const ASSUMED_SEQUENCE = 2048;
 const ASSUMED_TARGET = 128;
@@ -138,7 +141,12 @@ function overrideValue(text: string): string | number | boolean {
   return plain !== "" && Number.isFinite(Number(plain)) ? Number(plain) : plain;
 }
 
+/** Formats whose runs the Hugging Face Trainer carries out: its defaults fill what they leave open. */
+const TRAINER_FORMATS = new Set(["hf-training-arguments", "trl", "axolotl", "llama-factory", "ms-swift"]);
+
 class Resolver {
+  /** Whether the Hugging Face Trainer carries the run out. */
+  private readonly trains: boolean;
   private readonly settings: Settings;
   private readonly libraries: LibraryVersions;
   private readonly resolved = new Map<string, Resolved>();
@@ -152,6 +160,7 @@ class Resolver {
     const overrides = choice.set === undefined ? [] : overrideSettings(inputs, choice.set);
     this.settings = new Settings([{ id: "override", settings: overrides }, ...inputs.layers]);
     this.libraries = librariesOf(this.settings);
+    this.trains = TRAINER_FORMATS.has(inputs.format.id);
   }
 
   resolve(): Resolution {
@@ -175,7 +184,14 @@ class Resolver {
     const fusedLoss = this.fusedLoss(trainer);
     const gradientAccumulationSteps = Number(this.value("gradient_accumulation_steps", 1));
     const parallel = resolveParallel(
-      { settings: this.settings, inputs: this.inputs, libraries: this.libraries, config, compute: precision },
+      {
+        trains: this.trains,
+        settings: this.settings,
+        inputs: this.inputs,
+        libraries: this.libraries,
+        config,
+        compute: precision,
+      },
       this.worldSize(device.spec),
       (name, value, from, key, place) => this.put(name, value, from, key, place),
       this.suppositions,
@@ -238,7 +254,9 @@ class Resolver {
     }
     const open = this.settings.open(name);
     const spec = keyFor(this.inputs.format, name, this.libraries);
-    const standard = (spec === undefined ? undefined : defaultOf(spec, this.libraries)) ?? fallback;
+    const known = spec === undefined ? undefined : defaultOf(spec, this.libraries);
+    const standard = known ?? fallback;
+    if (!this.trains && known === undefined && open === undefined) return standard;
     if (open?.auto) this.put(name, null, "auto", open.key, open.place);
     else this.put(name, standard, "default", spec?.key ?? name, null);
     return standard;
@@ -256,6 +274,12 @@ class Resolver {
   }
 
   private notModelled(trainer: string): void {
+    if (!this.trains && this.inputs.format.id !== "deepspeed") {
+      this.obstacles.push({
+        code: "not-modelled",
+        message: say("not-modelled.format", { format: this.inputs.format.id }),
+      });
+    }
     if (trainer !== "trainer" && trainer !== "sft") {
       this.obstacles.push({
         code: "not-modelled",
@@ -317,8 +341,21 @@ class Resolver {
     return 1;
   }
 
+  /** Formats that name the precision with one key (`mixed_precision: bf16`). */
+  private namedPrecision(): "bfloat16" | "float16" | null | undefined {
+    const stated = this.settings.find("compute_dtype");
+    const switches = this.settings.find("bf16") ?? this.settings.find("fp16");
+    if (stated === undefined) return undefined;
+    // TrainingArguments' own switches win over accelerate's mixed_precision.
+    if (switches !== undefined && switches.from === "document" && stated.from === "linked") return undefined;
+    this.keep("compute_dtype", stated);
+    return stated.value === "bf16" ? "bfloat16" : stated.value === "fp16" ? "float16" : null;
+  }
+
   /** Autocast dtype of the trainer, and `compute_dtype` for the report. */
   private precision(): "bfloat16" | "float16" | null {
+    const named = this.namedPrecision();
+    if (named !== undefined) return named;
     const bf16 = this.settings.find("bf16");
     const fp16 = this.settings.find("fp16");
     const on = (setting: Setting | undefined): boolean => setting?.value === true;
@@ -344,7 +381,7 @@ class Resolver {
     const tf32 = this.settings.find("tf32");
     if (tf32?.value === true) this.keep("compute_dtype", tf32, "tf32");
     else if (stated !== undefined) this.keep("compute_dtype", stated, "fp32");
-    else this.put("compute_dtype", "fp32", "default", "bf16", null);
+    else if (this.trains) this.put("compute_dtype", "fp32", "default", "bf16", null);
     return null;
   }
 
@@ -369,10 +406,7 @@ class Resolver {
       this.put("load_dtype", "float32", "default", "dtype", null);
       return "float32";
     }
-    if (this.inputs.format.id === "deepspeed") {
-      this.put("load_dtype", "float32", "assumed", "dtype", null);
-      return "float32";
-    }
+    if (!this.trains) return "float32";
     if (holds("transformers<5", this.libraries)) {
       this.put("load_dtype", "float32", "default", "dtype", null);
       return "float32";
@@ -419,7 +453,7 @@ class Resolver {
       this.keep("micro_batch_size", stated);
       return stated.value;
     }
-    if (this.inputs.format.id === "deepspeed") return this.derivedBatch();
+    if (!this.trains) return this.derivedBatch();
     const invalid = this.inputs.main.read.problems.some(
       (found) => found.code === "invalid-value" && found.message.args["key"] === "per_device_train_batch_size",
     );
@@ -451,16 +485,19 @@ class Resolver {
         return micro;
       }
     }
-    this.put("micro_batch_size", null, "auto", "train_micro_batch_size_per_gpu", open?.place ?? null);
+    if (open?.auto) this.put("micro_batch_size", null, "auto", open.key, open.place);
     this.obstacles.push({ code: "unresolved-auto", message: say("obstacle.auto-batch") });
     return null;
   }
 
   private globalBatch(micro: number | null, steps: number, world: number): void {
-    if (micro === null) return;
     const stated = this.settings.find("global_batch_size");
+    const open = this.settings.open("global_batch_size");
+    if (open?.auto && !this.trains) this.put("global_batch_size", null, "auto", open.key, open.place);
+    if (stated !== undefined) this.keep("global_batch_size", stated);
+    if (micro === null) return;
     if (typeof stated?.value === "number") this.keep("global_batch_size", stated);
-    else this.put("global_batch_size", micro * steps * world, "auto", "global_batch_size", null);
+    else if (this.trains) this.put("global_batch_size", micro * steps * world, "auto", "global_batch_size", null);
   }
 
   private sequenceLength(config: ModelConfig): number {
@@ -526,15 +563,14 @@ class Resolver {
       this.put("attention", own, "linked", "attn_implementation", null);
       return own as Attention;
     }
-    this.put("attention", "sdpa", "default", "attn_implementation", null);
+    if (this.trains) this.put("attention", "sdpa", "default", "attn_implementation", null);
     return "sdpa";
   }
 
   private checkpointing(): TrainingRun["checkpointing"] {
-    const on = this.value("gradient_checkpointing", false) === true;
-    if (!on) return null;
-    const stated = this.settings.boolean("use_reentrant");
-    return { useReentrant: stated ?? holds("transformers<5", this.libraries) };
+    const stated = this.value("gradient_checkpointing", false);
+    if (stated === false || stated === "none" || stated === "no") return null;
+    return { useReentrant: this.settings.boolean("use_reentrant") ?? holds("transformers<5", this.libraries) };
   }
 
   private optimizer(): TrainingRun["optimizer"] {
@@ -549,8 +585,7 @@ class Resolver {
       if (setting !== undefined) this.keep("optimizer", setting, "adafactor");
       return { name: "adafactor", args: {} };
     }
-    if (this.inputs.format.id === "deepspeed") {
-      this.put("optimizer", null, "assumed", "optimizer.type", null);
+    if (!this.trains && this.settings.find("optimizer") === undefined) {
       return { name: "adamw_torch_fused", args: {} };
     }
     const name = String(this.value("optimizer", "adamw_torch_fused"));
@@ -590,7 +625,7 @@ class Resolver {
       this.put("quantization", method, "linked", "quantization_config", null);
       return { type: method, double: false, prepareForKbit: false, computeDtype: compute };
     }
-    this.put("quantization", "none", "default", "quantization", null);
+    if (this.trains) this.put("quantization", "none", "default", "quantization", null);
     return null;
   }
 
@@ -598,6 +633,19 @@ class Resolver {
     const stated = this.settings.find("adapter");
     const peft = this.settings.find("use_peft");
     const rank = this.settings.find("lora_rank");
+    const standard = stated === undefined && this.trains ? this.formatDefault("adapter") : undefined;
+    if (standard !== undefined && standard !== "none") {
+      return this.adapterFrom(
+        {
+          name: "adapter",
+          value: standard,
+          from: "default",
+          key: keyFor(this.inputs.format, "adapter", this.libraries)?.key ?? "adapter",
+          place: null,
+        },
+        quantized,
+      );
+    }
     const off = stated?.value === "none" || (stated === undefined && peft?.value === false);
     // A pinned adapter block without `type` still is an adapter; TRL's lora_* keys need use_peft.
     const pinnedRank = rank !== undefined && rank.from === "pin";
@@ -606,16 +654,40 @@ class Resolver {
       if (origin !== undefined || stated !== undefined || peft !== undefined) {
         const setting = stated ?? peft;
         if (setting !== undefined) this.keep("adapter", setting, "none");
-      } else this.put("adapter", "none", "default", "adapter", null);
+      } else if (this.trains) this.put("adapter", "none", "default", "adapter", null);
+      return null;
+    }
+    return this.adapterFrom(origin, quantized);
+  }
+
+  /** A default the format's own table states. */
+  private formatDefault(name: string): SettingValue | undefined {
+    const spec = keyFor(this.inputs.format, name, this.libraries);
+    return spec === undefined ? undefined : defaultOf(spec, this.libraries);
+  }
+
+  /** A default of the format as a number. */
+  private defaultNumber(name: string, fallback: number): number {
+    const value = this.formatDefault(name);
+    return typeof value === "number" ? value : fallback;
+  }
+
+  private adapterFrom(origin: Setting, quantized: boolean): AdapterSpec | null {
+    const stated = this.settings.find("adapter");
+    const rank = this.settings.find("lora_rank");
+    const kind = String(origin.value);
+    if (origin.name === "adapter" && !ADAPTERS.has(kind)) {
+      this.keep("adapter", origin);
+      this.obstacles.push({ code: "not-modelled", message: say("not-modelled.adapter", { adapter: kind }) });
       return null;
     }
     const dora = this.settings.boolean("use_dora") === true || stated?.value === "dora";
     this.keep("adapter", origin, dora ? "dora" : quantized ? "qlora" : "lora");
-    const fromTrl = this.inputs.format.id === "trl" && (stated === undefined || stated.place === null);
-    const rankValue = this.settings.number("lora_rank") ?? (fromTrl ? 16 : 8);
+    const rankValue = this.settings.number("lora_rank") ?? this.defaultNumber("lora_rank", 8);
     if (rank !== undefined) this.keep("lora_rank", rank);
     else this.put("lora_rank", rankValue, "default", "lora_r", null);
-    const target = this.settings.find("lora_target_modules")?.value;
+    const target =
+      this.settings.find("lora_target_modules")?.value ?? this.formatDefault("lora_target_modules") ?? null;
     const modules: readonly string[] | string =
       typeof target === "string"
         ? target
@@ -624,14 +696,14 @@ class Resolver {
             ? "all-linear"
             : target
           : [];
-    if (target === undefined || target === null) {
+    if (target === null) {
       this.suppose(say("assume.target-modules"), "adapter.target_modules", { lora_target_modules: "all-linear" });
     }
     return {
       type: dora ? "dora" : "lora",
       rank: rankValue,
-      alpha: this.settings.number("lora_alpha") ?? (fromTrl ? 32 : 8),
-      dropout: this.settings.number("lora_dropout") ?? (fromTrl ? 0.05 : 0),
+      alpha: this.settings.number("lora_alpha") ?? this.defaultNumber("lora_alpha", rankValue),
+      dropout: this.settings.number("lora_dropout") ?? this.defaultNumber("lora_dropout", 0),
       targetModules: modules,
       modulesToSave: this.settings.list("lora_modules_to_save") ?? [],
       bias: (this.settings.string("lora_bias") ?? "none") as AdapterSpec["bias"],

@@ -1,5 +1,6 @@
 /** Every finding code: its default severity, its page, its words. The pages under `docs/findings` are made from it. */
 import type { Severity } from "../../formats/types";
+import { FRAMEWORK_FINDINGS } from "./frameworks";
 import type { Example, Rule } from "./rule";
 import { DEEPSPEED_RULES } from "./rules/deepspeed";
 import { TRAINER_RULES } from "./rules/trainer";
@@ -105,7 +106,7 @@ const OTHERS: readonly CatalogueEntry[] = [
   },
   {
     code: "missing-file",
-    severity: "error",
+    severity: "warning",
     title: "A linked file is missing",
     why: "The file is looked for from the config's folder, the folders above it and the workspace, because paths in configs start at the launch directory. It is in none of them, or cannot be read.",
     mend: "Correct the path, or open the folder the run is started from.",
@@ -120,7 +121,7 @@ const OTHERS: readonly CatalogueEntry[] = [
 ];
 
 /** All codes, the general ones first. */
-export const CATALOGUE: readonly CatalogueEntry[] = [...OTHERS, ...RULES];
+export const CATALOGUE: readonly CatalogueEntry[] = [...OTHERS, ...FRAMEWORK_FINDINGS, ...RULES];
 
 /** Entry of a code. */
 export function entryOf(code: string): CatalogueEntry | undefined {

@@ -27,7 +27,7 @@ export function documentProblems(
       const code = SYNTAX_CODES[found.code] ?? "syntax";
       problems.push({
         code,
-        severity: code === "duplicate-key" ? "warning" : code === "unresolved-template" ? "information" : "error",
+        severity: syntaxSeverity(code, document.config?.languageId),
         message: say("syntax", { reason: found.message }),
         uri: document.uri,
         span: { start: found.start, end: found.end },
@@ -54,6 +54,13 @@ export function documentProblems(
   }
   problems.push(...modelProblems(inputs, resolution, result), ...deviceProblems(resolution));
   return problems;
+}
+
+/** A data file that cannot be read stops its consumer; scripts have readers of their own that say so better. */
+function syntaxSeverity(code: string, languageId: string | undefined): Problem["severity"] {
+  if (code === "duplicate-key") return "warning";
+  if (code === "unresolved-template") return "information";
+  return languageId === "shell" || languageId === "python" || languageId === "notebook" ? "warning" : "error";
 }
 
 const SYNTAX_CODES: Readonly<Record<string, string>> = {

@@ -59,6 +59,8 @@ export const en: Readonly<Record<string, string>> = {
   "unknown-device.near": "No GPU called `{name}` in the catalogue. Did you mean `{near}`?",
   "not-modelled": "No estimate: {reason}.",
   "not-modelled.trainer": "{trainer} training keeps more than one model or generates text, which is not modelled yet",
+  "not-modelled.format": "runs of {format} are read and explained, but not simulated yet",
+  "not-modelled.adapter": "adapters of type {adapter} are not modelled yet",
   "not-modelled.cpu": "the run trains on the CPU",
   "obstacle.batch": "the batch size has no usable value",
   "obstacle.auto-batch": "the batch size is `auto` and nothing linked to this file says it",

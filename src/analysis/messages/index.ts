@@ -1,6 +1,7 @@
 /** Messages a person reads, in their language; English where a translation is missing. */
 import type { Message } from "../../formats/types";
 import { RULES } from "../findings/catalogue";
+import { frameworkMessages } from "../findings/frameworks";
 import { en } from "./en";
 import { zhCn } from "./zh-cn";
 
@@ -14,8 +15,8 @@ const ofRules = (locale: "en" | "zh"): Record<string, string> =>
 
 /** Every message by language; a test checks that no id is missing in either. */
 export const TABLES: Readonly<Record<Locale, Readonly<Record<string, string>>>> = {
-  en: { ...en, ...ofRules("en") },
-  "zh-cn": { ...zhCn, ...ofRules("zh") },
+  en: { ...en, ...frameworkMessages("en"), ...ofRules("en") },
+  "zh-cn": { ...zhCn, ...frameworkMessages("zh"), ...ofRules("zh") },
 };
 
 /** The table a client's locale name selects (`zh-CN`, `zh-Hans` and `zh-cn` are one). */

@@ -204,7 +204,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     check: (facts) => {
       const at = facts.own("gradient_checkpointing");
       const other = facts.own("fsdp_activation_checkpointing");
-      return hit(at, at?.value === true && other?.value === true, {
+      return hit(at, at?.value === true && other?.value === true && at.key !== other.key, {
         related: [other],
         fixes: replacement(at, "false", true),
       });

@@ -196,6 +196,7 @@ export const TRL_RULES: readonly Rule[] = [
     zh: "每次生成 {completions} 个补全,不是 num_generations {generations} 的整数倍。",
     example: { trl: "num_generations: 7\nper_device_train_batch_size: 8", pins: "device: { name: 24GB, count: 1 }" },
     check: (facts) => {
+      if (!facts.trl) return [];
       const at = facts.own("num_generations");
       const generations = facts.settings.number("num_generations");
       const micro = facts.settings.number("micro_batch_size") ?? 8;
