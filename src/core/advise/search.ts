@@ -15,6 +15,7 @@ import { changeSize, effectOf, type Move, positioned, positionsOf, requirementsO
 import {
   EFFECTS,
   type EstimateFunction,
+  LEVER_IDS,
   type Lever,
   type Plan,
   type SearchOptions,
@@ -79,7 +80,7 @@ class Search {
   result(): SearchResult {
     const now = this.estimate(this.base);
     if (now === null || this.fits(now)) return { plans: [], complete: true, estimates: this.spent };
-    this.trySingles();
+    this.trySingles(now);
     this.tryWhole(now);
     this.trySets(now);
     const plans = this.best();
@@ -109,11 +110,12 @@ class Search {
     return this.levers.filter((_, index) => (mask & (1 << index)) !== 0);
   }
 
-  private trySingles(): void {
+  /** A lever that alone raises the peak is none for this run (16-bit copies of the weights of a tiny batch, say). */
+  private trySingles(now: Estimate): void {
     const singles = allowedLevers(this.options).flatMap((lever) => {
       const move = strongest(this.base, [lever]);
       const estimate = move === null ? null : this.estimate(move);
-      return estimate === null ? [] : [{ lever, estimate }];
+      return estimate === null || estimate.usedPeakBytes > now.usedPeakBytes ? [] : [{ lever, estimate }];
     });
     this.levers = singles.map(({ lever }) => lever);
     this.singles = singles.map(({ estimate }) => estimate);
@@ -276,7 +278,10 @@ class Search {
   }
 }
 
-/** Leaves out plans that another beats in size of change, time and memory; smallest change first. */
+/**
+ * Plans that no other beats in size of change, time and memory at once, and for every lever that none of them uses the
+ * best plan that does: people have reasons of their own to prefer a lever. Smallest change first.
+ */
 export function front(plans: readonly Plan[]): Plan[] {
   const size = (plan: Plan) => changeSize(plan.settings, plan.effect);
   const scores = (plan: Plan) => [size(plan), plan.stepTimeFactor, plan.usedPeakBytes] as const;
@@ -284,9 +289,16 @@ export function front(plans: readonly Plan[]): Plan[] {
     const [x, y] = [scores(a), scores(b)];
     return x.every((value, index) => value <= y[index]!) && x.some((value, index) => value < y[index]!);
   };
-  return plans
-    .filter((plan) => !plans.some((other) => beats(other, plan)))
-    .sort((a, b) => size(a) - size(b) || a.stepTimeFactor - b.stepTimeFactor || a.usedPeakBytes - b.usedPeakBytes);
+  const order = (a: Plan, b: Plan) =>
+    size(a) - size(b) || a.stepTimeFactor - b.stepTimeFactor || a.usedPeakBytes - b.usedPeakBytes;
+  const ordered = [...plans].sort(order);
+  const chosen = new Set(ordered.filter((plan) => !ordered.some((other) => beats(other, plan))));
+  for (const lever of LEVER_IDS) {
+    const uses = (plan: Plan) => plan.steps.some((step) => step.lever === lever);
+    const best = ordered.find(uses);
+    if (best !== undefined && ![...chosen].some(uses)) chosen.add(best);
+  }
+  return [...chosen].sort(order);
 }
 
 /** Every set of `size` of `count` things, as bits. */

@@ -79,6 +79,7 @@ export interface Plan {
   readonly usedPeakBytes: number;
   /** Against the run as it is; negative when the plan needs more. */
   readonly savesBytes: number;
+  /** Time for the same tokens over that of the run as it is. */
   readonly stepTimeFactor: number;
   readonly fits: boolean;
   readonly effect: Effect;
@@ -121,5 +122,5 @@ export interface Estimated {
   readonly estimate: Estimate;
 }
 
-/** Step time of `changed` over that of `base`. */
+/** Time of `changed` over that of `base` for the same tokens. */
 export type TimeFactor = (base: Estimated, changed: Estimated) => number;

@@ -196,8 +196,8 @@ export function stepTime(run: TrainingRun, counts: Counts, device?: Device): Ste
 const REFERENCE = "NVIDIA A100-SXM4-80GB";
 
 /**
- * How many times longer a step of `changed` takes than one of `base`; 1 when it cannot be told. Both are steps: a change
- * that shortens the sequence also trains on fewer tokens.
+ * How many times longer `changed` takes for the same tokens (image patches) than `base`; 1 when it cannot be told. Where
+ * the global batch and the sequence stay, that is step time over step time.
  */
 export function stepTimeFactor(
   base: { readonly run: TrainingRun; readonly counts: Counts },
@@ -207,6 +207,6 @@ export function stepTimeFactor(
   const device = own?.peak == null ? findDevice(REFERENCE)?.device : own;
   const before = stepTime(base.run, base.counts, device);
   const after = stepTime(changed.run, changed.counts, device);
-  if (before === null || after === null) return 1;
-  return middle(after.low, after.high) / middle(before.low, before.high);
+  const factor = before === null || after === null ? 1 : before.tokensPerSecond / after.tokensPerSecond;
+  return Number.isFinite(factor) && factor > 0 ? factor : 1;
 }

@@ -207,6 +207,17 @@ describe("searchPlans", () => {
     assert.ok(plans.every(({ run }) => run.quantization === null && !run.optimizer.name.includes("8bit")));
   });
 
+  it("leaves out levers that raise the peak of this run", () => {
+    const estimate = synthetic(SHAPE);
+    const raised = (run: TrainingRun) => {
+      const found = estimate(run);
+      const extra = run.autocast === null ? 0 : 30 * GIB;
+      return { ...found, usedPeakBytes: found.usedPeakBytes + extra };
+    };
+    const { plans } = searchPlans(RUN, raised, { limitBytes: 16 * GIB }, slower);
+    assert.ok(plans.length > 0 && plans.every((plan) => plan.fits && plan.run.autocast === null));
+  });
+
   it("survives absurd runs", () => {
     for (const run of [
       { ...RUN, microBatchSize: 2 ** 40, gradientAccumulationSteps: 3 },

@@ -186,7 +186,8 @@ describe("stepTime", () => {
       factor({ optimizer: { name: "paged_adamw_8bit", args: {} } }) >=
         factor({ optimizer: { name: "adamw_bnb_8bit", args: {} } }),
     );
-    assert.ok(factor({ sequenceLength: 1024 }) < 0.52);
+    const shorter = factor({ sequenceLength: 1024 });
+    assert.ok(shorter > 0.9 && shorter < 1, String(shorter));
   });
 
   it("has ZeRO and offload in the order of their traffic", () => {
