@@ -157,7 +157,7 @@ function readKey(
   settings: LocatedSetting[],
   problems: FormatProblem[],
 ): void {
-  const read = readValue(key, entry.value, true);
+  const read = readValue(asWritten(key, entry.value), entry.value, true);
   if (read.problem !== undefined) problems.push(graded(read.problem));
   if (read.invalid) return;
   const base = {
@@ -172,6 +172,12 @@ function readKey(
     if (also.only && (text === undefined || also.means?.[text] === undefined)) continue;
     settings.push({ ...base, name: also.name, value: meaning(read.value, also.means) });
   }
+}
+
+/** Words in capitals (`FULL_SHARD`) are values of these formats, not placeholders to fill in. */
+function asWritten(key: SchemaKey, node: LocatedNode): KeySpec {
+  const word = node.kind === "scalar" && typeof node.value === "string" && /^[A-Z][A-Z0-9_]*$/.test(node.value);
+  return key.type === "string" && word ? { ...key, type: "any" } : key;
 }
 
 /** A wrong type is an error only where the number itself cannot be used; a mere choice we do not know is not. */

@@ -101,6 +101,12 @@ torchrun \${ARGS[@]} $MORE --world $WORLD --save $1 --name x-$UNSET-y
     assert.deepEqual(flags('if [ -z "$A" ]; then A=1; fi\nrun --a $A\n'), { a: 1 });
   });
 
+  it("follows a case over a value the script sets", () => {
+    const text = 'S="8B"\ncase "${S}" in\n  "800M"|tiny)\n    H=1\n    ;;\n  "8B") H=4; X=2 ;;\n  *) exit 1 ;;\nesac\nrun --h $H --x $X\n';
+    assert.deepEqual(flags(text), { h: 4, x: 2 });
+    assert.deepEqual(flags("case $1 in a) H=1;; b) H=2;; esac\nrun --h $H\n"), { h: { unknown: "`H` depends on a condition" } });
+  });
+
   it("reads nested scripts: bash -c, eval and here-documents", () => {
     assert.deepEqual(flags('CMD="train --a 1 --b 2"\nsrun bash -c "$CMD --c 3"\n'), { a: 1, b: 2, c: 3 });
     assert.deepEqual(flags("read -r -d '' ARGS <<EOF\n--a 1 \\\n--b 2\nEOF\ndeepspeed --module x.y $ARGS\n"), {

@@ -42,6 +42,12 @@ export const axolotl = schemaFormat({
     const result: LocatedSetting[] = [];
     const inline = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
     if (inline?.node.kind === "map") result.push(...deepspeedReader(inline.node, inline.key).settings);
+    // Axolotl's own defaults of bitsandbytes: nf4, double quantization, storage in the compute dtype.
+    const four = on(settings, "load_in_4bit");
+    const says = (name: string) => settings.some((setting) => setting.name === name);
+    if (four !== undefined && !says("bnb_4bit_quant_storage"))
+      result.push(derived(four, "bnb_4bit_quant_storage", "bfloat16"));
+    if (four !== undefined && !says("double_quantization")) result.push(derived(four, "double_quantization", true));
     const fused = on(settings, "liger_fused_loss") ?? on(settings, "cut_cross_entropy");
     if (fused !== undefined) result.push(derived(fused, "fused_loss", true));
     const fsdp = settings.find(
@@ -72,7 +78,7 @@ export const axolotl = schemaFormat({
       problems.push(problem("quantized-without-adapter", "error", loaded.keySpan, "quantized-without-adapter"));
     const deepspeed = find("deepspeed");
     if (deepspeed !== undefined && (find("fsdp_options") ?? find("fsdp")) !== undefined)
-      problems.push(problem("deepspeed-and-fsdp", "error", deepspeed.keySpan, "deepspeed-and-fsdp"));
+      problems.push(problem("deepspeed-and-fsdp", "error", deepspeed.keySpan, "rule.deepspeed-and-fsdp"));
     const offload = on(settings, "offload_activations");
     if (
       offload !== undefined &&

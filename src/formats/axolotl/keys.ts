@@ -95,9 +95,9 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
   memory("adapter", "adapter", "any", EFFECT.adapter, { nullable: true, means: { null: "none", "": "none" } }),
   memory("load_in_4bit", "load_in_4bit", "boolean", EFFECT.quantization, { default: false, nullable: true }),
   memory("load_in_8bit", "load_in_8bit", "boolean", EFFECT.quantization, { default: false, nullable: true }),
-  memory("gptq", "quantization", "any", EFFECT.quantization, {
+  memory("gptq", null, "any", EFFECT.quantization, {
     nullable: true,
-    means: { true: "gptq", false: "none" },
+    also: [{ name: "quantization", means: onlyWhenOn("gptq"), only: true }],
   }),
   memory("lora_r", "lora_rank", "integer", EFFECT.rank, { min: 1, nullable: true }),
   memory("lora_alpha", "lora_alpha", "number", EFFECT.alpha, { nullable: true }),

@@ -61,6 +61,11 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
   const stage = settings.find((setting) => setting.name === "lf_stage" && setting.value === "pt");
   if (stage !== undefined && !settings.some((setting) => setting.name === "packing"))
     result.push(derived(stage, "packing", true));
+  // LLaMA-Factory stores 4-bit blocks in the compute dtype and quantizes the scales too.
+  const bits = settings.find((setting) => setting.name === "quantization" && setting.value === "nf4");
+  if (bits !== undefined) result.push(derived(bits, "bnb_4bit_quant_storage", "bfloat16"));
+  if (bits !== undefined && !settings.some((setting) => setting.name === "double_quantization"))
+    result.push(derived(bits, "double_quantization", true));
   const granularity = settings.find(
     (setting) => setting.name === "recompute_granularity" && typeof setting.value === "string",
   );
@@ -73,7 +78,7 @@ function check(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
   const tuning = settings.find((setting) => setting.key === "finetuning_type");
   const bits = settings.find((setting) => setting.name === "quantization_bit" && setting.value !== null);
   if (bits !== undefined && tuning !== undefined && tuning.value === "none")
-    problems.push(problem("quantized-full", "error", bits.keySpan, "quantized-full"));
+    problems.push(problem("quantized-full", "error", bits.keySpan, "rule.quantized-full"));
   const redundant = settings.find((setting) => setting.name === "hf_gradient_checkpointing" && setting.value === true);
   if (redundant !== undefined)
     problems.push(problem("checkpointing-already-on", "hint", redundant.keySpan, "checkpointing-already-on"));

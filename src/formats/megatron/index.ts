@@ -67,8 +67,9 @@ function accumulation(
   const degrees = ["tensor_parallel", "pipeline_parallel", "context_parallel"].map((name) =>
     Number(number(all, name)?.value ?? 1),
   );
-  const steps =
-    Number(global.value) / (Number(micro.value) * (Number(world.value) / degrees.reduce((a, b) => a * b, 1)));
+  const copies = Number(world.value) / degrees.reduce((a, b) => a * b, 1);
+  if (!Number.isInteger(copies) || copies < 1) return undefined;
+  const steps = Number(global.value) / (Number(micro.value) * copies);
   return Number.isInteger(steps) && steps >= 1 ? derived(global, "gradient_accumulation_steps", steps) : undefined;
 }
 

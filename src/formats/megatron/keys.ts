@@ -101,10 +101,10 @@ export const MEGATRON_KEYS: readonly SchemaKey[] = [
   memory("fp8_param_gather", null, "boolean", "Gathers the weights in 8 bits."),
   memory(
     "accumulate_allreduce_grads_in_fp32",
-    "grad_accum_dtype",
+    null,
     "boolean",
     "Gradients are accumulated in float32: 4 bytes per parameter.",
-    { means: onlyWhenOn("float32") },
+    { also: [{ name: "grad_accum_dtype", means: onlyWhenOn("float32"), only: true }] },
   ),
   memory("grad_reduce_in_bf16", null, "boolean", "Gradients are kept and reduced in bfloat16."),
   memory("use_precision_aware_optimizer", "precision_aware_optimizer", "boolean", "Optimizer states in fewer bits."),

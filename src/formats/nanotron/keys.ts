@@ -53,10 +53,10 @@ export const NANOTRON_KEYS: readonly SchemaKey[] = [
   memory("optimizer.zero_stage", "zero_stage", "integer", EFFECT.zero, { min: 0, max: 1 }),
   memory(
     "optimizer.accumulate_grad_in_fp32",
-    "grad_accum_dtype",
+    null,
     "boolean",
     "A float32 copy of the gradients: 4 bytes per parameter.",
-    { means: { true: "float32" } },
+    { also: [{ name: "grad_accum_dtype", means: { true: "float32" }, only: true }] },
   ),
   memory("optimizer.clip_grad", "max_grad_norm", "number", EFFECT.clipping, { nullable: true, min: 0 }),
   memory("optimizer.optimizer_factory", null, "map", EFFECT.optimizer),
