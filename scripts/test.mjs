@@ -59,7 +59,7 @@ async function editorTests() {
 const projects = ["tsconfig.json", join("webview-ui", "tsconfig.json")].filter((file) => existsSync(join(root, file)));
 const checks = [
   ...projects.map((file) => [`type-check ${file}`, bin("tsc"), ["--noEmit", "-p", file]]),
-  ["lint and format", bin("biome"), ["ci", "."]],
+  ["lint and format", bin("biome"), ["ci", "--colors=off", "."]],
   ["build", process.execPath, [join("scripts", "build.mjs")]],
 ];
 let built = true;
