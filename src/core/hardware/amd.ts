@@ -53,6 +53,7 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "AMD Instinct MI300X",
+    aliases: ["MI300"],
     architecture: "cdna3",
     gib: 192,
     runtimeGib: 191.69,

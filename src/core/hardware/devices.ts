@@ -81,7 +81,7 @@ function sized(bytes: number): Device {
   };
 }
 
-const NOISE = /\b(nvidia|geforce|tesla|quadro|amd|radeon|instinct|intel|apple|gpu|graphics|card)\b/g;
+const NOISE = /\b(nvidia|geforce|tesla|quadro|amd|radeon|instinct|intel|apple|mac|macbook|gpu|graphics|card)\b/g;
 
 /** Lower case, words only: `NVIDIA A100-SXM4-80GB` → `a100 sxm4 80gb`. */
 function words(text: string): string {
@@ -111,10 +111,12 @@ const INDEX: ReadonlyMap<string, Device> = (() => {
 const KEYS: readonly (readonly [ReadonlySet<string>, Device])[] = [...INDEX].map(
   ([key, device]) => [new Set(key.split(" ")), device] as const,
 );
+/** Machine types are written with and without the service's prefix: `ml.p4d.24xlarge`, `ND96isr_H100_v5`. */
+const PREFIX = /^(?:ml\.|standard_)/;
 const INSTANCES: ReadonlyMap<string, DeviceMatch> = new Map(
   INSTANCE_TYPES.flatMap(({ name, device, count }) => {
     const found = INDEX.get(words(device));
-    return found === undefined ? [] : [[name.toLowerCase(), { device: found, count }] as const];
+    return found === undefined ? [] : [[name.toLowerCase().replace(PREFIX, ""), { device: found, count }] as const];
   }),
 );
 
@@ -201,7 +203,7 @@ function single(text: string): Device | undefined {
  */
 export function findDevice(text: string): DeviceMatch | null {
   const asked = text.trim();
-  const instance = INSTANCES.get(asked.toLowerCase());
+  const instance = INSTANCES.get(asked.toLowerCase().replace(PREFIX, ""));
   if (instance !== undefined) return instance;
   const direct = single(asked);
   if (direct !== undefined) return { device: direct, count: 1 };
@@ -213,13 +215,17 @@ export function findDevice(text: string): DeviceMatch | null {
   return device === undefined || number < 1 ? null : { device, count: number };
 }
 
-/** Cards whose name holds a word of `text`, for "did you mean": at most `limit`. */
+/** Cards whose names share the most words with `text`, for "did you mean": at most `limit`. */
 export function suggestDevices(text: string, limit = 3): readonly Device[] {
   const asked = words(text)
     .split(" ")
     .filter((word) => word.length > 1);
-  return KEYS.filter(([key]) => asked.some((word) => [...key].some((part) => part.startsWith(word))))
-    .map(([, device]) => device)
+  const shared = (key: ReadonlySet<string>) =>
+    asked.filter((word) => [...key].some((part) => part === word || (word.length > 2 && part.startsWith(word)))).length;
+  return KEYS.map(([key, device]) => ({ device, score: shared(key) }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score)
+    .map(({ device }) => device)
     .filter((device, index, all) => all.indexOf(device) === index)
     .slice(0, limit);
 }

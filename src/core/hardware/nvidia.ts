@@ -1,5 +1,5 @@
 /**
- * NVIDIA cards from Pascal's P100 and from Turing on.
+ * NVIDIA cards from Turing on, and those of Pascal and Volta that are still trained on.
  *
  * Memory is what `nvidia-smi` prints (MiB) and, where an out-of-memory message of PyTorch was found in public logs
  * ("GPU 0 has a total capacity of 23.52 GiB") of that card or of one of its generation with the same memory, the
@@ -25,9 +25,17 @@ const PASCAL: readonly Row[] = [
   ["Tesla P100-PCIE-16GB", 16384, 15.89, 732, 9.3, 18.7, PCIE3, 0, "P100", "Kaggle P100"],
 ];
 
+const PASCAL_CONSUMER: readonly Row[] = [
+  [`${G}GTX 1060 6GB`, 6144, 0, 192, 4.4, 4.4, PCIE3, 0, "GTX 1060"],
+  [`${G}GTX 1070`, 8192, 0, 256, 6.5, 6.5, PCIE3, 0],
+  [`${G}GTX 1070 Ti`, 8192, 0, 256, 8.2, 8.2, PCIE3, 0],
+  [`${G}GTX 1080`, 8192, 0, 320, 8.9, 8.9, PCIE3, 0],
+  [`${G}GTX 1080 Ti`, 11264, 10.91, 484, 11.3, 11.3, PCIE3, 0],
+];
+
 const VOLTA: readonly Row[] = [
   ["Tesla V100-SXM2-16GB", 16384, 15.77, 900, 15.7, 125, PCIE3, 150, "V100", "V100-16GB"],
-  ["Tesla V100-SXM2-32GB", 32768, 31.73, 900, 15.7, 125, PCIE3, 150, "V100-32GB"],
+  ["Tesla V100-SXM2-32GB", 32768, 31.73, 900, 15.7, 125, PCIE3, 150, "V100-32GB", "V100-32"],
   ["Tesla V100-PCIE-16GB", 16384, 15.77, 900, 14, 112, PCIE3, 0],
   ["Tesla V100-PCIE-32GB", 32768, 31.73, 900, 14, 112, PCIE3, 0],
 ];
@@ -71,9 +79,36 @@ const AMPERE_DATA_CENTRE: readonly Row[] = [
   ["NVIDIA A16", 15356, 0, 200, 4.5, 18, PCIE4 / 2, 0],
   ["NVIDIA A30", 24576, 0, 933, 10.3, 165, PCIE4, 100],
   ["NVIDIA A40", 46068, 44.34, 696, 37.4, 149.7, PCIE4, 56.25],
-  ["NVIDIA A100-SXM4-40GB", 40960, 39.38, 1555, 19.5, 312, PCIE4, 300, "A100-40GB", "A100 40G", "A100-40"],
+  [
+    "NVIDIA A100-SXM4-40GB",
+    40960,
+    39.38,
+    1555,
+    19.5,
+    312,
+    PCIE4,
+    300,
+    "A100-40GB",
+    "A100 40G",
+    "A100-40",
+    "A100-SXM-40GB",
+  ],
   ["NVIDIA A100-PCIE-40GB", 40960, 39.38, 1555, 19.5, 312, PCIE4, 300, "A100 PCIe 40GB"],
-  ["NVIDIA A100-SXM4-80GB", 81920, 79.14, 2039, 19.5, 312, PCIE4, 300, "A100", "A100-80GB", "A100 80G", "A100 SXM"],
+  [
+    "NVIDIA A100-SXM4-80GB",
+    81920,
+    79.14,
+    2039,
+    19.5,
+    312,
+    PCIE4,
+    300,
+    "A100",
+    "A100-80GB",
+    "A100 80G",
+    "A100 SXM",
+    "A100-SXM-80GB",
+  ],
   ["NVIDIA A100 80GB PCIe", 81920, 79.14, 1935, 19.5, 312, PCIE4, 300, "A100 PCIe"],
   ["NVIDIA A800-SXM4-80GB", 81920, 79.14, 2039, 19.5, 312, PCIE4, 200, "A800", "A800-80GB"],
   ["NVIDIA A800 80GB PCIe", 81920, 79.14, 1935, 19.5, 312, PCIE4, 200, "A800 PCIe"],
@@ -185,7 +220,18 @@ const BLACKWELL_WORKSTATION: readonly Row[] = [
   ["NVIDIA RTX PRO 4000 Blackwell", 24467, 0, 672, 46.9, 188, PCIE5, 0, "RTX PRO 4000"],
   ["NVIDIA RTX PRO 4500 Blackwell", 32623, 0, 896, 54.9, 220, PCIE5, 0, "RTX PRO 4500"],
   ["NVIDIA RTX PRO 5000 Blackwell", 48935, 0, 1344, 65.3, 261, PCIE5, 0, "RTX PRO 5000"],
-  ["NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 97887, 94.97, 1792, 125, 504, PCIE5, 0, "RTX PRO 6000"],
+  [
+    "NVIDIA RTX PRO 6000 Blackwell Workstation Edition",
+    97887,
+    94.97,
+    1792,
+    125,
+    504,
+    PCIE5,
+    0,
+    "RTX PRO 6000",
+    "RTX 6000 Blackwell",
+  ],
   ["NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", 97887, 94.97, 1792, 110, 439, PCIE5, 0],
   ["NVIDIA RTX PRO 6000 Blackwell Server Edition", 97887, 94.97, 1597, 120, 480, PCIE5, 0],
 ];
@@ -340,6 +386,7 @@ export const NVIDIA: readonly Device[] = [
   ...cards("ada", "consumer", ADA_CONSUMER),
   ...cards("ampere", "consumer", AMPERE_CONSUMER),
   ...cards("turing", "consumer", TURING_CONSUMER),
+  ...cards("pascal", "consumer", PASCAL_CONSUMER),
   ...cards("blackwell", "laptop", BLACKWELL_LAPTOP),
   ...cards("ada", "laptop", ADA_LAPTOP),
   ...cards("ampere", "laptop", AMPERE_LAPTOP),

@@ -52,6 +52,16 @@ describe("devices", () => {
     ["24576MiB", "24GB", 1],
     ["80 GiB", "80GB", 1],
     ["p4d.24xlarge", "NVIDIA A100-SXM4-40GB", 8],
+    ["A100-SXM-40GB", "NVIDIA A100-SXM4-40GB", 1],
+    ["NVIDIA A100-SXM-80GB", "NVIDIA A100-SXM4-80GB", 1],
+    ["A100-PCIE-80GB", "NVIDIA A100 80GB PCIe", 1],
+    ["MI300", "AMD Instinct MI300X", 1],
+    ["Mac M2 Max 96GB", "Apple M2 Max 96GB", 1],
+    ["1080 Ti", "NVIDIA GeForce GTX 1080 Ti", 1],
+    ["16384 MB", "16GB", 1],
+    ["ml.p4d.24xlarge", "NVIDIA A100-SXM4-40GB", 8],
+    ["ND96isr_H100_v5", "NVIDIA H100 80GB HBM3", 8],
+    ["A100-80GB MIG 3g.40gb", "NVIDIA A100-SXM4-80GB MIG 3g.40gb", 1],
     ["p5.48xlarge", "NVIDIA H100 80GB HBM3", 8],
     ["Standard_NC24ads_A100_v4", "NVIDIA A100 80GB PCIe", 1],
     ["a2-ultragpu-4g", "NVIDIA A100-SXM4-80GB", 4],
@@ -81,7 +91,7 @@ describe("devices", () => {
   });
 
   it("offers near names", () => {
-    assert.ok(suggestDevices("RTX 4095 Ti").length > 0);
+    assert.ok(suggestDevices("RTX 4070 Tie").some((device) => device.name.includes("4070")));
     assert.deepEqual(suggestDevices("zzz"), []);
   });
 
