@@ -9,6 +9,8 @@ import type { Runtime } from "./runtime";
 export interface AnalysisOptions {
   /** Device by catalogue name, alias or size (`RTX 4090`, `A100-80GB`, `24GB`); undefined = not chosen. */
   readonly device?: string | undefined;
+  /** The same, but a pin or a directive wins over it: what an editor setting says for every config. */
+  readonly defaultDevice?: string | undefined;
   /** Number of devices when nothing else says it. */
   readonly deviceCount?: number | undefined;
   /** Overrides by canonical name or format key (`--set micro_batch_size=4`). */

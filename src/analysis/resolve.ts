@@ -64,6 +64,8 @@ export interface Resolution {
 /** What the person chose outside the documents. */
 export interface Choice {
   readonly device?: string | undefined;
+  /** For runs whose documents name no device. */
+  readonly defaultDevice?: string | undefined;
   readonly deviceCount?: number | undefined;
   /** By canonical name or format key. */
   readonly set?: Readonly<Record<string, string>> | undefined;
@@ -317,9 +319,14 @@ class Resolver {
     const text =
       override !== undefined
         ? String(override.value)
-        : (chosen ?? (asked === undefined ? undefined : String(asked.value)));
+        : (chosen ?? (asked === undefined ? this.choice.defaultDevice : String(asked.value)));
     const match = text === undefined || text === "" ? null : findDevice(text);
-    const source = match === null ? "none" : override !== undefined || chosen !== undefined ? "setting" : "pin";
+    const source =
+      match === null
+        ? "none"
+        : override !== undefined || chosen !== undefined || asked === undefined
+          ? "setting"
+          : "pin";
     return { spec: match === null ? null : deviceSpec(match), source, asked };
   }
 

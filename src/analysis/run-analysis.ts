@@ -41,6 +41,7 @@ export class RunAnalysis {
   vary(set: Readonly<Record<string, string>>, estimateToo = true): Variant {
     const choice: Choice = {
       device: this.options.device,
+      defaultDevice: this.options.defaultDevice,
       deviceCount: this.options.deviceCount,
       set: { ...this.options.set, ...set },
     };

@@ -21,7 +21,8 @@ export async function chooseDevice(session: Session, uri: vscode.Uri | undefined
   const { t } = vscode.l10n;
   const device = await pickDevice(session, uri);
   if (device === undefined) return;
-  const place = await pickPlace(uri);
+  const isPinned = uri !== undefined && session.status(uri)?.run?.deviceSource === "pin";
+  const place = await pickPlace(uri, isPinned);
   if (place === undefined) return;
   if (place === "pin" && uri !== undefined) {
     const params: SettleParams = { uri: uri.toString(), key: "device.name", value: device };
@@ -90,7 +91,8 @@ function deviceChoices(catalogue: DevicesResult, now: string): DeviceChoice[] {
   return choices;
 }
 
-async function pickPlace(uri: vscode.Uri | undefined): Promise<PlaceChoice["place"] | undefined> {
+/** @param isPinned the config names its GPU already, which wins over any setting: that place is offered first */
+async function pickPlace(uri: vscode.Uri | undefined, isPinned: boolean): Promise<PlaceChoice["place"] | undefined> {
   const { t } = vscode.l10n;
   const places: PlaceChoice[] = [];
   if (vscode.workspace.workspaceFolders !== undefined) {
@@ -106,7 +108,9 @@ async function pickPlace(uri: vscode.Uri | undefined): Promise<PlaceChoice["plac
     place: vscode.ConfigurationTarget.Global,
   });
   if (uri !== undefined && uri.scheme !== "untitled" && vscode.workspace.getWorkspaceFolder(uri) !== undefined) {
-    places.push({ label: t("Only {0}", labelOf(uri)), description: ".vramlens.yaml", place: "pin" });
+    const pin: PlaceChoice = { label: t("Only {0}", labelOf(uri)), description: ".vramlens.yaml", place: "pin" };
+    if (isPinned) places.unshift({ ...pin, detail: t("This config names its GPU there, which wins over settings.") });
+    else places.push(pin);
   }
   const picked = await vscode.window.showQuickPick(places, { title: t("Use this GPU for") });
   return picked?.place;

@@ -114,8 +114,10 @@ class Panel {
     this.subscriptions.push(
       view.webview.onDidReceiveMessage((message: PageToHost) => this.receive(message)),
       session.onStatus((status) => {
-        if (this.uri === undefined && status.state === "ready" && this.follow) this.followActive();
-        else if (this.uri?.toString() === vscode.Uri.parse(status.uri).toString()) this.refresh();
+        const about = vscode.Uri.parse(status.uri).toString();
+        if (this.uri?.toString() === about) this.refresh();
+        // A document that was just opened counts as a config only now.
+        else if (about === this.current.uri?.toString()) this.followActive();
       }),
       session.onState(() => this.refresh()),
       current.onDidChange(() => this.followActive()),

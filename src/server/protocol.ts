@@ -147,6 +147,8 @@ export interface StatusRun {
   readonly modelName: string | null;
   readonly usedPeakBytes: number | null;
   readonly deviceName: string | null;
+  /** Where the device was named. */
+  readonly deviceSource: ReportRun["devices"]["source"];
   readonly memoryBytes: number | null;
   readonly deviceCount: number;
   readonly peakPhase: string | null;

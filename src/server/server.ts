@@ -332,7 +332,7 @@ class Server {
 
   private options(settings: Settings): AnalysisOptions {
     return {
-      device: settings.device,
+      defaultDevice: settings.device,
       deviceCount: settings.deviceCount,
       severity: settings.severity,
       reserve: settings.reserve,

@@ -33,6 +33,7 @@ function statusRun(run: ReportRun): StatusRun {
     modelName: run.model?.name ?? null,
     usedPeakBytes: run.perDevice?.usedPeakBytes ?? null,
     deviceName: run.devices.name,
+    deviceSource: run.devices.source,
     memoryBytes: run.devices.memoryBytes,
     deviceCount: run.devices.count,
     peakPhase: run.perDevice?.peakPhase ?? null,

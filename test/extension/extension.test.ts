@@ -63,6 +63,7 @@ describe("status item", () => {
     modelName: "m",
     usedPeakBytes: 41.2 * GIB,
     deviceName: "NVIDIA GeForce RTX 4090",
+    deviceSource: "setting",
     memoryBytes: 23.99 * GIB,
     deviceCount: 1,
     peakPhase: "backward",

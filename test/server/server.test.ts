@@ -243,7 +243,7 @@ describe("server", () => {
       );
       assert.equal(await hover(A), null);
       assert.deepEqual((await client.pull(A)).items, []);
-      assert.equal(client.control.options.at(-1)?.device, "RTX 4090");
+      assert.equal(client.control.options.at(-1)?.defaultDevice, "RTX 4090");
       assert.equal(client.control.options.at(-1)?.reserve, 0.25);
       const lenses = await client.rpc.sendRequest<{ command: { title: string } }[]>("textDocument/codeLens", {
         textDocument: { uri: A },
