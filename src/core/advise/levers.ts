@@ -135,7 +135,10 @@ export const SMALLER_BATCH: Lever = lever("micro-batch", "method", (run) =>
   })),
 );
 
-/** In the order that they are applied and that titles name them. */
+/**
+ * In the order that they are applied and that titles name them. Adapters come before the optimizers, which do not
+ * apply to them, and a smaller rank before the adapters, so that it is one of adapters that were there.
+ */
 export const LEVERS: readonly Lever[] = [
   lever("attention", "nothing", (run) =>
     run.attention === "eager" ? one("sdpa", { ...run, attention: "sdpa" }, set("attention", "sdpa")) : [],
@@ -189,6 +192,43 @@ export const LEVERS: readonly Lever[] = [
         ? one("liger", { ...run, fusedLoss: true }, set("fused_loss", true))
         : [],
     needs("liger-kernel"),
+  ),
+  lever("lora-rank", "method", (run) => {
+    const { adapter } = run;
+    if (adapter === null) return [];
+    return halves(adapter.rank, SMALLEST_RANK).map((rank) => ({
+      value: rank,
+      run: { ...run, adapter: { ...adapter, rank, alpha: (adapter.alpha * rank) / adapter.rank } },
+      settings: [set("lora_rank", rank), set("lora_alpha", (adapter.alpha * rank) / adapter.rank)],
+    }));
+  }),
+  lever(
+    "lora",
+    "method",
+    (run) =>
+      run.adapter === null && run.quantization === null
+        ? one(LORA.rank, { ...run, adapter: LORA }, ...LORA_SETTINGS)
+        : [],
+    needs("peft"),
+  ),
+  lever(
+    "qlora",
+    "method",
+    (run) =>
+      run.quantization === null && run.parallel.deepspeed?.zeroStage !== 3 && run.parallel.fsdp === null
+        ? one(
+            "nf4",
+            {
+              ...run,
+              adapter: run.adapter ?? LORA,
+              quantization: { type: "nf4", double: true, prepareForKbit: true, computeDtype: "bfloat16" },
+            },
+            ...(run.adapter === null ? LORA_SETTINGS : []),
+            set("quantization", "nf4"),
+            set("double_quantization", true),
+          )
+        : [],
+    [...needs("peft"), ...needs("bitsandbytes")],
   ),
   lever("fused-optimizer", "nothing", (run) =>
     run.optimizer.name === "adamw_torch" && !sharded(run)
@@ -258,43 +298,6 @@ export const LEVERS: readonly Lever[] = [
     },
     [{ kind: "host-memory", name: "parameters" }],
   ),
-  lever(
-    "lora",
-    "method",
-    (run) =>
-      run.adapter === null && run.quantization === null
-        ? one(LORA.rank, { ...run, adapter: LORA }, ...LORA_SETTINGS)
-        : [],
-    needs("peft"),
-  ),
-  lever(
-    "qlora",
-    "method",
-    (run) =>
-      run.quantization === null && run.parallel.deepspeed?.zeroStage !== 3 && run.parallel.fsdp === null
-        ? one(
-            "nf4",
-            {
-              ...run,
-              adapter: run.adapter ?? LORA,
-              quantization: { type: "nf4", double: true, prepareForKbit: true, computeDtype: "bfloat16" },
-            },
-            ...(run.adapter === null ? LORA_SETTINGS : []),
-            set("quantization", "nf4"),
-            set("double_quantization", true),
-          )
-        : [],
-    [...needs("peft"), ...needs("bitsandbytes")],
-  ),
-  lever("lora-rank", "method", (run) => {
-    const { adapter } = run;
-    if (adapter === null) return [];
-    return halves(adapter.rank, SMALLEST_RANK).map((rank) => ({
-      value: rank,
-      run: { ...run, adapter: { ...adapter, rank, alpha: (adapter.alpha * rank) / adapter.rank } },
-      settings: [set("lora_rank", rank), set("lora_alpha", (adapter.alpha * rank) / adapter.rank)],
-    }));
-  }),
   lever("shorter-sequence", "method", (run) =>
     halves(run.sequenceLength, SHORTEST_SEQUENCE).map((length) => ({
       value: length,
