@@ -9,7 +9,7 @@ import { Torch } from "./engine/torch";
 import { configView, selectGraph } from "./graph/config";
 import { evaluate } from "./graph/expression";
 import type { ArchitectureGraph, FamilyGraphs } from "./graph/types";
-import { loadModel } from "./training/model";
+import { layerSignatures, loadModel } from "./training/model";
 import { findOptimizer } from "./training/optimizers";
 import type { TrainingRun } from "./training/run";
 import { runSteps } from "./training/step";
@@ -35,8 +35,11 @@ export function headOf(graph: ArchitectureGraph): string | null {
   return head;
 }
 
-/** Simulates a run. Throws `NotModelled` for operators the engine lacks; `estimate` turns that into a result. */
-export function simulate(run: TrainingRun, family: FamilyGraphs): SimulationResult {
+/**
+ * Simulates a run. `fold` = false runs every layer one by one (the same events, more slowly). Throws `NotModelled` for operators the engine lacks; `estimate` turns
+ * that into a result.
+ */
+export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): SimulationResult {
   const sizes = { B: run.microBatchSize, S: run.sequenceLength, T: run.targetLength, I: run.imageSize };
   const view = configView(family, run.model.config, sizes);
   const graph = selectGraph(family, run.task, run.attention, view.scope);
@@ -65,16 +68,19 @@ export function simulate(run: TrainingRun, family: FamilyGraphs): SimulationResu
     (group) => group.length > 0,
   );
   const optimizer = factory(torch, groups, run.optimizer.args);
-  const interpreter = new Interpreter(torch, graph, {
-    scope: view.scope,
-    layerKind: (index) => view.layerKind(index),
-    parameters: model.byName,
-    modules: model.modules,
-    loadDtype: run.loadDtype,
-    checkpointing: run.checkpointing,
-    head,
-  });
-  runSteps(torch, interpreter, optimizer, {
+  const signature = layerSignatures(model.parameters);
+  const interpreters = (folded: boolean): Interpreter =>
+    new Interpreter(torch, graph, {
+      scope: view.scope,
+      layerKind: (index) => view.layerKind(index),
+      parameters: model.byName,
+      modules: model.modules,
+      loadDtype: run.loadDtype,
+      checkpointing: run.checkpointing,
+      layerSignature: folded && fold ? signature : null,
+      head,
+    });
+  runSteps(torch, interpreters, optimizer, {
     batch: graph.batch.map(({ name, shape, dtype }) => ({
       name,
       sizes: shape.map((expression) => Number(evaluate(expression, view.scope))),

@@ -73,6 +73,8 @@ export function backward(
   const wasEnabled = torch.gradEnabled;
   const outerScope = torch.scope;
   const outerLogits = torch.logits;
+  const outerLayer = torch.layer;
+  let layer = outerLayer;
   torch.gradEnabled = false;
   const tasks = new Map<Node, Task>();
   const rootNodes: Node[] = [];
@@ -102,6 +104,11 @@ export function backward(
       leafHook?.(node.leaf);
       continue;
     }
+    if (node.layer !== layer) {
+      layer = node.layer;
+      torch.layer = layer;
+      torch.ledger.mark(layer);
+    }
     const results = evaluate(torch, task);
     for (let k = 0; k < node.edges.length; k++) {
       const edge = node.edges[k];
@@ -119,6 +126,10 @@ export function backward(
   torch.gradEnabled = wasEnabled;
   torch.scope = outerScope;
   torch.logits = outerLogits;
+  if (layer !== outerLayer) {
+    torch.layer = outerLayer;
+    torch.ledger.mark(outerLayer);
+  }
 }
 
 function countDependencies(roots: readonly Node[], tasks: Map<Node, Task>): void {

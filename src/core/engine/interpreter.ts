@@ -21,6 +21,7 @@ import { view } from "./ops/layout";
 import { addmmOperator, linear } from "./ops/linear";
 import { convolution, embedding } from "./ops/model";
 import { type Argument, Arguments, dispatch } from "./ops/table";
+import { type Folding, layerLabel, NO_LAYER, planFolding } from "./region";
 import type { Tensor } from "./tensor";
 import type { Torch } from "./torch";
 
@@ -36,6 +37,8 @@ export interface InterpreterOptions {
   readonly loadDtype: DType;
   /** null: no gradient checkpointing. */
   readonly checkpointing: { readonly useReentrant: boolean } | null;
+  /** Equal for layers whose parameters are alike; null: every layer is run. */
+  readonly layerSignature: ((index: number) => string) | null;
   /** Module path of the output head: from there on, bytes are logits and loss. */
   readonly head: string | null;
 }
@@ -60,6 +63,9 @@ interface Context {
 }
 
 export class Interpreter {
+  /** What the last `main` left out, per repeat. */
+  foldings: Folding[] = [];
+  private repeats = 0;
   private readonly memo = new Map<string, Value>();
   private readonly dropped = new Map<GraphFunction, ReadonlySet<string>>();
   private readonly paths = new Map<string, string>();
@@ -80,6 +86,8 @@ export class Interpreter {
 
   /** Runs the graph's forward: the loss first, then the other outputs, all owned by the caller. */
   main(batch: readonly Tensor[]): Tensor[] {
+    this.foldings = [];
+    this.repeats = 0;
     return this.run(this.graph.main, batch, null, this.options.scope);
   }
 
@@ -373,27 +381,48 @@ export class Interpreter {
       context.frame.get(key)?.release();
       context.frame.delete(key);
     });
-    let outputs: Tensor[] = [];
-    for (let index = first; index < last; index++) {
+    const bodyOf = (index: number): number => {
       const kind = this.options.layerKind(index);
       const inner: Scope = (name) => (name === "i" ? index : name === "kind" ? kind : context.scope(name));
       const body = bodies.find(({ when }) => truthy(evaluate(when, inner)));
       if (body === undefined) throw new NotModelled(`no layer for index ${index}`);
+      return body.block;
+    };
+    const repeat = this.repeats++;
+    const indices = this.layersToRun(repeat, first, last, bodyOf);
+    let outputs: Tensor[] = [];
+    indices.forEach((index, ordinal) => {
+      this.torch.layer = layerLabel(repeat, ordinal);
+      this.torch.ledger.mark(this.torch.layer);
       const owned = inputs.map((input, k) => (carry[k] === null ? input.retain() : input));
-      outputs = this.layer(body.block, index, owned, instruction.repeat.checkpoint, positional, context.scope);
-      if (index + 1 < last) {
-        inputs = inputs.map((input, k) => {
-          const source = carry[k];
-          return source === null || source === undefined ? input : outputs[source]!;
-        });
-        outputs.forEach((output, k) => {
-          if (!carry.includes(k)) output.release();
-        });
-      }
-    }
+      outputs = this.layer(bodyOf(index), index, owned, instruction.repeat.checkpoint, positional, context.scope);
+      if (ordinal + 1 === indices.length) return;
+      inputs = inputs.map((input, k) => {
+        const source = carry[k];
+        return source === null || source === undefined ? input : outputs[source]!;
+      });
+      outputs.forEach((output, k) => {
+        if (!carry.includes(k)) output.release();
+      });
+    });
+    this.torch.layer = NO_LAYER;
+    this.torch.ledger.mark(NO_LAYER);
     inputs.forEach((input, k) => {
       if (carry[k] === null) input.release();
     });
     this.bind(out, outputs, context);
+  }
+
+  /** Indices of the layers that are run: all, or enough of a periodic stack to know the rest. */
+  private layersToRun(repeat: number, first: number, last: number, bodyOf: (index: number) => number): number[] {
+    const all = Array.from({ length: Math.max(0, last - first) }, (_, k) => first + k);
+    const { layerSignature } = this.options;
+    if (layerSignature === null) return all;
+    const signatures = all.map((index) => `${bodyOf(index)} ${this.options.layerKind(index)} ${layerSignature(index)}`);
+    const plan = planFolding(signatures);
+    if (plan === null) return all;
+    this.foldings.push({ repeat, first, from: plan.from, to: plan.to, copies: plan.copies });
+    const left = plan.copies * (plan.to - plan.from + 1);
+    return all.filter((_, k) => k <= plan.to || k > plan.to + left);
   }
 }

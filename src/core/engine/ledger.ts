@@ -14,6 +14,18 @@ export interface PhasePeak {
   readonly bytes: number;
 }
 
+/** A position to come back to. */
+export interface LedgerState {
+  readonly events: number;
+  readonly ids: number;
+  readonly phases: number;
+  readonly marks: number;
+  readonly live: number;
+  readonly peak: number;
+  readonly peakEvent: number;
+  readonly peakPhase: number;
+}
+
 export class Ledger {
   /** `id` for an allocation, `~id` for a free. */
   readonly events: number[] = [];
@@ -21,8 +33,9 @@ export class Ledger {
   readonly kinds: ComponentKind[] = [];
   readonly operators: string[] = [];
   readonly scopes: string[] = [];
-  readonly phases: number[] = [];
   readonly phaseList: { phase: Phase; step: number; firstEvent: number; peak: number }[] = [];
+  /** From event `event` on, events belong to the layer `label` (see `region.ts`). */
+  readonly marks: { event: number; label: number }[] = [];
 
   live = 0;
   peak = 0;
@@ -47,16 +60,19 @@ export class Ledger {
   }
 
   allocate(size: number, operator: string, kind: ComponentKind, scope: string): number {
-    const rounded = Math.ceil(size / BLOCK) * BLOCK;
+    return this.append(Math.ceil(size / BLOCK) * BLOCK, operator, kind, scope);
+  }
+
+  /** Allocates a block whose size is rounded already. */
+  append(rounded: number, operator: string, kind: ComponentKind, scope: string): number {
     const id = this.bytes.length;
     this.bytes.push(rounded);
     this.kinds.push(kind);
     this.operators.push(operator);
     this.scopes.push(scope);
-    const phase = this.phaseList.length - 1;
-    this.phases.push(phase);
     this.events.push(id);
     this.live += rounded;
+    const phase = this.phaseList.length - 1;
     const current = this.phaseList[phase]!;
     if (this.live > current.peak) current.peak = this.live;
     if (this.counting && this.live > this.peak) {
@@ -65,6 +81,36 @@ export class Ledger {
       this.peakPhase = phase;
     }
     return id;
+  }
+
+  /** The following events belong to a layer (or, with -1, to none). */
+  mark(label: number): void {
+    this.marks.push({ event: this.events.length, label });
+  }
+
+  state(): LedgerState {
+    return {
+      events: this.events.length,
+      ids: this.bytes.length,
+      phases: this.phaseList.length,
+      marks: this.marks.length,
+      live: this.live,
+      peak: this.peak,
+      peakEvent: this.peakEvent,
+      peakPhase: this.peakPhase,
+    };
+  }
+
+  /** Forgets everything after `state`. */
+  rewind(state: LedgerState): void {
+    this.events.length = state.events;
+    for (const list of [this.bytes, this.kinds, this.operators, this.scopes]) list.length = state.ids;
+    this.phaseList.length = state.phases;
+    this.marks.length = state.marks;
+    this.live = state.live;
+    this.peak = state.peak;
+    this.peakEvent = state.peakEvent;
+    this.peakPhase = state.peakPhase;
   }
 
   free(id: number): void {

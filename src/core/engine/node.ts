@@ -53,6 +53,8 @@ export interface Node {
   /** Scope and kind its backward's allocations are booked on. */
   readonly scope: string;
   readonly logits: boolean;
+  /** Layer whose forward made it (see `region.ts`). */
+  readonly layer: number;
   /** The leaf this node accumulates into (AccumulateGrad). */
   readonly leaf: Tensor | null;
 }

@@ -33,6 +33,9 @@ export class Tensor {
   name: string | null = null;
   /** Class of the module that owns a parameter (`Linear`, `Embedding`, …). */
   moduleKind: string | null = null;
+  /** Name of a parameter with `{i}` in place of its layer's index, and that index. */
+  pattern: string | null = null;
+  layer: number | null = null;
 
   constructor(
     readonly ledger: Ledger,

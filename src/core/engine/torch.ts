@@ -8,6 +8,7 @@ import type { DType } from "./dtype";
 import { isFloating } from "./dtype";
 import type { Ledger } from "./ledger";
 import type { BackwardFunction, Edge, Node, SavedTensorHooks } from "./node";
+import { NO_LAYER } from "./region";
 import { contiguousStrides, preservedStrides, type Sizes } from "./shape";
 import { alias, hostTensor, Tensor, tensorBytes } from "./tensor";
 
@@ -26,6 +27,8 @@ export class Torch {
   scope = "";
   /** Inside the head or the loss: allocations are booked as logits-and-loss. */
   logits = false;
+  /** Label of the repeated layer that runs now. */
+  layer = NO_LAYER;
   /** Kind of new allocations; set by the phase (activations in forward, temporaries in backward, …). */
   kind: ComponentKind = "activations";
 
@@ -79,6 +82,7 @@ export class Torch {
       references: 0,
       scope: this.scope,
       logits: this.logits,
+      layer: this.layer,
       leaf: null,
     };
   }
@@ -120,6 +124,7 @@ export class Torch {
       references: 0,
       scope: leaf.name ?? "",
       logits: false,
+      layer: NO_LAYER,
       leaf: leaf.retain(),
     };
     return leaf.accumulator;

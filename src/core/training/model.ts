@@ -30,6 +30,8 @@ export interface PlacedTensor {
   readonly name: string;
   readonly sizes: readonly number[];
   readonly dtype: DType;
+  /** The name with `{i}` for the layer's index. */
+  readonly pattern: string;
   readonly module: string;
   readonly index: number | null;
 }
@@ -45,6 +47,7 @@ function place(spec: TensorSpec, scope: Scope, load: DType, index: number | null
     name: index === null ? spec.name : spec.name.replaceAll("{i}", String(index)),
     sizes: spec.shape.map((expression) => Math.max(0, Math.round(Number(evaluate(expression, scope))))),
     dtype: dtypeOf(spec.dtype, load),
+    pattern: spec.name,
     module: spec.module,
     index,
   };
@@ -169,6 +172,8 @@ function loadParameter(loading: Loading, item: PlacedTensor): Tensor {
 function describe(tensor: Tensor, item: PlacedTensor, trained: boolean): Tensor {
   tensor.name = item.name;
   tensor.moduleKind = item.module;
+  tensor.pattern = item.pattern;
+  tensor.layer = item.index;
   tensor.requiresGradFlag = trained;
   return tensor;
 }
@@ -198,8 +203,13 @@ function adapt(loading: Loading, adapter: AdapterSpec, placed: readonly PlacedTe
     parameters.push(loading.byName.get(item.name)!);
     if (applyModulesToSave(loading.torch, adapter, item, loading.byName, parameters)) return;
     // peft appends an adapted module's own parameters after the base layer's.
-    if (pathOf(placed[k + 1]) !== path && isAdapted(adapter, path, item.module, loading.options.head))
-      parameters.push(...applyLora(loading.torch, adapter, { path, module: item.module, ...loading }));
+    if (pathOf(placed[k + 1]) === path || !isAdapted(adapter, path, item.module, loading.options.head)) return;
+    const added = applyLora(loading.torch, adapter, { path, module: item.module, ...loading });
+    for (const tensor of added) {
+      tensor.layer = item.index;
+      tensor.pattern = item.pattern.replace(/\.(weight|bias)$/, tensor.name!.slice(path.length));
+    }
+    parameters.push(...added);
   });
   return parameters;
 }
@@ -210,4 +220,21 @@ function setKind(torch: Torch, tensor: Tensor, kind: "weights" | "buffers"): voi
 
 function total(tensors: readonly Tensor[]): number {
   return tensors.reduce((sum, tensor) => sum + tensor.elements, 0);
+}
+
+/** For each layer index, what tells its parameters apart from another layer's. */
+export function layerSignatures(parameters: readonly Tensor[]): (index: number) => string {
+  const signatures = new Map<number, string>();
+  for (const { layer, pattern, sizes, dtype, requiresGradFlag } of parameters) {
+    if (layer === null) continue;
+    signatures.set(layer, `${signatures.get(layer) ?? ""}${pattern}:${sizes.join("x")}:${dtype}:${requiresGradFlag};`);
+  }
+  return (index) => signatures.get(index) ?? "";
+}
+
+/** Finds parameters by pattern and layer. */
+export function counterparts(parameters: readonly Tensor[]): (leaf: Tensor, layer: number) => Tensor | undefined {
+  const found = new Map<string, Tensor>();
+  for (const tensor of parameters) if (tensor.layer !== null) found.set(`${tensor.pattern}#${tensor.layer}`, tensor);
+  return (leaf, layer) => found.get(`${leaf.pattern}#${layer}`);
 }

@@ -6,9 +6,11 @@
 import { backward } from "../engine/backward";
 import type { DType } from "../engine/dtype";
 import { isFloating } from "../engine/dtype";
-import type { Interpreter } from "../engine/interpreter";
+import { type Interpreter, NotModelled } from "../engine/interpreter";
+import { type Counterpart, playRegion, type Region, recordRegion } from "../engine/region";
 import type { Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
+import { counterparts } from "./model";
 import type { Optimizer } from "./optimizers";
 
 export interface StepOptions {
@@ -30,25 +32,24 @@ export const STEPS = 2;
  */
 const DISTINCT_MICRO_BATCHES = 2;
 
+/** Makes an interpreter; `folded` ones leave out layers that repeat their neighbours. */
+export type InterpreterFactory = (folded: boolean) => Interpreter;
+
 /** Runs the steps. Everything but the model and the optimizer's states is freed at the end. */
-export function runSteps(torch: Torch, interpreter: Interpreter, optimizer: Optimizer, options: StepOptions): void {
+export function runSteps(
+  torch: Torch,
+  interpreters: InterpreterFactory,
+  optimizer: Optimizer,
+  options: StepOptions,
+): void {
   const { ledger } = torch;
+  const find = counterparts(options.trainable);
+  const regions: Region[] = [];
   for (let step = 1; step <= STEPS; step++) {
     for (let micro = 0; micro < Math.min(options.accumulation, DISTINCT_MICRO_BATCHES); micro++) {
-      ledger.enter("data", step);
-      torch.kind = "inputs";
-      const batch = options.batch.map(({ sizes, dtype }) => torch.empty("zeros", sizes, dtype));
-      const loss = forward(torch, interpreter, batch, options, step);
-      for (const tensor of batch) tensor.release();
-      ledger.enter("backward", step);
-      torch.kind = "temporaries";
-      torch.logits = true;
-      const one = torch.empty("ones_like", loss.sizes, loss.dtype);
-      torch.logits = false;
-      // The first gradient belongs to the caller of the pass, who lets go of it last.
-      backward(torch, [loss], [one.retain()], torch.leafHook);
-      one.release();
-      loss.release();
+      // The second step's micro-batches do what the first step's did.
+      regions[micro] ??= simulateMicroBatch(torch, interpreters, options, find);
+      playRegion(ledger, regions[micro]!, step);
     }
     ledger.enter("clip", step);
     torch.kind = "temporaries";
@@ -64,14 +65,45 @@ export function runSteps(torch: Torch, interpreter: Interpreter, optimizer: Opti
   }
 }
 
-function forward(
+/** Simulates one micro-batch and takes its events back, as a region to play. */
+function simulateMicroBatch(
   torch: Torch,
-  interpreter: Interpreter,
-  batch: readonly Tensor[],
+  interpreters: InterpreterFactory,
   options: StepOptions,
-  step: number,
-): Tensor {
-  torch.ledger.enter("forward", step);
+  find: Counterpart,
+): Region {
+  for (const folded of [true, false]) {
+    const state = torch.ledger.state();
+    const interpreter = interpreters(folded);
+    microBatch(torch, interpreter, options);
+    const region = recordRegion(torch.ledger, state, interpreter.foldings, options.trainable, find);
+    torch.ledger.rewind(state);
+    for (const leaf of options.trainable) if (leaf.grad !== null && leaf.grad.storage.id >= state.ids) leaf.grad = null;
+    if (region !== null) return region;
+  }
+  throw new NotModelled("the layers' events cannot be followed");
+}
+
+function microBatch(torch: Torch, interpreter: Interpreter, options: StepOptions): void {
+  const { ledger } = torch;
+  ledger.enter("data", 1);
+  torch.kind = "inputs";
+  const batch = options.batch.map(({ sizes, dtype }) => torch.empty("zeros", sizes, dtype));
+  const loss = forward(torch, interpreter, batch, options);
+  for (const tensor of batch) tensor.release();
+  ledger.enter("backward", 1);
+  torch.kind = "temporaries";
+  torch.logits = true;
+  const one = torch.empty("ones_like", loss.sizes, loss.dtype);
+  torch.logits = false;
+  // The first gradient belongs to the caller of the pass, who lets go of it last.
+  backward(torch, [loss], [one.retain()], torch.leafHook);
+  one.release();
+  loss.release();
+}
+
+function forward(torch: Torch, interpreter: Interpreter, batch: readonly Tensor[], options: StepOptions): Tensor {
+  torch.ledger.enter("forward", 1);
   torch.kind = "activations";
   torch.autocastEnabled = options.autocast !== null;
   torch.autocastDtype = options.autocast;
