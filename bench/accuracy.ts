@@ -12,7 +12,7 @@ import { documentsOf, type KnownPeak, readKnownPeaks, resultsFile } from "./orac
 
 const root = join(__dirname, "..");
 const WORST = 15;
-const READMES = ["README.md"];
+const READMES = ["README.md", "README.zh-CN.md"];
 
 interface Scored {
   readonly known: KnownPeak;
