@@ -188,12 +188,13 @@ function largestLine(analysis: RunAnalysis): string | undefined {
 /** A line of blocks per component, longest first. */
 function breakdown(estimate: Estimate, locale: Locale): string {
   const total = estimate.allocatedPeakBytes || 1;
+  const small = total < 2 ** 30;
   const parts = [...estimate.components]
     .filter((component) => component.bytes / total >= 0.005)
     .sort((a, b) => b.bytes - a.bytes)
     .map((component) => {
       const blocks = "▇".repeat(Math.max(1, Math.round((30 * component.bytes) / total)));
-      return `${blocks} ${t(locale, `component.${component.kind}`)} ${gib(component.bytes)}`;
+      return `${blocks} ${t(locale, `component.${component.kind}`)} ${small ? size(component.bytes) : gib(component.bytes)}`;
     });
   return parts.join("  ");
 }
@@ -230,7 +231,7 @@ function assumptionsLine(analysis: RunAnalysis): string | undefined {
     if (setting?.place == null || setting.place.uri === analysis.inputs.main.uri) return [];
     return [`${t(locale, `setting.${name}`)} ${String(setting.value)} (${placeLink(analysis, setting)})`];
   });
-  if (sources.length > 0) said.push(t(locale, "hover.from", { list: sources.join(", ") }));
+  if (sources.length > 0) said.push(sources.join(", "));
   said.push(versions(analysis));
   return said.join(" · ");
 }

@@ -29,9 +29,6 @@ export const en: Readonly<Record<string, string>> = {
   "invalid-value.not-a-map": "`{key}` must be a block of settings.",
   "invalid-value.pins": "`{key}`: {reason}",
   "unresolved-template": "`{key}` is filled in later ({value}): its value is unknown here.",
-  "unresolved-auto.batch": "`{key}` is `auto` and nothing linked to this file says what it becomes.",
-  "unresolved-auto.nothing-fills":
-    "`{key}` is `auto`: the Hugging Face Trainer does not fill it; DeepSpeed's default {default} applies.",
 
   // Links
   "missing-file.deepspeed":
@@ -71,7 +68,6 @@ export const en: Readonly<Record<string, string>> = {
   "does-not-fit.none": " No micro-batch fits with the other settings as they are.",
   tight: "Tight on {device}: fits on paper with {spare} to spare, less than the band's +{band}.",
   "related.setting": "{name} = {value}",
-  "related.device": "the device",
 
   "error.unreadable": "This file could not be read.",
   "phase.load": "loading",
@@ -122,7 +118,6 @@ export const en: Readonly<Record<string, string>> = {
   "hover.no-batch-fits": "No micro-batch fits with the other settings as they are.",
   "hover.overridden": "Overridden: {value} from {where} counts.",
   "hover.assumes": "*Assumes* {list}",
-  "hover.from": "{list}",
   "hover.no-estimate": "**No estimate**: {reason}.",
   "hover.part-of-a-run": "Part of a run: the training config that uses this file says what it costs.",
   "curve.micro_batch_size": "micro-batch",
