@@ -5,16 +5,33 @@ import type { Entry, LocatedNode, MapNode, PythonCall, ShellCommand, SyntaxId } 
 import type { View } from "./schema";
 import type { ConfigDocument, LocatedSetting } from "./types";
 
+/** Views are asked for by every format and depend on the document alone. */
+function oncePerDocument<T>(make: (document: ConfigDocument) => T): (document: ConfigDocument) => T {
+  const made = new WeakMap<ConfigDocument, T>();
+  return (document) => {
+    const known = made.get(document);
+    if (known !== undefined) return known;
+    const value = make(document);
+    made.set(document, value);
+    return value;
+  };
+}
+
+const interpolated = oncePerDocument((document): MapNode | null => {
+  const { root } = document.parsed;
+  return root?.kind !== "map" ? null : hasInterpolation(document.text) ? interpolate(root) : root;
+});
+
 /** The root of a data file. */
 export function dataView(document: ConfigDocument, syntaxes: readonly SyntaxId[], omegaConf = false): readonly View[] {
   const { root, syntax } = document.parsed;
   if (root?.kind !== "map" || syntax === undefined || !syntaxes.includes(syntax)) return [];
-  const map = omegaConf && hasInterpolation(document.text) ? interpolate(root) : root;
+  const map = omegaConf ? (interpolated(document) ?? root) : root;
   return [{ map, target: root, words: [] }];
 }
 
 /** The commands of a script that have arguments, the largest first; flags in underscore spelling and overrides. */
-export function shellViews(document: ConfigDocument): readonly View[] {
+export const shellViews = oncePerDocument((document): readonly View[] => {
   const { shell } = document.parsed;
   if (shell === undefined) return [];
   return shell.commands
@@ -23,7 +40,7 @@ export function shellViews(document: ConfigDocument): readonly View[] {
     .sort((a, b) => b.size - a.size)
     .slice(0, 40)
     .map(({ command }) => viewOf(command, shell.directives));
-}
+});
 
 function viewOf(command: ShellCommand, directives: MapNode): View {
   const flags = command.flags.entries.map((entry): Entry => ({ ...entry, key: entry.key.replaceAll("-", "_") }));

@@ -272,9 +272,16 @@ export function lookUp(map: MapNode, path: string): LocatedNode | undefined {
   return map.entries.findLast((entry) => entry.key === path)?.value ?? nodeAt(map, path);
 }
 
-/** Names of the keys of a view's first level. */
+const namesOfMap = new WeakMap<MapNode, ReadonlySet<string>>();
+
+/** Names of the keys of a view's first level; every format asks, so they are gathered once per map. */
 export function namesOf(map: MapNode): ReadonlySet<string> {
-  return new Set(map.entries.map((entry) => entry.key));
+  let names = namesOfMap.get(map);
+  if (names === undefined) {
+    names = new Set(map.entries.map((entry) => entry.key));
+    namesOfMap.set(map, names);
+  }
+  return names;
 }
 
 /** How many of `names` a view has at its first level. */

@@ -11,6 +11,7 @@ import { MAX_DEPTH, MAX_LENGTH, prepareText } from "./text";
 import type { Entry, ListNode, LocatedNode, MapNode, ParsedDocument, Span, SyntaxProblem } from "./tree";
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const PLAIN_TEXT: Readonly<Record<string, RegExp>> = { '"': /[^"\\\r\n]*/y, "'": /[^'\\\r\n]*/y };
 const PUNCTUATION = new Set(["{", "}", "[", "]", ",", ":"]);
 const ESCAPES: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
@@ -204,13 +205,11 @@ class JsonReader {
     this.position++;
     let value = "";
     while (true) {
-      const from = this.position;
-      while (!this.atEnd()) {
-        const code = this.text.charCodeAt(this.position);
-        if (code === 92 || code === 10 || code === 13 || this.text[this.position] === quote) break;
-        this.position++;
-      }
-      value += this.text.slice(from, this.position);
+      const plain = PLAIN_TEXT[quote] as RegExp;
+      plain.lastIndex = this.position;
+      const run = plain.exec(this.text)?.[0] ?? "";
+      value += run;
+      this.position += run.length;
       const character = this.peek();
       if (character === quote) {
         this.position++;
@@ -340,7 +339,9 @@ class JsonReader {
     while (!this.atEnd()) {
       const code = this.text.charCodeAt(this.position);
       if (code <= 32 || code === 0xa0 || code === 0x2028 || code === 0x2029 || code === 0xfeff) this.position++;
-      else if (code === 35 || this.text.startsWith("//", this.position)) this.comment(this.lineEnd());
+      else if (code === 35) this.comment(this.lineEnd());
+      else if (code !== 47) return;
+      else if (this.text.startsWith("//", this.position)) this.comment(this.lineEnd());
       else if (this.text.startsWith("/*", this.position)) {
         const close = this.text.indexOf("*/", this.position + 2);
         if (close < 0) this.report("syntax", "The comment is never closed.", this.position, this.position + 2);

@@ -7,8 +7,11 @@ import type { LocatedNode, MapNode, Span, SyntaxProblem } from "./tree";
 /** Nesting beyond this is not followed: no config is deeper, and recursion stays bounded. */
 export const MAX_DEPTH = 100;
 
-/** Largest text read, in UTF-16 units. Notebooks carry images in their outputs, so JSON is allowed more. */
-export const MAX_LENGTH = { json: 16 * 1024 * 1024, notebook: 32 * 1024 * 1024, other: 1024 * 1024 } as const;
+/**
+ * Largest text read, in UTF-16 units: configs are far below, and larger ones would block the editor. Notebooks carry
+ * images in their outputs.
+ */
+export const MAX_LENGTH = { json: 1024 * 1024, notebook: 32 * 1024 * 1024, other: 256 * 1024 } as const;
 
 export interface PreparedText {
   /** Same length as the original. */
@@ -35,7 +38,7 @@ export function blankSpan(text: string, start: number, end: number): string {
  */
 export function prepareText(original: string, limit: number): PreparedText {
   if (original.length > limit) {
-    const message = `This file has ${(original.length / 1048576).toFixed(1)} M characters; configs are read up to ${(limit / 1048576).toFixed(1)} M.`;
+    const message = `This file has ${Math.round(original.length / 1024)} K characters; configs are read up to ${Math.round(limit / 1024)} K.`;
     return { text: "", tooLarge: true, problems: [{ code: "too-large", message, start: 0, end: 0 }] };
   }
   const problems: SyntaxProblem[] = [];

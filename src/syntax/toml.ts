@@ -23,6 +23,8 @@ interface OpenMap {
   defined: boolean;
   readonly children: Map<string, OpenMap | OpenMap[]>;
   readonly at: Map<string, Span>;
+  /** Keys of `entries`. */
+  readonly keys: Set<string>;
 }
 
 const BARE = /[A-Za-z0-9_-]+/y;
@@ -97,7 +99,7 @@ class TomlReader {
     this.position += closing.length;
     const last = path[path.length - 1] as Entry;
     const parent = this.descend(this.root, path.slice(0, -1));
-    if (parent.entries.some((entry) => entry.key === last.key)) this.duplicate(last);
+    if (parent.keys.has(last.key)) this.duplicate(last);
     const existing = parent.children.get(last.key);
     const table = open(start);
     if (array) {
@@ -130,7 +132,7 @@ class TomlReader {
     this.skipSpaces();
     const last = path[path.length - 1] as Entry;
     const parent = this.descend(table, path.slice(0, -1));
-    if (parent.entries.some((entry) => entry.key === last.key) || parent.children.has(last.key)) this.duplicate(last);
+    if (parent.keys.has(last.key) || parent.children.has(last.key)) this.duplicate(last);
     let value: LocatedNode;
     const before = this.position;
     try {
@@ -139,6 +141,7 @@ class TomlReader {
       if (error instanceof TomlError) parent.entries.push({ ...last, value: this.unknown(before, "not readable") });
       throw error;
     }
+    parent.keys.add(last.key);
     parent.entries.push({ ...last, value });
     table.end = this.position;
   }
@@ -150,7 +153,7 @@ class TomlReader {
       if (Array.isArray(child)) table = child[child.length - 1] as OpenMap;
       else if (child !== undefined) table = child;
       else {
-        if (table.entries.some((entry) => entry.key === step.key)) this.duplicate(step);
+        if (table.keys.has(step.key)) this.duplicate(step);
         const created = open(step.keySpan.start);
         created.end = step.keySpan.end;
         table.children.set(step.key, created);
@@ -372,7 +375,7 @@ class TomlReader {
 }
 
 function open(start: number): OpenMap {
-  return { entries: [], start, end: start, defined: false, children: new Map(), at: new Map() };
+  return { entries: [], start, end: start, defined: false, children: new Map(), at: new Map(), keys: new Set() };
 }
 
 /** Turns the tables under construction into nodes, in document order. */

@@ -102,9 +102,12 @@ torchrun \${ARGS[@]} $MORE --world $WORLD --save $1 --name x-$UNSET-y
   });
 
   it("follows a case over a value the script sets", () => {
-    const text = 'S="8B"\ncase "${S}" in\n  "800M"|tiny)\n    H=1\n    ;;\n  "8B") H=4; X=2 ;;\n  *) exit 1 ;;\nesac\nrun --h $H --x $X\n';
+    const text =
+      'S="8B"\ncase "${S}" in\n  "800M"|tiny)\n    H=1\n    ;;\n  "8B") H=4; X=2 ;;\n  *) exit 1 ;;\nesac\nrun --h $H --x $X\n';
     assert.deepEqual(flags(text), { h: 4, x: 2 });
-    assert.deepEqual(flags("case $1 in a) H=1;; b) H=2;; esac\nrun --h $H\n"), { h: { unknown: "`H` depends on a condition" } });
+    assert.deepEqual(flags("case $1 in a) H=1;; b) H=2;; esac\nrun --h $H\n"), {
+      h: { unknown: "`H` depends on a condition" },
+    });
   });
 
   it("reads nested scripts: bash -c, eval and here-documents", () => {
