@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 KEPT = ("peak_allocated", "peak_reserved", "peak_phase", "phase_peaks", "params", "trainable")
 ACTIVATIONS = ("silu", "gelu", "relu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "quick_gelu", "relu2")
 LLAMA_LINEARS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-PEFT_TASKS = {"causal-lm": "CAUSAL_LM", "seq-cls": "SEQ_CLS", "token-cls": "TOKEN_CLS", "seq2seq-lm": "SEQ_2_SEQ_LM"}
+PEFT_TASKS = {"causal-lm": "CAUSAL_LM", "seq2seq-lm": "SEQ_2_SEQ_LM"}
 WIDTHS = (4, 6, 8, 10, 12, 14, 16, 20, 24, 26, 32, 40, 64, 72)
 OPTIMIZERS = ("adamw_torch", "adamw_torch_fused", "adamw_for_loop", "sgd", "sgd_momentum", "rmsprop", "adagrad", "adafactor", "adamw_bnb_8bit", "lion_8bit")
 
@@ -149,32 +149,30 @@ def t5(r):
 
 
 FAMILIES = {
-    "llama": (lambda r: decoder(r, biases=("attention_bias", "mlp_bias")), LLAMA_LINEARS, ("embed_tokens", "lm_head")),
-    "mistral": (lambda r: decoder(r, more=window), LLAMA_LINEARS, ("lm_head",)),
-    "qwen2": (lambda r: decoder(r, head_dim=False, more=late_window), LLAMA_LINEARS, ("lm_head",)),
-    "qwen3": (lambda r: decoder(r, biases=("attention_bias",), more=late_window), LLAMA_LINEARS, ("embed_tokens",)),
-    "gemma2": (lambda r: decoder(r, act="hidden_activation", biases=("attention_bias",), more=gemma_more), LLAMA_LINEARS, ("norm",)),
-    "phi3": (lambda r: decoder(r, head_dim=False, more=phi_more), ("qkv_proj", "o_proj", "gate_up_proj", "down_proj"), ("lm_head",)),
-    "mixtral": (lambda r: decoder(r, more=mixtral_more), LLAMA_LINEARS[:4], ("lm_head",)),
-    "gpt2": (gpt2, ("c_attn", "c_proj", "c_fc"), ("ln_f",)),
-    "opt": (opt, ("q_proj", "k_proj", "v_proj", "out_proj", "fc1", "fc2"), ("embed_positions",)),
-    "gpt_neox": (gpt_neox, ("query_key_value", "dense", "dense_h_to_4h", "dense_4h_to_h"), ("embed_out",)),
-    "bert": (bert, ("query", "key", "value", "dense"), ("classifier",)),
-    "roberta": (bert, ("query", "key", "value", "dense"), ("classifier",)),
-    "distilbert": (distilbert, ("q_lin", "k_lin", "v_lin", "out_lin", "lin1", "lin2"), ("classifier",)),
-    "vit": (vit, ("query", "key", "value", "dense"), ("classifier",)),
-    "t5": (t5, ("q", "k", "v", "o", "wi", "wo"), ("lm_head",)),
+    "llama": (lambda r: decoder(r, biases=("attention_bias", "mlp_bias")), LLAMA_LINEARS),
+    "mistral": (lambda r: decoder(r, more=window), LLAMA_LINEARS),
+    "qwen2": (lambda r: decoder(r, head_dim=False, more=late_window), LLAMA_LINEARS),
+    "qwen3": (lambda r: decoder(r, biases=("attention_bias",), more=late_window), LLAMA_LINEARS),
+    "gemma2": (lambda r: decoder(r, act="hidden_activation", biases=("attention_bias",), more=gemma_more), LLAMA_LINEARS),
+    "phi3": (lambda r: decoder(r, head_dim=False, more=phi_more), ("qkv_proj", "o_proj", "gate_up_proj", "down_proj")),
+    "mixtral": (lambda r: decoder(r, more=mixtral_more), LLAMA_LINEARS[:4]),
+    "gpt2": (gpt2, ("c_attn", "c_proj", "c_fc")),
+    "opt": (opt, ("q_proj", "k_proj", "v_proj", "out_proj", "fc1", "fc2")),
+    "gpt_neox": (gpt_neox, ("query_key_value", "dense", "dense_h_to_4h", "dense_4h_to_h")),
+    "bert": (bert, ("query", "key", "value", "dense")),
+    "roberta": (bert, ("query", "key", "value", "dense")),
+    "distilbert": (distilbert, ("q_lin", "k_lin", "v_lin", "out_lin", "lin1", "lin2")),
+    "vit": (vit, ("query", "key", "value", "dense")),
+    "t5": (t5, ("q", "k", "v", "o", "wi", "wo")),
 }
 
 
-def adapter(r, linears, saved):
+def adapter(r, linears):
     """A LoRA configuration over some of the family's linear layers."""
     names = r.choice((list(linears), r.sample(linears, r.randint(1, len(linears))), r.sample(linears, r.randint(1, len(linears))), "all-linear"))
     p = {"r": r.choice((1, 3, 8, 16, 64)), "alpha": 16, "dropout": r.choice((0.0, 0.0, 0.05)), "target_modules": names}
     if r.random() < 0.25:
         p["dora"] = True
-    if r.random() < 0.25:
-        p["modules_to_save"] = [r.choice(saved)]
     if r.random() < 0.2:
         p["autocast_adapter_dtype"] = False
     return p
@@ -183,7 +181,7 @@ def adapter(r, linears, saved):
 def draw(family, number, kinds):
     """The case of a number: model, batch, dtypes, attention, checkpointing, optimizer, adapter, quantization."""
     r = random.Random(f"{family}-{number}")
-    dims, linears, saved = FAMILIES[family]
+    dims, linears = FAMILIES[family]
     task, attention = r.choice(kinds)
     model = {"model_type": family, **dims(r)}
     if task in ("seq-cls", "token-cls"):
@@ -210,12 +208,14 @@ def draw(family, number, kinds):
     case["max_grad_norm"] = r.choice((1.0, 1.0, 0))
     way = r.choice(("full", "full", "lora", "lora", "qlora"))
     if way != "full":
-        case["peft"] = adapter(r, linears, saved)
-    if way == "qlora":
+        case["peft"] = adapter(r, linears)
+        if task.endswith("-cls") and case["peft"]["target_modules"] == "all-linear":
+            case["peft"]["target_modules"] = list(linears)  # what it means depends on peft's kind of task
+    if way == "qlora" and task in PEFT_TASKS:  # of other tasks the oracle also packs the head, which transformers does not
         case["quant"] = {"type": r.choice(("nf4", "fp4")), "double": r.random() < 0.5}
         case["kbit_prep"] = r.random() < 0.5
-        # a packed layer cannot be copied by `modules_to_save` on fake tensors
-        case["peft"].pop("modules_to_save", None)
+        # adapters on fake packed weights can only be made in float32
+        case["peft"].pop("autocast_adapter_dtype", None)
     return case
 
 

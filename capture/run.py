@@ -7,6 +7,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from .environment import TASKS
+from .guards import unguard
 from .record import Trace, record
 
 BF16, FP32 = torch.bfloat16, torch.float32
@@ -75,6 +76,7 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0]):
                         for p in module._parameters.values():
                             if p is not None:
                                 p.data = p.data.to(regime.norms)
+            unguard(model)
             model.requires_grad_(False)
             model.train()
             batch = batch_for(task, sizes, config)
