@@ -20,6 +20,8 @@ declare function acquireVsCodeApi(): Host;
 
 /** A person who types or drags changes values faster than it is worth asking; milliseconds. */
 const DEBOUNCE = 60;
+/** How long good news stays; bad news stays until it is dismissed. Milliseconds. */
+const READ = 8000;
 /** Rest before looking ahead, and the answer time above which only the control in hand is looked ahead; milliseconds. */
 const REST = 300;
 const SLOW = 250;
@@ -41,6 +43,10 @@ function act(action: Action): void {
   if (state === before) return;
   if (frame === 0) frame = requestAnimationFrame(render);
   host.setState(savedOf(state));
+  if (state.notice?.ok === true && state.notice !== before.notice) {
+    const { serial } = state.notice;
+    setTimeout(() => state.notice?.serial === serial && act({ type: "dismiss" }), READ);
+  }
   if (action.type === "try") schedule(DEBOUNCE);
   else if (action.type === "host") {
     if (action.message.type === "whatIfResult") {

@@ -28,6 +28,12 @@ async function openPanel(workbench) {
   return panel;
 }
 
+/** Puts the cursor into the file: what opens next opens beside the panel, not in its place. */
+async function focusEditor(workbench) {
+  const box = await eventually("the file's text", () => workbench.find("seed"));
+  await workbench.page.mouse.click(box.x + 2, box.y + box.height / 2);
+}
+
 const heading = (panel) => panel.locator("h1").first().innerText();
 
 /** The option of a what-if control, by the names a person reads. */
@@ -59,6 +65,24 @@ export const PANEL = [
       assert.deepEqual(await accessibilityProblems(panel), []);
       await panel.getByRole("button", { name: "Reset" }).click();
       await eventually("the file's verdict", async () => /^Does not fit/.test(await heading(panel)));
+    },
+  },
+  {
+    name: "what was tried goes into the file with one click, and undo takes it back",
+    run: async (workbench) => {
+      const panel = await workbench.webview("h1.verdict");
+      const before = await workbench.text();
+      await option(panel, "Gradient checkpointing", "on").click();
+      await eventually("the what-if", async () => /^What if:/.test(await heading(panel)));
+      await panel.getByRole("button", { name: "Apply to files" }).click();
+      await eventually("the edit", async () => /gradient_checkpointing: true/.test(await workbench.text()));
+      await eventually("the verdict of the file", async () => !/^What if:/.test(await heading(panel)));
+      await focusEditor(workbench);
+      await workbench.page.keyboard.press("Control+z");
+      await eventually("the text to be as before", async () => (await workbench.text()) === before);
+      await eventually("the option of the file", () =>
+        option(panel, "Gradient checkpointing", "off").locator("input").isChecked(),
+      );
     },
   },
   {
@@ -116,6 +140,24 @@ export const PANEL = [
       const row = panel.getByRole("button", { name: "Activations", exact: true });
       assert.equal(await row.getAttribute("aria-expanded"), "true");
       await panel.getByRole("button", { name: "Reset" }).click();
+    },
+  },
+  {
+    name: "an assumption is settled by its field",
+    run: async (workbench, pictures) => {
+      await focusEditor(workbench);
+      await workbench.openFile("qwen2.5-7b-lora/train.yaml");
+      const panel = await workbench.webview("h1.verdict");
+      await panel.getByText("qwen2.5-7b-lora/train.yaml").waitFor();
+      const field = panel.getByRole("textbox", { name: "Value of sequence_length" });
+      await field.fill("none");
+      await field.press("Enter");
+      await panel.locator(".notice.bad").waitFor();
+      await field.fill("1024");
+      await field.press("Enter");
+      await field.waitFor({ state: "detached" });
+      await panel.getByText("8 × 1,024 tokens").or(panel.getByText("4 × 1,024 tokens")).first().waitFor();
+      await workbench.screenshot(join(pictures, "panel-settled.png"));
     },
   },
   {
