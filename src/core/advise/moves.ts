@@ -48,7 +48,7 @@ export function positioned(move: Move, levers: readonly Lever[], positions: read
 }
 
 /** Positions, counted from the weakest, that a move has its levers at. */
-export function positionsOf(base: Move, levers: readonly Lever[], move: Move): number[] {
+export function positionsOf(base: Move, levers: readonly Lever[], move: Pick<Move, "steps">): number[] {
   let current = base;
   return levers.map((lever, index) => {
     const options = lever.options(current.run);

@@ -4,8 +4,9 @@
  * A plan is a set of levers that makes the run fit and of which no lever is superfluous: no proper subset fits. The
  * search relies on one property of the levers, stated in their type: adding a lever, or moving one to a stronger
  * position, never raises the peak. So a set that fits settles all its supersets (superfluous), a set that does not fit
- * settles all its subsets, and a position is found by bisection. Estimates are the only cost; phase peaks of the single
- * levers predict which sets are worth one first.
+ * settles all its subsets, and a position is found by bisection. Plans are compared with their levers at the strongest,
+ * where memory says how much room there is; only those that are shown are then weakened as far as fitting allows.
+ * Estimates are the only cost; phase peaks of the single levers predict which sets are worth one first.
  */
 import { stepTimeFactor } from "../cost/step-time";
 import type { Estimate } from "../report/estimate";
@@ -25,6 +26,8 @@ import {
 
 /** Predictions this far above the limit are looked at last. */
 const UNLIKELY = 1.1;
+/** Share of the allowed estimates that is kept for weakening the plans that are shown. */
+const KEPT_FOR_RELAXING = 0.3;
 const DEFAULT_LEVERS = 3;
 
 /** The levers that the options allow, the micro-batch last: it is moved only as far as the others leave necessary. */
@@ -56,7 +59,7 @@ export const rooflineFactor: TimeFactor = (base, changed) =>
 class Search {
   private readonly known = new Map<string, Estimate | null>();
   private readonly base: Move;
-  private readonly most: number;
+  private most: number;
   private spent = 0;
   private stopped = false;
   /** Levers that apply and that the engine can estimate. */
@@ -74,7 +77,7 @@ class Search {
     private readonly timeFactor: TimeFactor,
   ) {
     this.base = STAY(run);
-    this.most = options.maxEstimates ?? Number.POSITIVE_INFINITY;
+    this.most = Math.ceil((options.maxEstimates ?? Number.POSITIVE_INFINITY) * (1 - KEPT_FOR_RELAXING));
   }
 
   result(): SearchResult {
@@ -83,8 +86,10 @@ class Search {
     this.trySingles(now);
     this.tryWhole(now);
     this.trySets(now);
-    const plans = this.best();
-    return { plans, complete: !this.stopped, estimates: this.spent };
+    const complete = !this.stopped;
+    this.most = this.options.maxEstimates ?? Number.POSITIVE_INFINITY;
+    const plans = inOrderOfSize(this.best().map((plan) => (plan.fits ? this.relaxed(plan) : plan)));
+    return { plans, complete, estimates: this.spent };
   }
 
   private fits(estimate: Estimate): boolean {
@@ -165,7 +170,7 @@ class Search {
     );
   }
 
-  /** Estimates a set at its strongest; when it fits, finds the weakest positions that still do. */
+  /** Estimates a set at its strongest; when it fits, that is a plan. */
   private settle(mask: number, plan = true): void {
     const levers = this.members(mask);
     const move = strongest(this.base, levers);
@@ -177,19 +182,20 @@ class Search {
       if (!plan) this.plans.set(mask, this.plan(levers, move, estimate));
     } else if (plan) {
       this.fitting.push(mask);
-      const relaxed = this.relax(levers, move);
-      this.plans.set(mask, this.plan(levers, relaxed, this.estimate(relaxed) ?? estimate));
+      this.plans.set(mask, this.plan(levers, move, estimate));
     }
   }
 
   /** Weakens one lever after the other, the one that changes most first, as long as the run fits. */
-  private relax(levers: readonly Lever[], move: Move): Move {
-    const positions = positionsOf(this.base, levers, move);
+  private relaxed(plan: Plan): Plan {
+    const ids = new Set(plan.steps.map(({ lever }) => lever));
+    const levers = this.levers.filter(({ id }) => ids.has(id));
+    const positions = positionsOf(this.base, levers, plan);
     const order = [...levers.keys()].sort((a, b) => {
       const rank = (index: number) => EFFECTS.indexOf(levers[index]!.effect);
       return rank(b) - rank(a) || a - b;
     });
-    let best = move;
+    let best = plan;
     for (const index of order) {
       let low = 0;
       let high = positions[index]!;
@@ -198,7 +204,7 @@ class Search {
         const tried = positioned(this.base, levers, positions.with(index, middle));
         const estimate = tried === null ? null : this.estimate(tried);
         if (tried !== null && estimate !== null && this.fits(estimate)) {
-          best = tried;
+          best = this.plan(levers, tried, estimate);
           high = middle;
         } else low = middle + 1;
       }
@@ -289,16 +295,22 @@ export function front(plans: readonly Plan[]): Plan[] {
     const [x, y] = [scores(a), scores(b)];
     return x.every((value, index) => value <= y[index]!) && x.some((value, index) => value < y[index]!);
   };
-  const order = (a: Plan, b: Plan) =>
-    size(a) - size(b) || a.stepTimeFactor - b.stepTimeFactor || a.usedPeakBytes - b.usedPeakBytes;
-  const ordered = [...plans].sort(order);
+  const ordered = inOrderOfSize(plans);
   const chosen = new Set(ordered.filter((plan) => !ordered.some((other) => beats(other, plan))));
   for (const lever of LEVER_IDS) {
     const uses = (plan: Plan) => plan.steps.some((step) => step.lever === lever);
     const best = ordered.find(uses);
     if (best !== undefined && ![...chosen].some(uses)) chosen.add(best);
   }
-  return [...chosen].sort(order);
+  return inOrderOfSize([...chosen]);
+}
+
+/** Smallest change first, then the faster, then the smaller. */
+export function inOrderOfSize(plans: readonly Plan[]): Plan[] {
+  const size = (plan: Plan) => changeSize(plan.settings, plan.effect);
+  return [...plans].sort(
+    (a, b) => size(a) - size(b) || a.stepTimeFactor - b.stepTimeFactor || a.usedPeakBytes - b.usedPeakBytes,
+  );
 }
 
 /** Every set of `size` of `count` things, as bits. */

@@ -1,6 +1,14 @@
 import { strict as assert } from "node:assert";
-import { changeSize, effectOf, positioned, requirementsOf, STAY, strongest } from "../../../src/core/advise/moves";
-import { allowedLevers, front, masks, searchPlans } from "../../../src/core/advise/search";
+import {
+  changeSize,
+  effectOf,
+  type Move,
+  positioned,
+  requirementsOf,
+  STAY,
+  strongest,
+} from "../../../src/core/advise/moves";
+import { allowedLevers, front, inOrderOfSize, masks, searchPlans } from "../../../src/core/advise/search";
 import { EFFECTS, type Lever, type Plan, type SearchOptions } from "../../../src/core/advise/types";
 import type { TrainingRun } from "../../../src/core/training/run";
 import { GIB, RUN, type Shape, slower, synthetic, ZERO } from "./synthetic";
@@ -16,21 +24,32 @@ function bruteForce(run: TrainingRun, shape: Shape, options: SearchOptions): Pla
     for (const mask of masks(levers.length, size)) {
       if ([...found.keys()].some((other) => (mask & other) === other)) continue;
       const members = levers.filter((_, index) => (mask & (1 << index)) !== 0);
-      const plan = weakest(run, members, (candidate) => estimate(candidate).usedPeakBytes <= options.limitBytes);
-      if (plan === null) continue;
-      const used = estimate(plan.run);
-      found.set(mask, {
-        ...plan,
-        estimate: used,
-        usedPeakBytes: used.usedPeakBytes,
-        savesBytes: base.usedPeakBytes - used.usedPeakBytes,
-        stepTimeFactor: slower({ run, estimate: base }, { run: plan.run, estimate: used }),
-        fits: true,
-        effect: effectOf(members),
-        requires: requirementsOf(members),
-      });
+      const strong = strongest(STAY(run), members);
+      if (strong === null || estimate(strong.run).usedPeakBytes > options.limitBytes) continue;
+      found.set(mask, planOf(strong, members));
     }
-  return front([...found.values()]);
+  // Compared at their strongest, then weakened.
+  const shown = front([...found.values()]).map((plan) => {
+    const members = levers.filter(({ id }) => plan.steps.some((step) => step.lever === id));
+    const move = weakest(run, members, (changed) => estimate(changed).usedPeakBytes <= options.limitBytes);
+    assert.ok(move);
+    return planOf(move, members);
+  });
+  return inOrderOfSize(shown);
+
+  function planOf(move: Move, members: readonly Lever[]): Plan {
+    const used = estimate(move.run);
+    return {
+      ...move,
+      estimate: used,
+      usedPeakBytes: used.usedPeakBytes,
+      savesBytes: base.usedPeakBytes - used.usedPeakBytes,
+      stepTimeFactor: slower({ run, estimate: base }, { run: move.run, estimate: used }),
+      fits: true,
+      effect: effectOf(members),
+      requires: requirementsOf(members),
+    };
+  }
 }
 
 /** Of all positions that fit, the weakest: of the lever that changes most first. */
