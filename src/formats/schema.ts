@@ -230,6 +230,8 @@ function spell(
     stated === undefined ? spec.keys.find((candidate) => candidate.name === asked.name) : table.byPath.get(stated.key)
   ) as SchemaKey | undefined;
   if (key === undefined) return stated === undefined ? asked : { refused: "The value follows from several settings." };
+  if (key.name !== asked.name && key.also?.every((also) => also.name !== asked.name) !== false)
+    return { refused: "The value follows from another setting." };
   if (asked.value === null) return asked;
   const means = key.name === asked.name ? key.means : key.also?.find((also) => also.name === asked.name)?.means;
   if (means !== undefined) {

@@ -65,7 +65,7 @@ export type Severity = "error" | "warning" | "information" | "hint";
 /** A sentence of the message table (`src/analysis/messages`): its id and what fills the `{holes}`. */
 export interface Message {
   readonly id: string;
-  readonly args: Readonly<Record<string, string | number>>;
+  readonly args: Readonly<Record<string, string | number | Message>>;
 }
 
 export interface FormatProblem extends Span {

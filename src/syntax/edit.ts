@@ -33,6 +33,14 @@ export function setScalar(text: string, node: LocatedNode, value: Value, dialect
   if (/^["']?\$\{.*\}["']?$/.test(old) && dialect !== "shell")
     return { refused: "The value is an interpolation; change its definition." };
   if (dialect === "toml" && value === null) return { refused: "TOML has no null; remove the key instead." };
+  if (
+    (dialect === "python" || dialect === "notebook") &&
+    /^[A-Za-z_][\w.]*$/.test(old) &&
+    !/^(?:True|False|None)$/.test(old)
+  ) {
+    const dtype = /^torch\./.test(old) && typeof value === "string" && /^(?:b?float|int|uint)\d+$/.test(value);
+    return dtype ? one(at.start, at.end, `torch.${value}`) : { refused: "The value is a name, not a literal." };
+  }
   const inside = dialect === "shell" && node.source !== undefined;
   return one(
     at.start,

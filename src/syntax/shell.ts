@@ -25,6 +25,8 @@ interface Field extends Span {
   readonly text: string;
   readonly offsets: readonly number[];
   readonly unknown: string | null;
+  /** Where the variable's name is written, for the value of an assignment. */
+  readonly name?: Span;
 }
 
 type Variable =
@@ -119,7 +121,11 @@ class ScriptReader {
     const entries: Entry[] = [];
     for (const [key, variable] of this.variables) {
       if (variable.kind === "text")
-        entries.push({ key, keySpan: spanOf(variable.field), value: nodeOf(variable.field, text, variable.field) });
+        entries.push({
+          key,
+          keySpan: variable.field.name ?? spanOf(variable.field),
+          value: nodeOf(variable.field, text, variable.field),
+        });
     }
     return {
       commands: this.commands,
@@ -329,7 +335,7 @@ class ScriptReader {
     const { flags, overrides, positional } = argumentsOf(fields, words, document);
     const at: Span = { start, end };
     const variables = [...environment].map(
-      ([key, field]): Entry => ({ key, keySpan: spanOf(field), value: nodeOf(field, document, field) }),
+      ([key, field]): Entry => ({ key, keySpan: field.name ?? spanOf(field), value: nodeOf(field, document, field) }),
     );
     return {
       words,
@@ -362,8 +368,15 @@ class ScriptReader {
     const rest: Piece = { ...first, text: first.text.slice(whole.length), offsets: first.offsets.slice(whole.length) };
     const start = first.offsets[whole.length] ?? token.word.start + whole.length;
     const value = this.joined({ pieces: [rest, ...token.word.pieces.slice(1)], start, end: token.word.end });
+    const nameSpan: Span = { start: token.word.start, end: token.word.start + name.length };
     const before = append === "+" ? this.variables.get(name) : undefined;
-    return [name, { kind: "text", field: before?.kind === "text" ? concatenate(before.field, value) : value }];
+    return [
+      name,
+      {
+        kind: "text",
+        field: before?.kind === "text" ? concatenate(before.field, value) : { ...value, name: nameSpan },
+      },
+    ];
   }
 
   private assign(name: string, value: Variable): void {

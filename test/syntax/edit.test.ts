@@ -77,6 +77,7 @@ describe("syntax: edits", () => {
     assert.equal(set("python", "T(a='x', b=True)", "b", false), "T(a='x', b=False)");
     assert.equal(set("python", "T(a='x', b=True)", "a", "it's"), "T(a='it\\'s', b=True)");
     assert.equal(set("python", "m = 4\nT(a=m)", "a", 8), "m = 8\nT(a=m)");
+    assert.equal(set("python", "T(a=torch.bfloat16)", "a", "float16"), "T(a=torch.float16)");
     assert.equal(
       set("shell", 'B=4\nrun --a "$B" --c=True \\\n  --d 1\n', "a", 8),
       'B=8\nrun --a "$B" --c=True \\\n  --d 1\n',

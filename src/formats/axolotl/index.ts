@@ -64,7 +64,7 @@ export const axolotl = schemaFormat({
   },
   check(settings) {
     const find = (name: string): LocatedSetting | undefined =>
-      settings.findLast((setting) => setting.name === name && setting.value !== null);
+      settings.findLast((setting) => setting.name === name && (setting.value !== null || setting.node.kind === "list"));
     const problems = [];
     const adapter = find("adapter");
     if (adapter?.value === "qlora" && on(settings, "load_in_4bit") === undefined)

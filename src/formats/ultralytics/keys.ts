@@ -22,6 +22,6 @@ export const ULTRALYTICS_KEYS: readonly SchemaKey[] = [
   memory("cache", null, "any", "Keeps the images in host memory.", { nullable: true }),
   memory("compile", "torch_compile", "any", EFFECT.compile, { nullable: true }),
   memory("rect", null, "boolean", "Rectangular batches."),
-  other("task", null, "string", "Detection, segmentation, …"),
-  other("mode", null, "string", "Training, validation, …"),
+  other("task", null, "string", "What is trained: detection, segmentation and others."),
+  other("mode", null, "string", "What is run: training, validation and others."),
 ];
