@@ -17,6 +17,7 @@ import type {
 import type { Message } from "../formats/types";
 import { defaultOf, keyFor } from "./defaults";
 import { librariesOf, type RunInputs } from "./inputs";
+import { obstaclesOf, TRAINER_FORMATS, trainerOf } from "./not-modelled";
 import { resolveParallel } from "./parallel";
 import { say } from "./problems";
 import { type From, type Place, type Setting, Settings, type SettingValue } from "./settings";
@@ -143,9 +144,6 @@ function overrideValue(text: string): string | number | boolean {
   return plain !== "" && Number.isFinite(Number(plain)) ? Number(plain) : plain;
 }
 
-/** Formats whose runs the Hugging Face Trainer carries out: its defaults fill what they leave open. */
-const TRAINER_FORMATS = new Set(["hf-training-arguments", "trl", "axolotl", "llama-factory", "ms-swift"]);
-
 class Resolver {
   /** Whether the Hugging Face Trainer carries the run out. */
   private readonly trains: boolean;
@@ -166,7 +164,7 @@ class Resolver {
   }
 
   resolve(): Resolution {
-    const trainer = this.trainer();
+    const trainer = trainerOf(this.inputs, this.settings);
     const model = this.model();
     const config = model?.config ?? {};
     const device = this.device();
@@ -200,7 +198,7 @@ class Resolver {
     );
     this.packing();
     this.globalBatch(microBatchSize, gradientAccumulationSteps, parallel.worldSize);
-    this.notModelled(trainer);
+    this.obstacles.push(...obstaclesOf(this.inputs, this.settings, trainer));
     const run: TrainingRun | null =
       model === null || this.obstacles.length > 0 || microBatchSize === null
         ? null
@@ -268,31 +266,6 @@ class Resolver {
     this.suppositions.push({ message, settleWith, ...(alternative === undefined ? {} : { alternative }) });
   }
 
-  /** Which trainer of TRL, or the plain one. */
-  private trainer(): string {
-    if (this.inputs.format.id !== "trl") return "trainer";
-    const names = new Set(this.inputs.main.read.settings.map((setting) => setting.key));
-    return TRAINERS.find(([, keys]) => keys.some((key) => names.has(key)))?.[0] ?? "sft";
-  }
-
-  private notModelled(trainer: string): void {
-    if (!this.trains && this.inputs.format.id !== "deepspeed") {
-      this.obstacles.push({
-        code: "not-modelled",
-        message: say("not-modelled.format", { format: this.inputs.format.id }),
-      });
-    }
-    if (trainer !== "trainer" && trainer !== "sft") {
-      this.obstacles.push({
-        code: "not-modelled",
-        message: say("not-modelled.trainer", { trainer: trainer.toUpperCase() }),
-      });
-    }
-    if (this.settings.boolean("use_cpu") === true) {
-      this.obstacles.push({ code: "not-modelled", message: say("not-modelled.cpu") });
-    }
-  }
-
   private model(): TrainingRun["model"] | null {
     const { model } = this.inputs;
     const stated = this.settings.find("config_name") ?? this.settings.find("model");
@@ -356,7 +329,8 @@ class Resolver {
     // TrainingArguments' own switches win over accelerate's mixed_precision.
     if (switches !== undefined && switches.from === "document" && stated.from === "linked") return undefined;
     this.keep("compute_dtype", stated);
-    return stated.value === "bf16" ? "bfloat16" : stated.value === "fp16" ? "float16" : null;
+    if (stated.value === "fp8") this.suppose(say("assume.fp8"), stated.key);
+    return stated.value === "bf16" || stated.value === "fp8" ? "bfloat16" : stated.value === "fp16" ? "float16" : null;
   }
 
   /** Autocast dtype of the trainer, and `compute_dtype` for the report. */
@@ -733,14 +707,6 @@ class Resolver {
     if (stated !== undefined) this.keep("packing", stated);
   }
 }
-
-/** Trainers of TRL by the keys only they have, strongest mark first. */
-const TRAINERS: readonly (readonly [string, readonly string[]])[] = [
-  ["grpo", ["num_generations", "use_vllm", "max_completion_length", "steps_per_generation", "generation_batch_size"]],
-  ["ppo", ["num_ppo_epochs", "response_length", "reward_model_path"]],
-  ["gkd", ["teacher_model_name_or_path"]],
-  ["dpo", ["precompute_ref_log_probs", "beta", "max_prompt_length", "sync_ref_model", "ref_model"]],
-];
 
 /** DeepSpeed's optimizers by the HF name with the same memory. */
 const DEEPSPEED_OPTIMIZERS: Readonly<Record<string, string>> = {

@@ -52,7 +52,8 @@ export function documentProblems(
       });
     }
   }
-  problems.push(...modelProblems(inputs, resolution, result), ...deviceProblems(resolution));
+  problems.push(...modelProblems(inputs, resolution, result), ...obstacleProblems(inputs, resolution));
+  problems.push(...deviceProblems(resolution));
   return problems;
 }
 
@@ -120,6 +121,22 @@ function modelProblems(inputs: RunInputs, resolution: Resolution, result: Estima
     ];
   }
   return [];
+}
+
+/** Why a run that is understood is not estimated, said at its first setting. */
+function obstacleProblems(inputs: RunInputs, resolution: Resolution): Problem[] {
+  const obstacle = resolution.obstacles.find((found) => found.code === "not-modelled");
+  if (obstacle === undefined) return [];
+  const [first] = inputs.main.read.settings;
+  return [
+    {
+      code: "not-modelled",
+      severity: "information",
+      message: say("not-modelled", { reason: obstacle.message }),
+      uri: inputs.main.uri,
+      span: first?.keySpan ?? { start: 0, end: 0 },
+    },
+  ];
 }
 
 function deviceProblems(resolution: Resolution): Problem[] {

@@ -58,6 +58,9 @@ export const en: Readonly<Record<string, string>> = {
   "not-modelled.trainer": "{trainer} training keeps more than one model or generates text, which is not modelled yet",
   "not-modelled.format": "runs of {format} are read and explained, but not simulated yet",
   "not-modelled.adapter": "adapters of type {adapter} are not modelled yet",
+  "not-modelled.switch": "`{key}` changes memory in a way that is not modelled yet",
+  "not-modelled.multimodal": "a vision tower is trained beside the language model, which is not modelled yet",
+  "not-modelled.export": "this file merges or exports a model, it trains nothing",
   "not-modelled.cpu": "the run trains on the CPU",
   "obstacle.batch": "the batch size has no usable value",
   "obstacle.auto-batch": "the batch size is `auto` and nothing linked to this file says it",
@@ -178,5 +181,6 @@ export const en: Readonly<Record<string, string>> = {
   "assume.target-length": "target length {length}",
   "assume.image-size": "image size {size}",
   "assume.target-modules": "adapters on the modules peft chooses for this architecture",
+  "assume.fp8": "fp8 counted as bfloat16: an upper bound",
   "assume.auto-precision": "`auto` precision becomes bfloat16",
 };

@@ -29,7 +29,8 @@ export function text(message: Message, locale: Locale): string {
   const template = TABLES[locale][message.id] ?? TABLES.en[message.id] ?? message.id;
   return template.replace(/\{(\w+)\}/g, (hole, name: string) => {
     const value = message.args[name];
-    return value === undefined ? hole : String(value);
+    if (value === undefined) return hole;
+    return typeof value === "object" ? text(value, locale) : String(value);
   });
 }
 

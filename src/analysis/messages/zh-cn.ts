@@ -49,6 +49,9 @@ export const zhCn: Readonly<Record<string, string>> = {
   "not-modelled.trainer": "{trainer} 训练需要多个模型或生成文本，尚未建模",
   "not-modelled.format": "{format} 的运行可以读取和解释，但尚不能模拟",
   "not-modelled.adapter": "类型为 {adapter} 的适配器尚未建模",
+  "not-modelled.switch": "`{key}` 改变显存的方式尚未建模",
+  "not-modelled.multimodal": "同时训练视觉塔与语言模型，尚未建模",
+  "not-modelled.export": "此文件用于合并或导出模型，不进行训练",
   "not-modelled.cpu": "该运行在 CPU 上训练",
   "obstacle.batch": "批大小没有可用的值",
   "obstacle.auto-batch": "批大小为 `auto`，且没有关联文件给出它",
@@ -164,5 +167,6 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.target-length": "目标长度 {length}",
   "assume.image-size": "图像大小 {size}",
   "assume.target-modules": "适配器作用于 peft 为该架构选择的模块",
+  "assume.fp8": "fp8 按 bfloat16 计：为上界",
   "assume.auto-precision": "`auto` 精度按 bfloat16 处理",
 };

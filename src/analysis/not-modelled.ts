@@ -1,0 +1,59 @@
+/** What a run may be or do that the engine does not follow: then there is no number rather than a wrong one. */
+import type { RunInputs } from "./inputs";
+import { say } from "./problems";
+import type { Obstacle } from "./resolve";
+import type { Settings } from "./settings";
+
+/** Formats whose runs the Hugging Face Trainer carries out: its defaults fill what they leave open. */
+export const TRAINER_FORMATS: ReadonlySet<string> = new Set([
+  "hf-training-arguments",
+  "trl",
+  "axolotl",
+  "llama-factory",
+  "ms-swift",
+]);
+
+/** Trainers of TRL by the keys only they have, strongest mark first. */
+const TRL_TRAINERS: readonly (readonly [string, readonly string[]])[] = [
+  ["grpo", ["num_generations", "use_vllm", "max_completion_length", "steps_per_generation", "generation_batch_size"]],
+  ["ppo", ["num_ppo_epochs", "response_length", "reward_model_path"]],
+  ["gkd", ["teacher_model_name_or_path"]],
+  ["dpo", ["precompute_ref_log_probs", "beta", "max_prompt_length", "sync_ref_model", "ref_model"]],
+];
+
+/** Which trainer runs: `trainer` (the plain one), `sft`, or one that keeps further models. */
+export function trainerOf(inputs: RunInputs, settings: Settings): string {
+  const stage = settings.string("rl") ?? settings.string("lf_stage");
+  if (stage !== undefined && !["none", "sft", "pt", "false"].includes(stage)) return stage;
+  if (settings.find("reward_model") !== undefined) return "reward";
+  if (inputs.format.id !== "trl") return "trainer";
+  const keys = new Set(inputs.main.read.settings.map((setting) => setting.key));
+  return TRL_TRAINERS.find(([, marks]) => marks.some((mark) => keys.has(mark)))?.[0] ?? "sft";
+}
+
+/** Switches that change memory in a way nothing here follows. */
+const SWITCHES = ["use_galore", "use_apollo", "use_badam", "use_adam_mini", "use_muon", "use_unsloth", "use_llama_pro"];
+
+/** Arguments of scripts that train a vision tower or projector beside the language model. */
+const MULTIMODAL = /(?:^|\s)(?:--)?(?:vision_tower|mm_projector_type|pretrain_mm_mlp_adapter)\b/m;
+
+/** Keys of a LLaMA-Factory file that merges or exports instead of training. */
+const EXPORT = /^\s*export_dir\s*:/m;
+
+export function obstaclesOf(inputs: RunInputs, settings: Settings, trainer: string): Obstacle[] {
+  const found: Obstacle[] = [];
+  const add = (id: string, args: Readonly<Record<string, string>> = {}): void => {
+    found.push({ code: "not-modelled", message: say(id, args) });
+  };
+  const { format, main } = inputs;
+  if (!TRAINER_FORMATS.has(format.id) && format.id !== "deepspeed") add("not-modelled.format", { format: format.id });
+  if (trainer !== "trainer" && trainer !== "sft") add("not-modelled.trainer", { trainer: trainer.toUpperCase() });
+  if (settings.boolean("use_cpu") === true) add("not-modelled.cpu");
+  for (const name of SWITCHES) {
+    const stated = settings.find(name);
+    if (stated?.value === true) add("not-modelled.switch", { key: stated.key });
+  }
+  if (MULTIMODAL.test(main.text)) add("not-modelled.multimodal");
+  if (format.id === "llama-factory" && EXPORT.test(main.text)) add("not-modelled.export");
+  return found;
+}
