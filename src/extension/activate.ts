@@ -7,6 +7,7 @@ import { registerCommands } from "./commands";
 import { CurrentDocument } from "./currentDocument";
 import { looksLikeConfig } from "./documents";
 import { PanelHost } from "./panel";
+import { PreviewHost } from "./preview";
 import { type CreateClient, Session } from "./session";
 import { createStatusItem } from "./statusItem";
 import { registerTools } from "./tools";
@@ -22,13 +23,15 @@ export function activateShared(context: vscode.ExtensionContext, create: CreateC
   const started = new Session(context, channel, create);
   session = started;
   const current = new CurrentDocument();
-  const panel = new PanelHost(context, started, current);
+  const previews = new PreviewHost();
+  const panel = new PanelHost(context, started, current, previews);
   context.subscriptions.push(
     channel,
     started,
     current,
+    previews,
     panel,
-    registerCommands({ context, session: started, panel, channel, current }),
+    registerCommands({ context, session: started, panel, channel, current, previews }),
     registerTools(started),
     createStatusItem(started, current),
     startWhenNeeded(started),

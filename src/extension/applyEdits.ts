@@ -1,4 +1,4 @@
-/** The server's edits in the editor: as one undoable change, or in the Refactor Preview. */
+/** The server's edits in the editor, as one undoable change. */
 import * as vscode from "vscode";
 import type { EditsResult } from "../server/protocol";
 
@@ -8,12 +8,8 @@ export interface Outcome {
   readonly message: string;
 }
 
-/**
- * Applies the edits unless a document changed since they were made.
- *
- * @param preview open the Refactor Preview, where each change is confirmed
- */
-export async function applyEdits(result: EditsResult, preview: boolean): Promise<Outcome> {
+/** Applies the edits unless a document changed since they were made. */
+export async function applyEdits(result: EditsResult): Promise<Outcome> {
   if (!result.ok) return { ok: false, message: result.message };
   for (const [uri, version] of Object.entries(result.versions)) {
     const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === normal(uri));
@@ -22,7 +18,7 @@ export async function applyEdits(result: EditsResult, preview: boolean): Promise
     }
   }
   const edit = new vscode.WorkspaceEdit();
-  const metadata: vscode.WorkspaceEditEntryMetadata = { label: result.title, needsConfirmation: preview };
+  const metadata: vscode.WorkspaceEditEntryMetadata = { label: result.title, needsConfirmation: false };
   for (const uri of result.create) {
     edit.createFile(vscode.Uri.parse(uri), { ignoreIfExists: true, overwrite: false }, metadata);
   }
@@ -30,7 +26,7 @@ export async function applyEdits(result: EditsResult, preview: boolean): Promise
     const place = new vscode.Range(range.start.line, range.start.character, range.end.line, range.end.character);
     edit.replace(vscode.Uri.parse(uri), place, newText, metadata);
   }
-  const applied = await vscode.workspace.applyEdit(edit, { isRefactoring: preview });
+  const applied = await vscode.workspace.applyEdit(edit);
   return applied
     ? { ok: true, message: vscode.l10n.t("Applied: {0}", result.title) }
     : { ok: false, message: vscode.l10n.t("Nothing was applied.") };

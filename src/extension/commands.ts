@@ -7,6 +7,7 @@ import { chooseDevice } from "./devicePick";
 import { labelOf, targetUri } from "./documents";
 import type { PanelHost } from "./panel";
 import { applyPlan } from "./plans";
+import type { PreviewHost } from "./preview";
 import { reportMarkdown } from "./reportText";
 import type { Session } from "./session";
 
@@ -16,6 +17,7 @@ interface Parts {
   readonly panel: PanelHost;
   readonly channel: vscode.LogOutputChannel;
   readonly current: CurrentDocument;
+  readonly previews: PreviewHost;
 }
 
 type Command = (parts: Parts, argument: unknown) => Promise<void> | void;
@@ -25,8 +27,11 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   "vramlens.openPanel": ({ panel, current }, argument) => panel.show(targetUri(argument, current.uri)),
   "vramlens.estimateFile": estimateFile,
   "vramlens.chooseDevice": ({ session, current }, argument) => chooseDevice(session, targetUri(argument, current.uri)),
-  "vramlens.applyPlan": (parts, argument) => withFile(parts, argument, (uri) => applyPlan(parts.session, uri, false)),
-  "vramlens.previewPlan": (parts, argument) => withFile(parts, argument, (uri) => applyPlan(parts.session, uri, true)),
+  "vramlens.applyPlan": (parts, argument) =>
+    withFile(parts, argument, (uri) => applyPlan(parts.session, parts.previews, uri, false)),
+  "vramlens.previewPlan": (parts, argument) =>
+    withFile(parts, argument, (uri) => applyPlan(parts.session, parts.previews, uri, true)),
+  "vramlens.applyPreviewed": applyPreviewed,
   "vramlens.copyReport": copyReport,
   "vramlens.toggle": toggle,
   "vramlens.restart": ({ session }) => session.restart(),
@@ -98,6 +103,11 @@ function copyReport(parts: Parts, argument: unknown): Promise<void> {
     await vscode.env.clipboard.writeText(reportMarkdown(result.report, labelOf(uri), t));
     vscode.window.setStatusBarMessage(t("Report copied"), 3000);
   });
+}
+
+async function applyPreviewed({ previews }: Parts): Promise<void> {
+  const outcome = await previews.apply();
+  if (!outcome.ok) void vscode.window.showWarningMessage(outcome.message);
 }
 
 async function copyDebugInfo({ context, session, current }: Parts, argument: unknown): Promise<void> {

@@ -3,6 +3,7 @@
  * active text editor of its own; the document then stays the last one, as long as it can be seen.
  */
 import * as vscode from "vscode";
+import { PREVIEW_SCHEME } from "./preview";
 
 export class CurrentDocument implements vscode.Disposable {
   private last: vscode.TextDocument | undefined;
@@ -41,7 +42,11 @@ export class CurrentDocument implements vscode.Disposable {
   }
 }
 
-/** The document of an editor in an editor group; output, debug console and comment inputs belong to none. */
+/**
+ * The document of an editor in an editor group; output, debug console and comment inputs belong to none. The changed
+ * side of a preview stands for the document it is a preview of.
+ */
 function documentOf(editor: vscode.TextEditor | undefined): vscode.TextDocument | undefined {
-  return editor?.viewColumn === undefined ? undefined : editor.document;
+  if (editor?.viewColumn === undefined || editor.document.uri.scheme === PREVIEW_SCHEME) return undefined;
+  return editor.document;
 }

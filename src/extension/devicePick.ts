@@ -28,7 +28,7 @@ export async function chooseDevice(session: Session, uri: vscode.Uri | undefined
     const params: SettleParams = { uri: uri.toString(), key: "device.name", value: device };
     const edits = await session.request<EditsResult>(METHODS.settle, params);
     const dirty = dirtyDocuments();
-    const outcome = await applyEdits(edits, false);
+    const outcome = await applyEdits(edits);
     if (outcome.ok) await saveEdited(edits, dirty);
     else void vscode.window.showWarningMessage(outcome.message);
     return;

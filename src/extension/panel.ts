@@ -20,6 +20,7 @@ import type { CurrentDocument } from "./currentDocument";
 import { chooseDevice } from "./devicePick";
 import { labelOf } from "./documents";
 import { makeNonce, panelHtml } from "./panelHtml";
+import type { PreviewHost } from "./preview";
 import type { Session } from "./session";
 
 const VIEW_TYPE = "vramlens.panel";
@@ -36,6 +37,7 @@ export class PanelHost implements vscode.Disposable {
     private readonly context: vscode.ExtensionContext,
     private readonly session: Session,
     private readonly current: CurrentDocument,
+    private readonly previews: PreviewHost,
   ) {
     this.subscriptions.push(
       vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, {
@@ -71,7 +73,7 @@ export class PanelHost implements vscode.Disposable {
     this.panel?.dispose();
     view.webview.options = this.options();
     view.iconPath = vscode.Uri.joinPath(this.context.extensionUri, "images", "icon.png");
-    const panel = new Panel(view, this.context, this.session, this.current, uri, state);
+    const panel = new Panel(view, this.context, this.session, this.current, this.previews, uri, state);
     this.panel = panel;
     view.onDidDispose(() => {
       panel.dispose();
@@ -105,6 +107,7 @@ class Panel {
     context: vscode.ExtensionContext,
     private readonly session: Session,
     private readonly current: CurrentDocument,
+    private readonly previews: PreviewHost,
     private uri: vscode.Uri | undefined,
     state: PageState | undefined,
   ) {
@@ -301,7 +304,8 @@ class Panel {
   ): Promise<Outcome | undefined> {
     if (this.uri === undefined) return undefined;
     const params: PlanEditsParams = { uri: this.uri.toString(), runId, planIndex, title };
-    return applyEdits(await this.session.request<EditsResult>(METHODS.planEdits, params), preview);
+    const result = await this.session.request<EditsResult>(METHODS.planEdits, params);
+    return preview ? this.previews.show(result) : applyEdits(result);
   }
 
   private async tried(
@@ -310,7 +314,8 @@ class Panel {
   ): Promise<Outcome | undefined> {
     if (this.uri === undefined) return undefined;
     const params: WhatIfParams = { uri: this.uri.toString(), runId, set };
-    return applyEdits(await this.session.request<EditsResult>(METHODS.whatIfEdits, params), preview);
+    const result = await this.session.request<EditsResult>(METHODS.whatIfEdits, params);
+    return preview ? this.previews.show(result) : applyEdits(result);
   }
 
   private async settle(key: string, value: string): Promise<Outcome | undefined> {
@@ -318,7 +323,7 @@ class Panel {
     const params: SettleParams = { uri: this.uri.toString(), key, value };
     const result = await this.session.request<EditsResult>(METHODS.settle, params);
     const dirty = dirtyDocuments();
-    const outcome = await applyEdits(result, false);
+    const outcome = await applyEdits(result);
     if (outcome.ok) await saveEdited(result, dirty);
     return outcome;
   }

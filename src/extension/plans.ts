@@ -9,6 +9,7 @@ import {
   type ReportResult,
 } from "../server/protocol";
 import { applyEdits } from "./applyEdits";
+import type { PreviewHost } from "./preview";
 import type { Session } from "./session";
 import { gib } from "./statusText";
 
@@ -18,7 +19,12 @@ interface PlanItem extends vscode.QuickPickItem {
 }
 
 /** Shows the plans of a document; the list's button previews, accepting applies. */
-export async function applyPlan(session: Session, uri: vscode.Uri, preview: boolean): Promise<void> {
+export async function applyPlan(
+  session: Session,
+  previews: PreviewHost,
+  uri: vscode.Uri,
+  preview: boolean,
+): Promise<void> {
   const { t } = vscode.l10n;
   const params: ReportParams = { uri: uri.toString() };
   const result = await session.request<ReportResult | null>(METHODS.report, params);
@@ -35,7 +41,8 @@ export async function applyPlan(session: Session, uri: vscode.Uri, preview: bool
   const plan = run.plans[index];
   if (plan === undefined) return;
   const asked: PlanEditsParams = { uri: uri.toString(), runId: run.id, planIndex: index, title: plan.title };
-  const outcome = await applyEdits(await session.request<EditsResult>(METHODS.planEdits, asked), picked.preview);
+  const edits = await session.request<EditsResult>(METHODS.planEdits, asked);
+  const outcome = await (picked.preview ? previews.show(edits) : applyEdits(edits));
   if (!outcome.ok) void vscode.window.showWarningMessage(outcome.message);
 }
 

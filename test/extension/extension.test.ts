@@ -2,6 +2,7 @@
 import { strict as assert } from "node:assert";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { edited } from "../../src/extension/editText";
 import { makeNonce, panelHtml } from "../../src/extension/panelHtml";
 import { reportMarkdown } from "../../src/extension/reportText";
 import { CoalescedTask, RestartPolicy } from "../../src/extension/restartPolicy";
@@ -140,6 +141,27 @@ describe("panel page", () => {
     assert.match(makeNonce(), /^[0-9a-f]{32}$/);
     assert.notEqual(makeNonce(), makeNonce());
   });
+});
+
+describe("previewed text", () => {
+  const place = (line: number, character: number, toLine: number, toCharacter: number, newText: string) => ({
+    uri: "file:///t.yaml",
+    range: { start: { line, character }, end: { line: toLine, character: toCharacter } },
+    newText,
+  });
+
+  it("applies edits in any order, over line ends and past the end", () => {
+    const text = "a: 1\r\nb: 2\nc: 3";
+    const edits = [
+      place(2, 3, 2, 4, "30"),
+      place(0, 3, 0, 4, "10"),
+      place(1, 0, 2, 0, ""),
+      place(9, 0, 9, 0, "\nd: 4"),
+    ];
+    assert.equal(edited(text, edits), "a: 10\r\nc: 30\nd: 4");
+  });
+
+  it("leaves a text without edits alone", () => assert.equal(edited("a", []), "a"));
 });
 
 describe("restarts", () => {
