@@ -17,7 +17,7 @@ import {
   type Phase,
   type TimelinePoint,
 } from "./report/estimate";
-import { simulate } from "./simulate";
+import { type Simulation, simulate } from "./simulate";
 import type { TrainingRun } from "./training/run";
 
 /** Either an estimate, or why there is none (shown to the user as it is). */
@@ -40,10 +40,11 @@ export function estimate(run: TrainingRun, graphs: FamilyGraphs | undefined): Es
   try {
     const result = simulate(run, graphs);
     if (!result.ok) return result;
-    const { ledger, loadedEvents, parameters, trainableParameters } = result.simulation;
+    const { simulation } = result;
+    const { ledger } = simulation;
     if (!Number.isFinite(ledger.peak) || ledger.peakEvent < 0)
       return { ok: false, code: "invalid-config", reason: "the model's config.json does not give every size" };
-    return { ok: true, estimate: read(run, ledger, loadedEvents, parameters, trainableParameters) };
+    return { ok: true, estimate: read(run, simulation) };
   } catch (error) {
     if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.message };
     const reason = error instanceof Error ? error.message : String(error);
@@ -51,13 +52,14 @@ export function estimate(run: TrainingRun, graphs: FamilyGraphs | undefined): Es
   }
 }
 
-function read(run: TrainingRun, ledger: Ledger, loaded: number, parameters: number, trainable: number): Estimate {
-  const reserved = Math.max(reservedPeak(ledger, loaded), ledger.peak);
+function read(run: TrainingRun, simulation: Simulation): Estimate {
+  const { ledger, parameters, trainableParameters, host } = simulation;
+  const reserved = Math.max(reservedPeak(ledger, simulation.loadedEvents), ledger.peak);
   const overhead = overheadBand(run.device?.architecture ?? "unknown", run.parallel.worldSize);
   const { components, modules } = breakdown(ledger);
   return {
     parameters,
-    trainableParameters: trainable,
+    trainableParameters,
     allocatedPeakBytes: ledger.peak,
     reservedPeakBytes: reserved,
     usedPeakBytes: reserved + overhead.likely,
@@ -67,7 +69,11 @@ function read(run: TrainingRun, ledger: Ledger, loaded: number, parameters: numb
     modules,
     phases: phasePeaks(ledger),
     timeline: timeline(ledger),
-    host: { pinnedBytes: 0, pageableBytes: 0, nvmeBytes: 0 },
+    host: {
+      pinnedBytes: Math.round(host.pinned),
+      pageableBytes: Math.round(host.pageable),
+      nvmeBytes: Math.round(host.nvme),
+    },
     assumptions: [],
   };
 }

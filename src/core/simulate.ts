@@ -11,6 +11,7 @@ import { evaluate } from "./graph/expression";
 import type { ArchitectureGraph, FamilyGraphs } from "./graph/types";
 import { layerSignatures, loadModel } from "./training/model";
 import { findOptimizer } from "./training/optimizers";
+import { chooseStrategy, type HostUse } from "./training/parallel";
 import type { TrainingRun } from "./training/run";
 import { runSteps } from "./training/step";
 
@@ -20,6 +21,8 @@ export interface Simulation {
   readonly loadedEvents: number;
   readonly parameters: number;
   readonly trainableParameters: number;
+  /** Host memory of one rank (managed memory of paged optimizers counts as pageable). */
+  readonly host: HostUse;
 }
 
 export type SimulationResult =
@@ -55,45 +58,69 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): S
   const ledger = new Ledger();
   const torch = new Torch(ledger);
   const head = family.head ?? headOf(graph);
+  const strategy = chooseStrategy(run);
+  if ("reason" in strategy) return { ok: false, code: "not-modelled", reason: strategy.reason };
+  const loadDtype = strategy.parameterDtype ?? run.loadDtype;
   const model = loadModel(torch, graph, view, {
-    loadDtype: run.loadDtype,
-    adapter: run.adapter,
+    loadDtype,
+    // DeepSpeed's engine casts the whole module, adapters included.
+    adapter: run.adapter && {
+      ...run.adapter,
+      autocastAdapterDtype: run.adapter.autocastAdapterDtype && strategy.keepsAutocast,
+    },
+    sharded: strategy.shardsParameters,
     quantization: run.quantization,
     head,
   });
+  strategy.prepare(torch, model.parameters);
+  torch.leafHook = strategy.leafHook;
+  torch.usage = strategy.shardsParameters ? strategy : undefined;
   const loadedEvents = ledger.events.length;
   const trainable = model.parameters.filter((parameter) => parameter.requiresGradFlag);
   ledger.startCounting();
   const groups = [trainable.filter(({ rank }) => rank > 1), trainable.filter(({ rank }) => rank <= 1)].filter(
     (group) => group.length > 0,
   );
-  const optimizer = factory(torch, groups, run.optimizer.args);
-  const signature = layerSignatures(model.parameters);
+  const optimizer = factory(torch, strategy.optimizerGroups(torch, groups), run.optimizer.args);
+  const parameterSignature = layerSignatures(model.parameters);
+  const signature = (index: number): string => `${parameterSignature(index)} ${strategy.layerSignature?.(index) ?? ""}`;
   const interpreters = (folded: boolean): Interpreter =>
     new Interpreter(torch, graph, {
       scope: view.scope,
       layerKind: (index) => view.layerKind(index),
       parameters: model.byName,
       modules: model.modules,
-      loadDtype: run.loadDtype,
+      loadDtype,
       checkpointing: run.checkpointing,
       layerSignature: folded && fold ? signature : null,
       head,
     });
-  runSteps(torch, interpreters, optimizer, {
-    batch: graph.batch.map(({ name, shape, dtype }) => ({
-      name,
-      sizes: shape.map((expression) => Number(evaluate(expression, view.scope))),
-      dtype: dtype.replace(/^\$/, "") as DType,
-    })),
-    autocast: run.autocast,
-    accumulation: run.gradientAccumulationSteps,
-    maxGradNorm: run.maxGradNorm,
-    groups,
-    trainable,
-  });
+  runSteps(
+    torch,
+    interpreters,
+    optimizer,
+    {
+      batch: graph.batch.map(({ name, shape, dtype }) => ({
+        name,
+        sizes: shape.map((expression) => Number(evaluate(expression, view.scope))),
+        dtype: dtype.replace(/^\$/, "") as DType,
+      })),
+      autocast: strategy.keepsAutocast ? run.autocast : null,
+      accumulation: run.gradientAccumulationSteps,
+      maxGradNorm: run.maxGradNorm,
+      groups,
+      trainable,
+    },
+    strategy,
+  );
   return {
     ok: true,
-    simulation: { ledger, loadedEvents, parameters: model.elements, trainableParameters: model.trainableElements },
+    simulation: {
+      ledger,
+      host: { ...strategy.host, pageable: strategy.host.pageable + torch.managedBytes },
+      loadedEvents,
+      parameters: model.elements,
+      trainableParameters: model.trainableElements,
+    },
   };
 }

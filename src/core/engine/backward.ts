@@ -58,18 +58,13 @@ class ReadyQueue {
   }
 }
 
-/** What happens when a leaf's gradient is complete for this pass (DDP buckets, ZeRO partitions, …). */
-export type LeafHook = (leaf: Tensor) => void;
+/** What happens to a parameter's gradient when it appears (ZeRO's partitions, FSDP's shards). */
+export type LeafHook = (leaf: Tensor, torch: Torch) => void;
 
 /**
  * `torch.autograd.backward(roots, gradients)`. Root tensors are borrowed; gradients are owned by the call.
  */
-export function backward(
-  torch: Torch,
-  roots: readonly Tensor[],
-  gradients: readonly Tensor[],
-  leafHook?: LeafHook,
-): void {
+export function backward(torch: Torch, roots: readonly Tensor[], gradients: readonly Tensor[]): void {
   const wasEnabled = torch.gradEnabled;
   const outerScope = torch.scope;
   const outerLogits = torch.logits;
@@ -100,14 +95,13 @@ export function backward(
     if (node.leaf !== null) {
       const gradient = task.buffer[0];
       task.buffer[0] = null;
-      if (gradient) accumulate(torch, node.leaf, gradient);
-      leafHook?.(node.leaf);
+      if (gradient && accumulate(torch, node.leaf, gradient) && node.leaf.name !== null)
+        torch.leafHook?.(node.leaf, torch);
       continue;
     }
     if (node.layer !== layer) {
+      torch.enterLayer(node.layer, true);
       layer = node.layer;
-      torch.layer = layer;
-      torch.ledger.mark(layer);
     }
     const results = evaluate(torch, task);
     for (let k = 0; k < node.edges.length; k++) {
@@ -126,10 +120,7 @@ export function backward(
   torch.gradEnabled = wasEnabled;
   torch.scope = outerScope;
   torch.logits = outerLogits;
-  if (layer !== outerLayer) {
-    torch.layer = outerLayer;
-    torch.ledger.mark(outerLayer);
-  }
+  if (layer !== outerLayer) torch.enterLayer(outerLayer, true);
 }
 
 function countDependencies(roots: readonly Node[], tasks: Map<Node, Task>): void {
@@ -203,11 +194,11 @@ function evaluate(torch: Torch, task: Task): (Tensor | null)[] {
   return results;
 }
 
-/** AccumulateGrad: the first gradient is taken over (or copied when its layout differs), later ones are added in place. */
-function accumulate(torch: Torch, leaf: Tensor, gradient: Tensor): void {
+/** AccumulateGrad; true when a gradient appeared. The first gradient is taken over (or copied when its layout differs), later ones are added in place. */
+function accumulate(torch: Torch, leaf: Tensor, gradient: Tensor): boolean {
   if (leaf.grad !== null) {
     gradient.release();
-    return;
+    return false;
   }
   const dense = isDense(leaf.sizes, leaf.strides);
   const obeys = dense ? sameSizes(normal(gradient), normal(leaf)) : gradient.contiguous;
@@ -219,6 +210,7 @@ function accumulate(torch: Torch, leaf: Tensor, gradient: Tensor): void {
   }
   gradient.release();
   if (leaf.name !== null && leaf.grad.storage.id >= 0) torch.ledger.kinds[leaf.grad.storage.id] = "gradients";
+  return true;
 }
 
 /** Strides with those of one-element dimensions ignored, as the layout contract compares them. */

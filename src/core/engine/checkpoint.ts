@@ -164,7 +164,6 @@ function reentrant(torch: Torch, segment: Segment, inputs: readonly Tensor[], po
           torch,
           used.map(({ output }) => output),
           used.map(({ gradient }) => gradient!.retain()),
-          torch.leafHook,
         );
         for (const output of outputs) output.release();
       });

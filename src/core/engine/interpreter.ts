@@ -213,10 +213,19 @@ export class Interpreter {
     const input = this.operand(instruction.in[0]!, context);
     if (!isTensor(input)) throw new NotModelled(`call of ${path} without a tensor`);
     const replaced = this.options.modules.get(path);
+    const outside = torch.usage !== undefined && torch.layer === NO_LAYER;
+    if (outside) torch.usage?.enterModule?.(torch, path, this.parametersOf(path));
     const out = replaced === undefined ? this.forward(instruction, path, input, context) : replaced(torch, input);
     if (path === this.inputEmbedding && torch.gradEnabled && !out.requiresGrad) out.requiresGradFlag = true;
+    if (outside) torch.usage?.leaveModule?.(torch, path);
     torch.scope = outer;
     this.bind(instruction.out, [out], context);
+  }
+
+  /** Elements of a leaf module's parameters. */
+  private parametersOf(path: string): number {
+    const { parameters } = this.options;
+    return (parameters.get(`${path}.weight`)?.elements ?? 0) + (parameters.get(`${path}.bias`)?.elements ?? 0);
   }
 
   /** The forward of a leaf module as its library wrote it. */
@@ -392,8 +401,9 @@ export class Interpreter {
     const indices = this.layersToRun(repeat, first, last, bodyOf);
     let outputs: Tensor[] = [];
     indices.forEach((index, ordinal) => {
-      this.torch.layer = layerLabel(repeat, ordinal);
-      this.torch.ledger.mark(this.torch.layer);
+      const label = layerLabel(repeat, ordinal);
+      this.torch.layerIndices.set(label, index);
+      this.torch.enterLayer(label, false);
       const owned = inputs.map((input, k) => (carry[k] === null ? input.retain() : input));
       outputs = this.layer(bodyOf(index), index, owned, instruction.repeat.checkpoint, positional, context.scope);
       if (ordinal + 1 === indices.length) return;
@@ -405,8 +415,7 @@ export class Interpreter {
         if (!carry.includes(k)) output.release();
       });
     });
-    this.torch.layer = NO_LAYER;
-    this.torch.ledger.mark(NO_LAYER);
+    this.torch.enterLayer(NO_LAYER, false);
     inputs.forEach((input, k) => {
       if (carry[k] === null) input.release();
     });

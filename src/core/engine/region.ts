@@ -34,20 +34,25 @@ export function layerLabel(repeat: number, ordinal: number): number {
 const LONGEST_PERIOD = 6;
 
 /**
- * Finds a period in a stack of layers and how much of it can be left out: two blocks before the one that is copied
+ * Finds the longest periodic run of layers and how much of it can be left out: two blocks before the one that is copied
  * (the first sees the irregular start) and two after it (the last sees the irregular end) are always run.
  *
  * @returns ordinals of the template block and the number of copies, or null when nothing is gained
  */
 export function planFolding(signatures: readonly string[]): { from: number; to: number; copies: number } | null {
   const count = signatures.length;
+  let best: { from: number; to: number; copies: number } | null = null;
   for (let period = 1; period <= LONGEST_PERIOD; period++) {
-    let start = count - period;
-    while (start > 0 && signatures[start - 1] === signatures[start - 1 + period]) start--;
-    const copies = Math.floor((count - start) / period) - 5;
-    if (copies > 0) return { from: start + 2 * period, to: start + 3 * period - 1, copies };
+    for (let start = 0; start + period < count; ) {
+      let end = start + period;
+      while (end < count && signatures[end] === signatures[end - period]) end++;
+      const copies = Math.floor((end - start) / period) - 5;
+      if (copies > 0 && copies * period > (best === null ? 0 : best.copies * (best.to - best.from + 1)))
+        best = { from: start + 2 * period, to: start + 3 * period - 1, copies };
+      start = end > start + period ? end - period + 1 : start + 1;
+    }
   }
-  return null;
+  return best;
 }
 
 interface Segment {

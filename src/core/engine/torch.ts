@@ -15,6 +15,14 @@ import { alias, hostTensor, Tensor, tensorBytes } from "./tensor";
 /** Sequence number of AccumulateGrad nodes: they run as soon as they are ready (UINT64_MAX in PyTorch). */
 const FIRST = Number.POSITIVE_INFINITY;
 
+/** Who wants to know which parameters are in use. */
+export interface UsageHooks {
+  enter?(torch: Torch, layer: number, backward: boolean): void;
+  leave?(torch: Torch, layer: number, backward: boolean): void;
+  enterModule?(torch: Torch, path: string, elements: number): void;
+  leaveModule?(torch: Torch, path: string): void;
+}
+
 export class Torch {
   gradEnabled = true;
   /** Autocast's dtype, or null outside any region. */
@@ -37,9 +45,13 @@ export class Torch {
    * leaves it by an exception there.
    */
   halted = false;
-  /** Told of every leaf whose gradient is complete; installed by the parallel strategies. */
+  /** Told of every parameter whose gradient appears; installed by the parallel strategies. */
   leafHook: LeafHook | undefined = undefined;
 
+  /** Told when a repeated layer or a module outside the layers is used; installed by the parallel strategies. */
+  usage: UsageHooks | undefined = undefined;
+  /** Index in the model of each layer label. */
+  readonly layerIndices = new Map<number, number>();
   /** Bytes of CUDA managed memory (paged optimizer states), which the allocator's statistics do not see. */
   managedBytes = 0;
 
@@ -128,6 +140,16 @@ export class Torch {
       leaf: leaf.retain(),
     };
     return leaf.accumulator;
+  }
+
+  /** The following events belong to another layer (or, with `NO_LAYER`, to none). */
+  enterLayer(label: number, backward: boolean): void {
+    const before = this.layerIndices.get(this.layer);
+    if (before !== undefined) this.usage?.leave?.(this, before, backward);
+    this.layer = label;
+    this.ledger.mark(label);
+    const index = this.layerIndices.get(label);
+    if (index !== undefined) this.usage?.enter?.(this, index, backward);
   }
 
   /** Whether operators see autocast now. */

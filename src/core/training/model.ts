@@ -4,7 +4,7 @@
  */
 import type { DType } from "../engine/dtype";
 import type { ModuleForward } from "../engine/interpreter";
-import type { Tensor } from "../engine/tensor";
+import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import type { ConfigView } from "../graph/config";
 import { evaluate, type Scope, truthy } from "../graph/expression";
@@ -98,6 +98,8 @@ export interface LoadOptions {
   readonly loadDtype: DType;
   readonly adapter: AdapterSpec | null;
   readonly quantization: QuantizationSpec | null;
+  /** Parameters are sharded: the strategy books their bytes. */
+  readonly sharded: boolean;
   /** Module path of the output head, which `all-linear` and quantization leave out. */
   readonly head: string | null;
 }
@@ -164,7 +166,9 @@ function loadParameter(loading: Loading, item: PlacedTensor): Tensor {
     loading.packed.set(item.name.slice(0, -".weight".length), weight);
     return describe(weight.packed, item, false);
   }
-  const tensor = torch.empty("empty", item.sizes, item.dtype);
+  const tensor = options.sharded
+    ? hostTensor(torch.ledger, item.sizes, item.dtype)
+    : torch.empty("empty", item.sizes, item.dtype);
   setKind(torch, tensor, "weights");
   return describe(tensor, item, options.adapter === null && options.quantization === null);
 }

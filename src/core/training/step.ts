@@ -12,6 +12,7 @@ import type { Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import { counterparts } from "./model";
 import type { Optimizer } from "./optimizers";
+import type { Strategy } from "./parallel";
 
 export interface StepOptions {
   readonly batch: readonly { readonly name: string; readonly sizes: readonly number[]; readonly dtype: DType }[];
@@ -41,6 +42,7 @@ export function runSteps(
   interpreters: InterpreterFactory,
   optimizer: Optimizer,
   options: StepOptions,
+  strategy: Strategy,
 ): void {
   const { ledger } = torch;
   const find = counterparts(options.trainable);
@@ -48,7 +50,7 @@ export function runSteps(
   for (let step = 1; step <= STEPS; step++) {
     for (let micro = 0; micro < Math.min(options.accumulation, DISTINCT_MICRO_BATCHES); micro++) {
       // The second step's micro-batches do what the first step's did.
-      regions[micro] ??= simulateMicroBatch(torch, interpreters, options, find);
+      regions[micro] ??= simulateMicroBatch(torch, interpreters, options, strategy, find);
       playRegion(ledger, regions[micro]!, step);
     }
     ledger.enter("clip", step);
@@ -56,7 +58,9 @@ export function runSteps(
     torch.scope = "";
     if (options.maxGradNorm > 0) clip(torch, options.trainable);
     ledger.enter("optimizer", step);
+    strategy.beforeStep?.(torch);
     optimizer.step(torch);
+    strategy.afterStep?.(torch);
     ledger.enter("zero", step);
     for (const parameter of options.groups.flat()) {
       parameter.grad?.release();
@@ -70,12 +74,13 @@ function simulateMicroBatch(
   torch: Torch,
   interpreters: InterpreterFactory,
   options: StepOptions,
+  strategy: Strategy,
   find: Counterpart,
 ): Region {
   for (const folded of [true, false]) {
     const state = torch.ledger.state();
     const interpreter = interpreters(folded);
-    microBatch(torch, interpreter, options);
+    microBatch(torch, interpreter, options, strategy);
     const region = recordRegion(torch.ledger, state, interpreter.foldings, options.trainable, find);
     torch.ledger.rewind(state);
     for (const leaf of options.trainable) if (leaf.grad !== null && leaf.grad.storage.id >= state.ids) leaf.grad = null;
@@ -84,11 +89,12 @@ function simulateMicroBatch(
   throw new NotModelled("the layers' events cannot be followed");
 }
 
-function microBatch(torch: Torch, interpreter: Interpreter, options: StepOptions): void {
+function microBatch(torch: Torch, interpreter: Interpreter, options: StepOptions, strategy: Strategy): void {
   const { ledger } = torch;
   ledger.enter("data", 1);
   torch.kind = "inputs";
   const batch = options.batch.map(({ sizes, dtype }) => torch.empty("zeros", sizes, dtype));
+  strategy.beginPass?.(torch);
   const loss = forward(torch, interpreter, batch, options);
   for (const tensor of batch) tensor.release();
   ledger.enter("backward", 1);
@@ -97,9 +103,10 @@ function microBatch(torch: Torch, interpreter: Interpreter, options: StepOptions
   const one = torch.empty("ones_like", loss.sizes, loss.dtype);
   torch.logits = false;
   // The first gradient belongs to the caller of the pass, who lets go of it last.
-  backward(torch, [loss], [one.retain()], torch.leafHook);
+  backward(torch, [loss], [one.retain()]);
   one.release();
   loss.release();
+  strategy.endPass?.(torch);
 }
 
 function forward(torch: Torch, interpreter: Interpreter, batch: readonly Tensor[], options: StepOptions): Tensor {

@@ -209,8 +209,10 @@ function weightDecomposed(
   const low = linear(torch, x, a, null);
   const loraResult = done(linear(torch, low, b, null), low);
   let baseResult: Tensor;
-  if (dropping) baseResult = linear(torch, x, baseWeight, null);
-  else if (bias !== null) baseResult = sub(torch, result, bias);
+  if (dropping) {
+    const turned = transposed ? permute(torch, baseWeight, [1, 0]) : baseWeight.retain();
+    baseResult = done(linear(torch, x, turned, null), turned);
+  } else if (bias !== null) baseResult = sub(torch, result, bias);
   else baseResult = result.retain();
   // (mag_norm_scale - 1) * base_result + mag_norm_scale * lora_result * scaling
   const less = sub(torch, scale, 1);

@@ -1,0 +1,102 @@
+/**
+ * FSDP as accelerate sets it up: float32 shards at rest when mixed precision is on, one unit gathered in the compute
+ * dtype (and the next one prefetched), gradients reduced to shards unit by unit. Sources: torch/distributed/fsdp,
+ * accelerate/utils/fsdp_utils.py (trainable parameters raised to float32).
+ */
+import type { LeafHook } from "../../engine/backward";
+import type { DType } from "../../engine/dtype";
+import { ELEMENT_BYTES } from "../../engine/dtype";
+import type { Tensor } from "../../engine/tensor";
+import type { Torch } from "../../engine/torch";
+import type { FsdpSpec } from "../run";
+import { Gathering } from "./gathering";
+import { elements, ghost, reserve, type Strategy } from "./strategy";
+
+class Fsdp implements Strategy {
+  readonly parameterDtype: DType | null;
+  readonly keepsAutocast = true;
+  readonly shardsParameters: boolean;
+  readonly host = { pinned: 0, pageable: 0, nvme: 0 };
+  private readonly shardDtype: DType;
+  private gathering: Gathering | null = null;
+
+  constructor(
+    private readonly spec: FsdpSpec,
+    private readonly ranks: number,
+    load: DType,
+    autocast: DType | null,
+  ) {
+    this.parameterDtype = autocast ?? null;
+    this.shardDtype = autocast === null ? load : "float32";
+    this.shardsParameters = spec.sharding !== "no_shard";
+  }
+
+  prepare(torch: Torch, parameters: readonly Tensor[]): void {
+    const { spec, ranks } = this;
+    const trained = parameters.filter((parameter) => parameter.requiresGradFlag);
+    if (!this.shardsParameters) return;
+    const frozen = parameters.filter((parameter) => !parameter.requiresGradFlag);
+    if (spec.cpuOffload) this.host.pinned += (elements(parameters) / ranks) * ELEMENT_BYTES[this.shardDtype] * 4;
+    else {
+      reserve(torch, "flat_shard", elements(trained) / ranks, this.shardDtype, "weights");
+      for (const dtype of new Set(frozen.map((parameter) => parameter.dtype)))
+        reserve(torch, "flat_shard", elements(frozen.filter((p) => p.dtype === dtype)) / ranks, dtype, "weights");
+    }
+    this.gathering = new Gathering(parameters, {
+      dtype: this.parameterDtype ?? this.shardDtype,
+      keepBelow: 0,
+      prefetchElements: Number.POSITIVE_INFINITY,
+      reuseDistance: spec.reshardAfterForward ? -1 : Number.POSITIVE_INFINITY,
+      maxLive: Number.POSITIVE_INFINITY,
+      holdOutside: true,
+    });
+  }
+
+  beginPass(torch: Torch): void {
+    this.gathering?.beginPass(torch);
+  }
+
+  endPass(): void {
+    this.gathering?.endPass();
+  }
+
+  enter(torch: Torch, layer: number, backward: boolean): void {
+    this.gathering?.enter(torch, layer, backward);
+  }
+
+  leave(_: Torch, layer: number, backward: boolean): void {
+    this.gathering?.leave(layer, backward);
+  }
+
+  layerSignature(layer: number): string {
+    return this.gathering?.signature(layer) ?? "";
+  }
+
+  /** The unsharded gradient is reduced into the shard's and let go. */
+  get leafHook(): LeafHook | undefined {
+    if (!this.shardsParameters) return undefined;
+    return (leaf, torch) => {
+      leaf.grad?.release();
+      leaf.grad = this.spec.cpuOffload
+        ? null
+        : reserve(torch, "reduce_scatter", leaf.elements / this.ranks, this.shardDtype, "gradients");
+    };
+  }
+
+  /** Flat shards; their bytes and their gradients' are booked where they were made. */
+  optimizerGroups(torch: Torch, groups: readonly (readonly Tensor[])[]): readonly (readonly Tensor[])[] {
+    if (!this.shardsParameters) return groups;
+    if (this.spec.cpuOffload) return [];
+    return groups.map((group) => {
+      const sizes = [Math.ceil(elements(group) / this.ranks)];
+      const partition = ghost(torch, sizes, this.shardDtype);
+      partition.requiresGradFlag = true;
+      partition.grad = ghost(torch, sizes, this.shardDtype);
+      return [partition];
+    });
+  }
+}
+
+export function fsdp(spec: FsdpSpec, ranks: number, load: DType, autocast: DType | null): Strategy {
+  return new Fsdp(spec, ranks, load, autocast);
+}

@@ -1,0 +1,81 @@
+/**
+ * What spreading a run over devices changes on one of them. Each strategy is a set of hooks around the same simulated
+ * step: what is allocated once, what exists only while a layer runs, what becomes of gradients, what the optimizer sees.
+ */
+
+import type { LeafHook } from "../../engine/backward";
+import type { DType } from "../../engine/dtype";
+import { hostTensor, type Tensor } from "../../engine/tensor";
+import type { Torch } from "../../engine/torch";
+
+/** Host memory of one rank, in bytes. */
+export interface HostUse {
+  readonly pinned: number;
+  readonly pageable: number;
+  readonly nvme: number;
+}
+
+export interface Strategy {
+  /** Dtype the parameters have on the device, when the strategy changes it. */
+  readonly parameterDtype: DType | null;
+  /** Whether autocast still wraps the forward. */
+  readonly keepsAutocast: boolean;
+  /** Parameters exist in full only while they are used. */
+  readonly shardsParameters: boolean;
+  /** Once the model is loaded: shards, buckets, master copies. */
+  prepare(torch: Torch, parameters: readonly Tensor[]): void;
+  /** A layer (by index) starts or stops using its parameters. */
+  enter?(torch: Torch, layer: number, backward: boolean): void;
+  leave?(torch: Torch, layer: number, backward: boolean): void;
+  /** A module outside the layers (`elements` of parameters) is called in forward. */
+  enterModule?(torch: Torch, path: string, elements: number): void;
+  leaveModule?(torch: Torch, path: string): void;
+  /** Around one micro-batch's forward and backward. */
+  beginPass?(torch: Torch): void;
+  endPass?(torch: Torch): void;
+  /** What becomes of a gradient when it first appears. */
+  readonly leafHook?: LeafHook | undefined;
+  /** Parameters as the optimizer groups them: the model's own, or flat partitions of them. */
+  optimizerGroups(torch: Torch, groups: readonly (readonly Tensor[])[]): readonly (readonly Tensor[])[];
+  /** Before the optimizer's step: gradients of the partitions appear. */
+  beforeStep?(torch: Torch): void;
+  afterStep?(torch: Torch): void;
+  readonly host: HostUse;
+  /**
+   * Equal for layers that are treated alike: those whose parameters stay gathered between forward and
+   * backward differ from the others.
+   */
+  layerSignature?(layer: number): string;
+}
+
+/** Allocates a block of a strategy's own, booked as `kind`. */
+export function reserve(
+  torch: Torch,
+  operator: string,
+  elements: number,
+  dtype: DType,
+  kind: "communication" | "weights" | "gradients" | "optimizer" | "temporaries",
+): Tensor {
+  const before = { kind: torch.kind, logits: torch.logits, scope: torch.scope };
+  torch.kind = kind;
+  torch.logits = false;
+  torch.scope = "";
+  const tensor = torch.empty(operator, [Math.max(0, Math.ceil(elements))], dtype);
+  torch.kind = before.kind;
+  torch.logits = before.logits;
+  torch.scope = before.scope;
+  return tensor;
+}
+
+/** Elements of a list of tensors. */
+export function elements(tensors: readonly Tensor[]): number {
+  return tensors.reduce((sum, tensor) => sum + tensor.elements, 0);
+}
+
+/** A tensor whose bytes are booked elsewhere. */
+export function ghost(torch: Torch, sizes: readonly number[], dtype: DType): Tensor {
+  return hostTensor(torch.ledger, sizes, dtype);
+}
+
+/** No memory on the host. */
+export const NO_HOST: HostUse = { pinned: 0, pageable: 0, nvme: 0 };
