@@ -53,16 +53,16 @@ export function achieved(device: Device): Achieved {
 /** float32 products on the vector units come close to their (low) peak everywhere. */
 export const FLOAT32_MATRIX: Range = [0.6, 0.92];
 
-/** Share of memory bandwidth that element-wise kernels reach. */
+/** Share of memory bandwidth that element-wise kernels reach: large copies come to about nine tenths. Assumed. */
 export const BANDWIDTH: Range = [0.65, 0.92];
 
-/** Share of a link's bandwidth that collectives reach (8 × H200: 480 of 450 × 2 GB/s bus bandwidth at large payloads). */
+/** Share of a link's bandwidth that collectives reach, from small buckets to large ones. Assumed. */
 export const LINK: Range = [0.45, 0.85];
 
-/** Share of host-link bandwidth that copies from and to pinned memory reach. */
+/** Share of host-link bandwidth that copies reach: pageable memory at the slow end, pinned at the fast one. Assumed. */
 export const HOST_LINK: Range = [0.5, 0.85];
 
-/** Bytes per second and GPU between machines: 100 to 400 Gbit/s each. */
+/** Bytes per second and GPU between machines: 100 to 400 Gbit/s each. The slower networks of clouds fall below. */
 export const NETWORK: Range = [12e9, 45e9];
 
 /** Seconds per launched kernel that the Python side of PyTorch needs; it shows only when the card waits for it. */
