@@ -132,7 +132,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     const target = byName.get(to);
     if (target !== undefined) byName.set(name, target);
   }
-  quantizedForwards(loading);
+  quantizedForwards(loading, placed);
   const parameters =
     options.adapter === null ? placed.map(({ name }) => byName.get(name)!) : adapt(loading, options.adapter, placed);
   const packedElements = [...loading.packed.values()].reduce(
@@ -183,20 +183,35 @@ function describe(tensor: Tensor, item: PlacedTensor, trained: boolean): Tensor 
 }
 
 /** `prepare_model_for_kbit_training`: half-precision parameters that were not packed become float32 (peft/utils/other.py). */
-function raiseHalfPrecision({ torch, byName }: Loading, placed: readonly PlacedTensor[]): void {
+function raiseHalfPrecision(loading: Loading, placed: readonly PlacedTensor[]): void {
   for (const item of placed) {
-    const old = byName.get(item.name)!;
-    if (old.dtype !== "float16" && old.dtype !== "bfloat16") continue;
-    const raised = torch.empty("_to_copy", old.sizes, "float32");
-    setKind(torch, raised, "weights");
-    old.release();
-    byName.set(item.name, describe(raised, item, false));
+    const { dtype } = loading.byName.get(item.name)!;
+    if (dtype === "float16" || dtype === "bfloat16") recast(loading, item, "float32");
   }
 }
 
-function quantizedForwards({ options, byName, modules, packed }: Loading): void {
+/** Replaces a parameter by its cast (`p.data = p.data.to(dtype)`). */
+function recast({ torch, byName }: Loading, item: PlacedTensor, dtype: DType): void {
+  const old = byName.get(item.name)!;
+  const cast = torch.empty("_to_copy", old.sizes, dtype);
+  setKind(torch, cast, "weights");
+  old.release();
+  byName.set(item.name, describe(cast, item, false));
+}
+
+/**
+ * Puts the 4-bit forward in place. The first one leaves the bias in the compute dtype for good
+ * (bitsandbytes/nn/modules.py, Linear4bit.forward), which is done here, before the first step.
+ */
+function quantizedForwards(loading: Loading, placed: readonly PlacedTensor[]): void {
+  const { byName, modules, packed, options } = loading;
+  const { computeDtype } = options.quantization ?? { computeDtype: options.loadDtype };
+  for (const item of placed) {
+    if (!item.name.endsWith(".bias") || !packed.has(item.name.slice(0, -".bias".length))) continue;
+    if (byName.get(item.name)!.dtype !== computeDtype) recast(loading, item, computeDtype);
+  }
   for (const [path, weight] of packed)
-    modules.set(path, linear4bit(weight, byName.get(`${path}.bias`) ?? null, options.quantization!.computeDtype));
+    modules.set(path, linear4bit(weight, byName.get(`${path}.bias`) ?? null, computeDtype));
 }
 
 function adapt(loading: Loading, adapter: AdapterSpec, placed: readonly PlacedTensor[]): Tensor[] {

@@ -56,15 +56,12 @@ function cast(torch: Torch, tensor: Tensor, dtype: DType): Tensor {
 }
 
 /**
- * Forward of a 4-bit linear layer: input and bias are cast to the compute dtype, the result back to the input's. A
- * stated compute dtype stays as it is; the layer only picks its own when none was given. The bias is replaced by its
- * cast at the first call (`bias.data = bias.data.to(x.dtype)`).
+ * Forward of a 4-bit linear layer: the input is cast to the compute dtype and the result back to the input's. A stated
+ * compute dtype stays as it is; the layer only picks its own when none was given.
  */
-export function linear4bit(weight: PackedWeight, stored: Tensor | null, computeDtype: DType): ModuleForward {
-  let bias = stored;
+export function linear4bit(weight: PackedWeight, bias: Tensor | null, computeDtype: DType): ModuleForward {
   return (torch, input) => {
     const x = cast(torch, input, computeDtype);
-    if (bias !== null && bias.dtype !== computeDtype) bias = replaceBias(torch, bias, computeDtype);
     const product = multiply(torch, x, weight, bias);
     const out = cast(torch, product, input.dtype);
     // Python's local `x` lives until the function returns.
@@ -72,16 +69,6 @@ export function linear4bit(weight: PackedWeight, stored: Tensor | null, computeD
     x.release();
     return out;
   };
-}
-
-/** The bias in another dtype for good; the old data goes with the parameter's last reference to it. */
-function replaceBias(torch: Torch, bias: Tensor, dtype: DType): Tensor {
-  const cast = torch.empty("_to_copy", bias.sizes, dtype);
-  if (cast.storage.id >= 0) torch.ledger.kinds[cast.storage.id] = "weights";
-  cast.name = bias.name;
-  cast.moduleKind = bias.moduleKind;
-  bias.release();
-  return cast;
 }
 
 /** `MatMul4Bit`: the packed weight is kept by reference, the input is not kept at all. */
