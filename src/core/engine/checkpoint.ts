@@ -9,7 +9,7 @@ import { alias, type Tensor } from "./tensor";
 import type { Torch } from "./torch";
 
 /** The checkpointed function: borrowed inputs, owned outputs. */
-export type Segment = (inputs: readonly Tensor[]) => Tensor[];
+export type Segment = (inputs: readonly (Tensor | null)[]) => Tensor[];
 
 interface AutocastState {
   readonly enabled: boolean;
@@ -88,15 +88,15 @@ class Frame implements SavedTensorHooks {
   readonly holders: Holder[] = [];
   references = 1;
   private recomputed = false;
-  private readonly inputs: readonly Tensor[];
+  private readonly inputs: readonly (Tensor | null)[];
   private readonly autocast: AutocastState;
 
   constructor(
     private readonly torch: Torch,
     private readonly segment: Segment,
-    inputs: readonly Tensor[],
+    inputs: readonly (Tensor | null)[],
   ) {
-    this.inputs = inputs.map((input) => input.retain());
+    this.inputs = inputs.map((input) => input?.retain() ?? null);
     this.autocast = { enabled: torch.autocastEnabled, dtype: torch.autocastDtype };
   }
 
@@ -121,11 +121,11 @@ class Frame implements SavedTensorHooks {
 
   release(): void {
     if (--this.references > 0) return;
-    for (const input of this.inputs) input.release();
+    for (const input of this.inputs) input?.release();
   }
 }
 
-function nonReentrant(torch: Torch, segment: Segment, inputs: readonly Tensor[]): Tensor[] {
+function nonReentrant(torch: Torch, segment: Segment, inputs: readonly (Tensor | null)[]): Tensor[] {
   const frame = new Frame(torch, segment, inputs);
   torch.hooks.push(frame);
   const outputs = segment(inputs);
@@ -138,13 +138,19 @@ function nonReentrant(torch: Torch, segment: Segment, inputs: readonly Tensor[])
  * `CheckpointFunction`: forward without gradients, backward runs the segment again and differentiates it by a nested
  * backward. Only the positional tensors are inputs of the function; the rest is closed over.
  */
-function reentrant(torch: Torch, segment: Segment, inputs: readonly Tensor[], positional: readonly number[]): Tensor[] {
+function reentrant(
+  torch: Torch,
+  segment: Segment,
+  inputs: readonly (Tensor | null)[],
+  positional: readonly number[],
+): Tensor[] {
   const autocast = { enabled: torch.autocastEnabled, dtype: torch.autocastDtype };
-  const differentiable = positional.map((k) => inputs[k]!.requiresGrad);
-  const closed = inputs.map((input, k) => (positional.includes(k) ? null : input.retain()));
+  const passed = positional.filter((k) => inputs[k] !== null);
+  const differentiable = passed.map((k) => inputs[k]!.requiresGrad);
+  const closed = inputs.map((input, k) => (passed.includes(k) ? null : (input?.retain() ?? null)));
   const node = torch.record(
     "CheckpointFunctionBackward",
-    positional.map((k) => inputs[k]!),
+    passed.map((k) => inputs[k]!),
     (torch, gradients, saved) => {
       const detached = saved.map((tensor, k) => {
         const leaf = alias(tensor, tensor.sizes, tensor.strides);
@@ -152,7 +158,7 @@ function reentrant(torch: Torch, segment: Segment, inputs: readonly Tensor[], po
         leaf.isView = false;
         return leaf;
       });
-      const again = closed.map((input, k) => input ?? detached[positional.indexOf(k)]!);
+      const again = closed.map((input, k) => input ?? detached[passed.indexOf(k)] ?? null);
       recomputing(torch, autocast, () => {
         const outputs = segment(again);
         const used = outputs
@@ -176,13 +182,19 @@ function reentrant(torch: Torch, segment: Segment, inputs: readonly Tensor[], po
       });
     },
   );
-  if (node !== null) for (const k of positional) torch.save(node, inputs[k]!);
+  if (node !== null) for (const k of passed) torch.save(node, inputs[k]!);
   else for (const input of closed) input?.release();
   const enabled = torch.gradEnabled;
   torch.gradEnabled = false;
   const outputs = segment(inputs);
   torch.gradEnabled = enabled;
-  return outputs.map((output) => torch.attach(node, output));
+  return outputs.map((output) => {
+    if (!inputs.includes(output)) return torch.attach(node, output);
+    // An input that is returned as it is comes out as another tensor of the function.
+    const copy = alias(output, output.sizes, output.strides);
+    output.release();
+    return torch.attach(node, copy);
+  });
 }
 
 /**
@@ -193,7 +205,7 @@ function reentrant(torch: Torch, segment: Segment, inputs: readonly Tensor[], po
 export function checkpoint(
   torch: Torch,
   segment: Segment,
-  inputs: readonly Tensor[],
+  inputs: readonly (Tensor | null)[],
   positional: readonly number[],
   useReentrant: boolean,
 ): Tensor[] {

@@ -55,6 +55,8 @@ function inputEmbedding(graph: ArchitectureGraph): string | null {
 
 type Frame = Map<string, Tensor>;
 
+type Input = Tensor | null;
+
 interface Context {
   readonly fn: GraphFunction;
   readonly frame: Frame;
@@ -91,12 +93,12 @@ export class Interpreter {
     return this.run(this.graph.main, batch, null, this.options.scope);
   }
 
-  private run(fn: GraphFunction, inputs: readonly Tensor[], index: number | null, scope: Scope): Tensor[] {
+  private run(fn: GraphFunction, inputs: readonly Input[], index: number | null, scope: Scope): Tensor[] {
     const frame: Frame = new Map();
     const context: Context = { fn, frame, index, scope };
     fn.inputs.forEach((name, k) => {
       const input = inputs[k];
-      if (input !== undefined) frame.set(name, input.retain());
+      if (input) frame.set(name, input.retain());
     });
     for (const instruction of fn.body) this.step(instruction, context);
     const outputs = fn.outputs.map((name) => this.value(name, context).retain());
@@ -167,8 +169,13 @@ export class Interpreter {
         : (operand as Argument);
     }
     switch (operand[0]) {
-      case "%":
+      case "%": {
+        const key = operand.slice(1);
+        // An input the caller left out is None.
+        if (!context.frame.has(key) && context.fn.inputs.includes(key) && !this.namedDrops(context.fn).has(key))
+          return null;
         return this.value(operand, context);
+      }
       case "@":
         return this.options.parameters.get(this.path(operand.slice(1), context.index)) ?? null;
       case "=":
@@ -294,7 +301,7 @@ export class Interpreter {
   private layer(
     block: number,
     index: number,
-    inputs: readonly Tensor[],
+    inputs: readonly Input[],
     wrapped: boolean,
     positional: readonly number[],
     scope: Scope,
@@ -308,12 +315,12 @@ export class Interpreter {
     let outputs: Tensor[];
     if (wrapped && checkpointing !== null) {
       outputs = checkpoint(this.torch, segment, inputs, positional, checkpointing.useReentrant);
-      for (const input of inputs) input.release();
+      for (const input of inputs) input?.release();
     } else {
       // An input that Python lets go of inside the layer has no owner out here.
       const kept: Tensor[] = [];
       const frameInputs = inputs.map((input, k) => {
-        if (!early.has(fn.inputs[k]!)) kept.push(input);
+        if (input !== null && !early.has(fn.inputs[k]!)) kept.push(input);
         return input;
       });
       outputs = this.runOwned(fn, frameInputs, early, index, inner);
@@ -325,7 +332,7 @@ export class Interpreter {
   /** Like `run`, taking over the inputs named in `early`. */
   private runOwned(
     fn: GraphFunction,
-    inputs: readonly Tensor[],
+    inputs: readonly Input[],
     early: ReadonlySet<string>,
     index: number,
     scope: Scope,
@@ -334,7 +341,7 @@ export class Interpreter {
     const context: Context = { fn, frame, index, scope };
     fn.inputs.forEach((name, k) => {
       const input = inputs[k];
-      if (input !== undefined) frame.set(name, early.has(name) ? input : input.retain());
+      if (input) frame.set(name, early.has(name) ? input : input.retain());
     });
     for (const instruction of fn.body) this.step(instruction, context);
     const outputs = fn.outputs.map((name) => this.value(name, context).retain());
@@ -342,17 +349,17 @@ export class Interpreter {
     return outputs;
   }
 
-  private tensors(operands: readonly Operand[], context: Context): Tensor[] {
+  private tensors(operands: readonly Operand[], context: Context): Input[] {
     return operands.map((operand) => {
       const value = this.operand(operand, context);
-      if (!isTensor(value)) throw new NotModelled("a block takes tensors only");
+      if (value !== null && !isTensor(value)) throw new NotModelled("a block takes tensors only");
       return value;
     });
   }
 
   private block(instruction: BlockInstruction, context: Context): void {
     const index = Number(this.evaluate(instruction.index, context));
-    const inputs = this.tensors(instruction.in, context).map((tensor) => tensor.retain());
+    const inputs = this.tensors(instruction.in, context).map((tensor) => tensor?.retain() ?? null);
     const fn = this.graph.blocks[instruction.block]!;
     this.giveUp(instruction.in, this.namedDrops(fn), fn, context);
     const outputs = this.layer(
@@ -380,7 +387,7 @@ export class Interpreter {
     const { from, to, bodies, carry, out, positional } = instruction.repeat;
     const first = Number(this.evaluate(from, context));
     const last = Number(this.evaluate(to, context));
-    let inputs = this.tensors(instruction.repeat.in, context).map((tensor) => tensor.retain());
+    let inputs = this.tensors(instruction.repeat.in, context).map((tensor) => tensor?.retain() ?? null);
     // A carried value that main never drops by name goes with the round that consumes it.
     const named = this.namedDrops(context.fn);
     instruction.repeat.in.forEach((operand, k) => {
@@ -404,7 +411,7 @@ export class Interpreter {
       const label = layerLabel(repeat, ordinal);
       this.torch.layerIndices.set(label, index);
       this.torch.enterLayer(label, false);
-      const owned = inputs.map((input, k) => (carry[k] === null ? input.retain() : input));
+      const owned = inputs.map((input, k) => (carry[k] === null ? (input?.retain() ?? null) : input));
       outputs = this.layer(bodyOf(index), index, owned, instruction.repeat.checkpoint, positional, context.scope);
       if (ordinal + 1 === indices.length) return;
       inputs = inputs.map((input, k) => {
@@ -417,7 +424,7 @@ export class Interpreter {
     });
     this.torch.enterLayer(NO_LAYER, false);
     inputs.forEach((input, k) => {
-      if (carry[k] === null) input.release();
+      if (carry[k] === null) input?.release();
     });
     this.bind(out, outputs, context);
   }
