@@ -1,6 +1,10 @@
-/** Writes `docs/findings` from the catalogue of findings; pages of codes that are gone are removed. */
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+/**
+ * Writes `docs/findings` from the catalogue of findings; pages of codes that are gone are removed. Also puts the codes
+ * into package.json, where the settings editor completes them.
+ */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { CATALOGUE } from "../src/analysis/findings/catalogue";
 import { findingPages } from "../src/analysis/findings/pages";
 
 const folder = join(__dirname, "../docs/findings");
@@ -9,3 +13,10 @@ const pages = findingPages();
 for (const name of readdirSync(folder)) if (name.endsWith(".md") && !pages.has(name)) rmSync(join(folder, name));
 for (const [name, text] of pages) writeFileSync(join(folder, name), text);
 console.log(`${pages.size} pages in docs/findings`);
+
+const path = join(__dirname, "../package.json");
+const text = readFileSync(path, "utf8");
+const manifest = JSON.parse(text);
+const severity = manifest.contributes.configuration.properties["vramlens.severity"];
+severity.propertyNames = { anyOf: [{ enum: CATALOGUE.map(({ code }) => code) }, { pattern: "^[a-z0-9-]+$" }] };
+writeFileSync(path, `${JSON.stringify(manifest, null, 2)}\n`);

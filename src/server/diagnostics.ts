@@ -23,13 +23,10 @@ const SEVERITY: Readonly<Record<ReportFinding["severity"], DiagnosticSeverity>> 
 };
 
 /** Findings about keys without effect are greyed out, about old names struck through. */
-const TAGS: Readonly<Record<string, DiagnosticTag>> = {
-  "ignored-key": DiagnosticTag.Unnecessary,
-  "overridden-key": DiagnosticTag.Unnecessary,
-  "deprecated-key": DiagnosticTag.Deprecated,
-  "renamed-key": DiagnosticTag.Deprecated,
-  "removed-key": DiagnosticTag.Deprecated,
-};
+const TAGS: readonly { readonly codes: RegExp; readonly tag: DiagnosticTag }[] = [
+  { codes: /^ignored-|-ignored$/, tag: DiagnosticTag.Unnecessary },
+  { codes: /^removed-key|-old-name$|-deprecated-/, tag: DiagnosticTag.Deprecated },
+];
 
 /** Which parts of a diagnostic the client can show. */
 export interface DiagnosticSupport {
@@ -55,17 +52,17 @@ export function diagnosticsOf(analysis: DocumentAnalysis, support: DiagnosticSup
       range: error.range ?? NOWHERE,
       severity: DiagnosticSeverity.Error,
       source: SOURCE,
-      code: "unreadable",
+      code: "syntax",
       message: error.message,
     };
-    const key = JSON.stringify(["unreadable", diagnostic.range, diagnostic.message]);
+    const key = JSON.stringify(["syntax", diagnostic.range, diagnostic.message]);
     if (!found.has(key)) found.set(key, diagnostic);
   }
   return limited([...found.values()], locale);
 }
 
 function toDiagnostic(finding: ReportFinding, support: DiagnosticSupport): Diagnostic {
-  const tag = TAGS[finding.code];
+  const tag = TAGS.find(({ codes }) => codes.test(finding.code))?.tag;
   return {
     range: finding.range ?? NOWHERE,
     severity: SEVERITY[finding.severity],

@@ -3,6 +3,7 @@ import { strict as assert } from "node:assert";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pinsSchemaText } from "../../scripts/pins-schema";
+import { CATALOGUE } from "../../src/analysis/findings/catalogue";
 import { LANGUAGES } from "../../src/extension/sniff";
 import { CLIENT_COMMANDS } from "../../src/server/protocol";
 import { SETTINGS, SEVERITIES } from "../../src/server/settings";
@@ -64,6 +65,9 @@ describe("manifest", () => {
     }
     const severity = properties["vramlens.severity"]?.["additionalProperties"] as { enum: string[] };
     assert.deepEqual(severity.enum, [...SEVERITIES]);
+    const names = properties["vramlens.severity"]?.["propertyNames"] as { anyOf: { enum?: string[] }[] };
+    const codes = CATALOGUE.map(({ code }) => code);
+    assert.deepEqual(names.anyOf[0]?.enum, codes, "run npx tsx scripts/findings-pages.ts");
   });
 
   it("has every string in both languages, and none too many", () => {
