@@ -3,10 +3,11 @@ import type { LibraryVersions } from "../core/training/run";
 import type { Format, KeySpec } from "../formats/types";
 import { holds } from "./versions";
 
-/** The value a key has when it is stated nowhere; undefined when the table does not say. */
+/** The canonical value of a key that is stated nowhere; undefined when the table does not say. */
 export function defaultOf(spec: KeySpec, libraries: LibraryVersions): KeySpec["default"] {
-  for (const [condition, value] of Object.entries(spec.defaultsBy ?? {})) if (holds(condition, libraries)) return value;
-  return spec.default;
+  const older = Object.entries(spec.defaultsBy ?? {}).find(([condition]) => holds(condition, libraries));
+  const written = older === undefined ? spec.default : older[1];
+  return written === undefined ? undefined : (spec.means?.[String(written)] ?? written);
 }
 
 /** Whether a key still exists in these versions (`removedIn: "transformers 5"`). */

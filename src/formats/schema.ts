@@ -24,10 +24,8 @@ import type {
 
 type Canonical = string | number | boolean | null;
 
-/** A key whose written values stand for canonical ones, or that decides more than one setting. */
+/** A key that may decide more than one setting, or name a document. */
 export interface SchemaKey extends KeySpec {
-  /** Canonical value of a written one (`amp_bf16` → `bf16`), by its text; others are kept as they are. */
-  readonly means?: Readonly<Record<string, Canonical>>;
   /** Further settings the key decides; only the values listed in `means` count when `only` is set. */
   readonly also?: readonly {
     readonly name: SettingName;

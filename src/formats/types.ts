@@ -107,6 +107,8 @@ export interface KeySpec {
   readonly default?: string | number | boolean | null;
   /** Other defaults, by the library version they held until (`{"transformers<5": "float32"}`). */
   readonly defaultsBy?: Readonly<Record<string, string | number | boolean | null>>;
+  /** Canonical value of a written one (`amp_bf16` → `bf16`), by its text; others are taken as they are. */
+  readonly means?: Readonly<Record<string, string | number | boolean | null>>;
   /** Version that renamed or removed it. */
   readonly removedIn?: string;
   readonly replacedBy?: string;

@@ -6,7 +6,7 @@ import { TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import { count, derived, NOT_RECOGNISED, type Recognition, schemaFormat, type View } from "../schema";
 import { TRL_KEYS } from "../trl/keys";
 import type { CarrierId, ConfigDocument, Format, LocatedSetting, SchemaId } from "../types";
-import { HF_PYTHON_KEYS, HF_SHELL_KEYS } from "./keys";
+import { pythonKeys, scriptKeys } from "./keys";
 
 const TRAINING = TRAINING_ARGUMENTS_KEYS.flatMap((key) => [key.key, ...(key.aliases ?? [])]).concat(
   "output_dir",
@@ -74,7 +74,7 @@ function shell(id: SchemaId): Format {
   return schemaFormat({
     id,
     carrier: "shell",
-    keys: HF_SHELL_KEYS,
+    keys: scriptKeys(id),
     views: shellViews,
     derive,
     recognise: (view) => recogniseShell(id, view),
@@ -153,7 +153,7 @@ function python(id: SchemaId, carrier: CarrierId): Format {
   return schemaFormat({
     id,
     carrier,
-    keys: HF_PYTHON_KEYS,
+    keys: pythonKeys(id),
     views: (document) => (document.parsed.syntax === syntax ? pythonViews(document) : []),
     derive,
     recognise: (view) => recognisePython(id, view),

@@ -3,8 +3,11 @@
  * Source: `transformers/hf_argparser.py`, PEFT's `LoraConfig`, transformers' `BitsAndBytesConfig`.
  */
 import { EFFECT, memory, onlyWhenOn, other } from "../effects";
+import { MODEL_KEYS, TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import type { SchemaKey } from "../schema";
 import { TRL_FORMAT_KEYS } from "../trl";
+import { TRL_KEYS } from "../trl/keys";
+import type { KeySpec, SchemaId } from "../types";
 
 /** Arguments that widely copied scripts add (LLaVA, FastChat, PEFT's and QLoRA's examples). */
 const SCRIPT_KEYS: readonly SchemaKey[] = [
@@ -52,13 +55,23 @@ const SCRIPT_KEYS: readonly SchemaKey[] = [
 
 const OWN = new Set(SCRIPT_KEYS.flatMap((key) => [key.key, ...(key.aliases ?? [])]));
 
-export const HF_SHELL_KEYS: readonly SchemaKey[] = [
-  ...TRL_FORMAT_KEYS.filter((key) => !OWN.has(key.key)).map(
-    (key): SchemaKey =>
-      key.key === "deepspeed" ? { ...key, link: "deepspeed" } : key.name === "model" ? { ...key, link: "model" } : key,
-  ),
-  ...SCRIPT_KEYS,
+/** TRL's own keys without TRL's defaults: a plain Trainer script may have them, but says nothing by leaving them out. */
+const PLAIN_TRAINER_KEYS: readonly KeySpec[] = [
+  ...TRAINING_ARGUMENTS_KEYS,
+  ...MODEL_KEYS,
+  ...TRL_KEYS.map(({ default: _, ...key }): KeySpec => key),
 ];
+
+function linked(key: KeySpec): SchemaKey {
+  const link = key.key === "deepspeed" ? "deepspeed" : key.name === "model" ? "model" : undefined;
+  return link === undefined ? key : { ...key, link };
+}
+
+/** Flags of a script that trains with TRL or with the plain Trainer. */
+export function scriptKeys(id: SchemaId): readonly SchemaKey[] {
+  const base = id === "trl" ? TRL_FORMAT_KEYS : PLAIN_TRAINER_KEYS;
+  return [...base.filter((key) => !OWN.has(key.key)).map(linked), ...SCRIPT_KEYS];
+}
 
 /** Keywords of the calls around the trainer; the prefix is the call. */
 const CALL_KEYS: readonly SchemaKey[] = [
@@ -114,4 +127,7 @@ const CALL_KEYS: readonly SchemaKey[] = [
   memory("model_args.model_name_or_path", "model", "string", EFFECT.model, { link: "model" }),
 ];
 
-export const HF_PYTHON_KEYS: readonly SchemaKey[] = [...HF_SHELL_KEYS, ...CALL_KEYS];
+/** Keywords of a Python file that trains with TRL or with the plain Trainer. */
+export function pythonKeys(id: SchemaId): readonly SchemaKey[] {
+  return [...scriptKeys(id), ...CALL_KEYS];
+}
