@@ -117,17 +117,25 @@ function timeline(ledger: Ledger): TimelinePoint[] {
   const events = ledger.events.length;
   const slice = Math.max(1, Math.ceil((events - start) / TIMELINE_POINTS));
   let live = 0;
-  for (let k = 0; k < start; k++) live += signed(ledger, k);
+  const alive = COMPONENT_KINDS.map(() => 0);
+  const advance = (k: number): void => {
+    const bytes = signed(ledger, k);
+    live += bytes;
+    alive[KIND_INDEX[kindAt(ledger, k)]]! += bytes;
+  };
+  for (let k = 0; k < start; k++) advance(k);
   const points: TimelinePoint[] = [];
   let phase = 0;
   let best = -1;
   let bestAt = start;
+  let bestAlive: number[] = [];
   for (let k = start; k < events; k++) {
-    live += signed(ledger, k);
+    advance(k);
     while (ledger.phaseList[phase + 1] !== undefined && ledger.phaseList[phase + 1]!.firstEvent <= k) phase++;
     if (live > best) {
       best = live;
       bestAt = k;
+      bestAlive = alive.slice();
     }
     const boundary = ledger.phaseList[phase + 1]?.firstEvent === k + 1;
     if ((k - start) % slice === slice - 1 || boundary || k === events - 1) {
@@ -135,11 +143,22 @@ function timeline(ledger: Ledger): TimelinePoint[] {
         at: (bestAt - start) / Math.max(1, events - start - 1),
         phase: ledger.phaseList[phase]!.phase,
         allocatedBytes: best,
+        alive: bestAlive,
       });
       best = -1;
     }
   }
   return points;
+}
+
+/** Position of a kind in `COMPONENT_KINDS`. */
+const KIND_INDEX = Object.fromEntries(COMPONENT_KINDS.map((kind, index) => [kind, index])) as Readonly<
+  Record<ComponentKind, number>
+>;
+
+function kindAt(ledger: Ledger, index: number): ComponentKind {
+  const event = ledger.events[index]!;
+  return ledger.kinds[event >= 0 ? event : ~event]!;
 }
 
 function signed(ledger: Ledger, index: number): number {

@@ -38,6 +38,8 @@ export interface TimelinePoint {
   readonly at: number;
   readonly phase: Phase;
   readonly allocatedBytes: number;
+  /** The same bytes by kind, in the order of `COMPONENT_KINDS`. */
+  readonly alive: number[];
 }
 
 export interface HostMemory {

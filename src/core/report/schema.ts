@@ -88,7 +88,17 @@ export const runSchema = z.object({
       ),
       modules: z.array(z.object({ module: z.string(), kind: componentKind, bytes })).optional(),
       phases: z.array(z.object({ phase, peakBytes: bytes })),
-      timeline: z.array(z.object({ at: z.number(), phase, allocatedBytes: bytes })).optional(),
+      timeline: z
+        .array(
+          z.object({
+            at: z.number(),
+            phase,
+            allocatedBytes: bytes,
+            /** `allocatedBytes` by component kind, in the order of the kinds of `components`' enum. */
+            alive: z.array(bytes).optional(),
+          }),
+        )
+        .optional(),
     })
     .nullable(),
   host: z.object({ pinnedBytes: bytes, pageableBytes: bytes, nvmeBytes: bytes }),
