@@ -40,6 +40,17 @@ describe("manifest", () => {
     }
   });
 
+  it("documents every command, setting and tool", () => {
+    const page = read("docs/editor.md");
+    const words = [
+      ...commands.map(({ command }: { command: string }) => command),
+      ...Object.keys(configuration.properties),
+      ...languageModelTools.map(({ name }: { name: string }) => name),
+    ];
+    for (const word of words) assert.ok(page.includes(`\`${word}\``), word);
+    for (const match of page.matchAll(/`(vramlens\.[\w.]+)`/g)) assert.ok(words.includes(match[1] ?? ""), match[1]);
+  });
+
   it("has menus for commands that exist", () => {
     const ids = new Set(commands.map(({ command }: { command: string }) => command));
     for (const entries of Object.values(menus) as { command: string }[][]) {
