@@ -15,6 +15,8 @@ export type CatalogueEntry = z.infer<typeof entrySchema>;
 
 export interface Catalogue {
   find(name: string): CatalogueEntry | undefined;
+  /** The published model with exactly these dimensions, for a config that does not say its own name. */
+  like(config: Readonly<Record<string, unknown>>): CatalogueEntry | undefined;
   /** Names close to one that is not in it. */
   readonly names: readonly string[];
 }
@@ -33,7 +35,34 @@ export async function readCatalogue(runtime: Runtime): Promise<Catalogue> {
     const [organisation = "", repository = ""] = asked.split("/");
     return byName.get(asked) ?? (mirrors.has(organisation) ? byName.get(repository) : undefined);
   };
-  return { find, names: entries.map((entry) => entry.name) };
+  const byShape = new Map<string, CatalogueEntry>();
+  for (const entry of entries) {
+    const shape = shapeOf(entry.config);
+    if (shape !== undefined && !byShape.has(shape)) byShape.set(shape, entry);
+  }
+  const like = (config: Readonly<Record<string, unknown>>) => {
+    const shape = shapeOf(config);
+    return shape === undefined ? undefined : byShape.get(shape);
+  };
+  return { find, like, names: entries.map((entry) => entry.name) };
+}
+
+/** Keys that tell published models apart, each with its spellings. */
+const DIMENSIONS: readonly (readonly string[])[] = [
+  ["hidden_size", "n_embd", "d_model", "dim"],
+  ["num_hidden_layers", "n_layer", "num_layers", "n_layers"],
+  ["num_attention_heads", "n_head", "num_heads", "n_heads"],
+  ["vocab_size", "image_size"],
+];
+
+/** Dimensions as one text; undefined when a config lacks one of them. */
+function shapeOf(config: Readonly<Record<string, unknown>>): string | undefined {
+  const values = DIMENSIONS.map((names) =>
+    names.map((name) => config[name]).find((value) => typeof value === "number"),
+  );
+  if (values.includes(undefined)) return undefined;
+  const inner = config["intermediate_size"] ?? config["ffn_dim"] ?? null;
+  return JSON.stringify([config["model_type"], ...values, inner, config["num_key_value_heads"] ?? null]);
 }
 
 /** Every spelling of an entry: repositories, their last parts, and aliases that name no organisation. */

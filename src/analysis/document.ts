@@ -128,7 +128,7 @@ function reportOf(analysis: RunAnalysis, variant: Variant): ReportRun {
     findings: toFindings(problems, analysis.inputs, analysis.options, analysis.locale),
     plans: variant === analysis.base && analysis.options.plans === true ? plansOf(analysis) : [],
     time: timeOf(variant),
-    assumptionEffects: [],
+    assumptionEffects: variant === analysis.base && analysis.options.plans === true ? effectsOf(analysis) : [],
     locale: analysis.locale,
   });
 }
@@ -139,4 +139,18 @@ function timeOf({ resolution, estimate }: Variant): ReportRun["time"] {
   if (time === null) return null;
   const seconds = (value: number) => Number(value.toPrecision(3));
   return { stepSeconds: { low: seconds(time.low), high: seconds(time.high) }, bound: time.bound, relativeTo: null };
+}
+
+/** Suppositions measured at most: each costs a simulation. */
+const MOST_MEASURED = 3;
+
+/** How far another plausible value of each supposition moves the peak, in bytes; 0 when it was not tried. */
+function effectsOf(analysis: RunAnalysis): number[] {
+  const { base } = analysis;
+  let measured = 0;
+  return base.resolution.suppositions.map(({ alternative }) => {
+    if (base.estimate === undefined || alternative === undefined || ++measured > MOST_MEASURED) return 0;
+    const other = analysis.vary(alternative).estimate;
+    return other === undefined ? 0 : Math.abs(other.usedPeakBytes - base.estimate.usedPeakBytes);
+  });
 }

@@ -91,7 +91,7 @@ async function loadConfig(uri: string, name: string, search: ModelSearch): Promi
   if (typeof config["model_type"] !== "string") return { kind: "broken", name, uri, reason: "no-type" };
   return {
     kind: "found",
-    name: displayName(name, config, uri),
+    name: displayName(name, config, uri, search.catalogue),
     config,
     source: "config.json",
     parameters: undefined,
@@ -114,11 +114,18 @@ function objectOf(document: LoadedDocument): Readonly<Record<string, unknown>> |
   return value ?? undefined;
 }
 
-/** The hub id a config remembers, else the name as written, else the folder. */
-function displayName(name: string, config: Readonly<Record<string, unknown>>, uri: string): string {
+/** The hub id a config remembers, else the published model it equals, else the folder. */
+function displayName(
+  name: string,
+  config: Readonly<Record<string, unknown>>,
+  uri: string,
+  catalogue: Catalogue,
+): string {
   const remembered = config["_name_or_path"];
   if (typeof remembered === "string" && remembered !== "" && !looksLocal(remembered)) return remembered;
-  return looksLocal(name) ? `${baseName(parentOf(uri))} (${String(config["model_type"])})` : name;
+  if (!looksLocal(name)) return name;
+  const published = catalogue.like(config)?.name;
+  return published?.slice(published.indexOf("/") + 1) ?? `${baseName(parentOf(uri))} (${String(config["model_type"])})`;
 }
 
 async function loadAdapter(

@@ -1,7 +1,7 @@
 /** The one finding that answers the question: does it fit. Placed at the cheapest lever the documents hold. */
 
 import { largestBatchAlone } from "../levers/batch";
-import { size, t } from "../messages";
+import { deviceLabel, size, t } from "../messages";
 import { type Problem, type Related, say } from "../problems";
 import type { Resolved } from "../resolve";
 import type { RunAnalysis, Variant } from "../run-analysis";
@@ -26,7 +26,7 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
     (setting) => setting?.place?.uri === inputs.main.uri,
   )?.place;
   const span = place?.keySpan ?? { start: 0, end: Math.min(inputs.main.text.length, firstLine(inputs.main.text)) };
-  const device = resolution.device.spec?.name ?? "";
+  const device = deviceLabel(resolution.device.spec?.name ?? "", locale);
   const at = { uri: inputs.main.uri, span, related: relatedTo(resolution.resolved) };
   if (verdict === "tight") {
     return [

@@ -6,7 +6,7 @@ import { COMMON_SIZES, usableBytes } from "../../core/hardware/devices";
 import type { Estimate } from "../../core/report/estimate";
 import type { KeySpec } from "../../formats/types";
 import { largestBatch, largestBatchAlone } from "../levers/batch";
-import { count, gib, type Locale, size, t, text } from "../messages";
+import { count, deviceLabel, gib, type Locale, size, t, text } from "../messages";
 import { effectOf } from "../messages/effects";
 import { documentOf } from "../report";
 import type { Resolved } from "../resolve";
@@ -71,7 +71,7 @@ export function verdictLine(variant: Variant, locale: Locale): string {
     return t(locale, "hover.no-device", { ...args, ...smallest(estimate, locale) });
   return t(locale, `hover.${verdict}`, {
     ...args,
-    device: device.name.replace(/^NVIDIA (?:GeForce )?/, ""),
+    device: deviceLabel(device.name, locale),
     total: gib(device.memoryBytes),
     usable: gib(usable),
   });
@@ -84,7 +84,7 @@ function smallest(estimate: Estimate, locale: Locale): { readonly sizes: string 
     first === undefined
       ? t(locale, "hover.fits-no-common-size")
       : t(locale, "hover.fits-from", {
-          device: first.name.replace(/^NVIDIA (?:GeForce )?/, ""),
+          device: deviceLabel(first.name, locale),
           total: gib(first.memoryBytes),
         });
   return { sizes };
@@ -136,7 +136,7 @@ function costLine(tried: readonly Tried[], curve: Curve, base: Variant, locale: 
   if (changes.every((change) => Math.abs(change) < used / 2000)) {
     return t(locale, "hover.nothing", { phase: t(locale, `phase.${base.estimate?.peakPhase ?? "load"}`) });
   }
-  if (UNITS[curve.override] === undefined) return undefined;
+  if (UNITS[curve.override] === undefined) return bestAlternative(tried, curve, base, locale);
   const below = tried.findLast(({ value }) => Number(value) < Number(now)) ?? others[0];
   if (below === undefined) return undefined;
   const step = Number(now) - Number(below.value);
@@ -146,6 +146,22 @@ function costLine(tried: readonly Tried[], curve: Curve, base: Variant, locale: 
   const factor = UNITS[curve.override]?.per ?? 1;
   const shares = growth(below.variant.estimate, base.estimate, locale);
   return t(locale, `hover.per-${curve.override}`, { each: size(each * factor), shares });
+}
+
+/** Of a few choices, the one that needs least, or what the present one saves. */
+function bestAlternative(tried: readonly Tried[], curve: Curve, base: Variant, locale: Locale): string | undefined {
+  const now = curve.now(base);
+  const used = base.estimate?.usedPeakBytes ?? 0;
+  const usedBy = ({ variant }: Tried): number => variant.estimate?.usedPeakBytes ?? 0;
+  const others = tried.filter(({ value }) => value !== now).sort((a, b) => usedBy(a) - usedBy(b));
+  const [least] = others;
+  const most = others.at(-1);
+  if (least === undefined || most === undefined) return undefined;
+  const args = (other: Tried) => ({
+    value: shownValue(other.value, locale),
+    bytes: size(Math.abs(usedBy(other) - used)),
+  });
+  return usedBy(least) < used ? t(locale, "hover.least", args(least)) : t(locale, "hover.saves", args(most));
 }
 
 /** Settings counted in something, and how many of it the cost line speaks of. */

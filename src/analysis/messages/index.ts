@@ -38,3 +38,9 @@ export function text(message: Message, locale: Locale): string {
 export function t(locale: Locale, id: string, args: Message["args"] = {}): string {
   return text({ id, args }, locale);
 }
+
+/** Short name of a device in running text: without the maker, and a bare size as a card of that size. */
+export function deviceLabel(name: string, locale: Locale): string {
+  const bare = /^(\d+(?:\.\d+)?)\s*GI?B$/i.exec(name);
+  return bare === null ? name.replace(/^NVIDIA (?:GeForce )?/, "") : t(locale, "device.size", { size: bare[1] ?? "" });
+}
