@@ -206,3 +206,19 @@ export function baddbmmOperator(torch: Torch, input: Tensor, a: Tensor, b: Tenso
     return torch.attach(node, product(torch, y!, z!, "baddbmm"));
   });
 }
+
+/** `_grouped_mm`: rows of one matrix times the expert's matrix each group of rows belongs to. */
+export function groupedMm(torch: Torch, rows: Tensor, experts: Tensor): Tensor {
+  const { sizes, strides } = experts;
+  const node = torch.record("GroupedMmBackward0", [rows, experts], (torch, [gradient], saved, node) => {
+    if (!gradient) return [null, null];
+    let next = 0;
+    const left = node.edges[1] ? saved[next++]! : null;
+    const right = node.edges[0] ? saved[next++]! : null;
+    const mat2 = left && torch.empty("_grouped_mm", sizes, gradient.dtype, strides);
+    return [right && torch.empty("_grouped_mm", [gradient.size(0), sizes[1]!], gradient.dtype), mat2];
+  });
+  if (node?.edges[1]) torch.save(node, rows);
+  if (node?.edges[0]) torch.save(node, experts);
+  return torch.attach(node, torch.empty("_grouped_mm", [rows.size(0), experts.size(2)], rows.dtype));
+}

@@ -214,6 +214,10 @@ const RULES: Readonly<Record<string, Rule>> = {
   where: (t, a) => arithmetic.where(t, a.tensor(0), a.operand(1), a.operand(2)),
   masked_fill: (t, a) => arithmetic.maskedFill(t, a.tensor(0), a.tensor(1)),
   maximum: (t, a) => arithmetic.extremum(t, "maximum", a.operand(0), a.operand(1)),
+  min: (t, a) =>
+    a.positional.length > 1 && isTensor(a.positional[1])
+      ? arithmetic.extremum(t, "minimum", a.operand(0), a.operand(1))
+      : t.empty("min", [], a.tensor(0).dtype),
   minimum: (t, a) => arithmetic.extremum(t, "minimum", a.operand(0), a.operand(1)),
   max: (t, a) =>
     a.positional.length > 1 && isTensor(a.positional[1])
@@ -230,6 +234,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   bmm: (t, a) => linear.bmmOperator(t, a.tensor(0), a.tensor(1)),
   addmm: (t, a) => linear.addmmOperator(t, a.tensor(0), a.tensor(1), a.tensor(2)),
   baddbmm: (t, a) => linear.baddbmmOperator(t, a.tensor(0), a.tensor(1), a.tensor(2)),
+  _grouped_mm: (t, a) => linear.groupedMm(t, a.tensor(0), a.tensor(1)),
   einsum: einsumLike,
   embedding: (t, a) => model.embedding(t, a.tensor(0), a.tensor(1)),
   scaled_dot_product_attention: sdpa,
@@ -344,6 +349,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   repeat,
   repeat_interleave: repeatInterleave,
   topk,
+  sort,
+  histc: (t, a) => t.empty("histc", [a.number(1, 100)], a.tensor(0).dtype),
   unfold,
   add_: inplace(1),
   sub_: inplace(1),
@@ -432,6 +439,18 @@ function topk(torch: Torch, args: Arguments): Tensor[] {
   ]);
   const values = torch.attach(node, torch.empty("topk", sizes, self.dtype));
   const indices = torch.empty("topk", sizes, "int64");
+  if (node !== null) torch.saveOutput(node, indices);
+  return [values, indices];
+}
+
+/** `sort`: values and where they came from. */
+function sort(torch: Torch, args: Arguments): Tensor[] {
+  const self = args.tensor(0);
+  const node = torch.record("SortBackward0", [self], (torch, [gradient]) => [
+    gradient ? torch.empty("value_selecting_reduction_backward", self.sizes, gradient.dtype) : null,
+  ]);
+  const values = torch.attach(node, arithmetic.elementwise(torch, "sort", [self]));
+  const indices = torch.empty("sort", self.sizes, "int64");
   if (node !== null) torch.saveOutput(node, indices);
   return [values, indices];
 }
