@@ -304,14 +304,23 @@ def _fold(calls, glue, metas):
     first = [v for v in glue[0] if not any(v == o for q, o in enumerate(calls[0].outs) if not held[q])]
     last = [v for v in glue[n - 1] if v not in [calls[n - 2].outs[q] for q in range(width) if held[q]]] if n > 1 else []
     outs = lambda k: [o if held[q] or k == n - 1 and o not in glue[k] else None for q, o in enumerate(calls[k].outs)]
-    one = lambda a, b, operands: Repeat(calls[0].stack, start + a, start + b, operands, carry, outs(b - 1), functions[a:b], calls[0].checkpoint, positional)
-    if not first or n == 1:
-        result = [one(0, n, ins)]
+    def rounds(a, b, operands):
+        """Rounds a to b; what a first round is not given yet is no input of it."""
+        given = [j for j, r in enumerate(operands) if r is not None]
+        part = functions[a:b]
+        for f in part:
+            f.inputs = [inputs[j] for j in given]
+        place = {j: k for k, j in enumerate(given)}
+        return Repeat(calls[0].stack, start + a, start + b, [operands[j] for j in given], [carry[j] for j in given], outs(b - 1), part, calls[0].checkpoint,
+                      [place[j] for j in positional if j in place])
+
+    if n == 1 or not first and None not in ins:
+        result = [rounds(0, n, ins)]
         if n == 1 and glue[0]:
             result.append(Drop(glue[0]))
     else:
         later = [calls[0].outs[carry[j]] if carry[j] is not None else r for j, r in enumerate(ins)]
-        result = [one(0, 1, ins), Drop(first), one(1, n, later)]
+        result = [rounds(0, 1, ins), *([Drop(first)] if first else []), rounds(1, n, later)]
     left = [v for v in last if v not in [o for q, o in enumerate(calls[n - 1].outs)] or held[calls[n - 1].outs.index(v)]]
     if n > 1 and left:
         result.append(Drop(left))

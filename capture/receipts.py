@@ -234,6 +234,10 @@ def by_task(oracle):
     peft.LoraConfig = lambda **settings: config(**{**settings, **told})
 
     def run(case):
+        # bitsandbytes remembers overrides by `id(parameter)`, which the next case's parameters may have again
+        manager = sys.modules.get("bitsandbytes.optim.optimizer")
+        if manager is not None:
+            manager.GlobalOptimManager._instance = None
         told["task_type"] = PEFT_TASKS.get(case["task"])
         return oracle.run(case)
 
