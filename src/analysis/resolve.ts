@@ -356,7 +356,10 @@ class Resolver {
     const open = this.settings.open("bf16") ?? this.settings.open("fp16");
     if (open !== undefined && bf16 === undefined && fp16 === undefined && open.value === null && open.auto === true) {
       this.put("compute_dtype", null, "auto", open.key, open.place);
-      return null;
+      if (this.inputs.format.id !== "axolotl") return null;
+      // Axolotl takes bfloat16 on every card that has it.
+      this.suppose(say("assume.auto-precision"), open.key, { bf16: "false" });
+      return "bfloat16";
     }
     const stated = bf16 ?? fp16;
     const tf32 = this.settings.find("tf32");

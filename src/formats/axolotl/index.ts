@@ -42,6 +42,13 @@ export const axolotl = schemaFormat({
     const result: LocatedSetting[] = [];
     const inline = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
     if (inline?.node.kind === "map") result.push(...deepspeedReader(inline.node, inline.key).settings);
+    // The weights follow the precision: bf16 (or auto) bfloat16, fp16 float16, neither float32.
+    const half = settings.findLast((setting) => setting.name === "bf16");
+    const auto = typeof half?.value === "object" && half.value !== null;
+    if (half !== undefined && !settings.some((setting) => setting.name === "load_dtype")) {
+      if (auto) result.push(derived(half, "load_dtype", "bfloat16"));
+      else if (half.value === false) result.push(derived(half, "load_dtype", "float32"));
+    }
     // Axolotl's own defaults of bitsandbytes: nf4, double quantization, storage in the compute dtype.
     const four = on(settings, "load_in_4bit");
     const says = (name: string) => settings.some((setting) => setting.name === name);

@@ -61,6 +61,12 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
   const stage = settings.find((setting) => setting.name === "lf_stage" && setting.value === "pt");
   if (stage !== undefined && !settings.some((setting) => setting.name === "packing"))
     result.push(derived(stage, "packing", true));
+  // Trainable weights are raised to float32, unless the run says otherwise or ZeRO-3 keeps them as loaded.
+  const full = settings.find((setting) => setting.key === "finetuning_type" && setting.node.kind === "scalar");
+  const asLoaded = ["load_dtype", "deepspeed"].some((name) => settings.some((setting) => setting.name === name));
+  const layered = settings.some((setting) => setting.name === "use_badam" && setting.value === true);
+  if (full?.node.kind === "scalar" && full.node.value === "full" && !asLoaded && !layered)
+    result.push(derived(full, "load_dtype", "float32"));
   // LLaMA-Factory stores 4-bit blocks in the compute dtype and quantizes the scales too.
   const bits = settings.find((setting) => setting.name === "quantization" && setting.value === "nf4");
   if (bits !== undefined) result.push(derived(bits, "bnb_4bit_quant_storage", "bfloat16"));
