@@ -133,8 +133,10 @@ class Search {
       if (this.predicted(mask, now) > 0.95 * this.options.limitBytes) this.settle(mask, false);
   }
 
+  /** Sets that can bring something new first, then the other likely ones, then the unlikely ones. */
   private trySets(now: Estimate): void {
     const most = this.options.maxLevers ?? DEFAULT_LEVERS;
+    const later: number[] = [];
     const late: number[] = [];
     for (let size = 2; size <= Math.min(most, this.levers.length); size++) {
       const likely: number[] = [];
@@ -142,9 +144,29 @@ class Search {
         if (this.settled(mask)) continue;
         (this.predicted(mask, now) <= UNLIKELY * this.options.limitBytes ? likely : late).push(mask);
       }
-      for (const mask of this.inOrder(likely, now)) if (!this.settled(mask)) this.settle(mask);
+      for (const mask of this.inOrder(likely, now)) {
+        if (this.settled(mask)) continue;
+        if (this.promising(mask, now)) this.settle(mask);
+        else later.push(mask);
+      }
     }
-    for (const mask of this.inOrder(late, now)) if (!this.settled(mask)) this.settle(mask);
+    for (const mask of [...this.inOrder(later, now), ...this.inOrder(late, now)])
+      if (!this.settled(mask)) this.settle(mask);
+  }
+
+  /** Whether a set has a lever that no plan has yet, or is a smaller or faster change than every plan so far. */
+  private promising(mask: number, now: Estimate): boolean {
+    const covered = this.fitting.reduce((all, fitting) => all | fitting, 0);
+    if ((mask & ~covered) !== 0) return true;
+    const levers = this.members(mask);
+    const move = strongest(this.base, levers);
+    if (move === null) return false;
+    const size = changeSize(move.settings, effectOf(levers));
+    // Parameters hardly change, so the estimate of the run as it is serves for the time.
+    const time = this.timeFactor({ run: this.base.run, estimate: now }, { run: move.run, estimate: now });
+    return ![...this.plans.values()].some(
+      (plan) => plan.fits && changeSize(plan.settings, plan.effect) <= size && plan.stepTimeFactor <= time,
+    );
   }
 
   /** Smallest change first, so that an early stop has the plans that people want. */
@@ -241,7 +263,7 @@ class Search {
       }
       peak = Math.max(peak, bytes);
     }
-    return peak + now.usedPeakBytes - now.allocatedPeakBytes;
+    return peak + now.usedPeakBytes - now.reservedPeakBytes;
   }
 
   /** The largest sets of levers that can be had together. */
