@@ -11,7 +11,7 @@ import { editsFor } from "./edits";
 
 const DEFAULT_RESERVE = 0.1;
 /** Simulations a search may take: enough for every single change and the likely pairs. */
-const MOST_ESTIMATES = 80;
+const MOST_ESTIMATES = 48;
 const MOST_PLANS = 12;
 
 /** Plans for a run that does not fit, or hardly; the smallest change first. Empty when none can be written. */
