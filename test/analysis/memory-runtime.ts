@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { FileAccess, Runtime } from "../../src/analysis/runtime";
+import { normalise } from "../../src/analysis/uris";
 
 const MODELS = join(__dirname, "../../models");
 
@@ -16,7 +17,7 @@ export interface MemoryRuntime extends Runtime {
 }
 
 export function uri(path: string): string {
-  return `${ROOT}/${path}`;
+  return normalise(`${ROOT}/${path}`);
 }
 
 /**
