@@ -5,7 +5,6 @@
  * current analysis or not at all, and a failure is a log line and an empty answer.
  */
 import {
-  type CancellationToken,
   type CodeActionContext,
   CodeActionKind,
   CodeActionTriggerKind,
@@ -23,35 +22,20 @@ import {
 import { TextDocument } from "vscode-languageserver-textdocument";
 import type { AnalysisOptions, Analyzer, CreateAnalyzer, DocumentAnalysis } from "../analysis/analyzer";
 import type { FileAccess, Runtime } from "../analysis/runtime";
-import type { ReportEdit } from "../core/report/schema";
 import { Analyses, type Cancellation, NEVER } from "./analyses";
 import { type Client, readClient } from "./client";
 import { codeActions } from "./codeActions";
-import { deviceGroups } from "./devices";
 import { diagnosticsOf, SOURCE } from "./diagnostics";
 import { clientFiles, NO_FILES, overlay, routed, schemeOf } from "./files";
 import { codeLenses, inlayHints } from "./hints";
 import { toHover } from "./hover";
 import { normalise, OpenDocuments } from "./openDocuments";
-import { settleEdits } from "./pins";
-import {
-  type DevicesResult,
-  type EditsResult,
-  FIX_ALL_KIND,
-  type InitializationOptions,
-  METHODS,
-  type PlanEditsParams,
-  type ReadTextResult,
-  type ReportParams,
-  type ReportResult,
-  type SettleParams,
-  type StatusParams,
-  type WhatIfParams,
-  type WhatIfResult,
-} from "./protocol";
+import { registerPanelRequests } from "./panelRequests";
+import { FIX_ALL_KIND, type InitializationOptions, METHODS, type ReadTextResult, type StatusParams } from "./protocol";
+import { QuietTimes } from "./quiet";
 import { describeError, safely } from "./safely";
 import { type Settings, SettingsCache } from "./settings";
-import { mainRun, recognised, statusOf } from "./status";
+import { statusOf } from "./status";
 import { text } from "./text";
 
 /** What differs between the places the server runs in. */
@@ -91,9 +75,7 @@ class Server {
   private readonly documents = new TextDocuments(TextDocument);
   private readonly open = new OpenDocuments(this.documents);
   private readonly settings: SettingsCache;
-  private readonly timers = new Map<string, ReturnType<typeof setTimeout>>();
-  /** Resolvers of those who wait for a document to become quiet. */
-  private readonly waiting = new Map<string, (() => void)[]>();
+  private readonly quietTimes: QuietTimes;
   private readonly resultIds = new Map<string, { readonly id: string; readonly json: string }>();
   private resultCount = 0;
   /** Documents the client has had a status for. */
@@ -110,6 +92,7 @@ class Server {
     private readonly connection: Connection,
     private readonly platform: Platform,
   ) {
+    this.quietTimes = new QuietTimes(platform.debounceMs);
     this.settings = new SettingsCache((uri) =>
       this.client?.configuration === true
         ? connection.workspace.getConfiguration({ scopeUri: uri, section: "vramlens" })
@@ -121,7 +104,7 @@ class Server {
     const { connection, documents } = this;
     connection.onInitialize((params) => this.initialize(params));
     connection.onInitialized(() => this.initialized());
-    connection.onShutdown(() => this.stopTimers());
+    connection.onShutdown(() => this.quietTimes.stopAll());
 
     documents.onDidChangeContent(({ document }) => this.changed([document.uri]));
     documents.onDidClose(({ document }) => this.closed(document.uri));
@@ -207,41 +190,16 @@ class Server {
   }
 
   private registerCustomRequests(): void {
-    const { connection } = this;
-    connection.onRequest<ReportResult | null, void>(METHODS.report, (params: ReportParams, token: CancellationToken) =>
-      safely<ReportResult | null>(connection.console, "report", token, null, () => this.report(params, token)),
-    );
-    connection.onRequest<WhatIfResult, void>(METHODS.whatIf, (params: WhatIfParams, token: CancellationToken) =>
-      safely<WhatIfResult>(connection.console, "what-if", token, { run: null }, async () => {
-        const analysis = await this.analysis(params.uri, true, token);
-        return { run: analysis?.whatIf(params.runId, params.set) ?? null };
-      }),
-    );
-    connection.onRequest<EditsResult, void>(METHODS.whatIfEdits, (params: WhatIfParams, token: CancellationToken) =>
-      safely<EditsResult>(connection.console, "what-if edits", token, this.failed("planGone"), () =>
-        this.whatIfEdits(params, token),
-      ),
-    );
-    connection.onRequest<EditsResult, void>(METHODS.planEdits, (params: PlanEditsParams, token: CancellationToken) =>
-      safely<EditsResult>(connection.console, "plan edits", token, this.failed("planGone"), () =>
-        this.planEdits(params, token),
-      ),
-    );
-    connection.onRequest<EditsResult, void>(METHODS.settle, (params: SettleParams, token: CancellationToken) =>
-      safely<EditsResult>(connection.console, "settle", token, this.failed("settleUnknown", params.key), () =>
-        settleEdits(params, {
-          files: this.files,
-          workspaceFolders: this.workspaceFolders,
-          versionOf: (uri) => this.open.get(uri)?.version,
-          locale: this.known.locale,
-        }),
-      ),
-    );
-    connection.onRequest<DevicesResult, void>(METHODS.devices, (_: unknown, token: CancellationToken) =>
-      safely<DevicesResult>(connection.console, "devices", token, { groups: [] }, () =>
-        deviceGroups(this.known.locale),
-      ),
-    );
+    registerPanelRequests(this.connection, {
+      locale: () => this.client?.locale ?? "en",
+      analyzer: () => this.analyzer,
+      files: () => this.files,
+      workspaceFolders: () => this.workspaceFolders,
+      settings: (uri) => this.settings.get(uri),
+      options: (settings) => this.options(settings),
+      analysis: (uri, token) => this.analysis(uri, true, token),
+      versionOf: (uri) => this.open.get(uri)?.version,
+    });
   }
 
   // ---- Life ----
@@ -355,7 +313,7 @@ class Server {
 
   /** As {@link current}, once the document was left alone for the quiet time: for what editors ask on every change. */
   private async settled(uri: string, plans: boolean, token: Cancellation): Promise<DocumentAnalysis | undefined> {
-    await this.quiet(uri);
+    await this.quietTimes.quiet(uri);
     return this.current(uri, plans, token);
   }
 
@@ -375,7 +333,7 @@ class Server {
     previous: string | undefined,
     token: Cancellation,
   ): Promise<DocumentDiagnosticReport> {
-    await this.quiet(uri);
+    await this.quietTimes.quiet(uri);
     const items = await this.validate(uri, token);
     const json = JSON.stringify(items);
     const last = this.resultIds.get(uri);
@@ -388,63 +346,6 @@ class Server {
     return { kind: DocumentDiagnosticReportKind.Full, resultId, items };
   }
 
-  private async report(params: ReportParams, token: Cancellation): Promise<ReportResult | null> {
-    const settings = await this.settings.get(params.uri);
-    const version = this.open.get(params.uri)?.version ?? null;
-    const overridden = params.device !== undefined || params.set !== undefined;
-    const analysis = overridden
-      ? await this.analyzer?.analyse(normalise(params.uri), {
-          ...this.options(settings),
-          plans: true,
-          ...(params.device === undefined ? {} : { device: params.device }),
-          ...(params.set === undefined ? {} : { set: params.set }),
-        })
-      : await this.analysis(params.uri, true, token);
-    if (analysis === undefined) return null;
-    return {
-      uri: params.uri,
-      version,
-      recognised: recognised(analysis, this.known.locale),
-      report: analysis.report,
-      runId: mainRun(analysis.runs)?.id ?? null,
-      reserve: settings.reserve,
-      locale: this.known.locale,
-    };
-  }
-
-  private async planEdits(params: PlanEditsParams, token: Cancellation): Promise<EditsResult> {
-    const analysis = await this.analysis(params.uri, true, token);
-    const run = analysis?.runs.find(({ id }) => id === params.runId);
-    if (run === undefined) return this.failed("runGone");
-    const plan = run.plans[params.planIndex];
-    if (plan === undefined || plan.title !== params.title) return this.failed("planGone");
-    if (plan.edits.length === 0) return this.failed("planEmpty");
-    return this.versioned(plan.title, plan.edits);
-  }
-
-  private async whatIfEdits({ uri, runId, set }: WhatIfParams, token: Cancellation): Promise<EditsResult> {
-    const result = (await this.analysis(uri, true, token))?.whatIfEdits(runId, set) ?? null;
-    if (result === null) return this.failed("runGone");
-    if ("refused" in result) return { ok: false, message: result.refused };
-    if (result.edits.length === 0) return this.failed("planEmpty");
-    const title = Object.entries(set).map(([name, value]) => `${name} = ${value}`);
-    return this.versioned(title.join(", "), result.edits);
-  }
-
-  /** Edits with the versions of the open documents they were made for. */
-  private versioned(title: string, edits: readonly ReportEdit[]): EditsResult {
-    const versions: Record<string, number> = {};
-    for (const { uri } of edits) {
-      const version = this.open.get(uri)?.version;
-      if (version !== undefined) versions[uri] = version;
-    }
-    return { ok: true, title, create: [], edits, versions };
-  }
-
-  private failed(key: Parameters<typeof text>[1], ...values: string[]): EditsResult {
-    return { ok: false, message: text(this.client?.locale ?? "en", key, ...values) };
-  }
-
   // ---- Changes ----
 
   private changed(uris: readonly string[]): void {
@@ -453,28 +354,26 @@ class Server {
     const dropped = this.analyses.invalidate(changed);
     const open = this.open.uris().filter((uri) => dropped.has(normalise(uri)));
     for (const uri of open) this.schedule(uri);
-    // The client pulls for the document it changed itself; for others it has to be told.
-    if (open.some((uri) => !changed.has(normalise(uri))) || open.length < changed.size) this.refreshPulled();
+    // The client asks again for the document it changed itself; about others it has to be told.
+    if (open.some((uri) => !changed.has(normalise(uri)))) this.refreshClient();
   }
 
   private everythingChanged(): void {
     this.analyses?.clear();
     for (const uri of this.open.uris()) this.schedule(uri);
-    this.refreshPulled();
-    if (this.client?.refreshHints === true) this.connection.languages.inlayHint.refresh().catch(() => {});
-    if (this.client?.refreshLenses === true) this.connection.sendRequest("workspace/codeLens/refresh").catch(() => {});
+    this.refreshClient();
   }
 
-  private refreshPulled(): void {
-    if (this.client?.pull === true && this.client.refreshDiagnostics) {
-      // A client that is shutting down may not answer; nothing is lost then.
-      this.connection.languages.diagnostics.refresh();
-    }
+  /** Makes the client ask again. A client that is shutting down may not answer; nothing is lost then. */
+  private refreshClient(): void {
+    const { client, connection } = this;
+    if (client?.pull === true && client.refreshDiagnostics) connection.languages.diagnostics.refresh();
+    if (client?.refreshHints === true) connection.languages.inlayHint.refresh().catch(() => {});
+    if (client?.refreshLenses === true) connection.sendRequest("workspace/codeLens/refresh").catch(() => {});
   }
 
   private closed(uri: string): void {
-    this.stopTimer(uri);
-    this.release(uri);
+    this.quietTimes.stop(uri);
     this.resultIds.delete(uri);
     this.announced.delete(uri);
     this.settings.delete(uri);
@@ -484,31 +383,13 @@ class Server {
     this.changed([uri]);
   }
 
-  /** Waits until a document was left alone for the quiet time. */
-  private quiet(uri: string): Promise<void> {
-    if (!this.timers.has(uri)) return Promise.resolve();
-    return new Promise((resolve) => this.waiting.set(uri, [...(this.waiting.get(uri) ?? []), resolve]));
-  }
-
-  private release(uri: string): void {
-    const waiting = this.waiting.get(uri) ?? [];
-    this.waiting.delete(uri);
-    for (const resolve of waiting) resolve();
-  }
-
   private schedule(uri: string): void {
-    this.stopTimer(uri);
-    this.timers.set(
-      uri,
-      setTimeout(() => {
-        this.timers.delete(uri);
-        this.release(uri);
-        this.refresh(uri).catch((error) => {
-          this.connection.console.error(`refresh of ${uri} failed: ${describeError(error)}`);
-          this.sendStatus({ uri, state: "failed", because: String(error), run: null });
-        });
-      }, this.platform.debounceMs),
-    );
+    this.quietTimes.schedule(uri, () => {
+      this.refresh(uri).catch((error) => {
+        this.connection.console.error(`refresh of ${uri} failed: ${describeError(error)}`);
+        this.sendStatus({ uri, state: "failed", because: String(error), run: null });
+      });
+    });
   }
 
   /** Brings status and pushed diagnostics of an open document up to date. */
@@ -544,18 +425,6 @@ class Server {
   private sendStatus(status: StatusParams): void {
     this.announced.add(status.uri);
     if (this.client?.status === true) void this.connection.sendNotification(METHODS.status, status);
-  }
-
-  private stopTimer(uri: string): void {
-    clearTimeout(this.timers.get(uri));
-    this.timers.delete(uri);
-  }
-
-  private stopTimers(): void {
-    for (const uri of [...this.timers.keys()]) {
-      this.stopTimer(uri);
-      this.release(uri);
-    }
   }
 }
 

@@ -1,0 +1,136 @@
+/** The custom requests behind the panel, the commands and the language-model tools. */
+import type { CancellationToken, Connection } from "vscode-languageserver";
+import type { AnalysisOptions, Analyzer, DocumentAnalysis } from "../analysis/analyzer";
+import type { FileAccess } from "../analysis/runtime";
+import type { ReportEdit } from "../core/report/schema";
+import type { Cancellation } from "./analyses";
+import { deviceGroups } from "./devices";
+import { normalise } from "./openDocuments";
+import { settleEdits } from "./pins";
+import {
+  type DevicesResult,
+  type EditsResult,
+  METHODS,
+  type PlanEditsParams,
+  type ReportParams,
+  type ReportResult,
+  type SettleParams,
+  type WhatIfParams,
+  type WhatIfResult,
+} from "./protocol";
+import { safely } from "./safely";
+import type { Settings } from "./settings";
+import { mainRun, recognised } from "./status";
+import { type Locale, type TextKey, text } from "./text";
+
+/** What the requests need of the server. */
+export interface RequestContext {
+  readonly locale: () => Locale;
+  readonly analyzer: () => Analyzer | undefined;
+  readonly files: () => FileAccess;
+  readonly workspaceFolders: () => readonly string[];
+  readonly settings: (uri: string) => Promise<Settings>;
+  readonly options: (settings: Settings) => AnalysisOptions;
+  /** The current analysis with plans, whatever the settings say; undefined when cancelled. */
+  readonly analysis: (uri: string, token: Cancellation) => Promise<DocumentAnalysis | undefined>;
+  /** Version of an open document. */
+  readonly versionOf: (uri: string) => number | undefined;
+}
+
+/** Registers all custom requests on the connection. */
+export function registerPanelRequests(connection: Connection, context: RequestContext): void {
+  const log = connection.console;
+  const failed = (key: TextKey, ...values: string[]) => refusal(context, key, ...values);
+  connection.onRequest<ReportResult | null, void>(METHODS.report, (params: ReportParams, token: CancellationToken) =>
+    safely<ReportResult | null>(log, "report", token, null, () => report(context, params, token)),
+  );
+  connection.onRequest<WhatIfResult, void>(METHODS.whatIf, (params: WhatIfParams, token: CancellationToken) =>
+    safely<WhatIfResult>(log, "what-if", token, { run: null }, async () => ({
+      run: (await context.analysis(params.uri, token))?.whatIf(params.runId, params.set) ?? null,
+    })),
+  );
+  connection.onRequest<EditsResult, void>(METHODS.whatIfEdits, (params: WhatIfParams, token: CancellationToken) =>
+    safely<EditsResult>(log, "what-if edits", token, failed("planGone"), () => whatIfEdits(context, params, token)),
+  );
+  connection.onRequest<EditsResult, void>(METHODS.planEdits, (params: PlanEditsParams, token: CancellationToken) =>
+    safely<EditsResult>(log, "plan edits", token, failed("planGone"), () => planEdits(context, params, token)),
+  );
+  connection.onRequest<EditsResult, void>(METHODS.settle, (params: SettleParams, token: CancellationToken) =>
+    safely<EditsResult>(log, "settle", token, failed("settleUnknown", params.key), () =>
+      settleEdits(params, {
+        files: context.files(),
+        workspaceFolders: context.workspaceFolders(),
+        versionOf: context.versionOf,
+        locale: context.locale(),
+      }),
+    ),
+  );
+  connection.onRequest<DevicesResult, void>(METHODS.devices, (_: unknown, token: CancellationToken) =>
+    safely<DevicesResult>(log, "devices", token, { groups: [] }, () => deviceGroups(context.locale())),
+  );
+}
+
+async function report(
+  context: RequestContext,
+  params: ReportParams,
+  token: Cancellation,
+): Promise<ReportResult | null> {
+  const settings = await context.settings(params.uri);
+  const version = context.versionOf(params.uri) ?? null;
+  const isOverridden = params.device !== undefined || params.set !== undefined;
+  const analysis = isOverridden
+    ? await context.analyzer()?.analyse(normalise(params.uri), {
+        ...context.options(settings),
+        plans: true,
+        ...(params.device === undefined ? {} : { device: params.device }),
+        ...(params.set === undefined ? {} : { set: params.set }),
+      })
+    : await context.analysis(params.uri, token);
+  if (analysis === undefined) return null;
+  return {
+    uri: params.uri,
+    version,
+    recognised: recognised(analysis, context.locale()),
+    report: analysis.report,
+    runId: mainRun(analysis.runs)?.id ?? null,
+    reserve: settings.reserve,
+    locale: context.locale(),
+  };
+}
+
+async function planEdits(context: RequestContext, params: PlanEditsParams, token: Cancellation): Promise<EditsResult> {
+  const analysis = await context.analysis(params.uri, token);
+  const run = analysis?.runs.find(({ id }) => id === params.runId);
+  if (run === undefined) return refusal(context, "runGone");
+  const plan = run.plans[params.planIndex];
+  if (plan === undefined || plan.title !== params.title) return refusal(context, "planGone");
+  if (plan.edits.length === 0) return refusal(context, "planEmpty");
+  return versioned(context, plan.title, plan.edits);
+}
+
+async function whatIfEdits(
+  context: RequestContext,
+  { uri, runId, set }: WhatIfParams,
+  token: Cancellation,
+): Promise<EditsResult> {
+  const result = (await context.analysis(uri, token))?.whatIfEdits(runId, set) ?? null;
+  if (result === null) return refusal(context, "runGone");
+  if ("refused" in result) return { ok: false, message: result.refused };
+  if (result.edits.length === 0) return refusal(context, "planEmpty");
+  const title = Object.entries(set).map(([name, value]) => `${name} = ${value}`);
+  return versioned(context, title.join(", "), result.edits);
+}
+
+/** Edits with the versions of the open documents they were made for. */
+function versioned(context: RequestContext, title: string, edits: readonly ReportEdit[]): EditsResult {
+  const versions: Record<string, number> = {};
+  for (const { uri } of edits) {
+    const version = context.versionOf(uri);
+    if (version !== undefined) versions[uri] = version;
+  }
+  return { ok: true, title, create: [], edits, versions };
+}
+
+function refusal(context: RequestContext, key: TextKey, ...values: string[]): EditsResult {
+  return { ok: false, message: text(context.locale(), key, ...values) };
+}
