@@ -17,7 +17,7 @@ interface AutocastState {
 }
 
 /** Runs `body` as the recomputation does: gradient mode on, autocast as it was in forward, booked as activations. */
-function recomputing(torch: Torch, autocast: AutocastState, body: () => void): void {
+function recomputing<T>(torch: Torch, autocast: AutocastState, body: () => T): T {
   const before = {
     grad: torch.gradEnabled,
     enabled: torch.autocastEnabled,
@@ -30,7 +30,7 @@ function recomputing(torch: Torch, autocast: AutocastState, body: () => void): v
   torch.autocastEnabled = autocast.enabled;
   torch.autocastDtype = autocast.dtype;
   torch.kind = "activations";
-  body();
+  const result = body();
   // Leaving the outermost autocast region clears its cache.
   if (!before.enabled) torch.clearCastCache();
   torch.gradEnabled = before.grad;
@@ -39,6 +39,7 @@ function recomputing(torch: Torch, autocast: AutocastState, body: () => void): v
   torch.kind = before.kind;
   torch.scope = before.scope;
   torch.logits = before.logits;
+  return result;
 }
 
 /** Stands in for one saved tensor until the segment is recomputed (`_Holder`). */
@@ -159,20 +160,16 @@ function reentrant(
         return leaf;
       });
       const again = closed.map((input, k) => input ?? detached[passed.indexOf(k)] ?? null);
-      recomputing(torch, autocast, () => {
-        const outputs = segment(again);
-        const used = outputs
-          .map((output, k) => ({ output, gradient: gradients[k] ?? null }))
-          .filter(({ output, gradient }) => output.requiresGrad && gradient !== null);
-        torch.autocastEnabled = false;
-        torch.kind = "temporaries";
-        backward(
-          torch,
-          used.map(({ output }) => output),
-          used.map(({ gradient }) => gradient!.retain()),
-        );
-        for (const output of outputs) output.release();
-      });
+      const outputs = recomputing(torch, autocast, () => segment(again));
+      const used = outputs
+        .map((output, k) => ({ output, gradient: gradients[k] ?? null }))
+        .filter(({ output, gradient }) => output.requiresGrad && gradient !== null);
+      backward(
+        torch,
+        used.map(({ output }) => output),
+        used.map(({ gradient }) => gradient!.retain()),
+      );
+      for (const output of outputs) output.release();
       for (const input of closed) input?.release();
       return detached.map((leaf) => {
         const gradient = leaf.grad;
