@@ -34,10 +34,11 @@ function quantile(values: readonly number[], share: number): number {
 }
 
 function percent(value: number): string {
-  return `${(100 * value).toFixed(2)} %`;
+  return `${(100 * value).toFixed(value < 0.001 ? 4 : 2)} %`;
 }
 
 function signed(value: number): string {
+  if (value === 0) return "exact";
   return `${value >= 0 ? "+" : "−"}${percent(Math.abs(value))}`;
 }
 
@@ -105,11 +106,13 @@ function worst(scored: readonly Scored[]): string {
 function summary(scored: readonly Scored[]): string {
   const estimated = scored.filter(isEstimated);
   const below = estimated.filter((one) => one.boundBelow).length;
+  const exact = estimated.filter((one) => one.allocated === 0).length;
   return [
     `| all cases ${HEAD}`,
     row("all", scored),
     "",
-    `The stated upper bound was below the truth in ${below} of ${estimated.length} cases.`,
+    `Exact to the byte: the allocated peak in ${exact} of ${estimated.length} cases. The stated upper bound was below the`,
+    `truth in ${below}.`,
   ].join("\n");
 }
 

@@ -3,7 +3,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { paths } from "./install.mjs";
 
 /** Settings of every test window: nothing that moves, asks or fetches. */
@@ -37,7 +37,7 @@ function freePort() {
 
 /** Copies a folder, so that what a test edits is not the project's own. */
 export function temporaryCopy(folder) {
-  const copy = join(mkdtempSync(join(tmpdir(), "vram-lens-")), "workspace");
+  const copy = join(mkdtempSync(join(tmpdir(), "vram-lens-")), basename(folder));
   cpSync(folder, copy, { recursive: true });
   return copy;
 }
