@@ -18,6 +18,12 @@ export interface RunSizes {
   readonly I: number;
 }
 
+/**
+ * What models compute themselves where their config class leaves a key out
+ * (`getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads`).
+ */
+const CONVENTIONS: Readonly<Record<string, string>> = { head_dim: "hidden_size//num_attention_heads" };
+
 export interface ConfigView {
   readonly scope: Scope;
   /** Kind of layer `index` (`layer_types`), or null where the family has none. */
@@ -61,7 +67,7 @@ export function configView(family: FamilyGraphs, config: ModelConfig, sizes: Run
       const fallback = asValue(lookup(family.defaults, name));
       // An explicit null in the config means null, unless the library computes the value then.
       if (value === undefined && fallback !== undefined) value = fallback;
-      const derived = family.derived[name];
+      const derived = family.derived[name] ?? CONVENTIONS[name];
       if ((value === undefined || value === null) && derived !== undefined) {
         values.set(name, null);
         value = evaluate(derived, scope);
