@@ -178,7 +178,7 @@ class Resolver {
     const checkpointing = this.checkpointing();
     const optimizer = this.optimizer();
     const quantization = this.quantization(config, trainer);
-    const adapter = this.adapter(quantization !== null);
+    const adapter = this.adapter(quantization?.type === "nf4" || quantization?.type === "fp4");
     const maxGradNorm = this.value("max_grad_norm", 1) as number;
     const labelSmoothing = Number(this.settings.number("label_smoothing") ?? 0);
     const fusedLoss = this.fusedLoss(trainer);
@@ -665,8 +665,10 @@ class Resolver {
       this.obstacles.push({ code: "not-modelled", message: say("not-modelled.adapter", { adapter: kind }) });
       return null;
     }
+    // Axolotl tells `lora` and `qlora` apart by name.
+    const named = this.inputs.format.id === "axolotl" && typeof stated?.value === "string";
     const dora = this.settings.boolean("use_dora") === true || stated?.value === "dora";
-    this.keep("adapter", origin, dora ? "dora" : quantized ? "qlora" : "lora");
+    this.keep("adapter", origin, dora ? "dora" : named ? String(stated?.value) : quantized ? "qlora" : "lora");
     const rankValue = this.settings.number("lora_rank") ?? this.defaultNumber("lora_rank", 8);
     if (rank !== undefined) this.keep("lora_rank", rank);
     else this.put("lora_rank", rankValue, "default", "lora_r", null);
