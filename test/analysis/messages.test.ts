@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { RULES } from "../../src/analysis/findings/catalogue";
 import { localeOf, TABLES, text } from "../../src/analysis/messages";
+import { effectOf } from "../../src/analysis/messages/effects";
 import { VERSION } from "../../src/analysis/version";
 import { FORMATS } from "../../src/formats";
 
@@ -48,6 +49,12 @@ describe("analysis: messages", () => {
     assert.equal(localeOf("fr"), "en");
     assert.ok(RULES.length >= 80);
     assert.ok(FORMATS.length > 0);
+  });
+
+  it("say in Chinese what the keys of the trainers and of DeepSpeed do", () => {
+    const ours = FORMATS.filter((format) => ["hf-training-arguments", "trl", "deepspeed"].includes(format.id));
+    const english = ours.flatMap((format) => format.keys).filter((key) => effectOf(key, "zh-cn") === key.effect);
+    assert.deepEqual([...new Set(english.map((key) => key.effect))], []);
   });
 
   it("carry the version of the package", () => {

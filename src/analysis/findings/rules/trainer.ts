@@ -1,5 +1,6 @@
 /** Rules about TrainingArguments: precision, checkpointing, optimizers, batches, sharding. */
 
+import { LEVERS } from "../../../core/advise/levers";
 import { isRemoved } from "../../defaults";
 import { size } from "../../messages/units";
 import { type Facts, hit, type Rule, removal, replacement, set } from "../rule";
@@ -7,6 +8,9 @@ import { type Facts, hit, type Rule, removal, replacement, set } from "../rule";
 /** Optimizers that update inside backward and so cannot accumulate. */
 const LAYERWISE = /_layerwise$|^(?:ada)?lomo$/;
 const EIGHT_BIT = /(?:_8bit|_4bit)$/;
+
+/** Whether Liger's fused loss exists for a run is the planner's knowledge. */
+const LIGER = LEVERS.find((lever) => lever.id === "fused-loss");
 
 /** Statements whose key a library version removed. */
 function removedKeys(facts: Facts) {
@@ -502,7 +506,11 @@ export const TRAINER_RULES: readonly Rule[] = [
       const bytes = facts.estimate?.components.find((component) => component.kind === "logits-and-loss")?.bytes ?? 0;
       const at = facts.own("fused_loss") ?? facts.own("micro_batch_size");
       const share = bytes / (facts.estimate?.allocatedPeakBytes ?? 1);
-      return hit(at, facts.trainer && facts.run?.fusedLoss === false && share > 0.25 && bytes > 2 ** 29, {
+      // Liger replaces the loss of some families only; where it fits anyway it is no more than a hint.
+      const offered = facts.run !== null && LIGER?.options(facts.run).length !== 0;
+      const room = facts.usable !== null && (facts.estimate?.band.highBytes ?? 0) <= facts.usable;
+      return hit(at, facts.trainer && offered && share > 0.25 && bytes > 2 ** 29, {
+        ...(room ? { severity: "hint" as const } : {}),
         args: {
           bytes: size(bytes),
           tokens: (facts.run?.microBatchSize ?? 0) * (facts.run?.sequenceLength ?? 0),
