@@ -1,7 +1,9 @@
 /**
  * Matrix products. Sources: aten/src/ATen/native/{Linear.cpp,LinearAlgebra.cpp}, derivatives.yaml,
- * FunctionsManual.cpp (mm_mat1_backward, mm_mat2_backward).
+ * FunctionsManual.cpp (mm_mat1_backward, mm_mat2_backward). Saved variables are kept, and released, in the alphabetical
+ * order of their names in the derivative's formula (`mat2` before `self`).
  */
+import type { Node } from "../node";
 import { broadcast, numel, type Sizes } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
@@ -38,33 +40,39 @@ function transposed(torch: Torch, rows: number, columns: number, gradient: Tenso
   return out;
 }
 
+/** Saves what the gradients need; saved variables are kept and freed in the order of their names (`mat2`, `self`). */
+function saveFactors(torch: Torch, node: Node | null, self: Tensor, mat2: Tensor): void {
+  if (node?.edges[0]) torch.save(node, mat2);
+  if (node?.edges[1]) torch.save(node, self);
+}
+
+/** What {@link saveFactors} saved: `self` and `mat2`. */
+function factors(node: Node, saved: readonly Tensor[]): [Tensor | null, Tensor | null] {
+  const mat2 = node.edges[0] ? saved[0]! : null;
+  return [node.edges[1] ? saved[mat2 === null ? 0 : 1]! : null, mat2];
+}
+
 export function mm(torch: Torch, a: Tensor, b: Tensor): Tensor {
   const [sizesA, stridesA, sizesB, stridesB] = [a.sizes, a.strides, b.sizes, b.strides];
   const node = torch.record("MmBackward0", [a, b], (torch, [gradient], saved, node) => {
     if (!gradient) return [null, null];
-    let next = 0;
-    const left = node.edges[1] ? saved[next++]! : null;
-    const right = node.edges[0] ? saved[next++]! : null;
+    const [left, right] = factors(node, saved);
     const mat2 = left && rightGradient(torch, gradient, left, sizesB, stridesB);
     const self = right && leftGradient(torch, gradient, right, sizesA, stridesA);
     return [self, mat2];
   });
-  if (node?.edges[1]) torch.save(node, a);
-  if (node?.edges[0]) torch.save(node, b);
+  saveFactors(torch, node, a, b);
   return torch.attach(node, product(torch, a, b));
 }
 
 export function bmm(torch: Torch, a: Tensor, b: Tensor): Tensor {
   const node = torch.record("BmmBackward0", [a, b], (torch, [gradient], saved, node) => {
     if (!gradient) return [null, null];
-    let next = 0;
-    const left = node.edges[1] ? saved[next++]! : null;
-    const right = node.edges[0] ? saved[next++]! : null;
+    const [left, right] = factors(node, saved);
     const mat2 = left && torch.empty("bmm", [gradient.size(0), left.size(2), gradient.size(2)], gradient.dtype);
     return [right && torch.empty("bmm", [gradient.size(0), gradient.size(1), right.size(1)], gradient.dtype), mat2];
   });
-  if (node?.edges[1]) torch.save(node, a);
-  if (node?.edges[0]) torch.save(node, b);
+  saveFactors(torch, node, a, b);
   return torch.attach(node, product(torch, a, b, "bmm"));
 }
 
@@ -213,12 +221,12 @@ export function groupedMm(torch: Torch, rows: Tensor, experts: Tensor): Tensor {
   const node = torch.record("GroupedMmBackward0", [rows, experts], (torch, [gradient], saved, node) => {
     if (!gradient) return [null, null];
     let next = 0;
-    const left = node.edges[1] ? saved[next++]! : null;
     const right = node.edges[0] ? saved[next++]! : null;
+    const left = node.edges[1] ? saved[next++]! : null;
     const mat2 = left && torch.empty("_grouped_mm", sizes, gradient.dtype, strides);
     return [right && torch.empty("_grouped_mm", [gradient.size(0), sizes[1]!], gradient.dtype), mat2];
   });
-  if (node?.edges[1]) torch.save(node, rows);
   if (node?.edges[0]) torch.save(node, experts);
+  if (node?.edges[1]) torch.save(node, rows);
   return torch.attach(node, torch.empty("_grouped_mm", [rows.size(0), experts.size(2)], rows.dtype));
 }

@@ -97,16 +97,18 @@ function flash(torch: Torch, query: Tensor, key: Tensor, value: Tensor): Tensor 
     [query, key, value],
     (torch, [gradient], saved) => {
       if (!gradient) return [null, null, null];
-      return saved.slice(0, 3).map((tensor) => likeTransposed(torch, `${operator}_backward`, tensor, tensor.sizes));
+      const [k, q, v] = saved as [Tensor, Tensor, Tensor];
+      return [q, k, v].map((tensor) => likeTransposed(torch, `${operator}_backward`, tensor, tensor.sizes));
     },
   );
-  if (node !== null) for (const tensor of [query, key, value]) torch.save(node, tensor);
+  // Saved variables are kept and freed in the order of their names, outputs after inputs.
+  if (node !== null) for (const tensor of [key, query, value]) torch.save(node, tensor);
   const out = torch.attach(node, likeTransposed(torch, operator, query, query.sizes));
   const sums = torch.empty(operator, [query.size(0), query.size(1), query.size(2)], "float32");
   // Two words of random state each (seed and offset), whether dropout is used or not.
   const seed = torch.empty(operator, [2], "int64");
   const offset = torch.empty(operator, [], "int64");
-  for (const tensor of [out, sums, seed, offset]) if (node !== null) torch.saveOutput(node, tensor);
+  for (const tensor of [sums, out, seed, offset]) if (node !== null) torch.saveOutput(node, tensor);
   for (const tensor of [sums, seed, offset]) tensor.release();
   return out;
 }
@@ -126,16 +128,13 @@ function efficient(torch: Torch, operands: AttentionOperands): Tensor {
     [query, key, value, bias],
     (torch, [gradient], saved, node) => {
       if (!gradient) return [null, null, null, null];
-      const grads = saved
-        .slice(0, 3)
-        .map((tensor) => tokensFirst(torch, `${operator}_backward`, tensor.sizes, tensor.dtype));
-      return [
-        ...grads,
-        node.edges[3] && saved[3] ? torch.empty(`${operator}_backward`, saved[3].sizes, saved[3].dtype) : null,
-      ];
+      const [k, q, v] = saved.slice(bias === null ? 0 : 1) as [Tensor, Tensor, Tensor];
+      const grads = [q, k, v].map((tensor) => tokensFirst(torch, `${operator}_backward`, tensor.sizes, tensor.dtype));
+      const wide = node.edges[3] && bias !== null ? saved[0]! : null;
+      return [...grads, wide && torch.empty(`${operator}_backward`, wide.sizes, wide.dtype)];
     },
   );
-  if (node !== null) for (const tensor of [query, key, value, bias]) if (tensor !== null) torch.save(node, tensor);
+  if (node !== null) for (const tensor of [bias, key, query, value]) if (tensor !== null) torch.save(node, tensor);
   const sizes = [...query.sizes.slice(0, 3), value.size(-1)];
   const out = torch.attach(node, tokensFirst(torch, operator, sizes, query.dtype));
   // The log-sum-exp is padded to a multiple of 32 rows, and only computed when a gradient is needed.
@@ -143,7 +142,7 @@ function efficient(torch: Torch, operands: AttentionOperands): Tensor {
   const sums = torch.empty(operator, [query.size(0), query.size(1), rows], "float32");
   const seed = torch.empty(operator, [], "int64");
   const offset = torch.empty(operator, [], "int64");
-  for (const tensor of [out, sums, seed, offset]) if (node !== null) torch.saveOutput(node, tensor);
+  for (const tensor of [sums, out, offset, seed]) if (node !== null) torch.saveOutput(node, tensor);
   for (const tensor of [sums, seed, offset]) tensor.release();
   bias?.release();
   return out;

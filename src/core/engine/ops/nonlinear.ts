@@ -75,16 +75,18 @@ export function layerNorm(
     : operands.map((tensor) => tensor?.retain() ?? null);
   const x = cast[0]!;
   const [, w = null, b = null] = cast;
-  const node = torch.record("NativeLayerNormBackward0", [x, w, b], (torch, [gradient], [self], node) => {
+  const node = torch.record("NativeLayerNormBackward0", [x, w, b], (torch, [gradient], saved, node) => {
     if (!gradient) return [null, null, null];
     const backward = "native_layer_norm_backward";
+    const self = saved[b === null ? 0 : 1]!;
     return [
-      node.edges[0] ? torch.empty(backward, self!.sizes, self!.dtype) : null,
+      node.edges[0] ? torch.empty(backward, self.sizes, self.dtype) : null,
       node.edges[1] ? torch.empty(backward, normalized, w!.dtype) : null,
       node.edges[2] ? torch.empty(backward, normalized, b!.dtype) : null,
     ];
   });
-  if (node !== null) for (const tensor of [x, w, b]) if (tensor !== null) torch.save(node, tensor);
+  // Saved variables are kept and freed in the order of their names: bias, input, weight.
+  if (node !== null) for (const tensor of [b, x, w]) if (tensor !== null) torch.save(node, tensor);
   const outer = x.sizes.slice(0, x.rank - normalized.length);
   const statistics = [...outer, ...normalized.map(() => 1)];
   const out = torch.attach(node, torch.empty("native_layer_norm", x.sizes, x.dtype));
