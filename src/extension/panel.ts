@@ -118,7 +118,11 @@ class Panel {
       view.webview.onDidReceiveMessage((message: PageToHost) => this.receive(message)),
       session.onStatus((status) => {
         const about = vscode.Uri.parse(status.uri).toString();
-        if (this.uri?.toString() === about) this.refresh();
+        if (this.uri?.toString() === about) {
+          // What is shown stays in sight while the file is half typed.
+          if (status.state === "broken") this.post({ type: "busy" });
+          else this.refresh();
+        }
         // A document that was just opened counts as a config only now.
         else if (about === this.current.uri?.toString()) this.followActive();
       }),

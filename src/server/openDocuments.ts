@@ -29,6 +29,7 @@ const PARTS: readonly { readonly name: RegExp; readonly content: RegExp }[] = [
 export class OpenDocuments {
   /** LSP spelling by normalised URI. */
   private readonly spelling = new Map<string, string>();
+  /** By the editor's spelling. */
   private readonly relevance = new Map<string, { readonly version: number; readonly isRelevant: boolean }>();
 
   constructor(private readonly documents: TextDocuments<TextDocument>) {
@@ -44,17 +45,25 @@ export class OpenDocuments {
     return this.documents.get(uri) ?? this.documents.get(this.spelling.get(normalise(uri)) ?? "");
   }
 
+  /** Looks at a document afresh: what it is now is no config, and not because it is broken. */
+  forget(uri: string): void {
+    this.relevance.delete(this.get(uri)?.uri ?? uri);
+  }
+
   /** URIs as the editor spells them. */
   uris(): readonly string[] {
     return this.documents.keys();
   }
 
-  /** Whether an open document is a training config or may be a part of a run. A cheap look, kept by version. */
+  /**
+   * Whether an open document is a training config or may be a part of a run. A cheap look, kept by version. Once it
+   * was one it stays one, since a half-typed config cannot be told from any other broken file.
+   */
   isRelevant(uri: string, analyzer: Analyzer): boolean {
     const document = this.get(uri);
     if (document === undefined) return false;
     const known = this.relevance.get(document.uri);
-    if (known?.version === document.version) return known.isRelevant;
+    if (known?.version === document.version || known?.isRelevant === true) return known.isRelevant;
     const text = document.getText();
     const path = pathOf(document.uri);
     const isRelevant =

@@ -134,8 +134,9 @@ export interface DevicesResult {
 
 /** What the status item shows of a document. */
 export interface StatusParams extends UriParams {
-  readonly state: "computing" | "ready" | "not-recognised" | "off" | "failed";
-  /** Why the file is analysed, or why it failed. */
+  /** `broken`: a config that cannot be read as it is being typed; `run` is the last one known. */
+  readonly state: "computing" | "ready" | "broken" | "not-recognised" | "off" | "failed";
+  /** Why the file is analysed, what is broken, or why it failed. */
   readonly because: string;
   /** Of the document's first run; null while nothing is known. */
   readonly run: StatusRun | null;

@@ -31,7 +31,14 @@ import { codeLenses, inlayHints } from "./hints";
 import { toHover } from "./hover";
 import { normalise, OpenDocuments } from "./openDocuments";
 import { registerPanelRequests } from "./panelRequests";
-import { FIX_ALL_KIND, type InitializationOptions, METHODS, type ReadTextResult, type StatusParams } from "./protocol";
+import {
+  FIX_ALL_KIND,
+  type InitializationOptions,
+  METHODS,
+  type ReadTextResult,
+  type StatusParams,
+  type StatusRun,
+} from "./protocol";
 import { QuietTimes } from "./quiet";
 import { describeError, safely } from "./safely";
 import { type Settings, SettingsCache } from "./settings";
@@ -80,6 +87,8 @@ class Server {
   private resultCount = 0;
   /** Documents the client has had a status for. */
   private readonly announced = new Set<string>();
+  /** Last run of each open document, to show while it is broken. */
+  private readonly lastRuns = new Map<string, StatusRun>();
   private workspaceFolders: readonly string[] = [];
   /** What the analysis reads; set on initialize, when the client's abilities are known. */
   private files: FileAccess = NO_FILES;
@@ -376,6 +385,7 @@ class Server {
     this.quietTimes.stop(uri);
     this.resultIds.delete(uri);
     this.announced.delete(uri);
+    this.lastRuns.delete(uri);
     this.settings.delete(uri);
     this.analyses?.delete(normalise(uri));
     if (this.client?.pull === false) void this.connection.sendDiagnostics({ uri, diagnostics: [] });
@@ -419,7 +429,13 @@ class Server {
     if (analysis === undefined) {
       return { uri, state: "not-recognised", because: text(locale, "notRecognised"), run: null };
     }
-    return statusOf(uri, analysis, locale);
+    const status = statusOf(uri, analysis, this.lastRuns.get(uri) ?? null, locale);
+    if (status.run !== null) this.lastRuns.set(uri, status.run);
+    if (status.state === "not-recognised") {
+      this.lastRuns.delete(uri);
+      this.open.forget(uri);
+    }
+    return status;
   }
 
   private sendStatus(status: StatusParams): void {

@@ -17,10 +17,23 @@ export function recognised(analysis: DocumentAnalysis, locale: Locale): ReportRe
   return run === undefined ? null : { formats: run.formats, because: text(locale, "partOf", run.id) };
 }
 
-/** Status of a finished analysis. */
-export function statusOf(uri: string, analysis: DocumentAnalysis, locale: Locale): StatusParams {
+/**
+ * Status of a finished analysis.
+ *
+ * @param last the run shown before, kept in sight while the document is broken
+ */
+export function statusOf(
+  uri: string,
+  analysis: DocumentAnalysis,
+  last: StatusRun | null,
+  locale: Locale,
+): StatusParams {
   const reason = recognised(analysis, locale);
-  if (reason === null) return { uri, state: "not-recognised", because: text(locale, "notRecognised"), run: null };
+  if (reason === null) {
+    const error = analysis.report.errors.find((found) => found.uri === analysis.uri);
+    if (last !== null && error !== undefined) return { uri, state: "broken", because: error.message, run: last };
+    return { uri, state: "not-recognised", because: text(locale, "notRecognised"), run: null };
+  }
   const run = mainRun(analysis.runs);
   return { uri, state: "ready", because: reason.because, run: run === undefined ? null : statusRun(run) };
 }

@@ -106,6 +106,13 @@ describe("status item", () => {
     assert.equal(none?.level, "none");
   });
 
+  it("keeps the last total in sight while the file is broken, and says so", () => {
+    const broken = statusText(status({ state: "broken", because: "line 3: expected a value" }), t);
+    assert.equal(broken?.text, "$(chip) 41.2 / 24 GiB $(warning)");
+    assert.match(broken?.label ?? "", /line 3/);
+    assert.equal(broken?.level, "none");
+  });
+
   it("shows nothing where there is no run, and never hides a failure", () => {
     assert.equal(statusText(status({ state: "not-recognised", run: null }), t), undefined);
     assert.equal(statusText(status({ state: "off", run: null }), t), undefined);

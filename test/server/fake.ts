@@ -79,12 +79,30 @@ export function fakeAnalyzer(control: FakeControl): CreateAnalyzer {
   });
 }
 
+/** A document that is no config; one that says `broken` cannot be read. */
+function nothing(uri: string, text: string): DocumentAnalysis {
+  const errors = text.includes("broken") ? [{ uri, message: "cannot be read" }] : [];
+  return {
+    uri,
+    recognition: null,
+    report: { schema: "vram-lens/report/1", version: "0", runs: [], errors },
+    dependencies: [uri],
+    runs: [],
+    hover: () => null,
+    fixes: () => [],
+    links: () => [],
+    whatIf: () => null,
+    whatIfEdits: () => null,
+  };
+}
+
 async function analysis(
   runtime: Runtime,
   uri: string,
   text: string,
   options: AnalysisOptions,
 ): Promise<DocumentAnalysis> {
+  if (!/^(batch:|runs:|\{"model_type)/m.test(text)) return nothing(uri, text);
   const lines = linesOf(text);
   const value = (key: string) => lines.find((line) => line.key === key)?.value;
   const link = lines.find((line) => line.key === "link");

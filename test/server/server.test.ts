@@ -361,6 +361,26 @@ describe("server", () => {
       await ready;
     });
 
+    it("keeps a config in sight while it is broken, with the error at its place", async () => {
+      await client.open(A, "batch: 30\n");
+      await client.statuses.find(({ state }) => state === "ready");
+      const broken = client.statuses.next(({ state }) => state === "broken");
+      await client.change(A, "broken\n", 2);
+      assert.equal((await broken).run?.verdict, "does-not-fit");
+      assert.equal((await broken).because, "cannot be read");
+      const { items = [] } = await client.pull(A);
+      assert.deepEqual(
+        items.map(({ code, message }) => [code, message]),
+        [["syntax", "cannot be read"]],
+      );
+      const back = client.statuses.next(({ state }) => state === "ready");
+      await client.change(A, "batch: 3\n", 3);
+      assert.equal((await back).run?.verdict, "fits");
+      const gone = client.statuses.next(({ state }) => state === "not-recognised");
+      await client.change(A, "other: 3\n", 4);
+      assert.equal((await gone).run, null);
+    });
+
     it("leaves diff sides and notebook cells alone", async () => {
       for (const uri of ["git:/w/a.yaml", "vscode-notebook-cell:/w/n.ipynb#1"]) {
         await client.open(uri, "batch: 30\n");
