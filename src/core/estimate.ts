@@ -33,8 +33,13 @@ const TIMELINE_POINTS = 240;
  *
  * @param run everything resolved, see {@link TrainingRun}
  * @param graphs the captured graphs of `run.model.family`; undefined when the family was never captured
+ * @param detail `peaks` leaves breakdown, modules and timeline empty, for searches that only compare totals
  */
-export function estimate(run: TrainingRun, graphs: FamilyGraphs | undefined): EstimateResult {
+export function estimate(
+  run: TrainingRun,
+  graphs: FamilyGraphs | undefined,
+  detail: "full" | "peaks" = "full",
+): EstimateResult {
   if (graphs === undefined)
     return { ok: false, code: "unknown-model", reason: `no graph of the family "${run.model.family}" was captured` };
   try {
@@ -44,7 +49,7 @@ export function estimate(run: TrainingRun, graphs: FamilyGraphs | undefined): Es
     const { ledger } = simulation;
     if (!Number.isFinite(ledger.peak) || ledger.peakEvent < 0)
       return { ok: false, code: "invalid-config", reason: "the model's config.json does not give every size" };
-    return { ok: true, estimate: read(run, simulation) };
+    return { ok: true, estimate: read(run, simulation, detail === "full") };
   } catch (error) {
     if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.message };
     const reason = error instanceof Error ? error.message : String(error);
@@ -52,11 +57,11 @@ export function estimate(run: TrainingRun, graphs: FamilyGraphs | undefined): Es
   }
 }
 
-function read(run: TrainingRun, simulation: Simulation): Estimate {
+function read(run: TrainingRun, simulation: Simulation, full: boolean): Estimate {
   const { ledger, parameters, trainableParameters, host } = simulation;
   const reserved = Math.max(reservedPeak(ledger, simulation.loadedEvents), ledger.peak);
   const overhead = overheadBand(run.device?.architecture ?? "unknown", run.parallel.worldSize);
-  const { components, modules } = breakdown(ledger);
+  const { components, modules } = full ? breakdown(ledger) : { components: [], modules: [] };
   return {
     parameters,
     trainableParameters,
@@ -68,7 +73,7 @@ function read(run: TrainingRun, simulation: Simulation): Estimate {
     components,
     modules,
     phases: phasePeaks(ledger),
-    timeline: timeline(ledger),
+    timeline: full ? timeline(ledger) : [],
     host: {
       pinnedBytes: Math.round(host.pinned),
       pageableBytes: Math.round(host.pageable),
@@ -89,14 +94,22 @@ function highBound(reserved: number, overheadHigh: number): number {
 /** What is alive at the peak, by kind and by module. */
 function breakdown(ledger: Ledger): { components: Component[]; modules: ModuleShare[] } {
   const byKind = new Map<ComponentKind, number>();
-  const byModule = new Map<string, ModuleShare>();
+  const byModule = new Map<string, { module: string; kind: ComponentKind; bytes: number }>();
+  const modules = new Map<string, string>();
   for (const id of ledger.aliveAt(ledger.peakEvent)) {
     const bytes = ledger.bytes[id]!;
     const kind = ledger.kinds[id]!;
     byKind.set(kind, (byKind.get(kind) ?? 0) + bytes);
-    const module = ledger.scopes[id]!.replace(/\.\d+(?=\.|$)/g, ".*");
+    const scope = ledger.scopes[id]!;
+    let module = modules.get(scope);
+    if (module === undefined) {
+      module = scope.replace(/\.\d+(?=\.|$)/g, ".*");
+      modules.set(scope, module);
+    }
     const key = `${module}\n${kind}`;
-    byModule.set(key, { module, kind, bytes: (byModule.get(key)?.bytes ?? 0) + bytes });
+    const share = byModule.get(key);
+    if (share === undefined) byModule.set(key, { module, kind, bytes });
+    else share.bytes += bytes;
   }
   return {
     components: COMPONENT_KINDS.filter((kind) => byKind.has(kind)).map((kind) => ({ kind, bytes: byKind.get(kind)! })),
@@ -128,14 +141,14 @@ function timeline(ledger: Ledger): TimelinePoint[] {
   let phase = 0;
   let best = -1;
   let bestAt = start;
-  let bestAlive: number[] = [];
+  const bestAlive = COMPONENT_KINDS.map(() => 0);
   for (let k = start; k < events; k++) {
     advance(k);
     while (ledger.phaseList[phase + 1] !== undefined && ledger.phaseList[phase + 1]!.firstEvent <= k) phase++;
     if (live > best) {
       best = live;
       bestAt = k;
-      bestAlive = alive.slice();
+      for (let kind = 0; kind < alive.length; kind++) bestAlive[kind] = alive[kind]!;
     }
     const boundary = ledger.phaseList[phase + 1]?.firstEvent === k + 1;
     if ((k - start) % slice === slice - 1 || boundary || k === events - 1) {
@@ -143,7 +156,7 @@ function timeline(ledger: Ledger): TimelinePoint[] {
         at: (bestAt - start) / Math.max(1, events - start - 1),
         phase: ledger.phaseList[phase]!.phase,
         allocatedBytes: best,
-        alive: bestAlive,
+        alive: bestAlive.slice(),
       });
       best = -1;
     }

@@ -120,12 +120,14 @@ export class Ledger {
 
   /** Ids alive right after the event at `index`. */
   aliveAt(index: number): number[] {
-    const alive = new Set<number>();
+    const alive = new Uint8Array(this.bytes.length);
     for (let k = 0; k <= index; k++) {
       const event = this.events[k]!;
-      if (event >= 0) alive.add(event);
-      else alive.delete(~event);
+      if (event >= 0) alive[event] = 1;
+      else alive[~event] = 0;
     }
-    return [...alive];
+    const ids: number[] = [];
+    for (let id = 0; id < alive.length; id++) if (alive[id] === 1) ids.push(id);
+    return ids;
   }
 }
