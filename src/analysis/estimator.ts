@@ -11,9 +11,10 @@ export class Estimator {
   private readonly configIds = new WeakMap<object, number>();
   private nextId = 1;
 
-  /** Never throws: what the engine cannot do is an answer, too. */
-  estimate(run: TrainingRun, graphs: FamilyGraphs | undefined): EstimateResult {
-    const key = this.keyOf(run, graphs);
+  /** Never throws: what the engine cannot do is an answer, too. `peaks` leaves breakdown and timeline out. */
+  estimate(run: TrainingRun, graphs: FamilyGraphs | undefined, detail: "full" | "peaks" = "full"): EstimateResult {
+    const whole = this.keyOf(run, graphs);
+    const key = detail === "peaks" && !this.results.has(whole) ? `peaks ${whole}` : whole;
     const known = this.results.get(key);
     if (known !== undefined) {
       // Re-inserted, so that the oldest unused falls out first.
@@ -23,7 +24,7 @@ export class Estimator {
     }
     let result: EstimateResult;
     try {
-      result = estimate(run, graphs);
+      result = estimate(run, graphs, detail);
     } catch (error) {
       result = { ok: false, code: "not-modelled", reason: error instanceof Error ? error.message : String(error) };
     }

@@ -46,7 +46,8 @@ export function fixesIn(
       fixes.push({
         title: text(fix.title, analysis.locale),
         code: problem.code,
-        preferred: index === 0,
+        // Fix-all takes preferred fixes: hints are offers, not mistakes.
+        preferred: index === 0 && (problem.severity === "error" || problem.severity === "warning"),
         safe: fix.safe,
         edits,
       });

@@ -31,9 +31,9 @@ export class RunAnalysis {
     this.base = this.vary({});
   }
 
-  /** What the engine says of a run made from this one's; undefined when it cannot. */
+  /** Peaks of a run made from this one's, without a breakdown; undefined when the engine cannot say. */
   estimateOf(run: TrainingRun): Estimate | undefined {
-    const result = this.estimator.estimate(run, this.inputs.graphs);
+    const result = this.estimator.estimate(run, this.inputs.graphs, "peaks");
     return result.ok ? result.estimate : undefined;
   }
 

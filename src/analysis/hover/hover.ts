@@ -215,14 +215,21 @@ function breakdown(estimate: Estimate, locale: Locale): string {
   return parts.join("  ");
 }
 
-/** Who wins when this key is overridden elsewhere. */
+/** Who wins when this key is overridden elsewhere, or what its `auto` becomes. */
 function overriddenLine(analysis: RunAnalysis, target: HoverTarget): string | undefined {
   if (target.name === null) return undefined;
-  const winner = analysis.base.resolution.resolved.get(target.name);
-  if (winner?.place == null || winner.key === target.key) return undefined;
-  const stated = analysis.base.resolution.settings.all(target.name);
-  if (!stated.some((setting) => setting.key === target.key && setting.place?.uri !== winner.place?.uri))
-    return undefined;
+  const { resolved, settings } = analysis.base.resolution;
+  const winner = resolved.get(target.name);
+  const stated = settings.all(target.name).find((setting) => setting.key === target.key);
+  if (stated === undefined) return undefined;
+  const elsewhere = winner?.place != null && winner.place.uri !== stated.place?.uri;
+  if (stated.auto === true) {
+    const value = winner?.value ?? null;
+    if (winner === undefined || value === null) return t(analysis.locale, "hover.auto-open");
+    const where = elsewhere ? ` (${placeLink(analysis, winner)})` : "";
+    return t(analysis.locale, "hover.auto", { value: String(value), where });
+  }
+  if (winner === undefined || !elsewhere) return undefined;
   return t(analysis.locale, "hover.overridden", { value: String(winner.value), where: placeLink(analysis, winner) });
 }
 

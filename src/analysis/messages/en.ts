@@ -110,6 +110,8 @@ export const en: Readonly<Record<string, string>> = {
   "hover.least": "With *{value}* it needs {bytes} less.",
   "hover.saves": "It saves {bytes} against *{value}*.",
   "device.size": "a {size} GB card",
+  "hover.auto": "`auto` becomes **{value}**{where}.",
+  "hover.auto-open": "`auto`: nothing linked to this file says what it becomes.",
   "hover.peak-row": "peak GiB",
   "hover.nothing": "Changes nothing on this run: the peak is in {phase}.",
   "hover.no-memory": "It costs no GPU memory.",
@@ -185,5 +187,6 @@ export const en: Readonly<Record<string, string>> = {
   "assume.image-size": "image size {size}",
   "assume.target-modules": "adapters on the modules peft chooses for this architecture",
   "assume.fp8": "fp8 counted as bfloat16: an upper bound",
+  "assume.fused-loss": "logits counted in full: the fused loss of this run needs less",
   "assume.auto-precision": "`auto` precision becomes bfloat16",
 };

@@ -88,6 +88,8 @@ export const zhCn: Readonly<Record<string, string>> = {
   "hover.least": "改为 *{value}* 可少用 {bytes}。",
   "hover.saves": "比 *{value}* 少用 {bytes}。",
   "device.size": "{size} GB 显卡",
+  "hover.auto": "`auto` 变为 **{value}**{where}。",
+  "hover.auto-open": "`auto`：没有关联文件给出它的值。",
   "hover.peak-row": "峰值 GiB",
   "hover.nothing": "对本次运行没有影响：峰值在{phase}。",
   "hover.no-memory": "不占用显存。",
@@ -171,5 +173,6 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.image-size": "图像大小 {size}",
   "assume.target-modules": "适配器作用于 peft 为该架构选择的模块",
   "assume.fp8": "fp8 按 bfloat16 计：为上界",
+  "assume.fused-loss": "logits 按完整计：本次运行的融合损失需要更少",
   "assume.auto-precision": "`auto` 精度按 bfloat16 处理",
 };
