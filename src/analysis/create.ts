@@ -45,8 +45,9 @@ class AnalyzerOfRuntime implements Analyzer {
     try {
       const document = await this.store.load(uri);
       if (document === undefined) return emptyAnalysis(uri, [], "unreadable", locale);
-      const own = document.recognised === undefined ? [] : [await this.runOf(document, options, locale)];
       const users = await this.usersOf(document, options, locale);
+      const own =
+        document.recognised === undefined ? [] : [await this.runOf(document, options, locale, users.length > 0)];
       if (own.length + users.length === 0) return emptyAnalysis(uri, [uri], "not-recognised", locale, document);
       return new AnalysedDocument(uri, recognitionOf(document), [...own, ...users]);
     } catch (error) {
@@ -72,7 +73,12 @@ class AnalyzerOfRuntime implements Analyzer {
   }
 
   /** The run whose own file a recognised document is. */
-  private async runOf(document: LoadedDocument, options: AnalysisOptions, locale: Locale): Promise<RunAnalysis> {
+  private async runOf(
+    document: LoadedDocument,
+    options: AnalysisOptions,
+    locale: Locale,
+    used = false,
+  ): Promise<RunAnalysis> {
     this.catalogue ??= readCatalogue(this.runtime);
     const format = document.recognised?.format;
     if (format === undefined) throw new Error(`${document.uri} is no training config`);
@@ -83,7 +89,7 @@ class AnalyzerOfRuntime implements Analyzer {
       graphs: (family) => this.graphsOf(family),
       modelOverride: options.set?.["model"],
     });
-    return new RunAnalysis(inputs, options, locale, this.estimator);
+    return new RunAnalysis({ ...inputs, used }, options, locale, this.estimator);
   }
 
   /** Runs of other documents that a document takes part in: a DeepSpeed file, pins, a model's config. */

@@ -45,6 +45,8 @@ export interface RunInputs {
   readonly problems: readonly Problem[];
   readonly dependencies: ReadonlySet<string>;
   readonly workspaceFolder: string | undefined;
+  /** Other documents use this one: what it leaves open is theirs to fill. */
+  readonly used?: boolean;
 }
 
 export interface GatherContext {

@@ -177,7 +177,7 @@ class Resolver {
     const attention = this.attention(config);
     const checkpointing = this.checkpointing();
     const optimizer = this.optimizer();
-    const quantization = this.quantization(config, trainer);
+    const quantization = this.quantization(config, trainer, loadDtype);
     const adapter = this.adapter(quantization?.type === "nf4" || quantization?.type === "fp4");
     const maxGradNorm = this.value("max_grad_norm", 1) as number;
     const labelSmoothing = Number(this.settings.number("label_smoothing") ?? 0);
@@ -214,7 +214,14 @@ class Resolver {
             loadDtype,
             autocast: parallel.deepspeed === null ? precision : null,
             attention,
-            checkpointing,
+            // TRL forces the reentrant kind for adapters under ZeRO-3.
+            checkpointing:
+              checkpointing !== null &&
+              this.inputs.format.id === "trl" &&
+              adapter !== null &&
+              parallel.deepspeed?.zeroStage === 3
+                ? { useReentrant: true }
+                : checkpointing,
             optimizer,
             maxGradNorm,
             adapter,
@@ -577,9 +584,11 @@ class Resolver {
     return { name, args: optimizerArguments(this.settings.find("optim_args")?.value) };
   }
 
-  private quantization(config: ModelConfig, trainer: string): QuantizationSpec | null {
+  private quantization(config: ModelConfig, trainer: string, loadDtype: DType): QuantizationSpec | null {
     const stated = this.settings.find("quantization");
-    const compute = DTYPES[this.settings.string("quantization_compute_dtype") ?? ""] ?? "bfloat16";
+    // TRL computes in the dtype the model is loaded in.
+    const standard = this.inputs.format.id === "trl" ? loadDtype : "bfloat16";
+    const compute = DTYPES[this.settings.string("quantization_compute_dtype") ?? ""] ?? standard;
     if (stated !== undefined) {
       this.keep("quantization", stated);
       if (stated.value === "none") return null;
@@ -695,7 +704,9 @@ class Resolver {
       modulesToSave: this.settings.list("lora_modules_to_save") ?? [],
       bias: (this.settings.string("lora_bias") ?? "none") as AdapterSpec["bias"],
       useRslora: this.settings.boolean("use_rslora") ?? false,
-      autocastAdapterDtype: this.settings.boolean("autocast_adapter_dtype") ?? true,
+      // TRL casts the adapters of a quantized base to bfloat16; peft raises half-precision adapters to float32.
+      autocastAdapterDtype:
+        this.settings.boolean("autocast_adapter_dtype") ?? !(this.inputs.format.id === "trl" && quantized),
     };
   }
 

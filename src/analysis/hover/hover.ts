@@ -123,7 +123,7 @@ function shownValue(value: string, locale: Locale): string {
   if (value === "true") return t(locale, "value.on");
   if (value === "false") return t(locale, "value.off");
   const number = Number(value);
-  return number >= 100_000 ? number.toExponential().replace("e+", "e") : value;
+  return number >= 100_000 ? Number(number.toPrecision(3)).toExponential().replace("e+", "e") : value;
 }
 
 /** What one unit of a number, or the present choice, costs; or that it costs nothing here. */

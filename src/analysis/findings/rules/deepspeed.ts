@@ -687,7 +687,9 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     example: { deepspeed: '{"train_batch_size": "auto", "zero_optimization": {"stage": 2}}' },
     check: (facts) => {
       const at = facts.deepspeed("global_batch_size") ?? facts.deepspeed("micro_batch_size");
-      return hit(at, !facts.trainer && at?.auto === true, { args: { key: at?.key ?? "" } });
+      return hit(at, !facts.trainer && at?.auto === true && facts.inputs.used !== true, {
+        args: { key: at?.key ?? "" },
+      });
     },
   },
   {
