@@ -6,6 +6,8 @@ import { devicesOf } from "../../webview-ui/model/devices";
 import { plansOf, splitTitle } from "../../webview-ui/model/plans";
 import {
   curve,
+  largestAlive,
+  layersOf,
   moveCursor,
   type Sample,
   sampleAt,
@@ -129,6 +131,28 @@ describe("webview timeline", () => {
       const count = ticksOf(size * GIB).length;
       assert.ok(count >= 3 && count <= 6, `${size} GiB has ${count} ticks`);
     }
+  });
+
+  it("takes the curve apart by kind, the topmost layer being the curve itself", () => {
+    const timeline = timelineOf(doesNotFit())!;
+    const layers = layersOf(timeline);
+    assert.deepEqual(
+      layers.map((layer) => layer.kind),
+      ["temporaries", "logits-and-loss", "activations", "optimizer", "gradients", "weights"],
+    );
+    assert.deepEqual(
+      layers[0]?.samples.map((sample) => sample.bytes),
+      timeline.samples.map((sample) => sample.bytes),
+    );
+    const { alive: _, ...bare } = timeline.samples[0]!;
+    assert.deepEqual(layersOf({ ...timeline, samples: [bare, ...timeline.samples.slice(1)] }), []);
+  });
+
+  it("names the largest of what is alive", () => {
+    const timeline = timelineOf(doesNotFit())!;
+    const [first, second] = largestAlive(timeline.samples[timeline.peakIndex]!, 2);
+    assert.ok(first!.bytes >= second!.bytes);
+    assert.deepEqual(largestAlive({ at: 0, phase: "load", bytes: 4 }, 3), []);
   });
 
   it("draws a closed area and an open line", () => {

@@ -1,4 +1,5 @@
 /** Runs as the engine would report them, for tests of the page. The figures are illustrations, not results. */
+import { COMPONENT_KINDS, type ComponentKind } from "../../src/core/report/estimate";
 import type { Report, ReportRun, ReportSetting } from "../../src/core/report/schema";
 
 export const GIB = 2 ** 30;
@@ -14,30 +15,53 @@ function setting(name: string, value: ReportSetting["value"], key: string, line:
 
 type PerDevice = NonNullable<ReportRun["perDevice"]>;
 
-/** Two steps: weights, gradients and optimizer state stay, activations rise and fall once per micro-batch. */
+/**
+ * Two steps: weights stay, gradients grow in backward, optimizer state comes with the first optimizer step, activations
+ * rise and fall once per step.
+ */
 function timeline(peak: number, resting: number): NonNullable<PerDevice["timeline"]> {
-  const points: { at: number; phase: PerDevice["peakPhase"]; allocatedBytes: number }[] = [];
-  const put = (place: number, phase: PerDevice["peakPhase"], bytes: number) =>
-    points.push({ at: place, phase, allocatedBytes: Math.round(bytes) });
-  put(0, "load", resting * 0.33);
+  const points: NonNullable<PerDevice["timeline"]> = [];
+  const weights = resting * 0.25;
+  const put = (place: number, phase: PerDevice["peakPhase"], parts: Partial<Record<ComponentKind, number>>) => {
+    const alive = COMPONENT_KINDS.map((kind) => Math.round(kind === "weights" ? weights : (parts[kind] ?? 0)));
+    points.push({ at: place, phase, alive, allocatedBytes: alive.reduce((sum, bytes) => sum + bytes, 0) });
+  };
+  const tall = peak - resting;
+  put(0, "load", {});
   for (let step = 0; step < 2; step++) {
     const from = 0.02 + step * 0.49;
-    const base = step === 0 ? resting * 0.33 : resting * 0.8;
-    put(from, "data", base);
-    for (let layer = 0; layer <= 32; layer++)
-      put(from + 0.01 + layer * 0.005, "forward", base + (peak - resting) * 0.7 * (layer / 32));
-    for (let part = 0; part <= 6; part++)
-      put(from + 0.18 + part * 0.004, "loss", base + (peak - resting) * (0.7 + 0.3 * (part / 6)));
+    const optimizer = step === 0 ? 0 : resting * 0.5;
+    put(from, "data", { optimizer });
     for (let layer = 0; layer <= 32; layer++) {
-      const saw = layer % 2 === 0 ? 0 : (peak - resting) * 0.03;
-      const grown = base + (resting - base) * 0.6 * (layer / 32);
-      const height = layer === 1 ? peak : grown + (peak - resting) * (1 - layer / 32) + saw;
-      put(from + 0.21 + layer * 0.006, "backward", Math.min(peak, height));
+      put(from + 0.01 + layer * 0.005, "forward", { optimizer, activations: tall * 0.7 * (layer / 32) });
     }
-    put(from + 0.41, "clip", resting * 0.83);
-    for (let group = 0; group <= 8; group++)
-      put(from + 0.42 + group * 0.006, "optimizer", resting * (0.95 + (group % 2) * 0.1));
-    put(from + 0.48, "zero", resting * 0.8);
+    for (let part = 0; part <= 6; part++) {
+      const logits = tall * 0.3 * (part / 6);
+      put(from + 0.18 + part * 0.004, "loss", { optimizer, activations: tall * 0.7, "logits-and-loss": logits });
+    }
+    put(from + 0.206, "backward", {
+      optimizer,
+      activations: tall * 0.7,
+      "logits-and-loss": peak - weights - optimizer - tall * 0.7,
+    });
+    for (let layer = 0; layer <= 32; layer++) {
+      put(from + 0.21 + layer * 0.006, "backward", {
+        optimizer,
+        activations: tall * 0.7 * (1 - layer / 32),
+        gradients: resting * 0.25 * (layer / 32),
+        temporaries: layer % 2 === 0 ? 0 : tall * 0.03,
+      });
+    }
+    put(from + 0.41, "clip", { optimizer, gradients: resting * 0.25 });
+    for (let group = 0; group <= 8; group++) {
+      const temporaries = (group % 2) * resting * 0.1;
+      put(from + 0.42 + group * 0.006, "optimizer", {
+        optimizer: resting * 0.5,
+        gradients: resting * 0.25,
+        temporaries,
+      });
+    }
+    put(from + 0.48, "zero", { optimizer: resting * 0.5 });
   }
   return points;
 }

@@ -1,5 +1,5 @@
 /** The step as a curve: samples thinned to what a screen can show, phases as spans, ticks on round sizes. */
-import type { Phase } from "../../src/core/report/estimate";
+import { COMPONENT_KINDS, type ComponentKind, type Phase } from "../../src/core/report/estimate";
 import type { ReportRun } from "../../src/core/report/schema";
 
 export interface Sample {
@@ -7,6 +7,14 @@ export interface Sample {
   readonly at: number;
   readonly phase: Phase;
   readonly bytes: number;
+  /** `bytes` by kind, in the order of `COMPONENT_KINDS`; absent in reports of older versions. */
+  readonly alive?: readonly number[];
+}
+
+/** One band of the stacked curve: a kind, and what it and all kinds below it hold. */
+export interface Layer {
+  readonly kind: ComponentKind;
+  readonly samples: readonly Sample[];
 }
 
 export interface PhaseSpan {
@@ -97,7 +105,12 @@ export function timelineOf(run: ReportRun, buckets = 400): Timeline | null {
   const points = device?.timeline;
   if (device === null || points === undefined || points.length < 2) return null;
   const samples = thin(
-    points.map(({ at, phase, allocatedBytes }) => ({ at, phase, bytes: allocatedBytes })),
+    points.map(({ at, phase, allocatedBytes, alive }) => ({
+      at,
+      phase,
+      bytes: allocatedBytes,
+      ...(alive === undefined ? {} : { alive }),
+    })),
     buckets,
   );
   let peakIndex = 0;
@@ -120,14 +133,55 @@ export function timelineOf(run: ReportRun, buckets = 400): Timeline | null {
   };
 }
 
-/** SVG path of the curve as steps on a box of `width` × `height`; closed along the bottom when `area`. */
-export function curve(timeline: Timeline, width: number, height: number, area: boolean): string {
+/**
+ * The curve taken apart by kind, topmost first: painted in this order, each layer leaves its own band in sight. Kinds
+ * that are never there are left out; empty when the report does not say what is alive.
+ */
+export function layersOf(timeline: Timeline): readonly Layer[] {
+  const { samples } = timeline;
+  if (samples.some((sample) => sample.alive === undefined)) return [];
+  const below = samples.map(() => 0);
+  const layers = COMPONENT_KINDS.flatMap((kind, index): Layer[] => {
+    if (samples.every((sample) => (sample.alive?.[index] ?? 0) === 0)) return [];
+    const stacked = samples.map((sample, place) => {
+      const bytes = (below[place] ?? 0) + (sample.alive?.[index] ?? 0);
+      below[place] = bytes;
+      return { at: sample.at, phase: sample.phase, bytes };
+    });
+    return [{ kind, samples: stacked }];
+  });
+  return layers.reverse();
+}
+
+/** The kinds with the most bytes at a sample, largest first. */
+export function largestAlive(
+  sample: Sample,
+  count: number,
+): readonly { readonly kind: ComponentKind; readonly bytes: number }[] {
+  return COMPONENT_KINDS.map((kind, index) => ({ kind, bytes: sample.alive?.[index] ?? 0 }))
+    .filter(({ bytes }) => bytes > 0)
+    .sort((a, b) => b.bytes - a.bytes)
+    .slice(0, count);
+}
+
+/**
+ * SVG path of a curve as steps on a box of `width` × `height`; closed along the bottom when `area`.
+ *
+ * @param samples a layer's; the whole curve's when left out
+ */
+export function curve(
+  timeline: Timeline,
+  width: number,
+  height: number,
+  area: boolean,
+  samples: readonly Sample[] = timeline.samples,
+): string {
   const x = (at: number) => (at * width).toFixed(1);
   const y = (bytes: number) => (height - (bytes / timeline.topBytes) * height).toFixed(1);
-  const first = timeline.samples[0];
+  const first = samples[0];
   if (first === undefined) return "";
   let path = area ? `M0 ${height}V${y(first.bytes)}` : `M0 ${y(first.bytes)}`;
-  for (const sample of timeline.samples) path += `H${x(sample.at)}V${y(sample.bytes)}`;
+  for (const sample of samples) path += `H${x(sample.at)}V${y(sample.bytes)}`;
   return area ? `${path}H${width}V${height}Z` : `${path}H${width}`;
 }
 

@@ -4,6 +4,7 @@ import { h, type PageNode } from "../dom/node";
 import { gib } from "../model/format";
 import { parseAnswer, settleField } from "../model/settle";
 import type { View } from "./context";
+import { rich } from "./rich";
 
 export function assumptionsView(view: View, assumptions: readonly ReportAssumption[]): PageNode {
   const { t } = view;
@@ -23,7 +24,7 @@ function assumptionView(view: View, assumption: ReportAssumption, index: number)
     h(
       "p",
       null,
-      assumption.what,
+      rich(assumption.what),
       assumption.effectBytes === 0
         ? null
         : h(

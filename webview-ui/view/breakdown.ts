@@ -10,36 +10,40 @@ import { icon } from "./icons";
 /** Modules shown under an open row; the rest is summed up. */
 const MODULES = 24;
 
+const ROW = { attrs: { role: "row" } };
+const CELL = { attrs: { role: "cell" } };
+
 export function breakdownView(view: View, run: ReportRun): PageNode {
   const { t } = view;
   const rows = breakdownOf(run);
   return h(
     "table.breakdown",
-    { key: "breakdown" },
+    // The narrow layout turns rows into grids; the roles keep it a table for everyone.
+    { key: "breakdown", attrs: { role: "table" } },
     h("caption.unseen", null, t("breakdown.title")),
     h(
       "thead",
-      null,
+      { attrs: { role: "rowgroup" } },
       h(
         "tr",
-        null,
-        h("th", { attrs: { scope: "col" } }, t("breakdown.part")),
-        h("th.number", { attrs: { scope: "col" } }, t("breakdown.size")),
-        h("th.number", { attrs: { scope: "col" } }, t("breakdown.share")),
-        h("th.set-by", { attrs: { scope: "col" } }, t("breakdown.setBy")),
+        ROW,
+        h("th", { attrs: { scope: "col", role: "columnheader" } }, t("breakdown.part")),
+        h("th.number", { attrs: { scope: "col", role: "columnheader" } }, t("breakdown.size")),
+        h("th.number", { attrs: { scope: "col", role: "columnheader" } }, t("breakdown.share")),
+        h("th.set-by", { attrs: { scope: "col", role: "columnheader" } }, t("breakdown.setBy")),
       ),
     ),
     rows.map((row) => rowGroup(view, row)),
     h(
       "tfoot",
-      null,
+      { attrs: { role: "rowgroup" } },
       h(
         "tr",
-        null,
-        h("th", { attrs: { scope: "row" } }, t("breakdown.total")),
-        h("td.number", null, gib(run.perDevice?.usedPeakBytes ?? 0, t.locale)),
-        h("td.number", null, percent(1, t.locale)),
-        h("td.set-by", null),
+        ROW,
+        h("th", { attrs: { scope: "row", role: "rowheader" } }, t("breakdown.total")),
+        h("td.number", CELL, gib(run.perDevice?.usedPeakBytes ?? 0, t.locale)),
+        h("td.number", CELL, percent(1, t.locale)),
+        h("td.set-by", CELL),
       ),
     ),
   );
@@ -65,13 +69,13 @@ function rowGroup({ t, act, send, state }: View, row: BreakdownRow): PageNode {
   const rest = row.modules.slice(MODULES);
   return h(
     "tbody",
-    { key: row.kind, attrs: { id: `modules-${row.kind}` } },
+    { key: row.kind, attrs: { id: `modules-${row.kind}`, role: "rowgroup" } },
     h(
       "tr.component",
-      null,
+      ROW,
       h(
         "th",
-        { attrs: { scope: "row" } },
+        { attrs: { scope: "row", role: "rowheader" } },
         row.modules.length === 0
           ? h("span.row-name", null, label)
           : h(
@@ -88,16 +92,16 @@ function rowGroup({ t, act, send, state }: View, row: BreakdownRow): PageNode {
               icon(open ? "down" : "open"),
             ),
       ),
-      h("td.number", null, gib(row.bytes, t.locale)),
+      h("td.number", CELL, gib(row.bytes, t.locale)),
       h(
         "td.number.share",
-        null,
+        CELL,
         meter(row.share, `part.fill-${row.kind}`),
         h("span", null, percent(row.share, t.locale)),
       ),
       h(
         "td.set-by",
-        null,
+        CELL,
         row.origins.map((origin) => {
           const place = { key: origin.key, file: fileName(origin.uri), line: origin.range.start.line + 1 };
           return h(
@@ -122,31 +126,31 @@ function rowGroup({ t, act, send, state }: View, row: BreakdownRow): PageNode {
           .map((module) =>
             h(
               "tr.module",
-              { key: module.module },
+              { key: module.module, ...ROW },
               h(
                 "th",
-                { attrs: { scope: "row" } },
+                { attrs: { scope: "row", role: "rowheader" } },
                 module.module === "" ? t("breakdown.noModule") : h("code", null, breakable(module.module)),
               ),
-              h("td.number", null, gib(module.bytes, t.locale)),
+              h("td.number", CELL, gib(module.bytes, t.locale)),
               h(
                 "td.number.share",
-                null,
+                CELL,
                 meter(module.share, `part.fill-${row.kind}`),
                 h("span", null, percent(module.share, t.locale)),
               ),
-              h("td.set-by", null),
+              h("td.set-by", CELL),
             ),
           )
       : null,
     open && rest.length > 0
       ? h(
           "tr.module",
-          { key: "rest" },
-          h("th", { attrs: { scope: "row" } }, t("breakdown.more", { count: rest.length })),
+          { key: "rest", ...ROW },
+          h("th", { attrs: { scope: "row", role: "rowheader" } }, t("breakdown.more", { count: rest.length })),
           h(
             "td.number",
-            null,
+            CELL,
             gib(
               rest.reduce((sum, module) => sum + module.bytes, 0),
               t.locale,
@@ -154,13 +158,13 @@ function rowGroup({ t, act, send, state }: View, row: BreakdownRow): PageNode {
           ),
           h(
             "td.number.share",
-            null,
+            CELL,
             percent(
               rest.reduce((sum, module) => sum + module.share, 0),
               t.locale,
             ),
           ),
-          h("td.set-by", null),
+          h("td.set-by", CELL),
         )
       : null,
   );

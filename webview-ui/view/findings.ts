@@ -4,7 +4,9 @@ import { h, type PageNode } from "../dom/node";
 import { fileName } from "../model/format";
 import type { View } from "./context";
 import { icon } from "./icons";
+import { rich } from "./rich";
 
+const ORDER = ["error", "warning", "information", "hint"];
 const ICONS = { error: "bad", warning: "warn", information: "none", hint: "none" } as const;
 
 export function findingsView({ t, send }: View, run: ReportRun): PageNode {
@@ -12,37 +14,39 @@ export function findingsView({ t, send }: View, run: ReportRun): PageNode {
   return h(
     "ul.findings",
     { key: "findings", attrs: { role: "list" } },
-    run.findings.map((finding, index) => {
-      const { range, uri } = finding;
-      return h(
-        `li.severity-${finding.severity}`,
-        { key: `${finding.code} ${index}` },
-        icon(ICONS[finding.severity]),
-        h(
-          "div",
-          null,
-          h("p", null, h("span.unseen", null, `${t(`severity.${finding.severity}`)}: `), finding.message),
+    [...run.findings]
+      .sort((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity))
+      .map((finding, index) => {
+        const { range, uri } = finding;
+        return h(
+          `li.severity-${finding.severity}`,
+          { key: `${finding.code} ${index}` },
+          icon(ICONS[finding.severity]),
           h(
-            "p.finding-places",
+            "div",
             null,
-            range === undefined
-              ? null
-              : h(
-                  "button.link",
-                  { attrs: { type: "button" }, on: { click: () => send({ type: "reveal", uri, range }) } },
-                  t("findings.go", { file: fileName(uri), line: range.start.line + 1 }),
-                ),
-            finding.help === ""
-              ? h("code.quiet", null, finding.code)
-              : h(
-                  "a",
-                  { attrs: { href: finding.help, "aria-label": t("findings.help", { code: finding.code }) } },
-                  finding.code,
-                ),
+            h("p", null, h("span.unseen", null, `${t(`severity.${finding.severity}`)}: `), rich(finding.message)),
+            h(
+              "p.finding-places",
+              null,
+              range === undefined
+                ? null
+                : h(
+                    "button.link",
+                    { attrs: { type: "button" }, on: { click: () => send({ type: "reveal", uri, range }) } },
+                    t("findings.go", { file: fileName(uri), line: range.start.line + 1 }),
+                  ),
+              finding.help === ""
+                ? h("code.quiet", null, finding.code)
+                : h(
+                    "a",
+                    { attrs: { href: finding.help, "aria-label": t("findings.help", { code: finding.code }) } },
+                    finding.code,
+                  ),
+            ),
           ),
-        ),
-      );
-    }),
+        );
+      }),
   );
 }
 

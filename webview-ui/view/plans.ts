@@ -5,6 +5,7 @@ import { factorPercent, fileName, gib, gibUnit } from "../model/format";
 import { FIRST_PLANS, type PlanCard, plansOf, splitTitle } from "../model/plans";
 import type { View } from "./context";
 import { icon } from "./icons";
+import { rich } from "./rich";
 
 /** Plans of the files' run (not of what is tried: their edits change the files). */
 export function plansView(view: View, run: ReportRun): PageNode {
@@ -46,7 +47,6 @@ function cardView({ t, send }: View, run: ReportRun, card: PlanCard, first: bool
     `li.card${first && card.fits ? ".first" : ""}`,
     { key: `${plan.levers.join("+")} ${plan.title}` },
     h("h3", null, title),
-    why === "" ? null : h("p.why", null, `${why.charAt(0).toLocaleUpperCase()}${why.slice(1)}`),
     h(
       "div.card-numbers",
       null,
@@ -76,6 +76,7 @@ function cardView({ t, send }: View, run: ReportRun, card: PlanCard, first: bool
       plan.changes === undefined ? null : h(`li.changes-${plan.changes}`, null, t(`plans.${plan.changes}`)),
       h("li", null, editsText(t, card)),
     ),
+    why === "" ? null : h("p.why", null, rich(`${why.charAt(0).toLocaleUpperCase()}${why.slice(1)}`)),
     h(
       "div.card-actions",
       null,

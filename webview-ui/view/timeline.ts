@@ -2,15 +2,27 @@
 import type { ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
 import { gib, gibUnit, percent } from "../model/format";
-import { curve, moveCursor, type PhaseSpan, sampleAt, type Timeline, timelineOf } from "../model/timeline";
-import { phaseName, type View } from "./context";
+import {
+  curve,
+  largestAlive,
+  layersOf,
+  moveCursor,
+  type PhaseSpan,
+  type Sample,
+  sampleAt,
+  type Timeline,
+  timelineOf,
+} from "../model/timeline";
+import { swatch } from "./bar";
+import { kindName, phaseName, type View } from "./context";
 
 const WIDTH = 1000;
 const HEIGHT = 200;
 
 interface Drawn {
   readonly timeline: Timeline;
-  readonly area: string;
+  /** Filled areas back to front; one without a kind when the report does not say what is alive. */
+  readonly areas: readonly { readonly kind: string; readonly path: string }[];
   readonly line: string;
 }
 
@@ -22,11 +34,15 @@ function draw(run: ReportRun): Drawn | null {
   if (known !== undefined) return known;
   const timeline = timelineOf(run);
   const made =
-    timeline === null
-      ? null
-      : { timeline, area: curve(timeline, WIDTH, HEIGHT, true), line: curve(timeline, WIDTH, HEIGHT, false) };
+    timeline === null ? null : { timeline, areas: areasOf(timeline), line: curve(timeline, WIDTH, HEIGHT, false) };
   drawn.set(run, made);
   return made;
+}
+
+function areasOf(timeline: Timeline): Drawn["areas"] {
+  const layers = layersOf(timeline);
+  if (layers.length === 0) return [{ kind: "", path: curve(timeline, WIDTH, HEIGHT, true) }];
+  return layers.map(({ kind, samples }) => ({ kind, path: curve(timeline, WIDTH, HEIGHT, true, samples) }));
 }
 
 const share = (part: number): string => `${(part * 100).toFixed(3)}%`;
@@ -79,11 +95,7 @@ export function timelineView(view: View, run: ReportRun): PageNode {
             "aria-valuemin": 0,
             "aria-valuemax": timeline.samples.length - 1,
             "aria-valuenow": index,
-            "aria-valuetext": t("timeline.position", {
-              phase: phaseName(t, sample.phase),
-              size: gib(sample.bytes, t.locale),
-              share: percent(sample.at, t.locale),
-            }),
+            "aria-valuetext": positionText(sample, t),
           },
           on: {
             pointermove: moveTo,
@@ -105,7 +117,13 @@ export function timelineView(view: View, run: ReportRun): PageNode {
             const y = HEIGHT - (tick / timeline.topBytes) * HEIGHT;
             return h("line.grid", { key: `tick ${tick}`, attrs: { x1: 0, x2: WIDTH, y1: y, y2: y } });
           }),
-          h("path.area", { key: "area", attrs: { d: made.area } }),
+          h(
+            "g.layers",
+            { key: "layers" },
+            made.areas.map(({ kind, path }) =>
+              h(kind === "" ? "path.area" : `path.layer.fill-${kind}`, { key: kind, attrs: { d: path } }),
+            ),
+          ),
           h("path.line", { key: "line", attrs: { d: made.line } }),
           timeline.limitBytes === null ? null : limitLine(timeline.limitBytes / timeline.topBytes),
         ),
@@ -126,18 +144,45 @@ export function timelineView(view: View, run: ReportRun): PageNode {
           attrs: { "aria-hidden": "true" },
           style: { "--x": share(sample.at), "--y": share(up) },
         }),
-        h(
-          `span.bubble${sample.at > 0.6 ? ".left" : ""}`,
-          { key: "bubble", attrs: { "aria-hidden": "true" }, style: { "--x": share(sample.at), "--y": share(up) } },
-          h("strong", null, gibUnit(sample.bytes, t.locale)),
-          ` ${phaseName(t, sample.phase)}`,
-          index === timeline.peakIndex ? h("em", null, t("timeline.peak")) : null,
-        ),
+        bubbleView(sample, index === timeline.peakIndex, cursor !== null, up, t),
       ),
       h("div.phases", { attrs: { "aria-hidden": "true" } }, phaseLabels(timeline.spans, t)),
     ),
     h("p.hint", { attrs: { id: "timeline-hint" } }, t("timeline.hint")),
     tableView(timeline, t),
+  );
+}
+
+/** What a screen reader says of a point: phase, size, place, and the largest of what is alive. */
+function positionText(sample: Sample, t: View["t"]): string {
+  const parts = largestAlive(sample, 3).map(({ kind, bytes }) => `${kindName(t, kind)} ${gib(bytes, t.locale)}`);
+  const position = t("timeline.position", {
+    phase: phaseName(t, sample.phase),
+    size: gib(sample.bytes, t.locale),
+    share: percent(sample.at, t.locale),
+  });
+  return [position, ...parts].join(t.locale === "en" ? ", " : "，");
+}
+
+/** What is at the cursor; while it rests on the peak, only the size. */
+function bubbleView(sample: Sample, isPeak: boolean, inspected: boolean, up: number, t: View["t"]): PageNode {
+  return h(
+    `div.bubble${sample.at > 0.55 ? ".left" : ""}`,
+    { key: "bubble", attrs: { "aria-hidden": "true" }, style: { "--x": share(sample.at), "--y": share(up) } },
+    h("strong", null, gibUnit(sample.bytes, t.locale)),
+    ` ${phaseName(t, sample.phase)}`,
+    isPeak ? h("em", null, t("timeline.peak")) : null,
+    inspected
+      ? largestAlive(sample, 5).map(({ kind, bytes }) =>
+          h(
+            "span.bubble-row",
+            { key: kind },
+            swatch(kind),
+            h("span", null, kindName(t, kind)),
+            h("span.number", null, gib(bytes, t.locale)),
+          ),
+        )
+      : null,
   );
 }
 

@@ -15,6 +15,7 @@ import { toneOf } from "../model/headline";
 import { baseRun, isTrying, refusalOf, type State, shownRun } from "../state";
 import type { View } from "./context";
 import { icon } from "./icons";
+import { rich } from "./rich";
 
 /** Differences below this round to nothing; bytes. */
 const NOTICED = 0.05 * 2 ** 30;
@@ -66,7 +67,7 @@ function stateView({ state, t, act, send }: View, base: ReportRun): PageNode {
     ),
     state.refused === null
       ? h("p.quiet", { key: "note" }, note)
-      : h("p.refused", { key: "refused" }, t("whatIf.refused"), state.refused === "" ? null : ` ${state.refused}`),
+      : h("p.refused", { key: "refused" }, t("whatIf.refused"), " ", rich(state.refused)),
     h(
       "div.what-if-actions",
       { key: "actions" },
