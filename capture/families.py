@@ -7,7 +7,7 @@ branches: each option has the condition that goes into a graph's `when` and sett
 from dataclasses import dataclass, field
 from typing import Callable
 
-ACTIVATIONS = ("silu", "gelu", "relu", "gelu_new", "gelu_pytorch_tanh")
+from .standard import ACTIVATIONS, draw, drop
 
 
 @dataclass(frozen=True)
@@ -108,10 +108,6 @@ def gpt2(r):
     return d
 
 
-def drop(r):
-    return r.randint(20, 300) / 1000
-
-
 def opt(r):
     d = heads(r, {})
     d.update(num_hidden_layers=r.randint(3, 4), ffn_dim=r.randint(40, 200), vocab_size=r.randint(200, 900), max_position_embeddings=r.randint(100, 200), dropout=drop(r), attention_dropout=drop(r),
@@ -201,4 +197,90 @@ FAMILIES = {
     "distilbert": Family(distilbert, tasks=("masked-lm", "seq-cls", "token-cls")),
     "t5": Family(t5, tasks=("seq2seq-lm",), axes=T5_AXES, derived=T5_DERIVED),
     "mixtral": Family(lambda r: llama_like(r, extra=mixtral_extra), axes=(GQA, WINDOW)),
+}
+
+
+def standard(name, tasks=("causal-lm",), axes=(), fixed=(), extra=None, **more):
+    """A family whose config class uses the usual key names."""
+    grouped = GQA in axes
+    if "derived" not in more and "partial_rotary_factor" in more.pop("needs", ()):
+        more["derived"] = {"partial_rotary_factor": "rope_parameters.partial_rotary_factor"}
+    return Family(lambda r: draw(name, r, grouped, fixed, extra), tasks=tasks, axes=axes, terms=more.pop("terms", (HEAD,)), **more)
+
+
+PARTIAL = {"needs": ("partial_rotary_factor",)}
+ENCODER = ("masked-lm", "seq-cls", "token-cls")
+SEQ2SEQ = ("seq2seq-lm",)
+BOTH_WINDOWS = WINDOW[:2]
+
+
+def _switch(key):
+    return (Option(key, _sets(**{key: True})), Option(f"not {key}", _sets(**{key: False})))
+
+
+def _rotary_dim(r, d):
+    return {"rotary_dim": d["n_embd"] // d["n_head"] - 2 * r.randint(1, 3)}
+
+
+def _codegen(r, d):
+    width = 8 * r.randint(1, 4)
+    n = 4 * r.randint(1, 3)
+    return {"n_head": n, "n_embd": n * width, "rotary_dim": width - 2 * r.randint(1, 3)}
+
+
+def _alternating(r, d):
+    return {"num_layers": 4, "attention_types": [[["global", "local"], 2]], "window_size": r.randint(41, 90)}
+
+
+FALCON = (Option("new_decoder_architecture", lambda d, s, r: (_sets(new_decoder_architecture=True, alibi=False)(d, s, r), d.update(num_kv_heads=2, num_attention_heads=2 * r.randint(2, 4)), d.update(hidden_size=8 * d["num_attention_heads"] * r.randint(1, 3)))),
+          Option("not new_decoder_architecture and multi_query and parallel_attn", _sets(new_decoder_architecture=False, multi_query=True, parallel_attn=True, alibi=False)),
+          Option("not new_decoder_architecture and not multi_query and not parallel_attn", _sets(new_decoder_architecture=False, multi_query=False, parallel_attn=False, alibi=True)))
+
+FAMILIES |= {
+    "gemma": standard("gemma", axes=(GQA,)),
+    "gemma3_text": standard("gemma3_text", axes=(GQA, BOTH_WINDOWS)),
+    "ministral": standard("ministral", axes=(GQA, BOTH_WINDOWS)),
+    "olmo2": standard("olmo2", axes=(GQA,)),
+    "granite": standard("granite", axes=(GQA,)),
+    "smollm3": standard("smollm3", axes=(GQA,), fixed=("layer_types",), extra=lambda r, d: {"no_rope_layer_interval": r.randint(2, 3)}),
+    "starcoder2": standard("starcoder2", axes=(GQA, WINDOW)),
+    "phi": standard("phi", axes=(GQA,), **PARTIAL),
+    "stablelm": standard("stablelm", axes=(GQA, _switch("use_parallel_residual")), **PARTIAL),
+    "glm4": standard("glm4", axes=(GQA,), **PARTIAL),
+    "glm": standard("glm", axes=(GQA,), **PARTIAL),
+    "cohere": standard("cohere", axes=(GQA, _switch("use_qk_norm"))),
+    "cohere2": standard("cohere2", tasks=("causal-lm",), axes=(GQA, BOTH_WINDOWS)),
+    "nemotron": standard("nemotron", axes=(GQA,), **PARTIAL),
+    "olmo": standard("olmo", axes=(GQA,)),
+    "olmo3": standard("olmo3", axes=(GQA, BOTH_WINDOWS)),
+    "exaone4": standard("exaone4", axes=(GQA, BOTH_WINDOWS)),
+    "xlm-roberta": Family(bert, tasks=ENCODER),
+    "electra": standard("electra", tasks=ENCODER, axes=((Option("embedding_size != hidden_size", lambda d, s, r: None), Option("embedding_size == hidden_size", lambda d, s, r: d.update(embedding_size=d["hidden_size"]))),)),
+    "bart": standard("bart", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop")),
+    "mt5": Family(t5, tasks=SEQ2SEQ, axes=T5_AXES[:1], derived=T5_DERIVED),
+    "deit": Family(vit, tasks=("image-cls",), sizes=_image, terms=(HEAD, "image_size//patch_size"), hidden=("I",)),
+    "gpt_bigcode": standard("gpt_bigcode", extra=lambda r, d: {"multi_query": True}),
+    "gptj": standard("gptj", attention=("eager",), extra=_rotary_dim, derived={"n_inner": "4*n_embd"}),
+    "gpt_neo": standard("gpt_neo", attention=("eager",), extra=_alternating, derived={"intermediate_size": "4*hidden_size"}),
+    "bloom": standard("bloom", attention=("eager",)),
+    "falcon": standard("falcon", axes=(FALCON,)),
+    "codegen": standard("codegen", attention=("eager",), tasks=("causal-lm",), extra=_codegen, derived={"n_inner": "4*n_embd"}),
+    "qwen3_moe": standard("qwen3_moe", axes=(GQA,)),
+    "qwen2_moe": standard("qwen2_moe", axes=(GQA,), fixed=("layer_types",)),
+    "olmoe": standard("olmoe", axes=(GQA,)),
+    "gpt_oss": standard("gpt_oss", attention=("eager",), axes=(GQA, BOTH_WINDOWS)),
+    "phimoe": standard("phimoe", axes=(GQA,)),
+    "granitemoe": standard("granitemoe", axes=(GQA,)),
+    "mbart": standard("mbart", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop")),
+    "pegasus": standard("pegasus", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop")),
+    "modernbert": standard("modernbert", tasks=ENCODER),
+    "camembert": Family(bert, tasks=ENCODER),
+    "helium": standard("helium", axes=(GQA,)),
+    "hunyuan_v1_dense": standard("hunyuan_v1_dense", axes=(GQA,)),
+    "seed_oss": standard("seed_oss", axes=(GQA,)),
+    "ernie4_5": standard("ernie4_5", axes=(GQA,)),
+    "arcee": standard("arcee", axes=(GQA,)),
+    "dinov2": Family(vit, tasks=("image-cls",), sizes=_image, terms=(HEAD, "image_size//patch_size"), hidden=("I",)),
+    "deberta-v2": standard("deberta-v2", tasks=ENCODER, attention=("eager",)),
+    "mpt": standard("mpt", attention=("eager",)),
 }

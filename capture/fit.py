@@ -194,6 +194,11 @@ def _conditions(envs, keys):
         yield "i > 0", lambda e: e["i"] > 0
         yield "i % 2 == 0", lambda e: e["i"] % 2 == 0
         yield "i % 2 == 1", lambda e: e["i"] % 2 == 1
+        for n in (2, 3, 4, 5, 6, 8):
+            yield f"(i+1) % {n} == 0", lambda e, n=n: (e["i"] + 1) % n == 0
+            yield f"i % {n} == 0", lambda e, n=n: e["i"] % n == 0
+            yield f"(i+1) % {n} != 0", lambda e, n=n: (e["i"] + 1) % n != 0
+            yield f"i % {n} != 0", lambda e, n=n: e["i"] % n != 0
         for k in keys:
             yield f"i < {k}", lambda e, k=k: e["i"] < e[k]
             yield f"i >= {k}", lambda e, k=k: e["i"] >= e[k]

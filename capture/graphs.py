@@ -14,6 +14,7 @@ from .families import FAMILIES
 from .fit import Fitter, NotExplained, condition
 from .layers import functions
 from .run import REGIMES, make_config, run
+from .standard import LAYERS
 from .write import StructureDiffers, graph
 
 POINTS = 4
@@ -142,7 +143,7 @@ def config_facts(name, family):
     if family.kind:
         kind = family.kind
     elif getattr(configs[0], "layer_types", None):
-        kind = layer_kind(configs, keys)
+        kind = layer_kind(name, drawn, keys)
     return {"defaults": defaults, "derived": derived, "layerKind": kind, "aliases": dict(type(default).attribute_map)}
 
 
@@ -150,15 +151,17 @@ SKIPPED = {"transformers_version", "model_type", "architectures", "layer_types",
            "label2id", "problem_type", "is_encoder_decoder", "bos_token_id", "eos_token_id", "sep_token_id", "initializer_range", "use_cache", "_name_or_path", "task_specific_params"}
 
 
-def layer_kind(configs, keys):
-    """Expression of `i` for `layer_types[i]`; `and`/`or` give the operand, as in Python."""
+def layer_kind(name, drawn, keys):
+    """Expression of `i` for `layer_types[i]` where the config does not list it; `and`/`or` give the operand, as in Python."""
+    depth = next(k for k in LAYERS if k in drawn[0])
+    configs = [make_config(name, {**{k: v for k, v in d.items() if k != "layer_types"}, depth: 7 + 3 * n}) for n, d in enumerate(drawn)]
     places = [(c, i) for c in configs for i in range(len(c.layer_types))]
-    envs = [{**flat(c.to_dict()), "i": i} for c, i in places]
+    envs = [{**{k: v for k, v in flat(c.to_dict()).items() if k in keys}, "i": i} for c, i in places]
     kinds = [c.layer_types[i] for c, i in places]
     order = sorted(set(kinds))
     if len(order) == 1:
         return f"'{order[0]}'"
-    test = condition([{k: v for k, v in e.items() if k != "kind"} for e in envs], [k == order[0] for k in kinds], [*keys, *(k for k, v in envs[0].items() if isinstance(v, int) and not isinstance(v, bool) and k not in keys and k != "i")])
     if len(order) > 2:
         raise NotExplained(f"layer kinds {order}")
+    test = condition(envs, [k == order[0] for k in kinds], keys)
     return f"({test}) and '{order[0]}' or '{order[1]}'"

@@ -270,13 +270,11 @@ def _fold(calls, glue, metas):
         if key in carry_of:
             columns.append((key, "carry"))
             continue
-        for k in range(n):
-            r = operand[k].get(key)
-            if r is not None and (key, r) not in columns:
-                made_inside = any(r in c.outs for c in calls) and r not in operand[0].values()
-                if made_inside:
-                    raise NotFoldable(f"{calls[0].stack}: input {key[0]} of layer {calls[k].index} comes from another layer")
-                columns.append((key, r))
+        sources = {r for c in operand if (r := c.get(key)) is not None}
+        for r in sorted(sources, key=lambda r: r.id):
+            if any(r in c.outs for c in calls) and r not in operand[0].values():
+                raise NotFoldable(f"{calls[0].stack}: input {key[0]} of a layer comes from another layer")
+            columns.append((key, r))
     ins, positional = [], []
     for j, (key, source) in enumerate(columns):
         ins.append(operand[0].get(key) if source == "carry" else source)

@@ -1,0 +1,134 @@
+"""Compares the command line's estimate with what PyTorch allocates, on small odd sizes of every captured family."""
+import collections
+import itertools
+import json
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from . import environment  # noqa: F401  (before transformers)
+import torch
+import transformers
+
+from .families import FAMILIES
+from .graphs import draw_sizes
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PRECISIONS = (("float32", None), ("bfloat16", None), ("float32", "bf16"), ("float32", "fp16"), ("bfloat16", "bf16"))
+
+
+def cases(name, graphs, per, seed):
+    """Cases of one family: every task and attention, with precision, checkpointing and adapters in turn."""
+    family, r = FAMILIES[name], random.Random(f"{name}{seed}")
+    turns = list(itertools.product(PRECISIONS, (False, True), (False, True)))
+    r.shuffle(turns)
+    count = 0
+    for task, attention in dict.fromkeys((g["task"], g["attention"]) for g in graphs["graphs"]):
+        for _ in range(per):
+            (dtype, amp), checkpointing, adapter = turns[count % len(turns)]
+            settings, sizes = family.dims(r), draw_sizes(r, task)
+            if family.sizes:
+                family.sizes(settings, sizes, r)
+            for axis in family.axes:
+                r.choice(axis).change(settings, sizes, r)
+            case = {"id": f"{name}-{count}", "family": name, "task": task, "attention": attention, "model": settings, "sizes": sizes, "dtype": dtype, "amp": amp, "checkpointing": checkpointing}
+            if adapter:
+                targets = sorted({i["path"].split(".")[-1] for g in graphs["graphs"] if g["task"] == task for b in g["blocks"] for i in b["body"] if i.get("call") in ("Linear", "Conv1D")})
+                case["lora"] = {"r": r.randint(2, 9), "dropout": r.choice((0.0, 0.1)), "target_modules": r.sample(targets, min(2, len(targets)))}
+            count += 1
+            yield case
+
+
+def write(case, folder):
+    """The case as a person's folder: TrainingArguments, config.json and pins."""
+    (folder / "model").mkdir(parents=True)
+    train = {"output_dir": "out", "per_device_train_batch_size": case["sizes"]["B"], "gradient_accumulation_steps": 1, "gradient_checkpointing": case["checkpointing"], "optim": "adamw_torch",
+             "max_grad_norm": 1.0, "bf16": case["amp"] == "bf16", "fp16": case["amp"] == "fp16"}
+    pins = {"match": "train.yaml", "model": "./model", "task": case["task"], "dtype": case["dtype"], "attention": case["attention"]}
+    pins |= {key: case["sizes"][size] for key, size in (("sequence_length", "S"), ("target_length", "T"), ("image_size", "I")) if size in case["sizes"]}
+    if "lora" in case:
+        pins["adapter"] = {"type": "lora", "alpha": 16, **case["lora"]}
+    lines = lambda d, indent="": "".join(f"{indent}{k}: {json.dumps(v)}\n" for k, v in d.items())
+    (folder / "train.yaml").write_text(lines(train))
+    (folder / ".vramlens.yaml").write_text("runs:\n  -\n" + lines(pins, "    "))
+    (folder / "model" / "config.json").write_text(json.dumps({"model_type": case["family"], **case["model"]}))
+
+
+def estimates(all_cases, cli):
+    """Allocated peak by case id, from one call of the command line per hundred folders."""
+    found = {}
+    with tempfile.TemporaryDirectory() as root:
+        for case in all_cases:
+            write(case, pathlib.Path(root) / case["id"])
+        for k in range(0, len(all_cases), 100):
+            files = [f"{root}/{c['id']}/train.yaml" for c in all_cases[k : k + 100]]
+            report = subprocess.run([*cli.split(), "check", "--format", "json", "--fail-on", "never", *files], capture_output=True, text=True, cwd=ROOT).stdout
+            for run in json.loads(report)["runs"]:
+                name = next(u for u in run["documents"] if u.endswith("/train.yaml")).split("/")[-2]
+                why = next((f["message"] for f in run["findings"] if f["code"] == "not-modelled"), "no estimate")
+                found[name] = run["perDevice"]["allocatedPeakBytes"] if run["perDevice"] else why
+    return found
+
+
+def technique(case):
+    return {"precision": case["dtype"] + (f" + {case['amp']} autocast" if case["amp"] else ""), "checkpointing": "checkpointing" if case["checkpointing"] else "no checkpointing",
+            "training": "LoRA" if "lora" in case else "full", "attention": case["attention"], "task": case["task"]}
+
+
+def page(rows, seconds):
+    """The table of differences as Markdown."""
+    done = [r for r in rows if isinstance(r["estimate"], int) and isinstance(r["truth"], int)]
+    error = lambda r: abs(r["estimate"] / r["truth"] - 1)
+    by = collections.defaultdict(list)
+    for r in rows:
+        by["family", r["case"]["family"]].append(r)
+        for kind, value in technique(r["case"]).items():
+            by[kind, value].append(r)
+    out = ["# Estimates against PyTorch", "", "Made by `python -m capture verify`; do not edit.", "",
+           "Every case is a small model of odd sizes, trained for two optimizer steps (AdamW, clipping) by PyTorch itself on fake CUDA tensors, every storage followed from birth to death;",
+           "the same case goes through `vram-lens check`. The number is the difference of the allocated peaks. None of the cases is used to make the graphs.", "",
+           f"{len(rows)} cases, {len(done)} compared, {sum(error(r) == 0 for r in done)} equal to the byte; torch {torch.__version__.split('+')[0]}, transformers {transformers.__version__}.", ""]
+    for kind in ("family", "task", "attention", "precision", "checkpointing", "training"):
+        out += [f"| {kind} | cases | equal | median | worst |", "|---|--:|--:|--:|--:|"]
+        for (k, value), members in sorted(by.items()):
+            if k == kind:
+                e = [error(r) for r in members if r in done]
+                out.append(f"| {value} | {len(members)} | {sum(x == 0 for x in e)} | {statistics.median(e):.3%} | {max(e):.3%} |" if e else f"| {value} | {len(members)} | | no estimate | |")
+        out.append("")
+    worst = sorted((r for r in done if error(r) > 0), key=error, reverse=True)[:20]
+    if worst:
+        out += ["## Largest differences", "", "| case | how | estimate | PyTorch | difference |", "|---|---|--:|--:|--:|"]
+        out += [f"| {r['case']['id']} | {', '.join(technique(r['case']).values())} | {r['estimate']} | {r['truth']} | {r['estimate'] / r['truth'] - 1:+.3%} |" for r in worst]
+        out.append("")
+    missing = [r for r in rows if r not in done]
+    if missing:
+        reasons = collections.Counter((r["case"]["family"], r["estimate"] if not isinstance(r["estimate"], int) else r["truth"]) for r in missing)
+        out += ["## Not compared", "", "| family | cases | reason |", "|---|--:|---|", *(f"| {f} | {n} | {why} |" for (f, why), n in sorted(reasons.items())), ""]
+    return "\n".join(out)
+
+
+def verify(families, per, seed, cli, log=print):
+    """Runs the cases of the families and returns rows of case, estimate and truth."""
+    from .truth import peak
+
+    rows, started = [], time.time()
+    for name in families:
+        graphs = json.loads((ROOT / "models" / "graphs" / f"{name}.json").read_text())
+        part = list(cases(name, graphs, per, seed))
+        found = estimates(part, cli)
+        for case in part:
+            try:
+                truth = peak(case)
+            except Exception as error:
+                truth = f"PyTorch: {type(error).__name__}: {str(error)[:120]}"
+            rows.append({"case": case, "estimate": found.get(case["id"], "no report"), "truth": truth})
+        bad = [r for r in rows if r["case"]["family"] == name and r["estimate"] != r["truth"]]
+        log(f"{name}: {len(part)} cases, {len(bad)} differ, {time.time() - started:.0f} s")
+        for r in bad:
+            log(f"  {r['case']['id']} {', '.join(technique(r['case']).values())}: {r['estimate']} / {r['truth']}")
+        sys.stdout.flush()
+    return rows, time.time() - started
