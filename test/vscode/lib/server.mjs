@@ -87,6 +87,8 @@ export async function startServer(options = {}) {
   child.stdout.on("data", keep);
   child.stderr.on("data", keep);
   const exited = new Promise((resolve) => child.once("exit", resolve));
+  // However this process ends, the server does not outlive it.
+  process.once("exit", () => child.kill("SIGKILL"));
 
   const deadline = Date.now() + 60_000;
   for (;;) {
