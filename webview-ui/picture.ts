@@ -12,7 +12,7 @@ export function paletteOf(root: Element): Palette {
   const background = opaque(computed("var(--vl-background)"), "white");
   const colour = (value: string) => opaque(computed(value), background);
   const kinds = new Map<string, string>();
-  for (const part of root.querySelectorAll(".bar .part")) {
+  for (const part of root.querySelectorAll(".bar .part, .chart .layer")) {
     const kind = [...part.classList].find((name) => name.startsWith("fill-"))?.slice(5);
     if (kind !== undefined) kinds.set(kind, opaque(getComputedStyle(part).fill, background));
   }

@@ -187,6 +187,14 @@ describe("webview what-if", () => {
     assert.notEqual(control("offload_param", { zero_stage: "3" }), undefined);
   });
 
+  it("offers ZeRO or FSDP, never both", () => {
+    assert.equal(control("fsdp"), undefined);
+    const sharded = { ...run, settings: [{ ...run.settings[0]!, name: "fsdp", value: "full_shard" }] };
+    const names = controlsOf(sharded, {}).flatMap((group) => group.controls.map((one) => one.name));
+    assert.ok(names.includes("fsdp"));
+    assert.ok(!names.includes("zero_stage"));
+  });
+
   it("names a set the same whatever the order", () => {
     assert.equal(setKey({ a: "1", b: "2" }), setKey({ b: "2", a: "1" }));
     assert.notEqual(setKey({ a: "1" }), setKey({ a: "2" }));

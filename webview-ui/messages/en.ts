@@ -124,6 +124,7 @@ export const en = {
   "setting.quantization": "Base weights",
   "setting.world_size": "GPUs",
   "setting.zero_stage": "ZeRO stage",
+  "setting.fsdp": "FSDP",
   "setting.offload_optimizer": "Optimizer state",
   "setting.offload_param": "Parameters",
   "value.true": "on",

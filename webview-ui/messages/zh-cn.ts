@@ -126,6 +126,7 @@ export const zhCn: MessageTable = {
   "setting.quantization": "基座权重",
   "setting.world_size": "GPU 数量",
   "setting.zero_stage": "ZeRO 阶段",
+  "setting.fsdp": "FSDP",
   "setting.offload_optimizer": "优化器状态",
   "setting.offload_param": "参数",
   "value.true": "开",

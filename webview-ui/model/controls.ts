@@ -87,7 +87,22 @@ const SPECS: readonly ControlSpec[] = [
     values: ["1", "2", "4", "8"],
     otherwise: (run) => String(run.devices.count),
   },
-  { group: "parallel", name: "zero_stage", kind: "word", values: ["0", "1", "2", "3"], otherwise: always("0") },
+  {
+    group: "parallel",
+    name: "zero_stage",
+    kind: "word",
+    values: ["0", "1", "2", "3"],
+    otherwise: always("0"),
+    shown: (_, value) => value("fsdp") === "none",
+  },
+  {
+    group: "parallel",
+    name: "fsdp",
+    kind: "word",
+    values: ["none", "shard_grad_op", "full_shard"],
+    otherwise: always("none"),
+    shown: (_, value) => value("fsdp") !== "none",
+  },
   {
     group: "offload",
     name: "offload_optimizer",

@@ -4,7 +4,7 @@ import type { Translate } from "../messages";
 import { layoutBar, usableBytes } from "./bar";
 import { gib, gibUnit } from "./format";
 import { describeRun, headlineOf } from "./headline";
-import { curve, timelineOf } from "./timeline";
+import { curve, layersOf, timelineOf } from "./timeline";
 
 /** Colours of the page as they are at the moment, by role; fills are asked for by part. */
 export interface Palette {
@@ -76,12 +76,18 @@ export function pictureOf(
       parts.push(`<path d="M${left} ${line}H${left + width}" stroke="${palette.grid}"/>`);
       text(left - 4, Number(line) + 4, 10, palette.quiet, gib(tick, t.locale), 'text-anchor="end"');
     }
-    parts.push(
-      `<g transform="translate(${left} ${y})"><path d="${curve(timeline, width, height, true)}" fill="${palette.area}" fill-opacity="0.3"/>`,
-    );
-    parts.push(
-      `<path d="${curve(timeline, width, height, false)}" fill="none" stroke="${palette.area}" stroke-width="1.5"/></g>`,
-    );
+    const layers = layersOf(timeline);
+    const areas =
+      layers.length === 0
+        ? `<path d="${curve(timeline, width, height, true)}" fill="${palette.area}" fill-opacity="0.3"/>`
+        : layers
+            .map(
+              ({ kind, samples }) =>
+                `<path d="${curve(timeline, width, height, true, samples)}" fill="${palette.fill(kind)}"/>`,
+            )
+            .join("");
+    const line = `<path d="${curve(timeline, width, height, false)}" fill="none" stroke="${palette.text}" stroke-opacity="0.6"/>`;
+    parts.push(`<g transform="translate(${left} ${y})"><g opacity="0.9">${areas}</g>${line}</g>`);
     if (timeline.limitBytes !== null) {
       const line = (y + height - (timeline.limitBytes / timeline.topBytes) * height).toFixed(1);
       parts.push(`<path d="M${left} ${line}H${left + width}" stroke="${palette.limit}" stroke-dasharray="6 4"/>`);
