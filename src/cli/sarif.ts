@@ -2,7 +2,7 @@
 import type { Report, ReportFinding, ReportRun } from "../core/report/schema";
 import { relativePath } from "./paths";
 
-const LEVEL = { error: "error", warning: "warning", information: "note", hint: "note" } as const;
+const LEVEL = { error: "error", warning: "warning", information: "note", hint: "none" } as const;
 
 interface Region {
   readonly startLine: number;
@@ -76,7 +76,10 @@ function resultOf(run: ReportRun, finding: ReportFinding, cwd: string): object {
 
 /** One SARIF log with one run of this tool; unreadable inputs are tool notifications. */
 export function toSarif(report: Report, cwd: string, rootUri: string): object {
-  const findings = report.runs.flatMap((run) => run.findings.map((finding) => ({ run, finding })));
+  const findings = report.runs.flatMap((run) =>
+    // Hints are for editors.
+    run.findings.filter((finding) => finding.severity !== "hint").map((finding) => ({ run, finding })),
+  );
   const helps = new Map(findings.map(({ finding }) => [finding.code, finding.help]));
   return {
     $schema: "https://json.schemastore.org/sarif-2.1.0.json",

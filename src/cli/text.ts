@@ -173,6 +173,11 @@ function replaced(before: string, after: string): string {
   return `${before} -> ${after}`;
 }
 
+/** Title with the plan's peak, which most titles already give. */
+function planTitle(plan: ReportPlan): string {
+  return plan.title.includes("GiB") ? plan.title : `${plan.title} (${gib(plan.usedPeakBytes)} GiB)`;
+}
+
 function slowdown(plan: ReportPlan): string {
   const percent = Math.round((plan.stepTimeFactor - 1) * 100);
   if (percent === 0) return "same speed";
@@ -256,7 +261,7 @@ export function planText(report: Report, context: TextContext): string {
   const paint = painter(context.color);
   const runs = report.runs.map((run) => {
     const plans = run.plans.flatMap((plan, i) => [
-      `${i + 1}. ${plan.title}   ${gib(plan.usedPeakBytes)} GiB (saves ${gib(plan.savesBytes)}), ${slowdown(plan)}${plan.fits === false ? ", still does not fit" : ""}`,
+      `${i + 1}. ${planTitle(plan)}   saves ${gib(plan.savesBytes)} GiB, ${slowdown(plan)}${plan.fits === false ? ", still does not fit" : ""}`,
       ...diffLines(plan, context, paint),
     ]);
     const first = memoryLines(run, paint)[0] ?? "";
