@@ -58,21 +58,6 @@ export function contextBand(architecture: string): ByteBand {
   return CONTEXT[architecture] ?? CONTEXT["unknown"] ?? NO_BYTES;
 }
 
-/**
- * Context plus communicator, to be added to reserved memory.
- *
- * @param worldSize ranks of the run; one rank has no communicator
- */
-export function overheadBand(architecture: string, worldSize: number): ByteBand {
-  const context = contextBand(architecture);
-  const collective = worldSize > 1 && architecture !== "apple" ? NCCL : NO_BYTES;
-  return {
-    low: context.low + collective.low,
-    likely: context.likely + collective.likely,
-    high: context.high + collective.high,
-  };
-}
-
 const MIB_32 = 32 * MIB;
 /** `:4096:2:16:8`, cuBLAS's configuration that PyTorch picks before Hopper. */
 const CUBLAS_DEFAULT = 4096 * 1024 * 2 + 16 * 1024 * 8;
@@ -92,8 +77,7 @@ const CUBLAS: Readonly<Record<string, number>> = {
 
 /**
  * cuBLAS workspace that PyTorch allocates, through its caching allocator, per handle and stream
- * (aten/src/ATen/cuda/CublasHandlePool.cpp, `parseChosenWorkspaceSize`). It counts as reserved, so it is no part of
- * {@link overheadBand}.
+ * (aten/src/ATen/cuda/CublasHandlePool.cpp, `parseChosenWorkspaceSize`).
  */
 export function blasWorkspaceBytes(architecture: string): number {
   return CUBLAS[architecture] ?? CUBLAS_DEFAULT;
@@ -101,3 +85,20 @@ export function blasWorkspaceBytes(architecture: string): number {
 
 /** Handles of a training process: the main thread's and the autograd thread's, each with its own workspace. */
 export const BLAS_HANDLES = 2;
+
+/**
+ * What a run's process holds besides the tensors of the simulated step: context, cuBLAS workspaces, communicator. To be
+ * added to reserved memory as the engine gives it, which has no workspaces in it.
+ *
+ * @param worldSize ranks of the run; one rank has no communicator
+ */
+export function overheadBand(architecture: string, worldSize: number): ByteBand {
+  const context = contextBand(architecture);
+  const collective = worldSize > 1 && architecture !== "apple" ? NCCL : NO_BYTES;
+  const workspaces = BLAS_HANDLES * blasWorkspaceBytes(architecture);
+  return {
+    low: context.low + collective.low,
+    likely: context.likely + collective.likely + workspaces,
+    high: context.high + collective.high + workspaces,
+  };
+}
