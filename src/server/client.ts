@@ -15,6 +15,8 @@ export interface Client {
   readonly configuration: boolean;
   readonly registerConfiguration: boolean;
   readonly watchFiles: boolean;
+  /** It can watch folders outside the workspace. */
+  readonly watchFolders: boolean;
   readonly workspaceFolders: boolean;
   readonly markdown: boolean;
   /** It knows the messages of this product: status notifications are sent. */
@@ -38,6 +40,7 @@ export function readClient(params: InitializeParams, options: InitializationOpti
     configuration: workspace?.configuration === true,
     registerConfiguration: workspace?.didChangeConfiguration?.dynamicRegistration === true,
     watchFiles: workspace?.didChangeWatchedFiles?.dynamicRegistration === true,
+    watchFolders: workspace?.didChangeWatchedFiles?.relativePatternSupport === true,
     workspaceFolders: workspace?.workspaceFolders === true,
     markdown: textDocument?.hover?.contentFormat?.includes(MarkupKind.Markdown) === true,
     status: options.commands !== undefined,

@@ -30,6 +30,7 @@ import { clientFiles, NO_FILES, overlay, routed, schemeOf } from "./files";
 import { codeLenses, inlayHints } from "./hints";
 import { toHover } from "./hover";
 import { normalise, OpenDocuments } from "./openDocuments";
+import { OutsideWatcher } from "./outsideWatcher";
 import { registerPanelRequests } from "./panelRequests";
 import {
   FIX_ALL_KIND,
@@ -83,6 +84,7 @@ class Server {
   private readonly open = new OpenDocuments(this.documents);
   private readonly settings: SettingsCache;
   private readonly quietTimes: QuietTimes;
+  private readonly outside: OutsideWatcher;
   private readonly resultIds = new Map<string, { readonly id: string; readonly json: string }>();
   private resultCount = 0;
   /** Documents the client has had a status for. */
@@ -102,6 +104,9 @@ class Server {
     private readonly platform: Platform,
   ) {
     this.quietTimes = new QuietTimes(platform.debounceMs);
+    this.outside = new OutsideWatcher(connection, (uri) =>
+      [...this.workspaceFolders, ...platform.runtime.hubCaches].some((folder) => uri.startsWith(folder)),
+    );
     this.settings = new SettingsCache((uri) =>
       this.client?.configuration === true
         ? connection.workspace.getConfiguration({ scopeUri: uri, section: "vramlens" })
@@ -429,6 +434,7 @@ class Server {
     if (analysis === undefined) {
       return { uri, state: "not-recognised", because: text(locale, "notRecognised"), run: null };
     }
+    if (this.known.watchFiles && this.known.watchFolders) await this.outside.add(analysis.dependencies);
     const status = statusOf(uri, analysis, this.lastRuns.get(uri) ?? null, locale);
     if (status.run !== null) this.lastRuns.set(uri, status.run);
     if (status.state === "not-recognised") {

@@ -22,7 +22,7 @@ export const VSCODE: ClientCapabilities = {
     configuration: true,
     workspaceFolders: true,
     didChangeConfiguration: { dynamicRegistration: true },
-    didChangeWatchedFiles: { dynamicRegistration: true },
+    didChangeWatchedFiles: { dynamicRegistration: true, relativePatternSupport: true },
     diagnostics: { refreshSupport: true },
     inlayHint: { refreshSupport: true },
     codeLens: { refreshSupport: true },
@@ -70,6 +70,8 @@ export interface TestClient {
   readonly statuses: Arrivals<StatusParams>;
   readonly refreshes: Arrivals<string>;
   readonly log: Arrivals<string>;
+  /** Options of the capabilities that the server registered. */
+  readonly registered: Arrivals<unknown>;
   /** Answers to `workspace/configuration`; change it, then call `configured`. */
   settings: Record<string, unknown>;
   /** Files the client reads for the server (fileRequests). */
@@ -107,11 +109,18 @@ export async function connect(
   const statuses = new Arrivals<StatusParams>();
   const refreshes = new Arrivals<string>();
   const log = new Arrivals<string>();
+  const registered = new Arrivals<unknown>();
   const files = new Map<string, string>();
   rpc.onNotification("textDocument/publishDiagnostics", (params: PublishDiagnosticsParams) => published.push(params));
   rpc.onNotification(METHODS.status, (params: StatusParams) => statuses.push(params));
   rpc.onNotification("window/logMessage", (params: { message: string }) => log.push(params.message));
-  rpc.onRequest("client/registerCapability", () => null);
+  rpc.onRequest(
+    "client/registerCapability",
+    ({ registrations }: { registrations: { registerOptions?: unknown }[] }) => {
+      for (const { registerOptions } of registrations) registered.push(registerOptions);
+      return null;
+    },
+  );
   for (const method of ["diagnostic", "inlayHint", "codeLens"]) {
     rpc.onRequest(`workspace/${method}/refresh`, () => {
       refreshes.push(method);
@@ -143,6 +152,7 @@ export async function connect(
     statuses,
     refreshes,
     log,
+    registered,
     files,
     settings: {},
     open: (uri, text, languageId = "yaml") =>

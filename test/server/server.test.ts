@@ -381,6 +381,22 @@ describe("server", () => {
       assert.equal((await gone).run, null);
     });
 
+    it("watches the folders of files outside the workspace, once", async () => {
+      const outside = (options: unknown) => JSON.stringify(options).includes("baseUri");
+      await client.open(A, "batch: 3\nlink: ../shared/b.yaml\n");
+      assert.deepEqual(await client.registered.find(outside), {
+        watchers: [{ globPattern: { baseUri: "file:///shared", pattern: "*" } }],
+      });
+      client.files.set("file:///shared/b.yaml", "batch: 30\n");
+      await client.rpc.sendNotification("workspace/didChangeWatchedFiles", {
+        changes: [{ uri: "file:///shared/b.yaml", type: 1 }],
+      });
+      assert.equal((await client.pull(A)).items?.length, 1);
+      await client.change(A, "batch: 4\nlink: ../shared/b.yaml\n", 2);
+      await client.statuses.next(({ state }) => state === "ready");
+      assert.equal(client.registered.all.filter(outside).length, 1);
+    });
+
     it("leaves diff sides and notebook cells alone", async () => {
       for (const uri of ["git:/w/a.yaml", "vscode-notebook-cell:/w/n.ipynb#1"]) {
         await client.open(uri, "batch: 30\n");
