@@ -6,7 +6,8 @@ import type { AnalysisOptions } from "./analyzer";
 import type { Estimator } from "./estimator";
 import type { RunInputs } from "./inputs";
 import type { Locale } from "./messages";
-import { type Choice, type Resolution, resolveRun } from "./resolve";
+import { say } from "./problems";
+import { type Choice, type Resolution, resolveRun, type Supposition } from "./resolve";
 import { usableOf, type Verdict, verdictOf } from "./verdict";
 
 /** A run resolved and estimated under some overrides. */
@@ -33,23 +34,40 @@ export class RunAnalysis {
 
   /** Peaks of a run made from this one's, without a breakdown; undefined when the engine cannot say. */
   estimateOf(run: TrainingRun): Estimate | undefined {
-    const result = this.estimator.estimate(run, this.inputs.graphs, "peaks");
+    const { result } = this.simulate(run, "peaks");
     return result.ok ? result.estimate : undefined;
   }
 
-  /** The run with further overrides; cheap when it was asked before. */
-  vary(set: Readonly<Record<string, string>>, estimateToo = true): Variant {
+  /** The run with further overrides; cheap when it was asked before. `peaks` leaves the breakdown out. */
+  vary(set: Readonly<Record<string, string>>, detail: "full" | "peaks" = "full"): Variant {
     const choice: Choice = {
       device: this.options.device,
       defaultDevice: this.options.defaultDevice,
       deviceCount: this.options.deviceCount,
       set: { ...this.options.set, ...set },
     };
-    const resolution = resolveRun(this.inputs, choice);
-    const result =
-      resolution.run === null || !estimateToo ? undefined : this.estimator.estimate(resolution.run, this.inputs.graphs);
+    const resolved = resolveRun(this.inputs, choice);
+    const simulated = resolved.run === null ? undefined : this.simulate(resolved.run, detail);
+    const resolution =
+      simulated?.supposed === undefined
+        ? resolved
+        : { ...resolved, suppositions: [...resolved.suppositions, simulated.supposed] };
+    const result = simulated?.result;
     const estimate = result?.ok ? result.estimate : undefined;
     const usable = usableOf(resolution.device.spec);
     return { resolution, result, estimate, usable, verdict: verdictOf(estimate, usable) };
+  }
+
+  /**
+   * Flash and flex attention of families whose graphs were captured with SDPA only: SDPA's own flash kernel saves the
+   * same tensors (query, key, value, output and one float32 per row), so its graph stands in, and the report says so.
+   */
+  private simulate(run: TrainingRun, detail: "full" | "peaks"): { result: EstimateResult; supposed?: Supposition } {
+    const result = this.estimator.estimate(run, this.inputs.graphs, detail);
+    if (result.ok || result.code !== "not-modelled" || !/^fl(?:ash|ex)/.test(run.attention)) return { result };
+    const instead = this.estimator.estimate({ ...run, attention: "sdpa" }, this.inputs.graphs, detail);
+    if (!instead.ok) return { result };
+    const supposed = { message: say("assume.attention", { attention: run.attention }), settleWith: "attention" };
+    return { result: instead, supposed };
   }
 }

@@ -6,9 +6,18 @@ import type { DeviceSpec } from "../core/training/run";
 
 export type Verdict = ReportRun["verdict"];
 
-/** What a process can use of a device, in bytes; null without a device. */
+const usable = new Map<string, number>();
+
+/** What a process can use of a device, in bytes; null without a device. Looked up once per device. */
 export function usableOf(device: DeviceSpec | null): number | null {
-  return device === null ? null : usableBytes(deviceOf(device));
+  if (device === null) return null;
+  const key = `${device.name} ${device.memoryBytes}`;
+  let bytes = usable.get(key);
+  if (bytes === undefined) {
+    bytes = usableBytes(deviceOf(device));
+    usable.set(key, bytes);
+  }
+  return bytes;
 }
 
 export function verdictOf(estimate: Estimate | undefined, usable: number | null): Verdict {

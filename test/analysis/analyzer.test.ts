@@ -171,6 +171,15 @@ describe("analysis: a run", () => {
     assert.equal(cached.runs[0]?.model?.name, "org/cached");
   });
 
+  it("counts flash attention as SDPA's flash kernel, and says so", async () => {
+    const sdpa = runOf(await analyse({ "train.yaml": TRAIN, ".vramlens.yaml": PINS }));
+    const flash = runOf(
+      await analyse({ "train.yaml": TRAIN, ".vramlens.yaml": `${PINS}    attention: flash_attention_2\n` }),
+    );
+    assert.equal(flash.perDevice?.allocatedPeakBytes, sdpa.perDevice?.allocatedPeakBytes);
+    assert.ok(flash.assumptions.some((assumption) => assumption.settleWith === "attention"));
+  });
+
   it("takes LoRA settings from an adapter_config.json", async () => {
     const analysis = await analyse({
       "train.yaml": `${TRAIN}model_name_or_path: ./adapter\n`,

@@ -41,7 +41,7 @@ export function hoverMarkdown(analysis: RunAnalysis, target: HoverTarget): strin
   parts.push(verdictLine(base, locale));
   const tried = curve === undefined ? [] : tryCurve(analysis, curve);
   if (curve !== undefined && tried.length > 1) parts.push(curveTable(tried, curve, base, locale));
-  const cost = curve === undefined ? undefined : costLine(tried, curve, base, locale);
+  const cost = curve === undefined ? undefined : costLine(analysis, tried, curve);
   const effect = target.spec === undefined ? undefined : effectOf(target.spec, locale);
   const said = [cost, effect].filter((line) => line !== undefined).join(" ");
   if (said !== "") parts.push(said);
@@ -99,7 +99,7 @@ interface Tried {
 function tryCurve(analysis: RunAnalysis, curve: Curve): Tried[] {
   const now = curve.now(analysis.base);
   return curve.values(analysis.base).flatMap((value): Tried[] => {
-    const variant = value === now ? analysis.base : analysis.vary({ [curve.override]: value });
+    const variant = value === now ? analysis.base : analysis.vary({ [curve.override]: value }, "peaks");
     return variant.estimate === undefined ? [] : [{ value, variant }];
   });
 }
@@ -127,7 +127,8 @@ function shownValue(value: string, locale: Locale): string {
 }
 
 /** What one unit of a number, or the present choice, costs; or that it costs nothing here. */
-function costLine(tried: readonly Tried[], curve: Curve, base: Variant, locale: Locale): string | undefined {
+function costLine(analysis: RunAnalysis, tried: readonly Tried[], curve: Curve): string | undefined {
+  const { base, locale } = analysis;
   const now = curve.now(base);
   const used = base.estimate?.usedPeakBytes ?? 0;
   const others = tried.filter(({ value }) => value !== now);
@@ -144,7 +145,7 @@ function costLine(tried: readonly Tried[], curve: Curve, base: Variant, locale: 
   const allocated = base.estimate?.allocatedPeakBytes ?? 0;
   const each = (allocated - (below.variant.estimate?.allocatedPeakBytes ?? 0)) / step;
   const factor = UNITS[curve.override]?.per ?? 1;
-  const shares = growth(below.variant.estimate, base.estimate, locale);
+  const shares = growth(analysis.vary({ [curve.override]: below.value }).estimate, base.estimate, locale);
   return t(locale, `hover.per-${curve.override}`, { each: size(each * factor), shares });
 }
 

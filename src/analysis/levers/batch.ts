@@ -11,10 +11,8 @@ export interface BatchChoice {
 }
 
 function fits(analysis: RunAnalysis, batch: number, steps: number): boolean {
-  const { estimate, usable } = analysis.vary({
-    micro_batch_size: String(batch),
-    gradient_accumulation_steps: String(steps),
-  });
+  const set = { micro_batch_size: String(batch), gradient_accumulation_steps: String(steps) };
+  const { estimate, usable } = analysis.vary(set, "peaks");
   return estimate !== undefined && usable !== null && estimate.usedPeakBytes <= usable;
 }
 

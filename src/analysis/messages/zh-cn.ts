@@ -174,5 +174,6 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.target-modules": "适配器作用于 peft 为该架构选择的模块",
   "assume.fp8": "fp8 按 bfloat16 计：为上界",
   "assume.fused-loss": "logits 按完整计：本次运行的融合损失需要更少",
+  "assume.attention": "{attention} 按 SDPA 的 flash 内核计，两者保存的张量相同",
   "assume.auto-precision": "`auto` 精度按 bfloat16 处理",
 };
