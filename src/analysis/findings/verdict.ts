@@ -3,7 +3,7 @@
 import { largestBatchAlone } from "../levers/batch";
 import { deviceLabel, size, t } from "../messages";
 import { type Problem, type Related, say } from "../problems";
-import type { Resolved } from "../resolve";
+import type { Resolution } from "../resolve";
 import type { RunAnalysis, Variant } from "../run-analysis";
 
 /** Where to underline, cheapest lever first. */
@@ -27,7 +27,7 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
   )?.place;
   const span = place?.keySpan ?? { start: 0, end: Math.min(inputs.main.text.length, firstLine(inputs.main.text)) };
   const device = deviceLabel(resolution.device.spec?.name ?? "", locale);
-  const at = { uri: inputs.main.uri, span, related: relatedTo(resolution.resolved) };
+  const at = { uri: inputs.main.uri, span, related: relatedTo(resolution) };
   if (verdict === "tight") {
     return [
       {
@@ -72,16 +72,12 @@ function firstLine(text: string): number {
   return end < 0 ? text.length : end;
 }
 
-function relatedTo(resolved: ReadonlyMap<string, Resolved>): Related[] {
-  return RELATED.flatMap((name) => {
-    const setting = resolved.get(name);
+/** The device and the settings the number comes from. */
+function relatedTo({ resolved, device }: Resolution): Related[] {
+  const settings = [device.asked, ...RELATED.map((name) => resolved.get(name))];
+  return settings.flatMap((setting) => {
     if (setting?.place == null) return [];
-    return [
-      {
-        uri: setting.place.uri,
-        span: setting.place.valueSpan,
-        message: say("related.setting", { name, value: String(setting.value) }),
-      },
-    ];
+    const message = say("related.setting", { name: setting.name, value: String(setting.value) });
+    return [{ uri: setting.place.uri, span: setting.place.valueSpan, message }];
   });
 }

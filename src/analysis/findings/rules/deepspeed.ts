@@ -32,7 +32,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "DeepSpeed asserts that at most one of its two 16-bit engines is enabled and stops at initialisation.",
     mend: "Keep `bf16` on Ampere and later cards, `fp16` on older ones, and switch the other off.",
     en: "`fp16` and `bf16` are both on: DeepSpeed stops with an assertion. Keep one.",
-    zh: "`fp16` 与 `bf16` 同时开启:DeepSpeed 会因断言而停止,请只保留一个。",
+    zh: "`fp16` 与 `bf16` 同时开启：DeepSpeed 会因断言而停止，请只保留一个。",
     example: { deepspeed: '{"zero_optimization": {"stage": 1}, "fp16": {"enabled": true}, "bf16": {"enabled": true}}' },
     check: (facts) => {
       const fp16 = facts.deepspeed("fp16");
@@ -50,7 +50,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "DeepSpeed checks `train_batch_size == train_micro_batch_size_per_gpu × gradient_accumulation_steps × GPUs` and stops when it does not hold (`_batch_assertion` in `runtime/config.py`).",
     mend: 'Correct one of the three, or leave two of them out. Under the Hugging Face Trainer write `"auto"` for all three.',
     en: 'train_batch_size {total} is not micro {micro} × accumulation {steps} × {world} GPUs = {product}: DeepSpeed stops ("Check batch related parameters").',
-    zh: "train_batch_size {total} 不等于 微批 {micro} × 累积 {steps} × {world} 张 GPU = {product}:DeepSpeed 会停止(“Check batch related parameters”)。",
+    zh: "train_batch_size {total} 不等于 微批 {micro} × 累积 {steps} × {world} 张 GPU = {product}：DeepSpeed 会停止(“Check batch related parameters”)。",
     example: {
       deepspeed:
         '{"train_batch_size": 30, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2, "zero_optimization": {"stage": 1}}',
@@ -84,7 +84,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: 'The Hugging Face Trainer compares the numbers of the DeepSpeed file with its own arguments and stops with "Please correct the following DeepSpeed config values that mismatch TrainingArguments values" (`transformers/integrations/deepspeed.py`).',
     mend: 'Write `"auto"` in the DeepSpeed file: the Trainer then fills in its own value.',
     en: '`{key}` is {theirs} here but {ours} in TrainingArguments: the Hugging Face Trainer stops ("mismatch TrainingArguments values").',
-    zh: "此处 `{key}` 为 {theirs},而 TrainingArguments 为 {ours}:Hugging Face Trainer 会停止(“mismatch TrainingArguments values”)。",
+    zh: "此处 `{key}` 为 {theirs}，而 TrainingArguments 为 {ours}：Hugging Face Trainer 会停止(“mismatch TrainingArguments values”)。",
     example: {
       train: "deepspeed: ds.json",
       deepspeed: '{"train_micro_batch_size_per_gpu": 8, "zero_optimization": {"stage": 2}}',
@@ -130,7 +130,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "`offload_param` is read only by ZeRO stage 3, where parameters are partitioned. In other stages it has no effect.",
     mend: "Set `stage` to 3, or remove the block.",
     en: "`offload_param` is read only in stage 3; in stage {stage} it saves nothing.",
-    zh: "`offload_param` 仅在 stage 3 中生效;在 stage {stage} 下没有任何节省。",
+    zh: "`offload_param` 仅在 stage 3 中生效；在 stage {stage} 下没有任何节省。",
     example: { deepspeed: '{"zero_optimization": {"stage": 2, "offload_param": {"device": "cpu"}}}' },
     check: (facts) => {
       const at = facts.deepspeed("offload_param");
@@ -148,7 +148,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "With stage 0 no ZeRO optimizer exists whose states could live in host memory; the block is ignored.",
     mend: "Set `stage` to 1, 2 or 3, or remove the block.",
     en: "`offload_optimizer` needs ZeRO stage 1 or higher; in stage 0 it saves nothing.",
-    zh: "`offload_optimizer` 需要 ZeRO stage 1 以上;stage 0 下没有任何节省。",
+    zh: "`offload_optimizer` 需要 ZeRO stage 1 以上；stage 0 下没有任何节省。",
     example: { deepspeed: '{"zero_optimization": {"stage": 0, "offload_optimizer": {"device": "cpu"}}}' },
     check: (facts) => {
       const at = facts.deepspeed("offload_optimizer");
@@ -165,7 +165,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "Offload to NVMe writes to the directory `nvme_path`; without it DeepSpeed fails when the swapper starts.",
     mend: "Add `nvme_path`, a directory on a local NVMe drive.",
     en: "NVMe offload needs `nvme_path`, a directory on a local drive.",
-    zh: "NVMe 卸载需要 `nvme_path`(本地磁盘上的目录)。",
+    zh: "NVMe 卸载需要 `nvme_path`（本地磁盘上的目录）。",
     example: { deepspeed: '{"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "nvme"}}, "aio": {}}' },
     check: (facts) =>
       ["offload_optimizer", "offload_param"].flatMap((name) => {
@@ -180,7 +180,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "The `aio` block sets queue depth and block size of the asynchronous reads and writes; the defaults rarely reach the speed of the drive.",
     mend: 'Add an `aio` block, for example `{"block_size": 1048576, "queue_depth": 32}`.',
     en: "NVMe offload without an `aio` block runs with default queue depth and block size.",
-    zh: "NVMe 卸载未配置 `aio`,将使用默认的队列深度与块大小。",
+    zh: "NVMe 卸载未配置 `aio`，将使用默认的队列深度与块大小。",
     example: {
       deepspeed: '{"zero_optimization": {"stage": 3, "offload_param": {"device": "nvme", "nvme_path": "/nvme"}}}',
     },
@@ -238,7 +238,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "Bucket sizes are counted in elements. Stages 1 and 2 allocate `reduce_bucket_size` elements of the gradient dtype, twice with `overlap_comm`; stage 3 keeps one such buffer for good.",
     mend: 'Write `"auto"` under the Hugging Face Trainer, or 5e7.',
     en: "Gradient buckets take {bytes} on each GPU ({elements} elements{twice}).",
-    zh: "梯度桶在每张 GPU 上占用 {bytes}({elements} 个元素{twice})。",
+    zh: "梯度桶在每张 GPU 上占用 {bytes}（{elements} 个元素{twice}）。",
     example: {
       deepspeed:
         '{"bf16": {"enabled": true}, "zero_optimization": {"stage": 2, "overlap_comm": true, "reduce_bucket_size": 5e8}}',
@@ -269,7 +269,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "Without `stage3_gather_16bit_weights_on_model_save` a stage 3 run writes partitions; the full weights must be put together afterwards with `zero_to_fp32.py`. With it, every save gathers the model in the host memory of rank 0.",
     mend: "Set it to `true` when the host has room for the whole model.",
     en: "Only sharded checkpoints will be saved: `stage3_gather_16bit_weights_on_model_save` is off.",
-    zh: "只会保存分片检查点:`stage3_gather_16bit_weights_on_model_save` 未开启。",
+    zh: "只会保存分片检查点：`stage3_gather_16bit_weights_on_model_save` 未开启。",
     example: { deepspeed: '{"zero_optimization": {"stage": 3}}' },
     check: (facts) => {
       const at = facts.deepspeed("zero_stage");
@@ -283,7 +283,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "The block configures `deepspeed.checkpointing`, which only models that call it use (Megatron-DeepSpeed, gpt-neox). Hugging Face models checkpoint through TrainingArguments.",
     mend: "Remove the block and set `gradient_checkpointing: true` in the trainer's config.",
     en: "This block acts only on models that call deepspeed.checkpointing; with Hugging Face models use `gradient_checkpointing`.",
-    zh: "该配置块只对调用 deepspeed.checkpointing 的模型有效;Hugging Face 模型请使用 `gradient_checkpointing`。",
+    zh: "该配置块只对调用 deepspeed.checkpointing 的模型有效；Hugging Face 模型请使用 `gradient_checkpointing`。",
     example: {
       train: "deepspeed: ds.json",
       deepspeed: '{"zero_optimization": {"stage": 2}, "activation_checkpointing": {"partition_activations": true}}',
@@ -324,7 +324,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "`zero_hpz_partition_size` keeps a second 16-bit partition of the weights inside the node, so that backward gathers need no network: 2 bytes per parameter divided by the partition size on each GPU.",
     mend: "Use it on several nodes only; 1 switches it off.",
     en: "A secondary partition keeps another copy of the weights, sharded over {ranks} GPUs.",
-    zh: "二级分区会额外保留一份权重副本(在 {ranks} 张 GPU 间分片)。",
+    zh: "二级分区会额外保留一份权重副本（在 {ranks} 张 GPU 间分片）。",
     example: { deepspeed: '{"zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}}' },
     check: (facts) => {
       const at = facts.deepspeed("hpz_partition_size");
@@ -338,7 +338,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "`cpu_offload` and `cpu_offload_param` are the old forms of the `offload_optimizer` and `offload_param` blocks. Both forms together stop DeepSpeed.",
     mend: 'Write `"offload_optimizer": {"device": "cpu"}`.',
     en: "`{key}` is deprecated: use `{next}`.",
-    zh: "`{key}` 已弃用,请改用 `{next}`。",
+    zh: "`{key}` 已弃用，请改用 `{next}`。",
     example: { deepspeed: '{"zero_optimization": {"stage": 2, "cpu_offload": true}}' },
     check: (facts) =>
       (
@@ -362,7 +362,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "The old implementation of stage 1 is gone since 0.5.9; the key stops DeepSpeed.",
     mend: "Remove it.",
     en: "`legacy_stage1` was removed in DeepSpeed 0.5.9 and stops it.",
-    zh: "`legacy_stage1` 已在 DeepSpeed 0.5.9 中移除,会导致停止。",
+    zh: "`legacy_stage1` 已在 DeepSpeed 0.5.9 中移除，会导致停止。",
     example: { deepspeed: '{"zero_optimization": {"stage": 1, "legacy_stage1": true}}' },
     check: (facts) => {
       const at = facts.deepspeed("legacy_stage1");
@@ -376,7 +376,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "DeepSpeed rejects `max_grad_norm` among the optimizer's parameters (\"'max_grad_norm' is not supported as an optimizer parameter\").",
     mend: "Use the top-level key `gradient_clipping`.",
     en: "`max_grad_norm` is no optimizer parameter: DeepSpeed stops. Use `gradient_clipping`.",
-    zh: "`max_grad_norm` 不是优化器参数,DeepSpeed 会停止;请使用 `gradient_clipping`。",
+    zh: "`max_grad_norm` 不是优化器参数，DeepSpeed 会停止；请使用 `gradient_clipping`。",
     example: {
       deepspeed: '{"zero_optimization": {"stage": 1}, "optimizer": {"type": "Adam", "params": {"max_grad_norm": 1.0}}}',
     },
@@ -392,7 +392,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "The 1-bit optimizers keep and compress their own gradients and are not compatible with ZeRO.",
     mend: "Use `AdamW`, or stage 0.",
     en: "{optimizer} does not work with ZeRO: use AdamW, or stage 0.",
-    zh: "{optimizer} 与 ZeRO 不兼容:请使用 AdamW,或设为 stage 0。",
+    zh: "{optimizer} 与 ZeRO 不兼容：请使用 AdamW，或设为 stage 0。",
     example: {
       deepspeed: '{"zero_optimization": {"stage": 2}, "optimizer": {"type": "OneBitAdam", "params": {"lr": 1e-4}}}',
     },
@@ -410,7 +410,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "ZeRO accepts a short list of optimizers; any other needs `zero_allow_untested_optimizer: true`, otherwise DeepSpeed asserts.",
     mend: "Set `zero_allow_untested_optimizer` to `true`, or use AdamW.",
     en: "ZeRO does not list {optimizer}: DeepSpeed stops without `zero_allow_untested_optimizer: true`.",
-    zh: "ZeRO 未列出 {optimizer}:没有 `zero_allow_untested_optimizer: true` 时 DeepSpeed 会停止。",
+    zh: "ZeRO 未列出 {optimizer}：没有 `zero_allow_untested_optimizer: true` 时 DeepSpeed 会停止。",
     example: { deepspeed: '{"zero_optimization": {"stage": 2}, "optimizer": {"type": "SGD", "params": {"lr": 1e-4}}}' },
     check: (facts) => {
       const at = facts.deepspeed("deepspeed_optimizer");
@@ -427,7 +427,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "The `amp` block (NVIDIA apex) cannot be combined with ZeRO.",
     mend: "Use `bf16` or `fp16` instead.",
     en: "`amp` does not work with ZeRO: use `bf16` or `fp16`.",
-    zh: "`amp` 不能与 ZeRO 同时使用:请改用 `bf16` 或 `fp16`。",
+    zh: "`amp` 不能与 ZeRO 同时使用：请改用 `bf16` 或 `fp16`。",
     example: { deepspeed: '{"zero_optimization": {"stage": 1}, "amp": {"enabled": true}}' },
     check: (facts) => {
       const at = facts.deepspeed("amp");
@@ -441,7 +441,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "Optimizer states in host memory need DeepSpeed's CPU Adam; `torch_adam: true` asks for PyTorch's, which is many times slower on the CPU.",
     mend: "Remove `torch_adam`.",
     en: "`torch_adam` with optimizer offload runs PyTorch's Adam on the CPU: remove it to get DeepSpeedCPUAdam.",
-    zh: "优化器卸载时 `torch_adam` 会在 CPU 上运行 PyTorch 的 Adam:移除后将使用 DeepSpeedCPUAdam。",
+    zh: "优化器卸载时 `torch_adam` 会在 CPU 上运行 PyTorch 的 Adam：移除后将使用 DeepSpeedCPUAdam。",
     example: {
       deepspeed:
         '{"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}, "optimizer": {"type": "Adam", "params": {"torch_adam": true}}}',
@@ -513,7 +513,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "ZeRO divides states by the number of GPUs. On one GPU stages 1 to 3 save nothing by themselves, and stage 3 adds gathering; only offload helps.",
     mend: "Add GPUs, offload the optimizer, or drop DeepSpeed.",
     en: "On one GPU ZeRO stage {stage} has nothing to share: only offload saves memory.",
-    zh: "单张 GPU 上 ZeRO stage {stage} 无法分片:只有卸载才能节省显存。",
+    zh: "单张 GPU 上 ZeRO stage {stage} 无法分片：只有卸载才能节省显存。",
     example: { deepspeed: '{"zero_optimization": {"stage": 2}}', pins: "device: { name: 24GB, count: 1 }" },
     check: (facts) => {
       const at = facts.deepspeed("zero_stage");
@@ -530,7 +530,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "Stage 0 shards nothing: every GPU keeps all parameters, gradients and optimizer states, and a float32 master copy when 16-bit precision is on.",
     mend: "Set `stage` to 1 or 2; both keep the mathematics.",
     en: "Stage 0 shards nothing: stage 1 or 2 would divide optimizer states over {world} GPUs.",
-    zh: "stage 0 不做任何分片:stage 1 或 2 可将优化器状态分摊到 {world} 张 GPU。",
+    zh: "stage 0 不做任何分片：stage 1 或 2 可将优化器状态分摊到 {world} 张 GPU。",
     example: {
       deepspeed: '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 0}}',
       pins: "device: { name: 24GB, count: 4 }",
@@ -564,7 +564,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "Prefetching stops at `stage3_max_live_parameters`; a larger `stage3_prefetch_bucket_size` is never filled.",
     mend: "Lower the bucket or raise the limit.",
     en: "`stage3_prefetch_bucket_size` is above `stage3_max_live_parameters` and never filled.",
-    zh: "`stage3_prefetch_bucket_size` 大于 `stage3_max_live_parameters`,永远不会被填满。",
+    zh: "`stage3_prefetch_bucket_size` 大于 `stage3_max_live_parameters`，永远不会被填满。",
     example: {
       deepspeed:
         '{"zero_optimization": {"stage": 3, "stage3_prefetch_bucket_size": 1e9, "stage3_max_live_parameters": 1e8}}',
@@ -586,7 +586,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "DeepSpeed's pipeline engine asserts that ZeRO is at stage 0 or 1.",
     mend: "Use stage 1 with pipeline parallelism.",
     en: "The pipeline engine works with ZeRO stage 0 and 1 only; this is stage {stage}.",
-    zh: "流水线引擎仅支持 ZeRO stage 0 与 1;当前为 stage {stage}。",
+    zh: "流水线引擎仅支持 ZeRO stage 0 与 1；当前为 stage {stage}。",
     example: { deepspeed: '{"zero_optimization": {"stage": 2}, "pipeline": {"stages": 4}}' },
     check: (facts) => {
       const at = facts.deepspeed("pipeline_block");
@@ -616,7 +616,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "`data_types.grad_accum_dtype: fp32` keeps the accumulated gradients in 4 bytes per parameter instead of 2.",
     mend: "Leave it out to accumulate in the model's dtype.",
     en: "Gradients accumulate in float32: 4 bytes per parameter instead of 2.",
-    zh: "梯度以 float32 累积:每个参数 4 字节而不是 2 字节。",
+    zh: "梯度以 float32 累积：每个参数 4 字节而不是 2 字节。",
     example: {
       deepspeed:
         '{"bf16": {"enabled": true}, "zero_optimization": {"stage": 1}, "data_types": {"grad_accum_dtype": "fp32"}}',
@@ -636,7 +636,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: "With `communication_data_type: fp32` every bucket is cast before it is reduced: a transient of 4 bytes per element of the bucket.",
     mend: "Leave it out unless the network needs it (ROCm with bf16).",
     en: "Reductions in float32 cast each bucket: up to {bytes} more for a moment.",
-    zh: "以 float32 通信会转换每个桶:瞬时最多增加 {bytes}。",
+    zh: "以 float32 通信会转换每个桶：瞬时最多增加 {bytes}。",
     example: {
       deepspeed: '{"bf16": {"enabled": true}, "zero_optimization": {"stage": 2}, "communication_data_type": "fp32"}',
     },
@@ -683,7 +683,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     why: '`"auto"` at the top level is filled in by the Hugging Face Trainer or Accelerate. A script that calls `deepspeed.initialize` with this file fails on it.',
     mend: "Open the training config that uses this file to see what the values become, or write numbers.",
     en: "`{key}` is `auto`: the Hugging Face Trainer or Accelerate fills it; a plain DeepSpeed script fails here.",
-    zh: "`{key}` 为 `auto`:由 Hugging Face Trainer 或 Accelerate 填充;纯 DeepSpeed 脚本会在此失败。",
+    zh: "`{key}` 为 `auto`：由 Hugging Face Trainer 或 Accelerate 填充；纯 DeepSpeed 脚本会在此失败。",
     example: { deepspeed: '{"train_batch_size": "auto", "zero_optimization": {"stage": 2}}' },
     check: (facts) => {
       const at = facts.deepspeed("global_batch_size") ?? facts.deepspeed("micro_batch_size");

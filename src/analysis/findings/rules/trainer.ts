@@ -24,6 +24,7 @@ function removedKeys(facts: Facts) {
 
 const REMOVED_OTHERS: Readonly<Record<string, string>> = {
   warmup_ratio: "warmup_steps (a share below 1 is taken)",
+  evaluation_strategy: "eval_strategy",
   overwrite_output_dir: "",
   logging_dir: "the TENSORBOARD_LOGGING_DIR variable",
   save_safetensors: "",
@@ -50,7 +51,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: 'TrainingArguments raises "At most one of fp16 and bf16 can be True, but not both".',
     mend: "Keep `bf16` on Ampere and later cards, `fp16` on older ones.",
     en: "`bf16` and `fp16` are both on: TrainingArguments stops. Keep one.",
-    zh: "`bf16` 与 `fp16` 同时开启:TrainingArguments 会报错,请只保留一个。",
+    zh: "`bf16` 与 `fp16` 同时开启：TrainingArguments 会报错，请只保留一个。",
     example: { train: "bf16: true\nfp16: true" },
     check: (facts) => {
       const fp16 = facts.own("fp16");
@@ -67,7 +68,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "`bf16: true` and `fp16: true` only switch autocast on. Weights, gradients and optimizer states keep the dtype the model was loaded in: float32 is 16 bytes per parameter with Adam, bfloat16 is 8.",
     mend: "Load in bfloat16 (`dtype: bfloat16`) if pure bfloat16 training is what you want; it changes the numerics.",
     en: "Weights load as float32 by default: with {optimizer} that is {bytes} per parameter. `{precision}` only switches autocast on.",
-    zh: "权重默认以 float32 加载:使用 {optimizer} 时每个参数 {bytes}。`{precision}` 只开启 autocast。",
+    zh: "权重默认以 float32 加载：使用 {optimizer} 时每个参数 {bytes}。`{precision}` 只开启 autocast。",
     example: { trl: "bf16: true\noptim: adamw_torch" },
     check: (facts) => {
       const load = facts.resolution.resolved.get("load_dtype");
@@ -88,7 +89,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: 'The gradient scaler of `fp16: true` needs float32 weights; with float16 ones the first step fails with "Attempting to unscale FP16 gradients".',
     mend: "Load in float32, or use `bf16` with bfloat16 weights.",
     en: 'float16 weights under `fp16: true` fail with "Attempting to unscale FP16 gradients": load float32, or use bf16.',
-    zh: "`fp16: true` 下的 float16 权重会报错“Attempting to unscale FP16 gradients”:请以 float32 加载,或改用 bf16。",
+    zh: "`fp16: true` 下的 float16 权重会报错“Attempting to unscale FP16 gradients”：请以 float32 加载，或改用 bf16。",
     example: { train: "fp16: true", pins: "dtype: float16" },
     check: (facts) => {
       const at = facts.own("fp16");
@@ -106,7 +107,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "PyTorch's optimizers keep their states in the dtype of the parameters: with bfloat16 weights Adam takes 4 bytes per parameter, and there is no float32 master copy. Small updates may be lost.",
     mend: "Nothing to do for memory. For full precision load in float32 with `bf16: true`.",
     en: "Adam's states follow the bfloat16 weights: 8 bytes per parameter in all, not 16; there is no float32 master copy.",
-    zh: "Adam 状态与 bfloat16 权重同精度:每个参数共 8 字节而非 16 字节;没有 float32 主副本。",
+    zh: "Adam 状态与 bfloat16 权重同精度：每个参数共 8 字节而非 16 字节；没有 float32 主副本。",
     example: { train: "optim: adamw_torch\nbf16: true", pins: "dtype: bfloat16" },
     check: (facts) => {
       const at = facts.own("optimizer");
@@ -146,7 +147,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "`auto_find_batch_size` starts over with a smaller batch after running out of memory. The estimate is for the batch as written.",
     mend: "Set the batch that fits and switch it off: restarts cost time and leave fragments.",
     en: "`auto_find_batch_size` lowers the batch after running out of memory: {batch} is only where it starts.",
-    zh: "`auto_find_batch_size` 会在显存不足后降低批大小:{batch} 只是起点。",
+    zh: "`auto_find_batch_size` 会在显存不足后降低批大小：{batch} 只是起点。",
     example: { train: "auto_find_batch_size: true" },
     check: (facts) => {
       const at = facts.own("auto_find_batch_size");
@@ -164,7 +165,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "Evaluation has its own batch size, 8 unless stated, and keeps the logits of every batch unless `prediction_loss_only` is set. It can need more than training.",
     mend: "Set `per_device_eval_batch_size` to the training batch, or `prediction_loss_only: true`.",
     en: "Evaluation runs with batch {batch}, training with {train}: its logits may need more than the training step.",
-    zh: "评估批大小为 {batch},训练为 {train}:评估的 logits 可能比训练步更占显存。",
+    zh: "评估批大小为 {batch}，训练为 {train}：评估的 logits 可能比训练步更占显存。",
     example: { train: "eval_strategy: steps\nper_device_eval_batch_size: 32" },
     check: (facts) => {
       const at = facts.own("eval_strategy");
@@ -183,7 +184,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "With `eval_accumulation_steps` unset the Trainer keeps the predictions of the whole evaluation set on the GPU when metrics are computed.",
     mend: "Set `eval_accumulation_steps` (16, for example), or `prediction_loss_only: true`.",
     en: "Predictions stay on the GPU until evaluation ends: set `eval_accumulation_steps`, or `prediction_loss_only: true`.",
-    zh: "预测结果会一直保留在 GPU 上直到评估结束:请设置 `eval_accumulation_steps` 或 `prediction_loss_only: true`。",
+    zh: "预测结果会一直保留在 GPU 上直到评估结束：请设置 `eval_accumulation_steps` 或 `prediction_loss_only: true`。",
     example: { train: "eval_strategy: epoch" },
     check: (facts) => {
       const at = facts.own("eval_strategy");
@@ -201,7 +202,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: 'TrainingArguments raises "The activation_checkpointing in FSDP config and the gradient_checkpointing in training arg can\'t be set to True simultaneously".',
     mend: "Keep FSDP's `activation_checkpointing` and remove `gradient_checkpointing`.",
     en: "`gradient_checkpointing` and FSDP's `activation_checkpointing` are both on: TrainingArguments stops. Keep one.",
-    zh: "`gradient_checkpointing` 与 FSDP 的 `activation_checkpointing` 同时开启:TrainingArguments 会报错,请只保留一个。",
+    zh: "`gradient_checkpointing` 与 FSDP 的 `activation_checkpointing` 同时开启：TrainingArguments 会报错，请只保留一个。",
     example: {
       train: "gradient_checkpointing: true\nfsdp: full_shard\nfsdp_config: { activation_checkpointing: true }",
     },
@@ -237,7 +238,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "`fsdp_config` is read only when `fsdp` switches FSDP on.",
     mend: "Set `fsdp: full_shard` (transformers 5: `fsdp: true`), or remove the block.",
     en: "`fsdp_config` is ignored: `fsdp` does not switch FSDP on.",
-    zh: "`fsdp_config` 被忽略:`fsdp` 未开启 FSDP。",
+    zh: "`fsdp_config` 被忽略：`fsdp` 未开启 FSDP。",
     example: { train: "fsdp_config: { min_num_params: 1000 }" },
     check: (facts) => {
       const at = facts.own("fsdp_config");
@@ -252,7 +253,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "Both shard the model; Accelerate can run only one of them.",
     mend: "Remove one of the two keys.",
     en: "`deepspeed` and `fsdp` are both set: only one of them can shard the model.",
-    zh: "`deepspeed` 与 `fsdp` 同时设置:只能由其中之一分片模型。",
+    zh: "`deepspeed` 与 `fsdp` 同时设置：只能由其中之一分片模型。",
     example: { train: "deepspeed: ds.json\nfsdp: full_shard", deepspeed: '{"zero_optimization": {"stage": 2}}' },
     check: (facts) => {
       const at = facts.own("fsdp_options");
@@ -270,7 +271,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "bitsandbytes keeps its 8-bit states per tensor and block; FSDP shards parameters through them, so that saving and resharding these states fails.",
     mend: "Use `adamw_torch_fused` with FSDP: its states are sharded anyway.",
     en: "{optimizer} keeps block-wise states that FSDP cannot shard or save: use adamw_torch_fused.",
-    zh: "{optimizer} 的分块状态无法被 FSDP 分片或保存:请使用 adamw_torch_fused。",
+    zh: "{optimizer} 的分块状态无法被 FSDP 分片或保存：请使用 adamw_torch_fused。",
     example: { train: "fsdp: full_shard\noptim: adamw_bnb_8bit" },
     check: (facts) => {
       const at = facts.own("optimizer");
@@ -287,7 +288,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "Layer-wise GaLore and APOLLO and LOMO apply each gradient inside backward and free it; there is nothing to accumulate. transformers raises for the layer-wise optimizers.",
     mend: "Set `gradient_accumulation_steps` to 1, or use the optimizer that is not layer-wise.",
     en: "{optimizer} updates inside backward and cannot accumulate: gradient_accumulation_steps must be 1, it is {steps}.",
-    zh: "{optimizer} 在反向过程中更新,无法累积:gradient_accumulation_steps 必须为 1,当前为 {steps}。",
+    zh: "{optimizer} 在反向过程中更新，无法累积：gradient_accumulation_steps 必须为 1，当前为 {steps}。",
     example: {
       train: "optim: galore_adamw_layerwise\noptim_target_modules: all-linear\ngradient_accumulation_steps: 4",
     },
@@ -308,7 +309,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: 'Layer-wise GaLore and APOLLO raise "Layer-wise … does not support DDP at this time".',
     mend: "Use the variant that is not layer-wise, or one GPU.",
     en: "{optimizer} does not support several GPUs ({world} here).",
-    zh: "{optimizer} 不支持多张 GPU(当前 {world} 张)。",
+    zh: "{optimizer} 不支持多张 GPU（当前 {world} 张）。",
     example: {
       train: "optim: galore_adamw_layerwise\noptim_target_modules: all-linear",
       pins: "device: { name: 24GB, count: 2 }",
@@ -327,7 +328,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "These optimizers project the gradients of chosen modules and raise without `optim_target_modules`.",
     mend: "Add `optim_target_modules: all-linear`, or a list of names.",
     en: "{optimizer} needs `optim_target_modules` and stops without it.",
-    zh: "{optimizer} 需要 `optim_target_modules`,否则会报错。",
+    zh: "{optimizer} 需要 `optim_target_modules`，否则会报错。",
     example: { train: "optim: galore_adamw" },
     check: (facts) => {
       const at = facts.own("optimizer");
@@ -344,7 +345,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "`gradient_checkpointing_kwargs` is read only when `gradient_checkpointing` is on.",
     mend: "Switch checkpointing on, or remove the options.",
     en: "`gradient_checkpointing_kwargs` is ignored: `gradient_checkpointing` is off.",
-    zh: "`gradient_checkpointing_kwargs` 被忽略:`gradient_checkpointing` 未开启。",
+    zh: "`gradient_checkpointing_kwargs` 被忽略：`gradient_checkpointing` 未开启。",
     example: { train: "gradient_checkpointing: false\ngradient_checkpointing_kwargs: { use_reentrant: false }" },
     check: (facts) => {
       const at = facts.own("gradient_checkpointing_kwargs");
@@ -360,7 +361,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: 'Transformers switches the cache off while checkpointing ("`use_cache=True` is incompatible with gradient checkpointing").',
     mend: "Set `use_cache: false`.",
     en: "`use_cache` is switched off while checkpointing: set it to false.",
-    zh: "启用检查点时 `use_cache` 会被关闭:请设为 false。",
+    zh: "启用检查点时 `use_cache` 会被关闭：请设为 false。",
     example: { train: "gradient_checkpointing: true\nuse_cache: true" },
     check: (facts) => {
       const at = facts.own("use_cache");
@@ -376,7 +377,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "`accelerator_config.split_batches` divides every batch of the loader over the GPUs: `per_device_train_batch_size` is then the batch of all GPUs together.",
     mend: "Remove `split_batches`, or multiply the batch size by the number of GPUs.",
     en: "With `split_batches` the per-device batch is shared by all GPUs: each takes a part of {batch}.",
-    zh: "启用 `split_batches` 时 per-device 批由所有 GPU 共享:每张 GPU 只处理 {batch} 的一部分。",
+    zh: "启用 `split_batches` 时 per-device 批由所有 GPU 共享：每张 GPU 只处理 {batch} 的一部分。",
     example: { train: "accelerator_config: { split_batches: true }" },
     check: (facts) => {
       const at = facts.own("split_batches");
@@ -390,7 +391,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "Started with plain `python`, the Trainer wraps the model in `torch.nn.DataParallel`: one process, batch per forward = per-device batch × GPUs, replicas gathered on GPU 0. The estimate is for one process per GPU.",
     mend: "Start with `torchrun --nproc_per_node {n} …` or `accelerate launch`.",
     en: "{world} GPUs without a launcher next to this file: started with plain `python` the Trainer uses DataParallel, which needs more on GPU 0.",
-    zh: "此文件旁没有启动器,却有 {world} 张 GPU:若直接用 `python` 启动,Trainer 会使用 DataParallel,GPU 0 占用更多。",
+    zh: "此文件旁没有启动器，却有 {world} 张 GPU：若直接用 `python` 启动，Trainer 会使用 DataParallel,GPU 0 占用更多。",
     example: { train: "", pins: "device: { name: 24GB, count: 4 }" },
     check: (facts) => {
       const at = facts.pin("world_size");
@@ -408,7 +409,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "The pin says how many GPUs the estimate is for; the launch script next to the config starts another number of processes.",
     mend: "Correct the pin or the script.",
     en: "{pinned} GPUs are pinned, but {key} in the launch script starts {launched}.",
-    zh: "固定为 {pinned} 张 GPU,而启动脚本中的 {key} 启动 {launched} 个进程。",
+    zh: "固定为 {pinned} 张 GPU，而启动脚本中的 {key} 启动 {launched} 个进程。",
     example: {
       train: "deepspeed: ds.json",
       deepspeed: '{"zero_optimization": {"stage": 2}}',
@@ -431,7 +432,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "A pin states another value than the training config; the estimate follows the pin, the training run follows the config.",
     mend: "Remove the pin, or change the config.",
     en: "The pin says {pinned}, the config {stated}: the estimate follows the pin, the training does not.",
-    zh: "固定值为 {pinned},配置为 {stated}:估算采用固定值,训练则不会。",
+    zh: "固定值为 {pinned}，配置为 {stated}：估算采用固定值，训练则不会。",
     example: { trl: "max_length: 512\ndtype: float32", pins: "dtype: bfloat16" },
     check: (facts) =>
       ["load_dtype", "attention", "model", "lora_rank"].flatMap((name) => {
@@ -454,7 +455,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "`torch.compile` fuses operations: temporaries and saved activations shrink by an amount that depends on the compiler. The estimate is for the uncompiled step and an upper bound in most cases.",
     mend: "Read the number as a bound, or measure.",
     en: "`torch_compile` usually needs less than this estimate, which is for the uncompiled step.",
-    zh: "`torch_compile` 通常比该估算更省显存;估算针对未编译的训练步。",
+    zh: "`torch_compile` 通常比该估算更省显存；估算针对未编译的训练步。",
     example: { train: "torch_compile: true" },
     check: (facts) => {
       const at = facts.own("torch_compile") ?? facts.own("torch_compile_backend");
@@ -468,7 +469,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "Saved activations move to pinned host memory and back. The estimate counts them on the GPU.",
     mend: "Read the number as an upper bound.",
     en: "`{key}` moves saved activations to the host, which the estimate does not follow: it is an upper bound.",
-    zh: "`{key}` 会把激活移到主机,估算未包含该效果:结果为上界。",
+    zh: "`{key}` 会把激活移到主机，估算未包含该效果：结果为上界。",
     example: { trl: "activation_offloading: true" },
     check: (facts) => {
       const at = facts.own("offload_activations");
@@ -482,7 +483,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "`every_n_layers` checkpoints only some layers; the estimate checkpoints all of them.",
     mend: "Read the number as a lower bound.",
     en: "`every_n_layers: {n}` checkpoints fewer layers than the estimate supposes.",
-    zh: "`every_n_layers: {n}` 只对部分层启用检查点,少于估算的假设。",
+    zh: "`every_n_layers: {n}` 只对部分层启用检查点，少于估算的假设。",
     example: { train: "gradient_checkpointing: true\ngradient_checkpointing_kwargs: { every_n_layers: 2 }" },
     check: (facts) => {
       const at = facts.own("checkpoint_every_n_layers");
@@ -496,7 +497,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "The loss holds logits of batch × tokens × vocabulary, in float32, with its gradient beside it. A fused loss computes them piece by piece.",
     mend: "Set `use_liger_kernel: true`.",
     en: "Logits and loss take {bytes} of the peak: {tokens} tokens × {vocabulary} words. A fused loss (`use_liger_kernel`) removes most of it.",
-    zh: "logits 与损失占峰值中的 {bytes}:{tokens} 个 token × {vocabulary} 词表。融合损失(`use_liger_kernel`)可去除大部分。",
+    zh: "logits 与损失占峰值中的 {bytes}：{tokens} 个 token × {vocabulary} 词表。融合损失(`use_liger_kernel`)可去除大部分。",
     example: {
       train: "bf16: true\nper_device_train_batch_size: 16",
       pins: "sequence_length: 4096\ndevice: 8GB",
@@ -527,7 +528,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "The model was made for at most `max_position_embeddings` tokens. Models with learned positions (GPT-2, BERT, OPT) fail beyond them; rotary models lose quality.",
     mend: "Shorten the sequences, or choose a model for longer contexts.",
     en: "{length} tokens per sequence, but the model has {limit} positions.",
-    zh: "每条序列 {length} 个 token,而模型只有 {limit} 个位置。",
+    zh: "每条序列 {length} 个 token，而模型只有 {limit} 个位置。",
     example: { trl: "max_length: 8192" },
     check: (facts) => {
       const at = facts.stated("sequence_length");
@@ -545,7 +546,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: 'FlashAttention 2 runs on Ampere and later cards only ("FlashAttention only supports Ampere GPUs or newer"); version 3 on Hopper.',
     mend: "Use `sdpa`, which picks the best kernel the card has.",
     en: "{attention} does not run on {device}: use sdpa.",
-    zh: "{attention} 无法在 {device} 上运行:请使用 sdpa。",
+    zh: "{attention} 无法在 {device} 上运行：请使用 sdpa。",
     example: { trl: "attn_implementation: flash_attention_2", pins: "device: Tesla T4" },
     check: (facts) => {
       const at = facts.stated("attention");
@@ -564,7 +565,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "FlashAttention takes float16 and bfloat16 only; with float32 weights and no autocast its kernel raises.",
     mend: "Set `bf16: true`, or use `sdpa`.",
     en: "{attention} needs 16-bit inputs: set `bf16: true`, or use sdpa.",
-    zh: "{attention} 需要 16 位输入:请设置 `bf16: true`,或使用 sdpa。",
+    zh: "{attention} 需要 16 位输入：请设置 `bf16: true`，或使用 sdpa。",
     example: { train: "bf16: false", pins: "attention: flash_attention_2\ndtype: float32" },
     check: (facts) => {
       const at = facts.stated("attention");
@@ -583,7 +584,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "Eager attention keeps batch × heads × tokens × tokens scores per layer; `sdpa` computes the same without them.",
     mend: "Use `sdpa` unless the model needs eager (soft-capping, attention outputs).",
     en: "Eager attention keeps scores of tokens × tokens for every head: `sdpa` computes the same without them.",
-    zh: "eager 注意力会为每个头保留 token × token 的分数:`sdpa` 结果相同且无需保留。",
+    zh: "eager 注意力会为每个头保留 token × token 的分数：`sdpa` 结果相同且无需保留。",
     example: { trl: "attn_implementation: eager" },
     check: (facts) => {
       const at = facts.stated("attention");
@@ -600,7 +601,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "Cards before Ampere compute bfloat16 through float32: slower than float16, and TrainingArguments may refuse it.",
     mend: "Use `fp16: true` with float32 weights on this card.",
     en: "{device} has no bfloat16 units: `bf16` is emulated there, or refused. Use `fp16`.",
-    zh: "{device} 没有 bfloat16 单元:`bf16` 只能模拟或被拒绝,请使用 `fp16`。",
+    zh: "{device} 没有 bfloat16 单元：`bf16` 只能模拟或被拒绝，请使用 `fp16`。",
     example: { train: "bf16: true", pins: "device: Tesla T4" },
     check: (facts) => {
       const at = facts.own("bf16");
@@ -618,7 +619,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "The product of tensor, pipeline and context parallel degrees must divide the number of GPUs; what is left is data parallel.",
     mend: "Change a degree, or the number of GPUs.",
     en: "Parallel degrees multiply to {product}, which does not divide {world} GPUs.",
-    zh: "并行度乘积为 {product},无法整除 {world} 张 GPU。",
+    zh: "并行度乘积为 {product}，无法整除 {world} 张 GPU。",
     example: { train: "parallelism_config: { tp_size: 3 }", pins: "device: { name: 24GB, count: 8 }" },
     check: (facts) => {
       const at =
@@ -636,7 +637,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "With `trust_remote_code` the checkpoint's own Python may replace the architecture; the estimate is for the library's implementation of this model type.",
     mend: "Trace the model with the capture tool for an exact graph.",
     en: "`trust_remote_code` lets the checkpoint replace the architecture: the estimate is for the library's own.",
-    zh: "`trust_remote_code` 允许检查点替换架构:估算基于库自带的实现。",
+    zh: "`trust_remote_code` 允许检查点替换架构：估算基于库自带的实现。",
     example: { trl: "trust_remote_code: true" },
     check: (facts) => {
       const at = facts.own("trust_remote_code");
@@ -664,7 +665,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     why: "Weights of this size and dtype leave no room on one card whatever the batch: they must be sharded (ZeRO-3, FSDP), quantized, or held on a larger card.",
     mend: "Use ZeRO stage 3 or FSDP over several GPUs, a quantized base with adapters, or a larger card.",
     en: "The weights alone take {bytes} of {usable}: no batch size helps; shard them, quantize them, or use a larger card.",
-    zh: "仅权重就占用 {bytes}(可用 {usable}):调整批大小无济于事,请分片、量化或换用更大的显卡。",
+    zh: "仅权重就占用 {bytes}（可用 {usable}）：调整批大小无济于事，请分片、量化或换用更大的显卡。",
     example: {
       train: "",
       pins: "device: 1GB\nsequence_length: 16\ndtype: float32",

@@ -11,7 +11,7 @@ export const TRL_RULES: readonly Rule[] = [
     why: "`max_length: null` keeps every sample whole: one long sample decides the peak.",
     mend: "Set a number, or pin `sequence_length` to the longest sample.",
     en: "No truncation: one long sample decides the peak; {length} tokens are assumed.",
-    zh: "未截断:最长的样本决定峰值;此处假设为 {length} 个 token。",
+    zh: "未截断：最长的样本决定峰值；此处假设为 {length} 个 token。",
     example: { trl: "max_length: null" },
     check: (facts) => {
       const at = facts.own("sequence_length");
@@ -27,7 +27,7 @@ export const TRL_RULES: readonly Rule[] = [
     why: "TRL reads `lora_*` only when `use_peft` is true; without it every weight is trained.",
     mend: "Set `use_peft: true`, or remove the keys.",
     en: "`{key}` is ignored: `use_peft` is not on, so every weight is trained.",
-    zh: "`{key}` 被忽略:`use_peft` 未开启,将训练全部权重。",
+    zh: "`{key}` 被忽略：`use_peft` 未开启，将训练全部权重。",
     example: { trl: "lora_r: 16" },
     check: (facts) => {
       const at = facts.own("lora_rank") ?? facts.own("lora_target_modules");
@@ -44,7 +44,7 @@ export const TRL_RULES: readonly Rule[] = [
     why: "`bnb_4bit_*` and `use_bnb_nested_quant` are read only with `load_in_4bit: true`.",
     mend: "Set `load_in_4bit: true`, or remove them.",
     en: "`{key}` is ignored: `load_in_4bit` is not on.",
-    zh: "`{key}` 被忽略:`load_in_4bit` 未开启。",
+    zh: "`{key}` 被忽略：`load_in_4bit` 未开启。",
     example: { trl: "bnb_4bit_quant_type: nf4" },
     check: (facts) =>
       ["bnb_4bit_quant_type", "double_quantization", "bnb_4bit_quant_storage"].flatMap((name) => {
@@ -62,7 +62,7 @@ export const TRL_RULES: readonly Rule[] = [
     why: 'BitsAndBytesConfig raises when both are set: "load_in_4bit and load_in_8bit are both True, but only one can be used at the same time".',
     mend: "Keep one.",
     en: "`load_in_4bit` and `load_in_8bit` are both on: only one can be used.",
-    zh: "`load_in_4bit` 与 `load_in_8bit` 同时开启:只能使用其一。",
+    zh: "`load_in_4bit` 与 `load_in_8bit` 同时开启：只能使用其一。",
     example: { trl: "use_peft: true\nload_in_4bit: true\nload_in_8bit: true" },
     check: (facts) => {
       const at = facts.own("load_in_8bit");
@@ -79,7 +79,7 @@ export const TRL_RULES: readonly Rule[] = [
     why: 'Quantized weights cannot be updated: the Trainer raises "You cannot perform fine-tuning on purely quantized models".',
     mend: "Train adapters (`use_peft: true`), or load without quantization.",
     en: "A quantized base cannot be trained in full: switch `use_peft` on, or load without quantization.",
-    zh: "量化后的基座无法全量训练:请开启 `use_peft`,或不使用量化加载。",
+    zh: "量化后的基座无法全量训练：请开启 `use_peft`，或不使用量化加载。",
     example: { trl: "load_in_4bit: true" },
     check: (facts) => {
       const at =
@@ -97,7 +97,7 @@ export const TRL_RULES: readonly Rule[] = [
     why: "peft copies every module of `modules_to_save`: the frozen original stays, and the copy has gradients and optimizer states. Embeddings and heads of large vocabularies weigh most.",
     mend: "Leave it out, or use `trainable_token_indices` for a few new tokens.",
     en: "{modules} become full trainable copies, with gradients and optimizer states, beside the frozen originals.",
-    zh: "{modules} 会成为可训练的完整副本(含梯度与优化器状态),原始冻结权重仍保留。",
+    zh: "{modules} 会成为可训练的完整副本（含梯度与优化器状态），原始冻结权重仍保留。",
     example: { trl: "use_peft: true\nlora_modules_to_save: [embed_tokens, lm_head]" },
     check: (facts) => {
       const at = facts.stated("lora_modules_to_save");
@@ -114,7 +114,7 @@ export const TRL_RULES: readonly Rule[] = [
     why: 'peft raises "Target modules … not found in the base model" when no module\'s name ends with one of `target_modules`.',
     mend: "Use names of this architecture, or `all-linear`.",
     en: "No module of this {family} model is called {modules}: peft stops. Known: {known}.",
-    zh: "该 {family} 模型没有名为 {modules} 的模块:peft 会报错。可用:{known}。",
+    zh: "该 {family} 模型没有名为 {modules} 的模块：peft 会报错。可用：{known}。",
     example: { trl: "use_peft: true\nlora_target_modules: [c_attn]" },
     check: (facts) => {
       const at = facts.stated("lora_target_modules");
@@ -140,7 +140,7 @@ export const TRL_RULES: readonly Rule[] = [
     why: "A rank above the hidden size makes the adapter larger than the matrix it approximates.",
     mend: "Use a rank between 8 and 64, or train the weights in full.",
     en: "Rank {rank} is not below the hidden size {hidden}: the adapter is larger than what it adapts.",
-    zh: "秩 {rank} 不小于隐藏维度 {hidden}:适配器比被适配的矩阵还大。",
+    zh: "秩 {rank} 不小于隐藏维度 {hidden}：适配器比被适配的矩阵还大。",
     example: { trl: "use_peft: true\nlora_r: 128" },
     check: (facts) => {
       const at = facts.stated("lora_rank");
@@ -156,7 +156,7 @@ export const TRL_RULES: readonly Rule[] = [
     why: "TRL's default packing concatenates samples without a mask between them; only the flash kernels keep them apart. With other kernels samples attend to each other.",
     mend: "Set `attn_implementation: flash_attention_2`, or `packing: false`.",
     en: "Packed samples attend to each other with {attention}: use flash_attention_2, or switch packing off.",
-    zh: "使用 {attention} 时打包样本会互相注意:请使用 flash_attention_2,或关闭 packing。",
+    zh: "使用 {attention} 时打包样本会互相注意：请使用 flash_attention_2，或关闭 packing。",
     example: { trl: "packing: true\nattn_implementation: sdpa" },
     check: (facts) => {
       const at = facts.own("packing") ?? facts.own("padding_free");
@@ -174,7 +174,7 @@ export const TRL_RULES: readonly Rule[] = [
     why: "DPO and KTO keep a frozen reference model next to the trained one, unless adapters are trained (the base is the reference) or its log-probabilities are computed beforehand.",
     mend: "Set `precompute_ref_log_probs: true`, or train adapters.",
     en: "A frozen reference model stays on the GPU: {bytes} more for its weights. `precompute_ref_log_probs` avoids it.",
-    zh: "GPU 上会保留一份冻结的参考模型:权重额外占用 {bytes}。`precompute_ref_log_probs` 可避免。",
+    zh: "GPU 上会保留一份冻结的参考模型：权重额外占用 {bytes}。`precompute_ref_log_probs` 可避免。",
     example: { trl: "beta: 0.1\nprecompute_ref_log_probs: false" },
     check: (facts) => {
       const at = facts.own("precompute_ref_log_probs") ?? facts.own("beta");
@@ -193,7 +193,7 @@ export const TRL_RULES: readonly Rule[] = [
     why: "GRPO groups completions by prompt: the global batch of completions must be a multiple of `num_generations`.",
     mend: "Change the batch, the accumulation or `num_generations`.",
     en: "{completions} completions per generation are no multiple of num_generations {generations}.",
-    zh: "每次生成 {completions} 个补全,不是 num_generations {generations} 的整数倍。",
+    zh: "每次生成 {completions} 个补全，不是 num_generations {generations} 的整数倍。",
     example: { trl: "num_generations: 7\nper_device_train_batch_size: 8", pins: "device: { name: 24GB, count: 1 }" },
     check: (facts) => {
       if (!facts.trl) return [];
@@ -237,7 +237,7 @@ export const TRL_RULES: readonly Rule[] = [
     why: "`vllm_*` keys are read only with `use_vllm: true`.",
     mend: "Set `use_vllm: true`, or remove them.",
     en: "`{key}` is ignored: `use_vllm` is not on.",
-    zh: "`{key}` 被忽略:`use_vllm` 未开启。",
+    zh: "`{key}` 被忽略：`use_vllm` 未开启。",
     example: { trl: "vllm_gpu_memory_utilization: 0.4\nnum_generations: 8" },
     check: (facts) =>
       ["vllm_gpu_memory_utilization", "vllm_mode", "vllm_enable_sleep_mode"].flatMap((name) => {
@@ -252,7 +252,7 @@ export const TRL_RULES: readonly Rule[] = [
     why: 'ZeRO-3 and FSDP shard floating-point tensors. 4-bit weights stored as uint8 stay whole on every GPU, or fail with "Cannot flatten integer dtype tensors".',
     mend: "Set `bnb_4bit_quant_storage: bfloat16`.",
     en: "4-bit weights stored as uint8 cannot be sharded: set `bnb_4bit_quant_storage: bfloat16`.",
-    zh: "以 uint8 存储的 4 位权重无法分片:请设置 `bnb_4bit_quant_storage: bfloat16`。",
+    zh: "以 uint8 存储的 4 位权重无法分片：请设置 `bnb_4bit_quant_storage: bfloat16`。",
     example: {
       trl: "use_peft: true\nload_in_4bit: true\ndeepspeed: ds.json",
       deepspeed: '{"zero_optimization": {"stage": 3}}',
@@ -274,7 +274,7 @@ export const TRL_RULES: readonly Rule[] = [
     why: "From 1.15 on TRL computes the loss tile by tile and switches Liger's fused loss off; only Liger's other kernels remain.",
     mend: "Remove `use_liger_kernel`, or keep it for its norms and MLPs.",
     en: "TRL {version} already computes the loss in tiles: Liger's fused loss is switched off.",
-    zh: "TRL {version} 已经分块计算损失:Liger 的融合损失会被关闭。",
+    zh: "TRL {version} 已经分块计算损失：Liger 的融合损失会被关闭。",
     example: { trl: "use_liger_kernel: true", pins: 'libraries: { trl: "1.16" }' },
     check: (facts) => {
       const at = facts.own("fused_loss");
@@ -297,7 +297,7 @@ export const TRL_RULES: readonly Rule[] = [
     why: "The reentrant kind of checkpointing needs an input that requires a gradient. peft makes the embeddings' output require one; a script that loads the model by hand may not, and then trains nothing.",
     mend: "Set `use_reentrant: false`.",
     en: "Reentrant checkpointing of a frozen base needs inputs that require gradients: `use_reentrant: false` does not.",
-    zh: "冻结基座的可重入检查点要求输入需要梯度:`use_reentrant: false` 没有此限制。",
+    zh: "冻结基座的可重入检查点要求输入需要梯度：`use_reentrant: false` 没有此限制。",
     example: {
       trl: "use_peft: true\ngradient_checkpointing: true\ngradient_checkpointing_kwargs: { use_reentrant: true }",
     },
@@ -315,7 +315,7 @@ export const TRL_RULES: readonly Rule[] = [
     why: "Optimizer states exist only for the trainable adapters, which are small; tensors below 4096 elements keep 32-bit states anyway.",
     mend: "`adamw_torch_fused` is faster and needs no extra library.",
     en: "Only the adapters have optimizer states: {optimizer} saves little here.",
-    zh: "只有适配器拥有优化器状态:此处 {optimizer} 节省有限。",
+    zh: "只有适配器拥有优化器状态：此处 {optimizer} 节省有限。",
     example: { trl: "use_peft: true\noptim: adamw_bnb_8bit" },
     check: (facts) => {
       const at = facts.own("optimizer");
