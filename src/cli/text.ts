@@ -59,8 +59,9 @@ function technique(run: ReportRun): string {
   const parts: string[] = [];
   if (quantization !== null && quantization !== "none") parts.push(String(quantization));
   if (adapter === null || adapter === "none") {
-    const model = run.model;
-    parts.push(model !== null && model.trainableParameters < model.parameters ? "partly frozen" : "full fine-tune");
+    const { model, perDevice } = run;
+    const frozen = model !== null && perDevice !== null && model.trainableParameters < model.parameters;
+    parts.push(frozen ? "partly frozen" : "full fine-tune");
   } else {
     parts.push(rank === null ? String(adapter) : `${adapter} r ${rank}`);
   }
@@ -95,11 +96,16 @@ function headline(run: ReportRun, context: TextContext, paint: Paint): string {
   return `${paint("bold", path)}   ${what.join(", ")}   ${deviceText(run)}`;
 }
 
+/** What to do without a GPU: the smallest common card that the run fits. */
 function fitsOnText(run: ReportRun): string | undefined {
-  const fitting = (run.fitsOn ?? []).filter((one) => one.fits);
-  if (run.fitsOn === undefined || run.fitsOn.length === 0) return undefined;
-  if (fitting.length === 0) return "fits none of the common cards; choose a GPU with --device";
-  return `fits ${fitting.map((one) => one.name).join(", ")}; choose a GPU with --device`;
+  const cards = run.fitsOn ?? [];
+  if (cards.length === 0) return undefined;
+  const smallest = cards.find((one) => one.fits);
+  const answer =
+    smallest === undefined
+      ? "fits none of the common cards"
+      : `fits ${smallest.name} (${Math.round(smallest.memoryBytes / GIB)} GiB) and larger`;
+  return `${answer}; choose a GPU with --device`;
 }
 
 function memoryLines(run: ReportRun, paint: Paint): string[] {

@@ -1,0 +1,145 @@
+/** What is wrong with an input is said at its place; there is no crash and no wrong number. */
+import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
+import { main } from "../../src/cli/cli";
+import { reportSchema } from "../../src/core/report/schema";
+import { workspace } from "./fake";
+
+const root = `${__dirname}/../..`;
+const HEAD = "output_dir: out\nlearning_rate: 1.0e-4\nmodel_name_or_path: gpt2\nbf16: true\n";
+
+interface Bad {
+  readonly name: string;
+  readonly file: string;
+  readonly text: string;
+  readonly status: 0 | 1 | 2;
+  /** Code of a finding, or what an error says. */
+  readonly says: string | RegExp;
+  /** Whether there may be a number all the same. */
+  readonly estimated?: boolean;
+}
+
+const CASES: readonly Bad[] = [
+  {
+    name: "half a JSON",
+    file: "train.json",
+    text: '{"output_dir": "x", "per_device_train_batch_size": 4, "bf16": true, "deepspeed": {"zero_op',
+    status: 1,
+    says: "syntax",
+  },
+  {
+    name: "YAML with tabs",
+    file: "train.yaml",
+    text: "output_dir: x\n\tper_device_train_batch_size: 4\nbf16: true\n",
+    status: 1,
+    says: "syntax",
+  },
+  {
+    name: "merge-conflict markers",
+    file: "train.yaml",
+    text: `${HEAD}<<<<<<< a\nper_device_train_batch_size: 4\n=======\nper_device_train_batch_size: 8\n>>>>>>> b\n`,
+    status: 1,
+    says: "merge-conflict",
+    estimated: true,
+  },
+  {
+    name: "a template",
+    file: "train.yaml",
+    text: `${HEAD}per_device_train_batch_size: {{ batch }}\n`,
+    status: 0,
+    says: "unresolved-template",
+  },
+  {
+    name: "NaN",
+    file: "train.yaml",
+    text: `${HEAD}per_device_train_batch_size: .nan\n`,
+    status: 1,
+    says: "invalid-value",
+  },
+  {
+    name: "a negative",
+    file: "train.yaml",
+    text: `${HEAD}per_device_train_batch_size: -4\n`,
+    status: 1,
+    says: "invalid-value",
+  },
+  {
+    name: "a quoted number",
+    file: "train.yaml",
+    text: `${HEAD}per_device_train_batch_size: "4"\n`,
+    status: 1,
+    says: "invalid-value",
+  },
+  {
+    name: "an unknown model",
+    file: "train.yaml",
+    text: `${HEAD.replace("gpt2", "nobody/nothing-7b")}per_device_train_batch_size: 4\n`,
+    status: 0,
+    says: "unknown-model",
+  },
+  {
+    name: "a model folder without config.json",
+    file: "train.yaml",
+    text: `${HEAD.replace("gpt2", "./model")}per_device_train_batch_size: 4\n`,
+    status: 0,
+    says: "unknown-model",
+  },
+  {
+    name: "a config that links to itself",
+    file: "train.json",
+    text: '{"output_dir": "x", "per_device_train_batch_size": 4, "deepspeed": "train.json"}',
+    status: 1,
+    says: "cyclic-link",
+  },
+  {
+    name: "a duplicate DeepSpeed key",
+    file: "ds.json",
+    text: '{"train_micro_batch_size_per_gpu": 4, "train_micro_batch_size_per_gpu": 8, "zero_optimization": {"stage": 2}}',
+    status: 1,
+    says: "duplicate-key",
+  },
+  {
+    name: "a 5 MB file",
+    file: "train.yaml",
+    text: `${HEAD}x:\n${"  - 1234567\n".repeat(450_000)}`,
+    status: 2,
+    says: /characters/,
+  },
+  {
+    name: "a binary file",
+    file: "train.yaml",
+    text: "output_dir: \u0000\u0001\u0000\n".repeat(50),
+    status: 2,
+    says: /binary/,
+  },
+  { name: "an empty file", file: "train.yaml", text: "", status: 2, says: /not recognised/ },
+];
+
+describe("bad input", () => {
+  for (const bad of CASES) {
+    it(`${bad.name} is said, with exit status ${bad.status}`, async () => {
+      const cwd = workspace({ [bad.file]: bad.text, "model/weights.bin": "" });
+      let out = "";
+      const io = {
+        cwd,
+        env: { HF_HOME: cwd },
+        color: false,
+        packageDirectory: root,
+        version: "0.0.0",
+        stdout: (text: string) => {
+          out += text;
+        },
+        stderr: () => assert.fail("nothing goes to the error output"),
+      };
+      const parts = { createAnalyzer, devices: [], readModels: async () => [] };
+      const status = await main(["check", "--format", "json", bad.file], io, parts);
+      const report = reportSchema.parse(JSON.parse(out));
+      assert.equal(status, bad.status);
+      const codes = report.runs.flatMap((run) => run.findings.map((finding) => finding.code));
+      const errors = report.errors.map((error) => error.message).join("\n");
+      if (typeof bad.says === "string") assert.ok(codes.includes(bad.says), `${codes.join(", ")} ${errors}`);
+      else assert.match(errors, bad.says);
+      if (bad.estimated !== true) assert.ok(report.runs.every((run) => run.perDevice === null));
+    });
+  }
+});
