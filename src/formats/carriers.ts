@@ -142,9 +142,16 @@ function entriesOf(call: PythonCall): Entry[] {
   return [called, ...positional, ...call.keywords.entries];
 }
 
-/** Everything of a Python file, for formats written as plain assignments (`model = dict(…)`). */
+function atLineStart(text: string, at: number): boolean {
+  return at === 0 || text.charAt(at - 1) === "\n";
+}
+
+/** The module-level names of a Python file, for formats written as plain assignments (`model = dict(…)`). */
 export function assignmentView(document: ConfigDocument): readonly View[] {
   const { python } = document.parsed;
   if (python === undefined) return [];
-  return [{ map: python.assignments, words: [...python.imports, ...python.calls.map((call) => call.callee)] }];
+  const entries = python.assignments.entries.filter((entry) => atLineStart(document.text, entry.keySpan.start));
+  return [
+    { map: { ...python.assignments, entries }, words: [...python.imports, ...python.calls.map((call) => call.callee)] },
+  ];
 }

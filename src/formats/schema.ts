@@ -156,7 +156,7 @@ function readKey(
   problems: FormatProblem[],
 ): void {
   const read = readValue(asWritten(key, entry.value), entry.value, true);
-  if (read.problem !== undefined) problems.push(graded(read.problem));
+  if (read.problem !== undefined) problems.push(graded(read.problem, key.name));
   if (read.invalid) return;
   const base = {
     key: path,
@@ -178,9 +178,14 @@ function asWritten(key: SchemaKey, node: LocatedNode): KeySpec {
   return key.type === "string" && word ? { ...key, type: "any" } : key;
 }
 
+/** Settings of which none or a negative number makes no run; elsewhere frameworks give such numbers a meaning. */
+const COUNTS: ReadonlySet<string> = new Set(["micro_batch_size", "gradient_accumulation_steps", "sequence_length"]);
+
 /** A wrong type is an error only where the number itself cannot be used; a mere choice we do not know is not. */
-function graded(found: FormatProblem): FormatProblem {
-  const hard = /not-a-number|too-small|not-an-integer/.test(found.message.id);
+function graded(found: FormatProblem, name: SettingName | null): FormatProblem {
+  const hard =
+    /not-a-number|not-an-integer/.test(found.message.id) ||
+    (found.message.id === "invalid-value.too-small" && COUNTS.has(name ?? ""));
   return found.severity === "error" && !hard ? { ...found, severity: "warning" } : found;
 }
 

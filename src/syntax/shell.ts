@@ -89,6 +89,13 @@ export function mainCommand(shell: ShellScript): ShellCommand | null {
   return best;
 }
 
+/** Whether a command has arguments worth reading. */
+function isTraining(command: ShellCommand): boolean {
+  return (
+    !PLAIN.test(command.words[0]?.text ?? "") && command.flags.entries.length + command.overrides.entries.length > 2
+  );
+}
+
 function mainCommandMap(shell: ShellScript, length: number): MapNode {
   const command = mainCommand(shell);
   const entries = command === null ? [] : [...command.flags.entries, ...command.overrides.entries];
@@ -128,10 +135,34 @@ class ScriptReader {
         });
     }
     return {
-      commands: this.commands,
+      commands: this.commands.some((command) => isTraining(command))
+        ? this.commands
+        : [...this.commands, ...this.sourced()],
       variables: { kind: "map", entries, start: 0, end: text.length },
       directives: directivesOf(text),
     };
+  }
+
+  /** Scripts that are sourced by others only define options: all of them together stand for the command. */
+  private sourced(): ShellCommand[] {
+    const fields: Field[] = [];
+    for (const variable of this.variables.values()) {
+      const own =
+        variable.kind === "array" ? variable.fields : variable.kind === "text" ? this.words(variable.field) : [];
+      if (own.filter((field) => field.text.startsWith("--")).length >= 2) fields.push(...own);
+    }
+    const first = fields[0];
+    if (first === undefined) return [];
+    const program: Field = { text: "", offsets: [], unknown: null, start: first.start, end: first.start };
+    return [this.build([program, ...fields], new Map())];
+  }
+
+  /** The words of a text of options. */
+  private words(field: Field): readonly Field[] {
+    if (!/(?:^|\s)--\w/.test(field.text)) return [];
+    const builder = new FieldBuilder({ pieces: [], start: field.start, end: field.end });
+    builder.splitting(field);
+    return builder.finish();
   }
 
   private source(source: ShellSource, nesting: number): void {

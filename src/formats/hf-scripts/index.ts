@@ -26,10 +26,27 @@ const TRL_ONLY = TRL_KEYS.map((key) => key.key)
   .filter((key) => !key.includes("."));
 
 /** DeepSpeed settings given as a dict or as JSON text belong to the run itself. */
-function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+function derive(settings: readonly LocatedSetting[], view: View): readonly LocatedSetting[] {
   const result: LocatedSetting[] = [];
   const inline = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
   if (inline?.node.kind === "map") result.push(...deepspeedReader(inline.node, inline.key).settings);
+  // A loop of one's own: the first loader is the training one.
+  const loader = view.map.entries.find((entry) => entry.key === "loader.batch_size");
+  if (
+    loader?.value.kind === "scalar" &&
+    typeof loader.value.value === "number" &&
+    !settings.some((setting) => setting.name === "micro_batch_size")
+  ) {
+    const valueSpan = { start: loader.value.start, end: loader.value.end };
+    result.push({
+      name: "micro_batch_size",
+      key: "batch_size",
+      value: loader.value.value,
+      node: loader.value,
+      keySpan: loader.keySpan,
+      valueSpan,
+    });
+  }
   const dtype = settings.findLast(
     (setting) => setting.name === "mixed_precision" && (setting.value === "bf16" || setting.value === "fp16"),
   );
@@ -84,6 +101,8 @@ function shell(id: SchemaId): Format {
 const TRAINING_CALL = /(?:^|\.)(?:Seq2Seq)?TrainingArguments$/;
 const TRL_CALL =
   /(?:^|\.)(?:SFT|DPO|ORPO|KTO|CPO|Reward|PPO|PPOv2|RLOO|GRPO|GKD|BCO|XPO|NashMD|OnlineDPO|AlignProp|DDPO|IterativeSFT|PRM)Config$/;
+/** What a training loop of one's own calls. */
+const LOOP = /(?:^|\.)(?:backward|AdamW|SGD|Adam|Adafactor|AdamW8bit|PagedAdamW\w*)$/;
 const CALLS: readonly (readonly [RegExp, string])[] = [
   [TRAINING_CALL, ""],
   [TRL_CALL, ""],
@@ -97,6 +116,9 @@ const CALLS: readonly (readonly [RegExp, string])[] = [
   [/prepare_model_for_kbit_training$/, "kbit."],
   [/(?:^|\.)(?:SFT|DPO|ORPO|KTO|CPO|Reward|PPO|RLOO|GRPO|GKD|Seq2Seq)?Trainer$/, "trainer."],
   [/(?:^|\.)ModelConfig$/, "model_args."],
+  [/(?:^|\.)Accelerator$/, "accelerator."],
+  [/(?:^|\.)DataLoader$/, "loader."],
+  [LOOP, "loop."],
 ];
 
 /** Keyword views plus the positional model of `Trainer(model)`; `lora.call` stands only for LoraConfig itself. */
@@ -131,13 +153,15 @@ function classDefaults(python: PythonModule): readonly Entry[] {
 
 function recognisePython(id: SchemaId, view: View): Recognition {
   const trl = view.words.some((word) => /^trl(?:\.|$)/.test(word)) || view.words.some((word) => TRL_CALL.test(word));
-  const transformers = view.words.some((word) => /^(?:transformers|peft|unsloth)(?:\.|$)/.test(word));
+  const transformers = view.words.some((word) => /^(?:transformers|peft|unsloth|accelerate)(?:\.|$)/.test(word));
   const called = view.words.some((word) => TRAINING_CALL.test(word) || TRL_CALL.test(word));
   const trains =
     called ||
     view.words.some((word) => /(?:^|\.)\w*Trainer$/.test(word)) ||
     view.map.entries.some((entry) => TRAINING.includes(entry.key));
   const wanted = (id === "trl") === trl;
+  const loop = view.words.some((word) => LOOP.test(word));
+  const models = view.map.entries.some((entry) => /^(?:lora|load|accelerator)\./.test(entry.key));
   if (called && (trl || transformers))
     return { confidence: wanted ? 0.95 : 0.6, because: trl ? "builds a TRL config" : "builds TrainingArguments" };
   if (trains && (trl || transformers))
@@ -145,6 +169,8 @@ function recognisePython(id: SchemaId, view: View): Recognition {
       confidence: wanted ? 0.9 : 0.55,
       because: trl ? "trains with TRL" : "trains with the Hugging Face Trainer",
     };
+  if (id !== "trl" && loop && models && transformers)
+    return { confidence: 0.52, because: "trains a transformers model in a loop of its own" };
   return called ? { confidence: wanted ? 0.7 : 0.5, because: "builds TrainingArguments" } : NOT_RECOGNISED;
 }
 

@@ -124,6 +124,13 @@ const CALL_KEYS: readonly SchemaKey[] = [
   memory("trainer.model", "model", "any", EFFECT.model, { link: "model" }),
   memory("trainer.max_seq_length", "sequence_length", "integer", EFFECT.sequence, { nullable: true }),
   memory("trainer.packing", "packing", "boolean", EFFECT.packing),
+  memory("accelerator.mixed_precision", "mixed_precision", "string", EFFECT.compute, {
+    also: [{ name: "compute_dtype", means: { bf16: "bf16", fp16: "fp16", fp8: "fp8", no: "fp32" }, only: true }],
+  }),
+  memory("accelerator.gradient_accumulation_steps", "gradient_accumulation_steps", "integer", EFFECT.accumulation, {
+    min: 1,
+  }),
+  memory("loader.batch_size", "loader_batch_size", "integer", EFFECT.microBatch, { min: 1 }),
   memory("model_args.model_name_or_path", "model", "string", EFFECT.model, { link: "model" }),
 ];
 

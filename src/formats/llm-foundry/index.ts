@@ -10,7 +10,8 @@ import { LLM_FOUNDRY_KEYS } from "./keys";
 function views(document: ConfigDocument): readonly View[] {
   return dataView(document, ["yaml"], true).map((view) => {
     const inner = document.parsed.root?.kind === "map" ? lookUp(document.parsed.root, "parameters") : undefined;
-    if (inner?.kind !== "map" || count(inner, ["max_seq_len", "model", "train_loader"]) === 0) return view;
+    if (inner?.kind !== "map" || count(inner, ["max_seq_len", "model", "models", "train_loader", "icl_tasks"]) === 0)
+      return view;
     const compute = view.map.entries.filter((entry) => entry.key === "compute");
     const parameters = interpolate(inner);
     const map: MapNode = { ...parameters, entries: [...parameters.entries, ...compute] };
@@ -22,7 +23,24 @@ export const llmFoundry = schemaFormat({
   id: "llm-foundry",
   keys: LLM_FOUNDRY_KEYS,
   views,
-  recognise({ map }) {
+  recognise({ map, words }, document) {
+    // Jobs for the MosaicML platform, evaluation tasks, and models for its benchmarks.
+    const job = count(map, ["image", "compute", "command", "integrations"]) >= 2;
+    const around = document.parsed.root?.kind === "map" ? document.parsed.root : map;
+    if (
+      (job || words.length > 0 || count(around, ["integrations", "command"]) === 2) &&
+      /llm-foundry|llmfoundry/.test(document.text)
+    )
+      return { confidence: 0.85, because: "is a job that runs llm-foundry" };
+    if (count(map, ["icl_tasks", "eval_gauntlet"]) > 0)
+      return { confidence: 0.75, because: "lists evaluation tasks of llm-foundry" };
+    const shape = lookUp(map, "model.name");
+    if (
+      count(map, ["max_seq_len", "tokenizer"]) === 2 &&
+      shape?.kind === "scalar" &&
+      /_causal_lm$/.test(String(shape.value))
+    )
+      return { confidence: 0.8, because: "has `max_seq_len` and a model of llm-foundry" };
     const batch = count(map, [
       "device_train_microbatch_size",
       "global_train_batch_size",

@@ -148,8 +148,7 @@ export const megatron = schemaFormat({
   views: argumentMap,
   recognise(view) {
     const marks = count(view.map, MARKS);
-    if (view.words.includes("MODEL_ARGS") && marks >= 2)
-      return { confidence: 0.96, because: `lists ${marks} Megatron-LM arguments` };
+    if (view.words.includes("MODEL_ARGS")) return { confidence: 0.96, because: "lists Megatron-LM arguments" };
     if (
       count(view.map, [
         "trainer",

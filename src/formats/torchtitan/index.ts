@@ -82,7 +82,7 @@ function registryViews(document: ConfigDocument): readonly View[] {
   const { python } = document.parsed;
   if (python === undefined || !python.imports.some((name) => /^torchtitan(?:\.|$)/.test(name))) return [];
   const trainers = python.calls.filter((call) =>
-    /(?:^|\.)(?:Trainer\.Config|JobConfig|TrainerConfig)$/.test(call.callee),
+    /(?:^|\.)(?:\w*Trainer\.Config|JobConfig|\w*TrainerConfig)$/.test(call.callee),
   );
   return trainers.slice(0, 200).map((trainer) => {
     const inside = python.calls.filter((call) => call.start > trainer.start && call.end <= trainer.end);

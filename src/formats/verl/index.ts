@@ -61,6 +61,8 @@ export const verl = schemaFormat({
       "custom_reward_function",
       "trainer.n_gpus_per_node",
       "data.max_response_length",
+      "custom_reward_function.path",
+      "data.reward_model_key",
     ].filter((path) => lookUp(map, path) !== undefined).length;
     return parts >= 2 ? { confidence: 0.85, because: `has ${parts} verl keys` } : NOT_RECOGNISED;
   },
@@ -99,6 +101,36 @@ export const verlGroup = schemaFormat({
       )
         return { confidence: 0.9, because: "builds a class of verl" };
     }
+    // Recipes extend verl's own trainers by name.
+    const parents = lookUp(map, "defaults");
+    const extended =
+      parents?.kind === "list" &&
+      parents.items.some(
+        (item) =>
+          item.kind === "scalar" &&
+          /^(?:ppo|sft|ppo_megatron|dapo|legacy)\w*(?:trainer|data)?$/.test(String(item.value)),
+      );
+    const path = lookUp(map, "hydra.searchpath");
+    if (
+      extended &&
+      path?.kind === "list" &&
+      path.items.some((item) => item.kind === "scalar" && /verl\/trainer/.test(String(item.value)))
+    )
+      return { confidence: 0.92, because: "extends a verl trainer" };
+    if (
+      count(map, [
+        "prompt_key",
+        "max_prompt_length",
+        "max_response_length",
+        "return_raw_chat",
+        "filter_overlong_prompts",
+        "return_raw_input_ids",
+        "reward_fn_key",
+      ]) >= 3
+    )
+      return { confidence: 0.85, because: "has the keys of verl's data group" };
+    if (count(map, ["rollout_is", "rollout_is_threshold", "rollout_rs", "rollout_rs_threshold"]) >= 2)
+      return { confidence: 0.8, because: "has the keys of verl's rollout correction" };
     const own = count(map, [
       "ppo_micro_batch_size_per_gpu",
       "ppo_mini_batch_size",

@@ -219,7 +219,7 @@ export const VERL_SFT_KEYS: readonly SchemaKey[] = [
   memory("model.lora_alpha", "lora_alpha", "number", EFFECT.alpha),
   memory("model.target_modules", "lora_target_modules", "any", EFFECT.targets),
   memory("model.use_liger", "fused_loss", "boolean", EFFECT.fusedLoss),
-  memory("data.train_batch_size", "global_batch_size", "integer", EFFECT.globalBatch, { min: 1 }),
+  memory("data.train_batch_size", "global_batch_size", "integer", EFFECT.globalBatch, { min: 0 }),
   memory("data.micro_batch_size_per_gpu", "micro_batch_size", "integer", EFFECT.microBatch, { default: 4, min: 1 }),
   memory("data.max_length", "sequence_length", "integer", EFFECT.sequence, { default: 1024, min: 1 }),
   memory("optim.clip_grad", "max_grad_norm", "number", EFFECT.clipping, { min: 0 }),
