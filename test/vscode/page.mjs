@@ -113,6 +113,23 @@ export const RESTRICTED = [
   },
 ];
 
+/** The browser entry, with the server in a Web Worker. */
+export const WEB = [
+  {
+    name: "the browser entry analyses files that only the editor can read",
+    run: async (workbench, pictures) => {
+      await workbench.openFile(FILE);
+      await workbench.hover(BATCH, isComplete);
+      await workbench.command("VRAM Lens: Open Panel");
+      const panel = await workbench.webview("h1");
+      await eventually("the panel's verdict", async () =>
+        /does not fit/i.test(await panel.locator("h1").first().textContent()),
+      );
+      await workbench.screenshot(join(pictures, "panel.png"));
+    },
+  },
+];
+
 /** The package itself, installed as a person installs it. */
 export const INSTALLED = [
   {

@@ -1,6 +1,7 @@
 /**
  * The editor suite in a real VS Code: the host suite inside the extension host, then a person's way through the window
- * in a dark, a light and a high-contrast theme, the panel in detail, Restricted Mode, and the package as it is installed.
+ * in a dark, a light and a high-contrast theme, the panel in detail, Restricted Mode, the browser entry with its server in
+ * a Web Worker, and the package as it is installed.
  * Pictures go to test/artifacts.
  *
  * usage: node test/vscode/run.mjs [--images DIR] [--only SUBSTRING]
@@ -13,6 +14,7 @@ import { bundleHostSuite, hostResults } from "./lib/host.mjs";
 import { install, unsupported } from "./lib/install.mjs";
 import { startServer, temporaryCopy, windowUrl } from "./lib/server.mjs";
 import { finish, record, skip } from "./lib/tally.mjs";
+import { asWebExtension } from "./lib/web.mjs";
 
 const artifacts = join(root, "test", "artifacts");
 const only = argument("--only") ?? "";
@@ -43,9 +45,10 @@ async function inWindow(browser, server, label, tests, options = {}) {
   mkdirSync(pictures, { recursive: true });
   const url = windowUrl(server, {
     folder: temporaryCopy(join(root, "samples")),
-    extension: options.installed ? undefined : extension,
+    extension: options.installed || options.web ? undefined : extension,
   });
-  const workbench = await Workbench.open(browser, url, options.view);
+  const prepare = options.web ? (context) => asWebExtension(context, server, extension) : undefined;
+  const workbench = await Workbench.open(browser, url, { ...options.view, prepare });
   const opens = { name: "the window opens", run: () => workbench.wears(options.className ?? THEMES.light.className) };
   try {
     for (const test of [opens, ...chosen]) {
@@ -123,7 +126,7 @@ if (reason !== undefined) {
 }
 mkdirSync(artifacts, { recursive: true });
 await install();
-const { GALLERY, INSTALLED, JOURNEY, RESTRICTED } = await import("./page.mjs");
+const { GALLERY, INSTALLED, JOURNEY, RESTRICTED, WEB } = await import("./page.mjs");
 const { PANEL } = await import("./panel.mjs");
 const { launch } = await import("./lib/browser.mjs");
 const extension = stageExtension();
@@ -140,6 +143,7 @@ try {
     await inTheme(browser, "high-contrast", GALLERY);
     await withServer({}, (server) => inWindow(browser, server, "panel", PANEL));
     await withServer({ restricted: true }, (server) => inWindow(browser, server, "restricted", RESTRICTED));
+    await withServer({}, (server) => inWindow(browser, server, "web", WEB, { web: true }));
     await installed(browser);
   }
 } finally {

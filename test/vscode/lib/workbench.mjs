@@ -23,9 +23,10 @@ export class Workbench {
     this.page = page;
   }
 
-  /** Opens a window and waits until it can be used. */
-  static async open(browser, url, { width = 1360, height = 860, scale = 1 } = {}) {
+  /** Opens a window and waits until it can be used; `prepare` gets its browser context first. */
+  static async open(browser, url, { width = 1360, height = 860, scale = 1, prepare } = {}) {
     const context = await browser.newContext({ viewport: { width, height }, deviceScaleFactor: scale });
+    await prepare?.(context);
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE);
     await page.goto(url);
