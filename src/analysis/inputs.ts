@@ -7,7 +7,7 @@ import type { LibraryVersions } from "../core/training/run";
 import { deepspeed as deepspeedFormat } from "../formats/deepspeed";
 import { deepspeedReader } from "../formats/deepspeed/read";
 import { PINS_FILE, type PinnedRun, type PinsFile, pinnedFor, readPins } from "../formats/pins";
-import type { DocumentLink, Format } from "../formats/types";
+import type { DocumentLink, Format, LocatedSetting } from "../formats/types";
 import { nodeAt } from "../syntax/text";
 import type { Span } from "../syntax/tree";
 import type { Catalogue } from "./catalogue";
@@ -89,7 +89,8 @@ export async function gather(main: LoadedDocument, format: Format, context: Gath
   const links: FollowedLink[] = [];
   const documents: LoadedDocument[] = [main];
 
-  const own: Layer = { id: "document", settings: located(main.read.settings, main.uri, "document") };
+  const { trainer, inline } = splitInline(main.read.settings);
+  const own: Layer = { id: "document", settings: located(trainer, main.uri, "document") };
   const directive: Layer = { id: "directive", settings: directiveSettings(main) };
   const pinned = await readNearestPins(main, folders, store, dependencies);
   const launch = await findLaunch(main, folders, store, dependencies);
@@ -103,6 +104,7 @@ export async function gather(main: LoadedDocument, format: Format, context: Gath
     directive,
     { id: "pin", settings: pinned?.settings ?? [] },
     own,
+    { id: "linked", settings: located(inline, main.uri, "document") },
     ...(deepspeed === undefined ? [] : [{ id: "linked" as const, settings: deepspeed.settings }]),
     ...(launch === undefined ? [] : [{ id: "linked" as const, settings: launch.settings }]),
     { id: "linked", settings: versions },
@@ -152,6 +154,17 @@ export async function gather(main: LoadedDocument, format: Format, context: Gath
     dependencies,
     workspaceFolder,
   };
+}
+
+/** DeepSpeed's settings written inline come after the trainer's own, as those of a file do. */
+function splitInline(settings: readonly LocatedSetting[]): {
+  readonly trainer: readonly LocatedSetting[];
+  readonly inline: readonly LocatedSetting[];
+} {
+  const block = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
+  if (block === undefined) return { trainer: settings, inline: [] };
+  const inside = (setting: LocatedSetting): boolean => setting.key.startsWith(`${block.key}.`);
+  return { trainer: settings.filter((setting) => !inside(setting)), inline: settings.filter(inside) };
 }
 
 function directiveSettings(main: LoadedDocument): Setting[] {

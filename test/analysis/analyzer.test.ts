@@ -124,6 +124,14 @@ describe("analysis: a run", () => {
     );
   });
 
+  it("reads DeepSpeed settings written inline, below the trainer's own", async () => {
+    const inline = `${TRAIN}deepspeed:\n  train_micro_batch_size_per_gpu: 2\n  zero_optimization:\n    stage: 2\n`;
+    const analysis = await analyse({ "train.yaml": inline, ".vramlens.yaml": PINS });
+    assert.equal(valueIn(analysis, "micro_batch_size"), 4);
+    assert.equal(valueIn(analysis, "zero_stage"), 2);
+    assert.ok(codes(analysis).includes("ds-hf-mismatch"));
+  });
+
   it("takes the world size from the launch script and its accelerate config", async () => {
     const torchrun = await analyse({
       "train.yaml": TRAIN,
