@@ -8,6 +8,7 @@ import { Ledger } from "./engine/ledger";
 import { Torch } from "./engine/torch";
 import { configView, selectGraph } from "./graph/config";
 import { evaluate } from "./graph/expression";
+import { withLiger } from "./graph/liger";
 import type { ArchitectureGraph, FamilyGraphs } from "./graph/types";
 import { layerSignatures, loadModel } from "./training/model";
 import { findOptimizer } from "./training/optimizers";
@@ -29,6 +30,9 @@ export type SimulationResult =
   | { readonly ok: true; readonly simulation: Simulation }
   | { readonly ok: false; readonly code: "invalid-config" | "not-modelled"; readonly reason: string };
 
+/** Activations Liger has a gated kernel for (SwiGLU and GEGLU). */
+const GATED: ReadonlySet<string> = new Set(["silu", "swish", "gelu_pytorch_tanh"]);
+
 /** Path of the module that makes the output: the last linear layer called outside the repeated layers. */
 export function headOf(graph: ArchitectureGraph): string | null {
   let head: string | null = null;
@@ -45,8 +49,8 @@ export function headOf(graph: ArchitectureGraph): string | null {
 export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): SimulationResult {
   const sizes = { B: run.microBatchSize, S: run.sequenceLength, T: run.targetLength, I: run.imageSize };
   const view = configView(family, run.model.config, sizes);
-  const graph = selectGraph(family, run.task, run.attention, view.scope);
-  if (graph === undefined)
+  const captured = selectGraph(family, run.task, run.attention, view.scope);
+  if (captured === undefined)
     return {
       ok: false,
       code: "not-modelled",
@@ -57,7 +61,9 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): S
 
   const ledger = new Ledger();
   const torch = new Torch(ledger);
-  const head = family.head ?? headOf(graph);
+  const head = family.head ?? headOf(captured);
+  const gated = GATED.has(String(view.scope("hidden_act") ?? view.scope("hidden_activation")));
+  const graph = run.fusedLoss ? withLiger(captured, head, gated) : captured;
   const strategy = chooseStrategy(run);
   if ("reason" in strategy) return { ok: false, code: "not-modelled", reason: strategy.reason };
   const loadDtype = strategy.parameterDtype ?? run.loadDtype;

@@ -46,6 +46,9 @@ export interface InterpreterOptions {
 /** Something the graph needs and the engine does not know. */
 export class NotModelled extends Error {}
 
+/** The operator that stands for head and loss together. */
+const FUSED_LOSS = "liger_fused_linear_cross_entropy";
+
 function inputEmbedding(graph: ArchitectureGraph): string | null {
   if (!graph.main.inputs.includes("input_ids")) return null;
   for (const instruction of graph.main.body)
@@ -202,6 +205,7 @@ export class Interpreter {
     if (instruction.kw !== undefined)
       for (const [name, operand] of Object.entries(instruction.kw)) keywords[name] = this.operand(operand, context);
     const { autocastEnabled, gradEnabled } = torch;
+    if (instruction.op === FUSED_LOSS) torch.logits = true;
     if (instruction.noamp) torch.autocastEnabled = false;
     if (instruction.nograd) torch.gradEnabled = false;
     const result = dispatch(torch, instruction.op, new Arguments(args, keywords));

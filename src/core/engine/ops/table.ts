@@ -9,6 +9,7 @@ import type { Torch } from "../torch";
 import * as arithmetic from "./arithmetic";
 import { isTensor, UNARY_OPERATORS, unary } from "./arithmetic";
 import * as layout from "./layout";
+import * as liger from "./liger";
 import * as linear from "./linear";
 import * as model from "./model";
 import * as nonlinear from "./nonlinear";
@@ -235,6 +236,9 @@ const RULES: Readonly<Record<string, Rule>> = {
   addmm: (t, a) => linear.addmmOperator(t, a.tensor(0), a.tensor(1), a.tensor(2)),
   baddbmm: (t, a) => linear.baddbmmOperator(t, a.tensor(0), a.tensor(1), a.tensor(2)),
   _grouped_mm: (t, a) => linear.groupedMm(t, a.tensor(0), a.tensor(1)),
+  liger_rms_norm: (t, a) => liger.ligerRmsNorm(t, a.tensor(0), a.tensor(1)),
+  liger_gated_product: (t, a) => liger.ligerGatedProduct(t, a.tensor(0), a.tensor(1)),
+  liger_fused_linear_cross_entropy: (t, a) => liger.fusedLinearCrossEntropy(t, a.tensor(0), a.tensor(1)),
   einsum: einsumLike,
   embedding: (t, a) => model.embedding(t, a.tensor(0), a.tensor(1)),
   scaled_dot_product_attention: sdpa,

@@ -1,0 +1,41 @@
+/** Liger's kernels as graph rewrites: what is fused, and what it saves. */
+import { strict as assert } from "node:assert";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { withLiger } from "../../src/core/graph/liger";
+import type { FamilyGraphs } from "../../src/core/graph/types";
+import { headOf, simulate } from "../../src/core/simulate";
+import { causalRun } from "./runs";
+
+const llama = JSON.parse(readFileSync(join(__dirname, "../../models/graphs/llama.json"), "utf8")) as FamilyGraphs;
+
+describe("liger kernels", () => {
+  const graph = llama.graphs.find(({ task, attention }) => task === "causal-lm" && attention === "sdpa")!;
+  const fused = withLiger(graph, headOf(graph), true);
+  const operators = (body: readonly object[]): string[] =>
+    body.flatMap((step) => ("op" in step ? [String(step.op)] : []));
+
+  it("puts one operator in place of head, float copy and cross-entropy", () => {
+    const names = operators(fused.main.body);
+    assert.ok(names.includes("liger_fused_linear_cross_entropy"));
+    assert.ok(!names.includes("cross_entropy_loss"));
+    assert.ok(!fused.main.body.some((step) => "call" in step && step.path === "lm_head"));
+    assert.equal(fused.main.outputs.length, 1, "no logits come out");
+  });
+
+  it("fuses both norms and the gate of a layer", () => {
+    const names = operators(fused.blocks[0]!.body);
+    assert.equal(names.filter((name) => name === "liger_rms_norm").length, 2);
+    assert.equal(names.filter((name) => name === "liger_gated_product").length, 1);
+    assert.ok(!names.includes("rsqrt"));
+  });
+
+  it("saves the logits and what norms and gates kept, and leaks nothing", () => {
+    const plain = simulate(causalRun({}), llama);
+    const liger = simulate(causalRun({ fusedLoss: true }), llama);
+    assert.ok(plain.ok && liger.ok);
+    const logits = 4 * 64 * 1000 * 4;
+    assert.ok(plain.simulation.ledger.peak - liger.simulation.ledger.peak > 2 * logits);
+    assert.equal(liger.simulation.ledger.live, plain.simulation.ledger.live);
+  });
+});

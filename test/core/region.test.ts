@@ -1,0 +1,113 @@
+/** Leaving layers out and putting them back gives the same event stream as running every layer. */
+import { strict as assert } from "node:assert";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Ledger } from "../../src/core/engine/ledger";
+import { planFolding } from "../../src/core/engine/region";
+import type { FamilyGraphs } from "../../src/core/graph/types";
+import { simulate } from "../../src/core/simulate";
+import type { TrainingRun } from "../../src/core/training/run";
+import { causalRun } from "./runs";
+
+function family(name: string): FamilyGraphs {
+  return JSON.parse(readFileSync(join(__dirname, `../../models/graphs/${name}.json`), "utf8")) as FamilyGraphs;
+}
+
+/** Sizes of all events, with every free naming how many allocations ago its block was made. */
+function stream({ events, bytes }: Ledger): string[] {
+  const order = new Map<number, number>();
+  return events.map((event) => {
+    if (event >= 0) {
+      order.set(event, order.size);
+      return `+${bytes[event]}`;
+    }
+    return `-${order.get(~event)}`;
+  });
+}
+
+function sameEvents(run: TrainingRun, graphs: FamilyGraphs): void {
+  const folded = simulate(run, graphs, true);
+  const whole = simulate(run, graphs, false);
+  assert.ok(folded.ok && whole.ok);
+  assert.deepEqual(stream(folded.simulation.ledger), stream(whole.simulation.ledger));
+  assert.equal(folded.simulation.ledger.peak, whole.simulation.ledger.peak);
+}
+
+describe("folding layers", () => {
+  const llama = family("llama");
+  const variants: Readonly<Record<string, Partial<TrainingRun>>> = {
+    float32: {},
+    "bfloat16 under autocast, accumulated": {
+      loadDtype: "float32",
+      autocast: "bfloat16",
+      gradientAccumulationSteps: 3,
+    },
+    checkpointing: { checkpointing: { useReentrant: false }, autocast: "float16" },
+    "reentrant checkpointing": { checkpointing: { useReentrant: true }, autocast: "float16" },
+    "eager attention in bfloat16": { attention: "eager", loadDtype: "bfloat16" },
+    "LoRA with dropout": {
+      loadDtype: "bfloat16",
+      adapter: {
+        type: "lora",
+        rank: 4,
+        alpha: 8,
+        dropout: 0.1,
+        targetModules: ["q_proj", "v_proj"],
+        modulesToSave: [],
+        bias: "none",
+        useRslora: false,
+        autocastAdapterDtype: true,
+      },
+    },
+    Adafactor: { optimizer: { name: "adafactor", args: {} } },
+    "fused loss": { fusedLoss: true, loadDtype: "bfloat16" },
+  };
+  for (const [name, change] of Object.entries(variants))
+    it(`llama, ${name}`, () => sameEvents(causalRun(change), llama));
+
+  it("gemma2 alternates two kinds of layers", () => {
+    const run = causalRun({});
+    const config = {
+      ...run.model.config,
+      model_type: "gemma2",
+      num_hidden_layers: 26,
+      head_dim: 16,
+      sliding_window: 32,
+    };
+    sameEvents({ ...run, model: { ...run.model, family: "gemma2", config } }, family("gemma2"));
+  });
+
+  it("t5 repeats two stacks", () => {
+    const run = causalRun({ task: "seq2seq-lm", targetLength: 24 });
+    const config = {
+      model_type: "t5",
+      d_model: 64,
+      d_ff: 128,
+      num_heads: 4,
+      d_kv: 16,
+      num_layers: 9,
+      num_decoder_layers: 11,
+      vocab_size: 500,
+    };
+    sameEvents({ ...run, model: { ...run.model, family: "t5", config } }, family("t5"));
+  });
+});
+
+describe("planFolding", () => {
+  it("leaves nothing out of a short stack", () => {
+    assert.equal(planFolding(["a", "a", "a", "a", "a"]), null);
+  });
+
+  it("copies the third of equal layers", () => {
+    assert.deepEqual(planFolding(new Array(32).fill("a")), { from: 2, to: 2, copies: 27 });
+  });
+
+  it("finds alternating kinds after an irregular start", () => {
+    const plan = planFolding(["x", ...new Array(12).fill(["a", "b"]).flat()]);
+    assert.deepEqual(plan, { from: 5, to: 6, copies: 7 });
+  });
+
+  it("works on the longest run when the end is irregular", () => {
+    assert.deepEqual(planFolding([...new Array(20).fill("a"), "z"]), { from: 2, to: 2, copies: 15 });
+  });
+});
