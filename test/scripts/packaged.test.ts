@@ -1,0 +1,34 @@
+/** The package holds what a person needs and nothing of how it is made. */
+import { strict as assert } from "node:assert";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const ALLOWED =
+  /^(?:(?:dist|models|images|l10n|schemas|syntaxes)\/.+|package(?:\.nls(?:\.[\w-]+)?)?\.json|README\.md|CHANGELOG\.md|LICENSE)$/;
+const NEEDED = [
+  "package.json",
+  "package.nls.json",
+  "README.md",
+  "CHANGELOG.md",
+  "LICENSE",
+  "images/icon.png",
+  "models/catalogue.json",
+];
+
+describe("package", () => {
+  it("is what .vscodeignore allows", async () => {
+    const script = pathToFileURL(join(__dirname, "..", "..", "scripts", "packaged.mjs")).href;
+    const { packagedFiles } = (await import(script)) as { packagedFiles: () => readonly string[] };
+    const files = packagedFiles();
+    assert.deepEqual(
+      files.filter((file) => !ALLOWED.test(file)),
+      [],
+    );
+    assert.deepEqual(
+      NEEDED.filter((file) => !files.includes(file)),
+      [],
+    );
+    assert.ok(!files.includes("dist/cli.js"));
+    assert.ok(files.some((file) => file.startsWith("models/graphs/")));
+  });
+});
