@@ -15,7 +15,7 @@ export const zhCn: MessageTable = {
   "detail.noDevice": "选择 GPU 后即可判断能否放下",
   "detail.unknown": "缺少估算所需的信息，见下方列表",
   "detail.unknownModel": "无法估算显存",
-  "whatIf.prefix": "假设：",
+  "whatIf.prefix": "试算：",
 
   "run.parameters": "{count} 参数",
   "run.trainable": "训练 {count}",
@@ -91,7 +91,7 @@ export const zhCn: MessageTable = {
   "breakdown.more": "另有 {count} 项较小",
   "breakdown.reveal": "转到 {file} 第 {line} 行的 {key}",
 
-  "whatIf.title": "假设",
+  "whatIf.title": "试算",
   "whatIf.intro": "文件保持不变",
   "whatIf.active": "已改 {count} 项，文件未变",
   "whatIf.one": "已改 1 项，文件未变",

@@ -1,9 +1,11 @@
 /** What the page says when there is no estimate to show: why, and the one thing to do about it. */
 import type { ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
+import { refusalOf } from "../state";
 import { settleView } from "./assumptions";
 import type { View } from "./context";
 import { icon } from "./icons";
+import { rich } from "./rich";
 
 export function loadingView({ t }: View): PageNode {
   return h(
@@ -46,11 +48,12 @@ export function noEstimateView(view: View, run: ReportRun): PageNode | null {
   if (run.perDevice !== null) return null;
   const { t } = view;
   const unknown = run.model === null;
+  const reason = refusalOf(run);
   return h(
     "section.callout",
     { key: "no-estimate", attrs: { "aria-labelledby": "no-estimate-title" } },
     h("h2", { attrs: { id: "no-estimate-title" } }, t(unknown ? "empty.unknownModel" : "empty.noEstimate")),
-    unknown ? h("p", null, t("empty.unknownModel.hint")) : null,
+    unknown ? h("p", null, t("empty.unknownModel.hint")) : reason === "" ? null : h("p", null, rich(reason)),
     unknown ? settleView(view, "model", "settle-model") : null,
   );
 }
