@@ -258,6 +258,52 @@ describe("analysis: surfaces", () => {
     assert.deepEqual(analysis.fixes({ start: { line: 0, character: 0 }, end: { line: 0, character: 1 } }), []);
   });
 
+  const promises: readonly { name: string; files: Readonly<Record<string, string>> }[] = [
+    {
+      name: "a full fine-tune",
+      files: {
+        "train.yaml": "output_dir: out\nper_device_train_batch_size: 16\noptim: adamw_torch\n",
+        ".vramlens.yaml": `${PINS.replace("128", "256")}    device: 2GB\n`,
+      },
+    },
+    {
+      name: "adapters",
+      files: {
+        "train.yaml":
+          "model_name_or_path: ./model\ndataset_name: d\noutput_dir: out\nper_device_train_batch_size: 128\nmax_length: 256\ngradient_checkpointing: false\nuse_peft: true\nlora_r: 64\nlora_target_modules: all-linear\n",
+        ".vramlens.yaml": 'runs:\n  - match: "*"\n    device: 2GB\n',
+      },
+    },
+    {
+      name: "DeepSpeed",
+      files: {
+        "train.yaml": "output_dir: out\nper_device_train_batch_size: 16\nbf16: true\ndeepspeed: ds.json\n",
+        "ds.json": '{\n  "bf16": { "enabled": "auto" },\n  "zero_optimization": {\n    "stage": 0\n  }\n}\n',
+        ".vramlens.yaml": `${PINS.replace("128", "256")}    device: { name: 2GB, count: 4 }\n`,
+      },
+    },
+  ];
+  for (const { name, files: given } of promises) {
+    it(`keeps the promise of every plan: ${name}`, async () => {
+      const wide = {
+        ...TINY_LLAMA,
+        vocab_size: 32000,
+        hidden_size: 256,
+        intermediate_size: 1024,
+        num_attention_heads: 4,
+      };
+      const all: Readonly<Record<string, string>> = { "model/config.json": JSON.stringify(wide), ...given };
+      const { plans } = runOf(await analyse(all, { plans: true }));
+      assert.ok(plans.length > 1, `${plans.length} plans`);
+      for (const plan of plans) {
+        const after = Object.fromEntries(
+          Object.entries(all).map(([path, text]) => [path, edited(text, path, plan.edits)]),
+        );
+        assert.equal(runOf(await analyse(after)).perDevice?.usedPeakBytes, plan.usedPeakBytes, plan.title);
+      }
+    });
+  }
+
   it("shows the runs that use a DeepSpeed file, pins or a model's config", async () => {
     const all = {
       ...files,
