@@ -18,7 +18,10 @@ interface Entry {
   /** Known once the promise has settled. */
   settled: DocumentAnalysis | undefined;
   readonly plans: boolean;
-  readonly epoch: number;
+  /** What changed while it was being computed: its dependencies are known only afterwards. */
+  readonly changed: Set<string>;
+  /** Everything changed while it was being computed. */
+  isObsolete: boolean;
 }
 
 /** Most results kept; the least recently used goes first. */
@@ -26,12 +29,8 @@ const LARGEST_CACHE = 64;
 
 export class Analyses {
   private readonly entries = new Map<string, Entry>();
-  /** Counts every change of anything. */
-  private epoch = 0;
-  /** Epoch of the last {@link clear}. */
-  private cleared = 0;
-  /** Epoch of the last change by URI, for results whose dependencies are not known yet. */
-  private readonly changes = new Map<string, number>();
+  /** Computations under way, also those nobody will get from the map any more. */
+  private readonly pending = new Set<Entry>();
 
   /** @param optionsFor settings of a document as the analysis takes them */
   constructor(
@@ -67,17 +66,12 @@ export class Analyses {
   invalidate(uris: Iterable<string>): ReadonlySet<string> {
     const changed = new Set(uris);
     const dropped = new Set<string>();
-    this.epoch += 1;
     for (const uri of changed) {
       this.analyzer.invalidate(uri);
-      this.changes.set(uri, this.epoch);
+      for (const entry of this.pending) entry.changed.add(uri);
     }
     for (const [uri, entry] of this.entries) {
-      const depends =
-        changed.has(uri) ||
-        // Dependencies of a result still being computed are unknown: it is checked when it arrives.
-        entry.settled?.dependencies.some((dependency) => changed.has(dependency)) === true;
-      if (depends) {
+      if (changed.has(uri) || entry.settled?.dependencies.some((dependency) => changed.has(dependency)) === true) {
         this.entries.delete(uri);
         dropped.add(uri);
       }
@@ -88,8 +82,7 @@ export class Analyses {
 
   /** Drops everything: settings or workspace folders changed. */
   clear(): void {
-    this.epoch += 1;
-    this.cleared = this.epoch;
+    for (const entry of this.pending) entry.isObsolete = true;
     this.entries.clear();
   }
 
@@ -110,17 +103,20 @@ export class Analyses {
       promise: this.optionsFor(uri).then((options) => this.analyzer.analyse(uri, { ...options, plans })),
       settled: undefined,
       plans,
-      epoch: this.epoch,
+      changed: new Set(),
+      isObsolete: false,
     };
     this.entries.set(uri, entry);
+    this.pending.add(entry);
     entry.promise.then(
       (result) => {
-        if (this.entries.get(uri) !== entry) return;
+        this.pending.delete(entry);
         if (this.isCurrent(entry, result)) entry.settled = result;
-        else this.entries.delete(uri);
+        else this.forget(uri, entry);
       },
       () => {
-        if (this.entries.get(uri) === entry) this.entries.delete(uri);
+        this.pending.delete(entry);
+        this.forget(uri, entry);
       },
     );
     if (this.entries.size > LARGEST_CACHE) {
@@ -132,7 +128,11 @@ export class Analyses {
 
   /** Whether nothing the result depends on changed since its computation began. */
   private isCurrent(entry: Entry, result: DocumentAnalysis): boolean {
-    const changedSince = (uri: string) => (this.changes.get(uri) ?? -1) > entry.epoch;
-    return this.cleared <= entry.epoch && !changedSince(result.uri) && !result.dependencies.some(changedSince);
+    const { changed, isObsolete } = entry;
+    return !isObsolete && !changed.has(result.uri) && !result.dependencies.some((uri) => changed.has(uri));
+  }
+
+  private forget(uri: string, entry: Entry): void {
+    if (this.entries.get(uri) === entry) this.entries.delete(uri);
   }
 }
