@@ -244,6 +244,23 @@ def by_task(oracle):
     return run
 
 
+class WithConvertedMasks:
+    """ATen's operators, with the step that `scaled_dot_product_attention` takes before its math path: additive masks."""
+
+    def __init__(self, aten):
+        self._aten = aten
+
+    def __getattr__(self, name):
+        return getattr(self._aten, name)
+
+    def _scaled_dot_product_attention_math(self, query, key, value, mask, *rest, **options):
+        import torch
+
+        if mask is not None and mask.dtype == torch.bool:
+            mask = torch.where(mask, 0.0, torch.scalar_tensor(-torch.inf, dtype=query.dtype, device=mask.device))
+        return self._aten._scaled_dot_product_attention_math(query, key, value, mask, *rest, **options)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--oracle", required=True)
@@ -253,6 +270,7 @@ def main():
     args = parser.parse_args()
     oracle = load(args.oracle)
     oracle.torch.set_num_threads(1)
+    oracle.aten = WithConvertedMasks(oracle.aten)
     run = by_task(oracle)
     for family in args.family:
         graphs = ROOT / "models" / "graphs" / f"{family}.json"

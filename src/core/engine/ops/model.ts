@@ -172,18 +172,28 @@ function attentionBias(torch: Torch, mask: Tensor, query: Tensor, key: Tensor): 
 }
 
 /**
- * `_scaled_dot_product_attention_math`: scores and probabilities are materialised. The mask is added out of place, as
- * PyTorch does for tensor subclasses; a plain CUDA tensor is added to in place, which this path's peak bounds.
+ * `_scaled_dot_product_attention_math`: scores and probabilities are materialised, in float32 for half-precision
+ * operands. The mask is added out of place, as PyTorch does for tensor subclasses; a plain CUDA tensor is added to in
+ * place, which this path's peak bounds.
  */
 function math(torch: Torch, operands: AttentionOperands): Tensor {
   const { mask } = operands;
-  const query = scaled(torch, operands.query);
-  const bias =
-    operands.causal && mask === null ? causalBias(torch, operands) : mask && additiveMask(torch, mask, query);
-  const groups = query.size(1) / operands.key.size(1);
+  const { dtype } = operands.query;
+  const raise = (tensor: Tensor): Tensor =>
+    tensor.dtype === "float16" || tensor.dtype === "bfloat16" ? torch.toCopy(tensor, "float32") : tensor.retain();
+  // A boolean mask is made additive before the path is chosen.
+  const given = mask && additiveMask(torch, mask, operands.query);
+  const [queryAcc, keyAcc, valueAcc] = [operands.query, operands.key, operands.value].map(raise) as [
+    Tensor,
+    Tensor,
+    Tensor,
+  ];
+  const query = scaled(torch, queryAcc);
+  const bias = given ?? (operands.causal ? causalBias(torch, query, keyAcc) : null);
+  const groups = query.size(1) / keyAcc.size(1);
   const repeat = (tensor: Tensor): Tensor => (groups === 1 ? tensor.retain() : repeatInterleave(torch, tensor, groups));
-  const key = repeat(operands.key);
-  const value = repeat(operands.value);
+  const key = repeat(keyAcc);
+  const value = repeat(valueAcc);
   const turned = transpose(torch, key, -2, -1);
   const scaledKey = scaled(torch, turned);
   turned.release();
@@ -198,9 +208,17 @@ function math(torch: Torch, operands: AttentionOperands): Tensor {
   scores.release();
   const dropped = dropout(torch, probabilities, operands.dropout, true);
   probabilities.release();
-  const out = matmul(torch, dropped, value);
-  for (const tensor of [value, key, query, bias, dropped]) tensor?.release();
+  // The arguments of the returned tuple are evaluated from the right: the probabilities first, which nobody takes.
+  const weights = castTo(torch, dropped, dtype);
+  const product = matmul(torch, dropped, value);
+  const out = castTo(torch, product, dtype);
+  for (const tensor of [product, value, key, bias, query, valueAcc, keyAcc, queryAcc, dropped, weights])
+    tensor?.release();
   return out;
+}
+
+function castTo(torch: Torch, tensor: Tensor, dtype: DType): Tensor {
+  return tensor.dtype === dtype ? tensor.retain() : torch.toCopy(tensor, dtype);
 }
 
 function scaled(torch: Torch, tensor: Tensor): Tensor {
@@ -218,7 +236,7 @@ function repeatInterleave(torch: Torch, tensor: Tensor, groups: number): Tensor 
   return torch.attach(node, torch.empty("clone", [batch, heads * groups, tokens, head], tensor.dtype));
 }
 
-function causalBias(torch: Torch, { query, key }: AttentionOperands): Tensor {
+function causalBias(torch: Torch, query: Tensor, key: Tensor): Tensor {
   const sizes = [query.size(2), key.size(2)];
   const ones = torch.empty("ones", sizes, "bool");
   const lower = torch.empty("tril", sizes, "bool");
