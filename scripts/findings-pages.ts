@@ -18,5 +18,5 @@ const path = join(__dirname, "../package.json");
 const text = readFileSync(path, "utf8");
 const manifest = JSON.parse(text);
 const severity = manifest.contributes.configuration.properties["vramlens.severity"];
-severity.propertyNames = { anyOf: [{ enum: CATALOGUE.map(({ code }) => code) }, { pattern: "^[a-z0-9-]+$" }] };
+severity.propertyNames = { anyOf: [{ enum: CATALOGUE.map(({ code }) => code).sort() }, { pattern: "^[a-z0-9-]+$" }] };
 writeFileSync(path, `${JSON.stringify(manifest, null, 2)}\n`);

@@ -1,6 +1,13 @@
 /** Choosing the GPU: a quick pick over the catalogue, and where the choice is kept. */
 import * as vscode from "vscode";
-import { type DevicesResult, type EditsResult, METHODS, type SettleParams } from "../server/protocol";
+import {
+  type DevicesResult,
+  type EditsResult,
+  type FindDeviceParams,
+  type FindDeviceResult,
+  METHODS,
+  type SettleParams,
+} from "../server/protocol";
 import { applyEdits, dirtyDocuments, saveEdited } from "./applyEdits";
 import { labelOf } from "./documents";
 import type { Session } from "./session";
@@ -60,9 +67,25 @@ async function pickDevice(session: Session, uri: vscode.Uri | undefined): Promis
     title: t("GPU to check training configs against"),
     prompt: t("A size, a name, several cards or a cloud machine type: 24GB, RTX 4090, 8xH100, p4d.24xlarge"),
     value: now,
-    validateInput: (text) => (text.trim() === "" ? t("Type a name or a size") : undefined),
+    validateInput: (text) => checkDevice(session, text),
   });
   return typed?.trim();
+}
+
+/** What a typed text means, or that it means nothing; asked of the analyzer, which knows the catalogue. */
+async function checkDevice(session: Session, text: string): Promise<vscode.InputBoxValidationMessage> {
+  const { t } = vscode.l10n;
+  const error = (message: string) => ({ message, severity: vscode.InputBoxValidationSeverity.Error });
+  if (text.trim() === "") return error(t("Type a name or a size"));
+  const params: FindDeviceParams = { text };
+  const { device, suggestions } = await session.request<FindDeviceResult>(METHODS.findDevice, params);
+  if (device !== null) {
+    const count = device.count > 1 ? `${device.count} × ` : "";
+    const message = `${count}${device.name}, ${capacity(device.memoryBytes)} GiB`;
+    return { message, severity: vscode.InputBoxValidationSeverity.Info };
+  }
+  if (suggestions.length === 0) return error(t("No GPU is called so, and it is no size such as 24GB."));
+  return error(t("No GPU is called so. Perhaps {0}?", suggestions.join(", ")));
 }
 
 function deviceChoices(catalogue: DevicesResult, now: string): DeviceChoice[] {

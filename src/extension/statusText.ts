@@ -58,6 +58,7 @@ export function statusText(status: StatusParams, t: Translate): StatusText | und
     tooltip: [
       `**${verdict}**`,
       ...(run.parts.length > 0 ? [largestParts(run, t)] : []),
+      ...(status.notice === undefined ? [] : [`$(warning) ${status.notice}`]),
       t("Analysed because: {0}", status.because),
     ],
     level: run.verdict === "does-not-fit" ? "error" : run.verdict === "tight" ? "warning" : "none",

@@ -1,6 +1,6 @@
 /** The device catalogue as a pick list shows it. */
-import { DEVICE_GROUPS, DEVICES, type DeviceGroup } from "../core/hardware/devices";
-import type { DeviceItem, DevicesResult } from "./protocol";
+import { DEVICE_GROUPS, DEVICES, type DeviceGroup, findDevice, suggestDevices } from "../core/hardware/devices";
+import type { DeviceItem, DevicesResult, FindDeviceResult } from "./protocol";
 import type { Locale } from "./text";
 
 const LABELS: Readonly<Record<Locale, Readonly<Record<DeviceGroup, string>>>> = {
@@ -21,6 +21,14 @@ const LABELS: Readonly<Record<Locale, Readonly<Record<DeviceGroup, string>>>> = 
     size: "显存大小",
   },
 };
+
+/** What a typed name, size or machine type means. */
+export function lookUpDevice(text: string): FindDeviceResult {
+  const match = findDevice(text);
+  if (match === null) return { device: null, suggestions: suggestDevices(text).map(({ name }) => name) };
+  const { name, memoryBytes } = match.device;
+  return { device: { name, memoryBytes, count: match.count }, suggestions: [] };
+}
 
 /** Every device of the catalogue by group, in the catalogue's order; groups without devices are left out. */
 export function deviceGroups(locale: Locale): DevicesResult {

@@ -4,12 +4,14 @@ import type { AnalysisOptions, Analyzer, DocumentAnalysis } from "../analysis/an
 import type { FileAccess } from "../analysis/runtime";
 import type { ReportEdit } from "../core/report/schema";
 import type { Cancellation } from "./analyses";
-import { deviceGroups } from "./devices";
+import { deviceGroups, lookUpDevice } from "./devices";
 import { normalise } from "./openDocuments";
 import { settleEdits } from "./pins";
 import {
   type DevicesResult,
   type EditsResult,
+  type FindDeviceParams,
+  type FindDeviceResult,
   METHODS,
   type PlanEditsParams,
   type ReportParams,
@@ -67,6 +69,13 @@ export function registerPanelRequests(connection: Connection, context: RequestCo
   );
   connection.onRequest<DevicesResult, void>(METHODS.devices, (_: unknown, token: CancellationToken) =>
     safely<DevicesResult>(log, "devices", token, { groups: [] }, () => deviceGroups(context.locale())),
+  );
+  connection.onRequest<FindDeviceResult, void>(
+    METHODS.findDevice,
+    (params: FindDeviceParams, token: CancellationToken) =>
+      safely<FindDeviceResult>(log, "find device", token, { device: null, suggestions: [] }, () =>
+        lookUpDevice(params.text),
+      ),
   );
 }
 

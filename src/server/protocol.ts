@@ -22,6 +22,8 @@ export const METHODS = {
   settle: "vramlens/settle",
   /** Client → server, request. `{}` → {@link DevicesResult}. The catalogue of devices, grouped. */
   devices: "vramlens/devices",
+  /** Client → server, request. {@link FindDeviceParams} → {@link FindDeviceResult}. What a typed name or size means. */
+  findDevice: "vramlens/findDevice",
   /** Server → client, notification. {@link StatusParams}. The answer for a document changed, or is being computed. */
   status: "vramlens/status",
   /** Server → client, request. {@link UriParams} → {@link ReadTextResult}. Reads a file the server cannot reach. */
@@ -132,6 +134,17 @@ export interface DevicesResult {
   readonly groups: readonly { readonly label: string; readonly devices: readonly DeviceItem[] }[];
 }
 
+export interface FindDeviceParams {
+  readonly text: string;
+}
+
+export interface FindDeviceResult {
+  /** null: no device is called so, and the text is no size. */
+  readonly device: { readonly name: string; readonly memoryBytes: number; readonly count: number } | null;
+  /** Names that were perhaps meant. */
+  readonly suggestions: readonly string[];
+}
+
 /** What the status item shows of a document. */
 export interface StatusParams extends UriParams {
   /** `broken`: a config that cannot be read as it is being typed; `run` is the last one known. */
@@ -140,6 +153,8 @@ export interface StatusParams extends UriParams {
   readonly because: string;
   /** Of the document's first run; null while nothing is known. */
   readonly run: StatusRun | null;
+  /** Something the person should know and no place in a document shows (a GPU setting that names no GPU). */
+  readonly notice?: string;
 }
 
 export interface StatusRun {

@@ -25,6 +25,7 @@ import type { FileAccess, Runtime } from "../analysis/runtime";
 import { Analyses, type Cancellation, NEVER } from "./analyses";
 import { type Client, readClient } from "./client";
 import { codeActions } from "./codeActions";
+import { lookUpDevice } from "./devices";
 import { diagnosticsOf, SOURCE } from "./diagnostics";
 import { clientFiles, NO_FILES, overlay, routed, schemeOf } from "./files";
 import { codeLenses, inlayHints } from "./hints";
@@ -437,6 +438,10 @@ class Server {
     if (this.known.watchFiles && this.known.watchFolders) await this.outside.add(analysis.dependencies);
     const status = statusOf(uri, analysis, this.lastRuns.get(uri) ?? null, locale);
     if (status.run !== null) this.lastRuns.set(uri, status.run);
+    const { device } = await this.settings.get(uri);
+    if (device !== undefined && status.run?.deviceName === null && lookUpDevice(device).device === null) {
+      return { ...status, notice: text(locale, "unknownDevice", device) };
+    }
     if (status.state === "not-recognised") {
       this.lastRuns.delete(uri);
       this.open.forget(uri);

@@ -77,7 +77,7 @@ describe("manifest", () => {
     const severity = properties["vramlens.severity"]?.["additionalProperties"] as { enum: string[] };
     assert.deepEqual(severity.enum, [...SEVERITIES]);
     const names = properties["vramlens.severity"]?.["propertyNames"] as { anyOf: { enum?: string[] }[] };
-    const codes = CATALOGUE.map(({ code }) => code);
+    const codes = CATALOGUE.map(({ code }) => code).sort();
     assert.deepEqual(names.anyOf[0]?.enum, codes, "run npx tsx scripts/findings-pages.ts");
   });
 

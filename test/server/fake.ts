@@ -142,6 +142,9 @@ async function analysis(
     id: "run",
     documents: linked === undefined ? [uri] : [uri, linked],
     verdict: needed > capacity ? "does-not-fit" : "fits",
+    ...(value("no_device") === undefined
+      ? {}
+      : { devices: { name: null, memoryBytes: null, count: 1, source: "none" as const } }),
     perDevice: {
       allocatedPeakBytes: needed * GIB,
       reservedPeakBytes: needed * GIB,

@@ -2,7 +2,7 @@
 import { strict as assert } from "node:assert";
 import type { CodeAction, DocumentLink, Hover, InlayHint, Range } from "vscode-languageserver/node";
 import { CancellationTokenSource } from "vscode-languageserver/node";
-import type { EditsResult, ReportResult, WhatIfResult } from "../../src/server/protocol";
+import type { EditsResult, FindDeviceResult, ReportResult, WhatIfResult } from "../../src/server/protocol";
 import { CLIENT_COMMANDS, FIX_ALL_KIND, METHODS } from "../../src/server/protocol";
 import { connect, PLAIN, type TestClient, VSCODE } from "./client";
 
@@ -395,6 +395,18 @@ describe("server", () => {
       await client.change(A, "batch: 4\nlink: ../shared/b.yaml\n", 2);
       await client.statuses.next(({ state }) => state === "ready");
       assert.equal(client.registered.all.filter(outside).length, 1);
+    });
+
+    it("says what a typed device means, and warns of a setting that means none", async () => {
+      const find = (text: string) =>
+        client.rpc.sendRequest<FindDeviceResult>(METHODS.findDevice, { text }).then(({ device }) => device);
+      assert.equal((await find("2x 4090"))?.count, 2);
+      assert.equal((await find("24GB"))?.memoryBytes, 24 * 2 ** 30);
+      assert.equal(await find("RTX 9999"), null);
+      client.settings = { device: "RTX 9999" };
+      await client.open(A, "batch: 30\nno_device: 1\n");
+      const { notice } = await client.statuses.find(({ state }) => state === "ready");
+      assert.equal(notice, "The setting vramlens.device names no known GPU: RTX 9999");
     });
 
     it("leaves diff sides and notebook cells alone", async () => {
