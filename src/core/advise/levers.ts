@@ -62,13 +62,27 @@ const one = (value: string | number, run: TrainingRun, ...settings: SettingChang
 ];
 const needs = (name: string): readonly Requirement[] => [{ kind: "package", name }];
 
+/**
+ * Levers that spend memory, too: autocast keeps 16-bit copies of weights, adapters add float32 weights and their own
+ * activations, k-bit preparation raises what is left to float32, and sharding needs buckets and gathered layers.
+ */
+const UNEVEN: ReadonlySet<LeverId> = new Set([
+  "mixed-precision",
+  "lora",
+  "qlora",
+  "zero-stage",
+  "fsdp",
+  "offload-optimizer",
+  "offload-parameters",
+]);
+
 function lever(
   id: LeverId,
   effect: Effect,
   options: (run: TrainingRun) => readonly LeverOption[],
   requires: readonly Requirement[] = [],
 ): Lever {
-  return { id, effect, requires, options };
+  return { id, effect, requires, options, uneven: UNEVEN.has(id) };
 }
 
 function withDeepSpeed(run: TrainingRun, change: Partial<DeepSpeedSpec>): TrainingRun {
@@ -245,17 +259,14 @@ export const LEVERS: readonly Lever[] = [
     { kind: "host-memory", name: "optimizer" },
   ]),
   lever("adafactor", "numerics", swapOptimizer("adafactor")),
-  lever("zero-stage", "nothing", (run) => {
-    const { deepspeed, worldSize } = run.parallel;
-    if (deepspeed === null || worldSize < 2) return [];
-    return ([1, 2, 3] as const)
-      .filter((stage) => stage > deepspeed.zeroStage)
-      .map((stage) => ({
-        value: stage,
-        run: withDeepSpeed(run, { zeroStage: stage }),
-        settings: [set("zero_stage", stage)],
-      }));
-  }),
+  ...([1, 2, 3] as const).map((stage) =>
+    lever("zero-stage", "nothing", (run) => {
+      const { deepspeed, worldSize } = run.parallel;
+      return deepspeed !== null && worldSize >= 2 && deepspeed.zeroStage < stage
+        ? one(stage, withDeepSpeed(run, { zeroStage: stage }), set("zero_stage", stage))
+        : [];
+    }),
+  ),
   lever("fsdp", "nothing", (run) =>
     run.parallel.worldSize >= 2 && !sharded(run) && run.quantization === null
       ? one(
@@ -281,9 +292,16 @@ export const LEVERS: readonly Lever[] = [
     "nothing",
     (run) => {
       const { deepspeed } = run.parallel;
-      return deepspeed !== null && deepspeed.zeroStage >= 1 && deepspeed.offloadOptimizer === "none"
-        ? one("cpu", withDeepSpeed(run, { offloadOptimizer: "cpu" }), set("offload_optimizer", "cpu"))
-        : [];
+      if (deepspeed === null || deepspeed.offloadOptimizer !== "none") return [];
+      // Without partitioning there is nothing to offload.
+      const zeroStage = deepspeed.zeroStage === 0 ? 2 : deepspeed.zeroStage;
+      const stage = zeroStage === deepspeed.zeroStage ? [] : [set("zero_stage", zeroStage)];
+      return one(
+        "cpu",
+        withDeepSpeed(run, { offloadOptimizer: "cpu", zeroStage }),
+        ...stage,
+        set("offload_optimizer", "cpu"),
+      );
     },
     [{ kind: "host-memory", name: "optimizer" }],
   ),
@@ -292,9 +310,14 @@ export const LEVERS: readonly Lever[] = [
     "nothing",
     (run) => {
       const { deepspeed } = run.parallel;
-      return deepspeed !== null && deepspeed.zeroStage === 3 && deepspeed.offloadParam === "none"
-        ? one("cpu", withDeepSpeed(run, { offloadParam: "cpu" }), set("offload_param", "cpu"))
-        : [];
+      if (deepspeed === null || deepspeed.offloadParam !== "none") return [];
+      const stage = deepspeed.zeroStage === 3 ? [] : [set("zero_stage", 3)];
+      return one(
+        "cpu",
+        withDeepSpeed(run, { offloadParam: "cpu", zeroStage: 3 }),
+        ...stage,
+        set("offload_param", "cpu"),
+      );
     },
     [{ kind: "host-memory", name: "parameters" }],
   ),

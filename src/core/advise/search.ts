@@ -1,10 +1,10 @@
 /**
  * The plan search.
  *
- * A plan is a set of levers that makes the run fit and of which no lever is superfluous: no proper subset fits. The
- * search relies on one property of the levers, stated in their type: adding a lever, or moving one to a stronger
- * position, never raises the peak. So a set that fits settles all its supersets (superfluous), a set that does not fit
- * settles all its subsets, and a position is found by bisection. Plans are compared with their levers at the strongest,
+ * A plan is a set of levers that makes the run fit and of which no lever is superfluous: no proper subset fits. So a set
+ * that fits settles all its supersets. Levers that are not marked uneven never raise the peak (but for fragmentation, a
+ * percent or two), nor do stronger positions:
+ * a set that does not fit settles what is left of it without some of those, and a position is found by bisection. Plans are compared with their levers at the strongest,
  * where memory says how much room there is; only those that are shown are then weakened as far as fitting allows.
  * Estimates are the only cost; phase peaks of the single levers predict which sets are worth one first.
  */
@@ -66,6 +66,8 @@ class Search {
   private levers: readonly Lever[] = [];
   /** Peak of each phase with one lever at its strongest, in the order of `levers`. */
   private singles: readonly Estimate[] = [];
+  /** The levers marked uneven, as bits. */
+  private uneven = 0;
   private readonly fitting: number[] = [];
   private readonly failing: number[] = [];
   private readonly plans = new Map<number, Plan>();
@@ -88,6 +90,7 @@ class Search {
     this.trySets(now);
     const complete = !this.stopped;
     this.most = this.options.maxEstimates ?? Number.POSITIVE_INFINITY;
+    if (this.fitting.length === 0) this.tryEverything();
     const plans = inOrderOfSize(this.best().map((plan) => (plan.fits ? this.relaxed(plan) : plan)));
     return { plans, complete, estimates: this.spent };
   }
@@ -124,13 +127,21 @@ class Search {
     });
     this.levers = singles.map(({ lever }) => lever);
     this.singles = singles.map(({ estimate }) => estimate);
+    this.uneven = this.levers.reduce((mask, { uneven }, index) => (uneven ? mask | (1 << index) : mask), 0);
     for (const index of this.levers.keys()) this.settle(1 << index);
   }
 
-  /** Sets as large as can be had: one that does not fit settles everything inside it. */
+  /**
+   * Sets as large as can be had of all levers, of the even ones, and of those with each uneven one: one that does not
+   * fit settles much of what is inside it.
+   */
   private tryWhole(now: Estimate): void {
-    for (const mask of this.maximalSets())
-      if (this.predicted(mask, now) > 0.95 * this.options.limitBytes) this.settle(mask, false);
+    const every = (1 << this.levers.length) - 1;
+    const even = every & ~this.uneven;
+    const singles = [...this.levers.keys()].map((index) => 1 << index).filter((bit) => (bit & this.uneven) !== 0);
+    const whole = new Set([every, even, ...singles.map((bit) => even | bit)].flatMap((mask) => this.maximalSets(mask)));
+    for (const mask of whole)
+      if (this.predicted(mask, now) > 0.95 * this.options.limitBytes && !this.settled(mask)) this.settle(mask, false);
   }
 
   /** Sets that can bring something new first, then the other likely ones, then the unlikely ones. */
@@ -188,8 +199,27 @@ class Search {
   private settled(mask: number): boolean {
     return (
       this.fitting.some((fitting) => (mask & fitting) === fitting) ||
-      this.failing.some((failing) => (mask & failing) === mask)
+      this.failing.some((failing) => (mask & failing) === mask && (failing & ~mask & this.uneven) === 0)
     );
+  }
+
+  /** When no few levers are enough: all that can be had together, less what is not needed, most harmful first. */
+  private tryEverything(): void {
+    const every = (1 << this.levers.length) - 1;
+    const fitting = (mask: number): boolean => {
+      const move = strongest(this.base, this.members(mask));
+      const estimate = move === null ? null : this.estimate(move);
+      return estimate !== null && this.fits(estimate);
+    };
+    const whole = this.maximalSets(every).find(fitting);
+    if (whole === undefined) return;
+    const rank = (index: number) => EFFECTS.indexOf(this.levers[index]!.effect);
+    const order = [...this.levers.keys()].sort((a, b) => rank(b) - rank(a) || b - a);
+    const needed = order.reduce((mask, index) => {
+      const without = mask & ~(1 << index);
+      return without !== mask && fitting(without) ? without : mask;
+    }, whole);
+    this.settle(needed);
   }
 
   /** Estimates a set at its strongest; when it fits, that is a plan. */
@@ -210,8 +240,8 @@ class Search {
 
   /** Weakens one lever after the other, the one that changes most first, as long as the run fits. */
   private relaxed(plan: Plan): Plan {
-    const ids = new Set(plan.steps.map(({ lever }) => lever));
-    const levers = this.levers.filter(({ id }) => ids.has(id));
+    const mask = [...this.plans].find(([, known]) => known === plan)?.[0] ?? 0;
+    const levers = this.members(mask);
     const positions = positionsOf(this.base, levers, plan);
     const order = [...levers.keys()].sort((a, b) => {
       const rank = (index: number) => EFFECTS.indexOf(levers[index]!.effect);
@@ -266,24 +296,25 @@ class Search {
     return peak + now.usedPeakBytes - now.reservedPeakBytes;
   }
 
-  /** The largest sets of levers that can be had together. */
-  private maximalSets(): number[] {
-    const count = this.levers.length;
-    const apart = Array.from({ length: count }, (_, i) =>
-      [...this.levers.keys()].reduce(
-        (mask, j) => (i !== j && strongest(this.base, this.pair(i, j)) === null ? mask | (1 << j) : mask),
-        0,
-      ),
+  /** The largest sets of `allowed` levers that can be had together. */
+  private maximalSets(allowed: number): number[] {
+    const indices = [...this.levers.keys()].filter((index) => (allowed & (1 << index)) !== 0);
+    const apart = new Map(
+      indices.map((i) => {
+        const others = indices.filter((j) => i !== j && strongest(this.base, this.pair(i, j)) === null);
+        return [i, others.reduce((mask, j) => mask | (1 << j), 0)] as const;
+      }),
     );
     const found: number[] = [];
-    const grow = (mask: number, from: number): void => {
-      if (from === count) {
-        const whole = [...this.levers.keys()].every((i) => (mask & (1 << i)) !== 0 || (mask & apart[i]!) !== 0);
-        if (whole) found.push(mask);
+    const grow = (mask: number, at: number): void => {
+      const index = indices[at];
+      if (index === undefined) {
+        const whole = indices.every((i) => (mask & (1 << i)) !== 0 || (mask & apart.get(i)!) !== 0);
+        if (whole && mask !== 0) found.push(mask);
         return;
       }
-      if ((mask & apart[from]!) === 0) grow(mask | (1 << from), from + 1);
-      if (apart[from] !== 0) grow(mask, from + 1);
+      if ((mask & apart.get(index)!) === 0) grow(mask | (1 << index), at + 1);
+      if (apart.get(index) !== 0) grow(mask, at + 1);
     };
     grow(0, 0);
     return found;

@@ -57,6 +57,8 @@ export interface Lever {
   readonly id: LeverId;
   readonly effect: Effect;
   readonly requires: readonly Requirement[];
+  /** The lever saves in one place and spends in another (copies, buckets), so that it can raise the peak of a set. */
+  readonly uneven: boolean;
   /**
    * Positions that `run` can go to, weakest first; none when the lever does not apply to it. A stronger position never
    * needs more memory than a weaker one.

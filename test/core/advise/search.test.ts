@@ -30,7 +30,8 @@ function bruteForce(run: TrainingRun, shape: Shape, options: SearchOptions): Pla
     }
   // Compared at their strongest, then weakened.
   const shown = front([...found.values()]).map((plan) => {
-    const members = levers.filter(({ id }) => plan.steps.some((step) => step.lever === id));
+    const mask = [...found].find(([, known]) => known === plan)?.[0] ?? 0;
+    const members = levers.filter((_, index) => (mask & (1 << index)) !== 0);
     const move = weakest(run, members, (changed) => estimate(changed).usedPeakBytes <= options.limitBytes);
     assert.ok(move);
     return planOf(move, members);
@@ -139,7 +140,7 @@ describe("searchPlans", () => {
       assert.equal(complete, true);
       if (expected.length === 0)
         assert.ok(
-          plans.every((plan) => !plan.fits),
+          plans.every((plan) => !plan.fits || plan.steps.length > 3),
           `round ${round}`,
         );
       else assert.deepEqual(summary(plans), summary(expected), `round ${round}`);
@@ -189,6 +190,22 @@ describe("searchPlans", () => {
     assert.equal(plans.length, 1);
     assert.equal(plans[0]?.fits, false);
     assert.ok((plans[0]?.savesBytes ?? 0) > 0);
+  });
+
+  it("takes more levers than asked for when fewer are not enough, and none to spare", () => {
+    const estimate = synthetic(SHAPE);
+    const all = searchPlans(RUN, estimate, { limitBytes: 3 * GIB, maxLevers: 1 }, slower).plans;
+    assert.equal(all.length, 1);
+    const [plan] = all;
+    assert.ok(plan?.fits && plan.steps.length > 1);
+    const levers = allowedLevers({ limitBytes: 0 }).filter(({ id }) => plan.steps.some(({ lever }) => lever === id));
+    for (const spare of levers) {
+      const move = strongest(
+        STAY(RUN),
+        levers.filter((lever) => lever !== spare),
+      );
+      assert.ok(move === null || estimate(move.run).usedPeakBytes > 3 * GIB, spare.id);
+    }
   });
 
   it("stops at the allowed number of estimates, says so, and has the small plans by then", () => {
