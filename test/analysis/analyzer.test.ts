@@ -345,15 +345,15 @@ describe("analysis: surfaces", () => {
 
   it("suppresses and re-grades findings", async () => {
     const broken = `${TRAIN}fp16: true\n`;
-    assert.ok(codes(await analyse({ ...files, "train.yaml": broken })).includes("bf16-and-fp16"));
-    const next = broken.replace("fp16", "# vramlens-disable-next-line bf16-and-fp16\nfp16");
-    assert.ok(!codes(await analyse({ ...files, "train.yaml": next })).includes("bf16-and-fp16"));
-    const all = `# vramlens-disable bf16-and-fp16\n${broken}`;
-    assert.ok(!codes(await analyse({ ...files, "train.yaml": all })).includes("bf16-and-fp16"));
-    const graded = await analyse({ ...files, "train.yaml": broken }, { severity: { "bf16-and-fp16": "hint" } });
-    assert.equal(runOf(graded).findings.find((finding) => finding.code === "bf16-and-fp16")?.severity, "hint");
-    const off = await analyse({ ...files, "train.yaml": broken }, { severity: { "bf16-and-fp16": "off" } });
-    assert.ok(!codes(off).includes("bf16-and-fp16"));
+    assert.ok(codes(await analyse({ ...files, "train.yaml": broken })).includes("contradictory-keys"));
+    const next = broken.replace("fp16", "# vramlens-disable-next-line contradictory-keys\nfp16");
+    assert.ok(!codes(await analyse({ ...files, "train.yaml": next })).includes("contradictory-keys"));
+    const all = `# vramlens-disable contradictory-keys\n${broken}`;
+    assert.ok(!codes(await analyse({ ...files, "train.yaml": all })).includes("contradictory-keys"));
+    const graded = await analyse({ ...files, "train.yaml": broken }, { severity: { "contradictory-keys": "hint" } });
+    assert.equal(runOf(graded).findings.find((finding) => finding.code === "contradictory-keys")?.severity, "hint");
+    const off = await analyse({ ...files, "train.yaml": broken }, { severity: { "contradictory-keys": "off" } });
+    assert.ok(!codes(off).includes("contradictory-keys"));
   });
 });
 

@@ -76,7 +76,22 @@ function modelProblems(inputs: RunInputs, resolution: Resolution, result: Estima
   const uri = stated?.place?.uri ?? inputs.main.uri;
   const span = stated?.place?.valueSpan ?? { start: 0, end: 0 };
   const at = { uri, span };
-  if (model === undefined) return [];
+  if (model === undefined) {
+    // A part of a run names no model of its own; neither does a run that is not estimated anyway.
+    const [first] = inputs.main.read.settings;
+    const alone =
+      inputs.format.id === "deepspeed" || resolution.obstacles.some((found) => found.code === "not-modelled");
+    if (alone || first === undefined || resolution.settings.open("model")?.unknown) return [];
+    return [
+      {
+        code: "unknown-model",
+        severity: "information",
+        message: say("unknown-model.nothing"),
+        uri: inputs.main.uri,
+        span: first.keySpan,
+      },
+    ];
+  }
   if (model.kind === "missing") {
     const id = model.local
       ? "unknown-model.local"

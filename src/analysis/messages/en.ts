@@ -28,6 +28,12 @@ export const en: Readonly<Record<string, string>> = {
   "invalid-value.not-a-list": "`{key}` must be a list.",
   "invalid-value.not-a-map": "`{key}` must be a block of settings.",
   "invalid-value.pins": "`{key}`: {reason}",
+  "ignored.checkpointing": "`gradient_checkpointing` is off",
+  "ignored.fsdp": "`fsdp` does not switch FSDP on",
+  "ignored.peft": "`use_peft` is not on, so every weight is trained",
+  "ignored.four-bit": "`load_in_4bit` is not on",
+  "ignored.vllm": "`use_vllm` is not on",
+  "ignored.stage": "ZeRO stage {stage} does not read it",
   "unresolved-template": "`{key}` is filled in later ({value}): its value is unknown here.",
 
   // Links

@@ -24,6 +24,12 @@ export const zhCn: Readonly<Record<string, string>> = {
   "invalid-value.not-a-list": "`{key}` 必须是列表。",
   "invalid-value.not-a-map": "`{key}` 必须是一组设置。",
   "invalid-value.pins": "`{key}`：{reason}",
+  "ignored.checkpointing": "`gradient_checkpointing` 未开启",
+  "ignored.fsdp": "`fsdp` 未开启 FSDP",
+  "ignored.peft": "`use_peft` 未开启，将训练全部权重",
+  "ignored.four-bit": "`load_in_4bit` 未开启",
+  "ignored.vllm": "`use_vllm` 未开启",
+  "ignored.stage": "ZeRO stage {stage} 不读取它",
   "unresolved-template": "`{key}` 稍后才会填入（{value}）：此处未知其值。",
 
   "missing-file.deepspeed": "此文件夹、上级文件夹和工作区中都没有 `{target}`：DeepSpeed 设置未知。",

@@ -5,14 +5,6 @@ import { hit, type Rule, removal, replacement, set } from "../rule";
 const ONE_BIT = /^(?:onebitadam|zerooneadam|onebitlamb)$/i;
 const TESTED =
   /^(?:adam|adamw|fusedadam|deepspeedcpuadam|lamb|lion|adagrad|muon|onebitadam|zerooneadam|onebitlamb|muadam|muadamw|musgd)$/i;
-const STAGE3_KEYS = [
-  "stage3_prefetch_bucket_size",
-  "stage3_param_persistence_threshold",
-  "stage3_model_persistence_threshold",
-  "stage3_max_live_parameters",
-  "stage3_max_reuse_distance",
-  "stage3_gather_16bit_weights_on_model_save",
-];
 const SPECIAL = [
   "mics_shard_size",
   "zeropp_loco_param",
@@ -210,26 +202,6 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
         fixes: replacement(at, '"cpu"', false),
       });
     },
-  },
-  {
-    code: "ds-stage3-keys-ignored",
-    severity: "hint",
-    title: "Stage 3 keys in another stage",
-    why: "Keys that start with `stage3_` are read only when `stage` is 3.",
-    mend: "Remove them, or set `stage` to 3.",
-    en: "`{key}` is ignored in stage {stage}.",
-    zh: "在 stage {stage} 下 `{key}` 会被忽略。",
-    example: { deepspeed: '{"zero_optimization": {"stage": 2, "stage3_max_live_parameters": 1e9}}' },
-    check: (facts) =>
-      facts.stage === undefined || facts.stage === 3
-        ? []
-        : STAGE3_KEYS.flatMap((name) => {
-            const at = facts.deepspeed(name);
-            return hit(at, true, {
-              args: { key: at?.key.replace(/^.*\./, "") ?? name, stage: facts.stage ?? 0 },
-              fixes: removal(at),
-            });
-          }),
   },
   {
     code: "ds-bucket-cost",
@@ -677,7 +649,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
       }),
   },
   {
-    code: "ds-auto-alone",
+    code: "unresolved-auto",
     severity: "hint",
     title: "auto is filled by a trainer",
     why: '`"auto"` at the top level is filled in by the Hugging Face Trainer or Accelerate. A script that calls `deepspeed.initialize` with this file fails on it.',

@@ -45,23 +45,6 @@ const REMOVED_OTHERS: Readonly<Record<string, string>> = {
 
 export const TRAINER_RULES: readonly Rule[] = [
   {
-    code: "bf16-and-fp16",
-    severity: "error",
-    title: "bf16 and fp16 are both on",
-    why: 'TrainingArguments raises "At most one of fp16 and bf16 can be True, but not both".',
-    mend: "Keep `bf16` on Ampere and later cards, `fp16` on older ones.",
-    en: "`bf16` and `fp16` are both on: TrainingArguments stops. Keep one.",
-    zh: "`bf16` 与 `fp16` 同时开启：TrainingArguments 会报错，请只保留一个。",
-    example: { train: "bf16: true\nfp16: true" },
-    check: (facts) => {
-      const fp16 = facts.own("fp16");
-      return hit(fp16, fp16?.value === true && facts.own("bf16")?.value === true, {
-        related: [facts.own("bf16")],
-        fixes: replacement(fp16, "false", false),
-      });
-    },
-  },
-  {
     code: "fp32-load",
     severity: "warning",
     title: "Weights load as float32",
@@ -232,21 +215,6 @@ export const TRAINER_RULES: readonly Rule[] = [
     },
   },
   {
-    code: "fsdp-config-ignored",
-    severity: "warning",
-    title: "fsdp_config without fsdp",
-    why: "`fsdp_config` is read only when `fsdp` switches FSDP on.",
-    mend: "Set `fsdp: full_shard` (transformers 5: `fsdp: true`), or remove the block.",
-    en: "`fsdp_config` is ignored: `fsdp` does not switch FSDP on.",
-    zh: "`fsdp_config` 被忽略：`fsdp` 未开启 FSDP。",
-    example: { train: "fsdp_config: { min_num_params: 1000 }" },
-    check: (facts) => {
-      const at = facts.own("fsdp_config");
-      const on = facts.settings.find("fsdp_options")?.value;
-      return hit(at, at?.value !== "" && (on === undefined || on === "" || on === false), { fixes: removal(at) });
-    },
-  },
-  {
     code: "deepspeed-and-fsdp",
     severity: "error",
     title: "DeepSpeed and FSDP together",
@@ -335,22 +303,6 @@ export const TRAINER_RULES: readonly Rule[] = [
       return hit(at, /^(?:galore|apollo)/.test(String(at?.value)) && facts.own("optim_target_modules") === undefined, {
         args: { optimizer: String(at?.value) },
         fixes: [set("fix.target-modules", {}, false, [{ name: "optim_target_modules", value: "all-linear" }])],
-      });
-    },
-  },
-  {
-    code: "checkpointing-kwargs-ignored",
-    severity: "hint",
-    title: "Options of checkpointing without checkpointing",
-    why: "`gradient_checkpointing_kwargs` is read only when `gradient_checkpointing` is on.",
-    mend: "Switch checkpointing on, or remove the options.",
-    en: "`gradient_checkpointing_kwargs` is ignored: `gradient_checkpointing` is off.",
-    zh: "`gradient_checkpointing_kwargs` 被忽略：`gradient_checkpointing` 未开启。",
-    example: { train: "gradient_checkpointing: false\ngradient_checkpointing_kwargs: { use_reentrant: false }" },
-    check: (facts) => {
-      const at = facts.own("gradient_checkpointing_kwargs");
-      return hit(at, facts.own("gradient_checkpointing")?.value === false, {
-        fixes: [set("fix.checkpointing", {}, true, [{ name: "gradient_checkpointing", value: true }])],
       });
     },
   },

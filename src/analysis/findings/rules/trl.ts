@@ -21,58 +21,6 @@ export const TRL_RULES: readonly Rule[] = [
     },
   },
   {
-    code: "peft-keys-ignored",
-    severity: "warning",
-    title: "LoRA keys without use_peft",
-    why: "TRL reads `lora_*` only when `use_peft` is true; without it every weight is trained.",
-    mend: "Set `use_peft: true`, or remove the keys.",
-    en: "`{key}` is ignored: `use_peft` is not on, so every weight is trained.",
-    zh: "`{key}` 被忽略：`use_peft` 未开启，将训练全部权重。",
-    example: { trl: "lora_r: 16" },
-    check: (facts) => {
-      const at = facts.own("lora_rank") ?? facts.own("lora_target_modules");
-      return hit(at, facts.trl && !facts.isTrue("use_peft") && facts.run?.adapter === null, {
-        args: { key: at?.key ?? "" },
-        fixes: [set("fix.use-peft", {}, false, [{ name: "use_peft", value: true }])],
-      });
-    },
-  },
-  {
-    code: "quantization-keys-ignored",
-    severity: "hint",
-    title: "4-bit options without a 4-bit base",
-    why: "`bnb_4bit_*` and `use_bnb_nested_quant` are read only with `load_in_4bit: true`.",
-    mend: "Set `load_in_4bit: true`, or remove them.",
-    en: "`{key}` is ignored: `load_in_4bit` is not on.",
-    zh: "`{key}` 被忽略：`load_in_4bit` 未开启。",
-    example: { trl: "bnb_4bit_quant_type: nf4" },
-    check: (facts) =>
-      ["bnb_4bit_quant_type", "double_quantization", "bnb_4bit_quant_storage"].flatMap((name) => {
-        const at = facts.own(name);
-        return hit(at, facts.trl && !facts.isTrue("load_in_4bit"), {
-          args: { key: at?.key ?? "" },
-          fixes: removal(at),
-        });
-      }),
-  },
-  {
-    code: "four-and-eight-bit",
-    severity: "error",
-    title: "4-bit and 8-bit loading together",
-    why: 'BitsAndBytesConfig raises when both are set: "load_in_4bit and load_in_8bit are both True, but only one can be used at the same time".',
-    mend: "Keep one.",
-    en: "`load_in_4bit` and `load_in_8bit` are both on: only one can be used.",
-    zh: "`load_in_4bit` 与 `load_in_8bit` 同时开启：只能使用其一。",
-    example: { trl: "use_peft: true\nload_in_4bit: true\nload_in_8bit: true" },
-    check: (facts) => {
-      const at = facts.own("load_in_8bit");
-      return hit(at, at?.value === true && facts.isTrue("load_in_4bit"), {
-        related: [facts.own("load_in_4bit")],
-        fixes: removal(at),
-      });
-    },
-  },
-  {
     code: "quantized-full",
     severity: "error",
     title: "Full training of a quantized model",
@@ -229,21 +177,6 @@ export const TRL_RULES: readonly Rule[] = [
         args: { share: Math.round(share * 100), bytes: memory === undefined ? "" : ` (${size(memory * share)})` },
       });
     },
-  },
-  {
-    code: "vllm-keys-ignored",
-    severity: "hint",
-    title: "vLLM options without vLLM",
-    why: "`vllm_*` keys are read only with `use_vllm: true`.",
-    mend: "Set `use_vllm: true`, or remove them.",
-    en: "`{key}` is ignored: `use_vllm` is not on.",
-    zh: "`{key}` 被忽略：`use_vllm` 未开启。",
-    example: { trl: "vllm_gpu_memory_utilization: 0.4\nnum_generations: 8" },
-    check: (facts) =>
-      ["vllm_gpu_memory_utilization", "vllm_mode", "vllm_enable_sleep_mode"].flatMap((name) => {
-        const at = facts.own(name);
-        return hit(at, !facts.isTrue("use_vllm"), { args: { key: at?.key ?? "" }, fixes: removal(at) });
-      }),
   },
   {
     code: "quantized-sharding",

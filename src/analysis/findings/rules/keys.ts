@@ -1,0 +1,116 @@
+/** Rules about keys that contradict each other, and keys that nothing reads. */
+import type { Message } from "../../../formats/types";
+import { say } from "../../problems";
+import type { Setting } from "../../settings";
+import { type Facts, type Hit, hit, type Rule, removal, replacement, set } from "../rule";
+
+/** Switches of which only one may be on; the first is the one a fix switches off. */
+const PAIRS: readonly (readonly [string, string])[] = [
+  ["fp16", "bf16"],
+  ["load_in_8bit", "load_in_4bit"],
+];
+
+/** A key that is read under a condition, the condition, and what to say when it does not hold. */
+interface Conditional {
+  readonly names: readonly string[];
+  readonly reads: (facts: Facts) => boolean;
+  readonly why: (facts: Facts) => Message;
+  readonly severity?: Hit["severity"];
+  readonly fixes?: (at: Setting) => Hit["fixes"];
+}
+
+const CONDITIONAL: readonly Conditional[] = [
+  {
+    names: ["gradient_checkpointing_kwargs"],
+    reads: (facts) => facts.own("gradient_checkpointing")?.value !== false,
+    why: () => say("ignored.checkpointing"),
+    fixes: () => [set("fix.checkpointing", {}, true, [{ name: "gradient_checkpointing", value: true }])],
+  },
+  {
+    names: ["fsdp_config"],
+    reads: (facts) => {
+      const on = facts.settings.find("fsdp_options")?.value;
+      return facts.own("fsdp_config")?.value === "" || (on !== undefined && on !== "" && on !== false);
+    },
+    why: () => say("ignored.fsdp"),
+    severity: "warning",
+  },
+  {
+    names: ["lora_rank", "lora_target_modules"],
+    reads: (facts) => !facts.trl || facts.isTrue("use_peft") || facts.run?.adapter !== null,
+    why: () => say("ignored.peft"),
+    severity: "warning",
+    fixes: () => [set("fix.use-peft", {}, false, [{ name: "use_peft", value: true }])],
+  },
+  {
+    names: ["bnb_4bit_quant_type", "double_quantization", "bnb_4bit_quant_storage"],
+    reads: (facts) => !facts.trl || facts.isTrue("load_in_4bit"),
+    why: () => say("ignored.four-bit"),
+  },
+  {
+    names: ["vllm_gpu_memory_utilization", "vllm_mode", "vllm_enable_sleep_mode"],
+    reads: (facts) => !facts.trl || facts.isTrue("use_vllm"),
+    why: () => say("ignored.vllm"),
+  },
+  {
+    names: [
+      "stage3_prefetch_bucket_size",
+      "stage3_param_persistence_threshold",
+      "stage3_model_persistence_threshold",
+      "stage3_max_live_parameters",
+      "stage3_max_reuse_distance",
+      "stage3_gather_16bit_weights_on_model_save",
+    ],
+    reads: (facts) => facts.stage === undefined || facts.stage === 3,
+    why: (facts) => say("ignored.stage", { stage: facts.stage ?? 0 }),
+  },
+];
+
+export const KEY_RULES: readonly Rule[] = [
+  {
+    code: "contradictory-keys",
+    severity: "error",
+    title: "Two keys contradict each other",
+    why: 'Both switches are on, and the library accepts only one: TrainingArguments raises "At most one of fp16 and bf16 can be True, but not both", BitsAndBytesConfig "load_in_4bit and load_in_8bit are both True, but only one can be used at the same time".',
+    mend: "Keep one. Between `bf16` and `fp16`: `bf16` on Ampere and later cards, `fp16` on older ones.",
+    en: "`{one}` and `{other}` are both on: the library stops. Keep one.",
+    zh: "`{one}` 与 `{other}` 同时开启：库会报错，请只保留一个。",
+    example: { train: "bf16: true\nfp16: true" },
+    check: (facts) =>
+      PAIRS.flatMap(([first, second]) => {
+        const at = facts.own(first);
+        const other = facts.own(second);
+        return hit(at, at?.value === true && other?.value === true && facts.inputs.format.id !== "deepspeed", {
+          args: { one: at?.key ?? first, other: other?.key ?? second },
+          related: [other],
+          fixes: replacement(at, "false", false),
+        });
+      }),
+  },
+  {
+    code: "ignored-key",
+    severity: "hint",
+    title: "A key that nothing reads",
+    why: "The key is read only under a condition that does not hold here: options of gradient checkpointing while it is off, `fsdp_config` without `fsdp`, `lora_*` without `use_peft`, `bnb_4bit_*` without `load_in_4bit`, `vllm_*` without `use_vllm`, `stage3_*` in another ZeRO stage. Where the key makes the run look smaller than it is (FSDP, LoRA) the finding is a warning.",
+    mend: "Switch on what the key belongs to, or remove the key.",
+    en: "`{key}` is ignored: {why}.",
+    zh: "`{key}` 被忽略：{why}。",
+    example: { trl: "lora_r: 16" },
+    check: (facts) =>
+      CONDITIONAL.flatMap(({ names, reads, why, severity, fixes }): Hit[] => {
+        if (reads(facts)) return [];
+        return names.flatMap((name): readonly Hit[] => {
+          const at =
+            facts.inputs.format.id === "deepspeed" || name.startsWith("stage3")
+              ? facts.deepspeed(name)
+              : facts.own(name);
+          if (at === undefined) return [];
+          const mends = [...(fixes?.(at) ?? []), ...removal(at)];
+          const key = at.key.replace(/^.*\./, "");
+          return [
+            { at, args: { key, why: why(facts) }, fixes: mends, ...(severity === undefined ? {} : { severity }) },
+          ];
+        });
+      }),
+  },
+];
