@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import type { AnalysisOptions, CreateAnalyzer } from "../analysis/analyzer";
 import { collect } from "../analysis/collect";
+import { localeOf } from "../analysis/messages";
 import type { Runtime } from "../analysis/runtime";
 import type { Report } from "../core/report/schema";
 import { createNodeRuntime, uriOf } from "../host/node";
@@ -35,6 +36,12 @@ function json(value: unknown): string {
   return `${JSON.stringify(value)}\n`;
 }
 
+/** Language asked for; a person's terminal says it too (POSIX `LC_ALL`, `LC_MESSAGES`, `LANG`), a program's does not. */
+function languageOf(request: Request, io: Io): string | undefined {
+  if (request.locale !== undefined || request.format !== "text") return request.locale;
+  return io.env["LC_ALL"] || io.env["LC_MESSAGES"] || io.env["LANG"];
+}
+
 /** Reads every document that a plan edits, so that text reports can show the lines. */
 async function readEdited(report: Report, runtime: Runtime): Promise<ReadonlyMap<string, string>> {
   const uris = new Set(report.runs.flatMap((run) => run.plans.flatMap((plan) => plan.edits.map((edit) => edit.uri))));
@@ -50,7 +57,12 @@ async function render(request: Request, report: Report, runtime: Runtime, io: Io
   if (request.format === "json") return json(report);
   if (request.format === "sarif") return json(toSarif(report, io.cwd, uriOf(io.cwd)));
   const texts = await readEdited(report, runtime);
-  const context: TextContext = { cwd: io.cwd, color: io.color, textOf: (uri) => texts.get(uri) };
+  const context: TextContext = {
+    cwd: io.cwd,
+    color: io.color,
+    locale: localeOf(languageOf(request, io)),
+    textOf: (uri) => texts.get(uri),
+  };
   return request.command === "plan" ? planText(report, context) : checkText(report, context);
 }
 
@@ -59,7 +71,7 @@ async function reportOn(request: Request, runtime: Runtime, io: Io, parts: Parts
     device: request.device,
     deviceCount: request.deviceCount,
     set: request.set,
-    locale: request.locale,
+    locale: languageOf(request, io),
     plans: true,
   };
   const inputs = request.paths.map((path) => ({ uri: uriOf(resolve(io.cwd, path)), shown: path }));

@@ -1,7 +1,9 @@
 /** The report for a person at a terminal (`check` and `plan`). Sizes are GiB with one decimal. */
+import type { Locale } from "../analysis/messages";
 import type { Report, ReportEdit, ReportFinding, ReportPlan, ReportRun } from "../core/report/schema";
 import { applyEdits, changedLines } from "./changes";
 import { displayPath } from "./paths";
+import { named, type Say, words } from "./words";
 
 const GIB = 2 ** 30;
 
@@ -11,11 +13,22 @@ export interface TextContext {
   readonly cwd: string;
   /** Whether ANSI colours are wanted. */
   readonly color: boolean;
+  readonly locale: Locale;
   /** Text of a document as it is on disk; undefined when it cannot be read. */
   readonly textOf: (uri: string) => string | undefined;
 }
 
 type Paint = (style: keyof typeof STYLES, text: string) => string;
+
+/** The context with its language and colours ready to use. */
+interface Pen extends TextContext {
+  readonly say: Say;
+  readonly paint: Paint;
+}
+
+function penOf(context: TextContext): Pen {
+  return { ...context, say: words(context.locale), paint: painter(context.color) };
+}
 
 const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
 const ESCAPE = "\u001b[";
@@ -25,17 +38,16 @@ function painter(color: boolean): Paint {
 }
 
 /** Number of GiB with one decimal, without the unit. */
-export function gib(bytes: number): string {
+function gib(bytes: number): string {
   return (bytes / GIB).toFixed(1);
 }
 
-const VERDICTS: Readonly<Record<ReportRun["verdict"], { readonly text: string; readonly style: keyof typeof STYLES }>> =
-  {
-    fits: { text: "fits", style: "green" },
-    tight: { text: "tight", style: "yellow" },
-    "does-not-fit": { text: "does not fit", style: "red" },
-    unknown: { text: "no verdict", style: "yellow" },
-  };
+const VERDICTS: Readonly<Record<ReportRun["verdict"], keyof typeof STYLES>> = {
+  fits: "green",
+  tight: "yellow",
+  "does-not-fit": "red",
+  unknown: "yellow",
+};
 
 const SEVERITIES: Readonly<Record<ReportFinding["severity"], keyof typeof STYLES>> = {
   error: "red",
@@ -52,7 +64,7 @@ function setting(run: ReportRun, name: string): string | number | boolean | null
 }
 
 /** `full fine-tune`, `lora r 16`, `nf4 lora r 16`. */
-function technique(run: ReportRun): string {
+function technique(run: ReportRun, say: Say): string {
   const adapter = setting(run, "adapter");
   const quantization = setting(run, "quantization");
   const rank = setting(run, "lora_rank");
@@ -61,91 +73,110 @@ function technique(run: ReportRun): string {
   if (adapter === null || adapter === "none") {
     const { model, perDevice } = run;
     const frozen = model !== null && perDevice !== null && model.trainableParameters < model.parameters;
-    parts.push(frozen ? "partly frozen" : "full fine-tune");
+    parts.push(say(frozen ? "partly-frozen" : "full-fine-tune"));
   } else {
-    parts.push(rank === null ? String(adapter) : `${adapter} r ${rank}`);
+    parts.push(rank === null ? String(adapter) : say("rank", { adapter: String(adapter), rank: String(rank) }));
   }
   return parts.join(" ");
 }
 
 /** `8 × 2048 tokens`, as far as it is known. */
-function shape(run: ReportRun): string | undefined {
+function shape(run: ReportRun, say: Say): string | undefined {
   const batch = setting(run, "micro_batch_size");
   const length = setting(run, "sequence_length");
   if (batch === null) return undefined;
-  return length === null ? `batch ${batch}` : `${batch} × ${length} tokens`;
+  const values = { batch: String(batch), length: String(length) };
+  return say(length === null ? "batch" : "tokens", values);
 }
 
-function deviceText(run: ReportRun): string {
+function deviceText(run: ReportRun, say: Say): string {
   const { name, memoryBytes, count } = run.devices;
-  if (name === null && memoryBytes === null) return "no GPU chosen";
+  if (name === null && memoryBytes === null) return say("no-device");
   const size = memoryBytes === null ? "" : `${Math.round(memoryBytes / GIB)} GiB`;
   // A GPU given by its size alone is named after it.
   const label = name === null ? size : /\d\s*GiB$/i.test(name) || size === "" ? name : `${name} ${size}`;
-  return count > 1 ? `${count} × ${label}` : label;
+  return count > 1 ? say("devices", { count, device: label }) : label;
 }
 
-function headline(run: ReportRun, context: TextContext, paint: Paint): string {
+function headline(run: ReportRun, pen: Pen): string {
+  const dtype = setting(run, "compute_dtype");
   const what = [
-    run.model?.name ?? "model unknown",
-    technique(run),
-    setting(run, "compute_dtype") === null ? undefined : String(setting(run, "compute_dtype")),
-    shape(run),
+    run.model?.name ?? pen.say("model-unknown"),
+    technique(run, pen.say),
+    dtype === null ? undefined : String(dtype),
+    shape(run, pen.say),
   ].filter((part) => part !== undefined);
-  const path = displayPath(run.documents[0] ?? run.id, context.cwd);
-  return `${paint("bold", path)}   ${what.join(", ")}   ${deviceText(run)}`;
+  const path = displayPath(run.documents[0] ?? run.id, pen.cwd);
+  return `${pen.paint("bold", path)}   ${what.join(pen.say("separator"))}   ${deviceText(run, pen.say)}`;
 }
 
 /** What to do without a GPU: the smallest common card that the run fits. */
-function fitsOnText(run: ReportRun): string | undefined {
+function fitsOnText(run: ReportRun, say: Say): string[] {
   const cards = run.fitsOn ?? [];
-  if (cards.length === 0) return undefined;
+  if (run.verdict !== "unknown" || cards.length === 0) return [];
   const smallest = cards.find((one) => one.fits);
-  const answer =
-    smallest === undefined
-      ? "fits none of the common cards"
-      : `fits ${smallest.name} (${Math.round(smallest.memoryBytes / GIB)} GiB) and larger`;
-  return `${answer}; choose a GPU with --device`;
+  if (smallest === undefined) return [say("fits-none")];
+  return [say("fits-from", { device: smallest.name, size: Math.round(smallest.memoryBytes / GIB) })];
 }
 
-function memoryLines(run: ReportRun, paint: Paint): string[] {
+function hostText(run: ReportRun, say: Say): string[] {
+  const { pinnedBytes, pageableBytes, nvmeBytes } = run.host;
+  const parts = [
+    pinnedBytes > 0 ? say("pinned", { size: gib(pinnedBytes) }) : undefined,
+    pageableBytes > 0 ? say("pageable", { size: gib(pageableBytes) }) : undefined,
+    nvmeBytes > 0 ? say("nvme", { size: gib(nvmeBytes) }) : undefined,
+  ].filter((part) => part !== undefined);
+  return parts.length === 0 ? [] : [say("host", { parts: parts.join(say("separator")) })];
+}
+
+/** Seconds with two significant digits. */
+function seconds(value: number): string {
+  return value >= 10 ? value.toFixed(0) : value.toPrecision(2);
+}
+
+function stepText(run: ReportRun, say: Say): string {
+  if (run.time === null) return "";
+  const { stepSeconds, bound } = run.time;
+  const values = { low: seconds(stepSeconds.low), high: seconds(stepSeconds.high), bound: say(`bound.${bound}`) };
+  return `   ${say("step", values)}`;
+}
+
+/** Verdict and sizes in one line. */
+function verdictLine(run: ReportRun, { say, paint, locale }: Pen): string {
   const memory = run.perDevice;
-  const verdict = VERDICTS[run.verdict];
-  const label = paint(verdict.style, verdict.text);
-  if (memory === null) return [`${label}   no estimate`];
+  const label = paint(VERDICTS[run.verdict], say(`verdict.${run.verdict}`));
+  if (memory === null) return `${label}   ${say("no-estimate")}`;
   const { lowBytes, highBytes } = memory.band;
   const usable = run.devices.usableBytes ?? null;
-  const of = usable === null ? "" : ` of ${gib(usable)} usable`;
-  const shared = run.devices.count > 1 ? " per GPU" : "";
-  const lines = [
-    `${label}   ${gib(memory.usedPeakBytes)} GiB (${gib(lowBytes)}–${gib(highBytes)})${of}${shared}   peak in ${memory.peakPhase}`,
-    memory.components
-      .filter((one) => one.bytes >= 0.05 * GIB)
-      .map((one) => `${one.kind.replaceAll("-", " ")} ${gib(one.bytes)}`)
-      .join("  "),
+  const of = usable === null ? "" : say("usable", { size: gib(usable) });
+  const shared = run.devices.count > 1 ? say("per-device") : "";
+  const peak = say("peak", { phase: named(locale, "phase", memory.peakPhase) });
+  const band = `${gib(lowBytes)}–${gib(highBytes)}`;
+  return `${label}   ${gib(memory.usedPeakBytes)} GiB (${band})${of}${shared}   ${peak}${stepText(run, say)}`;
+}
+
+function memoryLines(run: ReportRun, pen: Pen): string[] {
+  const parts = (run.perDevice?.components ?? [])
+    .filter((one) => one.bytes >= 0.05 * GIB)
+    .map((one) => `${named(pen.locale, "component", one.kind)} ${gib(one.bytes)}`);
+  return [
+    verdictLine(run, pen),
+    ...(parts.length === 0 ? [] : [parts.join("  ")]),
+    ...hostText(run, pen.say),
+    ...(run.perDevice === null ? [] : fitsOnText(run, pen.say)),
   ];
-  const { pinnedBytes, pageableBytes, nvmeBytes } = run.host;
-  const host = [
-    pinnedBytes > 0 ? `${gib(pinnedBytes)} pinned` : undefined,
-    pageableBytes > 0 ? `${gib(pageableBytes)} pageable` : undefined,
-    nvmeBytes > 0 ? `${gib(nvmeBytes)} on NVMe` : undefined,
-  ].filter((part) => part !== undefined);
-  if (host.length > 0) lines.push(`host memory ${host.join(", ")} GiB`);
-  const fits = fitsOnText(run);
-  if (run.verdict === "unknown" && fits !== undefined) lines.push(fits);
-  return lines.filter((line) => line !== "");
 }
 
 /** Best plan that fits; plans come ranked. */
-export function smallestChange(run: ReportRun): ReportPlan | undefined {
+function smallestChange(run: ReportRun): ReportPlan | undefined {
   return run.plans.find((plan) => plan.fits !== false && plan.edits.length > 0);
 }
 
 /** `micro-batch 8 -> 2` style: every changed line of a plan, shortened to what changed in it. */
-function shortChanges(edits: readonly ReportEdit[], context: TextContext): string {
+function shortChanges(edits: readonly ReportEdit[], pen: Pen): string {
   const parts: string[] = [];
   for (const uri of new Set(edits.map((edit) => edit.uri))) {
-    const before = context.textOf(uri);
+    const before = pen.textOf(uri);
     if (before === undefined) continue;
     const after = applyEdits(
       before,
@@ -154,12 +185,12 @@ function shortChanges(edits: readonly ReportEdit[], context: TextContext): strin
     for (const change of changedLines(before, after)) {
       change.after.forEach((line, i) => {
         const old = change.before[i];
-        parts.push(old === undefined ? `add ${tidy(line)}` : replaced(tidy(old), tidy(line)));
+        parts.push(old === undefined ? pen.say("add", { line: tidy(line) }) : replaced(tidy(old), tidy(line)));
       });
-      for (const line of change.before.slice(change.after.length)) parts.push(`remove ${tidy(line)}`);
+      for (const line of change.before.slice(change.after.length)) parts.push(pen.say("remove", { line: tidy(line) }));
     }
   }
-  return parts.filter((part) => part !== "").join(", ");
+  return parts.filter((part) => part !== "").join(pen.say("separator"));
 }
 
 /** A config line without its indentation, trailing comma and comment. */
@@ -184,35 +215,40 @@ function planTitle(plan: ReportPlan): string {
   return plan.title.includes("GiB") ? plan.title : `${plan.title} (${gib(plan.usedPeakBytes)} GiB)`;
 }
 
-function slowdown(plan: ReportPlan): string {
+function slowdown(plan: ReportPlan, say: Say): string {
   const percent = Math.round((plan.stepTimeFactor - 1) * 100);
-  if (percent === 0) return "same speed";
-  return percent > 0 ? `about ${percent} % slower` : `about ${-percent} % faster`;
+  if (percent === 0) return say("same-speed");
+  return say(percent > 0 ? "slower" : "faster", { percent: Math.abs(percent) });
 }
 
-function findingLines(run: ReportRun, context: TextContext, paint: Paint): string[] {
+/** `path:line:column`, counted from one. */
+function placeText(uri: string, range: ReportFinding["range"], pen: Pen): string {
+  const path = displayPath(uri, pen.cwd);
+  return range === undefined ? path : `${path}:${range.start.line + 1}:${range.start.character + 1}`;
+}
+
+function findingLines(run: ReportRun, pen: Pen): string[] {
   return run.findings
     .filter((finding) => finding.severity !== "hint")
     .filter((finding) => !(SAID_BY_VERDICT.has(finding.code) && run.perDevice !== null))
     .map((finding) => {
-      const at =
-        finding.range === undefined ? "" : `:${finding.range.start.line + 1}:${finding.range.start.character + 1}`;
-      const severity = paint(SEVERITIES[finding.severity], finding.severity);
-      return `${displayPath(finding.uri, context.cwd)}${at} ${severity} ${finding.message} [${finding.code}]`;
+      const severity = pen.paint(SEVERITIES[finding.severity], pen.say(`severity.${finding.severity}`));
+      return `${placeText(finding.uri, finding.range, pen)} ${severity} ${finding.message} [${finding.code}]`;
     });
 }
 
-function assumptionLine(run: ReportRun): string[] {
+function assumptionLine(run: ReportRun, { say, paint }: Pen): string[] {
   if (run.assumptions.length === 0) return [];
-  return [`assumes ${run.assumptions.map((one) => `${one.what} (set ${one.settleWith})`).join(", ")}`];
+  const list = run.assumptions.map((one) => say("assumption", { what: one.what, key: one.settleWith }));
+  return [paint("dim", say("assumes", { list: list.join(say("separator")) }))];
 }
 
-function errorLines(report: Report, context: TextContext, paint: Paint): string[] {
+function errorLines(report: Report, pen: Pen): string[] {
+  const label = pen.paint("red", pen.say("severity.error"));
   return report.errors.map((error) => {
-    const at = error.range === undefined ? "" : `:${error.range.start.line + 1}:${error.range.start.character + 1}`;
-    const path = displayPath(error.uri, context.cwd);
+    const path = displayPath(error.uri, pen.cwd);
     const message = error.message.startsWith(`${path}: `) ? error.message.slice(path.length + 2) : error.message;
-    return `${path}${at} ${paint("red", "error")} ${message}`;
+    return `${placeText(error.uri, error.range, pen)} ${label} ${message}`;
   });
 }
 
@@ -220,59 +256,62 @@ function block(head: string, lines: readonly string[]): string {
   return [head, ...lines.map((line) => `  ${line}`)].join("\n");
 }
 
-function document(blocks: readonly string[]): string {
+/** The runs' blocks, then what could not be read. */
+function page(runs: readonly string[], report: Report, pen: Pen): string {
+  const errors = errorLines(report, pen);
+  const blocks = errors.length === 0 ? runs : [...runs, errors.join("\n")];
   return blocks.length === 0 ? "" : `${blocks.join("\n\n")}\n`;
 }
 
 /** The report of `check`. */
 export function checkText(report: Report, context: TextContext): string {
-  const paint = painter(context.color);
-  const runs = report.runs.map((run) => {
-    const plan = run.verdict === "does-not-fit" || run.verdict === "tight" ? smallestChange(run) : undefined;
-    const change =
-      plan === undefined
-        ? []
-        : [
-            `smallest change that fits: ${shortChanges(plan.edits, context) || plan.title}   ${gib(plan.usedPeakBytes)} GiB, ${slowdown(plan)}`,
-          ];
-    return block(headline(run, context, paint), [
-      ...memoryLines(run, paint),
-      ...change,
-      ...findingLines(run, context, paint),
-      ...assumptionLine(run).map((line) => paint("dim", line)),
-    ]);
-  });
-  const errors = errorLines(report, context, paint);
-  return document(errors.length === 0 ? runs : [...runs, errors.join("\n")]);
+  const pen = penOf(context);
+  const runs = report.runs.map((run) =>
+    block(headline(run, pen), [
+      ...memoryLines(run, pen),
+      ...changeLine(run, pen),
+      ...findingLines(run, pen),
+      ...assumptionLine(run, pen),
+    ]),
+  );
+  return page(runs, report, pen);
 }
 
-function diffLines(plan: ReportPlan, context: TextContext, paint: Paint): string[] {
+function changeLine(run: ReportRun, pen: Pen): string[] {
+  const plan = run.verdict === "does-not-fit" || run.verdict === "tight" ? smallestChange(run) : undefined;
+  if (plan === undefined) return [];
+  const change = shortChanges(plan.edits, pen) || plan.title;
+  return [pen.say("change", { change, size: gib(plan.usedPeakBytes), speed: slowdown(plan, pen.say) })];
+}
+
+function diffLines(plan: ReportPlan, pen: Pen): string[] {
   return [...new Set(plan.edits.map((edit) => edit.uri))].flatMap((uri) => {
-    const before = context.textOf(uri);
+    const before = pen.textOf(uri);
     if (before === undefined) return [];
     const after = applyEdits(
       before,
       plan.edits.filter((edit) => edit.uri === uri),
     );
     return changedLines(before, after).flatMap((change) => [
-      paint("dim", `   ${displayPath(uri, context.cwd)}:${change.line + 1}`),
-      ...change.before.map((line) => paint("red", `   - ${line}`)),
-      ...change.after.map((line) => paint("green", `   + ${line}`)),
+      pen.paint("dim", `   ${displayPath(uri, pen.cwd)}:${change.line + 1}`),
+      ...change.before.map((line) => pen.paint("red", `   - ${line}`)),
+      ...change.after.map((line) => pen.paint("green", `   + ${line}`)),
     ]);
   });
 }
 
+function planLines(plan: ReportPlan, index: number, pen: Pen): string[] {
+  const cost = pen.say("saves", { size: gib(plan.savesBytes), speed: slowdown(plan, pen.say) });
+  const still = plan.fits === false ? pen.say("still-not") : "";
+  return [`${index + 1}. ${planTitle(plan)}   ${cost}${still}`, ...diffLines(plan, pen)];
+}
+
 /** The report of `plan`: every suggestion with its memory, cost and changed lines. */
 export function planText(report: Report, context: TextContext): string {
-  const paint = painter(context.color);
+  const pen = penOf(context);
   const runs = report.runs.map((run) => {
-    const plans = run.plans.flatMap((plan, i) => [
-      `${i + 1}. ${planTitle(plan)}   saves ${gib(plan.savesBytes)} GiB, ${slowdown(plan)}${plan.fits === false ? ", still does not fit" : ""}`,
-      ...diffLines(plan, context, paint),
-    ]);
-    const first = memoryLines(run, paint)[0] ?? "";
-    return block(headline(run, context, paint), [first, ...(plans.length === 0 ? ["no change to suggest"] : plans)]);
+    const plans = run.plans.flatMap((plan, index) => planLines(plan, index, pen));
+    return block(headline(run, pen), [verdictLine(run, pen), ...(plans.length === 0 ? [pen.say("no-change")] : plans)]);
   });
-  const errors = errorLines(report, context, paint);
-  return document(errors.length === 0 ? runs : [...runs, errors.join("\n")]);
+  return page(runs, report, pen);
 }

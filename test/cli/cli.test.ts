@@ -1,5 +1,6 @@
 import { strict as assert } from "node:assert";
 import { join } from "node:path";
+import { WORDS } from "../../src/cli/words";
 import { reportSchema } from "../../src/core/report/schema";
 import { uriOf } from "../../src/host/node";
 import { cli, fakeRun, workspace } from "./fake";
@@ -28,6 +29,21 @@ describe("cli check", () => {
         "",
       ].join("\n"),
     );
+  });
+
+  it("speaks the language of the terminal, or the one asked for", async () => {
+    const { cwd, runs } = single();
+    const { out } = await cli(cwd, ["check", "a", "--locale", "zh-cn"], runs);
+    assert.match(out, /放不下 {3}41\.5 GiB/);
+    assert.equal((await cli(cwd, ["check", "a"], runs, { LANG: "zh_CN.UTF-8" })).out, out);
+    assert.match((await cli(cwd, ["check", "a"], runs, { LANG: "de_DE.UTF-8" })).out, /does not fit/);
+  });
+
+  it("has every message in both languages, with the same holes", () => {
+    const holes = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
+    for (const id of Object.keys(WORDS.en) as (keyof typeof WORDS.en)[]) {
+      assert.deepEqual(holes(WORDS["zh-cn"][id]), holes(WORDS.en[id]), id);
+    }
   });
 
   it("prints a report that the schema accepts and nothing else", async () => {

@@ -101,6 +101,7 @@ export async function cli(
   cwd: string,
   argv: readonly string[],
   runs: Readonly<Record<string, readonly ReportRun[]>> = {},
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Outcome> {
   const known = new Map(Object.entries(runs).map(([name, value]) => [uriOf(join(cwd, name)), value]));
   const asked = new Map<string, AnalysisOptions>();
@@ -135,7 +136,7 @@ export async function cli(
   let err = "";
   const io = {
     cwd,
-    env: {},
+    env,
     color: false,
     packageDirectory: cwd,
     version: "1.2.3",
