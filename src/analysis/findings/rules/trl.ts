@@ -1,7 +1,7 @@
 /** Rules about TRL, adapters and quantization. */
 import { size } from "../../messages/units";
 import { holds } from "../../versions";
-import { hit, type Rule, removal, replacement, set } from "../rule";
+import { hit, type Rule, replacement, set } from "../rule";
 
 export const TRL_RULES: readonly Rule[] = [
   {
