@@ -1,4 +1,5 @@
 import { strict as assert } from "node:assert";
+import { pinPathOf } from "../../src/formats/pins";
 import { ask, lookAhead, newAsker, settle } from "../../webview-ui/model/asker";
 import { change, controlsOf, neighbours, parseCount, setKey, type WhatIfSet } from "../../webview-ui/model/controls";
 import { parseAnswer, settleField } from "../../webview-ui/model/settle";
@@ -174,6 +175,14 @@ describe("webview what-if", () => {
     assert.equal(found?.base, "6");
   });
 
+  it("does not take an unresolved value for the default", () => {
+    const unresolved = { ...run, settings: [{ ...run.settings[0]!, name: "compute_dtype", value: null }] };
+    const found = controlsOf(unresolved, {})
+      .flatMap((group) => group.controls)
+      .find((one) => one.name === "compute_dtype");
+    assert.equal(found?.base, null);
+  });
+
   it("leaves out what the file says from the set", () => {
     const batch = control("micro_batch_size")!;
     assert.deepEqual(change({}, batch, "4"), { micro_batch_size: "4" });
@@ -237,6 +246,15 @@ describe("webview assumptions", () => {
     assert.equal(settleField("sequence_length").kind, "number");
     assert.ok(settleField("attention").options.includes("sdpa"));
     assert.equal(settleField("model").kind, "text");
+  });
+
+  it("asks only for what a pin can hold", () => {
+    assert.equal(settleField("bf16.enabled").kind, "config");
+    assert.equal(settleField("max_grad_norm").kind, "config");
+    for (const name of ["load_dtype", "world_size", "sequence_length", "attention", "model", "task"]) {
+      assert.notEqual(pinPathOf(name), undefined);
+      assert.notEqual(settleField(name).kind, "config");
+    }
   });
 
   it("takes answers the pin accepts", () => {

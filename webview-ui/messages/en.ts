@@ -186,6 +186,7 @@ export const en = {
   "assumptions.settle": "Settle",
   "assumptions.answer": "Value of {key}",
   "assumptions.choose": "choose",
+  "assumptions.config": "Set it in the config",
   "assumptions.hint": "Written to .vramlens.yaml",
   "assumptions.invalid": "{key} takes a whole number above zero.",
 

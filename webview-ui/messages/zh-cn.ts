@@ -188,6 +188,7 @@ export const zhCn: MessageTable = {
   "assumptions.settle": "确定",
   "assumptions.answer": "{key} 的取值",
   "assumptions.choose": "选择",
+  "assumptions.config": "在配置中设置",
   "assumptions.hint": "写入 .vramlens.yaml",
   "assumptions.invalid": "{key} 应为正整数。",
 

@@ -141,8 +141,8 @@ export interface ControlGroupModel {
 
 function baseOf(run: ReportRun, spec: ControlSpec): string | null {
   const setting = run.settings.find((entry) => entry.name === spec.name);
-  if (setting !== undefined && setting.value !== null) return String(setting.value);
-  return spec.otherwise(run);
+  if (setting === undefined) return spec.otherwise(run);
+  return setting.value === null ? null : String(setting.value);
 }
 
 /** Numbers in order, words as listed; the base is among them. */

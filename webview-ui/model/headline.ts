@@ -90,7 +90,7 @@ export function describeRun(run: ReportRun, t: Translate): readonly string[] {
   if (run.model !== null) {
     words.push(run.model.name.startsWith("file:") ? fileName(run.model.name) : run.model.name);
     words.push(t("run.parameters", { count: parameters(run.model.parameters, t.locale) }));
-    if (run.model.trainableParameters < run.model.parameters) {
+    if (run.model.trainableParameters > 0 && run.model.trainableParameters < run.model.parameters) {
       words.push(t("run.trainable", { count: parameters(run.model.trainableParameters, t.locale) }));
     }
   }

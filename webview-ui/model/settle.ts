@@ -1,9 +1,9 @@
 /** How an assumption is settled: which pin takes the answer and what answers it takes. */
 
 export interface SettleField {
-  /** Key of `.vramlens.yaml`. */
+  /** Key of `.vramlens.yaml`, or of the config when no pin can settle it. */
   readonly key: string;
-  readonly kind: "device" | "number" | "word" | "text";
+  readonly kind: "device" | "number" | "word" | "text" | "config";
   readonly options: readonly string[];
 }
 
@@ -13,6 +13,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   task: ["causal-lm", "masked-lm", "seq-cls", "token-cls", "seq2seq-lm", "image-cls"],
   attention: ["sdpa", "eager", "flash_attention_2", "flash_attention_3", "flex_attention"],
   dtype: DTYPES,
+  load_dtype: DTYPES,
   "adapter.type": ["lora", "dora"],
   "quantization.type": ["nf4", "fp4", "int8"],
 };
@@ -24,11 +25,17 @@ const NUMBERS = new Set([
   "adapter.r",
   "adapter.alpha",
   "device.count",
+  "world_size",
 ]);
+
+/** Keys a pin can have; everything else is settled in the config itself. */
+const PINS =
+  /^(model|task|sequence_length|target_length|image_size|dtype|load_dtype|attention|world_size|(adapter|quantization|device|libraries)\.[a-z_]+)$/;
 
 /** The field for `settleWith` of an assumption. */
 export function settleField(key: string): SettleField {
   if (key === "device" || key === "device.name") return { key, kind: "device", options: [] };
+  if (!PINS.test(key)) return { key, kind: "config", options: [] };
   const options = WORDS[key];
   if (options !== undefined) return { key, kind: "word", options };
   return { key, kind: NUMBERS.has(key) ? "number" : "text", options: [] };

@@ -1,22 +1,22 @@
 /** What the estimate had to suppose, each with a field that settles it. */
-import type { ReportAssumption } from "../../src/core/report/schema";
+import type { ReportAssumption, ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
-import { gib } from "../model/format";
+import { fileName, gib } from "../model/format";
 import { parseAnswer, settleField } from "../model/settle";
 import type { View } from "./context";
 import { rich } from "./rich";
 
-export function assumptionsView(view: View, assumptions: readonly ReportAssumption[]): PageNode {
+export function assumptionsView(view: View, run: ReportRun, assumptions: readonly ReportAssumption[]): PageNode {
   const { t } = view;
   if (assumptions.length === 0) return h("p.quiet", { key: "none" }, t("assumptions.none"));
   return h(
     "ul.assumptions",
     { key: "assumptions", attrs: { role: "list" } },
-    assumptions.map((assumption, index) => assumptionView(view, assumption, index)),
+    assumptions.map((assumption, index) => assumptionView(view, run, assumption, index)),
   );
 }
 
-function assumptionView(view: View, assumption: ReportAssumption, index: number): PageNode {
+function assumptionView(view: View, run: ReportRun, assumption: ReportAssumption, index: number): PageNode {
   const { t } = view;
   return h(
     "li",
@@ -33,7 +33,30 @@ function assumptionView(view: View, assumption: ReportAssumption, index: number)
             ` ${t("assumptions.effect", { size: `±${gib(Math.abs(assumption.effectBytes), t.locale)}` })}`,
           ),
     ),
-    assumption.settleWith === "" ? null : settleView(view, assumption.settleWith, `settle-${index}`),
+    assumption.settleWith === ""
+      ? null
+      : settleField(assumption.settleWith).kind === "config"
+        ? configKeyView(view, run, assumption.settleWith)
+        : settleView(view, assumption.settleWith, `settle-${index}`),
+  );
+}
+
+/** A key that only the config can state: a way to its place when the config has it, its name otherwise. */
+function configKeyView({ t, send }: View, run: ReportRun, key: string): PageNode {
+  const place = run.settings.find((setting) => setting.key === key && setting.range !== undefined);
+  const { uri, range } = place ?? {};
+  if (uri === undefined || range === undefined) {
+    return h("span.quiet", { key: "config", attrs: { title: t("assumptions.config") } }, h("code", null, key));
+  }
+  const label = t("breakdown.reveal", { key, file: fileName(uri), line: range.start.line + 1 });
+  return h(
+    "button.link",
+    {
+      key: "config",
+      attrs: { type: "button", title: label, "aria-label": label },
+      on: { click: () => send({ type: "reveal", uri, range }) },
+    },
+    h("code", null, key),
   );
 }
 

@@ -7,7 +7,7 @@ import { icon } from "./icons";
 import { rich } from "./rich";
 
 const ORDER = ["error", "warning", "information", "hint"];
-const ICONS = { error: "bad", warning: "warn", information: "none", hint: "none" } as const;
+const ICONS = { error: "bad", warning: "warn", information: "info", hint: "info" } as const;
 
 export function findingsView({ t, send }: View, run: ReportRun): PageNode {
   if (run.findings.length === 0) return h("p.quiet", { key: "none" }, t("findings.none"));

@@ -74,7 +74,7 @@ function mainView(view: View, state: State): PageNode {
     section("host", title("host.title"), hostView(view, run)),
     !estimated && assumed.length === 0
       ? null
-      : section("assumptions", title("assumptions.title"), assumptionsView(view, assumed)),
+      : section("assumptions", title("assumptions.title"), assumptionsView(view, run, assumed)),
     section("findings", title("findings.title"), findingsView(view, base), errorsView(view, report)),
   );
 }
