@@ -30,12 +30,16 @@ export function dataView(document: ConfigDocument, syntaxes: readonly SyntaxId[]
   return [{ map, target: root, words: [] }];
 }
 
+/** Programs that install, copy or build. */
+const HOUSEKEEPING =
+  /(?:^|\/)(?:pip3?|uv|conda|mamba|git|docker|podman|apt|apt-get|yum|wget|curl|cp|mv|rm|mkdir|cd|echo|export|set|source|sed|grep|tar|make|cmake|ninja)$/;
+
 /** The commands of a script that have arguments, the largest first; flags in underscore spelling and overrides. */
 export const shellViews = oncePerDocument((document): readonly View[] => {
   const { shell } = document.parsed;
   if (shell === undefined) return [];
   return shell.commands
-    .filter((command) => command.words.length > 1)
+    .filter((command) => command.words.length > 1 && !HOUSEKEEPING.test(command.words[0]?.text ?? ""))
     .map((command) => ({ command, size: command.flags.entries.length + command.overrides.entries.length }))
     .sort((a, b) => b.size - a.size)
     .slice(0, 40)

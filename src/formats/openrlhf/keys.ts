@@ -5,11 +5,9 @@
 import { EFFECT, memory, onlyWhenOn, PRECISION } from "../effects";
 import type { SchemaKey } from "../schema";
 
-export const OPENRLHF_KEYS: readonly SchemaKey[] = [
-  memory("pretrain", "model", "string", EFFECT.model, { link: "model", aliases: ["actor.model_name_or_path"] }),
-  memory("reward_pretrain", "reward_model", "string", "Reward model: another model on the GPU.", {
-    aliases: ["remote_rm_url"],
-  }),
+const KEYS: readonly SchemaKey[] = [
+  memory("pretrain", "model", "string", EFFECT.model, { link: "model" }),
+  memory("reward_pretrain", "reward_model", "string", "Reward model: another model on the GPU.", {}),
   memory("critic_pretrain", "critic_model", "string", "Critic: another trained model."),
   memory("ref_pretrain", "ref_model", "string", EFFECT.reference),
   memory("micro_train_batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { default: 4, min: 1 }),
@@ -22,7 +20,7 @@ export const OPENRLHF_KEYS: readonly SchemaKey[] = [
     { min: 1 },
   ),
   memory("rollout_batch_size", "rollout_batch_size", "integer", "Prompts per round of experience.", { min: 1 }),
-  memory("max_len", "sequence_length", "integer", EFFECT.sequence, { min: 1, aliases: ["max_length"] }),
+  memory("max_len", "sequence_length", "integer", EFFECT.sequence, { min: 1 }),
   memory("prompt_max_len", "max_prompt_length", "integer", "Longest prompt in tokens.", { default: 1024, min: 1 }),
   memory("generate_max_len", "max_completion_length", "integer", "Longest completion in tokens.", {
     default: 1024,
@@ -95,3 +93,51 @@ export const OPENRLHF_KEYS: readonly SchemaKey[] = [
   memory("ring_attn_size", "context_parallel", "integer", EFFECT.context, { min: 1 }),
   memory("enable_ema", "ema", "boolean", EFFECT.ema),
 ];
+
+/** The same options since flags are grouped by concern (`--train.micro_batch_size`). */
+const GROUPED: Readonly<Record<string, readonly string[]>> = {
+  pretrain: ["model.model_name_or_path", "actor.model_name_or_path"],
+  reward_pretrain: ["reward.model_name_or_path", "remote_rm_url"],
+  critic_pretrain: ["critic.model_name_or_path"],
+  ref_pretrain: ["ref.model_name_or_path"],
+  micro_train_batch_size: ["train.micro_batch_size"],
+  train_batch_size: ["train.batch_size"],
+  micro_rollout_batch_size: ["rollout.micro_batch_size"],
+  rollout_batch_size: ["rollout.batch_size"],
+  max_len: ["max_length", "data.max_len"],
+  prompt_max_len: ["data.prompt_max_len"],
+  generate_max_len: ["rollout.max_new_tokens", "rollout.generate_max_len"],
+  n_samples_per_prompt: ["rollout.n_samples_per_prompt"],
+  zero_stage: ["ds.zero_stage"],
+  adam_offload: ["ds.adam_offload"],
+  zpg: ["ds.zpg"],
+  overlap_comm: ["ds.overlap_comm"],
+  grad_accum_dtype: ["ds.grad_accum_dtype"],
+  param_dtype: ["ds.param_dtype"],
+  gradient_checkpointing: ["model.gradient_checkpointing_enable", "actor.gradient_checkpointing_enable"],
+  attn_implementation: ["ds.attn_implementation"],
+  packing_samples: ["ds.packing_samples"],
+  lora_rank: ["model.lora.rank", "actor.lora.rank", "ds.lora.rank", "model.lora_rank", "actor.lora_rank"],
+  lora_alpha: ["model.lora.alpha", "actor.lora.alpha", "ds.lora.alpha"],
+  load_in_4bit: ["ds.load_in_4bit"],
+  max_norm: ["train.max_norm", "adam.max_norm", "actor.max_norm"],
+  actor_num_gpus_per_node: ["actor.num_gpus_per_node"],
+  actor_num_nodes: ["actor.num_nodes"],
+  ref_num_gpus_per_node: ["ref.num_gpus_per_node"],
+  critic_num_gpus_per_node: ["critic.num_gpus_per_node"],
+  reward_num_gpus_per_node: ["reward.num_gpus_per_node"],
+  colocate_all_models: ["train.colocate_all"],
+  vllm_num_engines: ["vllm.num_engines"],
+  vllm_tensor_parallel_size: ["vllm.tensor_parallel_size"],
+  vllm_gpu_memory_utilization: ["vllm.gpu_memory_utilization"],
+  vllm_enable_sleep: ["vllm.enable_sleep"],
+  deepspeed_enable_sleep: ["ds.enable_sleep"],
+  ds_tensor_parallel_size: ["ds.tensor_parallel_size"],
+  ring_attn_size: ["ds.ring_attn_size"],
+  enable_ema: ["train.enable_ema"],
+};
+
+export const OPENRLHF_KEYS: readonly SchemaKey[] = KEYS.map((key) => {
+  const aliases = GROUPED[key.key];
+  return aliases === undefined ? key : { ...key, aliases };
+});
