@@ -65,7 +65,12 @@ export const OPTIONS: readonly Option[] = [
     choices: () => ["error", "warning", "never"],
     help: "least severity that makes the exit status 1: error (default), warning, never",
   },
-  { name: "--locale", value: "LOCALE", commands: CONFIG_COMMANDS, help: "language of messages: en (default), zh-cn" },
+  {
+    name: "--locale",
+    value: "LOCALE",
+    commands: CONFIG_COMMANDS,
+    help: "language of messages: en, zh-cn (text follows LANG)",
+  },
 ];
 
 function usage(complaint: string): Parsed {
