@@ -3,10 +3,10 @@
  *
  * A plan is a set of levers that makes the run fit and of which no lever is superfluous: no proper subset fits. So a set
  * that fits settles all its supersets. Levers that are not marked uneven never raise the peak (but for fragmentation, a
- * percent or two), nor do stronger positions:
- * a set that does not fit settles what is left of it without some of those, and a position is found by bisection. Plans are compared with their levers at the strongest,
- * where memory says how much room there is; only those that are shown are then weakened as far as fitting allows.
- * Estimates are the only cost; phase peaks of the single levers predict which sets are worth one first.
+ * percent or two), nor do stronger positions: a set that does not fit settles what is left of it without some of those,
+ * and a position is found by bisection. Plans are compared with their levers at the strongest, where memory says how
+ * much room there is; only those that are shown are then weakened as far as fitting allows. Estimates are the only cost;
+ * phase peaks of the single levers predict which sets are worth one first.
  */
 import { stepTimeFactor } from "../cost/step-time";
 import type { Estimate } from "../report/estimate";

@@ -3,7 +3,7 @@ import type { LeverId, Plan } from "./types";
 
 export type Language = "en" | "zh-cn";
 
-interface Phrase {
+export interface Phrase {
   readonly title: string;
   /** One sentence: where the memory comes from, and what it costs. */
   readonly why: string;
@@ -133,6 +133,11 @@ function fill(text: string, plan: Pick<Plan, "run">, value: string | number): st
 
 function phraseOf(id: LeverId, language: string): Phrase {
   return WORDS[id][language.toLowerCase().startsWith("zh") ? "zh-cn" : "en"];
+}
+
+/** Title and reason of a lever before it has a position: `{value}` and `{accumulation}` stand where they will be. */
+export function leverPhrase(id: LeverId, language: string): Readonly<Phrase> {
+  return phraseOf(id, language);
 }
 
 /** "Gradient checkpointing + 8-bit AdamW". Any language but Chinese is English. */
