@@ -33,6 +33,13 @@ def graphs(args):
     return 1 if failed else 0
 
 
+def check(args):
+    from .check import check
+
+    failures = [f for name in args.family or sorted(p.stem for p in OUT.glob("*.json")) for f in check(name, args.seed)]
+    return 1 if failures else 0
+
+
 def verify(args):
     from .verify import page, verify
 
@@ -63,6 +70,10 @@ def main():
     g.add_argument("--family", nargs="*")
     g.add_argument("--trace", action="store_true", help="print the Python traceback of a failure")
     g.set_defaults(run=graphs)
+    c = commands.add_parser("check", help="compare stored graphs with captures at fresh config points")
+    c.add_argument("--family", nargs="*")
+    c.add_argument("--seed", default="1")
+    c.set_defaults(run=check)
     v = commands.add_parser("verify", help="compare the command line with PyTorch and write models/VERIFIED.md (all families)")
     v.add_argument("--family", nargs="*")
     v.add_argument("--per", type=int, default=3, help="cases per task and attention")

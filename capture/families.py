@@ -1,6 +1,7 @@
 """Per family: which config keys give dimensions, which switch code branches, and how to draw values for them.
 
 `terms` are quotients that the code computes from config keys and uses as names; `hidden` names are not used at all.
+`points` config points are captured in the first regime and one more in each other regime.
 A family's `dims` draws one config from a random source; every drawn key is a name expressions may use. `axes` are the
 branches: each option has the condition that goes into a graph's `when` and settings laid over the drawn ones.
 """
@@ -27,6 +28,7 @@ class Family:
     derived: dict = field(default_factory=dict)
     sizes: Callable | None = None
     kind: str | None = None
+    points: int = 3
     terms: tuple = ()
     hidden: tuple = ()
 
@@ -96,7 +98,7 @@ def _late_window(inside):
     return change
 
 
-LATE_WINDOW = (Option("not use_sliding_window", _sets(use_sliding_window=False)), Option("use_sliding_window and S < sliding_window", _late_window(True)),
+LATE_WINDOW = (Option("not use_sliding_window or max_window_layers >= num_hidden_layers", _sets(use_sliding_window=False)), Option("use_sliding_window and S < sliding_window", _late_window(True)),
                Option("use_sliding_window and S >= sliding_window", _late_window(False)))
 LATE_KIND = "use_sliding_window and sliding_window != null and i >= max_window_layers and 'sliding_attention' or 'full_attention'"
 
@@ -192,10 +194,10 @@ FAMILIES = {
     "opt": Family(opt, tasks=("causal-lm", "seq-cls"), axes=((Option("do_layer_norm_before", _sets(do_layer_norm_before=True)), Option("not do_layer_norm_before", _sets(do_layer_norm_before=False))),
                                                              (Option("word_embed_proj_dim == hidden_size", lambda d, s, r: None), Option("word_embed_proj_dim != hidden_size", _projection)))),
     "bert": Family(bert, tasks=("masked-lm", "seq-cls", "token-cls")),
-    "vit": Family(vit, tasks=("image-cls",), sizes=_image, terms=(HEAD, "image_size//patch_size"), hidden=("I",)),
+    "vit": Family(vit, points=5, tasks=("image-cls",), sizes=_image, terms=(HEAD, "image_size//patch_size"), hidden=("I",)),
     "roberta": Family(bert, tasks=("masked-lm", "seq-cls", "token-cls")),
     "distilbert": Family(distilbert, tasks=("masked-lm", "seq-cls", "token-cls")),
-    "t5": Family(t5, tasks=("seq2seq-lm",), axes=T5_AXES, derived=T5_DERIVED),
+    "t5": Family(t5, points=5, tasks=("seq2seq-lm",), axes=T5_AXES, derived=T5_DERIVED),
     "mixtral": Family(lambda r: llama_like(r, extra=mixtral_extra), axes=(GQA, WINDOW)),
 }
 
@@ -232,9 +234,20 @@ def _alternating(r, d):
     return {"num_layers": 4, "attention_types": [[["global", "local"], 2]], "window_size": r.randint(41, 90)}
 
 
+def _powers(r, d):
+    """Head counts whose ALiBi slopes come in one piece (a power of two); other counts differ by a few hundred bytes."""
+    n = r.choice((2, 4, 8))
+    return {"n_head": n, "hidden_size": n * 8 * r.randint(1, 4)}
+
+
+def _alibi(d, s, r):
+    n = r.choice((2, 4, 8))
+    d.update(new_decoder_architecture=False, multi_query=False, parallel_attn=False, alibi=True, num_attention_heads=n, num_kv_heads=n, hidden_size=n * 8 * r.randint(1, 4))
+
+
 FALCON = (Option("new_decoder_architecture", lambda d, s, r: (_sets(new_decoder_architecture=True, alibi=False)(d, s, r), d.update(num_kv_heads=2, num_attention_heads=2 * r.randint(2, 4)), d.update(hidden_size=8 * d["num_attention_heads"] * r.randint(1, 3)))),
           Option("not new_decoder_architecture and multi_query and parallel_attn", _sets(new_decoder_architecture=False, multi_query=True, parallel_attn=True, alibi=False)),
-          Option("not new_decoder_architecture and not multi_query and not parallel_attn", _sets(new_decoder_architecture=False, multi_query=False, parallel_attn=False, alibi=True)))
+          Option("not new_decoder_architecture and not multi_query and not parallel_attn", _alibi))
 
 FAMILIES |= {
     "gemma": standard("gemma", axes=(GQA,)),
@@ -257,12 +270,12 @@ FAMILIES |= {
     "xlm-roberta": Family(bert, tasks=ENCODER),
     "electra": standard("electra", tasks=ENCODER, axes=((Option("embedding_size != hidden_size", lambda d, s, r: None), Option("embedding_size == hidden_size", lambda d, s, r: d.update(embedding_size=d["hidden_size"]))),)),
     "bart": standard("bart", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop")),
-    "mt5": Family(t5, tasks=SEQ2SEQ, axes=T5_AXES[:1], derived=T5_DERIVED),
-    "deit": Family(vit, tasks=("image-cls",), sizes=_image, terms=(HEAD, "image_size//patch_size"), hidden=("I",)),
+    "mt5": Family(t5, points=5, tasks=SEQ2SEQ, axes=T5_AXES[:1], derived=T5_DERIVED),
+    "deit": Family(vit, points=5, tasks=("image-cls",), sizes=_image, terms=(HEAD, "image_size//patch_size"), hidden=("I",)),
     "gpt_bigcode": standard("gpt_bigcode", extra=lambda r, d: {"multi_query": True}),
     "gptj": standard("gptj", attention=("eager",), extra=_rotary_dim, derived={"n_inner": "4*n_embd"}),
     "gpt_neo": standard("gpt_neo", attention=("eager",), extra=_alternating, derived={"intermediate_size": "4*hidden_size"}),
-    "bloom": standard("bloom", attention=("eager",)),
+    "bloom": standard("bloom", attention=("eager",), extra=_powers),
     "falcon": standard("falcon", axes=(FALCON,)),
     "codegen": standard("codegen", attention=("eager",), tasks=("causal-lm",), extra=_codegen, derived={"n_inner": "4*n_embd"}),
     "qwen3_moe": standard("qwen3_moe", axes=(GQA,)),
@@ -280,7 +293,7 @@ FAMILIES |= {
     "seed_oss": standard("seed_oss", axes=(GQA,)),
     "ernie4_5": standard("ernie4_5", axes=(GQA,)),
     "arcee": standard("arcee", axes=(GQA,)),
-    "dinov2": Family(vit, tasks=("image-cls",), sizes=_image, terms=(HEAD, "image_size//patch_size"), hidden=("I",)),
+    "dinov2": Family(vit, points=5, tasks=("image-cls",), sizes=_image, terms=(HEAD, "image_size//patch_size"), hidden=("I",)),
     "deberta-v2": standard("deberta-v2", tasks=ENCODER, attention=("eager",)),
     "mpt": standard("mpt", attention=("eager",)),
 }

@@ -17,7 +17,6 @@ from .run import REGIMES, make_config, run
 from .standard import LAYERS
 from .write import StructureDiffers, graph
 
-POINTS = 4
 SCHEMA = "vram-lens/graphs/1"
 
 
@@ -65,6 +64,9 @@ def capture(name, task, attention, options, seed, regime=REGIMES[0]):
     c.env = flat(c.config)
     c.env.update({k: v for k, v in settings.items() if isinstance(v, (bool, int, float, str))})
     c.settings = settings
+    for term in FAMILIES[name].terms:
+        if all(isinstance(c.env.get(n), (int, float)) for n in re.findall(r"[A-Za-z_][\w.]*", term)):
+            c.env[term] = eval(term, {"__builtins__": {}}, c.env)
     return c
 
 
@@ -74,10 +76,6 @@ def capture_class(name, task, attention, options, seeds, when):
     captures = [capture(name, task, attention, options, s, g) for s, g in plan]
     keys = [k for k, v in captures[0].settings.items() if isinstance(v, int) and not isinstance(v, bool)]
     family = FAMILIES[name]
-    for c in captures:
-        for term in family.terms:
-            if all(isinstance(c.env.get(n), (int, float)) for n in re.findall(r"[A-Za-z_][\w.]*", term)):
-                c.env[term] = eval(term, {"__builtins__": {}}, c.env)
     atoms = ["B", "S", "T", "I", *dict.fromkeys(k for c in captures for k in [*c.settings, *(n for n in c.env if isinstance(c.env[n], (int, float, str)) and not isinstance(c.env[n], bool))])]
     atoms = [a for a in atoms if a not in family.hidden]
     return graph(captures, task, attention, when, atoms, keys)
@@ -92,7 +90,7 @@ def family_graphs(name, log=print):
         for attention in family.attention:
             classes = []
             for options in itertools.product(*family.axes):
-                g = capture_class(name, task, attention, options, range(POINTS), [])
+                g = capture_class(name, task, attention, options, range(family.points), [])
                 classes.append((options, g))
             graphs.extend(minimal(classes, family.axes, task, attention))
             log(f"{name} {task} {attention}: {len(classes)} classes")

@@ -253,7 +253,7 @@ def _fold(calls, glue, metas):
     n = len(calls)
     start = calls[0].index
     keys = []
-    for c in calls:
+    for c in sorted(calls, key=lambda c: -len(c.keys)):  # a layer given everything has the order of the signature
         for key in c.keys:
             if key not in keys:
                 keys.append(key)
