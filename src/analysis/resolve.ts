@@ -182,7 +182,7 @@ class Resolver {
     const maxGradNorm = this.value("max_grad_norm", 1) as number;
     const labelSmoothing = Number(this.settings.number("label_smoothing") ?? 0);
     const fusedLoss = this.fusedLoss(trainer);
-    if (fusedLoss && task === "causal-lm") this.suppose(say("assume.fused-loss"), "use_liger_kernel");
+    if (fusedLoss && this.settings.boolean("fused_loss") !== true) this.suppose(say("assume.fused-loss"), "loss_type");
     const gradientAccumulationSteps = Number(this.value("gradient_accumulation_steps", 1));
     const parallel = resolveParallel(
       {

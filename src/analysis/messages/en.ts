@@ -193,7 +193,7 @@ export const en: Readonly<Record<string, string>> = {
   "assume.image-size": "image size {size}",
   "assume.target-modules": "adapters on the modules peft chooses for this architecture",
   "assume.fp8": "fp8 counted as bfloat16: an upper bound",
-  "assume.fused-loss": "logits counted in full: the fused loss of this run needs less",
+  "assume.fused-loss": "TRL's tiled loss counted as Liger's fused kernels",
   "assume.attention": "{attention} counted as SDPA's flash kernel, which saves the same tensors",
   "assume.auto-precision": "`auto` precision becomes bfloat16",
 };

@@ -179,7 +179,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.image-size": "图像大小 {size}",
   "assume.target-modules": "适配器作用于 peft 为该架构选择的模块",
   "assume.fp8": "fp8 按 bfloat16 计：为上界",
-  "assume.fused-loss": "logits 按完整计：本次运行的融合损失需要更少",
+  "assume.fused-loss": "TRL 的分块损失按 Liger 的融合内核计",
   "assume.attention": "{attention} 按 SDPA 的 flash 内核计，两者保存的张量相同",
   "assume.auto-precision": "`auto` 精度按 bfloat16 处理",
 };
