@@ -185,6 +185,74 @@ const tests: readonly HostTest[] = [
       assert.deepEqual(findings(document), []);
     },
   },
+  {
+    name: "files of one run link to each other, and its parts are analysed too",
+    run: async () => {
+      const document = await open("llama-8b-zero3/train.json");
+      await eventually("the link to the DeepSpeed file", async () => {
+        const links = await vscode.commands.executeCommand<vscode.DocumentLink[]>(
+          "vscode.executeLinkProvider",
+          document.uri,
+        );
+        return links.some(({ target }) => target?.path.endsWith("/ds_zero3.json")) || undefined;
+      });
+      const engine = await open("llama-8b-zero3/ds_zero3.json");
+      assert.match(await hoverWith(engine, '"stage"', /GiB/), /ZeRO/);
+    },
+  },
+  {
+    name: "the master switch and a severity take effect at once, and back",
+    run: async () => {
+      const document = await open("llama-1b/train.yaml");
+      await findingWith(document, "does-not-fit");
+      const settings = vscode.workspace.getConfiguration("vramlens", document.uri);
+      await settings.update("severity", { "does-not-fit": "off" }, vscode.ConfigurationTarget.Workspace);
+      await gone(document, "does-not-fit");
+      await settings.update("severity", undefined, vscode.ConfigurationTarget.Workspace);
+      await findingWith(document, "does-not-fit");
+      await settings.update("enable", false, vscode.ConfigurationTarget.Workspace);
+      await eventually("all findings to go", () => findings(document).length === 0 || undefined);
+      assert.equal(await hovers(document, at(document, BATCH)), "");
+      await settings.update("enable", undefined, vscode.ConfigurationTarget.Workspace);
+      await findingWith(document, "does-not-fit");
+    },
+  },
+  {
+    name: "the analyzer restarts and answers as before",
+    run: async () => {
+      const document = await open("llama-1b/train.yaml");
+      await findingWith(document, "does-not-fit");
+      await vscode.commands.executeCommand("vramlens.restart");
+      await findingWith(document, "does-not-fit");
+      await hoverWith(document, BATCH, /does not fit/i);
+    },
+  },
+  {
+    name: "the report goes to the clipboard as Markdown",
+    run: async () => {
+      await open("llama-1b/train.yaml");
+      await vscode.commands.executeCommand("vramlens.copyReport");
+      const text = await vscode.env.clipboard.readText();
+      assert.match(text, /^## .*llama-1b\/train\.yaml/);
+      assert.match(text, /does not fit/);
+      assert.match(text, /\| weights \| \d/);
+    },
+  },
+  {
+    name: "language-model tools answer from the same analysis, and say what to do about a missing file",
+    run: async () => {
+      const document = await open("llama-1b/train.yaml");
+      const ask = async (tool: string, input: object) => {
+        const result = await vscode.lm.invokeTool(tool, { input, toolInvocationToken: undefined });
+        return result.content.map((part) => (part instanceof vscode.LanguageModelTextPart ? part.value : "")).join("");
+      };
+      const filePath = document.uri.fsPath;
+      assert.match(await ask("estimate_gpu_memory", { filePath }), /does-not-fit; needs \d+/);
+      assert.match(await ask("estimate_gpu_memory", { filePath, device: "80GB" }), /: fits; needs/);
+      assert.match(await ask("find_fitting_config", { filePath }), /plans? fit/);
+      await assert.rejects(ask("estimate_gpu_memory", { filePath: "/none.yaml" }), /There is no file/);
+    },
+  },
 ];
 
 export function run(): Promise<void> {
