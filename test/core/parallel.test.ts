@@ -1,0 +1,143 @@
+/** What spreading a run over ranks changes on one of them (docs/parallel.md). */
+import { strict as assert } from "node:assert";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type EstimateResult, estimate } from "../../src/core/estimate";
+import type { FamilyGraphs } from "../../src/core/graph/types";
+import type { ComponentKind, Estimate } from "../../src/core/report/estimate";
+import type { DeepSpeedSpec, FsdpSpec, TrainingRun } from "../../src/core/training/run";
+import { causalRun } from "./runs";
+
+const llama = JSON.parse(readFileSync(join(__dirname, "../../models/graphs/llama.json"), "utf8")) as FamilyGraphs;
+
+const ZERO: DeepSpeedSpec = {
+  zeroStage: 2,
+  offloadOptimizer: "none",
+  offloadParam: "none",
+  pinMemory: true,
+  overlapComm: false,
+  contiguousGradients: true,
+  reduceBucketSize: 1000,
+  allgatherBucketSize: 1000,
+  stage3PrefetchBucketSize: 0,
+  stage3ParamPersistenceThreshold: 0,
+  stage3MaxLiveParameters: 1e9,
+  stage3MaxReuseDistance: 0,
+  subGroupSize: 1e9,
+  gradAccumDtype: null,
+  hpzPartitionSize: 1,
+  engineDtype: "bfloat16",
+};
+
+const FSDP: FsdpSpec = { version: 2, sharding: "full_shard", cpuOffload: false, reshardAfterForward: true };
+
+function spread(
+  worldSize: number,
+  change: { deepspeed?: Partial<DeepSpeedSpec>; fsdp?: Partial<FsdpSpec> },
+): TrainingRun {
+  const run = causalRun({ autocast: "bfloat16" });
+  return {
+    ...run,
+    parallel: {
+      ...run.parallel,
+      worldSize,
+      deepspeed: change.deepspeed === undefined ? null : { ...ZERO, ...change.deepspeed },
+      fsdp: change.fsdp === undefined ? null : { ...FSDP, ...change.fsdp },
+    },
+  };
+}
+
+function of(run: TrainingRun): Estimate {
+  const result: EstimateResult = estimate(run, llama);
+  assert.ok(result.ok, result.ok ? "" : result.reason);
+  return result.estimate;
+}
+
+const bytes = (of: Estimate, kind: ComponentKind): number =>
+  of.components.find((component) => component.kind === kind)?.bytes ?? 0;
+
+/** Within the rounding of a few hundred blocks. */
+function near(actual: number, expected: number): void {
+  assert.ok(Math.abs(actual - expected) <= 0.02 * expected + 4096, `${actual} is not near ${expected}`);
+}
+
+describe("parallel strategies", () => {
+  const single = of(causalRun({ autocast: "bfloat16" }));
+  const P = single.parameters;
+
+  it("DDP holds every gradient twice", () => {
+    const ddp = of(spread(4, {}));
+    near(bytes(ddp, "communication"), 4 * P);
+    near(ddp.allocatedPeakBytes - single.allocatedPeakBytes, 4 * P);
+  });
+
+  it("ZeRO-1 and 2 keep all weights and shard the optimizer", () => {
+    for (const zeroStage of [1, 2] as const) {
+      const zero = of(spread(8, { deepspeed: { zeroStage } }));
+      near(bytes(zero, "weights"), 2 * P);
+      // float32 master and two moments of the partition
+      near(bytes(zero, "optimizer"), (12 * P) / 8);
+    }
+  });
+
+  it("ZeRO-2 keeps only the partition of the gradients", () => {
+    const one = of(spread(8, { deepspeed: { zeroStage: 1 } }));
+    const two = of(spread(8, { deepspeed: { zeroStage: 2 } }));
+    const clip = ({ phases }: Estimate): number => phases.find(({ phase }) => phase === "clip")!.peakBytes;
+    // Stage 1 holds all gradients until the step, stage 2 an eighth of them.
+    // Gradients are rounded up one by one, and each has a norm while clipping.
+    const expected = 2 * P - (2 * P) / 8;
+    const difference = clip(one) - clip(two);
+    assert.ok(difference >= expected && difference < 1.1 * expected, String(difference));
+    near(bytes(two, "gradients"), (2 * P) / 8);
+  });
+
+  it("overlap_comm doubles the bucket of stages 1 and 2, not of stage 3", () => {
+    const peak = (zeroStage: 2 | 3, overlapComm: boolean): number =>
+      of(spread(8, { deepspeed: { zeroStage, overlapComm, reduceBucketSize: 1e6 } })).allocatedPeakBytes;
+    near(peak(2, true) - peak(2, false), 2e6);
+    assert.equal(peak(3, true), peak(3, false));
+  });
+
+  it("ZeRO-3 shards the weights, and reuse distance keeps late layers gathered", () => {
+    const far = of(spread(8, { deepspeed: { zeroStage: 3 } }));
+    near(bytes(far, "weights"), (2 * P) / 8);
+    const kept = of(spread(8, { deepspeed: { zeroStage: 3, stage3MaxReuseDistance: 1e9 } }));
+    assert.ok(bytes(kept, "communication") > bytes(far, "communication"));
+  });
+
+  it("offload moves states to the host, pinned or not, and to NVMe", () => {
+    const host = of(spread(8, { deepspeed: { zeroStage: 2, offloadOptimizer: "cpu" } }));
+    assert.equal(bytes(host, "optimizer"), 0);
+    near(host.host.pinnedBytes, (16 * P) / 8);
+    const pageable = of(spread(8, { deepspeed: { offloadOptimizer: "cpu", pinMemory: false } }));
+    near(pageable.host.pageableBytes, (16 * P) / 8);
+    const both = of(spread(8, { deepspeed: { zeroStage: 3, offloadOptimizer: "nvme", offloadParam: "nvme" } }));
+    near(both.host.nvmeBytes, (18 * P) / 8);
+    assert.equal(bytes(both, "weights"), 0);
+  });
+
+  it("FSDP shards in float32 and gathers a layer at a time in the compute dtype", () => {
+    const sharded = of(spread(8, { fsdp: {} }));
+    near(bytes(sharded, "weights"), (4 * P) / 8);
+    near(bytes(sharded, "optimizer"), (8 * P) / 8);
+    const kept = of(spread(8, { fsdp: { sharding: "shard_grad_op", reshardAfterForward: false } }));
+    assert.ok(kept.allocatedPeakBytes > sharded.allocatedPeakBytes);
+  });
+
+  it("components add up to the peak for every strategy", () => {
+    for (const run of [spread(2, {}), spread(8, { deepspeed: { zeroStage: 3 } }), spread(8, { fsdp: {} })]) {
+      const result = of(run);
+      assert.equal(
+        result.components.reduce((sum, component) => sum + component.bytes, 0),
+        result.allocatedPeakBytes,
+      );
+    }
+  });
+
+  it("says what it does not model", () => {
+    const run = causalRun({});
+    const result = estimate({ ...run, parallel: { ...run.parallel, worldSize: 4, tensorParallel: 4 } }, llama);
+    assert.ok(!result.ok && result.code === "not-modelled");
+  });
+});
