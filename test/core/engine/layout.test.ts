@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { mul } from "../../../src/core/engine/ops/arithmetic";
+import {
+  cat,
+  clone,
+  contiguous,
+  expand,
+  permute,
+  reshape,
+  slice,
+  split,
+  stack,
+  transpose,
+  view,
+} from "../../../src/core/engine/ops/layout";
+import { lab } from "./lab";
+
+describe("views and copies", () => {
+  it("a view allocates nothing and keeps the storage alive", () => {
+    const { torch, tensor, made, ledger } = lab();
+    const x = tensor([4, 256]);
+    const before = ledger.live;
+    const made1 = made(() => {
+      const y = view(torch, x, [2, 512]);
+      x.release();
+      assert.equal(ledger.live, before);
+      y.release();
+      assert.equal(ledger.live, 0);
+    });
+    assert.deepEqual(made1, []);
+  });
+
+  it("reshape copies a transposed tensor, and only that", () => {
+    const { torch, tensor, made } = lab();
+    const x = tensor([4, 256]);
+    assert.deepEqual(
+      made(() => reshape(torch, x, [1024]).release()),
+      [],
+    );
+    const t = transpose(torch, x, 0, 1);
+    assert.deepEqual(
+      made(() => reshape(torch, t, [1024]).release()),
+      ["clone 4096"],
+    );
+    assert.deepEqual(
+      made(() => contiguous(torch, t).release()),
+      ["clone 4096"],
+    );
+    assert.deepEqual(
+      made(() => contiguous(torch, x).release()),
+      [],
+    );
+  });
+
+  it("a clone keeps the strides of a dense tensor", () => {
+    const { torch, tensor } = lab();
+    const t = transpose(torch, tensor([4, 256]), 0, 1);
+    assert.deepEqual(clone(torch, t).strides, [1, 256]);
+  });
+
+  it("expand repeats with stride 0 and its gradient is summed when it is delivered", () => {
+    const { torch, leaf, made, differentiate } = lab();
+    const x = leaf([1, 256]);
+    const wide = expand(torch, x, [8, 256]);
+    assert.deepEqual(wide.strides, [0, 1]);
+    assert.deepEqual(
+      made(() => differentiate(wide)),
+      ["ones_like 8192", "sum 1024"],
+    );
+    assert.deepEqual(x.grad?.sizes, [1, 256]);
+  });
+
+  it("permute is undone on the gradient without a copy, and the leaf takes a strided gradient as a copy", () => {
+    const { torch, leaf, made, differentiate } = lab();
+    const x = leaf([4, 256]);
+    const y = permute(torch, x, [1, 0]);
+    assert.deepEqual(
+      made(() => differentiate(y)),
+      ["ones_like 4096", "clone 4096"],
+    );
+  });
+});
+
+describe("slices and joins", () => {
+  it("the gradient of a slice is a whole tensor of zeros", () => {
+    const { torch, leaf, made, differentiate } = lab();
+    const x = leaf([4, 256]);
+    const y = slice(torch, x, 1, 0, 128);
+    assert.deepEqual(y.sizes, [4, 128]);
+    assert.deepEqual(
+      made(() => differentiate(y)),
+      ["ones_like 2048", "slice_backward 4096"],
+    );
+  });
+
+  it("wraps and clamps the bounds of a slice", () => {
+    const { torch, tensor } = lab();
+    const x = tensor([10, 2]);
+    assert.deepEqual(slice(torch, x, 0, -3, null).sizes, [3, 2]);
+    assert.deepEqual(slice(torch, x, 0, 2, 99, 3).sizes, [3, 2]);
+    assert.deepEqual(slice(torch, x, 0, 5, 2).sizes, [0, 2]);
+  });
+
+  it("split joins the gradients of its parts, with zeros for the unused ones", () => {
+    const { torch, leaf, made, differentiate } = lab();
+    const x = leaf([4, 256]);
+    const [a, b] = split(torch, x, [128, 128], 1);
+    const y = mul(torch, a!, 2);
+    b!.release();
+    a!.release();
+    assert.deepEqual(
+      made(() => differentiate(y)),
+      ["ones_like 2048", "mul 2048", "zeros 2048", "cat 4096"],
+    );
+  });
+
+  it("cat promotes, and gives views of its gradient back", () => {
+    const { torch, leaf, made, differentiate } = lab();
+    const [a, b] = [leaf([2, 256], "bfloat16"), leaf([2, 256])];
+    const y = cat(torch, [a, b], 0);
+    assert.equal(y.dtype, "float32");
+    assert.deepEqual(y.sizes, [4, 256]);
+    // The view for `a` is cast to its dtype; `b` takes its view over, and with it the whole storage.
+    assert.deepEqual(
+      made(() => differentiate(y)),
+      ["ones_like 4096", "_to_copy 1024"],
+    );
+  });
+
+  it("stack adds a dimension", () => {
+    const { torch, tensor } = lab();
+    assert.deepEqual(stack(torch, [tensor([3, 2]), tensor([3, 2])], -1).sizes, [3, 2, 2]);
+  });
+});
