@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { add, mul, pow, sum } from "../../../src/core/engine/ops/arithmetic";
+import { linear, matmul } from "../../../src/core/engine/ops/linear";
+import { layerNorm, softmax } from "../../../src/core/engine/ops/nonlinear";
+import { lab } from "./lab";
+
+describe("autocast", () => {
+  it("casts operands from the last to the first", () => {
+    const { torch, tensor, leaf, made, autocast } = lab();
+    const [x, weight, bias] = [tensor([16, 256]), leaf([128, 256]), leaf([128])];
+    assert.deepEqual(
+      autocast("bfloat16", () => made(() => linear(torch, x, weight, bias).release())),
+      ["_to_copy 512", "_to_copy 65536", "_to_copy 8192", "addmm 4096"],
+    );
+  });
+
+  it("casts a float32 leaf once until the region ends", () => {
+    const { torch, tensor, leaf, autocast, ledger } = lab();
+    const [x, weight] = [tensor([16, 256], "bfloat16"), leaf([128, 256])];
+    const before = ledger.live;
+    autocast("bfloat16", () => {
+      linear(torch, x, weight, null).release();
+      linear(torch, x, weight, null).release();
+      assert.equal(ledger.live, before + 128 * 256 * 2);
+    });
+    assert.equal(ledger.live, before);
+  });
+
+  it("casts frozen weights, views and activations every time", () => {
+    const { torch, tensor, made, autocast } = lab();
+    const [x, frozen] = [tensor([16, 256], "bfloat16"), tensor([128, 256])];
+    autocast("bfloat16", () => {
+      const once = made(() => linear(torch, x, frozen, null).release());
+      const twice = made(() => linear(torch, x, frozen, null).release());
+      assert.deepEqual(once, ["_to_copy 65536", "mm 4096"]);
+      assert.deepEqual(twice, once);
+    });
+  });
+
+  it("keeps a cast weight for backward beyond the region", () => {
+    const { torch, leaf, autocast, ledger } = lab();
+    const [x, weight] = [leaf([16, 256]), leaf([128, 256])];
+    const before = ledger.live;
+    const y = autocast("bfloat16", () => linear(torch, x, weight, null));
+    // the product, both casts
+    assert.equal(ledger.live, before + 4096 + 128 * 256 * 2 + 16 * 256 * 2);
+    y.release();
+    assert.equal(ledger.live, before);
+  });
+
+  it("leaves float64 and integers alone", () => {
+    const { torch, tensor } = lab();
+    torch.autocastDtype = "bfloat16";
+    torch.autocastEnabled = true;
+    assert.equal(matmul(torch, tensor([4, 4], "float64"), tensor([4, 4], "float64")).dtype, "float64");
+  });
+
+  it("raises the float32 list", () => {
+    const { torch, tensor, autocast } = lab();
+    const x = tensor([16, 256], "bfloat16");
+    autocast("bfloat16", () => {
+      for (const out of [
+        pow(torch, x, 2),
+        sum(torch, x, [1]),
+        softmax(torch, x, null),
+        layerNorm(torch, x, [256], null, null),
+      ])
+        assert.equal(out.dtype, "float32");
+      assert.equal(mul(torch, x, x).dtype, "bfloat16");
+      assert.equal(add(torch, x, tensor([256])).dtype, "float32");
+    });
+  });
+
+  it("of softmax: float16 is raised inside the kernel, bfloat16 is copied first", () => {
+    const { torch, tensor, made, autocast } = lab();
+    const run = (dtype: "float16" | "bfloat16") =>
+      autocast(dtype, () => {
+        const x = tensor([16, 256], dtype);
+        return made(() => softmax(torch, x, null).release());
+      });
+    assert.deepEqual(run("float16"), ["_softmax 16384"]);
+    assert.deepEqual(run("bfloat16"), ["_to_copy 16384", "_softmax 16384"]);
+  });
+
+  it("casts gradients back to the dtype of what was cast", () => {
+    const { torch, tensor, leaf, made, autocast, differentiate } = lab();
+    const [x, weight] = [tensor([16, 256]), leaf([128, 256])];
+    const y = autocast("bfloat16", () => linear(torch, x, weight, null));
+    assert.deepEqual(
+      made(() => differentiate(y)),
+      ["ones_like 4096", "mm 65536", "_to_copy 131072"],
+    );
+    assert.equal(weight.grad?.dtype, "float32");
+  });
+});
