@@ -7,14 +7,14 @@ import type {
   ModelConfig,
   OffloadTarget,
   ParallelSpec,
-} from "../core/training/run";
-import { DEEPSPEED_KEYS } from "../formats/deepspeed/keys";
-import { defaultOf } from "./defaults";
-import type { RunInputs } from "./inputs";
-import { say } from "./problems";
-import type { Supposition } from "./resolve";
-import type { From, Place, Settings, SettingValue } from "./settings";
-import { holds } from "./versions";
+} from "../../core/training/run";
+import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
+import { defaultOf } from "../defaults";
+import type { RunInputs } from "../inputs";
+import { say } from "../problems";
+import type { From, Place, Settings, SettingValue } from "../settings";
+import { holds } from "../versions";
+import type { Supposition } from "./types";
 
 export interface ParallelContext {
   /** The Hugging Face Trainer carries the run out. */

@@ -1,0 +1,98 @@
+/** The state of one resolution: the settings in force, and what was decided from them with its origin. */
+import type { LibraryVersions } from "../../core/training/run";
+import type { Message } from "../../formats/types";
+import { defaultOf, keyFor } from "../defaults";
+import { librariesOf, type RunInputs } from "../inputs";
+import { TRAINER_FORMATS } from "../not-modelled";
+import { type From, type Place, type Setting, Settings, type SettingValue } from "../settings";
+import type { Choice, Obstacle, Resolved, Supposition } from "./types";
+
+export class ResolveContext {
+  /** Whether the Hugging Face Trainer carries the run out. */
+  readonly trains: boolean;
+  /** Whether the document is a TRL config. */
+  readonly trl: boolean;
+  readonly settings: Settings;
+  readonly libraries: LibraryVersions;
+  readonly resolved = new Map<string, Resolved>();
+  readonly suppositions: Supposition[] = [];
+  readonly obstacles: Obstacle[] = [];
+
+  constructor(
+    readonly inputs: RunInputs,
+    readonly choice: Choice,
+  ) {
+    const overrides = choice.set === undefined ? [] : overrideSettings(inputs, choice.set);
+    this.settings = new Settings([{ id: "override", settings: overrides }, ...inputs.layers]);
+    this.libraries = librariesOf(this.settings);
+    this.trains = TRAINER_FORMATS.has(inputs.format.id);
+    this.trl = inputs.format.id === "trl";
+  }
+
+  /** Records a decided value. */
+  put(name: string, value: SettingValue, from: From, key: string, place: Place | null): void {
+    this.resolved.set(name, { name, value, from, key, place });
+  }
+
+  /** Records a statement as the decided value. */
+  keep(name: string, setting: Setting, value: SettingValue = setting.value): void {
+    this.put(name, value, setting.from, setting.key, setting.place);
+  }
+
+  /** A plain value: stated, else the format's default, else `fallback` (a default of the libraries). */
+  value(name: string, fallback: string | number | boolean): string | number | boolean {
+    const stated = this.settings.find(name);
+    if (stated !== undefined && stated.value !== null && !Array.isArray(stated.value)) {
+      this.keep(name, stated);
+      return stated.value as string | number | boolean;
+    }
+    const open = this.settings.open(name);
+    const spec = keyFor(this.inputs.format, name, this.libraries);
+    const known = spec === undefined ? undefined : defaultOf(spec, this.libraries);
+    const standard = known ?? fallback;
+    if (!this.trains && known === undefined && open === undefined) return standard;
+    if (open?.auto) this.put(name, null, "auto", open.key, open.place);
+    else this.put(name, standard, "default", spec?.key ?? name, null);
+    return standard;
+  }
+
+  /** Records something the estimate rests on and no document says. */
+  suppose(message: Message, settleWith: string, alternative?: Supposition["alternative"]): void {
+    this.suppositions.push({ message, settleWith, ...(alternative === undefined ? {} : { alternative }) });
+  }
+
+  /** A default the format's own table states. */
+  formatDefault(name: string): SettingValue | undefined {
+    const spec = keyFor(this.inputs.format, name, this.libraries);
+    return spec === undefined ? undefined : defaultOf(spec, this.libraries);
+  }
+
+  /** A default of the format as a number. */
+  defaultNumber(name: string, fallback: number): number {
+    const value = this.formatDefault(name);
+    return typeof value === "number" ? value : fallback;
+  }
+}
+
+/** Overrides as a layer: names may be canonical, or a key of the document's format. */
+function overrideSettings(inputs: RunInputs, set: Readonly<Record<string, string>>): Setting[] {
+  return Object.entries(set).flatMap(([key, text]) => {
+    const spec = inputs.format.keys.find((s) => s.key === key || s.aliases?.includes(key));
+    const name = spec?.name ?? key;
+    const value = overrideValue(text);
+    const base = { from: "pin" as const, key, place: null };
+    if (name === "compute_dtype") {
+      return [
+        { ...base, name: "bf16", value: value === "bf16" || value === "bfloat16" },
+        { ...base, name: "fp16", value: value === "fp16" || value === "float16" },
+      ];
+    }
+    return [{ ...base, name, value }];
+  });
+}
+
+function overrideValue(text: string): string | number | boolean {
+  const plain = text.trim();
+  if (/^(?:true|false)$/i.test(plain)) return plain.toLowerCase() === "true";
+  return plain !== "" && Number.isFinite(Number(plain)) ? Number(plain) : plain;
+}

@@ -1,0 +1,100 @@
+/**
+ * From settings to a `TrainingRun`: what the libraries would make of them, with the origin of every value and the
+ * assumptions behind what nothing states.
+ */
+import type { TrainingRun } from "../../core/training/run";
+import type { RunInputs } from "../inputs";
+import { obstaclesOf, trainerOf } from "../not-modelled";
+import { say } from "../problems";
+import { adapterOf, quantizationOf } from "./adapters";
+import { ResolveContext } from "./context";
+import { batchOf, globalBatch, imageSizeOf, sequenceLengthOf, targetLengthOf } from "./data";
+import { deviceOf, modelOf, taskOf, worldSizeOf } from "./model";
+import { resolveParallel } from "./parallel";
+import { loadDtypeOf, precisionOf } from "./precision";
+import { attentionOf, checkpointingOf, fusedLossOf, optimizerOf } from "./step";
+import type { Choice, Resolution } from "./types";
+
+export type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./types";
+
+/** Resolves a run; pure, so that what-ifs and curves are the same function with other overrides. */
+export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
+  const c = new ResolveContext(inputs, choice);
+  const trainer = trainerOf(c.inputs, c.settings);
+  const model = modelOf(c);
+  const config = model?.config ?? {};
+  const device = deviceOf(c);
+  const precision = precisionOf(c);
+  const loadDtype = loadDtypeOf(c, config);
+  const task = taskOf(c, config);
+  const images = task === "image-cls";
+  const microBatchSize = batchOf(c);
+  const sequenceLength = images ? 0 : sequenceLengthOf(c, config);
+  const attention = attentionOf(c, config);
+  const checkpointing = checkpointingOf(c);
+  const optimizer = optimizerOf(c);
+  const quantization = quantizationOf(c, config, trainer, loadDtype);
+  const adapter = adapterOf(c, quantization?.type === "nf4" || quantization?.type === "fp4");
+  const maxGradNorm = c.value("max_grad_norm", 1) as number;
+  const labelSmoothing = Number(c.settings.number("label_smoothing") ?? 0);
+  const fusedLoss = fusedLossOf(c, trainer);
+  if (fusedLoss && c.settings.boolean("fused_loss") !== true) c.suppose(say("assume.fused-loss"), "loss_type");
+  const gradientAccumulationSteps = Number(c.value("gradient_accumulation_steps", 1));
+  const parallel = resolveParallel(
+    {
+      trains: c.trains,
+      settings: c.settings,
+      inputs: c.inputs,
+      libraries: c.libraries,
+      config,
+      compute: precision,
+    },
+    worldSizeOf(c, device.spec),
+    (name, value, from, key, place) => c.put(name, value, from, key, place),
+    c.suppositions,
+  );
+  const packing = c.settings.find("packing");
+  if (packing !== undefined) c.keep("packing", packing);
+  globalBatch(c, microBatchSize, gradientAccumulationSteps, parallel.worldSize);
+  c.obstacles.push(...obstaclesOf(c.inputs, c.settings, trainer));
+  const run: TrainingRun | null =
+    model === null || c.obstacles.length > 0 || microBatchSize === null
+      ? null
+      : {
+          model,
+          task,
+          microBatchSize,
+          sequenceLength,
+          targetLength: task === "seq2seq-lm" ? targetLengthOf(c) : 0,
+          imageSize: images ? imageSizeOf(c, config) : 0,
+          gradientAccumulationSteps,
+          loadDtype,
+          autocast: parallel.deepspeed === null ? precision : null,
+          attention,
+          // TRL forces the reentrant kind for adapters under ZeRO-3.
+          checkpointing:
+            checkpointing !== null && c.trl && adapter !== null && parallel.deepspeed?.zeroStage === 3
+              ? { useReentrant: true }
+              : checkpointing,
+          optimizer,
+          maxGradNorm,
+          adapter,
+          quantization,
+          fusedLoss,
+          labelSmoothing,
+          parallel,
+          libraries: c.libraries,
+          device:
+            device.spec === null ? null : { ...device.spec, count: Math.max(device.spec.count, parallel.worldSize) },
+        };
+  return {
+    run,
+    settings: c.settings,
+    resolved: c.resolved,
+    suppositions: c.suppositions,
+    obstacles: c.obstacles,
+    libraries: c.libraries,
+    device,
+    trainer,
+  };
+}

@@ -1,0 +1,97 @@
+/** Which model is trained, on what task, on which devices. */
+import { deviceSpec, findDevice } from "../../core/hardware/devices";
+import type { DeviceSpec, ModelConfig, Task, TrainingRun } from "../../core/training/run";
+import { say } from "../problems";
+import type { ResolveContext } from "./context";
+import type { Resolution } from "./types";
+
+const TASKS: readonly (readonly [RegExp, Task])[] = [
+  [/ForCausalLM$|LMHeadModel$/, "causal-lm"],
+  [/ForMaskedLM$|ForPreTraining$/, "masked-lm"],
+  [/ForSequenceClassification$/, "seq-cls"],
+  [/ForTokenClassification$/, "token-cls"],
+  [/ForImageClassification$/, "image-cls"],
+  [/ForConditionalGeneration$/, "seq2seq-lm"],
+];
+
+const TASK_OF_TYPE: Readonly<Record<string, Task>> = {
+  bert: "masked-lm",
+  roberta: "masked-lm",
+  distilbert: "masked-lm",
+  albert: "masked-lm",
+  electra: "masked-lm",
+  deberta: "masked-lm",
+  "deberta-v2": "masked-lm",
+  modernbert: "masked-lm",
+  "xlm-roberta": "masked-lm",
+  t5: "seq2seq-lm",
+  mt5: "seq2seq-lm",
+  bart: "seq2seq-lm",
+  vit: "image-cls",
+  swin: "image-cls",
+  convnext: "image-cls",
+};
+
+export function modelOf(c: ResolveContext): TrainingRun["model"] | null {
+  const { model } = c.inputs;
+  const stated = c.settings.find("config_name") ?? c.settings.find("model");
+  if (stated !== undefined) c.keep("model", stated);
+  if (model === undefined) {
+    const open = c.settings.open("model");
+    if (open !== undefined) c.keep("model", open, null);
+    c.obstacles.push({ code: "unknown-model", message: say("unknown-model.unstated") });
+    c.suppose(say("assume.model"), "model");
+    return null;
+  }
+  if (model.kind !== "found") {
+    c.obstacles.push({ code: "unknown-model", message: say("unknown-model.missing", { name: model.name }) });
+    c.suppose(say("assume.model"), "model");
+    return null;
+  }
+  return { name: model.name, family: String(model.config["model_type"]), config: model.config, source: model.source };
+}
+
+export function taskOf(c: ResolveContext, config: ModelConfig): Task {
+  const stated = c.settings.string("task");
+  if (stated !== undefined) return stated as Task;
+  const architecture = Array.isArray(config["architectures"]) ? String(config["architectures"][0] ?? "") : "";
+  const named = TASKS.find(([pattern]) => pattern.test(architecture))?.[1];
+  if (named !== undefined) return named;
+  const task = TASK_OF_TYPE[String(config["model_type"])] ?? "causal-lm";
+  if (!c.trl && c.inputs.model?.kind === "found") {
+    c.suppose(say("assume.task", { task }), "task");
+  }
+  return task;
+}
+
+export function deviceOf(c: ResolveContext): Resolution["device"] {
+  const chosen = c.choice.device;
+  const override = c.settings.all("device").find((setting) => setting.place === null);
+  const asked = override ?? c.settings.find("device");
+  const text =
+    override !== undefined
+      ? String(override.value)
+      : (chosen ?? (asked === undefined ? c.choice.defaultDevice : String(asked.value)));
+  const match = text === undefined || text === "" ? null : findDevice(text);
+  const source =
+    match === null ? "none" : override !== undefined || chosen !== undefined || asked === undefined ? "setting" : "pin";
+  return { spec: match === null ? null : deviceSpec(match), source, asked };
+}
+
+export function worldSizeOf(c: ResolveContext, device: DeviceSpec | null): number {
+  const stated = c.settings.find("world_size");
+  if (typeof stated?.value === "number" && stated.value >= 1) {
+    c.keep("world_size", stated);
+    return Math.floor(stated.value);
+  }
+  const chosen = c.choice.deviceCount ?? (device !== null && device.count > 1 ? device.count : undefined);
+  if (chosen !== undefined) {
+    c.put("world_size", chosen, "pin", "device.count", null);
+    return chosen;
+  }
+  c.put("world_size", 1, "assumed", "device.count", null);
+  if (c.inputs.deepspeed !== undefined || c.settings.string("fsdp_options") !== undefined) {
+    c.suppose(say("assume.world-size"), "device.count", { world_size: "8" });
+  }
+  return 1;
+}

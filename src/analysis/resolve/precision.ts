@@ -1,0 +1,116 @@
+/** Dtypes of the weights and of autocast. */
+import type { DType, ModelConfig } from "../../core/training/run";
+import { say } from "../problems";
+import type { Setting } from "../settings";
+import { holds } from "../versions";
+import type { ResolveContext } from "./context";
+
+/** Dtypes by every spelling that configs use. */
+export const DTYPES: Readonly<Record<string, DType>> = {
+  float32: "float32",
+  fp32: "float32",
+  float: "float32",
+  float16: "float16",
+  fp16: "float16",
+  half: "float16",
+  bfloat16: "bfloat16",
+  bf16: "bfloat16",
+  float64: "float64",
+};
+
+/** Autocast dtype of the trainer, and `compute_dtype` for the report. */
+export function precisionOf(c: ResolveContext): "bfloat16" | "float16" | null {
+  const named = namedPrecision(c);
+  if (named !== undefined) return named;
+  const bf16 = c.settings.find("bf16");
+  const fp16 = c.settings.find("fp16");
+  const on = (setting: Setting | undefined): boolean => setting?.value === true;
+  if (on(bf16) && bf16 !== undefined) {
+    c.keep("compute_dtype", bf16, "bf16");
+    return "bfloat16";
+  }
+  if (on(fp16) && fp16 !== undefined) {
+    c.keep("compute_dtype", fp16, "fp16");
+    return "float16";
+  }
+  // TRL switches bf16 on when the file names neither.
+  if (c.trl && bf16 === undefined && fp16 === undefined) {
+    c.put("compute_dtype", "bf16", "default", "bf16", null);
+    return "bfloat16";
+  }
+  const open = c.settings.open("bf16") ?? c.settings.open("fp16");
+  if (open !== undefined && bf16 === undefined && fp16 === undefined && open.value === null && open.auto === true) {
+    c.put("compute_dtype", null, "auto", open.key, open.place);
+    if (c.inputs.format.id !== "axolotl") return null;
+    // Axolotl takes bfloat16 on every card that has it.
+    c.suppose(say("assume.auto-precision"), open.key, { bf16: "false" });
+    return "bfloat16";
+  }
+  const stated = bf16 ?? fp16;
+  const tf32 = c.settings.find("tf32");
+  if (tf32?.value === true) c.keep("compute_dtype", tf32, "tf32");
+  else if (stated !== undefined) c.keep("compute_dtype", stated, "fp32");
+  else if (c.trains) c.put("compute_dtype", "fp32", "default", "bf16", null);
+  return null;
+}
+
+/** Formats that name the precision with one key (`mixed_precision: bf16`). */
+function namedPrecision(c: ResolveContext): "bfloat16" | "float16" | null | undefined {
+  const stated = c.settings.find("compute_dtype");
+  const switches = c.settings.find("bf16") ?? c.settings.find("fp16");
+  if (stated === undefined) return undefined;
+  // TrainingArguments' own switches win over accelerate's mixed_precision.
+  if (switches !== undefined && switches.from === "document" && stated.from === "linked") return undefined;
+  c.keep("compute_dtype", stated);
+  if (stated.value === "fp8") c.suppose(say("assume.fp8"), stated.key);
+  return stated.value === "bf16" || stated.value === "fp8" ? "bfloat16" : stated.value === "fp16" ? "float16" : null;
+}
+
+export function loadDtypeOf(c: ResolveContext, config: ModelConfig): DType {
+  const stated = c.settings.find("load_dtype");
+  if (stated !== undefined) {
+    const named =
+      DTYPES[
+        String(stated.value)
+          .replace(/^torch\./, "")
+          .toLowerCase()
+      ];
+    if (named !== undefined) {
+      c.keep("load_dtype", stated, named);
+      return named;
+    }
+    if (stated.value === "auto") return dtypeOfCheckpoint(c, config, stated);
+  }
+  const open = c.settings.open("load_dtype");
+  if (open?.auto) return dtypeOfCheckpoint(c, config, open);
+  if (c.trl && holds("trl>=0.27", c.libraries)) {
+    c.put("load_dtype", "float32", "default", "dtype", null);
+    return "float32";
+  }
+  if (!c.trains) return "float32";
+  if (holds("transformers<5", c.libraries)) {
+    c.put("load_dtype", "float32", "default", "dtype", null);
+    return "float32";
+  }
+  return dtypeOfCheckpoint(c, config, undefined);
+}
+
+/** `dtype="auto"`: what the checkpoint's config says, else float32. */
+function dtypeOfCheckpoint(c: ResolveContext, config: ModelConfig, setting: Setting | undefined): DType {
+  const written = config["dtype"] ?? config["torch_dtype"];
+  const dtype = typeof written === "string" ? DTYPES[written.replace(/^torch\./, "")] : undefined;
+  const value = dtype ?? "float32";
+  c.put(
+    "load_dtype",
+    value,
+    setting === undefined ? (dtype === undefined ? "assumed" : "linked") : "linked",
+    "dtype",
+    null,
+  );
+  if (c.inputs.model?.kind === "found") {
+    const other = value === "float32" ? "bfloat16" : "float32";
+    const id = dtype === undefined ? "assume.load-dtype" : "assume.load-dtype-checkpoint";
+    c.suppose(say(id, { dtype: value }), "dtype", { load_dtype: other });
+  }
+  return value;
+}

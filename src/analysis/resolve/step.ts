@@ -1,0 +1,76 @@
+/** What happens in a step besides the model: attention, checkpointing, optimizer, loss. */
+import type { Attention, ModelConfig, TrainingRun } from "../../core/training/run";
+import type { SettingValue } from "../settings";
+import { holds } from "../versions";
+import type { ResolveContext } from "./context";
+
+export function attentionOf(c: ResolveContext, config: ModelConfig): Attention {
+  const stated = c.settings.find("attention");
+  if (stated !== undefined) {
+    const value = String(stated.value) as Attention;
+    c.keep("attention", stated, value);
+    return value;
+  }
+  const own = config["_attn_implementation"] ?? config["attn_implementation"];
+  if (typeof own === "string") {
+    c.put("attention", own, "linked", "attn_implementation", null);
+    return own as Attention;
+  }
+  if (c.trains) c.put("attention", "sdpa", "default", "attn_implementation", null);
+  return "sdpa";
+}
+
+export function checkpointingOf(c: ResolveContext): TrainingRun["checkpointing"] {
+  const stated = c.value("gradient_checkpointing", false);
+  if (stated === false || stated === "none" || stated === "no") return null;
+  return { useReentrant: c.settings.boolean("use_reentrant") ?? holds("transformers<5", c.libraries) };
+}
+
+export function optimizerOf(c: ResolveContext): TrainingRun["optimizer"] {
+  const block = c.settings.find("deepspeed_optimizer");
+  if (block !== undefined) {
+    const type = String(block.value).toLowerCase();
+    c.keep("optimizer", block);
+    return { name: DEEPSPEED_OPTIMIZERS[type] ?? String(block.value), args: {} };
+  }
+  if (c.settings.boolean("adafactor") === true && holds("transformers<5", c.libraries)) {
+    const setting = c.settings.find("adafactor");
+    if (setting !== undefined) c.keep("optimizer", setting, "adafactor");
+    return { name: "adafactor", args: {} };
+  }
+  if (!c.trains && c.settings.find("optimizer") === undefined) {
+    return { name: "adamw_torch_fused", args: {} };
+  }
+  const name = String(c.value("optimizer", "adamw_torch_fused"));
+  return { name, args: optimizerArguments(c.settings.find("optim_args")?.value) };
+}
+
+/** Liger, or TRL's own chunked loss (the default of SFT since 1.7). */
+export function fusedLossOf(c: ResolveContext, trainer: string): boolean {
+  if (c.settings.boolean("fused_loss") === true) return true;
+  if (trainer !== "sft") return false;
+  const loss = c.settings.string("loss_type");
+  if (loss === "chunked_nll") return true;
+  return loss === "nll" ? holds("trl>=1.15", c.libraries) : holds("trl>=1.7", c.libraries);
+}
+
+/** DeepSpeed's optimizers by the HF name with the same memory. */
+const DEEPSPEED_OPTIMIZERS: Readonly<Record<string, string>> = {
+  adam: "adamw_torch_fused",
+  adamw: "adamw_torch_fused",
+  fusedadam: "adamw_torch_fused",
+  deepspeedcpuadam: "adamw_torch_fused",
+  lion: "lion_32bit",
+  adagrad: "adagrad",
+  sgd: "sgd",
+};
+
+/** `momentum=0.9, rank=64` as HF's `optim_args` reads it. */
+function optimizerArguments(value: SettingValue | undefined): Record<string, string> {
+  if (typeof value !== "string") return {};
+  const pairs = value
+    .replaceAll(" ", "")
+    .split(",")
+    .map((part) => part.split("="));
+  return Object.fromEntries(pairs.flatMap(([key, text]) => (key && text !== undefined ? [[key, text]] : [])));
+}

@@ -1,0 +1,53 @@
+/** What resolving gives: the run, the origin of every value, and what had to be supposed. */
+import type { DeviceSpec, LibraryVersions, TrainingRun } from "../../core/training/run";
+import type { Message } from "../../formats/types";
+import type { From, Place, Setting, Settings, SettingValue } from "../settings";
+
+/** A canonical value of the run with its origin. */
+export interface Resolved {
+  readonly name: string;
+  readonly value: SettingValue;
+  readonly from: From;
+  /** Key as written, or the key that would set it. */
+  readonly key: string;
+  readonly place: Place | null;
+}
+
+/** Something the estimate had to suppose. */
+export interface Supposition {
+  readonly message: Message;
+  readonly settleWith: string;
+  /** Another plausible value, as an override, to measure how much it matters. */
+  readonly alternative?: Readonly<Record<string, string>>;
+}
+
+/** Why there is no run to estimate. */
+export interface Obstacle {
+  readonly code: string;
+  readonly message: Message;
+}
+
+export interface Resolution {
+  readonly run: TrainingRun | null;
+  readonly settings: Settings;
+  readonly resolved: ReadonlyMap<string, Resolved>;
+  readonly suppositions: readonly Supposition[];
+  readonly obstacles: readonly Obstacle[];
+  readonly libraries: LibraryVersions;
+  readonly device: {
+    readonly spec: DeviceSpec | null;
+    readonly source: "pin" | "setting" | "none";
+    readonly asked: Setting | undefined;
+  };
+  readonly trainer: string;
+}
+
+/** What the person chose outside the documents. */
+export interface Choice {
+  readonly device?: string | undefined;
+  /** For runs whose documents name no device. */
+  readonly defaultDevice?: string | undefined;
+  readonly deviceCount?: number | undefined;
+  /** By canonical name or format key. */
+  readonly set?: Readonly<Record<string, string>> | undefined;
+}
