@@ -9,16 +9,15 @@ import { ELEMENT_BYTES } from "../../engine/dtype";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { FsdpSpec } from "../run";
-import { Gathering } from "./gathering";
+import { Gathering, GatheringStrategy } from "./gathering";
 import { elements, ghost, reserve, type Strategy } from "./strategy";
 
-class Fsdp implements Strategy {
+class Fsdp extends GatheringStrategy implements Strategy {
   readonly parameterDtype: DType | null;
   readonly keepsAutocast = true;
   readonly shardsParameters: boolean;
   readonly host = { pinned: 0, pageable: 0, nvme: 0 };
   private readonly shardDtype: DType;
-  private gathering: Gathering | null = null;
 
   constructor(
     private readonly spec: FsdpSpec,
@@ -26,6 +25,7 @@ class Fsdp implements Strategy {
     load: DType,
     autocast: DType | null,
   ) {
+    super();
     this.parameterDtype = autocast ?? null;
     this.shardDtype = autocast === null ? load : "float32";
     this.shardsParameters = spec.sharding !== "no_shard";
@@ -50,26 +50,6 @@ class Fsdp implements Strategy {
       maxLive: Number.POSITIVE_INFINITY,
       holdOutside: true,
     });
-  }
-
-  beginPass(torch: Torch): void {
-    this.gathering?.beginPass(torch);
-  }
-
-  endPass(): void {
-    this.gathering?.endPass();
-  }
-
-  enter(torch: Torch, layer: number, backward: boolean): void {
-    this.gathering?.enter(torch, layer, backward);
-  }
-
-  leave(_: Torch, layer: number, backward: boolean): void {
-    this.gathering?.leave(layer, backward);
-  }
-
-  layerSignature(layer: number): string {
-    return this.gathering?.signature(layer) ?? "";
   }
 
   /** The unsharded gradient is reduced into the shard's and let go. */

@@ -7,13 +7,13 @@ import { ELEMENT_BYTES } from "../../engine/dtype";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { DeepSpeedSpec } from "../run";
-import { Gathering } from "./gathering";
+import { Gathering, GatheringStrategy } from "./gathering";
 import { elements, reserve, type Strategy } from "./strategy";
 
 const MASTER: DType = "float32";
 
 /** State of one ZeRO engine over a simulated run. */
-class Zero implements Strategy {
+class Zero extends GatheringStrategy implements Strategy {
   readonly parameterDtype: DType | null;
   readonly keepsAutocast = false;
   readonly shardsParameters: boolean;
@@ -22,12 +22,12 @@ class Zero implements Strategy {
   /** Flat partitions the optimizer steps on, one per parameter group. */
   private partitions: Tensor[] = [];
   private trained: readonly Tensor[] = [];
-  private gathering: Gathering | null = null;
 
   constructor(
     private readonly spec: DeepSpeedSpec,
     private readonly ranks: number,
   ) {
+    super();
     this.parameterDtype = spec.engineDtype;
     this.dtype = spec.engineDtype ?? "float32";
     this.shardsParameters = spec.zeroStage === 3;
@@ -84,34 +84,6 @@ class Zero implements Strategy {
       maxLive: spec.stage3MaxLiveParameters,
       holdOutside: false,
     });
-  }
-
-  beginPass(torch: Torch): void {
-    this.gathering?.beginPass(torch);
-  }
-
-  endPass(): void {
-    this.gathering?.endPass();
-  }
-
-  enter(torch: Torch, layer: number, backward: boolean): void {
-    this.gathering?.enter(torch, layer, backward);
-  }
-
-  leave(_: Torch, layer: number, backward: boolean): void {
-    this.gathering?.leave(layer, backward);
-  }
-
-  enterModule(torch: Torch, path: string, count: number): void {
-    this.gathering?.enterModule(torch, path, count);
-  }
-
-  leaveModule(_: Torch, path: string): void {
-    this.gathering?.leaveModule(path);
-  }
-
-  layerSignature(layer: number): string {
-    return this.gathering?.signature(layer) ?? "";
   }
 
   /** Stages 2 and 3 copy a gradient into the bucket and let it go. */
