@@ -2,7 +2,7 @@
 import type { AdapterSpec, DType, ModelConfig, QuantizationSpec } from "../../core/training/run";
 import { keyFor } from "../defaults";
 import { say } from "../problems";
-import type { Setting } from "../settings";
+import type { Setting, SettingValue } from "../settings";
 import type { ResolveContext } from "./context";
 import { DTYPES } from "./precision";
 
@@ -53,7 +53,7 @@ export function quantizationOf(
   return null;
 }
 
-export function adapterOf(c: ResolveContext, quantized: boolean): AdapterSpec | null {
+export function adapterOf(c: ResolveContext, quantized: boolean, config: ModelConfig): AdapterSpec | null {
   const stated = c.settings.find("adapter");
   const peft = c.settings.find("use_peft");
   const rank = c.settings.find("lora_rank");
@@ -69,6 +69,7 @@ export function adapterOf(c: ResolveContext, quantized: boolean): AdapterSpec | 
         place: null,
       },
       quantized,
+      config,
     );
   }
   const off = stated?.value === "none" || (stated === undefined && peft?.value === false);
@@ -82,10 +83,10 @@ export function adapterOf(c: ResolveContext, quantized: boolean): AdapterSpec | 
     } else if (c.trains) c.put("adapter", "none", "default", "adapter", null);
     return null;
   }
-  return adapterFrom(c, origin, quantized);
+  return adapterFrom(c, origin, quantized, config);
 }
 
-function adapterFrom(c: ResolveContext, origin: Setting, quantized: boolean): AdapterSpec | null {
+function adapterFrom(c: ResolveContext, origin: Setting, quantized: boolean, config: ModelConfig): AdapterSpec | null {
   const stated = c.settings.find("adapter");
   const rank = c.settings.find("lora_rank");
   const kind = String(origin.value);
@@ -102,27 +103,50 @@ function adapterFrom(c: ResolveContext, origin: Setting, quantized: boolean): Ad
   if (rank !== undefined) c.keep("lora_rank", rank);
   else c.put("lora_rank", rankValue, "default", "lora_r", null);
   const target = c.settings.find("lora_target_modules")?.value ?? c.formatDefault("lora_target_modules") ?? null;
-  const modules: readonly string[] | string =
-    typeof target === "string"
-      ? target
-      : Array.isArray(target)
-        ? target.length === 1 && target[0] === "all-linear"
-          ? "all-linear"
-          : target
-        : [];
-  if (target === null) {
+  if (target === null)
     c.suppose(say("assume.target-modules"), "adapter.target_modules", { lora_target_modules: "all-linear" });
-  }
   return {
     type: dora ? "dora" : "lora",
     rank: rankValue,
     alpha: c.settings.number("lora_alpha") ?? c.defaultNumber("lora_alpha", rankValue),
     dropout: c.settings.number("lora_dropout") ?? c.defaultNumber("lora_dropout", 0),
-    targetModules: modules,
+    targetModules: targetModules(target, config),
     modulesToSave: c.settings.list("lora_modules_to_save") ?? [],
     bias: (c.settings.string("lora_bias") ?? "none") as AdapterSpec["bias"],
     useRslora: c.settings.boolean("use_rslora") ?? false,
     // TRL casts the adapters of a quantized base to bfloat16; peft raises half-precision adapters to float32.
     autocastAdapterDtype: c.settings.boolean("autocast_adapter_dtype") ?? !(c.trl && quantized),
   };
+}
+
+/** Modules peft takes when none are named, by model type (`peft/utils/constants.py`, 0.21). */
+const PEFT_TARGETS: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(
+    "bart opt gptj gpt_neo llama llama4 mistral mixtral stablelm gemma gemma2 gemma3_text qwen2 qwen3"
+      .split(" ")
+      .map((type) => [type, ["q_proj", "v_proj"]]),
+  ),
+  t5: ["q", "v"],
+  mt5: ["q", "v"],
+  gpt2: ["c_attn"],
+  gpt_bigcode: ["c_attn"],
+  bloom: ["query_key_value"],
+  gpt_neox: ["query_key_value"],
+  falcon: ["query_key_value"],
+  chatglm: ["query_key_value"],
+  bert: ["query", "value"],
+  roberta: ["query", "value"],
+  "xlm-roberta": ["query", "value"],
+  electra: ["query", "value"],
+  "deberta-v2": ["query_proj", "value_proj"],
+  deberta: ["in_proj"],
+  mpt: ["Wqkv"],
+  phi: ["q_proj", "v_proj", "fc1", "fc2"],
+};
+
+/** Named modules, or peft's own choice; architectures it has no choice for must name them. */
+function targetModules(target: SettingValue, config: ModelConfig): readonly string[] | string {
+  if (typeof target === "string") return target;
+  if (Array.isArray(target)) return target.length === 1 && target[0] === "all-linear" ? "all-linear" : target;
+  return PEFT_TARGETS[String(config["model_type"])] ?? "all-linear";
 }

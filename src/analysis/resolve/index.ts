@@ -10,7 +10,7 @@ import { adapterOf, quantizationOf } from "./adapters";
 import { ResolveContext } from "./context";
 import { batchOf, globalBatch, imageSizeOf, sequenceLengthOf, targetLengthOf } from "./data";
 import { deviceOf, modelOf, taskOf, worldSizeOf } from "./model";
-import { resolveParallel } from "./parallel";
+import { parallelOf } from "./parallel";
 import { loadDtypeOf, precisionOf } from "./precision";
 import { attentionOf, checkpointingOf, fusedLossOf, optimizerOf } from "./step";
 import type { Choice, Resolution } from "./types";
@@ -34,25 +34,13 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const checkpointing = checkpointingOf(c);
   const optimizer = optimizerOf(c);
   const quantization = quantizationOf(c, config, trainer, loadDtype);
-  const adapter = adapterOf(c, quantization?.type === "nf4" || quantization?.type === "fp4");
+  const adapter = adapterOf(c, quantization?.type === "nf4" || quantization?.type === "fp4", config);
   const maxGradNorm = c.value("max_grad_norm", 1) as number;
   const labelSmoothing = Number(c.settings.number("label_smoothing") ?? 0);
   const fusedLoss = fusedLossOf(c, trainer);
   if (fusedLoss && c.settings.boolean("fused_loss") !== true) c.suppose(say("assume.fused-loss"), "loss_type");
   const gradientAccumulationSteps = Number(c.value("gradient_accumulation_steps", 1));
-  const parallel = resolveParallel(
-    {
-      trains: c.trains,
-      settings: c.settings,
-      inputs: c.inputs,
-      libraries: c.libraries,
-      config,
-      compute: precision,
-    },
-    worldSizeOf(c, device.spec),
-    (name, value, from, key, place) => c.put(name, value, from, key, place),
-    c.suppositions,
-  );
+  const parallel = parallelOf(c, config, precision, worldSizeOf(c, device.spec));
   const packing = c.settings.find("packing");
   if (packing !== undefined) c.keep("packing", packing);
   globalBatch(c, microBatchSize, gradientAccumulationSteps, parallel.worldSize);

@@ -1,33 +1,13 @@
 /** The parallel part of a run: DeepSpeed as HF fills it, FSDP, and the degrees. */
-import type {
-  DeepSpeedSpec,
-  DType,
-  FsdpSpec,
-  LibraryVersions,
-  ModelConfig,
-  OffloadTarget,
-  ParallelSpec,
-} from "../../core/training/run";
+import type { DeepSpeedSpec, DType, FsdpSpec, ModelConfig, OffloadTarget, ParallelSpec } from "../../core/training/run";
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
 import { defaultOf } from "../defaults";
-import type { RunInputs } from "../inputs";
 import { say } from "../problems";
-import type { From, Place, Settings, SettingValue } from "../settings";
 import { holds } from "../versions";
-import type { Supposition } from "./types";
+import type { ResolveContext } from "./context";
 
-export interface ParallelContext {
-  /** The Hugging Face Trainer carries the run out. */
-  readonly trains: boolean;
-  readonly settings: Settings;
-  readonly inputs: RunInputs;
-  readonly libraries: LibraryVersions;
-  readonly config: ModelConfig;
-  /** What `bf16`/`fp16` of the trainer (or of DeepSpeed) switch on. */
-  readonly compute: "bfloat16" | "float16" | null;
-}
-
-type Put = (name: string, value: SettingValue, from: From, key: string, place: Place | null) => void;
+/** What `bf16` and `fp16` of the trainer (or of DeepSpeed) switch on. */
+type Compute = "bfloat16" | "float16" | null;
 
 /** Keys HF computes from the hidden size when the file says `auto` (transformers/integrations/deepspeed.py). */
 const BY_HIDDEN: Readonly<Record<string, { readonly stage3: boolean; readonly of: (hidden: number) => number }>> = {
@@ -46,21 +26,17 @@ export function hiddenSize(config: ModelConfig): number | undefined {
   return typeof text === "object" && text !== null ? hiddenSize(text as ModelConfig) : undefined;
 }
 
-export function resolveParallel(
-  context: ParallelContext,
-  worldSize: number,
-  put: Put,
-  suppositions: Supposition[],
-): ParallelSpec {
-  const { settings } = context;
+/** The parallel part of a run on `worldSize` processes. */
+export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Compute, worldSize: number): ParallelSpec {
+  const { settings } = c;
   const degree = (name: string): number => {
     const stated = settings.find(name);
     const value = typeof stated?.value === "number" && stated.value >= 1 ? Math.floor(stated.value) : 1;
-    if (stated !== undefined) put(name, value, stated.from, stated.key, stated.place);
+    if (stated !== undefined) c.put(name, value, stated.from, stated.key, stated.place);
     return value;
   };
-  const deepspeed = deepspeedSpec(context, put, suppositions);
-  const fsdp = deepspeed === null ? fsdpSpec(context, put) : null;
+  const deepspeed = deepspeedSpec(c, config, compute);
+  const fsdp = deepspeed === null ? fsdpSpec(c) : null;
   const contextParallel = Math.max(degree("context_parallel"), settings.number("sequence_parallel") ?? 1);
   return {
     worldSize,
@@ -73,12 +49,12 @@ export function resolveParallel(
   };
 }
 
-function deepspeedSpec(context: ParallelContext, put: Put, suppositions: Supposition[]): DeepSpeedSpec | null {
-  const { settings, inputs } = context;
+function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute): DeepSpeedSpec | null {
+  const { settings, inputs } = c;
   const asked = settings.find("zero_stage");
   for (const name of ["offload_optimizer", "offload_param"]) {
     const stated = settings.find(name);
-    if (stated !== undefined) put(name, stated.value, stated.from, stated.key, stated.place);
+    if (stated !== undefined) c.put(name, stated.value, stated.from, stated.key, stated.place);
   }
   if (inputs.deepspeed === undefined && (asked === undefined || asked.value === 0)) return null;
   const stageValue = asked?.value;
@@ -87,8 +63,8 @@ function deepspeedSpec(context: ParallelContext, put: Put, suppositions: Supposi
     | 1
     | 2
     | 3;
-  if (asked !== undefined) put("zero_stage", zeroStage, asked.from, asked.key, asked.place);
-  else put("zero_stage", 0, "default", "zero_optimization.stage", null);
+  if (asked !== undefined) c.put("zero_stage", zeroStage, asked.from, asked.key, asked.place);
+  else c.put("zero_stage", 0, "default", "zero_optimization.stage", null);
   const underHf = inputs.format.id !== "deepspeed";
 
   const number = (name: string): number => {
@@ -97,36 +73,36 @@ function deepspeedSpec(context: ParallelContext, put: Put, suppositions: Supposi
     const rule = BY_HIDDEN[name];
     const open = settings.open(name);
     if (open?.auto && underHf && rule !== undefined && (!rule.stage3 || zeroStage === 3)) {
-      const hidden = hiddenSize(context.config);
+      const hidden = hiddenSize(config);
       if (hidden !== undefined) {
-        put(name, rule.of(hidden), "auto", open.key, open.place);
+        c.put(name, rule.of(hidden), "auto", open.key, open.place);
         return rule.of(hidden);
       }
     }
     const spec = DEEPSPEED_KEYS.find((candidate) => candidate.name === name);
-    const standard = spec === undefined ? undefined : defaultOf(spec, context.libraries);
+    const standard = spec === undefined ? undefined : defaultOf(spec, c.libraries);
     return typeof standard === "number" ? standard : 0;
   };
   const target = (name: "offload_optimizer" | "offload_param"): OffloadTarget => {
     const stated = settings.find(name);
     const value = String(stated?.value ?? "none");
     if (stated !== undefined) {
-      put(name, value, stated.from, stated.key, stated.place);
+      c.put(name, value, stated.from, stated.key, stated.place);
       return value === "cpu" || value === "nvme" ? value : "none";
     }
     const old = settings.find(name === "offload_optimizer" ? "deprecated_cpu_offload" : "deprecated_cpu_offload_param");
     if (old?.value === true) {
-      put(name, "cpu", old.from, old.key, old.place);
+      c.put(name, "cpu", old.from, old.key, old.place);
       return "cpu";
     }
     const open = settings.open(name);
-    if (open?.auto) put(name, null, "auto", open.key, open.place);
-    else put(name, "none", "default", `zero_optimization.${name}.device`, null);
+    if (open?.auto) c.put(name, null, "auto", open.key, open.place);
+    else c.put(name, "none", "default", `zero_optimization.${name}.device`, null);
     return "none";
   };
   const offloadOptimizer = target("offload_optimizer");
   const offloadParam = target("offload_param");
-  const pinDefault = holds("deepspeed>=0.19.5", context.libraries);
+  const pinDefault = holds("deepspeed>=0.19.5", c.libraries);
   const pinMemory =
     settings.boolean("offload_optimizer_pin_memory") ?? settings.boolean("offload_param_pin_memory") ?? pinDefault;
   const overlap = settings.boolean("overlap_comm");
@@ -147,7 +123,7 @@ function deepspeedSpec(context: ParallelContext, put: Put, suppositions: Supposi
     subGroupSize: number("sub_group_size"),
     gradAccumDtype: accumulate === undefined ? null : (GRAD_DTYPES[accumulate] ?? null),
     hpzPartitionSize: number("hpz_partition_size") || 1,
-    engineDtype: engineDtype(context, suppositions),
+    engineDtype: engineDtype(c, compute),
   };
 }
 
@@ -161,11 +137,11 @@ const GRAD_DTYPES: Readonly<Record<string, DType>> = {
 };
 
 /** DeepSpeed's own mixed precision; under HF `auto` follows the trainer's bf16 and fp16. */
-function engineDtype(context: ParallelContext, suppositions: Supposition[]): DeepSpeedSpec["engineDtype"] {
-  if (context.compute !== null) return context.compute;
-  const open = [context.settings.open("bf16"), context.settings.open("fp16")].some((setting) => setting?.auto);
-  if (open && context.inputs.format.id === "deepspeed") {
-    suppositions.push({ message: say("assume.auto-precision"), settleWith: "bf16.enabled" });
+function engineDtype(c: ResolveContext, compute: Compute): DeepSpeedSpec["engineDtype"] {
+  if (compute !== null) return compute;
+  const open = [c.settings.open("bf16"), c.settings.open("fp16")].some((setting) => setting?.auto);
+  if (open && c.inputs.format.id === "deepspeed") {
+    c.suppose(say("assume.auto-precision"), "bf16.enabled");
     return "bfloat16";
   }
   return null;
@@ -180,22 +156,21 @@ const SHARDING: Readonly<Record<string, FsdpSpec["sharding"]>> = {
 };
 
 /** `fsdp: "full_shard auto_wrap offload"` (4.x), or `fsdp: true` with `fsdp_config` (5.x). */
-function fsdpSpec(context: ParallelContext, put: Put): FsdpSpec | null {
-  const { settings } = context;
+function fsdpSpec(c: ResolveContext): FsdpSpec | null {
+  const { settings } = c;
   const stated = settings.find("fsdp_options");
   const named = settings.find("fsdp");
   const origin = named ?? stated;
   if (origin === undefined || origin.value === "" || origin.value === false || origin.value === "none") {
-    if (origin !== undefined || context.trains) {
-      put("fsdp", "none", origin?.from ?? "default", origin?.key ?? "fsdp", origin?.place ?? null);
+    if (origin !== undefined || c.trains) {
+      c.put("fsdp", "none", origin?.from ?? "default", origin?.key ?? "fsdp", origin?.place ?? null);
     }
     return null;
   }
   const words = Array.isArray(origin.value) ? origin.value.map(String) : String(origin.value).split(/[\s,]+/);
   const sharding = words.map((word) => SHARDING[word]).find((value) => value !== undefined) ?? "full_shard";
-  put("fsdp", sharding, origin.from, origin.key, origin.place);
-  const version =
-    (settings.number("fsdp_version") ?? (holds("transformers>=5", context.libraries) ? 2 : 1)) === 2 ? 2 : 1;
+  c.put("fsdp", sharding, origin.from, origin.key, origin.place);
+  const version = (settings.number("fsdp_version") ?? (holds("transformers>=5", c.libraries) ? 2 : 1)) === 2 ? 2 : 1;
   return {
     version,
     sharding,
