@@ -7,7 +7,7 @@ import { diffusersShell } from "./diffusers";
 import { gptNeox } from "./gpt-neox";
 import { HF_SCRIPTS } from "./hf-scripts";
 import { hfTrainingArguments } from "./hf-training-arguments";
-import { lightning, litgpt } from "./lightning";
+import { lightning, lightningGroup, litgpt } from "./lightning";
 import { llamaFactory, llamaFactoryShell, llamaFactoryV1 } from "./llama-factory";
 import { llmFoundry } from "./llm-foundry";
 import { megatron, megatronShell } from "./megatron";
@@ -38,6 +38,7 @@ export const FORMATS: readonly Format[] = [
   diffusersShell,
   gptNeox,
   lightning,
+  lightningGroup,
   litgpt,
   llamaFactory,
   llamaFactoryShell,

@@ -2,7 +2,7 @@
 import { dataView } from "../carriers";
 import { count, derived, flatten, lookUp, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
 import type { LocatedSetting } from "../types";
-import { LIGHTNING_KEYS, LITGPT_KEYS, STRATEGIES } from "./keys";
+import { LIGHTNING_GROUP_KEYS, LIGHTNING_KEYS, LITGPT_KEYS, STRATEGIES } from "./keys";
 
 function hasClassPath({ map }: View): boolean {
   for (const { path } of flatten(map)) if (/(?:^|\.)(?:class_path|init_args)$/.test(path)) return true;
@@ -106,11 +106,11 @@ export const lightning = schemaFormat({
       return { confidence: 0.75, because: `has ${options} options of Lightning's Trainer` };
     if (count(map, ["seed_everything"]) > 0 && (options > 0 || classes))
       return { confidence: 0.9, because: "has `seed_everything` and Trainer options" };
-    // A group file of a Hydra-Lightning template holds the trainer's options at its root.
-    const root = lookUp(map, "_target_");
-    return root?.kind === "scalar" &&
-      /lightning(?:\.pytorch)?\.Trainer$|pytorch_lightning\.Trainer$/.test(String(root.value))
-      ? { confidence: 0.9, because: "builds a Lightning trainer" }
+    // The root of a Hydra template names its groups.
+    const groups = defaultGroups(map);
+    return groups.has("trainer") &&
+      ["model", "data", "datamodule", "callbacks", "logger"].some((name) => groups.has(name))
+      ? { confidence: 0.82, because: "composes a trainer and a model" }
       : NOT_RECOGNISED;
   },
 });
@@ -148,6 +148,44 @@ export const litgpt = schemaFormat({
     ]);
     return arguments_ >= 2 && own >= 2
       ? { confidence: 0.95, because: `has \`train\` and ${own} litgpt keys` }
+      : NOT_RECOGNISED;
+  },
+});
+
+/** Names of the groups in a Hydra `defaults` list, `override` and package marks left out. */
+function defaultGroups(map: View["map"]): ReadonlySet<string> {
+  const list = lookUp(map, "defaults");
+  if (list?.kind !== "list") return new Set();
+  const names = list.items.flatMap((item) => (item.kind === "map" ? item.entries.map((entry) => entry.key) : []));
+  return new Set(names.map((name) => name.replace(/^(?:optional |override )*\/?/, "").replace(/@.*$/, "")));
+}
+
+/** Group files: `configs/trainer/*.yaml` and `configs/data/*.yaml` of a Hydra template. */
+export const lightningGroup = schemaFormat({
+  id: "lightning",
+  keys: LIGHTNING_GROUP_KEYS,
+  views: (document) => dataView(document, ["yaml"], true),
+  derive,
+  recognise({ map }) {
+    const target = lookUp(map, "_target_");
+    const built = target?.kind === "scalar" ? String(target.value) : "";
+    if (/lightning(?:[.\w]*)?\.Trainer$/.test(built)) return { confidence: 0.9, because: "builds a Lightning trainer" };
+    if (/DataModule$/.test(built) && count(map, ["batch_size", "num_workers", "data_dir"]) > 0)
+      return { confidence: 0.75, because: "builds a Lightning data module" };
+    const options = count(map, [
+      "accelerator",
+      "devices",
+      "strategy",
+      "num_nodes",
+      "sync_batchnorm",
+      "min_epochs",
+      "max_epochs",
+      "check_val_every_n_epoch",
+      "accumulate_grad_batches",
+      "default_root_dir",
+    ]);
+    return options >= 3 && count(map, ["train", "model", "optimizer", "model_name_or_path", "data"]) === 0
+      ? { confidence: 0.7, because: `has ${options} options of Lightning's Trainer` }
       : NOT_RECOGNISED;
   },
 });

@@ -140,3 +140,17 @@ export const LITGPT_KEYS: readonly SchemaKey[] = [
   memory("optimizer.class_path", "optimizer", "string", EFFECT.optimizer),
   other("out_dir", null, "string", "Where results go."),
 ];
+
+/** Group files of Hydra templates hold one block at their root. */
+export const LIGHTNING_GROUP_KEYS: readonly SchemaKey[] = [
+  ...LIGHTNING_KEYS.filter((key) => key.key.startsWith("trainer.")).map(
+    (key): SchemaKey => ({ ...key, key: key.key.slice("trainer.".length) }),
+  ),
+  ...LIGHTNING_KEYS.filter((key) => key.key === "data.batch_size" || key.key === "data.max_seq_length").map(
+    (key): SchemaKey => ({
+      ...key,
+      key: key.key.slice("data.".length),
+      aliases: (key.aliases ?? []).map((alias) => alias.slice("data.".length)),
+    }),
+  ),
+];

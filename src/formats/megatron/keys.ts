@@ -15,7 +15,6 @@ export const MEGATRON_KEYS: readonly SchemaKey[] = [
   memory("global_batch_size", "global_batch_size", "integer", EFFECT.globalBatch, { min: 1, nullable: true }),
   memory("rampup_batch_size", null, "any", "The global batch grows during training.", { nullable: true }),
   memory("seq_length", "sequence_length", "integer", EFFECT.sequence, {
-    min: 1,
     aliases: ["encoder_seq_length", "max_length"],
   }),
   memory("decoder_seq_length", "target_length", "integer", EFFECT.sequence, { min: 1 }),
