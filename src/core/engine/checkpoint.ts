@@ -170,7 +170,6 @@ function reentrant(
         used.map(({ gradient }) => gradient!.retain()),
       );
       for (const output of outputs) output.release();
-      for (const input of closed) input?.release();
       return detached.map((leaf) => {
         const gradient = leaf.grad;
         leaf.grad = null;
@@ -179,8 +178,13 @@ function reentrant(
       });
     },
   );
-  if (node !== null) for (const k of passed) torch.save(node, inputs[k]!);
-  else for (const input of closed) input?.release();
+  const held = closed.filter((input) => input !== null);
+  if (node === null) for (const input of held) input.release();
+  else {
+    for (const k of passed) torch.save(node, inputs[k]!);
+    // The closure belongs to the node's context, which lives as long as the graph.
+    node.held = held;
+  }
   const enabled = torch.gradEnabled;
   torch.gradEnabled = false;
   const outputs = segment(inputs);

@@ -57,6 +57,8 @@ export interface Node {
   readonly layer: number;
   /** The leaf this node accumulates into (AccumulateGrad). */
   readonly leaf: Tensor | null;
+  /** What a Python function's context refers to besides saved variables: it goes with the node, not with its backward. */
+  held?: readonly Tensor[];
 }
 
 /** Frees what a node saved. */
@@ -76,6 +78,7 @@ export function releaseNode(node: Node): void {
     const current = pending.pop()!;
     if (--current.references > 0) continue;
     releaseSaved(current);
+    for (const tensor of current.held ?? []) tensor.release();
     if (current.leaf !== null) {
       current.leaf.accumulator = null;
       current.leaf.release();
