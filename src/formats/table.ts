@@ -89,6 +89,13 @@ export function isTemplate(text: string): boolean {
   return TEMPLATE.test(text.trim());
 }
 
+/** A word in capitals where a number belongs is filled in by a script (`GBSIZE`). */
+const PLACEHOLDER = /^(?!(?:TRUE|FALSE|NONE|NULL|NAN|INF|YES|OFF|AUTO)\b)[A-Z][A-Z0-9_]{2,},?$/;
+
+function isCounted(spec: KeySpec): boolean {
+  return spec.type === "integer" || spec.type === "number" || spec.type === "boolean";
+}
+
 /** Reads the settings of `map` (found at `prefix`) by the table. */
 export function readByTable(map: MapNode, table: KeyTable, policy: ReadPolicy, prefix = ""): Sink {
   const sink: Sink = { settings: [], problems: [] };
@@ -164,10 +171,18 @@ export function readValue(spec: KeySpec, node: LocatedNode, convertsText: boolea
   if (node.kind === "scalar") {
     if (typeof node.value === "string") {
       if (node.value.trim().toLowerCase() === "auto" && spec.auto === true) return { value: { auto: true } };
-      if (isTemplate(node.value) && spec.type !== "any")
+      if ((isTemplate(node.value) && spec.type !== "any") || (isCounted(spec) && PLACEHOLDER.test(node.value)))
         return { value: null, unknown: true, problem: unresolved(node, key) };
     }
-    if (node.value === null) return { value: null };
+    if (node.value === null) {
+      // A count without a value is half typed, or fails in the library; a default would be a silent guess.
+      if (spec.type !== "integer" || spec.nullable === true) return { value: null };
+      return {
+        value: null,
+        unknown: true,
+        problem: problem("invalid-value", "warning", node, "invalid-value.empty", { key }),
+      };
+    }
   }
   switch (spec.type) {
     case "map":

@@ -378,6 +378,12 @@ describe("analysis: broken input", () => {
       estimate: false,
     },
     {
+      name: "a value not typed yet",
+      files: { "train.yaml": "output_dir: out\nper_device_train_batch_size:\nbf16: true\n" },
+      code: "invalid-value",
+      estimate: false,
+    },
+    {
       name: "not a number",
       files: { "train.yaml": "output_dir: out\nper_device_train_batch_size: .nan\n" },
       code: "invalid-value",

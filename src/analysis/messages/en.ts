@@ -16,6 +16,7 @@ export const en: Readonly<Record<string, string>> = {
   "unknown-key.directive": "`{key}` means nothing in a `vramlens:` comment; use `gpu`, `sequence_length`, `model`, …",
   "invalid-value.not-a-number": "`{key}` must be a number; {value} is none.",
   "invalid-value.text-number": "`{key}` is text here, not a number: remove the quotes around {value}.",
+  "invalid-value.empty": "`{key}` has no value.",
   "invalid-value.not-an-integer": "`{key}` must be a whole number; {value} is none.",
   "invalid-value.too-small": "`{key}` must be at least {min}; it is {value}.",
   "invalid-value.too-large": "`{key}` must be at most {max}; it is {value}.",

@@ -13,6 +13,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "unknown-key.directive": "`vramlens:` 注释中的 `{key}` 没有意义；可用 `gpu`、`sequence_length`、`model` 等。",
   "invalid-value.not-a-number": "`{key}` 必须是数字；{value} 不是。",
   "invalid-value.text-number": "`{key}` 在这里是文本而不是数字：请去掉 {value} 的引号。",
+  "invalid-value.empty": "`{key}` 没有值。",
   "invalid-value.not-an-integer": "`{key}` 必须是整数；{value} 不是。",
   "invalid-value.too-small": "`{key}` 至少为 {min}；当前为 {value}。",
   "invalid-value.too-large": "`{key}` 至多为 {max}；当前为 {value}。",
