@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { reservedPeak } from "../../../src/core/allocator/replay";
+
+const MIB = 1 << 20;
+const KIB = 1 << 10;
+
+/** Replays a script: a number allocates so many bytes, `"-k"` frees the k-th allocation. */
+function replay(script: readonly (number | string)[], loaded = 0): number {
+  const events: number[] = [];
+  const bytes: number[] = [];
+  for (const item of script) {
+    if (typeof item === "number") {
+      events.push(bytes.length);
+      bytes.push(item);
+    } else events.push(~Number(item.slice(1)));
+  }
+  return reservedPeak({ events, bytes }, loaded);
+}
+
+describe("the caching allocator", () => {
+  it("takes segments of 2 MiB for blocks up to 1 MiB, of 20 MiB below 10 MiB, and rounds larger ones to 2 MiB", () => {
+    assert.equal(replay([512]), 2 * MIB);
+    assert.equal(replay([MIB]), 2 * MIB);
+    assert.equal(replay([MIB + 512]), 20 * MIB);
+    assert.equal(replay([10 * MIB - 512]), 20 * MIB);
+    assert.equal(replay([10 * MIB]), 10 * MIB);
+    assert.equal(replay([10 * MIB + 512]), 12 * MIB);
+  });
+
+  it("fills a segment before it opens another", () => {
+    assert.equal(replay([MIB, MIB]), 2 * MIB);
+    assert.equal(replay([MIB, MIB, 512]), 4 * MIB);
+    assert.equal(replay([5 * MIB, 5 * MIB, 5 * MIB, 5 * MIB]), 20 * MIB);
+  });
+
+  it("keeps small and large blocks in pools of their own", () => {
+    // 18 MiB of the large segment are free, and of no use to a small block
+    assert.equal(replay([2 * MIB, 512]), 22 * MIB);
+  });
+
+  it("takes the smallest free block that is large enough, then the lowest", () => {
+    // free blocks of 4 and 3 MiB: the 3 MiB request takes the second and leaves room for 4
+    const script = [4 * MIB, 2 * MIB, 3 * MIB, 2 * MIB, 9 * MIB, "-0", "-2", 3 * MIB, 4 * MIB];
+    assert.equal(replay(script), 20 * MIB);
+  });
+
+  it("does not split off a megabyte or less from a large block", () => {
+    // 11 MiB in a segment of 12: the rest of 1 MiB stays with the block
+    assert.equal(replay([11 * MIB, MIB]), 12 * MIB + 2 * MIB);
+    // a free block of 12 MiB serves 11 MiB whole; 3 MiB then need a new segment
+    assert.equal(replay([12 * MIB, "-0", 11 * MIB, 3 * MIB]), 32 * MIB);
+    assert.equal(replay([12 * MIB, "-0", 8 * MIB, 3 * MIB]), 12 * MIB);
+  });
+
+  it("splits small blocks down to 512 bytes", () => {
+    assert.equal(replay([2 * MIB - 512 - MIB, MIB, 512]), 2 * MIB);
+  });
+
+  it("joins free neighbours", () => {
+    const script = [5 * MIB, 5 * MIB, 5 * MIB, 5 * MIB, "-1", "-2", 10 * MIB - 512];
+    assert.equal(replay(script), 20 * MIB);
+    // not across a block in use
+    assert.equal(replay([5 * MIB, 5 * MIB, 5 * MIB, 5 * MIB, "-0", "-2", 9 * MIB]), 40 * MIB);
+  });
+
+  it("never gives a segment back", () => {
+    assert.equal(replay([100 * MIB, "-0", 102 * MIB, "-1"]), 202 * MIB);
+    assert.equal(replay([100 * MIB, "-0", 100 * MIB]), 100 * MIB);
+  });
+
+  it("forgets what was freed while loading", () => {
+    assert.equal(replay([100 * MIB, 50 * MIB, "-0", 60 * MIB], 3), 110 * MIB);
+    assert.equal(replay([100 * MIB, 50 * MIB, "-0", 60 * MIB]), 150 * MIB);
+  });
+
+  it("reserves at least what is allocated, on random streams", () => {
+    let seed = 1;
+    const random = (): number => {
+      seed = (seed * 48271) % 2147483647;
+      return seed / 2147483647;
+    };
+    for (let round = 0; round < 20; round++) {
+      const events: number[] = [];
+      const bytes: number[] = [];
+      const alive: number[] = [];
+      let live = 0;
+      let peak = 0;
+      for (let k = 0; k < 400; k++) {
+        if (alive.length > 0 && random() < 0.45) {
+          const [id] = alive.splice(Math.floor(random() * alive.length), 1) as [number];
+          events.push(~id);
+          live -= bytes[id]!;
+        } else {
+          const size = Math.ceil((2 ** (random() * 16) * KIB) / 512) * 512;
+          events.push(bytes.length);
+          alive.push(bytes.length);
+          bytes.push(size);
+          live += size;
+          peak = Math.max(peak, live);
+        }
+      }
+      const reserved = reservedPeak({ events, bytes });
+      assert.ok(reserved >= peak);
+      assert.equal(reserved % (2 * MIB), 0);
+    }
+  });
+});
