@@ -1,12 +1,15 @@
 /** How each language writes a comment, as directives need it. */
 
-/** Comment prefix by language id; a language without an entry has no comments (JSON). */
+/** Comment prefix by language id, as VS Code and other editors call it; without an entry there are none (JSON). */
 const COMMENT: Readonly<Record<string, string>> = {
   yaml: "#",
   dockercompose: "#",
   toml: "#",
   python: "#",
   shellscript: "#",
+  sh: "#",
+  bash: "#",
+  zsh: "#",
   makefile: "#",
   dockerfile: "#",
   jsonc: "//",
