@@ -51,6 +51,19 @@ export interface FixContent {
   readonly edits: readonly ReportEdit[];
 }
 
+/** Something that may be typed at a place. */
+export interface CompletionContent {
+  readonly kind: "key" | "value";
+  readonly label: string;
+  readonly insertText: string;
+  /** One short remark: the peak with this value, or that the key costs no memory. */
+  readonly detail: string;
+  readonly documentation: string;
+  /** What the text replaces. */
+  readonly range: Range;
+  readonly sortText: string;
+}
+
 /** All that is known of the runs one document takes part in; immutable. */
 export interface DocumentAnalysis {
   readonly uri: string;
@@ -61,6 +74,8 @@ export interface DocumentAnalysis {
   /** Runs of the document, the one whose own file it is first. */
   readonly runs: readonly ReportRun[];
   hover(line: number, character: number): HoverContent | null;
+  /** Keys and values that fit at a place, with their effect on memory. */
+  complete?(line: number, character: number): readonly CompletionContent[];
   fixes(range: Range): readonly FixContent[];
   /** Links to the other documents of the run. */
   links(): readonly { readonly range: Range; readonly target: string; readonly tooltip: string }[];

@@ -1,7 +1,8 @@
 /** The analysis of one document, as the surfaces ask for it; everything is computed when it is asked for. */
 import { stepTime } from "../core/cost/step-time";
 import type { Range, Report, ReportRun } from "../core/report/schema";
-import type { DocumentAnalysis, FixContent, HoverContent, Recognition } from "./analyzer";
+import type { CompletionContent, DocumentAnalysis, FixContent, HoverContent, Recognition } from "./analyzer";
+import { completionsAt } from "./complete/complete";
 import { documentProblems } from "./findings/collect";
 import { toFindings } from "./findings/place";
 import { Facts } from "./findings/rule";
@@ -73,6 +74,16 @@ export class AnalysedDocument implements DocumentAnalysis {
       return { markdown: hoverMarkdown(analysis, target), range: document.lines.range(target.span) };
     }
     return null;
+  }
+
+  complete(line: number, character: number): readonly CompletionContent[] {
+    for (const analysis of this.ordered()) {
+      const document = analysis.inputs.documents.find((candidate) => candidate.uri === this.uri);
+      if (document === undefined) continue;
+      const found = completionsAt(analysis, document, document.lines.offset(line, character));
+      if (found.length > 0) return found;
+    }
+    return [];
   }
 
   fixes(range: Range): readonly FixContent[] {

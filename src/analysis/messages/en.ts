@@ -135,6 +135,8 @@ export const en: Readonly<Record<string, string>> = {
   "hover.assumes": "*Assumes* {list}",
   "hover.no-estimate": "**No estimate**: {reason}.",
   "hover.part-of-a-run": "Part of a run: the training config that uses this file says what it costs.",
+  "complete.memory": "changes GPU memory",
+  "complete.no-memory": "no GPU memory",
   "curve.micro_batch_size": "micro-batch",
   "curve.sequence_length": "tokens",
   "curve.gradient_accumulation_steps": "accumulation",

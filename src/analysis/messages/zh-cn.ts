@@ -112,6 +112,8 @@ export const zhCn: Readonly<Record<string, string>> = {
   "hover.assumes": "*假设* {list}",
   "hover.no-estimate": "**无法估算**：{reason}。",
   "hover.part-of-a-run": "运行的一部分：使用此文件的训练配置会给出其代价。",
+  "complete.memory": "影响显存",
+  "complete.no-memory": "不占显存",
   "curve.micro_batch_size": "微批",
   "curve.sequence_length": "token 数",
   "curve.gradient_accumulation_steps": "累积",
