@@ -7,9 +7,9 @@ attention kernels are those of `models/graphs/<family>.json`. The oracle is a Py
 Receipts go to `test/core/receipts/<family>.jsonl`, one a line; numbers already there are kept.
 """
 import argparse
-import gc
 import importlib.util
 import json
+import os
 import pathlib
 import random
 import sys
@@ -88,6 +88,16 @@ def gemma_more(r, d):
     d.setdefault("head_dim", r.choice(WIDTHS))
 
 
+def starcoder_more(r, d):
+    window(r, d)
+    d["residual_dropout"], d["embedding_dropout"] = drop(r), drop(r)
+
+
+def phi_classic_more(r, d):
+    d["resid_pdrop"], d["embd_pdrop"], d["partial_rotary_factor"] = drop(r), drop(r), 0.5
+    d["hidden_size"] = d["num_attention_heads"] * r.choice((8, 16, 24, 32, 64))
+
+
 def mixtral_more(r, d):
     window(r, d)
     d["num_local_experts"], d["num_experts_per_tok"] = r.randint(4, 8), 2
@@ -162,7 +172,17 @@ FAMILIES = {
     "bert": (bert, ("query", "key", "value", "dense")),
     "roberta": (bert, ("query", "key", "value", "dense")),
     "distilbert": (distilbert, ("q_lin", "k_lin", "v_lin", "out_lin", "lin1", "lin2")),
-    "vit": (vit, ("query", "key", "value", "dense")),
+    "vit": (vit, ("q_proj", "k_proj", "v_proj", "o_proj", "fc1", "fc2")),
+    "xlm-roberta": (bert, ("query", "key", "value", "dense")),
+    "electra": (lambda r: {**bert(r), "embedding_size": r.randint(20, 90)}, ("query", "key", "value", "dense")),
+    "gemma": (lambda r: decoder(r, act="hidden_activation", biases=("attention_bias",), more=lambda r, d: d.setdefault("head_dim", r.choice(WIDTHS))), LLAMA_LINEARS),
+    "gemma3_text": (lambda r: decoder(r, act="hidden_activation", biases=("attention_bias",), more=gemma_more), LLAMA_LINEARS),
+    "olmo2": (lambda r: decoder(r, head_dim=False, biases=("attention_bias",)), LLAMA_LINEARS),
+    "granite": (lambda r: decoder(r, head_dim=False, biases=("attention_bias", "mlp_bias")), LLAMA_LINEARS),
+    "ministral": (lambda r: decoder(r, more=gemma_more), LLAMA_LINEARS),
+    "starcoder2": (lambda r: decoder(r, head_dim=False, biases=("use_bias",), more=starcoder_more), ("q_proj", "k_proj", "v_proj", "o_proj", "c_fc", "c_proj")),
+    "phi": (lambda r: decoder(r, head_dim=False, more=phi_classic_more), ("q_proj", "k_proj", "v_proj", "dense", "fc1", "fc2")),
+    "gpt_bigcode": (lambda r: {**gpt2(r), "multi_query": r.random() < 0.7}, ("c_attn", "c_proj", "c_fc")),
     "t5": (t5, ("q", "k", "v", "o", "wi", "wo")),
 }
 
@@ -234,10 +254,6 @@ def by_task(oracle):
     peft.LoraConfig = lambda **settings: config(**{**settings, **told})
 
     def run(case):
-        # bitsandbytes remembers overrides by `id(parameter)`, which the next case's parameters may have again
-        manager = sys.modules.get("bitsandbytes.optim.optimizer")
-        if manager is not None:
-            manager.GlobalOptimManager._instance = None
         told["task_type"] = PEFT_TASKS.get(case["task"])
         return oracle.run(case)
 
@@ -259,6 +275,30 @@ class WithConvertedMasks:
         if mask is not None and mask.dtype == torch.bool:
             mask = torch.where(mask, 0.0, torch.scalar_tensor(-torch.inf, dtype=query.dtype, device=mask.device))
         return self._aten._scaled_dot_product_attention_math(query, key, value, mask, *rest, **options)
+
+
+def alone(work):
+    """Runs in a process of its own: libraries keep state between models, and fake tensors may bring the process down."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        finally:
+            sys.stderr.flush()
+            os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    if status:
+        print(f"ended with {status}", file=sys.stderr)
+
+
+def keep(out, case, run):
+    try:
+        result = run(case)
+    except Exception as error:
+        print(f"{case['id']}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
+        return
+    with out.open("a") as file:
+        file.write(json.dumps({"case": case, "result": {k: result[k] for k in KEPT}}, separators=(",", ":")) + "\n")
 
 
 def main():
@@ -283,16 +323,8 @@ def main():
         have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
         for number in range(args.first, args.first + args.count):
             case = draw(family, number, kinds)
-            if case["id"] in have:
-                continue
-            try:
-                result = run(case)
-            except Exception as error:
-                print(f"{case['id']}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
-                gc.collect()
-                continue
-            with out.open("a") as file:
-                file.write(json.dumps({"case": case, "result": {k: result[k] for k in KEPT}}, separators=(",", ":")) + "\n")
+            if case["id"] not in have:
+                alone(lambda: keep(out, case, run))
         print(f"{family}: done", flush=True)
 
 
