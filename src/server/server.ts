@@ -25,6 +25,7 @@ import type { FileAccess, Runtime } from "../analysis/runtime";
 import { Analyses, type Cancellation, NEVER } from "./analyses";
 import { type Client, readClient } from "./client";
 import { codeActions } from "./codeActions";
+import { COMPLETION_TRIGGERS, toCompletionItems } from "./completion";
 import { lookUpDevice } from "./devices";
 import { diagnosticsOf, SOURCE } from "./diagnostics";
 import { clientFiles, NO_FILES, overlay, routed, schemeOf } from "./files";
@@ -145,6 +146,15 @@ class Server {
         return toHover(content, { uri, commands, markdown, locale });
       }),
     );
+    connection.onCompletion((params, token) =>
+      safely(connection.console, "completion", token, [], async () => {
+        const uri = params.textDocument.uri;
+        if (!(await this.settings.get(uri)).enable) return [];
+        const analysis = await this.current(uri, false, token);
+        const found = analysis?.complete?.(params.position.line, params.position.character) ?? [];
+        return toCompletionItems(found, this.known.markdown);
+      }),
+    );
     connection.onCodeAction((params, token) =>
       safely(connection.console, "code actions", token, [], async () => {
         const document = documents.get(params.textDocument.uri);
@@ -232,6 +242,7 @@ class Server {
       capabilities: {
         textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental },
         hoverProvider: true,
+        completionProvider: { triggerCharacters: [...COMPLETION_TRIGGERS] },
         codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix, FIX_ALL_KIND] },
         documentLinkProvider: {},
         inlayHintProvider: true,
