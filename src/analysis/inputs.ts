@@ -2,6 +2,7 @@
  * Gathers everything one run is made of: the document, the files it names, pins above it, comments in it, library
  * versions, the model's config and its graph. All reading happens here; what follows is pure.
  */
+import { relativeOf } from "../core/graph/relatives";
 import type { FamilyGraphs } from "../core/graph/types";
 import type { LibraryVersions } from "../core/training/run";
 import { deepspeed as deepspeedFormat } from "../formats/deepspeed";
@@ -139,7 +140,7 @@ export async function gather(main: LoadedDocument, format: Format, context: Gath
   }
   if (pinned !== undefined) documents.push(pinned.document);
   const family = model?.kind === "found" ? String(model.config["model_type"]) : undefined;
-  const graphs = family === undefined ? undefined : await context.graphs(family);
+  const graphs = family === undefined ? undefined : await graphsFor(family, model, context);
   return {
     main,
     format,
@@ -154,6 +155,18 @@ export async function gather(main: LoadedDocument, format: Format, context: Gath
     dependencies,
     workspaceFolder,
   };
+}
+
+/** The model's own graphs, or those of the captured family nearest to it. */
+async function graphsFor(
+  family: string,
+  model: ModelFound | undefined,
+  context: GatherContext,
+): Promise<FamilyGraphs | undefined> {
+  const own = await context.graphs(family);
+  if (own !== undefined || model?.kind !== "found") return own;
+  const relative = relativeOf(model.config);
+  return relative === undefined ? undefined : context.graphs(relative);
 }
 
 /** DeepSpeed's settings written inline come after the trainer's own, as those of a file do. */

@@ -5,6 +5,7 @@
 import { reservedPeak } from "./allocator/replay";
 import { NotModelled } from "./engine/interpreter";
 import type { Ledger } from "./engine/ledger";
+import { configForRelative } from "./graph/relatives";
 import type { FamilyGraphs } from "./graph/types";
 import { overheadBand } from "./hardware/context";
 import {
@@ -32,7 +33,8 @@ const TIMELINE_POINTS = 240;
  * Simulates two optimizer steps of `run` on `graphs` and reads peaks, breakdown and timeline off the event stream.
  *
  * @param run everything resolved, see {@link TrainingRun}
- * @param graphs the captured graphs of `run.model.family`; undefined when the family was never captured
+ * @param graphs the captured graphs of `run.model.family`, or of the relative that stands in for it (`relativeOf`), which
+ *   widens the band; undefined when there is neither
  * @param detail `peaks` leaves breakdown, modules and timeline empty, for searches that only compare totals
  */
 export function estimate(
@@ -43,18 +45,51 @@ export function estimate(
   if (graphs === undefined)
     return { ok: false, code: "unknown-model", reason: `no graph of the family "${run.model.family}" was captured` };
   try {
-    const result = simulate(run, graphs);
+    const relative = graphs.family !== run.model.family;
+    const result = simulate(relative ? standIn(run, graphs.family) : run, graphs);
     if (!result.ok) return result;
     const { simulation } = result;
     const { ledger } = simulation;
     if (!Number.isFinite(ledger.peak) || ledger.peakEvent < 0)
       return { ok: false, code: "invalid-config", reason: "the model's config.json does not give every size" };
-    return { ok: true, estimate: read(run, simulation, detail === "full") };
+    const own = read(run, simulation, detail === "full");
+    return { ok: true, estimate: relative ? widened(own, run.model.family, graphs.family) : own };
   } catch (error) {
     if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.message };
     const reason = error instanceof Error ? error.message : String(error);
     return { ok: false, code: "invalid-config", reason: `the model's config.json cannot be run: ${reason}` };
   }
+}
+
+/**
+ * How far an architecture may be from the one that stands in for it: activations of a block differ by up to about half
+ * between families of the same dimensions, weights by the gate of the feed-forward (a third).
+ */
+const STAND_IN_LOW = 0.7;
+const STAND_IN_HIGH = 1.5;
+
+function standIn(run: TrainingRun, family: string): TrainingRun {
+  return { ...run, model: { ...run.model, family, config: configForRelative(run.model.config) } };
+}
+
+function widened(estimate: Estimate, family: string, relative: string): Estimate {
+  const { band } = estimate;
+  return {
+    ...estimate,
+    band: {
+      ...band,
+      lowBytes: Math.round(band.lowBytes * STAND_IN_LOW),
+      highBytes: Math.round(band.highBytes * STAND_IN_HIGH),
+    },
+    assumptions: [
+      ...estimate.assumptions,
+      {
+        what: `${family} was not captured: ${relative} with its dimensions stands in`,
+        settleWith: "model",
+        effectBytes: Math.round(estimate.usedPeakBytes * (STAND_IN_HIGH - 1)),
+      },
+    ],
+  };
 }
 
 function read(run: TrainingRun, simulation: Simulation, full: boolean): Estimate {

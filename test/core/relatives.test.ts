@@ -1,0 +1,52 @@
+/** A model nobody captured is estimated by its nearest relative, said so, with a wide band. */
+import { strict as assert } from "node:assert";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { estimate } from "../../src/core/estimate";
+import { configForRelative, relativeOf } from "../../src/core/graph/relatives";
+import type { FamilyGraphs } from "../../src/core/graph/types";
+import { causalRun } from "./runs";
+
+const CASES: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
+  ["llama", { hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 4, rms_norm_eps: 1e-5 }],
+  ["llama", { dim: 64, n_layers: 2, n_heads: 4, n_kv_heads: 2 }],
+  ["mixtral", { hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 4, n_routed_experts: 8 }],
+  ["gpt2", { n_embd: 64, n_layer: 2, n_head: 4 }],
+  ["bert", { hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 4, type_vocab_size: 2 }],
+  ["t5", { d_model: 64, num_layers: 2, num_heads: 4, is_encoder_decoder: true }],
+  ["vit", { hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 4, image_size: 224, patch_size: 16 }],
+  ["llama", { text_config: { hidden_size: 64, num_hidden_layers: 2, num_key_value_heads: 2 }, vision_config: {} }],
+];
+
+describe("stand-ins for architectures nobody captured", () => {
+  for (const [family, config] of CASES)
+    it(`${JSON.stringify(config)} is nearest to ${family}`, () => assert.equal(relativeOf(config), family));
+
+  it("a config that is no transformer has none", () => {
+    assert.equal(relativeOf({ layers: [3, 4, 6, 3] }), undefined);
+    assert.equal(relativeOf({}), undefined);
+  });
+
+  it("brings other names to the relative's", () => {
+    assert.deepEqual(configForRelative({ n_embd: 64, n_layer: 3, n_head: 4 }), {
+      n_embd: 64,
+      n_layer: 3,
+      n_head: 4,
+      hidden_size: 64,
+      num_hidden_layers: 3,
+      num_attention_heads: 4,
+      intermediate_size: 256,
+    });
+  });
+
+  it("the same dimensions give the same peak, with the substitution stated and a wider band", () => {
+    const llama = JSON.parse(readFileSync(join(__dirname, "../../models/graphs/llama.json"), "utf8")) as FamilyGraphs;
+    const run = causalRun({});
+    const own = estimate(run, llama);
+    const other = estimate({ ...run, model: { ...run.model, family: "unheard-of" } }, llama);
+    assert.ok(own.ok && other.ok);
+    assert.equal(other.estimate.allocatedPeakBytes, own.estimate.allocatedPeakBytes);
+    assert.ok(other.estimate.band.highBytes > 1.4 * own.estimate.band.highBytes);
+    assert.match(other.estimate.assumptions[0]!.what, /unheard-of was not captured: llama/);
+  });
+});
