@@ -172,10 +172,12 @@ function readKey(
   }
 }
 
-/** Words in capitals (`FULL_SHARD`) are values of these formats, not placeholders to fill in. */
+/** The key as these frameworks take it: words in capitals (`FULL_SHARD`) are values, not placeholders to fill in. */
 function asWritten(key: SchemaKey, node: LocatedNode): KeySpec {
   const word = node.kind === "scalar" && typeof node.value === "string" && /^[A-Z][A-Z0-9_]*$/.test(node.value);
-  return key.type === "string" && word ? { ...key, type: "any" } : key;
+  if (key.type === "string" && word) return { ...key, type: "any" };
+  // Templates of these frameworks list many keys without a value: unset, not half typed.
+  return COUNTS.has(key.name ?? "") ? key : { ...key, nullable: true };
 }
 
 /** Settings of which none or a negative number makes no run; elsewhere frameworks give such numbers a meaning. */

@@ -34,7 +34,7 @@ export function parseNotebook(original: string): ParsedDocument {
       ],
       syntax: "notebook",
     };
-  const { module } = readModule(withoutMagics(source.text));
+  const module = readModule(withoutMagics(source.text));
   const python = movedModule(module, source);
   return { root: rootOf(python, original.length), problems, syntax: "notebook", python };
 }

@@ -19,7 +19,6 @@ import type {
   PythonModule,
   ScalarNode,
   Span,
-  SyntaxProblem,
   UnknownNode,
 } from "./tree";
 
@@ -33,10 +32,10 @@ const MAX_EVALUATIONS = 200_000;
 export function parsePython(original: string): ParsedDocument {
   const prepared = prepareText(original, MAX_LENGTH.other);
   if (prepared.tooLarge) return { root: null, problems: prepared.problems, syntax: "python" };
-  const { module, problems } = readModule(prepared.text);
+  const module = readModule(prepared.text);
   return {
     root: rootOf(module, original.length),
-    problems: [...prepared.problems, ...problems],
+    problems: prepared.problems,
     syntax: "python",
     python: module,
   };
@@ -50,24 +49,20 @@ export function rootOf(module: PythonModule, length: number): MapNode {
   return { kind: "map", entries: [...calls, ...module.assignments.entries], start: 0, end: length };
 }
 
-/** Reads the module's text; `problems` holds at most the first syntax errors. */
-export function readModule(text: string): { module: PythonModule; problems: SyntaxProblem[] } {
+/**
+ * Reads the module's text. Syntax errors are not reported: Python's own tools say them better, and the grammar here
+ * may be older than the code.
+ */
+export function readModule(text: string): PythonModule {
   let tree: Tree;
   try {
     tree = parser.parse(text);
   } catch {
-    const empty = emptyMap({ start: 0, end: 0 });
-    const problem = {
-      code: "syntax",
-      message: "This Python text cannot be read.",
-      start: 0,
-      end: Math.min(1, text.length),
-    };
-    return { module: { calls: [], classes: [], assignments: empty, imports: [] }, problems: [problem] };
+    return { calls: [], classes: [], assignments: emptyMap({ start: 0, end: 0 }), imports: [] };
   }
   const reader = new PythonReader(text);
   reader.collect(tree);
-  return { module: reader.module(), problems: reader.problems };
+  return reader.module();
 }
 
 interface Binding {
@@ -78,7 +73,6 @@ interface Binding {
 }
 
 class PythonReader {
-  readonly problems: SyntaxProblem[] = [];
   private readonly bindings = new Map<string, Binding>();
   private readonly callNodes: SyntaxNode[] = [];
   private readonly classNodes: SyntaxNode[] = [];
@@ -118,17 +112,6 @@ class PythonReader {
             break;
           case "ImportStatement":
             this.importStatement(cursor.node);
-            break;
-          case "⚠":
-            if (this.problems.length < 20) {
-              const start = Math.min(cursor.from, Math.max(0, this.text.length - 1));
-              this.problems.push({
-                code: "syntax",
-                message: "This is not complete Python.",
-                start,
-                end: Math.max(cursor.to, start + (this.text.length > 0 ? 1 : 0)),
-              });
-            }
             break;
         }
       },

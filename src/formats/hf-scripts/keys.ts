@@ -62,7 +62,9 @@ const PLAIN_TRAINER_KEYS: readonly KeySpec[] = [
   ...TRL_KEYS.map(({ default: _, ...key }): KeySpec => key),
 ];
 
-function linked(key: KeySpec): SchemaKey {
+function linked(spec: KeySpec): SchemaKey {
+  // Scripts of DeepSpeed's own take `--deepspeed` as a switch.
+  const key: KeySpec = spec.key === "deepspeed" ? { ...spec, type: "any" } : spec;
   const link = key.key === "deepspeed" ? "deepspeed" : key.name === "model" ? "model" : undefined;
   return link === undefined ? key : { ...key, link };
 }

@@ -150,7 +150,7 @@ export const MEGATRON_KEYS: readonly SchemaKey[] = [
   memory("overlap_param_gather", null, "boolean", "Gathers the next parameters early."),
   memory("cross_entropy_loss_fusion", null, "boolean", "Fused loss over the logits."),
   other("train_samples", null, "integer", "Length of the training: no memory."),
-  other("load", null, "string", "Checkpoint to continue from."),
-  memory("pretrained_checkpoint", "model", "string", EFFECT.model),
+  other("load", null, "any", "Checkpoint to continue from."),
+  memory("pretrained_checkpoint", "model", "any", EFFECT.model),
   other("num_gpus", null, "integer", EFFECT.devices),
 ];

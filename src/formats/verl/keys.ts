@@ -189,7 +189,7 @@ export const VERL_KEYS: readonly SchemaKey[] = [
     "global_batch_size",
     "integer",
     "Prompts per step; times the completions per prompt is the batch.",
-    { default: 1024, min: 1 },
+    { default: 1024, min: 0 },
   ),
   memory("data.max_prompt_length", "max_prompt_length", "integer", "Longest prompt in tokens.", {
     default: 512,
