@@ -14,14 +14,19 @@ OUT = pathlib.Path(__file__).resolve().parent.parent / "models" / "graphs"
 
 def graphs(args):
     from .families import FAMILIES
-    from .graphs import family_graphs
+    from .graphs import config_facts, family_graphs
 
     OUT.mkdir(parents=True, exist_ok=True)
     failed = []
     for name in args.family or FAMILIES:
         started = time.time()
         try:
-            text = json.dumps(family_graphs(name), separators=(",", ":"))
+            if args.facts:
+                stored = json.loads((OUT / f"{name}.json").read_text())
+                content = {**stored, **config_facts(name, FAMILIES[name]), "head": stored["head"], "graphs": stored["graphs"]}
+            else:
+                content = family_graphs(name)
+            text = json.dumps(content, separators=(",", ":"))
         except Exception as error:
             failed.append(name)
             print(f"{name}: {type(error).__name__}: {str(error)[:600]}", file=sys.stderr)
@@ -43,12 +48,14 @@ def check(args):
 def verify(args):
     from .verify import page, verify
 
+    if args.page:
+        rows = [json.loads(line) for file in args.page for line in pathlib.Path(file).read_text().splitlines()]
+        (OUT.parent / "VERIFIED.md").write_text(page(rows))
+        return 0
     names = args.family or sorted(p.stem for p in OUT.glob("*.json"))
-    rows, seconds = verify(names, args.per, args.seed, args.cli)
-    if args.json:
-        pathlib.Path(args.json).write_text("".join(json.dumps(r) + "\n" for r in rows))
+    rows = verify(names, args.per, args.seed, args.cli, args.json)
     if not args.family:
-        (OUT.parent / "VERIFIED.md").write_text(page(rows, seconds))
+        (OUT.parent / "VERIFIED.md").write_text(page(rows))
     return 0
 
 
@@ -68,6 +75,7 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True)
     g = commands.add_parser("graphs", help="write models/graphs/<family>.json")
     g.add_argument("--family", nargs="*")
+    g.add_argument("--facts", action="store_true", help="only renew defaults, derived keys and aliases of stored graphs")
     g.add_argument("--trace", action="store_true", help="print the Python traceback of a failure")
     g.set_defaults(run=graphs)
     c = commands.add_parser("check", help="compare stored graphs with captures at fresh config points")
@@ -79,7 +87,8 @@ def main():
     v.add_argument("--per", type=int, default=3, help="cases per task and attention")
     v.add_argument("--seed", default="1")
     v.add_argument("--cli", default="node dist/cli.js")
-    v.add_argument("--json", help="also write the rows to this file")
+    v.add_argument("--json", help="also append each row to this file")
+    v.add_argument("--page", nargs="*", help="only write the page, from rows of earlier runs")
     v.set_defaults(run=verify)
     args = parser.parse_args()
     if args.command == "verify":

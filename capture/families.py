@@ -180,6 +180,7 @@ def mixtral_extra(r, d):
     return {"num_local_experts": r.randint(4, 9), "num_experts_per_tok": r.randint(2, 4)}
 
 
+CLASSIFIER = {"classifier_dropout": "hidden_dropout_prob"}
 HEAD = "hidden_size//num_attention_heads"
 
 FAMILIES = {
@@ -193,12 +194,12 @@ FAMILIES = {
     "gpt_neox": Family(gpt_neox, terms=(HEAD,), derived={"rotary_pct": "rope_parameters.partial_rotary_factor"}, axes=((Option("use_parallel_residual", _sets(use_parallel_residual=True)), Option("not use_parallel_residual", _sets(use_parallel_residual=False))),)),
     "opt": Family(opt, tasks=("causal-lm", "seq-cls"), axes=((Option("do_layer_norm_before", _sets(do_layer_norm_before=True)), Option("not do_layer_norm_before", _sets(do_layer_norm_before=False))),
                                                              (Option("word_embed_proj_dim == hidden_size", lambda d, s, r: None), Option("word_embed_proj_dim != hidden_size", _projection)))),
-    "bert": Family(bert, tasks=("masked-lm", "seq-cls", "token-cls")),
+    "bert": Family(bert, derived=CLASSIFIER, tasks=("masked-lm", "seq-cls", "token-cls")),
     "vit": Family(vit, points=5, tasks=("image-cls",), sizes=_image, terms=(HEAD, "image_size//patch_size"), hidden=("I",)),
-    "roberta": Family(bert, tasks=("masked-lm", "seq-cls", "token-cls")),
+    "roberta": Family(bert, derived=CLASSIFIER, tasks=("masked-lm", "seq-cls", "token-cls")),
     "distilbert": Family(distilbert, tasks=("masked-lm", "seq-cls", "token-cls")),
     "t5": Family(t5, points=5, tasks=("seq2seq-lm",), axes=T5_AXES, derived=T5_DERIVED),
-    "mixtral": Family(lambda r: llama_like(r, extra=mixtral_extra), axes=(GQA, WINDOW)),
+    "mixtral": Family(lambda r: llama_like(r, extra=mixtral_extra), axes=(GQA, WINDOW), derived={"head_dim": HEAD}),
 }
 
 
@@ -252,7 +253,7 @@ FALCON = (Option("new_decoder_architecture", lambda d, s, r: (_sets(new_decoder_
 FAMILIES |= {
     "gemma": standard("gemma", axes=(GQA,)),
     "gemma3_text": standard("gemma3_text", axes=(GQA, BOTH_WINDOWS)),
-    "ministral": standard("ministral", axes=(GQA, BOTH_WINDOWS)),
+    "ministral": standard("ministral", derived={"head_dim": HEAD}, axes=(GQA, BOTH_WINDOWS)),
     "olmo2": standard("olmo2", axes=(GQA,)),
     "granite": standard("granite", axes=(GQA,)),
     "smollm3": standard("smollm3", axes=(GQA,), fixed=("layer_types",), extra=lambda r, d: {"no_rope_layer_interval": r.randint(2, 3)}),
@@ -267,12 +268,12 @@ FAMILIES |= {
     "olmo": standard("olmo", axes=(GQA,)),
     "olmo3": standard("olmo3", axes=(GQA, BOTH_WINDOWS)),
     "exaone4": standard("exaone4", axes=(GQA, BOTH_WINDOWS)),
-    "xlm-roberta": Family(bert, tasks=ENCODER),
-    "electra": standard("electra", tasks=ENCODER, axes=((Option("embedding_size != hidden_size", lambda d, s, r: None), Option("embedding_size == hidden_size", lambda d, s, r: d.update(embedding_size=d["hidden_size"]))),)),
-    "bart": standard("bart", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop")),
+    "xlm-roberta": Family(bert, derived=CLASSIFIER, tasks=ENCODER),
+    "electra": standard("electra", derived=CLASSIFIER, tasks=ENCODER, axes=((Option("embedding_size != hidden_size", lambda d, s, r: None), Option("embedding_size == hidden_size", lambda d, s, r: d.update(embedding_size=d["hidden_size"]))),)),
+    "bart": standard("bart", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")),
     "mt5": Family(t5, points=5, tasks=SEQ2SEQ, axes=T5_AXES[:1], derived=T5_DERIVED),
     "deit": Family(vit, points=5, tasks=("image-cls",), sizes=_image, terms=(HEAD, "image_size//patch_size"), hidden=("I",)),
-    "gpt_bigcode": standard("gpt_bigcode", extra=lambda r, d: {"multi_query": True}),
+    "gpt_bigcode": standard("gpt_bigcode", derived={"n_inner": "4*n_embd"}, extra=lambda r, d: {"multi_query": True}),
     "gptj": standard("gptj", attention=("eager",), extra=_rotary_dim, derived={"n_inner": "4*n_embd"}),
     "gpt_neo": standard("gpt_neo", attention=("eager",), extra=_alternating, derived={"intermediate_size": "4*hidden_size"}),
     "bloom": standard("bloom", attention=("eager",), extra=_powers),
@@ -284,12 +285,12 @@ FAMILIES |= {
     "gpt_oss": standard("gpt_oss", attention=("eager",), axes=(GQA, BOTH_WINDOWS)),
     "phimoe": standard("phimoe", axes=(GQA,)),
     "granitemoe": standard("granitemoe", axes=(GQA,)),
-    "mbart": standard("mbart", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop")),
-    "pegasus": standard("pegasus", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop")),
+    "mbart": standard("mbart", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")),
+    "pegasus": standard("pegasus", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")),
     "modernbert": standard("modernbert", tasks=ENCODER),
-    "camembert": Family(bert, tasks=ENCODER),
+    "camembert": Family(bert, derived=CLASSIFIER, tasks=ENCODER),
     "helium": standard("helium", axes=(GQA,)),
-    "hunyuan_v1_dense": standard("hunyuan_v1_dense", axes=(GQA,)),
+    "hunyuan_v1_dense": standard("hunyuan_v1_dense", derived={"head_dim": HEAD}, axes=(GQA,)),
     "seed_oss": standard("seed_oss", axes=(GQA,)),
     "ernie4_5": standard("ernie4_5", axes=(GQA,)),
     "arcee": standard("arcee", axes=(GQA,)),

@@ -134,6 +134,9 @@ def config_facts(name, family):
             continue
         if len({str(v) for v in values}) > 1 and all(isinstance(v, int) for v in values):
             derived.setdefault(key, str(Fitter(rest, [k for k in keys if k != key]).integer(values)).removeprefix("="))
+    unknown = [k for k in drawn[0] if k in stored and stored[k] is None and k not in derived and k not in NULLABLE]
+    if unknown:
+        raise NotExplained(f"null by default, and nothing says what the code takes then: {unknown}")
     defaults = {"num_labels": 2} if {"seq-cls", "token-cls", "image-cls"} & set(family.tasks) else {}
     defaults |= {k: v for k, v in stored.items() if k not in derived and v is not None and k not in SKIPPED}
     configs = [make_config(name, d) for d in drawn]
@@ -145,6 +148,7 @@ def config_facts(name, family):
     return {"defaults": defaults, "derived": derived, "layerKind": kind, "aliases": dict(type(default).attribute_map)}
 
 
+NULLABLE = {"sliding_window", "pad_token_id"}
 SKIPPED = {"transformers_version", "model_type", "architectures", "layer_types", "return_dict", "output_hidden_states", "output_attentions", "dtype", "chunk_size_feed_forward", "id2label",
            "label2id", "problem_type", "is_encoder_decoder", "bos_token_id", "eos_token_id", "sep_token_id", "initializer_range", "use_cache", "_name_or_path", "task_specific_params"}
 

@@ -79,7 +79,7 @@ def technique(case):
             "training": "LoRA" if "lora" in case else "full", "attention": case["attention"], "task": case["task"]}
 
 
-def page(rows, seconds):
+def page(rows):
     """The table of differences as Markdown."""
     done = [r for r in rows if isinstance(r["estimate"], int) and isinstance(r["truth"], int)]
     error = lambda r: abs(r["estimate"] / r["truth"] - 1)
@@ -111,7 +111,7 @@ def page(rows, seconds):
     return "\n".join(out)
 
 
-def verify(families, per, seed, cli, log=print):
+def verify(families, per, seed, cli, file=None, log=print):
     """Runs the cases of the families and returns rows of case, estimate and truth."""
     from .truth import peak
 
@@ -126,9 +126,12 @@ def verify(families, per, seed, cli, log=print):
             except Exception as error:
                 truth = f"PyTorch: {type(error).__name__}: {str(error)[:120]}"
             rows.append({"case": case, "estimate": found.get(case["id"], "no report"), "truth": truth})
+            if file:
+                with open(file, "a") as out:
+                    out.write(json.dumps(rows[-1]) + "\n")
         bad = [r for r in rows if r["case"]["family"] == name and r["estimate"] != r["truth"]]
         log(f"{name}: {len(part)} cases, {len(bad)} differ, {time.time() - started:.0f} s")
         for r in bad:
             log(f"  {r['case']['id']} {', '.join(technique(r['case']).values())}: {r['estimate']} / {r['truth']}")
         sys.stdout.flush()
-    return rows, time.time() - started
+    return rows
