@@ -64,8 +64,10 @@ export function initialState(saved: unknown, locale: string): State {
 
 export function savedOf(state: State): Saved {
   const { page, runId, set, arrangement } = state;
+  const uri = shownUri(state);
   return {
-    ...(page.kind === "report" ? { uri: page.message.uri, follow: page.message.follow } : {}),
+    ...(uri === null ? {} : { uri }),
+    ...(page.kind === "report" ? { follow: page.message.follow } : {}),
     ...(runId === null ? {} : { runId }),
     set,
     arrangement,
@@ -117,8 +119,7 @@ export function refusalOf(answer: Answer): string {
 function receive(state: State, message: HostToPage): State {
   switch (message.type) {
     case "report": {
-      const shown = state.page.kind === "report" ? state.page.message.uri : state.restoredUri;
-      const same = shown === message.uri;
+      const same = shownUri(state) === message.uri;
       const wanted = message.runId ?? (same ? state.runId : null) ?? message.report.runs[0]?.id ?? null;
       const keep = same && (state.runId === null || state.runId === wanted);
       const next: State = {
@@ -151,11 +152,24 @@ function receive(state: State, message: HostToPage): State {
   }
 }
 
-/** Nothing to show for now; a restart of the analysis does not take away what was tried. */
+/**
+ * Nothing to show for now. What was tried waits for the document to come back: a restart of the analysis, a reloaded
+ * window or a file that is broken while it is typed must not take it away.
+ */
 function leave(state: State, message: EmptyMessage): State {
-  const next: State = { ...state, page: { kind: "empty", message }, locale: message.locale, busy: false };
-  const uri = state.page.kind === "report" ? state.page.message.uri : state.restoredUri;
-  return message.reason === "starting" ? { ...next, restoredUri: uri } : forget({ ...next, restoredUri: null }, false);
+  const uri = shownUri(state);
+  return {
+    ...forget(state, true),
+    page: { kind: "empty", message },
+    restoredUri: uri,
+    locale: message.locale,
+    busy: false,
+  };
+}
+
+/** Document that the state is about: the one shown, else the one that was or will be. */
+function shownUri(state: State): string | null {
+  return state.page.kind === "report" ? state.page.message.uri : state.restoredUri;
 }
 
 function notice(state: State, text: string, ok: boolean): State {

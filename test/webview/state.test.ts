@@ -101,12 +101,15 @@ describe("webview state", () => {
     assert.equal(state.tried, null);
   });
 
-  it("keeps what is tried over a restart of the analysis", () => {
-    const starting: Action = {
-      type: "host",
-      message: { type: "empty", reason: "starting", message: "", locale: "en" },
-    };
-    assert.deepEqual(stateAfter(report, tryBatch("2"), starting, report).set, { micro_batch_size: "2" });
+  it("keeps what is tried over a restart of the analysis and a reload of the window", () => {
+    for (const reason of ["starting", "failed", "not-recognised"] as const) {
+      const gone: Action = { type: "host", message: { type: "empty", reason, message: "", locale: "en" } };
+      const state = stateAfter(report, tryBatch("2"), gone);
+      assert.equal(savedOf(state).uri, "file:///work/llama-1b/train.yaml");
+      assert.deepEqual(reduce(state, report).set, { micro_batch_size: "2" });
+      const reloaded = [gone, report].reduce(reduce, initialState(savedOf(state), "en"));
+      assert.deepEqual(reloaded.set, { micro_batch_size: "2" });
+    }
   });
 
   it("keeps what is tried when the same run is reported again, and asks anew", () => {
