@@ -3,6 +3,7 @@ import type { Message } from "../../formats/types";
 import { RULES } from "../findings/catalogue";
 import { frameworkMessages } from "../findings/frameworks";
 import { en } from "./en";
+import { syntaxZh } from "./syntax-zh";
 import { zhCn } from "./zh-cn";
 
 export { count, gib, size } from "./units";
@@ -26,6 +27,7 @@ export function localeOf(name: string | undefined): Locale {
 
 /** Text of a message. An id without a text is shown as it is, which a test forbids. */
 export function text(message: Message, locale: Locale): string {
+  if (message.id === "syntax" && locale === "zh-cn") return syntaxZh(String(message.args["reason"] ?? ""));
   const template = TABLES[locale][message.id] ?? TABLES.en[message.id] ?? message.id;
   return template.replace(/\{(\w+)\}/g, (hole, name: string) => {
     const value = message.args[name];
