@@ -1,6 +1,5 @@
 /** What goes into the extension: the files that .vscodeignore allows. */
-import { cpSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./process.mjs";
 
@@ -40,7 +39,9 @@ export function packagedFiles() {
  * a part of the one under development.
  */
 export function stageExtension() {
-  const folder = mkdtempSync(join(tmpdir(), "vram-lens-extension-"));
+  const artifacts = join(root, "test", "artifacts");
+  mkdirSync(artifacts, { recursive: true });
+  const folder = mkdtempSync(join(artifacts, "extension-"));
   for (const path of packagedFiles()) cpSync(join(root, path), join(folder, path));
   return folder;
 }

@@ -4,6 +4,7 @@
  *
  * usage: npm start [-- --no-editor] [-- --port N]
  */
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { stageExtension } from "./packaged.mjs";
 import { ensureInstalled, hasProgram, root, run } from "./process.mjs";
@@ -51,7 +52,11 @@ async function inBrowser() {
     file: join(samples, "llama-1b", "train.yaml"),
   });
   console.log(`VS Code is at\n  ${url}\nHover over per_device_train_batch_size. Ctrl-C stops it.`);
-  const stop = () => server.stop().then(() => process.exit(0));
+  const stop = async () => {
+    await server.stop();
+    rmSync(extension, { recursive: true, force: true });
+    process.exit(0);
+  };
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
 }

@@ -1,5 +1,5 @@
 /** A command line over a fake analysis, for what the CLI itself decides: arguments, merging, output, exit status. */
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type { AnalysisOptions, Analyzer, DocumentAnalysis } from "../../src/analysis/analyzer";
@@ -74,9 +74,22 @@ export function fakeRun(uri: string, changes: Partial<ReportRun> = {}): ReportRu
   };
 }
 
+const made: string[] = [];
+
+after(() => {
+  for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A new folder, gone when the tests of the file are over. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "vram-lens-test-"));
+  made.push(folder);
+  return folder;
+}
+
 /** Writes files below a new folder. */
 export function workspace(files: Readonly<Record<string, string>>): string {
-  const folder = mkdtempSync(join(tmpdir(), "vram-lens-cli-"));
+  const folder = temporaryFolder();
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);

@@ -1,13 +1,13 @@
 /** The whole command line on samples/, with the real analysis and the packaged models. */
 import { strict as assert } from "node:assert";
-import { cpSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
 import { applyEdits } from "../../src/cli/changes";
 import { main } from "../../src/cli/cli";
 import { type ReportRun, reportSchema } from "../../src/core/report/schema";
 import { pathOf } from "../../src/host/node";
+import { temporaryFolder } from "./fake";
 
 const root = join(__dirname, "..", "..");
 
@@ -36,7 +36,7 @@ async function check(cwd: string, ...paths: string[]) {
 }
 
 function samples(): string {
-  const copy = join(mkdtempSync(join(tmpdir(), "vram-lens-samples-")), "samples");
+  const copy = join(temporaryFolder(), "samples");
   cpSync(join(root, "samples"), copy, { recursive: true });
   return copy;
 }

@@ -1,12 +1,13 @@
 import { strict as assert } from "node:assert";
-import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { createNodeRuntime, decode, hubCacheDirectories, nodeFiles, pathOf, uriOf } from "../../src/host/node";
+import { temporaryFolder } from "../cli/fake";
 
 describe("node runtime", () => {
   it("reads files, and says nothing of what is not there", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "vram-lens-host-"));
+    const folder = temporaryFolder();
     writeFileSync(join(folder, "a b@1.yaml"), "\ufeffkey: ä\n");
     mkdirSync(join(folder, "blobs"));
     symlinkSync(join(folder, "blobs"), join(folder, "link"));
@@ -47,7 +48,7 @@ describe("node runtime", () => {
   });
 
   it("reads model data from the package, from any of its folders", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "vram-lens-host-"));
+    const folder = temporaryFolder();
     mkdirSync(join(folder, "models"));
     mkdirSync(join(folder, "dist"));
     writeFileSync(join(folder, "package.json"), "{}");

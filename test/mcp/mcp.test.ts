@@ -1,17 +1,16 @@
 import { strict as assert } from "node:assert";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AnalysisOptions, Analyzer, DocumentAnalysis } from "../../src/analysis/analyzer";
 import { nodeFiles } from "../../src/host/node";
 import { answerLine } from "../../src/mcp/messages";
 import { createTools } from "../../src/mcp/tools";
-import { fakeRun } from "../cli/fake";
+import { fakeRun, temporaryFolder } from "../cli/fake";
 
 const info = { name: "vram-lens", version: "1.2.3", instructions: "" };
 
 function server() {
-  const cwd = mkdtempSync(join(tmpdir(), "vram-lens-mcp-"));
+  const cwd = temporaryFolder();
   writeFileSync(join(cwd, "train.yaml"), "output_dir: out\n");
   const asked: AnalysisOptions[] = [];
   const analyzer: Analyzer = {

@@ -7,7 +7,7 @@
  * usage: node test/vscode/run.mjs [--images DIR] [--only SUBSTRING]
  */
 import { mkdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { stageExtension } from "../../scripts/packaged.mjs";
 import { root, run } from "../../scripts/process.mjs";
 import { bundleHostSuite, hostResults } from "./lib/host.mjs";
@@ -43,8 +43,9 @@ async function inWindow(browser, server, label, tests, options = {}) {
   const { Workbench } = await import("./lib/workbench.mjs");
   const pictures = options.pictures ?? join(artifacts, label);
   mkdirSync(pictures, { recursive: true });
+  const folder = temporaryCopy(join(root, "samples"));
   const url = windowUrl(server, {
-    folder: temporaryCopy(join(root, "samples")),
+    folder,
     extension: options.installed || options.web ? undefined : extension,
   });
   const prepare = options.web ? (context) => asWebExtension(context, server, extension) : undefined;
@@ -63,6 +64,7 @@ async function inWindow(browser, server, label, tests, options = {}) {
     }
   } finally {
     await workbench.close();
+    rmSync(dirname(folder), { recursive: true, force: true });
   }
 }
 
