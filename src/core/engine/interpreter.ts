@@ -49,11 +49,19 @@ export class NotModelled extends Error {}
 /** The operator that stands for head and loss together. */
 const FUSED_LOSS = "liger_fused_linear_cross_entropy";
 
-function inputEmbedding(graph: ArchitectureGraph): string | null {
+/**
+ * The instruction whose result is the output of the module that embeds `input_ids`: the call of an embedding, or, where
+ * the module computes more (Gemma scales), the last operator of its scope.
+ */
+function inputEmbedding(graph: ArchitectureGraph): Instruction | null {
   if (!graph.main.inputs.includes("input_ids")) return null;
-  for (const instruction of graph.main.body)
-    if ("call" in instruction && instruction.call === "Embedding") return instruction.path;
-  return null;
+  let last: Instruction | null = null;
+  for (const instruction of graph.main.body) {
+    if ("call" in instruction && instruction.call === "Embedding") return instruction;
+    if (last !== null && !("op" in instruction) && !("drop" in instruction)) return last;
+    if ("op" in instruction && (last !== null || instruction.op === "embedding")) last = instruction;
+  }
+  return last;
 }
 
 type Frame = Map<string, Tensor>;
@@ -76,10 +84,10 @@ export class Interpreter {
   private readonly paths = new Map<string, string>();
 
   /**
-   * Module whose output is made to require grad: the embedding of `input_ids`, when checkpointing is on
+   * What makes the output that is told to require grad: the embedding of `input_ids`, when checkpointing is on
    * (transformers/modeling_utils.py, gradient_checkpointing_enable).
    */
-  private readonly inputEmbedding: string | null;
+  private readonly inputEmbedding: Instruction | null;
 
   constructor(
     private readonly torch: Torch,
@@ -212,7 +220,13 @@ export class Interpreter {
     torch.autocastEnabled = autocastEnabled;
     torch.gradEnabled = gradEnabled;
     if (result === null) throw new NotModelled(`operator ${instruction.op}`);
+    if (instruction === this.inputEmbedding && !Array.isArray(result)) this.requireGrad(result);
     this.bind(instruction.out, Array.isArray(result) ? result : [result], context);
+  }
+
+  /** `output.requires_grad_(True)` of a frozen embedding. */
+  private requireGrad(output: Tensor): void {
+    if (this.torch.gradEnabled && !output.requiresGrad) output.requiresGradFlag = true;
   }
 
   private call(instruction: CallInstruction, context: Context): void {
@@ -227,7 +241,7 @@ export class Interpreter {
     const outside = torch.usage !== undefined && torch.layer === NO_LAYER;
     if (outside) torch.usage?.enterModule?.(torch, path, this.parametersOf(path));
     const out = replaced === undefined ? this.forward(instruction, path, input, context) : replaced(torch, input);
-    if (path === this.inputEmbedding && torch.gradEnabled && !out.requiresGrad) out.requiresGradFlag = true;
+    if (instruction === this.inputEmbedding) this.requireGrad(out);
     if (outside) torch.usage?.leaveModule?.(torch, path);
     torch.scope = outer;
     this.bind(instruction.out, [out], context);
