@@ -33,8 +33,10 @@ export interface RequestContext {
   readonly workspaceFolders: () => readonly string[];
   readonly settings: (uri: string) => Promise<Settings>;
   readonly options: (settings: Settings) => AnalysisOptions;
-  /** The current analysis with plans, whatever the settings say; undefined when cancelled. */
-  readonly analysis: (uri: string, token: Cancellation) => Promise<DocumentAnalysis | undefined>;
+  /** The current analysis, whatever the settings say; undefined when cancelled. */
+  readonly analysis: (uri: string, plans: boolean, token: Cancellation) => Promise<DocumentAnalysis | undefined>;
+  /** Resolves when a document is not being typed in; false when cancelled. The search for plans waits for it. */
+  readonly idle: (uri: string, token: Cancellation) => Promise<boolean>;
   /** Version of an open document. */
   readonly versionOf: (uri: string) => number | undefined;
 }
@@ -48,7 +50,7 @@ export function registerPanelRequests(connection: Connection, context: RequestCo
   );
   connection.onRequest<WhatIfResult, void>(METHODS.whatIf, (params: WhatIfParams, token: CancellationToken) =>
     safely<WhatIfResult>(log, "what-if", token, { run: null }, async () => ({
-      run: (await context.analysis(params.uri, token))?.whatIf(params.runId, params.set) ?? null,
+      run: (await context.analysis(params.uri, false, token))?.whatIf(params.runId, params.set) ?? null,
     })),
   );
   connection.onRequest<EditsResult, void>(METHODS.whatIfEdits, (params: WhatIfParams, token: CancellationToken) =>
@@ -94,7 +96,9 @@ async function report(
         ...(params.device === undefined ? {} : { device: params.device }),
         ...(params.set === undefined ? {} : { set: params.set }),
       })
-    : await context.analysis(params.uri, token);
+    : (await context.idle(params.uri, token))
+      ? await context.analysis(params.uri, true, token)
+      : undefined;
   if (analysis === undefined) return null;
   return {
     uri: params.uri,
@@ -108,7 +112,7 @@ async function report(
 }
 
 async function planEdits(context: RequestContext, params: PlanEditsParams, token: Cancellation): Promise<EditsResult> {
-  const analysis = await context.analysis(params.uri, token);
+  const analysis = await context.analysis(params.uri, true, token);
   const run = analysis?.runs.find(({ id }) => id === params.runId);
   if (run === undefined) return refusal(context, "runGone");
   const plan = run.plans[params.planIndex];
@@ -122,7 +126,7 @@ async function whatIfEdits(
   { uri, runId, set }: WhatIfParams,
   token: Cancellation,
 ): Promise<EditsResult> {
-  const result = (await context.analysis(uri, token))?.whatIfEdits(runId, set) ?? null;
+  const result = (await context.analysis(uri, false, token))?.whatIfEdits(runId, set) ?? null;
   if (result === null) return refusal(context, "runGone");
   if ("refused" in result) return { ok: false, message: result.refused };
   if (result.edits.length === 0) return refusal(context, "planEmpty");

@@ -25,6 +25,11 @@ export class QuietTimes {
     return new Promise((resolve) => this.waiting.set(uri, [...(this.waiting.get(uri) ?? []), resolve]));
   }
 
+  /** Twice the quiet time. */
+  pause(): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, 2 * this.delayMs));
+  }
+
   /** Forgets what is scheduled for a document and lets go who waits for it. */
   stop(uri: string): void {
     clearTimeout(this.timers.get(uri));

@@ -160,6 +160,9 @@ class Server {
         const document = documents.get(params.textDocument.uri);
         // The light bulb asks at every step of the cursor: away from our findings there is nothing to look for.
         if (document === undefined || isIdleLightBulb(params.context)) return [];
+        const { only, triggerKind } = params.context;
+        const isLightBulb = triggerKind === CodeActionTriggerKind.Automatic && only === undefined;
+        if (isLightBulb && !(await this.idle(document.uri, token))) return [];
         const analysis = await this.settled(document.uri, true, token);
         if (analysis === undefined) return [];
         const { commands, edits, locale } = this.known;
@@ -222,7 +225,8 @@ class Server {
       workspaceFolders: () => this.workspaceFolders,
       settings: (uri) => this.settings.get(uri),
       options: (settings) => this.options(settings),
-      analysis: (uri, token) => this.analysis(uri, true, token),
+      analysis: (uri, plans, token) => this.analysis(uri, plans, token),
+      idle: (uri, token) => this.idle(uri, token),
       versionOf: (uri) => this.open.get(uri)?.version,
     });
   }
@@ -341,6 +345,24 @@ class Server {
   private async settled(uri: string, plans: boolean, token: Cancellation): Promise<DocumentAnalysis | undefined> {
     await this.quietTimes.quiet(uri);
     return this.current(uri, plans, token);
+  }
+
+  /**
+   * Waits until an open document was left alone for longer than the quiet time. The search for plans is long enough to
+   * be felt by who goes on typing.
+   *
+   * @returns false when cancelled
+   */
+  private async idle(uri: string, token: Cancellation): Promise<boolean> {
+    const version = () => this.open.get(uri)?.version;
+    while (!token.isCancellationRequested) {
+      const before = version();
+      if (before === undefined) return true;
+      await this.quietTimes.quiet(uri);
+      await this.quietTimes.pause();
+      if (version() === before) return !token.isCancellationRequested;
+    }
+    return false;
   }
 
   private isRelevant(uri: string): boolean {
