@@ -99,6 +99,10 @@ export async function gather(main: LoadedDocument, format: Format, context: Gath
   const deepspeed = await followDeepspeed(main, format, launch, starts, following);
   if (deepspeed !== undefined && deepspeed.document !== main) documents.push(deepspeed.document);
   documents.push(...(launch?.documents ?? []));
+  if (launch?.accelerate !== undefined) {
+    const { document, from, span } = launch.accelerate;
+    links.push({ kind: "accelerate", uri: document.uri, from, span });
+  }
   const versions = await libraryPins(folders, store, dependencies);
 
   const layers: Layer[] = [

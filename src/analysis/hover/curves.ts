@@ -1,4 +1,5 @@
 /** Which values a hover tries for each setting: the curve that answers "what happens if I change this?". */
+import { PEFT_TARGETS } from "../resolve/adapters";
 import type { Variant } from "../run-analysis";
 
 export interface Curve {
@@ -68,6 +69,17 @@ const precision: Curve = choices(
   resolved("compute_dtype", "fp32"),
 );
 
+/** What peft takes for this architecture when nothing is named. */
+function peftChoice(variant: Variant): readonly string[] {
+  const names = PEFT_TARGETS[variant.resolution.run?.model.family ?? ""];
+  return names === undefined ? [] : [names.join(",")];
+}
+
+function targets(variant: Variant): string {
+  const modules = variant.resolution.run?.adapter?.targetModules ?? [];
+  return typeof modules === "string" ? modules : modules.join(",");
+}
+
 /** Curves by canonical name. */
 export const CURVES: Readonly<Record<string, Curve>> = {
   micro_batch_size: {
@@ -133,6 +145,12 @@ export const CURVES: Readonly<Record<string, Curve>> = {
     override: "lora_rank",
     values: (variant) => around(number("lora_rank", 16)(variant), 2, 2),
     now: resolved("lora_rank", "16"),
+  },
+  lora_target_modules: {
+    label: "curve.lora_target_modules",
+    override: "lora_target_modules",
+    values: (variant) => [...new Set([...peftChoice(variant), targets(variant), "all-linear"])],
+    now: targets,
   },
   quantization: choices(
     "curve.quantization",

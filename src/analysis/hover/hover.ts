@@ -122,6 +122,8 @@ function curveTable(tried: readonly Tried[], curve: Curve, base: Variant, locale
 function shownValue(value: string, locale: Locale): string {
   if (value === "true") return t(locale, "value.on");
   if (value === "false") return t(locale, "value.off");
+  const names = value.split(",");
+  if (names.length > 2) return t(locale, "value.modules", { count: names.length });
   const number = Number(value);
   return number >= 100_000 ? Number(number.toPrecision(3)).toExponential().replace("e+", "e") : value;
 }
@@ -162,8 +164,23 @@ function bestAlternative(tried: readonly Tried[], curve: Curve, base: Variant, l
     value: shownValue(other.value, locale),
     bytes: size(Math.abs(usedBy(other) - used)),
   });
-  return usedBy(least) < used ? t(locale, "hover.least", args(least)) : t(locale, "hover.saves", args(most));
+  if (usedBy(least) < used) return t(locale, "hover.least", args(least));
+  return SAVERS.has(curve.override) ? t(locale, "hover.saves", args(most)) : undefined;
 }
+
+/** Choices that people make to save memory: what the present one saves is worth saying. */
+const SAVERS = new Set([
+  "gradient_checkpointing",
+  "fused_loss",
+  "attention",
+  "optimizer",
+  "zero_stage",
+  "offload_optimizer",
+  "offload_param",
+  "quantization",
+  "load_dtype",
+  "lora_target_modules",
+]);
 
 /** Settings counted in something, and how many of it the cost line speaks of. */
 const UNITS: Readonly<Record<string, { readonly per: number }>> = {
@@ -252,8 +269,10 @@ function assumptionsLine(analysis: RunAnalysis): string | undefined {
       : [t(locale, "hover.assumes", { list: [...supposed, ...engine].join(", ") })];
   const sources = ["model", "sequence_length", "world_size", "zero_stage"].flatMap((name) => {
     const setting = base.resolution.resolved.get(name);
-    if (setting?.place == null || setting.place.uri === analysis.inputs.main.uri) return [];
-    return [`${t(locale, `setting.${name}`)} ${String(setting.value)} (${placeLink(analysis, setting)})`];
+    const here = setting?.place == null || setting.place.uri === analysis.inputs.main.uri;
+    if (setting === undefined || here || (name === "world_size" && setting.value === 1)) return [];
+    const value = name === "model" ? (base.resolution.run?.model.name ?? setting.value) : setting.value;
+    return [`${t(locale, `setting.${name}`)} ${String(value)} (${placeLink(analysis, setting)})`];
   });
   if (sources.length > 0) said.push(sources.join(", "));
   said.push(versions(analysis));

@@ -120,7 +120,7 @@ function adapterFrom(c: ResolveContext, origin: Setting, quantized: boolean, con
 }
 
 /** Modules peft takes when none are named, by model type (`peft/utils/constants.py`, 0.21). */
-const PEFT_TARGETS: Readonly<Record<string, readonly string[]>> = {
+export const PEFT_TARGETS: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(
     "bart opt gptj gpt_neo llama llama4 mistral mixtral stablelm gemma gemma2 gemma3_text qwen2 qwen3"
       .split(" ")

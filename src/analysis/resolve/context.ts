@@ -74,9 +74,12 @@ export class ResolveContext {
   }
 }
 
+/** Settings whose overrides may be comma-separated lists. */
+const LISTS = new Set(["lora_target_modules", "lora_modules_to_save"]);
+
 /** Overrides as a layer: names may be canonical, or a key of the document's format. */
 function overrideSettings(inputs: RunInputs, set: Readonly<Record<string, string>>): Setting[] {
-  return Object.entries(set).flatMap(([key, text]) => {
+  return Object.entries(set).flatMap(([key, text]): Setting[] => {
     const spec = inputs.format.keys.find((s) => s.key === key || s.aliases?.includes(key));
     const name = spec?.name ?? key;
     const value = overrideValue(text);
@@ -87,6 +90,8 @@ function overrideSettings(inputs: RunInputs, set: Readonly<Record<string, string
         { ...base, name: "fp16", value: value === "fp16" || value === "float16" },
       ];
     }
+    if (LISTS.has(name) && text.includes(","))
+      return [{ ...base, name, value: text.split(",").map((item) => item.trim()) }];
     return [{ ...base, name, value }];
   });
 }
