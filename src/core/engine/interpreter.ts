@@ -50,16 +50,27 @@ export class NotModelled extends Error {}
 const FUSED_LOSS = "liger_fused_linear_cross_entropy";
 
 /**
- * The instruction whose result is the output of the module that embeds `input_ids`: the call of an embedding, or, where
- * the module computes more (Gemma scales), the last operator of its scope.
+ * The instruction whose result is the output of the module that embeds the inputs (`get_input_embeddings`): the call of
+ * an embedding, or the last operator of the module's scope where it computes more (Gemma scales, images are unfolded
+ * after the convolution over patches).
  */
 function inputEmbedding(graph: ArchitectureGraph): Instruction | null {
-  if (!graph.main.inputs.includes("input_ids")) return null;
+  const images = graph.main.inputs.includes("pixel_values");
+  if (!images && !graph.main.inputs.includes("input_ids")) return null;
   let last: Instruction | null = null;
+  let scope: string | null = null;
   for (const instruction of graph.main.body) {
-    if ("call" in instruction && instruction.call === "Embedding") return instruction;
-    if (last !== null && !("op" in instruction) && !("drop" in instruction)) return last;
-    if ("op" in instruction && (last !== null || instruction.op === "embedding")) last = instruction;
+    if ("call" in instruction) {
+      if (last !== null) return last;
+      if (!images && instruction.call === "Embedding") return instruction;
+      if (images && instruction.call === "Conv2d") {
+        last = instruction;
+        scope = instruction.path.replace(/\.[^.]+$/, "");
+      }
+    } else if ("op" in instruction) {
+      if (last !== null || (!images && instruction.op === "embedding")) last = instruction;
+    } else if (last !== null && !("drop" in instruction) && !("scope" in instruction && instruction.scope === scope))
+      return last;
   }
   return last;
 }
@@ -94,7 +105,10 @@ export class Interpreter {
     private readonly graph: ArchitectureGraph,
     private readonly options: InterpreterOptions,
   ) {
-    this.inputEmbedding = options.checkpointing === null ? null : inputEmbedding(graph);
+    const { checkpointing } = options;
+    // Models of text are always told to; others by the Trainer, for adapters under the reentrant kind.
+    const told = checkpointing !== null && (graph.main.inputs.includes("input_ids") || checkpointing.useReentrant);
+    this.inputEmbedding = told ? inputEmbedding(graph) : null;
   }
 
   /** Runs the graph's forward: the loss first, then the other outputs, all owned by the caller. */
