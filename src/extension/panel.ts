@@ -119,9 +119,9 @@ class Panel {
       session.onStatus((status) => {
         const about = vscode.Uri.parse(status.uri).toString();
         if (this.uri?.toString() === about) {
-          // What is shown stays in sight while the file is half typed.
-          if (status.state === "broken") this.post({ type: "busy" });
-          else this.refresh();
+          // What is shown stays in sight until there is something newer, also while the file is half typed.
+          this.post({ type: "busy" });
+          if (status.state !== "broken") this.refresh();
         }
         // A document that was just opened counts as a config only now.
         else if (about === this.current.uri?.toString()) this.followActive();
