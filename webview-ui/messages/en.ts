@@ -156,6 +156,7 @@ export const en = {
   "plans.edits": "{count} edits in {file}",
   "plans.oneEdit": "1 edit in {file}",
   "plans.editsFiles": "{count} edits in {files} files",
+  "plans.reserve": "Plans leave {share} of the usable memory free.",
   "plans.all": "Show all {count} plans",
   "plans.fewer": "Show fewer",
 

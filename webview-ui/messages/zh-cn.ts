@@ -158,6 +158,7 @@ export const zhCn: MessageTable = {
   "plans.edits": "修改 {file} {count} 处",
   "plans.oneEdit": "修改 {file} 1 处",
   "plans.editsFiles": "修改 {files} 个文件共 {count} 处",
+  "plans.reserve": "方案会留出 {share} 的可用显存。",
   "plans.all": "显示全部 {count} 个方案",
   "plans.fewer": "收起",
 

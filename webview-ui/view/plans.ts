@@ -1,7 +1,7 @@
 /** Plans as cards: what each frees and costs, what it changes, and the two things to do with it. */
 import type { ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
-import { factorPercent, fileName, gib, gibUnit } from "../model/format";
+import { factorPercent, fileName, gib, gibUnit, percent } from "../model/format";
 import { FIRST_PLANS, type PlanCard, plansOf, splitTitle } from "../model/plans";
 import type { View } from "./context";
 import { icon } from "./icons";
@@ -16,6 +16,7 @@ export function plansView(view: View, run: ReportRun): PageNode {
     return h("p.quiet", { key: "none" }, t(reason));
   }
   const shown = state.arrangement.allPlans ? cards : cards.slice(0, FIRST_PLANS);
+  const reserve = state.page.kind === "report" ? state.page.message.reserve : 0;
   return h(
     "div.plans",
     { key: "plans" },
@@ -24,16 +25,21 @@ export function plansView(view: View, run: ReportRun): PageNode {
       { attrs: { role: "list" } },
       shown.map((card, place) => cardView(view, run, card, place === 0)),
     ),
-    cards.length > FIRST_PLANS
-      ? h(
-          "button.link.all-plans",
-          {
-            attrs: { type: "button", "aria-expanded": state.arrangement.allPlans ? "true" : "false" },
-            on: { click: () => act({ type: "arrange", change: { allPlans: !state.arrangement.allPlans } }) },
-          },
-          state.arrangement.allPlans ? t("plans.fewer") : t("plans.all", { count: cards.length }),
-        )
-      : null,
+    h(
+      "p.plans-foot",
+      null,
+      reserve > 0 ? h("span.quiet", null, t("plans.reserve", { share: percent(reserve, t.locale) })) : null,
+      cards.length > FIRST_PLANS
+        ? h(
+            "button.link",
+            {
+              attrs: { type: "button", "aria-expanded": state.arrangement.allPlans ? "true" : "false" },
+              on: { click: () => act({ type: "arrange", change: { allPlans: !state.arrangement.allPlans } }) },
+            },
+            state.arrangement.allPlans ? t("plans.fewer") : t("plans.all", { count: cards.length }),
+          )
+        : null,
+    ),
   );
 }
 
