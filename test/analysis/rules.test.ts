@@ -3,15 +3,31 @@ import { strict as assert } from "node:assert";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
+import type { DocumentAnalysis } from "../../src/analysis/analyzer";
 import { CATALOGUE, RULES } from "../../src/analysis/findings/catalogue";
 import { exampleFiles, findingPages } from "../../src/analysis/findings/pages";
 import type { Example } from "../../src/analysis/findings/rule";
-import type { ReportFinding } from "../../src/core/report/schema";
+import { LineIndex } from "../../src/analysis/lines";
+import type { ReportEdit, ReportFinding } from "../../src/core/report/schema";
+import { applyEdits } from "../../src/syntax/edit";
 import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
 
 const DOCS = join(__dirname, "../../docs/findings");
 
-async function findingsOf(example: Example, locale = "en"): Promise<readonly ReportFinding[]> {
+interface Analysed {
+  readonly files: Readonly<Record<string, string>>;
+  readonly main: string;
+  readonly analysis: DocumentAnalysis;
+}
+
+/** Hides the graph: fixes do not depend on an estimate, and the test is quick without. */
+const UNESTIMATED = { "graphs/llama.json": undefined };
+
+async function analyseExample(
+  example: Example,
+  locale = "en",
+  modelData: Readonly<Record<string, string | undefined>> = {},
+): Promise<Analysed> {
   const model = { ...TINY_LLAMA, ...example.model };
   const files = exampleFiles({
     ...example,
@@ -19,10 +35,33 @@ async function findingsOf(example: Example, locale = "en"): Promise<readonly Rep
       .filter((line) => line !== "")
       .join("\n"),
   });
-  const runtime = memoryRuntime({ ...files, "model/config.json": JSON.stringify(model) });
   const main = files["train.yaml"] === undefined ? "ds.json" : "train.yaml";
-  const analysis = await createAnalyzer(runtime).analyse(uri(main), { locale });
-  return analysis.runs[0]?.findings ?? [];
+  const all = { ...files, "model/config.json": JSON.stringify(model) };
+  return {
+    files: all,
+    main,
+    analysis: await createAnalyzer(memoryRuntime(all, modelData)).analyse(uri(main), { locale }),
+  };
+}
+
+async function findingsOf(example: Example, locale = "en"): Promise<readonly ReportFinding[]> {
+  return (await analyseExample(example, locale)).analysis.runs[0]?.findings ?? [];
+}
+
+/** Files after the edits of a fix. */
+function applied(files: Readonly<Record<string, string>>, edits: readonly ReportEdit[]): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(files).map(([path, text]) => {
+      const lines = new LineIndex(text);
+      const own = edits.filter((edit) => edit.uri === uri(path));
+      const spans = own.map(({ range, newText }) => ({
+        start: lines.offset(range.start.line, range.start.character),
+        end: lines.offset(range.end.line, range.end.character),
+        newText,
+      }));
+      return [path, applyEdits(text, spans)];
+    }),
+  );
 }
 
 describe("analysis: rules", () => {
@@ -36,6 +75,29 @@ describe("analysis: rules", () => {
       assert.match(chinese?.message ?? "", /[\u4e00-\u9fff]/);
     });
   }
+
+  it("mend what their fixes say they mend", async () => {
+    const everywhere = { start: { line: 0, character: 0 }, end: { line: 10_000, character: 0 } };
+    let fixed = 0;
+    for (const rule of RULES) {
+      const { files, main, analysis } = await analyseExample(rule.example, "en", UNESTIMATED);
+      const parts = await Promise.all(
+        ["ds.json", main]
+          .filter((path, index, all) => files[path] !== undefined && all.indexOf(path) === index)
+          .map((path) => createAnalyzer(memoryRuntime(files, UNESTIMATED)).analyse(uri(path), {})),
+      );
+      const fixes = parts.flatMap((part) => part.fixes(everywhere)).filter((fix) => fix.code === rule.code);
+      for (const fix of fixes) {
+        fixed++;
+        const after = createAnalyzer(memoryRuntime(applied(files, fix.edits), UNESTIMATED));
+        const count = (of: DocumentAnalysis): number =>
+          of.runs[0]?.findings.filter((finding) => finding.code === rule.code).length ?? 0;
+        const left = count(await after.analyse(uri(main), {}));
+        assert.ok(left < count(analysis), `${rule.code}: ${fix.title}`);
+      }
+    }
+    assert.ok(fixed >= 25, `${fixed} fixes`);
+  });
 
   it("are silent on plain configs", async () => {
     const plain: readonly Example[] = [

@@ -262,10 +262,9 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     },
     check: (facts) => {
       const at = facts.deepspeed("deepspeed_activation_checkpointing");
-      return hit(at, facts.trainer, {
-        fixes: facts.isTrue("gradient_checkpointing")
-          ? removal(at)
-          : [set("fix.checkpointing", {}, true, [{ name: "gradient_checkpointing", value: true }])],
+      // With the trainer's own checkpointing on, the block does no harm.
+      return hit(at, facts.trainer && !facts.isTrue("gradient_checkpointing"), {
+        fixes: [set("fix.checkpointing", {}, true, [{ name: "gradient_checkpointing", value: true }]), ...removal(at)],
       });
     },
   },
