@@ -1,9 +1,9 @@
 /**
- * The tables of settings and commands in the READMEs are what the manifest says, the families those of `models/`.
+ * The tables of settings and commands in the READMEs are what the manifest says.
  * `UPDATE_DOCS=1 npx mocha test/docs` writes them.
  */
 import { strict as assert } from "node:assert";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { replaceBlock } from "../../bench/blocks";
 
@@ -43,12 +43,6 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-/** Families whose graphs are packaged. */
-function families(): string {
-  const names = readdirSync(join(root, "models", "graphs")).map((file) => file.replace(/\.json$/, ""));
-  return names.sort().join(", ");
-}
-
 describe("readme", () => {
   const manifest = json("package.json").contributes;
   for (const { file, strings, setting, fallback, does, command } of READMES) {
@@ -76,7 +70,6 @@ describe("readme", () => {
       const before = readFileSync(path, "utf8");
       let after = replaceBlock(before, "settings", table([setting, fallback, does], settings));
       after = replaceBlock(after, "commands", table([command], commands));
-      after = replaceBlock(after, "families", families());
       if (process.env["UPDATE_DOCS"] === "1") writeFileSync(path, after);
       else assert.equal(before, after, "run UPDATE_DOCS=1 npx mocha test/docs");
     });
