@@ -32,6 +32,8 @@ export interface SchemaKey extends KeySpec {
     readonly means?: Readonly<Record<string, Canonical>>;
     readonly only?: true;
   }[];
+  /** The word to write for a canonical value where several mean it (`bf16` → `amp_bf16`). */
+  readonly writes?: Readonly<Record<string, string>>;
   /** Link to another document that the value names. */
   readonly link?: DocumentLink["kind"];
 }
@@ -131,7 +133,7 @@ export function schemaFormat(spec: SchemaFormat): Format {
         document,
         spec.keys,
         result,
-        written.filter((change) => "name" in change),
+        written.filter((change) => "name" in change && change.written === undefined) as readonly Spelled[],
         target,
       );
     },
@@ -222,13 +224,16 @@ function linkOf(table: KeyTable, setting: LocatedSetting): DocumentLink[] {
   return [{ kind, target: setting.value, span: setting.valueSpan }];
 }
 
+/** A change to write; `written` when the document already says it. */
+type Spelled = SettingChange & { readonly written?: true };
+
 /** The change in the format's own words, or why it cannot be written. */
 function spell(
   spec: SchemaFormat,
   table: KeyTable,
   settings: readonly LocatedSetting[],
   change: SettingChange,
-): SettingChange | { refused: string } {
+): Spelled | { refused: string } {
   const asked = precision(spec, change);
   const stated = settings.findLast((setting) => setting.name === asked.name);
   const key = (
@@ -239,15 +244,20 @@ function spell(
     return { refused: "The value follows from another setting." };
   if (asked.value === null) return asked;
   const means = key.name === asked.name ? key.means : key.also?.find((also) => also.name === asked.name)?.means;
+  if (stated?.value === asked.value) return { name: asked.name, value: asked.value, written: true };
   if (means !== undefined) {
-    const written = Object.entries(means).find(([, canonical]) => canonical === asked.value)?.[0];
+    const word = key.name === asked.name ? key.writes?.[String(asked.value)] : undefined;
+    const written = word ?? Object.entries(means).find(([, canonical]) => canonical === asked.value)?.[0];
     if (written === undefined) return { refused: `\`${key.key}\` has no value for it.` };
-    return {
-      name: asked.name,
-      value:
-        written === "true" ? true : written === "false" ? false : /^-?\d+$/.test(written) ? Number(written) : written,
-    };
+    const value =
+      written === "true" ? true : written === "false" ? false : /^-?\d+$/.test(written) ? Number(written) : written;
+    return { name: asked.name, value };
   }
+  if (
+    typeof asked.value === "number" &&
+    ((key.min !== undefined && asked.value < key.min) || (key.max !== undefined && asked.value > key.max))
+  )
+    return { refused: `\`${key.key}\` does not take ${asked.value}.` };
   if (key.type === "enum" && key.values !== undefined && !key.values.includes(String(asked.value))) {
     return { refused: `\`${key.key}\` has no value for it.` };
   }

@@ -194,7 +194,11 @@ export const ACCELERATE_KEYS: readonly SchemaKey[] = [
     "string",
     "How processes work together: DDP, DeepSpeed, FSDP, Megatron-LM.",
   ),
-  memory("mixed_precision", "compute_dtype", "any", EFFECT.compute, { default: "no", means: PRECISION }),
+  memory("mixed_precision", "compute_dtype", "any", EFFECT.compute, {
+    default: "no",
+    writes: { fp32: "no" },
+    means: PRECISION,
+  }),
   memory("num_processes", "world_size", "integer", "Processes over all machines: one GPU each."),
   other("num_machines", "num_machines", "integer", "Machines; num_processes counts all of them.", {
     default: 1,

@@ -18,7 +18,7 @@ export const DIFFUSERS_KEYS: readonly SchemaKey[] = [
     "compute_dtype",
     "string",
     "Dtype of the forward pass and of the frozen parts; trained weights stay float32.",
-    { nullable: true, means: PRECISION },
+    { nullable: true, writes: { fp32: "no" }, means: PRECISION },
   ),
   memory("resolution", "image_size", "any", EFFECT.image, { default: 512 }),
   memory("height", "image_height", "integer", EFFECT.image, { min: 1 }),

@@ -23,7 +23,7 @@ const OWN: readonly SchemaKey[] = [
   memory("moe_num_experts", "num_experts", "integer", EFFECT.experts, { min: 1 }),
   memory("moe_expert_parallel_size", "expert_parallel", "integer", EFFECT.expert, { min: 1 }),
   memory("gas", "gradient_accumulation_steps", "integer", EFFECT.accumulation, { default: 1, min: 1 }),
-  memory("precision", "compute_dtype", "string", EFFECT.compute, { means: PRECISION }),
+  memory("precision", "compute_dtype", "string", EFFECT.compute, { writes: { bf16: "bfloat16" }, means: PRECISION }),
   memory("checkpoint_activations", "gradient_checkpointing", "boolean", EFFECT.checkpointing, { default: false }),
   memory("checkpoint_num_layers", "checkpoint_num_layers", "integer", "Layers between two kept activations.", {
     default: 1,

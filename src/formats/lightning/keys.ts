@@ -37,7 +37,12 @@ export const LIGHTNING_KEYS: readonly SchemaKey[] = [
     "compute_dtype",
     "any",
     "-mixed casts in the forward pass only, -true stores the weights in that dtype.",
-    { nullable: true, means: COMPUTE, also: [{ name: "load_dtype", means: KEPT, only: true }] },
+    {
+      nullable: true,
+      writes: { bf16: "bf16-mixed", fp16: "16-mixed", fp32: "32-true" },
+      means: COMPUTE,
+      also: [{ name: "load_dtype", means: KEPT, only: true }],
+    },
   ),
   memory("trainer.devices", "devices", "any", EFFECT.devices, { auto: true }),
   memory("trainer.gpus", "devices", "any", EFFECT.devices, {
@@ -109,7 +114,12 @@ export const LITGPT_KEYS: readonly SchemaKey[] = [
     "compute_dtype",
     "any",
     "-mixed casts in the forward pass only, -true stores the weights in that dtype.",
-    { nullable: true, means: COMPUTE, also: [{ name: "load_dtype", means: KEPT, only: true }] },
+    {
+      nullable: true,
+      writes: { bf16: "bf16-mixed", fp16: "16-mixed", fp32: "32-true" },
+      means: COMPUTE,
+      also: [{ name: "load_dtype", means: KEPT, only: true }],
+    },
   ),
   memory("quantize", "quantization", "any", EFFECT.quantization, {
     nullable: true,

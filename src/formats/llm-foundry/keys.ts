@@ -24,7 +24,10 @@ export const LLM_FOUNDRY_KEYS: readonly SchemaKey[] = [
     { min: 0 },
   ),
   memory("device_eval_batch_size", "eval_batch_size", "number", EFFECT.evalBatch, { min: 0 }),
-  memory("precision", "compute_dtype", "string", EFFECT.compute, { means: PRECISION }),
+  memory("precision", "compute_dtype", "string", EFFECT.compute, {
+    writes: { bf16: "amp_bf16", fp16: "amp_fp16", fp8: "amp_fp8" },
+    means: PRECISION,
+  }),
   memory("model", null, "any", EFFECT.model),
   memory(
     "model.name",

@@ -38,6 +38,7 @@ export const NANOTRON_KEYS: readonly SchemaKey[] = [
   }),
   memory("model", null, "map", EFFECT.model),
   memory("model.dtype", "load_dtype", "string", EFFECT.load, {
+    writes: { bfloat16: "bfloat16", float16: "float16", float32: "float32" },
     means: STORAGE,
     also: [{ name: "compute_dtype", means: PRECISION }],
   }),

@@ -35,9 +35,14 @@ export const TORCHTITAN_KEYS: readonly SchemaKey[] = [
     "Tokens per GPU in one forward: activations grow in proportion.",
     { min: 1 },
   ),
-  memory("training.dtype", "load_dtype", "string", EFFECT.load, { default: "float32", means: STORAGE }),
+  memory("training.dtype", "load_dtype", "string", EFFECT.load, {
+    default: "float32",
+    writes: { bfloat16: "bfloat16", float16: "float16", float32: "float32" },
+    means: STORAGE,
+  }),
   memory("training.mixed_precision_param", "compute_dtype", "string", EFFECT.compute, {
     default: "bfloat16",
+    writes: { bf16: "bfloat16", fp16: "float16", fp32: "float32" },
     means: PRECISION,
   }),
   memory("training.mixed_precision_reduce", "reduce_dtype", "string", "Dtype gradients are reduced in.", {
