@@ -42,7 +42,8 @@ function mergeReports(
   for (const analysis of analyses) {
     for (const run of analysis.report.runs) {
       const key = identity(run);
-      if (!runs.has(key)) runs.set(key, run);
+      // The analysis of the run's own document says most: plans are searched for it.
+      if (!runs.has(key) || run.documents[0] === analysis.uri) runs.set(key, run);
     }
     for (const error of analysis.report.errors) problems.set(JSON.stringify(error), error);
   }

@@ -17,7 +17,7 @@ import { partOf, walk } from "./users";
 const MOST_DISCOVERED = 5000;
 const MOST_CANDIDATES = 1500;
 const MOST_TRIED = 60;
-const MOST_USERS = 12;
+const MOST_USERS = 4;
 
 const graphsSchema = z.looseObject({
   schema: z.literal("vram-lens/graphs/1"),

@@ -60,7 +60,9 @@ export class AnalysedDocument implements DocumentAnalysis {
     readonly recognition: Recognition | null,
     private readonly analyses: readonly RunAnalysis[],
   ) {
-    this.runs = analyses.map((analysis) => reportOf(analysis, analysis.base));
+    // Searching plans is the expensive part: one run of a shared file gets them, as one run is shown.
+    const [shown] = this.ordered();
+    this.runs = analyses.map((analysis) => reportOf(analysis, analysis.base, analysis === shown));
     this.report = { schema: "vram-lens/report/1", version: VERSION, runs: [...this.runs], errors: [] };
     this.dependencies = [...new Set(analyses.flatMap((analysis) => [...analysis.inputs.dependencies]))];
   }
@@ -130,16 +132,17 @@ export function problemsOf(analysis: RunAnalysis, variant: Variant): Problem[] {
   ];
 }
 
-function reportOf(analysis: RunAnalysis, variant: Variant): ReportRun {
+function reportOf(analysis: RunAnalysis, variant: Variant, searching = false): ReportRun {
+  const plans = searching && analysis.options.plans === true;
   const problems = problemsOf(analysis, variant);
   return assembleRun({
     inputs: analysis.inputs,
     resolution: variant.resolution,
     estimate: variant.estimate,
     findings: toFindings(problems, analysis.inputs, analysis.options, analysis.locale),
-    plans: variant === analysis.base && analysis.options.plans === true ? plansOf(analysis) : [],
+    plans: plans ? plansOf(analysis) : [],
     time: timeOf(variant),
-    assumptionEffects: variant === analysis.base && analysis.options.plans === true ? effectsOf(analysis) : [],
+    assumptionEffects: plans ? effectsOf(analysis) : [],
     locale: analysis.locale,
   });
 }
