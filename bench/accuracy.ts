@@ -34,6 +34,7 @@ function quantile(values: readonly number[], share: number): number {
 }
 
 function percent(value: number): string {
+  if (value === 0) return "0";
   return `${(100 * value).toFixed(value < 0.001 ? 4 : 2)} %`;
 }
 
@@ -90,10 +91,12 @@ function technique({ peft, quant }: KnownPeak["case"]): string {
   return peft ? (peft.dora ? "DoRA" : "LoRA") : "full fine-tune";
 }
 
+/** The cases that are not exact, worst first. */
 function worst(scored: readonly Scored[]): string {
-  const rows = scored
-    .filter(isEstimated)
-    .sort((a, b) => Math.abs(b.allocated) - Math.abs(a.allocated))
+  const inexact = scored.filter(isEstimated).filter((one) => one.allocated !== 0 || one.reserved !== 0);
+  if (inexact.length === 0) return "None: every estimate is exact.";
+  const rows = inexact
+    .sort((a, b) => Math.abs(b.allocated) - Math.abs(a.allocated) || Math.abs(b.reserved) - Math.abs(a.reserved))
     .slice(0, WORST)
     .map((one) => {
       const { id, model } = one.known.case;
@@ -124,7 +127,8 @@ Written by \`npm run accuracy\`; do not edit.
 Every case is a training run whose true peak is known: PyTorch, transformers and peft themselves train the model for two
 optimizer steps on fake CUDA tensors, and every allocation is followed. "Allocated" is
 \`torch.cuda.max_memory_allocated\`, "reserved" is \`torch.cuda.max_memory_reserved\`. Errors are relative to the truth.
-No constant of the estimator is fitted to these cases. A family whose graph is not captured yet gets no estimate, and is
+No constant of the estimator is fitted to these cases. What fake tensors leave out (library workspaces, the CUDA
+context, temporaries inside one kernel) is in the band, not in these figures. A family whose graph is not captured yet gets no estimate, and is
 counted as such.
 
 ${summary(scored)}
@@ -153,7 +157,7 @@ ${tableBy("checkpointing", scored, (one) => (one.gradient_checkpointing ? "on" :
 
 ${tableBy("optimizer", scored, (one) => one.optim ?? "adamw_torch_fused")}
 
-## The ${WORST} worst cases
+## Cases that are not exact, at most the ${WORST} worst
 
 ${worst(scored)}
 `;
