@@ -54,8 +54,29 @@ function viewOf(command: ShellCommand, directives: MapNode): View {
     map: { kind: "map", entries, start: command.start, end: command.end },
     target: { kind: "map", entries, start: command.start, end: command.end },
     words: command.words.map((word) => word.text),
-    extra: world === undefined ? [] : [world],
+    extra: [...(world === undefined ? [] : [world]), ...allocatorSettings(command)],
   };
+}
+
+/** Both names of the allocator's variable; the second is the newer one. */
+const ALLOCATOR_VARIABLES = ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"];
+
+/** What the allocator's environment variable sets for the command: `expandable_segments:True`. */
+export function allocatorSettings(command: ShellCommand): LocatedSetting[] {
+  const entry = flag(command.environment, ALLOCATOR_VARIABLES);
+  if (entry?.value.kind !== "scalar" || typeof entry.value.value !== "string") return [];
+  const stated = /expandable_segments\s*:\s*(true|false)/i.exec(entry.value.value)?.[1];
+  if (stated === undefined) return [];
+  return [
+    {
+      name: "expandable_segments",
+      key: entry.key,
+      value: stated.toLowerCase() === "true",
+      node: entry.value,
+      keySpan: entry.keySpan,
+      valueSpan: { start: entry.value.start, end: entry.value.end },
+    },
+  ];
 }
 
 function numberOf(node: LocatedNode | undefined): number | undefined {

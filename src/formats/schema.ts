@@ -125,19 +125,28 @@ export function schemaFormat(spec: SchemaFormat): Format {
       const view = best(document)?.view;
       if (view === undefined) return { refused: "This file is not recognised." };
       const result = readView(view, document);
-      const written = changes.map((change) => spell(spec, table, result.settings, change));
+      const keys = spec.keys.filter((key) => hasPlace(key, view.map));
+      const written = changes.map((change) => spell({ ...spec, keys }, table, result.settings, change));
       const refused = written.find((change) => "refused" in change);
       if (refused !== undefined && "refused" in refused) return refused;
       const target = view.target === undefined ? undefined : { map: view.target, path: "" };
       return editByTable(
         document,
-        spec.keys,
+        keys,
         result,
         written.filter((change) => "name" in change && change.written === undefined) as readonly Spelled[],
         target,
       );
     },
   };
+}
+
+/** Whether the block a key belongs to is in use here: no block is made up for one key. */
+function hasPlace(key: KeySpec, map: MapNode): boolean {
+  const cut = key.key.lastIndexOf(".");
+  if (cut < 0 || map.entries.some((entry) => entry.key.includes("."))) return true;
+  const block = nodeAt(map, key.key.slice(0, cut));
+  return block?.kind === "map" && block.entries.length > 0;
 }
 
 /** All entries below a map with their dotted paths, maps before their content. */

@@ -209,7 +209,11 @@ function spellMember(
       near === undefined ? ": " : text.slice(near.keySpan.end, near.value.start).replace(/[\r\n]/g, "") || ": ";
     return `${JSON.stringify(key)}${/^\s*:\s*$/.test(colon) ? colon : ": "}${inner}`;
   }
-  return `${python ? spell(key, dialect) : key}: ${inner}`;
+  if (python) return `${spell(key, dialect)}: ${inner}`;
+  // Flow maps written like JSON stay so.
+  const quoted = near !== undefined && text.slice(near.keySpan.start, near.keySpan.end).startsWith('"');
+  if (!quoted) return `${key}: ${inner}`;
+  return `"${key}": ${typeof value === "string" && rest.length === 0 ? JSON.stringify(value) : inner}`;
 }
 
 function insertYaml(

@@ -118,6 +118,7 @@ describe("syntax: edits", () => {
     assert.equal(insert("pyyaml", "a: 1\nb: 2", ["x"], 3, "a"), "a: 1\nx: 3\nb: 2");
     assert.equal(insert("pyyaml", "a: 1", ["x", "y"], 3), "a: 1\nx:\n  y: 3");
     assert.equal(insert("pyyaml", "a: {b: 1}\n", ["a", "x"], 3), "a: {b: 1, x: 3}\n");
+    assert.equal(insert("pyyaml", '{\n  "a": 1, # c\n}\n', ["x"], "y"), '{\n  "a": 1,\n  "x": "y", # c\n}\n');
     assert.equal(insert("pyyaml", "a:\n  - b: 1\nc: 2\n", ["x"], 3, "a"), "a:\n  - b: 1\nx: 3\nc: 2\n");
     assert.equal(
       insert("toml", "[a]\nb = 1 # c\n\n[d]\ne = 1\n", ["a", "x"], true),
