@@ -15,22 +15,46 @@ const SKIPPED_FOLDERS = new Set([
 ]);
 const DEEPEST = 8;
 
+type Listing = Awaited<ReturnType<DocumentStore["list"]>>;
+
+interface Children {
+  readonly files: readonly string[];
+  readonly folders: readonly string[];
+}
+
+/** URIs of a listing, made once: spelling a thousand of them takes longer than everything else of a walk. */
+const children = new WeakMap<Listing, Children>();
+
+function childrenOf(folder: string, listing: Listing): Children {
+  let found = children.get(listing);
+  if (found === undefined) {
+    const entries = [...listing].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const uris = (wanted: (entry: Listing[number]) => boolean): string[] =>
+      entries.filter(wanted).map((entry) => joinUri(folder, entry.name));
+    found = {
+      files: uris(({ name, type }) => type === "file" && name !== PINS_FILE && syntaxOf(name) !== null),
+      folders: uris(({ name, type }) => type === "directory" && !SKIPPED_FOLDERS.has(name) && !name.startsWith(".")),
+    };
+    children.set(listing, found);
+  }
+  return found;
+}
+
 /** Every file below a folder that a parser reads, folders nearest first; hidden and generated folders are skipped. */
 export async function* walk(store: DocumentStore, root: string, most: number): AsyncGenerator<string> {
   let seen = 0;
-  const folders: { readonly uri: string; readonly depth: number }[] = [{ uri: root, depth: 0 }];
-  for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
-    const entries = [...(await store.list(folder.uri))].sort((a, b) => (a.name < b.name ? -1 : 1));
-    for (const entry of entries) {
-      const child = joinUri(folder.uri, entry.name);
-      if (entry.type === "directory") {
-        const skipped = SKIPPED_FOLDERS.has(entry.name) || entry.name.startsWith(".");
-        if (!skipped && folder.depth < DEEPEST) folders.push({ uri: child, depth: folder.depth + 1 });
-      } else if (entry.name !== PINS_FILE && syntaxOf(child) !== null) {
+  let level: readonly string[] = [root];
+  for (let depth = 0; depth <= DEEPEST && level.length > 0; depth++) {
+    const next: string[] = [];
+    for (const folder of level) {
+      const { files, folders } = childrenOf(folder, await store.list(folder));
+      for (const file of files) {
         if (++seen > most) return;
-        yield child;
+        yield file;
       }
+      next.push(...folders);
     }
+    level = next;
   }
 }
 
