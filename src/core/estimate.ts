@@ -2,6 +2,7 @@
  * The one entry of the estimator: a resolved run and its architecture graph in, an estimate out.
  * Pure and synchronous; never throws on anything a user can write.
  */
+import { expandablePeak } from "./allocator/expandable";
 import { reservedPeak } from "./allocator/replay";
 import { NotModelled } from "./engine/interpreter";
 import type { Ledger } from "./engine/ledger";
@@ -94,7 +95,8 @@ function widened(estimate: Estimate, family: string, relative: string): Estimate
 
 function read(run: TrainingRun, simulation: Simulation, full: boolean): Estimate {
   const { ledger, parameters, trainableParameters, host } = simulation;
-  const reserved = Math.max(reservedPeak(ledger, simulation.loadedEvents), ledger.peak);
+  const replay = run.expandableSegments ? expandablePeak : reservedPeak;
+  const reserved = Math.max(replay(ledger, simulation.loadedEvents), ledger.peak);
   const overhead = overheadBand(run.device?.architecture ?? "unknown", run.parallel.worldSize);
   const { components, modules } = full ? breakdown(ledger) : { components: [], modules: [] };
   return {

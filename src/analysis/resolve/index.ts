@@ -72,6 +72,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           labelSmoothing,
           parallel,
           libraries: c.libraries,
+          expandableSegments: c.settings.boolean("expandable_segments") === true,
           device:
             device.spec === null ? null : { ...device.spec, count: Math.max(device.spec.count, parallel.worldSize) },
         };

@@ -170,6 +170,8 @@ export interface TrainingRun {
   readonly labelSmoothing: number;
   readonly parallel: ParallelSpec;
   readonly libraries: LibraryVersions;
+  /** `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`. */
+  readonly expandableSegments?: boolean;
   /** null: no device known; the estimate is still made, only the verdict is missing. */
   readonly device: DeviceSpec | null;
 }
