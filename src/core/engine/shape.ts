@@ -46,6 +46,7 @@ export function isContiguous(sizes: Sizes, strides: Sizes): boolean {
 
 /** Whether the elements fill one block of memory without overlap, in some order of the dimensions. */
 export function isDense(sizes: Sizes, strides: Sizes): boolean {
+  if (isContiguous(sizes, strides)) return true;
   const order = sizes.map((_, k) => k).filter((k) => sizes[k] !== 1);
   order.sort((a, b) => strides[a]! - strides[b]!);
   let expected = 1;
