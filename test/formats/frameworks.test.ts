@@ -3,7 +3,8 @@
 import { strict as assert } from "node:assert";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { recogniseFormat } from "../../src/formats";
+import { FORMATS, recogniseFormat } from "../../src/formats";
+import { formatsPage } from "../../src/formats/pages";
 import { parseDocument } from "../../src/formats/parse";
 import type { ConfigDocument, LocatedSetting, ReadResult } from "../../src/formats/types";
 import { applyEdits } from "../../src/syntax/edit";
@@ -399,6 +400,12 @@ describe("formats: frameworks", () => {
       for (const key of format?.keys ?? [])
         assert.ok(key.effect.endsWith(".") && key.effect.length > 8, `${format?.id} ${key.key}: ${key.effect}`);
     }
+  });
+
+  it("are all on the page of formats (npx tsx scripts/formats-page.ts)", () => {
+    const page = readFileSync(join(__dirname, "../../docs/formats.md"), "utf8");
+    for (const format of FORMATS) assert.ok(page.includes(`<a id="${format.id}"></a>`), format.id);
+    assert.equal(formatsPage().split("\n")[0], page.split("\n")[0]);
   });
 
   it("finds what the frameworks stop at", () => {
