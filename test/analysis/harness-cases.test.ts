@@ -84,6 +84,12 @@ const CASES: readonly Case[] = [
     expect: { checkpointing: { useReentrant: true } },
   },
   {
+    name: "checkpointing options as text",
+    train: { gradient_checkpointing: true, gradient_checkpointing_kwargs: '{"use_reentrant": true}' },
+    pins: {},
+    expect: { checkpointing: { useReentrant: true } },
+  },
+  {
     name: "SGD with momentum",
     train: { optim: "sgd", optim_args: "momentum=0.9" },
     pins: {},

@@ -23,7 +23,12 @@ export function attentionOf(c: ResolveContext, config: ModelConfig): Attention {
 export function checkpointingOf(c: ResolveContext): TrainingRun["checkpointing"] {
   const stated = c.value("gradient_checkpointing", false);
   if (stated === false || stated === "none" || stated === "no") return null;
-  return { useReentrant: c.settings.boolean("use_reentrant") ?? holds("transformers<5", c.libraries) };
+  // On command lines the options are JSON text.
+  const text = /["']use_reentrant["']\s*:\s*(true|false)/i.exec(
+    c.settings.string("gradient_checkpointing_kwargs") ?? "",
+  );
+  const written = text === null ? undefined : text[1]?.toLowerCase() === "true";
+  return { useReentrant: c.settings.boolean("use_reentrant") ?? written ?? holds("transformers<5", c.libraries) };
 }
 
 export function optimizerOf(c: ResolveContext): TrainingRun["optimizer"] {
