@@ -394,6 +394,21 @@ describe("formats: frameworks", () => {
     for (const [name, text] of OTHERS) assert.equal(idOf(open(name, text)), "none", name);
   });
 
+  it("takes half of any sample", () => {
+    for (const [, name, text] of SAMPLES) {
+      for (let length = 0; length < text.length; length += 5) {
+        const document = open(name, text.slice(0, length));
+        const format = recogniseFormat(document)?.format;
+        if (format === undefined) continue;
+        for (const { keySpan, valueSpan } of format.read(document).settings) {
+          assert.ok(keySpan.start <= keySpan.end && keySpan.end <= length, `${name} cut at ${length}`);
+          assert.ok(valueSpan.start <= valueSpan.end && valueSpan.end <= length, `${name} cut at ${length}`);
+        }
+        format.edit(document, [{ name: "micro_batch_size", value: 2 }]);
+      }
+    }
+  });
+
   it("every key that touches memory says what it does", () => {
     for (const [, name, text] of SAMPLES) {
       const format = recogniseFormat(open(name, text))?.format;
