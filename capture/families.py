@@ -287,7 +287,7 @@ FAMILIES |= {
     "granitemoe": standard("granitemoe", axes=(GQA,)),
     "mbart": standard("mbart", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")),
     "pegasus": standard("pegasus", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")),
-    "modernbert": standard("modernbert", tasks=ENCODER),
+    "modernbert": standard("modernbert", tasks=ENCODER, fixed=("norm_bias",)),
     "camembert": Family(bert, derived=CLASSIFIER, tasks=ENCODER),
     "helium": standard("helium", axes=(GQA,)),
     "hunyuan_v1_dense": standard("hunyuan_v1_dense", derived={"head_dim": HEAD}, axes=(GQA,)),

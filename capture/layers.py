@@ -294,13 +294,14 @@ def _fold(calls, glue, metas):
     # after each round but the first, exactly the carried values that the round consumed go
     for k in range(1, n):
         consumed = [calls[k - 1].outs[q] for q in range(width) if held[q] and calls[k - 1].outs[q] not in calls[k].outs]
-        passing = [o for q, o in enumerate(calls[k].outs) if not held[q]]
+        # what a loop variable still names of the round before (attention weights in a tuple) goes a round early here
+        passing = [o for c in calls[k - 1 : k + 1] for q, o in enumerate(c.outs) if not held[q]]
         extra = [v for v in glue[k] if v not in consumed]
         missing = [v for v in consumed if v not in glue[k]]
         if missing or (k < n - 1 and any(v not in passing for v in extra)):
             raise NotFoldable(f"{calls[0].stack}: drops after layer {calls[k].index}: missing {missing}, extra {extra}")
     first = [v for v in glue[0] if not any(v == o for q, o in enumerate(calls[0].outs) if not held[q])]
-    last = [v for v in glue[n - 1] if v not in [calls[n - 2].outs[q] for q in range(width) if held[q]]] if n > 1 else []
+    last = [v for v in glue[n - 1] if v not in calls[n - 2].outs] if n > 1 else []
     outs = lambda k: [o if held[q] or k == n - 1 and o not in glue[k] else None for q, o in enumerate(calls[k].outs)]
     def rounds(a, b, operands):
         """Rounds a to b; what a first round is not given yet is no input of it."""

@@ -40,7 +40,9 @@ class Capture:
 def make_config(family, settings):
     from transformers import AutoConfig
 
-    return AutoConfig.for_model(family, **settings)
+    config = AutoConfig.for_model(family, **settings)
+    config.architectures = config.architectures or []  # families with several heads for a task: the first
+    return config
 
 
 def batch_for(task, sizes, config):
