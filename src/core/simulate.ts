@@ -88,6 +88,8 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): S
     (group) => group.length > 0,
   );
   const optimizer = factory(torch, strategy.optimizerGroups(torch, groups), run.optimizer.args);
+  if (optimizer.afterAccumulate !== undefined && torch.leafHook === undefined)
+    torch.leafHook = (leaf, torch) => optimizer.afterAccumulate?.(leaf, torch);
   const parameterSignature = layerSignatures(model.parameters);
   const signature = (index: number): string => `${parameterSignature(index)} ${strategy.layerSignature?.(index) ?? ""}`;
   const interpreters = (folded: boolean): Interpreter =>

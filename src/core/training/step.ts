@@ -50,7 +50,7 @@ export function runSteps(
   for (let step = 1; step <= STEPS; step++) {
     for (let micro = 0; micro < Math.min(options.accumulation, DISTINCT_MICRO_BATCHES); micro++) {
       // The second step's micro-batches do what the first step's did.
-      regions[micro] ??= simulateMicroBatch(torch, interpreters, options, strategy, find);
+      regions[micro] ??= simulateMicroBatch(torch, interpreters, optimizer, options, strategy, find);
       playRegion(ledger, regions[micro]!, step);
     }
     ledger.enter("clip", step);
@@ -73,6 +73,7 @@ export function runSteps(
 function simulateMicroBatch(
   torch: Torch,
   interpreters: InterpreterFactory,
+  optimizer: Optimizer,
   options: StepOptions,
   strategy: Strategy,
   find: Counterpart,
@@ -80,7 +81,7 @@ function simulateMicroBatch(
   for (const folded of [true, false]) {
     const state = torch.ledger.state();
     const interpreter = interpreters(folded);
-    microBatch(torch, interpreter, options, strategy);
+    microBatch(torch, interpreter, optimizer, options, strategy);
     const region = recordRegion(torch.ledger, state, interpreter.foldings, options.trainable, find);
     torch.ledger.rewind(state);
     for (const leaf of options.trainable) if (leaf.grad !== null && leaf.grad.storage.id >= state.ids) leaf.grad = null;
@@ -89,7 +90,13 @@ function simulateMicroBatch(
   throw new NotModelled("the layers' events cannot be followed");
 }
 
-function microBatch(torch: Torch, interpreter: Interpreter, options: StepOptions, strategy: Strategy): void {
+function microBatch(
+  torch: Torch,
+  interpreter: Interpreter,
+  optimizer: Optimizer,
+  options: StepOptions,
+  strategy: Strategy,
+): void {
   const { ledger } = torch;
   ledger.enter("data", 1);
   torch.kind = "inputs";
@@ -105,6 +112,7 @@ function microBatch(torch: Torch, interpreter: Interpreter, options: StepOptions
   // The first gradient belongs to the caller of the pass, who lets go of it last.
   backward(torch, [loss], [one.retain()]);
   one.release();
+  optimizer.afterBackward?.(torch);
   loss.release();
   strategy.endPass?.(torch);
 }

@@ -6,17 +6,8 @@
 import { type DType, ELEMENT_BYTES } from "../../engine/dtype";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
+import { Locals } from "./locals";
 import { type OptimizerFactory, state, withGradient } from "./types";
-
-type Locals = Record<string, Tensor | undefined>;
-
-/** Rebinds a Python name: the old tensor goes when the new one is there. */
-function bind(locals: Locals, name: string, tensor: Tensor): Tensor {
-  const old = locals[name];
-  locals[name] = tensor;
-  old?.release();
-  return tensor;
-}
 
 function isHalf(dtype: DType): boolean {
   return ELEMENT_BYTES[dtype] === 2;
@@ -50,10 +41,10 @@ export const adafactor: OptimizerFactory = (_, groups, args) => {
   const roots = new Map<Tensor, Tensor>();
   return {
     step(torch) {
-      const locals: Locals = {};
+      const locals = new Locals();
       for (const group of groups)
         for (const parameter of withGradient(group)) update(torch, parameter, locals, seen, roots, firstMoment);
-      for (const tensor of Object.values(locals)) tensor?.release();
+      locals.release();
     },
   };
 };
@@ -68,8 +59,8 @@ function update(
 ): void {
   const { sizes } = parameter;
   const grad = parameter.grad!;
-  bind(locals, "grad", grad.retain());
-  if (isHalf(grad.dtype)) bind(locals, "grad", torch.empty("_to_copy", sizes, "float32"));
+  locals.bind("grad", grad.retain());
+  if (isHalf(grad.dtype)) locals.bind("grad", torch.empty("_to_copy", sizes, "float32"));
   const factored = sizes.length >= 2;
   if (!seen.has(parameter)) {
     seen.add(parameter);
@@ -79,20 +70,20 @@ function update(
       state(torch, "_to_copy", [...sizes.slice(0, -2), sizes[sizes.length - 1]!], "float32");
     } else state(torch, "zeros_like", sizes, "float32");
   }
-  bind(locals, "p_data_fp32", parameter.retain());
-  if (isHalf(parameter.dtype)) bind(locals, "p_data_fp32", torch.empty("_to_copy", sizes, "float32"));
+  locals.bind("p_data_fp32", parameter.retain());
+  if (isHalf(parameter.dtype)) locals.bind("p_data_fp32", torch.empty("_to_copy", sizes, "float32"));
   const root = rms(torch);
   roots.get(parameter)?.release();
   roots.set(parameter, root);
   if (root.storage.id >= 0) torch.ledger.kinds[root.storage.id] = "optimizer";
   const squared = torch.empty("pow", sizes, "float32");
-  bind(locals, "update", torch.empty("add", sizes, "float32"));
+  locals.bind("update", torch.empty("add", sizes, "float32"));
   squared.release();
   if (factored) {
     torch.empty("mean", sizes.slice(0, -1), "float32").release();
     torch.empty("mean", [...sizes.slice(0, -2), sizes[sizes.length - 1]!], "float32").release();
-    bind(locals, "update", approximate(torch, sizes));
-  } else bind(locals, "update", torch.empty("rsqrt", sizes, "float32"));
+    locals.bind("update", approximate(torch, sizes));
+  } else locals.bind("update", torch.empty("rsqrt", sizes, "float32"));
   const scale = rms(torch);
   const ratio = torch.empty("div", [], "float32");
   scale.release();

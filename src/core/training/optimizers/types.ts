@@ -7,6 +7,10 @@ import type { Torch } from "../../engine/torch";
 export interface Optimizer {
   /** One `step()`: states appear on the first call unless the constructor made them. */
   step(torch: Torch): void;
+  /** Optimizers that update in backward: a parameter's gradient is complete for this pass. */
+  afterAccumulate?(leaf: Tensor, torch: Torch): void;
+  /** … and the pass is over. */
+  afterBackward?(torch: Torch): void;
 }
 
 /** Settings as strings, from `optim_args` and the trainer. */
