@@ -2,7 +2,15 @@
  * The analysis as the surfaces see it: a document in, runs with their reports, hovers and edits out.
  * Every result is plain data in editor terms (URIs, zero-based ranges, Markdown); nothing here knows LSP.
  */
-import type { Range, Report, ReportEdit, ReportFinding, ReportRun } from "../core/report/schema";
+import type {
+  Range,
+  Report,
+  ReportCompared,
+  ReportEdit,
+  ReportFinding,
+  ReportGuide,
+  ReportRun,
+} from "../core/report/schema";
 import type { Runtime } from "./runtime";
 
 /** What the person chose outside the documents (editor settings or command-line flags). */
@@ -19,10 +27,26 @@ export interface AnalysisOptions {
   readonly severity?: Readonly<Record<string, ReportFinding["severity"] | "off">> | undefined;
   /** Share of usable memory kept free by plans, 0..1 (default 0.1). */
   readonly reserve?: number | undefined;
+  /** What plans may do. */
+  readonly allow?: PlanAllowance | undefined;
   /** Language of messages: `en` or `zh-cn`. */
   readonly locale?: string | undefined;
   /** Whether plans are searched (they cost more than the estimate). */
   readonly plans?: boolean | undefined;
+  /** Whether the report's first run also gets its guide: the plan in stages, and how far the run could go. */
+  readonly guide?: boolean | undefined;
+}
+
+/** What plans may do; the defaults are what most people want. */
+export interface PlanAllowance {
+  /** Smaller micro-batches are made up for by accumulation (default true). */
+  readonly keepGlobalBatch?: boolean | undefined;
+  /** Only plans that compute the same (default false). */
+  readonly keepNumerics?: boolean | undefined;
+  /** LoRA and QLoRA on a full fine-tune (default true). */
+  readonly adapters?: boolean | undefined;
+  /** Plans that need another package (default true). */
+  readonly packages?: boolean | undefined;
 }
 
 /** A document recognised as a training config. */
@@ -81,6 +105,10 @@ export interface DocumentAnalysis {
   links(): readonly { readonly range: Range; readonly target: string; readonly tooltip: string }[];
   /** What the run would be with other values, for what-if controls; same report, no file touched. */
   whatIf(runId: string, set: Readonly<Record<string, string>>): ReportRun | null;
+  /** The plan in stages and how far the run could go; null when the run is gone or nothing is known of it. */
+  guide?(runId: string): ReportGuide | null;
+  /** The run on other cards, slices and numbers of cards; null when the run is gone or nothing is known of it. */
+  compare?(runId: string): readonly ReportCompared[] | null;
   /** Edits that make the files say what a what-if tried; why there are none; null when the run is gone. */
   whatIfEdits(
     runId: string,

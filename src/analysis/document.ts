@@ -1,6 +1,6 @@
 /** The analysis of one document, as the surfaces ask for it; everything is computed when it is asked for. */
 import { stepTime } from "../core/cost/step-time";
-import type { Range, Report, ReportRun } from "../core/report/schema";
+import type { Range, Report, ReportCompared, ReportGuide, ReportRun } from "../core/report/schema";
 import type { CompletionContent, DocumentAnalysis, FixContent, HoverContent, Recognition } from "./analyzer";
 import { completionsAt } from "./complete/complete";
 import { documentProblems } from "./findings/collect";
@@ -11,6 +11,7 @@ import { verdictProblems } from "./findings/verdict";
 import { fixesIn } from "./fixes";
 import { hoverMarkdown } from "./hover/hover";
 import { settingAt } from "./hover/locate";
+import { comparisonOf, guideOf } from "./levers/guide";
 import { plansOf } from "./levers/plans";
 import { whatIfEdits } from "./levers/what-if";
 import { linksOf } from "./links";
@@ -117,6 +118,16 @@ export class AnalysedDocument implements DocumentAnalysis {
     return analysis === undefined ? null : reportOf(analysis, analysis.vary(set));
   }
 
+  guide(runId: string): ReportGuide | null {
+    const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
+    return analysis === undefined ? null : guideOf(analysis);
+  }
+
+  compare(runId: string): readonly ReportCompared[] | null {
+    const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
+    return analysis === undefined ? null : comparisonOf(analysis);
+  }
+
   whatIfEdits(runId: string, set: Readonly<Record<string, string>>): ReturnType<DocumentAnalysis["whatIfEdits"]> {
     const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
     return analysis === undefined ? null : whatIfEdits(analysis, set);
@@ -134,6 +145,7 @@ export function problemsOf(analysis: RunAnalysis, variant: Variant): Problem[] {
 
 function reportOf(analysis: RunAnalysis, variant: Variant, searching = false): ReportRun {
   const plans = searching && analysis.options.plans === true;
+  const guide = searching && analysis.options.guide === true ? guideOf(analysis) : null;
   const problems = problemsOf(analysis, variant);
   return assembleRun({
     inputs: analysis.inputs,
@@ -141,6 +153,7 @@ function reportOf(analysis: RunAnalysis, variant: Variant, searching = false): R
     estimate: variant.estimate,
     findings: toFindings(problems, analysis.inputs, analysis.options, analysis.locale),
     plans: plans ? plansOf(analysis) : [],
+    guide,
     time: timeOf(variant),
     assumptionEffects: plans ? effectsOf(analysis) : [],
     locale: analysis.locale,

@@ -1,7 +1,7 @@
 /** Puts a run's analysis into the report every surface shows. */
 import { COMMON_SIZES, usableBytes } from "../core/hardware/devices";
 import type { ComponentKind, Estimate } from "../core/report/estimate";
-import type { ReportFinding, ReportPlan, ReportRun, ReportSetting } from "../core/report/schema";
+import type { ReportFinding, ReportGuide, ReportPlan, ReportRun, ReportSetting } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
 import { DEEPSPEED_KEYS } from "../formats/deepspeed/keys";
 import type { RunInputs } from "./inputs";
@@ -61,6 +61,8 @@ export interface ReportParts {
   readonly estimate: Estimate | undefined;
   readonly findings: readonly ReportFinding[];
   readonly plans: readonly ReportPlan[];
+  /** null: not asked for. */
+  readonly guide: ReportGuide | null;
   readonly time: ReportRun["time"];
   readonly assumptionEffects: readonly number[];
   readonly locale: Locale;
@@ -135,6 +137,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
     ],
     findings: [...parts.findings],
     plans: [...parts.plans],
+    ...(parts.guide === null ? {} : { guide: parts.guide }),
   };
 }
 

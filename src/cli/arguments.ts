@@ -3,6 +3,14 @@
 export type Format = "text" | "json" | "sarif";
 export type FailOn = "error" | "warning" | "never";
 
+/** Flags of `plan`: what plans must leave alone. */
+export interface Allow {
+  readonly keepGlobalBatch: boolean;
+  readonly keepNumerics: boolean;
+  readonly adapters: boolean;
+  readonly packages: boolean;
+}
+
 export interface Request {
   readonly command: "check" | "plan" | "devices" | "models";
   readonly paths: readonly string[];
@@ -11,6 +19,7 @@ export interface Request {
   readonly set: Readonly<Record<string, string>>;
   readonly format: Format;
   readonly failOn: FailOn;
+  readonly allow: Allow;
   readonly locale: string | undefined;
 }
 
@@ -24,7 +33,7 @@ type Command = Request["command"];
 
 interface Option {
   readonly name: string;
-  /** What stands for the value in the help. */
+  /** What stands for the value in the help; empty for a flag, which takes none. */
   readonly value: string;
   readonly commands: readonly Command[];
   readonly choices?: (command: Command) => readonly string[];
@@ -41,7 +50,7 @@ export const COMMANDS: readonly { readonly name: Command; readonly paths: boolea
 
 const CONFIG_COMMANDS: readonly Command[] = ["check", "plan"];
 
-/** Every option that takes a value. */
+/** Every option. */
 export const OPTIONS: readonly Option[] = [
   {
     name: "--device",
@@ -71,6 +80,10 @@ export const OPTIONS: readonly Option[] = [
     commands: CONFIG_COMMANDS,
     help: "language of messages: en, zh-cn (text follows LANG)",
   },
+  { name: "--keep-numerics", value: "", commands: ["plan"], help: "only plans that compute the same results" },
+  { name: "--no-adapters", value: "", commands: ["plan"], help: "no LoRA or QLoRA where the config has none" },
+  { name: "--no-packages", value: "", commands: ["plan"], help: "no plan that needs another package" },
+  { name: "--free-global-batch", value: "", commands: ["plan"], help: "a smaller micro-batch without accumulation" },
 ];
 
 function usage(complaint: string): Parsed {
@@ -114,6 +127,11 @@ export function parseArguments(argv: readonly string[]): Parsed {
     const { name, inline } = splitOption(argument);
     const option = OPTIONS.find((one) => one.name === name && one.commands.includes(command.name));
     if (option === undefined) return usage(`unknown option "${name}" for ${command.name}`);
+    if (option.value === "") {
+      if (inline !== undefined) return usage(`${name} takes no value`);
+      values.set(name, "");
+      continue;
+    }
     const value = inline ?? rest[++i];
     if (value === undefined) return usage(`${name} needs a value (${option.value})`);
     const choices = option.choices?.(command.name);
@@ -142,6 +160,12 @@ export function parseArguments(argv: readonly string[]): Parsed {
       set,
       format: (values.get("--format") ?? "text") as Format,
       failOn: (values.get("--fail-on") ?? "error") as FailOn,
+      allow: {
+        keepGlobalBatch: !values.has("--free-global-batch"),
+        keepNumerics: values.has("--keep-numerics"),
+        adapters: !values.has("--no-adapters"),
+        packages: !values.has("--no-packages"),
+      },
       locale: values.get("--locale"),
     },
   };
@@ -150,7 +174,7 @@ export function parseArguments(argv: readonly string[]): Parsed {
 /** The help text, made from the tables above. */
 export function helpText(): string {
   const commands = COMMANDS.map((one) => `  ${`${one.name}${one.paths ? " PATH..." : ""}`.padEnd(24)}${one.help}`);
-  const options = OPTIONS.map((one) => `  ${`${one.name} ${one.value}`.padEnd(24)}${one.help}`);
+  const options = OPTIONS.map((one) => `  ${`${one.name} ${one.value}`.trimEnd().padEnd(24)}${one.help}`);
   return [
     "usage: vram-lens check PATH... [options]",
     "",

@@ -73,6 +73,8 @@ async function reportOn(request: Request, runtime: Runtime, io: Io, parts: Parts
     set: request.set,
     locale: languageOf(request, io),
     plans: true,
+    guide: request.command === "plan",
+    allow: request.allow,
   };
   const inputs = request.paths.map((path) => ({ uri: uriOf(resolve(io.cwd, path)), shown: path }));
   const report = await collect(parts.createAnalyzer(runtime), runtime.files, inputs, options, io.version);

@@ -215,7 +215,7 @@ function planTitle(plan: ReportPlan): string {
   return plan.title.includes("GiB") ? plan.title : `${plan.title} (${gib(plan.usedPeakBytes)} GiB)`;
 }
 
-function slowdown(plan: ReportPlan, say: Say): string {
+function slowdown(plan: Pick<ReportPlan, "stepTimeFactor">, say: Say): string {
   const percent = Math.round((plan.stepTimeFactor - 1) * 100);
   if (percent === 0) return say("same-speed");
   return say(percent > 0 ? "slower" : "faster", { percent: Math.abs(percent) });
@@ -306,12 +306,62 @@ function planLines(plan: ReportPlan, index: number, pen: Pen): string[] {
   return [`${index + 1}. ${planTitle(plan)}   ${cost}${still}`, ...diffLines(plan, pen)];
 }
 
+/** The plan in stages: what each part frees and costs, and where a stage ends. */
+function stageLines(run: ReportRun, { say }: Pen): string[] {
+  const stages = run.guide?.stages ?? [];
+  if (stages.length === 0) return [];
+  return [
+    say("stages"),
+    ...stages.flatMap((stage) => {
+      const verdict = say(stage.fits ? "verdict.fits" : "verdict.does-not-fit");
+      const speed = slowdown(stage, say);
+      return [
+        `   ${say("stage-end", { stage: say(`stage.${stage.id}`), size: gib(stage.usedPeakBytes), verdict, speed })}`,
+        ...stage.items.map((item) => {
+          const values = { title: item.title, size: gib(item.freesBytes), speed: slowdown(item, say) };
+          const needs = item.needs.length === 0 ? "" : say("stage-needs", { list: item.needs.join(say("separator")) });
+          return `   - ${say("stage-item", values)}${needs}`;
+        }),
+      ];
+    }),
+  ];
+}
+
+/** How far the run could go as it is, and the least hardware for it. */
+function limitLines(run: ReportRun, { say }: Pen): string[] {
+  if (run.guide === undefined) return [];
+  const { reserve, microBatch, sequence, smallestDevice, devices } = run.guide.limits;
+  const values = (found: { readonly value: number; readonly usedPeakBytes: number }) => ({
+    value: found.value,
+    size: gib(found.usedPeakBytes),
+  });
+  const known = run.devices.memoryBytes !== null;
+  const parts = [
+    microBatch !== null ? say("limit-batch", values(microBatch)) : known ? say("limit-none") : undefined,
+    sequence === null ? undefined : say("limit-sequence", values(sequence)),
+    smallestDevice === null
+      ? undefined
+      : say("limit-device", {
+          device: smallestDevice.name.replace(/^NVIDIA (?:GeForce )?/, ""),
+          memory: Math.round(smallestDevice.memoryBytes / GIB),
+        }),
+    devices === null ? undefined : say("limit-count", values(devices)),
+  ].filter((part) => part !== undefined);
+  if (parts.length === 0) return [];
+  return [say("limits", { reserve: Math.round(100 * reserve) }), ...parts.map((part) => `   ${part}`)];
+}
+
 /** The report of `plan`: every suggestion with its memory, cost and changed lines. */
 export function planText(report: Report, context: TextContext): string {
   const pen = penOf(context);
   const runs = report.runs.map((run) => {
     const plans = run.plans.flatMap((plan, index) => planLines(plan, index, pen));
-    return block(headline(run, pen), [verdictLine(run, pen), ...(plans.length === 0 ? [pen.say("no-change")] : plans)]);
+    return block(headline(run, pen), [
+      verdictLine(run, pen),
+      ...(plans.length === 0 ? [pen.say("no-change")] : plans),
+      ...stageLines(run, pen),
+      ...limitLines(run, pen),
+    ]);
   });
   return page(runs, report, pen);
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { WORDS } from "../../src/cli/words";
 import { reportSchema } from "../../src/core/report/schema";
 import { uriOf } from "../../src/host/node";
-import { cli, fakeRun, workspace } from "./fake";
+import { cli, fakeRun, GIB, workspace } from "./fake";
 
 const TRAIN = "output_dir: out\nper_device_train_batch_size: 8\n";
 
@@ -177,5 +177,53 @@ describe("cli plan", () => {
       out,
       /a\/train\.yaml:2\n {5}- per_device_train_batch_size: 8\n {5}\+ per_device_train_batch_size: 2\n/,
     );
+  });
+
+  it("shows the plan in stages and the limits, and passes on what plans may do", async () => {
+    const folder = workspace({ "train.yaml": "batch: 8\n" });
+    const stage = {
+      id: "essentials" as const,
+      items: [
+        {
+          lever: "fused-loss",
+          title: "Fused cross-entropy",
+          why: "",
+          freesBytes: 20 * GIB,
+          stepTimeFactor: 0.97,
+          changes: "nothing" as const,
+          needs: ["liger-kernel"],
+        },
+      ],
+      usedPeakBytes: 20 * GIB,
+      fits: true,
+      stepTimeFactor: 0.97,
+      set: { fused_loss: "true" },
+      edits: [],
+    };
+    const limits = {
+      reserve: 0.1,
+      microBatch: { value: 4, usedPeakBytes: 20 * GIB },
+      sequence: { value: 512, usedPeakBytes: 19 * GIB },
+      smallestDevice: { name: "NVIDIA H200", memoryBytes: 141 * GIB, usedPeakBytes: 41 * GIB },
+      devices: null,
+    };
+    const run = fakeRun(uriOf(join(folder, "train.yaml")), { guide: { stages: [stage], limits } });
+    const argv = ["plan", "train.yaml", "--keep-numerics", "--no-adapters", "--no-packages", "--free-global-batch"];
+    const { out, asked } = await cli(folder, argv, { "train.yaml": [run] });
+    assert.match(out, /Essentials: 20\.0 GiB, fits, about 3 % faster/);
+    assert.match(out, /- Fused cross-entropy {3}frees 20\.0 GiB, about 3 % faster {3}needs liger-kernel/);
+    assert.match(out, /With 10 % kept free/);
+    assert.match(out, /largest micro-batch 4 \(20\.0 GiB\)/);
+    assert.match(out, /longest sequence 512 tokens/);
+    assert.match(out, /smallest GPU H200 141 GiB/);
+    assert.equal(asked.get("train.yaml")?.guide, true);
+    assert.deepEqual(asked.get("train.yaml")?.allow, {
+      keepGlobalBatch: false,
+      keepNumerics: true,
+      adapters: false,
+      packages: false,
+    });
+    const check = await cli(folder, ["check", "train.yaml", "--keep-numerics"], { "train.yaml": [run] });
+    assert.equal(check.status, 2);
   });
 });

@@ -1,29 +1,25 @@
 /** Plans that make a run fit: searched by the core, written as edits of the files that are obeyed, and re-checked. */
-import { LEVERS, MICRO_BATCH } from "../../core/advise/levers";
 import { searchPlans } from "../../core/advise/search";
-import type { LeverId, Plan } from "../../core/advise/types";
+import type { Plan } from "../../core/advise/types";
 import { planTitle, planWhy } from "../../core/advise/words";
 import type { ReportPlan } from "../../core/report/schema";
-import type { TrainingRun } from "../../core/training/run";
 import { size } from "../messages";
 import type { RunAnalysis } from "../run-analysis";
+import { searchOptionsOf } from "./allowed";
 import { editsFor } from "./edits";
 
-const DEFAULT_RESERVE = 0.1;
 /** Simulations a search may take: enough for every single change and the likely pairs. */
 const MOST_ESTIMATES = 48;
 const MOST_PLANS = 12;
 
 /** Plans for a run that does not fit, or hardly; the smallest change first. Empty when none can be written. */
 export function plansOf(analysis: RunAnalysis): ReportPlan[] {
-  const { base, options } = analysis;
+  const { base } = analysis;
   const { run } = base.resolution;
   if (run === null || base.usable === null) return [];
   if (base.verdict !== "does-not-fit" && base.verdict !== "tight") return [];
-  const reserve = Math.min(0.9, Math.max(0, options.reserve ?? DEFAULT_RESERVE));
   const { plans } = searchPlans(run, (changed) => analysis.estimateOf(changed) ?? null, {
-    limitBytes: Math.floor(base.usable * (1 - reserve)),
-    without: unwritable(analysis, run),
+    ...searchOptionsOf(analysis, run, base.usable),
     maxEstimates: MOST_ESTIMATES,
   });
   return plans
@@ -32,16 +28,6 @@ export function plansOf(analysis: RunAnalysis): ReportPlan[] {
       return written === undefined ? [] : [written];
     })
     .slice(0, MOST_PLANS);
-}
-
-/** Levers whose settings no file of the run can hold: LoRA in a config without adapter keys, for example. */
-function unwritable(analysis: RunAnalysis, run: TrainingRun): LeverId[] {
-  return [...LEVERS, MICRO_BATCH].flatMap((lever) => {
-    const option = lever.options(run)[0];
-    if (option === undefined) return [];
-    const result = editsFor(analysis.inputs, analysis.base.resolution, option.settings);
-    return "refused" in result || result.edits.length === 0 ? [lever.id] : [];
-  });
 }
 
 /** The plan as edits, with the estimate that reading the edited files will give. */

@@ -127,12 +127,21 @@ export function smallestDevice(
 
 const MOST_RANKS = 1024;
 
-/** The fewest ranks (doubling from the present ones) on which a sharded run fits; null when sharding never gets there. */
+/** Whether more ranks mean less on each. */
+export function isSharded({ parallel }: TrainingRun): boolean {
+  return (parallel.deepspeed !== null && parallel.deepspeed.zeroStage > 0) || parallel.fsdp !== null;
+}
+
+/**
+ * The fewest ranks on which a sharded run fits, of those that its parallel degrees divide, in doublings; null when
+ * sharding never gets there.
+ */
 export function fewestDevices(run: TrainingRun, estimate: EstimateFunction, limitBytes: number): Largest | null {
   const { parallel } = run;
-  const sharded = (parallel.deepspeed !== null && parallel.deepspeed.zeroStage > 0) || parallel.fsdp !== null;
-  if (!sharded) return null;
-  for (let ranks = parallel.worldSize; ranks <= MOST_RANKS; ranks *= 2) {
+  if (!isSharded(run)) return null;
+  const degree = parallel.tensorParallel * parallel.pipelineParallel * parallel.contextParallel;
+  const least = degree % parallel.expertParallel === 0 ? degree : degree * parallel.expertParallel;
+  for (let ranks = least; ranks <= MOST_RANKS; ranks *= 2) {
     const device = run.device === null ? null : { ...run.device, count: ranks };
     const wider = { ...run, device, parallel: { ...parallel, worldSize: ranks } };
     const found = estimate(wider);

@@ -47,6 +47,61 @@ export const planSchema = z.object({
   why: z.string().optional(),
 });
 
+const effect = z.enum(["nothing", "numerics", "method"]);
+
+/** One part of the plan in stages; the stages before it are in place. */
+export const stageSchema = z.object({
+  id: z.enum(["essentials", "optimised", "advanced"]),
+  items: z.array(
+    z.object({
+      lever: z.string(),
+      title: z.string(),
+      why: z.string(),
+      freesBytes: bytes,
+      /** Time for the same tokens, against the run before this item. */
+      stepTimeFactor: z.number(),
+      changes: effect,
+      /** Packages and host memory that it needs. */
+      needs: z.array(z.string()),
+    }),
+  ),
+  /** After this stage and those before it. */
+  usedPeakBytes: bytes,
+  fits: z.boolean(),
+  stepTimeFactor: z.number(),
+  /** Values by canonical name that this stage and those before it ask for, and the edits that write them. */
+  set: z.record(z.string(), z.string()),
+  edits: z.array(textEditSchema),
+});
+
+const reached = z.object({ value: z.number().int(), usedPeakBytes: bytes });
+
+/** How far the run could go as it is, with the reserve kept free; null where nothing fits or the question means nothing. */
+export const limitsSchema = z.object({
+  reserve: z.number(),
+  microBatch: reached.nullable(),
+  /** In steps of 64 tokens. */
+  sequence: reached.nullable(),
+  smallestDevice: z.object({ name: z.string(), memoryBytes: bytes, usedPeakBytes: bytes }).nullable(),
+  /** Of a sharded run, counted in doublings of its GPUs. */
+  devices: reached.nullable(),
+});
+
+export const comparedSchema = z.object({
+  name: z.string(),
+  count: z.number().int(),
+  kind: z.enum(["card", "slice", "several"]),
+  memoryBytes: bytes,
+  usableBytes: bytes,
+  usedPeakBytes: bytes,
+  fits: z.boolean(),
+  largestBatch: z.number().int().nullable(),
+  /** Tokens per second of all its cards over those of the chosen GPU (of the first line when none is chosen). */
+  relativeSpeed: z.number().nullable(),
+});
+
+export const guideSchema = z.object({ stages: z.array(stageSchema), limits: limitsSchema });
+
 export const assumptionSchema = z.object({ what: z.string(), settleWith: z.string(), effectBytes: bytes });
 
 export const runSchema = z.object({
@@ -115,6 +170,8 @@ export const runSchema = z.object({
   assumptions: z.array(assumptionSchema),
   findings: z.array(findingSchema),
   plans: z.array(planSchema),
+  /** Asked for by `vram-lens plan` and by the panel: the plan in stages, and how far the run could go. */
+  guide: guideSchema.optional(),
 });
 
 export const reportSchema = z.object({
@@ -129,6 +186,9 @@ export type ReportSetting = z.infer<typeof settingSchema>;
 export type ReportEdit = z.infer<typeof textEditSchema>;
 export type ReportFinding = z.infer<typeof findingSchema>;
 export type ReportPlan = z.infer<typeof planSchema>;
+export type ReportStage = z.infer<typeof stageSchema>;
+export type ReportGuide = z.infer<typeof guideSchema>;
+export type ReportCompared = z.infer<typeof comparedSchema>;
 export type ReportAssumption = z.infer<typeof assumptionSchema>;
 export type ReportRun = z.infer<typeof runSchema>;
 export type Report = z.infer<typeof reportSchema>;

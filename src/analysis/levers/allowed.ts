@@ -1,0 +1,37 @@
+/** What a person allows plans to do, as the search takes it. */
+import { LEVERS, MICRO_BATCH, SMALLER_BATCH } from "../../core/advise/levers";
+import type { LeverId, SearchOptions } from "../../core/advise/types";
+import type { TrainingRun } from "../../core/training/run";
+import type { RunAnalysis } from "../run-analysis";
+import { editsFor } from "./edits";
+
+const DEFAULT_RESERVE = 0.1;
+
+/** Share of usable memory that plans keep free, 0..0.9. */
+export function reserveOf({ options }: RunAnalysis): number {
+  return Math.min(0.9, Math.max(0, options.reserve ?? DEFAULT_RESERVE));
+}
+
+/** Search options for a run whose usable memory is known. */
+export function searchOptionsOf(analysis: RunAnalysis, run: TrainingRun, usable: number): SearchOptions {
+  const { allow = {} } = analysis.options;
+  return {
+    limitBytes: Math.floor(usable * (1 - reserveOf(analysis))),
+    keepGlobalBatch: allow.keepGlobalBatch !== false,
+    keepNumerics: allow.keepNumerics === true,
+    allowAdapters: allow.adapters !== false,
+    allowPackages: allow.packages !== false,
+    without: unwritable(analysis, run),
+  };
+}
+
+/** Levers whose settings no file of the run can hold: LoRA in a config without adapter keys, for example. */
+function unwritable(analysis: RunAnalysis, run: TrainingRun): LeverId[] {
+  const batch = analysis.options.allow?.keepGlobalBatch === false ? SMALLER_BATCH : MICRO_BATCH;
+  return [...LEVERS, batch].flatMap((lever) => {
+    const option = lever.options(run)[0];
+    if (option === undefined) return [];
+    const result = editsFor(analysis.inputs, analysis.base.resolution, option.settings);
+    return "refused" in result || result.edits.length === 0 ? [lever.id] : [];
+  });
+}

@@ -1,0 +1,125 @@
+/** The plan in stages, how far a run could go, and the same run on other cards: asked for, not part of every report. */
+import { type ComparedDevice, compareForRun } from "../../core/advise/compare";
+import {
+  fewestDevices,
+  type Largest,
+  largestMicroBatch,
+  longestSequence,
+  smallestDevice,
+} from "../../core/advise/inverse";
+import { type Stage, stagedPlan } from "../../core/advise/stages";
+import type { EstimateFunction, Requirement, SettingChange } from "../../core/advise/types";
+import { planTitle, planWhy } from "../../core/advise/words";
+import type { ReportCompared, ReportGuide, ReportStage } from "../../core/report/schema";
+import type { TrainingRun } from "../../core/training/run";
+import type { RunAnalysis } from "../run-analysis";
+import { reserveOf, searchOptionsOf } from "./allowed";
+import { editsFor } from "./edits";
+
+/** null when nothing can be estimated. */
+export function guideOf(analysis: RunAnalysis): ReportGuide | null {
+  const { base } = analysis;
+  const { run } = base.resolution;
+  if (run === null || base.estimate === undefined) return null;
+  return { stages: base.usable === null ? [] : stagesOf(analysis, run, base.usable), limits: limitsOf(analysis, run) };
+}
+
+/** null when nothing can be estimated. */
+export function comparisonOf(analysis: RunAnalysis): readonly ReportCompared[] | null {
+  const { run } = analysis.base.resolution;
+  if (run === null || analysis.base.estimate === undefined) return null;
+  const lines = compareForRun(run, estimatorOf(analysis), reserveOf(analysis));
+  const own = lines.find(({ device, kind }) => kind === "card" && device.name === run.device?.name) ?? lines[0];
+  return lines.map((line) => comparedLine(line, own?.samplesRate ?? null));
+}
+
+function comparedLine(line: ComparedDevice, against: number | null): ReportCompared {
+  const { device, samplesRate, ...rest } = line;
+  const speed = samplesRate === null || against === null ? null : samplesRate / against;
+  return {
+    ...rest,
+    name: device.name,
+    memoryBytes: device.memoryBytes,
+    relativeSpeed: speed === null ? null : Number(speed.toPrecision(3)),
+  };
+}
+
+function estimatorOf(analysis: RunAnalysis): EstimateFunction {
+  return (run) => analysis.estimateOf(run) ?? null;
+}
+
+/** Stages as far as the files can hold them; each is estimated again as the files will say it. */
+function stagesOf(analysis: RunAnalysis, run: TrainingRun, usable: number): ReportStage[] {
+  const stages = stagedPlan(run, estimatorOf(analysis), searchOptionsOf(analysis, run, usable));
+  const written: ReportStage[] = [];
+  let settings: readonly SettingChange[] = [];
+  for (const stage of stages) {
+    settings = stage.items.reduce((all, item) => merged(all, item.settings), settings);
+    const found = writtenStage(analysis, stage, settings);
+    if (found === undefined) break;
+    written.push(found);
+  }
+  return written;
+}
+
+/** Later values of a setting replace earlier ones. */
+function merged(all: readonly SettingChange[], next: readonly SettingChange[]): readonly SettingChange[] {
+  const names = new Set(next.map(({ name }) => name));
+  return [...all.filter(({ name }) => !names.has(name)), ...next];
+}
+
+function writtenStage(
+  analysis: RunAnalysis,
+  stage: Stage,
+  settings: readonly SettingChange[],
+): ReportStage | undefined {
+  const result = editsFor(analysis.inputs, analysis.base.resolution, settings);
+  if ("refused" in result || result.edits.length === 0) return undefined;
+  const set = Object.fromEntries(settings.map(({ name, value }) => [name, String(value)]));
+  const { estimate, usable } = analysis.vary(set, "peaks");
+  if (estimate === undefined || usable === null) return undefined;
+  return {
+    id: stage.id,
+    items: stage.items.map((item) => ({
+      lever: item.step.lever,
+      title: planTitle({ steps: [item.step], run: item.run }, analysis.locale),
+      why: planWhy({ steps: [item.step], run: item.run }, analysis.locale),
+      freesBytes: item.freesBytes,
+      stepTimeFactor: hundredths(item.stepTimeFactor),
+      changes: item.effect,
+      needs: item.requires.map(needOf),
+    })),
+    usedPeakBytes: estimate.usedPeakBytes,
+    fits: estimate.usedPeakBytes <= Math.floor(usable * (1 - reserveOf(analysis))),
+    stepTimeFactor: hundredths(stage.stepTimeFactor),
+    set,
+    edits: [...result.edits],
+  };
+}
+
+const hundredths = (factor: number): number => Math.round(100 * factor) / 100;
+const needOf = ({ kind, name }: Requirement): string => (kind === "package" ? name : `host memory (${name})`);
+
+function limitsOf(analysis: RunAnalysis, run: TrainingRun): ReportGuide["limits"] {
+  const estimate = estimatorOf(analysis);
+  const reserve = reserveOf(analysis);
+  const { usable } = analysis.base;
+  const limit = usable === null ? null : Math.floor(usable * (1 - reserve));
+  const reached = (found: Largest | null) =>
+    found === null ? null : { value: found.value, usedPeakBytes: found.estimate.usedPeakBytes };
+  const smallest = smallestDevice(run, estimate, reserve);
+  return {
+    reserve,
+    microBatch: limit === null ? null : reached(largestMicroBatch(run, estimate, limit)),
+    sequence: limit === null ? null : reached(longestSequence(run, estimate, limit)),
+    smallestDevice:
+      smallest === null
+        ? null
+        : {
+            name: smallest.device.name,
+            memoryBytes: smallest.device.memoryBytes,
+            usedPeakBytes: smallest.usedPeakBytes,
+          },
+    devices: limit === null ? null : reached(fewestDevices(run, estimate, limit)),
+  };
+}
