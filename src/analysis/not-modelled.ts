@@ -1,4 +1,5 @@
 /** What a run may be or do that the engine does not follow: then there is no number rather than a wrong one. */
+import { TRAINER_MARKS } from "../formats/trl/keys";
 import type { RunInputs } from "./inputs";
 import { say } from "./problems";
 import type { Obstacle } from "./resolve";
@@ -13,22 +14,16 @@ export const TRAINER_FORMATS: ReadonlySet<string> = new Set([
   "ms-swift",
 ]);
 
-/** Trainers of TRL by the keys only they have, strongest mark first. */
-const TRL_TRAINERS: readonly (readonly [string, readonly string[]])[] = [
-  ["grpo", ["num_generations", "use_vllm", "max_completion_length", "steps_per_generation", "generation_batch_size"]],
-  ["ppo", ["num_ppo_epochs", "response_length", "reward_model_path"]],
-  ["gkd", ["teacher_model_name_or_path"]],
-  ["dpo", ["precompute_ref_log_probs", "beta", "max_prompt_length", "sync_ref_model", "ref_model"]],
-];
-
 /** Which trainer runs: `trainer` (the plain one), `sft`, or one that keeps further models. */
 export function trainerOf(inputs: RunInputs, settings: Settings): string {
   const stage = settings.string("rl") ?? settings.string("lf_stage");
   if (stage !== undefined && !["none", "sft", "pt", "false"].includes(stage)) return stage;
   if (settings.find("reward_model") !== undefined) return "reward";
   if (inputs.format.id !== "trl") return "trainer";
-  const keys = new Set(inputs.main.read.settings.map((setting) => setting.key));
-  return TRL_TRAINERS.find(([, marks]) => marks.some((mark) => keys.has(mark)))?.[0] ?? "sft";
+  const root = inputs.main.config?.parsed.root;
+  const written = root?.kind === "map" ? root.entries.map((entry) => entry.key) : [];
+  const keys = new Set([...inputs.main.read.settings.map((setting) => setting.key), ...written]);
+  return TRAINER_MARKS.find((mark) => mark.keys.some((key) => keys.has(key)))?.trainer ?? "sft";
 }
 
 /** Switches that change memory in a way nothing here follows. */
