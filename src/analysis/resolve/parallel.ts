@@ -56,7 +56,10 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     const stated = settings.find(name);
     if (stated !== undefined) c.put(name, stated.value, stated.from, stated.key, stated.place);
   }
-  if (inputs.deepspeed === undefined && (asked === undefined || asked.value === 0)) return null;
+  if (inputs.deepspeed === undefined && (asked === undefined || asked.value === 0)) {
+    if (asked !== undefined) c.put("zero_stage", 0, asked.from, asked.key, asked.place);
+    return null;
+  }
   const stageValue = asked?.value;
   const zeroStage = (typeof stageValue === "number" && stageValue >= 0 && stageValue <= 3 ? stageValue : 0) as
     | 0
