@@ -37,9 +37,9 @@ export async function hasProgram(name) {
   return (await run(finder, [name], { quiet: true })).status === 0;
 }
 
-/** A program of `node_modules/.bin`, by its JavaScript file, so that it runs the same everywhere. */
-export function bin(name) {
-  return join(root, "node_modules", ".bin", process.platform === "win32" ? `${name}.cmd` : name);
+/** Command and first argument that start a tool of `node_modules` with this Node, the same on every platform. */
+export function tool(script) {
+  return [process.execPath, join(root, "node_modules", ...script.split("/"))];
 }
 
 /** Installs the locked packages when they are not there yet. */

@@ -6,7 +6,7 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { bin, ensureInstalled, root, run } from "./process.mjs";
+import { ensureInstalled, root, run, tool } from "./process.mjs";
 
 await ensureInstalled();
 
@@ -35,7 +35,8 @@ function count(output, pattern) {
 
 /** Unit tests; mocha says how many, and a run that says nothing has failed. */
 async function unitTests() {
-  const { status, output } = await run(bin("mocha"), ["--parallel", "--jobs", "2"]);
+  const [node, mocha] = tool("mocha/bin/mocha.js");
+  const { status, output } = await run(node, [mocha, "--parallel", "--jobs", "2"]);
   const passed = count(output, /^\s*(\d+) passing\b/gm);
   const failed = count(output, /^\s*(\d+) failing\b/gm);
   const broken = failed === 0 && (status !== 0 || passed === 0);
@@ -57,14 +58,16 @@ async function editorTests() {
 }
 
 const projects = ["tsconfig.json", join("webview-ui", "tsconfig.json")].filter((file) => existsSync(join(root, file)));
+const [node, tsc] = tool("typescript/bin/tsc");
+const [, biome] = tool("@biomejs/biome/bin/biome");
 const checks = [
-  ...projects.map((file) => [`type-check ${file}`, bin("tsc"), ["--noEmit", "-p", file]]),
-  ["lint and format", bin("biome"), ["ci", "--colors=off", "."]],
-  ["build", process.execPath, [join("scripts", "build.mjs")]],
+  ...projects.map((file) => [`type-check ${file}`, [tsc, "--noEmit", "-p", file]]),
+  ["lint and format", [biome, "ci", "--colors=off", "."]],
+  ["build", [join("scripts", "build.mjs")]],
 ];
 let built = true;
-for (const [name, command, args] of checks) {
-  const passed = await check(name, command, args);
+for (const [name, args] of checks) {
+  const passed = await check(name, node, args);
   if (name === "build") built = passed;
 }
 await unitTests();
