@@ -63,7 +63,11 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): S
   const torch = new Torch(ledger);
   const head = family.head ?? headOf(captured);
   const gated = GATED.has(String(view.scope("hidden_act") ?? view.scope("hidden_activation")));
-  const graph = run.fusedLoss ? withLiger(captured, head, gated) : captured;
+  const layers = run.fusedLayers ?? run.fusedLoss;
+  const graph =
+    run.fusedLoss || layers
+      ? withLiger(captured, head, { loss: run.fusedLoss, norms: layers, gates: layers && gated })
+      : captured;
   const strategy = chooseStrategy(run);
   if ("reason" in strategy) return { ok: false, code: "not-modelled", reason: strategy.reason };
   const loadDtype = strategy.parameterDtype ?? run.loadDtype;

@@ -11,7 +11,7 @@ const llama = JSON.parse(readFileSync(join(__dirname, "../../models/graphs/llama
 
 describe("liger kernels", () => {
   const graph = llama.graphs.find(({ task, attention }) => task === "causal-lm" && attention === "sdpa")!;
-  const fused = withLiger(graph, headOf(graph), true);
+  const fused = withLiger(graph, headOf(graph), { loss: true, norms: true, gates: true });
   const operators = (body: readonly object[]): string[] =>
     body.flatMap((step) => ("op" in step ? [String(step.op)] : []));
 
@@ -28,6 +28,12 @@ describe("liger kernels", () => {
     assert.equal(names.filter((name) => name === "liger_rms_norm").length, 2);
     assert.equal(names.filter((name) => name === "liger_gated_product").length, 1);
     assert.ok(!names.includes("rsqrt"));
+  });
+
+  it("can fuse the loss alone, as TRL's chunked loss does", () => {
+    const loss = withLiger(graph, headOf(graph), { loss: true, norms: false, gates: false });
+    assert.ok(operators(loss.main.body).includes("liger_fused_linear_cross_entropy"));
+    assert.ok(!operators(loss.blocks[0]!.body).includes("liger_rms_norm"));
   });
 
   it("saves the logits and what norms and gates kept, and leaks nothing", () => {

@@ -118,9 +118,20 @@ function rebuild(
   return { ...fn, body };
 }
 
-/** The graph as it runs with Liger's kernels. `gated`: the activation is one Liger has a gated kernel for. */
-export function withLiger(graph: ArchitectureGraph, head: string | null, gated: boolean): ArchitectureGraph {
-  const fuse = (fn: GraphFunction): GraphFunction => (gated ? fuseGates(fuseNorms(fn)) : fuseNorms(fn));
-  const main = head === null || graph.task !== "causal-lm" ? graph.main : fuseLoss(graph.main, head);
+/** Which kernels run: the fused loss, the norms, the gate (when Liger has a gated kernel for the activation). */
+export interface LigerKernels {
+  readonly loss: boolean;
+  readonly norms: boolean;
+  readonly gates: boolean;
+}
+
+/** The graph as it runs with Liger's kernels. */
+export function withLiger(graph: ArchitectureGraph, head: string | null, kernels: LigerKernels): ArchitectureGraph {
+  const fuse = (fn: GraphFunction): GraphFunction => {
+    const normed = kernels.norms ? fuseNorms(fn) : fn;
+    return kernels.gates ? fuseGates(normed) : normed;
+  };
+  const fused = kernels.loss && head !== null && graph.task === "causal-lm";
+  const main = fused ? fuseLoss(graph.main, head) : graph.main;
   return { ...graph, main: fuse(main), blocks: graph.blocks.map(fuse) };
 }

@@ -167,6 +167,8 @@ export interface TrainingRun {
   readonly quantization: QuantizationSpec | null;
   /** Liger's fused linear cross-entropy (no logits tensor). */
   readonly fusedLoss: boolean;
+  /** Liger's norms and gated activations too; as `fusedLoss` when absent (TRL's own chunked loss has only the loss). */
+  readonly fusedLayers?: boolean;
   readonly labelSmoothing: number;
   readonly parallel: ParallelSpec;
   readonly libraries: LibraryVersions;
