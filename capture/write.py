@@ -288,7 +288,21 @@ def tensors(captures, field, atoms, keys):
             spec["when"] = condition(places, truth, keys)
         spec["module"] = found[0][4]
         result.append(spec)
+    _sized_by_weight(result)
     return result
+
+
+# Dimension of the weight that a bias has.
+BIAS_OF = {"Linear": 0, "Conv1D": 1, "Conv2d": 0, "Conv1d": 0}
+
+
+def _sized_by_weight(specs):
+    """A bias has its weight's outputs; one that only some configs have was seen too rarely to tell its size alone."""
+    shapes = {spec["name"]: spec["shape"] for spec in specs}
+    for spec in specs:
+        weight = shapes.get(spec["name"].removesuffix("bias") + "weight")
+        if spec["name"].endswith(".bias") and spec["module"] in BIAS_OF and weight is not None:
+            spec["shape"] = [weight[BIAS_OF[spec["module"]]]]
 
 
 def tied(captures, keys):
