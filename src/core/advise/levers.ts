@@ -203,7 +203,7 @@ export const LEVERS: readonly Lever[] = [
     "nothing",
     (run) =>
       !run.fusedLoss && run.task === "causal-lm" && LIGER_FAMILIES.has(run.model.family)
-        ? one("liger", { ...run, fusedLoss: true }, set("fused_loss", true))
+        ? one("liger", { ...run, fusedLoss: true, fusedLayers: true }, set("fused_loss", true))
         : [],
     needs("liger-kernel"),
   ),
