@@ -70,7 +70,12 @@ function askNext(): void {
     if (asker.open?.key !== setKey(set)) question(base.id, set);
     return;
   }
-  if (document.visibilityState === "hidden" || (slow && state.pointed === null)) return;
+  if (document.visibilityState === "hidden") return;
+  if (state.guide?.runId !== base.id) {
+    act({ type: "asked", question: "guide", runId: base.id });
+    send({ type: "guide", runId: base.id });
+  }
+  if (slow && state.pointed === null) return;
   const near = neighbours(base, set, slow ? (state.pointed ?? undefined) : undefined);
   const next = lookAhead(
     asker,

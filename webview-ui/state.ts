@@ -1,5 +1,5 @@
 /** State of the page and how messages and actions change it. Pure: effects are the entry's business. */
-import type { Report, ReportRun } from "../src/core/report/schema";
+import type { Report, ReportCompared, ReportGuide, ReportRun } from "../src/core/report/schema";
 import type { HostToPage } from "../src/server/protocol";
 import { type Answer, type Asker, ask, newAsker, settle } from "./model/asker";
 import { setKey, stillTried, type WhatIfSet } from "./model/controls";
@@ -28,6 +28,10 @@ export interface State {
   /** What-if control under the pointer or with the focus. */
   readonly pointed: string | null;
   readonly asker: Asker;
+  /** The plan in stages of a run as the files say it; its answer is null until it comes. */
+  readonly guide: { readonly runId: string; readonly answer: ReportGuide | null } | null;
+  /** The comparison of cards, once it was asked for; its lines are null until they come. */
+  readonly compared: { readonly runId: string; readonly lines: readonly ReportCompared[] | null } | null;
   readonly arrangement: Arrangement;
   readonly notice: { readonly text: string; readonly ok: boolean; readonly serial: number } | null;
 }
@@ -36,6 +40,7 @@ export type Action =
   | { readonly type: "host"; readonly message: HostToPage }
   | { readonly type: "try"; readonly set: WhatIfSet }
   | { readonly type: "ask"; readonly set: WhatIfSet }
+  | { readonly type: "asked"; readonly question: "guide" | "compare"; readonly runId: string }
   | { readonly type: "run"; readonly runId: string }
   | { readonly type: "follow"; readonly follow: boolean }
   | { readonly type: "arrange"; readonly change: Partial<Arrangement> }
@@ -57,6 +62,8 @@ export function initialState(saved: unknown, locale: string): State {
     refused: null,
     pointed: null,
     asker: newAsker(),
+    guide: null,
+    compared: null,
     arrangement,
     notice: null,
   };
@@ -101,6 +108,8 @@ function forget(state: State, keepSet: boolean): State {
     tried: keepSet ? state.tried : null,
     refused: null,
     asker: newAsker(state.asker.nextId),
+    guide: null,
+    compared: null,
   };
 }
 
@@ -143,6 +152,14 @@ function receive(state: State, message: HostToPage): State {
       if (open.key !== setKey(state.set)) return { ...state, asker };
       return { ...state, asker, ...shownAnswer(message.run, state.tried) };
     }
+    case "guide":
+      return state.guide?.runId === message.runId
+        ? { ...state, guide: { runId: message.runId, answer: message.guide } }
+        : state;
+    case "compare":
+      // Nothing to say: the page shows what the report itself has, and may ask again.
+      if (state.compared?.runId !== message.runId) return state;
+      return { ...state, compared: message.lines === null ? null : { runId: message.runId, lines: message.lines } };
     case "busy":
       return { ...state, busy: true };
     case "empty":
@@ -190,6 +207,10 @@ export function reduce(state: State, action: Action): State {
     }
     case "ask":
       return { ...state, asker: ask(state.asker, action.set) };
+    case "asked":
+      return action.question === "guide"
+        ? { ...state, guide: { runId: action.runId, answer: null } }
+        : { ...state, compared: { runId: action.runId, lines: null } };
     case "run":
       return forget({ ...state, runId: action.runId, arrangement: { ...state.arrangement, cursor: null } }, false);
     case "follow":

@@ -2,7 +2,9 @@
 import * as vscode from "vscode";
 import type { Range } from "../core/report/schema";
 import {
+  type CompareResult,
   type EditsResult,
+  type GuideResult,
   type HostToPage,
   METHODS,
   type PageAction,
@@ -11,6 +13,7 @@ import {
   type PlanEditsParams,
   type ReportParams,
   type ReportResult,
+  type RunParams,
   type SettleParams,
   type WhatIfParams,
   type WhatIfResult,
@@ -241,6 +244,10 @@ class Panel {
       case "whatIf":
         this.whatIf(message);
         break;
+      case "guide":
+      case "compare":
+        this.ask(message.type, message.runId);
+        break;
       case "applyPlan":
         this.act("applyPlan", this.plan(message, false));
         break;
@@ -298,6 +305,32 @@ class Panel {
       },
       () => {
         if (!token.isCancellationRequested) this.post({ type: "whatIfResult", id, runId, run: null });
+      },
+    );
+  }
+
+  /** Answers that belong to the report shown: a newer report makes them pointless. */
+  private ask(question: "guide" | "compare", runId: string): void {
+    const { uri } = this;
+    if (uri === undefined) return;
+    const { token } = this.refreshing;
+    const params: RunParams = { uri: uri.toString(), runId };
+    const answer =
+      question === "guide"
+        ? this.session
+            .request<GuideResult>(METHODS.guide, params, token)
+            .then(({ guide }): HostToPage => ({ type: "guide", runId, guide }))
+        : this.session
+            .request<CompareResult>(METHODS.compare, params, token)
+            .then(({ lines }): HostToPage => ({ type: "compare", runId, lines }));
+    answer.then(
+      (message) => {
+        if (!token.isCancellationRequested) this.post(message);
+      },
+      () => {
+        const none: HostToPage =
+          question === "guide" ? { type: "guide", runId, guide: null } : { type: "compare", runId, lines: null };
+        if (!token.isCancellationRequested) this.post(none);
       },
     );
   }

@@ -8,14 +8,17 @@ import { deviceGroups, lookUpDevice } from "./devices";
 import { normalise } from "./openDocuments";
 import { settleEdits } from "./pins";
 import {
+  type CompareResult,
   type DevicesResult,
   type EditsResult,
   type FindDeviceParams,
   type FindDeviceResult,
+  type GuideResult,
   METHODS,
   type PlanEditsParams,
   type ReportParams,
   type ReportResult,
+  type RunParams,
   type SettleParams,
   type WhatIfParams,
   type WhatIfResult,
@@ -53,6 +56,16 @@ export function registerPanelRequests(connection: Connection, context: RequestCo
       run: (await context.analysis(params.uri, false, token))?.whatIf(params.runId, params.set) ?? null,
     })),
   );
+  connection.onRequest<GuideResult, void>(METHODS.guide, (params: RunParams, token: CancellationToken) =>
+    safely<GuideResult>(log, "guide", token, { guide: null }, async () => ({
+      guide: (await restingAnalysis(context, params, token))?.guide?.(params.runId) ?? null,
+    })),
+  );
+  connection.onRequest<CompareResult, void>(METHODS.compare, (params: RunParams, token: CancellationToken) =>
+    safely<CompareResult>(log, "compare", token, { lines: null }, async () => ({
+      lines: (await restingAnalysis(context, params, token))?.compare?.(params.runId) ?? null,
+    })),
+  );
   connection.onRequest<EditsResult, void>(METHODS.whatIfEdits, (params: WhatIfParams, token: CancellationToken) =>
     safely<EditsResult>(log, "what-if edits", token, failed("planGone"), () => whatIfEdits(context, params, token)),
   );
@@ -79,6 +92,15 @@ export function registerPanelRequests(connection: Connection, context: RequestCo
         lookUpDevice(params.text),
       ),
   );
+}
+
+/** The analysis once its document is not being typed in; undefined when cancelled. */
+async function restingAnalysis(
+  context: RequestContext,
+  { uri }: RunParams,
+  token: Cancellation,
+): Promise<DocumentAnalysis | undefined> {
+  return (await context.idle(uri, token)) ? context.analysis(uri, false, token) : undefined;
 }
 
 async function report(

@@ -6,7 +6,7 @@
  * together. Standard features (diagnostics, hover, code actions, links, inlay hints, code lenses) work without any
  * message of this file, so other editors lose only the panel.
  */
-import type { Range, Report, ReportEdit, ReportRun } from "../core/report/schema";
+import type { Range, Report, ReportCompared, ReportEdit, ReportGuide, ReportRun } from "../core/report/schema";
 
 /** Method names of the custom LSP messages. */
 export const METHODS = {
@@ -14,6 +14,10 @@ export const METHODS = {
   report: "vramlens/report",
   /** Client → server, request. {@link WhatIfParams} → {@link WhatIfResult}. A run with other values, no file touched. */
   whatIf: "vramlens/whatIf",
+  /** Client → server, request. {@link RunParams} → {@link GuideResult}. The plan in stages and how far a run could go. */
+  guide: "vramlens/guide",
+  /** Client → server, request. {@link RunParams} → {@link CompareResult}. A run on other cards, slices and numbers. */
+  compare: "vramlens/compare",
   /** Client → server, request. {@link WhatIfParams} → {@link EditsResult}. Edits that write what a what-if tried. */
   whatIfEdits: "vramlens/whatIfEdits",
   /** Client → server, request. {@link PlanEditsParams} → {@link EditsResult}. Edits of one plan, for preview or apply. */
@@ -94,6 +98,21 @@ export interface WhatIfParams extends UriParams {
 export interface WhatIfResult {
   /** null: the run is gone, or the values cannot be applied. */
   readonly run: ReportRun | null;
+}
+
+/** One run of a document. */
+export interface RunParams extends UriParams {
+  readonly runId: string;
+}
+
+export interface GuideResult {
+  /** null: the run is gone, or nothing is known of it. */
+  readonly guide: ReportGuide | null;
+}
+
+export interface CompareResult {
+  /** null: the run is gone, or nothing is known of it. */
+  readonly lines: readonly ReportCompared[] | null;
 }
 
 export interface PlanEditsParams extends UriParams {
@@ -213,6 +232,9 @@ export type HostToPage =
       readonly because: string;
     }
   | { readonly type: "whatIfResult"; readonly id: number; readonly runId: string; readonly run: ReportRun | null }
+  /** Answers to the page's questions of the same name; null when there is nothing to say. */
+  | { readonly type: "guide"; readonly runId: string; readonly guide: ReportGuide | null }
+  | { readonly type: "compare"; readonly runId: string; readonly lines: readonly ReportCompared[] | null }
   /** The report shown is being recomputed. */
   | { readonly type: "busy" }
   /** There is nothing to show, and why. */
@@ -238,6 +260,8 @@ export type PageToHost =
       readonly runId: string;
       readonly set: Readonly<Record<string, string>>;
     }
+  /** Asks for the plan in stages and the limits, or for the comparison of cards, of a run as the files say it. */
+  | { readonly type: "guide" | "compare"; readonly runId: string }
   | { readonly type: "applyPlan"; readonly runId: string; readonly planIndex: number; readonly title: string }
   | { readonly type: "previewPlan"; readonly runId: string; readonly planIndex: number; readonly title: string }
   /** Writes what a what-if tried into the files, or shows the changes first. */

@@ -324,6 +324,7 @@ class Server {
       deviceCount: settings.deviceCount,
       severity: settings.severity,
       reserve: settings.reserve,
+      allow: settings.allow,
       locale: this.known.locale,
     };
   }

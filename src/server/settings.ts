@@ -2,6 +2,7 @@
  * The settings `vramlens.*`: one table that says what exists, reading with validation, and a cache per resource.
  * package.json's `contributes.configuration` is checked against the table by test/extension/manifest.test.ts.
  */
+import type { PlanAllowance } from "../analysis/analyzer";
 
 /** How a setting may be set, in VS Code's words. */
 export type SettingScope = "resource" | "machine-overridable" | "window";
@@ -27,6 +28,10 @@ export const SETTINGS: readonly SettingSpec[] = [
   { name: "device", type: "string", default: "", scope: "machine-overridable" },
   { name: "deviceCount", type: "integer", default: 0, scope: "machine-overridable", minimum: 0, maximum: 100_000 },
   { name: "reservePercent", type: "number", default: 10, scope: "resource", minimum: 0, maximum: 90 },
+  { name: "plans.keepGlobalBatch", type: "boolean", default: true, scope: "resource" },
+  { name: "plans.keepNumerics", type: "boolean", default: false, scope: "resource" },
+  { name: "plans.adapters", type: "boolean", default: true, scope: "resource" },
+  { name: "plans.packages", type: "boolean", default: true, scope: "resource" },
   { name: "severity", type: "object", default: {}, scope: "resource" },
   { name: "diagnostics.enable", type: "boolean", default: true, scope: "resource" },
   { name: "hover.enable", type: "boolean", default: true, scope: "resource" },
@@ -51,6 +56,8 @@ export interface Settings {
   readonly deviceCount: number | undefined;
   /** Share of usable memory kept free, 0..1. */
   readonly reserve: number;
+  /** What plans may do. */
+  readonly allow: PlanAllowance;
   readonly severity: Readonly<Record<string, SeveritySetting>>;
   readonly diagnostics: boolean;
   readonly hover: boolean;
@@ -71,6 +78,12 @@ export function readSettings(section: unknown): Settings {
     device: device === "" ? undefined : device,
     deviceCount: count === undefined || count < 1 ? undefined : count,
     reserve: Math.min(90, Math.max(0, number(value("reservePercent")) ?? 10)) / 100,
+    allow: {
+      keepGlobalBatch: flag(value("plans.keepGlobalBatch"), "plans.keepGlobalBatch"),
+      keepNumerics: flag(value("plans.keepNumerics"), "plans.keepNumerics"),
+      adapters: flag(value("plans.adapters"), "plans.adapters"),
+      packages: flag(value("plans.packages"), "plans.packages"),
+    },
     severity: severities(value("severity")),
     diagnostics: flag(value("diagnostics.enable"), "diagnostics.enable"),
     hover: flag(value("hover.enable"), "hover.enable"),

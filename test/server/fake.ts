@@ -231,6 +231,20 @@ async function analysis(
         edits: [{ uri, range: { start: { line: 0, character: 7 }, end: { line: 0, character: 9 } }, newText: batch }],
       };
     },
+    guide: (runId) =>
+      runId === run.id
+        ? {
+            stages: [],
+            limits: {
+              reserve: options.reserve ?? 0,
+              microBatch: null,
+              sequence: null,
+              smallestDevice: null,
+              devices: null,
+            },
+          }
+        : null,
+    compare: (runId) => (runId === run.id ? [] : null),
     whatIf: (runId, set) => {
       explode();
       if (runId !== "run") return null;

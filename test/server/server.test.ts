@@ -2,7 +2,14 @@
 import { strict as assert } from "node:assert";
 import type { CodeAction, DocumentLink, Hover, InlayHint, Range } from "vscode-languageserver/node";
 import { CancellationTokenSource } from "vscode-languageserver/node";
-import type { EditsResult, FindDeviceResult, ReportResult, WhatIfResult } from "../../src/server/protocol";
+import type {
+  CompareResult,
+  EditsResult,
+  FindDeviceResult,
+  GuideResult,
+  ReportResult,
+  WhatIfResult,
+} from "../../src/server/protocol";
 import { CLIENT_COMMANDS, FIX_ALL_KIND, METHODS } from "../../src/server/protocol";
 import { connect, PLAIN, type TestClient, VSCODE } from "./client";
 
@@ -235,6 +242,7 @@ describe("server", () => {
         severity: { "does-not-fit": "off" },
         device: " RTX 4090 ",
         reservePercent: 25,
+        plans: { keepNumerics: true, adapters: "no" },
       };
       await client.configured();
       assert.deepEqual(
@@ -245,6 +253,12 @@ describe("server", () => {
       assert.deepEqual((await client.pull(A)).items, []);
       assert.equal(client.control.options.at(-1)?.defaultDevice, "RTX 4090");
       assert.equal(client.control.options.at(-1)?.reserve, 0.25);
+      assert.deepEqual(client.control.options.at(-1)?.allow, {
+        keepGlobalBatch: true,
+        keepNumerics: true,
+        adapters: true,
+        packages: true,
+      });
       const lenses = await client.rpc.sendRequest<{ command: { title: string } }[]>("textDocument/codeLens", {
         textDocument: { uri: A },
       });
@@ -286,6 +300,12 @@ describe("server", () => {
         set: { batch: "4" },
       });
       assert.equal(whatIf.run?.perDevice?.usedPeakBytes, 4 * 2 ** 30);
+      const guide = (runId: string) => client.rpc.sendRequest<GuideResult>(METHODS.guide, { uri: A, runId });
+      assert.equal((await guide("run")).guide?.limits.reserve, 0.1);
+      assert.equal((await guide("gone")).guide, null);
+      const compare = (runId: string) => client.rpc.sendRequest<CompareResult>(METHODS.compare, { uri: A, runId });
+      assert.deepEqual((await compare("run")).lines, []);
+      assert.equal((await compare("gone")).lines, null);
       const write = (set: Record<string, string>, runId = "run") =>
         client.rpc.sendRequest<EditsResult>(METHODS.whatIfEdits, { uri: A, runId, set });
       const written = await write({ batch: "4" });

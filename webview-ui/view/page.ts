@@ -6,11 +6,13 @@ import { headlineOf } from "../model/headline";
 import { baseRun, isTrying, reportOf, type State, shownRun } from "../state";
 import { assumptionsView } from "./assumptions";
 import { breakdownView } from "./breakdown";
+import { cardsView } from "./compared";
 import type { View } from "./context";
-import { devicesView, hostView } from "./devices";
+import { hostView } from "./devices";
 import { emptyView, loadingView, noDeviceView, noEstimateView, noRunView } from "./empty";
 import type { ExportKind } from "./exports";
 import { errorsView, findingsView } from "./findings";
+import { limitsView, stagesView } from "./guide";
 import { headerView } from "./header";
 import { icon } from "./icons";
 import { plansView } from "./plans";
@@ -54,6 +56,7 @@ function mainView(view: View, state: State): PageNode {
   // The callout above asks for the model already.
   const assumed = run.assumptions.filter((one) => run.model !== null || one.settleWith !== "model");
   const estimated = run.perDevice !== null;
+  const guide = state.guide?.runId === base.id ? state.guide.answer : null;
   const title = (key: MessageKey) => t(key);
   return h(
     `main${estimated ? ".grid" : ".plain"}`,
@@ -67,10 +70,12 @@ function mainView(view: View, state: State): PageNode {
           plansView(view, base),
         )
       : null,
+    section("stages", title("stages.title"), stagesView(view, base, guide)),
     section("what-if", title("whatIf.title"), whatIfView(view)),
     estimated ? section("timeline", title("timeline.title"), timelineView(view, run)) : null,
     estimated ? section("breakdown", title("breakdown.title"), breakdownView(view, run)) : null,
-    section("devices", title("devices.title"), devicesView(view, run)),
+    section("limits", title("limits.title"), limitsView(view, base, guide)),
+    section("devices", title("devices.title"), cardsView(view, run, base)),
     section("host", title("host.title"), hostView(view, run)),
     !estimated && assumed.length === 0
       ? null

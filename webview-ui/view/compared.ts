@@ -1,0 +1,111 @@
+/** The run on other cards, on slices of its own and on several of it, once it was asked for. */
+import type { ReportCompared, ReportRun } from "../../src/core/report/schema";
+import { h, type PageNode } from "../dom/node";
+import { deltaGib, gib, integer, shortDevice } from "../model/format";
+import type { View } from "./context";
+import { devicesView } from "./devices";
+import { icon } from "./icons";
+
+const KINDS = ["card", "slice", "several"] as const;
+
+/** The short table of the report with a way to ask for more, or the answer to that. */
+export function cardsView(view: View, shown: ReportRun, base: ReportRun): PageNode | null {
+  const { t, state, act, send } = view;
+  const { compared } = state;
+  if (base.perDevice === null) return devicesView(view, shown);
+  if (compared !== null && compared.runId === base.id && compared.lines !== null && compared.lines.length > 0)
+    return comparedTable(view, base, compared.lines);
+  const waiting = compared !== null && compared.runId === base.id && compared.lines === null;
+  return h(
+    "div",
+    { key: "cards" },
+    devicesView(view, shown),
+    h(
+      "p.plans-foot",
+      null,
+      h(
+        "button.link",
+        {
+          key: "compare",
+          attrs: { type: "button", "aria-disabled": waiting ? "true" : undefined },
+          on: {
+            click: () => {
+              if (waiting) return;
+              act({ type: "asked", question: "compare", runId: base.id });
+              send({ type: "compare", runId: base.id });
+            },
+          },
+        },
+        t(waiting ? "compare.busy" : "compare.ask"),
+      ),
+    ),
+  );
+}
+
+function comparedTable({ t }: View, run: ReportRun, lines: readonly ReportCompared[]): PageNode {
+  const column = (text: string, kind = "") => h(`th${kind}`, { attrs: { scope: "col" } }, text);
+  return h(
+    "div.wide",
+    { key: "compared", attrs: { tabindex: "0", role: "region", "aria-label": t("devices.title") } },
+    h(
+      "table.devices.compared",
+      null,
+      h("caption.unseen", null, t("devices.title")),
+      h(
+        "thead",
+        null,
+        h(
+          "tr",
+          null,
+          column(t("devices.name")),
+          column(t("devices.memory"), ".number"),
+          column(t("devices.left"), ".number"),
+          column(t("compare.batch"), ".number"),
+          column(t("compare.speed"), ".number"),
+          column(t("devices.verdict")),
+        ),
+      ),
+      KINDS.map((kind) =>
+        h(
+          "tbody",
+          { key: kind },
+          lines.filter((line) => line.kind === kind).map((line) => comparedRow(t, run, line)),
+        ),
+      ),
+    ),
+  );
+}
+
+function comparedRow(t: View["t"], run: ReportRun, line: ReportCompared): PageNode {
+  const name = shortDevice(line.name);
+  const current = line.kind === "card" && line.name === run.devices.name;
+  return h(
+    `tr${current ? ".current" : ""}`,
+    { key: `${line.kind} ${line.count} ${line.name}` },
+    h(
+      "th",
+      { attrs: { scope: "row" } },
+      line.count > 1 ? t("compare.several", { count: line.count, name }) : name,
+      current ? h("span.badge", null, t("devices.current")) : null,
+    ),
+    h("td.number", null, gib(line.memoryBytes, t.locale)),
+    h("td.number", null, deltaGib(line.usableBytes - line.usedPeakBytes, t.locale)),
+    h("td.number", null, line.largestBatch === null ? "–" : integer(line.largestBatch, t.locale)),
+    h(
+      "td.number",
+      null,
+      line.relativeSpeed === null ? "–" : t("compare.factor", { factor: speed(line.relativeSpeed, t.locale) }),
+    ),
+    h(
+      `td.fit.${line.fits ? "good" : "bad"}`,
+      null,
+      icon(line.fits ? "good" : "bad"),
+      t(line.fits ? "devices.fits" : "devices.doesNotFit"),
+    ),
+  );
+}
+
+/** Two digits; the model is not worth more. */
+function speed(factor: number, locale: string): string {
+  return new Intl.NumberFormat(locale, { maximumSignificantDigits: 2 }).format(factor);
+}

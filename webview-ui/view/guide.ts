@@ -1,0 +1,118 @@
+/** The plan in stages and what the run could do as it is; both are answers that come after the report. */
+import type { ReportGuide, ReportRun, ReportStage } from "../../src/core/report/schema";
+import { h, type PageNode } from "../dom/node";
+import { factorPercent, gib, gibUnit, integer, percent, shortDevice } from "../model/format";
+import type { View } from "./context";
+import { icon } from "./icons";
+import { rich } from "./rich";
+
+/** null when the run needs no stages. */
+export function stagesView(view: View, run: ReportRun, guide: ReportGuide | null): PageNode | null {
+  if (guide === null || guide.stages.length === 0) return null;
+  return h(
+    "ol.stages",
+    { key: "stages", attrs: { role: "list" } },
+    guide.stages.map((stage, index) => stageView(view, run, stage, index + 1)),
+  );
+}
+
+function timeText(t: View["t"], factor: number): string {
+  return Math.round((factor - 1) * 100) === 0
+    ? t("plans.sameTime")
+    : t("plans.time", { change: factorPercent(factor, t.locale) });
+}
+
+function stageView({ t, send }: View, run: ReportRun, stage: ReportStage, number: number): PageNode {
+  const title = t(`stages.${stage.id}`);
+  const target = { runId: run.id, set: stage.set };
+  const label = (key: "plans.applyLabel" | "plans.previewLabel") => t(key, { title });
+  return h(
+    "li.stage",
+    { key: stage.id },
+    h("h3", null, h("span.stage-number", { attrs: { "aria-hidden": "true" } }, String(number)), title),
+    h("p.why", null, t(`stages.${stage.id}.why`)),
+    h(
+      "ul.stage-items",
+      { attrs: { role: "list" } },
+      stage.items.map((item) =>
+        h(
+          "li",
+          { key: item.lever },
+          h("strong", null, item.title),
+          h(
+            "span.tags",
+            null,
+            h("span", null, t("stages.frees", { size: gib(item.freesBytes, t.locale) })),
+            h("span", null, timeText(t, item.stepTimeFactor)),
+            item.changes === "nothing" ? null : h(`span.changes-${item.changes}`, null, t(`plans.${item.changes}`)),
+            item.needs.length === 0 ? null : h("span", null, t("stages.needs", { list: item.needs.join(", ") })),
+          ),
+          h("p.why", null, rich(item.why)),
+        ),
+      ),
+    ),
+    h(
+      "div.stage-end",
+      null,
+      h(
+        `span.fit.${stage.fits ? "good" : "bad"}`,
+        null,
+        icon(stage.fits ? "good" : "bad"),
+        `${gibUnit(stage.usedPeakBytes, t.locale)} ${t(stage.fits ? "plans.fits" : "plans.notYet")}`,
+      ),
+      h("span.quiet", null, timeText(t, stage.stepTimeFactor)),
+      h("span.spring", null),
+      h(
+        "button.secondary",
+        {
+          attrs: { type: "button", "aria-label": label("plans.applyLabel") },
+          on: { click: () => send({ type: "applyWhatIf", ...target }) },
+        },
+        t("plans.apply"),
+      ),
+      h(
+        "button.secondary",
+        {
+          attrs: { type: "button", "aria-label": label("plans.previewLabel") },
+          on: { click: () => send({ type: "previewWhatIf", ...target }) },
+        },
+        t("plans.preview"),
+      ),
+    ),
+  );
+}
+
+/** null until the answer is there. */
+export function limitsView({ t }: View, run: ReportRun, guide: ReportGuide | null): PageNode | null {
+  if (guide === null) return null;
+  const { microBatch, sequence, smallestDevice, devices, reserve } = guide.limits;
+  const reached = (found: { readonly value: number; readonly usedPeakBytes: number }) =>
+    t("limits.reached", { value: integer(found.value, t.locale), size: gib(found.usedPeakBytes, t.locale) });
+  const card = run.devices.memoryBytes !== null;
+  const rows: readonly (readonly [string, string] | null)[] = [
+    card ? [t("limits.batch"), microBatch === null ? t("limits.none") : reached(microBatch)] : null,
+    sequence === null ? null : [t("limits.sequence"), reached(sequence)],
+    [
+      t("limits.device"),
+      smallestDevice === null
+        ? t("limits.noDevice")
+        : t("limits.deviceSize", {
+            name: shortDevice(smallestDevice.name),
+            size: gib(smallestDevice.memoryBytes, t.locale),
+          }),
+    ],
+    devices === null ? null : [t("limits.devices"), reached(devices)],
+  ];
+  return h(
+    "div",
+    { key: "limits" },
+    h(
+      "dl.limits",
+      null,
+      rows.map((row) =>
+        row === null ? null : h("div", { key: row[0] }, h("dt", null, row[0]), h("dd", null, row[1])),
+      ),
+    ),
+    h("p.quiet", null, t("limits.note", { share: percent(reserve, t.locale) })),
+  );
+}
