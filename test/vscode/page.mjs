@@ -62,6 +62,7 @@ export const JOURNEY = [
       const said = await panel.locator("body").textContent();
       assert.match(said, /does not fit/i);
       assert.match(said, /weights/i);
+      await workbench.rest();
       await workbench.screenshot(join(pictures, "panel.png"));
       await apply.click();
       await eventually("the file to change", async () => (await workbench.text()) !== before);
@@ -89,13 +90,13 @@ export const GALLERY = [
       // Over the value, which the finding does not underline, so that the hover is ours alone.
       await workbench.hover("8", isComplete);
       await workbench.screenshot(join(pictures, "hover.png"));
-      await workbench.page.mouse.move(300, 650);
       await workbench.command("VRAM Lens: Open Panel");
       const panel = await workbench.webview("h1");
       await panel
         .getByRole("button", { name: /^Apply/ })
         .first()
         .waitFor();
+      await workbench.rest();
       await workbench.screenshot(join(pictures, "panel.png"));
     },
   },
@@ -125,6 +126,7 @@ export const WEB = [
       await eventually("the panel's verdict", async () =>
         /does not fit/i.test(await panel.locator("h1").first().textContent()),
       );
+      await workbench.rest();
       await workbench.screenshot(join(pictures, "panel.png"));
     },
   },

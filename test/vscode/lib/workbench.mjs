@@ -177,6 +177,12 @@ export class Workbench {
     });
   }
 
+  /** Puts the mouse where it points at nothing, and waits until no tooltip is left. */
+  async rest() {
+    await this.page.mouse.move(300, 650, { steps: 3 });
+    await this.page.locator(".workbench-hover-container").waitFor({ state: "hidden" });
+  }
+
   /** Pictures of what the window shows go to `path`. */
   async screenshot(path) {
     await this.page.screenshot({ path, animations: "disabled" });
