@@ -273,7 +273,7 @@ FAMILIES |= {
     "bart": standard("bart", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")),
     "mt5": Family(t5, points=5, tasks=SEQ2SEQ, axes=T5_AXES[:1], derived=T5_DERIVED),
     "deit": Family(vit, points=5, tasks=("image-cls",), sizes=_image, terms=(HEAD, "image_size//patch_size"), hidden=("I",)),
-    "gpt_bigcode": standard("gpt_bigcode", derived={"n_inner": "4*n_embd"}, extra=lambda r, d: {"multi_query": True}),
+    "gpt_bigcode": standard("gpt_bigcode", derived={"n_inner": "4*n_embd"}, axes=((Option("multi_query", lambda d, s, r: None),),), extra=lambda r, d: {"multi_query": True}),
     "gptj": standard("gptj", attention=("eager",), extra=_rotary_dim, derived={"n_inner": "4*n_embd"}),
     "gpt_neo": standard("gpt_neo", attention=("eager",), extra=_alternating, derived={"intermediate_size": "4*hidden_size"}),
     "bloom": standard("bloom", attention=("eager",), extra=_powers),

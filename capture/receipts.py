@@ -98,6 +98,11 @@ def phi_classic_more(r, d):
     d["hidden_size"] = d["num_attention_heads"] * r.choice((8, 16, 24, 32, 64))
 
 
+def gemma3_more(r, d):
+    gemma_more(r, d)
+    d["num_hidden_layers"] = r.choice((6, 7))  # every sixth layer attends to everything
+
+
 def mixtral_more(r, d):
     window(r, d)
     d["num_local_experts"], d["num_experts_per_tok"] = r.randint(4, 8), 2
@@ -176,13 +181,13 @@ FAMILIES = {
     "xlm-roberta": (bert, ("query", "key", "value", "dense")),
     "electra": (lambda r: {**bert(r), "embedding_size": r.randint(20, 90)}, ("query", "key", "value", "dense")),
     "gemma": (lambda r: decoder(r, act="hidden_activation", biases=("attention_bias",), more=lambda r, d: d.setdefault("head_dim", r.choice(WIDTHS))), LLAMA_LINEARS),
-    "gemma3_text": (lambda r: decoder(r, act="hidden_activation", biases=("attention_bias",), more=gemma_more), LLAMA_LINEARS),
+    "gemma3_text": (lambda r: decoder(r, act="hidden_activation", biases=("attention_bias",), more=gemma3_more), LLAMA_LINEARS),
     "olmo2": (lambda r: decoder(r, head_dim=False, biases=("attention_bias",)), LLAMA_LINEARS),
     "granite": (lambda r: decoder(r, head_dim=False, biases=("attention_bias", "mlp_bias")), LLAMA_LINEARS),
     "ministral": (lambda r: decoder(r, more=gemma_more), LLAMA_LINEARS),
     "starcoder2": (lambda r: decoder(r, head_dim=False, biases=("use_bias",), more=starcoder_more), ("q_proj", "k_proj", "v_proj", "o_proj", "c_fc", "c_proj")),
     "phi": (lambda r: decoder(r, head_dim=False, more=phi_classic_more), ("q_proj", "k_proj", "v_proj", "dense", "fc1", "fc2")),
-    "gpt_bigcode": (lambda r: {**gpt2(r), "multi_query": r.random() < 0.7}, ("c_attn", "c_proj", "c_fc")),
+    "gpt_bigcode": (lambda r: gpt2(r), ("c_attn", "c_proj", "c_fc")),
     "t5": (t5, ("q", "k", "v", "o", "wi", "wo")),
 }
 
