@@ -7,6 +7,7 @@ import { diffusersShell } from "./diffusers";
 import { gptNeox } from "./gpt-neox";
 import { HF_SCRIPTS } from "./hf-scripts";
 import { hfTrainingArguments } from "./hf-training-arguments";
+import { LAUNCHED } from "./launchers";
 import { lightning, lightningGroup, litgpt } from "./lightning";
 import { llamaFactory, llamaFactoryShell, llamaFactoryV1 } from "./llama-factory";
 import { llmFoundry } from "./llm-foundry";
@@ -31,6 +32,7 @@ export const FORMATS: readonly Format[] = [
   trl,
   deepspeed,
   ...HF_SCRIPTS,
+  ...LAUNCHED,
   accelerate,
   axolotl,
   detectron2,

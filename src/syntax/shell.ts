@@ -637,11 +637,12 @@ class FieldBuilder {
 
   /** Appends with word splitting at blanks, as an unquoted variable does. */
   splitting(field: Field): void {
-    if (field.unknown !== null && !/\s/.test(field.text)) {
+    if (field.unknown !== null && !/\s/.test(field.text.replace(/\$\(.*\)|`.*`/g, ""))) {
       this.field(field);
       return;
     }
-    const quotes = /(["'])(.*?)\1|[^\s"']+|["']/g;
+    // The output of a command is one unknown piece, whatever blanks its text has.
+    const quotes = /(["'])(.*?)\1|(?:\$\([^()]*(?:\([^()]*\)[^()]*)*\)|`[^`]*`|[^\s"'])+|["']/g;
     this.parts = field.text.trim().search(/\s/) < 0 ? 1 : 2;
     let last = 0;
     for (const match of field.text.matchAll(quotes)) {

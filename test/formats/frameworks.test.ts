@@ -394,6 +394,26 @@ describe("formats: frameworks", () => {
     for (const [name, text] of OTHERS) assert.equal(idOf(open(name, text)), "none", name);
   });
 
+  it("knows the commands that start a framework on its config", () => {
+    const started = (command: string): unknown => {
+      const document = open("run.sh", `${command}\n`);
+      return [idOf(document), read(document).links.map((link) => link.target)];
+    };
+    assert.deepEqual(started("accelerate launch -m axolotl.cli.train examples/x.yml"), [
+      "axolotl+shell",
+      ["examples/x.yml"],
+    ]);
+    assert.deepEqual(started("composer train/train.py train/yamls/mpt.yaml max_duration=100ba"), [
+      "llm-foundry+shell",
+      ["train/yamls/mpt.yaml"],
+    ]);
+    assert.deepEqual(started("torchrun --nproc_per_node=8 run_train.py --config-file a.yaml"), [
+      "nanotron+shell",
+      ["a.yaml"],
+    ]);
+    assert.deepEqual(started("litgpt finetune_lora --config c.yaml --devices 4"), ["lightning+shell", ["c.yaml"]]);
+  });
+
   it("takes half of any sample", () => {
     for (const [, name, text] of SAMPLES) {
       for (let length = 0; length < text.length; length += 5) {

@@ -75,6 +75,12 @@ torchrun \${ARGS[@]} $MORE --world $WORLD --save $1 --name x-$UNSET-y
     assert.equal(x.value.value, 8);
   });
 
+  it("keeps the output of a command in one piece", () => {
+    const text = 'HERE=$(cd -- "$(dirname "$0")" ; pwd)\nrun $HERE/train.py --config $HERE/a.yaml --b 2\n';
+    assert.deepEqual(flags(text), { config: { unknown: "the output of a command" }, b: 2 });
+    assert.equal(main(text).words.length, 6);
+  });
+
   it("reads Hydra overrides", () => {
     const command = main(
       "python3 -m verl.trainer.main_ppo data.train_batch_size=1024 +trainer.x='a' --config-name='p.yaml' $@",

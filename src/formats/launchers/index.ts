@@ -1,0 +1,48 @@
+/** Scripts that start a framework on a config of its own: the command names the file, which holds the settings. */
+import { shellViews } from "../carriers";
+import { EFFECT, memory } from "../effects";
+import { NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import type { DocumentLink, Format, SchemaId } from "../types";
+
+const LAUNCHERS: readonly (readonly [SchemaId, RegExp])[] = [
+  ["axolotl", /(?:^|\s)axolotl\s+(?:train|preprocess)\s|axolotl\.cli\.train|scripts\/finetune\.py/],
+  ["llm-foundry", /(?:^|[\s/])composer\s.*train\.py|llmfoundry\s+train/],
+  ["nanotron", /(?:^|\s)(?:\S*\/)?run_train\.py(?:\s|$)/],
+  ["lightning", /(?:^|[\s/])litgpt\s+(?:finetune\w*|pretrain)(?:\s|$)/],
+  ["gpt-neox", /(?:^|\s)(?:\S*\/)?deepy\.py\s/],
+];
+
+/** Config files among the command's arguments. */
+function configs({ map, words }: View): readonly string[] {
+  const flags = map.entries
+    .filter((entry) => /^config(?:_file)?$/.test(entry.key))
+    .flatMap((entry) =>
+      entry.value.kind === "scalar"
+        ? [String(entry.value.value)]
+        : entry.value.kind === "unknown"
+          ? [entry.value.raw]
+          : [],
+    );
+  return [...flags, ...words.filter((word) => /\.ya?ml$/.test(word) && !word.startsWith("-"))];
+}
+
+function launcher(id: SchemaId, command: RegExp): Format {
+  return schemaFormat({
+    id,
+    carrier: "shell",
+    keys: [memory("devices", "world_size", "integer", EFFECT.devices, { min: 1 })],
+    views: shellViews,
+    recognise: (view) =>
+      command.test(view.words.slice(0, 30).join(" ")) && configs(view).length > 0
+        ? { confidence: 0.9, because: "starts the framework on a config" }
+        : NOT_RECOGNISED,
+    links: (_settings, view): readonly DocumentLink[] => {
+      const span = { start: view.map.start, end: view.map.end };
+      return [...new Set(configs(view))]
+        .filter((target) => !target.includes("$"))
+        .map((target) => ({ kind: "trainer", target, span }));
+    },
+  });
+}
+
+export const LAUNCHED: readonly Format[] = LAUNCHERS.map(([id, command]) => launcher(id, command));
