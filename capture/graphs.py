@@ -122,7 +122,6 @@ def config_facts(name, family):
     """Defaults, derived keys, aliases and layer kinds of the config class."""
     default = make_config(name, {})
     stored = default.to_dict()
-    r = random.Random("facts")
     drawn = [family.dims(random.Random(f"facts{k}")) for k in range(6)]
     keys = [k for k, v in drawn[0].items() if isinstance(v, int) and not isinstance(v, bool)]
     derived = dict(family.derived)
@@ -134,16 +133,25 @@ def config_facts(name, family):
             continue
         if len({str(v) for v in values}) > 1 and all(isinstance(v, int) for v in values):
             derived.setdefault(key, str(Fitter(rest, [k for k in keys if k != key]).integer(values)).removeprefix("="))
+    configs = [make_config(name, d).to_dict() for d in drawn]
+    for key, value in stored.items():  # keys nobody sets that follow others
+        if key in drawn[0] or key in derived or key in SKIPPED or isinstance(value, (list, dict)):
+            continue
+        values = [c.get(key) for c in configs]
+        if any(v != value for v in values):
+            if all(isinstance(v, int) and not isinstance(v, bool) for v in values):
+                derived[key] = str(Fitter(drawn, keys).integer(values)).removeprefix("=")
+            else:
+                stored = {k: v for k, v in stored.items() if k != key}
     unknown = [k for k in drawn[0] if k in stored and stored[k] is None and k not in derived and k not in NULLABLE]
     if unknown:
         raise NotExplained(f"null by default, and nothing says what the code takes then: {unknown}")
     defaults = {"num_labels": 2} if {"seq-cls", "token-cls", "image-cls"} & set(family.tasks) else {}
     defaults |= {k: v for k, v in stored.items() if k not in derived and v is not None and k not in SKIPPED}
-    configs = [make_config(name, d) for d in drawn]
     kind = None
     if family.kind:
         kind = family.kind
-    elif getattr(configs[0], "layer_types", None):
+    elif configs[0].get("layer_types"):
         kind = layer_kind(name, drawn, keys)
     return {"defaults": defaults, "derived": derived, "layerKind": kind, "aliases": dict(type(default).attribute_map)}
 
