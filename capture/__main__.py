@@ -14,6 +14,7 @@ OUT = pathlib.Path(__file__).resolve().parent.parent / "models" / "graphs"
 
 def graphs(args):
     from .families import FAMILIES
+    from .checkpointing import mark
     from .graphs import config_facts, family_graphs
 
     OUT.mkdir(parents=True, exist_ok=True)
@@ -25,7 +26,7 @@ def graphs(args):
                 stored = json.loads((OUT / f"{name}.json").read_text())
                 content = {**stored, **config_facts(name, FAMILIES[name]), "head": stored["head"], "graphs": stored["graphs"]}
             else:
-                content = family_graphs(name)
+                content = mark(name, family_graphs(name))
             text = json.dumps(content, separators=(",", ":"))
         except Exception as error:
             failed.append(name)

@@ -234,6 +234,8 @@ export class Interpreter {
     torch.autocastEnabled = autocastEnabled;
     torch.gradEnabled = gradEnabled;
     if (result === null) throw new NotModelled(`operator ${instruction.op}`);
+    if (instruction.checkpointgrad && this.options.checkpointing !== null && !Array.isArray(result))
+      result.requiresGradFlag = true;
     if (instruction === this.inputEmbedding && !Array.isArray(result)) this.requireGrad(result);
     this.bind(instruction.out, Array.isArray(result) ? result : [result], context);
   }

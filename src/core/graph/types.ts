@@ -39,6 +39,8 @@ export interface OpInstruction {
   readonly noamp?: true;
   /** Runs under `torch.no_grad()`. */
   readonly nograd?: true;
+  /** The model tells the result to require grad when gradient checkpointing is on (T5's empty position bias). */
+  readonly checkpointgrad?: true;
 }
 
 /**
