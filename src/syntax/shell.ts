@@ -79,8 +79,7 @@ export function mainCommand(shell: ShellScript): ShellCommand | null {
   let best: ShellCommand | null = null;
   let most = 0;
   for (const command of shell.commands) {
-    if (PLAIN.test(command.words[0]?.text ?? "")) continue;
-    const size = command.flags.entries.length + command.overrides.entries.length;
+    const size = sizeOf(command);
     if (size > most) {
       best = command;
       most = size;
@@ -89,11 +88,10 @@ export function mainCommand(shell: ShellScript): ShellCommand | null {
   return best;
 }
 
-/** Whether a command has arguments worth reading. */
-function isTraining(command: ShellCommand): boolean {
-  return (
-    !PLAIN.test(command.words[0]?.text ?? "") && command.flags.entries.length + command.overrides.entries.length > 2
-  );
+/** Number of arguments a command has that may configure a training. */
+function sizeOf(command: ShellCommand): number {
+  if (PLAIN.test(command.words[0]?.text ?? "")) return 0;
+  return command.flags.entries.length + command.overrides.entries.length;
 }
 
 function mainCommandMap(shell: ShellScript, length: number): MapNode {
@@ -135,15 +133,16 @@ class ScriptReader {
         });
     }
     return {
-      commands: this.commands.some((command) => isTraining(command))
-        ? this.commands
-        : [...this.commands, ...this.sourced()],
+      commands: [
+        ...this.commands,
+        ...this.sourced().filter((options) => this.commands.every((command) => sizeOf(command) < sizeOf(options))),
+      ],
       variables: { kind: "map", entries, start: 0, end: text.length },
       directives: directivesOf(text),
     };
   }
 
-  /** Scripts that are sourced by others only define options: all of them together stand for the command. */
+  /** Scripts that others source, or submit as text, only define options: all of them together stand for the command. */
   private sourced(): ShellCommand[] {
     const fields: Field[] = [];
     for (const variable of this.variables.values()) {
