@@ -107,7 +107,7 @@ describe("webview state", () => {
       const state = stateAfter(report, tryBatch("2"), gone);
       assert.equal(savedOf(state).uri, "file:///work/llama-1b/train.yaml");
       assert.deepEqual(reduce(state, report).set, { micro_batch_size: "2" });
-      const reloaded = [gone, report].reduce(reduce, initialState(savedOf(state), "en"));
+      const reloaded: State = [gone, report].reduce(reduce, initialState(savedOf(state), "en"));
       assert.deepEqual(reloaded.set, { micro_batch_size: "2" });
     }
   });
