@@ -9,6 +9,8 @@ const entrySchema = z.object({
   parameters: z.number(),
   source: z.string().optional(),
   license: z.string().optional(),
+  /** What the published weights are for; absent: causal language modelling. */
+  task: z.string().optional(),
 });
 
 export type CatalogueEntry = z.infer<typeof entrySchema>;

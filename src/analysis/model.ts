@@ -22,6 +22,8 @@ export type ModelFound =
       readonly source: ModelSource;
       /** Parameters as published, when the catalogue says it. */
       readonly parameters: number | undefined;
+      /** What the catalogue says the model is for; undefined for a config of one's own. */
+      readonly task: string | undefined;
       readonly document: LoadedDocument | undefined;
       readonly adapter: AdapterConfig | undefined;
       readonly adapterUri: string | undefined;
@@ -73,6 +75,7 @@ export async function findModel(name: string, search: ModelSearch, seen: readonl
         config: entry.config,
         source: "catalogue",
         parameters: entry.parameters,
+        task: entry.task ?? "causal-lm",
         document: undefined,
         adapter: undefined,
         adapterUri: undefined,
@@ -95,6 +98,7 @@ async function loadConfig(uri: string, name: string, search: ModelSearch): Promi
     config,
     source: "config.json",
     parameters: undefined,
+    task: undefined,
     document,
     adapter: undefined,
     adapterUri: undefined,

@@ -14,6 +14,9 @@ const TASKS: readonly (readonly [RegExp, Task])[] = [
   [/ForConditionalGeneration$/, "seq2seq-lm"],
 ];
 
+/** Tasks as the catalogue names them, where they are the same. */
+const TASK_NAMES: readonly Task[] = ["causal-lm", "masked-lm", "seq-cls", "token-cls", "image-cls", "seq2seq-lm"];
+
 const TASK_OF_TYPE: Readonly<Record<string, Task>> = {
   bert: "masked-lm",
   roberta: "masked-lm",
@@ -57,10 +60,12 @@ export function taskOf(c: ResolveContext, config: ModelConfig): Task {
   const architecture = Array.isArray(config["architectures"]) ? String(config["architectures"][0] ?? "") : "";
   const named = TASKS.find(([pattern]) => pattern.test(architecture))?.[1];
   if (named !== undefined) return named;
-  const task = TASK_OF_TYPE[String(config["model_type"])] ?? "causal-lm";
-  if (!c.trl && c.inputs.model?.kind === "found") {
-    c.suppose(say("assume.task", { task }), "task");
-  }
+  const { model } = c.inputs;
+  const published = TASK_NAMES.find((name) => model?.kind === "found" && model.task === name);
+  // Pretrained encoders are mostly trained further for something else.
+  if (published !== undefined && published !== "masked-lm") return published;
+  const task = published ?? TASK_OF_TYPE[String(config["model_type"])] ?? "causal-lm";
+  if (!c.trl && model?.kind === "found") c.suppose(say("assume.task", { task }), "task");
   return task;
 }
 
