@@ -50,19 +50,34 @@ export class NotModelled extends Error {}
 const FUSED_LOSS = "liger_fused_linear_cross_entropy";
 
 /**
- * The instruction whose result is the output of the module that embeds the inputs (`get_input_embeddings`): the call of
- * an embedding, or the last operator of the module's scope where it computes more (Gemma scales, images are unfolded
- * after the convolution over patches).
+ * The instructions whose results are outputs of the modules that embed the inputs (`get_input_embeddings`, of encoder and
+ * decoder alike): calls of an embedding, or the last operator of the module's scope where it computes more (Gemma scales,
+ * images are unfolded after the convolution over patches).
  */
-function inputEmbedding(graph: ArchitectureGraph): Instruction | null {
+function inputEmbeddings(graph: ArchitectureGraph): ReadonlySet<Instruction> {
   const images = graph.main.inputs.includes("pixel_values");
-  if (!images && !graph.main.inputs.includes("input_ids")) return null;
+  if (!images && !graph.main.inputs.includes("input_ids")) return new Set();
+  const calls = graph.main.body.filter((instruction) => "call" in instruction);
+  const first = calls.find(({ call }) => call === "Embedding");
+  const computed = lastOfScope(graph, images);
+  if (computed !== null) return new Set([computed]);
+  if (first === undefined) return new Set();
+  const name = lastPart(first.path);
+  return new Set(calls.filter(({ call, path }) => call === "Embedding" && lastPart(path) === name));
+}
+
+function lastPart(path: string): string {
+  return path.slice(path.lastIndexOf(".") + 1);
+}
+
+/** The last operator of a module that starts with an embedding operator or (for images) a convolution, or null. */
+function lastOfScope(graph: ArchitectureGraph, images: boolean): Instruction | null {
   let last: Instruction | null = null;
   let scope: string | null = null;
   for (const instruction of graph.main.body) {
     if ("call" in instruction) {
       if (last !== null) return last;
-      if (!images && instruction.call === "Embedding") return instruction;
+      if (!images && instruction.call === "Embedding") return null;
       if (images && instruction.call === "Conv2d") {
         last = instruction;
         scope = instruction.path.replace(/\.[^.]+$/, "");
@@ -98,7 +113,7 @@ export class Interpreter {
    * What makes the output that is told to require grad: the embedding of `input_ids`, when checkpointing is on
    * (transformers/modeling_utils.py, gradient_checkpointing_enable).
    */
-  private readonly inputEmbedding: Instruction | null;
+  private readonly inputEmbeddings: ReadonlySet<Instruction>;
 
   constructor(
     private readonly torch: Torch,
@@ -108,7 +123,7 @@ export class Interpreter {
     const { checkpointing } = options;
     // Models of text are always told to; others by the Trainer, for adapters under the reentrant kind.
     const told = checkpointing !== null && (graph.main.inputs.includes("input_ids") || checkpointing.useReentrant);
-    this.inputEmbedding = told ? inputEmbedding(graph) : null;
+    this.inputEmbeddings = told ? inputEmbeddings(graph) : new Set();
   }
 
   /** Runs the graph's forward: the loss first, then the other outputs, all owned by the caller. */
@@ -236,7 +251,7 @@ export class Interpreter {
     if (result === null) throw new NotModelled(`operator ${instruction.op}`);
     if (instruction.checkpointgrad && this.options.checkpointing !== null && !Array.isArray(result))
       result.requiresGradFlag = true;
-    if (instruction === this.inputEmbedding && !Array.isArray(result)) this.requireGrad(result);
+    if (this.inputEmbeddings.has(instruction) && !Array.isArray(result)) this.requireGrad(result);
     this.bind(instruction.out, Array.isArray(result) ? result : [result], context);
   }
 
@@ -257,7 +272,7 @@ export class Interpreter {
     const outside = torch.usage !== undefined && torch.layer === NO_LAYER;
     if (outside) torch.usage?.enterModule?.(torch, path, this.parametersOf(path));
     const out = replaced === undefined ? this.forward(instruction, path, input, context) : replaced(torch, input);
-    if (instruction === this.inputEmbedding) this.requireGrad(out);
+    if (this.inputEmbeddings.has(instruction)) this.requireGrad(out);
     if (outside) torch.usage?.leaveModule?.(torch, path);
     torch.scope = outer;
     this.bind(instruction.out, [out], context);
