@@ -12,6 +12,7 @@ import type { ArchitectureGraph, TensorSpec } from "../graph/types";
 import { applyLora, isAdapted } from "./adapters/lora";
 import { applyModulesToSave } from "./adapters/modules-to-save";
 import { linear4bit, type PackedWeight, packWeight } from "./quantization/bitsandbytes";
+import { linear8bit, packInt8 } from "./quantization/int8";
 import type { AdapterSpec, QuantizationSpec } from "./run";
 
 export interface LoadedModel {
@@ -152,7 +153,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
 function isPacked({ options }: Loading, item: PlacedTensor): boolean {
   const type = options.quantization?.type;
   return (
-    (type === "nf4" || type === "fp4") &&
+    (type === "nf4" || type === "fp4" || type === "int8") &&
     item.module === "Linear" &&
     item.name.endsWith(".weight") &&
     item.name !== `${options.head}.weight`
@@ -162,7 +163,12 @@ function isPacked({ options }: Loading, item: PlacedTensor): boolean {
 function loadParameter(loading: Loading, item: PlacedTensor): Tensor {
   const { torch, options } = loading;
   if (isPacked(loading, item)) {
-    const weight = packWeight(torch, item.sizes[0]!, item.sizes[1]!, item.dtype, options.quantization!.double);
+    const [outputs, inputs] = item.sizes as [number, number];
+    const { type, double } = options.quantization!;
+    const weight =
+      type === "int8"
+        ? packInt8(torch, outputs, inputs, item.dtype)
+        : packWeight(torch, outputs, inputs, item.dtype, double);
     loading.packed.set(item.name.slice(0, -".weight".length), weight);
     return describe(weight.packed, item, false);
   }
@@ -200,12 +206,16 @@ function recast({ torch, byName }: Loading, item: PlacedTensor, dtype: DType): v
 }
 
 /**
- * Puts the 4-bit forward in place. The first one leaves the bias in the compute dtype for good
+ * Puts the quantized forwards in place. The first 4-bit one leaves the bias in the compute dtype for good
  * (bitsandbytes/nn/modules.py, Linear4bit.forward), which is done here, before the first step.
  */
 function quantizedForwards(loading: Loading, placed: readonly PlacedTensor[]): void {
   const { byName, modules, packed, options } = loading;
-  const { computeDtype } = options.quantization ?? { computeDtype: options.loadDtype };
+  const { computeDtype, type } = options.quantization ?? { computeDtype: options.loadDtype, type: null };
+  if (type === "int8") {
+    for (const [path, weight] of packed) modules.set(path, linear8bit(weight, byName.get(`${path}.bias`) ?? null));
+    return;
+  }
   for (const item of placed) {
     if (!item.name.endsWith(".bias") || !packed.has(item.name.slice(0, -".bias".length))) continue;
     if (byName.get(item.name)!.dtype !== computeDtype) recast(loading, item, computeDtype);

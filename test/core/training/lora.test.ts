@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import type { DType } from "../../../src/core/engine/dtype";
 import type { ModuleForward } from "../../../src/core/engine/interpreter";
+import { mul } from "../../../src/core/engine/ops/arithmetic";
 import { linear } from "../../../src/core/engine/ops/linear";
 import type { Tensor } from "../../../src/core/engine/tensor";
 import { applyLora, isAdapted } from "../../../src/core/training/adapters/lora";
 import { linear4bit, packWeight } from "../../../src/core/training/quantization/bitsandbytes";
+import { linear8bit, packInt8 } from "../../../src/core/training/quantization/int8";
 import type { AdapterSpec } from "../../../src/core/training/run";
 import { type Lab, lab } from "../engine/lab";
 
@@ -211,5 +213,37 @@ describe("a frozen layer", () => {
     const out = linear(l.torch, x, l.tensor([512, 256]), null);
     assert.equal(l.live, before + 512 * 256 * 4 + 64 * 512 * 4);
     out.release();
+  });
+});
+
+describe("8-bit bases", () => {
+  it("cost a byte per weight and a scale per row", () => {
+    const l = lab();
+    packInt8(l.torch, 4096, 2048, "float16");
+    assert.equal(l.live, 4096 * 2048 + 4096 * 4);
+  });
+
+  it("quantize the input, multiply in integers, and keep the input for as long as the graph", () => {
+    const l = lab();
+    const forward = linear8bit(packInt8(l.torch, 512, 256, "bfloat16"), null);
+    const x = l.leaf([16, 256], "bfloat16");
+    const y = mul(l.torch, x, 2);
+    let out = y as Tensor;
+    const made = l.made(() => {
+      out = forward(l.torch, y);
+    });
+    assert.deepEqual(names(made), [
+      ...["_to_copy", "empty", "empty", "abs", "ge", "any", "int8_linear_matmul", "int8_mm_dequant", "_to_copy"],
+    ]);
+    assert.ok(made.includes(`int8_linear_matmul ${16 * 512 * 4}`));
+    const before = l.live;
+    y.release();
+    assert.equal(l.live, before, "the graph keeps the input");
+    assert.deepEqual(
+      l.made(() => l.differentiate(out)),
+      ["ones_like 16384", "_to_copy 262144", "mul 2048", "mm 8192", "mul 8192"],
+    );
+    out.release();
+    assert.equal(l.live, 512 * 256 + 512 * 4 + 2 * 8192);
   });
 });

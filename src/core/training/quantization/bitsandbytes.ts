@@ -12,8 +12,9 @@ import type { Torch } from "../../engine/torch";
 const BLOCK = 64;
 const NESTED_BLOCK = 256;
 
-/** A weight stored in 4 bits. */
+/** A weight stored in 4 or 8 bits. */
 export interface PackedWeight {
+  readonly bits: 4 | 8;
   readonly outputs: number;
   readonly inputs: number;
   readonly packed: Tensor;
@@ -39,11 +40,12 @@ export function packWeight(torch: Torch, outputs: number, inputs: number, dtype:
     make([blocks], "uint8");
     make([], "float32");
   } else make([blocks], "float32");
-  return { outputs, inputs, packed, dtype, nested };
+  return { bits: 4, outputs, inputs, packed, dtype, nested };
 }
 
 /** The weight unpacked, owned: doubly quantized constants are unpacked beside it first. */
 export function dequantize(torch: Torch, weight: PackedWeight): Tensor {
+  if (weight.bits === 8) return torch.empty("int8_vectorwise_dequant", [weight.outputs, weight.inputs], "float32");
   const blocks = Math.ceil((weight.outputs * weight.inputs) / BLOCK);
   const constants = weight.nested ? torch.empty("dequantize_blockwise", [blocks], "float32") : null;
   const out = torch.empty("dequantize_4bit", [weight.outputs, weight.inputs], weight.dtype);

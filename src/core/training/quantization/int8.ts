@@ -1,0 +1,73 @@
+/**
+ * bitsandbytes' 8-bit linear layers (LLM.int8): a byte per weight and a float32 scale per row; the input is quantized at
+ * every forward and kept as it was for backward, where the weight is raised to its dtype. Activations without outlier
+ * columns are assumed: each outlier column adds one input and one weight column in half precision.
+ * Sources: bitsandbytes/autograd/_functions.py (MatMul8bitLt), bitsandbytes/backends/{cuda,default}/ops.py,
+ * bitsandbytes/nn/modules.py (Linear8bitLt.forward).
+ */
+import type { DType } from "../../engine/dtype";
+import type { ModuleForward } from "../../engine/interpreter";
+import { numel } from "../../engine/shape";
+import type { Tensor } from "../../engine/tensor";
+import type { Torch } from "../../engine/torch";
+import type { PackedWeight } from "./bitsandbytes";
+
+/** Allocates an 8-bit weight and its row scales. */
+export function packInt8(torch: Torch, outputs: number, inputs: number, dtype: DType): PackedWeight {
+  const make = (sizes: readonly number[], kind: DType): Tensor => {
+    const tensor = torch.empty("empty", sizes, kind);
+    if (tensor.storage.id >= 0) torch.ledger.kinds[tensor.storage.id] = "weights";
+    return tensor;
+  };
+  const packed = make([outputs, inputs], "int8");
+  make([outputs], "float32");
+  return { bits: 8, outputs, inputs, packed, dtype, nested: false };
+}
+
+/** Quantizes the input by rows; values above the threshold are looked for first. */
+function quantizeRows(torch: Torch, x: Tensor, rows: number, inputs: number): Tensor[] {
+  const half = x.dtype === "float16" ? x.retain() : torch.empty("_to_copy", [rows, inputs], "float16");
+  const scales = torch.empty("empty", [rows], "float32");
+  const codes = torch.empty("empty", [rows, inputs], "int8");
+  const magnitudes = torch.empty("abs", [rows, inputs], "float16");
+  const outliers = torch.empty("ge", [rows, inputs], "bool");
+  magnitudes.release();
+  torch.empty("any", [], "bool").release();
+  outliers.release();
+  half.release();
+  return [codes, scales];
+}
+
+/** Forward of an 8-bit linear layer. */
+export function linear8bit(weight: PackedWeight, bias: Tensor | null): ModuleForward {
+  const { outputs, inputs } = weight;
+  return (torch, x) => {
+    const { dtype, sizes } = x;
+    const rows = numel(sizes) / inputs;
+    const node = torch.record("MatMul8bitLtBackward", [x, bias], (torch, [gradient], _, node) => {
+      if (!gradient) return [null, null];
+      const biasGradient = node.edges[1] ? torch.empty("sum", [outputs], gradient.dtype) : null;
+      if (!node.edges[0]) return [null, biasGradient];
+      const raised = torch.empty("_to_copy", [outputs, inputs], dtype);
+      const scales = torch.empty("mul", [outputs], "float32");
+      scales.release();
+      const cast = gradient.dtype === dtype ? null : torch.empty("_to_copy", gradient.sizes, dtype);
+      const left = torch.empty("mm", sizes, dtype);
+      cast?.release();
+      raised.release();
+      return [left, biasGradient];
+    });
+    if (node !== null) node.held = [x.retain()];
+    const quantized = quantizeRows(torch, x, rows, inputs);
+    const products = torch.empty("int8_linear_matmul", [rows, outputs], "int32");
+    let out = torch.empty("int8_mm_dequant", [...sizes.slice(0, -1), outputs], "float16");
+    if (dtype !== "float16") {
+      const raised = torch.empty("_to_copy", out.sizes, dtype);
+      out.release();
+      out = raised;
+    }
+    products.release();
+    for (const tensor of quantized) tensor.release();
+    return torch.attach(node, out);
+  };
+}
