@@ -3,7 +3,7 @@
  * server starts when the first document that may be a training config is seen, or a command asks for it.
  */
 import * as vscode from "vscode";
-import { registerCommands } from "./commands";
+import { type LocalCards, registerCommands } from "./commands";
 import { CurrentDocument } from "./currentDocument";
 import { looksLikeConfig } from "./documents";
 import { PanelHost } from "./panel";
@@ -18,7 +18,7 @@ const SNIFF_MS = 400;
 let session: Session | undefined;
 
 /** Called by the entries with the client that fits their host. */
-export function activateShared(context: vscode.ExtensionContext, create: CreateClient): void {
+export function activateShared(context: vscode.ExtensionContext, create: CreateClient, localCards?: LocalCards): void {
   const channel = vscode.window.createOutputChannel("VRAM Lens", { log: true });
   const started = new Session(context, channel, create);
   session = started;
@@ -31,7 +31,7 @@ export function activateShared(context: vscode.ExtensionContext, create: CreateC
     current,
     previews,
     panel,
-    registerCommands({ context, session: started, panel, channel, current, previews }),
+    registerCommands({ context, session: started, panel, channel, current, previews, localCards }),
     registerTools(started),
     createStatusItem(started, current),
     startWhenNeeded(started),

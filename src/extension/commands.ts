@@ -1,15 +1,20 @@
 /** The commands of package.json. Each works or says why it cannot. */
 import * as vscode from "vscode";
+import type { LocalCard } from "../host/local-cards";
 import { METHODS, type ReportParams, type ReportResult } from "../server/protocol";
 import type { CurrentDocument } from "./currentDocument";
 import { debugInfo } from "./debugInfo";
 import { chooseDevice } from "./devicePick";
 import { labelOf, targetUri } from "./documents";
+import { localCardText } from "./localCard";
 import type { PanelHost } from "./panel";
 import { applyPlan } from "./plans";
 import type { PreviewHost } from "./preview";
 import { reportMarkdown } from "./reportText";
 import type { Session } from "./session";
+
+/** Memory of this machine's cards, by a program of the machine. */
+export type LocalCards = () => Promise<readonly LocalCard[]>;
 
 interface Parts {
   readonly context: vscode.ExtensionContext;
@@ -18,6 +23,8 @@ interface Parts {
   readonly channel: vscode.LogOutputChannel;
   readonly current: CurrentDocument;
   readonly previews: PreviewHost;
+  /** Asks the vendor's tool for the cards of this machine; undefined where no program can be started. */
+  readonly localCards: LocalCards | undefined;
 }
 
 type Command = (parts: Parts, argument: unknown) => Promise<void> | void;
@@ -32,6 +39,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   "vramlens.previewPlan": (parts, argument) =>
     withFile(parts, argument, (uri) => applyPlan(parts.session, parts.previews, uri, true)),
   "vramlens.applyPreviewed": applyPreviewed,
+  "vramlens.showLocalCard": showLocalCard,
   "vramlens.copyReport": copyReport,
   "vramlens.toggle": toggle,
   "vramlens.restart": ({ session }) => session.restart(),
@@ -103,6 +111,23 @@ function copyReport(parts: Parts, argument: unknown): Promise<void> {
     await vscode.env.clipboard.writeText(reportMarkdown(result.report, labelOf(uri), t));
     vscode.window.setStatusBarMessage(t("Report copied"), 3000);
   });
+}
+
+/** Runs the vendor's tool, which nothing but this command does. */
+async function showLocalCard({ localCards, session, current }: Parts): Promise<void> {
+  const { t } = vscode.l10n;
+  if (localCards === undefined) {
+    void vscode.window.showInformationMessage(t("In the browser there is no way to ask for the GPU of this machine."));
+    return;
+  }
+  const cards = await localCards();
+  const { uri } = current;
+  const run = uri === undefined ? null : (session.status(uri)?.run ?? null);
+  const need =
+    uri === undefined || run === null || run.usedPeakBytes === null
+      ? undefined
+      : { label: labelOf(uri), usedPeakBytes: run.usedPeakBytes };
+  void vscode.window.showInformationMessage(localCardText(cards, need, t));
 }
 
 async function applyPreviewed({ previews }: Parts): Promise<void> {
