@@ -12,6 +12,7 @@ import type { ArchitectureGraph, TensorSpec } from "../graph/types";
 import { applyLora, isAdapted } from "./adapters/lora";
 import { applyModulesToSave } from "./adapters/modules-to-save";
 import { linear4bit, type PackedWeight, packWeight } from "./quantization/bitsandbytes";
+import { linearGrouped, packGrouped } from "./quantization/grouped";
 import { linear8bit, packInt8 } from "./quantization/int8";
 import type { AdapterSpec, QuantizationSpec } from "./run";
 
@@ -151,24 +152,31 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
 
 /** Whether a weight is stored packed: every `nn.Linear` but the head. */
 function isPacked({ options }: Loading, item: PlacedTensor): boolean {
-  const type = options.quantization?.type;
   return (
-    (type === "nf4" || type === "fp4" || type === "int8") &&
+    options.quantization !== null &&
     item.module === "Linear" &&
     item.name.endsWith(".weight") &&
     item.name !== `${options.head}.weight`
   );
 }
 
+function pack(torch: Torch, { type, double }: QuantizationSpec, { sizes, dtype }: PlacedTensor): PackedWeight {
+  const [outputs, inputs] = sizes as [number, number];
+  switch (type) {
+    case "int8":
+      return packInt8(torch, outputs, inputs, dtype);
+    case "nf4":
+    case "fp4":
+      return packWeight(torch, outputs, inputs, dtype, double);
+    default:
+      return packGrouped(torch, type, outputs, inputs, dtype);
+  }
+}
+
 function loadParameter(loading: Loading, item: PlacedTensor): Tensor {
   const { torch, options } = loading;
   if (isPacked(loading, item)) {
-    const [outputs, inputs] = item.sizes as [number, number];
-    const { type, double } = options.quantization!;
-    const weight =
-      type === "int8"
-        ? packInt8(torch, outputs, inputs, item.dtype)
-        : packWeight(torch, outputs, inputs, item.dtype, double);
+    const weight = pack(torch, options.quantization!, item);
     loading.packed.set(item.name.slice(0, -".weight".length), weight);
     return describe(weight.packed, item, false);
   }
@@ -211,9 +219,11 @@ function recast({ torch, byName }: Loading, item: PlacedTensor, dtype: DType): v
  */
 function quantizedForwards(loading: Loading, placed: readonly PlacedTensor[]): void {
   const { byName, modules, packed, options } = loading;
-  const { computeDtype, type } = options.quantization ?? { computeDtype: options.loadDtype, type: null };
-  if (type === "int8") {
-    for (const [path, weight] of packed) modules.set(path, linear8bit(weight, byName.get(`${path}.bias`) ?? null));
+  if (options.quantization === null) return;
+  const { computeDtype, type } = options.quantization;
+  if (type !== "nf4" && type !== "fp4") {
+    const forward = type === "int8" ? linear8bit : linearGrouped;
+    for (const [path, weight] of packed) modules.set(path, forward(weight, byName.get(`${path}.bias`) ?? null));
     return;
   }
   for (const item of placed) {

@@ -6,6 +6,7 @@ import { linear } from "../../../src/core/engine/ops/linear";
 import type { Tensor } from "../../../src/core/engine/tensor";
 import { applyLora, isAdapted } from "../../../src/core/training/adapters/lora";
 import { linear4bit, packWeight } from "../../../src/core/training/quantization/bitsandbytes";
+import { type GroupedFormat, linearGrouped, packGrouped } from "../../../src/core/training/quantization/grouped";
 import { linear8bit, packInt8 } from "../../../src/core/training/quantization/int8";
 import type { AdapterSpec } from "../../../src/core/training/run";
 import { type Lab, lab } from "../engine/lab";
@@ -245,5 +246,38 @@ describe("8-bit bases", () => {
     );
     out.release();
     assert.equal(l.live, 512 * 256 + 512 * 4 + 2 * 8192);
+  });
+});
+
+describe("grouped 4-bit bases", () => {
+  it("cost half a byte per weight and constants per group", () => {
+    const bytes = (format: GroupedFormat): number => {
+      const l = lab();
+      packGrouped(l.torch, format, 4096, 4096, "float16");
+      return l.live;
+    };
+    const half = 2 ** 23;
+    assert.equal(bytes("awq"), half + 32 * 4096 * 2 + (32 * 4096) / 2);
+    assert.equal(bytes("gptq"), bytes("awq") + 4096 * 4);
+    assert.equal(bytes("hqq"), half + 2 * 64 * 4096 * 2);
+  });
+
+  it("unpack the weight for forward and backward and keep nothing", () => {
+    const l = lab();
+    const forward = linearGrouped(packGrouped(l.torch, "gptq", 512, 256, "bfloat16"), null);
+    const x = l.leaf([16, 256], "bfloat16");
+    const before = l.live;
+    let out = x as Tensor;
+    assert.deepEqual(
+      l.made(() => {
+        out = forward(l.torch, x);
+      }),
+      ["dequantize 262144", "mm 16384"],
+    );
+    assert.equal(l.live, before + 16384);
+    assert.deepEqual(
+      l.made(() => l.differentiate(out)),
+      ["ones_like 16384", "dequantize 262144", "mm 8192"],
+    );
   });
 });

@@ -81,8 +81,8 @@ interface BaseLayer {
   readonly weight: (torch: Torch) => Tensor;
   readonly bias: Tensor | null;
   readonly transposed: boolean;
-  /** Width of the stored weight, or null when it is not quantized. */
-  readonly bits: 4 | 8 | null;
+  /** How the weight is stored, or null when it is not quantized. */
+  readonly format: PackedWeight["format"] | null;
 }
 
 /**
@@ -109,9 +109,9 @@ export function applyLora(torch: Torch, adapter: AdapterSpec, target: AdaptedMod
     weight: packed === undefined ? () => weight.retain() : (t) => dequantize(t, packed),
     bias,
     transposed,
-    bits: packed?.bits ?? null,
+    format: packed?.format ?? null,
   };
-  modules.set(path, (base.bits === null ? plainLora : quantizedLora)(adapter, { a, b, magnitude }, base));
+  modules.set(path, (base.format === null ? plainLora : quantizedLora)(adapter, { a, b, magnitude }, base));
   return magnitude === null ? [a, b] : [a, b, magnitude];
 }
 
@@ -139,11 +139,11 @@ function plainLora(adapter: AdapterSpec, lora: Lora, base: BaseLayer): ModuleFor
   };
 }
 
-/** peft/tuners/lora/bnb.py: the base result is cloned (4 bits), casts happen outside autocast only. */
+/** peft/tuners/lora/{bnb,gptq,awq,hqq}.py: bitsandbytes' 4-bit result is cloned, casts happen outside autocast only. */
 function quantizedLora(adapter: AdapterSpec, lora: Lora, base: BaseLayer): ModuleForward {
   return (torch, input) => {
     const made = base.forward(torch, input);
-    const result = base.bits === 4 ? done(clone(torch, made), made) : made;
+    const result = base.format === "bnb-4bit" ? done(clone(torch, made), made) : made;
     const convert = !torch.autocasting;
     const x = convert ? castInput(torch, input, lora.a.dtype) : input.retain();
     const { dtype } = result;

@@ -14,7 +14,7 @@ const NESTED_BLOCK = 256;
 
 /** A weight stored in 4 or 8 bits. */
 export interface PackedWeight {
-  readonly bits: 4 | 8;
+  readonly format: "bnb-4bit" | "bnb-8bit" | "gptq" | "awq" | "hqq";
   readonly outputs: number;
   readonly inputs: number;
   readonly packed: Tensor;
@@ -40,15 +40,17 @@ export function packWeight(torch: Torch, outputs: number, inputs: number, dtype:
     make([blocks], "uint8");
     make([], "float32");
   } else make([blocks], "float32");
-  return { bits: 4, outputs, inputs, packed, dtype, nested };
+  return { format: "bnb-4bit", outputs, inputs, packed, dtype, nested };
 }
 
 /** The weight unpacked, owned: doubly quantized constants are unpacked beside it first. */
 export function dequantize(torch: Torch, weight: PackedWeight): Tensor {
-  if (weight.bits === 8) return torch.empty("int8_vectorwise_dequant", [weight.outputs, weight.inputs], "float32");
+  const sizes = [weight.outputs, weight.inputs];
+  if (weight.format === "bnb-8bit") return torch.empty("int8_vectorwise_dequant", sizes, "float32");
+  if (weight.format !== "bnb-4bit") return torch.empty("dequantize", sizes, weight.dtype);
   const blocks = Math.ceil((weight.outputs * weight.inputs) / BLOCK);
   const constants = weight.nested ? torch.empty("dequantize_blockwise", [blocks], "float32") : null;
-  const out = torch.empty("dequantize_4bit", [weight.outputs, weight.inputs], weight.dtype);
+  const out = torch.empty("dequantize_4bit", sizes, weight.dtype);
   constants?.release();
   return out;
 }

@@ -21,7 +21,7 @@ export function packInt8(torch: Torch, outputs: number, inputs: number, dtype: D
   };
   const packed = make([outputs, inputs], "int8");
   make([outputs], "float32");
-  return { bits: 8, outputs, inputs, packed, dtype, nested: false };
+  return { format: "bnb-8bit", outputs, inputs, packed, dtype, nested: false };
 }
 
 /** Quantizes the input by rows; values above the threshold are looked for first. */
