@@ -123,7 +123,7 @@ class Fitter:
                     if all(z and x % z == 0 for x, z in zip(v, u)):
                         q = tuple(x // z - y for x, y, z in zip(v, w, u))
                         if q in self.first:
-                            candidates.append(_product(u and f, f"{e}+{self.first[q]}"))
+                            candidates.append(_product(f, f"{e}+{self.first[q]}"))
         if not candidates:
             raise NotExplained(f"{v} over {self.envs[:3]}")
         return min(candidates, key=lambda e: (len([c for c in e if c in "+-*/%("]), len(e), e))

@@ -137,7 +137,7 @@ def _dtype_source(event):
     return None
 
 
-def _stack_of(path, classes):
+def _stack_of(path):
     """(stack, index) when the path is an element of a module list and not inside another one."""
     m = _LAYER.match(path)
     if not m or re.search(r"\.\d+(\.|$)", m.group(1)):
@@ -147,11 +147,11 @@ def _stack_of(path, classes):
 
 def nest(events):
     """Main's items: Op, Drop and Call (whose items are its own)."""
-    main, current, call = [], None, None
+    main, call = [], None
     items = main
     for e in events:
         if e.kind == "enter":
-            at = None if call else _stack_of(e.path, e.name)
+            at = None if call else _stack_of(e.path)
             if at:
                 call = Call(at[0], at[1], [(k, p) for k, p, _ in e.ins], [r for _, _, r in e.ins], [], [], e.path, e.checkpoint)
                 items = call.items

@@ -63,7 +63,6 @@ class Event:
     outs: list = field(default_factory=list)
     noamp: bool = False
     nograd: bool = False
-    block: bool = False
     checkpoint: bool = False
 
 
@@ -215,8 +214,7 @@ class Recorder(SchemaCheckMode):
             for j, t in enumerate(tree_leaves(a)):
                 if isinstance(t, torch.Tensor):
                     ins.append((key if single else f"{key}.{j}", positional and single, self.operand(t)))
-        del arguments, a
-        t = None
+        arguments = a = t = None  # a frame that names a tensor would keep it alive
         self.events.append(Event("enter", type(module).__name__, path, ins, checkpoint=isinstance(module, GradientCheckpointingLayer)))
         self.scopes.append(path)
         out = call(module, *args, **kwargs)

@@ -1,7 +1,6 @@
 """Merges the traces of one structural class into an architecture graph with expressions."""
 import json
-
-import torch
+import re
 
 from .fit import Fitter, NotExplained, condition
 from .layers import Drop, Function, Local, Op, Repeat
@@ -57,8 +56,7 @@ def walk(function, leaf, flags=None):
             if attrs:
                 item["attrs"] = attrs
         else:
-            floats = "probability" if it.name in ("dropout", "dropout_") else "float"
-            if floats == "probability":
+            if it.name in ("dropout", "dropout_"):
                 item = {"op": it.name, "in": [operand(it.ins[0]), leaf("probability", it.ins[1]), *map(operand, it.ins[2:])]}
             elif it.name == "scaled_dot_product_attention":
                 item = {"op": it.name, "in": [*map(operand, it.ins[:4]), leaf("probability", it.ins[4]), it.ins[5]]}
@@ -200,9 +198,9 @@ def graph(captures, task, attention, when, atoms, keys):
     loads = [c.load for c in captures]
     fitter = Fitter([env_of(c) for c in captures], atoms)
     main = merge([(f, leaves) for f, (_, leaves) in zip(mains, forms)], fitter, loads)
-    blocks, known, fitters = [], {}, {}
+    blocks, known = [], {}
     repeats = [[it for it in f.body if isinstance(it, Repeat)] for f in mains]
-    for r, item in enumerate(x for x in main["body"] if "repeat" in x):
+    for r, item in enumerate([x for x in main["body"] if "repeat" in x]):
         kinds = {}
         for c, its in zip(captures, repeats):
             for f in its[r].functions:
@@ -237,8 +235,6 @@ def _expression(x):
 
 # ---- parameters and buffers -------------------------------------------------------------------------------------------
 def _split(name):
-    import re
-
     m = re.match(r"^(.*?)\.(\d+)\.(.*)$", name)
     return (f"{m.group(1)}.{{i}}.{m.group(3)}", m.group(1), int(m.group(2))) if m else (name, None, None)
 
