@@ -46,7 +46,7 @@ function comparedTable({ t }: View, run: ReportRun, lines: readonly ReportCompar
   const column = (text: string, kind = "") => h(`th${kind}`, { attrs: { scope: "col" } }, text);
   return h(
     "div.wide",
-    { key: "compared", attrs: { tabindex: "0", role: "region", "aria-label": t("devices.title") } },
+    { key: "compared", attrs: { tabindex: "0", role: "group", "aria-label": t("devices.title") } },
     h(
       "table.devices.compared",
       null,
@@ -65,7 +65,7 @@ function comparedTable({ t }: View, run: ReportRun, lines: readonly ReportCompar
           column(t("devices.verdict")),
         ),
       ),
-      KINDS.map((kind) =>
+      KINDS.filter((kind) => lines.some((line) => line.kind === kind)).map((kind) =>
         h(
           "tbody",
           { key: kind },

@@ -10,6 +10,7 @@ import {
 import { type Stage, stagedPlan } from "../../core/advise/stages";
 import type { EstimateFunction, Requirement, SettingChange } from "../../core/advise/types";
 import { planTitle, planWhy } from "../../core/advise/words";
+import { DEVICES, type Device, deviceOf } from "../../core/hardware/devices";
 import type { ReportCompared, ReportGuide, ReportStage } from "../../core/report/schema";
 import type { TrainingRun } from "../../core/training/run";
 import type { RunAnalysis } from "../run-analysis";
@@ -100,6 +101,13 @@ function writtenStage(
 const hundredths = (factor: number): number => Math.round(100 * factor) / 100;
 const needOf = ({ kind, name }: Requirement): string => (kind === "package" ? name : `host memory (${name})`);
 
+/** Cards of the same maker (NVIDIA when none is chosen), laptops only beside laptops: what a person could take instead. */
+function alike(run: TrainingRun): readonly Device[] {
+  const own = run.device === null ? null : deviceOf(run.device);
+  const vendor = own === null || own.vendor === "generic" ? "nvidia" : own.vendor;
+  return DEVICES.filter((device) => device.vendor === vendor && (device.group !== "laptop" || own?.group === "laptop"));
+}
+
 function limitsOf(analysis: RunAnalysis, run: TrainingRun): ReportGuide["limits"] {
   const estimate = estimatorOf(analysis);
   const reserve = reserveOf(analysis);
@@ -107,7 +115,7 @@ function limitsOf(analysis: RunAnalysis, run: TrainingRun): ReportGuide["limits"
   const limit = usable === null ? null : Math.floor(usable * (1 - reserve));
   const reached = (found: Largest | null) =>
     found === null ? null : { value: found.value, usedPeakBytes: found.estimate.usedPeakBytes };
-  const smallest = smallestDevice(run, estimate, reserve);
+  const smallest = smallestDevice(run, estimate, reserve, alike(run)) ?? smallestDevice(run, estimate, reserve);
   return {
     reserve,
     microBatch: limit === null ? null : reached(largestMicroBatch(run, estimate, limit)),
