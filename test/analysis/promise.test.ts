@@ -56,8 +56,16 @@ function edited(files: Files, edits: readonly ReportEdit[]): Files {
   return changed;
 }
 
+/** The same, larger and sharded over two cards. */
+const SHARDED: Files = {
+  ...TINY,
+  "train.yaml": `${TINY["train.yaml"]}fsdp: full_shard auto_wrap\nfsdp_config:\n  transformer_layer_cls_to_wrap: LlamaDecoderLayer\n`,
+  "model/config.json": JSON.stringify({ ...TINY_LLAMA, hidden_size: 512, intermediate_size: 1024, vocab_size: 32000 }),
+};
+
 const CASES: readonly (readonly [string, Files, string, readonly string[]])[] = [
   ["tiny", TINY, "train.yaml", ["620MiB", "700MiB"]],
+  ["tiny, FSDP", SHARDED, "train.yaml", ["2x2GB", "2x1400MiB"]],
   ["gpt2-scratch", sample("gpt2-scratch"), "train.yaml", ["8GB", "6GB"]],
   ["llama-1b", sample("llama-1b"), "train.yaml", ["RTX 4090", "RTX 4080", "V100"]],
   ["qwen2.5-7b-lora", sample("qwen2.5-7b-lora"), "train.yaml", ["16GB", "RTX 3090"]],

@@ -72,6 +72,7 @@ const UNEVEN: ReadonlySet<LeverId> = new Set([
   "qlora",
   "zero-stage",
   "fsdp",
+  "offload-fsdp",
   "offload-optimizer",
   "offload-parameters",
 ]);
@@ -286,6 +287,21 @@ export const LEVERS: readonly Lever[] = [
           set("fsdp", "full_shard"),
         )
       : [],
+  ),
+  lever(
+    "offload-fsdp",
+    "nothing",
+    (run) => {
+      const { fsdp } = run.parallel;
+      return fsdp !== null && !fsdp.cpuOffload && run.parallel.worldSize >= 2
+        ? one(
+            "cpu",
+            { ...run, parallel: { ...run.parallel, fsdp: { ...fsdp, cpuOffload: true } } },
+            set("fsdp_cpu_offload", true),
+          )
+        : [];
+    },
+    [{ kind: "host-memory", name: "parameters and optimizer" }],
   ),
   lever(
     "offload-optimizer",

@@ -50,7 +50,15 @@ export interface Stage {
 const CONTENTS: Readonly<Record<StageId, readonly LeverId[]>> = {
   essentials: ["attention", "mixed-precision", "fused-optimizer", "fused-loss"],
   optimised: ["gradient-checkpointing", "8-bit-optimizer", "adafactor", "zero-stage", "fsdp", "half-weights"],
-  advanced: ["offload-optimizer", "offload-parameters", "lora", "qlora", "shorter-sequence", "lora-rank"],
+  advanced: [
+    "offload-fsdp",
+    "offload-optimizer",
+    "offload-parameters",
+    "lora",
+    "qlora",
+    "shorter-sequence",
+    "lora-rank",
+  ],
 };
 
 /** An item that frees less than this much of the peak is not worth a beginner's attention. */

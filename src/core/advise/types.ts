@@ -36,6 +36,7 @@ export const LEVER_IDS = [
   "adafactor",
   "zero-stage",
   "fsdp",
+  "offload-fsdp",
   "offload-optimizer",
   "offload-parameters",
   "lora",

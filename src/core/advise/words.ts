@@ -84,6 +84,16 @@ const WORDS: Readonly<Record<LeverId, Readonly<Record<Language, Phrase>>>> = {
     en: { title: "FSDP full sharding", why: "Parameters, gradients and optimizer states are spread over the GPUs." },
     "zh-cn": { title: "FSDP 完全分片", why: "参数、梯度和优化器状态分布到所有 GPU。" },
   },
+  "offload-fsdp": {
+    en: {
+      title: "FSDP shards in host memory",
+      why: "Shards, gradients and optimizer states wait in host memory; every layer crosses PCIe and the step runs on the CPU.",
+    },
+    "zh-cn": {
+      title: "FSDP 分片卸载到主机内存",
+      why: "分片、梯度和优化器状态放在主机内存；每层经 PCIe 传入，优化器步骤在 CPU 上执行。",
+    },
+  },
   "offload-optimizer": {
     en: {
       title: "optimizer states in host memory",

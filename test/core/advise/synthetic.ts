@@ -95,7 +95,7 @@ export function synthetic(shape: Shape): (run: TrainingRun) => Estimate {
     const half = run.autocast !== null || run.loadDtype !== "float32" ? 0.5 : 1;
     const stored = (run.loadDtype === "float32" ? 1 : 0.5) * (run.quantization === null ? 1 : 0.28);
     const trained = run.adapter === null ? 1 : 0.0005 * run.adapter.rank;
-    const fsdp = run.parallel.fsdp === null ? 1 : 1.2 / ranks;
+    const fsdp = run.parallel.fsdp === null ? 1 : (run.parallel.fsdp.cpuOffload ? 0.3 : 1.2) / ranks;
     const weights = shape.weights * stored * (zero?.offloadParam === "cpu" ? 0.05 : share(3)) * fsdp;
     // What uneven levers spend: 16-bit copies, float32 leftovers, buckets.
     const copies = run.autocast !== null && run.loadDtype === "float32" ? 0.3 * shape.weights * trained : 0;
