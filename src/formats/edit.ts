@@ -48,7 +48,19 @@ export function editByTable(
     if ("refused" in outcome) return outcome;
     edits.push(...outcome.edits);
   }
-  return { edits };
+  return { edits: deepestFirst(edits) };
+}
+
+/** Lines inserted at one place: a block's own come before those of the blocks around it, which would end it. */
+function deepestFirst(edits: readonly SpanEdit[]): readonly SpanEdit[] {
+  const depth = ({ newText }: SpanEdit) => /^\r?\n([ \t]*)/.exec(newText)?.[1]?.length ?? 0;
+  const ordered = [...edits];
+  for (const start of new Set(edits.map((edit) => edit.start))) {
+    const places = [...edits.keys()].filter((index) => edits[index]?.start === start && edits[index].end === start);
+    const sorted = places.map((index) => edits[index]!).sort((a, b) => depth(b) - depth(a));
+    for (const [rank, index] of places.entries()) ordered[index] = sorted[rank]!;
+  }
+  return ordered;
 }
 
 function editOne(

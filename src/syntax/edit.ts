@@ -9,9 +9,9 @@ export type { EditDialect, Value } from "./spell";
 
 export type EditOutcome = { readonly edits: readonly SpanEdit[] } | { readonly refused: string };
 
-/** Applies edits to a text; for previews and tests. Edits must not overlap. */
+/** Applies edits to a text; for previews and tests. Edits must not overlap; insertions at one place keep their order. */
 export function applyEdits(text: string, edits: readonly SpanEdit[]): string {
-  const ordered = [...edits].sort((a, b) => b.start - a.start || b.end - a.end);
+  const ordered = edits.toReversed().sort((a, b) => b.start - a.start || b.end - a.end);
   return ordered.reduce((result, edit) => result.slice(0, edit.start) + edit.newText + result.slice(edit.end), text);
 }
 
