@@ -52,6 +52,9 @@ function lookup(source: Readonly<Record<string, unknown>>, path: string): unknow
 export function configView(family: FamilyGraphs, config: ModelConfig, sizes: RunSizes): ConfigView {
   const values = new Map<string, Value>(Object.entries(sizes));
   const stated = (name: string): Value | undefined => {
+    // The config class counts the labels it is given names for.
+    const labels = name === "num_labels" ? config["id2label"] : undefined;
+    if (typeof labels === "object" && labels !== null) return Object.keys(labels).length;
     for (const [alias, target] of Object.entries(family.aliases)) {
       if (target !== name) continue;
       const value = asValue(lookup(config, alias));
@@ -89,17 +92,19 @@ export function configView(family: FamilyGraphs, config: ModelConfig, sizes: Run
   };
 }
 
-/** The graph of a task and attention whose conditions hold, or undefined. */
+/**
+ * The graph of a task and attention whose conditions hold, or undefined. A family whose code has no SDPA runs eager, as
+ * the library chooses by itself.
+ */
 export function selectGraph(
   family: FamilyGraphs,
   task: string,
   attention: string,
   scope: Scope,
 ): ArchitectureGraph | undefined {
-  return family.graphs.find(
-    (graph) =>
-      graph.task === task &&
-      graph.attention === attention &&
-      graph.when.every((condition) => truthy(evaluate(condition, scope))),
-  );
+  const holds = (graph: ArchitectureGraph): boolean =>
+    graph.when.every((condition) => truthy(evaluate(condition, scope)));
+  const own = family.graphs.filter((graph) => graph.task === task);
+  const kinds = attention === "sdpa" && !own.some((graph) => graph.attention === "sdpa") ? ["eager"] : [attention];
+  return own.find((graph) => kinds.includes(graph.attention) && holds(graph));
 }
