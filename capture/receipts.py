@@ -103,6 +103,21 @@ def gemma3_more(r, d):
     d["num_hidden_layers"] = r.choice((6, 7))  # every sixth layer attends to everything
 
 
+def stablelm_more(r, d):
+    d["hidden_dropout"] = drop(r)
+
+
+def glm_more(r, d):
+    d["head_dim"] = r.choice((8, 16, 32, 64))
+
+
+def bart(r):
+    d = attention_heads(r, base(r, "encoder_layers"), "d_model", "encoder_attention_heads")
+    d.update(decoder_layers=r.choice((2, 3)), decoder_attention_heads=d["encoder_attention_heads"], encoder_ffn_dim=r.randint(40, 500), decoder_ffn_dim=r.randint(40, 500), dropout=drop(r),
+             attention_dropout=drop(r), activation_dropout=drop(r), max_position_embeddings=1024, pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2)
+    return d
+
+
 def mixtral_more(r, d):
     window(r, d)
     d["num_local_experts"], d["num_experts_per_tok"] = r.randint(4, 8), 2
@@ -188,6 +203,16 @@ FAMILIES = {
     "starcoder2": (lambda r: decoder(r, head_dim=False, biases=("use_bias",), more=starcoder_more), ("q_proj", "k_proj", "v_proj", "o_proj", "c_fc", "c_proj")),
     "phi": (lambda r: decoder(r, head_dim=False, more=phi_classic_more), ("q_proj", "k_proj", "v_proj", "dense", "fc1", "fc2")),
     "gpt_bigcode": (lambda r: gpt2(r), ("c_attn", "c_proj", "c_fc")),
+    "stablelm": (lambda r: decoder(r, head_dim=False, biases=("use_qkv_bias", "use_parallel_residual"), more=stablelm_more), LLAMA_LINEARS),
+    "glm": (lambda r: decoder(r, biases=("attention_bias",), more=glm_more), LLAMA_LINEARS[:4]),
+    "glm4": (lambda r: decoder(r, biases=("attention_bias",), more=glm_more), LLAMA_LINEARS[:4]),
+    "cohere": (lambda r: decoder(r, head_dim=False, biases=("attention_bias", "use_qk_norm")), LLAMA_LINEARS),
+    "nemotron": (lambda r: decoder(r, biases=("attention_bias", "mlp_bias")), LLAMA_LINEARS),
+    "olmo": (lambda r: decoder(r, head_dim=False, biases=("attention_bias",)), LLAMA_LINEARS),
+    "smollm3": (lambda r: decoder(r, head_dim=False, biases=("attention_bias", "mlp_bias")), LLAMA_LINEARS),
+    "exaone4": (lambda r: {**decoder(r), "num_hidden_layers": r.choice((4, 5))}, LLAMA_LINEARS),
+    "bart": (bart, ("q_proj", "k_proj", "v_proj", "out_proj", "fc1", "fc2")),
+    "mt5": (t5, ("q", "k", "v", "o", "wi_0", "wi_1", "wo")),
     "t5": (t5, ("q", "k", "v", "o", "wi", "wo")),
 }
 

@@ -59,8 +59,8 @@ function inputEmbeddings(graph: ArchitectureGraph): ReadonlySet<Instruction> {
   if (!images && !graph.main.inputs.includes("input_ids")) return new Set();
   const calls = graph.main.body.filter((instruction) => "call" in instruction);
   const first = calls.find(({ call }) => call === "Embedding");
-  const computed = lastOfScope(graph, images);
-  if (computed !== null) return new Set([computed]);
+  const computed = computedEmbeddings(graph, images);
+  if (computed.length > 0) return new Set(computed);
   if (first === undefined) return new Set();
   const name = lastPart(first.path);
   return new Set(calls.filter(({ call, path }) => call === "Embedding" && lastPart(path) === name));
@@ -70,24 +70,42 @@ function lastPart(path: string): string {
   return path.slice(path.lastIndexOf(".") + 1);
 }
 
-/** The last operator of a module that starts with an embedding operator or (for images) a convolution, or null. */
-function lastOfScope(graph: ArchitectureGraph, images: boolean): Instruction | null {
+/**
+ * The last operators of modules that start with an embedding operator or (for images) a convolution: the first one found
+ * and those of the same name. Empty when a plain embedding comes first.
+ */
+function computedEmbeddings(graph: ArchitectureGraph, images: boolean): Instruction[] {
+  const found: Instruction[] = [];
+  let name: string | null = null;
   let last: Instruction | null = null;
-  let scope: string | null = null;
+  let scope = "";
+  /** The module's own scope may be entered again after a call inside it. */
+  let own = "";
   for (const instruction of graph.main.body) {
-    if ("call" in instruction) {
-      if (last !== null) return last;
-      if (!images && instruction.call === "Embedding") return null;
-      if (images && instruction.call === "Conv2d") {
-        last = instruction;
-        scope = instruction.path.replace(/\.[^.]+$/, "");
+    if ("drop" in instruction) continue;
+    if ("op" in instruction) {
+      const starts = !images && instruction.op === "embedding" && (name === null || lastPart(scope) === name);
+      if (starts && last === null) {
+        name = lastPart(scope);
+        own = scope;
       }
-    } else if ("op" in instruction) {
-      if (last !== null || (!images && instruction.op === "embedding")) last = instruction;
-    } else if (last !== null && !("drop" in instruction) && !("scope" in instruction && instruction.scope === scope))
-      return last;
+      if (starts || last !== null) last = instruction;
+      continue;
+    }
+    if ("scope" in instruction) {
+      scope = instruction.scope;
+      if (scope === own) continue;
+    }
+    if (last !== null) found.push(last);
+    last = null;
+    if (!("call" in instruction)) continue;
+    if (!images && found.length === 0 && instruction.call === "Embedding") return [];
+    if (images && found.length === 0 && instruction.call === "Conv2d") {
+      last = instruction;
+      own = instruction.path.replace(/\.[^.]+$/, "");
+    }
   }
-  return last;
+  return found;
 }
 
 type Frame = Map<string, Tensor>;
