@@ -12,6 +12,7 @@ import type { DocumentLink, Format, LocatedSetting } from "../formats/types";
 import { nodeAt } from "../syntax/text";
 import type { Span } from "../syntax/tree";
 import type { Catalogue } from "./catalogue";
+import { type Composition, compose } from "./compose";
 import { findLaunch, type Launch } from "./launch";
 import { findModel, type ModelFound } from "./model";
 import { type Problem, say } from "./problems";
@@ -35,6 +36,8 @@ export interface RunInputs {
   readonly format: Format;
   /** Strongest first, without overrides. */
   readonly layers: readonly Layer[];
+  /** The document read as one with what it includes; absent when it includes nothing. */
+  readonly composed?: Composition;
   /** Documents of the run, its own first. */
   readonly documents: readonly LoadedDocument[];
   readonly pins: { readonly document: LoadedDocument; readonly applied: boolean } | undefined;
@@ -75,8 +78,8 @@ export function foldersAbove(uri: string, workspaceFolder: string | undefined): 
   return outermost < 0 ? all.slice(0, 5) : all.slice(0, outermost + 1);
 }
 
-/** Reads all that `main` (recognised as `format`) leads to. */
-export async function gather(main: LoadedDocument, format: Format, context: GatherContext): Promise<RunInputs> {
+/** Reads all that `main` (recognised as `alone` by itself) leads to. */
+export async function gather(main: LoadedDocument, alone: Format, context: GatherContext): Promise<RunInputs> {
   const { store, runtime } = context;
   const workspaceFolder = workspaceFolderOf(main.uri, runtime);
   const folders = foldersAbove(main.uri, workspaceFolder);
@@ -90,8 +93,15 @@ export async function gather(main: LoadedDocument, format: Format, context: Gath
   const links: FollowedLink[] = [];
   const documents: LoadedDocument[] = [main];
 
-  const { trainer, inline } = splitInline(main.read.settings);
-  const own: Layer = { id: "document", settings: located(trainer, main.uri, "document") };
+  const composed = await compose(main, alone, { store, dependencies, problems, links, starts });
+  const format = composed?.format ?? alone;
+  documents.push(...(composed?.included ?? []));
+  const { trainer, inline } = splitInline((composed?.read ?? main.read).settings);
+  const stated = located(trainer, main.uri, "document");
+  const own: Layer = {
+    id: "document",
+    settings: composed === undefined ? stated : stated.map((s) => composed.placed(s)),
+  };
   const directive: Layer = { id: "directive", settings: directiveSettings(main) };
   const pinned = await readNearestPins(main, folders, store, dependencies);
   const launch = await findLaunch(main, folders, store, dependencies);
@@ -103,6 +113,7 @@ export async function gather(main: LoadedDocument, format: Format, context: Gath
     const { document, from, span } = launch.accelerate;
     links.push({ kind: "accelerate", uri: document.uri, from, span });
   }
+  await followIncludes(main, following);
   const versions = await libraryPins(folders, store, dependencies);
 
   const layers: Layer[] = [
@@ -148,6 +159,7 @@ export async function gather(main: LoadedDocument, format: Format, context: Gath
   return {
     main,
     format,
+    ...(composed === undefined ? {} : { composed }),
     layers,
     documents,
     pins: pinned === undefined ? undefined : { document: pinned.document, applied: pinned.settings.length > 0 },
@@ -258,6 +270,24 @@ interface Following {
   readonly dependencies: Set<string>;
   readonly problems: Problem[];
   readonly links: FollowedLink[];
+}
+
+/** Configs that the document extends (`_BASE_`, `_base_`): their paths start at its own folder. */
+async function followIncludes(main: LoadedDocument, following: Following): Promise<void> {
+  for (const { kind, target, span } of main.read.links) {
+    if (kind !== "include" || target.includes("::")) continue;
+    const uri = joinUri(parentOf(main.uri), target);
+    following.dependencies.add(uri);
+    if ((await following.store.load(uri)) !== undefined) following.links.push({ kind, uri, from: main.uri, span });
+    else
+      following.problems.push({
+        code: "missing-file",
+        severity: "information",
+        message: say("missing-file.include", { target }),
+        uri: main.uri,
+        span,
+      });
+  }
 }
 
 /** The DeepSpeed settings of a run: the document itself, a block inside it, or the file it names. */

@@ -1,4 +1,5 @@
 /** Finding the configs that use a document: which documents are parts of runs, and walking a workspace. */
+import { hasDefaults } from "../formats/hydra";
 import { syntaxOf } from "../formats/parse";
 import { PINS_FILE } from "../formats/pins";
 import type { DocumentStore, LoadedDocument } from "./store";
@@ -14,6 +15,11 @@ const SKIPPED_FOLDERS = new Set([
   "checkpoints",
 ]);
 const DEEPEST = 8;
+
+/** Formats whose configs are put together by Hydra from files of groups. */
+const HYDRA: ReadonlySet<string> = new Set(["verl", "lightning", "nemo"]);
+/** Folder of configs: a file of a group may hold two keys that alone say nothing. */
+const CONFIG_FOLDER = /\/conf(?:igs?)?\/.+\//;
 
 type Listing = Awaited<ReturnType<DocumentStore["list"]>>;
 
@@ -64,6 +70,12 @@ export async function* walk(store: DocumentStore, root: string, most: number): A
  */
 export function partOf(document: LoadedDocument): ((other: LoadedDocument) => boolean) | undefined {
   const name = baseName(document.uri);
+  const grouped =
+    document.recognised === undefined ? CONFIG_FOLDER.test(document.uri) : HYDRA.has(document.recognised.format.id);
+  if (grouped && document.config?.parsed.syntax === "yaml" && name !== PINS_FILE) {
+    // A list names a group's option, and a group's file may name further ones: only reading them tells.
+    return (other) => /^defaults\s*:/m.test(other.text) && other.config !== undefined && hasDefaults(other.config);
+  }
   if (
     document.recognised !== undefined &&
     document.recognised.format.id !== "deepspeed" &&

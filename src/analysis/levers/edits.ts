@@ -48,6 +48,12 @@ export function editsFor(inputs: RunInputs, resolution: Resolution, changes: rea
   }
   const edits: ReportEdit[] = [];
   for (const work of works.values()) {
+    if (work.kind === "format" && inputs.composed !== undefined && work.document === inputs.main) {
+      const result = inputs.composed.edit(work.changes);
+      if ("refused" in result) return result;
+      edits.push(...result.edits.map(({ document, edit }) => reportEdit(document, edit)));
+      continue;
+    }
     const result = editDocument(work, inputs);
     if ("refused" in result) return result;
     edits.push(...result.edits.map((edit) => reportEdit(work.document, edit)));
@@ -60,6 +66,7 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
   const has = (name: string): boolean => inputs.format.keys.some((spec) => spec.name === name);
   switch (change.name) {
     case "compute_dtype": {
+      if (!has("bf16") && has("compute_dtype")) return [change];
       const wanted = change.value === "fp16" ? "fp16" : "bf16";
       const other = wanted === "bf16" ? "fp16" : "bf16";
       const otherOn = resolution.settings.boolean(other) === true;
@@ -93,7 +100,8 @@ function targetOf(
   if (place != null) {
     if (inputs.pins !== undefined && place.uri === inputs.pins.document.uri)
       return { document: inputs.pins.document, kind: "pins" };
-    if (place.uri === inputs.main.uri) return { document: inputs.main, kind: "format" };
+    if (place.uri === inputs.main.uri || inputs.composed?.includes(place.uri) === true)
+      return { document: inputs.main, kind: "format" };
     if (inputs.deepspeed?.uri === place.uri) return { document: inputs.deepspeed, kind: "deepspeed" };
     return undefined;
   }

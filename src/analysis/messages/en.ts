@@ -40,8 +40,12 @@ export const en: Readonly<Record<string, string>> = {
   // Links
   "missing-file.deepspeed":
     "No file `{target}` in this folder, in the folders above it or in the workspace: DeepSpeed's settings are unknown.",
+  "missing-file.include": "No file `{target}` among the configs: what it sets is unknown here.",
+  "missing-file.fsdp":
+    "No file `{target}` in this folder, in the folders above it or in the workspace: FSDP's options are unknown.",
   "missing-file.unreadable": "`{target}` could not be read as DeepSpeed settings.",
   "cyclic-link": "`{target}` is this file itself.",
+  "cyclic-link.include": "`{target}` leads back to a config that is being put together.",
   "cyclic-link.not-deepspeed": "`{target}` is no DeepSpeed config: it refers to one itself.",
 
   // Model and device

@@ -34,8 +34,11 @@ export const zhCn: Readonly<Record<string, string>> = {
   "unresolved-template": "`{key}` 稍后才会填入（{value}）：此处未知其值。",
 
   "missing-file.deepspeed": "此文件夹、上级文件夹和工作区中都没有 `{target}`：DeepSpeed 设置未知。",
+  "missing-file.include": "配置中没有 `{target}`：此处不知道它设置了什么。",
+  "missing-file.fsdp": "此文件夹、上级文件夹和工作区中都没有 `{target}`：FSDP 选项未知。",
   "missing-file.unreadable": "无法将 `{target}` 读作 DeepSpeed 设置。",
   "cyclic-link": "`{target}` 就是此文件本身。",
+  "cyclic-link.include": "`{target}` 又引回正在组合的配置。",
   "cyclic-link.not-deepspeed": "`{target}` 不是 DeepSpeed 配置：它自己又引用了一个。",
 
   "unknown-model.unstated": "没有指定模型",

@@ -22,13 +22,23 @@ export function attentionOf(c: ResolveContext, config: ModelConfig): Attention {
 
 export function checkpointingOf(c: ResolveContext): TrainingRun["checkpointing"] {
   const stated = c.value("gradient_checkpointing", false);
-  if (stated === false || stated === "none" || stated === "no") return null;
+  if (stated === false || stated === "none" || stated === "no") return checkpointedByFsdp(c);
   // On command lines the options are JSON text.
   const text = /["']use_reentrant["']\s*:\s*(true|false)/i.exec(
     c.settings.string("gradient_checkpointing_kwargs") ?? "",
   );
   const written = text === null ? undefined : text[1]?.toLowerCase() === "true";
   return { useReentrant: c.settings.boolean("use_reentrant") ?? written ?? holds("transformers<5", c.libraries) };
+}
+
+/** FSDP's own checkpointing wraps each of its units, never reentrant (accelerate's `fsdp2_apply_ac`, `prepare_model`). */
+function checkpointedByFsdp(c: ResolveContext): TrainingRun["checkpointing"] {
+  const setting = c.settings.find("fsdp_activation_checkpointing");
+  const fsdp = c.settings.find("fsdp") ?? c.settings.find("fsdp_options");
+  const off = fsdp === undefined || fsdp.value === "" || fsdp.value === false || fsdp.value === "none";
+  if (setting?.value !== true || off || c.inputs.deepspeed !== undefined) return null;
+  c.keep("gradient_checkpointing", setting);
+  return { useReentrant: false };
 }
 
 export function optimizerOf(c: ResolveContext): TrainingRun["optimizer"] {

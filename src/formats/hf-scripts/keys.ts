@@ -65,8 +65,10 @@ const PLAIN_TRAINER_KEYS: readonly KeySpec[] = [
 function linked(spec: KeySpec): SchemaKey {
   // Scripts of DeepSpeed's own take `--deepspeed` as a switch.
   const key: KeySpec = spec.key === "deepspeed" ? { ...spec, type: "any" } : spec;
-  const link = key.key === "deepspeed" ? "deepspeed" : key.name === "model" ? "model" : undefined;
-  return link === undefined ? key : { ...key, link };
+  const fsdp = key.key === "fsdp_config" ? "fsdp" : undefined;
+  const link = key.key === "deepspeed" ? "deepspeed" : key.name === "model" ? "model" : fsdp;
+  // A script gives FSDP's options as the path of a file.
+  return link === undefined ? key : { ...key, ...(fsdp === undefined ? {} : { type: "any" }), link };
 }
 
 /** Flags of a script that trains with TRL or with the plain Trainer. */

@@ -1,0 +1,244 @@
+/** Configs put together from several files: Hydra's defaults, OmegaConf's merge, FSDP options in a file of their own. */
+import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
+import type { DocumentAnalysis } from "../../src/analysis/analyzer";
+import { LineIndex } from "../../src/analysis/lines";
+import { groupPath, packageHeader, packageOf } from "../../src/formats/hydra";
+import { applyEdits } from "../../src/syntax/edit";
+import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
+
+type Files = Readonly<Record<string, string>>;
+
+async function analyse(files: Files, main: string): Promise<DocumentAnalysis> {
+  return createAnalyzer(memoryRuntime(files)).analyse(uri(main), {});
+}
+
+function setting(analysis: DocumentAnalysis, name: string) {
+  const run = analysis.runs[0];
+  assert.ok(run);
+  return run.settings.find((candidate) => candidate.name === name);
+}
+
+/** Files after the edits that make the run say the settings. */
+function edited(files: Files, analysis: DocumentAnalysis, set: Readonly<Record<string, string>>): Files {
+  const run = analysis.runs[0];
+  assert.ok(run);
+  const result = analysis.whatIfEdits(run.id, set);
+  assert.ok(result !== null && "edits" in result, JSON.stringify(result));
+  return Object.fromEntries(
+    Object.entries(files).map(([path, text]) => {
+      const lines = new LineIndex(text);
+      const edits = result.edits
+        .filter((edit) => edit.uri === uri(path))
+        .map(({ range, newText }) => ({
+          start: lines.offset(range.start.line, range.start.character),
+          end: lines.offset(range.end.line, range.end.character),
+          newText,
+        }));
+      return [path, applyEdits(text, edits)];
+    }),
+  );
+}
+
+// biome-ignore-start lint/suspicious/noTemplateCurlyInString: OmegaConf spells interpolations so
+const LIGHTNING = {
+  "configs/train.yaml":
+    "defaults:\n  - _self_\n  - data: cifar\n  - trainer: gpu\n  - optional local: default\n  - override hydra/launcher: basic\n\ntrainer:\n  precision: 16-mixed\n  accumulate_grad_batches: 8\n",
+  "configs/data/cifar.yaml": "_target_: src.data.CifarDataModule\nbatch_size: ${oc.env:BATCH,32}\nnum_workers: 4\n",
+  "configs/trainer/default.yaml":
+    "_target_: lightning.pytorch.trainer.Trainer\nmax_epochs: 10\naccelerator: cpu\ndevices: 1\naccumulate_grad_batches: 2\n",
+  "configs/trainer/gpu.yaml": "defaults:\n  - default\n\naccelerator: gpu\ndevices: 4\n",
+};
+
+// biome-ignore-end lint/suspicious/noTemplateCurlyInString: as above
+
+describe("analysis: composition", () => {
+  it("reads the groups of a defaults list with their own places", async () => {
+    const analysis = await analyse(LIGHTNING, "configs/train.yaml");
+    const run = analysis.runs[0];
+    assert.ok(run);
+    assert.deepEqual(run.documents.toSorted(), Object.keys(LIGHTNING).map(uri).toSorted());
+    const world = setting(analysis, "world_size");
+    assert.equal(world?.value, 4);
+    assert.equal(world?.uri, uri("configs/trainer/gpu.yaml"));
+    assert.deepEqual(world?.range?.start, { line: 4, character: 9 });
+    assert.equal(world?.from, "linked");
+    const precision = setting(analysis, "compute_dtype");
+    assert.equal(precision?.uri, uri("configs/train.yaml"));
+    assert.equal(precision?.from, "document");
+    assert.deepEqual(
+      run.findings.filter(({ code }) => code === "missing-file" || code === "cyclic-link"),
+      [],
+    );
+  });
+
+  it("lets what stands later win: `_self_` first loses to the groups, last wins, and is last when not named", async () => {
+    const first = await analyse(LIGHTNING, "configs/train.yaml");
+    assert.equal(setting(first, "gradient_accumulation_steps")?.value, 2);
+    assert.equal(setting(first, "gradient_accumulation_steps")?.uri, uri("configs/trainer/default.yaml"));
+    const main = LIGHTNING["configs/train.yaml"].replace("  - _self_\n", "");
+    const last = await analyse({ ...LIGHTNING, "configs/train.yaml": main }, "configs/train.yaml");
+    assert.equal(setting(last, "gradient_accumulation_steps")?.value, 8);
+    assert.equal(setting(last, "gradient_accumulation_steps")?.uri, uri("configs/train.yaml"));
+  });
+
+  it("takes the default of an environment variable, and knows nothing without one", async () => {
+    assert.equal(setting(await analyse(LIGHTNING, "configs/train.yaml"), "micro_batch_size")?.value, 32);
+    const data = LIGHTNING["configs/data/cifar.yaml"].replace(",32", "");
+    const unknown = await analyse({ ...LIGHTNING, "configs/data/cifar.yaml": data }, "configs/train.yaml");
+    assert.notEqual(setting(unknown, "micro_batch_size")?.from, "linked");
+  });
+
+  it("obeys overrides of later configs, and `# @package _global_`", async () => {
+    const files = {
+      ...LIGHTNING,
+      "configs/train.yaml": "defaults:\n  - data: cifar\n  - trainer: default\n  - experiment: big\n  - _self_\n",
+      "configs/experiment/big.yaml":
+        "# @package _global_\n\ndefaults:\n  - override /trainer: gpu\n\ndata:\n  batch_size: 128\n",
+    };
+    const analysis = await analyse(files, "configs/train.yaml");
+    assert.equal(setting(analysis, "world_size")?.value, 4);
+    assert.equal(setting(analysis, "micro_batch_size")?.value, 128);
+    assert.equal(setting(analysis, "micro_batch_size")?.uri, uri("configs/experiment/big.yaml"));
+  });
+
+  it("puts a group under the key after `@`, from folders beside its own (verl)", async () => {
+    const files = {
+      "config/ppo_trainer.yaml":
+        "defaults:\n  - actor@actor_rollout_ref.actor: dp_actor\n  - _self_\n\nactor_rollout_ref:\n  model:\n    path: Qwen/Qwen2-7B\ntrainer:\n  n_gpus_per_node: 8\n  nnodes: 2\n",
+      "config/actor/dp_actor.yaml":
+        "defaults:\n  - ../optim@optim: fsdp\n  - ../engine@fsdp_config: fsdp\n  - actor\n  - _self_\n\n_target_: verl.workers.config.FSDPActorConfig\nstrategy: fsdp\n",
+      "config/actor/actor.yaml": "ppo_micro_batch_size_per_gpu: 4\nstrategy: ???\n",
+      "config/optim/fsdp.yaml": "lr: 1e-6\n",
+      "config/engine/fsdp.yaml": "param_offload: false\noptimizer_offload: true\n",
+    };
+    const analysis = await analyse(files, "config/ppo_trainer.yaml");
+    assert.equal(setting(analysis, "micro_batch_size")?.value, 4);
+    assert.equal(setting(analysis, "micro_batch_size")?.uri, uri("config/actor/actor.yaml"));
+    assert.equal(setting(analysis, "world_size")?.value, 16);
+    assert.equal(setting(analysis, "fsdp")?.value, "full_shard");
+    assert.equal(setting(analysis, "offload_optimizer")?.uri, uri("config/engine/fsdp.yaml"));
+    const alone = await analyse(files, "config/actor/dp_actor.yaml");
+    assert.equal(setting(alone, "micro_batch_size")?.value, 4);
+  });
+
+  it("finds a recipe's parent in the search path that the workspace has", async () => {
+    const files = {
+      "recipe/dapo/config/dapo_trainer.yaml":
+        "hydra:\n  searchpath:\n    - file://verl/trainer/config\n\ndefaults:\n  - ppo_trainer\n  - _self_\n\ndata:\n  max_response_length: 2048\n",
+      "verl/trainer/config/ppo_trainer.yaml":
+        "data:\n  max_prompt_length: 512\n  max_response_length: 512\nactor_rollout_ref:\n  actor:\n    ppo_micro_batch_size_per_gpu: 2\n",
+    };
+    const analysis = await analyse(files, "recipe/dapo/config/dapo_trainer.yaml");
+    assert.equal(setting(analysis, "sequence_length")?.value, 2560);
+    assert.equal(setting(analysis, "micro_batch_size")?.from, "linked");
+  });
+
+  it("says which files are missing and where configs name each other in a circle", async () => {
+    const gone = Object.fromEntries(Object.entries(LIGHTNING).filter(([path]) => !path.includes("cifar")));
+    const found = (await analyse(gone, "configs/train.yaml")).runs[0]?.findings.find(
+      ({ code }) => code === "missing-file",
+    );
+    assert.equal(found?.severity, "information");
+    assert.equal(found?.uri, uri("configs/train.yaml"));
+    assert.match(found?.message ?? "", /data\/cifar\.yaml/);
+    const circle = { ...LIGHTNING, "configs/trainer/default.yaml": "defaults:\n  - gpu\n\nmax_epochs: 1\n" };
+    const cyclic = (await analyse(circle, "configs/train.yaml")).runs[0]?.findings.find(
+      ({ code }) => code === "cyclic-link",
+    );
+    assert.equal(cyclic?.uri, uri("configs/trainer/default.yaml"));
+  });
+
+  it("links every included file", async () => {
+    const analysis = await analyse(LIGHTNING, "configs/train.yaml");
+    assert.deepEqual(
+      analysis.links().map(({ target }) => target),
+      [uri("configs/trainer/gpu.yaml"), uri("configs/data/cifar.yaml")],
+    );
+  });
+
+  it("shows the run from the included file, whichever is open", async () => {
+    const analysis = await analyse(LIGHTNING, "configs/trainer/gpu.yaml");
+    assert.ok(analysis.runs.some((run) => run.id === "configs/train.yaml"));
+    assert.ok(analysis.dependencies.includes(uri("configs/train.yaml")));
+  });
+
+  it("edits the file whose value wins", async () => {
+    const analysis = await analyse(LIGHTNING, "configs/train.yaml");
+    const after = edited(LIGHTNING, analysis, { gradient_accumulation_steps: "16", compute_dtype: "bf16" });
+    assert.equal(
+      after["configs/trainer/default.yaml"],
+      LIGHTNING["configs/trainer/default.yaml"].replace("batches: 2", "batches: 16"),
+    );
+    assert.equal(after["configs/train.yaml"], LIGHTNING["configs/train.yaml"].replace("16-mixed", "bf16-mixed"));
+    const again = await analyse(after, "configs/train.yaml");
+    assert.equal(setting(again, "gradient_accumulation_steps")?.value, 16);
+  });
+
+  it("reads FSDP options from the file they are in", async () => {
+    const files = {
+      "model/config.json": JSON.stringify(TINY_LLAMA),
+      ".vramlens.yaml": "runs:\n  - match: train.yaml\n    model: ./model\n    sequence_length: 128\n",
+      "run.sh": "torchrun --nproc_per_node 4 train.py train.yaml\n",
+      "train.yaml":
+        "output_dir: out\nper_device_train_batch_size: 2\nbf16: true\nfsdp: full_shard\nfsdp_config: fsdp.json\n",
+      "fsdp.json": '{"activation_checkpointing": false}\n',
+    };
+    const off = await analyse(files, "train.yaml");
+    assert.deepEqual(
+      off.links().map(({ target }) => target),
+      [uri("fsdp.json")],
+    );
+    const on = await analyse({ ...files, "fsdp.json": '{"activation_checkpointing": true}\n' }, "train.yaml");
+    assert.equal(setting(on, "gradient_checkpointing")?.value, true);
+    assert.equal(setting(on, "gradient_checkpointing")?.uri, uri("fsdp.json"));
+    const peak = (analysis: DocumentAnalysis): number => analysis.runs[0]?.perDevice?.allocatedPeakBytes ?? 0;
+    assert.ok(peak(on) > 0 && peak(on) < peak(off));
+    const gone = { ...files, "train.yaml": files["train.yaml"].replace("fsdp.json", "none.json") };
+    assert.ok((await analyse(gone, "train.yaml")).runs[0]?.findings.some(({ code }) => code === "missing-file"));
+  });
+
+  it("reads FSDP options that a command or a Python call names", async () => {
+    const fsdp = { "fsdp.json": '{"cpu_offload": true}\n' };
+    const shell =
+      "torchrun --nproc_per_node 4 train.py --output_dir out --per_device_train_batch_size 2 --bf16 true --fsdp full_shard --fsdp_config fsdp.json\n";
+    const python =
+      'from transformers import TrainingArguments\nargs = TrainingArguments("out", per_device_train_batch_size=2, bf16=True, fsdp="full_shard", fsdp_config="fsdp.json")\n';
+    for (const [main, text] of Object.entries({ "run.sh": shell, "train.py": python })) {
+      const analysis = await analyse({ ...fsdp, [main]: text }, main);
+      assert.ok(analysis.runs[0]?.documents.includes(uri("fsdp.json")), main);
+    }
+  });
+
+  it("links the configs that a detectron2 or OpenMMLab config extends", async () => {
+    const files = {
+      "configs/rcnn.yaml": "_BASE_: ./Base-RCNN.yaml\nMODEL:\n  WEIGHTS: x.pkl\nSOLVER:\n  IMS_PER_BATCH: 8\n",
+      "configs/Base-RCNN.yaml":
+        "MODEL:\n  META_ARCHITECTURE: GeneralizedRCNN\nSOLVER:\n  IMS_PER_BATCH: 16\nINPUT:\n  X: 1\n",
+      "configs/det/rcnn.py": "_base_ = ['../_base_/model.py', '../_base_/gone.py']\nmodel = dict(type='RCNN')\n",
+      "configs/_base_/model.py": "model = dict(type='RCNN', backbone=dict(depth=50))\n",
+    };
+    const targets = async (main: string) => (await analyse(files, main)).links().map(({ target }) => target);
+    assert.deepEqual(await targets("configs/rcnn.yaml"), [uri("configs/Base-RCNN.yaml")]);
+    assert.deepEqual(await targets("configs/det/rcnn.py"), [uri("configs/_base_/model.py")]);
+    const missing = (await analyse(files, "configs/det/rcnn.py")).runs[0]?.findings.find(
+      ({ code }) => code === "missing-file",
+    );
+    assert.equal(missing?.severity, "information");
+  });
+});
+
+describe("formats: Hydra's paths and packages", () => {
+  it("reads the head of a config, and joins paths and packages as Hydra does", () => {
+    assert.equal(packageHeader("# @package _global_\nx: 1\n"), "_global_");
+    assert.equal(packageHeader("# A comment.\n\n# @package a.b\nx: 1\n"), "a.b");
+    assert.equal(packageHeader("x: 1\n# @package a\n"), undefined);
+    assert.equal(groupPath("server/db", "../cache"), "server/cache");
+    assert.equal(groupPath("server", "/db"), "db");
+    assert.equal(packageOf("server", undefined, "db", "mysql"), "server.db");
+    assert.equal(packageOf("server", "_global_", "db", "mysql"), "");
+    assert.equal(packageOf("server", "_global_.x", "db", "mysql"), "x");
+    assert.equal(packageOf("a", "_here_", "db", "mysql"), "a");
+    assert.equal(packageOf("", "_group_._name_", "db", "mysql"), "db.mysql");
+  });
+});
