@@ -8,6 +8,7 @@ import type { ModelConfig, TrainingRun } from "../src/core/training/run";
 
 const root = join(__dirname, "..");
 const MOST_ESTIMATES = 48;
+const ENOUGH_ESTIMATES = 16;
 const DEVICE = { name: "NVIDIA GeForce RTX 4090", memoryBytes: 24564 * 2 ** 20, architecture: "ada", count: 1 };
 
 export interface SearchFigure {
@@ -86,7 +87,11 @@ export function searchFigures(times = 7): readonly SearchFigure[] {
           const found = estimate(changed, graphs, "peaks");
           return found.ok ? found.estimate : null;
         },
-        { limitBytes: Math.floor(0.9 * 23.5 * 2 ** 30), maxEstimates: MOST_ESTIMATES },
+        {
+          limitBytes: Math.floor(0.9 * 23.5 * 2 ** 30),
+          maxEstimates: MOST_ESTIMATES,
+          enoughEstimates: ENOUGH_ESTIMATES,
+        },
       );
       durations.push(performance.now() - started);
       estimates = result.estimates;

@@ -10,6 +10,8 @@ import { editsFor } from "./edits";
 
 /** Simulations a search may take: enough for every single change and the likely pairs. */
 const MOST_ESTIMATES = 48;
+/** Simulations after which a search that has plans looks for better ones only where there is promise. */
+const ENOUGH_ESTIMATES = 16;
 const MOST_PLANS = 12;
 
 /** Plans for a run that does not fit, or hardly; the smallest change first. Empty when none can be written. */
@@ -21,6 +23,7 @@ export function plansOf(analysis: RunAnalysis): ReportPlan[] {
   const { plans } = searchPlans(run, (changed) => analysis.estimateOf(changed) ?? null, {
     ...searchOptionsOf(analysis, run, base.usable),
     maxEstimates: MOST_ESTIMATES,
+    enoughEstimates: ENOUGH_ESTIMATES,
   });
   return plans
     .flatMap((plan) => {

@@ -1,6 +1,6 @@
 /** Applying several levers to a run, one after the other. */
 import type { TrainingRun } from "../training/run";
-import type { Effect, Lever, LeverOption, PlanStep, Requirement, SettingChange } from "./types";
+import type { Effect, Lever, LeverId, LeverOption, PlanStep, Requirement, SettingChange } from "./types";
 import { EFFECTS } from "./types";
 
 /** Levers at chosen positions: the run they make of the base, and how. */
@@ -21,13 +21,17 @@ function extend(move: Move, lever: Lever, option: LeverOption): Move {
   };
 }
 
+/** Levers that leave nothing to another one: with both, the plan is the stronger lever's alone and one setting more. */
+const COVERED: Readonly<Partial<Record<LeverId, LeverId>>> = { "half-weights": "mixed-precision", qlora: "lora" };
+
 /**
  * All levers at the strongest positions that they can have together; null when they cannot be had together (one takes
- * away what another needs).
+ * away what another needs, or leaves it nothing to do).
  */
 export function strongest(move: Move, levers: readonly Lever[]): Move | null {
   const [lever, ...rest] = levers;
   if (lever === undefined) return move;
+  if (move.steps.some((step) => step.lever === COVERED[lever.id])) return null;
   const options = lever.options(move.run);
   for (let index = options.length - 1; index >= 0; index--) {
     const next = strongest(extend(move, lever, options[index]!), rest);

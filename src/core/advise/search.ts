@@ -161,8 +161,15 @@ class Search {
         else later.push(mask);
       }
     }
-    for (const mask of [...this.inOrder(later, now), ...this.inOrder(late, now)])
-      if (!this.settled(mask)) this.settle(mask);
+    for (const mask of [...this.inOrder(later, now), ...this.inOrder(late, now)]) {
+      if (this.settled(mask)) continue;
+      // What is left is neither smaller nor faster than what was found, or hardly fits.
+      if (this.fitting.length > 0 && this.spent >= (this.options.enoughEstimates ?? Number.POSITIVE_INFINITY)) {
+        this.stopped = true;
+        return;
+      }
+      this.settle(mask);
+    }
   }
 
   /** Whether a set has a lever that no plan has yet, or is a smaller or faster change than every plan so far. */

@@ -106,6 +106,8 @@ export interface SearchOptions {
   readonly maxLevers?: number;
   /** Most calls of the estimator (default unlimited); the search says when it stopped early. */
   readonly maxEstimates?: number;
+  /** Calls after which, once there is a plan, sets that promise nothing new are left alone (default unlimited). */
+  readonly enoughEstimates?: number;
 }
 
 export interface SearchResult {

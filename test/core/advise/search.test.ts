@@ -136,6 +136,15 @@ describe("searchPlans", () => {
     assert.deepEqual(part.plans[0]?.steps, whole.plans[0]?.steps);
   });
 
+  it("leaves what promises nothing new alone once it has enough", () => {
+    const options = { limitBytes: 16 * GIB };
+    const whole = searchPlans(RUN, synthetic(SHAPE), options, slower);
+    const quick = searchPlans(RUN, synthetic(SHAPE), { ...options, enoughEstimates: 12 }, slower);
+    assert.ok(quick.estimates < whole.estimates && !quick.complete);
+    assert.ok(quick.plans.length > 0 && quick.plans.every((plan) => plan.fits));
+    assert.deepEqual(quick.plans[0]?.steps, whole.plans[0]?.steps);
+  });
+
   it("asks for few estimates", () => {
     let calls = 0;
     const estimate = synthetic(SHAPE);
