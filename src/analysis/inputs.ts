@@ -20,7 +20,7 @@ import type { Runtime } from "./runtime";
 import { type Layer, located, type Setting, Settings } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
 import { ancestors, joinUri, normalise, parentOf, relativePath } from "./uris";
-import { LIBRARIES, NEWEST, pinnedVersions } from "./versions";
+import { LIBRARIES, NEWEST, type PinnedVersion, pinnedVersions } from "./versions";
 
 /** A link of the document to another file, found. */
 export interface FollowedLink {
@@ -385,7 +385,27 @@ function adapterSettings(adapter: Readonly<Record<string, unknown>>, uri: string
 
 const NO_SPANS = { keySpan: { start: 0, end: 0 }, valueSpan: { start: 0, end: 0 } };
 
-const VERSION_FILES = ["requirements.txt", "pyproject.toml", "uv.lock", "environment.yml"];
+/** Files that pin versions, the most exact first. */
+const VERSION_FILES: readonly RegExp[] = [
+  /^(?:uv|poetry|pdm)\.lock$|^pylock(?:\.[\w-]+)?\.toml$/,
+  /^requirements\.txt$/,
+  /^(?:requirements[-_.]\w[\w.-]*|constraints)\.txt$/,
+  /^pyproject\.toml$/,
+  /^setup\.(?:py|cfg)$/,
+  /^environment\.ya?ml$/,
+];
+
+const versionsOf = new WeakMap<LoadedDocument, readonly PinnedVersion[]>();
+
+/** Versions a document pins, found once: lock files are long. */
+function versionsIn(document: LoadedDocument): readonly PinnedVersion[] {
+  let found = versionsOf.get(document);
+  if (found === undefined) {
+    found = pinnedVersions(document.text);
+    versionsOf.set(document, found);
+  }
+  return found;
+}
 
 /** Versions pinned next to the config or above it; the nearest file that pins a library wins. */
 async function libraryPins(
@@ -395,13 +415,12 @@ async function libraryPins(
 ): Promise<Setting[]> {
   const settings = new Map<string, Setting>();
   for (const folder of folders) {
-    const names = new Set((await store.list(folder)).map((entry) => entry.name));
-    for (const file of VERSION_FILES) {
-      if (!names.has(file)) continue;
+    const names = (await store.list(folder)).filter(({ type }) => type === "file").map(({ name }) => name);
+    for (const file of VERSION_FILES.flatMap((pattern) => names.filter((name) => pattern.test(name)).toSorted())) {
       const uri = joinUri(folder, file);
       dependencies.add(uri);
       const document = await store.load(uri);
-      for (const pinned of document === undefined ? [] : pinnedVersions(document.text)) {
+      for (const pinned of document === undefined ? [] : versionsIn(document)) {
         const name = `library.${pinned.library}`;
         if (settings.has(name)) continue;
         const span = { start: pinned.start, end: pinned.end };

@@ -15,7 +15,7 @@ export const NEWEST: LibraryVersions = {
 export type Library = keyof LibraryVersions;
 export const LIBRARIES = Object.keys(NEWEST) as Library[];
 
-/** The last release before a version that people exclude with `<`. */
+/** The last release before a major version: what a bound such as `<5` leaves. */
 const BEFORE: Readonly<Record<string, string>> = {
   "transformers<5": "4.57.6",
   "torch<2.8": "2.7",
@@ -61,20 +61,68 @@ export interface PinnedVersion {
   readonly end: number;
 }
 
+const NAMES = LIBRARIES.join("|");
+
+/** `transformers[torch]>=4.40,<5 ; python_version > "3.9"`, quoted or not. */
 const REQUIREMENT = new RegExp(
-  `(?:^|["'\\s,])(${LIBRARIES.join("|")})(?:\\[[^\\]]*\\])?\\s*(==|~=|===|<)\\s*["']?(\\d+(?:\\.\\d+)*)`,
+  `(?:^|["'\\s,])(${NAMES})(?:\\[[^\\]]*\\])?\\s*\\(?((?:\\s*(?:===?|~=|!=|<=?|>=?)\\s*\\d[\\w.*+]*\\s*,?)+)`,
   "gm",
 );
 
-/** Versions a `requirements.txt`, `pyproject.toml` or lock file pins; ranges that leave the newest open are skipped. */
-export function pinnedVersions(text: string): PinnedVersion[] {
+/** An entry of a lock file: `name = "torch"` and, on the next line, `version = "2.7.0"`. */
+const LOCKED = new RegExp(`^name = "(${NAMES})"\\r?\\nversion = "(\\d[\\d.]*)`, "gm");
+
+/** conda: `- pytorch=2.5.1=py3.11_cuda` or `- conda-forge::transformers=4.44`. */
+const CONDA = new RegExp(`^[ \\t]*-[ \\t]+(?:[\\w.-]+::)?["']?(pytorch|${NAMES})[ \\t]*=[ \\t]*(\\d[\\d.]*)`, "gm");
+
+/** Poetry: `transformers = "^4.44"` or `transformers = { version = "4.44.0", extras = ["torch"] }`. */
+const POETRY = new RegExp(
+  `^(${NAMES})[ \\t]*=[ \\t]*(?:\\{[^}\\n]*\\bversion[ \\t]*=[ \\t]*)?"([\\^~]?)[ \\t]*(\\d[\\d.]*)"`,
+  "gm",
+);
+
+/**
+ * Versions a requirements file, `pyproject.toml`, `setup.py`, conda environment or lock file pins, in the order of the
+ * text; ranges that leave the newest open and comments are skipped.
+ */
+export function pinnedVersions(original: string): PinnedVersion[] {
+  const text = original.replace(/(^|[ \t])#[^\n]*/gm, (all) => " ".repeat(all.length));
   const found: PinnedVersion[] = [];
-  for (const match of text.matchAll(REQUIREMENT)) {
-    const library = match[1] as Library;
-    const version = match[2] === "<" ? BEFORE[`${library}<${match[3]}`] : match[3];
-    if (version === undefined) continue;
+  const add = (match: RegExpExecArray, library: string, version: string | undefined): void => {
+    if (version === undefined) return;
     const start = match.index + match[0].indexOf(library);
-    found.push({ library, version, start, end: match.index + match[0].length });
+    const known = library === "pytorch" ? "torch" : (library as Library);
+    found.push({ library: known, version, start, end: match.index + match[0].trimEnd().length });
+  };
+  for (const match of text.matchAll(REQUIREMENT)) add(match, match[1] ?? "", versionOf(match[1] ?? "", match[2] ?? ""));
+  for (const match of text.matchAll(LOCKED)) add(match, match[1] ?? "", match[2]);
+  for (const match of text.matchAll(CONDA)) add(match, match[1] ?? "", match[2]);
+  for (const match of text.matchAll(POETRY)) {
+    const [, library = "", mark, version = ""] = match;
+    const major = Number.parseInt(version, 10);
+    // A caret goes up to the next major version, which may be beyond the newest release.
+    add(match, library, mark === "^" && major > 0 ? before(library, String(major + 1)) : version);
   }
-  return found;
+  return found.sort((a, b) => a.start - b.start);
+}
+
+/** The version a list of specifiers settles on; undefined when it leaves the newest open. */
+function versionOf(library: string, specifiers: string): string | undefined {
+  const parts = [...specifiers.matchAll(/(===?|~=|!=|<=?|>=?)\s*(\d+(?:\.\d+)*)/g)];
+  const exact = parts.find(([, operator]) => operator === "==" || operator === "===" || operator === "~=");
+  if (exact !== undefined) return exact[2];
+  const upper = parts.find(([, operator]) => operator === "<" || operator === "<=");
+  return upper === undefined ? undefined : upper[1] === "<=" ? upper[2] : before(library, upper[2] ?? "");
+}
+
+/** The last release below a bound; undefined when the newest release is below it or when it is not known. */
+function before(library: string, bound: string): string | undefined {
+  const newest = NEWEST[library as Library];
+  if (newest === undefined || compareVersions(newest, bound) < 0) return undefined;
+  const short = bound.replace(/(?:\.0)+$/, "");
+  const known = BEFORE[`${library}<${short}`];
+  if (known !== undefined) return known;
+  const [major = "0", minor = "0", patch = "0"] = bound.split(".");
+  if (Number(patch) > 0) return `${major}.${minor}.${Number(patch) - 1}`;
+  return Number(minor) > 0 ? `${major}.${Number(minor) - 1}` : undefined;
 }
