@@ -210,20 +210,17 @@ const RULES: Readonly<Record<string, Rule>> = {
   mul: (t, a) => arithmetic.mul(t, a.operand(0), a.operand(1)),
   div: (t, a) => arithmetic.div(t, a.operand(0), a.operand(1)),
   true_divide: (t, a) => arithmetic.div(t, a.operand(0), a.operand(1)),
-  pow: (t, a) => arithmetic.pow(t, a.tensor(0), a.number(1, 2)),
+  pow: (t, a) =>
+    isTensor(a.positional[1])
+      ? arithmetic.powers(t, a.operand(0), a.tensor(1))
+      : arithmetic.pow(t, a.tensor(0), a.number(1, 2)),
   square: (t, a) => arithmetic.pow(t, a.tensor(0), 2),
   where: (t, a) => arithmetic.where(t, a.tensor(0), a.operand(1), a.operand(2)),
   masked_fill: (t, a) => arithmetic.maskedFill(t, a.tensor(0), a.tensor(1)),
   maximum: (t, a) => arithmetic.extremum(t, "maximum", a.operand(0), a.operand(1)),
-  min: (t, a) =>
-    a.positional.length > 1 && isTensor(a.positional[1])
-      ? arithmetic.extremum(t, "minimum", a.operand(0), a.operand(1))
-      : t.empty("min", [], a.tensor(0).dtype),
+  min: (t, a) => largest(t, "min", "minimum", a),
   minimum: (t, a) => arithmetic.extremum(t, "minimum", a.operand(0), a.operand(1)),
-  max: (t, a) =>
-    a.positional.length > 1 && isTensor(a.positional[1])
-      ? arithmetic.extremum(t, "maximum", a.operand(0), a.operand(1))
-      : t.empty("max", [], a.tensor(0).dtype),
+  max: (t, a) => largest(t, "max", "maximum", a),
   clamp: (t, a) => unary(t, "clamp", a.tensor(0)),
   clamp_min: (t, a) => unary(t, "clamp", a.tensor(0)),
   cumsum: (t, a) => arithmetic.cumsum(t, a.tensor(0), a.dtype(2)),
@@ -281,6 +278,7 @@ const RULES: Readonly<Record<string, Rule>> = {
       a.tensor(0).sizes.map((_, k) => a.tensor(0).rank - 1 - k),
     ),
   expand: (t, a) => layout.expand(t, a.tensor(0), a.numbers(1)),
+  broadcast_to: (t, a) => layout.expand(t, a.tensor(0), a.numbers(1)),
   expand_as: (t, a) => layout.expand(t, a.tensor(0), a.tensor(1).sizes),
   unsqueeze: (t, a) => layout.unsqueeze(t, a.tensor(0), a.number(1, 0)),
   squeeze: (t, a) => layout.squeeze(t, a.tensor(0), a.positional.length > 1 ? a.numbers(1) : null),
@@ -363,9 +361,13 @@ const RULES: Readonly<Record<string, Rule>> = {
   masked_fill_: inplace(null),
   copy_: inplace(1),
   fill_: inplace(null),
+  exponential_: inplace(null),
+  uniform_: inplace(null),
+  normal_: inplace(null),
   zero_: inplace(null),
   clamp_: inplace(null),
   index_add_: inplace(3),
+  scatter: scatterValue,
   scatter_: inplace(null),
   index_put_: inplace(2),
 };
@@ -457,6 +459,35 @@ function sort(torch: Torch, args: Arguments): Tensor[] {
   const indices = torch.empty("sort", self.sizes, "int64");
   if (node !== null) torch.saveOutput(node, indices);
   return [values, indices];
+}
+
+/** `max`/`min`: of two tensors, of all elements, or along a dimension with the places. */
+function largest(torch: Torch, operator: string, pairwise: "maximum" | "minimum", args: Arguments): Tensor | Tensor[] {
+  const self = args.tensor(0);
+  if (isTensor(args.get(1))) return arithmetic.extremum(torch, pairwise, self, args.operand(1));
+  const dim = args.get(1, "dim");
+  if (typeof dim !== "number") return torch.empty(operator, [], self.dtype);
+  const k = dim < 0 ? dim + self.rank : dim;
+  const kept = args.flag(2, "keepdim");
+  const sizes = self.sizes.flatMap((size, d) => (d === k ? (kept ? [1] : []) : [size]));
+  const node = torch.record("MaxBackward0", [self], (torch, [gradient]) => [
+    gradient ? torch.empty("value_selecting_reduction_backward", self.sizes, gradient.dtype) : null,
+  ]);
+  const values = torch.attach(node, torch.empty(operator, sizes, self.dtype));
+  const indices = torch.empty(operator, sizes, "int64");
+  if (node !== null) torch.saveOutput(node, indices);
+  return [values, indices];
+}
+
+/** `scatter` with a number: a copy whose gradient has holes. */
+function scatterValue(torch: Torch, args: Arguments): Tensor {
+  const self = args.tensor(0);
+  const index = args.tensor(2);
+  const node = torch.record("ScatterBackward1", [self], (torch, [gradient]) => [
+    gradient ? torch.empty("scatter", self.sizes, gradient.dtype) : null,
+  ]);
+  if (node !== null) torch.save(node, index);
+  return torch.attach(node, arithmetic.elementwise(torch, "scatter", [self]));
 }
 
 /** `unfold(dim, size, step)`: an overlapping view. */
