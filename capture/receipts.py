@@ -107,6 +107,16 @@ def stablelm_more(r, d):
     d["hidden_dropout"] = drop(r)
 
 
+def olmo3_more(r, d):
+    d["sliding_window"] = r.choice((r.randint(5, 60), 4096))
+
+
+def bloom(r):
+    d = attention_heads(r, base(r, "n_layer"), "hidden_size", "n_head")
+    d.update(hidden_dropout=drop(r), attention_dropout=drop(r), pad_token_id=0)
+    return d
+
+
 def glm_more(r, d):
     d["head_dim"] = r.choice((8, 16, 32, 64))
 
@@ -213,6 +223,13 @@ FAMILIES = {
     "exaone4": (lambda r: {**decoder(r), "num_hidden_layers": r.choice((4, 5))}, LLAMA_LINEARS),
     "bart": (bart, ("q_proj", "k_proj", "v_proj", "out_proj", "fc1", "fc2")),
     "mt5": (t5, ("q", "k", "v", "o", "wi_0", "wi_1", "wo")),
+    "mbart": (bart, ("q_proj", "k_proj", "v_proj", "out_proj", "fc1", "fc2")),
+    "pegasus": (bart, ("q_proj", "k_proj", "v_proj", "out_proj", "fc1", "fc2")),
+    "deit": (vit, ("q_proj", "k_proj", "v_proj", "o_proj", "fc1", "fc2")),
+    "seed_oss": (lambda r: decoder(r, biases=("attention_bias", "mlp_bias")), LLAMA_LINEARS),
+    "cohere2": (lambda r: {**decoder(r, biases=("attention_bias",), more=gemma_more), "num_hidden_layers": 4}, LLAMA_LINEARS),
+    "olmo3": (lambda r: {**decoder(r, head_dim=False, biases=("attention_bias",), more=olmo3_more), "num_hidden_layers": 4}, LLAMA_LINEARS),
+    "bloom": (bloom, ("query_key_value", "dense", "dense_h_to_4h", "dense_4h_to_h")),
     "t5": (t5, ("q", "k", "v", "o", "wi", "wo")),
 }
 

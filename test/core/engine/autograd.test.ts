@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { add, div, elementwise, mul, pow, sub, sum, unary } from "../../../src/core/engine/ops/arithmetic";
+import { add, div, elementwise, mul, pow, powers, sub, sum, unary } from "../../../src/core/engine/ops/arithmetic";
 import { transpose } from "../../../src/core/engine/ops/layout";
 import { bmmOperator, linear, matmul } from "../../../src/core/engine/ops/linear";
 import { lab, turned } from "./lab";
@@ -217,5 +217,13 @@ describe("elementwise results", () => {
     const { torch, tensor } = lab();
     const out = elementwise(torch, "mul", [tensor([3, 1], "float16"), tensor([4])]);
     assert.deepEqual([out.dtype, out.sizes], ["float32", [3, 4]]);
+  });
+});
+
+describe("powers", () => {
+  it("of one base by many exponents have the exponents' shape", () => {
+    const { torch, tensor } = lab();
+    const out = powers(torch, tensor([]), tensor([16], "int32"));
+    assert.deepEqual([out.sizes, out.dtype], [[16], "float32"]);
   });
 });

@@ -199,6 +199,14 @@ export function pow(torch: Torch, input: Tensor, exponent: number): Tensor {
   return out;
 }
 
+/** `pow` with a tensor of exponents (ALiBi's slopes); float32 under autocast. Models take no gradient of it. */
+export function powers(torch: Torch, base: Operand, exponent: Tensor): Tensor {
+  const x = isTensor(base) ? (torch.autocasting ? torch.autocast(base, "float32") : base.retain()) : base;
+  const out = elementwise(torch, "pow", [x, exponent]);
+  if (isTensor(x)) x.release();
+  return out;
+}
+
 function reducedSizes(sizes: Sizes, dims: readonly number[], keepdim: boolean): number[] {
   const wanted = new Set(dims.map((dim) => (dim < 0 ? dim + sizes.length : dim)));
   const all = wanted.size === 0;
