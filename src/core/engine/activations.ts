@@ -2,7 +2,7 @@
  * Activation modules by the name configs use (`hidden_act`), as transformers/activations.py evaluates them; the order of
  * the operations and what Python holds meanwhile decide the temporaries.
  */
-import { add, mul, pow, unary } from "./ops/arithmetic";
+import { add, elementwise, mul, pow, unary } from "./ops/arithmetic";
 import type { Tensor } from "./tensor";
 import type { Torch } from "./torch";
 
@@ -66,8 +66,58 @@ function geluPython(torch: Torch, input: Tensor): Tensor {
   return done(mul(torch, half, one), half, one);
 }
 
+/** Releases the operands of an unrecorded expression as Python does, one operator after the other. */
+function evaluate(torch: Torch, input: Tensor, operators: readonly string[]): Tensor {
+  let value = input.retain();
+  for (const operator of operators) value = done(elementwise(torch, operator, [value]), value);
+  return value;
+}
+
+/** 0.79788456 * x * (1 + 0.044715 * x * x), the argument of the tangent: three products beside the first one. */
+function bloomInner(torch: Torch, input: Tensor): Tensor {
+  const scaled = elementwise(torch, "mul", [input]);
+  const factor = evaluate(torch, input, ["mul", "mul", "add"]);
+  return done(elementwise(torch, "mul", [scaled, factor]), scaled, factor);
+}
+
+/**
+ * BLOOM's own gelu, an autograd function that saves its input and recomputes in backward
+ * (transformers/models/bloom/modeling_bloom.py, GeLUFunction).
+ */
+function bloomGelu(torch: Torch, input: Tensor): Tensor {
+  const node = torch.record("GeLUFunctionBackward", [input], (torch, [gradient], [self]) => {
+    if (!gradient) return [null];
+    const x = self!;
+    const inner = bloomInner(torch, x);
+    const tanh = done(elementwise(torch, "tanh", [inner]), inner);
+    // 0.5 * x * ((1 - t * t) * (a + b * x * x)) + 0.5 * (1 + t)
+    const half = elementwise(torch, "mul", [x]);
+    const slope = evaluate(torch, tanh, ["mul", "rsub"]);
+    const square = evaluate(torch, x, ["mul", "mul", "add"]);
+    const product = done(elementwise(torch, "mul", [slope, square]), slope, square);
+    const first = done(elementwise(torch, "mul", [half, product]), half, product);
+    const second = evaluate(torch, tanh, ["add", "mul"]);
+    const factor = done(elementwise(torch, "add", [first, second]), first, second);
+    const out = elementwise(torch, "mul", [factor, gradient]);
+    tanh.release();
+    factor.release();
+    return [out];
+  });
+  if (node !== null) torch.save(node, input);
+  const { gradEnabled } = torch;
+  torch.gradEnabled = false;
+  const half = elementwise(torch, "mul", [input]);
+  const inner = bloomInner(torch, input);
+  const tanh = done(elementwise(torch, "tanh", [inner]), inner);
+  const one = done(elementwise(torch, "add", [tanh]), tanh);
+  const out = done(elementwise(torch, "mul", [half, one]), half, one);
+  torch.gradEnabled = gradEnabled;
+  return torch.attach(node, out);
+}
+
 const ACTIVATIONS: Readonly<Record<string, Activation>> = {
   gelu: kernel("gelu"),
+  bloom_gelu: bloomGelu,
   gelu_pytorch_tanh: kernel("gelu"),
   gelu_python_tanh: kernel("gelu"),
   gelu_accurate: geluNew,
