@@ -1,6 +1,8 @@
 /** Fixes to offer at a place: plans on the verdict, and the mends of single findings. */
 import type { Range, ReportRun } from "../core/report/schema";
-import { removeKeyAt } from "../formats/edit";
+import { dialectOf, removeKeyAt } from "../formats/edit";
+import { setScalar, type Value } from "../syntax/edit";
+import type { SpanEdit } from "../syntax/tree";
 import type { FixContent } from "./analyzer";
 import { isSuppressed } from "./findings/place";
 import { editsFor } from "./levers/edits";
@@ -8,6 +10,7 @@ import { text } from "./messages";
 import type { Problem, ProblemFix } from "./problems";
 import { documentOf } from "./report";
 import type { RunAnalysis } from "./run-analysis";
+import type { LoadedDocument } from "./store";
 
 /** Whether two ranges touch. */
 export function touches(a: Range, b: Range): boolean {
@@ -56,11 +59,32 @@ export function fixesIn(
   return fixes;
 }
 
+/** A value replaced in the spelling of its document: `false` is `False` in Python; a bare flag gets a value. */
+function replaced(document: LoadedDocument, to: SpanEdit): readonly SpanEdit[] {
+  const { config } = document;
+  const node = document.read.settings.find(
+    ({ valueSpan }) => valueSpan.start === to.start && valueSpan.end === to.end,
+  )?.node;
+  if (config === undefined || node === undefined) return [to];
+  const outcome = setScalar(config.text, node, valueIn(to.newText), dialectOf(config));
+  return "edits" in outcome ? outcome.edits : [];
+}
+
+/** The value that a JSON literal or a bare word says. */
+function valueIn(text: string): Value {
+  if (/^(?:true|false|null|-?\d+(?:\.\d+)?)$/.test(text)) return JSON.parse(text) as Value;
+  return text.replace(/^"(.*)"$/, "$1");
+}
+
 function editsOf(analysis: RunAnalysis, problem: Problem, fix: ProblemFix): FixContent["edits"] {
   const document = documentOf(analysis.inputs, problem.uri);
   if (document === undefined) return [];
   if (fix.replace !== undefined) {
-    return [{ uri: problem.uri, range: document.lines.range(fix.replace), newText: fix.replace.newText }];
+    return replaced(document, fix.replace).map((edit) => ({
+      uri: problem.uri,
+      range: document.lines.range(edit),
+      newText: edit.newText,
+    }));
   }
   if (fix.remove !== undefined) {
     const edits = document.config === undefined ? [] : removeKeyAt(document.config, fix.remove.start);
