@@ -47,6 +47,17 @@ function act(action: Action): void {
     const { serial } = state.notice;
     setTimeout(() => state.notice?.serial === serial && act({ type: "dismiss" }), READ);
   }
+  // A report that came in between took the open question with it; the person still waits for its answer.
+  const { compared } = before;
+  if (
+    compared !== null &&
+    compared.lines === null &&
+    state.compared === null &&
+    baseRun(state)?.id === compared.runId
+  ) {
+    const isAnswer = action.type === "host" && action.message.type === "compare";
+    if (!isAnswer) return askCompare(compared.runId);
+  }
   if (action.type === "try") schedule(DEBOUNCE);
   else if (action.type === "host") {
     if (action.message.type === "whatIfResult") {
@@ -54,6 +65,12 @@ function act(action: Action): void {
       schedule(0);
     } else schedule(isTrying(state) ? 0 : REST);
   } else if (action.type === "run" || action.type === "point") schedule(REST);
+}
+
+function askCompare(runId: string): void {
+  act({ type: "asked", question: "compare", runId });
+  send({ type: "compare", runId });
+  schedule(REST);
 }
 
 function schedule(delay: number): void {

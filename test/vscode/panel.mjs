@@ -94,6 +94,40 @@ export const PANEL = [
     },
   },
   {
+    name: "a stage of the step-by-step plan is applied, and the run then fits as promised",
+    run: async (workbench, pictures) => {
+      const panel = await workbench.webview("h1.verdict");
+      const before = await workbench.text();
+      const stages = panel.locator(".panel-stages");
+      await stages.getByRole("heading", { name: "Essentials" }).waitFor();
+      await panel.getByText("Largest micro-batch").first().waitFor();
+      assert.deepEqual(await accessibilityProblems(panel), []);
+      const promised = /\d+\.\d(?= ?GiB|\u00a0GiB)/.exec(await stages.locator(".stage-end").last().innerText())?.[0];
+      assert.ok(promised);
+      await stages
+        .getByRole("button", { name: /^Apply: / })
+        .last()
+        .click();
+      await eventually("the verdict of the stage", async () => /^(?:Fits|Tight)/.test(await heading(panel)));
+      assert.ok((await heading(panel)).includes(promised), promised);
+      await workbench.screenshot(join(pictures, "panel-stage.png"));
+      await focusEditor(workbench);
+      await workbench.page.keyboard.press("Control+z");
+      await eventually("the text to be as before", async () => (await workbench.text()) === before);
+    },
+  },
+  {
+    name: "cards are compared on request",
+    run: async (workbench, pictures) => {
+      const panel = await workbench.webview("h1.verdict");
+      await panel.getByRole("button", { name: /^Compare more/ }).click();
+      await panel.getByRole("columnheader", { name: "Largest batch" }).waitFor();
+      await panel.getByRole("rowheader", { name: /^2 × / }).waitFor();
+      assert.deepEqual(await accessibilityProblems(panel), []);
+      await workbench.screenshot(join(pictures, "panel-compared.png"));
+    },
+  },
+  {
     name: "the timeline is read with the keys",
     run: async (workbench) => {
       const panel = await workbench.webview("h1.verdict");
