@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { FamilyGraphs } from "../core/graph/types";
 import type { AnalysisOptions, Analyzer, CreateAnalyzer, DocumentAnalysis, Recognition } from "./analyzer";
 import { type Catalogue, readCatalogue } from "./catalogue";
+import { commandsOf } from "./commands";
 import { AnalysedDocument, emptyAnalysis } from "./document";
 import { Estimator } from "./estimator";
 import { gather, workspaceFolderOf } from "./inputs";
@@ -46,8 +47,9 @@ class AnalyzerOfRuntime implements Analyzer {
       const document = await this.store.load(uri);
       if (document === undefined) return emptyAnalysis(uri, [], "unreadable", locale);
       const users = await this.usersOf(document, options, locale);
-      const own =
-        document.recognised === undefined ? [] : [await this.runOf(document, options, locale, users.length > 0)];
+      const own: RunAnalysis[] = [];
+      for (const part of document.recognised === undefined ? [] : commandsOf(document))
+        own.push(await this.runOf(part, options, locale, users.length > 0));
       if (own.length + users.length === 0) return emptyAnalysis(uri, [uri], "not-recognised", locale, document);
       return new AnalysedDocument(uri, recognitionOf(document), [...own, ...users]);
     } catch (error) {

@@ -81,10 +81,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
   const model = resolution.run?.model ?? modelOf(inputs);
   const documents = [...new Set(inputs.documents.map((document) => document.uri))];
   return {
-    id:
-      inputs.workspaceFolder === undefined
-        ? baseName(inputs.main.uri)
-        : (relativePath(inputs.workspaceFolder, inputs.main.uri) ?? baseName(inputs.main.uri)),
+    id: idOf(inputs),
     documents,
     formats: [inputs.format.id, ...(inputs.format.carrier === undefined ? [] : [inputs.format.carrier])],
     model:
@@ -139,6 +136,13 @@ export function assembleRun(parts: ReportParts): ReportRun {
     plans: [...parts.plans],
     ...(parts.guide === null ? {} : { guide: parts.guide }),
   };
+}
+
+/** Path of the run's document in its workspace folder, with the line of its command where a script has several. */
+function idOf(inputs: RunInputs): string {
+  const { main, workspaceFolder } = inputs;
+  const path = workspaceFolder === undefined ? undefined : relativePath(workspaceFolder, main.uri);
+  return `${path ?? baseName(main.uri)}${main.part === undefined ? "" : `:${main.part.name}`}`;
 }
 
 function modelOf(inputs: RunInputs): Pick<TrainingRun["model"], "name" | "family" | "source"> | null {

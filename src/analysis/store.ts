@@ -20,11 +20,16 @@ export class LoadedDocument {
   private readResult: ReadResult | undefined;
   private directiveComments: Directives | undefined;
 
+  /**
+   * @param part what of the text is read, when it is only a part (one command of a script), and the part's name
+   */
   constructor(
     readonly uri: string,
     readonly text: string,
+    readonly part?: { readonly config: ConfigDocument; readonly name: string },
   ) {
     this.lines = new LineIndex(text);
+    if (part !== undefined) this.parsedDocument = part.config;
   }
 
   /** undefined when the file's name says that it is no config. */
