@@ -13,6 +13,7 @@ import { planTitle, planWhy } from "../../core/advise/words";
 import { DEVICES, type Device, deviceOf } from "../../core/hardware/devices";
 import type { ReportCompared, ReportGuide, ReportStage } from "../../core/report/schema";
 import type { TrainingRun } from "../../core/training/run";
+import { type Locale, t } from "../messages";
 import type { RunAnalysis } from "../run-analysis";
 import { reserveOf, searchOptionsOf } from "./allowed";
 import { editsFor } from "./edits";
@@ -88,7 +89,7 @@ function writtenStage(
       freesBytes: item.freesBytes,
       stepTimeFactor: hundredths(item.stepTimeFactor),
       changes: item.effect,
-      needs: item.requires.map(needOf),
+      needs: item.requires.map((need) => needOf(need, analysis.locale)),
     })),
     usedPeakBytes: estimate.usedPeakBytes,
     fits: estimate.usedPeakBytes <= Math.floor(usable * (1 - reserveOf(analysis))),
@@ -99,7 +100,8 @@ function writtenStage(
 }
 
 const hundredths = (factor: number): number => Math.round(100 * factor) / 100;
-const needOf = ({ kind, name }: Requirement): string => (kind === "package" ? name : `host memory (${name})`);
+const needOf = ({ kind, name }: Requirement, locale: Locale): string =>
+  kind === "package" ? name : t(locale, "need.host-memory");
 
 /** Cards of the same maker (NVIDIA when none is chosen), laptops only beside laptops: what a person could take instead. */
 function alike(run: TrainingRun): readonly Device[] {
