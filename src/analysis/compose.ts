@@ -23,6 +23,8 @@ import { baseName, joinUri, parentOf } from "./uris";
 
 const MOST_INCLUDED = 100;
 const DEEPEST = 16;
+/** Configs read for one list, counting those named several times. */
+const MOST_VISITED = 1000;
 
 /** A link to an included document. */
 export interface IncludeLink {
@@ -184,6 +186,7 @@ class Defaults {
   /** Options by group as the lists state them, for `${group}` in an option. */
   private readonly stated = new Map<string, string>();
   private readonly roots: readonly string[];
+  private visited = 0;
 
   constructor(
     private readonly main: LoadedDocument,
@@ -244,7 +247,7 @@ class Defaults {
     const result: MapNode[] = [];
     for (const written of options) {
       const option = written.replace(/\$\{([\w/]+)\}/g, (all, group: string) => this.stated.get(group) ?? all);
-      if (option.includes("${")) continue;
+      if (option.includes("${") || ++this.visited > MOST_VISITED) continue;
       const target = isGroup ? (path === "" ? option : `${path}/${option}`) : path;
       const document = await this.load(target, entry, visit);
       if (document?.config?.parsed.root?.kind !== "map") continue;

@@ -175,6 +175,42 @@ describe("analysis: composition", () => {
     assert.equal(setting(again, "gradient_accumulation_steps")?.value, 16);
   });
 
+  it("resolves interpolations across the files, and edits the definition", async () => {
+    const files = {
+      ...LIGHTNING,
+      "configs/train.yaml": `${LIGHTNING["configs/train.yaml"]}batch: 12\n`,
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: OmegaConf spells interpolations so
+      "configs/data/cifar.yaml": "_target_: src.data.CifarDataModule\nbatch_size: ${batch}\nnum_workers: 4\n",
+    };
+    const analysis = await analyse(files, "configs/train.yaml");
+    const size = setting(analysis, "micro_batch_size");
+    assert.equal(size?.value, 12);
+    assert.equal(size?.uri, uri("configs/data/cifar.yaml"));
+    const after = edited(files, analysis, { micro_batch_size: "6" });
+    assert.equal(after["configs/train.yaml"], files["configs/train.yaml"].replace("batch: 12", "batch: 6"));
+    assert.equal(after["configs/data/cifar.yaml"], files["configs/data/cifar.yaml"]);
+  });
+
+  it("survives lists that are cut off, name themselves many times, or make no sense", async () => {
+    const main = LIGHTNING["configs/train.yaml"];
+    for (let end = 0; end < main.length; end += 5) {
+      const analysis = await analyse({ ...LIGHTNING, "configs/train.yaml": main.slice(0, end) }, "configs/train.yaml");
+      assert.ok(
+        analysis.report.errors.every(({ message }) => message === "not-recognised" || !/[A-Z]\w*Error/.test(message)),
+      );
+    }
+    const layers = Object.fromEntries(
+      Array.from({ length: 14 }, (_, i) => [
+        `configs/l${i}.yaml`,
+        `defaults:\n  - l${i + 1}@a\n  - l${i + 1}@b\n\nx: ${i}\n`,
+      ]),
+    );
+    const many = `defaults:\n  - l0\n  - 3\n  - [x]\n  - {a: {b: c}}\n  - ../../../../../x\n  - "@"\n\n${main.slice(main.indexOf("trainer:\n"))}seed_everything: 1\n`;
+    const analysis = await analyse({ ...layers, "configs/train.yaml": many }, "configs/train.yaml");
+    assert.deepEqual(analysis.report.errors, []);
+    assert.equal(setting(analysis, "gradient_accumulation_steps")?.value, 8);
+  });
+
   it("reads FSDP options from the file they are in", async () => {
     const files = {
       "model/config.json": JSON.stringify(TINY_LLAMA),
