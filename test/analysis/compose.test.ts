@@ -230,6 +230,16 @@ describe("analysis: composition", () => {
     assert.equal(setting(on, "gradient_checkpointing")?.uri, uri("fsdp.json"));
     const peak = (analysis: DocumentAnalysis): number => analysis.runs[0]?.perDevice?.allocatedPeakBytes ?? 0;
     assert.ok(peak(on) > 0 && peak(on) < peak(off));
+    const run = on.runs[0];
+    assert.ok(run);
+    const refused = on.whatIfEdits(run.id, { gradient_checkpointing: "false" });
+    assert.match(JSON.stringify(refused), /fsdp\.json/);
+    const inline = {
+      ...files,
+      "train.yaml": files["train.yaml"].replace("fsdp.json", "\n  activation_checkpointing: true"),
+    };
+    const after = edited(inline, await analyse(inline, "train.yaml"), { gradient_checkpointing: "false" });
+    assert.equal(after["train.yaml"], inline["train.yaml"].replace("checkpointing: true", "checkpointing: false"));
     const gone = { ...files, "train.yaml": files["train.yaml"].replace("fsdp.json", "none.json") };
     assert.ok((await analyse(gone, "train.yaml")).runs[0]?.findings.some(({ code }) => code === "missing-file"));
   });

@@ -74,6 +74,14 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
     }
     case "adapter":
       return has("use_peft") ? [{ name: "use_peft", value: change.value !== "none" }] : [change];
+    case "gradient_checkpointing": {
+      const own = resolution.settings.layers.find(({ id }) => id === "document")?.settings ?? [];
+      const on = own.some(({ name, value }) => name === change.name && value === true);
+      const byFsdp = resolution.settings.boolean("fsdp_activation_checkpointing") === true;
+      return byFsdp && !on && change.value === false
+        ? [{ name: "fsdp_activation_checkpointing", value: false }]
+        : [change];
+    }
     case "quantization":
       if (!has("load_in_4bit")) return [change];
       return [{ name: change.value === "int8" ? "load_in_8bit" : "load_in_4bit", value: true }];

@@ -37,6 +37,8 @@ function checkpointedByFsdp(c: ResolveContext): TrainingRun["checkpointing"] {
   const fsdp = c.settings.find("fsdp") ?? c.settings.find("fsdp_options");
   const off = fsdp === undefined || fsdp.value === "" || fsdp.value === false || fsdp.value === "none";
   if (setting?.value !== true || off || c.inputs.deepspeed !== undefined) return null;
+  // Off by a pin or a what-if means off by whatever key.
+  if (c.settings.find("gradient_checkpointing")?.from === "pin") return null;
   c.keep("gradient_checkpointing", setting);
   return { useReentrant: false };
 }
