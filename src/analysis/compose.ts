@@ -111,10 +111,20 @@ function within(part: Part, span: Span): Span {
   return { start: span.start - part.start, end: span.end - part.start };
 }
 
-/** The document with all it includes; undefined when it includes nothing that is there. */
+/** Format of a config that says by its groups alone what it is; undefined when they do not say it either. */
+export async function formatByGroups(main: LoadedDocument, store: DocumentStore): Promise<Format | undefined> {
+  if (main.config === undefined || !hasDefaults(main.config)) return undefined;
+  const composing = { store, dependencies: new Set<string>(), problems: [], links: [], starts: [parentOf(main.uri)] };
+  return (await compose(main, undefined, composing))?.format;
+}
+
+/**
+ * The document with all it includes; undefined when it includes nothing that is there.
+ * @param format what the document is by itself
+ */
 export async function compose(
   main: LoadedDocument,
-  format: Format,
+  format: Format | undefined,
   composing: Composing,
 ): Promise<Composition | undefined> {
   const own = main.config;
@@ -126,6 +136,7 @@ export async function compose(
     parts.length === 1 ? own : { ...own, parsed, text: parts.map((part) => part.document.text).join("\n") };
   // What a config is made of may say better what it is than the config alone.
   const known = (parts.length === 1 ? undefined : recogniseFormat(composed())?.format) ?? format;
+  if (known === undefined) return undefined;
   for (const link of (parts.length === 1 ? main.read : known.read(composed())).links) {
     if (link.kind !== "fsdp" || link.span.end > main.text.length) continue;
     const root = await fsdpOptions(main, link.target, link.span, composing);

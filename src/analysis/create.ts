@@ -1,9 +1,11 @@
 /** The analyzer: documents in, immutable analyses out. All reading goes through the runtime. */
 import * as z from "zod";
 import type { FamilyGraphs } from "../core/graph/types";
+import type { Format } from "../formats/types";
 import type { AnalysisOptions, Analyzer, CreateAnalyzer, DocumentAnalysis, Recognition } from "./analyzer";
 import { type Catalogue, readCatalogue } from "./catalogue";
 import { commandsOf } from "./commands";
+import { formatByGroups } from "./compose";
 import { AnalysedDocument, emptyAnalysis } from "./document";
 import { Estimator } from "./estimator";
 import { gather, workspaceFolderOf } from "./inputs";
@@ -48,8 +50,9 @@ class AnalyzerOfRuntime implements Analyzer {
       if (document === undefined) return emptyAnalysis(uri, [], "unreadable", locale);
       const users = await this.usersOf(document, options, locale);
       const own: RunAnalysis[] = [];
-      for (const part of document.recognised === undefined ? [] : commandsOf(document))
-        own.push(await this.runOf(part, options, locale, users.length > 0));
+      const format = document.recognised?.format ?? (await formatByGroups(document, this.store));
+      for (const part of format === undefined ? [] : commandsOf(document))
+        own.push(await this.runOf(part, options, locale, users.length > 0, format));
       if (own.length + users.length === 0) return emptyAnalysis(uri, [uri], "not-recognised", locale, document);
       return new AnalysedDocument(uri, recognitionOf(document), [...own, ...users]);
     } catch (error) {
@@ -80,9 +83,10 @@ class AnalyzerOfRuntime implements Analyzer {
     options: AnalysisOptions,
     locale: Locale,
     used = false,
+    otherwise?: Format,
   ): Promise<RunAnalysis> {
     this.catalogue ??= readCatalogue(this.runtime);
-    const format = document.recognised?.format;
+    const format = document.recognised?.format ?? otherwise;
     if (format === undefined) throw new Error(`${document.uri} is no training config`);
     const inputs = await gather(document, format, {
       runtime: this.runtime,

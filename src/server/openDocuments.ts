@@ -24,6 +24,8 @@ const PARTS: readonly { readonly name: RegExp; readonly content: RegExp }[] = [
   { name: /\/config\.json$/i, content: /"(model_type|architectures)"/ },
   { name: /\/adapter_config\.json$/i, content: /"peft_type"/ },
   { name: /\.(sh|bash|slurm|sbatch)$|\/Makefile$/i, content: /\b(deepspeed|accelerate|torchrun|python3?|srun)\b/ },
+  // A Hydra config may say nothing itself: its groups do.
+  { name: /\.ya?ml$/i, content: /^defaults\s*:/m },
 ];
 
 export class OpenDocuments {

@@ -149,6 +149,13 @@ describe("analysis: composition", () => {
     assert.equal(cyclic?.uri, uri("configs/trainer/default.yaml"));
   });
 
+  it("knows a config by its groups when it says nothing itself", async () => {
+    const files = { ...LIGHTNING, "configs/base.yaml": "defaults:\n  - train\n\nseed: 1\n" };
+    const analysis = await analyse(files, "configs/base.yaml");
+    assert.deepEqual(analysis.runs[0]?.formats, ["lightning"]);
+    assert.equal(setting(analysis, "world_size")?.value, 4);
+  });
+
   it("links every included file", async () => {
     const analysis = await analyse(LIGHTNING, "configs/train.yaml");
     assert.deepEqual(
