@@ -42,13 +42,24 @@ function usable(setting: Setting): boolean {
   return setting.auto === undefined && setting.unknown === undefined && setting.value !== null;
 }
 
+const nameOf = ({ name }: Setting): string => name;
+
+/** What a key implied besides the overridden name goes with it: writing the override would change that key. */
+function withoutImplied(settings: readonly Setting[], overridden: ReadonlySet<string>): readonly Setting[] {
+  if (overridden.size === 0) return settings;
+  const at = ({ place }: Setting) => (place === null ? null : `${place.uri} ${place.keySpan.start}`);
+  const keys = new Set(settings.filter((setting) => overridden.has(setting.name)).map(at));
+  return settings.filter((setting) => overridden.has(setting.name) || at(setting) === null || !keys.has(at(setting)));
+}
+
 export class Settings {
   private readonly byName = new Map<string, Setting[]>();
 
   constructor(readonly layers: readonly Layer[]) {
+    const overridden = new Set(layers.flatMap(({ id, settings }) => (id === "override" ? settings : [])).map(nameOf));
     for (const layer of layers) {
       const last = new Map<string, Setting>();
-      for (const setting of layer.settings) last.set(setting.name, setting);
+      for (const setting of withoutImplied(layer.settings, overridden)) last.set(setting.name, setting);
       for (const setting of last.values()) {
         const known = this.byName.get(setting.name);
         if (known) known.push(setting);
