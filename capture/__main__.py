@@ -27,7 +27,8 @@ def graphs(args):
                 content = {**stored, **config_facts(name, FAMILIES[name]), "head": stored["head"], "graphs": stored["graphs"]}
             else:
                 content = mark(name, family_graphs(name))
-            text = json.dumps(content, separators=(",", ":"))
+            # JSON has no infinity; the engine reads no value of a constant anyway.
+            text = json.dumps(content, separators=(",", ":")).replace("-Infinity", "-3.4e+38").replace("Infinity", "3.4e+38")
         except Exception as error:
             failed.append(name)
             print(f"{name}: {type(error).__name__}: {str(error)[:600]}", file=sys.stderr)

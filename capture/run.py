@@ -35,6 +35,7 @@ class Capture:
     parameters: list = field(default_factory=list)
     buffers: list = field(default_factory=list)
     tied: dict = field(default_factory=dict)
+    frozen: frozenset = frozenset()  # parameters the library itself never trains
 
 
 def make_config(family, settings):
@@ -79,6 +80,7 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0]):
                             if p is not None:
                                 p.data = p.data.to(regime.norms)
             unguard(model)
+            frozen = frozenset(n for n, p in model.named_parameters() if not p.requires_grad)
             model.requires_grad_(False)
             model.train()
             batch = batch_for(task, sizes, config)
@@ -98,6 +100,6 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0]):
                 tied[n] = first[id(p)]
             first.setdefault(id(p), n)
         stored = {k: v for k, v in config.to_dict().items()}
-        return Capture(trace, stored, sizes, params, buffers, tied)
+        return Capture(trace, stored, sizes, params, buffers, tied, frozen)
     finally:
         gc.collect()

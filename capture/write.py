@@ -264,6 +264,8 @@ def tensors(captures, field, atoms, keys):
         envs = [env_of(c, i) for c, i, *_ in found]
         fitter = Fitter(envs, [*atoms, "i"])
         spec = {"name": key, "shape": [_expression(fitter.integer([f[2][d] for f in found])) for d in range(len(found[0][2]))]}
+        if any(key.replace("{i}", str(i)) in getattr(c, "frozen", ()) for c, i, *_ in found):
+            spec["frozen"] = True
         dtypes = {f[3] for f in found}
         if dtypes != {c.load for c, *_ in found} or any(f[3] != f[0].load for f in found):
             if len(dtypes) > 1 and not all(f[3] == f[0].load or f[0].raised for f in found):

@@ -56,7 +56,10 @@ function act(action: Action): void {
     baseRun(state)?.id === compared.runId
   ) {
     const isAnswer = action.type === "host" && action.message.type === "compare";
-    if (!isAnswer) return askCompare(compared.runId);
+    if (!isAnswer) {
+      askCompare(compared.runId);
+      return;
+    }
   }
   if (action.type === "try") schedule(DEBOUNCE);
   else if (action.type === "host") {

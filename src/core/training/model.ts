@@ -32,6 +32,8 @@ export interface PlacedTensor {
   readonly name: string;
   readonly sizes: readonly number[];
   readonly dtype: DType;
+  /** Never trained, whatever the run says. */
+  readonly frozen: boolean;
   /** The name with `{i}` for the layer's index. */
   readonly pattern: string;
   readonly module: string;
@@ -50,6 +52,7 @@ function place(spec: TensorSpec, scope: Scope, load: DType, index: number | null
     sizes: spec.shape.map((expression) => Math.max(0, Math.round(Number(evaluate(expression, scope))))),
     dtype: dtypeOf(spec.dtype, load),
     pattern: spec.name,
+    frozen: spec.frozen === true,
     module: spec.module,
     index,
   };
@@ -192,7 +195,7 @@ function describe(tensor: Tensor, item: PlacedTensor, trained: boolean): Tensor 
   tensor.moduleKind = item.module;
   tensor.pattern = item.pattern;
   tensor.layer = item.index;
-  tensor.requiresGradFlag = trained;
+  tensor.requiresGradFlag = trained && !item.frozen;
   return tensor;
 }
 

@@ -22,7 +22,15 @@ describe("modules to save", () => {
     const frozen = l.tensor([1000, 64], "bfloat16");
     const byName = new Map<string, Tensor>([[name, frozen]]);
     const parameters: Tensor[] = [];
-    const item = { name, sizes: frozen.sizes, dtype: frozen.dtype, module: "Linear", index: null, pattern: name };
+    const item = {
+      name,
+      sizes: frozen.sizes,
+      dtype: frozen.dtype,
+      module: "Linear",
+      frozen: false,
+      index: null,
+      pattern: name,
+    };
     const saved = applyModulesToSave(l.torch, ADAPTER, item, byName, parameters);
     return { l, saved, frozen, used: byName.get(name)!, parameters };
   };
