@@ -120,6 +120,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): S
       autocast: strategy.keepsAutocast ? run.autocast : null,
       accumulation: run.gradientAccumulationSteps,
       maxGradNorm: run.maxGradNorm,
+      fold,
       groups,
       trainable,
     },

@@ -205,6 +205,7 @@ function accumulate(torch: Torch, leaf: Tensor, gradient: Tensor): boolean {
   // Stolen only when nobody else refers to it, neither the tensor nor (through a view) its storage.
   if (gradient.references === 1 && obeys) {
     leaf.grad = alias(gradient, leaf.sizes, gradient.strides);
+    torch.ledger.takeovers.push({ event: torch.ledger.events.length, id: gradient.storage.id });
   } else {
     leaf.grad = clone(torch, gradient, leaf.strides);
   }

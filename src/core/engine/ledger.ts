@@ -20,6 +20,7 @@ export interface LedgerState {
   readonly ids: number;
   readonly phases: number;
   readonly marks: number;
+  readonly takeovers: number;
   readonly live: number;
   readonly peak: number;
   readonly peakEvent: number;
@@ -36,6 +37,8 @@ export class Ledger {
   readonly phaseList: { phase: Phase; step: number; firstEvent: number; peak: number }[] = [];
   /** From event `event` on, events belong to the layer `label` (see `region.ts`). */
   readonly marks: { event: number; label: number }[] = [];
+  /** Gradients a parameter took over as they were: the block and how many events there were by then. */
+  readonly takeovers: { event: number; id: number }[] = [];
 
   live = 0;
   peak = 0;
@@ -94,6 +97,7 @@ export class Ledger {
       ids: this.bytes.length,
       phases: this.phaseList.length,
       marks: this.marks.length,
+      takeovers: this.takeovers.length,
       live: this.live,
       peak: this.peak,
       peakEvent: this.peakEvent,
@@ -107,6 +111,7 @@ export class Ledger {
     for (const list of [this.bytes, this.kinds, this.operators, this.scopes]) list.length = state.ids;
     this.phaseList.length = state.phases;
     this.marks.length = state.marks;
+    this.takeovers.length = state.takeovers;
     this.live = state.live;
     this.peak = state.peak;
     this.peakEvent = state.peakEvent;

@@ -74,6 +74,17 @@ export interface Region {
   readonly phases: readonly { readonly phase: Phase; readonly at: number }[];
   /** Gradients that exist afterwards. */
   readonly gradients: readonly { readonly leaf: Tensor; readonly local: number }[];
+  /**
+   * The same micro-batch when gradients exist already: what a parameter took over is added to its gradient and freed on
+   * the spot, what was made to be a gradient is not made.
+   */
+  readonly repeated: Script;
+}
+
+/** Events of a region with the phases that begin in it. */
+export interface Script {
+  readonly script: readonly number[];
+  readonly phases: readonly { readonly phase: Phase; readonly at: number }[];
 }
 
 /** Finds the parameter that is to another layer what `leaf` is to its own. */
@@ -81,16 +92,22 @@ export type Counterpart = (leaf: Tensor, layer: number) => Tensor | undefined;
 
 class Builder {
   readonly script: number[] = [];
+  readonly again: number[] = [];
   readonly bytes: number[] = [];
   readonly kinds: ComponentKind[] = [];
   readonly operators: string[] = [];
   readonly scopes: string[] = [];
   readonly phases: { phase: Phase; at: number }[] = [];
+  readonly phasesAgain: { phase: Phase; at: number }[] = [];
   readonly gradients: { leaf: Tensor; local: number }[] = [];
   /** Frees of the ledger's own blocks; their ids follow the locals, whose number is known at the end. */
-  readonly foreign: { at: number; id: number }[] = [];
+  private readonly foreign: { at: number; again: number; id: number }[] = [];
 
-  constructor(private readonly ledger: Ledger) {}
+  /** @param made blocks that were allocated only to be gradients */
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly made: ReadonlySet<number>,
+  ) {}
 
   allocate(template: number): number {
     const local = this.bytes.length;
@@ -100,22 +117,39 @@ class Builder {
     this.operators.push(ledger.operators[template]!);
     this.scopes.push(ledger.scopes[template]!);
     this.script.push(local);
+    if (!this.made.has(template)) this.again.push(local);
     return local;
   }
 
   free(local: number): void {
     this.script.push(~local);
+    this.again.push(~local);
+  }
+
+  /** A gradient that is only added to the one there is. */
+  freeAgain(local: number): void {
+    this.again.push(~local);
   }
 
   freeForeign(id: number): void {
-    this.foreign.push({ at: this.script.length, id });
-    this.script.push(0);
+    this.foreign.push({ at: this.script.length, again: this.again.length, id });
+    this.free(0);
+  }
+
+  enter(phase: Phase): void {
+    this.phases.push({ phase, at: this.script.length });
+    this.phasesAgain.push({ phase, at: this.again.length });
   }
 
   finish(): Region {
     const locals = this.bytes.length;
-    for (const { at, id } of this.foreign) this.script[at] = ~(locals + id);
-    return this;
+    for (const { at, again, id } of this.foreign) {
+      this.script[at] = ~(locals + id);
+      this.again[again] = ~(locals + id);
+    }
+    const { script, bytes, kinds, operators, scopes, phases, gradients } = this;
+    const repeated = { script: this.again, phases: this.phasesAgain };
+    return { script, bytes, kinds, operators, scopes, phases, gradients, repeated };
   }
 }
 
@@ -218,7 +252,7 @@ export function recordRegion(
   const recording = new Recording(ledger, state);
   const active = foldings.filter((folding) => folding.copies > 0);
   if (!active.every((folding) => recording.isPeriodic(folding))) return null;
-  return new Unroller(recording, active, counterpart).run(trained);
+  return new Unroller(recording, active, counterpart, trained).run(trained);
 }
 
 class Unroller {
@@ -228,12 +262,28 @@ class Unroller {
   private readonly plain = new Map<number, number>();
   private readonly byRepeat: ReadonlyMap<number, Folding>;
 
+  /** Gradients taken over, by the event after which that happened. */
+  private readonly taken = new Map<number, number[]>();
+
   constructor(
     private readonly recording: Recording,
     foldings: readonly Folding[],
     private readonly counterpart: Counterpart,
+    trained: readonly Tensor[],
   ) {
-    this.builder = new Builder(recording.ledger);
+    const { ledger, state } = recording;
+    const kept = new Set(
+      trained.flatMap(({ grad }) => (grad !== null && grad.storage.id >= state.ids ? [grad.storage.id] : [])),
+    );
+    const made = new Set(kept);
+    for (const { event, id } of ledger.takeovers.slice(state.takeovers)) {
+      if (!kept.has(id)) continue;
+      made.delete(id);
+      const after = this.taken.get(event - 1);
+      if (after === undefined) this.taken.set(event - 1, [id]);
+      else after.push(id);
+    }
+    this.builder = new Builder(ledger, made);
     this.byRepeat = new Map(foldings.map((folding) => [folding.repeat, folding]));
   }
 
@@ -243,7 +293,7 @@ class Unroller {
     let phase = state.phases;
     const enterPhases = (event: number): void => {
       while (phase < ledger.phaseList.length && ledger.phaseList[phase]!.firstEvent <= event) {
-        builder.phases.push({ phase: ledger.phaseList[phase]!.phase, at: builder.script.length });
+        builder.enter(ledger.phaseList[phase]!.phase);
         phase++;
       }
     };
@@ -297,6 +347,7 @@ class Unroller {
         const local = builder.allocate(event);
         if (folding === undefined) this.plain.set(event, local);
         else this.bucket(folding.repeat, this.place(folding, segment.label % REPEAT, 0), segment.backward).push(local);
+        this.takeOver(k, 0);
         continue;
       }
       const born = recording.birth(~event);
@@ -305,6 +356,16 @@ class Unroller {
       else if (owner === undefined) builder.free(this.plain.get(~event)!);
       else if (owner === folding) builder.free(this.relative(owner, segment, born, 0));
       else k = this.outside(owner, born, k, segment.end) - 1;
+      this.takeOver(k, 0);
+    }
+  }
+
+  /** Frees, in the repeated script, the gradients parameters took over after event `event` of a segment. */
+  private takeOver(event: number, copy: number): void {
+    for (const id of this.taken.get(event) ?? []) {
+      const born = this.recording.birth(id)!;
+      const owner = this.foldingOf(born.segment.label);
+      this.builder.freeAgain(owner === undefined ? this.plain.get(id)! : this.resolve(owner, born, copy));
     }
   }
 
@@ -356,11 +417,9 @@ class Unroller {
     const bucket = this.bucket(folding.repeat, here, backward);
     for (let k = segment.start; k < segment.end; k++) {
       const event = events[k]!;
-      if (event >= 0) {
-        bucket.push(builder.allocate(event));
-        continue;
-      }
-      builder.free(this.relative(folding, segment, recording.birth(~event)!, copy));
+      if (event >= 0) bucket.push(builder.allocate(event));
+      else builder.free(this.relative(folding, segment, recording.birth(~event)!, copy));
+      this.takeOver(k, copy);
     }
   }
 
@@ -387,12 +446,15 @@ class Unroller {
   }
 }
 
-/** Plays a region: its events are appended to the ledger and its gradients appear on their parameters. */
-export function playRegion(ledger: Ledger, region: Region, step: number): void {
+/**
+ * Plays a region: its events are appended to the ledger and its gradients appear on their parameters, where they are
+ * not there already (`repeated`).
+ */
+export function playRegion(ledger: Ledger, region: Region, step: number, repeated = false): void {
   const locals = region.bytes.length;
   const ids = new Array<number>(locals);
   let phase = 0;
-  const { script, phases } = region;
+  const { script, phases } = repeated ? region.repeated : region;
   for (let k = 0; k <= script.length; k++) {
     while (phase < phases.length && phases[phase]!.at <= k) ledger.enter(phases[phase++]!.phase, step);
     if (k === script.length) break;
@@ -409,6 +471,7 @@ export function playRegion(ledger: Ledger, region: Region, step: number): void {
       ledger.free(which < locals ? ids[which]! : which - locals);
     }
   }
+  if (repeated) return;
   for (const { leaf, local } of region.gradients) {
     const storage = { id: ids[local]!, references: 1 };
     leaf.grad = new Tensor(ledger, storage, leaf.sizes, leaf.strides, leaf.dtype);

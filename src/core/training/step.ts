@@ -19,6 +19,8 @@ export interface StepOptions {
   readonly autocast: DType | null;
   readonly accumulation: number;
   readonly maxGradNorm: number;
+  /** Whether what repeats is derived instead of simulated again. */
+  readonly fold: boolean;
   /** Parameters as the optimizer groups them. */
   readonly groups: readonly (readonly Tensor[])[];
   /** Trained parameters in the order of `model.parameters()`. */
@@ -49,9 +51,12 @@ export function runSteps(
   const regions: Region[] = [];
   for (let step = 1; step <= STEPS; step++) {
     for (let micro = 0; micro < Math.min(options.accumulation, DISTINCT_MICRO_BATCHES); micro++) {
-      // The second step's micro-batches do what the first step's did.
-      regions[micro] ??= simulateMicroBatch(torch, interpreters, optimizer, options, strategy, find);
-      playRegion(ledger, regions[micro]!, step);
+      // The second step's micro-batches do what the first step's did, the second micro-batch what the first did with
+      // gradients already there.
+      const known = options.fold && micro > 0;
+      const which = known ? 0 : micro;
+      regions[which] ??= simulateMicroBatch(torch, interpreters, optimizer, options, strategy, find);
+      playRegion(ledger, regions[which]!, step, known);
     }
     ledger.enter("clip", step);
     torch.kind = "temporaries";
