@@ -93,7 +93,7 @@ def page(rows):
             by[kind, value].append(r)
     out = ["# Estimates against PyTorch", "", "Made by `python -m capture verify`; do not edit.", "",
            "Every case is a small model of odd sizes, trained for two optimizer steps (AdamW, clipping) by PyTorch itself on fake CUDA tensors, every storage followed from birth to death;",
-           "the same case goes through `vram-lens check`. The number is the difference of the allocated peaks. None of the cases is used to make the graphs.", "",
+           "the same case goes through `vram-lens check`. The number is the difference of the allocated peaks. The cases are drawn anew; where one found a fault, the graph was captured again and the case run again.", "",
            f"{len(rows)} cases, {len(done)} compared, {sum(error(r) == 0 for r in done)} equal to the byte; torch {torch.__version__.split('+')[0]}, transformers {transformers.__version__}.", ""]
     for kind in ("family", "task", "attention", "precision", "checkpointing", "training"):
         out += [f"| {kind} | cases | equal | median | worst |", "|---|--:|--:|--:|--:|"]

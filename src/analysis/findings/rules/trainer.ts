@@ -452,10 +452,12 @@ export const TRAINER_RULES: readonly Rule[] = [
     zh: "logits 与损失占峰值中的 {bytes}：{tokens} 个 token × {vocabulary} 词表。融合损失(`use_liger_kernel`)可去除大部分。",
     example: {
       train: "bf16: true\nper_device_train_batch_size: 16",
-      pins: "sequence_length: 4096\ndevice: 8GB",
+      pins: "sequence_length: 4096",
       model: { vocab_size: 128256 },
     },
     check: (facts) => {
+      // A run that does not fit says so at the same key, and offers the fused loss as a plan.
+      if (facts.usable !== null && (facts.estimate?.usedPeakBytes ?? 0) > facts.usable) return [];
       const bytes = facts.estimate?.components.find((component) => component.kind === "logits-and-loss")?.bytes ?? 0;
       const at = facts.own("fused_loss") ?? facts.own("micro_batch_size");
       const share = bytes / (facts.estimate?.allocatedPeakBytes ?? 1);
