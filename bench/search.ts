@@ -5,6 +5,7 @@ import { searchPlans } from "../src/core/advise/search";
 import { estimate } from "../src/core/estimate";
 import type { FamilyGraphs } from "../src/core/graph/types";
 import type { ModelConfig, TrainingRun } from "../src/core/training/run";
+import { causalRun } from "../test/core/runs";
 
 const root = join(__dirname, "..");
 const MOST_ESTIMATES = 48;
@@ -24,49 +25,18 @@ function json<T>(...path: readonly string[]): T {
 }
 
 function fullFineTune(sample: string): TrainingRun {
-  return {
+  return causalRun({
     model: {
       name: sample,
       family: "llama",
       source: "config.json",
       config: json<ModelConfig>("samples", sample, "model", "config.json"),
     },
-    task: "causal-lm",
     microBatchSize: 8,
     sequenceLength: 1024,
-    targetLength: 0,
-    imageSize: 0,
     gradientAccumulationSteps: 2,
-    loadDtype: "float32",
-    autocast: null,
-    attention: "sdpa",
-    checkpointing: null,
-    optimizer: { name: "adamw_torch_fused", args: {} },
-    maxGradNorm: 1,
-    adapter: null,
-    quantization: null,
-    fusedLoss: false,
-    labelSmoothing: 0,
-    parallel: {
-      worldSize: 1,
-      tensorParallel: 1,
-      pipelineParallel: 1,
-      contextParallel: 1,
-      expertParallel: 1,
-      deepspeed: null,
-      fsdp: null,
-    },
-    libraries: {
-      torch: "2.11",
-      transformers: "5.17",
-      peft: "0.21",
-      deepspeed: "0.19",
-      accelerate: "1.15",
-      trl: "1.0",
-      bitsandbytes: "0.50",
-    },
     device: DEVICE,
-  };
+  });
 }
 
 /** Searches each run `times` times over, nothing remembered in between. */

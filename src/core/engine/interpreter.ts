@@ -151,12 +151,19 @@ export class Interpreter {
     return this.run(this.graph.main, batch, null, this.options.scope);
   }
 
-  private run(fn: GraphFunction, inputs: readonly Input[], index: number | null, scope: Scope): Tensor[] {
+  /** Runs one function on its inputs, taking over those named in `early`; outputs are owned by the caller. */
+  private run(
+    fn: GraphFunction,
+    inputs: readonly Input[],
+    index: number | null,
+    scope: Scope,
+    early: ReadonlySet<string> = new Set(),
+  ): Tensor[] {
     const frame: Frame = new Map();
     const context: Context = { fn, frame, index, scope };
     fn.inputs.forEach((name, k) => {
       const input = inputs[k];
-      if (input) frame.set(name, input.retain());
+      if (input) frame.set(name, early.has(name) ? input : input.retain());
     });
     for (const instruction of fn.body) this.step(instruction, context);
     const outputs = fn.outputs.map((name) => this.value(name, context).retain());
@@ -385,34 +392,11 @@ export class Interpreter {
       for (const input of inputs) input?.release();
     } else {
       // An input that Python lets go of inside the layer has no owner out here.
-      const kept: Tensor[] = [];
-      const frameInputs = inputs.map((input, k) => {
-        if (input !== null && !early.has(fn.inputs[k]!)) kept.push(input);
-        return input;
+      outputs = this.run(fn, inputs, index, inner, early);
+      inputs.forEach((input, k) => {
+        if (!early.has(fn.inputs[k]!)) input?.release();
       });
-      outputs = this.runOwned(fn, frameInputs, early, index, inner);
-      for (const input of kept) input.release();
     }
-    return outputs;
-  }
-
-  /** Like `run`, taking over the inputs named in `early`. */
-  private runOwned(
-    fn: GraphFunction,
-    inputs: readonly Input[],
-    early: ReadonlySet<string>,
-    index: number,
-    scope: Scope,
-  ): Tensor[] {
-    const frame: Frame = new Map();
-    const context: Context = { fn, frame, index, scope };
-    fn.inputs.forEach((name, k) => {
-      const input = inputs[k];
-      if (input) frame.set(name, early.has(name) ? input : input.retain());
-    });
-    for (const instruction of fn.body) this.step(instruction, context);
-    const outputs = fn.outputs.map((name) => this.value(name, context).retain());
-    for (const tensor of frame.values()) tensor.release();
     return outputs;
   }
 

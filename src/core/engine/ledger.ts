@@ -7,13 +7,6 @@ import type { ComponentKind, Phase } from "../report/estimate";
 
 const BLOCK = 512;
 
-/** Peak of one phase and the position in the stream where it was reached. */
-export interface PhasePeak {
-  readonly phase: Phase;
-  readonly step: number;
-  readonly bytes: number;
-}
-
 /** A position to come back to. */
 export interface LedgerState {
   readonly events: number;

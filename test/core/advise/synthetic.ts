@@ -2,47 +2,18 @@
 import type { TimeFactor } from "../../../src/core/advise/types";
 import type { Estimate, Phase } from "../../../src/core/report/estimate";
 import type { TrainingRun } from "../../../src/core/training/run";
+import { causalRun } from "../runs";
 
 export const GIB = 2 ** 30;
 
-export const RUN: TrainingRun = {
+export const RUN: TrainingRun = causalRun({
   model: { name: "test", family: "llama", config: {}, source: "catalogue" },
-  task: "causal-lm",
   microBatchSize: 8,
   sequenceLength: 2048,
-  targetLength: 0,
-  imageSize: 0,
   gradientAccumulationSteps: 2,
-  loadDtype: "float32",
-  autocast: null,
-  attention: "sdpa",
-  checkpointing: null,
   optimizer: { name: "adamw_torch", args: {} },
-  maxGradNorm: 1,
-  adapter: null,
-  quantization: null,
-  fusedLoss: false,
-  labelSmoothing: 0,
-  parallel: {
-    worldSize: 1,
-    tensorParallel: 1,
-    pipelineParallel: 1,
-    contextParallel: 1,
-    expertParallel: 1,
-    deepspeed: null,
-    fsdp: null,
-  },
-  libraries: {
-    torch: "2.11",
-    transformers: "5.17",
-    peft: "0.21",
-    deepspeed: "0.19",
-    accelerate: "1.15",
-    trl: "1.16",
-    bitsandbytes: "0.50",
-  },
   device: { name: "NVIDIA GeForce RTX 4090", memoryBytes: 24564 * 2 ** 20, architecture: "ada", count: 1 },
-};
+});
 
 export const ZERO: TrainingRun = {
   ...RUN,

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { FamilyGraphs } from "../../../src/core/graph/types";
 import type { DType, TrainingRun } from "../../../src/core/training/run";
+import { causalRun } from "../runs";
 
 /** One drawn run, in the words of the reference. */
 export interface Case {
@@ -89,7 +90,7 @@ const AUTOCAST = { bf16: "bfloat16", fp16: "float16" } as const;
 /** The run a case describes. */
 export function runOf(c: Case): TrainingRun {
   const momentum = c.optim === "sgd_momentum";
-  return {
+  return causalRun({
     model: { name: c.id, family: c.model.model_type, config: c.model, source: "config.json" },
     task: c.task ?? "causal-lm",
     microBatchSize: c.batch,
@@ -121,26 +122,5 @@ export function runOf(c: Case): TrainingRun {
     quantization: c.quant
       ? { type: c.quant.type, double: c.quant.double, prepareForKbit: c.kbit_prep ?? false, computeDtype: "bfloat16" }
       : null,
-    fusedLoss: false,
-    labelSmoothing: 0,
-    parallel: {
-      worldSize: 1,
-      tensorParallel: 1,
-      pipelineParallel: 1,
-      contextParallel: 1,
-      expertParallel: 1,
-      deepspeed: null,
-      fsdp: null,
-    },
-    libraries: {
-      torch: "2.11",
-      transformers: "5.17",
-      peft: "0.21",
-      deepspeed: "0.19",
-      accelerate: "1.15",
-      trl: "1.0",
-      bitsandbytes: "0.50",
-    },
-    device: null,
-  };
+  });
 }

@@ -1,6 +1,5 @@
 import type { DType } from "../../engine/dtype";
 import type { Tensor } from "../../engine/tensor";
-import { alias } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 
 /** An optimizer over parameter groups, as the Trainer builds them (with and without weight decay). */
@@ -64,9 +63,4 @@ export function foreach(torch: Torch, operator: string, tensors: readonly Tensor
 
 export function releaseAll(tensors: readonly Tensor[]): void {
   for (const tensor of tensors) tensor.release();
-}
-
-/** A second reference to the storage behind a tensor. */
-export function sharing(tensor: Tensor): Tensor {
-  return alias(tensor, tensor.sizes, tensor.strides);
 }
