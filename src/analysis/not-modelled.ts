@@ -1,5 +1,6 @@
 /** What a run may be or do that the engine does not follow: then there is no number rather than a wrong one. */
 import { TRAINER_MARKS } from "../formats/trl/keys";
+import { frameworkOf } from "./frameworks";
 import type { RunInputs } from "./inputs";
 import { say } from "./problems";
 import type { Obstacle } from "./resolve";
@@ -41,7 +42,9 @@ export function obstaclesOf(inputs: RunInputs, settings: Settings, trainer: stri
     found.push({ code: "not-modelled", message: say(id, args) });
   };
   const { format, main } = inputs;
-  if (!TRAINER_FORMATS.has(format.id) && format.id !== "deepspeed") add("not-modelled.format", { format: format.id });
+  if (format.id === "accelerate") add("not-modelled.part");
+  else if (!TRAINER_FORMATS.has(format.id) && format.id !== "deepspeed" && frameworkOf(format.id) === undefined)
+    add("not-modelled.format", { format: format.id });
   if (trainer !== "trainer" && trainer !== "sft") add("not-modelled.trainer", { trainer: trainer.toUpperCase() });
   if (settings.boolean("use_cpu") === true) add("not-modelled.cpu");
   for (const name of SWITCHES) {

@@ -54,7 +54,9 @@ export function estimate(
     if (!Number.isFinite(ledger.peak) || ledger.peakEvent < 0)
       return { ok: false, code: "invalid-config", reason: "the model's config.json does not give every size" };
     const own = read(run, simulation, detail === "full");
-    return { ok: true, estimate: relative ? widened(own, run.model.family, graphs.family) : own };
+    if (relative) return { ok: true, estimate: widened(own, run.model.family, graphs.family) };
+    const stands = run.standsFor !== undefined;
+    return { ok: true, estimate: stands ? widenedActivations(own, betweenSteps(ledger)) : own };
   } catch (error) {
     if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.message };
     const reason = error instanceof Error ? error.message : String(error);
@@ -90,6 +92,25 @@ function widened(estimate: Estimate, family: string, relative: string): Estimate
         effectBytes: Math.round(estimate.usedPeakBytes * (STAND_IN_HIGH - 1)),
       },
     ],
+  };
+}
+
+/** Bytes alive between the first step and the second: weights, states, and gradients that are kept. */
+function betweenSteps(ledger: Ledger): number {
+  const end = ledger.phaseList.find(({ step }) => step === 2)?.firstEvent ?? 0;
+  let live = 0;
+  for (let k = 0; k < end; k++) live += signed(ledger, k);
+  return live;
+}
+
+/** Other code of the same dimensions: everything that lives on between steps is the same, the rest is not. */
+function widenedActivations(estimate: Estimate, persistent: number): Estimate {
+  const { band } = estimate;
+  const scaled = (bytes: number, factor: number): number =>
+    Math.round(persistent + Math.max(0, bytes - persistent) * factor);
+  return {
+    ...estimate,
+    band: { ...band, lowBytes: scaled(band.lowBytes, STAND_IN_LOW), highBytes: scaled(band.highBytes, STAND_IN_HIGH) },
   };
 }
 

@@ -11,7 +11,7 @@ async function runOf(task?: string): Promise<ReportRun> {
   const catalogue = JSON.stringify({ schema: "vram-lens/catalogue/1", mirrors: [], models: [entry] });
   const files = {
     "train.yaml": "output_dir: out\nmodel_name_or_path: org/tiny\nper_device_train_batch_size: 2\n",
-    ".vramlens.yaml": "defaults:\n  sequence_length: 128\n",
+    ".vramlens.yaml": 'runs:\n  - match: "*.yaml"\n    sequence_length: 128\n',
   };
   const runtime = memoryRuntime(files, { "catalogue.json": catalogue });
   const [run] = (await createAnalyzer(runtime).analyse(uri("train.yaml"), {})).runs;

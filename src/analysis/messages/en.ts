@@ -67,6 +67,8 @@ export const en: Readonly<Record<string, string>> = {
   "unknown-device.near": "No GPU called `{name}` in the catalogue. Did you mean `{near}`?",
   "not-modelled": "No estimate: {reason}.",
   "not-modelled.trainer": "{trainer} training keeps more than one model or generates text, which is not modelled yet",
+  "not-modelled.part":
+    "an Accelerate config is a part of a run: open the training config or the script that it launches",
   "not-modelled.format": "runs of {format} are read and explained, but not simulated yet",
   "not-modelled.adapter": "adapters of type {adapter} are not modelled yet",
   "not-modelled.switch": "`{key}` changes memory in a way that is not modelled yet",
@@ -203,7 +205,9 @@ export const en: Readonly<Record<string, string>> = {
   "assume.image-size": "image size {size}",
   "assume.target-modules": "adapters on the modules peft chooses for this architecture",
   "assume.fp8": "fp8 counted as bfloat16: an upper bound",
-  "assume.fused-loss": "TRL's tiled loss counted as Liger's fused kernels",
+  "assume.fused-loss": "the chunked loss counted as Liger's fused kernels",
+  "assume.own-code":
+    "transformers' code of the same dimensions stands in for {framework}'s own: what its layers keep may differ",
   "assume.attention": "{attention} counted as SDPA's flash kernel, which saves the same tensors",
   "assume.auto-precision": "`auto` precision becomes bfloat16",
 };

@@ -57,6 +57,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "unknown-device.near": "目录中没有名为 `{name}` 的 GPU。是否想写 `{near}`？",
   "not-modelled": "无法估算：{reason}。",
   "not-modelled.trainer": "{trainer} 训练需要多个模型或生成文本，尚未建模",
+  "not-modelled.part": "Accelerate 配置只是运行的一部分：请打开它所启动的训练配置或脚本",
   "not-modelled.format": "{format} 的运行可以读取和解释，但尚不能模拟",
   "not-modelled.adapter": "类型为 {adapter} 的适配器尚未建模",
   "not-modelled.switch": "`{key}` 改变显存的方式尚未建模",
@@ -188,7 +189,8 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.image-size": "图像大小 {size}",
   "assume.target-modules": "适配器作用于 peft 为该架构选择的模块",
   "assume.fp8": "fp8 按 bfloat16 计：为上界",
-  "assume.fused-loss": "TRL 的分块损失按 Liger 的融合内核计",
+  "assume.fused-loss": "分块损失按 Liger 的融合内核计",
+  "assume.own-code": "{framework} 自己的模型代码以同尺寸的 transformers 代码代替：各层保存的张量可能不同",
   "assume.attention": "{attention} 按 SDPA 的 flash 内核计，两者保存的张量相同",
   "assume.auto-precision": "`auto` 精度按 bfloat16 处理",
 };

@@ -3,6 +3,7 @@
  * assumptions behind what nothing states.
  */
 import type { TrainingRun } from "../../core/training/run";
+import { standsFor } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import { obstaclesOf, trainerOf } from "../not-modelled";
 import { say } from "../problems";
@@ -22,6 +23,8 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const c = new ResolveContext(inputs, choice);
   const trainer = trainerOf(c.inputs, c.settings);
   const model = modelOf(c);
+  const ownCode = standsFor(c.inputs.format.id, c.settings);
+  if (ownCode !== undefined && model !== null) c.suppose(say("assume.own-code", { framework: ownCode }), "model");
   const config = model?.config ?? {};
   const device = deviceOf(c);
   const precision = precisionOf(c);
@@ -40,6 +43,8 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const fusedLoss = fusedLossOf(c, trainer);
   if (fusedLoss && c.settings.boolean("fused_loss") !== true) c.suppose(say("assume.fused-loss"), "loss_type");
   const gradientAccumulationSteps = Number(c.value("gradient_accumulation_steps", 1));
+  // Weights stored in the dtype the framework computes in need no autocast.
+  const pure = !c.trains && c.inputs.format.id !== "deepspeed" && loadDtype === precision;
   const parallel = parallelOf(c, config, precision, worldSizeOf(c, device.spec));
   const packing = c.settings.find("packing");
   if (packing !== undefined) c.keep("packing", packing);
@@ -57,7 +62,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           imageSize: images ? imageSizeOf(c, config) : 0,
           gradientAccumulationSteps,
           loadDtype,
-          autocast: parallel.deepspeed === null ? precision : null,
+          autocast: parallel.deepspeed !== null || pure ? null : precision,
           attention,
           // TRL forces the reentrant kind for adapters under ZeRO-3.
           checkpointing:
@@ -74,6 +79,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           parallel,
           libraries: c.libraries,
           expandableSegments: c.settings.boolean("expandable_segments") === true,
+          ...(ownCode === undefined ? {} : { standsFor: ownCode }),
           device:
             device.spec === null ? null : { ...device.spec, count: Math.max(device.spec.count, parallel.worldSize) },
         };

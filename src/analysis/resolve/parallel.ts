@@ -2,7 +2,9 @@
 import type { DeepSpeedSpec, DType, FsdpSpec, ModelConfig, OffloadTarget, ParallelSpec } from "../../core/training/run";
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
 import { defaultOf } from "../defaults";
+import { frameworkOf } from "../frameworks";
 import { say } from "../problems";
+import type { Setting } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
 
@@ -36,7 +38,7 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
     return value;
   };
   const deepspeed = deepspeedSpec(c, config, compute);
-  const fsdp = deepspeed === null ? fsdpSpec(c) : null;
+  const fsdp = deepspeed === null ? fsdpSpec(c, worldSize) : null;
   const contextParallel = Math.max(degree("context_parallel"), settings.number("sequence_parallel") ?? 1);
   return {
     worldSize,
@@ -159,11 +161,17 @@ const SHARDING: Readonly<Record<string, FsdpSpec["sharding"]>> = {
 };
 
 /** `fsdp: "full_shard auto_wrap offload"` (4.x), or `fsdp: true` with `fsdp_config` (5.x). */
-function fsdpSpec(c: ResolveContext): FsdpSpec | null {
+/** What a framework shards by itself on several GPUs. */
+function shardedByFramework(c: ResolveContext, worldSize: number): Setting | undefined {
+  const shards = worldSize > 1 ? frameworkOf(c.inputs.format.id)?.shards : undefined;
+  return shards === undefined ? undefined : { name: "fsdp", value: shards, from: "default", key: "fsdp", place: null };
+}
+
+function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null {
   const { settings } = c;
   const stated = settings.find("fsdp_options");
   const named = settings.find("fsdp");
-  const origin = named ?? stated;
+  const origin = named ?? stated ?? shardedByFramework(c, worldSize);
   if (origin === undefined || origin.value === "" || origin.value === false || origin.value === "none") {
     if (origin !== undefined || c.trains) {
       c.put("fsdp", "none", origin?.from ?? "default", origin?.key ?? "fsdp", origin?.place ?? null);

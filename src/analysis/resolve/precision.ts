@@ -1,7 +1,8 @@
 /** Dtypes of the weights and of autocast. */
 import type { DType, ModelConfig } from "../../core/training/run";
+import { keyFor } from "../defaults";
 import { say } from "../problems";
-import type { Setting } from "../settings";
+import type { Setting, SettingValue } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
 
@@ -58,12 +59,26 @@ export function precisionOf(c: ResolveContext): "bfloat16" | "float16" | null {
 function namedPrecision(c: ResolveContext): "bfloat16" | "float16" | null | undefined {
   const stated = c.settings.find("compute_dtype");
   const switches = c.settings.find("bf16") ?? c.settings.find("fp16");
-  if (stated === undefined) return undefined;
+  if (stated === undefined) return defaultPrecision(c);
   // TrainingArguments' own switches win over accelerate's mixed_precision.
   if (switches !== undefined && switches.from === "document" && stated.from === "linked") return undefined;
   c.keep("compute_dtype", stated);
   if (stated.value === "fp8") c.suppose(say("assume.fp8"), stated.key);
-  return stated.value === "bf16" || stated.value === "fp8" ? "bfloat16" : stated.value === "fp16" ? "float16" : null;
+  return autocastOf(stated.value);
+}
+
+/** The format's own default of that key; formats of the Hugging Face Trainer have none. */
+function defaultPrecision(c: ResolveContext): "bfloat16" | "float16" | null | undefined {
+  const standard = c.settings.all("compute_dtype").length > 0 ? undefined : c.formatDefault("compute_dtype");
+  if (c.trains || standard === undefined) return undefined;
+  const key = keyFor(c.inputs.format, "compute_dtype", c.libraries)?.key ?? "compute_dtype";
+  c.put("compute_dtype", standard, "default", key, null);
+  return autocastOf(standard);
+}
+
+/** fp8 products leave everything else in bfloat16. */
+function autocastOf(compute: SettingValue): "bfloat16" | "float16" | null {
+  return compute === "bf16" || compute === "fp8" ? "bfloat16" : compute === "fp16" ? "float16" : null;
 }
 
 export function loadDtypeOf(c: ResolveContext, config: ModelConfig): DType {

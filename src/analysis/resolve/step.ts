@@ -65,9 +65,9 @@ export function optimizerOf(c: ResolveContext): TrainingRun["optimizer"] {
 /** Liger, or TRL's own chunked loss (the default of SFT since 1.7). */
 export function fusedLossOf(c: ResolveContext, trainer: string): boolean {
   if (c.settings.boolean("fused_loss") === true) return true;
-  if (trainer !== "sft") return false;
   const loss = c.settings.string("loss_type");
   if (loss === "chunked_nll") return true;
+  if (trainer !== "sft") return false;
   return loss === "nll" ? holds("trl>=1.15", c.libraries) : holds("trl>=1.7", c.libraries);
 }
 

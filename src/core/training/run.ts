@@ -172,6 +172,11 @@ export interface TrainingRun {
   readonly labelSmoothing: number;
   readonly parallel: ParallelSpec;
   readonly libraries: LibraryVersions;
+  /**
+   * The framework whose own model code is trained: the captured code of the same dimensions stands in for it. Weights,
+   * gradients and states are the same; what the layers keep may differ, which widens the band.
+   */
+  readonly standsFor?: string;
   /** `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`. */
   readonly expandableSegments?: boolean;
   /** null: no device known; the estimate is still made, only the verdict is missing. */

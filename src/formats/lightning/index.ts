@@ -3,6 +3,7 @@ import { dataView } from "../carriers";
 import { count, derived, flatten, lookUp, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
 import type { LocatedSetting } from "../types";
 import { LIGHTNING_GROUP_KEYS, LIGHTNING_KEYS, LITGPT_KEYS, STRATEGIES } from "./keys";
+import { publishedModel, targetsOf } from "./litgpt";
 
 function hasClassPath({ map }: View): boolean {
   for (const { path } of flatten(map)) if (/(?:^|\.)(?:class_path|init_args)$/.test(path)) return true;
@@ -37,19 +38,27 @@ function deriveLitgpt(settings: readonly LocatedSetting[]): readonly LocatedSett
   const all = [...settings, ...result];
   const number = (name: string) =>
     all.findLast((setting) => setting.name === name && typeof setting.value === "number");
-  const rank = number("lora_rank");
-  if (rank !== undefined && Number(rank.value) > 0)
+  const find = (name: string) => settings.findLast((setting) => setting.name === name);
+  const model = find("model");
+  if (typeof model?.value === "string") result.push(derived(model, "model", publishedModel(model.value)));
+  const quantized = find("quantization");
+  const isQuantized = typeof quantized?.value === "string" && quantized.value !== "none";
+  if (isQuantized && quantized?.node.kind === "scalar")
     result.push(
-      derived(
-        rank,
-        "adapter",
-        settings.some(
-          (setting) => setting.name === "quantization" && setting.value !== "none" && setting.value !== null,
-        )
-          ? "qlora"
-          : "lora",
-      ),
+      derived(quantized, "double_quantization", /-dq$/.test(String(quantized.node.value))),
+      derived(quantized, "prepare_for_kbit", false),
     );
+  const rank = number("lora_rank");
+  const adapted = rank !== undefined && Number(rank.value) > 0;
+  if (adapted) {
+    result.push(derived(rank, "adapter", isQuantized ? "qlora" : "lora"));
+    const on = (part: string) => {
+      const stated = find(`lora_on_${part}`)?.value;
+      return typeof stated === "boolean" ? stated : undefined;
+    };
+    // Adapters are made in the model's dtype (litgpt/lora.py).
+    result.push(derived(rank, "lora_target_modules", targetsOf(on)), derived(rank, "autocast_adapter_dtype", false));
+  }
   const global = number("global_batch_size");
   const micro = number("micro_batch_size");
   const world = number("world_size");
@@ -57,7 +66,11 @@ function deriveLitgpt(settings: readonly LocatedSetting[]): readonly LocatedSett
   if (global !== undefined && Number.isInteger(steps) && steps >= 1)
     result.push(derived(global, "gradient_accumulation_steps", steps));
   const devices = world === undefined ? 1 : Number(world.value);
-  if (world !== undefined && devices > 1) result.push(derived(world, "fsdp", "full_shard"));
+  if (world !== undefined && devices > 1) {
+    result.push(derived(world, "fsdp", "full_shard"));
+    // Both ways of fine-tuning on several GPUs wrap every block; pretraining does not.
+    if (model?.key === "checkpoint_dir") result.push(derived(world, "gradient_checkpointing", true));
+  }
   return result;
 }
 

@@ -30,6 +30,19 @@ const COMPUTE: Readonly<Record<string, string>> = {
   "transformer-engine-float16": "fp8",
 };
 
+/** PyTorch's optimizer classes by the name of the same optimizer in transformers. */
+const OPTIMIZERS: Readonly<Record<string, string>> = {
+  "torch.optim.AdamW": "adamw_torch",
+  AdamW: "adamw_torch",
+  "torch.optim.Adam": "adamw_torch",
+  "torch.optim.SGD": "sgd",
+  SGD: "sgd",
+  "torch.optim.RMSprop": "rmsprop",
+  "torch.optim.Adagrad": "adagrad",
+  "bitsandbytes.optim.AdamW8bit": "adamw_bnb_8bit",
+  "bitsandbytes.optim.PagedAdamW8bit": "paged_adamw_8bit",
+};
+
 export const LIGHTNING_KEYS: readonly SchemaKey[] = [
   memory("trainer", null, "map", "Options of the Trainer."),
   memory(
@@ -104,6 +117,7 @@ export const LIGHTNING_KEYS: readonly SchemaKey[] = [
   ),
   memory("optimizer.class_path", "optimizer", "string", EFFECT.optimizer, {
     aliases: ["model.optimizer._target_", "model.init_args.optimizer.class_path"],
+    means: OPTIMIZERS,
   }),
 ];
 
@@ -146,8 +160,8 @@ export const LITGPT_KEYS: readonly SchemaKey[] = [
   memory("train.global_batch_size", "global_batch_size", "integer", EFFECT.globalBatch, { min: 1 }),
   memory("train.max_seq_length", "sequence_length", "integer", EFFECT.sequence, { nullable: true, min: 1 }),
   memory("train.max_norm", "max_grad_norm", "number", EFFECT.clipping, { nullable: true, min: 0 }),
-  memory("optimizer", "optimizer", "any", EFFECT.optimizer),
-  memory("optimizer.class_path", "optimizer", "string", EFFECT.optimizer),
+  memory("optimizer", "optimizer", "any", EFFECT.optimizer, { means: OPTIMIZERS }),
+  memory("optimizer.class_path", "optimizer", "string", EFFECT.optimizer, { means: OPTIMIZERS }),
   other("out_dir", null, "string", "Where results go."),
 ];
 

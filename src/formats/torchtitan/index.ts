@@ -4,19 +4,32 @@ import { dataView, shellViews } from "../carriers";
 import { derived, lookUp, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
 import type { ConfigDocument, LocatedSetting } from "../types";
 import { TORCHTITAN_KEYS } from "./keys";
+import { publishedModel } from "./models";
+
+/** Degrees that multiply with the sharding one to the number of GPUs (`torchtitan/distributed/parallel_dims.py`). */
+const DEGREES = ["dp_replicate_size", "tensor_parallel", "pipeline_parallel", "context_parallel"];
 
 function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
   const result: LocatedSetting[] = [];
   const find = (name: string) => settings.findLast((setting) => setting.name === name);
   const name = find("model_name");
   const flavor = find("model_flavor");
-  if (flavor !== undefined)
+  if (typeof flavor?.value === "string")
     result.push(
-      derived(flavor, "model", name === undefined ? flavor.value : `${String(name.value)} ${String(flavor.value)}`),
+      derived(flavor, "model", publishedModel(name === undefined ? undefined : String(name.value), flavor.value)),
     );
   const shard = find("dp_shard_size");
   const stated = settings.some((setting) => setting.name === "fsdp");
   if (shard !== undefined && shard.value !== 1 && !stated) result.push(derived(shard, "fsdp", "full_shard"));
+  const degrees = DEGREES.map((name) => (find(name)?.value ?? 1) as unknown);
+  if (typeof shard?.value === "number" && shard.value >= 1 && degrees.every((value) => typeof value === "number"))
+    result.push(
+      derived(
+        shard,
+        "world_size",
+        degrees.reduce<number>((all, value) => all * Number(value), shard.value),
+      ),
+    );
   const float8 = find("float8");
   if (float8?.value === true) result.push(derived(float8, "compute_dtype", "fp8"));
   // Since 2026 the micro-batch is stated in tokens.

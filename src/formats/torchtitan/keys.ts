@@ -122,7 +122,11 @@ export const TORCHTITAN_KEYS: readonly SchemaKey[] = [
     "any",
     "Every n-th layer, or `op` for chosen operators.",
   ),
-  memory("optimizer.name", "optimizer", "string", EFFECT.optimizer, { default: "AdamW" }),
+  memory("optimizer.name", "optimizer", "string", EFFECT.optimizer, {
+    default: "AdamW",
+    // `implementation` is fused by default (torchtitan/components/optimizer.py)
+    means: { AdamW: "adamw_torch_fused", Adam: "adamw_torch_fused" },
+  }),
   memory("optimizer.implementation", "optimizer_implementation", "string", "fused keeps the fewest temporaries.", {
     default: "fused",
   }),

@@ -4,6 +4,7 @@ import { derived, flatten, NOT_RECOGNISED, schemaFormat, type View } from "../sc
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
 import { TORCHTUNE_KEYS } from "./keys";
+import { builderOf, publishedModel } from "./models";
 
 function components({ map }: View): number {
   let found = 0;
@@ -14,19 +15,57 @@ function components({ map }: View): number {
   return found;
 }
 
+/** Linear layers of an attention block as torchtune names them, by the same layers in transformers. */
+const ATTENTION: Readonly<Record<string, readonly string[]>> = {
+  q_proj: ["q_proj", "qkv_proj"],
+  k_proj: ["k_proj", "qkv_proj"],
+  v_proj: ["v_proj", "qkv_proj"],
+  output_proj: ["o_proj"],
+};
+const MLP = ["gate_proj", "up_proj", "down_proj", "gate_up_proj"];
+
+/** Target modules as a regular expression, the way peft takes one. */
+function targets(find: (name: string) => LocatedSetting | undefined): string | undefined {
+  const written = find("lora_target_modules")?.node;
+  const attention = written?.kind === "list" ? written.items : [];
+  const modules = new Set(
+    attention.flatMap((item) => (item.kind === "scalar" ? (ATTENTION[String(item.value)] ?? []) : [])),
+  );
+  if (find("lora_on_mlp")?.value === true) for (const module of MLP) modules.add(module);
+  if (find("lora_on_output")?.value === true) modules.add("lm_head");
+  return modules.size === 0 ? undefined : `(?:.*\\.)?(?:${[...modules].join("|")})`;
+}
+
 function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
   const result: LocatedSetting[] = [];
-  const builder = settings.find((setting) => setting.name === "model_component");
+  const find = (name: string) => settings.findLast((setting) => setting.name === name);
+  const builder = find("model_component");
   if (typeof builder?.value === "string") {
-    const name = builder.value.split(".").at(-1) ?? "";
-    result.push(derived(builder, "model", builder.value));
-    result.push(
-      derived(builder, "adapter", name.startsWith("qlora_") ? "qlora" : name.startsWith("lora_") ? "lora" : "none"),
-    );
-    if (name.startsWith("qlora_")) result.push(derived(builder, "quantization", "nf4"));
+    const { adapter } = builderOf(builder.value);
+    result.push(derived(builder, "model", publishedModel(builder.value)), derived(builder, "adapter", adapter));
+    if (adapter === "qlora") {
+      // NF4Tensor quantizes its scales, too (torchao/dtypes/nf4tensor.py).
+      result.push(derived(builder, "quantization", "nf4"), derived(builder, "double_quantization", true));
+    }
+    if (adapter !== "none") {
+      // Adapters are made in the model's dtype (torchtune/modules/peft/lora.py).
+      result.push(derived(builder, "autocast_adapter_dtype", false), derived(builder, "prepare_for_kbit", false));
+      const modules = targets(find);
+      if (modules !== undefined)
+        result.push({
+          ...derived(find("lora_target_modules") ?? builder, "lora_target_modules", modules),
+          node: builder.node,
+        });
+    }
   }
   const directory = settings.find((setting) => setting.name === "model_directory" && typeof setting.value === "string");
   if (directory !== undefined && builder === undefined) result.push(derived(directory, "model", directory.value));
+  const optimizer = find("optimizer");
+  if (optimizer?.value === "adamw_torch" && find("optimizer_fused")?.value === true)
+    result.push(derived(optimizer, "optimizer", "adamw_torch_fused"));
+  const loss = find("loss_component");
+  if (typeof loss?.value === "string" && /Linear\w*Loss$/.test(loss.value))
+    result.push(derived(loss, "loss_type", "chunked_nll"));
   return result;
 }
 

@@ -5,6 +5,27 @@
 import { EFFECT, memory, other, PRECISION, STORAGE } from "../effects";
 import type { SchemaKey } from "../schema";
 
+/** Optimizer components by the name of the same optimizer in transformers. */
+const OPTIMIZERS: Readonly<Record<string, string>> = {
+  "torch.optim.AdamW": "adamw_torch",
+  "torch.optim.Adam": "adamw_torch",
+  "torch.optim.SGD": "sgd",
+  "torch.optim.RMSprop": "rmsprop",
+  "torch.optim.Adagrad": "adagrad",
+  "bitsandbytes.optim.AdamW8bit": "adamw_bnb_8bit",
+  "bitsandbytes.optim.PagedAdamW": "paged_adamw_32bit",
+  "bitsandbytes.optim.PagedAdamW32bit": "paged_adamw_32bit",
+  "bitsandbytes.optim.PagedAdamW8bit": "paged_adamw_8bit",
+  "bitsandbytes.optim.Lion": "lion_32bit",
+  "bitsandbytes.optim.Lion8bit": "lion_8bit",
+  "bitsandbytes.optim.PagedLion": "paged_lion_32bit",
+  "bitsandbytes.optim.PagedLion8bit": "paged_lion_8bit",
+  "torchao.optim.AdamW8bit": "adamw_torch_8bit",
+  "torchao.optim.AdamW4bit": "adamw_torch_4bit",
+  "torchao.prototype.low_bit_optim.AdamW8bit": "adamw_torch_8bit",
+  "torchao.prototype.low_bit_optim.AdamW4bit": "adamw_torch_4bit",
+};
+
 export const TORCHTUNE_KEYS: readonly SchemaKey[] = [
   memory("model", null, "any", EFFECT.model),
   memory(
@@ -51,7 +72,8 @@ export const TORCHTUNE_KEYS: readonly SchemaKey[] = [
   }),
   memory("ac_option", "checkpoint_every_n_layers", "integer", "Checkpoints only every n-th layer.", { nullable: true }),
   memory("optimizer", null, "any", EFFECT.optimizer),
-  memory("optimizer._component_", "optimizer", "string", EFFECT.optimizer),
+  memory("optimizer._component_", "optimizer", "string", EFFECT.optimizer, { means: OPTIMIZERS }),
+  memory("optimizer.fused", "optimizer_fused", "boolean", "The fused step keeps no temporaries.", { nullable: true }),
   memory(
     "optimizer_in_bwd",
     "optimizer_in_backward",

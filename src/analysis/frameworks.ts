@@ -1,0 +1,34 @@
+/**
+ * Frameworks that train with model code and a loop of their own. Their runs are estimated on the captured code of the
+ * same dimensions, which is said and widens the band; what their loops do differently is told by these few marks.
+ */
+import type { FsdpSpec } from "../core/training/run";
+import type { SchemaId } from "../formats/types";
+import type { Settings } from "./settings";
+
+export interface Framework {
+  /** Name to show. */
+  readonly name: string;
+  /** How it shards on several GPUs when nothing says otherwise. */
+  readonly shards?: FsdpSpec["sharding"];
+  /** Whether a run trains transformers' own model code, and nothing stands in. */
+  readonly trainsTransformers?: (settings: Settings) => boolean;
+}
+
+const FRAMEWORKS: Readonly<Partial<Record<SchemaId, Framework>>> = {
+  // `fully_shard` in the distributed recipes (torchtune/training/_distributed.py)
+  torchtune: { name: "torchtune", shards: "full_shard" },
+  // `data_parallel_shard_degree` is -1 by default (torchtitan/config/job_config.py)
+  torchtitan: { name: "torchtitan", shards: "full_shard" },
+  lightning: { name: "Lightning" },
+};
+
+export function frameworkOf(format: SchemaId): Framework | undefined {
+  return FRAMEWORKS[format];
+}
+
+/** The framework whose own code a run trains, when it is not transformers'. */
+export function standsFor(format: SchemaId, settings: Settings): string | undefined {
+  const framework = FRAMEWORKS[format];
+  return framework === undefined || framework.trainsTransformers?.(settings) === true ? undefined : framework.name;
+}

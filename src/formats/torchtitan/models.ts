@@ -1,0 +1,36 @@
+/**
+ * torchtitan's flavors (`torchtitan/models/<name>/__init__.py`) by the published model of the same dimensions.
+ */
+const PUBLISHED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  llama2: {
+    "7B": "meta-llama/Llama-2-7b-hf",
+    "13B": "meta-llama/Llama-2-13b-hf",
+    "70B": "meta-llama/Llama-2-70b-hf",
+  },
+  llama3: {
+    "1B": "meta-llama/Llama-3.2-1B",
+    "3B": "meta-llama/Llama-3.2-3B",
+    "8B": "meta-llama/Llama-3.1-8B",
+    "70B": "meta-llama/Llama-3.1-70B",
+    "405B": "meta-llama/Llama-3.1-405B",
+  },
+  qwen3: {
+    "0.6B": "Qwen/Qwen3-0.6B",
+    "1.7B": "Qwen/Qwen3-1.7B",
+    "4B": "Qwen/Qwen3-4B",
+    "8B": "Qwen/Qwen3-8B",
+    "14B": "Qwen/Qwen3-14B",
+    "32B": "Qwen/Qwen3-32B",
+    "30B-A3B": "Qwen/Qwen3-30B-A3B",
+    "235B-A22B": "Qwen/Qwen3-235B-A22B",
+  },
+  deepseek_v3: { "671B": "deepseek-ai/DeepSeek-V3" },
+  gpt_oss: { "20b": "openai/gpt-oss-20b", "120b": "openai/gpt-oss-120b" },
+};
+
+/** The model that a name and a flavor mean; both words where no published model has those dimensions. */
+export function publishedModel(name: string | undefined, flavor: string): string {
+  // The Python registry of a model states no name: the flavors of Llama 3 are told by their sizes alone.
+  const known = name === undefined ? undefined : PUBLISHED[name]?.[flavor];
+  return known ?? (name === undefined ? flavor : `${name} ${flavor}`);
+}

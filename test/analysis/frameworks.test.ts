@@ -1,0 +1,107 @@
+/** Frameworks with code of their own: the run is the one their keys describe, and the substitution is said. */
+import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
+import type { ReportRun } from "../../src/core/report/schema";
+import { memoryRuntime, uri } from "./memory-runtime";
+
+const PINS = 'runs:\n  - match: "*"\n    sequence_length: 64\n    device: { name: H100 }\n';
+
+async function runOf(name: string, text: string, pins = PINS): Promise<ReportRun> {
+  const runtime = memoryRuntime({ [name]: text, ".vramlens.yaml": pins });
+  const [run] = (await createAnalyzer(runtime).analyse(uri(name), {})).runs;
+  assert.ok(run);
+  return run;
+}
+
+const peak = (run: ReportRun): number => {
+  assert.ok(run.perDevice, JSON.stringify(run.findings));
+  return run.perDevice.allocatedPeakBytes;
+};
+const value = (run: ReportRun, name: string): unknown => run.settings.find((setting) => setting.name === name)?.value;
+
+/** The run as the Hugging Face Trainer would carry it out. */
+const trainer = (lines: string): string =>
+  `output_dir: out\nper_device_train_batch_size: 2\nmax_grad_norm: 0\nuse_cache: false\n${lines}`;
+
+describe("analysis: frameworks with code of their own", () => {
+  it("reads a torchtune recipe as the same run in pure bfloat16, and widens the band", async () => {
+    const recipe = [
+      "model:",
+      "  _component_: torchtune.models.qwen2_5.qwen2_5_0_5b",
+      "batch_size: 2",
+      "optimizer:",
+      "  _component_: torch.optim.AdamW",
+      "  fused: True",
+      "loss:",
+      "  _component_: torchtune.modules.loss.CEWithChunkedOutputLoss",
+      "dtype: bf16",
+      "clip_grad_norm: null",
+      "enable_activation_checkpointing: True",
+      "",
+    ].join("\n");
+    const own = await runOf("recipe.yaml", recipe);
+    const same = await runOf(
+      "train.yaml",
+      trainer(
+        "model_name_or_path: Qwen/Qwen2.5-0.5B\ndtype: bfloat16\noptim: adamw_torch_fused\ngradient_checkpointing: true\n",
+      ),
+    );
+    assert.equal(own.model?.name, "Qwen/Qwen2.5-0.5B");
+    assert.equal(peak(own), peak(same));
+    assert.ok(own.assumptions.some(({ what }) => what.includes("torchtune")));
+    assert.ok((own.perDevice?.band.highBytes ?? 0) > (same.perDevice?.band.highBytes ?? 0));
+    assert.ok((own.perDevice?.band.lowBytes ?? 0) < (same.perDevice?.band.lowBytes ?? 0));
+  });
+
+  it("puts torchtune's adapters where its switches say", async () => {
+    const recipe = (mlp: string) =>
+      `model:\n  _component_: torchtune.models.qwen2_5.lora_qwen2_5_0_5b\n  lora_attn_modules: ['q_proj', 'output_proj']\n  apply_lora_to_mlp: ${mlp}\n  lora_rank: 4\nbatch_size: 1\ndtype: bf16\n`;
+    const [hidden, inner, layers, rank] = [896, 4864, 24, 4];
+    const attention = 2 * layers * rank * 2 * hidden;
+    assert.equal((await runOf("a.yaml", recipe("False"))).model?.trainableParameters, attention);
+    const mlp = 3 * layers * rank * (hidden + inner);
+    assert.equal((await runOf("b.yaml", recipe("True"))).model?.trainableParameters, attention + mlp);
+  });
+
+  it("shards a torchtune run on several GPUs as its distributed recipes do", async () => {
+    const recipe =
+      "model:\n  _component_: torchtune.models.qwen2_5.qwen2_5_0_5b\nbatch_size: 1\noptimizer:\n  _component_: torch.optim.AdamW\ndtype: bf16\n";
+    const one = await runOf("recipe.yaml", recipe);
+    const four = await runOf("recipe.yaml", recipe, PINS.replace("name: H100", "name: H100, count: 4"));
+    assert.equal(value(four, "fsdp"), "full_shard");
+    assert.ok(peak(four) < peak(one));
+  });
+
+  it("takes torchtitan's default precision: float32 weights, bfloat16 computation", async () => {
+    const toml =
+      '[model]\nname = "qwen3"\nflavor = "0.6B"\n[training]\nlocal_batch_size = 1\nseq_len = 64\nmax_norm = 0\n[activation_checkpoint]\nmode = "none"\n';
+    const run = await runOf("job.toml", toml);
+    const same = await runOf(
+      "train.yaml",
+      trainer("model_name_or_path: Qwen/Qwen3-0.6B\ndtype: float32\nbf16: true\noptim: adamw_torch_fused\n").replace(
+        "batch_size: 2",
+        "batch_size: 1",
+      ),
+    );
+    assert.equal(value(run, "compute_dtype"), "bf16");
+    assert.equal(peak(run), peak(same));
+  });
+
+  it("reads litgpt's model folder, parts with adapters and double quantization", async () => {
+    const config = (quantize: string) =>
+      `checkpoint_dir: checkpoints/EleutherAI/pythia-160m\nout_dir: out\nprecision: bf16-true\nquantize: ${quantize}\nlora_r: 8\nlora_query: true\nlora_value: true\nlora_projection: false\ntrain:\n  micro_batch_size: 1\n  global_batch_size: 4\n  max_seq_length: 64\n`;
+    const single = await runOf("a.yaml", config("bnb.nf4"));
+    const double = await runOf("b.yaml", config("bnb.nf4-dq"));
+    assert.equal(single.model?.name, "EleutherAI/pythia-160m");
+    assert.ok(peak(double) < peak(single));
+    assert.equal(value(single, "gradient_accumulation_steps"), 4);
+  });
+
+  it("says of an Accelerate config that it is a part of a run", async () => {
+    const run = await runOf(
+      "accelerate.yaml",
+      "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_processes: 2\n",
+    );
+    assert.ok(run.findings.some(({ code, message }) => code === "not-modelled" && /part of a run/.test(message)));
+  });
+});
