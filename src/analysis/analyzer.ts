@@ -106,7 +106,7 @@ export interface DocumentAnalysis {
   /** What the run would be with other values, for what-if controls; same report, no file touched. */
   whatIf(runId: string, set: Readonly<Record<string, string>>): ReportRun | null;
   /** The plan in stages and how far the run could go; null when the run is gone or nothing is known of it. */
-  guide?(runId: string): ReportGuide | null;
+  guide?(runId: string): Promise<ReportGuide | null>;
   /** The run on other cards, slices and numbers of cards; null when the run is gone or nothing is known of it. */
   compare?(runId: string): readonly ReportCompared[] | null;
   /** Edits that make the files say what a what-if tried; why there are none; null when the run is gone. */

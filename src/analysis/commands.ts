@@ -25,7 +25,9 @@ export function commandsOf(document: LoadedDocument): readonly LoadedDocument[] 
     };
     if ((recogniseFormat(only)?.confidence ?? 0) < SURE) continue;
     const line = document.lines.range(command).start.line + 1;
-    parts.push(new LoadedDocument(document.uri, document.text, { config: only, name: String(line) }));
+    parts.push(
+      new LoadedDocument(document.uri, document.text, { config: only, name: String(line), index: parts.length }),
+    );
   }
   return parts.length < 2 ? [document] : parts;
 }

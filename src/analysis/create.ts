@@ -1,16 +1,18 @@
 /** The analyzer: documents in, immutable analyses out. All reading goes through the runtime. */
 import * as z from "zod";
 import type { FamilyGraphs } from "../core/graph/types";
+import type { ReportEdit } from "../core/report/schema";
 import type { Format } from "../formats/types";
+import { applyEdits } from "../syntax/edit";
 import type { AnalysisOptions, Analyzer, CreateAnalyzer, DocumentAnalysis, Recognition } from "./analyzer";
 import { type Catalogue, readCatalogue } from "./catalogue";
 import { commandsOf } from "./commands";
 import { formatByGroups } from "./compose";
-import { AnalysedDocument, emptyAnalysis } from "./document";
+import { analysedDocument, emptyAnalysis } from "./document";
 import { Estimator } from "./estimator";
 import { gather, workspaceFolderOf } from "./inputs";
 import { type Locale, localeOf } from "./messages";
-import { RunAnalysis } from "./run-analysis";
+import { type Reread, RunAnalysis } from "./run-analysis";
 import type { Runtime } from "./runtime";
 import { DocumentStore, LoadedDocument } from "./store";
 import { normalise, parentOf } from "./uris";
@@ -27,6 +29,16 @@ const graphsSchema = z.looseObject({
   family: z.string(),
   graphs: z.array(z.unknown()),
 });
+
+/** How a run is read, where it is not the usual way. */
+interface Reading {
+  /** Another document's run uses this one. */
+  readonly used?: boolean;
+  /** Format of a document that does not say it itself. */
+  readonly format?: Format | undefined;
+  /** Documents as they will be. */
+  readonly store?: DocumentStore;
+}
 
 class AnalyzerOfRuntime implements Analyzer {
   private readonly store: DocumentStore;
@@ -52,9 +64,9 @@ class AnalyzerOfRuntime implements Analyzer {
       const own: RunAnalysis[] = [];
       const format = document.recognised?.format ?? (await formatByGroups(document, this.store));
       for (const part of format === undefined ? [] : commandsOf(document))
-        own.push(await this.runOf(part, options, locale, users.length > 0, format));
+        own.push(await this.runOf(part, options, locale, { used: users.length > 0, format }));
       if (own.length + users.length === 0) return emptyAnalysis(uri, [uri], "not-recognised", locale, document);
-      return new AnalysedDocument(uri, recognitionOf(document), [...own, ...users]);
+      return await analysedDocument(uri, recognitionOf(document), [...own, ...users]);
     } catch (error) {
       return emptyAnalysis(uri, [uri], error instanceof Error ? error.message : String(error), locale);
     }
@@ -82,20 +94,28 @@ class AnalyzerOfRuntime implements Analyzer {
     document: LoadedDocument,
     options: AnalysisOptions,
     locale: Locale,
-    used = false,
-    otherwise?: Format,
+    reading: Reading = {},
   ): Promise<RunAnalysis> {
     this.catalogue ??= readCatalogue(this.runtime);
-    const format = document.recognised?.format ?? otherwise;
+    const { used = false, store = this.store } = reading;
+    const format = document.recognised?.format ?? reading.format;
     if (format === undefined) throw new Error(`${document.uri} is no training config`);
     const inputs = await gather(document, format, {
       runtime: this.runtime,
-      store: this.store,
+      store,
       catalogue: await this.catalogue,
       graphs: (family) => this.graphsOf(family),
       modelOverride: options.set?.["model"],
     });
-    return new RunAnalysis({ ...inputs, used }, options, locale, this.estimator);
+    const reread: Reread = async (edits) => {
+      const changed = store.withTexts(await editedTexts(store, edits));
+      const again = await changed.load(document.uri);
+      const part = document.part === undefined ? again : again && commandsOf(again)[document.part.index];
+      if (part === undefined || (part.recognised ?? reading.format) === undefined) return undefined;
+      return this.runOf(part, options, locale, { ...reading, store: changed });
+    };
+    const detail = reading.store === undefined ? "full" : "peaks";
+    return new RunAnalysis({ ...inputs, used }, options, locale, this.estimator, reread, detail);
   }
 
   /** Runs of other documents that a document takes part in: a DeepSpeed file, pins, a model's config. */
@@ -135,6 +155,24 @@ class AnalyzerOfRuntime implements Analyzer {
       return undefined;
     }
   }
+}
+
+/** Texts of the documents that edits change, with the edits made. */
+async function editedTexts(store: DocumentStore, edits: readonly ReportEdit[]): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  for (const uri of new Set(edits.map((edit) => edit.uri))) {
+    const document = await store.load(uri);
+    if (document === undefined) continue;
+    const spans = edits
+      .filter((edit) => edit.uri === uri)
+      .map(({ range, newText }) => ({
+        start: document.lines.offset(range.start.line, range.start.character),
+        end: document.lines.offset(range.end.line, range.end.character),
+        newText,
+      }));
+    texts.set(uri, applyEdits(document.text, spans));
+  }
+  return texts;
 }
 
 function recognitionOf(document: LoadedDocument): Recognition | null {

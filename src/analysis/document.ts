@@ -1,6 +1,6 @@
 /** The analysis of one document, as the surfaces ask for it; everything is computed when it is asked for. */
 import { stepTime } from "../core/cost/step-time";
-import type { Range, Report, ReportCompared, ReportGuide, ReportRun } from "../core/report/schema";
+import type { Range, Report, ReportCompared, ReportGuide, ReportPlan, ReportRun } from "../core/report/schema";
 import type { CompletionContent, DocumentAnalysis, FixContent, HoverContent, Recognition } from "./analyzer";
 import { completionsAt } from "./complete/complete";
 import { documentProblems } from "./findings/collect";
@@ -51,25 +51,40 @@ export function emptyAnalysis(
   };
 }
 
-export class AnalysedDocument implements DocumentAnalysis {
+/** Analyses of a document's runs as the surfaces ask for them. */
+export async function analysedDocument(
+  uri: string,
+  recognition: Recognition | null,
+  analyses: readonly RunAnalysis[],
+): Promise<DocumentAnalysis> {
+  // Searching plans is the expensive part: one run of a shared file gets them, as one run is shown.
+  const [shown] = ordered(analyses);
+  const advice = shown === undefined ? undefined : await adviceOf(shown);
+  const runs = analyses.map((analysis) => reportOf(analysis, analysis.base, analysis === shown ? advice : undefined));
+  return new AnalysedDocument(uri, recognition, analyses, runs);
+}
+
+/** Runs with an estimate first: a DeepSpeed file alone says little, the run that uses it says all. */
+function ordered(analyses: readonly RunAnalysis[]): readonly RunAnalysis[] {
+  return [...analyses].sort((a, b) => Number(b.base.estimate !== undefined) - Number(a.base.estimate !== undefined));
+}
+
+class AnalysedDocument implements DocumentAnalysis {
   readonly report: Report;
-  readonly runs: readonly ReportRun[];
   readonly dependencies: readonly string[];
 
   constructor(
     readonly uri: string,
     readonly recognition: Recognition | null,
     private readonly analyses: readonly RunAnalysis[],
+    readonly runs: readonly ReportRun[],
   ) {
-    // Searching plans is the expensive part: one run of a shared file gets them, as one run is shown.
-    const [shown] = this.ordered();
-    this.runs = analyses.map((analysis) => reportOf(analysis, analysis.base, analysis === shown));
-    this.report = { schema: "vram-lens/report/1", version: VERSION, runs: [...this.runs], errors: [] };
+    this.report = { schema: "vram-lens/report/1", version: VERSION, runs: [...runs], errors: [] };
     this.dependencies = [...new Set(analyses.flatMap((analysis) => [...analysis.inputs.dependencies]))];
   }
 
   hover(line: number, character: number): HoverContent | null {
-    for (const analysis of this.ordered()) {
+    for (const analysis of ordered(this.analyses)) {
       const document = analysis.inputs.documents.find((candidate) => candidate.uri === this.uri);
       if (document === undefined) continue;
       const target = settingAt(analysis, this.uri, document.lines.offset(line, character));
@@ -80,7 +95,7 @@ export class AnalysedDocument implements DocumentAnalysis {
   }
 
   complete(line: number, character: number): readonly CompletionContent[] {
-    for (const analysis of this.ordered()) {
+    for (const analysis of ordered(this.analyses)) {
       const document = analysis.inputs.documents.find((candidate) => candidate.uri === this.uri);
       if (document === undefined) continue;
       const found = completionsAt(analysis, document, document.lines.offset(line, character));
@@ -105,20 +120,13 @@ export class AnalysedDocument implements DocumentAnalysis {
     return linksOf(this.uri, this.analyses);
   }
 
-  /** Runs with an estimate first: a DeepSpeed file alone says little, the run that uses it says all. */
-  private ordered(): readonly RunAnalysis[] {
-    return [...this.analyses].sort(
-      (a, b) => Number(b.base.estimate !== undefined) - Number(a.base.estimate !== undefined),
-    );
-  }
-
   whatIf(runId: string, set: Readonly<Record<string, string>>): ReportRun | null {
     const index = this.runs.findIndex((run) => run.id === runId);
     const analysis = this.analyses[index];
     return analysis === undefined ? null : reportOf(analysis, analysis.vary(set));
   }
 
-  guide(runId: string): ReportGuide | null {
+  async guide(runId: string): Promise<ReportGuide | null> {
     const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
     return analysis === undefined ? null : guideOf(analysis);
   }
@@ -143,19 +151,33 @@ export function problemsOf(analysis: RunAnalysis, variant: Variant): Problem[] {
   ];
 }
 
-function reportOf(analysis: RunAnalysis, variant: Variant, searching = false): ReportRun {
-  const plans = searching && analysis.options.plans === true;
-  const guide = searching && analysis.options.guide === true ? guideOf(analysis) : null;
+/** What was searched for a run, as far as it was asked for. */
+interface Advice {
+  readonly plans: readonly ReportPlan[];
+  readonly guide: ReportGuide | null;
+  readonly assumptionEffects: readonly number[];
+}
+
+async function adviceOf(analysis: RunAnalysis): Promise<Advice> {
+  const { plans, guide } = analysis.options;
+  return {
+    plans: plans === true ? await plansOf(analysis) : [],
+    guide: guide === true ? await guideOf(analysis) : null,
+    assumptionEffects: plans === true ? effectsOf(analysis) : [],
+  };
+}
+
+function reportOf(analysis: RunAnalysis, variant: Variant, advice?: Advice): ReportRun {
   const problems = problemsOf(analysis, variant);
   return assembleRun({
     inputs: analysis.inputs,
     resolution: variant.resolution,
     estimate: variant.estimate,
     findings: toFindings(problems, analysis.inputs, analysis.options, analysis.locale),
-    plans: plans ? plansOf(analysis) : [],
-    guide,
+    plans: advice?.plans ?? [],
+    guide: advice?.guide ?? null,
     time: timeOf(variant),
-    assumptionEffects: plans ? effectsOf(analysis) : [],
+    assumptionEffects: advice?.assumptionEffects ?? [],
     locale: analysis.locale,
   });
 }

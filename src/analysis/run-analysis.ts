@@ -1,6 +1,7 @@
 /** One run with its estimate: what hovers, findings, fixes and what-ifs are made from. */
 import type { EstimateResult } from "../core/estimate";
 import type { Estimate } from "../core/report/estimate";
+import type { ReportEdit } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
 import type { AnalysisOptions } from "./analyzer";
 import type { Estimator } from "./estimator";
@@ -19,6 +20,9 @@ export interface Variant {
   readonly verdict: Verdict;
 }
 
+/** The run as its files will say it with some edits; undefined when it is no run any more. */
+export type Reread = (edits: readonly ReportEdit[]) => Promise<RunAnalysis | undefined>;
+
 export class RunAnalysis {
   /** The run as its documents (and the person's own overrides) state it. */
   readonly base: Variant;
@@ -28,8 +32,10 @@ export class RunAnalysis {
     readonly options: AnalysisOptions,
     readonly locale: Locale,
     private readonly estimator: Estimator,
+    readonly reread: Reread,
+    detail: "full" | "peaks" = "full",
   ) {
-    this.base = this.vary({});
+    this.base = this.vary({}, detail);
   }
 
   /** Peaks of a run made from this one's, without a breakdown; undefined when the engine cannot say. */

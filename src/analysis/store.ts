@@ -21,12 +21,12 @@ export class LoadedDocument {
   private directiveComments: Directives | undefined;
 
   /**
-   * @param part what of the text is read, when it is only a part (one command of a script), and the part's name
+   * @param part what of the text is read, when it is only a part (one command of a script), the part's name and place
    */
   constructor(
     readonly uri: string,
     readonly text: string,
-    readonly part?: { readonly config: ConfigDocument; readonly name: string },
+    readonly part?: { readonly config: ConfigDocument; readonly name: string; readonly index: number },
   ) {
     this.lines = new LineIndex(text);
     if (part !== undefined) this.parsedDocument = part.config;
@@ -66,11 +66,23 @@ export class DocumentStore {
   private readonly documents = new Map<string, Promise<LoadedDocument | undefined>>();
   private readonly folders = new Map<string, Promise<readonly { name: string; type: "file" | "directory" }[]>>();
 
-  constructor(private readonly files: FileAccess) {}
+  /** @param below where documents and listings come from that this store does not have */
+  constructor(
+    private readonly files: FileAccess,
+    private readonly below?: DocumentStore,
+  ) {}
+
+  /** This store with other texts for some documents; everything else is shared with it. */
+  withTexts(texts: ReadonlyMap<string, string>): DocumentStore {
+    const above = new DocumentStore(this.files, this);
+    for (const [uri, text] of texts) above.documents.set(uri, Promise.resolve(new LoadedDocument(uri, text)));
+    return above;
+  }
 
   load(uri: string): Promise<LoadedDocument | undefined> {
     let found = this.documents.get(uri);
     if (found === undefined) {
+      if (this.below !== undefined) return this.below.load(uri);
       found = this.files.readText(uri).then(
         (text) => (text === undefined ? undefined : new LoadedDocument(uri, text)),
         () => undefined,
@@ -83,6 +95,7 @@ export class DocumentStore {
   list(uri: string): Promise<readonly { name: string; type: "file" | "directory" }[]> {
     let found = this.folders.get(uri);
     if (found === undefined) {
+      if (this.below !== undefined) return this.below.list(uri);
       found = this.files.list(uri).then(
         (entries) => entries,
         () => [],

@@ -58,7 +58,7 @@ export function registerPanelRequests(connection: Connection, context: RequestCo
   );
   connection.onRequest<GuideResult, void>(METHODS.guide, (params: RunParams, token: CancellationToken) =>
     safely<GuideResult>(log, "guide", token, { guide: null }, async () => ({
-      guide: (await restingAnalysis(context, params, token))?.guide?.(params.runId) ?? null,
+      guide: (await (await restingAnalysis(context, params, token))?.guide?.(params.runId)) ?? null,
     })),
   );
   connection.onRequest<CompareResult, void>(METHODS.compare, (params: RunParams, token: CancellationToken) =>

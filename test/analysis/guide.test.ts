@@ -27,7 +27,7 @@ async function tooSmall(options: AnalysisOptions = {}): Promise<{ analysis: Docu
 describe("analysis: guide", () => {
   it("promises what the files will say after every stage, to the byte", async () => {
     const { analysis, id } = await tooSmall();
-    const guide = guideSchema.parse(analysis.guide?.(id));
+    const guide = guideSchema.parse(await analysis.guide?.(id));
     assert.ok(guide.stages.length > 0);
     for (const stage of guide.stages) {
       assert.ok(stage.items.length > 0 && stage.edits.length > 0);
@@ -40,7 +40,7 @@ describe("analysis: guide", () => {
 
   it("tells the largest batch and the longest sequence that fit with the reserve", async () => {
     const { analysis, id } = await tooSmall({ reserve: 0.2 });
-    const { limits } = guideSchema.parse(analysis.guide?.(id));
+    const { limits } = guideSchema.parse(await analysis.guide?.(id));
     assert.equal(limits.reserve, 0.2);
     const usable = analysis.runs[0]?.devices.usableBytes ?? 0;
     const peak = (set: Record<string, string>) => analysis.whatIf(id, set)?.perDevice?.usedPeakBytes ?? 0;
@@ -57,7 +57,7 @@ describe("analysis: guide", () => {
   it("stays within what is allowed", async () => {
     const allow = { keepNumerics: true, packages: false };
     const { analysis, id } = await tooSmall({ allow, plans: true });
-    const guide = guideSchema.parse(analysis.guide?.(id));
+    const guide = guideSchema.parse(await analysis.guide?.(id));
     for (const stage of guide.stages)
       for (const item of stage.items) assert.ok(item.changes === "nothing" && item.needs.length === 0, item.lever);
     const plans = analysis.runs[0]?.plans ?? [];
@@ -87,6 +87,6 @@ describe("analysis: guide", () => {
     assert.equal(lines.find(({ name }) => /4090/.test(name))?.relativeSpeed, 1);
     assert.ok(lines.some(({ kind }) => kind === "several"));
     assert.equal(analysis.compare?.("nothing"), null);
-    assert.equal(analysis.guide?.("nothing"), null);
+    assert.equal(await analysis.guide?.("nothing"), null);
   });
 });

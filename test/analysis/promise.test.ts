@@ -1,6 +1,6 @@
 /** What a plan or a stage promises is what the engine says of the files with its edits, to the byte. */
 import { strict as assert } from "node:assert";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
 import { LineIndex } from "../../src/analysis/lines";
@@ -8,6 +8,7 @@ import type { ReportEdit, ReportRun } from "../../src/core/report/schema";
 import { applyEdits } from "../../src/syntax/edit";
 import { memoryRuntime, ROOT, TINY_LLAMA, uri } from "./memory-runtime";
 
+const CORPUS = process.env["VRAM_LENS_CORPUS"] ?? join(__dirname, "../../../shared/corpus");
 const SAMPLES = join(__dirname, "../../samples");
 const RESERVE = 0.1;
 
@@ -36,6 +37,14 @@ async function analyse(files: Files, main: string, device: string, search: boole
   const [run] = (await createAnalyzer(memoryRuntime(files)).analyse(uri(main), options)).runs;
   assert.ok(run);
   return run;
+}
+
+/** What plans and stages say of a run: the edits, the peak after them, and whether that is said to fit. */
+function promisesOf(run: ReportRun) {
+  return [
+    ...run.plans.map((plan) => ({ ...plan, what: `plan ${plan.title}`, fits: plan.fits === true })),
+    ...(run.guide?.stages ?? []).map((stage) => ({ ...stage, what: `stage ${stage.id}` })),
+  ];
 }
 
 function edited(files: Files, edits: readonly ReportEdit[]): Files {
@@ -78,15 +87,11 @@ describe("analysis: what plans promise", () => {
     it(name, async () => {
       for (const device of devices) {
         const run = await analyse(files, main, device, true);
-        const promises = [
-          ...run.plans.map((plan) => ({ ...plan, what: `plan ${plan.title}`, limit: plan.fits === true })),
-          ...(run.guide?.stages ?? []).map((stage) => ({ ...stage, what: `stage ${stage.id}`, limit: stage.fits })),
-        ];
-        for (const { what, edits, usedPeakBytes, limit } of promises) {
+        for (const { what, edits, usedPeakBytes, fits } of promisesOf(run)) {
           const after = await analyse(edited(files, edits), main, device, false);
           const label = `${name} on ${device}: ${what}`;
           assert.equal(after.perDevice?.usedPeakBytes, usedPeakBytes, label);
-          if (!limit) continue;
+          if (!fits) continue;
           assert.notEqual(after.verdict, "does-not-fit", label);
           assert.ok(usedPeakBytes <= (1 - RESERVE) * (after.devices.usableBytes ?? 0), label);
           kept++;
@@ -95,7 +100,74 @@ describe("analysis: what plans promise", () => {
     });
   }
 
+  it("of an override: a name that is canonical and another key is canonical", async () => {
+    const files = {
+      ...TINY,
+      "train.yaml":
+        "stage: sft\ndo_train: true\nfinetuning_type: full\ncutoff_len: 256\nmodel_name_or_path: ./model\n" +
+        "output_dir: out\nper_device_train_batch_size: 8\ndisable_gradient_checkpointing: true\n",
+    };
+    const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri("train.yaml"), { device: "8GB" });
+    const [run] = analysis.runs;
+    assert.ok(run);
+    const tried = analysis.whatIf(run.id, { gradient_checkpointing: "true" })?.perDevice?.usedPeakBytes;
+    const switched = {
+      ...files,
+      "train.yaml": files["train.yaml"].replace("checkpointing: true", "checkpointing: false"),
+    };
+    assert.equal((await analyse(switched, "train.yaml", "8GB", false)).perDevice?.usedPeakBytes, tried);
+    assert.notEqual(tried, run.perDevice?.usedPeakBytes);
+  });
+
   it("were made", () => {
     assert.ok(kept >= 15, `${kept} promises`);
+  });
+});
+
+/** Real files, their model replaced by one that is quick to simulate: the edits are what is tried. */
+describe("analysis: what plans promise in the corpus", () => {
+  const index = join(CORPUS, "index.jsonl");
+  if (!existsSync(index)) {
+    it("is skipped: no corpus beside the project", () => {});
+    return;
+  }
+  const entries = readFileSync(index, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { file: string }).file);
+  // One analyzer for all of them: it reads and keeps the graphs.
+  const runtime = memoryRuntime({ "tiny/config.json": JSON.stringify({ ...TINY_LLAMA, num_hidden_layers: 1 }) });
+  const analyzer = createAnalyzer(runtime);
+  let kept = 0;
+  const keeps = (folder: string) => async () => {
+    const broken: string[] = [];
+    const write = (file: string, text: string | undefined): void => {
+      runtime.write(file, text);
+      analyzer.invalidate(uri(file));
+    };
+    for (const file of entries.filter((entry) => entry.startsWith(`${folder}/`))) {
+      const text = readFileSync(join(CORPUS, file), "utf8");
+      write(file, text);
+      const set = { model: `${"../".repeat(file.split("/").length - 1)}tiny` };
+      const { runs } = await analyzer.analyse(uri(file), { set });
+      const largest = Math.max(...runs.map(({ perDevice }) => perDevice?.usedPeakBytes ?? 0));
+      const options = { set, device: `${Math.round(largest / 2 ** 20)}MiB`, reserve: RESERVE };
+      const advised =
+        largest === 0 ? [] : (await analyzer.analyse(uri(file), { ...options, plans: true, guide: true })).runs;
+      for (const [place, run] of advised.entries())
+        for (const { what, edits, usedPeakBytes } of promisesOf(run)) {
+          write(file, edited({ [file]: text }, edits)[file]);
+          const again = await analyzer.analyse(uri(file), options);
+          if (again.runs[place]?.perDevice?.usedPeakBytes === usedPeakBytes) kept++;
+          else broken.push(`${file}: ${what}`);
+        }
+      write(file, undefined);
+    }
+    assert.deepEqual(broken, []);
+  };
+  for (const folder of new Set(entries.map((file) => file.slice(0, file.indexOf("/")))))
+    it(`is kept in every file: ${folder}`, keeps(folder));
+  it("were made", () => {
+    assert.ok(kept > 200, `${kept} promises`);
   });
 });

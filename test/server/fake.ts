@@ -231,7 +231,7 @@ async function analysis(
         edits: [{ uri, range: { start: { line: 0, character: 7 }, end: { line: 0, character: 9 } }, newText: batch }],
       };
     },
-    guide: (runId) =>
+    guide: async (runId) =>
       runId === run.id
         ? {
             stages: [],

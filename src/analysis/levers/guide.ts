@@ -19,11 +19,14 @@ import { reserveOf, searchOptionsOf } from "./allowed";
 import { editsFor } from "./edits";
 
 /** null when nothing can be estimated. */
-export function guideOf(analysis: RunAnalysis): ReportGuide | null {
+export async function guideOf(analysis: RunAnalysis): Promise<ReportGuide | null> {
   const { base } = analysis;
   const { run } = base.resolution;
   if (run === null || base.estimate === undefined) return null;
-  return { stages: base.usable === null ? [] : stagesOf(analysis, run, base.usable), limits: limitsOf(analysis, run) };
+  return {
+    stages: base.usable === null ? [] : await stagesOf(analysis, run, base.usable),
+    limits: limitsOf(analysis, run),
+  };
 }
 
 /** null when nothing can be estimated. */
@@ -51,13 +54,13 @@ function estimatorOf(analysis: RunAnalysis): EstimateFunction {
 }
 
 /** Stages as far as the files can hold them; each is estimated again as the files will say it. */
-function stagesOf(analysis: RunAnalysis, run: TrainingRun, usable: number): ReportStage[] {
+async function stagesOf(analysis: RunAnalysis, run: TrainingRun, usable: number): Promise<ReportStage[]> {
   const stages = stagedPlan(run, estimatorOf(analysis), searchOptionsOf(analysis, run, usable));
   const written: ReportStage[] = [];
   let settings: readonly SettingChange[] = [];
   for (const stage of stages) {
     settings = stage.items.reduce((all, item) => merged(all, item.settings), settings);
-    const found = writtenStage(analysis, stage, settings);
+    const found = await writtenStage(analysis, stage, settings);
     if (found === undefined) break;
     written.push(found);
   }
@@ -70,16 +73,16 @@ function merged(all: readonly SettingChange[], next: readonly SettingChange[]): 
   return [...all.filter(({ name }) => !names.has(name)), ...next];
 }
 
-function writtenStage(
+async function writtenStage(
   analysis: RunAnalysis,
   stage: Stage,
   settings: readonly SettingChange[],
-): ReportStage | undefined {
+): Promise<ReportStage | undefined> {
   const result = editsFor(analysis.inputs, analysis.base.resolution, settings);
   if ("refused" in result || result.edits.length === 0) return undefined;
   const set = Object.fromEntries(settings.map(({ name, value }) => [name, String(value)]));
-  const { estimate, usable } = analysis.vary(set, "peaks");
-  if (estimate === undefined || usable === null) return undefined;
+  const { estimate, usable } = (await analysis.reread(result.edits))?.base ?? {};
+  if (estimate === undefined || usable == null) return undefined;
   return {
     id: stage.id,
     items: stage.items.map((item) => ({

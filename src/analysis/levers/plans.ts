@@ -15,7 +15,7 @@ const ENOUGH_ESTIMATES = 16;
 const MOST_PLANS = 12;
 
 /** Plans for a run that does not fit, or hardly; the smallest change first. Empty when none can be written. */
-export function plansOf(analysis: RunAnalysis): ReportPlan[] {
+export async function plansOf(analysis: RunAnalysis): Promise<ReportPlan[]> {
   const { base } = analysis;
   const { run } = base.resolution;
   if (run === null || base.usable === null) return [];
@@ -25,21 +25,20 @@ export function plansOf(analysis: RunAnalysis): ReportPlan[] {
     maxEstimates: MOST_ESTIMATES,
     enoughEstimates: ENOUGH_ESTIMATES,
   });
-  return plans
-    .flatMap((plan) => {
-      const written = writtenPlan(analysis, plan);
-      return written === undefined ? [] : [written];
-    })
-    .slice(0, MOST_PLANS);
+  const written: ReportPlan[] = [];
+  for (const plan of plans) {
+    const found = written.length < MOST_PLANS ? await writtenPlan(analysis, plan) : undefined;
+    if (found !== undefined) written.push(found);
+  }
+  return written;
 }
 
-/** The plan as edits, with the estimate that reading the edited files will give. */
-function writtenPlan(analysis: RunAnalysis, plan: Plan): ReportPlan | undefined {
+/** The plan as edits, with what the engine says of the edited files: what is promised is what the hover says next. */
+async function writtenPlan(analysis: RunAnalysis, plan: Plan): Promise<ReportPlan | undefined> {
   const result = editsFor(analysis.inputs, analysis.base.resolution, plan.settings);
   if ("refused" in result || result.edits.length === 0) return undefined;
-  const set = Object.fromEntries(plan.settings.map(({ name, value }) => [name, String(value)]));
-  const after = analysis.vary(set);
-  if (after.estimate === undefined || after.usable === null || after.estimate.usedPeakBytes > after.usable)
+  const after = (await analysis.reread(result.edits))?.base;
+  if (after?.estimate === undefined || after.usable === null || after.estimate.usedPeakBytes > after.usable)
     return undefined;
   const used = after.estimate.usedPeakBytes;
   return {

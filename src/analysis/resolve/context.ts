@@ -77,10 +77,16 @@ export class ResolveContext {
 /** Settings whose overrides may be comma-separated lists. */
 const LISTS = new Set(["lora_target_modules", "lora_modules_to_save"]);
 
-/** Overrides as a layer: names may be canonical, or a key of the document's format. */
+/**
+ * Overrides as a layer: names may be canonical, or a key of the document's format. A name that is both is canonical:
+ * LLaMA-Factory reads `gradient_checkpointing` and overrules it with a switch of its own, which has that canonical name.
+ */
 function overrideSettings(inputs: RunInputs, set: Readonly<Record<string, string>>): Setting[] {
+  const canonical = new Set(inputs.format.keys.map(({ name }) => name));
   return Object.entries(set).flatMap(([key, text]): Setting[] => {
-    const spec = inputs.format.keys.find((s) => s.key === key || s.aliases?.includes(key));
+    const spec = canonical.has(key)
+      ? undefined
+      : inputs.format.keys.find((s) => s.key === key || s.aliases?.includes(key));
     const name = spec?.name ?? key;
     const value = overrideValue(text);
     const base = { from: "pin" as const, key, place: null };
