@@ -155,6 +155,12 @@ function clip(torch: Torch, parameters: readonly Tensor[]): void {
   const stacked = torch.empty("stack", [norms.length], norms[0]!.dtype);
   const total = torch.empty("linalg_vector_norm", [], norms[0]!.dtype);
   stacked.release();
-  const scalars = ["add", "reciprocal", "mul", "clamp"].map((operator) => torch.empty(operator, [], total.dtype));
-  for (const tensor of [...norms, total, ...scalars]) tensor.release();
+  const scalar = (operator: string): Tensor => torch.empty(operator, [], total.dtype);
+  const divisor = scalar("add");
+  const inverse = scalar("reciprocal");
+  const coefficient = scalar("mul");
+  inverse.release();
+  divisor.release();
+  const clamped = scalar("clamp");
+  for (const tensor of [...norms, total, coefficient, clamped]) tensor.release();
 }

@@ -20,6 +20,7 @@ export interface Case {
   readonly gradient_checkpointing?: boolean;
   readonly use_reentrant?: boolean;
   readonly optim?: string;
+  readonly optim_args?: Readonly<Record<string, string>>;
   readonly grad_accum?: number;
   readonly max_grad_norm?: number;
   readonly peft?: {
@@ -52,9 +53,9 @@ export interface Receipt {
 
 const ROOT = path.resolve(__dirname, "../../..");
 
-/** All receipts of one family. */
-export function receiptsOf(family: string): Receipt[] {
-  const text = readFileSync(path.join(__dirname, `${family}.jsonl`), "utf8");
+/** All receipts of one family, or of one kind of ways to train (`ways/…`). */
+export function receiptsOf(file: string): Receipt[] {
+  const text = readFileSync(path.join(__dirname, `${file}.jsonl`), "utf8");
   return text
     .split("\n")
     .filter((line) => line !== "")
@@ -67,6 +68,11 @@ export function families(): string[] {
     .filter((name) => name.endsWith(".jsonl"))
     .map((name) => name.slice(0, -".jsonl".length))
     .filter((family) => existsSync(graphFile(family)));
+}
+
+/** Files of receipts by way of training (`capture/ways.py`). */
+export function waysOfTraining(): string[] {
+  return readdirSync(path.join(__dirname, "ways")).map((name) => `ways/${path.basename(name, ".jsonl")}`);
 }
 
 function graphFile(family: string): string {
@@ -87,9 +93,19 @@ export function graphsOf(family: string): FamilyGraphs {
 
 const AUTOCAST = { bf16: "bfloat16", fp16: "float16" } as const;
 
+/** Classes of torch.optim whose name in lower case means another optimizer to the Trainer. */
+const TORCH_NAMES: Readonly<Record<string, string>> = { adafactor: "adafactor_torch" };
+
+function optimizerOf({ optim = "adamw_torch_fused", optim_args: args = {} }: Case): TrainingRun["optimizer"] {
+  if (optim === "sgd_momentum") return { name: "sgd", args: { momentum: "0.9" } };
+  const [, torch] = /^torch\.optim\.(.+)$/.exec(optim) ?? [];
+  if (torch === undefined) return { name: optim, args };
+  const name = torch.toLowerCase();
+  return { name: TORCH_NAMES[name] ?? name, args };
+}
+
 /** The run a case describes. */
 export function runOf(c: Case): TrainingRun {
-  const momentum = c.optim === "sgd_momentum";
   return causalRun({
     model: { name: c.id, family: c.model.model_type, config: c.model, source: "config.json" },
     task: c.task ?? "causal-lm",
@@ -102,9 +118,7 @@ export function runOf(c: Case): TrainingRun {
     autocast: c.amp ? AUTOCAST[c.amp] : null,
     attention: c.attn ?? "sdpa",
     checkpointing: c.gradient_checkpointing ? { useReentrant: c.use_reentrant ?? false } : null,
-    optimizer: momentum
-      ? { name: "sgd", args: { momentum: "0.9" } }
-      : { name: c.optim ?? "adamw_torch_fused", args: {} },
+    optimizer: optimizerOf(c),
     maxGradNorm: c.max_grad_norm ?? 1,
     adapter: c.peft
       ? {

@@ -1,136 +1,90 @@
 /**
- * Optimizers of torch.optim as they run on CUDA: the foreach implementation by default, its lists of temporaries
- * alive until the function that made them reassigns or leaves. Source: torch/optim/{adam,sgd,rmsprop,adagrad}.py.
+ * Optimizers of torch.optim as they run on CUDA: per group, the states of new parameters, then the update of each dtype's
+ * list at once (foreach), of one parameter after the other (for-loop), or in one kernel that keeps nothing (fused).
  */
 import type { Tensor } from "../../engine/tensor";
-import { byDtype, foreach, type OptimizerFactory, releaseAll, state, stateLike, withGradient } from "./types";
+import type { Torch } from "../../engine/torch";
+import { Locals } from "./locals";
+import { ADAPTIVE_RULES } from "./torch-adaptive";
+import { GRADIENT_RULES } from "./torch-gradient";
+import { optionsOf, type TorchOptions, type TorchRule, Update } from "./torch-rule";
+import { byDtype, type OptimizerArguments, type OptimizerFactory, withGradient } from "./types";
 
-const numberOf = (text: string | undefined, fallback: number): number => {
-  const value = text === undefined ? Number.NaN : Number(text);
-  return Number.isFinite(value) ? value : fallback;
-};
+const RULES: Readonly<Record<string, TorchRule>> = { ...ADAPTIVE_RULES, ...GRADIENT_RULES };
 
-const truthy = (text: string | undefined): boolean => text !== undefined && /^(true|1|yes)$/i.test(text);
-
-/** Runs `body` for each dtype's list; `held` are the locals of the previous round, released when reassigned. */
-function eachList(groups: readonly Tensor[], body: (list: Tensor[], release: () => void) => Tensor[]): void {
-  let held: Tensor[] = [];
-  const release = (): void => {
-    releaseAll(held);
-    held = [];
-  };
-  for (const list of byDtype(groups)) {
-    const made = body(list, release);
-    release();
-    held = made;
-  }
-  release();
-}
-
-/** Adam-like: two moments per parameter; `step` lives on the GPU when fused or capturable. */
-const adam =
-  (kind: "foreach" | "fused" | "for-loop"): OptimizerFactory =>
-  (_, groups, args) => {
+function factoryOf(rule: TorchRule, standard: Partial<TorchOptions> = {}): OptimizerFactory {
+  return (torch, groups, args) => {
+    const options = optionsOf(args, { ...rule.standard, ...standard });
     const seen = new Set<Tensor>();
-    const amsgrad = truthy(args["amsgrad"]);
+    if (rule.eager) for (const parameter of groups.flat()) rule.states(torch, parameter, options);
     return {
       step(torch) {
-        for (const group of groups) {
-          const parameters = withGradient(group);
-          for (const parameter of parameters) {
-            if (seen.has(parameter)) continue;
-            seen.add(parameter);
-            if (kind === "fused") state(torch, "zeros", [], "float32");
-            for (let k = 0; k < (amsgrad ? 3 : 2); k++) stateLike(torch, parameter);
-          }
-          if (kind === "foreach") eachList(parameters, (list) => foreach(torch, "_foreach_sqrt", list));
-          if (kind === "for-loop") {
-            // `denom` of one parameter lives until the next one's replaces it.
-            let denominator: Tensor | null = null;
-            for (const parameter of parameters) {
-              const root = torch.empty("sqrt", parameter.sizes, parameter.dtype);
-              const next = torch.empty("div", parameter.sizes, parameter.dtype);
-              root.release();
-              denominator?.release();
-              denominator = next;
-            }
-            denominator?.release();
-          }
-        }
+        for (const group of groups) stepGroup(torch, rule, options, withGradient(group), seen);
       },
     };
   };
+}
 
-const sgd: OptimizerFactory = (_, groups, args) => {
-  const momentum = numberOf(args["momentum"], 0);
-  const decay = numberOf(args["weight_decay"], 0);
-  const seen = new Set<Tensor>();
+function stepGroup(
+  torch: Torch,
+  rule: TorchRule,
+  options: TorchOptions,
+  parameters: readonly Tensor[],
+  seen: Set<Tensor>,
+): void {
+  const first = new Set(parameters.filter((parameter) => !seen.has(parameter)));
+  for (const parameter of first) {
+    seen.add(parameter);
+    if (!rule.eager) rule.states(torch, parameter, options);
+  }
+  const update = new Update(torch, new Locals(), options);
+  if (options.foreach) for (const list of byDtype(parameters)) rule.foreach(update, list, first);
+  else if (!options.fused)
+    for (const parameter of parameters) {
+      // The loop's own names are rebound to the parameter's gradient and state.
+      for (const name of ["grad", "exp_avg"]) update.names.drop(name);
+      rule.single(update, parameter, first.has(parameter));
+    }
+  else if (options.momentum !== 0 && rule === RULES["sgd"]) rule.foreach(update, parameters, first);
+  update.names.release();
+}
+
+/** Muon over the matrices of the repeated layers, AdamW over the rest, as torch's documentation asks for. */
+const muonWithAdam: OptimizerFactory = (torch, groups, args) => {
+  const hidden = (parameter: Tensor): boolean => parameter.rank === 2 && parameter.layer !== null;
+  const parameters = groups.flat();
+  const parts = [
+    factoryOf(RULES["muon"]!)(torch, [parameters.filter(hidden)], args),
+    factoryOf(RULES["adamw"]!)(torch, [parameters.filter((parameter) => !hidden(parameter))], {}),
+  ];
   return {
     step(torch) {
-      for (const group of groups)
-        eachList(withGradient(group), (list) => {
-          const grads = decay === 0 ? [] : foreach(torch, "_foreach_add", list);
-          if (momentum !== 0)
-            for (const parameter of list) {
-              if (seen.has(parameter)) continue;
-              seen.add(parameter);
-              stateLike(torch, parameter, parameter.dtype, "clone");
-            }
-          return grads;
-        });
+      for (const part of parts) part.step(torch);
     },
   };
 };
 
-const rmsprop: OptimizerFactory = (_, groups, args) => {
-  const momentum = numberOf(args["momentum"], 0);
-  const centered = truthy(args["centered"]);
-  const decay = numberOf(args["weight_decay"], 0);
-  const seen = new Set<Tensor>();
-  return {
-    step(torch) {
-      for (const group of groups) {
-        const parameters = withGradient(group);
-        for (const parameter of parameters) {
-          if (seen.has(parameter)) continue;
-          seen.add(parameter);
-          for (let k = 0; k < 1 + (momentum > 0 ? 1 : 0) + (centered ? 1 : 0); k++) stateLike(torch, parameter);
-        }
-        eachList(parameters, (list) => {
-          const grads = decay === 0 ? [] : foreach(torch, "_foreach_add", list);
-          return [...grads, ...foreach(torch, centered ? "_foreach_addcmul" : "_foreach_sqrt", list)];
-        });
-      }
-    },
-  };
+/** Names of the HF Trainer that stand for a class with fixed arguments. */
+const TRAINER_NAMES: Readonly<Record<string, OptimizerFactory>> = {
+  adamw_torch: withoutArguments("adamw"),
+  adamw_hf: withoutArguments("adamw"),
+  adamw_torch_fused: withoutArguments("adamw", { fused: true }),
+  adamw_for_loop: withoutArguments("adamw", { foreach: false }),
 };
 
-/** Adagrad makes its states in the constructor. */
-const adagrad: OptimizerFactory = (torch, groups, args) => {
-  const decay = numberOf(args["weight_decay"], 0);
-  for (const group of groups) for (const parameter of group) stateLike(torch, parameter, parameter.dtype, "full_like");
-  return {
-    step(torch) {
-      for (const group of groups)
-        eachList(withGradient(group), (list) => {
-          const grads = decay === 0 ? [] : foreach(torch, "_foreach_add", list);
-          const std = foreach(torch, "_foreach_sqrt", list);
-          const numerator = decay === 0 ? foreach(torch, "_foreach_mul", list) : [];
-          return [...grads, ...std, ...numerator];
-        });
-    },
-  };
-};
+/** The Trainer gives AdamW no `optim_args`, except what the analysis knows of the version (`foreach`, `amsgrad`). */
+function withoutArguments(name: string, standard: Partial<TorchOptions> = {}): OptimizerFactory {
+  const factory = factoryOf(RULES[name]!, standard);
+  return (torch, groups, args) => factory(torch, groups, known(args));
+}
 
-const TABLE: Readonly<Record<string, OptimizerFactory>> = {
-  adamw_torch: adam("foreach"),
-  adamw_hf: adam("foreach"),
-  adamw_torch_fused: adam("fused"),
-  adamw_for_loop: adam("for-loop"),
-  sgd,
-  rmsprop,
-  adagrad,
-};
+function known(args: OptimizerArguments): OptimizerArguments {
+  return Object.fromEntries(Object.entries(args).filter(([key]) => key === "foreach" || key === "amsgrad"));
+}
 
-/** Factories by the name `optim` uses. */
-export const TORCH_OPTIMIZERS = TABLE;
+/** Factories by the name `optim` uses, and by the class of torch.optim in lower case. */
+export const TORCH_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = {
+  ...Object.fromEntries(Object.entries(RULES).map(([name, rule]) => [name, factoryOf(rule)])),
+  ...TRAINER_NAMES,
+  muon: muonWithAdam,
+};

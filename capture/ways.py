@@ -1,0 +1,231 @@
+"""Makes receipts of ways of training: optimizers and adapters the plain receipts do not draw.
+
+usage: LD_PRELOAD=fakecuda.so python -m capture.ways --oracle ORACLE.py [optimizers|adapters ...] [--only NAME ...] [--count N]
+
+The optimizer is made by transformers' own handlers (`trainer_optimizer.py`) or is the class of torch.optim with the name;
+the adapter by peft from its own config class. Optimizers of other packages need those: galore-torch, apollo-torch, grokadamw,
+schedulefree, torch-optimi, lomo-optim, torchao. Receipts go to `test/core/receipts/ways/<kind>.jsonl`; those there are kept.
+"""
+import argparse
+import json
+import random
+import sys
+import types
+
+from .receipts import ROOT, alone, keep, load
+
+GROUPED = {"num_hidden_layers": 2, "num_key_value_heads": 2, "pad_token_id": 0, "max_position_embeddings": 2048}
+DTYPES = ("float32", "bfloat16")
+
+
+def llama(r):
+    heads = r.choice((2, 4, 6))
+    return {
+        "model_type": "llama", **GROUPED, "num_attention_heads": heads, "hidden_size": heads * r.choice((16, 24, 40)),
+        "intermediate_size": r.randint(120, 500), "vocab_size": r.randint(200, 3000), "tie_word_embeddings": r.random() < 0.5,
+        "attention_bias": r.random() < 0.5,
+    }
+
+
+def gpt2(r):
+    heads = r.choice((2, 4))
+    return {"model_type": "gpt2", "n_layer": 2, "n_head": heads, "n_embd": heads * r.choice((16, 24, 40)), "vocab_size": r.randint(200, 3000)}
+
+
+# ---- optimizers --------------------------------------------------------------------------------------------------------
+
+TORCH = {
+    name: (name, {})
+    for name in ("Adam", "AdamW", "Adamax", "NAdam", "RAdam", "Rprop", "ASGD", "Adadelta", "Adafactor", "Adagrad", "RMSprop", "SGD")
+}
+"""Optimizers of torch.optim by class, with the variants each is drawn in."""
+VARIANTS = ({}, {}, {"foreach": False}, {"capturable": True}, {"weight_decay": 0.1}, {"foreach": False, "capturable": True})
+EXTRA = {
+    "Adam": ({"amsgrad": True}, {"fused": True}),
+    "AdamW": ({"amsgrad": True}, {"fused": True}, {"amsgrad": True, "foreach": False}),
+    "SGD": ({"momentum": 0.9}, {"momentum": 0.9, "nesterov": True}, {"momentum": 0.9, "foreach": False}),
+    "RMSprop": ({"momentum": 0.9}, {"centered": True}, {"centered": True, "foreach": False}, {"momentum": 0.9, "foreach": False}),
+    "RAdam": ({"decoupled_weight_decay": True, "weight_decay": 0.1},),
+    "NAdam": ({"decoupled_weight_decay": True, "weight_decay": 0.1},),
+}
+NO_CAPTURABLE = ("SGD", "Adagrad", "Adafactor")
+NO_DECAY = ("Rprop",)
+TRAINER = {
+    **{name: ({},) for name in (
+        "adamw_torch", "adamw_torch_fused", "adafactor", "sgd", "adagrad", "rmsprop", "adamw_bnb_8bit", "adamw_8bit", "lion_8bit",
+        "lion_32bit", "ademamix", "ademamix_8bit", "rmsprop_bnb", "rmsprop_bnb_8bit", "rmsprop_bnb_32bit", "grokadamw",
+        "stable_adamw", "schedule_free_adamw", "schedule_free_radam", "schedule_free_sgd", "lomo", "adalomo",
+        "adamw_torch_8bit", "adamw_torch_4bit",
+    )},
+    **{name: ({"rank": "8"}, {"rank": "16"}) for name in (
+        "galore_adamw", "galore_adafactor", "galore_adamw_8bit", "apollo_adamw", "galore_adamw_layerwise", "apollo_adamw_layerwise",
+        "galore_adafactor_layerwise", "galore_adamw_8bit_layerwise",
+    )},
+}
+TRAINER["sgd"] = ({}, {"momentum": "0.9"}, {"momentum": "0.9", "weight_decay": "0.1"})
+TRAINER["rmsprop"] = ({}, {"momentum": "0.9"}, {"centered": "True"})
+TRAINER["galore_adamw"] = (*TRAINER["galore_adamw"], {"rank": "8", "proj_type": "reverse_std"}, {"rank": "8", "proj_type": "right"}, {"rank": "8", "proj_type": "full"})
+TRAINER["apollo_adamw"] = (*TRAINER["apollo_adamw"], {"rank": "8", "scale_type": "tensor"}, {"rank": "1", "scale_type": "tensor"}, {"rank": "8", "proj": "svd"})
+TRAINER["stable_adamw"] = ({}, {"kahan_sum": "True"})
+
+
+def optimizer_cases(count):
+    """Cases of every optimizer; `count` models of each variant."""
+    for name in TORCH:
+        variants = [v for v in (*VARIANTS, *EXTRA.get(name, ())) if not ("capturable" in v and name in NO_CAPTURABLE) and not ("weight_decay" in v and name in NO_DECAY)]
+        if name == "Adafactor":
+            variants = [{}, {"foreach": False}]
+        for k, options in enumerate(variants * count):
+            yield optimizer_case(f"torch.optim.{name}", k, {key: str(value) for key, value in options.items()})
+    for k in range(3 * count):
+        yield optimizer_case("torch.optim.Muon", k, {} if k != 1 else {"nesterov": "False"})
+    for name, variants in TRAINER.items():
+        for k, options in enumerate((variants * 3 if len(variants) == 1 else variants * 2) * count):
+            yield optimizer_case(name, k, options)
+
+
+def optimizer_case(name, number, options):
+    r = random.Random(f"{name}-{number}")
+    case = {"id": f"{name}-{number}", "model": llama(r), "batch": 1, "seq": r.randint(8, 24), "optim": name, "attn": "sdpa"}
+    if options:
+        case["optim_args"] = options
+    case["load_dtype"] = DTYPES[number % 2] if number < 2 else r.choice((*DTYPES, "float16"))
+    case["amp"] = r.choice((None, "bf16"))
+    case["grad_accum"] = 1 if name.endswith("layerwise") else r.choice((1, 1, 2))
+    case["max_grad_norm"] = 0 if "lomo" in name or name.endswith("layerwise") else r.choice((1.0, 0))
+    if number % 5 == 4:
+        case["model"]["tie_word_embeddings"] = False
+    return case
+
+
+def typed(text):
+    """A value of `optim_args` as Python has it."""
+    try:
+        return json.loads(text.lower())
+    except ValueError:
+        return text
+
+
+def optimizer_for(oracle, case, model):
+    """The optimizer the case names, over the Trainer's two groups."""
+    import torch
+
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    groups = [{"params": [p for p in parameters if p.ndim > 1]}, {"params": [p for p in parameters if p.ndim <= 1]}]
+    groups = [{**group, "weight_decay": 0.0} if "weight_decay" not in case.get("optim_args", {}) else group for group in groups if group["params"]]
+    name = case["optim"]
+    if name.startswith("torch.optim."):
+        options = {key: typed(value) for key, value in case.get("optim_args", {}).items()}
+        if name == "torch.optim.Muon":
+            return muon(parameters, model, options)
+        if name == "torch.optim.Rprop":
+            groups = [{"params": group["params"]} for group in groups]
+        if not {"foreach", "fused"} & set(options):
+            options["foreach"] = name != "torch.optim.Adafactor"
+        return getattr(torch.optim, name.removeprefix("torch.optim."))(groups, lr=1e-4, **options)
+    return trainer_optimizer(oracle, case, model, groups)
+
+
+def muon(parameters, model, options):
+    """Muon over the hidden matrices, AdamW over the rest: the split its documentation asks for."""
+    import torch
+
+    hidden = [p for n, p in model.named_parameters() if p.ndim == 2 and ".layers." in n]
+    rest = [p for p in parameters if not any(p is h for h in hidden)]
+
+    class Both:
+        def __init__(self):
+            self.parts = [torch.optim.Muon(hidden, lr=1e-4, **options), torch.optim.AdamW(rest, lr=1e-4, foreach=True)]
+
+        @property
+        def state(self):
+            return {k: v for part in self.parts for k, v in part.state.items()}
+
+        def step(self):
+            for part in self.parts:
+                part.step()
+
+        def zero_grad(self, set_to_none=True):
+            for part in self.parts:
+                part.zero_grad(set_to_none=set_to_none)
+
+    return Both()
+
+
+def trainer_optimizer(oracle, case, model, groups):
+    import torch
+    from transformers import TrainingArguments
+    from transformers.trainer_optimizer import OptimizerContext, _OPTIMIZER_HANDLERS
+
+    if "bnb" in case["optim"] or "8bit" in case["optim"] or "ademamix" in case["optim"] or "lion" in case["optim"]:
+        import bitsandbytes as bnb
+
+        bnb.functional.create_dynamic_map = lambda *a, **k: torch.empty(256, device="cpu")
+        manager = bnb.optim.GlobalOptimManager.get_instance()
+        if "8bit" in case["optim"] and "galore" not in case["optim"]:
+            for m in model.modules():
+                if isinstance(m, torch.nn.Embedding):
+                    manager.register_module_override(m, "weight", {"optim_bits": 32})
+    text = ",".join(f"{key}={value}" for key, value in case.get("optim_args", {}).items())
+    arguments = types.SimpleNamespace(
+        optim=case["optim"], optim_args=text, learning_rate=1e-4, adam_beta1=0.9, adam_beta2=0.999, adam_epsilon=1e-8, weight_decay=0.0,
+        warmup_steps=0, optim_target_modules="all-linear", parallel_mode=None, gradient_accumulation_steps=case.get("grad_accum", 1),
+    )
+    options = dict(pair.split("=") for pair in text.split(",")) if text else {}
+    context = OptimizerContext(args=arguments, model=model, optimizer_kwargs={"lr": 1e-4}, adam_kwargs={"betas": (0.9, 0.999), "eps": 1e-8}, optim_args=options)
+    made, keywords = _OPTIMIZER_HANDLERS[case["optim"]](context)
+    given = keywords.pop("params", keywords.pop("model", groups))
+    if made.__module__.startswith("torch.optim") and not keywords.get("fused"):
+        keywords["foreach"] = True  # what CUDA tensors get, and fake ones do not
+    optimizer = made(given, **keywords)
+    if hasattr(optimizer, "train"):
+        optimizer.train()
+    if hasattr(optimizer, "fused_backward"):
+        torch.Tensor.backward = lambda loss: optimizer.fused_backward(loss, 1e-4)
+    return optimizer
+
+
+def prepare(oracle):
+    """What optimizers ask of the device and a fake tensor cannot answer."""
+    import torch
+    from torch._subclasses.fake_tensor import DataDependentOutputException
+
+    oracle.optimizer_for = lambda case, model: optimizer_for(oracle, case, model)
+    item = torch.Tensor.item
+
+    def known(tensor):
+        """A number kernels would tell: averages of ASGD weigh 1 for its first million steps, norms decide nothing here."""
+        try:
+            return item(tensor)
+        except DataDependentOutputException:
+            return 1.0
+
+    torch.Tensor.item = known
+    sys.modules["torch.optim.radam"]._get_value = lambda step: step if torch.is_tensor(step) and step.device.type == "cuda" else 10.0  # rectified from its sixth step on
+    torch.cuda.current_device = lambda: 0
+
+
+KINDS = {"optimizers": optimizer_cases}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--oracle", required=True)
+    parser.add_argument("kinds", nargs="*", default=list(KINDS))
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--count", type=int, default=1)
+    args = parser.parse_args()
+    oracle = load(args.oracle)
+    oracle.torch.set_num_threads(1)
+    prepare(oracle)
+    for kind in args.kinds or KINDS:
+        out = ROOT / "test" / "core" / "receipts" / "ways" / f"{kind}.jsonl"
+        out.parent.mkdir(parents=True, exist_ok=True)
+        have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
+        for case in KINDS[kind](args.count):
+            if case["id"] not in have and (not args.only or any(name in case["id"] for name in args.only)):
+                alone(lambda: keep(out, case, oracle.run))
+
+
+if __name__ == "__main__":
+    main()
