@@ -20,6 +20,7 @@ import {
   type TimelinePoint,
 } from "./report/estimate";
 import { type Simulation, simulate } from "./simulate";
+import { localRun, type SplitUncertainty } from "./training/parallel";
 import type { TrainingRun } from "./training/run";
 
 /** Either an estimate, or why there is none (shown to the user as it is). */
@@ -47,13 +48,15 @@ export function estimate(
     return { ok: false, code: "unknown-model", reason: `no graph of the family "${run.model.family}" was captured` };
   try {
     const relative = graphs.family !== run.model.family;
-    const result = simulate(relative ? standIn(run, graphs.family) : run, graphs);
+    const split = localRun(relative ? standIn(run, graphs.family) : run, graphs);
+    if ("reason" in split) return { ok: false, code: "not-modelled", reason: split.reason };
+    const result = simulate(split.run, graphs);
     if (!result.ok) return result;
     const { simulation } = result;
     const { ledger } = simulation;
     if (!Number.isFinite(ledger.peak) || ledger.peakEvent < 0)
       return { ok: false, code: "invalid-config", reason: "the model's config.json does not give every size" };
-    const own = read(run, simulation, detail === "full");
+    const own = withSplit(read(run, simulation, detail === "full"), split.uncertain);
     if (relative) return { ok: true, estimate: widened(own, run.model.family, graphs.family) };
     const stands = run.standsFor !== undefined;
     return { ok: true, estimate: stands ? widenedActivations(own, betweenSteps(ledger)) : own };
@@ -111,6 +114,29 @@ function widenedActivations(estimate: Estimate, persistent: number): Estimate {
   return {
     ...estimate,
     band: { ...band, lowBytes: scaled(band.lowBytes, STAND_IN_LOW), highBytes: scaled(band.highBytes, STAND_IN_HIGH) },
+  };
+}
+
+/** The band and the assumptions of a run that is split over devices. */
+function withSplit(estimate: Estimate, uncertain: readonly SplitUncertainty[]): Estimate {
+  if (uncertain.length === 0) return estimate;
+  const sum = (bytes: readonly number[]): number => Math.round(bytes.reduce((all, one) => all + one, 0));
+  const { band } = estimate;
+  return {
+    ...estimate,
+    band: {
+      ...band,
+      lowBytes: Math.max(0, band.lowBytes - sum(uncertain.map(({ lessBytes }) => lessBytes))),
+      highBytes: band.highBytes + sum(uncertain.map(({ moreBytes }) => moreBytes)),
+    },
+    assumptions: [
+      ...estimate.assumptions,
+      ...uncertain.map(({ what, settleWith, moreBytes, lessBytes }) => ({
+        what,
+        settleWith,
+        effectBytes: Math.round(Math.max(moreBytes, lessBytes)),
+      })),
+    ],
   };
 }
 

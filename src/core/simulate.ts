@@ -69,7 +69,6 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): S
       ? withLiger(captured, head, { loss: run.fusedLoss, norms: layers, gates: layers && gated })
       : captured;
   const strategy = chooseStrategy(run);
-  if ("reason" in strategy) return { ok: false, code: "not-modelled", reason: strategy.reason };
   const loadDtype = strategy.parameterDtype ?? run.loadDtype;
   const model = loadModel(torch, graph, view, {
     loadDtype,

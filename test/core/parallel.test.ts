@@ -135,9 +135,63 @@ describe("parallel strategies", () => {
     }
   });
 
+  it("a tensor-parallel rank has its share of the heads and of the inner width, and the rest whole", () => {
+    const whole = of(causalRun({}));
+    const { parallel } = causalRun({});
+    const ranks = of({ ...causalRun({}), parallel: { ...parallel, worldSize: 2, tensorParallel: 2 } });
+    const config = causalRun({}).model.config;
+    const [hidden, inner, layers] = ["hidden_size", "intermediate_size", "num_hidden_layers"].map((key) =>
+      Number(config[key]),
+    ) as [number, number, number];
+    const [heads, pairs] = ["num_attention_heads", "num_key_value_heads"].map((key) => Number(config[key])) as [
+      number,
+      number,
+    ];
+    const split = layers * (2 * hidden * hidden + (2 * hidden * hidden * pairs) / heads + 3 * hidden * inner);
+    assert.equal(ranks.parameters, whole.parameters - split / 2);
+    assert.ok(ranks.assumptions.length === 1 && ranks.band.highBytes - ranks.usedPeakBytes > 0);
+  });
+
+  it("a context-parallel rank has its share of the tokens", () => {
+    const run = causalRun({ sequenceLength: 256 });
+    const ranks = of({ ...run, parallel: { ...run.parallel, worldSize: 2, contextParallel: 2 } });
+    const short = of({ ...causalRun({ sequenceLength: 128 }), parallel: { ...run.parallel, worldSize: 2 } });
+    assert.equal(ranks.allocatedPeakBytes, short.allocatedPeakBytes);
+    assert.ok(ranks.band.highBytes > short.band.highBytes);
+  });
+
+  it("an expert-parallel rank has its share of the experts", () => {
+    const mixtral: FamilyGraphs = JSON.parse(readFileSync(join(__dirname, "../../models/graphs/mixtral.json"), "utf8"));
+    const base = causalRun({});
+    const model = {
+      name: "moe",
+      family: "mixtral",
+      source: "config.json" as const,
+      config: { ...base.model.config, num_local_experts: 4, num_experts_per_tok: 1, intermediate_size: 512 },
+    };
+    const at = (expertParallel: number) => {
+      const result = estimate(
+        { ...base, model, parallel: { ...base.parallel, worldSize: 2, expertParallel } },
+        mixtral,
+      );
+      assert.ok(result.ok, result.ok ? "" : result.reason);
+      return result.estimate;
+    };
+    const [hidden, layers] = [Number(base.model.config["hidden_size"]), Number(base.model.config["num_hidden_layers"])];
+    // Half of four experts with three matrices, and of the router's rows.
+    assert.equal(at(1).parameters - at(2).parameters, layers * 2 * (3 * hidden * 512 + hidden));
+  });
+
   it("says what it does not model", () => {
     const run = causalRun({});
-    const result = estimate({ ...run, parallel: { ...run.parallel, worldSize: 4, tensorParallel: 4 } }, llama);
-    assert.ok(!result.ok && result.code === "not-modelled");
+    const reason = (parallel: Partial<TrainingRun["parallel"]>, family = llama, model = run.model) => {
+      const result = estimate({ ...run, model, parallel: { ...run.parallel, worldSize: 4, ...parallel } }, family);
+      return result.ok ? "" : result.reason;
+    };
+    assert.match(reason({ pipelineParallel: 2 }), /pipeline/);
+    assert.match(reason({ tensorParallel: 3 }), /tensor|degrees/);
+    assert.match(reason({ expertParallel: 2 }), /expert/);
+    const shard = { version: 2, sharding: "full_shard", cpuOffload: false, reshardAfterForward: true } as const;
+    assert.match(reason({ expertParallel: 2, fsdp: shard }), /sharding/);
   });
 });

@@ -5,17 +5,13 @@ import { fsdp } from "./fsdp";
 import type { Strategy } from "./strategy";
 import { zero } from "./zero";
 
+export { localRun, type SplitUncertainty } from "./local";
 export type { HostUse, Strategy } from "./strategy";
 
-/** The run's strategy, or why it is not modelled. */
-export function chooseStrategy(run: TrainingRun): Strategy | { readonly reason: string } {
-  const { parallel } = run;
-  const split = ["tensorParallel", "pipelineParallel", "contextParallel", "expertParallel"] as const;
-  for (const kind of split) {
-    if (parallel[kind] > 1) return { reason: `${kind.replace("Parallel", " parallel")} degree ${parallel[kind]}` };
-  }
+/** The strategy of a run whose degrees are resolved (`localRun`). */
+export function chooseStrategy({ parallel, loadDtype, autocast }: TrainingRun): Strategy {
   if (parallel.deepspeed !== null) return zero(parallel.deepspeed, Math.max(1, parallel.worldSize));
   if (parallel.worldSize <= 1) return singleDevice();
-  if (parallel.fsdp !== null) return fsdp(parallel.fsdp, parallel.worldSize, run.loadDtype, run.autocast);
+  if (parallel.fsdp !== null) return fsdp(parallel.fsdp, parallel.worldSize, loadDtype, autocast);
   return distributedDataParallel();
 }
