@@ -1,6 +1,6 @@
 /** Puts a run's analysis into the report every surface shows. */
 import { COMMON_SIZES, usableBytes } from "../core/hardware/devices";
-import type { ComponentKind, Estimate } from "../core/report/estimate";
+import type { ComponentKind, Estimate, Phase } from "../core/report/estimate";
 import type { ReportFinding, ReportGuide, ReportPlan, ReportRun, ReportSetting } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
 import { DEEPSPEED_KEYS } from "../formats/deepspeed/keys";
@@ -54,6 +54,11 @@ const DRIVERS: Readonly<Record<ComponentKind, readonly string[]>> = {
   buffers: ["model"],
   inputs: ["micro_batch_size", "sequence_length"],
 };
+
+function driversOf(kind: ComponentKind, peak: Phase): readonly string[] {
+  const names = DRIVERS[kind];
+  return peak === "evaluation" ? names.map((name) => (name === "micro_batch_size" ? "eval_batch_size" : name)) : names;
+}
 
 export interface ReportParts {
   readonly inputs: RunInputs;
@@ -114,7 +119,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
             rank: 0,
             components: estimate.components.map((component) => ({
               ...component,
-              origins: originsOf(DRIVERS[component.kind], inputs, resolution),
+              origins: originsOf(driversOf(component.kind, estimate.peakPhase), inputs, resolution),
             })),
             modules: estimate.modules.map((share) => ({ ...share })),
             phases: estimate.phases.map((phase) => ({ ...phase })),

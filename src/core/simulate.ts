@@ -6,15 +6,16 @@ import type { DType } from "./engine/dtype";
 import { Interpreter } from "./engine/interpreter";
 import { Ledger } from "./engine/ledger";
 import { Torch } from "./engine/torch";
-import { configView, selectGraph } from "./graph/config";
+import { type ConfigView, configView, type RunSizes, selectGraph } from "./graph/config";
 import { evaluate } from "./graph/expression";
 import { withLiger } from "./graph/liger";
 import type { ArchitectureGraph, FamilyGraphs } from "./graph/types";
+import { runEvaluation } from "./training/evaluation";
 import { layerSignatures, loadModel } from "./training/model";
 import { findOptimizer } from "./training/optimizers";
 import { chooseStrategy, type HostUse } from "./training/parallel";
 import type { TrainingRun } from "./training/run";
-import { runSteps } from "./training/step";
+import { type BatchTensor, type InterpreterFactory, runSteps, STEPS } from "./training/step";
 
 export interface Simulation {
   readonly ledger: Ledger;
@@ -42,32 +43,55 @@ export function headOf(graph: ArchitectureGraph): string | null {
   return head;
 }
 
+/** A forward of the model at one batch size: its graph with the run's fused kernels, and what the graph's names stand for. */
+interface Program {
+  readonly graph: ArchitectureGraph;
+  readonly view: ConfigView;
+  readonly head: string | null;
+}
+
+/** @param fusedLoss whether the loss is computed without a logits tensor */
+function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSizes, fusedLoss: boolean): Program | null {
+  const view = configView(family, run.model.config, sizes);
+  const captured = selectGraph(family, run.task, run.attention, view.scope);
+  if (captured === undefined) return null;
+  const head = family.head ?? headOf(captured);
+  const gated = GATED.has(String(view.scope("hidden_act") ?? view.scope("hidden_activation")));
+  const layers = run.fusedLayers ?? run.fusedLoss;
+  const graph =
+    fusedLoss || layers
+      ? withLiger(captured, head, { loss: fusedLoss, norms: layers, gates: layers && gated })
+      : captured;
+  return { graph, view, head };
+}
+
+function batchOf({ graph, view }: Program): BatchTensor[] {
+  return graph.batch.map(({ name, shape, dtype }) => ({
+    name,
+    sizes: shape.map((expression) => Number(evaluate(expression, view.scope))),
+    dtype: dtype.replace(/^\$/, "") as DType,
+  }));
+}
+
 /**
  * Simulates a run. `fold` = false runs every layer one by one (the same events, more slowly). Throws `NotModelled` for operators the engine lacks; `estimate` turns
  * that into a result.
  */
 export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): SimulationResult {
   const sizes = { B: run.microBatchSize, S: run.sequenceLength, T: run.targetLength, I: run.imageSize };
-  const view = configView(family, run.model.config, sizes);
-  const captured = selectGraph(family, run.task, run.attention, view.scope);
-  if (captured === undefined)
+  const program = programOf(run, family, sizes, run.fusedLoss);
+  if (program === null)
     return {
       ok: false,
       code: "not-modelled",
       reason: `${family.family} with ${run.attention} attention for ${run.task} was not captured`,
     };
+  const { graph, view, head } = program;
   const factory = findOptimizer(run.optimizer.name);
   if (factory === undefined) return { ok: false, code: "not-modelled", reason: `optimizer ${run.optimizer.name}` };
 
   const ledger = new Ledger();
   const torch = new Torch(ledger);
-  const head = family.head ?? headOf(captured);
-  const gated = GATED.has(String(view.scope("hidden_act") ?? view.scope("hidden_activation")));
-  const layers = run.fusedLayers ?? run.fusedLoss;
-  const graph =
-    run.fusedLoss || layers
-      ? withLiger(captured, head, { loss: run.fusedLoss, norms: layers, gates: layers && gated })
-      : captured;
   const strategy = chooseStrategy(run);
   const loadDtype = strategy.parameterDtype ?? run.loadDtype;
   const model = loadModel(torch, graph, view, {
@@ -95,28 +119,27 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): S
     torch.leafHook = (leaf, torch) => optimizer.afterAccumulate?.(leaf, torch);
   const parameterSignature = layerSignatures(model.parameters);
   const signature = (index: number): string => `${parameterSignature(index)} ${strategy.layerSignature?.(index) ?? ""}`;
-  const interpreters = (folded: boolean): Interpreter =>
-    new Interpreter(torch, graph, {
-      scope: view.scope,
-      layerKind: (index) => view.layerKind(index),
-      parameters: model.byName,
-      modules: model.modules,
-      loadDtype,
-      checkpointing: run.checkpointing,
-      layerSignature: folded && fold ? signature : null,
-      head,
-    });
+  const interpretersOf =
+    ({ graph, view }: Program): InterpreterFactory =>
+    (folded) =>
+      new Interpreter(torch, graph, {
+        scope: view.scope,
+        layerKind: (index) => view.layerKind(index),
+        parameters: model.byName,
+        modules: model.modules,
+        loadDtype,
+        checkpointing: run.checkpointing,
+        layerSignature: folded && fold ? signature : null,
+        head,
+      });
+  const autocast = strategy.keepsAutocast ? run.autocast : null;
   runSteps(
     torch,
-    interpreters,
+    interpretersOf(program),
     optimizer,
     {
-      batch: graph.batch.map(({ name, shape, dtype }) => ({
-        name,
-        sizes: shape.map((expression) => Number(evaluate(expression, view.scope))),
-        dtype: dtype.replace(/^\$/, "") as DType,
-      })),
-      autocast: strategy.keepsAutocast ? run.autocast : null,
+      batch: batchOf(program),
+      autocast,
       accumulation: run.gradientAccumulationSteps,
       maxGradNorm: run.maxGradNorm,
       fold,
@@ -125,6 +148,24 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): S
     },
     strategy,
   );
+  if (run.evaluation != null) {
+    const { batchSize, sequenceLength, targetLength, keeps } = run.evaluation;
+    // Liger gives the logits outside training unless only the loss is asked for (liger_kernel/transformers/model).
+    const evaluated = programOf(
+      run,
+      family,
+      { ...sizes, B: batchSize, S: sequenceLength, T: targetLength },
+      run.fusedLoss && keeps === "loss",
+    );
+    if (evaluated !== null)
+      runEvaluation(
+        torch,
+        interpretersOf(evaluated),
+        { spec: run.evaluation, batch: batchOf(evaluated), autocast },
+        strategy,
+        STEPS,
+      );
+  }
   return {
     ok: true,
     simulation: {

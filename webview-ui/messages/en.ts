@@ -66,6 +66,8 @@ export const en = {
   "phase.clip": "clip",
   "phase.optimizer": "optimizer",
   "phase.zero": "zero grad",
+  "phase.evaluation": "evaluation",
+  "phase.generation": "generation",
 
   "timeline.title": "Timeline of the step",
   "timeline.hint": "Arrow keys move, Page Up and Page Down jump by phase, P goes to the peak.",

@@ -68,6 +68,8 @@ export const zhCn: MessageTable = {
   "phase.clip": "梯度裁剪",
   "phase.optimizer": "优化器",
   "phase.zero": "梯度清零",
+  "phase.evaluation": "评估",
+  "phase.generation": "生成",
 
   "timeline.title": "训练步时间线",
   "timeline.hint": "方向键移动，Page Up 和 Page Down 按阶段跳转，P 跳到峰值。",

@@ -1,10 +1,11 @@
 /** The one finding that answers the question: does it fit. Placed at the cheapest lever the documents hold. */
 
-import { largestBatchAlone } from "../levers/batch";
+import { largestBatchAlone, largestEvaluationBatch } from "../levers/batch";
 import { deviceLabel, size, t } from "../messages";
 import { type Problem, type Related, say } from "../problems";
 import type { Resolution } from "../resolve";
 import type { RunAnalysis, Variant } from "../run-analysis";
+import { set } from "./rule";
 
 /** Where to underline, cheapest lever first. */
 const LEVER_ORDER = [
@@ -15,6 +16,8 @@ const LEVER_ORDER = [
   "zero_stage",
   "model",
 ];
+/** Where to underline when the peak is in evaluation. */
+const EVALUATION_ORDER = ["eval_batch_size", "prediction_loss_only", "eval_strategy", "do_eval"];
 /** Settings the number comes from. */
 const RELATED = ["model", "sequence_length", "load_dtype", "compute_dtype", "optimizer", "zero_stage"];
 
@@ -22,9 +25,11 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
   const { estimate, usable, verdict, resolution } = variant;
   if (estimate === undefined || usable === null || (verdict !== "does-not-fit" && verdict !== "tight")) return [];
   const { locale, inputs } = analysis;
-  const place = LEVER_ORDER.map((name) => resolution.resolved.get(name)).find(
-    (setting) => setting?.place?.uri === inputs.main.uri,
-  )?.place;
+  const evaluates = estimate.peakPhase === "evaluation";
+  const stated = evaluates
+    ? EVALUATION_ORDER.flatMap((name) => resolution.settings.find(name) ?? [])
+    : LEVER_ORDER.flatMap((name) => resolution.resolved.get(name) ?? []);
+  const place = stated.find((setting) => setting.place?.uri === inputs.main.uri)?.place;
   const span = place?.keySpan ?? { start: 0, end: Math.min(inputs.main.text.length, firstLine(inputs.main.text)) };
   const device = deviceLabel(resolution.device.spec?.name ?? "", locale);
   const at = { uri: inputs.main.uri, span, related: relatedTo(resolution) };
@@ -43,7 +48,9 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
     ];
   }
   // What-ifs say only whether they fit; the advice is for the run as it is written.
-  const advice = variant === analysis.base ? adviceOf(analysis) : "";
+  const base = variant === analysis.base;
+  const batch = base && evaluates ? largestEvaluationBatch(analysis) : undefined;
+  const advice = base ? adviceOf(analysis, batch) : "";
   return [
     {
       code: "does-not-fit",
@@ -56,11 +63,16 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
         advice,
       }),
       ...at,
+      ...(batch === undefined
+        ? {}
+        : { fixes: [set("fix.evaluation-batch", { batch }, true, [{ name: "eval_batch_size", value: batch }])] }),
     },
   ];
 }
 
-function adviceOf(analysis: RunAnalysis): string {
+/** @param evaluationBatch the largest batch of an evaluation that is all that does not fit */
+function adviceOf(analysis: RunAnalysis, evaluationBatch: number | undefined): string {
+  if (evaluationBatch !== undefined) return t(analysis.locale, "does-not-fit.evaluation", { batch: evaluationBatch });
   const largest = largestBatchAlone(analysis);
   return largest === undefined
     ? t(analysis.locale, "does-not-fit.none")

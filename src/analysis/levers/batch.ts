@@ -11,7 +11,10 @@ export interface BatchChoice {
 }
 
 function fits(analysis: RunAnalysis, batch: number, steps: number): boolean {
-  const set = { micro_batch_size: String(batch), gradient_accumulation_steps: String(steps) };
+  return fitsWith(analysis, { micro_batch_size: String(batch), gradient_accumulation_steps: String(steps) });
+}
+
+function fitsWith(analysis: RunAnalysis, set: Readonly<Record<string, string>>): boolean {
   const { estimate, usable } = analysis.vary(set, "peaks");
   return estimate !== undefined && usable !== null && estimate.usedPeakBytes <= usable;
 }
@@ -33,13 +36,27 @@ export function largestBatchAlone(analysis: RunAnalysis): BatchChoice | undefine
   const { run } = analysis.base.resolution;
   if (run === null || run.microBatchSize <= 1) return undefined;
   const steps = run.gradientAccumulationSteps;
-  if (!fits(analysis, 1, steps)) return undefined;
+  const batch = largestBelow(run.microBatchSize, (candidate) => fits(analysis, candidate, steps));
+  return batch === undefined
+    ? undefined
+    : { batch, steps, global: batch * steps * run.parallel.worldSize, exact: false };
+}
+
+/** The largest evaluation batch below the present one with which the whole run fits. */
+export function largestEvaluationBatch(analysis: RunAnalysis): number | undefined {
+  const present = analysis.base.resolution.run?.evaluation?.batchSize ?? 1;
+  return largestBelow(present, (batch) => fitsWith(analysis, { eval_batch_size: String(batch) }));
+}
+
+/** The largest count below `present` that fits, when what fits does so for every smaller count. */
+function largestBelow(present: number, fitsAt: (count: number) => boolean): number | undefined {
+  if (present <= 1 || !fitsAt(1)) return undefined;
   let low = 1;
-  let high = run.microBatchSize;
+  let high = present;
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if (fits(analysis, middle, steps)) low = middle;
+    if (fitsAt(middle)) low = middle;
     else high = middle;
   }
-  return { batch: low, steps, global: low * steps * run.parallel.worldSize, exact: false };
+  return low;
 }

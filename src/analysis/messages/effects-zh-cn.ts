@@ -8,6 +8,17 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Old name of per_device_eval_batch_size.": "per_device_eval_batch_size 的旧名称。",
   "Micro-batches per optimizer step: no cost of its own beyond gradients that stay alive between them.":
     "每个优化器步的微批数：除了在微批之间保留梯度外没有额外开销。",
+  "Evaluates once before the first step.": "在第一步之前评估一次。",
+  "The script evaluates, after training if not during it.": "脚本会进行评估：若不在训练期间，则在训练之后。",
+  "Predictions kept in evaluation are concatenated as they come: the old and the new copy exist together.":
+    "评估时保留的预测会逐批拼接：旧副本与新副本会同时存在。",
+  "Metrics batch by batch: no predictions are kept.": "逐批计算指标：不保留预测。",
+  "Metric that chooses the best model; other than the loss, it needs the predictions.":
+    "选择最佳模型的指标；除损失外都需要保留预测。",
+  "Evaluation generates text with a key-value cache.": "评估时使用键值缓存生成文本。",
+  "Beams in evaluation: the key-value cache grows with them.": "评估时的束数：键值缓存随之增长。",
+  "Samples of the evaluation set that are used.": "使用的评估集样本数。",
+  "Evaluation keeps the most likely token of each position.": "评估时保留每个位置最可能的 token。",
   "How often predictions move to the CPU; unset keeps all of them on the GPU until evaluation ends.":
     "预测结果转移到 CPU 的频率；不设置则全部留在 GPU 直到评估结束。",
   "Keeps only each layer's input and computes the rest again in backward.": "只保留每层的输入，其余在反向时重新计算。",

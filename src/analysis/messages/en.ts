@@ -81,6 +81,7 @@ export const en: Readonly<Record<string, string>> = {
   // Verdicts
   "does-not-fit": "Does not fit {device}: needs {used}, {usable} are usable (peak in {phase}).{advice}",
   "does-not-fit.largest": " Largest micro-batch that fits: {batch}.",
+  "does-not-fit.evaluation": " Training itself fits: the largest evaluation batch that does is {batch}.",
   "does-not-fit.none": " No micro-batch fits with the other settings as they are.",
   tight: "Tight on {device}: fits on paper with {spare} to spare, less than the band's +{band}.",
   "related.setting": "{name} = {value}",
@@ -94,9 +95,12 @@ export const en: Readonly<Record<string, string>> = {
   "phase.clip": "clipping",
   "phase.optimizer": "the optimizer step",
   "phase.zero": "zero_grad",
+  "phase.evaluation": "evaluation",
+  "phase.generation": "generation",
 
   // Fixes
   "fix.remove": "Remove {key}",
+  "fix.evaluation-batch": "Evaluate with {batch} sequences per GPU",
   "fix.replace": "Set {key} to {value}",
   "fix.zero-stage": "Set ZeRO stage {stage}",
   "fix.checkpointing": "Turn on gradient_checkpointing",
@@ -202,6 +206,8 @@ export const en: Readonly<Record<string, string>> = {
   "assume.full-length": "every sequence as long as {key} allows: {length} tokens",
   "assume.sequence-length": "sequence length {length}",
   "assume.target-length": "target length {length}",
+  "assume.evaluation-batches":
+    "predictions of {batches} evaluation batches kept on the GPU: the size of the evaluation set is unknown",
   "assume.image-size": "image size {size}",
   "assume.target-modules": "adapters on the modules peft chooses for this architecture",
   "assume.fp8": "fp8 counted as bfloat16: an upper bound",

@@ -69,11 +69,13 @@ export const zhCn: Readonly<Record<string, string>> = {
 
   "does-not-fit": "{device} 放不下：需要 {used}，可用 {usable}（峰值在{phase}）。{advice}",
   "does-not-fit.largest": "能放下的最大微批：{batch}。",
+  "does-not-fit.evaluation": "训练本身放得下：能放下的最大评估批大小为 {batch}。",
   "does-not-fit.none": "其他设置不变时，任何微批都放不下。",
   tight: "{device} 很紧张：理论上能放下，剩余 {spare}，小于误差带的 +{band}。",
   "related.setting": "{name} = {value}",
 
   "fix.remove": "移除 {key}",
+  "fix.evaluation-batch": "评估时每张 GPU 使用 {batch} 条序列",
   "fix.replace": "将 {key} 设为 {value}",
   "fix.zero-stage": "设为 ZeRO stage {stage}",
   "fix.checkpointing": "开启 gradient_checkpointing",
@@ -176,6 +178,8 @@ export const zhCn: Readonly<Record<string, string>> = {
   "phase.clip": "裁剪",
   "phase.optimizer": "优化器步",
   "phase.zero": "zero_grad",
+  "phase.evaluation": "评估",
+  "phase.generation": "生成",
 
   "assume.model": "没有模型：运行的尺寸未知",
   "assume.world-size": "1 张 GPU：没有启动器说明数量",
@@ -186,6 +190,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.full-length": "每条序列都达到 {key} 的上限：{length} 个 token",
   "assume.sequence-length": "序列长度 {length}",
   "assume.target-length": "目标长度 {length}",
+  "assume.evaluation-batches": "GPU 上保留 {batches} 个评估批次的预测：评估集的大小未知",
   "assume.image-size": "图像大小 {size}",
   "assume.target-modules": "适配器作用于 peft 为该架构选择的模块",
   "assume.fp8": "fp8 按 bfloat16 计：为上界",

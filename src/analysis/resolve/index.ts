@@ -10,6 +10,7 @@ import { say } from "../problems";
 import { adapterOf, quantizationOf } from "./adapters";
 import { ResolveContext } from "./context";
 import { batchOf, globalBatch, imageSizeOf, sequenceLengthOf, targetLengthOf } from "./data";
+import { evaluationOf } from "./evaluation";
 import { deviceOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { parallelOf } from "./parallel";
 import { loadDtypeOf, precisionOf } from "./precision";
@@ -50,6 +51,9 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   if (packing !== undefined) c.keep("packing", packing);
   globalBatch(c, microBatchSize, gradientAccumulationSteps, parallel.worldSize);
   c.obstacles.push(...obstaclesOf(c.inputs, c.settings, trainer));
+  const targetLength = task === "seq2seq-lm" ? targetLengthOf(c) : 0;
+  const sizes = { microBatchSize: microBatchSize ?? 1, sequenceLength, targetLength };
+  const evaluation = evaluationOf(c, sizes, parallel.worldSize);
   const run: TrainingRun | null =
     model === null || c.obstacles.length > 0 || microBatchSize === null
       ? null
@@ -58,7 +62,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           task,
           microBatchSize,
           sequenceLength,
-          targetLength: task === "seq2seq-lm" ? targetLengthOf(c) : 0,
+          targetLength,
           imageSize: images ? imageSizeOf(c, config) : 0,
           gradientAccumulationSteps,
           loadDtype,
@@ -79,6 +83,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           parallel,
           libraries: c.libraries,
           expandableSegments: c.settings.boolean("expandable_segments") === true,
+          ...(evaluation === null ? {} : { evaluation }),
           ...(ownCode === undefined ? {} : { standsFor: ownCode }),
           device:
             device.spec === null ? null : { ...device.spec, count: Math.max(device.spec.count, parallel.worldSize) },

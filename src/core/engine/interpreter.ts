@@ -387,7 +387,7 @@ export class Interpreter {
     const early = this.namedDrops(fn);
     const { checkpointing } = this.options;
     let outputs: Tensor[];
-    if (wrapped && checkpointing !== null) {
+    if (wrapped && checkpointing !== null && this.torch.training) {
       outputs = checkpoint(this.torch, segment, inputs, positional, checkpointing.useReentrant);
       for (const input of inputs) input?.release();
     } else {

@@ -222,7 +222,8 @@ class Recording {
   /** Whether the block that would be copied does what both its neighbours do. */
   isPeriodic(folding: Folding): boolean {
     const length = folding.to - folding.from + 1;
-    for (const backward of [false, true]) {
+    const passes = this.segments.some(({ backward }) => backward) ? [false, true] : [false];
+    for (const backward of passes) {
       for (let ordinal = folding.from; ordinal <= folding.to; ordinal++) {
         const own = this.segment(layerLabel(folding.repeat, ordinal), backward);
         // Forward copies follow the block, backward copies precede it.

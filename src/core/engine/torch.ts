@@ -25,6 +25,8 @@ export interface UsageHooks {
 
 export class Torch {
   gradEnabled = true;
+  /** `module.training`: false during evaluation, when nothing is dropped or recomputed. */
+  training = true;
   /** Autocast's dtype, or null outside any region. */
   autocastDtype: DType | null = null;
   /** False inside `torch.autocast(enabled=False)`. */

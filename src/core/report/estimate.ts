@@ -18,7 +18,18 @@ export const COMPONENT_KINDS = [
 export type ComponentKind = (typeof COMPONENT_KINDS)[number];
 
 /** Phases of the simulated steps, in the order they run. */
-export const PHASES = ["load", "data", "forward", "loss", "backward", "clip", "optimizer", "zero"] as const;
+export const PHASES = [
+  "load",
+  "data",
+  "forward",
+  "loss",
+  "backward",
+  "clip",
+  "optimizer",
+  "zero",
+  "evaluation",
+  "generation",
+] as const;
 export type Phase = (typeof PHASES)[number];
 
 export interface Component {

@@ -71,6 +71,26 @@ export interface CheckpointingSpec {
   readonly useReentrant: boolean;
 }
 
+/** The Trainer's evaluation loop, run between training steps. */
+export interface EvaluationSpec {
+  /** Sequences (or images) per device (`per_device_eval_batch_size`). */
+  readonly batchSize: number;
+  /** Tokens per sequence, as in `TrainingRun.sequenceLength`. */
+  readonly sequenceLength: number;
+  readonly targetLength: number;
+  /**
+   * What stays of each batch beside the loss: nothing (`prediction_loss_only`, or no `compute_metrics`), the logits and
+   * labels, or the most likely token of each position (`preprocess_logits_for_metrics`) and the labels.
+   */
+  readonly keeps: "loss" | "logits" | "argmax";
+  /** Batches after which what was kept moves to the host; null: at the end (`eval_accumulation_steps`). */
+  readonly accumulationSteps: number | null;
+  /** Batches of the evaluation set. */
+  readonly batches: number;
+  /** `eval_do_concat_batches`: kept tensors are concatenated as they come, instead of listed. */
+  readonly concatenates: boolean;
+}
+
 /** Where ZeRO keeps a kind of state. */
 export type OffloadTarget = "none" | "cpu" | "nvme";
 
@@ -179,6 +199,8 @@ export interface TrainingRun {
   readonly standsFor?: string;
   /** `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`. */
   readonly expandableSegments?: boolean;
+  /** null or absent: the run does not evaluate. */
+  readonly evaluation?: EvaluationSpec | null;
   /** null: no device known; the estimate is still made, only the verdict is missing. */
   readonly device: DeviceSpec | null;
 }

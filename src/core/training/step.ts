@@ -14,8 +14,15 @@ import { counterparts } from "./model";
 import type { Optimizer } from "./optimizers";
 import type { Strategy } from "./parallel";
 
+/** One tensor that the trainer hands to the model. */
+export interface BatchTensor {
+  readonly name: string;
+  readonly sizes: readonly number[];
+  readonly dtype: DType;
+}
+
 export interface StepOptions {
-  readonly batch: readonly { readonly name: string; readonly sizes: readonly number[]; readonly dtype: DType }[];
+  readonly batch: readonly BatchTensor[];
   readonly autocast: DType | null;
   readonly accumulation: number;
   readonly maxGradNorm: number;
@@ -105,32 +112,50 @@ function microBatch(
   const { ledger } = torch;
   ledger.enter("data", 1);
   torch.kind = "inputs";
-  const batch = options.batch.map(({ sizes, dtype }) => torch.empty("zeros", sizes, dtype));
+  const batch = allocateBatch(torch, options.batch);
   strategy.beginPass?.(torch);
-  const loss = forward(torch, interpreter, batch, options);
+  const [loss, ...rest] = forward(torch, interpreter, batch, options.autocast, "forward");
+  for (const output of rest) output.release();
   for (const tensor of batch) tensor.release();
   ledger.enter("backward", 1);
   torch.kind = "temporaries";
   torch.logits = true;
-  const one = torch.empty("ones_like", loss.sizes, loss.dtype);
+  const one = torch.empty("ones_like", loss!.sizes, loss!.dtype);
   torch.logits = false;
   // The first gradient belongs to the caller of the pass, who lets go of it last.
-  backward(torch, [loss], [one.retain()]);
+  backward(torch, [loss!], [one.retain()]);
   one.release();
   optimizer.afterBackward?.(torch);
-  loss.release();
+  loss!.release();
   strategy.endPass?.(torch);
 }
 
-function forward(torch: Torch, interpreter: Interpreter, batch: readonly Tensor[], options: StepOptions): Tensor {
-  torch.ledger.enter("forward", 1);
+/** The batch on the device, named in the graph's order. */
+export function allocateBatch(torch: Torch, batch: readonly BatchTensor[]): Tensor[] {
+  return batch.map(({ sizes, dtype }) => torch.empty("zeros", sizes, dtype));
+}
+
+/**
+ * The model's forward as accelerate wraps it.
+ *
+ * @param phase the phase that starts with it, or null when it belongs to the one in force
+ * @returns the loss first, then what else the model returns, all owned by the caller
+ */
+export function forward(
+  torch: Torch,
+  interpreter: Interpreter,
+  batch: readonly Tensor[],
+  autocast: DType | null,
+  phase: "forward" | null,
+): Tensor[] {
+  if (phase !== null) torch.ledger.enter(phase, 1);
   torch.kind = "activations";
-  torch.autocastEnabled = options.autocast !== null;
-  torch.autocastDtype = options.autocast;
+  torch.autocastEnabled = autocast !== null;
+  torch.autocastDtype = autocast;
   let outputs = interpreter.main(batch);
   torch.autocastEnabled = false;
   torch.clearCastCache();
-  if (options.autocast !== null) {
+  if (autocast !== null) {
     // convert_outputs_to_fp32: the half-precision outputs live until all are converted
     const converted = outputs.map((output) =>
       isFloating(output.dtype) && output.dtype !== "float32" && output.dtype !== "float64"
@@ -141,9 +166,7 @@ function forward(torch: Torch, interpreter: Interpreter, batch: readonly Tensor[
     outputs = converted;
   }
   torch.logits = false;
-  const [loss, ...rest] = outputs;
-  for (const output of rest) output.release();
-  return loss!;
+  return outputs;
 }
 
 /** `clip_grad_norm_`, foreach: one norm per gradient, their norm, the coefficient. */

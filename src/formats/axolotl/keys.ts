@@ -193,5 +193,5 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
   memory("quantize_moe_experts", null, "boolean", "Quantizes the experts too.", { nullable: true }),
   other("gpu_memory_limit", null, "any", "Upper bound of the weights' placement.", { nullable: true }),
   other("datasets", null, "any", EFFECT.data, { nullable: true }),
-  other("val_set_size", null, "number", "Share kept for evaluation.", { nullable: true }),
+  other("val_set_size", "validation_share", "number", "Share kept for evaluation.", { nullable: true }),
 ];

@@ -289,6 +289,46 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
     values: INTERVAL,
     aliases: ["evaluation_strategy"],
   }),
+  memoryKey("eval_on_start", "eval_on_start", "boolean", "Evaluates once before the first step.", { default: false }),
+  plainKey("do_eval", "do_eval", "boolean", "The script evaluates, after training if not during it.", {
+    nullable: true,
+  }),
+  memoryKey(
+    "eval_do_concat_batches",
+    "eval_do_concat_batches",
+    "boolean",
+    "Predictions kept in evaluation are concatenated as they come: the old and the new copy exist together.",
+    { default: true },
+  ),
+  memoryKey("batch_eval_metrics", "batch_eval_metrics", "boolean", "Metrics batch by batch: no predictions are kept.", {
+    default: false,
+  }),
+  plainKey(
+    "metric_for_best_model",
+    "metric_for_best_model",
+    "string",
+    "Metric that chooses the best model; other than the loss, it needs the predictions.",
+    { nullable: true },
+  ),
+  memoryKey(
+    "predict_with_generate",
+    "predict_with_generate",
+    "boolean",
+    "Evaluation generates text with a key-value cache.",
+    {
+      default: false,
+    },
+  ),
+  memoryKey(
+    "generation_num_beams",
+    "generation_num_beams",
+    "integer",
+    "Beams in evaluation: the key-value cache grows with them.",
+    {
+      nullable: true,
+      min: 1,
+    },
+  ),
   plainKey(
     "use_cache",
     "use_cache",
@@ -315,7 +355,7 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
     replacedBy: "torch_compile_backend",
     nullable: true,
   }),
-  plainKey("generation_max_length", "generation_max_length", "integer", "Longest generated sequence in evaluation.", {
+  memoryKey("generation_max_length", "generation_max_length", "integer", "Longest generated sequence in evaluation.", {
     nullable: true,
     min: 1,
   }),
@@ -352,6 +392,10 @@ export const MODEL_KEYS: readonly KeySpec[] = [
   memoryKey("block_size", "sequence_length", "integer", "Tokens per sequence.", { min: 1, nullable: true }),
   memoryKey("max_seq_length", "sequence_length", "integer", "Longest sequence in tokens.", { min: 1, nullable: true }),
   memoryKey("max_source_length", "sequence_length", "integer", "Longest input in tokens.", { min: 1, nullable: true }),
+  plainKey("max_eval_samples", "max_eval_samples", "integer", "Samples of the evaluation set that are used.", {
+    nullable: true,
+    min: 1,
+  }),
   memoryKey("max_target_length", "target_length", "integer", "Longest target in tokens.", { min: 1, nullable: true }),
 ];
 
@@ -361,20 +405,20 @@ export const OTHER_TRAINING_ARGUMENTS: readonly string[] = (
   "warmup_steps warmup_ratio weight_decay adam_beta1 adam_beta2 adam_epsilon average_tokens_across_devices " +
   "logging_strategy logging_steps logging_first_step log_on_each_node logging_nan_inf_filter logging_dir " +
   "include_num_input_tokens_seen include_tokens_per_second log_level log_level_replica disable_tqdm report_to " +
-  "run_name project trackio_space_id trackio_bucket_id trackio_static_space_id eval_steps eval_delay eval_on_start " +
-  "eval_do_concat_batches eval_use_gather_object include_for_metrics include_inputs_for_metrics batch_eval_metrics " +
+  "run_name project trackio_space_id trackio_bucket_id trackio_static_space_id eval_steps eval_delay " +
+  "eval_use_gather_object include_for_metrics include_inputs_for_metrics " +
   "save_only_model save_strategy save_steps save_on_each_node save_total_limit save_safetensors " +
   "enable_jit_checkpoint push_to_hub push_to_hub_model_id push_to_hub_organization push_to_hub_token hub_token " +
   "hub_private_repo hub_model_id hub_strategy hub_always_push hub_revision load_best_model_at_end " +
-  "metric_for_best_model greater_is_better ignore_data_skip restore_callback_states_from_checkpoint " +
+  "greater_is_better ignore_data_skip restore_callback_states_from_checkpoint " +
   "full_determinism seed data_seed jit_mode_eval use_ipex dataloader_drop_last dataloader_pin_memory " +
   "dataloader_persistent_workers dataloader_prefetch_factor dataloader_multiprocessing_context dataloader_in_order " +
   "remove_unused_columns label_names train_sampling_strategy length_column_name ddp_broadcast_buffers " +
-  "ddp_static_graph ddp_backend ddp_timeout debug skip_memory_metrics do_train do_eval do_predict local_rank " +
+  "ddp_static_graph ddp_backend ddp_timeout debug skip_memory_metrics do_train do_predict local_rank " +
   "fp16_opt_level fp16_backend half_precision_backend use_mps_device tpu_num_cores tpu_metrics_debug mp_parameters " +
-  "past_index ray_scope use_legacy_prediction_loop sortish_sampler predict_with_generate generation_num_beams " +
+  "past_index ray_scope use_legacy_prediction_loop sortish_sampler " +
   "generation_config dispatch_batches split_batches env " +
   "model_revision use_fast_tokenizer cache_dir dataset_name dataset_config_name dataset_config train_file " +
-  "validation_file max_train_samples max_eval_samples streaming preprocessing_num_workers overwrite_cache token " +
+  "validation_file max_train_samples streaming preprocessing_num_workers overwrite_cache token " +
   "validation_split_percentage keep_linebreaks low_cpu_mem_usage text_column source_prefix task_name"
 ).split(" ");

@@ -125,6 +125,15 @@ const OWN: readonly SchemaKey[] = [
   memory("expert_model_parallel_size", "expert_parallel", "integer", EFFECT.expert, { min: 1 }),
   memory("sequence_parallel", "sequence_parallelism", "boolean", EFFECT.sequenceParallel),
   memory("recompute_granularity", "recompute_granularity", "string", EFFECT.checkpointing, { nullable: true }),
+  memory(
+    "compute_accuracy",
+    "compute_accuracy",
+    "boolean",
+    "Evaluation keeps the most likely token of each position.",
+    {
+      default: false,
+    },
+  ),
   other("template", null, "string", "Chat template.", { nullable: true }),
   other("dataset", null, "any", EFFECT.data, { nullable: true }),
 ];
@@ -197,7 +206,7 @@ export const LLAMA_FACTORY_KEYS: readonly SchemaKey[] = [
 export const OTHER_LLAMA_FACTORY_KEYS: ReadonlySet<string> = new Set([
   ...OTHER_TRAINING_ARGUMENTS,
   ...(
-    "do_train do_eval do_predict dataset_dir media_dir max_samples preprocessing_num_workers overwrite_cache plot_loss " +
+    "do_train do_predict dataset_dir media_dir max_samples preprocessing_num_workers overwrite_cache plot_loss " +
     "save_only_model val_size tokenized_path export_dir export_size export_device export_legacy_format infer_backend " +
     "train_dataset eval_dataset model_class sample_backend max_new_tokens trust_remote_code cache_dir split_special_tokens " +
     "galore_target galore_rank galore_update_interval galore_scale galore_proj_type galore_layerwise apollo_target apollo_rank " +

@@ -35,7 +35,7 @@ export function softmax(torch: Torch, input: Tensor, dtype: DType | null, log = 
 
 /** `dropout`: nothing for p = 0, else `native_dropout` and its boolean mask. */
 export function dropout(torch: Torch, input: Tensor, p: number, train: boolean): Tensor {
-  if (p === 0 || !train || input.elements === 0) return input.retain();
+  if (p === 0 || !train || !torch.training || input.elements === 0) return input.retain();
   const node = torch.record("NativeDropoutBackward0", [input], (torch, [gradient], [mask]) => [
     gradient ? elementwise(torch, "native_dropout_backward", [gradient, mask!], gradient.dtype) : null,
   ]);

@@ -185,7 +185,7 @@ function weightDecomposed(
   result: Tensor,
   { weight, bias, transposed }: BaseLayer,
 ): Tensor {
-  const dropping = adapter.dropout > 0;
+  const dropping = adapter.dropout > 0 && torch.training;
   const x = dropout(torch, input, adapter.dropout, true);
   const features = a.size(1);
   // get_lora_weight: x_eye stays a local until the function returns

@@ -1,0 +1,152 @@
+"""Makes receipts of what runs beside the training step: the Trainer's own evaluation loop, and generation.
+
+usage: LD_PRELOAD=fakecuda.so python capture/phases.py --oracle ORACLE.py [--family NAME ...] [--count N] [--first N] > RECEIPTS.jsonl
+
+A case is one of `capture/receipts.py` with an `eval` or a `generate` block. The oracle runs its two training steps; when the
+second has zeroed its gradients, `transformers.Trainer.evaluation_loop` (or `model.generate`) runs on the same model beside the
+optimizer's states, and its allocations go into the same event stream.
+
+eval: batch (sequences), seq, batches, keeps (loss | logits | argmax), accumulation_steps, concat, use_cache
+generate: batch, prompt, new_tokens, beams, sample, cache (dynamic | static), and `target_seq` for encoder-decoders' labels
+"""
+import argparse
+import json
+import random
+import sys
+import types
+
+from receipts import FAMILIES, ROOT, WithConvertedMasks, alone, by_task, draw, load
+
+KEPT = ("peak_allocated", "peak_reserved", "peak_phase", "phase_peaks")
+
+
+class Stub:
+    """Takes any call."""
+
+    def __getattr__(self, name):
+        return lambda *args, **kwargs: None
+
+
+def patch_transformers():
+    import numpy
+    import torch
+    import transformers.trainer_pt_utils as utils
+
+    # The values do not matter, that the tensors leave the device does.
+    utils.nested_numpify = lambda tensors: [numpy.zeros(1, dtype=numpy.float32)]
+    torch.cuda.empty_cache = lambda: None
+
+
+def evaluate(oracle, case, model, optimizer):
+    """The evaluation loop of a Trainer that has nothing but the model and its arguments."""
+    import torch
+    import transformers
+
+    spec = case["eval"]
+    trainer = transformers.Trainer.__new__(transformers.Trainer)
+    trainer.args = types.SimpleNamespace(
+        prediction_loss_only=spec.get("keeps", "loss") == "loss", eval_batch_size=spec["batch"], past_index=-1, device="cuda", include_for_metrics=[], fp16_full_eval=False, bf16_full_eval=False,
+        eval_do_concat_batches=spec.get("concat", True), eval_accumulation_steps=spec.get("accumulation_steps"), batch_eval_metrics=False, use_liger_kernel=False, n_gpu=1,
+        average_tokens_across_devices=False, world_size=1, process_index=0,
+    )
+    trainer.model = trainer.model_wrapped = model
+    trainer.is_deepspeed_enabled = trainer.is_fsdp_enabled = False
+    trainer.is_in_train, trainer.can_return_loss, trainer.label_names = True, False, ["labels"]
+    trainer.optimizer, trainer.control, trainer.state = optimizer, None, None
+    trainer.compute_metrics = trainer.label_smoother = trainer.compute_loss_func = None
+    trainer.preprocess_logits_for_metrics = (lambda logits, labels: (logits[0] if isinstance(logits, tuple) else logits).argmax(dim=-1)) if spec.get("keeps") == "argmax" else None
+    trainer.callback_handler, trainer.accelerator = Stub(), types.SimpleNamespace(
+        _models=[model], pad_across_processes=lambda tensor, **_: tensor, gather_for_metrics=lambda tensor: tensor, gather=lambda tensor: tensor,
+    )
+    trainer.gather_function = trainer.accelerator.gather_for_metrics
+    trainer._wrap_model = lambda model, **_: model
+    trainer._prepare_inputs = lambda inputs: inputs
+    trainer._prepare_context_parallel_inputs = lambda model, inputs: (__import__("contextlib").nullcontext, inputs)
+    causal = case.get("task", "causal-lm") == "causal-lm"
+    trainer.model_accepts_loss_kwargs = causal
+    trainer._get_num_items_in_batch = lambda batches, device: torch.zeros((), dtype=torch.long, device="cuda") if causal else None
+    inner = model.get_base_model() if hasattr(model, "get_base_model") else model
+    for module in inner.modules():  # decoders of T5 have a config of their own
+        if hasattr(getattr(module, "config", None), "use_cache"):
+            module.config.use_cache = spec.get("use_cache", False)
+    sized = {**case, "batch": spec["batch"], "seq": spec.get("seq", case.get("seq", 0))}
+
+    def batches():
+        for _ in range(spec.get("batches", 1)):
+            yield oracle.inputs_for(sized, inner.config)
+
+    trainer.evaluation_loop(batches(), "Evaluation", prediction_loss_only=trainer.args.prediction_loss_only)
+
+
+def watched(oracle, case):
+    """The oracle's run of the case, with the phases after its second step."""
+    ledgers, made = [], oracle.Ledger
+
+    class Ledger(made):
+        def __init__(self):
+            super().__init__()
+            ledgers.append(self)
+
+    optimizer_for = oracle.optimizer_for
+
+    def with_phases(case, model):
+        optimizer = optimizer_for(case, model)
+        zero, calls = optimizer.zero_grad, []
+
+        def zero_grad(set_to_none=True):
+            zero(set_to_none=set_to_none)
+            calls.append(1)
+            if len(calls) < 2:
+                return
+            if "eval" in case:
+                ledgers[-1].phase = "evaluation"
+                evaluate(oracle, case, model, optimizer)
+
+        optimizer.zero_grad = zero_grad
+        return optimizer
+
+    oracle.Ledger, oracle.optimizer_for = Ledger, with_phases
+    return by_task(oracle)({**case, "task": case.get("task", "causal-lm")})
+
+
+def draw_evaluation(family, number, kinds):
+    """A training run of `receipts.py` that evaluates."""
+    case = draw(family, number, kinds)
+    r = random.Random(f"evaluation-{family}-{number}")
+    case["id"] = f"evaluation-{case['id']}"
+    case["eval"] = {"batch": r.choice((1, 4, 8, 13, 16)), "batches": r.choice((1, 2, 3, 5)), "keeps": r.choice(("loss", "loss", "logits", "argmax")), "accumulation_steps": r.choice((None, None, 1, 2)), "concat": r.random() < 0.8}
+    if "seq" in case and r.random() < 0.5:
+        case["eval"]["seq"] = r.randint(9, 500)
+    return case
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--oracle", required=True)
+    parser.add_argument("--family", nargs="*", default=list(FAMILIES))
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--count", type=int, default=2)
+    args = parser.parse_args()
+    oracle = load(args.oracle)
+    oracle.torch.set_num_threads(1)
+    oracle.aten = WithConvertedMasks(oracle.aten)
+    patch_transformers()
+
+    def keep(case):
+        try:
+            result = watched(oracle, case)
+        except Exception as error:
+            print(f"{case['id']}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
+            return
+        print(json.dumps({"case": case, "result": {k: result[k] for k in KEPT}}, separators=(",", ":")), flush=True)
+
+    for family in args.family:
+        graphs = json.loads((ROOT / "models" / "graphs" / f"{family}.json").read_text())["graphs"]
+        kinds = sorted({(g["task"], g["attention"]) for g in graphs})
+        for number in range(args.first, args.first + args.count):
+            case = draw_evaluation(family, number, kinds)
+            alone(lambda: keep(case))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

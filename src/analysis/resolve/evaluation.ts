@@ -1,0 +1,68 @@
+/**
+ * Whether a run evaluates while its optimizer's states are on the device, and how. Sources: transformers/
+ * training_args.py (eval_strategy), transformers/trainer.py (evaluate: without `compute_metrics` only the loss is kept),
+ * axolotl/core/builders/base.py (a validation set alone makes it evaluate every epoch).
+ */
+import type { EvaluationSpec } from "../../core/training/run";
+import { say } from "../problems";
+import type { ResolveContext } from "./context";
+
+/** Settings any of which makes the Trainer evaluate. */
+const SWITCHES = ["do_eval", "eval_on_start"];
+
+/** What the trained model's batches look like. */
+interface Sizes {
+  readonly microBatchSize: number;
+  readonly sequenceLength: number;
+  readonly targetLength: number;
+}
+
+function evaluates(c: ResolveContext): boolean {
+  const strategy = c.settings.find("eval_strategy");
+  if (strategy !== undefined) return strategy.value !== "no" && strategy.value !== false;
+  if (c.inputs.format.id === "axolotl") return (c.settings.number("validation_share") ?? 0) > 0;
+  return SWITCHES.some((name) => c.settings.boolean(name) === true);
+}
+
+/** Whether a metric other than the loss chooses the best model: then somebody computes it. */
+function namesMetric(c: ResolveContext): boolean {
+  const metric = c.settings.string("metric_for_best_model");
+  return metric !== undefined && !/(?:^|_)loss$/.test(metric);
+}
+
+/** What stays of each batch besides the loss. */
+function keptOf(c: ResolveContext): EvaluationSpec["keeps"] {
+  if (c.settings.boolean("prediction_loss_only") === true || c.trl) return "loss";
+  // LLaMA-Factory's accuracy takes the most likely token of each position (train/sft/metric.py, eval_logit_processor).
+  if (c.settings.boolean("compute_accuracy") === true) return "argmax";
+  const { text, config } = c.inputs.main;
+  const code = config?.languageId === "python" || config?.languageId === "notebook";
+  if (code && /\bpreprocess_logits_for_metrics\s*=/.test(text)) return "argmax";
+  const metrics = c.settings.boolean("batch_eval_metrics") === true || namesMetric(c);
+  return metrics || (code && /\bcompute_metrics\s*=/.test(text)) ? "logits" : "loss";
+}
+
+/** Batches whose predictions are kept when the size of the evaluation set is unknown: two show what each one adds. */
+const UNKNOWN_BATCHES = 2;
+
+export function evaluationOf(c: ResolveContext, sizes: Sizes, world: number): EvaluationSpec | null {
+  if (!c.trains || !evaluates(c)) return null;
+  const stated = c.settings.find("eval_batch_size");
+  const given = stated?.value ?? c.formatDefault("eval_batch_size");
+  const batchSize = typeof given === "number" ? given : sizes.microBatchSize;
+  if (stated !== undefined) c.keep("eval_batch_size", stated);
+  const keeps = keptOf(c);
+  const samples = c.settings.number("max_eval_samples");
+  if (keeps !== "loss" && samples === undefined)
+    c.suppose(say("assume.evaluation-batches", { batches: UNKNOWN_BATCHES }), "max_eval_samples");
+  return {
+    batchSize,
+    sequenceLength: sizes.sequenceLength && (c.settings.number("eval_sequence_length") ?? sizes.sequenceLength),
+    targetLength: sizes.targetLength,
+    keeps,
+    accumulationSteps:
+      c.settings.boolean("batch_eval_metrics") === true ? 1 : (c.settings.number("eval_accumulation_steps") ?? null),
+    batches: samples === undefined ? UNKNOWN_BATCHES : Math.max(1, Math.ceil(samples / (batchSize * world))),
+    concatenates: c.settings.boolean("eval_do_concat_batches") ?? true,
+  };
+}

@@ -1,0 +1,85 @@
+/** Evaluation beside training: when it counts, what it says when it alone does not fit, and the mend. */
+import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
+import type { DocumentAnalysis } from "../../src/analysis/analyzer";
+import type { ReportRun } from "../../src/core/report/schema";
+import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
+
+const TRAIN = "output_dir: out\nper_device_train_batch_size: 1\nbf16: true\n";
+const FILES = {
+  "model/config.json": JSON.stringify({ ...TINY_LLAMA, vocab_size: 64000 }),
+  ".vramlens.yaml": 'runs:\n  - match: "*"\n    model: ./model\n    sequence_length: 512\n    dtype: float32\n',
+};
+
+async function analyse(text: string, main = "train.yaml", device?: string): Promise<DocumentAnalysis> {
+  return createAnalyzer(memoryRuntime({ ...FILES, [main]: text })).analyse(uri(main), { device });
+}
+
+async function runOf(text: string, main?: string, device?: string): Promise<ReportRun> {
+  const [run] = (await analyse(text, main, device)).runs;
+  assert.ok(run?.perDevice);
+  return run;
+}
+
+const evaluationPeak = ({ perDevice }: ReportRun): number | undefined =>
+  perDevice?.phases.find(({ phase }) => phase === "evaluation")?.peakBytes;
+
+describe("analysis: evaluation", () => {
+  it("counts only where the run evaluates", async () => {
+    const without = await runOf(`${TRAIN}per_device_eval_batch_size: 64\n`);
+    assert.equal(evaluationPeak(without), undefined);
+    const run = await runOf(`${TRAIN}per_device_eval_batch_size: 64\neval_strategy: steps\n`);
+    assert.equal(run.perDevice?.peakPhase, "evaluation");
+    assert.equal(evaluationPeak(run), run.perDevice?.allocatedPeakBytes);
+    const origins = run.perDevice?.components.flatMap(({ origins }) => origins.map(({ key }) => key)) ?? [];
+    assert.ok(origins.includes("per_device_eval_batch_size"));
+    assert.ok(!origins.includes("per_device_train_batch_size"));
+  });
+
+  it("takes the library's batch of 8, and axolotl's own", async () => {
+    const eight = await runOf(`${TRAIN}eval_strategy: epoch\n`);
+    assert.equal(evaluationPeak(eight), evaluationPeak(await runOf(`${TRAIN}eval_on_start: true\n`)));
+    assert.equal(
+      evaluationPeak(eight),
+      evaluationPeak(await runOf(`${TRAIN}eval_strategy: epoch\nper_device_eval_batch_size: 8\n`)),
+    );
+    const axolotl = "base_model: ./model\ndatasets: []\nmicro_batch_size: 2\nsequence_len: 512\n";
+    assert.equal(evaluationPeak(await runOf(axolotl, "axolotl.yml")), undefined);
+    assert.equal(
+      evaluationPeak(await runOf(`${axolotl}val_set_size: 0.1\n`, "axolotl.yml")),
+      evaluationPeak(await runOf(`${axolotl}val_set_size: 0.1\neval_batch_size: 2\n`, "axolotl.yml")),
+    );
+  });
+
+  it("keeps predictions where metrics need them", async () => {
+    const base = `${TRAIN}eval_strategy: epoch\nmax_eval_samples: 80\n`;
+    const loss = evaluationPeak(await runOf(base)) ?? 0;
+    const metric = await runOf(`${base}metric_for_best_model: accuracy\n`);
+    // Ten batches of logits in float32, and the last two copies of them.
+    const batch = 8 * 512 * 64000 * 4;
+    assert.ok((evaluationPeak(metric) ?? 0) > 18 * batch);
+    const moved = await runOf(`${base}metric_for_best_model: accuracy\neval_accumulation_steps: 1\n`);
+    assert.ok((evaluationPeak(moved) ?? 0) < loss + 2 * batch);
+    const only = await runOf(`${base}metric_for_best_model: accuracy\nprediction_loss_only: true\n`);
+    assert.equal(evaluationPeak(only), loss);
+    const unknown = await runOf(`${TRAIN}eval_strategy: epoch\nmetric_for_best_model: accuracy\n`);
+    assert.ok(unknown.assumptions.some(({ settleWith }) => settleWith === "max_eval_samples"));
+  });
+
+  it("offers the largest evaluation batch when training alone fits", async () => {
+    const text = `${TRAIN}per_device_eval_batch_size: 64\neval_strategy: steps\n`;
+    const analysis = await analyse(text, "train.yaml", "4GB");
+    const finding = analysis.runs[0]?.findings.find(({ code }) => code === "does-not-fit");
+    assert.ok(finding?.range);
+    // The evaluation batch is underlined, not the training batch.
+    assert.equal(finding.range.start.line, 3);
+    const fix = analysis.fixes(finding.range).find(({ title }) => title.startsWith("Evaluate with"));
+    assert.ok(fix);
+    const batch = Number(/\d+/.exec(fix.title)?.[0]);
+    const fits = async (count: number): Promise<string | undefined> =>
+      (await runOf(text.replace("64", String(count)), "train.yaml", "4GB")).verdict;
+    assert.notEqual(await fits(batch), "does-not-fit");
+    assert.equal(await fits(batch + 1), "does-not-fit");
+    assert.equal(fix.edits[0]?.newText, String(batch));
+  });
+});

@@ -1,0 +1,67 @@
+/**
+ * What runs beside the training step against PyTorch: random runs that evaluate, whose peaks `capture/phases.py` took from
+ * the Trainer's own evaluation loop on fake CUDA tensors. Allocated peaks agree to the byte.
+ */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { simulate } from "../../src/core/simulate";
+import type { EvaluationSpec, TrainingRun } from "../../src/core/training/run";
+import { type Case, graphsOf, type Receipt, runOf } from "./receipts/case";
+
+interface PhaseCase extends Case {
+  readonly eval?: {
+    readonly batch: number;
+    readonly seq?: number;
+    readonly batches: number;
+    readonly keeps?: EvaluationSpec["keeps"];
+    readonly accumulation_steps?: number | null;
+    readonly concat?: boolean;
+  };
+}
+
+interface PhaseReceipt extends Receipt {
+  readonly case: PhaseCase;
+}
+
+function receipts(name: string): PhaseReceipt[] {
+  return readFileSync(path.join(__dirname, "phases", `${name}.jsonl`), "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as PhaseReceipt);
+}
+
+function evaluatingRun(c: PhaseCase): TrainingRun {
+  const run = runOf(c);
+  return {
+    ...run,
+    evaluation: {
+      batchSize: c.eval!.batch,
+      sequenceLength: c.eval!.seq ?? run.sequenceLength,
+      targetLength: run.targetLength,
+      keeps: c.eval!.keeps ?? "loss",
+      accumulationSteps: c.eval!.accumulation_steps ?? null,
+      batches: c.eval!.batches,
+      concatenates: c.eval!.concat ?? true,
+    },
+  };
+}
+
+/** Highest peak of a phase in the simulation. */
+function peakOf(run: TrainingRun, phase: string): number {
+  const simulated = simulate(run, graphsOf(run.model.family));
+  assert.ok(simulated.ok, simulated.ok ? "" : simulated.reason);
+  const peaks = simulated.simulation.ledger.phaseList.filter((entry) => entry.phase === phase).map(({ peak }) => peak);
+  return Math.max(...peaks);
+}
+
+describe("phases beside the step", () => {
+  it("evaluates as the Trainer", () => {
+    const wrong = receipts("evaluation").flatMap(({ case: c, result }) => {
+      const peak = peakOf(evaluatingRun(c), "evaluation");
+      const expected = result.phase_peaks["evaluation"];
+      return peak === expected ? [] : [`${c.id}: ${peak} instead of ${expected} (${JSON.stringify(c.eval)})`];
+    });
+    assert.deepEqual(wrong, []);
+  });
+});
