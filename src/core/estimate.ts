@@ -59,7 +59,7 @@ export function estimate(
     const own = withSplit(read(run, simulation, detail === "full"), split.uncertain);
     if (relative) return { ok: true, estimate: widened(own, run.model.family, graphs.family) };
     const stands = run.standsFor !== undefined;
-    return { ok: true, estimate: stands ? widenedActivations(own, betweenSteps(ledger)) : own };
+    return { ok: true, estimate: stands ? widenedActivations(own) : own };
   } catch (error) {
     if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.message };
     const reason = error instanceof Error ? error.message : String(error);
@@ -98,7 +98,7 @@ function widened(estimate: Estimate, family: string, relative: string): Estimate
   };
 }
 
-/** Bytes alive between the first step and the second: weights, states, and gradients that are kept. */
+/** Bytes alive when the second step begins. */
 function betweenSteps(ledger: Ledger): number {
   const end = ledger.phaseList.find(({ step }) => step === 2)?.firstEvent ?? 0;
   let live = 0;
@@ -107,8 +107,8 @@ function betweenSteps(ledger: Ledger): number {
 }
 
 /** Other code of the same dimensions: everything that lives on between steps is the same, the rest is not. */
-function widenedActivations(estimate: Estimate, persistent: number): Estimate {
-  const { band } = estimate;
+function widenedActivations(estimate: Estimate): Estimate {
+  const { band, residentBytes: persistent } = estimate;
   const scaled = (bytes: number, factor: number): number =>
     Math.round(persistent + Math.max(0, bytes - persistent) * factor);
   return {
@@ -154,6 +154,7 @@ function read(run: TrainingRun, simulation: Simulation, full: boolean): Estimate
     usedPeakBytes: reserved + overhead.likely,
     band: { lowBytes: ledger.peak + overhead.low, highBytes: highBound(reserved, overhead.high), coverage: 0.99 },
     peakPhase: ledger.phaseList[ledger.peakPhase]!.phase,
+    residentBytes: betweenSteps(ledger),
     components,
     modules,
     phases: phasePeaks(ledger),

@@ -11,6 +11,7 @@
 import { stepTimeFactor } from "../cost/step-time";
 import type { Estimate } from "../report/estimate";
 import type { TrainingRun } from "../training/run";
+import { PeakBounds, predictedPeak } from "./bounds";
 import { LEVERS, MICRO_BATCH, SMALLER_BATCH } from "./levers";
 import { changeSize, effectOf, type Move, positioned, positionsOf, requirementsOf, STAY, strongest } from "./moves";
 import {
@@ -25,7 +26,7 @@ import {
 } from "./types";
 
 /** Predictions this far above the limit are looked at last. */
-const UNLIKELY = 1.1;
+const UNLIKELY = 1.25;
 /** Share of the allowed estimates that is kept for weakening the plans that are shown. */
 const KEPT_FOR_RELAXING = 0.3;
 const DEFAULT_LEVERS = 3;
@@ -58,6 +59,7 @@ export const rooflineFactor: TimeFactor = (base, changed) =>
 
 class Search {
   private readonly known = new Map<string, Estimate | null>();
+  private readonly bounds = new PeakBounds();
   private readonly base: Move;
   private most: number;
   private spent = 0;
@@ -109,9 +111,17 @@ class Search {
       return null;
     }
     const found = this.estimator(move.run);
-    if (found !== null) this.spent++;
+    if (found !== null) {
+      this.spent++;
+      this.bounds.learn(move.run, found);
+    }
     this.known.set(key, found);
     return found;
+  }
+
+  /** Whether earlier estimates already say that the run does not fit. */
+  private excluded(move: Move): boolean {
+    return this.bounds.atLeast(move.run) > this.options.limitBytes;
   }
 
   private members(mask: number): Lever[] {
@@ -234,6 +244,10 @@ class Search {
     const levers = this.members(mask);
     const move = strongest(this.base, levers);
     if (move === null) return;
+    if (this.excluded(move)) {
+      this.failing.push(mask);
+      return;
+    }
     const estimate = this.estimate(move);
     if (estimate === null) return;
     if (!this.fits(estimate)) {
@@ -261,7 +275,7 @@ class Search {
       while (low < high) {
         const middle = (low + high) >> 1;
         const tried = positioned(this.base, levers, positions.with(index, middle));
-        const estimate = tried === null ? null : this.estimate(tried);
+        const estimate = tried === null || this.excluded(tried) ? null : this.estimate(tried);
         if (tried !== null && estimate !== null && this.fits(estimate)) {
           best = this.plan(levers, tried, estimate);
           high = middle;
@@ -289,18 +303,11 @@ class Search {
     };
   }
 
-  /** Peak if every lever saved in every phase what it saves alone. A prediction: it orders, it never decides. */
   private predicted(mask: number, now: Estimate): number {
-    let peak = 0;
-    for (const { phase, peakBytes } of now.phases) {
-      let bytes = peakBytes;
-      for (const [index, single] of this.singles.entries()) {
-        if ((mask & (1 << index)) === 0) continue;
-        bytes -= peakBytes - (single.phases.find((other) => other.phase === phase)?.peakBytes ?? peakBytes);
-      }
-      peak = Math.max(peak, bytes);
-    }
-    return peak + now.usedPeakBytes - now.reservedPeakBytes;
+    return predictedPeak(
+      now,
+      this.singles.filter((_, index) => (mask & (1 << index)) !== 0),
+    );
   }
 
   /** The largest sets of `allowed` levers that can be had together. */

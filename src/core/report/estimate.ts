@@ -79,6 +79,8 @@ export interface Estimate {
   readonly usedPeakBytes: number;
   readonly band: { readonly lowBytes: number; readonly highBytes: number; readonly coverage: number };
   readonly peakPhase: Phase;
+  /** Alive between the first step and the second: weights, optimizer states, and gradients that are kept. */
+  readonly residentBytes: number;
   /** Adds up to `allocatedPeakBytes` exactly; kinds with zero bytes are left out. */
   readonly components: readonly Component[];
   /** Same bytes as `components`, by module path; largest first. */

@@ -105,6 +105,7 @@ export function synthetic(shape: Shape): (run: TrainingRun) => Estimate {
       usedPeakBytes: used,
       band: { lowBytes: used, highBytes: used, coverage: 0.99 },
       peakPhase: "backward",
+      residentBytes: Math.round((weights + states) * GIB),
       components: [],
       modules: [],
       phases,
