@@ -188,6 +188,8 @@ class Recorder(SchemaCheckMode):
             return "Activation", {"fn": "bloom_gelu"}
         if type(module) in (torch.nn.Linear, Conv1D, torch.nn.Embedding):
             return type(module).__name__, {}
+        if type(module).__name__ == "FalconLinear":  # an `nn.Linear` to peft and bitsandbytes; adds its bias afterwards
+            return "Linear", {"apart": True}
         if type(module) is torch.nn.Conv2d:
             return "Conv2d", {"stride": list(module.stride), "padding": module.padding if isinstance(module.padding, str) else list(module.padding),
                               "dilation": list(module.dilation), "groups": module.groups}

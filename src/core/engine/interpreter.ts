@@ -16,7 +16,7 @@ import type {
 import { activate } from "./activations";
 import { checkpoint, type Segment } from "./checkpoint";
 import type { DType } from "./dtype";
-import { isTensor } from "./ops/arithmetic";
+import { add, isTensor } from "./ops/arithmetic";
 import { view } from "./ops/layout";
 import { addmmOperator, linear } from "./ops/linear";
 import { convolution, embedding } from "./ops/model";
@@ -327,8 +327,14 @@ export class Interpreter {
     }
     if (weight === undefined) throw new NotModelled(`module ${path} without a weight`);
     switch (instruction.call) {
-      case "Linear":
-        return linear(torch, input, weight, bias);
+      case "Linear": {
+        if (bias === null || attribute("apart") !== true) return linear(torch, input, weight, bias);
+        // transformers/models/falcon/modeling_falcon.py (FalconLinear.forward): a product, then the bias.
+        const product = linear(torch, input, weight, null);
+        const out = add(torch, product, bias);
+        product.release();
+        return out;
+      }
       case "Conv1D": {
         const flat = view(torch, input, [-1, input.size(-1)]);
         const product = addmmOperator(torch, bias!, flat, weight);

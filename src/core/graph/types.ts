@@ -45,7 +45,7 @@ export interface OpInstruction {
 
 /**
  * Call of a leaf module that adapters, quantization or the config may replace. The engine knows its forward.
- * Kinds: `Linear`, `Conv1D` (transformers' transposed linear), `Embedding`, `Conv2d`, `Activation` (by the name in
+ * Kinds: `Linear` (`attrs.apart`: the bias is added after the product), `Conv1D` (transformers' transposed linear), `Embedding`, `Conv2d`, `Activation` (by the name in
  * `attrs.fn`). Parameters are `<path>.weight` and, where it exists, `<path>.bias`.
  */
 export interface CallInstruction {

@@ -14,7 +14,8 @@ import type { Torch } from "../../engine/torch";
 import { dequantize, type PackedWeight } from "../quantization/bitsandbytes";
 import type { AdapterSpec } from "../run";
 
-const LINEAR_KINDS = new Set(["Linear", "Conv1D"]);
+/** Modules peft dispatches to its linear layer: `nn.Linear` with its subclasses, and transformers' `Conv1D`. */
+const LINEAR_KINDS = new Set(["Linear", "Conv1D", "FalconLinear"]);
 
 /** Whether peft puts an adapter on the module at `path`. */
 export function isAdapted(adapter: AdapterSpec, path: string, module: string, head: string | null): boolean {
