@@ -3,6 +3,7 @@ import type { AdapterSpec, DType, ModelConfig, QuantizationSpec } from "../../co
 import { keyFor } from "../defaults";
 import { say } from "../problems";
 import type { Setting, SettingValue } from "../settings";
+import { holds } from "../versions";
 import type { ResolveContext } from "./context";
 import { DTYPES } from "./precision";
 
@@ -19,6 +20,7 @@ export function quantizationOf(
   // TRL computes in the dtype the model is loaded in.
   const standard = c.trl ? loadDtype : "bfloat16";
   const compute = DTYPES[c.settings.string("quantization_compute_dtype") ?? ""] ?? standard;
+  const old = holds("bitsandbytes<0.43.2", c.libraries) ? { keepsInputs: true } : {};
   if (stated !== undefined) {
     c.keep("quantization", stated);
     if (stated.value === "none") return null;
@@ -27,6 +29,7 @@ export function quantizationOf(
       double: c.settings.boolean("double_quantization") ?? false,
       prepareForKbit: c.settings.boolean("prepare_for_kbit") ?? (stated.place === null && trainer === "sft"),
       computeDtype: compute,
+      ...old,
     };
   }
   const four = c.settings.find("load_in_4bit");
@@ -40,6 +43,7 @@ export function quantizationOf(
       double: c.settings.boolean("double_quantization") ?? false,
       prepareForKbit: trainer === "sft",
       computeDtype: compute,
+      ...old,
     };
   }
   const own = config["quantization_config"];

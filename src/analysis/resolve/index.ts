@@ -78,7 +78,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           adapter,
           quantization,
           fusedLoss,
-          fusedLayers: c.settings.boolean("fused_loss") === true,
+          fusedLayers: c.settings.boolean("fused_layers") ?? c.settings.boolean("fused_loss") === true,
           labelSmoothing,
           parallel,
           libraries: c.libraries,

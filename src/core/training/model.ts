@@ -132,7 +132,8 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     setKind(torch, tensor, "buffers");
     byName.set(item.name, tensor);
   }
-  if (options.quantization?.prepareForKbit) raiseHalfPrecision(loading, placed);
+  if (options.quantization?.prepareForKbit && !KEEPS_HALF_PRECISION.has(options.quantization.type))
+    raiseHalfPrecision(loading, placed);
   for (const [name, to] of tied) {
     const target = byName.get(to);
     if (target !== undefined) byName.set(name, target);
@@ -199,6 +200,9 @@ function describe(tensor: Tensor, item: PlacedTensor, trained: boolean): Tensor 
   return tensor;
 }
 
+/** Formats that `prepare_model_for_kbit_training` only freezes (peft/utils/other.py). */
+const KEEPS_HALF_PRECISION: ReadonlySet<QuantizationSpec["type"]> = new Set(["gptq", "hqq"]);
+
 /** `prepare_model_for_kbit_training`: half-precision parameters that were not packed become float32 (peft/utils/other.py). */
 function raiseHalfPrecision(loading: Loading, placed: readonly PlacedTensor[]): void {
   for (const item of placed) {
@@ -223,7 +227,7 @@ function recast({ torch, byName }: Loading, item: PlacedTensor, dtype: DType): v
 function quantizedForwards(loading: Loading, placed: readonly PlacedTensor[]): void {
   const { byName, modules, packed, options } = loading;
   if (options.quantization === null) return;
-  const { computeDtype, type } = options.quantization;
+  const { computeDtype, type, keepsInputs = false } = options.quantization;
   if (type !== "nf4" && type !== "fp4") {
     const forward = type === "int8" ? linear8bit : linearGrouped;
     for (const [path, weight] of packed) modules.set(path, forward(weight, byName.get(`${path}.bias`) ?? null));
@@ -234,7 +238,7 @@ function quantizedForwards(loading: Loading, placed: readonly PlacedTensor[]): v
     if (byName.get(item.name)!.dtype !== computeDtype) recast(loading, item, computeDtype);
   }
   for (const [path, weight] of packed)
-    modules.set(path, linear4bit(weight, byName.get(`${path}.bias`) ?? null, computeDtype));
+    modules.set(path, linear4bit(weight, byName.get(`${path}.bias`) ?? null, computeDtype, keepsInputs));
 }
 
 function adapt(loading: Loading, adapter: AdapterSpec, placed: readonly PlacedTensor[]): Tensor[] {

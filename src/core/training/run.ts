@@ -64,6 +64,8 @@ export interface QuantizationSpec {
   /** Whether `prepare_model_for_kbit_training` runs (half-precision leftovers raised to float32). */
   readonly prepareForKbit: boolean;
   readonly computeDtype: DType;
+  /** Whether 4-bit layers keep their inputs for backward, as bitsandbytes did before 0.43.2. */
+  readonly keepsInputs?: boolean;
 }
 
 /** `torch.utils.checkpoint` around every layer; null in `TrainingRun.checkpointing` when off. */

@@ -1,7 +1,9 @@
 /** Axolotl's YAML; inherits much of TrainingArguments and names a DeepSpeed file. */
+
+import type { MapNode } from "../../syntax/tree";
 import { dataView } from "../carriers";
 import { deepspeedReader } from "../deepspeed/read";
-import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
+import { count, derived, NOT_RECOGNISED, schemaFormat, valueAt } from "../schema";
 import { problem } from "../table";
 import type { LocatedSetting } from "../types";
 import { AXOLOTL_KEYS } from "./keys";
@@ -23,6 +25,27 @@ function on(settings: readonly LocatedSetting[], name: string): LocatedSetting |
   return settings.findLast((setting) => setting.name === name && setting.value === true);
 }
 
+/**
+ * Losses that never hold all logits: Liger's and Cut Cross Entropy, which is on as soon as its plugin is listed
+ * (integrations/cut_cross_entropy/args.py). Neither fuses the layers, which Liger's other switches do.
+ */
+function fusedLoss(settings: readonly LocatedSetting[], map: MapNode): readonly LocatedSetting[] {
+  const cut = settings.findLast((setting) => setting.name === "cut_cross_entropy");
+  const fused = on(settings, "liger_fused_loss") ?? (cut?.value === true ? cut : undefined);
+  const cause = fused ?? (cut?.value === false ? undefined : cutCrossEntropyPlugin(settings));
+  if (cause === undefined) return [];
+  const layers = ["liger_rms_norm", "liger_glu_activation", "liger_swiglu"].some((key) => valueAt(map, key) === true);
+  return [derived(cause, "fused_loss", true), derived(cause, "fused_layers", layers)];
+}
+
+/** The entry of `plugins` that turns Cut Cross Entropy on. */
+function cutCrossEntropyPlugin(settings: readonly LocatedSetting[]): LocatedSetting | undefined {
+  const plugins = settings.find((setting) => setting.name === "plugins");
+  const items = plugins?.node.kind === "list" ? plugins.node.items : [];
+  const node = items.find((item) => item.kind === "scalar" && String(item.value).endsWith("CutCrossEntropyPlugin"));
+  return plugins === undefined || node === undefined ? undefined : { ...plugins, node, valueSpan: node };
+}
+
 export const axolotl = schemaFormat({
   id: "axolotl",
   keys: AXOLOTL_KEYS,
@@ -38,7 +61,7 @@ export const axolotl = schemaFormat({
       ? { confidence: 0.7, because: `has ${companions} axolotl keys` }
       : NOT_RECOGNISED;
   },
-  derive(settings) {
+  derive(settings, { map }) {
     const result: LocatedSetting[] = [];
     const inline = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
     if (inline?.node.kind === "map") result.push(...deepspeedReader(inline.node, inline.key).settings);
@@ -55,8 +78,7 @@ export const axolotl = schemaFormat({
     if (four !== undefined && !says("bnb_4bit_quant_storage"))
       result.push(derived(four, "bnb_4bit_quant_storage", "bfloat16"));
     if (four !== undefined && !says("double_quantization")) result.push(derived(four, "double_quantization", true));
-    const fused = on(settings, "liger_fused_loss") ?? on(settings, "cut_cross_entropy");
-    if (fused !== undefined) result.push(derived(fused, "fused_loss", true));
+    result.push(...fusedLoss(settings, map));
     const fsdp = settings.find(
       (setting) =>
         setting.name === "fsdp_cpu_offload" ||

@@ -187,7 +187,7 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
   memory("chunked_cross_entropy", "fused_loss", "boolean", EFFECT.fusedLoss, { nullable: true }),
   memory("liger_fused_linear_cross_entropy", "liger_fused_loss", "boolean", EFFECT.fusedLoss, { nullable: true }),
   memory("cut_cross_entropy", "cut_cross_entropy", "boolean", EFFECT.fusedLoss, { nullable: true }),
-  memory("plugins", null, "list", "Plugins: Liger and Cut Cross Entropy act only when they are listed.", {
+  memory("plugins", "plugins", "list", "Plugins: Liger and Cut Cross Entropy act only when they are listed.", {
     nullable: true,
   }),
   memory("quantize_moe_experts", null, "boolean", "Quantizes the experts too.", { nullable: true }),

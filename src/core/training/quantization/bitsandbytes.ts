@@ -63,10 +63,15 @@ function cast(torch: Torch, tensor: Tensor, dtype: DType): Tensor {
  * Forward of a 4-bit linear layer: the input is cast to the compute dtype and the result back to the input's. A stated
  * compute dtype stays as it is; the layer only picks its own when none was given.
  */
-export function linear4bit(weight: PackedWeight, bias: Tensor | null, computeDtype: DType): ModuleForward {
+export function linear4bit(
+  weight: PackedWeight,
+  bias: Tensor | null,
+  computeDtype: DType,
+  keepsInputs = false,
+): ModuleForward {
   return (torch, input) => {
     const x = cast(torch, input, computeDtype);
-    const product = multiply(torch, x, weight, bias);
+    const product = multiply(torch, x, weight, bias, keepsInputs);
     const out = cast(torch, product, input.dtype);
     // Python's local `x` lives until the function returns.
     product.release();
@@ -75,8 +80,11 @@ export function linear4bit(weight: PackedWeight, bias: Tensor | null, computeDty
   };
 }
 
-/** `MatMul4Bit`: the packed weight is kept by reference, the input is not kept at all. */
-function multiply(torch: Torch, x: Tensor, weight: PackedWeight, bias: Tensor | null): Tensor {
+/**
+ * `MatMul4Bit`: the packed weight is kept by reference. The input was kept too, for a gradient that was never computed
+ * and as an attribute of the context, which no saved-tensor hook sees, until bitsandbytes 9e753741 (0.43.2).
+ */
+function multiply(torch: Torch, x: Tensor, weight: PackedWeight, bias: Tensor | null, keepsInputs: boolean): Tensor {
   const node = torch.record("MatMul4BitBackward", [x, bias], (torch, [gradient], _, node) => {
     if (!gradient) return [null, null];
     const biasGradient = node.edges[1] ? torch.empty("sum", gradient.sizes.slice(1), gradient.dtype) : null;
@@ -88,5 +96,6 @@ function multiply(torch: Torch, x: Tensor, weight: PackedWeight, bias: Tensor | 
     right.release();
     return [left, biasGradient];
   });
+  if (keepsInputs && node !== null) node.held = [x.retain()];
   return torch.attach(node, torch.empty("gemm_4bit", [...x.sizes.slice(0, -1), weight.outputs], x.dtype));
 }

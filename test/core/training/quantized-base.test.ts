@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { simulate } from "../../../src/core/simulate";
+import type { AdapterSpec, QuantizationSpec } from "../../../src/core/training/run";
+import { graphsOf } from "../receipts/case";
+import { causalRun } from "../runs";
+
+const LORA: AdapterSpec = {
+  type: "lora",
+  rank: 4,
+  alpha: 8,
+  dropout: 0,
+  targetModules: ["q_proj"],
+  modulesToSave: [],
+  bias: "none",
+  useRslora: false,
+  autocastAdapterDtype: false,
+};
+
+function peak(quantization: Partial<QuantizationSpec>, checkpointing: { useReentrant: boolean } | null = null): number {
+  const spec: QuantizationSpec = {
+    type: "nf4",
+    double: false,
+    prepareForKbit: false,
+    computeDtype: "bfloat16",
+    ...quantization,
+  };
+  const run = causalRun({ loadDtype: "bfloat16", adapter: LORA, quantization: spec, checkpointing });
+  const result = simulate(run, graphsOf("llama"));
+  assert.ok(result.ok);
+  return result.simulation.ledger.peak;
+}
+
+describe("a quantized base", () => {
+  it("is raised to float32 where it was not packed, but for GPTQ and HQQ (peft/utils/other.py)", () => {
+    for (const type of ["gptq", "hqq"] as const) assert.equal(peak({ type, prepareForKbit: true }), peak({ type }));
+    for (const type of ["awq", "nf4", "int8"] as const) {
+      const raised = peak({ type, prepareForKbit: true }) - peak({ type });
+      // Embedding and head: 1000 × 64 each, two bytes more an element.
+      assert.ok(raised >= 2 * 1000 * 64 * 2, `${type}: ${raised}`);
+    }
+  });
+
+  it("kept the inputs of its 4-bit layers before bitsandbytes 0.43.2, also where checkpointing drops what is saved", () => {
+    const inputs = 4 * 64 * 64 * 2;
+    const down = 4 * 64 * 176 * 2;
+    const kept = peak({ keepsInputs: true }) - peak({});
+    // At least what the down projection takes, which nothing else keeps, in each of 12 layers.
+    assert.ok(kept >= 12 * down, String(kept));
+    const hooks = { useReentrant: false };
+    assert.ok(peak({ keepsInputs: true }, hooks) - peak({}, hooks) >= 11 * (inputs + down));
+    // The reentrant kind's first forward records no graph: only the layer that is recomputed keeps them.
+    const reentrant = { useReentrant: true };
+    assert.ok(peak({ keepsInputs: true }, reentrant) - peak({}, reentrant) < 4 * (inputs + down));
+  });
+});
