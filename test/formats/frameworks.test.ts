@@ -414,6 +414,18 @@ describe("formats: frameworks", () => {
     assert.deepEqual(started("litgpt finetune_lora --config c.yaml --devices 4"), ["lightning+shell", ["c.yaml"]]);
   });
 
+  it("reads axolotl's fused losses: a switch of Liger, or the mere plugin of Cut Cross Entropy", () => {
+    const fused = (text: string): readonly unknown[] => {
+      const { settings } = read(open("c.yml", `base_model: a/b\ndatasets: []\nsequence_len: 64\n${text}`));
+      return ["fused_loss", "fused_layers"].map((name) => settings.find((one) => one.name === name)?.value);
+    };
+    const plugin = "plugins:\n  - axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin\n";
+    assert.deepEqual(fused(""), [undefined, undefined]);
+    assert.deepEqual(fused(plugin), [true, false]);
+    assert.deepEqual(fused(`${plugin}cut_cross_entropy: false\n`), [undefined, undefined]);
+    assert.deepEqual(fused("liger_fused_linear_cross_entropy: true\nliger_rms_norm: true\n"), [true, true]);
+  });
+
   it("takes half of any sample", () => {
     for (const [, name, text] of SAMPLES) {
       for (let length = 0; length < text.length; length += 5) {
