@@ -125,6 +125,32 @@ describe("parallel strategies", () => {
     assert.ok(kept.allocatedPeakBytes > sharded.allocatedPeakBytes);
   });
 
+  it("a 4-bit base is sharded as it is packed; its constants are whole on every rank", () => {
+    const quantization = { type: "nf4", double: false, prepareForKbit: false, computeDtype: "bfloat16" } as const;
+    const adapter = {
+      type: "lora",
+      rank: 4,
+      alpha: 8,
+      dropout: 0,
+      targetModules: ["q_proj"],
+      modulesToSave: [],
+      bias: "none",
+      useRslora: false,
+      autocastAdapterDtype: false,
+    } as const;
+    const base = (run: TrainingRun): number =>
+      bytes(of({ ...run, loadDtype: "bfloat16", adapter, quantization }), "weights");
+    const whole = base(spread(1, {}));
+    // A float32 constant per 64 weights, a code book of 16 per layer, each rounded up to 512 bytes.
+    const linears = P - 2 * 1000 * 64;
+    const constants = linears / 16;
+    for (const run of [spread(8, { deepspeed: { zeroStage: 3 } }), spread(8, { fsdp: {} })]) {
+      const sharded = base(run);
+      assert.ok(sharded >= constants + (whole - constants) / 10, String(sharded));
+      assert.ok(sharded <= 1.3 * constants + (whole - constants) / 4, `${sharded} of ${whole}`);
+    }
+  });
+
   it("components add up to the peak for every strategy", () => {
     for (const run of [spread(2, {}), spread(8, { deepspeed: { zeroStage: 3 } }), spread(8, { fsdp: {} })]) {
       const result = of(run);

@@ -2,7 +2,7 @@
  * The model after loading: parameters and buffers on the device, and what adapters and quantization put in place of
  * leaf modules.
  */
-import type { DType } from "../engine/dtype";
+import { type DType, ELEMENT_BYTES } from "../engine/dtype";
 import type { ModuleForward } from "../engine/interpreter";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
@@ -180,7 +180,8 @@ function pack(torch: Torch, { type, double }: QuantizationSpec, { sizes, dtype }
 function loadParameter(loading: Loading, item: PlacedTensor): Tensor {
   const { torch, options } = loading;
   if (isPacked(loading, item)) {
-    const weight = pack(torch, options.quantization!, item);
+    const whole = pack(torch, options.quantization!, item);
+    const weight = options.sharded ? storedForSharding(torch, whole, options.loadDtype) : whole;
     loading.packed.set(item.name.slice(0, -".weight".length), weight);
     return describe(weight.packed, item, false);
   }
@@ -189,6 +190,17 @@ function loadParameter(loading: Loading, item: PlacedTensor): Tensor {
     : torch.empty("empty", item.sizes, item.dtype);
   setKind(torch, tensor, "weights");
   return describe(tensor, item, options.adapter === null && options.quantization === null);
+}
+
+/**
+ * Packed weights are sharded like others when they are stored as the dtype of the rest (`bnb_4bit_quant_storage`), which
+ * sharding asks for: several in one element. Their constants are no parameters and stay whole on every rank
+ * (bitsandbytes/nn/modules.py, Params4bit; transformers/integrations/fsdp.py).
+ */
+function storedForSharding(torch: Torch, whole: PackedWeight, storage: DType): PackedWeight {
+  const bytes = whole.packed.elements * ELEMENT_BYTES[whole.packed.dtype];
+  whole.packed.release();
+  return { ...whole, packed: hostTensor(torch.ledger, [Math.ceil(bytes / ELEMENT_BYTES[storage])], storage) };
 }
 
 function describe(tensor: Tensor, item: PlacedTensor, trained: boolean): Tensor {
