@@ -20,7 +20,10 @@ export function quantizationOf(
   // TRL computes in the dtype the model is loaded in.
   const standard = c.trl ? loadDtype : "bfloat16";
   const compute = DTYPES[c.settings.string("quantization_compute_dtype") ?? ""] ?? standard;
-  const old = holds("bitsandbytes<0.43.2", c.libraries) ? { keepsInputs: true } : {};
+  const old = {
+    ...(holds("bitsandbytes<0.43.2", c.libraries) ? { keepsInputs: true } : {}),
+    ...(holds("transformers<5", c.libraries) ? { packsSubclasses: true } : {}),
+  };
   if (stated !== undefined) {
     c.keep("quantization", stated);
     if (stated.value === "none") return null;

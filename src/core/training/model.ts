@@ -154,11 +154,11 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   };
 }
 
-/** Whether a weight is stored packed: every `nn.Linear` but the head. */
+/** Whether a weight is stored packed: every `nn.Linear` but the head (transformers/integrations/bitsandbytes.py). */
 function isPacked({ options }: Loading, item: PlacedTensor): boolean {
   return (
     options.quantization !== null &&
-    item.module === "Linear" &&
+    (item.module === "Linear" || (item.module === "FalconLinear" && options.quantization.packsSubclasses === true)) &&
     item.name.endsWith(".weight") &&
     item.name !== `${options.head}.weight`
   );

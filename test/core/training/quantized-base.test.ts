@@ -31,6 +31,28 @@ function peak(quantization: Partial<QuantizationSpec>, checkpointing: { useReent
 }
 
 describe("a quantized base", () => {
+  it("packs falcon's subclass of nn.Linear with transformers 4 only", () => {
+    const config = {
+      model_type: "falcon",
+      num_hidden_layers: 2,
+      hidden_size: 64,
+      num_attention_heads: 4,
+      vocab_size: 99,
+    };
+    const weights = (packsSubclasses: boolean): number => {
+      const run = causalRun({
+        model: { name: "tiny", family: "falcon", config, source: "config.json" },
+        loadDtype: "bfloat16",
+        adapter: { ...LORA, targetModules: ["query_key_value"] },
+        quantization: { type: "nf4", double: false, prepareForKbit: false, computeDtype: "bfloat16", packsSubclasses },
+      });
+      const result = simulate(run, graphsOf("falcon"));
+      assert.ok(result.ok);
+      return result.simulation.ledger.phaseList[0]?.peak ?? 0;
+    };
+    assert.ok(weights(true) < 0.5 * weights(false), `${weights(true)} ${weights(false)}`);
+  });
+
   it("is raised to float32 where it was not packed, but for GPTQ and HQQ (peft/utils/other.py)", () => {
     for (const type of ["gptq", "hqq"] as const) assert.equal(peak({ type, prepareForKbit: true }), peak({ type }));
     for (const type of ["awq", "nf4", "int8"] as const) {
