@@ -128,8 +128,9 @@ Every case is a training run whose true peak is known: PyTorch, transformers and
 optimizer steps on fake CUDA tensors, and every allocation is followed. "Allocated" is
 \`torch.cuda.max_memory_allocated\`, "reserved" is \`torch.cuda.max_memory_reserved\`. Errors are relative to the truth.
 No constant of the estimator is fitted to these cases. What fake tensors leave out (library workspaces, the CUDA
-context, temporaries inside one kernel) is in the band, not in these figures. A family whose graph is not captured yet gets no estimate, and is
-counted as such.
+context, temporaries inside one kernel) is in the band, not in these figures; real cards are in
+[published-memory.md](published-memory.md). A family whose graph is not captured yet gets no estimate, and is counted as
+such.
 
 ${summary(scored)}
 

@@ -1,0 +1,130 @@
+/** Everything that was published, and the words of its page. */
+import { LITGPT } from "./litgpt";
+import { OUTCOMES } from "./outcomes";
+import { PEFT } from "./peft";
+import { QWEN } from "./qwen";
+import { RECIPES } from "./recipes";
+import { SHARDED } from "./sharded";
+import { TRANSFORMERS } from "./transformers";
+import type { PublishedPeak, Source } from "./types";
+
+export { OUTCOMES };
+
+export const PEAKS: readonly PublishedPeak[] = [...PEFT, ...TRANSFORMERS, ...SHARDED, ...RECIPES, ...LITGPT, ...QWEN];
+
+const GITHUB = "https://github.com";
+const LITGPT_AT = `${GITHUB}/Lightning-AI/litgpt/blob/26857050fe3ff627cd714fe92f5838f51a3d5efa`;
+const PEFT_AT = `${GITHUB}/huggingface/peft/blob/5d602fdbff04c33c1c4de55cda9d4ae1d7cb7e40`;
+
+export const SOURCES: Readonly<Record<string, Source>> = {
+  "peft-metamath": {
+    title: "PEFT, method comparison on MetaMathQA",
+    url: `${PEFT_AT}/method_comparison/MetaMathQA/results`,
+    measured: "most reserved over 5000 steps on an L40S; torch 2.13, transformers 5.13",
+    miss: "lengths",
+  },
+  "peft-guides": {
+    title: "PEFT, guides to QLoRA with DeepSpeed and FSDP",
+    url: `${PEFT_AT}/docs/source/accelerate`,
+    measured: "“memory consumed per GPU”, two cards",
+    miss: "sharded-4bit",
+  },
+  "transformers-one-gpu": {
+    title: "transformers, training on one GPU (2022)",
+    url: `${GITHUB}/huggingface/transformers/blob/0016acf7ef421c7fe8eff7945de52c71896c3b01/docs/source/en/perf_train_gpu_one.mdx`,
+    measured: "NVML after the run on a V100 of 16 GB, CUDA 11.2; the bare context took 1343 MiB",
+    miss: "torch-1.10",
+  },
+  "ml-engineering": {
+    title: "Machine Learning Engineering, when to upgrade GPUs",
+    url: `${GITHUB}/stas00/ml-engineering/blob/744d01e18b79512572f64a6bbd8b5f4a725203a7/insights/when-to-upgrade-gpus/README.md`,
+    measured: "most reserved of the worst rank, eight H200; torch 2.13, transformers 5.14, DeepSpeed 0.19.2",
+    miss: "whole-model",
+  },
+  torchtitan: {
+    title: "torchtitan, Llama 3.1 on H100 (December 2024)",
+    url: `${GITHUB}/pytorch/torchtitan/blob/b5bcd76c66d0acb1a08b176d9639425bc55e0b2a/benchmarks/llama3_h100_202412_torchtitan.md`,
+    measured: "most reserved, as torchtitan logs it",
+    miss: "selective",
+  },
+  torchtune: {
+    title: "torchtune, README, “Optimization flags”",
+    url: `${GITHUB}/pytorch/torchtune/blob/bd2a0fc7c31430972728494fa01aaeeb0ebf1ba1/README.md`,
+    measured: "peak active memory on an A100",
+    miss: "torchtune-savers",
+  },
+  "ms-swift": {
+    title: "ms-swift, examples",
+    url: `${GITHUB}/modelscope/ms-swift/blob/3602360a562313afbf2ef6065fdf61f271a2c5b9/examples/train`,
+    measured: "a comment at the head of each script",
+  },
+  axolotl: {
+    title: "axolotl, examples",
+    url: `${GITHUB}/axolotl-ai-cloud/axolotl/blob/067b021c8b87a9e5e380b9173c704cf7340e30f5/examples`,
+    measured: "“uses about … VRAM”",
+    miss: "axolotl-round",
+  },
+  "litgpt-tables": {
+    title: "litgpt, resource tables (October 2023)",
+    url: `${LITGPT_AT}/tutorials/resource-tables.md`,
+    measured: "`torch.cuda.max_memory_allocated` on an A100 of 40 GB; torch 2.1, bitsandbytes 0.41.1",
+  },
+  "litgpt-hub": {
+    title: "litgpt, config hub (2024)",
+    url: `${LITGPT_AT}/config_hub/finetune/README.md`,
+    measured: "`torch.cuda.max_memory_allocated` on an A10G",
+  },
+  "qwen-readme": {
+    title: "Qwen, README, “Profiling of Memory and Speed” (2023)",
+    url: `${GITHUB}/QwenLM/Qwen/blob/2df8e8ac450fa185c421a08b0090ef81826caa6e/README.md`,
+    measured: "an A100 of 80 GB; torch 2.0",
+    miss: "qwen1",
+  },
+  "blog-4bit": {
+    title: "Hugging Face, 4-bit models with bitsandbytes (2023)",
+    url: `${GITHUB}/huggingface/blog/blob/1b4d85d958048f85f13b749fd305136a94df97e2/4bit-transformers-bitsandbytes.md`,
+    measured: "whether the run went out of memory",
+    miss: "blog-script",
+  },
+};
+
+export const ASSUMPTIONS: Readonly<Record<string, string>> = {
+  longest: "the longest batch is as long as the stated limit allows",
+  qwen1: "Qwen 1's own code counted as Qwen 1.5's, which has the same dimensions and three projections for one",
+  litgpt: "litgpt's own model code counted as transformers'",
+  "litgpt-bnb": "bitsandbytes 0.41, as litgpt required then",
+  torchtune: "torchtune's own model code counted as transformers'",
+  torchtitan: "torchtitan's own model code counted as transformers'",
+  axolotl: "card not said; models of the same dimensions from the catalogue",
+  "blog-script": "adapters of rank 64 on query and value, products under autocast: the script was not read",
+};
+
+/** Why an estimate and a figure differ. */
+export const MECHANISMS: Readonly<Record<string, string>> = {
+  lengths:
+    "Batches of every length fragment the pool: what one step's sizes left behind does not fit the next one's. The estimate replays equal steps of the longest.",
+  "sharded-4bit":
+    "The sharded run allocates and frees more than the stream has: sharding's own flattening and gathering of 4-bit blocks, and NCCL's buffers, which the figure includes.",
+  "torch-1.10":
+    "torch 1.10 on CUDA 11.2: all kernels are loaded with the context (1343 MiB as the source measured; the band is for lazy loading, since CUDA 11.7), gradients are set to zero and kept between steps, AdamW was transformers' own loop without lists of temporaries. The versions' rules are not in the engine.",
+  "whole-model":
+    "The script loads the model before DeepSpeed knows of it, so `engine.py` moves all 15 GiB onto every card before they are split (`_configure_distributed_model`). Those segments stay reserved and fit later blocks only in part. Inside the Hugging Face Trainer ZeRO-3 splits while loading.",
+  "flash-buffers":
+    "0.2 GiB above the band: buffers inside FlashAttention-3's backward, which no operator's result shows.",
+  selective:
+    "Selective checkpointing by operator keeps the results of attention and of every second matrix product; it is counted as checkpointing of whole layers, which keeps far less. Without any checkpointing the estimate is 140 GiB on 8 cards and 129 GiB on 128: the figure lies between.",
+  "torchtune-savers":
+    "torchtune's chunked loss, the step inside backward, activations offloaded to the host and `torch.compile` are read and not counted.",
+  "olmo3-cce":
+    "The figure is that of a run whose logits are held: without the plugin's loss the estimate is 11.0 GiB allocated, 12.5 GiB reserved.",
+  "axolotl-round":
+    "A round figure; the same model with a larger optimizer is published at 21 GB and estimated at 21.05 GiB.",
+  "falcon-attention":
+    "transformers broadcasts falcon's single key and value head inside SDPA, which leaves only the kernel that holds the attention matrix; litgpt expands them first. litgpt also packs falcon's linear layers, which transformers 5 does not (a subclass of `nn.Linear`).",
+  "written-out-gelu":
+    "transformers writes phi-2's `gelu_new` out in products and powers, each of which is kept for backward; litgpt calls the fused kernel.",
+  qwen1:
+    "Below 8192 tokens the figures exceed the estimate by a constant: 1.2, 2.4 and 3 GiB at 1.8B, 7B and 14B, which is 4 bytes for each element of one embedding, as if embedding and head stood in float32. The run used Qwen 1's remote code, which decides that and was not captured. At 8192 tokens its loss holds less than transformers', which upcasts all logits.",
+  "blog-script":
+    "The benchmarking script behind the table was not read; these two runs would need 4 GiB more than estimated, the others agree.",
+};

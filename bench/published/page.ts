@@ -1,0 +1,138 @@
+/** `docs/published-memory.md`: every published figure beside the estimate. */
+import type { ComparedOutcome, ComparedPeak } from "./compare";
+import { ASSUMPTIONS, MECHANISMS, SOURCES } from "./index";
+import type { PublishedRun } from "./types";
+
+const GIB = 2 ** 30;
+
+function gib(bytes: number): string {
+  return (bytes / GIB).toFixed(2);
+}
+
+function percent(value: number): string {
+  return `${value < 0 ? "−" : "+"}${(100 * Math.abs(value)).toFixed(1)} %`;
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
+
+const MEASURES = { allocated: "allocated", reserved: "reserved", device: "driver", unsaid: "not said" } as const;
+
+/** The run, linked where its figure has a file of its own. */
+export function described({ source, at, run }: Pick<PublishedRun, "source" | "at" | "run">): string {
+  return at === undefined ? run : `[${run}](${SOURCES[source]?.url}/${at})`;
+}
+
+/** Key of the mechanism behind a row that differs. */
+export function missOf({ source, miss }: Pick<PublishedRun, "source" | "miss">): string | undefined {
+  return miss ?? SOURCES[source]?.miss;
+}
+
+/** Its number on the page. */
+function note(row: PublishedRun, notes: readonly string[]): string {
+  const key = missOf(row);
+  return key === undefined ? "not explained" : String(notes.indexOf(key) + 1);
+}
+
+/** What was published and what is estimated. */
+export function peakCells({ row, estimate, band, error }: ComparedPeak): readonly string[] {
+  return [
+    described(row),
+    `${row.figure} ${row.unit === "B" ? "bytes" : row.unit}`,
+    MEASURES[row.measure],
+    gib(estimate),
+    `${gib(band.low)}–${gib(band.high)}`,
+    percent(error),
+  ];
+}
+
+function peakRow(compared: ComparedPeak, notes: readonly string[]): string {
+  const { row, inside } = compared;
+  return `| ${[...peakCells(compared), inside ? "" : `outside: ${note(row, notes)}`].join(" | ")} |`;
+}
+
+function section(source: string, rows: readonly ComparedPeak[], notes: readonly string[]): string {
+  const about = SOURCES[source];
+  const assumed = [...new Set(rows.flatMap(({ row }) => row.assumed ?? []))].map((key) => ASSUMPTIONS[key]);
+  const inside = rows.filter((one) => one.inside).length;
+  return [
+    `## ${about?.title}`,
+    "",
+    `[Source](${about?.url}): ${about?.measured}. ${assumed.length > 0 ? `Assumed: ${assumed.join("; ")}. ` : ""}${inside} of ${rows.length} inside the band.`,
+    "",
+    "| run | published | which | estimate, GiB | band, GiB | error | |",
+    "|---|---|---|---|---|---|---|",
+    ...rows.map((row) => peakRow(row, notes)),
+  ].join("\n");
+}
+
+/** What the page and the README say in one line. */
+export function summary(peaks: readonly ComparedPeak[], outcomes: readonly ComparedOutcome[]): string {
+  const errors = peaks.map(({ error }) => Math.abs(error));
+  const inside = peaks.filter((one) => one.inside).length;
+  const agree = outcomes.filter((one) => one.agrees).length;
+  const share = (part: number): string => `${(100 * quantile(errors, part)).toFixed(1)} %`;
+  return [
+    `${peaks.length} published peaks of real cards: ${inside} inside the stated band; error of the one number: median`,
+    `${share(0.5)}, 90th percentile ${share(0.9)}. ${agree} of ${outcomes.length} published “ran” and “out of memory” agree with the verdict.`,
+  ].join("\n");
+}
+
+function outcomeRow({ row, report, agrees }: ComparedOutcome, notes: readonly string[]): string {
+  const peak = report.perDevice;
+  const cells = [
+    row.run,
+    row.ran ? "ran" : "out of memory",
+    report.verdict.replaceAll("-", " "),
+    peak === null ? "" : gib(peak.usedPeakBytes),
+    agrees ? "" : `differs: ${note(row, notes)}`,
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+export function page(peaks: readonly ComparedPeak[], outcomes: readonly ComparedOutcome[]): string {
+  const missed = [...peaks.filter((one) => !one.inside), ...outcomes.filter((one) => !one.agrees)];
+  const notes = [...new Set(missed.map(({ row }) => missOf(row)).filter((key) => key !== undefined))];
+  const sources = [...new Set(peaks.map(({ row }) => row.source))];
+  const blog = SOURCES["blog-4bit"];
+  const assumed = [...new Set(outcomes.flatMap(({ row }) => row.assumed ?? []))].map((key) => ASSUMPTIONS[key]);
+  return `# Memory: the estimate against published figures
+
+Written by \`npm run published\` from \`bench/published\`; do not edit.
+
+From documentation and benchmarks that describe a run well enough to write its config. Each run is given to the
+estimator as the documents a person would have; what a source does not say is assumed as stated. No constant was fitted
+to a figure. Where figures showed a rule that was missing, it was taken from the library's source: inputs kept by 4-bit
+layers before bitsandbytes 0.43.2, GPTQ bases that are not raised to float32, 4-bit bases under sharding, axolotl's Cut
+Cross Entropy, adapters on falcon.
+
+The band is the report's; for PyTorch's own counters, without the context and the communicator, which they do not see. A
+figure is as wide as its rounding; “G” may be 10⁹ or 2³⁰ bytes.
+
+${summary(peaks, outcomes)}
+
+${sources
+  .map((source) =>
+    section(
+      source,
+      peaks.filter(({ row }) => row.source === source),
+      notes,
+    ),
+  )
+  .join("\n\n")}
+
+## ${blog?.title}
+
+[Source](${blog?.url}): ${blog?.measured}. Assumed: ${assumed.join("; ")}.
+
+| run | published | verdict | estimate, GiB | |
+|---|---|---|---|---|
+${outcomes.map((one) => outcomeRow(one, notes)).join("\n")}
+
+## Why figures lie outside
+
+${notes.map((key, index) => `${index + 1}. ${MECHANISMS[key]}`).join("\n")}
+`;
+}
