@@ -1,6 +1,6 @@
 """Makes receipts of what runs beside the training step: the Trainer's own evaluation loop, and generation.
 
-usage: LD_PRELOAD=fakecuda.so python capture/phases.py --oracle ORACLE.py [--family NAME ...] [--count N] [--first N] > RECEIPTS.jsonl
+usage: LD_PRELOAD=fakecuda.so python capture/phases.py --oracle ORACLE.py [--phase evaluation|generation] [--family NAME ...] [--count N] [--first N] > RECEIPTS.jsonl
 
 A case is one of `capture/receipts.py` with an `eval` or a `generate` block. The oracle runs its two training steps; when the
 second has zeroed its gradients, `transformers.Trainer.evaluation_loop` (or `model.generate`) runs on the same model beside the
@@ -78,6 +78,29 @@ def evaluate(oracle, case, model, optimizer):
     trainer.evaluation_loop(batches(), "Evaluation", prediction_loss_only=trainer.args.prediction_loss_only)
 
 
+def generate(oracle, case, model):
+    """`model.generate` of prompts without padding, which never meets an end before its last token."""
+    import torch
+    import transformers.generation.utils as utils
+
+    spec = case["generate"]
+    inner = model.get_base_model() if hasattr(model, "get_base_model") else model
+    steps = iter(range(spec["new_tokens"]))
+    inner.__class__._has_unfinished_sequences = lambda self, *_, **__: next(steps, None) is not None
+    utils.StopCheck.__call__ = lambda self, unfinished, tokens, length: False
+    was = {id(m): m.config.use_cache for m in inner.modules() if hasattr(getattr(m, "config", None), "use_cache")}
+    for m in inner.modules():
+        if id(m) in was:
+            m.config.use_cache = True
+    for token in ("eos_token_id", "pad_token_id", "bos_token_id"):  # what depends on the tokens' values is not asked
+        setattr(inner.generation_config, token, None)
+    prompts = torch.zeros(spec["batch"], spec["prompt"], dtype=torch.long, device="cuda")
+    model.eval()
+    kw = {"cache_implementation": spec["cache"]} if spec.get("cache", "dynamic") != "dynamic" else {}
+    with torch.no_grad():
+        model.generate(input_ids=prompts, attention_mask=torch.ones_like(prompts), max_new_tokens=spec["new_tokens"], do_sample=spec.get("sample", False), num_beams=spec.get("beams", 1), use_cache=True, disable_compile=True, **kw)
+
+
 def watched(oracle, case):
     """The oracle's run of the case, with the phases after its second step."""
     ledgers, made = [], oracle.Ledger
@@ -98,6 +121,9 @@ def watched(oracle, case):
             calls.append(1)
             if len(calls) < 2:
                 return
+            if "generate" in case:
+                ledgers[-1].phase = "generation"
+                generate(oracle, case, model)
             if "eval" in case:
                 ledgers[-1].phase = "evaluation"
                 evaluate(oracle, case, model, optimizer)
@@ -120,9 +146,23 @@ def draw_evaluation(family, number, kinds):
     return case
 
 
+def draw_generation(family, number, kinds):
+    """A training run of `receipts.py` that generates, with fused attention and a cache that grows."""
+    generating = [kind for kind in kinds if kind[0] in ("causal-lm", "seq2seq-lm")]
+    case = draw(family, number, [kind for kind in generating if kind[1] == "sdpa"] or generating)
+    r = random.Random(f"generation-{family}-{number}")
+    case["id"] = f"generation-{case['id']}"
+    case["generate"] = {"batch": r.choice((1, 3, 8, 16)), "prompt": r.randint(5, 400), "new_tokens": r.choice((2, 5, 17, 60)), "beams": r.choice((1, 1, 1, 3)), "sample": r.random() < 0.5}
+    return case
+
+
+DRAWS = {"evaluation": draw_evaluation, "generation": draw_generation}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--oracle", required=True)
+    parser.add_argument("--phase", choices=DRAWS, default="evaluation")
     parser.add_argument("--family", nargs="*", default=list(FAMILIES))
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=2)
@@ -144,7 +184,7 @@ def main():
         graphs = json.loads((ROOT / "models" / "graphs" / f"{family}.json").read_text())["graphs"]
         kinds = sorted({(g["task"], g["attention"]) for g in graphs})
         for number in range(args.first, args.first + args.count):
-            case = draw_evaluation(family, number, kinds)
+            case = DRAWS[args.phase](family, number, kinds)
             alone(lambda: keep(case))
 
 

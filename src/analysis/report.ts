@@ -57,7 +57,9 @@ const DRIVERS: Readonly<Record<ComponentKind, readonly string[]>> = {
 
 function driversOf(kind: ComponentKind, peak: Phase): readonly string[] {
   const names = DRIVERS[kind];
-  return peak === "evaluation" ? names.map((name) => (name === "micro_batch_size" ? "eval_batch_size" : name)) : names;
+  return peak === "evaluation" || peak === "generation"
+    ? names.map((name) => (name === "micro_batch_size" ? "eval_batch_size" : name))
+    : names;
 }
 
 export interface ReportParts {
@@ -123,6 +125,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
             })),
             modules: estimate.modules.map((share) => ({ ...share })),
             phases: estimate.phases.map((phase) => ({ ...phase })),
+            ...(estimate.cacheBytes === undefined ? {} : { keyValueCacheBytes: estimate.cacheBytes }),
             timeline: estimate.timeline.map((point) => ({ ...point })),
           },
     host: estimate === undefined ? { pinnedBytes: 0, pageableBytes: 0, nvmeBytes: 0 } : { ...estimate.host },

@@ -164,6 +164,7 @@ function read(run: TrainingRun, simulation: Simulation, full: boolean): Estimate
       pageableBytes: Math.round(host.pageable),
       nvmeBytes: Math.round(host.nvme),
     },
+    ...(simulation.cacheBytes === null ? {} : { cacheBytes: Math.round(simulation.cacheBytes) }),
     assumptions: [],
   };
 }

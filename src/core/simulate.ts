@@ -3,7 +3,7 @@
  */
 
 import type { DType } from "./engine/dtype";
-import { Interpreter } from "./engine/interpreter";
+import { type AttentionCache, Interpreter, NotModelled } from "./engine/interpreter";
 import { Ledger } from "./engine/ledger";
 import { Torch } from "./engine/torch";
 import { type ConfigView, configView, type RunSizes, selectGraph } from "./graph/config";
@@ -11,10 +11,12 @@ import { evaluate } from "./graph/expression";
 import { withLiger } from "./graph/liger";
 import type { ArchitectureGraph, FamilyGraphs } from "./graph/types";
 import { runEvaluation } from "./training/evaluation";
+import { SimulatedCache } from "./training/generation/cache";
+import { runGeneration } from "./training/generation/generate";
 import { layerSignatures, loadModel } from "./training/model";
 import { findOptimizer } from "./training/optimizers";
 import { chooseStrategy, type HostUse } from "./training/parallel";
-import type { TrainingRun } from "./training/run";
+import type { GenerationSpec, TrainingRun } from "./training/run";
 import { type BatchTensor, type InterpreterFactory, runSteps, STEPS } from "./training/step";
 
 export interface Simulation {
@@ -23,6 +25,8 @@ export interface Simulation {
   readonly loadedEvents: number;
   readonly parameters: number;
   readonly trainableParameters: number;
+  /** Key-value cache of the run's generation at its longest; null: it does not generate. */
+  readonly cacheBytes: number | null;
   /** Host memory of one rank (managed memory of paged optimizers counts as pageable). */
   readonly host: HostUse;
 }
@@ -73,6 +77,62 @@ function batchOf({ graph, view }: Program): BatchTensor[] {
   }));
 }
 
+/** Runs `body` as `model.eval()` and `torch.no_grad()` do. */
+function withoutTraining<T>(torch: Torch, body: () => T): T {
+  const { gradEnabled, training } = torch;
+  torch.gradEnabled = false;
+  torch.training = false;
+  const result = body();
+  torch.gradEnabled = gradEnabled;
+  torch.training = training;
+  return result;
+}
+
+/**
+ * Books a call of `generate` with the run's model on the phase in force. The captured training graph serves with queries of
+ * the prompt's length, then of one token; attention reads the cache.
+ *
+ * @returns bytes of the key-value cache at its longest
+ */
+function generate(
+  torch: Torch,
+  run: TrainingRun,
+  family: FamilyGraphs,
+  spec: GenerationSpec,
+  interpretersOf: (program: Program, cache: AttentionCache) => InterpreterFactory,
+  autocast: DType | null,
+): number {
+  const encoder = run.task === "seq2seq-lm";
+  const programAt = (tokens: number): Program => {
+    const sizes = encoder
+      ? { B: spec.batchSize, S: spec.promptLength, T: tokens, I: run.imageSize }
+      : { B: spec.batchSize * spec.beams, S: tokens, T: 0, I: run.imageSize };
+    // The cache is met in the fused attention; the scores of eager attention are small for single queries.
+    const program =
+      programOf({ ...run, attention: "sdpa" }, family, sizes, false) ?? programOf(run, family, sizes, false);
+    if (program === null) throw new NotModelled(`generation with ${family.family}`);
+    return program;
+  };
+  const { view } = programAt(spec.promptLength);
+  const scope = (name: string): number => Number(view.scope(name) ?? 0);
+  const window = scope("sliding_window");
+  const windowOf = (layer: number): number | null => {
+    const kind = view.layerKind(layer);
+    return window > 0 && (kind === null || kind === "sliding_attention") ? window : null;
+  };
+  const tokens = spec.cache === "static" ? spec.promptLength + spec.newTokens : null;
+  const cache = new SimulatedCache(windowOf, scope("num_key_value_heads"), tokens, encoder ? spec.beams : 1);
+  return runGeneration(torch, {
+    spec,
+    // peft generates with the model inside, whose forward accelerate did not wrap (peft/peft_model.py, generate).
+    autocast: run.adapter === null ? autocast : null,
+    vocabulary: scope("vocab_size"),
+    interpreter: (tokens) => interpretersOf(programAt(tokens), cache)(false),
+    encoder: encoder ? { width: scope("hidden_size"), dtype: run.loadDtype } : null,
+    cache,
+  });
+}
+
 /**
  * Simulates a run. `fold` = false runs every layer one by one (the same events, more slowly). Throws `NotModelled` for operators the engine lacks; `estimate` turns
  * that into a result.
@@ -120,7 +180,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): S
   const parameterSignature = layerSignatures(model.parameters);
   const signature = (index: number): string => `${parameterSignature(index)} ${strategy.layerSignature?.(index) ?? ""}`;
   const interpretersOf =
-    ({ graph, view }: Program): InterpreterFactory =>
+    ({ graph, view }: Program, cache?: AttentionCache): InterpreterFactory =>
     (folded) =>
       new Interpreter(torch, graph, {
         scope: view.scope,
@@ -131,6 +191,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): S
         checkpointing: run.checkpointing,
         layerSignature: folded && fold ? signature : null,
         head,
+        ...(cache === undefined ? {} : { cache }),
       });
   const autocast = strategy.keepsAutocast ? run.autocast : null;
   runSteps(
@@ -166,6 +227,12 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): S
         STEPS,
       );
   }
+  let cacheBytes: number | null = null;
+  const { generation } = run;
+  if (generation != null) {
+    ledger.enter("generation", STEPS);
+    cacheBytes = withoutTraining(torch, () => generate(torch, run, family, generation, interpretersOf, autocast));
+  }
   return {
     ok: true,
     simulation: {
@@ -174,6 +241,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): S
       loadedEvents,
       parameters: model.elements,
       trainableParameters: model.trainableElements,
+      cacheBytes,
     },
   };
 }

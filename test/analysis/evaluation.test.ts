@@ -83,3 +83,27 @@ describe("analysis: evaluation", () => {
     assert.equal(fix.edits[0]?.newText, String(batch));
   });
 });
+
+describe("analysis: generation in evaluation", () => {
+  const GENERATING = `${TRAIN}eval_strategy: steps\nper_device_eval_batch_size: 4\npredict_with_generate: true\n`;
+
+  it("keeps keys and values of every token but the last", async () => {
+    const run = await runOf(`${GENERATING}generation_max_length: 600\n`);
+    const { num_hidden_layers, num_key_value_heads, hidden_size, num_attention_heads } = TINY_LLAMA;
+    const width = (num_key_value_heads * hidden_size) / num_attention_heads;
+    // Under autocast over float32 weights the rotary embedding leaves keys in float32, and the values follow them.
+    assert.equal(run.perDevice?.keyValueCacheBytes, 2 * num_hidden_layers * 4 * 599 * width * 4);
+    const beams = await runOf(`${GENERATING}generation_max_length: 600\ngeneration_num_beams: 3\n`);
+    assert.equal(beams.perDevice?.keyValueCacheBytes, 3 * (run.perDevice?.keyValueCacheBytes ?? 0));
+  });
+
+  it("says so in the hover, and what it assumes", async () => {
+    const analysis = await analyse(GENERATING);
+    assert.ok(analysis.runs[0]?.assumptions.some(({ settleWith }) => settleWith === "generation_max_length"));
+    assert.match(analysis.hover(5, 3)?.markdown ?? "", /key-value cache takes/);
+    assert.match(
+      (await analyse(GENERATING.replace("true\n", "false\n"))).hover(4, 3)?.markdown ?? "",
+      /Evaluation peaks/,
+    );
+  });
+});

@@ -18,6 +18,13 @@ interface PhaseCase extends Case {
     readonly accumulation_steps?: number | null;
     readonly concat?: boolean;
   };
+  readonly generate?: {
+    readonly batch: number;
+    readonly prompt: number;
+    readonly new_tokens: number;
+    readonly beams: number;
+    readonly sample: boolean;
+  };
 }
 
 interface PhaseReceipt extends Receipt {
@@ -47,6 +54,21 @@ function evaluatingRun(c: PhaseCase): TrainingRun {
   };
 }
 
+function generatingRun(c: PhaseCase): TrainingRun {
+  const { batch, prompt, new_tokens, beams, sample } = c.generate!;
+  return {
+    ...runOf(c),
+    generation: {
+      batchSize: batch,
+      promptLength: prompt,
+      newTokens: new_tokens,
+      beams,
+      samples: sample,
+      cache: "dynamic",
+    },
+  };
+}
+
 /** Highest peak of a phase in the simulation. */
 function peakOf(run: TrainingRun, phase: string): number {
   const simulated = simulate(run, graphsOf(run.model.family));
@@ -61,6 +83,19 @@ describe("phases beside the step", () => {
       const peak = peakOf(evaluatingRun(c), "evaluation");
       const expected = result.phase_peaks["evaluation"];
       return peak === expected ? [] : [`${c.id}: ${peak} instead of ${expected} (${JSON.stringify(c.eval)})`];
+    });
+    assert.deepEqual(wrong, []);
+  });
+
+  it("generates as transformers", () => {
+    const wrong = receipts("generation").flatMap(({ case: c, result }) => {
+      const peak = peakOf(generatingRun(c), "generation");
+      const expected = result.phase_peaks["generation"]!;
+      return peak === expected
+        ? []
+        : [
+            `${c.id}: ${((peak / expected - 1) * 100).toFixed(3)}% ${peak - expected} (${JSON.stringify(c.generate)}) ${c.load_dtype} ${c.amp} ${c.peft !== undefined}`,
+          ];
     });
     assert.deepEqual(wrong, []);
   });

@@ -25,7 +25,7 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
   const { estimate, usable, verdict, resolution } = variant;
   if (estimate === undefined || usable === null || (verdict !== "does-not-fit" && verdict !== "tight")) return [];
   const { locale, inputs } = analysis;
-  const evaluates = estimate.peakPhase === "evaluation";
+  const evaluates = estimate.peakPhase === "evaluation" || estimate.peakPhase === "generation";
   const stated = evaluates
     ? EVALUATION_ORDER.flatMap((name) => resolution.settings.find(name) ?? [])
     : LEVER_ORDER.flatMap((name) => resolution.resolved.get(name) ?? []);

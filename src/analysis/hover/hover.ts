@@ -3,7 +3,7 @@
  * the number stands on. Markdown without commands; the server adds those.
  */
 import { COMMON_SIZES, usableBytes } from "../../core/hardware/devices";
-import type { Estimate } from "../../core/report/estimate";
+import type { Estimate, Phase } from "../../core/report/estimate";
 import type { KeySpec } from "../../formats/types";
 import { largestBatch, largestBatchAlone } from "../levers/batch";
 import { count, deviceLabel, gib, type Locale, size, t, text } from "../messages";
@@ -49,10 +49,46 @@ export function hoverMarkdown(analysis: RunAnalysis, target: HoverTarget): strin
   if (winner !== undefined) parts.push(winner);
   const largest = curveName === "micro_batch_size" ? largestLine(analysis) : undefined;
   if (largest !== undefined) parts.push(largest);
+  const evaluation = EVALUATION_KEYS.has(target.name ?? "") ? evaluationLine(base.estimate, analysis) : undefined;
+  if (evaluation !== undefined) parts.push(evaluation);
   parts.push(breakdown(base.estimate, locale));
   const assumed = assumptionsLine(analysis);
   if (assumed !== undefined) parts.push(assumed);
   return parts.join("\n\n");
+}
+
+/** Keys that decide about the evaluation beside training. */
+const EVALUATION_KEYS = new Set([
+  "eval_batch_size",
+  "eval_strategy",
+  "eval_on_start",
+  "eval_accumulation_steps",
+  "eval_do_concat_batches",
+  "prediction_loss_only",
+  "predict_with_generate",
+  "generation_max_length",
+  "generation_num_beams",
+  "generation_new_tokens",
+]);
+
+/** Peaks of the evaluation and of what it generates, with the key-value cache. */
+function evaluationLine(estimate: Estimate, { base, locale }: RunAnalysis): string | undefined {
+  const peakOf = (name: Phase): string | undefined => {
+    const found = estimate.phases.find(({ phase }) => phase === name);
+    return found && size(found.peakBytes);
+  };
+  const evaluated = peakOf("evaluation");
+  if (evaluated === undefined) return undefined;
+  const line = t(locale, "hover.evaluation", { peak: evaluated });
+  const generation = base.resolution.run?.generation;
+  if (generation == null || estimate.cacheBytes === undefined) return line;
+  const cache = t(locale, "hover.generation", {
+    peak: peakOf("generation") ?? "",
+    cache: size(estimate.cacheBytes),
+    sequences: generation.batchSize * generation.beams,
+    tokens: generation.newTokens,
+  });
+  return `${line} ${cache}`;
 }
 
 /** Bold verdict with the numbers it rests on. */

@@ -8,6 +8,9 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Old name of per_device_eval_batch_size.": "per_device_eval_batch_size 的旧名称。",
   "Micro-batches per optimizer step: no cost of its own beyond gradients that stay alive between them.":
     "每个优化器步的微批数：除了在微批之间保留梯度外没有额外开销。",
+  "Longest target in evaluation: what is generated when `generation_max_length` is not set.":
+    "评估时目标的最大长度：未设置 `generation_max_length` 时生成的长度。",
+  "New tokens per prompt where evaluation generates text.": "评估生成文本时每个提示的新 token 数。",
   "Evaluates once before the first step.": "在第一步之前评估一次。",
   "The script evaluates, after training if not during it.": "脚本会进行评估：若不在训练期间，则在训练之后。",
   "Predictions kept in evaluation are concatenated as they come: the old and the new copy exist together.":

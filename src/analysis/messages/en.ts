@@ -130,6 +130,9 @@ export const en: Readonly<Record<string, string>> = {
   "hover.auto": "`auto` becomes **{value}**{where}.",
   "hover.auto-open": "`auto`: nothing linked to this file says what it becomes.",
   "hover.peak-row": "peak GiB",
+  "hover.evaluation": "Evaluation peaks at {peak} of tensors, beside weights and optimizer states.",
+  "hover.generation":
+    "Generation peaks at {peak}; its key-value cache takes {cache} ({sequences} sequences, {tokens} new tokens each).",
   "hover.nothing": "Changes nothing on this run: the peak is in {phase}.",
   "hover.no-memory": "It costs no GPU memory.",
   "hover.per-micro_batch_size": "This key: {each} per sample{shares}.",
@@ -208,6 +211,7 @@ export const en: Readonly<Record<string, string>> = {
   "assume.target-length": "target length {length}",
   "assume.evaluation-batches":
     "predictions of {batches} evaluation batches kept on the GPU: the size of the evaluation set is unknown",
+  "assume.generation-length": "{tokens} tokens generated per prompt in evaluation: nothing says how many",
   "assume.image-size": "image size {size}",
   "assume.target-modules": "adapters on the modules peft chooses for this architecture",
   "assume.fp8": "fp8 counted as bfloat16: an upper bound",

@@ -3,7 +3,7 @@
  * training_args.py (eval_strategy), transformers/trainer.py (evaluate: without `compute_metrics` only the loss is kept),
  * axolotl/core/builders/base.py (a validation set alone makes it evaluate every epoch).
  */
-import type { EvaluationSpec } from "../../core/training/run";
+import type { EvaluationSpec, GenerationSpec, Task } from "../../core/training/run";
 import { say } from "../problems";
 import type { ResolveContext } from "./context";
 
@@ -64,5 +64,37 @@ export function evaluationOf(c: ResolveContext, sizes: Sizes, world: number): Ev
       c.settings.boolean("batch_eval_metrics") === true ? 1 : (c.settings.number("eval_accumulation_steps") ?? null),
     batches: samples === undefined ? UNKNOWN_BATCHES : Math.max(1, Math.ceil(samples / (batchSize * world))),
     concatenates: c.settings.boolean("eval_do_concat_batches") ?? true,
+  };
+}
+
+/** `max_length` of a generation config that nobody changed (transformers/generation/configuration_utils.py). */
+const DEFAULT_LENGTH = 20;
+/** LLaMA-Factory's own default of `max_new_tokens` (hparams/generating_args.py). */
+const LLAMA_FACTORY_NEW_TOKENS = 1024;
+
+/**
+ * Text that evaluation generates (`predict_with_generate` of Seq2SeqTrainer): its lengths include the prompt for decoders,
+ * and count the target alone for encoder-decoders.
+ */
+export function generationOf(c: ResolveContext, task: Task, evaluation: EvaluationSpec | null): GenerationSpec | null {
+  if (evaluation === null || c.settings.boolean("predict_with_generate") !== true) return null;
+  if (c.settings.boolean("prediction_loss_only") === true || (task !== "causal-lm" && task !== "seq2seq-lm"))
+    return null;
+  const factory = c.inputs.format.id === "llama-factory";
+  const stated = c.settings.number("generation_max_length") ?? c.settings.number("generation_target_length");
+  const total = stated ?? DEFAULT_LENGTH;
+  const prompt = evaluation.sequenceLength;
+  const added =
+    c.settings.number("generation_new_tokens") ??
+    (factory && stated === undefined ? LLAMA_FACTORY_NEW_TOKENS : task === "causal-lm" ? total - prompt : total - 1);
+  if (stated === undefined && c.settings.number("generation_new_tokens") === undefined)
+    c.suppose(say("assume.generation-length", { tokens: Math.max(1, added) }), "generation_max_length");
+  return {
+    batchSize: evaluation.batchSize,
+    promptLength: prompt,
+    newTokens: Math.max(1, added),
+    beams: Math.max(1, c.settings.number("generation_num_beams") ?? 1),
+    samples: factory,
+    cache: "dynamic",
   };
 }

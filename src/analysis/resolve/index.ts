@@ -10,7 +10,7 @@ import { say } from "../problems";
 import { adapterOf, quantizationOf } from "./adapters";
 import { ResolveContext } from "./context";
 import { batchOf, globalBatch, imageSizeOf, sequenceLengthOf, targetLengthOf } from "./data";
-import { evaluationOf } from "./evaluation";
+import { evaluationOf, generationOf } from "./evaluation";
 import { deviceOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { parallelOf } from "./parallel";
 import { loadDtypeOf, precisionOf } from "./precision";
@@ -54,6 +54,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const targetLength = task === "seq2seq-lm" ? targetLengthOf(c) : 0;
   const sizes = { microBatchSize: microBatchSize ?? 1, sequenceLength, targetLength };
   const evaluation = evaluationOf(c, sizes, parallel.worldSize);
+  const generation = generationOf(c, task, evaluation);
   const run: TrainingRun | null =
     model === null || c.obstacles.length > 0 || microBatchSize === null
       ? null
@@ -84,6 +85,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           libraries: c.libraries,
           expandableSegments: c.settings.boolean("expandable_segments") === true,
           ...(evaluation === null ? {} : { evaluation }),
+          ...(generation === null ? {} : { generation }),
           ...(ownCode === undefined ? {} : { standsFor: ownCode }),
           device:
             device.spec === null ? null : { ...device.spec, count: Math.max(device.spec.count, parallel.worldSize) },

@@ -17,7 +17,7 @@ import { activate } from "./activations";
 import { checkpoint, type Segment } from "./checkpoint";
 import type { DType } from "./dtype";
 import { add, isTensor } from "./ops/arithmetic";
-import { view } from "./ops/layout";
+import { slice, view } from "./ops/layout";
 import { addmmOperator, linear } from "./ops/linear";
 import { convolution, embedding } from "./ops/model";
 import { type Argument, Arguments, dispatch } from "./ops/table";
@@ -27,6 +27,23 @@ import type { Torch } from "./torch";
 
 /** Replaces the forward of the leaf module at one path (adapters, quantized linears). */
 export type ModuleForward = (torch: Torch, input: Tensor) => Tensor;
+
+/** A key-value cache, as attention meets it in generation. */
+export interface AttentionCache {
+  /**
+   * The running attention's new keys and values go in.
+   *
+   * @param queries tokens of the running query
+   * @param repeats whether the graph repeats the heads of keys and values before attention (the cache is before that)
+   * @returns what attention reads and what the names of the new ones refer to from now on, owned by the caller
+   */
+  update(torch: Torch, queries: number, key: Tensor, value: Tensor, repeats: boolean): AttentionOperandPair;
+}
+
+export interface AttentionOperandPair {
+  readonly key: Tensor;
+  readonly value: Tensor;
+}
 
 export interface InterpreterOptions {
   /** Values of config keys and of `B`, `S`, `T`, `I`. */
@@ -41,10 +58,30 @@ export interface InterpreterOptions {
   readonly layerSignature: ((index: number) => string) | null;
   /** Module path of the output head: from there on, bytes are logits and loss. */
   readonly head: string | null;
+  /** Takes part in the attention of decoders; absent where none is kept. */
+  readonly cache?: AttentionCache;
 }
 
 /** Something the graph needs and the engine does not know. */
 export class NotModelled extends Error {}
+
+const ATTENTION = "scaled_dot_product_attention";
+/** Scopes whose attention sees every token at once and keeps nothing. */
+const ENCODER = /(?:^|\.)encoder(?:\.|$)/;
+
+/** Whether a value is made by repeating heads (`repeat_kv`: expanded, then made contiguous). */
+function isRepeated(fn: GraphFunction, operand: Operand | undefined): boolean {
+  let name = typeof operand === "string" && operand.startsWith("%") ? operand.slice(1) : undefined;
+  for (let k = fn.body.length - 1; k >= 0 && name !== undefined; k--) {
+    const instruction = fn.body[k]!;
+    if (!("op" in instruction) || !instruction.out.includes(name)) continue;
+    if (instruction.op === "expand") return true;
+    const [source] = instruction.in;
+    const passes = /^(?:reshape|view|contiguous|clone|alias|_unsafe_view)/.test(instruction.op);
+    name = passes && typeof source === "string" && source.startsWith("%") ? source.slice(1) : undefined;
+  }
+  return false;
+}
 
 /** The operator that stands for head and loss together. */
 const FUSED_LOSS = "liger_fused_linear_cross_entropy";
@@ -126,6 +163,8 @@ export class Interpreter {
   private readonly memo = new Map<string, Value>();
   private readonly dropped = new Map<GraphFunction, ReadonlySet<string>>();
   private readonly paths = new Map<string, string>();
+  /** Operands that live as long as the operator that takes them. */
+  private readonly passing: Tensor[] = [];
 
   /**
    * What makes the output that is told to require grad: the embedding of `input_ids`, when checkpointing is on
@@ -149,6 +188,50 @@ export class Interpreter {
     this.foldings = [];
     this.repeats = 0;
     return this.run(this.graph.main, batch, null, this.options.scope);
+  }
+
+  /**
+   * Runs the graph up to its head, and the head on the last position (`logits_to_keep` = 1): the logits of the next token,
+   * owned by the caller.
+   *
+   * @param positions takes the place of the positions that the model counts itself, once for all sequences
+   */
+  nextToken(batch: readonly Input[], positions: Tensor): Tensor {
+    this.foldings = [];
+    this.repeats = 0;
+    const fn = this.graph.main;
+    const context: Context = { fn, frame: new Map(), index: null, scope: this.options.scope };
+    fn.inputs.forEach((name, k) => {
+      const input = batch[k];
+      if (input) context.frame.set(name, input.retain());
+    });
+    for (const instruction of fn.body) {
+      if (!("call" in instruction) || instruction.path !== this.options.head) {
+        this.step(instruction, context);
+        if ("op" in instruction && instruction.op === "unsqueeze") this.position(instruction, positions, context);
+        continue;
+      }
+      const name = String(instruction.in[0]);
+      const hidden = this.value(name, context);
+      const last =
+        hidden.rank === 3 ? slice(this.torch, hidden, 1, hidden.size(1) - 1, hidden.size(1)) : hidden.retain();
+      hidden.release();
+      context.frame.set(name.slice(1), last);
+      this.call(instruction, context);
+      const logits = this.value(String(instruction.out[0]), context).retain();
+      for (const tensor of context.frame.values()) tensor.release();
+      return logits;
+    }
+    throw new NotModelled("a model without a head cannot generate");
+  }
+
+  /** `position_ids` of the caller instead of a row of counted ones. */
+  private position(instruction: OpInstruction, positions: Tensor, context: Context): void {
+    const name = instruction.out[0];
+    const counted = typeof name === "string" ? context.frame.get(name) : undefined;
+    if (counted === undefined || counted.dtype !== "int64" || counted.rank !== 2) return;
+    if (counted.sizes[0] === 1 && counted.sizes[1] === positions.sizes[1])
+      this.bind([name!], [positions.retain()], context);
   }
 
   /** Runs one function on its inputs, taking over those named in `early`; outputs are owned by the caller. */
@@ -270,7 +353,10 @@ export class Interpreter {
     if (instruction.op === FUSED_LOSS) torch.logits = true;
     if (instruction.noamp) torch.autocastEnabled = false;
     if (instruction.nograd) torch.gradEnabled = false;
+    if (instruction.op === ATTENTION && this.options.cache !== undefined && !ENCODER.test(torch.scope))
+      this.cached(this.options.cache, instruction, args, context);
     const result = dispatch(torch, instruction.op, new Arguments(args, keywords));
+    for (const tensor of this.passing.splice(0)) tensor.release();
     torch.autocastEnabled = autocastEnabled;
     torch.gradEnabled = gradEnabled;
     if (result === null) throw new NotModelled(`operator ${instruction.op}`);
@@ -278,6 +364,22 @@ export class Interpreter {
       result.requiresGradFlag = true;
     if (this.inputEmbeddings.has(instruction) && !Array.isArray(result)) this.requireGrad(result);
     this.bind(instruction.out, Array.isArray(result) ? result : [result], context);
+  }
+
+  /** Hands keys and values to the cache; what it returns takes the place of the operands and of their names. */
+  private cached(cache: AttentionCache, instruction: OpInstruction, args: Argument[], context: Context): void {
+    const [, keyName, valueName] = instruction.in;
+    const [query, key, value] = args;
+    if (!isTensor(query) || !isTensor(key) || !isTensor(value)) return;
+    const repeats = isRepeated(context.fn, keyName);
+    const read = cache.update(this.torch, query.size(2), key, value, repeats);
+    args[1] = read.key;
+    args[2] = read.value;
+    if (repeats) {
+      this.passing.push(read.key, read.value);
+      return;
+    }
+    this.bind([keyName as string, valueName as string], [read.key, read.value], context);
   }
 
   /** `output.requires_grad_(True)` of a frozen embedding. */

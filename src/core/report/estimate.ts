@@ -88,5 +88,7 @@ export interface Estimate {
   readonly phases: readonly { readonly phase: Phase; readonly peakBytes: number }[];
   readonly timeline: readonly TimelinePoint[];
   readonly host: HostMemory;
+  /** Key-value cache of the text that the run generates, at its longest; absent where it generates none. */
+  readonly cacheBytes?: number;
   readonly assumptions: readonly Assumption[];
 }

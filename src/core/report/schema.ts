@@ -143,6 +143,8 @@ export const runSchema = z.object({
       ),
       modules: z.array(z.object({ module: z.string(), kind: componentKind, bytes })).optional(),
       phases: z.array(z.object({ phase, peakBytes: bytes })),
+      /** Key-value cache of the text that the run generates, at its longest; absent where it generates none. */
+      keyValueCacheBytes: bytes.optional(),
       timeline: z
         .array(
           z.object({

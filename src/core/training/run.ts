@@ -95,6 +95,20 @@ export interface EvaluationSpec {
   readonly concatenates: boolean;
 }
 
+/** One call of `generate`. */
+export interface GenerationSpec {
+  /** Prompts per device that are generated for together. */
+  readonly batchSize: number;
+  /** Tokens of each prompt (of the input, for encoder-decoders). */
+  readonly promptLength: number;
+  readonly newTokens: number;
+  readonly beams: number;
+  /** Sampling keeps probabilities beside the scores. */
+  readonly samples: boolean;
+  /** `cache_implementation`. */
+  readonly cache: "dynamic" | "static";
+}
+
 /** Where ZeRO keeps a kind of state. */
 export type OffloadTarget = "none" | "cpu" | "nvme";
 
@@ -205,6 +219,8 @@ export interface TrainingRun {
   readonly expandableSegments?: boolean;
   /** null or absent: the run does not evaluate. */
   readonly evaluation?: EvaluationSpec | null;
+  /** Text generated beside the optimizer's states (evaluation that generates); null or absent: none. */
+  readonly generation?: GenerationSpec | null;
   /** null: no device known; the estimate is still made, only the verdict is missing. */
   readonly device: DeviceSpec | null;
 }

@@ -396,6 +396,13 @@ export const MODEL_KEYS: readonly KeySpec[] = [
     nullable: true,
     min: 1,
   }),
+  memoryKey(
+    "val_max_target_length",
+    "generation_target_length",
+    "integer",
+    "Longest target in evaluation: what is generated when `generation_max_length` is not set.",
+    { min: 1, nullable: true },
+  ),
   memoryKey("max_target_length", "target_length", "integer", "Longest target in tokens.", { min: 1, nullable: true }),
 ];
 

@@ -208,7 +208,7 @@ export const OTHER_LLAMA_FACTORY_KEYS: ReadonlySet<string> = new Set([
   ...(
     "do_train do_predict dataset_dir media_dir max_samples preprocessing_num_workers overwrite_cache plot_loss " +
     "save_only_model val_size tokenized_path export_dir export_size export_device export_legacy_format infer_backend " +
-    "train_dataset eval_dataset model_class sample_backend max_new_tokens trust_remote_code cache_dir split_special_tokens " +
+    "train_dataset eval_dataset model_class sample_backend trust_remote_code cache_dir split_special_tokens " +
     "galore_target galore_rank galore_update_interval galore_scale galore_proj_type galore_layerwise apollo_target apollo_rank " +
     "apollo_layerwise apollo_scale apollo_update_interval badam_mode badam_start_block badam_switch_mode badam_switch_interval " +
     "badam_update_ratio badam_mask_mode badam_verbose oft_rank oft_block_size oft_target module_dropout pissa_iter pissa_convert " +

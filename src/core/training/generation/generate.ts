@@ -1,0 +1,127 @@
+/**
+ * Text generated with the model that is being trained, beside its optimizer's states: prefill, then token by token with a
+ * key-value cache. Source: transformers/generation/utils.py (generate, _sample, _beam_search).
+ */
+import { isFloating } from "../../engine/dtype";
+import type { Interpreter } from "../../engine/interpreter";
+import { hostTensor, type Tensor } from "../../engine/tensor";
+import type { Torch } from "../../engine/torch";
+import type { DType, GenerationSpec } from "../run";
+import type { SimulatedCache } from "./cache";
+
+export interface GenerationOptions {
+  readonly spec: GenerationSpec;
+  readonly autocast: DType | null;
+  readonly vocabulary: number;
+  /** Makes an interpreter for queries of `tokens` tokens, over the same cache. */
+  readonly interpreter: (tokens: number) => Interpreter;
+  /** What an encoder that reads the prompts leaves for each token; null: there is none. Its decoder starts with one token. */
+  readonly encoder: { readonly width: number; readonly dtype: DType } | null;
+  readonly cache: SimulatedCache;
+}
+
+/** Lengths at which the growing cache is looked at between the first and the last token: it churns the allocator's pool. */
+const LENGTHS_BETWEEN = 8;
+
+/**
+ * Books one call of `generate` on the phase in force. What the caller holds (prompts, optimizer states) is there already;
+ * everything made here is gone at the end. To be called with gradients off and `torch.training` false.
+ *
+ * @returns bytes of the key-value cache at its longest
+ */
+export function runGeneration(torch: Torch, options: GenerationOptions): number {
+  const { spec, cache, encoder } = options;
+  const rows = spec.batchSize * spec.beams;
+  const first = encoder === null ? spec.promptLength : 1;
+  const last = first + spec.newTokens - 1;
+  torch.kind = "inputs";
+  // The caller's prompts with their mask; the ids, the mask and the positions that grow begin as those and as one more.
+  const prompts = encoder === null ? rows : spec.batchSize;
+  const held = [tokenIds(torch, prompts, spec.promptLength), tokenIds(torch, prompts, spec.promptLength)];
+  held.push(torch.empty("ones", [rows], "int64"));
+  let grown = [tokenIds(torch, rows, first)];
+  /** The scores' name outlives its step. */
+  let scores: Tensor[] = [];
+  const choose = (length: number): void => {
+    scores = select(torch, options, scores);
+    torch.kind = "inputs";
+    const longer = [1, 2, 3].map(() => tokenIds(torch, rows, length + 1));
+    for (const tensor of grown) tensor.release();
+    grown = longer;
+  };
+  const step = (tokens: number, length: number): void => {
+    cache.begin();
+    const logits = nextLogits(torch, options, tokens);
+    choose(length);
+    logits.release();
+    if (spec.beams > 1) cache.reorder(torch);
+  };
+  step(first, first);
+  if (encoder !== null)
+    held.push(torch.empty("repeat_interleave", [rows, spec.promptLength, encoder.width], encoder.dtype));
+  const between = Math.max(1, Math.ceil((last - first) / LENGTHS_BETWEEN));
+  for (let length = first; length < last; ) {
+    // All but the last of a stretch only make the cache longer.
+    const stretch = length === first ? 1 : Math.min(between, last - length);
+    length += stretch;
+    if (encoder === null) {
+      cache.skip(torch, stretch - 1);
+      step(1, length);
+      continue;
+    }
+    // The captured forward runs the encoder, too; single tokens of the decoder alone are small beside the cache.
+    cache.skip(torch, stretch);
+    if (spec.beams > 1) cache.reorder(torch);
+    choose(length);
+  }
+  for (const tensor of [...held, ...grown, ...scores]) tensor.release();
+  const { bytes } = cache;
+  cache.release();
+  return bytes;
+}
+
+/** A forward of `tokens` tokens per sequence as the trainer wraps it; logits of the last one, owned by the caller. */
+function nextLogits(torch: Torch, options: GenerationOptions, tokens: number): Tensor {
+  const { spec, encoder, interpreter } = options;
+  const rows = encoder === null ? spec.batchSize * spec.beams : spec.batchSize;
+  const query = tokenIds(torch, rows, encoder === null ? tokens : spec.promptLength);
+  const start = encoder === null ? [] : [tokenIds(torch, rows, tokens)];
+  // A view of the positions that are booked beside the ids.
+  const positions = hostTensor(torch.ledger, [rows, tokens], "int64");
+  torch.kind = "activations";
+  torch.autocastEnabled = options.autocast !== null;
+  torch.autocastDtype = options.autocast;
+  let logits = interpreter(tokens).nextToken([query, ...start], positions);
+  torch.autocastEnabled = false;
+  torch.clearCastCache();
+  for (const tensor of [query, ...start, positions]) tensor.release();
+  if (options.autocast !== null && isFloating(logits.dtype) && logits.dtype !== "float32") {
+    const converted = torch.toCopy(logits, "float32");
+    logits.release();
+    logits = converted;
+  }
+  torch.logits = false;
+  return logits;
+}
+
+/** Scores of the next token in float32, and what choosing makes of them; the step before's go as the new ones come. */
+function select(torch: Torch, { spec, vocabulary }: GenerationOptions, before: readonly Tensor[]): Tensor[] {
+  const scores = (operator: string): Tensor =>
+    torch.empty(operator, [spec.batchSize * spec.beams, vocabulary], "float32");
+  torch.logits = true;
+  const made = [scores("_to_copy")];
+  for (const tensor of before) tensor.release();
+  if (spec.beams > 1) {
+    // The scores become log-probabilities, to which the beams' running scores are added.
+    made.push(scores("log_softmax"), scores("add"));
+    made.shift()!.release();
+  }
+  if (spec.samples) made.push(scores("softmax"));
+  torch.logits = false;
+  return made;
+}
+
+/** Ids, masks or positions: one integer per token. */
+function tokenIds(torch: Torch, rows: number, tokens: number): Tensor {
+  return torch.empty("cat", [rows, tokens], "int64");
+}
