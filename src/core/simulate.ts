@@ -203,6 +203,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): S
       autocast,
       accumulation: run.gradientAccumulationSteps,
       maxGradNorm: run.maxGradNorm,
+      keepsGradients: run.keepsGradients === true,
       fold,
       groups,
       trainable,

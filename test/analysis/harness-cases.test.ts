@@ -126,6 +126,26 @@ const CASES: readonly Case[] = [
     expect: { quantization: { type: "nf4", double: true, prepareForKbit: true, computeDtype: "bfloat16" } },
   },
   {
+    name: "versions before transformers 5, torch 2 and bitsandbytes 0.43.2",
+    train: { optim: "adamw_torch" },
+    pins: {
+      libraries: { torch: "1.13", transformers: "4.30", peft: "0.4", bitsandbytes: "0.41.1" },
+      quantization: { type: "nf4", double: false },
+    },
+    expect: {
+      keepsGradients: true,
+      optimizer: { name: "adamw_torch", args: { foreach: "False" } },
+      quantization: {
+        type: "nf4",
+        double: false,
+        prepareForKbit: false,
+        computeDtype: "bfloat16",
+        keepsInputs: true,
+        packsSubclasses: true,
+      },
+    },
+  },
+  {
     name: "seq2seq",
     train: {},
     pins: { task: "seq2seq-lm", target_length: 128, sequence_length: 512 },

@@ -7,6 +7,7 @@ import { standsFor } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import { obstaclesOf, trainerOf } from "../not-modelled";
 import { say } from "../problems";
+import { holds } from "../versions";
 import { adapterOf, quantizationOf } from "./adapters";
 import { ResolveContext } from "./context";
 import { batchOf, globalBatch, imageSizeOf, sequenceLengthOf, targetLengthOf } from "./data";
@@ -76,6 +77,10 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
               : checkpointing,
           optimizer,
           maxGradNorm,
+          // torch/nn/modules/module.py (zero_grad); DeepSpeed's engine and sharding let go of them on their own.
+          ...(holds("torch<2", c.libraries) && parallel.deepspeed === null && parallel.fsdp === null
+            ? { keepsGradients: true }
+            : {}),
           adapter,
           quantization,
           fusedLoss,

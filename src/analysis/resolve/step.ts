@@ -59,7 +59,9 @@ export function optimizerOf(c: ResolveContext): TrainingRun["optimizer"] {
     return { name: "adamw_torch_fused", args: {} };
   }
   const name = String(c.value("optimizer", "adamw_torch_fused"));
-  return { name, args: optimizerArguments(c.settings.find("optim_args")?.value) };
+  const args = optimizerArguments(c.settings.find("optim_args")?.value);
+  // Lists of temporaries are the default since 2.0 (torch/optim/optimizer.py, _default_to_fused_or_foreach).
+  return { name, args: holds("torch<2", c.libraries) ? { foreach: "False", ...args } : args };
 }
 
 /** Liger, or TRL's own chunked loss (the default of SFT since 1.7). */

@@ -201,6 +201,8 @@ export interface TrainingRun {
   readonly optimizer: OptimizerSpec;
   /** 0 switches clipping off. */
   readonly maxGradNorm: number;
+  /** Gradients stay between steps, set to zero: `zero_grad` before torch 2.0 (`set_to_none=False`). */
+  readonly keepsGradients?: boolean;
   readonly adapter: AdapterSpec | null;
   readonly quantization: QuantizationSpec | null;
   /** Liger's fused linear cross-entropy (no logits tensor). */

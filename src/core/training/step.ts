@@ -26,6 +26,8 @@ export interface StepOptions {
   readonly autocast: DType | null;
   readonly accumulation: number;
   readonly maxGradNorm: number;
+  /** Gradients are set to zero between steps, not let go. */
+  readonly keepsGradients: boolean;
   /** Whether what repeats is derived instead of simulated again. */
   readonly fold: boolean;
   /** Parameters as the optimizer groups them. */
@@ -60,8 +62,9 @@ export function runSteps(
     for (let micro = 0; micro < Math.min(options.accumulation, DISTINCT_MICRO_BATCHES); micro++) {
       // The second step's micro-batches do what the first step's did, the second micro-batch what the first did with
       // gradients already there.
-      const known = options.fold && micro > 0;
-      const which = known ? 0 : micro;
+      const accumulates = micro > 0 || (options.keepsGradients && step > 1);
+      const known = options.fold && accumulates;
+      const which = accumulates && !known ? 1 : 0;
       regions[which] ??= simulateMicroBatch(torch, interpreters, optimizer, options, strategy, find);
       playRegion(ledger, regions[which]!, step, known);
     }
@@ -74,6 +77,7 @@ export function runSteps(
     optimizer.step(torch);
     strategy.afterStep?.(torch);
     ledger.enter("zero", step);
+    if (options.keepsGradients) continue;
     for (const parameter of options.groups.flat()) {
       parameter.grad?.release();
       parameter.grad = null;

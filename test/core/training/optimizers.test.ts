@@ -118,6 +118,11 @@ describe("optimizers", () => {
     assert.equal(step("schedule_free_sgd").transient, 0);
   });
 
+  it("transformers' own AdamW: two moments, and one root of one parameter at a time", () => {
+    assert.deepEqual(step("adamw_hf", "float32", {}, 3), { states: 3 * 8 * ELEMENTS, transient: 2 * 4 * ELEMENTS });
+    assert.deepEqual(step("adamw_hf"), { states: 8 * ELEMENTS, transient: 4 * ELEMENTS });
+  });
+
   it("stable AdamW compensates half precision", () => {
     assert.equal(step("stable_adamw").states, 8 * ELEMENTS + 3 * 512);
     assert.equal(step("stable_adamw", "bfloat16").states, 6 * ELEMENTS + 2 * 512);

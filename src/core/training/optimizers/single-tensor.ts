@@ -70,6 +70,16 @@ const stableAdamW: OptimizerFactory = (_, groups) =>
     state(torch, "zeros", [1], "float32");
   });
 
+/** transformers' own AdamW (`adamw_hf`, optimization.py before 5): the denominator is made in place of one root. */
+const ownAdamW: OptimizerFactory = (_, groups) =>
+  loop(groups, (torch, parameter, locals, first) => {
+    if (first) {
+      stateLike(torch, parameter);
+      stateLike(torch, parameter);
+    }
+    locals.bind("denom", temporary(torch, "sqrt", parameter));
+  });
+
 /** Three states per parameter wait on the host and visit the device one parameter at a time. */
 const grokAdamW: OptimizerFactory = (_, groups) =>
   loop(groups, (torch, parameter, locals) => {
@@ -86,6 +96,7 @@ const grokAdamW: OptimizerFactory = (_, groups) =>
 /** Factories by the name `optim` uses. */
 export const SINGLE_TENSOR_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = {
   adamw_anyprecision: anyPrecision,
+  adamw_hf: ownAdamW,
   stable_adamw: stableAdamW,
   grokadamw: grokAdamW,
 };

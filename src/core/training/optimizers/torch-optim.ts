@@ -67,7 +67,6 @@ const muonWithAdam: OptimizerFactory = (torch, groups, args) => {
 /** Names of the HF Trainer that stand for a class with fixed arguments. */
 const TRAINER_NAMES: Readonly<Record<string, OptimizerFactory>> = {
   adamw_torch: withoutArguments("adamw"),
-  adamw_hf: withoutArguments("adamw"),
   adamw_torch_fused: withoutArguments("adamw", { fused: true }),
   adamw_for_loop: withoutArguments("adamw", { foreach: false }),
 };
