@@ -87,16 +87,16 @@ function worldSize(command: ShellCommand, uri: string): Setting[] {
   const count = Number(textOf(node));
   if (node === undefined || !Number.isInteger(count) || count < 1) return [];
   const machines = all === undefined ? Number(textOf(nodes) ?? 1) : 1;
-  const entry = command.flags.entries.find((candidate) => candidate.value === node);
-  const keySpan = entry?.keySpan ?? node;
+  const setting = (name: string, value: number, at: LocatedNode): Setting => {
+    const entry = command.flags.entries.find((candidate) => candidate.value === at);
+    const place = { uri, keySpan: entry?.keySpan ?? at, valueSpan: { start: at.start, end: at.end } };
+    return { name, value, from: "linked", key: `--${entry?.key ?? ""}`, place };
+  };
+  const known = Number.isInteger(machines) && machines > 0 ? machines : 1;
+  const stated = Number(textOf(nodes));
   return [
-    {
-      name: "world_size",
-      value: count * (Number.isInteger(machines) && machines > 0 ? machines : 1),
-      from: "linked",
-      key: `--${entry?.key ?? ""}`,
-      place: { uri, keySpan, valueSpan: { start: node.start, end: node.end } },
-    },
+    setting("world_size", count * known, node),
+    ...(nodes !== undefined && Number.isInteger(stated) && stated > 0 ? [setting("num_machines", stated, nodes)] : []),
   ];
 }
 

@@ -72,9 +72,17 @@ const SHARDED: Files = {
   "model/config.json": JSON.stringify({ ...TINY_LLAMA, hidden_size: 512, intermediate_size: 1024, vocab_size: 32000 }),
 };
 
+/** Two processes from a launch script, which has the counts and the allocator. */
+const LAUNCHED: Files = {
+  ...SHARDED,
+  "train.yaml": `${SHARDED["train.yaml"]}gradient_checkpointing: true\noptim: adamw_torch_fused\nbf16: true\n`,
+  "run.sh": "set -e\ntorchrun --nproc_per_node 2 train.py train.yaml\n",
+};
+
 const CASES: readonly (readonly [string, Files, string, readonly string[]])[] = [
   ["tiny", TINY, "train.yaml", ["620MiB", "700MiB"]],
   ["tiny, FSDP", SHARDED, "train.yaml", ["2x2GB", "2x1400MiB"]],
+  ["tiny, launched", LAUNCHED, "train.yaml", ["1700MiB"]],
   ["gpt2-scratch", sample("gpt2-scratch"), "train.yaml", ["8GB", "6GB"]],
   ["llama-1b", sample("llama-1b"), "train.yaml", ["RTX 4090", "RTX 4080", "V100"]],
   ["qwen2.5-7b-lora", sample("qwen2.5-7b-lora"), "train.yaml", ["16GB", "RTX 3090"]],
@@ -117,6 +125,26 @@ describe("analysis: what plans promise", () => {
     };
     assert.equal((await analyse(switched, "train.yaml", "8GB", false)).perDevice?.usedPeakBytes, tried);
     assert.notEqual(tried, run.perDevice?.usedPeakBytes);
+  });
+
+  it("write what only a launch script can hold: the count of processes", async () => {
+    const { plans } = await analyse(LAUNCHED, "train.yaml", "1700MiB", true);
+    const more = plans.find(({ levers }) => levers.includes("more-gpus"));
+    assert.match(edited(LAUNCHED, more?.edits ?? [])["run.sh"] ?? "", /--nproc_per_node (?:4|8|16) /);
+  });
+
+  it("write the allocator's setting before the command that trains", async () => {
+    const options = { device: "1700MiB" };
+    const analysis = await createAnalyzer(memoryRuntime(LAUNCHED)).analyse(uri("train.yaml"), options);
+    const [run] = analysis.runs;
+    assert.ok(run);
+    const result = analysis.whatIfEdits(run.id, { expandable_segments: "true" });
+    assert.ok(result !== null && "edits" in result);
+    const files = edited(LAUNCHED, result.edits);
+    assert.match(files["run.sh"] ?? "", /^set -e\nPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True torchrun /);
+    const tried = analysis.whatIf(run.id, { expandable_segments: "true" })?.perDevice?.usedPeakBytes;
+    const after = (await createAnalyzer(memoryRuntime(files)).analyse(uri("train.yaml"), options)).runs[0];
+    assert.equal(after?.perDevice?.usedPeakBytes, tried);
   });
 
   it("were made", () => {

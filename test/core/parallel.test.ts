@@ -151,6 +151,13 @@ describe("parallel strategies", () => {
     }
   });
 
+  it("hybrid sharding spreads the states over one copy's ranks", () => {
+    const eight = of(spread(8, { fsdp: {} }));
+    const hybrid = of(spread(16, { fsdp: { sharding: "hybrid_shard", replicas: 2 } }));
+    near(bytes(hybrid, "optimizer"), bytes(eight, "optimizer"));
+    near(bytes(hybrid, "weights"), bytes(eight, "weights"));
+  });
+
   it("components add up to the peak for every strategy", () => {
     for (const run of [spread(2, {}), spread(8, { deepspeed: { zeroStage: 3 } }), spread(8, { fsdp: {} })]) {
       const result = of(run);

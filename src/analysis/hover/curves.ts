@@ -1,5 +1,5 @@
 /** Which values a hover tries for each setting: the curve that answers "what happens if I change this?". */
-import { PEFT_TARGETS } from "../resolve/adapters";
+import { PEFT_TARGETS } from "../../core/training/adapters/targets";
 import type { Variant } from "../run-analysis";
 
 export interface Curve {

@@ -8,7 +8,7 @@ import { deepspeed } from "../../formats/deepspeed";
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
 import { editPin } from "../../formats/pins/edit";
 import type { ConfigDocument, EditResult, SettingChange } from "../../formats/types";
-import type { SpanEdit } from "../../syntax/tree";
+import type { ShellCommand, SpanEdit } from "../../syntax/tree";
 import { pinnedRunsOf, type RunInputs } from "../inputs";
 import type { Resolution } from "../resolve";
 import type { LoadedDocument } from "../store";
@@ -21,9 +21,15 @@ const DEEPSPEED_NAMES = new Set(DEEPSPEED_KEYS.map((spec) => spec.name));
 /** Settings that HF compares with DeepSpeed's file and stops when they differ. */
 const COMPARED = new Set(["micro_batch_size", "gradient_accumulation_steps", "max_grad_norm", "bf16", "fp16"]);
 
+/** Formats whose lists of modules are text with commas. */
+const SPLITS_NAMES: ReadonlySet<string> = new Set(["llama-factory", "ms-swift"]);
+
+/** Put before a launch command, for the allocator of what it launches. */
+const EXPANDABLE = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True ";
+
 interface Work {
   readonly document: LoadedDocument;
-  readonly kind: "format" | "deepspeed" | "pins";
+  readonly kind: "format" | "deepspeed" | "pins" | "launch";
   readonly changes: SettingChange[];
 }
 
@@ -54,7 +60,7 @@ export function editsFor(inputs: RunInputs, resolution: Resolution, changes: rea
       edits.push(...result.edits.map(({ document, edit }) => reportEdit(document, edit)));
       continue;
     }
-    const result = editDocument(work, inputs);
+    const result = editDocument(work, inputs, resolution);
     if ("refused" in result) return result;
     edits.push(...result.edits.map((edit) => reportEdit(work.document, edit)));
   }
@@ -85,6 +91,16 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
     case "quantization":
       if (!has("load_in_4bit")) return [change];
       return [{ name: change.value === "int8" ? "load_in_8bit" : "load_in_4bit", value: true }];
+    case "dp_shard_size":
+      // Where nobody counts the ranks of a copy, the library does.
+      return resolution.settings.find(change.name) === undefined ? [] : [change];
+    case "lora_target_modules": {
+      // LLaMA-Factory and ms-swift split names at commas; elsewhere a string is a pattern (peft/tuners/tuners_utils.py).
+      const names = String(change.value).split(",");
+      return names.length > 1 && !SPLITS_NAMES.has(inputs.format.id)
+        ? [{ name: change.name, value: `.*\\.(${names.join("|")})` }]
+        : [change];
+    }
     case "fsdp":
       return has("fsdp_options")
         ? [
@@ -111,7 +127,12 @@ function targetOf(
     if (place.uri === inputs.main.uri || inputs.composed?.includes(place.uri) === true)
       return { document: inputs.main, kind: "format" };
     if (inputs.deepspeed?.uri === place.uri) return { document: inputs.deepspeed, kind: "deepspeed" };
-    return undefined;
+    const launch = inputs.documents.find(({ uri }) => uri === place.uri);
+    return launch === undefined ? undefined : { document: launch, kind: "launch" };
+  }
+  if (change.name === "expandable_segments") {
+    const script = [inputs.main, ...inputs.documents].find((document) => commandOf(document) !== undefined);
+    return script === undefined ? undefined : { document: script, kind: "launch" };
   }
   const own = inputs.format.keys.some((spec) => spec.name === change.name && spec.removedIn === undefined);
   if (own) return { document: inputs.main, kind: "format" };
@@ -122,7 +143,7 @@ function targetOf(
   return undefined;
 }
 
-function editDocument(work: Work, inputs: RunInputs): EditResult {
+function editDocument(work: Work, inputs: RunInputs, resolution: Resolution): EditResult {
   const config: ConfigDocument | undefined = work.document.config;
   if (config === undefined) return { refused: "unreadable" };
   // A file that does not parse near the edit is left alone.
@@ -136,7 +157,38 @@ function editDocument(work: Work, inputs: RunInputs): EditResult {
       return deepspeed.edit(config, work.changes);
     case "pins":
       return editPin(config, pinnedRunsOf(inputs), work.changes);
+    case "launch":
+      return editLaunch(work, config, resolution);
   }
+}
+
+const LAUNCHER =
+  /(?:^|\/)(?:torchrun|accelerate|deepspeed|srun|mpirun|python[\d.]*|swift|llamafactory-cli|axolotl|trl|tune)$/;
+
+/** The command of a script that trains, when there is one only. */
+function commandOf({ config }: LoadedDocument): ShellCommand | undefined {
+  const commands = config?.parsed.shell?.commands.filter(({ words }) => LAUNCHER.test(words[0]?.text ?? ""));
+  return commands?.length === 1 ? commands[0] : undefined;
+}
+
+/** What a launch script or an accelerate config says: numbers where they stand, the allocator before the command. */
+function editLaunch({ document, changes }: Work, config: ConfigDocument, resolution: Resolution): EditResult {
+  const format = document.recognised?.format;
+  if (format?.id === "accelerate") return format.edit(config, changes);
+  const edits: SpanEdit[] = [];
+  for (const { name, value } of changes) {
+    const stated = resolution.resolved.get(name) ?? resolution.settings.find(name);
+    const command = commandOf(document);
+    if (stated?.place?.uri === document.uri) {
+      const { start, end } = stated.place.valueSpan;
+      // A count of one machine among several is not the count of all.
+      if (config.text.slice(start, end) !== String(stated.value)) return { refused: `${stated.key} says it in parts` };
+      edits.push({ start, end, newText: String(value) });
+    } else if (name === "expandable_segments" && command !== undefined) {
+      edits.push({ start: command.start, end: command.start, newText: EXPANDABLE });
+    } else return { refused: `no place for ${name}` };
+  }
+  return { edits };
 }
 
 function reportEdit(document: LoadedDocument, edit: SpanEdit): ReportEdit {

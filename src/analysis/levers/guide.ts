@@ -104,7 +104,7 @@ async function writtenStage(
 
 const hundredths = (factor: number): number => Math.round(100 * factor) / 100;
 const needOf = ({ kind, name }: Requirement, locale: Locale): string =>
-  kind === "package" ? name : t(locale, "need.host-memory");
+  kind === "package" ? name : t(locale, `need.${kind}`);
 
 /** Cards of the same maker (NVIDIA when none is chosen), laptops only beside laptops: what a person could take instead. */
 function alike(run: TrainingRun): readonly Device[] {

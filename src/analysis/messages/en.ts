@@ -205,6 +205,7 @@ export const en: Readonly<Record<string, string>> = {
   "assume.load-dtype": "weights loaded as {dtype}: neither the config nor the model says otherwise",
   "assume.load-dtype-checkpoint": "weights loaded as {dtype}, the dtype of the checkpoint",
   "need.host-memory": "host memory",
+  "need.devices": "more GPUs",
   "assume.task": "task {task}, from the model's type",
   "assume.full-length": "every sequence as long as {key} allows: {length} tokens",
   "assume.sequence-length": "sequence length {length}",

@@ -188,6 +188,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.load-dtype": "权重以 {dtype} 加载：配置与模型均未另行说明",
   "assume.load-dtype-checkpoint": "权重以检查点的 {dtype} 加载",
   "need.host-memory": "主机内存",
+  "need.devices": "更多 GPU",
   "assume.task": "任务 {task}（由模型类型推断）",
   "assume.full-length": "每条序列都达到 {key} 的上限：{length} 个 token",
   "assume.sequence-length": "序列长度 {length}",

@@ -50,7 +50,9 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const parallel = parallelOf(c, config, precision, worldSizeOf(c, device.spec));
   const packing = c.settings.find("packing");
   if (packing !== undefined) c.keep("packing", packing);
-  globalBatch(c, microBatchSize, gradientAccumulationSteps, parallel.worldSize);
+  const { worldSize, tensorParallel, pipelineParallel, contextParallel } = parallel;
+  const replicas = Math.max(1, worldSize / (tensorParallel * pipelineParallel * contextParallel));
+  globalBatch(c, microBatchSize, gradientAccumulationSteps, replicas);
   c.obstacles.push(...obstaclesOf(c.inputs, c.settings, trainer));
   const targetLength = task === "seq2seq-lm" ? targetLengthOf(c) : 0;
   const sizes = { microBatchSize: microBatchSize ?? 1, sequenceLength, targetLength };

@@ -1,4 +1,5 @@
 /** The parallel part of a run: DeepSpeed as HF fills it, FSDP, and the degrees. */
+import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
 import type { DeepSpeedSpec, DType, FsdpSpec, ModelConfig, OffloadTarget, ParallelSpec } from "../../core/training/run";
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
 import { defaultOf } from "../defaults";
@@ -160,6 +161,18 @@ const SHARDING: Readonly<Record<string, FsdpSpec["sharding"]>> = {
   no_shard: "no_shard",
 };
 
+/**
+ * Copies of the sharded model: stated (`dp_replicate_size`), or with hybrid sharding one for every machine
+ * (torch/distributed/fsdp/_init_utils.py, `_init_intra_and_inter_node_groups`).
+ */
+function replicasOf(c: ResolveContext, sharding: FsdpSpec["sharding"], worldSize: number): number {
+  const stated = c.settings.number("dp_replicate_size");
+  if (stated !== undefined && stated >= 1 && worldSize % stated === 0) return stated;
+  if (sharding !== "hybrid_shard") return 1;
+  const machines = c.settings.number("num_machines") ?? Math.ceil(worldSize / DEVICES_PER_MACHINE);
+  return worldSize % machines === 0 ? machines : 1;
+}
+
 /** `fsdp: "full_shard auto_wrap offload"` (4.x), or `fsdp: true` with `fsdp_config` (5.x). */
 /** What a framework shards by itself on several GPUs. */
 function shardedByFramework(c: ResolveContext, worldSize: number): Setting | undefined {
@@ -181,11 +194,13 @@ function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null {
   const words = Array.isArray(origin.value) ? origin.value.map(String) : String(origin.value).split(/[\s,]+/);
   const sharding = words.map((word) => SHARDING[word]).find((value) => value !== undefined) ?? "full_shard";
   c.put("fsdp", sharding, origin.from, origin.key, origin.place);
+  const replicas = replicasOf(c, sharding, worldSize);
   const version = (settings.number("fsdp_version") ?? (holds("transformers>=5", c.libraries) ? 2 : 1)) === 2 ? 2 : 1;
   return {
     version,
     sharding,
     cpuOffload: words.includes("offload") || (settings.boolean("fsdp_cpu_offload") ?? false),
     reshardAfterForward: settings.boolean("fsdp_reshard_after_forward") ?? sharding !== "shard_grad_op",
+    ...(replicas > 1 ? { replicas } : {}),
   };
 }

@@ -22,7 +22,11 @@ function extend(move: Move, lever: Lever, option: LeverOption): Move {
 }
 
 /** Levers that leave nothing to another one: with both, the plan is the stronger lever's alone and one setting more. */
-const COVERED: Readonly<Partial<Record<LeverId, LeverId>>> = { "half-weights": "mixed-precision", qlora: "lora" };
+const COVERED: Readonly<Partial<Record<LeverId, LeverId>>> = {
+  "half-weights": "mixed-precision",
+  qlora: "lora",
+  "8-bit-base": "lora",
+};
 
 /**
  * All levers at the strongest positions that they can have together; null when they cannot be had together (one takes
@@ -78,7 +82,15 @@ export function requirementsOf(levers: readonly Lever[]): Requirement[] {
 /** How many settings' worth a change of the optimisation weighs: touching numbers one more, the method three more. */
 const WEIGHT: Readonly<Record<Effect, number>> = { nothing: 0, numerics: 1, method: 3 };
 
-/** Size of a change, for "smallest change first": settings touched, plus the weight of its effect. */
-export function changeSize(settings: readonly SettingChange[], effect: Effect): number {
-  return settings.length + WEIGHT[effect];
+/** More hardware weighs as much as training something else. */
+const DEVICES_WEIGHT = 3;
+
+/** Size of a change, for "smallest change first": settings touched, plus the weight of its effect and of new GPUs. */
+export function changeSize(
+  settings: readonly SettingChange[],
+  effect: Effect,
+  requires: readonly Requirement[],
+): number {
+  const devices = requires.some(({ kind }) => kind === "devices") ? DEVICES_WEIGHT : 0;
+  return settings.length + WEIGHT[effect] + devices;
 }

@@ -19,6 +19,7 @@ import {
   type EstimateFunction,
   LEVER_IDS,
   type Lever,
+  type LeverId,
   type Plan,
   type SearchOptions,
   type SearchResult,
@@ -31,14 +32,17 @@ const UNLIKELY = 1.25;
 const KEPT_FOR_RELAXING = 0.3;
 const DEFAULT_LEVERS = 3;
 
+/** Levers that put adapters on a full fine-tune. */
+const ADDS_ADAPTERS: ReadonlySet<LeverId> = new Set(["lora", "dora", "8-bit-base", "qlora"]);
+
 /** The levers that the options allow, the micro-batch last: it is moved only as far as the others leave necessary. */
 export function allowedLevers(options: SearchOptions): readonly Lever[] {
   const batch = options.keepGlobalBatch === false ? SMALLER_BATCH : MICRO_BATCH;
   const without = new Set(options.without ?? []);
-  return [...LEVERS, batch].filter(({ id, effect, requires }) => {
-    if (without.has(id)) return false;
+  return [...LEVERS, batch].filter(({ id, effect, requires, rare }) => {
+    if (without.has(id) || (rare && options.rare !== true)) return false;
     if (options.keepNumerics === true && effect !== "nothing") return false;
-    if (options.allowAdapters === false && (id === "lora" || id === "qlora")) return false;
+    if (options.allowAdapters === false && ADDS_ADAPTERS.has(id)) return false;
     return options.allowPackages !== false || requires.every(({ kind }) => kind !== "package");
   });
 }
@@ -50,7 +54,13 @@ export function searchPlans(
   options: SearchOptions,
   timeFactor: TimeFactor = rooflineFactor,
 ): SearchResult {
-  return new Search(run, estimate, options, timeFactor).result();
+  const result = new Search(run, estimate, options, timeFactor).result();
+  const missed = result.plans.length > 0 && !result.plans.some(({ fits }) => fits);
+  const left = (options.maxEstimates ?? Number.POSITIVE_INFINITY) - result.estimates;
+  if (!missed || options.rare === true || left <= 0) return result;
+  const wider = new Search(run, estimate, { ...options, rare: true, maxEstimates: left }, timeFactor).result();
+  const estimates = result.estimates + wider.estimates;
+  return wider.plans.some(({ fits }) => fits) ? { ...wider, estimates } : { ...result, estimates };
 }
 
 /** Step times by the cost model. */
@@ -189,11 +199,12 @@ class Search {
     const levers = this.members(mask);
     const move = strongest(this.base, levers);
     if (move === null) return false;
-    const size = changeSize(move.settings, effectOf(levers));
+    const size = changeSize(move.settings, effectOf(levers), requirementsOf(levers));
     // Parameters hardly change, so the estimate of the run as it is serves for the time.
     const time = this.timeFactor({ run: this.base.run, estimate: now }, { run: move.run, estimate: now });
     return ![...this.plans.values()].some(
-      (plan) => plan.fits && changeSize(plan.settings, plan.effect) <= size && plan.stepTimeFactor <= time,
+      (plan) =>
+        plan.fits && changeSize(plan.settings, plan.effect, plan.requires) <= size && plan.stepTimeFactor <= time,
     );
   }
 
@@ -203,7 +214,10 @@ class Search {
       sets.map((mask) => {
         const levers = this.members(mask);
         const move = strongest(this.base, levers);
-        const size = move === null ? Number.POSITIVE_INFINITY : changeSize(move.settings, effectOf(levers));
+        const size =
+          move === null
+            ? Number.POSITIVE_INFINITY
+            : changeSize(move.settings, effectOf(levers), requirementsOf(levers));
         return [mask, [size, this.predicted(mask, now)] as const] as const;
       }),
     );
@@ -356,7 +370,7 @@ class Search {
  * best plan that does: people have reasons of their own to prefer a lever. Smallest change first.
  */
 export function front(plans: readonly Plan[]): Plan[] {
-  const size = (plan: Plan) => changeSize(plan.settings, plan.effect);
+  const size = (plan: Plan) => changeSize(plan.settings, plan.effect, plan.requires);
   const scores = (plan: Plan) => [size(plan), plan.stepTimeFactor, plan.usedPeakBytes] as const;
   const beats = (a: Plan, b: Plan): boolean => {
     const [x, y] = [scores(a), scores(b)];
@@ -374,7 +388,7 @@ export function front(plans: readonly Plan[]): Plan[] {
 
 /** Smallest change first, then the faster, then the smaller. */
 export function inOrderOfSize(plans: readonly Plan[]): Plan[] {
-  const size = (plan: Plan) => changeSize(plan.settings, plan.effect);
+  const size = (plan: Plan) => changeSize(plan.settings, plan.effect, plan.requires);
   return [...plans].sort(
     (a, b) => size(a) - size(b) || a.stepTimeFactor - b.stepTimeFactor || a.usedPeakBytes - b.usedPeakBytes,
   );

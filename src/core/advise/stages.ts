@@ -48,16 +48,19 @@ export interface Stage {
 
 /** Which levers a stage tries, in this order. */
 const CONTENTS: Readonly<Record<StageId, readonly LeverId[]>> = {
-  essentials: ["attention", "mixed-precision", "fused-optimizer", "fused-loss"],
+  essentials: ["attention", "expandable-segments", "mixed-precision", "fused-optimizer", "fused-loss"],
   optimised: ["gradient-checkpointing", "8-bit-optimizer", "adafactor", "zero-stage", "fsdp", "half-weights"],
   advanced: [
     "offload-fsdp",
     "offload-optimizer",
     "offload-parameters",
+    "plain-lora",
     "lora",
     "qlora",
     "shorter-sequence",
     "lora-rank",
+    "lora-targets",
+    "more-gpus",
   ],
 };
 

@@ -17,7 +17,7 @@ export type Effect = (typeof EFFECTS)[number];
 
 /** Something besides the config that a lever needs. */
 export interface Requirement {
-  readonly kind: "package" | "host-memory";
+  readonly kind: "package" | "host-memory" | "devices";
   /** Package name as pip knows it; for host memory, what is kept there. */
   readonly name: string;
 }
@@ -34,12 +34,24 @@ export const LEVER_IDS = [
   "8-bit-optimizer",
   "paged-8-bit-optimizer",
   "adafactor",
+  "lion-8bit",
+  "4-bit-optimizer",
+  "galore",
+  "apollo",
   "zero-stage",
   "fsdp",
+  "more-gpus",
+  "tensor-parallel",
+  "context-parallel",
   "offload-fsdp",
   "offload-optimizer",
   "offload-parameters",
+  "expandable-segments",
   "lora",
+  "dora",
+  "plain-lora",
+  "lora-targets",
+  "8-bit-base",
   "qlora",
   "lora-rank",
   "shorter-sequence",
@@ -60,6 +72,8 @@ export interface Lever {
   readonly requires: readonly Requirement[];
   /** The lever saves in one place and spends in another (copies, buckets), so that it can raise the peak of a set. */
   readonly uneven: boolean;
+  /** Taken for reasons of one's own: searched only when nothing fits without such levers. */
+  readonly rare: boolean;
   /**
    * Positions that `run` can go to, weakest first; none when the lever does not apply to it. A stronger position never
    * needs more memory than a weaker one.
@@ -100,6 +114,8 @@ export interface SearchOptions {
   readonly allowAdapters?: boolean;
   /** Allow levers that need another package (default true). */
   readonly allowPackages?: boolean;
+  /** Levers marked rare take part, too (default false: only when nothing fits without them). */
+  readonly rare?: boolean;
   /** Levers to leave out by id. */
   readonly without?: readonly LeverId[];
   /** Most levers in one plan (default 3). */

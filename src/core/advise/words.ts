@@ -76,13 +76,66 @@ const WORDS: Readonly<Record<LeverId, Readonly<Record<Language, Phrase>>>> = {
     en: { title: "Adafactor", why: "Keeps row and column averages instead of a second moment per parameter." },
     "zh-cn": { title: "Adafactor", why: "只保存行、列均值，而不是每个参数的二阶动量。" },
   },
+  "lion-8bit": {
+    en: { title: "8-bit Lion", why: "One moment of one byte a parameter; another learning rate suits it." },
+    "zh-cn": { title: "8 位 Lion", why: "每个参数只有一个 1 字节动量；需要调整学习率。" },
+  },
+  "4-bit-optimizer": {
+    en: { title: "4-bit AdamW (torchao)", why: "Both moments take half a byte a parameter." },
+    "zh-cn": { title: "4 位 AdamW（torchao）", why: "两个动量各占半字节。" },
+  },
+  galore: {
+    en: {
+      title: "GaLore AdamW",
+      why: "Gradients are projected to a low rank, where the moments live; every parameter is still trained.",
+    },
+    "zh-cn": { title: "低秩 GaLore AdamW", why: "梯度投影到低秩空间，动量只保存在其中；所有参数仍然训练。" },
+  },
+  apollo: {
+    en: {
+      title: "APOLLO AdamW",
+      why: "A random low-rank projection of the gradients sets the learning rates; little is left of the moments.",
+    },
+    "zh-cn": { title: "低秩 APOLLO AdamW", why: "用梯度的随机低秩投影决定学习率，动量所剩无几。" },
+  },
   "zero-stage": {
     en: { title: "ZeRO stage {value}", why: "Each GPU keeps only its share and fetches the rest when it is needed." },
     "zh-cn": { title: "ZeRO 阶段 {value}", why: "每块 GPU 只保留自己的一份，其余在需要时获取。" },
   },
   fsdp: {
-    en: { title: "FSDP full sharding", why: "Parameters, gradients and optimizer states are spread over the GPUs." },
-    "zh-cn": { title: "FSDP 完全分片", why: "参数、梯度和优化器状态分布到所有 GPU。" },
+    en: { title: "FSDP ({value})", why: "Parameters, gradients and optimizer states are spread over the GPUs." },
+    "zh-cn": { title: "FSDP 分片（{value}）", why: "参数、梯度和优化器状态分布到所有 GPU。" },
+  },
+  "more-gpus": {
+    en: {
+      title: "{value} GPUs",
+      why: "Sharded states shrink with every GPU, and each of them needs fewer samples for the same global batch.",
+    },
+    "zh-cn": { title: "{value} 块 GPU", why: "分片状态随 GPU 数量减少；全局批次不变，每块 GPU 需要的样本更少。" },
+  },
+  "tensor-parallel": {
+    en: {
+      title: "tensor parallel degree {value}",
+      why: "Each GPU has its share of the heads and of the inner width of every layer; two sums a layer cross the links.",
+    },
+    "zh-cn": {
+      title: "张量并行度 {value}",
+      why: "每块 GPU 只负责每层的一部分注意力头和中间宽度；每层有两次跨卡求和。",
+    },
+  },
+  "context-parallel": {
+    en: {
+      title: "context parallel degree {value}",
+      why: "Each GPU has its share of the tokens of every sample; keys and values travel between them.",
+    },
+    "zh-cn": { title: "上下文并行度 {value}", why: "每块 GPU 只处理每个样本的一部分词元；键和值在卡间传递。" },
+  },
+  "expandable-segments": {
+    en: {
+      title: "expandable segments",
+      why: "The allocator grows its segments instead of opening new ones, so less of the card is lost to gaps.",
+    },
+    "zh-cn": { title: "可扩展内存段", why: "分配器扩展已有内存段而不是新开，减少显存碎片。" },
   },
   "offload-fsdp": {
     en: {
@@ -114,6 +167,28 @@ const WORDS: Readonly<Record<LeverId, Readonly<Record<Language, Phrase>>>> = {
       why: "Only small adapters are trained: almost no gradients and optimizer states are left.",
     },
     "zh-cn": { title: "LoRA，秩 {value}", why: "只训练很小的适配器：几乎没有梯度和优化器状态。" },
+  },
+  dora: {
+    en: {
+      title: "DoRA, rank {value}",
+      why: "Adapters with a trained magnitude: closer to full fine-tuning than LoRA, for more activations and time.",
+    },
+    "zh-cn": { title: "DoRA，秩 {value}", why: "带可训练幅值的适配器：比 LoRA 更接近全量微调，但激活和时间更多。" },
+  },
+  "plain-lora": {
+    en: { title: "LoRA instead of DoRA", why: "Without magnitudes no norm of the merged weights is computed or kept." },
+    "zh-cn": { title: "用 LoRA 代替 DoRA", why: "没有幅值就不必计算和保存合并权重的范数。" },
+  },
+  "lora-targets": {
+    en: { title: "adapters on {value}", why: "Fewer layers have adapters, so fewer inputs are kept for them." },
+    "zh-cn": { title: "仅在 {value} 上加适配器", why: "带适配器的层更少，需要保留的输入也更少。" },
+  },
+  "8-bit-base": {
+    en: {
+      title: "LoRA on an 8-bit base",
+      why: "The frozen base takes one byte a parameter and keeps its outliers in 16 bits.",
+    },
+    "zh-cn": { title: "8 位基座上的 LoRA", why: "冻结的基座每个参数 1 字节，离群值保留 16 位。" },
   },
   qlora: {
     en: {

@@ -2,7 +2,7 @@
  * Step time by roofline: what the step asks (work.ts) over what the card gives (rates.ts), as a range. Not a benchmark:
  * it tells what binds and which change costs how much; data loading, evaluation and compilation are left out.
  */
-import { deviceOf, findDevice } from "../hardware/devices";
+import { DEVICES_PER_MACHINE, deviceOf, findDevice } from "../hardware/devices";
 import type { Device } from "../hardware/types";
 import type { TrainingRun } from "../training/run";
 import {
@@ -41,9 +41,6 @@ interface Seconds {
   readonly interconnect: number;
   readonly host: number;
 }
-
-/** Cards of one machine; beyond that collectives cross the network. */
-const CARDS_PER_MACHINE = 8;
 
 /** Of the rates' ranges: 0 takes the slow end and the most work, 1 the fast end and the least. */
 type End = 0 | 1;
@@ -97,7 +94,7 @@ function interconnect(
   hides: number,
 ): number {
   const { worldSize, tensorParallel } = run.parallel;
-  const wide = worldSize > CARDS_PER_MACHINE;
+  const wide = worldSize > DEVICES_PER_MACHINE;
   const within = device.peerBandwidth * at(LINK, end);
   const speed = wide ? Math.min(within, at(NETWORK, end)) : within;
   const { perMicroBatch, perStep } = collectiveBytes(run, counts);
@@ -115,7 +112,7 @@ function interconnect(
 function hostSeconds(run: TrainingRun, counts: Counts, device: Device, end: End): number {
   const { deepspeed, fsdp, worldSize } = run.parallel;
   const link = device.hostBandwidth * at(HOST_LINK, end);
-  const cards = Math.min(worldSize, CARDS_PER_MACHINE);
+  const cards = Math.min(worldSize, DEVICES_PER_MACHINE);
   const mine = counts.trainableParameters / worldSize;
   let seconds = 0;
   if ((deepspeed !== null && deepspeed.offloadOptimizer !== "none") || fsdp?.cpuOffload === true) {

@@ -12,6 +12,9 @@ export { DEVICE_GROUPS } from "./types";
 const GIB = 2 ** 30;
 
 /** Every known accelerator; newest data-centre cards first, so that ambiguous names find them. */
+/** GPUs of one machine; beyond that collectives cross the network. */
+export const DEVICES_PER_MACHINE = 8;
+
 export const DEVICES: readonly Device[] = [...NVIDIA, ...AMD_AND_INTEL, ...APPLE];
 
 /** Sizes to compare against when no card is chosen, each with a card people know it by; smallest first. */

@@ -139,6 +139,8 @@ export interface FsdpSpec {
   readonly sharding: "full_shard" | "shard_grad_op" | "hybrid_shard" | "no_shard";
   readonly cpuOffload: boolean;
   readonly reshardAfterForward: boolean;
+  /** Copies of the sharded model (hybrid sharding keeps one on every machine); 1 when absent. */
+  readonly replicas?: number;
 }
 
 /** How the run is spread over devices. Product of the degrees divides `worldSize`. */

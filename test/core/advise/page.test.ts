@@ -11,8 +11,10 @@ const VALUES: Readonly<Record<string, string>> = { "{value}": "*n*", "{accumulat
 function row(lever: Lever): string {
   const { title, why } = leverPhrase(lever.id, "en");
   const shown = title.replace(/\{\w+\}/g, (name) => VALUES[name] ?? name);
-  const needs = lever.requires.map(({ kind, name }) => (kind === "package" ? `\`${name}\`` : `host memory (${name})`));
-  return `| \`${lever.id}\` | ${shown} | ${EFFECT[lever.effect]} | ${needs.join(", ")} | ${why} |`;
+  const needs = lever.requires.map(({ kind, name }) =>
+    kind === "package" ? `\`${name}\`` : kind === "devices" ? "GPUs" : `host memory (${name})`,
+  );
+  return `| \`${lever.id}\` | ${shown}${lever.rare ? " (second choice)" : ""} | ${EFFECT[lever.effect]} | ${needs.join(", ")} | ${why} |`;
 }
 
 /** `docs/levers.md`: what the planner can change. */
@@ -32,6 +34,11 @@ function page(): string {
     "goes only as far as fitting asks for, and the reserve (10 % of usable memory unless set otherwise) stays free. The",
     "micro-batch lever keeps the global batch: what the micro-batch loses, accumulation gains. Times are for the same number",
     "of tokens and come from the model that [time-model.md](time-model.md) describes.",
+    "",
+    "Levers marked *second choice* are searched when nothing fits without them: people take them for reasons of their own.",
+    "A lever is left out when no file of the run can hold its settings. Not levers: packing (where every row is taken to be",
+    "full it changes the time, not the peak), pipeline and expert parallelism (which layers and experts a GPU has is the",
+    "framework's decision, in formats whose runs are not searched), and another GPU, which the comparison of cards answers.",
     "",
     "What plans may do can be narrowed: the settings `vramlens.plans.keepGlobalBatch`, `keepNumerics`, `adapters` and",
     "`packages`, or `--free-global-batch`, `--keep-numerics`, `--no-adapters` and `--no-packages` of `vram-lens plan`.",

@@ -79,7 +79,7 @@ describe("searchPlans", () => {
     const estimate = synthetic(SHAPE);
     const { plans } = searchPlans(RUN, estimate, { limitBytes }, slower);
     assert.ok(plans.length > 1);
-    const sizes = plans.map((plan) => changeSize(plan.settings, plan.effect));
+    const sizes = plans.map((plan) => changeSize(plan.settings, plan.effect, plan.requires));
     assert.deepEqual(
       sizes,
       [...sizes].sort((a, b) => a - b),

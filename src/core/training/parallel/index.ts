@@ -8,10 +8,15 @@ import { zero } from "./zero";
 export { localRun, type SplitUncertainty } from "./local";
 export type { HostUse, Strategy } from "./strategy";
 
+/** Ranks that one copy of an FSDP model is spread over. */
+function shardRanks({ fsdp: spec, worldSize }: TrainingRun["parallel"]): number {
+  return Math.max(1, Math.floor(worldSize / (spec?.replicas ?? 1)));
+}
+
 /** The strategy of a run whose degrees are resolved (`localRun`). */
 export function chooseStrategy({ parallel, loadDtype, autocast }: TrainingRun): Strategy {
   if (parallel.deepspeed !== null) return zero(parallel.deepspeed, Math.max(1, parallel.worldSize));
   if (parallel.worldSize <= 1) return singleDevice();
-  if (parallel.fsdp !== null) return fsdp(parallel.fsdp, parallel.worldSize, loadDtype, autocast);
+  if (parallel.fsdp !== null) return fsdp(parallel.fsdp, shardRanks(parallel), loadDtype, autocast);
   return distributedDataParallel();
 }

@@ -1,0 +1,50 @@
+/** Levers on how much is in memory at a time: micro-batch and length. */
+
+import type { Lever } from "../types";
+import { halves, lever, set } from "./build";
+
+/** Beyond this no batch is meant seriously, and listing divisors would take noticeable time. */
+const LARGEST_BATCH = 2 ** 20;
+
+const SHORTEST_SEQUENCE = 256;
+
+/** Divisors of `product` below `from`, largest first. */
+export function divisorsBelow(product: number, from: number): number[] {
+  const found: number[] = [];
+  if (product > LARGEST_BATCH) return halves(from, 1).filter((value) => product % value === 0);
+  for (let small = 1; small * small <= product; small++)
+    if (product % small === 0) found.push(small, ...(small * small === product ? [] : [product / small]));
+  return found.filter((divisor) => divisor < from).sort((a, b) => b - a);
+}
+
+/** Every whole number from `from - 1` down to 1; only halves of it when there would be too many. */
+function below(from: number): number[] {
+  return from > 1024 ? halves(from, 1) : Array.from({ length: Math.max(0, from - 1) }, (_, index) => from - 1 - index);
+}
+
+/** Smaller micro-batches whose accumulation keeps the global batch. */
+export const MICRO_BATCH: Lever = lever("micro-batch", "nothing", (run) => {
+  const product = run.microBatchSize * run.gradientAccumulationSteps;
+  return divisorsBelow(product, run.microBatchSize).map((batch) => ({
+    value: batch,
+    run: { ...run, microBatchSize: batch, gradientAccumulationSteps: product / batch },
+    settings: [set("micro_batch_size", batch), set("gradient_accumulation_steps", product / batch)],
+  }));
+});
+
+/** Smaller micro-batches with everything else as it is: the global batch shrinks with them. */
+export const SMALLER_BATCH: Lever = lever("micro-batch", "method", (run) =>
+  below(run.microBatchSize).map((batch) => ({
+    value: batch,
+    run: { ...run, microBatchSize: batch },
+    settings: [set("micro_batch_size", batch)],
+  })),
+);
+
+export const SHORTER_SEQUENCE: Lever = lever("shorter-sequence", "method", (run) =>
+  halves(run.sequenceLength, SHORTEST_SEQUENCE).map((length) => ({
+    value: length,
+    run: { ...run, sequenceLength: length },
+    settings: [set("sequence_length", length)],
+  })),
+);

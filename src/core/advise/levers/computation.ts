@@ -1,0 +1,102 @@
+/** Levers on how the same step is computed: kernels, precision, recomputation. */
+import type { Lever } from "../types";
+import { lever, needs, older, one, set, sharded, withDeepSpeed } from "./build";
+
+/** Architectures whose tensor cores take bfloat16; older NVIDIA parts mix with float16. */
+const NO_BFLOAT16 = new Set(["pascal", "volta", "turing"]);
+
+/** Model types whose loss Liger fuses (liger_kernel/transformers/monkey_patch.py, `MODEL_TYPE_TO_APPLY_LIGER_FN`). */
+const LIGER_FAMILIES = new Set([
+  "gemma",
+  "gemma2",
+  "gemma3",
+  "gemma3_text",
+  "glm4",
+  "granite",
+  "llama",
+  "llava",
+  "mistral",
+  "mixtral",
+  "mllama",
+  "olmo2",
+  "paligemma",
+  "phi3",
+  "qwen2",
+  "qwen2_5_vl",
+  "qwen2_vl",
+  "qwen3",
+  "qwen3_moe",
+  "smollm3",
+]);
+
+/** Architectures with FlashAttention-2 kernels (flash-attn README: Ampere, Ada, Hopper and MI200 on). */
+const FLASH = new Set(["ampere", "ada", "hopper", "blackwell", "cdna2", "cdna3", "cdna4"]);
+
+/** Parts without CUDA's virtual memory management. */
+const NO_EXPANDABLE = new Set(["apple", "gaudi", "xe"]);
+
+export const COMPUTATION: readonly Lever[] = [
+  lever("attention", "nothing", (run) =>
+    run.attention === "eager" ? one("sdpa", { ...run, attention: "sdpa" }, set("attention", "sdpa")) : [],
+  ),
+  lever(
+    "flash-attention",
+    "nothing",
+    (run) => {
+      const half = run.autocast !== null || run.loadDtype !== "float32";
+      const slow = run.attention === "eager" || run.attention === "sdpa";
+      return slow && half && FLASH.has(run.device?.architecture ?? "unknown")
+        ? one("flash_attention_2", { ...run, attention: "flash_attention_2" }, set("attention", "flash_attention_2"))
+        : [];
+    },
+    { requires: [needs("flash-attn")] },
+  ),
+  lever(
+    "mixed-precision",
+    "numerics",
+    (run) => {
+      const architecture = run.device?.architecture ?? "unknown";
+      const engine = run.parallel.deepspeed;
+      const on = run.autocast !== null || (engine !== null && engine.engineDtype !== null);
+      if (on || run.loadDtype !== "float32" || architecture === "apple") return [];
+      const dtype = NO_BFLOAT16.has(architecture) ? "float16" : "bfloat16";
+      const name = dtype === "float16" ? "fp16" : "bf16";
+      const changed =
+        engine === null
+          ? { ...run, autocast: dtype as "float16" | "bfloat16" }
+          : withDeepSpeed(run, { engineDtype: dtype });
+      return one(name, changed, set("compute_dtype", name));
+    },
+    { uneven: true },
+  ),
+  lever("half-weights", "numerics", (run) => {
+    const architecture = run.device?.architecture ?? "unknown";
+    const usable = run.autocast !== "float16" && run.quantization === null && !sharded(run);
+    return run.loadDtype === "float32" && usable && !NO_BFLOAT16.has(architecture)
+      ? one("bfloat16", { ...run, loadDtype: "bfloat16" }, set("load_dtype", "bfloat16"))
+      : [];
+  }),
+  lever("gradient-checkpointing", "nothing", (run) =>
+    run.checkpointing === null
+      ? one(
+          "on",
+          { ...run, checkpointing: { useReentrant: older(run.libraries.transformers, 5) } },
+          set("gradient_checkpointing", true),
+        )
+      : [],
+  ),
+  lever(
+    "fused-loss",
+    "nothing",
+    (run) =>
+      !run.fusedLoss && run.task === "causal-lm" && LIGER_FAMILIES.has(run.model.family)
+        ? one("liger", { ...run, fusedLoss: true, fusedLayers: true }, set("fused_loss", true))
+        : [],
+    { requires: [needs("liger-kernel")] },
+  ),
+  lever("expandable-segments", "nothing", (run) =>
+    run.expandableSegments !== true && !NO_EXPANDABLE.has(run.device?.architecture ?? "unknown")
+      ? one("on", { ...run, expandableSegments: true }, set("expandable_segments", true))
+      : [],
+  ),
+];

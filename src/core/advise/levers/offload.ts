@@ -1,0 +1,51 @@
+/** Levers that move what waits to host memory or NVMe. */
+import type { Lever } from "../types";
+import { hostMemory, lever, one, set, withDeepSpeed, withParallel } from "./build";
+
+export const OFFLOAD: readonly Lever[] = [
+  lever(
+    "offload-fsdp",
+    "nothing",
+    (run) => {
+      const { fsdp } = run.parallel;
+      return fsdp !== null && !fsdp.cpuOffload && run.parallel.worldSize >= 2
+        ? one("cpu", withParallel(run, { fsdp: { ...fsdp, cpuOffload: true } }), set("fsdp_cpu_offload", true))
+        : [];
+    },
+    { requires: [hostMemory("parameters and optimizer")], uneven: true },
+  ),
+  lever(
+    "offload-optimizer",
+    "nothing",
+    (run) => {
+      const { deepspeed } = run.parallel;
+      if (deepspeed === null || deepspeed.offloadOptimizer !== "none") return [];
+      // Without partitioning there is nothing to offload.
+      const zeroStage = deepspeed.zeroStage === 0 ? 2 : deepspeed.zeroStage;
+      const stage = zeroStage === deepspeed.zeroStage ? [] : [set("zero_stage", zeroStage)];
+      return one(
+        "cpu",
+        withDeepSpeed(run, { offloadOptimizer: "cpu", zeroStage }),
+        ...stage,
+        set("offload_optimizer", "cpu"),
+      );
+    },
+    { requires: [hostMemory("optimizer")], uneven: true },
+  ),
+  lever(
+    "offload-parameters",
+    "nothing",
+    (run) => {
+      const { deepspeed } = run.parallel;
+      if (deepspeed === null || deepspeed.offloadParam !== "none") return [];
+      const stage = deepspeed.zeroStage === 3 ? [] : [set("zero_stage", 3)];
+      return one(
+        "cpu",
+        withDeepSpeed(run, { offloadParam: "cpu", zeroStage: 3 }),
+        ...stage,
+        set("offload_param", "cpu"),
+      );
+    },
+    { requires: [hostMemory("parameters")], uneven: true },
+  ),
+];
