@@ -26,9 +26,21 @@ const NONE: Directives = { settings: [], disabled: new Set(), disabledLines: new
 const COMMENT = /(?:^|[\s,{[])(?:#|\/\/|\/\*)\s*vramlens(-disable-next-line|-disable-line|-disable)?\s*(:|\s|$)(.*)$/;
 const PAIR = /([A-Za-z_][\w.-]*)\s*=\s*("[^"]*"|'[^']*'|[^\s,"']+)/g;
 
-/** Reads the directive comments of a text; the same in YAML, JSON with comments, TOML, Python and shell. */
-export function readDirectives(text: string): Directives {
-  if (!text.includes("vramlens")) return NONE;
+/** A line of a notebook's cell as JSON writes it: a string, with the line break inside. */
+const CELL_LINE = /^([ \t]*)"(.*?)((?:\\n)?",?[ \t\r]*)$/gm;
+
+/**
+ * Reads the directive comments of a text; the same in YAML, JSON with comments, TOML, Python and shell.
+ * @param notebook the text is a notebook: its lines of Python are JSON strings
+ */
+export function readDirectives(whole: string, notebook = false): Directives {
+  if (!whole.includes("vramlens")) return NONE;
+  const text = notebook
+    ? whole.replace(
+        CELL_LINE,
+        (_, indent: string, code: string, end: string) => `${indent} ${code}${" ".repeat(end.length)}`,
+      )
+    : whole;
   const settings: DirectiveSetting[] = [];
   const disabled = new Set<string>();
   const disabledLines = new Map<number, Set<string>>();

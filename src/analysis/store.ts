@@ -57,7 +57,7 @@ export class LoadedDocument {
   }
 
   get directives(): Directives {
-    this.directiveComments ??= readDirectives(this.text);
+    this.directiveComments ??= readDirectives(this.text, this.config?.languageId === "notebook");
     return this.directiveComments;
   }
 }

@@ -3,6 +3,7 @@
  * active text editor of its own; the document then stays the last one, as long as it can be seen.
  */
 import * as vscode from "vscode";
+import { configUri } from "./documents";
 import { PREVIEW_SCHEME } from "./preview";
 
 export class CurrentDocument implements vscode.Disposable {
@@ -22,7 +23,7 @@ export class CurrentDocument implements vscode.Disposable {
   }
 
   get uri(): vscode.Uri | undefined {
-    return this.last?.uri;
+    return this.last === undefined ? undefined : configUri(this.last.uri);
   }
 
   dispose(): void {
@@ -33,8 +34,10 @@ export class CurrentDocument implements vscode.Disposable {
   private update(): void {
     const next = documentOf(vscode.window.activeTextEditor) ?? this.stillVisible();
     if (next === this.last) return;
+    const before = this.uri?.toString();
     this.last = next;
-    this.emitter.fire(next?.uri);
+    // From one cell of a notebook to another nothing changes.
+    if (this.uri?.toString() !== before) this.emitter.fire(this.uri);
   }
 
   private stillVisible(): vscode.TextDocument | undefined {

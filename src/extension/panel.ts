@@ -21,7 +21,7 @@ import {
 import { applyEdits, dirtyDocuments, type Outcome, saveEdited } from "./applyEdits";
 import type { CurrentDocument } from "./currentDocument";
 import { chooseDevice } from "./devicePick";
-import { labelOf } from "./documents";
+import { configUri, labelOf } from "./documents";
 import { makeNonce, panelHtml } from "./panelHtml";
 import type { PreviewHost } from "./preview";
 import type { Session } from "./session";
@@ -369,9 +369,11 @@ class Panel {
     const selection = new vscode.Range(range.start.line, range.start.character, range.end.line, range.end.character);
     const visible = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
     const other = vscode.window.visibleTextEditors.find(({ viewColumn }) => viewColumn !== this.view.viewColumn);
-    this.revealed = uri.toString();
+    this.revealed = configUri(uri).toString();
     const viewColumn = visible?.viewColumn ?? other?.viewColumn ?? vscode.ViewColumn.One;
-    await vscode.window.showTextDocument(uri, { selection, viewColumn });
+    // A cell is shown in its notebook, which only this command knows.
+    if (configUri(uri) === uri) await vscode.window.showTextDocument(uri, { selection, viewColumn });
+    else await vscode.commands.executeCommand("vscode.open", uri, { selection, viewColumn });
   }
 
   private async save(

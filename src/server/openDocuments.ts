@@ -8,6 +8,7 @@ import type { TextDocuments } from "vscode-languageserver";
 import type { TextDocument } from "vscode-languageserver-textdocument";
 import { URI } from "vscode-uri";
 import type { Analyzer } from "../analysis/analyzer";
+import type { OpenText } from "./files";
 
 /** The one spelling of a URI that the analysis uses; the text itself when it is no URI. */
 export function normalise(uri: string): string {
@@ -28,13 +29,22 @@ const PARTS: readonly { readonly name: RegExp; readonly content: RegExp }[] = [
   { name: /\.ya?ml$/i, content: /^defaults\s*:/m },
 ];
 
+/** Documents that are open in another form than text: notebooks, by their own URI. */
+interface OtherDocuments {
+  get(uri: string): (OpenText & { readonly uri: string }) | undefined;
+  uris(): readonly string[];
+}
+
 export class OpenDocuments {
   /** LSP spelling by normalised URI. */
   private readonly spelling = new Map<string, string>();
   /** By the editor's spelling. */
   private readonly relevance = new Map<string, { readonly version: number; readonly isRelevant: boolean }>();
 
-  constructor(private readonly documents: TextDocuments<TextDocument>) {
+  constructor(
+    private readonly documents: TextDocuments<TextDocument>,
+    private readonly others: OtherDocuments,
+  ) {
     documents.onDidOpen(({ document }) => this.spelling.set(normalise(document.uri), document.uri));
     documents.onDidClose(({ document }) => {
       this.spelling.delete(normalise(document.uri));
@@ -43,8 +53,10 @@ export class OpenDocuments {
   }
 
   /** The open document at a URI in any spelling. */
-  get(uri: string): TextDocument | undefined {
-    return this.documents.get(uri) ?? this.documents.get(this.spelling.get(normalise(uri)) ?? "");
+  get(uri: string): (OpenText & { readonly uri: string }) | undefined {
+    return (
+      this.documents.get(uri) ?? this.documents.get(this.spelling.get(normalise(uri)) ?? "") ?? this.others.get(uri)
+    );
   }
 
   /** Looks at a document afresh: what it is now is no config, and not because it is broken. */
@@ -54,7 +66,7 @@ export class OpenDocuments {
 
   /** URIs as the editor spells them. */
   uris(): readonly string[] {
-    return this.documents.keys();
+    return [...this.documents.keys(), ...this.others.uris()];
   }
 
   /**

@@ -42,6 +42,8 @@ export interface RequestContext {
   readonly idle: (uri: string, token: Cancellation) => Promise<boolean>;
   /** Version of an open document. */
   readonly versionOf: (uri: string) => number | undefined;
+  /** Plain data with its places as the editor knows them: those in a notebook's text are in its cells there. */
+  readonly inEditor: <T>(value: T) => T;
 }
 
 /** Registers all custom requests on the connection. */
@@ -53,17 +55,21 @@ export function registerPanelRequests(connection: Connection, context: RequestCo
   );
   connection.onRequest<WhatIfResult, void>(METHODS.whatIf, (params: WhatIfParams, token: CancellationToken) =>
     safely<WhatIfResult>(log, "what-if", token, { run: null }, async () => ({
-      run: (await context.analysis(params.uri, false, token))?.whatIf(params.runId, params.set) ?? null,
+      run: context.inEditor(
+        (await context.analysis(params.uri, false, token))?.whatIf(params.runId, params.set) ?? null,
+      ),
     })),
   );
   connection.onRequest<GuideResult, void>(METHODS.guide, (params: RunParams, token: CancellationToken) =>
     safely<GuideResult>(log, "guide", token, { guide: null }, async () => ({
-      guide: (await (await restingAnalysis(context, params, token))?.guide?.(params.runId)) ?? null,
+      guide: context.inEditor(
+        (await (await restingAnalysis(context, params, token))?.guide?.(params.runId)) ?? null,
+      ),
     })),
   );
   connection.onRequest<CompareResult, void>(METHODS.compare, (params: RunParams, token: CancellationToken) =>
     safely<CompareResult>(log, "compare", token, { lines: null }, async () => ({
-      lines: (await restingAnalysis(context, params, token))?.compare?.(params.runId) ?? null,
+      lines: context.inEditor((await restingAnalysis(context, params, token))?.compare?.(params.runId) ?? null),
     })),
   );
   connection.onRequest<EditsResult, void>(METHODS.whatIfEdits, (params: WhatIfParams, token: CancellationToken) =>
@@ -126,7 +132,7 @@ async function report(
     uri: params.uri,
     version,
     recognised: recognised(analysis, context.locale()),
-    report: analysis.report,
+    report: context.inEditor(analysis.report),
     runId: mainRun(analysis.runs)?.id ?? null,
     reserve: settings.reserve,
     locale: context.locale(),
@@ -157,7 +163,8 @@ async function whatIfEdits(
 }
 
 /** Edits with the versions of the open documents they were made for. */
-function versioned(context: RequestContext, title: string, edits: readonly ReportEdit[]): EditsResult {
+function versioned(context: RequestContext, title: string, made: readonly ReportEdit[]): EditsResult {
+  const edits = context.inEditor(made);
   const versions: Record<string, number> = {};
   for (const { uri } of edits) {
     const version = context.versionOf(uri);

@@ -31,6 +31,7 @@ import { diagnosticsOf, SOURCE } from "./diagnostics";
 import { clientFiles, NO_FILES, overlay, routed, schemeOf } from "./files";
 import { codeLenses, inlayHints } from "./hints";
 import { toHover } from "./hover";
+import { cellAnalysis, NOTEBOOK_SYNC, Notebooks } from "./notebooks";
 import { normalise, OpenDocuments } from "./openDocuments";
 import { OutsideWatcher } from "./outsideWatcher";
 import { registerPanelRequests } from "./panelRequests";
@@ -45,7 +46,7 @@ import {
 import { QuietTimes } from "./quiet";
 import { describeError, safely } from "./safely";
 import { type Settings, SettingsCache } from "./settings";
-import { statusOf } from "./status";
+import { mainRun, statusOf } from "./status";
 import { text } from "./text";
 
 /** What differs between the places the server runs in. */
@@ -66,7 +67,7 @@ export const DEBOUNCE_MS = 150;
 /** Files whose change can matter to a run, for the client's watcher. */
 const WATCHED = "**/*.{yaml,yml,json,jsonc,json5,hjson,toml,py,sh,ipynb}";
 
-/** Schemes of documents that only mirror others: diff sides, notebook cells, output. */
+/** Schemes of documents that only mirror others: diff sides, cells of notebooks that are not synced, output. */
 const IGNORED_SCHEMES: ReadonlySet<string> = new Set([
   "git",
   "vscode-notebook-cell",
@@ -83,7 +84,8 @@ export function startServer(connection: Connection, platform: Platform): void {
 
 class Server {
   private readonly documents = new TextDocuments(TextDocument);
-  private readonly open = new OpenDocuments(this.documents);
+  private readonly notebooks = new Notebooks();
+  private readonly open = new OpenDocuments(this.documents, this.notebooks);
   private readonly settings: SettingsCache;
   private readonly quietTimes: QuietTimes;
   private readonly outside: OutsideWatcher;
@@ -143,7 +145,7 @@ class Server {
         const content = analysis?.hover(params.position.line, params.position.character) ?? null;
         if (content === null) return null;
         const { commands, markdown, locale } = this.known;
-        return toHover(content, { uri, commands, markdown, locale });
+        return toHover(content, { uri: this.owner(uri), commands, markdown, locale });
       }),
     );
     connection.onCompletion((params, token) =>
@@ -157,7 +159,7 @@ class Server {
     );
     connection.onCodeAction((params, token) =>
       safely(connection.console, "code actions", token, [], async () => {
-        const document = documents.get(params.textDocument.uri);
+        const document = documents.get(params.textDocument.uri) ?? this.notebooks.cell(params.textDocument.uri);
         // The light bulb asks at every step of the cursor: away from our findings there is nothing to look for.
         if (document === undefined || isIdleLightBulb(params.context)) return [];
         const { only, triggerKind } = params.context;
@@ -176,7 +178,7 @@ class Server {
             diagnostics: params.context.diagnostics,
             only: params.context.only,
             commands,
-            versionOf: (uri) => this.open.get(uri)?.version ?? null,
+            versionOf: (uri) => this.versionOf(uri) ?? null,
             support: edits,
             locale,
           },
@@ -202,7 +204,8 @@ class Server {
         const uri = params.textDocument.uri;
         if (!(await this.settings.get(uri)).codeLens) return [];
         const analysis = await this.settled(uri, false, token);
-        return analysis === undefined ? [] : codeLenses(analysis, this.known.commands, this.known.locale);
+        if (analysis === undefined || !this.isLensCell(uri, analysis)) return [];
+        return codeLenses(analysis, this.known.commands, this.known.locale);
       }),
     );
     connection.languages.diagnostics.on(async (params, token) => {
@@ -215,6 +218,11 @@ class Server {
     });
     this.registerCustomRequests();
     documents.listen(connection);
+    this.notebooks.listen(
+      connection,
+      (uri) => this.changed([uri]),
+      (uri, cells) => this.closed(uri, cells),
+    );
   }
 
   private registerCustomRequests(): void {
@@ -227,7 +235,8 @@ class Server {
       options: (settings) => this.options(settings),
       analysis: (uri, plans, token) => this.analysis(uri, plans, token),
       idle: (uri, token) => this.idle(uri, token),
-      versionOf: (uri) => this.open.get(uri)?.version,
+      versionOf: (uri) => this.versionOf(uri),
+      inEditor: (value) => this.notebooks.inCells(value),
     });
   }
 
@@ -245,6 +254,7 @@ class Server {
       serverInfo: { name: "VRAM Lens", version: this.platform.version },
       capabilities: {
         textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental },
+        notebookDocumentSync: NOTEBOOK_SYNC,
         hoverProvider: true,
         completionProvider: { triggerCharacters: [...COMPLETION_TRIGGERS] },
         codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix, FIX_ALL_KIND] },
@@ -333,18 +343,39 @@ class Server {
 
   /** The current analysis of a document whatever its settings; undefined when cancelled. */
   private async analysis(uri: string, plans: boolean, token: Cancellation): Promise<DocumentAnalysis | undefined> {
-    return this.analyses?.get(normalise(uri), plans, token);
+    return this.analyses?.get(normalise(this.owner(uri)), plans, token);
+  }
+
+  /** The document that is analysed for a URI: the notebook of a cell, else itself. */
+  private owner(uri: string): string {
+    return this.notebooks.of(uri)?.uri ?? uri;
+  }
+
+  /** Whether the lens of a notebook belongs to this cell: the first that states something. Other documents have one. */
+  private isLensCell(uri: string, { runs }: DocumentAnalysis): boolean {
+    const cells = this.notebooks.of(uri)?.cells.map(({ document }) => document.uri);
+    const stating = mainRun(runs)?.settings.map((setting) => setting.uri) ?? [];
+    return cells === undefined || cells.find((cell) => stating.includes(cell)) === uri;
+  }
+
+  private versionOf(uri: string): number | undefined {
+    return (this.open.get(uri) ?? this.notebooks.cell(uri))?.version;
   }
 
   /** The current analysis of an open, enabled, recognised document; undefined otherwise. */
   private async current(uri: string, plans: boolean, token: Cancellation): Promise<DocumentAnalysis | undefined> {
-    if (IGNORED_SCHEMES.has(schemeOf(uri)) || !(await this.settings.get(uri)).enable) return undefined;
-    return this.isRelevant(uri) ? this.analysis(uri, plans, token) : undefined;
+    const notebook = this.notebooks.of(uri);
+    const owner = notebook?.uri ?? uri;
+    if (IGNORED_SCHEMES.has(schemeOf(owner)) || !(await this.settings.get(owner)).enable) return undefined;
+    const analysis = this.isRelevant(owner) ? await this.analysis(owner, plans, token) : undefined;
+    // The cells may have changed meanwhile: places are those of the text that was analysed, or none.
+    if (notebook === undefined || analysis === undefined) return analysis;
+    return this.notebooks.of(uri) === notebook ? cellAnalysis(analysis, notebook, uri, this.notebooks) : undefined;
   }
 
   /** As {@link current}, once the document was left alone for the quiet time: for what editors ask on every change. */
   private async settled(uri: string, plans: boolean, token: Cancellation): Promise<DocumentAnalysis | undefined> {
-    await this.quietTimes.quiet(uri);
+    await this.quietTimes.quiet(this.owner(uri));
     return this.current(uri, plans, token);
   }
 
@@ -355,11 +386,12 @@ class Server {
    * @returns false when cancelled
    */
   private async idle(uri: string, token: Cancellation): Promise<boolean> {
-    const version = () => this.open.get(uri)?.version;
+    const owner = this.owner(uri);
+    const version = () => this.open.get(owner)?.version;
     while (!token.isCancellationRequested) {
       const before = version();
       if (before === undefined) return true;
-      await this.quietTimes.quiet(uri);
+      await this.quietTimes.quiet(owner);
       await this.quietTimes.pause();
       if (version() === before) return !token.isCancellationRequested;
     }
@@ -382,7 +414,7 @@ class Server {
     previous: string | undefined,
     token: Cancellation,
   ): Promise<DocumentDiagnosticReport> {
-    await this.quietTimes.quiet(uri);
+    await this.quietTimes.quiet(this.owner(uri));
     const items = await this.validate(uri, token);
     const json = JSON.stringify(items);
     const last = this.resultIds.get(uri);
@@ -391,7 +423,8 @@ class Server {
     }
     this.resultCount += 1;
     const resultId = String(this.resultCount);
-    if (this.documents.get(uri) !== undefined) this.resultIds.set(uri, { id: resultId, json });
+    if (this.documents.get(uri) !== undefined || this.notebooks.cell(uri) !== undefined)
+      this.resultIds.set(uri, { id: resultId, json });
     return { kind: DocumentDiagnosticReportKind.Full, resultId, items };
   }
 
@@ -404,7 +437,9 @@ class Server {
     const open = this.open.uris().filter((uri) => dropped.has(normalise(uri)));
     for (const uri of open) this.schedule(uri);
     // The client asks again for the document it changed itself; about others it has to be told.
-    if (open.some((uri) => !changed.has(normalise(uri)))) this.refreshClient();
+    // A notebook's other cells are such others.
+    const others = (uri: string) => !changed.has(normalise(uri)) || this.notebooks.get(uri) !== undefined;
+    if (open.some(others)) this.refreshClient();
   }
 
   private everythingChanged(): void {
@@ -421,14 +456,16 @@ class Server {
     if (client?.refreshLenses === true) connection.sendRequest("workspace/codeLens/refresh").catch(() => {});
   }
 
-  private closed(uri: string): void {
+  private closed(uri: string, shown: readonly string[] = [uri]): void {
     this.quietTimes.stop(uri);
-    this.resultIds.delete(uri);
+    for (const one of shown) this.resultIds.delete(one);
     this.announced.delete(uri);
     this.lastRuns.delete(uri);
     this.settings.delete(uri);
     this.analyses?.delete(normalise(uri));
-    if (this.client?.pull === false) void this.connection.sendDiagnostics({ uri, diagnostics: [] });
+    if (this.client?.pull === false) {
+      for (const one of shown) void this.connection.sendDiagnostics({ uri: one, diagnostics: [] });
+    }
     // Unsaved text is gone: those who read it see the file again.
     this.changed([uri]);
   }
@@ -444,18 +481,21 @@ class Server {
 
   /** Brings status and pushed diagnostics of an open document up to date. */
   private async refresh(uri: string): Promise<void> {
-    const version = this.documents.get(uri)?.version;
-    const isStale = () => this.documents.get(uri)?.version !== version;
+    const version = this.open.get(uri)?.version;
+    const isStale = () => this.open.get(uri)?.version !== version;
     if (!this.announced.has(uri) && this.isRelevant(uri)) {
       this.sendStatus({ uri, state: "computing", because: "", run: null });
     }
-    const diagnostics = await this.validate(uri, NEVER);
-    if (isStale()) return;
-    if (this.client?.pull === false) {
+    const cells = this.notebooks.get(uri)?.cells.map(({ document }) => document.uri);
+    for (const shown of cells ?? [uri]) {
+      const diagnostics = await this.validate(shown, NEVER);
+      if (isStale()) return;
+      if (this.client?.pull !== false) continue;
+      const shownVersion = this.versionOf(shown);
       await this.connection.sendDiagnostics({
-        uri,
+        uri: shown,
         diagnostics,
-        ...(version === undefined ? {} : { version }),
+        ...(shownVersion === undefined ? {} : { version: shownVersion }),
       });
     }
     const status = await this.status(uri);
