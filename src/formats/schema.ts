@@ -74,7 +74,12 @@ export interface SchemaFormat {
   /** Whether a value really names a document. */
   readonly keepLink?: (link: DocumentLink) => boolean;
   /** What the library does with keys it does not know: `near` reports near misses of known keys only. */
-  readonly unknownKeys?: { readonly parents: readonly string[]; readonly known: ReadonlySet<string> };
+  readonly unknownKeys?: {
+    readonly parents: readonly string[];
+    readonly known: ReadonlySet<string>;
+    /** Name of the library when it stops at a key it does not know. */
+    readonly stops?: string;
+  };
   /** Problems that need more than one key. */
   readonly check?: (
     settings: readonly LocatedSetting[],
@@ -222,7 +227,9 @@ function unknownKey(spec: SchemaFormat, table: KeyTable, path: string, entry: En
   const siblings = table.children.get(parent) ?? [];
   const near = nearest(entry.key, [...siblings, ...policy.known]);
   if (near === undefined || !siblings.includes(near)) return;
-  problems.push(problem("unknown-key", "warning", entry.keySpan, "unknown-key.ignored-near", { key: entry.key, near }));
+  const id = policy.stops === undefined ? "unknown-key.ignored-near" : "unknown-key.stops-near";
+  const library = policy.stops ?? "";
+  problems.push(problem("unknown-key", "warning", entry.keySpan, id, { key: entry.key, near, library }));
 }
 
 function linkOf(table: KeyTable, setting: LocatedSetting): DocumentLink[] {

@@ -82,7 +82,7 @@ export function plainValue(node: LocatedNode): unknown {
   }
 }
 
-const TEMPLATE = /\{\{.*\}\}|\$\{[^}]*\}|^\$\w+$|^<[^<>]+>$|^\?\?\?$|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+,?$/;
+const TEMPLATE = /\{\{.*\}\}|\$\{[^}]*\}|^\$\w+$|^<[^<>]+>$|^\?{2,}$|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+,?$/;
 
 /** Whether a text stands for a value somebody fills in later. */
 export function isTemplate(text: string): boolean {

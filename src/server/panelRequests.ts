@@ -62,9 +62,7 @@ export function registerPanelRequests(connection: Connection, context: RequestCo
   );
   connection.onRequest<GuideResult, void>(METHODS.guide, (params: RunParams, token: CancellationToken) =>
     safely<GuideResult>(log, "guide", token, { guide: null }, async () => ({
-      guide: context.inEditor(
-        (await (await restingAnalysis(context, params, token))?.guide?.(params.runId)) ?? null,
-      ),
+      guide: context.inEditor((await (await restingAnalysis(context, params, token))?.guide?.(params.runId)) ?? null),
     })),
   );
   connection.onRequest<CompareResult, void>(METHODS.compare, (params: RunParams, token: CancellationToken) =>

@@ -311,4 +311,22 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
     "权重的放置位置；auto 会把各层分布到多张 GPU。",
   "Raises the half-precision leftovers to float32 and turns checkpointing on.":
     "把剩余的半精度张量提升为 float32 并开启检查点。",
+  "Tokens per forward: the batch is filled up to this many.": "每次前向的 token 数：批次填充到这个数量。",
+  "Rows per forward while log-probabilities are scored: their logits can set the peak.":
+    "计算对数概率时每次前向的行数：其 logits 可能决定峰值。",
+  "Longest sequence the generation engine takes: it sizes its cache.": "生成引擎接受的最长序列：决定其缓存大小。",
+  "GPUs one generation engine is spread over.": "一个生成引擎分布到的 GPU 数。",
+  "The engine's weights and cache share the card with training.": "引擎的权重和缓存与训练共用显卡。",
+  "Which layers are recomputed in backward, and how many together.": "反向时重新计算哪些层，以及一次几层。",
+  "Fused kernel: fewer activations are saved for backward.": "融合内核：为反向保存的激活更少。",
+  "Teacher model: another model on the GPU.": "教师模型：GPU 上的又一个模型。",
+  "Low-rank projection of the optimizer: its states are kept in the small space.":
+    "优化器的低秩投影：其状态保存在小空间中。",
+  "Trains one block of layers at a time: gradients and states exist for it only.":
+    "一次只训练一块层：梯度与状态仅为其存在。",
+  "Dtype the optimizer keeps its states in.": "优化器状态的精度。",
+  "Region proposals of an image: the heads' activations grow with their number.":
+    "每张图像的候选区域：头部的激活随其数量增长。",
+  "Matrix products in 8 bits: smaller copies for the products, the weights stay.":
+    "8 位矩阵乘：乘法用的副本更小，权重不变。",
 };

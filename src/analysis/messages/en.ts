@@ -10,6 +10,7 @@ export const en: Readonly<Record<string, string>> = {
   "duplicate-key.yaml": "`{key}` is stated twice; the last value counts.",
   "unknown-key.rejected": "Unknown key `{key}`: DeepSpeed rejects unknown keys in `{parent}` and stops.",
   "unknown-key.rejected-near": "Unknown key `{key}`: DeepSpeed rejects it and stops. Did you mean `{near}`?",
+  "unknown-key.stops-near": "Unknown key `{key}`: {library} stops at it. Did you mean `{near}`?",
   "unknown-key.ignored-near": "Unknown key `{key}`. Did you mean `{near}`?",
   "unknown-key.pins": "`{key}` is no pin that VRAM Lens knows; it has no effect.",
   "unknown-key.pins-near": "`{key}` is no pin that VRAM Lens knows. Did you mean `{near}`?",

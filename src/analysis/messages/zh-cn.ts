@@ -7,6 +7,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "duplicate-key.yaml": "`{key}` 出现了两次；以最后一个值为准。",
   "unknown-key.rejected": "未知键 `{key}`：DeepSpeed 会拒绝 `{parent}` 中的未知键并停止。",
   "unknown-key.rejected-near": "未知键 `{key}`：DeepSpeed 会拒绝并停止。是否想写 `{near}`？",
+  "unknown-key.stops-near": "未知的键 `{key}`：{library} 会因此停止。是否想写 `{near}`？",
   "unknown-key.ignored-near": "未知键 `{key}`。是否想写 `{near}`？",
   "unknown-key.pins": "VRAM Lens 不认识固定项 `{key}`，它没有作用。",
   "unknown-key.pins-near": "VRAM Lens 不认识固定项 `{key}`。是否想写 `{near}`？",

@@ -3,6 +3,7 @@ import { dataView } from "../carriers";
 import { count, derived, NOT_RECOGNISED, schemaFormat, valueAt } from "../schema";
 import { problem } from "../table";
 import type { LocatedSetting } from "../types";
+import { ACCEPTED } from "./accepted";
 import { ACCELERATE_KEYS } from "./keys";
 
 const COMPANIONS = [
@@ -22,6 +23,7 @@ const COMPANIONS = [
 export const accelerate = schemaFormat({
   id: "accelerate",
   keys: ACCELERATE_KEYS,
+  unknownKeys: { parents: [""], known: ACCEPTED, stops: "accelerate" },
   views: (document) => dataView(document, ["yaml", "json"]),
   recognise({ map }) {
     const companions = count(map, COMPANIONS);

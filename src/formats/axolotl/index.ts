@@ -6,6 +6,7 @@ import { deepspeedReader } from "../deepspeed/read";
 import { count, derived, NOT_RECOGNISED, schemaFormat, valueAt } from "../schema";
 import { problem } from "../table";
 import type { LocatedSetting } from "../types";
+import { ACCEPTED } from "./accepted";
 import { AXOLOTL_KEYS } from "./keys";
 
 const COMPANIONS = [
@@ -49,6 +50,7 @@ function cutCrossEntropyPlugin(settings: readonly LocatedSetting[]): LocatedSett
 export const axolotl = schemaFormat({
   id: "axolotl",
   keys: AXOLOTL_KEYS,
+  unknownKeys: { parents: [""], known: ACCEPTED },
   views: (document) => dataView(document, ["yaml", "json"]),
   recognise({ map }) {
     const companions = count(map, COMPANIONS);

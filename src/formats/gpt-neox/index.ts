@@ -3,6 +3,7 @@ import type { Entry, LocatedNode } from "../../syntax/tree";
 import { dataView } from "../carriers";
 import { count, derived, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
 import type { ConfigDocument } from "../types";
+import { ACCEPTED } from "./accepted";
 import { GPT_NEOX_KEYS } from "./keys";
 
 const MODEL = ["num_layers", "hidden_size", "num_attention_heads", "seq_length", "max_position_embeddings"];
@@ -92,6 +93,7 @@ function views(document: ConfigDocument): readonly View[] {
 export const gptNeox = schemaFormat({
   id: "gpt-neox",
   keys: GPT_NEOX_KEYS,
+  unknownKeys: { parents: [""], known: ACCEPTED },
   views,
   recognise({ map }, document) {
     if (

@@ -93,6 +93,30 @@ const OWN: readonly SchemaKey[] = [
   memory("use_unsloth", "use_unsloth", "boolean", "Unsloth's kernels.", { default: false }),
   memory("upcast_layernorm", null, "boolean", "Norms in float32.", { default: false }),
   memory("upcast_lmhead_output", null, "boolean", "Logits in float32.", { default: false }),
+  memory("galore_rank", null, "integer", EFFECT.projector, { nullable: true }),
+  memory("galore_target", null, "any", EFFECT.projector, { nullable: true }),
+  memory("galore_layerwise", null, "boolean", EFFECT.projector, { nullable: true }),
+  memory("apollo_rank", null, "integer", EFFECT.projector, { nullable: true }),
+  memory("apollo_target", null, "any", EFFECT.projector, { nullable: true }),
+  memory("apollo_layerwise", null, "boolean", EFFECT.projector, { nullable: true }),
+  memory("badam_mode", null, "string", EFFECT.block, { nullable: true }),
+  memory("badam_switch_mode", null, "string", EFFECT.block, { nullable: true }),
+  memory("badam_update_ratio", null, "number", EFFECT.block, { nullable: true }),
+  memory("use_llama_pro", null, "boolean", EFFECT.block, { nullable: true }),
+  memory("freeze_trainable_modules", null, "any", EFFECT.frozen, { nullable: true }),
+  memory("freeze_extra_modules", null, "any", EFFECT.frozen, { nullable: true }),
+  memory("oft_rank", null, "integer", EFFECT.rank, { nullable: true }),
+  memory("oft_block_size", null, "integer", EFFECT.rank, { nullable: true }),
+  memory("oft_target", null, "any", EFFECT.targets, { nullable: true }),
+  memory("resize_vocab", null, "boolean", EFFECT.vocabulary, { nullable: true }),
+  memory("shift_attn", null, "boolean", EFFECT.attention, { nullable: true }),
+  memory("vllm_maxlen", null, "integer", EFFECT.engineLength, { nullable: true }),
+  memory("vllm_gpu_util", null, "number", EFFECT.vllm, { nullable: true }),
+  memory("ref_model_quantization_bit", null, "integer", EFFECT.quantization, { nullable: true }),
+  memory("reward_model_quantization_bit", null, "integer", EFFECT.quantization, { nullable: true }),
+  memory("fp8_backend", null, "string", EFFECT.lossy, { nullable: true }),
+  memory("fp8_enable_fsdp_float8_all_gather", null, "boolean", EFFECT.lossy, { nullable: true }),
+  memory("mixture_of_depths", null, "string", EFFECT.layers, { nullable: true }),
   memory("use_galore", "use_galore", "boolean", "GaLore: Adam on low-rank projections.", { default: false }),
   memory("use_apollo", "use_apollo", "boolean", "APOLLO: Adam's scaling from low-rank projections.", {
     default: false,
@@ -206,7 +230,8 @@ export const LLAMA_FACTORY_KEYS: readonly SchemaKey[] = [
 export const OTHER_LLAMA_FACTORY_KEYS: ReadonlySet<string> = new Set([
   ...OTHER_TRAINING_ARGUMENTS,
   ...(
-    "do_train do_predict dataset_dir media_dir max_samples preprocessing_num_workers overwrite_cache plot_loss " +
+    "use_kv_cache do_train do_predict dataset_dir media_dir max_samples preprocessing_num_workers overwrite_cache " +
+    "plot_loss " +
     "save_only_model val_size tokenized_path export_dir export_size export_device export_legacy_format infer_backend " +
     "train_dataset eval_dataset model_class sample_backend trust_remote_code cache_dir split_special_tokens " +
     "galore_target galore_rank galore_update_interval galore_scale galore_proj_type galore_layerwise apollo_target apollo_rank " +

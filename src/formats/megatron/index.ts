@@ -1,9 +1,10 @@
 /** Megatron-LM: flags in scripts (arrays and strings of flags too), and the YAML that lists them. */
 import type { Entry, MapNode } from "../../syntax/tree";
-import { dataView, shellViews } from "../carriers";
+import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
 import { count, derived, lookUp, NOT_RECOGNISED, type Recognition, schemaFormat, type View } from "../schema";
 import { problem } from "../table";
 import type { ConfigDocument, FormatProblem, LocatedSetting } from "../types";
+import { ACCEPTED } from "./accepted";
 import { MEGATRON_KEYS } from "./keys";
 
 const MARKS = [
@@ -85,7 +86,13 @@ function check(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
   ];
 }
 
-const SHARED = { id: "megatron", keys: MEGATRON_KEYS, derive, check } as const;
+const SHARED = {
+  id: "megatron",
+  keys: MEGATRON_KEYS,
+  unknownKeys: { parents: [""], known: new Set([...ACCEPTED, ...LAUNCHER_OPTIONS]) },
+  derive,
+  check,
+} as const;
 
 export const megatronShell = schemaFormat({
   ...SHARED,

@@ -1,7 +1,8 @@
 /** ms-swift: YAML and JSON given to `--config`, and the same arguments as flags of `swift sft` and `megatron sft`. */
-import { dataView, shellViews } from "../carriers";
+import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
 import { count, derived, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
 import type { DocumentLink, LocatedSetting } from "../types";
+import { ACCEPTED } from "./accepted";
 import { MS_SWIFT_KEYS, SHIPPED_DEEPSPEED } from "./keys";
 
 const MARKS = [
@@ -62,7 +63,13 @@ function keepLink(link: DocumentLink): boolean {
   return link.kind !== "deepspeed" || SHIPPED_DEEPSPEED[link.target] === undefined;
 }
 
-const SHARED = { id: "ms-swift", keys: MS_SWIFT_KEYS, derive, keepLink } as const;
+const SHARED = {
+  id: "ms-swift",
+  keys: MS_SWIFT_KEYS,
+  unknownKeys: { parents: [""], known: new Set([...ACCEPTED, ...LAUNCHER_OPTIONS]) },
+  derive,
+  keepLink,
+} as const;
 
 export const msSwift = schemaFormat({
   ...SHARED,

@@ -37,6 +37,9 @@ export const NANOTRON_KEYS: readonly SchemaKey[] = [
     also: [{ name: "gradient_checkpointing", means: { full: true, selective: true }, only: true }],
   }),
   memory("model", null, "map", EFFECT.model),
+  memory("parallelism.tp_recompute_allgather", null, "boolean", EFFECT.recomputed, { nullable: true }),
+  memory("parallelism.moe_layer_recompute", null, "boolean", EFFECT.recomputed, { nullable: true }),
+  memory("model.model_config.residual_in_fp32", null, "boolean", EFFECT.statesDtype, { nullable: true }),
   memory("model.dtype", "load_dtype", "string", EFFECT.load, {
     writes: { bfloat16: "bfloat16", float16: "float16", float32: "float32" },
     means: STORAGE,

@@ -44,6 +44,11 @@ export const nemo = schemaFormat({
       return { confidence: 0.97, because: "has `trainer` and Megatron's keys under `model`" };
     if (count(map, ["trainer", "exp_manager", "model"]) === 3)
       return { confidence: 0.95, because: "has `trainer`, `exp_manager` and `model`" };
+    // Overrides of a Megatron-Bridge recipe: its blocks, and the batch under `train`.
+    const bridge = count(map, ["model", "optimizer", "scheduler", "checkpoint", "dataset", "ddp", "dist", "rng"]);
+    const iterations = lookUp(map, "train.train_iters") ?? lookUp(map, "train.global_batch_size");
+    if (iterations !== undefined && bridge >= 2 && count(map, ["trainer", "actor_rollout_ref"]) === 0)
+      return { confidence: 0.9, because: "has Megatron-Bridge's `train` and other blocks" };
     return model >= 3 ? { confidence: 0.85, because: `has ${model} NeMo keys` } : NOT_RECOGNISED;
   },
 });
@@ -57,6 +62,11 @@ export const nemoShell = schemaFormat({
   recognise(view) {
     const overrides = view.map.entries.filter((entry) => /^(?:model|trainer|exp_manager)\./.test(entry.key)).length;
     if (view.map.entries.some((entry) => /^(?:actor_rollout_ref|critic)\./.test(entry.key))) return NOT_RECOGNISED;
+    const bridge = view.map.entries.filter((entry) =>
+      /^(?:train|dataset|checkpoint|scheduler)\./.test(entry.key),
+    ).length;
+    if (view.words.some((word) => /Megatron-Bridge|run_recipe\.py$/.test(word)) && overrides + bridge >= 2)
+      return { confidence: 0.96, because: `sets ${overrides + bridge} keys of a Megatron-Bridge recipe` };
     const script = view.words.some((word) => /megatron_\w+\.py$|nemo/i.test(word));
     return overrides >= 2 && script ? { confidence: 0.95, because: `sets ${overrides} NeMo keys` } : NOT_RECOGNISED;
   },

@@ -118,7 +118,7 @@ export const TRL_KEYS: readonly KeySpec[] = [
 
 /** Other keys of TRL scripts and the alignment handbook. */
 export const OTHER_TRL_KEYS: readonly string[] = (
-  "dataset_name dataset_config dataset_train_split dataset_test_split dataset_mixture dataset_mixer dataset_splits " +
+  "use_lora use_qlora loss_top_k beta1 beta2 dataset_name dataset_config dataset_train_split dataset_test_split dataset_mixture dataset_mixer dataset_splits " +
   "dataset_configs dataset_num_proc dataset_text_field dataset_kwargs dataset_streaming datasets test_split_size " +
   "streaming chat_template " +
   "chat_template_path system_prompt auto_insert_empty_system_msg preprocessing_num_workers model_revision " +

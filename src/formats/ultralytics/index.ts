@@ -2,6 +2,7 @@
 import { dataView, pythonView, shellViews } from "../carriers";
 import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
 import type { LocatedSetting } from "../types";
+import { ACCEPTED } from "./accepted";
 import { ULTRALYTICS_KEYS } from "./keys";
 
 const MARKS = [
@@ -44,7 +45,12 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
   return devices > 0 ? [derived(list, "world_size", devices), ...each] : [];
 }
 
-const SHARED = { id: "ultralytics", keys: ULTRALYTICS_KEYS, derive } as const;
+const SHARED = {
+  id: "ultralytics",
+  keys: ULTRALYTICS_KEYS,
+  unknownKeys: { parents: [""], known: ACCEPTED, stops: "Ultralytics" },
+  derive,
+} as const;
 
 export const ultralytics = schemaFormat({
   ...SHARED,

@@ -1,0 +1,80 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the samples are shell text
+/** Misspelt keys are said with what was probably meant; keys that a library takes, and launchers' options, never are. */
+import { strict as assert } from "node:assert";
+import { FORMATS, recogniseFormat } from "../../src/formats";
+import { ACCEPTED as ACCELERATE } from "../../src/formats/accelerate/accepted";
+import { ACCEPTED as AXOLOTL } from "../../src/formats/axolotl/accepted";
+import { LAUNCHER_OPTIONS } from "../../src/formats/carriers";
+import { ACCEPTED as GPT_NEOX } from "../../src/formats/gpt-neox/accepted";
+import { ACCEPTED as MEGATRON } from "../../src/formats/megatron/accepted";
+import { ACCEPTED as MS_SWIFT } from "../../src/formats/ms-swift/accepted";
+import { parseDocument } from "../../src/formats/parse";
+import { ACCEPTED as ULTRALYTICS } from "../../src/formats/ultralytics/accepted";
+
+function unknown(name: string, text: string): readonly (readonly [string, unknown])[] {
+  const document = parseDocument(`file:///w/${name}`, text);
+  assert.ok(document);
+  const recognised = recogniseFormat(document);
+  assert.ok(recognised, `${name} is not recognised`);
+  return recognised.format
+    .read(document)
+    .problems.filter(({ code }) => code === "unknown-key")
+    .map(({ start, end, message }) => [document.text.slice(start, end), message.args["near"]]);
+}
+
+/** A config of each format, to which one key is added. */
+const BASES: readonly (readonly [string, ReadonlySet<string>, string])[] = [
+  ["axolotl", AXOLOTL, "base_model: a/b\nmicro_batch_size: 1\ndatasets: []\nsequence_len: 512\n"],
+  ["accelerate", ACCELERATE, "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_processes: 2\n"],
+  ["ms-swift", MS_SWIFT, "model: a/b\ndataset: c\ntuner_type: lora\nmax_length: 512\n"],
+  [
+    "gpt-neox",
+    GPT_NEOX,
+    "num_layers: 2\nhidden_size: 8\nnum_attention_heads: 2\nseq_length: 16\npipe_parallel_size: 1\n",
+  ],
+  ["ultralytics", ULTRALYTICS, "task: detect\nmode: train\nimgsz: 640\nbatch: 4\n"],
+];
+
+describe("formats: misspelt keys", () => {
+  it("are said with what was meant", () => {
+    const [axolotl, accelerate, swift, neox, yolo] = BASES.map(([, , text]) => text);
+    // As it stands in axolotl's own examples (falcon-h1-1b-qlora-cp.yaml).
+    assert.deepEqual(unknown("a.yaml", `${axolotl}context_parapllel_size: 2\n`), [
+      ["context_parapllel_size", "context_parallel_size"],
+    ]);
+    assert.deepEqual(unknown("b.yaml", `${accelerate}mixed_precison: bf16\n`), [["mixed_precison", "mixed_precision"]]);
+    assert.deepEqual(unknown("c.yaml", `${swift}gradient_acumulation_steps: 2\n`), [
+      ["gradient_acumulation_steps", "gradient_accumulation_steps"],
+    ]);
+    assert.deepEqual(unknown("d.yml", `${neox}train_micro_batch_size_per_gpus: 2\n`), [
+      ["train_micro_batch_size_per_gpus", "train_micro_batch_size_per_gpu"],
+    ]);
+    assert.deepEqual(unknown("e.yaml", `${yolo}multi_scales: true\n`), [["multi_scales", "multi_scale"]]);
+    assert.deepEqual(
+      unknown(
+        "f.sh",
+        "torchrun --nproc_per_node 8 --node_rank 0 pretrain_gpt.py --num-layers 2 --hidden-size 8 --micro-batch-size 1 --tensor-model-paralel-size 2 --pipeline-model-parallel-size 1 --seq-length 16\n",
+      ),
+      [["--tensor-model-paralel-size", "tensor_model_parallel_size"]],
+    );
+  });
+
+  it("are not those the library takes", () => {
+    for (const [id, accepted, base] of BASES) {
+      const document = (key: string) => parseDocument(`file:///w/${id}.yaml`, `${base}${key}: 1\n`);
+      const format = FORMATS.find((candidate) => candidate.id === id && candidate.carrier === undefined);
+      const wrong = [...accepted].filter((key) => {
+        const parsed = document(key);
+        return parsed !== undefined && format?.read(parsed).problems.some(({ code }) => code === "unknown-key");
+      });
+      assert.deepEqual(wrong, [], id);
+    }
+  });
+
+  it("are not the launcher's options or the library's flags", () => {
+    const flags = (names: Iterable<string>) => [...names].map((name) => `--${name} 1`).join(" ");
+    const megatron = "pretrain_gpt.py --num-layers 2 --hidden-size 8 --micro-batch-size 1 --seq-length 16";
+    assert.deepEqual(unknown("a.sh", `torchrun ${flags(LAUNCHER_OPTIONS)} ${megatron} ${flags(MEGATRON)}\n`), []);
+    assert.deepEqual(unknown("b.sh", `NPROC_PER_NODE=2 swift sft ${flags(LAUNCHER_OPTIONS)} ${flags(MS_SWIFT)}\n`), []);
+  });
+});
