@@ -13,7 +13,7 @@ import { nodeAt } from "../syntax/text";
 import type { Span } from "../syntax/tree";
 import type { Catalogue } from "./catalogue";
 import { type Composition, compose } from "./compose";
-import { findLaunch, type Launch } from "./launch";
+import { findCommand, type Launch, launchOf } from "./launch";
 import { findModel, type ModelFound } from "./model";
 import { type Problem, say } from "./problems";
 import type { Runtime } from "./runtime";
@@ -78,6 +78,9 @@ export function foldersAbove(uri: string, workspaceFolder: string | undefined): 
   return outermost < 0 ? all.slice(0, 5) : all.slice(0, outermost + 1);
 }
 
+/** Formats of files that a command only names: its other arguments are not theirs. */
+const NAMED_ONLY: ReadonlySet<string> = new Set(["deepspeed", "accelerate"]);
+
 /** Reads all that `main` (recognised as `alone` by itself) leads to. */
 export async function gather(main: LoadedDocument, alone: Format, context: GatherContext): Promise<RunInputs> {
   const { store, runtime } = context;
@@ -93,34 +96,38 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   const links: FollowedLink[] = [];
   const documents: LoadedDocument[] = [main];
 
-  const composed = await compose(main, alone, { store, dependencies, problems, links, starts });
+  const line = await findCommand(main, folders, store, dependencies);
+  const composed = await compose(main, alone, {
+    ...{ store, dependencies, problems, links, starts },
+    line: NAMED_ONLY.has(alone.id) ? undefined : line,
+  });
   const format = composed?.format ?? alone;
   documents.push(...(composed?.included ?? []));
   const { trainer, inline } = splitInline((composed?.read ?? main.read).settings);
-  const stated = located(trainer, main.uri, "document");
-  const own: Layer = {
-    id: "document",
-    settings: composed === undefined ? stated : stated.map((s) => composed.placed(s)),
+  const placed = (settings: readonly LocatedSetting[]): Setting[] => {
+    const stated = located(settings, main.uri, "document");
+    return composed === undefined ? stated : stated.map((setting) => composed.placed(setting));
   };
+  const own: Layer = { id: "document", settings: placed(trainer) };
+  const inlineSettings = placed(inline);
   const directive: Layer = { id: "directive", settings: directiveSettings(main) };
   const pinned = await readNearestPins(main, folders, store, dependencies);
-  const launch = await findLaunch(main, folders, store, dependencies);
+  const launch = line === undefined ? undefined : await launchOf(line, main, store, dependencies);
   const following: Following = { store, dependencies, problems, links };
-  const deepspeed = await followDeepspeed(main, format, launch, starts, following);
+  const deepspeed = await followDeepspeed(main, format, composed, launch, starts, following);
   if (deepspeed !== undefined && deepspeed.document !== main) documents.push(deepspeed.document);
-  documents.push(...(launch?.documents ?? []));
+  documents.push(...(launch?.documents ?? []).filter((document) => !documents.includes(document)));
   if (launch?.accelerate !== undefined) {
     const { document, from, span } = launch.accelerate;
     links.push({ kind: "accelerate", uri: document.uri, from, span });
   }
-  await followIncludes(main, following);
   const versions = await libraryPins(folders, store, dependencies);
 
   const layers: Layer[] = [
     directive,
     { id: "pin", settings: pinned?.settings ?? [] },
     own,
-    { id: "linked", settings: located(inline, main.uri, "document") },
+    { id: "linked", settings: inlineSettings },
     ...(deepspeed === undefined ? [] : [{ id: "linked" as const, settings: deepspeed.settings }]),
     ...(launch === undefined ? [] : [{ id: "linked" as const, settings: launch.settings }]),
     { id: "linked", settings: versions },
@@ -272,44 +279,29 @@ interface Following {
   readonly links: FollowedLink[];
 }
 
-/** Configs that the document extends (`_BASE_`, `_base_`): their paths start at its own folder. */
-async function followIncludes(main: LoadedDocument, following: Following): Promise<void> {
-  for (const { kind, target, span } of main.read.links) {
-    if (kind !== "include" || target.includes("::")) continue;
-    const uri = joinUri(parentOf(main.uri), target);
-    following.dependencies.add(uri);
-    if ((await following.store.load(uri)) !== undefined) following.links.push({ kind, uri, from: main.uri, span });
-    else
-      following.problems.push({
-        code: "missing-file",
-        severity: "information",
-        message: say("missing-file.include", { target }),
-        uri: main.uri,
-        span,
-      });
-  }
-}
-
 /** The DeepSpeed settings of a run: the document itself, a block inside it, or the file it names. */
 async function followDeepspeed(
   main: LoadedDocument,
   format: Format,
+  composed: Composition | undefined,
   launch: Launch | undefined,
   starts: readonly string[],
   following: Following,
 ): Promise<{ document: LoadedDocument; settings: readonly Setting[] } | undefined> {
   if (format.id === "deepspeed") return { document: main, settings: [] };
-  const inline = main.read.settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
-  if (inline !== undefined) return { document: main, settings: [] };
-  const own = main.read.links.find((candidate) => candidate.kind === "deepspeed");
+  const { settings } = composed?.read ?? main.read;
+  const inline = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
+  if (inline !== undefined) return { document: composed?.documentAt(inline.node.start) ?? main, settings: [] };
+  const links = composed?.links ?? main.read.links.map((candidate) => ({ ...candidate, from: main }));
+  const own = links.find((candidate) => candidate.kind === "deepspeed");
   const accelerate = launch?.accelerate?.document;
   const link = own ?? accelerate?.read.links.find((candidate) => candidate.kind === "deepspeed");
-  const holder = own === undefined && accelerate !== undefined ? accelerate : main;
+  const holder = own?.from ?? accelerate ?? main;
   if (link === undefined) {
     const inlineThere = accelerate?.read.settings.some((setting) => setting.name === "zero_stage") === true;
     return inlineThere && accelerate !== undefined ? { document: accelerate, settings: [] } : undefined;
   }
-  for (const start of starts) {
+  for (const start of new Set([...(own === undefined ? [] : [parentOf(own.from.uri)]), ...starts])) {
     const uri = joinUri(start, link.target);
     following.dependencies.add(uri);
     const document = await following.store.load(uri);

@@ -3,14 +3,18 @@
  * processes there are and which accelerate config they use. Nothing is executed.
  */
 import { allocatorSettings } from "../formats/carriers";
+import { hasDefaults } from "../formats/hydra";
 import { nodeAt } from "../syntax/text";
 import type { LocatedNode, MapNode, ShellCommand, Span } from "../syntax/tree";
+import type { CommandLine } from "./compose/overrides";
 import { located, type Setting } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
 import { baseName, joinUri, parentOf } from "./uris";
 
 const SCRIPT = /\.(?:sh|bash|slurm|sbatch)$|^(?:GNU)?[Mm]akefile$/;
 const MOST_SCRIPTS = 40;
+/** Folders above a Hydra config where the script that starts its program may be. */
+const DEEPEST_CONFIG = 4;
 
 /** What a launch script adds to a run. */
 export interface Launch {
@@ -20,26 +24,39 @@ export interface Launch {
   readonly accelerate: { readonly document: LoadedDocument; readonly from: string; readonly span: Span } | undefined;
 }
 
-/** Launch settings of the first script next to the config that names it. */
-export async function findLaunch(
+/** The command of the first script next to the config that names it, or that starts a Hydra program of this config. */
+export async function findCommand(
   main: LoadedDocument,
   folders: readonly string[],
   store: DocumentStore,
   dependencies: Set<string>,
-): Promise<Launch | undefined> {
+): Promise<CommandLine | undefined> {
   const name = baseName(main.uri);
-  for (const folder of folders.slice(0, 2)) {
-    const scripts = (await store.list(folder)).filter((entry) => entry.type === "file" && SCRIPT.test(entry.name));
-    for (const script of scripts.slice(0, MOST_SCRIPTS)) {
-      const uri = joinUri(folder, script.name);
-      dependencies.add(uri);
-      const document = await store.load(uri);
-      const command = document?.text.includes(name) ? commandNaming(document, name) : undefined;
-      if (document === undefined || command === undefined) continue;
-      return withAccelerate(document, command, main, store, dependencies);
+  const hydra = main.config !== undefined && hasDefaults(main.config);
+  for (const folder of hydra ? folders.slice(0, DEEPEST_CONFIG) : folders.slice(0, 2)) {
+    for (const script of await scriptsIn(folder, store, dependencies)) {
+      const named = script.text.includes(name) ? commandNaming(script, name) : undefined;
+      const command = named ?? (hydra ? await hydraCommand(script, main, folders, store, dependencies) : undefined);
+      if (command !== undefined) return { script, command };
     }
   }
   return undefined;
+}
+
+async function scriptsIn(
+  folder: string,
+  store: DocumentStore,
+  dependencies: Set<string>,
+): Promise<readonly LoadedDocument[]> {
+  const scripts = (await store.list(folder)).filter((entry) => entry.type === "file" && SCRIPT.test(entry.name));
+  const result: LoadedDocument[] = [];
+  for (const script of scripts.slice(0, MOST_SCRIPTS)) {
+    const uri = joinUri(folder, script.name);
+    dependencies.add(uri);
+    const document = await store.load(uri);
+    if (document !== undefined) result.push(document);
+  }
+  return result;
 }
 
 /** The command whose words name the config. */
@@ -51,9 +68,52 @@ function commandNaming(document: LoadedDocument, name: string): ShellCommand | u
   );
 }
 
-async function withAccelerate(
+/**
+ * The command that starts a program whose `hydra.main` (NeMo's `hydra_runner`) reads this config, by the options
+ * `--config-path` and `--config-name` or else the decorator's arguments.
+ */
+async function hydraCommand(
   script: LoadedDocument,
-  command: ShellCommand,
+  main: LoadedDocument,
+  folders: readonly string[],
+  store: DocumentStore,
+  dependencies: Set<string>,
+): Promise<ShellCommand | undefined> {
+  const starts = [...new Set([parentOf(script.uri), ...folders])];
+  for (const command of script.config?.parsed.shell?.commands ?? []) {
+    const program = programOf(command);
+    if (program === undefined) continue;
+    const asked = (name: string) => textOf(flag(command.flags, [name, name.replace("-", "_")]));
+    for (const start of starts) {
+      const uri = joinUri(start, program);
+      dependencies.add(uri);
+      const python = (await store.load(uri))?.config?.parsed.python;
+      const decorator = python?.calls.find(({ callee }) => /(?:^|\.)hydra\.main$|(?:^|\.)hydra_runner$/.test(callee));
+      if (python === undefined) continue;
+      const stated = (name: string) => textOf(decorator === undefined ? undefined : nodeAt(decorator.keywords, name));
+      const file = asked("config-name") ?? stated("config_name");
+      const folder = asked("config-path") ?? stated("config_path") ?? "";
+      if (file === undefined || (decorator === undefined && asked("config-name") === undefined)) break;
+      const target = /\.ya?ml$/.test(file) ? file : `${file}.yaml`;
+      if (joinUri(joinUri(parentOf(uri), folder), target) === main.uri) return command;
+      break;
+    }
+  }
+  return undefined;
+}
+
+/** The Python file a command runs: a word that ends so, or the module after `-m`. */
+function programOf({ words }: ShellCommand): string | undefined {
+  const file = words.find(({ text }) => /\.py$/.test(text))?.text;
+  if (file !== undefined) return file;
+  const at = words.findIndex(({ text }) => text === "-m");
+  const module = at < 0 ? undefined : words[at + 1]?.text;
+  return module !== undefined && /^[A-Za-z_][\w.]*$/.test(module) ? `${module.replaceAll(".", "/")}.py` : undefined;
+}
+
+/** Launch settings of a command: what it says of processes, and the accelerate config it names. */
+export async function launchOf(
+  { script, command }: CommandLine,
   main: LoadedDocument,
   store: DocumentStore,
   dependencies: Set<string>,

@@ -3,7 +3,7 @@ import { hasDefaults } from "../formats/hydra";
 import { syntaxOf } from "../formats/parse";
 import { PINS_FILE } from "../formats/pins";
 import type { DocumentStore, LoadedDocument } from "./store";
-import { baseName, joinUri, parentOf } from "./uris";
+import { baseName, joinUri } from "./uris";
 
 const SKIPPED_FOLDERS = new Set([
   "node_modules",
@@ -76,6 +76,14 @@ export function partOf(document: LoadedDocument): ((other: LoadedDocument) => bo
     // A list names a group's option, and a group's file may name further ones: only reading them tells.
     return (other) => /^defaults\s*:/m.test(other.text) && other.config !== undefined && hasDefaults(other.config);
   }
+  if (document.config?.languageId === "shell") {
+    // The config a command starts on, named in the script or by its Hydra program; reading tells.
+    return ({ uri, config }) =>
+      config !== undefined &&
+      config.languageId !== "shell" &&
+      config.languageId !== "python" &&
+      (document.text.includes(baseName(uri)) || hasDefaults(config));
+  }
   if (
     document.recognised !== undefined &&
     document.recognised.format.id !== "deepspeed" &&
@@ -89,10 +97,6 @@ export function partOf(document: LoadedDocument): ((other: LoadedDocument) => bo
     return isModelConfig(document) ? () => true : undefined;
   }
   if (document.recognised !== undefined) return (other) => other.text.includes(name);
-  const folder = parentOf(document.uri);
-  if (document.config?.languageId === "shell") {
-    return (other) => parentOf(other.uri) === folder && document.text.includes(baseName(other.uri));
-  }
   return undefined;
 }
 

@@ -90,6 +90,7 @@ class PythonReader {
       enter: (cursor) => {
         switch (cursor.name) {
           case "CallExpression":
+          case "Decorator":
             this.callNodes.push(cursor.node);
             break;
           case "ClassDefinition":
@@ -250,6 +251,7 @@ class PythonReader {
     const callee = node.firstChild;
     const list = node.getChild("ArgList");
     if (callee === null || list === null) return null;
+    if (node.name === "Decorator") return this.decorator(node, list);
     const name =
       callee.name === "VariableName"
         ? this.slice(callee)
@@ -263,6 +265,15 @@ class PythonReader {
         : span(callee);
     const { positional, entries } = this.arguments(list, 0);
     return { callee: name, calleeSpan, positional, keywords: { kind: "map", entries, ...span(list) }, ...span(node) };
+  }
+
+  /** `@name.of(…)`: a call whose name the grammar gives as one text. */
+  private decorator(node: SyntaxNode, list: SyntaxNode): PythonCall {
+    const start = node.from + 1;
+    const callee = this.text.slice(start, list.from).trim();
+    const { positional, entries } = this.arguments(list, 0);
+    const calleeSpan = { start, end: start + callee.length };
+    return { callee, calleeSpan, positional, keywords: { kind: "map", entries, ...span(list) }, ...span(node) };
   }
 
   private arguments(list: SyntaxNode, depth: number): { positional: LocatedNode[]; entries: Entry[] } {

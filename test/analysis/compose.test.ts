@@ -198,6 +198,125 @@ describe("analysis: composition", () => {
     assert.equal(after["configs/data/cifar.yaml"], files["configs/data/cifar.yaml"]);
   });
 
+  it("puts a config over the ones it extends, each value with its place", async () => {
+    const mm = {
+      "configs/_base_/model.py":
+        "model = dict(type='RCNN', backbone=dict(type='ResNet', depth=50, frozen_stages=1), neck=dict(type='FPN', out=256))\n",
+      "configs/_base_/schedule.py":
+        "train_dataloader = dict(batch_size=2)\noptim_wrapper = dict(type='OptimWrapper', optimizer=dict(type='SGD', lr=0.02))\n",
+      "configs/det/rcnn.py":
+        "_base_ = ['../_base_/model.py', '../_base_/schedule.py']\nmodel = dict(backbone=dict(depth=101))\noptim_wrapper = dict(_delete_=True, type='AmpOptimWrapper')\n",
+      "configs/det/rcnn_big.py": "_base_ = './rcnn.py'\ntrain_dataloader = dict(batch_size=8)\n",
+    };
+    const places = (analysis: DocumentAnalysis, ...names: string[]) =>
+      names.map((name) => {
+        const found = setting(analysis, name);
+        return [found?.value, found?.uri?.replace(uri(""), "")];
+      });
+    const rcnn = await analyse(mm, "configs/det/rcnn.py");
+    assert.deepEqual(places(rcnn, "micro_batch_size", "compute_dtype", "optimizer"), [
+      [2, "configs/_base_/schedule.py"],
+      ["fp16", "configs/det/rcnn.py"],
+      [undefined, undefined],
+    ]);
+    const big = await analyse(mm, "configs/det/rcnn_big.py");
+    assert.deepEqual(places(big, "micro_batch_size", "compute_dtype"), [
+      [8, "configs/det/rcnn_big.py"],
+      ["fp16", "configs/det/rcnn.py"],
+    ]);
+    const loop = { ...mm, "configs/_base_/model.py": "_base_ = '../det/rcnn.py'\n" };
+    assert.ok(
+      (await analyse(loop, "configs/det/rcnn.py")).runs[0]?.findings.some(({ code }) => code === "cyclic-link"),
+    );
+    const d2 = {
+      "configs/Base.yaml":
+        "MODEL:\n  META_ARCHITECTURE: RCNN\nSOLVER:\n  IMS_PER_BATCH: 16\n  AMP:\n    ENABLED: true\n",
+      "configs/coco/rcnn.yaml": '_BASE_: "../Base.yaml"\nMODEL:\n  RESNETS:\n    DEPTH: 101\nSOLVER:\n  MAX_ITER: 9\n',
+    };
+    assert.deepEqual(places(await analyse(d2, "configs/coco/rcnn.yaml"), "global_batch_size", "compute_dtype"), [
+      [16, "configs/Base.yaml"],
+      ["fp16", "configs/Base.yaml"],
+    ]);
+    const after = edited(d2, await analyse(d2, "configs/coco/rcnn.yaml"), { global_batch_size: "8" });
+    assert.equal(after["configs/Base.yaml"], d2["configs/Base.yaml"].replace("16", "8"));
+  });
+
+  it("obeys the overrides of the command that starts a Hydra program", async () => {
+    const files = {
+      ...LIGHTNING,
+      "configs/trainer/ddp.yaml": "defaults:\n  - default\n\naccelerator: gpu\ndevices: 4\nnum_nodes: 2\n",
+      "configs/extra/small.yaml": "# @package _global_\ndata:\n  batch_size: 3\n",
+      "src/train.py":
+        'import hydra\n@hydra.main(version_base="1.3", config_path="../configs", config_name="train")\ndef main(cfg):\n    pass\n',
+      "run.sh":
+        "python src/train.py trainer=ddp trainer.accumulate_grad_batches=16 +extra=small ~trainer.precision ++trainer.gradient_clip_val=0.5\n",
+    };
+    const analysis = await analyse(files, "configs/train.yaml");
+    const of = (name: string) => [setting(analysis, name)?.value, setting(analysis, name)?.uri?.replace(uri(""), "")];
+    assert.deepEqual(of("world_size"), [8, "configs/trainer/ddp.yaml"]);
+    assert.deepEqual(of("gradient_accumulation_steps"), [16, "run.sh"]);
+    assert.deepEqual(of("micro_batch_size"), [3, "configs/extra/small.yaml"]);
+    assert.deepEqual(of("max_grad_norm"), [0.5, "run.sh"]);
+    assert.notEqual(of("compute_dtype")[1], "configs/train.yaml");
+    const after = edited(files, analysis, { gradient_accumulation_steps: "4" });
+    assert.equal(after["run.sh"], files["run.sh"].replace("batches=16", "batches=4"));
+    const links = (await analyse(files, "run.sh")).links().map(({ target }) => target);
+    assert.ok(links.includes(uri("configs/trainer/ddp.yaml")) && links.includes(uri("configs/extra/small.yaml")));
+    const none = await analyse(
+      { ...files, "run.sh": "python src/train.py --config-name other trainer=ddp\n" },
+      "configs/train.yaml",
+    );
+    assert.equal(setting(none, "world_size")?.value, 4);
+  });
+
+  it("obeys options of the command that are keys of the config it names", async () => {
+    const files = {
+      "train.yaml":
+        "model_name_or_path: a/b\ndataset_name: x\noutput_dir: out\nper_device_train_batch_size: 2\nbf16: true\n",
+      "run.sh":
+        "accelerate launch --num_processes 4 --mixed_precision fp16 -m trl.scripts.sft --config train.yaml --per-device-train-batch-size 6\n",
+      "ds.json": '{"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 1}\n',
+      "ds.sh": "deepspeed train.py --deepspeed ds.json --gradient_accumulation_steps 8\n",
+    };
+    const analysis = await analyse(files, "train.yaml");
+    assert.equal(setting(analysis, "micro_batch_size")?.value, 6);
+    assert.equal(setting(analysis, "micro_batch_size")?.uri, uri("run.sh"));
+    assert.equal(setting(analysis, "world_size")?.value, 4);
+    const text = files["train.yaml"].split("\n").findIndex((line) => line.startsWith("per_device"));
+    assert.match(analysis.hover(text, 3)?.markdown ?? "", /Overridden: 6 from \[run\.sh:1\]/);
+    assert.match(
+      analysis.hover(text, 3)?.markdown ?? "",
+      /Global batch \*\*24\*\* = batch 6 \(\[run\.sh:1\]\S+\) × 4 GPUs \(\[run\.sh:1\]\S+\) × accumulation 1 \(default\)/,
+    );
+    assert.equal(setting(await analyse(files, "ds.json"), "gradient_accumulation_steps")?.value, 1);
+  });
+
+  it("follows the links that included files state", async () => {
+    const files = {
+      "configs/train.yaml": "defaults:\n  - _self_\n  - args: base\n\nrun_name: x\n",
+      "configs/args/base.yaml":
+        "# @package _global_\noutput_dir: out\nper_device_train_batch_size: 2\nnum_train_epochs: 1\nbf16: true\ndeepspeed: zero.json\n",
+      "configs/args/zero.json": '{"zero_optimization": {"stage": 3}}\n',
+    };
+    const analysis = await analyse(files, "configs/train.yaml");
+    assert.equal(setting(analysis, "zero_stage")?.uri, uri("configs/args/zero.json"));
+    const inside = (await analyse(files, "configs/args/base.yaml")).links();
+    assert.deepEqual(
+      inside.map(({ target, range }) => [target, range.start]),
+      [[uri("configs/args/zero.json"), { line: 5, character: 11 }]],
+    );
+    const fsdp = {
+      ...files,
+      "configs/args/base.yaml": files["configs/args/base.yaml"].replace(
+        "deepspeed: zero.json",
+        "fsdp: full_shard\nfsdp_config: fsdp.json",
+      ),
+      "configs/args/fsdp.json": '{"activation_checkpointing": true}\n',
+    };
+    const sharded = await analyse(fsdp, "configs/train.yaml");
+    assert.equal(setting(sharded, "gradient_checkpointing")?.uri, uri("configs/args/fsdp.json"));
+  });
+
   it("survives lists that are cut off, name themselves many times, or make no sense", async () => {
     const main = LIGHTNING["configs/train.yaml"];
     for (let end = 0; end < main.length; end += 5) {

@@ -11,6 +11,7 @@ import { effectOf } from "../messages/effects";
 import { documentOf } from "../report";
 import type { Resolved } from "../resolve";
 import type { RunAnalysis, Variant } from "../run-analysis";
+import type { Place } from "../settings";
 import { baseName } from "../uris";
 import { LIBRARIES, NEWEST } from "../versions";
 import { ALIASES, CURVES, type Curve } from "./curves";
@@ -20,6 +21,8 @@ export interface HoverTarget {
   readonly name: string | null;
   readonly key: string;
   readonly spec: KeySpec | undefined;
+  /** Where it is written. */
+  readonly place: Place;
 }
 
 /** Markdown for a key of a run. */
@@ -31,6 +34,9 @@ export function hoverMarkdown(analysis: RunAnalysis, target: HoverTarget): strin
   if (base.estimate === undefined) {
     parts.push(noEstimate(analysis));
     if (target.spec !== undefined) parts.push(effectOf(target.spec, locale));
+    for (const line of [overriddenLine(analysis, target), chainLine(analysis, target)]) {
+      if (line !== undefined) parts.push(line);
+    }
     const assumed = assumptionsLine(analysis);
     if (assumed !== undefined) parts.push(assumed);
     return parts.join("\n\n");
@@ -47,6 +53,8 @@ export function hoverMarkdown(analysis: RunAnalysis, target: HoverTarget): strin
   if (said !== "") parts.push(said);
   const winner = overriddenLine(analysis, target);
   if (winner !== undefined) parts.push(winner);
+  const chain = chainLine(analysis, target);
+  if (chain !== undefined) parts.push(chain);
   const largest = curveName === "micro_batch_size" ? largestLine(analysis) : undefined;
   if (largest !== undefined) parts.push(largest);
   const evaluation = EVALUATION_KEYS.has(target.name ?? "") ? evaluationLine(base.estimate, analysis) : undefined;
@@ -274,10 +282,13 @@ function overriddenLine(analysis: RunAnalysis, target: HoverTarget): string | un
   if (target.name === null) return undefined;
   const { resolved, settings } = analysis.base.resolution;
   const winner = resolved.get(target.name);
-  const stated = settings.all(target.name).find((setting) => setting.key === target.key);
-  if (stated === undefined) return undefined;
-  const elsewhere = winner?.place != null && winner.place.uri !== stated.place?.uri;
-  if (stated.auto === true) {
+  const statements = settings.all(target.name);
+  const stated = statements.find(({ place }) => isAt(place, target.place));
+  // A statement that another of the same key replaced (an override, a file that extends this one) counts no more.
+  const replaced = stated === undefined && statements.some(({ key }) => key === target.key);
+  if (stated === undefined && !replaced) return undefined;
+  const elsewhere = winner?.place != null && (replaced || winner.place.uri !== stated?.place?.uri);
+  if (stated?.auto === true) {
     const value = winner?.value ?? null;
     if (winner === undefined || value === null) return t(analysis.locale, "hover.auto-open");
     const where = elsewhere ? ` (${placeLink(analysis, winner)})` : "";
@@ -285,6 +296,48 @@ function overriddenLine(analysis: RunAnalysis, target: HoverTarget): string | un
   }
   if (winner === undefined || !elsewhere) return undefined;
   return t(analysis.locale, "hover.overridden", { value: String(winner.value), where: placeLink(analysis, winner) });
+}
+
+function isAt(place: Place | null, other: Place): boolean {
+  return place?.uri === other.uri && place.valueSpan.start === other.valueSpan.start;
+}
+
+/** Settings whose product is the global batch. */
+const CHAINED: ReadonlySet<string> = new Set([
+  "micro_batch_size",
+  "gradient_accumulation_steps",
+  "global_batch_size",
+  "world_size",
+]);
+
+/** How the global batch comes about, each factor with where it is written; nothing when one file says it all. */
+function chainLine(analysis: RunAnalysis, target: HoverTarget): string | undefined {
+  if (target.name === null || !CHAINED.has(target.name)) return undefined;
+  const { resolved, settings } = analysis.base.resolution;
+  const { locale } = analysis;
+  const factors = ["micro_batch_size", "world_size", "gradient_accumulation_steps"].flatMap((name) => {
+    const found = resolved.get(name);
+    return typeof found?.value === "number" && found.value >= 1 ? [{ name, found, value: found.value }] : [];
+  });
+  const degree = (name: string): number => {
+    const value = resolved.get(name)?.value;
+    return typeof value === "number" && value > 1 ? value : 1;
+  };
+  const split = degree("tensor_parallel") * degree("pipeline_parallel") * degree("context_parallel");
+  const uris = new Set([
+    target.place.uri,
+    ...factors.flatMap(({ found }) => (found.place === null ? [] : [found.place.uri])),
+  ]);
+  const isAuto = (name: string): boolean => settings.all(name).some(({ auto }) => auto === true);
+  if (factors.length < 3 || (uris.size < 2 && !factors.some(({ name }) => isAuto(name)))) return undefined;
+  const said = factors.map(({ name, found, value }) => {
+    const where = found.place === null ? t(locale, "hover.chain-default") : placeLink(analysis, found);
+    const source = isAuto(name) ? (found.place === null ? "`auto`" : `\`auto\`, ${where}`) : where;
+    return t(locale, `hover.chain-${name}`, { value, source });
+  });
+  const total = factors.reduce((product, { value }) => product * value, 1) / split;
+  const parallel = split > 1 ? ` ÷ ${split}` : "";
+  return t(locale, "hover.chain", { total, factors: `${said.join(" × ")}${parallel}` });
 }
 
 function placeLink(analysis: RunAnalysis, setting: Resolved): string {

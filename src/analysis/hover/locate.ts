@@ -37,6 +37,7 @@ export function settingAt(analysis: RunAnalysis, uri: string, offset: number): L
   return {
     key: best.key,
     name: best.name,
+    place: best.place,
     spec: specOf(analysis, best.key, best.name),
     span: onKey ? best.place.keySpan : best.place.valueSpan,
   };
