@@ -80,6 +80,8 @@ export interface SchemaFormat {
     /** Name of the library when it stops at a key it does not know. */
     readonly stops?: string;
   };
+  /** Calls of a Python carrier, and the prefix that their keywords have in the table. */
+  readonly calls?: readonly (readonly [RegExp, string])[];
   /** Problems that need more than one key. */
   readonly check?: (
     settings: readonly LocatedSetting[],
@@ -126,6 +128,7 @@ export function schemaFormat(spec: SchemaFormat): Format {
     keys: spec.keys,
     recognise: (document) => best(document)?.recognition ?? NOT_RECOGNISED,
     read,
+    callPath: (callee) => spec.calls?.find(([pattern]) => pattern.test(callee))?.[1].replace(/\.$/, ""),
     edit(document, changes): EditResult {
       const view = best(document)?.view;
       if (view === undefined) return { refused: "This file is not recognised." };

@@ -133,6 +133,8 @@ export interface Format {
   /** 0 = no, 1 = certain. `because` is shown to the person. */
   recognise(document: ConfigDocument): { readonly confidence: number; readonly because: string };
   read(document: ConfigDocument): ReadResult;
+  /** In Python: the path that the keywords of a call stand under in the table; undefined when the call is not ours. */
+  callPath?(callee: string): string | undefined;
   /** Minimal text edits; comments, order and layout are kept. */
   edit(document: ConfigDocument, changes: readonly SettingChange[]): EditResult;
 }

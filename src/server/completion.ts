@@ -3,7 +3,7 @@ import { type CompletionItem, CompletionItemKind, MarkupKind } from "vscode-lang
 import type { CompletionContent } from "../analysis/analyzer";
 
 /** Characters after which the client asks by itself: a value or a quoted key begins. */
-export const COMPLETION_TRIGGERS: readonly string[] = [" ", '"'];
+export const COMPLETION_TRIGGERS: readonly string[] = [" ", '"', "="];
 
 export function toCompletionItems(found: readonly CompletionContent[], markdown: boolean): CompletionItem[] {
   return found.map((item) => ({

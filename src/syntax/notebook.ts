@@ -13,18 +13,8 @@ export function parseNotebook(original: string): ParsedDocument {
   const problems = json.problems.filter(
     (problem) => problem.code !== "not-strict-json" && problem.code !== "duplicate-key",
   );
-  const cells = child(json.root, "cells");
-  if (cells?.kind !== "list") return { root: null, problems, syntax: "notebook" };
-  const source = new PythonText(original);
-  for (const cell of cells.items) {
-    const kind = child(cell, "cell_type");
-    if (kind?.kind !== "scalar" || kind.value !== "code") continue;
-    const lines = child(cell, "source");
-    const parts = lines?.kind === "list" ? lines.items : lines === undefined ? [] : [lines];
-    for (const part of parts)
-      if (part.kind === "scalar" && typeof part.value === "string") source.add(part.start, part.end);
-    source.endCell();
-  }
+  const source = codeOf(original, json.root);
+  if (source === undefined) return { root: null, problems, syntax: "notebook" };
   if (source.text.length > MAX_LENGTH.other)
     return {
       root: null,
@@ -37,6 +27,32 @@ export function parseNotebook(original: string): ParsedDocument {
   const module = readModule(withoutMagics(source.text));
   const python = movedModule(module, source);
   return { root: rootOf(python, original.length), problems, syntax: "notebook", python };
+}
+
+function codeOf(original: string, root: LocatedNode | null): PythonText | undefined {
+  const cells = child(root, "cells");
+  if (cells?.kind !== "list") return undefined;
+  const source = new PythonText(original);
+  for (const cell of cells.items) {
+    const kind = child(cell, "cell_type");
+    if (kind?.kind !== "scalar" || kind.value !== "code") continue;
+    const lines = child(cell, "source");
+    const parts = lines?.kind === "list" ? lines.items : lines === undefined ? [] : [lines];
+    for (const part of parts)
+      if (part.kind === "scalar" && typeof part.value === "string") source.add(part.start, part.end);
+    source.endCell();
+  }
+  return source;
+}
+
+/** The Python of a notebook's cells up to an offset of its text, and where a place of it stands in that text. */
+export function notebookCode(
+  original: string,
+  offset: number,
+): { readonly text: string; readonly offset: number; readonly place: (at: Span) => Span } | undefined {
+  const source = codeOf(original, parseJson(original, MAX_LENGTH.notebook).root);
+  if (source === undefined) return undefined;
+  return { text: withoutMagics(source.text), offset: source.inner(offset), place: (at) => source.place(at) };
 }
 
 function child(node: LocatedNode | null | undefined, key: string): LocatedNode | undefined {
@@ -82,6 +98,12 @@ class PythonText {
   place(at: Span): Span {
     const start = this.at(at.start);
     return { start, end: at.end > at.start ? this.at(at.end - 1) + this.width(at.end - 1) : start };
+  }
+
+  /** Index of the character at an offset of the notebook, or of the first behind it. */
+  inner(offset: number): number {
+    const found = this.offsets.findIndex((at) => at >= offset);
+    return found < 0 ? this.text.length : found;
   }
 
   private at(index: number): number {

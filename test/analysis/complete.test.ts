@@ -79,6 +79,59 @@ describe("analysis: completions", () => {
     );
   });
 
+  it("completes command lines, in the script's own spelling", async () => {
+    const command = (rest: string) =>
+      complete(`torchrun train.py --output_dir out \\\n  --per_device_train_batch_size 2 ${rest}\n`, "run.sh");
+    const keys = await command("--optim|");
+    const optim = keys.find((item) => item.label === "--optim");
+    assert.deepEqual(optim?.range, { start: { line: 1, character: 34 }, end: { line: 1, character: 41 } });
+    assert.equal(optim?.insertText, "--optim ");
+    assert.ok(!keys.some((item) => item.label === "--per_device_train_batch_size"));
+    assert.match((await command("--optim ada|")).find((item) => item.label === "adafactor")?.detail ?? "", /GiB/);
+    assert.ok((await command("--optim=|")).some((item) => item.label === "adafactor"));
+    const megatron = await complete(
+      "pretrain_gpt.py --num-layers 2 --hidden-size 8 --micro-batch-size 1 --seq|\n",
+      "m.sh",
+    );
+    assert.ok(megatron.some((item) => item.label === "--seq-length"));
+    const tune = await complete("tune run full_finetune_single_device --config x optimizer_in_bwd=|\n", "t.sh");
+    assert.deepEqual(
+      tune.map((item) => item.label),
+      ["true", "false"],
+    );
+    const path = await complete("tune run full_finetune_single_device --config x batch_size=2 model.|\n", "t.sh");
+    assert.ok(path.some((item) => item.insertText === "model.lora_rank="));
+  });
+
+  it("completes Python calls, also in notebooks", async () => {
+    const call = "from transformers import TrainingArguments\nargs = TrainingArguments(output_dir='o', bf16=True, ";
+    const keys = await complete(`${call}gra|)\n`, "train.py");
+    assert.ok(keys.some((item) => item.insertText === "gradient_checkpointing="));
+    assert.ok(!keys.some((item) => item.label === "bf16"));
+    const values = await complete(`${call}optim="ada|")\n`, "train.py");
+    const adafactor = values.find((item) => item.label === "adafactor");
+    assert.equal(adafactor?.insertText, '"adafactor"');
+    assert.deepEqual(adafactor?.range.start.character, (call.split("\n")[1] ?? "").length + 6);
+    const lora = await complete(
+      "from peft import LoraConfig\nfrom transformers import TrainingArguments\nTrainingArguments(output_dir='o')\nLoraConfig(r|)\n",
+      "train.py",
+    );
+    assert.ok(lora.some((item) => item.label === "r"));
+    assert.deepEqual(await complete(`${call}bf16=True)\nprint(x|)\n`, "train.py"), []);
+    const cell = (last: string) =>
+      JSON.stringify({ cells: [{ cell_type: "code", source: [`${call}\n`, last] }], nbformat: 4 });
+    const inCell = await complete(cell('optim="|")\n'), "train.ipynb");
+    assert.equal(inCell.find((item) => item.label === "adafactor")?.insertText, '\\"adafactor\\"');
+  });
+
+  it("completes TOML", async () => {
+    const text =
+      "[model]\nname = 'llama3'\n[training]\nseq_len = 128\nlocal_batch_size = 2\n[activation_checkpoint]\nmode = |\n";
+    assert.ok((await complete(text, "train.toml")).some((item) => item.insertText === '"full"'));
+    const keys = await complete(text.replace("mode = |", "mo|"), "train.toml");
+    assert.ok(keys.some((item) => item.insertText === "mode = "));
+  });
+
   it("completes DeepSpeed's file", async () => {
     const train = { "train.yaml": "output_dir: out\nper_device_train_batch_size: 4\ndeepspeed: ds.json\n" };
     const keys = await complete('{"zero_optimization": {"stage": 2, "off|"}}', "ds.json", train);

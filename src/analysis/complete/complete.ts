@@ -2,7 +2,9 @@
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
 import { tableOf } from "../../formats/table";
 import type { KeySpec } from "../../formats/types";
+import { notebookCode } from "../../syntax/notebook";
 import { type EditDialect, spell } from "../../syntax/spell";
+import type { SyntaxId } from "../../syntax/tree";
 import type { CompletionContent } from "../analyzer";
 import { isRemoved } from "../defaults";
 import { ALIASES, CURVES } from "../hover/curves";
@@ -10,18 +12,78 @@ import { gib, t } from "../messages";
 import { effectOf } from "../messages/effects";
 import type { RunAnalysis } from "../run-analysis";
 import type { LoadedDocument } from "../store";
+import { type CallContext, pythonContext, shellContext, tomlContext } from "./code-context";
 import { jsonContext, type TypingContext, yamlContext } from "./context";
+
+/** How a language writes what is completed. */
+interface Style {
+  /** A key's text, up to where its value begins. */
+  readonly key: (name: string, behind: string) => string;
+  readonly dialect: EditDialect;
+  /** Keys are flat: a dotted key is written whole. */
+  readonly flat?: true;
+}
+
+const unless = (mark: RegExp, behind: string, text: string): string => (mark.test(behind) ? "" : text);
+
+const STYLES: Readonly<Record<SyntaxId, Style>> = {
+  yaml: { key: (name, behind) => `${name}${unless(/^\s*:/, behind, ": ")}`, dialect: "pyyaml" },
+  json: { key: (name, behind) => `${JSON.stringify(name)}${unless(/^\s*:/, behind, ": ")}`, dialect: "json" },
+  toml: { key: (name, behind) => `${name}${unless(/^\s*=/, behind, " = ")}`, dialect: "toml" },
+  python: { key: (name, behind) => `${name}${unless(/^\s*=/, behind, "=")}`, dialect: "python" },
+  notebook: { key: (name, behind) => `${name}${unless(/^\s*=/, behind, "=")}`, dialect: "notebook" },
+  shell: {
+    key: (name, behind) => `${name}${unless(/^[ =]/, behind, name.startsWith("-") ? " " : "=")}`,
+    dialect: "shell",
+    flat: true,
+  },
+};
 
 /** What may be typed at an offset of a run's own document, or of its DeepSpeed file. */
 export function completionsAt(analysis: RunAnalysis, document: LoadedDocument, offset: number): CompletionContent[] {
-  const syntax = document.config?.languageId;
-  if (syntax !== "yaml" && syntax !== "json") return [];
-  const context = syntax === "yaml" ? yamlContext(document.text, offset) : jsonContext(document.text, offset);
+  const syntax = document.config?.parsed.syntax;
   const keys = keysOf(analysis, document);
-  if (context === undefined || keys === undefined) return [];
+  const context = syntax === undefined ? undefined : contextAt(analysis, document, offset, syntax);
+  if (syntax === undefined || context === undefined || keys === undefined) return [];
   return context.kind === "key"
-    ? keyCompletions(analysis, document, context, keys, syntax)
-    : valueCompletions(analysis, document, context, keys, syntax);
+    ? keyCompletions(analysis, document, context, keys, STYLES[syntax])
+    : valueCompletions(analysis, document, context, keys, STYLES[syntax]);
+}
+
+interface Context extends TypingContext {
+  /** Before an option of a command. */
+  readonly dashes?: string;
+}
+
+function contextAt(
+  analysis: RunAnalysis,
+  { text }: LoadedDocument,
+  offset: number,
+  syntax: SyntaxId,
+): Context | undefined {
+  const called = (found: CallContext | undefined): Context | undefined => {
+    const path = found === undefined ? undefined : analysis.inputs.format.callPath?.(found.callee);
+    if (found === undefined || path === undefined) return undefined;
+    return { ...found, path: [...(path === "" ? [] : [path]), ...found.path] };
+  };
+  switch (syntax) {
+    case "yaml":
+      return yamlContext(text, offset);
+    case "json":
+      return jsonContext(text, offset);
+    case "toml":
+      return tomlContext(text, offset);
+    case "shell":
+      return shellContext(text, offset);
+    case "python":
+      return called(pythonContext(text, offset));
+    case "notebook": {
+      const code = notebookCode(text, offset);
+      const found = code === undefined ? undefined : called(pythonContext(code.text, code.offset));
+      if (code === undefined || found === undefined) return undefined;
+      return { ...found, word: { start: offset - (found.word.end - found.word.start), end: offset } };
+    }
+  }
 }
 
 function keysOf(analysis: RunAnalysis, document: LoadedDocument): readonly KeySpec[] | undefined {
@@ -41,31 +103,35 @@ function knownParent(path: readonly string[], parents: { has(key: string): boole
 function keyCompletions(
   analysis: RunAnalysis,
   document: LoadedDocument,
-  context: TypingContext,
+  context: Context,
   keys: readonly KeySpec[],
-  syntax: "yaml" | "json",
+  style: Style,
 ): CompletionContent[] {
   const table = tableOf(keys);
-  const parent = knownParent(context.path, table.children);
+  const parent = style.flat === true ? "" : knownParent(context.path, table.children);
   if (parent === undefined) return [];
   const { libraries } = analysis.base.resolution;
-  const stated = new Set(document.read.settings.map((setting) => setting.key));
+  const others = document.read.settings.filter(({ keySpan }) => keySpan.start !== context.word.start);
+  const stated = new Set(others.map((setting) => setting.key));
   const prefix = context.path.length === 0 ? "" : `${context.path.join(".")}.`;
+  const behind = document.text.slice(context.word.end, context.word.end + 200);
+  // A script that spells its options with dashes goes on doing so.
+  const dashed =
+    style.flat === true && /\s--[a-z]+-[a-z]/.test(document.text) && !/\s--[a-z]+_[a-z]/.test(document.text);
+  const dotted = context.dashes === "" || /\s--\w+\.\w/.test(document.text);
   return keys.flatMap((spec): CompletionContent[] => {
-    const cut = spec.key.lastIndexOf(".");
+    const cut = style.flat === true ? -1 : spec.key.lastIndexOf(".");
     const name = spec.key.slice(cut + 1);
-    if (
-      (cut < 0 ? "" : spec.key.slice(0, cut)) !== parent ||
-      isRemoved(spec, libraries) ||
-      stated.has(`${prefix}${name}`)
-    )
-      return [];
-    const colon = document.text.slice(context.word.end).trimStart().startsWith(":") ? "" : ": ";
+    const below = cut < 0 ? "" : spec.key.slice(0, cut);
+    if (below !== parent || isRemoved(spec, libraries) || stated.has(`${prefix}${name}`)) return [];
+    // An override is a dotted path: a bare word may be anything. An option is one where others of the script are.
+    if (style.flat === true && (spec.type === "map" || name.includes(".") !== dotted)) return [];
+    const label = `${context.dashes ?? ""}${dashed ? name.replaceAll("_", "-") : name}`;
     return [
       {
         kind: "key",
-        label: name,
-        insertText: `${syntax === "json" ? JSON.stringify(name) : name}${colon}`,
+        label,
+        insertText: style.key(label, behind),
         detail: t(analysis.locale, spec.memory ? "complete.memory" : "complete.no-memory"),
         documentation: effectOf(spec, analysis.locale),
         range: document.lines.range(context.word),
@@ -78,24 +144,25 @@ function keyCompletions(
 function valueCompletions(
   analysis: RunAnalysis,
   document: LoadedDocument,
-  context: TypingContext,
+  context: Context,
   keys: readonly KeySpec[],
-  syntax: "yaml" | "json",
+  style: Style,
 ): CompletionContent[] {
   const byPath = tableOf(keys).byPath;
   const path = knownParent(context.path, byPath);
   const spec = path === undefined || path === "" ? undefined : byPath.get(path);
   if (spec === undefined) return [];
   const curve = spec.name === null ? undefined : CURVES[ALIASES[spec.name] ?? spec.name];
-  const listed = spec.type === "boolean" ? ["true", "false"] : (spec.values ?? []);
-  const tried =
-    curve === undefined || spec.type === "boolean" || spec.type === "map" ? [] : curve.values(analysis.base);
+  const words = Object.keys(spec.means ?? {}).filter((word) => word !== "null" && word !== "");
+  const listed = spec.type === "boolean" ? ["true", "false"] : (spec.values ?? words);
+  // The curve's values are canonical: a format with words of its own is offered those.
+  const own = spec.type === "boolean" || spec.type === "map" || words.length > 0;
+  const tried = curve === undefined || own ? [] : curve.values(analysis.base);
   const values = [...new Set([...tried, ...listed, ...(spec.auto === true ? ["auto"] : [])])];
-  const dialect: EditDialect = syntax === "yaml" ? "pyyaml" : "json";
   return values.map((value, index) => ({
     kind: "value",
     label: value,
-    insertText: spell(typed(value, spec), dialect),
+    insertText: spell(typed(value, spec), style.dialect),
     detail: curve === undefined || value === "auto" ? "" : peakOf(analysis, curve.override, overrideOf(spec, value)),
     documentation: effectOf(spec, analysis.locale),
     range: document.lines.range(context.word),
@@ -111,6 +178,8 @@ function typed(value: string, spec: KeySpec): string | number | boolean {
 
 /** The override a switch means: `bf16: true` is `compute_dtype=bf16`. */
 function overrideOf(spec: KeySpec, value: string): string {
+  const meant = spec.means?.[value];
+  if (meant !== undefined) return String(meant);
   if (spec.name === "bf16" || spec.name === "fp16") return value === "true" ? spec.name : "fp32";
   if (spec.name === "load_in_4bit") return value === "true" ? "nf4" : "none";
   if (spec.name === "load_in_8bit") return value === "true" ? "int8" : "none";
@@ -118,7 +187,8 @@ function overrideOf(spec: KeySpec, value: string): string {
 }
 
 function peakOf(analysis: RunAnalysis, override: string, value: string): string {
-  if (analysis.base.estimate === undefined) return "";
+  // A half-typed value may leave the run without an estimate; each value offered has its own.
+  if (analysis.inputs.graphs === undefined) return "";
   const { estimate, verdict } = analysis.vary({ [override]: value }, "peaks");
   if (estimate === undefined) return "";
   const fits = verdict === "does-not-fit" ? " ✗" : "";

@@ -180,6 +180,7 @@ function python(id: SchemaId, carrier: CarrierId): Format {
     id,
     carrier,
     keys: pythonKeys(id),
+    calls: CALLS,
     views: (document) => (document.parsed.syntax === syntax ? pythonViews(document) : []),
     derive,
     recognise: (view) => recognisePython(id, view),

@@ -76,6 +76,7 @@ export const ultralyticsShell = schemaFormat({
 export const ultralyticsPython = schemaFormat({
   ...SHARED,
   carrier: "python",
+  calls: [[/(?:^|\.)train$/, ""]],
   views: (document) =>
     document.parsed.python?.imports.some((name) => name.startsWith("ultralytics"))
       ? pythonView(document, [[/(?:^|\.)train$/, ""]])
