@@ -51,7 +51,8 @@ class AnalyzerOfRuntime implements Analyzer {
   }
 
   recognise(uri: string, text: string): Recognition | null {
-    return recognitionOf(new LoadedDocument(normalise(uri), text));
+    const document = new LoadedDocument(normalise(uri), text);
+    return recognitionOf(document) ?? recognitionOf(document, document.beginning);
   }
 
   async analyse(given: string, options: AnalysisOptions): Promise<DocumentAnalysis> {
@@ -175,8 +176,7 @@ async function editedTexts(store: DocumentStore, edits: readonly ReportEdit[]): 
   return texts;
 }
 
-function recognitionOf(document: LoadedDocument): Recognition | null {
-  const recognised = document.recognised;
+function recognitionOf(document: LoadedDocument, recognised = document.recognised): Recognition | null {
   if (recognised === undefined) return null;
   const { format, confidence, because } = recognised;
   return {

@@ -30,12 +30,20 @@ export function emptyAnalysis(
   locale: Locale,
   document?: LoadedDocument,
 ): DocumentAnalysis {
+  const large = document?.beginning === undefined ? undefined : "too-large";
   const broken = document?.config?.parsed.problems.find((found) => found.code !== "not-strict-json");
   const errors: Report["errors"] =
     why === "not-recognised"
       ? broken === undefined || document === undefined
         ? []
-        : [{ uri, message: broken.message, range: document.lines.range(broken) }]
+        : [
+            {
+              uri,
+              message: t(locale, "syntax", { reason: broken.message }),
+              range: document.lines.range(broken),
+              ...(large && { code: large }),
+            },
+          ]
       : [{ uri, message: why === "unreadable" ? t(locale, "error.unreadable") : why }];
   return {
     uri,

@@ -12,6 +12,9 @@ import type { FileAccess } from "./runtime";
 /** Larger files are no configs. UTF-16 units. */
 const LARGEST_CONFIG = 8 * 1024 * 1024;
 
+/** Part of an oversized text that tells what it is. UTF-16 units. */
+const LONGEST_HEAD = 32 * 1024;
+
 /** A document with everything that can be said of it alone; computed when first asked for. */
 export class LoadedDocument {
   readonly lines: LineIndex;
@@ -45,6 +48,14 @@ export class LoadedDocument {
       this.recognisedFormat = this.config === undefined ? undefined : recogniseFormat(this.config);
     }
     return this.recognisedFormat;
+  }
+
+  /** What a text that is too long to be read starts like; undefined for texts that are read. */
+  get beginning(): Recognised | undefined {
+    if (this.config?.parsed.problems.every(({ code }) => code !== "too-large") !== false) return undefined;
+    const head = this.text.slice(0, this.text.lastIndexOf("\n", LONGEST_HEAD) + 1);
+    const config = parseDocument(this.uri, head);
+    return config === undefined ? undefined : recogniseFormat(config);
   }
 
   /** Settings, links and problems as the recognised format reads them. */

@@ -83,9 +83,19 @@ export interface Recognised {
 /** Below this a document is not taken for a training config. */
 const LEAST_CONFIDENCE = 0.45;
 
+/** Keys of one level that no config has: vocabularies and tables of results do. */
+const MOST_KEYS = 4000;
+
+function isData({ parsed }: ConfigDocument): boolean {
+  const { root } = parsed;
+  const isCode = parsed.python !== undefined || parsed.shell !== undefined;
+  return !isCode && root?.kind === "map" && root.entries.length > MOST_KEYS;
+}
+
 /** The format that is surest of a document; undefined when none is. */
 export function recogniseFormat(document: ConfigDocument): Recognised | undefined {
   let best: Recognised | undefined;
+  if (isData(document)) return undefined;
   for (const format of FORMATS) {
     const { confidence, because } = format.recognise(document);
     if (confidence >= LEAST_CONFIDENCE && confidence > (best?.confidence ?? 0)) best = { format, confidence, because };

@@ -50,9 +50,10 @@ export function diagnosticsOf(analysis: DocumentAnalysis, support: DiagnosticSup
     if (error.uri !== analysis.uri) continue;
     const diagnostic: Diagnostic = {
       range: error.range ?? NOWHERE,
-      severity: DiagnosticSeverity.Error,
+      // A file we do not read is nothing its library would mind.
+      severity: error.code === "too-large" ? DiagnosticSeverity.Information : DiagnosticSeverity.Error,
       source: SOURCE,
-      code: "syntax",
+      code: error.code ?? "syntax",
       message: error.message,
     };
     const key = JSON.stringify(["syntax", diagnostic.range, diagnostic.message]);

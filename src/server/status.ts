@@ -31,7 +31,8 @@ export function statusOf(
   const reason = recognised(analysis, locale);
   if (reason === null) {
     const error = analysis.report.errors.find((found) => found.uri === analysis.uri);
-    if (last !== null && error !== undefined) return { uri, state: "broken", because: error.message, run: last };
+    if (error !== undefined && (last !== null || error.code === "too-large"))
+      return { uri, state: "broken", because: error.message, run: last };
     return { uri, state: "not-recognised", because: text(locale, "notRecognised"), run: null };
   }
   const run = mainRun(analysis.runs);

@@ -28,6 +28,8 @@ class JsonReader {
   readonly problems: SyntaxProblem[] = [];
   private position = 0;
   private stopped = false;
+  /** The line break last looked for, and from where. */
+  private line = { from: 0, end: -1 };
 
   constructor(private readonly text: string) {}
 
@@ -364,8 +366,13 @@ class JsonReader {
   }
 
   private lineEnd(): number {
-    const end = this.text.indexOf("\n", this.position);
-    if (end < 0) return this.text.length;
+    // Files on one line are long: their end is looked for once.
+    if (this.position < this.line.from || this.position > this.line.end) {
+      const found = this.text.indexOf("\n", this.position);
+      this.line = { from: this.position, end: found < 0 ? this.text.length : found };
+    }
+    const { end } = this.line;
+    if (end === this.text.length) return end;
     return this.text.charAt(end - 1) === "\r" && end - 1 >= this.position ? end - 1 : end;
   }
 

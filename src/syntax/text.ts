@@ -11,7 +11,12 @@ export const MAX_DEPTH = 100;
  * Largest text read, in UTF-16 units: configs are far below, and larger ones would block the editor. Notebooks carry
  * images in their outputs.
  */
-export const MAX_LENGTH = { json: 1024 * 1024, notebook: 32 * 1024 * 1024, other: 256 * 1024 } as const;
+export const MAX_LENGTH = {
+  json: 1024 * 1024,
+  notebook: 32 * 1024 * 1024,
+  yaml: 128 * 1024,
+  other: 256 * 1024,
+} as const;
 
 export interface PreparedText {
   /** Same length as the original. */

@@ -37,7 +37,7 @@ function tooDeepAt(text: string): number | null {
 
 /** Reads YAML. Never throws; offsets are those of `original`. */
 export function parseYaml(original: string, dialect: YamlDialect = "pyyaml"): ParsedDocument {
-  const prepared = prepareText(original, MAX_LENGTH.other);
+  const prepared = prepareText(original, MAX_LENGTH.yaml);
   const problems: SyntaxProblem[] = [...prepared.problems];
   if (prepared.tooLarge) return { root: null, problems, syntax: "yaml" };
   const deep = tooDeepAt(prepared.text);

@@ -499,6 +499,17 @@ describe("analysis: broken input", () => {
     });
   }
 
+  it("says that a config is too long to be read, and nothing of other long files", async () => {
+    const long = `${TRAIN}notes:\n${"  - a line of no interest\n".repeat(6000)}`;
+    const runtime = memoryRuntime({ "train.yaml": long, "other.yaml": "- x\n".repeat(60_000) });
+    const analyzer = createAnalyzer(runtime);
+    assert.equal(analyzer.recognise(uri("train.yaml"), long)?.formats[0], "hf-training-arguments");
+    const [error] = (await analyzer.analyse(uri("train.yaml"), { locale: "zh-cn" })).report.errors;
+    assert.equal(error?.code, "too-large");
+    assert.match(error?.message ?? "", /字符/);
+    assert.equal(analyzer.recognise(uri("other.yaml"), "- x\n".repeat(60_000)), null);
+  });
+
   it("reports what cannot be read at all", async () => {
     const analysis = await analyse({}, {}, "absent.yaml");
     assert.equal(analysis.report.errors.length, 1);

@@ -180,7 +180,15 @@ export const reportSchema = z.object({
   schema: z.literal("vram-lens/report/1"),
   version: z.string(),
   runs: z.array(runSchema),
-  errors: z.array(z.object({ uri: z.string(), message: z.string(), range: rangeSchema.optional() })),
+  errors: z.array(
+    z.object({
+      uri: z.string(),
+      message: z.string(),
+      range: rangeSchema.optional(),
+      /** `too-large`: the file looks like a config and is longer than what is read. */
+      code: z.string().optional(),
+    }),
+  ),
 });
 
 export type Range = z.infer<typeof rangeSchema>;
