@@ -15,6 +15,7 @@ import { LanguageClient } from "./client";
 import { MemoryFiles, memoryRuntime } from "./memory";
 import { documentsOf, type OracleCase } from "./oracle";
 import { searchFigures } from "./search";
+import { workspaceFigures } from "./workspace";
 
 const root = join(__dirname, "..");
 const RECORD = join(__dirname, "oracle.json");
@@ -176,6 +177,7 @@ async function main(): Promise<void> {
     ...searchFigures().map(({ what, estimates, plans, durations }) =>
       row(`search for plans, ${what}: ${estimates} simulations, ${plans} plans`, timing(durations), "< 300 ms"),
     ),
+    ...(await workspaceFigures()).map(({ what, target, durations }) => row(what, timing(durations), target)),
     row("hover on an analysed document", warm.hover, "< 5 ms"),
     { what: "language server with the four samples open", median: memory, best: "", target: "< 120 MB" },
   ];

@@ -16,7 +16,7 @@ import { type Reread, RunAnalysis } from "./run-analysis";
 import type { Runtime } from "./runtime";
 import { DocumentStore, LoadedDocument } from "./store";
 import { normalise, parentOf } from "./uris";
-import { partOf, walk } from "./users";
+import { namesAnother, nearestFirst, partOf, walk } from "./users";
 
 /** Files a search through a workspace looks at, and candidates it follows, at most. */
 const MOST_DISCOVERED = 5000;
@@ -126,10 +126,10 @@ class AnalyzerOfRuntime implements Analyzer {
     const folder = workspaceFolderOf(document.uri, this.runtime) ?? parentOf(document.uri);
     const users: RunAnalysis[] = [];
     let tried = 0;
-    for await (const candidate of walk(this.store, folder, MOST_CANDIDATES)) {
-      if (candidate === document.uri) continue;
+    for await (const candidate of nearestFirst(this.store, document.uri, folder, MOST_CANDIDATES)) {
       const other = await this.store.load(candidate);
       if (other === undefined || !mentions(other) || other.recognised === undefined) continue;
+      if (await namesAnother(other, document.uri, this.store)) continue;
       if (++tried > MOST_TRIED || users.length >= MOST_USERS) break;
       const run = await this.runOf(other, options, locale);
       if (run.inputs.documents.some((used) => used.uri === document.uri)) users.push(run);

@@ -3,7 +3,7 @@ import { hasDefaults } from "../formats/hydra";
 import { syntaxOf } from "../formats/parse";
 import { PINS_FILE } from "../formats/pins";
 import type { DocumentStore, LoadedDocument } from "./store";
-import { baseName, joinUri } from "./uris";
+import { ancestors, baseName, joinUri, parentOf, relativePath } from "./uris";
 
 const SKIPPED_FOLDERS = new Set([
   "node_modules",
@@ -64,6 +64,36 @@ export async function* walk(store: DocumentStore, root: string, most: number): A
   }
 }
 
+/** The files of a workspace, those nearest to a document first: beside it, in the folders above, then all others. */
+export async function* nearestFirst(
+  store: DocumentStore,
+  uri: string,
+  root: string,
+  most: number,
+): AsyncGenerator<string> {
+  const seen = new Set([uri]);
+  const above = ancestors(parentOf(uri));
+  const within = above.slice(0, above.indexOf(root) + 1);
+  for (const folder of within) {
+    for (const file of childrenOf(folder, await store.list(folder)).files) {
+      if (seen.has(file)) continue;
+      seen.add(file);
+      yield file;
+    }
+  }
+  for await (const file of walk(store, root, most)) if (!seen.has(file)) yield file;
+}
+
+/** Whether a document names a file of this name that lies beside it, and so another one than this. */
+export async function namesAnother(other: LoadedDocument, uri: string, store: DocumentStore): Promise<boolean> {
+  const name = baseName(uri);
+  const named = other.read.links.filter(({ target }) => target === name || target.endsWith(`/${name}`));
+  const beside = named.map(({ target }) => joinUri(parentOf(other.uri), target));
+  if (beside.length === 0 || beside.includes(uri)) return false;
+  const found = await Promise.all(beside.map((one) => store.load(one)));
+  return found.every((document) => document !== undefined);
+}
+
 /**
  * Whether another document may use this one, judged by its text alone; undefined when this document is no part that
  * others name (a training config stands for itself).
@@ -77,8 +107,11 @@ export function partOf(document: LoadedDocument): ((other: LoadedDocument) => bo
     return (other) => /^defaults\s*:/m.test(other.text) && other.config !== undefined && hasDefaults(other.config);
   }
   if (document.config?.languageId === "shell") {
-    // The config a command starts on, named in the script or by its Hydra program; reading tells.
+    // The config a command starts on, named in the script or by its Hydra program; reading tells. Scripts are looked
+    // for in a config's folder and above.
+    const folder = parentOf(document.uri);
     return ({ uri, config }) =>
+      relativePath(folder, uri) !== undefined &&
       config !== undefined &&
       config.languageId !== "shell" &&
       config.languageId !== "python" &&

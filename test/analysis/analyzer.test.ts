@@ -510,6 +510,24 @@ describe("analysis: broken input", () => {
     assert.equal(analyzer.recognise(uri("other.yaml"), "- x\n".repeat(60_000)), null);
   });
 
+  it("finds the run of a DeepSpeed file among many of the same name", async () => {
+    const projects = Object.fromEntries(
+      Array.from({ length: 80 }, (_, index) => [
+        [`p${index}/train.yaml`, `${TRAIN}deepspeed: ds.json\n`],
+        [`p${index}/ds.json`, '{"zero_optimization": {"stage": 2}}\n'],
+        [`p${index}/run.sh`, "torchrun --nproc_per_node 2 train.py train.yaml\n"],
+      ]).flatMap((entries) => entries as [string, string][]),
+    );
+    for (const part of ["p79/ds.json", "p79/run.sh"]) {
+      const analysis = await analyse(projects, {}, part);
+      assert.deepEqual(
+        analysis.runs.map(({ id }) => id).filter((id) => id.endsWith("train.yaml")),
+        ["p79/train.yaml"],
+        part,
+      );
+    }
+  });
+
   it("reports what cannot be read at all", async () => {
     const analysis = await analyse({}, {}, "absent.yaml");
     assert.equal(analysis.report.errors.length, 1);
