@@ -11,6 +11,14 @@ export interface Framework {
   readonly name: string;
   /** How it shards on several GPUs when nothing says otherwise. */
   readonly shards?: FsdpSpec["sharding"];
+  /** Its tensor parallelism always splits the residual stream along the sequence. */
+  readonly sequenceParallel?: true;
+  /** DeepSpeed's engine carries every run out, whatever the ZeRO stage. */
+  readonly deepspeed?: true;
+  /** Half-precision parameters with a float32 copy and one gradient buffer; sharded from ZeRO stage 1 on. */
+  readonly mainParameters?: true;
+  /** Its data are cut into sequences of full length. */
+  readonly fillsSequences?: true;
   /** Whether a run trains transformers' own model code, and nothing stands in. */
   readonly trainsTransformers?: (settings: Settings) => boolean;
 }
@@ -19,8 +27,17 @@ const FRAMEWORKS: Readonly<Partial<Record<SchemaId, Framework>>> = {
   // `fully_shard` in the distributed recipes (torchtune/training/_distributed.py)
   torchtune: { name: "torchtune", shards: "full_shard" },
   // `data_parallel_shard_degree` is -1 by default (torchtitan/config/job_config.py)
-  torchtitan: { name: "torchtitan", shards: "full_shard" },
+  // and its tensor-parallel plans shard the norms' inputs (torchtitan/models/llama3/parallelize.py)
+  torchtitan: { name: "torchtitan", shards: "full_shard", sequenceParallel: true, fillsSequences: true },
   lightning: { name: "Lightning" },
+  megatron: { name: "Megatron-LM", mainParameters: true, fillsSequences: true },
+  nemo: { name: "NeMo", mainParameters: true },
+  nanotron: { name: "nanotron", mainParameters: true, fillsSequences: true },
+  "gpt-neox": { name: "gpt-neox", deepspeed: true, fillsSequences: true },
+  "llm-foundry": {
+    name: "llm-foundry",
+    trainsTransformers: (settings) => settings.string("model_class") !== "mpt_causal_lm",
+  },
 };
 
 export function frameworkOf(format: SchemaId): Framework | undefined {

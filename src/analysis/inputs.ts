@@ -11,6 +11,7 @@ import { PINS_FILE, type PinnedRun, type PinsFile, pinnedFor, readPins } from ".
 import type { DocumentLink, Format, LocatedSetting } from "../formats/types";
 import { nodeAt } from "../syntax/text";
 import type { Span } from "../syntax/tree";
+import { architectureOf } from "./architecture";
 import type { Catalogue } from "./catalogue";
 import { type Composition, compose } from "./compose";
 import { findCommand, type Launch, launchOf } from "./launch";
@@ -136,7 +137,20 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   const modelSetting = before.find("config_name") ?? before.find("model");
   const name = context.modelOverride ?? (modelSetting === undefined ? undefined : String(modelSetting.value));
   let model: ModelFound | undefined;
-  if (name !== undefined) {
+  const spelled = context.modelOverride === undefined ? architectureOf(before, format) : undefined;
+  if (spelled !== undefined) {
+    model = {
+      kind: "found",
+      name: spelled.name,
+      config: spelled.config,
+      source: spelled.assumedVocabulary ? "assumed" : "config.json",
+      parameters: undefined,
+      task: undefined,
+      document: undefined,
+      adapter: undefined,
+      adapterUri: undefined,
+    };
+  } else if (name !== undefined) {
     const origin = context.modelOverride === undefined ? (modelSetting?.place?.uri ?? main.uri) : main.uri;
     model = await findModel(name, {
       store,

@@ -23,6 +23,9 @@ export interface Variant {
 /** The run as its files will say it with some edits; undefined when it is no run any more. */
 export type Reread = (edits: readonly ReportEdit[]) => Promise<RunAnalysis | undefined>;
 
+/** Attention kernels that never make the matrix of scores. */
+const FUSED = /flash|flex|xformers/;
+
 export class RunAnalysis {
   /** The run as its documents (and the person's own overrides) state it. */
   readonly base: Variant;
@@ -65,14 +68,14 @@ export class RunAnalysis {
   }
 
   /**
-   * Flash and flex attention of families whose graphs were captured with SDPA only: SDPA's own flash kernel saves the
+   * Flash attention (by whatever package), flex attention and xformers' of families whose graphs were captured with SDPA only: SDPA's own flash kernel saves the
    * same tensors (query, key, value, output and one float32 per row), so its graph stands in, and the report says so.
    */
   private simulate(run: TrainingRun, detail: "full" | "peaks"): { result: EstimateResult; supposed?: Supposition } {
     const result = this.estimator.estimate(run, this.inputs.graphs, detail);
-    if (result.ok || result.code !== "not-modelled" || !/^fl(?:ash|ex)/.test(run.attention)) return { result };
+    if (result.ok || result.code !== "not-modelled" || !FUSED.test(run.attention)) return { result };
     const instead = this.estimator.estimate({ ...run, attention: "sdpa" }, this.inputs.graphs, detail);
-    if (!instead.ok) return { result };
+    if (!instead.ok) return { result: instead };
     const supposed = { message: say("assume.attention", { attention: run.attention }), settleWith: "attention" };
     return { result: instead, supposed };
   }

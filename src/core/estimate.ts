@@ -19,8 +19,9 @@ import {
   type Phase,
   type TimelinePoint,
 } from "./report/estimate";
-import { type Simulation, simulate } from "./simulate";
-import { localRun, type SplitUncertainty } from "./training/parallel";
+import type { Simulation } from "./simulate";
+import { simulateFullest } from "./stages";
+import { type SplitUncertainty, splitsModel } from "./training/parallel/local";
 import type { TrainingRun } from "./training/run";
 
 /** Either an estimate, or why there is none (shown to the user as it is). */
@@ -48,17 +49,15 @@ export function estimate(
     return { ok: false, code: "unknown-model", reason: `no graph of the family "${run.model.family}" was captured` };
   try {
     const relative = graphs.family !== run.model.family;
-    const split = localRun(relative ? standIn(run, graphs.family) : run, graphs);
-    if ("reason" in split) return { ok: false, code: "not-modelled", reason: split.reason };
-    const result = simulate(split.run, graphs);
+    const result = simulateFullest(relative ? standIn(run, graphs.family) : run, graphs);
     if (!result.ok) return result;
     const { simulation } = result;
     const { ledger } = simulation;
     if (!Number.isFinite(ledger.peak) || ledger.peakEvent < 0)
       return { ok: false, code: "invalid-config", reason: "the model's config.json does not give every size" };
-    const own = withSplit(read(run, simulation, detail === "full"), split.uncertain);
+    const own = withSplit(read(run, simulation, detail === "full"), result.uncertain);
     if (relative) return { ok: true, estimate: widened(own, run.model.family, graphs.family) };
-    const stands = run.standsFor !== undefined;
+    const stands = run.standsFor !== undefined || splitsModel(run);
     return { ok: true, estimate: stands ? widenedActivations(own) : own };
   } catch (error) {
     if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.message };
@@ -100,10 +99,7 @@ function widened(estimate: Estimate, family: string, relative: string): Estimate
 
 /** Bytes alive when the second step begins. */
 function betweenSteps(ledger: Ledger): number {
-  const end = ledger.phaseList.find(({ step }) => step === 2)?.firstEvent ?? 0;
-  let live = 0;
-  for (let k = 0; k < end; k++) live += signed(ledger, k);
-  return live;
+  return ledger.liveBefore(ledger.phaseList.find(({ step }) => step === 2)?.firstEvent ?? 0);
 }
 
 /** Other code of the same dimensions: everything that lives on between steps is the same, the rest is not. */

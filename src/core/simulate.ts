@@ -16,6 +16,8 @@ import { runGeneration } from "./training/generation/generate";
 import { layerSignatures, loadModel } from "./training/model";
 import { findOptimizer } from "./training/optimizers";
 import { chooseStrategy, type HostUse } from "./training/parallel";
+import { whileWaiting } from "./training/parallel/pipeline";
+import { shareOf } from "./training/parallel/tensor";
 import type { GenerationSpec, TrainingRun } from "./training/run";
 import { type BatchTensor, type InterpreterFactory, runSteps, STEPS } from "./training/step";
 
@@ -133,13 +135,34 @@ function generate(
   });
 }
 
+function sizesOf(run: TrainingRun): RunSizes {
+  return { B: run.microBatchSize, S: run.sequenceLength, T: run.targetLength, I: run.imageSize };
+}
+
+/** Parameters of the whole model and those that are trained, whatever part of it one GPU holds. */
+export function countParameters(
+  run: TrainingRun,
+  family: FamilyGraphs,
+): Pick<Simulation, "parameters" | "trainableParameters"> | undefined {
+  const program = programOf(run, family, sizesOf(run), false);
+  if (program === null) return undefined;
+  const model = loadModel(new Torch(new Ledger()), program.graph, program.view, {
+    loadDtype: run.loadDtype,
+    adapter: run.adapter,
+    sharded: false,
+    quantization: run.quantization,
+    head: program.head,
+  });
+  return { parameters: model.elements, trainableParameters: model.trainableElements };
+}
+
 /**
- * Simulates a run. `fold` = false runs every layer one by one (the same events, more slowly). Throws `NotModelled` for operators the engine lacks; `estimate` turns
- * that into a result.
+ * Simulates a run. `fold` = false runs every layer one by one (the same events, more slowly); `waitingBytes` are
+ * activations of other micro-batches kept while one is run. Throws `NotModelled` for operators the engine lacks;
+ * `estimate` turns that into a result.
  */
-export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): SimulationResult {
-  const sizes = { B: run.microBatchSize, S: run.sequenceLength, T: run.targetLength, I: run.imageSize };
-  const program = programOf(run, family, sizes, run.fusedLoss);
+export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, waitingBytes = 0): SimulationResult {
+  const program = programOf(run, family, sizesOf(run), run.fusedLoss);
   if (program === null)
     return {
       ok: false,
@@ -152,7 +175,8 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): S
 
   const ledger = new Ledger();
   const torch = new Torch(ledger);
-  const strategy = chooseStrategy(run);
+  torch.share = shareOf(run);
+  const strategy = waitingBytes > 0 ? whileWaiting(chooseStrategy(run), waitingBytes) : chooseStrategy(run);
   const loadDtype = strategy.parameterDtype ?? run.loadDtype;
   const model = loadModel(torch, graph, view, {
     loadDtype,
@@ -216,7 +240,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true): S
     const evaluated = programOf(
       run,
       family,
-      { ...sizes, B: batchSize, S: sequenceLength, T: targetLength },
+      { ...sizesOf(run), B: batchSize, S: sequenceLength, T: targetLength },
       run.fusedLoss && keeps === "loss",
     );
     if (evaluated !== null)

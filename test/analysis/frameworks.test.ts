@@ -97,6 +97,45 @@ describe("analysis: frameworks with code of their own", () => {
     assert.equal(value(single, "gradient_accumulation_steps"), 4);
   });
 
+  it("builds the model that a nanotron config spells out, with its gradient buffer and sharded copy", async () => {
+    const config = (stage: number) =>
+      `general:\n  run: tiny\nparallelism:\n  dp: 4\n  tp: 1\n  pp: 1\ntokens:\n  micro_batch_size: 1\n  sequence_length: 64\n  batch_accumulation_per_replica: 1\nmodel:\n  dtype: bfloat16\n  model_config:\n    is_llama_config: true\n    hidden_size: 256\n    intermediate_size: 512\n    num_hidden_layers: 4\n    num_attention_heads: 4\n    num_key_value_heads: 2\n    vocab_size: 1024\n    tie_word_embeddings: true\noptimizer:\n  accumulate_grad_in_fp32: true\n  clip_grad: null\n  zero_stage: ${stage}\n  optimizer_factory:\n    name: adamW\n    torch_adam_is_fused: true\n`;
+    const [whole, sharded] = [await runOf("a.yaml", config(0)), await runOf("b.yaml", config(1))];
+    const layer = 2 * 256 * 256 + 2 * 256 * 128 + 3 * 256 * 512 + 2 * 256;
+    assert.equal(whole.model?.parameters, 1024 * 256 + 4 * layer + 256);
+    const bytes = (run: ReportRun, kind: string) =>
+      run.perDevice?.components.find((component) => component.kind === kind)?.bytes ?? 0;
+    assert.ok(Math.abs(bytes(whole, "gradients") / (4 * (whole.model?.parameters ?? 1)) - 1) < 0.02);
+    assert.ok(Math.abs(bytes(sharded, "optimizer") / bytes(whole, "optimizer") - 0.25) < 0.02);
+  });
+
+  it("builds gpt-neox's model, gated or not, and asks for the vocabulary", async () => {
+    const config = (more: string) =>
+      `{\n  "pipe_parallel_size": 1,\n  "model_parallel_size": 2,\n  "num_layers": 2,\n  "hidden_size": 128,\n  "num_attention_heads": 4,\n  "seq_length": 64,\n  "max_position_embeddings": 64,\n  "train_micro_batch_size_per_gpu": 1,\n  "fp16": { "enabled": true },\n  "num_gpus": 2,\n${more}  "no_weight_tying": true\n}\n`;
+    const plain = await runOf("a.yml", config(""));
+    assert.equal(plain.model?.family, "gpt_neox");
+    assert.ok(plain.assumptions.some(({ what }) => what.includes("50432")));
+    const gated = await runOf(
+      "b.yml",
+      config('  "activation": "swiglu",\n  "norm": "rmsnorm",\n  "mlp_multiple_of": 64,\n'),
+    );
+    assert.equal(gated.model?.family, "llama");
+    // 4 × 128 × 2/3 = 341, half of it rounded up to 64: 192.
+    const layer = 4 * 128 * 128 + 3 * 128 * 192 + 2 * 128;
+    assert.equal(gated.model?.parameters, 2 * 50_432 * 128 + 2 * layer + 128);
+  });
+
+  it("reads Megatron-LM's arguments as a tensor-parallel run with main parameters", async () => {
+    const script = (more: string) =>
+      `torchrun --nproc_per_node 4 pretrain_gpt.py --num-layers 4 --hidden-size 256 --num-attention-heads 4 --ffn-hidden-size 512 --swiglu --normalization RMSNorm --seq-length 64 --max-position-embeddings 64 --micro-batch-size 1 --global-batch-size 2 --vocab-size 1024 --bf16 --train-iters 10 --tensor-model-parallel-size 2 --pipeline-model-parallel-size 1 ${more}\n`;
+    const plain = await runOf("a.sh", script(""));
+    const split = await runOf("b.sh", script("--sequence-parallel --use-distributed-optimizer"));
+    assert.equal(plain.model?.family, "llama");
+    assert.equal(value(plain, "tensor_parallel"), 2);
+    assert.ok(peak(split) < peak(plain));
+    assert.equal(plain.findings.filter(({ severity }) => severity === "error").length, 0);
+  });
+
   it("says of an Accelerate config that it is a part of a run", async () => {
     const run = await runOf(
       "accelerate.yaml",

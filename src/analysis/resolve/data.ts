@@ -1,5 +1,6 @@
 /** Batch, sequence and image sizes. */
 import type { ModelConfig } from "../../core/training/run";
+import { frameworkOf } from "../frameworks";
 import { say } from "../problems";
 import type { ResolveContext } from "./context";
 
@@ -69,7 +70,8 @@ export function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number
   const strongest = pinned ?? stated;
   if (typeof strongest?.value === "number") {
     c.keep("sequence_length", strongest);
-    if (strongest === stated && stated.from === "document" && c.settings.boolean("packing") !== true) {
+    const filled = c.settings.boolean("packing") === true || frameworkOf(c.inputs.format.id)?.fillsSequences === true;
+    if (strongest === stated && stated.from === "document" && !filled) {
       c.suppose(say("assume.full-length", { length: strongest.value, key: strongest.key }), "sequence_length");
     }
     return strongest.value;

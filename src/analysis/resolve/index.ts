@@ -25,9 +25,11 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const c = new ResolveContext(inputs, choice);
   const trainer = trainerOf(c.inputs, c.settings);
   const model = modelOf(c);
-  const ownCode = standsFor(c.inputs.format.id, c.settings);
-  if (ownCode !== undefined && model !== null) c.suppose(say("assume.own-code", { framework: ownCode }), "model");
   const config = model?.config ?? {};
+  const ownCode = standsFor(c.inputs.format.id, c.settings);
+  if (c.inputs.model?.kind === "found" && c.inputs.model.source === "assumed")
+    c.suppose(say("assume.vocabulary", { size: Number(config["vocab_size"]) }), "model");
+  if (ownCode !== undefined && model !== null) c.suppose(say("assume.own-code", { framework: ownCode }), "model");
   const device = deviceOf(c);
   const precision = precisionOf(c);
   const loadDtype = loadDtypeOf(c, config);
@@ -69,8 +71,9 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           targetLength,
           imageSize: images ? imageSizeOf(c, config) : 0,
           gradientAccumulationSteps,
-          loadDtype,
-          autocast: parallel.deepspeed !== null || pure ? null : precision,
+          // Half-precision parameters are cast once, before the first step.
+          loadDtype: parallel.mainParameters?.dtype ?? loadDtype,
+          autocast: parallel.deepspeed !== null || parallel.mainParameters !== undefined || pure ? null : precision,
           attention,
           // TRL forces the reentrant kind for adapters under ZeRO-3.
           checkpointing:

@@ -1,6 +1,15 @@
 /** The parallel part of a run: DeepSpeed as HF fills it, FSDP, and the degrees. */
+import { hiddenSize } from "../../core/graph/config";
 import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
-import type { DeepSpeedSpec, DType, FsdpSpec, ModelConfig, OffloadTarget, ParallelSpec } from "../../core/training/run";
+import type {
+  DeepSpeedSpec,
+  DType,
+  FsdpSpec,
+  MainParametersSpec,
+  ModelConfig,
+  OffloadTarget,
+  ParallelSpec,
+} from "../../core/training/run";
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
 import { defaultOf } from "../defaults";
 import { frameworkOf } from "../frameworks";
@@ -19,16 +28,6 @@ const BY_HIDDEN: Readonly<Record<string, { readonly stage3: boolean; readonly of
   stage3_param_persistence_threshold: { stage3: true, of: (hidden) => 10 * hidden },
 };
 
-/** `hidden_size` as HF finds it: its own, the largest of `hidden_sizes`, the text model's. */
-export function hiddenSize(config: ModelConfig): number | undefined {
-  const own = config["hidden_size"] ?? config["n_embd"] ?? config["d_model"];
-  if (typeof own === "number") return own;
-  const sizes = config["hidden_sizes"];
-  if (Array.isArray(sizes) && sizes.length > 0) return Math.max(...sizes.map(Number));
-  const text = config["text_config"];
-  return typeof text === "object" && text !== null ? hiddenSize(text as ModelConfig) : undefined;
-}
-
 /** The parallel part of a run on `worldSize` processes. */
 export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Compute, worldSize: number): ParallelSpec {
   const { settings } = c;
@@ -38,8 +37,12 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
     if (stated !== undefined) c.put(name, value, stated.from, stated.key, stated.place);
     return value;
   };
-  const deepspeed = deepspeedSpec(c, config, compute);
+  const framework = frameworkOf(c.inputs.format.id);
+  const owned = framework?.mainParameters === true && c.inputs.deepspeed === undefined;
+  const deepspeed = owned ? null : deepspeedSpec(c, config, compute);
   const fsdp = deepspeed === null ? fsdpSpec(c, worldSize) : null;
+  const main = owned && fsdp === null ? mainParametersOf(c, compute) : undefined;
+  const split = settings.boolean("sequence_parallelism") ?? framework?.sequenceParallel;
   const contextParallel = Math.max(degree("context_parallel"), settings.number("sequence_parallel") ?? 1);
   return {
     worldSize,
@@ -49,6 +52,22 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
     expertParallel: degree("expert_parallel"),
     deepspeed,
     fsdp,
+    ...(split === true ? { sequenceParallel: true } : {}),
+    ...(main === undefined ? {} : { mainParameters: main }),
+  };
+}
+
+/** Megatron's and nanotron's optimizers; without half precision they step on the parameters themselves. */
+function mainParametersOf(c: ResolveContext, compute: Compute): MainParametersSpec | undefined {
+  if (compute === null || c.settings.string("load_dtype") === "float32") return undefined;
+  const gradients = c.settings.string("grad_accum_dtype") ?? c.formatDefault("grad_accum_dtype") ?? "float32";
+  if (gradients === "none") return undefined;
+  const stage = c.settings.find("zero_stage");
+  if (stage !== undefined) c.keep("zero_stage", stage);
+  return {
+    dtype: compute,
+    gradientDtype: GRAD_DTYPES[String(gradients)] ?? "float32",
+    sharded: typeof stage?.value === "number" && stage.value >= 1,
   };
 }
 
@@ -59,7 +78,8 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     const stated = settings.find(name);
     if (stated !== undefined) c.put(name, stated.value, stated.from, stated.key, stated.place);
   }
-  if (inputs.deepspeed === undefined && (asked === undefined || asked.value === 0)) {
+  const engine = frameworkOf(inputs.format.id)?.deepspeed === true;
+  if (!engine && inputs.deepspeed === undefined && (asked === undefined || asked.value === 0)) {
     if (asked !== undefined) c.put("zero_stage", 0, asked.from, asked.key, asked.place);
     return null;
   }

@@ -116,6 +116,16 @@ export class Ledger {
     this.live -= this.bytes[id]!;
   }
 
+  /** Bytes alive right before the event at `index`. */
+  liveBefore(index: number): number {
+    let live = 0;
+    for (let k = 0; k < index; k++) {
+      const event = this.events[k]!;
+      live += event >= 0 ? this.bytes[event]! : -this.bytes[~event]!;
+    }
+    return live;
+  }
+
   /** Ids alive right after the event at `index`. */
   aliveAt(index: number): number[] {
     const alive = new Uint8Array(this.bytes.length);

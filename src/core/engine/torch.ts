@@ -50,6 +50,8 @@ export class Torch {
   /** Told of every parameter whose gradient appears; installed by the parallel strategies. */
   leafHook: LeafHook | undefined = undefined;
 
+  /** How many ways a tensor is split over GPUs that share one model; installed by tensor parallelism. */
+  share: ((sizes: Sizes) => number) | undefined = undefined;
   /** Told when a repeated layer or a module outside the layers is used; installed by the parallel strategies. */
   usage: UsageHooks | undefined = undefined;
   /** Index in the model of each layer label. */
@@ -67,7 +69,8 @@ export class Torch {
     const bytes = tensorBytes(sizes, dtype);
     if (bytes === 0 || this.halted) return hostTensor(this.ledger, sizes, dtype);
     const kind = this.logits ? "logits-and-loss" : this.kind;
-    const id = this.ledger.allocate(bytes, operator, kind, this.scope);
+    const share = this.share === undefined ? 1 : this.share(sizes);
+    const id = this.ledger.allocate(bytes / share, operator, kind, this.scope);
     return new Tensor(this.ledger, { id, references: 1 }, sizes, strides ?? contiguousStrides(sizes), dtype);
   }
 

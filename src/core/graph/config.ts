@@ -108,3 +108,13 @@ export function selectGraph(
   const kinds = attention === "sdpa" && !own.some((graph) => graph.attention === "sdpa") ? ["eager"] : [attention];
   return own.find((graph) => kinds.includes(graph.attention) && holds(graph));
 }
+
+/** `hidden_size` as HF finds it: its own, the largest of `hidden_sizes`, the text model's. */
+export function hiddenSize(config: ModelConfig): number | undefined {
+  const own = config["hidden_size"] ?? config["n_embd"] ?? config["d_model"];
+  if (typeof own === "number") return own;
+  const sizes = config["hidden_sizes"];
+  if (Array.isArray(sizes) && sizes.length > 0) return Math.max(...sizes.map(Number));
+  const text = config["text_config"];
+  return typeof text === "object" && text !== null ? hiddenSize(text as ModelConfig) : undefined;
+}

@@ -143,6 +143,14 @@ export interface FsdpSpec {
   readonly replicas?: number;
 }
 
+/** Half-precision parameters with a float32 copy and one gradient buffer (Megatron's and nanotron's optimizers). */
+export interface MainParametersSpec {
+  readonly dtype: "float16" | "bfloat16";
+  readonly gradientDtype: DType;
+  /** The copy and the states are spread over the data-parallel ranks. */
+  readonly sharded: boolean;
+}
+
 /** How the run is spread over devices. Product of the degrees divides `worldSize`. */
 export interface ParallelSpec {
   readonly worldSize: number;
@@ -152,6 +160,9 @@ export interface ParallelSpec {
   readonly expertParallel: number;
   readonly deepspeed: DeepSpeedSpec | null;
   readonly fsdp: FsdpSpec | null;
+  /** Tensor parallelism splits the residual stream along the sequence, too. */
+  readonly sequenceParallel?: boolean;
+  readonly mainParameters?: MainParametersSpec;
 }
 
 /** Optimizer by the name the HF Trainer's `optim` uses (`adamw_torch_fused`, `adafactor`, `sgd`, …). */

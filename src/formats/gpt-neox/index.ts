@@ -1,9 +1,10 @@
 /** gpt-neox YAML: JSON-like flow style, keys with dashes or underscores. */
 import type { Entry, LocatedNode } from "../../syntax/tree";
 import { dataView } from "../carriers";
-import { count, derived, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import { count, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
 import type { ConfigDocument } from "../types";
 import { ACCEPTED } from "./accepted";
+import { derive } from "./derive";
 import { GPT_NEOX_KEYS } from "./keys";
 
 const MODEL = ["num_layers", "hidden_size", "num_attention_heads", "seq_length", "max_position_embeddings"];
@@ -125,8 +126,5 @@ export const gptNeox = schemaFormat({
       ? { confidence: 0.7, because: "has gpt-neox keys in flow style" }
       : NOT_RECOGNISED;
   },
-  derive(settings) {
-    const stage = settings.find((setting) => setting.name === "pipeline_parallel" && setting.value === 0);
-    return stage === undefined ? [] : [derived(stage, "pipeline_parallel", 1)];
-  },
+  derive,
 });

@@ -16,6 +16,13 @@ const OWN: readonly SchemaKey[] = [
   other("max_position_embeddings", "max_position_embeddings", "integer", "Longest position the model knows.", {
     min: 1,
   }),
+  memory(
+    "make_vocab_size_divisible_by",
+    "vocab_divisor",
+    "integer",
+    "The vocabulary is padded to a multiple of this times the tensor-parallel degree.",
+    { default: 128, min: 1 },
+  ),
   memory("no_weight_tying", "untied_embeddings", "boolean", "A second vocabulary-sized matrix."),
   memory("pipe_parallel_size", "pipeline_parallel", "integer", EFFECT.pipeline, { default: 0, min: 0 }),
   memory("model_parallel_size", "tensor_parallel", "integer", EFFECT.tensor, { default: 1, min: 1 }),

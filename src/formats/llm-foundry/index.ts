@@ -83,7 +83,7 @@ export const llmFoundry = schemaFormat({
       result.push(derived(global, "gradient_accumulation_steps", steps));
     const shape = settings.find((setting) => setting.name === "model_class" && setting.value === "mpt_causal_lm");
     if (shape !== undefined && !settings.some((setting) => setting.name === "model"))
-      result.push(derived(shape, "model", "mpt_causal_lm"));
+      result.push(derived(shape, "model_type", "mpt"));
     const packed = settings.findLast((setting) => setting.name === "packing");
     if (packed !== undefined && packed.value !== false && packed.value !== null)
       result.push(derived(packed, "packing", true));

@@ -40,7 +40,7 @@ export const LLM_FOUNDRY_KEYS: readonly SchemaKey[] = [
   memory("model.n_layers", "num_layers", "integer", EFFECT.layers, { min: 1 }),
   memory("model.n_heads", "num_attention_heads", "integer", EFFECT.heads, { min: 1 }),
   memory("model.vocab_size", "vocab_size", "integer", EFFECT.vocabulary, { min: 1 }),
-  memory("model.expansion_ratio", null, "any", EFFECT.width),
+  memory("model.expansion_ratio", "expansion_ratio", "number", EFFECT.width, { min: 1 }),
   memory("model.attn_config", null, "map", EFFECT.attention),
   memory("model.attn_config.attn_impl", "attention", "string", EFFECT.attention, {
     means: { flash: "flash_attention_2", torch: "eager", triton: "flash_attention_2", flex: "flex_attention" },
@@ -58,7 +58,10 @@ export const LLM_FOUNDRY_KEYS: readonly SchemaKey[] = [
   memory("model.ffn_config.moe_world_size", "expert_parallel", "integer", EFFECT.expert, { min: 1 }),
   memory("model.master_weights_dtype", "load_dtype", "string", EFFECT.load, { means: STORAGE }),
   memory("optimizer", null, "map", EFFECT.optimizer),
-  memory("optimizer.name", "optimizer", "string", EFFECT.optimizer),
+  memory("optimizer.name", "optimizer", "string", EFFECT.optimizer, {
+    // Composer's own steps go over the parameters one by one (composer/optim/decoupled_weight_decay.py)
+    means: { decoupled_adamw: "adamw_torch", decoupled_lionw: "lion_32bit", adam: "adamw_torch", adamw: "adamw_torch" },
+  }),
   memory("fsdp_config", null, "map", EFFECT.fsdp, { nullable: true }),
   memory("fsdp_config.sharding_strategy", "fsdp", "string", EFFECT.fsdp, { means: SHARDING }),
   memory(

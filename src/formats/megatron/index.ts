@@ -1,7 +1,7 @@
 /** Megatron-LM: flags in scripts (arrays and strings of flags too), and the YAML that lists them. */
 import type { Entry, MapNode } from "../../syntax/tree";
 import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
-import { count, derived, lookUp, NOT_RECOGNISED, type Recognition, schemaFormat, type View } from "../schema";
+import { count, derived, lookUp, NOT_RECOGNISED, type Recognition, schemaFormat, type View, valueAt } from "../schema";
 import { problem } from "../table";
 import type { ConfigDocument, FormatProblem, LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
@@ -31,8 +31,25 @@ function number(settings: readonly LocatedSetting[], name: string): LocatedSetti
   return settings.findLast((setting) => setting.name === name && typeof setting.value === "number");
 }
 
-function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+/** The captured family nearest to what the arguments build (`megatron/training/arguments.py`). */
+function modelType(settings: readonly LocatedSetting[], view: View): string | undefined {
+  const on = (name: string) => settings.some((setting) => setting.name === name && setting.value === true);
+  const script = view.words.find((word) => /pretrain_\w+\.py$/.test(word)) ?? "";
+  if (/pretrain_(?:t5|ict|vision|vlm|retro)/.test(script)) return undefined;
+  if (/pretrain_bert/.test(script)) return "bert";
+  if (settings.some((setting) => setting.name === "num_experts" && typeof setting.value === "number")) return "mixtral";
+  if (on("swiglu") || valueAt(view.map, "normalization") === "RMSNorm") return "llama";
+  const rotary =
+    valueAt(view.map, "position_embedding_type") === "rope" ||
+    valueAt(view.map, "use_rotary_position_embeddings") === true;
+  return rotary ? "gpt_neox" : "gpt2";
+}
+
+function derive(settings: readonly LocatedSetting[], view: View): readonly LocatedSetting[] {
   const result: LocatedSetting[] = [];
+  const width = number(settings, "hidden_size");
+  const type = modelType(settings, view);
+  if (width !== undefined && type !== undefined) result.push(derived(width, "model_type", type));
   const find = (name: string) => settings.findLast((setting) => setting.name === name);
   const distributed = find("distributed_optimizer");
   if (distributed?.value === true && find("zero_stage") === undefined)

@@ -105,13 +105,19 @@ export const MEGATRON_KEYS: readonly SchemaKey[] = [
     "Gradients are accumulated in float32: 4 bytes per parameter.",
     { also: [{ name: "grad_accum_dtype", means: onlyWhenOn("float32"), only: true }] },
   ),
-  memory("grad_reduce_in_bf16", null, "boolean", "Gradients are kept and reduced in bfloat16."),
+  memory("grad_reduce_in_bf16", null, "boolean", "Gradients are kept and reduced in bfloat16.", {
+    also: [{ name: "grad_accum_dtype", means: onlyWhenOn("bfloat16"), only: true }],
+  }),
   memory("use_precision_aware_optimizer", "precision_aware_optimizer", "boolean", "Optimizer states in fewer bits."),
   memory("main_params_dtype", null, "string", "Dtype of the master weights."),
   memory("main_grads_dtype", null, "string", "Dtype of the main gradients."),
   memory("exp_avg_dtype", null, "string", "Dtype of Adam's first state."),
   memory("exp_avg_sq_dtype", null, "string", "Dtype of Adam's second state."),
-  memory("optimizer", "optimizer", "string", EFFECT.optimizer, { default: "adam" }),
+  memory("optimizer", "optimizer", "string", EFFECT.optimizer, {
+    default: "adam",
+    // apex's and Transformer Engine's multi-tensor Adam: no temporaries
+    means: { adam: "adamw_torch_fused", sgd: "sgd" },
+  }),
   memory("optimizer_cpu_offload", "offload_optimizer", "boolean", EFFECT.offloadOptimizer, {
     means: { true: "cpu", false: "none" },
     aliases: ["cpu_optimizer"],

@@ -23,6 +23,7 @@ export const nanotron = schemaFormat({
   },
   derive(settings, { map }) {
     const result: LocatedSetting[] = [];
+    const find = (name: string) => settings.findLast((setting) => setting.name === name);
     const degree = (name: string): number => {
       const value = settings.find((setting) => setting.name === name)?.value;
       return typeof value === "number" ? value : 1;
@@ -43,7 +44,15 @@ export const nanotron = schemaFormat({
         : undefined;
     const width = settings.find((setting) => setting.name === "hidden_size");
     if (flag !== undefined && width !== undefined)
-      result.push(derived(width, "model", flag.key.replace(/^is_(\w+)_config$/, "$1")));
+      result.push(derived(width, "model_type", flag.key.replace(/^is_(\w+)_config$/, "$1")));
+    // `tie_word_embeddings` is off by default (nanotron/config/models_config.py)
+    if (width !== undefined && find("tied_embeddings") === undefined)
+      result.push(derived(width, "tied_embeddings", false));
+    const mode = find("tp_mode");
+    if (mode?.value === "REDUCE_SCATTER") result.push(derived(mode, "sequence_parallelism", true));
+    const optimizer = find("optimizer");
+    if (optimizer?.value === "adamw_torch" && find("optimizer_fused")?.value === true)
+      result.push(derived(optimizer, "optimizer", "adamw_torch_fused"));
     return result;
   },
 });

@@ -60,10 +60,18 @@ export const NANOTRON_KEYS: readonly SchemaKey[] = [
     null,
     "boolean",
     "A float32 copy of the gradients: 4 bytes per parameter.",
-    { also: [{ name: "grad_accum_dtype", means: { true: "float32" }, only: true }] },
+    { also: [{ name: "grad_accum_dtype", means: { true: "float32", false: "none" }, only: true }] },
   ),
   memory("optimizer.clip_grad", "max_grad_norm", "number", EFFECT.clipping, { nullable: true, min: 0 }),
   memory("optimizer.optimizer_factory", null, "map", EFFECT.optimizer),
-  memory("optimizer.optimizer_factory.name", "optimizer", "string", EFFECT.optimizer),
+  memory("optimizer.optimizer_factory.name", "optimizer", "string", EFFECT.optimizer, {
+    means: { adamW: "adamw_torch", sgd: "sgd" },
+  }),
+  memory(
+    "optimizer.optimizer_factory.torch_adam_is_fused",
+    "optimizer_fused",
+    "boolean",
+    "The fused step keeps no temporaries.",
+  ),
   other("tokenizer.tokenizer_name_or_path", null, "string", "Tokenizer."),
 ];

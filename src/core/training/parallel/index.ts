@@ -2,10 +2,10 @@
 import type { TrainingRun } from "../run";
 import { distributedDataParallel, singleDevice } from "./ddp";
 import { fsdp } from "./fsdp";
+import { mainParameters } from "./main-parameters";
 import type { Strategy } from "./strategy";
 import { zero } from "./zero";
 
-export { localRun, type SplitUncertainty } from "./local";
 export type { HostUse, Strategy } from "./strategy";
 
 /** Ranks that one copy of an FSDP model is spread over. */
@@ -15,6 +15,8 @@ function shardRanks({ fsdp: spec, worldSize }: TrainingRun["parallel"]): number 
 
 /** The strategy of a run whose degrees are resolved (`localRun`). */
 export function chooseStrategy({ parallel, loadDtype, autocast }: TrainingRun): Strategy {
+  if (parallel.mainParameters !== undefined)
+    return mainParameters(parallel.mainParameters, Math.max(1, parallel.worldSize), parallel.expertParallel);
   if (parallel.deepspeed !== null) return zero(parallel.deepspeed, Math.max(1, parallel.worldSize));
   if (parallel.worldSize <= 1) return singleDevice();
   if (parallel.fsdp !== null) return fsdp(parallel.fsdp, shardRanks(parallel), loadDtype, autocast);

@@ -1,15 +1,14 @@
 /**
- * Degrees that split the model or its sequences, as a smaller run of one device. A tensor-parallel rank computes the same
- * architecture with its share of the heads and of the inner width; a context-parallel one, the same with its share of
- * the tokens; an expert-parallel one, with its share of the experts, and as many tokens for them as before.
+ * Degrees that split the model or its sequences, as a smaller run of one device: a context-parallel rank has its share
+ * of the tokens, an expert-parallel one its share of the experts and as many tokens for them as before. What tensor
+ * parallelism divides is divided where it is allocated (`tensor.ts`), and a pipeline is a run per stage (`pipeline.ts`).
  *
- * Sources: transformers/models/llama/configuration_llama.py (`base_model_tp_plan`: attention and feed-forward column- then
- * row-wise, norms and embedding whole), torch/distributed/tensor/experimental/_attention.py (`context_parallel`: buffers
+ * Sources: transformers/models/llama/configuration_llama.py (`base_model_tp_plan`), torch/distributed/tensor/experimental/_attention.py (`context_parallel`: buffers
  * sharded along the sequence, keys and values gathered), deepspeed/sequence/layer.py (Ulysses),
  * deepspeed/moe/layer.py (`num_local_experts`).
  */
 import { ELEMENT_BYTES } from "../../engine/dtype";
-import { type ConfigView, configView, selectGraph } from "../../graph/config";
+import { type ConfigView, configView, hiddenSize, selectGraph } from "../../graph/config";
 import { evaluate } from "../../graph/expression";
 import type { FamilyGraphs, TensorSpec } from "../../graph/types";
 import type { ModelConfig, ParallelSpec, TrainingRun } from "../run";
@@ -29,33 +28,25 @@ export interface LocalRun {
   readonly uncertain: readonly SplitUncertainty[];
 }
 
-/** Sizes that tensor parallelism divides: heads and the inner widths of feed-forward layers. */
-const SPLIT_BY_TENSOR = [
-  "num_attention_heads",
-  "num_key_value_heads",
-  "intermediate_size",
-  "moe_intermediate_size",
-  "shared_expert_intermediate_size",
-] as const;
 const SPLIT_BY_EXPERTS = ["num_local_experts", "num_experts", "n_routed_experts"] as const;
 
-/** Modules whose weights tensor parallelism splits; the others (norms, routers) stay whole on every rank. */
-const LINEAR_OR_EXPERTS = /^(?:Linear|Conv1D)$|Experts$/;
 const EXPERTS = /Experts$/;
 
-/** The run of one device; the reason when a degree cannot be followed. */
+/** Whether the run is spread by more than data parallelism. */
+export function splitsModel({ parallel }: TrainingRun): boolean {
+  const { tensorParallel, pipelineParallel, contextParallel, expertParallel } = parallel;
+  return Math.max(tensorParallel, pipelineParallel, contextParallel, expertParallel) > 1;
+}
+
+/** The run of one device, its tensor and pipeline degrees left to the simulation; or why a degree is not followed. */
 export function localRun(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: string } {
-  const { tensorParallel, pipelineParallel, contextParallel, expertParallel, worldSize } = run.parallel;
-  if (tensorParallel * pipelineParallel * contextParallel * expertParallel <= 1) return { run, uncertain: [] };
-  if (pipelineParallel > 1)
-    return {
-      reason: `pipeline parallel degree ${pipelineParallel}: which layers and how many micro-batches a stage holds is the framework's schedule`,
-    };
-  if (worldSize % (tensorParallel * contextParallel) !== 0)
-    return { reason: `parallel degrees ${tensorParallel} × ${contextParallel} on ${worldSize} devices` };
+  const { tensorParallel, pipelineParallel, contextParallel, worldSize } = run.parallel;
+  const degree = tensorParallel * pipelineParallel * contextParallel;
+  if (worldSize > 1 && worldSize % degree !== 0)
+    return { reason: `parallel degrees that multiply to ${degree} on ${worldSize} devices` };
   const uncertain: SplitUncertainty[] = [];
   let local = run;
-  for (const step of [byTensor, byContext, byExperts]) {
+  for (const step of [byTensor, byContext, byExperts, byStages]) {
     const found = step(local, family);
     if ("reason" in found) return found;
     local = found.run;
@@ -64,11 +55,9 @@ export function localRun(run: TrainingRun, family: FamilyGraphs): LocalRun | { r
   const parallel: ParallelSpec = {
     ...local.parallel,
     // Context-parallel ranks hold different tokens of one sample; parameters are sharded over them, too (accelerate's
-    // `dp_shard_cp` mesh, DeepSpeed's sequence-data-parallel group).
-    worldSize: worldSize / tensorParallel,
-    tensorParallel: 1,
+    // `dp_shard_cp` mesh, DeepSpeed's sequence-data-parallel group, Megatron's data-parallel group with context).
+    worldSize: Math.max(1, Math.floor(worldSize / (tensorParallel * pipelineParallel))),
     contextParallel: 1,
-    expertParallel: 1,
   };
   return { run: { ...local, parallel }, uncertain };
 }
@@ -79,7 +68,11 @@ function viewOf(run: TrainingRun, family: FamilyGraphs): ConfigView {
 }
 
 /** The config with other values, under whatever name it has them. */
-function withSizes(config: ModelConfig, family: FamilyGraphs, sizes: Readonly<Record<string, number>>): ModelConfig {
+export function withSizes(
+  config: ModelConfig,
+  family: FamilyGraphs,
+  sizes: Readonly<Record<string, number>>,
+): ModelConfig {
   const aliases = Object.entries(family.aliases).filter(([alias, target]) => alias in config && target in sizes);
   return { ...config, ...sizes, ...Object.fromEntries(aliases.map(([alias, target]) => [alias, sizes[target]!])) };
 }
@@ -100,29 +93,34 @@ function byTensor(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly
   const degree = run.parallel.tensorParallel;
   if (degree <= 1) return { run, uncertain: [] };
   const view = viewOf(run, family);
-  const reason = `tensor parallel degree ${degree} of ${run.model.family}`;
-  const sizes = divided(SPLIT_BY_TENSOR, degree, view);
-  const head = view.scope("head_dim");
-  if (sizes === null || typeof head !== "number") return { reason: `${reason}: heads or widths do not divide` };
-  const config = withSizes(run.model.config, family, { ...sizes, head_dim: head });
-  const local = { ...run, model: { ...run.model, config } };
-  if (!splits(run, local, family, degree, ({ module }) => LINEAR_OR_EXPERTS.test(module)))
-    return { reason: `${reason}: its graph has no head size of its own` };
-  const hidden = Number(view.scope("hidden_size") ?? 0);
+  const heads = view.scope("num_attention_heads");
+  if (typeof heads === "number" && heads % degree !== 0)
+    return { reason: `tensor parallel degree ${degree} of ${heads} heads` };
+  const hidden = hiddenSize(run.model.config) ?? 0;
   const width = computeBytes(run);
-  const vocabulary = view.scope("tie_word_embeddings") === true ? 0 : Number(view.scope("vocab_size") ?? 0);
   const states = run.adapter === null ? 2 * width + 8 : width;
+  // The plans of transformers leave the embedding whole (`base_model_tp_plan`), those of the frameworks split it.
+  const whole = run.standsFor === undefined ? hidden * Number(view.scope("vocab_size") ?? 0) * (1 - 1 / degree) : 0;
   return {
-    run: local,
+    run,
     uncertain: [
       {
-        what: `tensor parallel degree ${degree}: the output layer is counted whole, sums over the ranks in the band`,
+        what: `tensor parallel degree ${degree}: gathered inputs and sums over the ranks are in the band`,
         settleWith: "tensor_parallel",
-        moreBytes: 2 * run.microBatchSize * run.sequenceLength * hidden * width,
-        lessBytes: hidden * vocabulary * (1 - 1 / degree) * states,
+        moreBytes: 2 * run.microBatchSize * run.sequenceLength * hidden * width + whole * states,
+        lessBytes: 0,
       },
     ],
   };
+}
+
+/** Layers are divided over the stages later, one simulation for each that may be the fullest. */
+function byStages(run: TrainingRun): LocalRun | { readonly reason: string } {
+  const degree = run.parallel.pipelineParallel;
+  if (degree <= 1) return { run, uncertain: [] };
+  if (run.task === "seq2seq-lm") return { reason: `pipeline parallel degree ${degree} of an encoder and a decoder` };
+  const what = `pipeline parallel degree ${degree}: the 1F1B schedule, layers divided evenly`;
+  return { run, uncertain: [{ what, settleWith: "pipeline_parallel", moreBytes: 0, lessBytes: 0 }] };
 }
 
 function byContext(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: string } {
@@ -151,8 +149,8 @@ function byExperts(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
   const degree = run.parallel.expertParallel;
   if (degree <= 1) return { run, uncertain: [] };
   const reason = `expert parallel degree ${degree}`;
-  const { deepspeed, fsdp } = run.parallel;
-  if ((deepspeed?.zeroStage ?? 0) > 0 || fsdp !== null)
+  const { deepspeed, fsdp, mainParameters } = run.parallel;
+  if (mainParameters === undefined && ((deepspeed?.zeroStage ?? 0) > 0 || fsdp !== null))
     return { reason: `${reason} under sharding: experts and the rest are spread over different ranks` };
   const view = viewOf(run, family);
   const sizes = divided(SPLIT_BY_EXPERTS, degree, view);

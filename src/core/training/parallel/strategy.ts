@@ -54,7 +54,7 @@ export function reserve(
   operator: string,
   elements: number,
   dtype: DType,
-  kind: "communication" | "weights" | "gradients" | "optimizer" | "temporaries",
+  kind: "activations" | "communication" | "weights" | "gradients" | "optimizer" | "temporaries",
 ): Tensor {
   const before = { kind: torch.kind, logits: torch.logits, scope: torch.scope };
   torch.kind = kind;
@@ -64,6 +64,15 @@ export function reserve(
   torch.kind = before.kind;
   torch.logits = before.logits;
   torch.scope = before.scope;
+  return tensor;
+}
+
+/** As `reserve`, for blocks whose size tensor parallelism does not divide. */
+export function reserveWhole(...[torch, ...block]: Parameters<typeof reserve>): Tensor {
+  const { share } = torch;
+  torch.share = undefined;
+  const tensor = reserve(torch, ...block);
+  torch.share = share;
   return tensor;
 }
 

@@ -8,7 +8,7 @@ import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { DeepSpeedSpec } from "../run";
 import { Gathering, GatheringStrategy } from "./gathering";
-import { elements, reserve, type Strategy } from "./strategy";
+import { elements, reserve, reserveWhole, type Strategy } from "./strategy";
 
 const MASTER: DType = "float32";
 
@@ -61,7 +61,7 @@ class Zero extends GatheringStrategy implements Strategy {
     if (spec.zeroStage >= 1 && spec.contiguousGradients) {
       const buckets = spec.overlapComm && spec.zeroStage < 3 ? 2 : 1;
       for (let k = 0; k < buckets; k++)
-        reserve(torch, "ipg_bucket", spec.reduceBucketSize, this.dtype, "communication");
+        reserveWhole(torch, "ipg_bucket", spec.reduceBucketSize, this.dtype, "communication");
     }
     if (spec.zeroStage >= 2 && !(this.optimizerOnHost && spec.zeroStage === 2))
       reserve(torch, "grads_in_partition", own, this.gradientDtype, "gradients");

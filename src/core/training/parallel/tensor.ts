@@ -1,0 +1,20 @@
+/**
+ * Tensor parallelism: columns and rows of every matrix, the vocabulary's too, and all that is computed from them, are
+ * split over the group. Sources: megatron/core/tensor_parallel/layers.py, torch/distributed/tensor/parallel/style.py.
+ */
+import { numel } from "../../engine/shape";
+import type { Torch } from "../../engine/torch";
+import { hiddenSize } from "../../graph/config";
+import type { TrainingRun } from "../run";
+
+/**
+ * How many ways a tensor is split. The residual stream between the split matrices is whole on every GPU unless sequence
+ * parallelism splits it, too (megatron/core/tensor_parallel/mappings.py).
+ */
+export function shareOf(run: TrainingRun): Torch["share"] {
+  const { tensorParallel, sequenceParallel } = run.parallel;
+  if (tensorParallel <= 1) return undefined;
+  if (sequenceParallel === true) return () => tensorParallel;
+  const stream = run.microBatchSize * run.sequenceLength * (hiddenSize(run.model.config) ?? 0);
+  return (sizes) => (numel(sizes) === stream ? 1 : tensorParallel);
+}

@@ -1,0 +1,160 @@
+/** What one GPU of a group that shares a model holds (docs/parallel.md, "Model parallelism"). */
+import { strict as assert } from "node:assert";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { estimate } from "../../src/core/estimate";
+import type { FamilyGraphs } from "../../src/core/graph/types";
+import type { ComponentKind, Estimate } from "../../src/core/report/estimate";
+import type { ParallelSpec, TrainingRun } from "../../src/core/training/run";
+import { causalRun } from "./runs";
+
+const family = (name: string) =>
+  JSON.parse(readFileSync(join(__dirname, `../../models/graphs/${name}.json`), "utf8")) as FamilyGraphs;
+const llama = family("llama");
+
+function of(run: TrainingRun, graphs = llama): Estimate {
+  const result = estimate(run, graphs);
+  assert.ok(result.ok, result.ok ? "" : result.reason);
+  return result.estimate;
+}
+
+const base = causalRun({ autocast: "bfloat16", gradientAccumulationSteps: 4 });
+const spread = (change: Partial<ParallelSpec>, run = base): TrainingRun => ({
+  ...run,
+  parallel: { ...run.parallel, ...change },
+});
+const bytes = (estimate: Estimate, kind: ComponentKind): number =>
+  estimate.components.find((component) => component.kind === kind)?.bytes ?? 0;
+
+function near(actual: number, expected: number, share = 0.03): void {
+  assert.ok(Math.abs(actual - expected) <= share * expected + 8192, `${actual} is not near ${expected}`);
+}
+
+const one = of(base);
+
+describe("model parallelism", () => {
+  it("tensor parallelism is the same model with its heads, its width inside and its vocabulary divided", () => {
+    const { config } = base.model;
+    const rank = of({
+      ...base,
+      model: {
+        ...base.model,
+        config: {
+          ...config,
+          head_dim: 16,
+          num_attention_heads: 2,
+          num_key_value_heads: 1,
+          intermediate_size: 88,
+          vocab_size: 500,
+        },
+      },
+    });
+    const two = of(spread({ worldSize: 2, tensorParallel: 2 }));
+    near(two.allocatedPeakBytes, rank.allocatedPeakBytes);
+    near(bytes(two, "weights"), bytes(one, "weights") / 2);
+  });
+
+  it("sequence parallelism splits the residual stream, too", () => {
+    const whole = of(spread({ worldSize: 2, tensorParallel: 2 }));
+    const split = of(spread({ worldSize: 2, tensorParallel: 2, sequenceParallel: true }));
+    near(split.allocatedPeakBytes, one.allocatedPeakBytes / 2);
+    assert.ok(bytes(split, "activations") < bytes(whole, "activations"));
+  });
+
+  it("context parallelism gives each GPU its part of the sequence", () => {
+    const split = of(spread({ worldSize: 2, contextParallel: 2 }));
+    const half = of({ ...base, sequenceLength: base.sequenceLength / 2 });
+    // The gradients' buckets of the two copies come on top.
+    near(split.allocatedPeakBytes - bytes(split, "communication"), half.allocatedPeakBytes);
+  });
+
+  it("a pipeline's first stage keeps the activations of the micro-batches that wait", () => {
+    const stages = (steps: number) =>
+      of(spread({ worldSize: 4, pipelineParallel: 4 }, { ...base, gradientAccumulationSteps: steps }));
+    const quarter = of({
+      ...base,
+      model: { ...base.model, config: { ...base.model.config, num_hidden_layers: 3, tie_word_embeddings: true } },
+    });
+    near(bytes(stages(1), "weights"), bytes(quarter, "weights"));
+    assert.ok(stages(4).allocatedPeakBytes > stages(1).allocatedPeakBytes);
+    // No more wait than there are stages.
+    assert.equal(stages(16).allocatedPeakBytes, stages(4).allocatedPeakBytes);
+    assert.equal(stages(4).parameters, one.parameters);
+  });
+
+  it("expert parallelism divides the experts", () => {
+    const mixtral = family("mixtral");
+    const run: TrainingRun = {
+      ...base,
+      model: {
+        ...base.model,
+        family: "mixtral",
+        config: { ...base.model.config, model_type: "mixtral", num_local_experts: 8, num_experts_per_tok: 2 },
+      },
+    };
+    const all = of(run, mixtral);
+    const half = of(spread({ worldSize: 2, expertParallel: 2 }, run), mixtral);
+    assert.ok(bytes(half, "weights") < 0.65 * bytes(all, "weights"));
+    assert.equal(half.parameters, all.parameters);
+  });
+
+  it("says that another code stands in by a wider band", () => {
+    const two = of(spread({ worldSize: 2, tensorParallel: 2 }));
+    const width = ({ band }: Estimate) => band.highBytes / band.lowBytes;
+    assert.ok(width(two) > width(one));
+  });
+
+  it("says what it does not follow", () => {
+    const reason = (change: Partial<ParallelSpec>): string => {
+      const result = estimate(spread({ worldSize: 4, ...change }), llama);
+      return result.ok ? "" : result.reason;
+    };
+    assert.match(reason({ tensorParallel: 3 }), /degrees/);
+    assert.match(reason({ worldSize: 8, tensorParallel: 8 }), /heads/);
+    assert.match(reason({ expertParallel: 2 }), /expert/);
+    const fsdp = { version: 2, sharding: "full_shard", cpuOffload: false, reshardAfterForward: true } as const;
+    assert.match(reason({ expertParallel: 2, fsdp }), /sharding/);
+    const result = estimate({ ...spread({ worldSize: 2, pipelineParallel: 2 }), task: "seq2seq-lm" }, llama);
+    assert.ok(!result.ok && /encoder/.test(result.reason));
+  });
+
+  it("keeps components adding up to the peak", () => {
+    for (const change of [{ tensorParallel: 2 }, { pipelineParallel: 2 }, { contextParallel: 2 }]) {
+      const result = of(spread({ worldSize: 2, ...change }));
+      assert.equal(
+        result.components.reduce((sum, component) => sum + component.bytes, 0),
+        result.allocatedPeakBytes,
+      );
+    }
+  });
+});
+
+describe("main parameters", () => {
+  const main = (change: object, worldSize = 1) =>
+    of(
+      spread({
+        worldSize,
+        mainParameters: { dtype: "bfloat16", gradientDtype: "float32", sharded: false, ...change },
+      }),
+    );
+  const P = one.parameters;
+
+  it("hold 18 bytes a parameter: weights, gradient buffer, float32 copy and two moments", () => {
+    const whole = main({});
+    near(bytes(whole, "weights"), 2 * P);
+    near(bytes(whole, "gradients"), 4 * P);
+    near(bytes(whole, "optimizer"), 12 * P);
+  });
+
+  it("shard the copy and the moments over the data-parallel ranks", () => {
+    const sharded = main({ sharded: true }, 4);
+    near(bytes(sharded, "gradients"), 4 * P);
+    near(bytes(sharded, "optimizer"), (12 * P) / 4);
+  });
+
+  it("with half-precision gradients take a float32 copy of the shard's while stepping", () => {
+    const half = main({ gradientDtype: "bfloat16" });
+    const step = half.phases.find(({ phase }) => phase === "optimizer")?.peakBytes ?? 0;
+    near(step, (2 + 2 + 12 + 4) * P);
+  });
+});
