@@ -19,6 +19,8 @@ export interface Catalogue {
   find(name: string): CatalogueEntry | undefined;
   /** The published model with exactly these dimensions, for a config that does not say its own name. */
   like(config: Readonly<Record<string, unknown>>): CatalogueEntry | undefined;
+  /** Every spelling with its entry, in the order of the file. */
+  readonly spellings: ReadonlyMap<string, CatalogueEntry>;
   /** Names close to one that is not in it. */
   readonly names: readonly string[];
 }
@@ -46,7 +48,7 @@ export async function readCatalogue(runtime: Runtime): Promise<Catalogue> {
     const shape = shapeOf(config);
     return shape === undefined ? undefined : byShape.get(shape);
   };
-  return { find, like, names: entries.map((entry) => entry.name) };
+  return { find, like, spellings: byName, names: entries.map((entry) => entry.name) };
 }
 
 /** Keys that tell published models apart, each with its spellings. */

@@ -6,7 +6,8 @@
 import type { ModelConfig, ModelSource } from "../core/training/run";
 import { nearest } from "../formats/suggest";
 import { plainValue } from "../formats/table";
-import type { Catalogue } from "./catalogue";
+import type { Catalogue, CatalogueEntry } from "./catalogue";
+import { guessModel } from "./guess";
 import type { Runtime } from "./runtime";
 import type { DocumentStore, LoadedDocument } from "./store";
 import { baseName, joinUri, parentOf } from "./uris";
@@ -27,6 +28,8 @@ export type ModelFound =
       readonly document: LoadedDocument | undefined;
       readonly adapter: AdapterConfig | undefined;
       readonly adapterUri: string | undefined;
+      /** The name was not found as it is: the published model was guessed by it. */
+      readonly guessed?: true;
     }
   | { readonly kind: "missing"; readonly name: string; readonly local: boolean; readonly near: string | undefined }
   | {
@@ -68,21 +71,25 @@ export async function findModel(name: string, search: ModelSearch, seen: readonl
     const cached = await fromHubCache(name, search);
     if (cached !== undefined) return cached;
     const entry = search.catalogue.find(name);
-    if (entry !== undefined) {
-      return {
-        kind: "found",
-        name: entry.name,
-        config: entry.config,
-        source: "catalogue",
-        parameters: entry.parameters,
-        task: entry.task ?? "causal-lm",
-        document: undefined,
-        adapter: undefined,
-        adapterUri: undefined,
-      };
-    }
+    if (entry !== undefined) return published(entry);
   }
+  const guess = guessModel(name, search.catalogue);
+  if (guess !== undefined) return { ...published(guess.entry), config: guess.config, guessed: true };
   return { kind: "missing", name, local: looksLocal(name), near: nearest(name, search.catalogue.names) };
+}
+
+function published(entry: CatalogueEntry): Extract<ModelFound, { kind: "found" }> {
+  return {
+    kind: "found",
+    name: entry.name,
+    config: entry.config,
+    source: "catalogue",
+    parameters: entry.parameters,
+    task: entry.task ?? "causal-lm",
+    document: undefined,
+    adapter: undefined,
+    adapterUri: undefined,
+  };
 }
 
 async function loadConfig(uri: string, name: string, search: ModelSearch): Promise<ModelFound | undefined> {

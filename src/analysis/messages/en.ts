@@ -223,6 +223,7 @@ export const en: Readonly<Record<string, string>> = {
   "assume.target-modules": "adapters on the modules peft chooses for this architecture",
   "assume.fp8": "fp8 counted as bfloat16: an upper bound",
   "assume.fused-loss": "the chunked loss counted as Liger's fused kernels",
+  "assume.model-name": "`{name}` taken for {published} by its name",
   "assume.vocabulary": "a vocabulary of {size} tokens: no document says its size",
   "assume.own-code":
     "transformers' code of the same dimensions stands in for {framework}'s own: what its layers keep may differ",

@@ -205,6 +205,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.target-modules": "适配器作用于 peft 为该架构选择的模块",
   "assume.fp8": "fp8 按 bfloat16 计：为上界",
   "assume.fused-loss": "分块损失按 Liger 的融合内核计",
+  "assume.model-name": "按名称将 `{name}` 视为 {published}",
   "assume.vocabulary": "词表大小 {size}：没有文档说明",
   "assume.own-code": "{framework} 自己的模型代码以同尺寸的 transformers 代码代替：各层保存的张量可能不同",
   "assume.attention": "{attention} 按 SDPA 的 flash 内核计，两者保存的张量相同",

@@ -51,6 +51,8 @@ export function modelOf(c: ResolveContext): TrainingRun["model"] | null {
     c.suppose(say("assume.model"), "model");
     return null;
   }
+  if (model.guessed === true && stated !== undefined)
+    c.suppose(say("assume.model-name", { name: String(stated.value), published: model.name }), "model");
   return { name: model.name, family: String(model.config["model_type"]), config: model.config, source: model.source };
 }
 

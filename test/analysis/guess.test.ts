@@ -1,0 +1,42 @@
+/** Models known by the name of their folder or of the copy. */
+import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
+import { readCatalogue } from "../../src/analysis/catalogue";
+import { guessModel } from "../../src/analysis/guess";
+import { memoryRuntime, uri } from "./memory-runtime";
+
+const catalogue = readCatalogue(memoryRuntime({}));
+const guessed = async (name: string) => guessModel(name, await catalogue)?.entry.name;
+
+describe("analysis: models guessed by their names", () => {
+  it("takes folders and copies for what they are named after", async () => {
+    assert.equal(await guessed("/data/models/Qwen2.5-7B-Instruct/"), "Qwen/Qwen2.5-7B");
+    assert.equal(await guessed("D:\\models\\Llama-3.1-8B"), "meta-llama/Llama-3.1-8B");
+    assert.equal(await guessed("me/Llama-3.1-8B-my-finetune"), "meta-llama/Llama-3.1-8B");
+    assert.equal(
+      await guessed("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B-copy"),
+      "deepseek-ai/DeepSeek-R1-Distill-Qwen-7B",
+    );
+  });
+
+  it("does not take a name without a size, or of another size, for anything", async () => {
+    for (const name of ["./output", "me/my-model", "llama3-8b-pro", "me/Qwen2.5-8B", "gpt2-finetuned", ""])
+      assert.equal(await guessed(name), undefined, name);
+  });
+
+  it("reads how a copy is quantized from its name", async () => {
+    const guess = guessModel("TheBloke/Llama-2-7B-GPTQ", await catalogue);
+    assert.equal(guess?.entry.name, "meta-llama/Llama-2-7b-hf");
+    assert.deepEqual(guess?.config["quantization_config"], { quant_method: "gptq", bits: 4, group_size: 128 });
+  });
+
+  it("says so in the run, with the pin that settles it", async () => {
+    const runtime = memoryRuntime({
+      "train.yaml":
+        "output_dir: out\nmodel_name_or_path: /models/Qwen2.5-0.5B-Instruct\nper_device_train_batch_size: 1\n",
+    });
+    const [run] = (await createAnalyzer(runtime).analyse(uri("train.yaml"), {})).runs;
+    assert.equal(run?.model?.name, "Qwen/Qwen2.5-0.5B");
+    assert.ok(run.assumptions.some(({ what, settleWith }) => settleWith === "model" && what.includes("by its name")));
+  });
+});
