@@ -79,7 +79,12 @@ export const TRAINER_RULES: readonly Rule[] = [
       const trainable = facts.run !== null && facts.run.adapter === null && facts.run.quantization === null;
       return hit(
         at,
-        at?.value === true && facts.run?.loadDtype === "float16" && trainable && facts.inputs.deepspeed === undefined,
+        at?.value === true &&
+          facts.run?.loadDtype === "float16" &&
+          trainable &&
+          // Those step on a float32 copy.
+          facts.inputs.deepspeed === undefined &&
+          facts.run.parallel.mainParameters === undefined,
       );
     },
   },

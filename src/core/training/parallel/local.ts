@@ -129,9 +129,10 @@ function byContext(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
   if (run.attention === "eager" || run.task !== "causal-lm")
     return { reason: `context parallel degree ${degree} with ${run.attention} attention for ${run.task}` };
   const view = viewOf(run, family);
-  const heads = Number(view.scope("num_key_value_heads") ?? view.scope("num_attention_heads") ?? 0);
-  const head = Number(view.scope("head_dim") ?? 0);
-  const gathered = 2 * run.microBatchSize * run.sequenceLength * heads * head * computeBytes(run);
+  const [heads, groups] = ["num_attention_heads", "num_key_value_heads"].map((name) => view.scope(name));
+  const share = typeof heads === "number" && typeof groups === "number" ? groups / heads : 1;
+  const width = hiddenSize(run.model.config) ?? 0;
+  const gathered = 2 * run.microBatchSize * run.sequenceLength * width * share * computeBytes(run);
   return {
     run: { ...run, sequenceLength: Math.ceil(run.sequenceLength / degree) },
     uncertain: [
@@ -155,7 +156,7 @@ function byExperts(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
   const view = viewOf(run, family);
   const sizes = divided(SPLIT_BY_EXPERTS, degree, view);
   const chosen = Number(view.scope("num_experts_per_tok") ?? 1);
-  if (sizes === null || Object.keys(sizes).length === 0 || Object.values(sizes).some((count) => count < chosen))
+  if (sizes === null || Object.keys(sizes).length === 0)
     return { reason: `${reason} of ${run.model.family}: its experts do not divide` };
   const local = { ...run, model: { ...run.model, config: withSizes(run.model.config, family, sizes) } };
   const kept = ({ module, name }: TensorSpec): boolean =>
