@@ -178,6 +178,9 @@ def trainer_optimizer(oracle, case, model, groups):
     if made.__module__.startswith("torch.optim") and not keywords.get("fused"):
         keywords["foreach"] = True  # what CUDA tensors get, and fake ones do not
     optimizer = made(given, **keywords)
+    if case["optim"] == "schedule_free_radam":
+        for group in optimizer.param_groups:
+            group["k"] = 9  # rectified from its sixth step on
     if hasattr(optimizer, "train"):
         optimizer.train()
     if hasattr(optimizer, "fused_backward"):
@@ -185,11 +188,110 @@ def trainer_optimizer(oracle, case, model, groups):
     return optimizer
 
 
+# ---- adapters ----------------------------------------------------------------------------------------------------------
+
+LINEARS = {"llama": ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"), "gpt2": ("c_attn", "c_proj", "c_fc")}
+"""Variants of each adapter: options of its config class besides the modules it is put on."""
+ADAPTERS = {
+    "lora": ({"bias": "all"}, {"bias": "lora_only"}, {"use_rslora": True}, {"layers_to_transform": [1]}, {"exclude_modules": ["v_proj"]},
+             {"rank_pattern": {"v_proj": 3}}, {"trainable_token_indices": [1, 5, 7]}, {"embedding": True}, {"lora_bias": True}),
+    "ia3": ({}, {"feedforward_modules": ["down_proj"]}, {"feedforward_modules": ["down_proj"]}, {"default": True}),
+    "vera": ({"r": 8}, {"r": 64}, {"r": 16, "dropout": 0.1}),
+    "adalora": ({"r": 12}, {"r": 12, "dropout": 0.1}),
+    "loha": ({"r": 4}, {"r": 8}),
+    "lokr": ({"r": 4}, {"r": 8, "decompose_both": True}, {"r": 64}, {"r": 4, "decompose_factor": 8}),
+    "oft": ({}, {"block_share": True}, {"oft_block_size": 8}),
+    "prompt-tuning": ({"num_virtual_tokens": 20}, {"num_virtual_tokens": 7}),
+    "p-tuning": ({"num_virtual_tokens": 20, "encoder_hidden_size": 64}, {"num_virtual_tokens": 7, "encoder_hidden_size": 128}),
+    "prefix-tuning": ({"num_virtual_tokens": 20}, {"num_virtual_tokens": 9, "prefix_projection": True, "encoder_hidden_size": 64}),
+    "trainable-tokens": ({"token_indices": [1, 2, 3]}, {"token_indices": list(range(40))}),
+    "ln-tuning": ({},),
+}
+PROMPTS = ("prompt-tuning", "p-tuning", "prefix-tuning")
+
+
+def adapter_cases(count):
+    """Cases of every adapter; `count` rounds over its variants, five at least."""
+    for name, variants in ADAPTERS.items():
+        for k in range(max(5, len(variants)) * count):
+            yield adapter_case(name, k, variants[k % len(variants)])
+
+
+def adapter_case(name, number, options):
+    r = random.Random(f"{name}-{number}")
+    own = name != "oft" and name not in ("loha", "lokr", "lora", "prefix-tuning") and not options.get("feedforward_modules") and number % 3 == 2
+    model = gpt2(r) if own else llama(r)
+    case = {"id": f"{name}-{number}", "model": model, "batch": r.choice((1, 2, 3)), "seq": r.randint(17, 200), "attn": "sdpa"}
+    case["load_dtype"] = r.choice((*DTYPES, *DTYPES, "float16"))
+    case["amp"] = r.choice((None, "bf16", "bf16"))
+    case["gradient_checkpointing"] = r.random() < 0.4
+    if case["gradient_checkpointing"] and name not in PROMPTS:
+        case["use_reentrant"] = r.random() < 0.5
+    case["optim"] = r.choice(("adamw_torch", "adamw_torch_fused"))
+    case["grad_accum"] = r.choice((1, 1, 2))
+    names = list(LINEARS[model["model_type"]])
+    options = dict(options)
+    peft = {"type": name, "r": options.pop("r", 8), "dropout": options.pop("dropout", 0.0)}
+    peft["target_modules"] = []
+    if name not in (*PROMPTS, "trainable-tokens", "ln-tuning") and not options.pop("default", False):
+        peft["target_modules"] = r.choice((names, r.sample(names, r.randint(2, len(names))), "all-linear" if name != "ia3" else names))
+        for named in ("feedforward_modules", "exclude_modules", "rank_pattern"):
+            if named in options and isinstance(peft["target_modules"], list):
+                peft["target_modules"] = sorted({*peft["target_modules"], *options[named]})
+        if options.pop("embedding", False):
+            peft["target_modules"] = ["q_proj", "embed_tokens"]
+    if r.random() < 0.2:
+        peft["autocast_adapter_dtype"] = False
+    case["peft"] = {**peft, **options}
+    return case
+
+
+def adapter_for(case):
+    """The config of peft that the case's adapter describes."""
+    import peft
+
+    p = dict(case["peft"])
+    kind, rank, dropout = p.pop("type"), p.pop("r"), p.pop("dropout")
+    p.pop("autocast_adapter_dtype", None)
+    p["task_type"] = "CAUSAL_LM"
+    if not p["target_modules"]:
+        p.pop("target_modules")
+    made = {
+        "lora": lambda: peft_lora(r=rank, lora_alpha=16, lora_dropout=dropout, **p),
+        "ia3": lambda: peft.IA3Config(**p),
+        "vera": lambda: peft.VeraConfig(r=rank, vera_dropout=dropout, **p),
+        "adalora": lambda: peft.AdaLoraConfig(init_r=rank, target_r=4, lora_dropout=dropout, total_step=1000, **p),
+        "loha": lambda: peft.LoHaConfig(r=rank, alpha=16, **p),
+        "lokr": lambda: peft.LoKrConfig(r=rank, alpha=16, **p),
+        "oft": lambda: peft.OFTConfig(**p),
+        "prompt-tuning": lambda: peft.PromptTuningConfig(**p),
+        "p-tuning": lambda: peft.PromptEncoderConfig(**p),
+        "prefix-tuning": lambda: peft.PrefixTuningConfig(**p),
+        "trainable-tokens": lambda: peft.TrainableTokensConfig(**p),
+        "ln-tuning": lambda: peft.LNTuningConfig(**p),
+    }
+    return made[kind]()
+
+
+def run_adapter(oracle, case, **options):
+    import peft
+
+    global peft_lora
+    peft_lora = getattr(peft, "own_lora", peft.LoraConfig)
+    peft.own_lora = peft_lora
+    peft.LoraConfig = lambda **_: adapter_for(case)
+    oracle.optimizer_for = oracle.own_optimizer_for
+    return oracle.run(case, **options)
+
+
 def prepare(oracle):
     """What optimizers ask of the device and a fake tensor cannot answer."""
     import torch
     from torch._subclasses.fake_tensor import DataDependentOutputException
 
+    rand = torch.rand
+    torch.rand = lambda *size, **options: 1.0 if size == (1,) else rand(*size, **options)  # modules are never dropped
+    oracle.own_optimizer_for = oracle.optimizer_for
     oracle.optimizer_for = lambda case, model: optimizer_for(oracle, case, model)
     item = torch.Tensor.item
 
@@ -205,7 +307,7 @@ def prepare(oracle):
     torch.cuda.current_device = lambda: 0
 
 
-KINDS = {"optimizers": optimizer_cases}
+KINDS = {"optimizers": optimizer_cases, "adapters": adapter_cases}
 
 
 def main():
@@ -224,7 +326,8 @@ def main():
         have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
         for case in KINDS[kind](args.count):
             if case["id"] not in have and (not args.only or any(name in case["id"] for name in args.only)):
-                alone(lambda: keep(out, case, oracle.run))
+                run = oracle.run if kind == "optimizers" else lambda case: run_adapter(oracle, case)
+                alone(lambda: keep(out, case, run))
 
 
 if __name__ == "__main__":

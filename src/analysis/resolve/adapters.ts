@@ -1,5 +1,5 @@
 /** Adapters and the quantized base below them. */
-import { PEFT_TARGETS } from "../../core/training/adapters/targets";
+import { PEFT_TARGETS } from "../../core/training/adapters/peft-targets";
 import type { AdapterSpec, DType, ModelConfig, QuantizationSpec } from "../../core/training/run";
 import { keyFor } from "../defaults";
 import { say } from "../problems";

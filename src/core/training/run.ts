@@ -41,9 +41,25 @@ export interface ModelSpec {
   readonly source: ModelSource;
 }
 
-/** Low-rank adapter of peft (`LoraConfig`). */
+/** Adapters of peft the engine follows. */
+export type AdapterType =
+  | "lora"
+  | "dora"
+  | "ia3"
+  | "vera"
+  | "adalora"
+  | "loha"
+  | "lokr"
+  | "oft"
+  | "prompt-tuning"
+  | "p-tuning"
+  | "prefix-tuning"
+  | "trainable-tokens"
+  | "ln-tuning";
+
+/** An adapter of peft, as its config class describes it; fields that a type does not have are left out. */
 export interface AdapterSpec {
-  readonly type: "lora" | "dora";
+  readonly type: AdapterType;
   readonly rank: number;
   readonly alpha: number;
   readonly dropout: number;
@@ -54,6 +70,29 @@ export interface AdapterSpec {
   readonly useRslora: boolean;
   /** peft's `autocast_adapter_dtype`: half-precision adapters are raised to float32. */
   readonly autocastAdapterDtype: boolean;
+  /** Modules left out although `targetModules` names them. */
+  readonly excludeModules?: readonly string[] | string;
+  /** Indices of the layers that get the adapter; all when absent. */
+  readonly layersToTransform?: readonly number[];
+  /** Ranks by pattern of module name. */
+  readonly rankPattern?: Readonly<Record<string, number>>;
+  /** LoRA's `lora_bias`: a bias on the second factor. */
+  readonly loraBias?: boolean;
+  /** IA3: modules whose input is scaled instead of their output. */
+  readonly feedforwardModules?: readonly string[] | string;
+  /** Trained vectors before each sequence (`num_virtual_tokens`). */
+  readonly virtualTokens?: number;
+  /** Width of the network that makes them (`encoder_hidden_size`); the model's when absent. */
+  readonly encoderHiddenSize?: number;
+  readonly prefixProjection?: boolean;
+  /** Rows of the embedding that are trained (`token_indices`, LoRA's `trainable_token_indices`). */
+  readonly trainableTokens?: number;
+  /** LoKr: both Kronecker factors may be low-rank; the factor widths are split by. */
+  readonly decomposeBoth?: boolean;
+  readonly decomposeFactor?: number;
+  /** OFT: width of a block (`oft_block_size`), and one rotation for all blocks. */
+  readonly blockSize?: number;
+  readonly blockShare?: boolean;
 }
 
 /** Quantized base weights. */

@@ -4,7 +4,9 @@ import type { ModuleForward } from "../../../src/core/engine/interpreter";
 import { mul } from "../../../src/core/engine/ops/arithmetic";
 import { linear } from "../../../src/core/engine/ops/linear";
 import type { Tensor } from "../../../src/core/engine/tensor";
-import { applyLora, isAdapted } from "../../../src/core/training/adapters/lora";
+import { baseLayer } from "../../../src/core/training/adapters/layer";
+import { lora } from "../../../src/core/training/adapters/lora";
+import { isAdapted } from "../../../src/core/training/adapters/targets";
 import { linear4bit, packWeight } from "../../../src/core/training/quantization/bitsandbytes";
 import { type GroupedFormat, linearGrouped, packGrouped } from "../../../src/core/training/quantization/grouped";
 import { linear8bit, packInt8 } from "../../../src/core/training/quantization/int8";
@@ -65,12 +67,16 @@ function adapted({ adapter, dtype = "float32", module = "Linear", packed = false
   const byName = new Map([["q_proj.weight", weight]]);
   if (module === "Conv1D") byName.set("q_proj.bias", l.tensor([512], dtype));
   if (stored !== null) modules.set("q_proj", linear4bit(stored, null, "bfloat16"));
-  const added = applyLora(
-    l.torch,
-    { ...LORA, ...adapter },
-    { path: "q_proj", module, byName, modules, packed: new Map(stored === null ? [] : [["q_proj", stored]]) },
-  );
-  return { l, forward: modules.get("q_proj")!, added };
+  const spec = { ...LORA, ...adapter };
+  const base = baseLayer(spec, {
+    path: "q_proj",
+    module,
+    byName,
+    modules,
+    packed: new Map(stored === null ? [] : [["q_proj", stored]]),
+  });
+  const { forward, parameters } = lora(l.torch, spec, base!);
+  return { l, forward, added: [...parameters] };
 }
 
 const names = (made: readonly string[]): string[] => made.map((line) => line.split(" ")[0]!);
