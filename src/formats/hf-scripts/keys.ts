@@ -4,6 +4,7 @@
  */
 import { EFFECT, memory, onlyWhenOn, other } from "../effects";
 import { MODEL_KEYS, TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
+import { PEFT_CALL_KEYS } from "../peft";
 import type { SchemaKey } from "../schema";
 import { TRL_FORMAT_KEYS } from "../trl";
 import { TRL_KEYS } from "../trl/keys";
@@ -140,5 +141,5 @@ const CALL_KEYS: readonly SchemaKey[] = [
 
 /** Keywords of a Python file that trains with TRL or with the plain Trainer. */
 export function pythonKeys(id: SchemaId): readonly SchemaKey[] {
-  return [...scriptKeys(id), ...CALL_KEYS];
+  return [...scriptKeys(id), ...CALL_KEYS, ...PEFT_CALL_KEYS];
 }
