@@ -4,7 +4,8 @@ usage: LD_PRELOAD=fakecuda.so python -m capture.ways --oracle ORACLE.py [optimiz
 
 The optimizer is made by transformers' own handlers (`trainer_optimizer.py`) or is the class of torch.optim with the name;
 the adapter by peft from its own config class. Optimizers of other packages need those: galore-torch, apollo-torch, grokadamw,
-schedulefree, torch-optimi, lomo-optim, torchao. Receipts go to `test/core/receipts/ways/<kind>.jsonl`; those there are kept.
+schedulefree, lomo-optim. Those that compile or launch kernels of their own (torchao, torch-optimi, paged states) cannot be
+run on fake tensors. Receipts go to `test/core/receipts/ways/<kind>.jsonl`; those there are kept.
 """
 import argparse
 import json
@@ -54,8 +55,7 @@ TRAINER = {
     **{name: ({},) for name in (
         "adamw_torch", "adamw_torch_fused", "adafactor", "sgd", "adagrad", "rmsprop", "adamw_bnb_8bit", "adamw_8bit", "lion_8bit",
         "lion_32bit", "ademamix", "ademamix_8bit", "rmsprop_bnb", "rmsprop_bnb_8bit", "rmsprop_bnb_32bit", "grokadamw",
-        "stable_adamw", "schedule_free_adamw", "schedule_free_radam", "schedule_free_sgd", "lomo", "adalomo",
-        "adamw_torch_8bit", "adamw_torch_4bit",
+        "schedule_free_adamw", "schedule_free_radam", "schedule_free_sgd", "lomo", "adalomo",
     )},
     **{name: ({"rank": "8"}, {"rank": "16"}) for name in (
         "galore_adamw", "galore_adafactor", "galore_adamw_8bit", "apollo_adamw", "galore_adamw_layerwise", "apollo_adamw_layerwise",
@@ -66,7 +66,6 @@ TRAINER["sgd"] = ({}, {"momentum": "0.9"}, {"momentum": "0.9", "weight_decay": "
 TRAINER["rmsprop"] = ({}, {"momentum": "0.9"}, {"centered": "True"})
 TRAINER["galore_adamw"] = (*TRAINER["galore_adamw"], {"rank": "8", "proj_type": "reverse_std"}, {"rank": "8", "proj_type": "right"}, {"rank": "8", "proj_type": "full"})
 TRAINER["apollo_adamw"] = (*TRAINER["apollo_adamw"], {"rank": "8", "scale_type": "tensor"}, {"rank": "1", "scale_type": "tensor"}, {"rank": "8", "proj": "svd"})
-TRAINER["stable_adamw"] = ({}, {"kahan_sum": "True"})
 
 
 def optimizer_cases(count):
