@@ -86,6 +86,8 @@ def optimizer_cases(count):
 def optimizer_case(name, number, options):
     r = random.Random(f"{name}-{number}")
     case = {"id": f"{name}-{number}", "model": llama(r), "batch": 1, "seq": r.randint(8, 24), "optim": name, "attn": "sdpa"}
+    if "rank" in options:
+        options = {**options, "update_proj_gap": "1"}  # every step is one that projects anew
     if options:
         case["optim_args"] = options
     case["load_dtype"] = DTYPES[number % 2] if number < 2 else r.choice((*DTYPES, "float16"))
@@ -182,9 +184,31 @@ def trainer_optimizer(oracle, case, model, groups):
             group["k"] = 9  # rectified from its sixth step on
     if hasattr(optimizer, "train"):
         optimizer.train()
+    if case["optim"].startswith("apollo"):
+        import apollo_torch.random_projector as drawn
+
+        drawn.stable_randn = lambda shape, seed, device=None, dtype=torch.float32: torch.randn(shape, device=device, dtype=dtype)
     if hasattr(optimizer, "fused_backward"):
-        torch.Tensor.backward = lambda loss: optimizer.fused_backward(loss, 1e-4)
-    return optimizer
+        backward = torch.Tensor.backward
+
+        def fused(loss):
+            torch.Tensor.backward = backward
+            optimizer.fused_backward(loss, 1e-4)
+            torch.Tensor.backward = fused
+
+        torch.Tensor.backward = fused
+    return Stepped(optimizer)
+
+
+class Stepped:
+    """An optimizer whose states end with one that is not a tensor: who walks over them is left with nothing in hand."""
+
+    def __init__(self, optimizer):
+        self.step, self.zero_grad, self.optimizer = optimizer.step, optimizer.zero_grad, optimizer
+
+    @property
+    def state(self):
+        return {**self.optimizer.state, None: {"end": None}}
 
 
 # ---- adapters ----------------------------------------------------------------------------------------------------------
@@ -286,22 +310,26 @@ def run_adapter(oracle, case, **options):
 def prepare(oracle):
     """What optimizers ask of the device and a fake tensor cannot answer."""
     import torch
+    from torch._subclasses import fake_impls
     from torch._subclasses.fake_tensor import DataDependentOutputException
 
     rand = torch.rand
     torch.rand = lambda *size, **options: 1.0 if size == (1,) else rand(*size, **options)  # modules are never dropped
     oracle.own_optimizer_for = oracle.optimizer_for
     oracle.optimizer_for = lambda case, model: optimizer_for(oracle, case, model)
-    item = torch.Tensor.item
+    scalars, kernel = fake_impls.op_implementations_dict, torch.ops.aten._local_scalar_dense.default
+    number = scalars[kernel]
 
-    def known(tensor):
+    def known(*operands):
         """A number kernels would tell: averages of ASGD weigh 1 for its first million steps, norms decide nothing here."""
         try:
-            return item(tensor)
+            return number(*operands)
         except DataDependentOutputException:
             return 1.0
 
-    torch.Tensor.item = known
+    scalars[kernel] = known
+    truth = torch.Tensor.__bool__
+    torch.Tensor.__bool__ = lambda tensor: truth(tensor) if tensor.device.type == "cpu" else True
     sys.modules["torch.optim.radam"]._get_value = lambda step: step if torch.is_tensor(step) and step.device.type == "cuda" else 10.0  # rectified from its sixth step on
     torch.cuda.current_device = lambda: 0
 

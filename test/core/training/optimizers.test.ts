@@ -45,7 +45,8 @@ function step(name: string, dtype: DType = "float32", args: Record<string, strin
   l.ledger.enter("optimizer", 2);
   optimizer.step(l.torch);
   const transient = l.ledger.phaseList[l.ledger.phaseList.length - 1]!.peak - before;
-  assert.equal(l.live, before, "nothing is left behind");
+  release();
+  assert.equal(l.live - base, states, "nothing is left behind");
   return { states, transient };
 }
 
@@ -151,7 +152,7 @@ describe("optimizers", () => {
   });
 
   it("APOLLO draws its projection", () => {
-    assert.equal(step("apollo_adamw", "float32", { rank: "32" }).states, 4 * (32 * COLUMNS + 2 * 32 * ROWS));
+    assert.equal(step("apollo_adamw", "float32", { rank: "32" }).states, 4 * (32 * COLUMNS + 2 * 32 * ROWS) + 512);
     // the scaled gradient, twice while it is limited
     assert.ok(step("apollo_adamw", "float32", { rank: "32" }).transient >= 8 * ELEMENTS);
   });

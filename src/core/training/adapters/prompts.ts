@@ -6,7 +6,7 @@
 import type { DType } from "../../engine/dtype";
 import type { NamedTensor, WrappedInputs, Wrapper } from "../../engine/interpreter";
 import { unary } from "../../engine/ops/arithmetic";
-import { cat } from "../../engine/ops/layout";
+import { cat, repeat, slice } from "../../engine/ops/layout";
 import { linear } from "../../engine/ops/linear";
 import { embedding } from "../../engine/ops/model";
 import { hostTensor, type Tensor } from "../../engine/tensor";
@@ -98,8 +98,11 @@ function prompted(
     const ignored = hold(integers([rows, tokens]));
     return hold(cat(torch, [ignored, tensor], 1));
   });
+  // Indices come for the whole batch; one row of them is encoded and the result repeated.
   const indices = integers([rows, tokens]);
-  const made = done(encoder.encode(torch, indices), indices);
+  const row = slice(torch, indices, 0, 0, 1);
+  const one = done(encoder.encode(torch, row), row, indices);
+  const made = done(repeat(torch, one, [rows, 1, 1]), one);
   const prompts = hold(done(castInput(torch, made, embedded.dtype), made));
   const embeds = hold(done(cat(torch, [prompts, embedded], 1), embedded));
   return {

@@ -4,7 +4,7 @@
  */
 import type { ModuleForward } from "../../engine/interpreter";
 import { inplace, sub } from "../../engine/ops/arithmetic";
-import { permute, reshape, transpose, view } from "../../engine/ops/layout";
+import { permute, repeat, reshape, transpose, view } from "../../engine/ops/layout";
 import { bmmOperator } from "../../engine/ops/linear";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
@@ -35,7 +35,7 @@ export function oft(torch: Torch, adapter: AdapterSpec, base: BaseLayer): Adapte
   const forward: ModuleForward = (torch, input) => {
     const x = castInput(torch, input, weight.dtype);
     const turns = rotations(torch, weight, made, block);
-    const all = made === blocks ? turns : done(repeat(torch, turns, blocks), turns);
+    const all = made === blocks ? turns : done(repeat(torch, turns, [blocks, 1, 1]), turns);
     const turned = done(rotate(torch, x, all, blocks, block), all);
     const back = done(castInput(torch, turned, x.dtype), turned);
     x.release();
@@ -71,15 +71,6 @@ function skewSymmetric(torch: Torch, weight: Tensor, blocks: number, block: numb
   const matrix = torch.attach(node, zeros);
   const turned = transpose(torch, matrix, -2, -1);
   return done(sub(torch, matrix, turned), turned, matrix);
-}
-
-/** `repeat(n, 1, 1)` of one block; the gradients are summed. */
-function repeat(torch: Torch, turns: Tensor, count: number): Tensor {
-  const sizes = [count, turns.size(1), turns.size(2)];
-  const node = torch.record("RepeatBackward0", [turns], (torch, [gradient]) => [
-    gradient ? torch.empty("sum", turns.sizes, gradient.dtype) : null,
-  ]);
-  return torch.attach(node, torch.empty("repeat", sizes, turns.dtype));
 }
 
 /** `einsum("...rk,rkc->...rc")` over blocks of the last dimension, laid out as the input was. */
