@@ -122,6 +122,12 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Rows of the embedding that are trained; a copy of the table is made.": "参与训练的嵌入行；会复制整张表。",
   "Blocks per module that OFT turns.": "OFT 在每个模块中旋转的块数。",
   "Width of the blocks that OFT turns.": "OFT 旋转的块的宽度。",
+  "Decay of the weights: SGD, RMSprop and Adagrad add it to a copy of the gradients.":
+    "权重衰减：SGD、RMSprop 与 Adagrad 会将其加到梯度的副本上。",
+  "Rank of GaLore's projections.": "GaLore 投影的秩。",
+  "Side GaLore projects to.": "GaLore 投影到哪一侧。",
+  "Steps each layer in backward and frees its gradients.": "在反向传播中逐层更新并释放其梯度。",
+  "Rank of APOLLO's projections.": "APOLLO 投影的秩。",
   "Modules that get an adapter.": "添加适配器的模块。",
   "Modules trained in full, as copies beside the frozen originals.": "完整训练的模块，作为冻结原件之外的副本。",
   "Task of the adapter.": "适配器的任务。",

@@ -63,7 +63,9 @@ export function optimizerOf(c: ResolveContext): TrainingRun["optimizer"] {
   const projected = projectedOptimizer(c, written);
   if (projected !== undefined) return projected;
   const name = OPTIMIZER_ALIASES[written.toLowerCase()] ?? written;
-  return { name, args: { ...args, ...givenByTrainer(c, name) } };
+  // The decay of the groups overrules that of `optim_args`.
+  const { weight_decay: _, ...own } = args;
+  return { name, args: { ...own, ...givenByTrainer(c, name) } };
 }
 
 /**
@@ -72,9 +74,9 @@ export function optimizerOf(c: ResolveContext): TrainingRun["optimizer"] {
  */
 function givenByTrainer(c: ResolveContext, name: string): Record<string, string> {
   const targets = c.settings.list("optim_target_modules");
-  const decay = c.settings.number("weight_decay");
+  const decay = c.settings.number("weight_decay") ?? 0;
   return {
-    ...(DECAYS_GRADIENT.has(name) ? { weight_decay: String(decay ?? 0) } : {}),
+    ...(DECAYS_GRADIENT.has(name) && decay !== 0 ? { weight_decay: String(decay) } : {}),
     ...(targets === undefined ? {} : { optim_target_modules: targets.join(",") }),
     ...(holds("torch<2.0", c.libraries) ? { foreach: "False" } : {}),
   };
