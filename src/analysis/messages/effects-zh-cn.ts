@@ -128,6 +128,7 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Side GaLore projects to.": "GaLore 投影到哪一侧。",
   "Steps each layer in backward and frees its gradients.": "在反向传播中逐层更新并释放其梯度。",
   "Rank of APOLLO's projections.": "APOLLO 投影的秩。",
+  "Modules left in full precision.": "保持全精度的模块。",
   "Modules that get an adapter.": "添加适配器的模块。",
   "Modules trained in full, as copies beside the frozen originals.": "完整训练的模块，作为冻结原件之外的副本。",
   "Task of the adapter.": "适配器的任务。",

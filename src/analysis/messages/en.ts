@@ -221,7 +221,10 @@ export const en: Readonly<Record<string, string>> = {
   "assume.image-size": "image size {size}",
   "assume.target-modules": "adapters on the modules peft chooses for this architecture",
   "assume.adapter-as-lora": "adapters of type {adapter} counted as LoRA of the same rank on the same modules",
-  "assume.prefix-tuning": "the tokens of the prefix counted as part of every sequence: an upper bound",
+  "assume.prefix-tuning":
+    "the tokens of the prefix counted as part of every sequence; the mask its attention takes is left out",
+  "assume.int8-outliers": "no outlier columns: each adds a half-precision column of its input and weight",
+  "assume.dequantized": "{method} weights dequantized to {dtype}: transformers does not train on them as they are",
   "assume.fp8": "fp8 counted as bfloat16: an upper bound",
   "assume.fused-loss": "the chunked loss counted as Liger's fused kernels",
   "assume.own-code":

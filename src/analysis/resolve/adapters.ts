@@ -11,6 +11,7 @@ import { keyFor } from "../defaults";
 import { say } from "../problems";
 import type { Setting, SettingValue } from "../settings";
 import { holds } from "../versions";
+import { storedWeights } from "./checkpoint";
 import type { ResolveContext } from "./context";
 import { DTYPES } from "./precision";
 
@@ -88,23 +89,31 @@ export function quantizationOf(
   if (on !== undefined) {
     const type = on === four ? (c.settings.string("bnb_4bit_quant_type") ?? "nf4") : "int8";
     c.keep("quantization", on, type);
+    if (type === "int8") c.suppose(say("assume.int8-outliers"), "llm_int8_threshold");
     return {
       type: type as QuantizationSpec["type"],
       double: c.settings.boolean("double_quantization") ?? false,
       prepareForKbit: trainer === "sft",
       computeDtype: compute,
+      ...skippedModules(c),
       ...old,
     };
   }
-  const own = config["quantization_config"];
-  const method =
-    typeof own === "object" && own !== null ? String((own as Record<string, unknown>)["quant_method"] ?? "") : "";
-  if (method === "gptq" || method === "awq" || method === "hqq") {
-    c.put("quantization", method, "linked", "quantization_config", null);
-    return { type: method, double: false, prepareForKbit: false, computeDtype: compute };
+  const own = storedWeights(config);
+  if (own?.kind === "packed") {
+    c.put("quantization", own.spec.type, "linked", "quantization_config", null);
+    if (own.spec.type === "int8") c.suppose(say("assume.int8-outliers"), "llm_int8_threshold");
+    return { ...own.spec, prepareForKbit: false, computeDtype: compute, ...old };
   }
+  if (own !== null) c.suppose(say("assume.dequantized", { method: own.method, dtype: loadDtype }), "dequantize");
   if (c.trains) c.put("quantization", "none", "default", "quantization", null);
   return null;
+}
+
+/** `llm_int8_skip_modules` of bitsandbytes' config. */
+function skippedModules(c: ResolveContext): Pick<QuantizationSpec, "skipModules"> {
+  const skipModules = c.settings.list("quantization_skip_modules");
+  return skipModules === undefined ? {} : { skipModules };
 }
 
 export function adapterOf(c: ResolveContext, quantized: boolean, config: ModelConfig): AdapterSpec | null {

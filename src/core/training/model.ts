@@ -172,17 +172,31 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   };
 }
 
-/** Whether a weight is stored packed: every `nn.Linear` but the head (transformers/integrations/bitsandbytes.py). */
+/**
+ * Whether a weight is stored packed: every `nn.Linear` but the head and what the config leaves out
+ * (transformers/integrations/bitsandbytes.py).
+ */
 function isPacked({ options }: Loading, item: PlacedTensor): boolean {
-  return (
-    options.quantization !== null &&
-    (item.module === "Linear" || (item.module === "FalconLinear" && options.quantization.packsSubclasses === true)) &&
-    item.name.endsWith(".weight") &&
-    item.name !== `${options.head}.weight`
-  );
+  const { quantization, head } = options;
+  if (quantization === null || !item.name.endsWith(".weight")) return false;
+  if (item.module !== "Linear" && (item.module !== "FalconLinear" || quantization.packsSubclasses !== true))
+    return false;
+  const path = item.name.slice(0, -".weight".length);
+  return path !== head && !(quantization.skipModules ?? []).some((pattern) => isSkipped(path, pattern));
 }
 
-function pack(torch: Torch, { type, double }: QuantizationSpec, { sizes, dtype }: PlacedTensor): PackedWeight {
+/** A pattern begins the path, or its text ends it (transformers/quantizers/quantizers_utils.py, should_convert_module). */
+function isSkipped(path: string, pattern: string): boolean {
+  if (path.endsWith(pattern)) return true;
+  try {
+    return new RegExp(`^(?:${pattern.replace(/^re:/, "")})`).test(path);
+  } catch {
+    return path.startsWith(pattern);
+  }
+}
+
+function pack(torch: Torch, spec: QuantizationSpec, { sizes, dtype }: PlacedTensor): PackedWeight {
+  const { type, double } = spec;
   const [outputs, inputs] = sizes as [number, number];
   switch (type) {
     case "int8":
@@ -191,7 +205,7 @@ function pack(torch: Torch, { type, double }: QuantizationSpec, { sizes, dtype }
     case "fp4":
       return packWeight(torch, outputs, inputs, dtype, double);
     default:
-      return packGrouped(torch, type, outputs, inputs, dtype);
+      return packGrouped(torch, type, outputs, inputs, dtype, spec);
   }
 }
 

@@ -95,9 +95,20 @@ export interface AdapterSpec {
   readonly blockShare?: boolean;
 }
 
+/** Formats whose weights are packed with constants per group of inputs, or per row. */
+export type GroupedFormat = "gptq" | "awq" | "hqq" | "compressed-tensors" | "torchao" | "eetq";
+
 /** Quantized base weights. */
 export interface QuantizationSpec {
-  readonly type: "nf4" | "fp4" | "int8" | "gptq" | "awq" | "hqq";
+  readonly type: "nf4" | "fp4" | "int8" | GroupedFormat;
+  /** Bits per weight of a grouped format; 4 when absent, 8 for those that have no other. */
+  readonly bits?: number;
+  /** Inputs that share constants; -1: a whole row. The format's own default when absent. */
+  readonly groupSize?: number;
+  /** No zero points are stored (compressed-tensors). */
+  readonly symmetric?: boolean;
+  /** Modules left in full precision beside the head, as transformers matches them. */
+  readonly skipModules?: readonly string[];
   /** Double quantization of the absmax constants (bitsandbytes `bnb_4bit_use_double_quant`). */
   readonly double: boolean;
   /** Whether `prepare_model_for_kbit_training` runs (half-precision leftovers raised to float32). */

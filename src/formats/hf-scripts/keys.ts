@@ -102,6 +102,9 @@ const CALL_KEYS: readonly SchemaKey[] = [
   memory("bnb.bnb_4bit_compute_dtype", "quantization_compute_dtype", "string", "Dtype the matrix products run in.", {
     default: "float32",
   }),
+  memory("bnb.llm_int8_skip_modules", "quantization_skip_modules", "any", "Modules left in full precision.", {
+    nullable: true,
+  }),
   memory("bnb.bnb_4bit_quant_storage", "bnb_4bit_quant_storage", "string", "Dtype the 4-bit blocks are stored as."),
   memory("load.0", "model", "string", EFFECT.model, {
     aliases: ["load.pretrained_model_name_or_path", "load.model_name"],
