@@ -4,7 +4,8 @@ usage: LD_PRELOAD=fakecuda.so python -m capture.ways --oracle ORACLE.py [optimiz
 
 The optimizer is made by transformers' own handlers (`trainer_optimizer.py`) or is the class of torch.optim with the name;
 the adapter by peft from its own config class. Optimizers of other packages need those: galore-torch, apollo-torch, grokadamw,
-schedulefree, torch-optimi, lomo-optim, torchao. Receipts go to `test/core/receipts/ways/<kind>.jsonl`; those there are kept.
+schedulefree, lomo-optim. Those that compile or launch kernels of their own (torchao, torch-optimi, paged states) cannot be
+run on fake tensors. Receipts go to `test/core/receipts/ways/<kind>.jsonl`; those there are kept.
 """
 import argparse
 import json
@@ -54,8 +55,7 @@ TRAINER = {
     **{name: ({},) for name in (
         "adamw_torch", "adamw_torch_fused", "adafactor", "sgd", "adagrad", "rmsprop", "adamw_bnb_8bit", "adamw_8bit", "lion_8bit",
         "lion_32bit", "ademamix", "ademamix_8bit", "rmsprop_bnb", "rmsprop_bnb_8bit", "rmsprop_bnb_32bit", "grokadamw",
-        "stable_adamw", "schedule_free_adamw", "schedule_free_radam", "schedule_free_sgd", "lomo", "adalomo",
-        "adamw_torch_8bit", "adamw_torch_4bit",
+        "schedule_free_adamw", "schedule_free_radam", "schedule_free_sgd", "lomo", "adalomo",
     )},
     **{name: ({"rank": "8"}, {"rank": "16"}) for name in (
         "galore_adamw", "galore_adafactor", "galore_adamw_8bit", "apollo_adamw", "galore_adamw_layerwise", "apollo_adamw_layerwise",
@@ -66,7 +66,6 @@ TRAINER["sgd"] = ({}, {"momentum": "0.9"}, {"momentum": "0.9", "weight_decay": "
 TRAINER["rmsprop"] = ({}, {"momentum": "0.9"}, {"centered": "True"})
 TRAINER["galore_adamw"] = (*TRAINER["galore_adamw"], {"rank": "8", "proj_type": "reverse_std"}, {"rank": "8", "proj_type": "right"}, {"rank": "8", "proj_type": "full"})
 TRAINER["apollo_adamw"] = (*TRAINER["apollo_adamw"], {"rank": "8", "scale_type": "tensor"}, {"rank": "1", "scale_type": "tensor"}, {"rank": "8", "proj": "svd"})
-TRAINER["stable_adamw"] = ({}, {"kahan_sum": "True"})
 
 
 def optimizer_cases(count):
@@ -87,6 +86,8 @@ def optimizer_cases(count):
 def optimizer_case(name, number, options):
     r = random.Random(f"{name}-{number}")
     case = {"id": f"{name}-{number}", "model": llama(r), "batch": 1, "seq": r.randint(8, 24), "optim": name, "attn": "sdpa"}
+    if "rank" in options:
+        options = {**options, "update_proj_gap": "1"}  # every step is one that projects anew
     if options:
         case["optim_args"] = options
     case["load_dtype"] = DTYPES[number % 2] if number < 2 else r.choice((*DTYPES, "float16"))
@@ -178,34 +179,162 @@ def trainer_optimizer(oracle, case, model, groups):
     if made.__module__.startswith("torch.optim") and not keywords.get("fused"):
         keywords["foreach"] = True  # what CUDA tensors get, and fake ones do not
     optimizer = made(given, **keywords)
+    if case["optim"] == "schedule_free_radam":
+        for group in optimizer.param_groups:
+            group["k"] = 9  # rectified from its sixth step on
     if hasattr(optimizer, "train"):
         optimizer.train()
+    if case["optim"].startswith("apollo"):
+        import apollo_torch.random_projector as drawn
+
+        drawn.stable_randn = lambda shape, seed, device=None, dtype=torch.float32: torch.randn(shape, device=device, dtype=dtype)
     if hasattr(optimizer, "fused_backward"):
-        torch.Tensor.backward = lambda loss: optimizer.fused_backward(loss, 1e-4)
-    return optimizer
+        backward = torch.Tensor.backward
+
+        def fused(loss):
+            torch.Tensor.backward = backward
+            optimizer.fused_backward(loss, 1e-4)
+            torch.Tensor.backward = fused
+
+        torch.Tensor.backward = fused
+    return Stepped(optimizer)
+
+
+class Stepped:
+    """An optimizer whose states end with one that is not a tensor: who walks over them is left with nothing in hand."""
+
+    def __init__(self, optimizer):
+        self.step, self.zero_grad, self.optimizer = optimizer.step, optimizer.zero_grad, optimizer
+
+    @property
+    def state(self):
+        return {**self.optimizer.state, None: {"end": None}}
+
+
+# ---- adapters ----------------------------------------------------------------------------------------------------------
+
+LINEARS = {"llama": ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"), "gpt2": ("c_attn", "c_proj", "c_fc")}
+"""Variants of each adapter: options of its config class besides the modules it is put on."""
+ADAPTERS = {
+    "lora": ({"bias": "all"}, {"bias": "lora_only"}, {"use_rslora": True}, {"layers_to_transform": [1]}, {"exclude_modules": ["v_proj"]},
+             {"rank_pattern": {"v_proj": 3}}, {"trainable_token_indices": [1, 5, 7]}, {"embedding": True}, {"lora_bias": True}),
+    "ia3": ({}, {"feedforward_modules": ["down_proj"]}, {"feedforward_modules": ["down_proj"]}, {"default": True}),
+    "vera": ({"r": 8}, {"r": 64}, {"r": 16, "dropout": 0.1}),
+    "adalora": ({"r": 12}, {"r": 12, "dropout": 0.1}),
+    "loha": ({"r": 4}, {"r": 8}),
+    "lokr": ({"r": 4}, {"r": 8, "decompose_both": True}, {"r": 64}, {"r": 4, "decompose_factor": 8}),
+    "oft": ({}, {"block_share": True}, {"oft_block_size": 8}),
+    "prompt-tuning": ({"num_virtual_tokens": 20}, {"num_virtual_tokens": 7}),
+    "p-tuning": ({"num_virtual_tokens": 20, "encoder_hidden_size": 64}, {"num_virtual_tokens": 7, "encoder_hidden_size": 128}),
+    "prefix-tuning": ({"num_virtual_tokens": 20}, {"num_virtual_tokens": 9, "prefix_projection": True, "encoder_hidden_size": 64}),
+    "trainable-tokens": ({"token_indices": [1, 2, 3]}, {"token_indices": list(range(40))}),
+    "ln-tuning": ({},),
+}
+PROMPTS = ("prompt-tuning", "p-tuning", "prefix-tuning")
+
+
+def adapter_cases(count):
+    """Cases of every adapter; `count` rounds over its variants, five at least."""
+    for name, variants in ADAPTERS.items():
+        for k in range(max(5, len(variants)) * count):
+            yield adapter_case(name, k, variants[k % len(variants)])
+
+
+def adapter_case(name, number, options):
+    r = random.Random(f"{name}-{number}")
+    own = name != "oft" and name not in ("loha", "lokr", "lora", "prefix-tuning") and not options.get("feedforward_modules") and number % 3 == 2
+    model = gpt2(r) if own else llama(r)
+    case = {"id": f"{name}-{number}", "model": model, "batch": r.choice((1, 2, 3)), "seq": r.randint(17, 200), "attn": "sdpa"}
+    case["load_dtype"] = r.choice((*DTYPES, *DTYPES, "float16"))
+    case["amp"] = r.choice((None, "bf16", "bf16"))
+    case["gradient_checkpointing"] = r.random() < 0.4
+    if case["gradient_checkpointing"] and name not in PROMPTS:
+        case["use_reentrant"] = r.random() < 0.5
+    case["optim"] = r.choice(("adamw_torch", "adamw_torch_fused"))
+    case["grad_accum"] = r.choice((1, 1, 2))
+    names = list(LINEARS[model["model_type"]])
+    options = dict(options)
+    peft = {"type": name, "r": options.pop("r", 8), "dropout": options.pop("dropout", 0.0)}
+    peft["target_modules"] = []
+    if name not in (*PROMPTS, "trainable-tokens", "ln-tuning") and not options.pop("default", False):
+        peft["target_modules"] = r.choice((names, r.sample(names, r.randint(2, len(names))), "all-linear" if name != "ia3" else names))
+        for named in ("feedforward_modules", "exclude_modules", "rank_pattern"):
+            if named in options and isinstance(peft["target_modules"], list):
+                peft["target_modules"] = sorted({*peft["target_modules"], *options[named]})
+        if options.pop("embedding", False):
+            peft["target_modules"] = ["q_proj", "embed_tokens"]
+    if r.random() < 0.2:
+        peft["autocast_adapter_dtype"] = False
+    case["peft"] = {**peft, **options}
+    return case
+
+
+def adapter_for(case):
+    """The config of peft that the case's adapter describes."""
+    import peft
+
+    p = dict(case["peft"])
+    kind, rank, dropout = p.pop("type"), p.pop("r"), p.pop("dropout")
+    p.pop("autocast_adapter_dtype", None)
+    p["task_type"] = "CAUSAL_LM"
+    if not p["target_modules"]:
+        p.pop("target_modules")
+    made = {
+        "lora": lambda: peft_lora(r=rank, lora_alpha=16, lora_dropout=dropout, **p),
+        "ia3": lambda: peft.IA3Config(**p),
+        "vera": lambda: peft.VeraConfig(r=rank, vera_dropout=dropout, **p),
+        "adalora": lambda: peft.AdaLoraConfig(init_r=rank, target_r=4, lora_dropout=dropout, total_step=1000, **p),
+        "loha": lambda: peft.LoHaConfig(r=rank, alpha=16, **p),
+        "lokr": lambda: peft.LoKrConfig(r=rank, alpha=16, **p),
+        "oft": lambda: peft.OFTConfig(**p),
+        "prompt-tuning": lambda: peft.PromptTuningConfig(**p),
+        "p-tuning": lambda: peft.PromptEncoderConfig(**p),
+        "prefix-tuning": lambda: peft.PrefixTuningConfig(**p),
+        "trainable-tokens": lambda: peft.TrainableTokensConfig(**p),
+        "ln-tuning": lambda: peft.LNTuningConfig(**p),
+    }
+    return made[kind]()
+
+
+def run_adapter(oracle, case, **options):
+    import peft
+
+    global peft_lora
+    peft_lora = getattr(peft, "own_lora", peft.LoraConfig)
+    peft.own_lora = peft_lora
+    peft.LoraConfig = lambda **_: adapter_for(case)
+    oracle.optimizer_for = oracle.own_optimizer_for
+    return oracle.run(case, **options)
 
 
 def prepare(oracle):
     """What optimizers ask of the device and a fake tensor cannot answer."""
     import torch
+    from torch._subclasses import fake_impls
     from torch._subclasses.fake_tensor import DataDependentOutputException
 
+    rand = torch.rand
+    torch.rand = lambda *size, **options: 1.0 if size == (1,) else rand(*size, **options)  # modules are never dropped
+    oracle.own_optimizer_for = oracle.optimizer_for
     oracle.optimizer_for = lambda case, model: optimizer_for(oracle, case, model)
-    item = torch.Tensor.item
+    scalars, kernel = fake_impls.op_implementations_dict, torch.ops.aten._local_scalar_dense.default
+    number = scalars[kernel]
 
-    def known(tensor):
+    def known(*operands):
         """A number kernels would tell: averages of ASGD weigh 1 for its first million steps, norms decide nothing here."""
         try:
-            return item(tensor)
+            return number(*operands)
         except DataDependentOutputException:
             return 1.0
 
-    torch.Tensor.item = known
+    scalars[kernel] = known
+    truth = torch.Tensor.__bool__
+    torch.Tensor.__bool__ = lambda tensor: truth(tensor) if tensor.device.type == "cpu" else True
     sys.modules["torch.optim.radam"]._get_value = lambda step: step if torch.is_tensor(step) and step.device.type == "cuda" else 10.0  # rectified from its sixth step on
     torch.cuda.current_device = lambda: 0
 
 
-KINDS = {"optimizers": optimizer_cases}
+KINDS = {"optimizers": optimizer_cases, "adapters": adapter_cases}
 
 
 def main():
@@ -224,7 +353,8 @@ def main():
         have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
         for case in KINDS[kind](args.count):
             if case["id"] not in have and (not args.only or any(name in case["id"] for name in args.only)):
-                alone(lambda: keep(out, case, oracle.run))
+                run = oracle.run if kind == "optimizers" else lambda case: run_adapter(oracle, case)
+                alone(lambda: keep(out, case, run))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { PINNED_FIELDS, pinnedEffect } from "../src/formats/peft";
 import { pinsSchema } from "../src/formats/pins";
 
 /** Explanations by path, shown by editors on hover and in completion. */
@@ -23,6 +24,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "runs.adapter.alpha": "Scale (lora_alpha).",
   "runs.adapter.target_modules": "Module names, or all-linear.",
   "runs.adapter.modules_to_save": "Modules trained in full beside the adapter.",
+  ...Object.fromEntries(Object.keys(PINNED_FIELDS).map((name) => [`runs.adapter.${name}`, pinnedEffect(name)])),
   "runs.quantization": "How the base weights are quantized.",
   "runs.quantization.double": "Quantize the quantization constants too (bnb_4bit_use_double_quant).",
   "runs.quantization.prepare_for_kbit": "Whether prepare_model_for_kbit_training runs.",

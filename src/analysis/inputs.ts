@@ -7,6 +7,7 @@ import type { FamilyGraphs } from "../core/graph/types";
 import type { LibraryVersions } from "../core/training/run";
 import { deepspeed as deepspeedFormat } from "../formats/deepspeed";
 import { deepspeedReader } from "../formats/deepspeed/read";
+import { LORA_FIELDS, PINNED_FIELDS, savedAdapter } from "../formats/peft";
 import { PINS_FILE, type PinnedRun, type PinsFile, pinnedFor, readPins } from "../formats/pins";
 import type { DocumentLink, Format, LocatedSetting } from "../formats/types";
 import { nodeAt } from "../syntax/text";
@@ -376,8 +377,15 @@ function adapterSettings(adapter: Readonly<Record<string, unknown>>, uri: string
       settings.push({ name, value: plain as Setting["value"], from: "linked", key, place: { uri, ...NO_SPANS } });
     }
   };
-  if (String(adapter["peft_type"] ?? "LORA").toUpperCase() !== "LORA") return [];
-  settings.push({ name: "adapter", value: "lora", from: "linked", key: "peft_type", place: { uri, ...NO_SPANS } });
+  const type = String(adapter["peft_type"] ?? "LORA");
+  const known = savedAdapter(type);
+  if (known === undefined && type.toUpperCase() !== "LORA") return [];
+  const value = known?.type ?? "lora";
+  settings.push({ name: "adapter", value, from: "linked", key: "peft_type", place: { uri, ...NO_SPANS } });
+  if (known !== undefined) {
+    for (const [key, name] of Object.entries(known.names)) add(name, key);
+    return settings;
+  }
   add("lora_rank", "r");
   add("lora_alpha", "lora_alpha");
   add("lora_dropout", "lora_dropout");
@@ -386,6 +394,7 @@ function adapterSettings(adapter: Readonly<Record<string, unknown>>, uri: string
   add("lora_bias", "bias");
   add("use_dora", "use_dora");
   add("use_rslora", "use_rslora");
+  for (const [key, name] of Object.entries(LORA_FIELDS)) add(PINNED_FIELDS[name] ?? key, key);
   return settings;
 }
 

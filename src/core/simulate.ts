@@ -3,17 +3,19 @@
  */
 
 import type { DType } from "./engine/dtype";
-import { type AttentionCache, Interpreter, NotModelled } from "./engine/interpreter";
+import { type AttentionCache, Interpreter, NotModelled, type Wrapper } from "./engine/interpreter";
 import { Ledger } from "./engine/ledger";
 import { Torch } from "./engine/torch";
 import { type ConfigView, configView, type RunSizes, selectGraph } from "./graph/config";
 import { evaluate } from "./graph/expression";
 import { withLiger } from "./graph/liger";
 import type { ArchitectureGraph, FamilyGraphs } from "./graph/types";
+import { regularised } from "./training/adapters/adalora";
+import { promptSizes, promptWrapper, virtualTokens } from "./training/adapters/prompts";
 import { runEvaluation } from "./training/evaluation";
 import { SimulatedCache } from "./training/generation/cache";
 import { runGeneration } from "./training/generation/generate";
-import { layerSignatures, loadModel } from "./training/model";
+import { type LoadedModel, layerSignatures, loadModel } from "./training/model";
 import { findOptimizer } from "./training/optimizers";
 import { chooseStrategy, type HostUse } from "./training/parallel";
 import { whileWaiting } from "./training/parallel/pipeline";
@@ -53,12 +55,15 @@ export function headOf(graph: ArchitectureGraph): string | null {
 interface Program {
   readonly graph: ArchitectureGraph;
   readonly view: ConfigView;
+  /** Names as the batch sees them: without the tokens that a prompt adds. */
+  readonly dataView: ConfigView;
   readonly head: string | null;
 }
 
 /** @param fusedLoss whether the loss is computed without a logits tensor */
 function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSizes, fusedLoss: boolean): Program | null {
-  const view = configView(family, run.model.config, sizes);
+  const dataView = configView(family, run.model.config, sizes);
+  const view = configView(family, run.model.config, { ...sizes, S: sizes.S + virtualTokens(run.adapter) });
   const captured = selectGraph(family, run.task, run.attention, view.scope);
   if (captured === undefined) return null;
   const head = family.head ?? headOf(captured);
@@ -68,13 +73,13 @@ function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSizes, fuse
     fusedLoss || layers
       ? withLiger(captured, head, { loss: fusedLoss, norms: layers, gates: layers && gated })
       : captured;
-  return { graph, view, head };
+  return { graph, view, dataView, head };
 }
 
-function batchOf({ graph, view }: Program): BatchTensor[] {
+function batchOf({ graph, dataView }: Program): BatchTensor[] {
   return graph.batch.map(({ name, shape, dtype }) => ({
     name,
-    sizes: shape.map((expression) => Number(evaluate(expression, view.scope))),
+    sizes: shape.map((expression) => Number(evaluate(expression, dataView.scope))),
     dtype: dtype.replace(/^\$/, "") as DType,
   }));
 }
@@ -152,8 +157,17 @@ export function countParameters(
     sharded: false,
     quantization: run.quantization,
     head: program.head,
+    promptSizes: promptSizes(program.view.scope),
   });
   return { parameters: model.elements, trainableParameters: model.trainableElements };
+}
+
+/** What peft's module around the model does, or null when it only hands on. */
+function wrapperOf({ adapter, checkpointing }: TrainingRun, model: LoadedModel, dtype: DType): Wrapper | null {
+  const { prompt, embedding, regularised: factors } = model;
+  if (adapter !== null && prompt !== null)
+    return promptWrapper(adapter, prompt, embedding, dtype, checkpointing !== null);
+  return factors.length === 0 ? null : { leave: (torch, loss) => regularised(torch, factors, loss) };
 }
 
 /**
@@ -188,6 +202,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     sharded: strategy.shardsParameters,
     quantization: run.quantization,
     head,
+    promptSizes: promptSizes(view.scope),
   });
   strategy.prepare(torch, model.parameters);
   torch.leafHook = strategy.leafHook;
@@ -203,6 +218,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     torch.leafHook = (leaf, torch) => optimizer.afterAccumulate?.(leaf, torch);
   const parameterSignature = layerSignatures(model.parameters);
   const signature = (index: number): string => `${parameterSignature(index)} ${strategy.layerSignature?.(index) ?? ""}`;
+  const wrapper = wrapperOf(run, model, loadDtype);
   const interpretersOf =
     ({ graph, view }: Program, cache?: AttentionCache): InterpreterFactory =>
     (folded) =>
@@ -213,9 +229,11 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
         modules: model.modules,
         loadDtype,
         checkpointing: run.checkpointing,
-        layerSignature: folded && fold ? signature : null,
+        // The term of the loss that AdaLoRA adds reaches into every layer.
+        layerSignature: folded && fold && model.regularised.length === 0 ? signature : null,
         head,
         ...(cache === undefined ? {} : { cache }),
+        ...(wrapper === null ? {} : { wrapper }),
       });
   const autocast = strategy.keepsAutocast ? run.autocast : null;
   runSteps(

@@ -1,11 +1,9 @@
 /** The folders that `oracle/score.py` writes resolve to exactly the run of the case. */
 import { strict as assert } from "node:assert";
-import { readCatalogue } from "../../src/analysis/catalogue";
-import { gather } from "../../src/analysis/inputs";
 import { type Resolution, resolveRun } from "../../src/analysis/resolve";
-import { DocumentStore } from "../../src/analysis/store";
 import type { TrainingRun } from "../../src/core/training/run";
-import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
+import { TINY_LLAMA } from "./memory-runtime";
+import { gatherFiles } from "./resolve-run";
 
 interface Case {
   readonly name: string;
@@ -169,22 +167,15 @@ function yaml(values: Readonly<Record<string, unknown>>, indent = ""): string {
 
 async function resolve(one: Case): Promise<Resolution> {
   const pins = `runs:\n  - ${yaml({ ...PINS, ...one.pins }, "    ").trimStart()}`;
-  const runtime = memoryRuntime({
-    "c/train.yaml": yaml({ ...TRAIN, ...one.train }),
-    "c/.vramlens.yaml": pins,
-    "c/model/config.json": JSON.stringify(one.model ?? TINY_LLAMA),
-  });
-  const store = new DocumentStore(runtime.files);
-  const document = await store.load(uri("c/train.yaml"));
-  assert.ok(document?.recognised, "recognised");
-  assert.equal(document.recognised.format.id, "hf-training-arguments");
-  const inputs = await gather(document, document.recognised.format, {
-    runtime,
-    store,
-    catalogue: await readCatalogue(runtime),
-    graphs: async () => undefined,
-    modelOverride: undefined,
-  });
+  const inputs = await gatherFiles(
+    {
+      "c/train.yaml": yaml({ ...TRAIN, ...one.train }),
+      "c/.vramlens.yaml": pins,
+      "c/model/config.json": JSON.stringify(one.model ?? TINY_LLAMA),
+    },
+    "c/train.yaml",
+  );
+  assert.equal(inputs.format.id, "hf-training-arguments");
   assert.deepEqual(inputs.problems, []);
   return resolveRun(inputs, {});
 }

@@ -1,5 +1,5 @@
 /** Which values a hover tries for each setting: the curve that answers "what happens if I change this?". */
-import { PEFT_TARGETS } from "../../core/training/adapters/targets";
+import { PEFT_TARGETS } from "../../core/training/adapters/peft-targets";
 import type { Variant } from "../run-analysis";
 
 export interface Curve {
@@ -72,7 +72,7 @@ const precision: Curve = choices(
 /** What peft takes for this architecture when nothing is named. */
 function peftChoice(variant: Variant): readonly string[] {
   const names = PEFT_TARGETS[variant.resolution.run?.model.family ?? ""];
-  return names === undefined ? [] : [names.join(",")];
+  return names === undefined ? [] : [typeof names === "string" ? names : names.join(",")];
 }
 
 function targets(variant: Variant): string {

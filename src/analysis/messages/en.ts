@@ -71,7 +71,6 @@ export const en: Readonly<Record<string, string>> = {
   "not-modelled.part":
     "an Accelerate config is a part of a run: open the training config or the script that it launches",
   "not-modelled.format": "runs of {format} are read and explained, but not simulated yet",
-  "not-modelled.adapter": "adapters of type {adapter} are not modelled yet",
   "not-modelled.switch": "`{key}` changes memory in a way that is not modelled yet",
   "not-modelled.multimodal": "a vision tower is trained beside the language model, which is not modelled yet",
   "not-modelled.export": "this file merges or exports a model, it trains nothing",
@@ -221,6 +220,11 @@ export const en: Readonly<Record<string, string>> = {
   "assume.generation-length": "{tokens} tokens generated per prompt in evaluation: nothing says how many",
   "assume.image-size": "image size {size}",
   "assume.target-modules": "adapters on the modules peft chooses for this architecture",
+  "assume.adapter-as-lora": "adapters of type {adapter} counted as LoRA of the same rank on the same modules",
+  "assume.prefix-tuning":
+    "the tokens of the prefix counted as part of every sequence; the mask its attention takes is left out",
+  "assume.int8-outliers": "no outlier columns: each adds a half-precision column of its input and weight",
+  "assume.dequantized": "{method} weights dequantized to {dtype}: transformers does not train on them as they are",
   "assume.fp8": "fp8 counted as bfloat16: an upper bound",
   "assume.fused-loss": "the chunked loss counted as Liger's fused kernels",
   "assume.model-name": "`{name}` taken for {published} by its name",

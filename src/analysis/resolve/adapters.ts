@@ -1,15 +1,62 @@
 /** Adapters and the quantized base below them. */
-import { PEFT_TARGETS } from "../../core/training/adapters/targets";
-import type { AdapterSpec, DType, ModelConfig, QuantizationSpec } from "../../core/training/run";
+import {
+  ADALORA_TARGETS,
+  IA3_FEEDFORWARD,
+  IA3_TARGETS,
+  LN_TUNING_TARGETS,
+  PEFT_TARGETS,
+} from "../../core/training/adapters/peft-targets";
+import type { AdapterSpec, AdapterType, DType, ModelConfig, QuantizationSpec } from "../../core/training/run";
 import { keyFor } from "../defaults";
 import { say } from "../problems";
 import type { Setting, SettingValue } from "../settings";
 import { holds } from "../versions";
+import { storedWeights } from "./checkpoint";
 import type { ResolveContext } from "./context";
 import { DTYPES } from "./precision";
 
-/** Adapters the engine follows. */
-const ADAPTERS = new Set(["lora", "qlora", "dora", "none", "true"]);
+/** Adapters the engine follows, by the words of configs. */
+const ADAPTERS: Readonly<Record<string, AdapterType>> = {
+  lora: "lora",
+  qlora: "lora",
+  true: "lora",
+  dora: "dora",
+  ...Object.fromEntries(
+    (
+      [
+        "ia3",
+        "vera",
+        "adalora",
+        "loha",
+        "lokr",
+        "oft",
+        "prompt-tuning",
+        "p-tuning",
+        "prefix-tuning",
+        "trainable-tokens",
+        "ln-tuning",
+      ] as const
+    ).map((type) => [type, type]),
+  ),
+};
+
+/** Ranks of peft's classes where they differ from LoRA's 8 (peft/tuners/<tuner>/config.py). */
+const STANDARD_RANKS: Readonly<Partial<Record<AdapterType, number>>> = { vera: 256, adalora: 12, oft: 0 };
+
+/** Modules that types choose for themselves, by model type. */
+const OWN_TARGETS: Readonly<Partial<Record<AdapterType, Readonly<Record<string, readonly string[] | string>>>>> = {
+  adalora: ADALORA_TARGETS,
+  ia3: IA3_TARGETS,
+  "ln-tuning": LN_TUNING_TARGETS,
+};
+
+/** Types that are not put on named modules. */
+const WITHOUT_TARGETS: ReadonlySet<AdapterType> = new Set([
+  "prompt-tuning",
+  "p-tuning",
+  "prefix-tuning",
+  "trainable-tokens",
+]);
 
 export function quantizationOf(
   c: ResolveContext,
@@ -42,23 +89,31 @@ export function quantizationOf(
   if (on !== undefined) {
     const type = on === four ? (c.settings.string("bnb_4bit_quant_type") ?? "nf4") : "int8";
     c.keep("quantization", on, type);
+    if (type === "int8") c.suppose(say("assume.int8-outliers"), "llm_int8_threshold");
     return {
       type: type as QuantizationSpec["type"],
       double: c.settings.boolean("double_quantization") ?? false,
       prepareForKbit: trainer === "sft",
       computeDtype: compute,
+      ...skippedModules(c),
       ...old,
     };
   }
-  const own = config["quantization_config"];
-  const method =
-    typeof own === "object" && own !== null ? String((own as Record<string, unknown>)["quant_method"] ?? "") : "";
-  if (method === "gptq" || method === "awq" || method === "hqq") {
-    c.put("quantization", method, "linked", "quantization_config", null);
-    return { type: method, double: false, prepareForKbit: false, computeDtype: compute };
+  const own = storedWeights(config);
+  if (own?.kind === "packed") {
+    c.put("quantization", own.spec.type, "linked", "quantization_config", null);
+    if (own.spec.type === "int8") c.suppose(say("assume.int8-outliers"), "llm_int8_threshold");
+    return { ...own.spec, prepareForKbit: false, computeDtype: compute, ...old };
   }
+  if (own !== null) c.suppose(say("assume.dequantized", { method: own.method, dtype: loadDtype }), "dequantize");
   if (c.trains) c.put("quantization", "none", "default", "quantization", null);
   return null;
+}
+
+/** `llm_int8_skip_modules` of bitsandbytes' config. */
+function skippedModules(c: ResolveContext): Pick<QuantizationSpec, "skipModules"> {
+  const skipModules = c.settings.list("quantization_skip_modules");
+  return skipModules === undefined ? {} : { skipModules };
 }
 
 export function adapterOf(c: ResolveContext, quantized: boolean, config: ModelConfig): AdapterSpec | null {
@@ -97,39 +152,77 @@ export function adapterOf(c: ResolveContext, quantized: boolean, config: ModelCo
 function adapterFrom(c: ResolveContext, origin: Setting, quantized: boolean, config: ModelConfig): AdapterSpec | null {
   const stated = c.settings.find("adapter");
   const rank = c.settings.find("lora_rank");
-  const kind = String(origin.value);
-  if (origin.name === "adapter" && !ADAPTERS.has(kind)) {
-    c.keep("adapter", origin);
-    c.obstacles.push({ code: "not-modelled", message: say("not-modelled.adapter", { adapter: kind }) });
-    return null;
-  }
+  const kind = String(origin.value).toLowerCase().replaceAll("_", "-");
+  const known = origin.name === "adapter" ? ADAPTERS[kind] : "lora";
   // Axolotl tells `lora` and `qlora` apart by name.
   const named = c.inputs.format.id === "axolotl" && typeof stated?.value === "string";
-  const dora = c.settings.boolean("use_dora") === true || stated?.value === "dora";
-  c.keep("adapter", origin, dora ? "dora" : named ? String(stated?.value) : quantized ? "qlora" : "lora");
-  const rankValue = c.settings.number("lora_rank") ?? c.defaultNumber("lora_rank", 8);
+  const type = known === undefined || known === "lora" ? loraType(c, stated) : known;
+  const word = type !== "lora" ? type : named ? String(stated?.value) : quantized ? "qlora" : "lora";
+  c.keep("adapter", origin, known === undefined ? kind : word);
+  const rankValue = c.settings.number("lora_rank") ?? STANDARD_RANKS[type] ?? c.defaultNumber("lora_rank", 8);
+  if (known === undefined)
+    c.suppose(say("assume.adapter-as-lora", { adapter: kind }), origin.key, { lora_rank: String(4 * rankValue) });
+  if (type === "prefix-tuning") c.suppose(say("assume.prefix-tuning"), origin.key);
   if (rank !== undefined) c.keep("lora_rank", rank);
   else c.put("lora_rank", rankValue, "default", "lora_r", null);
   const target = c.settings.find("lora_target_modules")?.value ?? c.formatDefault("lora_target_modules") ?? null;
-  if (target === null)
+  if (target === null && !WITHOUT_TARGETS.has(type))
     c.suppose(say("assume.target-modules"), "adapter.target_modules", { lora_target_modules: "all-linear" });
   return {
-    type: dora ? "dora" : "lora",
+    type,
     rank: rankValue,
     alpha: c.settings.number("lora_alpha") ?? c.defaultNumber("lora_alpha", rankValue),
     dropout: c.settings.number("lora_dropout") ?? c.defaultNumber("lora_dropout", 0),
-    targetModules: targetModules(target, config),
+    targetModules: WITHOUT_TARGETS.has(type) ? [] : targetModules(target, config, type),
     modulesToSave: c.settings.list("lora_modules_to_save") ?? [],
     bias: (c.settings.string("lora_bias") ?? "none") as AdapterSpec["bias"],
     useRslora: c.settings.boolean("use_rslora") ?? false,
     // TRL casts the adapters of a quantized base to bfloat16; peft raises half-precision adapters to float32.
     autocastAdapterDtype: c.settings.boolean("autocast_adapter_dtype") ?? !(c.trl && quantized),
+    ...furtherFields(c, type, config),
   };
 }
 
+/** LoRA or DoRA, which a switch or the type's own word turns on. */
+function loraType(c: ResolveContext, stated: Setting | undefined): AdapterType {
+  return c.settings.boolean("use_dora") === true || stated?.value === "dora" ? "dora" : "lora";
+}
+
+/** Modules by name ends, or a regular expression. */
+function modulesOf(c: ResolveContext, name: string): readonly string[] | string | undefined {
+  const value = c.settings.find(name)?.value;
+  if (Array.isArray(value)) return value.map(String);
+  return typeof value === "string" ? value : undefined;
+}
+
+/** What the written fields of the adapter's class say beyond what all types share. */
+function furtherFields(c: ResolveContext, type: AdapterType, config: ModelConfig): Partial<AdapterSpec> {
+  const { settings } = c;
+  const layers = settings.find("adapter_layers")?.value;
+  const tokens = settings.list("adapter_token_indices")?.length;
+  const fields = {
+    excludeModules: modulesOf(c, "adapter_exclude_modules"),
+    layersToTransform: typeof layers === "number" ? [layers] : settings.list("adapter_layers")?.map(Number),
+    trainableTokens: tokens ?? (type === "trainable-tokens" ? 1 : undefined),
+    feedforwardModules:
+      type === "ia3"
+        ? (modulesOf(c, "adapter_feedforward_modules") ?? IA3_FEEDFORWARD[String(config["model_type"])])
+        : undefined,
+    virtualTokens: settings.number("adapter_virtual_tokens"),
+    encoderHiddenSize: settings.number("adapter_encoder_hidden_size"),
+    prefixProjection: settings.boolean("adapter_prefix_projection"),
+    decomposeBoth: settings.boolean("adapter_decompose_both"),
+    decomposeFactor: settings.number("adapter_decompose_factor"),
+    blockSize: settings.number("adapter_block_size"),
+    blockShare: settings.boolean("adapter_block_share"),
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
 /** Named modules, or peft's own choice; architectures it has no choice for must name them. */
-function targetModules(target: SettingValue, config: ModelConfig): readonly string[] | string {
+function targetModules(target: SettingValue, config: ModelConfig, type: AdapterType): readonly string[] | string {
   if (typeof target === "string") return target;
   if (Array.isArray(target)) return target.length === 1 && target[0] === "all-linear" ? "all-linear" : target;
-  return PEFT_TARGETS[String(config["model_type"])] ?? "all-linear";
+  const family = String(config["model_type"]);
+  return OWN_TARGETS[type]?.[family] ?? PEFT_TARGETS[family] ?? "all-linear";
 }

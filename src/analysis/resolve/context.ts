@@ -75,7 +75,7 @@ export class ResolveContext {
 }
 
 /** Settings whose overrides may be comma-separated lists. */
-const LISTS = new Set(["lora_target_modules", "lora_modules_to_save"]);
+const LISTS = new Set(["lora_target_modules", "lora_modules_to_save", "adapter_token_indices"]);
 
 /**
  * Overrides as a layer: names may be canonical, or a key of the document's format. A name that is both is canonical:

@@ -85,10 +85,80 @@ export function optimizerOf(c: ResolveContext): TrainingRun["optimizer"] {
   if (!c.trains && c.settings.find("optimizer") === undefined) {
     return { name: "adamw_torch_fused", args: {} };
   }
-  const name = String(c.value("optimizer", "adamw_torch_fused"));
+  const written = String(c.value("optimizer", "adamw_torch_fused"));
   const args = optimizerArguments(c.settings.find("optim_args")?.value);
-  // Lists of temporaries are the default since 2.0 (torch/optim/optimizer.py, _default_to_fused_or_foreach).
-  return { name, args: holds("torch<2", c.libraries) ? { foreach: "False", ...args } : args };
+  const projected = projectedOptimizer(c, written);
+  if (projected !== undefined) return projected;
+  const name = OPTIMIZER_ALIASES[written.toLowerCase()] ?? written;
+  // The decay of the groups overrules that of `optim_args`.
+  const { weight_decay: _, ...own } = args;
+  return { name, args: { ...own, ...givenByTrainer(c, name) } };
+}
+
+/**
+ * What the trainer gives the optimizer whatever `optim_args` says: the decay of its parameter groups, the modules that
+ * are projected, and before torch 2.0 the for-loop form (`_default_to_fused_or_foreach` came with it).
+ */
+function givenByTrainer(c: ResolveContext, name: string): Record<string, string> {
+  const targets = c.settings.list("optim_target_modules");
+  const decay = c.settings.number("weight_decay") ?? 0;
+  return {
+    ...(DECAYS_GRADIENT.has(name) && decay !== 0 ? { weight_decay: String(decay) } : {}),
+    ...(targets === undefined ? {} : { optim_target_modules: targets.join(",") }),
+    ...(holds("torch<2.0", c.libraries) ? { foreach: "False" } : {}),
+  };
+}
+
+/** Optimizers that add the decay to the gradient, in a list of temporaries (torch/optim/{sgd,rmsprop,adagrad}.py). */
+const DECAYS_GRADIENT: ReadonlySet<string> = new Set([
+  "sgd",
+  "rmsprop",
+  "adagrad",
+  "adam",
+  "adamax",
+  "adadelta",
+  "asgd",
+]);
+
+/** Names that trainers have beside transformers' own, by the optimizer with the same states and step. */
+const OPTIMIZER_ALIASES: Readonly<Record<string, string>> = {
+  adamw: "adamw",
+  ao_adamw_4bit: "adamw_torch_4bit",
+  ao_adamw_8bit: "adamw_torch_8bit",
+  adamw_apex_fused: "adamw_torch_fused",
+  adamw_torch_npu_fused: "adamw_torch_fused",
+  adamw_torch_xla: "adamw_torch_fused",
+  optimi_adamw: "adamw_torch_fused",
+  rmsprop_torch: "rmsprop",
+};
+
+/** LLaMA-Factory's switches that project gradients (`_create_galore_optimizer`, `_create_apollo_optimizer`) or run Muon. */
+function projectedOptimizer(c: ResolveContext, written: string): TrainingRun["optimizer"] | undefined {
+  if (c.settings.boolean("use_muon") === true) return { name: "muon", args: {} };
+  const method = ["galore", "apollo"].find((name) => c.settings.boolean(`use_${name}`) === true);
+  if (method === undefined) return undefined;
+  const setting = (name: string): string | undefined => {
+    const value = c.settings.find(`${method}_${name}`)?.value;
+    return value === undefined || value === null ? undefined : String(value);
+  };
+  const inner =
+    method === "apollo"
+      ? "adamw"
+      : /8bit/.test(written)
+        ? "adamw_8bit"
+        : /adafactor/.test(written)
+          ? "adafactor"
+          : "adamw";
+  const layerwise = c.settings.boolean(`${method}_layerwise`) === true ? "_layerwise" : "";
+  const target = setting("target");
+  return {
+    name: `${method}_${inner}${layerwise}`,
+    args: {
+      rank: setting("rank") ?? "16",
+      proj_type: setting("proj_type") ?? "std",
+      ...(target === undefined || target === "all" ? {} : { optim_target_modules: target }),
+    },
+  };
 }
 
 /** Liger, or TRL's own chunked loss (the default of SFT since 1.7). */

@@ -68,6 +68,29 @@ export interface InterpreterOptions {
   readonly head: string | null;
   /** Takes part in the attention of decoders; absent where none is kept. */
   readonly cache?: AttentionCache;
+  /** A module around the model. */
+  readonly wrapper?: Wrapper;
+}
+
+/** A tensor of the batch by the name the graph gives it. */
+export interface NamedTensor {
+  readonly name: string;
+  readonly tensor: Tensor;
+}
+
+/** What the forward of a wrapper hands to the model. */
+export interface WrappedInputs {
+  readonly batch: readonly Tensor[];
+  /** Given in place of embedded ids (`inputs_embeds`); null: the model embeds them itself. */
+  readonly embeds: Tensor | null;
+  /** The names of the wrapper's forward go. */
+  release(): void;
+}
+
+/** A module around the model (peft's): what it makes of the inputs, and of the loss, which it takes over. */
+export interface Wrapper {
+  enter?(torch: Torch, batch: readonly NamedTensor[]): WrappedInputs;
+  leave?(torch: Torch, loss: Tensor): Tensor;
 }
 
 /** Something the graph needs and the engine does not know. */
@@ -181,6 +204,9 @@ export class Interpreter {
    * (transformers/modeling_utils.py, gradient_checkpointing_enable).
    */
   private readonly inputEmbeddings: ReadonlySet<Instruction>;
+  /** What makes the output that the caller may give instead. */
+  private readonly givenEmbeddings: ReadonlySet<Instruction>;
+  private embeds: Tensor | null = null;
 
   constructor(
     private readonly torch: Torch,
@@ -191,14 +217,26 @@ export class Interpreter {
     // Models of text are always told to; others by the Trainer, for adapters under the reentrant kind.
     const told = checkpointing !== null && (graph.main.inputs.includes("input_ids") || checkpointing.useReentrant);
     this.inputEmbeddings = told ? inputEmbeddings(graph) : new Set();
+    this.givenEmbeddings = options.wrapper?.enter === undefined ? new Set() : inputEmbeddings(graph);
   }
 
   /** Runs the graph's forward: the loss first, then the other outputs, all owned by the caller. */
   main(batch: readonly Tensor[]): Tensor[] {
+    const { torch } = this;
+    const { wrapper, scope } = this.options;
     this.foldings = [];
     this.repeats = 0;
     this.wrappedBefore = 0;
-    return this.run(this.graph.main, batch, null, this.options.scope);
+    const inner = wrapper?.enter?.(
+      torch,
+      batch.map((tensor, k) => ({ name: this.graph.batch[k]!.name, tensor })),
+    );
+    this.embeds = inner?.embeds ?? null;
+    const [loss, ...rest] = this.run(this.graph.main, inner?.batch ?? batch, null, scope);
+    const outputs = [wrapper?.leave === undefined ? loss! : wrapper.leave(torch, loss!), ...rest];
+    this.embeds = null;
+    inner?.release();
+    return outputs;
   }
 
   /**
@@ -367,14 +405,15 @@ export class Interpreter {
     if (instruction.nograd) torch.gradEnabled = false;
     if (instruction.op === ATTENTION && this.options.cache !== undefined && !ENCODER.test(torch.scope))
       this.cached(this.options.cache, instruction, args, context);
-    const result = dispatch(torch, instruction.op, new Arguments(args, keywords));
+    const given = this.given(instruction);
+    const result = given ?? dispatch(torch, instruction.op, new Arguments(args, keywords));
     for (const tensor of this.passing.splice(0)) tensor.release();
     torch.autocastEnabled = autocastEnabled;
     torch.gradEnabled = gradEnabled;
     if (result === null) throw new NotModelled(`operator ${instruction.op}`);
     if (instruction.checkpointgrad && this.options.checkpointing !== null && !Array.isArray(result))
       result.requiresGradFlag = true;
-    if (this.inputEmbeddings.has(instruction) && !Array.isArray(result)) this.requireGrad(result);
+    if (given === null && this.inputEmbeddings.has(instruction) && !Array.isArray(result)) this.requireGrad(result);
     this.bind(instruction.out, Array.isArray(result) ? result : [result], context);
   }
 
@@ -394,6 +433,11 @@ export class Interpreter {
     this.bind([keyName as string, valueName as string], [read.key, read.value], context);
   }
 
+  /** What the caller embedded in place of an instruction's result, owned; null when the model does it. */
+  private given(instruction: Instruction): Tensor | null {
+    return this.givenEmbeddings.has(instruction) ? (this.embeds?.retain() ?? null) : null;
+  }
+
   /** `output.requires_grad_(True)` of a frozen embedding. */
   private requireGrad(output: Tensor): void {
     if (this.torch.gradEnabled && !output.requiresGrad) output.requiresGradFlag = true;
@@ -410,8 +454,10 @@ export class Interpreter {
     const replaced = this.options.modules.get(path);
     const outside = torch.usage !== undefined && torch.layer === NO_LAYER;
     if (outside) torch.usage?.enterModule?.(torch, path, this.parametersOf(path));
-    const out = replaced === undefined ? this.forward(instruction, path, input, context) : replaced(torch, input);
-    if (this.inputEmbeddings.has(instruction)) this.requireGrad(out);
+    const given = this.given(instruction);
+    const out =
+      given ?? (replaced === undefined ? this.forward(instruction, path, input, context) : replaced(torch, input));
+    if (given === null && this.inputEmbeddings.has(instruction)) this.requireGrad(out);
     if (outside) torch.usage?.leaveModule?.(torch, path);
     torch.scope = outer;
     this.bind(instruction.out, [out], context);

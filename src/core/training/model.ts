@@ -9,8 +9,8 @@ import type { Torch } from "../engine/torch";
 import type { ConfigView } from "../graph/config";
 import { evaluate, type Scope, truthy } from "../graph/expression";
 import type { ArchitectureGraph, TensorSpec } from "../graph/types";
-import { applyLora, isAdapted } from "./adapters/lora";
-import { applyModulesToSave } from "./adapters/modules-to-save";
+import { adapt, embeddingOf } from "./adapters";
+import type { PromptEncoder, PromptSizes } from "./adapters/prompts";
 import { linear4bit, type PackedWeight, packWeight } from "./quantization/bitsandbytes";
 import { linearGrouped, packGrouped } from "./quantization/grouped";
 import { linear8bit, packInt8 } from "./quantization/int8";
@@ -22,6 +22,12 @@ export interface LoadedModel {
   /** Parameters and buffers by every name they go by. */
   readonly byName: ReadonlyMap<string, Tensor>;
   readonly modules: ReadonlyMap<string, ModuleForward>;
+  /** Weight of the input embedding, or null. */
+  readonly embedding: Tensor | null;
+  /** Trained vectors before the inputs, or null. */
+  readonly prompt: PromptEncoder | null;
+  /** Factors that a term of the loss keeps orthogonal. */
+  readonly regularised: readonly Tensor[];
   /** Elements of all parameters, and of those that are trained. */
   readonly elements: number;
   readonly trainableElements: number;
@@ -107,6 +113,7 @@ export interface LoadOptions {
   readonly sharded: boolean;
   /** Module path of the output head, which `all-linear` and quantization leave out. */
   readonly head: string | null;
+  readonly promptSizes: PromptSizes;
 }
 
 /** What loading works on. */
@@ -139,8 +146,16 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     if (target !== undefined) byName.set(name, target);
   }
   quantizedForwards(loading, placed);
-  const parameters =
-    options.adapter === null ? placed.map(({ name }) => byName.get(name)!) : adapt(loading, options.adapter, placed);
+  const adapted =
+    options.adapter === null
+      ? null
+      : adapt(torch, options.adapter, {
+          ...loading,
+          placed,
+          head: options.head,
+          promptSizes: options.promptSizes,
+        });
+  const parameters = adapted?.parameters ?? placed.map(({ name }) => byName.get(name)!);
   const packedElements = [...loading.packed.values()].reduce(
     (sum, weight) => sum + weight.outputs * weight.inputs - weight.packed.elements,
     0,
@@ -149,22 +164,39 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     parameters,
     byName,
     modules: loading.modules,
+    embedding: byName.get(embeddingOf(placed)?.name ?? "") ?? null,
+    prompt: adapted?.prompt ?? null,
+    regularised: adapted?.regularised ?? [],
     elements: total(parameters) + packedElements,
     trainableElements: total(parameters.filter((tensor) => tensor.requiresGradFlag)),
   };
 }
 
-/** Whether a weight is stored packed: every `nn.Linear` but the head (transformers/integrations/bitsandbytes.py). */
+/**
+ * Whether a weight is stored packed: every `nn.Linear` but the head and what the config leaves out
+ * (transformers/integrations/bitsandbytes.py).
+ */
 function isPacked({ options }: Loading, item: PlacedTensor): boolean {
-  return (
-    options.quantization !== null &&
-    (item.module === "Linear" || (item.module === "FalconLinear" && options.quantization.packsSubclasses === true)) &&
-    item.name.endsWith(".weight") &&
-    item.name !== `${options.head}.weight`
-  );
+  const { quantization, head } = options;
+  if (quantization === null || !item.name.endsWith(".weight")) return false;
+  if (item.module !== "Linear" && (item.module !== "FalconLinear" || quantization.packsSubclasses !== true))
+    return false;
+  const path = item.name.slice(0, -".weight".length);
+  return path !== head && !(quantization.skipModules ?? []).some((pattern) => isSkipped(path, pattern));
 }
 
-function pack(torch: Torch, { type, double }: QuantizationSpec, { sizes, dtype }: PlacedTensor): PackedWeight {
+/** A pattern begins the path, or its text ends it (transformers/quantizers/quantizers_utils.py, should_convert_module). */
+function isSkipped(path: string, pattern: string): boolean {
+  if (path.endsWith(pattern)) return true;
+  try {
+    return new RegExp(`^(?:${pattern.replace(/^re:/, "")})`).test(path);
+  } catch {
+    return path.startsWith(pattern);
+  }
+}
+
+function pack(torch: Torch, spec: QuantizationSpec, { sizes, dtype }: PlacedTensor): PackedWeight {
+  const { type, double } = spec;
   const [outputs, inputs] = sizes as [number, number];
   switch (type) {
     case "int8":
@@ -173,7 +205,7 @@ function pack(torch: Torch, { type, double }: QuantizationSpec, { sizes, dtype }
     case "fp4":
       return packWeight(torch, outputs, inputs, dtype, double);
     default:
-      return packGrouped(torch, type, outputs, inputs, dtype);
+      return packGrouped(torch, type, outputs, inputs, dtype, spec);
   }
 }
 
@@ -251,25 +283,6 @@ function quantizedForwards(loading: Loading, placed: readonly PlacedTensor[]): v
   }
   for (const [path, weight] of packed)
     modules.set(path, linear4bit(weight, byName.get(`${path}.bias`) ?? null, computeDtype, keepsInputs));
-}
-
-function adapt(loading: Loading, adapter: AdapterSpec, placed: readonly PlacedTensor[]): Tensor[] {
-  const parameters: Tensor[] = [];
-  const pathOf = (item: PlacedTensor | undefined): string | undefined => item?.name.replace(/\.(weight|bias)$/, "");
-  placed.forEach((item, k) => {
-    const path = pathOf(item)!;
-    parameters.push(loading.byName.get(item.name)!);
-    if (applyModulesToSave(loading.torch, adapter, item, loading.byName, parameters)) return;
-    // peft appends an adapted module's own parameters after the base layer's.
-    if (pathOf(placed[k + 1]) === path || !isAdapted(adapter, path, item.module, loading.options.head)) return;
-    const added = applyLora(loading.torch, adapter, { path, module: item.module, ...loading });
-    for (const tensor of added) {
-      tensor.layer = item.index;
-      tensor.pattern = item.pattern.replace(/\.(weight|bias)$/, tensor.name!.slice(path.length));
-    }
-    parameters.push(...added);
-  });
-  return parameters;
 }
 
 function setKind(torch: Torch, tensor: Tensor, kind: "weights" | "buffers"): void {

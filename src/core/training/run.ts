@@ -41,9 +41,25 @@ export interface ModelSpec {
   readonly source: ModelSource;
 }
 
-/** Low-rank adapter of peft (`LoraConfig`). */
+/** Adapters of peft the engine follows. */
+export type AdapterType =
+  | "lora"
+  | "dora"
+  | "ia3"
+  | "vera"
+  | "adalora"
+  | "loha"
+  | "lokr"
+  | "oft"
+  | "prompt-tuning"
+  | "p-tuning"
+  | "prefix-tuning"
+  | "trainable-tokens"
+  | "ln-tuning";
+
+/** An adapter of peft, as its config class describes it; fields that a type does not have are left out. */
 export interface AdapterSpec {
-  readonly type: "lora" | "dora";
+  readonly type: AdapterType;
   readonly rank: number;
   readonly alpha: number;
   readonly dropout: number;
@@ -54,11 +70,45 @@ export interface AdapterSpec {
   readonly useRslora: boolean;
   /** peft's `autocast_adapter_dtype`: half-precision adapters are raised to float32. */
   readonly autocastAdapterDtype: boolean;
+  /** Modules left out although `targetModules` names them. */
+  readonly excludeModules?: readonly string[] | string;
+  /** Indices of the layers that get the adapter; all when absent. */
+  readonly layersToTransform?: readonly number[];
+  /** Ranks by pattern of module name. */
+  readonly rankPattern?: Readonly<Record<string, number>>;
+  /** LoRA's `lora_bias`: a bias on the second factor. */
+  readonly loraBias?: boolean;
+  /** IA3: modules whose input is scaled instead of their output. */
+  readonly feedforwardModules?: readonly string[] | string;
+  /** Trained vectors before each sequence (`num_virtual_tokens`). */
+  readonly virtualTokens?: number;
+  /** Width of the network that makes them (`encoder_hidden_size`); the model's when absent. */
+  readonly encoderHiddenSize?: number;
+  readonly prefixProjection?: boolean;
+  /** Rows of the embedding that are trained (`token_indices`, LoRA's `trainable_token_indices`). */
+  readonly trainableTokens?: number;
+  /** LoKr: both Kronecker factors may be low-rank; the factor widths are split by. */
+  readonly decomposeBoth?: boolean;
+  readonly decomposeFactor?: number;
+  /** OFT: width of a block (`oft_block_size`), and one rotation for all blocks. */
+  readonly blockSize?: number;
+  readonly blockShare?: boolean;
 }
+
+/** Formats whose weights are packed with constants per group of inputs, or per row. */
+export type GroupedFormat = "gptq" | "awq" | "hqq" | "compressed-tensors" | "torchao" | "eetq";
 
 /** Quantized base weights. */
 export interface QuantizationSpec {
-  readonly type: "nf4" | "fp4" | "int8" | "gptq" | "awq" | "hqq";
+  readonly type: "nf4" | "fp4" | "int8" | GroupedFormat;
+  /** Bits per weight of a grouped format; 4 when absent, 8 for those that have no other. */
+  readonly bits?: number;
+  /** Inputs that share constants; -1: a whole row. The format's own default when absent. */
+  readonly groupSize?: number;
+  /** No zero points are stored (compressed-tensors). */
+  readonly symmetric?: boolean;
+  /** Modules left in full precision beside the head, as transformers matches them. */
+  readonly skipModules?: readonly string[];
   /** Double quantization of the absmax constants (bitsandbytes `bnb_4bit_use_double_quant`). */
   readonly double: boolean;
   /** Whether `prepare_model_for_kbit_training` runs (half-precision leftovers raised to float32). */

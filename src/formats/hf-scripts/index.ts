@@ -3,6 +3,7 @@ import type { Entry, MapNode, PythonModule } from "../../syntax/tree";
 import { pythonView, shellViews } from "../carriers";
 import { deepspeedReader } from "../deepspeed/read";
 import { TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
+import { PEFT_CALLS } from "../peft";
 import { count, derived, NOT_RECOGNISED, type Recognition, schemaFormat, type View } from "../schema";
 import { TRL_KEYS } from "../trl/keys";
 import type { CarrierId, ConfigDocument, Format, LocatedSetting, SchemaId } from "../types";
@@ -107,6 +108,7 @@ const CALLS: readonly (readonly [RegExp, string])[] = [
   [TRAINING_CALL, ""],
   [TRL_CALL, ""],
   [/(?:^|\.)LoraConfig$|get_peft_model$/, "lora."],
+  ...PEFT_CALLS,
   [/(?:^|\.)BitsAndBytesConfig$/, "bnb."],
   [
     /(?:AutoModel\w*|For\w+|LMHeadModel|FastLanguageModel|FastModel|FastVisionModel|UNet\w*|Transformer\w*|^Auto\w*Model\w*)\.(?:from_pretrained|from_config)$/,
@@ -140,7 +142,7 @@ function keep(entry: Entry, lora: boolean): boolean {
   if (entry.key === "load.0" || entry.key === "trainer.model")
     return entry.value.kind === "scalar" && typeof entry.value.value === "string";
   return entry.key.includes(".call")
-    ? /^(?:enable|kbit)\./.test(entry.key)
+    ? /^(?:enable|kbit)\./.test(entry.key) || PEFT_CALLS.some(([, prefix]) => entry.key === `${prefix}call`)
     : !/(?:^|\.)(?:0|call)$/.test(entry.key) || entry.key === "load.0";
 }
 

@@ -4,6 +4,7 @@
  */
 import { EFFECT, memory, onlyWhenOn, other } from "../effects";
 import { MODEL_KEYS, TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
+import { PEFT_CALL_KEYS } from "../peft";
 import type { SchemaKey } from "../schema";
 import { TRL_FORMAT_KEYS } from "../trl";
 import { TRL_KEYS } from "../trl/keys";
@@ -101,6 +102,9 @@ const CALL_KEYS: readonly SchemaKey[] = [
   memory("bnb.bnb_4bit_compute_dtype", "quantization_compute_dtype", "string", "Dtype the matrix products run in.", {
     default: "float32",
   }),
+  memory("bnb.llm_int8_skip_modules", "quantization_skip_modules", "any", "Modules left in full precision.", {
+    nullable: true,
+  }),
   memory("bnb.bnb_4bit_quant_storage", "bnb_4bit_quant_storage", "string", "Dtype the 4-bit blocks are stored as."),
   memory("load.0", "model", "string", EFFECT.model, {
     aliases: ["load.pretrained_model_name_or_path", "load.model_name"],
@@ -140,5 +144,5 @@ const CALL_KEYS: readonly SchemaKey[] = [
 
 /** Keywords of a Python file that trains with TRL or with the plain Trainer. */
 export function pythonKeys(id: SchemaId): readonly SchemaKey[] {
-  return [...scriptKeys(id), ...CALL_KEYS];
+  return [...scriptKeys(id), ...CALL_KEYS, ...PEFT_CALL_KEYS];
 }

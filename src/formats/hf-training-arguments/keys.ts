@@ -124,6 +124,13 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
     default: null,
     nullable: true,
   }),
+  memoryKey(
+    "weight_decay",
+    "weight_decay",
+    "number",
+    "Decay of the weights: SGD, RMSprop and Adagrad add it to a copy of the gradients.",
+    { default: 0 },
+  ),
   memoryKey("optim_target_modules", "optim_target_modules", "any", "Modules GaLore and APOLLO project.", {
     default: null,
     nullable: true,
@@ -409,7 +416,7 @@ export const MODEL_KEYS: readonly KeySpec[] = [
 /** TrainingArguments keys without effect on GPU memory: known, so that they are not called misspelt. */
 export const OTHER_TRAINING_ARGUMENTS: readonly string[] = (
   "output_dir overwrite_output_dir num_train_epochs max_steps learning_rate lr_scheduler_type lr_scheduler_kwargs " +
-  "warmup_steps warmup_ratio weight_decay adam_beta1 adam_beta2 adam_epsilon average_tokens_across_devices " +
+  "warmup_steps warmup_ratio adam_beta1 adam_beta2 adam_epsilon average_tokens_across_devices " +
   "logging_strategy logging_steps logging_first_step log_on_each_node logging_nan_inf_filter logging_dir " +
   "include_num_input_tokens_seen include_tokens_per_second log_level log_level_replica disable_tqdm report_to " +
   "run_name project trackio_space_id trackio_bucket_id trackio_static_space_id eval_steps eval_delay " +

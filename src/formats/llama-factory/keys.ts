@@ -30,6 +30,9 @@ const OWN: readonly SchemaKey[] = [
     default: false,
   }),
   memory("use_rslora", "use_rslora", "boolean", "Rank-stabilised scaling: no memory.", { default: false }),
+  memory("oft_rank", "lora_rank", "integer", "Blocks per module that OFT turns.", { min: 0 }),
+  memory("oft_block_size", "adapter_block_size", "integer", "Width of the blocks that OFT turns.", { min: 0 }),
+  memory("oft_target", "lora_target_modules", "any", EFFECT.targets, { means: { all: "all-linear" } }),
   memory("pissa_init", null, "boolean", "Initialises the adapter from the weights: a spike at the start.", {
     default: false,
   }),
@@ -119,6 +122,17 @@ const OWN: readonly SchemaKey[] = [
   memory("mixture_of_depths", null, "string", EFFECT.layers, { nullable: true }),
   memory("use_galore", "use_galore", "boolean", "GaLore: Adam on low-rank projections.", { default: false }),
   memory("use_apollo", "use_apollo", "boolean", "APOLLO: Adam's scaling from low-rank projections.", {
+    default: false,
+  }),
+  memory("galore_rank", "galore_rank", "integer", "Rank of GaLore's projections.", { default: 16, min: 1 }),
+  memory("galore_target", "galore_target", "any", "Modules GaLore and APOLLO project.", { default: "all" }),
+  memory("galore_proj_type", "galore_proj_type", "string", "Side GaLore projects to.", { default: "std" }),
+  memory("galore_layerwise", "galore_layerwise", "boolean", "Steps each layer in backward and frees its gradients.", {
+    default: false,
+  }),
+  memory("apollo_rank", "apollo_rank", "integer", "Rank of APOLLO's projections.", { default: 16, min: 1 }),
+  memory("apollo_target", "apollo_target", "any", "Modules GaLore and APOLLO project.", { default: "all" }),
+  memory("apollo_layerwise", "apollo_layerwise", "boolean", "Steps each layer in backward and frees its gradients.", {
     default: false,
   }),
   memory("use_badam", "use_badam", "boolean", "BAdam: trains one block at a time.", { default: false }),
@@ -234,9 +248,8 @@ export const OTHER_LLAMA_FACTORY_KEYS: ReadonlySet<string> = new Set([
     "plot_loss " +
     "save_only_model val_size tokenized_path export_dir export_size export_device export_legacy_format infer_backend " +
     "train_dataset eval_dataset model_class sample_backend trust_remote_code cache_dir split_special_tokens " +
-    "galore_target galore_rank galore_update_interval galore_scale galore_proj_type galore_layerwise apollo_target apollo_rank " +
-    "apollo_layerwise apollo_scale apollo_update_interval badam_mode badam_start_block badam_switch_mode badam_switch_interval " +
-    "badam_update_ratio badam_mask_mode badam_verbose oft_rank oft_block_size oft_target module_dropout pissa_iter pissa_convert " +
+    "galore_update_interval galore_scale apollo_scale apollo_update_interval badam_mode badam_start_block badam_switch_mode badam_switch_interval " +
+    "badam_update_ratio badam_mask_mode badam_verbose module_dropout pissa_iter pissa_convert " +
     "freeze_trainable_modules freeze_extra_modules loraplus_lr_ratio loraplus_lr_embedding create_new_adapter use_llama_pro " +
     "lora_rank_pattern use_asft_loss asft_alpha use_dft_loss mixture_of_depths moe_aux_loss_coef visual_inputs video_fps video_maxlen " +
     "image_min_pixels video_min_pixels image_do_pan_and_scan rope_scaling resize_vocab adapter_folder use_kt kt_mode kt_config " +

@@ -66,6 +66,8 @@ const OWN: readonly SchemaKey[] = [
     aliases: ["lora_target_modules"],
     means: { ALL: "all-linear", all: "all-linear" },
   }),
+  memory("vera_rank", "lora_rank", "integer", EFFECT.rank, { min: 1 }),
+  memory("adalora_init_r", "lora_rank", "integer", EFFECT.rank, { min: 1 }),
   memory("modules_to_save", "lora_modules_to_save", "any", EFFECT.toSave, { aliases: ["lora_modules_to_save"] }),
   memory("use_dora", "use_dora", "boolean", "DoRA: a magnitude vector and larger activations per module."),
   memory("quant_bits", "quantization_bit", "any", EFFECT.quantization, {

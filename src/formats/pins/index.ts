@@ -5,6 +5,7 @@
 import * as z from "zod";
 import { nodeAt } from "../../syntax/text";
 import type { LocatedNode, MapNode } from "../../syntax/tree";
+import { PINNED_ADAPTERS, PINNED_FIELDS, pinnedType } from "../peft";
 import { nearest } from "../suggest";
 import { plainValue, problem } from "../table";
 import type { ConfigDocument, FormatProblem, LocatedSetting } from "../types";
@@ -15,8 +16,13 @@ export const PINS_FILE = ".vramlens.yaml";
 const count = z.number().int().positive();
 const names = z.union([z.string(), z.array(z.string())]);
 
+const FIELD_SCHEMAS: Readonly<Partial<Record<string, z.ZodType>>> = {
+  integer: z.number().int(),
+  boolean: z.boolean(),
+};
+
 const adapterSchema = z.strictObject({
-  type: z.enum(["lora", "dora", "none"]).optional(),
+  type: z.enum(PINNED_ADAPTERS).optional(),
   r: count.optional(),
   alpha: z.number().optional(),
   dropout: z.number().min(0).max(1).optional(),
@@ -26,6 +32,9 @@ const adapterSchema = z.strictObject({
   use_dora: z.boolean().optional(),
   use_rslora: z.boolean().optional(),
   autocast_adapter_dtype: z.boolean().optional(),
+  ...Object.fromEntries(
+    Object.keys(PINNED_FIELDS).map((name) => [name, (FIELD_SCHEMAS[pinnedType(name)] ?? z.any()).optional()]),
+  ),
 });
 
 const quantizationSchema = z.strictObject({
@@ -85,6 +94,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "adapter.use_dora": "use_dora",
   "adapter.use_rslora": "use_rslora",
   "adapter.autocast_adapter_dtype": "autocast_adapter_dtype",
+  ...Object.fromEntries(Object.entries(PINNED_FIELDS).map(([field, name]) => [`adapter.${field}`, name])),
   "quantization.type": "quantization",
   "quantization.double": "double_quantization",
   "quantization.prepare_for_kbit": "prepare_for_kbit",

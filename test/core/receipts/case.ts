@@ -2,8 +2,41 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { FamilyGraphs } from "../../../src/core/graph/types";
-import type { DType, TrainingRun } from "../../../src/core/training/run";
+import {
+  IA3_FEEDFORWARD,
+  IA3_TARGETS,
+  LN_TUNING_TARGETS,
+  PEFT_TARGETS,
+} from "../../../src/core/training/adapters/peft-targets";
+import type { AdapterSpec, DType, TrainingRun } from "../../../src/core/training/run";
 import { causalRun } from "../runs";
+
+/** An adapter in the words of its config class. */
+export interface Peft {
+  readonly type?: AdapterSpec["type"];
+  readonly r: number;
+  readonly alpha?: number;
+  readonly dropout?: number;
+  readonly dora?: boolean;
+  readonly target_modules: readonly string[] | string;
+  readonly modules_to_save?: readonly string[];
+  readonly autocast_adapter_dtype?: boolean;
+  readonly bias?: AdapterSpec["bias"];
+  readonly exclude_modules?: readonly string[];
+  readonly layers_to_transform?: readonly number[];
+  readonly rank_pattern?: Readonly<Record<string, number>>;
+  readonly lora_bias?: boolean;
+  readonly trainable_token_indices?: readonly number[];
+  readonly token_indices?: readonly number[];
+  readonly feedforward_modules?: readonly string[];
+  readonly decompose_both?: boolean;
+  readonly decompose_factor?: number;
+  readonly oft_block_size?: number;
+  readonly block_share?: boolean;
+  readonly num_virtual_tokens?: number;
+  readonly encoder_hidden_size?: number;
+  readonly prefix_projection?: boolean;
+}
 
 /** One drawn run, in the words of the reference. */
 export interface Case {
@@ -23,15 +56,7 @@ export interface Case {
   readonly optim_args?: Readonly<Record<string, string>>;
   readonly grad_accum?: number;
   readonly max_grad_norm?: number;
-  readonly peft?: {
-    readonly r: number;
-    readonly alpha?: number;
-    readonly dropout?: number;
-    readonly dora?: boolean;
-    readonly target_modules: readonly string[] | string;
-    readonly modules_to_save?: readonly string[];
-    readonly autocast_adapter_dtype?: boolean;
-  };
+  readonly peft?: Peft;
   readonly quant?: { readonly type: "nf4" | "fp4"; readonly double: boolean };
   readonly kbit_prep?: boolean;
 }
@@ -104,6 +129,51 @@ function optimizerOf({ optim = "adamw_torch_fused", optim_args: args = {} }: Cas
   return { name: TORCH_NAMES[name] ?? name, args };
 }
 
+/** Modules peft takes when the case names none. */
+function standardModules(type: AdapterSpec["type"], family: string): readonly string[] | string {
+  if (type === "ln-tuning") return LN_TUNING_TARGETS[family] ?? [];
+  return (type === "ia3" ? IA3_TARGETS : PEFT_TARGETS)[family] ?? [];
+}
+
+/** Fields of a spec that the case has. */
+function written<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}
+
+function adapterOf(p: Peft, family: string): AdapterSpec {
+  const type = p.type ?? (p.dora ? "dora" : "lora");
+  const named = p.target_modules.length > 0;
+  const tokens = p.token_indices ?? p.trainable_token_indices;
+  return {
+    type,
+    rank: type === "oft" ? 0 : p.r,
+    alpha: p.alpha ?? 16,
+    dropout: p.dropout ?? 0,
+    targetModules: named || type === "trainable-tokens" ? p.target_modules : standardModules(type, family),
+    modulesToSave: p.modules_to_save ?? [],
+    bias: p.bias ?? "none",
+    useRslora: false,
+    autocastAdapterDtype: p.autocast_adapter_dtype ?? true,
+    ...written({
+      excludeModules: p.exclude_modules,
+      layersToTransform: p.layers_to_transform,
+      rankPattern: p.rank_pattern,
+      loraBias: p.lora_bias,
+      trainableTokens: tokens?.length,
+      feedforwardModules: p.feedforward_modules ?? IA3_FEEDFORWARD[family],
+      decomposeBoth: p.decompose_both,
+      decomposeFactor: p.decompose_factor,
+      blockSize: p.oft_block_size,
+      blockShare: p.block_share,
+      virtualTokens: p.num_virtual_tokens,
+      encoderHiddenSize: p.encoder_hidden_size,
+      prefixProjection: p.prefix_projection,
+    }),
+  };
+}
+
 /** The run a case describes. */
 export function runOf(c: Case): TrainingRun {
   return causalRun({
@@ -120,19 +190,7 @@ export function runOf(c: Case): TrainingRun {
     checkpointing: c.gradient_checkpointing ? { useReentrant: c.use_reentrant ?? false } : null,
     optimizer: optimizerOf(c),
     maxGradNorm: c.max_grad_norm ?? 1,
-    adapter: c.peft
-      ? {
-          type: c.peft.dora ? "dora" : "lora",
-          rank: c.peft.r,
-          alpha: c.peft.alpha ?? 16,
-          dropout: c.peft.dropout ?? 0,
-          targetModules: c.peft.target_modules,
-          modulesToSave: c.peft.modules_to_save ?? [],
-          bias: "none",
-          useRslora: false,
-          autocastAdapterDtype: c.peft.autocast_adapter_dtype ?? true,
-        }
-      : null,
+    adapter: c.peft ? adapterOf(c.peft, c.model.model_type) : null,
     quantization: c.quant
       ? { type: c.quant.type, double: c.quant.double, prepareForKbit: c.kbit_prep ?? false, computeDtype: "bfloat16" }
       : null,

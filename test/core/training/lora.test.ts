@@ -4,11 +4,13 @@ import type { ModuleForward } from "../../../src/core/engine/interpreter";
 import { mul } from "../../../src/core/engine/ops/arithmetic";
 import { linear } from "../../../src/core/engine/ops/linear";
 import type { Tensor } from "../../../src/core/engine/tensor";
-import { applyLora, isAdapted } from "../../../src/core/training/adapters/lora";
+import { baseLayer } from "../../../src/core/training/adapters/layer";
+import { lora } from "../../../src/core/training/adapters/lora";
+import { isAdapted } from "../../../src/core/training/adapters/targets";
 import { linear4bit, packWeight } from "../../../src/core/training/quantization/bitsandbytes";
-import { type GroupedFormat, linearGrouped, packGrouped } from "../../../src/core/training/quantization/grouped";
+import { linearGrouped, packGrouped } from "../../../src/core/training/quantization/grouped";
 import { linear8bit, packInt8 } from "../../../src/core/training/quantization/int8";
-import type { AdapterSpec } from "../../../src/core/training/run";
+import type { AdapterSpec, GroupedFormat } from "../../../src/core/training/run";
 import { type Lab, lab } from "../engine/lab";
 
 const LORA: AdapterSpec = {
@@ -65,12 +67,16 @@ function adapted({ adapter, dtype = "float32", module = "Linear", packed = false
   const byName = new Map([["q_proj.weight", weight]]);
   if (module === "Conv1D") byName.set("q_proj.bias", l.tensor([512], dtype));
   if (stored !== null) modules.set("q_proj", linear4bit(stored, null, "bfloat16"));
-  const added = applyLora(
-    l.torch,
-    { ...LORA, ...adapter },
-    { path: "q_proj", module, byName, modules, packed: new Map(stored === null ? [] : [["q_proj", stored]]) },
-  );
-  return { l, forward: modules.get("q_proj")!, added };
+  const spec = { ...LORA, ...adapter };
+  const base = baseLayer(spec, {
+    path: "q_proj",
+    module,
+    byName,
+    modules,
+    packed: new Map(stored === null ? [] : [["q_proj", stored]]),
+  });
+  const { forward, parameters } = lora(l.torch, spec, base!);
+  return { l, forward, added: [...parameters] };
 }
 
 const names = (made: readonly string[]): string[] => made.map((line) => line.split(" ")[0]!);
@@ -260,6 +266,25 @@ describe("grouped 4-bit bases", () => {
     assert.equal(bytes("awq"), half + 32 * 4096 * 2 + (32 * 4096) / 2);
     assert.equal(bytes("gptq"), bytes("awq") + 4096 * 4);
     assert.equal(bytes("hqq"), half + 2 * 64 * 4096 * 2);
+  });
+
+  it("take the width and the groups of their config", () => {
+    const bytes = (format: GroupedFormat, spec: Parameters<typeof packGrouped>[5]): number => {
+      const l = lab();
+      packGrouped(l.torch, format, 4096, 4096, "bfloat16", spec);
+      return l.live;
+    };
+    const elements = 2 ** 24;
+    assert.equal(bytes("gptq", { bits: 8, groupSize: -1 }), elements + 4096 * (2 + 1 + 4));
+    assert.equal(bytes("awq", { groupSize: 64 }), elements / 2 + 64 * 4096 * 2.5);
+    assert.equal(bytes("hqq", { bits: 3, groupSize: 64 }), Math.ceil(elements / 10 / 128) * 512 + 2 * 64 * 4096 * 2);
+    assert.equal(bytes("compressed-tensors", { bits: 8 }), elements + 4096 * 2);
+    assert.equal(
+      bytes("compressed-tensors", { bits: 4, groupSize: 128, symmetric: false }),
+      elements / 2 + 32 * 4096 * 3,
+    );
+    assert.equal(bytes("torchao", {}), elements + 4096 * 2);
+    assert.equal(bytes("eetq", {}), elements + 4096 * 2);
   });
 
   it("unpack the weight for forward and backward and keep nothing", () => {

@@ -1,6 +1,6 @@
 /** Levers on what is trained: adapters, their size, and the base under them. */
 
-import { PEFT_TARGETS } from "../../training/adapters/targets";
+import { PEFT_TARGETS } from "../../training/adapters/peft-targets";
 import type { AdapterSpec, TrainingRun } from "../../training/run";
 import type { Lever, LeverOption, SettingChange } from "../types";
 import { halves, lever, needs, one, set } from "./build";
@@ -57,7 +57,7 @@ function quantized(type: "nf4" | "int8"): (run: TrainingRun) => LeverOption[] {
 function fewerTargets(run: TrainingRun): LeverOption[] {
   const { adapter } = run;
   const names = PEFT_TARGETS[run.model.family];
-  if (adapter?.targetModules !== "all-linear" || names === undefined) return [];
+  if (adapter?.targetModules !== "all-linear" || names === undefined || typeof names === "string") return [];
   return one(
     names.join(", "),
     { ...run, adapter: { ...adapter, targetModules: names } },

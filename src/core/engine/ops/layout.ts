@@ -248,6 +248,19 @@ function isChannelsLast(tensor: Tensor): boolean {
   return tensor.rank === 4 && sameSizes(tensor.strides, channelsLast(tensor.sizes));
 }
 
+/** `repeat`: a new tensor; its gradient is reshaped and summed. */
+export function repeat(torch: Torch, input: Tensor, times: readonly number[]): Tensor {
+  const lead = times.length - input.rank;
+  const sizes = times.map((n, k) => n * (k < lead ? 1 : input.sizes[k - lead]!));
+  const back = input.sizes;
+  const node = torch.record(
+    "RepeatBackward0",
+    [input],
+    undoing((torch, g) => torch.empty("sum", back, g.dtype)),
+  );
+  return torch.attach(node, torch.empty("repeat", sizes, input.dtype));
+}
+
 export function stack(torch: Torch, tensors: readonly Tensor[], dim: number): Tensor {
   const first = tensors[0]!;
   const k = dim < 0 ? dim + first.rank + 1 : dim;

@@ -348,7 +348,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   any: (t, a) => t.empty("any", [], a.tensor(0).dtype === "uint8" ? "uint8" : "bool"),
   all: (t) => t.empty("all", [], "bool"),
   argmax: (t, a) => t.empty("argmax", a.numbers(1).length > 0 ? a.tensor(0).sizes.slice(0, -1) : [], "int64"),
-  repeat,
+  repeat: (t, a) => layout.repeat(t, a.tensor(0), a.numbers(1)),
   repeat_interleave: repeatInterleave,
   topk,
   sort,
@@ -409,18 +409,6 @@ function unflatten(torch: Torch, args: Arguments): Tensor {
   const known = inner.filter((size) => size !== -1).reduce((a, b) => a * b, 1);
   const sizes = inner.map((size) => (size === -1 ? self.sizes[k]! / known : size));
   return layout.view(torch, self, [...self.sizes.slice(0, k), ...sizes, ...self.sizes.slice(k + 1)]);
-}
-
-/** `repeat`: a new tensor; its gradient is reshaped and summed. */
-function repeat(torch: Torch, args: Arguments): Tensor {
-  const self = args.tensor(0);
-  const times = args.numbers(1);
-  const lead = times.length - self.rank;
-  const sizes = times.map((n, k) => n * (k < lead ? 1 : self.sizes[k - lead]!));
-  const node = torch.record("RepeatBackward0", [self], (torch, [gradient]) => [
-    gradient ? torch.empty("sum", self.sizes, gradient.dtype) : null,
-  ]);
-  return torch.attach(node, torch.empty("repeat", sizes, self.dtype));
 }
 
 function repeatInterleave(torch: Torch, args: Arguments): Tensor {

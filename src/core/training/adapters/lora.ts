@@ -1,123 +1,59 @@
 /**
- * LoRA and DoRA on linear layers, as peft runs them. Sources: peft/tuners/lora/{layer.py,dora.py,variants.py},
- * peft/tuners/tuners_utils.py (target matching, cast_adapter_dtype, _cast_input_dtype).
+ * LoRA and DoRA as peft runs them. Sources: peft/tuners/lora/{layer.py,dora.py,variants.py}.
  */
 
 import type { DType } from "../../engine/dtype";
 import type { ModuleForward } from "../../engine/interpreter";
 import { add, div, mul, sub } from "../../engine/ops/arithmetic";
 import { clone, permute, view } from "../../engine/ops/layout";
-import { addmmOperator, linear } from "../../engine/ops/linear";
+import { linear, matmul } from "../../engine/ops/linear";
+import { embedding } from "../../engine/ops/model";
 import { dropout } from "../../engine/ops/nonlinear";
 import { alias, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import { dequantize, type PackedWeight } from "../quantization/bitsandbytes";
 import type { AdapterSpec } from "../run";
-
-/** Modules peft dispatches to its linear layer: `nn.Linear` with its subclasses, and transformers' `Conv1D`. */
-const LINEAR_KINDS = new Set(["Linear", "Conv1D", "FalconLinear"]);
-
-/** Whether peft puts an adapter on the module at `path`. */
-export function isAdapted(adapter: AdapterSpec, path: string, module: string, head: string | null): boolean {
-  if (!LINEAR_KINDS.has(module)) return false;
-  const targets = adapter.targetModules;
-  if (typeof targets === "string") {
-    if (targets === "all-linear") return path !== head;
-    try {
-      return new RegExp(`^(?:${targets})$`).test(path);
-    } catch {
-      return false;
-    }
-  }
-  return targets.some((target) => path === target || path.endsWith(`.${target}`));
-}
+import { type AdapterLayer, adapterDtype, type BaseLayer, castInput, done, parameter } from "./layer";
+import { rankOf } from "./targets";
 
 interface Lora {
   readonly a: Tensor;
   readonly b: Tensor;
+  readonly bias: Tensor | null;
   readonly magnitude: Tensor | null;
 }
 
-function done(value: Tensor, ...operands: (Tensor | null)[]): Tensor {
-  for (const tensor of operands) tensor?.release();
-  return value;
-}
-
-function parameter(torch: Torch, name: string, sizes: readonly number[], dtype: DType): Tensor {
-  const tensor = torch.empty("empty", sizes, dtype);
-  if (tensor.storage.id >= 0) torch.ledger.kinds[tensor.storage.id] = "adapters";
-  tensor.requiresGradFlag = true;
-  tensor.name = name;
-  return tensor;
-}
-
-/** Half-precision adapters are raised to float32 (`autocast_adapter_dtype`). */
-function adapterDtype(adapter: AdapterSpec, base: DType): DType {
-  const dtype = base === "uint8" || base === "int8" ? "float32" : base;
-  return adapter.autocastAdapterDtype && (dtype === "float16" || dtype === "bfloat16") ? "float32" : dtype;
-}
-
-/** The base layer without its adapter; `weight` may be a quantized one with its own forward. */
-function baseForward(torch: Torch, input: Tensor, weight: Tensor, bias: Tensor | null, transposed: boolean): Tensor {
-  if (!transposed) return linear(torch, input, weight, bias);
-  const flat = view(torch, input, [-1, input.size(-1)]);
-  const product = done(addmmOperator(torch, bias!, flat, weight), flat);
-  return done(view(torch, product, [...input.sizes.slice(0, -1), weight.size(1)]), product);
-}
-
-/** The module an adapter is put on, with what loading knows of it. */
-export interface AdaptedModule {
-  readonly path: string;
-  /** `Linear` or `Conv1D`. */
-  readonly module: string;
-  readonly byName: ReadonlyMap<string, Tensor>;
-  readonly modules: Map<string, ModuleForward>;
-  readonly packed: ReadonlyMap<string, PackedWeight>;
-}
-
-/** The layer under the adapter. */
-interface BaseLayer {
-  readonly forward: ModuleForward;
-  /** The weight in full precision, owned (unpacked when it is stored in 4 bits). */
-  readonly weight: (torch: Torch) => Tensor;
-  readonly bias: Tensor | null;
-  readonly transposed: boolean;
-  /** How the weight is stored, or null when it is not quantized. */
-  readonly format: PackedWeight["format"] | null;
-}
-
-/**
- * Puts an adapter on one linear layer: makes its parameters and the forward that replaces the module's.
- *
- * @returns the new parameters, in the order `parameters()` gives them
- */
-export function applyLora(torch: Torch, adapter: AdapterSpec, target: AdaptedModule): Tensor[] {
-  const { path, byName, modules } = target;
-  const weight = byName.get(`${path}.weight`);
-  if (weight === undefined) return [];
-  const packed = target.packed.get(path);
-  const bias = byName.get(`${path}.bias`) ?? null;
-  const transposed = target.module === "Conv1D";
-  const sizes = packed === undefined ? weight.sizes : [packed.outputs, packed.inputs];
-  const [inputs, outputs] = transposed ? [sizes[0]!, sizes[1]!] : [sizes[1]!, sizes[0]!];
-  const dtype = adapterDtype(adapter, weight.dtype);
-  const a = parameter(torch, `${path}.lora_A`, [adapter.rank, inputs], dtype);
-  const b = parameter(torch, `${path}.lora_B`, [outputs, adapter.rank], dtype);
+/** LoRA or DoRA on a linear layer. */
+export function lora(torch: Torch, adapter: AdapterSpec, base: BaseLayer): AdapterLayer {
+  const { path, dtype } = base;
+  const rank = rankOf(adapter, path);
+  const a = parameter(torch, `${path}.lora_A`, [rank, base.inputs], dtype);
+  const b = parameter(torch, `${path}.lora_B`, [base.outputs, rank], dtype);
+  const bias = adapter.loraBias ? parameter(torch, `${path}.lora_B_bias`, [base.outputs], dtype) : null;
   const magnitude =
-    adapter.type === "dora" ? parameter(torch, `${path}.lora_magnitude_vector`, [outputs], dtype) : null;
-  const base: BaseLayer = {
-    forward: modules.get(path) ?? ((t, x) => baseForward(t, x, weight, bias, transposed)),
-    weight: packed === undefined ? () => weight.retain() : (t) => dequantize(t, packed),
-    bias,
-    transposed,
-    format: packed?.format ?? null,
-  };
-  modules.set(path, (base.format === null ? plainLora : quantizedLora)(adapter, { a, b, magnitude }, base));
-  return magnitude === null ? [a, b] : [a, b, magnitude];
+    adapter.type === "dora" ? parameter(torch, `${path}.lora_magnitude_vector`, [base.outputs], dtype) : null;
+  const forward = (base.format === null ? plainLora : quantizedLora)(adapter, { a, b, bias, magnitude }, base);
+  return { parameters: [a, b, bias, magnitude].filter((tensor) => tensor !== null), forward };
 }
 
-function castInput(torch: Torch, input: Tensor, dtype: DType): Tensor {
-  return input.dtype === dtype ? input.retain() : torch.toCopy(input, dtype);
+/** LoRA on an embedding: a table of `r` columns beside the frozen one (peft/tuners/lora/layer.py, Embedding). */
+export function loraEmbedding(torch: Torch, adapter: AdapterSpec, path: string, table: Tensor): AdapterLayer {
+  const rank = rankOf(adapter, path);
+  const dtype = adapterDtype(adapter, table.dtype);
+  const a = parameter(torch, `${path}.lora_embedding_A`, [rank, table.size(0)], dtype);
+  const b = parameter(torch, `${path}.lora_embedding_B`, [table.size(1), rank], dtype);
+  const forward: ModuleForward = (torch, input) => {
+    const result = embedding(torch, table, input);
+    const columns = permute(torch, a, [1, 0]);
+    const rows = permute(torch, b, [1, 0]);
+    const picked = embedding(torch, columns, input);
+    const up = matmul(torch, picked, rows);
+    const scaled = done(mul(torch, up, 0.5), up);
+    const sum = done(add(torch, result, scaled), scaled, result);
+    const out = done(castInput(torch, sum, table.dtype), sum);
+    for (const tensor of [picked, rows, columns]) tensor.release();
+    return out;
+  };
+  return { parameters: [a, b], forward };
 }
 
 function delta(torch: Torch, adapter: AdapterSpec, lora: Lora, x: Tensor, result: Tensor, base: BaseLayer): Tensor {
@@ -164,14 +100,14 @@ function quantizedLora(adapter: AdapterSpec, lora: Lora, base: BaseLayer): Modul
 function lowRank(
   torch: Torch,
   adapter: AdapterSpec,
-  { a, b }: Lora,
+  { a, b, bias }: Lora,
   x: Tensor,
   result: Tensor,
   dtype: DType | null,
 ): Tensor {
   const dropped = dropout(torch, x, adapter.dropout, true);
   const down = done(linear(torch, dropped, a, null), dropped);
-  const up = done(linear(torch, down, b, null), down);
+  const up = done(linear(torch, down, b, bias), down);
   const scaled = done(mul(torch, up, 0.5), up);
   const output = dtype === null ? scaled : done(castInput(torch, scaled, dtype), scaled);
   return done(add(torch, result, output), output);

@@ -1,24 +1,42 @@
-/** Modules peft takes when none are named, by model type (`peft/utils/constants.py`, 0.21). */
-export const PEFT_TARGETS: Readonly<Record<string, readonly string[]>> = {
-  ...Object.fromEntries(
-    "bart opt gptj gpt_neo llama llama4 mistral mixtral stablelm gemma gemma2 gemma3_text qwen2 qwen3"
-      .split(" ")
-      .map((type) => [type, ["q_proj", "v_proj"]]),
-  ),
-  t5: ["q", "v"],
-  mt5: ["q", "v"],
-  gpt2: ["c_attn"],
-  gpt_bigcode: ["c_attn"],
-  bloom: ["query_key_value"],
-  gpt_neox: ["query_key_value"],
-  falcon: ["query_key_value"],
-  chatglm: ["query_key_value"],
-  bert: ["query", "value"],
-  roberta: ["query", "value"],
-  "xlm-roberta": ["query", "value"],
-  electra: ["query", "value"],
-  "deberta-v2": ["query_proj", "value_proj"],
-  deberta: ["in_proj"],
-  mpt: ["Wqkv"],
-  phi: ["q_proj", "v_proj", "fc1", "fc2"],
-};
+/** Which modules peft puts an adapter on. Source: peft/tuners/tuners_utils.py (check_target_module_exists). */
+import type { AdapterSpec } from "../run";
+
+type Modules = readonly string[] | string;
+
+/** Modules peft dispatches to its linear layer: `nn.Linear` with its subclasses, and transformers' `Conv1D`. */
+const LINEAR_KINDS = new Set(["Linear", "Conv1D", "FalconLinear"]);
+
+/** Whether a list of name ends, or a regular expression over the whole path, names a module. */
+export function named(modules: Modules, path: string): boolean {
+  if (typeof modules === "string") {
+    try {
+      return new RegExp(`^(?:${modules})$`).test(path);
+    } catch {
+      return false;
+    }
+  }
+  return modules.some((target) => path === target || path.endsWith(`.${target}`));
+}
+
+/** Index of the layer a path lies in: the number after the first module list. */
+function layerOf(path: string): number | null {
+  const [, index] = /\.(\d+)\./.exec(path) ?? [];
+  return index === undefined ? null : Number(index);
+}
+
+/** Whether peft puts an adapter on the module at `path`; LoRA takes embeddings too. */
+export function isAdapted(adapter: AdapterSpec, path: string, module: string, head: string | null): boolean {
+  const embeds = module === "Embedding" && adapter.type === "lora" && adapter.targetModules !== "all-linear";
+  if (!LINEAR_KINDS.has(module) && !embeds) return false;
+  if (adapter.excludeModules !== undefined && named(adapter.excludeModules, path)) return false;
+  if (adapter.targetModules === "all-linear") return path !== head;
+  if (!named(adapter.targetModules, path)) return false;
+  const layer = layerOf(path);
+  return adapter.layersToTransform === undefined || (layer !== null && adapter.layersToTransform.includes(layer));
+}
+
+/** The rank on one module: the first pattern that ends its path, else the adapter's. */
+export function rankOf(adapter: AdapterSpec, path: string): number {
+  const pattern = Object.keys(adapter.rankPattern ?? {}).find((key) => named(`(?:.*\\.)?(?:${key})`, path));
+  return pattern === undefined ? adapter.rank : (adapter.rankPattern?.[pattern] ?? adapter.rank);
+}

@@ -1,15 +1,16 @@
 /**
  * GaLore and APOLLO: chosen matrices have their gradients projected to a low rank, where the moments live; the rest is
  * stepped by a plain per-parameter AdamW or Adafactor. Layer-wise forms step each parameter in backward and free its
- * gradient. Sources: galore-torch 1.0 (adamw.py, adafactor.py, adamw8bit.py, galore_projector.py), apollo-torch 1.0
- * (apollo.py, random_projector.py), transformers/trainer_optimizer.py (_setup_low_rank_optimizer).
+ * gradient. Sources: galore-torch 1.0 (adamw.py, adafactor.py, adamw8bit.py), apollo-torch 1.0 (apollo.py),
+ * transformers/trainer_optimizer.py (_setup_low_rank_optimizer), bitsandbytes/optim/optimizer.py (init_state).
  */
-import type { DType } from "../../engine/dtype";
 import { numel } from "../../engine/shape";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
+import { AdafactorStates, adafactorUpdate } from "./adafactor";
 import { Locals } from "./locals";
-import { type OptimizerFactory, state, withGradient } from "./types";
+import { Projector } from "./projector";
+import { type OptimizerArguments, type OptimizerFactory, state, withGradient } from "./types";
 
 type Sizes = readonly number[];
 
@@ -22,23 +23,8 @@ interface Variant {
 const DEFAULT_RANK = 128;
 const BLOCK = 256;
 const SMALLEST_QUANTIZED = 4096;
-
-/** How one matrix is projected: onto its right side when it is tall, its left side when it is wide (`proj_type` std). */
-interface Projection {
-  /** Sizes of the projected gradient. */
-  readonly low: Sizes;
-  readonly tall: boolean;
-  readonly rank: number;
-  readonly rows: number;
-  readonly columns: number;
-}
-
-function projectionOf(sizes: Sizes, rank: number): Projection {
-  const [rows, columns] = sizes as [number, number];
-  const tall = rows >= columns;
-  const kept = Math.min(rank, rows, columns);
-  return { low: tall ? [rows, kept] : [kept, columns], tall, rank: kept, rows, columns };
-}
+/** Entries of a quantization map. */
+const MAP_ENTRIES = 256;
 
 /** Whether `optim_target_modules` names the parameter's module. */
 function isTarget(parameter: Tensor, targets: string | undefined): boolean {
@@ -56,154 +42,188 @@ function matches(pattern: string, path: string): boolean {
   }
 }
 
-/**
- * The projection matrix. GaLore takes it from a singular value decomposition; in float32 it is a view and keeps the whole
- * factor alive, in half precision it is cast. APOLLO draws it.
- */
-function makeProjector(torch: Torch, { method }: Variant, p: Projection, dtype: DType, transient: boolean): void {
-  const small = Math.min(p.rows, p.columns);
-  const cut: Sizes = p.tall ? [p.rank, p.columns] : [p.rows, p.rank];
-  const float = dtype === "float32";
-  const raised = float || !transient ? null : torch.empty("_to_copy", [p.rows, p.columns], "float32");
-  if (method === "apollo") {
-    const drawn = float || !transient ? null : torch.empty("randn", cut, "float32");
-    state(torch, float ? "randn" : "_to_copy", cut, dtype);
-    drawn?.release();
-  } else {
-    const whole: Sizes = p.tall ? [small, p.columns] : [p.rows, small];
-    const other: Sizes = p.tall ? [p.rows, small] : [small, p.columns];
-    const kept = float ? state(torch, "linalg_svd", whole, "float32") : null;
-    const factors = transient
-      ? [
-          torch.empty("linalg_svd", other, "float32"),
-          torch.empty("linalg_svd", [small], "float32"),
-          ...(kept === null ? [torch.empty("linalg_svd", whole, "float32")] : []),
-        ]
-      : [];
-    if (transient) {
-      // The product with the singular values is computed and thrown away.
-      const diagonal = torch.empty("diag_embed", [p.rank, p.rank], "float32");
-      torch.empty("mm", p.tall ? [p.rows, p.rank] : [p.rank, p.columns], "float32").release();
-      diagonal.release();
+/** What an optimizer keeps; layer-wise forms have one per parameter. */
+class LowRankStates {
+  readonly adafactor = new AdafactorStates(false);
+  private readonly moments = new Set<Tensor>();
+  private readonly norms = new Map<Tensor, Tensor>();
+  private mapped = false;
+
+  constructor(readonly variant: Variant) {}
+
+  makeMoments(torch: Torch, parameter: Tensor, sizes: Sizes): void {
+    if (this.moments.has(parameter)) return;
+    this.moments.add(parameter);
+    const { dtype } = parameter;
+    if (this.variant.inner !== "adamw8bit") {
+      for (let moment = 0; moment < 2; moment++) state(torch, "zeros_like", sizes, dtype);
+      return;
     }
-    if (!float) state(torch, "_to_copy", cut, dtype);
-    for (const factor of factors) factor.release();
+    const elements = numel(sizes);
+    if (elements < SMALLEST_QUANTIZED) {
+      for (let moment = 0; moment < 2; moment++) state(torch, "zeros_like", sizes, "float32");
+      return;
+    }
+    if (!this.mapped) for (let k = 0; k < 2; k++) state(torch, "_to_copy", [MAP_ENTRIES], "float32");
+    this.mapped = true;
+    for (let moment = 0; moment < 2; moment++) state(torch, "zeros_like", sizes, "uint8");
+    for (let moment = 0; moment < 2; moment++) state(torch, "zeros", [Math.ceil(elements / BLOCK)], "float32");
   }
-  raised?.release();
+
+  /** APOLLO's last norm of a gradient. */
+  norm(parameter: Tensor): Tensor | undefined {
+    return this.norms.get(parameter);
+  }
+
+  setNorm(torch: Torch, parameter: Tensor, norm: Tensor): void {
+    this.norms.get(parameter)?.release();
+    this.norms.set(parameter, norm);
+    if (norm.storage.id >= 0) torch.ledger.kinds[norm.storage.id] = "optimizer";
+  }
 }
 
-function makeMoments(torch: Torch, { inner }: Variant, sizes: Sizes, dtype: DType): void {
-  const elements = numel(sizes);
-  if (inner === "adafactor") {
-    if (sizes.length < 2) state(torch, "zeros_like", sizes, "float32");
-    else for (const mean of [sizes.slice(0, -1), sizes.slice(1)]) state(torch, "_to_copy", mean, "float32");
-  } else if (inner === "adamw8bit") {
-    for (let moment = 0; moment < 2; moment++) {
-      if (elements < SMALLEST_QUANTIZED) state(torch, "zeros_like", sizes, "float32");
-      else {
-        state(torch, "zeros_like", sizes, "uint8");
-        state(torch, "zeros", [Math.ceil(elements / BLOCK)], "float32");
-      }
-    }
-  } else for (let moment = 0; moment < 2; moment++) state(torch, "zeros_like", sizes, dtype);
-}
-
-/** One parameter's update; `grad` and what is computed from it are names of the loop's locals. */
-function update(torch: Torch, variant: Variant, parameter: Tensor, p: Projection | null, locals: Locals): void {
+/** AdamW of galore-torch and apollo-torch. */
+function adamUpdate(
+  torch: Torch,
+  states: LowRankStates,
+  parameter: Tensor,
+  projector: Projector | null,
+  locals: Locals,
+  args: OptimizerArguments,
+): void {
   const { sizes } = parameter;
   const gradient = parameter.grad!;
-  const { inner } = variant;
-  const factored = inner === "adafactor";
-  const dtype: DType = factored ? "float32" : gradient.dtype;
-  const make = (operator: string, of: Sizes): Tensor => torch.empty(operator, of, dtype);
-  locals.bind(
-    "grad",
-    factored && gradient.dtype !== "float32" ? torch.empty("_to_copy", sizes, "float32") : gradient.retain(),
-  );
-  if (p !== null) locals.bind("grad", make("mm", p.low));
-  const low = p?.low ?? sizes;
-  if (inner === "adamw8bit") {
-    if (p !== null) {
-      // The parameter's data is set aside while its low-rank stand-in is stepped.
-      const saved = torch.empty("clone", sizes, parameter.dtype);
-      const stand = torch.empty("clone", p.low, parameter.dtype);
-      back(p, make, sizes).release();
-      saved.release();
-      stand.release();
-    }
-    return;
-  }
-  if (factored) {
-    if (parameter.dtype !== "float32") locals.bind("p_data_fp32", torch.empty("_to_copy", sizes, "float32"));
-    const squared = make("pow", low);
-    locals.bind("update", make("add", low));
-    squared.release();
-    locals.bind("update", make(low.length > 1 ? "mul" : "rsqrt", low));
-    if (p !== null) locals.bind("update", back(p, make, sizes));
-    make("neg", sizes).release();
-    return;
-  }
+  const make = (operator: string, of: Sizes): Tensor => torch.empty(operator, of, gradient.dtype);
+  locals.bind("grad", gradient.retain());
+  if (projector !== null) locals.bind("grad", projector.project(torch));
+  const low = projector?.sizes ?? sizes;
+  states.makeMoments(torch, parameter, low);
   locals.bind("denom", make("sqrt", low));
   locals.bind("norm_grad", make("div", low));
-  if (p === null) return;
-  if (variant.method === "galore") locals.bind("norm_grad", back(p, make, sizes));
-  else {
-    locals.bind("scaled_grad", make("mul", sizes));
-    // The norm-growth limiter divides out of place.
-    const limited = locals.bind("scaled_grad", make("div", sizes));
-    locals.bind("norm_grad", limited.retain());
+  if (projector === null) return;
+  if (states.variant.method === "galore") {
+    locals.bind("norm_grad", projector.back(torch));
+    return;
   }
+  const channels = args["scale_type"] === "tensor" ? [] : [Math.max(sizes[0]!, sizes[1]!)];
+  const above = make("linalg_vector_norm", channels);
+  const below = make("linalg_vector_norm", channels);
+  const divisor = make("add", channels);
+  below.release();
+  locals.bind("grad_scaling_factor", make("div", channels));
+  for (const tensor of [above, divisor]) tensor.release();
+  let scaled = locals.bind("scaled_grad", make("mul", sizes));
+  const last = states.norm(parameter);
+  if (last === undefined) states.setNorm(torch, parameter, make("linalg_vector_norm", []));
+  else {
+    const norm = locals.bind("scaled_grad_norm", make("linalg_vector_norm", []));
+    const sum = make("add", []);
+    const ratio = make("div", []);
+    sum.release();
+    // A norm that does not grow is divided by the number one, out of place.
+    ratio.release();
+    scaled = locals.bind("scaled_grad", make("div", sizes));
+    states.setNorm(torch, parameter, make("div", norm.sizes));
+  }
+  locals.bind("norm_grad", scaled.retain());
 }
 
-/** `project_back(...) * scale`. */
-function back(p: Projection, make: (operator: string, of: Sizes) => Tensor, sizes: Sizes): Tensor {
-  const full = make("mm", [p.rows, p.columns]);
-  const scaled = make("mul", sizes);
-  full.release();
-  return scaled;
+/** AdamW8bit of galore-torch: the parameter's data is set aside while a low-rank stand-in is stepped. */
+function update8bit(
+  torch: Torch,
+  states: LowRankStates,
+  parameter: Tensor,
+  projector: Projector | null,
+  locals: Locals,
+): void {
+  if (projector === null) {
+    states.makeMoments(torch, parameter, parameter.sizes);
+    return;
+  }
+  const low = locals.bind("grad", projector.project(torch));
+  const saved = torch.empty("clone", parameter.sizes, parameter.dtype);
+  const stand = torch.empty("clone", projector.sizes, parameter.dtype);
+  // The copy becomes the parameter: one of two of the same size goes. The low-rank gradient takes the gradient's place.
+  saved.release();
+  parameter.grad?.release();
+  parameter.grad = low.retain();
+  states.makeMoments(torch, parameter, projector.sizes);
+  projector.back(torch).release();
+  stand.release();
 }
 
 const lowRank =
   (variant: Variant): OptimizerFactory =>
   (torch, groups, args) => {
-    const rank = Number(args["rank"] ?? DEFAULT_RANK) || DEFAULT_RANK;
-    const targets = args["optim_target_modules"];
-    const projections = new Map<Tensor, Projection | null>();
-    const prepare = (torch: Torch, parameter: Tensor, transient: boolean): Projection | null => {
-      let projection = projections.get(parameter);
-      if (projection !== undefined) return projection;
-      projection = isTarget(parameter, targets) ? projectionOf(parameter.sizes, rank) : null;
-      projections.set(parameter, projection);
-      const dtype = variant.inner === "adafactor" ? "float32" : parameter.dtype;
-      if (projection !== null) makeProjector(torch, variant, projection, dtype, transient);
-      makeMoments(torch, variant, projection?.low ?? parameter.sizes, dtype);
-      return projection;
+    const options = {
+      rank: Number(args["rank"] ?? DEFAULT_RANK) || DEFAULT_RANK,
+      type: args["proj_type"] ?? "std",
+      random: variant.method === "apollo" && args["proj"] !== "svd",
     };
-    if (variant.layerwise) {
-      // States appear in the first backward; they are made before it, so that every pass does the same.
-      for (const parameter of groups.flat()) prepare(torch, parameter, false);
+    const targets = args["optim_target_modules"];
+    const projectors = new Map<Tensor, Projector | null>();
+    const projectorOf = (parameter: Tensor): Projector | null => {
+      let projector = projectors.get(parameter);
+      if (projector === undefined) {
+        const [rows = 0, columns = 0] = parameter.sizes;
+        const dtype = variant.inner === "adafactor" ? "float32" : parameter.dtype;
+        projector = isTarget(parameter, targets) ? new Projector(options, rows, columns, dtype) : null;
+        projectors.set(parameter, projector);
+      }
+      return projector;
+    };
+    const update = (torch: Torch, states: LowRankStates, parameter: Tensor, locals: Locals): void => {
+      const projector = projectorOf(parameter);
+      if (variant.inner === "adafactor") adafactorUpdate(torch, parameter, locals, states.adafactor, projector);
+      else if (variant.inner === "adamw8bit") update8bit(torch, states, parameter, projector, locals);
+      else adamUpdate(torch, states, parameter, projector, locals, args);
+    };
+    if (!variant.layerwise) {
+      const states = new LowRankStates(variant);
+      const parameters = ordered(groups, targets);
       return {
-        step() {
-          // Everything was updated in backward.
-        },
-        afterAccumulate(leaf, torch) {
+        step(torch) {
           const locals = new Locals();
-          update(torch, variant, leaf, prepare(torch, leaf, false), locals);
+          for (const parameter of withGradient(parameters)) update(torch, states, parameter, locals);
           locals.release();
-          leaf.grad?.release();
-          leaf.grad = null;
         },
       };
     }
+    const own = new Map<Tensor, LowRankStates>();
+    const stepOne = (torch: Torch, leaf: Tensor): void => {
+      let states = own.get(leaf);
+      if (states === undefined) {
+        states = new LowRankStates(variant);
+        own.set(leaf, states);
+      }
+      const locals = new Locals();
+      update(torch, states, leaf, locals);
+      locals.release();
+    };
+    // States appear in the first backward; they are made before it, so that every pass does the same.
+    for (const leaf of groups.flat()) {
+      leaf.grad = torch.empty("zeros", leaf.sizes, leaf.dtype);
+      stepOne(torch, leaf);
+      leaf.grad?.release();
+      leaf.grad = null;
+    }
     return {
-      step(torch) {
-        const locals = new Locals();
-        for (const parameter of groups.flatMap(withGradient))
-          update(torch, variant, parameter, prepare(torch, parameter, true), locals);
-        locals.release();
+      step() {
+        // Everything was updated in backward.
+      },
+      afterAccumulate(leaf, torch) {
+        stepOne(torch, leaf);
+        leaf.grad?.release();
+        leaf.grad = null;
       },
     };
   };
+
+/** Parameters as the Trainer groups them: those that are not projected first, each in the model's order. */
+function ordered(groups: readonly (readonly Tensor[])[], targets: string | undefined): readonly Tensor[] {
+  const all = groups.flat();
+  return [...all.filter((p) => !isTarget(p, targets)), ...all.filter((p) => isTarget(p, targets))];
+}
 
 /** Factories by the name `optim` uses. */
 export const LOW_RANK_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = {

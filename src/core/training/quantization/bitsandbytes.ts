@@ -8,13 +8,14 @@ import type { ModuleForward } from "../../engine/interpreter";
 import { matmul } from "../../engine/ops/linear";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
+import type { GroupedFormat } from "../run";
 
 const BLOCK = 64;
 const NESTED_BLOCK = 256;
 
 /** A weight stored in 4 or 8 bits. */
 export interface PackedWeight {
-  readonly format: "bnb-4bit" | "bnb-8bit" | "gptq" | "awq" | "hqq";
+  readonly format: "bnb-4bit" | "bnb-8bit" | GroupedFormat;
   readonly outputs: number;
   readonly inputs: number;
   readonly packed: Tensor;

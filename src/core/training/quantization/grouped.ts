@@ -1,41 +1,115 @@
 /**
- * Linear layers of GPTQ, AWQ and HQQ checkpoints at 4 bits: packed weights with half-precision constants per group of
- * inputs. The weight is unpacked for each forward and again for backward, by autograd functions that keep the packed one
- * only. Widths and groups are the formats' defaults (4 bits; groups of 128, HQQ 64). Sources: gptqmodel
- * (nn_modules/qlinear), transformers/integrations/{awq,hqq}.py, hqq (core/quantize.py, HQQMatmulNoCacheMul).
+ * Linear layers of pre-quantized checkpoints: packed weights with constants per group of inputs or per row, of any width.
+ * The weight is unpacked for each forward and again for backward, by autograd functions that keep the packed one only.
+ * Sources: gptqmodel (nn_modules/qlinear), transformers/integrations/{awq,hqq,eetq,compressed_tensors}.py, hqq
+ * (core/{quantize,bitpack}.py, HQQMatmulNoCacheMul), compressed-tensors (compressors/quantized_compressors), torchao
+ * (quantization/quant_api.py, Int8WeightOnlyConfig).
  */
 import type { DType } from "../../engine/dtype";
 import type { ModuleForward } from "../../engine/interpreter";
 import { add } from "../../engine/ops/arithmetic";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
+import type { GroupedFormat, QuantizationSpec } from "../run";
 import { dequantize, type PackedWeight } from "./bitsandbytes";
 
-export type GroupedFormat = "gptq" | "awq" | "hqq";
+/** One tensor of a stored weight. */
+type Stored = readonly [sizes: readonly number[], dtype: DType];
 
-const GROUP: Readonly<Record<GroupedFormat, number>> = { gptq: 128, awq: 128, hqq: 64 };
+interface Layer {
+  readonly outputs: number;
+  readonly inputs: number;
+  readonly bits: number;
+  /** Groups of inputs in a row. */
+  readonly groups: number;
+  readonly symmetric: boolean;
+  readonly dtype: DType;
+}
 
-/** Allocates a packed weight with its group constants. */
+interface Format {
+  readonly bits: number;
+  readonly group: number;
+  stored(layer: Layer): readonly Stored[];
+}
+
+/** Words of 32 bits that hold some numbers. */
+const words = (count: number, bits: number): number => Math.ceil((count * bits) / 32);
+
+/** GPTQ and AWQ: packed weights and zero points, half-precision scales. */
+const packedByColumns = ({ outputs, inputs, bits, groups }: Layer): readonly Stored[] => [
+  [[words(inputs, bits), outputs], "int32"],
+  [[groups, words(outputs, bits)], "int32"],
+  [[groups, outputs], "float16"],
+];
+
+/** Rows of bytes with one scale each. */
+const bytesByRow =
+  (scale: DType | null) =>
+  ({ outputs, inputs, dtype }: Layer): readonly Stored[] => [
+    [[outputs, inputs], "int8"],
+    [[outputs], scale ?? dtype],
+  ];
+
+/** hqq/core/bitpack.py: as many codes in a byte as fit; ten of three bits in a word. */
+function hqqCodes(elements: number, bits: number): Stored {
+  return bits === 3 ? [[Math.ceil(elements / 10)], "int32"] : [[Math.ceil((elements * bits) / 8)], "uint8"];
+}
+
+const FORMATS: Readonly<Record<GroupedFormat, Format>> = {
+  gptq: {
+    bits: 4,
+    group: 128,
+    // Which group each input belongs to (activation order).
+    stored: (layer) => [...packedByColumns(layer), [[layer.inputs], "int32"]],
+  },
+  awq: { bits: 4, group: 128, stored: packedByColumns },
+  hqq: {
+    bits: 4,
+    group: 64,
+    stored: ({ outputs, inputs, bits, groups, dtype }) => [
+      hqqCodes(outputs * inputs, bits),
+      [[groups * outputs, 1], dtype],
+      [[groups * outputs, 1], dtype],
+    ],
+  },
+  "compressed-tensors": {
+    bits: 8,
+    group: -1,
+    stored: ({ outputs, inputs, bits, groups, symmetric, dtype }) => [
+      bits === 8 ? [[outputs, inputs], "int8"] : [[outputs, words(inputs, bits)], "int32"],
+      [[outputs, groups], dtype],
+      ...(symmetric ? [] : [[[outputs, groups], "int8"] as const]),
+    ],
+  },
+  torchao: { bits: 8, group: -1, stored: bytesByRow(null) },
+  eetq: { bits: 8, group: -1, stored: bytesByRow("float16") },
+};
+
+/** Allocates a packed weight with its constants. */
 export function packGrouped(
   torch: Torch,
   format: GroupedFormat,
   outputs: number,
   inputs: number,
   dtype: DType,
+  spec: Pick<QuantizationSpec, "bits" | "groupSize" | "symmetric"> = {},
 ): PackedWeight {
-  const make = (sizes: readonly number[], kind: DType): Tensor => {
+  const own = FORMATS[format];
+  const group = spec.groupSize ?? own.group;
+  const layer: Layer = {
+    outputs,
+    inputs,
+    bits: spec.bits ?? own.bits,
+    groups: group > 0 ? Math.ceil(inputs / group) : 1,
+    symmetric: spec.symmetric ?? true,
+    dtype,
+  };
+  const [packed] = own.stored(layer).map(([sizes, kind]) => {
     const tensor = torch.empty("empty", sizes, kind);
     if (tensor.storage.id >= 0) torch.ledger.kinds[tensor.storage.id] = "weights";
     return tensor;
-  };
-  const groups = Math.ceil(inputs / GROUP[format]);
-  const packed = make([Math.ceil((outputs * inputs) / 2)], "uint8");
-  make([groups, outputs], format === "hqq" ? dtype : "float16");
-  if (format === "hqq") make([groups, outputs], dtype);
-  else make([groups, Math.ceil(outputs / 2)], "uint8");
-  // Which group each input belongs to (activation order).
-  if (format === "gptq") make([inputs], "int32");
-  return { format, outputs, inputs, packed, dtype, nested: false };
+  });
+  return { format, outputs, inputs, packed: packed!, dtype, nested: false };
 }
 
 /** Forward: the unpacked weight exists during the product. */

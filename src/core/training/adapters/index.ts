@@ -1,0 +1,139 @@
+/** Puts an adapter on a loaded model: new parameters, the forwards that use them, what is trained besides. */
+import type { ModuleForward } from "../../engine/interpreter";
+import type { Tensor } from "../../engine/tensor";
+import type { Torch } from "../../engine/torch";
+import type { PlacedTensor } from "../model";
+import type { PackedWeight } from "../quantization/bitsandbytes";
+import type { AdapterSpec } from "../run";
+import { adalora } from "./adalora";
+import { loha, lokr } from "./factored";
+import { type AdapterLayer, type BaseLayer, baseLayer } from "./layer";
+import { lora, loraEmbedding } from "./lora";
+import { applyModulesToSave } from "./modules-to-save";
+import { type PromptEncoder, type PromptSizes, promptEncoder, virtualTokens } from "./prompts";
+import { oft } from "./rotation";
+import { ia3, vera, veraProjections } from "./scaling";
+import { isAdapted, named } from "./targets";
+import { trainedTokens } from "./tokens";
+
+/** A loaded model as adapters see it. */
+export interface AdaptedModel {
+  readonly byName: Map<string, Tensor>;
+  readonly modules: Map<string, ModuleForward>;
+  readonly packed: ReadonlyMap<string, PackedWeight>;
+  /** Parameters in the order of `model.parameters()`, tied ones once. */
+  readonly placed: readonly PlacedTensor[];
+  readonly head: string | null;
+  readonly promptSizes: PromptSizes;
+}
+
+export interface Adapted {
+  /** All parameters of the model with its adapter, in the order of `parameters()`. */
+  readonly parameters: readonly Tensor[];
+  readonly prompt: PromptEncoder | null;
+  /** Factors that a term of the loss keeps orthogonal (AdaLoRA). */
+  readonly regularised: readonly Tensor[];
+}
+
+type MakeAdapter = (torch: Torch, adapter: AdapterSpec, base: BaseLayer) => AdapterLayer;
+
+/** Types that replace the forward of single linear layers, VeRA aside, whose layers share their matrices. */
+const LAYER_ADAPTERS: Readonly<Partial<Record<AdapterSpec["type"], MakeAdapter>>> = {
+  lora,
+  dora: lora,
+  ia3,
+  adalora,
+  loha,
+  lokr,
+  oft,
+};
+
+const pathOf = (item: PlacedTensor | undefined): string | undefined => item?.name.replace(/\.(weight|bias)$/, "");
+
+/** The input embedding: the first table of the model. */
+export function embeddingOf(placed: readonly PlacedTensor[]): PlacedTensor | undefined {
+  return placed.find(({ module, sizes }) => module.endsWith("Embedding") && sizes.length === 2);
+}
+
+export function adapt(torch: Torch, adapter: AdapterSpec, model: AdaptedModel): Adapted {
+  const { placed, byName, head } = model;
+  const parameters: Tensor[] = [];
+  const regularised: Tensor[] = [];
+  const make = makerOf(torch, adapter, model);
+  const tokens = adapter.trainableTokens === undefined ? undefined : embeddingOf(placed);
+  const saved = adapter.type === "ln-tuning" ? adapter.targetModules : adapter.modulesToSave;
+  placed.forEach((item, k) => {
+    const path = pathOf(item)!;
+    parameters.push(byName.get(item.name)!);
+    if (named(saved, item.name.replace(/\.[^.]+$/, ""))) {
+      applyModulesToSave(torch, item, byName, parameters);
+      return;
+    }
+    // peft appends an adapted module's own parameters after the base layer's.
+    if (pathOf(placed[k + 1]) === path) return;
+    const adapts = isAdapted(adapter, path, item.module, head);
+    const added = adapts ? make(path, item) : [];
+    if (item === tokens) added.push(trainTokens(torch, adapter, model, path));
+    for (const tensor of added) {
+      tensor.layer = item.index;
+      tensor.pattern = item.pattern.replace(/\.(weight|bias)$/, tensor.name!.slice(path.length));
+      if (/\.lora_[AB]$/.test(tensor.name!)) regularised.push(tensor);
+    }
+    parameters.push(...added);
+    if (adapts && adapter.bias === "lora_only") trainBias(byName.get(`${path}.bias`));
+  });
+  if (adapter.bias === "all") for (const { name } of placed) if (/bias/.test(name)) trainBias(byName.get(name));
+  const prompt = virtualTokens(adapter) > 0 ? promptEncoder(torch, adapter, model.promptSizes) : null;
+  return {
+    parameters: prompt === null ? parameters : [...parameters, ...prompt.parameters],
+    prompt,
+    regularised: adapter.type === "adalora" ? regularised : [],
+  };
+}
+
+function trainBias(bias: Tensor | undefined): void {
+  if (bias !== undefined) bias.requiresGradFlag = true;
+}
+
+/** Makes the adapter's parameters on the module of an item and puts its forward in place. */
+function makerOf(
+  torch: Torch,
+  adapter: AdapterSpec,
+  model: AdaptedModel,
+): (path: string, item: PlacedTensor) => Tensor[] {
+  const { placed, byName, modules, packed, head } = model;
+  const base = (path: string, module: string): BaseLayer | null =>
+    baseLayer(adapter, { path, module, byName, modules, packed });
+  const put = (path: string, layer: AdapterLayer): Tensor[] => {
+    modules.set(path, layer.forward);
+    return [...layer.parameters];
+  };
+  if (adapter.type === "vera") {
+    const targets = placed.filter(
+      (item) => item.name.endsWith(".weight") && isAdapted(adapter, pathOf(item)!, item.module, head),
+    );
+    const layers = targets.map((item) => base(pathOf(item)!, item.module)).filter((layer) => layer !== null);
+    const shared = veraProjections(torch, adapter, layers);
+    return (path, item) => {
+      const layer = base(path, item.module);
+      return layer === null ? [] : put(path, vera(torch, adapter, layer, shared));
+    };
+  }
+  const make = LAYER_ADAPTERS[adapter.type];
+  return (path, item) => {
+    if (item.module === "Embedding")
+      return put(path, loraEmbedding(torch, adapter, path, byName.get(`${path}.weight`)!));
+    const layer = make === undefined ? null : base(path, item.module);
+    return layer === null || make === undefined ? [] : put(path, make(torch, adapter, layer));
+  };
+}
+
+/** Trains rows of the embedding; an output head that shares the table reads the copy too. */
+function trainTokens(torch: Torch, adapter: AdapterSpec, model: AdaptedModel, path: string): Tensor {
+  const { byName, modules, head } = model;
+  const table = byName.get(`${path}.weight`)!;
+  const tokens = trainedTokens(torch, adapter, path, table);
+  modules.set(path, tokens.embed);
+  if (head !== null && byName.get(`${head}.weight`) === table) modules.set(head, tokens.head);
+  return tokens.parameter;
+}

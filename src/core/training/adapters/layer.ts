@@ -1,0 +1,108 @@
+/**
+ * What all adapters on a module share: the layer below, new parameters and their dtype, casts of inputs.
+ * Source: peft/tuners/tuners_utils.py (_move_adapter_to_device_of_base_layer, cast_adapter_dtype, _cast_input_dtype).
+ */
+import type { DType } from "../../engine/dtype";
+import type { ModuleForward } from "../../engine/interpreter";
+import { view } from "../../engine/ops/layout";
+import { addmmOperator, linear } from "../../engine/ops/linear";
+import type { Tensor } from "../../engine/tensor";
+import type { Torch } from "../../engine/torch";
+import { dequantize, type PackedWeight } from "../quantization/bitsandbytes";
+import type { AdapterSpec } from "../run";
+
+/** The module an adapter is put on, with what loading knows of it. */
+export interface AdaptedModule {
+  readonly path: string;
+  /** `Linear`, `Conv1D` or `Embedding`. */
+  readonly module: string;
+  readonly byName: ReadonlyMap<string, Tensor>;
+  readonly modules: Map<string, ModuleForward>;
+  readonly packed: ReadonlyMap<string, PackedWeight>;
+}
+
+/** The layer under the adapter. */
+export interface BaseLayer {
+  readonly path: string;
+  readonly inputs: number;
+  readonly outputs: number;
+  readonly forward: ModuleForward;
+  /** The weight in full precision, owned (unpacked when it is stored in fewer bits). */
+  readonly weight: (torch: Torch) => Tensor;
+  readonly bias: Tensor | null;
+  /** transformers' Conv1D: the inputs come first. */
+  readonly transposed: boolean;
+  /** How the weight is stored, or null when it is not quantized. */
+  readonly format: PackedWeight["format"] | null;
+  /** Dtype of new parameters. */
+  readonly dtype: DType;
+}
+
+/** An adapter on one linear layer: its parameters in the order `parameters()` gives them, and the forward it makes. */
+export interface AdapterLayer {
+  readonly parameters: readonly Tensor[];
+  readonly forward: ModuleForward;
+}
+
+/** Releases the operands of a finished expression and gives its value. */
+export function done(value: Tensor, ...operands: (Tensor | null)[]): Tensor {
+  for (const tensor of operands) tensor?.release();
+  return value;
+}
+
+/** A new tensor that stays, booked as the adapter's. */
+export function buffer(torch: Torch, sizes: readonly number[], dtype: DType): Tensor {
+  const tensor = torch.empty("empty", sizes, dtype);
+  if (tensor.storage.id >= 0) torch.ledger.kinds[tensor.storage.id] = "adapters";
+  return tensor;
+}
+
+/** A new trained parameter. */
+export function parameter(torch: Torch, name: string, sizes: readonly number[], dtype: DType): Tensor {
+  const tensor = buffer(torch, sizes, dtype);
+  tensor.requiresGradFlag = true;
+  tensor.name = name;
+  return tensor;
+}
+
+/** Half-precision adapters are raised to float32 (`autocast_adapter_dtype`). */
+export function adapterDtype(adapter: AdapterSpec, base: DType): DType {
+  const dtype = base === "uint8" || base === "int8" ? "float32" : base;
+  return adapter.autocastAdapterDtype && (dtype === "float16" || dtype === "bfloat16") ? "float32" : dtype;
+}
+
+/** `x.to(dtype)`, owned. */
+export function castInput(torch: Torch, input: Tensor, dtype: DType): Tensor {
+  return input.dtype === dtype ? input.retain() : torch.toCopy(input, dtype);
+}
+
+/** The base layer without its adapter. */
+function baseForward(torch: Torch, input: Tensor, weight: Tensor, bias: Tensor | null, transposed: boolean): Tensor {
+  if (!transposed) return linear(torch, input, weight, bias);
+  const flat = view(torch, input, [-1, input.size(-1)]);
+  const product = done(addmmOperator(torch, bias!, flat, weight), flat);
+  return done(view(torch, product, [...input.sizes.slice(0, -1), weight.size(1)]), product);
+}
+
+/** The linear layer at a path, or null where nothing was loaded. */
+export function baseLayer(adapter: AdapterSpec, target: AdaptedModule): BaseLayer | null {
+  const { path, byName, modules } = target;
+  const weight = byName.get(`${path}.weight`);
+  if (weight === undefined) return null;
+  const packed = target.packed.get(path);
+  const bias = byName.get(`${path}.bias`) ?? null;
+  const transposed = target.module === "Conv1D";
+  const sizes = packed === undefined ? weight.sizes : [packed.outputs, packed.inputs];
+  const [inputs, outputs] = transposed ? [sizes[0]!, sizes[1]!] : [sizes[1]!, sizes[0]!];
+  return {
+    path,
+    inputs,
+    outputs,
+    forward: modules.get(path) ?? ((t, x) => baseForward(t, x, weight, bias, transposed)),
+    weight: packed === undefined ? () => weight.retain() : (t) => dequantize(t, packed),
+    bias,
+    transposed,
+    format: packed?.format ?? null,
+    dtype: adapterDtype(adapter, weight.dtype),
+  };
+}

@@ -1,0 +1,172 @@
+/**
+ * Prompt learning: the model is frozen and gets trained vectors before its inputs, looked up (prompt tuning) or made by a
+ * small network (p-tuning). Sources: peft/peft_model.py (PeftModelForCausalLM.forward, get_prompt),
+ * peft/tuners/{prompt_tuning,p_tuning,prefix_tuning}/model.py.
+ */
+import type { DType } from "../../engine/dtype";
+import type { NamedTensor, WrappedInputs, Wrapper } from "../../engine/interpreter";
+import { unary } from "../../engine/ops/arithmetic";
+import { cat, repeat, slice } from "../../engine/ops/layout";
+import { linear } from "../../engine/ops/linear";
+import { embedding } from "../../engine/ops/model";
+import { hostTensor, type Tensor } from "../../engine/tensor";
+import type { Torch } from "../../engine/torch";
+import type { Scope } from "../../graph/expression";
+import type { AdapterSpec } from "../run";
+import { castInput, done, parameter } from "./layer";
+
+/** Types that put tokens before the inputs; the weights of the model stay as they are. */
+const PROMPT_TYPES: ReadonlySet<AdapterSpec["type"]> = new Set(["prompt-tuning", "p-tuning", "prefix-tuning"]);
+
+/** peft's default of `num_virtual_tokens` is none: it must be written. */
+const VIRTUAL_TOKENS = 20;
+
+/** Virtual tokens before each sequence; 0 for adapters that have none. */
+export function virtualTokens(adapter: AdapterSpec | null): number {
+  return adapter !== null && PROMPT_TYPES.has(adapter.type) ? (adapter.virtualTokens ?? VIRTUAL_TOKENS) : 0;
+}
+
+/** What the model's dimensions say of the vectors. */
+export interface PromptSizes {
+  readonly hidden: number;
+  /** Keys and values of one token in all layers. */
+  readonly keysAndValues: number;
+}
+
+export interface PromptEncoder {
+  readonly parameters: readonly Tensor[];
+  /** Vectors for a batch of token indices. */
+  readonly encode: (torch: Torch, indices: Tensor) => Tensor;
+}
+
+/** Prompt encoders are float32, whatever the model is loaded in. */
+export function promptEncoder(torch: Torch, adapter: AdapterSpec, sizes: PromptSizes): PromptEncoder {
+  const tokens = virtualTokens(adapter);
+  const { hidden, keysAndValues } = sizes;
+  const inner = adapter.encoderHiddenSize ?? hidden;
+  const make = (name: string, shape: readonly number[]): Tensor =>
+    parameter(torch, `prompt_encoder.${name}`, shape, "float32");
+  const layers = (widths: readonly number[]): [Tensor, Tensor][] =>
+    widths.slice(1).map((width, k) => [make(`mlp.${k}.weight`, [width, widths[k]!]), make(`mlp.${k}.bias`, [width])]);
+  const prefix = adapter.type === "prefix-tuning";
+  const projected = prefix && adapter.prefixProjection === true;
+  const table = make("embedding.weight", [tokens, prefix && !projected ? keysAndValues : hidden]);
+  const network =
+    adapter.type === "p-tuning"
+      ? layers([hidden, inner, inner, hidden])
+      : projected
+        ? layers([hidden, inner, keysAndValues])
+        : [];
+  return {
+    parameters: [table, ...network.flat()],
+    encode: (torch, indices) => {
+      let x = embedding(torch, table, indices);
+      network.forEach(([weight, bias], k) => {
+        x = done(linear(torch, x, weight, bias), x);
+        if (k + 1 < network.length) x = done(unary(torch, projected ? "tanh" : "relu", x), x);
+      });
+      return x;
+    },
+  };
+}
+
+/**
+ * Embeds the ids and puts the prompt before them; labels get as many ignored ones. `words` is the embedding's weight and
+ * `told` whether its output is told to require grad (checkpointing).
+ */
+function prompted(
+  torch: Torch,
+  encoder: PromptEncoder,
+  tokens: number,
+  words: Tensor,
+  told: boolean,
+  batch: readonly NamedTensor[],
+): WrappedInputs {
+  const held: Tensor[] = [];
+  const hold = (tensor: Tensor): Tensor => {
+    held.push(tensor);
+    return tensor;
+  };
+  const ids = batch.find(({ name }) => name === "input_ids")!.tensor;
+  const rows = ids.size(0);
+  const integers = (sizes: readonly number[]): Tensor => torch.empty("_to_copy", sizes, "int64");
+  const embedded = embedding(torch, words, ids);
+  if (told) embedded.requiresGradFlag = true;
+  const given = batch.map(({ name, tensor }) => {
+    if (name === "input_ids") return hold(hostTensor(torch.ledger, [rows, ids.size(1) + tokens], "int64"));
+    if (name !== "labels" || tensor.rank < 2) return tensor;
+    const ignored = hold(integers([rows, tokens]));
+    return hold(cat(torch, [ignored, tensor], 1));
+  });
+  // Indices come for the whole batch; one row of them is encoded and the result repeated.
+  const indices = integers([rows, tokens]);
+  const row = slice(torch, indices, 0, 0, 1);
+  const one = done(encoder.encode(torch, row), row, indices);
+  const made = done(repeat(torch, one, [rows, 1, 1]), one);
+  const prompts = hold(done(castInput(torch, made, embedded.dtype), made));
+  const embeds = hold(done(cat(torch, [prompts, embedded], 1), embedded));
+  return {
+    batch: given,
+    embeds,
+    release: () => {
+      for (const tensor of held) tensor.release();
+    },
+  };
+}
+
+/** Prefix tuning: the keys and values of the prefix exist through the forward; its tokens count as part of the sequence. */
+function prefixed(
+  torch: Torch,
+  encoder: PromptEncoder,
+  tokens: number,
+  dtype: DType,
+  batch: readonly NamedTensor[],
+): WrappedInputs {
+  const rows = batch[0]!.tensor.size(0);
+  const indices = torch.empty("_to_copy", [rows, tokens], "int64");
+  const made = done(encoder.encode(torch, indices), indices);
+  const states = done(castInput(torch, made, dtype), made);
+  const longer = batch.map(({ name, tensor }) =>
+    name === "input_ids" || (name === "labels" && tensor.rank > 1)
+      ? hostTensor(torch.ledger, [rows, tensor.size(1) + tokens], tensor.dtype)
+      : tensor.retain(),
+  );
+  return {
+    batch: longer,
+    embeds: null,
+    release: () => {
+      for (const tensor of [states, ...longer]) tensor.release();
+    },
+  };
+}
+
+/** The module that puts the prompt before the inputs of every forward. `words` is the weight of the input embedding. */
+export function promptWrapper(
+  adapter: AdapterSpec,
+  encoder: PromptEncoder,
+  words: Tensor | null,
+  dtype: DType,
+  checkpointing: boolean,
+): Wrapper {
+  const tokens = virtualTokens(adapter);
+  return {
+    enter: (torch, batch) =>
+      adapter.type === "prefix-tuning" || words === null || batch.every(({ name }) => name !== "input_ids")
+        ? prefixed(torch, encoder, tokens, dtype, batch)
+        : prompted(torch, encoder, tokens, words, checkpointing, batch),
+  };
+}
+
+/** The first of some config keys that has a number. */
+function numberOf(scope: Scope, ...keys: readonly string[]): number {
+  return keys.map((key) => Number(scope(key))).find((value) => value > 0) ?? 0;
+}
+
+/** Dimensions of virtual tokens (peft/utils/other.py, _prepare_prompt_learning_config). */
+export function promptSizes(scope: Scope): PromptSizes {
+  const hidden = numberOf(scope, "hidden_size", "n_embd", "d_model", "dim");
+  const layers = numberOf(scope, "num_hidden_layers", "n_layer", "num_layers", "n_layers");
+  const heads = numberOf(scope, "num_attention_heads", "n_head", "num_heads", "n_heads", "encoder_attention_heads");
+  const pairs = numberOf(scope, "num_key_value_heads") || heads;
+  return { hidden, keysAndValues: layers * 2 * (heads > 0 ? (hidden / heads) * pairs : hidden) };
+}

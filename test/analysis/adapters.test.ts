@@ -1,0 +1,82 @@
+/** Adapters from configs, pins and saved adapters to what is trained. */
+import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
+import type { ReportRun } from "../../src/core/report/schema";
+import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
+
+const MODEL = { "model/config.json": JSON.stringify(TINY_LLAMA) };
+
+async function runOf(files: Readonly<Record<string, string>>, main: string): Promise<ReportRun> {
+  const analysis = await createAnalyzer(memoryRuntime({ ...MODEL, ...files })).analyse(uri(main), {});
+  const run = analysis.runs[0];
+  assert.ok(run);
+  return run;
+}
+
+const script = (adapter: string, name: string): string => `
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+from peft import ${name}, get_peft_model
+
+model = AutoModelForCausalLM.from_pretrained("./model", dtype="float32")
+model = get_peft_model(model, ${name}(${adapter}))
+args = TrainingArguments(output_dir="out", per_device_train_batch_size=2, bf16=True)
+Trainer(model=model, args=args).train()
+`;
+
+const { hidden_size: HIDDEN, intermediate_size: INNER, num_hidden_layers: LAYERS } = TINY_LLAMA;
+const KEYS = (HIDDEN / TINY_LLAMA.num_attention_heads) * TINY_LLAMA.num_key_value_heads;
+
+describe("adapters of Python configs", () => {
+  const trained: readonly (readonly [string, string, number])[] = [
+    ["IA3Config", 'task_type="CAUSAL_LM"', LAYERS * (2 * KEYS + INNER)],
+    ["PromptTuningConfig", "num_virtual_tokens=20", 20 * HIDDEN],
+    [
+      "PromptEncoderConfig",
+      "num_virtual_tokens=20, encoder_hidden_size=32",
+      20 * HIDDEN + (HIDDEN + 1) * 32 + 33 * 32 + 33 * HIDDEN,
+    ],
+    ["PrefixTuningConfig", "num_virtual_tokens=10", 10 * LAYERS * 2 * KEYS],
+    ["VeraConfig", 'r=16, target_modules=["q_proj"]', LAYERS * (HIDDEN + 16)],
+    ["AdaLoraConfig", 'init_r=12, target_modules=["q_proj"]', LAYERS * (12 * (2 * HIDDEN + 1) + 1)],
+    ["LoHaConfig", 'r=4, target_modules=["q_proj"]', LAYERS * 4 * 4 * HIDDEN],
+    ["TrainableTokensConfig", "token_indices=[1, 2, 3]", 3 * HIDDEN],
+    ["LNTuningConfig", "", (2 * LAYERS + 1) * HIDDEN],
+    ["LoraConfig", 'r=8, target_modules=["q_proj", "k_proj"], exclude_modules=["k_proj"]', LAYERS * 16 * HIDDEN],
+    ["LoraConfig", 'r=8, target_modules=["q_proj"], layers_to_transform=[0]', 16 * HIDDEN],
+  ];
+  for (const [name, adapter, elements] of trained)
+    it(`${name}(${adapter})`, async () => {
+      const pins = 'runs:\n  - match: "train.py"\n    sequence_length: 64\n';
+      const run = await runOf({ "train.py": script(adapter, name), ".vramlens.yaml": pins }, "train.py");
+      assert.equal(run.model?.trainableParameters, elements);
+    });
+
+  it("of a type that is not simulated count as LoRA, which is said", async () => {
+    const run = await runOf(
+      {
+        "train.py": script('r=8, target_modules=["q_proj"]', "FourierFTConfig"),
+        ".vramlens.yaml": 'runs:\n  - match: "train.py"\n    sequence_length: 64\n',
+      },
+      "train.py",
+    );
+    assert.equal(run.model?.trainableParameters, LAYERS * 16 * HIDDEN);
+    assert.ok(run.assumptions.some(({ what }) => /fourierft/.test(what)));
+  });
+});
+
+describe("pinned adapters", () => {
+  it("name any type and its fields", async () => {
+    const pins =
+      'runs:\n  - match: "train.yaml"\n    model: ./model\n    sequence_length: 64\n    dtype: float32\n' +
+      "    adapter:\n      type: prompt-tuning\n      num_virtual_tokens: 8\n";
+    const run = await runOf(
+      { "train.yaml": "output_dir: out\nper_device_train_batch_size: 2\nbf16: true\n", ".vramlens.yaml": pins },
+      "train.yaml",
+    );
+    assert.equal(run.model?.trainableParameters, 8 * HIDDEN);
+    assert.deepEqual(
+      run.findings.filter(({ code }) => /unknown|invalid/.test(code)),
+      [],
+    );
+  });
+});

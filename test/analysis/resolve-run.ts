@@ -1,0 +1,27 @@
+/** Resolves one document of files in memory to the run it describes. */
+import { strict as assert } from "node:assert";
+import { readCatalogue } from "../../src/analysis/catalogue";
+import { gather, type RunInputs } from "../../src/analysis/inputs";
+import { type Resolution, resolveRun } from "../../src/analysis/resolve";
+import { DocumentStore } from "../../src/analysis/store";
+import { memoryRuntime, uri } from "./memory-runtime";
+
+/** @param main path of the document that is gathered */
+export async function gatherFiles(files: Readonly<Record<string, string>>, main: string): Promise<RunInputs> {
+  const runtime = memoryRuntime(files);
+  const store = new DocumentStore(runtime.files);
+  const document = await store.load(uri(main));
+  assert.ok(document?.recognised, "recognised");
+  return gather(document, document.recognised.format, {
+    runtime,
+    store,
+    catalogue: await readCatalogue(runtime),
+    graphs: async () => undefined,
+    modelOverride: undefined,
+  });
+}
+
+/** @param main path of the document that is resolved */
+export async function resolveFiles(files: Readonly<Record<string, string>>, main: string): Promise<Resolution> {
+  return resolveRun(await gatherFiles(files, main), {});
+}
