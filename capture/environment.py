@@ -4,6 +4,7 @@ import warnings
 
 warnings.filterwarnings("ignore")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+os.environ.setdefault("PYTORCH_JIT", "0")  # scripted functions as they are written: their compiler asks for a driver
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
@@ -69,6 +70,14 @@ def _tag_activations():
     ClassInstantier.__getitem__ = tagged
 
 
+def _patch_weights():
+    """Weights have no values here, so there is nothing to initialise; tied ones are tied all the same."""
+    from transformers import PreTrainedModel
+
+    PreTrainedModel.initialize_weights = lambda self: None
+
+
 _patch_torch()
 _patch_masks()
+_patch_weights()
 _tag_activations()

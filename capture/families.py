@@ -1,6 +1,7 @@
 """Per family: which config keys give dimensions, which switch code branches, and how to draw values for them.
 
 `terms` are quotients that the code computes from config keys and uses as names; `hidden` names are not used at all.
+`kernels` names packages that would replace the code of a module with fused kernels where they are installed.
 `points` config points are captured in the first regime and one more in each other regime.
 A family's `dims` draws one config from a random source; every drawn key is a name expressions may use. `axes` are the
 branches: each option has the condition that goes into a graph's `when` and settings laid over the drawn ones.
@@ -31,6 +32,7 @@ class Family:
     points: int = 3
     terms: tuple = ()
     hidden: tuple = ()
+    kernels: dict | None = None
 
 
 def even(r, low, high):
@@ -311,3 +313,7 @@ FAMILIES |= {
     "m2m_100": standard("m2m_100", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")),
     "vit_msn": Family(vit, points=5, tasks=("image-cls",), sizes=_image, terms=(HEAD, "image_size//patch_size"), hidden=("I",)),
 }
+
+from . import text  # noqa: E402  (uses what stands above)
+
+FAMILIES |= text.FAMILIES

@@ -215,8 +215,8 @@ export function baddbmmOperator(torch: Torch, input: Tensor, a: Tensor, b: Tenso
   });
 }
 
-/** `_grouped_mm`: rows of one matrix times the expert's matrix each group of rows belongs to. */
-export function groupedMm(torch: Torch, rows: Tensor, experts: Tensor): Tensor {
+/** `_grouped_mm`: rows of one matrix times the expert's matrix each group of rows belongs to; where groups end is saved. */
+export function groupedMm(torch: Torch, rows: Tensor, experts: Tensor, ends: Tensor | null): Tensor {
   const { sizes, strides } = experts;
   const node = torch.record("GroupedMmBackward0", [rows, experts], (torch, [gradient], saved, node) => {
     if (!gradient) return [null, null];
@@ -228,5 +228,6 @@ export function groupedMm(torch: Torch, rows: Tensor, experts: Tensor): Tensor {
   });
   if (node?.edges[0]) torch.save(node, experts);
   if (node?.edges[1]) torch.save(node, rows);
+  if (node !== null && ends !== null) torch.save(node, ends);
   return torch.attach(node, torch.empty("_grouped_mm", [rows.size(0), experts.size(2)], rows.dtype));
 }
