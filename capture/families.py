@@ -207,7 +207,7 @@ FAMILIES = {
 
 def standard(name, tasks=("causal-lm",), axes=(), fixed=(), extra=None, **more):
     """A family whose config class uses the usual key names."""
-    grouped = GQA in axes
+    grouped = any(GQA[0] in axis for axis in axes)
     if "derived" not in more and "partial_rotary_factor" in more.pop("needs", ()):
         more["derived"] = {"partial_rotary_factor": "rope_parameters.partial_rotary_factor"}
     return Family(lambda r: draw(name, r, grouped, fixed, extra), tasks=tasks, axes=axes, terms=more.pop("terms", (HEAD,)), **more)

@@ -67,6 +67,15 @@ def hybrid(r, d):
             "mamba_conv_bias": True, "mamba_proj_bias": r.random() < 0.5}
 
 
+def widths(heads, width, groups, states):
+    """Channels of the convolution and of the projection before it, which are sums of several products."""
+    inner, shared = f"{heads}*{width}", f"2*{groups}*{states}"
+    return f"{inner}+{shared}", f"2*{inner}+{shared}+{heads}", inner
+
+
+SCAN_WIDTHS = widths("mamba_n_heads", "mamba_d_head", "mamba_n_groups", "mamba_d_state")
+
+
 def bamba(r, d):
     return {**hybrid(r, d), "num_hidden_layers": 5, "attn_layer_indices": sorted(r.sample(range(5), 2))}
 
@@ -97,7 +106,7 @@ def given(**values):
 
 def deberta(r, d):
     """The third version's layout: keys and queries of positions shared with those of words, positions in log buckets."""
-    return {"position_buckets": r.randint(30, 60), "max_position_embeddings": r.randint(130, 200), "type_vocab_size": 0, "pooler_hidden_size": d["hidden_size"], "pos_att_type": "p2c|c2p", "pooler_dropout": drop(r)}
+    return {"position_buckets": 2 * r.randint(15, 30), "max_position_embeddings": r.randint(130, 200), "type_vocab_size": 0, "pooler_hidden_size": d["hidden_size"], "pos_att_type": "p2c|c2p", "pooler_dropout": drop(r)}
 
 
 def modern(inside):
@@ -134,30 +143,31 @@ DELTA_FACTS = {"kernels": {"packages": ["flash-linear-attention", "causal_conv1d
 
 FAMILIES = {
     "helium": standard("helium", tasks=HEADS, axes=(GQA,), extra=plain_width),
-    "nemotron": standard("nemotron", attention=SDPA, axes=(GQA,), **PARTIAL),
+    "nemotron": standard("nemotron", attention=SDPA, axes=(GQA,), derived={"num_key_value_heads": "num_attention_heads", "partial_rotary_factor": "rope_parameters.partial_rotary_factor"}),
     "mpt": standard("mpt", tasks=HEADS, attention=("eager",), extra=lambda r, d: {"n_heads": (n := r.choice((2, 4, 8))), "d_model": n * 8 * r.randint(1, 4), "expansion_ratio": r.randint(2, 4)}),
     "rembert": standard("rembert", tasks=ENCODER, attention=("eager",), derived=CLASSIFIER, extra=lambda r, d: {"input_embedding_size": r.randint(20, 90), "output_embedding_size": r.randint(91, 150)}),
     "deepseek_v3": standard("deepseek_v3", tasks=HEADS[:2], axes=(QUERIES, (Option("rope_interleave", lambda d, s, r: None),)), fixed=("head_dim",), extra=latent, **LATENT),
-    "deepseek_v2": standard("deepseek_v2", attention=SDPA, axes=(QUERIES,), fixed=("head_dim",), extra=latent, **LATENT),
+    "deepseek_v2": standard("deepseek_v2", attention=SDPA, axes=(QUERIES, (Option("topk_method == 'greedy'", _sets(topk_method="greedy")), Option("topk_method == 'group_limited_greedy'", _sets(topk_method="group_limited_greedy")))),
+                            derived={"num_experts_per_tok": "1", "n_group": "1", "topk_group": "1"}, fixed=("head_dim",), extra=latent, **LATENT),
     "llama4_text": standard("llama4_text", attention=SDPA, axes=(GQA[:1], (Option("S < attention_chunk_size", chunk(True)), Option("S >= attention_chunk_size", chunk(False)))), fixed=("layer_types",), extra=llama4, points=6),
     "granitemoeshared": standard("granitemoeshared", attention=SDPA, axes=(GQA,)),
     "lfm2": standard("lfm2", attention=SDPA, kernels={"packages": ["causal_conv1d"], "module": "conv"}, axes=(GQA, (Option("block_auto_adjust_ff_dim", lambda d, s, r: None),)), fixed=("head_dim",), extra=liquid, terms=(HEAD, LIQUID_WIDTH), derived={"head_dim": HEAD}),
     "apertus": standard("apertus", attention=SDPA, axes=(GQA,), fixed=("hidden_act",)),
-    "mamba2": standard("mamba2", kernels=MIXER, attention=("eager",), axes=(SILU, given(expand=2, use_conv_bias=True), chunked("chunk_size"),), extra=mamba2, terms=(CHUNK.format("chunk_size"),)),
-    "bamba": standard("bamba", attention=SDPA, kernels=STATE_SPACE, axes=(SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"),), fixed=("head_dim",), extra=bamba, kind=f"({LISTED}) and 'full_attention' or 'linear_attention'", derived={"head_dim": HEAD}, terms=(HEAD, CHUNK.format("mamba_chunk_size"))),
-    "granitemoehybrid": standard("granitemoehybrid", attention=SDPA, kernels=STATE_SPACE, axes=(SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"), (Option("position_embedding_type == 'rope'", _sets(position_embedding_type="rope")), Option("position_embedding_type == null", _sets(position_embedding_type=None))),
+    "mamba2": standard("mamba2", kernels=MIXER, attention=("eager",), axes=(SILU, given(expand=2, use_conv_bias=True), chunked("chunk_size"),), extra=mamba2, terms=(CHUNK.format("chunk_size"), *widths("num_heads", "head_dim", "n_groups", "state_size"))),
+    "bamba": standard("bamba", attention=SDPA, kernels=STATE_SPACE, axes=(SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"),), fixed=("head_dim",), extra=bamba, kind=f"({LISTED}) and 'full_attention' or 'linear_attention'", derived={"head_dim": HEAD}, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),
+    "granitemoehybrid": standard("granitemoehybrid", attention=SDPA, kernels=STATE_SPACE, derived={"num_key_value_heads": "num_attention_heads"}, axes=(SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"), (Option("position_embedding_type == 'rope'", _sets(position_embedding_type="rope")), Option("position_embedding_type == null", _sets(position_embedding_type=None))),
                                                            (Option("num_local_experts > 0", lambda d, s, r: None), Option("num_local_experts == 0", _sets(num_local_experts=0)))),
-                                 extra=lambda r, d: {**hybrid(r, d), "layer_types": r.sample(["linear_attention"] * 2 + ["full_attention"] * 2, 4), "num_hidden_layers": 4, "shared_intermediate_size": r.randint(40, 200)}, terms=(HEAD, CHUNK.format("mamba_chunk_size"))),
-    "falcon_h1": standard("falcon_h1", attention=SDPA, kernels=STATE_SPACE, axes=(SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"), _switch("mamba_rms_norm")), extra=falcon_h1, terms=(HEAD, CHUNK.format("mamba_chunk_size"))),
+                                 extra=lambda r, d: {**hybrid(r, d), "layer_types": r.sample(["linear_attention"] * 2 + ["full_attention"] * 2, 4), "num_hidden_layers": 4, "shared_intermediate_size": r.randint(40, 200)}, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),
+    "falcon_h1": standard("falcon_h1", attention=SDPA, kernels=STATE_SPACE, axes=(SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"), _switch("mamba_rms_norm")), extra=falcon_h1, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),
     "cwm": standard("cwm", attention=SDPA, axes=(GQA, BOTH_WINDOWS)),
     "deberta-v2": standard("deberta-v2", tasks=ENCODER, attention=("eager",), axes=(given(relative_attention=True, share_att_key=True, norm_rel_ebd="layer_norm", position_biased_input=False),), fixed=("type_vocab_size",), extra=deberta,
                            derived={"pooler_hidden_size": "hidden_size"}),
     "modernbert": standard("modernbert", attention=SDPA, tasks=ENCODER, axes=(given(norm_bias=False), (Option("2*S < local_attention", modern(True)), Option("2*S >= local_attention", modern(False))), (Option("classifier_pooling == 'mean'", _sets(classifier_pooling="mean")), Option("classifier_pooling == 'cls'", _sets(classifier_pooling="cls")))),
-                           kind="i % global_attn_every_n_layers == 0 and 'full_attention' or 'sliding_attention'", derived={"global_attn_every_n_layers": "3"}),
+                           kind="i % global_attn_every_n_layers == 0 and 'full_attention' or 'sliding_attention'", derived={"global_attn_every_n_layers": "3"}, extra=lambda r, d: {"num_hidden_layers": 4, "layer_types": ["full_attention", *r.sample(["full_attention", "sliding_attention", "sliding_attention"], 3)]}),
     "qwen3_next": standard("qwen3_next", attention=SDPA, axes=(GQA[:1], SILU, DELTA), extra=gated_delta, **DELTA_FACTS),
     "qwen3_5_text": standard("qwen3_5_text", attention=SDPA, tasks=HEADS, axes=(GQA[:1], SILU, DELTA), extra=gated_delta, **DELTA_FACTS),
     "qwen3_5_moe_text": standard("qwen3_5_moe_text", attention=SDPA, axes=(GQA[:1], SILU, DELTA), extra=gated_delta, **DELTA_FACTS),
-    "mamba": standard("mamba", kernels=MIXER, attention=("eager",), axes=(SILU, given(expand=2), _switch("use_conv_bias")), fixed=("intermediate_size",), derived={"time_step_rank": "ceil_div(hidden_size,16)", "intermediate_size": "2*hidden_size"}, terms=("2*hidden_size",), extra=lambda r, d: {"state_size": r.randint(9, 20), "conv_kernel": r.randint(3, 5), "time_step_rank": r.randint(5, 30), "use_bias": r.random() < 0.5}),
+    "mamba": standard("mamba", kernels=MIXER, attention=("eager",), axes=(SILU, given(expand=2, use_bias=False), _switch("use_conv_bias")), fixed=("intermediate_size",), derived={"time_step_rank": "ceil_div(hidden_size,16)", "intermediate_size": "2*hidden_size"}, terms=("2*hidden_size",), extra=lambda r, d: {"state_size": r.randint(9, 20), "conv_kernel": r.randint(3, 5), "time_step_rank": r.randint(5, 30), "use_bias": r.random() < 0.5}),
     "eurobert": standard("eurobert", attention=SDPA, tasks=ENCODER, axes=(GQA,)),
     "glm4_moe_lite": standard("glm4_moe_lite", attention=SDPA, axes=(QUERIES,), fixed=("head_dim",), extra=latent, **LATENT),
     "dots1": standard("dots1", attention=SDPA, axes=(GQA,), extra=lambda r, d: {k: v for k, v in latent(r, d).items() if k in ("n_group", "topk_group", "n_routed_experts", "n_shared_experts", "first_k_dense_replace", "num_hidden_layers")}),
