@@ -92,6 +92,12 @@ function listed(operand: Operand, context: Context): Tensor[] | null {
   return typeof operand === "string" && operand.startsWith("%*") ? (context.lists.get(operand.slice(1)) ?? []) : null;
 }
 
+/** A function's names go when it ends. */
+function leave(context: Context): void {
+  for (const tensor of context.frame.values()) tensor.release();
+  for (const name of context.lists.keys()) dropList(name, context);
+}
+
 function dropList(name: string, context: Context): void {
   for (const tensor of context.lists.get(name) ?? []) tensor.release();
   context.lists.delete(name);
@@ -154,7 +160,7 @@ export class Interpreter {
     this.foldings = [];
     this.repeats = 0;
     const fn = this.graph.main;
-    const context: Context = { fn, frame: new Map(), index: null, scope: this.options.scope };
+    const context: Context = { fn, frame: new Map(), index: null, scope: this.options.scope, lists: new Map() };
     fn.inputs.forEach((name, k) => {
       const input = batch[k];
       if (input) context.frame.set(name, input.retain());
@@ -173,7 +179,7 @@ export class Interpreter {
       context.frame.set(name.slice(1), last);
       this.call(instruction, context);
       const logits = this.value(String(instruction.out[0]), context).retain();
-      for (const tensor of context.frame.values()) tensor.release();
+      leave(context);
       return logits;
     }
     throw new NotModelled("a model without a head cannot generate");
@@ -197,16 +203,14 @@ export class Interpreter {
     early: ReadonlySet<string> = new Set(),
   ): Tensor[] {
     const frame: Frame = new Map();
-    const lists = new Map<string, Tensor[]>();
-    const context: Context = { fn, frame, index, scope, lists };
+    const context: Context = { fn, frame, index, scope, lists: new Map() };
     fn.inputs.forEach((name, k) => {
       const input = inputs[k];
       if (input) frame.set(name, early.has(name) ? input : input.retain());
     });
     for (const instruction of fn.body) this.step(instruction, context);
     const outputs = fn.outputs.map((name) => this.value(name, context).retain());
-    for (const tensor of frame.values()) tensor.release();
-    for (const name of lists.keys()) dropList(name, context);
+    leave(context);
     return outputs;
   }
 
