@@ -47,6 +47,8 @@ def point(family, task, options, seed):
     """Settings and sizes of one config point, the same for the same seed."""
     r = random.Random(f"{seed}")
     settings, sizes = family.dims(r), draw_sizes(r, task)
+    if isinstance(seed, int) and "tie_word_embeddings" in settings:
+        settings["tie_word_embeddings"] = seed % 2 == 0  # both are seen, whatever chance would give
     if family.sizes:
         family.sizes(settings, sizes, r)
     for option in options:

@@ -89,7 +89,8 @@ def falcon_h1(r, d):
 
 
 def liquid(r, d):
-    return {"block_multiple_of": r.randint(5, 30), "conv_L_cache": r.randint(3, 5), "intermediate_size": r.randint(60, 300)}
+    n = r.randint(4, 5)
+    return {"num_hidden_layers": n, "layer_types": r.sample(["conv", "conv", "full_attention", "full_attention", "conv"], n), "block_multiple_of": r.randint(5, 30), "conv_L_cache": r.randint(3, 5), "intermediate_size": r.randint(60, 300)}
 
 
 LIQUID_WIDTH = "(2*intermediate_size//3+block_multiple_of-1)//block_multiple_of*block_multiple_of"
@@ -151,7 +152,8 @@ FAMILIES = {
                             derived={"num_experts_per_tok": "1", "n_group": "1", "topk_group": "1"}, fixed=("head_dim",), extra=latent, **LATENT),
     "llama4_text": standard("llama4_text", attention=SDPA, axes=(GQA[:1], (Option("S < attention_chunk_size", chunk(True)), Option("S >= attention_chunk_size", chunk(False)))), fixed=("layer_types",), extra=llama4, points=6),
     "granitemoeshared": standard("granitemoeshared", attention=SDPA, axes=(GQA,)),
-    "lfm2": standard("lfm2", attention=SDPA, kernels={"packages": ["causal_conv1d"], "module": "conv"}, axes=(GQA, (Option("block_auto_adjust_ff_dim", lambda d, s, r: None),)), fixed=("head_dim",), extra=liquid, terms=(HEAD, LIQUID_WIDTH), derived={"head_dim": HEAD}),
+    "lfm2": standard("lfm2", attention=SDPA, kernels={"packages": ["causal_conv1d"], "module": "conv"}, axes=(GQA, given(conv_bias=False, block_auto_adjust_ff_dim=True)), fixed=("head_dim",), extra=liquid, terms=(HEAD, LIQUID_WIDTH), kind=f"({LISTED.replace('attn_layer_indices', 'full_attn_idxs')}) and 'full_attention' or 'conv'",
+                     derived={"head_dim": HEAD, "intermediate_size": "block_ff_dim"}),
     "apertus": standard("apertus", attention=SDPA, axes=(GQA,), fixed=("hidden_act",)),
     "mamba2": standard("mamba2", kernels=MIXER, attention=("eager",), axes=(SILU, given(expand=2, use_conv_bias=True), chunked("chunk_size"),), extra=mamba2, terms=(CHUNK.format("chunk_size"), *widths("num_heads", "head_dim", "n_groups", "state_size"))),
     "bamba": standard("bamba", attention=SDPA, kernels=STATE_SPACE, axes=(SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"),), fixed=("head_dim",), extra=bamba, kind=f"({LISTED}) and 'full_attention' or 'linear_attention'", derived={"head_dim": HEAD}, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),

@@ -114,6 +114,8 @@ interface Context {
   readonly scope: Scope;
   /** Python lists of what rounds made (`*name`). */
   readonly lists: Map<string, Tensor[]>;
+  /** Dtypes of values let go of: code reads a dtype early and uses it late. */
+  readonly dtypes: Map<string, DType>;
 }
 
 export class Interpreter {
@@ -160,7 +162,14 @@ export class Interpreter {
     this.foldings = [];
     this.repeats = 0;
     const fn = this.graph.main;
-    const context: Context = { fn, frame: new Map(), index: null, scope: this.options.scope, lists: new Map() };
+    const context: Context = {
+      fn,
+      frame: new Map(),
+      index: null,
+      scope: this.options.scope,
+      lists: new Map(),
+      dtypes: new Map(),
+    };
     fn.inputs.forEach((name, k) => {
       const input = batch[k];
       if (input) context.frame.set(name, input.retain());
@@ -203,7 +212,7 @@ export class Interpreter {
     early: ReadonlySet<string> = new Set(),
   ): Tensor[] {
     const frame: Frame = new Map();
-    const context: Context = { fn, frame, index, scope, lists: new Map() };
+    const context: Context = { fn, frame, index, scope, lists: new Map(), dtypes: new Map() };
     fn.inputs.forEach((name, k) => {
       const input = inputs[k];
       if (input) frame.set(name, early.has(name) ? input : input.retain());
@@ -221,7 +230,9 @@ export class Interpreter {
       for (const name of instruction.drop) {
         const key = name.startsWith("%") ? name.slice(1) : name;
         if (key.startsWith("*")) dropList(key, context);
-        context.frame.get(key)?.release();
+        const tensor = context.frame.get(key);
+        if (tensor !== undefined) context.dtypes.set(key, tensor.dtype);
+        tensor?.release();
         context.frame.delete(key);
       }
     } else if ("scope" in instruction) this.torch.scope = this.path(instruction.scope, context.index);
@@ -300,6 +311,9 @@ export class Interpreter {
     if (text === "load") return this.options.loadDtype;
     if (!text.startsWith("dtype(")) return text;
     const inner = text.slice(6, -1);
+    const gone =
+      inner.startsWith("%") && !context.frame.has(inner.slice(1)) ? context.dtypes.get(inner.slice(1)) : undefined;
+    if (gone !== undefined) return gone;
     const of = this.operand(inner, context);
     return isTensor(of) ? of.dtype : this.options.loadDtype;
   }

@@ -26,7 +26,6 @@ const CONVENTIONS: Readonly<Record<string, string>> = { head_dim: "hidden_size//
 
 /** Kinds of layers as older files spell them (configuration_utils.py, `remap_legacy_layer_types`). */
 const KINDS: Readonly<Record<string, string>> = {
-  conv: "linear_attention",
   mamba: "linear_attention",
   attention: "full_attention",
 };

@@ -188,6 +188,21 @@ describe("gradients of routers", () => {
   });
 });
 
+describe("triangular systems", () => {
+  it("are solved again in backward, whose matrix gradient passes through a product and its negative", () => {
+    const l = lab();
+    const [a, b] = [l.leaf([2, 64, 64]), l.leaf([2, 64, 16])];
+    const [x] = run(l, "linalg_solve_triangular", a, b);
+    assert.deepEqual(x!.strides, [1024, 1, 64]);
+    assert.deepEqual(l.made(() => l.differentiate(x!)).slice(1, 5), [
+      "linalg_solve_triangular 8192",
+      "bmm 32768",
+      "neg 32768",
+      "tril 32768",
+    ]);
+  });
+});
+
 describe("sum under autocast", () => {
   it("gives float32 without copying its half-precision input", () => {
     const l = lab();

@@ -242,6 +242,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   addmm: (t, a) => linear.addmmOperator(t, a.tensor(0), a.tensor(1), a.tensor(2)),
   baddbmm: (t, a) => linear.baddbmmOperator(t, a.tensor(0), a.tensor(1), a.tensor(2)),
   _grouped_mm: (t, a) => linear.groupedMm(t, a.tensor(0), a.tensor(1), a.maybeTensor(2, "offs")),
+  linalg_solve_triangular: (t, a) => linear.solveTriangular(t, a.tensor(0), a.tensor(1)),
   liger_rms_norm: (t, a) => liger.ligerRmsNorm(t, a.tensor(0), a.tensor(1)),
   liger_gated_product: (t, a) => liger.ligerGatedProduct(t, a.tensor(0), a.tensor(1)),
   liger_fused_linear_cross_entropy: (t, a) => liger.fusedLinearCrossEntropy(t, a.tensor(0), a.tensor(1)),
