@@ -47,8 +47,9 @@ def point(family, task, options, seed):
     """Settings and sizes of one config point, the same for the same seed."""
     r = random.Random(f"{seed}")
     settings, sizes = family.dims(r), draw_sizes(r, task)
-    if isinstance(seed, int) and "tie_word_embeddings" in settings:
-        settings["tie_word_embeddings"] = seed % 2 == 0  # both are seen, whatever chance would give
+    if isinstance(seed, int):  # biases and tied heads are seen both ways, each in a pattern of its own, whatever chance would give
+        switches = [k for k, v in settings.items() if isinstance(v, bool) and ("bias" in k or k == "tie_word_embeddings")]
+        settings |= {k: (seed & (1 + n % 7)).bit_count() % 2 == 1 for n, k in enumerate(switches)}
     if family.sizes:
         family.sizes(settings, sizes, r)
     for option in options:
