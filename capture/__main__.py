@@ -26,7 +26,10 @@ def graphs(args):
                 stored = json.loads((OUT / f"{name}.json").read_text())
                 content = {**stored, **config_facts(name, FAMILIES[name]), "head": stored["head"], "graphs": stored["graphs"]}
             else:
-                content = mark(name, family_graphs(name))
+                content = mark(name, family_graphs(name, args.task))
+                if args.task:
+                    stored = json.loads((OUT / f"{name}.json").read_text())
+                    content["graphs"] = [g for g in stored["graphs"] if g["task"] not in args.task] + content["graphs"]
             # JSON has no infinity; the engine reads no value of a constant anyway.
             text = json.dumps(content, separators=(",", ":")).replace("-Infinity", "-3.4e+38").replace("Infinity", "3.4e+38")
         except Exception as error:
@@ -61,6 +64,13 @@ def verify(args):
     return 0
 
 
+def families(args):
+    from .uncaptured import write
+
+    write()
+    return 0
+
+
 def with_fake_device():
     """Starts Python again with the library preloaded that lets autograd run on a device that is not there."""
     here = pathlib.Path(__file__).resolve().parent
@@ -72,14 +82,24 @@ def with_fake_device():
     os.execve(sys.executable, [sys.executable, "-m", "capture", *sys.argv[1:]], {**os.environ, "LD_PRELOAD": str(library)})
 
 
+def with_one_order():
+    """Starts Python again so that sets of strings (a config's kinds of layers) always have one order."""
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        os.execve(sys.executable, [sys.executable, "-m", "capture", *sys.argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"})
+
+
 def main():
+    with_one_order()
     parser = argparse.ArgumentParser(prog="capture", description="Captures and verifies architecture graphs.")
     commands = parser.add_subparsers(dest="command", required=True)
     g = commands.add_parser("graphs", help="write models/graphs/<family>.json")
     g.add_argument("--family", nargs="*")
+    g.add_argument("--task", nargs="*", help="only these tasks; the stored graphs of others are kept")
     g.add_argument("--facts", action="store_true", help="only renew defaults, derived keys and aliases of stored graphs")
     g.add_argument("--trace", action="store_true", help="print the Python traceback of a failure")
     g.set_defaults(run=graphs)
+    f = commands.add_parser("families", help="write models/FAMILIES.md: what is captured, and why the rest is not")
+    f.set_defaults(run=families)
     c = commands.add_parser("check", help="compare stored graphs with captures at fresh config points")
     c.add_argument("--family", nargs="*")
     c.add_argument("--seed", default="1")

@@ -4,6 +4,7 @@ import warnings
 
 warnings.filterwarnings("ignore")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+os.environ.setdefault("PYTORCH_JIT", "0")  # scripted functions as they are written: their compiler asks for a driver
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
@@ -40,6 +41,11 @@ def _patch_torch():
         with unset_fake_temporarily(), _disable_current_modes():
             return [float(x) for x in t.numpy().ravel()]
 
+    def every(t, **k):  # which labels count (DeBERTa's loss): all of them
+        return torch.zeros(t.numel(), t.dim(), dtype=torch.long, device=t.device) if isinstance(t, FakeTensor) else nonzero(t, **k)
+
+    nonzero = torch.Tensor.nonzero
+    torch.Tensor.nonzero = every
     torch.linspace = cpu_linspace
     torch.Tensor.tolist = real_tolist
 
@@ -69,6 +75,14 @@ def _tag_activations():
     ClassInstantier.__getitem__ = tagged
 
 
+def _patch_weights():
+    """Weights have no values here, so there is nothing to initialise; tied ones are tied all the same."""
+    from transformers import PreTrainedModel
+
+    PreTrainedModel.initialize_weights = lambda self: None
+
+
 _patch_torch()
 _patch_masks()
+_patch_weights()
 _tag_activations()

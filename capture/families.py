@@ -1,6 +1,7 @@
 """Per family: which config keys give dimensions, which switch code branches, and how to draw values for them.
 
 `terms` are quotients that the code computes from config keys and uses as names; `hidden` names are not used at all.
+`kernels` names packages that would replace the code of a module with fused kernels where they are installed.
 `points` config points are captured in the first regime and one more in each other regime.
 A family's `dims` draws one config from a random source; every drawn key is a name expressions may use. `axes` are the
 branches: each option has the condition that goes into a graph's `when` and settings laid over the drawn ones.
@@ -31,6 +32,7 @@ class Family:
     points: int = 3
     terms: tuple = ()
     hidden: tuple = ()
+    kernels: dict | None = None
 
 
 def even(r, low, high):
@@ -205,7 +207,7 @@ FAMILIES = {
 
 def standard(name, tasks=("causal-lm",), axes=(), fixed=(), extra=None, **more):
     """A family whose config class uses the usual key names."""
-    grouped = GQA in axes
+    grouped = any(GQA[0] in axis for axis in axes)
     if "derived" not in more and "partial_rotary_factor" in more.pop("needs", ()):
         more["derived"] = {"partial_rotary_factor": "rope_parameters.partial_rotary_factor"}
     return Family(lambda r: draw(name, r, grouped, fixed, extra), tasks=tasks, axes=axes, terms=more.pop("terms", (HEAD,)), **more)
@@ -311,3 +313,7 @@ FAMILIES |= {
     "m2m_100": standard("m2m_100", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")),
     "vit_msn": Family(vit, points=5, tasks=("image-cls",), sizes=_image, terms=(HEAD, "image_size//patch_size"), hidden=("I",)),
 }
+
+from . import text  # noqa: E402  (uses what stands above)
+
+FAMILIES |= text.FAMILIES

@@ -149,24 +149,24 @@ class Fitter:
 
 
 def condition(envs, truth, keys=()):
-    """Simplest condition on the environments that is true exactly where `truth` is."""
-    truth = list(truth)
+    """Simplest condition on the environments that is true exactly where `truth` is: one test, or two joined."""
+    truth = [bool(t) for t in truth]
     if all(truth):
         return "true"
+    tests = {}
     for text, test in _conditions(envs, keys):
         try:
-            if [bool(test(e)) for e in envs] == truth:
-                return text
+            column = tuple(bool(test(e)) for e in envs)
         except (KeyError, TypeError, ZeroDivisionError):
             continue
-    simple = list(_simple_conditions(envs, keys))
-    for (a, f), (b, g) in itertools.combinations(simple, 2):
-        for word, join in ((" and ", all), (" or ", any)):
-            try:
-                if [join((bool(f(e)), bool(g(e)))) for e in envs] == truth:
-                    return f"{a}{word}{b}"
-            except (KeyError, TypeError):
-                continue
+        tests.setdefault(column, text)
+    if tuple(truth) in tests:
+        return tests[tuple(truth)]
+    for (v, a), (w, b) in itertools.combinations(tests.items(), 2):
+        if [x and y for x, y in zip(v, w)] == truth:
+            return f"{a} and {b}"
+        if [x or y for x, y in zip(v, w)] == truth:
+            return f"{a} or {b}"
     raise NotExplained(f"condition {truth}")
 
 

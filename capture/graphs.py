@@ -47,6 +47,9 @@ def point(family, task, options, seed):
     """Settings and sizes of one config point, the same for the same seed."""
     r = random.Random(f"{seed}")
     settings, sizes = family.dims(r), draw_sizes(r, task)
+    if isinstance(seed, int):  # biases and tied heads are seen both ways, each in a pattern of its own, whatever chance would give
+        switches = [k for k, v in settings.items() if isinstance(v, bool) and ("bias" in k or k == "tie_word_embeddings")]
+        settings |= {k: (seed & (1 + n % 7)).bit_count() % 2 == 1 for n, k in enumerate(switches)}
     if family.sizes:
         family.sizes(settings, sizes, r)
     for option in options:
@@ -65,8 +68,9 @@ def capture(name, task, attention, options, seed, regime=REGIMES[0]):
     c.env.update({k: v for k, v in settings.items() if isinstance(v, (bool, int, float, str))})
     c.settings = settings
     for term in FAMILIES[name].terms:
-        if all(isinstance(c.env.get(n), (int, float)) for n in re.findall(r"[A-Za-z_][\w.]*", term)):
-            c.env[term] = eval(term, {"__builtins__": {}}, c.env)
+        known = {**c.env, **c.sizes}
+        if all(isinstance(known.get(n), (int, float)) for n in re.findall(r"[A-Za-z_][\w.]*", term)):
+            c.env[term] = eval(term, {"__builtins__": {}}, known)
     return c
 
 
@@ -81,16 +85,17 @@ def capture_class(name, task, attention, options, seeds, when):
     return graph(captures, task, attention, when, atoms, keys)
 
 
-def family_graphs(name, log=print):
-    """The family's file content."""
+def family_graphs(name, tasks=None, log=print):
+    """The family's file content, of some tasks only where they are named."""
     family = FAMILIES[name]
     gc.freeze()  # what is imported by now stays: collections between captures are cheap
     graphs = []
-    for task in family.tasks:
+    for task in tasks or family.tasks:
+        points = family.points if task == family.tasks[0] else max(2, family.points - 1)  # only the head is new
         for attention in family.attention:
             classes = []
             for options in itertools.product(*family.axes):
-                g = capture_class(name, task, attention, options, range(family.points), [])
+                g = capture_class(name, task, attention, options, range(points), [])
                 classes.append((options, g))
             graphs.extend(minimal(classes, family.axes, task, attention))
             log(f"{name} {task} {attention}: {len(classes)} classes")
@@ -126,6 +131,8 @@ def config_facts(name, family):
     keys = [k for k, v in drawn[0].items() if isinstance(v, int) and not isinstance(v, bool)]
     derived = dict(family.derived)
     for key in keys:
+        if key in derived:
+            continue
         rest = [{k: v for k, v in d.items() if k != key} for d in drawn]
         try:
             values = [getattr(make_config(name, d), key, None) for d in rest]
@@ -153,7 +160,7 @@ def config_facts(name, family):
         kind = family.kind
     elif configs[0].get("layer_types"):
         kind = layer_kind(name, drawn, keys)
-    return {"defaults": defaults, "derived": derived, "layerKind": kind, "aliases": dict(type(default).attribute_map)}
+    return {"defaults": defaults, "derived": derived, "layerKind": kind, "aliases": dict(type(default).attribute_map), **({"kernels": family.kernels} if family.kernels else {})}
 
 
 NULLABLE = {"sliding_window", "pad_token_id"}

@@ -71,8 +71,22 @@ class Call:
 
 
 @dataclass
+class Loop:
+    """Rounds of a loop over the sequence inside one layer, before folding."""
+
+    rounds: list
+
+
+@dataclass(frozen=True)
+class Many:
+    """What the rounds of a repeat made and a Python list kept, in order."""
+
+    values: tuple
+
+
+@dataclass
 class Repeat:
-    """`functions` are the rounds from `start` on; `stop` is exclusive."""
+    """`functions` are the rounds from `start` on; `stop` is exclusive. `collect` has a `Many` for each output kept of every round."""
 
     stack: str
     start: int
@@ -83,6 +97,8 @@ class Repeat:
     functions: list
     checkpoint: bool
     positional: list
+    collect: list = field(default_factory=list)
+    gone: frozenset = frozenset()  # what the rounds let go of themselves
 
 
 _LAYER = re.compile(r"^(.*)\.(\d+)$")
@@ -147,9 +163,19 @@ def _stack_of(path):
 
 def nest(events):
     """Main's items: Op, Drop and Call (whose items are its own)."""
-    main, call = [], None
+    main, call, loop, outside = [], None, None, None
     items = main
     for e in events:
+        if e.kind == "round":
+            if loop is None:
+                loop, outside = Loop([]), items
+                items.append(loop)
+            items = []
+            loop.rounds.append(items)
+            continue
+        if e.kind == "rounds":
+            items, loop = outside, None
+            continue
         if e.kind == "enter":
             at = None if call else _stack_of(e.path)
             if at:
@@ -166,8 +192,23 @@ def nest(events):
             else:
                 items.append(Drop(list(e.outs)))
         else:
-            items.append(Op(e.name, e.ins, e.kw, list(e.outs), e.path, e.noamp, e.nograd, e.kind == "call", e.path if e.kind == "call" else ""))
+            scope = "" if loop else e.path  # a round belongs to the module its loop is in
+            items.append(Op(e.name, e.ins, e.kw, list(e.outs), scope, e.noamp, e.nograd, e.kind == "call", e.path if e.kind == "call" else ""))
     return main
+
+
+def _loops(items, metas):
+    """Items with each loop as its first round and a repeat of the later ones, which also let go of what the one before made."""
+    if not any(isinstance(it, Loop) for it in items):
+        return items
+    flat = []
+    for it in items:
+        if isinstance(it, Loop):
+            flat.extend(it.rounds[0])
+            flat.extend(Call("rounds", k, [], [], [], body, "", False) for k, body in enumerate(it.rounds) if k > 0)
+        else:
+            flat.append(it)
+    return fold(flat, metas)
 
 
 def _refs(x):
@@ -176,6 +217,11 @@ def _refs(x):
     elif isinstance(x, (list, tuple)):
         for y in x:
             yield from _refs(y)
+
+
+def _made(items):
+    """Values that items make."""
+    return {o for it in items if isinstance(it, (Op, Repeat)) for o in it.outs if o} | {v for it in items if isinstance(it, Repeat) for m in it.collect if m for v in m.values}
 
 
 def _uses(item):
@@ -191,7 +237,7 @@ def _complete(main):
     for k, item in enumerate(main):
         if not isinstance(item, Call):
             continue
-        made = {o for it in item.items if isinstance(it, Op) for o in it.outs}
+        made = _made(item.items)
         given = set(item.ins)
         for it in item.items:
             for r in _uses(it):
@@ -200,7 +246,7 @@ def _complete(main):
                     item.keys.append((f"outer.{len(item.ins)}", False))
                     item.ins.append(r)
         out, kept = set(item.outs), []
-        dropped = {v for it in item.items if isinstance(it, Drop) for v in it.values}
+        dropped = {v for it in item.items for v in (it.values if isinstance(it, Drop) else it.gone if isinstance(it, Repeat) else ())}
         for v in sorted(made - dropped - out, key=lambda v: v.id):
             kept.append(v)
         item.outs.extend(kept)
@@ -212,9 +258,35 @@ def _unused(call):
     call.keys, call.ins = [call.keys[j] for j in keep], [call.ins[j] for j in keep]
 
 
+def _lists(items):
+    """Which list each kept value is in."""
+    return {v: m for it in items if isinstance(it, Repeat) for m in it.collect if m for v in m.values}
+
+
+def _whole(values, many):
+    """Values with each list named once where all of it stands."""
+    result, k = [], 0
+    while k < len(values):
+        m = many.get(values[k]) if isinstance(values[k], Value) else None
+        if m is None:
+            result.append(values[k])
+            k += 1
+            continue
+        if set(values[k : k + len(m.values)]) != set(m.values):
+            raise NotFoldable("a list of what rounds made is used in part")
+        result.append(m)
+        k += len(m.values)
+    return result
+
+
+def _named(it, ref):
+    """A repeat with names for its values."""
+    return Repeat(it.stack, it.start, it.stop, [ref(x) for x in it.ins], it.carry, [o and ref(o) for o in it.outs], it.functions, it.checkpoint, it.positional, [m and ref(m) for m in it.collect])
+
+
 def _localize(call, names, inputs, outputs, metas):
     """The call's items with local names; `names` maps a value of the trace to its input name."""
-    local = dict(names)
+    local, many = dict(names), _lists(call.items)
     counter = [0]
     metas_by_name = {local[v]: metas[v.id] for v in local}
     prefix, index = call.stack, call.index
@@ -234,8 +306,10 @@ def _localize(call, names, inputs, outputs, metas):
         if isinstance(x, Dtype):
             known = isinstance(x.source, Weight) or x.source in local
             return Dtype(x.dtype, ref(x.source) if known and x.source is not None else None)
+        if isinstance(x, Many):
+            return Local("*" + ref(x.values[0]).name)
         if isinstance(x, list):
-            return [ref(y) for y in x]
+            return [ref(y) for y in _whole(x, many)]
         return x
 
     body = []
@@ -243,9 +317,16 @@ def _localize(call, names, inputs, outputs, metas):
         if isinstance(it, Op):
             ins, kw = [ref(x) for x in it.ins], {k: ref(v) for k, v in it.kw.items()}
             body.append(Op(it.name, ins, kw, [ref(o) for o in it.outs], path(it.scope), it.noamp, it.nograd, it.leaf, path(it.path)))
+        elif isinstance(it, Repeat):
+            body.append(_named(it, ref))
         else:
-            body.append(Drop([ref(v) for v in it.values]))
+            body.append(Drop(ref(list(it.values))))
     return Function(inputs, body, [ref(o) for o in outputs], metas_by_name, prefix, index)
+
+
+def _kept(values, gone):
+    """The list of values none of which goes between the rounds, or None."""
+    return Many(tuple(values)) if not any(v in gone for v in values) else None
 
 
 def _fold(calls, glue, metas):
@@ -291,18 +372,21 @@ def _fold(calls, glue, metas):
         functions.append(_localize(c, names, inputs, c.outs, metas))
     carry = [carry_of.get(key) if source == "carry" else None for key, source in columns]
     held = [q in carry for q in range(width)]
+    inside = [{v for it in c.items if isinstance(it, Drop) for v in it.values} for c in calls]
+    gone = set().union(*inside, *glue[: n - 1])
+    collect = [_kept([c.outs[q] for c in calls[: n - 1 if held[q] else n]], gone) if n > 1 and all(len(c.outs) == width for c in calls) else None for q in range(width)]
     # after each round but the first, exactly the carried values that the round consumed go
     for k in range(1, n):
         consumed = [calls[k - 1].outs[q] for q in range(width) if held[q] and calls[k - 1].outs[q] not in calls[k].outs]
         # what a loop variable still names of the round before (attention weights in a tuple) goes a round early here
         passing = [o for c in calls[k - 1 : k + 1] for q, o in enumerate(c.outs) if not held[q]]
         extra = [v for v in glue[k] if v not in consumed]
-        missing = [v for v in consumed if v not in glue[k]]
+        missing = [v for v in consumed if v not in glue[k] and v not in inside[k] and not any(m and v in m.values for m in collect)]
         if missing or (k < n - 1 and any(v not in passing for v in extra)):
             raise NotFoldable(f"{calls[0].stack}: drops after layer {calls[k].index}: missing {missing}, extra {extra}")
     first = [v for v in glue[0] if not any(v == o for q, o in enumerate(calls[0].outs) if not held[q])]
     last = [v for v in glue[n - 1] if v not in calls[n - 2].outs] if n > 1 else []
-    outs = lambda k: [o if held[q] or k == n - 1 and o not in glue[k] else None for q, o in enumerate(calls[k].outs)]
+    outs = lambda k: [o if held[q] or k == n - 1 and o not in glue[k] and not collect[q] else None for q, o in enumerate(calls[k].outs)]
     def rounds(a, b, operands):
         """Rounds a to b; what a first round is not given yet is no input of it."""
         given = [j for j, r in enumerate(operands) if r is not None]
@@ -311,7 +395,7 @@ def _fold(calls, glue, metas):
             f.inputs = [inputs[j] for j in given]
         place = {j: k for k, j in enumerate(given)}
         return Repeat(calls[0].stack, start + a, start + b, [operands[j] for j in given], [carry[j] for j in given], outs(b - 1), part, calls[0].checkpoint,
-                      [place[j] for j in positional if j in place])
+                      [place[j] for j in positional if j in place], [m if b == n else None for m in collect] if any(collect) else [], frozenset().union(*inside))
 
     if n == 1 or not first and None not in ins:
         result = [rounds(0, n, ins)]
@@ -320,7 +404,8 @@ def _fold(calls, glue, metas):
     else:
         later = [calls[0].outs[carry[j]] if carry[j] is not None else r for j, r in enumerate(ins)]
         result = [rounds(0, 1, ins), *([Drop(first)] if first else []), rounds(1, n, later)]
-    left = [v for v in last if v not in [o for q, o in enumerate(calls[n - 1].outs)] or held[calls[n - 1].outs.index(v)]]
+    lists = [v for m in collect if m for v in m.values if v in glue[n - 1]]
+    left = lists + [v for v in last if v not in lists and (v not in calls[n - 1].outs or held[calls[n - 1].outs.index(v)])]
     if n > 1 and left:
         result.append(Drop(left))
     return result
@@ -328,6 +413,9 @@ def _fold(calls, glue, metas):
 
 def fold(main, metas):
     """Main's items with every stack of layers folded into repeats."""
+    for item in main:
+        if isinstance(item, Call):
+            item.items = _loops(item.items, metas)
     _complete(main)
     for item in main:
         if isinstance(item, Call):
@@ -359,7 +447,7 @@ def fold(main, metas):
 def functions(trace):
     """Main of a trace, with repeats that hold their rounds' functions."""
     items = fold(nest(clean(trace)), trace.values)
-    local, counter, metas = {}, [0], {}
+    local, counter, metas, many = {}, [0], {}, _lists(items)
     batch = set(trace.batch.values())
     for name, v in trace.batch.items():
         local[v] = name
@@ -374,23 +462,27 @@ def functions(trace):
             return Local(local[x])
         if isinstance(x, Dtype):
             return Dtype(x.dtype, ref(x.source) if isinstance(x.source, Weight) or x.source in local else None)
+        if isinstance(x, Many):
+            return Local("*" + ref(x.values[0]).name)
         if isinstance(x, list):
-            return [ref(y) for y in x]
+            return [ref(y) for y in _whole(x, many)]
         return x
 
     body = []
     for it in items:
         if isinstance(it, Drop):
-            kept = [ref(v) for v in it.values if v not in batch]
+            kept = ref([v for v in it.values if v not in batch])
             if kept:
                 body.append(Drop(kept))
         elif isinstance(it, Op):
             ins, kw = [ref(x) for x in it.ins], {k: ref(v) for k, v in it.kw.items()}
             body.append(Op(it.name, ins, kw, [ref(o) for o in it.outs], it.scope, it.noamp, it.nograd, it.leaf, it.path))
         else:
-            ins = [ref(x) for x in it.ins]
-            body.append(Repeat(it.stack, it.start, it.stop, ins, it.carry, [ref(o) for o in it.outs], it.functions, it.checkpoint, it.positional))
+            body.append(_named(it, ref))
     main = Function(list(trace.batch), body, [ref(o) for o in trace.outputs], metas)
-    for f in [main, *(f for it in body if isinstance(it, Repeat) for f in it.functions)]:
+    pending = [main]
+    while pending:
+        f = pending.pop()
         f.amp, f.weights = trace.amp, trace.weights
+        pending.extend(g for it in f.body if isinstance(it, Repeat) for g in it.functions)
     return main

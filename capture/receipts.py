@@ -245,11 +245,39 @@ def adapter(r, linears):
     return p
 
 
-def draw(family, number, kinds):
+def as_captured(family, task, r):
+    """Settings and sizes as captures draw them, for families without a drawing of their own."""
+    sys.path.insert(0, str(ROOT))
+    from capture.families import FAMILIES as CAPTURED
+    from capture.graphs import draw_sizes
+
+    captured = CAPTURED[family]
+    settings, sizes = captured.dims(r), draw_sizes(r, task)
+    if captured.sizes:
+        captured.sizes(settings, sizes, r)
+    for axis in captured.axes:
+        r.choice(axis).change(settings, sizes, r)
+    return settings, sizes
+
+
+def linears_of(graphs):
+    """Names of linear layers an adapter may go on; gates and experts are fused, which peft converts only together."""
+    blocks = [b for g in graphs for b in g["blocks"]]
+    names = {i["path"].split(".")[-1] for b in blocks for i in b["body"] if i.get("call") in ("Linear", "Conv1D")}
+    return tuple(sorted(names - {"gate", "gate_proj", "up_proj", "down_proj"} if has_experts(graphs) else names))
+
+
+def has_experts(graphs):
+    return any("_grouped_mm" in json.dumps(g["blocks"]) for g in graphs)
+
+
+def draw(family, number, graphs):
     """The case of a number: model, batch, dtypes, attention, checkpointing, optimizer, adapter, quantization."""
     r = random.Random(f"{family}-{number}")
+    task, attention = r.choice(sorted({(g["task"], g["attention"]) for g in graphs}))
+    if family not in FAMILIES:
+        return draw_captured(family, number, graphs, task, attention, r)
     dims, linears = FAMILIES[family]
-    task, attention = r.choice(kinds)
     model = {"model_type": family, **dims(r)}
     if task in ("seq-cls", "token-cls"):
         model["num_labels"] = r.randint(2, 19)
@@ -265,6 +293,26 @@ def draw(family, number, kinds):
     case["load_dtype"] = r.choice(("float32", "float32", "bfloat16", "bfloat16", "float16"))
     case["amp"] = r.choice((None, "bf16", "fp16"))
     case["attn"] = attention
+    return trained(case, r, linears)
+
+
+def draw_captured(family, number, graphs, task, attention, r):
+    settings, sizes = as_captured(family, task, r)
+    if task in ("causal-lm", "seq-cls", "seq2seq-lm"):
+        settings["use_cache"] = False  # as the Trainer sets it
+    dtype, amp = r.choice((("float32", None), ("float32", "bf16"), ("float32", "fp16"), ("bfloat16", None), ("bfloat16", "bf16")))
+    if has_experts(graphs):  # the fake device multiplies groups only in bfloat16 and for rows of whole 16 bytes
+        dtype, amp = "bfloat16", r.choice((None, "bf16"))
+        settings |= {k: -(-v // 8) * 8 for k, v in settings.items() if k.endswith("intermediate_size")}
+    case = {"id": f"{family}-{number}", "model": {"model_type": family, **settings}, "task": task, "batch": sizes["B"], "seq": sizes["S"], "load_dtype": dtype, "amp": amp, "attn": attention}
+    if "T" in sizes:
+        case["target_seq"] = sizes["T"]
+    return trained(case, r, linears_of(graphs))
+
+
+def trained(case, r, linears):
+    """The case with how it is trained."""
+    task = case["task"]
     case["gradient_checkpointing"] = r.random() < 0.5
     if case["gradient_checkpointing"]:
         kind = r.choice((None, True, False))
@@ -364,12 +412,12 @@ def main():
         if not graphs.exists():
             print(f"{family}: no graphs", file=sys.stderr)
             continue
-        kinds = sorted({(g["task"], g["attention"]) for g in json.loads(graphs.read_text())["graphs"]})
+        graphs = json.loads(graphs.read_text())["graphs"]
         out = ROOT / "test" / "core" / "receipts" / f"{family}.jsonl"
         out.parent.mkdir(parents=True, exist_ok=True)
         have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
         for number in range(args.first, args.first + args.count):
-            case = draw(family, number, kinds)
+            case = draw(family, number, graphs)
             if case["id"] not in have:
                 alone(lambda: keep(out, case, run))
         print(f"{family}: done", flush=True)

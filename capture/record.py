@@ -4,6 +4,8 @@ The recorder sits on the PreDispatch key, so `linear`, `layer_norm` or `cross_en
 frozen, so nothing but Python holds a tensor, and a weak reference tells where Python lets go of it.
 """
 import contextlib
+import sys
+import types
 import weakref
 from dataclasses import dataclass, field
 
@@ -75,6 +77,15 @@ class Trace:
     outputs: list
     amp: bool
 
+
+# Functions whose loop over (chunks of) the sequence becomes a repeat: as many rounds as the run's length says.
+LOOPS = {"torch_chunk_gated_delta_rule", "mamba_selective_scan"}
+
+# Name of the function by which a model casts to autocast's dtype itself (Nemotron).
+CAST = "_cast_if_autocast_enabled"
+
+# Autograd functions of a model's own, by the operator that stands for each: recorded whole, as the engine knows their backward.
+FUNCTIONS = {"PhimoeMultiplier": "phimoe_multiplier"}
 
 _no_view_tracking = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
 
@@ -152,7 +163,7 @@ class Recorder(SchemaCheckMode):
         return ref
 
     # ---- operators ----------------------------------------------------------------------------------------------
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func, kinds, args=(), kwargs=None):
         kwargs = kwargs or {}
         with _plain_views():
             out = func(*args, **kwargs)
@@ -179,10 +190,43 @@ class Recorder(SchemaCheckMode):
         finally:
             self.silent -= 1
 
+    # ---- autocast by hand ---------------------------------------------------------------------------------------
+    def cast_if_autocast(self, device_type, *values):
+        """What code casts by itself to autocast's dtype where that is on: one operator, which does nothing elsewhere."""
+        return tuple(self.to_autocast(x) if isinstance(x, torch.Tensor) and x.is_floating_point() else x for x in values)
+
+    def to_autocast(self, x):
+        with self.silence(), _plain_views():
+            out = torch.ops.aten.alias.default(x.to(torch.get_autocast_dtype("cuda")) if self.amp else x)
+        self.emit(Event("op", "autocast_to", self.scopes[-1], [self.operand(x)]), out)
+        return out
+
+    def function(self, cls, name):
+        """Stands for an autograd function: `apply` runs its forward unseen and is recorded as one operator."""
+
+        def apply(*values):
+            with self.silence(), _plain_views():
+                out = cls.forward(types.SimpleNamespace(save_for_backward=lambda *saved: None), *values)
+            self.emit(Event("op", name, self.scopes[-1], [self.operand(x) for x in values]), out)
+            return out
+
+        return types.SimpleNamespace(apply=apply)
+
+    # ---- loops over the sequence --------------------------------------------------------------------------------
+    def rounds(self, *bounds):
+        """`range`, which tells where the rounds of the loops in `LOOPS` begin."""
+        told = sys._getframe(1).f_code.co_name in LOOPS and not self.silent and not self.done
+        for k in range(*bounds):
+            if told:
+                self.events.append(Event("round", str(k)))
+            yield k
+        if told:
+            self.events.append(Event("rounds"))
+
     # ---- modules ------------------------------------------------------------------------------------------------
     def leaf(self, module):
         """Kind and attributes of a module the engine knows whole, or None."""
-        if hasattr(module, "activation_name"):
+        if hasattr(module, "activation_name") and not module._parameters:
             return "Activation", {"fn": module.activation_name}
         if type(module).__name__ == "BloomGelu":  # an autograd function of its own, which records nothing inside
             return "Activation", {"fn": "bloom_gelu"}
@@ -238,7 +282,7 @@ class _Functions(TorchFunctionMode):
         super().__init__()
         self.recorder = recorder
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func, kinds, args=(), kwargs=None):
         if func == _dtype_get:
             out = func(*args)
             if self.recorder.known(args[0]):
@@ -282,9 +326,14 @@ def _grouped(recorder):
 def record(model, batch, extra):
     """Runs `model(**batch, **extra)` and returns its trace; the caller holds the batch, and the outputs to the end."""
     recorder = Recorder(model, batch)
+    code = vars(sys.modules[type(model).__module__])
     functional = torch.nn.functional
     call, attention, grouped = torch.nn.Module.__call__, functional.scaled_dot_product_attention, functional.grouped_mm
     torch.nn.Module.__call__ = lambda module, *a, **k: recorder.module_call(call, module, a, k)
+    replaced = {"range": recorder.rounds} | ({CAST: recorder.cast_if_autocast} if CAST in code else {})
+    replaced |= {name: recorder.function(code[name], op) for name, op in FUNCTIONS.items() if name in code}
+    before = {name: code[name] for name in replaced if name in code}
+    code.update(replaced)
     functional.scaled_dot_product_attention, functional.grouped_mm = _attention(recorder), _grouped(recorder)
     try:
         with enable_python_dispatcher(), recorder, _Functions(recorder):
@@ -292,6 +341,9 @@ def record(model, batch, extra):
             recorder.done = True
         outputs = [recorder.see(t) for t in tree_leaves(dict(out)) if isinstance(t, torch.Tensor)]
     finally:
+        for name in replaced:
+            del code[name]
+        code.update(before)
         torch.nn.Module.__call__ = call
         functional.scaled_dot_product_attention, functional.grouped_mm = attention, grouped
     return Trace(recorder.events, recorder.values, recorder.weight_metas, recorder.batch, outputs, recorder.amp)

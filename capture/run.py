@@ -100,6 +100,7 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0]):
                 tied[n] = first[id(p)]
             first.setdefault(id(p), n)
         stored = {k: v for k, v in config.to_dict().items()}
+        stored.setdefault("layer_types", getattr(config, "layer_types", None))  # some classes compute it
         return Capture(trace, stored, sizes, params, buffers, tied, frozen)
     finally:
         gc.collect()

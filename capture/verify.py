@@ -2,6 +2,7 @@
 import collections
 import itertools
 import json
+import math
 import pathlib
 import random
 import statistics
@@ -37,7 +38,8 @@ def cases(name, graphs, per, seed):
                 r.choice(axis).change(settings, sizes, r)
             if experts:  # the fake device multiplies groups only in bfloat16 and for rows of whole 16 bytes
                 dtype, amp = "bfloat16", None
-                settings |= {k: -(-v // 8) * 8 for k, v in settings.items() if k in ("intermediate_size", "moe_intermediate_size")}
+                settings |= {k: -(-v // 8) * 8 for k, v in settings.items() if k.endswith("intermediate_size")}
+                settings["hidden_size"] = math.lcm(8, settings["num_attention_heads"]) * max(2, settings["hidden_size"] // math.lcm(8, settings["num_attention_heads"]))
             case = {"id": f"{name}-{count}", "family": name, "task": task, "attention": attention, "model": settings, "sizes": sizes, "dtype": dtype, "amp": amp, "checkpointing": checkpointing}
             if adapter:
                 targets = sorted({i["path"].split(".")[-1] for g in graphs["graphs"] if g["task"] == task for b in g["blocks"] for i in b["body"] if i.get("call") in ("Linear", "Conv1D")})

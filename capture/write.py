@@ -43,7 +43,8 @@ def walk(function, leaf, flags=None):
             continue
         if isinstance(it, Repeat):
             result.append({"repeat": {"from": leaf("int", it.start), "to": leaf("int", it.stop), "bodies": it.stack, "in": [operand(x) for x in it.ins],
-                                      "carry": it.carry, "out": [o and o.name for o in it.outs], "checkpoint": it.checkpoint, "positional": it.positional}})
+                                      "carry": it.carry, "out": [o and o.name for o in it.outs], "checkpoint": it.checkpoint, "positional": it.positional,
+                                      **({"collect": [m and m.name for m in it.collect]} if any(it.collect) else {})}})
             scope = None
             continue
         if not it.leaf and it.scope != scope:
@@ -184,6 +185,39 @@ def difference(a, b):
     return f"lengths {len(x['body'])} / {len(y['body'])}, inputs {x['inputs']} / {y['inputs']}, outputs {x['outputs']} / {y['outputs']}"
 
 
+def stacks(form, samples, atoms, keys, blocks, known):
+    """Gives each repeat of a function its blocks, and theirs; `samples` are captures with their functions."""
+    repeats = [[it for it in f.body if isinstance(it, Repeat)] for _, f in samples]
+    for r, item in enumerate([x for x in form["body"] if "repeat" in x]):
+        kinds, everywhere = {}, []
+        for (c, f), its in zip(samples, repeats):
+            # the rounds of a loop inside a layer are many and alike
+            rounds = its[r].functions if f.index is None else {g.index: g for g in [*its[r].functions[:2], *its[r].functions[-1:]]}.values()
+            for g in rounds:
+                text, leaves = skeleton(g)
+                kinds.setdefault(text, []).append((c, g, leaves))
+                everywhere.append((c, g.index, text))
+        bodies = []
+        for text, found in kinds.items():
+            if len({id(c) for c, *_ in found}) < min(3, len(samples)):
+                raise NotExplained(f"{item['repeat']['bodies']}: a kind of layer is seen at one or two points only, where a size could be anything")
+            block = merge([(g, leaves) for _, g, leaves in found], Fitter([env_of(c, g.index) for c, g, _ in found], [*atoms, "i"]), [c.load for c, *_ in found])
+            stacks(block, [(c, g) for c, g, _ in found], atoms, keys, blocks, known)
+            # blocks are shared between repeats of a stack only when they are equal to the letter
+            key = json.dumps(block)
+            if key not in known:
+                known[key] = len(blocks)
+                blocks.append(block)
+            test = condition([env_of(c, i) for c, i, _ in everywhere], [t == text for *_, t in everywhere], keys)
+            bodies.append({"block": known[key], "when": test})
+        repeat = item["repeat"]
+        repeat["bodies"] = bodies
+        repeat["from"], repeat["to"] = _expression(repeat["from"]), _expression(repeat["to"])
+        if len(bodies) == 1 and (repeat["from"], repeat["to"]) == ("0", "1"):
+            item.clear()
+            item.update({"block": bodies[0]["block"], "index": "0", "in": repeat["in"], "out": repeat["out"], "checkpoint": repeat["checkpoint"], "positional": repeat["positional"]})
+
+
 def graph(captures, task, attention, when, atoms, keys):
     """One architecture graph from the captures of one class (points first, then regimes)."""
     forms = [skeleton(c.function) for c in captures]
@@ -198,31 +232,8 @@ def graph(captures, task, attention, when, atoms, keys):
     loads = [c.load for c in captures]
     fitter = Fitter([env_of(c) for c in captures], atoms)
     main = merge([(f, leaves) for f, (_, leaves) in zip(mains, forms)], fitter, loads)
-    blocks, known = [], {}
-    repeats = [[it for it in f.body if isinstance(it, Repeat)] for f in mains]
-    for r, item in enumerate([x for x in main["body"] if "repeat" in x]):
-        kinds = {}
-        for c, its in zip(captures, repeats):
-            for f in its[r].functions:
-                text, leaves = skeleton(f)
-                kinds.setdefault(text, []).append((c, f, leaves))
-        everywhere = [(c, f.index, skeleton(f)[0]) for c, its in zip(captures, repeats) for f in its[r].functions]
-        bodies = []
-        for text, found in kinds.items():
-            form = merge([(f, leaves) for _, f, leaves in found], Fitter([env_of(c, f.index) for c, f, _ in found], [*atoms, "i"]), [c.load for c, *_ in found])
-            # blocks are shared between repeats of a stack only when they are equal to the letter
-            key = json.dumps(form)
-            if key not in known:
-                known[key] = len(blocks)
-                blocks.append(form)
-            test = condition([env_of(c, i) for c, i, _ in everywhere], [t == text for *_, t in everywhere], keys)
-            bodies.append({"block": known[key], "when": test})
-        repeat = item["repeat"]
-        repeat["bodies"] = bodies
-        repeat["from"], repeat["to"] = _expression(repeat["from"]), _expression(repeat["to"])
-        if len(bodies) == 1 and (repeat["from"], repeat["to"]) == ("0", "1"):
-            item.clear()
-            item.update({"block": bodies[0]["block"], "index": "0", "in": repeat["in"], "out": repeat["out"], "checkpoint": repeat["checkpoint"], "positional": repeat["positional"]})
+    blocks = []
+    stacks(main, list(zip(captures, mains)), atoms, keys, blocks, {})
     batch = [{"name": n, "shape": [_expression(fitter.integer([c.function.locals[n].shape[d] for c in captures])) for d in range(len(mains[0].locals[n].shape))],
               "dtype": dtype_name(mains[0].locals[n].dtype)} for n in mains[0].inputs]
     return {"task": task, "attention": attention, "when": when, "parameters": tensors(captures, "parameters", atoms, keys), "buffers": tensors(captures, "buffers", atoms, keys),
@@ -257,12 +268,20 @@ def tensors(captures, field, atoms, keys):
             _, stack, index = _split(name)
             if stack is not None:
                 depth[c, stack] = max(depth.get((c, stack), 0), index + 1)
+    fitters = {}
+
+    def fitter_at(places):
+        """The fitter of some layers of some captures; most tensors are in the same ones, and making one is slow."""
+        key = tuple((id(c), i) for c, i in places)
+        if key not in fitters:
+            fitters[key] = Fitter([env_of(c, i) for c, i in places], [*atoms, "i"])
+        return fitters[key]
+
     result = []
     for key in order:
         found = seen[key]
         stack = found[0][5]
-        envs = [env_of(c, i) for c, i, *_ in found]
-        fitter = Fitter(envs, [*atoms, "i"])
+        fitter = fitter_at([(c, i) for c, i, *_ in found])
         spec = {"name": key, "shape": [_expression(fitter.integer([f[2][d] for f in found])) for d in range(len(found[0][2]))]}
         if any(key.replace("{i}", str(i)) in getattr(c, "frozen", ()) for c, i, *_ in found):
             spec["frozen"] = True
@@ -277,7 +296,7 @@ def tensors(captures, field, atoms, keys):
             truth = [(id(c), None) in present for c in captures]
             places = [env_of(c) for c in captures]
         else:
-            top = Fitter([env_of(c) for c in captures], atoms)
+            top = fitter_at([(c, None) for c in captures])
             spec["layers"] = ["0", _expression(top.integer([depth[c, stack] for c in captures]))]
             where = [(c, i) for c in captures for i in range(depth[c, stack])]
             truth = [(id(c), i) in present for c, i in where]

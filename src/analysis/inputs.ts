@@ -2,7 +2,7 @@
  * Gathers everything one run is made of: the document, the files it names, pins above it, comments in it, library
  * versions, the model's config and its graph. All reading happens here; what follows is pure.
  */
-import { relativeOf } from "../core/graph/relatives";
+import { innerFamilyOf, relativeOf } from "../core/graph/relatives";
 import type { FamilyGraphs } from "../core/graph/types";
 import type { LibraryVersions } from "../core/training/run";
 import { deepspeed as deepspeedFormat } from "../formats/deepspeed";
@@ -203,8 +203,11 @@ async function graphsFor(
 ): Promise<FamilyGraphs | undefined> {
   const own = await context.graphs(family);
   if (own !== undefined || model?.kind !== "found") return own;
-  const relative = relativeOf(model.config);
-  return relative === undefined ? undefined : context.graphs(relative);
+  for (const relative of [innerFamilyOf(model.config), relativeOf(model.config)]) {
+    const graphs = relative === undefined ? undefined : await context.graphs(relative);
+    if (graphs !== undefined) return graphs;
+  }
+  return undefined;
 }
 
 /** DeepSpeed's settings written inline come after the trainer's own, as those of a file do. */

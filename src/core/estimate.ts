@@ -55,7 +55,10 @@ export function estimate(
     const { ledger } = simulation;
     if (!Number.isFinite(ledger.peak) || ledger.peakEvent < 0)
       return { ok: false, code: "invalid-config", reason: "the model's config.json does not give every size" };
-    const own = withSplit(read(run, simulation, detail === "full"), result.uncertain);
+    const own = widenedBy(read(run, simulation, detail === "full"), [
+      ...result.uncertain,
+      ...missingKernels(ledger, graphs.kernels),
+    ]);
     if (relative) return { ok: true, estimate: widened(own, run.model.family, graphs.family) };
     const stands = run.standsFor !== undefined || splitsModel(run);
     return { ok: true, estimate: stands ? widenedActivations(own) : own };
@@ -113,8 +116,8 @@ function widenedActivations(estimate: Estimate): Estimate {
   };
 }
 
-/** The band and the assumptions of a run that is split over devices. */
-function withSplit(estimate: Estimate, uncertain: readonly SplitUncertainty[]): Estimate {
+/** The band and the assumptions by what is uncertain of a split over devices, or of kernels. */
+function widenedBy(estimate: Estimate, uncertain: readonly SplitUncertainty[]): Estimate {
   if (uncertain.length === 0) return estimate;
   const sum = (bytes: readonly number[]): number => Math.round(bytes.reduce((all, one) => all + one, 0));
   const { band } = estimate;
@@ -134,6 +137,23 @@ function withSplit(estimate: Estimate, uncertain: readonly SplitUncertainty[]): 
       })),
     ],
   };
+}
+
+/** Kinds of bytes that code of a module makes while it runs. */
+const ACTIVE: ReadonlySet<ComponentKind> = new Set<ComponentKind>(["activations", "temporaries"]);
+
+/**
+ * The library runs its plain PyTorch code where a package of fused kernels is missing (transformers'
+ * integrations/hub_kernels.py). With the package the modules hold less: at most all they hold at the peak is spared.
+ */
+function missingKernels(ledger: Ledger, kernels: FamilyGraphs["kernels"]): SplitUncertainty[] {
+  if (kernels === undefined) return [];
+  const inside = new RegExp(`\\.${kernels.module}(\\.|$)`);
+  let lessBytes = 0;
+  for (const id of ledger.aliveAt(ledger.peakEvent))
+    if (ACTIVE.has(ledger.kinds[id]!) && inside.test(ledger.scopes[id]!)) lessBytes += ledger.bytes[id]!;
+  const what = `without the kernels of ${kernels.packages.join(" and ")}; with them ${kernels.module} holds less`;
+  return lessBytes === 0 ? [] : [{ what, settleWith: "libraries", moreBytes: 0, lessBytes }];
 }
 
 function read(run: TrainingRun, simulation: Simulation, full: boolean): Estimate {

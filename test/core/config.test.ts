@@ -52,6 +52,8 @@ describe("config view", () => {
   it("gives each layer its kind, the config's list first", () => {
     assert.equal(configView(FAMILY, {}, SIZES).layerKind(2), "full_attention");
     assert.equal(configView(FAMILY, { layer_types: ["x", "y"] }, SIZES).layerKind(1), "y");
+    assert.equal(configView(FAMILY, { layer_types: ["mamba", "attention"] }, SIZES).layerKind(0), "linear_attention");
+    assert.equal(configView(FAMILY, { layers_block_type: ["attention"] }, SIZES).layerKind(0), "full_attention");
   });
 
   it("answers null for what nobody knows", () => assert.equal(look({}, "nothing"), null));

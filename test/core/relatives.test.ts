@@ -3,7 +3,7 @@ import { strict as assert } from "node:assert";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { estimate } from "../../src/core/estimate";
-import { configForRelative, relativeOf } from "../../src/core/graph/relatives";
+import { configForRelative, innerFamilyOf, relativeOf } from "../../src/core/graph/relatives";
 import type { FamilyGraphs } from "../../src/core/graph/types";
 import { causalRun } from "./runs";
 
@@ -25,6 +25,11 @@ describe("stand-ins for architectures nobody captured", () => {
   it("a config that is no transformer has none", () => {
     assert.equal(relativeOf({ layers: [3, 4, 6, 3] }), undefined);
     assert.equal(relativeOf({}), undefined);
+  });
+
+  it("the language part of a multimodal model names its own family", () => {
+    assert.equal(innerFamilyOf({ model_type: "qwen3_5", text_config: { model_type: "qwen3_5_text" } }), "qwen3_5_text");
+    assert.equal(innerFamilyOf({ model_type: "llama" }), undefined);
   });
 
   it("brings other names to the relative's", () => {

@@ -41,13 +41,13 @@ function decoderParameters(config: Readonly<Record<string, unknown>>, qkvBias: b
 }
 
 describe("models/catalogue.json", () => {
-  it("is compact: one model a line, under 150 kB", () => {
-    assert.ok(text.length < 150_000, String(text.length));
+  it("is compact: one model a line, under 170 kB", () => {
+    assert.ok(text.length < 170_000, String(text.length));
     assert.equal(text.split("\n").length, catalogue.models.length + 3);
   });
 
-  it("holds more than 380 models under more than 700 names", () => {
-    assert.ok(catalogue.models.length > 380);
+  it("holds more than 400 models under more than 700 names", () => {
+    assert.ok(catalogue.models.length > 400);
     assert.ok(catalogue.models.flatMap((model) => [model.name, ...(model.aliases ?? [])]).length > 700);
   });
 

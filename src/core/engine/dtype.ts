@@ -7,6 +7,7 @@ export type { DType } from "../training/run";
 
 /** Bytes of one element. */
 export const ELEMENT_BYTES: Readonly<Record<DType, number>> = {
+  complex64: 8,
   float64: 8,
   float32: 4,
   float16: 2,
@@ -19,8 +20,8 @@ export const ELEMENT_BYTES: Readonly<Record<DType, number>> = {
   bool: 1,
 };
 
-/** Category order of `result_type`: bool < integer < floating. */
-const CATEGORY: Readonly<Record<DType, 0 | 1 | 2>> = {
+/** Category order of `result_type`: bool < integer < floating < complex. */
+const CATEGORY: Readonly<Record<DType, 0 | 1 | 2 | 3>> = {
   bool: 0,
   uint8: 1,
   int8: 1,
@@ -31,14 +32,15 @@ const CATEGORY: Readonly<Record<DType, 0 | 1 | 2>> = {
   bfloat16: 2,
   float32: 2,
   float64: 2,
+  complex64: 3,
 };
 
 export function isFloating(dtype: DType): boolean {
   return CATEGORY[dtype] === 2;
 }
 
-/** Dtype category: 0 bool, 1 integer, 2 floating. */
-export function category(dtype: DType): 0 | 1 | 2 {
+/** Dtype category: 0 bool, 1 integer, 2 floating, 3 complex. */
+export function category(dtype: DType): 0 | 1 | 2 | 3 {
   return CATEGORY[dtype];
 }
 

@@ -16,6 +16,7 @@ import type {
 import { activate } from "./activations";
 import { checkpoint, type Segment } from "./checkpoint";
 import type { DType } from "./dtype";
+import { inputEmbeddings } from "./embeddings";
 import { add, isTensor } from "./ops/arithmetic";
 import { slice, view } from "./ops/layout";
 import { addmmOperator, linear } from "./ops/linear";
@@ -117,63 +118,20 @@ function isRepeated(fn: GraphFunction, operand: Operand | undefined): boolean {
 /** The operator that stands for head and loss together. */
 const FUSED_LOSS = "liger_fused_linear_cross_entropy";
 
-/**
- * The instructions whose results are outputs of the modules that embed the inputs (`get_input_embeddings`, of encoder and
- * decoder alike): calls of an embedding, or the last operator of the module's scope where it computes more (Gemma scales,
- * images are unfolded after the convolution over patches).
- */
-function inputEmbeddings(graph: ArchitectureGraph): ReadonlySet<Instruction> {
-  const images = graph.main.inputs.includes("pixel_values");
-  if (!images && !graph.main.inputs.includes("input_ids")) return new Set();
-  const calls = graph.main.body.filter((instruction) => "call" in instruction);
-  const first = calls.find(({ call }) => call === "Embedding");
-  const computed = computedEmbeddings(graph, images);
-  if (computed.length > 0) return new Set(computed);
-  if (first === undefined) return new Set();
-  const name = lastPart(first.path);
-  return new Set(calls.filter(({ call, path }) => call === "Embedding" && lastPart(path) === name));
+/** The tensors of a list an operand names, or null for any other operand. */
+function listed(operand: Operand, context: Context): Tensor[] | null {
+  return typeof operand === "string" && operand.startsWith("%*") ? (context.lists.get(operand.slice(1)) ?? []) : null;
 }
 
-function lastPart(path: string): string {
-  return path.slice(path.lastIndexOf(".") + 1);
+/** A function's names go when it ends. */
+function leave(context: Context): void {
+  for (const tensor of context.frame.values()) tensor.release();
+  for (const name of context.lists.keys()) dropList(name, context);
 }
 
-/**
- * The last operators of modules that start with an embedding operator or (for images) a convolution: the first one found
- * and those of the same name. Empty when a plain embedding comes first.
- */
-function computedEmbeddings(graph: ArchitectureGraph, images: boolean): Instruction[] {
-  const found: Instruction[] = [];
-  let name: string | null = null;
-  let last: Instruction | null = null;
-  let scope = "";
-  /** The module's own scope may be entered again after a call inside it. */
-  let own = "";
-  for (const instruction of graph.main.body) {
-    if ("drop" in instruction) continue;
-    if ("op" in instruction) {
-      const starts = !images && instruction.op === "embedding" && (name === null || lastPart(scope) === name);
-      if (starts && last === null) {
-        name = lastPart(scope);
-        own = scope;
-      }
-      if (starts || last !== null) last = instruction;
-      continue;
-    }
-    if ("scope" in instruction) {
-      scope = instruction.scope;
-      if (scope === own) continue;
-    }
-    if (last !== null) found.push(last);
-    last = null;
-    if (!("call" in instruction)) continue;
-    if (!images && found.length === 0 && instruction.call === "Embedding") return [];
-    if (images && found.length === 0 && instruction.call === "Conv2d") {
-      last = instruction;
-      own = instruction.path.replace(/\.[^.]+$/, "");
-    }
-  }
-  return found;
+function dropList(name: string, context: Context): void {
+  for (const tensor of context.lists.get(name) ?? []) tensor.release();
+  context.lists.delete(name);
 }
 
 type Frame = Map<string, Tensor>;
@@ -185,6 +143,10 @@ interface Context {
   readonly frame: Frame;
   readonly index: number | null;
   readonly scope: Scope;
+  /** Python lists of what rounds made (`*name`). */
+  readonly lists: Map<string, Tensor[]>;
+  /** Dtypes of values let go of: code reads a dtype early and uses it late. */
+  readonly dtypes: Map<string, DType>;
 }
 
 export class Interpreter {
@@ -250,7 +212,14 @@ export class Interpreter {
     this.repeats = 0;
     this.wrappedBefore = 0;
     const fn = this.graph.main;
-    const context: Context = { fn, frame: new Map(), index: null, scope: this.options.scope };
+    const context: Context = {
+      fn,
+      frame: new Map(),
+      index: null,
+      scope: this.options.scope,
+      lists: new Map(),
+      dtypes: new Map(),
+    };
     fn.inputs.forEach((name, k) => {
       const input = batch[k];
       if (input) context.frame.set(name, input.retain());
@@ -269,7 +238,7 @@ export class Interpreter {
       context.frame.set(name.slice(1), last);
       this.call(instruction, context);
       const logits = this.value(String(instruction.out[0]), context).retain();
-      for (const tensor of context.frame.values()) tensor.release();
+      leave(context);
       return logits;
     }
     throw new NotModelled("a model without a head cannot generate");
@@ -293,14 +262,14 @@ export class Interpreter {
     early: ReadonlySet<string> = new Set(),
   ): Tensor[] {
     const frame: Frame = new Map();
-    const context: Context = { fn, frame, index, scope };
+    const context: Context = { fn, frame, index, scope, lists: new Map(), dtypes: new Map() };
     fn.inputs.forEach((name, k) => {
       const input = inputs[k];
       if (input) frame.set(name, early.has(name) ? input : input.retain());
     });
     for (const instruction of fn.body) this.step(instruction, context);
     const outputs = fn.outputs.map((name) => this.value(name, context).retain());
-    for (const tensor of frame.values()) tensor.release();
+    leave(context);
     return outputs;
   }
 
@@ -310,7 +279,10 @@ export class Interpreter {
     else if ("drop" in instruction) {
       for (const name of instruction.drop) {
         const key = name.startsWith("%") ? name.slice(1) : name;
-        context.frame.get(key)?.release();
+        if (key.startsWith("*")) dropList(key, context);
+        const tensor = context.frame.get(key);
+        if (tensor !== undefined) context.dtypes.set(key, tensor.dtype);
+        tensor?.release();
         context.frame.delete(key);
       }
     } else if ("scope" in instruction) this.torch.scope = this.path(instruction.scope, context.index);
@@ -363,7 +335,7 @@ export class Interpreter {
   private operand(operand: Operand, context: Context): Argument {
     if (typeof operand !== "string") {
       return Array.isArray(operand)
-        ? operand.map((item: Operand) => this.operand(item, context))
+        ? operand.flatMap((item: Operand) => listed(item, context) ?? [this.operand(item, context)])
         : (operand as Argument);
     }
     switch (operand[0]) {
@@ -389,6 +361,9 @@ export class Interpreter {
     if (text === "load") return this.options.loadDtype;
     if (!text.startsWith("dtype(")) return text;
     const inner = text.slice(6, -1);
+    const gone =
+      inner.startsWith("%") && !context.frame.has(inner.slice(1)) ? context.dtypes.get(inner.slice(1)) : undefined;
+    if (gone !== undefined) return gone;
     const of = this.operand(inner, context);
     return isTensor(of) ? of.dtype : this.options.loadDtype;
   }
@@ -550,20 +525,11 @@ export class Interpreter {
     const kind = this.options.layerKind(index);
     const inner: Scope = (name) => (name === "i" ? index : name === "kind" ? kind : scope(name));
     const segment: Segment = (tensors) => this.run(fn, tensors, index, inner);
-    const early = this.namedDrops(fn);
     const { checkpointing } = this.options;
-    let outputs: Tensor[];
-    if (wrapped && checkpointing !== null && this.torch.training) {
-      const { useReentrant, offloads } = checkpointing;
-      outputs = checkpoint(this.torch, segment, inputs, positional, useReentrant, offloads);
-      for (const input of inputs) input?.release();
-    } else {
-      // An input that Python lets go of inside the layer has no owner out here.
-      outputs = this.run(fn, inputs, index, inner, early);
-      inputs.forEach((input, k) => {
-        if (!early.has(fn.inputs[k]!)) input?.release();
-      });
-    }
+    if (!wrapped || checkpointing === null || !this.torch.training) return this.taken(fn, inputs, index, inner);
+    const { useReentrant, offloads } = checkpointing;
+    const outputs = checkpoint(this.torch, segment, inputs, positional, useReentrant, offloads);
+    for (const input of inputs) input?.release();
     return outputs;
   }
 
@@ -609,10 +575,10 @@ export class Interpreter {
   }
 
   private repeat(instruction: RepeatInstruction, context: Context): void {
-    const { from, to, bodies, carry, out, positional } = instruction.repeat;
+    const { from, to, bodies, carry, out } = instruction.repeat;
     const first = Number(this.evaluate(from, context));
     const last = Number(this.evaluate(to, context));
-    let inputs = this.tensors(instruction.repeat.in, context).map((tensor) => tensor?.retain() ?? null);
+    const inputs = this.tensors(instruction.repeat.in, context).map((tensor) => tensor?.retain() ?? null);
     // A carried value that main never drops by name goes with the round that consumes it.
     const named = this.namedDrops(context.fn);
     instruction.repeat.in.forEach((operand, k) => {
@@ -629,17 +595,35 @@ export class Interpreter {
       if (body === undefined) throw new NotModelled(`no layer for index ${index}`);
       return body.block;
     };
-    const repeat = this.repeats++;
-    const indices = this.layersToRun(repeat, first, last, bodyOf);
+    const run = context.index === null ? this.layers(instruction, first, last, bodyOf, context) : null;
+    const indices = run?.indices ?? Array.from({ length: Math.max(0, last - first) }, (_, k) => first + k);
+    const outputs = this.rounds(instruction, indices, inputs, context, run?.layer ?? this.round(bodyOf, context));
+    if (run !== null) this.torch.enterLayer(NO_LAYER, false);
+    if (run !== null && instruction.repeat.checkpoint) this.wrappedBefore += Math.max(0, last - first);
+    this.bind(out, outputs, context);
+  }
+
+  /** Feeds what each round gives to the next; the outputs of the last are owned by the caller. */
+  private rounds(
+    instruction: RepeatInstruction,
+    indices: readonly number[],
+    given: readonly Input[],
+    context: Context,
+    runRound: (index: number, ordinal: number, owned: readonly Input[]) => Tensor[],
+  ): Tensor[] {
+    const { carry, out, collect } = instruction.repeat;
+    let inputs = given;
     let outputs: Tensor[] = [];
+    for (const name of collect ?? []) if (name !== null) context.lists.set(name, []);
     indices.forEach((index, ordinal) => {
-      const label = layerLabel(repeat, ordinal);
-      this.torch.layerIndices.set(label, index);
-      this.torch.enterLayer(label, false);
       const owned = inputs.map((input, k) => (carry[k] === null ? (input?.retain() ?? null) : input));
-      const wrapped = instruction.repeat.checkpoint && this.isSelected(this.wrappedBefore + index - first);
-      outputs = this.layer(bodyOf(index), index, owned, wrapped, positional, context.scope);
-      if (ordinal + 1 === indices.length) return;
+      outputs = runRound(index, ordinal, owned);
+      const final = ordinal + 1 === indices.length;
+      outputs.forEach((output, k) => {
+        const name = collect?.[k];
+        if (name && !(final && carry.includes(k))) context.lists.get(name)?.push(output.retain());
+      });
+      if (final) return;
       inputs = inputs.map((input, k) => {
         const source = carry[k];
         return source === null || source === undefined ? input : outputs[source]!;
@@ -648,19 +632,72 @@ export class Interpreter {
         if (!carry.includes(k)) output.release();
       });
     });
-    this.torch.enterLayer(NO_LAYER, false);
-    if (instruction.repeat.checkpoint) this.wrappedBefore += Math.max(0, last - first);
+    // Without a round the carried values are the outcome.
+    if (indices.length === 0)
+      return out.map((_, k) => inputs[carry.indexOf(k)] ?? null).filter((tensor) => tensor !== null);
     inputs.forEach((input, k) => {
       if (carry[k] === null) input?.release();
     });
-    this.bind(out, outputs, context);
+    return outputs;
+  }
+
+  /** Runs a layer of the model, told apart in the event stream. */
+  private layers(
+    instruction: RepeatInstruction,
+    first: number,
+    last: number,
+    bodyOf: (index: number) => number,
+    context: Context,
+  ): { indices: number[]; layer: (index: number, ordinal: number, owned: readonly Input[]) => Tensor[] } {
+    const { checkpoint, positional, collect } = instruction.repeat;
+    const repeat = this.repeats++;
+    return {
+      indices: this.layersToRun(repeat, first, last, bodyOf, collect === undefined),
+      layer: (index, ordinal, owned) => {
+        const label = layerLabel(repeat, ordinal);
+        this.torch.layerIndices.set(label, index);
+        this.torch.enterLayer(label, false);
+        const wrapped = checkpoint && this.isSelected(this.wrappedBefore + index - first);
+        return this.layer(bodyOf(index), index, owned, wrapped, positional, context.scope);
+      },
+    };
+  }
+
+  /** Runs a round of a loop inside a layer. */
+  private round(
+    bodyOf: (index: number) => number,
+    context: Context,
+  ): (index: number, ordinal: number, owned: readonly Input[]) => Tensor[] {
+    return (index, _, owned) => {
+      const fn = this.graph.blocks[bodyOf(index)]!;
+      const scope: Scope = (name) => (name === "i" ? index : context.scope(name));
+      return this.taken(fn, owned, context.index, scope);
+    };
+  }
+
+  /** Runs a function that takes its inputs over. */
+  private taken(fn: GraphFunction, inputs: readonly Input[], index: number | null, scope: Scope): Tensor[] {
+    const early = this.namedDrops(fn);
+    // An input that Python lets go of inside has no owner out here.
+    const outputs = this.run(fn, inputs, index, scope, early);
+    inputs.forEach((input, k) => {
+      if (!early.has(fn.inputs[k]!)) input?.release();
+    });
+    return outputs;
   }
 
   /** Indices of the layers that are run: all, or enough of a periodic stack to know the rest. */
-  private layersToRun(repeat: number, first: number, last: number, bodyOf: (index: number) => number): number[] {
+  private layersToRun(
+    repeat: number,
+    first: number,
+    last: number,
+    bodyOf: (index: number) => number,
+    foldable: boolean,
+  ): number[] {
     const all = Array.from({ length: Math.max(0, last - first) }, (_, k) => first + k);
     const { layerSignature } = this.options;
-    if (layerSignature === null) return all;
+    // What a list keeps of every layer goes outside the layers, where a fold could not put it back.
+    if (layerSignature === null || !foldable) return all;
     const signatures = all.map(
       (index) =>
         `${bodyOf(index)} ${this.options.layerKind(index)} ${layerSignature(index)} ${this.isSelected(this.wrappedBefore + index - first)}`,

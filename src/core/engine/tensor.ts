@@ -23,6 +23,8 @@ export class Tensor {
   requiresGradFlag = false;
   /** Whether the tensor is a view made from another (decides autocast's cache). */
   isView = false;
+  /** The tensor a view was made from in the end (not kept alive by it): writing into the view changes its history. */
+  base: Tensor | null = null;
   node: Node | null = null;
   outputIndex = 0;
   /** Gradient of a leaf. */

@@ -24,6 +24,12 @@ export interface RunSizes {
  */
 const CONVENTIONS: Readonly<Record<string, string>> = { head_dim: "hidden_size//num_attention_heads" };
 
+/** Kinds of layers as older files spell them (configuration_utils.py, `remap_legacy_layer_types`). */
+const KINDS: Readonly<Record<string, string>> = {
+  mamba: "linear_attention",
+  attention: "full_attention",
+};
+
 export interface ConfigView {
   readonly scope: Scope;
   /** Kind of layer `index` (`layer_types`), or null where the family has none. */
@@ -80,11 +86,13 @@ export function configView(family: FamilyGraphs, config: ModelConfig, sizes: Run
     values.set(name, found);
     return found;
   };
-  const types = config["layer_types"];
+  // Some families call the list by an older name.
+  const types = config["layer_types"] ?? config["layers_block_type"];
   return {
     scope,
     layerKind(index) {
-      if (Array.isArray(types) && typeof types[index] === "string") return types[index];
+      const listed: unknown = Array.isArray(types) ? types[index] : undefined;
+      if (typeof listed === "string") return KINDS[listed] ?? listed;
       if (family.layerKind === null) return null;
       const kind = evaluate(family.layerKind, (name) => (name === "i" ? index : scope(name)));
       return typeof kind === "string" ? kind : null;

@@ -51,6 +51,12 @@ export function relativeOf(config: ModelConfig): string | undefined {
   return RELATIVES.find(({ when }) => when(text))?.family;
 }
 
+/** Family of the language part of a multimodal config, or undefined: nearer than any other where it is captured. */
+export function innerFamilyOf(config: ModelConfig): string | undefined {
+  const text = textConfig(config);
+  return text !== config && typeof text["model_type"] === "string" ? text["model_type"] : undefined;
+}
+
 /** The language part of a multimodal config, which holds most of the memory; else the config itself. */
 function textConfig(config: ModelConfig): ModelConfig {
   const inner = config["text_config"] ?? config["llm_config"] ?? config["language_config"];

@@ -95,6 +95,11 @@ export interface RepeatInstruction {
     readonly out: readonly (string | null)[];
     readonly checkpoint: boolean;
     readonly positional: readonly number[];
+    /**
+     * Per output: name (`*name`) of the Python list that keeps it of every round (of all but the last where the output
+     * is carried). The list stands in operand lists and in drops by that name.
+     */
+    readonly collect?: readonly (string | null)[];
   };
 }
 
@@ -161,5 +166,7 @@ export interface FamilyGraphs {
   readonly aliases: Readonly<Record<string, string>>;
   /** Modules the library would hand to peft as `all-linear`, excluded head included in neither. */
   readonly head: string | null;
+  /** Packages whose fused kernels the library would use where they are installed, and the modules they would replace. */
+  readonly kernels?: { readonly packages: readonly string[]; readonly module: string };
   readonly graphs: readonly ArchitectureGraph[];
 }

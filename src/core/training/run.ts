@@ -17,7 +17,8 @@ export type DType =
   | "uint8"
   | "int8"
   | "bool"
-  | "float8";
+  | "float8"
+  | "complex64";
 
 /** What the model is trained to do; selects the head, the inputs and the loss. */
 export type Task = "causal-lm" | "masked-lm" | "seq-cls" | "token-cls" | "seq2seq-lm" | "image-cls";

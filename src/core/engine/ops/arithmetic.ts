@@ -5,7 +5,7 @@
  * computes them in the alphabetical order of the arguments' names (`other` before `self`, `mat1`, `mat2`, `self`).
  */
 import { category, type DType, isFloating, promote, resultType } from "../dtype";
-import type { BackwardFunction } from "../node";
+import type { BackwardFunction, Node } from "../node";
 import { broadcast, elementwiseStrides, numel, type Sizes, sameSizes } from "../shape";
 import { alias, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
@@ -36,6 +36,15 @@ export function product(torch: Torch, a: Operand, b: Operand): Tensor {
   return elementwise(torch, "mul", [a, b]);
 }
 
+/** `grad * operand.conj()`: the conjugate of complex numbers is a copy (aten/src/ATen/native/MathBitsFallback.h). */
+function conjugateProduct(torch: Torch, gradient: Tensor, operand: Operand): Tensor {
+  if (!isTensor(operand) || operand.dtype !== "complex64") return product(torch, gradient, operand);
+  const conjugate = elementwise(torch, "clone", [operand]);
+  const out = product(torch, gradient, conjugate);
+  conjugate.release();
+  return out;
+}
+
 export function add(torch: Torch, a: Operand, b: Operand, operator = "add"): Tensor {
   const node = torch.record("AddBackward0", inputs(a, b), (_, [gradient], __, node) =>
     node.edges.map((edge) => (edge !== null && gradient ? gradient.retain() : null)),
@@ -51,23 +60,34 @@ export function sub(torch: Torch, a: Operand, b: Operand, operator = "sub"): Ten
   return torch.attach(node, elementwise(torch, operator, [a, b]));
 }
 
-export function mul(torch: Torch, a: Operand, b: Operand): Tensor {
+/** Node of a product; `left` is what stands for `a` where it is saved (in place, a copy of what it was). */
+function mulNode(torch: Torch, a: Operand, b: Operand, left: () => Operand = () => a): Node | null {
   const node = torch.record("MulBackward0", inputs(a, b), (torch, [gradient], saved, node) => {
     if (!gradient) return [null, null];
     let next = 0;
     const other = node.edges[0] ? (isTensor(b) ? saved[next++]! : b) : null;
     const self = node.edges[1] ? (isTensor(a) ? saved[next++]! : a) : null;
-    const second = self === null ? null : product(torch, gradient, self);
-    return [other === null ? null : product(torch, gradient, other), second];
+    const second = self === null ? null : conjugateProduct(torch, gradient, self);
+    return [other === null ? null : conjugateProduct(torch, gradient, other), second];
   });
-  if (node !== null) {
-    if (node.edges[0] && isTensor(b)) torch.save(node, b);
-    if (node.edges[1] && isTensor(a)) torch.save(node, a);
-  }
+  if (node?.edges[0] && isTensor(b)) torch.save(node, b);
+  if (node?.edges[1]) saveLeft(torch, node, a, left);
+  return node;
+}
+
+function saveLeft(torch: Torch, node: Node, a: Operand, left: () => Operand): void {
+  const kept = left();
+  if (!isTensor(kept)) return;
+  torch.save(node, kept);
+  if (kept !== a) kept.release();
+}
+
+export function mul(torch: Torch, a: Operand, b: Operand): Tensor {
+  const node = mulNode(torch, a, b);
   return torch.attach(node, elementwise(torch, "mul", [a, b]));
 }
 
-export function div(torch: Torch, a: Operand, b: Operand): Tensor {
+function divNode(torch: Torch, a: Operand, b: Operand, left: () => Operand = () => a): Node | null {
   const node = torch.record("DivBackward0", inputs(a, b), (torch, [gradient], saved, node) => {
     if (!gradient) return [null, null];
     const other: Operand = isTensor(b) ? saved[0]! : b;
@@ -85,11 +105,30 @@ export function div(torch: Torch, a: Operand, b: Operand): Tensor {
     const first = node.edges[0] ? elementwise(torch, "div", [gradient, other], floating(gradient, other)) : null;
     return [first, second];
   });
-  if (node !== null) {
-    if (isTensor(b)) torch.save(node, b);
-    if (node.edges[1] && isTensor(a)) torch.save(node, a);
-  }
+  if (node !== null && isTensor(b)) torch.save(node, b);
+  if (node?.edges[1]) saveLeft(torch, node, a, left);
+  return node;
+}
+
+export function div(torch: Torch, a: Operand, b: Operand): Tensor {
+  const node = divNode(torch, a, b);
   return torch.attach(node, elementwise(torch, "div", [a, b], floating(a, b)));
+}
+
+/**
+ * `mul_` and `div_`: where the other operand needs a gradient, backward needs what `self` was, so a copy of it is saved
+ * (tools/autograd/gen_variable_type.py, `original_self`).
+ */
+export function scaleInto(torch: Torch, operator: "mul" | "div", self: Tensor, other: Operand): Tensor {
+  const original = (): Tensor => elementwise(torch, "clone", [self]);
+  const node = (operator === "mul" ? mulNode : divNode)(torch, self, other, original);
+  return node === null ? self.retain() : torch.attach(node, alias(self, self.sizes, self.strides));
+}
+
+/** `masked_fill_`: the gradient is filled too, in a copy. */
+export function maskedFillInto(torch: Torch, self: Tensor, mask: Tensor): Tensor {
+  const node = maskedFillNode(torch, self, mask);
+  return node === null ? self.retain() : torch.attach(node, alias(self, self.sizes, self.strides));
 }
 
 function floating(a: Operand, b: Operand): DType {
@@ -121,6 +160,9 @@ const UNARY: Readonly<Record<string, UnaryRule>> = {
   neg: { node: "NegBackward0", saves: "nothing", backward: chain(["neg"]) },
   exp: { node: "ExpBackward0", saves: "output", backward: chain(["mul"]), float32: true },
   log: { node: "LogBackward0", saves: "input", backward: chain(["div"]), float32: true },
+  // grad / (self + 1)
+  log1p: { node: "Log1PBackward0", saves: "input", backward: chain(["add", "div"]), float32: true },
+  floor: { node: "FloorBackward0", saves: "nothing", backward: chain(["zeros_like"]) },
   // -0.5 * grad * result.pow(3)
   rsqrt: {
     node: "RsqrtBackward0",
@@ -156,8 +198,6 @@ const UNARY: Readonly<Record<string, UnaryRule>> = {
   log_sigmoid: { node: "LogSigmoidBackward0", saves: "input", backward: chain(["log_sigmoid_backward"]) },
   // grad * self.sgn()
   abs: { node: "AbsBackward0", saves: "input", backward: chain(["sgn", "mul"]) },
-  // where(self >= min && self <= max, grad, 0)
-  clamp: { node: "ClampBackward1", saves: "input", backward: chain(["ge", "where"]) },
   // -grad * (result * result)
   reciprocal: { node: "ReciprocalBackward0", saves: "output", backward: chain(["neg", "mul", "mul"]), float32: true },
   erf: { node: "ErfBackward0", saves: "input", backward: chain(["pow", "neg", "exp", "mul", "mul"]) },
@@ -172,8 +212,7 @@ export function unary(torch: Torch, operator: string, input: Tensor): Tensor {
     gradient ? rule.backward(torch, gradient, saved[0] ?? gradient) : null,
   ]);
   if (node !== null && rule.saves === "input") torch.save(node, x);
-  const dtype =
-    isFloating(x.dtype) || operator === "neg" || operator === "abs" || operator === "clamp" ? x.dtype : "float32";
+  const dtype = isFloating(x.dtype) || operator === "neg" || operator === "abs" ? x.dtype : "float32";
   const out = torch.attach(node, elementwise(torch, operator, [x], dtype));
   if (node !== null && rule.saves === "output") torch.saveOutput(node, out);
   x.release();
@@ -239,7 +278,10 @@ export function expandReduced(
   return out;
 }
 
-/** `sum` over dims (all when empty); float32 under autocast. */
+/**
+ * `sum` over dims (all when empty). Autocast only asks for a float32 result, which half precision is summed into without
+ * a copy (autocast_mode.cpp, fp32_set_opt_dtype; ReduceOpsUtils.h, make_reduction).
+ */
 export function sum(
   torch: Torch,
   input: Tensor,
@@ -247,15 +289,17 @@ export function sum(
   keepdim = false,
   dtype: DType | null = null,
 ): Tensor {
-  const x = torch.autocasting && dtype === null ? torch.autocast(input, "float32") : input.retain();
-  const sizes = x.sizes;
-  const node = torch.record("SumBackward1", [x], (torch, [gradient]) => [
+  const sizes = input.sizes;
+  const node = torch.record("SumBackward1", [input], (torch, [gradient]) => [
     gradient ? expandReduced(torch, gradient, sizes, dims, keepdim) : null,
   ]);
-  const result = dtype ?? (category(x.dtype) < 2 ? "int64" : x.dtype);
-  const out = torch.attach(node, torch.empty("sum", reducedSizes(sizes, dims, keepdim), result));
-  x.release();
-  return out;
+  const asked = dtype ?? (torch.autocasting && lowered(input.dtype) ? "float32" : null);
+  const result = asked ?? (category(input.dtype) < 2 ? "int64" : input.dtype);
+  return torch.attach(node, torch.empty("sum", reducedSizes(sizes, dims, keepdim), result));
+}
+
+function lowered(dtype: DType): boolean {
+  return dtype === "bfloat16" || dtype === "float16";
 }
 
 export function mean(
@@ -309,13 +353,32 @@ export function where(torch: Torch, condition: Tensor, a: Operand, b: Operand): 
   return torch.attach(node, out);
 }
 
-/** `masked_fill(self, mask, value)`, out of place. */
-export function maskedFill(torch: Torch, self: Tensor, mask: Tensor): Tensor {
+function maskedFillNode(torch: Torch, self: Tensor, mask: Tensor): Node | null {
   const node = torch.record("MaskedFillBackward0", [self], (torch, [gradient], [saved]) => [
     gradient ? elementwise(torch, "masked_fill", [gradient, saved!], gradient.dtype) : null,
   ]);
   if (node !== null) torch.save(node, mask);
+  return node;
+}
+
+/** `masked_fill(self, mask, value)`, out of place. */
+export function maskedFill(torch: Torch, self: Tensor, mask: Tensor): Tensor {
+  const node = maskedFillNode(torch, self, mask);
   return torch.attach(node, elementwise(torch, "masked_fill", [self, mask], self.dtype));
+}
+
+/** `clamp` by one or two numbers: backward compares with each and chooses between the gradient and a zero. */
+export function clamp(torch: Torch, self: Tensor, bounds: 1 | 2): Tensor {
+  const node = torch.record("ClampBackward1", [self], (torch, [gradient], [input]) => {
+    if (!gradient) return [null];
+    const zero = torch.empty("scalar_tensor", [], gradient.dtype);
+    const within = ["ge", "le"].slice(0, bounds).map((name) => elementwise(torch, name, [input!], "bool"));
+    const out = elementwise(torch, "where", [within[0]!, gradient], gradient.dtype);
+    for (const tensor of [zero, ...within]) tensor.release();
+    return [out];
+  });
+  if (node !== null) torch.save(node, self);
+  return torch.attach(node, elementwise(torch, "clamp", [self], self.dtype));
 }
 
 /** `maximum`/`minimum`: the gradient goes where the operand won. */

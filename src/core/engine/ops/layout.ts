@@ -18,7 +18,9 @@ function viewed(
   undo: BackwardFunction,
 ): Tensor {
   const node = torch.record(name, [input], undo);
-  return torch.attach(node, alias(input, sizes, strides));
+  const out = alias(input, sizes, strides);
+  out.base = input.base ?? input;
+  return torch.attach(node, out);
 }
 
 /** Backward of a view through one function of the gradient. */

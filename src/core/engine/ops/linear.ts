@@ -4,7 +4,7 @@
  * order of their names in the derivative's formula (`mat2` before `self`).
  */
 import type { Node } from "../node";
-import { broadcast, numel, type Sizes } from "../shape";
+import { broadcast, contiguousStrides, numel, type Sizes } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { add } from "./arithmetic";
@@ -215,8 +215,8 @@ export function baddbmmOperator(torch: Torch, input: Tensor, a: Tensor, b: Tenso
   });
 }
 
-/** `_grouped_mm`: rows of one matrix times the expert's matrix each group of rows belongs to. */
-export function groupedMm(torch: Torch, rows: Tensor, experts: Tensor): Tensor {
+/** `_grouped_mm`: rows of one matrix times the expert's matrix each group of rows belongs to; where groups end is saved. */
+export function groupedMm(torch: Torch, rows: Tensor, experts: Tensor, ends: Tensor | null): Tensor {
   const { sizes, strides } = experts;
   const node = torch.record("GroupedMmBackward0", [rows, experts], (torch, [gradient], saved, node) => {
     if (!gradient) return [null, null];
@@ -228,5 +228,41 @@ export function groupedMm(torch: Torch, rows: Tensor, experts: Tensor): Tensor {
   });
   if (node?.edges[0]) torch.save(node, experts);
   if (node?.edges[1]) torch.save(node, rows);
+  if (node !== null && ends !== null) torch.save(node, ends);
   return torch.attach(node, torch.empty("_grouped_mm", [rows.size(0), experts.size(2)], rows.dtype));
+}
+
+/** Strides of matrices that lie column by column. */
+function columnStrides(sizes: readonly number[]): number[] {
+  const turned = [...sizes.slice(0, -2), sizes[sizes.length - 1]!, sizes[sizes.length - 2]!];
+  const strides = contiguousStrides(turned);
+  return [...strides.slice(0, -2), 1, strides[strides.length - 2]!];
+}
+
+/**
+ * `linalg.solve_triangular(A, B)`: the solution lies column by column. Backward solves with the gradient, multiplies by
+ * the solution, negates and keeps a triangle (FunctionsManual.cpp, linalg_solve_triangular_backward).
+ */
+export function solveTriangular(torch: Torch, a: Tensor, b: Tensor): Tensor {
+  const solved = (sizes: readonly number[], dtype: Tensor["dtype"]): Tensor =>
+    torch.empty("linalg_solve_triangular", sizes, dtype, columnStrides(sizes));
+  const node = torch.record("LinalgSolveTriangularBackward0", [a, b], (torch, [gradient], [matrix], node) => {
+    if (!gradient) return [null, null];
+    const ofB = solved(b.sizes, gradient.dtype);
+    let ofA: Tensor | null = null;
+    if (node.edges[0]) {
+      const multiplied = torch.empty("bmm", matrix!.sizes, gradient.dtype);
+      const negated = torch.empty("neg", matrix!.sizes, gradient.dtype);
+      multiplied.release();
+      ofA = torch.empty("tril", matrix!.sizes, gradient.dtype);
+      negated.release();
+    }
+    if (node.edges[1]) return [ofA, ofB];
+    ofB.release();
+    return [ofA, null];
+  });
+  if (node !== null) torch.save(node, a);
+  const out = torch.attach(node, solved(b.sizes, b.dtype));
+  if (node !== null) torch.saveOutput(node, out);
+  return out;
 }

@@ -8,7 +8,7 @@ import type { DType } from "../dtype";
 import { preservedStrides } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
-import { add, elementwise } from "./arithmetic";
+import { add, elementwise, product } from "./arithmetic";
 import { expand, pad, slice, transpose } from "./layout";
 import { lowered, matmul } from "./linear";
 import { dropout, softmax } from "./nonlinear";
@@ -341,6 +341,9 @@ export function convolution(
   });
 }
 
+/** How the gradient gets into zeros, out of place as for the reference's tensor subclasses (FunctionsManual.cpp). */
+const SCATTERED: Readonly<Record<string, string>> = { index: "_index_put_impl_", gather: "scatter_add" };
+
 /** `index`/`index_select`/`gather`: the gradient is scattered into zeros of the input's size. */
 export function gatherLike(
   torch: Torch,
@@ -353,11 +356,36 @@ export function gatherLike(
   const node = torch.record("IndexBackward0", [input], (torch, [gradient]) => {
     if (!gradient) return [null];
     const zeros = torch.empty("new_zeros", back, gradient.dtype);
-    if (operator !== "index") return [zeros];
-    const out = torch.empty("_index_put_impl_", back, gradient.dtype);
+    const scattered = SCATTERED[operator];
+    if (scattered === undefined) return [zeros];
+    const out = torch.empty(scattered, back, gradient.dtype);
     zeros.release();
     return [out];
   });
   if (node !== null) for (const index of indices) torch.save(node, index);
   return torch.attach(node, torch.empty(operator, sizes, input.dtype));
+}
+
+/**
+ * PhiMoE's `PhimoeMultiplier` (models/phimoe/modeling_phimoe.py), an autograd function of its own: it saves three tensors,
+ * and its backward scatters into the product of gates and gradient.
+ */
+export function phimoeMultiplier(
+  torch: Torch,
+  scores: Tensor,
+  multiplier: Tensor,
+  experts: Tensor,
+  gates: Tensor,
+): Tensor {
+  const node = torch.record("PhimoeMultiplierBackward", [scores], (torch, [gradient], [factor, , saved]) => {
+    if (!gradient) return [null];
+    const scaled = product(torch, gradient, factor!);
+    const negated = product(torch, scaled, -1);
+    const out = product(torch, saved!, negated);
+    scaled.release();
+    negated.release();
+    return [out];
+  });
+  if (node !== null) for (const tensor of [multiplier, experts, gates]) torch.save(node, tensor);
+  return torch.attach(node, torch.empty("mul", multiplier.sizes, multiplier.dtype));
 }

@@ -2,12 +2,14 @@
  * The dispatcher: operators of captured graphs by their ATen name. An entry takes resolved operands and gives owned
  * tensors; operands are borrowed.
  */
-import { type DType, resultType } from "../dtype";
+import { type DType, isFloating, resultType } from "../dtype";
 import { numel } from "../shape";
 import { alias, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import * as arithmetic from "./arithmetic";
 import { isTensor, UNARY_OPERATORS, unary } from "./arithmetic";
+import * as complex from "./complex";
+import { copyInto } from "./inplace";
 import * as layout from "./layout";
 import * as liger from "./liger";
 import * as linear from "./linear";
@@ -74,6 +76,7 @@ export class Arguments {
 }
 
 const DTYPES: Readonly<Record<DType, true>> = {
+  complex64: true,
   float64: true,
   float32: true,
   float16: true,
@@ -127,6 +130,12 @@ function to(torch: Torch, args: Arguments): Tensor {
     else if (isTensor(value)) dtype = value.dtype;
   }
   return dtype === null || dtype === self.dtype ? self.retain() : torch.toCopy(self, dtype);
+}
+
+/** What a model casts by itself where autocast is on (`torch.amp.autocast_mode._cast`): a plain copy, not a cached one. */
+function autocastTo(torch: Torch, self: Tensor): Tensor {
+  const wanted = torch.autocasting && isFloating(self.dtype) && self.dtype !== "float64" ? torch.autocastDtype : null;
+  return wanted === null || wanted === self.dtype ? self.retain() : torch.toCopy(self, wanted);
 }
 
 function chunk(torch: Torch, args: Arguments): Tensor[] {
@@ -221,8 +230,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   min: (t, a) => largest(t, "min", "minimum", a),
   minimum: (t, a) => arithmetic.extremum(t, "minimum", a.operand(0), a.operand(1)),
   max: (t, a) => largest(t, "max", "maximum", a),
-  clamp: (t, a) => unary(t, "clamp", a.tensor(0)),
-  clamp_min: (t, a) => unary(t, "clamp", a.tensor(0)),
+  clamp: (t, a) => arithmetic.clamp(t, a.tensor(0), limits(a)),
+  clamp_min: (t, a) => arithmetic.clamp(t, a.tensor(0), 1),
   cumsum: (t, a) => arithmetic.cumsum(t, a.tensor(0), a.dtype(2)),
   sum: (t, a) => arithmetic.sum(t, a.tensor(0), a.numbers(1, "dim"), a.flag(2, "keepdim"), a.dtype(3)),
   mean: (t, a) => arithmetic.mean(t, a.tensor(0), a.numbers(1, "dim"), a.flag(2, "keepdim"), a.dtype(3)),
@@ -232,7 +241,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   bmm: (t, a) => linear.bmmOperator(t, a.tensor(0), a.tensor(1)),
   addmm: (t, a) => linear.addmmOperator(t, a.tensor(0), a.tensor(1), a.tensor(2)),
   baddbmm: (t, a) => linear.baddbmmOperator(t, a.tensor(0), a.tensor(1), a.tensor(2)),
-  _grouped_mm: (t, a) => linear.groupedMm(t, a.tensor(0), a.tensor(1)),
+  _grouped_mm: (t, a) => linear.groupedMm(t, a.tensor(0), a.tensor(1), a.maybeTensor(2, "offs")),
+  linalg_solve_triangular: (t, a) => linear.solveTriangular(t, a.tensor(0), a.tensor(1)),
   liger_rms_norm: (t, a) => liger.ligerRmsNorm(t, a.tensor(0), a.tensor(1)),
   liger_gated_product: (t, a) => liger.ligerGatedProduct(t, a.tensor(0), a.tensor(1)),
   liger_fused_linear_cross_entropy: (t, a) => liger.fusedLinearCrossEntropy(t, a.tensor(0), a.tensor(1)),
@@ -303,6 +313,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   lift_fresh: (_, a) => a.tensor(0).retain(),
   to,
   _to_copy: to,
+  autocast_to: (t, a) => autocastTo(t, a.tensor(0)),
   type_as: (t, a) =>
     a.tensor(0).dtype === a.tensor(1).dtype ? a.tensor(0).retain() : t.toCopy(a.tensor(0), a.tensor(1).dtype),
   float: (t, a) => (a.tensor(0).dtype === "float32" ? a.tensor(0).retain() : t.toCopy(a.tensor(0), "float32")),
@@ -354,12 +365,16 @@ const RULES: Readonly<Record<string, Rule>> = {
   sort,
   histc: (t, a) => t.empty("histc", [a.number(1, 100)], a.tensor(0).dtype),
   unfold,
+  polar: (t, a) => complex.polar(t, a.tensor(0), a.tensor(1)),
+  view_as_complex: (t, a) => complex.viewAsComplex(t, a.tensor(0)),
+  view_as_real: (t, a) => complex.viewAsReal(t, a.tensor(0)),
   add_: inplace(1),
   sub_: inplace(1),
-  mul_: inplace(1),
-  div_: inplace(1),
-  masked_fill_: inplace(null),
-  copy_: inplace(1),
+  mul_: (t, a) => arithmetic.scaleInto(t, "mul", a.tensor(0), a.operand(1)),
+  div_: (t, a) => arithmetic.scaleInto(t, "div", a.tensor(0), a.operand(1)),
+  masked_fill_: (t, a) => arithmetic.maskedFillInto(t, a.tensor(0), a.tensor(1)),
+  phimoe_multiplier: (t, a) => model.phimoeMultiplier(t, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3)),
+  copy_: (t, a) => copyInto(t, a.tensor(0), a.operand(1)),
   fill_: inplace(null),
   exponential_: inplace(null),
   uniform_: inplace(null),
@@ -368,9 +383,14 @@ const RULES: Readonly<Record<string, Rule>> = {
   clamp_: inplace(null),
   index_add_: inplace(3),
   scatter: scatterValue,
-  scatter_: inplace(null),
+  scatter_: scatterInto,
   index_put_: inplace(2),
 };
+
+function limits(args: Arguments): 1 | 2 {
+  const given = (k: number, name: string): boolean => typeof args.get(k, name) === "number";
+  return given(1, "min") && given(2, "max") ? 2 : 1;
+}
 
 function convolution(torch: Torch, args: Arguments): Tensor {
   const padding = args.get(4, "padding");
@@ -423,13 +443,24 @@ function repeatInterleave(torch: Torch, args: Arguments): Tensor {
   return torch.attach(node, torch.empty("clone", sizes, self.dtype));
 }
 
+/**
+ * Gradient of what chooses values: written into zeros, out of place as for the reference's tensor subclasses
+ * (aten/src/ATen/native/ReduceOps.cpp, value_selecting_reduction_backward_symint).
+ */
+function selectedGradient(torch: Torch, gradient: Tensor, sizes: readonly number[]): Tensor {
+  const zeros = torch.empty("zeros", sizes, gradient.dtype);
+  const out = torch.empty("scatter", sizes, gradient.dtype);
+  zeros.release();
+  return out;
+}
+
 function topk(torch: Torch, args: Arguments): Tensor[] {
   const self = args.tensor(0);
   const dim = args.number(2, -1, "dim");
   const k = dim < 0 ? dim + self.rank : dim;
   const sizes = self.sizes.map((size, d) => (d === k ? args.number(1, 1) : size));
   const node = torch.record("TopkBackward0", [self], (torch, [gradient]) => [
-    gradient ? torch.empty("value_selecting_reduction_backward", self.sizes, gradient.dtype) : null,
+    gradient ? selectedGradient(torch, gradient, self.sizes) : null,
   ]);
   const values = torch.attach(node, torch.empty("topk", sizes, self.dtype));
   const indices = torch.empty("topk", sizes, "int64");
@@ -441,7 +472,7 @@ function topk(torch: Torch, args: Arguments): Tensor[] {
 function sort(torch: Torch, args: Arguments): Tensor[] {
   const self = args.tensor(0);
   const node = torch.record("SortBackward0", [self], (torch, [gradient]) => [
-    gradient ? torch.empty("value_selecting_reduction_backward", self.sizes, gradient.dtype) : null,
+    gradient ? selectedGradient(torch, gradient, self.sizes) : null,
   ]);
   const values = torch.attach(node, arithmetic.elementwise(torch, "sort", [self]));
   const indices = torch.empty("sort", self.sizes, "int64");
@@ -459,7 +490,7 @@ function largest(torch: Torch, operator: string, pairwise: "maximum" | "minimum"
   const kept = args.flag(2, "keepdim");
   const sizes = self.sizes.flatMap((size, d) => (d === k ? (kept ? [1] : []) : [size]));
   const node = torch.record("MaxBackward0", [self], (torch, [gradient]) => [
-    gradient ? torch.empty("value_selecting_reduction_backward", self.sizes, gradient.dtype) : null,
+    gradient ? selectedGradient(torch, gradient, self.sizes) : null,
   ]);
   const values = torch.attach(node, torch.empty(operator, sizes, self.dtype));
   const indices = torch.empty(operator, sizes, "int64");
@@ -476,6 +507,19 @@ function scatterValue(torch: Torch, args: Arguments): Tensor {
   ]);
   if (node !== null) torch.save(node, index);
   return torch.attach(node, arithmetic.elementwise(torch, "scatter", [self]));
+}
+
+/** `scatter_`: what is written gathers its gradient from where it went; a number has none. */
+function scatterInto(torch: Torch, args: Arguments): Tensor {
+  const [self, index, source] = [args.tensor(0), args.tensor(2), args.maybeTensor(3)];
+  const node = torch.record("ScatterBackward0", [self, source], (torch, [gradient], _, node) =>
+    [self, index].map((of, k) =>
+      gradient && node.edges[k] ? torch.empty(k === 0 ? "scatter" : "gather", of.sizes, gradient.dtype) : null,
+    ),
+  );
+  if (node === null) return self.retain();
+  torch.save(node, index);
+  return torch.attach(node, alias(self, self.sizes, self.strides));
 }
 
 /** `unfold(dim, size, step)`: an overlapping view. */
