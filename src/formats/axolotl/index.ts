@@ -4,7 +4,7 @@ import type { MapNode } from "../../syntax/tree";
 import { dataView } from "../carriers";
 import { deepspeedReader } from "../deepspeed/read";
 import { count, derived, NOT_RECOGNISED, schemaFormat, valueAt } from "../schema";
-import { problem } from "../table";
+import { isTemplate, problem } from "../table";
 import type { LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
 import { AXOLOTL_KEYS } from "./keys";
@@ -95,7 +95,12 @@ export const axolotl = schemaFormat({
   },
   check(settings, _view, document) {
     const find = (name: string): LocatedSetting | undefined =>
-      settings.findLast((setting) => setting.name === name && (setting.value !== null || setting.node.kind === "list"));
+      settings.findLast(
+        (setting) =>
+          setting.name === name &&
+          (setting.value !== null || setting.node.kind === "list") &&
+          !(typeof setting.value === "string" && isTemplate(setting.value)),
+      );
     const problems = [];
     const adapter = find("adapter");
     if (adapter?.value === "qlora" && on(settings, "load_in_4bit") === undefined)
