@@ -151,6 +151,17 @@ function unknownKey(entry: Entry, parent: string, path: string, table: KeyTable,
   }
 }
 
+/** The global batch is no multiple of the micro-batch: whatever the number of GPUs, no accumulation fits. */
+export function batchMultiple(settings: readonly LocatedSetting[]): FormatProblem[] {
+  const number = (name: string) =>
+    settings.findLast((setting) => setting.name === name && typeof setting.value === "number");
+  const total = number("global_batch_size");
+  const micro = number("micro_batch_size");
+  if (total === undefined || micro === undefined || Number(total.value) % Number(micro.value) === 0) return [];
+  const args = { total: Number(total.value), micro: Number(micro.value) };
+  return [problem("batch-multiple", "error", total.valueSpan, "batch-multiple", args)];
+}
+
 interface ReadValue {
   readonly value: LocatedSetting["value"];
   readonly problem?: FormatProblem;

@@ -71,6 +71,16 @@ describe("analysis: notebooks and scripts", () => {
     assert.doesNotThrow(() => JSON.parse(after));
   });
 
+  it("takes two calls of one class for two configs", async () => {
+    const two =
+      "from transformers import AutoModel, BitsAndBytesConfig, TrainingArguments\nTrainingArguments(output_dir='o')\nif a:\n    q = BitsAndBytesConfig(load_in_8bit=True)\nelse:\n    q = BitsAndBytesConfig(load_in_4bit=True)\n";
+    const codes = async (text: string) =>
+      (await open("train.py", text)).analysis.runs[0]?.findings.map(({ code }) => code) ?? [];
+    assert.ok(!(await codes(two)).includes("contradictory-keys"));
+    const one = two.replace("load_in_8bit=True", "load_in_8bit=True, load_in_4bit=True");
+    assert.ok((await codes(one.split("else")[0] ?? "")).includes("contradictory-keys"));
+  });
+
   it("spells fixes as the language does", async () => {
     const python =
       'from transformers import TrainingArguments\nargs = TrainingArguments(output_dir="out", per_device_train_batch_size=2, bf16=True, fp16=True)\n';

@@ -152,7 +152,7 @@ const SAMPLES: readonly (readonly [string, string, string, Readonly<Record<strin
   [
     "megatron+shell",
     "h.sh",
-    'GPUS=8\nARGS="\n --num-layers 32 \\\n --hidden-size 4096 \\\n --num-attention-heads 32 \\\n --seq-length 4096"\nPAR=(--tensor-model-parallel-size 2 --pipeline-model-parallel-size 2 --use-distributed-optimizer)\ntorchrun --nproc_per_node $GPUS pretrain_gpt.py $ARGS ${PAR[@]} --micro-batch-size 1 --global-batch-size 16 --bf16 --recompute-granularity full\n',
+    'GPUS=8\nARGS="\n --num-layers 32 \\\n --hidden-size 4096 \\\n --num-attention-heads 32 \\\n --seq-length 4096"\nPAR=(--tensor-model-parallel-size 2 --pipeline-model-parallel-size 2 --use-distributed-optimizer)\ntorchrun --nproc_per_node $GPUS pretrain_gpt.py $ARGS ${PAR[@]} --micro-batch-size 1 --global-batch-size 16 --bf16 --recompute-granularity full --recompute-method uniform --recompute-num-layers 1\n',
     {
       micro_batch_size: 1,
       gradient_accumulation_steps: 8,
@@ -460,6 +460,54 @@ describe("formats: frameworks", () => {
       read(open(name, text))
         .problems.filter((problem) => problem.severity === "error")
         .map((problem) => problem.code);
+    const accelerate = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_processes: 2\nfsdp_config:\n";
+    for (const [config, code] of [
+      ["  fsdp_version: 2\n  fsdp_reshard_after_forward: FULL_SHARD\n", "fsdp-reshard-type"],
+      ["  fsdp_reshard_after_forward: true\n", "fsdp-reshard-type"],
+    ] as const)
+      assert.deepEqual(found("acc.yaml", accelerate + config), [code]);
+    assert.deepEqual(found("acc.yaml", `${accelerate}  fsdp_version: 2\n  fsdp_reshard_after_forward: true\n`), []);
+    const all = (name: string, text: string) => read(open(name, text)).problems.map((problem) => problem.code);
+    assert.deepEqual(all("acc.yaml", `${accelerate}  fsdp_version: 2\n  fsdp_backward_prefetch: NO_PREFETCH\n`), [
+      "fsdp2-old-key",
+    ]);
+    const factory = "model_name_or_path: a\nstage: sft\ntemplate: x\ncutoff_len: 8\nfinetuning_type: full\n";
+    assert.deepEqual(found("l.yaml", `${factory}pure_bf16: true\ndeepspeed: ds_z3_config.json\n`), ["pure-bf16-zero3"]);
+    assert.deepEqual(found("l.yaml", `${factory}use_galore: true\ndeepspeed: ds_z2.json\n`), ["galore-deepspeed"]);
+    const lora = factory.replace("full", "lora");
+    assert.deepEqual(found("l.yaml", `${lora}fp8: true\nquantization_bit: 4\n`), ["fp8-quantized"]);
+    const megatron = "torchrun pretrain_gpt.py --num-layers 4 --hidden-size 8 --num-attention-heads 2 --seq-length 16";
+    assert.deepEqual(found("m.sh", `${megatron} --micro-batch-size 3 --global-batch-size 8\n`), ["batch-multiple"]);
+    assert.deepEqual(found("m.sh", `${megatron} --micro-batch-size 2 --recompute-granularity full\n`), [
+      "recompute-method",
+    ]);
+    assert.deepEqual(
+      found(
+        "m.sh",
+        `${megatron} --micro-batch-size 2 --recompute-granularity full --recompute-method block --recompute-num-layers 1\n`,
+      ),
+      [],
+    );
+    const yolo = "task: detect\nmode: train\nimgsz: 640\n";
+    assert.deepEqual(all("y.yaml", `${yolo}batch: -1\ndevice: [0, 1]\n`), ["autobatch-gpus"]);
+    assert.deepEqual(all("y.yaml", `${yolo}batch: 16\ndevice: [0, 1]\n`), ["total-batch"]);
+    const axolotl = "base_model: a\nmicro_batch_size: 1\nsequence_len: 8\n";
+    assert.deepEqual(all("a.yml", `${axolotl}liger_rope: true\n`), ["liger-plugin"]);
+    assert.deepEqual(
+      all("a.yml", `${axolotl}liger_rope: true\nplugins:\n  - axolotl.integrations.liger.LigerPlugin\n`),
+      [],
+    );
+    assert.deepEqual(
+      found(
+        "a.yml",
+        `${axolotl}optimizer: adamw_bnb_8bit\nfsdp: [full_shard]\nfsdp_config:\n  fsdp_offload_params: true\n`,
+      ),
+      ["fsdp-offload-8bit"],
+    );
+    const openrlhf = "python -m openrlhf.cli.train_sft --pretrain a --max_len 8";
+    assert.deepEqual(found("o.sh", `${openrlhf} --train_batch_size 10 --micro_train_batch_size 4\n`), [
+      "batch-multiple",
+    ]);
     assert.deepEqual(found("a.yml", "base_model: a\nmicro_batch_size: 1\nadapter: qlora\n"), ["qlora-needs-4bit"]);
     assert.deepEqual(found("a.yml", "base_model: a\nmicro_batch_size: 1\nload_in_8bit: true\n"), [
       "quantized-without-adapter",

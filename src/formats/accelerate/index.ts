@@ -20,6 +20,15 @@ const COMPANIONS = [
   "debug",
 ];
 
+/** Keys that accelerate drops with FSDP2 (`accelerate/commands/to_fsdp2.py`). */
+const FSDP1_ONLY: ReadonlySet<string> = new Set([
+  "sharding_strategy",
+  "backward_prefetch",
+  "forward_prefetch",
+  "use_orig_params",
+  "sync_module_states",
+]);
+
 export const accelerate = schemaFormat({
   id: "accelerate",
   keys: ACCELERATE_KEYS,
@@ -70,7 +79,30 @@ export const accelerate = schemaFormat({
         setting.node.value === false &&
         /^(?:no|NO|No)$/.test(document.text.slice(setting.valueSpan.start, setting.valueSpan.end)),
     );
+    const version = settings.findLast((setting) => setting.name === "fsdp_version")?.value ?? 1;
+    const reshard = settings.findLast((setting) => setting.name === "fsdp_reshard_after_forward");
+    const written = reshard?.node.kind === "scalar" ? reshard.node.value : undefined;
+    const isBoolean = typeof written === "boolean" || /^(?:true|false)$/i.test(String(written));
+    const retype =
+      reshard === undefined || written == null || isBoolean === (version === 2)
+        ? []
+        : [
+            problem("fsdp-reshard-type", "error", reshard.valueSpan, "fsdp-reshard-type", {
+              version: Number(version),
+              key: reshard.key.replace(/^.*\./, ""),
+              expected: { id: `fsdp-reshard-type.${version === 2 ? "boolean" : "strategy"}`, args: {} },
+            }),
+          ];
+    const old = settings.filter(
+      ({ key, value }) => version === 2 && value !== null && FSDP1_ONLY.has(key.replace(/^.*\.(?:fsdp_)?/, "")),
+    );
     return [
+      ...retype,
+      ...[...new Map(old.map((setting) => [setting.key, setting])).values()].map((setting) =>
+        problem("fsdp2-old-key", "warning", setting.keySpan, "fsdp2-old-key", {
+          key: setting.key.replace(/^.*\./, ""),
+        }),
+      ),
       ...(file === undefined || both.length === 0
         ? []
         : [

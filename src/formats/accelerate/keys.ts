@@ -59,7 +59,12 @@ const DEEPSPEED: readonly SchemaKey[] = [
   memory("deepspeed_config.deepspeed_config_file", "deepspeed", "string", EFFECT.deepspeed, { link: "deepspeed" }),
   other("deepspeed_config.deepspeed_multinode_launcher", null, "string", "How other nodes are reached."),
   other("deepspeed_config.deepspeed_hostfile", null, "string", "Nodes and their GPUs."),
-  other("deepspeed_config.deepspeed_moe_layer_cls_names", null, "string", "Classes of mixture-of-experts layers."),
+  other(
+    "deepspeed_config.deepspeed_moe_layer_cls_names",
+    "moe_layer_classes",
+    "string",
+    "Classes of mixture-of-experts layers.",
+  ),
 ];
 
 /** Options of FSDP, with the prefix the wizard writes and without. */

@@ -4,7 +4,7 @@ import type { MapNode } from "../../syntax/tree";
 import { dataView } from "../carriers";
 import { deepspeedReader } from "../deepspeed/read";
 import { count, derived, NOT_RECOGNISED, schemaFormat, valueAt } from "../schema";
-import { problem } from "../table";
+import { isTemplate, problem } from "../table";
 import type { LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
 import { AXOLOTL_KEYS } from "./keys";
@@ -93,9 +93,14 @@ export const axolotl = schemaFormat({
     }
     return result;
   },
-  check(settings) {
+  check(settings, _view, document) {
     const find = (name: string): LocatedSetting | undefined =>
-      settings.findLast((setting) => setting.name === name && (setting.value !== null || setting.node.kind === "list"));
+      settings.findLast(
+        (setting) =>
+          setting.name === name &&
+          (setting.value !== null || setting.node.kind === "list") &&
+          !(typeof setting.value === "string" && isTemplate(setting.value)),
+      );
     const problems = [];
     const adapter = find("adapter");
     if (adapter?.value === "qlora" && on(settings, "load_in_4bit") === undefined)
@@ -117,6 +122,24 @@ export const axolotl = schemaFormat({
     )
       problems.push(
         problem("offloading-needs-checkpointing", "error", offload.keySpan, "offloading-needs-checkpointing"),
+      );
+    const plugins = find("plugins");
+    const listed = plugins === undefined ? "" : document.text.slice(plugins.valueSpan.start, plugins.valueSpan.end);
+    const liger = settings.filter(({ key, value }) => /^liger_(?!rms_norm_gated)/.test(key) && value === true);
+    if (!/liger/i.test(listed))
+      for (const { key, keySpan } of liger.slice(0, 1))
+        problems.push(problem("liger-plugin", "warning", keySpan, "liger-plugin", { key }));
+    const optimizer = find("optimizer");
+    const hosted = on(settings, "fsdp_cpu_offload");
+    if (
+      hosted !== undefined &&
+      /8bit/.test(String(optimizer?.value ?? "")) &&
+      String(find("fsdp_version")?.value) !== "2"
+    )
+      problems.push(
+        problem("fsdp-offload-8bit", "error", hosted.keySpan, "fsdp-offload-8bit", {
+          optimizer: String(optimizer?.value),
+        }),
       );
     const both = find("batch_size_per_gpu");
     if (both !== undefined && find("gradient_accumulation_steps") !== undefined)

@@ -79,12 +79,28 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
   return result;
 }
 
+function isOn({ node }: LocatedSetting): boolean {
+  return node.kind === "scalar" && (node.value === true || node.value === "true" || node.value === "True");
+}
+
 function check(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
   const problems: FormatProblem[] = [];
   const tuning = settings.find((setting) => setting.key === "finetuning_type");
   const bits = settings.find((setting) => setting.name === "quantization_bit" && setting.value !== null);
   if (bits !== undefined && tuning !== undefined && tuning.value === "none")
     problems.push(problem("quantized-full", "error", bits.keySpan, "rule.quantized-full"));
+  const on = (key: string) => settings.find((setting) => setting.key === key && isOn(setting));
+  const fp8 = on("fp8");
+  if (fp8 !== undefined && bits !== undefined)
+    problems.push(problem("fp8-quantized", "error", fp8.keySpan, "fp8-quantized"));
+  const projected = on("use_galore") ?? on("use_apollo");
+  const deepspeed = settings.find((setting) => setting.name === "deepspeed" && setting.value !== null);
+  if (projected !== undefined && deepspeed !== undefined)
+    problems.push(problem("galore-deepspeed", "error", projected.keySpan, "galore-deepspeed", { key: projected.key }));
+  const pure = on("pure_bf16");
+  // The file is only named here: the examples' own names say the stage.
+  if (pure !== undefined && typeof deepspeed?.value === "string" && /(?:z|zero)[-_]?(?:stage)?3/i.test(deepspeed.value))
+    problems.push(problem("pure-bf16-zero3", "error", pure.keySpan, "pure-bf16-zero3"));
   const redundant = settings.find((setting) => setting.name === "hf_gradient_checkpointing" && setting.value === true);
   if (redundant !== undefined)
     problems.push(problem("checkpointing-already-on", "hint", redundant.keySpan, "checkpointing-already-on"));

@@ -2,7 +2,7 @@
 import type { Entry, MapNode } from "../../syntax/tree";
 import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
 import { count, derived, lookUp, NOT_RECOGNISED, type Recognition, schemaFormat, type View, valueAt } from "../schema";
-import { problem } from "../table";
+import { batchMultiple, problem } from "../table";
 import type { ConfigDocument, FormatProblem, LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
 import { MEGATRON_KEYS } from "./keys";
@@ -91,7 +91,26 @@ function accumulation(
   return Number.isInteger(steps) && steps >= 1 ? derived(global, "gradient_accumulation_steps", steps) : undefined;
 }
 
+/** `megatron/core/num_microbatches_calculator.py` and `transformer_config.py`. */
 function check(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
+  return [...pipelineLayers(settings), ...batchMultiple(settings), ...recomputation(settings)];
+}
+
+function recomputation(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
+  const of = (key: string) => settings.findLast((setting) => setting.key === key && setting.value !== null);
+  const granularity = of("recompute_granularity");
+  const written = granularity?.node.kind === "scalar" ? granularity.node.value : undefined;
+  if (granularity === undefined) return [];
+  const layers = of("recompute_num_layers");
+  if (written === "selective" && layers !== undefined)
+    return [problem("recompute-method", "error", layers.keySpan, "recompute-method.selective", { key: layers.key })];
+  const missing = ["recompute_method", "recompute_num_layers"].find((key) => of(key) === undefined);
+  return written !== "full" || missing === undefined
+    ? []
+    : [problem("recompute-method", "error", granularity.keySpan, "recompute-method", { key: missing })];
+}
+
+function pipelineLayers(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
   const layers = number(settings, "num_layers");
   const stages = number(settings, "pipeline_parallel");
   if (layers === undefined || stages === undefined || Number(layers.value) % Number(stages.value) === 0) return [];

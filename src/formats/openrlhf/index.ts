@@ -1,6 +1,7 @@
 /** OpenRLHF: flags of `openrlhf.cli.train_*`, plain or through `ray job submit`, and the same names in YAML. */
 import { dataView, shellViews } from "../carriers";
 import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
+import { batchMultiple } from "../table";
 import type { LocatedSetting } from "../types";
 import { OPENRLHF_KEYS } from "./keys";
 
@@ -55,6 +56,7 @@ export const openrlhf = schemaFormat({
   keys: OPENRLHF_KEYS,
   views: (document) => dataView(document, ["yaml", "json"]),
   derive,
+  check: batchMultiple,
   recognise({ map }) {
     const marks = count(map, MARKS);
     return marks >= 2
@@ -69,6 +71,7 @@ export const openrlhfShell = schemaFormat({
   keys: OPENRLHF_KEYS,
   views: shellViews,
   derive,
+  check: batchMultiple,
   recognise(view) {
     if (view.words.some((word) => /openrlhf[./]cli|^openrlhf/.test(word)))
       return { confidence: 0.98, because: "runs OpenRLHF" };

@@ -1,7 +1,8 @@
 /** Ultralytics YOLO: `args.yaml`, `cfg/*.yaml`, `yolo train …`. Recognised; its networks are not estimated. */
 import { dataView, pythonView, shellViews } from "../carriers";
 import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
-import type { LocatedSetting } from "../types";
+import { problem } from "../table";
+import type { FormatProblem, LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
 import { ULTRALYTICS_KEYS } from "./keys";
 
@@ -29,7 +30,9 @@ const MARKS = [
 ];
 
 function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
-  const list = settings.find((setting) => setting.name === "device_list" && setting.value !== null);
+  const list = settings.find(
+    (setting) => setting.name === "device_list" && (setting.value !== null || setting.node.kind === "list"),
+  );
   if (list === undefined) return [];
   const devices =
     list.node.kind === "list"
@@ -45,11 +48,24 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
   return devices > 0 ? [derived(list, "world_size", devices), ...each] : [];
 }
 
+/** `ultralytics/engine/trainer.py`: the batch is divided over the GPUs, and found by trying only on one. */
+function check(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
+  const devices = settings.find((setting) => setting.name === "world_size")?.value;
+  const batch = settings.find((setting) => setting.name === "global_batch_size");
+  if (typeof devices !== "number" || devices < 2 || typeof batch?.value !== "number") return [];
+  const { value } = batch;
+  if (value < 1)
+    return [problem("autobatch-gpus", "error", batch.valueSpan, "autobatch-gpus", { batch: value, devices })];
+  const args = { total: value, each: Math.floor(value / devices), devices };
+  return [problem("total-batch", "information", batch.valueSpan, "total-batch", args)];
+}
+
 const SHARED = {
   id: "ultralytics",
   keys: ULTRALYTICS_KEYS,
   unknownKeys: { parents: [""], known: ACCEPTED, stops: "Ultralytics" },
   derive,
+  check,
 } as const;
 
 export const ultralytics = schemaFormat({

@@ -1,5 +1,6 @@
 /** Rules about DeepSpeed's settings. Source: DeepSpeed 0.19 as `docs/` and the code named in each rule describe it. */
 import { size } from "../../messages/units";
+import { holds } from "../../versions";
 import { hit, type Rule, removal, replacement, set } from "../rule";
 
 const ONE_BIT = /^(?:onebitadam|zerooneadam|onebitlamb)$/i;
@@ -16,7 +17,36 @@ const SPECIAL = [
   "deepcompile",
 ];
 
+/** Settings of a model's config that count experts. */
+const EXPERTS = ["num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"];
+
 export const DEEPSPEED_RULES: readonly Rule[] = [
+  {
+    code: "zero3-experts",
+    severity: "warning",
+    title: "ZeRO-3 with experts that are called by choice",
+    why: "Stage 3 gathers a module when it is called and expects every rank to call the same ones in the same order. Before transformers 5 each expert is a module of its own, called only when a token chose it: ranks then wait for each other for ever, and the recorded order is thrown away in every step. `set_z3_leaf_modules` gathers all experts of a layer at once (`deepspeed/utils/z3_leaf_module.py`), which also raises the peak by their weights.",
+    mend: "Name the layer's class in `zero_optimization.leaf_module`, in accelerate's `deepspeed_moe_layer_cls_names`, or call `set_z3_leaf_modules`; or use stage 2.",
+    en: "{experts} experts under ZeRO-3: without leaf modules ranks that choose other experts wait for each other. Name the layer's class as a leaf module.",
+    zh: "ZeRO-3 下有 {experts} 个专家：若不设叶子模块，选择不同专家的进程会互相等待。请把该层的类名设为叶子模块。",
+    example: {
+      train: "deepspeed: ds.json",
+      deepspeed: '{"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": "auto"}',
+      requirements: "transformers==4.57.1",
+      model: { model_type: "mixtral", num_local_experts: 8 },
+    },
+    check: (facts) => {
+      const { model } = facts.inputs;
+      const stage = facts.deepspeed("zero_stage");
+      const config: Readonly<Record<string, unknown>> = model?.kind === "found" ? model.config : {};
+      const experts = EXPERTS.map((name) => Number(config[name] ?? 0)).find((count) => count > 1);
+      const leaf = facts.stated("leaf_module") ?? facts.stated("moe_layer_classes");
+      const modular = holds("transformers<5", facts.resolution.libraries);
+      return hit(stage, facts.stage === 3 && experts !== undefined && leaf === undefined && modular, {
+        args: { experts: experts ?? 0 },
+      });
+    },
+  },
   {
     code: "ds-fp16-and-bf16",
     severity: "error",

@@ -1,7 +1,8 @@
 /** Rules about keys that contradict each other, and keys that nothing reads. */
 import type { Message } from "../../../formats/types";
+import type { Span } from "../../../syntax/tree";
 import { say } from "../../problems";
-import type { Setting } from "../../settings";
+import type { Place, Setting } from "../../settings";
 import { type Facts, type Hit, hit, type Rule, removal, replacement, set } from "../rule";
 
 /** Switches of which only one may be on; the first is the one a fix switches off. */
@@ -66,6 +67,20 @@ const CONDITIONAL: readonly Conditional[] = [
   },
 ];
 
+/** Whether two statements of a Python file are arguments of the same call; others are of one config anyway. */
+function inOneCall(facts: Facts, one: Setting, other: Setting): boolean {
+  const calls = facts.inputs.main.config?.parsed.python?.calls;
+  if (calls === undefined || one.place === null || other.place === null) return true;
+  const callOf = ({ keySpan }: Place) =>
+    calls
+      .filter(({ start, end }) => start <= keySpan.start && keySpan.end <= end)
+      .reduce(
+        (inner: Span | undefined, call) => (inner === undefined || call.start >= inner.start ? call : inner),
+        undefined,
+      );
+  return callOf(one.place)?.start === callOf(other.place)?.start;
+}
+
 export const KEY_RULES: readonly Rule[] = [
   {
     code: "contradictory-keys",
@@ -80,7 +95,8 @@ export const KEY_RULES: readonly Rule[] = [
       PAIRS.flatMap(([first, second]) => {
         const at = facts.own(first);
         const other = facts.own(second);
-        return hit(at, at?.value === true && other?.value === true && facts.inputs.format.id !== "deepspeed", {
+        const both = at?.value === true && other?.value === true && inOneCall(facts, at, other);
+        return hit(at, both && facts.inputs.format.id !== "deepspeed", {
           args: { one: at?.key ?? first, other: other?.key ?? second },
           related: [other],
           fixes: replacement(at, "false", false),

@@ -197,7 +197,8 @@ export const TRAINER_RULES: readonly Rule[] = [
     check: (facts) => {
       const at = facts.own("gradient_checkpointing");
       const other = facts.own("fsdp_activation_checkpointing");
-      return hit(at, at?.value === true && other?.value === true && at.key !== other.key, {
+      // Other trainers hand FSDP's options to accelerate by the environment: TrainingArguments never sees both.
+      return hit(at, facts.trainer && at?.value === true && other?.value === true && at.key !== other.key, {
         related: [other],
         fixes: replacement(at, "false", true),
       });
