@@ -204,9 +204,11 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.target-modules": "适配器作用于 peft 为该架构选择的模块",
   "assume.adapter-as-lora": "类型为 {adapter} 的适配器按相同模块上同秩的 LoRA 计算",
   "assume.prefix-tuning": "前缀的 token 计入每个序列；未计入其注意力所用的掩码",
+  "assume.compile": "编译后保留的张量介于 eager（按此计算）与完全检查点之间",
   "assume.int8-outliers": "无离群列：每个离群列会增加其输入与权重的一列半精度数据",
   "assume.dequantized": "{method} 权重反量化为 {dtype}：transformers 不直接在其上训练",
-  "assume.fp8": "fp8 按 bfloat16 计：为上界",
+  "assume.fp8":
+    "fp8 按 bfloat16 计算：torchao 保留相同的张量，Transformer Engine 只保留线性层张量的一半，但另存两份 fp8 权重",
   "assume.fused-loss": "分块损失按 Liger 的融合内核计",
   "assume.own-code": "{framework} 自己的模型代码以同尺寸的 transformers 代码代替：各层保存的张量可能不同",
   "assume.attention": "{attention} 按 SDPA 的 flash 内核计，两者保存的张量相同",

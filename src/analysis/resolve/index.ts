@@ -15,7 +15,7 @@ import { evaluationOf, generationOf } from "./evaluation";
 import { deviceOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { parallelOf } from "./parallel";
 import { loadDtypeOf, precisionOf } from "./precision";
-import { attentionOf, checkpointingOf, fusedLossOf, optimizerOf } from "./step";
+import { attentionOf, checkpointingOf, compiledOf, fusedLossOf, optimizerOf } from "./step";
 import type { Choice, Resolution } from "./types";
 
 export type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./types";
@@ -90,6 +90,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           labelSmoothing,
           parallel,
           libraries: c.libraries,
+          ...(compiledOf(c, checkpointing !== null) ? { compiled: true } : {}),
           expandableSegments: c.settings.boolean("expandable_segments") === true,
           ...(evaluation === null ? {} : { evaluation }),
           ...(generation === null ? {} : { generation }),

@@ -1,5 +1,6 @@
 /** What happens in a step besides the model: attention, checkpointing, optimizer, loss. */
 import type { Attention, ModelConfig, TrainingRun } from "../../core/training/run";
+import { say } from "../problems";
 import type { SettingValue } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
@@ -41,6 +42,17 @@ function checkpointedByFsdp(c: ResolveContext): TrainingRun["checkpointing"] {
   if (c.settings.find("gradient_checkpointing")?.from === "pin") return null;
   c.keep("gradient_checkpointing", setting);
   return { useReentrant: false };
+}
+
+/** `torch.compile` of the model: switched on, or implied by a backend or a mode (transformers/training_args.py). */
+export function compiledOf(c: ResolveContext, checkpointed: boolean): boolean {
+  const named = c.settings.find("torch_compile_backend") ?? c.settings.find("torch_compile_mode");
+  const stated = c.settings.find("torch_compile");
+  const on = stated?.value === true ? stated : stated === undefined ? named : undefined;
+  if (on === undefined || on.value === null || on.value === false) return false;
+  // With checkpointing the layers' inputs are kept either way.
+  if (!checkpointed) c.suppose(say("assume.compile"), on.key, { gradient_checkpointing: "true" });
+  return true;
 }
 
 export function optimizerOf(c: ResolveContext): TrainingRun["optimizer"] {
