@@ -225,6 +225,8 @@ export const en: Readonly<Record<string, string>> = {
     "the tokens of the prefix counted as part of every sequence; the mask its attention takes is left out",
   "assume.compile":
     "what compiled code keeps lies between eager's tensors, which are counted, and those of full checkpointing",
+  "assume.optimizer-as-adamw": "optimizer {optimizer} counted as AdamW: two states for every trained weight",
+  "assume.unsloth": "Unsloth's kernels counted as the plain ones: an upper bound",
   "assume.int8-outliers": "no outlier columns: each adds a half-precision column of its input and weight",
   "assume.dequantized": "{method} weights dequantized to {dtype}: transformers does not train on them as they are",
   "assume.fp8":

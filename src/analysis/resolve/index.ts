@@ -53,6 +53,8 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const { worldSize, tensorParallel, pipelineParallel, contextParallel } = parallel;
   const replicas = Math.max(1, worldSize / (tensorParallel * pipelineParallel * contextParallel));
   globalBatch(c, microBatchSize, gradientAccumulationSteps, replicas);
+  const unsloth = c.settings.find("use_unsloth");
+  if (unsloth?.value === true) c.suppose(say("assume.unsloth"), unsloth.key);
   c.obstacles.push(...obstaclesOf(c.inputs, c.settings, trainer));
   const targetLength = task === "seq2seq-lm" ? targetLengthOf(c) : 0;
   const sizes = { microBatchSize: microBatchSize ?? 1, sequenceLength, targetLength };

@@ -1,4 +1,5 @@
 /** What happens in a step besides the model: attention, checkpointing, optimizer, loss. */
+import { findOptimizer } from "../../core/training/optimizers";
 import type { Attention, ModelConfig, TrainingRun } from "../../core/training/run";
 import { say } from "../problems";
 import type { SettingValue } from "../settings";
@@ -60,7 +61,8 @@ export function optimizerOf(c: ResolveContext): TrainingRun["optimizer"] {
   if (block !== undefined) {
     const type = String(block.value).toLowerCase();
     c.keep("optimizer", block);
-    return { name: DEEPSPEED_OPTIMIZERS[type] ?? String(block.value), args: {} };
+    const name = DEEPSPEED_OPTIMIZERS[type];
+    return name === undefined ? asAdam(c, String(block.value), block.key) : { name, args: {} };
   }
   if (c.settings.boolean("adafactor") === true && holds("transformers<5", c.libraries)) {
     const setting = c.settings.find("adafactor");
@@ -75,9 +77,16 @@ export function optimizerOf(c: ResolveContext): TrainingRun["optimizer"] {
   const projected = projectedOptimizer(c, written);
   if (projected !== undefined) return projected;
   const name = OPTIMIZER_ALIASES[written.toLowerCase()] ?? written;
+  if (findOptimizer(name) === undefined) return asAdam(c, written, c.settings.find("optimizer")?.key ?? "optim");
   // The decay of the groups overrules that of `optim_args`.
   const { weight_decay: _, ...own } = args;
   return { name, args: { ...own, ...givenByTrainer(c, name) } };
+}
+
+/** An optimizer nobody followed, as the one most are made after. */
+function asAdam(c: ResolveContext, optimizer: string, key: string): TrainingRun["optimizer"] {
+  c.suppose(say("assume.optimizer-as-adamw", { optimizer }), key, { optimizer: "sgd" });
+  return { name: "adamw_torch", args: {} };
 }
 
 /**
