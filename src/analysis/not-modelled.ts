@@ -28,7 +28,7 @@ export function trainerOf(inputs: RunInputs, settings: Settings): string {
 }
 
 /** Switches that change memory in a way nothing here follows. */
-const SWITCHES = ["use_badam", "use_adam_mini", "use_unsloth", "use_llama_pro"];
+const SWITCHES = ["use_badam", "use_adam_mini", "use_llama_pro"];
 
 /** Arguments of scripts that train a vision tower or projector beside the language model. */
 const MULTIMODAL = /(?:^|\s)(?:--)?(?:vision_tower|mm_projector_type|pretrain_mm_mlp_adapter)\b/m;

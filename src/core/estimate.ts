@@ -55,10 +55,11 @@ export function estimate(
     const { ledger } = simulation;
     if (!Number.isFinite(ledger.peak) || ledger.peakEvent < 0)
       return { ok: false, code: "invalid-config", reason: "the model's config.json does not give every size" };
-    const own = widenedBy(read(run, simulation, detail === "full"), [
+    const eager = widenedBy(read(run, simulation, detail === "full"), [
       ...result.uncertain,
       ...missingKernels(ledger, graphs.kernels),
     ]);
+    const own = run.compiled ? compiledBand(eager, run, graphs) : eager;
     if (relative) return { ok: true, estimate: widened(own, run.model.family, graphs.family) };
     const stands = run.standsFor !== undefined || splitsModel(run);
     return { ok: true, estimate: stands ? widenedActivations(own) : own };
@@ -98,6 +99,20 @@ function widened(estimate: Estimate, family: string, relative: string): Estimate
       },
     ],
   };
+}
+
+/**
+ * Compiled code keeps what a minimum cut of the joint graph chooses: never more than eager keeps, as recomputing is only
+ * ever added, and never less than the layers' inputs that full checkpointing keeps, as products of matrices and attention are
+ * not recomputed (torch/_functorch/partitioners.py, min_cut_rematerialization_partition and its bans). The peak is eager's;
+ * the band reaches down to checkpointing's.
+ */
+function compiledBand(estimate: Estimate, run: TrainingRun, graphs: FamilyGraphs): Estimate {
+  if (run.checkpointing !== null) return estimate;
+  const least = simulateFullest({ ...run, checkpointing: { useReentrant: false } }, graphs);
+  if (!least.ok) return estimate;
+  const saved = Math.max(0, estimate.allocatedPeakBytes - least.simulation.ledger.peak);
+  return { ...estimate, band: { ...estimate.band, lowBytes: estimate.band.lowBytes - saved } };
 }
 
 /** Bytes alive when the second step begins. */

@@ -46,6 +46,17 @@ describe("analysis: optimizers", () => {
     });
   });
 
+  it("that are not known count as AdamW, which is said", async () => {
+    const files = {
+      "train.yaml": `${HF}optim: shampoo\n`,
+      ".vramlens.yaml": PINS,
+      "model/config.json": JSON.stringify(TINY_LLAMA),
+    };
+    const { run, suppositions } = await resolveFiles(files, "train.yaml");
+    assert.equal(run?.optimizer.name, "adamw_torch");
+    assert.ok(suppositions.some(({ message }) => message.id === "assume.optimizer-as-adamw"));
+  });
+
   it("are chosen by LLaMA-Factory's switches", async () => {
     assert.deepEqual(await optimizerOf(`${LLAMA_FACTORY}use_galore: true\ngalore_rank: 32\ngalore_layerwise: true\n`), {
       name: "galore_adamw_layerwise",

@@ -223,9 +223,14 @@ export const en: Readonly<Record<string, string>> = {
   "assume.adapter-as-lora": "adapters of type {adapter} counted as LoRA of the same rank on the same modules",
   "assume.prefix-tuning":
     "the tokens of the prefix counted as part of every sequence; the mask its attention takes is left out",
+  "assume.compile":
+    "what compiled code keeps lies between eager's tensors, which are counted, and those of full checkpointing",
+  "assume.optimizer-as-adamw": "optimizer {optimizer} counted as AdamW: two states for every trained weight",
+  "assume.unsloth": "Unsloth's kernels counted as the plain ones: an upper bound",
   "assume.int8-outliers": "no outlier columns: each adds a half-precision column of its input and weight",
   "assume.dequantized": "{method} weights dequantized to {dtype}: transformers does not train on them as they are",
-  "assume.fp8": "fp8 counted as bfloat16: an upper bound",
+  "assume.fp8":
+    "fp8 counted as bfloat16: torchao keeps the same tensors, Transformer Engine half of what linear layers keep and two fp8 copies of their weights",
   "assume.fused-loss": "the chunked loss counted as Liger's fused kernels",
   "assume.model-name": "`{name}` taken for {published} by its name",
   "assume.vocabulary": "a vocabulary of {size} tokens: no document says its size",

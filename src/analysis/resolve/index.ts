@@ -15,7 +15,9 @@ import { evaluationOf, generationOf } from "./evaluation";
 import { deviceOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { parallelOf } from "./parallel";
 import { loadDtypeOf, precisionOf } from "./precision";
-import { attentionOf, checkpointingOf, fusedLossOf, offloadsActivations, optimizerOf } from "./step";
+
+import { attentionOf, checkpointingOf, compiledOf, fusedLossOf, offloadsActivations, optimizerOf } from "./step";
+
 import type { Choice, Resolution } from "./types";
 
 export type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./types";
@@ -56,6 +58,8 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const { worldSize, tensorParallel, pipelineParallel, contextParallel } = parallel;
   const replicas = Math.max(1, worldSize / (tensorParallel * pipelineParallel * contextParallel));
   globalBatch(c, microBatchSize, gradientAccumulationSteps, replicas);
+  const unsloth = c.settings.find("use_unsloth");
+  if (unsloth?.value === true) c.suppose(say("assume.unsloth"), unsloth.key);
   c.obstacles.push(...obstaclesOf(c.inputs, c.settings, trainer));
   const targetLength = task === "seq2seq-lm" ? targetLengthOf(c) : 0;
   const sizes = { microBatchSize: microBatchSize ?? 1, sequenceLength, targetLength };
@@ -95,6 +99,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           labelSmoothing,
           parallel,
           libraries: c.libraries,
+          ...(compiledOf(c, checkpointing !== null) ? { compiled: true } : {}),
           expandableSegments: c.settings.boolean("expandable_segments") === true,
           ...(evaluation === null ? {} : { evaluation }),
           ...(generation === null ? {} : { generation }),

@@ -1,5 +1,7 @@
 /** What happens in a step besides the model: attention, checkpointing, optimizer, loss. */
+import { findOptimizer } from "../../core/training/optimizers";
 import type { Attention, ModelConfig, TrainingRun } from "../../core/training/run";
+import { say } from "../problems";
 import type { SettingValue } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
@@ -70,12 +72,24 @@ function checkpointedByFsdp(c: ResolveContext): TrainingRun["checkpointing"] {
   return { useReentrant: false };
 }
 
+/** `torch.compile` of the model: switched on, or implied by a backend or a mode (transformers/training_args.py). */
+export function compiledOf(c: ResolveContext, checkpointed: boolean): boolean {
+  const named = c.settings.find("torch_compile_backend") ?? c.settings.find("torch_compile_mode");
+  const stated = c.settings.find("torch_compile");
+  const on = stated?.value === true ? stated : stated === undefined ? named : undefined;
+  if (on === undefined || on.value === null || on.value === false) return false;
+  // With checkpointing the layers' inputs are kept either way.
+  if (!checkpointed) c.suppose(say("assume.compile"), on.key, { gradient_checkpointing: "true" });
+  return true;
+}
+
 export function optimizerOf(c: ResolveContext): TrainingRun["optimizer"] {
   const block = c.settings.find("deepspeed_optimizer");
   if (block !== undefined) {
     const type = String(block.value).toLowerCase();
     c.keep("optimizer", block);
-    return { name: DEEPSPEED_OPTIMIZERS[type] ?? String(block.value), args: {} };
+    const name = DEEPSPEED_OPTIMIZERS[type];
+    return name === undefined ? asAdam(c, String(block.value), block.key) : { name, args: {} };
   }
   if (c.settings.boolean("adafactor") === true && holds("transformers<5", c.libraries)) {
     const setting = c.settings.find("adafactor");
@@ -90,9 +104,16 @@ export function optimizerOf(c: ResolveContext): TrainingRun["optimizer"] {
   const projected = projectedOptimizer(c, written);
   if (projected !== undefined) return projected;
   const name = OPTIMIZER_ALIASES[written.toLowerCase()] ?? written;
+  if (findOptimizer(name) === undefined) return asAdam(c, written, c.settings.find("optimizer")?.key ?? "optim");
   // The decay of the groups overrules that of `optim_args`.
   const { weight_decay: _, ...own } = args;
   return { name, args: { ...own, ...givenByTrainer(c, name) } };
+}
+
+/** An optimizer nobody followed, as the one most are made after. */
+function asAdam(c: ResolveContext, optimizer: string, key: string): TrainingRun["optimizer"] {
+  c.suppose(say("assume.optimizer-as-adamw", { optimizer }), key, { optimizer: "sgd" });
+  return { name: "adamw_torch", args: {} };
 }
 
 /**

@@ -292,6 +292,8 @@ export interface TrainingRun {
    * gradients and states are the same; what the layers keep may differ, which widens the band.
    */
   readonly standsFor?: string;
+  /** `torch.compile` around the model: what is kept for backward is the partitioner's choice, which widens the band. */
+  readonly compiled?: boolean;
   /** `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`. */
   readonly expandableSegments?: boolean;
   /** null or absent: the run does not evaluate. */
