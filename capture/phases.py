@@ -101,6 +101,18 @@ def generate(oracle, case, model):
         model.generate(input_ids=prompts, attention_mask=torch.ones_like(prompts), max_new_tokens=spec["new_tokens"], do_sample=spec.get("sample", False), num_beams=spec.get("beams", 1), use_cache=True, disable_compile=True, **kw)
 
 
+def checkpoint_some(case):
+    """The options of `gradient_checkpointing_enable` that the oracle has no word for; host memory is not pinned here."""
+    import functools
+
+    import torch
+    import transformers.modeling_utils as modeling
+
+    enable, save_on_cpu = modeling.PreTrainedModel.gradient_checkpointing_enable, torch.autograd.graph.save_on_cpu
+    modeling.PreTrainedModel.gradient_checkpointing_enable = functools.partialmethod(enable, **case["checkpointing"])
+    modeling.save_on_cpu = lambda pin_memory, device_type: save_on_cpu(pin_memory=False)
+
+
 def watched(oracle, case):
     """The oracle's run of the case, with the phases after its second step."""
     ledgers, made = [], oracle.Ledger
@@ -110,6 +122,8 @@ def watched(oracle, case):
             super().__init__()
             ledgers.append(self)
 
+    if "checkpointing" in case:
+        checkpoint_some(case)
     optimizer_for = oracle.optimizer_for
 
     def with_phases(case, model):
@@ -156,7 +170,21 @@ def draw_generation(family, number, kinds):
     return case
 
 
-DRAWS = {"evaluation": draw_evaluation, "generation": draw_generation}
+def draw_checkpointing(family, number, kinds):
+    """A training run of `receipts.py` that checkpoints some layers, or keeps what it saves in host memory."""
+    case = draw(family, number, kinds)
+    r = random.Random(f"checkpointing-{family}-{number}")
+    case["id"] = f"checkpointing-{case['id']}"
+    case["gradient_checkpointing"] = True
+    for key in ("num_hidden_layers", "n_layer", "num_layers", "num_decoder_layers", "encoder_layers", "decoder_layers"):
+        if key in case["model"]:
+            case["model"][key] = r.randint(3, 12)
+    case["model"].pop("layer_types", None)
+    case["checkpointing"] = {"every_n_layers": r.choice((1, 2, 2, 3)), "offload": r.random() < 0.6}
+    return case
+
+
+DRAWS = {"checkpointing": draw_checkpointing, "evaluation": draw_evaluation, "generation": draw_generation}
 
 
 def main():

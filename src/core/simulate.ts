@@ -225,6 +225,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     {
       batch: batchOf(program),
       autocast,
+      offloads: run.offloadsActivations ?? null,
       accumulation: run.gradientAccumulationSteps,
       maxGradNorm: run.maxGradNorm,
       keepsGradients: run.keepsGradients === true,
@@ -262,7 +263,11 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     ok: true,
     simulation: {
       ledger,
-      host: { ...strategy.host, pageable: strategy.host.pageable + torch.managedBytes },
+      host: {
+        ...strategy.host,
+        pinned: strategy.host.pinned + torch.offloadedPeak,
+        pageable: strategy.host.pageable + torch.managedBytes,
+      },
       loadedEvents,
       parameters: model.elements,
       trainableParameters: model.trainableElements,

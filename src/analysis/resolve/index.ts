@@ -15,7 +15,7 @@ import { evaluationOf, generationOf } from "./evaluation";
 import { deviceOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { parallelOf } from "./parallel";
 import { loadDtypeOf, precisionOf } from "./precision";
-import { attentionOf, checkpointingOf, fusedLossOf, optimizerOf } from "./step";
+import { attentionOf, checkpointingOf, fusedLossOf, offloadsActivations, optimizerOf } from "./step";
 import type { Choice, Resolution } from "./types";
 
 export type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./types";
@@ -39,6 +39,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const sequenceLength = images ? 0 : sequenceLengthOf(c, config);
   const attention = attentionOf(c, config);
   const checkpointing = checkpointingOf(c);
+  const offloads = offloadsActivations(c);
   const optimizer = optimizerOf(c);
   const quantization = quantizationOf(c, config, trainer, loadDtype);
   const adapter = adapterOf(c, quantization?.type === "nf4" || quantization?.type === "fp4", config);
@@ -78,8 +79,9 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           // TRL forces the reentrant kind for adapters under ZeRO-3.
           checkpointing:
             checkpointing !== null && c.trl && adapter !== null && parallel.deepspeed?.zeroStage === 3
-              ? { useReentrant: true }
+              ? { ...checkpointing, useReentrant: true }
               : checkpointing,
+          ...(offloads === null ? {} : { offloadsActivations: offloads }),
           optimizer,
           maxGradNorm,
           // torch/nn/modules/module.py (zero_grad); DeepSpeed's engine and sharding let go of them on their own.

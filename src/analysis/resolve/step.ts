@@ -24,11 +24,38 @@ export function checkpointingOf(c: ResolveContext): TrainingRun["checkpointing"]
   const stated = c.value("gradient_checkpointing", false);
   if (stated === false || stated === "none" || stated === "no") return checkpointedByFsdp(c);
   // On command lines the options are JSON text.
-  const text = /["']use_reentrant["']\s*:\s*(true|false)/i.exec(
-    c.settings.string("gradient_checkpointing_kwargs") ?? "",
-  );
-  const written = text === null ? undefined : text[1]?.toLowerCase() === "true";
-  return { useReentrant: c.settings.boolean("use_reentrant") ?? written ?? holds("transformers<5", c.libraries) };
+  const text = c.settings.string("gradient_checkpointing_kwargs") ?? "";
+  const written = (option: string): string | undefined =>
+    new RegExp(`["']${option}["']\\s*:\\s*(true|false|\\d+)`, "i").exec(text)?.[1]?.toLowerCase();
+  const reentrant = written("use_reentrant");
+  const useReentrant =
+    c.settings.boolean("use_reentrant") ??
+    (reentrant === undefined ? holds("transformers<5", c.libraries) : reentrant === "true");
+  const every = Math.trunc(c.settings.number("checkpoint_every_n_layers") ?? Number(written("every_n_layers") ?? 1));
+  const offloads =
+    (c.settings.boolean("offload_activations") === true && !OFFLOADS_ALL.has(c.inputs.format.id)) ||
+    c.settings.string("offload_activations") === "legacy" ||
+    written("offload") === "true";
+  return {
+    useReentrant,
+    ...(every > 1 ? { everyNLayers: every } : {}),
+    // torchtune and torchtitan count layers from 1 (apply_selective_activation_checkpointing).
+    ...(every > 1 && COUNTS_FROM_ONE.has(c.inputs.format.id) ? { firstLayer: every - 1 } : {}),
+    ...(offloads ? { offloads } : {}),
+  };
+}
+
+const COUNTS_FROM_ONE = new Set(["torchtune", "torchtitan"]);
+
+/** Formats whose switch sends every saved activation to the host (OffloadActivations), not only layer inputs. */
+const OFFLOADS_ALL: ReadonlyMap<string, "each" | "once"> = new Map([
+  ["trl", "once"],
+  ["axolotl", "once"],
+  ["torchtune", "each"],
+]);
+
+export function offloadsActivations(c: ResolveContext): "each" | "once" | null {
+  return c.settings.boolean("offload_activations") === true ? (OFFLOADS_ALL.get(c.inputs.format.id) ?? null) : null;
 }
 
 /** FSDP's own checkpointing wraps each of its units, never reentrant (accelerate's `fsdp2_apply_ac`, `prepare_model`). */

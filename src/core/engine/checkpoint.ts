@@ -5,6 +5,7 @@ import type { ComponentKind } from "../report/estimate";
 import { backward } from "./backward";
 import type { DType } from "./dtype";
 import type { SavedHandle, SavedTensorHooks } from "./node";
+import { OffloadHooks } from "./offload";
 import { alias, type Tensor } from "./tensor";
 import type { Torch } from "./torch";
 
@@ -90,14 +91,23 @@ class Frame implements SavedTensorHooks {
   references = 1;
   private recomputed = false;
   private readonly inputs: readonly (Tensor | null)[];
+  /** Positional inputs that hooks around the checkpoint keep (`_NoopSaveInputs`), by position. */
+  private readonly packed = new Map<number, SavedHandle>();
   private readonly autocast: AutocastState;
 
   constructor(
     private readonly torch: Torch,
     private readonly segment: Segment,
     inputs: readonly (Tensor | null)[],
+    positional: readonly number[],
   ) {
-    this.inputs = inputs.map((input) => input?.retain() ?? null);
+    const around = torch.hooks[torch.hooks.length - 1];
+    if (around instanceof OffloadHooks)
+      for (const k of positional) {
+        const input = inputs[k];
+        if (input) this.packed.set(k, around.pack(input));
+      }
+    this.inputs = inputs.map((input, k) => (this.packed.has(k) ? null : (input?.retain() ?? null)));
     this.autocast = { enabled: torch.autocastEnabled, dtype: torch.autocastDtype };
   }
 
@@ -113,21 +123,30 @@ class Frame implements SavedTensorHooks {
     const { torch } = this;
     recomputing(torch, this.autocast, () => {
       torch.hooks.push(new RecomputationHooks(torch, this.holders));
-      const outputs = this.segment(this.inputs);
+      // What hooks keep comes back for the recomputation and goes with it.
+      const back = new Map([...this.packed].map(([k, handle]) => [k, handle.unpack()]));
+      const outputs = this.segment(this.inputs.map((input, k) => back.get(k) ?? input));
       torch.hooks.pop();
       torch.halted = false;
       for (const output of outputs) output.release();
+      for (const tensor of back.values()) tensor.release();
     });
   }
 
   release(): void {
     if (--this.references > 0) return;
     for (const input of this.inputs) input?.release();
+    for (const handle of this.packed.values()) handle.drop();
   }
 }
 
-function nonReentrant(torch: Torch, segment: Segment, inputs: readonly (Tensor | null)[]): Tensor[] {
-  const frame = new Frame(torch, segment, inputs);
+function nonReentrant(
+  torch: Torch,
+  segment: Segment,
+  inputs: readonly (Tensor | null)[],
+  positional: readonly number[],
+): Tensor[] {
+  const frame = new Frame(torch, segment, inputs, positional);
   torch.hooks.push(frame);
   const outputs = segment(inputs);
   torch.hooks.pop();
@@ -202,6 +221,7 @@ function reentrant(
  * Runs a segment under gradient checkpointing.
  *
  * @param positional which inputs were positional tensor arguments (what the reentrant kind differentiates)
+ * @param offloads whether what is saved for the recomputation waits in host memory
  */
 export function checkpoint(
   torch: Torch,
@@ -209,7 +229,13 @@ export function checkpoint(
   inputs: readonly (Tensor | null)[],
   positional: readonly number[],
   useReentrant: boolean,
+  offloads = false,
 ): Tensor[] {
   if (!torch.gradEnabled) return segment(inputs);
-  return useReentrant ? reentrant(torch, segment, inputs, positional) : nonReentrant(torch, segment, inputs);
+  const kind = useReentrant ? reentrant : nonReentrant;
+  if (!offloads) return kind(torch, segment, inputs, positional);
+  torch.hooks.push(new OffloadHooks(torch, null));
+  const outputs = kind(torch, segment, inputs, positional);
+  torch.hooks.pop();
+  return outputs;
 }

@@ -45,6 +45,14 @@ export interface AttentionOperandPair {
   readonly value: Tensor;
 }
 
+/** How layers are checkpointed. */
+export interface CheckpointingOptions {
+  readonly useReentrant: boolean;
+  readonly everyNLayers?: number;
+  readonly firstLayer?: number;
+  readonly offloads?: boolean;
+}
+
 export interface InterpreterOptions {
   /** Values of config keys and of `B`, `S`, `T`, `I`. */
   readonly scope: Scope;
@@ -53,7 +61,7 @@ export interface InterpreterOptions {
   readonly modules: ReadonlyMap<string, ModuleForward>;
   readonly loadDtype: DType;
   /** null: no gradient checkpointing. */
-  readonly checkpointing: { readonly useReentrant: boolean } | null;
+  readonly checkpointing: CheckpointingOptions | null;
   /** Equal for layers whose parameters are alike; null: every layer is run. */
   readonly layerSignature: ((index: number) => string) | null;
   /** Module path of the output head: from there on, bytes are logits and loss. */
@@ -160,6 +168,8 @@ export class Interpreter {
   /** What the last `main` left out, per repeat. */
   foldings: Folding[] = [];
   private repeats = 0;
+  /** Layers that may be checkpointed, before the running list of them. */
+  private wrappedBefore = 0;
   private readonly memo = new Map<string, Value>();
   private readonly dropped = new Map<GraphFunction, ReadonlySet<string>>();
   private readonly paths = new Map<string, string>();
@@ -187,6 +197,7 @@ export class Interpreter {
   main(batch: readonly Tensor[]): Tensor[] {
     this.foldings = [];
     this.repeats = 0;
+    this.wrappedBefore = 0;
     return this.run(this.graph.main, batch, null, this.options.scope);
   }
 
@@ -199,6 +210,7 @@ export class Interpreter {
   nextToken(batch: readonly Input[], positions: Tensor): Tensor {
     this.foldings = [];
     this.repeats = 0;
+    this.wrappedBefore = 0;
     const fn = this.graph.main;
     const context: Context = { fn, frame: new Map(), index: null, scope: this.options.scope };
     fn.inputs.forEach((name, k) => {
@@ -496,7 +508,8 @@ export class Interpreter {
     const { checkpointing } = this.options;
     let outputs: Tensor[];
     if (wrapped && checkpointing !== null && this.torch.training) {
-      outputs = checkpoint(this.torch, segment, inputs, positional, checkpointing.useReentrant);
+      const { useReentrant, offloads } = checkpointing;
+      outputs = checkpoint(this.torch, segment, inputs, positional, useReentrant, offloads);
       for (const input of inputs) input?.release();
     } else {
       // An input that Python lets go of inside the layer has no owner out here.
@@ -506,6 +519,12 @@ export class Interpreter {
       });
     }
     return outputs;
+  }
+
+  /** Whether the layer in this place among those that may be checkpointed is. */
+  private isSelected(ordinal: number): boolean {
+    const { everyNLayers = 1, firstLayer = 0 } = this.options.checkpointing ?? {};
+    return ordinal >= firstLayer && (ordinal - firstLayer) % everyNLayers === 0;
   }
 
   private tensors(operands: readonly Operand[], context: Context): Input[] {
@@ -525,10 +544,11 @@ export class Interpreter {
       instruction.block,
       index,
       inputs,
-      instruction.checkpoint,
+      instruction.checkpoint && this.isSelected(this.wrappedBefore),
       instruction.positional,
       context.scope,
     );
+    if (instruction.checkpoint) this.wrappedBefore++;
     this.bind(instruction.out, outputs, context);
   }
 
@@ -571,7 +591,8 @@ export class Interpreter {
       this.torch.layerIndices.set(label, index);
       this.torch.enterLayer(label, false);
       const owned = inputs.map((input, k) => (carry[k] === null ? (input?.retain() ?? null) : input));
-      outputs = this.layer(bodyOf(index), index, owned, instruction.repeat.checkpoint, positional, context.scope);
+      const wrapped = instruction.repeat.checkpoint && this.isSelected(this.wrappedBefore + index - first);
+      outputs = this.layer(bodyOf(index), index, owned, wrapped, positional, context.scope);
       if (ordinal + 1 === indices.length) return;
       inputs = inputs.map((input, k) => {
         const source = carry[k];
@@ -582,6 +603,7 @@ export class Interpreter {
       });
     });
     this.torch.enterLayer(NO_LAYER, false);
+    if (instruction.repeat.checkpoint) this.wrappedBefore += Math.max(0, last - first);
     inputs.forEach((input, k) => {
       if (carry[k] === null) input?.release();
     });
@@ -593,7 +615,10 @@ export class Interpreter {
     const all = Array.from({ length: Math.max(0, last - first) }, (_, k) => first + k);
     const { layerSignature } = this.options;
     if (layerSignature === null) return all;
-    const signatures = all.map((index) => `${bodyOf(index)} ${this.options.layerKind(index)} ${layerSignature(index)}`);
+    const signatures = all.map(
+      (index) =>
+        `${bodyOf(index)} ${this.options.layerKind(index)} ${layerSignature(index)} ${this.isSelected(this.wrappedBefore + index - first)}`,
+    );
     const plan = planFolding(signatures);
     if (plan === null) return all;
     this.foldings.push({ repeat, first, from: plan.from, to: plan.to, copies: plan.copies });

@@ -59,6 +59,11 @@ export class Torch {
   /** Bytes of CUDA managed memory (paged optimizer states), which the allocator's statistics do not see. */
   managedBytes = 0;
 
+  /** Bytes that each layer's saved tensors take in host memory during one pass. */
+  readonly offloaded = new Map<number, number>();
+  /** The most that a whole pass's saved tensors take in pinned host memory. */
+  offloadedPeak = 0;
+
   private sequence = 0;
   private readonly castCache = new Map<Tensor, Tensor>();
 
@@ -116,6 +121,11 @@ export class Torch {
     const hooks = this.hooks[this.hooks.length - 1];
     if (hooks !== undefined) node.saved.push({ handle: hooks.pack(tensor) });
     else node.saved.push({ tensor: alias(tensor, tensor.sizes, tensor.strides) });
+  }
+
+  /** Notes that a saved tensor of the running layer waits in host memory. */
+  offload(bytes: number): void {
+    this.offloaded.set(this.layer, (this.offloaded.get(this.layer) ?? 0) + bytes);
   }
 
   /** Declares `tensor` an output of `node`. */

@@ -73,6 +73,12 @@ export interface QuantizationSpec {
 /** `torch.utils.checkpoint` around every layer; null in `TrainingRun.checkpointing` when off. */
 export interface CheckpointingSpec {
   readonly useReentrant: boolean;
+  /** Only every so many layers are checkpointed (`every_n_layers`); 1 when absent. */
+  readonly everyNLayers?: number;
+  /** The first that is, counted from 0: transformers begins with the first layer, torchtune and torchtitan end with the nth. */
+  readonly firstLayer?: number;
+  /** The saved layer inputs wait in pinned host memory (`offload` of transformers, Unsloth's and axolotl's kind). */
+  readonly offloads?: boolean;
 }
 
 /** The Trainer's evaluation loop, run between training steps. */
@@ -211,6 +217,11 @@ export interface TrainingRun {
   readonly autocast: "bfloat16" | "float16" | null;
   readonly attention: Attention;
   readonly checkpointing: CheckpointingSpec | null;
+  /**
+   * Every saved activation waits in pinned host memory (`OffloadActivations`): each saved tensor is sent (torchtune), or each
+   * storage once, its later uses staying on the device (TRL).
+   */
+  readonly offloadsActivations?: "each" | "once";
   readonly optimizer: OptimizerSpec;
   /** 0 switches clipping off. */
   readonly maxGradNorm: number;

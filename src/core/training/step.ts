@@ -7,7 +7,8 @@ import { backward } from "../engine/backward";
 import type { DType } from "../engine/dtype";
 import { isFloating } from "../engine/dtype";
 import { type Interpreter, NotModelled } from "../engine/interpreter";
-import { type Counterpart, playRegion, type Region, recordRegion } from "../engine/region";
+import { OffloadHooks } from "../engine/offload";
+import { type Counterpart, type Folding, layerLabel, playRegion, type Region, recordRegion } from "../engine/region";
 import type { Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import { counterparts } from "./model";
@@ -28,6 +29,8 @@ export interface StepOptions {
   readonly maxGradNorm: number;
   /** Gradients are set to zero between steps, not let go. */
   readonly keepsGradients: boolean;
+  /** Whether every saved activation waits in host memory, sent each or once per storage. */
+  readonly offloads: "each" | "once" | null;
   /** Whether what repeats is derived instead of simulated again. */
   readonly fold: boolean;
   /** Parameters as the optimizer groups them. */
@@ -99,11 +102,25 @@ function simulateMicroBatch(
     const interpreter = interpreters(folded);
     microBatch(torch, interpreter, optimizer, options, strategy);
     const region = recordRegion(torch.ledger, state, interpreter.foldings, options.trainable, find);
+    torch.offloadedPeak = Math.max(torch.offloadedPeak, offloadedBytes(torch, interpreter.foldings));
     torch.ledger.rewind(state);
     for (const leaf of options.trainable) if (leaf.grad !== null && leaf.grad.storage.id >= state.ids) leaf.grad = null;
     if (region !== null) return region;
   }
   throw new NotModelled("the layers' events cannot be followed");
+}
+
+/** Host memory of one micro-batch's saved tensors; layers left out by folding count as the one they repeat. */
+function offloadedBytes(torch: Torch, foldings: readonly Folding[]): number {
+  let total = 0;
+  for (const [label, bytes] of torch.offloaded) {
+    const folding = foldings.find(
+      ({ repeat, from, to }) => label >= layerLabel(repeat, from) && label <= layerLabel(repeat, to),
+    );
+    total += bytes * (1 + (folding?.copies ?? 0));
+  }
+  torch.offloaded.clear();
+  return total;
 }
 
 function microBatch(
@@ -118,7 +135,10 @@ function microBatch(
   torch.kind = "inputs";
   const batch = allocateBatch(torch, options.batch);
   strategy.beginPass?.(torch);
+  const offload = options.offloads === null ? null : new OffloadHooks(torch, options.offloads);
+  if (offload !== null) torch.hooks.push(offload);
   const [loss, ...rest] = forward(torch, interpreter, batch, options.autocast, "forward");
+  if (offload !== null) torch.hooks.pop();
   for (const output of rest) output.release();
   for (const tensor of batch) tensor.release();
   ledger.enter("backward", 1);
@@ -129,6 +149,7 @@ function microBatch(
   // The first gradient belongs to the caller of the pass, who lets go of it last.
   backward(torch, [loss!], [one.retain()]);
   one.release();
+  offload?.finish();
   optimizer.afterBackward?.(torch);
   loss!.release();
   strategy.endPass?.(torch);

@@ -1,0 +1,45 @@
+/** Which layers are checkpointed and where their inputs wait, as each format says it. */
+import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
+import type { ReportRun } from "../../src/core/report/schema";
+import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
+
+const FILES = {
+  "model/config.json": JSON.stringify(TINY_LLAMA),
+  ".vramlens.yaml": 'runs:\n  - match: "*"\n    model: ./model\n    sequence_length: 256\n    dtype: float32\n',
+};
+const TRAIN = "output_dir: out\nper_device_train_batch_size: 16\n";
+
+async function runOf(text: string, main = "train.yaml"): Promise<ReportRun> {
+  const [run] = (await createAnalyzer(memoryRuntime({ ...FILES, [main]: text })).analyse(uri(main), {})).runs;
+  assert.ok(run?.perDevice);
+  return run;
+}
+
+const peak = (run: ReportRun): number => run.perDevice?.allocatedPeakBytes ?? 0;
+
+describe("analysis: kinds of checkpointing", () => {
+  it("reads every nth layer and offloading from the options, as a block or as JSON", async () => {
+    const none = await runOf(TRAIN);
+    const all = await runOf(`${TRAIN}gradient_checkpointing: true\n`);
+    const some = await runOf(
+      `${TRAIN}gradient_checkpointing: true\ngradient_checkpointing_kwargs:\n  every_n_layers: 2\n`,
+    );
+    assert.ok(peak(all) < peak(some) && peak(some) < peak(none));
+    const sent = await runOf(`${TRAIN}gradient_checkpointing: true\ngradient_checkpointing_kwargs:\n  offload: true\n`);
+    assert.ok(sent.host.pinnedBytes > 0);
+    assert.equal(all.host.pinnedBytes, 0);
+    const json = await runOf(
+      `${TRAIN}gradient_checkpointing: true\ngradient_checkpointing_kwargs: '{"every_n_layers": 2, "use_reentrant": false}'\n`,
+    );
+    assert.equal(peak(json), peak(some));
+  });
+
+  it("sends every saved activation with TRL's switch", async () => {
+    const base = "model_name_or_path: ./model\ndataset_name: d\nper_device_train_batch_size: 16\nmax_length: 256\n";
+    const plain = await runOf(`${base}gradient_checkpointing: false\n`, "sft.yaml");
+    const sent = await runOf(`${base}gradient_checkpointing: false\nactivation_offloading: true\n`, "sft.yaml");
+    assert.ok(sent.host.pinnedBytes > 0);
+    assert.ok(peak(sent) < peak(plain));
+  });
+});
