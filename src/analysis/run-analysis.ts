@@ -1,5 +1,6 @@
 /** One run with its estimate: what hovers, findings, fixes and what-ifs are made from. */
-import type { EstimateResult } from "../core/estimate";
+import type { VariedReserve } from "../core/allocator/lengths";
+import { type EstimateResult, reserveOfPadded } from "../core/estimate";
 import type { Estimate } from "../core/report/estimate";
 import type { ReportEdit } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
@@ -29,6 +30,7 @@ const FUSED = /flash|flex|xformers/;
 export class RunAnalysis {
   /** The run as its documents (and the person's own overrides) state it. */
   readonly base: Variant;
+  private paddedReserve: VariedReserve | null | undefined;
 
   constructor(
     readonly inputs: RunInputs,
@@ -45,6 +47,18 @@ export class RunAnalysis {
   estimateOf(run: TrainingRun): Estimate | undefined {
     const { result } = this.simulate(run, "peaks");
     return result.ok ? result.estimate : undefined;
+  }
+
+  /** What the allocator's pool holds when batches differ in length; null when they do not, or nothing is known. */
+  get padded(): VariedReserve | null {
+    if (this.paddedReserve === undefined) {
+      const { run, padding } = this.base.resolution;
+      this.paddedReserve =
+        run === null || padding === null || this.base.estimate === undefined
+          ? null
+          : reserveOfPadded(run, this.inputs.graphs, padding.grouped ? 1 : run.microBatchSize, padding.multiple);
+    }
+    return this.paddedReserve;
   }
 
   /** The run with further overrides; cheap when it was asked before. `peaks` leaves the breakdown out. */

@@ -173,7 +173,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   const factory = findOptimizer(run.optimizer.name);
   if (factory === undefined) return { ok: false, code: "not-modelled", reason: `optimizer ${run.optimizer.name}` };
 
-  const ledger = new Ledger();
+  const ledger = new Ledger(run.allocator?.roundupDivisions);
   const torch = new Torch(ledger);
   torch.share = shareOf(run);
   const strategy = waitingBytes > 0 ? whileWaiting(chooseStrategy(run), waitingBytes) : chooseStrategy(run);

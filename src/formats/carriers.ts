@@ -77,22 +77,33 @@ function viewOf(command: ShellCommand, directives: MapNode): View {
 /** Both names of the allocator's variable; the second is the newer one. */
 const ALLOCATOR_VARIABLES = ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"];
 
-/** What the allocator's environment variable sets for the command: `expandable_segments:True`. */
+/** What the allocator's environment variable may set, and how its value is read. */
+const ALLOCATOR_OPTIONS: readonly (readonly [name: string, option: RegExp])[] = [
+  ["expandable_segments", /expandable_segments\s*:\s*(true|false)/i],
+  ["max_split_size_mb", /max_split_size_mb\s*:\s*(\d+)/],
+  // A list gives a number per size; the last one holds for every larger size.
+  ["roundup_power2_divisions", /roundup_power2_divisions\s*:\s*(?:\[[^\]]*>\s*:\s*)?(\d+)/],
+];
+
+/** What the allocator's environment variable sets for the command: `expandable_segments:True,max_split_size_mb:128`. */
 export function allocatorSettings(command: ShellCommand): LocatedSetting[] {
   const entry = flag(command.environment, ALLOCATOR_VARIABLES);
-  if (entry?.value.kind !== "scalar" || typeof entry.value.value !== "string") return [];
-  const stated = /expandable_segments\s*:\s*(true|false)/i.exec(entry.value.value)?.[1];
-  if (stated === undefined) return [];
-  return [
-    {
-      name: "expandable_segments",
-      key: entry.key,
-      value: stated.toLowerCase() === "true",
-      node: entry.value,
-      keySpan: entry.keySpan,
-      valueSpan: { start: entry.value.start, end: entry.value.end },
-    },
-  ];
+  const text = entry?.value.kind === "scalar" ? entry.value.value : undefined;
+  if (entry === undefined || typeof text !== "string") return [];
+  return ALLOCATOR_OPTIONS.flatMap(([name, option]) => {
+    const stated = option.exec(text)?.[1]?.toLowerCase();
+    if (stated === undefined) return [];
+    return [
+      {
+        name,
+        key: entry.key,
+        value: /^\d+$/.test(stated) ? Number(stated) : stated === "true",
+        node: entry.value,
+        keySpan: entry.keySpan,
+        valueSpan: { start: entry.value.start, end: entry.value.end },
+      },
+    ];
+  });
 }
 
 function numberOf(node: LocatedNode | undefined): number | undefined {

@@ -13,6 +13,7 @@ import { ResolveContext } from "./context";
 import { batchOf, globalBatch, imageSizeOf, sequenceLengthOf, targetLengthOf } from "./data";
 import { evaluationOf, generationOf } from "./evaluation";
 import { deviceOf, modelOf, taskOf, worldSizeOf } from "./model";
+import { paddingOf } from "./padding";
 import { parallelOf } from "./parallel";
 import { loadDtypeOf, precisionOf } from "./precision";
 import { attentionOf, checkpointingOf, fusedLossOf, offloadsActivations, optimizerOf } from "./step";
@@ -60,6 +61,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const targetLength = task === "seq2seq-lm" ? targetLengthOf(c) : 0;
   const sizes = { microBatchSize: microBatchSize ?? 1, sequenceLength, targetLength };
   const evaluation = evaluationOf(c, sizes, parallel.worldSize);
+  const padding = paddingOf(c, task);
   const generation = generationOf(c, task, evaluation);
   const run: TrainingRun | null =
     model === null || c.obstacles.length > 0 || microBatchSize === null
@@ -96,6 +98,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           parallel,
           libraries: c.libraries,
           expandableSegments: c.settings.boolean("expandable_segments") === true,
+          ...allocatorOf(c),
           ...(evaluation === null ? {} : { evaluation }),
           ...(generation === null ? {} : { generation }),
           ...(ownCode === undefined ? {} : { standsFor: ownCode }),
@@ -111,5 +114,19 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
     libraries: c.libraries,
     device,
     trainer,
+    padding,
+  };
+}
+
+/** What the allocator's environment variable says besides expandable segments. */
+function allocatorOf(c: ResolveContext): Pick<TrainingRun, "allocator"> {
+  const split = c.settings.number("max_split_size_mb");
+  const divisions = c.settings.number("roundup_power2_divisions");
+  if (split === undefined && divisions === undefined) return {};
+  return {
+    allocator: {
+      ...(split === undefined ? {} : { maxSplitBytes: split * 2 ** 20 }),
+      ...(divisions === undefined ? {} : { roundupDivisions: divisions }),
+    },
   };
 }

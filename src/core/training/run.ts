@@ -243,6 +243,8 @@ export interface TrainingRun {
   readonly standsFor?: string;
   /** `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`. */
   readonly expandableSegments?: boolean;
+  /** What else the variable says: `max_split_size_mb` in bytes, `roundup_power2_divisions`. */
+  readonly allocator?: { readonly maxSplitBytes?: number; readonly roundupDivisions?: number };
   /** null or absent: the run does not evaluate. */
   readonly evaluation?: EvaluationSpec | null;
   /** Text generated beside the optimizer's states (evaluation that generates); null or absent: none. */
