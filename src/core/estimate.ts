@@ -6,6 +6,7 @@ import { expandablePeak } from "./allocator/expandable";
 import { batchLengths, type SimulatedLength, type VariedReserve, variedReserve } from "./allocator/lengths";
 import { reservedPeak } from "./allocator/replay";
 import { NotModelled } from "./engine/interpreter";
+import { kernelTemporaries } from "./engine/kernels";
 import type { Ledger } from "./engine/ledger";
 import { configForRelative } from "./graph/relatives";
 import type { FamilyGraphs } from "./graph/types";
@@ -182,7 +183,11 @@ function read(run: TrainingRun, simulation: Simulation, full: boolean): Estimate
     allocatedPeakBytes: ledger.peak,
     reservedPeakBytes: reserved,
     usedPeakBytes: reserved + overhead.likely,
-    band: { lowBytes: ledger.peak + overhead.low, highBytes: highBound(reserved, overhead.high), coverage: 0.99 },
+    band: {
+      lowBytes: ledger.peak + overhead.low,
+      highBytes: highBound(reserved + kernelTemporaries(ledger), overhead.high),
+      coverage: 0.99,
+    },
     peakPhase: ledger.phaseList[ledger.peakPhase]!.phase,
     residentBytes: betweenSteps(ledger),
     components,

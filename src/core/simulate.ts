@@ -8,6 +8,7 @@ import { Ledger } from "./engine/ledger";
 import { Torch } from "./engine/torch";
 import { type ConfigView, configView, type RunSizes, selectGraph } from "./graph/config";
 import { evaluate } from "./graph/expression";
+import { buildsNoMask, withFlash } from "./graph/flash";
 import { withLiger } from "./graph/liger";
 import type { ArchitectureGraph, FamilyGraphs } from "./graph/types";
 import { runEvaluation } from "./training/evaluation";
@@ -59,7 +60,7 @@ interface Program {
 /** @param fusedLoss whether the loss is computed without a logits tensor */
 function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSizes, fusedLoss: boolean): Program | null {
   const view = configView(family, run.model.config, sizes);
-  const captured = selectGraph(family, run.task, run.attention, view.scope);
+  const captured = capturedFor(run, family, view);
   if (captured === undefined) return null;
   const head = family.head ?? headOf(captured);
   const gated = GATED.has(String(view.scope("hidden_act") ?? view.scope("hidden_activation")));
@@ -69,6 +70,14 @@ function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSizes, fuse
       ? withLiger(captured, head, { loss: fusedLoss, norms: layers, gates: layers && gated })
       : captured;
   return { graph, view, head };
+}
+
+/** The captured graph of the run's attention; kernels without masks are run on the fused attention's graph without them. */
+function capturedFor(run: TrainingRun, family: FamilyGraphs, view: ConfigView): ArchitectureGraph | undefined {
+  const own = selectGraph(family, run.task, run.attention, view.scope);
+  if (own !== undefined || !buildsNoMask(run.attention)) return own;
+  const fused = selectGraph(family, run.task, "sdpa", view.scope);
+  return fused && withFlash(fused);
 }
 
 function batchOf({ graph, view }: Program): BatchTensor[] {
