@@ -175,7 +175,7 @@ function read(run: TrainingRun, simulation: Simulation, full: boolean): Estimate
     ? expandablePeak(ledger, loaded)
     : reservedPeak(ledger, loaded, run.allocator);
   const reserved = Math.max(replayed, ledger.peak);
-  const overhead = overheadBand(run.device?.architecture ?? "unknown", run.parallel.worldSize);
+  const overhead = overheadBand(run.device?.architecture ?? "unknown", run.parallel.worldSize, run.blasWorkspaceBytes);
   const { components, modules } = full ? breakdown(ledger) : { components: [], modules: [] };
   return {
     parameters,

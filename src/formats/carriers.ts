@@ -70,7 +70,7 @@ function viewOf(command: ShellCommand, directives: MapNode): View {
     map: { kind: "map", entries, start: command.start, end: command.end },
     target: { kind: "map", entries, start: command.start, end: command.end },
     words: command.words.map((word) => word.text),
-    extra: [...(world === undefined ? [] : [world]), ...allocatorSettings(command)],
+    extra: [...(world === undefined ? [] : [world]), ...environmentSettings(command)],
   };
 }
 
@@ -86,7 +86,7 @@ const ALLOCATOR_OPTIONS: readonly (readonly [name: string, option: RegExp])[] = 
 ];
 
 /** What the allocator's environment variable sets for the command: `expandable_segments:True,max_split_size_mb:128`. */
-export function allocatorSettings(command: ShellCommand): LocatedSetting[] {
+function allocatorSettings(command: ShellCommand): LocatedSetting[] {
   const entry = flag(command.environment, ALLOCATOR_VARIABLES);
   const text = entry?.value.kind === "scalar" ? entry.value.value : undefined;
   if (entry === undefined || typeof text !== "string") return [];
@@ -104,6 +104,20 @@ export function allocatorSettings(command: ShellCommand): LocatedSetting[] {
       },
     ];
   });
+}
+
+/** What the command's environment variables say of memory. */
+export function environmentSettings(command: ShellCommand): LocatedSetting[] {
+  return [...allocatorSettings(command), ...workspaceSetting(command)];
+}
+
+/** The workspaces that cuBLAS's environment variable asks for. */
+function workspaceSetting(command: ShellCommand): LocatedSetting[] {
+  const entry = flag(command.environment, ["CUBLAS_WORKSPACE_CONFIG"]);
+  if (entry?.value.kind !== "scalar" || typeof entry.value.value !== "string") return [];
+  const { keySpan, key, value: node } = entry;
+  const valueSpan = { start: node.start, end: node.end };
+  return [{ name: "blas_workspace", key, value: entry.value.value, node, keySpan, valueSpan }];
 }
 
 function numberOf(node: LocatedNode | undefined): number | undefined {

@@ -2,6 +2,7 @@
  * From settings to a `TrainingRun`: what the libraries would make of them, with the origin of every value and the
  * assumptions behind what nothing states.
  */
+import { configuredWorkspaceBytes } from "../../core/hardware/context";
 import type { TrainingRun } from "../../core/training/run";
 import { standsFor } from "../frameworks";
 import type { RunInputs } from "../inputs";
@@ -99,6 +100,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           libraries: c.libraries,
           expandableSegments: c.settings.boolean("expandable_segments") === true,
           ...allocatorOf(c),
+          ...workspaceOf(c),
           ...(evaluation === null ? {} : { evaluation }),
           ...(generation === null ? {} : { generation }),
           ...(ownCode === undefined ? {} : { standsFor: ownCode }),
@@ -129,4 +131,9 @@ function allocatorOf(c: ResolveContext): Pick<TrainingRun, "allocator"> {
       ...(divisions === undefined ? {} : { roundupDivisions: divisions }),
     },
   };
+}
+
+function workspaceOf(c: ResolveContext): Pick<TrainingRun, "blasWorkspaceBytes"> {
+  const blasWorkspaceBytes = configuredWorkspaceBytes(c.settings.string("blas_workspace") ?? "");
+  return blasWorkspaceBytes === undefined ? {} : { blasWorkspaceBytes };
 }

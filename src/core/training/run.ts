@@ -197,6 +197,8 @@ export interface DeviceSpec {
   /** Key into the table of CUDA context sizes and link speeds: `ampere`, `hopper`, … or `unknown`. */
   readonly architecture: string;
   readonly count: number;
+  /** Bytes that a desktop or another process takes of it. */
+  readonly occupiedBytes?: number;
 }
 
 /** One training run, fully resolved. */
@@ -249,6 +251,8 @@ export interface TrainingRun {
   readonly evaluation?: EvaluationSpec | null;
   /** Text generated beside the optimizer's states (evaluation that generates); null or absent: none. */
   readonly generation?: GenerationSpec | null;
+  /** Workspace of each cuBLAS handle where `CUBLAS_WORKSPACE_CONFIG` says it; the architecture's default when absent. */
+  readonly blasWorkspaceBytes?: number;
   /** null: no device known; the estimate is still made, only the verdict is missing. */
   readonly device: DeviceSpec | null;
 }

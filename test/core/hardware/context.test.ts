@@ -1,5 +1,11 @@
 import { strict as assert } from "node:assert";
-import { blasWorkspaceBytes, contextBand, overheadBand } from "../../../src/core/hardware/context";
+import {
+  BLAS_HANDLES,
+  blasWorkspaceBytes,
+  configuredWorkspaceBytes,
+  contextBand,
+  overheadBand,
+} from "../../../src/core/hardware/context";
 import { DEVICES } from "../../../src/core/hardware/devices";
 
 describe("context", () => {
@@ -26,5 +32,14 @@ describe("context", () => {
     assert.equal(blasWorkspaceBytes("ampere"), 8_519_680);
     assert.equal(blasWorkspaceBytes("hopper"), 33_554_432);
     assert.equal(blasWorkspaceBytes("cdna3"), 134_217_728);
+  });
+
+  it("takes cuBLAS's workspaces from the environment where it says them", () => {
+    assert.equal(configuredWorkspaceBytes(":4096:2:16:8"), 4096 * 1024 * 2 + 16 * 1024 * 8);
+    assert.equal(configuredWorkspaceBytes(":16:8"), 16 * 1024 * 8);
+    assert.equal(configuredWorkspaceBytes("none"), undefined);
+    const less = overheadBand("hopper", 1, configuredWorkspaceBytes(":16:8"));
+    const plain = overheadBand("hopper", 1);
+    assert.equal(plain.likely - less.likely, BLAS_HANDLES * (blasWorkspaceBytes("hopper") - 16 * 1024 * 8));
   });
 });
