@@ -185,6 +185,7 @@ function reportOf(analysis: RunAnalysis, variant: Variant, advice?: Advice): Rep
     guide: advice?.guide ?? null,
     time: timeOf(variant),
     assumptionEffects: advice?.assumptionEffects ?? [],
+    padded: advice === undefined || advice.assumptionEffects.length === 0 ? null : analysis.padded,
     locale: analysis.locale,
   });
 }
@@ -214,7 +215,9 @@ const MOST_MEASURED = 3;
 function effectsOf(analysis: RunAnalysis): number[] {
   const { base } = analysis;
   let measured = 0;
-  return base.resolution.suppositions.map(({ alternative }) => {
+  return base.resolution.suppositions.map(({ alternative, pool }) => {
+    if (pool === true && base.estimate !== undefined && analysis.padded !== null)
+      return Math.max(0, analysis.padded.reservedBytes - base.estimate.reservedPeakBytes);
     if (base.estimate === undefined || alternative === undefined || ++measured > MOST_MEASURED) return 0;
     const other = analysis.vary(alternative).estimate;
     return other === undefined ? 0 : Math.abs(other.usedPeakBytes - base.estimate.usedPeakBytes);

@@ -2,7 +2,7 @@
  * The launch command of a run: a shell script in the config's folder or its parent that names the config says how many
  * processes there are and which accelerate config they use. Nothing is executed.
  */
-import { allocatorSettings } from "../formats/carriers";
+import { environmentSettings } from "../formats/carriers";
 import { hasDefaults } from "../formats/hydra";
 import { nodeAt } from "../syntax/text";
 import type { LocatedNode, MapNode, ShellCommand, Span } from "../syntax/tree";
@@ -118,7 +118,7 @@ export async function launchOf(
   store: DocumentStore,
   dependencies: Set<string>,
 ): Promise<Launch> {
-  const settings = [...worldSize(command, script.uri), ...located(allocatorSettings(command), script.uri, "linked")];
+  const settings = [...worldSize(command, script.uri), ...located(environmentSettings(command), script.uri, "linked")];
   const file = flag(command.flags, ["config_file", "config-file"]);
   const target = command.words.some((word) => word.text === "accelerate") ? textOf(file) : undefined;
   if (file === undefined || target === undefined) return { documents: [script], settings, accelerate: undefined };

@@ -1,4 +1,5 @@
 /** Puts a run's analysis into the report every surface shows. */
+import type { VariedReserve } from "../core/allocator/lengths";
 import { COMMON_SIZES, usableBytes } from "../core/hardware/devices";
 import type { ComponentKind, Estimate, Phase } from "../core/report/estimate";
 import type { ReportFinding, ReportGuide, ReportPlan, ReportRun, ReportSetting } from "../core/report/schema";
@@ -72,6 +73,8 @@ export interface ReportParts {
   readonly guide: ReportGuide | null;
   readonly time: ReportRun["time"];
   readonly assumptionEffects: readonly number[];
+  /** null: not asked for, or every batch has the same length. */
+  readonly padded: VariedReserve | null;
   readonly locale: Locale;
 }
 
@@ -123,6 +126,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
               ...component,
               origins: originsOf(driversOf(component.kind, estimate.peakPhase), inputs, resolution),
             })),
+            ...(parts.padded === null ? {} : { padded: { ...parts.padded } }),
             modules: estimate.modules.map((share) => ({ ...share })),
             phases: estimate.phases.map((phase) => ({ ...phase })),
             ...(estimate.cacheBytes === undefined ? {} : { keyValueCacheBytes: estimate.cacheBytes }),

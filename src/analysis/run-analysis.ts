@@ -1,5 +1,7 @@
 /** One run with its estimate: what hovers, findings, fixes and what-ifs are made from. */
-import type { EstimateResult } from "../core/estimate";
+import type { VariedReserve } from "../core/allocator/lengths";
+import { type EstimateResult, reserveOfPadded } from "../core/estimate";
+import { buildsNoMask } from "../core/graph/flash";
 import type { Estimate } from "../core/report/estimate";
 import type { ReportEdit } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
@@ -23,12 +25,10 @@ export interface Variant {
 /** The run as its files will say it with some edits; undefined when it is no run any more. */
 export type Reread = (edits: readonly ReportEdit[]) => Promise<RunAnalysis | undefined>;
 
-/** Attention kernels that never make the matrix of scores. */
-const FUSED = /flash|flex|xformers/;
-
 export class RunAnalysis {
   /** The run as its documents (and the person's own overrides) state it. */
   readonly base: Variant;
+  private paddedReserve: VariedReserve | null | undefined;
 
   constructor(
     readonly inputs: RunInputs,
@@ -45,6 +45,18 @@ export class RunAnalysis {
   estimateOf(run: TrainingRun): Estimate | undefined {
     const { result } = this.simulate(run, "peaks");
     return result.ok ? result.estimate : undefined;
+  }
+
+  /** What the allocator's pool holds when batches differ in length; null when they do not, or nothing is known. */
+  get padded(): VariedReserve | null {
+    if (this.paddedReserve === undefined) {
+      const { run, padding } = this.base.resolution;
+      this.paddedReserve =
+        run === null || padding === null || this.base.estimate === undefined
+          ? null
+          : reserveOfPadded(run, this.inputs.graphs, padding.grouped ? 1 : run.microBatchSize, padding.multiple);
+    }
+    return this.paddedReserve;
   }
 
   /** The run with further overrides; cheap when it was asked before. `peaks` leaves the breakdown out. */
@@ -68,15 +80,15 @@ export class RunAnalysis {
   }
 
   /**
-   * Flash attention (by whatever package), flex attention and xformers' of families whose graphs were captured with SDPA only: SDPA's own flash kernel saves the
-   * same tensors (query, key, value, output and one float32 per row), so its graph stands in, and the report says so.
+   * Kernels without masks (flash attention by whatever package, flex attention, xformers) of families whose graphs were
+   * captured with SDPA only: SDPA's own flash kernel saves the same tensors (query, key, value, output and one float32 per
+   * row), so its graph stands in without masks, and the report says so.
    */
   private simulate(run: TrainingRun, detail: "full" | "peaks"): { result: EstimateResult; supposed?: Supposition } {
     const result = this.estimator.estimate(run, this.inputs.graphs, detail);
-    if (result.ok || result.code !== "not-modelled" || !FUSED.test(run.attention)) return { result };
-    const instead = this.estimator.estimate({ ...run, attention: "sdpa" }, this.inputs.graphs, detail);
-    if (!instead.ok) return { result: instead };
+    const captured = this.inputs.graphs?.graphs.some(({ attention }) => attention === run.attention);
+    if (!result.ok || captured === true || !buildsNoMask(run.attention)) return { result };
     const supposed = { message: say("assume.attention", { attention: run.attention }), settleWith: "attention" };
-    return { result: instead, supposed };
+    return { result, supposed };
   }
 }

@@ -11,10 +11,10 @@ const usable = new Map<string, number>();
 /** What a process can use of a device, in bytes; null without a device. Looked up once per device. */
 export function usableOf(device: DeviceSpec | null): number | null {
   if (device === null) return null;
-  const key = `${device.name} ${device.memoryBytes}`;
+  const key = `${device.name} ${device.memoryBytes} ${device.occupiedBytes ?? 0}`;
   let bytes = usable.get(key);
   if (bytes === undefined) {
-    bytes = usableBytes(deviceOf(device));
+    bytes = Math.max(0, usableBytes(deviceOf(device)) - (device.occupiedBytes ?? 0));
     usable.set(key, bytes);
   }
   return bytes;

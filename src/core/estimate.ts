@@ -3,8 +3,10 @@
  * Pure and synchronous; never throws on anything a user can write.
  */
 import { expandablePeak } from "./allocator/expandable";
+import { batchLengths, type SimulatedLength, type VariedReserve, variedReserve } from "./allocator/lengths";
 import { reservedPeak } from "./allocator/replay";
 import { NotModelled } from "./engine/interpreter";
+import { kernelTemporaries } from "./engine/kernels";
 import type { Ledger } from "./engine/ledger";
 import { configForRelative } from "./graph/relatives";
 import type { FamilyGraphs } from "./graph/types";
@@ -67,6 +69,36 @@ export function estimate(
     if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.message };
     const reason = error instanceof Error ? error.message : String(error);
     return { ok: false, code: "invalid-config", reason: `the model's config.json cannot be run: ${reason}` };
+  }
+}
+
+/**
+ * What the allocator's pool holds when batches are padded to their longest sample, on a stated spread of lengths; null
+ * where the run's structure depends on the length. Costs two simulations and a longer replay: for where it is shown.
+ *
+ * @param samples samples whose longest a batch is padded to
+ */
+export function reserveOfPadded(
+  run: TrainingRun,
+  graphs: FamilyGraphs | undefined,
+  samples: number,
+  multiple: number,
+): VariedReserve | null {
+  if (graphs === undefined || run.sequenceLength < 2) return null;
+  const own = graphs.family === run.model.family ? run : standIn(run, graphs.family);
+  const at = (length: number): SimulatedLength | null => {
+    // What runs beside the step has sizes of its own.
+    const result = simulateFullest({ ...own, sequenceLength: length, evaluation: null, generation: null }, graphs);
+    return result.ok ? { length, ...result.simulation } : null;
+  };
+  try {
+    const whole = at(run.sequenceLength);
+    const shorter = at(Math.ceil(run.sequenceLength / 2));
+    if (whole === null || shorter === null) return null;
+    return variedReserve(whole, shorter, batchLengths(run.sequenceLength, samples, multiple), run.allocator);
+  } catch {
+    // A length that the engine cannot run says nothing.
+    return null;
   }
 }
 
@@ -173,9 +205,15 @@ function missingKernels(ledger: Ledger, kernels: FamilyGraphs["kernels"]): Split
 
 function read(run: TrainingRun, simulation: Simulation, full: boolean): Estimate {
   const { ledger, parameters, trainableParameters, host } = simulation;
-  const replay = run.expandableSegments ? expandablePeak : reservedPeak;
-  const reserved = Math.max(replay(ledger, simulation.loadedEvents), ledger.peak);
-  const overhead = overheadBand(run.device?.architecture ?? "unknown", run.parallel.worldSize, run.libraries.torch);
+  const loaded = simulation.loadedEvents;
+  const replayed = run.expandableSegments
+    ? expandablePeak(ledger, loaded)
+    : reservedPeak(ledger, loaded, run.allocator);
+  const reserved = Math.max(replayed, ledger.peak);
+  const overhead = overheadBand(run.device?.architecture ?? "unknown", run.parallel.worldSize, {
+    torch: run.libraries.torch,
+    workspace: run.blasWorkspaceBytes,
+  });
   const { components, modules } = full ? breakdown(ledger) : { components: [], modules: [] };
   return {
     parameters,
@@ -183,7 +221,11 @@ function read(run: TrainingRun, simulation: Simulation, full: boolean): Estimate
     allocatedPeakBytes: ledger.peak,
     reservedPeakBytes: reserved,
     usedPeakBytes: reserved + overhead.likely,
-    band: { lowBytes: ledger.peak + overhead.low, highBytes: highBound(reserved, overhead.high), coverage: 0.99 },
+    band: {
+      lowBytes: ledger.peak + overhead.low,
+      highBytes: highBound(reserved + kernelTemporaries(ledger), overhead.high),
+      coverage: 0.99,
+    },
     peakPhase: ledger.phaseList[ledger.peakPhase]!.phase,
     residentBytes: betweenSteps(ledger),
     components,

@@ -8,6 +8,7 @@ import { Ledger } from "./engine/ledger";
 import { Torch } from "./engine/torch";
 import { type ConfigView, configView, type RunSizes, selectGraph } from "./graph/config";
 import { evaluate } from "./graph/expression";
+import { buildsNoMask, withFlash } from "./graph/flash";
 import { withLiger } from "./graph/liger";
 import type { ArchitectureGraph, FamilyGraphs } from "./graph/types";
 import { regularised } from "./training/adapters/adalora";
@@ -64,7 +65,7 @@ interface Program {
 function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSizes, fusedLoss: boolean): Program | null {
   const dataView = configView(family, run.model.config, sizes);
   const view = configView(family, run.model.config, { ...sizes, S: sizes.S + virtualTokens(run.adapter) });
-  const captured = selectGraph(family, run.task, run.attention, view.scope);
+  const captured = capturedFor(run, family, view);
   if (captured === undefined) return null;
   const head = family.head ?? headOf(captured);
   const gated = GATED.has(String(view.scope("hidden_act") ?? view.scope("hidden_activation")));
@@ -74,6 +75,14 @@ function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSizes, fuse
       ? withLiger(captured, head, { loss: fusedLoss, norms: layers, gates: layers && gated })
       : captured;
   return { graph, view, dataView, head };
+}
+
+/** The captured graph of the run's attention; kernels without masks are run on the fused attention's graph without them. */
+function capturedFor(run: TrainingRun, family: FamilyGraphs, view: ConfigView): ArchitectureGraph | undefined {
+  const own = selectGraph(family, run.task, run.attention, view.scope);
+  if (own !== undefined || !buildsNoMask(run.attention)) return own;
+  const fused = selectGraph(family, run.task, "sdpa", view.scope);
+  return fused && withFlash(fused);
 }
 
 function batchOf({ graph, dataView }: Program): BatchTensor[] {
@@ -187,7 +196,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   const factory = findOptimizer(run.optimizer.name);
   if (factory === undefined) return { ok: false, code: "not-modelled", reason: `optimizer ${run.optimizer.name}` };
 
-  const ledger = new Ledger();
+  const ledger = new Ledger(run.allocator?.roundupDivisions);
   const torch = new Torch(ledger);
   torch.share = shareOf(run);
   const strategy = waitingBytes > 0 ? whileWaiting(chooseStrategy(run), waitingBytes) : chooseStrategy(run);

@@ -70,29 +70,54 @@ function viewOf(command: ShellCommand, directives: MapNode): View {
     map: { kind: "map", entries, start: command.start, end: command.end },
     target: { kind: "map", entries, start: command.start, end: command.end },
     words: command.words.map((word) => word.text),
-    extra: [...(world === undefined ? [] : [world]), ...allocatorSettings(command)],
+    extra: [...(world === undefined ? [] : [world]), ...environmentSettings(command)],
   };
 }
 
 /** Both names of the allocator's variable; the second is the newer one. */
 const ALLOCATOR_VARIABLES = ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"];
 
-/** What the allocator's environment variable sets for the command: `expandable_segments:True`. */
-export function allocatorSettings(command: ShellCommand): LocatedSetting[] {
+/** What the allocator's environment variable may set, and how its value is read. */
+const ALLOCATOR_OPTIONS: readonly (readonly [name: string, option: RegExp])[] = [
+  ["expandable_segments", /expandable_segments\s*:\s*(true|false)/i],
+  ["max_split_size_mb", /max_split_size_mb\s*:\s*(\d+)/],
+  // A list gives a number per size; the last one holds for every larger size.
+  ["roundup_power2_divisions", /roundup_power2_divisions\s*:\s*(?:\[[^\]]*>\s*:\s*)?(\d+)/],
+];
+
+/** What the allocator's environment variable sets for the command: `expandable_segments:True,max_split_size_mb:128`. */
+function allocatorSettings(command: ShellCommand): LocatedSetting[] {
   const entry = flag(command.environment, ALLOCATOR_VARIABLES);
+  const text = entry?.value.kind === "scalar" ? entry.value.value : undefined;
+  if (entry === undefined || typeof text !== "string") return [];
+  return ALLOCATOR_OPTIONS.flatMap(([name, option]) => {
+    const stated = option.exec(text)?.[1]?.toLowerCase();
+    if (stated === undefined) return [];
+    return [
+      {
+        name,
+        key: entry.key,
+        value: /^\d+$/.test(stated) ? Number(stated) : stated === "true",
+        node: entry.value,
+        keySpan: entry.keySpan,
+        valueSpan: { start: entry.value.start, end: entry.value.end },
+      },
+    ];
+  });
+}
+
+/** What the command's environment variables say of memory. */
+export function environmentSettings(command: ShellCommand): LocatedSetting[] {
+  return [...allocatorSettings(command), ...workspaceSetting(command)];
+}
+
+/** The workspaces that cuBLAS's environment variable asks for. */
+function workspaceSetting(command: ShellCommand): LocatedSetting[] {
+  const entry = flag(command.environment, ["CUBLAS_WORKSPACE_CONFIG"]);
   if (entry?.value.kind !== "scalar" || typeof entry.value.value !== "string") return [];
-  const stated = /expandable_segments\s*:\s*(true|false)/i.exec(entry.value.value)?.[1];
-  if (stated === undefined) return [];
-  return [
-    {
-      name: "expandable_segments",
-      key: entry.key,
-      value: stated.toLowerCase() === "true",
-      node: entry.value,
-      keySpan: entry.keySpan,
-      valueSpan: { start: entry.value.start, end: entry.value.end },
-    },
-  ];
+  const { keySpan, key, value: node } = entry;
+  const valueSpan = { start: node.start, end: node.end };
+  return [{ name: "blas_workspace", key, value: entry.value.value, node, keySpan, valueSpan }];
 }
 
 function numberOf(node: LocatedNode | undefined): number | undefined {

@@ -11,6 +11,8 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Longest target in evaluation: what is generated when `generation_max_length` is not set.":
     "评估时目标的最大长度：未设置 `generation_max_length` 时生成的长度。",
   "New tokens per prompt where evaluation generates text.": "评估生成文本时每个提示的新 token 数。",
+  "Lengths of batches are rounded up to it.": "批次长度向上取整到它的倍数。",
+  "Every step has the full length.": "每一步都使用完整长度。",
   "Evaluates once before the first step.": "在第一步之前评估一次。",
   "The script evaluates, after training if not during it.": "脚本会进行评估：若不在训练期间，则在训练之后。",
   "Predictions kept in evaluation are concatenated as they come: the old and the new copy exist together.":

@@ -218,6 +218,8 @@ export const en: Readonly<Record<string, string>> = {
   "assume.evaluation-batches":
     "predictions of {batches} evaluation batches kept on the GPU: the size of the evaluation set is unknown",
   "assume.generation-length": "{tokens} tokens generated per prompt in evaluation: nothing says how many",
+  "assume.padding":
+    "every step of the longest length: shorter batches between leave blocks of odd sizes in the allocator's pool, which `expandable_segments:True` avoids",
   "assume.image-size": "image size {size}",
   "assume.target-modules": "adapters on the modules peft chooses for this architecture",
   "assume.adapter-as-lora": "adapters of type {adapter} counted as LoRA of the same rank on the same modules",

@@ -200,6 +200,8 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.target-length": "目标长度 {length}",
   "assume.evaluation-batches": "GPU 上保留 {batches} 个评估批次的预测：评估集的大小未知",
   "assume.generation-length": "评估时每个提示生成 {tokens} 个 token：未说明数量",
+  "assume.padding":
+    "每一步都取最长长度：其间较短的批次会在分配器的池中留下大小不一的块，`expandable_segments:True` 可以避免",
   "assume.image-size": "图像大小 {size}",
   "assume.target-modules": "适配器作用于 peft 为该架构选择的模块",
   "assume.adapter-as-lora": "类型为 {adapter} 的适配器按相同模块上同秩的 LoRA 计算",

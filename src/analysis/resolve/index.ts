@@ -2,6 +2,7 @@
  * From settings to a `TrainingRun`: what the libraries would make of them, with the origin of every value and the
  * assumptions behind what nothing states.
  */
+import { configuredWorkspaceBytes } from "../../core/hardware/context";
 import type { TrainingRun } from "../../core/training/run";
 import { standsFor } from "../frameworks";
 import type { RunInputs } from "../inputs";
@@ -13,11 +14,10 @@ import { ResolveContext } from "./context";
 import { batchOf, globalBatch, imageSizeOf, sequenceLengthOf, targetLengthOf } from "./data";
 import { evaluationOf, generationOf } from "./evaluation";
 import { deviceOf, modelOf, taskOf, worldSizeOf } from "./model";
+import { paddingOf } from "./padding";
 import { parallelOf } from "./parallel";
 import { loadDtypeOf, precisionOf } from "./precision";
-
 import { attentionOf, checkpointingOf, compiledOf, fusedLossOf, offloadsActivations, optimizerOf } from "./step";
-
 import type { Choice, Resolution } from "./types";
 
 export type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./types";
@@ -64,6 +64,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const targetLength = task === "seq2seq-lm" ? targetLengthOf(c) : 0;
   const sizes = { microBatchSize: microBatchSize ?? 1, sequenceLength, targetLength };
   const evaluation = evaluationOf(c, sizes, parallel.worldSize);
+  const padding = paddingOf(c, task);
   const generation = generationOf(c, task, evaluation);
   const run: TrainingRun | null =
     model === null || c.obstacles.length > 0 || microBatchSize === null
@@ -101,6 +102,8 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           libraries: c.libraries,
           ...(compiledOf(c, checkpointing !== null) ? { compiled: true } : {}),
           expandableSegments: c.settings.boolean("expandable_segments") === true,
+          ...allocatorOf(c),
+          ...workspaceOf(c),
           ...(evaluation === null ? {} : { evaluation }),
           ...(generation === null ? {} : { generation }),
           ...(ownCode === undefined ? {} : { standsFor: ownCode }),
@@ -116,5 +119,24 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
     libraries: c.libraries,
     device,
     trainer,
+    padding,
   };
+}
+
+/** What the allocator's environment variable says besides expandable segments. */
+function allocatorOf(c: ResolveContext): Pick<TrainingRun, "allocator"> {
+  const split = c.settings.number("max_split_size_mb");
+  const divisions = c.settings.number("roundup_power2_divisions");
+  if (split === undefined && divisions === undefined) return {};
+  return {
+    allocator: {
+      ...(split === undefined ? {} : { maxSplitBytes: split * 2 ** 20 }),
+      ...(divisions === undefined ? {} : { roundupDivisions: divisions }),
+    },
+  };
+}
+
+function workspaceOf(c: ResolveContext): Pick<TrainingRun, "blasWorkspaceBytes"> {
+  const blasWorkspaceBytes = configuredWorkspaceBytes(c.settings.string("blas_workspace") ?? "");
+  return blasWorkspaceBytes === undefined ? {} : { blasWorkspaceBytes };
 }

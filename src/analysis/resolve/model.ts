@@ -82,7 +82,18 @@ export function deviceOf(c: ResolveContext): Resolution["device"] {
   const match = text === undefined || text === "" ? null : findDevice(text);
   const source =
     match === null ? "none" : override !== undefined || chosen !== undefined || asked === undefined ? "setting" : "pin";
-  return { spec: match === null ? null : deviceSpec(match), source, asked };
+  const occupiedBytes = sizeIn(c.settings.string("device_occupied"));
+  const spec = match === null ? null : { ...deviceSpec(match), ...(occupiedBytes > 0 ? { occupiedBytes } : {}) };
+  return { spec, source, asked };
+}
+
+/** Bytes of a size such as `1.5GiB` or `800 MB`; a bare number counts GiB. 0 for what is none. */
+function sizeIn(text: string | undefined): number {
+  const found = /^\s*(\d+(?:\.\d+)?)\s*([gm])?(i)?b?\s*$/i.exec(text ?? "");
+  if (found === null) return 0;
+  const [, number, unit, binary] = found;
+  const power = unit?.toLowerCase() === "m" ? 2 : 3;
+  return Math.round(Number(number) * (unit !== undefined && binary === undefined ? 1000 : 1024) ** power);
 }
 
 export function worldSizeOf(c: ResolveContext, device: DeviceSpec | null): number {

@@ -2,6 +2,7 @@
 import type { DeviceSpec, LibraryVersions, TrainingRun } from "../../core/training/run";
 import type { Message } from "../../formats/types";
 import type { From, Place, Setting, Settings, SettingValue } from "../settings";
+import type { Padding } from "./padding";
 
 /** A canonical value of the run with its origin. */
 export interface Resolved {
@@ -19,6 +20,8 @@ export interface Supposition {
   readonly settleWith: string;
   /** Another plausible value, as an override, to measure how much it matters. */
   readonly alternative?: Readonly<Record<string, string>>;
+  /** It matters for the allocator's pool alone: what steps of other lengths leave there is replayed. */
+  readonly pool?: true;
 }
 
 /** Why there is no run to estimate. */
@@ -40,6 +43,8 @@ export interface Resolution {
     readonly asked: Setting | undefined;
   };
   readonly trainer: string;
+  /** How batches of different lengths are padded; null: all are alike. */
+  readonly padding: Padding | null;
 }
 
 /** What the person chose outside the documents. */

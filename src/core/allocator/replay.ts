@@ -1,6 +1,8 @@
 /**
  * The CUDA caching allocator replayed over an event stream: `max_memory_reserved`. Source: c10/cuda/
- * CUDACachingAllocator.cpp (round_size, get_allocation_size, should_split, best fit by size then address).
+ * CUDACachingAllocator.cpp (get_allocation_size, should_split, get_free_block: best fit by size then address; a block of
+ * `max_split_size` or more is neither split nor given to a smaller request). `garbage_collection_threshold` has no effect
+ * there unless the process limits its own share (`set_per_process_memory_fraction`), which trainers do not.
  */
 const MIB = 1 << 20;
 const SMALL_LIMIT = MIB;
@@ -47,10 +49,13 @@ class Pool {
     this.blocks.splice(this.find(block.size, block.segment, block.offset), 1);
   }
 
-  /** Takes the smallest block of at least `size` bytes. */
-  take(size: number): Block | undefined {
+  /** Takes the smallest block of at least `size` bytes, unless it is oversized and the request is not, or far smaller. */
+  take(size: number, maxSplit: number): Block | undefined {
     const at = this.find(size, -1, -1);
-    return at < this.blocks.length ? this.blocks.splice(at, 1)[0] : undefined;
+    const block = this.blocks[at];
+    if (block === undefined) return undefined;
+    const refused = size < maxSplit ? block.size >= maxSplit : block.size >= size + LARGE_SEGMENT;
+    return refused ? undefined : this.blocks.splice(at, 1)[0];
   }
 }
 
@@ -61,14 +66,21 @@ export interface EventStream {
   readonly bytes: readonly number[];
 }
 
+/** What `PYTORCH_CUDA_ALLOC_CONF` says of the pools. */
+export interface PoolSettings {
+  /** `max_split_size_mb`, in bytes: larger blocks are kept whole. */
+  readonly maxSplitBytes?: number | undefined;
+}
+
 /**
  * Peak of reserved bytes over the stream.
  *
  * @param loaded of the first `loaded` events only what survives them counts: a checkpoint is loaded without the
  *   temporaries of random initialisation
  */
-export function reservedPeak(stream: EventStream, loaded = 0): number {
+export function reservedPeak(stream: EventStream, loaded = 0, settings: PoolSettings = {}): number {
   const { events, bytes } = stream;
+  const maxSplit = settings.maxSplitBytes ?? Number.POSITIVE_INFINITY;
   const pools = [new Pool(), new Pool()] as const;
   const placed: (Block | undefined)[] = new Array(bytes.length);
   const freedWhileLoading = new Set<number>();
@@ -83,7 +95,7 @@ export function reservedPeak(stream: EventStream, loaded = 0): number {
       const size = Math.max(MIN_BLOCK, bytes[event]!);
       const small = size <= SMALL_LIMIT;
       const pool = pools[small ? 0 : 1];
-      let block = pool.take(size);
+      let block = pool.take(size, maxSplit);
       if (block === undefined) {
         const length = small ? SMALL_SEGMENT : size < LARGE_LIMIT ? LARGE_SEGMENT : Math.ceil(size / ROUND) * ROUND;
         reserved += length;
@@ -91,7 +103,7 @@ export function reservedPeak(stream: EventStream, loaded = 0): number {
         block = { size: length, segment: segments++, offset: 0, previous: null, next: null, free: false };
       }
       const rest = block.size - size;
-      if (small ? rest >= MIN_BLOCK : rest > SMALL_LIMIT) {
+      if (small ? rest >= MIN_BLOCK : rest > SMALL_LIMIT && size < maxSplit) {
         const remainder: Block = {
           size: rest,
           segment: block.segment,

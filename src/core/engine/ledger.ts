@@ -7,6 +7,18 @@ import type { ComponentKind, Phase } from "../report/estimate";
 
 const BLOCK = 512;
 
+/**
+ * The allocator's `round_size`: to 512 bytes, or with `roundup_power2_divisions` to the next of so many steps between
+ * powers of two, for sizes above so many blocks (roundup_power2_next_division).
+ */
+export function roundSize(size: number, divisions: number): number {
+  const blocks = Math.max(BLOCK, Math.ceil(size / BLOCK) * BLOCK);
+  if (divisions <= 1 || size <= BLOCK * divisions) return blocks;
+  const floor = 2 ** Math.floor(Math.log2(size));
+  const step = floor / divisions;
+  return size === floor ? size : step < 1 ? 2 * floor : Math.ceil(size / step) * step;
+}
+
 /** A position to come back to. */
 export interface LedgerState {
   readonly events: number;
@@ -41,7 +53,8 @@ export class Ledger {
   /** Events before this one belong to loading; the peak of the steps starts after them. */
   private counting = false;
 
-  constructor() {
+  /** @param divisions `roundup_power2_divisions` of the allocator; 1 rounds to blocks of 512 bytes */
+  constructor(private readonly divisions = 1) {
     this.enter("load", 0);
   }
 
@@ -56,7 +69,8 @@ export class Ledger {
   }
 
   allocate(size: number, operator: string, kind: ComponentKind, scope: string): number {
-    return this.append(Math.ceil(size / BLOCK) * BLOCK, operator, kind, scope);
+    const rounded = this.divisions > 1 ? roundSize(size, this.divisions) : Math.ceil(size / BLOCK) * BLOCK;
+    return this.append(rounded, operator, kind, scope);
   }
 
   /** Allocates a block whose size is rounded already. */

@@ -108,6 +108,16 @@ export function blasWorkspaceBytes(architecture: string): number {
   return CUBLAS[architecture] ?? CUBLAS_DEFAULT;
 }
 
+/**
+ * What `CUBLAS_WORKSPACE_CONFIG` asks for, in bytes: pairs of a size in KiB and a number of buffers (`:4096:2:16:8`);
+ * undefined where it is not of that form, which PyTorch answers with its default.
+ */
+export function configuredWorkspaceBytes(config: string): number | undefined {
+  const pairs = [...config.matchAll(/:(\d+):(\d+)/g)];
+  if (pairs.length === 0) return undefined;
+  return pairs.reduce((sum, [, size, count]) => sum + Number(size) * 1024 * Number(count), 0);
+}
+
 /** Handles of a training process: the main thread's and the autograd thread's, each with its own workspace. */
 export const BLAS_HANDLES = 2;
 
@@ -116,12 +126,17 @@ export const BLAS_HANDLES = 2;
  * added to reserved memory as the engine gives it, which has no workspaces in it.
  *
  * @param worldSize ranks of the run; one rank has no communicator
- * @param torch version of PyTorch; a recent one when absent
+ * @param software version of PyTorch (a recent one when absent), and bytes of a cuBLAS handle's workspace where the
+ *   environment sets it
  */
-export function overheadBand(architecture: string, worldSize: number, torch?: string): ByteBand {
+export function overheadBand(
+  architecture: string,
+  worldSize: number,
+  { torch, workspace = blasWorkspaceBytes(architecture) }: { torch?: string; workspace?: number | undefined } = {},
+): ByteBand {
   const context = contextBand(architecture, torch);
   const collective = worldSize > 1 && architecture !== "apple" ? NCCL : NO_BYTES;
-  const workspaces = BLAS_HANDLES * blasWorkspaceBytes(architecture);
+  const workspaces = BLAS_HANDLES * workspace;
   return {
     low: context.low + collective.low,
     likely: context.likely + collective.likely + workspaces,

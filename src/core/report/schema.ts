@@ -145,6 +145,8 @@ export const runSchema = z.object({
       ),
       modules: z.array(z.object({ module: z.string(), kind: componentKind, bytes })).optional(),
       phases: z.array(z.object({ phase, peakBytes: bytes })),
+      /** Reserved bytes when batches padded to their longest sample differ in length, and with expandable segments. */
+      padded: z.object({ reservedBytes: bytes, expandableBytes: bytes }).optional(),
       /** Key-value cache of the text that the run generates, at its longest; absent where it generates none. */
       keyValueCacheBytes: bytes.optional(),
       timeline: z

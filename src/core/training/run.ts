@@ -248,6 +248,8 @@ export interface DeviceSpec {
   /** Key into the table of CUDA context sizes and link speeds: `ampere`, `hopper`, … or `unknown`. */
   readonly architecture: string;
   readonly count: number;
+  /** Bytes that a desktop or another process takes of it. */
+  readonly occupiedBytes?: number;
 }
 
 /** One training run, fully resolved. */
@@ -296,10 +298,14 @@ export interface TrainingRun {
   readonly compiled?: boolean;
   /** `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`. */
   readonly expandableSegments?: boolean;
+  /** What else the variable says: `max_split_size_mb` in bytes, `roundup_power2_divisions`. */
+  readonly allocator?: { readonly maxSplitBytes?: number; readonly roundupDivisions?: number };
   /** null or absent: the run does not evaluate. */
   readonly evaluation?: EvaluationSpec | null;
   /** Text generated beside the optimizer's states (evaluation that generates); null or absent: none. */
   readonly generation?: GenerationSpec | null;
+  /** Workspace of each cuBLAS handle where `CUBLAS_WORKSPACE_CONFIG` says it; the architecture's default when absent. */
+  readonly blasWorkspaceBytes?: number;
   /** null: no device known; the estimate is still made, only the verdict is missing. */
   readonly device: DeviceSpec | null;
 }

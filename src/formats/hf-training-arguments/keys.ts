@@ -345,7 +345,7 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
       default: false,
     },
   ),
-  plainKey("group_by_length", null, "boolean", "Batches of similar length.", {
+  plainKey("group_by_length", "group_by_length", "boolean", "Batches of similar length.", {
     removedIn: "transformers 5",
     replacedBy: "train_sampling_strategy",
   }),
@@ -399,6 +399,9 @@ export const MODEL_KEYS: readonly KeySpec[] = [
   memoryKey("block_size", "sequence_length", "integer", "Tokens per sequence.", { min: 1, nullable: true }),
   memoryKey("max_seq_length", "sequence_length", "integer", "Longest sequence in tokens.", { min: 1, nullable: true }),
   memoryKey("max_source_length", "sequence_length", "integer", "Longest input in tokens.", { min: 1, nullable: true }),
+  memoryKey("pad_to_max_length", "pad_to_sequence_length", "boolean", "Every step has the full length.", {
+    nullable: true,
+  }),
   plainKey("max_eval_samples", "max_eval_samples", "integer", "Samples of the evaluation set that are used.", {
     nullable: true,
     min: 1,

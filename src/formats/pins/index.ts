@@ -67,7 +67,13 @@ const runSchema = z.strictObject({
   device: z
     .union([
       z.string(),
-      z.strictObject({ name: z.string().optional(), memory: z.string().optional(), count: count.optional() }),
+      z.strictObject({
+        name: z.string().optional(),
+        memory: z.string().optional(),
+        count: count.optional(),
+        /** What a desktop or another process takes of the card. */
+        occupied: z.string().optional(),
+      }),
     ])
     .optional(),
   libraries: librariesSchema.optional(),
@@ -103,6 +109,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "device.name": "device",
   "device.memory": "device",
   "device.count": "world_size",
+  "device.occupied": "device_occupied",
   "libraries.torch": "library.torch",
   "libraries.transformers": "library.transformers",
   "libraries.peft": "library.peft",
@@ -230,7 +237,7 @@ const KNOWN: ReadonlyMap<string, readonly string[]> = new Map([
   ["", Object.keys(runSchema.shape)],
   ["adapter", Object.keys(adapterSchema.shape)],
   ["quantization", Object.keys(quantizationSchema.shape)],
-  ["device", ["name", "memory", "count"]],
+  ["device", ["name", "memory", "count", "occupied"]],
   ["libraries", Object.keys(librariesSchema.shape)],
 ]);
 

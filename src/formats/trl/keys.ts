@@ -23,6 +23,10 @@ export const TRL_KEYS: readonly KeySpec[] = [
     default: false,
   }),
   plainKey("packing_strategy", null, "string", "How samples are packed.", { nullable: true }),
+  memoryKey("pad_to_multiple_of", "pad_to_multiple_of", "integer", "Lengths of batches are rounded up to it.", {
+    nullable: true,
+    min: 1,
+  }),
   plainKey("eval_packing", null, "boolean", "Packing in evaluation.", { nullable: true }),
   memoryKey("activation_offloading", "offload_activations", "boolean", "Moves saved activations to host memory.", {
     default: false,
@@ -123,7 +127,7 @@ export const OTHER_TRL_KEYS: readonly string[] = (
   "streaming chat_template " +
   "chat_template_path system_prompt auto_insert_empty_system_msg preprocessing_num_workers model_revision " +
   "tokenizer_name_or_path truncation_side eos_token pad_token completion_only_loss assistant_only_loss " +
-  "pad_to_multiple_of label_pad_token_id padding_value truncation_mode disable_dropout label_smoothing " +
+  "label_pad_token_id padding_value truncation_mode disable_dropout label_smoothing " +
   "reference_free desirable_weight undesirable_weight loss_weights f_divergence_type rpo_alpha ld_alpha " +
   "temperature top_p top_k min_p repetition_penalty num_iterations epsilon epsilon_high delta scale_rewards " +
   "reward_weights reward_funcs mask_truncated_completions log_completions vllm_server_host vllm_server_port " +

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { reservedPeak } from "../../../src/core/allocator/replay";
+import { type PoolSettings, reservedPeak } from "../../../src/core/allocator/replay";
+import { roundSize } from "../../../src/core/engine/ledger";
 
 const MIB = 1 << 20;
 const KIB = 1 << 10;
 
 /** Replays a script: a number allocates so many bytes, `"-k"` frees the k-th allocation. */
-function replay(script: readonly (number | string)[], loaded = 0): number {
+function replay(script: readonly (number | string)[], loaded = 0, settings: PoolSettings = {}): number {
   const events: number[] = [];
   const bytes: number[] = [];
   for (const item of script) {
@@ -14,7 +15,7 @@ function replay(script: readonly (number | string)[], loaded = 0): number {
       bytes.push(item);
     } else events.push(~Number(item.slice(1)));
   }
-  return reservedPeak({ events, bytes }, loaded);
+  return reservedPeak({ events, bytes }, loaded, settings);
 }
 
 describe("the caching allocator", () => {
@@ -54,6 +55,27 @@ describe("the caching allocator", () => {
 
   it("splits small blocks down to 512 bytes", () => {
     assert.equal(replay([2 * MIB - 512 - MIB, MIB, 512]), 2 * MIB);
+  });
+
+  it("keeps blocks of max_split_size and more whole", () => {
+    const settings = { maxSplitBytes: 32 * MIB };
+    // Too small a request for the free block of 40 MiB.
+    assert.equal(replay([40 * MIB, "-0", 10 * MIB]), 40 * MIB);
+    assert.equal(replay([40 * MIB, "-0", 10 * MIB], 0, settings), 50 * MIB);
+    // Large enough, and it gets all of it: what follows needs a segment.
+    assert.equal(replay([40 * MIB, "-0", 36 * MIB, 3 * MIB]), 40 * MIB);
+    assert.equal(replay([40 * MIB, "-0", 36 * MIB, 3 * MIB], 0, settings), 60 * MIB);
+    // More than 20 MiB to spare is too much.
+    assert.equal(replay([60 * MIB, "-0", 36 * MIB], 0, settings), 96 * MIB);
+  });
+
+  it("rounds to steps between powers of two with roundup_power2_divisions", () => {
+    assert.equal(roundSize(1200, 1), 1536);
+    assert.equal(roundSize(1200, 4), 1536);
+    assert.equal(roundSize(1200 * KIB, 4), 1280 * KIB);
+    assert.equal(roundSize(1281 * KIB, 4), 1536 * KIB);
+    assert.equal(roundSize(MIB, 4), MIB);
+    assert.equal(roundSize(MIB + 1, 1), MIB + 512);
   });
 
   it("joins free neighbours", () => {

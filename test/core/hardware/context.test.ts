@@ -1,5 +1,11 @@
 import { strict as assert } from "node:assert";
-import { blasWorkspaceBytes, contextBand, overheadBand } from "../../../src/core/hardware/context";
+import {
+  BLAS_HANDLES,
+  blasWorkspaceBytes,
+  configuredWorkspaceBytes,
+  contextBand,
+  overheadBand,
+} from "../../../src/core/hardware/context";
 import { DEVICES } from "../../../src/core/hardware/devices";
 
 describe("context", () => {
@@ -22,7 +28,7 @@ describe("context", () => {
         assert.equal(contextBand(architecture, torch), contextBand(architecture));
     }
     assert.equal(contextBand("hopper", "1.12"), contextBand("hopper"));
-    assert.equal(overheadBand("volta", 1, "1.10").low, 1343 * 2 ** 20);
+    assert.equal(overheadBand("volta", 1, { torch: "1.10" }).low, 1343 * 2 ** 20);
   });
 
   it("adds a communicator only when there is someone to talk to", () => {
@@ -36,5 +42,14 @@ describe("context", () => {
     assert.equal(blasWorkspaceBytes("ampere"), 8_519_680);
     assert.equal(blasWorkspaceBytes("hopper"), 33_554_432);
     assert.equal(blasWorkspaceBytes("cdna3"), 134_217_728);
+  });
+
+  it("takes cuBLAS's workspaces from the environment where it says them", () => {
+    assert.equal(configuredWorkspaceBytes(":4096:2:16:8"), 4096 * 1024 * 2 + 16 * 1024 * 8);
+    assert.equal(configuredWorkspaceBytes(":16:8"), 16 * 1024 * 8);
+    assert.equal(configuredWorkspaceBytes("none"), undefined);
+    const less = overheadBand("hopper", 1, { workspace: configuredWorkspaceBytes(":16:8") });
+    const plain = overheadBand("hopper", 1);
+    assert.equal(plain.likely - less.likely, BLAS_HANDLES * (blasWorkspaceBytes("hopper") - 16 * 1024 * 8));
   });
 });

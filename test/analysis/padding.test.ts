@@ -1,0 +1,42 @@
+/** Batches padded to their longest sample: when they differ in length, and what that does to the allocator's pool. */
+import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
+import type { ReportRun } from "../../src/core/report/schema";
+import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
+
+const FILES = {
+  "model/config.json": JSON.stringify({
+    ...TINY_LLAMA,
+    num_hidden_layers: 12,
+    vocab_size: 1000,
+    intermediate_size: 176,
+  }),
+  ".vramlens.yaml": 'runs:\n  - match: "*"\n    model: ./model\n    sequence_length: 1024\n    dtype: bfloat16\n',
+};
+const TRAIN = "output_dir: out\nper_device_train_batch_size: 8\n";
+
+async function runOf(text: string, plans = true): Promise<ReportRun> {
+  const runtime = memoryRuntime({ ...FILES, "train.yaml": text });
+  const [run] = (await createAnalyzer(runtime).analyse(uri("train.yaml"), { plans, device: "80GB" })).runs;
+  assert.ok(run?.perDevice);
+  return run;
+}
+
+describe("analysis: padding", () => {
+  it("replays other lengths where it is asked for advice", async () => {
+    const run = await runOf(TRAIN);
+    const { padded, reservedPeakBytes, allocatedPeakBytes = 0 } = run.perDevice ?? {};
+    assert.ok(padded && reservedPeakBytes);
+    assert.ok(padded.reservedBytes >= allocatedPeakBytes);
+    assert.ok(padded.expandableBytes >= allocatedPeakBytes);
+    const assumed = run.assumptions.find(({ settleWith }) => settleWith === "expandable_segments");
+    assert.equal(assumed?.effectBytes, Math.max(0, padded.reservedBytes - reservedPeakBytes));
+    assert.equal((await runOf(TRAIN, false)).perDevice?.padded, undefined);
+  });
+
+  it("does not where every step has the same length", async () => {
+    const run = await runOf(`${TRAIN}pad_to_max_length: true\n`);
+    assert.equal(run.perDevice?.padded, undefined);
+    assert.ok(!run.assumptions.some(({ settleWith }) => settleWith === "expandable_segments"));
+  });
+});
