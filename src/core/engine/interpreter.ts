@@ -71,6 +71,10 @@ export interface InterpreterOptions {
   readonly cache?: AttentionCache;
   /** A module around the model. */
   readonly wrapper?: Wrapper;
+  /** Dropout that is a module of its own is off (`disable_dropout_in_model`); attention's stays. */
+  readonly noDropout?: boolean;
+  /** Numbers the repeats of all interpreters of one pass; an interpreter alone counts its own. */
+  readonly repeats?: RepeatCounter;
 }
 
 /** A tensor of the batch by the name the graph gives it. */
@@ -94,6 +98,11 @@ export interface Wrapper {
   leave?(torch: Torch, loss: Tensor): Tensor;
 }
 
+/** Repeats begun in one pass, over all models it runs. */
+export interface RepeatCounter {
+  count: number;
+}
+
 /** Something the graph needs and the engine does not know. */
 export class NotModelled extends Error {}
 
@@ -114,6 +123,8 @@ function isRepeated(fn: GraphFunction, operand: Operand | undefined): boolean {
   }
   return false;
 }
+
+const DROPOUTS: ReadonlySet<string> = new Set(["dropout", "dropout_", "native_dropout"]);
 
 /** The operator that stands for head and loss together. */
 const FUSED_LOSS = "liger_fused_linear_cross_entropy";
@@ -152,7 +163,7 @@ interface Context {
 export class Interpreter {
   /** What the last `main` left out, per repeat. */
   foldings: Folding[] = [];
-  private repeats = 0;
+  private readonly repeats: RepeatCounter;
   /** Layers that may be checkpointed, before the running list of them. */
   private wrappedBefore = 0;
   private readonly memo = new Map<string, Value>();
@@ -176,6 +187,7 @@ export class Interpreter {
     private readonly options: InterpreterOptions,
   ) {
     const { checkpointing } = options;
+    this.repeats = options.repeats ?? { count: 0 };
     // Models of text are always told to; others by the Trainer, for adapters under the reentrant kind.
     const told = checkpointing !== null && (graph.main.inputs.includes("input_ids") || checkpointing.useReentrant);
     this.inputEmbeddings = told ? inputEmbeddings(graph) : new Set();
@@ -183,15 +195,15 @@ export class Interpreter {
   }
 
   /** Runs the graph's forward: the loss first, then the other outputs, all owned by the caller. */
-  main(batch: readonly Tensor[]): Tensor[] {
+  main(batch: readonly Input[]): Tensor[] {
     const { torch } = this;
     const { wrapper, scope } = this.options;
     this.foldings = [];
-    this.repeats = 0;
+    if (this.options.repeats === undefined) this.repeats.count = 0;
     this.wrappedBefore = 0;
     const inner = wrapper?.enter?.(
       torch,
-      batch.map((tensor, k) => ({ name: this.graph.batch[k]!.name, tensor })),
+      batch.flatMap((tensor, k) => (tensor === null ? [] : [{ name: this.graph.batch[k]!.name, tensor }])),
     );
     this.embeds = inner?.embeds ?? null;
     const [loss, ...rest] = this.run(this.graph.main, inner?.batch ?? batch, null, scope);
@@ -209,7 +221,7 @@ export class Interpreter {
    */
   nextToken(batch: readonly Input[], positions: Tensor): Tensor {
     this.foldings = [];
-    this.repeats = 0;
+    if (this.options.repeats === undefined) this.repeats.count = 0;
     this.wrappedBefore = 0;
     const fn = this.graph.main;
     const context: Context = {
@@ -374,6 +386,7 @@ export class Interpreter {
     const keywords: Record<string, Argument> = {};
     if (instruction.kw !== undefined)
       for (const [name, operand] of Object.entries(instruction.kw)) keywords[name] = this.operand(operand, context);
+    if (this.options.noDropout && DROPOUTS.has(instruction.op)) args[1] = 0;
     const { autocastEnabled, gradEnabled } = torch;
     if (instruction.op === FUSED_LOSS) torch.logits = true;
     if (instruction.noamp) torch.autocastEnabled = false;
@@ -383,7 +396,7 @@ export class Interpreter {
     const given = this.given(instruction);
     const result = given ?? dispatch(torch, instruction.op, new Arguments(args, keywords));
     for (const tensor of this.passing.splice(0)) tensor.release();
-    torch.autocastEnabled = autocastEnabled;
+    if (instruction.noamp) torch.autocastEnabled = autocastEnabled;
     torch.gradEnabled = gradEnabled;
     if (result === null) throw new NotModelled(`operator ${instruction.op}`);
     if (instruction.checkpointgrad && this.options.checkpointing !== null && !Array.isArray(result))
@@ -429,9 +442,12 @@ export class Interpreter {
     const replaced = this.options.modules.get(path);
     const outside = torch.usage !== undefined && torch.layer === NO_LAYER;
     if (outside) torch.usage?.enterModule?.(torch, path, this.parametersOf(path));
+    const { gradEnabled } = torch;
+    if (instruction.nograd) torch.gradEnabled = false;
     const given = this.given(instruction);
     const out =
       given ?? (replaced === undefined ? this.forward(instruction, path, input, context) : replaced(torch, input));
+    torch.gradEnabled = gradEnabled;
     if (given === null && this.inputEmbeddings.has(instruction)) this.requireGrad(out);
     if (outside) torch.usage?.leaveModule?.(torch, path);
     torch.scope = outer;
@@ -650,7 +666,7 @@ export class Interpreter {
     context: Context,
   ): { indices: number[]; layer: (index: number, ordinal: number, owned: readonly Input[]) => Tensor[] } {
     const { checkpoint, positional, collect } = instruction.repeat;
-    const repeat = this.repeats++;
+    const repeat = this.repeats.count++;
     return {
       indices: this.layersToRun(repeat, first, last, bodyOf, collect === undefined),
       layer: (index, ordinal, owned) => {

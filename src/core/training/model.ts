@@ -28,6 +28,11 @@ export interface LoadedModel {
   readonly prompt: PromptEncoder | null;
   /** Factors that a term of the loss keeps orthogonal. */
   readonly regularised: readonly Tensor[];
+  /** The same as they are with the adapters disabled; absent without adapters. */
+  readonly base?: {
+    readonly byName: ReadonlyMap<string, Tensor>;
+    readonly modules: ReadonlyMap<string, ModuleForward>;
+  };
   /** Elements of all parameters, and of those that are trained. */
   readonly elements: number;
   readonly trainableElements: number;
@@ -146,6 +151,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     if (target !== undefined) byName.set(name, target);
   }
   quantizedForwards(loading, placed);
+  const base = options.adapter === null ? undefined : { byName: new Map(byName), modules: new Map(loading.modules) };
   const adapted =
     options.adapter === null
       ? null
@@ -167,6 +173,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     embedding: byName.get(embeddingOf(placed)?.name ?? "") ?? null,
     prompt: adapted?.prompt ?? null,
     regularised: adapted?.regularised ?? [],
+    ...(base && { base }),
     elements: total(parameters) + packedElements,
     trainableElements: total(parameters.filter((tensor) => tensor.requiresGradFlag)),
   };
