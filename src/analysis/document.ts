@@ -195,7 +195,17 @@ function timeOf({ resolution, estimate }: Variant): ReportRun["time"] {
   const time = resolution.run === null || estimate === undefined ? null : stepTime(resolution.run, estimate);
   if (time === null) return null;
   const seconds = (value: number) => Number(value.toPrecision(3));
-  return { stepSeconds: { low: seconds(time.low), high: seconds(time.high) }, bound: time.bound, relativeTo: null };
+  return {
+    stepSeconds: { low: seconds(time.low), high: seconds(time.high) },
+    bound: time.bound,
+    relativeTo: null,
+    demands: time.demands.map(({ road, bytes, asked, available }) => ({
+      road,
+      bytesPerStep: Math.round(bytes),
+      askedPerSecond: Math.round(asked),
+      availablePerSecond: Math.round(available),
+    })),
+  };
 }
 
 /** Suppositions measured at most: each costs a simulation. */

@@ -205,6 +205,10 @@ export const en = {
   "host.nvme": "NVMe",
 
   "time.line": "step time {low} to {high} s, {bound}",
+  "time.demand": "asks {asked} of {available} GB/s {road} ({share})",
+  "time.road.memory": "memory bandwidth",
+  "time.road.interconnect": "between GPUs",
+  "time.road.host": "to host memory",
   "time.bound.compute": "bound by compute",
   "time.bound.memory": "bound by memory bandwidth",
   "time.bound.interconnect": "bound by the interconnect",

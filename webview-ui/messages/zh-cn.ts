@@ -207,6 +207,10 @@ export const zhCn: MessageTable = {
   "host.nvme": "NVMe",
 
   "time.line": "单步耗时 {low} 到 {high} 秒，{bound}",
+  "time.demand": "占用{road} {available} GB/s 中的 {asked}（{share}）",
+  "time.road.memory": "显存带宽",
+  "time.road.interconnect": "GPU 互联带宽",
+  "time.road.host": "主机内存带宽",
   "time.bound.compute": "受限于计算",
   "time.bound.memory": "受限于显存带宽",
   "time.bound.interconnect": "受限于互连",

@@ -85,6 +85,7 @@ export function barView({ t }: View, run: ReportRun, compareBytes: number | null
           t("bar.band", { low: gib(device.band.lowBytes, t.locale), high: gib(device.band.highBytes, t.locale) }),
         ),
         run.time === null ? null : h("span", null, timeLine(run.time, t)),
+        run.time?.demands?.map((demand) => h("span", { key: demand.road }, demandLine(demand, t))) ?? null,
       ),
     ),
   );
@@ -96,6 +97,22 @@ function timeLine(time: NonNullable<ReportRun["time"]>, t: View["t"]): string {
     low: short(time.stepSeconds.low),
     high: short(time.stepSeconds.high),
     bound: t.named(`time.bound.${time.bound}`, time.bound),
+  });
+}
+
+type Demand = NonNullable<NonNullable<ReportRun["time"]>["demands"]>[number];
+
+/** Bandwidth that the step demands, against what the card has. */
+function demandLine({ road, askedPerSecond, availablePerSecond }: Demand, t: View["t"]): string {
+  const gigabytes = (value: number) => (value / 1e9).toLocaleString(t.locale, { maximumSignificantDigits: 2 });
+  return t("time.demand", {
+    asked: gigabytes(askedPerSecond),
+    available: (availablePerSecond / 1e9).toLocaleString(t.locale, { maximumFractionDigits: 0 }),
+    road: t.named(`time.road.${road}`, road),
+    share: (askedPerSecond / availablePerSecond).toLocaleString(t.locale, {
+      style: "percent",
+      maximumFractionDigits: 0,
+    }),
   });
 }
 

@@ -62,11 +62,23 @@ export const LINK: Range = [0.45, 0.85];
 /** Share of host-link bandwidth that copies reach: pageable memory at the slow end, pinned at the fast one. Assumed. */
 export const HOST_LINK: Range = [0.5, 0.85];
 
-/** Bytes per second and GPU between machines: 100 to 400 Gbit/s each. The slower networks of clouds fall below. */
-export const NETWORK: Range = [12e9, 45e9];
+/**
+ * Bytes per second that a ring over several machines moves: NCCL spreads its rings over all network cards of a machine,
+ * so it is their sum (nccl-tests, PERFORMANCE.md: bus bandwidth). Machines with linked data-centre GPUs have four cards
+ * of 100 to eight of 400 Gbit/s; others one of 25 to 200.
+ */
+export function network(device: Device): Range {
+  return device.peerBandwidth >= LINKED ? [40e9, 330e9] : [3e9, 22e9];
+}
+
+/** Bytes per second between GPUs above which they are linked by a switch or bridges rather than by PCIe. */
+const LINKED = 150e9;
 
 /** Seconds per launched kernel that the Python side of PyTorch needs; it shows only when the card waits for it. */
 export const LAUNCH_SECONDS: Range = [13e-6, 4e-6];
+
+/** Seconds per micro-batch of the training loop itself: fetching and copying the batch, callbacks, bookkeeping. Assumed. */
+export const LOOP_SECONDS: Range = [4e-3, 0.5e-3];
 
 /** Seconds for one billion parameters of Adam on host cores (ZeRO-Offload, arXiv 2101.06840, table 4: 0.2–0.25 s). */
 export const HOST_ADAM_SECONDS: Range = [0.6, 0.2];

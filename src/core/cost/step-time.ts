@@ -13,8 +13,9 @@ import {
   HOST_LINK,
   LAUNCH_SECONDS,
   LINK,
-  NETWORK,
+  LOOP_SECONDS,
   NVME,
+  network,
   type Range,
 } from "./rates";
 import { type ModelShape, shapeOf, tokensPerSample } from "./shape";
@@ -22,6 +23,21 @@ import { bytesOf, type Counts, halfPrecision, type Work, workOf } from "./work";
 
 export const BOUNDS = ["compute", "memory", "interconnect", "host"] as const;
 export type Bound = (typeof BOUNDS)[number];
+
+/** Ways that bytes take in a step. */
+export const ROADS = ["memory", "interconnect", "host"] as const;
+export type Road = (typeof ROADS)[number];
+
+/** What a step asks of one road, against what the card has. */
+export interface Demand {
+  readonly road: Road;
+  /** Bytes per step of one card, at the middle of the range. */
+  readonly bytes: number;
+  /** Those bytes over the step's middle time, per second. */
+  readonly asked: number;
+  /** Peak of the road, bytes per second. */
+  readonly available: number;
+}
 
 /** Seconds of one optimizer step, all micro-batches included. */
 export interface StepTime {
@@ -33,7 +49,11 @@ export interface StepTime {
   readonly parts: Readonly<Record<Bound, number>>;
   /** Tokens (image patches) per second over all devices, at the middle of the range. */
   readonly tokensPerSecond: number;
+  /** Bandwidth that the config demands; roads that nothing takes are left out. */
+  readonly demands: readonly Demand[];
 }
+
+type Bytes = Readonly<Record<Road, number>>;
 
 interface Seconds {
   readonly compute: number;
@@ -84,6 +104,22 @@ function collectiveBytes(run: TrainingRun, counts: Counts): { perMicroBatch: num
   return { perMicroBatch: 0, perStep: 2 * ring * trained * gradient };
 }
 
+/** Bytes that tensor parallelism sends: two sums of a layer's output in forward and two in backward. */
+function tensorBytes({ parallel, ...run }: TrainingRun, shape: ModelShape): number {
+  const { tensorParallel } = parallel;
+  if (tensorParallel <= 1) return 0;
+  const tokens = run.microBatchSize * tokensPerSample({ parallel, ...run }) * run.gradientAccumulationSteps;
+  const ring = (2 * (tensorParallel - 1)) / tensorParallel;
+  return 4 * shape.layers * tokens * shape.hidden * 2 * ring;
+}
+
+/** Peak of the links that the run's collectives cross, bytes per second. */
+function linkPeak(run: TrainingRun, device: Device): number {
+  return run.parallel.worldSize > DEVICES_PER_MACHINE
+    ? Math.min(device.peerBandwidth, network(device)[1])
+    : device.peerBandwidth;
+}
+
 /** Seconds of collectives; the fast end hides them behind backward as far as there is any. */
 function interconnect(
   run: TrainingRun,
@@ -92,43 +128,56 @@ function interconnect(
   device: Device,
   end: End,
   hides: number,
-): number {
-  const { worldSize, tensorParallel } = run.parallel;
-  const wide = worldSize > DEVICES_PER_MACHINE;
+): { readonly seconds: number; readonly bytes: number } {
+  const wide = run.parallel.worldSize > DEVICES_PER_MACHINE;
   const within = device.peerBandwidth * at(LINK, end);
-  const speed = wide ? Math.min(within, at(NETWORK, end)) : within;
+  const speed = wide ? Math.min(within, at(network(device), end)) : within;
   const { perMicroBatch, perStep } = collectiveBytes(run, counts);
-  const micro = run.gradientAccumulationSteps;
-  const seconds = (perMicroBatch * micro + perStep) / speed;
+  const bytes = perMicroBatch * run.gradientAccumulationSteps + perStep;
+  const seconds = bytes / speed;
   const shows = end === 1 ? Math.max(0, seconds - 0.9 * hides) : Math.max(0.35 * seconds, seconds - 0.5 * hides);
-  if (tensorParallel <= 1) return shows;
-  // Two sums of the layer's output in forward and two in backward, none of which overlaps anything.
-  const tokens = run.microBatchSize * tokensPerSample(run) * micro;
-  const ring = (2 * (tensorParallel - 1)) / tensorParallel;
-  return shows + (4 * shape.layers * tokens * shape.hidden * 2 * ring) / within;
+  // None of tensor parallelism's sums overlaps anything.
+  const split = tensorBytes(run, shape);
+  return { seconds: shows + split / within, bytes: bytes + split };
 }
 
-/** Seconds that host memory, its processors, NVMe and PCIe add. */
-function hostSeconds(run: TrainingRun, counts: Counts, device: Device, end: End): number {
+/** Seconds that host memory, its processors, NVMe and PCIe add, and the bytes that cross PCIe. */
+function hostPart(
+  run: TrainingRun,
+  counts: Counts,
+  device: Device,
+  end: End,
+): { readonly seconds: number; readonly bytes: number } {
   const { deepspeed, fsdp, worldSize } = run.parallel;
   const link = device.hostBandwidth * at(HOST_LINK, end);
   const cards = Math.min(worldSize, DEVICES_PER_MACHINE);
   const mine = counts.trainableParameters / worldSize;
   let seconds = 0;
+  let bytes = 0;
   if ((deepspeed !== null && deepspeed.offloadOptimizer !== "none") || fsdp?.cpuOffload === true) {
-    // Every card of a machine shares its processors.
+    // Gradients out, parameters back; every card of a machine shares its processors.
+    bytes += 4 * mine;
     seconds += ((mine * cards) / 1e9) * at(HOST_ADAM_SECONDS, end) + (4 * mine) / link;
     if (deepspeed?.offloadOptimizer === "nvme") seconds += (24 * mine * cards) / at(NVME, end);
   }
   if ((deepspeed !== null && deepspeed.offloadParam !== "none") || fsdp?.cpuOffload === true) {
-    const bytes = (2 * 2 * counts.parameters * run.gradientAccumulationSteps) / worldSize;
-    seconds += bytes / (deepspeed?.offloadParam === "nvme" ? Math.min(link, at(NVME, end) / cards) : link);
+    const fetched = (2 * 2 * counts.parameters * run.gradientAccumulationSteps) / worldSize;
+    bytes += fetched;
+    seconds += fetched / (deepspeed?.offloadParam === "nvme" ? Math.min(link, at(NVME, end) / cards) : link);
   }
-  if (run.optimizer.name.startsWith("paged") && end === 0) seconds += (4 * mine) / link;
-  return seconds;
+  if (run.optimizer.name.startsWith("paged") && end === 0) {
+    bytes += 4 * mine;
+    seconds += (4 * mine) / link;
+  }
+  return { seconds, bytes };
 }
 
-function secondsAt(run: TrainingRun, counts: Counts, shape: ModelShape, device: Device, end: End): Seconds | null {
+interface Spent {
+  readonly seconds: Seconds;
+  readonly bytes: Bytes;
+}
+
+function spentAt(run: TrainingRun, counts: Counts, shape: ModelShape, device: Device, end: End): Spent | null {
   const rates = matrixRates(run, device, end);
   if (rates === null || device.bandwidth <= 0) return null;
   const asked: Work = workOf(run, shape, counts);
@@ -140,14 +189,17 @@ function secondsAt(run: TrainingRun, counts: Counts, shape: ModelShape, device: 
     micro * (work(asked.elementBytes, end) + work(asked.weightBytes, end)) +
     offCard(run, work(asked.optimizerBytes, end));
   const memory = moved / bandwidth;
-  const launched = micro * work(asked.launches, end) * at(LAUNCH_SECONDS, end);
-  // Launches run ahead of the card: only what exceeds its own work is seen.
-  const waiting = Math.max(0, launched - compute - memory);
+  const stepping = offCard(run, work(asked.optimizerBytes, end)) / bandwidth;
+  const launched = micro * (work(asked.launches, end) * at(LAUNCH_SECONDS, end) + at(LOOP_SECONDS, end));
+  const stepped = work(asked.optimizerLaunches, end) * at(LAUNCH_SECONDS, end);
+  // Launches run ahead of the card: only what exceeds its own work is seen. Clipping and the scaler wait for the card
+  // before the optimizer's step, which so begins with nothing in the queue.
+  const waiting = Math.max(0, launched - compute - (memory - stepping)) + Math.max(0, stepped - stepping);
+  const links = interconnect(run, counts, shape, device, end, (2 / 3) * (compute + memory));
+  const host = hostPart(run, counts, device, end);
   return {
-    compute,
-    memory,
-    interconnect: interconnect(run, counts, shape, device, end, (2 / 3) * (compute + memory)),
-    host: waiting + hostSeconds(run, counts, device, end),
+    seconds: { compute, memory, interconnect: links.seconds, host: waiting + host.seconds },
+    bytes: { memory: moved, interconnect: links.bytes, host: host.bytes },
   };
 }
 
@@ -170,9 +222,11 @@ export function stepTime(run: TrainingRun, counts: Counts, device?: Device): Ste
   const card = device ?? (run.device === null ? undefined : deviceOf(run.device));
   const shape = shapeOf(run);
   if (card === undefined || shape === null) return null;
-  const slow = secondsAt(run, counts, shape, card, 0);
-  const fast = secondsAt(run, counts, shape, card, 1);
-  if (slow === null || fast === null) return null;
+  const slowest = spentAt(run, counts, shape, card, 0);
+  const fastest = spentAt(run, counts, shape, card, 1);
+  if (slowest === null || fastest === null) return null;
+  const { seconds: slow } = slowest;
+  const { seconds: fast } = fastest;
   const low = total(fast);
   const high = total(slow);
   if (!Number.isFinite(high) || low <= 0) return null;
@@ -186,7 +240,12 @@ export function stepTime(run: TrainingRun, counts: Counts, device?: Device): Ste
   const { worldSize, tensorParallel, pipelineParallel, contextParallel } = run.parallel;
   const replicas = Math.max(1, worldSize / (tensorParallel * pipelineParallel * contextParallel));
   const tokens = run.microBatchSize * tokensPerSample(run) * run.gradientAccumulationSteps * replicas;
-  return { low, high, bound, parts, tokensPerSecond: tokens / middle(low, high) };
+  const peaks: Bytes = { memory: card.bandwidth, interconnect: linkPeak(run, card), host: card.hostBandwidth };
+  const demands = ROADS.flatMap((road): Demand[] => {
+    const bytes = (fastest.bytes[road] + slowest.bytes[road]) / 2;
+    return bytes <= 0 ? [] : [{ road, bytes, asked: bytes / middle(low, high), available: peaks[road] }];
+  });
+  return { low, high, bound, parts, tokensPerSecond: tokens / middle(low, high), demands };
 }
 
 /** Card that stands in when a run's own is unknown: factors between two runs hardly depend on it. */

@@ -20,6 +20,8 @@ export interface Work {
   readonly launches: Bounds;
   /** Bytes that clipping and the optimizer move, once a step. */
   readonly optimizerBytes: Bounds;
+  /** Kernels that the optimizer's step launches. */
+  readonly optimizerLaunches: Bounds;
 }
 
 export interface Counts {
@@ -68,6 +70,29 @@ const ADAPTER_LAUNCHES: Bounds = [28, 70];
 const QUANTIZED_LAUNCHES: Bounds = [14, 110];
 /** ZeRO-3's hooks around every module (fetch, wait, release) take as long as this many launches. */
 const ZERO3_LAUNCHES: Bounds = [40, 250];
+
+/** Autocast casts the weights of every linear layer, some activations, and their gradients back. */
+const AUTOCAST_LAUNCHES: Bounds = [6, 14];
+/** Saving and restoring the random states around a checkpointed layer (torch/utils/checkpoint.py), in launches. */
+const CHECKPOINT_LAUNCHES: Bounds = [10, 60];
+/** A gradient that is there already is added to: one kernel per trained tensor and micro-batch after the first. */
+const ACCUMULATION_LAUNCHES = 1;
+/** Trained tensors of a layer: seven matrices and two norms of a llama, sixteen of a bert; adapters have two each. */
+const TENSORS: Bounds = [9, 16];
+const ADAPTER_TENSORS: Bounds = [4, 14];
+
+/**
+ * Kernels that an optimizer's step launches per trained tensor. Multi-tensor and fused forms launch a few for all of
+ * them; the loops of transformers' own AdamW (transformers/optimization.py), Adafactor and the low-rank ones launch each
+ * operation for each tensor; bitsandbytes one kernel a tensor, with a good deal of Python around it.
+ */
+const OPTIMIZER_LAUNCHES: readonly (readonly [RegExp, Bounds])[] = [
+  [/adamw_hf|for_loop|anyprecision/, [7, 12]],
+  [/adafactor/, [18, 30]],
+  [/8bit|paged|lion/, [1, 4]],
+  [/galore|apollo|muon|ademamix|grok|stable|schedule/, [15, 50]],
+];
+const FUSED_LAUNCHES: Bounds = [0.02, 0.4];
 
 /** Bytes per trained float32 parameter that an optimizer step moves: gradients and states read, states and weights written. */
 const OPTIMIZER_TRAFFIC: readonly (readonly [RegExp, Bounds])[] = [
@@ -122,6 +147,7 @@ export function workOf(run: TrainingRun, shape: ModelShape, counts: Counts): Wor
     weightBytes: scale(weightTraffic(run, body + head), 1 / split),
     launches: scale(launchesOf(run), shape.layers / run.parallel.pipelineParallel),
     optimizerBytes: scale(optimizerTraffic(run), counts.trainableParameters / split),
+    optimizerLaunches: scale(optimizerLaunches(run), shape.layers / run.parallel.pipelineParallel),
   };
 }
 
@@ -145,7 +171,23 @@ function launchesOf(run: TrainingRun): Bounds {
     run.quantization === null ? [0, 0] : QUANTIZED_LAUNCHES,
   );
   const hooks: Bounds = run.parallel.deepspeed?.zeroStage === 3 ? ZERO3_LAUNCHES : [0, 0];
-  return scale(add(add(LAYER_LAUNCHES, extra), hooks), 2.5 + (run.checkpointing === null ? 0 : 1));
+  const casts: Bounds = run.autocast !== null && run.loadDtype === "float32" ? AUTOCAST_LAUNCHES : [0, 0];
+  const passes = scale(add(add(add(LAYER_LAUNCHES, extra), hooks), casts), 2.5 + (run.checkpointing === null ? 0 : 1));
+  const again = (ACCUMULATION_LAUNCHES * (run.gradientAccumulationSteps - 1)) / run.gradientAccumulationSteps;
+  const kept: Bounds = run.checkpointing === null ? [0, 0] : CHECKPOINT_LAUNCHES;
+  return add(add(passes, kept), scale(trainedTensors(run), again));
+}
+
+function trainedTensors(run: TrainingRun): Bounds {
+  return run.adapter === null ? TENSORS : ADAPTER_TENSORS;
+}
+
+/** Kernels of the step per layer; ZeRO and FSDP step on a few flat partitions, or on the layer's shards. */
+function optimizerLaunches(run: TrainingRun): Bounds {
+  const each = OPTIMIZER_LAUNCHES.find(([pattern]) => pattern.test(run.optimizer.name))?.[1] ?? FUSED_LAUNCHES;
+  if (run.parallel.deepspeed !== null) return [0, 0.1];
+  const [few, many] = trainedTensors(run);
+  return [few * each[0], many * each[1]];
 }
 
 function optimizerTraffic(run: TrainingRun): Bounds {

@@ -164,6 +164,17 @@ export const runSchema = z.object({
       stepSeconds: z.object({ low: z.number(), high: z.number() }),
       bound: z.enum(["compute", "memory", "interconnect", "host"]),
       relativeTo: z.string().nullable(),
+      /** Bytes per second that a step demands of each road, against the card's peak; roads nothing takes are left out. */
+      demands: z
+        .array(
+          z.object({
+            road: z.enum(["memory", "interconnect", "host"]),
+            bytesPerStep: bytes,
+            askedPerSecond: bytes,
+            availablePerSecond: bytes,
+          }),
+        )
+        .optional(),
     })
     .nullable(),
   verdict: z.enum(["fits", "tight", "does-not-fit", "unknown"]),

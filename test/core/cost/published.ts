@@ -4,7 +4,9 @@
  * MPT on A100 and H100 (FSDP full sharding, bfloat16 autocast, FlashAttention): llm-foundry,
  * scripts/train/benchmarking/README.md. Qwen on one A100 80GB (bfloat16, checkpointing, FlashAttention-2, micro-batch 1
  * × accumulation 8; Q-LoRA on GPTQ weights): QwenLM/Qwen, README, "Profiling of Memory and Speed". Llama 3.1 8B on H100
- * (FSDP2, selective checkpointing): torchtitan, benchmarks/llama3_h100_202412_torchtitan.md.
+ * (FSDP2, selective checkpointing): torchtitan, benchmarks/llama3_h100_202412_torchtitan.md; Llama 2 and 3 on 64 A100 80GB
+ * (FSDP2, local batch as given): torchtitan, docs/performance.md of 2024. bert-large-uncased as a classifier on one V100
+ * 16GB, 512 tokens, transformers' own AdamW: transformers, docs/source/en/perf_train_gpu_one.mdx of 4.26.
  */
 
 /** hidden, layers, heads, parameters. */
@@ -76,8 +78,33 @@ export const QWEN_1_8B_FULL: readonly (readonly [number, number])[] = [
   [8192, 5.6],
 ];
 
-/** Outside the model's range: below 1,024 tokens GPTQ's kernels, which are not modelled, take most of the time. */
-export const KNOWN_MISSES: ReadonlySet<string> = new Set([
-  "Qwen-7B Q-LoRA, 1 × 256 tokens, A100-80GB",
-  "Qwen-7B Q-LoRA, 1 × 512 tokens, A100-80GB",
-]);
+/** model, hidden, inner, layers, vocabulary, parameters, tokens, batch, checkpointing, tokens per second and GPU. */
+export const TORCHTITAN_A100: readonly (readonly [
+  string,
+  number,
+  number,
+  number,
+  number,
+  number,
+  number,
+  number,
+  boolean,
+  number,
+])[] = [
+  ["Llama-2-13B", 5120, 13824, 40, 32000, 13.0e9, 4096, 2, false, 2162],
+  ["Llama-2-70B", 8192, 28672, 80, 32000, 69.0e9, 4096, 2, true, 353],
+  ["Llama-3-70B", 8192, 28672, 80, 128256, 70.6e9, 8192, 1, true, 331],
+];
+
+/** Ablation on bert-large: micro-batch × accumulation, checkpointing, fp16, optimizer, samples per second. */
+export const BERT_ABLATION: readonly (readonly [number, number, boolean, boolean, string, number])[] = [
+  [4, 1, false, false, "adamw_hf", 8.86],
+  [1, 4, false, false, "adamw_hf", 7.75],
+  [1, 4, true, false, "adamw_hf", 5.99],
+  [4, 1, false, true, "adamw_hf", 18.64],
+  [1, 4, true, true, "adamw_hf", 10.09],
+  [4, 1, false, false, "adafactor", 7.96],
+  [1, 4, true, true, "adafactor", 9.06],
+  [4, 1, false, false, "adamw_bnb_8bit", 9.15],
+  [1, 4, true, true, "adamw_bnb_8bit", 10.35],
+];

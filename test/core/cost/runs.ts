@@ -4,7 +4,15 @@ import type { Counts } from "../../../src/core/cost/work";
 import { deviceSpec, findDevice } from "../../../src/core/hardware/devices";
 import type { AdapterSpec, TrainingRun } from "../../../src/core/training/run";
 import { RUN, ZERO } from "../advise/synthetic";
-import { MPT, MPT_RUNS, QWEN_1_8B_FULL, QWEN_7B_LORA, QWEN_7B_QLORA } from "./published";
+import {
+  BERT_ABLATION,
+  MPT,
+  MPT_RUNS,
+  QWEN_1_8B_FULL,
+  QWEN_7B_LORA,
+  QWEN_7B_QLORA,
+  TORCHTITAN_A100,
+} from "./published";
 
 export const LLAMA_8B = {
   hidden_size: 4096,
@@ -112,6 +120,68 @@ function qwen(
   });
 }
 
+function torchtitan(): PublishedRun[] {
+  const fsdp = { version: 2, sharding: "full_shard", cpuOffload: false, reshardAfterForward: true } as const;
+  return TORCHTITAN_A100.map(
+    ([name, hidden, inner, layers, vocabulary, parameters, length, batch, checkpointing, rate]) => ({
+      source: "torchtitan",
+      label: `${name}, ${batch} × ${length} tokens, 64 × A100-80GB${checkpointing ? ", checkpointing" : ""}`,
+      run: llama({
+        model: {
+          ...RUN.model,
+          config: {
+            hidden_size: hidden,
+            intermediate_size: inner,
+            num_hidden_layers: layers,
+            num_attention_heads: hidden / 128,
+            vocab_size: vocabulary,
+          },
+        },
+        loadDtype: "float32",
+        sequenceLength: length,
+        microBatchSize: batch,
+        gradientAccumulationSteps: 1,
+        checkpointing: checkpointing ? { useReentrant: false } : null,
+        parallel: { ...RUN.parallel, worldSize: 64, fsdp },
+        device: on("A100-80GB", 64),
+      }),
+      counts: { parameters, trainableParameters: parameters },
+      seconds: (length * batch) / rate,
+    }),
+  );
+}
+
+/** One model and card with levers pulled one after the other. */
+export function ablation(): PublishedRun[] {
+  const config = {
+    hidden_size: 1024,
+    intermediate_size: 4096,
+    num_hidden_layers: 24,
+    num_attention_heads: 16,
+    vocab_size: 30522,
+  };
+  return BERT_ABLATION.map(([batch, accumulation, checkpointing, half, optimizer, rate]) => ({
+    source: "transformers",
+    label: `bert-large, ${batch} × 512 tokens × ${accumulation}${checkpointing ? ", checkpointing" : ""}${half ? ", fp16" : ""}, ${optimizer}, V100`,
+    run: {
+      ...RUN,
+      task: "seq-cls",
+      model: { ...RUN.model, family: "bert", config },
+      attention: "eager",
+      loadDtype: "float32",
+      autocast: half ? "float16" : null,
+      sequenceLength: 512,
+      microBatchSize: batch,
+      gradientAccumulationSteps: accumulation,
+      optimizer: { name: optimizer, args: {} },
+      checkpointing: checkpointing ? { useReentrant: true } : null,
+      device: on("V100", 1),
+    },
+    counts: { parameters: 335e6, trainableParameters: 335e6 },
+    seconds: (batch * accumulation) / rate,
+  }));
+}
+
 /** Every published throughput that the model is held against. */
 export function publishedRuns(): PublishedRun[] {
   const deepspeed = ZERO.parallel.deepspeed;
@@ -139,5 +209,7 @@ export function publishedRuns(): PublishedRun[] {
     ...seven("LoRA", QWEN_7B_LORA, { adapter: LORA }),
     ...seven("Q-LoRA", QWEN_7B_QLORA, { adapter: LORA, quantization: gptq }),
     ...full,
+    ...torchtitan(),
+    ...ablation(),
   ];
 }
