@@ -23,10 +23,13 @@ interface PlaceChoice extends vscode.QuickPickItem {
   readonly place: vscode.ConfigurationTarget | "pin";
 }
 
-/** Asks for a device and where to keep it, then writes it. Nothing is written when the person backs out. */
-export async function chooseDevice(session: Session, uri: vscode.Uri | undefined): Promise<void> {
+/**
+ * Asks for a device (unless it is `named`) and where to keep it, then writes it. Nothing is written when the person backs
+ * out.
+ */
+export async function chooseDevice(session: Session, uri: vscode.Uri | undefined, named?: string): Promise<void> {
   const { t } = vscode.l10n;
-  const device = await pickDevice(session, uri);
+  const device = named ?? (await pickDevice(session, uri));
   if (device === undefined) return;
   const isPinned = uri !== undefined && session.status(uri)?.run?.deviceSource === "pin";
   const place = await pickPlace(uri, isPinned);

@@ -261,7 +261,7 @@ class Panel {
         this.act("previewWhatIf", this.tried(message, true));
         break;
       case "pickDevice":
-        void chooseDevice(this.session, this.uri);
+        void chooseDevice(this.session, this.uri, message.device);
         break;
       case "reveal":
         void this.reveal(vscode.Uri.parse(message.uri), message.range);

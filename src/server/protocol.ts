@@ -270,8 +270,8 @@ export type PageToHost =
       readonly runId: string;
       readonly set: Readonly<Record<string, string>>;
     }
-  /** Opens the device quick pick of the editor. */
-  | { readonly type: "pickDevice" }
+  /** Chooses a GPU: the one named, or one from the editor's quick pick; the editor asks where to keep it. */
+  | { readonly type: "pickDevice"; readonly device?: string }
   /** Shows a place in an editor. */
   | { readonly type: "reveal"; readonly uri: string; readonly range: Range }
   /** Writes the pin that settles an assumption. */

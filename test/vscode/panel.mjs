@@ -128,6 +128,43 @@ export const PANEL = [
     },
   },
   {
+    name: "a card of the comparison is chosen where it stands; the editor asks where to keep it",
+    run: async (workbench) => {
+      const panel = await workbench.webview("h1.verdict");
+      await panel
+        .getByRole("button", { name: /A100-SXM4-80GB/ })
+        .first()
+        .click();
+      const places = workbench.page.locator(".quick-input-widget");
+      await places.getByText("This workspace").waitFor();
+      await workbench.page.keyboard.press("Escape");
+      await places.waitFor({ state: "hidden" });
+      assert.match(await heading(panel), /RTX 4090/);
+    },
+  },
+  {
+    name: "from a run that does not fit to one that does: the first plan, one click, and the reason beside it",
+    run: async (workbench) => {
+      const panel = await workbench.webview("h1.verdict");
+      const before = await workbench.text();
+      const card = panel.locator(".card.first");
+      assert.ok((await card.locator(".why").innerText()).length > 20);
+      const promised = await card.locator(".big").innerText();
+      await card.getByRole("button", { name: /^Preview/ }).click();
+      await eventually("the changes to be shown", async () => (await workbench.text()) !== before);
+      assert.match(await heading(panel), /^Does not fit/);
+      await workbench.command("View: Close Editor");
+      await focusEditor(workbench);
+      await card.getByRole("button", { name: /^Apply/ }).click();
+      await eventually("the verdict of the plan", async () => /^Fits/.test(await heading(panel)));
+      assert.ok((await heading(panel)).includes(promised), promised);
+      await focusEditor(workbench);
+      await workbench.page.keyboard.press("Control+z");
+      await eventually("the text to be as before", async () => (await workbench.text()) === before);
+      await eventually("the file's verdict", async () => /^Does not fit/.test(await heading(panel)));
+    },
+  },
+  {
     name: "the timeline is read with the keys",
     run: async (workbench) => {
       const panel = await workbench.webview("h1.verdict");
@@ -206,6 +243,46 @@ export const PANEL = [
       await panel.getByRole("button", { name: "Copy as Markdown" }).click();
       await panel.locator(".notice.good").waitFor();
       await panel.locator(".notice").click();
+    },
+  },
+  {
+    name: "the report is saved as JSON, SVG and PNG",
+    run: async (workbench) => {
+      const panel = await workbench.webview("h1.verdict");
+      for (const name of ["JSON", "SVG", "PNG"]) {
+        await panel.getByRole("button", { name: "Export" }).click();
+        await panel.getByRole("button", { name: new RegExp(name) }).click();
+        const dialog = workbench.page.locator(".quick-input-widget");
+        await dialog.getByRole("textbox").waitFor();
+        await workbench.page.keyboard.press("Enter");
+        await panel.locator(".notice.good", { hasText: `.vram.${name.toLowerCase()}` }).waitFor();
+        await panel.locator(".notice").click();
+      }
+    },
+  },
+  {
+    name: "in 320 pixels nothing is cut off, and nothing moves where motion is to be reduced",
+    run: async (workbench, pictures) => {
+      const { page } = workbench;
+      const panel = await workbench.webview("h1.verdict");
+      const { width, height } = page.viewportSize();
+      const now = await panel.evaluate(() => window.innerWidth);
+      await page.setViewportSize({ width: Math.round(width - 2 * (now - 320)), height });
+      await eventually("a narrow panel", async () => (await panel.evaluate(() => window.innerWidth)) < 360);
+      await page.emulateMedia({ reducedMotion: "reduce" });
+      const found = await panel.evaluate(() => ({
+        overflow: document.documentElement.scrollWidth - window.innerWidth,
+        moving: document.getAnimations().length,
+        transitions: [...document.querySelectorAll("*")].filter(
+          (element) => Number.parseFloat(getComputedStyle(element).transitionDuration) > 0,
+        ).length,
+      }));
+      assert.ok(found.overflow <= 0, `${found.overflow} pixels too wide`);
+      assert.equal(found.moving + found.transitions, 0);
+      assert.deepEqual(await accessibilityProblems(panel), []);
+      await workbench.screenshot(join(pictures, "panel-narrow.png"));
+      await page.emulateMedia({ reducedMotion: "no-preference" });
+      await page.setViewportSize({ width, height });
     },
   },
   {

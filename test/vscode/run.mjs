@@ -24,6 +24,7 @@ const THEMES = {
   dark: { setting: "Dark Modern", className: "vs-dark" },
   light: { setting: "Light Modern", className: "vs" },
   "high-contrast": { setting: "Default High Contrast", className: "hc-black" },
+  "high-contrast-light": { setting: "Default High Contrast Light", className: "hc-light" },
 };
 /** More pixels, for the pictures of the README. */
 const README_VIEW = { width: 1200, height: 760, scale: 1.5 };
@@ -143,6 +144,7 @@ try {
     await inTheme(browser, "dark", JOURNEY);
     await inTheme(browser, "light", GALLERY);
     await inTheme(browser, "high-contrast", GALLERY);
+    await inTheme(browser, "high-contrast-light", GALLERY);
     await withServer({}, (server) => inWindow(browser, server, "panel", PANEL));
     await withServer({ restricted: true }, (server) => inWindow(browser, server, "restricted", RESTRICTED));
     await withServer({}, (server) => inWindow(browser, server, "web", WEB, { web: true }));

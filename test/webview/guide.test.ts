@@ -118,12 +118,31 @@ describe("webview guide", () => {
       assert.ok(text.includes(part), `${part} in ${text}`);
   });
 
+  it("chooses a card where it stands, alone or several of it", () => {
+    const lines = [line({}), line({ name: "NVIDIA A100-SXM4-80GB", kind: "several", count: 2 })];
+    const { view, sent } = viewOf(
+      report,
+      { type: "asked", question: "compare", runId: run.id },
+      { type: "host", message: { type: "compare", runId: run.id, lines } },
+    );
+    for (const button of buttons(cardsView(view, run, run))) press(button);
+    for (const button of buttons(limitsView(view, run, guide))) press(button);
+    assert.deepEqual(
+      sent.map((message) => (message.type === "pickDevice" ? message.device : message.type)),
+      [
+        lines[0]?.name === run.devices.name ? undefined : lines[0]?.name,
+        "2xNVIDIA A100-SXM4-80GB",
+        "NVIDIA H200",
+      ].filter((name) => name !== undefined),
+    );
+  });
+
   it("compares on request only", () => {
     const { view, sent, acted } = viewOf(report);
-    press(buttons(cardsView(view, run, run))[0]);
+    press(buttons(cardsView(view, run, run)).at(-1));
     assert.deepEqual(sent, [{ type: "compare", runId: run.id }]);
     const waiting = viewOf(report, ...acted);
-    press(buttons(cardsView(waiting.view, run, run))[0]);
+    press(buttons(cardsView(waiting.view, run, run)).at(-1));
     assert.deepEqual(waiting.sent, []);
     const lines = [
       line({}),

@@ -183,6 +183,7 @@ export const en = {
   "limits.deviceSize": "{name} ({size} GiB)",
   "limits.note": "Each alone, everything else as it is, with {share} of the usable memory kept free.",
 
+  "devices.choose": "Check against {name}",
   "devices.title": "GPUs",
   "devices.name": "GPU",
   "devices.memory": "GiB",

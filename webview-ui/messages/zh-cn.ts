@@ -185,6 +185,7 @@ export const zhCn: MessageTable = {
   "limits.deviceSize": "{name}（{size} GiB）",
   "limits.note": "各项单独计算，其余不变，并预留 {share} 的可用显存。",
 
+  "devices.choose": "以 {name} 检查",
   "devices.title": "GPU 对比",
   "devices.name": "GPU",
   "devices.memory": "GiB",

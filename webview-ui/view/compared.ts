@@ -3,7 +3,7 @@ import type { ReportCompared, ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
 import { deltaGib, gib, integer, shortDevice } from "../model/format";
 import type { View } from "./context";
-import { devicesView } from "./devices";
+import { deviceButton, devicesView } from "./devices";
 import { icon } from "./icons";
 
 const KINDS = ["card", "slice", "several"] as const;
@@ -42,7 +42,8 @@ export function cardsView(view: View, shown: ReportRun, base: ReportRun): PageNo
   );
 }
 
-function comparedTable({ t }: View, run: ReportRun, lines: readonly ReportCompared[]): PageNode {
+function comparedTable(view: View, run: ReportRun, lines: readonly ReportCompared[]): PageNode {
+  const { t } = view;
   const column = (text: string, kind = "") => h(`th${kind}`, { attrs: { scope: "col" } }, text);
   return h(
     "div.wide",
@@ -69,14 +70,15 @@ function comparedTable({ t }: View, run: ReportRun, lines: readonly ReportCompar
         h(
           "tbody",
           { key: kind },
-          lines.filter((line) => line.kind === kind).map((line) => comparedRow(t, run, line)),
+          lines.filter((line) => line.kind === kind).map((line) => comparedRow(view, run, line)),
         ),
       ),
     ),
   );
 }
 
-function comparedRow(t: View["t"], run: ReportRun, line: ReportCompared): PageNode {
+function comparedRow(view: View, run: ReportRun, line: ReportCompared): PageNode {
+  const { t } = view;
   const name = shortDevice(line.name);
   const current = line.kind === "card" && line.name === run.devices.name;
   return h(
@@ -85,8 +87,13 @@ function comparedRow(t: View["t"], run: ReportRun, line: ReportCompared): PageNo
     h(
       "th",
       { attrs: { scope: "row" } },
-      line.count > 1 ? t("compare.several", { count: line.count, name }) : name,
-      current ? h("span.badge", null, t("devices.current")) : null,
+      current
+        ? [name, h("span.badge", null, t("devices.current"))]
+        : deviceButton(
+            view,
+            line.count > 1 ? t("compare.several", { count: line.count, name }) : name,
+            line.count > 1 ? `${line.count}x${line.name}` : line.name,
+          ),
     ),
     h("td.number", null, gib(line.memoryBytes, t.locale)),
     h("td.number", null, deltaGib(line.usableBytes - line.usedPeakBytes, t.locale)),
@@ -100,7 +107,7 @@ function comparedRow(t: View["t"], run: ReportRun, line: ReportCompared): PageNo
       `td.fit.${line.fits ? "good" : "bad"}`,
       null,
       icon(line.fits ? "good" : "bad"),
-      t(line.fits ? "devices.fits" : "devices.doesNotFit"),
+      h("span.verdict-word", null, t(line.fits ? "devices.fits" : "devices.doesNotFit")),
     ),
   );
 }

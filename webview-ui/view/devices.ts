@@ -7,8 +7,21 @@ import { meter } from "./bar";
 import type { View } from "./context";
 import { icon } from "./icons";
 
+/** A card's name that chooses it; the editor asks where to keep the choice. */
+export function deviceButton({ t, send }: View, label: string, device: string): PageNode {
+  return h(
+    "button.link.choose",
+    {
+      attrs: { type: "button", title: t("devices.choose", { name: label }) },
+      on: { click: () => send({ type: "pickDevice", device }) },
+    },
+    label,
+  );
+}
+
 /** null when the report compares no cards. */
-export function devicesView({ t }: View, run: ReportRun): PageNode | null {
+export function devicesView(view: View, run: ReportRun): PageNode | null {
+  const { t } = view;
   const rows = devicesOf(run);
   if (rows.length === 0) return null;
   return h(
@@ -38,8 +51,9 @@ export function devicesView({ t }: View, run: ReportRun): PageNode | null {
           h(
             "th",
             { attrs: { scope: "row" } },
-            shortDevice(row.name),
-            row.current ? h("span.badge", null, t("devices.current")) : null,
+            row.current
+              ? [shortDevice(row.name), h("span.badge", null, t("devices.current"))]
+              : deviceButton(view, shortDevice(row.name), row.name),
           ),
           h("td.number", null, gib(row.memoryBytes, t.locale)),
           h("td.number", null, deltaGib(row.headroomBytes, t.locale)),

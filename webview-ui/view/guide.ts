@@ -3,6 +3,7 @@ import type { ReportGuide, ReportRun, ReportStage } from "../../src/core/report/
 import { h, type PageNode } from "../dom/node";
 import { factorPercent, gib, gibUnit, integer, percent, shortDevice } from "../model/format";
 import type { View } from "./context";
+import { deviceButton } from "./devices";
 import { icon } from "./icons";
 import { rich } from "./rich";
 
@@ -83,23 +84,28 @@ function stageView({ t, send }: View, run: ReportRun, stage: ReportStage, number
 }
 
 /** null until the answer is there. */
-export function limitsView({ t }: View, run: ReportRun, guide: ReportGuide | null): PageNode | null {
+export function limitsView(view: View, run: ReportRun, guide: ReportGuide | null): PageNode | null {
   if (guide === null) return null;
+  const { t } = view;
   const { microBatch, sequence, smallestDevice, devices, reserve } = guide.limits;
   const reached = (found: { readonly value: number; readonly usedPeakBytes: number }) =>
     t("limits.reached", { value: integer(found.value, t.locale), size: gib(found.usedPeakBytes, t.locale) });
   const card = run.devices.memoryBytes !== null;
-  const rows: readonly (readonly [string, string] | null)[] = [
+  const rows: readonly (readonly [string, string | PageNode] | null)[] = [
     card ? [t("limits.batch"), microBatch === null ? t("limits.none") : reached(microBatch)] : null,
     sequence === null ? null : [t("limits.sequence"), reached(sequence)],
     [
       t("limits.device"),
       smallestDevice === null
         ? t("limits.noDevice")
-        : t("limits.deviceSize", {
-            name: shortDevice(smallestDevice.name),
-            size: gib(smallestDevice.memoryBytes, t.locale),
-          }),
+        : deviceButton(
+            view,
+            t("limits.deviceSize", {
+              name: shortDevice(smallestDevice.name),
+              size: gib(smallestDevice.memoryBytes, t.locale),
+            }),
+            smallestDevice.name,
+          ),
     ],
     devices === null ? null : [t("limits.devices"), reached(devices)],
   ];

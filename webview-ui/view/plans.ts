@@ -80,6 +80,9 @@ function cardView({ t, send }: View, run: ReportRun, card: PlanCard, first: bool
         time === 0 ? t("plans.sameTime") : t("plans.time", { change: factorPercent(plan.stepTimeFactor, t.locale) }),
       ),
       plan.changes === undefined ? null : h(`li.changes-${plan.changes}`, null, t(`plans.${plan.changes}`)),
+      plan.needs === undefined || plan.needs.length === 0
+        ? null
+        : h("li", null, t("stages.needs", { list: plan.needs.join(", ") })),
       h("li", null, editsText(t, card)),
     ),
     why === "" ? null : h("p.why", null, rich(`${why.charAt(0).toLocaleUpperCase()}${why.slice(1)}`)),

@@ -8,15 +8,15 @@ import {
   smallestDevice,
 } from "../../core/advise/inverse";
 import { type Stage, stagedPlan } from "../../core/advise/stages";
-import type { EstimateFunction, Requirement, SettingChange } from "../../core/advise/types";
+import type { EstimateFunction, SettingChange } from "../../core/advise/types";
 import { planTitle, planWhy } from "../../core/advise/words";
 import { DEVICES, type Device, deviceOf } from "../../core/hardware/devices";
 import type { ReportCompared, ReportGuide, ReportStage } from "../../core/report/schema";
 import type { TrainingRun } from "../../core/training/run";
-import { type Locale, t } from "../messages";
 import type { RunAnalysis } from "../run-analysis";
 import { reserveOf, searchOptionsOf } from "./allowed";
 import { editsFor } from "./edits";
+import { needsOf } from "./needs";
 
 /** null when nothing can be estimated. */
 export async function guideOf(analysis: RunAnalysis): Promise<ReportGuide | null> {
@@ -92,7 +92,7 @@ async function writtenStage(
       freesBytes: item.freesBytes,
       stepTimeFactor: hundredths(item.stepTimeFactor),
       changes: item.effect,
-      needs: item.requires.map((need) => needOf(need, analysis.locale)),
+      needs: needsOf(item.requires, analysis.locale),
     })),
     usedPeakBytes: estimate.usedPeakBytes,
     fits: estimate.usedPeakBytes <= Math.floor(usable * (1 - reserveOf(analysis))),
@@ -103,8 +103,6 @@ async function writtenStage(
 }
 
 const hundredths = (factor: number): number => Math.round(100 * factor) / 100;
-const needOf = ({ kind, name }: Requirement, locale: Locale): string =>
-  kind === "package" ? name : t(locale, `need.${kind}`);
 
 /** Cards of the same maker (NVIDIA when none is chosen), laptops only beside laptops: what a person could take instead. */
 function alike(run: TrainingRun): readonly Device[] {

@@ -7,6 +7,7 @@ import { size } from "../messages";
 import type { RunAnalysis } from "../run-analysis";
 import { searchOptionsOf } from "./allowed";
 import { editsFor } from "./edits";
+import { needsOf } from "./needs";
 
 /** Simulations a search may take: enough for every single change and the likely pairs. */
 const MOST_ESTIMATES = 48;
@@ -50,6 +51,7 @@ async function writtenPlan(analysis: RunAnalysis, plan: Plan): Promise<ReportPla
     edits: [...result.edits],
     fits: true,
     changes: plan.effect,
+    needs: needsOf(plan.requires, analysis.locale),
     why: planWhy(plan, analysis.locale),
   };
 }

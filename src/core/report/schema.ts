@@ -44,6 +44,8 @@ export const planSchema = z.object({
   fits: z.boolean().optional(),
   /** Whether the optimisation itself changes (numerics or method), or only how it is computed. */
   changes: z.enum(["nothing", "numerics", "method"]).optional(),
+  /** What the plan needs besides the files: packages by name, host memory, GPUs. */
+  needs: z.array(z.string()).optional(),
   why: z.string().optional(),
 });
 
