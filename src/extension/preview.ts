@@ -9,6 +9,13 @@ import { edited } from "./editText";
 /** Scheme of the texts that a preview compares. */
 export const PREVIEW_SCHEME = "vramlens-preview";
 
+/** Where the document is shown, or any other text: a preview that was asked for in the panel must not cover it. */
+function columnOf(uri: vscode.Uri): vscode.ViewColumn {
+  const editors = vscode.window.visibleTextEditors;
+  const own = editors.find(({ document }) => document.uri.toString() === uri.toString());
+  return (own ?? editors[0])?.viewColumn ?? vscode.ViewColumn.Beside;
+}
+
 /** Keeps the texts of the preview that is open, and what applying it means. */
 export class PreviewHost implements vscode.Disposable {
   private readonly texts = new Map<string, string>();
@@ -39,7 +46,8 @@ export class PreviewHost implements vscode.Disposable {
     if (first === undefined) return { ok: false, message: vscode.l10n.t("Nothing would change.") };
     if (pairs.length === 1) {
       const title = `${labelOf(first[0])}: ${result.title}`;
-      await vscode.commands.executeCommand("vscode.diff", first[1], first[2], title, { preview: true });
+      const options = { preview: true, viewColumn: columnOf(first[0]) };
+      await vscode.commands.executeCommand("vscode.diff", first[1], first[2], title, options);
     } else {
       await vscode.commands.executeCommand("vscode.changes", result.title, pairs);
     }

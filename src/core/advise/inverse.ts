@@ -133,20 +133,36 @@ export function isSharded({ parallel }: TrainingRun): boolean {
 }
 
 /**
- * The fewest ranks on which a sharded run fits, of those that its parallel degrees divide, in doublings; null when
- * sharding never gets there.
+ * The fewest ranks on which a sharded run fits, of those that its parallel degrees divide; null when sharding never gets
+ * there. Doublings find the range, halving it the number: each rank more leaves less on the others.
  */
 export function fewestDevices(run: TrainingRun, estimate: EstimateFunction, limitBytes: number): Largest | null {
   const { parallel } = run;
   if (!isSharded(run)) return null;
   const degree = parallel.tensorParallel * parallel.pipelineParallel * parallel.contextParallel;
-  const least = degree % parallel.expertParallel === 0 ? degree : degree * parallel.expertParallel;
-  for (let ranks = least; ranks <= MOST_RANKS; ranks *= 2) {
+  const step = degree % parallel.expertParallel === 0 ? degree : degree * parallel.expertParallel;
+  const at = (groups: number): Largest | null => {
+    const ranks = groups * step;
     const device = run.device === null ? null : { ...run.device, count: ranks };
     const wider = { ...run, device, parallel: { ...parallel, worldSize: ranks } };
     const found = estimate(wider);
-    if (found === null) return null;
-    if (found.usedPeakBytes <= limitBytes) return { value: ranks, run: wider, estimate: found };
+    return found !== null && found.usedPeakBytes <= limitBytes ? { value: ranks, run: wider, estimate: found } : null;
+  };
+  let high = 1;
+  let best = at(high);
+  while (best === null) {
+    high *= 2;
+    if (high * step > MOST_RANKS) return null;
+    best = at(high);
   }
-  return null;
+  for (let low = high / 2; high - low > 1; ) {
+    const middle = Math.floor((low + high) / 2);
+    const found = at(middle);
+    if (found === null) low = middle;
+    else {
+      high = middle;
+      best = found;
+    }
+  }
+  return best;
 }

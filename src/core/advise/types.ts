@@ -25,6 +25,7 @@ export interface Requirement {
 export const LEVER_IDS = [
   "micro-batch",
   "gradient-checkpointing",
+  "checkpointing-kind",
   "fused-loss",
   "attention",
   "flash-attention",

@@ -28,6 +28,13 @@ const WORDS: Readonly<Record<LeverId, Readonly<Record<Language, Phrase>>>> = {
     },
     "zh-cn": { title: "梯度检查点", why: "每层只保留输入，反向时重新计算其余部分，大约多一次前向。" },
   },
+  "checkpointing-kind": {
+    en: {
+      title: "{value} checkpointing",
+      why: "The two kinds keep different inputs and free them at different moments; results are the same.",
+    },
+    "zh-cn": { title: "{value} 检查点", why: "两种实现保留的输入和释放时机不同；结果相同。" },
+  },
   "fused-loss": {
     en: {
       title: "fused cross-entropy (Liger)",

@@ -84,6 +84,10 @@ describe("inverse questions", () => {
     };
     const found = fewestDevices(run, synthetic({ ...SHAPE, weights: 40 }), 40 * GIB);
     assert.ok(found !== null && found.value > 2);
+    // One rank fewer would not be enough.
+    const at = (ranks: number) => ({ ...run, parallel: { ...run.parallel, worldSize: ranks } });
+    const used = (ranks: number) => synthetic({ ...SHAPE, weights: 40 })(at(ranks)).usedPeakBytes;
+    assert.ok(used(found.value) <= 40 * GIB && used(found.value - 1) > 40 * GIB, String(found.value));
     assert.equal(fewestDevices(RUN, synthetic(SHAPE), 40 * GIB), null);
     assert.equal(fewestDevices(run, synthetic({ ...SHAPE, activations: 99 }), 40 * GIB), null);
   });

@@ -86,6 +86,20 @@ export const COMPUTATION: readonly Lever[] = [
       : [],
   ),
   lever(
+    "checkpointing-kind",
+    "nothing",
+    (run) => {
+      if (run.checkpointing === null) return [];
+      const useReentrant = !run.checkpointing.useReentrant;
+      return one(
+        useReentrant ? "reentrant" : "non-reentrant",
+        { ...run, checkpointing: { ...run.checkpointing, useReentrant } },
+        set("use_reentrant", useReentrant),
+      );
+    },
+    { uneven: true, rare: true },
+  ),
+  lever(
     "fused-loss",
     "nothing",
     (run) =>
