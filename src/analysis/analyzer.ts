@@ -104,7 +104,7 @@ export interface DocumentAnalysis {
   /** Links to the other documents of the run. */
   links(): readonly { readonly range: Range; readonly target: string; readonly tooltip: string }[];
   /** What the run would be with other values, for what-if controls; same report, no file touched. */
-  whatIf(runId: string, set: Readonly<Record<string, string>>): ReportRun | null;
+  whatIf(runId: string, set: Readonly<Record<string, string>>): Promise<ReportRun | null>;
   /** The plan in stages and how far the run could go; null when the run is gone or nothing is known of it. */
   guide?(runId: string): Promise<ReportGuide | null>;
   /** The run on other cards, slices and numbers of cards; null when the run is gone or nothing is known of it. */

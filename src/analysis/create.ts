@@ -109,7 +109,7 @@ class AnalyzerOfRuntime implements Analyzer {
       modelOverride: options.set?.["model"],
     });
     const reread: Reread = async (edits) => {
-      const changed = store.withTexts(await editedTexts(store, edits));
+      const changed = store.withDocuments(editedDocuments(inputs.documents, edits));
       const again = await changed.load(document.uri);
       const part = document.part === undefined ? again : again && commandsOf(again)[document.part.index];
       if (part === undefined || (part.recognised ?? reading.format) === undefined) return undefined;
@@ -158,22 +158,20 @@ class AnalyzerOfRuntime implements Analyzer {
   }
 }
 
-/** Texts of the documents that edits change, with the edits made. */
-async function editedTexts(store: DocumentStore, edits: readonly ReportEdit[]): Promise<ReadonlyMap<string, string>> {
-  const texts = new Map<string, string>();
-  for (const uri of new Set(edits.map((edit) => edit.uri))) {
-    const document = await store.load(uri);
-    if (document === undefined) continue;
+/** The documents that a run was read from, with edits made: what was read counts, whatever the files say by now. */
+function editedDocuments(documents: readonly LoadedDocument[], edits: readonly ReportEdit[]): LoadedDocument[] {
+  return documents.map((document) => {
+    const { uri, text, lines, part } = document;
     const spans = edits
       .filter((edit) => edit.uri === uri)
       .map(({ range, newText }) => ({
-        start: document.lines.offset(range.start.line, range.start.character),
-        end: document.lines.offset(range.end.line, range.end.character),
+        start: lines.offset(range.start.line, range.start.character),
+        end: lines.offset(range.end.line, range.end.character),
         newText,
       }));
-    texts.set(uri, applyEdits(document.text, spans));
-  }
-  return texts;
+    if (spans.length === 0 && part === undefined) return document;
+    return new LoadedDocument(uri, applyEdits(text, spans));
+  });
 }
 
 function recognitionOf(document: LoadedDocument, recognised = document.recognised): Recognition | null {

@@ -13,7 +13,7 @@ import { hoverMarkdown } from "./hover/hover";
 import { settingAt } from "./hover/locate";
 import { comparisonOf, guideOf } from "./levers/guide";
 import { plansOf } from "./levers/plans";
-import { whatIfEdits } from "./levers/what-if";
+import { triedVariant, whatIfEdits } from "./levers/what-if";
 import { linksOf } from "./links";
 import { type Locale, t } from "./messages";
 import type { Problem } from "./problems";
@@ -54,7 +54,7 @@ export function emptyAnalysis(
     hover: () => null,
     fixes: () => [],
     links: () => [],
-    whatIf: () => null,
+    whatIf: async () => null,
     whatIfEdits: () => null,
   };
 }
@@ -128,10 +128,9 @@ class AnalysedDocument implements DocumentAnalysis {
     return linksOf(this.uri, this.analyses);
   }
 
-  whatIf(runId: string, set: Readonly<Record<string, string>>): ReportRun | null {
-    const index = this.runs.findIndex((run) => run.id === runId);
-    const analysis = this.analyses[index];
-    return analysis === undefined ? null : reportOf(analysis, analysis.vary(set));
+  async whatIf(runId: string, set: Readonly<Record<string, string>>): Promise<ReportRun | null> {
+    const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
+    return analysis === undefined ? null : reportOf(analysis, await triedVariant(analysis, set));
   }
 
   async guide(runId: string): Promise<ReportGuide | null> {

@@ -83,10 +83,10 @@ export class DocumentStore {
     private readonly below?: DocumentStore,
   ) {}
 
-  /** This store with other texts for some documents; everything else is shared with it. */
-  withTexts(texts: ReadonlyMap<string, string>): DocumentStore {
+  /** This store with other documents in some places; everything else is shared with it. */
+  withDocuments(documents: readonly LoadedDocument[]): DocumentStore {
     const above = new DocumentStore(this.files, this);
-    for (const [uri, text] of texts) above.documents.set(uri, Promise.resolve(new LoadedDocument(uri, text)));
+    for (const document of documents) above.documents.set(document.uri, Promise.resolve(document));
     return above;
   }
 

@@ -56,7 +56,7 @@ export function registerPanelRequests(connection: Connection, context: RequestCo
   connection.onRequest<WhatIfResult, void>(METHODS.whatIf, (params: WhatIfParams, token: CancellationToken) =>
     safely<WhatIfResult>(log, "what-if", token, { run: null }, async () => ({
       run: context.inEditor(
-        (await context.analysis(params.uri, false, token))?.whatIf(params.runId, params.set) ?? null,
+        (await (await context.analysis(params.uri, false, token))?.whatIf(params.runId, params.set)) ?? null,
       ),
     })),
   );

@@ -231,9 +231,9 @@ describe("analysis: surfaces", () => {
   it("answers what-ifs without touching a file", async () => {
     const analysis = await analyse(files);
     const run = runOf(analysis);
-    const larger = analysis.whatIf(run.id, { micro_batch_size: "16" });
+    const larger = await analysis.whatIf(run.id, { micro_batch_size: "16" });
     assert.ok((larger?.perDevice?.allocatedPeakBytes ?? 0) > (run.perDevice?.allocatedPeakBytes ?? 0));
-    assert.equal(analysis.whatIf("other", {}), null);
+    assert.equal(await analysis.whatIf("other", {}), null);
   });
 
   it("offers plans that fit, and applying one gives the promised estimate to the byte", async () => {

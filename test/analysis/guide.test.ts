@@ -33,7 +33,7 @@ describe("analysis: guide", () => {
       assert.ok(stage.items.length > 0 && stage.edits.length > 0);
       const edits = analysis.whatIfEdits(id, stage.set);
       assert.ok(edits !== null && "edits" in edits && edits.edits.length === stage.edits.length);
-      assert.equal(analysis.whatIf(id, stage.set)?.perDevice?.usedPeakBytes, stage.usedPeakBytes);
+      assert.equal((await analysis.whatIf(id, stage.set))?.perDevice?.usedPeakBytes, stage.usedPeakBytes);
     }
     assert.equal(guide.stages.at(-1)?.fits, true);
   });
@@ -43,13 +43,13 @@ describe("analysis: guide", () => {
     const { limits } = guideSchema.parse(await analysis.guide?.(id));
     assert.equal(limits.reserve, 0.2);
     const usable = analysis.runs[0]?.devices.usableBytes ?? 0;
-    const peak = (set: Record<string, string>) => analysis.whatIf(id, set)?.perDevice?.usedPeakBytes ?? 0;
+    const peak = async (set: Record<string, string>) => (await analysis.whatIf(id, set))?.perDevice?.usedPeakBytes ?? 0;
     const batch = limits.microBatch?.value ?? 0;
     assert.ok(batch >= 1 && batch < 64);
-    assert.ok(peak({ micro_batch_size: String(batch) }) <= 0.8 * usable);
-    assert.ok(peak({ micro_batch_size: String(batch + 1) }) > 0.8 * usable);
+    assert.ok((await peak({ micro_batch_size: String(batch) })) <= 0.8 * usable);
+    assert.ok((await peak({ micro_batch_size: String(batch + 1) })) > 0.8 * usable);
     const length = limits.sequence?.value ?? 0;
-    assert.ok(peak({ sequence_length: String(length) }) <= 0.8 * usable);
+    assert.ok((await peak({ sequence_length: String(length) })) <= 0.8 * usable);
     assert.ok(limits.smallestDevice !== null);
     assert.equal(limits.devices, null);
   });

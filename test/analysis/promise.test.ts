@@ -118,7 +118,7 @@ describe("analysis: what plans promise", () => {
     const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri("train.yaml"), { device: "8GB" });
     const [run] = analysis.runs;
     assert.ok(run);
-    const tried = analysis.whatIf(run.id, { gradient_checkpointing: "true" })?.perDevice?.usedPeakBytes;
+    const tried = (await analysis.whatIf(run.id, { gradient_checkpointing: "true" }))?.perDevice?.usedPeakBytes;
     const switched = {
       ...files,
       "train.yaml": files["train.yaml"].replace("checkpointing: true", "checkpointing: false"),
@@ -142,7 +142,7 @@ describe("analysis: what plans promise", () => {
     assert.ok(result !== null && "edits" in result);
     const files = edited(LAUNCHED, result.edits);
     assert.match(files["run.sh"] ?? "", /^set -e\nPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True torchrun /);
-    const tried = analysis.whatIf(run.id, { expandable_segments: "true" })?.perDevice?.usedPeakBytes;
+    const tried = (await analysis.whatIf(run.id, { expandable_segments: "true" }))?.perDevice?.usedPeakBytes;
     const after = (await createAnalyzer(memoryRuntime(files)).analyse(uri("train.yaml"), options)).runs[0];
     assert.equal(after?.perDevice?.usedPeakBytes, tried);
   });
@@ -152,8 +152,15 @@ describe("analysis: what plans promise", () => {
   });
 });
 
+/** What-ifs that formats spell in ways of their own. */
+const TRIED: readonly Readonly<Record<string, string>>[] = [
+  { compute_dtype: "fp16" },
+  { quantization: "none" },
+  { gradient_checkpointing: "true", micro_batch_size: "2" },
+];
+
 /** Real files, their model replaced by one that is quick to simulate: the edits are what is tried. */
-describe("analysis: what plans promise in the corpus", () => {
+describe("analysis: what plans and what-ifs promise in the corpus", () => {
   const index = join(CORPUS, "index.jsonl");
   if (!existsSync(index)) {
     it("is skipped: no corpus beside the project", () => {});
@@ -182,13 +189,25 @@ describe("analysis: what plans promise in the corpus", () => {
       const options = { set, device: `${Math.round(largest / 2 ** 20)}MiB`, reserve: RESERVE };
       const advised =
         largest === 0 ? [] : (await analyzer.analyse(uri(file), { ...options, plans: true, guide: true })).runs;
-      for (const [place, run] of advised.entries())
+      for (const [place, run] of advised.entries()) {
+        for (const tried of TRIED) {
+          const now = await analyzer.analyse(uri(file), options);
+          const said = (await now.whatIf(run.id, tried))?.perDevice?.usedPeakBytes;
+          const result = now.whatIfEdits(run.id, tried);
+          if (result === null || "refused" in result) continue;
+          write(file, edited({ [file]: text }, result.edits)[file]);
+          const again = await analyzer.analyse(uri(file), options);
+          if (again.runs[place]?.perDevice?.usedPeakBytes === said) kept++;
+          else broken.push(`${file}: ${JSON.stringify(tried)}`);
+          write(file, text);
+        }
         for (const { what, edits, usedPeakBytes } of promisesOf(run)) {
           write(file, edited({ [file]: text }, edits)[file]);
           const again = await analyzer.analyse(uri(file), options);
           if (again.runs[place]?.perDevice?.usedPeakBytes === usedPeakBytes) kept++;
           else broken.push(`${file}: ${what}`);
         }
+      }
       write(file, undefined);
     }
     assert.deepEqual(broken, []);

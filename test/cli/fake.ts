@@ -133,7 +133,7 @@ export async function cli(
         hover: () => null,
         fixes: () => [],
         links: () => [],
-        whatIf: () => null,
+        whatIf: async () => null,
         whatIfEdits: () => null,
       } satisfies DocumentAnalysis;
     },

@@ -27,7 +27,7 @@ function server() {
         hover: () => null,
         fixes: () => [],
         links: () => [],
-        whatIf: () => null,
+        whatIf: async () => null,
         whatIfEdits: () => null,
       } satisfies DocumentAnalysis;
     },

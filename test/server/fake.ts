@@ -91,7 +91,7 @@ function nothing(uri: string, text: string): DocumentAnalysis {
     hover: () => null,
     fixes: () => [],
     links: () => [],
-    whatIf: () => null,
+    whatIf: async () => null,
     whatIfEdits: () => null,
   };
 }
@@ -245,7 +245,7 @@ async function analysis(
           }
         : null,
     compare: (runId) => (runId === run.id ? [] : null),
-    whatIf: (runId, set) => {
+    whatIf: async (runId, set) => {
       explode();
       if (runId !== "run") return null;
       const used = (Number(set["batch"] ?? own) + extra) * GIB;

@@ -90,6 +90,11 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
     }
     case "quantization":
       if (!has("load_in_4bit")) return [change];
+      if (change.value === "none") {
+        const on = ["load_in_4bit", "load_in_8bit"].filter((name) => resolution.settings.boolean(name) === true);
+        const named = resolution.settings.string("adapter") === "qlora" ? [{ name: "adapter", value: "lora" }] : [];
+        return [...on.map((name) => ({ name, value: false })), ...named];
+      }
       return [{ name: change.value === "int8" ? "load_in_8bit" : "load_in_4bit", value: true }];
     case "dp_shard_size":
       // Where nobody counts the ranks of a copy, the library does.

@@ -1,6 +1,6 @@
 /** From tried values to edits: what the panel's what-if says becomes what the files say. */
 import type { SettingChange } from "../../formats/types";
-import type { RunAnalysis } from "../run-analysis";
+import type { RunAnalysis, Variant } from "../run-analysis";
 import { type EditsResult, editsFor } from "./edits";
 
 /**
@@ -11,6 +11,17 @@ import { type EditsResult, editsFor } from "./edits";
 export function whatIfEdits(analysis: RunAnalysis, set: Readonly<Record<string, string>>): EditsResult {
   const changes = Object.entries(set).map(([name, text]): SettingChange => ({ name, value: typed(text) }));
   return editsFor(analysis.inputs, analysis.base.resolution, changes);
+}
+
+/**
+ * The run as its files would say it with the tried values, places as the files have them now; where no file can say them,
+ * the run with them put on top.
+ */
+export async function triedVariant(analysis: RunAnalysis, set: Readonly<Record<string, string>>): Promise<Variant> {
+  const varied = analysis.vary(set);
+  const written = Object.keys(set).length === 0 ? { refused: "" } : whatIfEdits(analysis, set);
+  const said = "refused" in written ? undefined : (await analysis.reread(written.edits))?.vary({});
+  return said === undefined ? varied : { ...said, resolution: { ...varied.resolution, run: said.resolution.run } };
 }
 
 /** Numbers and truth values are written as such, not as strings. */
