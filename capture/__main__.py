@@ -1,4 +1,4 @@
-"""python -m capture graphs|check|verify (see README.md)"""
+"""python -m capture graphs|losses|check|verify (see README.md)"""
 import argparse
 import json
 import os
@@ -38,6 +38,15 @@ def graphs(args):
         (OUT / f"{name}.json").write_text(text + "\n")
         print(f"{name}: {len(text) / 1024:.0f} KiB, {time.time() - started:.0f} s", flush=True)
     return 1 if failed else 0
+
+
+def losses(args):
+    from .losses import trainer_graphs
+
+    file = OUT.parent / "trainers" / "trl.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(trainer_graphs(), separators=(",", ":")) + "\n")
+    return 0
 
 
 def check(args):
@@ -84,6 +93,8 @@ def main():
     c.add_argument("--family", nargs="*")
     c.add_argument("--seed", default="1")
     c.set_defaults(run=check)
+    losses_command = commands.add_parser("losses", help="write models/trainers/trl.json, the losses of TRL's trainers")
+    losses_command.set_defaults(run=losses)
     v = commands.add_parser("verify", help="compare the command line with PyTorch and write models/VERIFIED.md (all families)")
     v.add_argument("--family", nargs="*")
     v.add_argument("--per", type=int, default=3, help="cases per task and attention")

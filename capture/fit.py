@@ -76,6 +76,9 @@ class Fitter:
             if all(y > 0 for y in vb):
                 add(tuple(x // y for x, y in zip(va, vb)), _quotient(a, b))
                 add(tuple(-(-x // y) for x, y in zip(va, vb)), f"ceil_div({a},{b})")
+        for v, e in items:  # offsets from the end
+            for c in (0, 1):
+                add(tuple(c - x for x in v), f"{c}-{e}")
         for vf, f in self.floats.items():
             for va, a in items:
                 add(tuple(int(x * y) for x, y in zip(va, vf)), f"{a}*{f}//1")

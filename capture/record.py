@@ -184,6 +184,8 @@ class Recorder(SchemaCheckMode):
         """Kind and attributes of a module the engine knows whole, or None."""
         if hasattr(module, "activation_name"):
             return "Activation", {"fn": module.activation_name}
+        if hasattr(module, "stands_for"):  # a whole model in the loss of a trainer (trainers.py)
+            return module.stands_for, {}
         if type(module).__name__ == "BloomGelu":  # an autograd function of its own, which records nothing inside
             return "Activation", {"fn": "bloom_gelu"}
         if type(module) in (torch.nn.Linear, Conv1D, torch.nn.Embedding):
@@ -194,6 +196,10 @@ class Recorder(SchemaCheckMode):
             return "Conv2d", {"stride": list(module.stride), "padding": module.padding if isinstance(module.padding, str) else list(module.padding),
                               "dilation": list(module.dilation), "groups": module.groups}
         return None
+
+    def fused(self, name, ins, out):
+        """A library's own autograd function, as one operator whose results are `out`."""
+        self.emit(Event("op", name, self.scopes[-1], [self.operand(x) for x in ins]), out)
 
     def module_call(self, call, module, args, kwargs):
         path = self.paths.get(id(module))
@@ -281,16 +287,23 @@ def _grouped(recorder):
 
 def record(model, batch, extra):
     """Runs `model(**batch, **extra)` and returns its trace; the caller holds the batch, and the outputs to the end."""
+    return trace(model, batch, lambda: dict(model(**batch, **extra)))
+
+
+def trace(model, batch, run, holder=None):
+    """The trace of `run()`, whose result holds the outputs; `holder` is given the recorder for its own operators."""
     recorder = Recorder(model, batch)
+    if holder is not None:
+        holder["recorder"] = recorder
     functional = torch.nn.functional
     call, attention, grouped = torch.nn.Module.__call__, functional.scaled_dot_product_attention, functional.grouped_mm
     torch.nn.Module.__call__ = lambda module, *a, **k: recorder.module_call(call, module, a, k)
     functional.scaled_dot_product_attention, functional.grouped_mm = _attention(recorder), _grouped(recorder)
     try:
         with enable_python_dispatcher(), recorder, _Functions(recorder):
-            out = model(**batch, **extra)
+            out = run()
             recorder.done = True
-        outputs = [recorder.see(t) for t in tree_leaves(dict(out)) if isinstance(t, torch.Tensor)]
+        outputs = [recorder.see(t) for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
     finally:
         torch.nn.Module.__call__ = call
         functional.scaled_dot_product_attention, functional.grouped_mm = attention, grouped

@@ -23,7 +23,7 @@ AMP = {"bf16": torch.bfloat16, "fp16": torch.float16}
 aten = torch.ops.aten
 
 
-def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
     """Chooses the kernel as PyTorch does on an Ampere or later card (aten/native/transformers/cuda/sdp_utils.cpp)."""
     if torch.is_autocast_enabled("cuda"):
         low = torch.get_autocast_dtype("cuda")
@@ -84,7 +84,7 @@ class Ledger(TorchDispatchMode):
         self.known[key] = weakref.ref(storage, dead)
 
 
-def _replace_parameters(module, change, recurse=True):
+def replace_parameters(module, change, recurse=True):
     """nn.Module._apply by replacement: fake tensors cannot be swapped in place."""
     for child in module.children() if recurse else ():
         child._apply(change)
@@ -100,13 +100,14 @@ def _replace_parameters(module, change, recurse=True):
     return module
 
 
-def _clip(params, limit):
+def clip(params, limit):
     grads = [p.grad for p in params if p.grad is not None]
     total = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(grads, 2.0)), 2.0)
     torch._foreach_mul_(grads, torch.clamp(limit / (total + 1e-6), max=1.0))
 
 
-def _prepare(case):
+def load(case):
+    """The case's model in training mode, without adapters."""
     import transformers
 
     config = make_config(case["family"], case["model"])
@@ -116,36 +117,47 @@ def _prepare(case):
     with torch.device("cuda"):
         model = getattr(transformers, environment.TASKS[case["task"]]).from_config(config, dtype=DTYPES[case["dtype"]], **kw)
     model.train()
+    return config, model
+
+
+def adapt(case, model):
+    """The model with the case's adapter and checkpointing."""
     if case.get("lora"):
         from peft import LoraConfig, get_peft_model
 
         model = get_peft_model(model, LoraConfig(r=case["lora"]["r"], lora_alpha=16, lora_dropout=case["lora"]["dropout"], target_modules=case["lora"]["target_modules"]))
     if case["checkpointing"]:
         model.gradient_checkpointing_enable()
+    return model
+
+
+def wrap(case, model):
+    """Accelerate's autocast around the forward."""
     if case.get("amp"):
         from accelerate.utils import convert_outputs_to_fp32
 
         forward = torch.autocast("cuda", dtype=AMP[case["amp"]])(model.forward.__func__)
         model.forward = types.MethodType(forward, model)
         model.forward = types.MethodType(convert_outputs_to_fp32(model.forward.__func__), model)
-    return config, model
+    return model
 
 
-def _optimizer(model):
+def optimizer_of(model):
     groups = [[p for p in model.parameters() if p.requires_grad and p.ndim > 1], [p for p in model.parameters() if p.requires_grad and p.ndim <= 1]]
     return torch.optim.AdamW([{"params": g, "weight_decay": 0.0} for g in groups if g], lr=1e-4, foreach=True)
 
 
 def peak(case):
     """Peak bytes of the case's two steps."""
-    F.scaled_dot_product_attention, apply = _attention, torch.nn.Module._apply
-    torch.nn.Module._apply = _replace_parameters
+    F.scaled_dot_product_attention, apply = attention, torch.nn.Module._apply
+    torch.nn.Module._apply = replace_parameters
     ledger = Ledger()
     try:
         with FakeTensorMode(allow_non_fake_inputs=True), ledger:
-            config, model = _prepare(case)
+            config, model = load(case)
+            model = wrap(case, adapt(case, model))
             gc.collect()
-            optimizer, params = _optimizer(model), [p for p in model.parameters() if p.requires_grad]
+            optimizer, params = optimizer_of(model), [p for p in model.parameters() if p.requires_grad]
             extra = {"use_cache": False} if case["task"] in ("causal-lm", "seq2seq-lm") else {}
             ledger.start()
             for _ in range(2):
@@ -155,7 +167,7 @@ def peak(case):
                 del out, batch
                 loss.backward()
                 del loss
-                _clip(params, 1.0)
+                clip(params, 1.0)
                 optimizer.step()
                 optimizer.zero_grad(set_to_none=True)
             return ledger.peak

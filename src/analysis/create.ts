@@ -1,6 +1,6 @@
 /** The analyzer: documents in, immutable analyses out. All reading goes through the runtime. */
 import * as z from "zod";
-import type { FamilyGraphs } from "../core/graph/types";
+import type { FamilyGraphs, TrainerGraph } from "../core/graph/types";
 import type { ReportEdit } from "../core/report/schema";
 import type { Format } from "../formats/types";
 import { applyEdits } from "../syntax/edit";
@@ -30,6 +30,11 @@ const graphsSchema = z.looseObject({
   graphs: z.array(z.unknown()),
 });
 
+const trainersSchema = z.looseObject({
+  schema: z.literal("vram-lens/trainers/1"),
+  graphs: z.array(z.unknown()),
+});
+
 /** How a run is read, where it is not the usual way. */
 interface Reading {
   /** Another document's run uses this one. */
@@ -44,6 +49,7 @@ class AnalyzerOfRuntime implements Analyzer {
   private readonly store: DocumentStore;
   private readonly estimator = new Estimator();
   private readonly graphs = new Map<string, Promise<FamilyGraphs | undefined>>();
+  private trainers: Promise<readonly TrainerGraph[]> | undefined;
   private catalogue: Promise<Catalogue> | undefined;
 
   constructor(private readonly runtime: Runtime) {
@@ -151,10 +157,23 @@ class AnalyzerOfRuntime implements Analyzer {
     if (text === undefined) return undefined;
     try {
       const data: unknown = JSON.parse(text);
-      return graphsSchema.safeParse(data).success ? (data as FamilyGraphs) : undefined;
+      if (!graphsSchema.safeParse(data).success) return undefined;
+      return { ...(data as FamilyGraphs), trainers: await this.trainerGraphs() };
     } catch {
       return undefined;
     }
+  }
+
+  /** Losses of trainers, read once for every family. */
+  private trainerGraphs(): Promise<readonly TrainerGraph[]> {
+    this.trainers ??= this.runtime
+      .readModelData("trainers/trl.json")
+      .then((text) => {
+        const read = trainersSchema.safeParse(JSON.parse(text ?? "null"));
+        return read.success ? (read.data.graphs as unknown as TrainerGraph[]) : [];
+      })
+      .catch(() => []);
+    return this.trainers;
   }
 }
 

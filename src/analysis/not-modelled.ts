@@ -1,9 +1,9 @@
 /** What a run may be or do that the engine does not follow: then there is no number rather than a wrong one. */
-import { TRAINER_MARKS } from "../formats/trl/keys";
 import { frameworkOf } from "./frameworks";
 import type { RunInputs } from "./inputs";
 import { say } from "./problems";
 import type { Obstacle } from "./resolve";
+import { MODELLED } from "./resolve/trainer";
 import type { Settings } from "./settings";
 
 /** Formats whose runs the Hugging Face Trainer carries out: its defaults fill what they leave open. */
@@ -14,18 +14,6 @@ export const TRAINER_FORMATS: ReadonlySet<string> = new Set([
   "llama-factory",
   "ms-swift",
 ]);
-
-/** Which trainer runs: `trainer` (the plain one), `sft`, or one that keeps further models. */
-export function trainerOf(inputs: RunInputs, settings: Settings): string {
-  const stage = settings.string("rl") ?? settings.string("lf_stage");
-  if (stage !== undefined && !["none", "sft", "pt", "false"].includes(stage)) return stage;
-  if (settings.find("reward_model") !== undefined) return "reward";
-  if (inputs.format.id !== "trl") return "trainer";
-  const root = inputs.main.config?.parsed.root;
-  const written = root?.kind === "map" ? root.entries.map((entry) => entry.key) : [];
-  const keys = new Set([...inputs.main.read.settings.map((setting) => setting.key), ...written]);
-  return TRAINER_MARKS.find((mark) => mark.keys.some((key) => keys.has(key)))?.trainer ?? "sft";
-}
 
 /** Switches that change memory in a way nothing here follows. */
 const SWITCHES = ["use_galore", "use_apollo", "use_badam", "use_adam_mini", "use_muon", "use_unsloth", "use_llama_pro"];
@@ -45,7 +33,9 @@ export function obstaclesOf(inputs: RunInputs, settings: Settings, trainer: stri
   if (format.id === "accelerate") add("not-modelled.part");
   else if (!TRAINER_FORMATS.has(format.id) && format.id !== "deepspeed" && frameworkOf(format.id) === undefined)
     add("not-modelled.format", { format: format.id });
-  if (trainer !== "trainer" && trainer !== "sft") add("not-modelled.trainer", { trainer: trainer.toUpperCase() });
+  const plain = trainer === "trainer" || trainer === "sft";
+  if (!plain && !(format.id === "trl" && MODELLED.has(trainer)))
+    add("not-modelled.trainer", { trainer: trainer.toUpperCase() });
   if (settings.boolean("use_cpu") === true) add("not-modelled.cpu");
   for (const name of SWITCHES) {
     const stated = settings.find(name);

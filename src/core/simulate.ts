@@ -3,23 +3,34 @@
  */
 
 import type { DType } from "./engine/dtype";
-import { type AttentionCache, Interpreter, NotModelled } from "./engine/interpreter";
+import { type AttentionCache, Interpreter, type InterpreterOptions, NotModelled } from "./engine/interpreter";
 import { Ledger } from "./engine/ledger";
 import { Torch } from "./engine/torch";
 import { type ConfigView, configView, type RunSizes, selectGraph } from "./graph/config";
-import { evaluate } from "./graph/expression";
+import { evaluate, type Scope } from "./graph/expression";
 import { withLiger } from "./graph/liger";
-import type { ArchitectureGraph, FamilyGraphs } from "./graph/types";
+import type { ArchitectureGraph, FamilyGraphs, TrainerGraph } from "./graph/types";
 import { runEvaluation } from "./training/evaluation";
 import { SimulatedCache } from "./training/generation/cache";
 import { runGeneration } from "./training/generation/generate";
 import { layerSignatures, loadModel } from "./training/model";
 import { findOptimizer } from "./training/optimizers";
 import { chooseStrategy, type HostUse } from "./training/parallel";
+import { splitsModel } from "./training/parallel/local";
 import { whileWaiting } from "./training/parallel/pipeline";
 import { shareOf } from "./training/parallel/tensor";
-import type { GenerationSpec, TrainingRun } from "./training/run";
-import { type BatchTensor, type InterpreterFactory, runSteps, STEPS } from "./training/step";
+import type { GenerationSpec, TrainerSpec, TrainingRun } from "./training/run";
+import { type BatchTensor, type PassFactory, runSteps, STEPS } from "./training/step";
+import {
+  calledGraph,
+  lossOf,
+  lossScope,
+  Rollout,
+  SEQUENCES,
+  scoringOf,
+  trainerOf,
+  trainerPass,
+} from "./training/trainers";
 
 export interface Simulation {
   readonly ledger: Ledger;
@@ -71,10 +82,10 @@ function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSizes, fuse
   return { graph, view, head };
 }
 
-function batchOf({ graph, view }: Program): BatchTensor[] {
-  return graph.batch.map(({ name, shape, dtype }) => ({
+function batchOf({ batch }: Pick<ArchitectureGraph, "batch">, scope: Scope): BatchTensor[] {
+  return batch.map(({ name, shape, dtype }) => ({
     name,
-    sizes: shape.map((expression) => Number(evaluate(expression, view.scope))),
+    sizes: shape.map((expression) => Number(evaluate(expression, scope))),
     dtype: dtype.replace(/^\$/, "") as DType,
   }));
 }
@@ -89,6 +100,9 @@ function withoutTraining<T>(torch: Torch, body: () => T): T {
   torch.training = training;
   return result;
 }
+
+/** Makes an interpreter; `folded` ones leave out layers that repeat their neighbours. */
+type InterpreterFactory = (folded: boolean) => Interpreter;
 
 /**
  * Books a call of `generate` with the run's model on the phase in force. The captured training graph serves with queries of
@@ -136,7 +150,8 @@ function generate(
 }
 
 function sizesOf(run: TrainingRun): RunSizes {
-  return { B: run.microBatchSize, S: run.sequenceLength, T: run.targetLength, I: run.imageSize };
+  const sequences = run.trainer == null ? 1 : SEQUENCES[run.trainer.kind];
+  return { B: run.microBatchSize * sequences, S: run.sequenceLength, T: run.targetLength, I: run.imageSize };
 }
 
 /** Parameters of the whole model and those that are trained, whatever part of it one GPU holds. */
@@ -156,13 +171,30 @@ export function countParameters(
   return { parameters: model.elements, trainableParameters: model.trainableElements };
 }
 
+/** Whether one GPU holds a part of the model only, all the time or between uses. */
+function isSharded(run: TrainingRun): boolean {
+  return run.parallel.fsdp !== null || run.parallel.deepspeed?.zeroStage === 3 || splitsModel(run);
+}
+
+/** Whether a trainer's loss was captured and the model's graph can be cut where it calls it. */
+function hasLoss(family: FamilyGraphs, trainer: TrainerSpec, program: Program | null): boolean {
+  if (lossOf(family, trainer) === undefined || program === null) return false;
+  return calledGraph(trainer.kind, program.graph, program.head) !== null;
+}
+
 /**
  * Simulates a run. `fold` = false runs every layer one by one (the same events, more slowly); `waitingBytes` are
  * activations of other micro-batches kept while one is run. Throws `NotModelled` for operators the engine lacks;
  * `estimate` turns that into a result.
  */
 export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, waitingBytes = 0): SimulationResult {
-  const program = programOf(run, family, sizesOf(run), run.fusedLoss);
+  const sharded = isSharded(run);
+  const trainer = trainerOf(run);
+  const sizes = sizesOf(run);
+  const own = trainer === null ? null : programOf(run, family, sizes, false);
+  // Where TRL's own head cannot be followed, Liger's fused loss stands in for it.
+  const spec = trainer?.kind === "sft" && (sharded || !hasLoss(family, trainer, own)) ? null : trainer;
+  const program = spec === null ? programOf(run, family, sizes, run.fusedLoss) : own;
   if (program === null)
     return {
       ok: false,
@@ -175,20 +207,27 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
 
   const ledger = new Ledger();
   const torch = new Torch(ledger);
+  // trl/models/utils.py: below stage 3 the reference is an engine of its own, whole on every GPU (prepare_deepspeed).
+  if (spec !== null && sharded)
+    return { ok: false, code: "not-modelled", reason: `${spec.kind.toUpperCase()} with sharded parameters` };
+  const loss = spec === null ? undefined : lossOf(family, spec);
+  if (spec !== null && (loss === undefined || calledGraph(spec.kind, graph, head) === null))
+    return { ok: false, code: "not-modelled", reason: `${spec.kind.toUpperCase()} of ${family.family}` };
   torch.share = shareOf(run);
   const strategy = waitingBytes > 0 ? whileWaiting(chooseStrategy(run), waitingBytes) : chooseStrategy(run);
   const loadDtype = strategy.parameterDtype ?? run.loadDtype;
+  const loading = { loadDtype, sharded: strategy.shardsParameters, quantization: run.quantization, head };
   const model = loadModel(torch, graph, view, {
-    loadDtype,
+    ...loading,
     // DeepSpeed's engine casts the whole module, adapters included.
     adapter: run.adapter && {
       ...run.adapter,
+      dropout: spec?.disableDropout ? 0 : run.adapter.dropout,
       autocastAdapterDtype: run.adapter.autocastAdapterDtype && strategy.keepsAutocast,
     },
-    sharded: strategy.shardsParameters,
-    quantization: run.quantization,
-    head,
   });
+  const copy =
+    spec?.variant["reference"] === "model" ? loadModel(torch, graph, view, { ...loading, adapter: null }) : null;
   strategy.prepare(torch, model.parameters);
   torch.leafHook = strategy.leafHook;
   torch.usage = strategy.shardsParameters ? strategy : undefined;
@@ -203,27 +242,67 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     torch.leafHook = (leaf, torch) => optimizer.afterAccumulate?.(leaf, torch);
   const parameterSignature = layerSignatures(model.parameters);
   const signature = (index: number): string => `${parameterSignature(index)} ${strategy.layerSignature?.(index) ?? ""}`;
+  const vocabulary = model.byName.get(`${head}.weight`)?.size(0) ?? 0;
+  const scopeOf = (samples: number, sequence: number): Scope | null =>
+    spec === null ? null : lossScope(spec, samples, sequence, vocabulary);
+  const optionsOf = ({ view }: Program, folded: boolean): InterpreterOptions => ({
+    scope: view.scope,
+    layerKind: (index: number) => view.layerKind(index),
+    parameters: model.byName,
+    modules: model.modules,
+    loadDtype,
+    checkpointing: run.checkpointing,
+    layerSignature: folded && fold ? signature : null,
+    head,
+  });
   const interpretersOf =
-    ({ graph, view }: Program, cache?: AttentionCache): InterpreterFactory =>
+    (program: Program, cache?: AttentionCache): InterpreterFactory =>
     (folded) =>
-      new Interpreter(torch, graph, {
-        scope: view.scope,
-        layerKind: (index) => view.layerKind(index),
-        parameters: model.byName,
-        modules: model.modules,
-        loadDtype,
-        checkpointing: run.checkpointing,
-        layerSignature: folded && fold ? signature : null,
-        head,
+      new Interpreter(torch, program.graph, {
+        ...optionsOf(program, folded),
         ...(cache === undefined ? {} : { cache }),
       });
+  const passesOf = (program: Program, scope: Scope | null, loss?: TrainerGraph): PassFactory => {
+    const called = spec === null ? null : calledGraph(spec.kind, program.graph, head);
+    if (spec === null || loss === undefined || called === null || scope === null) return interpretersOf(program);
+    return (folded) =>
+      trainerPass(torch, {
+        spec,
+        loss,
+        graph: called,
+        scope,
+        policy: model,
+        copy,
+        options: optionsOf(program, folded),
+      });
+  };
   const autocast = strategy.keepsAutocast ? run.autocast : null;
+  const scope = scopeOf(run.microBatchSize, run.sequenceLength);
+  let cacheBytes: number | null = null;
+  const rollout =
+    spec?.rollout == null
+      ? null
+      : new Rollout(
+          torch,
+          {
+            spec: { ...spec, rollout: spec.rollout },
+            microBatch: run.microBatchSize,
+            autocast,
+            scoring: scoringOf(family, spec).map((scoring) => passesOf(program, scope, scoring)),
+            generate: (generation) => {
+              cacheBytes = withoutTraining(torch, () =>
+                generate(torch, run, family, generation, interpretersOf, autocast),
+              );
+            },
+          },
+          strategy,
+        );
   runSteps(
     torch,
-    interpretersOf(program),
+    passesOf(program, scope, loss),
     optimizer,
     {
-      batch: batchOf(program),
+      batch: batchOf(loss ?? graph, scope ?? view.scope),
       autocast,
       accumulation: run.gradientAccumulationSteps,
       maxGradNorm: run.maxGradNorm,
@@ -231,28 +310,38 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
       fold,
       groups,
       trainable,
+      rollout,
     },
     strategy,
   );
   if (run.evaluation != null) {
-    const { batchSize, sequenceLength, targetLength, keeps } = run.evaluation;
+    const { batchSize, sequenceLength, targetLength } = run.evaluation;
+    // A trainer with a loss of its own gives nothing but that; SFT runs the plain model where logits are asked for.
+    const ownLoss = spec !== null && !(spec.kind === "sft" && run.evaluation.keeps !== "loss");
+    const keeps = ownLoss ? "loss" : run.evaluation.keeps;
+    const rows = batchSize * (spec === null ? 1 : SEQUENCES[spec.kind]);
     // Liger gives the logits outside training unless only the loss is asked for (liger_kernel/transformers/model).
     const evaluated = programOf(
       run,
       family,
-      { ...sizesOf(run), B: batchSize, S: sequenceLength, T: targetLength },
-      run.fusedLoss && keeps === "loss",
+      { ...sizes, B: rows, S: sequenceLength, T: targetLength },
+      run.fusedLoss && !ownLoss && keeps === "loss",
     );
+    const evaluatedScope = ownLoss ? scopeOf(batchSize, sequenceLength) : null;
+    const evaluatedLoss = ownLoss ? loss : undefined;
     if (evaluated !== null)
       runEvaluation(
         torch,
-        interpretersOf(evaluated),
-        { spec: run.evaluation, batch: batchOf(evaluated), autocast },
+        passesOf(evaluated, evaluatedScope, evaluatedLoss),
+        {
+          spec: { ...run.evaluation, keeps },
+          batch: batchOf(evaluatedLoss ?? evaluated.graph, evaluatedScope ?? evaluated.view.scope),
+          autocast,
+        },
         strategy,
         STEPS,
       );
   }
-  let cacheBytes: number | null = null;
   const { generation } = run;
   if (generation != null) {
     ledger.enter("generation", STEPS);

@@ -121,6 +121,13 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Weight of the KL term: 0 in GRPO means no reference model.": "KL 项的权重：GRPO 中为 0 表示没有参考模型。",
   "Computes the reference's log-probabilities once, so that the reference model is not kept.":
     "一次性计算参考模型的对数概率，因此不必保留参考模型。",
+  "Switches dropout off, adapters' included: preference trainers do unless told otherwise.":
+    "关闭 dropout（包括适配器的）：偏好训练器默认如此。",
+  "Weight of CPO's likelihood term: 0 leaves it out.": "CPO 似然项的权重：0 表示不用。",
+  "Passes over each generation.": "每次生成的使用遍数。",
+  "Ratios of a token, or one of the sequence (GSPO).": "按词元或按整个序列（GSPO）计算比率。",
+  "Scores vLLM's completions with the policy before it learns from them.": "学习之前先用策略模型为 vLLM 的补全打分。",
+  "Pulls rewards towards zero: a few numbers per pair.": "将奖励拉向零：每对样本只多几个数。",
   "Batch of that pass.": "该过程的批大小。",
   "Reference model: a second copy on the GPU.": "参考模型：GPU 上的第二份副本。",
   "Keeps the reference in step with the model.": "让参考模型与模型保持同步。",

@@ -70,6 +70,8 @@ export const en: Readonly<Record<string, string>> = {
   "not-modelled.trainer": "{trainer} training keeps more than one model or generates text, which is not modelled yet",
   "not-modelled.part":
     "an Accelerate config is a part of a run: open the training config or the script that it launches",
+  "not-modelled.trainer-version":
+    "{trainer} training before TRL 1.15 (here {version}) holds all logits in its loss, which is not modelled yet",
   "not-modelled.format": "runs of {format} are read and explained, but not simulated yet",
   "not-modelled.adapter": "adapters of type {adapter} are not modelled yet",
   "not-modelled.switch": "`{key}` changes memory in a way that is not modelled yet",
@@ -214,6 +216,9 @@ export const en: Readonly<Record<string, string>> = {
   "need.devices": "more GPUs",
   "assume.task": "task {task}, from the model's type",
   "assume.full-length": "every sequence as long as {key} allows: {length} tokens",
+  "assume.scored": "prompts of one token: every other token is scored (an upper bound)",
+  "assume.prompt-length": "prompts of {length} tokens",
+  "assume.vllm": "vLLM's share is not counted: no GPU is known",
   "assume.sequence-length": "sequence length {length}",
   "assume.target-length": "target length {length}",
   "assume.evaluation-batches":

@@ -5,8 +5,9 @@
 import type { TrainingRun } from "../../core/training/run";
 import { standsFor } from "../frameworks";
 import type { RunInputs } from "../inputs";
-import { obstaclesOf, trainerOf } from "../not-modelled";
+import { obstaclesOf } from "../not-modelled";
 import { say } from "../problems";
+import { trainerOf } from "../trainers";
 import { holds } from "../versions";
 import { adapterOf, quantizationOf } from "./adapters";
 import { ResolveContext } from "./context";
@@ -16,6 +17,7 @@ import { deviceOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { parallelOf } from "./parallel";
 import { loadDtypeOf, precisionOf } from "./precision";
 import { attentionOf, checkpointingOf, fusedLossOf, optimizerOf } from "./step";
+import { classified, generatedLengths, trainerSpecOf } from "./trainer";
 import type { Choice, Resolution } from "./types";
 
 export type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./types";
@@ -24,7 +26,7 @@ export type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./type
 export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const c = new ResolveContext(inputs, choice);
   const trainer = trainerOf(c.inputs, c.settings);
-  const model = modelOf(c);
+  const model = classified(trainer, modelOf(c));
   const config = model?.config ?? {};
   const ownCode = standsFor(c.inputs.format.id, c.settings);
   if (c.inputs.model?.kind === "found" && c.inputs.model.source === "assumed")
@@ -33,10 +35,15 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const device = deviceOf(c);
   const precision = precisionOf(c);
   const loadDtype = loadDtypeOf(c, config);
-  const task = taskOf(c, config);
+  const task = trainer === "reward" ? "seq-cls" : taskOf(c, config);
   const images = task === "image-cls";
   const microBatchSize = batchOf(c);
-  const sequenceLength = images ? 0 : sequenceLengthOf(c, config);
+  const generated = generatedLengths(c, trainer);
+  const sequenceLength = images
+    ? 0
+    : generated === null
+      ? sequenceLengthOf(c, config)
+      : generated.prompt + generated.completion;
   const attention = attentionOf(c, config);
   const checkpointing = checkpointingOf(c);
   const optimizer = optimizerOf(c);
@@ -45,7 +52,6 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const maxGradNorm = c.value("max_grad_norm", 1) as number;
   const labelSmoothing = Number(c.settings.number("label_smoothing") ?? 0);
   const fusedLoss = fusedLossOf(c, trainer);
-  if (fusedLoss && c.settings.boolean("fused_loss") !== true) c.suppose(say("assume.fused-loss"), "loss_type");
   const gradientAccumulationSteps = Number(c.value("gradient_accumulation_steps", 1));
   // Weights stored in the dtype the framework computes in need no autocast.
   const pure = !c.trains && c.inputs.format.id !== "deepspeed" && loadDtype === precision;
@@ -60,6 +66,15 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const sizes = { microBatchSize: microBatchSize ?? 1, sequenceLength, targetLength };
   const evaluation = evaluationOf(c, sizes, parallel.worldSize);
   const generation = generationOf(c, task, evaluation);
+  const spec = trainerSpecOf(c, trainer, sequenceLength, adapter !== null, {
+    micro: microBatchSize ?? 1,
+    accumulation: gradientAccumulationSteps,
+    world: parallel.worldSize,
+    deviceBytes: device.spec?.memoryBytes ?? null,
+    generated,
+  });
+  if (fusedLoss && spec === null && c.settings.boolean("fused_loss") !== true)
+    c.suppose(say("assume.fused-loss"), "loss_type");
   const run: TrainingRun | null =
     model === null || c.obstacles.length > 0 || microBatchSize === null
       ? null
@@ -88,9 +103,11 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
             : {}),
           adapter,
           quantization,
-          fusedLoss,
+          // Losses of their own never take Liger's: TRL leaves its layers only. SFT's is as good as fused.
+          fusedLoss: fusedLoss && (spec === null || spec.kind === "sft"),
           fusedLayers: c.settings.boolean("fused_layers") ?? c.settings.boolean("fused_loss") === true,
           labelSmoothing,
+          trainer: task === "causal-lm" || spec?.kind !== "sft" ? spec : null,
           parallel,
           libraries: c.libraries,
           expandableSegments: c.settings.boolean("expandable_segments") === true,

@@ -60,6 +60,15 @@ export interface InterpreterOptions {
   readonly head: string | null;
   /** Takes part in the attention of decoders; absent where none is kept. */
   readonly cache?: AttentionCache;
+  /** Dropout that is a module of its own is off (`disable_dropout_in_model`); attention's stays. */
+  readonly noDropout?: boolean;
+  /** Numbers the repeats of all interpreters of one pass; an interpreter alone counts its own. */
+  readonly repeats?: RepeatCounter;
+}
+
+/** Repeats begun in one pass, over all models it runs. */
+export interface RepeatCounter {
+  count: number;
 }
 
 /** Something the graph needs and the engine does not know. */
@@ -82,6 +91,8 @@ function isRepeated(fn: GraphFunction, operand: Operand | undefined): boolean {
   }
   return false;
 }
+
+const DROPOUTS: ReadonlySet<string> = new Set(["dropout", "dropout_", "native_dropout"]);
 
 /** The operator that stands for head and loss together. */
 const FUSED_LOSS = "liger_fused_linear_cross_entropy";
@@ -159,7 +170,7 @@ interface Context {
 export class Interpreter {
   /** What the last `main` left out, per repeat. */
   foldings: Folding[] = [];
-  private repeats = 0;
+  private readonly repeats: RepeatCounter;
   private readonly memo = new Map<string, Value>();
   private readonly dropped = new Map<GraphFunction, ReadonlySet<string>>();
   private readonly paths = new Map<string, string>();
@@ -178,15 +189,16 @@ export class Interpreter {
     private readonly options: InterpreterOptions,
   ) {
     const { checkpointing } = options;
+    this.repeats = options.repeats ?? { count: 0 };
     // Models of text are always told to; others by the Trainer, for adapters under the reentrant kind.
     const told = checkpointing !== null && (graph.main.inputs.includes("input_ids") || checkpointing.useReentrant);
     this.inputEmbeddings = told ? inputEmbeddings(graph) : new Set();
   }
 
   /** Runs the graph's forward: the loss first, then the other outputs, all owned by the caller. */
-  main(batch: readonly Tensor[]): Tensor[] {
+  main(batch: readonly Input[]): Tensor[] {
     this.foldings = [];
-    this.repeats = 0;
+    if (this.options.repeats === undefined) this.repeats.count = 0;
     return this.run(this.graph.main, batch, null, this.options.scope);
   }
 
@@ -198,7 +210,7 @@ export class Interpreter {
    */
   nextToken(batch: readonly Input[], positions: Tensor): Tensor {
     this.foldings = [];
-    this.repeats = 0;
+    if (this.options.repeats === undefined) this.repeats.count = 0;
     const fn = this.graph.main;
     const context: Context = { fn, frame: new Map(), index: null, scope: this.options.scope };
     fn.inputs.forEach((name, k) => {
@@ -349,6 +361,7 @@ export class Interpreter {
     const keywords: Record<string, Argument> = {};
     if (instruction.kw !== undefined)
       for (const [name, operand] of Object.entries(instruction.kw)) keywords[name] = this.operand(operand, context);
+    if (this.options.noDropout && DROPOUTS.has(instruction.op)) args[1] = 0;
     const { autocastEnabled, gradEnabled } = torch;
     if (instruction.op === FUSED_LOSS) torch.logits = true;
     if (instruction.noamp) torch.autocastEnabled = false;
@@ -357,7 +370,7 @@ export class Interpreter {
       this.cached(this.options.cache, instruction, args, context);
     const result = dispatch(torch, instruction.op, new Arguments(args, keywords));
     for (const tensor of this.passing.splice(0)) tensor.release();
-    torch.autocastEnabled = autocastEnabled;
+    if (instruction.noamp) torch.autocastEnabled = autocastEnabled;
     torch.gradEnabled = gradEnabled;
     if (result === null) throw new NotModelled(`operator ${instruction.op}`);
     if (instruction.checkpointgrad && this.options.checkpointing !== null && !Array.isArray(result))
@@ -398,7 +411,10 @@ export class Interpreter {
     const replaced = this.options.modules.get(path);
     const outside = torch.usage !== undefined && torch.layer === NO_LAYER;
     if (outside) torch.usage?.enterModule?.(torch, path, this.parametersOf(path));
+    const { gradEnabled } = torch;
+    if (instruction.nograd) torch.gradEnabled = false;
     const out = replaced === undefined ? this.forward(instruction, path, input, context) : replaced(torch, input);
+    torch.gradEnabled = gradEnabled;
     if (this.inputEmbeddings.has(instruction)) this.requireGrad(out);
     if (outside) torch.usage?.leaveModule?.(torch, path);
     torch.scope = outer;
@@ -563,7 +579,7 @@ export class Interpreter {
       if (body === undefined) throw new NotModelled(`no layer for index ${index}`);
       return body.block;
     };
-    const repeat = this.repeats++;
+    const repeat = this.repeats.count++;
     const indices = this.layersToRun(repeat, first, last, bodyOf);
     let outputs: Tensor[] = [];
     indices.forEach((index, ordinal) => {

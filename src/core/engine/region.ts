@@ -222,8 +222,11 @@ class Recording {
   /** Whether the block that would be copied does what both its neighbours do. */
   isPeriodic(folding: Folding): boolean {
     const length = folding.to - folding.from + 1;
-    const passes = this.segments.some(({ backward }) => backward) ? [false, true] : [false];
-    for (const backward of passes) {
+    // A frozen model's layers have a forward only.
+    const trained = this.segments.some(
+      ({ label, backward }) => backward && Math.floor(label / REPEAT) === folding.repeat,
+    );
+    for (const backward of trained ? [false, true] : [false]) {
       for (let ordinal = folding.from; ordinal <= folding.to; ordinal++) {
         const own = this.segment(layerLabel(folding.repeat, ordinal), backward);
         // Forward copies follow the block, backward copies precede it.

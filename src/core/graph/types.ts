@@ -55,6 +55,8 @@ export interface CallInstruction {
   readonly in: readonly Operand[];
   readonly attrs?: Readonly<Record<string, Operand>>;
   readonly out: readonly (string | null)[];
+  /** Runs under `torch.no_grad()`. */
+  readonly nograd?: true;
 }
 
 /** Python let go of these values here (an input of a block may be named too). */
@@ -141,10 +143,31 @@ export interface ArchitectureGraph {
   /** Other names of tied parameters, `lm_head.weight -> model.embed_tokens.weight`, each with its condition. */
   readonly tied: readonly { readonly name: string; readonly to: string; readonly when: Expression }[];
   /** Names of the batch's tensors that `main` takes, in order, with shape and dtype. */
-  readonly batch: readonly { readonly name: string; readonly shape: readonly Expression[]; readonly dtype: string }[];
+  readonly batch: readonly BatchTensor[];
   /** `main` takes the batch and gives the loss first, then what else the model returns (logits). */
   readonly main: GraphFunction;
   readonly blocks: readonly GraphFunction[];
+}
+
+/** A tensor of the batch: what `main` takes, in order. */
+export interface BatchTensor {
+  readonly name: string;
+  readonly shape: readonly Expression[];
+  readonly dtype: string;
+}
+
+/**
+ * The loss of a trainer that calls models and does more than add up cross-entropies (`models/trainers`). Its calls of
+ * `Backbone` give hidden states, those of `Model` logits; `policy` is trained, `reference` is not. Expressions name `B`
+ * (samples; pairs for preferences), `S`, `P` and `T` (tokens of sequence, prompt, completion), `C` (scored tokens) and `V`
+ * (words of the vocabulary).
+ */
+export interface TrainerGraph {
+  readonly trainer: string;
+  /** What its code branches on: one of these must be what the run says. */
+  readonly when: readonly Readonly<Record<string, boolean | string>>[];
+  readonly batch: readonly BatchTensor[];
+  readonly main: GraphFunction;
 }
 
 export interface FamilyGraphs {
@@ -162,4 +185,6 @@ export interface FamilyGraphs {
   /** Modules the library would hand to peft as `all-linear`, excluded head included in neither. */
   readonly head: string | null;
   readonly graphs: readonly ArchitectureGraph[];
+  /** Losses of trainers, the same for every family; attached when the file is read. */
+  readonly trainers?: readonly TrainerGraph[];
 }

@@ -3,13 +3,13 @@
  * loop keeps of each until it moves to the host. Sources: transformers/trainer.py (evaluation_loop, prediction_step),
  * transformers/trainer_pt_utils.py (EvalLoopContainer, nested_concat).
  */
-import type { Interpreter } from "../engine/interpreter";
-import { playRegion, type Region, recordRegion } from "../engine/region";
-import { hostTensor, type Tensor } from "../engine/tensor";
+import { playRegion } from "../engine/region";
+import type { Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import type { Strategy } from "./parallel";
+import { type Prediction, predict, taken } from "./prediction";
 import type { EvaluationSpec } from "./run";
-import { allocateBatch, type BatchTensor, forward, type InterpreterFactory } from "./step";
+import { allocateBatch, type BatchTensor, type PassFactory } from "./step";
 
 export interface EvaluationOptions {
   readonly spec: EvaluationSpec;
@@ -22,14 +22,6 @@ const COUNT = "num_items_in_batch";
 
 /** Batches run one by one; of more, only the last is, beside what the ones before it left. */
 const FIRST_BATCHES = 2;
-
-/** What a batch's forward leaves behind: a region to play, and which of its holders holds the loss and each further output. */
-interface Prediction {
-  readonly region: Region;
-  readonly holders: readonly Tensor[];
-  /** Index of the holder per output of the graph; outputs that share a storage share a holder. */
-  readonly outputs: readonly number[];
-}
 
 /** `EvalLoopContainer`: tensors kept on the device, concatenated along the batch or listed. */
 class Container {
@@ -76,40 +68,10 @@ function joined(torch: Torch, tensor: Tensor, added: Tensor, count: number): Ten
   return kept(torch, [rows, ...tensor.sizes.slice(1)], tensor.dtype);
 }
 
-/** Simulates one forward and takes its events back. */
-function predict(
-  torch: Torch,
-  interpreters: InterpreterFactory,
-  batch: readonly Tensor[],
-  options: EvaluationOptions,
-  strategy: Strategy,
-): Prediction {
-  for (const folded of [true, false]) {
-    const state = torch.ledger.state();
-    const interpreter: Interpreter = interpreters(folded);
-    strategy.beginPass?.(torch);
-    const outputs = forward(torch, interpreter, batch, options.autocast, null);
-    strategy.endPass?.(torch);
-    const storages = [...new Set(outputs.map(({ storage }) => storage))];
-    // A region hands over what is left as the gradients of holders.
-    const holders = storages.map((storage) => {
-      const output = outputs.find((tensor) => tensor.storage === storage)!;
-      const holder = hostTensor(torch.ledger, output.sizes, output.dtype);
-      holder.grad = output;
-      return holder;
-    });
-    const region = recordRegion(torch.ledger, state, interpreter.foldings, holders, () => undefined);
-    torch.ledger.rewind(state);
-    for (const holder of holders) holder.grad = null;
-    if (region !== null) return { region, holders, outputs: outputs.map(({ storage }) => storages.indexOf(storage)) };
-  }
-  throw new Error("the events of an evaluation forward cannot be followed");
-}
-
 /** Runs the evaluation after the last step: gradients are gone, weights and optimizer states are there. */
 export function runEvaluation(
   torch: Torch,
-  interpreters: InterpreterFactory,
+  passes: PassFactory,
   options: EvaluationOptions,
   strategy: Strategy,
   step: number,
@@ -147,7 +109,7 @@ export function runEvaluation(
     const next = allocateBatch(torch, options.batch);
     for (const tensor of inputs) tensor.release();
     inputs = next;
-    prediction ??= predict(torch, interpreters, inputs, options, strategy);
+    prediction ??= predict(torch, passes, inputs, options.autocast, strategy);
     playRegion(ledger, prediction.region, step);
     // What `prediction_step` made itself goes with its return.
     const counted = options.batch.findIndex(({ name }) => name === COUNT);
@@ -155,11 +117,7 @@ export function runEvaluation(
     const given = options.batch.filter(({ name }) => name !== COUNT);
     torch.kind = "activations";
     torch.logits = true;
-    const storages = prediction.holders.map((holder) => {
-      const tensor = holder.grad!;
-      holder.grad = null;
-      return tensor;
-    });
+    const storages = taken(prediction);
     const [, ...rests] = prediction.outputs;
     const mean = torch.empty("mean", [], "float32");
     const keepsLogits = spec.keeps !== "loss";

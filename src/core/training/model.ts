@@ -22,6 +22,11 @@ export interface LoadedModel {
   /** Parameters and buffers by every name they go by. */
   readonly byName: ReadonlyMap<string, Tensor>;
   readonly modules: ReadonlyMap<string, ModuleForward>;
+  /** The same as they are with the adapters disabled; absent without adapters. */
+  readonly base?: {
+    readonly byName: ReadonlyMap<string, Tensor>;
+    readonly modules: ReadonlyMap<string, ModuleForward>;
+  };
   /** Elements of all parameters, and of those that are trained. */
   readonly elements: number;
   readonly trainableElements: number;
@@ -139,6 +144,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     if (target !== undefined) byName.set(name, target);
   }
   quantizedForwards(loading, placed);
+  const base = options.adapter === null ? undefined : { byName: new Map(byName), modules: new Map(loading.modules) };
   const parameters =
     options.adapter === null ? placed.map(({ name }) => byName.get(name)!) : adapt(loading, options.adapter, placed);
   const packedElements = [...loading.packed.values()].reduce(
@@ -149,6 +155,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     parameters,
     byName,
     modules: loading.modules,
+    ...(base && { base }),
     elements: total(parameters) + packedElements,
     trainableElements: total(parameters.filter((tensor) => tensor.requiresGradFlag)),
   };

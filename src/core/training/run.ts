@@ -193,6 +193,43 @@ export interface DeviceSpec {
   readonly count: number;
 }
 
+/** Trainers whose loss calls more than one forward of one model; the plain ones have no spec. */
+export type TrainerKind = "sft" | "dpo" | "kto" | "orpo" | "cpo" | "reward" | "grpo" | "rloo";
+
+/** Completions that are generated and scored before the steps that learn from them. */
+export interface RolloutSpec {
+  /** Sequences generated at once on this device. */
+  readonly sequences: number;
+  /** Micro-batches from one generation to the next. */
+  readonly every: number;
+  /** Whether the policy scores them before it learns from them (`old_per_token_logps`). */
+  readonly scores: boolean;
+  /** Whether the policy itself generates, with a key-value cache beside it. */
+  readonly generates: boolean;
+  /** Bytes that vLLM takes of the card while it generates, and while the policy trains. */
+  readonly generatingBytes: number;
+  readonly sleepingBytes: number;
+}
+
+/** A trainer of TRL with a loss of its own. */
+export interface TrainerSpec {
+  readonly kind: TrainerKind;
+  /**
+   * What the loss's code branches on, as the `when` of its graph. `reference` is the frozen model beside the trained one:
+   * `model` (a copy), `adapter` (the trained one without its adapter) or `none`.
+   */
+  readonly variant: Readonly<Record<string, boolean | string>>;
+  /** `disable_dropout`: the modules' dropout is off, adapters' included. */
+  readonly disableDropout: boolean;
+  /** Tokens of one sequence that are scored. */
+  readonly scoredTokens: number;
+  /** Tokens of prompt and completion where the trainer keeps them apart (0 otherwise). */
+  readonly promptLength: number;
+  readonly completionLength: number;
+  /** Absent or null where completions come with the data. */
+  readonly rollout?: RolloutSpec | null;
+}
+
 /** One training run, fully resolved. */
 export interface TrainingRun {
   readonly model: ModelSpec;
@@ -230,6 +267,8 @@ export interface TrainingRun {
    * gradients and states are the same; what the layers keep may differ, which widens the band.
    */
   readonly standsFor?: string;
+  /** Absent or null: the Trainer's own loss. `microBatchSize` counts the trainer's samples (pairs for preferences). */
+  readonly trainer?: TrainerSpec | null;
   /** `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`. */
   readonly expandableSegments?: boolean;
   /** null or absent: the run does not evaluate. */

@@ -5,14 +5,15 @@
  */
 import { backward } from "../engine/backward";
 import type { DType } from "../engine/dtype";
-import { isFloating } from "../engine/dtype";
-import { type Interpreter, NotModelled } from "../engine/interpreter";
+import { NotModelled } from "../engine/interpreter";
 import { type Counterpart, playRegion, type Region, recordRegion } from "../engine/region";
-import type { Tensor } from "../engine/tensor";
+import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import { counterparts } from "./model";
 import type { Optimizer } from "./optimizers";
+import { toFloat32 } from "./outputs";
 import type { Strategy } from "./parallel";
+import type { Pass } from "./trainers";
 
 /** One tensor that the trainer hands to the model. */
 export interface BatchTensor {
@@ -34,6 +35,8 @@ export interface StepOptions {
   readonly groups: readonly (readonly Tensor[])[];
   /** Trained parameters in the order of `model.parameters()`. */
   readonly trainable: readonly Tensor[];
+  /** What is generated and scored before the micro-batches that learn from it; they read it, nothing new is allocated. */
+  readonly rollout?: { due(micro: number): boolean; run(step: number): void } | null;
 }
 
 /** How many steps are simulated: optimizer states appear in the first, the second runs beside them. */
@@ -44,13 +47,13 @@ export const STEPS = 2;
  */
 const DISTINCT_MICRO_BATCHES = 2;
 
-/** Makes an interpreter; `folded` ones leave out layers that repeat their neighbours. */
-export type InterpreterFactory = (folded: boolean) => Interpreter;
+/** Makes what a micro-batch runs; `folded` ones leave out layers that repeat their neighbours. */
+export type PassFactory = (folded: boolean) => Pass;
 
 /** Runs the steps. Everything but the model and the optimizer's states is freed at the end. */
 export function runSteps(
   torch: Torch,
-  interpreters: InterpreterFactory,
+  passes: PassFactory,
   optimizer: Optimizer,
   options: StepOptions,
   strategy: Strategy,
@@ -59,15 +62,24 @@ export function runSteps(
   const find = counterparts(options.trainable);
   const regions: Region[] = [];
   for (let step = 1; step <= STEPS; step++) {
-    for (let micro = 0; micro < Math.min(options.accumulation, DISTINCT_MICRO_BATCHES); micro++) {
+    const { rollout } = options;
+    const distinct = Math.min(options.accumulation, DISTINCT_MICRO_BATCHES);
+    for (let micro = 0; micro < distinct; micro++) {
+      if (rollout?.due(micro)) rollout.run(step);
       // The second step's micro-batches do what the first step's did, the second micro-batch what the first did with
       // gradients already there.
       const accumulates = micro > 0 || (options.keepsGradients && step > 1);
       const known = options.fold && accumulates;
       const which = accumulates && !known ? 1 : 0;
-      regions[which] ??= simulateMicroBatch(torch, interpreters, optimizer, options, strategy, find);
+      regions[which] ??= simulateMicroBatch(torch, passes, optimizer, options, strategy, find);
       playRegion(ledger, regions[which]!, step, known);
     }
+    // Further generations of the same step find the gradients there.
+    for (let micro = distinct; micro < options.accumulation; micro++)
+      if (rollout?.due(micro)) {
+        rollout.run(step);
+        break;
+      }
     ledger.enter("clip", step);
     torch.kind = "temporaries";
     torch.scope = "";
@@ -88,7 +100,7 @@ export function runSteps(
 /** Simulates one micro-batch and takes its events back, as a region to play. */
 function simulateMicroBatch(
   torch: Torch,
-  interpreters: InterpreterFactory,
+  passes: PassFactory,
   optimizer: Optimizer,
   options: StepOptions,
   strategy: Strategy,
@@ -96,9 +108,9 @@ function simulateMicroBatch(
 ): Region {
   for (const folded of [true, false]) {
     const state = torch.ledger.state();
-    const interpreter = interpreters(folded);
-    microBatch(torch, interpreter, optimizer, options, strategy);
-    const region = recordRegion(torch.ledger, state, interpreter.foldings, options.trainable, find);
+    const pass = passes(folded);
+    microBatch(torch, pass, optimizer, options, strategy);
+    const region = recordRegion(torch.ledger, state, pass.foldings, options.trainable, find);
     torch.ledger.rewind(state);
     for (const leaf of options.trainable) if (leaf.grad !== null && leaf.grad.storage.id >= state.ids) leaf.grad = null;
     if (region !== null) return region;
@@ -106,19 +118,16 @@ function simulateMicroBatch(
   throw new NotModelled("the layers' events cannot be followed");
 }
 
-function microBatch(
-  torch: Torch,
-  interpreter: Interpreter,
-  optimizer: Optimizer,
-  options: StepOptions,
-  strategy: Strategy,
-): void {
+function microBatch(torch: Torch, pass: Pass, optimizer: Optimizer, options: StepOptions, strategy: Strategy): void {
   const { ledger } = torch;
   ledger.enter("data", 1);
   torch.kind = "inputs";
-  const batch = allocateBatch(torch, options.batch);
+  const batch =
+    options.rollout == null
+      ? allocateBatch(torch, options.batch)
+      : options.batch.map(({ sizes, dtype }) => hostTensor(torch.ledger, sizes, dtype));
   strategy.beginPass?.(torch);
-  const [loss, ...rest] = forward(torch, interpreter, batch, options.autocast, "forward");
+  const [loss, ...rest] = forward(torch, pass, batch, options.autocast, "forward");
   for (const output of rest) output.release();
   for (const tensor of batch) tensor.release();
   ledger.enter("backward", 1);
@@ -147,28 +156,19 @@ export function allocateBatch(torch: Torch, batch: readonly BatchTensor[]): Tens
  */
 export function forward(
   torch: Torch,
-  interpreter: Interpreter,
+  pass: Pass,
   batch: readonly Tensor[],
   autocast: DType | null,
   phase: "forward" | null,
 ): Tensor[] {
   if (phase !== null) torch.ledger.enter(phase, 1);
   torch.kind = "activations";
-  torch.autocastEnabled = autocast !== null;
+  torch.autocastEnabled = autocast !== null && pass.ownsAutocast === undefined;
   torch.autocastDtype = autocast;
-  let outputs = interpreter.main(batch);
+  let outputs = pass.main(batch);
   torch.autocastEnabled = false;
   torch.clearCastCache();
-  if (autocast !== null) {
-    // convert_outputs_to_fp32: the half-precision outputs live until all are converted
-    const converted = outputs.map((output) =>
-      isFloating(output.dtype) && output.dtype !== "float32" && output.dtype !== "float64"
-        ? torch.toCopy(output, "float32")
-        : output.retain(),
-    );
-    for (const output of outputs) output.release();
-    outputs = converted;
-  }
+  if (autocast !== null) outputs = toFloat32(torch, outputs);
   torch.logits = false;
   return outputs;
 }

@@ -77,6 +77,21 @@ export const TRL_KEYS: readonly KeySpec[] = [
     "Computes the reference's log-probabilities once, so that the reference model is not kept.",
     { default: false },
   ),
+  memoryKey(
+    "disable_dropout",
+    "disable_dropout",
+    "boolean",
+    "Switches dropout off, adapters' included: preference trainers do unless told otherwise.",
+    {},
+  ),
+  memoryKey(
+    "center_rewards_coefficient",
+    "center_rewards_coefficient",
+    "number",
+    "Pulls rewards towards zero: a few numbers per pair.",
+    { nullable: true },
+  ),
+  plainKey("cpo_alpha", "cpo_alpha", "number", "Weight of CPO's likelihood term: 0 leaves it out.", { default: 1 }),
   plainKey("precompute_ref_batch_size", null, "integer", "Batch of that pass.", { nullable: true, min: 1 }),
   memoryKey("ref_model", "ref_model", "string", "Reference model: a second copy on the GPU.", { nullable: true }),
   memoryKey("sync_ref_model", "sync_ref_model", "boolean", "Keeps the reference in step with the model.", {
@@ -91,6 +106,21 @@ export const TRL_KEYS: readonly KeySpec[] = [
     nullable: true,
     min: 1,
   }),
+  plainKey("num_iterations", "num_iterations", "integer", "Passes over each generation.", { default: 1, min: 1 }),
+  plainKey(
+    "importance_sampling_level",
+    "importance_sampling_level",
+    "string",
+    "Ratios of a token, or one of the sequence (GSPO).",
+    { default: "token" },
+  ),
+  plainKey(
+    "vllm_importance_sampling_correction",
+    "vllm_importance_sampling_correction",
+    "boolean",
+    "Scores vLLM's completions with the policy before it learns from them.",
+    { default: true },
+  ),
   memoryKey("use_vllm", "use_vllm", "boolean", "Generates with vLLM.", { default: false }),
   memoryKey("vllm_mode", "vllm_mode", "enum", "vLLM on the training GPUs (colocate) or elsewhere (server).", {
     default: "colocate",
@@ -123,9 +153,9 @@ export const OTHER_TRL_KEYS: readonly string[] = (
   "streaming chat_template " +
   "chat_template_path system_prompt auto_insert_empty_system_msg preprocessing_num_workers model_revision " +
   "tokenizer_name_or_path truncation_side eos_token pad_token completion_only_loss assistant_only_loss " +
-  "pad_to_multiple_of label_pad_token_id padding_value truncation_mode disable_dropout label_smoothing " +
+  "pad_to_multiple_of label_pad_token_id padding_value truncation_mode label_smoothing " +
   "reference_free desirable_weight undesirable_weight loss_weights f_divergence_type rpo_alpha ld_alpha " +
-  "temperature top_p top_k min_p repetition_penalty num_iterations epsilon epsilon_high delta scale_rewards " +
+  "temperature top_p top_k min_p repetition_penalty epsilon epsilon_high delta scale_rewards " +
   "reward_weights reward_funcs mask_truncated_completions log_completions vllm_server_host vllm_server_port " +
   "vllm_server_timeout vllm_tensor_parallel_size vllm_max_model_length ds3_gather_for_generation " +
   "remove_unused_columns max_new_tokens lmbda seq_kd cliprange vf_coef gamma lam kl_coef whiten_rewards " +
@@ -143,6 +173,8 @@ export const TRAINER_MARKS: readonly { readonly trainer: string; readonly keys: 
   { trainer: "ppo", keys: ["num_ppo_epochs", "response_length", "reward_model_path", "kl_coef"] },
   { trainer: "gkd", keys: ["teacher_model_name_or_path", "lmbda", "seq_kd"] },
   { trainer: "kto", keys: ["desirable_weight", "undesirable_weight"] },
+  { trainer: "cpo", keys: ["cpo_alpha", "simpo_gamma"] },
+  { trainer: "reward", keys: ["center_rewards_coefficient"] },
   {
     trainer: "dpo",
     keys: ["precompute_ref_log_probs", "reference_free", "rpo_alpha", "max_prompt_length", "beta", "sync_ref_model"],

@@ -120,7 +120,13 @@ function chain(names: readonly string[]): UnaryRule["backward"] {
 const UNARY: Readonly<Record<string, UnaryRule>> = {
   neg: { node: "NegBackward0", saves: "nothing", backward: chain(["neg"]) },
   exp: { node: "ExpBackward0", saves: "output", backward: chain(["mul"]), float32: true },
+  // grad * (result + 1)
+  expm1: { node: "Expm1Backward0", saves: "output", backward: chain(["add", "mul"]), float32: true },
   log: { node: "LogBackward0", saves: "input", backward: chain(["div"]), float32: true },
+  // grad * self.isfinite()
+  nan_to_num: { node: "NanToNumBackward0", saves: "input", backward: chain(["isfinite", "mul"]) },
+  // grad / (self + 1)
+  log1p: { node: "Log1PBackward0", saves: "input", backward: chain(["add", "div"]), float32: true },
   // -0.5 * grad * result.pow(3)
   rsqrt: {
     node: "RsqrtBackward0",

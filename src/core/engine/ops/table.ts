@@ -13,6 +13,7 @@ import * as liger from "./liger";
 import * as linear from "./linear";
 import * as model from "./model";
 import * as nonlinear from "./nonlinear";
+import * as trl from "./trl";
 
 export type Argument = Tensor | number | boolean | string | null | readonly Argument[];
 
@@ -174,6 +175,8 @@ function index(torch: Torch, args: Arguments): Tensor {
   const self = args.tensor(0);
   const given = (args.positional[1] as readonly Argument[]) ?? [];
   const indices = given.filter(isTensor);
+  const rows = args.keywords["rows"];
+  if (typeof rows === "number" && indices[0] !== undefined) return trl.indexByMask(torch, self, indices[0], rows);
   const first = given.findIndex((value) => isTensor(value));
   const shape = indices.reduce<readonly number[]>(
     (sizes, tensor) => (tensor.rank > sizes.length ? tensor.sizes : sizes),
@@ -236,6 +239,23 @@ const RULES: Readonly<Record<string, Rule>> = {
   liger_rms_norm: (t, a) => liger.ligerRmsNorm(t, a.tensor(0), a.tensor(1)),
   liger_gated_product: (t, a) => liger.ligerGatedProduct(t, a.tensor(0), a.tensor(1)),
   liger_fused_linear_cross_entropy: (t, a) => liger.fusedLinearCrossEntropy(t, a.tensor(0), a.tensor(1)),
+  trl_chunked_log_probs: (t, a) =>
+    trl.chunkedLogProbs(
+      t,
+      a.tensor(0),
+      a.tensor(1),
+      a.maybeTensor(2),
+      a.tensor(3),
+      a.number(4, 0),
+      String(a.get(5)).split(","),
+    ),
+  trl_logprob_entropy: (t, a) => trl.logProbEntropy(t, a.tensor(0), a.tensor(1)),
+  masked_scatter: (t, a) => trl.maskedScatter(t, a.tensor(0), a.tensor(1), a.tensor(2)),
+  nonzero: (t, a) => trl.positions(t, a.tensor(0), a.number(-1, 0, "rows")),
+  autocast_enter: trl.enterAutocast,
+  autocast_exit: trl.leaveAutocast,
+  nansum: (t, a) => trl.withoutNaN(t, a.tensor(0), false),
+  nanmean: (t, a) => trl.withoutNaN(t, a.tensor(0), true),
   einsum: einsumLike,
   embedding: (t, a) => model.embedding(t, a.tensor(0), a.tensor(1)),
   scaled_dot_product_attention: sdpa,

@@ -54,7 +54,7 @@ export function reserve(
   operator: string,
   elements: number,
   dtype: DType,
-  kind: "activations" | "communication" | "weights" | "gradients" | "optimizer" | "temporaries",
+  kind: "activations" | "communication" | "weights" | "gradients" | "optimizer" | "temporaries" | "buffers",
 ): Tensor {
   const before = { kind: torch.kind, logits: torch.logits, scope: torch.scope };
   torch.kind = kind;

@@ -1,0 +1,234 @@
+"""Records the losses of TRL's trainers over stand-ins of their models: models/trainers/trl.json.
+
+A stand-in answers with random hidden states (or logits), so sizes are small, values are real and the rows a mask picks are
+there. Everything between the models is TRL's code, the fused head included. Integers are explained by the sizes:
+B samples (pairs for DPO and reward), S tokens, P and T of prompt and completion, C scored tokens of the micro-batch.
+"""
+import gc
+import itertools
+import json
+import random
+from types import SimpleNamespace
+
+from . import environment  # noqa: F401  (before transformers)
+import torch
+import trl
+import trl.trainer.utils as trl_utils
+from transformers.modeling_outputs import BaseModelOutput, SequenceClassifierOutput
+
+from .fit import Fitter
+from .layers import functions
+from .record import Event, Value, trace
+from .trainers import TRAINERS, WHOLE, Accelerator, batch_of, fuse_head, loss_of, scores_of, symbols
+from .write import merge, skeleton
+
+SCHEMA = "vram-lens/trainers/1"
+POINTS = 5
+
+
+class Backbone(torch.nn.Module):
+    """Gives hidden states; one call in the recording."""
+
+    stands_for = "Backbone"
+
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+
+    def forward(self, input_ids=None, attention_mask=None, use_cache=None):
+        return BaseModelOutput(last_hidden_state=torch.randn(*input_ids.shape, self.width))
+
+
+class Model(torch.nn.Module):
+    """What TRL's head asks of a model."""
+
+    is_gradient_checkpointing = False
+
+    def __init__(self, width):
+        super().__init__()
+        self.base_model, self.head = Backbone(width), torch.nn.Linear(width, 23)
+        self.config = SimpleNamespace(model_type="none")
+        self.config.get_text_config = lambda: self.config
+        self.requires_grad_(False)
+
+    def get_output_embeddings(self):
+        return self.head
+
+    def forward(self, **inputs):
+        raise NotImplementedError("the fused head takes this call")
+
+
+class Whole(torch.nn.Module):
+    """Gives logits; one call in the recording."""
+
+    stands_for = "Model"
+
+    def __init__(self, shape):
+        super().__init__()
+        self.shape = shape
+
+    def forward(self, input_ids=None, attention_mask=None, use_cache=None):
+        return SequenceClassifierOutput(logits=torch.randn(*self.shape(input_ids)))
+
+
+class Logits(torch.nn.Module):
+    """A model whose logits are asked for: one of a sequence, or as many as the vocabulary has words of each token."""
+
+    is_gradient_checkpointing = False
+
+    def __init__(self, shape):
+        super().__init__()
+        self.base_model = Whole(shape)
+
+    def forward(self, *args, **inputs):
+        return self.base_model(*args, **inputs)
+
+
+class Both(torch.nn.Module):
+    def __init__(self, policy, reference):
+        super().__init__()
+        self.policy, self.reference = policy, reference
+
+
+def _chunked(recorder_of):
+    """The autograd function of the fused head as one operator."""
+
+    class Apply:
+        @staticmethod
+        def apply(hidden, weight, bias, targets, temperature, chunk, softcap, scale, outputs):
+            recorder = recorder_of()
+            with recorder.silence():
+                rows = hidden.shape[0]
+                per = lambda wanted, dtype=torch.float32: torch.zeros(rows, dtype=dtype) if wanted in outputs else None
+                out = (per("log_probs"), per("entropy"), per("log_sum_sq_probs"), per("mean_logits"), per("is_top1", torch.bool))
+            recorder.fused("trl_chunked_log_probs", [hidden, weight, bias, targets, chunk, ",".join(outputs)], out)
+            return out
+
+    return Apply
+
+
+def _selective(recorder_of):
+    """The kernel that takes log-probabilities (and entropy) from logits as one operator."""
+
+    def kernel(logits, index, temperature=1.0, row_mask=None):
+        recorder = recorder_of()
+        with recorder.silence():
+            out = (torch.zeros(logits.shape[:-1]), torch.zeros(logits.shape[:-1]))
+        recorder.fused("trl_logprob_entropy", [logits, index], out)
+        return out
+
+    return kernel
+
+
+# Numbers that go to the host.
+READS = ("item", "is_nonzero", "_local_scalar_dense")
+# Operators whose result is as long as the data says: the length is written beside them.
+COUNTED = ("index.Tensor", "nonzero", "masked_select")
+
+
+def run_of(kind, settings, trainer, inputs, sizes):
+    if kind == "score":
+        return scores_of(trainer, trainer.model if settings["model"] == "policy" else trainer.ref_model, inputs, sizes["T"])
+    return loss_of(trainer, inputs)
+
+
+def mark(event):
+    """Accelerate wraps a model's forward in autocast: where that begins and ends is part of the loss."""
+    if event.kind in ("enter", "exit") and event.path in ("policy", "reference"):
+        return Event("op", f"autocast_{event.kind}", event.path)
+    return event
+
+
+def capture(kind, settings, seed):
+    """The loss at one point, as a function whose numbers are numbers."""
+    r = random.Random(f"{kind} {seed}")
+    sizes = symbols(kind, r)
+    torch.manual_seed(seed)
+    if kind in WHOLE:
+        sizes["V"] = r.randint(70, 99)
+        policy, reference = Logits(lambda ids: (ids.shape[0], 1) if kind == "reward" else (*ids.shape, sizes["V"])), None
+    else:
+        policy, reference = Model(8), Model(8)
+    for model in (policy, reference):
+        if model is not None:
+            fuse_head(kind, model, settings, model is reference)
+    trainer = TRAINERS[kind](policy, reference, Accelerator("cpu"), settings)
+    inputs = batch_of(kind, settings, sizes, "cpu")
+    holder = {}
+    of = lambda: holder["recorder"]
+    kernels = {"_ChunkedLogProbFunction": _chunked(of), "_fused_logprob_entropy": _selective(of), "_supports_trl_loss_kernel": lambda *a: True, "is_triton_available": lambda: True}
+    before = {name: getattr(trl_utils, name, None) for name in kernels}
+    vars(trl_utils).update(kernels)
+    try:
+        t = trace(Both(policy, reference), inputs, lambda: {"loss": run_of(kind, settings, trainer, dict(inputs), sizes)}, holder)
+    finally:
+        vars(trl_utils).update(before)
+    for meta in t.values:
+        meta.cpu = False
+    t.events = [mark(e) for e in t.events if e.name not in READS]
+    for e in t.events:
+        if e.name in COUNTED and (e.name != "index.Tensor" or any(isinstance(i, Value) and t.values[i.id].dtype == torch.bool for i in e.ins[1])):
+            e.kw["rows"] = t.values[e.outs[0].id].shape[0]
+        e.path = "loss" if e.path == "" else "lm_head" if e.kind == "op" else e.path
+    return SimpleNamespace(function=functions(t), sizes=sizes, batch={n: t.values[v.id] for n, v in t.batch.items()})
+
+
+def loss_graph(kind, settings):
+    """One loss with its numbers explained."""
+    captures = [capture(kind, settings, seed) for seed in range(POINTS)]
+    forms = [skeleton(c.function) for c in captures]
+    if len({f for f, _ in forms}) > 1:
+        raise ValueError(f"{kind} {settings}: the captures differ")
+    fitter = Fitter([c.sizes for c in captures], list(captures[0].sizes))
+    main = merge([(c.function, leaves) for c, (_, leaves) in zip(captures, forms)], fitter, [torch.float64] * len(captures))
+    plain = lambda x: x[1:] if isinstance(x, str) else str(x)
+    batch = [{"name": n, "shape": [plain(fitter.integer([c.batch[n].shape[d] for c in captures])) for d in range(len(m.shape))], "dtype": f"${str(m.dtype).removeprefix('torch.')}"}
+             for n, m in captures[0].batch.items()]
+    return {"batch": batch, "main": without_join(main) if kind == "score" else main}
+
+
+REFERENCES = ("model", "adapter", "none")
+def without_join(main):
+    """The pass over one micro-batch of several: they are joined when all are there."""
+    join = next(i for i in reversed(main["body"]) if i.get("op") == "cat")
+    (part,) = (name.removeprefix("%") for name in join["in"][0])
+    kept = [{**i, "drop": [name for name in i["drop"] if name != part]} if "drop" in i else i for i in main["body"] if i is not join]
+    return {**main, "body": [i for i in kept if i.get("drop") != []], "outputs": [part]}
+
+
+DPO_LOSSES = ("sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot", "aot_unpaired", "apo_zero", "apo_down", "discopop", "sft", "sigmoid_norm")
+GRPO_LOSSES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "vespo", "luspo")
+
+
+def variants():
+    """Every loss, by what its code branches on."""
+    for reference, loss in itertools.product(REFERENCES, DPO_LOSSES):
+        yield "dpo", {"reference": reference, "loss": loss}
+    for reference, loss in itertools.product(REFERENCES, ("kto", "apo_zero_unpaired")):
+        yield "kto", {"reference": reference, "loss": loss}
+    for centered in (False, True):
+        yield "reward", {"centered": centered}
+    for loss in ("nll", "dft"):
+        yield "sft", {"loss": loss}
+    yield "orpo", {}
+    for loss, likelihood in itertools.product(("sigmoid", "hinge", "ipo", "simpo"), (True, False)):
+        yield "cpo", {"loss": loss, "likelihood": likelihood}
+    for loss, kl, level, old in itertools.product(GRPO_LOSSES, (False, True), ("token", "sequence"), (False, True)):
+        yield "grpo", {"loss": loss, "kl": kl, "level": level, "old": old}
+    yield "rloo", {}
+    for model, reference in (("policy", "none"), ("reference", "model"), ("reference", "adapter")):
+        yield "score", {"model": model, "reference": reference}
+
+
+def trainer_graphs(log=print):
+    """The file's content; variants with one loss share it."""
+    gc.disable()
+    found = {}
+    for kind, settings in variants():
+        graph = loss_graph(kind, settings)
+        gc.collect()
+        key = json.dumps(graph, sort_keys=True)
+        found.setdefault((kind, key), (graph, []))[1].append(settings)
+        log(f"{kind} {settings}: {len(graph['main']['body'])} instructions")
+    graphs = [{"trainer": kind, "when": when, **graph} for (kind, _), (graph, when) in found.items()]
+    return {"schema": SCHEMA, "captured": {"trl": trl.__version__, "torch": torch.__version__.split("+")[0], "license": "Apache-2.0"}, "graphs": graphs}

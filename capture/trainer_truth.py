@@ -1,0 +1,235 @@
+"""What TRL's trainers allocate: two optimizer steps of their own losses over real models on fake CUDA tensors.
+
+usage: LD_PRELOAD=fakecuda.so python -m capture.trainer_truth --kind dpo [--first N] [--count N]
+
+As `truth.py`, with the trainer's models and its loss in place of the model's own. Where a result is as long as the data
+says, it is as long as the case says, and allocates what indexing by a mask allocates (aten/native/IndexingUtils.h:
+positions first). Receipts go to `test/core/trainers/<kind>.jsonl`.
+"""
+import argparse
+import contextlib
+import gc
+import json
+import pathlib
+import random
+import sys
+from types import SimpleNamespace
+
+from . import environment  # noqa: F401  (before transformers)
+import torch
+import torch.nn.functional as F
+import trl.kernels.chunked_logprob as kernels
+import trl.kernels.logprob_entropy as logprob_entropy
+import trl.trainer.utils as trl_utils
+from torch._subclasses.fake_tensor import FakeTensorMode
+from trl.trainer.utils import disable_dropout_in_model, shuffle_sequence_dict, split_tensor_dict, use_adapter
+
+from . import truth
+from .losses import variants
+from .receipts import FAMILIES, alone
+from .trainers import TRAINERS, WHOLE, Accelerator, batch_of, fuse_head, loss_of, scores_of
+
+aten = torch.ops.aten
+OUT = pathlib.Path(__file__).resolve().parent.parent / "test" / "core" / "trainers"
+SEQUENCES = {"dpo": 2, "orpo": 2, "cpo": 2, "reward": 2}
+# The matrix product with its own accumulator allocates nothing; the fake device knows it only for some dtypes.
+kernels._addmm_fp32 = lambda *a: None
+# Kernels of Triton: launching one allocates nothing.
+logprob_entropy._forward_kernel = logprob_entropy._backward_kernel = kernels._forward_kernel
+if not hasattr(logprob_entropy, "triton"):
+    logprob_entropy.triton = SimpleNamespace(cdiv=lambda a, b: -(-a // b))
+vars(trl_utils).update(_fused_logprob_entropy=logprob_entropy.selective_log_softmax_and_entropy, is_triton_available=lambda: True)
+
+
+class Ledger(truth.Ledger):
+    """Follows storages, and answers what only data could."""
+
+    def __init__(self, case):
+        super().__init__()
+        self.case = case
+
+    def rows(self, mask):
+        case = self.case
+        if mask.ndim == 1:
+            return mask.shape[0] if case["kind"] in ("grpo", "rloo") else mask.shape[0] // 2
+        return case["scored"] * mask.shape[0]
+
+    def new(self, shape, dtype):
+        out = torch.empty(shape, dtype=dtype, device="cuda")
+        self.follow(out.untyped_storage())
+        return out
+
+    def picked(self, like, mask, shape):
+        positions = self.new((self.rows(mask), mask.ndim), torch.int64)
+        out = self.new(shape, like.dtype)
+        del positions
+        return out
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func is aten._local_scalar_dense.default:
+            return self.case["kind"] not in ("grpo", "rloo") if args[0].dtype == torch.bool else 1
+        if func is aten.nonzero.default:
+            return self.new((self.rows(args[0]), args[0].ndim), torch.int64)
+        if func is aten.masked_select.default:
+            return self.picked(args[0], args[1], (self.rows(args[1]),))
+        if func in (aten.index.Tensor, aten._index_put_impl_.default, aten.index_put_.default):
+            mask = args[1][0]
+            if mask is not None and mask.dtype == torch.bool:
+                if func is aten.index.Tensor:
+                    return self.picked(args[0], mask, (self.rows(mask), *args[0].shape[mask.ndim:]))
+                if len(args) > 3 and args[3]:  # one value in the masked places is a masked fill instead
+                    self.new((self.rows(mask), mask.ndim), torch.int64)
+                return args[0]
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
+
+def unmasked(model):
+    """Batches without padding: the graphs were captured without a mask, too."""
+
+    def drop(_, args, kwargs):
+        return args, {**kwargs, "attention_mask": None}
+
+    model.base_model.register_forward_pre_hook(drop, with_kwargs=True)
+    return model
+
+
+def rollout(trainer, case):
+    """Completions as `_generate_and_score_completions` leaves them, scored as it scores them, split as `_prepare_inputs` does."""
+    rows, settings = case["sequences"], case["variant"]
+    batch = batch_of(case["kind"], {**settings, "old": False, "kl": False}, {"B": rows, "P": case["prompt"], "T": case["completion"], "C": 0}, "cuda")
+    whole = {"input_ids": torch.cat([batch["prompt_ids"], batch["completion_ids"]], dim=1), "attention_mask": torch.cat([batch["prompt_mask"], batch["completion_mask"]], dim=1)}
+    old = scores_of(trainer, trainer.model, whole, case["completion"], case["batch"]) if case["scores"] else None
+    reference = None
+    if case["reference"] != "none":
+        with use_adapter(trainer.model, None) if case["reference"] == "adapter" else contextlib.nullcontext():
+            reference = scores_of(trainer, trainer.ref_model or trainer.model, whole, case["completion"], case["batch"])
+    if case["kind"] == "rloo":  # the reference is in the rewards
+        batch["old_logps"] = (old * batch["completion_mask"]).sum(1)
+    else:
+        batch.update({name: value for name, value in (("old_per_token_logps", old), ("ref_per_token_logps", reference)) if value is not None})
+    del old, reference
+    del whole
+    count = {"num_items_in_batch": batch.pop("num_items_in_batch")} if "num_items_in_batch" in batch else {}
+    batch = shuffle_sequence_dict(batch)
+    return [{**part, **count} for part in split_tensor_dict(batch, rows // case["batch"])]
+
+
+def peak(case):
+    """Peak bytes of the case's two steps, and what is counted of its models."""
+    F.scaled_dot_product_attention, apply = truth.attention, torch.nn.Module._apply
+    torch.nn.Module._apply = truth.replace_parameters
+    kind, settings, sequences = case["kind"], case["variant"], case["batch"] * SEQUENCES.get(case["kind"], 1)
+    sizes = {"B": case["batch"], "S": case["seq"], "P": case.get("prompt", 0), "T": case.get("completion", 0), "C": sequences * case.get("scored", 0)}
+    ledger = Ledger(case)
+    try:
+        with FakeTensorMode(allow_non_fake_inputs=True), ledger:
+            policy = unmasked(truth.load(case)[1])
+            fuse_head(kind, policy, settings)
+            policy = truth.adapt(case, policy)
+            reference = None
+            if case.get("reference", settings.get("reference")) == "model":
+                reference = unmasked(truth.load(case)[1])
+                reference.eval()
+                fuse_head(kind, reference, settings, True)
+            if case["disable_dropout"]:
+                disable_dropout_in_model(policy)
+            models = [truth.wrap(case, m) for m in (policy, reference) if m is not None]
+            autocast = (lambda: torch.autocast("cuda", dtype=truth.AMP[case["amp"]])) if case.get("amp") else contextlib.nullcontext
+            trainer = TRAINERS[kind](models[0], models[1] if reference is not None else None, Accelerator("cuda", autocast), settings)
+            trainer.current_gradient_accumulation_steps = case["grad_accum"]
+            gc.collect()
+            params, optimizer = [p for p in policy.parameters() if p.requires_grad], truth.optimizer_of(policy)
+            ledger.start()
+            buffered = None
+            for _ in range(2):
+                for micro in range(case["grad_accum"]):
+                    if "sequences" in case and micro % case["every"] == 0:
+                        buffered = rollout(trainer, case)
+                    batch = batch_of(kind, settings, sizes, "cuda") if buffered is None else dict(buffered[micro % len(buffered)])
+                    loss = loss_of(trainer, batch)
+                    del batch
+                    trainer._metrics["train"].clear()
+                    loss.backward()
+                    del loss
+                truth.clip(params, 1.0)
+                optimizer.step()
+                optimizer.zero_grad(set_to_none=True)
+            return {"peak_allocated": ledger.peak, "params": sum(p.numel() for m in models for p in m.parameters())}
+    finally:
+        torch.nn.Module._apply = apply
+        gc.collect()
+
+
+FAMILY = ("llama", "qwen3", "gemma2", "qwen2", "mistral", "phi3", "gpt2")
+
+
+def draw(kind, number):
+    """The case of a number."""
+    r = random.Random(f"{kind}-{number}")
+    family = r.choice(FAMILY)
+    model = FAMILIES[family][0](r)
+    model["vocab_size"] = r.choice((r.randint(200, 900), r.randint(30000, 70000)))
+    lora = r.random() < 0.5 and kind != "reward"
+    settings = r.choice([s for k, s in variants() if k == kind and s.get("reference", "none") in ("none", "adapter" if lora else "model")])
+    case = {"id": f"{kind}-{number}", "kind": kind, "variant": settings, "family": family, "model": model, "task": "seq-cls" if kind == "reward" else "causal-lm", "attention": "sdpa"}
+    if kind == "reward":
+        model["num_labels"], model["pad_token_id"] = 1, 0
+    case["batch"], case["seq"] = r.choice((1, 2, 4)), r.randint(20, 300)
+    if kind == "kto" or kind in ("grpo", "rloo"):
+        case["batch"] = r.choice((2, 4, 6))
+    if kind in ("grpo", "rloo"):
+        case["completion"] = r.randint(10, 200)
+        case["prompt"] = r.randint(8, 100)
+        case["seq"] = case["prompt"] + case["completion"]
+    if kind in ("orpo", "cpo"):
+        case["prompt"] = r.randint(5, 19)
+    if kind not in WHOLE:
+        case["scored"] = case.get("completion") or 2 * r.randint(4, case["seq"] // 2 - 1)
+    case["dtype"], case["amp"] = r.choice((("float32", "bf16"), ("bfloat16", "bf16"), ("bfloat16", None), ("float32", None)))
+    case["checkpointing"] = r.random() < 0.5
+    case["disable_dropout"] = kind not in ("grpo", "rloo")
+    case["grad_accum"] = r.choice((1, 2))
+    if kind in ("grpo", "rloo"):
+        case["grad_accum"] = r.choice((1, 2, 4))
+        steps = r.choice((1, 2, 4))
+        case["sequences"], case["every"] = case["batch"] * steps, steps
+        case["scores"] = kind == "rloo" or settings["old"]
+        kl = settings.get("kl", r.random() < 0.5)
+        case["reference"] = "none" if not kl else "adapter" if lora else "model"
+    if lora:
+        case["lora"] = {"r": r.choice((1, 8, 16)), "dropout": r.choice((0.0, 0.05)), "target_modules": list(FAMILIES[family][1])}
+    return case
+
+
+def keep(out, case):
+    try:
+        result = peak(case)
+    except Exception as error:
+        import traceback
+
+        traceback.print_exc()
+        print(f"{case['id']}: {type(error).__name__}: {str(error)[:300]}", file=sys.stderr)
+        return
+    with out.open("a") as file:
+        file.write(json.dumps({"case": case, "result": result}, separators=(",", ":")) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kind", nargs="*", default=list(TRAINERS))
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--count", type=int, default=10)
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    OUT.mkdir(parents=True, exist_ok=True)
+    for kind in args.kind:
+        out = OUT / f"{kind}.jsonl"
+        have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
+        for number in range(args.first, args.first + args.count):
+            case = draw(kind, number)
+            if case["id"] not in have:
+                alone(lambda: keep(out, case))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+/**
+ * TRL's trainers with a loss of their own: which models they keep, which loss runs, how much of a sequence is scored.
+ * Sources: trl/trainer/{dpo,kto,reward,grpo,rloo}_{config,trainer}.py, trl/generation/vllm_generation.py and trl/experimental/{orpo,cpo}, version
+ * 1.16.
+ */
+import type { TrainerKind, TrainerSpec, TrainingRun } from "../../core/training/run";
+import { say } from "../problems";
+import { holds } from "../versions";
+import type { ResolveContext } from "./context";
+
+/** Since then losses go through the fused head and never hold all logits (trl/trainer/utils.py, add_fused_lm_head). */
+const FUSED_HEAD = "trl>=1.15";
+
+/** Default of `loss_type`. */
+const LOSSES: Readonly<Partial<Record<TrainerKind, string>>> = {
+  sft: "nll",
+  dpo: "sigmoid",
+  kto: "kto",
+  cpo: "sigmoid",
+  grpo: "dapo",
+};
+
+/** Trainers whose loss is captured. */
+export const MODELLED: ReadonlySet<string> = new Set<TrainerKind>([
+  "dpo",
+  "kto",
+  "orpo",
+  "cpo",
+  "reward",
+  "grpo",
+  "rloo",
+]);
+
+/** Trainers that generate the completions they learn from. */
+const GENERATES: ReadonlySet<TrainerKind> = new Set(["grpo", "rloo"]);
+
+/** Trainers whose memory does not depend on how much of a sequence is scored. */
+const SCORES_ALL: ReadonlySet<TrainerKind> = new Set(["orpo", "cpo", "reward"]);
+
+/** What decides how much is generated at once. */
+export interface Batch {
+  /** Completions per device and forward. */
+  readonly micro: number;
+  readonly accumulation: number;
+  readonly world: number;
+  /** Memory of the card in bytes; null when no card is known. */
+  readonly deviceBytes: number | null;
+  readonly generated: GeneratedLengths | null;
+}
+
+/** Tokens of a prompt and of the completion that is generated for it. */
+export interface GeneratedLengths {
+  readonly prompt: number;
+  readonly completion: number;
+}
+
+/** Tokens of a prompt when nothing says it. */
+const ASSUMED_PROMPT = 512;
+
+/** Tokens of prompt and completion where the trainer generates; null where `max_length` bounds the whole. */
+export function generatedLengths(c: ResolveContext, trainer: string): GeneratedLengths | null {
+  if (!c.trl || !GENERATES.has(trainer as TrainerKind)) return null;
+  const completion = Number(c.value("max_completion_length", 512));
+  const stated = c.settings.find("max_prompt_length");
+  if (typeof stated?.value === "number") {
+    c.keep("max_prompt_length", stated);
+    return { prompt: stated.value, completion };
+  }
+  c.put("max_prompt_length", ASSUMED_PROMPT, "assumed", "max_prompt_length", null);
+  c.suppose(say("assume.prompt-length", { length: ASSUMED_PROMPT }), "max_prompt_length", {
+    max_prompt_length: String(2 * ASSUMED_PROMPT),
+  });
+  return { prompt: ASSUMED_PROMPT, completion };
+}
+
+/** What a trainer makes of the model: a reward model gives one number. */
+export function classified(trainer: string, model: TrainingRun["model"] | null): TrainingRun["model"] | null {
+  return trainer === "reward" && model !== null ? { ...model, config: { ...model.config, num_labels: 1 } } : model;
+}
+
+/** The trainer's own part of the run; null for the plain trainers. Says what is assumed, and why there may be no run. */
+export function trainerSpecOf(
+  c: ResolveContext,
+  trainer: string,
+  sequenceLength: number,
+  adapted: boolean,
+  batch: Batch,
+): TrainerSpec | null {
+  if (c.trl && trainer === "sft") return sftSpec(c, sequenceLength);
+  if (!c.trl || !MODELLED.has(trainer)) return null;
+  const kind = trainer as TrainerKind;
+  if (!holds(FUSED_HEAD, c.libraries) && kind !== "reward") {
+    c.obstacles.push({
+      code: "not-modelled",
+      message: say("not-modelled.trainer-version", { trainer: kind.toUpperCase(), version: c.libraries.trl }),
+    });
+    return null;
+  }
+  if (GENERATES.has(kind)) return rolloutSpec(c, kind, adapted, batch);
+  // The others score what the mask leaves; these compute it for every token.
+  const scoredTokens = SCORES_ALL.has(kind) ? 0 : scored(c, sequenceLength);
+  return {
+    kind,
+    variant: variantOf(c, kind, adapted),
+    disableDropout: c.value("disable_dropout", true) === true,
+    scoredTokens,
+    promptLength: 0,
+    completionLength: 0,
+  };
+}
+
+/** SFT: since the fused head its loss is the trainer's own, unless labels are smoothed. */
+function sftSpec(c: ResolveContext, sequenceLength: number): TrainerSpec | null {
+  if (!holds(FUSED_HEAD, c.libraries) || (c.settings.number("label_smoothing") ?? 0) > 0) return null;
+  return {
+    kind: "sft",
+    variant: { loss: c.settings.string("loss_type") === "dft" ? "dft" : "nll" },
+    disableDropout: false,
+    scoredTokens: Math.max(1, sequenceLength - 1),
+    promptLength: 0,
+    completionLength: 0,
+  };
+}
+
+/** GRPO and RLOO: what is generated and scored at once, and what vLLM takes of the card for it. */
+function rolloutSpec(c: ResolveContext, kind: TrainerKind, adapted: boolean, batch: Batch): TrainerSpec {
+  const lengths = batch.generated ?? { prompt: 0, completion: 0 };
+  const stated = c.settings.number("steps_per_generation");
+  const total = c.settings.number("generation_batch_size");
+  const steps = stated ?? (total === undefined ? batch.accumulation : total / (batch.micro * batch.world));
+  if (stated === undefined) c.put("steps_per_generation", steps, "auto", "steps_per_generation", null);
+  const every = Math.max(1, Math.round(steps * Number(c.value("num_iterations", 1))));
+  const beta = Number(c.value("beta", kind === "rloo" ? 0.05 : 0));
+  const vllm = c.value("use_vllm", false) === true;
+  const corrects = vllm && c.settings.boolean("vllm_importance_sampling_correction") !== false;
+  const scores = kind === "rloo" || batch.accumulation % every !== 0 || corrects;
+  const reference = beta === 0 ? "none" : adapted ? "adapter" : "model";
+  const bytes = vllm ? vllmBytes(c, batch) : { generatingBytes: 0, sleepingBytes: 0 };
+  const level = c.settings.string("importance_sampling_level") === "sequence" ? "sequence" : "token";
+  const loss = c.settings.list("loss_type")?.[0] ?? LOSSES[kind] ?? "";
+  if (kind === "grpo" && c.settings.find("loss_type") === undefined)
+    c.put("loss_type", loss, "default", "loss_type", null);
+  return {
+    kind,
+    variant: kind === "rloo" ? { reference } : { loss, kl: beta !== 0, level, old: scores, reference },
+    disableDropout: c.value("disable_dropout", false) === true,
+    scoredTokens: lengths.completion,
+    promptLength: lengths.prompt,
+    completionLength: lengths.completion,
+    rollout: {
+      sequences: Math.max(batch.micro, Math.round(batch.micro * steps)),
+      every,
+      scores,
+      generates: !vllm,
+      ...bytes,
+    },
+  };
+}
+
+/** vLLM on the training GPUs takes a share of the card: weights, cache and all; asleep it keeps none (its sleep level 2). */
+function vllmBytes(c: ResolveContext, { deviceBytes }: Batch): { generatingBytes: number; sleepingBytes: number } {
+  if (c.value("vllm_mode", "colocate") === "server") return { generatingBytes: 0, sleepingBytes: 0 };
+  const share = Number(c.value("vllm_gpu_memory_utilization", 0.3));
+  if (deviceBytes === null) c.suppose(say("assume.vllm"), "device");
+  const bytes = Math.round((deviceBytes ?? 0) * share);
+  const sleeps = c.value("vllm_enable_sleep_mode", false) === true;
+  return { generatingBytes: bytes, sleepingBytes: sleeps ? 0 : bytes };
+}
+
+function variantOf(c: ResolveContext, kind: TrainerKind, adapted: boolean): TrainerSpec["variant"] {
+  if (kind === "orpo") return {};
+  if (kind === "reward") return { centered: c.settings.number("center_rewards_coefficient") !== undefined };
+  const stated = c.settings.find("loss_type");
+  const [loss] = c.settings.list("loss_type") ?? [];
+  if (stated === undefined) c.put("loss_type", LOSSES[kind]!, "default", "loss_type", null);
+  else c.keep("loss_type", stated);
+  if (kind === "cpo") return { loss: loss ?? LOSSES[kind]!, likelihood: c.settings.number("cpo_alpha") !== 0 };
+  return { loss: loss ?? LOSSES[kind]!, reference: referenceOf(c, adapted) };
+}
+
+/** The frozen model beside the policy: none once its log-probabilities are there, the base model under an adapter. */
+function referenceOf(c: ResolveContext, adapted: boolean): "model" | "adapter" | "none" {
+  if (c.value("precompute_ref_log_probs", false) === true) return "none";
+  return adapted ? "adapter" : "model";
+}
+
+/** Only completions are scored; without a prompt's length, all but the first token may be one. */
+function scored(c: ResolveContext, sequenceLength: number): number {
+  const prompt = c.settings.find("max_prompt_length");
+  if (typeof prompt?.value === "number") {
+    c.keep("max_prompt_length", prompt);
+    return Math.max(1, sequenceLength - Math.max(1, prompt.value));
+  }
+  c.suppose(say("assume.scored"), "max_prompt_length", { max_prompt_length: String(Math.floor(sequenceLength / 2)) });
+  return Math.max(1, sequenceLength - 1);
+}

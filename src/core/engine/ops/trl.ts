@@ -1,0 +1,231 @@
+/**
+ * TRL's fused head. Source: trl/kernels/chunked_logprob.py (ChunkedLogProbFunction), trl/trainer/utils.py
+ * (add_fused_lm_head), version 1.16.
+ */
+import type { DType } from "../dtype";
+import type { Tensor } from "../tensor";
+import type { Torch } from "../torch";
+
+/** Tokens per tile of the projection. */
+const TOKEN_CHUNK = 4096;
+
+/** Per-token results after the log-probabilities, in the order of the function's outputs, and their dtypes. */
+const OPTIONAL: readonly { readonly name: string; readonly dtype: DType; readonly differentiable: boolean }[] = [
+  { name: "entropy", dtype: "float32", differentiable: true },
+  { name: "log_sum_sq_probs", dtype: "float32", differentiable: false },
+  { name: "mean_logits", dtype: "float32", differentiable: false },
+  { name: "is_top1", dtype: "bool", differentiable: false },
+];
+
+/** A name that Python binds to one tensor after the other: the new one exists before the old one goes. */
+class Local {
+  private tensor: Tensor | null = null;
+
+  bind(tensor: Tensor | null): void {
+    this.tensor?.release();
+    this.tensor = tensor;
+  }
+}
+
+/** `tensor.to(dtype)` of some rows: nothing new when it has the dtype. */
+function cast(torch: Torch, like: Tensor, rows: number, dtype: DType): Tensor | null {
+  return like.dtype === dtype ? null : torch.empty("_to_copy", [rows, ...like.sizes.slice(1)], dtype);
+}
+
+/** Calls `body` for each tile: rows of tokens (`first` of their chunk) by rows of the vocabulary. */
+function tiles(total: number, size: number, body: (rows: number) => void): void {
+  for (let start = 0; start < total; start += size) body(Math.min(size, total - start));
+}
+
+/**
+ * Log-probabilities of `targets` under `hidden @ weight.T`, tile by tile, and the further results `outputs` names.
+ * Backward recomputes each tile and adds up both gradients in float32.
+ */
+export function chunkedLogProbs(
+  torch: Torch,
+  hidden: Tensor,
+  weight: Tensor,
+  bias: Tensor | null,
+  targets: Tensor,
+  chunk: number,
+  outputs: readonly string[],
+): Tensor[] {
+  const rows = hidden.size(0);
+  const vocabulary = weight.size(0);
+  const compute = torch.autocasting ? torch.autocastDtype! : hidden.dtype;
+  const vector = (operator: string, dtype: DType = "float32"): Tensor => torch.empty(operator, [rows], dtype);
+  const node = torch.record("ChunkedLogProbFunctionBackward", [hidden, weight, bias], (torch, gradients, _, node) => {
+    const [forHidden, forWeight, forBias] = node.edges;
+    const sums = [
+      forHidden ? torch.empty("zeros", hidden.sizes, "float32") : null,
+      forWeight ? torch.empty("zeros", weight.sizes, "float32") : null,
+      forBias ? torch.empty("zeros", [vocabulary], "float32") : null,
+    ];
+    const buffer = torch.empty("empty", [Math.min(rows, TOKEN_CHUNK), chunk], compute);
+    const dense = gradients.map((gradient) =>
+      gradient === null || gradient.contiguous ? null : torch.empty("clone", gradient.sizes, gradient.dtype),
+    );
+    const hiddenChunk = new Local();
+    const weightChunk = new Local();
+    tiles(rows, TOKEN_CHUNK, (tokens) => {
+      hiddenChunk.bind(cast(torch, hidden, tokens, compute));
+      tiles(vocabulary, chunk, (words) => {
+        weightChunk.bind(cast(torch, weight, words, compute));
+        if (bias !== null) cast(torch, bias, words, compute)?.release();
+        if (forBias) torch.empty("sum", [words], "float32").release();
+      });
+    });
+    const results = [hidden, weight, bias].map((input, k) => {
+      const sum = sums[k] ?? null;
+      return sum === null ? null : input!.dtype === "float32" ? sum.retain() : torch.toCopy(sum, input!.dtype);
+    });
+    for (const tensor of [...sums, buffer, ...dense]) tensor?.release();
+    hiddenChunk.bind(null);
+    weightChunk.bind(null);
+    return results;
+  });
+  const { gradEnabled } = torch;
+  torch.gradEnabled = false;
+  // running maximum, its sum of exponentials, three more sums, the maximum before the target, the target's logit
+  const statistics = ["full", "zeros", "zeros", "zeros", "zeros", "full", "zeros"].map((name) => vector(name));
+  const buffer = torch.empty("empty", [Math.min(rows, TOKEN_CHUNK), chunk], compute);
+  const hiddenChunk = new Local();
+  tiles(rows, TOKEN_CHUNK, (tokens) => {
+    hiddenChunk.bind(cast(torch, hidden, tokens, compute));
+    tiles(vocabulary, chunk, (words) => {
+      cast(torch, weight, words, compute)?.release();
+      if (bias !== null) cast(torch, bias, words, compute)?.release();
+    });
+  });
+  const log = vector("log");
+  const logZ = vector("add");
+  log.release();
+  const results: Tensor[] = [torch.attach(node, vector("sub"))];
+  for (const { name, dtype, differentiable } of OPTIONAL) {
+    if (!outputs.includes(name)) continue;
+    const temporaries = TEMPORARIES[name]!.map((operator) => vector(operator, dtype));
+    const out = vector(name, dtype);
+    for (const tensor of temporaries) tensor.release();
+    results.push(differentiable ? torch.attach(node, out) : out);
+  }
+  if (node !== null) {
+    torch.gradEnabled = gradEnabled;
+    for (const tensor of [hidden, weight, bias, targets]) if (tensor !== null) torch.save(node, tensor);
+    torch.save(node, logZ);
+    if (outputs.includes("entropy")) torch.saveOutput(node, results[1]!);
+  }
+  torch.gradEnabled = gradEnabled;
+  for (const tensor of [...statistics, buffer, logZ]) tensor.release();
+  hiddenChunk.bind(null);
+  return results;
+}
+
+/** What the expressions of the optional results allocate on the way. */
+const TEMPORARIES: Readonly<Record<string, readonly string[]>> = {
+  entropy: ["div"],
+  log_sum_sq_probs: ["log", "mul"],
+  mean_logits: [],
+  is_top1: ["ge", "gt"],
+};
+
+/**
+ * Log-probabilities of `index` under whole logits, and their entropy, in one pass (trl/kernels/logprob_entropy.py). Backward
+ * writes a gradient of the logits' size.
+ */
+export function logProbEntropy(torch: Torch, logits: Tensor, index: Tensor): Tensor[] {
+  const rows = logits.sizes.slice(0, -1);
+  const node = torch.record("LogProbEntropyFunctionBackward", [logits], (torch, gradients) => {
+    const out = torch.empty("empty_like", logits.sizes, logits.dtype);
+    for (const gradient of gradients)
+      if (gradient !== null && !gradient.contiguous) torch.empty("clone", gradient.sizes, gradient.dtype).release();
+    return [out];
+  });
+  const [logProbs, entropy, ...statistics] = ["empty", "empty_like", "empty_like", "empty_like"].map((operator) =>
+    torch.empty(operator, rows, "float32"),
+  );
+  if (node !== null) for (const tensor of [logits, index, ...statistics]) torch.save(node, tensor);
+  for (const tensor of statistics) tensor.release();
+  return [torch.attach(node, logProbs!), torch.attach(node, entropy!)];
+}
+
+/** Positions a boolean mask picks, as indexing finds them first: one number per dimension (aten/native/IndexingUtils.h). */
+export function positions(torch: Torch, mask: Tensor, rows: number): Tensor {
+  return torch.empty("nonzero", [rows, mask.rank], "int64");
+}
+
+/** `tensor[mask]`: `rows` elements (or rows) of it; the gradient goes back into zeros. */
+export function indexByMask(torch: Torch, self: Tensor, mask: Tensor, rows: number): Tensor {
+  const { sizes } = self;
+  const node = torch.record("IndexBackward0", [self], (torch, [gradient], [saved]) => {
+    if (!gradient) return [null];
+    const zeros = torch.empty("new_zeros", sizes, gradient.dtype);
+    positions(torch, saved!, rows).release();
+    return [zeros];
+  });
+  if (node !== null) torch.save(node, mask);
+  const found = positions(torch, mask, rows);
+  const out = torch.attach(node, torch.empty("index", [rows, ...sizes.slice(mask.rank)], self.dtype));
+  found.release();
+  return out;
+}
+
+/** `self.masked_scatter(mask, source)`: a copy with `source` in the masked places, whose gradient is picked from them. */
+export function maskedScatter(torch: Torch, self: Tensor, mask: Tensor, source: Tensor): Tensor {
+  const rows = source.elements;
+  const node = torch.record("MaskedScatterBackward0", [self, source], (torch, [gradient], [saved], node) => {
+    if (!gradient) return [null, null];
+    const own = node.edges[0] ? torch.empty("masked_fill", self.sizes, gradient.dtype) : null;
+    if (!node.edges[1]) return [own, null];
+    const found = positions(torch, saved!, rows);
+    const picked = torch.empty("masked_select", [rows], gradient.dtype);
+    found.release();
+    return [own, picked];
+  });
+  if (node !== null) torch.save(node, mask);
+  return torch.attach(node, torch.empty("masked_scatter", self.sizes, self.dtype));
+}
+
+/** Entering and leaving a model's forward, which accelerate wraps in autocast. */
+export function enterAutocast(torch: Torch): Tensor[] {
+  torch.autocastEnabled = torch.autocastDtype !== null;
+  return [];
+}
+
+export function leaveAutocast(torch: Torch): Tensor[] {
+  torch.autocastEnabled = false;
+  torch.clearCastCache();
+  return [];
+}
+
+/** `nansum`/`nanmean` of all elements: NaNs count as zero, and are counted (aten/native/ReduceOps.cpp). */
+export function withoutNaN(torch: Torch, input: Tensor, mean: boolean): Tensor {
+  const count = mean ? missing(torch, input) : null;
+  const node = torch.record("NansumBackward0", [input], (torch, [gradient], [self]) => {
+    if (!gradient) return [null];
+    const isnan = torch.empty("isnan", self!.sizes, "bool");
+    const not = torch.empty("logical_not", self!.sizes, "bool");
+    const out = torch.empty("mul", self!.sizes, gradient.dtype);
+    isnan.release();
+    not.release();
+    return [out];
+  });
+  if (node !== null) torch.save(node, input);
+  const sum = torch.attach(node, torch.empty("nansum", [], input.dtype));
+  if (count === null) return sum;
+  const divided = torch.record("DivBackward0", [sum, null], (torch, [gradient]) => [
+    gradient ? torch.empty("div", [], gradient.dtype) : null,
+    null,
+  ]);
+  if (divided !== null) torch.save(divided, count);
+  const out = torch.attach(divided, torch.empty("div", [], sum.dtype));
+  sum.release();
+  count.release();
+  return out;
+}
+
+function missing(torch: Torch, input: Tensor): Tensor {
+  const isnan = torch.empty("isnan", input.sizes, "bool");
+  const count = torch.empty("sum", [], "int64");
+  isnan.release();
+  return count;
+}

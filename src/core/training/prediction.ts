@@ -1,0 +1,54 @@
+/** A forward without gradients, simulated once and played as often as it runs. */
+import type { DType } from "../engine/dtype";
+import { type Region, recordRegion } from "../engine/region";
+import { hostTensor, type Tensor } from "../engine/tensor";
+import type { Torch } from "../engine/torch";
+import type { Strategy } from "./parallel";
+import { forward, type PassFactory } from "./step";
+
+/** What a batch's forward leaves behind: a region to play, and which of its holders holds the loss and each further output. */
+export interface Prediction {
+  readonly region: Region;
+  readonly holders: readonly Tensor[];
+  /** Index of the holder per output of the graph; outputs that share a storage share a holder. */
+  readonly outputs: readonly number[];
+}
+
+/** Simulates one forward and takes its events back. */
+export function predict(
+  torch: Torch,
+  passes: PassFactory,
+  batch: readonly Tensor[],
+  autocast: DType | null,
+  strategy: Strategy,
+): Prediction {
+  for (const folded of [true, false]) {
+    const state = torch.ledger.state();
+    const pass = passes(folded);
+    strategy.beginPass?.(torch);
+    const outputs = forward(torch, pass, batch, autocast, null);
+    strategy.endPass?.(torch);
+    const storages = [...new Set(outputs.map(({ storage }) => storage))];
+    // A region hands over what is left as the gradients of holders.
+    const holders = storages.map((storage) => {
+      const output = outputs.find((tensor) => tensor.storage === storage)!;
+      const holder = hostTensor(torch.ledger, output.sizes, output.dtype);
+      holder.grad = output;
+      return holder;
+    });
+    const region = recordRegion(torch.ledger, state, pass.foldings, holders, () => undefined);
+    torch.ledger.rewind(state);
+    for (const holder of holders) holder.grad = null;
+    if (region !== null) return { region, holders, outputs: outputs.map(({ storage }) => storages.indexOf(storage)) };
+  }
+  throw new Error("the events of a forward cannot be followed");
+}
+
+/** What the last play of a forward left, owned by the caller: one tensor per holder. */
+export function taken({ holders }: Prediction): Tensor[] {
+  return holders.map((holder) => {
+    const tensor = holder.grad!;
+    holder.grad = null;
+    return tensor;
+  });
+}

@@ -1,0 +1,120 @@
+/**
+ * Which models a trainer keeps and which loss it runs. Sources: trl/trainer/{dpo,kto,grpo}_trainer.py (`__init__`:
+ * the reference model is loaded like the policy and put in evaluation mode; with adapters it is the policy with them
+ * disabled), trl/models/utils.py (disable_gradient_checkpointing).
+ */
+import type { InterpreterOptions } from "../../engine/interpreter";
+import type { Torch } from "../../engine/torch";
+import type { Scope } from "../../graph/expression";
+import type { ArchitectureGraph, FamilyGraphs, TrainerGraph } from "../../graph/types";
+import type { LoadedModel } from "../model";
+import type { TrainerKind, TrainerSpec, TrainingRun } from "../run";
+import { untilHidden, untilLogits } from "./models";
+import { type CalledModel, TrainerPass } from "./pass";
+
+export type { Pass } from "./pass";
+export { Rollout } from "./rollout";
+
+/** Sequences one sample of the micro-batch becomes: preferences are chosen and rejected in one batch. */
+export const SEQUENCES: Readonly<Record<TrainerKind, number>> = {
+  sft: 1,
+  dpo: 2,
+  kto: 1,
+  orpo: 2,
+  cpo: 2,
+  reward: 2,
+  grpo: 1,
+  rloo: 1,
+};
+
+/** Trainers that ask their models for logits; the others multiply hidden states with the head themselves. */
+const WHOLE: ReadonlySet<TrainerKind> = new Set(["reward", "orpo", "cpo"]);
+
+/** The run's trainer as it is with the run's adapter: whose base is the reference then, whatever stood beside it before. */
+export function trainerOf({ trainer, adapter }: Pick<TrainingRun, "trainer" | "adapter">): TrainerSpec | null {
+  if (trainer == null) return null;
+  const copied = trainer.variant["reference"] === "model" && adapter !== null;
+  return copied ? { ...trainer, variant: { ...trainer.variant, reference: "adapter" } } : trainer;
+}
+
+/** The loss of a trainer, or undefined when it was not captured. */
+export function lossOf(family: FamilyGraphs, { kind, variant }: TrainerSpec): TrainerGraph | undefined {
+  return family.trainers?.find(
+    ({ trainer, when }) =>
+      trainer === kind && when.some((branch) => Object.entries(branch).every(([key, value]) => variant[key] === value)),
+  );
+}
+
+/** The passes over completions before the steps that learn from them: under the policy, under its reference. */
+export function scoringOf(family: FamilyGraphs, { variant, rollout }: TrainerSpec): TrainerGraph[] {
+  const reference = variant["reference"] ?? "none";
+  const wanted = [
+    ...(rollout?.scores ? [{ model: "policy", reference: "none" }] : []),
+    ...(reference === "none" ? [] : [{ model: "reference", reference }]),
+  ];
+  return wanted.flatMap(
+    ({ model, reference }) =>
+      family.trainers?.find(
+        ({ trainer, when }) =>
+          trainer === "score" && when.some((branch) => branch["model"] === model && branch["reference"] === reference),
+      ) ?? [],
+  );
+}
+
+/** The graph of the models the loss calls; null when the capture cannot be cut there. */
+export function calledGraph(
+  kind: TrainerKind,
+  graph: ArchitectureGraph,
+  head: string | null,
+): ArchitectureGraph | null {
+  return WHOLE.has(kind) ? untilLogits(graph) : untilHidden(graph, head);
+}
+
+/** Names the loss's numbers go by. */
+export function lossScope(spec: TrainerSpec, samples: number, sequence: number, vocabulary: number): Scope {
+  const sizes: Readonly<Record<string, number>> = {
+    B: samples,
+    S: sequence,
+    P: spec.promptLength,
+    T: spec.completionLength,
+    V: vocabulary,
+    C: samples * SEQUENCES[spec.kind] * spec.scoredTokens,
+  };
+  return (name) => sizes[name];
+}
+
+export interface TrainerParts {
+  readonly spec: TrainerSpec;
+  readonly loss: TrainerGraph;
+  /** Graph of the called models. */
+  readonly graph: ArchitectureGraph;
+  readonly scope: Scope;
+  readonly policy: LoadedModel;
+  /** The copy kept beside the policy, where there is one. */
+  readonly copy: LoadedModel | null;
+  readonly options: InterpreterOptions;
+}
+
+/** One pass of the trainer. */
+export function trainerPass(torch: Torch, parts: TrainerParts): TrainerPass {
+  const { spec, options, graph } = parts;
+  const noDropout = spec.disableDropout;
+  const called = (model: Pick<LoadedModel, "byName" | "modules">, own: Partial<InterpreterOptions>): CalledModel => {
+    const head = { weight: `${options.head}.weight`, bias: `${options.head}.bias` };
+    return {
+      graph,
+      options: { ...options, parameters: model.byName, modules: model.modules, ...own },
+      whole: WHOLE.has(spec.kind),
+      evaluates: false,
+      head: { weight: model.byName.get(head.weight) ?? null, bias: model.byName.get(head.bias) ?? null },
+    };
+  };
+  const { policy, copy } = parts;
+  const reference =
+    copy !== null
+      ? { ...called(copy, { checkpointing: null }), evaluates: true }
+      : spec.variant["reference"] === "adapter"
+        ? called(policy.base ?? policy, { checkpointing: null, noDropout })
+        : null;
+  return new TrainerPass(torch, parts.loss, parts.scope, { policy: called(policy, { noDropout }), reference });
+}

@@ -1,0 +1,54 @@
+/**
+ * The models a trainer's loss calls, cut from their training graphs: up to the hidden states that the head would take
+ * (`model.base_model(...)`), or up to the logits (`model(...)` without labels).
+ */
+import type { ArchitectureGraph, Instruction } from "../../graph/types";
+
+const named = (operand: unknown): string | null =>
+  typeof operand === "string" && operand.startsWith("%") ? operand.slice(1) : null;
+
+/** Where the model's own forward takes over from its backbone: the last change to the root scope before the head. */
+function headStart(body: readonly Instruction[], head: string): { start: number; input: string } | null {
+  const call = body.findIndex((instruction) => "call" in instruction && instruction.path === head);
+  const instruction = body[call];
+  if (instruction === undefined || !("call" in instruction)) return null;
+  let start = call;
+  while (start > 0) {
+    const before = body[start - 1]!;
+    if ("scope" in before && before.scope === "") break;
+    start--;
+  }
+  if (start === 0) return null;
+  // The head's input goes back through views of the backbone's output.
+  let input = named(instruction.in[0]);
+  for (let k = call - 1; k >= start && input !== null; k--) {
+    const made = body[k]!;
+    if ("op" in made && made.out.some((name) => name === input || name === `%${input}`)) input = named(made.in[0]);
+  }
+  return input === null ? null : { start: start - 1, input };
+}
+
+/** The graph as far as the hidden states; null when the head cannot be told from the backbone. */
+export function untilHidden(graph: ArchitectureGraph, head: string | null): ArchitectureGraph | null {
+  if (head === null) return null;
+  const found = headStart(graph.main.body, head);
+  if (found === null) return null;
+  const { start, input } = found;
+  return withMain(graph, graph.main.body.slice(0, start), input);
+}
+
+/** The graph as far as the logits, its output after the loss. */
+export function untilLogits(graph: ArchitectureGraph): ArchitectureGraph | null {
+  const logits = graph.main.outputs[1]?.replace(/^%/, "");
+  if (logits === undefined) return null;
+  const made = graph.main.body.findIndex(
+    (instruction) => "out" in instruction && instruction.out.some((name) => name?.replace(/^%/, "") === logits),
+  );
+  if (made < 0) return null;
+  return withMain(graph, graph.main.body.slice(0, made + 1), logits);
+}
+
+/** Inputs that only the loss took (labels) are left out by whoever runs it. */
+function withMain(graph: ArchitectureGraph, body: readonly Instruction[], output: string): ArchitectureGraph {
+  return { ...graph, main: { ...graph.main, body, outputs: [output] } };
+}

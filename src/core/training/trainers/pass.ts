@@ -1,0 +1,108 @@
+/**
+ * One pass of a trainer whose loss calls several forwards: the loss's own graph, with the models it calls run on their
+ * captured graphs. Sources: trl/trainer/{dpo,kto,reward,grpo,rloo}_trainer.py, trl/trainer/utils.py (add_fused_lm_head).
+ */
+import { Interpreter, type InterpreterOptions, type ModuleForward, NotModelled } from "../../engine/interpreter";
+import type { Folding } from "../../engine/region";
+import type { Tensor } from "../../engine/tensor";
+import type { Torch } from "../../engine/torch";
+import type { Scope } from "../../graph/expression";
+import type { ArchitectureGraph, TrainerGraph } from "../../graph/types";
+import { toFloat32 } from "../outputs";
+
+/** What a micro-batch runs: a model's own graph, or a trainer's loss around several. */
+export interface Pass {
+  /** What the last `main` left out, per repeat. */
+  readonly foldings: readonly Folding[];
+  /** The loss first; outputs are owned by the caller. */
+  main(batch: readonly Tensor[]): Tensor[];
+  /** The forwards enter and leave autocast themselves. */
+  readonly ownsAutocast?: true;
+}
+
+/** One of the models a loss calls. */
+export interface CalledModel {
+  readonly graph: ArchitectureGraph;
+  readonly options: InterpreterOptions;
+  /** Whether it gives logits, which leave autocast as float32; else hidden states. */
+  readonly whole: boolean;
+  /** In evaluation mode, as a copy that is never trained. */
+  readonly evaluates: boolean;
+  /** Weight and bias of the head, which the fused head takes itself. */
+  readonly head: { readonly weight: Tensor | null; readonly bias: Tensor | null };
+}
+
+/** Models by the name the loss gives them. */
+export type CalledModels = Readonly<Record<"policy" | "reference", CalledModel | null>>;
+
+/** The part of a model a call runs: its backbone, or all of it. */
+const CALLS = ["", ".base_model"] as const;
+
+export class TrainerPass implements Pass {
+  readonly ownsAutocast = true;
+  foldings: Folding[] = [];
+  private readonly loss: Interpreter;
+  private readonly repeats = { count: 0 };
+
+  constructor(
+    private readonly torch: Torch,
+    graph: TrainerGraph,
+    scope: Scope,
+    models: CalledModels,
+  ) {
+    const modules = new Map<string, ModuleForward>();
+    const parameters = new Map<string, Tensor>();
+    for (const [name, model] of Object.entries(models)) {
+      if (model === null) continue;
+      for (const call of CALLS) modules.set(`${name}${call}`, this.forwardOf(model));
+      for (const [part, tensor] of Object.entries(model.head))
+        if (tensor !== null) parameters.set(`${name}.head.${part}`, tensor);
+    }
+    this.loss = new Interpreter(torch, lossGraph(graph), {
+      scope,
+      layerKind: () => null,
+      parameters,
+      modules,
+      loadDtype: "float32",
+      checkpointing: null,
+      layerSignature: null,
+      head: null,
+    });
+  }
+
+  main(batch: readonly Tensor[]): Tensor[] {
+    this.foldings = [];
+    this.repeats.count = 0;
+    this.torch.logits = true;
+    return this.loss.main(batch);
+  }
+
+  /** Runs a model on `input_ids`; what the loss alone took of its batch (labels) is not there. */
+  private forwardOf(model: CalledModel): ModuleForward {
+    const interpreter = new Interpreter(this.torch, model.graph, { ...model.options, repeats: this.repeats });
+    return (torch, ids) => {
+      const { scope, training } = torch;
+      torch.logits = false;
+      if (model.evaluates) torch.training = false;
+      const inputs = model.graph.main.inputs.map((name) => (name === "input_ids" ? ids : null));
+      let outputs = interpreter.main(inputs);
+      this.foldings.push(...interpreter.foldings);
+      if (model.whole && torch.autocasting) {
+        torch.autocastEnabled = false;
+        torch.clearCastCache();
+        outputs = toFloat32(torch, outputs);
+      }
+      const [output] = outputs;
+      if (output === undefined) throw new NotModelled("a model without an output");
+      torch.scope = scope;
+      torch.training = training;
+      torch.logits = true;
+      return output;
+    };
+  }
+}
+
+/** A loss as the interpreter takes it: a graph without parameters or layers of its own. */
+function lossGraph({ main, batch }: TrainerGraph): ArchitectureGraph {
+  return { task: "", attention: "", when: [], parameters: [], buffers: [], tied: [], batch, main, blocks: [] };
+}

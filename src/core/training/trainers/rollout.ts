@@ -1,0 +1,126 @@
+/**
+ * What GRPO and RLOO do before the steps that learn from a generation: the completions of the whole generation batch are
+ * scored in micro-batches without gradients, and kept, shuffled, until the next generation. Sources:
+ * trl/trainer/{grpo,rloo}_trainer.py (_prepare_inputs, _generate_and_score_completions), trl/trainer/utils.py
+ * (shuffle_sequence_dict, split_tensor_dict), trl/generation/vllm_generation.py (sleep mode).
+ */
+import { slice } from "../../engine/ops/layout";
+import { playRegion } from "../../engine/region";
+import type { Tensor } from "../../engine/tensor";
+import type { Torch } from "../../engine/torch";
+import type { Strategy } from "../parallel";
+import { reserve } from "../parallel/strategy";
+import { type Prediction, predict, taken } from "../prediction";
+import type { GenerationSpec, RolloutSpec, TrainerSpec } from "../run";
+import type { PassFactory } from "../step";
+
+export interface RolloutOptions {
+  readonly spec: TrainerSpec & { readonly rollout: RolloutSpec };
+  /** Sequences scored at once. */
+  readonly microBatch: number;
+  readonly autocast: "bfloat16" | "float16" | null;
+  /** Scoring passes over a micro-batch, in their order: the policy's, the reference's. */
+  readonly scoring: readonly PassFactory[];
+  /** Generates with the policy, on the phase in force. */
+  readonly generate: (spec: GenerationSpec) => void;
+}
+
+/** Shape of one kept tensor per sequence; null for one number per sequence. */
+type Width = number | null;
+
+export class Rollout {
+  private buffer: Tensor[] = [];
+  private readonly predictions = new Map<PassFactory, Prediction>();
+  /** vLLM's weights and cache while they stay beside training. */
+  readonly resident: Tensor | null;
+
+  constructor(
+    private readonly torch: Torch,
+    private readonly options: RolloutOptions,
+    private readonly strategy: Strategy,
+  ) {
+    this.resident = this.vllm(options.spec.rollout.sleepingBytes);
+  }
+
+  /** Before micro-batch `micro` of a step: whether a generation is due. */
+  due(micro: number): boolean {
+    return micro % this.options.spec.rollout.every === 0;
+  }
+
+  run(step: number): void {
+    const { torch, options } = this;
+    const { spec, microBatch } = options;
+    const { sequences, generates, generatingBytes, sleepingBytes } = spec.rollout;
+    const { promptLength, completionLength } = spec;
+    torch.ledger.enter("generation", step);
+    this.vllm(generatingBytes - sleepingBytes)?.release();
+    // All of the generation batch at once.
+    if (generates)
+      options.generate({
+        batchSize: sequences,
+        promptLength,
+        newTokens: completionLength,
+        beams: 1,
+        samples: true,
+        cache: "dynamic",
+      });
+    torch.ledger.enter("data", step);
+    const rows = (width: Width, dtype: "int64" | "float32"): Tensor =>
+      torch.empty("empty", width === null ? [sequences] : [sequences, width], dtype);
+    const kept = (widths: readonly [Width, "int64" | "float32"][]): Tensor[] =>
+      widths.map(([width, dtype]) => rows(width, dtype));
+    torch.kind = "inputs";
+    const generated = kept([
+      [promptLength, "int64"],
+      [promptLength, "int64"],
+      [completionLength, "int64"],
+      [completionLength, "int64"],
+    ]);
+    const whole = kept([
+      [promptLength + completionLength, "int64"],
+      [promptLength + completionLength, "int64"],
+    ]);
+    torch.ledger.enter("forward", step);
+    const scores = options.scoring.map((passes) => this.score(passes, whole, step, microBatch));
+    torch.kind = "inputs";
+    // RLOO learns from sums: one number per completion, with the reference in the rewards.
+    const learned = spec.kind === "rloo" ? [rows(null, "float32")] : scores;
+    const results = [...generated, rows(null, "float32"), ...learned];
+    const released = spec.kind === "rloo" ? [...whole, ...scores] : whole;
+    for (const tensor of released) tensor.release();
+    // Shuffled: a copy of each, beside all of them.
+    const shuffled = results.map(({ sizes, dtype }) => torch.empty("index", sizes, dtype));
+    if (spec.kind === "grpo") shuffled.push(torch.empty("sum", [], "int64"));
+    for (const tensor of [...results, ...this.buffer]) tensor.release();
+    this.buffer = shuffled;
+  }
+
+  /** Log-probabilities of every completion under one model, micro-batch by micro-batch. */
+  private score(passes: PassFactory, whole: readonly Tensor[], step: number, microBatch: number): Tensor {
+    const { torch, options, strategy } = this;
+    const { sequences } = options.spec.rollout;
+    const { gradEnabled } = torch;
+    torch.gradEnabled = false;
+    const inputs = whole.map((tensor) => slice(torch, tensor, 0, 0, Math.min(microBatch, sequences), 1));
+    let prediction = this.predictions.get(passes);
+    if (prediction === undefined) {
+      prediction = predict(torch, passes, inputs, options.autocast, strategy);
+      this.predictions.set(passes, prediction);
+    }
+    const parts: Tensor[] = [];
+    for (let first = 0; first < sequences; first += microBatch) {
+      playRegion(torch.ledger, prediction.region, step);
+      parts.push(...taken(prediction));
+    }
+    for (const tensor of inputs) tensor.release();
+    torch.kind = "inputs";
+    const all = torch.empty("cat", [sequences, options.spec.completionLength], "float32");
+    for (const part of parts) part.release();
+    torch.gradEnabled = gradEnabled;
+    return all;
+  }
+
+  private vllm(bytes: number): Tensor | null {
+    return bytes > 0 ? reserve(this.torch, "vllm", bytes, "uint8", "buffers") : null;
+  }
+}

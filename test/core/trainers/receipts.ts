@@ -1,0 +1,104 @@
+/** Receipts of trainers: random runs of TRL's losses with what PyTorch says of each, made by `capture/trainer_truth.py`. */
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import type { FamilyGraphs, TrainerGraph } from "../../../src/core/graph/types";
+import type { TrainerKind, TrainingRun } from "../../../src/core/training/run";
+import { graphsOf, type Case as PlainCase, runOf } from "../receipts/case";
+
+/** One drawn run, in the words of the reference. */
+export interface Case {
+  readonly id: string;
+  readonly kind: TrainerKind;
+  readonly variant: Readonly<Record<string, string | boolean>>;
+  readonly family: string;
+  readonly model: Readonly<Record<string, unknown>>;
+  readonly task: TrainingRun["task"];
+  readonly attention: TrainingRun["attention"];
+  readonly batch: number;
+  readonly seq: number;
+  readonly prompt?: number;
+  readonly completion?: number;
+  readonly scored?: number;
+  readonly dtype: "float32" | "bfloat16";
+  readonly amp: "bf16" | null;
+  readonly checkpointing: boolean;
+  readonly disable_dropout: boolean;
+  /** Of one generation; absent where completions come with the data. */
+  readonly sequences?: number;
+  readonly every?: number;
+  readonly scores?: boolean;
+  readonly reference?: "model" | "adapter" | "none";
+  readonly grad_accum: number;
+  readonly lora?: { readonly r: number; readonly dropout: number; readonly target_modules: readonly string[] };
+}
+
+export interface Receipt {
+  readonly case: Case;
+  readonly result: { readonly peak_allocated: number; readonly params: number };
+}
+
+const ROOT = path.resolve(__dirname, "../../..");
+
+/** Every captured loss. */
+export const trainers: readonly TrainerGraph[] = (
+  JSON.parse(readFileSync(path.join(ROOT, "models", "trainers", "trl.json"), "utf8")) as { graphs: TrainerGraph[] }
+).graphs;
+
+/** A family's graphs with the trainers' losses, as the analyzer hands them over. */
+export function graphsWithTrainers(family: string): FamilyGraphs {
+  return { ...graphsOf(family), trainers };
+}
+
+export function kinds(): string[] {
+  return readdirSync(__dirname)
+    .filter((name) => name.endsWith(".jsonl"))
+    .map((name) => name.slice(0, -".jsonl".length));
+}
+
+export function receiptsOf(kind: string): Receipt[] {
+  const text = readFileSync(path.join(__dirname, `${kind}.jsonl`), "utf8");
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Receipt);
+}
+
+/** The run a case describes. */
+export function trainerRunOf(c: Case): TrainingRun {
+  const plain: PlainCase = {
+    id: c.id,
+    model: { ...c.model, model_type: c.family },
+    task: c.task,
+    batch: c.batch,
+    seq: c.seq,
+    load_dtype: c.dtype,
+    amp: c.amp,
+    attn: c.attention,
+    gradient_checkpointing: c.checkpointing,
+    optim: "adamw_torch",
+    grad_accum: c.grad_accum,
+    ...(c.lora && { peft: { ...c.lora, alpha: 16 } }),
+  };
+  return {
+    ...runOf(plain),
+    trainer: {
+      kind: c.kind,
+      variant: c.reference === undefined ? c.variant : { ...c.variant, reference: c.reference },
+      disableDropout: c.disable_dropout,
+      scoredTokens: c.scored ?? 0,
+      promptLength: c.prompt ?? 0,
+      completionLength: c.completion ?? 0,
+      rollout:
+        c.sequences === undefined
+          ? null
+          : {
+              sequences: c.sequences,
+              every: c.every ?? 1,
+              scores: c.scores === true,
+              generates: false,
+              generatingBytes: 0,
+              sleepingBytes: 0,
+            },
+    },
+  };
+}
