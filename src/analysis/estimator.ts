@@ -8,7 +8,6 @@ const MOST_KEPT = 400;
 export class Estimator {
   private readonly results = new Map<string, EstimateResult>();
   private readonly graphIds = new WeakMap<FamilyGraphs, number>();
-  private readonly configIds = new WeakMap<object, number>();
   private nextId = 1;
 
   /** Never throws: what the engine cannot do is an answer, too. `peaks` leaves breakdown and timeline out. */
@@ -34,10 +33,9 @@ export class Estimator {
     return result;
   }
 
+  /** Runs are compared by content: a file that is read again gives a config of its own. */
   private keyOf(run: TrainingRun, graphs: FamilyGraphs | undefined): string {
-    const graphId = graphs === undefined ? 0 : this.id(this.graphIds, graphs);
-    const { model, ...rest } = run;
-    return `${graphId} ${this.id(this.configIds, model.config)} ${JSON.stringify(rest)}`;
+    return `${graphs === undefined ? 0 : this.id(this.graphIds, graphs)} ${JSON.stringify(run)}`;
   }
 
   private id<T extends object>(ids: WeakMap<T, number>, value: T): number {
