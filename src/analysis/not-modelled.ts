@@ -15,6 +15,12 @@ export const TRAINER_FORMATS: ReadonlySet<string> = new Set([
   "ms-swift",
 ]);
 
+/**
+ * Formats whose preference and reinforcement trainers are not TRL's newest: axolotl pins an older TRL, LLaMA-Factory and
+ * ms-swift put losses of their own over one (llamafactory/train/dpo/trainer.py, swift/rlhf_trainers).
+ */
+const OWN_LOSSES: ReadonlySet<string> = new Set(["axolotl", "llama-factory", "ms-swift"]);
+
 /** Switches that change memory in a way nothing here follows. */
 const SWITCHES = ["use_galore", "use_apollo", "use_badam", "use_adam_mini", "use_muon", "use_unsloth", "use_llama_pro"];
 
@@ -35,7 +41,10 @@ export function obstaclesOf(inputs: RunInputs, settings: Settings, trainer: stri
     add("not-modelled.format", { format: format.id });
   const plain = trainer === "trainer" || trainer === "sft";
   if (!plain && !(format.id === "trl" && MODELLED.has(trainer)))
-    add("not-modelled.trainer", { trainer: trainer.toUpperCase() });
+    add(OWN_LOSSES.has(format.id) ? "not-modelled.trainer-framework" : "not-modelled.trainer", {
+      trainer: trainer.toUpperCase(),
+      framework: format.id,
+    });
   if (settings.boolean("use_cpu") === true) add("not-modelled.cpu");
   for (const name of SWITCHES) {
     const stated = settings.find(name);

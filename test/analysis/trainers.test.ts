@@ -61,6 +61,14 @@ trainer = DPOTrainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
     assert.ok(run.findings.some(({ message }) => message.includes("1.15")));
   });
 
+  it("says why axolotl's own trainers get no number", async () => {
+    const axolotl =
+      "base_model: Qwen/Qwen2.5-0.5B-Instruct\nrl: dpo\nmicro_batch_size: 1\nsequence_len: 512\ndatasets: []\n";
+    const [run] = await runsOf(axolotl, "axolotl.yaml");
+    assert.equal(run?.perDevice, null);
+    assert.ok(run.findings.some(({ message }) => /axolotl trains DPO/.test(message)));
+  });
+
   const GRPO = `model_name_or_path: Qwen/Qwen2.5-0.5B-Instruct
 dataset_name: prompts
 per_device_train_batch_size: 4

@@ -70,6 +70,8 @@ export const en: Readonly<Record<string, string>> = {
   "not-modelled.trainer": "{trainer} training keeps more than one model or generates text, which is not modelled yet",
   "not-modelled.part":
     "an Accelerate config is a part of a run: open the training config or the script that it launches",
+  "not-modelled.trainer-framework":
+    "{framework} trains {trainer} with a loss of its own or of an older TRL, which holds all logits and is not modelled yet",
   "not-modelled.trainer-version":
     "{trainer} training before TRL 1.15 (here {version}) holds all logits in its loss, which is not modelled yet",
   "not-modelled.format": "runs of {format} are read and explained, but not simulated yet",

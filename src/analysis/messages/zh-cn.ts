@@ -59,6 +59,8 @@ export const zhCn: Readonly<Record<string, string>> = {
   "not-modelled": "无法估算：{reason}。",
   "not-modelled.trainer": "{trainer} 训练需要多个模型或生成文本，尚未建模",
   "not-modelled.part": "Accelerate 配置只是运行的一部分：请打开它所启动的训练配置或脚本",
+  "not-modelled.trainer-framework":
+    "{framework} 的 {trainer} 训练使用自己的或旧版 TRL 的损失，会保留全部 logits，尚未建模",
   "not-modelled.trainer-version":
     "TRL 1.15 之前（此处为 {version}）的 {trainer} 训练会在损失中保留全部 logits，尚未建模",
   "not-modelled.format": "{format} 的运行可以读取和解释，但尚不能模拟",
