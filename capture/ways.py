@@ -178,7 +178,7 @@ def trainer_optimizer(oracle, case, model, groups):
     given = keywords.pop("params", keywords.pop("model", groups))
     if made.__module__.startswith("torch.optim") and not keywords.get("fused"):
         keywords["foreach"] = True  # what CUDA tensors get, and fake ones do not
-    optimizer = made(given, **keywords)
+    optimizer = made(**keywords) if "optimizer_dict" in keywords else made(given, **keywords)
     if case["optim"] == "schedule_free_radam":
         for group in optimizer.param_groups:
             group["k"] = 9  # rectified from its sixth step on
@@ -187,6 +187,7 @@ def trainer_optimizer(oracle, case, model, groups):
     if case["optim"].startswith("apollo"):
         import apollo_torch.random_projector as drawn
 
+        drawn.next_seed = lambda seed, adv=0: seed
         drawn.stable_randn = lambda shape, seed, device=None, dtype=torch.float32: torch.randn(shape, device=device, dtype=dtype)
     if hasattr(optimizer, "fused_backward"):
         backward = torch.Tensor.backward
