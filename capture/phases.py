@@ -101,6 +101,26 @@ def generate(oracle, case, model):
         model.generate(input_ids=prompts, attention_mask=torch.ones_like(prompts), max_new_tokens=spec["new_tokens"], do_sample=spec.get("sample", False), num_beams=spec.get("beams", 1), use_cache=True, disable_compile=True, **kw)
 
 
+def attention_and_products():
+    """torchtitan's policy: attention's outputs are kept, and every other matrix product."""
+    import collections
+
+    import torch
+    from torch.utils.checkpoint import CheckpointPolicy
+
+    aten = torch.ops.aten
+    kept = {aten.mm.default, aten._scaled_dot_product_flash_attention.default, aten._scaled_dot_product_efficient_attention.default}
+    count = collections.Counter()
+
+    def policy(context, function, *args, **kwargs):
+        if function == aten.mm.default:
+            count[context.is_recompute] += 1
+        chosen = function in kept and not (function == aten.mm.default and count[context.is_recompute] % 2 == 0)
+        return CheckpointPolicy.MUST_SAVE if chosen else CheckpointPolicy.PREFER_RECOMPUTE
+
+    return policy
+
+
 def checkpoint_some(case):
     """The options of `gradient_checkpointing_enable` that the oracle has no word for; host memory is not pinned here."""
     import functools
@@ -108,8 +128,11 @@ def checkpoint_some(case):
     import torch
     import transformers.modeling_utils as modeling
 
+    options = dict(case["checkpointing"])
+    if options.pop("selective", False):
+        options["gradient_checkpointing_kwargs"] = {"use_reentrant": False, "context_fn": lambda: torch.utils.checkpoint.create_selective_checkpoint_contexts(attention_and_products())}
     enable, save_on_cpu = modeling.PreTrainedModel.gradient_checkpointing_enable, torch.autograd.graph.save_on_cpu
-    modeling.PreTrainedModel.gradient_checkpointing_enable = functools.partialmethod(enable, **case["checkpointing"])
+    modeling.PreTrainedModel.gradient_checkpointing_enable = functools.partialmethod(enable, **options)
     modeling.save_on_cpu = lambda pin_memory, device_type: save_on_cpu(pin_memory=False)
 
 

@@ -43,3 +43,20 @@ describe("analysis: kinds of checkpointing", () => {
     assert.ok(peak(sent) < peak(plain));
   });
 });
+
+describe("analysis: torchtitan's checkpointing", () => {
+  const TITAN = (block: string): string =>
+    `[model]\nname = "llama3"\nflavor = "debugmodel"\n[training]\nlocal_batch_size = 16\nseq_len = 256\n${block}`;
+  const block = (text: string): string => `[activation_checkpoint]\n${text}\n`;
+
+  it("keeps chosen operators unless it is told otherwise", async () => {
+    const at = async (text: string): Promise<number> => peak(await runOf(TITAN(text), "titan.toml"));
+    const chosen = await at(block('mode = "selective"\nselective_ac_option = "op"'));
+    const none = await at(block('mode = "none"'));
+    const full = await at(block('mode = "full"'));
+    const second = await at(block('mode = "selective"\nselective_ac_option = "2"'));
+    assert.ok(full < chosen && chosen < none);
+    assert.ok(full < second && second < none);
+    assert.equal(await at(""), chosen);
+  });
+});

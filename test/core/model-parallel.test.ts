@@ -68,6 +68,23 @@ describe("model parallelism", () => {
     near(split.allocatedPeakBytes - bytes(split, "communication"), half.allocatedPeakBytes);
   });
 
+  it("context parallelism splits the evaluation's tokens, too", () => {
+    const evaluation = {
+      batchSize: 8,
+      sequenceLength: base.sequenceLength,
+      targetLength: 0,
+      keeps: "loss",
+      accumulationSteps: null,
+      batches: 2,
+      concatenates: true,
+    } as const;
+    const evaluated = (estimate: Estimate): number =>
+      estimate.phases.find(({ phase }) => phase === "evaluation")?.peakBytes ?? 0;
+    const split = of(spread({ worldSize: 2, contextParallel: 2 }, { ...base, evaluation }));
+    const half = of({ ...base, evaluation: { ...evaluation, sequenceLength: base.sequenceLength / 2 } });
+    near(evaluated(split) - bytes(split, "communication"), evaluated(half));
+  });
+
   it("a pipeline's first stage keeps the activations of the micro-batches that wait", () => {
     const stages = (steps: number) =>
       of(spread({ worldSize: 4, pipelineParallel: 4 }, { ...base, gradientAccumulationSteps: steps }));

@@ -1,6 +1,6 @@
 /** What happens in a step besides the model: attention, checkpointing, optimizer, loss. */
 import { findOptimizer } from "../../core/training/optimizers";
-import type { Attention, ModelConfig, TrainingRun } from "../../core/training/run";
+import type { Attention, CheckpointingSpec, ModelConfig, TrainingRun } from "../../core/training/run";
 import { say } from "../problems";
 import type { SettingValue } from "../settings";
 import { holds } from "../versions";
@@ -33,6 +33,7 @@ export function checkpointingOf(c: ResolveContext): TrainingRun["checkpointing"]
   const useReentrant =
     c.settings.boolean("use_reentrant") ??
     (reentrant === undefined ? holds("transformers<5", c.libraries) : reentrant === "true");
+  if (isSelective(c)) return { useReentrant: false, ...selectedOf(c) };
   const every = Math.trunc(c.settings.number("checkpoint_every_n_layers") ?? Number(written("every_n_layers") ?? 1));
   const offloads =
     (c.settings.boolean("offload_activations") === true && !OFFLOADS_ALL.has(c.inputs.format.id)) ||
@@ -45,6 +46,19 @@ export function checkpointingOf(c: ResolveContext): TrainingRun["checkpointing"]
     ...(every > 1 && COUNTS_FROM_ONE.has(c.inputs.format.id) ? { firstLayer: every - 1 } : {}),
     ...(offloads ? { offloads } : {}),
   };
+}
+
+/** torchtitan checkpoints selectively unless told otherwise (config/job_config.py). */
+function isSelective(c: ResolveContext): boolean {
+  if (c.inputs.format.id !== "torchtitan") return false;
+  const stated = c.settings.find("gradient_checkpointing");
+  return stated === undefined || (stated.from !== "pin" && c.settings.string("checkpoint_kind") === "selective");
+}
+
+/** Chosen operators of every layer, or every nth layer (torchtitan/distributed/activation_checkpoint.py). */
+function selectedOf(c: ResolveContext): Pick<CheckpointingSpec, "selective" | "everyNLayers" | "firstLayer"> {
+  const every = Math.trunc(Number(c.settings.string("checkpoint_mode") ?? Number.NaN));
+  return every >= 1 ? { everyNLayers: every, firstLayer: every - 1 } : { selective: true };
 }
 
 const COUNTS_FROM_ONE = new Set(["torchtune", "torchtitan"]);

@@ -6,6 +6,7 @@ import { backward } from "./backward";
 import type { DType } from "./dtype";
 import type { SavedHandle, SavedTensorHooks } from "./node";
 import { OffloadHooks } from "./offload";
+import { SelectiveCache } from "./selective";
 import { alias, type Tensor } from "./tensor";
 import type { Torch } from "./torch";
 
@@ -100,6 +101,7 @@ class Frame implements SavedTensorHooks {
     private readonly segment: Segment,
     inputs: readonly (Tensor | null)[],
     positional: readonly number[],
+    private readonly cache: SelectiveCache | null,
   ) {
     const around = torch.hooks[torch.hooks.length - 1];
     if (around instanceof OffloadHooks)
@@ -125,7 +127,9 @@ class Frame implements SavedTensorHooks {
       torch.hooks.push(new RecomputationHooks(torch, this.holders));
       // What hooks keep comes back for the recomputation and goes with it.
       const back = new Map([...this.packed].map(([k, handle]) => [k, handle.unpack()]));
+      torch.policy = this.cache?.replay() ?? null;
       const outputs = this.segment(this.inputs.map((input, k) => back.get(k) ?? input));
+      torch.policy = null;
       torch.hooks.pop();
       torch.halted = false;
       for (const output of outputs) output.release();
@@ -135,6 +139,7 @@ class Frame implements SavedTensorHooks {
 
   release(): void {
     if (--this.references > 0) return;
+    this.cache?.release();
     for (const input of this.inputs) input?.release();
     for (const handle of this.packed.values()) handle.drop();
   }
@@ -145,10 +150,14 @@ function nonReentrant(
   segment: Segment,
   inputs: readonly (Tensor | null)[],
   positional: readonly number[],
+  selective: boolean,
 ): Tensor[] {
-  const frame = new Frame(torch, segment, inputs, positional);
+  const cache = selective ? new SelectiveCache() : null;
+  const frame = new Frame(torch, segment, inputs, positional, cache);
   torch.hooks.push(frame);
+  torch.policy = cache;
   const outputs = segment(inputs);
+  torch.policy = null;
   torch.hooks.pop();
   frame.release();
   return outputs;
@@ -221,21 +230,29 @@ function reentrant(
  * Runs a segment under gradient checkpointing.
  *
  * @param positional which inputs were positional tensor arguments (what the reentrant kind differentiates)
- * @param offloads whether what is saved for the recomputation waits in host memory
+ * @param options `offloads`: what is saved for the recomputation waits in host memory; `selective`: outputs of attention and
+ *   of every other matrix product are kept (never reentrant)
  */
 export function checkpoint(
   torch: Torch,
   segment: Segment,
   inputs: readonly (Tensor | null)[],
   positional: readonly number[],
-  useReentrant: boolean,
-  offloads = false,
+  options: {
+    readonly useReentrant: boolean;
+    readonly offloads?: boolean | undefined;
+    readonly selective?: boolean | undefined;
+  },
 ): Tensor[] {
   if (!torch.gradEnabled) return segment(inputs);
-  const kind = useReentrant ? reentrant : nonReentrant;
-  if (!offloads) return kind(torch, segment, inputs, positional);
+  const { useReentrant, offloads = false, selective = false } = options;
+  const run = (): Tensor[] =>
+    useReentrant && !selective
+      ? reentrant(torch, segment, inputs, positional)
+      : nonReentrant(torch, segment, inputs, positional, selective);
+  if (!offloads) return run();
   torch.hooks.push(new OffloadHooks(torch, null));
-  const outputs = kind(torch, segment, inputs, positional);
+  const outputs = run();
   torch.hooks.pop();
   return outputs;
 }

@@ -52,6 +52,7 @@ export interface CheckpointingOptions {
   readonly everyNLayers?: number;
   readonly firstLayer?: number;
   readonly offloads?: boolean;
+  readonly selective?: boolean;
 }
 
 export interface InterpreterOptions {
@@ -543,8 +544,7 @@ export class Interpreter {
     const segment: Segment = (tensors) => this.run(fn, tensors, index, inner);
     const { checkpointing } = this.options;
     if (!wrapped || checkpointing === null || !this.torch.training) return this.taken(fn, inputs, index, inner);
-    const { useReentrant, offloads } = checkpointing;
-    const outputs = checkpoint(this.torch, segment, inputs, positional, useReentrant, offloads);
+    const outputs = checkpoint(this.torch, segment, inputs, positional, checkpointing);
     for (const input of inputs) input?.release();
     return outputs;
   }

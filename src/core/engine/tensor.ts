@@ -77,6 +77,12 @@ export class Tensor {
     return this;
   }
 
+  /** Another tensor object over the same storage, without the graph behind this one. */
+  detached(): Tensor {
+    this.storage.references++;
+    return new Tensor(this.ledger, this.storage, this.sizes, this.strides, this.dtype);
+  }
+
   /** Lets go of one reference; the last frees the storage and the graph behind it. */
   release(): void {
     if (--this.references > 0) return;

@@ -9,6 +9,7 @@ import { isFloating } from "./dtype";
 import type { Ledger } from "./ledger";
 import type { BackwardFunction, Edge, Node, SavedTensorHooks } from "./node";
 import { NO_LAYER } from "./region";
+import type { AllocationPolicy } from "./selective";
 import { contiguousStrides, preservedStrides, type Sizes } from "./shape";
 import { alias, hostTensor, Tensor, tensorBytes } from "./tensor";
 
@@ -47,6 +48,8 @@ export class Torch {
    * leaves it by an exception there.
    */
   halted = false;
+  /** Selective checkpointing of the running segment. */
+  policy: AllocationPolicy | null = null;
   /** Told of every parameter whose gradient appears; installed by the parallel strategies. */
   leafHook: LeafHook | undefined = undefined;
 
@@ -73,10 +76,14 @@ export class Torch {
   empty(operator: string, sizes: Sizes, dtype: DType, strides?: Sizes): Tensor {
     const bytes = tensorBytes(sizes, dtype);
     if (bytes === 0 || this.halted) return hostTensor(this.ledger, sizes, dtype);
+    const kept = this.policy?.instead(operator);
+    if (kept !== undefined) return kept;
     const kind = this.logits ? "logits-and-loss" : this.kind;
     const share = this.share === undefined ? 1 : this.share(sizes);
     const id = this.ledger.allocate(bytes / share, operator, kind, this.scope);
-    return new Tensor(this.ledger, { id, references: 1 }, sizes, strides ?? contiguousStrides(sizes), dtype);
+    const tensor = new Tensor(this.ledger, { id, references: 1 }, sizes, strides ?? contiguousStrides(sizes), dtype);
+    this.policy?.made(operator, tensor);
+    return tensor;
   }
 
   /**

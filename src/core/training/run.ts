@@ -130,6 +130,8 @@ export interface CheckpointingSpec {
   readonly firstLayer?: number;
   /** The saved layer inputs wait in pinned host memory (`offload` of transformers, Unsloth's and axolotl's kind). */
   readonly offloads?: boolean;
+  /** Outputs of attention and of every other matrix product are kept (torchtitan's `selective` by `op`). */
+  readonly selective?: boolean;
 }
 
 /** The Trainer's evaluation loop, run between training steps. */

@@ -114,7 +114,11 @@ export const TORCHTITAN_KEYS: readonly SchemaKey[] = [
     "gradient_checkpointing",
     "string",
     "none keeps everything, selective some operators or layers, full only each layer's input.",
-    { default: "selective", means: MODES },
+    {
+      default: "selective",
+      means: MODES,
+      also: [{ name: "checkpoint_kind", means: { selective: "selective", full: "full" }, only: true }],
+    },
   ),
   memory(
     "activation_checkpoint.selective_ac_option",

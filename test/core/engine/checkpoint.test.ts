@@ -25,7 +25,10 @@ function run(kind: "none" | "non-reentrant" | "reentrant"): { l: Lab; out: Tenso
   const l = lab();
   const [x, weight] = [l.leaf([KIB]), l.leaf([KIB])];
   const segment = chain(l, weight);
-  const out = kind === "none" ? segment([x])[0]! : checkpoint(l.torch, segment, [x], [0], kind === "reentrant")[0]!;
+  const out =
+    kind === "none"
+      ? segment([x])[0]!
+      : checkpoint(l.torch, segment, [x], [0], { useReentrant: kind === "reentrant" })[0]!;
   return { l, out, x, weight };
 }
 
@@ -62,7 +65,7 @@ describe("checkpointing", () => {
       recorded = y.node !== null;
       return [y];
     };
-    const [out] = checkpoint(l.torch, segment, [x], [0], true);
+    const [out] = checkpoint(l.torch, segment, [x], [0], { useReentrant: true });
     assert.equal(recorded, false);
     assert.equal(out!.node?.name, "CheckpointFunctionBackward");
     l.differentiate(out!);
@@ -72,7 +75,7 @@ describe("checkpointing", () => {
   it("reentrant differentiates nothing when no positional input requires grad", () => {
     const l = lab();
     const weight = l.leaf([KIB]);
-    const [out] = checkpoint(l.torch, chain(l, weight), [l.tensor([KIB])], [0], true);
+    const [out] = checkpoint(l.torch, chain(l, weight), [l.tensor([KIB])], [0], { useReentrant: true });
     assert.equal(out!.requiresGrad, false);
   });
 
@@ -80,7 +83,7 @@ describe("checkpointing", () => {
     const l = lab();
     const [x, factor] = [l.leaf([KIB]), l.tensor([KIB])];
     const segment: Segment = ([input, other]) => [mul(l.torch, input!, other!)];
-    const [out] = checkpoint(l.torch, segment, [x, factor], [0], true);
+    const [out] = checkpoint(l.torch, segment, [x, factor], [0], { useReentrant: true });
     factor.release();
     l.differentiate(out!);
     // x, its gradient, the output and the factor
@@ -94,7 +97,7 @@ describe("checkpointing", () => {
       const l = lab();
       const [x, weight] = [l.leaf([16, 256]), l.leaf([128, 256])];
       const segment: Segment = ([input]) => [linear(l.torch, input!, weight, null)];
-      const out = l.autocast("bfloat16", () => checkpoint(l.torch, segment, [x], [0], reentrant)[0]!);
+      const out = l.autocast("bfloat16", () => checkpoint(l.torch, segment, [x], [0], { useReentrant: reentrant })[0]!);
       assert.equal(out.dtype, "bfloat16");
       const made = l.made(() => l.differentiate(out));
       assert.ok(made.includes(`_to_copy ${128 * 256 * 2}`), "the weight is cast again");
@@ -106,7 +109,7 @@ describe("checkpointing", () => {
   it("does nothing when gradients are off", () => {
     const l = lab();
     l.torch.gradEnabled = false;
-    const [out] = checkpoint(l.torch, chain(l, l.leaf([KIB])), [l.leaf([KIB])], [0], false);
+    const [out] = checkpoint(l.torch, chain(l, l.leaf([KIB])), [l.leaf([KIB])], [0], { useReentrant: false });
     assert.equal(out!.node, null);
   });
 });

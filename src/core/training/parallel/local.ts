@@ -123,6 +123,12 @@ function byStages(run: TrainingRun): LocalRun | { readonly reason: string } {
   return { run, uncertain: [{ what, settleWith: "pipeline_parallel", moreBytes: 0, lessBytes: 0 }] };
 }
 
+/** Evaluation splits its tokens as training does. */
+function evaluationShare({ evaluation }: TrainingRun, degree: number): Pick<TrainingRun, "evaluation"> {
+  if (evaluation == null) return {};
+  return { evaluation: { ...evaluation, sequenceLength: Math.ceil(evaluation.sequenceLength / degree) } };
+}
+
 function byContext(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: string } {
   const degree = run.parallel.contextParallel;
   if (degree <= 1) return { run, uncertain: [] };
@@ -134,7 +140,7 @@ function byContext(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
   const width = hiddenSize(run.model.config) ?? 0;
   const gathered = 2 * run.microBatchSize * run.sequenceLength * width * share * computeBytes(run);
   return {
-    run: { ...run, sequenceLength: Math.ceil(run.sequenceLength / degree) },
+    run: { ...run, sequenceLength: Math.ceil(run.sequenceLength / degree), ...evaluationShare(run, degree) },
     uncertain: [
       {
         what: `context parallel degree ${degree}: every rank has its share of the tokens; keys and values of the others come on top`,

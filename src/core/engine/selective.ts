@@ -1,0 +1,48 @@
+/**
+ * Selective checkpointing: outputs of chosen operators are kept in forward and handed out again in the recomputation, in
+ * order. Sources: torch/utils/checkpoint.py (create_selective_checkpoint_contexts), torchtitan/distributed/
+ * activation_checkpoint.py (attention's outputs and every other matrix product).
+ */
+import type { Tensor } from "./tensor";
+
+const PRODUCT = "mm";
+const ATTENTION = /^_scaled_dot_product_(?:flash|efficient)_attention$/;
+
+/** Sees every allocation of a checkpointed segment. */
+export interface AllocationPolicy {
+  /** A tensor to use instead of a new one, owned by the caller. */
+  instead(operator: string): Tensor | undefined;
+  /** A new tensor was made. */
+  made(operator: string, tensor: Tensor): void;
+}
+
+/** What one segment keeps. */
+export class SelectiveCache implements AllocationPolicy {
+  private readonly kept: Tensor[] = [];
+  private products = 0;
+  private replaying = false;
+
+  /** The recomputation starts: what was kept is handed out from the first on. */
+  replay(): this {
+    this.replaying = true;
+    this.products = 0;
+    return this;
+  }
+
+  private chosen(operator: string): boolean {
+    if (operator === PRODUCT) return ++this.products % 2 === 1;
+    return ATTENTION.test(operator);
+  }
+
+  instead(operator: string): Tensor | undefined {
+    return this.replaying && this.chosen(operator) ? this.kept.shift() : undefined;
+  }
+
+  made(operator: string, tensor: Tensor): void {
+    if (!this.replaying && this.chosen(operator)) this.kept.push(tensor.detached());
+  }
+
+  release(): void {
+    for (const tensor of this.kept.splice(0)) tensor.release();
+  }
+}
