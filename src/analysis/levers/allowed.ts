@@ -2,6 +2,7 @@
 import { LEVERS, MICRO_BATCH, SMALLER_BATCH } from "../../core/advise/levers";
 import type { LeverId, SearchOptions } from "../../core/advise/types";
 import type { TrainingRun } from "../../core/training/run";
+import { OFFLOADS_ALL } from "../resolve/step";
 import type { RunAnalysis } from "../run-analysis";
 import { editsFor } from "./edits";
 
@@ -27,11 +28,16 @@ export function searchOptionsOf(analysis: RunAnalysis, run: TrainingRun, usable:
 
 /** Levers whose settings no file of the run can hold: LoRA in a config without adapter keys, for example. */
 function unwritable(analysis: RunAnalysis, run: TrainingRun): LeverId[] {
+  // The switch means one thing in a format.
+  const other: LeverId = OFFLOADS_ALL.has(analysis.inputs.format.id) ? "offload-checkpoints" : "offload-activations";
   const batch = analysis.options.allow?.keepGlobalBatch === false ? SMALLER_BATCH : MICRO_BATCH;
-  return [...LEVERS, batch].flatMap((lever) => {
-    const option = lever.options(run)[0];
+  const checkpointed = { ...run, checkpointing: run.checkpointing ?? { useReentrant: false } };
+  const missing = [...LEVERS, batch].flatMap((lever) => {
+    // Some levers apply only after another one: what files can hold does not depend on that.
+    const option = lever.options(run)[0] ?? lever.options(checkpointed)[0];
     if (option === undefined) return [];
     const result = editsFor(analysis.inputs, analysis.base.resolution, option.settings);
     return "refused" in result || result.edits.length === 0 ? [lever.id] : [];
   });
+  return [...missing, other];
 }

@@ -64,7 +64,7 @@ function selectedOf(c: ResolveContext): Pick<CheckpointingSpec, "selective" | "e
 const COUNTS_FROM_ONE = new Set(["torchtune", "torchtitan"]);
 
 /** Formats whose switch sends every saved activation to the host (OffloadActivations), not only layer inputs. */
-const OFFLOADS_ALL: ReadonlyMap<string, "each" | "once"> = new Map([
+export const OFFLOADS_ALL: ReadonlyMap<string, "each" | "once"> = new Map([
   ["trl", "once"],
   ["axolotl", "once"],
   ["torchtune", "each"],

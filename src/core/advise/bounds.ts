@@ -64,6 +64,18 @@ export function predictedPeak(base: Estimate, singles: readonly Estimate[]): num
   return Math.max(0, ...peaks) + base.usedPeakBytes - base.reservedPeakBytes;
 }
 
+/** Whether two runs need the same in every phase, and between them. */
+export function sameMemory(a: Estimate, b: Estimate): boolean {
+  return (
+    a.usedPeakBytes === b.usedPeakBytes &&
+    a.residentBytes === b.residentBytes &&
+    a.phases.length === b.phases.length &&
+    a.phases.every(
+      ({ phase, peakBytes }, index) => b.phases[index]?.phase === phase && b.phases[index].peakBytes === peakBytes,
+    )
+  );
+}
+
 /** Remembers estimates by what their parts depend on. */
 export class PeakBounds {
   private readonly passes = new Map<string, PeakParts>();

@@ -11,7 +11,7 @@
 import { stepTimeFactor } from "../cost/step-time";
 import type { Estimate } from "../report/estimate";
 import type { TrainingRun } from "../training/run";
-import { PeakBounds, predictedPeak } from "./bounds";
+import { PeakBounds, predictedPeak, sameMemory } from "./bounds";
 import { LEVERS, MICRO_BATCH, SMALLER_BATCH } from "./levers";
 import { changeSize, effectOf, type Move, positioned, positionsOf, requirementsOf, STAY, strongest } from "./moves";
 import {
@@ -138,12 +138,16 @@ class Search {
     return this.levers.filter((_, index) => (mask & (1 << index)) !== 0);
   }
 
-  /** A lever that alone raises the peak is none for this run (16-bit copies of the weights of a tiny batch, say). */
+  /**
+   * A lever that alone raises the peak is none for this run (16-bit copies of the weights of a tiny batch, say), and one
+   * that leaves every phase as it is would be superfluous in any plan.
+   */
   private trySingles(now: Estimate): void {
     const singles = allowedLevers(this.options).flatMap((lever) => {
       const move = strongest(this.base, [lever]);
       const estimate = move === null ? null : this.estimate(move);
-      return estimate === null || estimate.usedPeakBytes > now.usedPeakBytes ? [] : [{ lever, estimate }];
+      if (estimate === null || estimate.usedPeakBytes > now.usedPeakBytes) return [];
+      return sameMemory(estimate, now) ? [] : [{ lever, estimate }];
     });
     this.levers = singles.map(({ lever }) => lever);
     this.singles = singles.map(({ estimate }) => estimate);

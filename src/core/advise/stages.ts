@@ -54,6 +54,8 @@ const CONTENTS: Readonly<Record<StageId, readonly LeverId[]>> = {
     "offload-fsdp",
     "offload-optimizer",
     "offload-parameters",
+    "offload-checkpoints",
+    "offload-activations",
     "plain-lora",
     "lora",
     "qlora",

@@ -168,6 +168,27 @@ const WORDS: Readonly<Record<LeverId, Readonly<Record<Language, Phrase>>>> = {
     },
     "zh-cn": { title: "参数卸载到主机内存", why: "权重逐层经 PCIe 传入，前向一次、反向一次。" },
   },
+  "checkpoint-every-layer": {
+    en: {
+      title: "checkpointing of every layer",
+      why: "No layer keeps more than its input; all of them are computed again.",
+    },
+    "zh-cn": { title: "每层都用检查点", why: "每一层都只保留输入，反向时全部重新计算。" },
+  },
+  "offload-activations": {
+    en: {
+      title: "activations in host memory",
+      why: "What backward needs waits in pinned host memory and comes back over PCIe just in time.",
+    },
+    "zh-cn": { title: "激活卸载到主机内存", why: "反向所需的激活放在锁页主机内存中，用时经 PCIe 取回。" },
+  },
+  "offload-checkpoints": {
+    en: {
+      title: "checkpointed inputs in host memory",
+      why: "The inputs that checkpointing keeps wait in pinned host memory; the copies hide behind the computation.",
+    },
+    "zh-cn": { title: "检查点输入卸载到主机内存", why: "检查点保留的层输入放在锁页主机内存中，拷贝被计算掩盖。" },
+  },
   lora: {
     en: {
       title: "LoRA, rank {value}",

@@ -19,7 +19,7 @@ import {
   type Range,
 } from "./rates";
 import { type ModelShape, shapeOf, tokensPerSample } from "./shape";
-import { bytesOf, type Counts, halfPrecision, type Work, workOf } from "./work";
+import { bytesOf, type Counts, halfPrecision, offloadedBytes, type Work, workOf } from "./work";
 
 export const BOUNDS = ["compute", "memory", "interconnect", "host"] as const;
 export type Bound = (typeof BOUNDS)[number];
@@ -197,9 +197,13 @@ function spentAt(run: TrainingRun, counts: Counts, shape: ModelShape, device: De
   const waiting = Math.max(0, launched - compute - (memory - stepping)) + Math.max(0, stepped - stepping);
   const links = interconnect(run, counts, shape, device, end, (2 / 3) * (compute + memory));
   const host = hostPart(run, counts, device, end);
+  const sent = micro * work(offloadedBytes(run, shape), end);
+  // Copies run beside the computation; what takes longer than that is waited for.
+  const copied = sent / (device.hostBandwidth * at(HOST_LINK, end));
+  const late = Math.max(0, copied - (end === 1 ? 0.9 : 0.5) * (compute + memory));
   return {
-    seconds: { compute, memory, interconnect: links.seconds, host: waiting + host.seconds },
-    bytes: { memory: moved, interconnect: links.bytes, host: host.bytes },
+    seconds: { compute, memory, interconnect: links.seconds, host: waiting + host.seconds + late },
+    bytes: { memory: moved, interconnect: links.bytes, host: host.bytes + sent },
   };
 }
 

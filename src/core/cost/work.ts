@@ -106,6 +106,22 @@ const FUSED_ADAM_TRAFFIC: Bounds = [26, 36];
 /** Norm and scaling of the gradients. */
 const CLIP_TRAFFIC = 12;
 
+/** Bytes of a layer for one token, per byte of the compute dtype, that backward needs: around the norms, in the middle. */
+const KEPT_HIDDEN: Bounds = [6, 16];
+const KEPT_INNER: Bounds = [2, 4];
+
+/** Bytes that offloaded activations send to the host and fetch again, per micro-batch. */
+export function offloadedBytes(run: TrainingRun, shape: ModelShape): Bounds {
+  const tokens = (run.microBatchSize * tokensPerSample(run)) / run.parallel.contextParallel;
+  const rows = 2 * tokens * shape.layers * (halfPrecision(run) ? 2 : 4);
+  if (run.checkpointing !== null) {
+    const moved = run.checkpointing.offloads === true || run.offloadsActivations !== undefined;
+    return scale([1, 1], moved ? rows * shape.hidden : 0);
+  }
+  if (run.offloadsActivations === undefined) return [0, 0];
+  return scale(add(scale(KEPT_HIDDEN, shape.hidden), scale(KEPT_INNER, shape.inner)), rows);
+}
+
 /** The work of one micro-batch, and of the step's end, on the busiest device. */
 export function workOf(run: TrainingRun, shape: ModelShape, counts: Counts): Work {
   const split = run.parallel.tensorParallel * run.parallel.pipelineParallel;

@@ -85,6 +85,22 @@ export const COMPUTATION: readonly Lever[] = [
         )
       : [],
   ),
+  lever("checkpoint-every-layer", "nothing", (run) =>
+    (run.checkpointing?.everyNLayers ?? 1) > 1
+      ? one(
+          "all",
+          {
+            ...run,
+            checkpointing: {
+              ...run.checkpointing,
+              useReentrant: run.checkpointing?.useReentrant ?? false,
+              everyNLayers: 1,
+            },
+          },
+          set("checkpoint_every_n_layers", 1),
+        )
+      : [],
+  ),
   lever(
     "checkpointing-kind",
     "nothing",

@@ -48,4 +48,27 @@ export const OFFLOAD: readonly Lever[] = [
     },
     { requires: [hostMemory("parameters")], uneven: true },
   ),
+  // One switch, two meanings: every saved activation (trl, axolotl, torchtune), or what checkpointing keeps of a layer.
+  lever(
+    "offload-activations",
+    "nothing",
+    (run) =>
+      run.offloadsActivations === undefined
+        ? one("host", { ...run, offloadsActivations: "once" }, set("offload_activations", true))
+        : [],
+    { requires: [hostMemory("activations")], uneven: true },
+  ),
+  lever(
+    "offload-checkpoints",
+    "nothing",
+    (run) =>
+      run.checkpointing !== null && run.checkpointing.offloads !== true
+        ? one(
+            "host",
+            { ...run, checkpointing: { ...run.checkpointing, offloads: true } },
+            set("offload_activations", true),
+          )
+        : [],
+    { requires: [hostMemory("activations")], uneven: true },
+  ),
 ];
