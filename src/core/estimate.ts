@@ -140,7 +140,7 @@ function read(run: TrainingRun, simulation: Simulation, full: boolean): Estimate
   const { ledger, parameters, trainableParameters, host } = simulation;
   const replay = run.expandableSegments ? expandablePeak : reservedPeak;
   const reserved = Math.max(replay(ledger, simulation.loadedEvents), ledger.peak);
-  const overhead = overheadBand(run.device?.architecture ?? "unknown", run.parallel.worldSize);
+  const overhead = overheadBand(run.device?.architecture ?? "unknown", run.parallel.worldSize, run.libraries.torch);
   const { components, modules } = full ? breakdown(ledger) : { components: [], modules: [] };
   return {
     parameters,

@@ -47,15 +47,40 @@ const CONTEXT: Readonly<Record<string, ByteBand>> = {
 };
 
 /**
+ * The same before CUDA 11.7, when all of PyTorch's kernels are loaded with the context: what was reported of the bare one
+ * (880 MiB on RTX 2080 Ti and 1490 MiB on RTX 3090, pytorch#49877; 1343 MiB on V100, transformers' guide to one GPU;
+ * 0.90 to 1.78 GiB on A100, Machine Learning Engineering, training/performance), and the step's own libraries above it.
+ */
+const EAGER: Readonly<Record<string, ByteBand>> = {
+  volta: band(1343, 1393, 1593),
+  turing: band(880, 930, 1130),
+  ampere: band(922, 1540, 2073),
+};
+
+/**
+ * Whether a release of PyTorch loads kernels with the context: up to 1.12, built for CUDA 11.6 and older. Since 1.13 it
+ * asks for lazy loading itself (torch/cuda/__init__.py, CUDA_MODULE_LOADING).
+ */
+function loadsKernelsEagerly(torch: string): boolean {
+  const [major = 0, minor = 0] = torch.split(".").map((part) => Number.parseInt(part, 10) || 0);
+  return major === 1 && minor < 13;
+}
+
+/**
  * NCCL's channels and buffers per process as soon as there is more than one rank: 4 MiB per channel, peer and protocol
  * (`NCCL_BUFFSIZE`), which comes to 200–500 MB per communicator on one node (arXiv 2411.06465 charges ~0.5 GB).
  */
 const NCCL: ByteBand = band(150, 400, 1100);
 const NO_BYTES: ByteBand = band(0, 0, 0);
 
-/** Context of one process on a card of this architecture; unknown architectures get the widest NVIDIA band. */
-export function contextBand(architecture: string): ByteBand {
-  return CONTEXT[architecture] ?? CONTEXT["unknown"] ?? NO_BYTES;
+/**
+ * Context of one process on a card of this architecture; unknown architectures get the widest NVIDIA band.
+ *
+ * @param torch version of PyTorch; a recent one when absent
+ */
+export function contextBand(architecture: string, torch?: string): ByteBand {
+  const eager = torch !== undefined && loadsKernelsEagerly(torch) ? EAGER[architecture] : undefined;
+  return eager ?? CONTEXT[architecture] ?? CONTEXT["unknown"] ?? NO_BYTES;
 }
 
 const MIB_32 = 32 * MIB;
@@ -91,9 +116,10 @@ export const BLAS_HANDLES = 2;
  * added to reserved memory as the engine gives it, which has no workspaces in it.
  *
  * @param worldSize ranks of the run; one rank has no communicator
+ * @param torch version of PyTorch; a recent one when absent
  */
-export function overheadBand(architecture: string, worldSize: number): ByteBand {
-  const context = contextBand(architecture);
+export function overheadBand(architecture: string, worldSize: number, torch?: string): ByteBand {
+  const context = contextBand(architecture, torch);
   const collective = worldSize > 1 && architecture !== "apple" ? NCCL : NO_BYTES;
   const workspaces = BLAS_HANDLES * blasWorkspaceBytes(architecture);
   return {

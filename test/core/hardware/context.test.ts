@@ -15,6 +15,16 @@ describe("context", () => {
     );
   });
 
+  it("is larger before PyTorch 1.13, which loaded every kernel with it", () => {
+    for (const architecture of ["volta", "turing", "ampere"]) {
+      assert.ok(contextBand(architecture, "1.12.1").likely > 1.5 * contextBand(architecture).likely, architecture);
+      for (const torch of ["1.13.1", "2.0", "2.11"])
+        assert.equal(contextBand(architecture, torch), contextBand(architecture));
+    }
+    assert.equal(contextBand("hopper", "1.12"), contextBand("hopper"));
+    assert.equal(overheadBand("volta", 1, "1.10").low, 1343 * 2 ** 20);
+  });
+
   it("adds a communicator only when there is someone to talk to", () => {
     const alone = overheadBand("ampere", 1);
     assert.equal(alone.low, contextBand("ampere").low);
