@@ -9,6 +9,7 @@ import { createAnalyzer } from "../src/analysis";
 import { replaceBlock } from "./blocks";
 import { MemoryFiles, memoryRuntime } from "./memory";
 import { documentsOf, type KnownPeak, readKnownPeaks, resultsFile } from "./oracle";
+import { quantile } from "./quantile";
 
 const root = join(__dirname, "..");
 const WORST = 15;
@@ -26,11 +27,6 @@ interface Scored {
 /** The families whose graphs are captured; the others are counted, not scored. */
 function isEstimated(one: Scored): one is Scored & { readonly allocated: number; readonly reserved: number } {
   return one.allocated !== null && one.reserved !== null;
-}
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
 function percent(value: number): string {

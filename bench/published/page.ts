@@ -1,4 +1,5 @@
 /** `docs/published-memory.md`: every published figure beside the estimate. */
+import { quantile } from "../quantile";
 import type { ComparedOutcome, ComparedPeak } from "./compare";
 import { ASSUMPTIONS, MECHANISMS, SOURCES } from "./index";
 import type { PublishedRun } from "./types";
@@ -11,11 +12,6 @@ function gib(bytes: number): string {
 
 function percent(value: number): string {
   return `${value < 0 ? "−" : "+"}${(100 * Math.abs(value)).toFixed(1)} %`;
-}
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
 const MEASURES = { allocated: "allocated", reserved: "reserved", device: "driver", unsaid: "not said" } as const;

@@ -1,0 +1,14 @@
+/** Size of the model data in the package. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { deflateRawSync } from "node:zlib";
+
+const MODELS = join(__dirname, "..", "models");
+
+/** Bytes of the catalogue and the graphs, each compressed as the package does. */
+export function modelDataBytes(): number {
+  const graphs = readdirSync(join(MODELS, "graphs")).map((name) => join("graphs", name));
+  return ["catalogue.json", ...graphs]
+    .map((name) => deflateRawSync(readFileSync(join(MODELS, name))).length)
+    .reduce((sum, bytes) => sum + bytes, 0);
+}
