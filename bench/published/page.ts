@@ -18,7 +18,8 @@ const MEASURES = { allocated: "allocated", reserved: "reserved", device: "driver
 
 /** The run, linked where its figure has a file of its own. */
 export function described({ source, at, run }: Pick<PublishedRun, "source" | "at" | "run">): string {
-  return at === undefined ? run : `[${run}](${SOURCES[source]?.url}/${at})`;
+  // GitHub shows folders under `tree`, files under `blob`.
+  return at === undefined ? run : `[${run}](${SOURCES[source]?.url.replace("/tree/", "/blob/")}/${at})`;
 }
 
 /** Key of the mechanism behind a row that differs. */
