@@ -1,16 +1,16 @@
 /** Everything that was published, and the words of its page. */
-import { LITGPT } from "./litgpt";
-import { OUTCOMES } from "./outcomes";
+import { LITGPT, LITGPT_OUTCOMES } from "./litgpt";
+import { BLOG_OUTCOMES } from "./outcomes";
 import { PEFT } from "./peft";
 import { QWEN } from "./qwen";
 import { RECIPES } from "./recipes";
 import { SHARDED } from "./sharded";
 import { TRANSFORMERS } from "./transformers";
-import type { PublishedPeak, Source } from "./types";
-
-export { OUTCOMES };
+import type { PublishedOutcome, PublishedPeak, Source } from "./types";
 
 export const PEAKS: readonly PublishedPeak[] = [...PEFT, ...TRANSFORMERS, ...SHARDED, ...RECIPES, ...LITGPT, ...QWEN];
+
+export const OUTCOMES: readonly PublishedOutcome[] = [...BLOG_OUTCOMES, ...LITGPT_OUTCOMES];
 
 const GITHUB = "https://github.com";
 const LITGPT_AT = `${GITHUB}/Lightning-AI/litgpt/blob/26857050fe3ff627cd714fe92f5838f51a3d5efa`;

@@ -1,17 +1,20 @@
 /** litgpt's resource tables and the table of its config hub, as litgpt's own configs. */
 import { type Settings, yamlConfig } from "./documents";
-import type { PublishedPeak } from "./types";
+import type { PublishedOutcome, PublishedPeak, PublishedRun } from "./types";
 
 interface Row {
   readonly run: string;
   readonly model: string;
   readonly batch: number;
   readonly length: number;
-  readonly figure: string;
   /** Rank, and whether adapters go on every linear layer with the head or on query and value; null trains the weights. */
   readonly lora: readonly [rank: number, where: "all" | "query and value"] | null;
   readonly quantize?: "bnb.nf4" | "bnb.nf4-dq";
   readonly miss?: string;
+}
+
+interface Measured extends Row {
+  readonly figure: string;
 }
 
 function adapters([rank, where]: NonNullable<Row["lora"]>): Settings {
@@ -25,7 +28,7 @@ function adapters([rank, where]: NonNullable<Row["lora"]>): Settings {
   };
 }
 
-function peak(source: string, device: string, torch: string, assumed: readonly string[], row: Row): PublishedPeak {
+function runOf(source: string, device: string, torch: string, assumed: readonly string[], row: Row): PublishedRun {
   return {
     source,
     run: `${row.run}, ${row.batch} × ${row.length}`,
@@ -42,13 +45,13 @@ function peak(source: string, device: string, torch: string, assumed: readonly s
       },
       { device, libraries: { torch, ...(row.quantize === undefined ? {} : { bitsandbytes: "0.41.1" }) } },
     ),
-    figure: row.figure,
-    unit: "GB",
-    measure: "allocated",
     assumed: ["litgpt", ...assumed],
     miss: row.miss,
   };
 }
+
+const inTables = (row: Row): PublishedRun => runOf("litgpt-tables", "A100-40GB", "2.1", [], row);
+const inHub = (row: Row): PublishedRun => runOf("litgpt-hub", "A10G", "2.2", ["longest", "litgpt-bnb"], row);
 
 const LLAMA2_7B = { run: "Llama-2-7B LoRA", model: "meta-llama/Llama-2-7b-hf" } as const;
 const LLAMA2_13B = { run: "Llama-2-13B LoRA", model: "meta-llama/Llama-2-13b-hf" } as const;
@@ -58,7 +61,7 @@ const NF4 = { quantize: "bnb.nf4" } as const;
 const DOUBLE = { quantize: "bnb.nf4-dq" } as const;
 
 /** `tutorials/resource-tables.md`, whose lengths are those of the longest sample. */
-const TABLES: readonly Row[] = [
+const TABLES: readonly Measured[] = [
   { ...LLAMA2_7B, ...QV8, batch: 1, length: 1304, figure: "21.30" },
   { ...LLAMA2_7B, ...QV8, batch: 2, length: 1304, figure: "29.07" },
   { ...LLAMA2_7B, run: "Llama-2-7B nf4 LoRA", ...QV8, ...NF4, batch: 1, length: 1304, figure: "14.14" },
@@ -78,7 +81,7 @@ const PHI3 = { model: "microsoft/Phi-3-mini-4k-instruct", lora: [8, "all"], batc
 const TINY = { model: "TinyLlama/TinyLlama-1.1B-intermediate-step-1431k-3T", length: 512 } as const;
 
 /** `config_hub/finetune/README.md`, with rank and targets from the config beside it. */
-const HUB: readonly Row[] = [
+const HUB: readonly Measured[] = [
   { run: "Falcon-7B LoRA", ...FALCON, figure: "16.69" },
   { run: "Falcon-7B nf4 LoRA", ...FALCON, ...NF4, figure: "9.44" },
   { run: "Gemma-2B LoRA", ...GEMMA_2B, lora: [8, "all"], figure: "12.62" },
@@ -117,7 +120,27 @@ const HUB: readonly Row[] = [
   { run: "TinyLlama nf4 LoRA", ...TINY, ...NF4, lora: [32, "all"], batch: 8, figure: "16.24" },
 ];
 
+function peak(run: PublishedRun, { figure }: Measured): PublishedPeak {
+  return { ...run, figure, unit: "GB", measure: "allocated" };
+}
+
 export const LITGPT: readonly PublishedPeak[] = [
-  ...TABLES.map((row) => peak("litgpt-tables", "A100-40GB", "2.1", [], row)),
-  ...HUB.map((row) => peak("litgpt-hub", "A10G", "2.2", ["longest", "litgpt-bnb"], row)),
+  ...TABLES.map((row) => peak(inTables(row), row)),
+  ...HUB.map((row) => peak(inHub(row), row)),
 ];
+
+/** Rows of both tables that say OOM. */
+export const LITGPT_OUTCOMES: readonly PublishedOutcome[] = [
+  ...[
+    { ...LLAMA2_7B, ...QV8, batch: 4, length: 1304 },
+    { ...LLAMA2_13B, ...QV8, batch: 2, length: 1304 },
+    { ...LLAMA2_13B, ...QV8, batch: 4, length: 1304 },
+  ].map(inTables),
+  ...(
+    [
+      { run: "Gemma-7B LoRA", model: "google/gemma-7b", lora: [16, "all"], batch: 1, length: 512 },
+      { run: "Gemma-2-9B LoRA", model: "google/gemma-2-9b", lora: [16, "all"], batch: 1, length: 512 },
+      { run: "Llama-3.1-8B full", model: "meta-llama/Llama-3.1-8B", lora: null, batch: 4, length: 512 },
+    ] as const
+  ).map(inHub),
+].map((run) => ({ ...run, ran: false }));

@@ -27,38 +27,40 @@ const ROWS: readonly Row[] = [
   ["13b", "nf4-dq", "float16", true, 1024, true],
 ];
 
-export const OUTCOMES: readonly PublishedOutcome[] = ROWS.map(([model, base, compute, checkpointing, length, ran]) => {
-  const double = base === "nf4-dq";
-  const quantization: Settings = {
-    type: double ? "nf4" : base,
-    double,
-    prepare_for_kbit: checkpointing,
-    ...(base === "int8" ? {} : { compute_dtype: compute }),
-  };
-  return {
-    source: "blog-4bit",
-    run: `LLaMA-${model.toUpperCase()} ${base} LoRA, ${compute} products${checkpointing ? ", checkpointing" : ""}, 1 × ${length} on a T4`,
-    documents: trainingArguments(
-      {
-        per_device_train_batch_size: 1,
-        gradient_accumulation_steps: 4,
-        gradient_checkpointing: checkpointing,
-        optim: "adamw_torch",
-        fp16: true,
-      },
-      {
-        model: `huggyllama/llama-${model}`,
-        task: "causal-lm",
-        sequence_length: length,
-        dtype: "float16",
-        attention: "eager",
-        adapter: { type: "lora", r: 64, alpha: 16, dropout: 0.1, target_modules: ["q_proj", "v_proj"] },
-        quantization,
-        device: "T4",
-        libraries: { torch: "2.0", transformers: "4.30", peft: "0.4", bitsandbytes: "0.39" },
-      },
-    ),
-    ran,
-    assumed: ["blog-script"],
-  };
-});
+export const BLOG_OUTCOMES: readonly PublishedOutcome[] = ROWS.map(
+  ([model, base, compute, checkpointing, length, ran]) => {
+    const double = base === "nf4-dq";
+    const quantization: Settings = {
+      type: double ? "nf4" : base,
+      double,
+      prepare_for_kbit: checkpointing,
+      ...(base === "int8" ? {} : { compute_dtype: compute }),
+    };
+    return {
+      source: "blog-4bit",
+      run: `LLaMA-${model.toUpperCase()} ${base} LoRA, ${compute} products${checkpointing ? ", checkpointing" : ""}, 1 × ${length} on a T4`,
+      documents: trainingArguments(
+        {
+          per_device_train_batch_size: 1,
+          gradient_accumulation_steps: 4,
+          gradient_checkpointing: checkpointing,
+          optim: "adamw_torch",
+          fp16: true,
+        },
+        {
+          model: `huggyllama/llama-${model}`,
+          task: "causal-lm",
+          sequence_length: length,
+          dtype: "float16",
+          attention: "eager",
+          adapter: { type: "lora", r: 64, alpha: 16, dropout: 0.1, target_modules: ["q_proj", "v_proj"] },
+          quantization,
+          device: "T4",
+          libraries: { torch: "2.0", transformers: "4.30", peft: "0.4", bitsandbytes: "0.39" },
+        },
+      ),
+      ran,
+      assumed: ["blog-script"],
+    };
+  },
+);

@@ -50,14 +50,31 @@ function peakRow(compared: ComparedPeak, notes: readonly string[]): string {
   return `| ${[...peakCells(compared), inside ? "" : `outside: ${note(row, notes)}`].join(" | ")} |`;
 }
 
-function section(source: string, rows: readonly ComparedPeak[], notes: readonly string[]): string {
+interface Row {
+  readonly row: PublishedRun;
+}
+
+function sourcesOf(rows: readonly Row[]): readonly string[] {
+  return [...new Set(rows.map(({ row }) => row.source))];
+}
+
+function ofSource<T extends Row>(rows: readonly T[], source: string): readonly T[] {
+  return rows.filter(({ row }) => row.source === source);
+}
+
+/** Link, what was measured, what was assumed. */
+function aboutOf(source: string, rows: readonly Row[]): string {
   const about = SOURCES[source];
   const assumed = [...new Set(rows.flatMap(({ row }) => row.assumed ?? []))].map((key) => ASSUMPTIONS[key]);
+  return `[Source](${about?.url}): ${about?.measured}. ${assumed.length > 0 ? `Assumed: ${assumed.join("; ")}. ` : ""}`;
+}
+
+function section(source: string, rows: readonly ComparedPeak[], notes: readonly string[]): string {
   const inside = rows.filter((one) => one.inside).length;
   return [
-    `## ${about?.title}`,
+    `## ${SOURCES[source]?.title}`,
     "",
-    `[Source](${about?.url}): ${about?.measured}. ${assumed.length > 0 ? `Assumed: ${assumed.join("; ")}. ` : ""}${inside} of ${rows.length} inside the band.`,
+    `${aboutOf(source, rows)}${inside} of ${rows.length} inside the band.`,
     "",
     "| run | published | which | estimate, GiB | band, GiB | error | |",
     "|---|---|---|---|---|---|---|",
@@ -89,12 +106,21 @@ function outcomeRow({ row, report, agrees }: ComparedOutcome, notes: readonly st
   return `| ${cells.join(" | ")} |`;
 }
 
+function outcomeSection(source: string, rows: readonly ComparedOutcome[], notes: readonly string[]): string {
+  return [
+    `### ${SOURCES[source]?.title}`,
+    "",
+    aboutOf(source, rows).trimEnd(),
+    "",
+    "| run | published | verdict | estimate, GiB | |",
+    "|---|---|---|---|---|",
+    ...rows.map((row) => outcomeRow(row, notes)),
+  ].join("\n");
+}
+
 export function page(peaks: readonly ComparedPeak[], outcomes: readonly ComparedOutcome[]): string {
   const missed = [...peaks.filter((one) => !one.inside), ...outcomes.filter((one) => !one.agrees)];
   const notes = [...new Set(missed.map(({ row }) => missOf(row)).filter((key) => key !== undefined))];
-  const sources = [...new Set(peaks.map(({ row }) => row.source))];
-  const blog = SOURCES["blog-4bit"];
-  const assumed = [...new Set(outcomes.flatMap(({ row }) => row.assumed ?? []))].map((key) => ASSUMPTIONS[key]);
   return `# Memory: the estimate against published figures
 
 Written by \`npm run published\` from \`bench/published\`; do not edit.
@@ -103,30 +129,24 @@ From documentation and benchmarks that describe a run well enough to write its c
 estimator as the documents a person would have; what a source does not say is assumed as stated. No constant was fitted
 to a figure. Where figures showed a rule that was missing, it was taken from the library's source: inputs kept by 4-bit
 layers before bitsandbytes 0.43.2, GPTQ bases that are not raised to float32, 4-bit bases under sharding, axolotl's Cut
-Cross Entropy, adapters on falcon.
+Cross Entropy, adapters on falcon, gradients and contexts of torch 1.
 
 The band is the report's; for PyTorch's own counters, without the context and the communicator, which they do not see. A
 figure is as wide as its rounding; “G” may be 10⁹ or 2³⁰ bytes.
 
 ${summary(peaks, outcomes)}
 
-${sources
-  .map((source) =>
-    section(
-      source,
-      peaks.filter(({ row }) => row.source === source),
-      notes,
-    ),
-  )
+${sourcesOf(peaks)
+  .map((source) => section(source, ofSource(peaks, source), notes))
   .join("\n\n")}
 
-## ${blog?.title}
+## Ran, or out of memory
 
-[Source](${blog?.url}): ${blog?.measured}. Assumed: ${assumed.join("; ")}.
+Of these runs only the outcome was published. A verdict of “tight” agrees with either.
 
-| run | published | verdict | estimate, GiB | |
-|---|---|---|---|---|
-${outcomes.map((one) => outcomeRow(one, notes)).join("\n")}
+${sourcesOf(outcomes)
+  .map((source) => outcomeSection(source, ofSource(outcomes, source), notes))
+  .join("\n\n")}
 
 ## Why figures lie outside
 
