@@ -33,21 +33,17 @@ function note(row: PublishedRun, notes: readonly string[]): string {
   return key === undefined ? "not explained" : String(notes.indexOf(key) + 1);
 }
 
-/** What was published and what is estimated. */
-export function peakCells({ row, estimate, band, error }: ComparedPeak): readonly string[] {
-  return [
+function peakRow({ row, estimate, band, error, inside }: ComparedPeak, notes: readonly string[]): string {
+  const cells = [
     described(row),
     `${row.figure} ${row.unit === "B" ? "bytes" : row.unit}`,
     MEASURES[row.measure],
     gib(estimate),
     `${gib(band.low)}–${gib(band.high)}`,
     percent(error),
+    inside ? "" : `outside: ${note(row, notes)}`,
   ];
-}
-
-function peakRow(compared: ComparedPeak, notes: readonly string[]): string {
-  const { row, inside } = compared;
-  return `| ${[...peakCells(compared), inside ? "" : `outside: ${note(row, notes)}`].join(" | ")} |`;
+  return `| ${cells.join(" | ")} |`;
 }
 
 interface Row {
