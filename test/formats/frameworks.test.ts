@@ -763,6 +763,7 @@ describe("formats: corpus of every framework", () => {
 
 /** Settings that follow from the ones the test changes. */
 const DEPENDENT = new Set([
+  "checkpoint_kind",
   "gradient_accumulation_steps",
   "micro_batch_size",
   "global_batch_size",
