@@ -103,6 +103,8 @@ const FUSED_LOSS = "liger_fused_linear_cross_entropy";
  * images are unfolded after the convolution over patches).
  */
 function inputEmbeddings(graph: ArchitectureGraph): ReadonlySet<Instruction> {
+  const marked = graph.main.body.filter((instruction) => "inputgrad" in instruction);
+  if (marked.length > 0) return new Set(marked);
   const images = graph.main.inputs.includes("pixel_values");
   if (!images && !graph.main.inputs.includes("input_ids")) return new Set();
   const calls = graph.main.body.filter((instruction) => "call" in instruction);
@@ -154,6 +156,16 @@ function computedEmbeddings(graph: ArchitectureGraph, images: boolean): Instruct
     }
   }
   return found;
+}
+
+/** What a repeat of no rounds gives: each output is the input it would have replaced. */
+function handedOn(inputs: readonly Input[], carry: readonly (number | null)[]): Tensor[] {
+  const outputs: Tensor[] = [];
+  carry.forEach((source, k) => {
+    const input = inputs[k];
+    if (source !== null && input) outputs[source] = input;
+  });
+  return outputs;
 }
 
 type Frame = Map<string, Tensor>;
@@ -581,7 +593,8 @@ export class Interpreter {
     };
     const repeat = this.repeats.count++;
     const indices = this.layersToRun(repeat, first, last, bodyOf);
-    let outputs: Tensor[] = [];
+    // A stack without a layer left hands on what it was given.
+    let outputs: Tensor[] = indices.length > 0 ? [] : handedOn(inputs, carry);
     indices.forEach((index, ordinal) => {
       const label = layerLabel(repeat, ordinal);
       this.torch.layerIndices.set(label, index);

@@ -11,6 +11,7 @@ import { evaluate, type Scope, truthy } from "../graph/expression";
 import type { ArchitectureGraph, TensorSpec } from "../graph/types";
 import { applyLora, isAdapted } from "./adapters/lora";
 import { applyModulesToSave } from "./adapters/modules-to-save";
+import { type Part, partOf } from "./parts";
 import { linear4bit, type PackedWeight, packWeight } from "./quantization/bitsandbytes";
 import { linearGrouped, packGrouped } from "./quantization/grouped";
 import { linear8bit, packInt8 } from "./quantization/int8";
@@ -108,6 +109,7 @@ export interface LoadOptions {
   readonly loadDtype: DType;
   readonly adapter: AdapterSpec | null;
   readonly quantization: QuantizationSpec | null;
+  readonly frozenParts: readonly Part[];
   /** Parameters are sharded: the strategy books their bytes. */
   readonly sharded: boolean;
   /** Module path of the output head, which `all-linear` and quantization leave out. */
@@ -130,7 +132,9 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   const tied = new Map(
     graph.tied.filter((tie) => truthy(evaluate(tie.when, view.scope))).map((tie) => [tie.name, tie.to] as const),
   );
-  const placed = placeTensors(graph.parameters, view, options.loadDtype).filter(({ name }) => !tied.has(name));
+  const placed = placeTensors(graph.parameters, view, options.loadDtype)
+    .filter(({ name }) => !tied.has(name))
+    .map((item) => (isFrozen(options, item.name) ? { ...item, frozen: true } : item));
   for (const item of placed) byName.set(item.name, loadParameter(loading, item));
   for (const item of placeTensors(graph.buffers, view, options.loadDtype)) {
     const tensor = torch.empty("empty", item.sizes, item.dtype);
@@ -159,6 +163,12 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     elements: total(parameters) + packedElements,
     trainableElements: total(parameters.filter((tensor) => tensor.requiresGradFlag)),
   };
+}
+
+/** Whether the trainer leaves the part of the model alone that a parameter or module belongs to. */
+function isFrozen({ frozenParts }: LoadOptions, path: string): boolean {
+  const part = frozenParts.length === 0 ? null : partOf(path);
+  return part !== null && frozenParts.includes(part);
 }
 
 /** Whether a weight is stored packed: every `nn.Linear` but the head (transformers/integrations/bitsandbytes.py). */
@@ -268,6 +278,7 @@ function adapt(loading: Loading, adapter: AdapterSpec, placed: readonly PlacedTe
     parameters.push(loading.byName.get(item.name)!);
     if (applyModulesToSave(loading.torch, adapter, item, loading.byName, parameters)) return;
     // peft appends an adapted module's own parameters after the base layer's.
+    if (isFrozen(loading.options, path)) return;
     if (pathOf(placed[k + 1]) === path || !isAdapted(adapter, path, item.module, loading.options.head)) return;
     const added = applyLora(loading.torch, adapter, { path, module: item.module, ...loading });
     for (const tensor of added) {
