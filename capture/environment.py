@@ -1,10 +1,12 @@
 """Makes transformers run on fake CUDA tensors the way it runs on a real device, untraced and without padding."""
+import itertools
 import os
 import warnings
 
 warnings.filterwarnings("ignore")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ.setdefault("PYTORCH_JIT", "0")  # scripted functions as they are written: their compiler asks for a driver
+os.environ["TRANSFORMERS_DISABLE_TORCH_CHECK"] = "1"  # counts of tokens are not known
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
@@ -17,7 +19,30 @@ TASKS = {
     "masked-lm": "AutoModelForMaskedLM",
     "image-cls": "AutoModelForImageClassification",
     "seq2seq-lm": "AutoModelForSeq2SeqLM",
+    "speech-seq2seq": "AutoModelForSpeechSeq2Seq",
+    "ctc": "AutoModelForCTC",
+    "audio-cls": "AutoModelForAudioClassification",
+    "image-text-to-text": "AutoModelForImageTextToText",
 }
+GENERATIVE = ("causal-lm", "seq2seq-lm", "speech-seq2seq", "image-text-to-text")  # tasks whose models keep a cache unless told
+
+
+class _Number(float):
+    """An element of `_Numbers`."""
+
+    def item(self):
+        return float(self)
+
+
+class _Numbers(list):
+    """The part of a one-dimensional CPU tensor's interface that models use to read rates as numbers."""
+
+    def tolist(self):
+        return [float(x) for x in self]
+
+    def split(self, sizes):
+        ends = list(itertools.accumulate(sizes))
+        return [_Numbers(self[end - size : end]) for size, end in zip(sizes, ends)]
 
 
 def _patch_torch():
@@ -32,8 +57,9 @@ def _patch_torch():
     torch.rand = lambda *a, **k: 1.0 if a == ([],) else rand(*a, **k)  # layer drop: never dropped
 
     def cpu_linspace(*a, **k):  # stochastic-depth rates are read as numbers while the model is built
-        with unset_fake_temporarily(), torch.device("cpu"):
-            return linspace(*a, **{**k, "device": "cpu"})
+        with unset_fake_temporarily(), torch.device("cpu"), _disable_current_modes():
+            values = linspace(*a, **{**k, "device": "cpu"})
+            return _Numbers(map(_Number, values.float().numpy())) if values.ndim == 1 else values
 
     def real_tolist(t):
         if isinstance(t, FakeTensor):
@@ -57,6 +83,8 @@ def _patch_masks():
     masks.is_tracing = lambda *a, **k: False
     masks.find_packed_sequence_indices = lambda *a, **k: None
     masks.fast_all = lambda mask: True
+    # blocks of a picture's tokens: the same comparisons without torch.func, whose modes admit no others
+    masks._vmap_expansion_sdpa = lambda function: lambda *index: function(*masks._non_vmap_expansion_sdpa(*index))
     ignore = masks._ignore_bidirectional_mask_sdpa
     masks._ignore_bidirectional_mask_sdpa = lambda padding_mask, *a, **k: ignore(None, *a, **k)
 

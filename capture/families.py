@@ -1,38 +1,7 @@
-"""Per family: which config keys give dimensions, which switch code branches, and how to draw values for them.
-
-`terms` are quotients that the code computes from config keys and uses as names; `hidden` names are not used at all.
-`kernels` names packages that would replace the code of a module with fused kernels where they are installed.
-`points` config points are captured in the first regime and one more in each other regime.
-A family's `dims` draws one config from a random source; every drawn key is a name expressions may use. `axes` are the
-branches: each option has the condition that goes into a graph's `when` and settings laid over the drawn ones.
-"""
-from dataclasses import dataclass, field
-from typing import Callable
-
+"""The families that read and write text, and all of them together in `FAMILIES`."""
+from . import media
+from .family import Family, Option
 from .standard import ACTIVATIONS, draw, drop
-
-
-@dataclass(frozen=True)
-class Option:
-    """One branch: `when` conditions (empty: always), and a change of the drawn settings and sizes."""
-
-    when: str
-    change: Callable
-
-
-@dataclass(frozen=True)
-class Family:
-    dims: Callable
-    tasks: tuple = ("causal-lm", "seq-cls")
-    axes: tuple = ()
-    attention: tuple = ("sdpa", "eager")
-    derived: dict = field(default_factory=dict)
-    sizes: Callable | None = None
-    kind: str | None = None
-    points: int = 3
-    terms: tuple = ()
-    hidden: tuple = ()
-    kernels: dict | None = None
 
 
 def even(r, low, high):
@@ -317,3 +286,4 @@ FAMILIES |= {
 from . import text  # noqa: E402  (uses what stands above)
 
 FAMILIES |= text.FAMILIES
+FAMILIES |= media.FAMILIES

@@ -38,7 +38,7 @@ class Fitter:
             if all(isinstance(x, str) for x in column):
                 self.strings.setdefault(column, name)
             elif all(isinstance(x, int) and not isinstance(x, bool) for x in column):
-                if len(set(column)) > 1 or name in ("B", "S", "T", "I"):
+                if len(set(column)) > 1 or name in ("B", "S", "T", "I", "A"):
                     self.atoms.setdefault(column, name)
             elif all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in column):
                 self.floats.setdefault(column, name)
@@ -105,7 +105,7 @@ class Fitter:
                     other = str(rest[0])
                 if other:
                     candidates.append(_product(other, e))
-            if w in self.atoms:
+            if w in self.atoms and all(w):
                 up = self.first.get(tuple(x * y for x, y in zip(v, w)))
                 if up:
                     candidates.append(_quotient(up, e))

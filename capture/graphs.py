@@ -17,17 +17,20 @@ from .run import REGIMES, make_config, run
 from .standard import LAYERS
 from .write import StructureDiffers, graph
 
+_NAME = re.compile(r"[A-Za-z_][\w.]*")
 SCHEMA = "vram-lens/graphs/1"
 
 
 def flat(config, prefix=""):
-    """Config keys with dots for nested ones; lists and nulls are left to the graph's own conditions."""
+    """Config keys with dots for nested ones and for the numbers of short lists; other lists are left to the graph's own conditions."""
     out = {}
     for k, v in config.items():
         if k in ("id2label", "label2id"):
             continue
         if isinstance(v, dict):
             out.update(flat(v, f"{prefix}{k}."))
+        elif isinstance(v, (list, tuple)) and len(v) <= 8 and all(isinstance(x, (int, float)) for x in v):
+            out.update({f"{prefix}{k}.{n}": x for n, x in enumerate(v)}, **{f"{prefix}{k}.length": len(v)})
         elif isinstance(v, (bool, int, float, str)) or v is None:
             out[prefix + k] = v
     return out
@@ -37,6 +40,12 @@ def draw_sizes(r, task):
     b = r.choice((2, 3, 4, 5, 6, 7))
     if task == "image-cls":
         return {"B": b}
+    if task == "ctc":
+        return {"B": b, "A": r.randint(4000, 9000), "T": r.randint(3, 9)}
+    if task == "speech-seq2seq":
+        return {"B": b, "T": r.randint(11, 40)}
+    if task == "image-text-to-text":
+        return {"B": b, "S": r.randint(300, 340)}
     sizes = {"B": b, "S": r.randint(11, 40)}
     if task == "seq2seq-lm":
         sizes["T"] = r.randint(11, 40)
@@ -60,17 +69,18 @@ def point(family, task, options, seed):
 def capture(name, task, attention, options, seed, regime=REGIMES[0]):
     """One capture, ready for fitting."""
     settings, sizes = point(FAMILIES[name], task, options, seed)
-    c = run(name, settings, task, attention, sizes, regime)
-    c.function = functions(c.trace)
+    c = run(name, settings, task, attention, sizes, regime, FAMILIES[name].inputs_follow)
+    c.spelled = FAMILIES[name].spelled
+    c.function = functions(c.trace, c.spelled)
     c.load, c.raised = regime.load, bool(regime.norms)
     c.trace = None
     c.env = flat(c.config)
-    c.env.update({k: v for k, v in settings.items() if isinstance(v, (bool, int, float, str))})
-    c.settings = settings
+    c.settings = {k: v for k, v in flat(settings).items() if v is not None}
+    c.env.update(c.settings)
     for term in FAMILIES[name].terms:
         known = {**c.env, **c.sizes}
-        if all(isinstance(known.get(n), (int, float)) for n in re.findall(r"[A-Za-z_][\w.]*", term)):
-            c.env[term] = eval(term, {"__builtins__": {}}, known)
+        if all(isinstance(known.get(n), (int, float)) for n in _NAME.findall(term) if n != "ceil_div"):
+            c.env[term] = eval(_NAME.sub(lambda m: str(known.get(m.group(), m.group())), term), {"__builtins__": {}, "ceil_div": lambda a, b: -(-a // b)})
     return c
 
 
@@ -80,7 +90,7 @@ def capture_class(name, task, attention, options, seeds, when):
     captures = [capture(name, task, attention, options, s, g) for s, g in plan]
     keys = [k for k, v in captures[0].settings.items() if isinstance(v, int) and not isinstance(v, bool)]
     family = FAMILIES[name]
-    atoms = ["B", "S", "T", "I", *dict.fromkeys(k for c in captures for k in [*c.settings, *(n for n in c.env if isinstance(c.env[n], (int, float, str)) and not isinstance(c.env[n], bool))])]
+    atoms = ["B", "S", "T", "I", "A", *dict.fromkeys(k for c in captures for k in [*c.settings, *(n for n in c.env if isinstance(c.env[n], (int, float, str)) and not isinstance(c.env[n], bool))])]
     atoms = [a for a in atoms if a not in family.hidden]
     return graph(captures, task, attention, when, atoms, keys)
 
@@ -160,7 +170,7 @@ def config_facts(name, family):
         kind = family.kind
     elif configs[0].get("layer_types"):
         kind = layer_kind(name, drawn, keys)
-    return {"defaults": defaults, "derived": derived, "layerKind": kind, "aliases": dict(type(default).attribute_map), **({"kernels": family.kernels} if family.kernels else {})}
+    return {"defaults": defaults, "derived": derived, "layerKind": kind, "aliases": {**type(default).attribute_map, **family.aliases}, **({"kernels": family.kernels} if family.kernels else {})}
 
 
 NULLABLE = {"sliding_window", "pad_token_id"}

@@ -32,6 +32,7 @@ class Function:
     index: int | None = None
     amp: bool = False
     weights: dict = field(default_factory=dict)
+    embedded: set = field(default_factory=set)  # names of values that gradient checkpointing tells to require grad
 
     def weight_dtype(self, name):
         """Dtype of a parameter or buffer in this capture; `{i}` is this layer."""
@@ -101,7 +102,6 @@ class Repeat:
     gone: frozenset = frozenset()  # what the rounds let go of themselves
 
 
-_LAYER = re.compile(r"^(.*)\.(\d+)$")
 _DROPPED_KW = ("device", "pin_memory", "layout", "non_blocking", "copy", "foreign", "generator")
 _MOVES = ("to.dtype", "to.device", "to.dtype_layout", "to.other", "lift_fresh", "_to_copy")
 
@@ -140,10 +140,35 @@ def clean(trace):
                     name = "alias" if name == "lift_fresh" else name
                 if name == "to.dtype":
                     ins, kw = ins[:2], {}
+                if name == "roll":
+                    ins[1] = [1 for _ in ins[1]]  # how far things move decides no memory
+                if name == "index.Tensor":  # an index on the host is known by its shape
+                    ins[1] = [list(trace.values[x.id].shape) if on_cpu(x) else x for x in ins[1]]
                 ins = [1.0 if on_cpu(x) else x for x in ins]
                 e = Event("op", name, e.path, ins, kw, e.outs, e.noamp, e.nograd)
         events.append(e)
     return events
+
+
+def _rejoined(events):
+    """A tensor split into one part per picture and put together again at once, as one operator whatever the number is."""
+    by_parts = {}
+    for e in events:
+        if e.kind == "op" and e.name.startswith("split") and len(e.outs) > 0:
+            by_parts[tuple(e.outs)] = e
+    result, gone, merged = [], set(), {}
+    for e in events:
+        if e.kind == "op" and e.name == "cat" and tuple(e.ins[0]) in by_parts and e.ins[1:] in ([], [0]):
+            split = by_parts[tuple(e.ins[0])]
+            merged[id(split)] = e
+            gone.update(split.outs)
+    for e in events:
+        if id(e) in merged:
+            e = Event("op", "split_cat", e.path, [e.ins[0], len(e.outs)], {}, merged[id(e)].outs, e.noamp, e.nograd)
+        elif any(e is m for m in merged.values()) or e.kind == "drop" and e.outs[0] in gone:
+            continue
+        result.append(e)
+    return result
 
 
 def _dtype_source(event):
@@ -153,15 +178,24 @@ def _dtype_source(event):
     return None
 
 
-def _stack_of(path):
+def first_list(path, spelled=None):
+    """(list, index, rest) of the outermost module list in a path whose elements are layers of a repeat.
+
+    Lists that match `spelled` have a fixed number of unlike elements (stages), which are written out one by one.
+    """
+    for m in re.finditer(r"\.(\d+)(?=\.|$)", path):
+        if not (spelled and re.fullmatch(spelled, path[: m.start()])):
+            return path[: m.start()], int(m.group(1)), path[m.end() :]
+    return None
+
+
+def _stack_of(path, spelled):
     """(stack, index) when the path is an element of a module list and not inside another one."""
-    m = _LAYER.match(path)
-    if not m or re.search(r"\.\d+(\.|$)", m.group(1)):
-        return None
-    return m.group(1), int(m.group(2))
+    found = first_list(path, spelled)
+    return found[:2] if found and not found[2] else None
 
 
-def nest(events):
+def nest(events, spelled=None):
     """Main's items: Op, Drop and Call (whose items are its own)."""
     main, call, loop, outside = [], None, None, None
     items = main
@@ -177,7 +211,7 @@ def nest(events):
             items, loop = outside, None
             continue
         if e.kind == "enter":
-            at = None if call else _stack_of(e.path)
+            at = None if call else _stack_of(e.path, spelled)
             if at:
                 call = Call(at[0], at[1], [(k, p) for k, p, _ in e.ins], [r for _, _, r in e.ins], [], [], e.path, e.checkpoint)
                 items = call.items
@@ -221,7 +255,7 @@ def _refs(x):
 
 def _made(items):
     """Values that items make."""
-    return {o for it in items if isinstance(it, (Op, Repeat)) for o in it.outs if o} | {v for it in items if isinstance(it, Repeat) for m in it.collect if m for v in m.values}
+    return {o for it in items if isinstance(it, (Op, Repeat)) for o in it.outs if isinstance(o, Value)} | {v for it in items if isinstance(it, Repeat) for m in it.collect if m for v in m.values}
 
 
 def _uses(item):
@@ -444,9 +478,9 @@ def fold(main, metas):
     return result
 
 
-def functions(trace):
+def functions(trace, spelled=None):
     """Main of a trace, with repeats that hold their rounds' functions."""
-    items = fold(nest(clean(trace)), trace.values)
+    items = fold(nest(_rejoined(clean(trace)), spelled), trace.values)
     local, counter, metas, many = {}, [0], {}, _lists(items)
     batch = set(trace.batch.values())
     for name, v in trace.batch.items():
@@ -480,6 +514,7 @@ def functions(trace):
         else:
             body.append(_named(it, ref))
     main = Function(list(trace.batch), body, [ref(o) for o in trace.outputs], metas)
+    main.embedded = {local[v] for v in trace.embedded if v in local}
     pending = [main]
     while pending:
         f = pending.pop()

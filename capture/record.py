@@ -17,7 +17,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from . import environment  # noqa: F401  (patches before models are imported)
+from . import pictures
 from transformers.modeling_layers import GradientCheckpointingLayer
+from transformers.modeling_utils import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 
@@ -76,6 +78,7 @@ class Trace:
     batch: dict
     outputs: list
     amp: bool
+    embedded: set  # outputs of the modules that embed pictures and tokens, where a model has both
 
 
 # Functions whose loop over (chunks of) the sequence becomes a repeat: as many rounds as the run's length says.
@@ -111,6 +114,8 @@ class Recorder(SchemaCheckMode):
         for name, t in [*model.named_parameters(), *model.named_buffers()]:
             self.weights.setdefault(id(t), name)
         self.weight_metas = {n: _meta(t, n) for n, t in [*model.named_parameters(), *model.named_buffers()]}
+        self.embedders = _embedders(model) if {"pixel_values", "input_ids"} <= set(batch) else set()
+        self.embedded = set()
         self.scopes = [""]
         self.batch = {name: self.see(t) for name, t in batch.items()}
 
@@ -257,6 +262,8 @@ class Recorder(SchemaCheckMode):
                     with _plain_views():
                         out = torch.ops.aten.alias.default(out)
             self.emit(Event("call", leaf[0], path, [self.operand(a) for a in [*args, *kwargs.values()]], leaf[1]), out)
+            if id(module) in self.embedders:
+                self.embedded.add(self.see(out))
             return out
         return self.scope(call, module, path, args, kwargs)
 
@@ -273,8 +280,20 @@ class Recorder(SchemaCheckMode):
         self.scopes.append(path)
         out = call(module, *args, **kwargs)
         self.scopes.pop()
+        if id(module) in self.embedders:
+            self.embedded.add(self.see(out))
         self.events.append(Event("exit", path=path, outs=[self.operand(t) for t in tree_leaves(out) if isinstance(t, torch.Tensor)]))
         return out
+
+
+def _embedders(model):
+    """Modules whose output is told to require grad under gradient checkpointing (PreTrainedModel.enable_input_require_grads)."""
+    found = set()
+    for module in model.modules():
+        if isinstance(module, PreTrainedModel):
+            with contextlib.suppress(NotImplementedError, AttributeError):
+                found.add(id(module.get_input_embeddings()))
+    return found
 
 
 def _meta(t, name=None):
@@ -317,6 +336,31 @@ def _attention(recorder):
     return sdpa
 
 
+def _by_parts(recorder):
+    """Attention of every picture, or of every window of it, for itself: one operator, told how many parts there are."""
+
+    def attention_by_parts(query, key, value, parts):
+        with recorder.silence():
+            dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else query.dtype
+            out = torch.empty(query.shape[0], query.shape[2], query.shape[1], value.shape[3], dtype=dtype, device=query.device)
+        recorder.emit(Event("op", "attention_by_parts", recorder.scopes[-1], [*(recorder.operand(x) for x in (query, key, value)), *pictures.parts(parts)]), out)
+        return out
+
+    return attention_by_parts
+
+
+def _ctc(recorder):
+    """The loss over alignments as one operator."""
+
+    def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+        with recorder.silence():
+            out = torch.empty((), dtype=log_probs.dtype, device=log_probs.device)
+        recorder.emit(Event("op", "ctc_loss", recorder.scopes[-1], [recorder.operand(log_probs), recorder.operand(targets)]), out)
+        return out
+
+    return ctc_loss
+
+
 def _grouped(recorder):
     """Matrix products of experts as one operator (the fake device knows only some dtypes of it)."""
 
@@ -342,6 +386,8 @@ def trace(model, batch, run, holder=None):
         holder["recorder"] = recorder
     functional = torch.nn.functional
     call, attention, grouped = torch.nn.Module.__call__, functional.scaled_dot_product_attention, functional.grouped_mm
+    functional.attention_by_parts = _by_parts(recorder)
+    ctc, functional.ctc_loss = functional.ctc_loss, _ctc(recorder)
     torch.nn.Module.__call__ = lambda module, *a, **k: recorder.module_call(call, module, a, k)
     replaced = {"range": recorder.rounds} | ({CAST: recorder.cast_if_autocast} if CAST in code else {})
     replaced |= {name: recorder.function(code[name], op) for name, op in FUNCTIONS.items() if name in code}
@@ -357,6 +403,8 @@ def trace(model, batch, run, holder=None):
         for name in replaced:
             del code[name]
         code.update(before)
+        del functional.attention_by_parts
+        functional.ctc_loss = ctc
         torch.nn.Module.__call__ = call
         functional.scaled_dot_product_attention, functional.grouped_mm = attention, grouped
-    return Trace(recorder.events, recorder.values, recorder.weight_metas, recorder.batch, outputs, recorder.amp)
+    return Trace(recorder.events, recorder.values, recorder.weight_metas, recorder.batch, outputs, recorder.amp, recorder.embedded)

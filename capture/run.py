@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from .environment import TASKS
+from .batches import MEDIA
+from .environment import GENERATIVE, TASKS
+from . import pictures, sound
 from .guards import unguard
 from .record import Trace, record
 
@@ -36,6 +38,7 @@ class Capture:
     buffers: list = field(default_factory=list)
     tied: dict = field(default_factory=dict)
     frozen: frozenset = frozenset()  # parameters the library itself never trains
+    spelled: str | None = None  # module lists that are not stacks of layers
 
 
 def make_config(family, settings):
@@ -46,13 +49,12 @@ def make_config(family, settings):
     return config
 
 
-def batch_for(task, sizes, config):
-    """The tensors the Trainer hands to the model: name, shape, dtype."""
+def batch_for(task, sizes, config, dtype=torch.float32):
+    """The tensors the Trainer hands to the model: name, shape, dtype (`dtype` for images and sound)."""
     b, s = sizes["B"], sizes.get("S", 0)
     long = lambda *shape: torch.zeros(*shape, dtype=torch.long, device="cuda")
-    if task == "image-cls":
-        side = sizes["I"]
-        return {"pixel_values": torch.zeros(b, getattr(config, "num_channels", 3), side, side, device="cuda"), "labels": long(b)}
+    if task in MEDIA:
+        return {k: v.to(dtype) if v.is_floating_point() else v for k, v in MEDIA[task](sizes, config).items()}
     batch = {"input_ids": long(b, s)}
     batch["labels"] = long(b) if task == "seq-cls" else long(b, sizes["T"]) if task == "seq2seq-lm" else long(b, s)
     if task == "causal-lm":
@@ -60,7 +62,7 @@ def batch_for(task, sizes, config):
     return batch
 
 
-def run(family, settings, task, attention, sizes, regime=REGIMES[0]):
+def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_follow=False):
     """Records the family's forward for one config, one batch shape and one dtype regime."""
     import transformers
 
@@ -79,12 +81,16 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0]):
                         for p in module._parameters.values():
                             if p is not None:
                                 p.data = p.data.to(regime.norms)
+            if task == "ctc":
+                sound.install()
+                sound.prepare(model)
             unguard(model)
+            pictures.install()
             frozen = frozenset(n for n, p in model.named_parameters() if not p.requires_grad)
             model.requires_grad_(False)
             model.train()
-            batch = batch_for(task, sizes, config)
-            extra = {"use_cache": False} if task in ("causal-lm", "seq2seq-lm") else {}
+            batch = batch_for(task, sizes, config, regime.load if inputs_follow and not regime.amp else FP32)
+            extra = {"use_cache": False} if task in GENERATIVE else {}
             amp = torch.autocast("cuda", dtype=regime.amp) if regime.amp else contextlib.nullcontext()
             with amp:
                 trace = record(model, batch, extra)

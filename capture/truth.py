@@ -9,7 +9,7 @@ import gc
 import types
 import weakref
 
-from . import environment
+from . import environment, pictures, sound
 import torch
 import torch.nn.functional as F
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -116,6 +116,9 @@ def load(case):
     kw = {"attn_implementation": case["attention"]} if case["attention"] != "none" else {}
     with torch.device("cuda"):
         model = getattr(transformers, environment.TASKS[case["task"]]).from_config(config, dtype=DTYPES[case["dtype"]], **kw)
+    if case["task"] == "ctc":
+        sound.install()
+        sound.prepare(model)
     model.train()
     return config, model
 
@@ -155,13 +158,14 @@ def peak(case):
     try:
         with FakeTensorMode(allow_non_fake_inputs=True), ledger:
             config, model = load(case)
+            pictures.install()
             model = wrap(case, adapt(case, model))
             gc.collect()
             optimizer, params = optimizer_of(model), [p for p in model.parameters() if p.requires_grad]
-            extra = {"use_cache": False} if case["task"] in ("causal-lm", "seq2seq-lm") else {}
+            extra = {"use_cache": False} if case["task"] in environment.GENERATIVE else {}
             ledger.start()
             for _ in range(2):
-                batch = batch_for(case["task"], case["sizes"], config)
+                batch = batch_for(case["task"], case["sizes"], config, DTYPES[case["dtype"]] if case.get("inputs_follow") and not case["amp"] else torch.float32)
                 out = model(**batch, **extra)
                 loss = out["loss"]
                 del out, batch

@@ -29,8 +29,12 @@ def cases(name, graphs, per, seed):
     r.shuffle(turns)
     count, experts = 0, "_grouped_mm" in json.dumps(graphs["graphs"][0]["blocks"])
     for task, attention in dict.fromkeys((g["task"], g["attention"]) for g in graphs["graphs"]):
+        own = [g for g in graphs["graphs"] if g["task"] == task]
+        targets = sorted({i["path"].split(".")[-1] for g in own for b in g["blocks"] for i in b["body"] if i.get("call") in ("Linear", "Conv1D")})
+        wrapped = any((i.get("repeat") or i).get("checkpoint") for g in own for f in [g["main"], *g["blocks"]] for i in f["body"])
         for _ in range(per):
             (dtype, amp), checkpointing, adapter = turns[count % len(turns)]
+            checkpointing = checkpointing and wrapped  # models that do not support it refuse
             settings, sizes = family.dims(r), draw_sizes(r, task)
             if family.sizes:
                 family.sizes(settings, sizes, r)
@@ -40,9 +44,8 @@ def cases(name, graphs, per, seed):
                 dtype, amp = "bfloat16", None
                 settings |= {k: -(-v // 8) * 8 for k, v in settings.items() if k.endswith("intermediate_size")}
                 settings["hidden_size"] = math.lcm(8, settings["num_attention_heads"]) * max(2, settings["hidden_size"] // math.lcm(8, settings["num_attention_heads"]))
-            case = {"id": f"{name}-{count}", "family": name, "task": task, "attention": attention, "model": settings, "sizes": sizes, "dtype": dtype, "amp": amp, "checkpointing": checkpointing}
-            if adapter:
-                targets = sorted({i["path"].split(".")[-1] for g in graphs["graphs"] if g["task"] == task for b in g["blocks"] for i in b["body"] if i.get("call") in ("Linear", "Conv1D")})
+            case = {"id": f"{name}-{count}", "family": name, "task": task, "attention": attention, "model": settings, "sizes": sizes, "dtype": dtype, "amp": amp, "checkpointing": checkpointing, "inputs_follow": family.inputs_follow}
+            if adapter and targets:
                 case["lora"] = {"r": r.randint(2, 9), "dropout": r.choice((0.0, 0.1)), "target_modules": r.sample(targets, min(2, len(targets)))}
             count += 1
             yield case
@@ -55,6 +58,8 @@ def write(case, folder):
              "max_grad_norm": 1.0, "bf16": case["amp"] == "bf16", "fp16": case["amp"] == "fp16"}
     pins = {"match": "train.yaml", "model": "./model", "task": case["task"], "dtype": case["dtype"], "attention": case["attention"]}
     pins |= {key: case["sizes"][size] for key, size in (("sequence_length", "S"), ("target_length", "T"), ("image_size", "I")) if size in case["sizes"]}
+    if "A" in case["sizes"]:
+        pins["audio_seconds"] = case["sizes"]["A"] / 16000
     if "lora" in case:
         pins["adapter"] = {"type": "lora", "alpha": 16, **case["lora"]}
     lines = lambda d, indent="": "".join(f"{indent}{k}: {json.dumps(v)}\n" for k, v in d.items())

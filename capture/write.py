@@ -3,7 +3,7 @@ import json
 import re
 
 from .fit import Fitter, NotExplained, condition
-from .layers import Drop, Function, Local, Op, Repeat
+from .layers import Drop, Function, Local, Op, Repeat, first_list
 from .record import Dtype, Weight
 
 
@@ -13,6 +13,10 @@ class StructureDiffers(Exception):
 
 def dtype_name(d):
     return "$" + str(d).removeprefix("torch.")
+
+
+# What a tensor is compared with decides no memory: a number that nothing explains stands for any.
+COMPARISONS = ("ge.Scalar", "gt.Scalar", "le.Scalar", "lt.Scalar", "eq.Scalar", "ne.Scalar")
 
 
 # ---- one walk for skeletons and for the final form --------------------------------------------------------------------
@@ -50,7 +54,7 @@ def walk(function, leaf, flags=None):
         if not it.leaf and it.scope != scope:
             scope = it.scope
             result.append({"scope": scope})
-        out = [o.name for o in it.outs]
+        out = [o.name if isinstance(o, Local) else None for o in it.outs]  # a buffer changed in place is no value
         if it.leaf:
             item = {"call": it.name, "path": it.path, "in": [operand(x) for x in it.ins]}
             attrs = {k: leaf("text", v) if k == "fn" else operand(v) for k, v in it.kw.items()}
@@ -61,6 +65,8 @@ def walk(function, leaf, flags=None):
                 item = {"op": it.name, "in": [operand(it.ins[0]), leaf("probability", it.ins[1]), *map(operand, it.ins[2:])]}
             elif it.name == "scaled_dot_product_attention":
                 item = {"op": it.name, "in": [*map(operand, it.ins[:4]), leaf("probability", it.ins[4]), it.ins[5]]}
+            elif it.name in COMPARISONS and isinstance(it.ins[1], int) and not isinstance(it.ins[1], bool):
+                item = {"op": it.name, "in": [operand(it.ins[0]), leaf("level", it.ins[1])]}
             else:
                 item = {"op": it.name, "in": [operand(x) for x in it.ins]}
             if it.kw:
@@ -70,6 +76,8 @@ def walk(function, leaf, flags=None):
             item["noamp"] = True
         if it.nograd:
             item["nograd"] = True
+        if function.embedded.intersection(filter(None, out)):
+            item["inputgrad"] = True
         number += 1
         result.append(item)
     return {"inputs": list(function.inputs), "outputs": [o.name for o in function.outputs], "body": result}
@@ -100,6 +108,11 @@ def merge(samples, fitter, loads):
         column = [s[1][k][1] for s in samples]
         if kind == "int":
             return fitter.integer(column)
+        if kind == "level":
+            try:
+                return fitter.integer(column)
+            except NotExplained:
+                return float(column[0])
         if kind == "float":
             return fitter.number(column)
         if kind == "probability":
@@ -132,7 +145,7 @@ def _dtype_leaf_positions(function):
         current["op"] = (it, list(known))
         walk(Function([], [it], [], {}), leaf)
         if isinstance(it, (Op, Repeat)):
-            known.extend(o.name for o in it.outs if o)
+            known.extend(o.name for o in it.outs if isinstance(o, Local))
     return found
 
 
@@ -170,7 +183,7 @@ def env_of(capture, index=None):
     env.update(capture.sizes)
     if index is not None:
         env["i"] = index
-        kinds = capture.config.get("layer_types")
+        kinds = capture.config.get("layer_types") or (capture.config.get("text_config") or {}).get("layer_types")
         if isinstance(kinds, list) and index < len(kinds):
             env["kind"] = kinds[index]
     return env
@@ -201,15 +214,17 @@ def stacks(form, samples, atoms, keys, blocks, known):
         for text, found in kinds.items():
             if len({id(c) for c, *_ in found}) < min(3, len(samples)):
                 raise NotExplained(f"{item['repeat']['bodies']}: a kind of layer is seen at one or two points only, where a size could be anything")
-            block = merge([(g, leaves) for _, g, leaves in found], Fitter([env_of(c, g.index) for c, g, _ in found], [*atoms, "i"]), [c.load for c, *_ in found])
-            stacks(block, [(c, g) for c, g, _ in found], atoms, keys, blocks, known)
-            # blocks are shared between repeats of a stack only when they are equal to the letter
-            key = json.dumps(block)
-            if key not in known:
-                known[key] = len(blocks)
-                blocks.append(block)
-            test = condition([env_of(c, i) for c, i, _ in everywhere], [t == text for *_, t in everywhere], keys)
-            bodies.append({"block": known[key], "when": test})
+            for part, block in _by_first(found, lambda x: x[1].index, lambda part: merge(
+                    [(g, leaves) for _, g, leaves in part], Fitter([env_of(c, g.index) for c, g, _ in part], [*atoms, "i"]), [c.load for c, *_ in part])):
+                stacks(block, [(c, g) for c, g, _ in part], atoms, keys, blocks, known)
+                # blocks are shared between repeats of a stack only when they are equal to the letter
+                key = json.dumps(block)
+                if key not in known:
+                    known[key] = len(blocks)
+                    blocks.append(block)
+                members = {(id(c), g.index) for c, g, _ in part}
+                test = condition([env_of(c, i) for c, i, _ in everywhere], [t == text and (id(c), i) in members for c, i, t in everywhere], keys)
+                bodies.append({"block": known[key], "when": test})
         repeat = item["repeat"]
         repeat["bodies"] = bodies
         repeat["from"], repeat["to"] = _expression(repeat["from"]), _expression(repeat["to"])
@@ -235,9 +250,25 @@ def graph(captures, task, attention, when, atoms, keys):
     blocks = []
     stacks(main, list(zip(captures, mains)), atoms, keys, blocks, {})
     batch = [{"name": n, "shape": [_expression(fitter.integer([c.function.locals[n].shape[d] for c in captures])) for d in range(len(mains[0].locals[n].shape))],
-              "dtype": dtype_name(mains[0].locals[n].dtype)} for n in mains[0].inputs]
+              "dtype": _input_dtype({m.locals[n].dtype for m in mains})} for n in mains[0].inputs]
     return {"task": task, "attention": attention, "when": when, "parameters": tensors(captures, "parameters", atoms, keys), "buffers": tensors(captures, "buffers", atoms, keys),
             "tied": tied(captures, keys), "batch": batch, "main": main, "blocks": blocks}
+
+
+def _by_first(found, index, explain):
+    """`explain` of all samples of a kind of layer, or, where one expression does not serve, of the first layers and of the others."""
+    try:
+        return [(found, explain(found))]
+    except NotExplained:
+        parts = [[x for x in found if index(x) == 0], [x for x in found if index(x) != 0]]
+        if not all(parts) or index(found[0]) is None:
+            raise
+        return [(part, explain(part)) for part in parts]
+
+
+def _input_dtype(seen):
+    """An input of one dtype, or one that follows the weights unless autocast converts it."""
+    return dtype_name(next(iter(seen))) if len(seen) == 1 else "$input"
 
 
 def _expression(x):
@@ -245,9 +276,38 @@ def _expression(x):
 
 
 # ---- parameters and buffers -------------------------------------------------------------------------------------------
-def _split(name):
-    m = re.match(r"^(.*?)\.(\d+)\.(.*)$", name)
-    return (f"{m.group(1)}.{{i}}.{m.group(3)}", m.group(1), int(m.group(2))) if m else (name, None, None)
+def _split(name, spelled=None):
+    """(name with {i}, stack, index) of a tensor of a layer."""
+    found = first_list(name, spelled)
+    return (f"{found[0]}.{{i}}{found[2]}", found[0], found[1]) if found and found[2] else (name, None, None)
+
+
+def _specification(key, found, shape, captures, depth, atoms, keys, fitter_at):
+    """One parameter or buffer: `found` says where it was seen, by capture and layer."""
+    stack = found[0][5]
+    spec = {"name": key, "shape": shape}
+    if any(key.replace("{i}", str(i)) in getattr(c, "frozen", ()) for c, i, *_ in found):
+        spec["frozen"] = True
+    dtypes = {f[3] for f in found}
+    if dtypes != {c.load for c, *_ in found} or any(f[3] != f[0].load for f in found):
+        if len(dtypes) > 1 and not all(f[3] == f[0].load or f[0].raised for f in found):
+            raise NotExplained(f"{key}: dtypes {dtypes}")
+        if len(dtypes) == 1:
+            spec["dtype"] = dtype_name(next(iter(dtypes)))
+    present = {(id(c), i) for c, i, *_ in found}
+    if stack is None:
+        truth = [(id(c), None) in present for c in captures]
+        places = [env_of(c) for c in captures]
+    else:
+        top = fitter_at([(c, None) for c in captures])
+        spec["layers"] = ["0", _expression(top.integer([depth[c, stack] for c in captures]))]
+        where = [(c, i) for c in captures for i in range(depth[c, stack])]
+        truth = [(id(c), i) in present for c, i in where]
+        places = [env_of(c, i) for c, i in where]
+    if not all(truth):
+        spec["when"] = condition(places, truth, keys)
+    spec["module"] = found[0][4]
+    return spec
 
 
 def tensors(captures, field, atoms, keys):
@@ -256,7 +316,7 @@ def tensors(captures, field, atoms, keys):
     for c in captures:
         previous = -1
         for name, shape, dtype, module in getattr(c, field):
-            key, stack, index = _split(name)
+            key, stack, index = _split(name, c.spelled)
             if key not in seen:
                 seen[key] = []
                 order.insert(previous + 1, key)
@@ -265,7 +325,7 @@ def tensors(captures, field, atoms, keys):
     depth = {}
     for c in captures:
         for name, *_ in c.parameters:
-            _, stack, index = _split(name)
+            _, stack, index = _split(name, c.spelled)
             if stack is not None:
                 depth[c, stack] = max(depth.get((c, stack), 0), index + 1)
     fitters = {}
@@ -279,32 +339,11 @@ def tensors(captures, field, atoms, keys):
 
     result = []
     for key in order:
-        found = seen[key]
-        stack = found[0][5]
-        fitter = fitter_at([(c, i) for c, i, *_ in found])
-        spec = {"name": key, "shape": [_expression(fitter.integer([f[2][d] for f in found])) for d in range(len(found[0][2]))]}
-        if any(key.replace("{i}", str(i)) in getattr(c, "frozen", ()) for c, i, *_ in found):
-            spec["frozen"] = True
-        dtypes = {f[3] for f in found}
-        if dtypes != {c.load for c, *_ in found} or any(f[3] != f[0].load for f in found):
-            if len(dtypes) > 1 and not all(f[3] == f[0].load or f[0].raised for f in found):
-                raise NotExplained(f"{key}: dtypes {dtypes}")
-            if len(dtypes) == 1:
-                spec["dtype"] = dtype_name(next(iter(dtypes)))
-        present = {(id(c), i) for c, i, *_ in found}
-        if stack is None:
-            truth = [(id(c), None) in present for c in captures]
-            places = [env_of(c) for c in captures]
-        else:
-            top = fitter_at([(c, None) for c in captures])
-            spec["layers"] = ["0", _expression(top.integer([depth[c, stack] for c in captures]))]
-            where = [(c, i) for c in captures for i in range(depth[c, stack])]
-            truth = [(id(c), i) in present for c, i in where]
-            places = [env_of(c, i) for c, i in where]
-        if not all(truth):
-            spec["when"] = condition(places, truth, keys)
-        spec["module"] = found[0][4]
-        result.append(spec)
+        def shape(part):
+            fitter = fitter_at([(c, i) for c, i, *_ in part])
+            return [_expression(fitter.integer([f[2][d] for f in part])) for d in range(len(part[0][2]))]
+
+        result.extend(_specification(key, part, sizes, captures, depth, atoms, keys, fitter_at) for part, sizes in _by_first(seen[key], lambda f: f[1], shape))
     _sized_by_weight(result)
     return result
 
@@ -315,9 +354,9 @@ BIAS_OF = {"Linear": 0, "Conv1D": 1, "Conv2d": 0, "Conv1d": 0}
 
 def _sized_by_weight(specs):
     """A bias has its weight's outputs; one that only some configs have was seen too rarely to tell its size alone."""
-    shapes = {spec["name"]: spec["shape"] for spec in specs}
+    shapes = {(spec["name"], spec.get("when")): spec["shape"] for spec in specs}
     for spec in specs:
-        weight = shapes.get(spec["name"].removesuffix("bias") + "weight")
+        weight = shapes.get((spec["name"].removesuffix("bias") + "weight", spec.get("when")))
         if spec["name"].endswith(".bias") and spec["module"] in BIAS_OF and weight is not None:
             spec["shape"] = [weight[BIAS_OF[spec["module"]]]]
 

@@ -17,6 +17,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "runs.sequence_length": "Tokens per sequence after padding or packing.",
   "runs.target_length": "Tokens on the decoder side of a sequence-to-sequence run.",
   "runs.image_size": "Side of a square input image in pixels.",
+  "runs.audio_seconds": "Length of a recording in seconds (16 kHz).",
   "runs.dtype": "Dtype the weights are loaded in.",
   "runs.attention": "Attention implementation (attn_implementation).",
   "runs.adapter": "Adapter that is trained instead of the whole model.",

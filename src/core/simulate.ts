@@ -12,7 +12,7 @@ import {
 } from "./engine/interpreter";
 import { Ledger } from "./engine/ledger";
 import { Torch } from "./engine/torch";
-import { type ConfigView, configView, type RunSizes, selectGraph } from "./graph/config";
+import { type ConfigView, configView, type RunSizes, selectGraph, sizesOf } from "./graph/config";
 import { evaluate, type Scope } from "./graph/expression";
 import { buildsNoMask, withFlash } from "./graph/flash";
 import { withLiger } from "./graph/liger";
@@ -102,11 +102,16 @@ function capturedFor(run: TrainingRun, family: FamilyGraphs, view: ConfigView): 
   return fused && withFlash(fused);
 }
 
-function batchOf({ batch }: Pick<ArchitectureGraph, "batch">, scope: Scope): BatchTensor[] {
+function batchOf(
+  { batch }: Pick<ArchitectureGraph, "batch">,
+  scope: Scope,
+  autocast: DType | null,
+  loadDtype: DType,
+): BatchTensor[] {
   return batch.map(({ name, shape, dtype }) => ({
     name,
     sizes: shape.map((expression) => Number(evaluate(expression, scope))),
-    dtype: dtype.replace(/^\$/, "") as DType,
+    dtype: inputDtype(dtype, autocast, loadDtype),
   }));
 }
 
@@ -141,8 +146,8 @@ function generate(
   const encoder = run.task === "seq2seq-lm";
   const programAt = (tokens: number): Program => {
     const sizes = encoder
-      ? { B: spec.batchSize, S: spec.promptLength, T: tokens, I: run.imageSize }
-      : { B: spec.batchSize * spec.beams, S: tokens, T: 0, I: run.imageSize };
+      ? { ...sizesOf(run), B: spec.batchSize, S: spec.promptLength, T: tokens }
+      : { ...sizesOf(run), B: spec.batchSize * spec.beams, S: tokens, T: 0 };
     // The cache is met in the fused attention; the scores of eager attention are small for single queries.
     const program =
       programOf({ ...run, attention: "sdpa" }, family, sizes, false) ?? programOf(run, family, sizes, false);
@@ -169,9 +174,19 @@ function generate(
   });
 }
 
-function sizesOf(run: TrainingRun): RunSizes {
+/** Sizes of one forward, which some trainers give several sequences a sample. */
+function forwardSizes(run: TrainingRun): RunSizes {
   const sequences = run.trainer == null ? 1 : SEQUENCES[run.trainer.kind];
-  return { B: run.microBatchSize * sequences, S: run.sequenceLength, T: run.targetLength, I: run.imageSize };
+  return { ...sizesOf(run), B: run.microBatchSize * sequences };
+}
+
+/**
+ * Dtype of a tensor of the batch. Images and sound that the model's code takes as they are (`$input`) stay float32 where
+ * autocast converts them; without it a half-precision model only runs when the collator or the engine has cast them.
+ */
+function inputDtype(stated: string, autocast: DType | null, loadDtype: DType): DType {
+  if (stated === "$input") return autocast === null ? loadDtype : "float32";
+  return stated.replace(/^\$/, "") as DType;
 }
 
 /** Parameters of the whole model and those that are trained, whatever part of it one GPU holds. */
@@ -179,13 +194,14 @@ export function countParameters(
   run: TrainingRun,
   family: FamilyGraphs,
 ): Pick<Simulation, "parameters" | "trainableParameters"> | undefined {
-  const program = programOf(run, family, sizesOf(run), false);
+  const program = programOf(run, family, forwardSizes(run), false);
   if (program === null) return undefined;
   const model = loadModel(new Torch(new Ledger()), program.graph, program.view, {
     loadDtype: run.loadDtype,
     adapter: run.adapter,
     sharded: false,
     quantization: run.quantization,
+    frozenParts: run.frozenParts ?? [],
     head: program.head,
     promptSizes: promptSizes(program.view.scope),
   });
@@ -219,7 +235,7 @@ function hasLoss(family: FamilyGraphs, trainer: TrainerSpec, program: Program | 
 export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, waitingBytes = 0): SimulationResult {
   const sharded = isSharded(run);
   const trainer = trainerOf(run);
-  const sizes = sizesOf(run);
+  const sizes = forwardSizes(run);
   const own = trainer === null ? null : programOf(run, family, sizes, false);
   // Where TRL's own head cannot be followed, Liger's fused loss stands in for it.
   const prompted = virtualTokens(run.adapter) > 0;
@@ -253,6 +269,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     sharded: strategy.shardsParameters,
     quantization: run.quantization,
     head,
+    frozenParts: run.frozenParts ?? [],
     promptSizes: promptSizes(view.scope),
   };
   const model = loadModel(torch, graph, view, {
@@ -343,7 +360,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     passesOf(program, scope, loss),
     optimizer,
     {
-      batch: batchOf(loss ?? graph, scope ?? program.dataView.scope),
+      batch: batchOf(loss ?? graph, scope ?? program.dataView.scope, autocast, loadDtype),
       autocast,
       offloads: run.offloadsActivations ?? null,
       accumulation: run.gradientAccumulationSteps,
@@ -377,7 +394,12 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
         passesOf(evaluated, evaluatedScope, evaluatedLoss),
         {
           spec: { ...run.evaluation, keeps },
-          batch: batchOf(evaluatedLoss ?? evaluated.graph, evaluatedScope ?? evaluated.dataView.scope),
+          batch: batchOf(
+            evaluatedLoss ?? evaluated.graph,
+            evaluatedScope ?? evaluated.dataView.scope,
+            autocast,
+            loadDtype,
+          ),
           autocast,
         },
         strategy,

@@ -34,7 +34,7 @@ export function simulateFullest(run: TrainingRun, graphs: FamilyGraphs): Fullest
   return withUncertain({ ok: true, simulation: { ...fullest.simulation, ...countParameters(run, graphs) } }, uncertain);
 }
 
-const NO_SIZES = { B: 1, S: 1, T: 1, I: 1 };
+const NO_SIZES = { B: 1, S: 1, T: 1, I: 1, A: 1 };
 
 /** Interleaved schedules keep up to as much again, schedules that split the backward less. */
 function scheduled(one: SplitUncertainty, waitingBytes: number): SplitUncertainty {

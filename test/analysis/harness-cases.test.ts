@@ -156,6 +156,20 @@ const CASES: readonly Case[] = [
     model: { ...TINY_LLAMA, model_type: "vit" },
     expect: { task: "image-cls", imageSize: 384, sequenceLength: 0 },
   },
+  {
+    name: "speech that is written down",
+    train: {},
+    pins: { task: "speech-seq2seq", target_length: 100 },
+    model: { model_type: "whisper", architectures: ["WhisperForConditionalGeneration"], num_mel_bins: 80 },
+    expect: { task: "speech-seq2seq", targetLength: 100, sequenceLength: 0, imageSize: 0 },
+  },
+  {
+    name: "speech that is heard sample by sample",
+    train: {},
+    pins: { task: "ctc", target_length: 50, audio_seconds: 2.5 },
+    model: { model_type: "wav2vec2" },
+    expect: { task: "ctc", targetLength: 50, audioSamples: 40_000, sequenceLength: 0 },
+  },
 ];
 
 /** As score.py writes them: every value as JSON. */

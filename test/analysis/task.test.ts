@@ -1,7 +1,12 @@
 /** What a model is trained for, when its config does not say it: the catalogue's word. */
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
+import { readCatalogue } from "../../src/analysis/catalogue";
+import { gather } from "../../src/analysis/inputs";
+import { resolveRun } from "../../src/analysis/resolve";
+import { DocumentStore } from "../../src/analysis/store";
 import type { ReportRun } from "../../src/core/report/schema";
+import type { TrainingRun } from "../../src/core/training/run";
 import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
 
 const { architectures: _, ...CONFIG } = TINY_LLAMA;
@@ -33,5 +38,57 @@ describe("analysis: task of a catalogued model", () => {
 
   it("is assumed where the catalogue names a task that is not modelled", async () => {
     assert.equal(assumed(await runOf("none")), true);
+  });
+});
+
+/** The run that a config gives whose model is in the folder. */
+async function runWith(config: Readonly<Record<string, unknown>>, train: string): Promise<TrainingRun> {
+  const runtime = memoryRuntime({ "train.yaml": train, "model/config.json": JSON.stringify(config) });
+  const store = new DocumentStore(runtime.files);
+  const document = await store.load(uri("train.yaml"));
+  assert.ok(document?.recognised);
+  const inputs = await gather(document, document.recognised.format, {
+    runtime,
+    store,
+    catalogue: await readCatalogue(runtime),
+    graphs: async () => undefined,
+    modelOverride: undefined,
+  });
+  const { run } = resolveRun(inputs, {});
+  assert.ok(run);
+  return run;
+}
+
+describe("analysis: task of a model class", () => {
+  const TRAIN = "output_dir: out\nmodel_name_or_path: ./model\nper_device_train_batch_size: 2\n";
+  const taskFor = async (config: Readonly<Record<string, unknown>>) => (await runWith(config, TRAIN)).task;
+
+  it("says what is generated from what by what the model reads", async () => {
+    const architectures = ["XForConditionalGeneration"];
+    assert.equal(await taskFor({ model_type: "whisper", architectures, num_mel_bins: 80 }), "speech-seq2seq");
+    assert.equal(await taskFor({ model_type: "x_vl", architectures, vision_config: {} }), "image-text-to-text");
+    assert.equal(await taskFor({ model_type: "t5", architectures }), "seq2seq-lm");
+  });
+
+  it("knows classes of speech", async () => {
+    assert.equal(await taskFor({ model_type: "wav2vec2", architectures: ["Wav2Vec2ForCTC"] }), "ctc");
+    const architectures = ["Wav2Vec2ForSequenceClassification"];
+    assert.equal(await taskFor({ model_type: "wav2vec2", architectures, conv_kernel: [10, 3] }), "audio-cls");
+  });
+
+  it("gives a model of any pictures whole tokens and what the trainer freezes", async () => {
+    const config = {
+      model_type: "qwen2_5_vl",
+      architectures: ["Qwen2_5_VLForConditionalGeneration"],
+      vision_config: { patch_size: 14 },
+    };
+    const train =
+      "stage: sft\nmodel_name_or_path: ./model\ntemplate: qwen2_vl\nfinetuning_type: lora\ndataset: d\n" +
+      "output_dir: out\nper_device_train_batch_size: 2\nimage_max_pixels: 262144\ncutoff_len: 2048\n";
+    const run = await runWith(config, train);
+    assert.equal(run.task, "image-text-to-text");
+    // The square root of 262144 is 512, which is 18.3 tokens of 28 pixels.
+    assert.equal(run.imageSize, 504);
+    assert.deepEqual(run.frozenParts, ["vision", "projector"]);
   });
 });

@@ -3,7 +3,7 @@ import { strict as assert } from "node:assert";
 import { configView, selectGraph } from "../../src/core/graph/config";
 import type { ArchitectureGraph, FamilyGraphs } from "../../src/core/graph/types";
 
-const SIZES = { B: 2, S: 8, T: 4, I: 16 };
+const SIZES = { B: 2, S: 8, T: 4, I: 16, A: 0 };
 
 function graph(task: string, attention: string, ...when: string[]): ArchitectureGraph {
   const main = { inputs: [], outputs: [], body: [] };

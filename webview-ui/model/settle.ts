@@ -10,7 +10,18 @@ export interface SettleField {
 const DTYPES = ["float32", "bfloat16", "float16"];
 
 const WORDS: Readonly<Record<string, readonly string[]>> = {
-  task: ["causal-lm", "masked-lm", "seq-cls", "token-cls", "seq2seq-lm", "image-cls"],
+  task: [
+    "causal-lm",
+    "masked-lm",
+    "seq-cls",
+    "token-cls",
+    "seq2seq-lm",
+    "image-cls",
+    "image-text-to-text",
+    "speech-seq2seq",
+    "ctc",
+    "audio-cls",
+  ],
   attention: ["sdpa", "eager", "flash_attention_2", "flash_attention_3", "flex_attention"],
   dtype: DTYPES,
   load_dtype: DTYPES,
@@ -22,6 +33,7 @@ const NUMBERS = new Set([
   "sequence_length",
   "target_length",
   "image_size",
+  "audio_seconds",
   "adapter.r",
   "adapter.alpha",
   "device.count",
@@ -30,7 +42,7 @@ const NUMBERS = new Set([
 
 /** Keys a pin can have; everything else is settled in the config itself. */
 const PINS =
-  /^(model|task|sequence_length|target_length|image_size|dtype|load_dtype|attention|world_size|(adapter|quantization|device|libraries)\.[a-z_]+)$/;
+  /^(model|task|sequence_length|target_length|image_size|audio_seconds|dtype|load_dtype|attention|world_size|(adapter|quantization|device|libraries)\.[a-z_]+)$/;
 
 /** The field for `settleWith` of an assumption. */
 export function settleField(key: string): SettleField {

@@ -1,5 +1,5 @@
 /** Batch, sequence and image sizes. */
-import type { ModelConfig } from "../../core/training/run";
+import type { ModelConfig, Task, TrainingRun } from "../../core/training/run";
 import { frameworkOf } from "../frameworks";
 import { say } from "../problems";
 import type { ResolveContext } from "./context";
@@ -7,6 +7,43 @@ import type { ResolveContext } from "./context";
 /** Tokens per sequence when nothing says it. */
 const ASSUMED_SEQUENCE = 2048;
 const ASSUMED_TARGET = 128;
+/** Seconds of a recording, and samples a second of every speech encoder's checkpoints, when nothing says them. */
+const ASSUMED_SECONDS = 10;
+const SAMPLING_RATE = 16_000;
+
+/** Tasks by what their models read besides labels. */
+const READS_TOKENS: ReadonlySet<Task> = new Set([
+  "causal-lm",
+  "masked-lm",
+  "seq-cls",
+  "token-cls",
+  "seq2seq-lm",
+  "image-text-to-text",
+]);
+const READS_IMAGES: ReadonlySet<Task> = new Set(["image-cls", "image-text-to-text"]);
+const READS_WAVES: ReadonlySet<Task> = new Set(["ctc", "audio-cls"]);
+const WRITES_TARGETS: ReadonlySet<Task> = new Set(["seq2seq-lm", "speech-seq2seq", "ctc"]);
+
+/**
+ * Sizes of one sample: what the task's models read and write; zero for what they do not.
+ *
+ * @param generated tokens of a prompt and its completion, where the trainer has the model write them
+ */
+export function sampleSizesOf(
+  c: ResolveContext,
+  config: ModelConfig,
+  task: Task,
+  generated: number | null,
+): Pick<TrainingRun, "sequenceLength" | "targetLength" | "imageSize" | "audioSamples"> {
+  const audioSamples = READS_WAVES.has(task) ? audioSamplesOf(c) : 0;
+  if (audioSamples > 0) supposeFrozenFeatures(c);
+  return {
+    sequenceLength: READS_TOKENS.has(task) ? (generated ?? sequenceLengthOf(c, config)) : 0,
+    targetLength: WRITES_TARGETS.has(task) ? targetLengthOf(c) : 0,
+    imageSize: READS_IMAGES.has(task) ? imageSizeOf(c, config) : 0,
+    audioSamples,
+  };
+}
 
 export function batchOf(c: ResolveContext): number | null {
   const stated = c.settings.find("micro_batch_size");
@@ -61,7 +98,7 @@ export function globalBatch(c: ResolveContext, micro: number | null, steps: numb
   else if (c.trains) c.put("global_batch_size", micro * steps * world, "auto", "global_batch_size", null);
 }
 
-export function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number {
+function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number {
   const limit = Number(config["max_position_embeddings"] ?? config["n_positions"] ?? Number.POSITIVE_INFINITY);
   const pinned = c.settings
     .all("sequence_length")
@@ -92,7 +129,7 @@ export function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number
   return length;
 }
 
-export function targetLengthOf(c: ResolveContext): number {
+function targetLengthOf(c: ResolveContext): number {
   const stated = c.settings.find("target_length");
   if (typeof stated?.value === "number") {
     c.keep("target_length", stated);
@@ -104,11 +141,53 @@ export function targetLengthOf(c: ResolveContext): number {
   return ASSUMED_TARGET;
 }
 
-export function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
+function audioSamplesOf(c: ResolveContext): number {
+  const stated = c.settings.find("audio_seconds");
+  if (typeof stated?.value === "number") {
+    c.keep("audio_seconds", stated);
+    return Math.round(stated.value * SAMPLING_RATE);
+  }
+  c.suppose(say("assume.audio-seconds", { seconds: ASSUMED_SECONDS }), "audio_seconds", {
+    audio_seconds: String(2 * ASSUMED_SECONDS),
+  });
+  return ASSUMED_SECONDS * SAMPLING_RATE;
+}
+
+/** The library's examples train such encoders with `model.freeze_feature_encoder()`, as their graphs are captured. */
+function supposeFrozenFeatures(c: ResolveContext): void {
+  c.suppose(say("assume.feature-encoder"), "freeze_feature_encoder");
+}
+
+/** Side of a classifier's pictures, and of a photograph given to a model that takes any size, when nothing says them. */
+const ASSUMED_SIDE = 224;
+const ASSUMED_PHOTOGRAPH = 768;
+
+function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
+  const vision = visionOf(config);
+  const unit = anySizeUnit(config, vision);
+  const whole = (side: number): number => (unit === null ? side : Math.max(1, Math.round(side / unit)) * unit);
   const stated = c.settings.number("image_size");
-  if (stated !== undefined) return stated;
-  const own = config["image_size"];
-  const size = typeof own === "number" ? own : 224;
-  if (typeof own !== "number") c.suppose(say("assume.image-size", { size }), "image_size");
+  if (stated !== undefined) return whole(stated);
+  const own = config["image_size"] ?? vision["image_size"];
+  if (unit === null && typeof own === "number") return own;
+  // Processors of pictures of any size scale larger ones down to a number of pixels.
+  const most = c.settings.number("image_max_pixels");
+  const size = unit === null ? ASSUMED_SIDE : whole(Math.min(ASSUMED_PHOTOGRAPH, Math.sqrt(most ?? Infinity)));
+  const message = unit === null ? say("assume.image-size", { size }) : say("assume.pictures", { size });
+  c.suppose(message, "image_size", unit === null ? undefined : { image_size: String(2 * size) });
   return size;
+}
+
+function visionOf(config: ModelConfig): Readonly<Record<string, unknown>> {
+  const vision = config["vision_config"];
+  return typeof vision === "object" && vision !== null ? (vision as Readonly<Record<string, unknown>>) : {};
+}
+
+/**
+ * Pixels a side of one token of models that read pictures of any size (`smart_resize` rounds sides to it: patch size
+ * times the patches merged), or null for models with pictures of one size.
+ */
+function anySizeUnit(config: ModelConfig, vision: Readonly<Record<string, unknown>>): number | null {
+  if (!/^qwen\d(_\d)?_vl/.test(String(config["model_type"]))) return null;
+  return Number(vision["patch_size"] ?? 14) * Number(vision["spatial_merge_size"] ?? 2);
 }

@@ -12,9 +12,9 @@ import { trainerOf } from "../trainers";
 import { holds } from "../versions";
 import { adapterOf, quantizationOf } from "./adapters";
 import { ResolveContext } from "./context";
-import { batchOf, globalBatch, imageSizeOf, sequenceLengthOf, targetLengthOf } from "./data";
+import { batchOf, globalBatch, sampleSizesOf } from "./data";
 import { evaluationOf, generationOf } from "./evaluation";
-import { deviceOf, modelOf, taskOf, worldSizeOf } from "./model";
+import { deviceOf, frozenPartsOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { paddingOf } from "./padding";
 import { parallelOf } from "./parallel";
 import { loadDtypeOf, precisionOf } from "./precision";
@@ -38,14 +38,9 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const precision = precisionOf(c);
   const loadDtype = loadDtypeOf(c, config);
   const task = trainer === "reward" ? "seq-cls" : taskOf(c, config);
-  const images = task === "image-cls";
   const microBatchSize = batchOf(c);
   const generated = generatedLengths(c, trainer);
-  const sequenceLength = images
-    ? 0
-    : generated === null
-      ? sequenceLengthOf(c, config)
-      : generated.prompt + generated.completion;
+  const sizes = sampleSizesOf(c, config, task, generated && generated.prompt + generated.completion);
   const attention = attentionOf(c, config);
   const checkpointing = checkpointingOf(c);
   const offloads = offloadsActivations(c);
@@ -67,12 +62,10 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const unsloth = c.settings.find("use_unsloth");
   if (unsloth?.value === true) c.suppose(say("assume.unsloth"), unsloth.key);
   c.obstacles.push(...obstaclesOf(c.inputs, c.settings, trainer));
-  const targetLength = task === "seq2seq-lm" ? targetLengthOf(c) : 0;
-  const sizes = { microBatchSize: microBatchSize ?? 1, sequenceLength, targetLength };
-  const evaluation = evaluationOf(c, sizes, parallel.worldSize);
+  const evaluation = evaluationOf(c, { ...sizes, microBatchSize: microBatchSize ?? 1 }, parallel.worldSize);
   const padding = paddingOf(c, task);
   const generation = generationOf(c, task, evaluation);
-  const spec = trainerSpecOf(c, trainer, sequenceLength, adapter !== null, {
+  const spec = trainerSpecOf(c, trainer, sizes.sequenceLength, adapter !== null, {
     micro: microBatchSize ?? 1,
     accumulation: gradientAccumulationSteps,
     world: parallel.worldSize,
@@ -88,9 +81,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           model,
           task,
           microBatchSize,
-          sequenceLength,
-          targetLength,
-          imageSize: images ? imageSizeOf(c, config) : 0,
+          ...sizes,
           gradientAccumulationSteps,
           // Half-precision parameters are cast once, before the first step.
           loadDtype: parallel.mainParameters?.dtype ?? loadDtype,
@@ -109,6 +100,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
             ? { keepsGradients: true }
             : {}),
           adapter,
+          frozenParts: frozenPartsOf(c, task),
           quantization,
           // Losses of their own never take Liger's: TRL leaves its layers only. SFT's is as good as fused.
           fusedLoss: fusedLoss && (spec === null || spec.kind === "sft"),

@@ -1,21 +1,34 @@
 /** Which model is trained, on what task, on which devices. */
 import { deviceSpec, findDevice } from "../../core/hardware/devices";
-import type { DeviceSpec, ModelConfig, Task, TrainingRun } from "../../core/training/run";
+import type { Part } from "../../core/training/parts";
+import { type DeviceSpec, type ModelConfig, TASKS, type Task, type TrainingRun } from "../../core/training/run";
+import { keyFor } from "../defaults";
 import { say } from "../problems";
 import type { ResolveContext } from "./context";
 import type { Resolution } from "./types";
 
-const TASKS: readonly (readonly [RegExp, Task])[] = [
+/** Task of the model class that a config's `architectures` names. */
+const TASK_OF_CLASS: readonly (readonly [RegExp, Task])[] = [
   [/ForCausalLM$|LMHeadModel$/, "causal-lm"],
   [/ForMaskedLM$|ForPreTraining$/, "masked-lm"],
   [/ForSequenceClassification$/, "seq-cls"],
   [/ForTokenClassification$/, "token-cls"],
   [/ForImageClassification$/, "image-cls"],
-  [/ForConditionalGeneration$/, "seq2seq-lm"],
+  [/ForCTC$/, "ctc"],
+  [/ForAudioClassification$/, "audio-cls"],
+  [/ForSpeechSeq2Seq$/, "speech-seq2seq"],
+  [/ForImageTextToText$|ForVision2Seq$/, "image-text-to-text"],
 ];
 
-/** Tasks as the catalogue names them, where they are the same. */
-const TASK_NAMES: readonly Task[] = ["causal-lm", "masked-lm", "seq-cls", "token-cls", "image-cls", "seq2seq-lm"];
+/**
+ * `…ForConditionalGeneration` says only that something is generated from something else; what the model reads is seen in
+ * its config: a picture's encoder, or the frames of a spectrogram.
+ */
+function conditionalTask(config: ModelConfig): Task {
+  if (typeof config["vision_config"] === "object" && config["vision_config"] !== null) return "image-text-to-text";
+  if (typeof config["num_mel_bins"] === "number" || config["model_type"] === "whisper") return "speech-seq2seq";
+  return "seq2seq-lm";
+}
 
 const TASK_OF_TYPE: Readonly<Record<string, Task>> = {
   bert: "masked-lm",
@@ -56,19 +69,40 @@ export function modelOf(c: ResolveContext): TrainingRun["model"] | null {
   return { name: model.name, family: String(model.config["model_type"]), config: model.config, source: model.source };
 }
 
+function classTask(architecture: string, config: ModelConfig): Task | undefined {
+  // Encoders of speech classify whole recordings with the class that texts use, too.
+  if (/ForSequenceClassification$/.test(architecture) && Array.isArray(config["conv_kernel"])) return "audio-cls";
+  if (/ForConditionalGeneration$/.test(architecture)) return conditionalTask(config);
+  return TASK_OF_CLASS.find(([pattern]) => pattern.test(architecture))?.[1];
+}
+
 export function taskOf(c: ResolveContext, config: ModelConfig): Task {
   const stated = c.settings.string("task");
   if (stated !== undefined) return stated as Task;
   const architecture = Array.isArray(config["architectures"]) ? String(config["architectures"][0] ?? "") : "";
-  const named = TASKS.find(([pattern]) => pattern.test(architecture))?.[1];
+  const named = classTask(architecture, config);
   if (named !== undefined) return named;
   const { model } = c.inputs;
-  const published = TASK_NAMES.find((name) => model?.kind === "found" && model.task === name);
+  const published = TASKS.find((name) => model?.kind === "found" && model.task === name);
   // Pretrained encoders are mostly trained further for something else.
   if (published !== undefined && published !== "masked-lm") return published;
   const task = published ?? TASK_OF_TYPE[String(config["model_type"])] ?? "causal-lm";
   if (!c.trl && model?.kind === "found") c.suppose(say("assume.task", { task }), "task");
   return task;
+}
+
+/** Settings that keep a part of a model of pictures and text as it is. */
+const FREEZES: readonly (readonly [string, Part])[] = [
+  ["freeze_vision_tower", "vision"],
+  ["freeze_projector", "projector"],
+  ["freeze_language_model", "language"],
+];
+
+/** Parts the trainer leaves untrained; only trainers that know such models have settings for it. */
+export function frozenPartsOf(c: ResolveContext, task: Task): readonly Part[] {
+  if (task !== "image-text-to-text") return [];
+  const known = FREEZES.filter(([name]) => keyFor(c.inputs.format, name, c.libraries) !== undefined);
+  return known.filter(([name]) => c.value(name, false) === true).map(([, part]) => part);
 }
 
 export function deviceOf(c: ResolveContext): Resolution["device"] {

@@ -48,7 +48,7 @@ export function shapeOf(run: TrainingRun): ModelShape | null {
   const depth = first(config, NAMES.layers);
   if (hidden === undefined || depth === undefined) return null;
   const decoder = first(config, ["decoder_layers", "num_decoder_layers"]);
-  const layers = run.task === "seq2seq-lm" ? depth + (decoder ?? depth) : depth;
+  const layers = isEncoderDecoder(run) ? depth + (decoder ?? depth) : depth;
   const heads = first(config, NAMES.heads) ?? Math.max(1, Math.round(hidden / 64));
   const inner = first(config, NAMES.inner) ?? 4 * hidden;
   const head = first(config, ["head_dim", "d_kv"]) ?? hidden / heads;
@@ -76,9 +76,31 @@ function idleExperts(config: ModelConfig, hidden: number, inner: number, layers:
   return (Math.max(0, experts - chosen) * 3 * hidden * width * Math.max(0, layers - dense)) / every;
 }
 
-/** Tokens (or image patches) that one sample puts through the layers. */
+/** Tasks of encoder-decoders: each side sees its own tokens only. */
+export function isEncoderDecoder(run: TrainingRun): boolean {
+  return run.task === "seq2seq-lm" || run.task === "speech-seq2seq";
+}
+
+/** Samples of a wave that one frame of its encoder stands for: the product of the published strides. */
+const SAMPLES_PER_FRAME = 320;
+
+/** Positions that the encoder (or the only stack) attends over: tokens, patches of a picture, frames of sound. */
+export function encoderLength(run: TrainingRun): number {
+  const config = nested(run.model.config);
+  switch (run.task) {
+    case "image-cls":
+      return Math.ceil(run.imageSize / (first(config, ["patch_size"]) ?? 16)) ** 2 + 1;
+    case "speech-seq2seq":
+      return first(config, ["max_source_positions"]) ?? 1500;
+    case "ctc":
+    case "audio-cls":
+      return Math.ceil((run.audioSamples ?? 0) / SAMPLES_PER_FRAME);
+    default:
+      return run.sequenceLength;
+  }
+}
+
+/** Tokens (or patches, or frames) that one sample puts through the layers. */
 export function tokensPerSample(run: TrainingRun): number {
-  if (run.task !== "image-cls") return run.sequenceLength + (run.task === "seq2seq-lm" ? run.targetLength : 0);
-  const patch = first(nested(run.model.config), ["patch_size"]) ?? 16;
-  return Math.ceil(run.imageSize / patch) ** 2 + 1;
+  return encoderLength(run) + (isEncoderDecoder(run) ? run.targetLength : 0);
 }

@@ -1,7 +1,7 @@
 /** What one optimizer step of a run asks of a card: arithmetic, traffic, launches. Counts only; no rates. */
 import type { TrainingRun } from "../training/run";
 import type { ModelShape } from "./shape";
-import { tokensPerSample } from "./shape";
+import { encoderLength, isEncoderDecoder, tokensPerSample } from "./shape";
 
 /** `[least, most]` of a count. */
 export type Bounds = readonly [least: number, most: number];
@@ -122,23 +122,31 @@ export function offloadedBytes(run: TrainingRun, shape: ModelShape): Bounds {
   return scale(add(scale(KEPT_HIDDEN, shape.hidden), scale(KEPT_INNER, shape.inner)), rows);
 }
 
+/** Tasks whose loss is over the vocabulary at every position. */
+const WRITES_WORDS: ReadonlySet<TrainingRun["task"]> = new Set([
+  "causal-lm",
+  "masked-lm",
+  "seq2seq-lm",
+  "speech-seq2seq",
+  "image-text-to-text",
+]);
+
 /** The work of one micro-batch, and of the step's end, on the busiest device. */
 export function workOf(run: TrainingRun, shape: ModelShape, counts: Counts): Work {
   const split = run.parallel.tensorParallel * run.parallel.pipelineParallel;
   const tokens = (run.microBatchSize * tokensPerSample(run)) / run.parallel.contextParallel;
-  const images = run.task === "image-cls";
-  const embedding = images ? 0 : shape.vocabulary * shape.hidden;
+  const embedding = run.task === "image-cls" ? 0 : shape.vocabulary * shape.hidden;
   const active = Math.max(0, counts.parameters - shape.idleExperts - (shape.tied ? 0 : embedding));
-  const head = run.task === "causal-lm" || run.task === "masked-lm" || run.task === "seq2seq-lm" ? embedding : 0;
+  const head = WRITES_WORDS.has(run.task) ? embedding : 0;
   const body = Math.max(0, active - embedding);
   const times = passes(run);
   // The head is not recomputed. Each side of an encoder-decoder sees only its own half of the tokens.
-  const share = run.task === "seq2seq-lm" ? 0.5 : 1;
+  const share = isEncoderDecoder(run) ? 0.5 : 1;
   const adapters = run.adapter === null ? 0 : 6 * counts.trainableParameters;
   const headTimes = run.adapter === null ? 3 : 2;
   const matrix = tokens * share * (2 * body * times + 2 * head * headTimes + adapters);
 
-  const length = run.task === "image-cls" ? tokensPerSample(run) : run.sequenceLength;
+  const length = encoderLength(run);
   const seen = Math.min(length, shape.window);
   const attentionTimes = 3.5 + (run.checkpointing === null ? 0 : 1);
   const products = tokens * shape.layers * 4 * seen * shape.attention * attentionTimes;

@@ -10,6 +10,8 @@ import type { ArchitectureGraph, Instruction } from "../graph/types";
  * images are unfolded after the convolution over patches).
  */
 export function inputEmbeddings(graph: ArchitectureGraph): ReadonlySet<Instruction> {
+  const marked = graph.main.body.filter((instruction) => "inputgrad" in instruction);
+  if (marked.length > 0) return new Set(marked);
   const images = graph.main.inputs.includes("pixel_values");
   if (!images && !graph.main.inputs.includes("input_ids")) return new Set();
   const calls = graph.main.body.filter((instruction) => "call" in instruction);

@@ -185,3 +185,33 @@ export function preservedStrides(sizes: Sizes, strides: Sizes): number[] {
   if (isDense(sizes, strides)) return [...strides];
   return elementwiseStrides(sizes, [{ sizes, strides }]);
 }
+
+/** Dimensions from the densest to the widest in PyTorch's channels-last formats of pictures and films. */
+const CHANNELS_LAST: Readonly<Record<number, readonly number[]>> = { 4: [1, 3, 2, 0], 5: [1, 4, 3, 2, 0] };
+
+/** `suggest_memory_format() == ChannelsLast` (c10/core/MemoryFormat.h, is_channels_last_strides). */
+export function isChannelsLast(sizes: Sizes, strides: Sizes): boolean {
+  const order = CHANNELS_LAST[sizes.length];
+  if (order === undefined || strides[1] === 0) return false;
+  let least = 0;
+  for (const dim of order) {
+    if (sizes[dim] === 0 || strides[dim]! < least) return false;
+    // Ambiguous sizes of one: plain contiguous tensors are not channels-last.
+    if (dim === 0 && least === strides[1]) return false;
+    least = strides[dim]! * sizes[dim]!;
+  }
+  return true;
+}
+
+/** Dense strides with the channels innermost where `last`, else contiguous ones. */
+export function formatStrides(sizes: Sizes, last: boolean): number[] {
+  const order = CHANNELS_LAST[sizes.length];
+  if (!last || order === undefined) return contiguousStrides(sizes);
+  const strides = new Array<number>(sizes.length).fill(1);
+  let step = 1;
+  for (const dim of order) {
+    strides[dim] = step;
+    step *= sizes[dim]!;
+  }
+  return strides;
+}

@@ -2,7 +2,7 @@
  * A model's `config.json` seen through its family's defaults, aliases and derived values, as the config class of the
  * library would fill it in.
  */
-import type { ModelConfig } from "../training/run";
+import type { ModelConfig, TrainingRun } from "../training/run";
 import { evaluate, type Scope, truthy, type Value } from "./expression";
 import type { ArchitectureGraph, FamilyGraphs } from "./types";
 
@@ -16,6 +16,18 @@ export interface RunSizes {
   readonly T: number;
   /** Side of an image in pixels. */
   readonly I: number;
+  /** Samples of a sound wave. */
+  readonly A: number;
+}
+
+export function sizesOf(run: TrainingRun): RunSizes {
+  return {
+    B: run.microBatchSize,
+    S: run.sequenceLength,
+    T: run.targetLength,
+    I: run.imageSize,
+    A: run.audioSamples ?? 0,
+  };
 }
 
 /**
@@ -86,8 +98,8 @@ export function configView(family: FamilyGraphs, config: ModelConfig, sizes: Run
     values.set(name, found);
     return found;
   };
-  // Some families call the list by an older name.
-  const types = config["layer_types"] ?? config["layers_block_type"];
+  // Some families call the list by an older name; those of pictures and text keep it with the text.
+  const types = config["layer_types"] ?? config["layers_block_type"] ?? lookup(config, "text_config.layer_types");
   return {
     scope,
     layerKind(index) {
@@ -102,7 +114,7 @@ export function configView(family: FamilyGraphs, config: ModelConfig, sizes: Run
 
 /**
  * The graph of a task and attention whose conditions hold, or undefined. A family whose code has no SDPA runs eager, as
- * the library chooses by itself.
+ * the library chooses by itself; one without attention (convolutional networks) has no kinds of it.
  */
 export function selectGraph(
   family: FamilyGraphs,
@@ -113,6 +125,7 @@ export function selectGraph(
   const holds = (graph: ArchitectureGraph): boolean =>
     graph.when.every((condition) => truthy(evaluate(condition, scope)));
   const own = family.graphs.filter((graph) => graph.task === task);
+  if (own.some((graph) => graph.attention === "none")) return own.find(holds);
   const kinds = attention === "sdpa" && !own.some((graph) => graph.attention === "sdpa") ? ["eager"] : [attention];
   return own.find((graph) => kinds.includes(graph.attention) && holds(graph));
 }

@@ -10,7 +10,7 @@
  * Integer, float, boolean or string expression over the run and the model's config.
  *
  * Grammar: numbers, config keys (as in `config.json`, nested with dots: `text_config.hidden_size`), the run's sizes
- * `B` (micro batch), `S` (tokens per sequence), `T` (target tokens), `I` (image side), `i` (index of the layer),
+ * `B` (micro batch), `S` (tokens per sequence), `T` (target tokens), `I` (image side), `A` (samples of sound), `i` (index of the layer),
  * operators `+ - * // % == != < <= > >= and or not`, parentheses, `min(a,b)`, `max(a,b)`, `ceil_div(a,b)`, `null`, `true`, `false`,
  * and single-quoted strings.
  */
@@ -41,6 +41,8 @@ export interface OpInstruction {
   readonly nograd?: true;
   /** The model tells the result to require grad when gradient checkpointing is on (T5's empty position bias). */
   readonly checkpointgrad?: true;
+  /** Output of a module that embeds inputs, where a model embeds more than tokens: see `CallInstruction`. */
+  readonly inputgrad?: true;
 }
 
 /**
@@ -57,6 +59,8 @@ export interface CallInstruction {
   readonly out: readonly (string | null)[];
   /** Runs under `torch.no_grad()`. */
   readonly nograd?: true;
+  /** Gradient checkpointing tells the output to require grad (`enable_input_require_grads`). */
+  readonly inputgrad?: true;
 }
 
 /** Python let go of these values here (an input of a block may be named too). */
@@ -147,7 +151,10 @@ export interface ArchitectureGraph {
   readonly buffers: readonly TensorSpec[];
   /** Other names of tied parameters, `lm_head.weight -> model.embed_tokens.weight`, each with its condition. */
   readonly tied: readonly { readonly name: string; readonly to: string; readonly when: Expression }[];
-  /** Names of the batch's tensors that `main` takes, in order, with shape and dtype. */
+  /**
+   * Names of the batch's tensors that `main` takes, in order, with shape and dtype; `$input` is float32 under autocast,
+   * else the dtype of the weights.
+   */
   readonly batch: readonly BatchTensor[];
   /** `main` takes the batch and gives the loss first, then what else the model returns (logits). */
   readonly main: GraphFunction;

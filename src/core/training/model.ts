@@ -9,8 +9,12 @@ import type { Torch } from "../engine/torch";
 import type { ConfigView } from "../graph/config";
 import { evaluate, type Scope, truthy } from "../graph/expression";
 import type { ArchitectureGraph, TensorSpec } from "../graph/types";
+
 import { adapt, embeddingOf } from "./adapters";
 import type { PromptEncoder, PromptSizes } from "./adapters/prompts";
+
+import { type Part, partOf } from "./parts";
+
 import { linear4bit, type PackedWeight, packWeight } from "./quantization/bitsandbytes";
 import { linearGrouped, packGrouped } from "./quantization/grouped";
 import { linear8bit, packInt8 } from "./quantization/int8";
@@ -114,6 +118,7 @@ export interface LoadOptions {
   readonly loadDtype: DType;
   readonly adapter: AdapterSpec | null;
   readonly quantization: QuantizationSpec | null;
+  readonly frozenParts: readonly Part[];
   /** Parameters are sharded: the strategy books their bytes. */
   readonly sharded: boolean;
   /** Module path of the output head, which `all-linear` and quantization leave out. */
@@ -137,7 +142,9 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   const tied = new Map(
     graph.tied.filter((tie) => truthy(evaluate(tie.when, view.scope))).map((tie) => [tie.name, tie.to] as const),
   );
-  const placed = placeTensors(graph.parameters, view, options.loadDtype).filter(({ name }) => !tied.has(name));
+  const placed = placeTensors(graph.parameters, view, options.loadDtype)
+    .filter(({ name }) => !tied.has(name))
+    .map((item) => (isFrozen(options, item.name) ? { ...item, frozen: true } : item));
   for (const item of placed) byName.set(item.name, loadParameter(loading, item));
   for (const item of placeTensors(graph.buffers, view, options.loadDtype)) {
     const tensor = torch.empty("empty", item.sizes, item.dtype);
@@ -160,6 +167,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
           placed,
           head: options.head,
           promptSizes: options.promptSizes,
+          isFrozen: (path) => isFrozen(options, path),
         });
   const parameters = adapted?.parameters ?? placed.map(({ name }) => byName.get(name)!);
   const packedElements = [...loading.packed.values()].reduce(
@@ -177,6 +185,12 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     elements: total(parameters) + packedElements,
     trainableElements: total(parameters.filter((tensor) => tensor.requiresGradFlag)),
   };
+}
+
+/** Whether the trainer leaves the part of the model alone that a parameter or module belongs to. */
+function isFrozen({ frozenParts }: LoadOptions, path: string): boolean {
+  const part = frozenParts.length === 0 ? null : partOf(path);
+  return part !== null && frozenParts.includes(part);
 }
 
 /**

@@ -6,6 +6,8 @@
  * ends in `Bytes`.
  */
 
+import type { Part } from "./parts";
+
 /** Floating-point and integer dtypes that tensors of a training step have. */
 export type DType =
   | "float32"
@@ -20,8 +22,24 @@ export type DType =
   | "float8"
   | "complex64";
 
-/** What the model is trained to do; selects the head, the inputs and the loss. */
-export type Task = "causal-lm" | "masked-lm" | "seq-cls" | "token-cls" | "seq2seq-lm" | "image-cls";
+/**
+ * What the model is trained to do, by the model class that training code builds (`AutoModelFor…`); selects the head, the
+ * inputs and the loss.
+ */
+export const TASKS = [
+  "causal-lm",
+  "masked-lm",
+  "seq-cls",
+  "token-cls",
+  "seq2seq-lm",
+  "image-cls",
+  "image-text-to-text",
+  "speech-seq2seq",
+  "ctc",
+  "audio-cls",
+] as const;
+
+export type Task = (typeof TASKS)[number];
 
 /** Attention implementation, spelled as `attn_implementation` in transformers. */
 export type Attention = "sdpa" | "eager" | "flash_attention_2" | "flash_attention_3" | "flex_attention";
@@ -297,12 +315,14 @@ export interface TrainingRun {
   readonly task: Task;
   /** Sequences (or images) per device per forward. */
   readonly microBatchSize: number;
-  /** Tokens per sequence (encoder side for seq2seq; 0 for images). */
+  /** Tokens per sequence (encoder side for seq2seq; 0 for images and sound). */
   readonly sequenceLength: number;
   /** Decoder-side tokens of a seq2seq run. */
   readonly targetLength: number;
   /** Side of a square input image in pixels. */
   readonly imageSize: number;
+  /** Samples of a sound wave per sequence (seconds × sampling rate); only models that hear have any. */
+  readonly audioSamples?: number;
   readonly gradientAccumulationSteps: number;
   readonly loadDtype: DType;
   /** `torch.autocast` dtype, or null for none (HF `bf16`/`fp16`). */
@@ -320,6 +340,8 @@ export interface TrainingRun {
   /** Gradients stay between steps, set to zero: `zero_grad` before torch 2.0 (`set_to_none=False`). */
   readonly keepsGradients?: boolean;
   readonly adapter: AdapterSpec | null;
+  /** Parts of a model of pictures and text that are not trained and get no adapters. */
+  readonly frozenParts?: readonly Part[];
   readonly quantization: QuantizationSpec | null;
   /** Liger's fused linear cross-entropy (no logits tensor). */
   readonly fusedLoss: boolean;

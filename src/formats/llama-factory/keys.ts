@@ -147,6 +147,7 @@ const OWN: readonly SchemaKey[] = [
   memory("image_max_pixels", "image_max_pixels", "integer", EFFECT.image, { default: 589824, min: 1 }),
   memory("video_max_pixels", null, "integer", EFFECT.image, { default: 65536, min: 1 }),
   memory("freeze_vision_tower", "freeze_vision_tower", "boolean", EFFECT.frozen, { default: true }),
+  memory("freeze_multi_modal_projector", "freeze_projector", "boolean", EFFECT.frozen, { default: true }),
   memory("freeze_language_model", "freeze_language_model", "boolean", EFFECT.frozen, { default: false }),
   memory("ref_model", "ref_model", "string", EFFECT.reference, { nullable: true }),
   memory("reward_model", "reward_model", "string", "Reward model: another model on the GPU.", { nullable: true }),

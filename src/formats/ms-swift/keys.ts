@@ -108,7 +108,7 @@ const OWN: readonly SchemaKey[] = [
   memory("use_liger_kernel", "fused_loss", "boolean", EFFECT.fusedLoss),
   memory("freeze_vit", "freeze_vision_tower", "boolean", EFFECT.frozen, { default: true }),
   memory("freeze_llm", "freeze_language_model", "boolean", EFFECT.frozen, { default: false }),
-  memory("freeze_aligner", null, "boolean", EFFECT.frozen, { default: true }),
+  memory("freeze_aligner", "freeze_projector", "boolean", EFFECT.frozen, { default: true }),
   memory("freeze_parameters_ratio", "freeze_parameters_ratio", "number", EFFECT.frozen, { min: 0, max: 1 }),
   memory(
     "rlhf_type",

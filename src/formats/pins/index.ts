@@ -14,6 +14,19 @@ import { matchesGlob } from "./glob";
 export const PINS_FILE = ".vramlens.yaml";
 
 const count = z.number().int().positive();
+/** The classes a model can be trained as (`AutoModelFor…`), as `Task` in the core spells them. */
+const tasks = [
+  "causal-lm",
+  "masked-lm",
+  "seq-cls",
+  "token-cls",
+  "seq2seq-lm",
+  "image-cls",
+  "image-text-to-text",
+  "speech-seq2seq",
+  "ctc",
+  "audio-cls",
+] as const;
 const names = z.union([z.string(), z.array(z.string())]);
 
 const FIELD_SCHEMAS: Readonly<Partial<Record<string, z.ZodType>>> = {
@@ -56,10 +69,11 @@ const librariesSchema = z.strictObject(
 const runSchema = z.strictObject({
   match: names.optional(),
   model: z.string().optional(),
-  task: z.enum(["causal-lm", "masked-lm", "seq-cls", "token-cls", "seq2seq-lm", "image-cls"]).optional(),
+  task: z.enum(tasks).optional(),
   sequence_length: count.optional(),
   target_length: count.optional(),
   image_size: count.optional(),
+  audio_seconds: z.number().positive().optional(),
   dtype: z.enum(["float32", "float16", "bfloat16", "float64"]).optional(),
   attention: z.enum(["sdpa", "eager", "flash_attention_2", "flash_attention_3", "flex_attention"]).optional(),
   adapter: z.union([adapterSchema, z.null()]).optional(),
@@ -88,6 +102,7 @@ const NAMES: Readonly<Record<string, string>> = {
   sequence_length: "sequence_length",
   target_length: "target_length",
   image_size: "image_size",
+  audio_seconds: "audio_seconds",
   dtype: "load_dtype",
   attention: "attention",
   "adapter.type": "adapter",

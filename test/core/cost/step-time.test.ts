@@ -205,6 +205,24 @@ describe("stepTime", () => {
       model: { ...RUN.model, config: t5 },
     });
     assert.ok(stepTime(both, { parameters: 2.2e8, trainableParameters: 2.2e8 }));
+    const whisper = {
+      d_model: 768,
+      encoder_layers: 12,
+      decoder_layers: 12,
+      encoder_attention_heads: 12,
+      encoder_ffn_dim: 3072,
+      vocab_size: 51865,
+    };
+    const spoken = llama({
+      task: "speech-seq2seq",
+      targetLength: 448,
+      sequenceLength: 0,
+      model: { ...RUN.model, config: whisper },
+    });
+    const heard = stepTime(spoken, { parameters: 2.4e8, trainableParameters: 2.4e8 });
+    const written = stepTime({ ...spoken, targetLength: 100 }, { parameters: 2.4e8, trainableParameters: 2.4e8 });
+    // The 1500 frames of the encoder are there whatever is written.
+    assert.ok(heard && written && heard.low > written.low && heard.low < 2 * written.low);
     const mixtral = { ...LLAMA_8B, num_local_experts: 8, num_experts_per_tok: 2, vocab_size: 32000 };
     const run = llama({ model: { ...RUN.model, config: mixtral } });
     const sparse = stepTime(run, { parameters: 46.7e9, trainableParameters: 46.7e9 });

@@ -49,7 +49,7 @@ describe("flash and flex attention", () => {
 
   it("leave nothing that only masks read", () => {
     const family = graphsOf("mistral");
-    const sizes = { B: 1, S: 64, T: 0, I: 0 };
+    const sizes = { B: 1, S: 64, T: 0, I: 0, A: 0 };
     const view = configView(
       family,
       { model_type: "mistral", sliding_window: 16, num_attention_heads: 4, num_key_value_heads: 2 },

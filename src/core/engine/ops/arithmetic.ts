@@ -250,7 +250,7 @@ export function powers(torch: Torch, base: Operand, exponent: Tensor): Tensor {
   return out;
 }
 
-function reducedSizes(sizes: Sizes, dims: readonly number[], keepdim: boolean): number[] {
+export function reducedSizes(sizes: Sizes, dims: readonly number[], keepdim: boolean): number[] {
   const wanted = new Set(dims.map((dim) => (dim < 0 ? dim + sizes.length : dim)));
   const all = wanted.size === 0;
   const out: number[] = [];

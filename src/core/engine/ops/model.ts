@@ -5,7 +5,7 @@
  */
 
 import type { DType } from "../dtype";
-import { preservedStrides } from "../shape";
+import { formatStrides, isChannelsLast, preservedStrides } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { add, elementwise, product } from "./arithmetic";
@@ -327,17 +327,22 @@ export function convolution(
       const reach = (dilation[k] ?? dilation[0] ?? 1) * (w.size(2 + k) - 1) + 1;
       return Math.floor((size + 2 * (padding[k] ?? padding[0] ?? 0) - reach) / (stride[k] ?? stride[0] ?? 1)) + 1;
     });
+    // cuDNN works in the channels-last format when the input or the kernel has it (cudnn_conv_suggest_memory_format).
+    const last = isChannelsLast(x.sizes, x.strides) || isChannelsLast(w.sizes, w.strides);
     const node = torch.record("ConvolutionBackward0", [x, w, b], (torch, [gradient], [self, kernel], node) => {
       if (!gradient) return [null, null, null];
       const operator = "convolution_backward";
+      const like = ({ sizes, dtype }: Tensor): Tensor =>
+        torch.empty(operator, sizes, dtype, formatStrides(sizes, last));
       return [
-        node.edges[0] ? torch.empty(operator, self!.sizes, self!.dtype) : null,
-        node.edges[1] ? torch.empty(operator, kernel!.sizes, kernel!.dtype) : null,
+        node.edges[0] ? like(self!) : null,
+        node.edges[1] ? like(kernel!) : null,
         node.edges[2] ? torch.empty(operator, [kernel!.size(0)], kernel!.dtype) : null,
       ];
     });
     if (node !== null) for (const tensor of [x, w]) torch.save(node, tensor);
-    return torch.attach(node, torch.empty("convolution", [x.size(0), w.size(0), ...spatial], x.dtype));
+    const sizes = [x.size(0), w.size(0), ...spatial];
+    return torch.attach(node, torch.empty("convolution", sizes, x.dtype, formatStrides(sizes, last)));
   });
 }
 

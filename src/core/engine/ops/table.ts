@@ -4,7 +4,7 @@
  */
 import { type DType, isFloating, resultType } from "../dtype";
 import { numel } from "../shape";
-import { alias, type Tensor } from "../tensor";
+import { alias, hostTensor, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import * as arithmetic from "./arithmetic";
 import { isTensor, UNARY_OPERATORS, unary } from "./arithmetic";
@@ -15,6 +15,9 @@ import * as liger from "./liger";
 import * as linear from "./linear";
 import * as model from "./model";
 import * as nonlinear from "./nonlinear";
+import * as pictures from "./pictures";
+import * as pooling from "./pooling";
+import * as sound from "./sound";
 import * as trl from "./trl";
 
 export type Argument = Tensor | number | boolean | string | null | readonly Argument[];
@@ -97,6 +100,17 @@ const likeFirst =
   (operator: string): Rule =>
   (torch, args) =>
     arithmetic.elementwise(torch, operator, [args.tensor(0)], args.dtype(-1) ?? args.tensor(0).dtype);
+
+/** The same elements in other places (`roll`, `flip`): the gradient is put back by the same operator. */
+const rearranged =
+  (operator: string): Rule =>
+  (torch, args) => {
+    const self = args.tensor(0);
+    const node = torch.record("RearrangeBackward0", [self], (torch, [gradient]) => [
+      gradient ? arithmetic.elementwise(torch, operator, [gradient]) : null,
+    ]);
+    return torch.attach(node, arithmetic.elementwise(torch, operator, [self]));
+  };
 
 const comparison =
   (operator: string): Rule =>
@@ -182,7 +196,10 @@ function crossEntropy(torch: Torch, args: Arguments): Tensor {
 /** Advanced indexing: indexed dimensions are replaced by the broadcast shape of the indices. */
 function index(torch: Torch, args: Arguments): Tensor {
   const self = args.tensor(0);
-  const given = (args.positional[1] as readonly Argument[]) ?? [];
+  // An index that stays on the host is given by its sizes; the device never holds it.
+  const given = ((args.positional[1] as readonly Argument[]) ?? []).map((value) =>
+    Array.isArray(value) ? hostTensor(torch.ledger, value.map(Number), "int64") : value,
+  );
   const indices = given.filter(isTensor);
   const rows = args.keywords["rows"];
   if (typeof rows === "number" && indices[0] !== undefined) return trl.indexByMask(torch, self, indices[0], rows);
@@ -284,6 +301,28 @@ const RULES: Readonly<Record<string, Rule>> = {
   group_norm: (t, a) =>
     nonlinear.groupNorm(t, a.tensor(0), a.number(1, 1), a.maybeTensor(2, "weight"), a.maybeTensor(3, "bias")),
   batch_norm: (t, a) => nonlinear.batchNorm(t, a.tensor(0), a.maybeTensor(1, "weight"), a.maybeTensor(2, "bias")),
+  _weight_norm: (t, a) => sound.weightNorm(t, a.tensor(0), a.tensor(1)),
+  ctc_loss: (t, a) => sound.ctcLoss(t, a.tensor(0), a.tensor(1)),
+  split_cat: (t, a) => pictures.splitCat(t, a.tensor(0), a.number(1, 1)),
+  attention_by_parts: (t, a) =>
+    pictures.attentionByParts(t, {
+      query: a.tensor(0),
+      key: a.tensor(1),
+      value: a.tensor(2),
+      pictures: a.number(4, 1),
+      window: a.number(5, 0),
+      merge: a.number(6, 1),
+    }),
+  upsample_bilinear2d: (t, a) => pictures.upsampleBilinear(t, a.tensor(0), a.numbers(1)),
+  max_pool2d: (t, a) =>
+    pooling.maxPool(t, a.tensor(0), a.numbers(1), a.numbers(2), a.numbers(3), a.numbers(4), a.flag(5, "ceil_mode")),
+  avg_pool2d: (t, a) =>
+    pooling.averagePool(t, a.tensor(0), a.numbers(1), a.numbers(2), a.numbers(3), a.flag(4, "ceil_mode")),
+  adaptive_avg_pool1d: (t, a) => pooling.adaptiveAveragePool(t, a.tensor(0), a.numbers(1)),
+  adaptive_avg_pool2d: (t, a) => pooling.adaptiveAveragePool(t, a.tensor(0), a.numbers(1)),
+  relu_: (t, a) => pooling.reluInPlace(t, a.tensor(0)),
+  dropout_: (t, a) => pooling.dropoutInPlace(t, a.tensor(0), a.number(1, 0, "p"), a.get(2, "train") !== false),
+  linalg_vector_norm: (t, a) => pooling.vectorNorm(t, a.tensor(0), a.numbers(2, "dim"), a.flag(3, "keepdim")),
   conv1d: convolution,
   conv2d: convolution,
   conv3d: convolution,
@@ -356,8 +395,9 @@ const RULES: Readonly<Record<string, Rule>> = {
   rand_like: likeFirst("rand_like"),
   triu: likeFirst("triu"),
   tril: likeFirst("tril"),
-  flip: likeFirst("flip"),
-  roll: likeFirst("roll"),
+  flip: rearranged("flip"),
+  floor: likeFirst("floor"),
+  roll: rearranged("roll"),
   bitwise_not: likeFirst("bitwise_not"),
   floor_divide: (t, a) => arithmetic.elementwise(t, "floor_divide", [a.operand(0), a.operand(1)]),
   remainder: (t, a) => arithmetic.elementwise(t, "remainder", [a.operand(0), a.operand(1)]),
@@ -376,6 +416,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   logical_not: comparison("logical_not"),
   isnan: comparison("isnan"),
   isinf: comparison("isinf"),
+  prod: (t, a) =>
+    t.empty("prod", arithmetic.reducedSizes(a.tensor(0).sizes, a.numbers(1), a.flag(2, "keepdim")), "int64"),
   any: (t, a) => t.empty("any", [], a.tensor(0).dtype === "uint8" ? "uint8" : "bool"),
   all: (t) => t.empty("all", [], "bool"),
   argmax: (t, a) => t.empty("argmax", a.numbers(1).length > 0 ? a.tensor(0).sizes.slice(0, -1) : [], "int64"),

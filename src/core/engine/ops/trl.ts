@@ -171,13 +171,13 @@ export function indexByMask(torch: Torch, self: Tensor, mask: Tensor, rows: numb
 
 /** `self.masked_scatter(mask, source)`: a copy with `source` in the masked places, whose gradient is picked from them. */
 export function maskedScatter(torch: Torch, self: Tensor, mask: Tensor, source: Tensor): Tensor {
-  const rows = source.elements;
+  const { sizes, elements: rows } = source;
   const node = torch.record("MaskedScatterBackward0", [self, source], (torch, [gradient], [saved], node) => {
     if (!gradient) return [null, null];
     const own = node.edges[0] ? torch.empty("masked_fill", self.sizes, gradient.dtype) : null;
     if (!node.edges[1]) return [own, null];
     const found = positions(torch, saved!, rows);
-    const picked = torch.empty("masked_select", [rows], gradient.dtype);
+    const picked = torch.empty("masked_select", sizes, gradient.dtype);
     found.release();
     return [own, picked];
   });

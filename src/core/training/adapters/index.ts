@@ -25,6 +25,8 @@ export interface AdaptedModel {
   readonly placed: readonly PlacedTensor[];
   readonly head: string | null;
   readonly promptSizes: PromptSizes;
+  /** Whether the trainer leaves the part of the model alone that a module belongs to. */
+  readonly isFrozen: (path: string) => boolean;
 }
 
 export interface Adapted {
@@ -69,6 +71,7 @@ export function adapt(torch: Torch, adapter: AdapterSpec, model: AdaptedModel): 
       applyModulesToSave(torch, item, byName, parameters);
       return;
     }
+    if (model.isFrozen(path)) return;
     // peft appends an adapted module's own parameters after the base layer's.
     if (pathOf(placed[k + 1]) === path) return;
     const adapts = isAdapted(adapter, path, item.module, head);

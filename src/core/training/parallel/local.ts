@@ -8,7 +8,7 @@
  * deepspeed/moe/layer.py (`num_local_experts`).
  */
 import { ELEMENT_BYTES } from "../../engine/dtype";
-import { type ConfigView, configView, hiddenSize, selectGraph } from "../../graph/config";
+import { type ConfigView, configView, hiddenSize, selectGraph, sizesOf } from "../../graph/config";
 import { evaluate } from "../../graph/expression";
 import type { FamilyGraphs, TensorSpec } from "../../graph/types";
 import type { ModelConfig, ParallelSpec, TrainingRun } from "../run";
@@ -63,8 +63,7 @@ export function localRun(run: TrainingRun, family: FamilyGraphs): LocalRun | { r
 }
 
 function viewOf(run: TrainingRun, family: FamilyGraphs): ConfigView {
-  const sizes = { B: run.microBatchSize, S: run.sequenceLength, T: run.targetLength, I: run.imageSize };
-  return configView(family, run.model.config, sizes);
+  return configView(family, run.model.config, sizesOf(run));
 }
 
 /** The config with other values, under whatever name it has them. */

@@ -1,0 +1,40 @@
+"""What is stated per family: which config keys give dimensions, which switch code branches, and how to draw values for them.
+
+`spelled` matches paths of module lists whose elements are unlike and fixed in number (the stages of a pyramid).
+`inputs_follow`: the code takes images or sound as they are, so a half-precision model runs without autocast only when the
+collator converts them first; otherwise it converts them itself.
+`aliases` are further names of keys, as older files spell them.
+`kernels` names packages that would replace the code of a module with fused kernels where they are installed.
+`terms` are quotients that the code computes from config keys and uses as names; `hidden` names are not used at all.
+`points` config points are captured in the first regime and one more in each other regime.
+A family's `dims` draws one config from a random source; every drawn key is a name expressions may use. `axes` are the
+branches: each option has the condition that goes into a graph's `when` and settings laid over the drawn ones.
+"""
+from dataclasses import dataclass, field
+from typing import Callable
+
+
+@dataclass(frozen=True)
+class Option:
+    """One branch: `when` conditions (empty: always), and a change of the drawn settings and sizes."""
+
+    when: str
+    change: Callable
+
+
+@dataclass(frozen=True)
+class Family:
+    dims: Callable
+    tasks: tuple = ("causal-lm", "seq-cls")
+    axes: tuple = ()
+    attention: tuple = ("sdpa", "eager")
+    derived: dict = field(default_factory=dict)
+    sizes: Callable | None = None
+    kind: str | None = None
+    points: int = 3
+    terms: tuple = ()
+    hidden: tuple = ()
+    kernels: dict | None = None
+    spelled: str | None = None
+    inputs_follow: bool = False
+    aliases: dict = field(default_factory=dict)

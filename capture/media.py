@@ -1,0 +1,245 @@
+"""Families of images, speech, and both with text: config keys, branches and how to draw them (see family.py)."""
+from .family import Family, Option
+from .standard import ACTIVATIONS, draw, drop
+
+
+def _whisper(r):
+    heads, width = r.randint(3, 7), 2 * r.randint(4, 15)
+    return dict(d_model=heads * width, encoder_attention_heads=heads, decoder_attention_heads=heads, encoder_layers=r.randint(3, 4), decoder_layers=r.randint(3, 5),
+                encoder_ffn_dim=r.randint(40, 240), decoder_ffn_dim=r.randint(241, 400), vocab_size=r.randint(200, 900), num_mel_bins=r.randint(20, 50), max_source_positions=r.randint(41, 90),
+                max_target_positions=r.randint(100, 200), dropout=drop(r), attention_dropout=drop(r), activation_dropout=drop(r), activation_function=r.choice(ACTIVATIONS),
+                pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1)
+
+
+def _sets(**values):
+    return lambda d, s, r: d.update(values)
+
+
+def _sides(multiple):
+    """Draws the side of the images: whole patches at every stage."""
+
+    def sizes(d, s, r):
+        s["I"] = multiple * r.randint(2, 4)
+
+    return sizes
+
+
+def _pyramid(r, step=1, stages=4):
+    """Widths and depths of the stages, all different."""
+    widths = sorted(r.sample(range(3, 40), stages))
+    return dict(hidden_sizes=[step * w for w in widths], depths=[r.randint(2, 4) for _ in range(stages)], num_labels=r.randint(3, 19), hidden_act=r.choice(ACTIVATIONS))
+
+
+def _resnet(r):
+    return _pyramid(r, 4) | dict(embedding_size=r.randint(41, 70))
+
+
+def _basic(d, s, r):
+    """ResNet-18 and 34: the first stage is as wide as the stem and has no projection."""
+    d.update(layer_type="basic", embedding_size=d["hidden_sizes"][0])
+
+
+def _regnet(r):
+    group = 4 * r.randint(1, 3)
+    widths = [group * w for w in sorted(r.sample(range(2, 14), 4))]
+    return _pyramid(r) | dict(embedding_size=4 * r.randint(18, 24), groups_width=group, hidden_sizes=widths)
+
+
+def _mobilenet(r):
+    return dict(num_labels=r.randint(3, 19), classifier_dropout_prob=drop(r), hidden_act=r.choice(ACTIVATIONS))
+
+
+def _multipliers(*values):
+    return tuple(Option(f"depth_multiplier == {v}", _sets(depth_multiplier=v)) for v in values)
+
+
+def _convnext(r):
+    return _pyramid(r) | dict(patch_size=r.choice((2, 4)))
+
+
+# Stochastic depth: none, or a rate that grows over the layers from none in the first.
+DROP_PATH = (Option("drop_path_rate == 0", _sets(drop_path_rate=0.0)), Option("drop_path_rate > 0", lambda d, s, r: d.update(drop_path_rate=drop(r))))
+FOUR_STAGES = (Option("depths.length == 4", lambda d, s, r: None),)
+
+
+def _images(dims, **more):
+    """A family that classifies images of any side."""
+    more = {"tasks": ("image-cls",), "points": 5, **more}
+    return Family(dims, **more)
+
+
+HEAD = "hidden_size//num_attention_heads"
+PATCHES = "image_size//patch_size"
+
+
+def _encoder(r, **more):
+    """A vision transformer of plain layers."""
+    heads, width = r.randint(3, 9), 2 * r.randint(3, 15)
+    patch = r.randint(3, 7)
+    return dict(num_attention_heads=heads, hidden_size=heads * width, num_hidden_layers=r.randint(3, 4), intermediate_size=r.randint(40, 240), hidden_dropout_prob=drop(r),
+                attention_probs_dropout_prob=drop(r), hidden_act=r.choice(ACTIVATIONS), num_labels=r.randint(3, 19), patch_size=patch, image_size=patch * r.randint(3, 9), **more)
+
+
+def _own_side(d, s, r):
+    """Images of the side the model was made for."""
+    s["I"] = d.get("vision_config", d)["image_size"]
+
+
+def _plain(dims=_encoder, **more):
+    return _images(dims, **{"inputs_follow": True, "sizes": _own_side, "terms": (HEAD, PATCHES, f"2*({PATCHES})-1", f"({PATCHES})*({PATCHES})+1"), "hidden": ("I",), **more})
+
+
+def _swin(r):
+    """Published ones see pictures of eight windows a side; the last stage is a single window."""
+    heads, width, window, patch = r.randint(2, 4), 2 * r.randint(2, 6), r.randint(3, 6), r.choice((2, 4))
+    return dict(embed_dim=heads * width, num_heads=[heads, 2 * heads, 4 * heads, 8 * heads], depths=[2, 2, 2 * r.randint(2, 3), 2], window_size=window, patch_size=patch,
+                image_size=8 * window * patch, hidden_dropout_prob=drop(r), attention_probs_dropout_prob=drop(r), hidden_act=r.choice(ACTIVATIONS), num_labels=r.randint(3, 19))
+
+
+EIGHT_WINDOWS = (Option("depths.length == 4 and I == 8*patch_size*window_size", lambda d, s, r: None),)
+
+
+def _segformer(r):
+    heads = [r.randint(1, 3) * k for k in (1, 2, 4, 8)]
+    return dict(num_attention_heads=heads, hidden_sizes=[h * 2 * r.randint(2, 7) for h in heads], depths=[r.randint(2, 4) for _ in range(4)], decoder_hidden_size=r.randint(40, 90),
+                hidden_dropout_prob=drop(r), attention_probs_dropout_prob=drop(r), classifier_dropout_prob=drop(r), hidden_act=r.choice(ACTIVATIONS), num_labels=r.randint(3, 19))
+
+
+def _tower(r, kind):
+    """The picture side of a model of pictures and texts, which is what its classifier keeps."""
+    heads, width, patch = r.randint(3, 9), 2 * r.randint(3, 15), r.randint(3, 7)
+    return {"num_labels": r.randint(3, 19), "vision_config": dict(model_type=kind, num_attention_heads=heads, hidden_size=heads * width, num_hidden_layers=r.randint(3, 4), intermediate_size=r.randint(40, 240),
+            attention_dropout=drop(r), hidden_act=r.choice(ACTIVATIONS), patch_size=patch, image_size=patch * r.randint(3, 9))}
+
+
+def _vision(name):
+    """A term of keys of the vision config."""
+    return "vision_config." + name.replace("//", "//vision_config.")
+
+
+TOWER_TERMS = (_vision(HEAD), _vision(PATCHES))
+
+
+def _text(r, **more):
+    """The text side of a model of pictures and texts."""
+    kv, groups, width = r.randint(2, 4), r.choice((2, 3)), 8 * r.randint(1, 4)
+    return dict(num_attention_heads=kv * groups, num_key_value_heads=kv, hidden_size=kv * groups * width, num_hidden_layers=r.randint(3, 4), intermediate_size=r.randint(40, 240),
+                vocab_size=r.randint(200, 900), max_position_embeddings=r.randint(400, 500), hidden_act=r.choice(ACTIVATIONS), pad_token_id=0, **more)
+
+
+def _sections(d):
+    """Rotary angles of time, height and width: three parts of half a head."""
+    half = d["hidden_size"] // d["num_attention_heads"] // 2
+    d["rope_parameters"] = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": sorted([half // 4, half // 4 + 1, half - 2 * (half // 4) - 1])}
+    return d
+
+
+def _qwen2_5_vl(r):
+    heads = r.randint(2, 5)
+    text = _sections(_text(r, attention_dropout=drop(r)))
+    vision = dict(depth=r.randint(9, 10), hidden_size=heads * 8 * r.randint(1, 3), intermediate_size=r.randint(40, 240), num_heads=heads, out_hidden_size=text["hidden_size"], patch_size=r.randint(3, 5),
+                  hidden_act=r.choice(ACTIVATIONS), fullatt_block_indexes=[7])
+    vision["window_size"] = vision["patch_size"] * 2 * r.randint(3, 5)
+    return dict(text_config=text, vision_config=vision, tie_word_embeddings=r.random() < 0.5, image_token_id=1, video_token_id=2, vision_start_token_id=3, vision_end_token_id=4)
+
+
+def _qwen2_vl(r):
+    heads = r.randint(2, 5)
+    text = _sections(_text(r, attention_dropout=drop(r)))
+    vision = dict(depth=r.randint(3, 4), embed_dim=heads * 8 * r.randint(1, 3), num_heads=heads, hidden_size=text["hidden_size"], patch_size=r.randint(3, 5), mlp_ratio=r.randint(2, 4), hidden_act=r.choice(ACTIVATIONS))
+    return dict(text_config=text, vision_config=vision, tie_word_embeddings=r.random() < 0.5, image_token_id=1, video_token_id=2, vision_start_token_id=3, vision_end_token_id=4)
+
+
+def _windows(d, s, r):
+    """Pictures of two to four windows a side, the last one whole or half."""
+    s["I"] = d["vision_config"]["patch_size"] * 2 * r.randint(5, 16)
+
+
+def _tokens(d, s, r):
+    s["I"] = d["vision_config"]["patch_size"] * 2 * r.randint(3, 12)
+
+
+TEXT_HEAD = "text_config.hidden_size//text_config.num_attention_heads"
+SQUARE = ("I//vision_config.patch_size", "vision_config.window_size//vision_config.spatial_merge_size//vision_config.patch_size", "I//vision_config.patch_size//vision_config.spatial_merge_size", "vision_config.hidden_size//vision_config.num_heads",
+          "vision_config.embed_dim//vision_config.num_heads", TEXT_HEAD)
+GROUPED = (Option("text_config.num_key_value_heads != text_config.num_attention_heads", lambda d, s, r: None),)
+# The rotary sections that the code takes when the config has none: 16, 24 and 24 of 64.
+SECTIONS = {f"text_config.rope_parameters.mrope_section.{k}": f"{TEXT_HEAD}*{share}//16" for k, share in enumerate((2, 3, 3))}
+# Older files hold the text model's keys at the top.
+TEXT_AT_TOP = {key: f"text_config.{key}" for key in ("hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "intermediate_size", "vocab_size", "max_position_embeddings",
+                                                     "hidden_act", "attention_dropout", "head_dim")}
+
+
+def _speaking(dims, sizes, **more):
+    """A family that reads pictures and text and writes text."""
+    return Family(dims, **{"tasks": ("image-text-to-text",), "attention": ("sdpa",), "points": 4, "sizes": sizes, "terms": SQUARE, "axes": (GROUPED,), "spelled": r".*\.merger\.mlp", "derived": SECTIONS, "aliases": TEXT_AT_TOP, **more})
+
+
+def _gemma3(r):
+    """256 tokens a picture, as published: sixteen a side, each the mean of a square of patches."""
+    text = _text(r, attention_dropout=drop(r), head_dim=8 * r.randint(5, 8), model_type="gemma3_text", sliding_window=r.randint(1000, 2000))
+    text["hidden_activation"] = text.pop("hidden_act")
+    text["layer_types"] = [("sliding_attention", "full_attention")[k % 2] for k in range(text["num_hidden_layers"])]
+    vision = _tower(r, "siglip_vision_model")["vision_config"]
+    vision["patch_size"] = r.randint(2, 3)
+    vision["image_size"] = 16 * vision["patch_size"] * r.randint(2, 4)
+    return dict(text_config=text, vision_config={**vision, "vision_use_head": False}, mm_tokens_per_image=256, tie_word_embeddings=r.random() < 0.5, image_token_id=1, image_token_index=1)
+
+
+def _waves(r):
+    """An encoder of sound: seven convolutions of the published kernels and strides, then layers. Masks of SpecAugment are left out."""
+    heads, width = r.randint(3, 6), 8 * r.randint(1, 4)
+    groups = r.choice((2, 4))
+    return dict(hidden_size=heads * width, num_attention_heads=heads, num_hidden_layers=r.randint(3, 4), intermediate_size=r.randint(40, 240), conv_dim=[r.randint(9, 60) for _ in range(7)], vocab_size=r.randint(20, 60),
+                num_conv_pos_embeddings=2 * r.randint(4, 9), num_conv_pos_embedding_groups=groups, hidden_dropout=drop(r), activation_dropout=drop(r), attention_dropout=drop(r), feat_proj_dropout=drop(r),
+                final_dropout=drop(r), hidden_act=r.choice(ACTIVATIONS), layerdrop=0.0, apply_spec_augment=False)
+
+
+def _frames(samples, kernels=(3, 3, 3, 3, 2, 2)):
+    """Frames that come out of the convolutions."""
+    frames = f"(({samples}-10)//5+1)"
+    for kernel in kernels:
+        frames = f"(({frames}-{kernel})//2+1)"
+    return frames
+
+
+# The published pairs of norms: one over each channel in the first convolution, or one over the channels in every one.
+NORMS = tuple(Option(f"feat_extract_norm == '{norm}' and {'' if bias else 'not '}conv_bias and {'' if norm == 'layer' else 'not '}do_stable_layer_norm",
+                     _sets(feat_extract_norm=norm, conv_bias=bias, do_stable_layer_norm=norm == "layer")) for norm, bias in (("group", False), ("layer", True), ("layer", False)))
+SEVEN = (Option("conv_dim.length == 7 and conv_stride.0 == 5 and conv_kernel.0 == 10", lambda d, s, r: None),)
+
+
+def _hearing(**more):
+    return Family(_waves, **{"tasks": ("ctc",), "points": 4, "inputs_follow": True, "terms": (HEAD, _frames("A")), "axes": (SEVEN, NORMS), "spelled": r".*feature_extractor\.conv_layers", **more})
+
+
+FAMILIES = {
+    "whisper": Family(_whisper, tasks=("speech-seq2seq",), inputs_follow=True),
+    "resnet": _images(_resnet, attention=("none",), sizes=_sides(32), spelled=r"classifier|resnet\.encoder\.stages|.*\.layers\.\d+\.layer", inputs_follow=True,
+                      axes=(FOUR_STAGES, (Option("layer_type == 'bottleneck' and not downsample_in_bottleneck", _sets(layer_type="bottleneck")), Option("layer_type == 'basic'", _basic)))),
+    "regnet": _images(_regnet, attention=("none",), sizes=_sides(32), spelled=r"classifier|regnet\.encoder\.stages|.*\.layers\.\d+\.layer(\.\d+\.attention)?", inputs_follow=True,
+                      axes=(FOUR_STAGES, (Option("layer_type == 'x'", _sets(layer_type="x")), Option("layer_type == 'y'", _sets(layer_type="y"))))),
+    "convnext": _images(_convnext, attention=("none",), sizes=_sides(64), spelled=r"convnext\.encoder\.stages|.*\.downsampling_layer", inputs_follow=True, axes=(FOUR_STAGES, DROP_PATH)),
+    "convnextv2": _images(_convnext, attention=("none",), sizes=_sides(64), spelled=r"convnextv2\.encoder\.stages|.*\.downsampling_layer", inputs_follow=True, axes=(FOUR_STAGES, DROP_PATH)),
+    "mobilenet_v1": _images(_mobilenet, attention=("none",), sizes=_sides(32), spelled=r"mobilenet_v1\.layer", inputs_follow=True, axes=(_multipliers(0.25, 0.5, 0.75, 1.0),)),
+    "mobilenet_v2": _images(_mobilenet, attention=("none",), sizes=_sides(32), spelled=r"mobilenet_v2\.layer", inputs_follow=True, axes=(_multipliers(0.35, 0.5, 0.75, 1.0, 1.3, 1.4),)),
+    "swin": _images(_swin, sizes=_own_side, inputs_follow=True, spelled=r"swin\.encoder\.layers", hidden=("I", "image_size"), terms=("2*window_size-1",), axes=(EIGHT_WINDOWS, DROP_PATH)),
+    "swinv2": _images(_swin, attention=("none",), sizes=_own_side, inputs_follow=True, spelled=r"swinv2\.encoder\.layers|.*continuous_position_bias_mlp", hidden=("I", "image_size"), terms=("2*window_size-1",), axes=(EIGHT_WINDOWS, DROP_PATH)),
+    "beit": _plain(axes=((Option("use_relative_position_bias and not use_absolute_position_embeddings", _sets(use_relative_position_bias=True)),
+                          Option("not use_relative_position_bias and use_absolute_position_embeddings", _sets(use_absolute_position_embeddings=True))), DROP_PATH)),
+    "data2vec-vision": _plain(axes=((Option("use_relative_position_bias and not use_absolute_position_embeddings", _sets(use_relative_position_bias=True)),), DROP_PATH)),
+    "dinov2_with_registers": _plain(lambda r: {k: v for k, v in _encoder(r, mlp_ratio=r.randint(2, 4), num_register_tokens=r.randint(2, 9)).items() if k != "intermediate_size"}, axes=(DROP_PATH,)),
+    "ijepa": _plain(inputs_follow=False),
+    "segformer": _images(_segformer, sizes=_sides(64), spelled=r"segformer\.stages", axes=((Option("depths.length == 4", lambda d, s, r: None),), DROP_PATH), inputs_follow=True,
+                         terms=("I//16", "I//32", *(f"hidden_sizes.{k}//num_attention_heads.{k}" for k in range(4)))),
+    "clip": _plain(lambda r: _tower(r, "clip_vision_model"), terms=TOWER_TERMS),
+    "metaclip_2": _plain(lambda r: _tower(r, "metaclip_2_vision_model"), terms=TOWER_TERMS),
+    "siglip": _plain(lambda r: _tower(r, "siglip_vision_model"), terms=TOWER_TERMS),
+    "qwen2_vl": _speaking(_qwen2_vl, _tokens),
+    "qwen2_5_vl": _speaking(_qwen2_5_vl, _windows, axes=(GROUPED, (Option("vision_config.fullatt_block_indexes.0 == 7", lambda d, s, r: None),))),
+    "gemma3": _speaking(_gemma3, _own_side, hidden=("I",), spelled=None, derived={}, aliases={}, terms=(_vision(HEAD), _vision(PATCHES), _vision(PATCHES) + "//16", TEXT_HEAD), kind="(i+1) % 6 == 0 and 'full_attention' or 'sliding_attention'",
+                        axes=(GROUPED, (Option("mm_tokens_per_image == 256", lambda d, s, r: None),), (Option("S < text_config.sliding_window", lambda d, s, r: None), Option("S >= text_config.sliding_window", lambda d, s, r: d["text_config"].update(sliding_window=r.randint(40, 200)))))),
+    "wav2vec2": _hearing(),
+    "hubert": _hearing(),
+    "wavlm": _hearing(attention=("eager",)),
+}

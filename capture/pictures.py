@@ -1,0 +1,77 @@
+"""Models that read pictures of any shape count their patches on the host. Here the pictures of a batch are known.
+
+The counts come from `image_grid_thw`, a tensor on the device whose values a fake tensor does not have. The helper functions
+that read them are replaced by ones that answer for square pictures of one side, one per text; the small index tensors
+they would make beside are left out.
+"""
+import importlib
+
+import numpy as np
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+
+MODELS = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl")
+_grid = {}
+
+
+def arrange(batch, side, merge):
+    """States the pictures: `side` patches a side each, `merge` of them a side to a token."""
+    _grid.update(batch=batch, side=side, merge=merge)
+
+
+def _ends(lengths):
+    return np.cumsum([0, *lengths])
+
+
+def _long(*shape, device="cuda"):
+    return torch.zeros(*shape, dtype=torch.long, device=device)
+
+
+def position_ids(grid_thw, spatial_merge_size, include_temporal=False, kwargs=None):
+    return _long(_grid["batch"] * _grid["side"] ** 2, 2)
+
+
+def attention_seqlens(grid_thw, config, merge_temporal=False, kwargs=None):
+    return _ends([_grid["side"] ** 2] * _grid["batch"]), None
+
+
+def window_index(grid_thw, spatial_merge_size, window_size, patch_size, kwargs=None):
+    """Windows of whole tokens, smaller ones at the edges; the order of the patches stays on the host."""
+    tokens, size = _grid["side"] // _grid["merge"], window_size // spatial_merge_size // patch_size
+    _grid["window"] = size
+    sides = [min(size, tokens - at) for at in range(0, tokens, size)]
+    lengths = [a * b * _grid["merge"] ** 2 for a in sides for b in sides]
+    return _long(_grid["batch"] * tokens**2, device="cpu"), _ends(lengths * _grid["batch"])
+
+
+def rope_index(self, input_ids, *args, **kwargs):
+    return _long(3, *input_ids.shape), _long(input_ids.shape[0], 1)
+
+
+def parts(count):
+    """What says how many attend apart: pictures, tokens a side of a window (0: whole pictures), patches a side of a token."""
+    whole = count == _grid["batch"]
+    return ["pictures" if whole else "windows", _grid["batch"], 0 if whole else _grid["window"], _grid["merge"]]
+
+
+def tokens_per_picture(tensor):
+    """What `.tolist()` of a count per picture gives."""
+    if _grid and tensor.shape == (_grid["batch"],):
+        return [(_grid["side"] // _grid["merge"]) ** 2] * _grid["batch"]
+    return None
+
+
+_tolist = FakeTensor.tolist
+FakeTensor.tolist = lambda tensor: tokens_per_picture(tensor) or _tolist(tensor)
+
+
+def install():
+    """Puts the known counts in place of those that are read off the device."""
+    for name in MODELS:
+        module = importlib.import_module(f"transformers.models.{name}.modeling_{name}")
+        for known in (position_ids, attention_seqlens, window_index):
+            if hasattr(module, f"get_vision_{known.__name__}"):
+                setattr(module, f"get_vision_{known.__name__}", known)
+        for cls in vars(module).values():
+            if isinstance(cls, type) and "get_rope_index" in vars(cls):
+                cls.get_rope_index = rope_index

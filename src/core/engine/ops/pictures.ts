@@ -1,0 +1,79 @@
+/**
+ * What models of pictures and text do beside plain layers. Sources: derivatives.yaml (upsample_bilinear2d);
+ * transformers/integrations/sdpa_attention.py and the vision attention of transformers/models/qwen2_5_vl.
+ */
+import type { Tensor } from "../tensor";
+import type { Torch } from "../torch";
+import { cat, contiguous, split, transpose } from "./layout";
+import { attention } from "./model";
+
+/** Rows taken apart, one part per picture, and put together again. */
+export function splitCat(torch: Torch, self: Tensor, parts: number): Tensor {
+  const views = split(torch, self, equalParts(self.size(0), parts), 0);
+  const out = cat(torch, views, 0);
+  for (const view of views) view.release();
+  return out;
+}
+
+function equalParts(size: number, parts: number): number[] {
+  const each = Math.floor(size / parts);
+  return Array.from({ length: parts }, (_, k) => (k + 1 < parts ? each : size - each * (parts - 1)));
+}
+
+/** Patches in each window of square pictures: `window` tokens a side, `merge` patches a side to a token, less at the edges. */
+function windowParts(patches: number, pictures: number, window: number, merge: number): number[] {
+  const tokens = Math.round(Math.sqrt(patches / pictures)) / merge;
+  const sides: number[] = [];
+  for (let left = tokens; left > 0; left -= window) sides.push(Math.min(window, left));
+  const one = sides.flatMap((a) => sides.map((b) => a * b * merge * merge));
+  return Array.from({ length: pictures }, () => one).flat();
+}
+
+/** How patches attend: whole pictures (`window` 0) or windows of them, each for itself. */
+export interface PictureAttention {
+  readonly query: Tensor;
+  readonly key: Tensor;
+  readonly value: Tensor;
+  readonly pictures: number;
+  readonly window: number;
+  readonly merge: number;
+}
+
+/** Attention over (1, heads, patches, width), one part after the other; the outputs are put together. */
+export function attentionByParts(torch: Torch, operands: PictureAttention): Tensor {
+  const { query, key, value, pictures, window, merge } = operands;
+  const patches = query.size(2);
+  const lengths = window > 0 ? windowParts(patches, pictures, window, merge) : equalParts(patches, pictures);
+  const [queries, keys, values] = [query, key, value].map((tensor) => split(torch, tensor, lengths, 2));
+  const outputs = lengths.map((_, k) => {
+    const out = attention(torch, {
+      query: queries![k]!,
+      key: keys![k]!,
+      value: values![k]!,
+      mask: null,
+      dropout: 0,
+      causal: false,
+      groupedQuery: false,
+    });
+    const turned = transpose(torch, out, 1, 2);
+    out.release();
+    const dense = contiguous(torch, turned);
+    turned.release();
+    return dense;
+  });
+  const joined = cat(torch, outputs, 1);
+  for (const tensor of [...queries!, ...keys!, ...values!, ...outputs]) tensor.release();
+  return joined;
+}
+
+/** `upsample_bilinear2d`: backward needs the sizes only; float32 under autocast. */
+export function upsampleBilinear(torch: Torch, input: Tensor, target: readonly number[]): Tensor {
+  const x = torch.autocasting ? torch.autocast(input, "float32") : input.retain();
+  const { sizes } = x;
+  const node = torch.record("UpsampleBilinear2DBackward0", [x], (torch, [gradient]) => [
+    gradient ? torch.empty("upsample_bilinear2d_backward", sizes, gradient.dtype) : null,
+  ]);
+  const out = torch.attach(node, torch.empty("upsample_bilinear2d", [...sizes.slice(0, 2), ...target], x.dtype));
+  x.release();
+  return out;
+}

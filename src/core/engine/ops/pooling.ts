@@ -1,0 +1,136 @@
+/**
+ * Pooling and what else convolutional networks use. Sources: derivatives.yaml;
+ * aten/src/ATen/native/{Pooling.cpp,AdaptiveAveragePooling.cpp,Dropout.cpp,LinearAlgebra.cpp}.
+ */
+import { ELEMENT_BYTES } from "../dtype";
+import { formatStrides, isChannelsLast } from "../shape";
+import { alias, type Tensor } from "../tensor";
+import type { Torch } from "../torch";
+import { elementwise, expandReduced, mean, product, reducedSizes } from "./arithmetic";
+
+/** `max_pool2d`: `max_pool2d_with_indices`, which keeps the input and where each maximum was (int64). */
+export function maxPool(
+  torch: Torch,
+  input: Tensor,
+  kernel: readonly number[],
+  stride: readonly number[],
+  padding: readonly number[],
+  dilation: readonly number[],
+  ceiling: boolean,
+): Tensor {
+  const operator = "max_pool2d_with_indices";
+  const spatial = pooled(input, kernel, stride, padding, dilation, ceiling);
+  const sizes = [...input.sizes.slice(0, input.rank - spatial.length), ...spatial];
+  const last = isChannelsLast(input.sizes, input.strides);
+  const node = torch.record("MaxPool2DWithIndicesBackward0", [input], (torch, [gradient], [self]) => [
+    gradient ? torch.empty(`${operator}_backward`, self!.sizes, self!.dtype, formatStrides(self!.sizes, last)) : null,
+  ]);
+  if (node !== null) torch.save(node, input);
+  const out = torch.attach(node, torch.empty(operator, sizes, input.dtype, formatStrides(sizes, last)));
+  const indices = torch.empty(operator, sizes, "int64");
+  if (node !== null) torch.saveOutput(node, indices);
+  indices.release();
+  return out;
+}
+
+/** `avg_pool2d`: keeps the input for its sizes. */
+export function averagePool(
+  torch: Torch,
+  input: Tensor,
+  kernel: readonly number[],
+  stride: readonly number[],
+  padding: readonly number[],
+  ceiling: boolean,
+): Tensor {
+  const spatial = pooled(input, kernel, stride, padding, [], ceiling);
+  return keepingInput(torch, "avg_pool2d", "AvgPool2DBackward0", input, spatial);
+}
+
+/** `adaptive_avg_pool1d` and `2d`: the mean over the sides when one value is left, else a kernel that keeps its input. */
+export function adaptiveAveragePool(torch: Torch, input: Tensor, target: readonly number[]): Tensor {
+  if (target.every((size) => size === 1))
+    return mean(
+      torch,
+      input,
+      target.map((_, k) => -1 - k),
+      true,
+    );
+  return keepingInput(torch, "_adaptive_avg_pool2d", "AdaptiveAvgPool2DBackward0", input, target);
+}
+
+function keepingInput(torch: Torch, operator: string, name: string, input: Tensor, spatial: readonly number[]): Tensor {
+  const last = isChannelsLast(input.sizes, input.strides);
+  const node = torch.record(name, [input], (torch, [gradient], [self]) => [
+    gradient ? torch.empty(`${operator}_backward`, self!.sizes, self!.dtype, formatStrides(self!.sizes, last)) : null,
+  ]);
+  if (node !== null) torch.save(node, input);
+  const sizes = [...input.sizes.slice(0, input.rank - spatial.length), ...spatial];
+  return torch.attach(node, torch.empty(operator, sizes, input.dtype, formatStrides(sizes, last)));
+}
+
+/** Sides of a pooled picture (`pooling_output_shape`); a window may not start in the padding on the right. */
+function pooled(
+  input: Tensor,
+  kernel: readonly number[],
+  stride: readonly number[],
+  padding: readonly number[],
+  dilation: readonly number[],
+  ceiling: boolean,
+): number[] {
+  const at = (list: readonly number[], k: number, fallback: number): number => list[k] ?? list[0] ?? fallback;
+  return [0, 1].map((k) => {
+    const size = input.sizes[input.rank - 2 + k]!;
+    const window = at(dilation, k, 1) * (at(kernel, k, 1) - 1) + 1;
+    const step = at(stride, k, at(kernel, k, 1));
+    const pad = at(padding, k, 0);
+    const places = (size + 2 * pad - window) / step;
+    const count = (ceiling ? Math.ceil(places) : Math.floor(places)) + 1;
+    return ceiling && (count - 1) * step >= size + pad ? count - 1 : count;
+  });
+}
+
+/** `dropout_`: noise of the input's size is drawn and multiplied in; backward multiplies by it again. */
+export function dropoutInPlace(torch: Torch, self: Tensor, p: number, train: boolean): Tensor {
+  if (p === 0 || !train || self.elements === 0) return self.retain();
+  const noise = elementwise(torch, "empty_like", [self]);
+  const node = torch.record("MulBackward0", [self], (torch, [gradient], [factor]) => [
+    gradient ? product(torch, gradient, factor!) : null,
+  ]);
+  if (node !== null) torch.save(node, noise);
+  noise.release();
+  return node === null ? self.retain() : torch.attach(node, alias(self, self.sizes, self.strides));
+}
+
+/** `relu_`: backward looks at the result, which is the tensor itself. */
+export function reluInPlace(torch: Torch, self: Tensor): Tensor {
+  const node = torch.record("ReluBackward0", [self], (torch, [gradient], [result]) => [
+    gradient ? elementwise(torch, "threshold_backward", [gradient, result!]) : null,
+  ]);
+  if (node === null) return self.retain();
+  const out = torch.attach(node, alias(self, self.sizes, self.strides));
+  torch.saveOutput(node, out);
+  return out;
+}
+
+/**
+ * `linalg_vector_norm`, order two. Autocast asks for a float32 result and leaves the input as it is. The gradient is
+ * `grad * (self / norm).masked_fill_(norm == 0, 0)` (`norm_backward` in torch/csrc/autograd/FunctionsManual.cpp).
+ */
+export function vectorNorm(torch: Torch, input: Tensor, dims: readonly number[], keepdim: boolean): Tensor {
+  const { sizes } = input;
+  const dtype = torch.autocasting && ELEMENT_BYTES[input.dtype] < 4 ? "float32" : input.dtype;
+  const node = torch.record("LinalgVectorNormBackward0", [input], (torch, [gradient], [self, norm]) => {
+    if (!gradient) return [null];
+    const wide = expandReduced(torch, gradient, sizes, dims, keepdim);
+    const wideNorm = expandReduced(torch, norm!, sizes, dims, keepdim);
+    const quotient = elementwise(torch, "div", [self!, wideNorm]);
+    const zero = elementwise(torch, "eq", [norm!], "bool");
+    const out = product(torch, wide, quotient);
+    for (const tensor of [wide, wideNorm, quotient, zero]) tensor.release();
+    return [out];
+  });
+  if (node !== null) torch.save(node, input);
+  const out = torch.attach(node, torch.empty("linalg_vector_norm", reducedSizes(sizes, dims, keepdim), dtype));
+  if (node !== null) torch.saveOutput(node, out);
+  return out;
+}

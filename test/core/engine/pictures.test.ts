@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { attentionByParts, splitCat, upsampleBilinear } from "../../../src/core/engine/ops/pictures";
+import { lab, rounded } from "./lab";
+
+describe("operators of models that read pictures", () => {
+  it("attends in each picture for itself, then puts the outputs together", () => {
+    const l = lab();
+    const [query, key, value] = [0, 1, 2].map(() => l.leaf([1, 1, 128, 16], "bfloat16"));
+    const made = l.made(() =>
+      attentionByParts(l.torch, { query: query!, key: key!, value: value!, pictures: 2, window: 0, merge: 2 }),
+    );
+    const outputs = made.filter((line) => !line.endsWith(" 512"));
+    const flash = "_scaled_dot_product_flash_attention";
+    assert.deepEqual(outputs, [`${flash} ${64 * 16 * 2}`, `${flash} ${64 * 16 * 2}`, `cat ${128 * 16 * 2}`]);
+  });
+
+  it("cuts windows of whole tokens, smaller ones at the edges", () => {
+    const l = lab();
+    // 12 patches a side are 6 tokens: windows of 4 and 2 tokens a side, 64, 32, 32 and 16 patches.
+    const [query, key, value] = [0, 1, 2].map(() => l.leaf([1, 1, 144, 64], "bfloat16"));
+    const made = l.made(() =>
+      attentionByParts(l.torch, { query: query!, key: key!, value: value!, pictures: 1, window: 4, merge: 2 }),
+    );
+    const outputs = made.filter((line) => !line.endsWith(" 512")).map((line) => Number(line.split(" ")[1]));
+    assert.deepEqual(
+      outputs,
+      [64, 32, 32, 16, 144].map((patches) => rounded(patches * 64 * 2)),
+    );
+  });
+
+  it("rows split by picture and joined again are a copy", () => {
+    const l = lab();
+    const rows = l.leaf([6, 128]);
+    let out = rows;
+    assert.deepEqual(
+      l.made(() => {
+        out = splitCat(l.torch, rows, 3);
+      }),
+      [`cat ${6 * 128 * 4}`],
+    );
+    assert.deepEqual(out.sizes, [6, 128]);
+  });
+
+  it("bilinear interpolation keeps nothing", () => {
+    const l = lab();
+    const picture = l.leaf([1, 4, 8, 8]);
+    const before = l.live;
+    const out = upsampleBilinear(l.torch, picture, [16, 16]);
+    assert.deepEqual(out.sizes, [1, 4, 16, 16]);
+    assert.equal(l.live - before, 4 * 256 * 4);
+  });
+});

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { isTensor } from "../../../src/core/engine/ops/arithmetic";
+import { Arguments, dispatch } from "../../../src/core/engine/ops/table";
+import type { Tensor } from "../../../src/core/engine/tensor";
+import { lab, rounded } from "./lab";
+
+const PICTURE = [2, 3, 16, 16] as const;
+const BYTES = 2 * 3 * 16 * 16 * 4;
+
+/** Runs one operator on a leaf that is trained; what was allocated forward and backward. */
+function train(
+  operator: string,
+  ...rest: (number | boolean | readonly number[])[]
+): { out: Tensor; made: string[]; back: string[] } {
+  const l = lab();
+  const input = l.leaf(PICTURE);
+  let out = input;
+  const made = l.made(() => {
+    const result = dispatch(l.torch, operator, new Arguments([input, ...rest], {}));
+    assert.ok(isTensor(result));
+    out = result;
+  });
+  const { sizes } = out;
+  const back = l.made(() => l.differentiate(out.retain()));
+  return { out: Object.assign(out, { sizes }), made, back: back.filter((line) => !line.startsWith("ones_like")) };
+}
+
+describe("operators of convolutional networks", () => {
+  it("max_pool2d keeps where its maxima were", () => {
+    const { out, made, back } = train("max_pool2d", [3, 3], [2, 2], [1, 1]);
+    assert.deepEqual(out.sizes, [2, 3, 8, 8]);
+    assert.deepEqual(made, [
+      `max_pool2d_with_indices ${rounded(2 * 3 * 8 * 8 * 4)}`,
+      `max_pool2d_with_indices ${rounded(2 * 3 * 8 * 8 * 8)}`,
+    ]);
+    assert.deepEqual(back, [`max_pool2d_with_indices_backward ${BYTES}`]);
+  });
+
+  it("ceil_mode leaves out a window that would start in the padding", () => {
+    assert.deepEqual(train("max_pool2d", [2, 2], [2, 2], [0, 0], [1, 1], true).out.sizes, [2, 3, 8, 8]);
+    assert.deepEqual(train("avg_pool2d", [3, 3], [2, 2], [0, 0], true).out.sizes, [2, 3, 8, 8]);
+  });
+
+  it("adaptive_avg_pool2d to one value is a mean", () => {
+    const { out, made } = train("adaptive_avg_pool2d", [1, 1]);
+    assert.deepEqual(out.sizes, [2, 3, 1, 1]);
+    assert.deepEqual(made, ["mean 512"]);
+    assert.deepEqual(train("adaptive_avg_pool2d", [4, 4]).made, [`_adaptive_avg_pool2d ${rounded(2 * 3 * 16 * 4)}`]);
+  });
+
+  it("dropout_ multiplies by noise that backward uses again", () => {
+    const { made, back } = train("dropout_", 0.5, true);
+    assert.deepEqual(made, [`empty_like ${BYTES}`]);
+    assert.deepEqual(back, [`mul ${BYTES}`]);
+  });
+
+  it("relu_ allocates nothing forward", () => {
+    const { made, back } = train("relu_");
+    assert.deepEqual(made, []);
+    assert.deepEqual(back, [`threshold_backward ${BYTES}`]);
+  });
+
+  it("the norm of a vector is differentiated through its own value", () => {
+    const { out, made, back } = train("linalg_vector_norm", 2, [2, 3], true);
+    assert.deepEqual(out.sizes, [2, 3, 1, 1]);
+    assert.deepEqual(made, ["linalg_vector_norm 512"]);
+    assert.deepEqual(back, [`div ${BYTES}`, "eq 512", `mul ${BYTES}`]);
+  });
+
+  it("roll gives its gradient back rolled", () => {
+    const { made, back } = train("roll", [1], [2]);
+    assert.deepEqual(made, [`roll ${BYTES}`]);
+    assert.deepEqual(back, [`roll ${BYTES}`]);
+  });
+});
