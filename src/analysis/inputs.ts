@@ -15,7 +15,7 @@ import type { Span } from "../syntax/tree";
 import { architectureOf } from "./architecture";
 import type { Catalogue } from "./catalogue";
 import { type Composition, compose } from "./compose";
-import { findCommand, type Launch, launchOf } from "./launch";
+import { findCommand, type Launch, launchOf, namesFile } from "./launch";
 import { findModel, type ModelFound } from "./model";
 import { type Problem, say } from "./problems";
 import type { Runtime } from "./runtime";
@@ -114,6 +114,11 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   const inlineSettings = placed(inline);
   const directive: Layer = { id: "directive", settings: directiveSettings(main) };
   const pinned = await readNearestPins(main, folders, store, dependencies);
+  const named = line?.command.words.find(({ text }) => namesFile(text, main.uri));
+  if (line !== undefined && named !== undefined) {
+    const { start, end } = named.node;
+    links.push({ kind: "trainer", uri: main.uri, from: line.script.uri, span: { start, end } });
+  }
   const launch = line === undefined ? undefined : await launchOf(line, main, store, dependencies);
   const following: Following = { store, dependencies, problems, links };
   const deepspeed = await followDeepspeed(main, format, composed, launch, starts, following);

@@ -35,7 +35,7 @@ export async function findCommand(
   const hydra = main.config !== undefined && hasDefaults(main.config);
   for (const folder of hydra ? folders.slice(0, DEEPEST_CONFIG) : folders.slice(0, 2)) {
     for (const script of await scriptsIn(folder, store, dependencies)) {
-      const named = script.text.includes(name) ? commandNaming(script, name) : undefined;
+      const named = script.text.includes(name) ? commandNaming(script, main.uri) : undefined;
       const command = named ?? (hydra ? await hydraCommand(script, main, folders, store, dependencies) : undefined);
       if (command !== undefined) return { script, command };
     }
@@ -59,13 +59,15 @@ async function scriptsIn(
   return result;
 }
 
+/** Whether a word of a command names a file: its path, or an option with it. */
+export function namesFile(word: string, uri: string): boolean {
+  const name = baseName(uri);
+  return word === name || word.endsWith(`/${name}`) || word.endsWith(`=${name}`);
+}
+
 /** The command whose words name the config. */
-function commandNaming(document: LoadedDocument, name: string): ShellCommand | undefined {
-  return document.config?.parsed.shell?.commands.find((command) =>
-    command.words.some(
-      (word) => word.text === name || word.text.endsWith(`/${name}`) || word.text.endsWith(`=${name}`),
-    ),
-  );
+function commandNaming(document: LoadedDocument, uri: string): ShellCommand | undefined {
+  return document.config?.parsed.shell?.commands.find(({ words }) => words.some(({ text }) => namesFile(text, uri)));
 }
 
 /**

@@ -289,6 +289,9 @@ describe("analysis: composition", () => {
       /Global batch \*\*24\*\* = batch 6 \(\[run\.sh:1\]\S+\) × 4 GPUs \(\[run\.sh:1\]\S+\) × accumulation 1 \(default\)/,
     );
     assert.equal(setting(await analyse(files, "ds.json"), "gradient_accumulation_steps")?.value, 1);
+    const [link] = (await analyse(files, "run.sh")).links().filter(({ target }) => target === uri("train.yaml"));
+    const at = files["run.sh"].indexOf("train.yaml");
+    assert.deepEqual([link?.range.start.character, link?.range.end.character], [at, at + "train.yaml".length]);
   });
 
   it("follows the links that included files state", async () => {
