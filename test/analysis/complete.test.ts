@@ -2,6 +2,7 @@
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
 import type { CompletionContent } from "../../src/analysis/analyzer";
+import { pythonContext, shellContext, tomlContext } from "../../src/analysis/complete/code-context";
 import { jsonContext, type TypingContext, yamlContext } from "../../src/analysis/complete/context";
 import { LineIndex } from "../../src/analysis/lines";
 import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
@@ -38,6 +39,23 @@ describe("analysis: typing contexts", () => {
     ["{ // a|", undefined],
   ];
   for (const [text, expected] of json) it(`JSON ${text}`, () => assert.deepEqual(at(jsonContext, text), expected));
+});
+
+describe("analysis: what is being typed in code", () => {
+  it("is found or not at every place of broken text, and never throws", () => {
+    const texts = [
+      'T(a="x\\"(", b=\'\'\', c=[1, (2]} # "\nU(v=',
+      "a --b=c \\\n  --d 'e f' +g.h=i ~j # --k l\n--",
+      '[a.b]\nc = "d # e\nf.g = [1,\n',
+    ];
+    for (const text of texts)
+      for (let at = 0; at <= text.length; at++)
+        for (const context of [pythonContext, shellContext, tomlContext]) {
+          const found = context(text, at);
+          if (found !== undefined)
+            assert.ok(found.word.start <= at && at <= found.word.end && found.word.end <= text.length);
+        }
+  });
 });
 
 describe("analysis: completions", () => {

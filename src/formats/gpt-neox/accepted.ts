@@ -1,6 +1,6 @@
 /**
  * Every name the library takes at its first level, whether or not it touches memory: what is here is no misspelling.
- * Source: `megatron/neox_arguments` of gpt-neox.
+ * Source: `megatron/neox_arguments` of gpt-neox; `python -m capture.accepted` writes this file.
  */
 export const ACCEPTED: ReadonlySet<string> = new Set(
   (
@@ -10,9 +10,9 @@ export const ACCEPTED: ReadonlySet<string> = new Set(
     "checkpoint_activations checkpoint_factor checkpoint_in_cpu checkpoint_num_layers checkpoint_scale " +
     "checkpoint_validation_with_forward_pass clip_grad comet_experiment comet_experiment_name comet_others " +
     "comet_project comet_tags comet_workspace comment comms_logger communication_data_type compression_training " +
-    "config_files contiguous_checkpointing coord_check csv_monitor curriculum_learning curriculum_seqlen " +
+    "conf_dir config_files contiguous_checkpointing coord_check csv_monitor curriculum_learning curriculum_seqlen " +
     "data_efficiency data_impl data_path data_types dataset_impl deepscale deepscale_config deepspeed " +
-    "deepspeed_activation_checkpointing deepspeed_extra_args deepspeed_mpi deepspeed_slurm dim_att " +
+    "deepspeed_activation_checkpointing deepspeed_config deepspeed_extra_args deepspeed_mpi deepspeed_slurm dim_att " +
     "distributed_backend do_test do_train do_valid dpo_beta dpo_fp32 dpo_reference_free dump_state dynamic_loss_scale " +
     "elasticity eod_mask_loss eval_interval eval_iters eval_results_prefix eval_tasks exclude exit_interval " +
     "expansion_factor extra_save_iters ffn_dim finetune flops_profiler force_multi fp16 fp16_lm_cross_entropy " +
@@ -26,7 +26,7 @@ export const ACCEPTED: ReadonlySet<string> = new Set(
     "loss_scale_window lr lr_decay_fraction lr_decay_iters lr_decay_style make_vocab_size_divisible_by " +
     "mamba_causal_conv_fusion mamba_inner_func_fusion mamba_selective_fp32_params mamba_selective_scan_fusion " +
     "mamba_use_bias_in_conv mamba_use_bias_in_linears master_addr master_port max_position_embeddings maximum_tokens " +
-    "memory_profiling memory_profiling_path merge_file min_lr min_scale mlp_multiple_of mmap_warmup " +
+    "megatron_config memory_profiling memory_profiling_path merge_file min_lr min_scale mlp_multiple_of mmap_warmup " +
     "model_parallel_size moe_expert_interval moe_jitter_eps moe_lbl_in_fp32 moe_num_experts moe_router_type moe_top_k " +
     "mup_attn_temp mup_embedding_mult mup_init_scale mup_output_temp mup_rp_embedding_mult mup_width_scale " +
     "neg_test_data_paths neg_test_label_data_paths neg_train_data_paths neg_train_label_data_paths " +

@@ -1,6 +1,6 @@
 /**
  * Every name the library takes at its first level, whether or not it touches memory: what is here is no misspelling.
- * Source: `megatron/training/arguments.py` with the configs it makes arguments of, and those of Megatron-DeepSpeed.
+ * Source: `megatron/training/arguments.py` with the configs it makes arguments of, and those of Megatron-DeepSpeed; `python -m capture.accepted` writes this file.
  */
 export const ACCEPTED: ReadonlySet<string> = new Set(
   (
@@ -11,10 +11,11 @@ export const ACCEPTED: ReadonlySet<string> = new Set(
     "align_grad_reduce align_param_gather allow_ambiguous_pad_tokens aml_data_download_path app_tag_run_name " +
     "app_tag_run_version apply_layernorm_1p apply_query_key_layer_scaling apply_residual_connection_post_layernorm " +
     "apply_rope_fusion apply_wd_to_qk_layernorm async_ckpt_cpu_priority async_ckpt_io_priority async_ckpt_use_cpu_shm " +
-    "async_save async_strategy attention_backend attention_dropout attention_output_gate attention_softmax_in_fp32 " +
-    "attr auto_detect_ckpt_format autocast_dtype average_in_collective barrier_with_L1_time batch_invariant_backend " +
-    "batch_invariant_mode batch_p2p_comm batch_p2p_sync batch_size bert_embedder_type bert_load bert_no_binary_head " +
-    "beta_fast beta_slow bf16 bias_activation_fusion bias_dropout_fusion biencoder_projection_dim " +
+    "async_save async_strategy async_tensor_model_parallel_allreduce attention_backend attention_dropout " +
+    "attention_output_gate attention_softmax_in_fp32 attr auto_detect_ckpt_format autocast_dtype " +
+    "average_in_collective barrier_with_L1_time batch_invariant_backend batch_invariant_mode batch_p2p_comm " +
+    "batch_p2p_sync batch_size bert_embedder_type bert_load bert_no_binary_head beta_fast beta_slow bf16 " +
+    "bias_activation_fusion bias_dropout_fusion bias_gelu_fusion biencoder_projection_dim " +
     "biencoder_shared_query_context_model block_data_path bucket_size cache_mla_latents calc_ft_timeouts " +
     "calculate_per_token_loss chat_template check_for_large_grads check_for_nan_in_grad check_for_nan_in_loss " +
     "check_for_spiky_loss check_weight_hash_across_dp_replicas_interval checkpoint checkpoint_activations " +

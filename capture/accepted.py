@@ -1,0 +1,97 @@
+"""
+Writes `src/formats/*/accepted.ts`: every name a library takes at its first level, read from its own source without
+running it. A key that stands there is never called a misspelling.
+
+usage: python -m capture.accepted FOLDER...
+
+Each FOLDER holds sources (site-packages, an unpacked wheel, a checkout); a library that is in none of them keeps the
+list it has.
+"""
+
+import ast
+import re
+import sys
+import textwrap
+from pathlib import Path
+
+FORMATS = Path(__file__).resolve().parent.parent / "src" / "formats"
+
+#: Files of each format, relative to a folder of sources, and what the list is said to come from.
+SOURCES = {
+    "axolotl": (
+        ["axolotl/utils/schemas/*.py", "axolotl/integrations/*/args.py", "transformers/training_args*.py"],
+        "`axolotl/utils/schemas`, the arguments of its integrations and TrainingArguments",
+    ),
+    "ms-swift": (
+        [
+            "swift/arguments/**/*.py",
+            "swift/rlhf_trainers/*arg*.py",
+            "swift/trainers/arguments.py",
+            "swift/megatron/arguments/*.py",
+            "transformers/training_args*.py",
+        ],
+        "`swift/arguments`, `swift/rlhf_trainers`, `swift/megatron/arguments` and TrainingArguments",
+    ),
+    "accelerate": (["accelerate/commands/config/config_args.py"], "`accelerate/commands/config/config_args.py`"),
+    "ultralytics": (["ultralytics/cfg/default.yaml"], "`ultralytics/cfg/default.yaml`"),
+    "megatron": (
+        [
+            "megatron/training/arguments.py",
+            "megatron/training/config/*.py",
+            "megatron/arguments.py",
+            "megatron/core/transformer/transformer_config.py",
+            "megatron/core/model_parallel_config.py",
+            "megatron/core/optimizer/optimizer_config.py",
+            "megatron/core/distributed/distributed_data_parallel_config.py",
+        ],
+        "`megatron/training/arguments.py` with the configs it makes arguments of, and those of Megatron-DeepSpeed",
+    ),
+    "gpt-neox": (["megatron/neox_arguments/*.py"], "`megatron/neox_arguments` of gpt-neox"),
+}
+
+
+def names(path: Path) -> set[str]:
+    """Annotated fields of classes, `--options` of argument parsers, or keys of a YAML file's first level."""
+    text = path.read_text()
+    if path.suffix != ".py":
+        return set(re.findall(r"^(\w+):", text, re.M))
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ClassDef):
+            found |= {field(item) for item in node.body if isinstance(item, ast.AnnAssign)}
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
+            options = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+            found |= {option[2:].replace("-", "_") for option in options if option.startswith("--")}
+    return {name for name in found if name.isidentifier() and not name.startswith("_")}
+
+
+def field(item: ast.AnnAssign) -> str:
+    """Name of a field, or the alias that pydantic reads it by."""
+    if isinstance(item.value, ast.Call):
+        for keyword in item.value.keywords:
+            if keyword.arg == "alias" and isinstance(keyword.value, ast.Constant):
+                return str(keyword.value.value)
+    return getattr(item.target, "id", "")
+
+
+def write(folder: str, found: set[str], source: str) -> None:
+    lines = textwrap.wrap(" ".join(sorted(found)), 112, break_long_words=False, break_on_hyphens=False)
+    body = " +\n".join(f'    "{line}{" " if index < len(lines) - 1 else ""}"' for index, line in enumerate(lines))
+    (FORMATS / folder / "accepted.ts").write_text(
+        "/**\n * Every name the library takes at its first level, whether or not it touches memory: what is here is no"
+        f" misspelling.\n * Source: {source}; `python -m capture.accepted` writes this file.\n */\n"
+        f"export const ACCEPTED: ReadonlySet<string> = new Set(\n  (\n{body}\n  ).split(\" \"),\n);\n"
+    )
+
+
+def main(folders: list[str]) -> None:
+    for folder, (patterns, source) in SOURCES.items():
+        files = [path for root in folders for pattern in patterns for path in Path(root).glob(pattern)]
+        found = set().union(*(names(path) for path in files)) if files else set()
+        if found:
+            write(folder, found, source)
+        print(folder, len(found), "names in", len(files), "files")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
