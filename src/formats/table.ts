@@ -89,6 +89,9 @@ export function isTemplate(text: string): boolean {
   return TEMPLATE.test(text.trim());
 }
 
+/** What a script or an environment fills in, whatever the key takes. */
+const FILLED_IN = /^\s*(?:\$\{[A-Z][A-Z0-9_]*\}|\{\{.*\}\})\s*$/;
+
 /** A word in capitals where a number belongs is filled in by a script (`GBSIZE`). */
 const PLACEHOLDER = /^(?!(?:TRUE|FALSE|NONE|NULL|NAN|INF|YES|OFF|AUTO)\b)[A-Z][A-Z0-9_]{2,},?$/;
 
@@ -182,7 +185,8 @@ export function readValue(spec: KeySpec, node: LocatedNode, convertsText: boolea
   if (node.kind === "scalar") {
     if (typeof node.value === "string") {
       if (node.value.trim().toLowerCase() === "auto" && spec.auto === true) return { value: { auto: true } };
-      if ((isTemplate(node.value) && spec.type !== "any") || (isCounted(spec) && PLACEHOLDER.test(node.value)))
+      const template = isTemplate(node.value) && (spec.type !== "any" || FILLED_IN.test(node.value));
+      if (template || (isCounted(spec) && PLACEHOLDER.test(node.value)))
         return { value: null, unknown: true, problem: unresolved(node, key) };
     }
     if (node.value === null) {

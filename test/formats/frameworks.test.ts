@@ -504,6 +504,7 @@ describe("formats: frameworks", () => {
       ),
       ["fsdp-offload-8bit"],
     );
+    assert.deepEqual(found("a.yml", `${axolotl}fsdp: \${FSDP}\ndeepspeed: \${DEEPSPEED}\n`), []);
     const openrlhf = "python -m openrlhf.cli.train_sft --pretrain a --max_len 8";
     assert.deepEqual(found("o.sh", `${openrlhf} --train_batch_size 10 --micro_train_batch_size 4\n`), [
       "batch-multiple",
