@@ -396,7 +396,6 @@ const RULES: Readonly<Record<string, Rule>> = {
   triu: likeFirst("triu"),
   tril: likeFirst("tril"),
   flip: rearranged("flip"),
-  floor: likeFirst("floor"),
   roll: rearranged("roll"),
   bitwise_not: likeFirst("bitwise_not"),
   floor_divide: (t, a) => arithmetic.elementwise(t, "floor_divide", [a.operand(0), a.operand(1)]),
