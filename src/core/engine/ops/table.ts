@@ -357,6 +357,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   triu: likeFirst("triu"),
   tril: likeFirst("tril"),
   flip: likeFirst("flip"),
+  sign: likeFirst("sign"),
+  ceil: likeFirst("ceil"),
   roll: likeFirst("roll"),
   bitwise_not: likeFirst("bitwise_not"),
   floor_divide: (t, a) => arithmetic.elementwise(t, "floor_divide", [a.operand(0), a.operand(1)]),
