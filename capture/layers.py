@@ -103,7 +103,7 @@ class Repeat:
 
 
 _DROPPED_KW = ("device", "pin_memory", "layout", "non_blocking", "copy", "foreign", "generator")
-_MOVES = ("to.dtype", "to.device", "to.dtype_layout", "to.other", "lift_fresh", "_to_copy")
+_MOVES = ("to.dtype", "type_as", "to.device", "to.dtype_layout", "to.other", "lift_fresh", "_to_copy")
 
 
 def clean(trace):

@@ -163,7 +163,7 @@ FAMILIES = {
     "falcon_h1": standard("falcon_h1", attention=SDPA, kernels=STATE_SPACE, axes=(SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"), _switch("mamba_rms_norm")), extra=falcon_h1, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),
     "cwm": standard("cwm", attention=SDPA, axes=(GQA, BOTH_WINDOWS)),
     "deberta-v2": standard("deberta-v2", tasks=ENCODER, attention=("eager",), axes=(given(relative_attention=True, share_att_key=True, norm_rel_ebd="layer_norm", position_biased_input=False),), fixed=("type_vocab_size",), extra=deberta,
-                           derived={"pooler_hidden_size": "hidden_size"}),
+                           derived={"pooler_hidden_size": "hidden_size", "pos_att_type": "null"}),
     "modernbert": standard("modernbert", attention=SDPA, tasks=ENCODER, axes=(given(norm_bias=False), (Option("2*S < local_attention", modern(True)), Option("2*S >= local_attention", modern(False))), (Option("classifier_pooling == 'mean'", _sets(classifier_pooling="mean")), Option("classifier_pooling == 'cls'", _sets(classifier_pooling="cls")))),
                            kind="i % global_attn_every_n_layers == 0 and 'full_attention' or 'sliding_attention'", derived={"global_attn_every_n_layers": "3"}, extra=lambda r, d: {"num_hidden_layers": 4, "layer_types": ["full_attention", *r.sample(["full_attention", "sliding_attention", "sliding_attention"], 3)]}),
     "qwen3_next": standard("qwen3_next", attention=SDPA, axes=(GQA[:1], SILU, DELTA), extra=gated_delta, **DELTA_FACTS),

@@ -17,10 +17,10 @@ REASONS = {
     **dict.fromkeys(("aria_text", "blt"), HOST),
     **dict.fromkeys(("big_bird", "bigbird_pegasus", "deepseek_v32", "deepseek_v4"), SPARSE),
     **dict.fromkeys(("rwkv", "xlstm", "recurrent_gemma", "minimax", "kimi_linear", "zamba"), LOOPS),
-    **dict.fromkeys(("dbrx", "zamba2", "nemotron_h", "gemma3n_text", "gemma4_text", "cohere_compass_text", "jamba", "lfm2_moe", "exaone_moe", "ernie4_5_moe", "minicpm3", "diffllama", "axk1", "mistral4", "dots1", "bamba", "mamba"), DRAWN),
+    **dict.fromkeys(("dbrx", "zamba2", "nemotron_h", "gemma3n_text", "gemma4_text", "cohere_compass_text", "jamba", "lfm2_moe", "exaone_moe", "ernie4_5_moe", "minicpm3", "diffllama", "axk1", "mistral4", "dots1", "mamba"), DRAWN),
     "albert": SHARED,
-    **dict.fromkeys(("afmoe", "axk2", "bert-generation", "blenderbot-small", "cohere2_moe", "cpmant", "emu3", "falcon_mamba", "flex_olmo", "glm_moe_dsa", "gpt_neox_japanese", "cwm", "doge", "apertus", "granitemoeshared",
-                     "glm4_moe_lite", "hunyuan_v1_moe", "umt5", "t5gemma", "eurobert", "qwen3_5_moe_text", "qwen3_next", "mpt", "ministral3"), FIRST),
+    **dict.fromkeys(("afmoe", "axk2", "bert-generation", "blenderbot-small", "cohere2_moe", "cpmant", "emu3", "falcon_mamba", "flex_olmo", "glm_moe_dsa", "gpt_neox_japanese", "doge",
+                     "hunyuan_v1_moe", "umt5", "t5gemma", "qwen3_5_moe_text", "qwen3_next"), FIRST),
 }
 MAPPINGS = ("CAUSAL_LM", "MASKED_LM", "SEQ_TO_SEQ_CAUSAL_LM", "SEQUENCE_CLASSIFICATION", "TOKEN_CLASSIFICATION", "IMAGE_CLASSIFICATION", "SPEECH_SEQ_2_SEQ", "CTC", "AUDIO_CLASSIFICATION", "IMAGE_TEXT_TO_TEXT")
 

@@ -161,7 +161,11 @@ describe("scaling in place", () => {
 describe("gradients of routers", () => {
   it("gather scatters into zeros, and grouped products keep where groups end", () => {
     const l = lab();
-    const [out] = run(l, "gather", l.leaf([64, 8]), 1, l.tensor([64, 2], "int64"));
+    const scores = add(l.torch, l.leaf([64, 8]), 1);
+    const [out] = run(l, "gather", scores, 1, l.tensor([64, 2], "int64"));
+    const held = l.live;
+    scores.release();
+    assert.equal(l.live, held, "the input is saved");
     assert.deepEqual(l.made(() => l.differentiate(out!)).slice(1), ["new_zeros 2048", "scatter_add 2048"]);
     const ends = l.tensor([8], "int32");
     const before = l.live;

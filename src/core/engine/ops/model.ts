@@ -367,6 +367,8 @@ export function gatherLike(
     zeros.release();
     return [out];
   });
+  // gather_backward asks for the input itself, though only for its sizes.
+  if (node !== null && operator === "gather") torch.save(node, input);
   if (node !== null) for (const index of indices) torch.save(node, index);
   return torch.attach(node, torch.empty(operator, sizes, input.dtype));
 }

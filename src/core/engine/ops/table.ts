@@ -397,6 +397,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   tril: likeFirst("tril"),
   flip: rearranged("flip"),
   roll: rearranged("roll"),
+  sign: likeFirst("sign"),
+  ceil: likeFirst("ceil"),
   bitwise_not: likeFirst("bitwise_not"),
   floor_divide: (t, a) => arithmetic.elementwise(t, "floor_divide", [a.operand(0), a.operand(1)]),
   remainder: (t, a) => arithmetic.elementwise(t, "remainder", [a.operand(0), a.operand(1)]),
