@@ -190,9 +190,12 @@ function reportOf(analysis: RunAnalysis, variant: Variant, advice?: Advice): Rep
   });
 }
 
-/** Step time on the chosen card, to three digits; null without a card or an estimate. */
-function timeOf({ resolution, estimate }: Variant): ReportRun["time"] {
-  const time = resolution.run === null || estimate === undefined ? null : stepTime(resolution.run, estimate);
+/**
+ * Step time on the chosen card, to three digits; null without a card or an estimate, and where completions are generated
+ * between the steps: how long that takes is not modelled.
+ */
+function timeOf({ resolution: { run }, estimate }: Variant): ReportRun["time"] {
+  const time = run === null || estimate === undefined || run.trainer?.rollout != null ? null : stepTime(run, estimate);
   if (time === null) return null;
   const seconds = (value: number) => Number(value.toPrecision(3));
   return {

@@ -1,5 +1,6 @@
 /** Sizes of a model that decide its arithmetic, read from any family's `config.json`. */
 import type { ModelConfig, TrainingRun } from "../training/run";
+import { SEQUENCES } from "../training/trainers";
 
 export interface ModelShape {
   readonly hidden: number;
@@ -102,5 +103,6 @@ export function encoderLength(run: TrainingRun): number {
 
 /** Tokens (or patches, or frames) that one sample puts through the layers. */
 export function tokensPerSample(run: TrainingRun): number {
-  return encoderLength(run) + (isEncoderDecoder(run) ? run.targetLength : 0);
+  const sequences = run.trainer == null ? 1 : SEQUENCES[run.trainer.kind];
+  return sequences * (encoderLength(run) + (isEncoderDecoder(run) ? run.targetLength : 0));
 }

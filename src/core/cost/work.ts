@@ -43,10 +43,18 @@ export function halfPrecision(run: TrainingRun): boolean {
 
 /**
  * Passes over the layers, in forwards: forward, backward for the inputs, backward for the weights (of what trains),
- * and once more forward where activations are recomputed.
+ * and once more forward where activations are recomputed, where a reference model scores the same tokens, and where the
+ * trained one scores its completions before it learns from them.
  */
 export function passes(run: TrainingRun): number {
-  return 2 + (run.adapter === null ? 1 : 0) + (run.checkpointing === null ? 0 : 1);
+  const { adapter, checkpointing, trainer } = run;
+  const extra = [
+    adapter === null,
+    checkpointing !== null,
+    trainer != null && (trainer.variant["reference"] ?? "none") !== "none",
+    trainer?.rollout?.scores === true,
+  ];
+  return 2 + extra.filter(Boolean).length;
 }
 
 /**
