@@ -60,6 +60,7 @@ export function estimate(
     const eager = widenedBy(read(run, simulation, detail === "full"), [
       ...result.uncertain,
       ...missingKernels(ledger, graphs.kernels),
+      ...adaptedExperts(simulation),
     ]);
     const own = run.compiled ? compiledBand(eager, run, graphs) : eager;
     if (relative) return { ok: true, estimate: widened(own, run.model.family, graphs.family) };
@@ -184,6 +185,14 @@ function widenedBy(estimate: Estimate, uncertain: readonly SplitUncertainty[]): 
       })),
     ],
   };
+}
+
+/** Adapters on experts whose matrices are stored together: not run, so that all they may need is in the band. */
+function adaptedExperts({ adaptedExpertBytes }: Simulation): SplitUncertainty[] {
+  if (adaptedExpertBytes === 0) return [];
+  const what =
+    "the adapters reach experts that are stored together: peft makes the adapted experts anew in every layer, which is in the band only";
+  return [{ what, settleWith: "lora_target_modules", moreBytes: adaptedExpertBytes, lessBytes: 0 }];
 }
 
 /** Kinds of bytes that code of a module makes while it runs. */

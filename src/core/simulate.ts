@@ -18,6 +18,7 @@ import { buildsNoMask, withFlash } from "./graph/flash";
 import { withLiger } from "./graph/liger";
 import type { ArchitectureGraph, FamilyGraphs, TrainerGraph } from "./graph/types";
 import { regularised } from "./training/adapters/adalora";
+import { adaptedExpertBytes } from "./training/adapters/experts";
 import { promptSizes, promptWrapper, virtualTokens } from "./training/adapters/prompts";
 import { runEvaluation } from "./training/evaluation";
 import { SimulatedCache } from "./training/generation/cache";
@@ -49,6 +50,8 @@ export interface Simulation {
   readonly trainableParameters: number;
   /** Key-value cache of the run's generation at its longest; null: it does not generate. */
   readonly cacheBytes: number | null;
+  /** What adapters on fused experts may add; 0 without them. */
+  readonly adaptedExpertBytes: number;
   /** Host memory of one rank (managed memory of paged optimizers counts as pageable). */
   readonly host: HostUse;
 }
@@ -424,6 +427,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
       parameters: model.elements,
       trainableParameters: model.trainableElements,
       cacheBytes,
+      adaptedExpertBytes: adaptedExpertBytes(run, model.parameters),
     },
   };
 }
