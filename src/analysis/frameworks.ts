@@ -6,6 +6,15 @@ import type { FsdpSpec } from "../core/training/run";
 import type { SchemaId } from "../formats/types";
 import type { Settings } from "./settings";
 
+/** Formats whose runs the Hugging Face Trainer carries out: its defaults fill what they leave open. */
+export const TRAINER_FORMATS: ReadonlySet<string> = new Set([
+  "hf-training-arguments",
+  "trl",
+  "axolotl",
+  "llama-factory",
+  "ms-swift",
+]);
+
 export interface Framework {
   /** Name to show. */
   readonly name: string;

@@ -1,19 +1,10 @@
 /** What a run may be or do that the engine does not follow: then there is no number rather than a wrong one. */
-import { frameworkOf } from "./frameworks";
+import { frameworkOf, TRAINER_FORMATS } from "./frameworks";
 import type { RunInputs } from "./inputs";
 import { say } from "./problems";
-import type { Obstacle } from "./resolve";
 import { MODELLED } from "./resolve/trainer";
+import type { Obstacle } from "./resolve/types";
 import type { Settings } from "./settings";
-
-/** Formats whose runs the Hugging Face Trainer carries out: its defaults fill what they leave open. */
-export const TRAINER_FORMATS: ReadonlySet<string> = new Set([
-  "hf-training-arguments",
-  "trl",
-  "axolotl",
-  "llama-factory",
-  "ms-swift",
-]);
 
 /**
  * Formats whose preference and reinforcement trainers are not TRL's newest: axolotl pins an older TRL, LLaMA-Factory and

@@ -2,8 +2,8 @@
 import type { LibraryVersions } from "../../core/training/run";
 import type { Message } from "../../formats/types";
 import { defaultOf, keyFor } from "../defaults";
+import { TRAINER_FORMATS } from "../frameworks";
 import { librariesOf, type RunInputs } from "../inputs";
-import { TRAINER_FORMATS } from "../not-modelled";
 import { type From, type Place, type Setting, Settings, type SettingValue } from "../settings";
 import type { Choice, Obstacle, Resolved, Supposition } from "./types";
 
