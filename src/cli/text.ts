@@ -72,7 +72,8 @@ function technique(run: ReportRun, say: Say): string {
   if (quantization !== null && quantization !== "none") parts.push(String(quantization));
   if (adapter === null || adapter === "none") {
     const { model, perDevice } = run;
-    const frozen = model !== null && perDevice !== null && model.trainableParameters < model.parameters;
+    // Tables that the library itself never trains (sinusoidal positions) are a hundredth of a model at most.
+    const frozen = model !== null && perDevice !== null && model.trainableParameters < 0.98 * model.parameters;
     parts.push(say(frozen ? "partly-frozen" : "full-fine-tune"));
   } else {
     parts.push(rank === null ? String(adapter) : say("rank", { adapter: String(adapter), rank: String(rank) }));
