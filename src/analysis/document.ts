@@ -185,7 +185,7 @@ function reportOf(analysis: RunAnalysis, variant: Variant, advice?: Advice): Rep
     guide: advice?.guide ?? null,
     time: timeOf(variant),
     assumptionEffects: advice?.assumptionEffects ?? [],
-    padded: advice === undefined || advice.assumptionEffects.length === 0 ? null : analysis.padded,
+    padded: advice === undefined ? null : paddedOf(analysis),
     locale: analysis.locale,
   });
 }
@@ -214,13 +214,19 @@ function timeOf({ resolution: { run }, estimate }: Variant): ReportRun["time"] {
 /** Suppositions measured at most: each costs a simulation. */
 const MOST_MEASURED = 3;
 
+/** What steps of other lengths reserve: twelve more steps, so only where the guide is asked for. */
+function paddedOf(analysis: RunAnalysis): RunAnalysis["padded"] {
+  return analysis.options.guide === true ? analysis.padded : null;
+}
+
 /** How far another plausible value of each supposition moves the peak, in bytes; 0 when it was not tried. */
 function effectsOf(analysis: RunAnalysis): number[] {
   const { base } = analysis;
+  const padded = paddedOf(analysis);
   let measured = 0;
   return base.resolution.suppositions.map(({ alternative, pool }) => {
-    if (pool === true && base.estimate !== undefined && analysis.padded !== null)
-      return Math.max(0, analysis.padded.reservedBytes - base.estimate.reservedPeakBytes);
+    if (pool === true && base.estimate !== undefined && padded !== null)
+      return Math.max(0, padded.reservedBytes - base.estimate.reservedPeakBytes);
     if (base.estimate === undefined || alternative === undefined || ++measured > MOST_MEASURED) return 0;
     const other = analysis.vary(alternative).estimate;
     return other === undefined ? 0 : Math.abs(other.usedPeakBytes - base.estimate.usedPeakBytes);

@@ -17,7 +17,8 @@ const TRAIN = "output_dir: out\nper_device_train_batch_size: 8\n";
 
 async function runOf(text: string, plans = true): Promise<ReportRun> {
   const runtime = memoryRuntime({ ...FILES, "train.yaml": text });
-  const [run] = (await createAnalyzer(runtime).analyse(uri("train.yaml"), { plans, device: "80GB" })).runs;
+  const [run] = (await createAnalyzer(runtime).analyse(uri("train.yaml"), { plans, guide: plans, device: "80GB" }))
+    .runs;
   assert.ok(run?.perDevice);
   return run;
 }
