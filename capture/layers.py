@@ -358,13 +358,13 @@ def _localize(call, names, inputs, outputs, metas):
     return Function(inputs, body, [ref(o) for o in outputs], metas_by_name, prefix, index)
 
 
-def _kept(values, gone):
-    """The list of values none of which goes between the rounds, or None."""
-    return Many(tuple(values)) if not any(v in gone for v in values) else None
+def _kept(values, gone, read):
+    """The list of values none of which goes between the rounds, or None where nothing reads it: a name of a round before is no list."""
+    return Many(tuple(values)) if values[0] in read and not any(v in gone for v in values) else None
 
 
-def _fold(calls, glue, metas):
-    """Repeats (with drops between) for consecutive calls of one stack. `glue[k]` are the values dropped after call k."""
+def _fold(calls, glue, read, metas):
+    """Repeats (with drops between) for consecutive calls of one stack. `glue[k]` are the values dropped after call k, `read` those that code behind the calls reads."""
     n = len(calls)
     start = calls[0].index
     keys = []
@@ -408,7 +408,7 @@ def _fold(calls, glue, metas):
     held = [q in carry for q in range(width)]
     inside = [{v for it in c.items if isinstance(it, Drop) for v in it.values} for c in calls]
     gone = set().union(*inside, *glue[: n - 1])
-    collect = [_kept([c.outs[q] for c in calls[: n - 1 if held[q] else n]], gone) if n > 1 and all(len(c.outs) == width for c in calls) else None for q in range(width)]
+    collect = [_kept([c.outs[q] for c in calls[: n - 1 if held[q] else n]], gone, read) if n > 1 and all(len(c.outs) == width for c in calls) else None for q in range(width)]
     # after each round but the first, exactly the carried values that the round consumed go
     for k in range(1, n):
         consumed = [calls[k - 1].outs[q] for q in range(width) if held[q] and calls[k - 1].outs[q] not in calls[k].outs]
@@ -474,7 +474,7 @@ def fold(main, metas):
                 i += 1
             else:
                 break
-        result.extend(_fold(calls, glue, metas))
+        result.extend(_fold(calls, glue, {r for it in main[i:] if not isinstance(it, Drop) for r in _uses(it)}, metas))
     return result
 
 

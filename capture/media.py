@@ -223,7 +223,7 @@ FAMILIES = {
     "convnextv2": _images(_convnext, attention=("none",), sizes=_sides(64), spelled=r"convnextv2\.encoder\.stages|.*\.downsampling_layer", inputs_follow=True, axes=(FOUR_STAGES, DROP_PATH)),
     "mobilenet_v1": _images(_mobilenet, attention=("none",), sizes=_sides(32), spelled=r"mobilenet_v1\.layer", inputs_follow=True, axes=(_multipliers(0.25, 0.5, 0.75, 1.0),)),
     "mobilenet_v2": _images(_mobilenet, attention=("none",), sizes=_sides(32), spelled=r"mobilenet_v2\.layer", inputs_follow=True, axes=(_multipliers(0.35, 0.5, 0.75, 1.0, 1.3, 1.4),)),
-    "swin": _images(_swin, sizes=_own_side, inputs_follow=True, spelled=r"swin\.encoder\.layers", hidden=("I", "image_size"), terms=("2*window_size-1",), axes=(EIGHT_WINDOWS, DROP_PATH)),
+    "swin": _images(_swin, sizes=_own_side, inputs_follow=True, spelled=r"swin\.encoder\.layers", hidden=("I", "image_size"), terms=("2*window_size-1", *(f"{n}*window_size-window_size//2" for n in (2, 4, 8))), axes=(EIGHT_WINDOWS, DROP_PATH)),
     "swinv2": _images(_swin, attention=("none",), sizes=_own_side, inputs_follow=True, spelled=r"swinv2\.encoder\.layers|.*continuous_position_bias_mlp", hidden=("I", "image_size"), terms=("2*window_size-1",), axes=(EIGHT_WINDOWS, DROP_PATH)),
     "beit": _plain(axes=((Option("use_relative_position_bias and not use_absolute_position_embeddings", _sets(use_relative_position_bias=True)),
                           Option("not use_relative_position_bias and use_absolute_position_embeddings", _sets(use_absolute_position_embeddings=True))), DROP_PATH)),

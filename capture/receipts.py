@@ -257,7 +257,7 @@ def as_captured(family, task, r):
         captured.sizes(settings, sizes, r)
     for axis in captured.axes:
         r.choice(axis).change(settings, sizes, r)
-    return settings, sizes
+    return settings, sizes, captured.inputs_follow
 
 
 def linears_of(graphs):
@@ -297,14 +297,18 @@ def draw(family, number, graphs):
 
 
 def draw_captured(family, number, graphs, task, attention, r):
-    settings, sizes = as_captured(family, task, r)
+    settings, sizes, follow = as_captured(family, task, r)
     if task in ("causal-lm", "seq-cls", "seq2seq-lm"):
         settings["use_cache"] = False  # as the Trainer sets it
     dtype, amp = r.choice((("float32", None), ("float32", "bf16"), ("float32", "fp16"), ("bfloat16", None), ("bfloat16", "bf16")))
+    if follow and amp is None:  # the oracle's images are float32, which a half-precision model refuses (fake convolutions without biases do not)
+        dtype = "float32"
     if has_experts(graphs):  # the fake device multiplies groups only in bfloat16 and for rows of whole 16 bytes
         dtype, amp = "bfloat16", r.choice((None, "bf16"))
         settings |= {k: -(-v // 8) * 8 for k, v in settings.items() if k.endswith("intermediate_size")}
-    case = {"id": f"{family}-{number}", "model": {"model_type": family, **settings}, "task": task, "batch": sizes["B"], "seq": sizes["S"], "load_dtype": dtype, "amp": amp, "attn": attention}
+    case = {"id": f"{family}-{number}", "model": {"model_type": family, **settings}, "task": task, "batch": sizes["B"], **({"seq": sizes["S"]} if "S" in sizes else {}), "load_dtype": dtype, "amp": amp, "attn": "eager" if attention == "none" else attention}
+    if task == "image-cls":
+        case["image"] = sizes["I"]
     if "T" in sizes:
         case["target_seq"] = sizes["T"]
     return trained(case, r, linears_of(graphs))
@@ -321,7 +325,7 @@ def trained(case, r, linears):
     case["optim"] = r.choice(OPTIMIZERS)
     case["grad_accum"] = r.choice((1, 1, 2, 3))
     case["max_grad_norm"] = r.choice((1.0, 1.0, 0))
-    way = r.choice(("full", "full", "lora", "lora", "qlora"))
+    way = r.choice(("full", "full", "lora", "lora", "qlora")) if linears else "full"
     if way != "full":
         case["peft"] = adapter(r, linears)
         if task.endswith("-cls") and case["peft"]["target_modules"] == "all-linear":

@@ -106,7 +106,9 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
                 tied[n] = first[id(p)]
             first.setdefault(id(p), n)
         stored = {k: v for k, v in config.to_dict().items()}
-        stored.setdefault("layer_types", getattr(config, "layer_types", None))  # some classes compute it
+        kinds = getattr(config, "layer_types", None)
+        if isinstance(kinds, list) and len(kinds) == getattr(config, "num_hidden_layers", None):  # some classes compute it; ResNet's lists what it knows
+            stored.setdefault("layer_types", kinds)
         return Capture(trace, stored, sizes, params, buffers, tied, frozen)
     finally:
         gc.collect()

@@ -313,15 +313,17 @@ def _specification(key, found, shape, captures, depth, atoms, keys, fitter_at):
 def tensors(captures, field, atoms, keys):
     """Specifications in order, merged over captures that may lack some (biases, tied heads)."""
     order, seen = [], {}
-    for c in captures:
+    for c in sorted(captures, key=lambda c: -len(getattr(c, field))):  # one that has all of them tells their order
         previous = -1
-        for name, shape, dtype, module in getattr(c, field):
-            key, stack, index = _split(name, c.spelled)
-            if key not in seen:
-                seen[key] = []
+        for name, *_ in getattr(c, field):
+            key = _split(name, c.spelled)[0]
+            if key not in order:
                 order.insert(previous + 1, key)
             previous = order.index(key)
-            seen[key].append((c, index, shape, dtype, module, stack))
+    for c in captures:
+        for name, shape, dtype, module in getattr(c, field):
+            key, stack, index = _split(name, c.spelled)
+            seen.setdefault(key, []).append((c, index, shape, dtype, module, stack))
     depth = {}
     for c in captures:
         for name, *_ in c.parameters:
@@ -354,11 +356,12 @@ BIAS_OF = {"Linear": 0, "Conv1D": 1, "Conv2d": 0, "Conv1d": 0}
 
 def _sized_by_weight(specs):
     """A bias has its weight's outputs; one that only some configs have was seen too rarely to tell its size alone."""
-    shapes = {(spec["name"], spec.get("when")): spec["shape"] for spec in specs}
     for spec in specs:
-        weight = shapes.get((spec["name"].removesuffix("bias") + "weight", spec.get("when")))
-        if spec["name"].endswith(".bias") and spec["module"] in BIAS_OF and weight is not None:
-            spec["shape"] = [weight[BIAS_OF[spec["module"]]]]
+        weights = [w for w in specs if w["name"] == spec["name"].removesuffix("bias") + "weight"]
+        if len(weights) > 1:  # one of the first layers and one of the others
+            weights = [w for w in weights if w.get("when") == spec.get("when")]
+        if spec["name"].endswith(".bias") and spec["module"] in BIAS_OF and weights:
+            spec["shape"] = [weights[0]["shape"][BIAS_OF[spec["module"]]]]
 
 
 def tied(captures, keys):

@@ -3,8 +3,8 @@ import type { AdapterSpec } from "../run";
 
 type Modules = readonly string[] | string;
 
-/** Modules peft dispatches to its linear layer: `nn.Linear` with its subclasses, and transformers' `Conv1D`. */
-const LINEAR_KINDS = new Set(["Linear", "Conv1D", "FalconLinear"]);
+/** Modules peft dispatches to its linear layer: `nn.Linear` with its subclasses (the last is that of `nn.MultiheadAttention`), and transformers' `Conv1D`. */
+const LINEAR_KINDS = new Set(["Linear", "Conv1D", "FalconLinear", "NonDynamicallyQuantizableLinear"]);
 
 /** Whether a list of name ends, or a regular expression over the whole path, names a module. */
 export function named(modules: Modules, path: string): boolean {
