@@ -161,11 +161,12 @@ export function linear(torch: Torch, input: Tensor, weight: Tensor, bias: Tensor
   return lowered(torch, [input, weight, bias], ([x, w, b]) => linearPlain(torch, x!, w!, b!));
 }
 
+/** A bias is fused for matrices and for contiguous inputs of any further rank (aten/src/ATen/native/Linear.cpp, linear). */
 function linearPlain(torch: Torch, input: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
   const turned = transpose(torch, weight, 0, 1);
   let out: Tensor;
   if (bias !== null && input.rank === 2) out = addmm(torch, bias, input, turned);
-  else if (bias !== null && input.rank === 3 && input.contiguous) {
+  else if (bias !== null && input.rank > 2 && input.contiguous) {
     const flat = reshape(torch, input, [-1, input.size(-1)]);
     const product = addmm(torch, bias, flat, turned);
     out = view(torch, product, [...input.sizes.slice(0, -1), weight.size(0)]);
