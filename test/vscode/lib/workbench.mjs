@@ -34,6 +34,12 @@ export class Workbench {
     return new Workbench(page);
   }
 
+  /** Loads the window anew and waits until it can be used. */
+  async reload() {
+    await this.page.reload();
+    await this.page.waitForSelector(".monaco-workbench .part.editor");
+  }
+
   /** Waits until the window wears a colour theme, which has its own CSS class. */
   async wears(className) {
     await this.page.locator(`.monaco-workbench.${className}[class*="vscode-theme-"]`).waitFor();
@@ -107,9 +113,9 @@ export class Workbench {
   }
 
   /** Moves the mouse over a text and returns what the hover says once `accept` likes it. */
-  async hover(text, accept) {
+  async hover(text, accept, patience) {
     const hover = this.page.locator(".monaco-editor .monaco-hover:not(.hidden)");
-    return eventually(`a hover on "${text}"`, async () => {
+    const point = async () => {
       const box = await this.find(text);
       if (box === undefined) return false;
       await this.page.mouse.move(box.x + box.width + 300, box.y + 300, { steps: 3 });
@@ -121,7 +127,8 @@ export class Workbench {
         if (accept(said)) return said;
       }
       return false;
-    });
+    };
+    return eventually(`a hover on "${text}"`, point, patience);
   }
 
   /** Number of error squiggles that are drawn. */
