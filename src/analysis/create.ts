@@ -111,7 +111,7 @@ class AnalyzerOfRuntime implements Analyzer {
       runtime: this.runtime,
       store,
       catalogue: await this.catalogue,
-      graphs: (family) => this.graphsOf(family),
+      graphs: (family, losses) => this.graphsOf(family, losses),
       modelOverride: options.set?.["model"],
     });
     const reread: Reread = async (edits) => {
@@ -143,22 +143,29 @@ class AnalyzerOfRuntime implements Analyzer {
     return users;
   }
 
-  private graphsOf(family: string): Promise<FamilyGraphs | undefined> {
-    let found = this.graphs.get(family);
+  /** Graphs of a family, read once; with the losses of TRL's trainers only where a run may need them. */
+  private graphsOf(family: string, losses: boolean): Promise<FamilyGraphs | undefined> {
+    const key = `${family} ${losses}`;
+    let found = this.graphs.get(key);
     if (found === undefined) {
-      found = /^[\w.-]+$/.test(family) ? this.readGraphs(family) : Promise.resolve(undefined);
-      this.graphs.set(family, found);
+      found = losses ? this.withLosses(family) : this.readGraphs(family);
+      this.graphs.set(key, found);
     }
     return found;
   }
 
+  private async withLosses(family: string): Promise<FamilyGraphs | undefined> {
+    const [graphs, trainers] = await Promise.all([this.graphsOf(family, false), this.trainerGraphs()]);
+    return graphs && { ...graphs, trainers };
+  }
+
   private async readGraphs(family: string): Promise<FamilyGraphs | undefined> {
+    if (!/^[\w.-]+$/.test(family)) return undefined;
     const text = await this.runtime.readModelData(`graphs/${family}.json`).catch(() => undefined);
     if (text === undefined) return undefined;
     try {
       const data: unknown = JSON.parse(text);
-      if (!graphsSchema.safeParse(data).success) return undefined;
-      return { ...(data as FamilyGraphs), trainers: await this.trainerGraphs() };
+      return graphsSchema.safeParse(data).success ? (data as FamilyGraphs) : undefined;
     } catch {
       return undefined;
     }

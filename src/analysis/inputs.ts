@@ -59,7 +59,8 @@ export interface GatherContext {
   readonly runtime: Runtime;
   readonly store: DocumentStore;
   readonly catalogue: Catalogue;
-  readonly graphs: (family: string) => Promise<FamilyGraphs | undefined>;
+  /** Graphs of a family; `losses`: with those of TRL's trainers, which only its runs need. */
+  readonly graphs: (family: string, losses: boolean) => Promise<FamilyGraphs | undefined>;
   /** `model` of the overrides, when the person tries another one. */
   readonly modelOverride: string | undefined;
 }
@@ -182,7 +183,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   }
   if (pinned !== undefined) documents.push(pinned.document);
   const family = model?.kind === "found" ? String(model.config["model_type"]) : undefined;
-  const graphs = family === undefined ? undefined : await graphsFor(family, model, context);
+  const graphs = family === undefined ? undefined : await graphsFor(family, model, format.id === "trl", context);
   return {
     main,
     format,
@@ -204,12 +205,13 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
 async function graphsFor(
   family: string,
   model: ModelFound | undefined,
+  losses: boolean,
   context: GatherContext,
 ): Promise<FamilyGraphs | undefined> {
-  const own = await context.graphs(family);
+  const own = await context.graphs(family, losses);
   if (own !== undefined || model?.kind !== "found") return own;
   for (const relative of [innerFamilyOf(model.config), relativeOf(model.config)]) {
-    const graphs = relative === undefined ? undefined : await context.graphs(relative);
+    const graphs = relative === undefined ? undefined : await context.graphs(relative, losses);
     if (graphs !== undefined) return graphs;
   }
   return undefined;

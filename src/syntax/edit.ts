@@ -60,20 +60,9 @@ function setEmpty(text: string, node: LocatedNode, value: Value, dialect: EditDi
   return { refused: "There is no value to replace." };
 }
 
-/** Adds `key` to a map, next to `near` (or the last key), in the layout of its neighbours. */
-export function insertEntry(
-  text: string,
-  parent: MapNode,
-  key: string,
-  value: Value,
-  dialect: EditDialect,
-  near?: Entry,
-): EditOutcome {
-  return insertPath(text, parent, [key], value, dialect, near);
-}
-
 /**
- * Adds a nested key, creating the maps on the way that are missing.
+ * Adds a nested key, next to `near` (or the last key) and in the layout of its neighbours, creating the maps on the way
+ * that are missing.
  * @param path keys from `parent` down; at least one
  */
 export function insertPath(

@@ -107,3 +107,25 @@ dtype: bfloat16
     assert.ok(asleep < beside);
   });
 });
+
+describe("analysis: losses of TRL's trainers", () => {
+  it("are read for TRL's runs only", async () => {
+    const reads = async (text: string): Promise<boolean> => {
+      const read: string[] = [];
+      const runtime = memoryRuntime({ "train.yaml": text });
+      const recording = {
+        ...runtime,
+        readModelData: (path: string) => {
+          read.push(path);
+          return runtime.readModelData(path);
+        },
+      };
+      await createAnalyzer(recording).analyse(uri("train.yaml"), {});
+      assert.ok(read.includes("graphs/qwen2.json"));
+      return read.includes("trainers/trl.json");
+    };
+    const run = "output_dir: out\nmodel_name_or_path: Qwen/Qwen2.5-0.5B\nper_device_train_batch_size: 1\n";
+    assert.equal(await reads(run), false);
+    assert.equal(await reads(`${run}beta: 0.1\nmax_length: 64\nprecompute_ref_log_probs: false\n`), true);
+  });
+});

@@ -123,8 +123,3 @@ const OTHERS: readonly CatalogueEntry[] = [
 
 /** All codes, the general ones first. */
 export const CATALOGUE: readonly CatalogueEntry[] = [...OTHERS, ...FRAMEWORK_FINDINGS, ...RULES];
-
-/** Entry of a code. */
-export function entryOf(code: string): CatalogueEntry | undefined {
-  return CATALOGUE.find((entry) => entry.code === code);
-}
