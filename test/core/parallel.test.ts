@@ -6,7 +6,7 @@ import { type EstimateResult, estimate } from "../../src/core/estimate";
 import type { FamilyGraphs } from "../../src/core/graph/types";
 import type { ComponentKind, Estimate } from "../../src/core/report/estimate";
 import type { DeepSpeedSpec, FsdpSpec, TrainingRun } from "../../src/core/training/run";
-import { causalRun } from "./runs";
+import { causalRun, loraSpec } from "./runs";
 
 const llama = JSON.parse(readFileSync(join(__dirname, "../../models/graphs/llama.json"), "utf8")) as FamilyGraphs;
 
@@ -127,17 +127,7 @@ describe("parallel strategies", () => {
 
   it("a 4-bit base is sharded as it is packed; its constants are whole on every rank", () => {
     const quantization = { type: "nf4", double: false, prepareForKbit: false, computeDtype: "bfloat16" } as const;
-    const adapter = {
-      type: "lora",
-      rank: 4,
-      alpha: 8,
-      dropout: 0,
-      targetModules: ["q_proj"],
-      modulesToSave: [],
-      bias: "none",
-      useRslora: false,
-      autocastAdapterDtype: false,
-    } as const;
+    const adapter = loraSpec({ rank: 4, alpha: 8, autocastAdapterDtype: false });
     const base = (run: TrainingRun): number =>
       bytes(of({ ...run, loadDtype: "bfloat16", adapter, quantization }), "weights");
     const whole = base(spread(1, {}));

@@ -1,5 +1,5 @@
 /** Small runs for tests of the engine. */
-import type { TrainingRun } from "../../src/core/training/run";
+import type { AdapterSpec, TrainingRun } from "../../src/core/training/run";
 
 /** A tiny llama on one device: 4 sequences of 64 tokens, every weight trained in float32. */
 export function causalRun(change: Partial<TrainingRun>): TrainingRun {
@@ -53,6 +53,22 @@ export function causalRun(change: Partial<TrainingRun>): TrainingRun {
       bitsandbytes: "0.50",
     },
     device: null,
+    ...change,
+  };
+}
+
+/** LoRA of rank 8 on the queries, without dropout. */
+export function loraSpec(change: Partial<AdapterSpec> = {}): AdapterSpec {
+  return {
+    type: "lora",
+    rank: 8,
+    alpha: 16,
+    dropout: 0,
+    targetModules: ["q_proj"],
+    modulesToSave: [],
+    bias: "none",
+    useRslora: false,
+    autocastAdapterDtype: true,
     ...change,
   };
 }

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { knows } from "../../src/core/engine/ops/table";
 import { simulate } from "../../src/core/simulate";
 import type { DeepSpeedSpec, TrainingRun } from "../../src/core/training/run";
-import { causalRun } from "./runs";
+import { causalRun, loraSpec } from "./runs";
 import { graphsWithTrainers, kinds, type Receipt, receiptsOf, trainerRunOf, trainers } from "./trainers/receipts";
 
 const ZERO_2: DeepSpeedSpec = {
@@ -99,17 +99,7 @@ describe("trainers of TRL", () => {
   };
 
   it("keep no copy beside an adapter, whatever the run kept without it", () => {
-    const adapter = {
-      type: "lora",
-      rank: 8,
-      alpha: 16,
-      dropout: 0,
-      targetModules: ["q_proj"],
-      modulesToSave: [],
-      bias: "none",
-      useRslora: false,
-      autocastAdapterDtype: true,
-    } as const;
+    const adapter = loraSpec();
     assert.equal(peakOf({ adapter, ...variant("model") }), peakOf({ adapter, ...variant("adapter") }));
     assert.ok(peakOf({}) > peakOf(variant("none")));
   });

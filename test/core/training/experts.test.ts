@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { estimate } from "../../../src/core/estimate";
 import type { FamilyGraphs } from "../../../src/core/graph/types";
 import type { AdapterSpec, TrainingRun } from "../../../src/core/training/run";
-import { causalRun } from "../runs";
+import { causalRun, loraSpec } from "../runs";
 
 const graphs = JSON.parse(
   readFileSync(join(__dirname, "../../../models/graphs/qwen3_moe.json"), "utf8"),
@@ -36,17 +36,7 @@ function of(targetModules: AdapterSpec["targetModules"], checkpointing: Training
           vocab_size: 100,
         },
       },
-      adapter: {
-        type: "lora",
-        rank,
-        alpha: 8,
-        dropout: 0,
-        targetModules,
-        modulesToSave: [],
-        bias: "none",
-        useRslora: false,
-        autocastAdapterDtype: true,
-      },
+      adapter: loraSpec({ rank, alpha: 8, targetModules }),
     }),
     graphs,
   );

@@ -12,18 +12,9 @@ import { linearGrouped, packGrouped } from "../../../src/core/training/quantizat
 import { linear8bit, packInt8 } from "../../../src/core/training/quantization/int8";
 import type { AdapterSpec, GroupedFormat } from "../../../src/core/training/run";
 import { type Lab, lab } from "../engine/lab";
+import { loraSpec } from "../runs";
 
-const LORA: AdapterSpec = {
-  type: "lora",
-  rank: 8,
-  alpha: 16,
-  dropout: 0,
-  targetModules: ["q_proj"],
-  modulesToSave: [],
-  bias: "none",
-  useRslora: false,
-  autocastAdapterDtype: true,
-};
+const LORA = loraSpec();
 
 describe("target modules", () => {
   const adapted = (targetModules: AdapterSpec["targetModules"], path: string, module = "Linear"): boolean =>

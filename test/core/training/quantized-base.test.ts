@@ -1,20 +1,10 @@
 import assert from "node:assert/strict";
 import { simulate } from "../../../src/core/simulate";
-import type { AdapterSpec, QuantizationSpec } from "../../../src/core/training/run";
+import type { QuantizationSpec } from "../../../src/core/training/run";
 import { graphsOf } from "../receipts/case";
-import { causalRun } from "../runs";
+import { causalRun, loraSpec } from "../runs";
 
-const LORA: AdapterSpec = {
-  type: "lora",
-  rank: 4,
-  alpha: 8,
-  dropout: 0,
-  targetModules: ["q_proj"],
-  modulesToSave: [],
-  bias: "none",
-  useRslora: false,
-  autocastAdapterDtype: false,
-};
+const LORA = loraSpec({ rank: 4, alpha: 8, autocastAdapterDtype: false });
 
 function peak(quantization: Partial<QuantizationSpec>, checkpointing: { useReentrant: boolean } | null = null): number {
   const spec: QuantizationSpec = {
