@@ -213,34 +213,38 @@ function missingKernels(ledger: Ledger, kernels: FamilyGraphs["kernels"]): Split
 }
 
 function read(run: TrainingRun, simulation: Simulation, full: boolean): Estimate {
-  const { ledger, parameters, trainableParameters, host } = simulation;
-  const loaded = simulation.loadedEvents;
-  const replayed = run.expandableSegments
-    ? expandablePeak(ledger, loaded)
-    : reservedPeak(ledger, loaded, run.allocator);
-  const reserved = Math.max(replayed, ledger.peak);
+  const { ledger, loading, parameters, trainableParameters, host } = simulation;
+  const replayed = (stream: Ledger, loaded: number): number =>
+    run.expandableSegments ? expandablePeak(stream, loaded) : reservedPeak(stream, loaded, run.allocator);
+  // Loading is over before the steps begin: whichever needs more is the peak of the run.
+  const fullest = loading !== null && loading.peak > ledger.peak ? loading : ledger;
+  const reserved = Math.max(
+    replayed(ledger, simulation.loadedEvents),
+    loading === null ? 0 : replayed(loading, 0),
+    fullest.peak,
+  );
   const overhead = overheadBand(run.device?.architecture ?? "unknown", run.parallel.worldSize, {
     torch: run.libraries.torch,
     workspace: run.blasWorkspaceBytes,
   });
-  const { components, modules } = full ? breakdown(ledger) : { components: [], modules: [] };
+  const { components, modules } = full ? breakdown(fullest) : { components: [], modules: [] };
   return {
     parameters,
     trainableParameters,
-    allocatedPeakBytes: ledger.peak,
+    allocatedPeakBytes: fullest.peak,
     reservedPeakBytes: reserved,
     usedPeakBytes: reserved + overhead.likely,
     band: {
-      lowBytes: ledger.peak + overhead.low,
+      lowBytes: fullest.peak + overhead.low,
       highBytes: highBound(reserved + kernelTemporaries(ledger), overhead.high),
       coverage: 0.99,
     },
-    peakPhase: ledger.phaseList[ledger.peakPhase]!.phase,
+    peakPhase: fullest.phaseList[fullest.peakPhase]!.phase,
     residentBytes: betweenSteps(ledger),
     components,
     modules,
-    phases: phasePeaks(ledger),
-    timeline: full ? timeline(ledger) : [],
+    phases: phasePeaks(ledger, loading),
+    timeline: full ? timelineOf(ledger, fullest === loading ? loading : null) : [],
     host: {
       pinnedBytes: Math.round(host.pinned),
       pageableBytes: Math.round(host.pageable),
@@ -285,16 +289,29 @@ function breakdown(ledger: Ledger): { components: Component[]; modules: ModuleSh
   };
 }
 
-/** Highest peak of each phase over the steps. */
-function phasePeaks(ledger: Ledger): { phase: Phase; peakBytes: number }[] {
+/** Highest peak of each phase over loading and the steps. */
+function phasePeaks(ledger: Ledger, loading: Ledger | null): { phase: Phase; peakBytes: number }[] {
   const peaks = new Map<Phase, number>();
-  for (const { phase, peak } of ledger.phaseList) peaks.set(phase, Math.max(peaks.get(phase) ?? 0, peak));
+  for (const { phase, peak } of [...(loading?.phaseList ?? []), ...ledger.phaseList])
+    peaks.set(phase, Math.max(peaks.get(phase) ?? 0, peak));
   return PHASES.filter((phase) => peaks.has(phase)).map((phase) => ({ phase, peakBytes: peaks.get(phase)! }));
 }
 
-/** The second step, thinned so that every slice keeps its highest point. */
-function timeline(ledger: Ledger): TimelinePoint[] {
-  const start = ledger.phaseList.find(({ step }) => step === 2)?.firstEvent ?? 0;
+/** Share of the timeline that loading takes where it is the peak. */
+const LOADING_SHARE = 0.25;
+
+/** The second step, after loading where that is the peak. */
+function timelineOf(ledger: Ledger, loading: Ledger | null): TimelinePoint[] {
+  const step = timeline(ledger, ledger.phaseList.find(({ step }) => step === 2)?.firstEvent ?? 0);
+  if (loading === null) return step;
+  return [
+    ...timeline(loading, 0).map((point) => ({ ...point, at: point.at * LOADING_SHARE })),
+    ...step.map((point) => ({ ...point, at: LOADING_SHARE + point.at * (1 - LOADING_SHARE) })),
+  ];
+}
+
+/** The stream from event `start` on, thinned so that every slice keeps its highest point. */
+function timeline(ledger: Ledger, start: number): TimelinePoint[] {
   const events = ledger.events.length;
   const slice = Math.max(1, Math.ceil((events - start) / TIMELINE_POINTS));
   let live = 0;

@@ -23,7 +23,8 @@ import { promptSizes, promptWrapper, virtualTokens } from "./training/adapters/p
 import { runEvaluation } from "./training/evaluation";
 import { SimulatedCache } from "./training/generation/cache";
 import { runGeneration } from "./training/generation/generate";
-import { type LoadedModel, layerSignatures, loadModel } from "./training/model";
+import { packsOnTheFly } from "./training/loading";
+import { type LoadedModel, type LoadOptions, layerSignatures, loadModel } from "./training/model";
 import { findOptimizer } from "./training/optimizers";
 import { chooseStrategy, type HostUse } from "./training/parallel";
 import { splitsModel } from "./training/parallel/local";
@@ -46,6 +47,8 @@ export interface Simulation {
   readonly ledger: Ledger;
   /** Events before this index belong to loading. */
   readonly loadedEvents: number;
+  /** Loading with what it needs beside the weights; null where it needs nothing. */
+  readonly loading: Ledger | null;
   readonly parameters: number;
   readonly trainableParameters: number;
   /** Key-value cache of the run's generation at its longest; null: it does not generate. */
@@ -211,6 +214,20 @@ export function countParameters(
   return { parameters: model.elements, trainableParameters: model.trainableElements };
 }
 
+/** The event stream of loading models that are packed on the way. */
+function loadingOf(
+  graph: ArchitectureGraph,
+  view: ConfigView,
+  models: readonly LoadOptions[],
+  { allocator }: TrainingRun,
+): Ledger {
+  const ledger = new Ledger(allocator?.roundupDivisions);
+  ledger.startCounting();
+  const torch = new Torch(ledger);
+  for (const options of models) loadModel(torch, graph, view, { ...options, packsOnTheFly: true });
+  return ledger;
+}
+
 /** What peft's module around the model does, or null when it only hands on. */
 function wrapperOf({ adapter, checkpointing }: TrainingRun, model: LoadedModel, dtype: DType): Wrapper | null {
   const { prompt, embedding, regularised: factors } = model;
@@ -275,7 +292,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     frozenParts: run.frozenParts ?? [],
     promptSizes: promptSizes(view.scope),
   };
-  const model = loadModel(torch, graph, view, {
+  const adapted = {
     ...loading,
     // DeepSpeed's engine casts the whole module, adapters included.
     adapter: run.adapter && {
@@ -283,9 +300,10 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
       dropout: spec?.disableDropout ? 0 : run.adapter.dropout,
       autocastAdapterDtype: run.adapter.autocastAdapterDtype && strategy.keepsAutocast,
     },
-  });
-  const copy =
-    spec?.variant["reference"] === "model" ? loadModel(torch, graph, view, { ...loading, adapter: null }) : null;
+  };
+  const hasReference = spec?.variant["reference"] === "model";
+  const model = loadModel(torch, graph, view, adapted);
+  const copy = hasReference ? loadModel(torch, graph, view, { ...loading, adapter: null }) : null;
   strategy.prepare(torch, model.parameters);
   torch.leafHook = strategy.leafHook;
   torch.usage = strategy.shardsParameters ? strategy : undefined;
@@ -424,6 +442,10 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
         pageable: strategy.host.pageable + torch.managedBytes,
       },
       loadedEvents,
+      loading:
+        packsOnTheFly(run.quantization) && !strategy.shardsParameters
+          ? loadingOf(graph, view, hasReference ? [adapted, { ...loading, adapter: null }] : [adapted], run)
+          : null,
       parameters: model.elements,
       trainableParameters: model.trainableElements,
       cacheBytes,

@@ -18,6 +18,8 @@ const LEVER_ORDER = [
 ];
 /** Where to underline when the peak is in evaluation. */
 const EVALUATION_ORDER = ["eval_batch_size", "prediction_loss_only", "eval_strategy", "do_eval"];
+/** Where to underline when the peak is in loading. */
+const LOADING_ORDER = ["quantization", "load_dtype", "model"];
 /** Settings the number comes from. */
 const RELATED = ["model", "sequence_length", "load_dtype", "compute_dtype", "optimizer", "zero_stage"];
 
@@ -28,7 +30,9 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
   const evaluates = estimate.peakPhase === "evaluation" || estimate.peakPhase === "generation";
   const stated = evaluates
     ? EVALUATION_ORDER.flatMap((name) => resolution.settings.find(name) ?? [])
-    : LEVER_ORDER.flatMap((name) => resolution.resolved.get(name) ?? []);
+    : (estimate.peakPhase === "load" ? LOADING_ORDER : LEVER_ORDER).flatMap(
+        (name) => resolution.resolved.get(name) ?? [],
+      );
   const place = stated.find((setting) => setting.place?.uri === inputs.main.uri)?.place;
   const span = place?.keySpan ?? { start: 0, end: Math.min(inputs.main.text.length, firstLine(inputs.main.text)) };
   const device = deviceLabel(resolution.device.spec?.name ?? "", locale);

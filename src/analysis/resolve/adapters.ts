@@ -103,7 +103,7 @@ export function quantizationOf(
   if (own?.kind === "packed") {
     c.put("quantization", own.spec.type, "linked", "quantization_config", null);
     if (own.spec.type === "int8") c.suppose(say("assume.int8-outliers"), "llm_int8_threshold");
-    return { ...own.spec, prepareForKbit: false, computeDtype: compute, ...old };
+    return { ...own.spec, prepareForKbit: false, computeDtype: compute, prequantized: true, ...old };
   }
   if (own !== null) c.suppose(say("assume.dequantized", { method: own.method, dtype: loadDtype }), "dequantize");
   if (c.trains) c.put("quantization", "none", "default", "quantization", null);

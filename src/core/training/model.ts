@@ -12,9 +12,8 @@ import type { ArchitectureGraph, TensorSpec } from "../graph/types";
 
 import { adapt, embeddingOf } from "./adapters";
 import type { PromptEncoder, PromptSizes } from "./adapters/prompts";
-
+import { inKeyOrder, warmUp, whilePacking, withPieces } from "./loading";
 import { type Part, partOf } from "./parts";
-
 import { linear4bit, type PackedWeight, packWeight } from "./quantization/bitsandbytes";
 import { linearGrouped, packGrouped } from "./quantization/grouped";
 import { linear8bit, packInt8 } from "./quantization/int8";
@@ -124,6 +123,8 @@ export interface LoadOptions {
   /** Module path of the output head, which `all-linear` and quantization leave out. */
   readonly head: string | null;
   readonly promptSizes: PromptSizes;
+  /** The weights come one by one from a checkpoint and are packed on the device (see `loading.ts`). */
+  readonly packsOnTheFly?: boolean;
 }
 
 /** What loading works on. */
@@ -145,7 +146,10 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   const placed = placeTensors(graph.parameters, view, options.loadDtype)
     .filter(({ name }) => !tied.has(name))
     .map((item) => (isFrozen(options, item.name) ? { ...item, frozen: true } : item));
-  for (const item of placed) byName.set(item.name, loadParameter(loading, item));
+  if (options.packsOnTheFly) {
+    warmUp(torch, placed, (item) => isPacked(loading, item), options.quantization);
+    for (const item of inKeyOrder(placed)) byName.set(item.name, arrive(loading, item));
+  } else for (const item of placed) byName.set(item.name, loadParameter(loading, item));
   for (const item of placeTensors(graph.buffers, view, options.loadDtype)) {
     const tensor = torch.empty("empty", item.sizes, item.dtype);
     setKind(torch, tensor, "buffers");
@@ -243,6 +247,13 @@ function loadParameter(loading: Loading, item: PlacedTensor): Tensor {
     : torch.empty("empty", item.sizes, item.dtype);
   setKind(torch, tensor, "weights");
   return describe(tensor, item, options.adapter === null && options.quantization === null);
+}
+
+/** A parameter as it comes from a checkpoint, with what exists only while it is packed or merged. */
+function arrive(loading: Loading, item: PlacedTensor): Tensor {
+  const { torch, options } = loading;
+  if (!isPacked(loading, item)) return withPieces(torch, item, () => loadParameter(loading, item));
+  return whilePacking(torch, item, options.quantization!, () => loadParameter(loading, item));
 }
 
 /**

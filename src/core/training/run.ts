@@ -135,6 +135,8 @@ export interface QuantizationSpec {
   readonly computeDtype: DType;
   /** Whether 4-bit layers keep their inputs for backward, as bitsandbytes did before 0.43.2. */
   readonly keepsInputs?: boolean;
+  /** The checkpoint stores the weights packed; otherwise they are packed while they are loaded. */
+  readonly prequantized?: boolean;
   /** Whether subclasses of `nn.Linear` are packed too, as in transformers before 5; since then only the very type. */
   readonly packsSubclasses?: boolean;
 }

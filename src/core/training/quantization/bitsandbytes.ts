@@ -10,7 +10,8 @@ import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { GroupedFormat } from "../run";
 
-const BLOCK = 64;
+/** Weights that share a constant. */
+export const BLOCK = 64;
 const NESTED_BLOCK = 256;
 
 /** A weight stored in 4 or 8 bits. */
