@@ -44,9 +44,9 @@ def graphs(args):
 
 
 def losses(args):
-    from .losses import trainer_graphs
+    from .losses import FILE, trainer_graphs
 
-    file = OUT.parent / "trainers" / "trl.json"
+    file = OUT.parent / "trainers" / FILE
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps(trainer_graphs(), separators=(",", ":")) + "\n")
     return 0
@@ -113,7 +113,7 @@ def main():
     c.add_argument("--family", nargs="*")
     c.add_argument("--seed", default="1")
     c.set_defaults(run=check)
-    losses_command = commands.add_parser("losses", help="write models/trainers/trl.json, the losses of TRL's trainers")
+    losses_command = commands.add_parser("losses", help="write models/trainers/trl.json, the losses of TRL's trainers (of the TRL that is imported: an earlier one has a file of its own)")
     losses_command.set_defaults(run=losses)
     v = commands.add_parser("verify", help="compare the command line with PyTorch and write models/VERIFIED.md (all families)")
     v.add_argument("--family", nargs="*")

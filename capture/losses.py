@@ -1,4 +1,4 @@
-"""Records the losses of TRL's trainers over stand-ins of their models: models/trainers/trl.json.
+"""Records the losses of TRL's trainers over stand-ins of their models: models/trainers/trl.json, and a file for an earlier TRL.
 
 A stand-in answers with random hidden states (or logits), so sizes are small, values are real and the rows a mask picks are
 there. Everything between the models is TRL's code, the fused head included. Integers are explained by the sizes:
@@ -8,6 +8,7 @@ import gc
 import itertools
 import json
 import random
+import sys
 from types import SimpleNamespace
 
 from . import environment  # noqa: F401  (before transformers)
@@ -19,11 +20,12 @@ from transformers.modeling_outputs import BaseModelOutput, SequenceClassifierOut
 from .fit import Fitter
 from .layers import functions
 from .record import Event, Value, trace
-from .trainers import TRAINERS, WHOLE, Accelerator, batch_of, fuse_head, loss_of, scores_of, symbols
+from .trainers import FUSED, TRAINERS, WHOLE, Accelerator, batch_of, fuse_head, loss_of, scores_of, symbols
 from .write import merge, skeleton
 
 SCHEMA = "vram-lens/trainers/1"
 POINTS = 5
+FILE = "trl.json" if FUSED else f"trl-{'.'.join(trl.__version__.split('.')[:2])}.json"
 
 
 class Backbone(torch.nn.Module):
@@ -67,12 +69,13 @@ class Whole(torch.nn.Module):
         super().__init__()
         self.shape = shape
 
-    def forward(self, input_ids=None, attention_mask=None, use_cache=None):
-        return SequenceClassifierOutput(logits=torch.randn(*self.shape(input_ids)))
+    def forward(self, input_ids, attention_mask, kept):
+        shape = self.shape(input_ids)
+        return SequenceClassifierOutput(logits=torch.randn(shape[0], kept or shape[1], *shape[2:]))
 
 
 class Logits(torch.nn.Module):
-    """A model whose logits are asked for: one of a sequence, or as many as the vocabulary has words of each token."""
+    """A model whose logits are asked for: one of a sequence, or as many as the vocabulary has words of each token, of the last `logits_to_keep` tokens (0: of all)."""
 
     is_gradient_checkpointing = False
 
@@ -80,8 +83,8 @@ class Logits(torch.nn.Module):
         super().__init__()
         self.base_model = Whole(shape)
 
-    def forward(self, *args, **inputs):
-        return self.base_model(*args, **inputs)
+    def forward(self, input_ids=None, attention_mask=None, use_cache=None, logits_to_keep=0, **_):
+        return self.base_model(input_ids, attention_mask, logits_to_keep)
 
 
 class Both(torch.nn.Module):
@@ -120,6 +123,41 @@ def _selective(recorder_of):
     return kernel
 
 
+def _whole_log_probs(recorder_of):
+    """Log-probabilities from whole logits, sequence by sequence, as one operator (trl/trainer/utils.py)."""
+
+    def selective_log_softmax(logits, index):
+        recorder = recorder_of()
+        with recorder.silence():
+            out = torch.zeros(logits.shape[:-1])
+        recorder.fused("trl_selective_log_softmax", [logits, index], out)
+        return out
+
+    return selective_log_softmax
+
+
+def _whole_entropy(recorder_of):
+    """Entropy of whole logits, 128 tokens at a time, as one operator (trl/trainer/utils.py)."""
+
+    def entropy_from_logits(logits, chunk_size=128):
+        recorder = recorder_of()
+        with recorder.silence():
+            out = torch.zeros(logits.shape[:-1])
+        recorder.fused("trl_entropy_from_logits", [logits], out)
+        return out
+
+    return entropy_from_logits
+
+
+def kernels_of(recorder_of, trainer):
+    """What the recorder takes whole, and the module whose name it goes by."""
+    if FUSED:
+        return vars(trl_utils), {"_ChunkedLogProbFunction": _chunked(recorder_of), "_fused_logprob_entropy": _selective(recorder_of), "_supports_trl_loss_kernel": lambda *a: True, "is_triton_available": lambda: True}
+    module = vars(sys.modules[type(trainer).__module__])
+    whole = {"selective_log_softmax": _whole_log_probs(recorder_of), "entropy_from_logits": _whole_entropy(recorder_of)}
+    return module, {name: function for name, function in whole.items() if name in module}
+
+
 # Numbers that go to the host.
 READS = ("item", "is_nonzero", "_local_scalar_dense")
 # Operators whose result is as long as the data says: the length is written beside them.
@@ -146,23 +184,21 @@ def capture(kind, settings, seed):
     torch.manual_seed(seed)
     if kind in WHOLE:
         sizes["V"] = r.randint(70, 99)
-        policy, reference = Logits(lambda ids: (ids.shape[0], 1) if kind == "reward" else (*ids.shape, sizes["V"])), None
+        policy, reference = (Logits(lambda ids: (ids.shape[0], 1) if kind == "reward" else (*ids.shape, sizes["V"])) for _ in range(2))
     else:
         policy, reference = Model(8), Model(8)
     for model in (policy, reference):
-        if model is not None:
-            fuse_head(kind, model, settings, model is reference)
+        fuse_head(kind, model, settings, model is reference)
     trainer = TRAINERS[kind](policy, reference, Accelerator("cpu"), settings)
     inputs = batch_of(kind, settings, sizes, "cpu")
     holder = {}
-    of = lambda: holder["recorder"]
-    kernels = {"_ChunkedLogProbFunction": _chunked(of), "_fused_logprob_entropy": _selective(of), "_supports_trl_loss_kernel": lambda *a: True, "is_triton_available": lambda: True}
-    before = {name: getattr(trl_utils, name, None) for name in kernels}
-    vars(trl_utils).update(kernels)
+    module, kernels = kernels_of(lambda: holder["recorder"], trainer)
+    before = {name: module.get(name) for name in kernels}
+    module.update(kernels)
     try:
         t = trace(Both(policy, reference), inputs, lambda: {"loss": run_of(kind, settings, trainer, dict(inputs), sizes)}, holder)
     finally:
-        vars(trl_utils).update(before)
+        module.update(before)
     for meta in t.values:
         meta.cpu = False
     t.events = [mark(e) for e in t.events if e.name not in READS]
@@ -208,7 +244,7 @@ def variants():
         yield "kto", {"reference": reference, "loss": loss}
     for centered in (False, True):
         yield "reward", {"centered": centered}
-    for loss in ("nll", "dft"):
+    for loss in ("nll", "dft") if FUSED else ():  # before, the plain model's own loss
         yield "sft", {"loss": loss}
     yield "orpo", {}
     for loss, likelihood in itertools.product(("sigmoid", "hinge", "ipo", "simpo"), (True, False)):

@@ -4,7 +4,8 @@ usage: LD_PRELOAD=fakecuda.so python -m capture.trainer_truth --kind dpo [--firs
 
 As `truth.py`, with the trainer's models and its loss in place of the model's own. Where a result is as long as the data
 says, it is as long as the case says, and allocates what indexing by a mask allocates (aten/native/IndexingUtils.h:
-positions first). Receipts go to `test/core/trainers/<kind>.jsonl`.
+positions first). Receipts go to `test/core/trainers/<kind>.jsonl`, those of an earlier TRL (the one that is
+imported) to `<kind>-<major>.<minor>.jsonl`.
 """
 import argparse
 import contextlib
@@ -18,8 +19,7 @@ from types import SimpleNamespace
 from . import environment  # noqa: F401  (before transformers)
 import torch
 import torch.nn.functional as F
-import trl.kernels.chunked_logprob as kernels
-import trl.kernels.logprob_entropy as logprob_entropy
+import trl
 import trl.trainer.utils as trl_utils
 from torch._subclasses.fake_tensor import FakeTensorMode
 from trl.trainer.utils import disable_dropout_in_model, shuffle_sequence_dict, split_tensor_dict, use_adapter
@@ -27,18 +27,22 @@ from trl.trainer.utils import disable_dropout_in_model, shuffle_sequence_dict, s
 from . import truth
 from .losses import variants
 from .receipts import FAMILIES, alone
-from .trainers import TRAINERS, WHOLE, Accelerator, batch_of, fuse_head, loss_of, scores_of
+from .trainers import FUSED, TRAINERS, Accelerator, batch_of, fuse_head, loss_of, scores_of
 
 aten = torch.ops.aten
 OUT = pathlib.Path(__file__).resolve().parent.parent / "test" / "core" / "trainers"
 SEQUENCES = {"dpo": 2, "orpo": 2, "cpo": 2, "reward": 2}
-# The matrix product with its own accumulator allocates nothing; the fake device knows it only for some dtypes.
-kernels._addmm_fp32 = lambda *a: None
-# Kernels of Triton: launching one allocates nothing.
-logprob_entropy._forward_kernel = logprob_entropy._backward_kernel = kernels._forward_kernel
-if not hasattr(logprob_entropy, "triton"):
-    logprob_entropy.triton = SimpleNamespace(cdiv=lambda a, b: -(-a // b))
-vars(trl_utils).update(_fused_logprob_entropy=logprob_entropy.selective_log_softmax_and_entropy, is_triton_available=lambda: True)
+if FUSED:
+    import trl.kernels.chunked_logprob as kernels
+    import trl.kernels.logprob_entropy as logprob_entropy
+
+    # The matrix product with its own accumulator allocates nothing; the fake device knows it only for some dtypes.
+    kernels._addmm_fp32 = lambda *a: None
+    # Kernels of Triton: launching one allocates nothing.
+    logprob_entropy._forward_kernel = logprob_entropy._backward_kernel = kernels._forward_kernel
+    if not hasattr(logprob_entropy, "triton"):
+        logprob_entropy.triton = SimpleNamespace(cdiv=lambda a, b: -(-a // b))
+    vars(trl_utils).update(_fused_logprob_entropy=logprob_entropy.selective_log_softmax_and_entropy, is_triton_available=lambda: True)
 
 
 class Ledger(truth.Ledger):
@@ -68,6 +72,14 @@ class Ledger(truth.Ledger):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if func is aten._local_scalar_dense.default:
             return self.case["kind"] not in ("grpo", "rloo") if args[0].dtype == torch.bool else 1
+        if func is aten.logsumexp.default:  # what its kernel allocates inside (aten/native/ReduceOps.cpp)
+            largest = self.new((*args[0].shape[:-1], 1), args[0].dtype)
+            absolute, infinite = self.new(largest.shape, largest.dtype), self.new(largest.shape, torch.bool)
+            del absolute, infinite
+            shifted = self.new(args[0].shape, args[0].dtype)
+            out = super().__torch_dispatch__(func, types, args, kwargs)
+            del shifted, largest
+            return out
         if func is aten.nonzero.default:
             return self.new((self.rows(args[0]), args[0].ndim), torch.int64)
         if func is aten.masked_select.default:
@@ -183,7 +195,7 @@ def draw(kind, number):
         case["seq"] = case["prompt"] + case["completion"]
     if kind in ("orpo", "cpo"):
         case["prompt"] = r.randint(5, 19)
-    if kind not in WHOLE:
+    if kind not in ("reward", "orpo", "cpo"):
         case["scored"] = case.get("completion") or 2 * r.randint(4, case["seq"] // 2 - 1)
     case["dtype"], case["amp"] = r.choice((("float32", "bf16"), ("bfloat16", "bf16"), ("bfloat16", None), ("float32", None)))
     case["checkpointing"] = r.random() < 0.5
@@ -223,7 +235,7 @@ def main():
     torch.set_num_threads(1)
     OUT.mkdir(parents=True, exist_ok=True)
     for kind in args.kind:
-        out = OUT / f"{kind}.jsonl"
+        out = OUT / (f"{kind}.jsonl" if FUSED else f"{kind}-{'.'.join(trl.__version__.split('.')[:2])}.jsonl")
         have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
         for number in range(args.first, args.first + args.count):
             case = draw(kind, number)

@@ -1,7 +1,8 @@
 """TRL's trainers reduced to what their losses read: no data set, no tokenizer, one process.
 
-The loss runs TRL's own code: `_compute_loss` of the trainer class over models that carry TRL's fused head. Used twice: to
-record the loss (`losses.py`, over stand-ins of the models) and to measure it (`rewards.py`, over real models).
+The loss runs TRL's own code: `_compute_loss` of the trainer class over models that carry TRL's fused head, or that give
+whole logits where TRL is older than the head (1.15). Used twice: to record the loss (`losses.py`, over stand-ins of the
+models) and to measure it (`trainer_truth.py`, over real models).
 """
 import contextlib
 from collections import defaultdict
@@ -9,8 +10,9 @@ from types import SimpleNamespace
 
 from . import environment  # noqa: F401  (before transformers)
 import torch
-import trl.kernels.chunked_logprob as kernels
+import trl
 import trl.trainer.utils as trl_utils
+from packaging.version import Version
 from trl.experimental.cpo.cpo_trainer import CPOTrainer
 from trl.experimental.orpo.orpo_trainer import ORPOTrainer
 from trl.trainer.dpo_trainer import DPOTrainer
@@ -20,14 +22,18 @@ from trl.trainer.reward_trainer import RewardTrainer
 from trl.trainer.rloo_trainer import RLOOTrainer
 from trl.models.utils import disable_gradient_checkpointing
 from trl.trainer.sft_trainer import SFTTrainer
-from trl.trainer.utils import add_fused_lm_head
 
-# What a card with Triton does: only scored positions go through the head.
-trl_utils._use_triton = lambda device: True
-kernels._use_triton = lambda device: True
-kernels._forward_kernel = kernels._backward_kernel = defaultdict(lambda: lambda *a, **k: None)
-if not kernels._TRITON_AVAILABLE:
-    kernels.triton = SimpleNamespace(cdiv=lambda a, b: -(-a // b))
+# Whether losses go through TRL's fused head.
+FUSED = Version(trl.__version__) >= Version("1.15")
+if FUSED:
+    import trl.kernels.chunked_logprob as kernels
+
+    # What a card with Triton does: only scored positions go through the head.
+    trl_utils._use_triton = lambda device: True
+    kernels._use_triton = lambda device: True
+    kernels._forward_kernel = kernels._backward_kernel = defaultdict(lambda: lambda *a, **k: None)
+    if not kernels._TRITON_AVAILABLE:
+        kernels.triton = SimpleNamespace(cdiv=lambda a, b: -(-a // b))
 
 
 class Accelerator:
@@ -56,7 +62,7 @@ class Accelerator:
 def _trainer(cls, model, reference, accelerator, args, **attributes):
     trainer = object.__new__(cls)
     base = {"model": model, "ref_model": reference, "accelerator": accelerator, "aux_loss_enabled": False, "_metrics": {"train": defaultdict(list)},
-            "_total_train_tokens": 0, "_tp_size": 1, "current_gradient_accumulation_steps": 1}
+            "_total_train_tokens": 0, "_tp_size": 1, "current_gradient_accumulation_steps": 1, "use_liger_kernel": False, "temperature": 1.0, "model_kwarg_keys": ("logits_to_keep",)}
     trainer.args = SimpleNamespace(gradient_checkpointing_kwargs=None, **args)
     for name, value in {**base, **attributes}.items():
         setattr(trainer, name, value)
@@ -114,9 +120,9 @@ def score(model, reference, accelerator, s):
     return grpo(model, reference, accelerator, {"loss": "grpo", "kl": True, "level": "token", "old": False})
 
 
-# Trainers whose loss asks the models for logits.
-WHOLE = ("reward", "orpo", "cpo")
 TRAINERS = {"sft": sft, "score": score, "orpo": orpo, "cpo": cpo, "dpo": dpo, "kto": kto, "reward": reward, "grpo": grpo, "rloo": rloo}
+# Trainers whose loss asks the models for logits.
+WHOLE = ("reward", "orpo", "cpo") if FUSED else tuple(TRAINERS)
 # Per-token outputs each trainer asks the policy's fused head for.
 HEADS = {"dpo": ("log_probs", "entropy", "mean_logits", "is_top1"), "kto": ("log_probs", "entropy", "mean_logits"), "grpo": ("log_probs", "entropy"), "rloo": ("log_probs", "entropy"), "score": ("log_probs", "entropy"),
          "sft": ("log_probs", "entropy", "is_top1")}
@@ -125,9 +131,9 @@ HEADS = {"dpo": ("log_probs", "entropy", "mean_logits", "is_top1"), "kto": ("log
 def fuse_head(kind, model, settings, reference=False):
     """TRL's fused head on a model, as the trainer's `__init__` puts it on; a policy without its adapter is the reference
     with the policy's own head."""
-    if kind not in HEADS:
+    if kind not in HEADS or not FUSED:
         return
-    add_fused_lm_head(model, outputs=("log_probs",) if reference and settings.get("reference") != "adapter" else HEADS[kind])
+    trl_utils.add_fused_lm_head(model, outputs=("log_probs",) if reference and settings.get("reference") != "adapter" else HEADS[kind])
 
 
 def symbols(kind, r):
@@ -142,7 +148,7 @@ def symbols(kind, r):
         return {**sizes, "C": rows * sizes["T"]}
     if kind in ("orpo", "cpo"):
         sizes["P"] = r.randint(5, 30)
-    if kind not in WHOLE:
+    if kind not in ("reward", "orpo", "cpo"):
         sizes["C"] = rows * r.randint(5, sizes.get("T", sizes["S"]) - 2)
     return sizes
 

@@ -243,8 +243,8 @@ function isSharded(run: TrainingRun): boolean {
 
 /** Whether a trainer's loss was captured and the model's graph can be cut where it calls it. */
 function hasLoss(family: FamilyGraphs, trainer: TrainerSpec, program: Program | null): boolean {
-  if (lossOf(family, trainer) === undefined || program === null) return false;
-  return calledGraph(trainer.kind, program.graph, program.head) !== null;
+  const loss = lossOf(family, trainer);
+  return loss !== undefined && program !== null && calledGraph(loss, program.graph, program.head) !== null;
 }
 
 /**
@@ -279,7 +279,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   if (spec !== null && prompted)
     return { ok: false, code: "not-modelled", reason: `${spec.kind.toUpperCase()} with trained prompts` };
   const loss = spec === null ? undefined : lossOf(family, spec);
-  if (spec !== null && (loss === undefined || calledGraph(spec.kind, graph, head) === null))
+  if (spec !== null && (loss === undefined || calledGraph(loss, graph, head) === null))
     return { ok: false, code: "not-modelled", reason: `${spec.kind.toUpperCase()} of ${family.family}` };
   torch.share = shareOf(run);
   const strategy = waitingBytes > 0 ? whileWaiting(chooseStrategy(run), waitingBytes) : chooseStrategy(run);
@@ -342,13 +342,12 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
         ...(wrapper === null ? {} : { wrapper }),
       });
   const passesOf = (program: Program, scope: Scope | null, loss?: TrainerGraph): PassFactory => {
-    const called = spec === null ? null : calledGraph(spec.kind, program.graph, head);
-    if (spec === null || loss === undefined || called === null || scope === null) return interpretersOf(program);
+    if (spec === null || loss === undefined || scope === null) return interpretersOf(program);
     return (folded) =>
       trainerPass(torch, {
         spec,
         loss,
-        graph: called,
+        graph: program.graph,
         scope,
         policy: model,
         copy,

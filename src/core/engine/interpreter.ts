@@ -26,8 +26,8 @@ import { type Folding, layerLabel, NO_LAYER, planFolding } from "./region";
 import type { Tensor } from "./tensor";
 import type { Torch } from "./torch";
 
-/** Replaces the forward of the leaf module at one path (adapters, quantized linears). */
-export type ModuleForward = (torch: Torch, input: Tensor) => Tensor;
+/** Replaces the forward of the leaf module at one path (adapters, quantized linears); `rest` are its further arguments. */
+export type ModuleForward = (torch: Torch, input: Tensor, rest?: readonly Argument[]) => Tensor;
 
 /** A key-value cache, as attention meets it in generation. */
 export interface AttentionCache {
@@ -447,7 +447,14 @@ export class Interpreter {
     if (instruction.nograd) torch.gradEnabled = false;
     const given = this.given(instruction);
     const out =
-      given ?? (replaced === undefined ? this.forward(instruction, path, input, context) : replaced(torch, input));
+      given ??
+      (replaced === undefined
+        ? this.forward(instruction, path, input, context)
+        : replaced(
+            torch,
+            input,
+            instruction.in.slice(1).map((operand) => this.operand(operand, context)),
+          ));
     torch.gradEnabled = gradEnabled;
     if (given === null && this.inputEmbeddings.has(instruction)) this.requireGrad(out);
     if (outside) torch.usage?.leaveModule?.(torch, path);

@@ -39,14 +39,20 @@ export interface Receipt {
 
 const ROOT = path.resolve(__dirname, "../../..");
 
-/** Every captured loss. */
-export const trainers: readonly TrainerGraph[] = (
-  JSON.parse(readFileSync(path.join(ROOT, "models", "trainers", "trl.json"), "utf8")) as { graphs: TrainerGraph[] }
-).graphs;
+const LOSSES = path.join(ROOT, "models", "trainers");
 
-/** A family's graphs with the trainers' losses, as the analyzer hands them over. */
-export function graphsWithTrainers(family: string): FamilyGraphs {
-  return { ...graphsOf(family), trainers };
+/** Every captured loss, by the name of its file. */
+export const trainers: ReadonlyMap<string, readonly TrainerGraph[]> = new Map(
+  readdirSync(LOSSES).map((name) => {
+    const { graphs } = JSON.parse(readFileSync(path.join(LOSSES, name), "utf8")) as { graphs: TrainerGraph[] };
+    return [name.replace(".json", ""), graphs];
+  }),
+);
+
+/** A family's graphs with the trainers' losses, as the analyzer hands them over; `receipts` of an earlier TRL name it. */
+export function graphsWithTrainers(family: string, receipts = ""): FamilyGraphs {
+  const version = /-([\d.]+)$/.exec(receipts)?.[1];
+  return { ...graphsOf(family), trainers: trainers.get(version === undefined ? "trl" : `trl-${version}`) ?? [] };
 }
 
 export function kinds(): string[] {

@@ -46,6 +46,13 @@ export function view(torch: Torch, input: Tensor, wanted: Sizes): Tensor {
   );
 }
 
+/** `_unsafe_view`: a product in the shape of its operands; nobody else knows the storage, so it has no base. */
+export function unsafeView(torch: Torch, input: Tensor, wanted: Sizes): Tensor {
+  const out = view(torch, input, wanted);
+  out.base = null;
+  return out;
+}
+
 export function reshape(torch: Torch, input: Tensor, wanted: Sizes): Tensor {
   const sizes = inferSize(wanted, input.elements);
   if (viewStrides(input.sizes, input.strides, sizes) !== null) return view(torch, input, sizes);

@@ -8,7 +8,7 @@ import { broadcast, contiguousStrides, numel, type Sizes } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { add } from "./arithmetic";
-import { expand, reshape, transpose, view } from "./layout";
+import { expand, reshape, transpose, unsafeView } from "./layout";
 
 function columnMajor(sizes: Sizes, strides: Sizes): boolean {
   return strides[0] === 1 && strides[1] === sizes[0];
@@ -117,7 +117,7 @@ function matmulPlain(torch: Torch, a: Tensor, b: Tensor): Tensor {
     const rows = numel(first.sizes.slice(0, -1));
     const folded = reshape(torch, first, [rows, first.size(-1)]);
     const flat = mm(torch, folded, second);
-    const out = view(torch, flat, [...first.sizes.slice(0, -1), second.size(-1)]);
+    const out = unsafeView(torch, flat, [...first.sizes.slice(0, -1), second.size(-1)]);
     for (const tensor of [folded, flat, first, second]) tensor.release();
     if (!swap) return out;
     const back = transpose(torch, out, -1, -2);
@@ -135,7 +135,7 @@ function matmulPlain(torch: Torch, a: Tensor, b: Tensor): Tensor {
   const left = flatten(a);
   const right = flatten(b);
   const flat = bmm(torch, left, right);
-  const out = view(torch, flat, [...batch, a.size(-2), b.size(-1)]);
+  const out = unsafeView(torch, flat, [...batch, a.size(-2), b.size(-1)]);
   for (const tensor of [left, right, flat]) tensor.release();
   return out;
 }
@@ -169,7 +169,7 @@ function linearPlain(torch: Torch, input: Tensor, weight: Tensor, bias: Tensor |
   else if (bias !== null && input.rank > 2 && input.contiguous) {
     const flat = reshape(torch, input, [-1, input.size(-1)]);
     const product = addmm(torch, bias, flat, turned);
-    out = view(torch, product, [...input.sizes.slice(0, -1), weight.size(0)]);
+    out = unsafeView(torch, product, [...input.sizes.slice(0, -1), weight.size(0)]);
     flat.release();
     product.release();
   } else {

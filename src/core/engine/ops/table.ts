@@ -9,10 +9,11 @@ import type { Torch } from "../torch";
 import * as arithmetic from "./arithmetic";
 import { isTensor, UNARY_OPERATORS, unary } from "./arithmetic";
 import * as complex from "./complex";
-import { copyInto } from "./inplace";
+import { copyInto, putByMask, scalePart } from "./inplace";
 import * as layout from "./layout";
 import * as liger from "./liger";
 import * as linear from "./linear";
+import { entropyFromLogits, selectiveLogSoftmax } from "./log-probs";
 import * as model from "./model";
 import * as nonlinear from "./nonlinear";
 import * as pictures from "./pictures";
@@ -277,6 +278,8 @@ const RULES: Readonly<Record<string, Rule>> = {
       String(a.get(5)).split(","),
     ),
   trl_logprob_entropy: (t, a) => trl.logProbEntropy(t, a.tensor(0), a.tensor(1)),
+  trl_selective_log_softmax: (t, a) => selectiveLogSoftmax(t, a.tensor(0), a.tensor(1)),
+  trl_entropy_from_logits: (t, a) => entropyFromLogits(t, a.tensor(0)),
   masked_scatter: (t, a) => trl.maskedScatter(t, a.tensor(0), a.tensor(1), a.tensor(2)),
   nonzero: (t, a) => trl.positions(t, a.tensor(0), a.number(-1, 0, "rows")),
   autocast_enter: trl.enterAutocast,
@@ -330,7 +333,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   index_select: indexSelect,
   gather: (t, a) => model.gatherLike(t, "gather", a.tensor(0), [a.tensor(2)], a.tensor(2).sizes),
   view: (t, a) => layout.view(t, a.tensor(0), a.numbers(1)),
-  _unsafe_view: (t, a) => layout.view(t, a.tensor(0), a.numbers(1)),
+  _unsafe_view: (t, a) => layout.unsafeView(t, a.tensor(0), a.numbers(1)),
   reshape: (t, a) => layout.reshape(t, a.tensor(0), a.numbers(1)),
   view_as: (t, a) => layout.view(t, a.tensor(0), a.tensor(1).sizes),
   flatten,
@@ -433,8 +436,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   view_as_real: (t, a) => complex.viewAsReal(t, a.tensor(0)),
   add_: inplace(1),
   sub_: inplace(1),
-  mul_: (t, a) => arithmetic.scaleInto(t, "mul", a.tensor(0), a.operand(1)),
-  div_: (t, a) => arithmetic.scaleInto(t, "div", a.tensor(0), a.operand(1)),
+  mul_: (t, a) => scalePart(t, "mul", a.tensor(0), a.operand(1)),
+  div_: (t, a) => scalePart(t, "div", a.tensor(0), a.operand(1)),
   masked_fill_: (t, a) => arithmetic.maskedFillInto(t, a.tensor(0), a.tensor(1)),
   phimoe_multiplier: (t, a) => model.phimoeMultiplier(t, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3)),
   copy_: (t, a) => copyInto(t, a.tensor(0), a.operand(1)),
@@ -447,7 +450,10 @@ const RULES: Readonly<Record<string, Rule>> = {
   index_add_: inplace(3),
   scatter: scatterValue,
   scatter_: scatterInto,
-  index_put_: inplace(2),
+  index_put_: (t, a) => {
+    const [mask] = a.tensors(1);
+    return mask?.dtype === "bool" ? putByMask(t, a.tensor(0), mask) : arithmetic.inplace(t, a.tensor(0), a.operand(2));
+  },
 };
 
 function limits(args: Arguments): 1 | 2 {

@@ -27,8 +27,10 @@ export const SEQUENCES: Readonly<Record<TrainerKind, number>> = {
   rloo: 1,
 };
 
-/** Trainers that ask their models for logits; the others multiply hidden states with the head themselves. */
-const WHOLE: ReadonlySet<TrainerKind> = new Set(["reward", "orpo", "cpo"]);
+/** Whether a loss asks its models for logits; others multiply hidden states with the head themselves. */
+function asksForLogits({ main }: TrainerGraph): boolean {
+  return main.body.some((instruction) => "call" in instruction && instruction.call === "Model");
+}
 
 /** The run's trainer as it is with the run's adapter: whose base is the reference then, whatever stood beside it before. */
 export function trainerOf({ trainer, adapter }: Pick<TrainingRun, "trainer" | "adapter">): TrainerSpec | null {
@@ -63,11 +65,12 @@ export function scoringOf(family: FamilyGraphs, { variant, rollout }: TrainerSpe
 
 /** The graph of the models the loss calls; null when the capture cannot be cut there. */
 export function calledGraph(
-  kind: TrainerKind,
+  loss: TrainerGraph,
   graph: ArchitectureGraph,
   head: string | null,
+  kept = 0,
 ): ArchitectureGraph | null {
-  return WHOLE.has(kind) ? untilLogits(graph) : untilHidden(graph, head);
+  return asksForLogits(loss) ? untilLogits(graph, head, kept) : untilHidden(graph, head);
 }
 
 /** Names the loss's numbers go by. */
@@ -86,7 +89,7 @@ export function lossScope(spec: TrainerSpec, samples: number, sequence: number, 
 export interface TrainerParts {
   readonly spec: TrainerSpec;
   readonly loss: TrainerGraph;
-  /** Graph of the called models. */
+  /** Graph of the called models, which the loss may call (`calledGraph`). */
   readonly graph: ArchitectureGraph;
   readonly scope: Scope;
   readonly policy: LoadedModel;
@@ -99,12 +102,18 @@ export interface TrainerParts {
 export function trainerPass(torch: Torch, parts: TrainerParts): TrainerPass {
   const { spec, options, graph } = parts;
   const noDropout = spec.disableDropout;
+  const graphs = new Map<number, ArchitectureGraph>();
+  const graphOf = (kept: number): ArchitectureGraph => {
+    const found = graphs.get(kept) ?? calledGraph(parts.loss, graph, options.head, kept) ?? graph;
+    graphs.set(kept, found);
+    return found;
+  };
   const called = (model: Pick<LoadedModel, "byName" | "modules">, own: Partial<InterpreterOptions>): CalledModel => {
     const head = { weight: `${options.head}.weight`, bias: `${options.head}.bias` };
     return {
-      graph,
+      graphOf,
       options: { ...options, parameters: model.byName, modules: model.modules, ...own },
-      whole: WHOLE.has(spec.kind),
+      whole: asksForLogits(parts.loss),
       evaluates: false,
       head: { weight: model.byName.get(head.weight) ?? null, bias: model.byName.get(head.bias) ?? null },
     };

@@ -37,15 +37,36 @@ export function untilHidden(graph: ArchitectureGraph, head: string | null): Arch
   return withMain(graph, graph.main.body.slice(0, start), input);
 }
 
-/** The graph as far as the logits, its output after the loss. */
-export function untilLogits(graph: ArchitectureGraph): ArchitectureGraph | null {
+/**
+ * The graph as far as the logits, its output after the loss.
+ *
+ * @param kept tokens at the end of the sequence whose logits are asked for (`logits_to_keep`); 0: all
+ */
+export function untilLogits(graph: ArchitectureGraph, head: string | null, kept = 0): ArchitectureGraph | null {
   const logits = graph.main.outputs[1]?.replace(/^%/, "");
   if (logits === undefined) return null;
   const made = graph.main.body.findIndex(
     (instruction) => "out" in instruction && instruction.out.some((name) => name?.replace(/^%/, "") === logits),
   );
   if (made < 0) return null;
-  return withMain(graph, graph.main.body.slice(0, made + 1), logits);
+  const body = graph.main.body.slice(0, made + 1);
+  return withMain(graph, kept > 0 ? withLast(body, head, kept) : body, logits);
+}
+
+/** Value that holds the hidden states whose logits are asked for. */
+const KEPT = "kept";
+
+/** `hidden_states[:, -kept:, :]` before the head, a view (transformers/models/llama/modeling_llama.py, forward). */
+function withLast(body: readonly Instruction[], head: string | null, kept: number): Instruction[] {
+  return body.flatMap((instruction): Instruction[] => {
+    if (!("call" in instruction) || instruction.path !== head) return [instruction];
+    const [hidden, ...rest] = instruction.in;
+    return [
+      { op: "slice.Tensor", in: [hidden!, 1, -kept, Number.MAX_SAFE_INTEGER], out: [KEPT] },
+      { ...instruction, in: [`%${KEPT}`, ...rest] },
+      { drop: [KEPT] },
+    ];
+  });
 }
 
 /** Inputs that only the loss took (labels) are left out by whoever runs it. */

@@ -22,7 +22,8 @@ export interface Pass {
 
 /** One of the models a loss calls. */
 export interface CalledModel {
-  readonly graph: ArchitectureGraph;
+  /** Its graph as far as it is called, with logits of the last `kept` tokens (0: all). */
+  readonly graphOf: (kept: number) => ArchitectureGraph;
   readonly options: InterpreterOptions;
   /** Whether it gives logits, which leave autocast as float32; else hidden states. */
   readonly whole: boolean;
@@ -34,6 +35,9 @@ export interface CalledModel {
 
 /** Models by the name the loss gives them. */
 export type CalledModels = Readonly<Record<"policy" | "reference", CalledModel | null>>;
+
+/** Which argument after the ids says how many tokens' logits are asked for (capture/losses.py, Whole). */
+const KEPT_TOKENS = 1;
 
 /** The part of a model a call runs: its backbone, or all of it. */
 const CALLS = ["", ".base_model"] as const;
@@ -79,12 +83,14 @@ export class TrainerPass implements Pass {
 
   /** Runs a model on `input_ids`; what the loss alone took of its batch (labels) is not there. */
   private forwardOf(model: CalledModel): ModuleForward {
-    const interpreter = new Interpreter(this.torch, model.graph, { ...model.options, repeats: this.repeats });
-    return (torch, ids) => {
+    return (torch, ids, rest) => {
+      const kept = model.whole ? rest?.[KEPT_TOKENS] : 0;
+      const graph = model.graphOf(typeof kept === "number" ? kept : 0);
+      const interpreter = new Interpreter(this.torch, graph, { ...model.options, repeats: this.repeats });
       const { scope, training } = torch;
       torch.logits = false;
       if (model.evaluates) torch.training = false;
-      const inputs = model.graph.main.inputs.map((name) => (name === "input_ids" ? ids : null));
+      const inputs = graph.main.inputs.map((name) => (name === "input_ids" ? ids : null));
       let outputs = interpreter.main(inputs);
       this.foldings.push(...interpreter.foldings);
       if (model.whole && torch.autocasting) {

@@ -1,0 +1,110 @@
+/**
+ * Log-probabilities and entropies of whole logits, sequence by sequence, as TRL took them before its fused head. Source:
+ * trl/trainer/utils.py (selective_log_softmax, entropy_from_logits) of 0.20 to 1.13.
+ */
+import type { Tensor } from "../tensor";
+import type { Torch } from "../torch";
+import { elementwise, mul, product, sub, sum, unary } from "./arithmetic";
+import { cat, reshape, split, squeeze, stack, unbind, unsqueeze } from "./layout";
+import { gatherLike } from "./model";
+import { softmax } from "./nonlinear";
+
+/** Rows of the vocabulary whose entropy is taken at once. */
+const ENTROPY_ROWS = 128;
+
+/**
+ * `logsumexp` over the last dimension. Sources: aten/native/ReduceOps.cpp (logsumexp_out_impl),
+ * torch/csrc/autograd/FunctionsManual.cpp (logsumexp_backward).
+ */
+export function logSumExp(torch: Torch, input: Tensor): Tensor {
+  const kept = [...input.sizes.slice(0, -1), 1];
+  const node = torch.record("LogsumexpBackward0", [input], (torch, [gradient], [self, result]) => {
+    if (!gradient || self === undefined || result === undefined) return [null];
+    const wide = unsqueeze(torch, result, -1);
+    const shifted = elementwise(torch, "sub", [self, wide]);
+    const probabilities = elementwise(torch, "exp", [shifted]);
+    const grown = unsqueeze(torch, gradient, -1);
+    const out = product(torch, grown, probabilities);
+    for (const tensor of [wide, shifted, probabilities, grown]) tensor.release();
+    return [out];
+  });
+  if (node !== null) torch.save(node, input);
+  const maxima = torch.empty("amax", kept, input.dtype);
+  const absolute = torch.empty("abs", kept, input.dtype);
+  const infinite = torch.empty("eq", kept, "bool");
+  absolute.release();
+  infinite.release();
+  const shifted = elementwise(torch, "sub", [input, maxima]);
+  const out = torch.attach(node, torch.empty("logsumexp", input.sizes.slice(0, -1), input.dtype));
+  shifted.release();
+  maxima.release();
+  if (node !== null) torch.saveOutput(node, out);
+  return out;
+}
+
+/** Releases tensors that a Python list or name let go of. */
+function free(...tensors: readonly Tensor[]): void {
+  for (const tensor of tensors) tensor.release();
+}
+
+/** `selective_log_softmax`: float32 logits through `logsumexp`, others through a whole `log_softmax` of each sequence. */
+export function selectiveLogSoftmax(torch: Torch, logits: Tensor, index: Tensor): Tensor {
+  const wide = unsqueeze(torch, index, -1);
+  if (logits.dtype === "float32") {
+    const selected = gatherLike(torch, "gather", logits, [wide], wide.sizes);
+    const rows = unbind(torch, logits, 0);
+    const sums = rows.map((row) => logSumExp(torch, row));
+    free(...rows);
+    const stacked = stack(torch, sums, 0);
+    free(...sums);
+    const grown = unsqueeze(torch, stacked, -1);
+    const difference = sub(torch, selected, grown);
+    const out = squeeze(torch, difference, [-1]);
+    free(wide, selected, stacked, grown, difference);
+    return out;
+  }
+  const rows = unbind(torch, logits, 0);
+  const labels = unbind(torch, wide, 0);
+  let before: Tensor | null = null;
+  const picked = rows.map((row, k) => {
+    const logProbs = softmax(torch, row, null, true);
+    before?.release();
+    before = logProbs;
+    return gatherLike(torch, "gather", logProbs, [labels[k]!], labels[k]!.sizes);
+  });
+  const stacked = stack(torch, picked, 0);
+  (before as Tensor | null)?.release();
+  const out = squeeze(torch, stacked, [-1]);
+  free(wide, ...rows, ...labels, ...picked, stacked);
+  return out;
+}
+
+/** `entropy_from_logits`: flattened (a copy where the logits were sliced), then a piece of the tokens after the other. */
+export function entropyFromLogits(torch: Torch, logits: Tensor): Tensor {
+  const flat = reshape(torch, logits, [-1, logits.size(-1)]);
+  const total = flat.size(0);
+  const lengths = Array.from({ length: Math.ceil(total / ENTROPY_ROWS) }, (_, k) =>
+    Math.min(ENTROPY_ROWS, total - k * ENTROPY_ROWS),
+  );
+  const chunks = split(torch, flat, lengths, 0);
+  let before: Tensor | null = null;
+  const entropies = chunks.map((chunk) => {
+    const logProbs = softmax(torch, chunk, null, true);
+    before?.release();
+    before = logProbs;
+    const probabilities = unary(torch, "exp", logProbs);
+    const weighted = mul(torch, probabilities, logProbs);
+    free(probabilities);
+    const summed = sum(torch, weighted, [-1]);
+    free(weighted);
+    const entropy = unary(torch, "neg", summed);
+    free(summed);
+    return entropy;
+  });
+  const joined = cat(torch, entropies, 0);
+  (before as Tensor | null)?.release();
+  free(...entropies);
+  const out = reshape(torch, joined, logits.sizes.slice(0, -1));
+  free(...chunks, flat, joined);
+  return out;
+}
