@@ -61,6 +61,7 @@ export function estimate(
       ...result.uncertain,
       ...missingKernels(ledger, graphs.kernels),
       ...adaptedExperts(simulation),
+      ...engineCopies(run, ledger),
     ]);
     const own = run.compiled ? compiledBand(eager, run, graphs) : eager;
     if (relative) return { ok: true, estimate: widened(own, run.model.family, graphs.family) };
@@ -193,6 +194,19 @@ function adaptedExperts({ adaptedExpertBytes }: Simulation): SplitUncertainty[] 
   const what =
     "the adapters reach experts that are stored together: peft makes the adapted experts anew in every layer, which is in the band only";
   return [{ what, settleWith: "lora_target_modules", moreBytes: adaptedExpertBytes, lessBytes: 0 }];
+}
+
+/**
+ * Transformer Engine's 8-bit copies follow its source for delayed scaling; block-scaled recipes keep both layouts with a scale
+ * for every 32 elements, others let one go: at the peak there may be half as many again, or half.
+ */
+function engineCopies({ float8 }: TrainingRun, ledger: Ledger): SplitUncertainty[] {
+  if (float8?.backend !== "transformer-engine") return [];
+  let bytes = 0;
+  for (const id of ledger.aliveAt(ledger.peakEvent))
+    if (ledger.operators[id] === "quantize") bytes += ledger.bytes[id]!;
+  const what = "8-bit copies of Transformer Engine as its source has them: other recipes keep more or fewer";
+  return [{ what, settleWith: "fp8_recipe", moreBytes: bytes / 2, lessBytes: bytes / 2 }];
 }
 
 /** Kinds of bytes that code of a module makes while it runs. */

@@ -357,6 +357,10 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Dtype the optimizer keeps its states in.": "优化器状态的精度。",
   "Region proposals of an image: the heads' activations grow with their number.":
     "每张图像的候选区域：头部的激活随其数量增长。",
+  "Matrix products in 8 bits.": "8 位矩阵乘法。",
+  "How 8-bit products are scaled.": "8 位矩阵乘法的缩放方式。",
+  "Linear layers left in full precision.": "保持全精度的线性层。",
+  "Library of the 8-bit products: TE, AO or MSAMP.": "执行 8 位矩阵乘法的库：TE、AO 或 MSAMP。",
   "Matrix products in 8 bits: smaller copies for the products, the weights stay.":
     "8 位矩阵乘：乘法用的副本更小，权重不变。",
 };

@@ -241,8 +241,11 @@ export const en: Readonly<Record<string, string>> = {
   "assume.unsloth": "Unsloth's kernels counted as the plain ones: an upper bound",
   "assume.int8-outliers": "no outlier columns: each adds a half-precision column of its input and weight",
   "assume.dequantized": "{method} weights dequantized to {dtype}: transformers does not train on them as they are",
-  "assume.fp8":
-    "fp8 counted as bfloat16: torchao keeps the same tensors, Transformer Engine half of what linear layers keep and two fp8 copies of their weights",
+  "assume.fp8-backend":
+    "fp8 by torchao, which accelerate takes where it is installed; Transformer Engine keeps inputs in 8 bits, and copies of the weights",
+  "assume.transformer-engine":
+    "fp8 by Transformer Engine as its source has it for delayed scaling: how long its 8-bit copies live is not measured",
+  "assume.ms-amp": "fp8 of MS-AMP counted as torchao's: MS-AMP also keeps optimizer states in fewer bits",
   "assume.fused-loss": "the chunked loss counted as Liger's fused kernels",
   "assume.model-name": "`{name}` taken for {published} by its name",
   "assume.vocabulary": "a vocabulary of {size} tokens: no document says its size",

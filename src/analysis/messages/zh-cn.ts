@@ -221,8 +221,11 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.unsloth": "Unsloth 的算子按普通算子计算：为上界",
   "assume.int8-outliers": "无离群列：每个离群列会增加其输入与权重的一列半精度数据",
   "assume.dequantized": "{method} 权重反量化为 {dtype}：transformers 不直接在其上训练",
-  "assume.fp8":
-    "fp8 按 bfloat16 计算：torchao 保留相同的张量，Transformer Engine 只保留线性层张量的一半，但另存两份 fp8 权重",
+  "assume.fp8-backend":
+    "fp8 按 torchao 计算（已安装时 accelerate 优先使用它）；Transformer Engine 以 8 位保留输入，并另存权重副本",
+  "assume.transformer-engine":
+    "fp8 按 Transformer Engine 源码中的延迟缩放（delayed scaling）计算：其 8 位副本的存活时间未经实测",
+  "assume.ms-amp": "MS-AMP 的 fp8 按 torchao 计算：MS-AMP 还以更少的位数保存优化器状态",
   "assume.fused-loss": "分块损失按 Liger 的融合内核计",
   "assume.model-name": "按名称将 `{name}` 视为 {published}",
   "assume.vocabulary": "词表大小 {size}：没有文档说明",

@@ -14,6 +14,7 @@ import { adapterOf, quantizationOf } from "./adapters";
 import { ResolveContext } from "./context";
 import { batchOf, globalBatch, sampleSizesOf } from "./data";
 import { evaluationOf, generationOf } from "./evaluation";
+import { float8Of } from "./float8";
 import { deviceOf, frozenPartsOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { paddingOf } from "./padding";
 import { parallelOf } from "./parallel";
@@ -46,6 +47,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const offloads = offloadsActivations(c);
   const optimizer = optimizerOf(c);
   const quantization = quantizationOf(c, config, trainer, loadDtype);
+  const float8 = float8Of(c);
   const adapter = adapterOf(c, quantization?.type === "nf4" || quantization?.type === "fp4", config);
   const maxGradNorm = c.value("max_grad_norm", 1) as number;
   const labelSmoothing = Number(c.settings.number("label_smoothing") ?? 0);
@@ -102,6 +104,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           adapter,
           frozenParts: frozenPartsOf(c, task),
           quantization,
+          ...(float8 === null ? {} : { float8 }),
           // Losses of their own never take Liger's: TRL leaves its layers only. SFT's is as good as fused.
           fusedLoss: fusedLoss && (spec === null || spec.kind === "sft"),
           fusedLayers: c.settings.boolean("fused_layers") ?? c.settings.boolean("fused_loss") === true,

@@ -63,7 +63,6 @@ function namedPrecision(c: ResolveContext): "bfloat16" | "float16" | null | unde
   // TrainingArguments' own switches win over accelerate's mixed_precision.
   if (switches !== undefined && switches.from === "document" && stated.from === "linked") return undefined;
   c.keep("compute_dtype", stated);
-  if (stated.value === "fp8") c.suppose(say("assume.fp8"), stated.key);
   return autocastOf(stated.value);
 }
 

@@ -15,9 +15,11 @@ import type { PromptEncoder, PromptSizes } from "./adapters/prompts";
 import { inKeyOrder, warmUp, whilePacking, withPieces } from "./loading";
 import { type Part, partOf } from "./parts";
 import { linear4bit, type PackedWeight, packWeight } from "./quantization/bitsandbytes";
+import { float8Linear } from "./quantization/float8";
 import { linearGrouped, packGrouped } from "./quantization/grouped";
 import { linear8bit, packInt8 } from "./quantization/int8";
-import type { AdapterSpec, QuantizationSpec } from "./run";
+import { engineLinear, engineWorkspace } from "./quantization/transformer-engine";
+import type { AdapterSpec, Float8Spec, QuantizationSpec } from "./run";
 
 export interface LoadedModel {
   /** In the order of `model.parameters()`, tied ones once. */
@@ -117,6 +119,10 @@ export interface LoadOptions {
   readonly loadDtype: DType;
   readonly adapter: AdapterSpec | null;
   readonly quantization: QuantizationSpec | null;
+  readonly float8?: Float8Spec | null;
+  readonly compiled?: boolean;
+  /** Generation of the card, which decides what 8-bit products need. */
+  readonly architecture?: string;
   readonly frozenParts: readonly Part[];
   /** Parameters are sharded: the strategy books their bytes. */
   readonly sharded: boolean;
@@ -162,6 +168,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     if (target !== undefined) byName.set(name, target);
   }
   quantizedForwards(loading, placed);
+  if (options.float8) float8Forwards(loading, placed, options.float8);
   const base = options.adapter === null ? undefined : { byName: new Map(byName), modules: new Map(loading.modules) };
   const adapted =
     options.adapter === null
@@ -315,6 +322,43 @@ function quantizedForwards(loading: Loading, placed: readonly PlacedTensor[]): v
   }
   for (const [path, weight] of packed)
     modules.set(path, linear4bit(weight, byName.get(`${path}.bias`) ?? null, computeDtype, keepsInputs));
+}
+
+/** What 8-bit products take sizes in multiples of (accelerate/utils/ao.py, transformer_engine.py). */
+const FLOAT8_ALIGNMENT = 16;
+
+/** Linear layers that multiply in 8 bits, by path; parameters come in the order of `named_modules`, a tied head last. */
+function float8Paths({ byName, options }: Loading, placed: readonly PlacedTensor[], { keeps }: Float8Spec): string[] {
+  const { head } = options;
+  const own = placed
+    .filter(({ name, module }) => module === "Linear" && name.endsWith(".weight"))
+    .map(({ name }) => name.slice(0, -".weight".length));
+  const linear = head === null || own.includes(head) ? own : [...own, head];
+  const left = new Set(keeps === "first-and-last" ? [linear[0], linear.at(-1)] : keeps === "head" ? [head] : []);
+  return linear.filter((path) => {
+    const { sizes = [] } = byName.get(`${path}.weight`) ?? {};
+    return !left.has(path) && sizes.length === 2 && sizes.every((size) => size % FLOAT8_ALIGNMENT === 0);
+  });
+}
+
+/** Puts layers that multiply in 8 bits in place (convert_model_to_fp8_ao, convert_model of accelerate). */
+function float8Forwards(loading: Loading, placed: readonly PlacedTensor[], spec: Float8Spec): void {
+  const { torch, byName, modules, options } = loading;
+  const { architecture = "unknown" } = options;
+  if (spec.backend === "transformer-engine") engineWorkspace(torch, architecture);
+  for (const path of float8Paths(loading, placed, spec)) {
+    const weight = byName.get(`${path}.weight`);
+    if (weight === undefined || modules.has(path)) continue;
+    const bias = byName.get(`${path}.bias`) ?? null;
+    const forward =
+      spec.backend === "torchao"
+        ? float8Linear(weight, bias, spec.recipe, options.compiled === true)
+        : engineLinear(torch, weight, bias, {
+            transposes: architecture !== "blackwell",
+            cachesWeights: spec.cachesWeights,
+          });
+    modules.set(path, forward);
+  }
 }
 
 function setKind(torch: Torch, tensor: Tensor, kind: "weights" | "buffers"): void {

@@ -141,6 +141,20 @@ export interface QuantizationSpec {
   readonly packsSubclasses?: boolean;
 }
 
+/** Scaling of torchao's float8 training, by the names of its recipes. */
+export type Float8Recipe = "tensorwise" | "rowwise" | "rowwise_with_gw_hp";
+
+/** Linear layers that multiply in 8 bits; weights, gradients and everything else stay as they are. */
+export interface Float8Spec {
+  readonly backend: "torchao" | "transformer-engine";
+  /** torchao's recipe. */
+  readonly recipe: Float8Recipe;
+  /** Linear layers left out: the first and the last, the output head, or none (sizes must be multiples of 16 always). */
+  readonly keeps: "first-and-last" | "head" | "none";
+  /** Transformer Engine's copies of the weights stay between micro-batches. */
+  readonly cachesWeights: boolean;
+}
+
 /** `torch.utils.checkpoint` around every layer; null in `TrainingRun.checkpointing` when off. */
 export interface CheckpointingSpec {
   readonly useReentrant: boolean;
@@ -345,6 +359,8 @@ export interface TrainingRun {
   /** Parts of a model of pictures and text that are not trained and get no adapters. */
   readonly frozenParts?: readonly Part[];
   readonly quantization: QuantizationSpec | null;
+  /** Matrix products in 8 bits; absent or null: none. */
+  readonly float8?: Float8Spec | null;
   /** Liger's fused linear cross-entropy (no logits tensor). */
   readonly fusedLoss: boolean;
   /** Liger's norms and gated activations too; as `fusedLoss` when absent (TRL's own chunked loss has only the loss). */

@@ -221,6 +221,9 @@ export const ACCELERATE_KEYS: readonly SchemaKey[] = [
   memory("downcast_bf16", null, "any", "TPU only: also casts double precision.", { nullable: true }),
   memory("dynamo_config", null, "map", EFFECT.compile, { nullable: true, aliases: ["dynamo_backend"] }),
   memory("fp8_config", null, "map", "Matrix products in 8 bits.", { nullable: true }),
+  memory("fp8_config.backend", "fp8_backend", "string", "Library of the 8-bit products: TE, AO or MSAMP.", {
+    nullable: true,
+  }),
   ...DEEPSPEED,
   ...FSDP,
   ...MEGATRON,

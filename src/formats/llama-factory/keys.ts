@@ -117,7 +117,7 @@ const OWN: readonly SchemaKey[] = [
   memory("vllm_gpu_util", null, "number", EFFECT.vllm, { nullable: true }),
   memory("ref_model_quantization_bit", null, "integer", EFFECT.quantization, { nullable: true }),
   memory("reward_model_quantization_bit", null, "integer", EFFECT.quantization, { nullable: true }),
-  memory("fp8_backend", null, "string", EFFECT.lossy, { nullable: true }),
+  memory("fp8_backend", "fp8_backend", "string", EFFECT.lossy, { nullable: true }),
   memory("fp8_enable_fsdp_float8_all_gather", null, "boolean", EFFECT.lossy, { nullable: true }),
   memory("mixture_of_depths", null, "string", EFFECT.layers, { nullable: true }),
   memory("use_galore", "use_galore", "boolean", "GaLore: Adam on low-rank projections.", { default: false }),

@@ -97,6 +97,7 @@ export const MEGATRON_KEYS: readonly SchemaKey[] = [
     aliases: ["fp8_hybrid", "fp8"],
     also: [{ name: "compute_dtype", means: { e4m3: "fp8", hybrid: "fp8", true: "fp8" }, only: true }],
   }),
+  memory("fp8_recipe", "fp8_recipe", "string", "How 8-bit products are scaled."),
   memory("fp8_param_gather", null, "boolean", "Gathers the weights in 8 bits."),
   memory(
     "accumulate_allreduce_grads_in_fp32",

@@ -149,6 +149,13 @@ export const TORCHTITAN_KEYS: readonly SchemaKey[] = [
     "Gathers the weights in 8 bits.",
     { aliases: ["float8.enable_fsdp_float8_all_gather"] },
   ),
+  memory("quantize.linear.float8.recipe_name", "fp8_recipe", "string", "How 8-bit products are scaled.", {
+    nullable: true,
+    aliases: ["float8.recipe_name"],
+  }),
+  memory("quantize.linear.float8.filter_fqns", "fp8_skip_modules", "any", "Linear layers left in full precision.", {
+    aliases: ["float8.filter_fqns"],
+  }),
   memory("float8.enable_float8_linear", "float8", "boolean", "Matrix products in 8 bits."),
   memory("checkpoint.async_mode", null, "string", "Asynchronous checkpoints keep a copy in host memory."),
 ];

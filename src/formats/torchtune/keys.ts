@@ -107,6 +107,7 @@ export const TORCHTUNE_KEYS: readonly SchemaKey[] = [
   memory("compile", "torch_compile", "any", EFFECT.compile, { nullable: true }),
   memory("loss._component_", "loss_component", "string", "Chunked and linear losses never hold all logits at once."),
   memory("enable_fp8_training", "fp8", "boolean", "Matrix products in 8 bits."),
+  memory("fp8_recipe_name", "fp8_recipe", "string", "How 8-bit products are scaled.", { nullable: true }),
   memory("teacher_model._component_", "teacher_model", "string", EFFECT.teacher, { nullable: true }),
   memory("batch_size_val", "eval_batch_size", "integer", EFFECT.evalBatch, { nullable: true }),
   memory("forward_batch_size", null, "integer", EFFECT.scoringRows, { nullable: true }),

@@ -8,7 +8,7 @@ import {
   LN_TUNING_TARGETS,
   PEFT_TARGETS,
 } from "../../../src/core/training/adapters/peft-targets";
-import type { AdapterSpec, DType, TrainingRun } from "../../../src/core/training/run";
+import type { AdapterSpec, DType, Float8Recipe, TrainingRun } from "../../../src/core/training/run";
 import { causalRun } from "../runs";
 
 /** An adapter in the words of its config class. */
@@ -59,6 +59,8 @@ export interface Case {
   readonly peft?: Peft;
   readonly quant?: { readonly type: "nf4" | "fp4"; readonly double: boolean };
   readonly kbit_prep?: boolean;
+  /** torchao's recipe of 8-bit products, put in by accelerate. */
+  readonly float8?: Float8Recipe;
 }
 
 /** What PyTorch says, in bytes and elements. */
@@ -191,6 +193,7 @@ export function runOf(c: Case): TrainingRun {
     optimizer: optimizerOf(c),
     maxGradNorm: c.max_grad_norm ?? 1,
     adapter: c.peft ? adapterOf(c.peft, c.model.model_type) : null,
+    float8: c.float8 ? { backend: "torchao", recipe: c.float8, keeps: "first-and-last", cachesWeights: false } : null,
     quantization: c.quant
       ? { type: c.quant.type, double: c.quant.double, prepareForKbit: c.kbit_prep ?? false, computeDtype: "bfloat16" }
       : null,
