@@ -10,7 +10,9 @@ import { commandsOf } from "./commands";
 import { formatByGroups } from "./compose";
 import { analysedDocument, emptyAnalysis } from "./document";
 import { Estimator } from "./estimator";
-import { gather, workspaceFolderOf } from "./inputs";
+import { type Naming, namedConfig } from "./hydra-program";
+import { foldersAbove, gather, workspaceFolderOf } from "./inputs";
+import { startedConfig } from "./launch";
 import { type Locale, localeOf } from "./messages";
 import { type Reread, RunAnalysis } from "./run-analysis";
 import type { Runtime } from "./runtime";
@@ -41,6 +43,8 @@ interface Reading {
   readonly used?: boolean;
   /** Format of a document that does not say it itself. */
   readonly format?: Format | undefined;
+  /** The Hydra program that the run is reached from. */
+  readonly program?: Naming;
   /** Documents as they will be. */
   readonly store?: DocumentStore;
 }
@@ -67,13 +71,14 @@ class AnalyzerOfRuntime implements Analyzer {
     try {
       const document = await this.store.load(uri);
       if (document === undefined) return emptyAnalysis(uri, [], "unreadable", locale);
-      const users = await this.usersOf(document, options, locale);
+      const started = await this.startsProgram(document);
+      const found = started ? [] : await this.usersOf(document, options, locale);
       const own: RunAnalysis[] = [];
       const format = document.recognised?.format ?? (await formatByGroups(document, this.store));
       for (const part of format === undefined ? [] : commandsOf(document))
-        own.push(await this.runOf(part, options, locale, { used: users.length > 0, format }));
-      if (own.length + users.length === 0) return emptyAnalysis(uri, [uri], "not-recognised", locale, document);
-      return await analysedDocument(uri, recognitionOf(document), [...own, ...users]);
+        own.push(await this.runOf(part, options, locale, { used: found.length > 0, format }));
+      if (own.length + found.length === 0) return emptyAnalysis(uri, [uri], "not-recognised", locale, document);
+      return await analysedDocument(uri, recognitionOf(document), [...own, ...found]);
     } catch (error) {
       return emptyAnalysis(uri, [uri], error instanceof Error ? error.message : String(error), locale);
     }
@@ -113,6 +118,7 @@ class AnalyzerOfRuntime implements Analyzer {
       catalogue: await this.catalogue,
       graphs: (family, losses) => this.graphsOf(family, losses),
       modelOverride: options.set?.["model"],
+      program: reading.program,
     });
     const reread: Reread = async (edits) => {
       const changed = store.withDocuments(editedDocuments(inputs.documents, edits));
@@ -127,6 +133,8 @@ class AnalyzerOfRuntime implements Analyzer {
 
   /** Runs of other documents that a document takes part in: a DeepSpeed file, pins, a model's config. */
   private async usersOf(document: LoadedDocument, options: AnalysisOptions, locale: Locale): Promise<RunAnalysis[]> {
+    const program = await this.programRun(document, options, locale);
+    if (program !== undefined) return [program];
     const mentions = partOf(document);
     if (mentions === undefined) return [];
     const folder = workspaceFolderOf(document.uri, this.runtime) ?? parentOf(document.uri);
@@ -141,6 +149,27 @@ class AnalyzerOfRuntime implements Analyzer {
       if (run.inputs.documents.some((used) => used.uri === document.uri)) users.push(run);
     }
     return users;
+  }
+
+  /** Whether a script's own run is the one of the config it starts on: others need not be looked for. */
+  private async startsProgram(document: LoadedDocument): Promise<boolean> {
+    if (document.recognised?.format.carrier !== "shell") return false;
+    const folders = foldersAbove(document.uri, workspaceFolderOf(document.uri, this.runtime));
+    return (await startedConfig(document, folders, this.store, new Set())) !== undefined;
+  }
+
+  /** The run of the config that a Hydra program names. */
+  private async programRun(
+    document: LoadedDocument,
+    options: AnalysisOptions,
+    locale: Locale,
+  ): Promise<RunAnalysis | undefined> {
+    const named = namedConfig(document);
+    const config = named === undefined ? undefined : await this.store.load(named.uri);
+    if (named === undefined || config === undefined) return undefined;
+    const format = config.recognised?.format ?? (await formatByGroups(config, this.store));
+    if (format === undefined) return undefined;
+    return this.runOf(config, options, locale, { format, program: { document, span: named.span } });
   }
 
   /** Graphs of a family, read once; with the losses of TRL's trainers only where a run may need them. */

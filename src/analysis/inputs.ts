@@ -5,6 +5,7 @@
 import { innerFamilyOf, relativeOf } from "../core/graph/relatives";
 import type { FamilyGraphs } from "../core/graph/types";
 import type { LibraryVersions } from "../core/training/run";
+import { FORMATS } from "../formats";
 import { deepspeed as deepspeedFormat } from "../formats/deepspeed";
 import { deepspeedReader } from "../formats/deepspeed/read";
 import { LORA_FIELDS, PINNED_FIELDS, savedAdapter } from "../formats/peft";
@@ -15,7 +16,8 @@ import type { Span } from "../syntax/tree";
 import { architectureOf } from "./architecture";
 import type { Catalogue } from "./catalogue";
 import { type Composition, compose } from "./compose";
-import { findCommand, type Launch, launchOf, namesFile } from "./launch";
+import type { Naming } from "./hydra-program";
+import { findCommand, type Launch, launchOf, namesFile, startedConfig } from "./launch";
 import { findModel, type ModelFound } from "./model";
 import { type Problem, say } from "./problems";
 import type { Runtime } from "./runtime";
@@ -63,6 +65,8 @@ export interface GatherContext {
   readonly graphs: (family: string, losses: boolean) => Promise<FamilyGraphs | undefined>;
   /** `model` of the overrides, when the person tries another one. */
   readonly modelOverride: string | undefined;
+  /** The Hydra program that names the document, when the run is reached from there. */
+  readonly program?: Naming | undefined;
 }
 
 /** The innermost workspace folder a document is in. */
@@ -79,6 +83,11 @@ export function foldersAbove(uri: string, workspaceFolder: string | undefined): 
   if (workspaceFolder === undefined) return all.slice(0, 5);
   const outermost = all.indexOf(workspaceFolder);
   return outermost < 0 ? all.slice(0, 5) : all.slice(0, outermost + 1);
+}
+
+/** How a format's own data files are read, for one that is told from others by the scripts that start on it. */
+function dataFormat({ id }: Format): Format | undefined {
+  return FORMATS.find((format) => format.id === id && format.carrier === undefined);
 }
 
 /** Formats of files that a command only names: its other arguments are not theirs. */
@@ -99,16 +108,19 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   const links: FollowedLink[] = [];
   const documents: LoadedDocument[] = [main];
 
-  const line = await findCommand(main, folders, store, dependencies);
-  const composed = await compose(main, alone, {
-    ...{ store, dependencies, problems, links, starts },
-    line: NAMED_ONLY.has(alone.id) ? undefined : line,
-  });
-  const format = composed?.format ?? alone;
+  const started = alone.carrier === "shell" ? await startedConfig(main, folders, store, dependencies) : undefined;
+  const line = started ?? (await findCommand(main, folders, store, dependencies));
+  const config = started?.config.document;
+  const composing = { store, dependencies, problems, links, starts, line: NAMED_ONLY.has(alone.id) ? undefined : line };
+  const composed =
+    config === undefined
+      ? await compose(main, alone, composing)
+      : await compose(config, config.recognised?.format ?? dataFormat(alone), composing, main);
+  const format = started === undefined ? (composed?.format ?? alone) : alone;
   documents.push(...(composed?.included ?? []));
   const { trainer, inline } = splitInline((composed?.read ?? main.read).settings);
   const placed = (settings: readonly LocatedSetting[]): Setting[] => {
-    const stated = located(settings, main.uri, "document");
+    const stated = located(settings, (config ?? main).uri, "document");
     return composed === undefined ? stated : stated.map((setting) => composed.placed(setting));
   };
   const own: Layer = { id: "document", settings: placed(trainer) };
@@ -119,6 +131,13 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   if (line !== undefined && named !== undefined) {
     const { start, end } = named.node;
     links.push({ kind: "trainer", uri: main.uri, from: line.script.uri, span: { start, end } });
+  }
+  const program = context.program ?? line?.config?.program;
+  if (line?.config !== undefined)
+    links.push({ kind: "trainer", uri: line.config.document.uri, from: line.script.uri, span: line.config.named });
+  if (program !== undefined) {
+    documents.push(program.document);
+    links.push({ kind: "trainer", uri: (config ?? main).uri, from: program.document.uri, span: program.span });
   }
   const launch = line === undefined ? undefined : await launchOf(line, main, store, dependencies);
   const following: Following = { store, dependencies, problems, links };

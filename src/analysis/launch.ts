@@ -7,6 +7,7 @@ import { hasDefaults } from "../formats/hydra";
 import { nodeAt } from "../syntax/text";
 import type { LocatedNode, MapNode, ShellCommand, Span } from "../syntax/tree";
 import type { CommandLine } from "./compose/overrides";
+import { type ProgramConfig, programConfig } from "./hydra-program";
 import { located, type Setting } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
 import { baseName, joinUri, parentOf } from "./uris";
@@ -24,20 +25,26 @@ export interface Launch {
   readonly accelerate: { readonly document: LoadedDocument; readonly from: string; readonly span: Span } | undefined;
 }
 
+/** A command that starts a Hydra program on a config. */
+export interface Started extends CommandLine {
+  readonly config: ProgramConfig;
+}
+
 /** The command of the first script next to the config that names it, or that starts a Hydra program of this config. */
 export async function findCommand(
   main: LoadedDocument,
   folders: readonly string[],
   store: DocumentStore,
   dependencies: Set<string>,
-): Promise<CommandLine | undefined> {
+): Promise<(CommandLine & Partial<Started>) | undefined> {
   const name = baseName(main.uri);
   const hydra = main.config !== undefined && hasDefaults(main.config);
   for (const folder of hydra ? folders.slice(0, DEEPEST_CONFIG) : folders.slice(0, 2)) {
     for (const script of await scriptsIn(folder, store, dependencies)) {
       const named = script.text.includes(name) ? commandNaming(script, main.uri) : undefined;
-      const command = named ?? (hydra ? await hydraCommand(script, main, folders, store, dependencies) : undefined);
-      if (command !== undefined) return { script, command };
+      if (named !== undefined) return { script, command: named };
+      const started = hydra ? await hydraCommand(script, main, folders, store, dependencies) : undefined;
+      if (started !== undefined) return started;
     }
   }
   return undefined;
@@ -70,47 +77,37 @@ function commandNaming(document: LoadedDocument, uri: string): ShellCommand | un
   return document.config?.parsed.shell?.commands.find(({ words }) => words.some(({ text }) => namesFile(text, uri)));
 }
 
-/**
- * The command that starts a program whose `hydra.main` (NeMo's `hydra_runner`) reads this config, by the options
- * `--config-path` and `--config-name` or else the decorator's arguments.
- */
+/** The command that starts a Hydra program on this config, with what names the config. */
 async function hydraCommand(
   script: LoadedDocument,
   main: LoadedDocument,
   folders: readonly string[],
   store: DocumentStore,
   dependencies: Set<string>,
-): Promise<ShellCommand | undefined> {
-  const starts = [...new Set([parentOf(script.uri), ...folders])];
+): Promise<Started | undefined> {
   for (const command of script.config?.parsed.shell?.commands ?? []) {
-    const program = programOf(command);
-    if (program === undefined) continue;
-    const asked = (name: string) => textOf(flag(command.flags, [name, name.replace("-", "_")]));
-    for (const start of starts) {
-      const uri = joinUri(start, program);
-      dependencies.add(uri);
-      const python = (await store.load(uri))?.config?.parsed.python;
-      const decorator = python?.calls.find(({ callee }) => /(?:^|\.)hydra\.main$|(?:^|\.)hydra_runner$/.test(callee));
-      if (python === undefined) continue;
-      const stated = (name: string) => textOf(decorator === undefined ? undefined : nodeAt(decorator.keywords, name));
-      const file = asked("config-name") ?? stated("config_name");
-      const folder = asked("config-path") ?? stated("config_path") ?? "";
-      if (file === undefined || (decorator === undefined && asked("config-name") === undefined)) break;
-      const target = /\.ya?ml$/.test(file) ? file : `${file}.yaml`;
-      if (joinUri(joinUri(parentOf(uri), folder), target) === main.uri) return command;
-      break;
-    }
+    const config = await programConfig(command, { script, folders, store, dependencies });
+    if (config?.document.uri === main.uri) return { script, command, config };
   }
   return undefined;
 }
 
-/** The Python file a command runs: a word that ends so, or the module after `-m`. */
-function programOf({ words }: ShellCommand): string | undefined {
-  const file = words.find(({ text }) => /\.py$/.test(text))?.text;
-  if (file !== undefined) return file;
-  const at = words.findIndex(({ text }) => text === "-m");
-  const module = at < 0 ? undefined : words[at + 1]?.text;
-  return module !== undefined && /^[A-Za-z_][\w.]*$/.test(module) ? `${module.replaceAll(".", "/")}.py` : undefined;
+/**
+ * The Hydra config that a script's command starts on; its overrides are over that config. The longest command counts,
+ * as where a format reads the script.
+ */
+export async function startedConfig(
+  script: LoadedDocument,
+  folders: readonly string[],
+  store: DocumentStore,
+  dependencies: Set<string>,
+): Promise<Started | undefined> {
+  const size = ({ overrides, flags }: ShellCommand) => overrides.entries.length + flags.entries.length;
+  const [command] = (script.config?.parsed.shell?.commands ?? []).toSorted((a, b) => size(b) - size(a));
+  const names = command?.flags.entries.some(({ key }) => /^config[-_](?:name|path|dir)$/.test(key));
+  if (command === undefined || (names === false && command.overrides.entries.length === 0)) return undefined;
+  const config = await programConfig(command, { script, folders, store, dependencies });
+  return config?.document.config?.parsed.root?.kind === "map" ? { script, command, config } : undefined;
 }
 
 /** Launch settings of a command: what it says of processes, and the accelerate config it names. */

@@ -105,12 +105,16 @@ export function contentOf(root: MapNode): MapNode {
   return { ...root, entries: root.entries.filter(({ key }) => key !== "defaults" && key !== "hydra") };
 }
 
-/** Folders below the launch directory that `hydra.searchpath` adds (`file://configs`); packages are left out. */
-export function searchPath(root: LocatedNode | null): string[] {
+/**
+ * Folders that `hydra.searchpath` adds: below the launch directory (`file://configs`), or of a package that may be
+ * installed (`pkg://verl.trainer.config`).
+ */
+export function searchPath(root: LocatedNode | null): { readonly path: string; readonly package: boolean }[] {
   const list = nodeAt(root, "hydra.searchpath");
   if (list?.kind !== "list") return [];
   return list.items.flatMap((item) => {
-    const path = item.kind === "scalar" ? /^file:\/\/(.+)$/.exec(String(item.value))?.[1] : undefined;
-    return path === undefined || path.includes("${") ? [] : [path];
+    const [, scheme, path] = item.kind === "scalar" ? (/^(file|pkg):\/\/(.+)$/.exec(String(item.value)) ?? []) : [];
+    if (path === undefined || path.includes("${")) return [];
+    return [{ path: scheme === "pkg" ? path.replaceAll(".", "/") : path, package: scheme === "pkg" }];
   });
 }

@@ -24,7 +24,7 @@ import { torchtune, torchtuneShell } from "./torchtune";
 import { trl } from "./trl";
 import type { ConfigDocument, Format } from "./types";
 import { ultralytics, ultralyticsPython, ultralyticsShell } from "./ultralytics";
-import { verl, verlGroup, verlSft, verlShell } from "./verl";
+import { verl, verlGroup, verlSft, verlSftShell, verlShell } from "./verl";
 
 /** Every format we read; recognition asks all of them, so the order does not matter. */
 export const FORMATS: readonly Format[] = [
@@ -71,6 +71,7 @@ export const FORMATS: readonly Format[] = [
   verl,
   verlGroup,
   verlSft,
+  verlSftShell,
   verlShell,
 ];
 

@@ -133,7 +133,7 @@ export function schemaFormat(spec: SchemaFormat): Format {
       const view = best(document)?.view;
       if (view === undefined) return { refused: "This file is not recognised." };
       const result = readView(view, document);
-      const keys = spec.keys.filter((key) => hasPlace(key, view.map));
+      const keys = placed(spec.keys, view.map);
       const written = changes.map((change) => spell({ ...spec, keys }, table, result.settings, change));
       const refused = written.find((change) => "refused" in change);
       if (refused !== undefined && "refused" in refused) return refused;
@@ -149,10 +149,19 @@ export function schemaFormat(spec: SchemaFormat): Format {
   };
 }
 
-/** Whether the block a key belongs to is in use here: no block is made up for one key. */
+/** Keys that can be written here, those of blocks in use first; no block is made up for one key in a data file. */
+function placed(keys: readonly SchemaKey[], map: MapNode): readonly SchemaKey[] {
+  const dotted = map.entries.filter((entry) => entry.key.includes("."));
+  if (dotted.length === 0) return keys.filter((key) => hasPlace(key, map));
+  const blocks = new Set(dotted.map((entry) => entry.key.replace(/\..*$/s, "")));
+  const used = (key: SchemaKey) => blocks.has(key.key.replace(/\..*$/s, ""));
+  return [...keys.filter(used), ...keys.filter((key) => !used(key))];
+}
+
+/** Whether the block a key belongs to is in use here. */
 function hasPlace(key: KeySpec, map: MapNode): boolean {
   const cut = key.key.lastIndexOf(".");
-  if (cut < 0 || map.entries.some((entry) => entry.key.includes("."))) return true;
+  if (cut < 0) return true;
   const block = nodeAt(map, key.key.slice(0, cut));
   return block?.kind === "map" && block.entries.length > 0;
 }

@@ -51,7 +51,7 @@ export function diagnosticsOf(analysis: DocumentAnalysis, support: DiagnosticSup
     const diagnostic: Diagnostic = {
       range: error.range ?? NOWHERE,
       // A file we do not read is nothing its library would mind.
-      severity: error.code === "too-large" ? DiagnosticSeverity.Information : DiagnosticSeverity.Error,
+      severity: analysis.recognition === null ? DiagnosticSeverity.Information : DiagnosticSeverity.Error,
       source: SOURCE,
       code: error.code ?? "syntax",
       message: error.message,

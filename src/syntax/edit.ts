@@ -73,7 +73,7 @@ export function insertPath(
   dialect: EditDialect,
   near?: Entry,
 ): EditOutcome {
-  const [key, ...rest] = path;
+  const [key, ...rest] = dialect === "shell" && path.length > 1 ? [path.join(".")] : path;
   if (key === undefined) return { refused: "No key given." };
   const existing = parent.entries.findLast((entry) => entry.key === key);
   if (existing !== undefined) {
@@ -94,9 +94,7 @@ export function insertPath(
     case "toml":
       return insertToml(text, parent, path, value, near);
     case "shell":
-      return rest.length > 0
-        ? { refused: "A command has no nested options." }
-        : insertFlag(text, parent, key, value, near);
+      return insertFlag(text, parent, key, value, near);
   }
 }
 
@@ -282,9 +280,18 @@ function insertToml(
 
 /** Adds a flag in front of its neighbour's line, or behind it on the same line. */
 function insertFlag(text: string, parent: MapNode, key: string, value: Value, near: Entry | undefined): EditOutcome {
+  // Nested options stand beside nested ones: a launcher's own flags have no dots.
+  const alike = (entry: Entry) => !key.includes(".") || entry.key.includes(".");
   const after =
-    near ?? parent.entries.findLast((entry) => /^[-\w+~]/.test(text.slice(entry.keySpan.start, entry.keySpan.end)));
-  if (after === undefined) return { refused: "There is no option to write next to." };
+    near !== undefined && alike(near)
+      ? near
+      : parent.entries.findLast(
+          (entry) => alike(entry) && /^[-\w+~]/.test(text.slice(entry.keySpan.start, entry.keySpan.end)),
+        );
+  if (after === undefined)
+    return {
+      refused: key.includes(".") ? "The command has no nested options." : "There is no option to write next to.",
+    };
   const neighbour = text.slice(after.keySpan.start, after.keySpan.end);
   const flag = neighbour.startsWith("-");
   const equals = text.charAt(after.keySpan.end) === "=";

@@ -17,6 +17,7 @@ import {
 import { type YamlDialect, yamlScalar } from "./scalars";
 import { blankSpan, MAX_DEPTH, MAX_LENGTH, prepareText } from "./text";
 import type { Entry, LocatedNode, MapNode, ParsedDocument, ScalarNode, Span, SyntaxProblem, UnknownNode } from "./tree";
+import { joinedLines } from "./yaml-lines";
 
 /** Nodes an alias may stand for in all, so that nested aliases cannot explode. */
 const MAX_ALIASED = 10_000;
@@ -53,8 +54,8 @@ export function parseYaml(original: string, dialect: YamlDialect = "pyyaml"): Pa
   const bom = original.charCodeAt(0) === 0xfeff;
   const masked = maskTemplates(bom ? `\ufeff${prepared.text.slice(1)}` : prepared.text);
   try {
-    const composed = compose(masked.text);
-    const converter = new Converter(masked.text, original, dialect, masked.spans);
+    const { composed, text } = composeLeniently(masked.text);
+    const converter = new Converter(text, original, dialect, masked.spans);
     const root = composed === null || composed.contents === null ? null : converter.node(composed.contents, 0);
     const errors = composed?.errors ?? [];
     for (const error of errors) problems.push(syntaxProblem(error.message, error.pos, original));
@@ -81,6 +82,17 @@ function syntaxProblem(message: string, [from, to]: readonly [number, number], t
     start,
     end: Math.min(Math.max(to, start + 1), Math.max(text.length, start)),
   };
+}
+
+/** The document as PyYAML's scanner would still take it, and the text it was read from: equal to the given in length. */
+function composeLeniently(given: string): { composed: YamlDocument.Parsed | null; text: string } {
+  const composed = compose(given);
+  if (composed === null || composed.errors.length === 0) return { composed, text: given };
+  const joined = joinedLines(given);
+  const again = joined === undefined ? null : compose(joined);
+  return joined === undefined || again === null || again.errors.length > 0
+    ? { composed, text: given }
+    : { composed: again, text: joined };
 }
 
 function compose(text: string): YamlDocument.Parsed | null {

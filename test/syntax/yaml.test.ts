@@ -7,6 +7,30 @@ import { codes, plain, walk } from "./values";
 describe("syntax: YAML", () => {
   const read = (text: string) => plain(parseYaml(text).root);
 
+  it("reads texts and brackets that go on at any column, as PyYAML does, with every place kept", () => {
+    const read = (text: string) => plain(parseYaml(text).root);
+    // Values as PyYAML 6.0 gives them, where a line end in a quoted text is one blank.
+    const table: [string, unknown][] = [
+      ["c:\n  a: [\n  1,\n  2 # two\n  ]\n  d: x\nb: 2\n", { c: { a: [1, 2], d: "x" }, b: 2 }],
+      ["c:\n  a: ['x y\n  ']\n  e: 3\nb: 2\n", { c: { a: ["x y   "], e: 3 }, b: 2 }],
+      ["c: {a: 1,\nb: 2,\n}\nd: 3\n", { c: { a: 1, b: 2 }, d: 3 }],
+      ["c: 'abc\ndef' # it's\nd: it's\n", { c: "abc def", d: "it's" }],
+      [
+        'x:\n- a: b\n  c: "d\n  e"\n  t: |\n    \'open [\n  f: 1\n',
+        { x: [{ a: "b", c: "d   e", t: "'open [\n", f: 1 }] },
+      ],
+    ];
+    for (const [text, value] of table) {
+      const { root, problems } = parseYaml(text);
+      assert.deepEqual(problems, [], text);
+      assert.deepEqual(read(text), value);
+      for (const { node } of walk(root))
+        if (node.kind === "scalar" && typeof node.value === "number")
+          assert.equal(text.slice(node.start, node.end), String(node.value));
+    }
+    assert.notDeepEqual(parseYaml("a: 'never closed\nb: 1\n").problems, []);
+  });
+
   it("types plain scalars as PyYAML and OmegaConf do", () => {
     // text, PyYAML, OmegaConf; answers recorded from PyYAML 6.0 and OmegaConf 2.3
     const table: [string, unknown, unknown][] = [

@@ -11,6 +11,7 @@ import {
 import type { ConfigDocument } from "../../formats/types";
 import { merged, shifted, wrapped } from "../../syntax/graft";
 import type { MapNode, ParsedDocument } from "../../syntax/tree";
+import { sitePackages } from "../hydra-program";
 import { say } from "../problems";
 import type { LoadedDocument } from "../store";
 import { joinUri, parentOf } from "../uris";
@@ -36,7 +37,7 @@ export class Defaults {
   private readonly chosen = new Map<string, readonly string[]>();
   /** Options by group as the lists state them, for `${group}` in an option. */
   private readonly stated = new Map<string, string>();
-  private readonly roots: readonly string[];
+  private roots: readonly string[];
   private readonly overrides: readonly Override[];
   /** Keys of the command's overrides that chose a group's option. */
   readonly used = new Set<string>();
@@ -48,16 +49,14 @@ export class Defaults {
     private readonly parts: Part[],
     private readonly composing: Composing,
   ) {
-    const added = searchPath(config.parsed.root).flatMap((path) =>
-      composing.starts.map((start) => joinUri(start, path)),
-    );
-    this.roots = [...new Set([parentOf(main.uri), ...added])];
+    this.roots = [parentOf(main.uri)];
     this.overrides = composing.line === undefined ? [] : overridesOf(composing.line);
   }
 
   async compose(): Promise<ParsedDocument> {
     const { root } = this.config.parsed;
     if (root?.kind !== "map") return this.config.parsed;
+    await this.addSearchPath();
     for (const entry of readDefaults(this.config)) {
       const [option] = entry.options;
       if (option !== undefined) this.stated.set(entry.path.replace(/^\//, ""), option);
@@ -72,6 +71,16 @@ export class Defaults {
     const all = layers.reduce(merged);
     const hydra = root.entries.filter(({ key }) => key === "defaults" || key === "hydra");
     return { ...this.config.parsed, root: { ...root, entries: [...hydra, ...all.entries] } };
+  }
+
+  private async addSearchPath(): Promise<void> {
+    const { starts, store } = this.composing;
+    const paths = searchPath(this.config.parsed.root);
+    const installed = paths.some((path) => path.package) ? await sitePackages(starts, store) : [];
+    const added = paths.flatMap(({ path, package: inPackage }) =>
+      (inPackage ? [...starts, ...installed] : starts).map((start) => joinUri(start, path)),
+    );
+    this.roots = [...new Set([...this.roots, ...added])];
   }
 
   /** What a config contributes, weakest first. Later entries are visited first: their overrides reach back. */

@@ -24,13 +24,20 @@ export class Composition {
     readonly format: Format,
     private readonly config: ConfigDocument,
     private readonly parts: readonly Part[],
+    /** The document whose run this is: the config itself, or the script that starts on it. */
+    private readonly owner: LoadedDocument,
   ) {
     this.read = format.read(config);
   }
 
   /** Included documents, without the one that includes them. */
   get included(): readonly LoadedDocument[] {
-    return this.parts.slice(1).map((part) => part.document);
+    return this.parts.flatMap(({ document }) => (document === this.owner ? [] : [document]));
+  }
+
+  /** Whether the run is the script's, which only names the config. */
+  get startedByOwner(): boolean {
+    return this.parts[0]?.document !== this.owner;
   }
 
   includes(uri: string): boolean {
@@ -41,12 +48,13 @@ export class Composition {
   placed(setting: Setting): Setting {
     if (setting.place === null) return setting;
     const part = this.partAt(setting.place.valueSpan.start);
-    if (part === undefined || part === this.parts[0]) return setting;
+    if (part === undefined) return setting;
     const { keySpan, valueSpan } = setting.place;
     const value = within(part, valueSpan);
     const key = keySpan.start < part.start ? { start: value.start, end: value.start } : within(part, keySpan);
     const place = { uri: part.document.uri, keySpan: key, valueSpan: value };
-    return { ...setting, from: setting.from === "document" ? "linked" : setting.from, place };
+    const from = part.document === this.owner || setting.from !== "document" ? setting.from : "linked";
+    return { ...setting, from, place };
   }
 
   /** The links of all its documents, each with the document it is written in. */
@@ -100,11 +108,13 @@ export async function formatByGroups(main: LoadedDocument, store: DocumentStore)
 /**
  * The document with all it includes; undefined when it includes nothing that is there.
  * @param format what the document is by itself
+ * @param owner the script that the run is named by, when that is not the document
  */
 export async function compose(
   main: LoadedDocument,
   format: Format | undefined,
   composing: Composing,
+  owner: LoadedDocument = main,
 ): Promise<Composition | undefined> {
   const own = main.config;
   if (own === undefined) return undefined;
@@ -127,6 +137,7 @@ export async function compose(
     const root = overridden(parsed.root, line, beforeLine, used, () => add(parts, line.script));
     if (root !== undefined) parsed = { ...parsed, root };
   }
+  if (owner !== main) add(parts, owner);
   const known = formatNow();
   if (known === undefined) return undefined;
   for (const link of (parts.length === 1 ? main.read : known.read(composed())).links) {
@@ -135,7 +146,7 @@ export async function compose(
     const root = await fsdpOptions(part.document, link.target, within(part, link.span), composing);
     if (root !== undefined) parsed = grafted(parsed, link.span, shifted(root.map, add(parts, root.document)));
   }
-  return parts.length === 1 ? undefined : new Composition(known, composed(), parts);
+  return parts.length === 1 ? undefined : new Composition(known, composed(), parts, owner);
 }
 
 /** The file that `fsdp_config` names, looked for like DeepSpeed's. */

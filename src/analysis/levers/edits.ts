@@ -54,8 +54,10 @@ export function editsFor(inputs: RunInputs, resolution: Resolution, changes: rea
   }
   const edits: ReportEdit[] = [];
   for (const work of works.values()) {
-    if (work.kind === "format" && inputs.composed !== undefined && work.document === inputs.main) {
-      const result = inputs.composed.edit(work.changes);
+    const { composed } = inputs;
+    // A script says what it wants otherwise than the config it starts on; other scripts may start on that, too.
+    if (work.kind === "format" && composed?.startedByOwner === false && work.document === inputs.main) {
+      const result = composed.edit(work.changes);
       if ("refused" in result) return result;
       edits.push(...result.edits.map(({ document, edit }) => reportEdit(document, edit)));
       continue;

@@ -18,6 +18,10 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
     result.push(derived(response, "sequence_length", prompt.value + response.value));
   const rank = find("lora_rank");
   if (typeof rank?.value === "number") result.push(derived(rank, "adapter", rank.value > 0 ? "lora" : "none"));
+  // `attn_implementation` is flash_attention_2 unless `override_config` says otherwise (verl/workers/fsdp_workers.py).
+  const model = find("model");
+  if (model !== undefined && find("attention") === undefined)
+    result.push(derived(model, "attention", "flash_attention_2"));
   const strategy = find("strategy");
   if (typeof strategy?.value === "string") {
     const resharded = find("fsdp_reshard_after_forward")?.value !== false;
@@ -150,10 +154,24 @@ export const verlGroup = schemaFormat({
   },
 });
 
+/** Whether a command runs the SFT trainer, which has a config of its own (`verl/trainer/config/sft_trainer.yaml`). */
+function runsSft({ words }: View): boolean {
+  return words.some((word) => /^verl\.trainer\.\w*sft\w*$|verl\/trainer\/\w*sft\w*\.py$/.test(word));
+}
+
+export const verlSftShell = schemaFormat({
+  id: "verl",
+  carrier: "shell",
+  keys: VERL_SFT_KEYS,
+  views: shellViews,
+  derive,
+  recognise: (view) => (runsSft(view) ? { confidence: 0.95, because: "runs verl's SFT trainer" } : NOT_RECOGNISED),
+});
+
 export const verlShell = schemaFormat({
   id: "verl",
   carrier: "shell",
-  keys: [...VERL_KEYS, ...VERL_SFT_KEYS.filter((key) => !VERL_KEYS.some((other) => other.key === key.key))],
+  keys: VERL_KEYS,
   views: shellViews,
   derive,
   check,
@@ -161,6 +179,7 @@ export const verlShell = schemaFormat({
     const overrides = view.map.entries.filter((entry) =>
       /^(?:actor_rollout_ref|critic|reward_model|algorithm)\./.test(entry.key),
     ).length;
+    if (runsSft(view)) return NOT_RECOGNISED;
     if (overrides >= 2) return { confidence: 0.98, because: `sets ${overrides} verl keys` };
     return view.words.some((word) => /^(?:verl|recipe)\.[\w.]*(?:trainer|main)|verl\/trainer\//.test(word))
       ? { confidence: 0.95, because: "runs a verl trainer" }

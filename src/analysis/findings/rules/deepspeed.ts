@@ -374,7 +374,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     code: "ds-optimizer-max-grad-norm",
     severity: "error",
     title: "max_grad_norm inside the optimizer",
-    why: "DeepSpeed rejects `max_grad_norm` among the optimizer's parameters (\"'max_grad_norm' is not supported as an optimizer parameter\").",
+    why: "DeepSpeed rejects `max_grad_norm` among the optimizer's parameters (\"'max_grad_norm' is not supported as an optimizer parameter\"). A script that hands DeepSpeed an optimizer of its own never reads the section; for a file no run names, it is a warning.",
     mend: "Use the top-level key `gradient_clipping`.",
     en: "`max_grad_norm` is no optimizer parameter: DeepSpeed stops. Use `gradient_clipping`.",
     zh: "`max_grad_norm` 不是优化器参数，DeepSpeed 会停止；请使用 `gradient_clipping`。",
@@ -383,7 +383,11 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     },
     check: (facts) => {
       const at = facts.deepspeed("deepspeed_optimizer_max_grad_norm");
-      return hit(at, typeof at?.value === "number" && at.value > 0, { fixes: removal(at) });
+      const alone = facts.inputs.format.id === "deepspeed";
+      return hit(at, typeof at?.value === "number" && at.value > 0, {
+        fixes: removal(at),
+        ...(alone ? { severity: "warning" as const } : {}),
+      });
     },
   },
   {

@@ -2,6 +2,7 @@
 
 import { LEVERS } from "../../../core/advise/levers";
 import { isRemoved } from "../../defaults";
+import { TRAINER_FORMATS } from "../../frameworks";
 import { size } from "../../messages/units";
 import { type Facts, hit, type Rule, removal, replacement, set } from "../rule";
 
@@ -531,7 +532,9 @@ export const TRAINER_RULES: readonly Rule[] = [
       const at = facts.stated("attention");
       const float =
         facts.run?.loadDtype === "float32" && facts.run.autocast === null && facts.run.parallel.deepspeed === null;
-      return hit(at, /^flash_attention/.test(String(at?.value)) && float, {
+      // Other frameworks choose another kernel then (Transformer Engine), or set their precision themselves.
+      const stops = TRAINER_FORMATS.has(facts.inputs.format.id);
+      return hit(at, stops && /^flash_attention/.test(String(at?.value)) && float, {
         args: { attention: String(at?.value) },
         fixes: [set("fix.bf16", {}, false, [{ name: "compute_dtype", value: "bf16" }])],
       });

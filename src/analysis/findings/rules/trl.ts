@@ -1,7 +1,22 @@
 /** Rules about TRL, adapters and quantization. */
 import { size } from "../../messages/units";
 import { holds } from "../../versions";
-import { hit, type Rule, replacement, set } from "../rule";
+import { type Facts, hit, type Rule, replacement, set } from "../rule";
+
+/** Trainers whose packing leaves it to the attention kernel to keep samples apart. */
+const PACKS: ReadonlySet<string> = new Set(["trl", "hf-training-arguments", "ms-swift", "axolotl"]);
+
+/**
+ * Whether packed samples do not see each other anyway: Megatron's and verl's attention always takes their lengths, axolotl
+ * masks SDPA by sample (`check_sample_packing_without_attention` in axolotl/utils/schemas/validation.py).
+ */
+function keepsSamplesApart(facts: Facts): boolean {
+  const { id } = facts.inputs.format;
+  if (id === "axolotl") return facts.settings.string("attention") === "sdpa";
+  // The keys of `megatron sft`, which are Megatron's own.
+  if (id === "ms-swift") return facts.own("tensor_parallel") !== undefined;
+  return !PACKS.has(id);
+}
 
 export const TRL_RULES: readonly Rule[] = [
   {
@@ -107,7 +122,7 @@ export const TRL_RULES: readonly Rule[] = [
     zh: "使用 {attention} 时打包样本会互相注意：请使用 flash_attention_2，或关闭 packing。",
     example: { trl: "packing: true\nattn_implementation: sdpa" },
     check: (facts) => {
-      const at = facts.own("packing") ?? facts.own("padding_free");
+      const at = keepsSamplesApart(facts) ? undefined : (facts.own("packing") ?? facts.own("padding_free"));
       const attention = String(facts.resolution.resolved.get("attention")?.value ?? "sdpa");
       return hit(at, at?.value === true && !/flash|flex/.test(attention), {
         args: { attention },
