@@ -150,7 +150,7 @@ function compiledBand(estimate: Estimate, run: TrainingRun, graphs: FamilyGraphs
 
 /** Bytes alive when the second step begins. */
 function betweenSteps(ledger: Ledger): number {
-  return ledger.liveBefore(ledger.phaseList.find(({ step }) => step === 2)?.firstEvent ?? 0);
+  return ledger.phaseList.find(({ step }) => step === 2)?.before ?? 0;
 }
 
 /** Other code of the same dimensions: everything that lives on between steps is the same, the rest is not. */
@@ -206,8 +206,11 @@ function missingKernels(ledger: Ledger, kernels: FamilyGraphs["kernels"]): Split
   if (kernels === undefined) return [];
   const inside = new RegExp(`\\.${kernels.module}(\\.|$)`);
   let lessBytes = 0;
-  for (const id of ledger.aliveAt(ledger.peakEvent))
-    if (ACTIVE.has(ledger.kinds[id]!) && inside.test(ledger.scopes[id]!)) lessBytes += ledger.bytes[id]!;
+  const { bytes } = ledger;
+  for (const id of ledger.aliveAt(ledger.peakEvent)) {
+    const { kind, scope } = ledger.labelOf(id);
+    if (ACTIVE.has(kind) && inside.test(scope)) lessBytes += bytes[id]!;
+  }
   const what = `without the kernels of ${kernels.packages.join(" and ")}; with them ${kernels.module} holds less`;
   return lessBytes === 0 ? [] : [{ what, settleWith: "libraries", moreBytes: 0, lessBytes }];
 }
@@ -264,11 +267,11 @@ function breakdown(ledger: Ledger): { components: Component[]; modules: ModuleSh
   const byKind = new Map<ComponentKind, number>();
   const byModule = new Map<string, { module: string; kind: ComponentKind; bytes: number }>();
   const modules = new Map<string, string>();
+  const sizes = ledger.bytes;
   for (const id of ledger.aliveAt(ledger.peakEvent)) {
-    const bytes = ledger.bytes[id]!;
-    const kind = ledger.kinds[id]!;
+    const bytes = sizes[id]!;
+    const { kind, scope } = ledger.labelOf(id);
     byKind.set(kind, (byKind.get(kind) ?? 0) + bytes);
-    const scope = ledger.scopes[id]!;
     let module = modules.get(scope);
     if (module === undefined) {
       module = scope.replace(/\.\d+(?=\.|$)/g, ".*");
@@ -295,14 +298,17 @@ function phasePeaks(ledger: Ledger): { phase: Phase; peakBytes: number }[] {
 /** The second step, thinned so that every slice keeps its highest point. */
 function timeline(ledger: Ledger): TimelinePoint[] {
   const start = ledger.phaseList.find(({ step }) => step === 2)?.firstEvent ?? 0;
-  const events = ledger.events.length;
+  const { events: stream, bytes } = ledger;
+  const events = stream.length;
   const slice = Math.max(1, Math.ceil((events - start) / TIMELINE_POINTS));
   let live = 0;
   const alive = COMPONENT_KINDS.map(() => 0);
   const advance = (k: number): void => {
-    const bytes = signed(ledger, k);
-    live += bytes;
-    alive[KIND_INDEX[kindAt(ledger, k)]]! += bytes;
+    const event = stream[k]!;
+    const id = event >= 0 ? event : ~event;
+    const change = event >= 0 ? bytes[id]! : -bytes[id]!;
+    live += change;
+    alive[KIND_INDEX[ledger.labelOf(id).kind]]! += change;
   };
   for (let k = 0; k < start; k++) advance(k);
   const points: TimelinePoint[] = [];
@@ -336,13 +342,3 @@ function timeline(ledger: Ledger): TimelinePoint[] {
 const KIND_INDEX = Object.fromEntries(COMPONENT_KINDS.map((kind, index) => [kind, index])) as Readonly<
   Record<ComponentKind, number>
 >;
-
-function kindAt(ledger: Ledger, index: number): ComponentKind {
-  const event = ledger.events[index]!;
-  return ledger.kinds[event >= 0 ? event : ~event]!;
-}
-
-function signed(ledger: Ledger, index: number): number {
-  const event = ledger.events[index]!;
-  return event >= 0 ? ledger.bytes[event]! : -ledger.bytes[~event]!;
-}

@@ -307,7 +307,7 @@ function quantizedForwards(loading: Loading, placed: readonly PlacedTensor[]): v
 }
 
 function setKind(torch: Torch, tensor: Tensor, kind: "weights" | "buffers"): void {
-  if (tensor.storage.id >= 0) torch.ledger.kinds[tensor.storage.id] = kind;
+  torch.ledger.relabel(tensor.storage.id, kind);
 }
 
 function total(tensors: readonly Tensor[]): number {
