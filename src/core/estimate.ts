@@ -151,7 +151,7 @@ function compiledBand(estimate: Estimate, run: TrainingRun, graphs: FamilyGraphs
 
 /** Bytes alive when the second step begins. */
 function betweenSteps(ledger: Ledger): number {
-  return ledger.liveBefore(ledger.phaseList.find(({ step }) => step === 2)?.firstEvent ?? 0);
+  return ledger.phaseList.find(({ step }) => step === 2)?.before ?? 0;
 }
 
 /** Other code of the same dimensions: everything that lives on between steps is the same, the rest is not. */
@@ -204,7 +204,7 @@ function engineCopies({ float8 }: TrainingRun, ledger: Ledger): SplitUncertainty
   if (float8?.backend !== "transformer-engine") return [];
   let bytes = 0;
   for (const id of ledger.aliveAt(ledger.peakEvent))
-    if (ledger.operators[id] === "quantize") bytes += ledger.bytes[id]!;
+    if (ledger.labelOf(id).operator === "quantize") bytes += ledger.bytes[id]!;
   const what = "8-bit copies of Transformer Engine as its source has them: other recipes keep more or fewer";
   return [{ what, settleWith: "fp8_recipe", moreBytes: bytes / 2, lessBytes: bytes / 2 }];
 }
@@ -220,8 +220,11 @@ function missingKernels(ledger: Ledger, kernels: FamilyGraphs["kernels"]): Split
   if (kernels === undefined) return [];
   const inside = new RegExp(`\\.${kernels.module}(\\.|$)`);
   let lessBytes = 0;
-  for (const id of ledger.aliveAt(ledger.peakEvent))
-    if (ACTIVE.has(ledger.kinds[id]!) && inside.test(ledger.scopes[id]!)) lessBytes += ledger.bytes[id]!;
+  const { bytes } = ledger;
+  for (const id of ledger.aliveAt(ledger.peakEvent)) {
+    const { kind, scope } = ledger.labelOf(id);
+    if (ACTIVE.has(kind) && inside.test(scope)) lessBytes += bytes[id]!;
+  }
   const what = `without the kernels of ${kernels.packages.join(" and ")}; with them ${kernels.module} holds less`;
   return lessBytes === 0 ? [] : [{ what, settleWith: "libraries", moreBytes: 0, lessBytes }];
 }
@@ -282,11 +285,11 @@ function breakdown(ledger: Ledger): { components: Component[]; modules: ModuleSh
   const byKind = new Map<ComponentKind, number>();
   const byModule = new Map<string, { module: string; kind: ComponentKind; bytes: number }>();
   const modules = new Map<string, string>();
+  const sizes = ledger.bytes;
   for (const id of ledger.aliveAt(ledger.peakEvent)) {
-    const bytes = ledger.bytes[id]!;
-    const kind = ledger.kinds[id]!;
+    const bytes = sizes[id]!;
+    const { kind, scope } = ledger.labelOf(id);
     byKind.set(kind, (byKind.get(kind) ?? 0) + bytes);
-    const scope = ledger.scopes[id]!;
     let module = modules.get(scope);
     if (module === undefined) {
       module = scope.replace(/\.\d+(?=\.|$)/g, ".*");
@@ -326,14 +329,17 @@ function timelineOf(ledger: Ledger, loading: Ledger | null): TimelinePoint[] {
 
 /** The stream from event `start` on, thinned so that every slice keeps its highest point. */
 function timeline(ledger: Ledger, start: number): TimelinePoint[] {
-  const events = ledger.events.length;
+  const { events: stream, bytes } = ledger;
+  const events = stream.length;
   const slice = Math.max(1, Math.ceil((events - start) / TIMELINE_POINTS));
   let live = 0;
   const alive = COMPONENT_KINDS.map(() => 0);
   const advance = (k: number): void => {
-    const bytes = signed(ledger, k);
-    live += bytes;
-    alive[KIND_INDEX[kindAt(ledger, k)]]! += bytes;
+    const event = stream[k]!;
+    const id = event >= 0 ? event : ~event;
+    const change = event >= 0 ? bytes[id]! : -bytes[id]!;
+    live += change;
+    alive[KIND_INDEX[ledger.labelOf(id).kind]]! += change;
   };
   for (let k = 0; k < start; k++) advance(k);
   const points: TimelinePoint[] = [];
@@ -367,13 +373,3 @@ function timeline(ledger: Ledger, start: number): TimelinePoint[] {
 const KIND_INDEX = Object.fromEntries(COMPONENT_KINDS.map((kind, index) => [kind, index])) as Readonly<
   Record<ComponentKind, number>
 >;
-
-function kindAt(ledger: Ledger, index: number): ComponentKind {
-  const event = ledger.events[index]!;
-  return ledger.kinds[event >= 0 ? event : ~event]!;
-}
-
-function signed(ledger: Ledger, index: number): number {
-  const event = ledger.events[index]!;
-  return event >= 0 ? ledger.bytes[event]! : -ledger.bytes[~event]!;
-}

@@ -310,7 +310,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   strategy.prepare(torch, model.parameters);
   torch.leafHook = strategy.leafHook;
   torch.usage = strategy.shardsParameters ? strategy : undefined;
-  const loadedEvents = ledger.events.length;
+  const loadedEvents = ledger.eventCount;
   const trainable = model.parameters.filter((parameter) => parameter.requiresGradFlag);
   ledger.startCounting();
   const groups = [trainable.filter(({ rank }) => rank > 1), trainable.filter(({ rank }) => rank <= 1)].filter(

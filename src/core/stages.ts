@@ -48,7 +48,6 @@ function withUncertain(result: SimulationResult, uncertain: readonly SplitUncert
 /** Bytes that the first micro-batch's forward leaves for its backward. */
 function keptBytes(ledger: Ledger): number {
   const forward = ledger.phaseList.findIndex(({ phase, step }) => phase === "forward" && step === 1);
-  const start = ledger.phaseList[forward]?.firstEvent ?? 0;
-  const end = ledger.phaseList[forward + 1]?.firstEvent ?? start;
-  return ledger.liveBefore(end) - ledger.liveBefore(start);
+  const [start, end] = [ledger.phaseList[forward], ledger.phaseList[forward + 1]];
+  return start === undefined || end === undefined ? 0 : end.before - start.before;
 }

@@ -16,7 +16,7 @@ function family(name: string): FamilyGraphs {
 /** Sizes of all events, with every free naming how many allocations ago its block was made. */
 function stream({ events, bytes }: Ledger): string[] {
   const order = new Map<number, number>();
-  return events.map((event) => {
+  return Array.from(events, (event) => {
     if (event >= 0) {
       order.set(event, order.size);
       return `+${bytes[event]}`;

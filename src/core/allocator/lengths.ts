@@ -67,16 +67,17 @@ export function variedReserve(
 ): VariedReserve | null {
   const start = whole.ledger.phaseList.find(({ step }) => step === 2)?.firstEvent;
   const { events, bytes } = whole.ledger;
+  const short = shorter.ledger.bytes;
   if (start === undefined || !sameEvents(whole.ledger, shorter.ledger)) return null;
   const first = events.slice(start).find((event) => event >= 0);
   if (first === undefined || events.slice(start).some((event) => event < 0 && ~event < first)) return null;
   const [opening = whole.length, ...others] = [...lengths, whole.length];
   const sizeAt = (id: number, length: number): number => {
-    const at = shorter.ledger.bytes[id]!;
+    const at = short[id]!;
     const share = (length - shorter.length) / (whole.length - shorter.length);
     return Math.max(512, Math.ceil((at + (bytes[id]! - at) * share) / 512) * 512);
   };
-  const stream = { events: [...events], bytes: bytes.map((_, id) => sizeAt(id, opening)) };
+  const stream = { events: [...events], bytes: Array.from(bytes, (_, id) => sizeAt(id, opening)) };
   for (const length of others) {
     const base = stream.bytes.length - first;
     for (let id = first; id < bytes.length; id++) stream.bytes.push(sizeAt(id, length));
@@ -96,9 +97,6 @@ function peaksOf(stream: EventStream, loaded: number, settings: PoolSettings): V
 }
 
 function sameEvents(a: Ledger, b: Ledger): boolean {
-  return (
-    a.events.length === b.events.length &&
-    a.bytes.length === b.bytes.length &&
-    a.events.every((event, k) => event === b.events[k])
-  );
+  const [one, other] = [a.events, b.events];
+  return one.length === other.length && a.count === b.count && one.every((event, k) => event === other[k]);
 }

@@ -205,12 +205,12 @@ function accumulate(torch: Torch, leaf: Tensor, gradient: Tensor): boolean {
   // Stolen only when nobody else refers to it, neither the tensor nor (through a view) its storage.
   if (gradient.references === 1 && obeys) {
     leaf.grad = alias(gradient, leaf.sizes, gradient.strides);
-    torch.ledger.takeovers.push({ event: torch.ledger.events.length, id: gradient.storage.id });
+    torch.ledger.takeovers.push({ event: torch.ledger.eventCount, id: gradient.storage.id });
   } else {
     leaf.grad = clone(torch, gradient, leaf.strides);
   }
   gradient.release();
-  if (leaf.name !== null && leaf.grad.storage.id >= 0) torch.ledger.kinds[leaf.grad.storage.id] = "gradients";
+  if (leaf.name !== null) torch.ledger.relabel(leaf.grad.storage.id, "gradients");
   return true;
 }
 

@@ -17,15 +17,15 @@ function inside(query: number, key: number, value: number): number {
 
 /** How much higher the peak is with what kernels allocate inside themselves; 0 when it lies elsewhere. */
 export function kernelTemporaries(ledger: Ledger): number {
-  const { events, bytes, operators } = ledger;
-  if (!operators.includes(FLASH_BACKWARD)) return 0;
+  if (!ledger.knows(FLASH_BACKWARD)) return 0;
+  const { events, bytes } = ledger;
   let live = 0;
   let highest = ledger.peak;
   let gradients: number[] = [];
   for (const event of events) {
     const id = event >= 0 ? event : ~event;
     live += event >= 0 ? bytes[id]! : -bytes[id]!;
-    if (event < 0 || operators[id] !== FLASH_BACKWARD) continue;
+    if (event < 0 || ledger.labelOf(id).operator !== FLASH_BACKWARD) continue;
     gradients.push(bytes[id]!);
     if (gradients.length < 3) continue;
     const [query, key, value] = gradients as [number, number, number];

@@ -19,6 +19,27 @@ export function roundSize(size: number, divisions: number): number {
   return size === floor ? size : step < 1 ? 2 * floor : Math.ceil(size / step) * step;
 }
 
+/** What an allocation is: one per call of the allocator, shared by the blocks that repeat it. */
+export interface Label {
+  kind: ComponentKind;
+  /** The dispatcher's name of what allocates. */
+  readonly operator: string;
+  /** Path of the module that it belongs to. */
+  readonly scope: string;
+}
+
+/** Events of one micro-batch or forward, to be played. */
+export interface Script {
+  /** `k` allocates local block `k`, in order; `~k` frees it; `~(locals + id)` frees block `id` of the ledger. */
+  readonly events: Int32Array;
+  /** Bytes of each local block. */
+  readonly bytes: Float64Array;
+  /** Index of each local block's label in the ledger. */
+  readonly labels: Int32Array;
+  /** Phases and the events before which they begin, in order. */
+  readonly phases: readonly { readonly phase: Phase; readonly at: number }[];
+}
+
 /** A position to come back to. */
 export interface LedgerState {
   readonly events: number;
@@ -32,14 +53,20 @@ export interface LedgerState {
   readonly peakPhase: number;
 }
 
+/** Room for this many events at first; doubled when it is used up. */
+const FIRST_ROOM = 4096;
+
 export class Ledger {
-  /** `id` for an allocation, `~id` for a free. */
-  readonly events: number[] = [];
-  readonly bytes: number[] = [];
-  readonly kinds: ComponentKind[] = [];
-  readonly operators: string[] = [];
-  readonly scopes: string[] = [];
-  readonly phaseList: { phase: Phase; step: number; firstEvent: number; peak: number }[] = [];
+  /** Columns with room to grow; `eventCount` and `count` say how much of them is used. */
+  private eventColumn = new Int32Array(FIRST_ROOM);
+  private byteColumn = new Float64Array(FIRST_ROOM);
+  private labelColumn = new Int32Array(FIRST_ROOM);
+  private readonly labels: Label[] = [];
+  eventCount = 0;
+  /** Blocks so far: the next one's id. */
+  count = 0;
+
+  readonly phaseList: { phase: Phase; step: number; firstEvent: number; peak: number; readonly before: number }[] = [];
   /** From event `event` on, events belong to the layer `label` (see `region.ts`). */
   readonly marks: { event: number; label: number }[] = [];
   /** Gradients a parameter took over as they were: the block and how many events there were by then. */
@@ -58,9 +85,38 @@ export class Ledger {
     this.enter("load", 0);
   }
 
+  /** `id` for an allocation, `~id` for a free. A view of what there is now: later events are not in it. */
+  get events(): Int32Array {
+    return this.eventColumn.subarray(0, this.eventCount);
+  }
+
+  /** Bytes of every block there is now, by id. */
+  get bytes(): Float64Array {
+    return this.byteColumn.subarray(0, this.count);
+  }
+
+  labelOf(id: number): Readonly<Label> {
+    return this.labels[this.labelColumn[id]!]!;
+  }
+
+  /** Place of a block's label, for scripts. */
+  labelIndexOf(id: number): number {
+    return this.labelColumn[id]!;
+  }
+
+  /** Whether any allocation so far was this operator's. */
+  knows(operator: string): boolean {
+    return this.labels.some((label) => label.operator === operator);
+  }
+
+  /** Books a block as something else; nothing for a tensor without one. */
+  relabel(id: number, kind: ComponentKind): void {
+    if (id >= 0) this.labels[this.labelColumn[id]!]!.kind = kind;
+  }
+
   /** Starts a phase of a step (0 = before the first). */
   enter(phase: Phase, step: number): void {
-    this.phaseList.push({ phase, step, firstEvent: this.events.length, peak: this.live });
+    this.phaseList.push({ phase, step, firstEvent: this.eventCount, peak: this.live, before: this.live });
   }
 
   /** From here on the peak counts: loading is over. */
@@ -70,38 +126,112 @@ export class Ledger {
 
   allocate(size: number, operator: string, kind: ComponentKind, scope: string): number {
     const rounded = this.divisions > 1 ? roundSize(size, this.divisions) : Math.ceil(size / BLOCK) * BLOCK;
-    return this.append(rounded, operator, kind, scope);
-  }
-
-  /** Allocates a block whose size is rounded already. */
-  append(rounded: number, operator: string, kind: ComponentKind, scope: string): number {
-    const id = this.bytes.length;
-    this.bytes.push(rounded);
-    this.kinds.push(kind);
-    this.operators.push(operator);
-    this.scopes.push(scope);
-    this.events.push(id);
+    this.reserve(1, 1);
+    const id = this.count++;
+    this.byteColumn[id] = rounded;
+    this.labelColumn[id] = this.labels.push({ kind, operator, scope }) - 1;
+    this.eventColumn[this.eventCount++] = id;
     this.live += rounded;
-    const phase = this.phaseList.length - 1;
-    const current = this.phaseList[phase]!;
-    if (this.live > current.peak) current.peak = this.live;
+    const phase = this.phaseList[this.phaseList.length - 1]!;
+    if (this.live > phase.peak) phase.peak = this.live;
     if (this.counting && this.live > this.peak) {
       this.peak = this.live;
-      this.peakEvent = this.events.length - 1;
-      this.peakPhase = phase;
+      this.peakEvent = this.eventCount - 1;
+      this.peakPhase = this.phaseList.length - 1;
     }
     return id;
   }
 
+  free(id: number): void {
+    this.reserve(1, 0);
+    this.eventColumn[this.eventCount++] = ~id;
+    this.live -= this.byteColumn[id]!;
+  }
+
+  /**
+   * Appends a script's events, its phases as those of `step`.
+   *
+   * @returns id of its first block; the others follow
+   */
+  play({ events, bytes, labels, phases }: Script, step: number): number {
+    const base = this.count;
+    const locals = bytes.length;
+    this.reserve(events.length, locals);
+    this.byteColumn.set(bytes, base);
+    this.labelColumn.set(labels, base);
+    this.count += locals;
+    let from = 0;
+    for (const { phase, at } of phases) {
+      this.playPart(events, from, at, base, locals);
+      this.enter(phase, step);
+      from = at;
+    }
+    this.playPart(events, from, events.length, base, locals);
+    return base;
+  }
+
+  /** Events `from` to `to` of a script, all of one phase. */
+  private playPart(script: Int32Array, from: number, to: number, base: number, locals: number): void {
+    const { byteColumn, eventColumn } = this;
+    const shift = this.eventCount - from;
+    let { live } = this;
+    let highest = live;
+    let highestAt = -1;
+    for (let k = from; k < to; k++) {
+      const code = script[k]!;
+      if (code >= 0) {
+        const id = base + code;
+        eventColumn[k + shift] = id;
+        live += byteColumn[id]!;
+        if (live > highest) {
+          highest = live;
+          highestAt = k + shift;
+        }
+        continue;
+      }
+      const id = ~code < locals ? base + ~code : ~code - locals;
+      eventColumn[k + shift] = ~id;
+      live -= byteColumn[id]!;
+    }
+    this.live = live;
+    this.eventCount = to + shift;
+    const phase = this.phaseList[this.phaseList.length - 1]!;
+    if (highest > phase.peak) phase.peak = highest;
+    if (this.counting && highest > this.peak) {
+      this.peak = highest;
+      this.peakEvent = highestAt;
+      this.peakPhase = this.phaseList.length - 1;
+    }
+  }
+
+  /** Makes room for so many more events and blocks. */
+  private reserve(events: number, blocks: number): void {
+    const wantedEvents = this.eventCount + events;
+    if (wantedEvents > this.eventColumn.length) {
+      const column = new Int32Array(Math.max(wantedEvents, 2 * this.eventColumn.length));
+      column.set(this.eventColumn);
+      this.eventColumn = column;
+    }
+    const wanted = this.count + blocks;
+    if (wanted <= this.byteColumn.length) return;
+    const room = Math.max(wanted, 2 * this.byteColumn.length);
+    const bytes = new Float64Array(room);
+    const labels = new Int32Array(room);
+    bytes.set(this.byteColumn);
+    labels.set(this.labelColumn);
+    this.byteColumn = bytes;
+    this.labelColumn = labels;
+  }
+
   /** The following events belong to a layer (or, with -1, to none). */
   mark(label: number): void {
-    this.marks.push({ event: this.events.length, label });
+    this.marks.push({ event: this.eventCount, label });
   }
 
   state(): LedgerState {
     return {
-      events: this.events.length,
-      ids: this.bytes.length,
+      events: this.eventCount,
+      ids: this.count,
       phases: this.phaseList.length,
       marks: this.marks.length,
       takeovers: this.takeovers.length,
@@ -112,10 +242,10 @@ export class Ledger {
     };
   }
 
-  /** Forgets everything after `state`. */
+  /** Forgets everything after `state`, but for labels: scripts made meanwhile refer to them. */
   rewind(state: LedgerState): void {
-    this.events.length = state.events;
-    for (const list of [this.bytes, this.kinds, this.operators, this.scopes]) list.length = state.ids;
+    this.eventCount = state.events;
+    this.count = state.ids;
     this.phaseList.length = state.phases;
     this.marks.length = state.marks;
     this.takeovers.length = state.takeovers;
@@ -125,26 +255,11 @@ export class Ledger {
     this.peakPhase = state.peakPhase;
   }
 
-  free(id: number): void {
-    this.events.push(~id);
-    this.live -= this.bytes[id]!;
-  }
-
-  /** Bytes alive right before the event at `index`. */
-  liveBefore(index: number): number {
-    let live = 0;
-    for (let k = 0; k < index; k++) {
-      const event = this.events[k]!;
-      live += event >= 0 ? this.bytes[event]! : -this.bytes[~event]!;
-    }
-    return live;
-  }
-
   /** Ids alive right after the event at `index`. */
   aliveAt(index: number): number[] {
-    const alive = new Uint8Array(this.bytes.length);
+    const alive = new Uint8Array(this.count);
     for (let k = 0; k <= index; k++) {
-      const event = this.events[k]!;
+      const event = this.eventColumn[k]!;
       if (event >= 0) alive[event] = 1;
       else alive[~event] = 0;
     }

@@ -5,8 +5,7 @@
  * Nothing is approximated: a copy is made only when the neighbouring layers produced the same events, with every freed
  * block named relative to the layer that frees it. Where they did not, the region is left as it was simulated.
  */
-import type { ComponentKind, Phase } from "../report/estimate";
-import type { Ledger, LedgerState } from "./ledger";
+import type { Ledger, LedgerState, Script } from "./ledger";
 import { Tensor } from "./tensor";
 
 /** Which layers of a repeat were run, and where the missing ones belong. Ordinals count the layers that were run. */
@@ -55,177 +54,162 @@ export function planFolding(signatures: readonly string[]): { from: number; to: 
   return best;
 }
 
+/** A stretch of events that belong to one layer, or to none. */
 interface Segment {
   readonly label: number;
   readonly backward: boolean;
   readonly start: number;
   readonly end: number;
-  /** Ids allocated in it, in order. */
-  readonly births: number[];
+  /** Blocks allocated in it. */
+  readonly births: number;
+  /** Local number of the first of them, once they are emitted. */
+  first: number;
 }
 
 export interface Region {
-  /** `k` allocates local block `k`; `~k` frees it; `~(locals + id)` frees block `id` of the ledger. */
-  readonly script: readonly number[];
-  readonly bytes: readonly number[];
-  readonly kinds: readonly ComponentKind[];
-  readonly operators: readonly string[];
-  readonly scopes: readonly string[];
-  readonly phases: readonly { readonly phase: Phase; readonly at: number }[];
-  /** Gradients that exist afterwards. */
+  readonly script: Script;
+  /** Gradients that exist afterwards, by the local block that they are in. */
   readonly gradients: readonly { readonly leaf: Tensor; readonly local: number }[];
   /**
    * The same micro-batch when gradients exist already: what a parameter took over is added to its gradient and freed on
    * the spot, what was made to be a gradient is not made.
    */
-  readonly repeated: Script;
-}
-
-/** Events of a region with the phases that begin in it. */
-export interface Script {
-  readonly script: readonly number[];
-  readonly phases: readonly { readonly phase: Phase; readonly at: number }[];
+  repeated(): Script;
 }
 
 /** Finds the parameter that is to another layer what `leaf` is to its own. */
 export type Counterpart = (leaf: Tensor, layer: number) => Tensor | undefined;
 
-class Builder {
-  readonly script: number[] = [];
-  readonly again: number[] = [];
-  readonly bytes: number[] = [];
-  readonly kinds: ComponentKind[] = [];
-  readonly operators: string[] = [];
-  readonly scopes: string[] = [];
-  readonly phases: { phase: Phase; at: number }[] = [];
-  readonly phasesAgain: { phase: Phase; at: number }[] = [];
-  readonly gradients: { leaf: Tensor; local: number }[] = [];
-  /** Frees of the ledger's own blocks; their ids follow the locals, whose number is known at the end. */
-  private readonly foreign: { at: number; again: number; id: number }[] = [];
+/** Numbers that grow at the end. */
+class Numbers {
+  private room = new Int32Array(4096);
+  length = 0;
 
-  /** @param made blocks that were allocated only to be gradients */
-  constructor(
-    private readonly ledger: Ledger,
-    private readonly made: ReadonlySet<number>,
-  ) {}
-
-  allocate(template: number): number {
-    const local = this.bytes.length;
-    const { ledger } = this;
-    this.bytes.push(ledger.bytes[template]!);
-    this.kinds.push(ledger.kinds[template]!);
-    this.operators.push(ledger.operators[template]!);
-    this.scopes.push(ledger.scopes[template]!);
-    this.script.push(local);
-    if (!this.made.has(template)) this.again.push(local);
-    return local;
-  }
-
-  free(local: number): void {
-    this.script.push(~local);
-    this.again.push(~local);
-  }
-
-  /** A gradient that is only added to the one there is. */
-  freeAgain(local: number): void {
-    this.again.push(~local);
-  }
-
-  freeForeign(id: number): void {
-    this.foreign.push({ at: this.script.length, again: this.again.length, id });
-    this.free(0);
-  }
-
-  enter(phase: Phase): void {
-    this.phases.push({ phase, at: this.script.length });
-    this.phasesAgain.push({ phase, at: this.again.length });
-  }
-
-  finish(): Region {
-    const locals = this.bytes.length;
-    for (const { at, again, id } of this.foreign) {
-      this.script[at] = ~(locals + id);
-      this.again[again] = ~(locals + id);
+  push(value: number): void {
+    if (this.length === this.room.length) {
+      const room = new Int32Array(2 * this.length);
+      room.set(this.room);
+      this.room = room;
     }
-    const { script, bytes, kinds, operators, scopes, phases, gradients } = this;
-    const repeated = { script: this.again, phases: this.phasesAgain };
-    return { script, bytes, kinds, operators, scopes, phases, gradients, repeated };
+    this.room[this.length++] = value;
   }
-}
 
-/** Where a block was allocated. */
-interface Birth {
-  readonly segment: Segment;
-  readonly ordinal: number;
+  at(index: number): number {
+    return this.room[index]!;
+  }
+
+  set(index: number, value: number): void {
+    this.room[index] = value;
+  }
+
+  values(): Int32Array {
+    return this.room.slice(0, this.length);
+  }
 }
 
 /** Everything derived from the events since `state`. */
 class Recording {
   readonly segments: Segment[] = [];
-  private readonly births = new Map<number, Birth>();
+  /** All events of the ledger, and the bytes of its blocks. */
+  readonly events: Int32Array;
+  readonly bytes: Float64Array;
+  /** Of each block since `state`: the segment that allocated it, and how many that one had allocated before. */
+  private readonly segmentOf: Int32Array;
+  private readonly ordinalOf: Int32Array;
+  private readonly byLayer = new Map<number, Segment>();
+  /** Whether a layer was left and entered again in one direction: its blocks have no place of their own then. */
+  readonly interleaved: boolean;
 
   constructor(
     readonly ledger: Ledger,
     readonly state: LedgerState,
   ) {
-    const { events, marks } = ledger;
+    const { marks } = ledger;
+    this.events = ledger.events;
+    this.bytes = ledger.bytes;
+    const blocks = ledger.count - state.ids;
+    this.segmentOf = new Int32Array(blocks);
+    this.ordinalOf = new Int32Array(blocks);
     const seen = new Set<number>();
+    let twice = false;
     let label = NO_LAYER;
     let start = state.events;
     const close = (end: number): void => {
       if (end > start) {
-        const segment: Segment = { label, backward: seen.has(label), start, end, births: [] };
-        for (let k = start; k < end; k++) {
-          const event = events[k]!;
-          if (event < 0) continue;
-          this.births.set(event, { segment, ordinal: segment.births.length });
-          segment.births.push(event);
-        }
+        const backward = seen.has(label);
+        const segment = { label, backward, start, end, births: this.note(start, end), first: -1 };
         this.segments.push(segment);
-        if (label !== NO_LAYER) seen.add(label);
+        if (label !== NO_LAYER) {
+          seen.add(label);
+          if (this.byLayer.has(keyOf(label, backward))) twice = true;
+          else this.byLayer.set(keyOf(label, backward), segment);
+        }
       }
       start = end;
     };
-    for (const mark of marks.slice(state.marks)) {
+    for (let k = state.marks; k < marks.length; k++) {
+      const mark = marks[k]!;
       if (mark.label === label) continue;
       close(mark.event);
       label = mark.label;
     }
-    close(events.length);
+    close(this.events.length);
+    this.interleaved = twice;
   }
 
-  birth(id: number): Birth | undefined {
-    return this.births.get(id);
+  /** Numbers the blocks of the next segment. */
+  private note(start: number, end: number): number {
+    const index = this.segments.length;
+    let births = 0;
+    for (let k = start; k < end; k++) {
+      const event = this.events[k]!;
+      if (event < 0) continue;
+      this.segmentOf[event - this.state.ids] = index;
+      this.ordinalOf[event - this.state.ids] = births++;
+    }
+    return births;
+  }
+
+  /** The segment that allocated a block; undefined for blocks of before. */
+  home(id: number): Segment | undefined {
+    return id < this.state.ids ? undefined : this.segments[this.segmentOf[id - this.state.ids]!];
+  }
+
+  /** How many blocks its segment had allocated before this one. */
+  ordinal(id: number): number {
+    return this.ordinalOf[id - this.state.ids]!;
   }
 
   segment(label: number, backward: boolean): Segment | undefined {
-    return this.segments.find((segment) => segment.label === label && segment.backward === backward);
+    return this.byLayer.get(keyOf(label, backward));
   }
 
-  /** Events of a layer with blocks named relative to it, or null when it frees something outside the repeat. */
-  relative(segment: Segment): string | null {
-    const { events, bytes } = this.ledger;
-    const codes: string[] = [];
-    for (let k = segment.start; k < segment.end; k++) {
-      const event = events[k]!;
-      if (event >= 0) codes.push(`+${bytes[event]}`);
-      else {
-        const born = this.births.get(~event);
-        if (born === undefined || Math.floor(born.segment.label / REPEAT) !== Math.floor(segment.label / REPEAT))
-          return null;
-        codes.push(`-${born.segment.backward ? "b" : "f"}${born.segment.label - segment.label},${born.ordinal}`);
+  /** Whether two layers do the same, blocks named relative to each, and free nothing from outside the repeat. */
+  private alike(one: Segment, other: Segment): boolean {
+    const { events, bytes } = this;
+    const length = one.end - one.start;
+    if (other.end - other.start !== length) return false;
+    for (let k = 0; k < length; k++) {
+      const a = events[one.start + k]!;
+      const b = events[other.start + k]!;
+      if (a >= 0) {
+        if (b < 0 || bytes[a] !== bytes[b]) return false;
+        continue;
       }
+      if (b >= 0) return false;
+      const [from, to] = [this.home(~a), this.home(~b)];
+      if (from === undefined || to === undefined || this.ordinal(~a) !== this.ordinal(~b)) return false;
+      if (repeatOf(from.label) !== repeatOf(one.label) || from.backward !== to.backward) return false;
+      if (from.label - one.label !== to.label - other.label) return false;
     }
-    return codes.join(" ");
+    return true;
   }
 
   /** Whether the block that would be copied does what both its neighbours do. */
   isPeriodic(folding: Folding): boolean {
     const length = folding.to - folding.from + 1;
     // A frozen model's layers have a forward only.
-    const trained = this.segments.some(
-      ({ label, backward }) => backward && Math.floor(label / REPEAT) === folding.repeat,
-    );
+    const trained = this.segments.some(({ label, backward }) => backward && repeatOf(label) === folding.repeat);
     for (const backward of trained ? [false, true] : [false]) {
       for (let ordinal = folding.from; ordinal <= folding.to; ordinal++) {
         const own = this.segment(layerLabel(folding.repeat, ordinal), backward);
@@ -233,13 +217,19 @@ class Recording {
         const twin = this.segment(layerLabel(folding.repeat, ordinal + (backward ? -length : length)), backward);
         const other = this.segment(layerLabel(folding.repeat, ordinal + (backward ? length : -length)), backward);
         if (own === undefined || twin === undefined || other === undefined) return false;
-        if (other.births.length !== own.births.length) return false;
-        const code = this.relative(own);
-        if (code === null || code !== this.relative(twin)) return false;
+        if (other.births !== own.births || !this.alike(own, twin)) return false;
       }
     }
     return true;
   }
+}
+
+function keyOf(label: number, backward: boolean): number {
+  return 2 * label + (backward ? 1 : 0);
+}
+
+function repeatOf(label: number): number {
+  return Math.floor(label / REPEAT);
 }
 
 /**
@@ -255,19 +245,39 @@ export function recordRegion(
 ): Region | null {
   const recording = new Recording(ledger, state);
   const active = foldings.filter((folding) => folding.copies > 0);
+  if (active.length > 0 && recording.interleaved) return null;
   if (!active.every((folding) => recording.isPeriodic(folding))) return null;
   return new Unroller(recording, active, counterpart, trained).run(trained);
 }
 
-class Unroller {
-  private readonly builder: Builder;
-  /** Local block by direction, label after unrolling, and order of birth; blocks outside layers by id. */
-  private readonly layered = new Map<number, number[]>();
-  private readonly plain = new Map<number, number>();
-  private readonly byRepeat: ReadonlyMap<number, Folding>;
+/** Local numbers of the first block of each layer of a repeat once the missing ones are back, by direction. */
+type Firsts = readonly [Int32Array, Int32Array];
 
+/** What a layer's frees name, relative to it, for every event of its segment. */
+interface Frees {
+  /** Layers from the one that allocated to the one that frees. */
+  readonly away: Int32Array;
+  readonly backward: Uint8Array;
+  readonly ordinal: Int32Array;
+}
+
+class Unroller {
+  private readonly events = new Numbers();
+  /** The block of the ledger that each local block repeats. */
+  private readonly templates = new Numbers();
+  private readonly phases: Script["phases"][number][] = [];
+  private readonly gradients: { leaf: Tensor; local: number }[] = [];
+  /** Where the script frees blocks of the ledger. */
+  private readonly foreign: number[] = [];
+  private readonly byRepeat: ReadonlyMap<number, Folding>;
+  private readonly firsts = new Map<number, Firsts>();
+  private readonly frees = new Map<Segment, Frees>();
   /** Gradients taken over, by the event after which that happened. */
   private readonly taken = new Map<number, number[]>();
+  /** Where the script hands a block over as a gradient: after so many events, in order. */
+  private readonly handed: { readonly at: number; readonly local: number }[] = [];
+  /** Blocks that were allocated only to be gradients. */
+  private readonly made: ReadonlySet<number>;
 
   constructor(
     private readonly recording: Recording,
@@ -276,30 +286,34 @@ class Unroller {
     trained: readonly Tensor[],
   ) {
     const { ledger, state } = recording;
-    const kept = new Set(
-      trained.flatMap(({ grad }) => (grad !== null && grad.storage.id >= state.ids ? [grad.storage.id] : [])),
-    );
+    const kept = new Set<number>();
+    for (const { grad } of trained) if (grad !== null && grad.storage.id >= state.ids) kept.add(grad.storage.id);
     const made = new Set(kept);
-    for (const { event, id } of ledger.takeovers.slice(state.takeovers)) {
+    for (let k = state.takeovers; k < ledger.takeovers.length; k++) {
+      const { event, id } = ledger.takeovers[k]!;
       if (!kept.has(id)) continue;
       made.delete(id);
       const after = this.taken.get(event - 1);
       if (after === undefined) this.taken.set(event - 1, [id]);
       else after.push(id);
     }
-    this.builder = new Builder(ledger, made);
+    this.made = made;
     this.byRepeat = new Map(foldings.map((folding) => [folding.repeat, folding]));
+    for (const folding of foldings) {
+      const labels = recording.segments.filter(({ label }) => label !== NO_LAYER && repeatOf(label) === folding.repeat);
+      const last = Math.max(...labels.map(({ label }) => label % REPEAT));
+      const count = this.place(folding, last, 0) + 1;
+      this.firsts.set(folding.repeat, [new Int32Array(count), new Int32Array(count)]);
+    }
   }
 
   run(trained: readonly Tensor[]): Region | null {
-    const { recording, builder } = this;
+    const { recording } = this;
     const { ledger, state } = recording;
     let phase = state.phases;
     const enterPhases = (event: number): void => {
-      while (phase < ledger.phaseList.length && ledger.phaseList[phase]!.firstEvent <= event) {
-        builder.enter(ledger.phaseList[phase]!.phase);
-        phase++;
-      }
+      while (phase < ledger.phaseList.length && ledger.phaseList[phase]!.firstEvent <= event)
+        this.phases.push({ phase: ledger.phaseList[phase++]!.phase, at: this.events.length });
     };
     for (const segment of recording.segments) {
       const folding = this.foldingOf(segment.label);
@@ -310,13 +324,38 @@ class Unroller {
       if (folding !== undefined && !segment.backward && ordinal === folding.to)
         for (let copy = 1; copy <= folding.copies; copy++) this.copyBlock(folding, copy, false);
     }
-    enterPhases(ledger.events.length);
+    enterPhases(ledger.eventCount);
     for (const leaf of trained) if (!this.gradient(leaf)) return null;
-    return builder.finish();
+    return this.finish();
+  }
+
+  private finish(): Region {
+    const locals = this.templates.length;
+    for (const at of this.foreign) this.events.set(at, this.events.at(at) - locals);
+    const { ledger, bytes } = this.recording;
+    const events = this.events.values();
+    const sizes = new Float64Array(locals);
+    const labels = new Int32Array(locals);
+    for (let local = 0; local < locals; local++) {
+      const template = this.templates.at(local);
+      sizes[local] = bytes[template]!;
+      labels[local] = ledger.labelIndexOf(template);
+    }
+    const script: Script = { events, bytes: sizes, labels, phases: this.phases };
+    const { gradients, handed, made, templates } = this;
+    let repeated: Script | undefined;
+    return {
+      script,
+      gradients,
+      repeated() {
+        repeated ??= accumulating(script, (local) => made.has(templates.at(local)), handed);
+        return repeated;
+      },
+    };
   }
 
   private foldingOf(label: number): Folding | undefined {
-    return label === NO_LAYER ? undefined : this.byRepeat.get(Math.floor(label / REPEAT));
+    return label === NO_LAYER ? undefined : this.byRepeat.get(repeatOf(label));
   }
 
   /** Ordinal of a layer once the missing ones are back. */
@@ -325,129 +364,175 @@ class Unroller {
     return ordinal <= folding.to ? ordinal + copy * length : ordinal + folding.copies * length;
   }
 
-  private key(repeat: number, place: number, backward: boolean): number {
-    return (repeat * REPEAT + place) * 2 + (backward ? 1 : 0);
-  }
-
-  private bucket(repeat: number, place: number, backward: boolean): number[] {
-    const key = this.key(repeat, place, backward);
-    let bucket = this.layered.get(key);
-    if (bucket === undefined) {
-      bucket = [];
-      this.layered.set(key, bucket);
-    }
-    return bucket;
-  }
-
   /** Emits a segment as it was simulated. */
   private original(segment: Segment, enterPhases: (event: number) => void): void {
-    const { recording, builder } = this;
-    const { events } = recording.ledger;
+    const { recording, events, templates } = this;
     const folding = this.foldingOf(segment.label);
+    const here = folding === undefined ? 0 : this.place(folding, segment.label % REPEAT, 0);
+    segment.first = templates.length;
+    if (folding !== undefined) this.firsts.get(folding.repeat)![segment.backward ? 1 : 0][here] = segment.first;
     for (let k = segment.start; k < segment.end; k++) {
       enterPhases(k);
-      const event = events[k]!;
+      const event = recording.events[k]!;
       if (event >= 0) {
-        const local = builder.allocate(event);
-        if (folding === undefined) this.plain.set(event, local);
-        else this.bucket(folding.repeat, this.place(folding, segment.label % REPEAT, 0), segment.backward).push(local);
+        events.push(templates.length);
+        templates.push(event);
         this.takeOver(k, 0);
         continue;
       }
-      const born = recording.birth(~event);
-      const owner = born === undefined ? undefined : this.foldingOf(born.segment.label);
-      if (born === undefined) builder.freeForeign(~event);
-      else if (owner === undefined) builder.free(this.plain.get(~event)!);
-      else if (owner === folding) builder.free(this.relative(owner, segment, born, 0));
-      else k = this.outside(owner, born, k, segment.end) - 1;
+      const home = recording.home(~event);
+      const owner = home === undefined ? undefined : this.foldingOf(home.label);
+      if (home === undefined) {
+        this.foreign.push(events.length);
+        events.push(event);
+      } else if (owner === undefined) events.push(~(home.first + recording.ordinal(~event)));
+      else if (owner === folding) {
+        const place = here + home.label - segment.label;
+        const first = this.firsts.get(owner.repeat)![home.backward ? 1 : 0][place]!;
+        events.push(~(first + recording.ordinal(~event)));
+      } else {
+        const next = this.outside(owner, home, k, segment.end);
+        for (; k < next - 1; k++) this.takeOver(k, 0);
+      }
       this.takeOver(k, 0);
     }
   }
 
-  /** Frees, in the repeated script, the gradients parameters took over after event `event` of a segment. */
+  /** Notes the gradients that parameters took over after event `event` of a segment. */
   private takeOver(event: number, copy: number): void {
-    for (const id of this.taken.get(event) ?? []) {
-      const born = this.recording.birth(id)!;
-      const owner = this.foldingOf(born.segment.label);
-      this.builder.freeAgain(owner === undefined ? this.plain.get(id)! : this.resolve(owner, born, copy));
+    const taken = this.taken.get(event);
+    if (taken === undefined) return;
+    for (const id of taken) {
+      const home = this.recording.home(id)!;
+      this.handed.push({ at: this.events.length, local: this.resolve(id, home, copy) });
     }
   }
 
   /** Frees, from outside the layers, what one layer allocated; the copies' blocks go right after. */
-  private outside(folding: Folding, first: Birth, start: number, limit: number): number {
-    const { recording, builder } = this;
-    const { events } = recording.ledger;
-    const births: Birth[] = [];
+  private outside(folding: Folding, layer: Segment, start: number, limit: number): number {
+    const { recording, events } = this;
+    const freed: number[] = [];
     let k = start;
     for (; k < limit; k++) {
-      const event = events[k]!;
-      const born = event < 0 ? recording.birth(~event) : undefined;
-      if (born === undefined || born.segment.label !== first.segment.label) break;
-      births.push(born);
+      const event = recording.events[k]!;
+      if (event >= 0 || recording.home(~event)?.label !== layer.label) break;
+      freed.push(~event);
     }
-    for (const born of births) builder.free(this.resolve(folding, born, 0));
-    const ordinal = first.segment.label % REPEAT;
-    if (ordinal >= folding.from && ordinal <= folding.to)
-      for (let copy = 1; copy <= folding.copies; copy++)
-        for (const born of births) builder.free(this.resolve(folding, born, copy));
+    const ordinal = layer.label % REPEAT;
+    const copies = ordinal >= folding.from && ordinal <= folding.to ? folding.copies : 0;
+    for (let copy = 0; copy <= copies; copy++)
+      for (const id of freed) events.push(~this.resolve(id, recording.home(id)!, copy));
     return k;
   }
 
-  private resolve(folding: Folding, born: Birth, copy: number): number {
-    const place = this.place(folding, born.segment.label % REPEAT, copy);
-    return this.layered.get(this.key(folding.repeat, place, born.segment.backward))![born.ordinal]!;
-  }
-
-  /** A block named from within the layers: so many layers away from the one that frees it. */
-  private relative(folding: Folding, segment: Segment, born: Birth, copy: number): number {
-    const here = this.place(folding, segment.label % REPEAT, copy);
-    const place = here + born.segment.label - segment.label;
-    return this.layered.get(this.key(folding.repeat, place, born.segment.backward))![born.ordinal]!;
+  /** Local number of a block, or of what it is to a copy of its layer. */
+  private resolve(id: number, home: Segment, copy: number): number {
+    const folding = this.foldingOf(home.label);
+    const ordinal = this.recording.ordinal(id);
+    if (folding === undefined) return home.first + ordinal;
+    const place = this.place(folding, home.label % REPEAT, copy);
+    return this.firsts.get(folding.repeat)![home.backward ? 1 : 0][place]! + ordinal;
   }
 
   /** Emits one more block of layers after the template block, `copy` blocks further on. */
   private copyBlock(folding: Folding, copy: number, backward: boolean): void {
-    const ordinals: number[] = [];
-    for (let ordinal = folding.from; ordinal <= folding.to; ordinal++) ordinals.push(ordinal);
-    if (backward) ordinals.reverse();
-    for (const ordinal of ordinals) this.copyLayer(folding, ordinal, copy, backward);
+    const { from, to } = folding;
+    for (let k = 0; k <= to - from; k++) this.copyLayer(folding, backward ? to - k : from + k, copy, backward);
   }
 
   private copyLayer(folding: Folding, ordinal: number, copy: number, backward: boolean): void {
-    const { recording, builder } = this;
-    const { events } = recording.ledger;
+    const { recording, events, templates, taken } = this;
     const segment = recording.segment(layerLabel(folding.repeat, ordinal), backward)!;
+    const frees = this.freesOf(segment);
     const here = this.place(folding, ordinal, copy);
-    const bucket = this.bucket(folding.repeat, here, backward);
+    const firsts = this.firsts.get(folding.repeat)!;
+    firsts[backward ? 1 : 0][here] = templates.length;
     for (let k = segment.start; k < segment.end; k++) {
-      const event = events[k]!;
-      if (event >= 0) bucket.push(builder.allocate(event));
-      else builder.free(this.relative(folding, segment, recording.birth(~event)!, copy));
-      this.takeOver(k, copy);
+      const event = recording.events[k]!;
+      if (event >= 0) {
+        events.push(templates.length);
+        templates.push(event);
+      } else {
+        const index = k - segment.start;
+        const first = firsts[frees.backward[index]!]![here + frees.away[index]!]!;
+        events.push(~(first + frees.ordinal[index]!));
+      }
+      if (taken.size > 0) this.takeOver(k, copy);
     }
+  }
+
+  private freesOf(segment: Segment): Frees {
+    let frees = this.frees.get(segment);
+    if (frees !== undefined) return frees;
+    const { recording } = this;
+    const length = segment.end - segment.start;
+    frees = { away: new Int32Array(length), backward: new Uint8Array(length), ordinal: new Int32Array(length) };
+    for (let index = 0; index < length; index++) {
+      const event = recording.events[segment.start + index]!;
+      if (event >= 0) continue;
+      const home = recording.home(~event)!;
+      frees.away[index] = home.label - segment.label;
+      frees.backward[index] = home.backward ? 1 : 0;
+      frees.ordinal[index] = recording.ordinal(~event);
+    }
+    this.frees.set(segment, frees);
+    return frees;
   }
 
   /** Notes a gradient made in this region, and those of the same parameter in the copied layers. */
   private gradient(leaf: Tensor): boolean {
     const id = leaf.grad?.storage.id ?? -1;
-    const born = id < 0 ? undefined : this.recording.birth(id);
-    if (born === undefined) return true;
-    const folding = this.foldingOf(born.segment.label);
-    const { gradients } = this.builder;
-    if (folding === undefined) {
-      gradients.push({ leaf, local: this.plain.get(id)! });
-      return true;
-    }
-    gradients.push({ leaf, local: this.resolve(folding, born, 0) });
-    const ordinal = born.segment.label % REPEAT;
-    if (ordinal < folding.from || ordinal > folding.to) return true;
+    const home = id < 0 ? undefined : this.recording.home(id);
+    if (home === undefined) return true;
+    const { gradients } = this;
+    gradients.push({ leaf, local: this.resolve(id, home, 0) });
+    const folding = this.foldingOf(home.label);
+    const ordinal = home.label % REPEAT;
+    if (folding === undefined || ordinal < folding.from || ordinal > folding.to) return true;
     for (let copy = 1; copy <= folding.copies; copy++) {
       const twin = this.counterpart(leaf, folding.first + this.place(folding, ordinal, copy));
       if (twin === undefined) return false;
-      gradients.push({ leaf: twin, local: this.resolve(folding, born, copy) });
+      gradients.push({ leaf: twin, local: this.resolve(id, home, copy) });
     }
     return true;
   }
+}
+
+/**
+ * A script as it runs where its gradients are there already.
+ *
+ * @param isMade whether a local block is there to be a gradient only
+ * @param handed blocks that become gradients, which are added instead and freed, after so many events
+ */
+function accumulating(
+  { events, bytes, labels, phases }: Script,
+  isMade: (local: number) => boolean,
+  handed: readonly { readonly at: number; readonly local: number }[],
+): Script {
+  const locals = bytes.length;
+  const renumbered = new Int32Array(locals);
+  let count = 0;
+  for (let local = 0; local < locals; local++) renumbered[local] = isMade(local) ? -1 : count++;
+  const out = new Numbers();
+  const begun: Script["phases"][number][] = [];
+  let hand = 0;
+  for (let k = 0; k <= events.length; k++) {
+    for (; hand < handed.length && handed[hand]!.at <= k; hand++) out.push(~renumbered[handed[hand]!.local]!);
+    while (begun.length < phases.length && phases[begun.length]!.at <= k)
+      begun.push({ phase: phases[begun.length]!.phase, at: out.length });
+    if (k === events.length) break;
+    const code = events[k]!;
+    if (code >= 0) {
+      if (renumbered[code]! >= 0) out.push(renumbered[code]!);
+    } else out.push(~code < locals ? ~renumbered[~code]! : code + locals - count);
+  }
+  const kept = Array.from(renumbered.keys()).filter((local) => renumbered[local]! >= 0);
+  return {
+    events: out.values(),
+    bytes: Float64Array.from(kept, (local) => bytes[local]!),
+    labels: Int32Array.from(kept, (local) => labels[local]!),
+    phases: begun,
+  };
 }
 
 /**
@@ -455,29 +540,10 @@ class Unroller {
  * not there already (`repeated`).
  */
 export function playRegion(ledger: Ledger, region: Region, step: number, repeated = false): void {
-  const locals = region.bytes.length;
-  const ids = new Array<number>(locals);
-  let phase = 0;
-  const { script, phases } = repeated ? region.repeated : region;
-  for (let k = 0; k <= script.length; k++) {
-    while (phase < phases.length && phases[phase]!.at <= k) ledger.enter(phases[phase++]!.phase, step);
-    if (k === script.length) break;
-    const code = script[k]!;
-    if (code >= 0) {
-      ids[code] = ledger.append(
-        region.bytes[code]!,
-        region.operators[code]!,
-        region.kinds[code]!,
-        region.scopes[code]!,
-      );
-    } else {
-      const which = ~code;
-      ledger.free(which < locals ? ids[which]! : which - locals);
-    }
-  }
+  const first = ledger.play(repeated ? region.repeated() : region.script, step);
   if (repeated) return;
   for (const { leaf, local } of region.gradients) {
-    const storage = { id: ids[local]!, references: 1 };
+    const storage = { id: first + local, references: 1 };
     leaf.grad = new Tensor(ledger, storage, leaf.sizes, leaf.strides, leaf.dtype);
   }
 }

@@ -362,7 +362,7 @@ function float8Forwards(loading: Loading, placed: readonly PlacedTensor[], spec:
 }
 
 function setKind(torch: Torch, tensor: Tensor, kind: "weights" | "buffers"): void {
-  if (tensor.storage.id >= 0) torch.ledger.kinds[tensor.storage.id] = kind;
+  torch.ledger.relabel(tensor.storage.id, kind);
 }
 
 function total(tensors: readonly Tensor[]): number {

@@ -47,9 +47,9 @@ export function lab(): Lab {
       return leaf;
     },
     made(body) {
-      const from = ledger.bytes.length;
+      const from = ledger.count;
       body();
-      return ledger.bytes.slice(from).map((bytes, k) => `${ledger.operators[from + k]} ${bytes}`);
+      return Array.from(ledger.bytes.slice(from), (bytes, k) => `${ledger.labelOf(from + k).operator} ${bytes}`);
     },
     get live() {
       return ledger.live;

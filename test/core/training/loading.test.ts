@@ -41,7 +41,9 @@ function simulated(run: TrainingRun): Simulation {
 /** Bytes of a stream's allocations in order, with the operator that asked for each. */
 function allocations({ loading }: Simulation): [string, number][] {
   assert.ok(loading);
-  return loading.events.filter((event) => event >= 0).map((id) => [loading.operators[id]!, loading.bytes[id]!]);
+  return Array.from(loading.events)
+    .filter((event) => event >= 0)
+    .map((id) => [loading.labelOf(id).operator, loading.bytes[id]!]);
 }
 
 const SQUARE = 64 * 64;
@@ -78,8 +80,9 @@ describe("loading with quantization on the fly", () => {
       const { loading } = simulated(quantized({ type }, { adapter: null, model }));
       assert.ok(loading);
       // After the last packed weight, the values' projection, come the last norm and the buffers.
-      const later = loading.operators.lastIndexOf("to") + 1;
-      const after = loading.bytes.slice(later).filter((_, k) => loading.operators[later + k] === "empty");
+      const operators = Array.from(loading.bytes, (_, id) => loading.labelOf(id).operator);
+      const later = operators.lastIndexOf("to") + 1;
+      const after = Array.from(loading.bytes.slice(later)).filter((_, k) => operators[later + k] === "empty");
       const [norm] = after.splice(type === "nf4" ? 3 : 2, 1);
       assert.equal(norm, 512);
       const buffers = after.slice(type === "nf4" ? 3 : 2).reduce((sum, bytes) => sum + bytes, 0);

@@ -53,7 +53,7 @@ export function done(value: Tensor, ...operands: (Tensor | null)[]): Tensor {
 /** A new tensor that stays, booked as the adapter's. */
 export function buffer(torch: Torch, sizes: readonly number[], dtype: DType): Tensor {
   const tensor = torch.empty("empty", sizes, dtype);
-  if (tensor.storage.id >= 0) torch.ledger.kinds[tensor.storage.id] = "adapters";
+  torch.ledger.relabel(tensor.storage.id, "adapters");
   return tensor;
 }
 

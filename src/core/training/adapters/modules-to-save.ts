@@ -14,7 +14,7 @@ export function applyModulesToSave(
   parameters: Tensor[],
 ): void {
   const copy = torch.empty("clone", item.sizes, item.dtype);
-  if (copy.storage.id >= 0) torch.ledger.kinds[copy.storage.id] = "adapters";
+  torch.ledger.relabel(copy.storage.id, "adapters");
   copy.name = item.name;
   copy.requiresGradFlag = true;
   copy.layer = item.index;

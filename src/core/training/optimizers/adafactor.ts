@@ -66,7 +66,7 @@ export class AdafactorStates {
     const root = rms(torch);
     this.roots.get(parameter)?.release();
     this.roots.set(parameter, root);
-    if (root.storage.id >= 0) torch.ledger.kinds[root.storage.id] = "optimizer";
+    torch.ledger.relabel(root.storage.id, "optimizer");
   }
 }
 

@@ -78,7 +78,7 @@ class LowRankStates {
   setNorm(torch: Torch, parameter: Tensor, norm: Tensor): void {
     this.norms.get(parameter)?.release();
     this.norms.set(parameter, norm);
-    if (norm.storage.id >= 0) torch.ledger.kinds[norm.storage.id] = "optimizer";
+    torch.ledger.relabel(norm.storage.id, "optimizer");
   }
 }
 

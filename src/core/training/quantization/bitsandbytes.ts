@@ -31,7 +31,7 @@ export function packWeight(torch: Torch, outputs: number, inputs: number, dtype:
   const blocks = Math.ceil(elements / BLOCK);
   const make = (sizes: readonly number[], kind: DType): Tensor => {
     const tensor = torch.empty("empty", sizes, kind);
-    if (tensor.storage.id >= 0) torch.ledger.kinds[tensor.storage.id] = "weights";
+    torch.ledger.relabel(tensor.storage.id, "weights");
     return tensor;
   };
   const packed = make([Math.ceil(elements / 2), 1], "uint8");

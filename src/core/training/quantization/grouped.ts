@@ -106,7 +106,7 @@ export function packGrouped(
   };
   const [packed] = own.stored(layer).map(([sizes, kind]) => {
     const tensor = torch.empty("empty", sizes, kind);
-    if (tensor.storage.id >= 0) torch.ledger.kinds[tensor.storage.id] = "weights";
+    torch.ledger.relabel(tensor.storage.id, "weights");
     return tensor;
   });
   return { format, outputs, inputs, packed: packed!, dtype, nested: false };

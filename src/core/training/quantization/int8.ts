@@ -16,7 +16,7 @@ import type { PackedWeight } from "./bitsandbytes";
 export function packInt8(torch: Torch, outputs: number, inputs: number, dtype: DType): PackedWeight {
   const make = (sizes: readonly number[], kind: DType): Tensor => {
     const tensor = torch.empty("empty", sizes, kind);
-    if (tensor.storage.id >= 0) torch.ledger.kinds[tensor.storage.id] = "weights";
+    torch.ledger.relabel(tensor.storage.id, "weights");
     return tensor;
   };
   const packed = make([outputs, inputs], "int8");

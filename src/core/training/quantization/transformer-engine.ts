@@ -33,7 +33,7 @@ export function engineWorkspace(torch: Torch, architecture: string): void {
 
 function stay(torch: Torch, sizes: readonly number[], dtype: "uint8" | "float32" | "float8"): Tensor {
   const tensor = torch.empty("empty", sizes, dtype);
-  if (tensor.storage.id >= 0) torch.ledger.kinds[tensor.storage.id] = "buffers";
+  torch.ledger.relabel(tensor.storage.id, "buffers");
   return tensor;
 }
 
