@@ -174,11 +174,18 @@ FAMILIES = {
 }
 
 
-def standard(name, tasks=("causal-lm",), axes=(), fixed=(), extra=None, **more):
-    """A family whose config class uses the usual key names."""
+def own_width(extra):
+    """Draws a head width as well: the code asks for a key that its config class does not name, and published files have it."""
+    return lambda r, d: {"head_dim": d["hidden_size"] // d["num_attention_heads"] + 8 * r.randint(1, 3), **(extra(r, d) if extra else {})}
+
+
+def standard(name, tasks=("causal-lm",), axes=(), fixed=(), extra=None, width=False, **more):
+    """A family whose config class uses the usual key names; with `width`, files may name a `head_dim` that the class does not."""
     grouped = any(GQA[0] in axis for axis in axes)
     if "derived" not in more and "partial_rotary_factor" in more.pop("needs", ()):
         more["derived"] = {"partial_rotary_factor": "rope_parameters.partial_rotary_factor"}
+    if width:
+        more["derived"], extra = {"head_dim": HEAD, **more.get("derived", {})}, own_width(extra)
     return Family(lambda r: draw(name, r, grouped, fixed, extra), tasks=tasks, axes=axes, terms=more.pop("terms", (HEAD,)), **more)
 
 
@@ -192,6 +199,15 @@ def _switch(key):
     return (Option(key, _sets(**{key: True})), Option(f"not {key}", _sets(**{key: False})))
 
 
+def _dense_first(r, d):
+    """Layers without experts come first."""
+    return {"first_k_dense_replace": r.randint(1, 2), "num_hidden_layers": r.randint(4, 5)}
+
+
+def _no_window(d, s, r):
+    d.update(sliding_window=None, layer_types=["full_attention"] * len(d["layer_types"]))
+
+
 def _rotary_dim(r, d):
     return {"rotary_dim": d["n_embd"] // d["n_head"] - 2 * r.randint(1, 3)}
 
@@ -203,7 +219,8 @@ def _codegen(r, d):
 
 
 def _alternating(r, d):
-    return {"num_layers": 4, "attention_types": [[["global", "local"], 2]], "window_size": r.randint(41, 90)}
+    pairs = r.randint(2, 3)
+    return {"num_layers": 2 * pairs, "attention_types": [[["global", "local"], pairs]], "window_size": r.randint(41, 90)}
 
 
 def _powers(r, d):
@@ -238,7 +255,7 @@ FAMILIES |= {
     "nemotron": standard("nemotron", axes=(GQA,), **PARTIAL),
     "olmo": standard("olmo", axes=(GQA,)),
     "olmo3": standard("olmo3", axes=(GQA, BOTH_WINDOWS)),
-    "exaone4": standard("exaone4", axes=(GQA, BOTH_WINDOWS)),
+    "exaone4": standard("exaone4", width=True, axes=(GQA, (*BOTH_WINDOWS, Option("sliding_window == null", _no_window)))),
     "xlm-roberta": Family(bert, derived=CLASSIFIER, tasks=ENCODER),
     "electra": standard("electra", derived=CLASSIFIER, tasks=ENCODER, axes=((Option("embedding_size != hidden_size", lambda d, s, r: None), Option("embedding_size == hidden_size", lambda d, s, r: d.update(embedding_size=d["hidden_size"]))),)),
     "bart": standard("bart", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")),
@@ -250,7 +267,7 @@ FAMILIES |= {
     "bloom": standard("bloom", attention=("eager",), extra=_powers),
     "falcon": standard("falcon", axes=(FALCON,)),
     "codegen": standard("codegen", attention=("eager",), tasks=("causal-lm",), extra=_codegen, derived={"n_inner": "4*n_embd"}),
-    "qwen3_moe": standard("qwen3_moe", axes=(GQA,)),
+    "qwen3_moe": standard("qwen3_moe", width=True, axes=(GQA, _switch("norm_topk_prob"))),
     "qwen2_moe": standard("qwen2_moe", axes=(GQA,), fixed=("layer_types",)),
     "olmoe": standard("olmoe", axes=(GQA,)),
     "gpt_oss": standard("gpt_oss", attention=("eager",), axes=(GQA, BOTH_WINDOWS)),
@@ -265,14 +282,14 @@ FAMILIES |= {
     "seed_oss": standard("seed_oss", axes=(GQA,)),
     "ernie4_5": standard("ernie4_5", axes=(GQA,)),
     "arcee": standard("arcee", axes=(GQA,)),
-    "dinov2": Family(vit, points=5, tasks=("image-cls",), sizes=_image, terms=(HEAD, "image_size//patch_size"), hidden=("I",)),
+    "dinov2": Family(vit, points=5, tasks=("image-cls",), axes=(_switch("use_swiglu_ffn"),), sizes=_image, terms=(HEAD, "image_size//patch_size", "(8*hidden_size//3+7)//8*8"), hidden=("I",)),
     "deberta-v2": standard("deberta-v2", tasks=ENCODER, attention=("eager",)),
     "mpt": standard("mpt", attention=("eager",)),
     "nanochat": standard("nanochat", axes=(GQA,)),
     "vaultgemma": standard("vaultgemma", axes=(GQA, BOTH_WINDOWS)),
     "persimmon": standard("persimmon", **PARTIAL),
     "bitnet": standard("bitnet", axes=(GQA,)),
-    "glm4_moe": standard("glm4_moe", axes=(GQA,), **PARTIAL),
+    "glm4_moe": standard("glm4_moe", width=True, axes=(GQA, _switch("use_qk_norm")), extra=_dense_first, **PARTIAL),
     "ernie": Family(bert, derived=CLASSIFIER, tasks=ENCODER),
     "roberta-prelayernorm": Family(bert, derived=CLASSIFIER, tasks=ENCODER),
     "data2vec-text": Family(bert, derived=CLASSIFIER, tasks=ENCODER),

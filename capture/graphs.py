@@ -89,6 +89,9 @@ def capture_class(name, task, attention, options, seeds, when):
     plan = [(s, REGIMES[0]) for s in seeds] + [(seeds[-1] + k, g) for k, g in enumerate(REGIMES[1:], 1)]
     captures = [capture(name, task, attention, options, s, g) for s, g in plan]
     keys = [k for k, v in captures[0].settings.items() if isinstance(v, int) and not isinstance(v, bool)]
+    for key in LAYERS:
+        if key in keys and len({c.settings[key] for c in captures}) == 1:
+            raise NotExplained(f"{key} is the same at every point: the depth would be a constant")
     family = FAMILIES[name]
     atoms = ["B", "S", "T", "I", "A", *dict.fromkeys(k for c in captures for k in [*c.settings, *(n for n in c.env if isinstance(c.env[n], (int, float, str)) and not isinstance(c.env[n], bool))])]
     atoms = [a for a in atoms if a not in family.hidden]

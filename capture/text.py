@@ -58,6 +58,12 @@ def chunked(key):
     return (Option(f"S % {key} != 0", rest), Option(f"S % {key} == 0", whole))
 
 
+def mixed(r, other="linear_attention", least=4):
+    """Layers of full attention among layers of another kind, in any order: a depth that is not always the same."""
+    kinds = ["full_attention", other] * (least // 2) + [r.choice(("full_attention", other)) for _ in range(r.randint(0, 2))]
+    return {"num_hidden_layers": len(kinds), "layer_types": r.sample(kinds, len(kinds))}
+
+
 def mamba2(r, d):
     return {**scan(r, d, "num_heads", "head_dim", "hidden_size", "n_groups", "chunk_size"), "state_size": r.randint(9, 20), "conv_kernel": r.randint(3, 5), "use_bias": r.random() < 0.5}
 
@@ -77,7 +83,8 @@ SCAN_WIDTHS = widths("mamba_n_heads", "mamba_d_head", "mamba_n_groups", "mamba_d
 
 
 def bamba(r, d):
-    return {**hybrid(r, d), "num_hidden_layers": 5, "attn_layer_indices": sorted(r.sample(range(5), 2))}
+    n = r.randint(5, 6)
+    return {**hybrid(r, d), "num_hidden_layers": n, "attn_layer_indices": sorted(r.sample(range(n), 2))}
 
 
 LISTED = " or ".join(f"attn_layer_indices.{k} == i" for k in range(12))
@@ -121,14 +128,14 @@ def gated_delta(r, d):
     """Linear attention by the gated delta rule: heads of values share those of keys."""
     keys, groups = r.randint(2, 3), r.choice((2, 3))
     return {"linear_num_key_heads": keys, "linear_num_value_heads": keys * groups, "linear_key_head_dim": 4 * r.randint(2, 5), "linear_value_head_dim": 4 * r.randint(2, 6), "linear_conv_kernel_dim": r.randint(3, 5),
-            "num_hidden_layers": 4, "layer_types": r.sample(["linear_attention"] * 2 + ["full_attention"] * 2, 4)}
+            **mixed(r)}
 
 
 def delta_chunks(whole):
     """The rule goes over chunks of 64 positions."""
 
     def change(d, s, r):
-        s["S"], s["B"] = 64 * r.randint(2, 4) + (0 if whole else r.randint(1, 63)), r.randint(2, 3)
+        s["S"], s["B"] = 64 * r.randint(3, 5) + (0 if whole else r.randint(1, 63)), r.randint(2, 3)
 
     return change
 
@@ -159,13 +166,13 @@ FAMILIES = {
     "bamba": standard("bamba", attention=SDPA, kernels=STATE_SPACE, axes=(SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"),), fixed=("head_dim",), extra=bamba, kind=f"({LISTED}) and 'full_attention' or 'linear_attention'", derived={"head_dim": HEAD, "attn_layer_indices": "null"}, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),
     "granitemoehybrid": standard("granitemoehybrid", attention=SDPA, kernels=STATE_SPACE, derived={"num_key_value_heads": "num_attention_heads"}, axes=(SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"), (Option("position_embedding_type == 'rope'", _sets(position_embedding_type="rope")), Option("position_embedding_type == null", _sets(position_embedding_type=None))),
                                                            (Option("num_local_experts > 0", lambda d, s, r: None), Option("num_local_experts == 0", _sets(num_local_experts=0)))),
-                                 extra=lambda r, d: {**hybrid(r, d), "layer_types": r.sample(["linear_attention"] * 2 + ["full_attention"] * 2, 4), "num_hidden_layers": 4, "shared_intermediate_size": r.randint(40, 200)}, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),
-    "falcon_h1": standard("falcon_h1", attention=SDPA, kernels=STATE_SPACE, axes=(SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"), _switch("mamba_rms_norm")), extra=falcon_h1, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),
+                                 extra=lambda r, d: {**hybrid(r, d), **mixed(r), "shared_intermediate_size": r.randint(40, 200)}, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),
+    "falcon_h1": standard("falcon_h1", attention=SDPA, kernels=STATE_SPACE, width=True, axes=(GQA[:1], SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"), _switch("mamba_rms_norm")), extra=falcon_h1, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),
     "cwm": standard("cwm", attention=SDPA, axes=(GQA, BOTH_WINDOWS)),
     "deberta-v2": standard("deberta-v2", tasks=ENCODER, attention=("eager",), axes=(given(relative_attention=True, share_att_key=True, norm_rel_ebd="layer_norm", position_biased_input=False),), fixed=("type_vocab_size",), extra=deberta,
                            derived={"pooler_hidden_size": "hidden_size", "pos_att_type": "null"}),
     "modernbert": standard("modernbert", attention=SDPA, tasks=ENCODER, axes=(given(norm_bias=False), (Option("2*S < local_attention", modern(True)), Option("2*S >= local_attention", modern(False))), (Option("classifier_pooling == 'mean'", _sets(classifier_pooling="mean")), Option("classifier_pooling == 'cls'", _sets(classifier_pooling="cls")))),
-                           kind="i % global_attn_every_n_layers == 0 and 'full_attention' or 'sliding_attention'", derived={"global_attn_every_n_layers": "3"}, extra=lambda r, d: {"num_hidden_layers": 4, "layer_types": ["full_attention", *r.sample(["full_attention", "sliding_attention", "sliding_attention"], 3)]}),
+                           kind="i % global_attn_every_n_layers == 0 and 'full_attention' or 'sliding_attention'", derived={"global_attn_every_n_layers": "3"}, extra=lambda r, d: (kinds := mixed(r, "sliding_attention", 2)) and {"num_hidden_layers": len(kinds["layer_types"]) + 1, "layer_types": ["full_attention", *kinds["layer_types"]]}),
     "qwen3_next": standard("qwen3_next", attention=SDPA, axes=(GQA[:1], SILU, DELTA), extra=gated_delta, **DELTA_FACTS),
     "qwen3_5_text": standard("qwen3_5_text", attention=SDPA, tasks=HEADS, axes=(GQA[:1], SILU, DELTA), extra=gated_delta, **DELTA_FACTS),
     "qwen3_5_moe_text": standard("qwen3_5_moe_text", attention=SDPA, axes=(GQA[:1], SILU, DELTA), extra=gated_delta, **DELTA_FACTS),

@@ -1,0 +1,88 @@
+/**
+ * The captured graphs against the configs people publish: a key that decides memory and that a capture never varied would
+ * silently stand in a graph as a constant.
+ */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import type { FamilyGraphs } from "../../../src/core/graph/types";
+import { graphsOf } from "../receipts/case";
+
+interface Entry {
+  readonly name: string;
+  readonly config: Readonly<Record<string, unknown>> & { readonly model_type: string };
+}
+
+const MODELS = path.resolve(__dirname, "../../../models");
+const published = (JSON.parse(readFileSync(path.join(MODELS, "catalogue.json"), "utf8")) as { models: Entry[] }).models;
+const families = readdirSync(path.join(MODELS, "graphs")).map((file) => path.basename(file, ".json"));
+
+/** Every published Swin has two layers in its first, second and last stage (models/README.md). */
+const PAIRS: ReadonlySet<string> = new Set(["swin", "swinv2"]);
+
+/** What the graphs leave out, of the models that have it: a few activations a layer. */
+const GAPS: Readonly<Record<string, readonly string[]>> = {
+  // One norm instead of two (Falcon 2).
+  falcon: ["num_ln_in_parallel_attn"],
+  // A norm for every head, each a module of its own (StableLM 2 12B).
+  stablelm: ["qk_layernorm"],
+  // A convolution after the first layer (DeBERTa-v2 XL).
+  "deberta-v2": ["conv_kernel_size", "conv_act"],
+};
+
+/** Keys that decide no memory, or not in this task. */
+const IRRELEVANT: Readonly<Record<string, readonly string[]>> = {
+  "*": ["model_type", "torch_dtype", "max_position_embeddings", "vocab_size", "sliding_window", "image_size"],
+  // Initial values and scales.
+  beit: ["layer_scale_init_value"],
+  gemma2: ["query_pre_attn_scalar"],
+  // The classifier has the tower of pictures alone.
+  clip: ["projection_dim", "text_config"],
+  // Global and local attention run the same operators.
+  gpt_neo: ["attention_types"],
+  // As many as the encoder's, in every published one.
+  bart: ["decoder_attention_heads"],
+  whisper: ["decoder_attention_heads"],
+  // Positions by ALiBi go with attention and feed-forward one after the other, which is a graph of its own.
+  falcon: ["alibi", ...GAPS["falcon"]!],
+  // Every published one has attention by relative positions, with keys shared and normed; the graph is of these.
+  "deberta-v2": [
+    "relative_attention",
+    "position_biased_input",
+    "norm_rel_ebd",
+    "share_att_key",
+    "attention_head_size",
+    ...GAPS["deberta-v2"]!,
+  ],
+  stablelm: GAPS["stablelm"]!,
+  // As many as attention heads, in every published one: queries, keys and values come from one compressed row.
+  deepseek_v3: ["num_key_value_heads"],
+};
+
+function fixedDepths({ graphs }: FamilyGraphs): string[] {
+  const found = [...JSON.stringify(graphs).matchAll(/"from":"[^"]*","to":"(\d+)"/g)];
+  return found.map(([, to]) => to!).filter((to) => to !== "1");
+}
+
+describe("graphs of published models", () => {
+  it("repeats layers as often as the config says", () => {
+    const fixed = families.filter((family) => !PAIRS.has(family) && fixedDepths(graphsOf(family)).length > 0);
+    assert.deepEqual(fixed, []);
+  });
+
+  it("knows every key by which a published model differs from its family's defaults", () => {
+    const captured = new Set(families);
+    const unknown = published.flatMap(({ name, config }) => {
+      const family = config.model_type;
+      if (!captured.has(family)) return [];
+      const { graphs, derived, layerKind, aliases, defaults } = graphsOf(family);
+      const text = JSON.stringify([graphs, derived, layerKind, aliases]);
+      const ignored = [...IRRELEVANT["*"]!, ...(IRRELEVANT[family] ?? [])];
+      return Object.entries(config)
+        .filter(([key]) => !ignored.includes(key) && !text.includes(key))
+        .filter(([key, value]) => JSON.stringify(defaults[key]) !== JSON.stringify(value))
+        .map(([key]) => `${name}: ${key}`);
+    });
+    assert.deepEqual(unknown, []);
+  });
+});
