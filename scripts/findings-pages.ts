@@ -2,14 +2,16 @@
  * Writes `docs/findings` from the catalogue of findings; pages of codes that are gone are removed. Also puts the codes
  * into package.json, where the settings editor completes them.
  */
+
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CATALOGUE } from "../src/analysis/findings/catalogue";
 import { findingPages } from "../src/analysis/findings/pages";
+import { CASES } from "../test/analysis/cases";
 
 const folder = join(__dirname, "../docs/findings");
 mkdirSync(folder, { recursive: true });
-const pages = findingPages();
+const pages = findingPages(CASES);
 for (const name of readdirSync(folder)) if (name.endsWith(".md") && !pages.has(name)) rmSync(join(folder, name));
 for (const [name, text] of pages) writeFileSync(join(folder, name), text);
 console.log(`${pages.size} pages in docs/findings`);

@@ -1,13 +1,14 @@
 /** Fixes to offer at a place: plans on the verdict, and the mends of single findings. */
 import type { Range, ReportRun } from "../core/report/schema";
 import { dialectOf, removeKeyAt } from "../formats/edit";
+import type { ProblemFix } from "../formats/types";
 import { setScalar, type Value } from "../syntax/edit";
 import type { SpanEdit } from "../syntax/tree";
 import type { FixContent } from "./analyzer";
 import { isSuppressed } from "./findings/place";
 import { editsFor } from "./levers/edits";
 import { text } from "./messages";
-import type { Problem, ProblemFix } from "./problems";
+import type { Problem } from "./problems";
 import { documentOf } from "./report";
 import type { RunAnalysis } from "./run-analysis";
 import type { LoadedDocument } from "./store";
@@ -76,20 +77,31 @@ function valueIn(text: string): Value {
   return text.replace(/^"(.*)"$/, "$1");
 }
 
+/** The key with another last word, in quotes, dashes and path as before. */
+function renamed(old: string, to: string): string {
+  const [, before = "", name = "", after = ""] = /^(["'+~-]*(?:.*\.)?)([^."']*)(["']*)$/s.exec(old) ?? [];
+  return `${before}${name.includes("-") ? to.replaceAll("_", "-") : to}${after}`;
+}
+
+/** Edits of all parts of a fix; none when one of them cannot be made. */
 function editsOf(analysis: RunAnalysis, problem: Problem, fix: ProblemFix): FixContent["edits"] {
   const document = documentOf(analysis.inputs, problem.uri);
   if (document === undefined) return [];
-  if (fix.replace !== undefined) {
-    return replaced(document, fix.replace).map((edit) => ({
-      uri: problem.uri,
-      range: document.lines.range(edit),
-      newText: edit.newText,
-    }));
+  const spans: (readonly SpanEdit[])[] = [];
+  if (fix.replace !== undefined) spans.push(replaced(document, fix.replace));
+  if (fix.rename !== undefined) {
+    const { start, end, to } = fix.rename;
+    spans.push([{ start, end, newText: renamed(document.text.slice(start, end), to) }]);
   }
-  if (fix.remove !== undefined) {
-    const edits = document.config === undefined ? [] : removeKeyAt(document.config, fix.remove.start);
-    return edits.map((edit) => ({ uri: problem.uri, range: document.lines.range(edit), newText: edit.newText }));
-  }
-  const result = editsFor(analysis.inputs, analysis.base.resolution, fix.changes ?? []);
-  return "refused" in result ? [] : result.edits;
+  if (fix.remove !== undefined)
+    spans.push(document.config === undefined ? [] : removeKeyAt(document.config, fix.remove.start));
+  if (spans.some((edits) => edits.length === 0)) return [];
+  const own = spans.flat().map((edit) => ({
+    uri: problem.uri,
+    range: document.lines.range(edit),
+    newText: edit.newText,
+  }));
+  if (fix.changes === undefined) return own;
+  const result = editsFor(analysis.inputs, analysis.base.resolution, fix.changes);
+  return "refused" in result ? [] : [...own, ...result.edits];
 }

@@ -124,6 +124,13 @@ export function parentOf(node: LocatedNode, at: number): { parent: MapNode; entr
   return undefined;
 }
 
+/** The entry of the same key before the one written at an offset; undefined when there is none. */
+export function earlierTwin(document: ConfigDocument, at: number): Entry | undefined {
+  const { root } = document.parsed;
+  const found = root === null ? undefined : parentOf(root, at);
+  return found?.parent.entries.find(({ key, keySpan }) => key === found.entry.key && keySpan.start < at);
+}
+
 /** Edits that remove the key written at an offset, with its value; none when it cannot be done safely. */
 export function removeKeyAt(document: ConfigDocument, at: number): readonly SpanEdit[] {
   const { root } = document.parsed;

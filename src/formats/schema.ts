@@ -5,6 +5,7 @@
 import { nodeAt } from "../syntax/text";
 import type { Entry, LocatedNode, MapNode } from "../syntax/tree";
 import { editByTable } from "./edit";
+import { renaming } from "./fix";
 import { nearest } from "./suggest";
 import { type KeyTable, lastEntries, problem, readValue, tableOf } from "./table";
 import type {
@@ -241,7 +242,8 @@ function unknownKey(spec: SchemaFormat, table: KeyTable, path: string, entry: En
   if (near === undefined || !siblings.includes(near)) return;
   const id = policy.stops === undefined ? "unknown-key.ignored-near" : "unknown-key.stops-near";
   const library = policy.stops ?? "";
-  problems.push(problem("unknown-key", "warning", entry.keySpan, id, { key: entry.key, near, library }));
+  const args = { key: entry.key, near, library };
+  problems.push(problem("unknown-key", "warning", entry.keySpan, id, args, [renaming(entry.keySpan, near)]));
 }
 
 function linkOf(table: KeyTable, setting: LocatedSetting): DocumentLink[] {
@@ -276,7 +278,10 @@ function spell(
   if (means !== undefined) {
     const word = key.name === asked.name ? key.writes?.[String(asked.value)] : undefined;
     const written = word ?? Object.entries(means).find(([, canonical]) => canonical === asked.value)?.[0];
-    if (written === undefined) return { refused: `\`${key.key}\` has no value for it.` };
+    // Words that only switch it off leave every other value as it is written.
+    const open = Object.values(means).every((canonical) => canonical === "none");
+    if (written === undefined)
+      return open ? { name: asked.name, value: asked.value } : { refused: `\`${key.key}\` has no value for it.` };
     const value =
       written === "true" ? true : written === "false" ? false : /^-?\d+$/.test(written) ? Number(written) : written;
     return { name: asked.name, value };

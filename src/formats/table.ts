@@ -3,8 +3,9 @@
  * and where each was written. A format is a table plus the few rules a table cannot hold.
  */
 import type { Entry, LocatedNode, MapNode, Span } from "../syntax/tree";
+import { renaming, replacing, setting } from "./fix";
 import { nearest } from "./suggest";
-import type { FormatProblem, KeySpec, LocatedSetting, Message, Severity } from "./types";
+import type { FormatProblem, KeySpec, LocatedSetting, Message, ProblemFix, Severity } from "./types";
 
 /** A table prepared for look-ups: every spelling of every key. */
 export interface KeyTable {
@@ -57,8 +58,10 @@ export function problem(
   span: Span,
   id: string,
   args: Message["args"] = {},
+  fixes: readonly ProblemFix[] = [],
 ): FormatProblem {
-  return { code, severity, message: { id, args }, start: span.start, end: span.end };
+  const { start, end } = span;
+  return { code, severity, message: { id, args }, start, end, ...(fixes.length === 0 ? {} : { fixes }) };
 }
 
 /** Entries of a map with duplicates resolved as YAML and JSON readers do: the last wins. */
@@ -145,11 +148,20 @@ function unknownKey(entry: Entry, parent: string, path: string, table: KeyTable,
         ? (["warning", "unknown-key.rejected"] as const)
         : (["error", "unknown-key.rejected-near"] as const);
     sink.problems.push(
-      problem("unknown-key", severity, entry.keySpan, id, { key: entry.key, parent, near: near ?? "" }),
+      problem(
+        "unknown-key",
+        severity,
+        entry.keySpan,
+        id,
+        { key: entry.key, parent, near: near ?? "" },
+        near === undefined ? [] : [renaming(entry.keySpan, near)],
+      ),
     );
   } else if (near !== undefined && siblings.includes(near)) {
     sink.problems.push(
-      problem("unknown-key", policy.nearMiss, entry.keySpan, "unknown-key.ignored-near", { key: entry.key, near }),
+      problem("unknown-key", policy.nearMiss, entry.keySpan, "unknown-key.ignored-near", { key: entry.key, near }, [
+        renaming(entry.keySpan, near),
+      ]),
     );
   }
 }
@@ -162,7 +174,14 @@ export function batchMultiple(settings: readonly LocatedSetting[]): FormatProble
   const micro = number("micro_batch_size");
   if (total === undefined || micro === undefined || Number(total.value) % Number(micro.value) === 0) return [];
   const args = { total: Number(total.value), micro: Number(micro.value) };
-  return [problem("batch-multiple", "error", total.valueSpan, "batch-multiple", args)];
+  return [problem("batch-multiple", "error", total.valueSpan, "batch-multiple", args, divisor(micro, args))];
+}
+
+/** The largest micro-batch below the stated one that the global batch is a multiple of. */
+function divisor(micro: LocatedSetting, args: { total: number; micro: number }): ProblemFix[] {
+  let largest = args.micro - 1;
+  while (largest > 1 && args.total % largest !== 0) largest--;
+  return largest < 1 ? [] : [setting(micro.key, { name: "micro_batch_size", value: largest }, true)];
 }
 
 interface ReadValue {
@@ -176,10 +195,10 @@ interface ReadValue {
 /** The value as the library would take it, or what is wrong with it. */
 export function readValue(spec: KeySpec, node: LocatedNode, convertsText: boolean, tuned = false): ReadValue {
   const key = spec.key;
-  const bad = (id: string, args: Message["args"] = {}): ReadValue => ({
+  const bad = (id: string, args: Message["args"] = {}, fixes: readonly ProblemFix[] = []): ReadValue => ({
     value: null,
     invalid: true,
-    problem: problem("invalid-value", "error", node, id, { key, value: shown(node), ...args }),
+    problem: problem("invalid-value", "error", node, id, { key, value: shown(node), ...args }, fixes),
   });
   if (node.kind === "unknown") return { value: null, unknown: true, problem: unresolved(node, key) };
   if (node.kind === "scalar") {
@@ -225,8 +244,9 @@ function readScalar(
   value: string | number | boolean | null,
   node: LocatedNode,
   convertsText: boolean,
-  bad: (id: string, args?: Message["args"]) => ReadValue,
+  bad: (id: string, args?: Message["args"], fixes?: readonly ProblemFix[]) => ReadValue,
 ): ReadValue {
+  const instead = (text: string, safe: boolean) => [replacing({ key: spec.key, valueSpan: node }, text, safe)];
   switch (spec.type) {
     case "integer":
     case "number": {
@@ -235,7 +255,8 @@ function readScalar(
         const converted = number.trim() === "" ? Number.NaN : Number(number.replaceAll("_", ""));
         if (Number.isNaN(converted)) return bad("invalid-value.not-a-number");
         // PyTorch converts a clipping norm or a rate by itself; a count stays a text and fails later.
-        if (!convertsText && spec.type === "integer") return bad("invalid-value.text-number");
+        if (!convertsText && spec.type === "integer")
+          return bad("invalid-value.text-number", {}, instead(String(converted), true));
         number = converted;
       }
       if (typeof number !== "number" || !Number.isFinite(number)) return bad("invalid-value.not-a-number");
@@ -254,10 +275,14 @@ function readScalar(
       // A non-empty text is true for Python, whatever it says.
       return {
         value: true,
-        problem: problem("invalid-value", "warning", node, "invalid-value.text-boolean", {
-          key: spec.key,
-          value: shown(node),
-        }),
+        problem: problem(
+          "invalid-value",
+          "warning",
+          node,
+          "invalid-value.text-boolean",
+          { key: spec.key, value: shown(node) },
+          instead(String(known < 3), false),
+        ),
       };
     }
     case "enum": {
@@ -272,6 +297,7 @@ function readScalar(
           node,
           near === undefined ? "invalid-value.unknown-choice" : "invalid-value.unknown-choice-near",
           { key: spec.key, value: text, near: near ?? "" },
+          near === undefined ? [] : instead(JSON.stringify(near), false),
         ),
       };
     }

@@ -2,7 +2,7 @@
  * What TrainingArguments, TRL and other HF Trainer configs have in common: a map of arguments (at the root or under
  * a key), read by a table, with links to the model and to DeepSpeed.
  */
-import type { Entry, LocatedNode, MapNode } from "../syntax/tree";
+import type { Entry, LocatedNode, MapNode, SyntaxProblem } from "../syntax/tree";
 import { deepspeedReader } from "./deepspeed/read";
 import { editByTable } from "./edit";
 import { type KeyTable, lastEntries, problem, type ReadPolicy, readByTable, tableOf } from "./table";
@@ -14,6 +14,7 @@ import type {
   FormatProblem,
   KeySpec,
   LocatedSetting,
+  ProblemFix,
   ReadResult,
   SchemaId,
   SettingChange,
@@ -161,10 +162,17 @@ const LINKS: Readonly<Record<string, DocumentLink["kind"]>> = {
   fsdp_config: "fsdp",
 };
 
+/** What makes a place strict JSON; nothing that is read changes. */
+export function strictMend({ mend, start, end }: SyntaxProblem): readonly ProblemFix[] {
+  return mend === undefined
+    ? []
+    : [{ title: { id: "fix.strict-json", args: {} }, safe: true, replace: { start, end, newText: mend } }];
+}
+
 /** JSON for the HF Trainer is strict JSON: `json.load` reads it. */
 function strictness(document: ConfigDocument): FormatProblem[] {
   if (document.languageId !== "json") return [];
   return document.parsed.problems
     .filter((found) => found.code === "not-strict-json")
-    .map((found) => problem("strict-json", "error", found, "strict-json.hf"));
+    .map((found) => problem("strict-json", "error", found, "strict-json.hf", {}, strictMend(found)));
 }

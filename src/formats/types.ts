@@ -68,10 +68,26 @@ export interface Message {
   readonly args: Readonly<Record<string, string | number | Message>>;
 }
 
+/** An edit that mends a finding, put into text when it is asked for. */
+export interface ProblemFix {
+  readonly title: Message;
+  /** Keeps what is computed. */
+  readonly safe: boolean;
+  /** Settings, written where the run has them from. */
+  readonly changes?: readonly SettingChange[];
+  /** Replacement of a span of the finding's document. */
+  readonly replace?: Span & { readonly newText: string };
+  /** Removal of a whole key of the finding's document. */
+  readonly remove?: Span;
+  /** Another name for a key of the finding's document, in the spelling of the old one. */
+  readonly rename?: Span & { readonly to: string };
+}
+
 export interface FormatProblem extends Span {
   readonly code: string;
   readonly severity: Severity;
   readonly message: Message;
+  readonly fixes?: readonly ProblemFix[];
 }
 
 /** Text of a document, with what parsing gave. */

@@ -151,7 +151,13 @@ class JsonReader {
     const start = this.position;
     while (!this.atEnd() && !/[\s,:[\]{}"']/.test(this.peek())) this.position++;
     if (this.position === start) this.position++;
-    this.report("not-strict-json", "Keys need double quotes in strict JSON.", start, this.position);
+    this.report(
+      "not-strict-json",
+      "Keys need double quotes in strict JSON.",
+      start,
+      this.position,
+      `"${this.text.slice(start, this.position)}"`,
+    );
     return this.text.slice(start, this.position);
   }
 
@@ -192,11 +198,17 @@ class JsonReader {
       this.position++;
       this.skipBlank();
       if (this.peek() === close)
-        this.report("not-strict-json", "Trailing comma: strict JSON rejects it.", comma, comma + 1);
+        this.report("not-strict-json", "Trailing comma: strict JSON rejects it.", comma, comma + 1, "");
       return;
     }
     if (this.peek() === "}" || this.peek() === "]") return;
-    this.report("not-strict-json", "A comma is missing here.", Math.max(0, end - 1), end);
+    this.report(
+      "not-strict-json",
+      "A comma is missing here.",
+      Math.max(0, end - 1),
+      end,
+      `${this.text.slice(end - 1, end)},`,
+    );
   }
 
   private quoted(): LocatedNode {
@@ -353,7 +365,7 @@ class JsonReader {
   }
 
   private comment(end: number): void {
-    this.report("not-strict-json", "Comment: strict JSON rejects it.", this.position, end);
+    this.report("not-strict-json", "Comment: strict JSON rejects it.", this.position, end, "");
     this.position = end;
   }
 
@@ -381,8 +393,8 @@ class JsonReader {
     this.position = this.text.length;
   }
 
-  private report(code: string, message: string, start: number, end: number): void {
+  private report(code: string, message: string, start: number, end: number, mend?: string): void {
     if (this.stopped || this.problems.length >= 200) return;
-    this.problems.push({ code, message, start, end: Math.max(end, start) });
+    this.problems.push({ code, message, start, end: Math.max(end, start), ...(mend === undefined ? {} : { mend }) });
   }
 }

@@ -13,6 +13,8 @@ export interface SyntaxProblem extends Span {
   readonly message: string;
   /** Stable kind, e.g. `duplicate-key`, `syntax`, `too-deep`. */
   readonly code: string;
+  /** Text that mends it in the place of the span. */
+  readonly mend?: string;
 }
 
 interface NodeBase extends Span {}

@@ -5,12 +5,39 @@ import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
 import type { DocumentAnalysis } from "../../src/analysis/analyzer";
 import { CATALOGUE, RULES } from "../../src/analysis/findings/catalogue";
-import { exampleFiles, findingPages } from "../../src/analysis/findings/pages";
+import { findingPages } from "../../src/analysis/findings/pages";
 import type { Example } from "../../src/analysis/findings/rule";
 import { LineIndex } from "../../src/analysis/lines";
 import type { ReportEdit, ReportFinding } from "../../src/core/report/schema";
 import { applyEdits } from "../../src/syntax/edit";
+import { CASES } from "./cases";
 import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
+
+/** The files of an example, as a workspace holds them. */
+function exampleFiles(example: Example): Readonly<Record<string, string>> {
+  const files: Record<string, string> = {};
+  if (example.train !== undefined) {
+    const batch = /^per_device_train_batch_size/m.test(example.train) ? "" : "per_device_train_batch_size: 4\n";
+    files["train.yaml"] = `output_dir: out\n${batch}${example.train}\n`;
+  }
+  if (example.trl !== undefined) {
+    const batch = /^per_device_train_batch_size/m.test(example.trl) ? "" : "per_device_train_batch_size: 4\n";
+    files["train.yaml"] = `model_name_or_path: ./model\ndataset_name: data\noutput_dir: out\n${batch}${example.trl}\n`;
+  }
+  if (example.deepspeed !== undefined) {
+    files["ds.json"] = `${JSON.stringify(JSON.parse(example.deepspeed), null, 2)}\n`;
+  }
+  if (example.pins !== undefined) {
+    const lines = example.pins
+      .split("\n")
+      .map((line) => `    ${line}\n`)
+      .join("");
+    files[".vramlens.yaml"] = `runs:\n  - match: "*"\n${lines}`;
+  }
+  if (example.requirements !== undefined) files["requirements.txt"] = example.requirements;
+  if (example.launch !== undefined) files["launch.sh"] = example.launch;
+  return files;
+}
 
 const DOCS = join(__dirname, "../../docs/findings");
 
@@ -129,7 +156,7 @@ describe("analysis: rules", () => {
   });
 
   it("have pages that are up to date (npx tsx scripts/findings-pages.ts)", () => {
-    for (const [name, text] of findingPages()) {
+    for (const [name, text] of findingPages(CASES)) {
       const file = join(DOCS, name);
       assert.ok(existsSync(file), `${name} is missing`);
       assert.equal(readFileSync(file, "utf8"), text, name);

@@ -1,7 +1,7 @@
 /** Every finding code: its default severity, its page, its words. The pages under `docs/findings` are made from it. */
 import type { Severity } from "../../formats/types";
 import { FRAMEWORK_FINDINGS } from "./frameworks";
-import type { Example, Rule } from "./rule";
+import type { Rule } from "./rule";
 import { DEEPSPEED_RULES } from "./rules/deepspeed";
 import { KEY_RULES } from "./rules/keys";
 import { TRAINER_RULES } from "./rules/trainer";
@@ -13,7 +13,6 @@ export interface CatalogueEntry {
   readonly title: string;
   readonly why: string;
   readonly mend: string;
-  readonly example?: Example;
 }
 
 /** Rules that look at a whole run. */

@@ -2,9 +2,16 @@
 
 import type { EstimateResult } from "../../core/estimate";
 import { suggestDevices } from "../../core/hardware/devices";
+import { earlierTwin } from "../../formats/edit";
+import { replacing } from "../../formats/fix";
+import { strictMend } from "../../formats/trainer";
+import type { FormatProblem } from "../../formats/types";
+import type { Span } from "../../syntax/tree";
+import { TRAINER_FORMATS } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import { type Problem, say } from "../problems";
 import type { Resolution } from "../resolve";
+import type { LoadedDocument } from "../store";
 
 /** Problems that hold without an estimate. */
 export function documentProblems(
@@ -31,8 +38,10 @@ export function documentProblems(
         message: say("syntax", { reason: found.message }),
         uri: document.uri,
         span: { start: found.start, end: found.end },
+        ...(code === "duplicate-key" ? duplicateFix(document, found) : {}),
       });
     }
+    problems.push(...(document === inputs.main ? [] : strictness(inputs, document)));
     for (const found of document.read.problems) {
       problems.push({
         code: found.code,
@@ -40,6 +49,7 @@ export function documentProblems(
         message: found.message,
         uri: document.uri,
         span: { start: found.start, end: found.end },
+        ...fixesOf(document, found),
       });
     }
     for (const found of document.directives.unknown) {
@@ -55,6 +65,33 @@ export function documentProblems(
   problems.push(...modelProblems(inputs, resolution, result), ...obstacleProblems(inputs, resolution));
   problems.push(...deviceProblems(resolution));
   return problems;
+}
+
+function fixesOf(document: LoadedDocument, { code, fixes, start, end }: FormatProblem): Pick<Problem, "fixes"> {
+  if (code === "duplicate-key") return duplicateFix(document, { start, end });
+  return fixes === undefined ? {} : { fixes };
+}
+
+/** Readers that keep a key stated twice keep the last; taking the earlier away changes nothing for them. */
+function duplicateFix({ config }: LoadedDocument, { start }: Span): Pick<Problem, "fixes"> {
+  const twin = config === undefined ? undefined : earlierTwin(config, start);
+  if (twin === undefined) return {};
+  return { fixes: [{ title: say("fix.remove-earlier", { key: twin.key }), safe: true, remove: twin.keySpan }] };
+}
+
+/** DeepSpeed takes HJSON, but these trainers read its file themselves (`json.load` in accelerate/utils/deepspeed.py). */
+function strictness({ format }: RunInputs, { uri, config }: LoadedDocument): Problem[] {
+  if (!TRAINER_FORMATS.has(format.id) || config?.languageId !== "json") return [];
+  return config.parsed.problems
+    .filter(({ code }) => code === "not-strict-json")
+    .map((found) => ({
+      code: "strict-json",
+      severity: "error",
+      message: say("strict-json.hf"),
+      uri,
+      span: { start: found.start, end: found.end },
+      fixes: strictMend(found),
+    }));
 }
 
 /** A data file that cannot be read stops its consumer; scripts have readers of their own that say so better. */
@@ -104,6 +141,9 @@ function modelProblems(inputs: RunInputs, resolution: Resolution, result: Estima
         severity: "warning",
         message: say(id, { name: model.name, near: model.near ?? "" }),
         ...at,
+        ...(model.near === undefined || stated?.place == null
+          ? {}
+          : { fixes: [{ ...replacing({ key: stated.key, valueSpan: span }, model.near, false) }] }),
       },
     ];
   }

@@ -1,35 +1,19 @@
 /** The pages under `docs/findings`, one per code, made from the catalogue. */
 import { CATALOGUE, type CatalogueEntry } from "./catalogue";
-import type { Example } from "./rule";
 
-/** The files of an example, as a workspace holds them. */
-export function exampleFiles(example: Example): Readonly<Record<string, string>> {
-  const files: Record<string, string> = {};
-  if (example.train !== undefined) {
-    const batch = /^per_device_train_batch_size/m.test(example.train) ? "" : "per_device_train_batch_size: 4\n";
-    files["train.yaml"] = `output_dir: out\n${batch}${example.train}\n`;
-  }
-  if (example.trl !== undefined) {
-    const batch = /^per_device_train_batch_size/m.test(example.trl) ? "" : "per_device_train_batch_size: 4\n";
-    files["train.yaml"] = `model_name_or_path: ./model\ndataset_name: data\noutput_dir: out\n${batch}${example.trl}\n`;
-  }
-  if (example.deepspeed !== undefined) {
-    files["ds.json"] = `${JSON.stringify(JSON.parse(example.deepspeed), null, 2)}\n`;
-  }
-  if (example.pins !== undefined) {
-    const lines = example.pins
-      .split("\n")
-      .map((line) => `    ${line}\n`)
-      .join("");
-    files[".vramlens.yaml"] = `runs:\n  - match: "*"\n${lines}`;
-  }
-  if (example.requirements !== undefined) files["requirements.txt"] = example.requirements;
-  if (example.launch !== undefined) files["launch.sh"] = example.launch;
-  return files;
+/** How people come to a finding, and files that show it. */
+interface Shown {
+  readonly story: string;
+  readonly files: Readonly<Record<string, string>>;
+  /** A quick fix mends it. */
+  readonly fixed?: true;
 }
 
+/** Languages of code blocks, by how a file's name ends. */
+const LANGUAGES: Readonly<Record<string, string>> = { json: "json", sh: "sh", txt: "text", py: "python", toml: "toml" };
+
 /** Markdown page of a code. */
-export function findingPage(entry: CatalogueEntry): string {
+function findingPage(entry: CatalogueEntry, shown: Shown | undefined): string {
   const lines = [
     `# ${entry.title}`,
     "",
@@ -37,21 +21,20 @@ export function findingPage(entry: CatalogueEntry): string {
     "",
     entry.why,
     "",
-    `**What to do.** ${entry.mend}`,
+    `**What to do.** ${entry.mend}${shown?.fixed ? " There is a quick fix." : ""}`,
     "",
   ];
-  if (entry.example !== undefined) {
-    lines.push("## Example", "");
-    for (const [name, text] of Object.entries(exampleFiles(entry.example))) {
-      const language = name.endsWith(".json")
-        ? "json"
-        : name.endsWith(".sh")
-          ? "sh"
-          : name.endsWith(".txt")
-            ? "text"
-            : "yaml";
-      lines.push(`\`${name}\``, "", `\`\`\`${language}`, text.trimEnd(), "```", "");
-    }
+  if (shown !== undefined) {
+    lines.push("## A case", "", shown.story, "");
+    for (const [name, text] of Object.entries(shown.files))
+      lines.push(
+        `\`${name}\``,
+        "",
+        `\`\`\`${LANGUAGES[/\w*$/.exec(name)?.[0] ?? ""] ?? "yaml"}`,
+        text.trimEnd(),
+        "```",
+        "",
+      );
   }
   lines.push(
     "## Silence it",
@@ -79,10 +62,13 @@ export function findingIndex(): string {
   ].join("\n");
 }
 
-/** File name and text of every page. */
-export function findingPages(): ReadonlyMap<string, string> {
+/**
+ * File name and text of every page.
+ * @param cases what shows each code
+ */
+export function findingPages(cases: Readonly<Record<string, Shown>>): ReadonlyMap<string, string> {
   return new Map([
     ["README.md", findingIndex()],
-    ...CATALOGUE.map((entry): [string, string] => [`${entry.code}.md`, findingPage(entry)]),
+    ...CATALOGUE.map((entry): [string, string] => [`${entry.code}.md`, findingPage(entry, cases[entry.code])]),
   ]);
 }

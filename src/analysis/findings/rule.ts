@@ -1,9 +1,9 @@
 /** What a rule is: its page, its words in both languages, an example that shows it, and the check. */
 import type { Estimate } from "../../core/report/estimate";
 import type { TrainingRun } from "../../core/training/run";
-import type { Message, Severity } from "../../formats/types";
+import { removing, replacing } from "../../formats/fix";
+import type { Message, ProblemFix, Severity } from "../../formats/types";
 import type { RunInputs } from "../inputs";
-import type { ProblemFix } from "../problems";
 import type { Resolution } from "../resolve";
 import type { Place, Setting, Settings } from "../settings";
 
@@ -131,18 +131,12 @@ export function set(title: string, args: Message["args"], safe: boolean, changes
 export function removal(setting: Setting | undefined): readonly ProblemFix[] {
   const place: Place | null | undefined = setting?.place;
   if (setting === undefined || place == null) return [];
-  return [{ title: { id: "fix.remove", args: { key: setting.key } }, safe: true, remove: place.keySpan }];
+  return [removing({ key: setting.key, keySpan: place.keySpan })];
 }
 
 /** A fix that replaces the value of a statement by other text. */
 export function replacement(setting: Setting | undefined, newText: string, safe: boolean): readonly ProblemFix[] {
   const place = setting?.place;
   if (setting === undefined || place == null) return [];
-  return [
-    {
-      title: { id: "fix.replace", args: { key: setting.key, value: newText.replace(/^"|"$/g, "") } },
-      safe,
-      replace: { ...place.valueSpan, newText },
-    },
-  ];
+  return [replacing({ key: setting.key, valueSpan: place.valueSpan }, newText, safe)];
 }

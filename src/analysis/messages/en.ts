@@ -104,6 +104,9 @@ export const en: Readonly<Record<string, string>> = {
 
   // Fixes
   "fix.remove": "Remove {key}",
+  "fix.remove-earlier": "Remove the earlier {key}",
+  "fix.rename": "Rename to {key}",
+  "fix.strict-json": "Make it strict JSON",
   "fix.evaluation-batch": "Evaluate with {batch} sequences per GPU",
   "fix.replace": "Set {key} to {value}",
   "fix.zero-stage": "Set ZeRO stage {stage}",

@@ -79,6 +79,9 @@ export const zhCn: Readonly<Record<string, string>> = {
   "related.setting": "{name} = {value}",
 
   "fix.remove": "移除 {key}",
+  "fix.remove-earlier": "移除前一个 {key}",
+  "fix.rename": "改名为 {key}",
+  "fix.strict-json": "改为严格的 JSON",
   "fix.evaluation-batch": "评估时每张 GPU 使用 {batch} 条序列",
   "fix.replace": "将 {key} 设为 {value}",
   "fix.zero-stage": "设为 ZeRO stage {stage}",

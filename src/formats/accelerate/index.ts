@@ -1,8 +1,9 @@
 /** Accelerate's launch config: YAML or JSON, written by `accelerate config`. */
 import { dataView } from "../carriers";
+import { removing, replacing } from "../fix";
 import { count, derived, NOT_RECOGNISED, schemaFormat, valueAt } from "../schema";
 import { problem } from "../table";
-import type { LocatedSetting } from "../types";
+import type { LocatedSetting, ProblemFix } from "../types";
 import { ACCEPTED } from "./accepted";
 import { ACCELERATE_KEYS } from "./keys";
 
@@ -28,6 +29,19 @@ const FSDP1_ONLY: ReadonlySet<string> = new Set([
   "use_orig_params",
   "sync_module_states",
 ]);
+
+/** The same sharding as the other FSDP spells it (`FullyShardedDataParallelPlugin` in accelerate/utils/dataclasses.py). */
+const RESHARDED: Readonly<Record<string, string>> = {
+  full_shard: "true",
+  shard_grad_op: "false",
+  true: '"FULL_SHARD"',
+  false: '"SHARD_GRAD_OP"',
+};
+
+function resharded(at: LocatedSetting, written: string): readonly ProblemFix[] {
+  const other = RESHARDED[written.toLowerCase()];
+  return other === undefined ? [] : [replacing(at, other, true)];
+}
 
 export const accelerate = schemaFormat({
   id: "accelerate",
@@ -87,11 +101,18 @@ export const accelerate = schemaFormat({
       reshard === undefined || written == null || isBoolean === (version === 2)
         ? []
         : [
-            problem("fsdp-reshard-type", "error", reshard.valueSpan, "fsdp-reshard-type", {
-              version: Number(version),
-              key: reshard.key.replace(/^.*\./, ""),
-              expected: { id: `fsdp-reshard-type.${version === 2 ? "boolean" : "strategy"}`, args: {} },
-            }),
+            problem(
+              "fsdp-reshard-type",
+              "error",
+              reshard.valueSpan,
+              "fsdp-reshard-type",
+              {
+                version: Number(version),
+                key: reshard.key.replace(/^.*\./, ""),
+                expected: { id: `fsdp-reshard-type.${version === 2 ? "boolean" : "strategy"}`, args: {} },
+              },
+              resharded(reshard, String(written)),
+            ),
           ];
     const old = settings.filter(
       ({ key, value }) => version === 2 && value !== null && FSDP1_ONLY.has(key.replace(/^.*\.(?:fsdp_)?/, "")),
@@ -99,9 +120,14 @@ export const accelerate = schemaFormat({
     return [
       ...retype,
       ...[...new Map(old.map((setting) => [setting.key, setting])).values()].map((setting) =>
-        problem("fsdp2-old-key", "warning", setting.keySpan, "fsdp2-old-key", {
-          key: setting.key.replace(/^.*\./, ""),
-        }),
+        problem(
+          "fsdp2-old-key",
+          "warning",
+          setting.keySpan,
+          "fsdp2-old-key",
+          { key: setting.key.replace(/^.*\./, "") },
+          [removing(setting)],
+        ),
       ),
       ...(file === undefined || both.length === 0
         ? []
@@ -111,7 +137,9 @@ export const accelerate = schemaFormat({
             }),
           ]),
       ...unquoted.map((setting) =>
-        problem("unquoted-no", "hint", setting.valueSpan, "unquoted-no", { key: setting.key }),
+        problem("unquoted-no", "hint", setting.valueSpan, "unquoted-no", { key: setting.key }, [
+          replacing(setting, '"no"', true),
+        ]),
       ),
     ];
   },

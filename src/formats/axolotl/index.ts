@@ -3,6 +3,7 @@
 import type { MapNode } from "../../syntax/tree";
 import { dataView } from "../carriers";
 import { deepspeedReader } from "../deepspeed/read";
+import { removing, setting } from "../fix";
 import { count, derived, NOT_RECOGNISED, schemaFormat, valueAt } from "../schema";
 import { isTemplate, problem } from "../table";
 import type { LocatedSetting } from "../types";
@@ -104,24 +105,38 @@ export const axolotl = schemaFormat({
     const problems = [];
     const adapter = find("adapter");
     if (adapter?.value === "qlora" && on(settings, "load_in_4bit") === undefined)
-      problems.push(problem("qlora-needs-4bit", "error", adapter.valueSpan, "qlora-needs-4bit"));
+      problems.push(
+        problem("qlora-needs-4bit", "error", adapter.valueSpan, "qlora-needs-4bit", {}, [
+          setting("load_in_4bit", { name: "load_in_4bit", value: true }, true),
+        ]),
+      );
     const loaded = on(settings, "load_in_4bit") ?? on(settings, "load_in_8bit");
     if (
       loaded !== undefined &&
       (adapter === undefined || adapter.value === "none") &&
       find("lora_model_dir") === undefined
     )
-      problems.push(problem("quantized-without-adapter", "error", loaded.keySpan, "quantized-without-adapter"));
+      problems.push(
+        problem("quantized-without-adapter", "error", loaded.keySpan, "quantized-without-adapter", {}, [
+          setting("adapter", { name: "adapter", value: loaded.name === "load_in_4bit" ? "qlora" : "lora" }, false),
+        ]),
+      );
     const deepspeed = find("deepspeed");
     if (deepspeed !== undefined && (find("fsdp_options") ?? find("fsdp")) !== undefined)
-      problems.push(problem("deepspeed-and-fsdp", "error", deepspeed.keySpan, "rule.deepspeed-and-fsdp"));
+      problems.push(
+        problem("deepspeed-and-fsdp", "error", deepspeed.keySpan, "rule.deepspeed-and-fsdp", {}, [
+          { ...removing(deepspeed), safe: false },
+        ]),
+      );
     const offload = on(settings, "offload_activations");
     if (
       offload !== undefined &&
       settings.some((setting) => setting.name === "gradient_checkpointing" && setting.value === false)
     )
       problems.push(
-        problem("offloading-needs-checkpointing", "error", offload.keySpan, "offloading-needs-checkpointing"),
+        problem("offloading-needs-checkpointing", "error", offload.keySpan, "offloading-needs-checkpointing", {}, [
+          setting("gradient_checkpointing", { name: "gradient_checkpointing", value: true }, true),
+        ]),
       );
     const plugins = find("plugins");
     const listed = plugins === undefined ? "" : document.text.slice(plugins.valueSpan.start, plugins.valueSpan.end);
@@ -137,13 +152,20 @@ export const axolotl = schemaFormat({
       String(find("fsdp_version")?.value) !== "2"
     )
       problems.push(
-        problem("fsdp-offload-8bit", "error", hosted.keySpan, "fsdp-offload-8bit", {
-          optimizer: String(optimizer?.value),
-        }),
+        problem(
+          "fsdp-offload-8bit",
+          "error",
+          hosted.keySpan,
+          "fsdp-offload-8bit",
+          {
+            optimizer: String(optimizer?.value),
+          },
+          [setting("optimizer", { name: "optimizer", value: "adamw_torch_fused" }, false)],
+        ),
       );
     const both = find("batch_size_per_gpu");
     if (both !== undefined && find("gradient_accumulation_steps") !== undefined)
-      problems.push(problem("batch-keys", "error", both.keySpan, "batch-keys"));
+      problems.push(problem("batch-keys", "error", both.keySpan, "batch-keys", {}, [removing(both)]));
     return problems;
   },
 });

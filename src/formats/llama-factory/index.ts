@@ -1,5 +1,6 @@
 /** LLaMA-Factory: YAML or JSON, and the same arguments as flags of `llamafactory-cli train`. */
 import { dataView, shellViews } from "../carriers";
+import { removing, renaming } from "../fix";
 import { count, derived, NOT_RECOGNISED, type Recognition, schemaFormat, type View } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
@@ -92,7 +93,9 @@ function check(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
   const on = (key: string) => settings.find((setting) => setting.key === key && isOn(setting));
   const fp8 = on("fp8");
   if (fp8 !== undefined && bits !== undefined)
-    problems.push(problem("fp8-quantized", "error", fp8.keySpan, "fp8-quantized"));
+    problems.push(
+      problem("fp8-quantized", "error", fp8.keySpan, "fp8-quantized", {}, [{ ...removing(fp8), safe: false }]),
+    );
   const projected = on("use_galore") ?? on("use_apollo");
   const deepspeed = settings.find((setting) => setting.name === "deepspeed" && setting.value !== null);
   if (projected !== undefined && deepspeed !== undefined)
@@ -100,10 +103,16 @@ function check(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
   const pure = on("pure_bf16");
   // The file is only named here: the examples' own names say the stage.
   if (pure !== undefined && typeof deepspeed?.value === "string" && /(?:z|zero)[-_]?(?:stage)?3/i.test(deepspeed.value))
-    problems.push(problem("pure-bf16-zero3", "error", pure.keySpan, "pure-bf16-zero3"));
+    problems.push(
+      problem("pure-bf16-zero3", "error", pure.keySpan, "pure-bf16-zero3", {}, [renaming(pure.keySpan, "bf16")]),
+    );
   const redundant = settings.find((setting) => setting.name === "hf_gradient_checkpointing" && setting.value === true);
   if (redundant !== undefined)
-    problems.push(problem("checkpointing-already-on", "hint", redundant.keySpan, "checkpointing-already-on"));
+    problems.push(
+      problem("checkpointing-already-on", "hint", redundant.keySpan, "checkpointing-already-on", {}, [
+        removing(redundant),
+      ]),
+    );
   return problems;
 }
 

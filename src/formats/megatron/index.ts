@@ -1,9 +1,10 @@
 /** Megatron-LM: flags in scripts (arrays and strings of flags too), and the YAML that lists them. */
 import type { Entry, MapNode } from "../../syntax/tree";
 import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
+import { removing } from "../fix";
 import { count, derived, lookUp, NOT_RECOGNISED, type Recognition, schemaFormat, type View, valueAt } from "../schema";
 import { batchMultiple, problem } from "../table";
-import type { ConfigDocument, FormatProblem, LocatedSetting } from "../types";
+import type { ConfigDocument, FormatProblem, LocatedSetting, SettingChange } from "../types";
 import { ACCEPTED } from "./accepted";
 import { MEGATRON_KEYS } from "./keys";
 
@@ -96,6 +97,11 @@ function check(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
   return [...pipelineLayers(settings), ...batchMultiple(settings), ...recomputation(settings)];
 }
 
+const RECOMPUTED: readonly SettingChange[] = [
+  { name: "recompute_method", value: "uniform" },
+  { name: "recompute_num_layers", value: 1 },
+];
+
 function recomputation(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
   const of = (key: string) => settings.findLast((setting) => setting.key === key && setting.value !== null);
   const granularity = of("recompute_granularity");
@@ -103,11 +109,18 @@ function recomputation(settings: readonly LocatedSetting[]): readonly FormatProb
   if (granularity === undefined) return [];
   const layers = of("recompute_num_layers");
   if (written === "selective" && layers !== undefined)
-    return [problem("recompute-method", "error", layers.keySpan, "recompute-method.selective", { key: layers.key })];
-  const missing = ["recompute_method", "recompute_num_layers"].find((key) => of(key) === undefined);
-  return written !== "full" || missing === undefined
-    ? []
-    : [problem("recompute-method", "error", granularity.keySpan, "recompute-method", { key: missing })];
+    return [
+      problem("recompute-method", "error", layers.keySpan, "recompute-method.selective", { key: layers.key }, [
+        removing(layers),
+      ]),
+    ];
+  const missing = RECOMPUTED.filter(({ name }) => of(name) === undefined);
+  const [first] = missing;
+  if (written !== "full" || first === undefined) return [];
+  // Each layer by itself: what Megatron's own examples ask for.
+  const title = { id: "fix.replace", args: { key: first.name, value: String(first.value) } };
+  const fixes = [{ title, safe: true, changes: missing }];
+  return [problem("recompute-method", "error", granularity.keySpan, "recompute-method", { key: first.name }, fixes)];
 }
 
 function pipelineLayers(settings: readonly LocatedSetting[]): readonly FormatProblem[] {

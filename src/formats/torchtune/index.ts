@@ -1,5 +1,6 @@
 /** torchtune recipes: YAML, and `tune run … key=value` in scripts. */
 import { dataView, shellViews } from "../carriers";
+import { replacing, setting } from "../fix";
 import { derived, flatten, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
@@ -78,11 +79,23 @@ function check(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
       setting.name === "gradient_accumulation_steps" && typeof setting.value === "number" && setting.value > 1,
   );
   if (backward !== undefined && accumulation !== undefined)
-    problems.push(problem("optimizer-in-backward", "error", backward.keySpan, "optimizer-in-backward"));
+    problems.push(
+      problem("optimizer-in-backward", "error", backward.keySpan, "optimizer-in-backward", {}, [
+        replacing(backward, "false", true),
+        setting(accumulation.key, { name: "gradient_accumulation_steps", value: 1 }, false),
+      ]),
+    );
   const offload = on("offload_activations");
   if (offload !== undefined && on("gradient_checkpointing") === undefined)
     problems.push(
-      problem("offloading-needs-checkpointing", "error", offload.keySpan, "offloading-needs-checkpointing.torchtune"),
+      problem(
+        "offloading-needs-checkpointing",
+        "error",
+        offload.keySpan,
+        "offloading-needs-checkpointing.torchtune",
+        {},
+        [setting("enable_activation_checkpointing", { name: "gradient_checkpointing", value: true }, true)],
+      ),
     );
   return problems;
 }

@@ -1,5 +1,6 @@
 /** verl: Hydra YAML (trainers and their group files) and `key=value` overrides in scripts. */
 import { dataView, shellViews } from "../carriers";
+import { removing } from "../fix";
 import { count, derived, flatten, lookUp, NOT_RECOGNISED, schemaFormat, type View, valueAt } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
@@ -44,7 +45,7 @@ function check(settings: readonly LocatedSetting[], { map }: View): readonly For
       typeof valueAt(map, `${path}.ppo_micro_batch_size`) === "number" &&
       typeof valueAt(map, `${path}.ppo_micro_batch_size_per_gpu`) === "number";
     if (old !== undefined && both)
-      problems.push(problem("micro-batch-twice", "error", old.keySpan, "micro-batch-twice"));
+      problems.push(problem("micro-batch-twice", "error", old.keySpan, "micro-batch-twice", {}, [removing(old)]));
   }
   return problems;
 }

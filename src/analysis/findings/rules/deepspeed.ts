@@ -1,4 +1,5 @@
 /** Rules about DeepSpeed's settings. Source: DeepSpeed 0.19 as `docs/` and the code named in each rule describe it. */
+import { renaming } from "../../../formats/fix";
 import { size } from "../../messages/units";
 import { holds } from "../../versions";
 import { hit, type Rule, removal, replacement, set } from "../rule";
@@ -19,6 +20,8 @@ const SPECIAL = [
 
 /** Settings of a model's config that count experts. */
 const EXPERTS = ["num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"];
+
+const ALLOW_UNTESTED = "zero_allow_untested_optimizer";
 
 export const DEEPSPEED_RULES: readonly Rule[] = [
   {
@@ -275,7 +278,10 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     example: { deepspeed: '{"zero_optimization": {"stage": 3}}' },
     check: (facts) => {
       const at = facts.deepspeed("zero_stage");
-      return hit(at, at?.value === 3 && !facts.isTrue("stage3_gather_16bit_weights_on_model_save"));
+      const name = "stage3_gather_16bit_weights_on_model_save";
+      return hit(at, at?.value === 3 && !facts.isTrue(name), {
+        fixes: [set("fix.replace", { key: name, value: "true" }, true, [{ name, value: true }])],
+      });
     },
   },
   {
@@ -353,6 +359,13 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
         return hit(at, true, {
           args: { key: at?.key.replace(/^.*\./, "") ?? old, next: `"${next}": {"device": "cpu"}` },
           ...(both ? { severity: "error" as const } : {}),
+          fixes: both
+            ? removal(at)
+            : removal(at).map((fix) => ({
+                ...fix,
+                title: { id: "fix.replace", args: { key: next, value: "cpu" } },
+                changes: [{ name: next, value: "cpu" }],
+              })),
         });
       }),
   },
@@ -420,8 +433,11 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     check: (facts) => {
       const at = facts.deepspeed("deepspeed_optimizer");
       const known = TESTED.test(String(at?.value)) || at?.auto || at?.unknown;
-      return hit(at, !known && (facts.stage ?? 0) > 0 && !facts.isTrue("zero_allow_untested_optimizer"), {
+      return hit(at, !known && (facts.stage ?? 0) > 0 && !facts.isTrue(ALLOW_UNTESTED), {
         args: { optimizer: String(at?.value) },
+        fixes: [
+          set("fix.replace", { key: ALLOW_UNTESTED, value: "true" }, true, [{ name: ALLOW_UNTESTED, value: true }]),
+        ],
       });
     },
   },
@@ -678,6 +694,8 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
         const at = facts.deepspeed(name);
         return hit(at, at !== undefined && pattern.test(at.key), {
           args: { key: at?.key.replace(/^.*\./, "") ?? "", next },
+          // Both names mean the same to DeepSpeed.
+          fixes: at?.place == null ? [] : [{ ...renaming(at.place.keySpan, next), safe: true }],
         });
       }),
   },

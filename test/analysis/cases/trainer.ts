@@ -1,0 +1,224 @@
+/** Findings about runs of the Hugging Face Trainer and TRL. */
+import { type Case, pins, script, sft } from "./base";
+
+const PEFT = ["use_peft: true", "lora_r: 16", "lora_alpha: 32", "lora_target_modules: all-linear"] as const;
+
+export const TRAINER_CASES: Readonly<Record<string, Case>> = {
+  "contradictory-keys": {
+    story: "fp16 from a Colab notebook, bf16 from the cluster's config.",
+    files: sft("fp16: true"),
+    fixed: true,
+  },
+  "ignored-key": {
+    story: "LoRA's rank without the switch that turns LoRA on.",
+    files: sft("lora_r: 16", "lora_alpha: 32"),
+    fixed: true,
+  },
+  "fp32-load": {
+    story: "No dtype: TRL loads the weights in float32, and twice the memory is gone before the first step.",
+    files: sft("!dtype"),
+    fixed: true,
+    estimated: true,
+  },
+  "fp16-weights": {
+    story: "Weights loaded in float16 and fp16 training: the scaler cannot unscale their gradients.",
+    files: script(["!bf16", "fp16: true"], "dtype: float16"),
+    estimated: true,
+  },
+  "half-states": {
+    story: "Weights in bfloat16: the optimizer's states are, too.",
+    files: script(["optim: adamw_torch"], "dtype: bfloat16"),
+    estimated: true,
+  },
+  "removed-key": {
+    story: "A script's config of 2020.",
+    files: { ...script(["per_gpu_train_batch_size: 8"]), "requirements.txt": "transformers==5.17.0\ntorch==2.11.0\n" },
+  },
+  "removed-key-other": {
+    story: "Written for transformers 4, installed is 5.",
+    files: { ...script(["warmup_ratio: 0.1"]), "requirements.txt": "transformers==5.17.0\n" },
+  },
+  "batch-upper-bound": {
+    story: "The Trainer shall find the batch itself.",
+    files: script(["auto_find_batch_size: true", "per_device_train_batch_size: 32"]),
+  },
+  "evaluation-batch": {
+    story: "Evaluation without gradients looked cheap.",
+    files: script(["eval_strategy: steps", "eval_steps: 500", "per_device_eval_batch_size: 64"]),
+    estimated: true,
+  },
+  "evaluation-keeps-predictions": {
+    story: "Predictions of the whole evaluation set stay on the GPU until its end.",
+    files: script(["eval_strategy: epoch"]),
+  },
+  "checkpoint-twice": {
+    story: "FSDP's own checkpointing beside the Trainer's.",
+    files: script([
+      "gradient_checkpointing: true",
+      "fsdp: full_shard auto_wrap",
+      "fsdp_config:\n  activation_checkpointing: true\n  transformer_layer_cls_to_wrap: Qwen2DecoderLayer",
+    ]),
+    fixed: true,
+  },
+  "fsdp-offload-alone": {
+    story: "Offload without a way to shard.",
+    files: script(["fsdp: offload"]),
+    fixed: true,
+  },
+  "fsdp-8bit-optimizer": {
+    story: "An optimizer whose blocks do not know of shards.",
+    files: script(["fsdp: full_shard auto_wrap", "optim: adamw_bnb_8bit"]),
+    fixed: true,
+  },
+  "layerwise-accumulation": {
+    story: "Layer by layer there is nothing to accumulate into.",
+    files: script(["optim: galore_adamw_layerwise", "optim_target_modules: all-linear"]),
+    fixed: true,
+  },
+  "layerwise-ranks": {
+    story: "Two cards for an optimizer that steps in backward.",
+    files: script(
+      ["optim: galore_adamw_layerwise", "optim_target_modules: all-linear", "gradient_accumulation_steps: 1"],
+      "device: { name: RTX 4090, count: 2 }",
+    ),
+  },
+  "optimizer-target-modules": {
+    story: "GaLore without saying which layers it projects.",
+    files: script(["optim: galore_adamw"]),
+    fixed: true,
+  },
+  "checkpointing-use-cache": {
+    story: "A config of the model's that wants its cache.",
+    files: script(["gradient_checkpointing: true", "use_cache: true"]),
+    fixed: true,
+  },
+  "split-batches": {
+    story: "The batch counts all processes.",
+    files: script(["accelerator_config:\n  split_batches: true"]),
+  },
+  "data-parallel": {
+    story: "`python train.py` on a machine with four cards.",
+    files: script([], "device: { name: RTX 4090, count: 4 }"),
+  },
+  "pin-differs": {
+    story: "A pin of an earlier experiment.",
+    files: { ...sft("dtype: float32"), ...pins("dtype: bfloat16") },
+  },
+  "torch-compile": {
+    story: "Compiled for speed.",
+    files: script(["torch_compile: true"]),
+  },
+  "offload-activations": {
+    story: "TRL's switch that moves activations to the host.",
+    files: sft("activation_offloading: true"),
+  },
+  "checkpoint-every-n": {
+    story: "Every other layer is recomputed.",
+    files: script(["gradient_checkpointing: true", "gradient_checkpointing_kwargs:\n  every_n_layers: 2"]),
+  },
+  "logits-large": {
+    story: "A vocabulary of 152,000 at four thousand tokens: the logits are larger than the model.",
+    files: script(["per_device_train_batch_size: 16"], "sequence_length: 4096"),
+    estimated: true,
+    fixed: true,
+  },
+  "sequence-too-long": {
+    story: "More tokens than the model has positions.",
+    files: sft("max_length: 65536"),
+  },
+  "flash-attention-gpu": {
+    story: "A config for Ampere on Colab's T4.",
+    files: { ...sft("attn_implementation: flash_attention_2"), ...pins("device: Tesla T4") },
+    fixed: true,
+  },
+  "flash-attention-fp32": {
+    story: "Precision was raised to find a NaN.",
+    files: script(["bf16: false"], "attention: flash_attention_2", "dtype: float32"),
+    estimated: true,
+    fixed: true,
+  },
+  "eager-attention": {
+    story: "Eager attention left from a debugging session.",
+    files: sft("attn_implementation: eager"),
+    fixed: true,
+  },
+  "bf16-gpu": {
+    story: "bf16 on a card before Ampere.",
+    files: { ...script(["bf16: true"], "device: Tesla T4") },
+    fixed: true,
+  },
+  "parallel-degrees": {
+    story: "Three-way tensor parallelism on eight cards.",
+    files: script(["parallelism_config:\n  tp_size: 3"], "device: { name: RTX 4090, count: 8 }"),
+  },
+  "remote-code": {
+    story: "A model whose code is not transformers'.",
+    files: sft("trust_remote_code: true"),
+  },
+  "label-smoothing": {
+    story: "Smoothing for a translation model.",
+    files: script(["label_smoothing_factor: 0.1"]),
+    estimated: true,
+  },
+  "weights-exceed-device": {
+    story: "Seven billion float32 weights on a card of 24 GB.",
+    files: { ...sft("model_name_or_path: Qwen/Qwen2.5-7B", "dtype: float32"), ...pins("device: RTX 4090") },
+    estimated: true,
+  },
+  "max-length-null": {
+    story: "No truncation, as TRL's documentation suggests for pictures.",
+    files: sft("max_length: null"),
+  },
+  "quantized-full": {
+    story: "4-bit weights without an adapter.",
+    files: sft("load_in_4bit: true"),
+    fixed: true,
+  },
+  "modules-to-save": {
+    story: "Embeddings trained whole for a few new tokens.",
+    files: sft(...PEFT, "lora_modules_to_save: [embed_tokens, lm_head]"),
+    estimated: true,
+  },
+  "target-modules-unknown": {
+    story: "GPT-2's module names for a model with others.",
+    files: sft("use_peft: true", "lora_r: 16", "lora_target_modules: [c_attn]"),
+    estimated: true,
+  },
+  "rank-too-large": {
+    story: "The higher the rank, the better?",
+    files: sft(...PEFT, "lora_r: 1024"),
+  },
+  "packing-attention": {
+    story: "Packing was switched on, the attention is still PyTorch's.",
+    files: sft("packing: true", "attn_implementation: sdpa"),
+    fixed: true,
+  },
+  "reference-model": {
+    story: "DPO keeps a second model.",
+    files: sft("beta: 0.1", "precompute_ref_log_probs: false", "!max_length", "max_length: 1024"),
+  },
+  "grpo-batch": {
+    story: "Eight completions per prompt, seven wanted.",
+    files: {
+      ...sft("num_generations: 7", "per_device_train_batch_size: 8", "gradient_accumulation_steps: 1"),
+      ...pins("device: { name: RTX 4090, count: 1 }"),
+    },
+  },
+  "vllm-reservation": {
+    story: "vLLM on the training cards.",
+    files: sft("num_generations: 8", "use_vllm: true", "vllm_mode: colocate", "vllm_gpu_memory_utilization: 0.4"),
+  },
+  "liger-in-trl": {
+    story: "Liger's kernels with a TRL that chunks the loss itself.",
+    files: { ...sft("use_liger_kernel: true"), "requirements.txt": "trl==1.16.0\n" },
+  },
+  "reentrant-adapters": {
+    story: "The old checkpointing with frozen inputs.",
+    files: sft(...PEFT, "gradient_checkpointing_kwargs:\n  use_reentrant: true"),
+    fixed: true,
+  },
+  "adapter-8bit-optimizer": {
+    story: "8-bit states for a few million weights.",
+    files: sft(...PEFT, "optim: adamw_bnb_8bit"),
+  },
+};
