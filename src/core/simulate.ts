@@ -11,6 +11,7 @@ import {
   type Wrapper,
 } from "./engine/interpreter";
 import { Ledger } from "./engine/ledger";
+import type { Fold } from "./engine/region";
 import { Torch } from "./engine/torch";
 import { type ConfigView, configView, type RunSizes, selectGraph, sizesOf } from "./graph/config";
 import { evaluate, type Scope } from "./graph/expression";
@@ -132,8 +133,8 @@ function withoutTraining<T>(torch: Torch, body: () => T): T {
   return result;
 }
 
-/** Makes an interpreter; `folded` ones leave out layers that repeat their neighbours. */
-type InterpreterFactory = (folded: boolean) => Interpreter;
+/** Makes an interpreter; folded ones leave out layers that repeat their neighbours. */
+type InterpreterFactory = (fold: Fold) => Interpreter;
 
 /**
  * Books a call of `generate` with the run's model on the phase in force. The captured training graph serves with queries of
@@ -174,7 +175,7 @@ function generate(
     // peft generates with the model inside, whose forward accelerate did not wrap (peft/peft_model.py, generate).
     autocast: run.adapter === null ? autocast : null,
     vocabulary: scope("vocab_size"),
-    interpreter: (tokens) => interpretersOf(programAt(tokens), cache)(false),
+    interpreter: (tokens) => interpretersOf(programAt(tokens), cache)("none"),
     encoder: encoder ? { width: scope("hidden_size"), dtype: run.loadDtype } : null,
     cache,
   });
@@ -325,7 +326,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   const vocabulary = model.byName.get(`${head}.weight`)?.size(0) ?? 0;
   const scopeOf = (samples: number, sequence: number): Scope | null =>
     spec === null ? null : lossScope(spec, samples, sequence, vocabulary);
-  const optionsOf = ({ view }: Program, folded: boolean): InterpreterOptions => ({
+  const optionsOf = ({ view }: Program, way: Fold): InterpreterOptions => ({
     scope: view.scope,
     layerKind: (index: number) => view.layerKind(index),
     parameters: model.byName,
@@ -333,20 +334,21 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     loadDtype,
     checkpointing: run.checkpointing,
     // The term of the loss that AdaLoRA adds reaches into every layer.
-    layerSignature: folded && fold && model.regularised.length === 0 ? signature : null,
+    layerSignature: way !== "none" && fold && model.regularised.length === 0 ? signature : null,
+    foldsKinds: way === "any-kind",
     head,
   });
   const interpretersOf =
     (program: Program, cache?: AttentionCache): InterpreterFactory =>
-    (folded) =>
+    (way) =>
       new Interpreter(torch, program.graph, {
-        ...optionsOf(program, folded),
+        ...optionsOf(program, way),
         ...(cache === undefined ? {} : { cache }),
         ...(wrapper === null ? {} : { wrapper }),
       });
   const passesOf = (program: Program, scope: Scope | null, loss?: TrainerGraph): PassFactory => {
     if (spec === null || loss === undefined || scope === null) return interpretersOf(program);
-    return (folded) =>
+    return (way) =>
       trainerPass(torch, {
         spec,
         loss,
@@ -354,7 +356,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
         scope,
         policy: model,
         copy,
-        options: optionsOf(program, folded),
+        options: optionsOf(program, way),
       });
   };
   const autocast = strategy.keepsAutocast ? run.autocast : null;

@@ -3,7 +3,7 @@ import { strict as assert } from "node:assert";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Ledger } from "../../src/core/engine/ledger";
-import { planFolding } from "../../src/core/engine/region";
+import { planAcrossKinds, planFolding } from "../../src/core/engine/region";
 import type { FamilyGraphs } from "../../src/core/graph/types";
 import { simulate } from "../../src/core/simulate";
 import type { TrainingRun } from "../../src/core/training/run";
@@ -77,6 +77,21 @@ describe("folding layers", () => {
     sameEvents({ ...run, model: { ...run.model, family: "gemma2", config } }, family("gemma2"));
   });
 
+  for (const checkpointing of [null, { useReentrant: false }])
+    it(`gemma3 has one full layer in six${checkpointing === null ? "" : ", checkpointed"}`, () => {
+      const run = causalRun({ checkpointing, autocast: "bfloat16" });
+      const layer_types = Array.from({ length: 34 }, (_, k) => (k % 6 === 5 ? "full_attention" : "sliding_attention"));
+      const config = {
+        ...run.model.config,
+        model_type: "gemma3_text",
+        num_hidden_layers: 34,
+        head_dim: 16,
+        sliding_window: 32,
+        layer_types,
+      };
+      sameEvents({ ...run, model: { ...run.model, family: "gemma3_text", config } }, family("gemma3_text"));
+    });
+
   it("t5 repeats two stacks", () => {
     const run = causalRun({ task: "seq2seq-lm", targetLength: 24 });
     const config = {
@@ -109,5 +124,20 @@ describe("planFolding", () => {
 
   it("works on the longest run when the end is irregular", () => {
     assert.deepEqual(planFolding([...new Array(20).fill("a"), "z"]), { from: 2, to: 2, copies: 15 });
+  });
+});
+
+describe("planAcrossKinds", () => {
+  it("is not needed for one kind", () => {
+    assert.equal(planAcrossKinds(new Array(32).fill("a"), new Array(32).fill("full")), null);
+  });
+
+  it("runs every kind next to the layer that is copied", () => {
+    const kinds = Array.from({ length: 34 }, (_, k) => (k % 6 === 5 ? "full" : "sliding"));
+    assert.deepEqual(planAcrossKinds(new Array(34).fill("a"), kinds), { from: 2, to: 2, copies: 26, kinds: true });
+  });
+
+  it("leaves nothing out where a kind would not be run", () => {
+    assert.equal(planAcrossKinds(new Array(8).fill("a"), ["x", "s", "s", "s", "s", "s", "s", "s"]), null);
   });
 });

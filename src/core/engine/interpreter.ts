@@ -22,7 +22,7 @@ import { slice, view } from "./ops/layout";
 import { addmmOperator, linear } from "./ops/linear";
 import { convolution, embedding } from "./ops/model";
 import { type Argument, Arguments, dispatch } from "./ops/table";
-import { type Folding, layerLabel, NO_LAYER, planFolding } from "./region";
+import { type Folding, layerLabel, leftOut, NO_LAYER, planAcrossKinds, planFolding } from "./region";
 import type { Tensor } from "./tensor";
 import type { Torch } from "./torch";
 
@@ -66,6 +66,8 @@ export interface InterpreterOptions {
   readonly checkpointing: CheckpointingOptions | null;
   /** Equal for layers whose parameters are alike; null: every layer is run. */
   readonly layerSignature: ((index: number) => string) | null;
+  /** Layers of any kind may stand for those left out, if they do the same. */
+  readonly foldsKinds?: boolean;
   /** Module path of the output head: from there on, bytes are logits and loss. */
   readonly head: string | null;
   /** Takes part in the attention of decoders; absent where none is kept. */
@@ -721,14 +723,16 @@ export class Interpreter {
     const { layerSignature } = this.options;
     // What a list keeps of every layer goes outside the layers, where a fold could not put it back.
     if (layerSignature === null || !foldable) return all;
-    const signatures = all.map(
-      (index) =>
-        `${bodyOf(index)} ${this.options.layerKind(index)} ${layerSignature(index)} ${this.isSelected(this.wrappedBefore + index - first)}`,
+    const kinds = all.map((index) => this.options.layerKind(index));
+    const alike = all.map(
+      (index) => `${bodyOf(index)} ${layerSignature(index)} ${this.isSelected(this.wrappedBefore + index - first)}`,
     );
-    const plan = planFolding(signatures);
+    const across = this.options.foldsKinds ? planAcrossKinds(alike, kinds) : null;
+    const within = planFolding(alike.map((signature, k) => `${signature} ${kinds[k]}`));
+    const plan = leftOut(across) > leftOut(within) ? across : within;
     if (plan === null) return all;
-    this.foldings.push({ repeat, first, from: plan.from, to: plan.to, copies: plan.copies });
-    const left = plan.copies * (plan.to - plan.from + 1);
+    this.foldings.push({ repeat, first, ...plan });
+    const left = leftOut(plan);
     return all.filter((_, k) => k <= plan.to || k > plan.to + left);
   }
 }

@@ -19,6 +19,21 @@ export interface Folding {
   readonly to: number;
   /** Blocks left out after `to`. */
   readonly copies: number;
+  /** Whether layers of several kinds are among those left out: both neighbours of the block must do the same then. */
+  readonly kinds?: boolean;
+}
+
+/**
+ * How layers are left out, in the order of the attempts: also those of another kind, which often allocate the same (a
+ * window of attention changes the mask, not its size); only of the same kind; none.
+ */
+export const FOLDS = ["any-kind", "same-kind", "none"] as const;
+export type Fold = (typeof FOLDS)[number];
+
+/** The attempt that makes sense after one whose foldings did not hold; null when all layers were run. */
+export function nextFold(fold: Fold, foldings: readonly Folding[]): Fold | null {
+  if (fold === "none") return null;
+  return fold === "any-kind" && foldings.some(({ kinds }) => kinds) ? "same-kind" : "none";
 }
 
 /** Layers in the stream: a repeat's number and the ordinal of the layer within it. */
@@ -32,15 +47,23 @@ export function layerLabel(repeat: number, ordinal: number): number {
 /** Longest period of a layer pattern that is looked for. */
 const LONGEST_PERIOD = 6;
 
+/** Ordinals of the block that is copied, and how often. */
+export type FoldingPlan = Pick<Folding, "from" | "to" | "copies" | "kinds">;
+
+/** How many layers a plan leaves out. */
+export function leftOut(plan: FoldingPlan | null): number {
+  return plan === null ? 0 : plan.copies * (plan.to - plan.from + 1);
+}
+
 /**
  * Finds the longest periodic run of layers and how much of it can be left out: two blocks before the one that is copied
  * (the first sees the irregular start) and two after it (the last sees the irregular end) are always run.
  *
  * @returns ordinals of the template block and the number of copies, or null when nothing is gained
  */
-export function planFolding(signatures: readonly string[]): { from: number; to: number; copies: number } | null {
+export function planFolding(signatures: readonly string[]): FoldingPlan | null {
   const count = signatures.length;
-  let best: { from: number; to: number; copies: number } | null = null;
+  let best: FoldingPlan | null = null;
   for (let period = 1; period <= LONGEST_PERIOD; period++) {
     for (let start = 0; start + period < count; ) {
       let end = start + period;
@@ -50,6 +73,30 @@ export function planFolding(signatures: readonly string[]): { from: number; to: 
         best = { from: start + 2 * period, to: start + 3 * period - 1, copies };
       start = end > start + period ? end - period + 1 : start + 1;
     }
+  }
+  return best;
+}
+
+/** Regular layers that are run before the one that is copied, and after its copies. */
+const RUN_BESIDE = 2;
+
+/**
+ * As `planFolding` with one layer as the period, for runs of layers that are alike but for their kind. The layers that are
+ * run next to the copied one have, with it, every kind of those left out, so that comparing the three settles it.
+ */
+export function planAcrossKinds(signatures: readonly string[], kinds: readonly (string | null)[]): FoldingPlan | null {
+  let best: FoldingPlan | null = null;
+  for (let start = 0; start < signatures.length; ) {
+    let end = start + 1;
+    while (end < signatures.length && signatures[end] === signatures[start]) end++;
+    const found = new Set(kinds.slice(start, end));
+    for (let from = start + RUN_BESIDE; found.size > 1 && from < end - RUN_BESIDE; from++)
+      for (let after = end - RUN_BESIDE; after > from + 1 + (best?.copies ?? 0); after--)
+        if (new Set([kinds[from - 1], kinds[from], kinds[after]]).size === found.size) {
+          best = { from, to: from, copies: after - from - 1, kinds: true };
+          break;
+        }
+    start = end;
   }
   return best;
 }
@@ -218,6 +265,7 @@ class Recording {
         const other = this.segment(layerLabel(folding.repeat, ordinal + (backward ? length : -length)), backward);
         if (own === undefined || twin === undefined || other === undefined) return false;
         if (other.births !== own.births || !this.alike(own, twin)) return false;
+        if (folding.kinds && !this.alike(own, other)) return false;
       }
     }
     return true;
@@ -526,13 +574,15 @@ function accumulating(
       if (renumbered[code]! >= 0) out.push(renumbered[code]!);
     } else out.push(~code < locals ? ~renumbered[~code]! : code + locals - count);
   }
-  const kept = Array.from(renumbered.keys()).filter((local) => renumbered[local]! >= 0);
-  return {
-    events: out.values(),
-    bytes: Float64Array.from(kept, (local) => bytes[local]!),
-    labels: Int32Array.from(kept, (local) => labels[local]!),
-    phases: begun,
-  };
+  const keptBytes = new Float64Array(count);
+  const keptLabels = new Int32Array(count);
+  for (let local = 0; local < locals; local++) {
+    const kept = renumbered[local]!;
+    if (kept < 0) continue;
+    keptBytes[kept] = bytes[local]!;
+    keptLabels[kept] = labels[local]!;
+  }
+  return { events: out.values(), bytes: keptBytes, labels: keptLabels, phases: begun };
 }
 
 /**

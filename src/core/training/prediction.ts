@@ -1,6 +1,6 @@
 /** A forward without gradients, simulated once and played as often as it runs. */
 import type { DType } from "../engine/dtype";
-import { type Region, recordRegion } from "../engine/region";
+import { FOLDS, type Fold, nextFold, type Region, recordRegion } from "../engine/region";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import type { Strategy } from "./parallel";
@@ -22,9 +22,9 @@ export function predict(
   autocast: DType | null,
   strategy: Strategy,
 ): Prediction {
-  for (const folded of [true, false]) {
+  for (let fold: Fold | null = FOLDS[0]; fold !== null; ) {
     const state = torch.ledger.state();
-    const pass = passes(folded);
+    const pass = passes(fold);
     strategy.beginPass?.(torch);
     const outputs = forward(torch, pass, batch, autocast, null);
     strategy.endPass?.(torch);
@@ -40,6 +40,7 @@ export function predict(
     torch.ledger.rewind(state);
     for (const holder of holders) holder.grad = null;
     if (region !== null) return { region, holders, outputs: outputs.map(({ storage }) => storages.indexOf(storage)) };
+    fold = nextFold(fold, pass.foldings);
   }
   throw new Error("the events of a forward cannot be followed");
 }

@@ -7,7 +7,17 @@ import { backward } from "../engine/backward";
 import type { DType } from "../engine/dtype";
 import { NotModelled } from "../engine/interpreter";
 import { OffloadHooks } from "../engine/offload";
-import { type Counterpart, type Folding, layerLabel, playRegion, type Region, recordRegion } from "../engine/region";
+import {
+  type Counterpart,
+  FOLDS,
+  type Fold,
+  type Folding,
+  layerLabel,
+  nextFold,
+  playRegion,
+  type Region,
+  recordRegion,
+} from "../engine/region";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import { counterparts } from "./model";
@@ -50,8 +60,8 @@ export const STEPS = 2;
  */
 const DISTINCT_MICRO_BATCHES = 2;
 
-/** Makes what a micro-batch runs; `folded` ones leave out layers that repeat their neighbours. */
-export type PassFactory = (folded: boolean) => Pass;
+/** Makes what a micro-batch runs; folded ones leave out layers that repeat their neighbours. */
+export type PassFactory = (fold: Fold) => Pass;
 
 /** Runs the steps. Everything but the model and the optimizer's states is freed at the end. */
 export function runSteps(
@@ -109,15 +119,16 @@ function simulateMicroBatch(
   strategy: Strategy,
   find: Counterpart,
 ): Region {
-  for (const folded of [true, false]) {
+  for (let fold: Fold | null = FOLDS[0]; fold !== null; ) {
     const state = torch.ledger.state();
-    const pass = passes(folded);
+    const pass = passes(fold);
     microBatch(torch, pass, optimizer, options, strategy);
     const region = recordRegion(torch.ledger, state, pass.foldings, options.trainable, find);
     torch.offloadedPeak = Math.max(torch.offloadedPeak, offloadedBytes(torch, pass.foldings));
     torch.ledger.rewind(state);
     for (const leaf of options.trainable) if (leaf.grad !== null && leaf.grad.storage.id >= state.ids) leaf.grad = null;
     if (region !== null) return region;
+    fold = nextFold(fold, pass.foldings);
   }
   throw new NotModelled("the layers' events cannot be followed");
 }
