@@ -39,7 +39,7 @@ describe("architecture", () => {
       for (const file of sources(join(root, layer))) {
         const here = relative(root, file).replaceAll("\\", "/");
         const text = readFileSync(file, "utf8");
-        for (const match of text.matchAll(/(?:from|import)\s*\(?\s*["']([^"']+)["']/g)) {
+        for (const match of text.matchAll(/(?<!["'])(?:from|import)\s*\(?\s*["']([^"']+)["']/g)) {
           const target = match[1] ?? "";
           if (target.startsWith(".")) {
             const other = layerOf(posix.normalize(posix.join(posix.dirname(here), target)));
