@@ -18,7 +18,7 @@ import { buildsNoMask, withFlash } from "./graph/flash";
 import { withLiger } from "./graph/liger";
 import type { ArchitectureGraph, FamilyGraphs, TrainerGraph } from "./graph/types";
 import { regularised } from "./training/adapters/adalora";
-import { adaptedExpertBytes } from "./training/adapters/experts";
+import { isRefused } from "./training/adapters/experts";
 import { promptSizes, promptWrapper, virtualTokens } from "./training/adapters/prompts";
 import { runEvaluation } from "./training/evaluation";
 import { SimulatedCache } from "./training/generation/cache";
@@ -50,8 +50,8 @@ export interface Simulation {
   readonly trainableParameters: number;
   /** Key-value cache of the run's generation at its longest; null: it does not generate. */
   readonly cacheBytes: number | null;
-  /** What adapters on fused experts may add; 0 without them. */
-  readonly adaptedExpertBytes: number;
+  /** The adapter reaches parameters in a form that peft refuses to put there. */
+  readonly adapterRefused: boolean;
   /** Host memory of one rank (managed memory of paged optimizers counts as pageable). */
   readonly host: HostUse;
 }
@@ -206,6 +206,7 @@ export function countParameters(
     quantization: run.quantization,
     frozenParts: run.frozenParts ?? [],
     head: program.head,
+    family: run.model.family,
     promptSizes: promptSizes(program.view.scope),
   });
   return { parameters: model.elements, trainableParameters: model.trainableElements };
@@ -273,6 +274,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     quantization: run.quantization,
     head,
     frozenParts: run.frozenParts ?? [],
+    family: run.model.family,
     promptSizes: promptSizes(view.scope),
   };
   const model = loadModel(torch, graph, view, {
@@ -309,6 +311,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     layerKind: (index: number) => view.layerKind(index),
     parameters: model.byName,
     modules: model.modules,
+    ...(model.parametrized.size > 0 ? { parametrized: model.parametrized } : {}),
     loadDtype,
     checkpointing: run.checkpointing,
     // The term of the loss that AdaLoRA adds reaches into every layer.
@@ -427,7 +430,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
       parameters: model.elements,
       trainableParameters: model.trainableElements,
       cacheBytes,
-      adaptedExpertBytes: adaptedExpertBytes(run, model.parameters),
+      adapterRefused: model.parametrized.size > 0 && run.adapter !== null && isRefused(run.adapter),
     },
   };
 }

@@ -99,11 +99,20 @@ export interface TrainerParts {
 export function trainerPass(torch: Torch, parts: TrainerParts): TrainerPass {
   const { spec, options, graph } = parts;
   const noDropout = spec.disableDropout;
-  const called = (model: Pick<LoadedModel, "byName" | "modules">, own: Partial<InterpreterOptions>): CalledModel => {
+  const called = (
+    model: Pick<LoadedModel, "byName" | "modules"> & Partial<Pick<LoadedModel, "parametrized">>,
+    own: Partial<InterpreterOptions>,
+  ): CalledModel => {
     const head = { weight: `${options.head}.weight`, bias: `${options.head}.bias` };
     return {
       graph,
-      options: { ...options, parameters: model.byName, modules: model.modules, ...own },
+      options: {
+        ...options,
+        parameters: model.byName,
+        modules: model.modules,
+        parametrized: model.parametrized ?? new Map(),
+        ...own,
+      },
       whole: WHOLE.has(spec.kind),
       evaluates: false,
       head: { weight: model.byName.get(head.weight) ?? null, bias: model.byName.get(head.bias) ?? null },
