@@ -1,6 +1,6 @@
 """Makes receipts of ways of training: optimizers and adapters the plain receipts do not draw.
 
-usage: LD_PRELOAD=fakecuda.so python -m capture.ways --oracle ORACLE.py [optimizers|adapters ...] [--only NAME ...] [--count N]
+usage: LD_PRELOAD=fakecuda.so python -m capture.ways --oracle ORACLE.py [optimizers|adapters|experts ...] [--only NAME ...] [--count N]
 
 The optimizer is made by transformers' own handlers (`trainer_optimizer.py`) or is the class of torch.optim with the name;
 the adapter by peft from its own config class. Optimizers of other packages need those: galore-torch, apollo-torch, grokadamw,
@@ -315,6 +315,36 @@ def adapter_case(name, number, options):
     return case
 
 
+EXPERTS = {
+    "mixtral": ({"num_local_experts": 4, "intermediate_size": 96}, ["w1", "w2", "w3"]),
+    "qwen3_moe": ({"num_experts": 4, "moe_intermediate_size": 48, "intermediate_size": 96}, ["gate_proj", "up_proj", "down_proj"]),
+    "olmoe": ({"num_experts": 6, "intermediate_size": 64}, ["gate_proj", "up_proj", "down_proj"]),
+    "glm4_moe": ({"n_routed_experts": 4, "moe_intermediate_size": 40, "intermediate_size": 96}, ["gate_proj", "up_proj", "down_proj"]),
+}
+"""Families whose experts are stored together, with sizes and the names of the separate matrices."""
+
+
+def expert_cases(count):
+    """LoRA that reaches experts: in bfloat16 and without dropout, as peft and the fake device ask."""
+    for family, (sizes, matrices) in EXPERTS.items():
+        for number in range(5 * count):
+            r = random.Random(f"{family}-{number}")
+            heads, width = r.choice((2, 4)), r.choice((16, 32))
+            model = {"model_type": family, **GROUPED, "num_attention_heads": heads, "head_dim": width, "hidden_size": 8 * r.randint(6, 12) if family in ("qwen3_moe", "glm4_moe") else heads * width,
+                     **sizes, "num_experts_per_tok": 2, "vocab_size": r.randint(200, 3000), "tie_word_embeddings": False}
+            if family == "olmoe":
+                model.pop("head_dim")
+            targets = r.choice(("all-linear", "all-linear", matrices, ["q_proj", *matrices], [*matrices, "gate"], matrices[-1:] if family != "mixtral" else ["w2", "v_proj"]))
+            case = {"id": f"{family}-{number}", "model": model, "batch": r.choice((1, 2, 3)), "seq": r.randint(17, 200), "attn": r.choice(("sdpa", "eager")), "load_dtype": "bfloat16", "amp": r.choice((None, "bf16")),
+                    "gradient_checkpointing": r.random() < 0.5, "optim": r.choice(("adamw_torch", "adamw_torch_fused")), "grad_accum": r.choice((1, 2))}
+            if case["gradient_checkpointing"]:
+                case["use_reentrant"] = r.random() < 0.5
+            case["peft"] = {"type": "lora", "r": r.choice((4, 8, 16)), "dropout": 0.0, "target_modules": targets}
+            if r.random() < 0.2:
+                case["peft"]["autocast_adapter_dtype"] = False
+            yield case
+
+
 def adapter_for(case):
     """The config of peft that the case's adapter describes."""
     import peft
@@ -440,8 +470,8 @@ def follow_inside(ledger):
     ledger.__torch_dispatch__ = dispatch
 
 
-KINDS = {"optimizers": optimizer_cases, "adapters": adapter_cases, "float8": float8_cases}
-RUNS = {"adapters": run_adapter, "float8": run_float8}
+KINDS = {"optimizers": optimizer_cases, "adapters": adapter_cases, "experts": expert_cases, "float8": float8_cases}
+RUNS = {"adapters": run_adapter, "experts": run_adapter, "float8": run_float8}
 
 
 def main():

@@ -188,12 +188,12 @@ function widenedBy(estimate: Estimate, uncertain: readonly SplitUncertainty[]): 
   };
 }
 
-/** Adapters on experts whose matrices are stored together: not run, so that all they may need is in the band. */
-function adaptedExperts({ adaptedExpertBytes }: Simulation): SplitUncertainty[] {
-  if (adaptedExpertBytes === 0) return [];
+/** Adapters on experts whose matrices are stored together take plain LoRA only. */
+function adaptedExperts({ adapterRefused }: Simulation): SplitUncertainty[] {
+  if (!adapterRefused) return [];
   const what =
-    "the adapters reach experts that are stored together: peft makes the adapted experts anew in every layer, which is in the band only";
-  return [{ what, settleWith: "lora_target_modules", moreBytes: adaptedExpertBytes, lessBytes: 0 }];
+    "peft refuses dropout, DoRA and biases on experts that are stored together: this is the estimate of plain LoRA there";
+  return [{ what, settleWith: "lora_dropout", moreBytes: 0, lessBytes: 0 }];
 }
 
 /**

@@ -19,7 +19,7 @@ import { buildsNoMask, withFlash } from "./graph/flash";
 import { withLiger } from "./graph/liger";
 import type { ArchitectureGraph, FamilyGraphs, TrainerGraph } from "./graph/types";
 import { regularised } from "./training/adapters/adalora";
-import { adaptedExpertBytes } from "./training/adapters/experts";
+import { isRefused } from "./training/adapters/experts";
 import { promptSizes, promptWrapper, virtualTokens } from "./training/adapters/prompts";
 import { runEvaluation } from "./training/evaluation";
 import { SimulatedCache } from "./training/generation/cache";
@@ -54,8 +54,8 @@ export interface Simulation {
   readonly trainableParameters: number;
   /** Key-value cache of the run's generation at its longest; null: it does not generate. */
   readonly cacheBytes: number | null;
-  /** What adapters on fused experts may add; 0 without them. */
-  readonly adaptedExpertBytes: number;
+  /** The adapter reaches parameters in a form that peft refuses to put there. */
+  readonly adapterRefused: boolean;
   /** Host memory of one rank (managed memory of paged optimizers counts as pageable). */
   readonly host: HostUse;
 }
@@ -211,6 +211,7 @@ export function countParameters(
     frozenParts: run.frozenParts ?? [],
     ...(run.optimizer.block === undefined ? {} : { trainedLayer: run.optimizer.block }),
     head: program.head,
+    family: run.model.family,
     promptSizes: promptSizes(program.view.scope),
   });
   return { parameters: model.elements, trainableParameters: model.trainableElements };
@@ -296,6 +297,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     architecture: run.device?.architecture ?? "unknown",
     head,
     frozenParts: run.frozenParts ?? [],
+    family: run.model.family,
     promptSizes: promptSizes(view.scope),
   };
   const adapted = {
@@ -331,6 +333,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     layerKind: (index: number) => view.layerKind(index),
     parameters: model.byName,
     modules: model.modules,
+    ...(model.parametrized.size > 0 ? { parametrized: model.parametrized } : {}),
     loadDtype,
     checkpointing: run.checkpointing,
     // The term of the loss that AdaLoRA adds reaches into every layer.
@@ -453,7 +456,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
       parameters: model.elements,
       trainableParameters: model.trainableElements,
       cacheBytes,
-      adaptedExpertBytes: adaptedExpertBytes(run, model.parameters),
+      adapterRefused: model.parametrized.size > 0 && run.adapter !== null && isRefused(run.adapter),
     },
   };
 }

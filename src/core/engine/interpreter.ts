@@ -29,6 +29,18 @@ import type { Torch } from "./torch";
 /** Replaces the forward of the leaf module at one path (adapters, quantized linears); `rest` are its further arguments. */
 export type ModuleForward = (torch: Torch, input: Tensor, rest?: readonly Argument[]) => Tensor;
 
+/** What stands for parameters of a module while it runs. */
+export interface ModuleParameters {
+  /** The tensor in a parameter's place, borrowed; undefined: the parameter itself. */
+  get(torch: Torch, path: string): Tensor | undefined;
+  leave(): void;
+}
+
+/** Parametrizes a module for the time it runs (adapters on parameters). */
+export interface ParameterWrapper {
+  enter(torch: Torch): ModuleParameters;
+}
+
 /** A key-value cache, as attention meets it in generation. */
 export interface AttentionCache {
   /**
@@ -61,6 +73,8 @@ export interface InterpreterOptions {
   readonly layerKind: (index: number) => string | null;
   readonly parameters: ReadonlyMap<string, Tensor>;
   readonly modules: ReadonlyMap<string, ModuleForward>;
+  /** Modules whose parameters something stands for while they run, by path. */
+  readonly parametrized?: ReadonlyMap<string, ParameterWrapper>;
   readonly loadDtype: DType;
   /** null: no gradient checkpointing. */
   readonly checkpointing: CheckpointingOptions | null;
@@ -141,6 +155,7 @@ function listed(operand: Operand, context: Context): Tensor[] | null {
 function leave(context: Context): void {
   for (const tensor of context.frame.values()) tensor.release();
   for (const name of context.lists.keys()) dropList(name, context);
+  context.inside?.parameters.leave();
 }
 
 function dropList(name: string, context: Context): void {
@@ -161,6 +176,8 @@ interface Context {
   readonly lists: Map<string, Tensor[]>;
   /** Dtypes of values let go of: code reads a dtype early and uses it late. */
   readonly dtypes: Map<string, DType>;
+  /** The parametrized module that runs. */
+  inside: { readonly path: string; readonly parameters: ModuleParameters } | null;
 }
 
 export class Interpreter {
@@ -234,6 +251,7 @@ export class Interpreter {
       scope: this.options.scope,
       lists: new Map(),
       dtypes: new Map(),
+      inside: null,
     };
     fn.inputs.forEach((name, k) => {
       const input = batch[k];
@@ -277,7 +295,7 @@ export class Interpreter {
     early: ReadonlySet<string> = new Set(),
   ): Tensor[] {
     const frame: Frame = new Map();
-    const context: Context = { fn, frame, index, scope, lists: new Map(), dtypes: new Map() };
+    const context: Context = { fn, frame, index, scope, lists: new Map(), dtypes: new Map(), inside: null };
     fn.inputs.forEach((name, k) => {
       const input = inputs[k];
       if (input) frame.set(name, early.has(name) ? input : input.retain());
@@ -300,9 +318,20 @@ export class Interpreter {
         tensor?.release();
         context.frame.delete(key);
       }
-    } else if ("scope" in instruction) this.torch.scope = this.path(instruction.scope, context.index);
-    else if ("block" in instruction) this.block(instruction, context);
+    } else if ("scope" in instruction) {
+      this.torch.scope = this.path(instruction.scope, context.index);
+      if (this.options.parametrized !== undefined) this.cross(this.torch.scope, context, this.options.parametrized);
+    } else if ("block" in instruction) this.block(instruction, context);
     else this.repeat(instruction, context);
+  }
+
+  /** Leaves and enters parametrized modules on the way to `path`. */
+  private cross(path: string, context: Context, parametrized: ReadonlyMap<string, ParameterWrapper>): void {
+    const { inside } = context;
+    if (inside !== null && (path === inside.path || path.startsWith(`${inside.path}.`))) return;
+    inside?.parameters.leave();
+    const wrapper = parametrized.get(path);
+    context.inside = wrapper === undefined ? null : { path, parameters: wrapper.enter(this.torch) };
   }
 
   private path(path: string, index: number | null): string {
@@ -361,8 +390,10 @@ export class Interpreter {
           return null;
         return this.value(operand, context);
       }
-      case "@":
-        return this.options.parameters.get(this.path(operand.slice(1), context.index)) ?? null;
+      case "@": {
+        const path = this.path(operand.slice(1), context.index);
+        return context.inside?.parameters.get(this.torch, path) ?? this.options.parameters.get(path) ?? null;
+      }
       case "=":
         return this.evaluate(operand.slice(1), context);
       case "$":

@@ -3,7 +3,7 @@
  * leaf modules.
  */
 import { type DType, ELEMENT_BYTES } from "../engine/dtype";
-import type { ModuleForward } from "../engine/interpreter";
+import type { ModuleForward, ParameterWrapper } from "../engine/interpreter";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import type { ConfigView } from "../graph/config";
@@ -27,6 +27,8 @@ export interface LoadedModel {
   /** Parameters and buffers by every name they go by. */
   readonly byName: ReadonlyMap<string, Tensor>;
   readonly modules: ReadonlyMap<string, ModuleForward>;
+  /** Modules whose parameters an adapter stands for while they run. */
+  readonly parametrized: ReadonlyMap<string, ParameterWrapper>;
   /** Weight of the input embedding, or null. */
   readonly embedding: Tensor | null;
   /** Trained vectors before the inputs, or null. */
@@ -130,6 +132,8 @@ export interface LoadOptions {
   readonly sharded: boolean;
   /** Module path of the output head, which `all-linear` and quantization leave out. */
   readonly head: string | null;
+  /** `model_type` of the run's model. */
+  readonly family: string;
   readonly promptSizes: PromptSizes;
   /** The weights come one by one from a checkpoint and are packed on the device (see `loading.ts`). */
   readonly packsOnTheFly?: boolean;
@@ -178,6 +182,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
       : adapt(torch, options.adapter, {
           ...loading,
           placed,
+          family: options.family,
           head: options.head,
           promptSizes: options.promptSizes,
           isFrozen: (path) => isFrozen(options, path),
@@ -191,6 +196,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     parameters,
     byName,
     modules: loading.modules,
+    parametrized: adapted?.parametrized ?? new Map(),
     embedding: byName.get(embeddingOf(placed)?.name ?? "") ?? null,
     prompt: adapted?.prompt ?? null,
     regularised: adapted?.regularised ?? [],

@@ -196,18 +196,25 @@ export function addmmOperator(torch: Torch, bias: Tensor, a: Tensor, b: Tensor):
   return lowered(torch, [bias, a, b], ([x, y, z]) => addmm(torch, x!, y!, z!));
 }
 
-/** `baddbmm(input, a, b)`. */
-export function baddbmmOperator(torch: Torch, input: Tensor, a: Tensor, b: Tensor): Tensor {
+/** `baddbmm(input, a, b, alpha)`; `scaled`: alpha is not 1, so the gradients are multiplied by it (derivatives.yaml). */
+export function baddbmmOperator(torch: Torch, input: Tensor, a: Tensor, b: Tensor, scaled = false): Tensor {
   return lowered(torch, [input, a, b], ([x, y, z]) => {
     const node = torch.record("BaddbmmBackward0", [x!, y!, z!], (torch, [gradient], saved, node) => {
       if (!gradient) return [null, null, null];
       let next = 0;
       const left = node.edges[2] ? saved[next++]! : null;
       const right = node.edges[1] ? saved[next++]! : null;
+      const factor = (sizes: number[]): Tensor => {
+        const product = torch.empty("bmm", sizes, gradient.dtype);
+        if (!scaled) return product;
+        const out = torch.empty("mul", sizes, gradient.dtype);
+        product.release();
+        return out;
+      };
       return [
         node.edges[0] ? gradient.retain() : null,
-        right && torch.empty("bmm", [gradient.size(0), gradient.size(1), right.size(1)], gradient.dtype),
-        left && torch.empty("bmm", [gradient.size(0), left.size(2), gradient.size(2)], gradient.dtype),
+        right && factor([gradient.size(0), gradient.size(1), right.size(1)]),
+        left && factor([gradient.size(0), left.size(2), gradient.size(2)]),
       ];
     });
     if (node?.edges[2]) torch.save(node, y!);

@@ -1,40 +1,184 @@
 /**
- * LoRA on experts whose matrices are stored together (transformers 5). peft turns the names of the single matrices, and
- * `all-linear`, into targets that are parameters, and makes the adapted stack of a layer's experts anew in every forward:
- * as large as the experts themselves, kept for backward, with a gradient of the same size. Sources:
- * peft/utils/transformers_weight_conversion.py (`_convert_peft_config_moe`), peft/tuners/lora/layer.py (`ParamWrapper`).
- * The engine does not run them; what they add is in the band.
+ * LoRA on parameters that are no linear layer's: experts whose matrices are stored together (transformers 5), and the
+ * router. peft turns the names of the single matrices, and `all-linear`, into parameters to adapt. Sources:
+ * peft/utils/transformers_weight_conversion.py (`_convert_peft_config_moe`), peft/tuners/tuners_utils.py
+ * (`_inject_parameters`), peft/tuners/lora/layer.py (`ParamWrapper`), torch/nn/utils/parametrize.py.
  */
-import { ELEMENT_BYTES } from "../../engine/dtype";
+import type { ModuleParameters, ParameterWrapper } from "../../engine/interpreter";
+import { add, mul } from "../../engine/ops/arithmetic";
+import { permute, view } from "../../engine/ops/layout";
+import { baddbmmOperator, matmul } from "../../engine/ops/linear";
 import type { Tensor } from "../../engine/tensor";
-import type { AdapterSpec, TrainingRun } from "../run";
+import type { Torch } from "../../engine/torch";
+import type { PlacedTensor } from "../model";
+import type { AdapterSpec } from "../run";
+import { adapterDtype, castInput, done, parameter } from "./layer";
+import { isLinear, named } from "./targets";
 
-/** Names of experts' matrices, as configs written for the separate ones spell them, and of the stacks. */
-const MATRICES = ["gate_proj", "up_proj", "down_proj", "gate_up_proj", "w1", "w2", "w3"];
-/** The first matrix of a gated feed-forward is two in one: its rank doubles with them. */
-const FUSED = /gate_up_proj$|w1$/;
+/** Names of separate matrices with the parameter that holds them now. */
+type Names = Readonly<Record<string, string>>;
 
-/** Bytes that adapters on fused experts add at most; 0 where the run has none. */
-export function adaptedExpertBytes(run: TrainingRun, parameters: readonly Tensor[]): number {
-  const { adapter } = run;
-  if (adapter === null || !/^(?:lora|dora)$/.test(adapter.type) || !reachesExperts(adapter)) return 0;
-  const stacks = parameters.filter(({ name, rank }) => rank === 3 && /(?:^|\.)experts\./.test(name ?? ""));
-  if (stacks.length === 0) return 0;
-  const bytes = (tensors: readonly Tensor[]): number =>
-    tensors.reduce((sum, tensor) => sum + tensor.elements * ELEMENT_BYTES[tensor.dtype], 0);
-  const layers = Math.max(1, new Set(stacks.map(({ layer }) => layer)).size);
-  const layer = bytes(stacks) / layers;
-  const kept = run.checkpointing === null ? bytes(stacks) : layer;
-  // Factors in float32 with their gradients and two moments.
-  const factors = stacks.reduce((sum, stack) => {
-    const [experts = 0, rows = 0, columns = 0] = stack.sizes;
-    return sum + adapter.rank * (FUSED.test(stack.name ?? "") ? 2 : 1) * experts * (rows + columns);
-  }, 0);
-  return kept + layer + 16 * factors;
+const QWEN: Names = {
+  gate: "gate.weight",
+  gate_proj: "gate_up_proj",
+  up_proj: "gate_up_proj",
+  down_proj: "down_proj",
+};
+const MIXTRAL: Names = { gate: "gate.weight", w1: "gate_up_proj", w3: "gate_up_proj", w2: "down_proj" };
+
+/** Families whose targets peft converts (`_MODEL_TO_CONVERSION_PATTERN` of transformers, as peft reads it). */
+const CONVERTED: ReadonlyMap<string, Names> = new Map([
+  ...["minimax", "minimax_m2", "mixtral"].map((family) => [family, MIXTRAL] as const),
+  ...[
+    ...["afmoe", "cohere2_moe", "deepseek_v2", "deepseek_v3", "deepseek_v32", "dots1", "ernie4_5_moe", "exaone_moe"],
+    ...["flex_olmo", "glm4_moe", "glm4_moe_lite", "glm4v_moe", "glm_moe_dsa", "hunyuan_v1_moe", "longcat_flash"],
+    ...["mellum", "olmoe", "qwen3_moe", "qwen3_next", "qwen3_omni_moe", "qwen3_omni_moe_thinker", "solar_open"],
+  ].map((family) => [family, QWEN] as const),
+]);
+
+/** What an adapter means for a family: the modules it is put on, and the parameters, by the end of their name. */
+export interface Converted {
+  readonly adapter: AdapterSpec;
+  /** Rank by the end of a parameter's name. */
+  readonly parameters: ReadonlyMap<string, number>;
 }
 
-function reachesExperts({ targetModules }: AdapterSpec): boolean {
-  if (typeof targetModules !== "string")
-    return targetModules.some((name) => MATRICES.includes(name.slice(name.lastIndexOf(".") + 1)));
-  return targetModules === "all-linear" || MATRICES.some((name) => targetModules.includes(name));
+/** The targets as peft converts them for the family; the adapter itself where there is nothing to convert. */
+export function convertTargets(
+  adapter: AdapterSpec,
+  family: string,
+  placed: readonly PlacedTensor[],
+  head: string | null,
+): Converted {
+  const names = CONVERTED.get(family);
+  if (names === undefined || !/^(?:lora|dora)$/.test(adapter.type)) return { adapter, parameters: new Map() };
+  const targets = leafTargets(adapter, names, placed, head);
+  const rest = targets.filter((target) => names[leaf(target)] === undefined);
+  const parameters = new Map<string, number>();
+  for (const target of targets) {
+    const name = names[leaf(target)];
+    // Two matrices in one: the rank is that of both together.
+    if (name !== undefined) parameters.set(name, (parameters.get(name) ?? 0) + adapter.rank);
+  }
+  return parameters.size === 0 ? { adapter, parameters } : { adapter: { ...adapter, targetModules: rest }, parameters };
+}
+
+/** Whether peft raises an error for this form of LoRA on a parameter (`ParamWrapper.__init__`). */
+export function isRefused({ type, dropout, loraBias }: AdapterSpec): boolean {
+  return type === "dora" || dropout > 0 || loraBias === true;
+}
+
+const leaf = (path: string): string => path.slice(path.lastIndexOf(".") + 1);
+
+/** Targets as names; what a pattern or `all-linear` reaches is spelled out (`_resolve_string_target_modules`). */
+function leafTargets(
+  { targetModules }: AdapterSpec,
+  names: Names,
+  placed: readonly PlacedTensor[],
+  head: string | null,
+): string[] {
+  if (typeof targetModules !== "string") return [...new Set(targetModules)];
+  const linear = placed.filter(({ name, module }) => name.endsWith(".weight") && isLinear(module));
+  const modules = linear.map(({ name }) => name.slice(0, -".weight".length));
+  if (targetModules === "all-linear")
+    return [...new Set([...modules.filter((path) => path !== head).map(leaf), ...Object.keys(names)])];
+  const matched = new Set(modules.filter((path) => named(targetModules, path)).map(leaf));
+  for (const [name, now] of Object.entries(names)) {
+    const holders = placed.filter((item) => item.name.endsWith(`.${now}`));
+    const old = holders.map((item) => `${item.name.slice(0, -now.length)}${name}`);
+    if (old.some((path) => named(targetModules, path))) matched.add(name);
+  }
+  return [...matched];
+}
+
+/** An adapter on one parameter: its own parameters, and what takes the parameter's place while its module runs. */
+export interface ParameterLora {
+  readonly path: string;
+  readonly a: Tensor;
+  readonly b: Tensor;
+  readonly weight: Tensor;
+  readonly scaled: boolean;
+}
+
+/** LoRA on a parameter: factors of every expert side by side (`ParamWrapper.update_layer`). */
+export function parameterLora(
+  torch: Torch,
+  adapter: AdapterSpec,
+  rank: number,
+  path: string,
+  weight: Tensor,
+): ParameterLora {
+  const [experts, outputs, inputs] = weight.rank === 3 ? weight.sizes : [1, ...weight.sizes];
+  const dtype = adapterDtype(adapter, weight.dtype);
+  const a = parameter(torch, `${path}.lora_A`, [rank * experts!, inputs!], dtype);
+  const b = parameter(torch, `${path}.lora_B`, [outputs!, rank * experts!], dtype);
+  // Rank and alpha of fused matrices are raised together.
+  const scale = adapter.useRslora ? Math.sqrt(adapter.rank) : adapter.rank;
+  return { path, a, b, weight, scaled: adapter.alpha !== scale };
+}
+
+/**
+ * Adapters on parameters of one module, in the order of the parameters: the last wraps the others. While the module runs,
+ * each parameter is computed once, when it is first read; registering the parametrization computes it once more, as a check.
+ */
+export function wrapped(adapters: readonly ParameterLora[]): ParameterWrapper {
+  return {
+    enter(torch): ModuleParameters {
+      const ways = new Map<string, Way>();
+      for (const adapter of [...adapters].reverse()) {
+        const way = adapter.weight.rank === 3 ? folded(torch, adapter) : summed(torch, adapter);
+        way.compute(torch).release();
+        ways.set(adapter.path, way);
+      }
+      const computed = new Map<string, Tensor>();
+      return {
+        get(torch, path): Tensor | undefined {
+          const known = computed.get(path);
+          const way = ways.get(path);
+          if (known !== undefined || way === undefined) return known;
+          const tensor = way.compute(torch);
+          computed.set(path, tensor);
+          return tensor;
+        },
+        leave(): void {
+          for (const way of ways.values()) for (const tensor of way.held) tensor.release();
+          for (const tensor of computed.values()) tensor.release();
+        },
+      };
+    },
+  };
+}
+
+/** How the adapted parameter is computed, from what the parametrization holds. */
+interface Way {
+  readonly held: readonly Tensor[];
+  compute(torch: Torch): Tensor;
+}
+
+/** `_LoraFactorsProxy`: one `baddbmm` in the parameter's own dtype. */
+function folded(torch: Torch, { a, b, weight, scaled }: ParameterLora): Way {
+  const [experts = 1] = weight.sizes;
+  const rows = view(torch, a, [experts, -1, a.size(1)]);
+  const columns = view(torch, b, [b.size(0), -1, experts]);
+  const left = done(permute(torch, columns, [2, 0, 1]), columns);
+  const lhs = done(castInput(torch, left, weight.dtype), left);
+  const rhs = done(castInput(torch, rows, weight.dtype), rows);
+  return {
+    held: [lhs, rhs],
+    compute: (torch) => {
+      const { autocastEnabled } = torch;
+      torch.autocastEnabled = false;
+      const out = baddbmmOperator(torch, weight, lhs, rhs, scaled);
+      torch.autocastEnabled = autocastEnabled;
+      return out;
+    },
+  };
+}
+
+/** `_LoraParameterProxy`: the product of the factors, added to the parameter. */
+function summed(torch: Torch, { a, b, weight }: ParameterLora): Way {
+  const product = matmul(torch, b, a);
+  const scaled = done(mul(torch, product, 0.5), product);
+  const delta = done(castInput(torch, scaled, weight.dtype), scaled);
+  return { held: [delta], compute: (torch) => add(torch, weight, delta) };
 }

@@ -1,11 +1,12 @@
 /** Puts an adapter on a loaded model: new parameters, the forwards that use them, what is trained besides. */
-import type { ModuleForward } from "../../engine/interpreter";
+import type { ModuleForward, ParameterWrapper } from "../../engine/interpreter";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { PlacedTensor } from "../model";
 import type { PackedWeight } from "../quantization/bitsandbytes";
 import type { AdapterSpec } from "../run";
 import { adalora } from "./adalora";
+import { convertTargets, type ParameterLora, parameterLora, wrapped } from "./experts";
 import { loha, lokr } from "./factored";
 import { type AdapterLayer, type BaseLayer, baseLayer } from "./layer";
 import { lora, loraEmbedding } from "./lora";
@@ -23,6 +24,8 @@ export interface AdaptedModel {
   readonly packed: ReadonlyMap<string, PackedWeight>;
   /** Parameters in the order of `model.parameters()`, tied ones once. */
   readonly placed: readonly PlacedTensor[];
+  /** `model_type`, by which peft converts targets. */
+  readonly family: string;
   readonly head: string | null;
   readonly promptSizes: PromptSizes;
   /** Whether the trainer leaves the part of the model alone that a module belongs to. */
@@ -33,6 +36,8 @@ export interface Adapted {
   /** All parameters of the model with its adapter, in the order of `parameters()`. */
   readonly parameters: readonly Tensor[];
   readonly prompt: PromptEncoder | null;
+  /** Modules whose parameters an adapter stands for while they run. */
+  readonly parametrized: ReadonlyMap<string, ParameterWrapper>;
   /** Factors that a term of the loss keeps orthogonal (AdaLoRA). */
   readonly regularised: readonly Tensor[];
 }
@@ -57,8 +62,11 @@ export function embeddingOf(placed: readonly PlacedTensor[]): PlacedTensor | und
   return placed.find(({ module, sizes }) => module.endsWith("Embedding") && sizes.length === 2);
 }
 
-export function adapt(torch: Torch, adapter: AdapterSpec, model: AdaptedModel): Adapted {
+export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Adapted {
   const { placed, byName, head } = model;
+  const converted = convertTargets(given, model.family, placed, head);
+  const { adapter } = converted;
+  const onParameters: ParameterLora[] = [];
   const parameters: Tensor[] = [];
   const regularised: Tensor[] = [];
   const make = makerOf(torch, adapter, model);
@@ -76,10 +84,16 @@ export function adapt(torch: Torch, adapter: AdapterSpec, model: AdaptedModel): 
     if (pathOf(placed[k + 1]) === path) return;
     const adapts = isAdapted(adapter, path, item.module, head);
     const added = adapts ? make(path, item) : [];
+    const rank = [...converted.parameters].find(([end]) => item.name.endsWith(`.${end}`))?.[1];
+    if (rank !== undefined) {
+      const lora = parameterLora(torch, adapter, rank, item.name, byName.get(item.name)!);
+      onParameters.push(lora);
+      added.push(lora.a, lora.b);
+    }
     if (item === tokens) added.push(trainTokens(torch, adapter, model, path));
     for (const tensor of added) {
       tensor.layer = item.index;
-      tensor.pattern = item.pattern.replace(/\.(weight|bias)$/, tensor.name!.slice(path.length));
+      tensor.pattern = `${item.pattern.replace(/\.(weight|bias)$/, "")}${tensor.name!.slice(path.length)}`;
       if (/\.lora_[AB]$/.test(tensor.name!)) regularised.push(tensor);
     }
     parameters.push(...added);
@@ -90,8 +104,16 @@ export function adapt(torch: Torch, adapter: AdapterSpec, model: AdaptedModel): 
   return {
     parameters: prompt === null ? parameters : [...parameters, ...prompt.parameters],
     prompt,
+    parametrized: byModule(onParameters),
     regularised: adapter.type === "adalora" ? regularised : [],
   };
+}
+
+/** Adapters on parameters by the module that has them. */
+function byModule(adapters: readonly ParameterLora[]): Map<string, ParameterWrapper> {
+  const moduleOf = ({ path }: ParameterLora): string => path.slice(0, path.lastIndexOf("."));
+  const modules = new Set(adapters.map(moduleOf));
+  return new Map([...modules].map((path) => [path, wrapped(adapters.filter((lora) => moduleOf(lora) === path))]));
 }
 
 function trainBias(bias: Tensor | undefined): void {

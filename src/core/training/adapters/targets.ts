@@ -18,6 +18,11 @@ export function named(modules: Modules, path: string): boolean {
   return modules.some((target) => path === target || path.endsWith(`.${target}`));
 }
 
+/** Whether peft takes a module of this class for a linear layer. */
+export function isLinear(module: string): boolean {
+  return LINEAR_KINDS.has(module);
+}
+
 /** Index of the layer a path lies in: the number after the first module list. */
 function layerOf(path: string): number | null {
   const [, index] = /\.(\d+)\./.exec(path) ?? [];
@@ -27,7 +32,7 @@ function layerOf(path: string): number | null {
 /** Whether peft puts an adapter on the module at `path`; LoRA takes embeddings too. */
 export function isAdapted(adapter: AdapterSpec, path: string, module: string, head: string | null): boolean {
   const embeds = module === "Embedding" && adapter.type === "lora" && adapter.targetModules !== "all-linear";
-  if (!LINEAR_KINDS.has(module) && !embeds) return false;
+  if (!isLinear(module) && !embeds) return false;
   if (adapter.excludeModules !== undefined && named(adapter.excludeModules, path)) return false;
   if (adapter.targetModules === "all-linear") return path !== head;
   if (!named(adapter.targetModules, path)) return false;

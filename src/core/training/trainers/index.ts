@@ -108,11 +108,20 @@ export function trainerPass(torch: Torch, parts: TrainerParts): TrainerPass {
     graphs.set(kept, found);
     return found;
   };
-  const called = (model: Pick<LoadedModel, "byName" | "modules">, own: Partial<InterpreterOptions>): CalledModel => {
+  const called = (
+    model: Pick<LoadedModel, "byName" | "modules"> & Partial<Pick<LoadedModel, "parametrized">>,
+    own: Partial<InterpreterOptions>,
+  ): CalledModel => {
     const head = { weight: `${options.head}.weight`, bias: `${options.head}.bias` };
     return {
       graphOf,
-      options: { ...options, parameters: model.byName, modules: model.modules, ...own },
+      options: {
+        ...options,
+        parameters: model.byName,
+        modules: model.modules,
+        parametrized: model.parametrized ?? new Map(),
+        ...own,
+      },
       whole: asksForLogits(parts.loss),
       evaluates: false,
       head: { weight: model.byName.get(head.weight) ?? null, bias: model.byName.get(head.bias) ?? null },
