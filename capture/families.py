@@ -301,6 +301,8 @@ FAMILIES |= {
 }
 
 from . import text  # noqa: E402  (uses what stands above)
+from . import encoders  # noqa: E402
 
 FAMILIES |= text.FAMILIES
+FAMILIES |= encoders.FAMILIES
 FAMILIES |= media.FAMILIES

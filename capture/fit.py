@@ -210,6 +210,11 @@ def _conditions(envs, keys):
             yield f"i == {k}-1", lambda e, k=k: e["i"] == e[k] - 1
             yield f"i < {k}-1", lambda e, k=k: e["i"] < e[k] - 1
             yield f"i % {k} == 0", lambda e, k=k: e["i"] % e[k] == 0
+        for k in keys:  # every `period` layers from `offset` on (Jamba)
+            start = k.removesuffix("period") + "offset"
+            if start in keys:
+                yield f"i % {k} == {start}", lambda e, k=k, s=start: e["i"] % e[k] == e[s]
+                yield f"i % {k} != {start}", lambda e, k=k, s=start: e["i"] % e[k] != e[s]
     yield from _simple_conditions(envs, keys)
     for a, b in itertools.combinations(keys, 2):
         yield f"{a} == {b}", lambda e, a=a, b=b: e[a] == e[b]

@@ -35,8 +35,9 @@ class Function:
     embedded: set = field(default_factory=set)  # names of values that gradient checkpointing tells to require grad
 
     def weight_dtype(self, name):
-        """Dtype of a parameter or buffer in this capture; `{i}` is this layer."""
-        return self.weights[name.replace("{i}", str(self.index))].dtype
+        """Dtype of a parameter or buffer in this capture, None where it has none (a tied head); `{i}` is this layer."""
+        found = self.weights.get(name.replace("{i}", str(self.index)))
+        return found and found.dtype
 
 
 @dataclass
@@ -59,7 +60,7 @@ class Drop:
 
 @dataclass
 class Call:
-    """One call of a layer, before folding."""
+    """One call of a layer, before folding. `index` counts the calls of a `shared` layer, which is called again and again."""
 
     stack: str
     index: int
@@ -69,6 +70,7 @@ class Call:
     items: list
     path: str
     checkpoint: bool
+    shared: bool = False
 
 
 @dataclass
@@ -100,6 +102,7 @@ class Repeat:
     positional: list
     collect: list = field(default_factory=list)
     gone: frozenset = frozenset()  # what the rounds let go of themselves
+    passing: list = field(default_factory=list)  # inputs that live through a round without being given to it
 
 
 _DROPPED_KW = ("device", "pin_memory", "layout", "non_blocking", "copy", "foreign", "generator")
@@ -110,6 +113,7 @@ def clean(trace):
     """Drops what happens on the CPU and gives conversions one spelling."""
     cpu = {i for i, m in enumerate(trace.values) if m.cpu}
     on_cpu = lambda r: isinstance(r, Value) and r.id in cpu
+    meta_of = lambda r: trace.weights[r.name] if isinstance(r, Weight) else trace.values[r.id]
     events = []
     for e in trace.events:
         if e.kind == "drop":
@@ -130,12 +134,10 @@ def clean(trace):
                     name, ins, kw = "to.dtype", [ins[0], Dtype(kw["dtype"].dtype, ins[0])], {}
                 elif name == "to.device":
                     name, ins, kw = "to.dtype", [ins[0], ins[2]], {}
-                elif name == "to.other":
-                    meta = trace.weights[ins[1].name] if isinstance(ins[1], Weight) else trace.values[ins[1].id]
-                    name, ins, kw = "to.dtype", [ins[0], Dtype(meta.dtype, ins[1])], {}
-                elif name == "type_as":
-                    meta = trace.weights[ins[1].name] if isinstance(ins[1], Weight) else trace.values[ins[1].id]
-                    name, ins = "to.dtype", [ins[0], Dtype(meta.dtype, ins[1])]
+                elif name in ("to.other", "type_as"):
+                    name, ins, kw = "to.dtype", [ins[0], Dtype(meta_of(ins[1]).dtype, ins[1])], {}
+                elif name == "reshape_as":
+                    name, ins = "reshape", [ins[0], list(meta_of(ins[1]).shape)]
                 elif name in ("lift_fresh", "detach"):
                     name = "alias" if name == "lift_fresh" else name
                 if name == "to.dtype":
@@ -197,7 +199,7 @@ def _stack_of(path, spelled):
 
 def nest(events, spelled=None):
     """Main's items: Op, Drop and Call (whose items are its own)."""
-    main, call, loop, outside = [], None, None, None
+    main, call, loop, outside, before = [], None, None, None, {}
     items = main
     for e in events:
         if e.kind == "round":
@@ -213,7 +215,11 @@ def nest(events, spelled=None):
         if e.kind == "enter":
             at = None if call else _stack_of(e.path, spelled)
             if at:
-                call = Call(at[0], at[1], [(k, p) for k, p, _ in e.ins], [r for _, _, r in e.ins], [], [], e.path, e.checkpoint)
+                again = before.get(e.path)
+                if again:
+                    again.shared = True
+                call = Call(at[0], again.index + 1 if again else at[1], [(k, p) for k, p, _ in e.ins], [r for _, _, r in e.ins], [], [], e.path, e.checkpoint, again is not None)
+                before[e.path] = call
                 items = call.items
         elif e.kind == "exit":
             if call and e.path == call.path:
@@ -280,7 +286,7 @@ def _complete(main):
                     item.keys.append((f"outer.{len(item.ins)}", False))
                     item.ins.append(r)
         out, kept = set(item.outs), []
-        dropped = {v for it in item.items for v in (it.values if isinstance(it, Drop) else it.gone if isinstance(it, Repeat) else ())}
+        dropped = {v for it in item.items for v in (it.values if isinstance(it, Drop) else [*it.gone, *(v for v, q in zip(it.ins, it.carry) if q is not None)] if isinstance(it, Repeat) else ())}
         for v in sorted(made - dropped - out, key=lambda v: v.id):
             kept.append(v)
         item.outs.extend(kept)
@@ -315,7 +321,7 @@ def _whole(values, many):
 
 def _named(it, ref):
     """A repeat with names for its values."""
-    return Repeat(it.stack, it.start, it.stop, [ref(x) for x in it.ins], it.carry, [o and ref(o) for o in it.outs], it.functions, it.checkpoint, it.positional, [m and ref(m) for m in it.collect])
+    return Repeat(it.stack, it.start, it.stop, [ref(x) for x in it.ins], it.carry, [o and ref(o) for o in it.outs], it.functions, it.checkpoint, it.positional, [m and ref(m) for m in it.collect], passing=it.passing)
 
 
 def _localize(call, names, inputs, outputs, metas):
@@ -326,7 +332,7 @@ def _localize(call, names, inputs, outputs, metas):
     prefix, index = call.stack, call.index
 
     def path(p):
-        return re.sub(rf"^{re.escape(prefix)}\.{index}(?=\.|$)", f"{prefix}.{{i}}", p)
+        return p if call.shared else re.sub(rf"^{re.escape(prefix)}\.{index}(?=\.|$)", f"{prefix}.{{i}}", p)
 
     def ref(x):
         if isinstance(x, Value):
@@ -359,12 +365,26 @@ def _localize(call, names, inputs, outputs, metas):
 
 
 def _kept(values, gone, read):
-    """The list of values none of which goes between the rounds, or None where nothing reads it: a name of a round before is no list."""
-    return Many(tuple(values)) if values[0] in read and not any(v in gone for v in values) else None
+    """The list of values none of which goes between the rounds; of two rounds only where it is read, as the first's may be a name not overwritten yet."""
+    return Many(tuple(values)) if (values[0] in read or len(values) > 2) and not any(v in gone for v in values) else None
+
+
+PASSING = "passing"
+
+
+def _passing(calls, glue):
+    """Carries through each round what a loop variable still names of the round before (attention weights in a tuple)."""
+    rounds = range(1, len(calls))
+    for q in range(min(len(c.outs) for c in calls)):
+        if rounds and all((o := calls[k - 1].outs[q]) in glue[k] and o not in calls[k].ins and o not in calls[k].outs for k in rounds):
+            for k in rounds:
+                calls[k].keys.append((f"{PASSING}.{q}", False))
+                calls[k].ins.append(calls[k - 1].outs[q])
 
 
 def _fold(calls, glue, read, metas):
     """Repeats (with drops between) for consecutive calls of one stack. `glue[k]` are the values dropped after call k, `read` those that code behind the calls reads."""
+    _passing(calls, glue)
     n = len(calls)
     start = calls[0].index
     keys = []
@@ -429,7 +449,8 @@ def _fold(calls, glue, read, metas):
             f.inputs = [inputs[j] for j in given]
         place = {j: k for k, j in enumerate(given)}
         return Repeat(calls[0].stack, start + a, start + b, [operands[j] for j in given], [carry[j] for j in given], outs(b - 1), part, calls[0].checkpoint,
-                      [place[j] for j in positional if j in place], [m if b == n else None for m in collect] if any(collect) else [], frozenset().union(*inside))
+                      [place[j] for j in positional if j in place], [m if b == n else None for m in collect] if any(collect) else [], frozenset().union(*inside),
+                      [k for j, k in place.items() if columns[j][0][0].startswith(PASSING)])
 
     if n == 1 or not first and None not in ins:
         result = [rounds(0, n, ins)]

@@ -252,6 +252,8 @@ class Recorder(SchemaCheckMode):
 
     def module_call(self, call, module, args, kwargs):
         path = self.paths.get(id(module))
+        if path is None and hasattr(module, "activation_name"):
+            path = f"{self.scopes[-1]}.activation"  # made for one call (RoFormer's heads)
         if path is None or self.silent or self.done:
             return call(module, *args, **kwargs)
         leaf = self.leaf(module)

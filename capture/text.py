@@ -19,6 +19,11 @@ def latent(r, d):
             "num_key_value_heads": d["num_attention_heads"], "num_hidden_layers": r.randint(4, 5)}
 
 
+def routed(r, d):
+    """Experts in groups, after some layers without."""
+    return {k: v for k, v in latent(r, d).items() if k in ("n_group", "topk_group", "n_routed_experts", "n_shared_experts", "first_k_dense_replace", "num_hidden_layers")}
+
+
 QUERIES = (Option("q_lora_rank != null", lambda d, s, r: None), Option("q_lora_rank == null", _sets(q_lora_rank=None)))
 LATENT = {"terms": ("qk_nope_head_dim+qk_rope_head_dim", "qk_nope_head_dim+v_head_dim", "n_routed_experts//n_group"), "points": 4}
 
@@ -68,6 +73,27 @@ def mamba2(r, d):
     return {**scan(r, d, "num_heads", "head_dim", "hidden_size", "n_groups", "chunk_size"), "state_size": r.randint(9, 20), "conv_kernel": r.randint(3, 5), "use_bias": r.random() < 0.5}
 
 
+def selective(r, d):
+    """State spaces whose steps are read from the text (the first Mamba)."""
+    return {"state_size": r.randint(9, 20), "conv_kernel": r.randint(3, 5), "time_step_rank": r.randint(5, 30), "use_bias": r.random() < 0.5}
+
+
+def jamba(r, d):
+    """Attention and experts each every so many layers, in six layers of all four kinds."""
+    attention, experts = r.choice(((2, 3), (3, 2)))
+    return {"mamba_d_state": r.randint(9, 20), "mamba_d_conv": r.randint(3, 5), "mamba_dt_rank": r.randint(5, 30), "num_hidden_layers": 6, "attn_layer_period": attention, "attn_layer_offset": r.randrange(attention),
+            "expert_layer_period": experts, "expert_layer_offset": r.randrange(experts)}
+
+
+def nemotron_h(r, d):
+    """Every layer is one thing: a state space, attention, experts, or a perceptron."""
+    groups, experts = r.randint(2, 3), r.choice((2, 3))
+    kinds = r.sample(["linear_attention", "full_attention", "moe", "mlp", r.choice(("linear_attention", "mlp"))], 5)
+    return {"mamba_num_heads": groups * r.randint(2, 3), "mamba_head_dim": 4 * r.randint(1, 4), "n_groups": groups, "chunk_size": r.randint(5, 9), "ssm_state_size": r.randint(9, 20), "conv_kernel": r.randint(3, 5),
+            "layers_block_type": kinds, "num_hidden_layers": 5, "moe_shared_expert_intermediate_size": r.randint(40, 240), "n_group": experts, "topk_group": r.randint(1, experts), "n_routed_experts": experts * r.randint(3, 5),
+            "use_bias": r.random() < 0.5, "mlp_hidden_act": r.choice(("relu2", "silu", "gelu"))}
+
+
 def hybrid(r, d):
     return {**scan(r, d, "mamba_n_heads", "mamba_d_head", "hidden_size", "mamba_n_groups", "mamba_chunk_size"), "mamba_d_state": r.randint(9, 20), "mamba_d_conv": r.randint(3, 5),
             "mamba_conv_bias": True, "mamba_proj_bias": r.random() < 0.5}
@@ -108,7 +134,7 @@ SILU = (Option("hidden_act == 'silu'", _sets(hidden_act="silu")),)
 
 def given(**values):
     """A branch that must be so: the only one captured."""
-    test = " and ".join(k if v is True else f"not {k}" if v is False else f"{k} == {v!r}" for k, v in values.items())
+    test = " and ".join(k if v is True else f"not {k}" if v is False else f"{k} == null" if v is None else f"{k} == {v!r}" for k, v in values.items())
     return (Option(test, _sets(**values)),)
 
 
@@ -176,11 +202,23 @@ FAMILIES = {
     "qwen3_next": standard("qwen3_next", attention=SDPA, axes=(GQA[:1], SILU, DELTA), extra=gated_delta, **DELTA_FACTS),
     "qwen3_5_text": standard("qwen3_5_text", attention=SDPA, tasks=HEADS, axes=(GQA[:1], SILU, DELTA), extra=gated_delta, **DELTA_FACTS),
     "qwen3_5_moe_text": standard("qwen3_5_moe_text", attention=SDPA, axes=(GQA[:1], SILU, DELTA), extra=gated_delta, **DELTA_FACTS),
-    "mamba": standard("mamba", kernels=MIXER, attention=("eager",), axes=(SILU, given(expand=2, use_bias=False), _switch("use_conv_bias")), fixed=("intermediate_size",), derived={"time_step_rank": "ceil_div(hidden_size,16)", "intermediate_size": "2*hidden_size"}, terms=("2*hidden_size",), extra=lambda r, d: {"state_size": r.randint(9, 20), "conv_kernel": r.randint(3, 5), "time_step_rank": r.randint(5, 30), "use_bias": r.random() < 0.5}),
+    "mamba": standard("mamba", kernels=MIXER, attention=("eager",), axes=(SILU, given(expand=2, use_bias=False), _switch("use_conv_bias")), fixed=("intermediate_size",), derived={"time_step_rank": "ceil_div(hidden_size,16)", "intermediate_size": "2*hidden_size"}, terms=("2*hidden_size",), extra=selective),
+    "falcon_mamba": standard("falcon_mamba", kernels=MIXER, attention=("eager",), axes=(SILU, given(expand=2, use_bias=False), _switch("use_conv_bias")), fixed=("intermediate_size",), derived={"time_step_rank": "ceil_div(hidden_size,16)", "intermediate_size": "2*hidden_size"}, terms=("2*hidden_size",), extra=selective),
+    "jamba": standard("jamba", kernels=STATE_SPACE, attention=SDPA, axes=(GQA, SILU, given(mamba_expand=2, mamba_conv_bias=True)), extra=jamba, kind="i % attn_layer_period == attn_layer_offset and 'full_attention' or 'linear_attention'", derived={"mamba_dt_rank": "ceil_div(hidden_size,16)"}, terms=(HEAD, "2*hidden_size"), points=4),
+    "nemotron_h": standard("nemotron_h", kernels=MIXER, attention=SDPA, axes=(GQA[:1], given(mamba_hidden_act="silu", use_conv_bias=True, moe_latent_size=None), chunked("chunk_size")), extra=nemotron_h, points=4,
+                           terms=(CHUNK.format("chunk_size"), "n_routed_experts//n_group", *widths("mamba_num_heads", "mamba_head_dim", "n_groups", "ssm_state_size"))),
     "eurobert": standard("eurobert", attention=SDPA, tasks=ENCODER, axes=(GQA,)),
     "glm4_moe_lite": standard("glm4_moe_lite", attention=SDPA, axes=(QUERIES,), fixed=("head_dim",), extra=latent, **LATENT),
-    "dots1": standard("dots1", attention=SDPA, axes=(GQA,), extra=lambda r, d: {k: v for k, v in latent(r, d).items() if k in ("n_group", "topk_group", "n_routed_experts", "n_shared_experts", "first_k_dense_replace", "num_hidden_layers")}),
-    "hunyuan_v1_moe": standard("hunyuan_v1_moe", attention=SDPA, axes=(GQA,)),
+    "dots1": standard("dots1", attention=SDPA, axes=(GQA, (Option("sliding_window == null or max_window_layers >= num_hidden_layers", _sets(sliding_window=None)),)), fixed=("layer_types",), extra=routed, kind="'full_attention'",
+                      derived={"n_shared_experts": "null", "n_routed_experts": "null", "num_experts_per_tok": "null"}, terms=(HEAD, "n_routed_experts//n_group"), points=4),
+    "hunyuan_v1_moe": standard("hunyuan_v1_moe", attention=SDPA, axes=(GQA,), derived={"moe_topk": "moe_topk.0 or 1", "head_dim": HEAD}, extra=lambda r, d: {"moe_topk": r.randint(2, 4)}),
+    "flex_olmo": standard("flex_olmo", attention=SDPA, axes=(GQA,)),
+    "minimax_m2": standard("minimax_m2", attention=SDPA, axes=(GQA,), derived={"partial_rotary_factor": "rope_parameters.partial_rotary_factor"}),
+    "ernie4_5_moe": standard("ernie4_5_moe", attention=SDPA, axes=(GQA,), extra=lambda r, d: {"moe_num_experts": r.randint(5, 9), "moe_k": r.randint(2, 4), "moe_num_shared_experts": r.randint(1, 3), "moe_layer_start_index": r.randint(1, 2)}),
+    "biogpt": standard("biogpt", tasks=HEADS, axes=(given(scale_embedding=True),)),
+    "xglm": standard("xglm", attention=("eager",), axes=(given(scale_embedding=True),), extra=lambda r, d: {"attention_heads": (n := r.randint(3, 9)), "d_model": n * 2 * r.randint(4, 12)}, terms=("d_model//attention_heads",)),
+    "openai-gpt": standard("openai-gpt", attention=("eager",), axes=(given(afn="gelu"),), terms=("n_embd//n_head",)),
+    "gpt_neox_japanese": standard("gpt_neox_japanese", attention=("eager",), extra=lambda r, d: {"intermediate_multiple_size": r.randint(2, 6)}),
     "ministral3": standard("ministral3", attention=SDPA, tasks=HEADS, axes=(GQA, WINDOW)),
     "blenderbot-small": standard("blenderbot-small", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")),
 }

@@ -9,7 +9,6 @@ HOST = "its code reads values of tensors on the host (routing, lengths of patche
 SPARSE = "refused: attention picks positions or blocks, with sizes that no expression of the config gives"
 LOOPS = "a loop over positions that is not among those a repeat stands for yet (`LOOPS` in `record.py`)"
 DRAWN = "refused: its config ties keys together (nested parts, lists of kinds), which the drawing of points does not do yet"
-SHARED = "one layer called again and again, where a repeat expects the next"
 FIRST = "a first capture succeeds; not verified against PyTorch yet"
 UNTRIED = "not tried yet"
 
@@ -17,10 +16,9 @@ REASONS = {
     **dict.fromkeys(("aria_text", "blt"), HOST),
     **dict.fromkeys(("big_bird", "bigbird_pegasus", "deepseek_v32", "deepseek_v4"), SPARSE),
     **dict.fromkeys(("rwkv", "xlstm", "recurrent_gemma", "minimax", "kimi_linear", "zamba"), LOOPS),
-    **dict.fromkeys(("dbrx", "zamba2", "nemotron_h", "gemma3n_text", "gemma4_text", "cohere_compass_text", "jamba", "lfm2_moe", "exaone_moe", "ernie4_5_moe", "minicpm3", "diffllama", "axk1", "mistral4", "dots1", "mamba"), DRAWN),
-    "albert": SHARED,
-    **dict.fromkeys(("afmoe", "axk2", "bert-generation", "blenderbot-small", "cohere2_moe", "cpmant", "emu3", "falcon_mamba", "flex_olmo", "glm_moe_dsa", "gpt_neox_japanese", "doge",
-                     "hunyuan_v1_moe", "umt5", "t5gemma", "qwen3_5_moe_text", "qwen3_next"), FIRST),
+    **dict.fromkeys(("dbrx", "zamba2", "gemma3n_text", "gemma4_text", "cohere_compass_text", "lfm2_moe", "exaone_moe", "minicpm3", "diffllama", "axk1", "mistral4"), DRAWN),
+    **dict.fromkeys(("afmoe", "axk2", "cohere2_moe", "cpmant", "emu3", "glm_moe_dsa", "doge",
+                     "t5gemma", "qwen3_5_moe_text", "qwen3_next"), FIRST),
 }
 MAPPINGS = ("CAUSAL_LM", "MASKED_LM", "SEQ_TO_SEQ_CAUSAL_LM", "SEQUENCE_CLASSIFICATION", "TOKEN_CLASSIFICATION", "IMAGE_CLASSIFICATION", "SPEECH_SEQ_2_SEQ", "CTC", "AUDIO_CLASSIFICATION", "IMAGE_TEXT_TO_TEXT")
 

@@ -48,7 +48,7 @@ def walk(function, leaf, flags=None):
         if isinstance(it, Repeat):
             result.append({"repeat": {"from": leaf("int", it.start), "to": leaf("int", it.stop), "bodies": it.stack, "in": [operand(x) for x in it.ins],
                                       "carry": it.carry, "out": [o and o.name for o in it.outs], "checkpoint": it.checkpoint, "positional": it.positional,
-                                      **({"collect": [m and m.name for m in it.collect]} if any(it.collect) else {})}})
+                                      **({"collect": [m and m.name for m in it.collect]} if any(it.collect) else {}), **({"passing": it.passing} if it.passing else {})}})
             scope = None
             continue
         if not it.leaf and it.scope != scope:

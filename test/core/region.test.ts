@@ -108,6 +108,31 @@ describe("folding layers", () => {
   });
 });
 
+/** A model of some encoder's family, twelve layers deep. */
+function encoder(name: string, more: Partial<TrainingRun> = {}): void {
+  const run = causalRun({ task: "masked-lm", ...more });
+  const config = {
+    model_type: name,
+    vocab_size: 500,
+    embedding_size: 16,
+    hidden_size: 64,
+    intermediate_size: 128,
+    num_attention_heads: 4,
+    num_hidden_layers: 12,
+  };
+  sameEvents({ ...run, model: { ...run.model, family: name, config } }, family(name));
+}
+
+describe("folding layers of encoders", () => {
+  for (const checkpointing of [null, { useReentrant: false }])
+    it(`what a loop's variable still names goes a round later${checkpointing ? ", with checkpointing" : ""}`, () =>
+      encoder("megatron-bert", { attention: "eager", autocast: "bfloat16", checkpointing }));
+
+  it("one layer called again and again adds its gradients up", () => encoder("albert"));
+
+  it("one layer called again and again is cast once under autocast", () => encoder("albert", { autocast: "bfloat16" }));
+});
+
 describe("planFolding", () => {
   it("leaves nothing out of a short stack", () => {
     assert.equal(planFolding(["a", "a", "a", "a", "a"]), null);

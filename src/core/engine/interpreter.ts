@@ -577,6 +577,7 @@ export class Interpreter {
     wrapped: boolean,
     positional: readonly number[],
     scope: Scope,
+    passing: readonly number[] = [],
   ): Tensor[] {
     const fn = this.graph.blocks[block]!;
     const kind = this.options.layerKind(index);
@@ -584,7 +585,8 @@ export class Interpreter {
     const segment: Segment = (tensors) => this.run(fn, tensors, index, inner);
     const { checkpointing } = this.options;
     if (!wrapped || checkpointing === null || !this.torch.training) return this.taken(fn, inputs, index, inner);
-    const outputs = checkpoint(this.torch, segment, inputs, positional, checkpointing);
+    const given = inputs.map((input, k) => (passing.includes(k) ? null : input));
+    const outputs = checkpoint(this.torch, segment, given, positional, checkpointing);
     for (const input of inputs) input?.release();
     return outputs;
   }
@@ -705,7 +707,7 @@ export class Interpreter {
     bodyOf: (index: number) => number,
     context: Context,
   ): { indices: number[]; layer: (index: number, ordinal: number, owned: readonly Input[]) => Tensor[] } {
-    const { checkpoint, positional, collect } = instruction.repeat;
+    const { checkpoint, positional, collect, passing } = instruction.repeat;
     const repeat = this.repeats.count++;
     return {
       indices: this.layersToRun(repeat, first, last, bodyOf, collect === undefined),
@@ -714,7 +716,7 @@ export class Interpreter {
         this.torch.layerIndices.set(label, index);
         this.torch.enterLayer(label, false);
         const wrapped = checkpoint && this.isSelected(this.wrappedBefore + index - first);
-        return this.layer(bodyOf(index), index, owned, wrapped, positional, context.scope);
+        return this.layer(bodyOf(index), index, owned, wrapped, positional, context.scope, passing);
       },
     };
   }

@@ -106,6 +106,11 @@ export interface RepeatInstruction {
      * is carried). The list stands in operand lists and in drops by that name.
      */
     readonly collect?: readonly (string | null)[];
+    /**
+     * Inputs that live through a round without being given to it: what the loop's variable still names of the round
+     * before (attention weights in a tuple). Checkpointing does not keep them.
+     */
+    readonly passing?: readonly number[];
   };
 }
 

@@ -1,0 +1,34 @@
+"""Families that read text both ways, and those that read one text and write another (`text.py` holds the decoders)."""
+from .families import CLASSIFIER, ENCODER, SEQ2SEQ, T5_AXES, T5_DERIVED, Option, _sets, _switch, bert, standard, t5
+from .family import Family
+from .standard import drop
+from .text import given
+
+EAGER = ("eager",)
+BART = ("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")
+
+
+def projected(r, d):
+    """Embeddings of a width of their own."""
+    return {"embedding_size": r.randint(12, 40)}
+
+
+def disentangled(r, d):
+    """The first DeBERTa: attention to words and to how far they are."""
+    return {"pooler_hidden_size": d["hidden_size"], "pos_att_type": "c2p|p2c", "type_vocab_size": 0, "pooler_dropout": drop(r), "max_relative_positions": -1}
+
+
+FAMILIES = {
+    "deberta": standard("deberta", tasks=ENCODER, attention=EAGER, axes=(given(relative_attention=True, position_biased_input=False, legacy=True),), fixed=("type_vocab_size",), extra=disentangled, derived={"pooler_hidden_size": "hidden_size", "pos_att_type": "null"}),
+    "umt5": Family(t5, points=5, tasks=SEQ2SEQ, axes=T5_AXES[:1], derived=T5_DERIVED),
+    "blenderbot-small": standard("blenderbot-small", tasks=SEQ2SEQ, fixed=BART),
+    "plbart": standard("plbart", tasks=SEQ2SEQ, fixed=BART),
+    "bert-generation": Family(bert, tasks=("causal-lm",)),
+    "megatron-bert": Family(bert, attention=EAGER, tasks=ENCODER),
+    "xlm-roberta-xl": Family(bert, derived=CLASSIFIER, tasks=ENCODER),
+    "nomic_bert": standard("nomic_bert", tasks=ENCODER, derived={"head_dim": "hidden_size//num_attention_heads", **CLASSIFIER}),
+    "roformer": standard("roformer", tasks=ENCODER, attention=EAGER, axes=(given(rotary_value=False), (Option("embedding_size != hidden_size", lambda d, s, r: None), Option("embedding_size == hidden_size", lambda d, s, r: d.update(embedding_size=d["hidden_size"])))),
+                         derived={"embedding_size": "hidden_size"}, extra=projected),
+    "esm": standard("esm", tasks=ENCODER, derived={"vocab_size": "null", "mask_token_id": "null"}, axes=(given(position_embedding_type="rotary", add_cross_attention=False, token_dropout=True, emb_layer_norm_before=False),), extra=lambda r, d: {"mask_token_id": 3}),
+    "albert": standard("albert", tasks=ENCODER, axes=(given(num_hidden_groups=1, inner_group_num=1),), extra=projected),
+}
