@@ -73,6 +73,13 @@ def verify(args):
     return 0
 
 
+def media(args):
+    from .media_truth import receipts
+
+    receipts(args.family, args.per, args.seed)
+    return 0
+
+
 def families(args):
     from .uncaptured import write
 
@@ -123,8 +130,13 @@ def main():
     v.add_argument("--json", help="also append each row to this file")
     v.add_argument("--page", nargs="*", help="only write the page, from rows of earlier runs")
     v.set_defaults(run=verify)
+    m = commands.add_parser("media", help="receipts of models of pictures and sound: test/core/media/<family>.jsonl")
+    m.add_argument("--family", nargs="*", required=True)
+    m.add_argument("--per", type=int, default=4, help="cases per task and attention")
+    m.add_argument("--seed", default="media")
+    m.set_defaults(run=media)
     args = parser.parse_args()
-    if args.command == "verify":
+    if args.command in ("verify", "media"):
         with_fake_device()
     sys.exit(args.run(args))
 

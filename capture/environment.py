@@ -12,6 +12,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.utils._python_dispatch import _disable_current_modes
 
+from . import pictures
+
 TASKS = {
     "causal-lm": "AutoModelForCausalLM",
     "seq-cls": "AutoModelForSequenceClassification",
@@ -67,8 +69,8 @@ def _patch_torch():
         with unset_fake_temporarily(), _disable_current_modes():
             return [float(x) for x in t.numpy().ravel()]
 
-    def every(t, **k):  # which labels count (DeBERTa's loss): all of them
-        return torch.zeros(t.numel(), t.dim(), dtype=torch.long, device=t.device) if isinstance(t, FakeTensor) else nonzero(t, **k)
+    def every(t, **k):  # which labels count (DeBERTa's loss), which patches are none of the padding: all of them
+        return torch.zeros(pictures.picked(t), t.dim(), dtype=torch.long, device=t.device) if isinstance(t, FakeTensor) else nonzero(t, **k)
 
     nonzero = torch.Tensor.nonzero
     torch.Tensor.nonzero = every

@@ -79,8 +79,8 @@ def capture(name, task, attention, options, seed, regime=REGIMES[0]):
     c.env.update(c.settings)
     for term in FAMILIES[name].terms:
         known = {**c.env, **c.sizes}
-        if all(isinstance(known.get(n), (int, float)) for n in _NAME.findall(term) if n != "ceil_div"):
-            c.env[term] = eval(_NAME.sub(lambda m: str(known.get(m.group(), m.group())), term), {"__builtins__": {}, "ceil_div": lambda a, b: -(-a // b)})
+        if all(isinstance(known.get(n), (int, float)) for n in _NAME.findall(term) if n not in ("ceil_div", "min")):
+            c.env[term] = eval(_NAME.sub(lambda m: str(known.get(m.group(), m.group())), term), {"__builtins__": {}, "min": min, "ceil_div": lambda a, b: -(-a // b)})
     return c
 
 
@@ -163,6 +163,10 @@ def config_facts(name, family):
                 derived[key] = str(Fitter(drawn, keys).integer(values)).removeprefix("=")
             else:
                 stored = {k: v for k, v in stored.items() if k != key}
+    for part in (k for k, v in stored.items() if isinstance(v, dict) and k.endswith("_config") and isinstance(drawn[0].get(k), dict)):
+        found = parted(name, part, drawn, derived)
+        derived |= found
+        stored[part] = {k: v for k, v in stored[part].items() if f"{part}.{k}" not in derived}
     unknown = [k for k in drawn[0] if k in stored and stored[k] is None and k not in derived and k not in NULLABLE]
     if unknown:
         raise NotExplained(f"null by default, and nothing says what the code takes then: {unknown}")
@@ -174,6 +178,23 @@ def config_facts(name, family):
     elif configs[0].get("layer_types"):
         kind = layer_kind(name, drawn, keys)
     return {"defaults": defaults, "derived": derived, "layerKind": kind, "aliases": {**type(default).attribute_map, **family.aliases}, **({"kernels": family.kernels} if family.kernels else {})}
+
+
+def parted(name, part, drawn, derived):
+    """Keys of a nested config that follow others of it where a file leaves them out."""
+    result, envs = {}, [flat(d) for d in drawn]
+    whole = [flat(make_config(name, d).to_dict()[part]) for d in drawn]
+    own = [k for k, v in drawn[0][part].items() if isinstance(v, int) and not isinstance(v, bool)]
+    for key in {*own, *(k for k in whole[0] if "." not in k and k not in drawn[0][part] and k not in SKIPPED)}:
+        if f"{part}.{key}" in derived:
+            continue
+        try:
+            values = [flat(make_config(name, {**d, part: {k: v for k, v in d[part].items() if k != key}}).to_dict()[part]).get(key) for d in drawn]
+            if len(set(values)) > 1 and all(isinstance(v, int) and not isinstance(v, bool) for v in values):
+                result[f"{part}.{key}"] = str(Fitter(envs, [f"{part}.{k}" for k in own if k != key]).integer(values)).removeprefix("=")
+        except Exception:  # the class asks for it, or takes it from elsewhere
+            continue
+    return dict(sorted(result.items()))
 
 
 NULLABLE = {"sliding_window", "pad_token_id"}

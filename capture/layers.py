@@ -32,6 +32,7 @@ class Function:
     index: int | None = None
     amp: bool = False
     weights: dict = field(default_factory=dict)
+    held: list = field(default_factory=list)  # shapes and dtypes of what the model keeps when main is over
     embedded: set = field(default_factory=set)  # names of values that gradient checkpointing tells to require grad
 
     def weight_dtype(self, name):
@@ -153,22 +154,31 @@ def clean(trace):
 
 
 def _rejoined(events):
-    """A tensor split into one part per picture and put together again at once, as one operator whatever the number is."""
-    by_parts = {}
+    """A tensor taken apart into one part per picture and put together again, as one operator whatever the number is.
+
+    It stands where the parts are put together; their source, which they keep, lives until they are gone.
+    """
+    by_parts = {tuple(e.outs): e for e in events if e.kind == "op" and e.name.startswith(("split", "unbind")) and len(e.outs) > 0}
+    joins = {id(e): by_parts[tuple(e.ins[0])] for e in events if e.kind == "op" and e.name == "cat" and tuple(e.ins[0]) in by_parts and e.ins[1:] in ([], [0])}
+    apart, parts = {id(e) for e in joins.values()}, {o for e in joins.values() for o in e.outs}
+    result, held, early = [], {}, []
     for e in events:
-        if e.kind == "op" and e.name.startswith("split") and len(e.outs) > 0:
-            by_parts[tuple(e.outs)] = e
-    result, gone, merged = [], set(), {}
-    for e in events:
-        if e.kind == "op" and e.name == "cat" and tuple(e.ins[0]) in by_parts and e.ins[1:] in ([], [0]):
-            split = by_parts[tuple(e.ins[0])]
-            merged[id(split)] = e
-            gone.update(split.outs)
-    for e in events:
-        if id(e) in merged:
-            e = Event("op", "split_cat", e.path, [e.ins[0], len(e.outs)], {}, merged[id(e)].outs, e.noamp, e.nograd)
-        elif any(e is m for m in merged.values()) or e.kind == "drop" and e.outs[0] in gone:
+        if id(e) in apart:
+            held[e.ins[0]] = len(e.outs)
             continue
+        if e.kind == "drop" and e.outs[0] in parts:
+            source = next(s.ins[0] for s in joins.values() if e.outs[0] in s.outs)
+            held[source] -= 1
+            if held[source] == 0:
+                result.extend(d for d in early if d.outs[0] == source)
+            continue
+        if e.kind == "drop" and held.get(e.outs[0]):
+            early.append(e)
+            continue
+        if id(e) in joins:
+            split = joins[id(e)]
+            name, count = ("split_cat", [len(split.outs)]) if split.name.startswith("split") else ("unbind_cat", [])
+            e = Event("op", name, e.path, [split.ins[0], *count], {}, e.outs, e.noamp, e.nograd)
         result.append(e)
     return result
 
@@ -252,7 +262,7 @@ def _loops(items, metas):
 
 
 def _refs(x):
-    if isinstance(x, (Value, Weight)):
+    if isinstance(x, (Value, Weight, Local)):
         yield x
     elif isinstance(x, (list, tuple)):
         for y in x:
@@ -364,9 +374,11 @@ def _localize(call, names, inputs, outputs, metas):
     return Function(inputs, body, [ref(o) for o in outputs], metas_by_name, prefix, index)
 
 
-def _kept(values, gone, read):
-    """The list of values none of which goes between the rounds; of two rounds only where it is read, as the first's may be a name not overwritten yet."""
-    return Many(tuple(values)) if (values[0] in read or len(values) > 2) and not any(v in gone for v in values) else None
+def _kept(values, gone, read, left):
+    """The list of values none of which goes between the rounds, or None where there is none: of two rounds only where later code
+    reads it or lets go of it at once (`left`), as the first's may be a name that is not overwritten yet."""
+    listed = values and (values[0] in read or len(set(values)) == len(values) and (len(values) > 2 or any(set(values) <= set(together) for together in left)))
+    return Many(tuple(values)) if listed and not any(v in gone for v in values) else None
 
 
 PASSING = "passing"
@@ -382,8 +394,8 @@ def _passing(calls, glue):
                 calls[k].ins.append(calls[k - 1].outs[q])
 
 
-def _fold(calls, glue, read, metas):
-    """Repeats (with drops between) for consecutive calls of one stack. `glue[k]` are the values dropped after call k, `read` those that code behind the calls reads."""
+def _fold(calls, glue, read, left, metas):
+    """Repeats (with drops between) for consecutive calls of one stack. `glue[k]` are the values dropped after call k, `read` those that code behind the calls reads, `left` those it lets go of at once."""
     _passing(calls, glue)
     n = len(calls)
     start = calls[0].index
@@ -428,7 +440,7 @@ def _fold(calls, glue, read, metas):
     held = [q in carry for q in range(width)]
     inside = [{v for it in c.items if isinstance(it, Drop) for v in it.values} for c in calls]
     gone = set().union(*inside, *glue[: n - 1])
-    collect = [_kept([c.outs[q] for c in calls[: n - 1 if held[q] else n]], gone, read) if n > 1 and all(len(c.outs) == width for c in calls) else None for q in range(width)]
+    collect = [_kept([c.outs[q] for c in calls[: n - 1 if held[q] else n]], gone, read, left) if n > 1 and all(len(c.outs) == width for c in calls) else None for q in range(width)]
     # after each round but the first, exactly the carried values that the round consumed go
     for k in range(1, n):
         consumed = [calls[k - 1].outs[q] for q in range(width) if held[q] and calls[k - 1].outs[q] not in calls[k].outs]
@@ -495,8 +507,22 @@ def fold(main, metas):
                 i += 1
             else:
                 break
-        result.extend(_fold(calls, glue, {r for it in main[i:] if not isinstance(it, Drop) for r in _uses(it)}, metas))
+        read = {r for it in main[i:] if not isinstance(it, Drop) for r in _uses(it)}
+        left = [it.values for it in main[i:] if isinstance(it, Drop)]
+        for part, between in _parts(calls, glue, read):
+            result.extend(_fold(part, between, read, left, metas))
     return result
+
+
+def _parts(calls, glue, read):
+    """The calls of a stack, cut after each whose result later code reads by itself (the features of one layer); with the drops
+    between them. What is read of every layer is a list instead."""
+    picked = [any(o in read for o in c.outs) for c in calls]
+    if picked[0]:
+        return [(calls, glue)]
+    cuts = [k + 1 for k, p in enumerate(picked[:-1]) if p]
+    bounds = zip([0, *cuts], [*cuts, len(calls)])
+    return [(calls[a:b], glue[a:b]) for a, b in bounds]
 
 
 def functions(trace, spelled=None):
@@ -534,7 +560,11 @@ def functions(trace, spelled=None):
             body.append(Op(it.name, ins, kw, [ref(o) for o in it.outs], it.scope, it.noamp, it.nograd, it.leaf, it.path))
         else:
             body.append(_named(it, ref))
-    main = Function(list(trace.batch), body, [ref(o) for o in trace.outputs], metas)
+    main = Function(list(trace.batch), body, [ref(o) for o in trace.outputs if o not in trace.held], metas)
+    for v in map(ref, trace.held):  # counted where it is held, not as an output
+        last = max(k for k, it in enumerate(body) if v in (it.outs if isinstance(it, Op) else ()) or v in _uses(it))
+        body.insert(last + 1, Drop([v]))
+    main.held = [(trace.values[v.id].shape, trace.values[v.id].dtype) for v in trace.held]
     main.embedded = {local[v] for v in trace.embedded if v in local}
     pending = [main]
     while pending:

@@ -165,12 +165,13 @@ SQUARE = ("I//vision_config.patch_size", "vision_config.window_size//vision_conf
 GROUPED = (Option("text_config.num_key_value_heads != text_config.num_attention_heads", lambda d, s, r: None),)
 # The rotary sections that the code takes when the config has none: 16, 24 and 24 of 64.
 SECTIONS = {f"text_config.rope_parameters.mrope_section.{k}": f"{TEXT_HEAD}*{share}//16" for k, share in enumerate((2, 3, 3))}
+INTERLEAVED = {f"text_config.rope_parameters.mrope_section.{k}": f"text_config.head_dim*{share}//32" for k, share in enumerate((6, 5, 5))}
 # Older files hold the text model's keys at the top.
 TEXT_AT_TOP = {key: f"text_config.{key}" for key in ("hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "intermediate_size", "vocab_size", "max_position_embeddings",
                                                      "hidden_act", "attention_dropout", "head_dim")}
 
 
-def _speaking(dims, sizes, **more):
+def _speaking(dims, sizes=None, **more):
     """A family that reads pictures and text and writes text."""
     return Family(dims, **{"tasks": ("image-text-to-text",), "attention": ("sdpa",), "points": 4, "sizes": sizes, "terms": SQUARE, "axes": (GROUPED,), "spelled": r".*\.merger\.mlp", "derived": SECTIONS, "aliases": TEXT_AT_TOP, **more})
 
@@ -213,6 +214,76 @@ def _hearing(**more):
     return Family(_waves, **{"tasks": ("ctc",), "points": 4, "inputs_follow": True, "terms": (HEAD, _frames("A")), "axes": (SEVEN, NORMS), "spelled": r".*feature_extractor\.conv_layers", **more})
 
 
+def _qwen3_vl(r):
+    """Features of three layers of the picture side are added behind the first three text layers."""
+    heads = r.randint(2, 5)
+    text = _sections(_text(r, attention_dropout=drop(r), head_dim=8 * r.randint(5, 8), attention_bias=r.random() < 0.5))
+    side = r.randint(4, 9)
+    first = r.randint(1, 2)  # two layers at least between them, as in every published one
+    second = first + r.randint(2, 3)
+    third = second + r.randint(2, 3)
+    vision = dict(depth=third + r.randint(3, 4), hidden_size=heads * 8 * r.randint(1, 3), intermediate_size=r.randint(40, 240), num_heads=heads, out_hidden_size=text["hidden_size"], patch_size=r.randint(3, 5),
+                  hidden_act=r.choice(ACTIVATIONS), num_position_embeddings=side * side, deepstack_visual_indexes=[first, second, third])
+    text["num_hidden_layers"] = r.randint(5, 6)
+    return dict(text_config=text, vision_config=vision, tie_word_embeddings=r.random() < 0.5, image_token_id=1, video_token_id=2, vision_start_token_id=3, vision_end_token_id=4)
+
+
+def _llava(r):
+    text, vision = _text(r, attention_dropout=drop(r), model_type="llama"), _tower(r, "clip_vision_model")["vision_config"]
+    return dict(text_config=text, vision_config=vision, tie_word_embeddings=r.random() < 0.5, image_token_index=1, projector_hidden_act=r.choice(ACTIVATIONS), vision_feature_layer=-2,
+                vision_feature_select_strategy="default", multimodal_projector_bias=r.random() < 0.5)
+
+
+def _paligemma(r):
+    text, vision = _text(r, attention_dropout=drop(r), model_type="gemma", head_dim=8 * r.randint(5, 8)), _tower(r, "siglip_vision_model")["vision_config"]
+    text["hidden_activation"] = text.pop("hidden_act")
+    return dict(text_config=text, vision_config={**vision, "vision_use_head": False}, tie_word_embeddings=True, image_token_index=1, projection_dim=text["hidden_size"], hidden_size=text["hidden_size"])
+
+
+def _internvl(r):
+    text, vision = _text(r, attention_dropout=drop(r), model_type="qwen2"), _tower(r, "internvl_vision")["vision_config"]
+    patch, side = vision["patch_size"], 2 * r.randint(2, 4) * vision["patch_size"]
+    vision |= dict(patch_size=[patch, patch], image_size=[side, side], hidden_dropout_prob=drop(r), projection_dropout=drop(r), attention_bias=r.random() < 0.5)
+    return dict(text_config=text, vision_config=vision, tie_word_embeddings=r.random() < 0.5, image_token_id=1, projector_hidden_act=r.choice(ACTIVATIONS))
+
+
+def _idefics3(r):
+    text, vision = _text(r, attention_dropout=drop(r), model_type="llama"), _tower(r, "idefics3_vision")["vision_config"]
+    vision.pop("model_type")  # SmolVLM has another name for the same
+    scale = r.choice((2, 3))
+    vision["image_size"] = vision["patch_size"] * scale * r.randint(2, 4)
+    return dict(text_config=text, vision_config=vision, tie_word_embeddings=r.random() < 0.5, image_token_id=1, scale_factor=scale, pad_token_id=0)
+
+
+def _cut(key):
+    """Pictures of one to three tiles a side."""
+
+    def sizes(d, s, r):
+        tile = d["vision_config"]["image_size"]
+        s["I"] = (tile if isinstance(tile, int) else tile[0]) * r.randint(1, 3)
+
+    return sizes
+
+
+def _tiles(tile):
+    """Terms of how many tiles a picture is cut into."""
+    across = f"ceil_div(I,{tile})"
+    return f"{across}*{across}+min(1,{across}-1)"
+
+
+def _language(kind, grouped=True, beside="", **more):
+    """The text side's architecture, and what else must hold of it."""
+
+    def change(d, s, r):
+        text = d["text_config"]
+        text.update(model_type=kind, **more)
+        if not grouped:
+            text["num_key_value_heads"] = text["num_attention_heads"]
+
+    return Option(f"text_config.model_type == '{kind}' and text_config.num_key_value_heads {'!=' if grouped else '=='} text_config.num_attention_heads{beside and ' and ' + beside}", change)
+
+
+FIXED = {"derived": {}, "aliases": {}, "spelled": None, "hidden": ("I",), "sizes": _own_side}
 FAMILIES = {
     "whisper": Family(_whisper, tasks=("speech-seq2seq",), inputs_follow=True),
     "resnet": _images(_resnet, attention=("none",), sizes=_sides(32), spelled=r"classifier|resnet\.encoder\.stages|.*\.layers\.\d+\.layer", inputs_follow=True,
@@ -239,6 +310,13 @@ FAMILIES = {
     "qwen2_5_vl": _speaking(_qwen2_5_vl, _windows, axes=(GROUPED, (Option("vision_config.fullatt_block_indexes.0 == 7", lambda d, s, r: None),))),
     "gemma3": _speaking(_gemma3, _own_side, hidden=("I",), spelled=None, derived={}, aliases={}, terms=(_vision(HEAD), _vision(PATCHES), _vision(PATCHES) + "//16", TEXT_HEAD), kind="(i+1) % 6 == 0 and 'full_attention' or 'sliding_attention'",
                         axes=(GROUPED, (Option("mm_tokens_per_image == 256", lambda d, s, r: None),), (Option("S < text_config.sliding_window", lambda d, s, r: None), Option("S >= text_config.sliding_window", lambda d, s, r: d["text_config"].update(sliding_window=r.randint(40, 200)))))),
+    "qwen3_vl": _speaking(_qwen3_vl, _tokens, derived=INTERLEAVED, spelled=r".*\.merger\.mlp|.*deepstack_merger_list", axes=(GROUPED, (Option("vision_config.deepstack_visual_indexes.length == 3", lambda d, s, r: None),))),
+    "llava": _speaking(_llava, **FIXED, terms=(_vision(HEAD), _vision(PATCHES), TEXT_HEAD), axes=((_language("llama", False), _language("llama"), _language("mistral", sliding_window=None)), (Option("vision_feature_layer == -2 and vision_feature_select_strategy == 'default'", lambda d, s, r: None),))),
+    "paligemma": _speaking(_paligemma, **{**FIXED, "hidden": ("I", "text_config.num_image_tokens")}, kind="(i+1) % 2 == 0 and 'full_attention' or 'sliding_attention'", terms=(_vision(HEAD), _vision(PATCHES), TEXT_HEAD), axes=((_language("gemma"), _language("gemma2", beside="S < text_config.sliding_window", sliding_window=4096)),)),
+    "internvl": _speaking(_internvl, **{**FIXED, "sizes": _cut("image_size"), "hidden": ()}, terms=(_vision(HEAD), "vision_config.image_size.0//vision_config.patch_size.0", _tiles("vision_config.image_size.0"), TEXT_HEAD),
+                          axes=((_language("qwen2"), _language("qwen3")), (Option("downsample_ratio == 0.5 and vision_config.norm_type == 'layer_norm' and not vision_config.use_qk_norm", lambda d, s, r: None),))),
+    "idefics3": _speaking(_idefics3, **{**FIXED, "sizes": _cut("image_size"), "hidden": ()}, terms=(_vision(HEAD), _vision(PATCHES), _tiles("vision_config.image_size"), TEXT_HEAD), axes=((_language("llama"), _language("llama", False)),)),
+    "smolvlm": _speaking(_idefics3, **{**FIXED, "sizes": _cut("image_size"), "hidden": ()}, terms=(_vision(HEAD), _vision(PATCHES), _tiles("vision_config.image_size"), TEXT_HEAD), axes=((_language("llama"), _language("llama", False)),)),
     "wav2vec2": _hearing(),
     "hubert": _hearing(),
     "wavlm": _hearing(attention=("eager",)),

@@ -14,9 +14,35 @@ MODELS = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl")
 _grid = {}
 
 
-def arrange(batch, side, merge):
-    """States the pictures: `side` patches a side each, `merge` of them a side to a token."""
+def arrange(batch, side, merge, length):
+    """States the pictures: `side` patches a side each, `merge` of them a side to a token, in texts of `length` tokens."""
     _grid.update(batch=batch, side=side, merge=merge)
+    _picked.update({(batch, length): batch * (side // merge) ** 2})
+
+
+_picked = {}
+
+
+def place(batch, length, tokens):
+    """States that each of the `batch` texts has a picture of `tokens` tokens among its `length`."""
+    _picked.update({(batch, length): batch * tokens})
+
+
+def forget():
+    """What was stated of another batch."""
+    _grid.clear()
+    _picked.clear()
+
+
+def picked(mask):
+    """How many places a boolean mask picks: the tokens of pictures in texts, and everything else (nothing is padding)."""
+    return _picked.get(tuple(mask.shape), mask.numel())
+
+
+def mask_of(name, args):
+    """The boolean index of an operator that picks by one."""
+    indices = args[1] if name in ("index.Tensor", "index_put", "index_put_", "_index_put_impl_") else ()
+    return next((t for t in indices if t is not None and t.dtype == torch.bool), None)
 
 
 def _ends(lengths):
@@ -44,6 +70,12 @@ def window_index(grid_thw, spatial_merge_size, window_size, patch_size, kwargs=N
     return _long(_grid["batch"] * tokens**2, device="cpu"), _ends(lengths * _grid["batch"])
 
 
+def interpolation_indices_and_weights(grid_thw, num_grid_per_side, mode="bilinear", align_corners=False, spatial_merge_size=1, padding="border", kwargs=None):
+    """Where each patch finds its learned position, and how much of it: four neighbours a patch, or sixteen."""
+    patches, taps = _grid["batch"] * _grid["side"] ** 2, 4 if mode == "bilinear" else 16
+    return _long(patches, taps), torch.zeros(patches, taps, device="cuda")
+
+
 def rope_index(self, input_ids, *args, **kwargs):
     return _long(3, *input_ids.shape), _long(input_ids.shape[0], 1)
 
@@ -69,7 +101,7 @@ def install():
     """Puts the known counts in place of those that are read off the device."""
     for name in MODELS:
         module = importlib.import_module(f"transformers.models.{name}.modeling_{name}")
-        for known in (position_ids, attention_seqlens, window_index):
+        for known in (position_ids, attention_seqlens, window_index, interpolation_indices_and_weights):
             if hasattr(module, f"get_vision_{known.__name__}"):
                 setattr(module, f"get_vision_{known.__name__}", known)
         for cls in vars(module).values():

@@ -78,6 +78,7 @@ class Trace:
     batch: dict
     outputs: list
     amp: bool
+    held: list  # what the model itself keeps when its outputs are gone: positions it counted
     embedded: set  # outputs of the modules that embed pictures and tokens, where a model has both
 
 
@@ -177,7 +178,9 @@ class Recorder(SchemaCheckMode):
             if isinstance(out, torch.Tensor) and not func._schema.is_mutable and self.known(out):
                 out = torch.ops.aten.alias.default(out)
         name = str(func).removeprefix("aten.").removesuffix(".default")
-        self.emit(Event("op", name, self.scopes[-1], [self.operand(a) for a in args], {k: self.operand(v) for k, v in kwargs.items()}), out)
+        mask = pictures.mask_of(name, args)
+        kw = {k: self.operand(v) for k, v in kwargs.items()} | ({} if mask is None else {"rows": pictures.picked(mask)})
+        self.emit(Event("op", name, self.scopes[-1], [self.operand(a) for a in args], kw), out)
         return out
 
     def emit(self, event, out):
@@ -401,6 +404,8 @@ def trace(model, batch, run, holder=None):
             out = run()
             recorder.done = True
         outputs = [recorder.see(t) for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
+        del out
+        held = [v for v in outputs if isinstance(v, Value) and v.id in recorder.refs]
     finally:
         for name in replaced:
             del code[name]
@@ -409,4 +414,4 @@ def trace(model, batch, run, holder=None):
         functional.ctc_loss = ctc
         torch.nn.Module.__call__ = call
         functional.scaled_dot_product_attention, functional.grouped_mm = attention, grouped
-    return Trace(recorder.events, recorder.values, recorder.weight_metas, recorder.batch, outputs, recorder.amp, recorder.embedded)
+    return Trace(recorder.events, recorder.values, recorder.weight_metas, recorder.batch, outputs, recorder.amp, held, recorder.embedded)

@@ -53,6 +53,7 @@ def batch_for(task, sizes, config, dtype=torch.float32):
     """The tensors the Trainer hands to the model: name, shape, dtype (`dtype` for images and sound)."""
     b, s = sizes["B"], sizes.get("S", 0)
     long = lambda *shape: torch.zeros(*shape, dtype=torch.long, device="cuda")
+    pictures.forget()
     if task in MEDIA:
         return {k: v.to(dtype) if v.is_floating_point() else v for k, v in MEDIA[task](sizes, config).items()}
     batch = {"input_ids": long(b, s)}

@@ -6,6 +6,7 @@ steps, without library workspaces.
 """
 import contextlib
 import gc
+import re
 import types
 import weakref
 
@@ -62,11 +63,24 @@ class Ledger(TorchDispatchMode):
         self.peak = self.live
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        found = self.positions(func, args)
+        if found is not None:
+            args = (args[0], [x for index in args[1] for x in (found.unbind(1) if index is not None and index.dtype == torch.bool else (index,))], *args[2:])
         out = func(*args, **(kwargs or {}))
+        del found
         for t in tree_leaves(out):
             if isinstance(t, torch.Tensor) and t.device.type == "cuda":
                 self.follow(t.untyped_storage())
         return out
+
+    def positions(self, func, args):
+        """What a boolean index is made into first: positions (aten/native/IndexingUtils.h, expandTensors)."""
+        mask = pictures.mask_of(str(func).removeprefix("aten.").removesuffix(".default"), args)
+        if mask is None:
+            return None
+        found = mask.nonzero()
+        self.follow(found.untyped_storage())
+        return found
 
     def follow(self, storage):
         key, size = storage._cdata, -(-storage.nbytes() // 512) * 512
@@ -123,8 +137,21 @@ def load(case):
     return config, model
 
 
+# Where models of pictures and text keep each part; a projector inside the picture side is a projector.
+PARTS = {"projector": r"multi_modal_projector|connector|visual\.(merger|deepstack_merger_list)", "vision": r"visual|vision_tower|vision_model", "language": r"language_model|text_model|lm_head"}
+
+
+def freeze(case, model):
+    """Leaves parts of the model as they are."""
+    for name, p in model.named_parameters():
+        part = next((part for part, place in PARTS.items() if re.search(rf"(^|\.)({place})(\.|$)", name)), None)
+        if part in case.get("frozen", ()):
+            p.requires_grad_(False)
+
+
 def adapt(case, model):
     """The model with the case's adapter and checkpointing."""
+    freeze(case, model)
     if case.get("lora"):
         from peft import LoraConfig, get_peft_model
 

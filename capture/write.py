@@ -251,7 +251,8 @@ def graph(captures, task, attention, when, atoms, keys):
     stacks(main, list(zip(captures, mains)), atoms, keys, blocks, {})
     batch = [{"name": n, "shape": [_expression(fitter.integer([c.function.locals[n].shape[d] for c in captures])) for d in range(len(mains[0].locals[n].shape))],
               "dtype": _input_dtype({m.locals[n].dtype for m in mains})} for n in mains[0].inputs]
-    return {"task": task, "attention": attention, "when": when, "parameters": tensors(captures, "parameters", atoms, keys), "buffers": tensors(captures, "buffers", atoms, keys),
+    held = [{"name": f"held.{k}", "shape": [_expression(fitter.integer([m.held[k][0][d] for m in mains])) for d in range(len(shape))], "dtype": dtype_name(dtype), "module": ""} for k, (shape, dtype) in enumerate(mains[0].held)]
+    return {"task": task, "attention": attention, "when": when, "parameters": tensors(captures, "parameters", atoms, keys), "buffers": [*tensors(captures, "buffers", atoms, keys), *held],
             "tied": tied(captures, keys), "batch": batch, "main": main, "blocks": blocks}
 
 

@@ -4,12 +4,20 @@
  */
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
-import { cat, contiguous, split, transpose } from "./layout";
+import { cat, contiguous, split, transpose, unbind } from "./layout";
 import { attention } from "./model";
 
 /** Rows taken apart, one part per picture, and put together again. */
 export function splitCat(torch: Torch, self: Tensor, parts: number): Tensor {
   const views = split(torch, self, equalParts(self.size(0), parts), 0);
+  const out = cat(torch, views, 0);
+  for (const view of views) view.release();
+  return out;
+}
+
+/** One part per picture, put together along the next dimension. */
+export function unbindCat(torch: Torch, self: Tensor): Tensor {
+  const views = unbind(torch, self, 0);
   const out = cat(torch, views, 0);
   for (const view of views) view.release();
   return out;

@@ -14,6 +14,7 @@ import * as layout from "./layout";
 import * as liger from "./liger";
 import * as linear from "./linear";
 import { entropyFromLogits, selectiveLogSoftmax } from "./log-probs";
+import * as masks from "./masks";
 import * as model from "./model";
 import * as nonlinear from "./nonlinear";
 import * as pictures from "./pictures";
@@ -203,7 +204,7 @@ function index(torch: Torch, args: Arguments): Tensor {
   );
   const indices = given.filter(isTensor);
   const rows = args.keywords["rows"];
-  if (typeof rows === "number" && indices[0] !== undefined) return trl.indexByMask(torch, self, indices[0], rows);
+  if (typeof rows === "number" && indices[0] !== undefined) return masks.indexByMask(torch, self, indices[0], rows);
   const first = given.findIndex((value) => isTensor(value));
   const shape = indices.reduce<readonly number[]>(
     (sizes, tensor) => (tensor.rank > sizes.length ? tensor.sizes : sizes),
@@ -215,6 +216,16 @@ function index(torch: Torch, args: Arguments): Tensor {
   );
   const sizes = [...self.sizes.slice(0, first), ...broadcast, ...self.sizes.slice(first + indices.length)];
   return model.gatherLike(torch, "index", self, indices, sizes);
+}
+
+/** Writing in place: rows or a number where a mask is true, or rows with numbers. */
+function indexPut(torch: Torch, args: Arguments): Tensor {
+  const rows = args.keywords["rows"];
+  const mask = (args.positional[1] as readonly Argument[]).find(isTensor);
+  if (typeof rows === "number" && mask !== undefined)
+    return masks.putRowsByMask(torch, args.tensor(0), mask, args.tensor(2), rows);
+  if (mask?.dtype === "bool") return putByMask(torch, args.tensor(0), mask);
+  return inplace(2)(torch, args) as Tensor;
 }
 
 function indexSelect(torch: Torch, args: Arguments): Tensor {
@@ -280,8 +291,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   trl_logprob_entropy: (t, a) => trl.logProbEntropy(t, a.tensor(0), a.tensor(1)),
   trl_selective_log_softmax: (t, a) => selectiveLogSoftmax(t, a.tensor(0), a.tensor(1)),
   trl_entropy_from_logits: (t, a) => entropyFromLogits(t, a.tensor(0)),
-  masked_scatter: (t, a) => trl.maskedScatter(t, a.tensor(0), a.tensor(1), a.tensor(2)),
-  nonzero: (t, a) => trl.positions(t, a.tensor(0), a.number(-1, 0, "rows")),
+  masked_scatter: (t, a) => masks.maskedScatter(t, a.tensor(0), a.tensor(1), a.tensor(2)),
+  nonzero: (t, a) => masks.positions(t, a.tensor(0), a.number(-1, 0, "rows")),
   autocast_enter: trl.enterAutocast,
   autocast_exit: trl.leaveAutocast,
   nansum: (t, a) => trl.withoutNaN(t, a.tensor(0), false),
@@ -306,6 +317,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   batch_norm: (t, a) => nonlinear.batchNorm(t, a.tensor(0), a.maybeTensor(1, "weight"), a.maybeTensor(2, "bias")),
   _weight_norm: (t, a) => sound.weightNorm(t, a.tensor(0), a.tensor(1)),
   ctc_loss: (t, a) => sound.ctcLoss(t, a.tensor(0), a.tensor(1)),
+  unbind_cat: (t, a) => pictures.unbindCat(t, a.tensor(0)),
   split_cat: (t, a) => pictures.splitCat(t, a.tensor(0), a.number(1, 1)),
   attention_by_parts: (t, a) =>
     pictures.attentionByParts(t, {
@@ -424,6 +436,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     t.empty("prod", arithmetic.reducedSizes(a.tensor(0).sizes, a.numbers(1), a.flag(2, "keepdim")), "int64"),
   any: (t, a) => t.empty("any", [], a.tensor(0).dtype === "uint8" ? "uint8" : "bool"),
   all: (t) => t.empty("all", [], "bool"),
+  bucketize: (t, a) => t.empty("bucketize", a.tensor(0).sizes, "int64"),
   argmax: (t, a) => t.empty("argmax", a.numbers(1).length > 0 ? a.tensor(0).sizes.slice(0, -1) : [], "int64"),
   repeat: (t, a) => layout.repeat(t, a.tensor(0), a.numbers(1)),
   repeat_interleave: repeatInterleave,
@@ -450,10 +463,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   index_add_: inplace(3),
   scatter: scatterValue,
   scatter_: scatterInto,
-  index_put_: (t, a) => {
-    const [mask] = a.tensors(1);
-    return mask?.dtype === "bool" ? putByMask(t, a.tensor(0), mask) : arithmetic.inplace(t, a.tensor(0), a.operand(2));
-  },
+  index_put_: indexPut,
+  __ior__: inplace(1),
 };
 
 function limits(args: Arguments): 1 | 2 {
