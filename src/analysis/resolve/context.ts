@@ -5,6 +5,7 @@ import { defaultOf, keyFor } from "../defaults";
 import { TRAINER_FORMATS } from "../frameworks";
 import { librariesOf, type RunInputs } from "../inputs";
 import { type From, type Place, type Setting, Settings, type SettingValue } from "../settings";
+import { type LossSource, lossesOf } from "../trainers";
 import type { Choice, Obstacle, Resolved, Supposition } from "./types";
 
 export class ResolveContext {
@@ -13,6 +14,8 @@ export class ResolveContext {
   /** Whether the document is a TRL config. */
   readonly trl: boolean;
   readonly settings: Settings;
+  /** The captured losses that are the run's, or stand for them; null: the plain Trainer's own. */
+  readonly losses: LossSource | null;
   readonly libraries: LibraryVersions;
   readonly resolved = new Map<string, Resolved>();
   readonly suppositions: Supposition[] = [];
@@ -24,7 +27,8 @@ export class ResolveContext {
   ) {
     const overrides = choice.set === undefined ? [] : overrideSettings(inputs, choice.set);
     this.settings = new Settings([{ id: "override", settings: overrides }, ...inputs.layers]);
-    this.libraries = librariesOf(this.settings);
+    this.libraries = librariesOf(this.settings, inputs.format.id);
+    this.losses = lossesOf(inputs.format.id, this.settings, this.libraries);
     this.trains = TRAINER_FORMATS.has(inputs.format.id);
     this.trl = inputs.format.id === "trl";
   }
