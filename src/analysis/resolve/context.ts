@@ -1,7 +1,7 @@
 /** The state of one resolution: the settings in force, and what was decided from them with its origin. */
 import type { LibraryVersions } from "../../core/training/run";
 import type { Message } from "../../formats/types";
-import { defaultOf, keyFor } from "../defaults";
+import { defaultOf, keyFor, trainerDefault } from "../defaults";
 import { TRAINER_FORMATS } from "../frameworks";
 import { librariesOf, type RunInputs } from "../inputs";
 import { type From, type Place, type Setting, Settings, type SettingValue } from "../settings";
@@ -20,6 +20,8 @@ export class ResolveContext {
   readonly resolved = new Map<string, Resolved>();
   readonly suppositions: Supposition[] = [];
   readonly obstacles: Obstacle[] = [];
+  /** Which trainer runs, by TRL's name, once that is known. */
+  trainer: string | null = null;
 
   constructor(
     readonly inputs: RunInputs,
@@ -52,7 +54,7 @@ export class ResolveContext {
     }
     const open = this.settings.open(name);
     const spec = keyFor(this.inputs.format, name, this.libraries);
-    const known = spec === undefined ? undefined : defaultOf(spec, this.libraries);
+    const known = this.ofTrainer(name) ?? (spec === undefined ? undefined : defaultOf(spec, this.libraries));
     const standard = known ?? fallback;
     if (!this.trains && known === undefined && open === undefined) return standard;
     if (open?.auto) this.put(name, null, "auto", open.key, open.place);
@@ -63,6 +65,11 @@ export class ResolveContext {
   /** Records something the estimate rests on and no document says. */
   suppose(message: Message, settleWith: string, alternative?: Supposition["alternative"]): void {
     this.suppositions.push({ message, settleWith, ...(alternative === undefined ? {} : { alternative }) });
+  }
+
+  /** A default of the trainer's own config class. */
+  ofTrainer(name: string): ReturnType<typeof trainerDefault> {
+    return trainerDefault(this.inputs.format.id, this.trainer, name, this.libraries);
   }
 
   /** A default the format's own table states. */

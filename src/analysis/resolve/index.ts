@@ -29,7 +29,9 @@ export type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./type
 export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const c = new ResolveContext(inputs, choice);
   const trainer = trainerOf(c.inputs, c.settings);
-  const reward = flavourOf(inputs.format.id, trainer)?.kind === "reward";
+  const flavour = flavourOf(inputs.format.id, trainer);
+  c.trainer = flavour?.kind ?? trainer;
+  const reward = flavour?.kind === "reward";
   const model = classified(reward, modelOf(c));
   const config = model?.config ?? {};
   const ownCode = standsFor(c.inputs.format.id, c.settings);

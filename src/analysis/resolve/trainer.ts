@@ -11,15 +11,6 @@ import type { ResolveContext } from "./context";
 /** Since then SFT's loss goes through the fused head, too (trl/trainer/utils.py, add_fused_lm_head). */
 const FUSED_HEAD = "trl>=1.15";
 
-/** Default of `loss_type`. */
-const LOSSES: Readonly<Partial<Record<TrainerKind, string>>> = {
-  sft: "nll",
-  dpo: "sigmoid",
-  kto: "kto",
-  cpo: "sigmoid",
-  grpo: "dapo",
-};
-
 /** A trainer as frameworks name it: whose class it is, and the loss where the name says it. */
 interface Flavour {
   readonly kind: TrainerKind;
@@ -93,6 +84,11 @@ export function generatedLengths(c: ResolveContext, trainer: string): GeneratedL
     c.keep("max_prompt_length", stated);
     return { prompt: stated.value, completion };
   }
+  const standard = c.ofTrainer("max_prompt_length");
+  if (typeof standard === "number") {
+    c.put("max_prompt_length", standard, "default", "max_prompt_length", null);
+    return { prompt: standard, completion };
+  }
   c.put("max_prompt_length", ASSUMED_PROMPT, "assumed", "max_prompt_length", null);
   c.suppose(say("assume.prompt-length", { length: ASSUMED_PROMPT }), "max_prompt_length", {
     max_prompt_length: String(2 * ASSUMED_PROMPT),
@@ -163,14 +159,14 @@ function rolloutSpec(c: ResolveContext, kind: TrainerKind, adapted: boolean, bat
   const steps = stated ?? (total === undefined ? batch.accumulation : total / (batch.micro * batch.world));
   if (stated === undefined) c.put("steps_per_generation", steps, "auto", "steps_per_generation", null);
   const every = Math.max(1, Math.round(steps * Number(c.value("num_iterations", 1))));
-  const beta = Number(c.value("beta", kind === "rloo" ? 0.05 : 0));
+  const beta = Number(c.value("beta", 0));
   const vllm = c.value("use_vllm", false) === true;
   const corrects = vllm && c.settings.boolean("vllm_importance_sampling_correction") !== false;
   const scores = kind === "rloo" || batch.accumulation % every !== 0 || corrects;
   const reference = beta === 0 ? "none" : adapted ? "adapter" : "model";
   const bytes = vllm ? vllmBytes(c, batch) : { generatingBytes: 0, sleepingBytes: 0 };
   const level = c.settings.string("importance_sampling_level") === "sequence" ? "sequence" : "token";
-  const loss = c.settings.list("loss_type")?.[0] ?? LOSSES[kind] ?? "";
+  const loss = c.settings.list("loss_type")?.[0] ?? String(c.ofTrainer("loss_type") ?? "dapo");
   if (kind === "grpo" && c.settings.find("loss_type") === undefined)
     c.put("loss_type", loss, "default", "loss_type", null);
   return {
@@ -213,11 +209,12 @@ function variantOf(c: ResolveContext, { kind, loss: own }: Flavour, adapted: boo
   }
   const stated = own === undefined ? c.settings.find("loss_type") : undefined;
   const [loss] = own === undefined ? (c.settings.list("loss_type") ?? []) : [own];
+  const standard = String(c.ofTrainer("loss_type") ?? (kind === "kto" ? "kto" : "sigmoid"));
   if (own !== undefined) c.put("loss_type", own, "auto", "loss_type", null);
-  else if (stated === undefined) c.put("loss_type", LOSSES[kind]!, "default", "loss_type", null);
+  else if (stated === undefined) c.put("loss_type", standard, "default", "loss_type", null);
   else c.keep("loss_type", stated);
-  if (kind === "cpo") return { loss: loss ?? LOSSES[kind]!, likelihood: c.settings.number("cpo_alpha") !== 0 };
-  return { loss: loss ?? LOSSES[kind]!, reference: referenceOf(c, adapted) };
+  if (kind === "cpo") return { loss: loss ?? standard, likelihood: c.settings.number("cpo_alpha") !== 0 };
+  return { loss: loss ?? standard, reference: referenceOf(c, adapted) };
 }
 
 /** The frozen model beside the policy: none once its log-probabilities are there, the base model under an adapter. */

@@ -101,7 +101,9 @@ export const TRL_KEYS: readonly KeySpec[] = [
   memoryKey("sync_ref_model", "sync_ref_model", "boolean", "Keeps the reference in step with the model.", {
     default: false,
   }),
-  memoryKey("num_generations", "num_generations", "integer", "Completions per prompt.", { default: 8, min: 1 }),
+  memoryKey("num_generations", "num_generations", "integer", "Completions per prompt: 8 in GRPO, 2 in RLOO.", {
+    min: 1,
+  }),
   memoryKey("generation_batch_size", "generation_batch_size", "integer", "Completions generated at once.", {
     nullable: true,
     min: 1,
