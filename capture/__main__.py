@@ -1,5 +1,6 @@
 """python -m capture graphs|losses|check|verify (see README.md)"""
 import argparse
+import importlib
 import json
 import os
 import pathlib
@@ -44,11 +45,12 @@ def graphs(args):
 
 
 def losses(args):
-    from .losses import FILE, trainer_graphs
+    from .losses import trainer_graphs
 
-    file = OUT.parent / "trainers" / FILE
+    code = importlib.import_module({"trl": "capture.trainers", "llama-factory": "capture.llama_factory"}[args.of])
+    file = OUT.parent / "trainers" / f"{code.NAME}.json"
     file.parent.mkdir(exist_ok=True)
-    file.write_text(json.dumps(trainer_graphs(), separators=(",", ":")) + "\n")
+    file.write_text(json.dumps(trainer_graphs(code), separators=(",", ":")) + "\n")
     return 0
 
 
@@ -120,7 +122,8 @@ def main():
     c.add_argument("--family", nargs="*")
     c.add_argument("--seed", default="1")
     c.set_defaults(run=check)
-    losses_command = commands.add_parser("losses", help="write models/trainers/trl.json, the losses of TRL's trainers (of the TRL that is imported: an earlier one has a file of its own)")
+    losses_command = commands.add_parser("losses", help="write models/trainers/*.json, the losses of the TRL that is imported, or of LLaMA-Factory over it")
+    losses_command.add_argument("--of", choices=("trl", "llama-factory"), default="trl")
     losses_command.set_defaults(run=losses)
     v = commands.add_parser("verify", help="compare the command line with PyTorch and write models/VERIFIED.md (all families)")
     v.add_argument("--family", nargs="*")

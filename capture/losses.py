@@ -1,17 +1,17 @@
-"""Records the losses of TRL's trainers over stand-ins of their models: models/trainers/trl.json, and a file for an earlier TRL.
+"""Records the losses of trainers over stand-ins of their models: models/trainers/*.json.
 
 A stand-in answers with random hidden states (or logits), so sizes are small, values are real and the rows a mask picks are
-there. Everything between the models is TRL's code, the fused head included. Integers are explained by the sizes:
+there. Everything between the models is the trainer's code, a fused head included. Integers are explained by the sizes:
 B samples (pairs for DPO and reward), S tokens, P and T of prompt and completion, C scored tokens of the micro-batch.
 """
 import gc
-import itertools
 import json
 import random
 import sys
 from types import SimpleNamespace
 
 from . import environment  # noqa: F401  (before transformers)
+from .trainers import Accelerator  # (before trl)
 import torch
 import trl
 import trl.trainer.utils as trl_utils
@@ -20,12 +20,10 @@ from transformers.modeling_outputs import BaseModelOutput, SequenceClassifierOut
 from .fit import Fitter
 from .layers import functions
 from .record import Event, Value, trace
-from .trainers import FUSED, TRAINERS, WHOLE, Accelerator, batch_of, fuse_head, loss_of, scores_of, symbols
 from .write import merge, skeleton
 
 SCHEMA = "vram-lens/trainers/1"
 POINTS = 5
-FILE = "trl.json" if FUSED else f"trl-{'.'.join(trl.__version__.split('.')[:2])}.json"
 
 
 class Backbone(torch.nn.Module):
@@ -149,9 +147,9 @@ def _whole_entropy(recorder_of):
     return entropy_from_logits
 
 
-def kernels_of(recorder_of, trainer):
+def kernels_of(code, recorder_of, trainer):
     """What the recorder takes whole, and the module whose name it goes by."""
-    if FUSED:
+    if code.FUSED:
         return vars(trl_utils), {"_ChunkedLogProbFunction": _chunked(recorder_of), "_fused_logprob_entropy": _selective(recorder_of), "_supports_trl_loss_kernel": lambda *a: True, "is_triton_available": lambda: True}
     module = vars(sys.modules[type(trainer).__module__])
     whole = {"selective_log_softmax": _whole_log_probs(recorder_of), "entropy_from_logits": _whole_entropy(recorder_of)}
@@ -164,10 +162,10 @@ READS = ("item", "is_nonzero", "_local_scalar_dense")
 COUNTED = ("index.Tensor", "nonzero", "masked_select")
 
 
-def run_of(kind, settings, trainer, inputs, sizes):
+def run_of(code, kind, settings, trainer, inputs, sizes):
     if kind == "score":
-        return scores_of(trainer, trainer.model if settings["model"] == "policy" else trainer.ref_model, inputs, sizes["T"])
-    return loss_of(trainer, inputs)
+        return code.scores_of(trainer, trainer.model if settings["model"] == "policy" else trainer.ref_model, inputs, sizes["T"])
+    return code.loss_of(trainer, inputs)
 
 
 def mark(event):
@@ -177,26 +175,26 @@ def mark(event):
     return event
 
 
-def capture(kind, settings, seed):
+def capture(code, kind, settings, seed):
     """The loss at one point, as a function whose numbers are numbers."""
     r = random.Random(f"{kind} {seed}")
-    sizes = symbols(kind, r)
+    sizes = code.symbols(kind, r)
     torch.manual_seed(seed)
-    if kind in WHOLE:
+    if kind in code.WHOLE:
         sizes["V"] = r.randint(70, 99)
         policy, reference = (Logits(lambda ids: (ids.shape[0], 1) if kind == "reward" else (*ids.shape, sizes["V"])) for _ in range(2))
     else:
         policy, reference = Model(8), Model(8)
     for model in (policy, reference):
-        fuse_head(kind, model, settings, model is reference)
-    trainer = TRAINERS[kind](policy, reference, Accelerator("cpu"), settings)
-    inputs = batch_of(kind, settings, sizes, "cpu")
+        code.fuse_head(kind, model, settings, model is reference)
+    trainer = code.TRAINERS[kind](policy, reference, Accelerator("cpu"), settings)
+    inputs = code.batch_of(kind, settings, sizes, "cpu")
     holder = {}
-    module, kernels = kernels_of(lambda: holder["recorder"], trainer)
+    module, kernels = kernels_of(code, lambda: holder["recorder"], trainer)
     before = {name: module.get(name) for name in kernels}
     module.update(kernels)
     try:
-        t = trace(Both(policy, reference), inputs, lambda: {"loss": run_of(kind, settings, trainer, dict(inputs), sizes)}, holder)
+        t = trace(Both(policy, reference), inputs, lambda: {"loss": run_of(code, kind, settings, trainer, dict(inputs), sizes)}, holder)
     finally:
         module.update(before)
     for meta in t.values:
@@ -209,9 +207,9 @@ def capture(kind, settings, seed):
     return SimpleNamespace(function=functions(t), sizes=sizes, batch={n: t.values[v.id] for n, v in t.batch.items()})
 
 
-def loss_graph(kind, settings):
+def loss_graph(code, kind, settings):
     """One loss with its numbers explained."""
-    captures = [capture(kind, settings, seed) for seed in range(POINTS)]
+    captures = [capture(code, kind, settings, seed) for seed in range(POINTS)]
     forms = [skeleton(c.function) for c in captures]
     if len({f for f, _ in forms}) > 1:
         raise ValueError(f"{kind} {settings}: the captures differ")
@@ -223,7 +221,6 @@ def loss_graph(kind, settings):
     return {"batch": batch, "main": without_join(main) if kind == "score" else main}
 
 
-REFERENCES = ("model", "adapter", "none")
 def without_join(main):
     """The pass over one micro-batch of several: they are joined when all are there."""
     join = next(i for i in reversed(main["body"]) if i.get("op") == "cat")
@@ -232,36 +229,12 @@ def without_join(main):
     return {**main, "body": [i for i in kept if i.get("drop") != []], "outputs": [part]}
 
 
-DPO_LOSSES = ("sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot", "aot_unpaired", "apo_zero", "apo_down", "discopop", "sft", "sigmoid_norm")
-GRPO_LOSSES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "vespo", "luspo")
-
-
-def variants():
-    """Every loss, by what its code branches on."""
-    for reference, loss in itertools.product(REFERENCES, DPO_LOSSES):
-        yield "dpo", {"reference": reference, "loss": loss}
-    for reference, loss in itertools.product(REFERENCES, ("kto", "apo_zero_unpaired")):
-        yield "kto", {"reference": reference, "loss": loss}
-    for centered in (False, True):
-        yield "reward", {"centered": centered}
-    for loss in ("nll", "dft") if FUSED else ():  # before, the plain model's own loss
-        yield "sft", {"loss": loss}
-    yield "orpo", {}
-    for loss, likelihood in itertools.product(("sigmoid", "hinge", "ipo", "simpo"), (True, False)):
-        yield "cpo", {"loss": loss, "likelihood": likelihood}
-    for loss, kl, level, old in itertools.product(GRPO_LOSSES, (False, True), ("token", "sequence"), (False, True)):
-        yield "grpo", {"loss": loss, "kl": kl, "level": level, "old": old}
-    yield "rloo", {}
-    for model, reference in (("policy", "none"), ("reference", "model"), ("reference", "adapter")):
-        yield "score", {"model": model, "reference": reference}
-
-
-def trainer_graphs(log=print):
-    """The file's content; variants with one loss share it."""
+def trainer_graphs(code, log=print):
+    """The content of a file; variants with one loss share it. `code` is the module of the trainers (`trainers.py`, `llama_factory.py`)."""
     gc.disable()
     found = {}
-    for kind, settings in variants():
-        graph = loss_graph(kind, settings)
+    for kind, settings in code.variants():
+        graph = loss_graph(code, kind, settings)
         gc.collect()
         key = json.dumps(graph, sort_keys=True)
         found.setdefault((kind, key), (graph, []))[1].append(settings)

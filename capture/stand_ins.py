@@ -1,5 +1,6 @@
 """Packages that earlier trainers import and nothing here runs: modules whose every name is there and does nothing."""
 import importlib.machinery
+import importlib.metadata
 import sys
 import types
 from unittest.mock import MagicMock
@@ -15,6 +16,18 @@ class Nothing(types.ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         return MagicMock()
+
+
+def answer_old_questions():
+    """TRL before 0.25 asks transformers whether a package is there and takes any answer but False for yes; since 5 the answer is a pair."""
+    import transformers.utils.import_utils as utils
+
+    if tuple(int(part) for part in importlib.metadata.version("trl").split(".")[:2]) >= (0, 25):
+        return
+    answer = utils._is_package_available
+    utils._is_package_available = lambda name, return_version=False: answer(name, return_version) if return_version else answer(name)[0]
+    importlib.import_module("trl.import_utils")
+    utils._is_package_available = answer
 
 
 def install(*names):

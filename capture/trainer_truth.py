@@ -4,8 +4,7 @@ usage: LD_PRELOAD=fakecuda.so python -m capture.trainer_truth --kind dpo [--firs
 
 As `truth.py`, with the trainer's models and its loss in place of the model's own. Where a result is as long as the data
 says, it is as long as the case says, and allocates what indexing by a mask allocates (aten/native/IndexingUtils.h:
-positions first). Receipts go to `test/core/trainers/<kind>.jsonl`, those of an earlier TRL (the one that is
-imported) to `<kind>-<major>.<minor>.jsonl`.
+positions first). Receipts go to `test/core/trainers/<file of losses>/<kind>.jsonl`.
 """
 import argparse
 import contextlib
@@ -17,22 +16,21 @@ import sys
 from types import SimpleNamespace
 
 from . import environment  # noqa: F401  (before transformers)
+from . import trainers as code  # (before trl)
 import torch
 import torch.nn.functional as F
-import trl
 import trl.trainer.utils as trl_utils
 from torch._subclasses.fake_tensor import FakeTensorMode
-from trl.trainer.utils import disable_dropout_in_model, shuffle_sequence_dict, split_tensor_dict, use_adapter
+from trl.trainer.utils import disable_dropout_in_model
 
 from . import truth
-from .losses import variants
 from .receipts import FAMILIES, alone
-from .trainers import FUSED, TRAINERS, Accelerator, batch_of, fuse_head, loss_of, scores_of
+from .trainers import Accelerator
 
 aten = torch.ops.aten
 OUT = pathlib.Path(__file__).resolve().parent.parent / "test" / "core" / "trainers"
 SEQUENCES = {"dpo": 2, "orpo": 2, "cpo": 2, "reward": 2}
-if FUSED:
+if code.FUSED:
     import trl.kernels.chunked_logprob as kernels
     import trl.kernels.logprob_entropy as logprob_entropy
 
@@ -108,13 +106,13 @@ def unmasked(model):
 def rollout(trainer, case):
     """Completions as `_generate_and_score_completions` leaves them, scored as it scores them, split as `_prepare_inputs` does."""
     rows, settings = case["sequences"], case["variant"]
-    batch = batch_of(case["kind"], {**settings, "old": False, "kl": False}, {"B": rows, "P": case["prompt"], "T": case["completion"], "C": 0}, "cuda")
+    batch = code.batch_of(case["kind"], {**settings, "old": False, "kl": False}, {"B": rows, "P": case["prompt"], "T": case["completion"], "C": 0}, "cuda")
     whole = {"input_ids": torch.cat([batch["prompt_ids"], batch["completion_ids"]], dim=1), "attention_mask": torch.cat([batch["prompt_mask"], batch["completion_mask"]], dim=1)}
-    old = scores_of(trainer, trainer.model, whole, case["completion"], case["batch"]) if case["scores"] else None
+    old = code.scores_of(trainer, trainer.model, whole, case["completion"], case["batch"]) if case["scores"] else None
     reference = None
     if case["reference"] != "none":
-        with use_adapter(trainer.model, None) if case["reference"] == "adapter" else contextlib.nullcontext():
-            reference = scores_of(trainer, trainer.ref_model or trainer.model, whole, case["completion"], case["batch"])
+        with trl_utils.use_adapter(trainer.model, None) if case["reference"] == "adapter" else contextlib.nullcontext():
+            reference = code.scores_of(trainer, trainer.ref_model or trainer.model, whole, case["completion"], case["batch"])
     if case["kind"] == "rloo":  # the reference is in the rewards
         batch["old_logps"] = (old * batch["completion_mask"]).sum(1)
     else:
@@ -122,8 +120,8 @@ def rollout(trainer, case):
     del old, reference
     del whole
     count = {"num_items_in_batch": batch.pop("num_items_in_batch")} if "num_items_in_batch" in batch else {}
-    batch = shuffle_sequence_dict(batch)
-    return [{**part, **count} for part in split_tensor_dict(batch, rows // case["batch"])]
+    batch = trl_utils.shuffle_sequence_dict(batch)
+    return [{**part, **count} for part in trl_utils.split_tensor_dict(batch, rows // case["batch"])]
 
 
 def peak(case):
@@ -136,18 +134,18 @@ def peak(case):
     try:
         with FakeTensorMode(allow_non_fake_inputs=True), ledger:
             policy = unmasked(truth.load(case)[1])
-            fuse_head(kind, policy, settings)
+            code.fuse_head(kind, policy, settings)
             policy = truth.adapt(case, policy)
             reference = None
             if case.get("reference", settings.get("reference")) == "model":
                 reference = unmasked(truth.load(case)[1])
                 reference.eval()
-                fuse_head(kind, reference, settings, True)
+                code.fuse_head(kind, reference, settings, True)
             if case["disable_dropout"]:
                 disable_dropout_in_model(policy)
             models = [truth.wrap(case, m) for m in (policy, reference) if m is not None]
             autocast = (lambda: torch.autocast("cuda", dtype=truth.AMP[case["amp"]])) if case.get("amp") else contextlib.nullcontext
-            trainer = TRAINERS[kind](models[0], models[1] if reference is not None else None, Accelerator("cuda", autocast), settings)
+            trainer = code.TRAINERS[kind](models[0], models[1] if reference is not None else None, Accelerator("cuda", autocast), settings)
             trainer.current_gradient_accumulation_steps = case["grad_accum"]
             gc.collect()
             params, optimizer = [p for p in policy.parameters() if p.requires_grad], truth.optimizer_of(policy)
@@ -157,8 +155,8 @@ def peak(case):
                 for micro in range(case["grad_accum"]):
                     if "sequences" in case and micro % case["every"] == 0:
                         buffered = rollout(trainer, case)
-                    batch = batch_of(kind, settings, sizes, "cuda") if buffered is None else dict(buffered[micro % len(buffered)])
-                    loss = loss_of(trainer, batch)
+                    batch = code.batch_of(kind, settings, sizes, "cuda") if buffered is None else dict(buffered[micro % len(buffered)])
+                    loss = code.loss_of(trainer, batch)
                     del batch
                     trainer._metrics["train"].clear()
                     loss.backward()
@@ -182,7 +180,7 @@ def draw(kind, number):
     model = FAMILIES[family][0](r)
     model["vocab_size"] = r.choice((r.randint(200, 900), r.randint(30000, 70000)))
     lora = r.random() < 0.5 and kind != "reward"
-    settings = r.choice([s for k, s in variants() if k == kind and s.get("reference", "none") in ("none", "adapter" if lora else "model")])
+    settings = r.choice([s for k, s in code.variants() if k == kind and s.get("reference", "none") in ("none", "adapter" if lora else "model")])
     case = {"id": f"{kind}-{number}", "kind": kind, "variant": settings, "family": family, "model": model, "task": "seq-cls" if kind == "reward" else "causal-lm", "attention": "sdpa"}
     if kind == "reward":
         model["num_labels"], model["pad_token_id"] = 1, 0
@@ -228,14 +226,19 @@ def keep(out, case):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kind", nargs="*", default=list(TRAINERS))
+    parser.add_argument("--kind", nargs="*", help="default: all of them")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--of", choices=("trl", "llama-factory"), default="trl")
     args = parser.parse_args()
     torch.set_num_threads(1)
+    global code
+    if args.of == "llama-factory":
+        from . import llama_factory as code
     OUT.mkdir(parents=True, exist_ok=True)
-    for kind in args.kind:
-        out = OUT / (f"{kind}.jsonl" if FUSED else f"{kind}-{'.'.join(trl.__version__.split('.')[:2])}.jsonl")
+    for kind in args.kind or code.TRAINERS:
+        out = OUT / code.NAME / f"{kind}.jsonl"
+        out.parent.mkdir(exist_ok=True)
         have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
         for number in range(args.first, args.first + args.count):
             case = draw(kind, number)

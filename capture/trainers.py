@@ -5,26 +5,38 @@ whole logits where TRL is older than the head (1.15). Used twice: to record the 
 models) and to measure it (`trainer_truth.py`, over real models).
 """
 import contextlib
+import itertools
 from collections import defaultdict
 from types import SimpleNamespace
 
-from . import environment  # noqa: F401  (before transformers)
+from . import environment, stand_ins  # (before transformers)
 import torch
+
+stand_ins.answer_old_questions()
+
 import trl
 import trl.trainer.utils as trl_utils
 from packaging.version import Version
-from trl.experimental.cpo.cpo_trainer import CPOTrainer
-from trl.experimental.orpo.orpo_trainer import ORPOTrainer
 from trl.trainer.dpo_trainer import DPOTrainer
 from trl.trainer.grpo_trainer import GRPOTrainer
 from trl.trainer.kto_trainer import KTOTrainer
 from trl.trainer.reward_trainer import RewardTrainer
 from trl.trainer.rloo_trainer import RLOOTrainer
-from trl.models.utils import disable_gradient_checkpointing
 from trl.trainer.sft_trainer import SFTTrainer
+
+try:
+    from trl.experimental.cpo.cpo_trainer import CPOTrainer
+    from trl.experimental.orpo.orpo_trainer import ORPOTrainer
+    from trl.models.utils import disable_gradient_checkpointing
+except ImportError:  # before 0.29
+    disable_gradient_checkpointing = contextlib.nullcontext
+    from trl.trainer.cpo_trainer import CPOTrainer
+    from trl.trainer.orpo_trainer import ORPOTrainer
 
 # Whether losses go through TRL's fused head.
 FUSED = Version(trl.__version__) >= Version("1.15")
+# Name of the file they are written to.
+NAME = "trl" if FUSED else f"trl-{'.'.join(trl.__version__.split('.')[:2])}"
 if FUSED:
     import trl.kernels.chunked_logprob as kernels
 
@@ -153,7 +165,7 @@ def symbols(kind, r):
     return sizes
 
 
-def _scored(rows, length, count, device):
+def scored_mask(rows, length, count, device):
     """A mask with `count` of its positions set, as many in every row, at the end."""
     mask = torch.zeros(rows, length, dtype=torch.long, device=device)
     if device == "cpu":
@@ -170,14 +182,14 @@ def batch_of(kind, settings, sizes, device):
     if kind in ("dpo", "reward"):
         batch = {"input_ids": long(2 * b, s), "attention_mask": ones(2 * b, s)}
         if kind == "dpo":
-            batch["completion_mask"] = _scored(2 * b, s, sizes["C"], device)
+            batch["completion_mask"] = scored_mask(2 * b, s, sizes["C"], device)
             if settings["reference"] == "none":
                 batch.update(ref_chosen_logps=numbers(b), ref_rejected_logps=numbers(b))
         return batch
     if kind == "kto":
         batch = {}
         for prefix in ("", "KL_") if settings["loss"] == "kto" else ("",):
-            batch.update({f"{prefix}input_ids": long(b, s), f"{prefix}attention_mask": ones(b, s), f"{prefix}completion_mask": _scored(b, s, sizes["C"], device)})
+            batch.update({f"{prefix}input_ids": long(b, s), f"{prefix}attention_mask": ones(b, s), f"{prefix}completion_mask": scored_mask(b, s, sizes["C"], device)})
         if settings["reference"] == "none":
             batch["ref_logps"] = numbers(b)
             if settings["loss"] == "kto":
@@ -197,7 +209,7 @@ def batch_of(kind, settings, sizes, device):
             labels[:, 1 : s - sizes["C"] // b] = -100
         return {"input_ids": long(b, s), "attention_mask": ones(b, s), "labels": labels, "num_items_in_batch": long()}
     p, t = sizes["P"], sizes["T"]
-    batch = {"prompt_ids": long(b, p), "prompt_mask": ones(b, p), "completion_ids": long(b, t), "completion_mask": _scored(b, t, sizes["C"], device), "advantages": numbers(b)}
+    batch = {"prompt_ids": long(b, p), "prompt_mask": ones(b, p), "completion_ids": long(b, t), "completion_mask": scored_mask(b, t, sizes["C"], device), "advantages": numbers(b)}
     if kind == "rloo":
         return {**batch, "old_logps": numbers(b)}
     batch["num_items_in_batch"] = long()
@@ -232,3 +244,28 @@ def _loss(trainer, inputs):
     if isinstance(trainer, (GRPOTrainer, RLOOTrainer)):
         return type(trainer)._compute_loss(trainer, trainer.model, inputs)
     return trainer._compute_loss(trainer.model, inputs, False)
+
+
+REFERENCES = ("model", "adapter", "none")
+DPO_LOSSES = ("sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot", "aot_unpaired", "apo_zero", "apo_down", "discopop", "sft", "sigmoid_norm")
+GRPO_LOSSES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "vespo", "luspo")
+
+
+def variants():
+    """Every loss, by what its code branches on."""
+    for reference, loss in itertools.product(REFERENCES, DPO_LOSSES):
+        yield "dpo", {"reference": reference, "loss": loss}
+    for reference, loss in itertools.product(REFERENCES, ("kto", "apo_zero_unpaired")):
+        yield "kto", {"reference": reference, "loss": loss}
+    for centered in (False, True):
+        yield "reward", {"centered": centered}
+    for loss in ("nll", "dft") if FUSED else ():  # before, the plain model's own loss
+        yield "sft", {"loss": loss}
+    yield "orpo", {}
+    for loss, likelihood in itertools.product(("sigmoid", "hinge", "ipo", "simpo"), (True, False)):
+        yield "cpo", {"loss": loss, "likelihood": likelihood}
+    for loss, kl, level, old in itertools.product(GRPO_LOSSES, (False, True), ("token", "sequence"), (False, True)):
+        yield "grpo", {"loss": loss, "kl": kl, "level": level, "old": old}
+    yield "rloo", {}
+    for model, reference in (("policy", "none"), ("reference", "model"), ("reference", "adapter")):
+        yield "score", {"model": model, "reference": reference}

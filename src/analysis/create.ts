@@ -53,7 +53,7 @@ class AnalyzerOfRuntime implements Analyzer {
   private readonly store: DocumentStore;
   private readonly estimator = new Estimator();
   private readonly graphs = new Map<string, Promise<FamilyGraphs | undefined>>();
-  private trainers: Promise<readonly TrainerGraph[]> | undefined;
+  private readonly trainers = new Map<string, Promise<readonly TrainerGraph[]>>();
   private catalogue: Promise<Catalogue> | undefined;
 
   constructor(private readonly runtime: Runtime) {
@@ -172,19 +172,19 @@ class AnalyzerOfRuntime implements Analyzer {
     return this.runOf(config, options, locale, { format, program: { document, span: named.span } });
   }
 
-  /** Graphs of a family, read once; with the losses of TRL's trainers only where a run may need them. */
-  private graphsOf(family: string, losses: boolean): Promise<FamilyGraphs | undefined> {
+  /** Graphs of a family, read once; with the losses of trainers only where a run may need them. */
+  private graphsOf(family: string, losses: string | null): Promise<FamilyGraphs | undefined> {
     const key = `${family} ${losses}`;
     let found = this.graphs.get(key);
     if (found === undefined) {
-      found = losses ? this.withLosses(family) : this.readGraphs(family);
+      found = losses === null ? this.readGraphs(family) : this.withLosses(family, losses);
       this.graphs.set(key, found);
     }
     return found;
   }
 
-  private async withLosses(family: string): Promise<FamilyGraphs | undefined> {
-    const [graphs, trainers] = await Promise.all([this.graphsOf(family, false), this.trainerGraphs()]);
+  private async withLosses(family: string, losses: string): Promise<FamilyGraphs | undefined> {
+    const [graphs, trainers] = await Promise.all([this.graphsOf(family, null), this.trainerGraphs(losses)]);
     return graphs && { ...graphs, trainers };
   }
 
@@ -201,15 +201,18 @@ class AnalyzerOfRuntime implements Analyzer {
   }
 
   /** Losses of trainers, read once for every family. */
-  private trainerGraphs(): Promise<readonly TrainerGraph[]> {
-    this.trainers ??= this.runtime
-      .readModelData("trainers/trl.json")
+  private trainerGraphs(file: string): Promise<readonly TrainerGraph[]> {
+    const known = this.trainers.get(file);
+    if (known !== undefined) return known;
+    const found = this.runtime
+      .readModelData(`trainers/${file}.json`)
       .then((text) => {
         const read = trainersSchema.safeParse(JSON.parse(text ?? "null"));
         return read.success ? (read.data.graphs as unknown as TrainerGraph[]) : [];
       })
       .catch(() => []);
-    return this.trainers;
+    this.trainers.set(file, found);
+    return found;
   }
 }
 

@@ -1,5 +1,6 @@
 /** Defaults of a format's keys for given library versions. */
 import type { LibraryVersions } from "../core/training/run";
+import { TRAINER_DEFAULTS } from "../formats/trl/defaults";
 import type { Format, KeySpec } from "../formats/types";
 import { holds } from "./versions";
 
@@ -8,6 +9,23 @@ export function defaultOf(spec: KeySpec, libraries: LibraryVersions): KeySpec["d
   const older = Object.entries(spec.defaultsBy ?? {}).find(([condition]) => holds(condition, libraries));
   const written = older === undefined ? spec.default : older[1];
   return written === undefined ? undefined : (spec.means?.[String(written)] ?? written);
+}
+
+/** Formats whose preference trainers take the defaults of TRL's own configs. */
+const TRAINS_WITH_TRL: ReadonlySet<string> = new Set(["trl", "axolotl"]);
+
+/** The default of a setting under one of TRL's trainers; undefined where the trainer makes no difference. */
+export function trainerDefault(
+  format: string,
+  trainer: string | null,
+  name: string,
+  libraries: LibraryVersions,
+): KeySpec["default"] {
+  if (trainer === null || !TRAINS_WITH_TRL.has(format)) return undefined;
+  const found = TRAINER_DEFAULTS[trainer]?.[name];
+  if (found === undefined) return undefined;
+  const older = Object.entries(found.older ?? {}).find(([condition]) => holds(condition, libraries));
+  return older === undefined ? found.now : older[1];
 }
 
 /** Whether a key still exists in these versions (`removedIn: "transformers 5"`). */

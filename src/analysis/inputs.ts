@@ -23,8 +23,9 @@ import { type Problem, say } from "./problems";
 import type { Runtime } from "./runtime";
 import { type Layer, located, type Setting, Settings } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
+import { lossesOf } from "./trainers";
 import { ancestors, joinUri, normalise, parentOf, relativePath } from "./uris";
-import { LIBRARIES, NEWEST, type PinnedVersion, pinnedVersions } from "./versions";
+import { LIBRARIES, type PinnedVersion, pinnedVersions, standardLibraries } from "./versions";
 
 /** A link of the document to another file, found. */
 export interface FollowedLink {
@@ -61,8 +62,8 @@ export interface GatherContext {
   readonly runtime: Runtime;
   readonly store: DocumentStore;
   readonly catalogue: Catalogue;
-  /** Graphs of a family; `losses`: with those of TRL's trainers, which only its runs need. */
-  readonly graphs: (family: string, losses: boolean) => Promise<FamilyGraphs | undefined>;
+  /** Graphs of a family; `losses`: with the trainers' losses of that file of `models/trainers`. */
+  readonly graphs: (family: string, losses: string | null) => Promise<FamilyGraphs | undefined>;
   /** `model` of the overrides, when the person tries another one. */
   readonly modelOverride: string | undefined;
   /** The Hydra program that names the document, when the run is reached from there. */
@@ -202,7 +203,8 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   }
   if (pinned !== undefined) documents.push(pinned.document);
   const family = model?.kind === "found" ? String(model.config["model_type"]) : undefined;
-  const graphs = family === undefined ? undefined : await graphsFor(family, model, format.id === "trl", context);
+  const losses = lossesOf(format.id, before, librariesOf(before, format.id))?.file ?? null;
+  const graphs = family === undefined ? undefined : await graphsFor(family, model, losses, context);
   return {
     main,
     format,
@@ -224,7 +226,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
 async function graphsFor(
   family: string,
   model: ModelFound | undefined,
-  losses: boolean,
+  losses: string | null,
   context: GatherContext,
 ): Promise<FamilyGraphs | undefined> {
   const own = await context.graphs(family, losses);
@@ -481,9 +483,9 @@ async function libraryPins(
   return [...settings.values()];
 }
 
-/** The versions in force: pinned ones, else the newest described. */
-export function librariesOf(settings: Settings): LibraryVersions {
-  const versions = { ...NEWEST } as Record<keyof LibraryVersions, string>;
-  for (const library of LIBRARIES) versions[library] = settings.string(`library.${library}`) ?? NEWEST[library];
+/** The versions in force: pinned ones, else the framework's own, else the newest described. */
+export function librariesOf(settings: Settings, format: string): LibraryVersions {
+  const versions: Record<keyof LibraryVersions, string> = { ...standardLibraries(format) };
+  for (const library of LIBRARIES) versions[library] = settings.string(`library.${library}`) ?? versions[library];
   return versions;
 }

@@ -2,15 +2,9 @@
 import { frameworkOf, TRAINER_FORMATS } from "./frameworks";
 import type { RunInputs } from "./inputs";
 import { say } from "./problems";
-import { MODELLED } from "./resolve/trainer";
+import { flavourOf } from "./resolve/trainer";
 import type { Obstacle } from "./resolve/types";
 import type { Settings } from "./settings";
-
-/**
- * Formats whose preference and reinforcement trainers are not TRL's newest: axolotl pins an older TRL, LLaMA-Factory and
- * ms-swift put losses of their own over one (llamafactory/train/dpo/trainer.py, swift/rlhf_trainers).
- */
-const OWN_LOSSES: ReadonlySet<string> = new Set(["axolotl", "llama-factory", "ms-swift"]);
 
 /** Switches that change memory in a way nothing here follows. */
 const SWITCHES = ["use_llama_pro"];
@@ -31,11 +25,8 @@ export function obstaclesOf(inputs: RunInputs, settings: Settings, trainer: stri
   else if (!TRAINER_FORMATS.has(format.id) && format.id !== "deepspeed" && frameworkOf(format.id) === undefined)
     add("not-modelled.format", { format: format.id });
   const plain = trainer === "trainer" || trainer === "sft";
-  if (!plain && !(format.id === "trl" && MODELLED.has(trainer)))
-    add(OWN_LOSSES.has(format.id) ? "not-modelled.trainer-framework" : "not-modelled.trainer", {
-      trainer: trainer.toUpperCase(),
-      framework: format.id,
-    });
+  if (!plain && flavourOf(format.id, trainer) === undefined)
+    add("not-modelled.trainer", { trainer: trainer.toUpperCase() });
   if (settings.boolean("use_cpu") === true) add("not-modelled.cpu");
   for (const name of SWITCHES) {
     const stated = settings.find(name);

@@ -1,7 +1,10 @@
 /** Which trainer carries a run out. */
+
+import type { LibraryVersions } from "../core/training/run";
 import { TRAINER_MARKS } from "../formats/trl/keys";
 import type { RunInputs } from "./inputs";
 import type { Settings } from "./settings";
+import { holds } from "./versions";
 
 /** Trainers by the names of TRL's classes and of the scripts that use them. */
 const NAMED: readonly (readonly [RegExp, string])[] = [
@@ -37,10 +40,42 @@ function calledTrainer({ main }: RunInputs): string | undefined {
   return undefined;
 }
 
+/** Stages that are the plain trainer's. */
+const PLAIN = new Set(["none", "sft", "pt", "false"]);
+
+/** What a framework's own switch says is trained; undefined where it is the plain trainer's. */
+function stageOf(settings: Settings): string | undefined {
+  const stage = settings.string("rl") ?? settings.string("lf_stage");
+  return stage === undefined || PLAIN.has(stage) ? undefined : stage;
+}
+
+/** Captured losses of trainers (`models/trainers`). */
+export interface LossSource {
+  readonly file: string;
+  /** Of other code than the run's, with the same models and much the same logits: this name's stands for it. */
+  readonly standsFor?: string;
+}
+
+/** TRL's own: the newest release with another loss, and what stands for it. Before 0.29 DPO kept all hidden states, too. */
+function ofTrl(libraries: LibraryVersions): LossSource {
+  if (holds("trl>=1.15", libraries)) return { file: "trl" };
+  const same = holds("trl>=0.29", libraries) && holds("trl<1.14", libraries);
+  return { file: "trl-1.9", ...(same ? {} : { standsFor: `TRL ${libraries.trl}` }) };
+}
+
+/** Where the losses of a document's trainer are; null where none but the model's own runs. */
+export function lossesOf(format: string, settings: Settings, libraries: LibraryVersions): LossSource | null {
+  if (format === "trl") return ofTrl(libraries);
+  if (stageOf(settings) === undefined) return null;
+  if (format === "axolotl") return ofTrl(libraries);
+  if (format === "llama-factory") return { file: "llama-factory" };
+  return format === "ms-swift" ? { file: "trl-1.9", standsFor: "ms-swift" } : null;
+}
+
 /** Which trainer runs: `trainer` (the plain one), `sft`, or one that keeps further models. */
 export function trainerOf(inputs: RunInputs, settings: Settings): string {
-  const stage = settings.string("rl") ?? settings.string("lf_stage");
-  if (stage !== undefined && !["none", "sft", "pt", "false"].includes(stage)) return stage;
+  const stage = stageOf(settings);
+  if (stage !== undefined) return stage;
   if (settings.find("reward_model") !== undefined) return "ppo";
   if (inputs.format.id !== "trl") return "trainer";
   const called = calledTrainer(inputs);

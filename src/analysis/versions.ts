@@ -12,6 +12,18 @@ export const NEWEST: LibraryVersions = {
   bitsandbytes: "0.50",
 };
 
+/** What frameworks pin of them in their own requirements: in force where the workspace pins nothing. */
+const PINNED_BY: Readonly<Record<string, Partial<LibraryVersions>>> = {
+  axolotl: { trl: "1.9" },
+  "llama-factory": { trl: "0.24" },
+  "ms-swift": { trl: "0.29" },
+};
+
+/** The versions a document of a format is read with when nothing says others. */
+export function standardLibraries(format: string): LibraryVersions {
+  return { ...NEWEST, ...PINNED_BY[format] };
+}
+
 export type Library = keyof LibraryVersions;
 export const LIBRARIES = Object.keys(NEWEST) as Library[];
 

@@ -65,7 +65,7 @@ export function estimate(
     ]);
     const own = run.compiled ? compiledBand(eager, run, graphs) : eager;
     if (relative) return { ok: true, estimate: widened(own, run.model.family, graphs.family) };
-    const stands = run.standsFor !== undefined || splitsModel(run);
+    const stands = run.standsFor !== undefined || run.trainer?.standIn === true || splitsModel(run);
     return { ok: true, estimate: stands ? widenedActivations(own) : own };
   } catch (error) {
     if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.message };

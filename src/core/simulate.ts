@@ -38,8 +38,8 @@ import {
   lossOf,
   lossScope,
   Rollout,
-  SEQUENCES,
   scoringOf,
+  sequencesOf,
   trainerOf,
   trainerPass,
 } from "./training/trainers";
@@ -183,8 +183,7 @@ function generate(
 
 /** Sizes of one forward, which some trainers give several sequences a sample. */
 function forwardSizes(run: TrainingRun): RunSizes {
-  const sequences = run.trainer == null ? 1 : SEQUENCES[run.trainer.kind];
-  return { ...sizesOf(run), B: run.microBatchSize * sequences };
+  return { ...sizesOf(run), B: run.microBatchSize * sequencesOf(run.trainer) };
 }
 
 /**
@@ -276,9 +275,6 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
 
   const ledger = new Ledger(run.allocator?.roundupDivisions);
   const torch = new Torch(ledger);
-  // trl/models/utils.py: below stage 3 the reference is an engine of its own, whole on every GPU (prepare_deepspeed).
-  if (spec !== null && sharded)
-    return { ok: false, code: "not-modelled", reason: `${spec.kind.toUpperCase()} with sharded parameters` };
   if (spec !== null && prompted)
     return { ok: false, code: "not-modelled", reason: `${spec.kind.toUpperCase()} with trained prompts` };
   const loss = spec === null ? undefined : lossOf(family, spec);
@@ -313,6 +309,8 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   const model = loadModel(torch, graph, view, adapted);
   const copy = hasReference ? loadModel(torch, graph, view, { ...loading, adapter: null }) : null;
   strategy.prepare(torch, model.parameters);
+  // trl/models/utils.py: below stage 3 the reference is an engine of its own, whole on every GPU (prepare_deepspeed).
+  const copyUsage = (copy !== null && strategy.prepareFrozen?.(torch, copy.parameters)) || null;
   torch.leafHook = strategy.leafHook;
   torch.usage = strategy.shardsParameters ? strategy : undefined;
   const loadedEvents = ledger.eventCount;
@@ -359,6 +357,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
         scope,
         policy: model,
         copy,
+        copyUsage,
         options: optionsOf(program, way),
       });
   };
@@ -376,9 +375,15 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
             autocast,
             scoring: scoringOf(family, spec).map((scoring) => passesOf(program, scope, scoring)),
             generate: (generation) => {
+              // trl/models/utils.py, unwrap_model_for_generation
+              const gathered = spec.rollout?.gathers === false ? null : (strategy.gatherAll?.(torch) ?? null);
+              const { usage } = torch;
+              if (gathered !== null) torch.usage = undefined;
               cacheBytes = withoutTraining(torch, () =>
                 generate(torch, run, family, generation, interpretersOf, autocast),
               );
+              torch.usage = usage;
+              gathered?.release();
             },
           },
           strategy,
@@ -406,7 +411,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     // A trainer with a loss of its own gives nothing but that; SFT runs the plain model where logits are asked for.
     const ownLoss = spec !== null && !(spec.kind === "sft" && run.evaluation.keeps !== "loss");
     const keeps = ownLoss ? "loss" : run.evaluation.keeps;
-    const rows = batchSize * (spec === null ? 1 : SEQUENCES[spec.kind]);
+    const rows = batchSize * sequencesOf(spec);
     // Liger gives the logits outside training unless only the loss is asked for (liger_kernel/transformers/model).
     const evaluated = programOf(
       run,

@@ -55,18 +55,56 @@ trainer = DPOTrainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
     assert.ok(!shorter?.assumptions.some(({ settleWith }) => settleWith === "max_prompt_length"));
   });
 
-  it("gives no number for versions whose loss holds all logits", async () => {
-    const [run] = await runsOf(DPO, "dpo.yaml", "trl==0.24.0\n");
-    assert.equal(run?.perDevice, null);
-    assert.ok(run.findings.some(({ message }) => message.includes("1.15")));
+  it("holds all logits before TRL 1.15, and says whose loss stands for an older one", async () => {
+    const peak = async (requirements: string): Promise<number> => {
+      const [run] = await runsOf(DPO, "dpo.yaml", requirements);
+      assert.ok(run?.perDevice, run?.findings.map(({ message }) => message).join("; "));
+      return run.perDevice.allocatedPeakBytes;
+    };
+    // Log-probabilities of 4 sequences of 1023 tokens, three times as large as the vocabulary in float32.
+    const logits = 4 * 1023 * 151_936 * 4;
+    assert.ok((await peak("trl==1.9.0\n")) - (await peak("")) > logits);
+    const [old] = await runsOf(DPO, "dpo.yaml", "trl==0.24.0\n");
+    const [same] = await runsOf(DPO, "dpo.yaml", "trl==1.9.0\n");
+    const says = (run: typeof old): boolean =>
+      run?.assumptions.some(({ what }) => what.includes("stands for")) === true;
+    assert.deepEqual([says(old), says(same)], [true, false]);
+    assert.ok(old!.perDevice!.band.highBytes > 1.1 * same!.perDevice!.band.highBytes);
   });
 
-  it("says why axolotl's own trainers get no number", async () => {
-    const axolotl =
-      "base_model: Qwen/Qwen2.5-0.5B-Instruct\nrl: dpo\nmicro_batch_size: 1\nsequence_len: 512\ndatasets: []\n";
-    const [run] = await runsOf(axolotl, "axolotl.yaml");
-    assert.equal(run?.perDevice, null);
-    assert.ok(run.findings.some(({ message }) => /axolotl trains DPO/.test(message)));
+  const AXOLOTL =
+    "base_model: Qwen/Qwen2.5-0.5B-Instruct\nmicro_batch_size: 2\nsequence_len: 512\nbf16: true\ndatasets: []\n";
+
+  it("axolotl's are those of the TRL it pins", async () => {
+    const [dpo, ipo, simpo] = await Promise.all(
+      ["dpo", "ipo", "simpo"].map((rl) => peakOf(`${AXOLOTL}rl: ${rl}\n`, "axolotl.yaml")),
+    );
+    assert.equal(dpo, ipo);
+    // SimPO needs no reference model, but keeps logits for its likelihood, too.
+    assert.ok(dpo! > simpo!, `${dpo! - simpo!}`);
+  });
+
+  it("LLaMA-Factory's keep a reference model but for ORPO, SimPO and adapters", async () => {
+    const factory = (more: string): Promise<number> =>
+      peakOf(
+        `model_name_or_path: Qwen/Qwen2.5-0.5B-Instruct\nstage: dpo\ndo_train: true\ntemplate: qwen\ndataset: pairs\nbf16: true\n` +
+          `per_device_train_batch_size: 1\ncutoff_len: 512\noutput_dir: out\n${more}`,
+        "factory.yaml",
+      );
+    const full = await factory("finetuning_type: full\n");
+    assert.ok(full - (await factory("finetuning_type: full\npref_loss: orpo\n")) > 0.9 * WEIGHTS);
+    const adapted = await factory("finetuning_type: lora\n");
+    const apart = await factory("finetuning_type: lora\nref_model: Qwen/Qwen2.5-0.5B-Instruct\n");
+    assert.ok(apart - adapted > 0.9 * WEIGHTS, `${apart - adapted}`);
+  });
+
+  it("ms-swift's have losses that TRL's stand for", async () => {
+    const swift =
+      "model: Qwen/Qwen2.5-0.5B-Instruct\nrlhf_type: dpo\ntuner_type: full\ntorch_dtype: bfloat16\ndataset: pairs\n" +
+      "per_device_train_batch_size: 1\nmax_length: 512\n";
+    const [run] = await runsOf(swift, "swift.yaml");
+    assert.ok(run?.perDevice, run?.findings.map(({ message }) => message).join("; "));
+    assert.ok(run.assumptions.some(({ what }) => what.includes("ms-swift")));
   });
 
   const GRPO = `model_name_or_path: Qwen/Qwen2.5-0.5B-Instruct

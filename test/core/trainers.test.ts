@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { knows } from "../../src/core/engine/ops/table";
 import { simulate } from "../../src/core/simulate";
-import type { DeepSpeedSpec, TrainingRun } from "../../src/core/training/run";
+import type { DeepSpeedSpec, FsdpSpec, TrainingRun } from "../../src/core/training/run";
 import { causalRun, loraSpec } from "./runs";
 import { graphsWithTrainers, kinds, type Receipt, receiptsOf, trainerRunOf, trainers } from "./trainers/receipts";
 
@@ -28,8 +28,10 @@ const ZERO_2: DeepSpeedSpec = {
   engineDtype: "bfloat16",
 };
 
-function compare(receipts: string, { case: c, result }: Receipt): string | null {
-  const simulated = simulate(trainerRunOf(c), graphsWithTrainers(c.family, receipts));
+const FSDP: FsdpSpec = { version: 2, sharding: "full_shard", cpuOffload: false, reshardAfterForward: true };
+
+function compare(losses: string, { case: c, result }: Receipt): string | null {
+  const simulated = simulate(trainerRunOf(c), graphsWithTrainers(c.family, losses));
   if (!simulated.ok) return `${c.id}: ${simulated.reason}`;
   const { ledger } = simulated.simulation;
   return ledger.peak === result.peak_allocated
@@ -49,12 +51,12 @@ describe("trainers of TRL", () => {
     assert.deepEqual([...new Set(unknown)], []);
   });
 
-  for (const kind of kinds())
-    it(`${kind} as PyTorch`, () => {
-      const own = receiptsOf(kind);
+  for (const [losses, kind] of kinds())
+    it(`${kind} of ${losses} as PyTorch`, () => {
+      const own = receiptsOf(losses, kind);
       assert.ok(own.length > 0);
       assert.deepEqual(
-        own.map((receipt) => compare(kind, receipt)).filter((line) => line !== null),
+        own.map((receipt) => compare(losses, receipt)).filter((line) => line !== null),
         [],
       );
     });
@@ -115,5 +117,52 @@ describe("trainers of TRL", () => {
     const [own, without] = [peakOf({ parallel }), peakOf({ parallel, ...variant("none") })];
     const weights = 2 * (2 * 1000 * 256 + 4 * (4 * 256 * 256 + 3 * 256 * 512 + 2 * 256) + 256);
     assert.ok(Math.abs(own - without - weights) < 0.05 * weights, `${own - without} for ${weights}`);
+  });
+
+  const sharded = (change: Partial<TrainingRun["parallel"]>): Partial<TrainingRun> => ({
+    parallel: { ...causalRun({}).parallel, worldSize: 4, ...change },
+  });
+  const PARAMETERS = 2 * 1000 * 256 + 4 * (4 * 256 * 256 + 3 * 256 * 512 + 2 * 256) + 256;
+  /** Bytes a reference model adds. */
+  const reference = (change: Partial<TrainingRun["parallel"]>): number =>
+    peakOf(sharded(change)) - peakOf({ ...sharded(change), ...variant("none") });
+
+  it("shard the reference, too, under ZeRO-3 and FSDP: each rank has its part, in the dtype it was loaded in", () => {
+    const share = (2 * PARAMETERS) / 4;
+    for (const change of [{ deepspeed: { ...ZERO_2, zeroStage: 3 as const } }, { fsdp: FSDP }]) {
+      const own = reference(change);
+      assert.ok(Math.abs(own - share) < 0.1 * share, `${own} for ${share}`);
+    }
+  });
+
+  it("split the reference as the policy under tensor parallelism", () => {
+    const parallel = { ...causalRun({}).parallel, worldSize: 2, tensorParallel: 2 };
+    const own = peakOf({ parallel }) - peakOf({ parallel, ...variant("none") });
+    assert.ok(Math.abs(own - PARAMETERS) < 0.1 * PARAMETERS, `${own} for ${PARAMETERS}`);
+  });
+
+  it("gather the whole model to generate under ZeRO-3 unless told otherwise", () => {
+    const grpo = (gathers: boolean): number =>
+      peakOf({
+        ...sharded({ deepspeed: { ...ZERO_2, zeroStage: 3 } }),
+        trainer: {
+          kind: "grpo",
+          variant: { loss: "dapo", kl: false, level: "token", old: false, reference: "none" },
+          disableDropout: false,
+          scoredTokens: 16,
+          promptLength: 16,
+          completionLength: 16,
+          rollout: {
+            sequences: 64,
+            every: 1,
+            scores: false,
+            generates: true,
+            gathers,
+            generatingBytes: 0,
+            sleepingBytes: 0,
+          },
+        },
+      });
+    assert.ok(grpo(true) - grpo(false) > PARAMETERS / 2, `${grpo(true) - grpo(false)} of ${2 * PARAMETERS}`);
   });
 });

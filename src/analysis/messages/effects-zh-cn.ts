@@ -154,9 +154,11 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Batch of that pass.": "该过程的批大小。",
   "Reference model: a second copy on the GPU.": "参考模型：GPU 上的第二份副本。",
   "Keeps the reference in step with the model.": "让参考模型与模型保持同步。",
-  "Completions per prompt.": "每个提示的补全数。",
+  "Completions per prompt: 8 in GRPO, 2 in RLOO.": "每个提示的补全数：GRPO 为 8，RLOO 为 2。",
   "Completions generated at once.": "一次生成的补全数。",
   "Steps that share one generation.": "共用一次生成的步数。",
+  "Under ZeRO-3 the whole model is gathered on every GPU while it generates.":
+    "在 ZeRO-3 下，生成时每块 GPU 上都会聚合整个模型。",
   "Generates with vLLM.": "用 vLLM 生成。",
   "vLLM on the training GPUs (colocate) or elsewhere (server).": "vLLM 在训练 GPU 上（colocate）或其他地方（server）。",
   "Share of the card vLLM takes before training starts.": "训练开始前 vLLM 占用的显存比例。",

@@ -70,10 +70,6 @@ export const en: Readonly<Record<string, string>> = {
   "not-modelled.trainer": "{trainer} training keeps more than one model or generates text, which is not modelled yet",
   "not-modelled.part":
     "an Accelerate config is a part of a run: open the training config or the script that it launches",
-  "not-modelled.trainer-framework":
-    "{framework} trains {trainer} with a loss of its own or of an older TRL, which holds all logits and is not modelled yet",
-  "not-modelled.trainer-version":
-    "{trainer} training before TRL 1.15 (here {version}) holds all logits in its loss, which is not modelled yet",
   "not-modelled.format": "runs of {format} are read and explained, but not simulated yet",
   "not-modelled.switch": "`{key}` changes memory in a way that is not modelled yet",
   "not-modelled.multimodal": "a vision tower is trained beside the language model, which is not modelled yet",
@@ -222,6 +218,7 @@ export const en: Readonly<Record<string, string>> = {
   "assume.full-length": "every sequence as long as {key} allows: {length} tokens",
   "assume.scored": "prompts of one token: every other token is scored (an upper bound)",
   "assume.prompt-length": "prompts of {length} tokens",
+  "assume.loss-stands": "the loss of TRL 1.9 stands for that of {trainer} in {standsFor}",
   "assume.vllm": "vLLM's share is not counted: no GPU is known",
   "assume.sequence-length": "sequence length {length}",
   "assume.target-length": "target length {length}",

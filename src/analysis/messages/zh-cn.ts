@@ -59,10 +59,6 @@ export const zhCn: Readonly<Record<string, string>> = {
   "not-modelled": "无法估算：{reason}。",
   "not-modelled.trainer": "{trainer} 训练需要多个模型或生成文本，尚未建模",
   "not-modelled.part": "Accelerate 配置只是运行的一部分：请打开它所启动的训练配置或脚本",
-  "not-modelled.trainer-framework":
-    "{framework} 的 {trainer} 训练使用自己的或旧版 TRL 的损失，会保留全部 logits，尚未建模",
-  "not-modelled.trainer-version":
-    "TRL 1.15 之前（此处为 {version}）的 {trainer} 训练会在损失中保留全部 logits，尚未建模",
   "not-modelled.format": "{format} 的运行可以读取和解释，但尚不能模拟",
   "not-modelled.switch": "`{key}` 改变显存的方式尚未建模",
   "not-modelled.multimodal": "同时训练视觉塔与语言模型，尚未建模",
@@ -205,6 +201,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.full-length": "每条序列都达到 {key} 的上限：{length} 个 token",
   "assume.scored": "提示只有一个词元：其余词元全部计分（上界）",
   "assume.prompt-length": "提示为 {length} 个词元",
+  "assume.loss-stands": "以 TRL 1.9 的损失代替 {standsFor} 中 {trainer} 的损失",
   "assume.vllm": "未计入 vLLM 的份额：GPU 未知",
   "assume.sequence-length": "序列长度 {length}",
   "assume.target-length": "目标长度 {length}",

@@ -1,10 +1,11 @@
 /** The state of one resolution: the settings in force, and what was decided from them with its origin. */
 import type { LibraryVersions } from "../../core/training/run";
 import type { Message } from "../../formats/types";
-import { defaultOf, keyFor } from "../defaults";
+import { defaultOf, keyFor, trainerDefault } from "../defaults";
 import { TRAINER_FORMATS } from "../frameworks";
 import { librariesOf, type RunInputs } from "../inputs";
 import { type From, type Place, type Setting, Settings, type SettingValue } from "../settings";
+import { type LossSource, lossesOf } from "../trainers";
 import type { Choice, Obstacle, Resolved, Supposition } from "./types";
 
 export class ResolveContext {
@@ -13,10 +14,14 @@ export class ResolveContext {
   /** Whether the document is a TRL config. */
   readonly trl: boolean;
   readonly settings: Settings;
+  /** The captured losses that are the run's, or stand for them; null: the plain Trainer's own. */
+  readonly losses: LossSource | null;
   readonly libraries: LibraryVersions;
   readonly resolved = new Map<string, Resolved>();
   readonly suppositions: Supposition[] = [];
   readonly obstacles: Obstacle[] = [];
+  /** Which trainer runs, by TRL's name, once that is known. */
+  trainer: string | null = null;
 
   constructor(
     readonly inputs: RunInputs,
@@ -24,7 +29,8 @@ export class ResolveContext {
   ) {
     const overrides = choice.set === undefined ? [] : overrideSettings(inputs, choice.set);
     this.settings = new Settings([{ id: "override", settings: overrides }, ...inputs.layers]);
-    this.libraries = librariesOf(this.settings);
+    this.libraries = librariesOf(this.settings, inputs.format.id);
+    this.losses = lossesOf(inputs.format.id, this.settings, this.libraries);
     this.trains = TRAINER_FORMATS.has(inputs.format.id);
     this.trl = inputs.format.id === "trl";
   }
@@ -48,7 +54,7 @@ export class ResolveContext {
     }
     const open = this.settings.open(name);
     const spec = keyFor(this.inputs.format, name, this.libraries);
-    const known = spec === undefined ? undefined : defaultOf(spec, this.libraries);
+    const known = this.ofTrainer(name) ?? (spec === undefined ? undefined : defaultOf(spec, this.libraries));
     const standard = known ?? fallback;
     if (!this.trains && known === undefined && open === undefined) return standard;
     if (open?.auto) this.put(name, null, "auto", open.key, open.place);
@@ -59,6 +65,11 @@ export class ResolveContext {
   /** Records something the estimate rests on and no document says. */
   suppose(message: Message, settleWith: string, alternative?: Supposition["alternative"]): void {
     this.suppositions.push({ message, settleWith, ...(alternative === undefined ? {} : { alternative }) });
+  }
+
+  /** A default of the trainer's own config class. */
+  ofTrainer(name: string): ReturnType<typeof trainerDefault> {
+    return trainerDefault(this.inputs.format.id, this.trainer, name, this.libraries);
   }
 
   /** A default the format's own table states. */

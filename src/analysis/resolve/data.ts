@@ -98,6 +98,9 @@ export function globalBatch(c: ResolveContext, micro: number | null, steps: numb
   else if (c.trains) c.put("global_batch_size", micro * steps * world, "auto", "global_batch_size", null);
 }
 
+/** `max_length` of TRL's configs. */
+const TRL_LENGTH = 1024;
+
 function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number {
   const limit = Number(config["max_position_embeddings"] ?? config["n_positions"] ?? Number.POSITIVE_INFINITY);
   const pinned = c.settings
@@ -115,11 +118,12 @@ function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number {
   }
   const unlimited = c.settings.open("sequence_length");
   if (c.trl && unlimited === undefined) {
-    c.put("sequence_length", Math.min(1024, limit), "default", "max_length", null);
-    c.suppose(say("assume.full-length", { length: 1024, key: "max_length" }), "sequence_length", {
-      sequence_length: "2048",
+    const standard = Number(c.ofTrainer("sequence_length") ?? TRL_LENGTH);
+    c.put("sequence_length", Math.min(standard, limit), "default", "max_length", null);
+    c.suppose(say("assume.full-length", { length: standard, key: "max_length" }), "sequence_length", {
+      sequence_length: String(2 * standard),
     });
-    return Math.min(1024, limit);
+    return Math.min(standard, limit);
   }
   const length = Math.min(ASSUMED_SEQUENCE, limit);
   c.put("sequence_length", length, "assumed", unlimited?.key ?? "sequence_length", unlimited?.place ?? null);

@@ -28,7 +28,7 @@ import {
   optimizerOf,
   steppedOf,
 } from "./step";
-import { classified, generatedLengths, trainerSpecOf } from "./trainer";
+import { classified, flavourOf, generatedLengths, trainerSpecOf } from "./trainer";
 import type { Choice, Resolution } from "./types";
 
 export type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./types";
@@ -37,7 +37,10 @@ export type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./type
 export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const c = new ResolveContext(inputs, choice);
   const trainer = trainerOf(c.inputs, c.settings);
-  const model = classified(trainer, modelOf(c));
+  const flavour = flavourOf(inputs.format.id, trainer);
+  c.trainer = flavour?.kind ?? trainer;
+  const reward = flavour?.kind === "reward";
+  const model = classified(reward, modelOf(c));
   const config = model?.config ?? {};
   const ownCode = standsFor(c.inputs.format.id, c.settings);
   if (c.inputs.model?.kind === "found" && c.inputs.model.source === "assumed")
@@ -46,7 +49,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const device = deviceOf(c);
   const precision = precisionOf(c);
   const loadDtype = loadDtypeOf(c, config);
-  const task = trainer === "reward" ? "seq-cls" : taskOf(c, config);
+  const task = reward ? "seq-cls" : taskOf(c, config);
   const microBatchSize = batchOf(c);
   const generated = generatedLengths(c, trainer);
   const sizes = sampleSizesOf(c, config, task, generated && generated.prompt + generated.completion);

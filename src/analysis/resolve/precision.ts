@@ -34,8 +34,8 @@ export function precisionOf(c: ResolveContext): "bfloat16" | "float16" | null {
     c.keep("compute_dtype", fp16, "fp16");
     return "float16";
   }
-  // TRL switches bf16 on when the file names neither.
-  if (c.trl && bf16 === undefined && fp16 === undefined) {
+  // `bf16 = not fp16` where it is null (trl/trainer/base_config.py).
+  if (c.trl && bf16 === undefined && !on(fp16) && c.ofTrainer("bf16") !== false) {
     c.put("compute_dtype", "bf16", "default", "bf16", null);
     return "bfloat16";
   }

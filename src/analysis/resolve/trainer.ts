@@ -8,28 +8,45 @@ import { say } from "../problems";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
 
-/** Since then losses go through the fused head and never hold all logits (trl/trainer/utils.py, add_fused_lm_head). */
+/** Since then SFT's loss goes through the fused head, too (trl/trainer/utils.py, add_fused_lm_head). */
 const FUSED_HEAD = "trl>=1.15";
 
-/** Default of `loss_type`. */
-const LOSSES: Readonly<Partial<Record<TrainerKind, string>>> = {
-  sft: "nll",
-  dpo: "sigmoid",
-  kto: "kto",
-  cpo: "sigmoid",
-  grpo: "dapo",
+/** A trainer as frameworks name it: whose class it is, and the loss where the name says it. */
+interface Flavour {
+  readonly kind: TrainerKind;
+  readonly loss?: string;
+}
+
+const OF_TRL: Readonly<Record<string, Flavour>> = {
+  dpo: { kind: "dpo" },
+  kto: { kind: "kto" },
+  orpo: { kind: "orpo" },
+  cpo: { kind: "cpo" },
+  reward: { kind: "reward" },
+  grpo: { kind: "grpo" },
+  rloo: { kind: "rloo" },
 };
 
-/** Trainers whose loss is captured. */
-export const MODELLED: ReadonlySet<string> = new Set<TrainerKind>([
-  "dpo",
-  "kto",
-  "orpo",
-  "cpo",
-  "reward",
-  "grpo",
-  "rloo",
-]);
+/**
+ * Trainers whose loss is captured, by format. Sources: axolotl/core/builders/rl.py (0.19),
+ * swift/arguments/rlhf_args.py (4.6), llamafactory/train/tuner.py (0.9.5: its reward model and PPO have a value head).
+ */
+const MODELLED: Readonly<Record<string, Readonly<Record<string, Flavour>>>> = {
+  trl: OF_TRL,
+  axolotl: {
+    ...OF_TRL,
+    ipo: { kind: "dpo", loss: "ipo" },
+    simpo: { kind: "cpo", loss: "simpo" },
+    gdpo: { kind: "grpo" },
+  },
+  "ms-swift": { ...OF_TRL, simpo: { kind: "cpo", loss: "simpo" }, rm: { kind: "reward" } },
+  "llama-factory": { dpo: { kind: "dpo" }, kto: { kind: "kto" } },
+};
+
+/** The captured trainer behind a name; undefined when there is none. */
+export function flavourOf(format: string, trainer: string): Flavour | undefined {
+  return MODELLED[format]?.[trainer];
+}
 
 /** Trainers that generate the completions they learn from. */
 const GENERATES: ReadonlySet<TrainerKind> = new Set(["grpo", "rloo"]);
@@ -59,12 +76,18 @@ const ASSUMED_PROMPT = 512;
 
 /** Tokens of prompt and completion where the trainer generates; null where `max_length` bounds the whole. */
 export function generatedLengths(c: ResolveContext, trainer: string): GeneratedLengths | null {
-  if (!c.trl || !GENERATES.has(trainer as TrainerKind)) return null;
+  const kind = flavourOf(c.inputs.format.id, trainer)?.kind;
+  if (c.losses === null || kind === undefined || !GENERATES.has(kind)) return null;
   const completion = Number(c.value("max_completion_length", 512));
   const stated = c.settings.find("max_prompt_length");
   if (typeof stated?.value === "number") {
     c.keep("max_prompt_length", stated);
     return { prompt: stated.value, completion };
+  }
+  const standard = c.ofTrainer("max_prompt_length");
+  if (typeof standard === "number") {
+    c.put("max_prompt_length", standard, "default", "max_prompt_length", null);
+    return { prompt: standard, completion };
   }
   c.put("max_prompt_length", ASSUMED_PROMPT, "assumed", "max_prompt_length", null);
   c.suppose(say("assume.prompt-length", { length: ASSUMED_PROMPT }), "max_prompt_length", {
@@ -74,8 +97,8 @@ export function generatedLengths(c: ResolveContext, trainer: string): GeneratedL
 }
 
 /** What a trainer makes of the model: a reward model gives one number. */
-export function classified(trainer: string, model: TrainingRun["model"] | null): TrainingRun["model"] | null {
-  return trainer === "reward" && model !== null ? { ...model, config: { ...model.config, num_labels: 1 } } : model;
+export function classified(reward: boolean, model: TrainingRun["model"] | null): TrainingRun["model"] | null {
+  return reward && model !== null ? { ...model, config: { ...model.config, num_labels: 1 } } : model;
 }
 
 /** The trainer's own part of the run; null for the plain trainers. Says what is assumed, and why there may be no run. */
@@ -87,25 +110,31 @@ export function trainerSpecOf(
   batch: Batch,
 ): TrainerSpec | null {
   if (c.trl && trainer === "sft") return sftSpec(c, sequenceLength);
-  if (!c.trl || !MODELLED.has(trainer)) return null;
-  const kind = trainer as TrainerKind;
-  if (!holds(FUSED_HEAD, c.libraries) && kind !== "reward") {
-    c.obstacles.push({
-      code: "not-modelled",
-      message: say("not-modelled.trainer-version", { trainer: kind.toUpperCase(), version: c.libraries.trl }),
-    });
-    return null;
-  }
-  if (GENERATES.has(kind)) return rolloutSpec(c, kind, adapted, batch);
+  const flavour = flavourOf(c.inputs.format.id, trainer);
+  if (c.losses === null || flavour === undefined) return null;
+  const { standsFor } = c.losses;
+  if (standsFor !== undefined && flavour.kind !== "reward")
+    c.suppose(say("assume.loss-stands", { trainer: trainer.toUpperCase(), standsFor }), "libraries");
+  const spec = GENERATES.has(flavour.kind)
+    ? rolloutSpec(c, flavour.kind, adapted, batch)
+    : preferenceSpec(c, flavour, sequenceLength, adapted);
+  return standsFor === undefined ? spec : { ...spec, standIn: true };
+}
+
+/** Trainers that learn from given completions. */
+function preferenceSpec(c: ResolveContext, flavour: Flavour, sequenceLength: number, adapted: boolean): TrainerSpec {
+  const { kind } = flavour;
+  const apart = c.settings.string("ref_model") !== undefined;
   // The others score what the mask leaves; these compute it for every token.
   const scoredTokens = SCORES_ALL.has(kind) ? 0 : scored(c, sequenceLength);
   return {
     kind,
-    variant: variantOf(c, kind, adapted),
+    variant: variantOf(c, flavour, adapted && !apart),
     disableDropout: c.value("disable_dropout", true) === true,
     scoredTokens,
     promptLength: 0,
     completionLength: 0,
+    ...(apart ? { referenceApart: true } : {}),
   };
 }
 
@@ -130,14 +159,14 @@ function rolloutSpec(c: ResolveContext, kind: TrainerKind, adapted: boolean, bat
   const steps = stated ?? (total === undefined ? batch.accumulation : total / (batch.micro * batch.world));
   if (stated === undefined) c.put("steps_per_generation", steps, "auto", "steps_per_generation", null);
   const every = Math.max(1, Math.round(steps * Number(c.value("num_iterations", 1))));
-  const beta = Number(c.value("beta", kind === "rloo" ? 0.05 : 0));
+  const beta = Number(c.value("beta", 0));
   const vllm = c.value("use_vllm", false) === true;
   const corrects = vllm && c.settings.boolean("vllm_importance_sampling_correction") !== false;
   const scores = kind === "rloo" || batch.accumulation % every !== 0 || corrects;
   const reference = beta === 0 ? "none" : adapted ? "adapter" : "model";
   const bytes = vllm ? vllmBytes(c, batch) : { generatingBytes: 0, sleepingBytes: 0 };
   const level = c.settings.string("importance_sampling_level") === "sequence" ? "sequence" : "token";
-  const loss = c.settings.list("loss_type")?.[0] ?? LOSSES[kind] ?? "";
+  const loss = c.settings.list("loss_type")?.[0] ?? String(c.ofTrainer("loss_type") ?? "dapo");
   if (kind === "grpo" && c.settings.find("loss_type") === undefined)
     c.put("loss_type", loss, "default", "loss_type", null);
   return {
@@ -152,6 +181,7 @@ function rolloutSpec(c: ResolveContext, kind: TrainerKind, adapted: boolean, bat
       every,
       scores,
       generates: !vllm,
+      gathers: c.settings.boolean("ds3_gather_for_generation") !== false,
       ...bytes,
     },
   };
@@ -167,15 +197,24 @@ function vllmBytes(c: ResolveContext, { deviceBytes }: Batch): { generatingBytes
   return { generatingBytes: bytes, sleepingBytes: sleeps ? 0 : bytes };
 }
 
-function variantOf(c: ResolveContext, kind: TrainerKind, adapted: boolean): TrainerSpec["variant"] {
+/** Losses that need no reference model (llamafactory/hparams/finetuning_args.py, use_ref_model). */
+const WITHOUT_REFERENCE: ReadonlySet<string> = new Set(["orpo", "simpo"]);
+
+function variantOf(c: ResolveContext, { kind, loss: own }: Flavour, adapted: boolean): TrainerSpec["variant"] {
   if (kind === "orpo") return {};
   if (kind === "reward") return { centered: c.settings.number("center_rewards_coefficient") !== undefined };
-  const stated = c.settings.find("loss_type");
-  const [loss] = c.settings.list("loss_type") ?? [];
-  if (stated === undefined) c.put("loss_type", LOSSES[kind]!, "default", "loss_type", null);
+  if (c.inputs.format.id === "llama-factory") {
+    const loss = kind === "kto" ? "kto" : String(c.value("pref_loss", "sigmoid"));
+    return { loss, reference: WITHOUT_REFERENCE.has(loss) ? "none" : referenceOf(c, adapted) };
+  }
+  const stated = own === undefined ? c.settings.find("loss_type") : undefined;
+  const [loss] = own === undefined ? (c.settings.list("loss_type") ?? []) : [own];
+  const standard = String(c.ofTrainer("loss_type") ?? (kind === "kto" ? "kto" : "sigmoid"));
+  if (own !== undefined) c.put("loss_type", own, "auto", "loss_type", null);
+  else if (stated === undefined) c.put("loss_type", standard, "default", "loss_type", null);
   else c.keep("loss_type", stated);
-  if (kind === "cpo") return { loss: loss ?? LOSSES[kind]!, likelihood: c.settings.number("cpo_alpha") !== 0 };
-  return { loss: loss ?? LOSSES[kind]!, reference: referenceOf(c, adapted) };
+  if (kind === "cpo") return { loss: loss ?? standard, likelihood: c.settings.number("cpo_alpha") !== 0 };
+  return { loss: loss ?? standard, reference: referenceOf(c, adapted) };
 }
 
 /** The frozen model beside the policy: none once its log-probabilities are there, the base model under an adapter. */

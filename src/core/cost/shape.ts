@@ -1,6 +1,6 @@
 /** Sizes of a model that decide its arithmetic, read from any family's `config.json`. */
 import type { ModelConfig, TrainingRun } from "../training/run";
-import { SEQUENCES } from "../training/trainers";
+import { sequencesOf } from "../training/trainers";
 
 export interface ModelShape {
   readonly hidden: number;
@@ -103,6 +103,6 @@ export function encoderLength(run: TrainingRun): number {
 
 /** Tokens (or patches, or frames) that one sample puts through the layers. */
 export function tokensPerSample(run: TrainingRun): number {
-  const sequences = run.trainer == null ? 1 : SEQUENCES[run.trainer.kind];
+  const sequences = sequencesOf(run.trainer);
   return sequences * (encoderLength(run) + (isEncoderDecoder(run) ? run.targetLength : 0));
 }

@@ -21,7 +21,7 @@ export interface UsageHooks {
   enter?(torch: Torch, layer: number, backward: boolean): void;
   leave?(torch: Torch, layer: number, backward: boolean): void;
   enterModule?(torch: Torch, path: string, elements: number): void;
-  leaveModule?(torch: Torch, path: string): void;
+  leaveModule?(torch: Torch, path: string, atOnce?: boolean): void;
 }
 
 export class Torch {

@@ -305,6 +305,8 @@ export interface RolloutSpec {
   readonly scores: boolean;
   /** Whether the policy itself generates, with a key-value cache beside it. */
   readonly generates: boolean;
+  /** Whether sharded parameters are gathered whole for it (`ds3_gather_for_generation`); true when absent. */
+  readonly gathers?: boolean;
   /** Bytes that vLLM takes of the card while it generates, and while the policy trains. */
   readonly generatingBytes: number;
   readonly sleepingBytes: number;
@@ -327,6 +329,10 @@ export interface TrainerSpec {
   readonly completionLength: number;
   /** Absent or null where completions come with the data. */
   readonly rollout?: RolloutSpec | null;
+  /** The reference is a copy even beside an adapter: another model was named for it. */
+  readonly referenceApart?: boolean;
+  /** The loss is another version's or another library's, which widens the band. */
+  readonly standIn?: boolean;
 }
 
 /** One training run, fully resolved. */

@@ -101,7 +101,9 @@ export const TRL_KEYS: readonly KeySpec[] = [
   memoryKey("sync_ref_model", "sync_ref_model", "boolean", "Keeps the reference in step with the model.", {
     default: false,
   }),
-  memoryKey("num_generations", "num_generations", "integer", "Completions per prompt.", { default: 8, min: 1 }),
+  memoryKey("num_generations", "num_generations", "integer", "Completions per prompt: 8 in GRPO, 2 in RLOO.", {
+    min: 1,
+  }),
   memoryKey("generation_batch_size", "generation_batch_size", "integer", "Completions generated at once.", {
     nullable: true,
     min: 1,
@@ -123,6 +125,13 @@ export const TRL_KEYS: readonly KeySpec[] = [
     "vllm_importance_sampling_correction",
     "boolean",
     "Scores vLLM's completions with the policy before it learns from them.",
+    { default: true },
+  ),
+  memoryKey(
+    "ds3_gather_for_generation",
+    "ds3_gather_for_generation",
+    "boolean",
+    "Under ZeRO-3 the whole model is gathered on every GPU while it generates.",
     { default: true },
   ),
   memoryKey("use_vllm", "use_vllm", "boolean", "Generates with vLLM.", { default: false }),
@@ -161,7 +170,7 @@ export const OTHER_TRL_KEYS: readonly string[] = (
   "reference_free desirable_weight undesirable_weight loss_weights f_divergence_type rpo_alpha ld_alpha " +
   "temperature top_p top_k min_p repetition_penalty epsilon epsilon_high delta scale_rewards " +
   "reward_weights reward_funcs mask_truncated_completions log_completions vllm_server_host vllm_server_port " +
-  "vllm_server_timeout vllm_tensor_parallel_size vllm_max_model_length ds3_gather_for_generation " +
+  "vllm_server_timeout vllm_tensor_parallel_size vllm_max_model_length " +
   "remove_unused_columns max_new_tokens lmbda seq_kd cliprange vf_coef gamma lam kl_coef whiten_rewards " +
   "reward_adapter total_episodes num_mini_batches local_rollout_forward_batch_size stop_token " +
   "missing_eos_penalty ignore_bias_buffers bos_token unsloth use_unsloth benchmarks callbacks " +

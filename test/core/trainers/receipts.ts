@@ -49,20 +49,20 @@ export const trainers: ReadonlyMap<string, readonly TrainerGraph[]> = new Map(
   }),
 );
 
-/** A family's graphs with the trainers' losses, as the analyzer hands them over; `receipts` of an earlier TRL name it. */
-export function graphsWithTrainers(family: string, receipts = ""): FamilyGraphs {
-  const version = /-([\d.]+)$/.exec(receipts)?.[1];
-  return { ...graphsOf(family), trainers: trainers.get(version === undefined ? "trl" : `trl-${version}`) ?? [] };
+/** A family's graphs with the trainers' losses of one file, as the analyzer hands them over. */
+export function graphsWithTrainers(family: string, losses = "trl"): FamilyGraphs {
+  return { ...graphsOf(family), trainers: trainers.get(losses) ?? [] };
 }
 
-export function kinds(): string[] {
-  return readdirSync(__dirname)
-    .filter((name) => name.endsWith(".jsonl"))
-    .map((name) => name.slice(0, -".jsonl".length));
+/** Receipts there are: the file of losses, and the trainer. */
+export function kinds(): (readonly [losses: string, kind: string])[] {
+  return [...trainers.keys()].flatMap((losses) =>
+    readdirSync(path.join(__dirname, losses)).map((name) => [losses, name.slice(0, -".jsonl".length)] as const),
+  );
 }
 
-export function receiptsOf(kind: string): Receipt[] {
-  const text = readFileSync(path.join(__dirname, `${kind}.jsonl`), "utf8");
+export function receiptsOf(losses: string, kind: string): Receipt[] {
+  const text = readFileSync(path.join(__dirname, losses, `${kind}.jsonl`), "utf8");
   return text
     .split("\n")
     .filter((line) => line !== "")

@@ -6,6 +6,9 @@ import type { DType } from "../dtype";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 
+/** The name its gathered weight goes by. */
+const GATHERED_HEAD = "fused_lm_head";
+
 /** Tokens per tile of the projection. */
 const TOKEN_CHUNK = 4096;
 
@@ -56,6 +59,7 @@ export function chunkedLogProbs(
   const vector = (operator: string, dtype: DType = "float32"): Tensor => torch.empty(operator, [rows], dtype);
   const node = torch.record("ChunkedLogProbFunctionBackward", [hidden, weight, bias], (torch, gradients, _, node) => {
     const [forHidden, forWeight, forBias] = node.edges;
+    torch.usage?.enterModule?.(torch, GATHERED_HEAD, weight.elements + (bias?.elements ?? 0));
     const sums = [
       forHidden ? torch.empty("zeros", hidden.sizes, "float32") : null,
       forWeight ? torch.empty("zeros", weight.sizes, "float32") : null,
@@ -79,6 +83,7 @@ export function chunkedLogProbs(
       const sum = sums[k] ?? null;
       return sum === null ? null : input!.dtype === "float32" ? sum.retain() : torch.toCopy(sum, input!.dtype);
     });
+    torch.usage?.leaveModule?.(torch, GATHERED_HEAD, true);
     for (const tensor of [...sums, buffer, ...dense]) tensor?.release();
     hiddenChunk.bind(null);
     weightChunk.bind(null);
@@ -86,6 +91,8 @@ export function chunkedLogProbs(
   });
   const { gradEnabled } = torch;
   torch.gradEnabled = false;
+  // Read without calling the module: what is sharded is gathered for it (maybe_gather_lm_head_ctx), in backward again.
+  torch.usage?.enterModule?.(torch, GATHERED_HEAD, weight.elements + (bias?.elements ?? 0));
   // running maximum, its sum of exponentials, three more sums, the maximum before the target, the target's logit
   const statistics = ["full", "zeros", "zeros", "zeros", "zeros", "full", "zeros"].map((name) => vector(name));
   const buffer = torch.empty("empty", [Math.min(rows, TOKEN_CHUNK), chunk], compute);
@@ -115,6 +122,7 @@ export function chunkedLogProbs(
     if (outputs.includes("entropy")) torch.saveOutput(node, results[1]!);
   }
   torch.gradEnabled = gradEnabled;
+  torch.usage?.leaveModule?.(torch, GATHERED_HEAD, true);
   for (const tensor of [...statistics, buffer, logZ]) tensor.release();
   hiddenChunk.bind(null);
   return results;

@@ -9,8 +9,8 @@ import { ELEMENT_BYTES } from "../../engine/dtype";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { FsdpSpec } from "../run";
-import { Gathering, GatheringStrategy } from "./gathering";
-import { elements, ghost, reserve, type Strategy } from "./strategy";
+import { ForwardGathering, Gathering, type GatheringOptions, GatheringStrategy } from "./gathering";
+import { elements, type ForwardUsage, ghost, reserve, type Strategy } from "./strategy";
 
 class Fsdp extends GatheringStrategy implements Strategy {
   readonly parameterDtype: DType | null;
@@ -22,7 +22,7 @@ class Fsdp extends GatheringStrategy implements Strategy {
   constructor(
     private readonly spec: FsdpSpec,
     private readonly ranks: number,
-    load: DType,
+    private readonly load: DType,
     autocast: DType | null,
   ) {
     super();
@@ -42,14 +42,27 @@ class Fsdp extends GatheringStrategy implements Strategy {
       for (const dtype of new Set(frozen.map((parameter) => parameter.dtype)))
         reserve(torch, "flat_shard", elements(frozen.filter((p) => p.dtype === dtype)) / ranks, dtype, "weights");
     }
-    this.gathering = new Gathering(parameters, {
+    const reuseDistance = spec.reshardAfterForward ? -1 : Number.POSITIVE_INFINITY;
+    this.gathering = new Gathering(parameters, { ...this.gatheringOptions, reuseDistance });
+  }
+
+  /** Wrapped apart, in the dtype it was loaded in: only trained parameters are raised (trl/models/utils.py, prepare_fsdp). */
+  prepareFrozen(torch: Torch, parameters: readonly Tensor[]): ForwardUsage | null {
+    if (!this.shardsParameters) return null;
+    const own = elements(parameters) / this.ranks;
+    if (this.spec.cpuOffload) this.host.pinned += own * ELEMENT_BYTES[this.load];
+    else reserve(torch, "flat_shard", own, this.load, "weights");
+    return new ForwardGathering(parameters, this.gatheringOptions);
+  }
+
+  private get gatheringOptions(): Omit<GatheringOptions, "reuseDistance"> {
+    return {
       dtype: this.parameterDtype ?? this.shardDtype,
       keepBelow: 0,
       prefetchElements: Number.POSITIVE_INFINITY,
-      reuseDistance: spec.reshardAfterForward ? -1 : Number.POSITIVE_INFINITY,
       maxLive: Number.POSITIVE_INFINITY,
       holdOutside: true,
-    });
+    };
   }
 
   /** The unsharded gradient is reduced into the shard's and let go. */

@@ -5,7 +5,7 @@
 import type { DType } from "../../engine/dtype";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import { elements, reserve } from "./strategy";
+import { elements, type ForwardUsage, reserve } from "./strategy";
 
 export interface GatheringOptions {
   /** Dtype of the gathered parameters. */
@@ -63,6 +63,13 @@ export class Gathering {
       this.held.set(unit, reserve(torch, "all_gather", count, this.options.dtype, "communication"));
   }
 
+  /** Everything that is not always there. */
+  gatherAll(torch: Torch): Tensor {
+    const { dtype, keepBelow } = this.options;
+    const gathered = this.parameters.filter(({ elements: count }) => count > keepBelow);
+    return reserve(torch, "all_gather", elements(gathered), dtype, "communication");
+  }
+
   private drop(unit: number | string): void {
     this.held.get(unit)?.release();
     this.held.delete(unit);
@@ -111,10 +118,44 @@ export class Gathering {
   }
 
   /** The head's weight is needed again at once, the embedding's only after every layer. */
-  leaveModule(path: string): void {
+  leaveModule(path: string, atOnce: boolean): void {
     if (this.options.holdOutside) return;
+    if (atOnce || this.options.reuseDistance < 0) this.drop(path);
     const first = this.order[0];
     if (!this.started && first !== undefined && this.distance(first) > this.options.reuseDistance) this.drop(path);
+  }
+}
+
+/** Gathers a model that only runs forward: nothing of it is used again before the next one. */
+export class ForwardGathering implements ForwardUsage {
+  private readonly gathering: Gathering;
+
+  constructor(parameters: readonly Tensor[], options: Omit<GatheringOptions, "reuseDistance">) {
+    this.gathering = new Gathering(parameters, { ...options, reuseDistance: -1 });
+  }
+
+  beginPass(torch: Torch): void {
+    this.gathering.beginPass(torch);
+  }
+
+  endPass(): void {
+    this.gathering.endPass();
+  }
+
+  enter(torch: Torch, layer: number, backward: boolean): void {
+    this.gathering.enter(torch, layer, backward);
+  }
+
+  leave(_: Torch, layer: number, backward: boolean): void {
+    this.gathering.leave(layer, backward);
+  }
+
+  enterModule(torch: Torch, path: string, count: number): void {
+    this.gathering.enterModule(torch, path, count);
+  }
+
+  leaveModule(_: Torch, path: string): void {
+    this.gathering.leaveModule(path, true);
   }
 }
 
@@ -142,8 +183,8 @@ export abstract class GatheringStrategy {
     this.gathering?.enterModule(torch, path, count);
   }
 
-  leaveModule(_: Torch, path: string): void {
-    this.gathering?.leaveModule(path);
+  leaveModule(_: Torch, path: string, atOnce = false): void {
+    this.gathering?.leaveModule(path, atOnce);
   }
 
   layerSignature(layer: number): string {

@@ -6,7 +6,7 @@ import { mainParameters } from "./main-parameters";
 import type { Strategy } from "./strategy";
 import { zero } from "./zero";
 
-export type { HostUse, Strategy } from "./strategy";
+export type { ForwardUsage, HostUse, Strategy } from "./strategy";
 
 /** Ranks that one copy of an FSDP model is spread over. */
 function shardRanks({ fsdp: spec, worldSize }: TrainingRun["parallel"]): number {

@@ -6,13 +6,19 @@
 import type { LeafHook } from "../../engine/backward";
 import type { DType } from "../../engine/dtype";
 import { hostTensor, type Tensor } from "../../engine/tensor";
-import type { Torch } from "../../engine/torch";
+import type { Torch, UsageHooks } from "../../engine/torch";
 
 /** Host memory of one rank, in bytes. */
 export interface HostUse {
   readonly pinned: number;
   readonly pageable: number;
   readonly nvme: number;
+}
+
+/** What gathers the parameters of a model that only runs forward, from the beginning of each forward to its end. */
+export interface ForwardUsage extends UsageHooks {
+  beginPass(torch: Torch): void;
+  endPass(): void;
 }
 
 export interface Strategy {
@@ -24,15 +30,19 @@ export interface Strategy {
   readonly shardsParameters: boolean;
   /** Once the model is loaded: shards, buckets, master copies. */
   prepare(torch: Torch, parameters: readonly Tensor[]): void;
+  /** A model beside the trained one that only runs forward, sharded as that one is; its layers are gathered alike. */
+  prepareFrozen?(torch: Torch, parameters: readonly Tensor[]): ForwardUsage | null;
   /** A layer (by index) starts or stops using its parameters. */
   enter?(torch: Torch, layer: number, backward: boolean): void;
   leave?(torch: Torch, layer: number, backward: boolean): void;
   /** A module outside the layers (`elements` of parameters) is called in forward. */
   enterModule?(torch: Torch, path: string, elements: number): void;
-  leaveModule?(torch: Torch, path: string): void;
+  leaveModule?(torch: Torch, path: string, atOnce?: boolean): void;
   /** Around one micro-batch's forward and backward. */
   beginPass?(torch: Torch): void;
   endPass?(torch: Torch): void;
+  /** All parameters in full at once, as long as the result lives; null where they are there anyway. */
+  gatherAll?(torch: Torch): Tensor | null;
   /** What becomes of a gradient when it first appears. */
   readonly leafHook?: LeafHook | undefined;
   /** Parameters as the optimizer groups them: the model's own, or flat partitions of them. */

@@ -6,6 +6,7 @@ import { numel } from "../../engine/shape";
 import type { Torch } from "../../engine/torch";
 import { hiddenSize } from "../../graph/config";
 import type { TrainingRun } from "../run";
+import { sequencesOf } from "../trainers/sequences";
 
 /**
  * How many ways a tensor is split. The residual stream between the split matrices is whole on every GPU unless sequence
@@ -15,6 +16,7 @@ export function shareOf(run: TrainingRun): Torch["share"] {
   const { tensorParallel, sequenceParallel } = run.parallel;
   if (tensorParallel <= 1) return undefined;
   if (sequenceParallel === true) return () => tensorParallel;
-  const stream = run.microBatchSize * run.sequenceLength * (hiddenSize(run.model.config) ?? 0);
+  const stream =
+    run.microBatchSize * sequencesOf(run.trainer) * run.sequenceLength * (hiddenSize(run.model.config) ?? 0);
   return (sizes) => (numel(sizes) === stream ? 1 : tensorParallel);
 }

@@ -7,8 +7,8 @@ import { ELEMENT_BYTES } from "../../engine/dtype";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { DeepSpeedSpec } from "../run";
-import { Gathering, GatheringStrategy } from "./gathering";
-import { elements, reserve, reserveWhole, type Strategy } from "./strategy";
+import { ForwardGathering, Gathering, type GatheringOptions, GatheringStrategy } from "./gathering";
+import { elements, type ForwardUsage, reserve, reserveWhole, type Strategy } from "./strategy";
 
 const MASTER: DType = "float32";
 
@@ -67,7 +67,26 @@ class Zero extends GatheringStrategy implements Strategy {
       reserve(torch, "grads_in_partition", own, this.gradientDtype, "gradients");
   }
 
-  private shardParameters(torch: Torch, parameters: readonly Tensor[]): void {
+  /** An engine of the same config without an optimizer: its own shards, no buckets (trl/models/utils.py, prepare_deepspeed). */
+  prepareFrozen(torch: Torch, parameters: readonly Tensor[]): ForwardUsage | null {
+    if (!this.shardsParameters) return null;
+    this.shardsOf(torch, parameters);
+    return new ForwardGathering(parameters, this.gatheringOptions);
+  }
+
+  private get gatheringOptions(): Omit<GatheringOptions, "reuseDistance"> {
+    const { spec } = this;
+    return {
+      dtype: this.dtype,
+      keepBelow: spec.stage3ParamPersistenceThreshold,
+      prefetchElements: spec.stage3PrefetchBucketSize,
+      maxLive: spec.stage3MaxLiveParameters,
+      holdOutside: false,
+    };
+  }
+
+  /** What is there of sharded parameters all the time. */
+  private shardsOf(torch: Torch, parameters: readonly Tensor[]): void {
     const { spec, ranks } = this;
     const persistent = parameters.filter(({ elements: count }) => count <= spec.stage3ParamPersistenceThreshold);
     const own = elements(parameters) / ranks;
@@ -76,14 +95,17 @@ class Zero extends GatheringStrategy implements Strategy {
     reserve(torch, "persistent_parameters", elements(persistent), this.dtype, "weights");
     if (spec.hpzPartitionSize > 1)
       reserve(torch, "hpz_secondary", elements(parameters) / spec.hpzPartitionSize, this.dtype, "weights");
-    this.gathering = new Gathering(parameters, {
-      dtype: this.dtype,
-      keepBelow: spec.stage3ParamPersistenceThreshold,
-      prefetchElements: spec.stage3PrefetchBucketSize,
-      reuseDistance: spec.stage3MaxReuseDistance,
-      maxLive: spec.stage3MaxLiveParameters,
-      holdOutside: false,
-    });
+  }
+
+  private shardParameters(torch: Torch, parameters: readonly Tensor[]): void {
+    this.shardsOf(torch, parameters);
+    const reuseDistance = this.spec.stage3MaxReuseDistance;
+    this.gathering = new Gathering(parameters, { ...this.gatheringOptions, reuseDistance });
+  }
+
+  /** `deepspeed.zero.GatheredParameters` over the model. */
+  gatherAll(torch: Torch): Tensor | null {
+    return this.gathering?.gatherAll(torch) ?? null;
   }
 
   /** Stages 2 and 3 copy a gradient into the bucket and let it go. */

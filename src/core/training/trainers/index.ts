@@ -8,24 +8,15 @@ import type { Torch } from "../../engine/torch";
 import type { Scope } from "../../graph/expression";
 import type { ArchitectureGraph, FamilyGraphs, TrainerGraph } from "../../graph/types";
 import type { LoadedModel } from "../model";
-import type { TrainerKind, TrainerSpec, TrainingRun } from "../run";
+import type { ForwardUsage } from "../parallel";
+import type { TrainerSpec, TrainingRun } from "../run";
 import { untilHidden, untilLogits } from "./models";
 import { type CalledModel, TrainerPass } from "./pass";
+import { sequencesOf } from "./sequences";
 
 export type { Pass } from "./pass";
 export { Rollout } from "./rollout";
-
-/** Sequences one sample of the micro-batch becomes: preferences are chosen and rejected in one batch. */
-export const SEQUENCES: Readonly<Record<TrainerKind, number>> = {
-  sft: 1,
-  dpo: 2,
-  kto: 1,
-  orpo: 2,
-  cpo: 2,
-  reward: 2,
-  grpo: 1,
-  rloo: 1,
-};
+export { sequencesOf } from "./sequences";
 
 /** Whether a loss asks its models for logits; others multiply hidden states with the head themselves. */
 function asksForLogits({ main }: TrainerGraph): boolean {
@@ -35,7 +26,7 @@ function asksForLogits({ main }: TrainerGraph): boolean {
 /** The run's trainer as it is with the run's adapter: whose base is the reference then, whatever stood beside it before. */
 export function trainerOf({ trainer, adapter }: Pick<TrainingRun, "trainer" | "adapter">): TrainerSpec | null {
   if (trainer == null) return null;
-  const copied = trainer.variant["reference"] === "model" && adapter !== null;
+  const copied = trainer.variant["reference"] === "model" && adapter !== null && trainer.referenceApart !== true;
   return copied ? { ...trainer, variant: { ...trainer.variant, reference: "adapter" } } : trainer;
 }
 
@@ -81,7 +72,7 @@ export function lossScope(spec: TrainerSpec, samples: number, sequence: number, 
     P: spec.promptLength,
     T: spec.completionLength,
     V: vocabulary,
-    C: samples * SEQUENCES[spec.kind] * spec.scoredTokens,
+    C: samples * sequencesOf(spec) * spec.scoredTokens,
   };
   return (name) => sizes[name];
 }
@@ -95,6 +86,8 @@ export interface TrainerParts {
   readonly policy: LoadedModel;
   /** The copy kept beside the policy, where there is one. */
   readonly copy: LoadedModel | null;
+  /** What gathers the copy's shards. */
+  readonly copyUsage: ForwardUsage | null;
   readonly options: InterpreterOptions;
 }
 
@@ -130,7 +123,7 @@ export function trainerPass(torch: Torch, parts: TrainerParts): TrainerPass {
   const { policy, copy } = parts;
   const reference =
     copy !== null
-      ? { ...called(copy, { checkpointing: null }), evaluates: true }
+      ? { ...called(copy, { checkpointing: null }), evaluates: true, usage: parts.copyUsage }
       : spec.variant["reference"] === "adapter"
         ? called(policy.base ?? policy, { checkpointing: null, noDropout })
         : null;

@@ -9,6 +9,7 @@ import type { Torch } from "../../engine/torch";
 import type { Scope } from "../../graph/expression";
 import type { ArchitectureGraph, TrainerGraph } from "../../graph/types";
 import { toFloat32 } from "../outputs";
+import type { ForwardUsage } from "../parallel";
 
 /** What a micro-batch runs: a model's own graph, or a trainer's loss around several. */
 export interface Pass {
@@ -29,6 +30,8 @@ export interface CalledModel {
   readonly whole: boolean;
   /** In evaluation mode, as a copy that is never trained. */
   readonly evaluates: boolean;
+  /** What gathers its own shards, where it is sharded apart from the trained one. */
+  readonly usage?: ForwardUsage | null;
   /** Weight and bias of the head, which the fused head takes itself. */
   readonly head: { readonly weight: Tensor | null; readonly bias: Tensor | null };
 }
@@ -87,7 +90,11 @@ export class TrainerPass implements Pass {
       const kept = model.whole ? rest?.[KEPT_TOKENS] : 0;
       const graph = model.graphOf(typeof kept === "number" ? kept : 0);
       const interpreter = new Interpreter(this.torch, graph, { ...model.options, repeats: this.repeats });
-      const { scope, training } = torch;
+      const { scope, training, usage } = torch;
+      if (model.usage) {
+        torch.usage = model.usage;
+        model.usage.beginPass(torch);
+      }
       torch.logits = false;
       if (model.evaluates) torch.training = false;
       const inputs = graph.main.inputs.map((name) => (name === "input_ids" ? ids : null));
@@ -100,8 +107,10 @@ export class TrainerPass implements Pass {
       }
       const [output] = outputs;
       if (output === undefined) throw new NotModelled("a model without an output");
+      model.usage?.endPass();
       torch.scope = scope;
       torch.training = training;
+      torch.usage = usage;
       torch.logits = true;
       return output;
     };

@@ -1,0 +1,19 @@
+/** How many sequences a trainer runs at once. */
+import type { TrainerKind, TrainerSpec } from "../run";
+
+/** Sequences one sample of the micro-batch becomes: preferences are chosen and rejected in one batch. */
+const SEQUENCES: Readonly<Record<TrainerKind, number>> = {
+  sft: 1,
+  dpo: 2,
+  kto: 1,
+  orpo: 2,
+  cpo: 2,
+  reward: 2,
+  grpo: 1,
+  rloo: 1,
+};
+
+/** Sequences of one sample under a trainer; 1 for the plain ones. */
+export function sequencesOf(trainer: TrainerSpec | null | undefined): number {
+  return trainer == null ? 1 : SEQUENCES[trainer.kind];
+}
