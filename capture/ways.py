@@ -4,7 +4,7 @@ usage: LD_PRELOAD=fakecuda.so python -m capture.ways --oracle ORACLE.py [optimiz
 
 The optimizer is made by transformers' own handlers (`trainer_optimizer.py`) or is the class of torch.optim with the name;
 the adapter by peft from its own config class. Optimizers of other packages need those: galore-torch, apollo-torch, grokadamw,
-schedulefree, lomo-optim. Those that compile or launch kernels of their own (torchao, torch-optimi, paged states) cannot be
+schedulefree, lomo-optim, badam, adam-mini. Those that compile or launch kernels of their own (torchao, torch-optimi, paged states) cannot be
 run on fake tensors. Receipts go to `test/core/receipts/ways/<kind>.jsonl`; those there are kept.
 """
 import argparse
@@ -81,6 +81,15 @@ def optimizer_cases(count):
     for name, variants in TRAINER.items():
         for k, options in enumerate((variants * 3 if len(variants) == 1 else variants * 2) * count):
             yield optimizer_case(name, k, options)
+    for name in ("adamw_torch", "adamw_torch_fused", "adamw_bnb_8bit", "sgd"):
+        for k in range(3 * count):
+            yield {**optimizer_case(name, k, {}), "id": f"in-backward-{name}-{k}", "in_backward": True, "grad_accum": 1, "max_grad_norm": 0}
+    for k in range(5 * count):
+        yield optimizer_case("adam_mini", k, {})
+    for k in range(6 * count):
+        # The first block, whose gradient comes from the furthest; layers are recomputed where LLaMA-Factory does.
+        case = {**optimizer_case("adamw_torch", k, {}), "id": f"badam-{k}", "badam": True, "max_grad_norm": 0}
+        yield {**case, "load_dtype": "bfloat16" if k < 4 else case["load_dtype"]}
 
 
 def optimizer_case(name, number, options):
@@ -115,6 +124,19 @@ def optimizer_for(oracle, case, model):
     groups = [{"params": [p for p in parameters if p.ndim > 1]}, {"params": [p for p in parameters if p.ndim <= 1]}]
     groups = [{**group, "weight_decay": 0.0} if "weight_decay" not in case.get("optim_args", {}) else group for group in groups if group["params"]]
     name = case["optim"]
+    if case.get("in_backward"):
+        return stepped_in_backward(oracle, {**case, "in_backward": False}, model, parameters)
+    if case.get("badam"):
+        from badam import BlockOptimizer
+
+        base = torch.optim.AdamW(groups, lr=1e-4, foreach=True)
+        return BlockOptimizer(base, list(model.named_parameters()), switch_mode="ascending", start_block=0, switch_block_every=10**6, verbose=0)
+    if name == "adam_mini":
+        from adam_mini import Adam_mini, adam_mini
+
+        adam_mini.device = "cuda"  # as it finds one
+        config = model.config
+        return Adam_mini(model.named_parameters(), lr=1e-4, dim=config.hidden_size, n_heads=config.num_attention_heads, n_kv_heads=config.num_key_value_heads, verbose=False)
     if name.startswith("torch.optim."):
         options = {key: typed(value) for key, value in case.get("optim_args", {}).items()}
         if name == "torch.optim.Muon":
@@ -125,6 +147,29 @@ def optimizer_for(oracle, case, model):
             options["foreach"] = name != "torch.optim.Adafactor"
         return getattr(torch.optim, name.removeprefix("torch.optim."))(groups, lr=1e-4, **options)
     return trainer_optimizer(oracle, case, model, groups)
+
+
+def stepped_in_backward(oracle, case, model, parameters):
+    """One optimizer for each parameter, stepped when its gradient is there (torchtune's register_optim_in_bwd_hooks)."""
+    class Alone:
+        def __init__(self, p):
+            self.p = p
+
+        def parameters(self):
+            return [self.p]
+
+        def modules(self):
+            return [m for m in model.modules() if any(q is self.p for q in m.parameters(recurse=False))]
+
+    own = {p: optimizer_for(oracle, case, Alone(p)) for p in parameters}
+
+    def step(p):
+        own[p].step()
+        own[p].zero_grad()
+
+    for p in parameters:
+        p.register_post_accumulate_grad_hook(step)
+    return type("Stepped", (), {"state": property(lambda self: {k: v for o in own.values() for k, v in o.state.items()}), "step": lambda self: None, "zero_grad": lambda self, set_to_none=True: None})()
 
 
 def muon(parameters, model, options):

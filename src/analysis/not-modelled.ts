@@ -13,7 +13,7 @@ import type { Settings } from "./settings";
 const OWN_LOSSES: ReadonlySet<string> = new Set(["axolotl", "llama-factory", "ms-swift"]);
 
 /** Switches that change memory in a way nothing here follows. */
-const SWITCHES = ["use_badam", "use_adam_mini", "use_llama_pro"];
+const SWITCHES = ["use_llama_pro"];
 
 /** Arguments of scripts that train a vision tower or projector beside the language model. */
 const MULTIMODAL = /(?:^|\s)(?:--)?(?:vision_tower|mm_projector_type|pretrain_mm_mlp_adapter)\b/m;
@@ -41,6 +41,9 @@ export function obstaclesOf(inputs: RunInputs, settings: Settings, trainer: stri
     const stated = settings.find(name);
     if (stated?.value === true) add("not-modelled.switch", { key: stated.key });
   }
+  // BAdam's other mode keeps a share of every gradient's entries as sparse tensors.
+  if (settings.boolean("use_badam") === true && settings.string("badam_mode") === "ratio")
+    add("not-modelled.switch", { key: "badam_mode" });
   if (MULTIMODAL.test(main.text)) add("not-modelled.multimodal");
   if (format.id === "llama-factory" && EXPORT.test(main.text)) add("not-modelled.export");
   return found;

@@ -25,7 +25,7 @@ import { SimulatedCache } from "./training/generation/cache";
 import { runGeneration } from "./training/generation/generate";
 import { packsOnTheFly } from "./training/loading";
 import { type LoadedModel, type LoadOptions, layerSignatures, loadModel } from "./training/model";
-import { findOptimizer } from "./training/optimizers";
+import { groupsOf, optimizerFactory } from "./training/optimizers";
 import { chooseStrategy, type HostUse } from "./training/parallel";
 import { splitsModel } from "./training/parallel/local";
 import { whileWaiting } from "./training/parallel/pipeline";
@@ -208,6 +208,7 @@ export function countParameters(
     sharded: false,
     quantization: run.quantization,
     frozenParts: run.frozenParts ?? [],
+    ...(run.optimizer.block === undefined ? {} : { trainedLayer: run.optimizer.block }),
     head: program.head,
     promptSizes: promptSizes(program.view.scope),
   });
@@ -268,7 +269,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
       reason: `${family.family} with ${run.attention} attention for ${run.task} was not captured`,
     };
   const { graph, view, head } = program;
-  const factory = findOptimizer(run.optimizer.name);
+  const factory = optimizerFactory(run.optimizer);
   if (factory === undefined) return { ok: false, code: "not-modelled", reason: `optimizer ${run.optimizer.name}` };
 
   const ledger = new Ledger(run.allocator?.roundupDivisions);
@@ -285,6 +286,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   const strategy = waitingBytes > 0 ? whileWaiting(chooseStrategy(run), waitingBytes) : chooseStrategy(run);
   const loadDtype = strategy.parameterDtype ?? run.loadDtype;
   const loading = {
+    ...(run.optimizer.block === undefined ? {} : { trainedLayer: run.optimizer.block }),
     loadDtype,
     sharded: strategy.shardsParameters,
     quantization: run.quantization,
@@ -313,9 +315,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   const loadedEvents = ledger.eventCount;
   const trainable = model.parameters.filter((parameter) => parameter.requiresGradFlag);
   ledger.startCounting();
-  const groups = [trainable.filter(({ rank }) => rank > 1), trainable.filter(({ rank }) => rank <= 1)].filter(
-    (group) => group.length > 0,
-  );
+  const groups = groupsOf(run.optimizer, trainable);
   const optimizer = factory(torch, strategy.optimizerGroups(torch, groups), run.optimizer.args);
   if (optimizer.afterAccumulate !== undefined && torch.leafHook === undefined)
     torch.leafHook = (leaf, torch) => optimizer.afterAccumulate?.(leaf, torch);

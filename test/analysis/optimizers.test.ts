@@ -46,6 +46,27 @@ describe("analysis: optimizers", () => {
     });
   });
 
+  it("step in backward where torchtune says so", async () => {
+    const recipe =
+      "model:\n  _component_: torchtune.models.llama3_2.llama3_2_1b\nbatch_size: 2\ndtype: bf16\n" +
+      "optimizer:\n  _component_: torch.optim.AdamW\n  fused: true\n";
+    assert.equal((await optimizerOf(recipe))?.stepsInBackward, undefined);
+    assert.equal((await optimizerOf(`${recipe}optimizer_in_bwd: true\n`))?.stepsInBackward, true);
+  });
+
+  it("train a block of layers with BAdam: the first layer, or the one its fixed mode names", async () => {
+    const badam = `${LLAMA_FACTORY}use_badam: true\nbadam_mode: layer\n`;
+    assert.equal((await optimizerOf(badam))?.block, 0);
+    assert.equal((await optimizerOf(`${badam}badam_switch_mode: fixed\nbadam_start_block: 1\n`))?.block, 1);
+    assert.equal(await optimizerOf(`${LLAMA_FACTORY}use_badam: true\nbadam_mode: ratio\n`), undefined);
+  });
+
+  it("tell Adam-mini how wide a head is", async () => {
+    const optimizer = await optimizerOf(`${LLAMA_FACTORY}use_adam_mini: true\n`);
+    const { hidden_size: dim, num_attention_heads: heads } = TINY_LLAMA;
+    assert.deepEqual(optimizer, { name: "adam_mini", args: { dim: String(dim), n_heads: String(heads) } });
+  });
+
   it("that are not known count as AdamW, which is said", async () => {
     const files = {
       "train.yaml": `${HF}optim: shampoo\n`,

@@ -19,7 +19,15 @@ import { deviceOf, frozenPartsOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { paddingOf } from "./padding";
 import { parallelOf } from "./parallel";
 import { loadDtypeOf, precisionOf } from "./precision";
-import { attentionOf, checkpointingOf, compiledOf, fusedLossOf, offloadsActivations, optimizerOf } from "./step";
+import {
+  attentionOf,
+  checkpointingOf,
+  compiledOf,
+  fusedLossOf,
+  offloadsActivations,
+  optimizerOf,
+  steppedOf,
+} from "./step";
 import { classified, generatedLengths, trainerSpecOf } from "./trainer";
 import type { Choice, Resolution } from "./types";
 
@@ -45,7 +53,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const attention = attentionOf(c, config);
   const checkpointing = checkpointingOf(c);
   const offloads = offloadsActivations(c);
-  const optimizer = optimizerOf(c);
+  const chosen = optimizerOf(c, config);
   const quantization = quantizationOf(c, config, trainer, loadDtype);
   const float8 = float8Of(c);
   const adapter = adapterOf(c, quantization?.type === "nf4" || quantization?.type === "fp4", config);
@@ -56,6 +64,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   // Weights stored in the dtype the framework computes in need no autocast.
   const pure = !c.trains && c.inputs.format.id !== "deepspeed" && loadDtype === precision;
   const parallel = parallelOf(c, config, precision, worldSizeOf(c, device.spec));
+  const optimizer = steppedOf(c, chosen, parallel);
   const packing = c.settings.find("packing");
   if (packing !== undefined) c.keep("packing", packing);
   const { worldSize, tensorParallel, pipelineParallel, contextParallel } = parallel;

@@ -97,7 +97,7 @@ export function compiledOf(c: ResolveContext, checkpointed: boolean): boolean {
   return true;
 }
 
-export function optimizerOf(c: ResolveContext): TrainingRun["optimizer"] {
+export function optimizerOf(c: ResolveContext, config: ModelConfig): TrainingRun["optimizer"] {
   const block = c.settings.find("deepspeed_optimizer");
   if (block !== undefined) {
     const type = String(block.value).toLowerCase();
@@ -121,7 +121,37 @@ export function optimizerOf(c: ResolveContext): TrainingRun["optimizer"] {
   if (findOptimizer(name) === undefined) return asAdam(c, written, c.settings.find("optimizer")?.key ?? "optim");
   // The decay of the groups overrules that of `optim_args`.
   const { weight_decay: _, ...own } = args;
-  return { name, args: { ...own, ...givenByTrainer(c, name) } };
+  return { name, args: { ...own, ...givenByTrainer(c, name), ...headsOf(name, config) } };
+}
+
+/** Adam-mini is told the sizes of the heads (llamafactory/train/trainer_utils.py, _create_adam_mini_optimizer). */
+function headsOf(name: string, config: ModelConfig): Record<string, string> {
+  const { hidden_size: dim, num_attention_heads: heads } = config;
+  return name === "adam_mini" && typeof dim === "number" && typeof heads === "number"
+    ? { dim: String(dim), n_heads: String(heads) }
+    : {};
+}
+
+/**
+ * When and over what the optimizer steps: in backward (torchtune, torchtitan), over one block of layers (BAdam). Its turns go
+ * round all layers unless the mode is `fixed`; the first layer's takes most, as gradients have the furthest way to it.
+ */
+export function steppedOf(
+  c: ResolveContext,
+  optimizer: TrainingRun["optimizer"],
+  { fsdp, deepspeed }: TrainingRun["parallel"],
+): TrainingRun["optimizer"] {
+  const badam = c.settings.find("use_badam");
+  if (badam?.value === true) {
+    const fixed = c.settings.string("badam_switch_mode") === "fixed";
+    if (!fixed) c.suppose(say("assume.badam-first"), "badam_start_block");
+    return { ...optimizer, block: fixed ? Math.trunc(c.settings.number("badam_start_block") ?? 0) : 0 };
+  }
+  const setting = c.settings.find("optimizer_in_backward");
+  if (setting?.value !== true) return optimizer;
+  if (fsdp === null && deepspeed === null) return { ...optimizer, stepsInBackward: true };
+  c.suppose(say("assume.in-backward-sharded"), setting.key);
+  return optimizer;
 }
 
 /** An optimizer nobody followed, as the one most are made after. */

@@ -124,6 +124,8 @@ export interface LoadOptions {
   /** Generation of the card, which decides what 8-bit products need. */
   readonly architecture?: string;
   readonly frozenParts: readonly Part[];
+  /** The only layer that is trained; every one when absent. */
+  readonly trainedLayer?: number;
   /** Parameters are sharded: the strategy books their bytes. */
   readonly sharded: boolean;
   /** Module path of the output head, which `all-linear` and quantization leave out. */
@@ -151,7 +153,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   );
   const placed = placeTensors(graph.parameters, view, options.loadDtype)
     .filter(({ name }) => !tied.has(name))
-    .map((item) => (isFrozen(options, item.name) ? { ...item, frozen: true } : item));
+    .map((item) => (isFrozen(options, item.name) || isIdle(options, item) ? { ...item, frozen: true } : item));
   if (options.packsOnTheFly) {
     warmUp(torch, placed, (item) => isPacked(loading, item), options.quantization);
     for (const item of inKeyOrder(placed)) byName.set(item.name, arrive(loading, item));
@@ -202,6 +204,11 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
 function isFrozen({ frozenParts }: LoadOptions, path: string): boolean {
   const part = frozenParts.length === 0 ? null : partOf(path);
   return part !== null && frozenParts.includes(part);
+}
+
+/** Whether another layer is the one that is trained. */
+function isIdle({ trainedLayer }: LoadOptions, { index }: PlacedTensor): boolean {
+  return trainedLayer !== undefined && index !== trainedLayer;
 }
 
 /**

@@ -263,6 +263,10 @@ export interface OptimizerSpec {
   readonly name: string;
   /** Parsed `optim_args` (for example `{ momentum: "0.9" }`). */
   readonly args: Readonly<Record<string, string>>;
+  /** Each parameter has an optimizer of its own, stepped in backward when its gradient is there. */
+  readonly stepsInBackward?: boolean;
+  /** BAdam: the one layer that is trained; the others wait for their turn. */
+  readonly block?: number;
 }
 
 /** Library versions that decide behaviour, `major.minor[.patch]`. */

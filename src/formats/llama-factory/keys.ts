@@ -102,8 +102,9 @@ const OWN: readonly SchemaKey[] = [
   memory("apollo_rank", null, "integer", EFFECT.projector, { nullable: true }),
   memory("apollo_target", null, "any", EFFECT.projector, { nullable: true }),
   memory("apollo_layerwise", null, "boolean", EFFECT.projector, { nullable: true }),
-  memory("badam_mode", null, "string", EFFECT.block, { nullable: true }),
-  memory("badam_switch_mode", null, "string", EFFECT.block, { nullable: true }),
+  memory("badam_mode", "badam_mode", "string", EFFECT.block, { nullable: true }),
+  memory("badam_switch_mode", "badam_switch_mode", "string", EFFECT.block, { nullable: true }),
+  memory("badam_start_block", "badam_start_block", "integer", EFFECT.block, { nullable: true }),
   memory("badam_update_ratio", null, "number", EFFECT.block, { nullable: true }),
   memory("use_llama_pro", null, "boolean", EFFECT.block, { nullable: true }),
   memory("freeze_trainable_modules", null, "any", EFFECT.frozen, { nullable: true }),
@@ -249,7 +250,7 @@ export const OTHER_LLAMA_FACTORY_KEYS: ReadonlySet<string> = new Set([
     "plot_loss " +
     "save_only_model val_size tokenized_path export_dir export_size export_device export_legacy_format infer_backend " +
     "train_dataset eval_dataset model_class sample_backend trust_remote_code cache_dir split_special_tokens " +
-    "galore_update_interval galore_scale apollo_scale apollo_update_interval badam_mode badam_start_block badam_switch_mode badam_switch_interval " +
+    "galore_update_interval galore_scale apollo_scale apollo_update_interval badam_switch_interval " +
     "badam_update_ratio badam_mask_mode badam_verbose module_dropout pissa_iter pissa_convert " +
     "freeze_trainable_modules freeze_extra_modules loraplus_lr_ratio loraplus_lr_embedding create_new_adapter use_llama_pro " +
     "lora_rank_pattern use_asft_loss asft_alpha use_dft_loss mixture_of_depths moe_aux_loss_coef visual_inputs video_fps video_maxlen " +

@@ -59,6 +59,9 @@ export interface Case {
   readonly peft?: Peft;
   readonly quant?: { readonly type: "nf4" | "fp4"; readonly double: boolean };
   readonly kbit_prep?: boolean;
+  readonly in_backward?: boolean;
+  /** BAdam trains its first block. */
+  readonly badam?: boolean;
   /** torchao's recipe of 8-bit products, put in by accelerate. */
   readonly float8?: Float8Recipe;
 }
@@ -123,9 +126,11 @@ const AUTOCAST = { bf16: "bfloat16", fp16: "float16" } as const;
 /** Classes of torch.optim whose name in lower case means another optimizer to the Trainer. */
 const TORCH_NAMES: Readonly<Record<string, string>> = { adafactor: "adafactor_torch" };
 
-function optimizerOf({ optim = "adamw_torch_fused", optim_args: args = {} }: Case): TrainingRun["optimizer"] {
+function optimizerOf({ model, optim = "adamw_torch_fused", optim_args: args = {} }: Case): TrainingRun["optimizer"] {
+  const { hidden_size: hidden, num_attention_heads: heads } = model;
   if (optim === "sgd_momentum") return { name: "sgd", args: { momentum: "0.9" } };
   const [, torch] = /^torch\.optim\.(.+)$/.exec(optim) ?? [];
+  if (optim === "adam_mini") return { name: optim, args: { dim: String(hidden), n_heads: String(heads) } };
   if (torch === undefined) return { name: optim, args };
   const name = torch.toLowerCase();
   return { name: TORCH_NAMES[name] ?? name, args };
@@ -190,7 +195,11 @@ export function runOf(c: Case): TrainingRun {
     autocast: c.amp ? AUTOCAST[c.amp] : null,
     attention: c.attn ?? "sdpa",
     checkpointing: c.gradient_checkpointing ? { useReentrant: c.use_reentrant ?? false } : null,
-    optimizer: optimizerOf(c),
+    optimizer: {
+      ...optimizerOf(c),
+      ...(c.in_backward ? { stepsInBackward: true } : {}),
+      ...(c.badam ? { block: 0 } : {}),
+    },
     maxGradNorm: c.max_grad_norm ?? 1,
     adapter: c.peft ? adapterOf(c.peft, c.model.model_type) : null,
     float8: c.float8 ? { backend: "torchao", recipe: c.float8, keeps: "first-and-last", cachesWeights: false } : null,

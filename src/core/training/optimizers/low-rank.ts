@@ -8,6 +8,7 @@ import { numel } from "../../engine/shape";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { AdafactorStates, adafactorUpdate } from "./adafactor";
+import { inBackward } from "./in-backward";
 import { Locals } from "./locals";
 import { Projector } from "./projector";
 import { type OptimizerArguments, type OptimizerFactory, state, withGradient } from "./types";
@@ -17,7 +18,6 @@ type Sizes = readonly number[];
 interface Variant {
   readonly method: "galore" | "apollo";
   readonly inner: "adamw" | "adafactor" | "adamw8bit";
-  readonly layerwise?: true;
 }
 
 const DEFAULT_RANK = 128;
@@ -42,7 +42,7 @@ function matches(pattern: string, path: string): boolean {
   }
 }
 
-/** What an optimizer keeps; layer-wise forms have one per parameter. */
+/** What an optimizer keeps. */
 class LowRankStates {
   readonly adafactor = new AdafactorStates(false);
   private readonly moments = new Set<Tensor>();
@@ -154,7 +154,7 @@ function update8bit(
 
 const lowRank =
   (variant: Variant): OptimizerFactory =>
-  (torch, groups, args) => {
+  (_, groups, args) => {
     const options = {
       rank: Number(args["rank"] ?? DEFAULT_RANK) || DEFAULT_RANK,
       type: args["proj_type"] ?? "std",
@@ -178,43 +178,13 @@ const lowRank =
       else if (variant.inner === "adamw8bit") update8bit(torch, states, parameter, projector, locals);
       else adamUpdate(torch, states, parameter, projector, locals, args);
     };
-    if (!variant.layerwise) {
-      const states = new LowRankStates(variant);
-      const parameters = ordered(groups, targets);
-      return {
-        step(torch) {
-          const locals = new Locals();
-          for (const parameter of withGradient(parameters)) update(torch, states, parameter, locals);
-          locals.release();
-        },
-      };
-    }
-    const own = new Map<Tensor, LowRankStates>();
-    const stepOne = (torch: Torch, leaf: Tensor): void => {
-      let states = own.get(leaf);
-      if (states === undefined) {
-        states = new LowRankStates(variant);
-        own.set(leaf, states);
-      }
-      const locals = new Locals();
-      update(torch, states, leaf, locals);
-      locals.release();
-    };
-    // States appear in the first backward; they are made before it, so that every pass does the same.
-    for (const leaf of groups.flat()) {
-      leaf.grad = torch.empty("zeros", leaf.sizes, leaf.dtype);
-      stepOne(torch, leaf);
-      leaf.grad?.release();
-      leaf.grad = null;
-    }
+    const states = new LowRankStates(variant);
+    const parameters = ordered(groups, targets);
     return {
-      step() {
-        // Everything was updated in backward.
-      },
-      afterAccumulate(leaf, torch) {
-        stepOne(torch, leaf);
-        leaf.grad?.release();
-        leaf.grad = null;
+      step(torch) {
+        const locals = new Locals();
+        for (const parameter of withGradient(parameters)) update(torch, states, parameter, locals);
+        locals.release();
       },
     };
   };
@@ -230,9 +200,9 @@ export const LOW_RANK_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = {
   galore_adamw: lowRank({ method: "galore", inner: "adamw" }),
   galore_adamw_8bit: lowRank({ method: "galore", inner: "adamw8bit" }),
   galore_adafactor: lowRank({ method: "galore", inner: "adafactor" }),
-  galore_adamw_layerwise: lowRank({ method: "galore", inner: "adamw", layerwise: true }),
-  galore_adamw_8bit_layerwise: lowRank({ method: "galore", inner: "adamw8bit", layerwise: true }),
-  galore_adafactor_layerwise: lowRank({ method: "galore", inner: "adafactor", layerwise: true }),
+  galore_adamw_layerwise: inBackward(lowRank({ method: "galore", inner: "adamw" })),
+  galore_adamw_8bit_layerwise: inBackward(lowRank({ method: "galore", inner: "adamw8bit" })),
+  galore_adafactor_layerwise: inBackward(lowRank({ method: "galore", inner: "adafactor" })),
   apollo_adamw: lowRank({ method: "apollo", inner: "adamw" }),
-  apollo_adamw_layerwise: lowRank({ method: "apollo", inner: "adamw", layerwise: true }),
+  apollo_adamw_layerwise: inBackward(lowRank({ method: "apollo", inner: "adamw" })),
 };
