@@ -70,6 +70,7 @@ export type AdapterType =
   | "loha"
   | "lokr"
   | "oft"
+  | "boft"
   | "prompt-tuning"
   | "p-tuning"
   | "prefix-tuning"
@@ -109,7 +110,9 @@ export interface AdapterSpec {
   /** LoKr: both Kronecker factors may be low-rank; the factor widths are split by. */
   readonly decomposeBoth?: boolean;
   readonly decomposeFactor?: number;
-  /** OFT: width of a block (`oft_block_size`), and one rotation for all blocks. */
+  /** BOFT: blocks of a layer (`boft_block_num`), where their width is 0. */
+  readonly blockCount?: number;
+  /** OFT and BOFT: width of a block (`oft_block_size`), and one rotation for all blocks. */
   readonly blockSize?: number;
   readonly blockShare?: boolean;
 }
