@@ -26,6 +26,7 @@ import {
   fusedLossOf,
   offloadsActivations,
   optimizerOf,
+  recomputesModules,
   steppedOf,
 } from "./step";
 import { classified, generatedLengths, trainerSpecOf } from "./trainer";
@@ -103,6 +104,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
             checkpointing !== null && c.trl && adapter !== null && parallel.deepspeed?.zeroStage === 3
               ? { ...checkpointing, useReentrant: true }
               : checkpointing,
+          ...(recomputesModules(c, attention) ? { recomputesModules: true } : {}),
           ...(offloads === null ? {} : { offloadsActivations: offloads }),
           optimizer,
           maxGradNorm,

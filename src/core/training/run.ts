@@ -165,6 +165,10 @@ export interface CheckpointingSpec {
   readonly everyNLayers?: number;
   /** The first that is, counted from 0: transformers begins with the first layer, torchtune and torchtitan end with the nth. */
   readonly firstLayer?: number;
+  /** Only so many layers, from the first on, are checkpointed (Megatron's `block`). */
+  readonly firstLayers?: number;
+  /** So many layers are one segment, which keeps the input of the first (Megatron's `uniform`); 1 when absent. */
+  readonly layersTogether?: number;
   /** The saved layer inputs wait in pinned host memory (`offload` of transformers, Unsloth's and axolotl's kind). */
   readonly offloads?: boolean;
   /** Outputs of attention and of every other matrix product are kept (torchtitan's `selective` by `op`). */
@@ -352,6 +356,8 @@ export interface TrainingRun {
   readonly autocast: "bfloat16" | "float16" | null;
   readonly attention: Attention;
   readonly checkpointing: CheckpointingSpec | null;
+  /** Some modules of every layer are recomputed (Megatron's `selective`), which reaches down into the band. */
+  readonly recomputesModules?: boolean;
   /**
    * Every saved activation waits in pinned host memory (`OffloadActivations`): each saved tensor is sent (torchtune), or each
    * storage once, its later uses staying on the device (TRL).
