@@ -372,6 +372,8 @@ export interface TrainingRun {
   /** Parts of a model of pictures and text that are not trained and get no adapters. */
   readonly frozenParts?: readonly Part[];
   readonly quantization: QuantizationSpec | null;
+  /** Names (`re:` before a pattern) of weights whose zeros a mask keeps while they are trained. */
+  readonly prunedWeights?: readonly string[];
   /** Matrix products in 8 bits; absent or null: none. */
   readonly float8?: Float8Spec | null;
   /** Liger's fused linear cross-entropy (no logits tensor). */
