@@ -131,9 +131,40 @@ def checkpoint_some(case):
     options = dict(case["checkpointing"])
     if options.pop("selective", False):
         options["gradient_checkpointing_kwargs"] = {"use_reentrant": False, "context_fn": lambda: torch.utils.checkpoint.create_selective_checkpoint_contexts(attention_and_products())}
+    together = options.pop("layers_together", 1)
     enable, save_on_cpu = modeling.PreTrainedModel.gradient_checkpointing_enable, torch.autograd.graph.save_on_cpu
     modeling.PreTrainedModel.gradient_checkpointing_enable = functools.partialmethod(enable, **options)
+    if together > 1:
+        modeling.PreTrainedModel.gradient_checkpointing_enable = functools.partialmethod(enable_together, enable, together)
     modeling.save_on_cpu = lambda pin_memory, device_type: save_on_cpu(pin_memory=False)
+
+
+def enable_together(model, enable, together, *args, **options):
+    """Several layers as one that is checkpointed, as Megatron's uniform method has them."""
+    import torch
+    from transformers.modeling_layers import GradientCheckpointingLayer
+
+    class Segment(GradientCheckpointingLayer):
+        def __init__(self, layers):
+            super().__init__()
+            self.layers = torch.nn.ModuleList(layers)
+
+        def forward(self, hidden_states, **given):
+            for layer in self.layers:
+                hidden_states = layer(hidden_states, **given)
+            return hidden_states
+
+    enable(model, *args, **options)
+    stack = next(m for m in model.modules() if isinstance(getattr(m, "layers", None), torch.nn.ModuleList))
+    segments = []
+    for start in range(0, len(stack.layers), together):
+        layers = list(stack.layers[start : start + together])
+        segment = Segment(layers)
+        segment.gradient_checkpointing, segment._gradient_checkpointing_func = True, layers[0]._gradient_checkpointing_func
+        for layer in layers:
+            layer.gradient_checkpointing = False
+        segments.append(segment)
+    stack.layers = torch.nn.ModuleList(segments)
 
 
 def watched(oracle, case):
@@ -172,9 +203,9 @@ def watched(oracle, case):
     return by_task(oracle)({**case, "task": case.get("task", "causal-lm")})
 
 
-def draw_evaluation(family, number, kinds):
+def draw_evaluation(family, number, graphs):
     """A training run of `receipts.py` that evaluates."""
-    case = draw(family, number, kinds)
+    case = draw(family, number, graphs)
     r = random.Random(f"evaluation-{family}-{number}")
     case["id"] = f"evaluation-{case['id']}"
     case["eval"] = {"batch": r.choice((1, 4, 8, 13, 16)), "batches": r.choice((1, 2, 3, 5)), "keeps": r.choice(("loss", "loss", "logits", "argmax")), "accumulation_steps": r.choice((None, None, 1, 2)), "concat": r.random() < 0.8}
@@ -183,19 +214,19 @@ def draw_evaluation(family, number, kinds):
     return case
 
 
-def draw_generation(family, number, kinds):
+def draw_generation(family, number, graphs):
     """A training run of `receipts.py` that generates, with fused attention and a cache that grows."""
-    generating = [kind for kind in kinds if kind[0] in ("causal-lm", "seq2seq-lm")]
-    case = draw(family, number, [kind for kind in generating if kind[1] == "sdpa"] or generating)
+    generating = [g for g in graphs if g["task"] in ("causal-lm", "seq2seq-lm")]
+    case = draw(family, number, [g for g in generating if g["attention"] == "sdpa"] or generating)
     r = random.Random(f"generation-{family}-{number}")
     case["id"] = f"generation-{case['id']}"
     case["generate"] = {"batch": r.choice((1, 3, 8, 16)), "prompt": r.randint(5, 400), "new_tokens": r.choice((2, 5, 17, 60)), "beams": r.choice((1, 1, 1, 3)), "sample": r.random() < 0.5}
     return case
 
 
-def draw_checkpointing(family, number, kinds):
+def draw_checkpointing(family, number, graphs):
     """A training run of `receipts.py` that checkpoints some layers, or keeps what it saves in host memory."""
-    case = draw(family, number, kinds)
+    case = draw(family, number, graphs)
     r = random.Random(f"checkpointing-{family}-{number}")
     case["id"] = f"checkpointing-{case['id']}"
     case["gradient_checkpointing"] = True
@@ -217,6 +248,7 @@ def main():
     parser.add_argument("--family", nargs="*", default=list(FAMILIES))
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=2)
+    parser.add_argument("--together", action="store_true", help="several layers in one checkpointed segment")
     args = parser.parse_args()
     oracle = load(args.oracle)
     oracle.torch.set_num_threads(1)
@@ -233,9 +265,11 @@ def main():
 
     for family in args.family:
         graphs = json.loads((ROOT / "models" / "graphs" / f"{family}.json").read_text())["graphs"]
-        kinds = sorted({(g["task"], g["attention"]) for g in graphs})
         for number in range(args.first, args.first + args.count):
-            case = DRAWS[args.phase](family, number, kinds)
+            case = DRAWS[args.phase](family, number, graphs)
+            if args.together:
+                case["id"] = case["id"].replace("checkpointing", "together")
+                case["checkpointing"] = {"every_n_layers": 1, "layers_together": random.Random(case["id"]).choice((2, 3, 5))}
             alone(lambda: keep(case))
 
 

@@ -270,6 +270,7 @@ ADAPTERS = {
     "loha": ({"r": 4}, {"r": 8}),
     "lokr": ({"r": 4}, {"r": 8, "decompose_both": True}, {"r": 64}, {"r": 4, "decompose_factor": 8}),
     "oft": ({}, {"block_share": True}, {"oft_block_size": 8}),
+    "boft": ({}, {"boft_block_size": 8}, {"boft_block_size": 0, "boft_block_num": 4}, {"default_size": True}),
     "prompt-tuning": ({"num_virtual_tokens": 20}, {"num_virtual_tokens": 7}),
     "p-tuning": ({"num_virtual_tokens": 20, "encoder_hidden_size": 64}, {"num_virtual_tokens": 7, "encoder_hidden_size": 128}),
     "prefix-tuning": ({"num_virtual_tokens": 20}, {"num_virtual_tokens": 9, "prefix_projection": True, "encoder_hidden_size": 64}),
@@ -288,7 +289,7 @@ def adapter_cases(count):
 
 def adapter_case(name, number, options):
     r = random.Random(f"{name}-{number}")
-    own = name != "oft" and name not in ("loha", "lokr", "lora", "prefix-tuning") and not options.get("feedforward_modules") and number % 3 == 2
+    own = name not in ("oft", "boft") and name not in ("loha", "lokr", "lora", "prefix-tuning") and not options.get("feedforward_modules") and number % 3 == 2
     model = gpt2(r) if own else llama(r)
     case = {"id": f"{name}-{number}", "model": model, "batch": r.choice((1, 2, 3)), "seq": r.randint(17, 200), "attn": "sdpa"}
     case["load_dtype"] = r.choice((*DTYPES, *DTYPES, "float16"))
@@ -300,6 +301,10 @@ def adapter_case(name, number, options):
     case["grad_accum"] = r.choice((1, 1, 2))
     names = list(LINEARS[model["model_type"]])
     options = dict(options)
+    if name == "boft":
+        # Sizes that blocks of 8 divide; without the compiled extension there is one butterfly factor.
+        model.update(hidden_size=model["num_attention_heads"] * 16, intermediate_size=8 * r.randint(15, 40))
+        options.pop("default_size", None)
     peft = {"type": name, "r": options.pop("r", 8), "dropout": options.pop("dropout", 0.0)}
     peft["target_modules"] = []
     if name not in (*PROMPTS, "trainable-tokens", "ln-tuning") and not options.pop("default", False):
@@ -363,6 +368,7 @@ def adapter_for(case):
         "loha": lambda: peft.LoHaConfig(r=rank, alpha=16, **p),
         "lokr": lambda: peft.LoKrConfig(r=rank, alpha=16, **p),
         "oft": lambda: peft.OFTConfig(**p),
+        "boft": lambda: peft.BOFTConfig(**p),
         "prompt-tuning": lambda: peft.PromptTuningConfig(**p),
         "p-tuning": lambda: peft.PromptEncoderConfig(**p),
         "prefix-tuning": lambda: peft.PrefixTuningConfig(**p),
@@ -379,6 +385,9 @@ def run_adapter(oracle, case, **options):
     peft_lora = getattr(peft, "own_lora", peft.LoraConfig)
     peft.own_lora = peft_lora
     peft.LoraConfig = lambda **_: adapter_for(case)
+    made = getattr(peft, "own_model", peft.get_peft_model)
+    peft.own_model = made
+    peft.get_peft_model = lambda *args, **options: made(*args, **options).to("cuda")  # as the Trainer does: buffers go along
     oracle.optimizer_for = oracle.own_optimizer_for
     return oracle.run(case, **options)
 

@@ -63,7 +63,7 @@ export function estimate(
       ...adaptedExperts(simulation),
       ...engineCopies(run, ledger),
     ]);
-    const own = run.compiled ? compiledBand(eager, run, graphs) : eager;
+    const own = run.compiled || run.recomputesModules ? compiledBand(eager, run, graphs) : eager;
     if (relative) return { ok: true, estimate: widened(own, run.model.family, graphs.family) };
     const stands = run.standsFor !== undefined || run.trainer?.standIn === true || splitsModel(run);
     return { ok: true, estimate: stands ? widenedActivations(own) : own };
@@ -136,7 +136,8 @@ function widened(estimate: Estimate, family: string, relative: string): Estimate
 }
 
 /**
- * Compiled code keeps what a minimum cut of the joint graph chooses: never more than eager keeps, as recomputing is only
+ * Recomputing some modules of a layer keeps no more than recomputing none, and no less than recomputing all of it. Compiled
+ * code keeps what a minimum cut of the joint graph chooses: never more than eager keeps, as recomputing is only
  * ever added, and never less than the layers' inputs that full checkpointing keeps, as products of matrices and attention are
  * not recomputed (torch/_functorch/partitioners.py, min_cut_rematerialization_partition and its bans). The peak is eager's;
  * the band reaches down to checkpointing's.

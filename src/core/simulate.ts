@@ -289,6 +289,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     sharded: strategy.shardsParameters,
     quantization: run.quantization,
     float8: run.float8 ?? null,
+    ...(run.prunedWeights === undefined ? {} : { prunedWeights: run.prunedWeights }),
     compiled: run.compiled === true,
     architecture: run.device?.architecture ?? "unknown",
     head,

@@ -54,6 +54,8 @@ const FIELDS: Readonly<Record<string, Field>> = {
   decompose_both: field("adapter_decompose_both", "boolean", "Both Kronecker factors may be low-rank."),
   decompose_factor: field("adapter_decompose_factor", "integer", "Splits widths into Kronecker factors."),
   oft_block_size: field("adapter_block_size", "integer", "Width of the blocks that are turned.", 0),
+  boft_block_size: field("adapter_block_size", "integer", "Width of the blocks that are turned.", 0),
+  boft_block_num: field("adapter_block_count", "integer", "Blocks of a layer, where their width is 0.", 0),
   block_share: field("adapter_block_share", "boolean", "One rotation for all blocks."),
 };
 
@@ -87,6 +89,7 @@ export const PEFT_CLASSES: readonly PeftClass[] = [
   row("LoHaConfig", "LOHA", "loha", [...ON_MODULES, "r", "alpha"]),
   row("LoKrConfig", "LOKR", "lokr", [...ON_MODULES, "r", "alpha", "decompose_both", "decompose_factor"]),
   row("OFTConfig", "OFT", "oft", [...ON_MODULES, "r", "oft_block_size", "block_share", "bias"]),
+  row("BOFTConfig", "BOFT", "boft", [...ON_MODULES, "boft_block_size", "boft_block_num", "bias"]),
   row("PromptTuningConfig", "PROMPT_TUNING", "prompt-tuning", ["num_virtual_tokens"]),
   row("PromptEncoderConfig", "P_TUNING", "p-tuning", ["num_virtual_tokens", "encoder_hidden_size"]),
   row("PrefixTuningConfig", "PREFIX_TUNING", "prefix-tuning", [
@@ -97,7 +100,7 @@ export const PEFT_CLASSES: readonly PeftClass[] = [
   row("TrainableTokensConfig", "TRAINABLE_TOKENS", "trainable-tokens", ["token_indices"]),
   row("LNTuningConfig", "LN_TUNING", "ln-tuning", ["target_modules", "exclude_modules", "modules_to_save"]),
   // What follows is not simulated as it runs; the analysis says so.
-  ...["BOFT", "FourierFT", "HRA", "VBLoRA", "MiSS", "C3A", "RandLora", "Road", "Shira"].map((name) =>
+  ...["FourierFT", "HRA", "VBLoRA", "MiSS", "C3A", "RandLora", "Road", "Shira"].map((name) =>
     row(`${name}Config`, name.toUpperCase(), name.toLowerCase(), [...ON_MODULES, "r"]),
   ),
 ];

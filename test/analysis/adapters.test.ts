@@ -39,6 +39,11 @@ describe("adapters of Python configs", () => {
     ["VeraConfig", 'r=16, target_modules=["q_proj"]', LAYERS * (HIDDEN + 16)],
     ["AdaLoraConfig", 'init_r=12, target_modules=["q_proj"]', LAYERS * (12 * (2 * HIDDEN + 1) + 1)],
     ["LoHaConfig", 'r=4, target_modules=["q_proj"]', LAYERS * 4 * 4 * HIDDEN],
+    [
+      "BOFTConfig",
+      'boft_block_size=0, boft_block_num=4, target_modules=["q_proj"]',
+      LAYERS * (HIDDEN * (HIDDEN / 4) + HIDDEN),
+    ],
     ["TrainableTokensConfig", "token_indices=[1, 2, 3]", 3 * HIDDEN],
     ["LNTuningConfig", "", (2 * LAYERS + 1) * HIDDEN],
     ["LoraConfig", 'r=8, target_modules=["q_proj", "k_proj"], exclude_modules=["k_proj"]', LAYERS * 16 * HIDDEN],

@@ -60,3 +60,36 @@ describe("analysis: torchtitan's checkpointing", () => {
     assert.equal(await at(""), chosen);
   });
 });
+
+describe("analysis: Megatron's recomputation", () => {
+  const command = (more: string): string =>
+    "torchrun --nproc_per_node 1 pretrain_gpt.py --num-layers 4 --hidden-size 64 --num-attention-heads 4 --seq-length 256 " +
+    `--max-position-embeddings 256 --micro-batch-size 16 --global-batch-size 16 --bf16 ${more}\n`;
+  const of = async (more: string): Promise<NonNullable<ReportRun["perDevice"]>> => {
+    const { perDevice } = await runOf(command(more), "train.sh");
+    assert.ok(perDevice);
+    return perDevice;
+  };
+
+  it("recomputes every layer, so many together, or the first so many of a stage", async () => {
+    const full = "--recompute-granularity full --recompute-method";
+    const none = await of("");
+    const all = await of(`${full} uniform --recompute-num-layers 1`);
+    const pairs = await of(`${full} uniform --recompute-num-layers 2`);
+    const half = await of(`${full} block --recompute-num-layers 1`);
+    // Fewer inputs wait during the loss, where this run peaks.
+    assert.ok(pairs.allocatedPeakBytes < all.allocatedPeakBytes && pairs.allocatedPeakBytes < none.allocatedPeakBytes);
+    assert.ok(all.allocatedPeakBytes < half.allocatedPeakBytes && half.allocatedPeakBytes < none.allocatedPeakBytes);
+  });
+
+  it("spares nothing for fused attention alone, and an unknown part for other modules", async () => {
+    const none = await of("");
+    const attention = await of("--recompute-granularity selective");
+    assert.equal(attention.allocatedPeakBytes, none.allocatedPeakBytes);
+    assert.deepEqual(attention.band, none.band);
+    assert.deepEqual((await of("--recompute-activations")).band, none.band);
+    const modules = await of("--recompute-granularity selective --recompute-modules core_attn mlp");
+    assert.equal(modules.allocatedPeakBytes, none.allocatedPeakBytes);
+    assert.ok(modules.band.lowBytes < none.band.lowBytes);
+  });
+});

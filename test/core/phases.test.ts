@@ -22,6 +22,7 @@ interface PhaseCase extends Case {
     readonly every_n_layers: number;
     readonly offload?: boolean;
     readonly selective?: boolean;
+    readonly layers_together?: number;
   };
   readonly generate?: {
     readonly batch: number;
@@ -75,9 +76,9 @@ function generatingRun(c: PhaseCase): TrainingRun {
 }
 
 function checkpointingRun(c: PhaseCase): TrainingRun {
-  const { every_n_layers, offload = false, selective = false } = c.checkpointing!;
-  const useReentrant = c.use_reentrant ?? false;
-  return { ...runOf(c), checkpointing: { useReentrant, everyNLayers: every_n_layers, offloads: offload, selective } };
+  const { every_n_layers: everyNLayers, offload = false, selective = false, layers_together } = c.checkpointing!;
+  const checkpointing = { useReentrant: c.use_reentrant ?? false, everyNLayers, offloads: offload, selective };
+  return { ...runOf(c), checkpointing: { ...checkpointing, layersTogether: layers_together ?? 1 } };
 }
 
 /** Highest peak of a phase in the simulation. */

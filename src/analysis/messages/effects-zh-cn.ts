@@ -359,6 +359,9 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Dtype the optimizer keeps its states in.": "优化器状态的精度。",
   "Region proposals of an image: the heads' activations grow with their number.":
     "每张图像的候选区域：头部的激活随其数量增长。",
+  "Weights whose zeros are kept: each has a mask of one byte per element; weights, gradients and states stay dense.":
+    "保持零值的权重：每个元素一字节的掩码；权重、梯度与状态仍为稠密。",
+  "Blocks of a layer, where their width is 0.": "层的块数（块宽为 0 时）。",
   "Matrix products in 8 bits.": "8 位矩阵乘法。",
   "How 8-bit products are scaled.": "8 位矩阵乘法的缩放方式。",
   "Linear layers left in full precision.": "保持全精度的线性层。",

@@ -241,6 +241,8 @@ export const en: Readonly<Record<string, string>> = {
   "assume.unsloth": "Unsloth's kernels counted as the plain ones: an upper bound",
   "assume.int8-outliers": "no outlier columns: each adds a half-precision column of its input and weight",
   "assume.dequantized": "{method} weights dequantized to {dtype}: transformers does not train on them as they are",
+  "assume.recompute-modules":
+    "what selective recomputation keeps lies between everything, which is counted, and the layers' inputs",
   "assume.badam-first": "the turn of the first layer, which takes most: gradients have the furthest way to it",
   "assume.in-backward-sharded": "gradients of all shards counted until the step, though each is let go in backward",
   "assume.fp8-backend":

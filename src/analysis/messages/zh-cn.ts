@@ -221,6 +221,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.unsloth": "Unsloth 的算子按普通算子计算：为上界",
   "assume.int8-outliers": "无离群列：每个离群列会增加其输入与权重的一列半精度数据",
   "assume.dequantized": "{method} 权重反量化为 {dtype}：transformers 不直接在其上训练",
+  "assume.recompute-modules": "选择性重计算保留的内容介于全部（按此计算）与各层输入之间",
   "assume.badam-first": "按轮到第一层时计算（占用最多）：梯度要传到最远处",
   "assume.in-backward-sharded": "各分片的梯度按保留到更新时计算，实际在反向中逐个释放",
   "assume.fp8-backend":

@@ -30,6 +30,7 @@ const ADAPTERS: Readonly<Record<string, AdapterType>> = {
         "loha",
         "lokr",
         "oft",
+        "boft",
         "prompt-tuning",
         "p-tuning",
         "prefix-tuning",
@@ -214,6 +215,7 @@ function furtherFields(c: ResolveContext, type: AdapterType, config: ModelConfig
     decomposeBoth: settings.boolean("adapter_decompose_both"),
     decomposeFactor: settings.number("adapter_decompose_factor"),
     blockSize: settings.number("adapter_block_size"),
+    blockCount: settings.number("adapter_block_count"),
     blockShare: settings.boolean("adapter_block_share"),
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

@@ -26,6 +26,7 @@ import {
   fusedLossOf,
   offloadsActivations,
   optimizerOf,
+  recomputesModules,
   steppedOf,
 } from "./step";
 import { classified, flavourOf, generatedLengths, trainerSpecOf } from "./trainer";
@@ -106,6 +107,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
             checkpointing !== null && c.trl && adapter !== null && parallel.deepspeed?.zeroStage === 3
               ? { ...checkpointing, useReentrant: true }
               : checkpointing,
+          ...(recomputesModules(c, attention) ? { recomputesModules: true } : {}),
           ...(offloads === null ? {} : { offloadsActivations: offloads }),
           optimizer,
           maxGradNorm,
@@ -117,6 +119,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           frozenParts: frozenPartsOf(c, task),
           quantization,
           ...(float8 === null ? {} : { float8 }),
+          ...prunedOf(c),
           // Losses of their own never take Liger's: TRL leaves its layers only. SFT's is as good as fused.
           fusedLoss: fusedLoss && (spec === null || spec.kind === "sft"),
           fusedLayers: c.settings.boolean("fused_layers") ?? c.settings.boolean("fused_loss") === true,
@@ -145,6 +148,12 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
     trainer,
     padding,
   };
+}
+
+/** Weights whose zeros are kept by masks (llmcompressor's ConstantPruningModifier). */
+function prunedOf(c: ResolveContext): Pick<TrainingRun, "prunedWeights"> {
+  const prunedWeights = c.settings.list("pruning_targets");
+  return prunedWeights === undefined ? {} : { prunedWeights };
 }
 
 /** What the allocator's environment variable says besides expandable segments. */

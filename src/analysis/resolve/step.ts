@@ -25,6 +25,8 @@ export function attentionOf(c: ResolveContext, config: ModelConfig): Attention {
 export function checkpointingOf(c: ResolveContext): TrainingRun["checkpointing"] {
   const stated = c.value("gradient_checkpointing", false);
   if (stated === false || stated === "none" || stated === "no") return checkpointedByFsdp(c);
+  const granularity = c.settings.string("recompute_granularity");
+  if (granularity === "selective" || granularity === "full") return granularity === "full" ? recomputedOf(c) : null;
   // On command lines the options are JSON text.
   const text = c.settings.string("gradient_checkpointing_kwargs") ?? "";
   const written = (option: string): string | undefined =>
@@ -35,6 +37,8 @@ export function checkpointingOf(c: ResolveContext): TrainingRun["checkpointing"]
     (reentrant === undefined ? holds("transformers<5", c.libraries) : reentrant === "true");
   if (isSelective(c)) return { useReentrant: false, ...selectedOf(c) };
   const every = Math.trunc(c.settings.number("checkpoint_every_n_layers") ?? Number(written("every_n_layers") ?? 1));
+  // gpt-neox hands it to DeepSpeed's pipeline (activation_checkpoint_interval).
+  const together = Math.trunc(c.settings.number("checkpoint_num_layers") ?? 1);
   const offloads =
     (c.settings.boolean("offload_activations") === true && !OFFLOADS_ALL.has(c.inputs.format.id)) ||
     c.settings.string("offload_activations") === "legacy" ||
@@ -44,8 +48,32 @@ export function checkpointingOf(c: ResolveContext): TrainingRun["checkpointing"]
     ...(every > 1 ? { everyNLayers: every } : {}),
     // torchtune and torchtitan count layers from 1 (apply_selective_activation_checkpointing).
     ...(every > 1 && COUNTS_FROM_ONE.has(c.inputs.format.id) ? { firstLayer: every - 1 } : {}),
+    ...(together > 1 ? { layersTogether: together } : {}),
     ...(offloads ? { offloads } : {}),
   };
+}
+
+/**
+ * Megatron's full recomputation: `uniform` makes segments of so many layers, `block` recomputes the first so many of every
+ * stage (megatron/core/transformer/transformer_block.py; its CheckpointFunction is reentrant).
+ */
+function recomputedOf(c: ResolveContext): CheckpointingSpec {
+  const layers = Math.max(0, Math.trunc(c.settings.number("recompute_num_layers") ?? 1));
+  if (c.settings.string("recompute_method") === "block") return { useReentrant: true, firstLayers: layers };
+  return { useReentrant: true, ...(layers > 1 ? { layersTogether: layers } : {}) };
+}
+
+/** Attention that makes no scores keeps next to nothing that its own recomputation would spare. */
+const FUSED: ReadonlySet<Attention> = new Set(["sdpa", "flash_attention_2", "flash_attention_3"]);
+
+/** Whether selective recomputation covers anything that is not spared already (`recompute_modules`; core attention alone). */
+export function recomputesModules(c: ResolveContext, attention: Attention): boolean {
+  const stated = c.settings.find("recompute_granularity");
+  if (stated?.value !== "selective") return false;
+  const modules = c.settings.list("recompute_modules") ?? [];
+  const more = modules.some((name) => name !== "core_attn") || !FUSED.has(attention);
+  if (more) c.suppose(say("assume.recompute-modules"), stated.key);
+  return more;
 }
 
 /** torchtitan checkpoints selectively unless told otherwise (config/job_config.py). */

@@ -63,8 +63,16 @@ export interface CheckpointingOptions {
   readonly useReentrant: boolean;
   readonly everyNLayers?: number;
   readonly firstLayer?: number;
+  readonly firstLayers?: number;
+  readonly layersTogether?: number;
   readonly offloads?: boolean;
   readonly selective?: boolean;
+}
+
+/** Which layers are run one after the other, and how. */
+interface LayerRounds {
+  readonly indices: readonly number[];
+  readonly layer: (index: number, ordinal: number, owned: readonly Input[]) => Tensor[];
 }
 
 export interface InterpreterOptions {
@@ -593,7 +601,8 @@ export class Interpreter {
 
   /** Whether the layer in this place among those that may be checkpointed is. */
   private isSelected(ordinal: number): boolean {
-    const { everyNLayers = 1, firstLayer = 0 } = this.options.checkpointing ?? {};
+    const { everyNLayers = 1, firstLayer = 0, firstLayers } = this.options.checkpointing ?? {};
+    if (firstLayers !== undefined) return ordinal < firstLayers;
     return ordinal >= firstLayer && (ordinal - firstLayer) % everyNLayers === 0;
   }
 
@@ -653,7 +662,11 @@ export class Interpreter {
       if (body === undefined) throw new NotModelled(`no layer for index ${index}`);
       return body.block;
     };
-    const run = context.index === null ? this.layers(instruction, first, last, bodyOf, context) : null;
+    const run =
+      context.index !== null
+        ? null
+        : (this.segments(instruction, first, last, bodyOf, context) ??
+          this.layers(instruction, first, last, bodyOf, context));
     const indices = run?.indices ?? Array.from({ length: Math.max(0, last - first) }, (_, k) => first + k);
     const outputs = this.rounds(instruction, indices, inputs, context, run?.layer ?? this.round(bodyOf, context));
     if (run !== null) this.torch.enterLayer(NO_LAYER, false);
@@ -706,7 +719,7 @@ export class Interpreter {
     last: number,
     bodyOf: (index: number) => number,
     context: Context,
-  ): { indices: number[]; layer: (index: number, ordinal: number, owned: readonly Input[]) => Tensor[] } {
+  ): LayerRounds {
     const { checkpoint, positional, collect, passing } = instruction.repeat;
     const repeat = this.repeats.count++;
     return {
@@ -717,6 +730,43 @@ export class Interpreter {
         this.torch.enterLayer(label, false);
         const wrapped = checkpoint && this.isSelected(this.wrappedBefore + index - first);
         return this.layer(bodyOf(index), index, owned, wrapped, positional, context.scope, passing);
+      },
+    };
+  }
+
+  /**
+   * Runs several layers as one checkpointed segment (megatron/core/transformer/transformer_block.py, _checkpointed_forward),
+   * or null where each is its own. Segments are not folded.
+   */
+  private segments(
+    instruction: RepeatInstruction,
+    first: number,
+    last: number,
+    bodyOf: (index: number) => number,
+    context: Context,
+  ): LayerRounds | null {
+    const { checkpointing } = this.options;
+    const { checkpoint: may, positional, collect } = instruction.repeat;
+    const together = checkpointing?.layersTogether ?? 1;
+    if (checkpointing === null || together <= 1 || !may || collect !== undefined || !this.torch.training) return null;
+    const repeat = this.repeats.count++;
+    const count = Math.max(0, Math.ceil((last - first) / together));
+    return {
+      indices: Array.from({ length: count }, (_, k) => first + k * together),
+      layer: (start, ordinal, owned) => {
+        const label = layerLabel(repeat, ordinal);
+        this.torch.layerIndices.set(label, start);
+        this.torch.enterLayer(label, false);
+        const indices = Array.from({ length: Math.min(together, last - start) }, (_, k) => start + k);
+        const segment: Segment = (tensors) => {
+          const given = tensors.map((tensor) => tensor?.retain() ?? null);
+          return this.rounds(instruction, indices, given, context, (index, _, inputs) =>
+            this.layer(bodyOf(index), index, inputs, false, positional, context.scope),
+          );
+        };
+        const outputs = checkpoint(this.torch, segment, owned, positional, checkpointing);
+        for (const input of owned) input?.release();
+        return outputs;
       },
     };
   }

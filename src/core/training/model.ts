@@ -122,6 +122,7 @@ export interface LoadOptions {
   readonly adapter: AdapterSpec | null;
   readonly quantization: QuantizationSpec | null;
   readonly float8?: Float8Spec | null;
+  readonly prunedWeights?: readonly string[];
   readonly compiled?: boolean;
   /** Generation of the card, which decides what 8-bit products need. */
   readonly architecture?: string;
@@ -174,6 +175,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     if (target !== undefined) byName.set(name, target);
   }
   quantizedForwards(loading, placed);
+  if (options.prunedWeights !== undefined) maskPruned(torch, placed, options.prunedWeights);
   if (options.float8) float8Forwards(loading, placed, options.float8);
   const base = options.adapter === null ? undefined : { byName: new Map(byName), modules: new Map(loading.modules) };
   const adapted =
@@ -335,6 +337,22 @@ function quantizedForwards(loading: Loading, placed: readonly PlacedTensor[]): v
   }
   for (const [path, weight] of packed)
     modules.set(path, linear4bit(weight, byName.get(`${path}.bias`) ?? null, computeDtype, keepsInputs));
+}
+
+/** llmcompressor's word for every weight it can prune. */
+const PRUNABLE = "__ALL_PRUNABLE__";
+
+/**
+ * Pruned weights stay dense while they are trained; a mask of as many bytes keeps their zeros
+ * (llmcompressor/modifiers/pruning/utils/pytorch/layer_mask.py, LayerParamMasking.add_mask).
+ */
+function maskPruned(torch: Torch, placed: readonly PlacedTensor[], targets: readonly string[]): void {
+  const matches = ({ name, module }: PlacedTensor): boolean =>
+    targets.some((target) => {
+      if (target === PRUNABLE || target === module) return module === "Linear" && name.endsWith(".weight");
+      return target.startsWith("re:") ? isSkipped(name, target) : name === target;
+    });
+  for (const item of placed) if (matches(item)) setKind(torch, torch.empty("ones_like", item.sizes, "bool"), "buffers");
 }
 
 /** What 8-bit products take sizes in multiples of (accelerate/utils/ao.py, transformer_engine.py). */

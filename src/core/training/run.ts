@@ -70,6 +70,7 @@ export type AdapterType =
   | "loha"
   | "lokr"
   | "oft"
+  | "boft"
   | "prompt-tuning"
   | "p-tuning"
   | "prefix-tuning"
@@ -109,7 +110,9 @@ export interface AdapterSpec {
   /** LoKr: both Kronecker factors may be low-rank; the factor widths are split by. */
   readonly decomposeBoth?: boolean;
   readonly decomposeFactor?: number;
-  /** OFT: width of a block (`oft_block_size`), and one rotation for all blocks. */
+  /** BOFT: blocks of a layer (`boft_block_num`), where their width is 0. */
+  readonly blockCount?: number;
+  /** OFT and BOFT: width of a block (`oft_block_size`), and one rotation for all blocks. */
   readonly blockSize?: number;
   readonly blockShare?: boolean;
 }
@@ -162,6 +165,10 @@ export interface CheckpointingSpec {
   readonly everyNLayers?: number;
   /** The first that is, counted from 0: transformers begins with the first layer, torchtune and torchtitan end with the nth. */
   readonly firstLayer?: number;
+  /** Only so many layers, from the first on, are checkpointed (Megatron's `block`). */
+  readonly firstLayers?: number;
+  /** So many layers are one segment, which keeps the input of the first (Megatron's `uniform`); 1 when absent. */
+  readonly layersTogether?: number;
   /** The saved layer inputs wait in pinned host memory (`offload` of transformers, Unsloth's and axolotl's kind). */
   readonly offloads?: boolean;
   /** Outputs of attention and of every other matrix product are kept (torchtitan's `selective` by `op`). */
@@ -355,6 +362,8 @@ export interface TrainingRun {
   readonly autocast: "bfloat16" | "float16" | null;
   readonly attention: Attention;
   readonly checkpointing: CheckpointingSpec | null;
+  /** Some modules of every layer are recomputed (Megatron's `selective`), which reaches down into the band. */
+  readonly recomputesModules?: boolean;
   /**
    * Every saved activation waits in pinned host memory (`OffloadActivations`): each saved tensor is sent (torchtune), or each
    * storage once, its later uses staying on the device (TRL).
@@ -369,6 +378,8 @@ export interface TrainingRun {
   /** Parts of a model of pictures and text that are not trained and get no adapters. */
   readonly frozenParts?: readonly Part[];
   readonly quantization: QuantizationSpec | null;
+  /** Names (`re:` before a pattern) of weights whose zeros a mask keeps while they are trained. */
+  readonly prunedWeights?: readonly string[];
   /** Matrix products in 8 bits; absent or null: none. */
   readonly float8?: Float8Spec | null;
   /** Liger's fused linear cross-entropy (no logits tensor). */

@@ -91,6 +91,13 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
   memory("flex_attention", null, "boolean", EFFECT.attention, { nullable: true, also: ON_ATTENTION("flex_attention") }),
   memory("eager_attention", null, "boolean", EFFECT.attention, { nullable: true, also: ON_ATTENTION("eager") }),
   memory("xformers_attention", null, "boolean", EFFECT.attention, { nullable: true }),
+  memory(
+    "llmcompressor.recipe.finetuning_stage.finetuning_modifiers.ConstantPruningModifier.targets",
+    "pruning_targets",
+    "any",
+    "Weights whose zeros are kept: each has a mask of one byte per element; weights, gradients and states stay dense.",
+    { nullable: true },
+  ),
   memory("s2_attention", null, "boolean", "Shifted sparse attention.", { nullable: true }),
   memory("adapter", "adapter", "any", EFFECT.adapter, { nullable: true, means: { null: "none", "": "none" } }),
   memory("load_in_4bit", "load_in_4bit", "boolean", EFFECT.quantization, { default: false, nullable: true }),

@@ -71,9 +71,11 @@ export const MEGATRON_KEYS: readonly SchemaKey[] = [
     "gradient_checkpointing",
     "any",
     "full keeps only each layer's input; selective recomputes attention.",
-    { default: false, means: RECOMPUTE, nullable: true },
+    { default: false, means: RECOMPUTE, nullable: true, also: [{ name: "recompute_granularity" }] },
   ),
-  memory("recompute_activations", "gradient_checkpointing", "boolean", "Recomputes attention in backward."),
+  memory("recompute_activations", "gradient_checkpointing", "boolean", "Recomputes attention in backward.", {
+    also: [{ name: "recompute_granularity", means: { true: "selective" }, only: true }],
+  }),
   memory("checkpoint_activations", "gradient_checkpointing", "boolean", EFFECT.checkpointing),
   memory("recompute_method", "recompute_method", "string", "Which layers are recomputed.", {
     nullable: true,
@@ -82,7 +84,7 @@ export const MEGATRON_KEYS: readonly SchemaKey[] = [
   memory("recompute_num_layers", "recompute_num_layers", "integer", "How many layers are recomputed together.", {
     nullable: true,
   }),
-  memory("recompute_modules", null, "any", "What selective recompute covers."),
+  memory("recompute_modules", "recompute_modules", "any", "What selective recompute covers."),
   memory("distribute_saved_activations", null, "boolean", "Splits saved activations over the tensor-parallel GPUs."),
   memory(
     "use_distributed_optimizer",

@@ -158,8 +158,9 @@ const MEGATRON: readonly SchemaKey[] = [
     nullable: true,
     also: [{ name: "gradient_checkpointing", means: { full: true, selective: true, none: false }, only: true }],
   }),
-  memory("recompute_method", null, "string", "Which layers are recomputed."),
-  memory("recompute_num_layers", null, "integer", "How many layers are recomputed together."),
+  memory("recompute_modules", "recompute_modules", "any", "What selective recompute covers."),
+  memory("recompute_method", "recompute_method", "string", "Which layers are recomputed."),
+  memory("recompute_num_layers", "recompute_num_layers", "integer", "How many layers are recomputed together."),
   memory(
     "use_distributed_optimizer",
     "distributed_optimizer",

@@ -61,11 +61,20 @@ const OWN: readonly SchemaKey[] = [
   memory("model.activations_checkpoint_granularity", "gradient_checkpointing", "string", EFFECT.checkpointing, {
     nullable: true,
     means: { full: true, selective: true, null: false },
+    also: [{ name: "recompute_granularity" }],
   }),
-  memory("model.activations_checkpoint_method", null, "string", "Which layers are recomputed.", { nullable: true }),
-  memory("model.activations_checkpoint_num_layers", null, "integer", "How many layers are recomputed together.", {
+  memory("model.activations_checkpoint_method", "recompute_method", "string", "Which layers are recomputed.", {
     nullable: true,
   }),
+  memory(
+    "model.activations_checkpoint_num_layers",
+    "recompute_num_layers",
+    "integer",
+    "How many layers are recomputed together.",
+    {
+      nullable: true,
+    },
+  ),
   memory("model.use_flash_attention", "flash_attention", "boolean", EFFECT.attention, {
     also: [{ name: "attention", means: { true: "flash_attention_2" }, only: true }],
   }),

@@ -32,6 +32,8 @@ export interface Peft {
   readonly decompose_both?: boolean;
   readonly decompose_factor?: number;
   readonly oft_block_size?: number;
+  readonly boft_block_size?: number;
+  readonly boft_block_num?: number;
   readonly block_share?: boolean;
   readonly num_virtual_tokens?: number;
   readonly encoder_hidden_size?: number;
@@ -172,7 +174,8 @@ function adapterOf(p: Peft, family: string): AdapterSpec {
       feedforwardModules: p.feedforward_modules ?? IA3_FEEDFORWARD[family],
       decomposeBoth: p.decompose_both,
       decomposeFactor: p.decompose_factor,
-      blockSize: p.oft_block_size,
+      blockSize: p.oft_block_size ?? p.boft_block_size,
+      blockCount: p.boft_block_num,
       blockShare: p.block_share,
       virtualTokens: p.num_virtual_tokens,
       encoderHiddenSize: p.encoder_hidden_size,

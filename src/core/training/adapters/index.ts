@@ -6,6 +6,7 @@ import type { PlacedTensor } from "../model";
 import type { PackedWeight } from "../quantization/bitsandbytes";
 import type { AdapterSpec } from "../run";
 import { adalora } from "./adalora";
+import { boft } from "./butterfly";
 import { convertTargets, type ParameterLora, parameterLora, wrapped } from "./experts";
 import { loha, lokr } from "./factored";
 import { type AdapterLayer, type BaseLayer, baseLayer } from "./layer";
@@ -53,6 +54,7 @@ const LAYER_ADAPTERS: Readonly<Partial<Record<AdapterSpec["type"], MakeAdapter>>
   loha,
   lokr,
   oft,
+  boft,
 };
 
 const pathOf = (item: PlacedTensor | undefined): string | undefined => item?.name.replace(/\.(weight|bias)$/, "");
