@@ -76,7 +76,8 @@ export interface SchemaFormat {
   readonly keepLink?: (link: DocumentLink) => boolean;
   /** What the library does with keys it does not know: `near` reports near misses of known keys only. */
   readonly unknownKeys?: {
-    readonly parents: readonly string[];
+    /** Blocks whose keys are looked at; every block when not said, and then a name that is known in one is in all. */
+    readonly parents?: readonly string[];
     readonly known: ReadonlySet<string>;
     /** Name of the library when it stops at a key it does not know. */
     readonly stops?: string;
@@ -236,9 +237,12 @@ function unknownKey(spec: SchemaFormat, table: KeyTable, path: string, entry: En
   if (policy === undefined) return;
   const cut = path.lastIndexOf(".");
   const parent = cut < 0 ? "" : path.slice(0, cut);
-  if (!policy.parents.includes(parent) || policy.known.has(path)) return;
-  const siblings = table.children.get(parent) ?? [];
-  const near = nearest(entry.key, [...siblings, ...policy.known]);
+  const name = path.slice(cut + 1);
+  if (policy.parents?.includes(parent) === false || policy.known.has(policy.parents === undefined ? name : path))
+    return;
+  const siblings = table.children.get(parent);
+  if (siblings === undefined) return;
+  const near = nearest(name, [...siblings, ...policy.known]);
   if (near === undefined || !siblings.includes(near)) return;
   const id = policy.stops === undefined ? "unknown-key.ignored-near" : "unknown-key.stops-near";
   const library = policy.stops ?? "";

@@ -23,15 +23,35 @@ export function distance(a: string, b: string, limit: number): number {
   return previous[b.length] ?? limit + 1;
 }
 
+/** Changes that a word of this length may have and still be meant. */
+function tolerance(length: number): number {
+  return length <= 4 ? 1 : length <= 8 ? 2 : 3;
+}
+
+/**
+ * Whether every part of a name (`max_duration`) is a misspelling of the other's: another part (`min`), one more or one
+ * less make another name, a missing underscore does not.
+ */
+function partsAlike(a: string, b: string): boolean {
+  const [left, right] = [a, b].map((name) => name.split("_").filter((part) => part !== "")) as [string[], string[]];
+  if (left.length !== right.length) return distance(left.join(""), right.join(""), 1) <= 1;
+  return left.every((part, index) => {
+    const other = right[index] ?? "";
+    const most = tolerance(Math.max(part.length, other.length));
+    return distance(part, other, most) <= most;
+  });
+}
+
 /** The candidate closest to `word`, or undefined when none is close enough to be a misspelling of it. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const plain = word.toLowerCase().replaceAll("-", "_");
-  const limit = plain.length <= 4 ? 1 : plain.length <= 8 ? 2 : 3;
+  const limit = tolerance(plain.length);
   let best: string | undefined;
   let bestDistance = limit + 1;
   for (const candidate of candidates) {
-    const cost = distance(plain, candidate.toLowerCase(), bestDistance - 1);
-    if (cost < bestDistance) {
+    const other = candidate.toLowerCase().replaceAll("-", "_");
+    const cost = distance(plain, other, bestDistance - 1);
+    if (cost < bestDistance && partsAlike(plain, other)) {
       best = candidate;
       bestDistance = cost;
     }

@@ -9,6 +9,7 @@ import { ACCEPTED as GPT_NEOX } from "../../src/formats/gpt-neox/accepted";
 import { ACCEPTED as MEGATRON } from "../../src/formats/megatron/accepted";
 import { ACCEPTED as MS_SWIFT } from "../../src/formats/ms-swift/accepted";
 import { parseDocument } from "../../src/formats/parse";
+import { nearest } from "../../src/formats/suggest";
 import { ACCEPTED as ULTRALYTICS } from "../../src/formats/ultralytics/accepted";
 
 function unknown(name: string, text: string): readonly (readonly [string, unknown])[] {
@@ -57,6 +58,56 @@ describe("formats: misspelt keys", () => {
       ),
       [["--tensor-model-paralel-size", "tensor_model_parallel_size"]],
     );
+  });
+
+  it("are said in any block of nested configs, and in what a command overrides", () => {
+    // Patterns of each framework's own examples, a letter changed.
+    const table: readonly (readonly [string, string, string, string])[] = [
+      [
+        "a.yaml",
+        "data:\n  train_batch_size: 8\nactor_rollout_ref:\n  actor:\n    ppo_micro_batch_size_per_gpus: 2\n",
+        "ppo_micro_batch_size_per_gpus",
+        "ppo_micro_batch_size_per_gpu",
+      ],
+      [
+        "b.sh",
+        "python3 -m verl.trainer.main_ppo data.train_batch_size=8 actor_rollout_ref.model.enable_gradient_checkpoint=True\n",
+        "actor_rollout_ref.model.enable_gradient_checkpoint",
+        "enable_gradient_checkpointing",
+      ],
+      [
+        "c.yaml",
+        "trainer:\n  devices: 8\nmodel:\n  tensor_model_parallel_size: 2\n  pipeline_model_parallel_size: 1\n  micro_batchsize: 4\n",
+        "micro_batchsize",
+        "micro_batch_size",
+      ],
+      [
+        "d.yaml",
+        "model:\n  _component_: torchtune.models.llama3_2.llama3_2_1b\nbatch_size: 2\nenable_activation_checkpoint: True\n",
+        "enable_activation_checkpoint",
+        "enable_activation_checkpointing",
+      ],
+      [
+        "e.toml",
+        '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batchsize = 2\nseq_len = 8192\n',
+        "local_batchsize",
+        "local_batch_size",
+      ],
+      [
+        "f.yaml",
+        "checkpoint_dir: checkpoints/a/b\nout_dir: out\nprecision: bf16-true\nquantize: bnb.nf4\nlora_r: 8\nlora_query: true\nlora_value: true\ntrain:\n  global_batch_size: 8\n  max_seq_length: 512\n  epochs: 2\n  micro_batch_sze: 1\n",
+        "micro_batch_sze",
+        "micro_batch_size",
+      ],
+    ];
+    for (const [name, text, written, meant] of table) assert.deepEqual(unknown(name, text), [[written, meant]], name);
+  });
+
+  it("are no other names of the same pattern", () => {
+    assert.equal(nearest("min_duration", ["max_duration"]), undefined);
+    assert.equal(nearest("hf_weight_decay", ["weight_decay"]), undefined);
+    assert.equal(nearest("n_layers", ["num_layers"]), undefined);
+    assert.equal(nearest("batchsize", ["batch_size"]), "batch_size");
   });
 
   it("are not those the library takes", () => {

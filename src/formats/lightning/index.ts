@@ -2,6 +2,7 @@
 import { dataView } from "../carriers";
 import { count, derived, flatten, lookUp, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
 import type { LocatedSetting } from "../types";
+import { ACCEPTED } from "./accepted";
 import { LIGHTNING_GROUP_KEYS, LIGHTNING_KEYS, LITGPT_KEYS, STRATEGIES } from "./keys";
 import { publishedModel, targetsOf } from "./litgpt";
 
@@ -131,6 +132,7 @@ export const lightning = schemaFormat({
 export const litgpt = schemaFormat({
   id: "lightning",
   keys: LITGPT_KEYS,
+  unknownKeys: { known: ACCEPTED, stops: "litgpt" },
   views: (document) => dataView(document, ["yaml"]),
   derive: deriveLitgpt,
   recognise({ map }) {

@@ -4,6 +4,7 @@ import type { MapNode } from "../../syntax/tree";
 import { dataView } from "../carriers";
 import { count, derived, lookUp, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
 import type { ConfigDocument, LocatedSetting } from "../types";
+import { ACCEPTED } from "./accepted";
 import { LLM_FOUNDRY_KEYS } from "./keys";
 
 /** MCLI jobs put the training config under `parameters`, beside `compute`. */
@@ -22,6 +23,7 @@ function views(document: ConfigDocument): readonly View[] {
 export const llmFoundry = schemaFormat({
   id: "llm-foundry",
   keys: LLM_FOUNDRY_KEYS,
+  unknownKeys: { known: ACCEPTED },
   views,
   recognise({ map, words }, document) {
     // Jobs for the MosaicML platform, evaluation tasks, and models for its benchmarks.

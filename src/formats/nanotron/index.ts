@@ -2,11 +2,13 @@
 import { dataView } from "../carriers";
 import { count, derived, lookUp, NOT_RECOGNISED, schemaFormat } from "../schema";
 import type { LocatedSetting } from "../types";
+import { ACCEPTED } from "./accepted";
 import { NANOTRON_KEYS } from "./keys";
 
 export const nanotron = schemaFormat({
   id: "nanotron",
   keys: NANOTRON_KEYS,
+  unknownKeys: { known: ACCEPTED, stops: "nanotron" },
   views: (document) => dataView(document, ["yaml"]),
   recognise({ map }) {
     const blocks = count(map, ["parallelism", "tokens", "optimizer", "model", "general", "checkpoints", "data_stages"]);

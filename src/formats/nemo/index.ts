@@ -1,7 +1,8 @@
 /** NeMo: Hydra YAML and its overrides in scripts. */
-import { dataView, shellViews } from "../carriers";
+import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
 import { count, derived, lookUp, NOT_RECOGNISED, schemaFormat } from "../schema";
 import type { LocatedSetting } from "../types";
+import { ACCEPTED } from "./accepted";
 import { NEMO_KEYS } from "./keys";
 
 function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
@@ -28,6 +29,7 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
 export const nemo = schemaFormat({
   id: "nemo",
   keys: NEMO_KEYS,
+  unknownKeys: { known: ACCEPTED },
   views: (document) => dataView(document, ["yaml"], true),
   derive,
   recognise({ map }) {
@@ -57,6 +59,7 @@ export const nemoShell = schemaFormat({
   id: "nemo",
   carrier: "shell",
   keys: NEMO_KEYS,
+  unknownKeys: { known: new Set([...ACCEPTED, ...LAUNCHER_OPTIONS, "nodes"]) },
   views: shellViews,
   derive,
   recognise(view) {

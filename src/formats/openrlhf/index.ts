@@ -1,9 +1,12 @@
 /** OpenRLHF: flags of `openrlhf.cli.train_*`, plain or through `ray job submit`, and the same names in YAML. */
-import { dataView, shellViews } from "../carriers";
+import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
 import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
 import { batchMultiple } from "../table";
 import type { LocatedSetting } from "../types";
+import { ACCEPTED } from "./accepted";
 import { OPENRLHF_KEYS } from "./keys";
+
+const KNOWN: ReadonlySet<string> = new Set([...ACCEPTED, ...LAUNCHER_OPTIONS]);
 
 const MARKS = [
   "micro_train_batch_size",
@@ -54,6 +57,7 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
 export const openrlhf = schemaFormat({
   id: "openrlhf",
   keys: OPENRLHF_KEYS,
+  unknownKeys: { known: KNOWN, stops: "OpenRLHF" },
   views: (document) => dataView(document, ["yaml", "json"]),
   derive,
   check: batchMultiple,
@@ -69,6 +73,7 @@ export const openrlhfShell = schemaFormat({
   id: "openrlhf",
   carrier: "shell",
   keys: OPENRLHF_KEYS,
+  unknownKeys: { known: KNOWN, stops: "OpenRLHF" },
   views: shellViews,
   derive,
   check: batchMultiple,

@@ -1,8 +1,9 @@
 /** torchtitan: TOML job configs, the Python registry that replaced them, and `--section.key` flags in scripts. */
 import type { Entry, MapNode, PythonCall } from "../../syntax/tree";
-import { dataView, shellViews } from "../carriers";
+import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
 import { derived, lookUp, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
 import type { ConfigDocument, LocatedSetting } from "../types";
+import { ACCEPTED } from "./accepted";
 import { TORCHTITAN_KEYS } from "./keys";
 import { publishedModel } from "./models";
 
@@ -41,7 +42,12 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
   return result;
 }
 
-const SHARED = { id: "torchtitan", keys: TORCHTITAN_KEYS, derive } as const;
+const SHARED = {
+  id: "torchtitan",
+  keys: TORCHTITAN_KEYS,
+  unknownKeys: { known: new Set([...ACCEPTED, ...LAUNCHER_OPTIONS]), stops: "torchtitan" },
+  derive,
+} as const;
 
 export const torchtitan = schemaFormat({
   ...SHARED,

@@ -1,9 +1,10 @@
 /** torchtune recipes: YAML, and `tune run … key=value` in scripts. */
-import { dataView, shellViews } from "../carriers";
+import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
 import { replacing, setting } from "../fix";
 import { derived, flatten, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
+import { ACCEPTED } from "./accepted";
 import { TORCHTUNE_KEYS } from "./keys";
 import { builderOf, publishedModel } from "./models";
 
@@ -100,9 +101,12 @@ function check(settings: readonly LocatedSetting[]): readonly FormatProblem[] {
   return problems;
 }
 
+const KNOWN: ReadonlySet<string> = new Set([...ACCEPTED, ...LAUNCHER_OPTIONS]);
+
 export const torchtune = schemaFormat({
   id: "torchtune",
   keys: TORCHTUNE_KEYS,
+  unknownKeys: { known: KNOWN },
   views: (document) => dataView(document, ["yaml"], true),
   recognise(view) {
     const found = components(view);
@@ -118,6 +122,7 @@ export const torchtuneShell = schemaFormat({
   id: "torchtune",
   carrier: "shell",
   keys: TORCHTUNE_KEYS,
+  unknownKeys: { known: KNOWN },
   views: shellViews,
   recognise: (view) =>
     /(?:^|\s)tune\s+run\s/.test(`${view.words.slice(0, 6).join(" ")} `)

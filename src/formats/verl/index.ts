@@ -4,6 +4,7 @@ import { removing } from "../fix";
 import { count, derived, flatten, lookUp, NOT_RECOGNISED, schemaFormat, type View, valueAt } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
+import { ACCEPTED } from "./accepted";
 import { VERL_GROUP_KEYS, VERL_KEYS, VERL_SFT_KEYS } from "./keys";
 
 function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
@@ -53,6 +54,7 @@ function check(settings: readonly LocatedSetting[], { map }: View): readonly For
 export const verl = schemaFormat({
   id: "verl",
   keys: VERL_KEYS,
+  unknownKeys: { known: ACCEPTED },
   views: (document) => dataView(document, ["yaml"], true),
   derive,
   check,
@@ -76,6 +78,7 @@ export const verl = schemaFormat({
 export const verlSft = schemaFormat({
   id: "verl",
   keys: VERL_SFT_KEYS,
+  unknownKeys: { known: ACCEPTED },
   views: (document) => dataView(document, ["yaml"], true),
   derive,
   recognise({ map }) {
@@ -95,6 +98,7 @@ export const verlSft = schemaFormat({
 export const verlGroup = schemaFormat({
   id: "verl",
   keys: VERL_GROUP_KEYS,
+  unknownKeys: { known: ACCEPTED },
   views: (document) => dataView(document, ["yaml"], true),
   derive,
   recognise({ map }) {
@@ -164,6 +168,7 @@ export const verlSftShell = schemaFormat({
   id: "verl",
   carrier: "shell",
   keys: VERL_SFT_KEYS,
+  unknownKeys: { known: ACCEPTED, stops: "Hydra" },
   views: shellViews,
   derive,
   recognise: (view) => (runsSft(view) ? { confidence: 0.95, because: "runs verl's SFT trainer" } : NOT_RECOGNISED),
@@ -173,6 +178,7 @@ export const verlShell = schemaFormat({
   id: "verl",
   carrier: "shell",
   keys: VERL_KEYS,
+  unknownKeys: { known: ACCEPTED, stops: "Hydra" },
   views: shellViews,
   derive,
   check,

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the samples are shell text
 /** Documents as people write them, to which a case adds what went wrong. */
 
 /** A case: what somebody wrote and why, in files of a workspace. */
