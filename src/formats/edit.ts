@@ -2,7 +2,8 @@
  * Writing settings back by a format's table: replace the scalar where it is stated, insert a key beside its relatives
  * where it is not. How text changes is `src/syntax/edit.ts`'s business.
  */
-import { type EditDialect, insertPath, removeEntry, setScalar, type Value } from "../syntax/edit";
+import { type EditDialect, insertPath, removeEntry, type Value } from "../syntax/edit";
+import { setValue } from "../syntax/edit-list";
 import type { Entry, LocatedNode, MapNode, SpanEdit, SyntaxId } from "../syntax/tree";
 import type { ConfigDocument, EditResult, KeySpec, LocatedSetting, ReadResult, SettingChange } from "./types";
 
@@ -74,8 +75,8 @@ function editOne(
   const stated: LocatedSetting | undefined = read.settings.findLast((setting) => setting.name === change.name);
   if (change.value === null) return stated === undefined ? { edits: [] } : remove(document, stated, target, dialect);
   const value: Value = change.value;
-  if (stated !== undefined && stated.node.kind === "scalar")
-    return setScalar(document.text, stated.node, value, dialect);
+  if (stated?.node.kind === "scalar" || stated?.node.kind === "list")
+    return setValue(document.text, stated.node, value, dialect);
   if (stated !== undefined && stated.node.kind !== "map") return { refused: "The value is not a single value." };
   const spec = keys.find((key) => key.name === change.name && key.removedIn === undefined);
   if (spec === undefined || target === undefined) return { refused: "This file has no key for it." };

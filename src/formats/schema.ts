@@ -282,10 +282,13 @@ function spell(
   if (means !== undefined) {
     const word = key.name === asked.name ? key.writes?.[String(asked.value)] : undefined;
     const written = word ?? Object.entries(means).find(([, canonical]) => canonical === asked.value)?.[0];
-    // Words that only switch it off leave every other value as it is written.
+    // Words that only switch it off leave every other value as it is written, and so do keys that take anything.
     const open = Object.values(means).every((canonical) => canonical === "none");
+    const free = key.name === asked.name && (key.type === "any" || key.type === "list");
     if (written === undefined)
-      return open ? { name: asked.name, value: asked.value } : { refused: `\`${key.key}\` has no value for it.` };
+      return open || free
+        ? { name: asked.name, value: asked.value }
+        : { refused: `\`${key.key}\` has no value for it.` };
     const value =
       written === "true" ? true : written === "false" ? false : /^-?\d+$/.test(written) ? Number(written) : written;
     return { name: asked.name, value };

@@ -137,7 +137,8 @@ export interface KeySpec {
 /** Change to write: a canonical setting and its new value; null removes the key. */
 export interface SettingChange {
   readonly name: SettingName;
-  readonly value: string | number | boolean | null;
+  /** Several texts are a list. */
+  readonly value: string | number | boolean | null | readonly string[];
 }
 
 export type EditResult = { readonly edits: readonly SpanEdit[] } | { readonly refused: string };

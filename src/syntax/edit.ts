@@ -115,22 +115,25 @@ function sibling(parent: MapNode, near: Entry | undefined): Entry | undefined {
   return near !== undefined && own.includes(near) ? near : own[own.length - 1];
 }
 
-function eolOf(text: string): string {
+/** The line end that a text uses. */
+export function eolOf(text: string): string {
   return text.includes("\r\n") ? "\r\n" : "\n";
 }
 
-function lineStart(text: string, at: number): number {
+/** Start of the line that an offset is in. */
+export function lineStart(text: string, at: number): number {
   return text.lastIndexOf("\n", at - 1) + 1;
 }
 
 /** End of the line's content, before CR LF. */
-function lineEnd(text: string, at: number): number {
+export function lineEnd(text: string, at: number): number {
   const end = text.indexOf("\n", at);
   if (end < 0) return text.length;
   return end > 0 && text.charAt(end - 1) === "\r" ? end - 1 : end;
 }
 
-function indentOf(text: string, at: number): string {
+/** White space that a line begins with, up to an offset. */
+export function indentOf(text: string, at: number): string {
   return /^[ \t]*/.exec(text.slice(lineStart(text, at), at))?.[0] ?? "";
 }
 

@@ -8,7 +8,8 @@ import type { ScalarNode } from "./tree";
 /** Who reads the file; decides the spelling and the layout of edits. */
 export type EditDialect = "json" | "pyyaml" | "omegaconf" | "toml" | "python" | "notebook" | "shell";
 
-export type Value = ScalarNode["value"];
+/** A value to write; several texts are a list. */
+export type Value = ScalarNode["value"] | readonly string[];
 
 /**
  * Text for a value.
@@ -22,7 +23,13 @@ export function spell(value: Value, dialect: EditDialect, old = ""): string {
   if (typeof value === "number") return spellNumber(value, dialect, old);
   if (typeof value === "boolean") return spellBoolean(value, dialect, old);
   if (value === null) return dialect === "python" || dialect === "shell" ? "None" : "null";
-  return spellText(value, dialect, old);
+  return typeof value === "string" ? spellText(value, dialect, old) : spellList(value, dialect);
+}
+
+/** On one line; words behind an option in a command. */
+function spellList(items: readonly string[], dialect: EditDialect): string {
+  const spelled = items.map((item) => spellText(item, dialect, ""));
+  return dialect === "shell" ? spelled.join(" ") : `[${spelled.join(", ")}]`;
 }
 
 function spellNumber(value: number, dialect: EditDialect, old: string): string {

@@ -21,7 +21,7 @@ const DEEPSPEED_NAMES = new Set(DEEPSPEED_KEYS.map((spec) => spec.name));
 /** Settings that HF compares with DeepSpeed's file and stops when they differ. */
 const COMPARED = new Set(["micro_batch_size", "gradient_accumulation_steps", "max_grad_norm", "bf16", "fp16"]);
 
-/** Formats whose lists of modules are text with commas. */
+/** Formats whose lists of modules are text with commas; elsewhere a text is a pattern (peft/tuners/tuners_utils.py). */
 const SPLITS_NAMES: ReadonlySet<string> = new Set(["llama-factory", "ms-swift"]);
 
 /** Put before a launch command, for the allocator of what it launches. */
@@ -102,11 +102,8 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
       // Where nobody counts the ranks of a copy, the library does.
       return resolution.settings.find(change.name) === undefined ? [] : [change];
     case "lora_target_modules": {
-      // LLaMA-Factory and ms-swift split names at commas; elsewhere a string is a pattern (peft/tuners/tuners_utils.py).
-      const names = String(change.value).split(",");
-      return names.length > 1 && !SPLITS_NAMES.has(inputs.format.id)
-        ? [{ name: change.name, value: `.*\\.(${names.join("|")})` }]
-        : [change];
+      const names = String(change.value).split(/\s*,\s*/);
+      return names.length > 1 && !SPLITS_NAMES.has(inputs.format.id) ? [{ name: change.name, value: names }] : [change];
     }
     case "fsdp":
       return has("fsdp_options")

@@ -2,10 +2,10 @@
 import type { Estimate } from "../report/estimate";
 import type { TrainingRun } from "../training/run";
 
-/** Canonical setting and its new value; null removes the key. Mirrors the formats' own type, which core must not import. */
+/** Canonical setting and its new value, a list as several texts; null removes the key. Mirrors the formats' own type, which core must not import. */
 export interface SettingChange {
   readonly name: string;
-  readonly value: string | number | boolean | null;
+  readonly value: string | number | boolean | null | readonly string[];
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Writing pins: into the run of `.vramlens.yaml` that applies to a document. */
-import { insertPath, setScalar } from "../../syntax/edit";
+import { insertPath } from "../../syntax/edit";
+import { setValue } from "../../syntax/edit-list";
 import type { MapNode, SpanEdit } from "../../syntax/tree";
 import type { ConfigDocument, EditResult, SettingChange } from "../types";
 import { type PinnedRun, pinPathOf } from "./index";
@@ -18,7 +19,7 @@ export function editPin(
     const stated = holder.settings.find((setting) => setting.name === change.name);
     const outcome =
       stated !== undefined
-        ? setScalar(document.text, stated.node, change.value, "pyyaml")
+        ? setValue(document.text, stated.node, change.value, "pyyaml")
         : insertPath(document.text, holder.map, path.split("."), change.value, "pyyaml", lastEntry(holder.map));
     if ("refused" in outcome) return outcome;
     edits.push(...outcome.edits);
