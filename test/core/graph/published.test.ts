@@ -59,9 +59,11 @@ const IRRELEVANT: Readonly<Record<string, readonly string[]>> = {
   deepseek_v3: ["num_key_value_heads"],
 };
 
+/** Numbers at which a stack ends, where no other goes on with it (Qwen3-VL's first layers, which take in features, do). */
 function fixedDepths({ graphs }: FamilyGraphs): string[] {
-  const found = [...JSON.stringify(graphs).matchAll(/"from":"[^"]*","to":"(\d+)"/g)];
-  return found.map(([, to]) => to!).filter((to) => to !== "1");
+  const found = [...JSON.stringify(graphs).matchAll(/"from":"([^"]*)","to":"([^"]*)"/g)];
+  const goesOn = new Set(found.map(([, from]) => from!));
+  return found.map(([, , to]) => to!).filter((to) => /^\d+$/.test(to) && to !== "1" && !goesOn.has(to));
 }
 
 describe("graphs of published models", () => {
