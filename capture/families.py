@@ -121,7 +121,8 @@ def _image(d, s, r):
 
 
 def phi3_extra(r, d):
-    return {"resid_pdrop": drop(r), "embd_pdrop": drop(r)}
+    """Heads wide enough that a part of them turns in whole pairs."""
+    return {"resid_pdrop": drop(r), "embd_pdrop": drop(r), "hidden_size": d["num_attention_heads"] * 8 * r.randint(1, 4), "partial_rotary_factor": r.choice((0.25, 0.5, 0.75))}
 
 
 def gemma_extra(r, d):
@@ -161,7 +162,7 @@ FAMILIES = {
     "qwen3": Family(lambda r: llama_like(r, biases=("attention_bias",)), axes=(GQA, LATE_WINDOW), kind=LATE_KIND),
     "mistral": Family(lambda r: llama_like(r), axes=(GQA, WINDOW)),
     "gemma2": Family(lambda r: llama_like(r, act="hidden_activation", biases=("attention_bias",)), axes=(GQA, WINDOW[:2])),
-    "phi3": Family(lambda r: llama_like(r, head_dim=False, extra=phi3_extra), axes=(GQA, WINDOW), terms=(HEAD,)),
+    "phi3": Family(lambda r: llama_like(r, head_dim=False, extra=phi3_extra), axes=(GQA, WINDOW), terms=(HEAD,), derived={"partial_rotary_factor": "rope_parameters.partial_rotary_factor or 1"}),
     "gpt_neox": Family(gpt_neox, terms=(HEAD,), derived={"rotary_pct": "rope_parameters.partial_rotary_factor"}, axes=((Option("use_parallel_residual", _sets(use_parallel_residual=True)), Option("not use_parallel_residual", _sets(use_parallel_residual=False))),)),
     "opt": Family(opt, tasks=("causal-lm", "seq-cls"), axes=((Option("do_layer_norm_before", _sets(do_layer_norm_before=True)), Option("not do_layer_norm_before", _sets(do_layer_norm_before=False))),
                                                              (Option("word_embed_proj_dim == hidden_size", lambda d, s, r: None), Option("word_embed_proj_dim != hidden_size", _projection)))),

@@ -4,6 +4,9 @@ A number is seen at several samples (config points, and layers for what is insid
 that gives all of them is taken; when none does, the capture is refused.
 """
 import itertools
+import re
+
+_NAMES = re.compile(r"(?!(?:min|max|ceil_div)\b)[A-Za-z_][\w.]*")  # every name is a chance to fit by accident
 
 
 class NotExplained(Exception):
@@ -57,9 +60,12 @@ class Fitter:
                 add(tuple(x + c for x in v), f"{e}+{c}")
                 add(tuple(x - c for x in v), f"{e}-{c}")
             for c in (2, 3, 4, 8):
-                add(tuple(c * x for x in v), f"{c}*{e}")
+                add(tuple(c * x for x in v), _product(str(c), e))
                 if all(x % c == 0 for x in v):
                     add(tuple(x // c for x in v), f"{e}//{c}")
+        for v, e in items:  # offsets from the end
+            for c in (0, 1):
+                add(tuple(c - x for x in v), f"{c}-{e}")
         for (va, a), (vb, b) in itertools.permutations(items, 2):
             if all(y > 0 and x % y == 0 for x, y in zip(va, vb)):
                 add(tuple(x // y for x, y in zip(va, vb)), _quotient(a, b))
@@ -76,9 +82,6 @@ class Fitter:
             if all(y > 0 for y in vb):
                 add(tuple(x // y for x, y in zip(va, vb)), _quotient(a, b))
                 add(tuple(-(-x // y) for x, y in zip(va, vb)), f"ceil_div({a},{b})")
-        for v, e in items:  # offsets from the end
-            for c in (0, 1):
-                add(tuple(c - x for x in v), f"{c}-{e}")
         for vf, f in self.floats.items():
             for va, a in items:
                 add(tuple(int(x * y) for x, y in zip(va, vf)), f"{a}*{f}//1")
@@ -129,7 +132,7 @@ class Fitter:
                             candidates.append(_product(f, f"{e}+{self.first[q]}"))
         if not candidates:
             raise NotExplained(f"{v} over {self.envs[:3]}")
-        return min(candidates, key=lambda e: (len([c for c in e if c in "+-*/%("]), len(e), e))
+        return min(candidates, key=lambda e: (len(_NAMES.findall(e)), len([c for c in e if c in "+-*/%("]), len(e), e))
 
     def number(self, vector, must=False):
         """Float: a constant, a config key, or (when no key has it) the first value as a stand-in."""

@@ -94,7 +94,8 @@ def capture_class(name, task, attention, options, seeds, when):
             raise NotExplained(f"{key} is the same at every point: the depth would be a constant")
     family = FAMILIES[name]
     atoms = ["B", "S", "T", "I", "A", *dict.fromkeys(k for c in captures for k in [*c.settings, *(n for n in c.env if isinstance(c.env[n], (int, float, str)) and not isinstance(c.env[n], bool))])]
-    atoms = [a for a in atoms if a not in family.hidden]
+    unused = () if task.endswith("-cls") else ("num_labels",)
+    atoms = [a for a in atoms if a not in (*family.hidden, *unused)]
     return graph(captures, task, attention, when, atoms, keys)
 
 
@@ -170,7 +171,7 @@ def config_facts(name, family):
     unknown = [k for k in drawn[0] if k in stored and stored[k] is None and k not in derived and k not in NULLABLE]
     if unknown:
         raise NotExplained(f"null by default, and nothing says what the code takes then: {unknown}")
-    defaults = {"num_labels": 2} if {"seq-cls", "token-cls", "image-cls"} & set(family.tasks) else {}
+    defaults = {"num_labels": 2}  # of every config class (transformers/configuration_utils.py)
     defaults |= {k: v for k, v in stored.items() if k not in derived and v is not None and k not in SKIPPED}
     kind = None
     if family.kind:

@@ -55,10 +55,10 @@ def chunked(key):
     """Whether the sequence is padded to whole chunks."""
 
     def whole(d, s, r):
-        s["S"] = d[key] * r.randint(3, 4)
+        s["S"] = d[key] * r.randint(3, 6)
 
     def rest(d, s, r):
-        s["S"] = d[key] * r.randint(3, 4) + r.randint(1, d[key] - 1)
+        s["S"] = d[key] * r.randint(3, 6) + r.randint(1, d[key] - 1)
 
     return (Option(f"S % {key} != 0", rest), Option(f"S % {key} == 0", whole))
 

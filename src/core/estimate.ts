@@ -55,7 +55,8 @@ export function estimate(
     if (!result.ok) return result;
     const { simulation } = result;
     const { ledger } = simulation;
-    if (!Number.isFinite(ledger.peak) || ledger.peakEvent < 0)
+    // A size that is no number makes every sum after it none, and the peak the largest before it.
+    if (!Number.isFinite(ledger.live) || ledger.peakEvent < 0)
       return { ok: false, code: "invalid-config", reason: "the model's config.json does not give every size" };
     const eager = widenedBy(read(run, simulation, detail === "full"), [
       ...result.uncertain,

@@ -177,6 +177,8 @@ function reentrant(
   const passed = positional.filter((k) => inputs[k] !== null);
   const differentiable = passed.map((k) => inputs[k]!.requiresGrad);
   const closed = inputs.map((input, k) => (passed.includes(k) ? null : (input?.retain() ?? null)));
+  /** What the segment gave in forward. */
+  let given: { readonly sizes: readonly number[]; readonly dtype: DType }[] = [];
   const node = torch.record(
     "CheckpointFunctionBackward",
     passed.map((k) => inputs[k]!),
@@ -187,10 +189,13 @@ function reentrant(
         leaf.isView = false;
         return leaf;
       });
+      // Outputs nobody differentiated get zeros (torch/csrc/autograd/python_function.cpp, PyNode::apply).
+      const zeros = given.map(({ sizes, dtype }, k) => (gradients[k] ? null : torch.empty("zeros", sizes, dtype)));
+      const gradientOf = (k: number): Tensor | null => gradients[k] ?? zeros[k] ?? null;
       const again = closed.map((input, k) => input ?? detached[passed.indexOf(k)] ?? null);
       const outputs = recomputing(torch, autocast, () => segment(again));
       const used = outputs
-        .map((output, k) => ({ output, gradient: gradients[k] ?? null }))
+        .map((output, k) => ({ output, gradient: gradientOf(k) }))
         .filter(({ output, gradient }) => output.requiresGrad && gradient !== null);
       backward(
         torch,
@@ -198,6 +203,7 @@ function reentrant(
         used.map(({ gradient }) => gradient!.retain()),
       );
       for (const output of outputs) output.release();
+      for (const tensor of zeros) tensor?.release();
       return detached.map((leaf) => {
         const gradient = leaf.grad;
         leaf.grad = null;
@@ -217,6 +223,7 @@ function reentrant(
   torch.gradEnabled = false;
   const outputs = segment(inputs);
   torch.gradEnabled = enabled;
+  given = outputs.map(({ sizes, dtype }) => ({ sizes, dtype }));
   return outputs.map((output) => {
     if (!inputs.includes(output)) return torch.attach(node, output);
     // An input that is returned as it is comes out as another tensor of the function.

@@ -58,6 +58,8 @@ function computedEmbeddings(graph: ArchitectureGraph, images: boolean): Instruct
     if (!("call" in instruction)) continue;
     if (!images && found.length === 0 && instruction.call === "Embedding") return [];
     if (images && found.length === 0 && instruction.call === "Conv2d") {
+      // CLIP's kind names the convolution itself (transformers/models/clip/modeling_clip.py, get_input_embeddings).
+      if (lastPart(instruction.path) === "patch_embedding") return [instruction];
       last = instruction;
       own = instruction.path.replace(/\.[^.]+$/, "");
     }

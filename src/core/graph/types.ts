@@ -21,7 +21,7 @@ export type Expression = string;
  * - `"%name"`: a value made earlier (or an input of the function);
  * - `"@name"`: a parameter or buffer; inside a block, `{i}` in the name is the index of the layer;
  * - `"=expr"`: an {@link Expression};
- * - `"$float32"`: a dtype; `"$dtype(%name)"`: the dtype of that value; `"$load"`: dtype the weights are loaded in;
+ * - `"$float32"`: a dtype; `"self"`: that of the first operand; `"$dtype(%name)"`: the dtype of that value; `"$load"`: dtype the weights are loaded in;
  * - number, boolean, null: themselves; an array: a list of operands; any other string: itself.
  */
 export type Operand = string | number | boolean | null | readonly Operand[];

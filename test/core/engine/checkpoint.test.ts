@@ -106,6 +106,22 @@ describe("checkpointing", () => {
     }
   });
 
+  it("reentrant differentiates outputs nobody used by zeros", () => {
+    const l = lab();
+    const [x, weight] = [l.leaf([16, 256]), l.leaf([128, 256])];
+    const segment: Segment = ([input]) => [
+      linear(l.torch, input!, weight, null),
+      linear(l.torch, input!, weight, null),
+    ];
+    for (const reentrant of [false, true]) {
+      const [out, unused] = checkpoint(l.torch, segment, [x], [0], { useReentrant: reentrant });
+      unused!.release();
+      const made = l.made(() => l.differentiate(out!));
+      assert.equal(made.includes(`zeros ${16 * 128 * 4}`), reentrant);
+      out!.release();
+    }
+  });
+
   it("does nothing when gradients are off", () => {
     const l = lab();
     l.torch.gradEnabled = false;

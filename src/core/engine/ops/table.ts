@@ -75,8 +75,10 @@ export class Arguments {
     return Array.isArray(value) ? (value.filter(isTensor) as Tensor[]) : [];
   }
 
+  /** A dtype that the code asks for, autocast or not; `self` is that of the first operand. */
   dtype(k: number, name = "dtype"): DType | null {
     const value = this.get(k, name);
+    if (value === "self") return this.tensor(0).dtype;
     return typeof value === "string" && value in DTYPES ? (value as DType) : null;
   }
 }
