@@ -364,9 +364,9 @@ def _localize(call, names, inputs, outputs, metas):
     return Function(inputs, body, [ref(o) for o in outputs], metas_by_name, prefix, index)
 
 
-def _kept(values, gone, read):
+def _kept(values, gone, read, rounds):
     """The list of values none of which goes between the rounds; of two rounds only where it is read, as the first's may be a name not overwritten yet."""
-    return Many(tuple(values)) if (values[0] in read or len(values) > 2) and not any(v in gone for v in values) else None
+    return Many(tuple(values)) if (values[0] in read or rounds > 2) and not any(v in gone for v in values) else None
 
 
 PASSING = "passing"
@@ -428,7 +428,7 @@ def _fold(calls, glue, read, metas):
     held = [q in carry for q in range(width)]
     inside = [{v for it in c.items if isinstance(it, Drop) for v in it.values} for c in calls]
     gone = set().union(*inside, *glue[: n - 1])
-    collect = [_kept([c.outs[q] for c in calls[: n - 1 if held[q] else n]], gone, read) if n > 1 and all(len(c.outs) == width for c in calls) else None for q in range(width)]
+    collect = [_kept([c.outs[q] for c in calls[: n - 1 if held[q] else n]], gone, read, n) if n > 1 and all(len(c.outs) == width for c in calls) else None for q in range(width)]
     # after each round but the first, exactly the carried values that the round consumed go
     for k in range(1, n):
         consumed = [calls[k - 1].outs[q] for q in range(width) if held[q] and calls[k - 1].outs[q] not in calls[k].outs]
