@@ -2,7 +2,7 @@
 from .families import CLASSIFIER, ENCODER, SEQ2SEQ, T5_AXES, T5_DERIVED, Option, _sets, _switch, bert, standard, t5
 from .family import Family
 from .standard import drop
-from .text import given
+from .text import HEADS, SDPA, given, modern
 
 EAGER = ("eager",)
 BART = ("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")
@@ -18,7 +18,17 @@ def disentangled(r, d):
     return {"pooler_hidden_size": d["hidden_size"], "pos_att_type": "c2p|p2c", "type_vocab_size": 0, "pooler_dropout": drop(r), "max_relative_positions": -1}
 
 
+def bottleneck(r, d):
+    """Narrow layers between wide ones."""
+    n = d["num_attention_heads"]
+    return {"intra_bottleneck_size": n * 2 * r.randint(3, 9), "embedding_size": (e := r.randint(12, 40)), "hidden_size": 2 * e + r.randint(61, 120)}
+
+
 FAMILIES = {
+    "modernbert-decoder": standard("modernbert-decoder", tasks=HEADS, attention=SDPA, axes=(given(norm_bias=False), (Option("S < local_attention//2", modern(True)), Option("S >= local_attention//2", modern(False)))),
+                                   kind="i % global_attn_every_n_layers == 0 and 'full_attention' or 'sliding_attention'", derived={"global_attn_every_n_layers": "3"}, extra=lambda r, d: {"num_hidden_layers": 4, "layer_types": ["full_attention", *r.sample(["full_attention", "sliding_attention", "sliding_attention"], 3)]}),
+    "mobilebert": standard("mobilebert", tasks=ENCODER, axes=(given(use_bottleneck=True, use_bottleneck_attention=False, key_query_shared_bottleneck=True, trigram_input=True, normalization_type="no_norm", num_feedforward_networks=4, tie_word_embeddings=True),), extra=bottleneck,
+                           derived={"classifier_dropout": "hidden_dropout_prob"}, terms=("intra_bottleneck_size//num_attention_heads",)),
     "deberta": standard("deberta", tasks=ENCODER, attention=EAGER, axes=(given(relative_attention=True, position_biased_input=False, legacy=True),), fixed=("type_vocab_size",), extra=disentangled, derived={"pooler_hidden_size": "hidden_size", "pos_att_type": "null"}),
     "umt5": Family(t5, points=5, tasks=SEQ2SEQ, axes=T5_AXES[:1], derived=T5_DERIVED),
     "blenderbot-small": standard("blenderbot-small", tasks=SEQ2SEQ, fixed=BART),

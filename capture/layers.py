@@ -374,10 +374,10 @@ def _localize(call, names, inputs, outputs, metas):
     return Function(inputs, body, [ref(o) for o in outputs], metas_by_name, prefix, index)
 
 
-def _kept(values, gone, read, left):
+def _kept(values, gone, read, left, rounds):
     """The list of values none of which goes between the rounds, or None where there is none: of two rounds only where later code
     reads it or lets go of it at once (`left`), as the first's may be a name that is not overwritten yet."""
-    listed = values and (values[0] in read or len(set(values)) == len(values) and (len(values) > 2 or any(set(values) <= set(together) for together in left)))
+    listed = values and (values[0] in read or len(set(values)) == len(values) and (rounds > 2 or any(set(values) <= set(together) for together in left)))
     return Many(tuple(values)) if listed and not any(v in gone for v in values) else None
 
 
@@ -440,7 +440,7 @@ def _fold(calls, glue, read, left, metas):
     held = [q in carry for q in range(width)]
     inside = [{v for it in c.items if isinstance(it, Drop) for v in it.values} for c in calls]
     gone = set().union(*inside, *glue[: n - 1])
-    collect = [_kept([c.outs[q] for c in calls[: n - 1 if held[q] else n]], gone, read, left) if n > 1 and all(len(c.outs) == width for c in calls) else None for q in range(width)]
+    collect = [_kept([c.outs[q] for c in calls[: n - 1 if held[q] else n]], gone, read, left, n) if n > 1 and all(len(c.outs) == width for c in calls) else None for q in range(width)]
     # after each round but the first, exactly the carried values that the round consumed go
     for k in range(1, n):
         consumed = [calls[k - 1].outs[q] for q in range(width) if held[q] and calls[k - 1].outs[q] not in calls[k].outs]

@@ -311,7 +311,10 @@ def draw_captured(family, number, graphs, task, attention, r):
         case["image"] = sizes["I"]
     if "T" in sizes:
         case["target_seq"] = sizes["T"]
-    return trained(case, r, linears_of(graphs))
+    case = trained(case, r, linears_of(graphs))
+    if has_experts(graphs) and case.get("peft", {}).get("target_modules") == "all-linear":  # reaches the experts, which the engine has a band for
+        case["peft"]["target_modules"] = list(linears_of(graphs))
+    return case
 
 
 def trained(case, r, linears):

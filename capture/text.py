@@ -19,6 +19,11 @@ def latent(r, d):
             "num_key_value_heads": d["num_attention_heads"], "num_hidden_layers": r.randint(4, 5)}
 
 
+def low_rank(r, d):
+    """Latent attention without experts."""
+    return {k: v for k, v in latent(r, d).items() if "rank" in k or "head" in k}
+
+
 def routed(r, d):
     """Experts in groups, after some layers without."""
     return {k: v for k, v in latent(r, d).items() if k in ("n_group", "topk_group", "n_routed_experts", "n_shared_experts", "first_k_dense_replace", "num_hidden_layers")}
@@ -126,6 +131,11 @@ def liquid(r, d):
     return {"num_hidden_layers": n, "layer_types": r.sample(["conv", "conv", "full_attention", "full_attention", "conv"], n), "block_multiple_of": r.randint(5, 30), "conv_L_cache": r.randint(3, 5), "intermediate_size": r.randint(60, 300)}
 
 
+def liquid_experts(r, d):
+    kinds = ["conv", "full_attention"]
+    return {"num_hidden_layers": 6, "num_dense_layers": 2, "layer_types": [*r.sample(kinds, 2), *r.sample([*kinds, r.choice(kinds), r.choice(kinds)], 4)], "conv_L_cache": r.randint(3, 5)}
+
+
 LIQUID_WIDTH = "(2*intermediate_size//3+block_multiple_of-1)//block_multiple_of*block_multiple_of"
 
 # The convolution calls the activation as a function, which stands in a graph as its operators.
@@ -152,16 +162,16 @@ def modern(inside):
 
 def gated_delta(r, d):
     """Linear attention by the gated delta rule: heads of values share those of keys."""
-    keys, groups = r.randint(2, 3), r.choice((2, 3))
+    keys, groups = r.randint(2, 5), r.randint(2, 4)
     return {"linear_num_key_heads": keys, "linear_num_value_heads": keys * groups, "linear_key_head_dim": 4 * r.randint(2, 5), "linear_value_head_dim": 4 * r.randint(2, 6), "linear_conv_kernel_dim": r.randint(3, 5),
             **mixed(r)}
 
 
 def delta_chunks(whole):
-    """The rule goes over chunks of 64 positions."""
+    """The rule goes over chunks of 64 positions: enough of them to tell what each round hands to the next."""
 
     def change(d, s, r):
-        s["S"], s["B"] = 64 * r.randint(3, 5) + (0 if whole else r.randint(1, 63)), r.randint(2, 3)
+        s["S"], s["B"] = 64 * (r.randint(4, 5) if whole else r.randint(3, 4)) + (0 if whole else r.randint(1, 63)), r.randint(2, 3)
 
     return change
 
@@ -187,6 +197,8 @@ FAMILIES = {
     "granitemoeshared": standard("granitemoeshared", attention=SDPA, axes=(GQA,)),
     "lfm2": standard("lfm2", attention=SDPA, kernels={"packages": ["causal_conv1d"], "module": "conv"}, axes=(GQA, given(conv_bias=False, block_auto_adjust_ff_dim=True)), fixed=("head_dim",), extra=liquid, terms=(HEAD, LIQUID_WIDTH), kind=f"({LISTED.replace('attn_layer_indices', 'full_attn_idxs')}) and 'full_attention' or 'conv'",
                      derived={"head_dim": HEAD, "intermediate_size": "block_ff_dim"}),
+    "lfm2_moe": standard("lfm2_moe", attention=SDPA, kernels={"packages": ["causal_conv1d"], "module": "conv"}, axes=(GQA, given(conv_bias=False, use_expert_bias=True)), extra=liquid_experts, derived={"layer_types": "null"}, kind="'full_attention'", points=4),
+    "minicpm3": standard("minicpm3", attention=SDPA, fixed=("head_dim",), axes=(given(attention_bias=False),), extra=low_rank, derived={"v_head_dim": HEAD}, terms=(HEAD, "qk_nope_head_dim+qk_rope_head_dim", "qk_nope_head_dim+v_head_dim")),
     "apertus": standard("apertus", attention=SDPA, axes=(GQA,), fixed=("hidden_act",)),
     "mamba2": standard("mamba2", kernels=MIXER, attention=("eager",), axes=(SILU, given(expand=2, use_conv_bias=True), chunked("chunk_size"),), extra=mamba2, derived={"time_step_rank": "ceil_div(hidden_size,16)"}, terms=(CHUNK.format("chunk_size"), *widths("num_heads", "head_dim", "n_groups", "state_size"))),
     "bamba": standard("bamba", attention=SDPA, kernels=STATE_SPACE, axes=(SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"),), fixed=("head_dim",), extra=bamba, kind=f"({LISTED}) and 'full_attention' or 'linear_attention'", derived={"head_dim": HEAD, "attn_layer_indices": "null"}, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),

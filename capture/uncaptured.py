@@ -9,16 +9,22 @@ HOST = "its code reads values of tensors on the host (routing, lengths of patche
 SPARSE = "refused: attention picks positions or blocks, with sizes that no expression of the config gives"
 LOOPS = "a loop over positions that is not among those a repeat stands for yet (`LOOPS` in `record.py`)"
 DRAWN = "refused: its config ties keys together (nested parts, lists of kinds), which the drawing of points does not do yet"
+ACROSS = "what one layer makes or owns is used by others: keys and values, or a block of weights with an adapter for each use"
+DIRECT = "its code calls the `forward` of layers itself, where only calls of modules are seen"
+ON_HOST = "makes parameters on the host whatever device is asked for"
 FIRST = "a first capture succeeds; not verified against PyTorch yet"
 UNTRIED = "not tried yet"
 
 REASONS = {
-    **dict.fromkeys(("aria_text", "blt"), HOST),
+    **dict.fromkeys(("aria_text", "blt", "longformer", "led", "jetmoe", "ibert", "funnel"), HOST),
+    **dict.fromkeys(("gemma3n_text", "zamba2"), ACROSS),
+    "squeezebert": DIRECT,
+    "xlnet": ON_HOST,
     **dict.fromkeys(("big_bird", "bigbird_pegasus", "deepseek_v32", "deepseek_v4"), SPARSE),
     **dict.fromkeys(("rwkv", "xlstm", "recurrent_gemma", "minimax", "kimi_linear", "zamba"), LOOPS),
-    **dict.fromkeys(("dbrx", "zamba2", "gemma3n_text", "gemma4_text", "cohere_compass_text", "lfm2_moe", "exaone_moe", "minicpm3", "diffllama", "axk1", "mistral4"), DRAWN),
+    **dict.fromkeys(("dbrx", "cohere_compass_text", "exaone_moe", "diffllama", "axk1", "mistral4"), DRAWN),
     **dict.fromkeys(("afmoe", "axk2", "cohere2_moe", "cpmant", "emu3", "glm_moe_dsa", "doge",
-                     "t5gemma", "qwen3_5_moe_text", "qwen3_next"), FIRST),
+                     "t5gemma"), FIRST),
 }
 MAPPINGS = ("CAUSAL_LM", "MASKED_LM", "SEQ_TO_SEQ_CAUSAL_LM", "SEQUENCE_CLASSIFICATION", "TOKEN_CLASSIFICATION", "IMAGE_CLASSIFICATION", "SPEECH_SEQ_2_SEQ", "CTC", "AUDIO_CLASSIFICATION", "IMAGE_TEXT_TO_TEXT")
 
