@@ -40,6 +40,8 @@ def draw_sizes(r, task):
     b = r.choice((2, 3, 4, 5, 6, 7))
     if task == "image-cls":
         return {"B": b}
+    if task == "audio-cls":
+        return {"B": b, "A": r.randint(4000, 9000)}
     if task == "ctc":
         return {"B": b, "A": r.randint(4000, 9000), "T": r.randint(3, 9)}
     if task == "speech-seq2seq":
@@ -167,7 +169,7 @@ def config_facts(name, family):
     unknown = [k for k in drawn[0] if k in stored and stored[k] is None and k not in derived and k not in NULLABLE]
     if unknown:
         raise NotExplained(f"null by default, and nothing says what the code takes then: {unknown}")
-    defaults = {"num_labels": 2} if {"seq-cls", "token-cls", "image-cls"} & set(family.tasks) else {}
+    defaults = {"num_labels": 2} if {"seq-cls", "token-cls", "image-cls", "audio-cls"} & set(family.tasks) else {}
     defaults |= {k: v for k, v in stored.items() if k not in derived and v is not None and k not in SKIPPED}
     kind = None
     if family.kind:

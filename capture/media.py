@@ -193,7 +193,7 @@ def _waves(r):
     groups = r.choice((2, 4))
     return dict(hidden_size=heads * width, num_attention_heads=heads, num_hidden_layers=r.randint(3, 4), intermediate_size=r.randint(40, 240), conv_dim=[r.randint(9, 60) for _ in range(7)], vocab_size=r.randint(20, 60),
                 num_conv_pos_embeddings=2 * r.randint(4, 9), num_conv_pos_embedding_groups=groups, hidden_dropout=drop(r), activation_dropout=drop(r), attention_dropout=drop(r), feat_proj_dropout=drop(r),
-                final_dropout=drop(r), hidden_act=r.choice(ACTIVATIONS), layerdrop=0.0, apply_spec_augment=False)
+                final_dropout=drop(r), hidden_act=r.choice(ACTIVATIONS), layerdrop=0.0, apply_spec_augment=False, classifier_proj_size=r.randint(70, 99), num_labels=r.randint(3, 19))
 
 
 def _frames(samples, kernels=(3, 3, 3, 3, 2, 2)):
@@ -211,7 +211,7 @@ SEVEN = (Option("conv_dim.length == 7 and conv_stride.0 == 5 and conv_kernel.0 =
 
 
 def _hearing(**more):
-    return Family(_waves, **{"tasks": ("ctc",), "points": 4, "inputs_follow": True, "terms": (HEAD, _frames("A")), "axes": (SEVEN, NORMS), "spelled": r".*feature_extractor\.conv_layers", **more})
+    return Family(_waves, **{"tasks": ("ctc", "audio-cls"), "points": 4, "inputs_follow": True, "terms": (HEAD, _frames("A")), "axes": (SEVEN, NORMS), "spelled": r".*feature_extractor\.conv_layers", **more})
 
 
 def _qwen3_vl(r):
@@ -320,4 +320,6 @@ FAMILIES = {
     "wav2vec2": _hearing(),
     "hubert": _hearing(),
     "wavlm": _hearing(attention=("eager",)),
+    "unispeech": _hearing(),
+    "unispeech-sat": _hearing(),
 }

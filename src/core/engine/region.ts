@@ -280,7 +280,9 @@ class Unroller {
       trained.flatMap(({ grad }) => (grad !== null && grad.storage.id >= state.ids ? [grad.storage.id] : [])),
     );
     const made = new Set(kept);
-    for (const { event, id } of ledger.takeovers.slice(state.takeovers)) {
+    // Gradients of several parameters may be parts of one block (of what was put together): it goes with the last of them.
+    const last = new Map(ledger.takeovers.slice(state.takeovers).map(({ event, id }) => [id, event]));
+    for (const [id, event] of last) {
       if (!kept.has(id)) continue;
       made.delete(id);
       const after = this.taken.get(event - 1);
@@ -476,8 +478,11 @@ export function playRegion(ledger: Ledger, region: Region, step: number, repeate
     }
   }
   if (repeated) return;
+  const storages = new Map<number, { id: number; references: number }>();
   for (const { leaf, local } of region.gradients) {
-    const storage = { id: ids[local]!, references: 1 };
+    const storage = storages.get(local) ?? { id: ids[local]!, references: 0 };
+    storage.references++;
+    storages.set(local, storage);
     leaf.grad = new Tensor(ledger, storage, leaf.sizes, leaf.strides, leaf.dtype);
   }
 }
