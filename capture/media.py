@@ -276,7 +276,7 @@ def _language(kind, grouped=True, beside="", **more):
 
     def change(d, s, r):
         text = d["text_config"]
-        text.update(model_type=kind, **more)
+        text.update(model_type=kind, **{k: r.randint(*v) if isinstance(v, tuple) else v for k, v in more.items()})
         if not grouped:
             text["num_key_value_heads"] = text["num_attention_heads"]
 
@@ -312,7 +312,7 @@ FAMILIES = {
                         axes=(GROUPED, (Option("mm_tokens_per_image == 256", lambda d, s, r: None),), (Option("S < text_config.sliding_window", lambda d, s, r: None), Option("S >= text_config.sliding_window", lambda d, s, r: d["text_config"].update(sliding_window=r.randint(40, 200)))))),
     "qwen3_vl": _speaking(_qwen3_vl, _tokens, derived=INTERLEAVED, spelled=r".*\.merger\.mlp|.*deepstack_merger_list", axes=(GROUPED, (Option("vision_config.deepstack_visual_indexes.length == 3", lambda d, s, r: None),))),
     "llava": _speaking(_llava, **FIXED, terms=(_vision(HEAD), _vision(PATCHES), TEXT_HEAD), axes=((_language("llama", False), _language("llama"), _language("mistral", sliding_window=None)), (Option("vision_feature_layer == -2 and vision_feature_select_strategy == 'default'", lambda d, s, r: None),))),
-    "paligemma": _speaking(_paligemma, **{**FIXED, "hidden": ("I", "text_config.num_image_tokens")}, kind="(i+1) % 2 == 0 and 'full_attention' or 'sliding_attention'", terms=(_vision(HEAD), _vision(PATCHES), TEXT_HEAD), axes=((_language("gemma"), _language("gemma2", beside="S < text_config.sliding_window", sliding_window=4096)),)),
+    "paligemma": _speaking(_paligemma, **{**FIXED, "hidden": ("I", "text_config.num_image_tokens")}, kind="(i+1) % 2 == 0 and 'full_attention' or 'sliding_attention'", terms=(_vision(HEAD), _vision(PATCHES), TEXT_HEAD), axes=((_language("gemma"), _language("gemma2", beside="S < text_config.sliding_window", sliding_window=4096), _language("gemma2", beside="S >= text_config.sliding_window", sliding_window=(40, 200))),)),
     "internvl": _speaking(_internvl, **{**FIXED, "sizes": _cut("image_size"), "hidden": ()}, terms=(_vision(HEAD), "vision_config.image_size.0//vision_config.patch_size.0", _tiles("vision_config.image_size.0"), TEXT_HEAD),
                           axes=((_language("qwen2"), _language("qwen3")), (Option("downsample_ratio == 0.5 and vision_config.norm_type == 'layer_norm' and not vision_config.use_qk_norm", lambda d, s, r: None),))),
     "idefics3": _speaking(_idefics3, **{**FIXED, "sizes": _cut("image_size"), "hidden": ()}, terms=(_vision(HEAD), _vision(PATCHES), _tiles("vision_config.image_size"), TEXT_HEAD), axes=((_language("llama"), _language("llama", False)),)),
