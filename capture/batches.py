@@ -80,7 +80,25 @@ def any_pictures_and_text(sizes, config):
 
 def waves(sizes, config):
     """Raw samples, and the tokens that are heard in them."""
-    return {"input_values": torch.zeros(sizes["B"], sizes["A"], device="cuda"), "labels": _long(sizes["B"], sizes["T"])}
+    return {**recordings(sizes, config), "labels": _long(sizes["B"], sizes["T"])}
 
 
-MEDIA = {"ctc": waves, "image-text-to-text": any_pictures_and_text, "image-cls": image_classification, "speech-seq2seq": speech_seq2seq}
+def recordings(sizes, config):
+    """Whole recordings to tell apart: as the model hears them, samples or frames of a spectrogram."""
+    if hasattr(config, "max_source_positions"):
+        heard = {"input_features": _pixels(sizes["B"], config.num_mel_bins, 2 * config.max_source_positions)}
+    elif config.model_type == "audio-spectrogram-transformer":
+        heard = {"input_values": _pixels(sizes["B"], config.max_length, config.num_mel_bins)}
+    elif config.model_type == "wav2vec2-bert":
+        heard = {"input_features": _pixels(sizes["B"], frames(sizes["A"]), config.feature_projection_input_dim)}
+    else:
+        heard = {"input_values": _pixels(sizes["B"], sizes["A"])}
+    return {**heard, "labels": _long(sizes["B"])}
+
+
+def frames(samples):
+    """Pairs of log-mel frames of 25 ms every 10 ms (SeamlessM4TFeatureExtractor)."""
+    return (1 + (samples - 400) // 160) // 2
+
+
+MEDIA = {"audio-cls": recordings, "ctc": waves, "image-text-to-text": any_pictures_and_text, "image-cls": image_classification, "speech-seq2seq": speech_seq2seq}

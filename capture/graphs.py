@@ -40,6 +40,8 @@ def draw_sizes(r, task):
     b = r.choice((2, 3, 4, 5, 6, 7))
     if task == "image-cls":
         return {"B": b}
+    if task == "audio-cls":
+        return {"B": b, "A": r.randint(4000, 9000)}
     if task == "ctc":
         return {"B": b, "A": r.randint(4000, 9000), "T": r.randint(3, 9)}
     if task == "speech-seq2seq":

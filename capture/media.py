@@ -193,7 +193,7 @@ def _waves(r):
     groups = r.choice((2, 4))
     return dict(hidden_size=heads * width, num_attention_heads=heads, num_hidden_layers=r.randint(3, 4), intermediate_size=r.randint(40, 240), conv_dim=[r.randint(9, 60) for _ in range(7)], vocab_size=r.randint(20, 60),
                 num_conv_pos_embeddings=2 * r.randint(4, 9), num_conv_pos_embedding_groups=groups, hidden_dropout=drop(r), activation_dropout=drop(r), attention_dropout=drop(r), feat_proj_dropout=drop(r),
-                final_dropout=drop(r), hidden_act=r.choice(ACTIVATIONS), layerdrop=0.0, apply_spec_augment=False)
+                final_dropout=drop(r), hidden_act=r.choice(ACTIVATIONS), layerdrop=0.0, apply_spec_augment=False, classifier_proj_size=r.randint(70, 99), num_labels=r.randint(3, 19))
 
 
 def _frames(samples, kernels=(3, 3, 3, 3, 2, 2)):
@@ -211,7 +211,7 @@ SEVEN = (Option("conv_dim.length == 7 and conv_stride.0 == 5 and conv_kernel.0 =
 
 
 def _hearing(**more):
-    return Family(_waves, **{"tasks": ("ctc",), "points": 4, "inputs_follow": True, "terms": (HEAD, _frames("A")), "axes": (SEVEN, NORMS), "spelled": r".*feature_extractor\.conv_layers", **more})
+    return Family(_waves, **{"tasks": ("ctc", "audio-cls"), "points": 4, "inputs_follow": True, "terms": (HEAD, _frames("A")), "axes": (SEVEN, NORMS), "spelled": r".*feature_extractor\.conv_layers", **more})
 
 
 def _qwen3_vl(r):
@@ -276,7 +276,7 @@ def _language(kind, grouped=True, beside="", **more):
 
     def change(d, s, r):
         text = d["text_config"]
-        text.update(model_type=kind, **more)
+        text.update(model_type=kind, **{k: r.randint(*v) if isinstance(v, tuple) else v for k, v in more.items()})
         if not grouped:
             text["num_key_value_heads"] = text["num_attention_heads"]
 
@@ -312,7 +312,7 @@ FAMILIES = {
                         axes=(GROUPED, (Option("mm_tokens_per_image == 256", lambda d, s, r: None),), (Option("S < text_config.sliding_window", lambda d, s, r: None), Option("S >= text_config.sliding_window", lambda d, s, r: d["text_config"].update(sliding_window=r.randint(40, 200)))))),
     "qwen3_vl": _speaking(_qwen3_vl, _tokens, derived=INTERLEAVED, spelled=r".*\.merger\.mlp|.*deepstack_merger_list", axes=(GROUPED, (Option("vision_config.deepstack_visual_indexes.length == 3", lambda d, s, r: None),))),
     "llava": _speaking(_llava, **FIXED, terms=(_vision(HEAD), _vision(PATCHES), TEXT_HEAD), axes=((_language("llama", False), _language("llama"), _language("mistral", sliding_window=None)), (Option("vision_feature_layer == -2 and vision_feature_select_strategy == 'default'", lambda d, s, r: None),))),
-    "paligemma": _speaking(_paligemma, **{**FIXED, "hidden": ("I", "text_config.num_image_tokens")}, kind="(i+1) % 2 == 0 and 'full_attention' or 'sliding_attention'", terms=(_vision(HEAD), _vision(PATCHES), TEXT_HEAD), axes=((_language("gemma"), _language("gemma2", beside="S < text_config.sliding_window", sliding_window=4096)),)),
+    "paligemma": _speaking(_paligemma, **{**FIXED, "hidden": ("I", "text_config.num_image_tokens")}, kind="(i+1) % 2 == 0 and 'full_attention' or 'sliding_attention'", terms=(_vision(HEAD), _vision(PATCHES), TEXT_HEAD), axes=((_language("gemma"), _language("gemma2", beside="S < text_config.sliding_window", sliding_window=4096), _language("gemma2", beside="S >= text_config.sliding_window", sliding_window=(40, 200))),)),
     "internvl": _speaking(_internvl, **{**FIXED, "sizes": _cut("image_size"), "hidden": ()}, terms=(_vision(HEAD), "vision_config.image_size.0//vision_config.patch_size.0", _tiles("vision_config.image_size.0"), TEXT_HEAD),
                           axes=((_language("qwen2"), _language("qwen3")), (Option("downsample_ratio == 0.5 and vision_config.norm_type == 'layer_norm' and not vision_config.use_qk_norm", lambda d, s, r: None),))),
     "idefics3": _speaking(_idefics3, **{**FIXED, "sizes": _cut("image_size"), "hidden": ()}, terms=(_vision(HEAD), _vision(PATCHES), _tiles("vision_config.image_size"), TEXT_HEAD), axes=((_language("llama"), _language("llama", False)),)),
@@ -320,4 +320,6 @@ FAMILIES = {
     "wav2vec2": _hearing(),
     "hubert": _hearing(),
     "wavlm": _hearing(attention=("eager",)),
+    "unispeech": _hearing(),
+    "unispeech-sat": _hearing(),
 }

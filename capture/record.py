@@ -360,7 +360,7 @@ def _ctc(recorder):
     def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
         with recorder.silence():
             out = torch.empty((), dtype=log_probs.dtype, device=log_probs.device)
-        recorder.emit(Event("op", "ctc_loss", recorder.scopes[-1], [recorder.operand(log_probs), recorder.operand(targets)]), out)
+        recorder.emit(Event("op", "ctc_loss", recorder.scopes[-1], [recorder.operand(log_probs), recorder.operand(targets), *([] if reduction == "sum" else [reduction])]), out)
         return out
 
     return ctc_loss

@@ -82,7 +82,7 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
                         for p in module._parameters.values():
                             if p is not None:
                                 p.data = p.data.to(regime.norms)
-            if task == "ctc":
+            if task in ("ctc", "audio-cls"):
                 sound.install()
                 sound.prepare(model)
             unguard(model)

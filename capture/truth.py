@@ -120,6 +120,14 @@ def clip(params, limit):
     torch._foreach_mul_(grads, torch.clamp(limit / (total + 1e-6), max=1.0))
 
 
+def to_device(model):
+    """`model.to("cuda")` for what the library makes on the host whatever the default device is (`torch.Tensor(size)`)."""
+    for module in model.modules():
+        for name, p in module._parameters.items():
+            if p is not None and p.device.type == "cpu":
+                module._parameters[name] = torch.nn.Parameter(p.detach().to("cuda"), requires_grad=p.requires_grad)
+
+
 def load(case):
     """The case's model in training mode, without adapters."""
     import transformers
@@ -130,7 +138,8 @@ def load(case):
     kw = {"attn_implementation": case["attention"]} if case["attention"] != "none" else {}
     with torch.device("cuda"):
         model = getattr(transformers, environment.TASKS[case["task"]]).from_config(config, dtype=DTYPES[case["dtype"]], **kw)
-    if case["task"] == "ctc":
+    to_device(model)
+    if case["task"] in ("ctc", "audio-cls"):
         sound.install()
         sound.prepare(model)
     model.train()

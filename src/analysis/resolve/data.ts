@@ -187,11 +187,24 @@ function visionOf(config: ModelConfig): Readonly<Record<string, unknown>> {
   return typeof vision === "object" && vision !== null ? (vision as Readonly<Record<string, unknown>>) : {};
 }
 
+/** Side of one tile where a processor cuts pictures into tiles, by model type; the config's own side goes before it. */
+const TILES: Readonly<Record<string, number>> = { idefics3: 364, internvl: 448, smolvlm: 512 };
+
 /**
- * Pixels a side of one token of models that read pictures of any size (`smart_resize` rounds sides to it: patch size
- * times the patches merged), or null for models with pictures of one size.
+ * Pixels that sides of pictures are rounded to by models that read pictures of any size, or null for models with
+ * pictures of one size: a token of Qwen-VL (`smart_resize`: patch size times the patches merged), a tile of models whose
+ * processor cuts pictures into tiles.
  */
 function anySizeUnit(config: ModelConfig, vision: Readonly<Record<string, unknown>>): number | null {
-  if (!/^qwen\d(_\d)?_vl/.test(String(config["model_type"]))) return null;
-  return Number(vision["patch_size"] ?? 14) * Number(vision["spatial_merge_size"] ?? 2);
+  const type = String(config["model_type"]);
+  const tile = TILES[type];
+  if (tile !== undefined) {
+    const own = vision["image_size"];
+    const side = Number(Array.isArray(own) ? own[0] : own);
+    return side > 0 ? side : tile;
+  }
+  const patch = type === "qwen3_vl" ? 16 : 14;
+  return /^qwen\d(_\d)?_vl/.test(type)
+    ? Number(vision["patch_size"] ?? patch) * Number(vision["spatial_merge_size"] ?? 2)
+    : null;
 }

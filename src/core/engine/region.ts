@@ -337,8 +337,9 @@ class Unroller {
     const kept = new Set<number>();
     for (const { grad } of trained) if (grad !== null && grad.storage.id >= state.ids) kept.add(grad.storage.id);
     const made = new Set(kept);
-    for (let k = state.takeovers; k < ledger.takeovers.length; k++) {
-      const { event, id } = ledger.takeovers[k]!;
+    // Gradients of several parameters may be parts of one block (of what was put together): it goes with the last of them.
+    const last = new Map(ledger.takeovers.slice(state.takeovers).map(({ event, id }) => [id, event]));
+    for (const [id, event] of last) {
       if (!kept.has(id)) continue;
       made.delete(id);
       const after = this.taken.get(event - 1);
@@ -592,8 +593,11 @@ function accumulating(
 export function playRegion(ledger: Ledger, region: Region, step: number, repeated = false): void {
   const first = ledger.play(repeated ? region.repeated() : region.script, step);
   if (repeated) return;
+  const storages = new Map<number, { id: number; references: number }>();
   for (const { leaf, local } of region.gradients) {
-    const storage = { id: first + local, references: 1 };
+    const storage = storages.get(local) ?? { id: first + local, references: 0 };
+    storage.references++;
+    storages.set(local, storage);
     leaf.grad = new Tensor(ledger, storage, leaf.sizes, leaf.strides, leaf.dtype);
   }
 }

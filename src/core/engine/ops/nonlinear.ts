@@ -121,20 +121,25 @@ export function groupNorm(
   weight: Tensor | null,
   bias: Tensor | null,
 ): Tensor {
-  const x = torch.autocasting ? torch.autocast(input, "float32") : input.retain();
-  const node = torch.record("NativeGroupNormBackward0", [x, weight, bias], (torch, [gradient], [self], node) => {
+  const operands = [input, weight, bias];
+  const cast = torch.autocasting
+    ? torch.castAll("float32", ...operands)
+    : operands.map((tensor) => tensor?.retain() ?? null);
+  const x = cast[0]!;
+  const [, w = null, b = null] = cast;
+  const node = torch.record("NativeGroupNormBackward0", [x, w, b], (torch, [gradient], [self], node) => {
     if (!gradient) return [null, null, null];
     const backward = "native_group_norm_backward";
     return [
       node.edges[0] ? torch.empty(backward, self!.sizes, self!.dtype) : null,
-      node.edges[1] ? torch.empty(backward, weight!.sizes, weight!.dtype) : null,
-      node.edges[2] ? torch.empty(backward, bias!.sizes, bias!.dtype) : null,
+      node.edges[1] ? torch.empty(backward, w!.sizes, w!.dtype) : null,
+      node.edges[2] ? torch.empty(backward, b!.sizes, b!.dtype) : null,
     ];
   });
-  if (node !== null) for (const tensor of [x, weight]) if (tensor !== null) torch.save(node, tensor);
+  if (node !== null) for (const tensor of [x, w]) if (tensor !== null) torch.save(node, tensor);
   const out = torch.attach(node, torch.empty("native_group_norm", x.sizes, x.dtype));
   saveStatistics(torch, node, "native_group_norm", [x.size(0), groups], x.dtype);
-  x.release();
+  for (const tensor of [x, w, b]) tensor?.release();
   return out;
 }
 

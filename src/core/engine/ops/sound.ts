@@ -4,6 +4,7 @@
  */
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
+import { div, mean } from "./arithmetic";
 
 /** `_weight_norm` over the first or last dimension: direction times magnitude in one kernel, which keeps the norms (float32). */
 export function weightNorm(torch: Torch, direction: Tensor, magnitude: Tensor): Tensor {
@@ -29,7 +30,7 @@ export function weightNorm(torch: Torch, direction: Tensor, magnitude: Tensor): 
  * `ctc_loss` with PyTorch's own kernel over log-probabilities of (frames, batch, symbols): two states a label and one more,
  * per frame, once for each direction. Every recording is whole, every label counts.
  */
-export function ctcLoss(torch: Torch, logProbabilities: Tensor, targets: Tensor): Tensor {
+export function ctcLoss(torch: Torch, logProbabilities: Tensor, targets: Tensor, reduction = "sum"): Tensor {
   const [frames, batch] = logProbabilities.sizes as [number, number, number];
   const states = [batch, frames, 2 * (targets.elements / batch) + 1];
   const { sizes, dtype } = logProbabilities;
@@ -44,7 +45,20 @@ export function ctcLoss(torch: Torch, logProbabilities: Tensor, targets: Tensor)
   const alpha = torch.empty("_ctc_loss", states, dtype);
   const losses = torch.empty("_ctc_loss", [batch], dtype);
   if (node !== null) for (const tensor of [losses, alpha]) torch.saveOutput(node, tensor);
+  alpha.release();
+  if (reduction === "mean") return meanPerLabel(torch, torch.attach(node, losses));
   const out = torch.attach(node, torch.empty("sum", [], dtype));
-  for (const tensor of [alpha, losses]) tensor.release();
+  losses.release();
+  return out;
+}
+
+/** `(losses / target_lengths.clamp_min(1)).mean()` of losses that are given up. */
+function meanPerLabel(torch: Torch, losses: Tensor): Tensor {
+  const lengths = torch.empty("clamp_min", losses.sizes, "int64");
+  const each = div(torch, losses, lengths);
+  lengths.release();
+  losses.release();
+  const out = mean(torch, each, [], false, null);
+  each.release();
   return out;
 }

@@ -318,7 +318,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     nonlinear.groupNorm(t, a.tensor(0), a.number(1, 1), a.maybeTensor(2, "weight"), a.maybeTensor(3, "bias")),
   batch_norm: (t, a) => nonlinear.batchNorm(t, a.tensor(0), a.maybeTensor(1, "weight"), a.maybeTensor(2, "bias")),
   _weight_norm: (t, a) => sound.weightNorm(t, a.tensor(0), a.tensor(1)),
-  ctc_loss: (t, a) => sound.ctcLoss(t, a.tensor(0), a.tensor(1)),
+  ctc_loss: (t, a) => sound.ctcLoss(t, a.tensor(0), a.tensor(1), a.get(2) === "mean" ? "mean" : "sum"),
   unbind_cat: (t, a) => pictures.unbindCat(t, a.tensor(0)),
   split_cat: (t, a) => pictures.splitCat(t, a.tensor(0), a.number(1, 1)),
   attention_by_parts: (t, a) =>
