@@ -107,6 +107,26 @@ trainer = DPOTrainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
     assert.ok(run.assumptions.some(({ what }) => what.includes("ms-swift")));
   });
 
+  it("GKD keeps the teacher that is named, of whatever family, else one like the student", async () => {
+    const gkd = `model_name_or_path: Qwen/Qwen2.5-0.5B-Instruct
+dataset_name: messages
+per_device_train_batch_size: 1
+max_length: 256
+output_dir: out
+dtype: bfloat16
+lmbda: 0.5
+`;
+    const [alike] = await runsOf(gkd, "gkd.yaml");
+    assert.ok(alike?.assumptions.some(({ settleWith }) => settleWith === "teacher_model_name_or_path"));
+    const larger = await peakOf(`${gkd}teacher_model_name_or_path: Qwen/Qwen3-1.7B\n`, "gkd.yaml");
+    const more = larger - (alike?.perDevice?.allocatedPeakBytes ?? 0);
+    const weights = (1_720_574_976 - 494_032_768) * 2;
+    assert.ok(Math.abs(more - weights) < 0.1 * weights, `${more} for ${weights}`);
+    // Without checkpointing the student generates with a cache.
+    const [cached] = await runsOf(`${gkd}gradient_checkpointing: false\n`, "gkd.yaml");
+    assert.ok((cached?.perDevice?.keyValueCacheBytes ?? 0) > 0);
+  });
+
   const GRPO = `model_name_or_path: Qwen/Qwen2.5-0.5B-Instruct
 dataset_name: prompts
 per_device_train_batch_size: 4

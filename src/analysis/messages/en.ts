@@ -219,6 +219,7 @@ export const en: Readonly<Record<string, string>> = {
   "assume.scored": "prompts of one token: every other token is scored (an upper bound)",
   "assume.prompt-length": "prompts of {length} tokens",
   "assume.loss-stands": "the loss of TRL 1.9 stands for that of {trainer} in {standsFor}",
+  "assume.teacher": "a teacher like the student: none was found",
   "assume.vllm": "vLLM's share is not counted: no GPU is known",
   "assume.sequence-length": "sequence length {length}",
   "assume.target-length": "target length {length}",
