@@ -226,6 +226,7 @@ export const en: Readonly<Record<string, string>> = {
   "assume.evaluation-batches":
     "predictions of {batches} evaluation batches kept on the GPU: the size of the evaluation set is unknown",
   "assume.generation-length": "{tokens} tokens generated per prompt in evaluation: nothing says how many",
+  "assume.padding-pinned": "batches padded to their longest sample fragment the pool; lengths as pinned",
   "assume.padding":
     "every step of the longest length: shorter batches between leave blocks of odd sizes in the allocator's pool, which `expandable_segments:True` avoids",
   "assume.image-size": "image size {size}",
