@@ -146,6 +146,18 @@ dtype: bfloat16
     assert.equal(run?.perDevice?.keyValueCacheBytes, 8 * 191 * 24 * 2 * (64 + 64) * 2);
   });
 
+  it("GRPO's step counts what it generates, unless another machine does", async () => {
+    const timeOf = async (more: string) => {
+      const files = { "grpo.yaml": `${GRPO}${more}` };
+      const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri("grpo.yaml"), { device: "A100-80GB" });
+      return analysis.runs[0]?.time;
+    };
+    const time = await timeOf("");
+    assert.ok(time?.generationSeconds && time.generationSeconds.high < time.stepSeconds.high);
+    assert.ok((await timeOf("max_completion_length: 512\n"))!.stepSeconds.low > time.stepSeconds.low);
+    assert.equal(await timeOf("use_vllm: true\nvllm_mode: server\n"), null);
+  });
+
   it("GRPO keeps a reference model when beta is not 0", async () => {
     const difference = (await peakOf(`${GRPO}beta: 0.04\n`)) - (await peakOf(GRPO));
     assert.ok(Math.abs(difference - WEIGHTS) < 0.01 * WEIGHTS, `${difference}`);
