@@ -71,7 +71,8 @@ class Ledger(truth.Ledger):
         if func is aten._local_scalar_dense.default:
             return self.case["kind"] not in ("grpo", "rloo") if args[0].dtype == torch.bool else 1
         if func is aten.logsumexp.default:  # what its kernel allocates inside (aten/native/ReduceOps.cpp)
-            largest = self.new((*args[0].shape[:-1], 1), args[0].dtype)
+            reduced = [d % args[0].ndim for d in args[1]]
+            largest = self.new([1 if d in reduced else n for d, n in enumerate(args[0].shape)], args[0].dtype)
             absolute, infinite = self.new(largest.shape, largest.dtype), self.new(largest.shape, torch.bool)
             del absolute, infinite
             shifted = self.new(args[0].shape, args[0].dtype)
@@ -138,8 +139,9 @@ def peak(case):
             policy = truth.adapt(case, policy)
             reference = None
             if case.get("reference", settings.get("reference")) == "model":
-                reference = unmasked(truth.load(case)[1])
+                reference = unmasked(truth.load({**case, **case.get("teacher", {})})[1])
                 reference.eval()
+                reference.config.use_cache = "teacher" in case  # the Trainer switches it off for the model it trains
                 code.fuse_head(kind, reference, settings, True)
             if case["disable_dropout"]:
                 disable_dropout_in_model(policy)
@@ -180,7 +182,7 @@ def draw(kind, number):
     model = FAMILIES[family][0](r)
     model["vocab_size"] = r.choice((r.randint(200, 900), r.randint(30000, 70000)))
     lora = r.random() < 0.5 and kind != "reward"
-    settings = r.choice([s for k, s in code.variants() if k == kind and s.get("reference", "none") in ("none", "adapter" if lora else "model")])
+    settings = r.choice([s for k, s in code.variants() if k == kind and (kind == "gkd" or s.get("reference", "none") in ("none", "adapter" if lora else "model"))])
     case = {"id": f"{kind}-{number}", "kind": kind, "variant": settings, "family": family, "model": model, "task": "seq-cls" if kind == "reward" else "causal-lm", "attention": "sdpa"}
     if kind == "reward":
         model["num_labels"], model["pad_token_id"] = 1, 0
@@ -206,6 +208,11 @@ def draw(kind, number):
         case["scores"] = kind == "rloo" or settings["old"]
         kl = settings.get("kl", r.random() < 0.5)
         case["reference"] = "none" if not kl else "adapter" if lora else "model"
+    if kind == "gkd":
+        teacher = r.choice(FAMILY)
+        own = FAMILIES[teacher][0](r)
+        case["teacher"] = {"family": teacher, "model": {**own, "vocab_size": model["vocab_size"]}, "dtype": r.choice(("float32", "bfloat16"))}
+        case["prompt"] = r.randint(5, 19)
     if lora:
         case["lora"] = {"r": r.choice((1, 8, 16)), "dropout": r.choice((0.0, 0.05)), "target_modules": list(FAMILIES[family][1])}
     return case

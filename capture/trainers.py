@@ -27,8 +27,10 @@ from trl.trainer.sft_trainer import SFTTrainer
 try:
     from trl.experimental.cpo.cpo_trainer import CPOTrainer
     from trl.experimental.orpo.orpo_trainer import ORPOTrainer
+    from trl.experimental.gkd.gkd_trainer import GKDTrainer
     from trl.models.utils import disable_gradient_checkpointing
 except ImportError:  # before 0.29
+    GKDTrainer = None
     disable_gradient_checkpointing = contextlib.nullcontext
     from trl.trainer.cpo_trainer import CPOTrainer
     from trl.trainer.orpo_trainer import ORPOTrainer
@@ -127,14 +129,20 @@ def sft(model, reference, accelerator, s):
     return trainer
 
 
+def gkd(model, reference, accelerator, s):
+    """The reference's place is the teacher's."""
+    trainer = _trainer(GKDTrainer, model, None, accelerator, {}, teacher_model=reference, beta={"forward": 0.0, "reverse": 1.0, "mixed": 0.5}[s["divergence"]])
+    return trainer
+
+
 def score(model, reference, accelerator, s):
     """The pass over generated completions: log-probabilities under the policy or under its reference."""
     return grpo(model, reference, accelerator, {"loss": "grpo", "kl": True, "level": "token", "old": False})
 
 
-TRAINERS = {"sft": sft, "score": score, "orpo": orpo, "cpo": cpo, "dpo": dpo, "kto": kto, "reward": reward, "grpo": grpo, "rloo": rloo}
+TRAINERS = {**({"gkd": gkd} if FUSED else {}), "sft": sft, "score": score, "orpo": orpo, "cpo": cpo, "dpo": dpo, "kto": kto, "reward": reward, "grpo": grpo, "rloo": rloo}
 # Trainers whose loss asks the models for logits.
-WHOLE = ("reward", "orpo", "cpo") if FUSED else tuple(TRAINERS)
+WHOLE = ("reward", "orpo", "cpo", "gkd") if FUSED else tuple(TRAINERS)
 # Per-token outputs each trainer asks the policy's fused head for.
 HEADS = {"dpo": ("log_probs", "entropy", "mean_logits", "is_top1"), "kto": ("log_probs", "entropy", "mean_logits"), "grpo": ("log_probs", "entropy"), "rloo": ("log_probs", "entropy"), "score": ("log_probs", "entropy"),
          "sft": ("log_probs", "entropy", "is_top1")}
@@ -158,7 +166,7 @@ def symbols(kind, r):
     rows = sizes["B"] * (2 if kind == "dpo" else 1)
     if kind == "score":
         return {**sizes, "C": rows * sizes["T"]}
-    if kind in ("orpo", "cpo"):
+    if kind in ("orpo", "cpo", "gkd"):
         sizes["P"] = r.randint(5, 30)
     if kind not in ("reward", "orpo", "cpo"):
         sizes["C"] = rows * r.randint(5, sizes.get("T", sizes["S"]) - 2)
@@ -201,6 +209,11 @@ def batch_of(kind, settings, sizes, device):
     if kind in ("orpo", "cpo"):
         batch = {f"{side}_{part}": long(b, s) for side in ("chosen", "rejected") for part in ("input_ids", "attention_mask", "labels")}
         return {**batch, "prompt_input_ids": long(b, sizes["P"]), "prompt_attention_mask": long(b, sizes["P"])}
+    if kind == "gkd":
+        labels = long(b, s)
+        if device == "cpu":
+            labels[:, 1 : s - sizes["C"] // b] = -100
+        return {"input_ids": long(b, s), "attention_mask": ones(b, s), "labels": labels, "prompts": long(b, sizes["P"]), "prompt_attention_mask": ones(b, sizes["P"]), "num_items_in_batch": long()}
     if kind == "score":
         return {"input_ids": long(b, s), "attention_mask": ones(b, s)}
     if kind == "sft":
@@ -237,6 +250,8 @@ def loss_of(trainer, inputs):
 
 
 def _loss(trainer, inputs):
+    if GKDTrainer is not None and isinstance(trainer, GKDTrainer):
+        return trainer.compute_loss(trainer.model, inputs, num_items_in_batch=inputs.pop("num_items_in_batch"))
     if isinstance(trainer, SFTTrainer):
         return trainer.compute_loss(trainer.model, inputs, num_items_in_batch=inputs.pop("num_items_in_batch"))
     if isinstance(trainer, (RewardTrainer, ORPOTrainer, CPOTrainer)):
@@ -267,5 +282,7 @@ def variants():
     for loss, kl, level, old in itertools.product(GRPO_LOSSES, (False, True), ("token", "sequence"), (False, True)):
         yield "grpo", {"loss": loss, "kl": kl, "level": level, "old": old}
     yield "rloo", {}
+    for divergence in ("forward", "reverse", "mixed") if FUSED else ():
+        yield "gkd", {"divergence": divergence, "reference": "model"}
     for model, reference in (("policy", "none"), ("reference", "model"), ("reference", "adapter")):
         yield "score", {"model": model, "reference": reference}

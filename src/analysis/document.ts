@@ -1,5 +1,7 @@
 /** The analysis of one document, as the surfaces ask for it; everything is computed when it is asked for. */
+import { generationTime } from "../core/cost/generation-time";
 import { stepTime } from "../core/cost/step-time";
+import { deviceOf } from "../core/hardware/devices";
 import type { Range, Report, ReportCompared, ReportGuide, ReportPlan, ReportRun } from "../core/report/schema";
 import type { CompletionContent, DocumentAnalysis, FixContent, HoverContent, Recognition } from "./analyzer";
 import { completionsAt } from "./complete/complete";
@@ -191,16 +193,22 @@ function reportOf(analysis: RunAnalysis, variant: Variant, advice?: Advice): Rep
 }
 
 /**
- * Step time on the chosen card, to three digits; null without a card or an estimate, and where completions are generated
- * between the steps: how long that takes is not modelled.
+ * Step time on the chosen card, to three digits, what is generated for the step included; null without a card or an
+ * estimate, and where completions come from another machine.
  */
 function timeOf({ resolution: { run }, estimate }: Variant): ReportRun["time"] {
-  const time = run === null || estimate === undefined || run.trainer?.rollout != null ? null : stepTime(run, estimate);
-  if (time === null) return null;
+  const time = run === null || estimate === undefined ? null : stepTime(run, estimate);
+  if (run === null || estimate === undefined || time === null) return null;
+  const generation = generationTime(run, estimate, run.device === null ? undefined : deviceOf(run.device));
+  if (generation === null && run.trainer?.rollout != null) return null;
   const seconds = (value: number) => Number(value.toPrecision(3));
+  const { low, high } = generation ?? { low: 0, high: 0 };
+  // Tokens are generated at the pace of the memory that weights and cache are read from.
+  const longest = Math.sqrt(low * high) > Math.sqrt(time.low * time.high);
   return {
-    stepSeconds: { low: seconds(time.low), high: seconds(time.high) },
-    bound: time.bound,
+    stepSeconds: { low: seconds(time.low + low), high: seconds(time.high + high) },
+    ...(generation === null ? {} : { generationSeconds: { low: seconds(low), high: seconds(high) } }),
+    bound: longest ? "memory" : time.bound,
     relativeTo: null,
     demands: time.demands.map(({ road, bytes, asked, available }) => ({
       road,

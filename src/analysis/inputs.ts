@@ -50,6 +50,8 @@ export interface RunInputs {
   readonly deepspeed: LoadedDocument | undefined;
   readonly model: ModelFound | undefined;
   readonly graphs: FamilyGraphs | undefined;
+  /** Models beside the trained one, by the setting that names them. */
+  readonly companions: ReadonlyMap<string, ModelFound>;
   readonly links: readonly FollowedLink[];
   readonly problems: readonly Problem[];
   readonly dependencies: ReadonlySet<string>;
@@ -204,7 +206,18 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   if (pinned !== undefined) documents.push(pinned.document);
   const family = model?.kind === "found" ? String(model.config["model_type"]) : undefined;
   const losses = lossesOf(format.id, before, librariesOf(before, format.id))?.file ?? null;
-  const graphs = family === undefined ? undefined : await graphsFor(family, model, losses, context);
+  const companions = new Map<string, ModelFound>();
+  for (const setting of losses === null ? [] : COMPANIONS) {
+    const named = before.string(setting);
+    const found =
+      named &&
+      (await findModel(named, { store, runtime, catalogue: context.catalogue, folders: starts, dependencies }));
+    if (found) companions.set(setting, found);
+  }
+  const trained = family === undefined ? undefined : await graphsFor(family, model, losses, context);
+  const beside = await Promise.all([...companions.values()].map((one) => ownGraphs(one, context)));
+  const graphs =
+    trained && beside.length > 0 ? { ...trained, beside: beside.filter((one) => one !== undefined) } : trained;
   return {
     main,
     format,
@@ -215,11 +228,20 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     deepspeed: deepspeed?.document,
     model,
     graphs,
+    companions,
     links,
     problems: [...problems, ...(pinned?.problems ?? [])],
     dependencies,
     workspaceFolder,
   };
+}
+
+/** Settings that name a model beside the trained one. */
+const COMPANIONS = ["teacher_model", "ref_model"];
+
+/** Graphs of a model that is not trained; it has no relative's. */
+async function ownGraphs(model: ModelFound, context: GatherContext): Promise<FamilyGraphs | undefined> {
+  return model.kind === "found" ? context.graphs(String(model.config["model_type"]), null) : undefined;
 }
 
 /** The model's own graphs, or those of the captured family nearest to it. */

@@ -54,7 +54,13 @@ export class RunAnalysis {
       this.paddedReserve =
         run === null || padding === null || this.base.estimate === undefined
           ? null
-          : reserveOfPadded(run, this.inputs.graphs, padding.grouped ? 1 : run.microBatchSize, padding.multiple);
+          : reserveOfPadded(
+              run,
+              this.inputs.graphs,
+              padding.grouped ? 1 : run.microBatchSize,
+              padding.multiple,
+              padding.lengths,
+            );
     }
     return this.paddedReserve;
   }

@@ -139,7 +139,12 @@ function stepText(run: ReportRun, say: Say): string {
   if (run.time === null) return "";
   const { stepSeconds, bound } = run.time;
   const values = { low: seconds(stepSeconds.low), high: seconds(stepSeconds.high), bound: say(`bound.${bound}`) };
-  return `   ${say("step", values)}`;
+  const generated = run.time.generationSeconds;
+  const part =
+    generated === undefined
+      ? ""
+      : `   ${say("generation", { low: seconds(generated.low), high: seconds(generated.high) })}`;
+  return `   ${say("step", values)}${part}`;
 }
 
 /** Verdict and sizes in one line. */

@@ -3,7 +3,13 @@
  * Pure and synchronous; never throws on anything a user can write.
  */
 import { expandablePeak } from "./allocator/expandable";
-import { batchLengths, type SimulatedLength, type VariedReserve, variedReserve } from "./allocator/lengths";
+import {
+  batchLengths,
+  type SampleLengths,
+  type SimulatedLength,
+  type VariedReserve,
+  variedReserve,
+} from "./allocator/lengths";
 import { reservedPeak } from "./allocator/replay";
 import { NotModelled } from "./engine/interpreter";
 import { kernelTemporaries } from "./engine/kernels";
@@ -86,6 +92,7 @@ export function reserveOfPadded(
   graphs: FamilyGraphs | undefined,
   samples: number,
   multiple: number,
+  known?: SampleLengths,
 ): VariedReserve | null {
   if (graphs === undefined || run.sequenceLength < 2) return null;
   const own = graphs.family === run.model.family ? run : standIn(run, graphs.family);
@@ -98,7 +105,7 @@ export function reserveOfPadded(
     const whole = at(run.sequenceLength);
     const shorter = at(Math.ceil(run.sequenceLength / 2));
     if (whole === null || shorter === null) return null;
-    return variedReserve(whole, shorter, batchLengths(run.sequenceLength, samples, multiple), run.allocator);
+    return variedReserve(whole, shorter, batchLengths(run.sequenceLength, samples, multiple, known), run.allocator);
   } catch {
     // A length that the engine cannot run says nothing.
     return null;

@@ -31,8 +31,8 @@ import { chooseStrategy, type HostUse } from "./training/parallel";
 import { splitsModel } from "./training/parallel/local";
 import { whileWaiting } from "./training/parallel/pipeline";
 import { shareOf } from "./training/parallel/tensor";
-import type { GenerationSpec, TrainerSpec, TrainingRun } from "./training/run";
-import { type BatchTensor, type PassFactory, runSteps, STEPS } from "./training/step";
+import type { CompanionSpec, GenerationSpec, TrainerSpec, TrainingRun } from "./training/run";
+import { type BatchTensor, type Before, type PassFactory, runSteps, STEPS } from "./training/step";
 import {
   calledGraph,
   lossOf,
@@ -136,6 +136,35 @@ function withoutTraining<T>(torch: Torch, body: () => T): T {
 /** Makes an interpreter; folded ones leave out layers that repeat their neighbours. */
 type InterpreterFactory = (fold: Fold) => Interpreter;
 
+/** Text that is generated before every micro-batch (GKD: trl/experimental/gkd/gkd_trainer.py, training_step). */
+function beforeEach(ledger: Ledger, generates: () => void): Before {
+  const run = (step: number): void => {
+    ledger.enter("generation", step);
+    generates();
+  };
+  return { due: () => true, run, holdsBatch: false };
+}
+
+/** An empty key-value cache of a model; `tokens` of a static one, null for one that grows. */
+function cacheOf(view: ConfigView, tokens: number | null, beams: number): SimulatedCache {
+  const window = Number(view.scope("sliding_window") ?? 0);
+  const windowOf = (layer: number): number | null => {
+    const kind = view.layerKind(layer);
+    return window > 0 && (kind === null || kind === "sliding_attention") ? window : null;
+  };
+  return new SimulatedCache(windowOf, Number(view.scope("num_key_value_heads") ?? 0), tokens, beams);
+}
+
+/** The run with the model beside the trained one in its place. */
+function companionRun(run: TrainingRun, { model, loadDtype }: CompanionSpec): TrainingRun {
+  return { ...run, model, loadDtype, adapter: null, quantization: null, frozenParts: [] };
+}
+
+/** Graphs of a family among those at hand. */
+function graphsOf(family: FamilyGraphs, name: string): FamilyGraphs | undefined {
+  return name === family.family ? family : family.beside?.find((graphs) => graphs.family === name);
+}
+
 /**
  * Books a call of `generate` with the run's model on the phase in force. The captured training graph serves with queries of
  * the prompt's length, then of one token; attention reads the cache.
@@ -163,13 +192,8 @@ function generate(
   };
   const { view } = programAt(spec.promptLength);
   const scope = (name: string): number => Number(view.scope(name) ?? 0);
-  const window = scope("sliding_window");
-  const windowOf = (layer: number): number | null => {
-    const kind = view.layerKind(layer);
-    return window > 0 && (kind === null || kind === "sliding_attention") ? window : null;
-  };
   const tokens = spec.cache === "static" ? spec.promptLength + spec.newTokens : null;
-  const cache = new SimulatedCache(windowOf, scope("num_key_value_heads"), tokens, encoder ? spec.beams : 1);
+  const cache = cacheOf(view, tokens, encoder ? spec.beams : 1);
   return runGeneration(torch, {
     spec,
     // peft generates with the model inside, whose forward accelerate did not wrap (peft/peft_model.py, generate).
@@ -216,17 +240,19 @@ export function countParameters(
   return { parameters: model.elements, trainableParameters: model.trainableElements };
 }
 
+/** A model and how it is loaded. */
+interface Loaded {
+  readonly program: Program;
+  readonly options: LoadOptions;
+}
+
 /** The event stream of loading models that are packed on the way. */
-function loadingOf(
-  graph: ArchitectureGraph,
-  view: ConfigView,
-  models: readonly LoadOptions[],
-  { allocator }: TrainingRun,
-): Ledger {
+function loadingOf(models: readonly Loaded[], { allocator }: TrainingRun): Ledger {
   const ledger = new Ledger(allocator?.roundupDivisions);
   ledger.startCounting();
   const torch = new Torch(ledger);
-  for (const options of models) loadModel(torch, graph, view, { ...options, packsOnTheFly: true });
+  for (const { program, options } of models)
+    loadModel(torch, program.graph, program.view, { ...options, packsOnTheFly: true });
   return ledger;
 }
 
@@ -308,7 +334,33 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   };
   const hasReference = spec?.variant["reference"] === "model";
   const model = loadModel(torch, graph, view, adapted);
-  const copy = hasReference ? loadModel(torch, graph, view, { ...loading, adapter: null }) : null;
+  const companion = spec?.companion ?? null;
+  const companionGraphs = companion === null ? undefined : graphsOf(family, companion.model.family);
+  const companionAt = (sizes: RunSizes): Program | null =>
+    companion === null || companionGraphs === undefined
+      ? null
+      : programOf(companionRun(run, companion), companionGraphs, sizes, false);
+  const beside = companionAt(sizes);
+  if (companion !== null && beside === null)
+    return { ok: false, code: "not-modelled", reason: `${spec?.kind.toUpperCase()} beside ${companion.model.name}` };
+  const frozen: Loaded | null = !hasReference
+    ? null
+    : beside === null || companion === null
+      ? { program, options: { ...loading, adapter: null } }
+      : {
+          program: beside,
+          options: {
+            ...loading,
+            loadDtype: strategy.parameterDtype ?? companion.loadDtype,
+            adapter: null,
+            quantization: null,
+            float8: null,
+            frozenParts: [],
+            head: beside.head,
+            promptSizes: promptSizes(beside.view.scope),
+          },
+        };
+  const copy = frozen && loadModel(torch, frozen.program.graph, frozen.program.view, frozen.options);
   strategy.prepare(torch, model.parameters);
   // trl/models/utils.py: below stage 3 the reference is an engine of its own, whole on every GPU (prepare_deepspeed).
   const copyUsage = (copy !== null && strategy.prepareFrozen?.(torch, copy.parameters)) || null;
@@ -348,8 +400,15 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
         ...(cache === undefined ? {} : { cache }),
         ...(wrapper === null ? {} : { wrapper }),
       });
-  const passesOf = (program: Program, scope: Scope | null, loss?: TrainerGraph): PassFactory => {
+  const companionSignature = copy === null ? null : layerSignatures(copy.parameters);
+  const passesOf = (
+    program: Program,
+    scope: Scope | null,
+    loss: TrainerGraph | undefined,
+    at: RunSizes,
+  ): PassFactory => {
     if (spec === null || loss === undefined || scope === null) return interpretersOf(program);
+    const other = companionAt(at);
     return (way) =>
       trainerPass(torch, {
         spec,
@@ -359,39 +418,49 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
         policy: model,
         copy,
         copyUsage,
+        companion: other && {
+          graph: other.graph,
+          options: {
+            ...optionsOf(other, way),
+            head: other.head,
+            layerSignature: optionsOf(other, way).layerSignature && companionSignature,
+          },
+          // Nothing switches the teacher's `use_cache` off (trl/experimental/gkd/gkd_trainer.py, compute_loss).
+          ...(spec.kind === "gkd" ? { cache: () => cacheOf(other.view, null, 1) } : {}),
+        },
         options: optionsOf(program, way),
       });
   };
   const autocast = strategy.keepsAutocast ? run.autocast : null;
   const scope = scopeOf(run.microBatchSize, run.sequenceLength);
   let cacheBytes: number | null = null;
+  const generates = (generation: GenerationSpec): void => {
+    // trl/models/utils.py, unwrap_model_for_generation
+    const gathered = spec?.rollout?.gathers === false ? null : (strategy.gatherAll?.(torch) ?? null);
+    const { usage } = torch;
+    if (gathered !== null) torch.usage = undefined;
+    cacheBytes = withoutTraining(torch, () => generate(torch, run, family, generation, interpretersOf, autocast));
+    torch.usage = usage;
+    gathered?.release();
+  };
+  const onPolicy = spec?.generation ?? null;
   const rollout =
     spec?.rollout == null
-      ? null
+      ? onPolicy && beforeEach(ledger, () => generates(onPolicy))
       : new Rollout(
           torch,
           {
             spec: { ...spec, rollout: spec.rollout },
             microBatch: run.microBatchSize,
             autocast,
-            scoring: scoringOf(family, spec).map((scoring) => passesOf(program, scope, scoring)),
-            generate: (generation) => {
-              // trl/models/utils.py, unwrap_model_for_generation
-              const gathered = spec.rollout?.gathers === false ? null : (strategy.gatherAll?.(torch) ?? null);
-              const { usage } = torch;
-              if (gathered !== null) torch.usage = undefined;
-              cacheBytes = withoutTraining(torch, () =>
-                generate(torch, run, family, generation, interpretersOf, autocast),
-              );
-              torch.usage = usage;
-              gathered?.release();
-            },
+            scoring: scoringOf(family, spec).map((scoring) => passesOf(program, scope, scoring, sizes)),
+            generate: generates,
           },
           strategy,
         );
   runSteps(
     torch,
-    passesOf(program, scope, loss),
+    passesOf(program, scope, loss, sizes),
     optimizer,
     {
       batch: batchOf(loss ?? graph, scope ?? program.dataView.scope, autocast, loadDtype),
@@ -414,18 +483,14 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     const keeps = ownLoss ? "loss" : run.evaluation.keeps;
     const rows = batchSize * sequencesOf(spec);
     // Liger gives the logits outside training unless only the loss is asked for (liger_kernel/transformers/model).
-    const evaluated = programOf(
-      run,
-      family,
-      { ...sizes, B: rows, S: sequenceLength, T: targetLength },
-      run.fusedLoss && !ownLoss && keeps === "loss",
-    );
+    const at = { ...sizes, B: rows, S: sequenceLength, T: targetLength };
+    const evaluated = programOf(run, family, at, run.fusedLoss && !ownLoss && keeps === "loss");
     const evaluatedScope = ownLoss ? scopeOf(batchSize, sequenceLength) : null;
     const evaluatedLoss = ownLoss ? loss : undefined;
     if (evaluated !== null)
       runEvaluation(
         torch,
-        passesOf(evaluated, evaluatedScope, evaluatedLoss),
+        passesOf(evaluated, evaluatedScope, evaluatedLoss, at),
         {
           spec: { ...run.evaluation, keeps },
           batch: batchOf(
@@ -457,7 +522,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
       loadedEvents,
       loading:
         packsOnTheFly(run.quantization) && !strategy.shardsParameters
-          ? loadingOf(graph, view, hasReference ? [adapted, { ...loading, adapter: null }] : [adapted], run)
+          ? loadingOf([{ program, options: adapted }, ...(frozen === null ? [] : [frozen])], run)
           : null,
       parameters: model.elements,
       trainableParameters: model.trainableElements,

@@ -40,4 +40,26 @@ describe("analysis: padding", () => {
     assert.equal(run.perDevice?.padded, undefined);
     assert.ok(!run.assumptions.some(({ settleWith }) => settleWith === "expandable_segments"));
   });
+
+  const pinned = async (lengths: string, text = TRAIN): Promise<ReportRun> => {
+    const pins = FILES[".vramlens.yaml"].replace("sequence_length: 1024", `lengths: ${lengths}`);
+    const runtime = memoryRuntime({ ...FILES, ".vramlens.yaml": pins, "train.yaml": text });
+    const [run] = (
+      await createAnalyzer(runtime).analyse(uri("train.yaml"), { plans: true, guide: true, device: "80GB" })
+    ).runs;
+    assert.ok(run?.perDevice);
+    return run;
+  };
+  const trl = `${TRAIN}dataset_name: data\nuse_peft: true\nmax_length: 2048\n`;
+
+  it("takes the data set's lengths from the pins: the longest bounds the step, the others fill the pool", async () => {
+    const [whole, bounded] = [await pinned("{ mean: 300 }", trl), await pinned("{ mean: 300, max: 600 }", trl)];
+    const length = (run: ReportRun) => run.settings.find(({ name }) => name === "sequence_length")?.value;
+    assert.deepEqual([length(whole), length(bounded)], [2048, 600]);
+    assert.ok(bounded.perDevice!.allocatedPeakBytes < whole.perDevice!.allocatedPeakBytes);
+    assert.ok(whole.assumptions.some(({ what }) => what.includes("as pinned")));
+    // Packed sequences are full, whatever the samples are.
+    assert.equal(length(await pinned("{ max: 600 }", `${trl}packing: true\n`)), 2048);
+    assert.equal(length(await pinned("[40, 500, 120]", trl)), 500);
+  });
 });

@@ -107,6 +107,26 @@ trainer = DPOTrainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
     assert.ok(run.assumptions.some(({ what }) => what.includes("ms-swift")));
   });
 
+  it("GKD keeps the teacher that is named, of whatever family, else one like the student", async () => {
+    const gkd = `model_name_or_path: Qwen/Qwen2.5-0.5B-Instruct
+dataset_name: messages
+per_device_train_batch_size: 1
+max_length: 256
+output_dir: out
+dtype: bfloat16
+lmbda: 0.5
+`;
+    const [alike] = await runsOf(gkd, "gkd.yaml");
+    assert.ok(alike?.assumptions.some(({ settleWith }) => settleWith === "teacher_model_name_or_path"));
+    const larger = await peakOf(`${gkd}teacher_model_name_or_path: Qwen/Qwen3-1.7B\n`, "gkd.yaml");
+    const more = larger - (alike?.perDevice?.allocatedPeakBytes ?? 0);
+    const weights = (1_720_574_976 - 494_032_768) * 2;
+    assert.ok(Math.abs(more - weights) < 0.1 * weights, `${more} for ${weights}`);
+    // Without checkpointing the student generates with a cache.
+    const [cached] = await runsOf(`${gkd}gradient_checkpointing: false\n`, "gkd.yaml");
+    assert.ok((cached?.perDevice?.keyValueCacheBytes ?? 0) > 0);
+  });
+
   const GRPO = `model_name_or_path: Qwen/Qwen2.5-0.5B-Instruct
 dataset_name: prompts
 per_device_train_batch_size: 4
@@ -124,6 +144,18 @@ dtype: bfloat16
     assert.ok(phases.includes("generation"), phases.join());
     // 8 sequences of 191 tokens, 24 layers of 2 heads of 64 keys and 64 values, 2 bytes each
     assert.equal(run?.perDevice?.keyValueCacheBytes, 8 * 191 * 24 * 2 * (64 + 64) * 2);
+  });
+
+  it("GRPO's step counts what it generates, unless another machine does", async () => {
+    const timeOf = async (more: string) => {
+      const files = { "grpo.yaml": `${GRPO}${more}` };
+      const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri("grpo.yaml"), { device: "A100-80GB" });
+      return analysis.runs[0]?.time;
+    };
+    const time = await timeOf("");
+    assert.ok(time?.generationSeconds && time.generationSeconds.high < time.stepSeconds.high);
+    assert.ok((await timeOf("max_completion_length: 512\n"))!.stepSeconds.low > time.stepSeconds.low);
+    assert.equal(await timeOf("use_vllm: true\nvllm_mode: server\n"), null);
   });
 
   it("GRPO keeps a reference model when beta is not 0", async () => {

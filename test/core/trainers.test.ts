@@ -31,7 +31,10 @@ const ZERO_2: DeepSpeedSpec = {
 const FSDP: FsdpSpec = { version: 2, sharding: "full_shard", cpuOffload: false, reshardAfterForward: true };
 
 function compare(losses: string, { case: c, result }: Receipt): string | null {
-  const simulated = simulate(trainerRunOf(c), graphsWithTrainers(c.family, losses));
+  const simulated = simulate(
+    trainerRunOf(c),
+    graphsWithTrainers(c.family, losses, c.teacher === undefined ? [] : [c.teacher.family]),
+  );
   if (!simulated.ok) return `${c.id}: ${simulated.reason}`;
   const { ledger } = simulated.simulation;
   return ledger.peak === result.peak_allocated

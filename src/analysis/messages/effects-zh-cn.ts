@@ -159,6 +159,8 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Steps that share one generation.": "共用一次生成的步数。",
   "Under ZeRO-3 the whole model is gathered on every GPU while it generates.":
     "在 ZeRO-3 下，生成时每块 GPU 上都会聚合整个模型。",
+  "Tokens that the student generates for each prompt.": "学生模型为每个提示生成的词元数。",
+  "Share of the batches that the student generates itself.": "由学生模型自己生成的批所占的比例。",
   "Generates with vLLM.": "用 vLLM 生成。",
   "vLLM on the training GPUs (colocate) or elsewhere (server).": "vLLM 在训练 GPU 上（colocate）或其他地方（server）。",
   "Share of the card vLLM takes before training starts.": "训练开始前 vLLM 占用的显存比例。",

@@ -219,12 +219,14 @@ export const en: Readonly<Record<string, string>> = {
   "assume.scored": "prompts of one token: every other token is scored (an upper bound)",
   "assume.prompt-length": "prompts of {length} tokens",
   "assume.loss-stands": "the loss of TRL 1.9 stands for that of {trainer} in {standsFor}",
+  "assume.teacher": "a teacher like the student: none was found",
   "assume.vllm": "vLLM's share is not counted: no GPU is known",
   "assume.sequence-length": "sequence length {length}",
   "assume.target-length": "target length {length}",
   "assume.evaluation-batches":
     "predictions of {batches} evaluation batches kept on the GPU: the size of the evaluation set is unknown",
   "assume.generation-length": "{tokens} tokens generated per prompt in evaluation: nothing says how many",
+  "assume.padding-pinned": "batches padded to their longest sample fragment the pool; lengths as pinned",
   "assume.padding":
     "every step of the longest length: shorter batches between leave blocks of odd sizes in the allocator's pool, which `expandable_segments:True` avoids",
   "assume.image-size": "image size {size}",

@@ -202,11 +202,13 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.scored": "提示只有一个词元：其余词元全部计分（上界）",
   "assume.prompt-length": "提示为 {length} 个词元",
   "assume.loss-stands": "以 TRL 1.9 的损失代替 {standsFor} 中 {trainer} 的损失",
+  "assume.teacher": "教师模型与学生模型相同：未找到教师模型",
   "assume.vllm": "未计入 vLLM 的份额：GPU 未知",
   "assume.sequence-length": "序列长度 {length}",
   "assume.target-length": "目标长度 {length}",
   "assume.evaluation-batches": "GPU 上保留 {batches} 个评估批次的预测：评估集的大小未知",
   "assume.generation-length": "评估时每个提示生成 {tokens} 个 token：未说明数量",
+  "assume.padding-pinned": "按最长样本填充的批会使内存池碎片化；长度按固定配置",
   "assume.padding":
     "每一步都取最长长度：其间较短的批次会在分配器的池中留下大小不一的块，`expandable_segments:True` 可以避免",
   "assume.image-size": "图像大小 {size}",

@@ -3,6 +3,7 @@ import type { ModelConfig, Task, TrainingRun } from "../../core/training/run";
 import { frameworkOf } from "../frameworks";
 import { say } from "../problems";
 import type { ResolveContext } from "./context";
+import { evenBatches, longestSample } from "./padding";
 
 /** Tokens per sequence when nothing says it. */
 const ASSUMED_SEQUENCE = 2048;
@@ -101,7 +102,17 @@ export function globalBatch(c: ResolveContext, micro: number | null, steps: numb
 /** `max_length` of TRL's configs. */
 const TRL_LENGTH = 1024;
 
+/** Tokens of the longest batch: what samples are cut to, or the longest there is where the pins know it. */
 function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number {
+  const longest = evenBatches(c) ? undefined : longestSample(c);
+  const limit = limitOf(c, config, longest !== undefined);
+  if (longest === undefined || longest >= limit) return limit;
+  c.put("sequence_length", longest, "pin", "lengths.max", null);
+  return longest;
+}
+
+/** What samples are cut to; `settled`: the pins say how long they are. */
+function limitOf(c: ResolveContext, config: ModelConfig, settled: boolean): number {
   const limit = Number(config["max_position_embeddings"] ?? config["n_positions"] ?? Number.POSITIVE_INFINITY);
   const pinned = c.settings
     .all("sequence_length")
@@ -111,7 +122,7 @@ function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number {
   if (typeof strongest?.value === "number") {
     c.keep("sequence_length", strongest);
     const filled = c.settings.boolean("packing") === true || frameworkOf(c.inputs.format.id)?.fillsSequences === true;
-    if (strongest === stated && stated.from === "document" && !filled) {
+    if (strongest === stated && stated.from === "document" && !filled && !settled) {
       c.suppose(say("assume.full-length", { length: strongest.value, key: strongest.key }), "sequence_length");
     }
     return strongest.value;
@@ -120,6 +131,7 @@ function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number {
   if (c.trl && unlimited === undefined) {
     const standard = Number(c.ofTrainer("sequence_length") ?? TRL_LENGTH);
     c.put("sequence_length", Math.min(standard, limit), "default", "max_length", null);
+    if (settled) return Math.min(standard, limit);
     c.suppose(say("assume.full-length", { length: standard, key: "max_length" }), "sequence_length", {
       sequence_length: String(2 * standard),
     });

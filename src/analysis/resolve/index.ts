@@ -86,6 +86,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
     world: parallel.worldSize,
     deviceBytes: device.spec?.memoryBytes ?? null,
     generated,
+    loadDtype,
   });
   if (fusedLoss && spec === null && c.settings.boolean("fused_loss") !== true)
     c.suppose(say("assume.fused-loss"), "loss_type");

@@ -1,5 +1,7 @@
 /** Whether batches differ in length: how they are padded, as far as the settings say it. */
+import type { SampleLengths } from "../../core/allocator/lengths";
 import type { Task } from "../../core/training/run";
+import { frameworkOf } from "../frameworks";
 import { say } from "../problems";
 import type { ResolveContext } from "./context";
 
@@ -9,17 +11,52 @@ export interface Padding {
   readonly multiple: number;
   /** Whether samples of one batch are of like length, so that its longest says nothing. */
   readonly grouped: boolean;
+  /** What is pinned of the data set's lengths; absent: nothing. */
+  readonly lengths?: SampleLengths;
+}
+
+/** Lengths as the pins give them: measured ones, or statistics. */
+function pinnedLengths({ settings }: ResolveContext): SampleLengths | undefined {
+  const measured = (settings.list("sample_lengths") ?? []).map(Number).filter((length) => length >= 1);
+  if (measured.length > 0) return { kind: "samples", lengths: measured };
+  const [mean, median, p95] = ["mean", "median", "p95"].map((name) => settings.number(`sample_length_${name}`));
+  if (mean === undefined && median === undefined && p95 === undefined) return undefined;
+  return {
+    kind: "statistics",
+    ...(mean === undefined ? {} : { mean }),
+    ...(median === undefined ? {} : { median }),
+    ...(p95 === undefined ? {} : { p95 }),
+  };
 }
 
 /** axolotl's collators round up to 64 (utils/collators/batching.py). */
 const AXOLOTL_MULTIPLE = 64;
 
+/** Whether batches are filled or padded to the full length whatever their samples are. */
+export function evenBatches({ settings, inputs }: ResolveContext): boolean {
+  const even = ["packing", "pad_to_sequence_length"].some((name) => settings.boolean(name) === true);
+  return even || settings.string("padding") === "max_length" || frameworkOf(inputs.format.id)?.fillsSequences === true;
+}
+
+/** Tokens of the longest sample that the pins know of, padded as batches are; undefined: nothing is pinned. */
+export function longestSample(c: ResolveContext): number | undefined {
+  const measured = (c.settings.list("sample_lengths") ?? []).map(Number).filter((length) => length >= 1);
+  const longest = c.settings.number("sample_length_max") ?? (measured.length > 0 ? Math.max(...measured) : undefined);
+  return longest === undefined ? undefined : Math.ceil(longest / multipleOf(c)) * multipleOf(c);
+}
+
+function multipleOf({ settings, inputs }: ResolveContext): number {
+  return settings.number("pad_to_multiple_of") ?? (inputs.format.id === "axolotl" ? AXOLOTL_MULTIPLE : 1);
+}
+
 /** null: every step has the same length (packed, padded to the maximum, images), or nothing trains here. */
 export function paddingOf(c: ResolveContext, task: Task): Padding | null {
   const { settings } = c;
-  const even = ["packing", "pad_to_sequence_length"].some((name) => settings.boolean(name) === true);
-  if (!c.trains || task === "image-cls" || even || settings.string("padding") === "max_length") return null;
-  const multiple = settings.number("pad_to_multiple_of") ?? (c.inputs.format.id === "axolotl" ? AXOLOTL_MULTIPLE : 1);
-  c.suppositions.push({ message: say("assume.padding"), settleWith: "expandable_segments", pool: true });
-  return { multiple, grouped: settings.boolean("group_by_length") === true };
+  if (!c.trains || task === "image-cls" || evenBatches(c)) return null;
+  const multiple = multipleOf(c);
+  const lengths = pinnedLengths(c);
+  const message = say(lengths === undefined ? "assume.padding" : "assume.padding-pinned");
+  c.suppositions.push({ message, settleWith: "expandable_segments", pool: true });
+  const grouped = settings.boolean("group_by_length") === true;
+  return { multiple, grouped, ...(lengths === undefined ? {} : { lengths }) };
 }

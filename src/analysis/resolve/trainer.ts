@@ -3,7 +3,7 @@
  * Sources: trl/trainer/{dpo,kto,reward,grpo,rloo}_{config,trainer}.py, trl/generation/vllm_generation.py and trl/experimental/{orpo,cpo}, version
  * 1.16.
  */
-import type { TrainerKind, TrainerSpec, TrainingRun } from "../../core/training/run";
+import type { CompanionSpec, DType, TrainerKind, TrainerSpec, TrainingRun } from "../../core/training/run";
 import { say } from "../problems";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
@@ -25,6 +25,7 @@ const OF_TRL: Readonly<Record<string, Flavour>> = {
   reward: { kind: "reward" },
   grpo: { kind: "grpo" },
   rloo: { kind: "rloo" },
+  gkd: { kind: "gkd" },
 };
 
 /**
@@ -63,6 +64,8 @@ export interface Batch {
   /** Memory of the card in bytes; null when no card is known. */
   readonly deviceBytes: number | null;
   readonly generated: GeneratedLengths | null;
+  /** Dtype the models are loaded in. */
+  readonly loadDtype: DType;
 }
 
 /** Tokens of a prompt and of the completion that is generated for it. */
@@ -115,16 +118,73 @@ export function trainerSpecOf(
   const { standsFor } = c.losses;
   if (standsFor !== undefined && flavour.kind !== "reward")
     c.suppose(say("assume.loss-stands", { trainer: trainer.toUpperCase(), standsFor }), "libraries");
-  const spec = GENERATES.has(flavour.kind)
-    ? rolloutSpec(c, flavour.kind, adapted, batch)
-    : preferenceSpec(c, flavour, sequenceLength, adapted);
+  const spec =
+    flavour.kind === "gkd"
+      ? distillationSpec(c, sequenceLength, batch)
+      : GENERATES.has(flavour.kind)
+        ? rolloutSpec(c, flavour.kind, adapted, batch)
+        : preferenceSpec(c, flavour, sequenceLength, adapted, batch.loadDtype);
   return standsFor === undefined ? spec : { ...spec, standIn: true };
 }
 
+/** Divergences by the weight between them (trl/experimental/gkd/gkd_trainer.py, generalized_jsd_loss). */
+const divergenceOf = (beta: number): string => (beta === 0 ? "forward" : beta === 1 ? "reverse" : "mixed");
+
+/** GKD: the teacher takes the reference's place, and the student may generate the completions itself. */
+function distillationSpec(c: ResolveContext, sequenceLength: number, batch: Batch): TrainerSpec {
+  const companion = companionOf(c, "teacher_model", batch.loadDtype);
+  if (companion === null) c.suppose(say("assume.teacher"), "teacher_model_name_or_path");
+  const newTokens = Math.min(sequenceLength - 1, Number(c.value("max_new_tokens", 128)));
+  // With checkpointing it generates without a cache: forwards without gradients, which need less than the training's.
+  const cached = Number(c.value("lmbda", 0.5)) > 0 && c.value("gradient_checkpointing", true) !== true;
+  return {
+    kind: "gkd",
+    variant: { divergence: divergenceOf(Number(c.value("beta", 0.5))), reference: "model" },
+    disableDropout: c.value("disable_dropout", true) === true,
+    scoredTokens: scored(c, sequenceLength),
+    promptLength: Math.max(1, sequenceLength - newTokens),
+    completionLength: newTokens,
+    referenceApart: true,
+    ...(companion === null ? {} : { companion }),
+    ...(cached
+      ? {
+          generation: {
+            batchSize: batch.micro,
+            promptLength: Math.max(1, sequenceLength - newTokens),
+            newTokens,
+            beams: 1,
+            samples: true,
+            cache: "dynamic" as const,
+          },
+        }
+      : {}),
+  };
+}
+
+/** A model that another setting names, in the dtype the trained one is loaded in; null: none, or it was not found. */
+function companionOf(c: ResolveContext, name: string, loadDtype: DType): CompanionSpec | null {
+  const found = c.inputs.companions.get(name);
+  const stated = c.settings.find(name);
+  if (stated !== undefined) c.keep(name, stated);
+  if (found?.kind !== "found") return null;
+  const { config, source } = found;
+  return {
+    model: { name: found.name, family: String(config["model_type"]), config, source },
+    loadDtype,
+  };
+}
+
 /** Trainers that learn from given completions. */
-function preferenceSpec(c: ResolveContext, flavour: Flavour, sequenceLength: number, adapted: boolean): TrainerSpec {
+function preferenceSpec(
+  c: ResolveContext,
+  flavour: Flavour,
+  sequenceLength: number,
+  adapted: boolean,
+  loadDtype: DType,
+): TrainerSpec {
   const { kind } = flavour;
   const apart = c.settings.string("ref_model") !== undefined;
+  const other = apart ? companionOf(c, "ref_model", loadDtype) : null;
   // The others score what the mask leaves; these compute it for every token.
   const scoredTokens = SCORES_ALL.has(kind) ? 0 : scored(c, sequenceLength);
   return {
@@ -135,6 +195,7 @@ function preferenceSpec(c: ResolveContext, flavour: Flavour, sequenceLength: num
     promptLength: 0,
     completionLength: 0,
     ...(apart ? { referenceApart: true } : {}),
+    ...(apart && other !== null && other.model.name !== c.settings.string("model") ? { companion: other } : {}),
   };
 }
 

@@ -12,6 +12,48 @@ const STEPS = 12;
 /** Spread and median of the samples' lengths, as shares of the longest: texts of chats and instructions are log-normal. */
 const SIGMA = 0.7;
 const MEDIAN = 0.35;
+/** Standard deviations from the median of a normal distribution to its 95th percentile. */
+const TO_P95 = 1.645;
+
+/** What is known of the lengths of a data set's samples, in tokens. */
+export type SampleLengths =
+  | { readonly kind: "statistics"; readonly mean?: number; readonly median?: number; readonly p95?: number }
+  /** Lengths that were measured. */
+  | { readonly kind: "samples"; readonly lengths: readonly number[] };
+
+/** Log-normal lengths: median and spread of their logarithms. */
+interface LogNormal {
+  readonly median: number;
+  readonly sigma: number;
+}
+
+/**
+ * The log-normal distribution that statistics describe: its mean lies at median × exp(σ²/2), its 95th percentile at
+ * median × exp(1.645 σ). What they leave open is as usual.
+ */
+function logNormal(known: SampleLengths & { kind: "statistics" }, longest: number): LogNormal {
+  const { mean, median, p95 } = known;
+  if (median !== undefined)
+    return { median, sigma: p95 === undefined ? SIGMA : Math.max(0, Math.log(p95 / median) / TO_P95) };
+  if (mean !== undefined) {
+    const reach = p95 === undefined ? null : Math.log(p95 / mean);
+    const sigma = reach === null ? SIGMA : Math.max(0, TO_P95 - Math.sqrt(Math.max(0, TO_P95 ** 2 - 2 * reach)));
+    return { median: mean * Math.exp(-(sigma ** 2) / 2), sigma };
+  }
+  return p95 === undefined
+    ? { median: longest * MEDIAN, sigma: SIGMA }
+    : { median: p95 * Math.exp(-TO_P95 * SIGMA), sigma: SIGMA };
+}
+
+/** Length of the sample that a share of all are shorter than. */
+function quantileOf(known: SampleLengths, longest: number): (share: number) => number {
+  if (known.kind === "samples") {
+    const sorted = [...known.lengths].sort((a, b) => a - b);
+    return (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? longest;
+  }
+  const { median, sigma } = logNormal(known, longest);
+  return (share) => median * Math.exp(sigma * normal(Math.min(0.999, Math.max(0.001, share))));
+}
 
 /** What the pool holds after steps of different lengths. */
 export interface VariedReserve {
@@ -36,12 +78,18 @@ function normal(probability: number): number {
  * @param longest what samples are cut to
  * @param samples samples per batch
  * @param multiple `pad_to_multiple_of`
+ * @param known of the data set
  */
-export function batchLengths(longest: number, samples: number, multiple: number): number[] {
+export function batchLengths(
+  longest: number,
+  samples: number,
+  multiple: number,
+  known: SampleLengths = { kind: "statistics" },
+): number[] {
+  const quantile = quantileOf(known, longest);
   return Array.from({ length: STEPS }, (_, step) => {
     // The largest of n draws lies at the nth root of an even share.
-    const share = spread(step) ** (1 / samples);
-    const length = longest * MEDIAN * Math.exp(SIGMA * normal(Math.min(0.999, Math.max(0.001, share))));
+    const length = quantile(spread(step) ** (1 / samples));
     const padded = Math.ceil(Math.max(1, length) / multiple) * multiple;
     return Math.min(longest, padded);
   });

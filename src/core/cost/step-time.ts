@@ -69,7 +69,7 @@ const at = (range: Range, end: End): number => range[end];
 const work = (bounds: readonly [number, number], end: End): number => bounds[1 - end]!;
 
 /** FLOP per second of 16-bit or float32 matrix products, and of attention. */
-function matrixRates(run: TrainingRun, device: Device, end: End): { matrix: number; attention: number } | null {
+export function matrixRates(run: TrainingRun, device: Device, end: End): { matrix: number; attention: number } | null {
   const { peak } = device;
   if (peak === null) return null;
   const share = achieved(device);

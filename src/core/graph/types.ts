@@ -199,6 +199,8 @@ export interface FamilyGraphs {
   readonly layerKind: Expression | null;
   /** Other names of config keys (`n_embd` for `hidden_size`), old → name used in expressions. */
   readonly aliases: Readonly<Record<string, string>>;
+  /** Graphs of the models beside the trained one (a teacher), where their families are others. */
+  readonly beside?: readonly FamilyGraphs[];
   /** Modules the library would hand to peft as `all-linear`, excluded head included in neither. */
   readonly head: string | null;
   /** Packages whose fused kernels the library would use where they are installed, and the modules they would replace. */

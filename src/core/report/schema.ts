@@ -166,6 +166,8 @@ export const runSchema = z.object({
   time: z
     .object({
       stepSeconds: z.object({ low: z.number(), high: z.number() }),
+      /** Of those, what is generated between steps takes. */
+      generationSeconds: z.object({ low: z.number(), high: z.number() }).optional(),
       bound: z.enum(["compute", "memory", "interconnect", "host"]),
       relativeTo: z.string().nullable(),
       /** Bytes per second that a step demands of each road, against the card's peak; roads nothing takes are left out. */

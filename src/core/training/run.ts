@@ -300,7 +300,13 @@ export interface DeviceSpec {
 }
 
 /** Trainers whose loss calls more than one forward of one model; the plain ones have no spec. */
-export type TrainerKind = "sft" | "dpo" | "kto" | "orpo" | "cpo" | "reward" | "grpo" | "rloo";
+export type TrainerKind = "sft" | "dpo" | "kto" | "orpo" | "cpo" | "reward" | "grpo" | "rloo" | "gkd";
+
+/** Another model beside the trained one, that only runs forward. */
+export interface CompanionSpec {
+  readonly model: ModelSpec;
+  readonly loadDtype: DType;
+}
 
 /** Completions that are generated and scored before the steps that learn from them. */
 export interface RolloutSpec {
@@ -338,6 +344,10 @@ export interface TrainerSpec {
   readonly rollout?: RolloutSpec | null;
   /** The reference is a copy even beside an adapter: another model was named for it. */
   readonly referenceApart?: boolean;
+  /** The model in the reference's place, where that is another one: a teacher. */
+  readonly companion?: CompanionSpec;
+  /** Text the policy generates before each micro-batch, its prompts from the data; absent or null: none. */
+  readonly generation?: GenerationSpec | null;
   /** The loss is another version's or another library's, which widens the band. */
   readonly standIn?: boolean;
 }

@@ -49,7 +49,15 @@ export interface StepOptions {
   /** Trained parameters in the order of `model.parameters()`. */
   readonly trainable: readonly Tensor[];
   /** What is generated and scored before the micro-batches that learn from it; they read it, nothing new is allocated. */
-  readonly rollout?: { due(micro: number): boolean; run(step: number): void } | null;
+  readonly rollout?: Before | null;
+}
+
+/** What runs before micro-batches. */
+export interface Before {
+  due(micro: number): boolean;
+  run(step: number): void;
+  /** The micro-batches read what it left, and allocate no batch of their own. */
+  readonly holdsBatch: boolean;
 }
 
 /** How many steps are simulated: optimizer states appear in the first, the second runs beside them. */
@@ -151,7 +159,7 @@ function microBatch(torch: Torch, pass: Pass, optimizer: Optimizer, options: Ste
   ledger.enter("data", 1);
   torch.kind = "inputs";
   const batch =
-    options.rollout == null
+    options.rollout?.holdsBatch !== true
       ? allocateBatch(torch, options.batch)
       : options.batch.map(({ sizes, dtype }) => hostTensor(torch.ledger, sizes, dtype));
   strategy.beginPass?.(torch);

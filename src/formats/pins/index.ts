@@ -66,12 +66,21 @@ const librariesSchema = z.strictObject(
   ),
 );
 
+/** Tokens of the data set's samples: statistics of them. */
+const lengthsSchema = z.strictObject({
+  mean: z.number().min(1).optional(),
+  median: z.number().min(1).optional(),
+  p95: z.number().min(1).optional(),
+  max: count.optional(),
+});
+
 const runSchema = z.strictObject({
   match: names.optional(),
   model: z.string().optional(),
   task: z.enum(tasks).optional(),
   sequence_length: count.optional(),
   target_length: count.optional(),
+  lengths: z.union([lengthsSchema, z.array(count).nonempty()]).optional(),
   image_size: count.optional(),
   audio_seconds: z.number().positive().optional(),
   dtype: z.enum(["float32", "float16", "bfloat16", "float64"]).optional(),
@@ -101,6 +110,11 @@ const NAMES: Readonly<Record<string, string>> = {
   task: "task",
   sequence_length: "sequence_length",
   target_length: "target_length",
+  lengths: "sample_lengths",
+  "lengths.mean": "sample_length_mean",
+  "lengths.median": "sample_length_median",
+  "lengths.p95": "sample_length_p95",
+  "lengths.max": "sample_length_max",
   image_size: "image_size",
   audio_seconds: "audio_seconds",
   dtype: "load_dtype",
@@ -252,6 +266,7 @@ const KNOWN: ReadonlyMap<string, readonly string[]> = new Map([
   ["", Object.keys(runSchema.shape)],
   ["adapter", Object.keys(adapterSchema.shape)],
   ["quantization", Object.keys(quantizationSchema.shape)],
+  ["lengths", Object.keys(lengthsSchema.shape)],
   ["device", ["name", "memory", "count", "occupied"]],
   ["libraries", Object.keys(librariesSchema.shape)],
 ]);

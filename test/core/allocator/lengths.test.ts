@@ -27,6 +27,18 @@ describe("batches of different lengths", () => {
     );
   });
 
+  it("follow the data set's statistics, or its very lengths", () => {
+    const median = (list: readonly number[]): number => [...list].sort((a, b) => a - b)[list.length >> 1]!;
+    const short = batchLengths(2048, 1, 1, { kind: "statistics", mean: 100, p95: 250 });
+    const wide = batchLengths(2048, 1, 1, { kind: "statistics", median: 100, p95: 1500 });
+    assert.ok(median(short) > 60 && median(short) < 110, `${median(short)}`);
+    assert.ok(Math.max(...short) < Math.max(...wide));
+    const measured = batchLengths(2048, 1, 1, { kind: "samples", lengths: [10, 20, 30] });
+    assert.deepEqual([...new Set(measured)].sort(), [10, 20, 30]);
+    // The longest of many samples is near the longest of all.
+    assert.ok(batchLengths(2048, 64, 1, { kind: "samples", lengths: [10, 20, 30] }).every((length) => length === 30));
+  });
+
   it("reserve more than steps of one length, and less with expandable segments", () => {
     const whole = simulated(1024);
     const shorter = simulated(512);

@@ -29,6 +29,8 @@ export interface Case {
   readonly scores?: boolean;
   readonly reference?: "model" | "adapter" | "none";
   readonly grad_accum: number;
+  /** Another model in the reference's place. */
+  readonly teacher?: Pick<Case, "family" | "model" | "dtype">;
   readonly lora?: { readonly r: number; readonly dropout: number; readonly target_modules: readonly string[] };
 }
 
@@ -50,8 +52,8 @@ export const trainers: ReadonlyMap<string, readonly TrainerGraph[]> = new Map(
 );
 
 /** A family's graphs with the trainers' losses of one file, as the analyzer hands them over. */
-export function graphsWithTrainers(family: string, losses = "trl"): FamilyGraphs {
-  return { ...graphsOf(family), trainers: trainers.get(losses) ?? [] };
+export function graphsWithTrainers(family: string, losses = "trl", beside: readonly string[] = []): FamilyGraphs {
+  return { ...graphsOf(family), trainers: trainers.get(losses) ?? [], beside: beside.map(graphsOf) };
 }
 
 /** Receipts there are: the file of losses, and the trainer. */
@@ -94,6 +96,19 @@ export function trainerRunOf(c: Case): TrainingRun {
       scoredTokens: c.scored ?? 0,
       promptLength: c.prompt ?? 0,
       completionLength: c.completion ?? 0,
+      ...(c.teacher === undefined
+        ? {}
+        : {
+            companion: {
+              model: {
+                name: c.teacher.family,
+                family: c.teacher.family,
+                config: { ...c.teacher.model, model_type: c.teacher.family },
+                source: "config.json" as const,
+              },
+              loadDtype: c.teacher.dtype,
+            },
+          }),
       rollout:
         c.sequences === undefined
           ? null

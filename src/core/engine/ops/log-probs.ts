@@ -1,6 +1,6 @@
 /**
  * Log-probabilities and entropies of whole logits, sequence by sequence, as TRL took them before its fused head. Source:
- * trl/trainer/utils.py (selective_log_softmax, entropy_from_logits) of 0.20 to 1.13.
+ * trl/trainer/utils.py (selective_log_softmax, entropy_from_logits) of 0.20 to 1.13. What divergences of them need, too.
  */
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
@@ -13,17 +13,19 @@ import { softmax } from "./nonlinear";
 const ENTROPY_ROWS = 128;
 
 /**
- * `logsumexp` over the last dimension. Sources: aten/native/ReduceOps.cpp (logsumexp_out_impl),
+ * `logsumexp` over one dimension. Sources: aten/native/ReduceOps.cpp (logsumexp_out_impl),
  * torch/csrc/autograd/FunctionsManual.cpp (logsumexp_backward).
  */
-export function logSumExp(torch: Torch, input: Tensor): Tensor {
-  const kept = [...input.sizes.slice(0, -1), 1];
+export function logSumExp(torch: Torch, input: Tensor, dim = -1): Tensor {
+  const over = dim < 0 ? dim + input.rank : dim;
+  const kept = input.sizes.map((size, k) => (k === over ? 1 : size));
+  const reduced = input.sizes.filter((_, k) => k !== over);
   const node = torch.record("LogsumexpBackward0", [input], (torch, [gradient], [self, result]) => {
     if (!gradient || self === undefined || result === undefined) return [null];
-    const wide = unsqueeze(torch, result, -1);
+    const wide = unsqueeze(torch, result, over);
     const shifted = elementwise(torch, "sub", [self, wide]);
     const probabilities = elementwise(torch, "exp", [shifted]);
-    const grown = unsqueeze(torch, gradient, -1);
+    const grown = unsqueeze(torch, gradient, over);
     const out = product(torch, grown, probabilities);
     for (const tensor of [wide, shifted, probabilities, grown]) tensor.release();
     return [out];
@@ -35,10 +37,19 @@ export function logSumExp(torch: Torch, input: Tensor): Tensor {
   absolute.release();
   infinite.release();
   const shifted = elementwise(torch, "sub", [input, maxima]);
-  const out = torch.attach(node, torch.empty("logsumexp", input.sizes.slice(0, -1), input.dtype));
+  const out = torch.attach(node, torch.empty("logsumexp", reduced, input.dtype));
   shifted.release();
   maxima.release();
   if (node !== null) torch.saveOutput(node, out);
+  return out;
+}
+
+/** `kl_div` of logarithms without a reduction: `target.exp() * (target - input)` (aten/native/Loss.cpp). */
+export function klDivergence(torch: Torch, input: Tensor, target: Tensor): Tensor {
+  const probabilities = unary(torch, "exp", target);
+  const difference = sub(torch, target, input);
+  const out = mul(torch, probabilities, difference);
+  free(probabilities, difference);
   return out;
 }
 

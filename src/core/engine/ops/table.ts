@@ -13,7 +13,7 @@ import { copyInto, putByMask, scalePart } from "./inplace";
 import * as layout from "./layout";
 import * as liger from "./liger";
 import * as linear from "./linear";
-import { entropyFromLogits, selectiveLogSoftmax } from "./log-probs";
+import { entropyFromLogits, klDivergence, logSumExp, selectiveLogSoftmax } from "./log-probs";
 import * as masks from "./masks";
 import * as model from "./model";
 import * as nonlinear from "./nonlinear";
@@ -291,6 +291,8 @@ const RULES: Readonly<Record<string, Rule>> = {
       String(a.get(5)).split(","),
     ),
   trl_logprob_entropy: (t, a) => trl.logProbEntropy(t, a.tensor(0), a.tensor(1)),
+  logsumexp: (t, a) => logSumExp(t, a.tensor(0), a.numbers(1)[0]),
+  kl_div: (t, a) => klDivergence(t, a.tensor(0), a.tensor(1)),
   trl_selective_log_softmax: (t, a) => selectiveLogSoftmax(t, a.tensor(0), a.tensor(1)),
   trl_entropy_from_logits: (t, a) => entropyFromLogits(t, a.tensor(0)),
   masked_scatter: (t, a) => masks.maskedScatter(t, a.tensor(0), a.tensor(1), a.tensor(2)),

@@ -7,6 +7,7 @@ import type { InterpreterOptions } from "../../engine/interpreter";
 import type { Torch } from "../../engine/torch";
 import type { Scope } from "../../graph/expression";
 import type { ArchitectureGraph, FamilyGraphs, TrainerGraph } from "../../graph/types";
+import type { SimulatedCache } from "../generation/cache";
 import type { LoadedModel } from "../model";
 import type { ForwardUsage } from "../parallel";
 import type { TrainerSpec, TrainingRun } from "../run";
@@ -26,7 +27,8 @@ function asksForLogits({ main }: TrainerGraph): boolean {
 /** The run's trainer as it is with the run's adapter: whose base is the reference then, whatever stood beside it before. */
 export function trainerOf({ trainer, adapter }: Pick<TrainingRun, "trainer" | "adapter">): TrainerSpec | null {
   if (trainer == null) return null;
-  const copied = trainer.variant["reference"] === "model" && adapter !== null && trainer.referenceApart !== true;
+  const other = trainer.referenceApart === true || trainer.companion !== undefined;
+  const copied = trainer.variant["reference"] === "model" && adapter !== null && !other;
   return copied ? { ...trainer, variant: { ...trainer.variant, reference: "adapter" } } : trainer;
 }
 
@@ -89,22 +91,29 @@ export interface TrainerParts {
   /** What gathers the copy's shards. */
   readonly copyUsage: ForwardUsage | null;
   readonly options: InterpreterOptions;
+  /** The copy's own graph and options, where it is another model; with the cache its outputs keep. */
+  readonly companion: {
+    readonly graph: ArchitectureGraph;
+    readonly options: InterpreterOptions;
+    readonly cache?: () => SimulatedCache;
+  } | null;
 }
 
 /** One pass of the trainer. */
 export function trainerPass(torch: Torch, parts: TrainerParts): TrainerPass {
-  const { spec, options, graph } = parts;
+  const { spec, companion } = parts;
   const noDropout = spec.disableDropout;
-  const graphs = new Map<number, ArchitectureGraph>();
-  const graphOf = (kept: number): ArchitectureGraph => {
-    const found = graphs.get(kept) ?? calledGraph(parts.loss, graph, options.head, kept) ?? graph;
-    graphs.set(kept, found);
-    return found;
-  };
   const called = (
     model: Pick<LoadedModel, "byName" | "modules"> & Partial<Pick<LoadedModel, "parametrized">>,
     own: Partial<InterpreterOptions>,
+    { graph, options }: Pick<TrainerParts, "graph" | "options"> = parts,
   ): CalledModel => {
+    const graphs = new Map<number, ArchitectureGraph>();
+    const graphOf = (kept: number): ArchitectureGraph => {
+      const found = graphs.get(kept) ?? calledGraph(parts.loss, graph, options.head, kept) ?? graph;
+      graphs.set(kept, found);
+      return found;
+    };
     const head = { weight: `${options.head}.weight`, bias: `${options.head}.bias` };
     return {
       graphOf,
@@ -123,7 +132,12 @@ export function trainerPass(torch: Torch, parts: TrainerParts): TrainerPass {
   const { policy, copy } = parts;
   const reference =
     copy !== null
-      ? { ...called(copy, { checkpointing: null }), evaluates: true, usage: parts.copyUsage }
+      ? {
+          ...called(copy, { checkpointing: null }, companion ?? parts),
+          evaluates: true,
+          usage: parts.copyUsage,
+          ...(companion?.cache === undefined ? {} : { cache: companion.cache }),
+        }
       : spec.variant["reference"] === "adapter"
         ? called(policy.base ?? policy, { checkpointing: null, noDropout })
         : null;

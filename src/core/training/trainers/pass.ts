@@ -8,6 +8,7 @@ import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { Scope } from "../../graph/expression";
 import type { ArchitectureGraph, TrainerGraph } from "../../graph/types";
+import type { SimulatedCache } from "../generation/cache";
 import { toFloat32 } from "../outputs";
 import type { ForwardUsage } from "../parallel";
 
@@ -30,6 +31,8 @@ export interface CalledModel {
   readonly whole: boolean;
   /** In evaluation mode, as a copy that is never trained. */
   readonly evaluates: boolean;
+  /** Keys and values that its outputs keep, where `use_cache` is on: made for each forward. */
+  readonly cache?: () => SimulatedCache;
   /** What gathers its own shards, where it is sharded apart from the trained one. */
   readonly usage?: ForwardUsage | null;
   /** Weight and bias of the head, which the fused head takes itself. */
@@ -49,6 +52,8 @@ export class TrainerPass implements Pass {
   readonly ownsAutocast = true;
   foldings: Folding[] = [];
   private readonly loss: Interpreter;
+  /** Caches of this pass: they go with the outputs that hold them, when the loss returns. */
+  private caches: SimulatedCache[] = [];
   private readonly repeats = { count: 0 };
 
   constructor(
@@ -81,7 +86,10 @@ export class TrainerPass implements Pass {
     this.foldings = [];
     this.repeats.count = 0;
     this.torch.logits = true;
-    return this.loss.main(batch);
+    const outputs = this.loss.main(batch);
+    for (const cache of this.caches) cache.release();
+    this.caches = [];
+    return outputs;
   }
 
   /** Runs a model on `input_ids`; what the loss alone took of its batch (labels) is not there. */
@@ -89,7 +97,13 @@ export class TrainerPass implements Pass {
     return (torch, ids, rest) => {
       const kept = model.whole ? rest?.[KEPT_TOKENS] : 0;
       const graph = model.graphOf(typeof kept === "number" ? kept : 0);
-      const interpreter = new Interpreter(this.torch, graph, { ...model.options, repeats: this.repeats });
+      const cache = model.cache?.();
+      if (cache !== undefined) this.caches.push(cache);
+      const interpreter = new Interpreter(this.torch, graph, {
+        ...model.options,
+        repeats: this.repeats,
+        ...(cache === undefined ? {} : { cache }),
+      });
       const { scope, training, usage } = torch;
       if (model.usage) {
         torch.usage = model.usage;

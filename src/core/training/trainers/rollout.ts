@@ -12,7 +12,7 @@ import type { Strategy } from "../parallel";
 import { reserve } from "../parallel/strategy";
 import { type Prediction, predict, taken } from "../prediction";
 import type { GenerationSpec, RolloutSpec, TrainerSpec } from "../run";
-import type { PassFactory } from "../step";
+import type { Before, PassFactory } from "../step";
 
 export interface RolloutOptions {
   readonly spec: TrainerSpec & { readonly rollout: RolloutSpec };
@@ -28,7 +28,8 @@ export interface RolloutOptions {
 /** Shape of one kept tensor per sequence; null for one number per sequence. */
 type Width = number | null;
 
-export class Rollout {
+export class Rollout implements Before {
+  readonly holdsBatch = true;
   private buffer: Tensor[] = [];
   private readonly predictions = new Map<PassFactory, Prediction>();
   /** vLLM's weights and cache while they stay beside training. */

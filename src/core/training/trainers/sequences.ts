@@ -11,6 +11,7 @@ const SEQUENCES: Readonly<Record<TrainerKind, number>> = {
   reward: 2,
   grpo: 1,
   rloo: 1,
+  gkd: 1,
 };
 
 /** Sequences of one sample under a trainer; 1 for the plain ones. */
