@@ -58,7 +58,11 @@ const OWN: readonly SchemaKey[] = [
     "Quantizes the scales too: 0.05 byte less per weight.",
     { default: true },
   ),
-  memory("cutoff_len", "sequence_length", "integer", EFFECT.sequence, { default: 2048, min: 1 }),
+  memory("cutoff_len", "sequence_length", "integer", EFFECT.sequence, {
+    default: 2048,
+    defaultsBy: { "llamafactory<0.9.1": 1024 },
+    min: 1,
+  }),
   memory("packing", "packing", "boolean", EFFECT.packing, { nullable: true }),
   memory("neat_packing", "packing", "boolean", EFFECT.packing, { default: false }),
   memory(
