@@ -3,7 +3,7 @@
  * Source: `axolotl/utils/schemas/{config,training,peft,model,fsdp}.py`, `core/builders/base.py` of 0.18.
  */
 import { SHARDING } from "../accelerate/keys";
-import { EFFECT, memory, onlyWhenOn, other } from "../effects";
+import { EFFECT, memory, onlyWhenOn, other, touching } from "../effects";
 import type { SchemaKey } from "../schema";
 
 const ON_ATTENTION = (value: string): NonNullable<SchemaKey["also"]> => [
@@ -262,6 +262,12 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
   memory("sequence_len_overflow_handling", null, "string", EFFECT.sequence, { nullable: true }),
   memory("eval_sequence_len", null, "integer", EFFECT.sequence, { nullable: true }),
   memory("low_cpu_mem_usage", null, "boolean", EFFECT.load, { nullable: true }),
+  ...touching(EFFECT.fusedKernel, "use_kernels liger_rms_norm_gated flash_optimum"),
+  ...touching(EFFECT.lossy, "qat.weight_dtype qat.activation_dtype qat.group_size"),
+  ...touching(
+    EFFECT.fsdp,
+    "fsdp_config.state_dict_type fsdp_config.auto_wrap_policy fsdp_config.cpu_ram_efficient_loading fsdp_config.fsdp_state_dict_type fsdp_config.fsdp_auto_wrap_policy fsdp_config.fsdp_cpu_ram_efficient_loading fsdp_config.fsdp_limit_all_gathers fsdp_config.fsdp_sync_module_states fsdp_config.fsdp_use_orig_params fsdp_config.limit_all_gathers fsdp_config.sync_module_states fsdp_config.use_orig_params",
+  ),
   other("gpu_memory_limit", null, "any", "Upper bound of the weights' placement.", { nullable: true }),
   other("datasets", null, "any", EFFECT.data, { nullable: true }),
   other("val_set_size", "validation_share", "number", "Share kept for evaluation.", { nullable: true }),

@@ -2,7 +2,7 @@
  * ms-swift's arguments beside TrainingArguments, with the names of older releases, and Megatron-SWIFT's.
  * Source: `swift/llm/argument/*.py`, `swift/megatron/argument/megatron_args.py` of 3.x.
  */
-import { EFFECT, memory, onlyWhenOn, other } from "../effects";
+import { EFFECT, memory, onlyWhenOn, other, touching } from "../effects";
 import { TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import type { SchemaKey } from "../schema";
 
@@ -217,6 +217,13 @@ const ROLES: readonly SchemaKey[] = [
     min: 0,
     max: 1,
   }),
+  ...touching(EFFECT.devices, "rollout.gpus teacher.gpus"),
+  ...touching(EFFECT.engineTensor, "rollout.vllm_tensor_parallel_size teacher.vllm_tensor_parallel_size"),
+  ...touching(EFFECT.engineLength, "rollout.vllm_max_model_len teacher.vllm_max_model_len"),
+  ...touching(EFFECT.teacher, "teacher.model teacher.vllm_gpu_memory_utilization offload_teacher_model"),
+  ...touching(EFFECT.generations, "steps_per_generation num_iterations generation_batch_size"),
+  ...touching(EFFECT.fusedKernel, "moe_permute_fusion moe_grouped_gemm"),
+  ...touching(EFFECT.offloadParam, "offload_bridge"),
   ...[...OWN, ...MEGATRON]
     .filter((key) =>
       /tuner_type|lora_|torch_dtype|_parallel|batch_size|recompute|max_length$|attention|optimizer/.test(key.key),
