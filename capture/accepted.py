@@ -81,6 +81,7 @@ NESTED = {
     "nemo": (
         [
             "examples/nlp/**/conf/**/*.yaml",
+            "examples/tts/conf/*.yaml",
             "nemo/collections/*/parts/peft_config.py",
             "nemo/core/config/*.py",
             "nemo/utils/exp_manager.py",
@@ -91,7 +92,7 @@ NESTED = {
             "megatron/bridge/training/config.py",
             "megatron/bridge/peft/*.py",
         ],
-        "the `conf` folders of `examples/nlp` and `nemo/core/config` of NeMo, the configs of megatron-core and Megatron-Bridge",
+        "the `conf` folders of `examples/nlp` and `examples/tts`, and `nemo/core/config` of NeMo, the configs of megatron-core and Megatron-Bridge",
     ),
     "openrlhf": (["openrlhf/cli/*.py"], "the options of `openrlhf/cli`"),
     "nanotron": (["nanotron/config/*.py"], "`nanotron/config`"),

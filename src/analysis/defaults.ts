@@ -1,11 +1,10 @@
 /** Defaults of a format's keys for given library versions. */
-import type { LibraryVersions } from "../core/training/run";
 import { TRAINER_DEFAULTS } from "../formats/trl/defaults";
 import type { Format, KeySpec } from "../formats/types";
-import { holds } from "./versions";
+import { holds, type Versions } from "./versions";
 
 /** The canonical value of a key that is stated nowhere; undefined when the table does not say. */
-export function defaultOf(spec: KeySpec, libraries: LibraryVersions): KeySpec["default"] {
+export function defaultOf(spec: KeySpec, libraries: Versions): KeySpec["default"] {
   const older = Object.entries(spec.defaultsBy ?? {}).find(([condition]) => holds(condition, libraries));
   const written = older === undefined ? spec.default : older[1];
   return written === undefined ? undefined : (spec.means?.[String(written)] ?? written);
@@ -19,7 +18,7 @@ export function trainerDefault(
   format: string,
   trainer: string | null,
   name: string,
-  libraries: LibraryVersions,
+  libraries: Versions,
 ): KeySpec["default"] {
   if (trainer === null || !TRAINS_WITH_TRL.has(format)) return undefined;
   const found = TRAINER_DEFAULTS[trainer]?.[name];
@@ -28,15 +27,15 @@ export function trainerDefault(
   return older === undefined ? found.now : older[1];
 }
 
-/** Whether a key still exists in these versions (`removedIn: "transformers 5"`). */
-export function isRemoved(spec: KeySpec, libraries: LibraryVersions): boolean {
-  if (spec.removedIn === undefined) return false;
-  const [library, version] = spec.removedIn.split(" ");
+/** Whether these versions are those that removed a key (`transformers 5`), or later ones. */
+export function isRemoved(removedIn: string | undefined, libraries: Versions): boolean {
+  if (removedIn === undefined) return false;
+  const [library, version] = removedIn.split(" ");
   return holds(`${library}>=${version}`, libraries);
 }
 
 /** The first key of a format, not removed, that sets a canonical name. */
-export function keyFor(format: Format, name: string, libraries: LibraryVersions): KeySpec | undefined {
+export function keyFor(format: Format, name: string, libraries: Versions): KeySpec | undefined {
   const candidates = format.keys.filter((spec) => spec.name === name);
-  return candidates.find((spec) => !isRemoved(spec, libraries)) ?? candidates[0];
+  return candidates.find((spec) => !isRemoved(spec.removedIn, libraries)) ?? candidates[0];
 }

@@ -4,7 +4,6 @@
  */
 import { innerFamilyOf, relativeOf } from "../core/graph/relatives";
 import type { FamilyGraphs } from "../core/graph/types";
-import type { LibraryVersions } from "../core/training/run";
 import { FORMATS } from "../formats";
 import { deepspeed as deepspeedFormat } from "../formats/deepspeed";
 import { deepspeedReader } from "../formats/deepspeed/read";
@@ -25,7 +24,15 @@ import { type Layer, located, type Setting, Settings } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
 import { lossesOf } from "./trainers";
 import { ancestors, joinUri, normalise, parentOf, relativePath } from "./uris";
-import { LIBRARIES, type PinnedVersion, pinnedVersions, standardLibraries } from "./versions";
+import {
+  LIBRARIES,
+  type Library,
+  type PinnedVersion,
+  pinnedVersions,
+  required,
+  standardLibraries,
+  type Versions,
+} from "./versions";
 
 /** A link of the document to another file, found. */
 export interface FollowedLink {
@@ -505,9 +512,10 @@ async function libraryPins(
   return [...settings.values()];
 }
 
-/** The versions in force: pinned ones, else the framework's own, else the newest described. */
-export function librariesOf(settings: Settings, format: string): LibraryVersions {
-  const versions: Record<keyof LibraryVersions, string> = { ...standardLibraries(format) };
-  for (const library of LIBRARIES) versions[library] = settings.string(`library.${library}`) ?? versions[library];
+/** The versions in force: pinned ones, else those a pinned framework requires, else the framework's own or the newest. */
+export function librariesOf(settings: Settings, format: string): Versions {
+  const pinned = (library: Library) => settings.string(`library.${library}`);
+  const versions: Record<Library, string> = { ...standardLibraries(format), ...required(pinned) };
+  for (const library of LIBRARIES) versions[library] = pinned(library) ?? versions[library];
   return versions;
 }

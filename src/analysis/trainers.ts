@@ -1,10 +1,9 @@
 /** Which trainer carries a run out. */
 
-import type { LibraryVersions } from "../core/training/run";
 import { TRAINER_MARKS } from "../formats/trl/keys";
 import type { RunInputs } from "./inputs";
 import type { Settings } from "./settings";
-import { holds } from "./versions";
+import { holds, type Versions } from "./versions";
 
 /** Trainers by the names of TRL's classes and of the scripts that use them. */
 const NAMED: readonly (readonly [RegExp, string])[] = [
@@ -57,14 +56,14 @@ export interface LossSource {
 }
 
 /** TRL's own: the newest release with another loss, and what stands for it. Before 0.29 DPO kept all hidden states, too. */
-function ofTrl(libraries: LibraryVersions): LossSource {
+function ofTrl(libraries: Versions): LossSource {
   if (holds("trl>=1.15", libraries)) return { file: "trl" };
   const same = holds("trl>=0.29", libraries) && holds("trl<1.14", libraries);
   return { file: "trl-1.9", ...(same ? {} : { standsFor: `TRL ${libraries.trl}` }) };
 }
 
 /** Where the losses of a document's trainer are; null where none but the model's own runs. */
-export function lossesOf(format: string, settings: Settings, libraries: LibraryVersions): LossSource | null {
+export function lossesOf(format: string, settings: Settings, libraries: Versions): LossSource | null {
   if (format === "trl") return ofTrl(libraries);
   if (stageOf(settings) === undefined) return null;
   if (format === "axolotl") return ofTrl(libraries);

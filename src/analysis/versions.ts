@@ -1,8 +1,12 @@
 /** Library versions: what decides about defaults, where they are pinned, and how they compare. */
 import type { LibraryVersions } from "../core/training/run";
+import { FRAMEWORKS, type FrameworkLibrary, REQUIRED } from "./framework-versions";
+
+export type Versions = LibraryVersions & Readonly<Record<FrameworkLibrary, string>>;
 
 /** The newest releases this version of VRAM Lens describes: used when nothing pins one. */
-export const NEWEST: LibraryVersions = {
+export const NEWEST: Versions = {
+  ...FRAMEWORKS,
   torch: "2.11",
   transformers: "5.17",
   peft: "0.21",
@@ -13,18 +17,18 @@ export const NEWEST: LibraryVersions = {
 };
 
 /** What frameworks pin of them in their own requirements: in force where the workspace pins nothing. */
-const PINNED_BY: Readonly<Record<string, Partial<LibraryVersions>>> = {
+const PINNED_BY: Readonly<Record<string, Partial<Versions>>> = {
   axolotl: { trl: "1.9" },
   "llama-factory": { trl: "0.24" },
   "ms-swift": { trl: "0.29" },
 };
 
 /** The versions a document of a format is read with when nothing says others. */
-export function standardLibraries(format: string): LibraryVersions {
+export function standardLibraries(format: string): Versions {
   return { ...NEWEST, ...PINNED_BY[format] };
 }
 
-export type Library = keyof LibraryVersions;
+export type Library = keyof Versions;
 export const LIBRARIES = Object.keys(NEWEST) as Library[];
 
 /** The last release before a major version: what a bound such as `<5` leaves. */
@@ -32,6 +36,8 @@ const BEFORE: Readonly<Record<string, string>> = {
   "transformers<5": "4.57.6",
   "torch<2.8": "2.7",
   "trl<1": "0.29",
+  "ms-swift<4": "3.12.6",
+  "ms-swift<3": "2.6.1",
 };
 
 /** Negative, zero or positive as `a` is older than, equal to or newer than `b`. */
@@ -46,8 +52,8 @@ export function compareVersions(a: string, b: string): number {
 }
 
 /** Whether a condition of a table of keys (`transformers<5`, `torch>=2.8`) holds. */
-export function holds(condition: string, libraries: LibraryVersions): boolean {
-  const match = /^([a-z]+)\s*(<=|>=|<|>|==)\s*([\d.]+)$/.exec(condition);
+export function holds(condition: string, libraries: Versions): boolean {
+  const match = /^([a-z-]+)\s*(<=|>=|<|>|==)\s*([\d.]+)$/.exec(condition);
   const version = libraries[match?.[1] as Library];
   if (match === null || version === undefined) return false;
   const order = compareVersions(version, match[3] ?? "");
@@ -63,6 +69,19 @@ export function holds(condition: string, libraries: LibraryVersions): boolean {
     default:
       return order === 0;
   }
+}
+
+/** Versions that the pinned frameworks require of what nobody pins; an exact one wins over the newest. */
+export function required(pinned: (library: FrameworkLibrary) => string | undefined): Partial<Versions> {
+  const found: Partial<Record<Library, string>> = {};
+  for (const library of Object.keys(REQUIRED) as FrameworkLibrary[]) {
+    const version = pinned(library);
+    const release = REQUIRED[library]?.findLast(
+      ([from]) => version !== undefined && compareVersions(from, version) <= 0,
+    );
+    Object.assign(found, release?.[1]);
+  }
+  return found;
 }
 
 /** A pinned version found in a requirements file. */

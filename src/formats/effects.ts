@@ -63,6 +63,7 @@ export const EFFECT = {
   statesDtype: "Dtype the optimizer keeps its states in.",
   proposals: "Region proposals of an image: the heads' activations grow with their number.",
   lossy: "Matrix products in 8 bits: smaller copies for the products, the weights stay.",
+  masks: "Dropout inside the layers: keeps a mask of what it dropped.",
   schedule: "Pipeline schedule: decides how many micro-batches are in flight.",
 } as const;
 
@@ -77,6 +78,11 @@ export function memory(
   extra: Extra = {},
 ): SchemaKey {
   return { key, name, type, effect, memory: true, ...extra };
+}
+
+/** Keys that touch memory in one way and stand for no setting the estimate takes. */
+export function touching(effect: string, keys: string): SchemaKey[] {
+  return keys.split(" ").map((key) => memory(key, null, "any", effect, { nullable: true }));
 }
 
 /** A key that costs no GPU memory but decides something about the run. */

@@ -37,7 +37,9 @@ function partsAlike(a: string, b: string): boolean {
   if (left.length !== right.length) return distance(left.join(""), right.join(""), 1) <= 1;
   return left.every((part, index) => {
     const other = right[index] ?? "";
-    const most = tolerance(Math.max(part.length, other.length));
+    // Of a letter or two nothing is left to recognise.
+    const longest = Math.max(part.length, other.length);
+    const most = longest <= 2 ? 0 : tolerance(longest);
     return distance(part, other, most) <= most;
   });
 }

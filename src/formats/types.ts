@@ -128,6 +128,8 @@ export interface KeySpec {
   /** Version that renamed or removed it. */
   readonly removedIn?: string;
   readonly replacedBy?: string;
+  /** Aliases that a version took away, with that version. */
+  readonly oldNames?: Readonly<Record<string, string>>;
   /** One sentence for the hover: what the key does to memory. */
   readonly effect: string;
   /** Whether the key changes GPU memory at all. */

@@ -1,6 +1,7 @@
 /** Versions that requirements, lock files and environments pin. */
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
+import type { DocumentAnalysis } from "../../src/analysis/analyzer";
 import { NEWEST, pinnedVersions } from "../../src/analysis/versions";
 import { memoryRuntime, uri } from "./memory-runtime";
 
@@ -61,5 +62,36 @@ describe("analysis: pinned versions", () => {
     assert.ok(analysis.dependencies.includes(uri("run/uv.lock")));
     const markdown = analysis.hover(2, 1)?.markdown ?? "";
     assert.match(markdown, /transformers 4\.51\.3/);
+  });
+
+  it("reads a framework's config by its release, and the libraries that release requires", async () => {
+    const analyse = async (name: string, text: string, requirements: string) => {
+      const runtime = memoryRuntime({ [name]: text, "requirements.txt": requirements });
+      return createAnalyzer(runtime).analyse(uri(name), {});
+    };
+    const axolotl =
+      "base_model: Qwen/Qwen2.5-0.5B\ndatasets: []\nsequence_len: 64\nmicro_batch_size: 1\nunsloth_rope: true\nbf16: true\n";
+    const old = await analyse("a.yml", axolotl, "axolotl==0.12.2\n");
+    const removed = (analysis: DocumentAnalysis) =>
+      analysis.runs[0]?.findings.filter(({ code }) => code === "removed-key").map(({ severity }) => severity);
+    assert.deepEqual(removed(old), []);
+    assert.match(old.hover(3, 2)?.markdown ?? "", /axolotl 0\.12\.2, transformers 4\.55\.2/);
+    assert.deepEqual(removed(await analyse("a.yml", axolotl, "axolotl[flash-attn]>=0.17,<0.19\n")), ["warning"]);
+    assert.deepEqual(removed(await analyse("a.yml", axolotl, "")), ["information"]);
+    const factory =
+      "model_name_or_path: Qwen/Qwen2.5-0.5B\nstage: sft\ntemplate: qwen\nfinetuning_type: full\ndataset: x\nbf16: true\n";
+    const length = (analysis: DocumentAnalysis) =>
+      analysis.runs[0]?.settings.find(({ name }) => name === "sequence_length")?.value;
+    assert.equal(length(await analyse("b.yaml", factory, "llamafactory==0.9.0\n")), 1024);
+    assert.equal(length(await analyse("b.yaml", factory, "")), 2048);
+    const swift = "model_id_or_path: Qwen/Qwen2.5-0.5B\nsft_type: lora\ndataset: x\nmax_length: 64\n";
+    const renamed = await analyse("c.yaml", swift, "ms-swift==3.12.6\n");
+    assert.deepEqual(removed(renamed), ["error", "error"]);
+    const [fix] = renamed.fixes({ start: { line: 1, character: 0 }, end: { line: 1, character: 3 } });
+    assert.deepEqual(
+      fix?.edits.map(({ newText }) => newText),
+      ["tuner_type"],
+    );
+    assert.deepEqual(removed(await analyse("c.yaml", swift, "ms-swift<3\n")), []);
   });
 });

@@ -378,6 +378,20 @@ const OTHERS: readonly (readonly [string, string])[] = [
 ];
 
 describe("formats: frameworks", () => {
+  it("say of every key one thing", () => {
+    const twice = FORMATS.flatMap(({ id, keys }) => {
+      const names = new Map<string, string | null>();
+      return keys.flatMap(({ key, aliases = [], name }) =>
+        [key, ...aliases].flatMap((path) => {
+          const before = names.get(path);
+          names.set(path, name);
+          return before === undefined || before === name ? [] : [`${id}: ${path} is ${before} and ${name}`];
+        }),
+      );
+    });
+    assert.deepEqual(twice, []);
+  });
+
   for (const [id, name, text, expected] of SAMPLES) {
     it(`${id}: ${name}`, () => {
       const document = open(name, text);

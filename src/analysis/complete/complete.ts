@@ -123,7 +123,7 @@ function keyCompletions(
     const cut = style.flat === true ? -1 : spec.key.lastIndexOf(".");
     const name = spec.key.slice(cut + 1);
     const below = cut < 0 ? "" : spec.key.slice(0, cut);
-    if (below !== parent || isRemoved(spec, libraries) || stated.has(`${prefix}${name}`)) return [];
+    if (below !== parent || isRemoved(spec.removedIn, libraries) || stated.has(`${prefix}${name}`)) return [];
     // An override is a dotted path: a bare word may be anything. An option is one where others of the script are.
     if (style.flat === true && (spec.type === "map" || name.includes(".") !== dotted)) return [];
     const label = `${context.dashes ?? ""}${dashed ? name.replaceAll("_", "-") : name}`;

@@ -5,6 +5,7 @@
 import { COMMON_SIZES, usableBytes } from "../../core/hardware/devices";
 import type { Estimate, Phase } from "../../core/report/estimate";
 import type { KeySpec } from "../../formats/types";
+import { PACKAGES } from "../framework-versions";
 import { largestBatch, largestBatchAlone } from "../levers/batch";
 import { count, deviceLabel, gib, type Locale, size, t, text } from "../messages";
 import { effectOf } from "../messages/effects";
@@ -373,6 +374,7 @@ function versions(analysis: RunAnalysis): string {
   const named = LIBRARIES.filter(
     (library) =>
       library === "transformers" ||
+      library === PACKAGES[analysis.inputs.format.id] ||
       (settings.string(`library.${library}`) !== undefined && libraries[library] !== NEWEST[library]),
   );
   return named.map((library) => `${library} ${libraries[library]}`).join(", ");

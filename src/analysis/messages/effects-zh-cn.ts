@@ -352,6 +352,7 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "GPUs one generation engine is spread over.": "一个生成引擎分布到的 GPU 数。",
   "The engine's weights and cache share the card with training.": "引擎的权重和缓存与训练共用显卡。",
   "Which layers are recomputed in backward, and how many together.": "反向时重新计算哪些层，以及一次几层。",
+  "Dropout inside the layers: keeps a mask of what it dropped.": "层内 dropout：会保留被丢弃元素的掩码。",
   "Fused kernel: fewer activations are saved for backward.": "融合内核：为反向保存的激活更少。",
   "Teacher model: another model on the GPU.": "教师模型：GPU 上的又一个模型。",
   "Low-rank projection of the optimizer: its states are kept in the small space.":

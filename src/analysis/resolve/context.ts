@@ -1,11 +1,11 @@
 /** The state of one resolution: the settings in force, and what was decided from them with its origin. */
-import type { LibraryVersions } from "../../core/training/run";
 import type { Message } from "../../formats/types";
 import { defaultOf, keyFor, trainerDefault } from "../defaults";
 import { TRAINER_FORMATS } from "../frameworks";
 import { librariesOf, type RunInputs } from "../inputs";
 import { type From, type Place, type Setting, Settings, type SettingValue } from "../settings";
 import { type LossSource, lossesOf } from "../trainers";
+import type { Versions } from "../versions";
 import type { Choice, Obstacle, Resolved, Supposition } from "./types";
 
 export class ResolveContext {
@@ -16,7 +16,7 @@ export class ResolveContext {
   readonly settings: Settings;
   /** The captured losses that are the run's, or stand for them; null: the plain Trainer's own. */
   readonly losses: LossSource | null;
-  readonly libraries: LibraryVersions;
+  readonly libraries: Versions;
   readonly resolved = new Map<string, Resolved>();
   readonly suppositions: Supposition[] = [];
   readonly obstacles: Obstacle[] = [];

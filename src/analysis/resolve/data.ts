@@ -1,5 +1,7 @@
 /** Batch, sequence and image sizes. */
+
 import type { ModelConfig, Task, TrainingRun } from "../../core/training/run";
+import { defaultOf, keyFor } from "../defaults";
 import { frameworkOf } from "../frameworks";
 import { say } from "../problems";
 import type { ResolveContext } from "./context";
@@ -118,10 +120,10 @@ function limitOf(c: ResolveContext, config: ModelConfig, settled: boolean): numb
     .all("sequence_length")
     .find((setting) => setting.from === "pin" && typeof setting.value === "number");
   const stated = c.settings.find("sequence_length");
+  const filled = c.settings.boolean("packing") === true || frameworkOf(c.inputs.format.id)?.fillsSequences === true;
   const strongest = pinned ?? stated;
   if (typeof strongest?.value === "number") {
     c.keep("sequence_length", strongest);
-    const filled = c.settings.boolean("packing") === true || frameworkOf(c.inputs.format.id)?.fillsSequences === true;
     if (strongest === stated && stated.from === "document" && !filled && !settled) {
       c.suppose(say("assume.full-length", { length: strongest.value, key: strongest.key }), "sequence_length");
     }
@@ -136,6 +138,14 @@ function limitOf(c: ResolveContext, config: ModelConfig, settled: boolean): numb
       sequence_length: String(2 * standard),
     });
     return Math.min(standard, limit);
+  }
+  const standard = unlimited === undefined ? keyFor(c.inputs.format, "sequence_length", c.libraries) : undefined;
+  const known = standard === undefined ? undefined : defaultOf(standard, c.libraries);
+  if (standard !== undefined && typeof known === "number") {
+    const length = Math.min(known, limit);
+    c.put("sequence_length", length, "default", standard.key, null);
+    if (!filled) c.suppose(say("assume.full-length", { length, key: standard.key }), "sequence_length");
+    return length;
   }
   const length = Math.min(ASSUMED_SEQUENCE, limit);
   c.put("sequence_length", length, "assumed", unlimited?.key ?? "sequence_length", unlimited?.place ?? null);

@@ -1,7 +1,8 @@
 /** What resolving gives: the run, the origin of every value, and what had to be supposed. */
-import type { DeviceSpec, LibraryVersions, TrainingRun } from "../../core/training/run";
+import type { DeviceSpec, TrainingRun } from "../../core/training/run";
 import type { Message } from "../../formats/types";
 import type { From, Place, Setting, Settings, SettingValue } from "../settings";
+import type { Versions } from "../versions";
 import type { Padding } from "./padding";
 
 /** A canonical value of the run with its origin. */
@@ -36,7 +37,7 @@ export interface Resolution {
   readonly resolved: ReadonlyMap<string, Resolved>;
   readonly suppositions: readonly Supposition[];
   readonly obstacles: readonly Obstacle[];
-  readonly libraries: LibraryVersions;
+  readonly libraries: Versions;
   readonly device: {
     readonly spec: DeviceSpec | null;
     readonly source: "pin" | "setting" | "none";

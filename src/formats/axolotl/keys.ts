@@ -3,7 +3,7 @@
  * Source: `axolotl/utils/schemas/{config,training,peft,model,fsdp}.py`, `core/builders/base.py` of 0.18.
  */
 import { SHARDING } from "../accelerate/keys";
-import { EFFECT, memory, onlyWhenOn, other } from "../effects";
+import { EFFECT, memory, onlyWhenOn, other, touching } from "../effects";
 import type { SchemaKey } from "../schema";
 
 const ON_ATTENTION = (value: string): NonNullable<SchemaKey["also"]> => [
@@ -79,7 +79,10 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
     "Old (reentrant) or new implementation of checkpointing.",
   ),
   memory("activation_offloading", "offload_activations", "any", EFFECT.offloadActivations, { nullable: true }),
-  memory("optimizer", "optimizer", "string", EFFECT.optimizer, { default: "adamw_torch_fused" }),
+  memory("optimizer", "optimizer", "string", EFFECT.optimizer, {
+    default: "adamw_torch_fused",
+    defaultsBy: { "axolotl<0.8": "adamw_hf" },
+  }),
   memory("optim_args", "optim_args", "any", "Extra arguments of the optimizer.", { nullable: true }),
   memory("max_grad_norm", "max_grad_norm", "number", EFFECT.clipping, { nullable: true, min: 0 }),
   memory("attn_implementation", "attention", "string", EFFECT.attention, { nullable: true }),
@@ -211,22 +214,33 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
   memory("flash_attn_cross_entropy", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
   memory("flash_attn_rms_norm", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
   memory("flash_attn_fuse_mlp", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
-  memory("flash_attn_fuse_qkv", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
-  memory("unsloth_cross_entropy_loss", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
-  memory("unsloth_rope", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
-  memory("unsloth_rms_norm", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
-  memory("unsloth_lora_mlp", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
-  memory("unsloth_lora_qkv", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
-  memory("unsloth_lora_o", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
+  memory("flash_attn_fuse_qkv", null, "boolean", EFFECT.fusedKernel, { nullable: true, removedIn: "axolotl 0.12" }),
+  memory("unsloth_cross_entropy_loss", null, "boolean", EFFECT.fusedKernel, {
+    nullable: true,
+    removedIn: "axolotl 0.17",
+  }),
+  memory("unsloth_rope", null, "boolean", EFFECT.fusedKernel, { nullable: true, removedIn: "axolotl 0.17" }),
+  memory("unsloth_rms_norm", null, "boolean", EFFECT.fusedKernel, { nullable: true, removedIn: "axolotl 0.17" }),
+  memory("unsloth_lora_mlp", null, "boolean", EFFECT.fusedKernel, { nullable: true, removedIn: "axolotl 0.17" }),
+  memory("unsloth_lora_qkv", null, "boolean", EFFECT.fusedKernel, { nullable: true, removedIn: "axolotl 0.17" }),
+  memory("unsloth_lora_o", null, "boolean", EFFECT.fusedKernel, { nullable: true, removedIn: "axolotl 0.17" }),
   memory("use_scattermoe", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
   memory("use_sonicmoe", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
-  memory("max_packed_sequence_len", null, "integer", EFFECT.sequence, { nullable: true }),
+  memory("max_packed_sequence_len", null, "integer", EFFECT.sequence, {
+    nullable: true,
+    removedIn: "axolotl 0.5",
+    replacedBy: "sample_packing",
+  }),
   memory("excess_length_strategy", null, "string", EFFECT.sequence, { nullable: true }),
   memory("group_by_length", null, "boolean", EFFECT.sequence, { nullable: true }),
   memory("lora_target_parameters", null, "any", EFFECT.targets, { nullable: true }),
   memory("lora_layers_to_transform", null, "any", EFFECT.targets, { nullable: true }),
   memory("relora", null, "any", EFFECT.adapter, { nullable: true }),
-  memory("relora_steps", null, "integer", EFFECT.adapter, { nullable: true }),
+  memory("relora_steps", null, "integer", EFFECT.adapter, {
+    nullable: true,
+    removedIn: "axolotl 0.12",
+    replacedBy: "jagged_restart_steps",
+  }),
   memory("resize_token_embeddings_to_32x", null, "boolean", EFFECT.vocabulary, { nullable: true }),
   memory("embedding_lr", null, "any", EFFECT.vocabulary, { nullable: true }),
   memory("qat", null, "map", EFFECT.lossy, { nullable: true }),
@@ -248,6 +262,12 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
   memory("sequence_len_overflow_handling", null, "string", EFFECT.sequence, { nullable: true }),
   memory("eval_sequence_len", null, "integer", EFFECT.sequence, { nullable: true }),
   memory("low_cpu_mem_usage", null, "boolean", EFFECT.load, { nullable: true }),
+  ...touching(EFFECT.fusedKernel, "use_kernels liger_rms_norm_gated flash_optimum"),
+  ...touching(EFFECT.lossy, "qat.weight_dtype qat.activation_dtype qat.group_size"),
+  ...touching(
+    EFFECT.fsdp,
+    "fsdp_config.state_dict_type fsdp_config.auto_wrap_policy fsdp_config.cpu_ram_efficient_loading fsdp_config.fsdp_state_dict_type fsdp_config.fsdp_auto_wrap_policy fsdp_config.fsdp_cpu_ram_efficient_loading fsdp_config.fsdp_limit_all_gathers fsdp_config.fsdp_sync_module_states fsdp_config.fsdp_use_orig_params fsdp_config.limit_all_gathers fsdp_config.sync_module_states fsdp_config.use_orig_params",
+  ),
   other("gpu_memory_limit", null, "any", "Upper bound of the weights' placement.", { nullable: true }),
   other("datasets", null, "any", EFFECT.data, { nullable: true }),
   other("val_set_size", "validation_share", "number", "Share kept for evaluation.", { nullable: true }),

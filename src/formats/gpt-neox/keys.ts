@@ -3,7 +3,7 @@
  * Source: `megatron/neox_arguments/{neox_args,deepspeed_args}.py` at ea7aefd.
  */
 import { DEEPSPEED_KEYS } from "../deepspeed/keys";
-import { EFFECT, memory, other, PRECISION } from "../effects";
+import { EFFECT, memory, other, PRECISION, touching } from "../effects";
 import type { SchemaKey } from "../schema";
 
 const OWN: readonly SchemaKey[] = [
@@ -44,6 +44,14 @@ const OWN: readonly SchemaKey[] = [
   }),
   other("num_gpus", "world_size", "integer", EFFECT.devices, { nullable: true }),
   other("train_iters", null, "integer", "Length of the training: no memory."),
+  ...touching(
+    EFFECT.fusedKernel,
+    "scaled_upper_triang_masked_softmax_fusion scaled_masked_softmax_fusion bias_gelu_fusion layernorm_fusion rmsnorm_fusion rope_fusion use_flashattn_swiglu",
+  ),
+  ...touching(EFFECT.masks, "hidden_dropout attention_dropout"),
+  ...touching(EFFECT.width, "activation mlp_multiple_of ffn_hidden_size"),
+  ...touching(EFFECT.attention, "sparsity_config"),
+  ...touching(EFFECT.statesDtype, "fp32_allreduce"),
 ];
 
 const OWN_NAMES = new Set(OWN.map((key) => key.key));

@@ -2,7 +2,7 @@
  * TrainingArguments and TRL configs outside of data files: flags of scripts, keyword arguments of Python calls.
  * Source: `transformers/hf_argparser.py`, PEFT's `LoraConfig`, transformers' `BitsAndBytesConfig`.
  */
-import { EFFECT, memory, onlyWhenOn, other } from "../effects";
+import { EFFECT, memory, onlyWhenOn, other, touching } from "../effects";
 import { MODEL_KEYS, TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import { PEFT_CALL_KEYS } from "../peft";
 import type { SchemaKey } from "../schema";
@@ -12,6 +12,22 @@ import type { KeySpec, SchemaId } from "../types";
 
 /** Arguments that widely copied scripts add (LLaVA, FastChat, PEFT's and QLoRA's examples). */
 const SCRIPT_KEYS: readonly SchemaKey[] = [
+  // open-instruct, DeepSpeed-Chat and peft's examples have these of their own.
+  ...touching(
+    EFFECT.sequence,
+    "pack_length max_token_length max_prompt_token_length max_prompt_seq_len max_answer_seq_len",
+  ),
+  ...touching(EFFECT.zero, "actor_zero_stage critic_zero_stage deepspeed_stage"),
+  ...touching(
+    EFFECT.checkpointing,
+    "actor_gradient_checkpointing critic_gradient_checkpointing activation_checkpointing",
+  ),
+  ...touching(EFFECT.microBatch, "per_device_generation_batch_size generation_batches"),
+  ...touching(EFFECT.engineTensor, "vllm_tensor_parallel_size vllm_num_engines inference_tp_size"),
+  ...touching(EFFECT.enginePart, "enable_hybrid_engine"),
+  ...touching(EFFECT.quantization, "use_nested_quant bnb_4bit_quant_storage_dtype"),
+  ...touching(EFFECT.masks, "actor_dropout critic_dropout"),
+  memory("per_device_training_batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { min: 1 }),
   memory("model_max_length", "sequence_length", "integer", EFFECT.sequence, { min: 1 }),
   memory("max_seq_len", "sequence_length", "integer", EFFECT.sequence, { min: 1 }),
   memory("lora_enable", "use_peft", "boolean", EFFECT.adapter, {

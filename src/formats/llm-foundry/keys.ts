@@ -3,7 +3,7 @@
  * Source: `llmfoundry/utils/config_utils.py`, `llmfoundry/command_utils/train.py` at 8c8dd48, Composer's FSDP config.
  */
 import { SHARDING } from "../accelerate/keys";
-import { EFFECT, memory, other, PRECISION, STORAGE } from "../effects";
+import { EFFECT, memory, other, PRECISION, STORAGE, touching } from "../effects";
 import type { SchemaKey } from "../schema";
 
 export const LLM_FOUNDRY_KEYS: readonly SchemaKey[] = [
@@ -93,5 +93,21 @@ export const LLM_FOUNDRY_KEYS: readonly SchemaKey[] = [
   memory("train_loader.dataset.packing_ratio", "packing", "any", EFFECT.packing, { auto: true, nullable: true }),
   memory("parallelism_config.fsdp.sharding_strategy", "fsdp", "string", EFFECT.fsdp, { means: SHARDING }),
   memory("parallelism_config.fsdp.activation_checkpointing", "gradient_checkpointing", "boolean", EFFECT.checkpointing),
+  ...touching(
+    EFFECT.sequence,
+    "variables.max_seq_len train_loader.dataset.max_seq_len eval_loader.dataset.max_seq_len model.max_seq_len model.config_overrides.max_seq_len",
+  ),
+  ...touching(EFFECT.attention, "model.config_overrides.attn_config.attn_impl"),
+  ...touching(EFFECT.masks, "model.attn_pdrop model.resid_pdrop model.emb_pdrop"),
+  ...touching(
+    EFFECT.fsdp,
+    "fsdp_config.data_parallel_shard_degree fsdp_config.forward_prefetch fsdp_config.backward_prefetch fsdp_config.sync_module_states fsdp_config.state_dict_type",
+  ),
+  memory(
+    "expandable_segments",
+    "expandable_segments",
+    "boolean",
+    "The allocator grows its segments: less is lost between them.",
+  ),
   other("compute.gpus", "world_size", "integer", EFFECT.devices, { min: 1 }),
 ];

@@ -2,7 +2,7 @@
  * Megatron-LM's arguments, in underscore spelling (flags are normalised), and its YAML test configs.
  * Source: `megatron/training/arguments.py` at d98e8a6.
  */
-import { EFFECT, memory, onlyWhenOn, other } from "../effects";
+import { EFFECT, memory, onlyWhenOn, other, touching } from "../effects";
 import type { SchemaKey } from "../schema";
 
 const RECOMPUTE = { full: true, selective: true, null: false } as const;
@@ -162,4 +162,22 @@ export const MEGATRON_KEYS: readonly SchemaKey[] = [
   other("load", null, "any", "Checkpoint to continue from."),
   memory("pretrained_checkpoint", "model", "any", EFFECT.model),
   other("num_gpus", null, "integer", EFFECT.devices),
+  ...touching(
+    EFFECT.experts,
+    "moe_ffn_hidden_size moe_layer_freq moe_shared_expert_intermediate_size moe_expert_parallel_size moe_token_dispatcher_type",
+  ),
+  ...touching(EFFECT.fusedKernel, "moe_permute_fusion moe_grouped_gemm"),
+  ...touching(EFFECT.masks, "attention_dropout hidden_dropout"),
+  ...touching(EFFECT.statesDtype, "attention_softmax_in_fp32 no_gradient_accumulation_fusion"),
+  ...touching(EFFECT.width, "normalization disable_bias_linear multi_latent_attention"),
+  ...touching(EFFECT.checkpointing, "deepspeed_activation_checkpointing"),
+  ...touching(EFFECT.offloadOptimizer, "overlap_cpu_optimizer_d2h_h2d"),
+  // slime drives Megatron and a generation engine with these.
+  ...touching(EFFECT.tokens, "max_tokens_per_gpu use_dynamic_batch_size log_probs_max_tokens_per_gpu"),
+  ...touching(EFFECT.generations, "rollout_batch_size n_samples_per_prompt"),
+  ...touching(EFFECT.sequence, "rollout_max_response_len rollout_max_prompt_len rollout_max_context_len"),
+  ...touching(EFFECT.vllm, "sglang_mem_fraction_static"),
+  ...touching(EFFECT.engineTensor, "rollout_num_gpus_per_engine rollout_num_gpus"),
+  ...touching(EFFECT.devices, "actor_num_nodes actor_num_gpus_per_node critic_num_nodes critic_num_gpus_per_node"),
+  ...touching(EFFECT.enginePart, "colocate offload offload_train offload_rollout"),
 ];

@@ -2,7 +2,7 @@
  * ms-swift's arguments beside TrainingArguments, with the names of older releases, and Megatron-SWIFT's.
  * Source: `swift/llm/argument/*.py`, `swift/megatron/argument/megatron_args.py` of 3.x.
  */
-import { EFFECT, memory, onlyWhenOn, other } from "../effects";
+import { EFFECT, memory, onlyWhenOn, other, touching } from "../effects";
 import { TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import type { SchemaKey } from "../schema";
 
@@ -17,12 +17,17 @@ const TUNERS = {
 } as const;
 
 const OWN: readonly SchemaKey[] = [
-  memory("model", "model", "string", EFFECT.model, { link: "model", aliases: ["model_id_or_path"] }),
+  memory("model", "model", "string", EFFECT.model, {
+    link: "model",
+    aliases: ["model_id_or_path"],
+    oldNames: { model_id_or_path: "ms-swift 3.0" },
+  }),
   other("model_type", "model_type", "string", "Model family, and the model itself in old releases.", {
     nullable: true,
   }),
   memory("tuner_type", "adapter", "string", EFFECT.adapter, {
     aliases: ["train_type", "sft_type"],
+    oldNames: { sft_type: "ms-swift 3.0" },
     default: "lora",
     means: TUNERS,
   }),
@@ -64,6 +69,7 @@ const OWN: readonly SchemaKey[] = [
   memory("target_modules", "lora_target_modules", "any", EFFECT.targets, {
     default: "all-linear",
     aliases: ["lora_target_modules"],
+    oldNames: { lora_target_modules: "ms-swift 3.0" },
     means: { ALL: "all-linear", all: "all-linear" },
   }),
   memory("vera_rank", "lora_rank", "integer", EFFECT.rank, { min: 1 }),
@@ -72,6 +78,7 @@ const OWN: readonly SchemaKey[] = [
   memory("use_dora", "use_dora", "boolean", "DoRA: a magnitude vector and larger activations per module."),
   memory("quant_bits", "quantization_bit", "any", EFFECT.quantization, {
     aliases: ["quantization_bit"],
+    oldNames: { quantization_bit: "ms-swift 3.0" },
     nullable: true,
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", "0": "none" }, only: true }],
   }),
@@ -210,6 +217,13 @@ const ROLES: readonly SchemaKey[] = [
     min: 0,
     max: 1,
   }),
+  ...touching(EFFECT.devices, "rollout.gpus teacher.gpus"),
+  ...touching(EFFECT.engineTensor, "rollout.vllm_tensor_parallel_size teacher.vllm_tensor_parallel_size"),
+  ...touching(EFFECT.engineLength, "rollout.vllm_max_model_len teacher.vllm_max_model_len"),
+  ...touching(EFFECT.teacher, "teacher.model teacher.vllm_gpu_memory_utilization offload_teacher_model"),
+  ...touching(EFFECT.generations, "steps_per_generation num_iterations generation_batch_size"),
+  ...touching(EFFECT.fusedKernel, "moe_permute_fusion moe_grouped_gemm"),
+  ...touching(EFFECT.offloadParam, "offload_bridge"),
   ...[...OWN, ...MEGATRON]
     .filter((key) =>
       /tuner_type|lora_|torch_dtype|_parallel|batch_size|recompute|max_length$|attention|optimizer/.test(key.key),

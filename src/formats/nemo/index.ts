@@ -1,6 +1,6 @@
 /** NeMo: Hydra YAML and its overrides in scripts. */
 import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
-import { count, derived, lookUp, NOT_RECOGNISED, schemaFormat } from "../schema";
+import { count, derived, lookUp, NOT_RECOGNISED, schemaFormat, valueAt } from "../schema";
 import type { LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
 import { NEMO_KEYS } from "./keys";
@@ -46,6 +46,8 @@ export const nemo = schemaFormat({
       return { confidence: 0.97, because: "has `trainer` and Megatron's keys under `model`" };
     if (count(map, ["trainer", "exp_manager", "model"]) === 3)
       return { confidence: 0.95, because: "has `trainer`, `exp_manager` and `model`" };
+    if (/^nemo\./.test(String(valueAt(map, "strategy._target_") ?? "")))
+      return { confidence: 0.97, because: "builds a strategy of NeMo" };
     // Overrides of a Megatron-Bridge recipe: its blocks, and the batch under `train`.
     const bridge = count(map, ["model", "optimizer", "scheduler", "checkpoint", "dataset", "ddp", "dist", "rng"]);
     const iterations = lookUp(map, "train.train_iters") ?? lookUp(map, "train.global_batch_size");

@@ -2,7 +2,7 @@
  * NeMo's Hydra configs on Megatron-core.
  * Source: `examples/nlp/language_modeling/conf/*.yaml`, `nemo/collections/nlp/parts/nlp_overrides.py`.
  */
-import { EFFECT, memory, PRECISION } from "../effects";
+import { EFFECT, memory, PRECISION, touching } from "../effects";
 import { MEGATRON_KEYS } from "../megatron/keys";
 import type { SchemaKey } from "../schema";
 
@@ -87,6 +87,26 @@ const OWN: readonly SchemaKey[] = [
     nullable: true,
     means: { null: "none", none: "none" },
   }),
+  ...touching(
+    EFFECT.microBatch,
+    "model.data.validation_ds.micro_batch_size model.data.test_ds.micro_batch_size model.test_ds.batch_size model.validation_ds.dataloader_params.batch_size model.test_ds.dataloader_params.batch_size",
+  ),
+  ...touching(EFFECT.globalBatch, "model.data.validation_ds.global_batch_size model.data.test_ds.global_batch_size"),
+  ...touching(
+    EFFECT.sequence,
+    "model.data.seq_length model.data.validation_ds.max_seq_length model.data.test_ds.max_seq_length",
+  ),
+  ...touching(EFFECT.heads, "model.encoder.n_heads"),
+  ...touching(EFFECT.targets, "model.peft.lora_tuning.target_modules"),
+  ...touching(EFFECT.offloadOptimizer, "optimizer.optimizer_cpu_offload optimizer.optimizer_offload_fraction"),
+  ...touching(EFFECT.ema, "exp_manager.ema.enable exp_manager.ema.cpu_offload"),
+  memory("data.train_ds.micro_batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { nullable: true }),
+  memory("data.train_ds.global_batch_size", "global_batch_size", "integer", EFFECT.globalBatch, { nullable: true }),
+  memory("data.train_ds.max_seq_length", "sequence_length", "integer", EFFECT.sequence, { nullable: true }),
+  memory("strategy.tensor_model_parallel_size", "tensor_parallel", "integer", EFFECT.tensor, { nullable: true }),
+  memory("strategy.pipeline_model_parallel_size", "pipeline_parallel", "integer", EFFECT.pipeline, { nullable: true }),
+  memory("strategy.context_parallel_size", "context_parallel", "integer", EFFECT.context, { nullable: true }),
+  memory("plugins.precision", "compute_dtype", "any", EFFECT.compute, { means: PRECISION }),
   memory("model.peft.lora_tuning.adapter_dim", "lora_rank", "integer", EFFECT.rank, { min: 1 }),
 ];
 

@@ -2,10 +2,15 @@
  * OpenRLHF's flags.
  * Source: `openrlhf/cli/train_*.py`, `openrlhf/utils/deepspeed/deepspeed.py` of 0.8–0.9.
  */
-import { EFFECT, memory, onlyWhenOn, PRECISION } from "../effects";
+import { EFFECT, memory, onlyWhenOn, PRECISION, touching } from "../effects";
 import type { SchemaKey } from "../schema";
 
 const KEYS: readonly SchemaKey[] = [
+  ...touching(EFFECT.devices, "ref.num_nodes critic.num_nodes reward.num_nodes"),
+  ...touching(EFFECT.tokens, "train.max_tokens_per_gpu rollout.max_tokens_per_gpu train.dynamic_batch_enable"),
+  ...touching(EFFECT.reference, "train.colocate_actor_ref train.colocate_critic_reward"),
+  ...touching(EFFECT.enginePart, "vllm.enforce_eager"),
+  ...touching(EFFECT.frozen, "actor.freeze_visual_encoder"),
   memory("pretrain", "model", "string", EFFECT.model, { link: "model" }),
   memory("reward_pretrain", "reward_model", "string", "Reward model: another model on the GPU.", {}),
   memory("critic_pretrain", "critic_model", "string", "Critic: another trained model."),

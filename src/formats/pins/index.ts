@@ -57,12 +57,23 @@ const quantizationSchema = z.strictObject({
   compute_dtype: z.enum(["float32", "float16", "bfloat16"]).optional(),
 });
 
+/** Libraries and frameworks whose version can be pinned. */
+const LIBRARIES = [
+  "torch",
+  "transformers",
+  "peft",
+  "deepspeed",
+  "accelerate",
+  "trl",
+  "bitsandbytes",
+  "axolotl",
+  "llamafactory",
+  "ms-swift",
+];
+
 const librariesSchema = z.strictObject(
   Object.fromEntries(
-    ["torch", "transformers", "peft", "deepspeed", "accelerate", "trl", "bitsandbytes"].map((name) => [
-      name,
-      z.union([z.string().regex(/^\d+(\.\d+)*/), z.number()]).optional(),
-    ]),
+    LIBRARIES.map((name) => [name, z.union([z.string().regex(/^\d+(\.\d+)*/), z.number()]).optional()]),
   ),
 );
 
@@ -139,13 +150,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "device.memory": "device",
   "device.count": "world_size",
   "device.occupied": "device_occupied",
-  "libraries.torch": "library.torch",
-  "libraries.transformers": "library.transformers",
-  "libraries.peft": "library.peft",
-  "libraries.deepspeed": "library.deepspeed",
-  "libraries.accelerate": "library.accelerate",
-  "libraries.trl": "library.trl",
-  "libraries.bitsandbytes": "library.bitsandbytes",
+  ...Object.fromEntries(LIBRARIES.map((name) => [`libraries.${name}`, `library.${name}`])),
 };
 
 /** Path of the pin that sets a canonical name: where an edit or a "settle" writes. */

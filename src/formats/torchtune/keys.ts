@@ -2,7 +2,7 @@
  * torchtune's recipes (OmegaConf YAML; components by `_component_`).
  * Source: `torchtune/recipes/*.py`, `recipes/configs` at bd2a0fc.
  */
-import { EFFECT, memory, other, PRECISION, STORAGE } from "../effects";
+import { EFFECT, memory, other, PRECISION, STORAGE, touching } from "../effects";
 import type { SchemaKey } from "../schema";
 
 /** Optimizer components by the name of the same optimizer in transformers. */
@@ -130,4 +130,10 @@ export const TORCHTUNE_KEYS: readonly SchemaKey[] = [
     min: 1,
   }),
   memory("ref_checkpointer", "ref_model", "any", EFFECT.reference, { nullable: true }),
+  ...touching(EFFECT.reference, "ref_checkpointer.checkpoint_dir ref_policy_checkpointer.checkpoint_dir"),
+  ...touching(
+    EFFECT.teacher,
+    "teacher_checkpointer.checkpoint_dir value_checkpointer.checkpoint_dir reward_checkpointer.checkpoint_dir reward_and_value_model.num_layers reward_and_value_model.vocab_size reward_and_value_model.max_seq_len",
+  ),
+  ...touching(EFFECT.tensor, "tensor_parallel_plan._component_"),
 ];

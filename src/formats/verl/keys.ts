@@ -2,7 +2,7 @@
  * verl: reinforcement learning with several models in one run, and its SFT trainer.
  * Source: `verl/trainer/config/*.yaml`, `verl/workers/config/*.py` at b178a3c.
  */
-import { EFFECT, memory, other, STORAGE } from "../effects";
+import { EFFECT, memory, other, STORAGE, touching } from "../effects";
 import type { SchemaKey } from "../schema";
 
 const CPU = { true: "cpu", false: "none" } as const;
@@ -264,6 +264,21 @@ export const VERL_KEYS: readonly SchemaKey[] = [
   memory("critic.megatron.override_transformer_config.recompute_num_layers", null, "any", EFFECT.recomputed, {
     nullable: true,
   }),
+  ...touching(
+    EFFECT.schedule,
+    "actor_rollout_ref.actor.megatron.virtual_pipeline_model_parallel_size actor_rollout_ref.ref.megatron.virtual_pipeline_model_parallel_size critic.megatron.virtual_pipeline_model_parallel_size",
+  ),
+  ...touching(EFFECT.expert, "actor_rollout_ref.actor.megatron.expert_tensor_parallel_size"),
+  ...touching(
+    EFFECT.offloadOptimizer,
+    "actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_cpu_offload actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_offload_fraction actor_rollout_ref.actor.optim.override_optimizer_config.use_precision_aware_optimizer",
+  ),
+  ...touching(EFFECT.engineTensor, "reward_model.rollout.tensor_model_parallel_size"),
+  ...touching(EFFECT.engineLength, "reward_model.rollout.prompt_length reward_model.rollout.response_length"),
+  ...touching(EFFECT.sequence, "actor_rollout_ref.model.override_config.max_position_embeddings"),
+  ...touching(EFFECT.devices, "rollout.nnodes rollout.n_gpus_per_node"),
+  ...touching(EFFECT.compile, "actor_rollout_ref.ref.use_torch_compile"),
+  ...touching(EFFECT.globalBatch, "data.gen_batch_size"),
   memory("reward_model.enable", "reward_model_enabled", "boolean", "Reward model: another model on the GPU."),
   memory("reward_model.model.path", "reward_model", "string", "Reward model: another model on the GPU.", {
     nullable: true,

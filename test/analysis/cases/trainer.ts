@@ -33,6 +33,7 @@ export const TRAINER_CASES: Readonly<Record<string, Case>> = {
   "removed-key": {
     story: "A script's config of 2020.",
     files: { ...script(["per_gpu_train_batch_size: 8"]), "requirements.txt": "transformers==5.17.0\ntorch==2.11.0\n" },
+    fixed: true,
   },
   "removed-key-other": {
     story: "Written for transformers 4, installed is 5.",

@@ -1,10 +1,12 @@
 /** Rules about TrainingArguments: precision, checkpointing, optimizers, batches, sharding. */
 
 import { LEVERS } from "../../../core/advise/levers";
+import { renaming } from "../../../formats/fix";
+import type { LocatedSetting } from "../../../formats/types";
 import { isRemoved } from "../../defaults";
 import { TRAINER_FORMATS } from "../../frameworks";
 import { size } from "../../messages/units";
-import { type Facts, hit, type Rule, removal, replacement, set } from "../rule";
+import { type Facts, type Hit, hit, type Rule, removal, replacement, set } from "../rule";
 
 /** Optimizers that update inside backward and so cannot accumulate. */
 const LAYERWISE = /_layerwise$|^(?:ada)?lomo$/;
@@ -13,13 +15,33 @@ const EIGHT_BIT = /(?:_8bit|_4bit)$/;
 /** Whether Liger's fused loss exists for a run is the planner's knowledge. */
 const LIGER = LEVERS.find((lever) => lever.id === "fused-loss");
 
-/** Statements whose key a library version removed. */
-function removedKeys(facts: Facts) {
-  return facts.inputs.main.read.settings.flatMap((setting) => {
-    const spec = facts.inputs.format.keys.find(
-      (key) => key.removedIn !== undefined && (setting.key === key.key || setting.key.endsWith(`.${key.key}`)),
-    );
-    return spec === undefined || !isRemoved(spec, facts.resolution.libraries) ? [] : [{ setting, spec }];
+/** A statement whose key a library version removed. */
+interface Removed {
+  readonly setting: LocatedSetting;
+  readonly key: string;
+  readonly removedIn: string;
+  readonly replacedBy: string | undefined;
+  /** The new key takes the same value. */
+  readonly renamed: boolean;
+}
+
+function removedKeys(facts: Facts): Removed[] {
+  const { keys } = facts.inputs.format;
+  const gone = (removedIn: string) => isRemoved(removedIn, facts.resolution.libraries);
+  return facts.inputs.main.read.settings.flatMap((setting): Removed[] => {
+    const name = setting.key.replace(/^.*\./, "");
+    const of = (key: string) => setting.key === key || setting.key.endsWith(`.${key}`);
+    for (const spec of keys) {
+      const { removedIn, replacedBy } = spec;
+      if (removedIn !== undefined && gone(removedIn) && of(spec.key)) {
+        const next = keys.find(({ key }) => key === replacedBy);
+        return [{ setting, key: spec.key, removedIn, replacedBy, renamed: next?.type === spec.type }];
+      }
+      const old = spec.oldNames?.[name];
+      if (old !== undefined && gone(old))
+        return [{ setting, key: name, removedIn: old, replacedBy: spec.key, renamed: true }];
+    }
+    return [];
   });
 }
 
@@ -116,17 +138,26 @@ export const TRAINER_RULES: readonly Rule[] = [
     zh: "`{key}` 已在 {library} 中移除{next}。",
     example: { train: "per_gpu_train_batch_size: 4\nwarmup_ratio: 0.1", pins: 'libraries: { transformers: "5.17" }' },
     check: (facts) => {
-      const severity = (library: string) => (facts.pinned(library) === undefined ? {} : { severity: "error" as const });
-      const known = removedKeys(facts).map(({ setting, spec }) => ({
-        at: facts.settings.all(setting.name ?? "").find((one) => one.key === setting.key),
-        ...severity(spec.removedIn?.split(" ")[0] ?? ""),
-        args: {
-          key: spec.key,
-          library: spec.removedIn ?? "",
-          next: spec.replacedBy === undefined ? "" : `: ${spec.replacedBy}`,
-        },
-      }));
-      return known.filter((one) => one.at !== undefined);
+      const { uri } = facts.inputs.main;
+      return removedKeys(facts).map(({ setting, key, removedIn, replacedBy, renamed }): Hit => {
+        const [library = ""] = removedIn.split(" ");
+        const { keySpan, valueSpan } = setting;
+        return {
+          at: {
+            name: setting.name ?? "",
+            value: null,
+            from: "document",
+            key: setting.key,
+            place: { uri, keySpan, valueSpan },
+          },
+          // axolotl drops what it does not know; the others stop.
+          ...(facts.pinned(library) === undefined
+            ? {}
+            : { severity: library === "axolotl" ? ("warning" as const) : ("error" as const) }),
+          args: { key, library: removedIn, next: replacedBy === undefined ? "" : `: ${replacedBy}` },
+          fixes: renamed && replacedBy !== undefined ? [{ ...renaming(keySpan, replacedBy), safe: true }] : [],
+        };
+      });
     },
   },
   {
