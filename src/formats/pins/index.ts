@@ -90,6 +90,8 @@ const runSchema = z.strictObject({
       }),
     ])
     .optional(),
+  /** RAM of a machine, for states that wait there: `256GiB`. */
+  host_memory: z.string().optional(),
   libraries: librariesSchema.optional(),
 });
 
@@ -125,6 +127,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "device.memory": "device",
   "device.count": "world_size",
   "device.occupied": "device_occupied",
+  host_memory: "host_memory",
   "libraries.torch": "library.torch",
   "libraries.transformers": "library.transformers",
   "libraries.peft": "library.peft",
