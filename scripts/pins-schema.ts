@@ -38,6 +38,8 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "runs.device.name": "Name of the catalogue, or a size such as 24GB.",
   "runs.device.memory": "Size such as 24GB.",
   "runs.device.count": "Number of GPUs.",
+  "runs.device.occupied": "What a desktop or another process takes of the card, such as 1.5GiB.",
+  "runs.host_memory": "RAM of a machine, such as 256GiB: what offloading may fill.",
   "runs.libraries": "Versions that decide behaviour, as major.minor.",
 };
 

@@ -281,6 +281,13 @@ function insertToml(
   return one(0, 0, line("") + eol);
 }
 
+/** Whether most options of a command have dashes between their words: plain argparse takes no other spelling. */
+function dashed(text: string, parent: MapNode): boolean {
+  const flags = parent.entries.map(({ keySpan }) => text.slice(keySpan.start, keySpan.end));
+  const among = (pattern: RegExp): number => flags.filter((flag) => pattern.test(flag)).length;
+  return among(/^--\w+-\w/) > among(/^--\w*_/);
+}
+
 /** Adds a flag in front of its neighbour's line, or behind it on the same line. */
 function insertFlag(text: string, parent: MapNode, key: string, value: Value, near: Entry | undefined): EditOutcome {
   // Nested options stand beside nested ones: a launcher's own flags have no dots.
@@ -299,11 +306,12 @@ function insertFlag(text: string, parent: MapNode, key: string, value: Value, ne
   const flag = neighbour.startsWith("-");
   const equals = text.charAt(after.keySpan.end) === "=";
   const spelled = spell(value, "shell");
+  const option = dashed(text, parent) ? key.replaceAll("_", "-") : key;
   const member = !flag
     ? `${key}=${spelled}`
     : value === true && !/=|\s+(?:True|true)/.test(text.slice(after.keySpan.end, after.value.end))
-      ? `--${key}`
-      : `--${key}${equals ? "=" : " "}${spelled}`;
+      ? `--${option}`
+      : `--${option}${equals ? "=" : " "}${spelled}`;
   const before = text.slice(lineStart(text, after.keySpan.start), after.keySpan.start);
   if (before.trim() !== "") {
     const end = Math.max(after.keySpan.end, after.value.end);

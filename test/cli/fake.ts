@@ -76,11 +76,12 @@ export function fakeRun(uri: string, changes: Partial<ReportRun> = {}): ReportRu
 
 const made: string[] = [];
 
-after(() => {
-  for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true });
+// A hook of mocha's would be known to the first file of a process only, and each process runs several.
+process.once("exit", () => {
+  for (const folder of made) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A new folder, gone when the tests of the file are over. */
+/** A new folder, gone when the process is. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "vram-lens-test-"));
   made.push(folder);

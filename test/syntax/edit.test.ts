@@ -142,6 +142,22 @@ describe("syntax: edits", () => {
     assert.equal(insert("shell", "run --a=1 --b=2\n", ["x"], 5), "run --a=1 --b=2 --x=5\n");
   });
 
+  it("spells new options as a command spells the others", () => {
+    assert.equal(
+      insert(
+        "shell",
+        "torchrun --nproc_per_node 8 a.py --micro-batch-size 4 --seq-length 64\n",
+        ["recompute_granularity"],
+        "full",
+      ),
+      "torchrun --nproc_per_node 8 a.py --micro-batch-size 4 --seq-length 64 --recompute-granularity full\n",
+    );
+    assert.equal(
+      insert("shell", "python a.py --max_length 64\n", ["lora_rank"], 8),
+      "python a.py --max_length 64 --lora_rank 8\n",
+    );
+  });
+
   it("removes a key and nothing else", () => {
     assert.equal(remove("json", '{\n  "a": 1, \n  "b": 2\n}', "b"), '{\n  "a": 1 \n}');
     assert.equal(remove("json", '{\n  "a": 1,\n  "b": 2\n}', "a"), '{\n  "b": 2\n}');

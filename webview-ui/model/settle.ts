@@ -1,5 +1,7 @@
 /** How an assumption is settled: which pin takes the answer and what answers it takes. */
 
+import { ATTENTIONS, TASKS } from "../../src/terms/names";
+
 export interface SettleField {
   /** Key of `.vramlens.yaml`, or of the config when no pin can settle it. */
   readonly key: string;
@@ -10,19 +12,8 @@ export interface SettleField {
 const DTYPES = ["float32", "bfloat16", "float16"];
 
 const WORDS: Readonly<Record<string, readonly string[]>> = {
-  task: [
-    "causal-lm",
-    "masked-lm",
-    "seq-cls",
-    "token-cls",
-    "seq2seq-lm",
-    "image-cls",
-    "image-text-to-text",
-    "speech-seq2seq",
-    "ctc",
-    "audio-cls",
-  ],
-  attention: ["sdpa", "eager", "flash_attention_2", "flash_attention_3", "flex_attention"],
+  task: TASKS,
+  attention: ATTENTIONS,
   dtype: DTYPES,
   load_dtype: DTYPES,
   "adapter.type": ["lora", "dora"],

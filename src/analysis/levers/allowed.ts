@@ -1,7 +1,10 @@
 /** What a person allows plans to do, as the search takes it. */
-import { LEVERS, MICRO_BATCH, SMALLER_BATCH } from "../../core/advise/levers";
+import { LEVERS, MICRO_BATCH, packing, SMALLER_BATCH } from "../../core/advise/levers";
 import type { LeverId, SearchOptions } from "../../core/advise/types";
+import { filledShare } from "../../core/allocator/lengths";
+import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
 import type { TrainingRun } from "../../core/training/run";
+import { sizeIn } from "../resolve/model";
 import { OFFLOADS_ALL } from "../resolve/step";
 import type { RunAnalysis } from "../run-analysis";
 import { editsFor } from "./edits";
@@ -13,15 +16,25 @@ export function reserveOf({ options }: RunAnalysis): number {
   return Math.min(0.9, Math.max(0, options.reserve ?? DEFAULT_RESERVE));
 }
 
+/** Host memory that one GPU's process may use: its share of what is pinned for a machine; null when nothing is. */
+export function hostLimitOf({ base }: RunAnalysis, run: TrainingRun): number | null {
+  const bytes = sizeIn(base.resolution.settings.string("host_memory"));
+  return bytes > 0 ? Math.floor(bytes / Math.min(run.parallel.worldSize, DEVICES_PER_MACHINE)) : null;
+}
+
 /** Search options for a run whose usable memory is known. */
 export function searchOptionsOf(analysis: RunAnalysis, run: TrainingRun, usable: number): SearchOptions {
   const { allow = {} } = analysis.options;
+  const hostLimitBytes = hostLimitOf(analysis, run);
   return {
     limitBytes: Math.floor(usable * (1 - reserveOf(analysis))),
     keepGlobalBatch: allow.keepGlobalBatch !== false,
     keepNumerics: allow.keepNumerics === true,
     allowAdapters: allow.adapters !== false,
     allowPackages: allow.packages !== false,
+    ...(hostLimitBytes === null ? {} : { hostLimitBytes }),
+    // Rows that are padded are filled so far on the spread of lengths that padding is told with.
+    ...(analysis.base.resolution.padding === null ? {} : { filledShare: filledShare() }),
     without: unwritable(analysis, run),
   };
 }
@@ -32,7 +45,7 @@ function unwritable(analysis: RunAnalysis, run: TrainingRun): LeverId[] {
   const other: LeverId = OFFLOADS_ALL.has(analysis.inputs.format.id) ? "offload-checkpoints" : "offload-activations";
   const batch = analysis.options.allow?.keepGlobalBatch === false ? SMALLER_BATCH : MICRO_BATCH;
   const checkpointed = { ...run, checkpointing: run.checkpointing ?? { useReentrant: false } };
-  const missing = [...LEVERS, batch].flatMap((lever) => {
+  const missing = [...LEVERS, packing(filledShare()), batch].flatMap((lever) => {
     // Some levers apply only after another one: what files can hold does not depend on that.
     const option = lever.options(run)[0] ?? lever.options(checkpointed)[0];
     if (option === undefined) return [];

@@ -7,7 +7,7 @@ import type { ReportEdit } from "../../core/report/schema";
 import { deepspeed } from "../../formats/deepspeed";
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
 import { editPin } from "../../formats/pins/edit";
-import type { ConfigDocument, EditResult, SettingChange } from "../../formats/types";
+import type { ConfigDocument, EditResult, KeySpec, SettingChange } from "../../formats/types";
 import type { ShellCommand, SpanEdit } from "../../syntax/tree";
 import { pinnedRunsOf, type RunInputs } from "../inputs";
 import type { Resolution } from "../resolve";
@@ -75,11 +75,22 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
   switch (change.name) {
     case "compute_dtype": {
       if (!has("bf16") && has("compute_dtype")) return [change];
+      if (change.value === "fp8")
+        return has("fp8")
+          ? [{ name: "fp8", value: true }]
+          : has("fp8_format")
+            ? [{ name: "fp8_format", value: "hybrid" }]
+            : [change];
       const wanted = change.value === "fp16" ? "fp16" : "bf16";
       const other = wanted === "bf16" ? "fp16" : "bf16";
       const otherOn = resolution.settings.boolean(other) === true;
       return [{ name: wanted, value: change.value !== "fp32" }, ...(otherOn ? [{ name: other, value: false }] : [])];
     }
+    case "optimizer":
+      return change.value === "muon" && has("use_muon") ? [{ name: "use_muon", value: true }] : [change];
+    case "gradient_accumulation_steps":
+      // Where only the global batch is stated, smaller micro-batches and fewer replicas take more steps by themselves.
+      return followsFromGlobalBatch(resolution) ? [] : [change];
     case "adapter":
       return has("use_peft") ? [{ name: "use_peft", value: change.value !== "none" }] : [change];
     case "gradient_checkpointing": {
@@ -119,11 +130,21 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
   }
 }
 
+/** Whether accumulation is what a stated global batch leaves. */
+function followsFromGlobalBatch({ settings, resolved }: Resolution): boolean {
+  const total = settings.find("global_batch_size");
+  if (typeof total?.value !== "number" || total.value <= 0) return false;
+  const steps = settings.find("gradient_accumulation_steps") ?? resolved.get("gradient_accumulation_steps");
+  return steps?.place != null && total.place != null && steps.place.uri === total.place.uri && steps.key === total.key;
+}
+
 function targetOf(
   inputs: RunInputs,
   resolution: Resolution,
   change: SettingChange,
 ): { document: LoadedDocument; kind: Work["kind"] } | undefined {
+  const specs = inputs.format.keys.filter((spec) => spec.name === change.name && spec.removedIn === undefined);
+  if (specs.length > 0 && !specs.some((spec) => takes(spec, change.value))) return undefined;
   const place = (resolution.resolved.get(change.name) ?? resolution.settings.find(change.name))?.place;
   if (place != null) {
     if (inputs.pins !== undefined && place.uri === inputs.pins.document.uri)
@@ -138,13 +159,19 @@ function targetOf(
     const script = [inputs.main, ...inputs.documents].find((document) => commandOf(document) !== undefined);
     return script === undefined ? undefined : { document: script, kind: "launch" };
   }
-  const own = inputs.format.keys.some((spec) => spec.name === change.name && spec.removedIn === undefined);
-  if (own) return { document: inputs.main, kind: "format" };
+  if (specs.length > 0) return { document: inputs.main, kind: "format" };
   if (inputs.deepspeed !== undefined && inputs.deepspeed !== inputs.main && DEEPSPEED_NAMES.has(change.name)) {
     return { document: inputs.deepspeed, kind: "deepspeed" };
   }
   // A pin would change the estimate and not the training.
   return undefined;
+}
+
+/** Whether a key may have the value: some take words of a list only. */
+function takes({ type, values, means }: KeySpec, value: SettingChange["value"]): boolean {
+  return (
+    type !== "enum" || values === undefined || means !== undefined || value === null || values.includes(String(value))
+  );
 }
 
 function editDocument(work: Work, inputs: RunInputs, resolution: Resolution): EditResult {

@@ -5,7 +5,7 @@ import { planTitle, planWhy } from "../../core/advise/words";
 import type { ReportPlan } from "../../core/report/schema";
 import { size } from "../messages";
 import type { RunAnalysis } from "../run-analysis";
-import { searchOptionsOf } from "./allowed";
+import { hostLimitOf, searchOptionsOf } from "./allowed";
 import { editsFor } from "./edits";
 import { needsOf } from "./needs";
 
@@ -20,7 +20,9 @@ export async function plansOf(analysis: RunAnalysis): Promise<ReportPlan[]> {
   const { base } = analysis;
   const { run } = base.resolution;
   if (run === null || base.usable === null) return [];
-  if (base.verdict !== "does-not-fit" && base.verdict !== "tight") return [];
+  const { pinnedBytes = 0, pageableBytes = 0 } = base.estimate?.host ?? {};
+  const short = pinnedBytes + pageableBytes > (hostLimitOf(analysis, run) ?? Number.POSITIVE_INFINITY);
+  if (base.verdict !== "does-not-fit" && base.verdict !== "tight" && !short) return [];
   const { plans } = searchPlans(run, (changed) => analysis.estimateOf(changed) ?? null, {
     ...searchOptionsOf(analysis, run, base.usable),
     maxEstimates: MOST_ESTIMATES,

@@ -214,6 +214,7 @@ export const en: Readonly<Record<string, string>> = {
   "assume.load-dtype-checkpoint": "weights loaded as {dtype}, the dtype of the checkpoint",
   "need.host-memory": "host memory",
   "need.devices": "more GPUs",
+  "need.nvme": "an NVMe drive",
   "assume.task": "task {task}, from the model's type",
   "assume.full-length": "every sequence as long as {key} allows: {length} tokens",
   "assume.scored": "prompts of one token: every other token is scored (an upper bound)",

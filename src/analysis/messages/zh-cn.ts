@@ -197,6 +197,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.load-dtype-checkpoint": "权重以检查点的 {dtype} 加载",
   "need.host-memory": "主机内存",
   "need.devices": "更多 GPU",
+  "need.nvme": "NVMe 硬盘",
   "assume.task": "任务 {task}（由模型类型推断）",
   "assume.full-length": "每条序列都达到 {key} 的上限：{length} 个 token",
   "assume.scored": "提示只有一个词元：其余词元全部计分（上界）",

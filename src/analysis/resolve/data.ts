@@ -91,6 +91,18 @@ function derivedBatch(c: ResolveContext): number | null {
   return null;
 }
 
+/** Micro-batches per optimizer step: as stated, or what a framework's global batch leaves for each replica. */
+export function accumulationOf(c: ResolveContext, micro: number | null, replicas: number): number {
+  const total = c.settings.find("global_batch_size");
+  const open =
+    c.settings.find("gradient_accumulation_steps") === undefined && frameworkOf(c.inputs.format.id) !== undefined;
+  if (!open || micro === null || typeof total?.value !== "number" || total.value <= 0)
+    return Number(c.value("gradient_accumulation_steps", 1));
+  const steps = Math.max(1, Math.round(total.value / (micro * replicas)));
+  c.put("gradient_accumulation_steps", steps, "auto", total.key, total.place);
+  return steps;
+}
+
 export function globalBatch(c: ResolveContext, micro: number | null, steps: number, world: number): void {
   const stated = c.settings.find("global_batch_size");
   const open = c.settings.open("global_batch_size");

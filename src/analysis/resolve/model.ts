@@ -130,7 +130,7 @@ export function deviceOf(c: ResolveContext): Resolution["device"] {
 }
 
 /** Bytes of a size such as `1.5GiB` or `800 MB`; a bare number counts GiB. 0 for what is none. */
-function sizeIn(text: string | undefined): number {
+export function sizeIn(text: string | undefined): number {
   const found = /^\s*(\d+(?:\.\d+)?)\s*([gm])?(i)?b?\s*$/i.exec(text ?? "");
   if (found === null) return 0;
   const [, number, unit, binary] = found;

@@ -12,7 +12,7 @@ import { stepTimeFactor } from "../cost/step-time";
 import type { Estimate } from "../report/estimate";
 import type { TrainingRun } from "../training/run";
 import { PeakBounds, predictedPeak, sameMemory } from "./bounds";
-import { LEVERS, MICRO_BATCH, SMALLER_BATCH } from "./levers";
+import { LEVERS, MICRO_BATCH, packing, SMALLER_BATCH } from "./levers";
 import { changeSize, effectOf, type Move, positioned, positionsOf, requirementsOf, STAY, strongest } from "./moves";
 import {
   EFFECTS,
@@ -39,7 +39,8 @@ const ADDS_ADAPTERS: ReadonlySet<LeverId> = new Set(["lora", "dora", "8-bit-base
 export function allowedLevers(options: SearchOptions): readonly Lever[] {
   const batch = options.keepGlobalBatch === false ? SMALLER_BATCH : MICRO_BATCH;
   const without = new Set(options.without ?? []);
-  return [...LEVERS, batch].filter(({ id, effect, requires, rare }) => {
+  const packed = options.filledShare === undefined ? [] : [packing(options.filledShare)];
+  return [...LEVERS, ...packed, batch].filter(({ id, effect, requires, rare }) => {
     if (without.has(id) || (rare && options.rare !== true)) return false;
     if (options.keepNumerics === true && effect !== "nothing") return false;
     if (options.allowAdapters === false && ADDS_ADAPTERS.has(id)) return false;
@@ -66,6 +67,11 @@ export function searchPlans(
 /** Step times by the cost model. */
 export const rooflineFactor: TimeFactor = (base, changed) =>
   stepTimeFactor({ run: base.run, counts: base.estimate }, { run: changed.run, counts: changed.estimate });
+
+/** What a rank keeps in host memory. */
+function hostBytes({ host }: Estimate): number {
+  return host.pinnedBytes + host.pageableBytes;
+}
 
 class Search {
   private readonly known = new Map<string, Estimate | null>();
@@ -108,7 +114,15 @@ class Search {
   }
 
   private fits(estimate: Estimate): boolean {
-    return estimate.usedPeakBytes <= this.options.limitBytes;
+    return estimate.usedPeakBytes <= this.options.limitBytes && this.fitsHost(estimate);
+  }
+
+  private fitsHost(estimate: Estimate): boolean {
+    return hostBytes(estimate) <= this.hostLimit;
+  }
+
+  private get hostLimit(): number {
+    return this.options.hostLimitBytes ?? Number.POSITIVE_INFINITY;
   }
 
   /** null when the engine cannot say, or when no more estimates are allowed. */
@@ -147,11 +161,14 @@ class Search {
       const move = strongest(this.base, [lever]);
       const estimate = move === null ? null : this.estimate(move);
       if (estimate === null || estimate.usedPeakBytes > now.usedPeakBytes) return [];
-      return sameMemory(estimate, now) ? [] : [{ lever, estimate }];
+      const same = sameMemory(estimate, now) && (this.fitsHost(now) || hostBytes(estimate) >= hostBytes(now));
+      return same ? [] : [{ lever, estimate }];
     });
     this.levers = singles.map(({ lever }) => lever);
     this.singles = singles.map(({ estimate }) => estimate);
-    this.uneven = this.levers.reduce((mask, { uneven }, index) => (uneven ? mask | (1 << index) : mask), 0);
+    const spends = ({ uneven, requires }: Lever): boolean =>
+      uneven || (this.hostLimit < Number.POSITIVE_INFINITY && requires.some(({ kind }) => kind === "host-memory"));
+    this.uneven = this.levers.reduce((mask, lever, index) => (spends(lever) ? mask | (1 << index) : mask), 0);
     for (const index of this.levers.keys()) this.settle(1 << index);
   }
 

@@ -17,7 +17,7 @@ export type Effect = (typeof EFFECTS)[number];
 
 /** Something besides the config that a lever needs. */
 export interface Requirement {
-  readonly kind: "package" | "host-memory" | "devices";
+  readonly kind: "package" | "host-memory" | "nvme" | "devices";
   /** Package name as pip knows it; for host memory, what is kept there. */
   readonly name: string;
 }
@@ -31,12 +31,15 @@ export const LEVER_IDS = [
   "attention",
   "flash-attention",
   "mixed-precision",
+  "fp8",
+  "packing",
   "half-weights",
   "fused-optimizer",
   "8-bit-optimizer",
   "paged-8-bit-optimizer",
   "adafactor",
   "lion-8bit",
+  "muon",
   "4-bit-optimizer",
   "galore",
   "apollo",
@@ -45,6 +48,9 @@ export const LEVER_IDS = [
   "more-gpus",
   "tensor-parallel",
   "context-parallel",
+  "pipeline-parallel",
+  "expert-parallel",
+  "offload-nvme",
   "offload-fsdp",
   "offload-optimizer",
   "offload-parameters",
@@ -110,6 +116,10 @@ export interface Plan {
 export interface SearchOptions {
   /** Bytes that the plan may use: usable memory less the reserve. */
   readonly limitBytes: number;
+  /** Host memory that one rank may use; default: as much as it likes. */
+  readonly hostLimitBytes?: number;
+  /** Mean share of a row that samples fill, where rows are padded: packing then needs fewer of them. */
+  readonly filledShare?: number;
   /** Keep micro-batch × accumulation × ranks (default true: the micro-batch lever raises the accumulation). */
   readonly keepGlobalBatch?: boolean;
   /** Leave out levers that change rounding or the optimizer. */

@@ -57,6 +57,23 @@ const WORDS: Readonly<Record<LeverId, Readonly<Record<Language, Phrase>>>> = {
     },
     "zh-cn": { title: "{value} 混合精度", why: "激活以 16 位保存，矩阵乘法使用张量核心。" },
   },
+  fp8: {
+    en: {
+      title: "matrix products in 8 bits",
+      why: "Inputs of linear layers are kept and multiplied in 8 bits; weights and the rest stay as they are.",
+    },
+    "zh-cn": { title: "8 位矩阵乘法（fp8）", why: "线性层的输入以 8 位保存和相乘；权重和其余部分不变。" },
+  },
+  packing: {
+    en: {
+      title: "packing, {value} rows",
+      why: "Samples lie end to end instead of padded, so the same samples fill fewer rows and no time goes into padding.",
+    },
+    "zh-cn": {
+      title: "打包，每批 {value} 行",
+      why: "样本首尾相接而不再填充：同样多的样本占更少的行，也不再为填充花时间。",
+    },
+  },
   "half-weights": {
     en: {
       title: "weights in {value}",
@@ -86,6 +103,13 @@ const WORDS: Readonly<Record<LeverId, Readonly<Record<Language, Phrase>>>> = {
   "lion-8bit": {
     en: { title: "8-bit Lion", why: "One moment of one byte a parameter; another learning rate suits it." },
     "zh-cn": { title: "8 位 Lion", why: "每个参数只有一个 1 字节动量；需要调整学习率。" },
+  },
+  muon: {
+    en: {
+      title: "Muon",
+      why: "One momentum per weight matrix instead of two moments; another learning rate suits it.",
+    },
+    "zh-cn": { title: "Muon 优化器", why: "每个权重矩阵只有一个动量，而不是两个；需要调整学习率。" },
   },
   "4-bit-optimizer": {
     en: { title: "4-bit AdamW (torchao)", why: "Both moments take half a byte a parameter." },
@@ -136,6 +160,30 @@ const WORDS: Readonly<Record<LeverId, Readonly<Record<Language, Phrase>>>> = {
       why: "Each GPU has its share of the tokens of every sample; keys and values travel between them.",
     },
     "zh-cn": { title: "上下文并行度 {value}", why: "每块 GPU 只处理每个样本的一部分词元；键和值在卡间传递。" },
+  },
+  "pipeline-parallel": {
+    en: {
+      title: "pipeline parallel degree {value}",
+      why: "Each GPU has its share of the layers; micro-batches run through the stages one behind the other.",
+    },
+    "zh-cn": { title: "流水线并行度 {value}", why: "每块 GPU 只负责一部分层；微批次依次流过各阶段。" },
+  },
+  "expert-parallel": {
+    en: {
+      title: "expert parallel degree {value}",
+      why: "Each GPU has its share of the experts; tokens travel to the experts that they are routed to.",
+    },
+    "zh-cn": { title: "专家并行度 {value}", why: "每块 GPU 只保存一部分专家；词元被送到负责它的专家所在的 GPU。" },
+  },
+  "offload-nvme": {
+    en: {
+      title: "offloaded states on an NVMe drive",
+      why: "What waits in host memory waits on a drive instead: it frees RAM, not the GPU, and the step waits for the drive.",
+    },
+    "zh-cn": {
+      title: "卸载的状态放到 NVMe",
+      why: "原本放在主机内存的状态改放到硬盘：腾出的是内存而不是显存，步骤要等待硬盘读写。",
+    },
   },
   "expandable-segments": {
     en: {

@@ -95,6 +95,12 @@ export function batchLengths(
   });
 }
 
+/** Mean share of the longest length that samples have, by the same spread. */
+export function filledShare(): number {
+  const lengths = batchLengths(2 ** 20, 1, 1);
+  return lengths.reduce((sum, length) => sum + length, 0) / lengths.length / 2 ** 20;
+}
+
 /** A simulation of the run at one length, with the number of events of loading. */
 export interface SimulatedLength {
   readonly length: number;

@@ -6,7 +6,10 @@
  * ends in `Bytes`.
  */
 
+import type { Attention, Task } from "../../terms/names";
 import type { Part } from "./parts";
+
+export { type Attention, TASKS, type Task } from "../../terms/names";
 
 /** Floating-point and integer dtypes that tensors of a training step have. */
 export type DType =
@@ -21,28 +24,6 @@ export type DType =
   | "bool"
   | "float8"
   | "complex64";
-
-/**
- * What the model is trained to do, by the model class that training code builds (`AutoModelFor…`); selects the head, the
- * inputs and the loss.
- */
-export const TASKS = [
-  "causal-lm",
-  "masked-lm",
-  "seq-cls",
-  "token-cls",
-  "seq2seq-lm",
-  "image-cls",
-  "image-text-to-text",
-  "speech-seq2seq",
-  "ctc",
-  "audio-cls",
-] as const;
-
-export type Task = (typeof TASKS)[number];
-
-/** Attention implementation, spelled as `attn_implementation` in transformers. */
-export type Attention = "sdpa" | "eager" | "flash_attention_2" | "flash_attention_3" | "flex_attention";
 
 /** Content of a model's `config.json`: published numbers, read with the defaults of its `model_type`. */
 export type ModelConfig = Readonly<Record<string, unknown>>;

@@ -5,6 +5,7 @@
 import * as z from "zod";
 import { nodeAt } from "../../syntax/text";
 import type { LocatedNode, MapNode } from "../../syntax/tree";
+import { ATTENTIONS, TASKS } from "../../terms/names";
 import { PINNED_ADAPTERS, PINNED_FIELDS, pinnedType } from "../peft";
 import { nearest } from "../suggest";
 import { plainValue, problem } from "../table";
@@ -14,19 +15,6 @@ import { matchesGlob } from "./glob";
 export const PINS_FILE = ".vramlens.yaml";
 
 const count = z.number().int().positive();
-/** The classes a model can be trained as (`AutoModelFor…`), as `Task` in the core spells them. */
-const tasks = [
-  "causal-lm",
-  "masked-lm",
-  "seq-cls",
-  "token-cls",
-  "seq2seq-lm",
-  "image-cls",
-  "image-text-to-text",
-  "speech-seq2seq",
-  "ctc",
-  "audio-cls",
-] as const;
 const names = z.union([z.string(), z.array(z.string())]);
 
 const FIELD_SCHEMAS: Readonly<Partial<Record<string, z.ZodType>>> = {
@@ -88,14 +76,14 @@ const lengthsSchema = z.strictObject({
 const runSchema = z.strictObject({
   match: names.optional(),
   model: z.string().optional(),
-  task: z.enum(tasks).optional(),
+  task: z.enum(TASKS).optional(),
   sequence_length: count.optional(),
   target_length: count.optional(),
   lengths: z.union([lengthsSchema, z.array(count).nonempty()]).optional(),
   image_size: count.optional(),
   audio_seconds: z.number().positive().optional(),
   dtype: z.enum(["float32", "float16", "bfloat16", "float64"]).optional(),
-  attention: z.enum(["sdpa", "eager", "flash_attention_2", "flash_attention_3", "flex_attention"]).optional(),
+  attention: z.enum(ATTENTIONS).optional(),
   adapter: z.union([adapterSchema, z.null()]).optional(),
   quantization: z.union([quantizationSchema, z.null()]).optional(),
   device: z
@@ -110,6 +98,8 @@ const runSchema = z.strictObject({
       }),
     ])
     .optional(),
+  /** RAM of a machine, for states that wait there: `256GiB`. */
+  host_memory: z.string().optional(),
   libraries: librariesSchema.optional(),
 });
 
@@ -150,6 +140,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "device.memory": "device",
   "device.count": "world_size",
   "device.occupied": "device_occupied",
+  host_memory: "host_memory",
   ...Object.fromEntries(LIBRARIES.map((name) => [`libraries.${name}`, `library.${name}`])),
 };
 

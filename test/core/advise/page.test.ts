@@ -1,25 +1,35 @@
 import { strict as assert } from "node:assert";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { LEVERS, MICRO_BATCH } from "../../../src/core/advise/levers";
+import { LEVERS, MICRO_BATCH, packing } from "../../../src/core/advise/levers";
 import type { Lever } from "../../../src/core/advise/types";
 import { leverPhrase } from "../../../src/core/advise/words";
+import { filledShare } from "../../../src/core/allocator/lengths";
 
 const EFFECT = { nothing: "nothing", numerics: "rounding or the optimizer", method: "what is trained" } as const;
 const VALUES: Readonly<Record<string, string>> = { "{value}": "*n*", "{accumulation}": "*m*" };
+
+/** Levers that are second choices somewhere. */
+const RARE = new Set(LEVERS.filter(({ rare }) => rare).map(({ id }) => id));
 
 function row(lever: Lever): string {
   const { title, why } = leverPhrase(lever.id, "en");
   const shown = title.replace(/\{\w+\}/g, (name) => VALUES[name] ?? name);
   const needs = lever.requires.map(({ kind, name }) =>
-    kind === "package" ? `\`${name}\`` : kind === "devices" ? "GPUs" : `host memory (${name})`,
+    kind === "package"
+      ? `\`${name}\``
+      : kind === "devices"
+        ? "GPUs"
+        : kind === "nvme"
+          ? "NVMe drive"
+          : `host memory (${name})`,
   );
-  return `| \`${lever.id}\` | ${shown}${lever.rare ? " (second choice)" : ""} | ${EFFECT[lever.effect]} | ${needs.join(", ")} | ${why} |`;
+  return `| \`${lever.id}\` | ${shown}${RARE.has(lever.id) ? " (second choice)" : ""} | ${EFFECT[lever.effect]} | ${needs.join(", ")} | ${why} |`;
 }
 
 /** `docs/levers.md`: what the planner can change. */
 function page(): string {
-  const levers = [MICRO_BATCH, ...LEVERS].filter(
+  const levers = [MICRO_BATCH, packing(filledShare()), ...LEVERS].filter(
     (lever, index, all) => all.findIndex(({ id }) => id === lever.id) === index,
   );
   return `${[
@@ -36,10 +46,11 @@ function page(): string {
     "of tokens and come from the model that [time-model.md](time-model.md) describes.",
     "",
     "Levers marked *second choice* are searched when nothing fits without them: people take them for reasons of their own.",
-    "A lever is left out when no file of the run can hold its settings. Not levers: packing (where every row is taken to be",
-    "full it changes the time, not the peak); NVMe in place of host memory (not a byte less on the GPU: the what-if has it);",
-    "pipeline and expert parallelism (which layers and experts a GPU has is the framework's decision, in formats whose runs",
-    "are not searched); another GPU, which the comparison of cards answers.",
+    "Those that split the model are first choices in frameworks made for it (Megatron-LM, NeMo, nanotron, torchtitan, …).",
+    "A lever is left out when no file of the run can hold its settings. *Packing* is searched where rows are padded: on the",
+    `spread of lengths that padding is told with, samples fill ${Math.round(100 * filledShare())} % of a row on average, and packed they need`,
+    "that share of the rows. *NVMe* takes not a byte off the GPU: it is searched where the offloaded states do not fit the host memory",
+    "that `host_memory` of `.vramlens.yaml` states. Another GPU is not a lever: the comparison of cards answers that.",
     "",
     "What plans may do can be narrowed: the settings `vramlens.plans.keepGlobalBatch`, `keepNumerics`, `adapters` and",
     "`packages`, or `--free-global-batch`, `--keep-numerics`, `--no-adapters` and `--no-packages` of `vram-lens plan`.",

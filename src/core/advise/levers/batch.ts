@@ -1,7 +1,7 @@
 /** Levers on how much is in memory at a time: micro-batch and length. */
 
 import type { Lever } from "../types";
-import { halves, lever, set } from "./build";
+import { halves, lever, one, set } from "./build";
 
 /** Beyond this no batch is meant seriously, and listing divisors would take noticeable time. */
 const LARGEST_BATCH = 2 ** 20;
@@ -40,6 +40,20 @@ export const SMALLER_BATCH: Lever = lever("micro-batch", "method", (run) =>
     settings: [set("micro_batch_size", batch)],
   })),
 );
+
+/**
+ * Samples laid end to end instead of padded: as many of them a step fill fewer rows.
+ *
+ * @param filled mean share of a row that a sample fills
+ */
+export function packing(filled: number): Lever {
+  return lever("packing", "method", (run) => {
+    const rows = Math.max(1, Math.ceil(run.microBatchSize * filled));
+    return run.task === "causal-lm" && rows < run.microBatchSize
+      ? one(rows, { ...run, microBatchSize: rows }, set("packing", true), set("micro_batch_size", rows))
+      : [];
+  });
+}
 
 export const SHORTER_SEQUENCE: Lever = lever("shorter-sequence", "method", (run) =>
   halves(run.sequenceLength, SHORTEST_SEQUENCE).map((length) => ({

@@ -1,4 +1,5 @@
 /** Levers on how the same step is computed: kernels, precision, recomputation. */
+import type { Float8Spec } from "../../training/run";
 import type { Lever } from "../types";
 import { lever, needs, older, one, set, sharded, withDeepSpeed } from "./build";
 
@@ -31,6 +32,17 @@ const LIGER_FAMILIES = new Set([
 
 /** Architectures with FlashAttention-2 kernels (flash-attn README: Ampere, Ada, Hopper and MI200 on). */
 const FLASH = new Set(["ampere", "ada", "hopper", "blackwell", "cdna2", "cdna3", "cdna4"]);
+
+/** Architectures with 8-bit floating-point units (torch/_scaled_mm: compute capability 8.9 on, MI300 on). */
+const FLOAT8 = new Set(["ada", "hopper", "blackwell", "cdna3", "cdna4"]);
+
+/** What accelerate does when it is told nothing else (accelerate/utils/ao.py); the formats' own come with reading them. */
+const FLOAT8_SPEC: Float8Spec = {
+  backend: "torchao",
+  recipe: "tensorwise",
+  keeps: "first-and-last",
+  cachesWeights: false,
+};
 
 /** Parts without CUDA's virtual memory management. */
 const NO_EXPANDABLE = new Set(["apple", "gaudi", "xe"]);
@@ -68,6 +80,18 @@ export const COMPUTATION: readonly Lever[] = [
       return one(name, changed, set("compute_dtype", name));
     },
     { uneven: true },
+  ),
+  lever(
+    "fp8",
+    "numerics",
+    (run) => {
+      const half = run.autocast === "bfloat16" || run.loadDtype === "bfloat16";
+      const apart = run.quantization === null && run.adapter === null;
+      return run.float8 == null && half && apart && FLOAT8.has(run.device?.architecture ?? "unknown")
+        ? one("fp8", { ...run, float8: FLOAT8_SPEC }, set("compute_dtype", "fp8"))
+        : [];
+    },
+    { uneven: true, rare: true },
   ),
   lever("half-weights", "numerics", (run) => {
     const architecture = run.device?.architecture ?? "unknown";

@@ -7,7 +7,7 @@ import { OFFLOAD } from "./offload";
 import { OPTIMIZERS } from "./optimizers";
 import { SPREAD } from "./spread";
 
-export { MICRO_BATCH, SMALLER_BATCH } from "./batch";
+export { MICRO_BATCH, packing, SMALLER_BATCH } from "./batch";
 
 /**
  * In the order that they are applied and that titles name them. Adapters come before the optimizers, which do not

@@ -1,8 +1,31 @@
 /** Levers that move what waits to host memory or NVMe. */
-import type { Lever } from "../types";
+import type { TrainingRun } from "../../training/run";
+import type { Lever, LeverOption } from "../types";
 import { hostMemory, lever, one, set, withDeepSpeed, withParallel } from "./build";
 
+/** What DeepSpeed's examples use; it wants a directory (deepspeed/runtime/zero/offload_config.py). */
+const NVME_PATH = "/local_nvme";
+
+/** What waits in host memory waits on a drive: not a byte less on the GPU, but on the host. */
+function onDrive(run: TrainingRun): LeverOption[] {
+  const { deepspeed } = run.parallel;
+  if (deepspeed === null || deepspeed.zeroStage !== 3) return [];
+  const kinds = [
+    ["offloadOptimizer", "offload_optimizer"],
+    ["offloadParam", "offload_param"],
+  ] as const;
+  const waiting = kinds.filter(([field]) => deepspeed[field] === "cpu");
+  if (waiting.length === 0) return [];
+  return one(
+    "nvme",
+    withDeepSpeed(run, Object.fromEntries(waiting.map(([field]) => [field, "nvme" as const]))),
+    ...waiting.flatMap(([, name]) => [set(name, "nvme"), set(`${name}_nvme_path`, NVME_PATH)]),
+  );
+}
+
 export const OFFLOAD: readonly Lever[] = [
+  // Before the levers that put something into host memory: one file states the device once.
+  lever("offload-nvme", "nothing", onDrive, { requires: [{ kind: "nvme", name: "offloaded states" }] }),
   lever(
     "offload-fsdp",
     "nothing",

@@ -45,6 +45,8 @@ export const OPTIMIZERS: readonly Lever[] = [
   }),
   lever("adafactor", "numerics", swapOptimizer("adafactor")),
   lever("lion-8bit", "numerics", swapOptimizer("lion_8bit"), { requires: [needs("bitsandbytes")], rare: true }),
+  // One momentum per matrix, AdamW for the rest (torch/optim/_muon.py).
+  lever("muon", "method", swapOptimizer("muon"), { rare: true }),
   lever("4-bit-optimizer", "numerics", swapOptimizer("adamw_torch_4bit"), { requires: [needs("torchao")], rare: true }),
   lever("galore", "numerics", lowRank("galore_adamw"), { requires: [needs("galore-torch")], rare: true }),
   lever("apollo", "numerics", lowRank("apollo_adamw"), { requires: [needs("apollo-torch")], rare: true }),

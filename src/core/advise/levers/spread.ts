@@ -2,7 +2,7 @@
 
 import { DEVICES_PER_MACHINE } from "../../hardware/devices";
 import type { TrainingRun } from "../../training/run";
-import type { Lever, LeverOption } from "../types";
+import type { Lever, LeverId, LeverOption } from "../types";
 import { divisorsBelow } from "./batch";
 import { lever, older, one, set, withDeepSpeed, withParallel } from "./build";
 
@@ -65,12 +65,15 @@ function moreDevices(run: TrainingRun): LeverOption[] {
 }
 
 /** Degrees up to a machine that divide the ranks, with the accumulation that keeps the global batch. */
-function degrees(kind: "tensorParallel" | "contextParallel", name: string): (run: TrainingRun) => LeverOption[] {
+function degrees(
+  kind: "tensorParallel" | "contextParallel" | "pipelineParallel",
+  name: string,
+): (run: TrainingRun) => LeverOption[] {
   return (run) => {
-    const { worldSize, tensorParallel, contextParallel } = run.parallel;
+    const { worldSize, tensorParallel, contextParallel, pipelineParallel } = run.parallel;
     const now = run.parallel[kind];
     return [2, 4, 8].flatMap((degree): LeverOption[] => {
-      const all = (tensorParallel * contextParallel * degree) / now;
+      const all = (tensorParallel * contextParallel * pipelineParallel * degree) / now;
       if (degree <= now || worldSize % all !== 0) return [];
       const steps = run.gradientAccumulationSteps * (degree / now);
       return [
@@ -88,7 +91,48 @@ function degrees(kind: "tensorParallel" | "contextParallel", name: string): (run
   };
 }
 
+const tensors = degrees("tensorParallel", "tensor_parallel");
 const contexts = degrees("contextParallel", "context_parallel");
+const stages = degrees("pipelineParallel", "pipeline_parallel");
+
+/** Stages of whole layers, and a micro-batch for each of them at least: fewer would leave stages without work. */
+function pipelined(run: TrainingRun): LeverOption[] {
+  const layers = sizeOf(run, ["num_hidden_layers", "n_layer", "num_layers"]);
+  const trained = run.adapter === null && run.quantization === null && run.parallel.deepspeed === null;
+  return trained
+    ? stages(run).filter(
+        ({ value, run: changed }) => Number(value) <= layers && changed.gradientAccumulationSteps >= Number(value),
+      )
+    : [];
+}
+
+/** Experts spread over the ranks that hold different samples: what each of them learns from stays the same. */
+function spreadExperts(run: TrainingRun): LeverOption[] {
+  const experts = sizeOf(run, ["num_local_experts", "num_experts", "n_routed_experts"]);
+  const { worldSize, expertParallel, tensorParallel, pipelineParallel } = run.parallel;
+  return [2, 4, 8].flatMap((degree) =>
+    degree > expertParallel && experts % degree === 0 && worldSize % (tensorParallel * pipelineParallel * degree) === 0
+      ? one(degree, withParallel(run, { expertParallel: degree }), set("expert_parallel", degree))
+      : [],
+  );
+}
+
+/** A size of the model's config under the first of its names that is there; 1 when none is. */
+function sizeOf({ model }: TrainingRun, names: readonly string[]): number {
+  return Number(names.map((name) => model.config[name]).find((value) => typeof value === "number") ?? 1);
+}
+
+/**
+ * A lever that splits the model itself: the first thing to do in frameworks that are made for it, elsewhere a second
+ * choice.
+ */
+function splitting(id: LeverId, options: Lever["options"]): Lever[] {
+  const own = (run: TrainingRun): boolean => run.standsFor !== undefined;
+  return [
+    lever(id, "nothing", (run) => (own(run) ? options(run) : []), { uneven: true }),
+    lever(id, "nothing", (run) => (own(run) ? [] : options(run)), { uneven: true, rare: true }),
+  ];
+}
 
 export const SPREAD: readonly Lever[] = [
   ...([1, 2, 3] as const).map((stage) =>
@@ -106,13 +150,13 @@ export const SPREAD: readonly Lever[] = [
   ),
   lever("fsdp", "nothing", shardings, { uneven: true }),
   lever("more-gpus", "nothing", moreDevices, { requires: [{ kind: "devices", name: "more" }], uneven: true }),
-  lever("tensor-parallel", "nothing", degrees("tensorParallel", "tensor_parallel"), { uneven: true, rare: true }),
-  lever(
+  ...splitting("tensor-parallel", tensors),
+  ...splitting("pipeline-parallel", pipelined),
+  ...splitting("expert-parallel", spreadExperts),
+  ...splitting(
     "context-parallel",
-    "nothing",
     // torch's `context_parallel` runs SDPA only, and accelerate wants FSDP2 with it (accelerate/accelerator.py).
     (run) =>
       run.parallel.fsdp?.version === 2 && run.attention === "sdpa" && run.task === "causal-lm" ? contexts(run) : [],
-    { uneven: true, rare: true },
   ),
 ];
