@@ -122,7 +122,7 @@ def clean(trace):
                 events.append(e)
             continue
         if e.kind == "op":
-            if e.outs and all(on_cpu(o) for o in e.outs) or e.name in ("detach_", "_assert_async.msg"):
+            if e.outs and all(on_cpu(o) for o in e.outs) or e.name in ("detach_", "_assert_async.msg") or e.name == "item" and on_cpu(e.ins[0]):
                 continue
             kw = {k: v for k, v in e.kw.items() if k not in _DROPPED_KW and v is not None}
             ins = list(e.ins)

@@ -74,6 +74,12 @@ def mixed(r, other="linear_attention", least=4):
     return {"num_hidden_layers": len(kinds), "layer_types": r.sample(kinds, len(kinds))}
 
 
+def global_first(r, d):
+    """Windows anywhere but in the first layer."""
+    later = mixed(r, "sliding_attention", 2)["layer_types"]
+    return {"num_hidden_layers": 1 + len(later), "layer_types": ["full_attention", *later]}
+
+
 def mamba2(r, d):
     return {**scan(r, d, "num_heads", "head_dim", "hidden_size", "n_groups", "chunk_size"), "state_size": r.randint(9, 20), "conv_kernel": r.randint(3, 5), "use_bias": r.random() < 0.5}
 
@@ -84,18 +90,18 @@ def selective(r, d):
 
 
 def jamba(r, d):
-    """Attention and experts each every so many layers, in six layers of all four kinds."""
+    """Attention and experts each every so many layers, in layers of all four kinds."""
     attention, experts = r.choice(((2, 3), (3, 2)))
-    return {"mamba_d_state": r.randint(9, 20), "mamba_d_conv": r.randint(3, 5), "mamba_dt_rank": r.randint(5, 30), "num_hidden_layers": 6, "attn_layer_period": attention, "attn_layer_offset": r.randrange(attention),
+    return {"mamba_d_state": r.randint(9, 20), "mamba_d_conv": r.randint(3, 5), "mamba_dt_rank": r.randint(5, 30), "num_hidden_layers": r.randint(6, 8), "attn_layer_period": attention, "attn_layer_offset": r.randrange(attention),
             "expert_layer_period": experts, "expert_layer_offset": r.randrange(experts)}
 
 
 def nemotron_h(r, d):
     """Every layer is one thing: a state space, attention, experts, or a perceptron."""
     groups, experts = r.randint(2, 3), r.choice((2, 3))
-    kinds = r.sample(["linear_attention", "full_attention", "moe", "mlp", r.choice(("linear_attention", "mlp"))], 5)
+    kinds = r.sample(["linear_attention", "full_attention", "moe", "mlp", "linear_attention", "mlp"], n := r.randint(5, 6))
     return {"mamba_num_heads": groups * r.randint(2, 3), "mamba_head_dim": 4 * r.randint(1, 4), "n_groups": groups, "chunk_size": r.randint(5, 9), "ssm_state_size": r.randint(9, 20), "conv_kernel": r.randint(3, 5),
-            "layers_block_type": kinds, "num_hidden_layers": 5, "moe_shared_expert_intermediate_size": r.randint(40, 240), "n_group": experts, "topk_group": r.randint(1, experts), "n_routed_experts": experts * r.randint(3, 5),
+            "layers_block_type": kinds, "num_hidden_layers": n, "moe_shared_expert_intermediate_size": r.randint(40, 240), "n_group": experts, "topk_group": r.randint(1, experts), "n_routed_experts": experts * r.randint(3, 5),
             "use_bias": r.random() < 0.5, "mlp_hidden_act": r.choice(("relu2", "silu", "gelu"))}
 
 
@@ -132,8 +138,9 @@ def liquid(r, d):
 
 
 def liquid_experts(r, d):
-    kinds = ["conv", "full_attention"]
-    return {"num_hidden_layers": 6, "num_dense_layers": 2, "layer_types": [*r.sample(kinds, 2), *r.sample([*kinds, r.choice(kinds), r.choice(kinds)], 4)], "conv_L_cache": r.randint(3, 5)}
+    """Two layers without experts, one of each kind, then layers with them."""
+    later = mixed(r, "conv", 2)["layer_types"]
+    return {"num_hidden_layers": 2 + len(later), "num_dense_layers": 2, "layer_types": [*r.sample(["conv", "full_attention"], 2), *later], "conv_L_cache": r.randint(3, 5)}
 
 
 LIQUID_WIDTH = "(2*intermediate_size//3+block_multiple_of-1)//block_multiple_of*block_multiple_of"
@@ -168,10 +175,10 @@ def gated_delta(r, d):
 
 
 def delta_chunks(whole):
-    """The rule goes over chunks of 64 positions: enough of them to tell what each round hands to the next."""
+    """The rule goes over chunks of 64 positions, three at least: enough to tell what each round hands to the next."""
 
     def change(d, s, r):
-        s["S"], s["B"] = 64 * (r.randint(4, 5) if whole else r.randint(3, 4)) + (0 if whole else r.randint(1, 63)), r.randint(2, 3)
+        s["S"], s["B"] = 64 * r.randint(3, 5) + (0 if whole else r.randint(1, 63)), r.randint(2, 3)
 
     return change
 
@@ -202,7 +209,7 @@ FAMILIES = {
     "apertus": standard("apertus", attention=SDPA, axes=(GQA,), fixed=("hidden_act",)),
     "mamba2": standard("mamba2", kernels=MIXER, attention=("eager",), axes=(SILU, given(expand=2, use_conv_bias=True), chunked("chunk_size"),), extra=mamba2, derived={"time_step_rank": "ceil_div(hidden_size,16)"}, terms=(CHUNK.format("chunk_size"), *widths("num_heads", "head_dim", "n_groups", "state_size"))),
     "bamba": standard("bamba", attention=SDPA, kernels=STATE_SPACE, axes=(SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"),), fixed=("head_dim",), extra=bamba, kind=f"({LISTED}) and 'full_attention' or 'linear_attention'", derived={"head_dim": HEAD, "attn_layer_indices": "null"}, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),
-    "granitemoehybrid": standard("granitemoehybrid", attention=SDPA, kernels=STATE_SPACE, derived={"num_key_value_heads": "num_attention_heads"}, axes=(SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"), (Option("position_embedding_type == 'rope'", _sets(position_embedding_type="rope")), Option("position_embedding_type == null", _sets(position_embedding_type=None))),
+    "granitemoehybrid": standard("granitemoehybrid", attention=SDPA, kernels=STATE_SPACE, derived={"num_key_value_heads": "num_attention_heads"}, axes=(GQA, SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"), (Option("position_embedding_type == 'rope'", _sets(position_embedding_type="rope")), Option("position_embedding_type == null", _sets(position_embedding_type=None))),
                                                            (Option("num_local_experts > 0", lambda d, s, r: None), Option("num_local_experts == 0", _sets(num_local_experts=0)))),
                                  extra=lambda r, d: {**hybrid(r, d), **mixed(r), "shared_intermediate_size": r.randint(40, 200)}, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),
     "falcon_h1": standard("falcon_h1", attention=SDPA, kernels=STATE_SPACE, width=True, axes=(GQA[:1], SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"), _switch("mamba_rms_norm")), extra=falcon_h1, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),
@@ -210,7 +217,7 @@ FAMILIES = {
     "deberta-v2": standard("deberta-v2", tasks=ENCODER, attention=("eager",), axes=(given(relative_attention=True, share_att_key=True, norm_rel_ebd="layer_norm", position_biased_input=False),), fixed=("type_vocab_size",), extra=deberta,
                            derived={"pooler_hidden_size": "hidden_size", "pos_att_type": "null"}),
     "modernbert": standard("modernbert", attention=SDPA, tasks=ENCODER, axes=(given(norm_bias=False), (Option("2*S < local_attention", modern(True)), Option("2*S >= local_attention", modern(False))), (Option("classifier_pooling == 'mean'", _sets(classifier_pooling="mean")), Option("classifier_pooling == 'cls'", _sets(classifier_pooling="cls")))),
-                           kind="i % global_attn_every_n_layers == 0 and 'full_attention' or 'sliding_attention'", derived={"global_attn_every_n_layers": "3"}, extra=lambda r, d: (kinds := mixed(r, "sliding_attention", 2)) and {"num_hidden_layers": len(kinds["layer_types"]) + 1, "layer_types": ["full_attention", *kinds["layer_types"]]}),
+                           kind="i % global_attn_every_n_layers == 0 and 'full_attention' or 'sliding_attention'", derived={"global_attn_every_n_layers": "3"}, extra=global_first),
     "qwen3_next": standard("qwen3_next", attention=SDPA, axes=(GQA[:1], SILU, DELTA), extra=gated_delta, **DELTA_FACTS),
     "qwen3_5_text": standard("qwen3_5_text", attention=SDPA, tasks=HEADS, axes=(GQA[:1], SILU, DELTA), extra=gated_delta, **DELTA_FACTS),
     "qwen3_5_moe_text": standard("qwen3_5_moe_text", attention=SDPA, axes=(GQA[:1], SILU, DELTA), extra=gated_delta, **DELTA_FACTS),

@@ -315,12 +315,14 @@ def tensors(captures, field, atoms, keys):
     """Specifications in order, merged over captures that may lack some (biases, tied heads)."""
     order, seen = [], {}
     for c in sorted(captures, key=lambda c: -len(getattr(c, field))):  # one that has all of them tells their order
-        previous = -1
+        previous, layer = -1, None
         for name, *_ in getattr(c, field):
-            key = _split(name, c.spelled)[0]
+            key, *place = _split(name, c.spelled)
             if key not in order:
-                order.insert(previous + 1, key)
-            previous = order.index(key)
+                # what only some layers begin with stands before what all of them have
+                first = next((k for k, other in enumerate(order) if place[0] and other.startswith(f"{place[0]}.{{i}}")), None) if place != layer else None
+                order.insert(previous + 1 if first is None else first, key)
+            previous, layer = order.index(key), place
     for c in captures:
         for name, shape, dtype, module in getattr(c, field):
             key, stack, index = _split(name, c.spelled)

@@ -54,6 +54,8 @@ describe("config view", () => {
     assert.equal(configView(FAMILY, { layer_types: ["x", "y"] }, SIZES).layerKind(1), "y");
     assert.equal(configView(FAMILY, { layer_types: ["mamba", "attention"] }, SIZES).layerKind(0), "linear_attention");
     assert.equal(configView(FAMILY, { layers_block_type: ["attention"] }, SIZES).layerKind(0), "full_attention");
+    const patterned = configView(FAMILY, { hybrid_override_pattern: "M-*E" }, SIZES);
+    assert.deepEqual([0, 1, 2, 3].map(patterned.layerKind), ["linear_attention", "mlp", "full_attention", "moe"]);
   });
 
   it("answers null for what nobody knows", () => assert.equal(look({}, "nothing"), null));

@@ -36,10 +36,17 @@ export function sizesOf(run: TrainingRun): RunSizes {
  */
 const CONVENTIONS: Readonly<Record<string, string>> = { head_dim: "hidden_size//num_attention_heads" };
 
-/** Kinds of layers as older files spell them (configuration_utils.py, `remap_legacy_layer_types`). */
+/**
+ * Kinds of layers as older files spell them (configuration_utils.py, `remap_legacy_layer_types`), and the letters of
+ * `hybrid_override_pattern` (configuration_nemotron_h.py, `_pattern_to_list`).
+ */
 const KINDS: Readonly<Record<string, string>> = {
   mamba: "linear_attention",
   attention: "full_attention",
+  M: "linear_attention",
+  "*": "full_attention",
+  E: "moe",
+  "-": "mlp",
 };
 
 export interface ConfigView {
@@ -78,7 +85,10 @@ export function configView(family: FamilyGraphs, config: ModelConfig, sizes: Run
       const value = asValue(lookup(config, alias));
       if (value !== undefined && value !== null) return value;
     }
-    return asValue(lookup(config, name));
+    const value = asValue(lookup(config, name));
+    // What a list of the config does not hold is nothing: no element of the class's own list.
+    const list = name.slice(0, Math.max(0, name.lastIndexOf(".")));
+    return value === undefined && Array.isArray(lookup(config, list)) ? null : value;
   };
   const scope: Scope = (name) => {
     const known = values.get(name);
@@ -99,7 +109,12 @@ export function configView(family: FamilyGraphs, config: ModelConfig, sizes: Run
     return found;
   };
   // Some families call the list by an older name; those of pictures and text keep it with the text.
-  const types = config["layer_types"] ?? config["layers_block_type"] ?? lookup(config, "text_config.layer_types");
+  const pattern = config["hybrid_override_pattern"];
+  const types =
+    config["layer_types"] ??
+    config["layers_block_type"] ??
+    lookup(config, "text_config.layer_types") ??
+    (typeof pattern === "string" ? [...pattern] : undefined);
   return {
     scope,
     layerKind(index) {
