@@ -287,3 +287,7 @@ from . import text  # noqa: E402  (uses what stands above)
 
 FAMILIES |= text.FAMILIES
 FAMILIES |= media.FAMILIES
+
+from . import composed  # noqa: E402
+
+FAMILIES |= composed.FAMILIES

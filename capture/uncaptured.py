@@ -11,6 +11,10 @@ LOOPS = "a loop over positions that is not among those a repeat stands for yet (
 DRAWN = "refused: its config ties keys together (nested parts, lists of kinds), which the drawing of points does not do yet"
 SHARED = "one layer called again and again, where a repeat expects the next"
 FIRST = "a first capture succeeds; not verified against PyTorch yet"
+PICTURES = "the code goes over the pictures of a batch one by one (shapes of tiles, padding cut off), a loop no repeat stands for yet"
+STAGES = "unlike stages whose widths and repeats follow lists or rounding rules"
+COLOURS = "reads colour tokens or arrays, not what an image processor makes"
+ELSEWHERE = "the network, or a kernel of it, is another library's"
 UNTRIED = "not tried yet"
 
 REASONS = {
@@ -18,6 +22,10 @@ REASONS = {
     **dict.fromkeys(("big_bird", "bigbird_pegasus", "deepseek_v32", "deepseek_v4"), SPARSE),
     **dict.fromkeys(("rwkv", "xlstm", "recurrent_gemma", "minimax", "kimi_linear", "zamba"), LOOPS),
     **dict.fromkeys(("dbrx", "zamba2", "nemotron_h", "gemma3n_text", "gemma4_text", "cohere_compass_text", "jamba", "lfm2_moe", "exaone_moe", "ernie4_5_moe", "minicpm3", "diffllama", "axk1", "mistral4", "dots1", "mamba"), DRAWN),
+    **dict.fromkeys(("llava_next", "llava_next_video", "llava_onevision", "mistral3", "vipllava", "video_llava"), PICTURES),
+    **dict.fromkeys(("efficientnet", "levit", "mobilevit", "mobilevitv2", "swiftformer", "hgnet_v2", "pp_lcnet", "textnet", "cvt", "focalnet", "hiera", "pvt", "pvt_v2", "poolformer", "bit"), STAGES),
+    **dict.fromkeys(("imagegpt", "perceiver"), COLOURS),
+    **dict.fromkeys(("dinat", "timm_wrapper"), ELSEWHERE),
     "albert": SHARED,
     **dict.fromkeys(("afmoe", "axk2", "bert-generation", "blenderbot-small", "cohere2_moe", "cpmant", "emu3", "falcon_mamba", "flex_olmo", "glm_moe_dsa", "gpt_neox_japanese", "doge",
                      "hunyuan_v1_moe", "umt5", "t5gemma", "qwen3_5_moe_text", "qwen3_next"), FIRST),
