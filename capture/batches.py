@@ -67,7 +67,7 @@ def tiles_by_text(sizes, config):
 
 # How models take pictures beside text; others take whole ones of one side.
 PICTURES = {
-    **dict.fromkeys(("qwen2_vl", "qwen2_5_vl", "qwen3_vl"), pictures_and_text),
+    **dict.fromkeys(pictures.MODELS, pictures_and_text),
     **dict.fromkeys(("gemma3", "paligemma"), typed_pictures_and_text),
     "internvl": tiles_in_a_row,
     **dict.fromkeys(("idefics3", "smolvlm"), tiles_by_text),

@@ -307,3 +307,7 @@ from . import encoders  # noqa: E402
 FAMILIES |= text.FAMILIES
 FAMILIES |= encoders.FAMILIES
 FAMILIES |= media.FAMILIES
+
+from . import composed  # noqa: E402
+
+FAMILIES |= composed.FAMILIES

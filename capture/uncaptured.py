@@ -13,6 +13,10 @@ ACROSS = "what one layer makes or owns is used by others: keys and values, or a 
 DIRECT = "its code calls the `forward` of layers itself, where only calls of modules are seen"
 ON_HOST = "makes parameters on the host whatever device is asked for"
 FIRST = "a first capture succeeds; not verified against PyTorch yet"
+PICTURES = "the code goes over the pictures of a batch one by one (shapes of tiles, padding cut off), a loop no repeat stands for yet"
+STAGES = "unlike stages whose widths and repeats follow lists or rounding rules"
+COLOURS = "reads colour tokens or arrays, not what an image processor makes"
+ELSEWHERE = "the network, or a kernel of it, is another library's"
 UNTRIED = "not tried yet"
 
 REASONS = {
@@ -22,6 +26,10 @@ REASONS = {
     "xlnet": ON_HOST,
     **dict.fromkeys(("big_bird", "bigbird_pegasus", "deepseek_v32", "deepseek_v4"), SPARSE),
     **dict.fromkeys(("rwkv", "xlstm", "recurrent_gemma", "minimax", "kimi_linear", "zamba"), LOOPS),
+    **dict.fromkeys(("llava_next", "llava_next_video", "llava_onevision", "mistral3", "vipllava", "video_llava"), PICTURES),
+    **dict.fromkeys(("efficientnet", "levit", "mobilevit", "mobilevitv2", "swiftformer", "hgnet_v2", "pp_lcnet", "textnet", "cvt", "focalnet", "hiera", "pvt", "pvt_v2", "poolformer", "bit"), STAGES),
+    **dict.fromkeys(("imagegpt", "perceiver"), COLOURS),
+    **dict.fromkeys(("dinat", "timm_wrapper"), ELSEWHERE),
     **dict.fromkeys(("dbrx", "cohere_compass_text", "exaone_moe", "diffllama", "axk1", "mistral4"), DRAWN),
     **dict.fromkeys(("afmoe", "axk2", "cohere2_moe", "cpmant", "emu3", "glm_moe_dsa", "doge",
                      "t5gemma"), FIRST),

@@ -42,7 +42,7 @@ function decoderParameters(config: Readonly<Record<string, unknown>>, qkvBias: b
 
 describe("models/catalogue.json", () => {
   it("is compact: one model a line, under 185 kB", () => {
-    assert.ok(text.length < 170_000, String(text.length));
+    assert.ok(text.length < 185_000, String(text.length));
     assert.equal(text.split("\n").length, catalogue.models.length + 3);
   });
 

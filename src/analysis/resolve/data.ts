@@ -237,8 +237,8 @@ function anySizeUnit(config: ModelConfig, vision: Readonly<Record<string, unknow
     const side = Number(Array.isArray(own) ? own[0] : own);
     return side > 0 ? side : tile;
   }
-  const patch = type === "qwen3_vl" ? 16 : 14;
-  return /^qwen\d(_\d)?_vl/.test(type)
+  const patch = type.startsWith("qwen3") ? 16 : 14;
+  return /^qwen(\d(_\d)?_vl|3_5)/.test(type)
     ? Number(vision["patch_size"] ?? patch) * Number(vision["spatial_merge_size"] ?? 2)
     : null;
 }
