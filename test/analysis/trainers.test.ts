@@ -146,6 +146,16 @@ dtype: bfloat16
     assert.equal(run?.perDevice?.keyValueCacheBytes, 8 * 191 * 24 * 2 * (64 + 64) * 2);
   });
 
+  it("GRPO keeps its cache as `cache_implementation` says", async () => {
+    const cache = async (kind: string): Promise<number> => {
+      const [run] = await runsOf(`${GRPO}max_prompt_length: 900\ncache_implementation: ${kind}\n`);
+      return run?.perDevice?.keyValueCacheBytes ?? 0;
+    };
+    const [growing, quantized, made] = [await cache("dynamic"), await cache("quantized"), await cache("static")];
+    assert.ok(quantized < 0.45 * growing, `${quantized} of ${growing}`);
+    assert.ok(made >= growing);
+  });
+
   it("GRPO's step counts what it generates, unless another machine does", async () => {
     const timeOf = async (more: string) => {
       const files = { "grpo.yaml": `${GRPO}${more}` };
