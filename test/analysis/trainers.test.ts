@@ -84,6 +84,18 @@ trainer = DPOTrainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
     assert.ok(dpo! > simpo!, `${dpo! - simpo!}`);
   });
 
+  it("axolotl leaves vLLM's share to TRL unless it says that both share the card", async () => {
+    const peak = async (mode: string): Promise<number> => {
+      const text = `${AXOLOTL}rl: grpo\ntrl:\n  use_vllm: true\n${mode}vllm:\n  gpu_memory_utilization: 0.5\n`;
+      const analysis = await createAnalyzer(memoryRuntime({ "axolotl.yaml": text })).analyse(uri("axolotl.yaml"), {
+        device: "80GB",
+      });
+      return analysis.runs[0]?.perDevice?.allocatedPeakBytes ?? 0;
+    };
+    const more = (await peak("  vllm_mode: colocate\n")) - (await peak(""));
+    assert.equal(Math.round(more / 2 ** 30), 16);
+  });
+
   it("LLaMA-Factory's keep a reference model but for ORPO, SimPO and adapters", async () => {
     const factory = (more: string): Promise<number> =>
       peakOf(

@@ -266,7 +266,11 @@ function cacheOf(c: ResolveContext): Pick<RolloutSpec, "cache"> {
 /** vLLM on the training GPUs takes a share of the card: weights, cache and all; asleep it keeps none (its sleep level 2). */
 function vllmBytes(c: ResolveContext, { deviceBytes }: Batch): { generatingBytes: number; sleepingBytes: number } {
   if (c.value("vllm_mode", "colocate") === "server") return { generatingBytes: 0, sleepingBytes: 0 };
-  const share = Number(c.value("vllm_gpu_memory_utilization", 0.3));
+  // axolotl hands its own share on only where the mode is stated (core/trainers/grpo/__init__.py).
+  const unasked = c.inputs.format.id === "axolotl" && c.settings.find("vllm_mode") === undefined;
+  const share = Number(
+    unasked ? c.ofTrainer("vllm_gpu_memory_utilization") : c.value("vllm_gpu_memory_utilization", 0.3),
+  );
   if (deviceBytes === null) c.suppose(say("assume.vllm"), "device");
   const bytes = Math.round((deviceBytes ?? 0) * share);
   // ms-swift's levels: 1 keeps the weights on the host, 2 nowhere (swift/rlhf_trainers/args_mixin.py).
