@@ -22,7 +22,7 @@ import { regularised } from "./training/adapters/adalora";
 import { isRefused } from "./training/adapters/experts";
 import { promptSizes, promptWrapper, virtualTokens } from "./training/adapters/prompts";
 import { runEvaluation } from "./training/evaluation";
-import { SimulatedCache } from "./training/generation/cache";
+import { type CacheStyle, SimulatedCache } from "./training/generation/cache";
 import { runGeneration } from "./training/generation/generate";
 import { packsOnTheFly } from "./training/loading";
 import { type LoadedModel, type LoadOptions, layerSignatures, loadModel } from "./training/model";
@@ -146,13 +146,18 @@ function beforeEach(ledger: Ledger, generates: () => void): Before {
 }
 
 /** An empty key-value cache of a model; `tokens` of a static one, null for one that grows. */
-function cacheOf(view: ConfigView, tokens: number | null, beams: number): SimulatedCache {
+function cacheOf(
+  view: ConfigView,
+  tokens: number | null,
+  beams: number,
+  style: CacheStyle = "dynamic",
+): SimulatedCache {
   const window = Number(view.scope("sliding_window") ?? 0);
   const windowOf = (layer: number): number | null => {
     const kind = view.layerKind(layer);
     return window > 0 && (kind === null || kind === "sliding_attention") ? window : null;
   };
-  return new SimulatedCache(windowOf, Number(view.scope("num_key_value_heads") ?? 0), tokens, beams);
+  return new SimulatedCache(windowOf, Number(view.scope("num_key_value_heads") ?? 0), tokens, beams, style);
 }
 
 /** The run with the model beside the trained one in its place. */
@@ -193,7 +198,7 @@ function generate(
   const { view } = programAt(spec.promptLength);
   const scope = (name: string): number => Number(view.scope(name) ?? 0);
   const tokens = spec.cache === "static" ? spec.promptLength + spec.newTokens : null;
-  const cache = cacheOf(view, tokens, encoder ? spec.beams : 1);
+  const cache = cacheOf(view, tokens, encoder ? spec.beams : 1, spec.cache === "static" ? "dynamic" : spec.cache);
   return runGeneration(torch, {
     spec,
     // peft generates with the model inside, whose forward accelerate did not wrap (peft/peft_model.py, generate).

@@ -84,6 +84,18 @@ trainer = DPOTrainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
     assert.ok(dpo! > simpo!, `${dpo! - simpo!}`);
   });
 
+  it("axolotl leaves vLLM's share to TRL unless it says that both share the card", async () => {
+    const peak = async (mode: string): Promise<number> => {
+      const text = `${AXOLOTL}rl: grpo\ntrl:\n  use_vllm: true\n${mode}vllm:\n  gpu_memory_utilization: 0.5\n`;
+      const analysis = await createAnalyzer(memoryRuntime({ "axolotl.yaml": text })).analyse(uri("axolotl.yaml"), {
+        device: "80GB",
+      });
+      return analysis.runs[0]?.perDevice?.allocatedPeakBytes ?? 0;
+    };
+    const more = (await peak("  vllm_mode: colocate\n")) - (await peak(""));
+    assert.equal(Math.round(more / 2 ** 30), 16);
+  });
+
   it("LLaMA-Factory's keep a reference model but for ORPO, SimPO and adapters", async () => {
     const factory = (more: string): Promise<number> =>
       peakOf(
@@ -144,6 +156,16 @@ dtype: bfloat16
     assert.ok(phases.includes("generation"), phases.join());
     // 8 sequences of 191 tokens, 24 layers of 2 heads of 64 keys and 64 values, 2 bytes each
     assert.equal(run?.perDevice?.keyValueCacheBytes, 8 * 191 * 24 * 2 * (64 + 64) * 2);
+  });
+
+  it("GRPO keeps its cache as `cache_implementation` says", async () => {
+    const cache = async (kind: string): Promise<number> => {
+      const [run] = await runsOf(`${GRPO}max_prompt_length: 900\ncache_implementation: ${kind}\n`);
+      return run?.perDevice?.keyValueCacheBytes ?? 0;
+    };
+    const [growing, quantized, made] = [await cache("dynamic"), await cache("quantized"), await cache("static")];
+    assert.ok(quantized < 0.45 * growing, `${quantized} of ${growing}`);
+    assert.ok(made >= growing);
   });
 
   it("GRPO's step counts what it generates, unless another machine does", async () => {

@@ -161,6 +161,8 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
     "在 ZeRO-3 下，生成时每块 GPU 上都会聚合整个模型。",
   "Tokens that the student generates for each prompt.": "学生模型为每个提示生成的词元数。",
   "Share of the batches that the student generates itself.": "由学生模型自己生成的批所占的比例。",
+  "How the key-value cache is kept while transformers generates: growing, static, offloaded, quantized.":
+    "transformers 生成时键值缓存的存放方式：增长、静态、卸载或量化。",
   "Generates with vLLM.": "用 vLLM 生成。",
   "vLLM on the training GPUs (colocate) or elsewhere (server).": "vLLM 在训练 GPU 上（colocate）或其他地方（server）。",
   "Share of the card vLLM takes before training starts.": "训练开始前 vLLM 占用的显存比例。",

@@ -3,7 +3,7 @@
  * Sources: trl/trainer/{dpo,kto,reward,grpo,rloo}_{config,trainer}.py, trl/generation/vllm_generation.py and trl/experimental/{orpo,cpo}, version
  * 1.16.
  */
-import type { CompanionSpec, DType, TrainerKind, TrainerSpec, TrainingRun } from "../../core/training/run";
+import type { CompanionSpec, DType, RolloutSpec, TrainerKind, TrainerSpec, TrainingRun } from "../../core/training/run";
 import { say } from "../problems";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
@@ -242,19 +242,39 @@ function rolloutSpec(c: ResolveContext, kind: TrainerKind, adapted: boolean, bat
       every,
       scores,
       generates: !vllm,
+      ...cacheOf(c),
       gathers: c.settings.boolean("ds3_gather_for_generation") !== false,
       ...bytes,
     },
   };
 }
 
+/** Caches by the names transformers has for them (transformers/cache_utils.py, generation/configuration_utils.py). */
+const CACHES: Readonly<Record<string, NonNullable<RolloutSpec["cache"]>>> = {
+  static: "static",
+  hybrid: "static",
+  sliding_window: "static",
+  offloaded: "offloaded",
+  quantized: "quantized",
+};
+
+function cacheOf(c: ResolveContext): Pick<RolloutSpec, "cache"> {
+  const cache = CACHES[c.settings.string("cache_implementation") ?? ""];
+  return cache === undefined ? {} : { cache };
+}
+
 /** vLLM on the training GPUs takes a share of the card: weights, cache and all; asleep it keeps none (its sleep level 2). */
 function vllmBytes(c: ResolveContext, { deviceBytes }: Batch): { generatingBytes: number; sleepingBytes: number } {
   if (c.value("vllm_mode", "colocate") === "server") return { generatingBytes: 0, sleepingBytes: 0 };
-  const share = Number(c.value("vllm_gpu_memory_utilization", 0.3));
+  // axolotl hands its own share on only where the mode is stated (core/trainers/grpo/__init__.py).
+  const unasked = c.inputs.format.id === "axolotl" && c.settings.find("vllm_mode") === undefined;
+  const share = Number(
+    unasked ? c.ofTrainer("vllm_gpu_memory_utilization") : c.value("vllm_gpu_memory_utilization", 0.3),
+  );
   if (deviceBytes === null) c.suppose(say("assume.vllm"), "device");
   const bytes = Math.round((deviceBytes ?? 0) * share);
-  const sleeps = c.value("vllm_enable_sleep_mode", false) === true;
+  // ms-swift's levels: 1 keeps the weights on the host, 2 nowhere (swift/rlhf_trainers/args_mixin.py).
+  const sleeps = c.value("vllm_enable_sleep_mode", false) === true || (c.settings.number("vllm_sleep_level") ?? 0) > 0;
   return { generatingBytes: bytes, sleepingBytes: sleeps ? 0 : bytes };
 }
 

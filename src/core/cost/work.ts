@@ -1,7 +1,7 @@
 /** What one optimizer step of a run asks of a card: arithmetic, traffic, launches. Counts only; no rates. */
 import type { TrainingRun } from "../training/run";
 import type { ModelShape } from "./shape";
-import { encoderLength, isEncoderDecoder, tokensPerSample } from "./shape";
+import { encoderLength, isEncoderDecoder, shapeOf, tokensPerSample } from "./shape";
 
 /** `[least, most]` of a count. */
 export type Bounds = readonly [least: number, most: number];
@@ -51,7 +51,7 @@ export function passes(run: TrainingRun): number {
   const extra = [
     adapter === null,
     checkpointing !== null,
-    trainer != null && (trainer.variant["reference"] ?? "none") !== "none",
+    trainer != null && (trainer.variant["reference"] ?? "none") !== "none" && trainer.companion === undefined,
     trainer?.rollout?.scores === true,
   ];
   return 2 + extra.filter(Boolean).length;
@@ -140,6 +140,17 @@ const WRITES_WORDS: ReadonlySet<TrainingRun["task"]> = new Set([
 ]);
 
 /** The work of one micro-batch, and of the step's end, on the busiest device. */
+/** FLOP of a forward of another model beside the trained one: a teacher's, from its config's sizes. */
+function companionFlops(run: TrainingRun, tokens: number): number {
+  const model = run.trainer?.companion?.model;
+  const shape = model === undefined ? null : shapeOf({ ...run, model });
+  if (model === undefined || shape === null) return 0;
+  const groups = model.config["num_key_value_heads"];
+  const keys = typeof groups === "number" && groups > 0 ? groups / shape.heads : 1;
+  const layer = shape.hidden * (shape.attention * (2 + 2 * keys) + 3 * shape.inner);
+  return 2 * tokens * (shape.layers * layer + shape.vocabulary * shape.hidden);
+}
+
 export function workOf(run: TrainingRun, shape: ModelShape, counts: Counts): Work {
   const split = run.parallel.tensorParallel * run.parallel.pipelineParallel;
   const tokens = (run.microBatchSize * tokensPerSample(run)) / run.parallel.contextParallel;
@@ -153,6 +164,7 @@ export function workOf(run: TrainingRun, shape: ModelShape, counts: Counts): Wor
   const adapters = run.adapter === null ? 0 : 6 * counts.trainableParameters;
   const headTimes = run.adapter === null ? 3 : 2;
   const matrix = tokens * share * (2 * body * times + 2 * head * headTimes + adapters);
+  const beside = companionFlops(run, tokens);
 
   const length = encoderLength(run);
   const seen = Math.min(length, shape.window);
@@ -173,7 +185,7 @@ export function workOf(run: TrainingRun, shape: ModelShape, counts: Counts): Wor
     run.attention === "eager" ? scale(SCORE_TRAFFIC, tokens * shape.layers * shape.heads * seen) : ([0, 0] as const);
 
   return {
-    matrixFlops: scale([matrix, matrix], 1 / split),
+    matrixFlops: scale([matrix + beside, matrix + beside], 1 / split),
     attentionFlops: scale([causal ? products / 2 : products, products], 1 / split),
     elementBytes: scale(add(layers, add(logits, scores)), 1 / split),
     weightBytes: scale(weightTraffic(run, body + head), 1 / split),

@@ -187,7 +187,7 @@ export interface GenerationSpec {
   /** Sampling keeps probabilities beside the scores. */
   readonly samples: boolean;
   /** `cache_implementation`. */
-  readonly cache: "dynamic" | "static";
+  readonly cache: "dynamic" | "static" | "offloaded" | "quantized";
 }
 
 /** Where ZeRO keeps a kind of state. */
@@ -293,6 +293,8 @@ export interface CompanionSpec {
 export interface RolloutSpec {
   /** Sequences generated at once on this device. */
   readonly sequences: number;
+  /** How the policy's own key-value cache is kept; it grows when absent. */
+  readonly cache?: GenerationSpec["cache"];
   /** Micro-batches from one generation to the next. */
   readonly every: number;
   /** Whether the policy scores them before it learns from them (`old_per_token_logps`). */

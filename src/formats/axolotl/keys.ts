@@ -257,6 +257,7 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
   memory("trl.max_prompt_length", null, "integer", EFFECT.sequence, { nullable: true }),
   memory("trl.vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", EFFECT.vllm, { nullable: true }),
   memory("trl.vllm_mode", "vllm_mode", "string", EFFECT.enginePart, { nullable: true }),
+  memory("trl.vllm_enable_sleep_mode", "vllm_enable_sleep_mode", "boolean", EFFECT.enginePart, { nullable: true }),
   memory("trl.sync_ref_model", null, "boolean", EFFECT.reference, { nullable: true }),
   memory("ddp_bucket_cap_mb", null, "number", EFFECT.fsdp, { nullable: true }),
   memory("sequence_len_overflow_handling", null, "string", EFFECT.sequence, { nullable: true }),

@@ -134,6 +134,13 @@ export const TRL_KEYS: readonly KeySpec[] = [
     "Under ZeRO-3 the whole model is gathered on every GPU while it generates.",
     { default: true },
   ),
+  memoryKey(
+    "cache_implementation",
+    "cache_implementation",
+    "string",
+    "How the key-value cache is kept while transformers generates: growing, static, offloaded, quantized.",
+    { nullable: true },
+  ),
   memoryKey("use_vllm", "use_vllm", "boolean", "Generates with vLLM.", { default: false }),
   memoryKey("vllm_mode", "vllm_mode", "enum", "vLLM on the training GPUs (colocate) or elsewhere (server).", {
     default: "colocate",

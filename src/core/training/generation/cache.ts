@@ -1,72 +1,35 @@
 /**
  * Key-value caches of generation. Source: transformers/cache_utils.py (DynamicLayer, DynamicSlidingWindowLayer,
- * StaticLayer, QuantizedLayer); vllm/v1/core/kv_cache_utils.py for pages.
+ * StaticLayer, QuantizedLayer).
  */
 import type { DType } from "../../engine/dtype";
 import { ELEMENT_BYTES, promote } from "../../engine/dtype";
 import type { AttentionCache, AttentionOperandPair } from "../../engine/interpreter";
-import type { Tensor } from "../../engine/tensor";
+import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 
-/** What one decoder layer keeps of a token. */
-export interface CacheShape {
-  readonly heads: number;
-  readonly keyWidth: number;
-  readonly valueWidth: number;
-  /** Tokens a sliding layer sees; null: all. */
-  readonly window: number | null;
-  readonly keyDtype: DType;
-  readonly valueDtype: DType;
-}
+/** How a growing cache stores what it is given (`cache_implementation`). */
+export type CacheStyle =
+  /** By concatenation, the old and the new tensor of a layer existing together. */
+  | "dynamic"
+  /** So, with the layers that are not in use on the host: the running one and the next are there. */
+  | "offloaded"
+  /** Older tokens in 4 bits, the newest as they are; each update gives the whole in full precision. */
+  | "quantized";
 
-/** How a cache stores what it is given. */
-export type CacheKind =
-  /** Grows by concatenation, the old and the new tensor of a layer existing together. */
-  | { readonly kind: "dynamic" }
-  /** Made once for the longest sequence. */
-  | { readonly kind: "static"; readonly tokens: number }
-  /** Older tokens in `bits` with a scale and a shift per group, the newest `residual` tokens as they are. */
-  | { readonly kind: "quantized"; readonly bits: number; readonly group: number; readonly residual: number }
-  /** Pages of `page` tokens (vLLM). */
-  | { readonly kind: "paged"; readonly page: number };
+/** QuantizedCache's own: bits, group that shares two numbers, tokens that stay as they are. */
+const BITS = 4;
+const GROUP = 64;
+const RESIDUAL = 128;
 
-/** Tokens of a sequence that a layer keeps after `length` of them. */
-export function keptTokens(shape: CacheShape, kind: CacheKind, length: number): number {
-  const whole = kind.kind === "static" ? Math.max(kind.tokens, length) : length;
-  const seen = shape.window === null ? whole : Math.min(whole, shape.window);
-  return kind.kind === "paged" ? Math.ceil(seen / kind.page) * kind.page : seen;
-}
-
-/** Bytes per element of a quantized cache: the code, and two 16-bit numbers per group. */
-function quantizedBytes(bits: number, group: number): number {
-  return bits / 8 + 4 / group;
-}
-
-/**
- * Bytes of a whole cache: the estimate of its own for generation and evaluation.
- *
- * @param shapes one per decoder layer that keeps keys and values
- * @param sequences sequences that are generated together, beams counted
- * @param length tokens of each, prompt included
- */
-export function cacheBytes(shapes: readonly CacheShape[], kind: CacheKind, sequences: number, length: number): number {
-  let bytes = 0;
-  for (const shape of shapes) {
-    const tokens = keptTokens(shape, kind, length);
-    const widths: readonly (readonly [number, DType])[] = [
-      [shape.keyWidth, shape.keyDtype],
-      [shape.valueWidth, shape.valueDtype],
-    ];
-    for (const [width, dtype] of widths) {
-      const elements = sequences * shape.heads * width;
-      if (kind.kind !== "quantized") bytes += elements * tokens * ELEMENT_BYTES[dtype];
-      else {
-        const recent = Math.min(tokens, kind.residual);
-        bytes += elements * (recent * ELEMENT_BYTES[dtype] + (tokens - recent) * quantizedBytes(kind.bits, kind.group));
-      }
-    }
-  }
-  return Math.round(bytes);
+/** What a quantized layer holds of its keys, or of its values. */
+interface Packed {
+  codes: Tensor;
+  /** A scale and a shift per group. */
+  constants: Tensor;
+  /** The newest tokens; null: none. */
+  recent: Tensor | null;
+  tokens: number;
 }
 
 /** Keys and values of one attention. */
@@ -80,6 +43,8 @@ interface Slot {
   readonly grows: boolean;
   /** The window's length as a tensor. */
   readonly marker: Tensor | null;
+  /** What a quantized layer holds in place of keys and values. */
+  packed?: readonly [Packed, Packed];
 }
 
 /** A cache that takes part in the simulation. Slots are the attentions of a forward in the order they run. */
@@ -98,11 +63,15 @@ export class SimulatedCache implements AttentionCache {
     private readonly staticTokens: number | null,
     /** Sequences per one that comes in: beams of an encoder-decoder are made after its first forward. */
     private readonly beams = 1,
+    private readonly style: CacheStyle = "dynamic",
   ) {}
 
   /** Bytes of every slot now. */
   get bytes(): number {
-    return this.slots.reduce((sum, { key, value }) => sum + storedBytes(key) + storedBytes(value), 0);
+    return this.slots.reduce((sum, { key, value, packed }) => {
+      const held = packed?.flatMap(({ codes, constants, recent }) => [codes, constants, recent]) ?? [key, value];
+      return sum + held.reduce((bytes, tensor) => bytes + (tensor === null ? 0 : storedBytes(tensor)), 0);
+    }, 0);
   }
 
   /** A new forward starts. */
@@ -120,12 +89,77 @@ export class SimulatedCache implements AttentionCache {
     const heads = repeats ? this.heads : key.size(1);
     const slot = this.slots[index];
     const tokens = key.size(2);
+    if (this.style === "quantized") return this.quantized(torch, index, queries, heads, key, value);
+    if (this.style === "offloaded") this.fetch(torch, index);
     const stored = slot === undefined ? this.create(torch, queries, heads, key, value) : this.grow(torch, slot, tokens);
     const length = stored.key.size(2);
     if (!repeats) return { key: stored.key.retain(), value: stored.value.retain() };
     const wide = (tensor: Tensor): Tensor =>
       torch.empty("clone", [tensor.size(0), key.size(1), length, tensor.size(3)], tensor.dtype);
     return { key: wide(stored.key), value: wide(stored.value) };
+  }
+
+  /** The layer before goes to the host, this one and the next come back (cache_utils.py, Cache.offload and prefetch). */
+  private fetch(torch: Torch, index: number): void {
+    const count = this.slots.length;
+    const before = index > 0 ? this.slots[index - 1] : this.slots[count - 1];
+    for (const slot of [this.slots[index], count > 1 ? this.slots[(index + 1) % count] : undefined])
+      if (slot !== undefined && slot.key.storage.id < 0)
+        for (const name of ["key", "value"] as const)
+          slot[name] = exchanged(slot[name], cacheTensor(torch, slot[name].sizes, slot[name].dtype));
+    if (before !== undefined && before !== this.slots[index] && before.key.storage.id >= 0)
+      for (const name of ["key", "value"] as const)
+        before[name] = exchanged(before[name], hostTensor(torch.ledger, before[name].sizes, before[name].dtype));
+  }
+
+  /** `QuantizedLayer.update`: everything is dequantized and joined with the new tokens for the attention that asks. */
+  private quantized(
+    torch: Torch,
+    index: number,
+    queries: number,
+    heads: number,
+    key: Tensor,
+    value: Tensor,
+  ): AttentionOperandPair {
+    const slot = this.slots[index];
+    const sizes = (like: Tensor, tokens: number): number[] => [like.size(0), heads, tokens, like.size(3)];
+    if (slot?.packed === undefined) {
+      const tokens = key.size(2);
+      const packed = [key, value].map((tensor): Packed => pack(torch, sizes(tensor, tokens), tensor.dtype, tokens));
+      const none = (): Tensor => hostTensor(torch.ledger, [0], key.dtype);
+      const grows = key.size(2) === queries;
+      this.slots.push({
+        ...{ key: none(), value: none(), window: null, length: tokens, grows, marker: null },
+        packed: [packed[0]!, packed[1]!],
+      });
+      return { key: key.retain(), value: value.retain() };
+    }
+    slot.length += key.size(2);
+    const given = [key, value];
+    const opened = slot.packed.map(({ tokens }, k) => cacheTensor(torch, sizes(given[k]!, tokens), given[k]!.dtype));
+    const whole = given.map((tensor) => cacheTensor(torch, sizes(tensor, slot.length), tensor.dtype));
+    slot.packed.forEach((one, k) => {
+      const like = given[k]!;
+      const recent = slot.length - one.tokens;
+      if (recent >= RESIDUAL) {
+        const { codes, constants, tokens } = pack(torch, sizes(like, slot.length), like.dtype, slot.length);
+        for (const tensor of [one.codes, one.constants, one.recent]) tensor?.release();
+        Object.assign(one, { codes, constants, tokens, recent: null });
+        return;
+      }
+      const longer = cacheTensor(torch, sizes(like, recent), like.dtype);
+      one.recent?.release();
+      one.recent = longer;
+    });
+    for (const tensor of opened) tensor.release();
+    const wide = (tensor: Tensor, like: Tensor): Tensor =>
+      heads === like.size(1)
+        ? tensor
+        : exchanged(
+            tensor,
+            torch.empty("clone", [tensor.size(0), like.size(1), tensor.size(2), tensor.size(3)], tensor.dtype),
+          );
+    return { key: wide(whole[0]!, key), value: wide(whole[1]!, value) };
   }
 
   private create(torch: Torch, queries: number, heads: number, key: Tensor, value: Tensor): Slot {
@@ -166,12 +200,20 @@ export class SimulatedCache implements AttentionCache {
 
   /** As if `tokens` more had been generated one by one. */
   skip(torch: Torch, tokens: number): void {
-    if (tokens > 0) for (const slot of this.slots) if (slot.grows) this.grow(torch, slot, tokens);
+    if (tokens <= 0) return;
+    this.slots.forEach((slot, index) => {
+      if (!slot.grows) return;
+      if (this.style === "offloaded") this.fetch(torch, index);
+      if (slot.packed === undefined) this.grow(torch, slot, tokens);
+      else for (const one of slot.packed) lengthen(torch, one, slot.length, tokens);
+      if (slot.packed !== undefined) slot.length += tokens;
+    });
   }
 
   /** `reorder_cache`: every tensor is gathered anew by the beams that go on. */
   reorder(torch: Torch): void {
     for (const slot of this.slots) {
+      if (slot.packed !== undefined) continue;
       for (const name of ["key", "value"] as const) {
         const old = slot[name];
         slot[name] = cacheTensor(torch, old.sizes, old.dtype);
@@ -181,9 +223,38 @@ export class SimulatedCache implements AttentionCache {
   }
 
   release(): void {
-    for (const { key, value, marker } of this.slots) for (const tensor of [key, value, marker]) tensor?.release();
+    for (const { key, value, marker, packed } of this.slots) {
+      for (const tensor of [key, value, marker]) tensor?.release();
+      for (const { codes, constants, recent } of packed ?? [])
+        for (const tensor of [codes, constants, recent]) tensor?.release();
+    }
     this.slots.length = 0;
   }
+}
+
+/** `before` goes as `after` takes its place. */
+function exchanged(before: Tensor, after: Tensor): Tensor {
+  before.release();
+  return after;
+}
+
+/** Keys (or values) of `tokens` tokens in few bits. */
+function pack(torch: Torch, sizes: readonly number[], dtype: DType, tokens: number): Packed {
+  const count = sizes.reduce((all, size) => all * size, 1);
+  const codes = cacheTensor(torch, [Math.ceil((count * BITS) / 8)], "uint8");
+  return { codes, constants: cacheTensor(torch, [2 * Math.ceil(count / GROUP)], dtype), recent: null, tokens };
+}
+
+/** As if `tokens` more had come one by one: all but the newest are packed, the rest stay as they are. */
+function lengthen(torch: Torch, one: Packed, length: number, tokens: number): void {
+  const { dtype } = one.constants;
+  const perToken = one.constants.elements / 2 / one.tokens;
+  const recent = (length + tokens - one.tokens) % RESIDUAL;
+  const packed = length + tokens - recent;
+  const made = pack(torch, [Math.round(perToken * GROUP), packed], dtype, packed);
+  for (const tensor of [one.codes, one.constants, one.recent]) tensor?.release();
+  const rest = recent > 0 ? cacheTensor(torch, [Math.round(perToken * GROUP), recent], dtype) : null;
+  Object.assign(one, { ...made, recent: rest });
 }
 
 function storedBytes({ elements, dtype }: Tensor): number {

@@ -63,7 +63,7 @@ export class Rollout implements Before {
         newTokens: completionLength,
         beams: 1,
         samples: true,
-        cache: "dynamic",
+        cache: options.spec.rollout.cache ?? "dynamic",
       });
     torch.ledger.enter("data", step);
     const rows = (width: Width, dtype: "int64" | "float32"): Tensor =>
