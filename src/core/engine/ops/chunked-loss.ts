@@ -52,6 +52,8 @@ export function chunkedCrossEntropy(
   labels: Tensor,
   { chunks, compiled, keepsLogits }: ChunkedLossSpec,
 ): Tensor {
+  const { logits: outer } = torch;
+  torch.logits = true;
   const dim = Math.max(0, hidden.rank - 2);
   const pieces = split(torch, hidden, lengths(hidden.size(dim), Math.max(1, chunks)), dim);
   const waiting: Tensor[] = [];
@@ -67,5 +69,7 @@ export function chunkedCrossEntropy(
     total = sum;
   });
   for (const tensor of [...waiting, ...pieces]) tensor.release();
-  return total ?? torch.empty("zeros", [], "float32");
+  const loss = total ?? torch.empty("zeros", [], "float32");
+  torch.logits = outer;
+  return loss;
 }
