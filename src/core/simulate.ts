@@ -16,7 +16,7 @@ import { Torch } from "./engine/torch";
 import { type ConfigView, configView, type RunSizes, selectGraph, sizesOf } from "./graph/config";
 import { evaluate, type Scope } from "./graph/expression";
 import { buildsNoMask, withFlash } from "./graph/flash";
-import { withLiger } from "./graph/liger";
+import { withChunkedLoss, withLiger } from "./graph/liger";
 import type { ArchitectureGraph, FamilyGraphs, TrainerGraph } from "./graph/types";
 import { regularised } from "./training/adapters/adalora";
 import { isRefused } from "./training/adapters/experts";
@@ -94,10 +94,10 @@ function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSizes, fuse
   const head = family.head ?? headOf(captured);
   const gated = GATED.has(String(view.scope("hidden_act") ?? view.scope("hidden_activation")));
   const layers = run.fusedLayers ?? run.fusedLoss;
+  const own =
+    run.chunkedLoss && !fusedLoss && run.trainer == null ? withChunkedLoss(captured, head, run.chunkedLoss) : captured;
   const graph =
-    fusedLoss || layers
-      ? withLiger(captured, head, { loss: fusedLoss, norms: layers, gates: layers && gated })
-      : captured;
+    fusedLoss || layers ? withLiger(own, head, { loss: fusedLoss, norms: layers, gates: layers && gated }) : own;
   return { graph, view, dataView, head };
 }
 

@@ -366,6 +366,7 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
     "每张图像的候选区域：头部的激活随其数量增长。",
   "Weights whose zeros are kept: each has a mask of one byte per element; weights, gradients and states stay dense.":
     "保持零值的权重：每个元素一字节的掩码；权重、梯度与状态仍为稠密。",
+  "Pieces of the sequence the loss is computed over.": "计算损失时序列分成的段数。",
   "Blocks of a layer, where their width is 0.": "层的块数（块宽为 0 时）。",
   "Matrix products in 8 bits.": "8 位矩阵乘法。",
   "How 8-bit products are scaled.": "8 位矩阵乘法的缩放方式。",

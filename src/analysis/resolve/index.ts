@@ -22,6 +22,7 @@ import { loadDtypeOf, precisionOf } from "./precision";
 import {
   attentionOf,
   checkpointingOf,
+  chunkedLossOf,
   compiledOf,
   fusedLossOf,
   offloadsActivations,
@@ -64,6 +65,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const maxGradNorm = c.value("max_grad_norm", 1) as number;
   const labelSmoothing = Number(c.settings.number("label_smoothing") ?? 0);
   const fusedLoss = fusedLossOf(c, trainer);
+  const chunkedLoss = chunkedLossOf(c);
   // Weights stored in the dtype the framework computes in need no autocast.
   const pure = !c.trains && c.inputs.format.id !== "deepspeed" && loadDtype === precision;
   const parallel = parallelOf(c, config, precision, worldSizeOf(c, device.spec));
@@ -123,6 +125,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...prunedOf(c),
           // Losses of their own never take Liger's: TRL leaves its layers only. SFT's is as good as fused.
           fusedLoss: fusedLoss && (spec === null || spec.kind === "sft"),
+          ...(chunkedLoss === null ? {} : { chunkedLoss }),
           fusedLayers: c.settings.boolean("fused_layers") ?? c.settings.boolean("fused_loss") === true,
           labelSmoothing,
           trainer: task === "causal-lm" || spec?.kind !== "sft" ? spec : null,

@@ -1,6 +1,6 @@
 /** What happens in a step besides the model: attention, checkpointing, optimizer, loss. */
 import { findOptimizer } from "../../core/training/optimizers";
-import type { Attention, CheckpointingSpec, ModelConfig, TrainingRun } from "../../core/training/run";
+import type { Attention, CheckpointingSpec, ChunkedLossSpec, ModelConfig, TrainingRun } from "../../core/training/run";
 import { say } from "../problems";
 import type { SettingValue } from "../settings";
 import { holds } from "../versions";
@@ -255,6 +255,15 @@ function projectedOptimizer(c: ResolveContext, written: string): TrainingRun["op
 }
 
 /** Liger, or TRL's own chunked loss (the default of SFT since 1.7). */
+/** torchtune's losses over eight pieces of every sequence (`num_output_chunks`), compiled with the model. */
+export function chunkedLossOf(c: ResolveContext): ChunkedLossSpec | null {
+  const component = c.settings.string("loss_component") ?? "";
+  const keepsLogits = /ChunkedOutput/.test(component);
+  if (!keepsLogits && !/Linear\w*Loss$/.test(component)) return null;
+  const chunks = Math.max(1, Math.trunc(c.settings.number("loss_chunks") ?? 8));
+  return { chunks, compiled: c.settings.boolean("torch_compile") === true, keepsLogits };
+}
+
 export function fusedLossOf(c: ResolveContext, trainer: string): boolean {
   if (c.settings.boolean("fused_loss") === true) return true;
   const loss = c.settings.string("loss_type");

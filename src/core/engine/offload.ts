@@ -51,6 +51,8 @@ export class OffloadHooks implements SavedTensorHooks {
   }
 
   private stays(tensor: Tensor): boolean {
+    // torchtune switches its hooks off around the output layer, and the loss is computed after they are left.
+    if (this.overlapped === "each" && this.torch.logits) return true;
     const parameter = tensor.isLeaf && tensor.name !== null;
     if (this.overlapped === "once" && this.passing.some((other) => other.tensor.storage === tensor.storage))
       this.shared.add(tensor.storage);

@@ -4,6 +4,7 @@
  * fused kernel saves only short-lived temporaries and is left out.
  * Source: liger_kernel/transformers/monkey_patch.py.
  */
+import type { ChunkedLossSpec } from "../training/run";
 import type { ArchitectureGraph, GraphFunction, Instruction, Operand, OpInstruction } from "./types";
 
 /** Values named anywhere in an operand. */
@@ -23,8 +24,14 @@ function writes(instruction: Instruction): string[] {
 
 const base = (operator: string): string => operator.split(".")[0]!;
 
+/** What one operator on the head's input and weight takes besides. */
+interface LossOperator {
+  readonly op: string;
+  readonly more: (labels: Operand) => readonly Operand[];
+}
+
 /** Replaces everything from the head's logits to the loss by one operator on the head's input. */
-function fuseLoss(main: GraphFunction, head: string): GraphFunction {
+function fuseLoss(main: GraphFunction, head: string, { op, more }: LossOperator): GraphFunction {
   const start = main.body.findIndex((instruction) => "call" in instruction && instruction.path === head);
   const end = main.body.findIndex(
     (instruction) => "op" in instruction && base(instruction.op) === "cross_entropy_loss",
@@ -41,8 +48,8 @@ function fuseLoss(main: GraphFunction, head: string): GraphFunction {
     removed.add(k);
   }
   const fused: Instruction = {
-    op: "liger_fused_linear_cross_entropy",
-    in: [call.in[0]!, `@${head}.weight`, loss.in[1]!],
+    op,
+    in: [call.in[0]!, `@${head}.weight`, ...more(loss.in[1]!)],
     out: loss.out,
   };
   const fn = rebuild(main, removed, new Map([[end, fused]]));
@@ -125,6 +132,19 @@ export interface LigerKernels {
   readonly gates: boolean;
 }
 
+const LIGER: LossOperator = { op: "liger_fused_linear_cross_entropy", more: (labels) => [labels] };
+
+/** The graph with torchtune's loss over pieces of every sequence in place of its own. */
+export function withChunkedLoss(
+  graph: ArchitectureGraph,
+  head: string | null,
+  { chunks, compiled, keepsLogits }: ChunkedLossSpec,
+): ArchitectureGraph {
+  if (head === null || graph.task !== "causal-lm") return graph;
+  const operator = { op: "chunked_cross_entropy", more: (labels: Operand) => [labels, chunks, compiled, keepsLogits] };
+  return { ...graph, main: fuseLoss(graph.main, head, operator) };
+}
+
 /** The graph as it runs with Liger's kernels. */
 export function withLiger(graph: ArchitectureGraph, head: string | null, kernels: LigerKernels): ArchitectureGraph {
   const fuse = (fn: GraphFunction): GraphFunction => {
@@ -132,6 +152,6 @@ export function withLiger(graph: ArchitectureGraph, head: string | null, kernels
     return kernels.gates ? fuseGates(normed) : normed;
   };
   const fused = kernels.loss && head !== null && graph.task === "causal-lm";
-  const main = fused ? fuseLoss(graph.main, head) : graph.main;
+  const main = fused ? fuseLoss(graph.main, head, LIGER) : graph.main;
   return { ...graph, main: fuse(main), blocks: graph.blocks.map(fuse) };
 }

@@ -125,6 +125,15 @@ export interface QuantizationSpec {
   readonly packsSubclasses?: boolean;
 }
 
+/** Cross-entropy over pieces of every sequence (torchtune's losses). */
+export interface ChunkedLossSpec {
+  readonly chunks: number;
+  /** The loss is compiled: a piece keeps its logits as they are, with one number per token. */
+  readonly compiled: boolean;
+  /** All pieces' logits are made before the first one's loss. */
+  readonly keepsLogits: boolean;
+}
+
 /** Scaling of torchao's float8 training, by the names of its recipes. */
 export type Float8Recipe = "tensorwise" | "rowwise" | "rowwise_with_gw_hp";
 
@@ -377,6 +386,8 @@ export interface TrainingRun {
   readonly float8?: Float8Spec | null;
   /** Liger's fused linear cross-entropy (no logits tensor). */
   readonly fusedLoss: boolean;
+  /** Absent or null: the model's own loss, over all logits at once. */
+  readonly chunkedLoss?: ChunkedLossSpec | null;
   /** Liger's norms and gated activations too; as `fusedLoss` when absent (TRL's own chunked loss has only the loss). */
   readonly fusedLayers?: boolean;
   readonly labelSmoothing: number;

@@ -65,9 +65,6 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
   const optimizer = find("optimizer");
   if (optimizer?.value === "adamw_torch" && find("optimizer_fused")?.value === true)
     result.push(derived(optimizer, "optimizer", "adamw_torch_fused"));
-  const loss = find("loss_component");
-  if (typeof loss?.value === "string" && /Linear\w*Loss$/.test(loss.value))
-    result.push(derived(loss, "loss_type", "chunked_nll"));
   return result;
 }
 

@@ -105,6 +105,9 @@ export const TORCHTUNE_KEYS: readonly SchemaKey[] = [
   ),
   memory("data_parallel_replicate_dim", "dp_replicate_size", "integer", "Copies of the sharded model.", { min: 1 }),
   memory("compile", "torch_compile", "any", EFFECT.compile, { nullable: true }),
+  memory("loss.num_output_chunks", "loss_chunks", "integer", "Pieces of the sequence the loss is computed over.", {
+    min: 1,
+  }),
   memory("loss._component_", "loss_component", "string", "Chunked and linear losses never hold all logits at once."),
   memory("enable_fp8_training", "fp8", "boolean", "Matrix products in 8 bits."),
   memory("fp8_recipe_name", "fp8_recipe", "string", "How 8-bit products are scaled.", { nullable: true }),

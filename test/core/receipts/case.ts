@@ -61,6 +61,8 @@ export interface Case {
   readonly peft?: Peft;
   readonly quant?: { readonly type: "nf4" | "fp4"; readonly double: boolean };
   readonly kbit_prep?: boolean;
+  /** torchtune's loss over pieces of every sequence. */
+  readonly chunked_loss?: { readonly chunks: number; readonly keeps_logits: boolean };
   readonly in_backward?: boolean;
   /** BAdam trains its first block. */
   readonly badam?: boolean;
@@ -205,6 +207,9 @@ export function runOf(c: Case): TrainingRun {
     },
     maxGradNorm: c.max_grad_norm ?? 1,
     adapter: c.peft ? adapterOf(c.peft, c.model.model_type) : null,
+    chunkedLoss: c.chunked_loss
+      ? { chunks: c.chunked_loss.chunks, compiled: false, keepsLogits: c.chunked_loss.keeps_logits }
+      : null,
     float8: c.float8 ? { backend: "torchao", recipe: c.float8, keeps: "first-and-last", cachesWeights: false } : null,
     quantization: c.quant
       ? { type: c.quant.type, double: c.quant.double, prepareForKbit: c.kbit_prep ?? false, computeDtype: "bfloat16" }

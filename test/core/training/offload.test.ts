@@ -39,6 +39,19 @@ describe("activations in host memory", () => {
     assert.ok(both.host.pinned >= INPUTS && both.host.pinned < once.host.pinned);
   });
 
+  it("leaves the head and the loss on the device with torchtune, which switches its hooks off there", () => {
+    const { model } = causalRun({});
+    const wider = { ...model, config: { ...model.config, vocab_size: 3000 } };
+    for (const chunkedLoss of [null, { chunks: 4, compiled: true, keepsLogits: true }]) {
+      const [narrow, wide] = [model, wider].map((model) =>
+        simulated({ model, chunkedLoss, offloadsActivations: "each" }),
+      );
+      assert.equal(narrow?.host.pinned, wide?.host.pinned);
+    }
+    const [narrow, wide] = [model, wider].map((model) => simulated({ model, offloadsActivations: "once" }));
+    assert.ok(wide!.host.pinned > narrow!.host.pinned);
+  });
+
   it("is the same with and without folding", () => {
     const changes: Partial<TrainingRun>[] = [
       { offloadsActivations: "each" },

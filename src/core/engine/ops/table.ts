@@ -8,6 +8,7 @@ import { alias, hostTensor, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import * as arithmetic from "./arithmetic";
 import { isTensor, UNARY_OPERATORS, unary } from "./arithmetic";
+import { chunkedCrossEntropy } from "./chunked-loss";
 import * as complex from "./complex";
 import { copyInto, putByMask, scalePart } from "./inplace";
 import * as layout from "./layout";
@@ -280,6 +281,12 @@ const RULES: Readonly<Record<string, Rule>> = {
   liger_rms_norm: (t, a) => liger.ligerRmsNorm(t, a.tensor(0), a.tensor(1)),
   liger_gated_product: (t, a) => liger.ligerGatedProduct(t, a.tensor(0), a.tensor(1)),
   liger_fused_linear_cross_entropy: (t, a) => liger.fusedLinearCrossEntropy(t, a.tensor(0), a.tensor(1)),
+  chunked_cross_entropy: (t, a) =>
+    chunkedCrossEntropy(t, a.tensor(0), a.tensor(1), a.tensor(2), {
+      chunks: a.number(3, 1),
+      compiled: a.flag(4),
+      keepsLogits: a.flag(5),
+    }),
   trl_chunked_log_probs: (t, a) =>
     trl.chunkedLogProbs(
       t,

@@ -1,0 +1,75 @@
+/**
+ * Cross-entropy over pieces of every sequence, each with its own product by the head. The pieces' products need the head's
+ * weight one after the other, so backward adds up as many gradients of it.
+ * Sources: torchtune/modules/loss/{ce_chunked_output_loss,cross_entropy_loss}.py, torchtune/modules/transformer.py
+ * (chunked_output), torch/_functorch/partitioners.py (the logits are a matrix product's result, which is not recomputed).
+ */
+import type { ChunkedLossSpec } from "../../training/run";
+import { numel } from "../shape";
+import type { Tensor } from "../tensor";
+import type { Torch } from "../torch";
+import { add } from "./arithmetic";
+import { split, view } from "./layout";
+import { linear } from "./linear";
+import { crossEntropy } from "./model";
+
+/** `tensor_split`: the first pieces are one longer where the length does not divide. */
+function lengths(length: number, chunks: number): number[] {
+  const short = Math.floor(length / chunks);
+  return Array.from({ length: chunks }, (_, k) => short + (k < length % chunks ? 1 : 0)).filter((size) => size > 0);
+}
+
+/** Loss of one piece: eager code raises the logits to float32 and keeps their log-softmax. */
+function pieceLoss(torch: Torch, logits: Tensor, labels: Tensor, compiled: boolean): Tensor {
+  const rows = numel(logits.sizes) / logits.size(-1);
+  if (!compiled) {
+    const raised = logits.dtype === "float32" ? logits.retain() : torch.toCopy(logits, "float32");
+    const flat = view(torch, raised, [rows, logits.size(-1)]);
+    raised.release();
+    // Labels of a piece of several sequences do not lie together.
+    const spread = logits.rank > 2 && logits.size(0) > 1;
+    const target = spread ? torch.empty("clone", [rows], "int64") : labels.retain();
+    const loss = crossEntropy(torch, flat, target, "sum", 0);
+    target.release();
+    flat.release();
+    return loss;
+  }
+  const { sizes, dtype } = logits;
+  const node = torch.record("CompiledFunctionBackward", [logits], (torch, [gradient]) => [
+    gradient ? torch.empty("cross_entropy_backward", sizes, dtype) : null,
+  ]);
+  const sums = torch.empty("logsumexp", [rows], "float32");
+  if (node !== null) for (const tensor of [logits, sums]) torch.save(node, tensor);
+  sums.release();
+  return torch.attach(node, torch.empty("nll_loss_forward", [], "float32"));
+}
+
+/** The head's products and the loss, piece by piece. */
+export function chunkedCrossEntropy(
+  torch: Torch,
+  hidden: Tensor,
+  weight: Tensor,
+  labels: Tensor,
+  { chunks, compiled, keepsLogits }: ChunkedLossSpec,
+): Tensor {
+  const { logits: outer } = torch;
+  torch.logits = true;
+  const dim = Math.max(0, hidden.rank - 2);
+  const pieces = split(torch, hidden, lengths(hidden.size(dim), Math.max(1, chunks)), dim);
+  const waiting: Tensor[] = [];
+  if (keepsLogits) for (const piece of pieces) waiting.push(linear(torch, piece, weight, null));
+  let total: Tensor | null = null;
+  pieces.forEach((piece, k) => {
+    const logits = waiting[k] ?? linear(torch, piece, weight, null);
+    const loss = pieceLoss(torch, logits, labels, compiled);
+    if (!keepsLogits) logits.release();
+    const sum: Tensor = total === null ? loss.retain() : add(torch, total, loss);
+    total?.release();
+    loss.release();
+    total = sum;
+  });
+  for (const tensor of [...waiting, ...pieces]) tensor.release();
+  const loss = total ?? torch.empty("zeros", [], "float32");
+  torch.logits = outer;
+  return loss;
+}
