@@ -76,6 +76,21 @@ async function revert(): Promise<void> {
   await vscode.commands.executeCommand("workbench.action.files.revert");
 }
 
+/** Two cells, as Jupyter saves them. */
+const NOTEBOOK = JSON.stringify({
+  cells: [
+    ["batch = 2\n"],
+    [
+      "from trl import SFTConfig, SFTTrainer\n",
+      "args = SFTConfig(output_dir='out', per_device_train_batch_size=batch, bf16=True, fp16=True, max_length=512)\n",
+      "trainer = SFTTrainer(model='Qwen/Qwen2.5-0.5B', args=args, train_dataset=data)\n",
+    ],
+  ].map((source) => ({ cell_type: "code", metadata: {}, execution_count: null, outputs: [], source })),
+  metadata: { kernelspec: { name: "python3", language: "python" }, language_info: { name: "python" } },
+  nbformat: 4,
+  nbformat_minor: 5,
+});
+
 const tests: readonly HostTest[] = [
   {
     name: "starts when a training config is opened",
@@ -198,6 +213,40 @@ const tests: readonly HostTest[] = [
       });
       const engine = await open("llama-8b-zero3/ds_zero3.json");
       assert.match(await hoverWith(engine, '"stage"', /GiB/), /ZeRO/);
+    },
+  },
+  {
+    name: "cells of a notebook have hovers, findings and fixes of their own",
+    run: async () => {
+      const folder = vscode.workspace.workspaceFolders?.[0];
+      assert.ok(folder, "a workspace folder is open");
+      const uri = vscode.Uri.joinPath(folder.uri, "sft.ipynb");
+      await vscode.workspace.fs.writeFile(uri, new TextEncoder().encode(NOTEBOOK));
+      const notebook = await vscode.workspace.openNotebookDocument(uri);
+      await vscode.window.showNotebookDocument(notebook);
+      const cell = notebook.cellAt(1).document;
+      await hoverWith(cell, BATCH, /GiB/);
+      const finding = await findingWith(cell, "contradictory-keys");
+      assert.equal(cell.getText(finding.range), "fp16");
+      const actions = await vscode.commands.executeCommand<vscode.CodeAction[]>(
+        "vscode.executeCodeActionProvider",
+        cell.uri,
+        finding.range,
+        vscode.CodeActionKind.QuickFix.value,
+      );
+      const fix = actions.find(({ title }) => /fp16/.test(title));
+      assert.ok(fix?.edit, actions.map(({ title }) => title).join(", "));
+      assert.ok(await vscode.workspace.applyEdit(fix.edit));
+      assert.match(cell.getText(), /fp16=False/);
+      await gone(cell, "contradictory-keys");
+      // A value of the first cell counts in the second.
+      const before = await hoverWith(cell, BATCH, /GiB/);
+      const first = notebook.cellAt(0).document;
+      await replace(first, "batch = 2", "batch = 8");
+      await eventually("the hover to follow the other cell", async () =>
+        (await hovers(cell, at(cell, BATCH))) === before ? undefined : true,
+      );
+      await revert();
     },
   },
   {
