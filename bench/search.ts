@@ -53,8 +53,8 @@ export function searchFigures(times = 7): readonly SearchFigure[] {
       const started = performance.now();
       const result = searchPlans(
         run,
-        (changed) => {
-          const found = estimate(changed, graphs, "peaks");
+        (changed, enoughBytes) => {
+          const found = estimate(changed, graphs, "peaks", enoughBytes);
           return found.ok ? found.estimate : null;
         },
         {

@@ -10,8 +10,16 @@ export class Estimator {
   private readonly graphIds = new WeakMap<FamilyGraphs, number>();
   private nextId = 1;
 
-  /** Never throws: what the engine cannot do is an answer, too. `peaks` leaves breakdown and timeline out. */
-  estimate(run: TrainingRun, graphs: FamilyGraphs | undefined, detail: "full" | "peaks" = "full"): EstimateResult {
+  /**
+   * Never throws: what the engine cannot do is an answer, too. `peaks` leaves breakdown and timeline out; for
+   * `enoughBytes` see the engine's `estimate`.
+   */
+  estimate(
+    run: TrainingRun,
+    graphs: FamilyGraphs | undefined,
+    detail: "full" | "peaks" = "full",
+    enoughBytes = Number.POSITIVE_INFINITY,
+  ): EstimateResult {
     const whole = this.keyOf(run, graphs);
     const key = detail === "peaks" && !this.results.has(whole) ? `peaks ${whole}` : whole;
     const known = this.results.get(key);
@@ -23,10 +31,12 @@ export class Estimator {
     }
     let result: EstimateResult;
     try {
-      result = estimate(run, graphs, detail);
+      result = estimate(run, graphs, detail, enoughBytes);
     } catch (error) {
       result = { ok: false, code: "not-modelled", reason: error instanceof Error ? error.message : String(error) };
     }
+    // What is only known to be too much is not kept: others may want the figure.
+    if (result.ok && result.estimate.usedPeakBytes > enoughBytes) return result;
     this.results.set(key, result);
     const oldest = this.results.size > MOST_KEPT ? this.results.keys().next().value : undefined;
     if (oldest !== undefined) this.results.delete(oldest);

@@ -42,8 +42,8 @@ export class RunAnalysis {
   }
 
   /** Peaks of a run made from this one's, without a breakdown; undefined when the engine cannot say. */
-  estimateOf(run: TrainingRun): Estimate | undefined {
-    const { result } = this.simulate(run, "peaks");
+  estimateOf(run: TrainingRun, enoughBytes?: number): Estimate | undefined {
+    const { result } = this.simulate(run, "peaks", enoughBytes);
     return result.ok ? result.estimate : undefined;
   }
 
@@ -90,8 +90,12 @@ export class RunAnalysis {
    * captured with SDPA only: SDPA's own flash kernel saves the same tensors (query, key, value, output and one float32 per
    * row), so its graph stands in without masks, and the report says so.
    */
-  private simulate(run: TrainingRun, detail: "full" | "peaks"): { result: EstimateResult; supposed?: Supposition } {
-    const result = this.estimator.estimate(run, this.inputs.graphs, detail);
+  private simulate(
+    run: TrainingRun,
+    detail: "full" | "peaks",
+    enoughBytes?: number,
+  ): { result: EstimateResult; supposed?: Supposition } {
+    const result = this.estimator.estimate(run, this.inputs.graphs, detail, enoughBytes);
     const captured = this.inputs.graphs?.graphs.some(({ attention }) => attention === run.attention);
     if (!result.ok || captured === true || !buildsNoMask(run.attention)) return { result };
     const supposed = { message: say("assume.attention", { attention: run.attention }), settleWith: "attention" };

@@ -47,11 +47,14 @@ const TIMELINE_POINTS = 240;
  * @param graphs the captured graphs of `run.model.family`, or of the relative that stands in for it (`relativeOf`), which
  *   widens the band; undefined when there is neither
  * @param detail `peaks` leaves breakdown, modules and timeline empty, for searches that only compare totals
+ * @param enoughBytes where tensors, context and libraries alone use more than this, the pool that they live in is not
+ *   modelled: the peak is then "at least", for searches that only ask whether a run fits
  */
 export function estimate(
   run: TrainingRun,
   graphs: FamilyGraphs | undefined,
   detail: "full" | "peaks" = "full",
+  enoughBytes = Number.POSITIVE_INFINITY,
 ): EstimateResult {
   if (graphs === undefined)
     return { ok: false, code: "unknown-model", reason: `no graph of the family "${run.model.family}" was captured` };
@@ -64,7 +67,7 @@ export function estimate(
     // A size that is no number makes every sum after it none, and the peak the largest before it.
     if (!Number.isFinite(ledger.live) || ledger.peakEvent < 0)
       return { ok: false, code: "invalid-config", reason: "the model's config.json does not give every size" };
-    const eager = widenedBy(read(run, simulation, detail === "full"), [
+    const eager = widenedBy(read(run, simulation, detail === "full", enoughBytes), [
       ...result.uncertain,
       ...missingKernels(ledger, graphs.kernels),
       ...adaptedExperts(simulation),
@@ -238,21 +241,20 @@ function missingKernels(ledger: Ledger, kernels: FamilyGraphs["kernels"]): Split
   return lessBytes === 0 ? [] : [{ what, settleWith: "libraries", moreBytes: 0, lessBytes }];
 }
 
-function read(run: TrainingRun, simulation: Simulation, full: boolean): Estimate {
+function read(run: TrainingRun, simulation: Simulation, full: boolean, enoughBytes: number): Estimate {
   const { ledger, loading, parameters, trainableParameters, host } = simulation;
   const replayed = (stream: Ledger, loaded: number): number =>
     run.expandableSegments ? expandablePeak(stream, loaded) : reservedPeak(stream, loaded, run.allocator);
   // Loading is over before the steps begin: whichever needs more is the peak of the run.
   const fullest = loading !== null && loading.peak > ledger.peak ? loading : ledger;
-  const reserved = Math.max(
-    replayed(ledger, simulation.loadedEvents),
-    loading === null ? 0 : replayed(loading, 0),
-    fullest.peak,
-  );
   const overhead = overheadBand(run.device?.architecture ?? "unknown", run.parallel.worldSize, {
     torch: run.libraries.torch,
     workspace: run.blasWorkspaceBytes,
   });
+  const reserved =
+    fullest.peak + overhead.likely > enoughBytes
+      ? fullest.peak
+      : Math.max(replayed(ledger, simulation.loadedEvents), loading === null ? 0 : replayed(loading, 0), fullest.peak);
   const { components, modules } = full ? breakdown(fullest) : { components: [], modules: [] };
   return {
     parameters,

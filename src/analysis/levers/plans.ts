@@ -23,7 +23,7 @@ export async function plansOf(analysis: RunAnalysis): Promise<ReportPlan[]> {
   const { pinnedBytes = 0, pageableBytes = 0 } = base.estimate?.host ?? {};
   const short = pinnedBytes + pageableBytes > (hostLimitOf(analysis, run) ?? Number.POSITIVE_INFINITY);
   if (base.verdict !== "does-not-fit" && base.verdict !== "tight" && !short) return [];
-  const { plans } = searchPlans(run, (changed) => analysis.estimateOf(changed) ?? null, {
+  const { plans } = searchPlans(run, (changed, enoughBytes) => analysis.estimateOf(changed, enoughBytes) ?? null, {
     ...searchOptionsOf(analysis, run, base.usable),
     maxEstimates: MOST_ESTIMATES,
     enoughEstimates: ENOUGH_ESTIMATES,

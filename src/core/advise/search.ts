@@ -75,6 +75,8 @@ function hostBytes({ host }: Estimate): number {
 
 class Search {
   private readonly known = new Map<string, Estimate | null>();
+  /** What is known only to need too much. */
+  private readonly rough = new Set<string>();
   private readonly bounds = new PeakBounds();
   private readonly base: Move;
   private most: number;
@@ -101,7 +103,7 @@ class Search {
   }
 
   result(): SearchResult {
-    const now = this.estimate(this.base);
+    const now = this.estimate(this.base, true);
     if (now === null || this.fits(now)) return { plans: [], complete: true, estimates: this.spent };
     this.trySingles(now);
     this.tryWhole(now);
@@ -125,16 +127,22 @@ class Search {
     return this.options.hostLimitBytes ?? Number.POSITIVE_INFINITY;
   }
 
-  /** null when the engine cannot say, or when no more estimates are allowed. */
-  private estimate(move: Move): Estimate | null {
+  /**
+   * null when the engine cannot say, or when no more estimates are allowed.
+   *
+   * @param exact whether the peak is wanted also where it is too high; else only that it is
+   */
+  private estimate(move: Move, exact: boolean): Estimate | null {
     const key = JSON.stringify(move.steps);
     const known = this.known.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined && !(exact && this.rough.has(key))) return known;
     if (this.spent >= this.most) {
       this.stopped = true;
       return null;
     }
-    const found = this.estimator(move.run);
+    const found = this.estimator(move.run, exact ? Number.POSITIVE_INFINITY : this.options.limitBytes);
+    if (!exact && found !== null && found.usedPeakBytes > this.options.limitBytes) this.rough.add(key);
+    else this.rough.delete(key);
     if (found !== null) {
       this.spent++;
       this.bounds.learn(move.run, found);
@@ -159,7 +167,7 @@ class Search {
   private trySingles(now: Estimate): void {
     const singles = allowedLevers(this.options).flatMap((lever) => {
       const move = strongest(this.base, [lever]);
-      const estimate = move === null ? null : this.estimate(move);
+      const estimate = move === null ? null : this.estimate(move, true);
       if (estimate === null || estimate.usedPeakBytes > now.usedPeakBytes) return [];
       const same = sameMemory(estimate, now) && (this.fitsHost(now) || hostBytes(estimate) >= hostBytes(now));
       return same ? [] : [{ lever, estimate }];
@@ -260,7 +268,7 @@ class Search {
     const every = (1 << this.levers.length) - 1;
     const fitting = (mask: number): boolean => {
       const move = strongest(this.base, this.members(mask));
-      const estimate = move === null ? null : this.estimate(move);
+      const estimate = move === null ? null : this.estimate(move, false);
       return estimate !== null && this.fits(estimate);
     };
     const whole = this.maximalSets(every).find(fitting);
@@ -283,7 +291,7 @@ class Search {
       this.failing.push(mask);
       return;
     }
-    const estimate = this.estimate(move);
+    const estimate = this.estimate(move, !plan);
     if (estimate === null) return;
     if (!this.fits(estimate)) {
       this.failing.push(mask);
@@ -310,7 +318,7 @@ class Search {
       while (low < high) {
         const middle = (low + high) >> 1;
         const tried = positioned(this.base, levers, positions.with(index, middle));
-        const estimate = tried === null || this.excluded(tried) ? null : this.estimate(tried);
+        const estimate = tried === null || this.excluded(tried) ? null : this.estimate(tried, false);
         if (tried !== null && estimate !== null && this.fits(estimate)) {
           best = this.plan(levers, tried, estimate);
           high = middle;
@@ -322,7 +330,7 @@ class Search {
   }
 
   private plan(levers: readonly Lever[], move: Move, estimate: Estimate): Plan {
-    const base = this.estimate(this.base);
+    const base = this.estimate(this.base, true);
     return {
       steps: move.steps,
       settings: move.settings,

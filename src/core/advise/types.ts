@@ -148,8 +148,11 @@ export interface SearchResult {
   readonly estimates: number;
 }
 
-/** null: the engine cannot estimate this run. */
-export type EstimateFunction = (run: TrainingRun) => Estimate | null;
+/**
+ * null: the engine cannot estimate this run. A run that needs more than `enoughBytes` may be told to need less than it
+ * does, as long as that is more than `enoughBytes`, too.
+ */
+export type EstimateFunction = (run: TrainingRun, enoughBytes?: number) => Estimate | null;
 
 /** A run with what the engine says of it. */
 export interface Estimated {

@@ -17,7 +17,8 @@ function inside(query: number, key: number, value: number): number {
 
 /** How much higher the peak is with what kernels allocate inside themselves; 0 when it lies elsewhere. */
 export function kernelTemporaries(ledger: Ledger): number {
-  if (!ledger.knows(FLASH_BACKWARD)) return 0;
+  const isFlash = ledger.blocksOf(FLASH_BACKWARD);
+  if (isFlash === null) return 0;
   const { events, bytes } = ledger;
   let live = 0;
   let highest = ledger.peak;
@@ -25,7 +26,7 @@ export function kernelTemporaries(ledger: Ledger): number {
   for (const event of events) {
     const id = event >= 0 ? event : ~event;
     live += event >= 0 ? bytes[id]! : -bytes[id]!;
-    if (event < 0 || ledger.labelOf(id).operator !== FLASH_BACKWARD) continue;
+    if (event < 0 || isFlash[id] === 0) continue;
     gradients.push(bytes[id]!);
     if (gradients.length < 3) continue;
     const [query, key, value] = gradients as [number, number, number];

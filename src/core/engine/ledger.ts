@@ -104,9 +104,13 @@ export class Ledger {
     return this.labelColumn[id]!;
   }
 
-  /** Whether any allocation so far was this operator's. */
-  knows(operator: string): boolean {
-    return this.labels.some((label) => label.operator === operator);
+  /** For each block whether an operator allocated it (1); null when none was its. */
+  blocksOf(operator: string): Uint8Array | null {
+    const labels = Uint8Array.from(this.labels, (label) => (label.operator === operator ? 1 : 0));
+    if (!labels.includes(1)) return null;
+    const blocks = new Uint8Array(this.count);
+    for (let id = 0; id < blocks.length; id++) blocks[id] = labels[this.labelColumn[id]!]!;
+    return blocks;
   }
 
   /** Books a block as something else; nothing for a tensor without one. */
