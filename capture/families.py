@@ -266,7 +266,7 @@ FAMILIES |= {
     "gptj": standard("gptj", attention=("eager",), extra=_rotary_dim, derived={"n_inner": "4*n_embd"}),
     "gpt_neo": standard("gpt_neo", attention=("eager",), extra=_alternating, derived={"intermediate_size": "4*hidden_size"}),
     "bloom": standard("bloom", attention=("eager",), extra=_powers),
-    "falcon": standard("falcon", axes=(FALCON,), points=6),
+    "falcon": standard("falcon", axes=(FALCON,)),
     "codegen": standard("codegen", attention=("eager",), tasks=("causal-lm",), extra=_codegen, derived={"n_inner": "4*n_embd"}),
     "qwen3_moe": standard("qwen3_moe", width=True, axes=(GQA, _switch("norm_topk_prob"))),
     "qwen2_moe": standard("qwen2_moe", axes=(GQA,), fixed=("layer_types",)),

@@ -12,6 +12,7 @@ DRAWN = "refused: its config ties keys together (nested parts, lists of kinds), 
 ACROSS = "what one layer makes or owns is used by others: keys and values, or a block of weights with an adapter for each use"
 DIRECT = "its code calls the `forward` of layers itself, where only calls of modules are seen"
 ON_HOST = "makes parameters on the host whatever device is asked for"
+HALF = "equal to PyTorch in float32 and under autocast, not with bfloat16 weights alone yet"
 FIRST = "a first capture succeeds; not verified against PyTorch yet"
 PICTURES = "the code goes over the pictures of a batch one by one (shapes of tiles, padding cut off), a loop no repeat stands for yet"
 STAGES = "unlike stages whose widths and repeats follow lists or rounding rules"
@@ -24,6 +25,7 @@ REASONS = {
     **dict.fromkeys(("gemma3n_text", "zamba2"), ACROSS),
     "squeezebert": DIRECT,
     "xlnet": ON_HOST,
+    "deberta": HALF,
     **dict.fromkeys(("big_bird", "bigbird_pegasus", "deepseek_v32", "deepseek_v4"), SPARSE),
     **dict.fromkeys(("rwkv", "xlstm", "recurrent_gemma", "minimax", "kimi_linear", "zamba"), LOOPS),
     **dict.fromkeys(("llava_next", "llava_next_video", "llava_onevision", "mistral3", "vipllava", "video_llava"), PICTURES),

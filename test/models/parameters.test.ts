@@ -1,0 +1,59 @@
+/** Captured graphs at the sizes of published models: as many parameters as PyTorch counts, whatever the depth. */
+import { strict as assert } from "node:assert";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { configView, selectGraph, sizesOf } from "../../src/core/graph/config";
+import type { FamilyGraphs } from "../../src/core/graph/types";
+import { placeTensors } from "../../src/core/training/model";
+import type { ModelConfig, Task } from "../../src/core/training/run";
+import { causalRun } from "../core/runs";
+
+interface Entry {
+  readonly name: string;
+  readonly task?: Task | "none";
+  readonly parameters: number;
+  readonly config: ModelConfig;
+}
+
+const models = join(__dirname, "../../models");
+const entries = (JSON.parse(readFileSync(join(models, "catalogue.json"), "utf8")) as { models: Entry[] }).models;
+const families = new Set(entries.map(({ config }) => String(config["model_type"])));
+
+/** What the graph of the family leaves out, and the models that have it. */
+const LEFT_OUT: Readonly<Record<string, string>> = {
+  "tiiuae/falcon-11B": "more than two key-value heads (num_kv_heads)",
+  "tiiuae/falcon-40b": "more than two key-value heads (num_kv_heads)",
+  "tiiuae/falcon-180B": "more than two key-value heads (num_kv_heads)",
+  "microsoft/deberta-v2-xlarge": "a convolution beside the first layer (conv_kernel_size)",
+  "stabilityai/stablelm-2-12b": "a norm of each head's own (qk_layernorm)",
+};
+
+/** Parameters of the model's graph, or null where its task has none. */
+function counted(graphs: FamilyGraphs, { task = "causal-lm", config }: Entry): number | null {
+  if (task === "none") return null;
+  const view = configView(graphs, config, sizesOf(causalRun({ task })));
+  const graph = selectGraph(graphs, task, "sdpa", view.scope);
+  if (graph === undefined) return null;
+  return placeTensors(graph.parameters, view, "float32").reduce(
+    (sum, { sizes }) => sum + sizes.reduce((product, size) => product * size, 1),
+    0,
+  );
+}
+
+describe("graphs of published models", () => {
+  for (const family of families) {
+    const file = join(models, "graphs", `${family}.json`);
+    if (!existsSync(file)) continue;
+    it(family, () => {
+      const graphs = JSON.parse(readFileSync(file, "utf8")) as FamilyGraphs;
+      const own = entries.filter(({ config }) => config["model_type"] === family);
+      const wrong = own.flatMap((entry) => {
+        const count = counted(graphs, entry);
+        return count === null || count === entry.parameters || LEFT_OUT[entry.name]
+          ? []
+          : [`${entry.name}: ${count}, not ${entry.parameters}`];
+      });
+      assert.deepEqual(wrong, []);
+    });
+  }
+});
