@@ -62,10 +62,11 @@ def check(args):
 
 
 def verify(args):
-    from .verify import page, verify
+    from .verify import fresh_rows, page, verify
 
-    if args.page:
-        rows = [json.loads(line) for file in args.page for line in pathlib.Path(file).read_text().splitlines()]
+    if args.page or args.fresh:
+        lines = lambda files: [line for file in files or () for line in pathlib.Path(file).read_text().splitlines()]
+        rows = [*(json.loads(line) for line in lines(args.page)), *fresh_rows(lines(args.fresh), args.cli)]
         (OUT.parent / "VERIFIED.md").write_text(page(rows))
         return 0
     names = args.family or sorted(p.stem for p in OUT.glob("*.json"))
@@ -132,6 +133,7 @@ def main():
     v.add_argument("--cli", default="node dist/cli.js")
     v.add_argument("--json", help="also append each row to this file")
     v.add_argument("--page", nargs="*", help="only write the page, from rows of earlier runs")
+    v.add_argument("--fresh", nargs="*", help="only write the page, from rows of fresh.py, which are estimated anew")
     v.set_defaults(run=verify)
     m = commands.add_parser("media", help="receipts of models of pictures and sound: test/core/media/<family>.jsonl")
     m.add_argument("--family", nargs="*", required=True)

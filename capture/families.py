@@ -235,7 +235,13 @@ def _alibi(d, s, r):
     d.update(new_decoder_architecture=False, multi_query=False, parallel_attn=False, alibi=True, num_attention_heads=n, num_kv_heads=n, hidden_size=n * 8 * r.randint(1, 4))
 
 
-FALCON = (Option("new_decoder_architecture", lambda d, s, r: (_sets(new_decoder_architecture=True, alibi=False)(d, s, r), d.update(num_kv_heads=2, num_attention_heads=2 * r.randint(2, 4)), d.update(hidden_size=8 * d["num_attention_heads"] * r.randint(1, 3)))),
+def _new_falcon(d, s, r):
+    kv = r.randint(2, 4)
+    heads = kv * r.randint(2, 4)
+    d.update(new_decoder_architecture=True, alibi=False, num_kv_heads=kv, num_attention_heads=heads, hidden_size=8 * heads * r.randint(1, 3))
+
+
+FALCON = (Option("new_decoder_architecture", _new_falcon),
           Option("not new_decoder_architecture and multi_query and parallel_attn", _sets(new_decoder_architecture=False, multi_query=True, parallel_attn=True, alibi=False)),
           Option("not new_decoder_architecture and not multi_query and not parallel_attn", _alibi))
 

@@ -233,12 +233,20 @@ def stacks(form, samples, atoms, keys, blocks, known):
             item.update({"block": bodies[0]["block"], "index": "0", "in": repeat["in"], "out": repeat["out"], "checkpoint": repeat["checkpoint"], "positional": repeat["positional"]})
 
 
+def _layers(function):
+    """What the layers of a function look like."""
+    return {skeleton(g)[0] for it in function.body if isinstance(it, Repeat) for g in it.functions}
+
+
 def graph(captures, task, attention, when, atoms, keys):
     """One architecture graph from the captures of one class (points first, then regimes)."""
     forms = [skeleton(c.function) for c in captures]
     # code such as `if x.dtype != weight.dtype: x = x.to(weight.dtype)` converts only where it changes something:
     # the regime that converts tells, and converting to the same dtype is the same as not converting
-    alike = [k for k, (c, form) in enumerate(zip(captures, forms)) if (c.load == captures[0].load and not c.raised) or form[0] == forms[0][0]]
+    same = [c.load == captures[0].load and not c.raised for c in captures]
+    layers = [_layers(c.function) for c in captures]
+    seen = set().union(*(texts for texts, whole in zip(layers, same) if whole))
+    alike = [k for k, form in enumerate(forms) if same[k] or (form[0] == forms[0][0] and layers[k] <= seen)]
     captures, forms = [captures[k] for k in alike], [forms[k] for k in alike]
     mains = [c.function for c in captures]
     for form in forms[1:]:
