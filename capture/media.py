@@ -7,7 +7,7 @@ def _whisper(r):
     heads, width = r.randint(3, 7), 2 * r.randint(4, 15)
     return dict(d_model=heads * width, encoder_attention_heads=heads, decoder_attention_heads=heads, encoder_layers=r.randint(3, 4), decoder_layers=r.randint(3, 5),
                 encoder_ffn_dim=r.randint(40, 240), decoder_ffn_dim=r.randint(241, 400), vocab_size=r.randint(200, 900), num_mel_bins=r.randint(20, 50), max_source_positions=r.randint(41, 90),
-                max_target_positions=r.randint(100, 200), dropout=drop(r), attention_dropout=drop(r), activation_dropout=drop(r), activation_function=r.choice(ACTIVATIONS),
+                max_target_positions=r.randint(100, 200), classifier_proj_size=r.randint(70, 99), num_labels=r.randint(3, 19), dropout=drop(r), attention_dropout=drop(r), activation_dropout=drop(r), activation_function=r.choice(ACTIVATIONS),
                 pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1)
 
 
@@ -204,6 +204,15 @@ def _frames(samples, kernels=(3, 3, 3, 3, 2, 2)):
     return frames
 
 
+def _spectrogram(r):
+    """Overlapping patches of a spectrogram of a fixed length."""
+    d = _encoder(r, qkv_bias=r.random() < 0.5)
+    patch = d["patch_size"]
+    d.pop("image_size")
+    return d | dict(max_length=patch * r.randint(5, 9) + r.randint(0, 9), num_mel_bins=patch * r.randint(3, 5) + r.randint(0, 4), frequency_stride=r.randint(2, patch), time_stride=r.randint(2, patch))
+
+
+SPECTROGRAM = ("(num_mel_bins-patch_size)//frequency_stride+1", "(max_length-patch_size)//time_stride+1")
 # The published pairs of norms: one over each channel in the first convolution, or one over the channels in every one.
 NORMS = tuple(Option(f"feat_extract_norm == '{norm}' and {'' if bias else 'not '}conv_bias and {'' if norm == 'layer' else 'not '}do_stable_layer_norm",
                      _sets(feat_extract_norm=norm, conv_bias=bias, do_stable_layer_norm=norm == "layer")) for norm, bias in (("group", False), ("layer", True), ("layer", False)))
@@ -285,7 +294,8 @@ def _language(kind, grouped=True, beside="", **more):
 
 FIXED = {"derived": {}, "aliases": {}, "spelled": None, "hidden": ("I",), "sizes": _own_side}
 FAMILIES = {
-    "whisper": Family(_whisper, tasks=("speech-seq2seq",), inputs_follow=True),
+    "whisper": Family(_whisper, tasks=("speech-seq2seq", "audio-cls"), inputs_follow=True),
+    "audio-spectrogram-transformer": Family(_spectrogram, tasks=("audio-cls",), points=5, inputs_follow=True, hidden=("A",), terms=(HEAD, *SPECTROGRAM)),
     "resnet": _images(_resnet, attention=("none",), sizes=_sides(32), spelled=r"classifier|resnet\.encoder\.stages|.*\.layers\.\d+\.layer", inputs_follow=True,
                       axes=(FOUR_STAGES, (Option("layer_type == 'bottleneck' and not downsample_in_bottleneck", _sets(layer_type="bottleneck")), Option("layer_type == 'basic'", _basic)))),
     "regnet": _images(_regnet, attention=("none",), sizes=_sides(32), spelled=r"classifier|regnet\.encoder\.stages|.*\.layers\.\d+\.layer(\.\d+\.attention)?", inputs_follow=True,
@@ -312,7 +322,7 @@ FAMILIES = {
                         axes=(GROUPED, (Option("mm_tokens_per_image == 256", lambda d, s, r: None),), (Option("S < text_config.sliding_window", lambda d, s, r: None), Option("S >= text_config.sliding_window", lambda d, s, r: d["text_config"].update(sliding_window=r.randint(40, 200)))))),
     "qwen3_vl": _speaking(_qwen3_vl, _tokens, derived=INTERLEAVED, spelled=r".*\.merger\.mlp|.*deepstack_merger_list", axes=(GROUPED, (Option("vision_config.deepstack_visual_indexes.length == 3", lambda d, s, r: None),))),
     "llava": _speaking(_llava, **FIXED, terms=(_vision(HEAD), _vision(PATCHES), TEXT_HEAD), axes=((_language("llama", False), _language("llama"), _language("mistral", sliding_window=None)), (Option("vision_feature_layer == -2 and vision_feature_select_strategy == 'default'", lambda d, s, r: None),))),
-    "paligemma": _speaking(_paligemma, **{**FIXED, "hidden": ("I", "text_config.num_image_tokens")}, kind="(i+1) % 2 == 0 and 'full_attention' or 'sliding_attention'", terms=(_vision(HEAD), _vision(PATCHES), TEXT_HEAD), axes=((_language("gemma"), _language("gemma2", beside="S < text_config.sliding_window", sliding_window=4096), _language("gemma2", beside="S >= text_config.sliding_window", sliding_window=(40, 200))),)),
+    "paligemma": _speaking(_paligemma, **{**FIXED, "hidden": ("I", "text_config.num_image_tokens"), "derived": {"text_config.hidden_activation": "'gelu_pytorch_tanh'"}}, kind="(i+1) % 2 == 0 and 'full_attention' or 'sliding_attention'", terms=(_vision(HEAD), _vision(PATCHES), TEXT_HEAD), axes=((_language("gemma"), _language("gemma2", beside="S < text_config.sliding_window", sliding_window=4096), _language("gemma2", beside="S >= text_config.sliding_window", sliding_window=(40, 200))),)),
     "internvl": _speaking(_internvl, **{**FIXED, "sizes": _cut("image_size"), "hidden": ()}, terms=(_vision(HEAD), "vision_config.image_size.0//vision_config.patch_size.0", _tiles("vision_config.image_size.0"), TEXT_HEAD),
                           axes=((_language("qwen2"), _language("qwen3")), (Option("downsample_ratio == 0.5 and vision_config.norm_type == 'layer_norm' and not vision_config.use_qk_norm", lambda d, s, r: None),))),
     "idefics3": _speaking(_idefics3, **{**FIXED, "sizes": _cut("image_size"), "hidden": ()}, terms=(_vision(HEAD), _vision(PATCHES), _tiles("vision_config.image_size"), TEXT_HEAD), axes=((_language("llama"), _language("llama", False)),)),

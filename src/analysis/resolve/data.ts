@@ -38,7 +38,7 @@ export function sampleSizesOf(
   task: Task,
   generated: number | null,
 ): Pick<TrainingRun, "sequenceLength" | "targetLength" | "imageSize" | "audioSamples"> {
-  const audioSamples = READS_WAVES.has(task) ? audioSamplesOf(c) : 0;
+  const audioSamples = READS_WAVES.has(task) && !readsSpectrograms(config) ? audioSamplesOf(c) : 0;
   if (audioSamples > 0) supposeFrozenFeatures(c);
   return {
     sequenceLength: READS_TOKENS.has(task) ? (generated ?? sequenceLengthOf(c, config)) : 0,
@@ -46,6 +46,11 @@ export function sampleSizesOf(
     imageSize: READS_IMAGES.has(task) ? imageSizeOf(c, config) : 0,
     audioSamples,
   };
+}
+
+/** Whisper and audio spectrogram transformers hear frames of a fixed window, whatever a recording's length. */
+function readsSpectrograms(config: ModelConfig): boolean {
+  return /^(whisper|audio-spectrogram-transformer)$/.test(String(config["model_type"]));
 }
 
 export function batchOf(c: ResolveContext): number | null {
