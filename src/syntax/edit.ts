@@ -296,14 +296,21 @@ function insertFlag(text: string, parent: MapNode, key: string, value: Value, ne
       refused: key.includes(".") ? "The command has no nested options." : "There is no option to write next to.",
     };
   const neighbour = text.slice(after.keySpan.start, after.keySpan.end);
+  const spelling = (mark: string) =>
+    parent.entries.filter(
+      ({ keySpan }) =>
+        /^--\w/.test(text.slice(keySpan.start)) && text.slice(keySpan.start + 2, keySpan.end).includes(mark),
+    ).length;
+  // Some programs write their options with dashes (Megatron), others with underscores.
+  const option = spelling("-") > spelling("_") ? key.replaceAll("_", "-") : key;
   const flag = neighbour.startsWith("-");
   const equals = text.charAt(after.keySpan.end) === "=";
   const spelled = spell(value, "shell");
   const member = !flag
     ? `${key}=${spelled}`
     : value === true && !/=|\s+(?:True|true)/.test(text.slice(after.keySpan.end, after.value.end))
-      ? `--${key}`
-      : `--${key}${equals ? "=" : " "}${spelled}`;
+      ? `--${option}`
+      : `--${option}${equals ? "=" : " "}${spelled}`;
   const before = text.slice(lineStart(text, after.keySpan.start), after.keySpan.start);
   if (before.trim() !== "") {
     const end = Math.max(after.keySpan.end, after.value.end);

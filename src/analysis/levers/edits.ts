@@ -85,10 +85,21 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
     case "gradient_checkpointing": {
       const own = resolution.settings.layers.find(({ id }) => id === "document")?.settings ?? [];
       const on = own.some(({ name, value }) => name === change.name && value === true);
+      // Megatron stops at full recomputation that does not say which layers.
+      const which = (["recompute_method", "recompute_num_layers"] as const).filter(
+        (name) => resolution.settings.find(name) === undefined,
+      );
+      if (inputs.format.id === "megatron" && change.value === true && which.length > 0)
+        return [change, ...which.map((name) => ({ name, value: name === "recompute_method" ? "uniform" : 1 }))];
       const byFsdp = resolution.settings.boolean("fsdp_activation_checkpointing") === true;
       return byFsdp && !on && change.value === false
         ? [{ name: "fsdp_activation_checkpointing", value: false }]
         : [change];
+    }
+    case "gradient_accumulation_steps": {
+      if (followsFromTotal(resolution, has(change.name))) return [];
+      const total = has(change.name) || !has("global_batch_size") ? undefined : globalBatch(resolution);
+      return [total === undefined ? change : { name: "global_batch_size", value: total }];
     }
     case "quantization":
       if (!has("load_in_4bit")) return [change];
@@ -117,6 +128,24 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
     default:
       return [change];
   }
+}
+
+/** Whether a trainer counts its micro-batches itself, from the global batch that the files state (Megatron, litgpt). */
+function followsFromTotal({ settings }: Resolution, hasKey: boolean): boolean {
+  const total = settings.find("global_batch_size");
+  const steps = settings.find("gradient_accumulation_steps");
+  if (total?.place == null || typeof total.value !== "number") return false;
+  if (steps?.place == null) return !hasKey;
+  return steps.place.uri === total.place.uri && steps.place.keySpan.start === total.place.keySpan.start;
+}
+
+/** Samples per step as the run is now, for a trainer that takes the accumulation from them (torchtitan). */
+function globalBatch({ resolved }: Resolution): number | undefined {
+  const count = (name: string) => Number(resolved.get(name)?.value ?? 1);
+  const ranks =
+    count("world_size") / (count("tensor_parallel") * count("pipeline_parallel") * count("context_parallel"));
+  const total = count("micro_batch_size") * count("gradient_accumulation_steps") * ranks;
+  return Number.isInteger(total) && total >= 1 ? total : undefined;
 }
 
 function targetOf(

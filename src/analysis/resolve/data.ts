@@ -90,6 +90,18 @@ function derivedBatch(c: ResolveContext): number | null {
   return null;
 }
 
+/** Micro-batches per step; frameworks with loops of their own count them from the global batch. */
+export function accumulationOf(c: ResolveContext, micro: number | null, replicas: number): number {
+  const total = c.settings.find("global_batch_size");
+  const open =
+    frameworkOf(c.inputs.format.id) !== undefined && c.settings.all("gradient_accumulation_steps").length === 0;
+  const steps = open && micro !== null && typeof total?.value === "number" ? total.value / (micro * replicas) : 0;
+  if (total === undefined || steps < 1 || !Number.isInteger(steps))
+    return Number(c.value("gradient_accumulation_steps", 1));
+  c.put("gradient_accumulation_steps", steps, "auto", total.key, total.place);
+  return steps;
+}
+
 export function globalBatch(c: ResolveContext, micro: number | null, steps: number, world: number): void {
   const stated = c.settings.find("global_batch_size");
   const open = c.settings.open("global_batch_size");

@@ -12,7 +12,7 @@ import { trainerOf } from "../trainers";
 import { holds } from "../versions";
 import { adapterOf, quantizationOf } from "./adapters";
 import { ResolveContext } from "./context";
-import { batchOf, globalBatch, sampleSizesOf } from "./data";
+import { accumulationOf, batchOf, globalBatch, sampleSizesOf } from "./data";
 import { evaluationOf, generationOf } from "./evaluation";
 import { float8Of } from "./float8";
 import { deviceOf, frozenPartsOf, modelOf, taskOf, worldSizeOf } from "./model";
@@ -64,7 +64,6 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const maxGradNorm = c.value("max_grad_norm", 1) as number;
   const labelSmoothing = Number(c.settings.number("label_smoothing") ?? 0);
   const fusedLoss = fusedLossOf(c, trainer);
-  const gradientAccumulationSteps = Number(c.value("gradient_accumulation_steps", 1));
   // Weights stored in the dtype the framework computes in need no autocast.
   const pure = !c.trains && c.inputs.format.id !== "deepspeed" && loadDtype === precision;
   const parallel = parallelOf(c, config, precision, worldSizeOf(c, device.spec));
@@ -73,6 +72,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   if (packing !== undefined) c.keep("packing", packing);
   const { worldSize, tensorParallel, pipelineParallel, contextParallel } = parallel;
   const replicas = Math.max(1, worldSize / (tensorParallel * pipelineParallel * contextParallel));
+  const gradientAccumulationSteps = accumulationOf(c, microBatchSize, replicas);
   globalBatch(c, microBatchSize, gradientAccumulationSteps, replicas);
   const unsloth = c.settings.find("use_unsloth");
   if (unsloth?.value === true) c.suppose(say("assume.unsloth"), unsloth.key);
