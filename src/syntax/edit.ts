@@ -281,7 +281,7 @@ function insertToml(
   return one(0, 0, line("") + eol);
 }
 
-/** Whether most options of a command have dashes between their words: plain argparse takes no other spelling. */
+/** Whether most options of a command have dashes between their words (Megatron's): plain argparse takes no other spelling. */
 function dashed(text: string, parent: MapNode): boolean {
   const flags = parent.entries.map(({ keySpan }) => text.slice(keySpan.start, keySpan.end));
   const among = (pattern: RegExp): number => flags.filter((flag) => pattern.test(flag)).length;

@@ -136,6 +136,39 @@ describe("analysis: frameworks with code of their own", () => {
     assert.equal(plain.findings.filter(({ severity }) => severity === "error").length, 0);
   });
 
+  it("plans in the files' own words, and nothing that a library would stop at", async () => {
+    const plansOf = async (name: string, text: string) => {
+      const pins = 'runs:\n  - match: "*"\n    device: "8GB"\n';
+      const runtime = memoryRuntime({ [name]: text, ".vramlens.yaml": pins });
+      const [run] = (await createAnalyzer(runtime).analyse(uri(name), { plans: true })).runs;
+      return (run?.plans ?? []).map(({ edits }) => edits.map(({ newText }) => newText.trim()));
+    };
+    const megatron =
+      "torchrun --nproc_per_node 1 pretrain_gpt.py --num-layers 12 --hidden-size 768 --num-attention-heads 12 --ffn-hidden-size 3072 --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 8 --global-batch-size 16 --vocab-size 50304 --bf16 --train-iters 10 --tensor-model-parallel-size 1\n";
+    // The global batch stays: Megatron counts the micro-batches itself.
+    assert.ok((await plansOf("a.sh", megatron)).some((edits) => edits.join() === "1"));
+    const whole = await createAnalyzer(memoryRuntime({ "a.sh": megatron })).analyse(uri("a.sh"), {});
+    const written = whole.whatIfEdits(whole.runs[0]?.id ?? "", { gradient_checkpointing: "true" });
+    assert.deepEqual(written !== null && "edits" in written && written.edits.map(({ newText }) => newText.trim()), [
+      "--recompute-granularity full",
+      "--recompute-method uniform",
+      "--recompute-num-layers 1",
+    ]);
+    const titan =
+      '[model]\nname = "qwen3"\nflavor = "0.6B"\n[training]\nlocal_batch_size = 4\nseq_len = 512\ndtype = "bfloat16"\n[activation_checkpoint]\nmode = "full"\n';
+    const ofTitan = await plansOf("b.toml", titan);
+    assert.ok(
+      ofTitan.some((edits) => edits.includes("global_batch_size = 4")),
+      JSON.stringify(ofTitan),
+    );
+    const run = await runOf("c.toml", titan.replace("seq_len", "global_batch_size = 16\nseq_len"));
+    assert.equal(value(run, "gradient_accumulation_steps"), 4);
+    const tune =
+      "model:\n  _component_: torchtune.models.qwen2_5.qwen2_5_0_5b\nbatch_size: 4\noptimizer:\n  _component_: torch.optim.AdamW\ndtype: bf16\nenable_activation_checkpointing: False\ntokenizer:\n  max_seq_len: 1024\n";
+    for (const edits of await plansOf("d.yaml", tune))
+      assert.ok(!edits.includes("enable_activation_offloading: true") || edits.includes("True"), JSON.stringify(edits));
+  });
+
   it("says of an Accelerate config that it is a part of a run", async () => {
     const run = await runOf(
       "accelerate.yaml",

@@ -88,18 +88,27 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
     }
     case "optimizer":
       return change.value === "muon" && has("use_muon") ? [{ name: "use_muon", value: true }] : [change];
-    case "gradient_accumulation_steps":
-      // Where only the global batch is stated, smaller micro-batches and fewer replicas take more steps by themselves.
-      return followsFromGlobalBatch(resolution) ? [] : [change];
     case "adapter":
       return has("use_peft") ? [{ name: "use_peft", value: change.value !== "none" }] : [change];
     case "gradient_checkpointing": {
       const own = resolution.settings.layers.find(({ id }) => id === "document")?.settings ?? [];
       const on = own.some(({ name, value }) => name === change.name && value === true);
+      // Megatron stops at full recomputation that does not say which layers.
+      const which = (["recompute_method", "recompute_num_layers"] as const).filter(
+        (name) => resolution.settings.find(name) === undefined,
+      );
+      if (inputs.format.id === "megatron" && change.value === true && which.length > 0)
+        return [change, ...which.map((name) => ({ name, value: name === "recompute_method" ? "uniform" : 1 }))];
       const byFsdp = resolution.settings.boolean("fsdp_activation_checkpointing") === true;
       return byFsdp && !on && change.value === false
         ? [{ name: "fsdp_activation_checkpointing", value: false }]
         : [change];
+    }
+    case "gradient_accumulation_steps": {
+      // Where only the global batch is stated, smaller micro-batches and fewer replicas take more steps by themselves.
+      if (followsFromTotal(resolution, has(change.name))) return [];
+      const total = has(change.name) || !has("global_batch_size") ? undefined : globalBatch(resolution);
+      return [total === undefined ? change : { name: "global_batch_size", value: total }];
     }
     case "quantization":
       if (!has("load_in_4bit")) return [change];
@@ -130,12 +139,22 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
   }
 }
 
-/** Whether accumulation is what a stated global batch leaves. */
-function followsFromGlobalBatch({ settings, resolved }: Resolution): boolean {
+/** Whether a trainer counts its micro-batches itself, from the global batch that the files state (Megatron, litgpt). */
+function followsFromTotal({ settings, resolved }: Resolution, hasKey: boolean): boolean {
   const total = settings.find("global_batch_size");
-  if (typeof total?.value !== "number" || total.value <= 0) return false;
-  const steps = settings.find("gradient_accumulation_steps") ?? resolved.get("gradient_accumulation_steps");
-  return steps?.place != null && total.place != null && steps.place.uri === total.place.uri && steps.key === total.key;
+  const steps = settings.find("gradient_accumulation_steps");
+  if (total?.place == null || typeof total.value !== "number") return false;
+  if (steps?.place == null) return !hasKey || resolved.get("gradient_accumulation_steps")?.key === total.key;
+  return steps.place.uri === total.place.uri && steps.place.keySpan.start === total.place.keySpan.start;
+}
+
+/** Samples per step as the run is now, for a trainer that takes the accumulation from them (torchtitan). */
+function globalBatch({ resolved }: Resolution): number | undefined {
+  const count = (name: string) => Number(resolved.get(name)?.value ?? 1);
+  const ranks =
+    count("world_size") / (count("tensor_parallel") * count("pipeline_parallel") * count("context_parallel"));
+  const total = count("micro_batch_size") * count("gradient_accumulation_steps") * ranks;
+  return Number.isInteger(total) && total >= 1 ? total : undefined;
 }
 
 function targetOf(

@@ -3,6 +3,9 @@ import { searchPlans } from "../../core/advise/search";
 import type { Plan } from "../../core/advise/types";
 import { planTitle, planWhy } from "../../core/advise/words";
 import type { ReportPlan } from "../../core/report/schema";
+import { documentProblems } from "../findings/collect";
+import { Facts } from "../findings/rule";
+import { ruleProblems } from "../findings/run-rules";
 import { size } from "../messages";
 import type { RunAnalysis } from "../run-analysis";
 import { hostLimitOf, searchOptionsOf } from "./allowed";
@@ -36,13 +39,29 @@ export async function plansOf(analysis: RunAnalysis): Promise<ReportPlan[]> {
   return written;
 }
 
+/** What the libraries would stop at: a plan must not bring in anything new. */
+function errorsOf({ inputs, base }: RunAnalysis): readonly string[] {
+  const problems = [
+    ...documentProblems(inputs, base.resolution, base.result),
+    ...ruleProblems(new Facts(inputs, base.resolution, base.estimate, base.usable)),
+  ];
+  return problems.filter(({ severity }) => severity === "error").map(({ code }) => code);
+}
+
 /** The plan as edits, with what the engine says of the edited files: what is promised is what the hover says next. */
 async function writtenPlan(analysis: RunAnalysis, plan: Plan): Promise<ReportPlan | undefined> {
   const result = editsFor(analysis.inputs, analysis.base.resolution, plan.settings);
   if ("refused" in result || result.edits.length === 0) return undefined;
-  const after = (await analysis.reread(result.edits))?.base;
-  if (after?.estimate === undefined || after.usable === null || after.estimate.usedPeakBytes > after.usable)
+  const again = await analysis.reread(result.edits);
+  const after = again?.base;
+  if (
+    again === undefined ||
+    after?.estimate === undefined ||
+    after.usable === null ||
+    after.estimate.usedPeakBytes > after.usable
+  )
     return undefined;
+  if (errorsOf(again).some((code) => !errorsOf(analysis).includes(code))) return undefined;
   const used = after.estimate.usedPeakBytes;
   return {
     title: `${planTitle(plan, analysis.locale)} (${size(used)})`,

@@ -96,14 +96,14 @@ function derivedBatch(c: ResolveContext): number | null {
   return null;
 }
 
-/** Micro-batches per optimizer step: as stated, or what a framework's global batch leaves for each replica. */
+/** Micro-batches per step; frameworks with loops of their own count them from the global batch. */
 export function accumulationOf(c: ResolveContext, micro: number | null, replicas: number): number {
   const total = c.settings.find("global_batch_size");
   const open =
-    c.settings.find("gradient_accumulation_steps") === undefined && frameworkOf(c.inputs.format.id) !== undefined;
-  if (!open || micro === null || typeof total?.value !== "number" || total.value <= 0)
+    frameworkOf(c.inputs.format.id) !== undefined && c.settings.all("gradient_accumulation_steps").length === 0;
+  const steps = open && micro !== null && typeof total?.value === "number" ? total.value / (micro * replicas) : 0;
+  if (total === undefined || steps < 1 || !Number.isInteger(steps))
     return Number(c.value("gradient_accumulation_steps", 1));
-  const steps = Math.max(1, Math.round(total.value / (micro * replicas)));
   c.put("gradient_accumulation_steps", steps, "auto", total.key, total.place);
   return steps;
 }

@@ -55,9 +55,6 @@ export const TORCHTITAN_KEYS: readonly SchemaKey[] = [
   }),
   memory("training.max_norm", "max_grad_norm", "number", EFFECT.clipping, { default: 1.0, min: 0 }),
   memory("training.compile", "torch_compile", "boolean", EFFECT.compile, { aliases: ["compile.enable"] }),
-  memory("training.gradient_accumulation_steps", "gradient_accumulation_steps", "integer", EFFECT.accumulation, {
-    min: 1,
-  }),
   memory("parallelism.data_parallel_replicate_degree", "dp_replicate_size", "integer", "Copies of the sharded model.", {
     default: 1,
     aliases: ["training.data_parallel_replicate_degree"],
