@@ -32,17 +32,17 @@ const VARIANTS: readonly TrainingRun[] = [
   { ...RUN, model: { ...RUN.model, family: "gpt2" } },
 ];
 
+/** A made-up run's bytes, in GiB. */
+function madeUp(next: () => number): Parameters<typeof synthetic>[0] {
+  return { weights: 0.5 + 8 * next(), activations: 0.2 + 3 * next(), logits: 0.1 + 2 * next(), overhead: 0.5 };
+}
+
 describe("searchPlans", () => {
   it("finds the same where peaks that are too high are told roughly", () => {
     const next = random(11);
     for (let round = 0; round < 60; round++) {
       const run = VARIANTS[round % VARIANTS.length]!;
-      const shape = {
-        weights: 0.5 + 8 * next(),
-        activations: 0.2 + 3 * next(),
-        logits: 0.1 + 2 * next(),
-        overhead: 0.5,
-      };
+      const shape = madeUp(next);
       const exact = synthetic(shape);
       const options: SearchOptions = { limitBytes: exact(run).usedPeakBytes * (0.25 + 0.7 * next()), maxLevers: 3 };
       const rough = (changed: TrainingRun, enoughBytes = Number.POSITIVE_INFINITY) => {
@@ -60,12 +60,7 @@ describe("searchPlans", () => {
     let hard = 0;
     for (let round = 0; round < 190; round++) {
       const run = VARIANTS[round % VARIANTS.length]!;
-      const shape = {
-        weights: 0.5 + 8 * next(),
-        activations: 0.2 + 3 * next(),
-        logits: 0.1 + 2 * next(),
-        overhead: 0.5,
-      };
+      const shape = madeUp(next);
       const need = synthetic(shape)(run).usedPeakBytes;
       const options: SearchOptions = {
         limitBytes: need * (0.25 + 0.7 * next()),

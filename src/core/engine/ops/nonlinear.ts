@@ -61,6 +61,18 @@ function saveStatistics(
   for (const statistic of statistics) statistic.release();
 }
 
+/** What a norm computes with, owned by the caller: float32 under autocast (aten/src/ATen/autocast_mode.h, fp32 list). */
+function normOperands(
+  torch: Torch,
+  input: Tensor,
+  weight: Tensor | null,
+  bias: Tensor | null,
+): readonly [Tensor, Tensor | null, Tensor | null] {
+  if (!torch.autocasting) return [input.retain(), weight?.retain() ?? null, bias?.retain() ?? null];
+  const [x, w = null, b = null] = torch.castAll("float32", input, weight, bias);
+  return [x!, w, b];
+}
+
 /** `layer_norm` over the last dimensions: output, mean and rstd; float32 under autocast. */
 export function layerNorm(
   torch: Torch,
@@ -69,12 +81,7 @@ export function layerNorm(
   weight: Tensor | null,
   bias: Tensor | null,
 ): Tensor {
-  const operands = [input, weight, bias];
-  const cast = torch.autocasting
-    ? torch.castAll("float32", ...operands)
-    : operands.map((tensor) => tensor?.retain() ?? null);
-  const x = cast[0]!;
-  const [, w = null, b = null] = cast;
+  const [x, w, b] = normOperands(torch, input, weight, bias);
   const node = torch.record("NativeLayerNormBackward0", [x, w, b], (torch, [gradient], saved, node) => {
     if (!gradient) return [null, null, null];
     const backward = "native_layer_norm_backward";
@@ -121,12 +128,7 @@ export function groupNorm(
   weight: Tensor | null,
   bias: Tensor | null,
 ): Tensor {
-  const operands = [input, weight, bias];
-  const cast = torch.autocasting
-    ? torch.castAll("float32", ...operands)
-    : operands.map((tensor) => tensor?.retain() ?? null);
-  const x = cast[0]!;
-  const [, w = null, b = null] = cast;
+  const [x, w, b] = normOperands(torch, input, weight, bias);
   const node = torch.record("NativeGroupNormBackward0", [x, w, b], (torch, [gradient], [self], node) => {
     if (!gradient) return [null, null, null];
     const backward = "native_group_norm_backward";
