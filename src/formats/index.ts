@@ -15,7 +15,7 @@ import { megatron, megatronShell } from "./megatron";
 import { mmengine } from "./mmengine";
 import { msSwift, msSwiftShell } from "./ms-swift";
 import { nanotron } from "./nanotron";
-import { nemo, nemoShell } from "./nemo";
+import { megatronBridgePython, nemo, nemoShell } from "./nemo";
 import { nnunet, nnunetShell } from "./nnunet";
 import { openrlhf, openrlhfShell } from "./openrlhf";
 import { timm, timmShell } from "./timm";
@@ -54,6 +54,7 @@ export const FORMATS: readonly Format[] = [
   nanotron,
   nemo,
   nemoShell,
+  megatronBridgePython,
   nnunet,
   nnunetShell,
   openrlhf,

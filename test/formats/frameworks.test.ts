@@ -259,6 +259,26 @@ const SAMPLES: readonly (readonly [string, string, string, Readonly<Record<strin
     },
   ],
   [
+    "nemo+python",
+    "bridge.py",
+    "from megatron.bridge.recipes.qwen import qwen25_7b_pretrain_config\nfrom megatron.bridge.training.pretrain import pretrain\ncfg = qwen25_7b_pretrain_config()\ncfg.train.micro_batch_size = 2\ncfg.train.global_batch_size = 64\ncfg.model.seq_length = 4096\ncfg.model.tensor_model_parallel_size = 4\nother.name = 1\npretrain(cfg, None)\n",
+    {
+      micro_batch_size: 2,
+      global_batch_size: 64,
+      sequence_length: 4096,
+      tensor_parallel: 4,
+      compute_dtype: "bf16",
+      load_dtype: "bfloat16",
+      zero_stage: 1,
+    },
+  ],
+  [
+    "nemo+python",
+    "half.py",
+    "import megatron.bridge\ncfg.train.micro_batch_size = 1\ncfg.mixed_precision = 'fp16_mixed'\ncfg.ddp.use_distributed_optimizer = False\n",
+    { compute_dtype: "fp16", load_dtype: "float16", zero_stage: undefined },
+  ],
+  [
     "diffusers+shell",
     "p.sh",
     'export MODEL_NAME="stabilityai/sdxl"\naccelerate launch --num_processes 2 train_text_to_image_lora_sdxl.py \\\n  --pretrained_model_name_or_path=$MODEL_NAME \\\n  --resolution=1024 --train_batch_size=1 --gradient_accumulation_steps=4 \\\n  --mixed_precision="fp16" --rank 16 --gradient_checkpointing --use_8bit_adam\n',

@@ -1,7 +1,7 @@
-/** NeMo: Hydra YAML and its overrides in scripts. */
+/** NeMo: Hydra YAML and its overrides in scripts; Megatron-Bridge's recipes, as YAML, in scripts and as Python. */
 import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
-import { count, derived, lookUp, NOT_RECOGNISED, schemaFormat, valueAt } from "../schema";
-import type { LocatedSetting } from "../types";
+import { count, derived, lookUp, NOT_RECOGNISED, schemaFormat, type View, valueAt } from "../schema";
+import type { ConfigDocument, LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
 import { NEMO_KEYS } from "./keys";
 
@@ -23,6 +23,19 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
     result.push(
       derived(half, "load_dtype", half.value !== true ? "float32" : compute.value === "fp16" ? "float16" : "bfloat16"),
     );
+  // Recipes of Megatron-Bridge train in `bf16_mixed` unless told otherwise: bfloat16 weights beside a float32 copy, which
+  // the distributed optimizer spreads (megatron/bridge/recipes).
+  const recipe = settings.find(({ key }) => /^train\.(?:micro|global)_batch_size$/.test(key));
+  if (recipe !== undefined && half === undefined) {
+    if (compute === undefined) result.push(derived(recipe, "compute_dtype", "bf16"));
+    result.push(derived(recipe, "load_dtype", compute?.value === "fp16" ? "float16" : "bfloat16"));
+  }
+  // The distributed optimizer by its switch, by a recipe's default, or by its name (apex, DistributedFusedAdam).
+  const named = find("optimizer");
+  const sharded =
+    find("distributed_optimizer") ?? (/^distributed_fused_adam/.test(String(named?.value)) ? named : recipe);
+  if (sharded !== undefined && sharded.value !== false && find("zero_stage") === undefined)
+    result.push(derived(sharded, "zero_stage", 1));
   return result;
 }
 
@@ -75,4 +88,28 @@ export const nemoShell = schemaFormat({
     const script = view.words.some((word) => /megatron_\w+\.py$|nemo/i.test(word));
     return overrides >= 2 && script ? { confidence: 0.95, because: `sets ${overrides} NeMo keys` } : NOT_RECOGNISED;
   },
+});
+
+/** An attribute of a recipe's blocks, behind the name it is bound to (megatron/bridge/training/config.py, ConfigContainer). */
+const BLOCK_ATTRIBUTE =
+  /^\w+\.((?:train|model|optimizer|scheduler|dataset|ddp|dist|rng|checkpoint|peft|comm_overlap)(?:\.\w+)+|mixed_precision)$/;
+
+/** What a Python program sets on a recipe (`cfg.train.micro_batch_size = 1`), by the paths that YAML has. */
+function recipeView({ parsed: { python } }: ConfigDocument): readonly View[] {
+  if (python === undefined || !python.imports.some((name) => /^megatron\.bridge\b/.test(name))) return [];
+  const entries = python.assignments.entries.flatMap((entry) => {
+    const path = BLOCK_ATTRIBUTE.exec(entry.key)?.[1];
+    return path === undefined ? [] : [{ ...entry, key: path }];
+  });
+  return entries.length === 0 ? [] : [{ map: { ...python.assignments, entries }, words: python.imports }];
+}
+
+export const megatronBridgePython = schemaFormat({
+  id: "nemo",
+  carrier: "python",
+  keys: NEMO_KEYS,
+  unknownKeys: { known: ACCEPTED },
+  views: recipeView,
+  derive,
+  recognise: () => ({ confidence: 0.95, because: "sets attributes of a Megatron-Bridge recipe" }),
 });

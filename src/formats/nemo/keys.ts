@@ -6,6 +6,16 @@ import { EFFECT, memory, PRECISION, touching } from "../effects";
 import { MEGATRON_KEYS } from "../megatron/keys";
 import type { SchemaKey } from "../schema";
 
+/** Named recipes of Megatron-Bridge (`megatron/bridge/training/mixed_precision.py`). */
+const RECIPES: Readonly<Record<string, string>> = {
+  bf16_mixed: "bf16",
+  fp16_mixed: "fp16",
+  bf16_with_fp8_delayed_scaling_mixed: "fp8",
+  bf16_with_fp8_current_scaling_mixed: "fp8",
+  bf16_with_fp8_subchannel_scaling_mixed: "fp8",
+  bf16_with_mxfp8_mixed: "fp8",
+};
+
 const OWN: readonly SchemaKey[] = [
   memory("trainer", null, "map", "Options of Lightning's Trainer."),
   memory("trainer.devices", "devices", "any", EFFECT.devices, { auto: true }),
@@ -45,7 +55,7 @@ const OWN: readonly SchemaKey[] = [
   memory("ddp.grad_reduce_in_fp32", null, "boolean", EFFECT.statesDtype, { nullable: true }),
   memory("dist.use_megatron_fsdp", null, "boolean", EFFECT.fsdp, { nullable: true }),
   memory("dist.use_torch_fsdp2", null, "boolean", EFFECT.fsdp, { nullable: true }),
-  memory("mixed_precision", null, "any", EFFECT.compute, { nullable: true }),
+  memory("mixed_precision", "compute_dtype", "any", EFFECT.compute, { nullable: true, means: RECIPES }),
   memory("comm_overlap", null, "any", EFFECT.pipeline, { nullable: true }),
   memory("model.restore_from_path", "model", "string", EFFECT.model, { nullable: true }),
   memory("model.encoder_seq_length", "sequence_length", "integer", EFFECT.sequence, { min: 1 }),
@@ -110,10 +120,16 @@ const OWN: readonly SchemaKey[] = [
   memory("model.peft.lora_tuning.adapter_dim", "lora_rank", "integer", EFFECT.rank, { min: 1 }),
 ];
 
+/** Megatron-Bridge has the switch in two blocks of its own, which must agree. */
+const SHARDED_OPTIMIZER = MEGATRON_KEYS.filter(({ key }) => key === "use_distributed_optimizer").flatMap((spec) =>
+  ["ddp", "optimizer"].map((block): SchemaKey => ({ ...spec, key: `${block}.${spec.key}` })),
+);
+
 const OWN_NAMES = new Set(OWN.map((key) => key.key));
 
 export const NEMO_KEYS: readonly SchemaKey[] = [
   ...OWN,
+  ...SHARDED_OPTIMIZER,
   ...MEGATRON_KEYS.filter((key) => key.key !== "fp16" && key.key !== "bf16" && key.key !== "optimizer")
     .map((key): SchemaKey => {
       const { aliases: _, ...rest } = key;
