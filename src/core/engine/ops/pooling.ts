@@ -3,47 +3,35 @@
  * aten/src/ATen/native/{Pooling.cpp,AdaptiveAveragePooling.cpp,Dropout.cpp,LinearAlgebra.cpp}.
  */
 import { ELEMENT_BYTES } from "../dtype";
+import type { Node } from "../node";
 import { formatStrides, isChannelsLast } from "../shape";
 import { alias, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { elementwise, expandReduced, mean, product, reducedSizes } from "./arithmetic";
 
+/** How a window goes over a picture; a list of one number stands for both sides, an empty one for the default. */
+export interface Window {
+  readonly kernel: readonly number[];
+  readonly stride: readonly number[];
+  readonly padding: readonly number[];
+  readonly dilation: readonly number[];
+  /** Windows that end behind the picture count, too. */
+  readonly ceiling: boolean;
+}
+
 /** `max_pool2d`: `max_pool2d_with_indices`, which keeps the input and where each maximum was (int64). */
-export function maxPool(
-  torch: Torch,
-  input: Tensor,
-  kernel: readonly number[],
-  stride: readonly number[],
-  padding: readonly number[],
-  dilation: readonly number[],
-  ceiling: boolean,
-): Tensor {
+export function maxPool(torch: Torch, input: Tensor, window: Window): Tensor {
   const operator = "max_pool2d_with_indices";
-  const spatial = pooled(input, kernel, stride, padding, dilation, ceiling);
-  const sizes = [...input.sizes.slice(0, input.rank - spatial.length), ...spatial];
-  const last = isChannelsLast(input.sizes, input.strides);
-  const node = torch.record("MaxPool2DWithIndicesBackward0", [input], (torch, [gradient], [self]) => [
-    gradient ? torch.empty(`${operator}_backward`, self!.sizes, self!.dtype, formatStrides(self!.sizes, last)) : null,
-  ]);
-  if (node !== null) torch.save(node, input);
-  const out = torch.attach(node, torch.empty(operator, sizes, input.dtype, formatStrides(sizes, last)));
-  const indices = torch.empty(operator, sizes, "int64");
+  const { node, out } = keepingInput(torch, operator, "MaxPool2DWithIndicesBackward0", input, pooled(input, window));
+  const indices = torch.empty(operator, out.sizes, "int64");
   if (node !== null) torch.saveOutput(node, indices);
   indices.release();
   return out;
 }
 
 /** `avg_pool2d`: keeps the input for its sizes. */
-export function averagePool(
-  torch: Torch,
-  input: Tensor,
-  kernel: readonly number[],
-  stride: readonly number[],
-  padding: readonly number[],
-  ceiling: boolean,
-): Tensor {
-  const spatial = pooled(input, kernel, stride, padding, [], ceiling);
-  return keepingInput(torch, "avg_pool2d", "AvgPool2DBackward0", input, spatial);
+export function averagePool(torch: Torch, input: Tensor, window: Window): Tensor {
+  return keepingInput(torch, "avg_pool2d", "AvgPool2DBackward0", input, pooled(input, window)).out;
 }
 
 /** `adaptive_avg_pool1d` and `2d`: the mean over the sides when one value is left, else a kernel that keeps its input. */
@@ -55,28 +43,28 @@ export function adaptiveAveragePool(torch: Torch, input: Tensor, target: readonl
       target.map((_, k) => -1 - k),
       true,
     );
-  return keepingInput(torch, "_adaptive_avg_pool2d", "AdaptiveAvgPool2DBackward0", input, target);
+  return keepingInput(torch, "_adaptive_avg_pool2d", "AdaptiveAvgPool2DBackward0", input, target).out;
 }
 
-function keepingInput(torch: Torch, operator: string, name: string, input: Tensor, spatial: readonly number[]): Tensor {
+/** A kernel whose backward asks for the input; its result has the sides `spatial`. */
+function keepingInput(
+  torch: Torch,
+  operator: string,
+  name: string,
+  input: Tensor,
+  spatial: readonly number[],
+): { node: Node | null; out: Tensor } {
   const last = isChannelsLast(input.sizes, input.strides);
   const node = torch.record(name, [input], (torch, [gradient], [self]) => [
     gradient ? torch.empty(`${operator}_backward`, self!.sizes, self!.dtype, formatStrides(self!.sizes, last)) : null,
   ]);
   if (node !== null) torch.save(node, input);
   const sizes = [...input.sizes.slice(0, input.rank - spatial.length), ...spatial];
-  return torch.attach(node, torch.empty(operator, sizes, input.dtype, formatStrides(sizes, last)));
+  return { node, out: torch.attach(node, torch.empty(operator, sizes, input.dtype, formatStrides(sizes, last))) };
 }
 
 /** Sides of a pooled picture (`pooling_output_shape`); a window may not start in the padding on the right. */
-function pooled(
-  input: Tensor,
-  kernel: readonly number[],
-  stride: readonly number[],
-  padding: readonly number[],
-  dilation: readonly number[],
-  ceiling: boolean,
-): number[] {
+function pooled(input: Tensor, { kernel, stride, padding, dilation, ceiling }: Window): number[] {
   const at = (list: readonly number[], k: number, fallback: number): number => list[k] ?? list[0] ?? fallback;
   return [0, 1].map((k) => {
     const size = input.sizes[input.rank - 2 + k]!;

@@ -341,9 +341,9 @@ const RULES: Readonly<Record<string, Rule>> = {
     }),
   upsample_bilinear2d: (t, a) => pictures.upsampleBilinear(t, a.tensor(0), a.numbers(1)),
   max_pool2d: (t, a) =>
-    pooling.maxPool(t, a.tensor(0), a.numbers(1), a.numbers(2), a.numbers(3), a.numbers(4), a.flag(5, "ceil_mode")),
+    pooling.maxPool(t, a.tensor(0), { ...windowOf(a), dilation: a.numbers(4), ceiling: a.flag(5, "ceil_mode") }),
   avg_pool2d: (t, a) =>
-    pooling.averagePool(t, a.tensor(0), a.numbers(1), a.numbers(2), a.numbers(3), a.flag(4, "ceil_mode")),
+    pooling.averagePool(t, a.tensor(0), { ...windowOf(a), dilation: [], ceiling: a.flag(4, "ceil_mode") }),
   adaptive_avg_pool1d: (t, a) => pooling.adaptiveAveragePool(t, a.tensor(0), a.numbers(1)),
   adaptive_avg_pool2d: (t, a) => pooling.adaptiveAveragePool(t, a.tensor(0), a.numbers(1)),
   relu_: (t, a) => pooling.reluInPlace(t, a.tensor(0)),
@@ -477,6 +477,11 @@ const RULES: Readonly<Record<string, Rule>> = {
   index_put_: indexPut,
   __ior__: inplace(1),
 };
+
+/** What both kinds of pooling begin with. */
+function windowOf(args: Arguments): Pick<pooling.Window, "kernel" | "stride" | "padding"> {
+  return { kernel: args.numbers(1), stride: args.numbers(2), padding: args.numbers(3) };
+}
 
 function limits(args: Arguments): 1 | 2 {
   const given = (k: number, name: string): boolean => typeof args.get(k, name) === "number";

@@ -1,0 +1,14 @@
+/** What the parallel degrees of a run multiply to. */
+import type { ParallelSpec } from "../run";
+
+type Degrees = Pick<ParallelSpec, "tensorParallel" | "pipelineParallel" | "contextParallel">;
+
+/** Ranks that one micro-batch of one copy of the model is split over. */
+export function modelParallelSize({ tensorParallel, pipelineParallel, contextParallel }: Degrees): number {
+  return tensorParallel * pipelineParallel * contextParallel;
+}
+
+/** Groups of ranks that have samples of their own; not whole where the degrees do not divide the ranks. */
+export function dataParallelSize(parallel: Degrees & Pick<ParallelSpec, "worldSize">): number {
+  return Math.max(1, parallel.worldSize / modelParallelSize(parallel));
+}
