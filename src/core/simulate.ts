@@ -405,7 +405,6 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
         ...(cache === undefined ? {} : { cache }),
         ...(wrapper === null ? {} : { wrapper }),
       });
-  const companionSignature = copy === null ? null : layerSignatures(copy.parameters);
   const passesOf = (
     program: Program,
     scope: Scope | null,
@@ -414,6 +413,17 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   ): PassFactory => {
     if (spec === null || loss === undefined || scope === null) return interpretersOf(program);
     const other = companionAt(at);
+    const otherSignature = other && copy && layerSignatures(copy.parameters);
+    const called = (way: Fold) => {
+      if (other === null) return null;
+      const own = optionsOf(other, way);
+      return {
+        graph: other.graph,
+        options: { ...own, head: other.head, layerSignature: own.layerSignature && otherSignature },
+        // Nothing switches the teacher's `use_cache` off (trl/experimental/gkd/gkd_trainer.py, compute_loss).
+        ...(spec.kind === "gkd" ? { cache: () => cacheOf(other.view, null, 1) } : {}),
+      };
+    };
     return (way) =>
       trainerPass(torch, {
         spec,
@@ -423,16 +433,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
         policy: model,
         copy,
         copyUsage,
-        companion: other && {
-          graph: other.graph,
-          options: {
-            ...optionsOf(other, way),
-            head: other.head,
-            layerSignature: optionsOf(other, way).layerSignature && companionSignature,
-          },
-          // Nothing switches the teacher's `use_cache` off (trl/experimental/gkd/gkd_trainer.py, compute_loss).
-          ...(spec.kind === "gkd" ? { cache: () => cacheOf(other.view, null, 1) } : {}),
-        },
+        companion: called(way),
         options: optionsOf(program, way),
       });
   };
