@@ -4,6 +4,7 @@
  */
 
 import type { ReportEdit } from "../../core/report/schema";
+import { dataParallelSize } from "../../core/training/parallel/degrees";
 import { deepspeed } from "../../formats/deepspeed";
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
 import { editPin } from "../../formats/pins/edit";
@@ -149,12 +150,10 @@ function followsFromTotal({ settings, resolved }: Resolution, hasKey: boolean): 
 }
 
 /** Samples per step as the run is now, for a trainer that takes the accumulation from them (torchtitan). */
-function globalBatch({ resolved }: Resolution): number | undefined {
-  const count = (name: string) => Number(resolved.get(name)?.value ?? 1);
-  const ranks =
-    count("world_size") / (count("tensor_parallel") * count("pipeline_parallel") * count("context_parallel"));
-  const total = count("micro_batch_size") * count("gradient_accumulation_steps") * ranks;
-  return Number.isInteger(total) && total >= 1 ? total : undefined;
+function globalBatch({ run }: Resolution): number | undefined {
+  if (run === null) return undefined;
+  const total = run.microBatchSize * run.gradientAccumulationSteps * dataParallelSize(run.parallel);
+  return Number.isInteger(total) ? total : undefined;
 }
 
 function targetOf(

@@ -3,6 +3,7 @@
  * assumptions behind what nothing states.
  */
 import { configuredWorkspaceBytes } from "../../core/hardware/context";
+import { dataParallelSize } from "../../core/training/parallel/degrees";
 import type { TrainingRun } from "../../core/training/run";
 import { standsFor } from "../frameworks";
 import type { RunInputs } from "../inputs";
@@ -72,8 +73,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const optimizer = steppedOf(c, chosen, parallel);
   const packing = c.settings.find("packing");
   if (packing !== undefined) c.keep("packing", packing);
-  const { worldSize, tensorParallel, pipelineParallel, contextParallel } = parallel;
-  const replicas = Math.max(1, worldSize / (tensorParallel * pipelineParallel * contextParallel));
+  const replicas = dataParallelSize(parallel);
   const gradientAccumulationSteps = accumulationOf(c, microBatchSize, replicas);
   globalBatch(c, microBatchSize, gradientAccumulationSteps, replicas);
   const unsloth = c.settings.find("use_unsloth");

@@ -2,6 +2,7 @@
 import { stepTime } from "../cost/step-time";
 import { DEVICES, type Device, deviceOf, deviceSpec, findDevice, usableBytes } from "../hardware/devices";
 import type { Estimate } from "../report/estimate";
+import { modelParallelSize } from "../training/parallel/degrees";
 import type { TrainingRun } from "../training/run";
 import { isSharded, largestMicroBatch } from "./inverse";
 import type { EstimateFunction } from "./types";
@@ -93,7 +94,7 @@ export function compareForRun(
 /** The run on `count` of a card; null where its parallel degrees do not divide them, or sharding needs more than one. */
 function onDevices(run: TrainingRun, device: Device, count: number): TrainingRun | null {
   const { parallel } = run;
-  const degree = parallel.tensorParallel * parallel.pipelineParallel * parallel.contextParallel;
+  const degree = modelParallelSize(parallel);
   if (count % degree !== 0 || count % parallel.expertParallel !== 0) return null;
   if (count < 2 && parallel.worldSize > 1 && parallel.fsdp !== null && isSharded(run)) return null;
   return { ...run, device: deviceSpec({ device, count }), parallel: { ...parallel, worldSize: count } };

@@ -1,6 +1,7 @@
 /** The inverse questions: the largest batch, the longest sequence, the smallest card, the fewest cards. */
 import { DEVICES, type Device, deviceSpec, usableBytes } from "../hardware/devices";
 import type { Estimate } from "../report/estimate";
+import { modelParallelSize } from "../training/parallel/degrees";
 import type { TrainingRun } from "../training/run";
 import type { EstimateFunction } from "./types";
 
@@ -139,7 +140,7 @@ export function isSharded({ parallel }: TrainingRun): boolean {
 export function fewestDevices(run: TrainingRun, estimate: EstimateFunction, limitBytes: number): Largest | null {
   const { parallel } = run;
   if (!isSharded(run)) return null;
-  const degree = parallel.tensorParallel * parallel.pipelineParallel * parallel.contextParallel;
+  const degree = modelParallelSize(parallel);
   const step = degree % parallel.expertParallel === 0 ? degree : degree * parallel.expertParallel;
   const at = (groups: number): Largest | null => {
     const ranks = groups * step;

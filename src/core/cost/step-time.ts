@@ -4,6 +4,7 @@
  */
 import { DEVICES_PER_MACHINE, deviceOf, findDevice } from "../hardware/devices";
 import type { Device } from "../hardware/types";
+import { dataParallelSize } from "../training/parallel/degrees";
 import type { TrainingRun } from "../training/run";
 import {
   achieved,
@@ -241,8 +242,7 @@ export function stepTime(run: TrainingRun, counts: Counts, device?: Device): Ste
     host: (fast.host + slow.host) / 2,
   };
   const bound = [...BOUNDS].sort((a, b) => parts[b] - parts[a])[0]!;
-  const { worldSize, tensorParallel, pipelineParallel, contextParallel } = run.parallel;
-  const replicas = Math.max(1, worldSize / (tensorParallel * pipelineParallel * contextParallel));
+  const replicas = dataParallelSize(run.parallel);
   const tokens = run.microBatchSize * tokensPerSample(run) * run.gradientAccumulationSteps * replicas;
   const peaks: Bytes = { memory: card.bandwidth, interconnect: linkPeak(run, card), host: card.hostBandwidth };
   const demands = ROADS.flatMap((road): Demand[] => {

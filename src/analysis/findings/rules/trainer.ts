@@ -1,6 +1,7 @@
 /** Rules about TrainingArguments: precision, checkpointing, optimizers, batches, sharding. */
 
 import { LEVERS } from "../../../core/advise/levers";
+import { modelParallelSize } from "../../../core/training/parallel/degrees";
 import { renaming } from "../../../formats/fix";
 import type { LocatedSetting } from "../../../formats/types";
 import { isRemoved } from "../../defaults";
@@ -621,7 +622,7 @@ export const TRAINER_RULES: readonly Rule[] = [
         facts.stated("tensor_parallel") ?? facts.stated("context_parallel") ?? facts.stated("pipeline_parallel");
       const parallel = facts.run?.parallel;
       if (parallel === undefined || facts.world === undefined) return [];
-      const product = parallel.tensorParallel * parallel.pipelineParallel * parallel.contextParallel;
+      const product = modelParallelSize(parallel);
       return hit(at, product > 1 && facts.world % product !== 0, { args: { product, world: facts.world } });
     },
   },

@@ -1,6 +1,7 @@
 /** Levers that spread the run over GPUs, and add GPUs. */
 
 import { DEVICES_PER_MACHINE } from "../../hardware/devices";
+import { modelParallelSize } from "../../training/parallel/degrees";
 import type { TrainingRun } from "../../training/run";
 import type { Lever, LeverId, LeverOption } from "../types";
 import { divisorsBelow } from "./batch";
@@ -70,10 +71,10 @@ function degrees(
   name: string,
 ): (run: TrainingRun) => LeverOption[] {
   return (run) => {
-    const { worldSize, tensorParallel, contextParallel, pipelineParallel } = run.parallel;
+    const { worldSize } = run.parallel;
     const now = run.parallel[kind];
     return [2, 4, 8].flatMap((degree): LeverOption[] => {
-      const all = (tensorParallel * contextParallel * pipelineParallel * degree) / now;
+      const all = (modelParallelSize(run.parallel) * degree) / now;
       if (degree <= now || worldSize % all !== 0) return [];
       const steps = run.gradientAccumulationSteps * (degree / now);
       return [

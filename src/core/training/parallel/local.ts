@@ -12,6 +12,7 @@ import { type ConfigView, configView, hiddenSize, selectGraph, sizesOf } from ".
 import { evaluate } from "../../graph/expression";
 import type { FamilyGraphs, TensorSpec } from "../../graph/types";
 import type { ModelConfig, ParallelSpec, TrainingRun } from "../run";
+import { modelParallelSize } from "./degrees";
 
 /** What is not known of a split run, in bytes of one device. */
 export interface SplitUncertainty {
@@ -40,8 +41,8 @@ export function splitsModel({ parallel }: TrainingRun): boolean {
 
 /** The run of one device, its tensor and pipeline degrees left to the simulation; or why a degree is not followed. */
 export function localRun(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: string } {
-  const { tensorParallel, pipelineParallel, contextParallel, worldSize } = run.parallel;
-  const degree = tensorParallel * pipelineParallel * contextParallel;
+  const { tensorParallel, pipelineParallel, worldSize } = run.parallel;
+  const degree = modelParallelSize(run.parallel);
   if (worldSize > 1 && worldSize % degree !== 0)
     return { reason: `parallel degrees that multiply to ${degree} on ${worldSize} devices` };
   const uncertain: SplitUncertainty[] = [];
