@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { searchPlans } from "../src/core/advise/search";
 import { estimate } from "../src/core/estimate";
-import type { FamilyGraphs } from "../src/core/graph/types";
 import type { ModelConfig, TrainingRun } from "../src/core/training/run";
+import { graphsOf } from "../test/core/receipts/case";
 import { causalRun } from "../test/core/runs";
 
 const root = join(__dirname, "..");
@@ -41,7 +41,7 @@ function fullFineTune(sample: string): TrainingRun {
 
 /** Searches each run `times` times over, nothing remembered in between. */
 export function searchFigures(times = 7): readonly SearchFigure[] {
-  const graphs = json<FamilyGraphs>("models", "graphs", "llama.json");
+  const graphs = graphsOf("llama");
   return [
     { what: "16 layers (1.2 B)", run: fullFineTune("llama-1b") },
     { what: "32 layers (8 B)", run: fullFineTune("llama-8b-zero3") },

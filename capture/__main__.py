@@ -17,6 +17,7 @@ def graphs(args):
     from .families import FAMILIES
     from .checkpointing import mark
     from .graphs import config_facts, family_graphs
+    from .stored import content_of, text_of
 
     OUT.mkdir(parents=True, exist_ok=True)
     failed = []
@@ -24,22 +25,22 @@ def graphs(args):
         started = time.time()
         try:
             if args.facts:
-                stored = json.loads((OUT / f"{name}.json").read_text())
+                stored = content_of((OUT / f"{name}.json").read_text())
                 content = {**stored, **config_facts(name, FAMILIES[name]), "head": stored["head"], "graphs": stored["graphs"]}
             else:
                 content = mark(name, family_graphs(name, args.task))
                 if args.task:
-                    stored = json.loads((OUT / f"{name}.json").read_text())
+                    stored = content_of((OUT / f"{name}.json").read_text())
                     content["graphs"] = [g for g in stored["graphs"] if g["task"] not in args.task] + content["graphs"]
             # JSON has no infinity; the engine reads no value of a constant anyway.
-            text = json.dumps(content, separators=(",", ":")).replace("-Infinity", "-3.4e+38").replace("Infinity", "3.4e+38")
+            text = text_of(content).replace("-Infinity", "-3.4e+38").replace("Infinity", "3.4e+38")
         except Exception as error:
             failed.append(name)
             print(f"{name}: {type(error).__name__}: {str(error)[:600]}", file=sys.stderr)
             if args.trace:
                 traceback.print_exc()
             continue
-        (OUT / f"{name}.json").write_text(text + "\n")
+        (OUT / f"{name}.json").write_text(text)
         print(f"{name}: {len(text) / 1024:.0f} KiB, {time.time() - started:.0f} s", flush=True)
     return 1 if failed else 0
 

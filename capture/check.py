@@ -8,6 +8,7 @@ from .families import FAMILIES
 from .graphs import capture
 from .layers import Repeat
 from .run import REGIMES
+from .stored import content_of
 from .write import dtype_name, env_of, walk
 
 GRAPHS = pathlib.Path(__file__).resolve().parent.parent / "models" / "graphs"
@@ -134,7 +135,7 @@ def check_graph(family, g, c):
 def check(name, seed, log=print):
     """Every task, attention and branch of a family at one fresh point each; returns the failures."""
     path = GRAPHS / f"{name}.json"
-    family, failures, count = json.loads(path.read_text()), [], 0
+    family, failures, count = content_of(path.read_text()), [], 0
     for task, attention in dict.fromkeys((g["task"], g["attention"]) for g in family["graphs"]):
         for k, options in enumerate(itertools.product(*FAMILIES[name].axes)):
             c = capture(name, task, attention, options, f"check{seed}{k}", REGIMES[0])

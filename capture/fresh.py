@@ -19,6 +19,7 @@ import time
 
 from .families import FAMILIES
 from .receipts import OPTIMIZERS, PEFT_TASKS, ROOT, WithConvertedMasks, alone, by_task, has_experts, keep, linears_of, load
+from .stored import content_of
 from .standard import HEADS, LAYERS, POSITIONS
 
 PRECISIONS = (("float32", None), ("float32", "bf16"), ("float32", "bf16"), ("float32", "fp16"), ("bfloat16", None), ("bfloat16", "bf16"), ("bfloat16", "bf16"))
@@ -161,7 +162,7 @@ def cases(args):
     known = published()
     for number in range(args.first, args.first + args.per):
         for file in sorted((ROOT / "models" / "graphs").glob("*.json")):
-            graphs = [g for g in json.loads(file.read_text())["graphs"] if g["task"] in TASKS]
+            graphs = [g for g in content_of(file.read_text())["graphs"] if g["task"] in TASKS]
             if graphs and (not args.family or file.stem in args.family):
                 try:
                     yield draw(file.stem, number, graphs, known.get(file.stem, []), args.seed)

@@ -18,7 +18,6 @@ from .standard import LAYERS
 from .write import StructureDiffers, graph
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
-SCHEMA = "vram-lens/graphs/1"
 
 
 def flat(config, prefix=""):
@@ -115,7 +114,7 @@ def family_graphs(name, tasks=None, log=print):
                 classes.append((options, g))
             graphs.extend(minimal(classes, family.axes, task, attention))
             log(f"{name} {task} {attention}: {len(classes)} classes")
-    return {"schema": SCHEMA, "family": name, "captured": {"transformers": transformers.__version__, "torch": torch.__version__.split("+")[0], "license": "Apache-2.0"},
+    return {"family": name, "captured": {"transformers": transformers.__version__, "torch": torch.__version__.split("+")[0], "license": "Apache-2.0"},
             **config_facts(name, family), "head": None, "graphs": graphs}
 
 

@@ -9,6 +9,7 @@ import random
 import sys
 
 from .families import FAMILIES
+from .stored import content_of
 from .truth import peak
 from .verify import cases
 
@@ -18,7 +19,7 @@ FOLDER = ROOT / "test" / "core" / "media"
 
 def drawn(name, per, seed):
     """Cases of a family, every other of those that read pictures and text with its picture side untrained."""
-    graphs = json.loads((ROOT / "models" / "graphs" / f"{name}.json").read_text())
+    graphs = content_of((ROOT / "models" / "graphs" / f"{name}.json").read_text())
     tasks = {task for task in FAMILIES[name].tasks if task not in ("image-cls",)}
     graphs["graphs"] = [g for g in graphs["graphs"] if g["task"] in tasks]
     r = random.Random(f"{name}{seed}")

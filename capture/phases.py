@@ -1,6 +1,6 @@
 """Makes receipts of what runs beside the training step: the Trainer's own evaluation loop, and generation.
 
-usage: LD_PRELOAD=fakecuda.so python capture/phases.py --oracle ORACLE.py [--phase evaluation|generation] [--family NAME ...] [--count N] [--first N] > RECEIPTS.jsonl
+usage: LD_PRELOAD=fakecuda.so python -m capture.phases --oracle ORACLE.py [--phase evaluation|generation] [--family NAME ...] [--count N] [--first N] > RECEIPTS.jsonl
 
 A case is one of `capture/receipts.py` with an `eval` or a `generate` block. The oracle runs its two training steps; when the
 second has zeroed its gradients, `transformers.Trainer.evaluation_loop` (or `model.generate`) runs on the same model beside the
@@ -15,7 +15,7 @@ import random
 import sys
 import types
 
-from receipts import FAMILIES, ROOT, WithConvertedMasks, alone, by_task, draw, load
+from .receipts import FAMILIES, ROOT, WithConvertedMasks, alone, by_task, draw, load
 
 KEPT = ("peak_allocated", "peak_reserved", "peak_phase", "phase_peaks")
 
@@ -264,7 +264,7 @@ def main():
         print(json.dumps({"case": case, "result": {k: result[k] for k in KEPT}}, separators=(",", ":")), flush=True)
 
     for family in args.family:
-        graphs = json.loads((ROOT / "models" / "graphs" / f"{family}.json").read_text())["graphs"]
+        graphs = content_of((ROOT / "models" / "graphs" / f"{family}.json").read_text())["graphs"]
         for number in range(args.first, args.first + args.count):
             case = DRAWS[args.phase](family, number, graphs)
             if args.together:

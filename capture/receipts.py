@@ -1,6 +1,6 @@
 """Makes receipts: what PyTorch itself says of random training runs, for the engine's tests.
 
-usage: LD_PRELOAD=fakecuda.so python capture/receipts.py --oracle ORACLE.py [--family NAME ...] [--count N] [--first N]
+usage: LD_PRELOAD=fakecuda.so python -m capture.receipts --oracle ORACLE.py [--family NAME ...] [--count N] [--first N]
 
 A case is drawn from its family and its number alone, so a receipt can be made again and more can be added later. Tasks and
 attention kernels are those of `models/graphs/<family>.json`. The oracle is a Python file with `run(case) -> result`.
@@ -13,6 +13,8 @@ import os
 import pathlib
 import random
 import sys
+
+from .stored import content_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KEPT = ("peak_allocated", "peak_reserved", "peak_phase", "phase_peaks", "params", "trainable")
@@ -419,7 +421,7 @@ def main():
         if not graphs.exists():
             print(f"{family}: no graphs", file=sys.stderr)
             continue
-        graphs = json.loads(graphs.read_text())["graphs"]
+        graphs = content_of(graphs.read_text())["graphs"]
         out = ROOT / "test" / "core" / "receipts" / f"{family}.jsonl"
         out.parent.mkdir(parents=True, exist_ok=True)
         have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()

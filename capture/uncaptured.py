@@ -2,6 +2,8 @@
 import json
 import pathlib
 
+from .stored import content_of
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GRAPHS, PAGE = ROOT / "models" / "graphs", ROOT / "models" / "FAMILIES.md"
 
@@ -43,7 +45,7 @@ def page():
     """Every architecture of the library's mappings: its tasks where it is captured, else the reason."""
     from transformers.models.auto import modeling_auto
 
-    captured = {p.stem: sorted({g["task"] for g in json.loads(p.read_text())["graphs"]}) for p in GRAPHS.glob("*.json")}
+    captured = {p.stem: sorted({g["task"] for g in content_of(p.read_text())["graphs"]}) for p in GRAPHS.glob("*.json")}
     names = sorted({n for m in MAPPINGS for n in getattr(modeling_auto, f"MODEL_FOR_{m}_MAPPING_NAMES")} | set(captured))
     left = [n for n in names if n not in captured]
     lines = ["# Model families", "", "Made by `python -m capture families`; do not edit.", "",

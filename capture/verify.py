@@ -18,6 +18,7 @@ import transformers
 
 from .families import FAMILIES
 from .graphs import draw_sizes
+from .stored import content_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PRECISIONS = (("float32", None), ("bfloat16", None), ("float32", "bf16"), ("float32", "fp16"), ("bfloat16", "bf16"))
@@ -172,7 +173,7 @@ def verify(families, per, seed, cli, file=None, log=print):
 
     rows, started = [], time.time()
     for name in families:
-        graphs = json.loads((ROOT / "models" / "graphs" / f"{name}.json").read_text())
+        graphs = content_of((ROOT / "models" / "graphs" / f"{name}.json").read_text())
         part = list(cases(name, graphs, per, seed))
         found = estimates(part, cli)
         for case in part:

@@ -1,5 +1,6 @@
 /** The analyzer: documents in, immutable analyses out. All reading goes through the runtime. */
 import * as z from "zod";
+import { familyGraphs } from "../core/graph/stored";
 import type { FamilyGraphs, TrainerGraph } from "../core/graph/types";
 import type { ReportEdit } from "../core/report/schema";
 import type { Format } from "../formats/types";
@@ -25,12 +26,6 @@ const MOST_DISCOVERED = 5000;
 const MOST_CANDIDATES = 1500;
 const MOST_TRIED = 60;
 const MOST_USERS = 4;
-
-const graphsSchema = z.looseObject({
-  schema: z.literal("vram-lens/graphs/1"),
-  family: z.string(),
-  graphs: z.array(z.unknown()),
-});
 
 const trainersSchema = z.looseObject({
   schema: z.literal("vram-lens/trainers/1"),
@@ -191,13 +186,7 @@ class AnalyzerOfRuntime implements Analyzer {
   private async readGraphs(family: string): Promise<FamilyGraphs | undefined> {
     if (!/^[\w.-]+$/.test(family)) return undefined;
     const text = await this.runtime.readModelData(`graphs/${family}.json`).catch(() => undefined);
-    if (text === undefined) return undefined;
-    try {
-      const data: unknown = JSON.parse(text);
-      return graphsSchema.safeParse(data).success ? (data as FamilyGraphs) : undefined;
-    } catch {
-      return undefined;
-    }
+    return text === undefined ? undefined : familyGraphs(text);
   }
 
   /** Losses of trainers, read once for every family. */

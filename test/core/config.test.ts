@@ -11,7 +11,6 @@ function graph(task: string, attention: string, ...when: string[]): Architecture
 }
 
 const FAMILY: FamilyGraphs = {
-  schema: "vram-lens/graphs/1",
   family: "toy",
   captured: { transformers: "5.17.0", torch: "2.11.0", license: "Apache-2.0" },
   defaults: { num_labels: 2, hidden_size: 64, num_key_value_heads: null },

@@ -1,12 +1,10 @@
 /** Reserved memory with expandable segments: mapped pages at the end of one segment per pool. */
 import { strict as assert } from "node:assert";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import fc from "fast-check";
 import { expandablePeak } from "../../src/core/allocator/expandable";
 import { reservedPeak } from "../../src/core/allocator/replay";
 import { estimate } from "../../src/core/estimate";
-import type { FamilyGraphs } from "../../src/core/graph/types";
+import { graphsOf } from "./receipts/case";
 import { causalRun } from "./runs";
 
 const MIB = 1 << 20;
@@ -78,7 +76,7 @@ describe("expandable segments", () => {
   });
 
   it("is what a run with the setting reserves", () => {
-    const llama = JSON.parse(readFileSync(join(__dirname, "../../models/graphs/llama.json"), "utf8")) as FamilyGraphs;
+    const llama = graphsOf("llama");
     const change = { microBatchSize: 16, sequenceLength: 256 };
     const plain = estimate(causalRun(change), llama);
     const expandable = estimate(causalRun({ ...change, expandableSegments: true }), llama);

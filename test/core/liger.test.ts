@@ -1,13 +1,11 @@
 /** Liger's kernels as graph rewrites: what is fused, and what it saves. */
 import { strict as assert } from "node:assert";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { withLiger } from "../../src/core/graph/liger";
-import type { FamilyGraphs } from "../../src/core/graph/types";
 import { headOf, simulate } from "../../src/core/simulate";
+import { graphsOf } from "./receipts/case";
 import { causalRun } from "./runs";
 
-const llama = JSON.parse(readFileSync(join(__dirname, "../../models/graphs/llama.json"), "utf8")) as FamilyGraphs;
+const llama = graphsOf("llama");
 
 describe("liger kernels", () => {
   const graph = llama.graphs.find(({ task, attention }) => task === "causal-lm" && attention === "sdpa")!;

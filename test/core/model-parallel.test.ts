@@ -1,16 +1,12 @@
 /** What one GPU of a group that shares a model holds (docs/parallel.md, "Model parallelism"). */
 import { strict as assert } from "node:assert";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { estimate } from "../../src/core/estimate";
-import type { FamilyGraphs } from "../../src/core/graph/types";
 import type { ComponentKind, Estimate } from "../../src/core/report/estimate";
 import type { ParallelSpec, TrainingRun } from "../../src/core/training/run";
+import { graphsOf } from "./receipts/case";
 import { causalRun } from "./runs";
 
-const family = (name: string) =>
-  JSON.parse(readFileSync(join(__dirname, `../../models/graphs/${name}.json`), "utf8")) as FamilyGraphs;
-const llama = family("llama");
+const llama = graphsOf("llama");
 
 function of(run: TrainingRun, graphs = llama): Estimate {
   const result = estimate(run, graphs);
@@ -100,7 +96,7 @@ describe("model parallelism", () => {
   });
 
   it("expert parallelism divides the experts", () => {
-    const mixtral = family("mixtral");
+    const mixtral = graphsOf("mixtral");
     const run: TrainingRun = {
       ...base,
       model: {

@@ -1,14 +1,12 @@
 /** What spreading a run over ranks changes on one of them (docs/parallel.md). */
 import { strict as assert } from "node:assert";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { type EstimateResult, estimate } from "../../src/core/estimate";
-import type { FamilyGraphs } from "../../src/core/graph/types";
 import type { ComponentKind, Estimate } from "../../src/core/report/estimate";
 import type { DeepSpeedSpec, FsdpSpec, TrainingRun } from "../../src/core/training/run";
+import { graphsOf } from "./receipts/case";
 import { causalRun, loraSpec } from "./runs";
 
-const llama = JSON.parse(readFileSync(join(__dirname, "../../models/graphs/llama.json"), "utf8")) as FamilyGraphs;
+const llama = graphsOf("llama");
 
 const ZERO: DeepSpeedSpec = {
   zeroStage: 2,

@@ -1,17 +1,12 @@
 /** Leaving layers out and putting them back gives the same event stream as running every layer. */
 import { strict as assert } from "node:assert";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Ledger } from "../../src/core/engine/ledger";
 import { planAcrossKinds, planFolding } from "../../src/core/engine/region";
 import type { FamilyGraphs } from "../../src/core/graph/types";
 import { simulate } from "../../src/core/simulate";
 import type { TrainingRun } from "../../src/core/training/run";
+import { graphsOf } from "./receipts/case";
 import { causalRun } from "./runs";
-
-function family(name: string): FamilyGraphs {
-  return JSON.parse(readFileSync(join(__dirname, `../../models/graphs/${name}.json`), "utf8")) as FamilyGraphs;
-}
 
 /** Sizes of all events, with every free naming how many allocations ago its block was made. */
 function stream({ events, bytes }: Ledger): string[] {
@@ -34,7 +29,7 @@ function sameEvents(run: TrainingRun, graphs: FamilyGraphs): void {
 }
 
 describe("folding layers", () => {
-  const llama = family("llama");
+  const llama = graphsOf("llama");
   const variants: Readonly<Record<string, Partial<TrainingRun>>> = {
     float32: {},
     "bfloat16 under autocast, accumulated": {
@@ -74,7 +69,7 @@ describe("folding layers", () => {
       head_dim: 16,
       sliding_window: 32,
     };
-    sameEvents({ ...run, model: { ...run.model, family: "gemma2", config } }, family("gemma2"));
+    sameEvents({ ...run, model: { ...run.model, family: "gemma2", config } }, graphsOf("gemma2"));
   });
 
   for (const checkpointing of [null, { useReentrant: false }])
@@ -89,7 +84,7 @@ describe("folding layers", () => {
         sliding_window: 32,
         layer_types,
       };
-      sameEvents({ ...run, model: { ...run.model, family: "gemma3_text", config } }, family("gemma3_text"));
+      sameEvents({ ...run, model: { ...run.model, family: "gemma3_text", config } }, graphsOf("gemma3_text"));
     });
 
   it("t5 repeats two stacks", () => {
@@ -104,7 +99,7 @@ describe("folding layers", () => {
       num_decoder_layers: 11,
       vocab_size: 500,
     };
-    sameEvents({ ...run, model: { ...run.model, family: "t5", config } }, family("t5"));
+    sameEvents({ ...run, model: { ...run.model, family: "t5", config } }, graphsOf("t5"));
   });
 });
 
@@ -120,7 +115,7 @@ function encoder(name: string, more: Partial<TrainingRun> = {}): void {
     num_attention_heads: 4,
     num_hidden_layers: 12,
   };
-  sameEvents({ ...run, model: { ...run.model, family: name, config } }, family(name));
+  sameEvents({ ...run, model: { ...run.model, family: name, config } }, graphsOf(name));
 }
 
 describe("folding layers of encoders", () => {

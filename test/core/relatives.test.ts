@@ -1,10 +1,8 @@
 /** A model nobody captured is estimated by its nearest relative, said so, with a wide band. */
 import { strict as assert } from "node:assert";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { estimate } from "../../src/core/estimate";
 import { configForRelative, innerFamilyOf, relativeOf } from "../../src/core/graph/relatives";
-import type { FamilyGraphs } from "../../src/core/graph/types";
+import { graphsOf } from "./receipts/case";
 import { causalRun } from "./runs";
 
 const CASES: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
@@ -45,7 +43,7 @@ describe("stand-ins for architectures nobody captured", () => {
   });
 
   it("the same dimensions give the same peak, with the substitution stated and a wider band", () => {
-    const llama = JSON.parse(readFileSync(join(__dirname, "../../models/graphs/llama.json"), "utf8")) as FamilyGraphs;
+    const llama = graphsOf("llama");
     const run = causalRun({});
     const own = estimate(run, llama);
     const other = estimate({ ...run, model: { ...run.model, family: "unheard-of" } }, llama);

@@ -6,6 +6,7 @@ import { configView, selectGraph, sizesOf } from "../../src/core/graph/config";
 import type { FamilyGraphs } from "../../src/core/graph/types";
 import { placeTensors } from "../../src/core/training/model";
 import type { ModelConfig, Task } from "../../src/core/training/run";
+import { graphsOf } from "../core/receipts/case";
 import { causalRun } from "../core/runs";
 
 interface Entry {
@@ -45,7 +46,7 @@ describe("graphs of published models", () => {
     const file = join(models, "graphs", `${family}.json`);
     if (!existsSync(file)) continue;
     it(family, () => {
-      const graphs = JSON.parse(readFileSync(file, "utf8")) as FamilyGraphs;
+      const graphs = graphsOf(family);
       const own = entries.filter(({ config }) => config["model_type"] === family);
       const wrong = own.flatMap((entry) => {
         const count = counted(graphs, entry);

@@ -188,7 +188,6 @@ export interface TrainerGraph {
 }
 
 export interface FamilyGraphs {
-  readonly schema: "vram-lens/graphs/1";
   readonly family: string;
   readonly captured: { readonly transformers: string; readonly torch: string; readonly license: string };
   /** Config keys the library fills in when `config.json` lacks them: constants. */

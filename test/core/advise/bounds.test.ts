@@ -1,15 +1,13 @@
 /** What the search concludes from estimates of other runs is what the engine says of the run itself, to the byte. */
 import { strict as assert } from "node:assert";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { PeakBounds, predictedPeak } from "../../../src/core/advise/bounds";
 import { estimate } from "../../../src/core/estimate";
-import type { FamilyGraphs } from "../../../src/core/graph/types";
 import type { Estimate } from "../../../src/core/report/estimate";
 import type { FsdpSpec, TrainingRun } from "../../../src/core/training/run";
+import { graphsOf } from "../receipts/case";
 import { causalRun } from "../runs";
 
-const GRAPHS: FamilyGraphs = JSON.parse(readFileSync(join(__dirname, "../../../models/graphs/llama.json"), "utf8"));
+const GRAPHS = graphsOf("llama");
 const BASE = causalRun({ microBatchSize: 4, sequenceLength: 256, gradientAccumulationSteps: 2 });
 const FSDP: FsdpSpec = { version: 2, sharding: "full_shard", cpuOffload: false, reshardAfterForward: true };
 

@@ -1,17 +1,15 @@
 /** The search against brute force with the engine itself, on models and sets of levers small enough for both. */
 import { strict as assert } from "node:assert";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { rooflineFactor, searchPlans } from "../../../src/core/advise/search";
 import { LEVER_IDS, type LeverId, type SearchOptions } from "../../../src/core/advise/types";
 import { estimate } from "../../../src/core/estimate";
-import type { FamilyGraphs } from "../../../src/core/graph/types";
 import type { Estimate } from "../../../src/core/report/estimate";
 import type { TrainingRun } from "../../../src/core/training/run";
+import { graphsOf } from "../receipts/case";
 import { causalRun } from "../runs";
 import { bruteForce } from "./brute";
 
-const GRAPHS: FamilyGraphs = JSON.parse(readFileSync(join(__dirname, "../../../models/graphs/llama.json"), "utf8"));
+const GRAPHS = graphsOf("llama");
 const DEVICE = { name: "NVIDIA GeForce RTX 3090", memoryBytes: 24 * 2 ** 30, architecture: "ampere", count: 1 };
 
 function remembered(): (run: TrainingRun) => Estimate | null {

@@ -1,6 +1,7 @@
 /** Receipts: random training runs with what PyTorch says of each, made by `capture/receipts.py`. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { familyGraphs } from "../../../src/core/graph/stored";
 import type { FamilyGraphs } from "../../../src/core/graph/types";
 import {
   IA3_FEEDFORWARD,
@@ -119,7 +120,8 @@ const loaded = new Map<string, FamilyGraphs>();
 export function graphsOf(family: string): FamilyGraphs {
   let graphs = loaded.get(family);
   if (graphs === undefined) {
-    graphs = JSON.parse(readFileSync(graphFile(family), "utf8")) as FamilyGraphs;
+    graphs = familyGraphs(readFileSync(graphFile(family), "utf8"));
+    if (graphs === undefined) throw new Error(`${family}: not a file of graphs`);
     loaded.set(family, graphs);
   }
   return graphs;

@@ -1,15 +1,11 @@
 /** LoRA on experts that are stored together. */
 import { strict as assert } from "node:assert";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { estimate } from "../../../src/core/estimate";
-import type { FamilyGraphs } from "../../../src/core/graph/types";
 import type { AdapterSpec, TrainingRun } from "../../../src/core/training/run";
+import { graphsOf } from "../receipts/case";
 import { causalRun, loraSpec } from "../runs";
 
-const graphs = JSON.parse(
-  readFileSync(join(__dirname, "../../../models/graphs/qwen3_moe.json"), "utf8"),
-) as FamilyGraphs;
+const graphs = graphsOf("qwen3_moe");
 const [hidden, inner, experts, layers, rank] = [64, 32, 4, 2, 4];
 
 function of(

@@ -1,0 +1,43 @@
+/**
+ * Files of graphs as they are stored (`capture/stored.py`): what stands in them more than once is said once, in a table
+ * of parts that `{ "same": n }` points into. A family's graphs are alike for most of their length, so files, time to
+ * parse and memory shrink; what is shared stays one object.
+ */
+import * as z from "zod";
+import type { FamilyGraphs } from "./types";
+
+const storedSchema = z.looseObject({
+  schema: z.literal("vram-lens/graphs/2"),
+  parts: z.array(z.unknown()),
+  family: z.string(),
+  graphs: z.array(z.unknown()),
+});
+
+/** The graphs of a stored file's text; undefined where it is none. */
+export function familyGraphs(text: string): FamilyGraphs | undefined {
+  const data = parsed(text);
+  if (!storedSchema.safeParse(data).success) return undefined;
+  const { schema: _, parts, ...rest } = data as z.infer<typeof storedSchema>;
+  const table: unknown[] = [];
+  for (const part of parts) table.push(whole(part, table));
+  return whole(rest, table) as FamilyGraphs;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A value with its parts in place; parts come before what holds them. */
+function whole(value: unknown, parts: readonly unknown[]): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => whole(item, parts));
+  const { same } = value as { readonly same?: unknown };
+  if (typeof same === "number") return parts[same];
+  const result: Record<string, unknown> = {};
+  for (const [key, item] of Object.entries(value)) result[key] = whole(item, parts);
+  return result;
+}
