@@ -2,7 +2,7 @@
  * Words, operators and here-documents of a shell script, with every character's place in the file. Follows the POSIX
  * shell grammar and bash's arrays; nothing is executed. Makefile recipes use the same lexer with `$(NAME)` variables.
  */
-import type { SyntaxProblem } from "./tree";
+import type { SyntaxProblem } from "../tree";
 
 /** Text to read, with the offset in the document of each of its characters. */
 export interface ShellSource {

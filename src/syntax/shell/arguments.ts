@@ -1,0 +1,85 @@
+/** Flags, `key=value` overrides and what remains of a command's words. */
+import type { Entry, LocatedNode, ShellWord } from "../tree";
+import { type Field, spanOf } from "./fields";
+import { nodeOf } from "./nodes";
+
+const FLAG = /^--?[A-Za-z][\w.:/-]*/;
+const OVERRIDE = /^(?:\+{0,2}|~)[A-Za-z_][\w.@/-]*(?:\[[^\]]*\])?=/;
+
+function isFlag(text: string): boolean {
+  return FLAG.test(text) && !/^-\d/.test(text);
+}
+
+export function argumentsOf(
+  fields: readonly Field[],
+  words: readonly ShellWord[],
+  document: string,
+): { flags: Entry[]; overrides: Entry[]; positional: ShellWord[] } {
+  const flags: Entry[] = [];
+  const overrides: Entry[] = [];
+  const positional: ShellWord[] = [];
+  for (let index = 0; index < fields.length; index++) {
+    const field = fields[index] as Field;
+    const text = field.text;
+    if (isFlag(text) && index > 0) {
+      const equals = text.indexOf("=");
+      if (equals > 0) flags.push(withEquals(field, equals, document, /^--?/.exec(text)?.[0].length ?? 0));
+      else index = spaced(fields, index, document, flags);
+    } else if (OVERRIDE.test(text) && index > 0) {
+      overrides.push(withEquals(field, text.indexOf("="), document, /^[+~]*/.exec(text)?.[0].length ?? 0));
+    } else if (text !== "--" && text !== "\\") positional.push(words[index] as ShellWord);
+  }
+  return { flags, overrides, positional };
+}
+
+/** `--key=value`: the place of each half, when the word itself holds both. */
+function withEquals(field: Field, equals: number, document: string, skip: number): Entry {
+  const key = field.text.slice(skip, equals);
+  const keyStart = field.offsets[skip];
+  const keyEnd = field.offsets[equals];
+  const exact = keyStart !== undefined && keyEnd !== undefined && keyStart >= 0 && keyEnd - keyStart === equals - skip;
+  const keySpan = exact
+    ? { start: field.offsets[0] === keyStart - skip ? keyStart - skip : keyStart, end: keyEnd }
+    : spanOf(field);
+  const at = exact ? { start: keyEnd + 1, end: Math.max(field.end, keyEnd + 1) } : spanOf(field);
+  return { key, keySpan, value: nodeOf(field, document, at, equals + 1) };
+}
+
+/** `--key value …`: returns the index of the last word that belongs to the flag. */
+function spaced(fields: readonly Field[], index: number, document: string, flags: Entry[]): number {
+  const field = fields[index] as Field;
+  const key = field.text.replace(/^--?/, "");
+  const values: LocatedNode[] = [];
+  let last = index;
+  for (let next = index + 1; next < fields.length; next++) {
+    const value = fields[next] as Field;
+    if (
+      isFlag(value.text) ||
+      value.text === "--" ||
+      (OVERRIDE.test(value.text) && (values.length > 0 || /^-[a-z]$/.test(field.text) === false))
+    )
+      break;
+    const named = values.length === 0 && /(?:script|file|config|path|module|entry)/i.test(key);
+    if (isProgram(value.text, fields[next + 1]?.text) && !named) break;
+    values.push(nodeOf(value, document, value));
+    last = next;
+    if (field.text.startsWith("-") && !field.text.startsWith("--")) break;
+  }
+  const first = values[0];
+  const end = field.end;
+  const value: LocatedNode =
+    first === undefined
+      ? { kind: "scalar", value: true, raw: "", start: end, end }
+      : values.length === 1
+        ? first
+        : { kind: "list", items: values, start: first.start, end: values[values.length - 1]?.end ?? first.end };
+  flags.push({ key, keySpan: spanOf(field), value });
+  return last;
+}
+
+/** The script or program a launcher starts ends the launcher's own options. */
+function isProgram(text: string, next: string | undefined): boolean {
+  return (
+    /\.(?:py|sh)$/.test(text) || (/^(?:python3?|torchrun|accelerate|deepspeed|bash)$/.test(text) && next !== undefined)
+  );
+}

@@ -1,0 +1,148 @@
+/** Words of a command as expansion leaves them: text with the place of every character. */
+import type { Span } from "../tree";
+import type { Piece, ShellSource, Word } from "./lexer";
+
+/** Expanded text with the place of each character; `unknown` says why it is not complete. */
+export interface Field extends Span {
+  readonly text: string;
+  readonly offsets: readonly number[];
+  readonly unknown: string | null;
+  /** Where the variable's name is written, for the value of an assignment. */
+  readonly name?: Span;
+}
+
+export class FieldBuilder {
+  private readonly done: Field[] = [];
+  private text_ = "";
+  private offsets: number[] = [];
+  private reason: string | null = null;
+  private open = false;
+  private parts = 1;
+
+  constructor(private readonly word: Word) {}
+
+  /** The word is one expansion and nothing else. */
+  get standsAlone(): boolean {
+    return this.word.pieces.length === 1 && !this.open;
+  }
+
+  /** An element of an array stands where the array has it. */
+  whole(field: Field): void {
+    this.done.push(field);
+  }
+
+  text(text: string, offsets: readonly number[]): void {
+    this.open = true;
+    this.text_ += text;
+    for (const offset of offsets) this.offsets.push(offset);
+  }
+
+  computed(text: string): void {
+    this.open = true;
+    this.text_ += text;
+    for (let index = 0; index < text.length; index++) this.offsets.push(-1);
+  }
+
+  unknown(raw: string, reason: string): void {
+    this.computed(raw);
+    this.reason ??= reason;
+  }
+
+  field(field: Field): void {
+    this.text(field.text, field.offsets);
+    this.reason ??= field.unknown;
+  }
+
+  /** Appends with word splitting at blanks, as an unquoted variable does. */
+  splitting(field: Field): void {
+    if (field.unknown !== null && !/\s/.test(field.text.replace(/\$\(.*\)|`.*`/g, ""))) {
+      this.field(field);
+      return;
+    }
+    // The output of a command is one unknown piece, whatever blanks its text has.
+    const quotes = /(["'])(.*?)\1|(?:\$\([^()]*(?:\([^()]*\)[^()]*)*\)|`[^`]*`|[^\s"'])+|["']/g;
+    this.parts = field.text.trim().search(/\s/) < 0 ? 1 : 2;
+    let last = 0;
+    for (const match of field.text.matchAll(quotes)) {
+      const start = match.index;
+      if (start > last && this.open) this.split();
+      else if (start > last && last > 0) this.split();
+      const inner = match[1] !== undefined && match[0].length >= 2 ? 1 : 0;
+      this.text(
+        field.text.slice(start + inner, start + match[0].length - inner),
+        field.offsets.slice(start + inner, start + match[0].length - inner),
+      );
+      if (field.unknown !== null && match[0].includes("$")) this.reason ??= field.unknown;
+      last = start + match[0].length;
+    }
+    if (last < field.text.length && this.open) this.split();
+  }
+
+  split(): void {
+    if (this.open) {
+      const inside = this.offsets.filter((offset) => offset >= 0);
+      this.done.push({ text: this.text_, offsets: this.offsets, unknown: this.reason, ...this.place(inside) });
+    }
+    this.text_ = "";
+    this.offsets = [];
+    this.reason = null;
+    this.open = false;
+  }
+
+  finish(): Field[] {
+    this.split();
+    return this.done;
+  }
+
+  /** A field made of one run of characters elsewhere stands there; anything else stands at the word. */
+  private place(offsets: readonly number[]): Span {
+    const first = offsets[0];
+    const last = offsets[offsets.length - 1];
+    if (first === undefined || last === undefined) return { start: this.word.start, end: this.word.end };
+    const contiguous = offsets.length === this.text_.length && last - first === offsets.length - 1;
+    const inside = first >= this.word.start && last < this.word.end;
+    if (inside || !contiguous) return { start: this.word.start, end: this.word.end };
+    // A text of many words (`ARGS="--a 1 --b 2"`) is where its words are read; a single value is read at its use.
+    return this.parts > 1 || /^-/.test(this.text_)
+      ? { start: first, end: last + 1 }
+      : { start: this.word.start, end: this.word.end };
+  }
+}
+
+export function concatenate(a: Field, b: Field): Field {
+  return {
+    text: a.text + b.text,
+    offsets: [...a.offsets, ...b.offsets],
+    unknown: a.unknown ?? b.unknown,
+    start: a.start,
+    end: Math.max(a.end, b.end),
+  };
+}
+
+export function blankField(at: Span): Field {
+  return { text: " ", offsets: [-1], unknown: null, start: at.start, end: at.end };
+}
+
+export function sourceOf(field: Field): ShellSource {
+  return {
+    text: field.text,
+    at: (index) => Math.max(0, field.offsets[Math.min(index, field.offsets.length - 1)] ?? field.start),
+  };
+}
+
+/** The word's text when it is fully literal. */
+export function literal(word: Word): string | null {
+  return word.pieces.every((piece) => piece.kind === "text")
+    ? word.pieces.map((piece) => (piece.kind === "text" ? piece.text : "")).join("")
+    : null;
+}
+
+/** The word as if it stood in double quotes: one field, never dropped. */
+export function quotedWord(word: Word): Word {
+  const pieces = word.pieces.map((piece): Piece => ({ ...piece, quoted: true }));
+  return { ...word, pieces: pieces.length > 0 ? pieces : [] };
+}
+
+export function spanOf(field: Span): Span {
+  return { start: field.start, end: field.end };
+}
