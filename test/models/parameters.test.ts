@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { configView, selectGraph, sizesOf } from "../../src/core/graph/config";
 import type { FamilyGraphs } from "../../src/core/graph/types";
-import { placeTensors } from "../../src/core/training/model";
+import { placeTensors } from "../../src/core/training/placed";
 import type { ModelConfig, Task } from "../../src/core/training/run";
 import { graphsOf } from "../core/receipts/case";
 import { causalRun } from "../core/runs";

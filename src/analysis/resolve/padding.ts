@@ -4,16 +4,7 @@ import type { Task } from "../../core/training/run";
 import { frameworkOf } from "../frameworks";
 import { say } from "../problems";
 import type { ResolveContext } from "./context";
-
-/** Batches padded to their longest sample. */
-export interface Padding {
-  /** Lengths are rounded up to it. */
-  readonly multiple: number;
-  /** Whether samples of one batch are of like length, so that its longest says nothing. */
-  readonly grouped: boolean;
-  /** What is pinned of the data set's lengths; absent: nothing. */
-  readonly lengths?: SampleLengths;
-}
+import type { Padding } from "./types";
 
 /** Lengths as the pins give them: measured ones, or statistics. */
 function pinnedLengths({ settings }: ResolveContext): SampleLengths | undefined {

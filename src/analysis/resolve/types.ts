@@ -1,9 +1,9 @@
 /** What resolving gives: the run, the origin of every value, and what had to be supposed. */
+import type { SampleLengths } from "../../core/allocator/lengths";
 import type { DeviceSpec, TrainingRun } from "../../core/training/run";
 import type { Message } from "../../formats/types";
 import type { From, Place, Setting, Settings, SettingValue } from "../settings";
 import type { Versions } from "../versions";
-import type { Padding } from "./padding";
 
 /** A canonical value of the run with its origin. */
 export interface Resolved {
@@ -29,6 +29,16 @@ export interface Supposition {
 export interface Obstacle {
   readonly code: string;
   readonly message: Message;
+}
+
+/** Batches padded to their longest sample. */
+export interface Padding {
+  /** Lengths are rounded up to it. */
+  readonly multiple: number;
+  /** Whether samples of one batch are of like length, so that its longest says nothing. */
+  readonly grouped: boolean;
+  /** What is pinned of the data set's lengths; absent: nothing. */
+  readonly lengths?: SampleLengths;
 }
 
 export interface Resolution {

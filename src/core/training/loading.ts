@@ -12,7 +12,7 @@ import { type DType, ELEMENT_BYTES } from "../engine/dtype";
 import { numel } from "../engine/shape";
 import type { Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
-import type { PlacedTensor } from "./model";
+import type { PlacedTensor } from "./placed";
 import { BLOCK } from "./quantization/bitsandbytes";
 import type { QuantizationSpec } from "./run";
 

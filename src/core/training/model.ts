@@ -7,13 +7,14 @@ import type { ModuleForward, ParameterWrapper } from "../engine/interpreter";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import type { ConfigView } from "../graph/config";
-import { evaluate, type Scope, truthy } from "../graph/expression";
-import type { ArchitectureGraph, TensorSpec } from "../graph/types";
+import { evaluate, truthy } from "../graph/expression";
+import type { ArchitectureGraph } from "../graph/types";
 
 import { adapt, embeddingOf } from "./adapters";
 import type { PromptEncoder, PromptSizes } from "./adapters/prompts";
 import { inKeyOrder, warmUp, whilePacking, withPieces } from "./loading";
 import { type Part, partOf } from "./parts";
+import { type PlacedTensor, placeTensors } from "./placed";
 import { linear4bit, type PackedWeight, packWeight } from "./quantization/bitsandbytes";
 import { float8Linear } from "./quantization/float8";
 import { linearGrouped, packGrouped } from "./quantization/grouped";
@@ -43,78 +44,6 @@ export interface LoadedModel {
   /** Elements of all parameters, and of those that are trained. */
   readonly elements: number;
   readonly trainableElements: number;
-}
-
-/** One parameter or buffer of one layer. */
-export interface PlacedTensor {
-  readonly name: string;
-  readonly sizes: readonly number[];
-  readonly dtype: DType;
-  /** Never trained, whatever the run says. */
-  readonly frozen: boolean;
-  /** The name with `{i}` for the layer's index. */
-  readonly pattern: string;
-  readonly module: string;
-  readonly index: number | null;
-}
-
-function dtypeOf(text: string | undefined, load: DType): DType {
-  const name = text?.replace(/^\$/, "");
-  return name === undefined || name === "load" ? load : (name as DType);
-}
-
-function place(spec: TensorSpec, scope: Scope, load: DType, index: number | null): PlacedTensor | null {
-  if (spec.when !== undefined && !truthy(evaluate(spec.when, scope))) return null;
-  return {
-    name: index === null ? spec.name : spec.name.replaceAll("{i}", String(index)),
-    sizes: spec.shape.map((expression) => Math.max(0, Math.round(Number(evaluate(expression, scope))))),
-    dtype: dtypeOf(spec.dtype, load),
-    pattern: spec.name,
-    frozen: spec.frozen === true,
-    module: spec.module,
-    index,
-  };
-}
-
-/** Every parameter (or buffer) of the graph, layer by layer where the model repeats. */
-export function placeTensors(specs: readonly TensorSpec[], view: ConfigView, load: DType): PlacedTensor[] {
-  const placed: PlacedTensor[] = [];
-  for (let k = 0; k < specs.length; ) {
-    const spec = specs[k]!;
-    if (spec.layers === undefined) {
-      const tensor = place(spec, view.scope, load, null);
-      if (tensor !== null) placed.push(tensor);
-      k++;
-      continue;
-    }
-    // Consecutive specs over the same layers belong together: layer 0 of all, then layer 1, …
-    let end = k;
-    const [from, to] = spec.layers;
-    while (
-      end < specs.length &&
-      specs[end]!.layers?.[0] === from &&
-      specs[end]!.layers?.[1] === to &&
-      prefix(specs[end]!) === prefix(spec)
-    )
-      end++;
-    const first = Number(evaluate(from, view.scope));
-    const last = Number(evaluate(to, view.scope));
-    for (let index = first; index < last; index++) {
-      const kind = view.layerKind(index);
-      const scope: Scope = (name) => (name === "i" ? index : name === "kind" ? kind : view.scope(name));
-      for (let n = k; n < end; n++) {
-        const tensor = place(specs[n]!, scope, load, index);
-        if (tensor !== null) placed.push(tensor);
-      }
-    }
-    k = end;
-  }
-  return placed;
-}
-
-/** Path before the layer index: `model.layers`. */
-function prefix(spec: TensorSpec): string {
-  return spec.name.split(".{i}")[0]!;
 }
 
 export interface LoadOptions {

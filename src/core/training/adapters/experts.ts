@@ -10,7 +10,7 @@ import { permute, view } from "../../engine/ops/layout";
 import { baddbmmOperator, matmul } from "../../engine/ops/linear";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import type { PlacedTensor } from "../model";
+import type { PlacedTensor } from "../placed";
 import type { AdapterSpec } from "../run";
 import { adapterDtype, castInput, done, parameter } from "./layer";
 import { isLinear, named } from "./targets";

@@ -2,7 +2,7 @@
 import type { ModuleForward, ParameterWrapper } from "../../engine/interpreter";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import type { PlacedTensor } from "../model";
+import type { PlacedTensor } from "../placed";
 import type { PackedWeight } from "../quantization/bitsandbytes";
 import type { AdapterSpec } from "../run";
 import { adalora } from "./adalora";

@@ -4,7 +4,7 @@
  */
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import type { PlacedTensor } from "../model";
+import type { PlacedTensor } from "../placed";
 
 /** Replaces a parameter of a saved module by its trainable copy. */
 export function applyModulesToSave(
