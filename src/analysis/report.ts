@@ -6,6 +6,7 @@ import type { ReportFinding, ReportGuide, ReportPlan, ReportRun, ReportSetting }
 import type { TrainingRun } from "../core/training/run";
 import { DEEPSPEED_KEYS } from "../formats/deepspeed/keys";
 import type { RunInputs } from "./inputs";
+import { hostLimitOf } from "./levers/allowed";
 import { type Locale, text } from "./messages";
 import type { Resolution, Resolved } from "./resolve";
 import type { LoadedDocument } from "./store";
@@ -89,6 +90,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
   const usable = usableOf(device);
   const published = inputs.model?.kind === "found" ? inputs.model.parameters : undefined;
   const model = resolution.run?.model ?? modelOf(inputs);
+  const hostLimit = resolution.run === null ? null : hostLimitOf(resolution, resolution.run);
   const documents = [...new Set(inputs.documents.map((document) => document.uri))];
   return {
     id: idOf(inputs),
@@ -132,7 +134,10 @@ export function assembleRun(parts: ReportParts): ReportRun {
             ...(estimate.cacheBytes === undefined ? {} : { keyValueCacheBytes: estimate.cacheBytes }),
             timeline: estimate.timeline.map((point) => ({ ...point })),
           },
-    host: estimate === undefined ? { pinnedBytes: 0, pageableBytes: 0, nvmeBytes: 0 } : { ...estimate.host },
+    host: {
+      ...(estimate === undefined ? { pinnedBytes: 0, pageableBytes: 0, nvmeBytes: 0 } : estimate.host),
+      ...(hostLimit === null ? {} : { limitBytes: hostLimit }),
+    },
     time: parts.time,
     verdict: verdictOf(estimate, usable),
     ...(estimate !== undefined ? { fitsOn: fitsOn(estimate) } : {}),

@@ -24,6 +24,55 @@ async function tooSmall(options: AnalysisOptions = {}): Promise<{ analysis: Docu
   return { analysis, id: analysis.runs[0].id };
 }
 
+/** ZeRO-3 over two cards that puts the optimizer into a host's memory of a size. */
+function offloading(
+  room: string,
+  offload = ', "offload_optimizer": {"device": "cpu"}',
+): Readonly<Record<string, string>> {
+  const sizes = { ...TINY_LLAMA, hidden_size: 512, intermediate_size: 1024, vocab_size: 32000 };
+  return {
+    "model/config.json": JSON.stringify(sizes),
+    "train.yaml":
+      "output_dir: out\nmodel_name_or_path: ./model\nper_device_train_batch_size: 2\nbf16: true\ndeepspeed: ds.json\n",
+    "ds.json": `{"zero_optimization": {"stage": 3${offload}}, "train_micro_batch_size_per_gpu": "auto", "bf16": {"enabled": "auto"}}`,
+    ".vramlens.yaml": `runs:\n  - match: "train.yaml"\n    sequence_length: 128\n    host_memory: ${room}\n`,
+  };
+}
+
+describe("analysis: host memory", () => {
+  const of = async (files: Readonly<Record<string, string>>) => {
+    const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri("train.yaml"), {
+      device: "2x24GB",
+      plans: true,
+    });
+    const [run] = analysis.runs;
+    assert.ok(run?.perDevice, run?.findings.map(({ message }) => message).join("; "));
+    return { run, guide: guideSchema.parse(await analysis.guide?.(run.id)) };
+  };
+
+  it("that does not do moves what is offloaded to a drive, and is part of the report", async () => {
+    const { run, guide } = await of(offloading("64MiB"));
+    assert.equal(run.verdict, "fits");
+    const limit = run.host.limitBytes ?? 0;
+    assert.equal(limit, 32 * 2 ** 20);
+    assert.ok(run.host.pinnedBytes + run.host.pageableBytes > limit);
+    const [stage] = guide.stages;
+    assert.deepEqual(
+      [stage?.id, stage?.fits, stage?.items.map(({ lever }) => lever)],
+      ["advanced", true, ["offload-nvme"]],
+    );
+    assert.deepEqual(
+      run.plans.map(({ levers }) => levers),
+      [["offload-nvme"]],
+    );
+  });
+
+  it("that does leaves everything as it is", async () => {
+    const { run, guide } = await of(offloading("64GiB"));
+    assert.deepEqual([run.plans, guide.stages], [[], []]);
+  });
+});
+
 describe("analysis: guide", () => {
   it("promises what the files will say after every stage, to the byte", async () => {
     const { analysis, id } = await tooSmall();

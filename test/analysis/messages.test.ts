@@ -16,7 +16,8 @@ function* files(folder: string): Generator<string> {
   }
 }
 
-const holes = (message: string): string[] => [...message.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "").sort();
+const holes = (message: string): string[] =>
+  [...message.matchAll(/\{(\w+)(?:\|[^}]*)?\}/g)].map((match) => match[1] ?? "").sort();
 
 describe("analysis: messages", () => {
   it("are there in both languages, with the same holes", () => {
@@ -45,6 +46,9 @@ describe("analysis: messages", () => {
 
   it("fill their holes and fall back to English", () => {
     assert.equal(text({ id: "assume.sequence-length", args: { length: 5 } }, "en"), "sequence length 5");
+    const chain = (value: number): string =>
+      text({ id: "hover.chain-world_size", args: { value, source: "run.sh" } }, "en");
+    assert.deepEqual([1, 2].map(chain), ["1 GPU (run.sh)", "2 GPUs (run.sh)"]);
     assert.equal(localeOf("zh-CN"), "zh-cn");
     assert.equal(localeOf("fr"), "en");
     assert.ok(RULES.length >= 80);

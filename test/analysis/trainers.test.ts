@@ -85,15 +85,19 @@ trainer = DPOTrainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
   });
 
   it("axolotl leaves vLLM's share to TRL unless it says that both share the card", async () => {
-    const peak = async (mode: string): Promise<number> => {
+    const of = async (mode: string): Promise<readonly [number, string]> => {
       const text = `${AXOLOTL}rl: grpo\ntrl:\n  use_vllm: true\n${mode}vllm:\n  gpu_memory_utilization: 0.5\n`;
       const analysis = await createAnalyzer(memoryRuntime({ "axolotl.yaml": text })).analyse(uri("axolotl.yaml"), {
         device: "80GB",
       });
-      return analysis.runs[0]?.perDevice?.allocatedPeakBytes ?? 0;
+      const [run] = analysis.runs;
+      const said = run?.findings.find(({ code }) => code === "vllm-reservation")?.message ?? "";
+      return [run?.perDevice?.allocatedPeakBytes ?? 0, said];
     };
-    const more = (await peak("  vllm_mode: colocate\n")) - (await peak(""));
-    assert.equal(Math.round(more / 2 ** 30), 16);
+    const [[colocated, fifty], [unasked, thirty]] = [await of("  vllm_mode: colocate\n"), await of("")];
+    assert.equal(Math.round((colocated - unasked) / 2 ** 30), 16);
+    assert.match(fifty, /reserves 50 %/);
+    assert.match(thirty, /reserves 30 %/);
   });
 
   it("LLaMA-Factory's keep a reference model but for ORPO, SimPO and adapters", async () => {

@@ -204,6 +204,7 @@ export const en = {
   "host.pinned": "Pinned RAM",
   "host.pageable": "Pageable RAM",
   "host.nvme": "NVMe",
+  "host.room": "{used} of {room} GiB that each GPU's process may use",
 
   "time.line": "step time {low} to {high} s, {bound}",
   "time.demand": "asks {asked} of {available} GB/s {road} ({share})",

@@ -206,6 +206,7 @@ export const zhCn: MessageTable = {
   "host.pinned": "锁页内存",
   "host.pageable": "普通内存",
   "host.nvme": "NVMe",
+  "host.room": "{used} / {room} GiB：每块 GPU 的进程可用的内存",
 
   "time.line": "单步耗时 {low} 到 {high} 秒，{bound}",
   "time.demand": "占用{road} {available} GB/s 中的 {asked}（{share}）",

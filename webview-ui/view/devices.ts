@@ -84,7 +84,9 @@ export function hostView({ t }: View, run: ReportRun): PageNode | null {
   ] as const;
   const largest = Math.max(...parts.map(([, bytes]) => bytes));
   if (largest <= 0) return null;
-  return h(
+  const { limitBytes, pinnedBytes, pageableBytes } = run.host;
+  const whole = Math.max(largest, limitBytes ?? 0);
+  const bars = h(
     "dl.host",
     { key: "host" },
     parts
@@ -95,8 +97,13 @@ export function hostView({ t }: View, run: ReportRun): PageNode | null {
           { key: name },
           h("dt", null, t(`host.${name}`)),
           h("dd.number", null, gibUnit(bytes, t.locale)),
-          h("dd.host-meter", null, meter(bytes / largest, `host-${name}`)),
+          h("dd.host-meter", null, meter(bytes / whole, `host-${name}`)),
         ),
       ),
   );
+  if (limitBytes === undefined) return bars;
+  const used = pinnedBytes + pageableBytes;
+  const tone = used <= limitBytes ? "good" : "bad";
+  const said = t("host.room", { used: gib(used, t.locale), room: gib(limitBytes, t.locale) });
+  return h("div", { key: "host-room" }, bars, h("p", null, h(`span.fit.${tone}`, null, icon(tone), said)));
 }

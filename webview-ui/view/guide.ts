@@ -43,7 +43,7 @@ function stageView({ t, send }: View, run: ReportRun, stage: ReportStage, number
           h(
             "span.tags",
             null,
-            h("span", null, t("stages.frees", { size: gib(item.freesBytes, t.locale) })),
+            item.freesBytes <= 0 ? null : h("span", null, t("stages.frees", { size: gib(item.freesBytes, t.locale) })),
             h("span", null, timeText(t, item.stepTimeFactor)),
             item.changes === "nothing" ? null : h(`span.changes-${item.changes}`, null, t(`plans.${item.changes}`)),
             item.needs.length === 0 ? null : h("span", null, t("stages.needs", { list: item.needs.join(", ") })),

@@ -1,9 +1,12 @@
 /** What a person allows plans to do, as the search takes it. */
+
 import { LEVERS, MICRO_BATCH, packing, SMALLER_BATCH } from "../../core/advise/levers";
+import type { Limits } from "../../core/advise/limits";
 import type { LeverId, SearchOptions } from "../../core/advise/types";
 import { filledShare } from "../../core/allocator/lengths";
 import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
 import type { TrainingRun } from "../../core/training/run";
+import type { Resolution } from "../resolve";
 import { sizeIn } from "../resolve/model";
 import { OFFLOADS_ALL } from "../resolve/step";
 import type { RunAnalysis } from "../run-analysis";
@@ -17,22 +20,32 @@ export function reserveOf({ options }: RunAnalysis): number {
 }
 
 /** Host memory that one GPU's process may use: its share of what is pinned for a machine; null when nothing is. */
-export function hostLimitOf({ base }: RunAnalysis, run: TrainingRun): number | null {
-  const bytes = sizeIn(base.resolution.settings.string("host_memory"));
+export function hostLimitOf({ settings }: Resolution, run: TrainingRun): number | null {
+  const bytes = sizeIn(settings.string("host_memory"));
   return bytes > 0 ? Math.floor(bytes / Math.min(run.parallel.worldSize, DEVICES_PER_MACHINE)) : null;
+}
+
+/** What a run's process may use: `usable` bytes of its GPU less the reserve, and its share of the host. */
+export function limitsOf(
+  analysis: RunAnalysis,
+  run: TrainingRun,
+  usable: number,
+  reserve = reserveOf(analysis),
+): Limits {
+  const hostLimitBytes = hostLimitOf(analysis.base.resolution, run);
+  const limitBytes = Math.floor(usable * (1 - reserve));
+  return hostLimitBytes === null ? { limitBytes } : { limitBytes, hostLimitBytes };
 }
 
 /** Search options for a run whose usable memory is known. */
 export function searchOptionsOf(analysis: RunAnalysis, run: TrainingRun, usable: number): SearchOptions {
   const { allow = {} } = analysis.options;
-  const hostLimitBytes = hostLimitOf(analysis, run);
   return {
-    limitBytes: Math.floor(usable * (1 - reserveOf(analysis))),
+    ...limitsOf(analysis, run, usable),
     keepGlobalBatch: allow.keepGlobalBatch !== false,
     keepNumerics: allow.keepNumerics === true,
     allowAdapters: allow.adapters !== false,
     allowPackages: allow.packages !== false,
-    ...(hostLimitBytes === null ? {} : { hostLimitBytes }),
     // Rows that are padded are filled so far on the spread of lengths that padding is told with.
     ...(analysis.base.resolution.padding === null ? {} : { filledShare: filledShare() }),
     without: unwritable(analysis, run),

@@ -7,6 +7,7 @@ import {
   longestSequence,
   smallestDevice,
 } from "../../core/advise/inverse";
+import { fitsWithin } from "../../core/advise/limits";
 import { type Stage, stagedPlan } from "../../core/advise/stages";
 import type { EstimateFunction, SettingChange } from "../../core/advise/types";
 import { planTitle, planWhy } from "../../core/advise/words";
@@ -14,7 +15,7 @@ import { DEVICES, type Device, deviceOf } from "../../core/hardware/devices";
 import type { ReportCompared, ReportGuide, ReportStage } from "../../core/report/schema";
 import type { TrainingRun } from "../../core/training/run";
 import type { RunAnalysis } from "../run-analysis";
-import { reserveOf, searchOptionsOf } from "./allowed";
+import { limitsOf, reserveOf, searchOptionsOf } from "./allowed";
 import { editsFor } from "./edits";
 import { needsOf } from "./needs";
 
@@ -25,7 +26,7 @@ export async function guideOf(analysis: RunAnalysis): Promise<ReportGuide | null
   if (run === null || base.estimate === undefined) return null;
   return {
     stages: base.usable === null ? [] : await stagesOf(analysis, run, base.usable),
-    limits: limitsOf(analysis, run),
+    limits: reachOf(analysis, run),
   };
 }
 
@@ -81,8 +82,10 @@ async function writtenStage(
   const result = editsFor(analysis.inputs, analysis.base.resolution, settings);
   if ("refused" in result || result.edits.length === 0) return undefined;
   const set = Object.fromEntries(settings.map(({ name, value }) => [name, String(value)]));
-  const { estimate, usable } = (await analysis.reread(result.edits))?.base ?? {};
-  if (estimate === undefined || usable == null) return undefined;
+  const again = await analysis.reread(result.edits);
+  const { estimate, usable, resolution } = again?.base ?? {};
+  const run = resolution?.run;
+  if (again === undefined || estimate === undefined || usable == null || run == null) return undefined;
   return {
     id: stage.id,
     items: stage.items.map((item) => ({
@@ -95,7 +98,7 @@ async function writtenStage(
       needs: needsOf(item.requires, analysis.locale),
     })),
     usedPeakBytes: estimate.usedPeakBytes,
-    fits: estimate.usedPeakBytes <= Math.floor(usable * (1 - reserveOf(analysis))),
+    fits: fitsWithin(estimate, limitsOf(again, run, usable)),
     stepTimeFactor: hundredths(stage.stepTimeFactor),
     set,
     edits: [...result.edits],
@@ -111,7 +114,7 @@ function alike(run: TrainingRun): readonly Device[] {
   return DEVICES.filter((device) => device.vendor === vendor && (device.group !== "laptop" || own?.group === "laptop"));
 }
 
-function limitsOf(analysis: RunAnalysis, run: TrainingRun): ReportGuide["limits"] {
+function reachOf(analysis: RunAnalysis, run: TrainingRun): ReportGuide["limits"] {
   const estimate = estimatorOf(analysis);
   const reserve = reserveOf(analysis);
   const { usable } = analysis.base;

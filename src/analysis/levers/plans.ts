@@ -1,4 +1,5 @@
 /** Plans that make a run fit: searched by the core, written as edits of the files that are obeyed, and re-checked. */
+import { fitsHost, fitsWithin } from "../../core/advise/limits";
 import { searchPlans } from "../../core/advise/search";
 import type { Plan } from "../../core/advise/types";
 import { planTitle, planWhy } from "../../core/advise/words";
@@ -8,7 +9,7 @@ import { Facts } from "../findings/rule";
 import { ruleProblems } from "../findings/run-rules";
 import { size } from "../messages";
 import type { RunAnalysis } from "../run-analysis";
-import { hostLimitOf, searchOptionsOf } from "./allowed";
+import { limitsOf, searchOptionsOf } from "./allowed";
 import { editsFor } from "./edits";
 import { needsOf } from "./needs";
 
@@ -23,8 +24,7 @@ export async function plansOf(analysis: RunAnalysis): Promise<ReportPlan[]> {
   const { base } = analysis;
   const { run } = base.resolution;
   if (run === null || base.usable === null) return [];
-  const { pinnedBytes = 0, pageableBytes = 0 } = base.estimate?.host ?? {};
-  const short = pinnedBytes + pageableBytes > (hostLimitOf(analysis, run) ?? Number.POSITIVE_INFINITY);
+  const short = base.estimate !== undefined && !fitsHost(base.estimate, limitsOf(analysis, run, base.usable));
   if (base.verdict !== "does-not-fit" && base.verdict !== "tight" && !short) return [];
   const { plans } = searchPlans(run, (changed, enoughBytes) => analysis.estimateOf(changed, enoughBytes) ?? null, {
     ...searchOptionsOf(analysis, run, base.usable),
@@ -54,13 +54,9 @@ async function writtenPlan(analysis: RunAnalysis, plan: Plan): Promise<ReportPla
   if ("refused" in result || result.edits.length === 0) return undefined;
   const again = await analysis.reread(result.edits);
   const after = again?.base;
-  if (
-    again === undefined ||
-    after?.estimate === undefined ||
-    after.usable === null ||
-    after.estimate.usedPeakBytes > after.usable
-  )
-    return undefined;
+  const run = after?.resolution.run;
+  if (again === undefined || after?.estimate === undefined || after.usable === null || run == null) return undefined;
+  if (!fitsWithin(after.estimate, limitsOf(again, run, after.usable, 0))) return undefined;
   if (errorsOf(again).some((code) => !errorsOf(analysis).includes(code))) return undefined;
   const used = after.estimate.usedPeakBytes;
   return {

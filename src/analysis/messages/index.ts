@@ -25,13 +25,17 @@ export function localeOf(name: string | undefined): Locale {
   return /^zh(?:$|-cn|-hans|_cn)/i.test(name ?? "") ? "zh-cn" : "en";
 }
 
+/** `{count}`, or a word that goes with a count: `{count|GPU|GPUs}` is "GPU" where the count is 1. */
+const HOLE = /\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g;
+
 /** Text of a message. An id without a text is shown as it is, which a test forbids. */
 export function text(message: Message, locale: Locale): string {
   if (message.id === "syntax" && locale === "zh-cn") return syntaxZh(String(message.args["reason"] ?? ""));
   const template = TABLES[locale][message.id] ?? TABLES.en[message.id] ?? message.id;
-  return template.replace(/\{(\w+)\}/g, (hole, name: string) => {
+  return template.replace(HOLE, (hole, name: string, one?: string, many?: string) => {
     const value = message.args[name];
     if (value === undefined) return hole;
+    if (one !== undefined && many !== undefined) return Number(value) === 1 ? one : many;
     return typeof value === "object" ? text(value, locale) : String(value);
   });
 }

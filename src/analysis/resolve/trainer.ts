@@ -4,7 +4,9 @@
  * 1.16.
  */
 import type { CompanionSpec, DType, RolloutSpec, TrainerKind, TrainerSpec, TrainingRun } from "../../core/training/run";
+import type { RunInputs } from "../inputs";
 import { say } from "../problems";
+import type { Settings } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
 
@@ -263,14 +265,16 @@ function cacheOf(c: ResolveContext): Pick<RolloutSpec, "cache"> {
   return cache === undefined ? {} : { cache };
 }
 
+/** Whether the trainer is told the config's share for vLLM: axolotl hands it on only with a mode (core/trainers/grpo/__init__.py). */
+export function handsOnVllmShare({ format }: RunInputs, settings: Settings): boolean {
+  return format.id !== "axolotl" || settings.find("vllm_mode") !== undefined;
+}
+
 /** vLLM on the training GPUs takes a share of the card: weights, cache and all; asleep it keeps none (its sleep level 2). */
 function vllmBytes(c: ResolveContext, { deviceBytes }: Batch): { generatingBytes: number; sleepingBytes: number } {
   if (c.value("vllm_mode", "colocate") === "server") return { generatingBytes: 0, sleepingBytes: 0 };
-  // axolotl hands its own share on only where the mode is stated (core/trainers/grpo/__init__.py).
-  const unasked = c.inputs.format.id === "axolotl" && c.settings.find("vllm_mode") === undefined;
-  const share = Number(
-    unasked ? c.ofTrainer("vllm_gpu_memory_utilization") : c.value("vllm_gpu_memory_utilization", 0.3),
-  );
+  const name = "vllm_gpu_memory_utilization";
+  const share = Number(handsOnVllmShare(c.inputs, c.settings) ? c.value(name, 0.3) : c.ofTrainer(name));
   if (deviceBytes === null) c.suppose(say("assume.vllm"), "device");
   const bytes = Math.round((deviceBytes ?? 0) * share);
   // ms-swift's levels: 1 keeps the weights on the host, 2 nowhere (swift/rlhf_trainers/args_mixin.py).

@@ -1,6 +1,6 @@
 /** Applying several levers to a run, one after the other. */
 import type { TrainingRun } from "../training/run";
-import type { Effect, Lever, LeverId, LeverOption, PlanStep, Requirement, SettingChange } from "./types";
+import type { Effect, Lever, LeverId, LeverOption, Plan, PlanStep, Requirement, SettingChange } from "./types";
 import { EFFECTS } from "./types";
 
 /** Levers at chosen positions: the run they make of the base, and how. */
@@ -12,11 +12,16 @@ export interface Move {
 
 export const STAY = (run: TrainingRun): Move => ({ run, steps: [], settings: [] });
 
+/** A lever at one of its positions. */
+export function stepOf(lever: Lever, { value, kept }: LeverOption): PlanStep {
+  return { lever: lever.id, value, ...(kept === undefined ? {} : { kept }) };
+}
+
 function extend(move: Move, lever: Lever, option: LeverOption): Move {
   const names = new Set(option.settings.map(({ name }) => name));
   return {
     run: option.run,
-    steps: [...move.steps, { lever: lever.id, value: option.value }],
+    steps: [...move.steps, stepOf(lever, option)],
     settings: [...move.settings.filter(({ name }) => !names.has(name)), ...option.settings],
   };
 }
@@ -82,15 +87,24 @@ export function requirementsOf(levers: readonly Lever[]): Requirement[] {
 /** How many settings' worth a change of the optimisation weighs: touching numbers one more, the method three more. */
 const WEIGHT: Readonly<Record<Effect, number>> = { nothing: 0, numerics: 1, method: 3 };
 
+/** What the size of a change is told from. */
+export type Change = Pick<Plan, "settings" | "effect" | "requires" | "steps">;
+
+/** Levers that were moved, as a change. */
+export function changeOf({ settings, steps }: Move, levers: readonly Lever[]): Change {
+  return { settings, steps, effect: effectOf(levers), requires: requirementsOf(levers) };
+}
+
 /** More hardware weighs as much as training something else. */
 const DEVICES_WEIGHT = 3;
 
-/** Size of a change, for "smallest change first": settings touched, plus the weight of its effect and of new GPUs. */
-export function changeSize(
-  settings: readonly SettingChange[],
-  effect: Effect,
-  requires: readonly Requirement[],
-): number {
+/**
+ * Size of a change, for "smallest change first": settings touched, plus the weight of its effect and of new GPUs. Cut
+ * samples weigh as often as what is lost of them holds what is kept: half of a sample is one change of the method, an
+ * eighth is seven, behind whatever keeps them whole.
+ */
+export function changeSize({ settings, effect, requires, steps }: Change): number {
   const devices = requires.some(({ kind }) => kind === "devices") ? DEVICES_WEIGHT : 0;
-  return settings.length + WEIGHT[effect] + devices;
+  const cut = steps.reduce((most, { kept = 1 }) => Math.max(most, 1 / kept - 1), 0);
+  return settings.length + Math.max(WEIGHT[effect], WEIGHT.method * cut) + devices;
 }

@@ -13,7 +13,18 @@ import type { Estimate } from "../report/estimate";
 import type { TrainingRun } from "../training/run";
 import { PeakBounds, predictedPeak, sameMemory } from "./bounds";
 import { LEVERS, MICRO_BATCH, packing, SMALLER_BATCH } from "./levers";
-import { changeSize, effectOf, type Move, positioned, positionsOf, requirementsOf, STAY, strongest } from "./moves";
+import { fitsHost, fitsWithin, hostBytes } from "./limits";
+import {
+  changeOf,
+  changeSize,
+  effectOf,
+  type Move,
+  positioned,
+  positionsOf,
+  requirementsOf,
+  STAY,
+  strongest,
+} from "./moves";
 import {
   EFFECTS,
   type EstimateFunction,
@@ -68,11 +79,6 @@ export function searchPlans(
 export const rooflineFactor: TimeFactor = (base, changed) =>
   stepTimeFactor({ run: base.run, counts: base.estimate }, { run: changed.run, counts: changed.estimate });
 
-/** What a rank keeps in host memory. */
-function hostBytes({ host }: Estimate): number {
-  return host.pinnedBytes + host.pageableBytes;
-}
-
 class Search {
   private readonly known = new Map<string, Estimate | null>();
   /** What is known only to need too much. */
@@ -116,15 +122,7 @@ class Search {
   }
 
   private fits(estimate: Estimate): boolean {
-    return estimate.usedPeakBytes <= this.options.limitBytes && this.fitsHost(estimate);
-  }
-
-  private fitsHost(estimate: Estimate): boolean {
-    return hostBytes(estimate) <= this.hostLimit;
-  }
-
-  private get hostLimit(): number {
-    return this.options.hostLimitBytes ?? Number.POSITIVE_INFINITY;
+    return fitsWithin(estimate, this.options);
   }
 
   /**
@@ -169,13 +167,13 @@ class Search {
       const move = strongest(this.base, [lever]);
       const estimate = move === null ? null : this.estimate(move, true);
       if (estimate === null || estimate.usedPeakBytes > now.usedPeakBytes) return [];
-      const same = sameMemory(estimate, now) && (this.fitsHost(now) || hostBytes(estimate) >= hostBytes(now));
+      const same = sameMemory(estimate, now) && (fitsHost(now, this.options) || hostBytes(estimate) >= hostBytes(now));
       return same ? [] : [{ lever, estimate }];
     });
     this.levers = singles.map(({ lever }) => lever);
     this.singles = singles.map(({ estimate }) => estimate);
     const spends = ({ uneven, requires }: Lever): boolean =>
-      uneven || (this.hostLimit < Number.POSITIVE_INFINITY && requires.some(({ kind }) => kind === "host-memory"));
+      uneven || (this.options.hostLimitBytes !== undefined && requires.some(({ kind }) => kind === "host-memory"));
     this.uneven = this.levers.reduce((mask, lever, index) => (spends(lever) ? mask | (1 << index) : mask), 0);
     for (const index of this.levers.keys()) this.settle(1 << index);
   }
@@ -228,12 +226,11 @@ class Search {
     const levers = this.members(mask);
     const move = strongest(this.base, levers);
     if (move === null) return false;
-    const size = changeSize(move.settings, effectOf(levers), requirementsOf(levers));
+    const size = changeSize(changeOf(move, levers));
     // Parameters hardly change, so the estimate of the run as it is serves for the time.
     const time = this.timeFactor({ run: this.base.run, estimate: now }, { run: move.run, estimate: now });
     return ![...this.plans.values()].some(
-      (plan) =>
-        plan.fits && changeSize(plan.settings, plan.effect, plan.requires) <= size && plan.stepTimeFactor <= time,
+      (plan) => plan.fits && changeSize(plan) <= size && plan.stepTimeFactor <= time,
     );
   }
 
@@ -243,10 +240,7 @@ class Search {
       sets.map((mask) => {
         const levers = this.members(mask);
         const move = strongest(this.base, levers);
-        const size =
-          move === null
-            ? Number.POSITIVE_INFINITY
-            : changeSize(move.settings, effectOf(levers), requirementsOf(levers));
+        const size = move === null ? Number.POSITIVE_INFINITY : changeSize(changeOf(move, levers));
         return [mask, [size, this.predicted(mask, now)] as const] as const;
       }),
     );
@@ -399,8 +393,7 @@ class Search {
  * best plan that does: people have reasons of their own to prefer a lever. Smallest change first.
  */
 export function front(plans: readonly Plan[]): Plan[] {
-  const size = (plan: Plan) => changeSize(plan.settings, plan.effect, plan.requires);
-  const scores = (plan: Plan) => [size(plan), plan.stepTimeFactor, plan.usedPeakBytes] as const;
+  const scores = (plan: Plan) => [changeSize(plan), plan.stepTimeFactor, plan.usedPeakBytes] as const;
   const beats = (a: Plan, b: Plan): boolean => {
     const [x, y] = [scores(a), scores(b)];
     return x.every((value, index) => value <= y[index]!) && x.some((value, index) => value < y[index]!);
@@ -417,9 +410,8 @@ export function front(plans: readonly Plan[]): Plan[] {
 
 /** Smallest change first, then the faster, then the smaller. */
 export function inOrderOfSize(plans: readonly Plan[]): Plan[] {
-  const size = (plan: Plan) => changeSize(plan.settings, plan.effect, plan.requires);
   return [...plans].sort(
-    (a, b) => size(a) - size(b) || a.stepTimeFactor - b.stepTimeFactor || a.usedPeakBytes - b.usedPeakBytes,
+    (a, b) => changeSize(a) - changeSize(b) || a.stepTimeFactor - b.stepTimeFactor || a.usedPeakBytes - b.usedPeakBytes,
   );
 }
 

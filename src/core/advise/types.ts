@@ -1,6 +1,7 @@
 /** What the planner works with: levers as data, plans as its answer. */
 import type { Estimate } from "../report/estimate";
 import type { TrainingRun } from "../training/run";
+import type { Limits } from "./limits";
 
 /** Canonical setting and its new value, a list as several texts; null removes the key. Mirrors the formats' own type, which core must not import. */
 export interface SettingChange {
@@ -74,6 +75,8 @@ export interface LeverOption {
   readonly value: string | number;
   readonly run: TrainingRun;
   readonly settings: readonly SettingChange[];
+  /** Share of a sample that the model still sees, where the position cuts samples, 0..1. */
+  readonly kept?: number;
 }
 
 export interface Lever {
@@ -95,6 +98,8 @@ export interface Lever {
 export interface PlanStep {
   readonly lever: LeverId;
   readonly value: string | number;
+  /** As of the position. */
+  readonly kept?: number;
 }
 
 export interface Plan {
@@ -113,11 +118,7 @@ export interface Plan {
   readonly requires: readonly Requirement[];
 }
 
-export interface SearchOptions {
-  /** Bytes that the plan may use: usable memory less the reserve. */
-  readonly limitBytes: number;
-  /** Host memory that one rank may use; default: as much as it likes. */
-  readonly hostLimitBytes?: number;
+export interface SearchOptions extends Limits {
   /** Mean share of a row that samples fill, where rows are padded: packing then needs fewer of them. */
   readonly filledShare?: number;
   /** Keep micro-batch × accumulation × ranks (default true: the micro-batch lever raises the accumulation). */

@@ -66,11 +66,11 @@ const WORDS: Readonly<Record<LeverId, Readonly<Record<Language, Phrase>>>> = {
   },
   packing: {
     en: {
-      title: "packing, {value} rows",
+      title: "packing, micro-batch {value}",
       why: "Samples lie end to end instead of padded, so the same samples fill fewer rows and no time goes into padding.",
     },
     "zh-cn": {
-      title: "打包，每批 {value} 行",
+      title: "打包，微批次 {value}",
       why: "样本首尾相接而不再填充：同样多的样本占更少的行，也不再为填充花时间。",
     },
   },

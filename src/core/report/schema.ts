@@ -162,7 +162,13 @@ export const runSchema = z.object({
         .optional(),
     })
     .nullable(),
-  host: z.object({ pinnedBytes: bytes, pageableBytes: bytes, nvmeBytes: bytes }),
+  host: z.object({
+    pinnedBytes: bytes,
+    pageableBytes: bytes,
+    nvmeBytes: bytes,
+    /** RAM that one GPU's process may use, where the pins say how much a machine has. */
+    limitBytes: bytes.optional(),
+  }),
   time: z
     .object({
       stepSeconds: z.object({ low: z.number(), high: z.number() }),

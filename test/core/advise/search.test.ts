@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import { changeSize, STAY, strongest } from "../../../src/core/advise/moves";
 import { allowedLevers, searchPlans } from "../../../src/core/advise/search";
-import type { Plan, SearchOptions } from "../../../src/core/advise/types";
+import { LEVER_IDS, type Plan, type SearchOptions } from "../../../src/core/advise/types";
 import type { TrainingRun } from "../../../src/core/training/run";
 import { bruteForce } from "./brute";
 import { GIB, RUN, type Shape, slower, synthetic, ZERO } from "./synthetic";
@@ -96,7 +96,7 @@ describe("searchPlans", () => {
     const estimate = synthetic(SHAPE);
     const { plans } = searchPlans(RUN, estimate, { limitBytes }, slower);
     assert.ok(plans.length > 1);
-    const sizes = plans.map((plan) => changeSize(plan.settings, plan.effect, plan.requires));
+    const sizes = plans.map((plan) => changeSize(plan));
     assert.deepEqual(
       sizes,
       [...sizes].sort((a, b) => a - b),
@@ -106,6 +106,18 @@ describe("searchPlans", () => {
       assert.equal(plan.usedPeakBytes, estimate(plan.run).usedPeakBytes);
       assert.equal(plan.savesBytes, estimate(RUN).usedPeakBytes - plan.usedPeakBytes);
     }
+  });
+
+  it("does not call cut samples the smallest change where a plan keeps them whole", () => {
+    const estimate = synthetic({ weights: 1, activations: 3, logits: 2, overhead: 0.5 });
+    const run: TrainingRun = { ...RUN, microBatchSize: 1, gradientAccumulationSteps: 1, sequenceLength: 16384 };
+    const only = ["shorter-sequence", "gradient-checkpointing", "fused-loss", "lora", "mixed-precision"];
+    const without = LEVER_IDS.filter((id) => !only.includes(id));
+    const { plans } = searchPlans(run, estimate, { limitBytes: 6 * GIB, without }, slower);
+    const cut = plans.filter(({ steps }) => steps.some(({ kept }) => (kept ?? 1) <= 0.25));
+    assert.ok(cut.length > 0 && cut.length < plans.length);
+    assert.deepEqual(plans.slice(-cut.length), cut);
+    assert.ok(changeSize(plans[0]!) > 4, "more settings than the one of the length");
   });
 
   it("keeps the global batch", () => {

@@ -1,8 +1,9 @@
 import { strict as assert } from "node:assert";
 import { searchPlans } from "../../../src/core/advise/search";
-import { STAGES, stagedPlan, stageEffect } from "../../../src/core/advise/stages";
-import { LEVER_IDS } from "../../../src/core/advise/types";
+import { STAGES, type Stage, stagedPlan, stageEffect } from "../../../src/core/advise/stages";
+import { LEVER_IDS, type LeverId } from "../../../src/core/advise/types";
 import { planTitle, planWhy } from "../../../src/core/advise/words";
+import type { TrainingRun } from "../../../src/core/training/run";
 import { GIB, RUN, slower, synthetic, ZERO } from "./synthetic";
 
 const SHAPE = { weights: 4.6, activations: 1.6, logits: 0.8, overhead: 0.5 };
@@ -53,6 +54,49 @@ describe("stagedPlan", () => {
   it("changes the method only in the last stage", () => {
     const stages = stagedPlan(RUN, synthetic(SHAPE), { limitBytes: 4 * GIB }, slower);
     for (const stage of stages.slice(0, -1)) assert.notEqual(stageEffect(stage), "method");
+  });
+
+  /** DeepSpeed's third stage on a machine: what is offloaded takes 40 GiB of the host, none where it is on a drive. */
+  const { deepspeed } = ZERO.parallel;
+  const third = (offloadOptimizer: "none" | "cpu" | "nvme"): TrainingRun => ({
+    ...ZERO,
+    parallel: { ...ZERO.parallel, deepspeed: deepspeed && { ...deepspeed, zeroStage: 3, offloadOptimizer } },
+  });
+  const offloading = (changed: TrainingRun) => {
+    const { offloadOptimizer = "none" } = changed.parallel.deepspeed ?? {};
+    // On the GPU a drive is as good as host memory.
+    const seen = offloadOptimizer === "nvme" ? third("cpu") : changed;
+    const pinnedBytes = offloadOptimizer === "cpu" ? 40 * GIB : 0;
+    const used = synthetic(SHAPE)(seen);
+    return { ...used, host: { pinnedBytes, pageableBytes: 0, nvmeBytes: offloadOptimizer === "nvme" ? 40 * GIB : 0 } };
+  };
+  const leversOf = (stages: readonly Stage[]) => stages.flatMap(({ items }) => items.map(({ step }) => step.lever));
+
+  it("sends to a drive at once what the host has no room for, or leaves it where it is", () => {
+    const run = third("none");
+    const limitBytes = offloading(third("cpu")).usedPeakBytes;
+    const without = LEVER_IDS.filter((id) => !["offload-optimizer", "offload-nvme"].includes(id));
+    const plan = (hostLimitBytes: number, ...more: LeverId[]) =>
+      stagedPlan(run, offloading, { limitBytes, hostLimitBytes, without: [...without, ...more] }, slower);
+    assert.deepEqual(leversOf(plan(64 * GIB)), ["offload-optimizer"]);
+    assert.deepEqual(leversOf(plan(32 * GIB)), ["offload-optimizer", "offload-nvme"]);
+    assert.equal(plan(32 * GIB).at(-1)?.fits, true);
+    assert.deepEqual(leversOf(plan(32 * GIB, "offload-nvme")), []);
+  });
+
+  it("frees the host of a run that fits the GPU", () => {
+    const run = third("cpu");
+    const stages = stagedPlan(run, offloading, { limitBytes: 999 * GIB, hostLimitBytes: 32 * GIB }, slower);
+    assert.deepEqual(leversOf(stages), ["offload-nvme"]);
+    assert.deepEqual(stagedPlan(run, offloading, { limitBytes: 999 * GIB }, slower), []);
+  });
+
+  it("shards no further than fitting asks for", () => {
+    const limitBytes = 27 * GIB;
+    const without = LEVER_IDS.filter((id) => id !== "zero-stage");
+    const [stage] = stagedPlan(ZERO, synthetic(SHAPE), { limitBytes, without }, slower);
+    assert.equal(stage?.fits, true);
+    assert.ok(Number(stage.items[0]?.step.value) < 3);
   });
 
   it("has nothing to say of a run that fits, or that cannot be estimated", () => {

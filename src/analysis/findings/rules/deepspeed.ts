@@ -74,7 +74,7 @@ export const DEEPSPEED_RULES: readonly Rule[] = [
     title: "Batch sizes do not multiply",
     why: "DeepSpeed checks `train_batch_size == train_micro_batch_size_per_gpu × gradient_accumulation_steps × GPUs` and stops when it does not hold (`_batch_assertion` in `runtime/config.py`).",
     mend: 'Correct one of the three, or leave two of them out. Under the Hugging Face Trainer write `"auto"` for all three.',
-    en: 'train_batch_size {total} is not micro {micro} × accumulation {steps} × {world} GPUs = {product}: DeepSpeed stops ("Check batch related parameters").',
+    en: 'train_batch_size {total} is not micro {micro} × accumulation {steps} × {world} {world|GPU|GPUs} = {product}: DeepSpeed stops ("Check batch related parameters").',
     zh: "train_batch_size {total} 不等于 微批 {micro} × 累积 {steps} × {world} 张 GPU = {product}：DeepSpeed 会停止(“Check batch related parameters”)。",
     example: {
       deepspeed:

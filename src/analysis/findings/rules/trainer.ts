@@ -399,7 +399,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     title: "Pin and launcher name different numbers of GPUs",
     why: "The pin says how many GPUs the estimate is for; the launch script next to the config starts another number of processes.",
     mend: "Correct the pin or the script.",
-    en: "{pinned} GPUs are pinned, but {key} in the launch script starts {launched}.",
+    en: "{pinned} {pinned|GPU is|GPUs are} pinned, but {key} in the launch script starts {launched}.",
     zh: "固定为 {pinned} 张 GPU，而启动脚本中的 {key} 启动 {launched} 个进程。",
     example: {
       train: "deepspeed: ds.json",
@@ -614,7 +614,7 @@ export const TRAINER_RULES: readonly Rule[] = [
     title: "Parallel degrees do not divide the GPUs",
     why: "The product of tensor, pipeline and context parallel degrees must divide the number of GPUs; what is left is data parallel.",
     mend: "Change a degree, or the number of GPUs.",
-    en: "Parallel degrees multiply to {product}, which does not divide {world} GPUs.",
+    en: "Parallel degrees multiply to {product}, which does not divide {world} {world|GPU|GPUs}.",
     zh: "并行度乘积为 {product}，无法整除 {world} 张 GPU。",
     example: { train: "parallelism_config: { tp_size: 3 }", pins: "device: { name: 24GB, count: 8 }" },
     check: (facts) => {

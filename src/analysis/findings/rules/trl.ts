@@ -1,5 +1,6 @@
 /** Rules about TRL, adapters and quantization. */
 import { size } from "../../messages/units";
+import { handsOnVllmShare } from "../../resolve/trainer";
 import { holds } from "../../versions";
 import { type Facts, hit, type Rule, replacement, set } from "../rule";
 
@@ -155,7 +156,7 @@ export const TRL_RULES: readonly Rule[] = [
     title: "The generation batch does not divide",
     why: "GRPO groups completions by prompt: the global batch of completions must be a multiple of `num_generations`.",
     mend: "Change the batch, the accumulation or `num_generations`.",
-    en: "{completions} completions per generation are no multiple of num_generations {generations}.",
+    en: "{completions} {completions|completion per generation is|completions per generation are} no multiple of num_generations {generations}.",
     zh: "每次生成 {completions} 个补全，不是 num_generations {generations} 的整数倍。",
     example: { trl: "num_generations: 7\nper_device_train_batch_size: 8", pins: "device: { name: 24GB, count: 1 }" },
     check: (facts) => {
@@ -183,8 +184,9 @@ export const TRL_RULES: readonly Rule[] = [
     zh: "训练开始前 vLLM 会预留每张 GPU 的 {share} %{bytes}。",
     example: { trl: "use_vllm: true\nvllm_mode: colocate\nvllm_gpu_memory_utilization: 0.4" },
     check: (facts) => {
-      const at = facts.own("vllm_gpu_memory_utilization") ?? facts.own("use_vllm");
-      const share = facts.settings.number("vllm_gpu_memory_utilization") ?? 0.3;
+      const told = handsOnVllmShare(facts.inputs, facts.settings);
+      const at = (told ? facts.own("vllm_gpu_memory_utilization") : undefined) ?? facts.own("use_vllm");
+      const share = (told ? facts.settings.number("vllm_gpu_memory_utilization") : undefined) ?? 0.3;
       const mode =
         facts.settings.string("vllm_mode") ?? (holds("trl>=1", facts.resolution.libraries) ? "colocate" : "server");
       const memory = facts.resolution.device.spec?.memoryBytes;

@@ -60,5 +60,6 @@ export const SHORTER_SEQUENCE: Lever = lever("shorter-sequence", "method", (run)
     value: length,
     run: { ...run, sequenceLength: length },
     settings: [set("sequence_length", length)],
+    kept: length / run.sequenceLength,
   })),
 );
