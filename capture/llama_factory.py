@@ -1,7 +1,8 @@
-"""LLaMA-Factory's own preference trainers, reduced to what their losses read (llamafactory/train/{dpo,kto}/trainer.py).
+"""LLaMA-Factory's own preference trainers, reduced to what their losses read (llamafactory/train/{dpo,kto,rm}/trainer.py).
 
 They take log-probabilities with a whole `log_softmax` of float32 logits, and leave the losses themselves to the TRL they are
-pinned to. To be run with that TRL and LLaMA-Factory on `PYTHONPATH`.
+pinned to. Its reward model is the language model with TRL's value head on every token. To be run with that TRL and
+LLaMA-Factory on `PYTHONPATH`.
 """
 import os
 from collections import defaultdict
@@ -17,6 +18,9 @@ stand_ins.install("torchaudio", "av", "librosa", "omegaconf", "fire")
 
 from llamafactory.train.dpo.trainer import CustomDPOTrainer
 from llamafactory.train.kto.trainer import CustomKTOTrainer
+from llamafactory.train.rm.trainer import PairwiseTrainer
+
+from trl import AutoModelForCausalLMWithValueHead
 
 from .trainers import _trainer, scored_mask
 
@@ -41,7 +45,19 @@ def kto(model, reference, accelerator, s):
     return _factory(CustomKTOTrainer, model, reference, accelerator, s, calculate_KL=True, loss_type="kto", desirable_weight=1.0, undesirable_weight=1.0)
 
 
-TRAINERS = {"dpo": dpo, "kto": kto}
+def rm(model, reference, accelerator, s):
+    return _trainer(PairwiseTrainer, model, None, accelerator, {})
+
+
+def with_value_head(model):
+    """The model as `load_model` wraps it (llamafactory/model/loader.py)."""
+    with torch.device("cuda"):
+        wrapped = AutoModelForCausalLMWithValueHead(model)
+    wrapped.is_peft_model = hasattr(model, "peft_config")
+    return wrapped
+
+
+TRAINERS = {"dpo": dpo, "kto": kto, "rm": rm}
 WHOLE = tuple(TRAINERS)
 # Losses of the TRL below that it calls without naming one: all are the first one's (dpo_loss, `loss_type="sigmoid"`).
 LOSSES = ("sigmoid", "hinge", "ipo", "kto_pair", "orpo", "simpo")
@@ -54,6 +70,7 @@ def variants():
             yield "dpo", {"reference": reference, "loss": loss}
     for reference in ("model", "adapter"):
         yield "kto", {"reference": reference, "loss": "kto"}
+    yield "rm", {}
 
 
 def fuse_head(kind, model, settings, reference=False):
@@ -62,18 +79,20 @@ def fuse_head(kind, model, settings, reference=False):
 
 def symbols(kind, r):
     sizes = {"B": 2 * r.randint(2, 9), "S": r.randint(31, 60)}
+    if kind == "rm":
+        return sizes
     rows = sizes["B"] * (2 if kind == "dpo" else 1)
     return {**sizes, "C": rows * r.randint(5, sizes["S"] - 2)}
 
 
 def batch_of(kind, settings, sizes, device):
     b, s = sizes["B"], sizes["S"]
-    rows = 2 * b if kind == "dpo" else b
+    rows = b if kind == "kto" else 2 * b
     long = lambda: torch.zeros(rows, s, dtype=torch.long, device=device)
     batch = {}
     for prefix in ("", "kl_") if kind == "kto" else ("",):
         labels = long()
-        if device == "cpu":
+        if device == "cpu" and kind != "rm":
             labels[scored_mask(rows, s, sizes["C"], device) == 0] = -100
         batch.update({f"{prefix}input_ids": long(), f"{prefix}attention_mask": torch.ones_like(labels), f"{prefix}labels": labels})
     if kind == "kto":

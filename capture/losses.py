@@ -67,7 +67,7 @@ class Whole(torch.nn.Module):
         super().__init__()
         self.shape = shape
 
-    def forward(self, input_ids, attention_mask, kept):
+    def forward(self, input_ids, attention_mask, kept, *_):
         shape = self.shape(input_ids)
         return SequenceClassifierOutput(logits=torch.randn(shape[0], kept or shape[1], *shape[2:]))
 
@@ -83,6 +83,17 @@ class Logits(torch.nn.Module):
 
     def forward(self, input_ids=None, attention_mask=None, use_cache=None, logits_to_keep=0, **_):
         return self.base_model(input_ids, attention_mask, logits_to_keep)
+
+
+class Valued(torch.nn.Module):
+    """A model with a value head (trl/models/modeling_value_head.py), of which the values of every token are asked for."""
+
+    def __init__(self):
+        super().__init__()
+        self.base_model = Whole(lambda ids: tuple(ids.shape))
+
+    def forward(self, input_ids=None, attention_mask=None, labels=None, **_):
+        return None, None, self.base_model(input_ids, attention_mask, 0, labels).logits
 
 
 class Both(torch.nn.Module):
@@ -180,7 +191,9 @@ def capture(code, kind, settings, seed):
     r = random.Random(f"{kind} {seed}")
     sizes = code.symbols(kind, r)
     torch.manual_seed(seed)
-    if kind in code.WHOLE:
+    if kind == "rm":
+        policy, reference = Valued(), Valued()
+    elif kind in code.WHOLE:
         sizes["V"] = r.randint(70, 99)
         policy, reference = (Logits(lambda ids: (ids.shape[0], 1) if kind == "reward" else (*ids.shape, sizes["V"])) for _ in range(2))
     else:

@@ -29,7 +29,7 @@ from .trainers import Accelerator
 
 aten = torch.ops.aten
 OUT = pathlib.Path(__file__).resolve().parent.parent / "test" / "core" / "trainers"
-SEQUENCES = {"dpo": 2, "orpo": 2, "cpo": 2, "reward": 2}
+SEQUENCES = {"dpo": 2, "orpo": 2, "cpo": 2, "reward": 2, "rm": 2}
 if code.FUSED:
     import trl.kernels.chunked_logprob as kernels
     import trl.kernels.logprob_entropy as logprob_entropy
@@ -137,6 +137,8 @@ def peak(case):
             policy = unmasked(truth.load(case)[1])
             code.fuse_head(kind, policy, settings)
             policy = truth.adapt(case, policy)
+            if kind == "rm":
+                policy = code.with_value_head(policy)
             reference = None
             if case.get("reference", settings.get("reference")) == "model":
                 reference = unmasked(truth.load({**case, **case.get("teacher", {})})[1])
@@ -195,11 +197,11 @@ def draw(kind, number):
         case["seq"] = case["prompt"] + case["completion"]
     if kind in ("orpo", "cpo"):
         case["prompt"] = r.randint(5, 19)
-    if kind not in ("reward", "orpo", "cpo"):
+    if kind not in ("reward", "orpo", "cpo", "rm"):
         case["scored"] = case.get("completion") or 2 * r.randint(4, case["seq"] // 2 - 1)
     case["dtype"], case["amp"] = r.choice((("float32", "bf16"), ("bfloat16", "bf16"), ("bfloat16", None), ("float32", None)))
     case["checkpointing"] = r.random() < 0.5
-    case["disable_dropout"] = kind not in ("grpo", "rloo")
+    case["disable_dropout"] = kind not in ("grpo", "rloo", "rm")
     case["grad_accum"] = r.choice((1, 2))
     if kind in ("grpo", "rloo"):
         case["grad_accum"] = r.choice((1, 2, 4))

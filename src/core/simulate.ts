@@ -35,6 +35,7 @@ import type { CompanionSpec, GenerationSpec, TrainerSpec, TrainingRun } from "./
 import { type BatchTensor, type Before, type PassFactory, runSteps, STEPS } from "./training/step";
 import {
   calledGraph,
+  hasValueHead,
   lossOf,
   lossScope,
   Rollout,
@@ -42,6 +43,7 @@ import {
   sequencesOf,
   trainerOf,
   trainerPass,
+  valueHead,
 } from "./training/trainers";
 
 export interface Simulation {
@@ -274,6 +276,26 @@ function isSharded(run: TrainingRun): boolean {
   return run.parallel.fsdp !== null || run.parallel.deepspeed?.zeroStage === 3 || splitsModel(run);
 }
 
+/** The loaded model with the value head its trainer puts on it. */
+function withHead(
+  torch: Torch,
+  spec: TrainerSpec | null,
+  model: LoadedModel,
+  head: string | null,
+  sharded: boolean,
+): LoadedModel {
+  if (!hasValueHead(spec)) return model;
+  const own = valueHead(torch, model.byName.get(`${head}.weight`)?.size(1) ?? 0, sharded);
+  const elements = [...own.values()].reduce((sum, tensor) => sum + tensor.elements, 0);
+  return {
+    ...model,
+    parameters: [...model.parameters, ...own.values()],
+    byName: new Map([...model.byName, ...own]),
+    elements: model.elements + elements,
+    trainableElements: model.trainableElements + elements,
+  };
+}
+
 /** Whether a trainer's loss was captured and the model's graph can be cut where it calls it. */
 function hasLoss(family: FamilyGraphs, trainer: TrainerSpec, program: Program | null): boolean {
   const loss = lossOf(family, trainer);
@@ -310,7 +332,11 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     return { ok: false, code: "not-modelled", reason: `${spec.kind.toUpperCase()} with trained prompts` };
   const loss = spec === null ? undefined : lossOf(family, spec);
   if (spec !== null && (loss === undefined || calledGraph(loss, graph, head) === null))
-    return { ok: false, code: "not-modelled", reason: `${spec.kind.toUpperCase()} of ${family.family}` };
+    return {
+      ok: false,
+      code: "not-modelled",
+      reason: `${spec.kind.toUpperCase()} of ${run.task} with ${family.family}`,
+    };
   torch.share = shareOf(run);
   const strategy = waitingBytes > 0 ? whileWaiting(chooseStrategy(run), waitingBytes) : chooseStrategy(run);
   const loadDtype = strategy.parameterDtype ?? run.loadDtype;
@@ -338,7 +364,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     },
   };
   const hasReference = spec?.variant["reference"] === "model";
-  const model = loadModel(torch, graph, view, adapted);
+  const model = withHead(torch, spec, loadModel(torch, graph, view, adapted), head, strategy.shardsParameters);
   const companion = spec?.companion ?? null;
   const companionGraphs = companion === null ? undefined : graphsOf(family, companion.model.family);
   const companionAt = (sizes: RunSizes): Program | null =>

@@ -114,6 +114,24 @@ trainer = DPOTrainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
     assert.ok(apart - adapted > 0.9 * WEIGHTS, `${apart - adapted}`);
   });
 
+  it("LLaMA-Factory's reward model has a value head beside its logits", async () => {
+    const factory = (stage: string): Promise<number> =>
+      peakOf(
+        `model_name_or_path: Qwen/Qwen2.5-0.5B-Instruct\nstage: ${stage}\ndo_train: true\ntemplate: qwen\ndataset: pairs\nbf16: true\n` +
+          "finetuning_type: lora\nper_device_train_batch_size: 1\ncutoff_len: 512\noutput_dir: out\n",
+        "factory.yaml",
+      );
+    // Chosen and rejected: twice the logits in float32.
+    assert.ok((await factory("rm")) - (await factory("sft")) > 512 * 151_936 * 4);
+  });
+
+  it("with pictures have no estimate, which is said", async () => {
+    const text = `${DPO.replace("Qwen/Qwen2.5-0.5B-Instruct", "Qwen/Qwen2.5-VL-3B-Instruct")}`;
+    const [run] = await runsOf(text);
+    assert.equal(run?.perDevice ?? null, null);
+    assert.ok(run?.findings.some(({ code }) => code === "not-modelled"));
+  });
+
   it("ms-swift's have losses that TRL's stand for", async () => {
     const swift =
       "model: Qwen/Qwen2.5-0.5B-Instruct\nrlhf_type: dpo\ntuner_type: full\ntorch_dtype: bfloat16\ndataset: pairs\n" +

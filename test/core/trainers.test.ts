@@ -94,6 +94,21 @@ describe("trainers of TRL", () => {
     return simulated.simulation.ledger.peak;
   }
 
+  it("keep the states of every layer for a value head, folded as layer by layer", () => {
+    const [receipt] = receiptsOf("llama-factory", "rm").filter(
+      ({ case: c }) => !c.checkpointing && c.family !== "gpt2",
+    );
+    assert.ok(receipt);
+    const { case: c } = receipt;
+    const run = trainerRunOf({ ...c, model: { ...c.model, num_hidden_layers: 12 } });
+    const peaks = [true, false].map((fold) => {
+      const simulated = simulate(run, graphsWithTrainers(c.family, "llama-factory"), fold);
+      assert.ok(simulated.ok, simulated.ok ? "" : simulated.reason);
+      return simulated.simulation.ledger.peak;
+    });
+    assert.equal(peaks[0], peaks[1]);
+  });
+
   const variant = (reference: string): Partial<TrainingRun> => {
     const trainer = {
       kind: "dpo",

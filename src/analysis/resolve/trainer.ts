@@ -32,7 +32,7 @@ const OF_TRL: Readonly<Record<string, Flavour>> = {
 
 /**
  * Trainers whose loss is captured, by format. Sources: axolotl/core/builders/rl.py (0.19),
- * swift/arguments/rlhf_args.py (4.6), llamafactory/train/tuner.py (0.9.5: its reward model and PPO have a value head).
+ * swift/arguments/rlhf_args.py (4.6), llamafactory/train/tuner.py (0.9.5).
  */
 const MODELLED: Readonly<Record<string, Readonly<Record<string, Flavour>>>> = {
   trl: OF_TRL,
@@ -43,7 +43,7 @@ const MODELLED: Readonly<Record<string, Readonly<Record<string, Flavour>>>> = {
     gdpo: { kind: "grpo" },
   },
   "ms-swift": { ...OF_TRL, simpo: { kind: "cpo", loss: "simpo" }, rm: { kind: "reward" } },
-  "llama-factory": { dpo: { kind: "dpo" }, kto: { kind: "kto" } },
+  "llama-factory": { dpo: { kind: "dpo" }, kto: { kind: "kto" }, rm: { kind: "rm" } },
 };
 
 /** The captured trainer behind a name; undefined when there is none. */
@@ -55,7 +55,7 @@ export function flavourOf(format: string, trainer: string): Flavour | undefined 
 const GENERATES: ReadonlySet<TrainerKind> = new Set(["grpo", "rloo"]);
 
 /** Trainers whose memory does not depend on how much of a sequence is scored. */
-const SCORES_ALL: ReadonlySet<TrainerKind> = new Set(["orpo", "cpo", "reward"]);
+const SCORES_ALL: ReadonlySet<TrainerKind> = new Set(["orpo", "cpo", "reward", "rm"]);
 
 /** What decides how much is generated at once. */
 export interface Batch {
@@ -192,7 +192,7 @@ function preferenceSpec(
   return {
     kind,
     variant: variantOf(c, flavour, adapted && !apart),
-    disableDropout: c.value("disable_dropout", true) === true,
+    disableDropout: kind !== "rm" && c.value("disable_dropout", true) === true,
     scoredTokens,
     promptLength: 0,
     completionLength: 0,
@@ -286,7 +286,7 @@ function vllmBytes(c: ResolveContext, { deviceBytes }: Batch): { generatingBytes
 const WITHOUT_REFERENCE: ReadonlySet<string> = new Set(["orpo", "simpo"]);
 
 function variantOf(c: ResolveContext, { kind, loss: own }: Flavour, adapted: boolean): TrainerSpec["variant"] {
-  if (kind === "orpo") return {};
+  if (kind === "orpo" || kind === "rm") return {};
   if (kind === "reward") return { centered: c.settings.number("center_rewards_coefficient") !== undefined };
   if (c.inputs.format.id === "llama-factory") {
     const loss = kind === "kto" ? "kto" : String(c.value("pref_loss", "sigmoid"));

@@ -98,6 +98,11 @@ export interface InterpreterOptions {
   readonly wrapper?: Wrapper;
   /** Dropout that is a module of its own is off (`disable_dropout_in_model`); attention's stays. */
   readonly noDropout?: boolean;
+  /**
+   * Takes the states between layers, owned (`output_hidden_states`): what the first layer is given and what each gives, the
+   * last one's in their final form (transformers/utils/output_capturing.py).
+   */
+  readonly hiddenStates?: Tensor[];
   /** Numbers the repeats of all interpreters of one pass; an interpreter alone counts its own. */
   readonly repeats?: RepeatCounter;
 }
@@ -188,6 +193,17 @@ interface Context {
   inside: { readonly path: string; readonly parameters: ModuleParameters } | null;
 }
 
+/** The layer's function, its index, what it is given, whether it is checkpointed and how, names, and what only lives on. */
+type LayerArguments = readonly [
+  block: number,
+  index: number,
+  inputs: readonly Input[],
+  wrapped: boolean,
+  positional: readonly number[],
+  scope: Scope,
+  passing?: readonly number[],
+];
+
 export class Interpreter {
   /** What the last `main` left out, per repeat. */
   foldings: Folding[] = [];
@@ -208,6 +224,8 @@ export class Interpreter {
   /** What makes the output that the caller may give instead. */
   private readonly givenEmbeddings: ReadonlySet<Instruction>;
   private embeds: Tensor | null = null;
+  /** Whether the states between layers have their final form. */
+  private finished = false;
 
   constructor(
     private readonly torch: Torch,
@@ -234,7 +252,9 @@ export class Interpreter {
       batch.flatMap((tensor, k) => (tensor === null ? [] : [{ name: this.graph.batch[k]!.name, tensor }])),
     );
     this.embeds = inner?.embeds ?? null;
+    this.finished = false;
     const [loss, ...rest] = this.run(this.graph.main, inner?.batch ?? batch, null, scope);
+    if (!this.finished) this.finishStates(loss!);
     const outputs = [wrapper?.leave === undefined ? loss! : wrapper.leave(torch, loss!), ...rest];
     this.embeds = null;
     inner?.release();
@@ -481,6 +501,7 @@ export class Interpreter {
     if (this.options.head !== null && path === this.options.head) torch.logits = true;
     const input = this.operand(instruction.in[0]!, context);
     if (!isTensor(input)) throw new NotModelled(`call of ${path} without a tensor`);
+    if (this.options.head !== null && path === this.options.head) this.finishStates(input);
     const replaced = this.options.modules.get(path);
     const outside = torch.usage !== undefined && torch.layer === NO_LAYER;
     if (outside) torch.usage?.enterModule?.(torch, path, this.parametersOf(path));
@@ -577,16 +598,26 @@ export class Interpreter {
     return names;
   }
 
-  /** Runs one layer; `inputs` are owned and given up. */
-  private layer(
-    block: number,
-    index: number,
-    inputs: readonly Input[],
-    wrapped: boolean,
-    positional: readonly number[],
-    scope: Scope,
-    passing: readonly number[] = [],
-  ): Tensor[] {
+  /** What the model makes of the last layer's states takes their place. */
+  private finishStates(final: Tensor): void {
+    this.finished = true;
+    const states = this.options.hiddenStates;
+    if (states === undefined) return;
+    states.pop()?.release();
+    states.push(final.retain());
+  }
+
+  /** Runs one layer, and keeps the states around it where they are asked for; `inputs` are owned and given up. */
+  private layer(...[block, index, inputs, wrapped, positional, ...rest]: LayerArguments): Tensor[] {
+    const states = this.options.hiddenStates;
+    const given = states?.length === 0 ? inputs[positional[0] ?? 0] : null;
+    if (given) states?.push(given.retain());
+    const outputs = this.runLayer(block, index, inputs, wrapped, positional, ...rest);
+    if (outputs[0] !== undefined) states?.push(outputs[0].retain());
+    return outputs;
+  }
+
+  private runLayer(...[block, index, inputs, wrapped, positional, scope, passing = []]: LayerArguments): Tensor[] {
     const fn = this.graph.blocks[block]!;
     const kind = this.options.layerKind(index);
     const inner: Scope = (name) => (name === "i" ? index : name === "kind" ? kind : scope(name));

@@ -289,8 +289,11 @@ export interface DeviceSpec {
   readonly occupiedBytes?: number;
 }
 
-/** Trainers whose loss calls more than one forward of one model; the plain ones have no spec. */
-export type TrainerKind = "sft" | "dpo" | "kto" | "orpo" | "cpo" | "reward" | "grpo" | "rloo" | "gkd";
+/**
+ * Trainers whose loss calls more than one forward of one model; the plain ones have no spec. `reward` trains a sequence
+ * classifier, `rm` a language model with a value head.
+ */
+export type TrainerKind = "sft" | "dpo" | "kto" | "orpo" | "cpo" | "reward" | "rm" | "grpo" | "rloo" | "gkd";
 
 /** Another model beside the trained one, that only runs forward. */
 export interface CompanionSpec {

@@ -10,14 +10,16 @@ import type { ArchitectureGraph, FamilyGraphs, TrainerGraph } from "../../graph/
 import type { SimulatedCache } from "../generation/cache";
 import type { LoadedModel } from "../model";
 import type { ForwardUsage } from "../parallel";
-import type { TrainerSpec, TrainingRun } from "../run";
+import type { TrainerKind, TrainerSpec, TrainingRun } from "../run";
 import { untilHidden, untilLogits } from "./models";
 import { type CalledModel, TrainerPass } from "./pass";
 import { sequencesOf } from "./sequences";
+import { withValueHead } from "./value-head";
 
 export type { Pass } from "./pass";
 export { Rollout } from "./rollout";
 export { sequencesOf } from "./sequences";
+export { valueHead } from "./value-head";
 
 /** Whether a loss asks its models for logits; others multiply hidden states with the head themselves. */
 function asksForLogits({ main }: TrainerGraph): boolean {
@@ -56,13 +58,26 @@ export function scoringOf(family: FamilyGraphs, { variant, rollout }: TrainerSpe
   );
 }
 
-/** The graph of the models the loss calls; null when the capture cannot be cut there. */
+/** Trainers whose model has a value head. */
+const VALUED: ReadonlySet<TrainerKind> = new Set(["rm"]);
+
+/** Whether a trainer puts a value head on its model. */
+export function hasValueHead(spec: TrainerSpec | null): boolean {
+  return spec !== null && VALUED.has(spec.kind);
+}
+
+/** Tensors of a batch that losses hand to their models; pictures are none of them. */
+const OF_TEXT: ReadonlySet<string> = new Set(["input_ids", "labels", "num_items_in_batch"]);
+
+/** The graph of the models the loss calls; null when the capture cannot be cut there, or when it takes more than text. */
 export function calledGraph(
   loss: TrainerGraph,
   graph: ArchitectureGraph,
   head: string | null,
   kept = 0,
 ): ArchitectureGraph | null {
+  if (graph.batch.some(({ name }) => !OF_TEXT.has(name))) return null;
+  if (loss.trainer === "rm") return withValueHead(graph, head);
   return asksForLogits(loss) ? untilLogits(graph, head, kept) : untilHidden(graph, head);
 }
 
@@ -126,6 +141,7 @@ export function trainerPass(torch: Torch, parts: TrainerParts): TrainerPass {
       },
       whole: asksForLogits(parts.loss),
       evaluates: false,
+      givesStates: hasValueHead(spec),
       head: { weight: model.byName.get(head.weight) ?? null, bias: model.byName.get(head.bias) ?? null },
     };
   };

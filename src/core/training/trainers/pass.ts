@@ -3,6 +3,7 @@
  * captured graphs. Sources: trl/trainer/{dpo,kto,reward,grpo,rloo}_trainer.py, trl/trainer/utils.py (add_fused_lm_head).
  */
 import { Interpreter, type InterpreterOptions, type ModuleForward, NotModelled } from "../../engine/interpreter";
+import { isTensor } from "../../engine/ops/arithmetic";
 import type { Folding } from "../../engine/region";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
@@ -31,6 +32,8 @@ export interface CalledModel {
   readonly whole: boolean;
   /** In evaluation mode, as a copy that is never trained. */
   readonly evaluates: boolean;
+  /** It is asked for the states between its layers, which go with its outputs. */
+  readonly givesStates?: boolean;
   /** Keys and values that its outputs keep, where `use_cache` is on: made for each forward. */
   readonly cache?: () => SimulatedCache;
   /** What gathers its own shards, where it is sharded apart from the trained one. */
@@ -42,8 +45,9 @@ export interface CalledModel {
 /** Models by the name the loss gives them. */
 export type CalledModels = Readonly<Record<"policy" | "reference", CalledModel | null>>;
 
-/** Which argument after the ids says how many tokens' logits are asked for (capture/losses.py, Whole). */
+/** Which arguments after the ids say how many tokens' logits are asked for, and the labels (capture/losses.py, Whole). */
 const KEPT_TOKENS = 1;
+const LABELS = 2;
 
 /** The part of a model a call runs: its backbone, or all of it. */
 const CALLS = ["", ".base_model"] as const;
@@ -52,8 +56,8 @@ export class TrainerPass implements Pass {
   readonly ownsAutocast = true;
   foldings: Folding[] = [];
   private readonly loss: Interpreter;
-  /** Caches of this pass: they go with the outputs that hold them, when the loss returns. */
-  private caches: SimulatedCache[] = [];
+  /** What a call gave beside its first output: a name of the loss holds it until that returns. */
+  private held: { release(): void }[] = [];
   private readonly repeats = { count: 0 };
 
   constructor(
@@ -87,8 +91,7 @@ export class TrainerPass implements Pass {
     this.repeats.count = 0;
     this.torch.logits = true;
     const outputs = this.loss.main(batch);
-    for (const cache of this.caches) cache.release();
-    this.caches = [];
+    for (const held of this.held.splice(0)) held.release();
     return outputs;
   }
 
@@ -98,11 +101,13 @@ export class TrainerPass implements Pass {
       const kept = model.whole ? rest?.[KEPT_TOKENS] : 0;
       const graph = model.graphOf(typeof kept === "number" ? kept : 0);
       const cache = model.cache?.();
-      if (cache !== undefined) this.caches.push(cache);
+      if (cache !== undefined) this.held.push(cache);
+      const states: Tensor[] | undefined = model.givesStates ? [] : undefined;
       const interpreter = new Interpreter(this.torch, graph, {
         ...model.options,
         repeats: this.repeats,
         ...(cache === undefined ? {} : { cache }),
+        ...(states === undefined ? {} : { hiddenStates: states }),
       });
       const { scope, training, usage } = torch;
       if (model.usage) {
@@ -111,16 +116,23 @@ export class TrainerPass implements Pass {
       }
       torch.logits = false;
       if (model.evaluates) torch.training = false;
-      const inputs = graph.main.inputs.map((name) => (name === "input_ids" ? ids : null));
-      let outputs = interpreter.main(inputs);
+      const labels = rest?.[LABELS];
+      const named: Readonly<Record<string, Tensor | null>> = {
+        input_ids: ids,
+        labels: isTensor(labels) ? labels : null,
+      };
+      let outputs = interpreter.main(graph.main.inputs.map((name) => named[name] ?? null));
+      for (const state of states ?? []) state.release();
       this.foldings.push(...interpreter.foldings);
       if (model.whole && torch.autocasting) {
         torch.autocastEnabled = false;
         torch.clearCastCache();
         outputs = toFloat32(torch, outputs);
       }
-      const [output] = outputs;
+      const [output, loss, ...others] = outputs;
       if (output === undefined) throw new NotModelled("a model without an output");
+      for (const other of others) other.release();
+      if (loss !== undefined) this.held.push(loss);
       model.usage?.endPass();
       torch.scope = scope;
       torch.training = training;

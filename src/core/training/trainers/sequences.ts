@@ -9,6 +9,7 @@ const SEQUENCES: Readonly<Record<TrainerKind, number>> = {
   orpo: 2,
   cpo: 2,
   reward: 2,
+  rm: 2,
   grpo: 1,
   rloo: 1,
   gkd: 1,
