@@ -3,6 +3,7 @@
  * the function.
  */
 import { evaluate, type Scope, truthy, type Value } from "../graph/expression";
+import { withheldInputs } from "../graph/given";
 import type {
   ArchitectureGraph,
   BlockInstruction,
@@ -577,7 +578,7 @@ export class Interpreter {
     return names;
   }
 
-  /** Runs one layer; `inputs` are owned and given up. */
+  /** Runs one layer; `inputs` are owned and given up, `unseen` ones are not given to it. */
   private layer(
     block: number,
     index: number,
@@ -585,7 +586,7 @@ export class Interpreter {
     wrapped: boolean,
     positional: readonly number[],
     scope: Scope,
-    passing: readonly number[] = [],
+    unseen: readonly number[] = [],
   ): Tensor[] {
     const fn = this.graph.blocks[block]!;
     const kind = this.options.layerKind(index);
@@ -593,7 +594,7 @@ export class Interpreter {
     const segment: Segment = (tensors) => this.run(fn, tensors, index, inner);
     const { checkpointing } = this.options;
     if (!wrapped || checkpointing === null || !this.torch.training) return this.taken(fn, inputs, index, inner);
-    const given = inputs.map((input, k) => (passing.includes(k) ? null : input));
+    const given = inputs.map((input, k) => (unseen.includes(k) ? null : input));
     const outputs = checkpoint(this.torch, segment, given, positional, checkpointing);
     for (const input of inputs) input?.release();
     return outputs;
@@ -720,8 +721,9 @@ export class Interpreter {
     bodyOf: (index: number) => number,
     context: Context,
   ): LayerRounds {
-    const { checkpoint, positional, collect, passing } = instruction.repeat;
+    const { checkpoint, positional, collect, passing = [] } = instruction.repeat;
     const repeat = this.repeats.count++;
+    const withheld = withheldInputs(instruction, this.graph.blocks);
     return {
       indices: this.layersToRun(repeat, first, last, bodyOf, collect === undefined),
       layer: (index, ordinal, owned) => {
@@ -729,7 +731,9 @@ export class Interpreter {
         this.torch.layerIndices.set(label, index);
         this.torch.enterLayer(label, false);
         const wrapped = checkpoint && this.isSelected(this.wrappedBefore + index - first);
-        return this.layer(bodyOf(index), index, owned, wrapped, positional, context.scope, passing);
+        const block = bodyOf(index);
+        const unseen = [...passing, ...(withheld.get(block) ?? [])];
+        return this.layer(block, index, owned, wrapped, positional, context.scope, unseen);
       },
     };
   }
