@@ -704,9 +704,13 @@ export class Interpreter {
         if (!carry.includes(k)) output.release();
       });
     });
-    // Without a round the carried values are the outcome.
-    if (indices.length === 0)
-      return out.map((_, k) => inputs[carry.indexOf(k)] ?? null).filter((tensor) => tensor !== null);
+    // Without a round the carried values are the outcome, and the others go.
+    if (indices.length === 0) {
+      inputs.forEach((input, k) => {
+        if (carry[k] === null) input?.release();
+      });
+      return out.flatMap((_, k) => inputs[carry.indexOf(k)] ?? []);
+    }
     inputs.forEach((input, k) => {
       if (carry[k] === null) input?.release();
     });
