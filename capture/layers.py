@@ -132,7 +132,7 @@ def clean(trace):
             else:
                 name = e.name
                 if name == "to.dtype_layout":
-                    name, ins, kw = "to.dtype", [ins[0], Dtype(kw["dtype"].dtype, ins[0])], {}
+                    name, ins, kw = "to.dtype", [ins[0], Dtype(kw.pop("dtype").dtype, ins[0])], kw
                 elif name == "to.device":
                     name, ins, kw = "to.dtype", [ins[0], ins[2]], {}
                 elif name in ("to.other", "type_as"):
@@ -142,7 +142,7 @@ def clean(trace):
                 elif name in ("lift_fresh", "detach"):
                     name = "alias" if name == "lift_fresh" else name
                 if name == "to.dtype":
-                    ins, kw = ins[:2], {}
+                    ins, kw = ins[:2], {"contiguous": True} if "contiguous_format" in str([*ins[2:], *kw.values()]) else {}
                 if name == "roll":
                     ins[1] = [1 for _ in ins[1]]  # how far things move decides no memory
                 if name == "index.Tensor":  # an index on the host is known by its shape

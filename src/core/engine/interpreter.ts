@@ -3,6 +3,7 @@
  * the function.
  */
 import { evaluate, type Scope, truthy, type Value } from "../graph/expression";
+import { withheldInputs } from "../graph/given";
 import type {
   ArchitectureGraph,
   BlockInstruction,
@@ -607,7 +608,7 @@ export class Interpreter {
     states.push(final.retain());
   }
 
-  /** Runs one layer, and keeps the states around it where they are asked for; `inputs` are owned and given up. */
+  /** Runs one layer, and keeps the states around it where they are asked for; `inputs` are owned and given up, `unseen` ones are not given to it. */
   private layer(...[block, index, inputs, wrapped, positional, ...rest]: LayerArguments): Tensor[] {
     const states = this.options.hiddenStates;
     const given = states?.length === 0 ? inputs[positional[0] ?? 0] : null;
@@ -617,14 +618,14 @@ export class Interpreter {
     return outputs;
   }
 
-  private runLayer(...[block, index, inputs, wrapped, positional, scope, passing = []]: LayerArguments): Tensor[] {
+  private runLayer(...[block, index, inputs, wrapped, positional, scope, unseen = []]: LayerArguments): Tensor[] {
     const fn = this.graph.blocks[block]!;
     const kind = this.options.layerKind(index);
     const inner: Scope = (name) => (name === "i" ? index : name === "kind" ? kind : scope(name));
     const segment: Segment = (tensors) => this.run(fn, tensors, index, inner);
     const { checkpointing } = this.options;
     if (!wrapped || checkpointing === null || !this.torch.training) return this.taken(fn, inputs, index, inner);
-    const given = inputs.map((input, k) => (passing.includes(k) ? null : input));
+    const given = inputs.map((input, k) => (unseen.includes(k) ? null : input));
     const outputs = checkpoint(this.torch, segment, given, positional, checkpointing);
     for (const input of inputs) input?.release();
     return outputs;
@@ -734,9 +735,13 @@ export class Interpreter {
         if (!carry.includes(k)) output.release();
       });
     });
-    // Without a round the carried values are the outcome.
-    if (indices.length === 0)
-      return out.map((_, k) => inputs[carry.indexOf(k)] ?? null).filter((tensor) => tensor !== null);
+    // Without a round the carried values are the outcome, and the others go.
+    if (indices.length === 0) {
+      inputs.forEach((input, k) => {
+        if (carry[k] === null) input?.release();
+      });
+      return out.flatMap((_, k) => inputs[carry.indexOf(k)] ?? []);
+    }
     inputs.forEach((input, k) => {
       if (carry[k] === null) input?.release();
     });
@@ -751,8 +756,9 @@ export class Interpreter {
     bodyOf: (index: number) => number,
     context: Context,
   ): LayerRounds {
-    const { checkpoint, positional, collect, passing } = instruction.repeat;
+    const { checkpoint, positional, collect, passing = [] } = instruction.repeat;
     const repeat = this.repeats.count++;
+    const withheld = withheldInputs(instruction, this.graph.blocks);
     return {
       indices: this.layersToRun(repeat, first, last, bodyOf, collect === undefined),
       layer: (index, ordinal, owned) => {
@@ -760,7 +766,9 @@ export class Interpreter {
         this.torch.layerIndices.set(label, index);
         this.torch.enterLayer(label, false);
         const wrapped = checkpoint && this.isSelected(this.wrappedBefore + index - first);
-        return this.layer(bodyOf(index), index, owned, wrapped, positional, context.scope, passing);
+        const block = bodyOf(index);
+        const unseen = [...passing, ...(withheld.get(block) ?? [])];
+        return this.layer(block, index, owned, wrapped, positional, context.scope, unseen);
       },
     };
   }

@@ -3,6 +3,7 @@
  * kernel, so no mask is built, and keys and values keep their own heads. Sources: transformers/integrations/
  * {flash_attention,flex_attention}.py, transformers/masking_utils.py (flash_attention_mask).
  */
+import { nameOf, readIn } from "./reads";
 import type { ArchitectureGraph, GraphFunction, Instruction, Operand, OpInstruction } from "./types";
 
 const ATTENTION = "scaled_dot_product_attention";
@@ -16,9 +17,6 @@ export function buildsNoMask(attention: string): boolean {
 
 /** Operators that only look at their input in another way. */
 const PASSES = /^(?:reshape|view|contiguous|clone|alias|_unsafe_view)/;
-
-const nameOf = (operand: Operand | undefined): string | undefined =>
-  typeof operand === "string" && operand.startsWith("%") ? operand.slice(1) : undefined;
 
 function maker(body: readonly Instruction[], name: string | undefined): OpInstruction | undefined {
   if (name === undefined) return undefined;
@@ -51,27 +49,11 @@ function unmasked(fn: GraphFunction): GraphFunction {
   return { ...fn, body };
 }
 
-/** Names an operand refers to. */
-function namesIn(operand: Operand): string[] {
-  if (Array.isArray(operand)) return operand.flatMap((item: Operand) => namesIn(item));
-  const name = nameOf(operand);
-  if (name !== undefined) return [name];
-  // `$dtype(%0)` asks a value for its dtype.
-  return typeof operand === "string" ? [...operand.matchAll(/%([\w.]+)/g)].map((match) => match[1]!) : [];
-}
-
-function readsOf(instruction: Instruction): string[] {
-  if ("op" in instruction) return [...instruction.in, ...Object.values(instruction.kw ?? {})].flatMap(namesIn);
-  if ("call" in instruction) return [...instruction.in, ...Object.values(instruction.attrs ?? {})].flatMap(namesIn);
-  if ("block" in instruction) return instruction.in.flatMap(namesIn);
-  return "repeat" in instruction ? instruction.repeat.in.flatMap(namesIn) : [];
-}
-
 /** Removes operators whose results nobody reads, until there are none. */
 function withoutDead(fn: GraphFunction): GraphFunction {
   let body = fn.body;
   for (;;) {
-    const read = new Set([...fn.outputs.map((name) => name.replace(/^%/, "")), ...body.flatMap(readsOf)]);
+    const read = readIn({ outputs: fn.outputs, body });
     const kept = body.filter(
       (one) => !("op" in one) || one.out.some((name) => name !== null && read.has(name.replace(/^%/, ""))),
     );
@@ -82,7 +64,7 @@ function withoutDead(fn: GraphFunction): GraphFunction {
 
 /** Inputs that a function no longer reads. */
 function unread(fn: GraphFunction): readonly boolean[] {
-  const read = new Set([...fn.outputs.map((name) => name.replace(/^%/, "")), ...fn.body.flatMap(readsOf)]);
+  const read = readIn(fn);
   return fn.inputs.map((name) => !read.has(name));
 }
 

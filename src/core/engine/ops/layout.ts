@@ -280,15 +280,19 @@ export function stack(torch: Torch, tensors: readonly Tensor[], dim: number): Te
   return torch.attach(node, torch.empty("stack", sizes, promoteAll(tensors)));
 }
 
-/** `constant_pad_nd`: the gradient is a view that is copied. */
+/**
+ * `constant_pad_nd`: new where something is added, else a copy of the (cut) input that keeps its order of dimensions
+ * (aten/src/ATen/native/PadNd.cpp). The gradient is such a copy.
+ */
 export function pad(torch: Torch, input: Tensor, padding: readonly number[]): Tensor {
   const sizes = [...input.sizes];
   for (let k = 0; k * 2 < padding.length; k++) sizes[sizes.length - 1 - k]! += padding[2 * k]! + padding[2 * k + 1]!;
   const back = input.sizes;
   const node = torch.record("ConstantPadNdBackward0", [input], (torch, [gradient]) => [
-    gradient ? torch.empty("constant_pad_nd", back, gradient.dtype) : null,
+    gradient ? torch.empty("constant_pad_nd", back, gradient.dtype, preservedStrides(back, gradient.strides)) : null,
   ]);
-  return torch.attach(node, torch.empty("constant_pad_nd", sizes, input.dtype));
+  const strides = padding.some((amount) => amount > 0) ? undefined : preservedStrides(sizes, input.strides);
+  return torch.attach(node, torch.empty("constant_pad_nd", sizes, input.dtype, strides));
 }
 
 /** A view into a tensor with sizes and strides given outright (`as_strided`, `diagonal`, `unfold`). */

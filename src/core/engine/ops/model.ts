@@ -190,7 +190,8 @@ function math(torch: Torch, operands: AttentionOperands): Tensor {
   ];
   const query = scaled(torch, queryAcc);
   const bias = given ?? (operands.causal ? causalBias(torch, query, keyAcc) : null);
-  const groups = query.size(1) / keyAcc.size(1);
+  // Without `enable_gqa` fewer heads of keys are broadcast by the products (pre_process_group_query_attention_input).
+  const groups = operands.groupedQuery ? query.size(1) / keyAcc.size(1) : 1;
   const repeat = (tensor: Tensor): Tensor => (groups === 1 ? tensor.retain() : repeatInterleave(torch, tensor, groups));
   const key = repeat(keyAcc);
   const value = repeat(valueAcc);

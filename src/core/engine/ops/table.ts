@@ -3,7 +3,7 @@
  * tensors; operands are borrowed.
  */
 import { type DType, isFloating, resultType } from "../dtype";
-import { numel } from "../shape";
+import { contiguousStrides, numel } from "../shape";
 import { alias, hostTensor, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import * as arithmetic from "./arithmetic";
@@ -149,7 +149,9 @@ function to(torch: Torch, args: Arguments): Tensor {
     if (typeof value === "string" && value in DTYPES) dtype = value as DType;
     else if (isTensor(value)) dtype = value.dtype;
   }
-  return dtype === null || dtype === self.dtype ? self.retain() : torch.toCopy(self, dtype);
+  if (dtype === null || dtype === self.dtype) return self.retain();
+  // `memory_format=torch.contiguous_format`; else the copy keeps the order of dimensions.
+  return torch.toCopy(self, dtype, args.flag(-1, "contiguous") ? contiguousStrides(self.sizes) : undefined);
 }
 
 /** What a model casts by itself where autocast is on (`torch.amp.autocast_mode._cast`): a plain copy, not a cached one. */

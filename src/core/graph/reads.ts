@@ -1,0 +1,27 @@
+/** Which values the instructions of a graph read. */
+import type { GraphFunction, Instruction, Operand } from "./types";
+
+/** The value an operand names, without its sign. */
+export const nameOf = (operand: Operand | undefined): string | undefined =>
+  typeof operand === "string" && operand.startsWith("%") ? operand.slice(1) : undefined;
+
+/** Names an operand refers to. */
+function namesIn(operand: Operand): string[] {
+  if (Array.isArray(operand)) return operand.flatMap((item: Operand) => namesIn(item));
+  const name = nameOf(operand);
+  if (name !== undefined) return [name];
+  // `$dtype(%0)` asks a value for its dtype.
+  return typeof operand === "string" ? [...operand.matchAll(/%([\w.]+)/g)].map((match) => match[1]!) : [];
+}
+
+function readsOf(instruction: Instruction): string[] {
+  if ("op" in instruction) return [...instruction.in, ...Object.values(instruction.kw ?? {})].flatMap(namesIn);
+  if ("call" in instruction) return [...instruction.in, ...Object.values(instruction.attrs ?? {})].flatMap(namesIn);
+  if ("block" in instruction) return instruction.in.flatMap(namesIn);
+  return "repeat" in instruction ? instruction.repeat.in.flatMap(namesIn) : [];
+}
+
+/** Values that a function's instructions read or that it hands out. */
+export function readIn({ outputs, body }: Pick<GraphFunction, "outputs" | "body">): ReadonlySet<string> {
+  return new Set([...outputs.map((name) => name.replace(/^%/, "")), ...body.flatMap(readsOf)]);
+}
