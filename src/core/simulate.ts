@@ -478,7 +478,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   const compiled =
     run.compiled === undefined || run.offloadsActivations !== undefined || run.checkpointing?.offloads === true
       ? null
-      : { masks: tracesMasks(run), whole: run.compiled === "model" };
+      : { masks: tracesMasks(run), whole: run.compiled === "model", loss: run.compiled !== "layers" };
   runSteps(
     torch,
     passesOf(program, scope, loss, sizes),

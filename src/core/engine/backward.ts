@@ -153,7 +153,7 @@ function deliver(torch: Torch, task: Task, index: number, gradient: Tensor): voi
   torch.scope = task.node.scope;
   torch.logits = task.node.logits;
   const sum = add(torch, old, gradient);
-  torch.tape?.summed(old, gradient, sum);
+  torch.tape?.summed(task.node, old, gradient, sum);
   task.buffer[index] = sum;
   torch.scope = scope;
   torch.logits = logits;

@@ -399,10 +399,10 @@ export interface TrainingRun {
    */
   readonly standsFor?: string;
   /**
-   * `torch.compile` around the whole model, or around each of its layers: gradients appear when a compiled function's backward
-   * is through. Absent: the model runs eagerly.
+   * `torch.compile` around the whole model, around each of its layers, or around these and the loss; what is outside runs
+   * eagerly. Absent: all does.
    */
-  readonly compiled?: "model" | "layers";
+  readonly compiled?: "model" | "layers" | "layers-and-loss";
   /** Absent or null: the Trainer's own loss. `microBatchSize` counts the trainer's samples (pairs for preferences). */
   readonly trainer?: TrainerSpec | null;
   /** `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`. */

@@ -5,7 +5,7 @@
  */
 import { backward } from "../engine/backward";
 import { compileEvents } from "../engine/compiled/rewrite";
-import { Tape } from "../engine/compiled/tape";
+import { type CompiledParts, Tape } from "../engine/compiled/tape";
 import type { DType } from "../engine/dtype";
 import { NotModelled } from "../engine/interpreter";
 import { OffloadHooks } from "../engine/offload";
@@ -50,8 +50,8 @@ export interface StepOptions {
   readonly groups: readonly (readonly Tensor[])[];
   /** Trained parameters in the order of `model.parameters()`. */
   readonly trainable: readonly Tensor[];
-  /** How the model is compiled: whether tracing it builds masks, and whether it is one function. Null: it runs eagerly. */
-  readonly compiled?: { readonly masks: boolean; readonly whole: boolean } | null;
+  /** How the model is compiled; null where it runs eagerly. */
+  readonly compiled?: CompiledParts | null;
   /** What is generated and scored before the micro-batches that learn from it; they read it, nothing new is allocated. */
   readonly rollout?: Before | null;
 }
@@ -134,9 +134,9 @@ function simulateMicroBatch(
   for (let fold: Fold | null = FOLDS[0]; fold !== null; ) {
     const state = torch.ledger.state();
     const pass = passes(fold);
-    torch.tape = options.compiled ? new Tape(options.compiled.masks) : null;
+    torch.tape = options.compiled ? new Tape(options.compiled) : null;
     microBatch(torch, pass, optimizer, options, strategy);
-    if (torch.tape !== null) compileEvents(torch.ledger, state, torch.tape, options.compiled?.whole === true);
+    if (torch.tape !== null) compileEvents(torch.ledger, state, torch.tape);
     torch.tape = null;
     const region = recordRegion(torch.ledger, state, pass.foldings, options.trainable, find);
     torch.offloadedPeak = Math.max(torch.offloadedPeak, offloadedBytes(torch, pass.foldings));

@@ -7,6 +7,7 @@
  * runtime_wrappers.py (gradients of parameters appear when the whole backward has run).
  */
 import type { Ledger, LedgerState } from "../ledger";
+import { NO_LAYER } from "../region";
 import { isLoopOperator } from "./operators";
 import { keptBlocks } from "./partition";
 import type { Operation, Tape } from "./tape";
@@ -24,12 +25,9 @@ interface Life {
   to: number;
 }
 
-/**
- * Rewrites the events since `state`.
- *
- * @param whole the model is one function: parameters' gradients are handed over when all of its backward has run
- */
-export function compileEvents(ledger: Ledger, state: LedgerState, tape: Tape, whole: boolean): void {
+/** Rewrites the events since `state`. A model that is one function hands its gradients over when all of its backward has run. */
+export function compileEvents(ledger: Ledger, state: LedgerState, tape: Tape): void {
+  const { whole } = tape.parts;
   tape.finish();
   const lives = livesOf(ledger, state);
   // Views and writes in place make no block.
@@ -42,19 +40,33 @@ export function compileEvents(ledger: Ledger, state: LedgerState, tape: Tape, wh
     bytesOf,
     needed: neededBy(operations, start),
   });
-  const made = new Set(operations.flatMap(({ makes }) => makes));
+  const made = new Set(operations.flatMap(({ makes, eager }) => (eager ? [] : makes)));
+  const readAtAll = new Set(operations.flatMap(({ reads }) => reads));
+  const layers = layersOf(ledger, state);
   const real = realBlocks(operations, kept, tape, lives, bytesOf);
   for (const [id, { from, to }] of lives) {
     if (real.has(id) || made.has(id) || tape.same.has(id)) continue;
     // What no operation of the tape made: code without gradients, or temporaries inside an operator.
-    const read = operations.some(({ reads }) => reads.includes(id));
-    if (read || !isLoopOperator(ledger.labelOf(id).operator) || to === Number.POSITIVE_INFINITY || from < 0)
-      real.add(id);
+    const { operator, kind } = ledger.labelOf(id);
+    const compiled = tape.compiles(layers.at(from), kind === "logits-and-loss");
+    if (!compiled || readAtAll.has(id) || !isLoopOperator(operator) || to === Number.POSITIVE_INFINITY) real.add(id);
   }
   setEnds(operations, start, lives, real, kept, made, tape);
   if (whole) for (const id of tape.gradients) handOver(lives.get(id), ledger.eventCount);
   emit(ledger, state, lives, real, operations);
   if (whole) for (const takeover of ledger.takeovers.slice(state.takeovers)) takeover.event = ledger.eventCount;
+}
+
+/** The layer in force at each event. */
+function layersOf({ marks }: Ledger, state: LedgerState): { at(event: number): number } {
+  let k = state.marks - 1;
+  return {
+    // Asked for in order.
+    at(event) {
+      while (k + 1 < marks.length && marks[k + 1]!.event <= event) k++;
+      return k < state.marks ? NO_LAYER : marks[k]!.label;
+    },
+  };
 }
 
 function handOver(life: Life | undefined, end: number): void {
@@ -168,7 +180,8 @@ function setEnds(
     if (!real.has(id) || life.to === Number.POSITIVE_INFINITY) continue;
     const at = last.get(id);
     if (returned.has(id)) life.to = Math.max(life.to, at ?? 0);
-    else if (made.has(id) || at !== undefined) life.to = Math.max(at ?? life.from + 1, life.from + 1);
+    else if (!made.has(id)) life.to = Math.max(life.to, at ?? 0);
+    else life.to = Math.max(at ?? life.from + 1, life.from + 1);
   }
 }
 

@@ -3,6 +3,7 @@
  * compiled code (`rewrite.ts`).
  */
 import type { Node } from "../node";
+import { NO_LAYER } from "../region";
 import { type Tensor, tensorBytes } from "../tensor";
 import type { Torch } from "../torch";
 import { isLoop, isRecomputed } from "./operators";
@@ -20,10 +21,25 @@ export interface Operation {
   readonly recomputed: boolean;
   /** Backward of an operator of the forward. */
   readonly backward: boolean;
+  /** Outside of what is compiled. */
+  readonly eager: boolean;
   readonly reads: number[];
   readonly makes: number[];
   /** Events of the ledger when it was done. */
   end: number;
+}
+
+/** What of a model is compiled. */
+export interface CompiledParts {
+  /**
+   * Whether fused attention is given a mask of (sequences, 1, tokens, tokens): code that is traced cannot look whether a batch
+   * has padding (transformers/masking_utils.py, is_tracing).
+   */
+  readonly masks: boolean;
+  /** The model is one function, and its loss with it; otherwise each layer is one. */
+  readonly whole: boolean;
+  /** Head and loss are compiled. */
+  readonly loss: boolean;
 }
 
 export class Tape {
@@ -41,25 +57,28 @@ export class Tape {
   /** The additive mask of the micro-batch, made once. */
   mask: Tensor | null = null;
 
-  /**
-   * @param masks whether fused attention is given a mask of (sequences, 1, tokens, tokens): code that is traced cannot look
-   *   whether a batch has padding (transformers/masking_utils.py, is_tracing)
-   */
-  constructor(readonly masks: boolean) {}
+  constructor(readonly parts: CompiledParts) {}
+
+  /** Whether code of a layer (`NO_LAYER` for none), or of head and loss, is compiled. */
+  compiles(layer: number, logits: boolean): boolean {
+    return this.parts.whole || layer !== NO_LAYER || (logits && this.parts.loss);
+  }
 
   /** An operator of the forward (or of a recomputation) begins. */
   recorded(node: Node, inputs: readonly (Tensor | null)[]): void {
+    const eager = !this.compiles(node.layer, node.logits);
     const operation: Operation = {
-      loop: isLoop(node.name),
-      recomputed: isRecomputed(node.name),
+      loop: !eager && isLoop(node.name),
+      recomputed: !eager && isRecomputed(node.name),
       backward: false,
+      eager,
       reads: this.blocksOf(inputs),
       makes: [],
       end: 0,
     };
     this.made.set(node, operation);
     this.operations.push(operation);
-    if (node.name === "ToCopyBackward0") this.castOf.set(operation, inputs[0] ?? null);
+    if (!eager && node.name === "ToCopyBackward0") this.castOf.set(operation, inputs[0] ?? null);
   }
 
   /** One of its results is there. */
@@ -99,14 +118,25 @@ export class Tape {
   ): void {
     const reads = this.blocksOf([...gradients, ...saved]);
     const makes = this.blocksOf(results).filter((id) => !reads.includes(id));
-    this.operations.push({ loop: isLoop(node.name), recomputed: false, backward: true, reads, makes, end });
+    const eager = !this.compiles(node.layer, node.logits);
+    this.operations.push({
+      loop: !eager && isLoop(node.name),
+      recomputed: false,
+      backward: true,
+      eager,
+      reads,
+      makes,
+      end,
+    });
   }
 
   /** Two gradients of one tensor were added. */
-  summed(first: Tensor, second: Tensor, sum: Tensor): void {
+  summed(node: Node, first: Tensor, second: Tensor, sum: Tensor): void {
     const reads = this.blocksOf([first, second]);
     const makes = this.blocksOf([sum]).filter((id) => !reads.includes(id));
-    this.operations.push({ loop: true, recomputed: false, backward: true, reads, makes, end: sum.ledger.eventCount });
+    const loop = this.compiles(node.layer, node.logits);
+    const end = sum.ledger.eventCount;
+    this.operations.push({ loop, recomputed: false, backward: true, eager: !loop, reads, makes, end });
   }
 
   /** A parameter that has a gradient got another one. */

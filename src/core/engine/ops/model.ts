@@ -69,7 +69,7 @@ function withTracedMask(torch: Torch, tape: Tape, operands: AttentionOperands): 
 
 function chooseKernel(torch: Torch, operands: AttentionOperands): Tensor {
   const { query, key, value, mask } = operands;
-  if (torch.tape?.masks && mask === null) return withTracedMask(torch, torch.tape, operands);
+  if (torch.tape?.parts.masks && mask === null) return withTracedMask(torch, torch.tape, operands);
   const half = query.dtype === "float16" || query.dtype === "bfloat16";
   const head = query.size(-1);
   const sameHead = head === key.size(-1) && head === value.size(-1);
