@@ -62,7 +62,8 @@ export function estimate(
       ...adaptedExperts(simulation),
       ...engineCopies(run, ledger),
     ]);
-    const own = run.compiled || run.recomputesModules ? compiledBand(eager, run, graphs) : eager;
+    const plain = run.recomputesModules ? recomputedBand(eager, run, graphs) : eager;
+    const own = run.compiled === undefined ? plain : compiledBand(plain, run, graphs);
     if (relative) return { ok: true, estimate: widened(own, run.model.family, graphs.family) };
     const stands = run.standsFor !== undefined || run.trainer?.standIn === true || splitsModel(run);
     return { ok: true, estimate: stands ? widenedActivations(own) : own };
@@ -135,19 +136,36 @@ function widened(estimate: Estimate, family: string, relative: string): Estimate
   };
 }
 
-/**
- * Recomputing some modules of a layer keeps no more than recomputing none, and no less than recomputing all of it. Compiled
- * code keeps what a minimum cut of the joint graph chooses: never more than eager keeps, as recomputing is only
- * ever added, and never less than the layers' inputs that full checkpointing keeps, as products of matrices and attention are
- * not recomputed (torch/_functorch/partitioners.py, min_cut_rematerialization_partition and its bans). The peak is eager's;
- * the band reaches down to checkpointing's.
- */
-function compiledBand(estimate: Estimate, run: TrainingRun, graphs: FamilyGraphs): Estimate {
+/** Recomputing some modules of a layer keeps no more than recomputing none, and no less than recomputing all of it. */
+function recomputedBand(estimate: Estimate, run: TrainingRun, graphs: FamilyGraphs): Estimate {
   if (run.checkpointing !== null) return estimate;
   const least = simulateFullest({ ...run, checkpointing: { useReentrant: false } }, graphs);
   if (!least.ok) return estimate;
   const saved = Math.max(0, estimate.allocatedPeakBytes - least.simulation.ledger.peak);
   return { ...estimate, band: { ...estimate.band, lowBytes: estimate.band.lowBytes - saved } };
+}
+
+/** Share of what a step adds to what stays that inductor's choices move (measured against its generated code, see tests). */
+const FUSION = 0.05;
+
+/**
+ * The number is that of one graph for all that is compiled. Where tracing breaks off, code runs eagerly, at most all of it:
+ * the band reaches up to eager's peak. Down it leaves room for fusions that the rules do not follow.
+ */
+function compiledBand(estimate: Estimate, run: TrainingRun, graphs: FamilyGraphs): Estimate {
+  const { compiled: _, ...eagerRun } = run;
+  const eager = simulateFullest(eagerRun, graphs);
+  const step = Math.max(0, estimate.allocatedPeakBytes - estimate.residentBytes);
+  const more = eager.ok ? Math.max(0, eager.simulation.ledger.peak - estimate.allocatedPeakBytes) : 0;
+  const { band } = estimate;
+  return {
+    ...estimate,
+    band: {
+      ...band,
+      lowBytes: Math.round(band.lowBytes - FUSION * step),
+      highBytes: Math.round(band.highBytes + Math.max(more, FUSION * step)),
+    },
+  };
 }
 
 /** Bytes alive when the second step begins. */

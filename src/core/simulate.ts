@@ -296,6 +296,14 @@ function withHead(
   };
 }
 
+/** Tasks whose batches come with a mask of padding. */
+const MASKED: ReadonlySet<string> = new Set(["causal-lm", "masked-lm", "seq-cls", "token-cls", "seq2seq-lm"]);
+
+/** Whether the library's code builds a mask where it is traced: collators of text always say where padding is. */
+function tracesMasks({ task, attention, standsFor }: TrainingRun): boolean {
+  return standsFor === undefined && attention === "sdpa" && MASKED.has(task);
+}
+
 /** Whether a trainer's loss was captured and the model's graph can be cut where it calls it. */
 function hasLoss(family: FamilyGraphs, trainer: TrainerSpec, program: Program | null): boolean {
   const loss = lossOf(family, trainer);
@@ -347,7 +355,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     quantization: run.quantization,
     float8: run.float8 ?? null,
     ...(run.prunedWeights === undefined ? {} : { prunedWeights: run.prunedWeights }),
-    compiled: run.compiled === true,
+    compiled: run.compiled !== undefined,
     architecture: run.device?.architecture ?? "unknown",
     head,
     frozenParts: run.frozenParts ?? [],
@@ -417,7 +425,9 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     modules: model.modules,
     ...(model.parametrized.size > 0 ? { parametrized: model.parametrized } : {}),
     loadDtype,
-    checkpointing: run.checkpointing,
+    // Traced code is checkpointed by tags on its operators, whichever kind was asked for (torch/_dynamo/variables/higher_order_ops.py).
+    checkpointing:
+      run.compiled && run.checkpointing !== null ? { ...run.checkpointing, useReentrant: false } : run.checkpointing,
     // The term of the loss that AdaLoRA adds reaches into every layer.
     layerSignature: way !== "none" && fold && model.regularised.length === 0 ? signature : null,
     foldsKinds: way === "any-kind",
@@ -490,6 +500,11 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
           },
           strategy,
         );
+  // Hooks that send saved tensors away break the graph around everything they see.
+  const compiled =
+    run.compiled === undefined || run.offloadsActivations !== undefined || run.checkpointing?.offloads === true
+      ? null
+      : { masks: tracesMasks(run), whole: run.compiled === "model", loss: run.compiled !== "layers" };
   runSteps(
     torch,
     passesOf(program, scope, loss, sizes),
@@ -498,6 +513,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
       batch: batchOf(loss ?? graph, scope ?? program.dataView.scope, autocast, loadDtype),
       autocast,
       offloads: run.offloadsActivations ?? null,
+      compiled: compiled,
       accumulation: run.gradientAccumulationSteps,
       maxGradNorm: run.maxGradNorm,
       keepsGradients: run.keepsGradients === true,

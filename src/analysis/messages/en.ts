@@ -239,7 +239,7 @@ export const en: Readonly<Record<string, string>> = {
   "assume.prefix-tuning":
     "the tokens of the prefix counted as part of every sequence; the mask its attention takes is left out",
   "assume.compile":
-    "what compiled code keeps lies between eager's tensors, which are counted, and those of full checkpointing",
+    "compiled as one graph with inductor's fusions; where tracing breaks off more is kept, up to what eager code keeps",
   "assume.optimizer-as-adamw": "optimizer {optimizer} counted as AdamW: two states for every trained weight",
   "assume.unsloth": "Unsloth's kernels counted as the plain ones: an upper bound",
   "assume.int8-outliers": "no outlier columns: each adds a half-precision column of its input and weight",

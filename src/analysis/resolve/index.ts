@@ -58,6 +58,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const sizes = sampleSizesOf(c, config, task, generated && generated.prompt + generated.completion);
   const attention = attentionOf(c, config);
   const checkpointing = checkpointingOf(c);
+  const compiled = compiledOf(c);
   const offloads = offloadsActivations(c);
   const chosen = optimizerOf(c, config);
   const quantization = quantizationOf(c, config, trainer, loadDtype);
@@ -131,7 +132,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           trainer: task === "causal-lm" || spec?.kind !== "sft" ? spec : null,
           parallel,
           libraries: c.libraries,
-          ...(compiledOf(c, checkpointing !== null) ? { compiled: true } : {}),
+          ...(compiled === null ? {} : { compiled }),
           expandableSegments: c.settings.boolean("expandable_segments") === true,
           ...allocatorOf(c),
           ...workspaceOf(c),

@@ -114,15 +114,29 @@ function checkpointedByFsdp(c: ResolveContext): TrainingRun["checkpointing"] {
   return { useReentrant: false };
 }
 
+/** Frameworks that compile each layer for itself (torchtune/training/_compile.py, torchtitan's `apply_compile`). */
+const COMPILES_LAYERS: ReadonlySet<string> = new Set(["torchtune", "torchtitan"]);
+/** torchtitan's own section of compilation compiles the loss, too, unless told otherwise (`compile.components`). */
+const COMPILES_LOSS = "compile.enable";
+/** Backends that run operators as they are. */
+const RUNS_EAGERLY: ReadonlySet<string> = new Set(["no", "eager"]);
+
 /** `torch.compile` of the model: switched on, or implied by a backend or a mode (transformers/training_args.py). */
-export function compiledOf(c: ResolveContext, checkpointed: boolean): boolean {
-  const named = c.settings.find("torch_compile_backend") ?? c.settings.find("torch_compile_mode");
+export function compiledOf(c: ResolveContext): NonNullable<TrainingRun["compiled"]> | null {
+  const backend = c.settings.find("torch_compile_backend");
   const stated = c.settings.find("torch_compile");
-  const on = stated?.value === true ? stated : stated === undefined ? named : undefined;
-  if (on === undefined || on.value === null || on.value === false) return false;
-  // With checkpointing the layers' inputs are kept either way.
-  if (!checkpointed) c.suppose(say("assume.compile"), on.key, { gradient_checkpointing: "true" });
-  return true;
+  const on =
+    stated?.value === true || stated?.value === "auto"
+      ? stated
+      : stated === undefined
+        ? (backend ?? c.settings.find("torch_compile_mode"))
+        : undefined;
+  if (on === undefined || on.value === null || on.value === false) return null;
+  if (backend !== undefined && RUNS_EAGERLY.has(String(backend.value).toLowerCase())) return null;
+  c.suppose(say("assume.compile"), on.key);
+  const regional = c.settings.boolean("regional_compilation") === true;
+  if (!regional && !COMPILES_LAYERS.has(c.inputs.format.id)) return "model";
+  return on.key === COMPILES_LOSS ? "layers-and-loss" : "layers";
 }
 
 export function optimizerOf(c: ResolveContext, config: ModelConfig): TrainingRun["optimizer"] {

@@ -152,7 +152,9 @@ function deliver(torch: Torch, task: Task, index: number, gradient: Tensor): voi
   const logits = torch.logits;
   torch.scope = task.node.scope;
   torch.logits = task.node.logits;
-  task.buffer[index] = add(torch, old, gradient);
+  const sum = add(torch, old, gradient);
+  torch.tape?.summed(task.node, old, gradient, sum);
+  task.buffer[index] = sum;
   torch.scope = scope;
   torch.logits = logits;
   old.release();
@@ -186,6 +188,7 @@ function evaluate(torch: Torch, task: Task): (Tensor | null)[] {
     }
     results[k] = result;
   }
+  torch.tape?.ran(node, buffer, saved, results, torch.ledger.eventCount);
   for (let k = 0; k < buffer.length; k++) {
     buffer[k]?.release();
     buffer[k] = null;
@@ -197,6 +200,7 @@ function evaluate(torch: Torch, task: Task): (Tensor | null)[] {
 /** AccumulateGrad; true when a gradient appeared. The first gradient is taken over (or copied when its layout differs), later ones are added in place. */
 function accumulate(torch: Torch, leaf: Tensor, gradient: Tensor): boolean {
   if (leaf.grad !== null) {
+    torch.tape?.added(gradient);
     gradient.release();
     return false;
   }

@@ -202,7 +202,7 @@ type LayerArguments = readonly [
   wrapped: boolean,
   positional: readonly number[],
   scope: Scope,
-  passing?: readonly number[],
+  unseen?: readonly number[],
 ];
 
 export class Interpreter {

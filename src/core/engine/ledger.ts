@@ -266,6 +266,24 @@ export class Ledger {
     this.peakPhase = state.peakPhase;
   }
 
+  /**
+   * Other events in place of those after `state`, of blocks that are there; what is alive at any time is not counted anew
+   * (the events are to be taken back and played).
+   *
+   * @param placeOf where what stood at an event stands among the new ones
+   */
+  replaceEvents(state: LedgerState, events: readonly number[], placeOf: (event: number) => number): void {
+    for (let k = state.marks; k < this.marks.length; k++) this.marks[k]!.event = placeOf(this.marks[k]!.event);
+    for (let k = state.phases; k < this.phaseList.length; k++)
+      this.phaseList[k]!.firstEvent = placeOf(this.phaseList[k]!.firstEvent);
+    for (let k = state.takeovers; k < this.takeovers.length; k++)
+      this.takeovers[k]!.event = placeOf(this.takeovers[k]!.event);
+    this.eventCount = state.events;
+    this.reserve(events.length, 0);
+    this.eventColumn.set(events, state.events);
+    this.eventCount = state.events + events.length;
+  }
+
   /** Ids alive right after the event at `index`. */
   aliveAt(index: number): number[] {
     const { eventColumn } = this;

@@ -445,6 +445,17 @@ class Unroller {
       }
       this.takeOver(k, 0);
     }
+    // Gradients of the layers left out may be taken over outside all layers, too.
+    if (segment.label !== NO_LAYER) return;
+    for (let k = segment.start; k < segment.end; k++)
+      for (const id of this.taken.get(k) ?? []) {
+        const home = this.recording.home(id)!;
+        const of = this.foldingOf(home.label);
+        const ordinal = home.label % REPEAT;
+        if (of === undefined || ordinal < of.from || ordinal > of.to) continue;
+        for (let copy = 1; copy <= of.copies; copy++)
+          this.handed.push({ at: events.length, local: this.resolve(id, home, copy) });
+      }
   }
 
   /** Notes the gradients that parameters took over after event `event` of a segment. */

@@ -4,6 +4,7 @@
  */
 import type { ComponentKind } from "../report/estimate";
 import type { LeafHook } from "./backward";
+import type { Tape } from "./compiled/tape";
 import type { DType } from "./dtype";
 import { isFloating } from "./dtype";
 import type { Ledger } from "./ledger";
@@ -62,6 +63,9 @@ export class Torch {
   /** Bytes of CUDA managed memory (paged optimizer states), which the allocator's statistics do not see. */
   managedBytes = 0;
 
+  /** Notes what is computed from what, where the model is compiled. */
+  tape: Tape | null = null;
+
   /** Bytes that each layer's saved tensors take in host memory during one pass. */
   readonly offloaded = new Map<number, number>();
   /** The most that a whole pass's saved tensors take in pinned host memory. */
@@ -101,7 +105,7 @@ export class Torch {
       node.references++;
       return { node, index: input.node === null ? 0 : input.outputIndex };
     });
-    return {
+    const node: Node = {
       name,
       sequence: this.sequence++,
       edges,
@@ -114,6 +118,8 @@ export class Torch {
       layer: this.layer,
       leaf: null,
     };
+    this.tape?.recorded(node, inputs);
+    return node;
   }
 
   /** Saves a tensor for backward (through the hooks in force). */
@@ -125,6 +131,7 @@ export class Torch {
 
   /** Saves an output: its data without the graph, or the graph would hold itself. */
   saveOutput(node: Node, tensor: Tensor): void {
+    this.tape?.result(node, tensor);
     const hooks = this.hooks[this.hooks.length - 1];
     if (hooks !== undefined) node.saved.push({ handle: hooks.pack(tensor) });
     else node.saved.push({ tensor: alias(tensor, tensor.sizes, tensor.strides) });
@@ -138,6 +145,7 @@ export class Torch {
   /** Declares `tensor` an output of `node`. */
   attach(node: Node | null, tensor: Tensor): Tensor {
     if (node === null) return tensor;
+    this.tape?.result(node, tensor);
     node.references++;
     tensor.node = node;
     tensor.outputIndex = node.outputs.length;

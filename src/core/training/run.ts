@@ -401,8 +401,11 @@ export interface TrainingRun {
    * gradients and states are the same; what the layers keep may differ, which widens the band.
    */
   readonly standsFor?: string;
-  /** `torch.compile` around the model: what is kept for backward is the partitioner's choice, which widens the band. */
-  readonly compiled?: boolean;
+  /**
+   * `torch.compile` around the whole model, around each of its layers, or around these and the loss; what is outside runs
+   * eagerly. Absent: all does.
+   */
+  readonly compiled?: "model" | "layers" | "layers-and-loss";
   /** Absent or null: the Trainer's own loss. `microBatchSize` counts the trainer's samples (pairs for preferences). */
   readonly trainer?: TrainerSpec | null;
   /** `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`. */

@@ -4,6 +4,8 @@
  * (prepare_model: autocast around forward, outputs converted to float32), torch/nn/utils/clip_grad.py.
  */
 import { backward } from "../engine/backward";
+import { compileEvents } from "../engine/compiled/rewrite";
+import { type CompiledParts, Tape } from "../engine/compiled/tape";
 import type { DType } from "../engine/dtype";
 import { NotModelled } from "../engine/interpreter";
 import { OffloadHooks } from "../engine/offload";
@@ -48,6 +50,8 @@ export interface StepOptions {
   readonly groups: readonly (readonly Tensor[])[];
   /** Trained parameters in the order of `model.parameters()`. */
   readonly trainable: readonly Tensor[];
+  /** How the model is compiled; null where it runs eagerly. */
+  readonly compiled?: CompiledParts | null;
   /** What is generated and scored before the micro-batches that learn from it; they read it, nothing new is allocated. */
   readonly rollout?: Before | null;
 }
@@ -130,7 +134,10 @@ function simulateMicroBatch(
   for (let fold: Fold | null = FOLDS[0]; fold !== null; ) {
     const state = torch.ledger.state();
     const pass = passes(fold);
+    torch.tape = options.compiled ? new Tape(options.compiled) : null;
     microBatch(torch, pass, optimizer, options, strategy);
+    if (torch.tape !== null) compileEvents(torch.ledger, state, torch.tape);
+    torch.tape = null;
     const region = recordRegion(torch.ledger, state, pass.foldings, options.trainable, find);
     torch.offloadedPeak = Math.max(torch.offloadedPeak, offloadedBytes(torch, pass.foldings));
     torch.ledger.rewind(state);
@@ -167,6 +174,7 @@ function microBatch(torch: Torch, pass: Pass, optimizer: Optimizer, options: Ste
   if (offload !== null) torch.hooks.push(offload);
   const [loss, ...rest] = forward(torch, pass, batch, options.autocast, "forward");
   if (offload !== null) torch.hooks.pop();
+  torch.tape?.returns([loss!, ...rest]);
   for (const output of rest) output.release();
   for (const tensor of batch) tensor.release();
   ledger.enter("backward", 1);

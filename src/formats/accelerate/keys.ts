@@ -219,7 +219,14 @@ export const ACCELERATE_KEYS: readonly SchemaKey[] = [
     means: { true: "fp16", false: "fp32" },
   }),
   memory("downcast_bf16", null, "any", "TPU only: also casts double precision.", { nullable: true }),
-  memory("dynamo_config", null, "map", EFFECT.compile, { nullable: true, aliases: ["dynamo_backend"] }),
+  memory("dynamo_config", null, "map", EFFECT.compile, { nullable: true }),
+  memory("dynamo_config.dynamo_backend", "torch_compile_backend", "string", EFFECT.compile, {
+    nullable: true,
+    aliases: ["dynamo_backend"],
+  }),
+  memory("dynamo_config.dynamo_use_regional_compilation", "regional_compilation", "boolean", EFFECT.compile, {
+    default: false,
+  }),
   memory("fp8_config", null, "map", "Matrix products in 8 bits.", { nullable: true }),
   memory("fp8_config.backend", "fp8_backend", "string", "Library of the 8-bit products: TE, AO or MSAMP.", {
     nullable: true,

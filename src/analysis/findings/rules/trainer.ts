@@ -442,11 +442,11 @@ export const TRAINER_RULES: readonly Rule[] = [
   {
     code: "torch-compile",
     severity: "information",
-    title: "Compiled graphs are not modelled",
-    why: "`torch.compile` fuses operations: temporaries and saved activations shrink by an amount that depends on the compiler. The estimate is for the uncompiled step and an upper bound in most cases.",
-    mend: "Read the number as a bound, or measure.",
-    en: "`torch_compile` usually needs less than this estimate, which is for the uncompiled step.",
-    zh: "`torch_compile` 通常比该估算更省显存；估算针对未编译的训练步。",
+    title: "The compiled step is counted as one graph",
+    why: "Inductor fuses operations, and its partitioner computes some of them again in backward: the estimate follows both. Wherever tracing breaks off, code runs eagerly and keeps more; the band reaches up to the uncompiled step.",
+    mend: "Look for graph breaks (`TORCH_LOGS=graph_breaks`), or measure.",
+    en: "`torch_compile` is counted as one graph; graph breaks keep more, up to what the uncompiled step does.",
+    zh: "`torch_compile` 按单个计算图估算；图断裂处占用更多，最多与未编译的训练步相同。",
     example: { train: "torch_compile: true" },
     check: (facts) => {
       const at = facts.own("torch_compile") ?? facts.own("torch_compile_backend");

@@ -4,6 +4,7 @@
  * aten/src/ATen/native/LossNLL.cpp.
  */
 
+import type { Tape } from "../compiled/tape";
 import type { DType } from "../dtype";
 import { formatStrides, isChannelsLast, preservedStrides } from "../shape";
 import type { Tensor } from "../tensor";
@@ -51,8 +52,24 @@ export function attention(torch: Torch, operands: AttentionOperands): Tensor {
   return out;
 }
 
+/**
+ * Attention of traced code that could not look whether it needs a mask: it gets one, and with it key and value heads for
+ * every query head (transformers/integrations/sdpa_attention.py, use_gqa_in_sdpa).
+ */
+function withTracedMask(torch: Torch, tape: Tape, operands: AttentionOperands): Tensor {
+  const { query } = operands;
+  const groups = query.size(1) / operands.key.size(1);
+  const repeat = (tensor: Tensor): Tensor => (groups === 1 ? tensor.retain() : repeatInterleave(torch, tensor, groups));
+  const [key, value] = [repeat(operands.key), repeat(operands.value)];
+  const out = efficient(torch, { ...operands, key, value, mask: tape.maskFor(torch, query, key.size(2)) });
+  key.release();
+  value.release();
+  return out;
+}
+
 function chooseKernel(torch: Torch, operands: AttentionOperands): Tensor {
   const { query, key, value, mask } = operands;
+  if (torch.tape?.parts.masks && mask === null) return withTracedMask(torch, torch.tape, operands);
   const half = query.dtype === "float16" || query.dtype === "bfloat16";
   const head = query.size(-1);
   const sameHead = head === key.size(-1) && head === value.size(-1);
