@@ -91,6 +91,13 @@ def families(args):
     return 0
 
 
+def nnunet(args):
+    from .nnunet import write
+
+    write(args.count)
+    return 0
+
+
 def with_fake_device():
     """Starts Python again with the library preloaded that lets autograd run on a device that is not there."""
     here = pathlib.Path(__file__).resolve().parent
@@ -141,8 +148,11 @@ def main():
     m.add_argument("--per", type=int, default=4, help="cases per task and attention")
     m.add_argument("--seed", default="media")
     m.set_defaults(run=media)
+    n = commands.add_parser("nnunet", help="receipts of nnU-Net's networks: test/core/nnunet.jsonl")
+    n.add_argument("--count", type=int, default=60)
+    n.set_defaults(run=nnunet)
     args = parser.parse_args()
-    if args.command in ("verify", "media"):
+    if args.command in ("verify", "media", "nnunet"):
         with_fake_device()
     sys.exit(args.run(args))
 

@@ -4,6 +4,7 @@
  */
 import { innerFamilyOf, relativeOf } from "../core/graph/relatives";
 import type { FamilyGraphs } from "../core/graph/types";
+import { NNUNET, nnunetGraphs } from "../core/networks/nnunet";
 import { FORMATS } from "../formats";
 import { deepspeed as deepspeedFormat } from "../formats/deepspeed";
 import { deepspeedReader } from "../formats/deepspeed/read";
@@ -18,6 +19,7 @@ import { type Composition, compose } from "./compose";
 import type { Naming } from "./hydra-program";
 import { findCommand, type Launch, launchOf, namesFile, startedConfig } from "./launch";
 import { findModel, type ModelFound } from "./model";
+import { plannedModel } from "./nnunet";
 import { type Problem, say } from "./problems";
 import type { Runtime } from "./runtime";
 import { type Layer, located, type Setting, Settings } from "./settings";
@@ -186,6 +188,9 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
       adapter: undefined,
       adapterUri: undefined,
     };
+  } else if (format.id === "nnunet") {
+    model = await plannedModel(config ?? main, store, dependencies);
+    if (model?.kind === "found" && model.document !== undefined) documents.push(model.document);
   } else if (name !== undefined) {
     const origin = context.modelOverride === undefined ? (modelSetting?.place?.uri ?? main.uri) : main.uri;
     model = await findModel(name, {
@@ -258,6 +263,7 @@ async function graphsFor(
   losses: string | null,
   context: GatherContext,
 ): Promise<FamilyGraphs | undefined> {
+  if (family === NNUNET) return model?.kind === "found" ? (nnunetGraphs(model.config) ?? undefined) : undefined;
   const own = await context.graphs(family, losses);
   if (own !== undefined || model?.kind !== "found") return own;
   for (const relative of [innerFamilyOf(model.config), relativeOf(model.config)]) {

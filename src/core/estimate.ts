@@ -12,7 +12,7 @@ import {
 } from "./allocator/lengths";
 import { reservedPeak } from "./allocator/replay";
 import { NotModelled } from "./engine/interpreter";
-import { kernelTemporaries } from "./engine/kernels";
+import { convolutionWorkspace, kernelTemporaries } from "./engine/kernels";
 import type { Ledger } from "./engine/ledger";
 import { configForRelative } from "./graph/relatives";
 import type { FamilyGraphs } from "./graph/types";
@@ -61,6 +61,7 @@ export function estimate(
       ...missingKernels(ledger, graphs.kernels),
       ...adaptedExperts(simulation),
       ...engineCopies(run, ledger),
+      ...workspaces(ledger),
     ]);
     const plain = run.recomputesModules ? recomputedBand(eager, run, graphs) : eager;
     const own = run.compiled === undefined ? plain : compiledBand(plain, run, graphs);
@@ -226,6 +227,15 @@ function engineCopies({ float8 }: TrainingRun, ledger: Ledger): SplitUncertainty
     if (ledger.labelOf(id).operator === "quantize") bytes += ledger.bytes[id]!;
   const what = "8-bit copies of Transformer Engine as its source has them: other recipes keep more or fewer";
   return [{ what, settleWith: "fp8_recipe", moreBytes: bytes / 2, lessBytes: bytes / 2 }];
+}
+
+/** Convolutions whose workspace is too small to be said. */
+const SMALL_WORKSPACE = 64 * 2 ** 20;
+
+function workspaces(ledger: Ledger): SplitUncertainty[] {
+  const moreBytes = convolutionWorkspace(ledger);
+  const what = "no workspace of cuDNN, whose kernels may rearrange the largest convolution's input and output";
+  return moreBytes < SMALL_WORKSPACE ? [] : [{ what, settleWith: "cudnn", moreBytes, lessBytes: 0 }];
 }
 
 /** Kinds of bytes that code of a module makes while it runs. */

@@ -517,6 +517,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
       accumulation: run.gradientAccumulationSteps,
       maxGradNorm: run.maxGradNorm,
       keepsGradients: run.keepsGradients === true,
+      plainLoop: run.plainLoop === true,
       fold,
       groups,
       trainable,

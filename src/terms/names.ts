@@ -15,6 +15,7 @@ export const TASKS = [
   "speech-seq2seq",
   "ctc",
   "audio-cls",
+  "image-segmentation",
 ] as const;
 
 export type Task = (typeof TASKS)[number];

@@ -70,6 +70,8 @@ export const en: Readonly<Record<string, string>> = {
   "not-modelled.trainer": "{trainer} training keeps more than one model or generates text, which is not modelled yet",
   "not-modelled.part":
     "an Accelerate config is a part of a run: open the training config or the script that it launches",
+  "not-modelled.network":
+    "`{network}` is no network of nnU-Net's own, or its lists do not go together: its code is not in the plans",
   "not-modelled.format": "runs of {format} are read and explained, but not simulated yet",
   "not-modelled.switch": "`{key}` changes memory in a way that is not modelled yet",
   "not-modelled.multimodal": "a vision tower is trained beside the language model, which is not modelled yet",
@@ -238,6 +240,9 @@ export const en: Readonly<Record<string, string>> = {
   "assume.adapter-as-lora": "adapters of type {adapter} counted as LoRA of the same rank on the same modules",
   "assume.prefix-tuning":
     "the tokens of the prefix counted as part of every sequence; the mask its attention takes is left out",
+  "assume.nnunet-compile":
+    "the network runs as written: `torch.compile`, which nnU-Net switches on by itself, keeps the same and needs less beside it",
+  "assume.nnunet-labels": "{heads} classes: no `dataset.json` beside the plans says how many",
   "assume.compile":
     "compiled as one graph with inductor's fusions; where tracing breaks off more is kept, up to what eager code keeps",
   "assume.optimizer-as-adamw": "optimizer {optimizer} counted as AdamW: two states for every trained weight",

@@ -17,6 +17,7 @@ import { accumulationOf, batchOf, globalBatch, sampleSizesOf } from "./data";
 import { evaluationOf, generationOf } from "./evaluation";
 import { float8Of } from "./float8";
 import { deviceOf, frozenPartsOf, modelOf, taskOf, worldSizeOf } from "./model";
+import { resolveNnunet } from "./nnunet";
 import { paddingOf } from "./padding";
 import { parallelOf } from "./parallel";
 import { loadDtypeOf, precisionOf } from "./precision";
@@ -39,6 +40,7 @@ export type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./type
 /** Resolves a run; pure, so that what-ifs and curves are the same function with other overrides. */
 export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const c = new ResolveContext(inputs, choice);
+  if (inputs.format.id === "nnunet") return resolveNnunet(c);
   const trainer = trainerOf(c.inputs, c.settings);
   const flavour = flavourOf(inputs.format.id, trainer);
   c.trainer = flavour?.kind ?? trainer;

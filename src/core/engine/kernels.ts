@@ -15,6 +15,24 @@ function inside(query: number, key: number, value: number): number {
   return 2 * query + (2 * query) / NARROWEST_HEAD + expanded;
 }
 
+/**
+ * Most that cuDNN takes inside one convolution: kernels for tensor cores want channels last, so input and output of a
+ * tensor that has them first are rearranged in the workspace. 0 where nothing is convolved. Source: the layouts of cuDNN's
+ * developer guide ("Tensor Core Operations"); which kernel runs is decided on the card.
+ */
+export function convolutionWorkspace(ledger: Ledger): number {
+  return largest(ledger, "convolution") + largest(ledger, "convolution_backward");
+}
+
+function largest(ledger: Ledger, operator: string): number {
+  const made = ledger.blocksOf(operator);
+  let most = 0;
+  made?.forEach((is, id) => {
+    if (is !== 0) most = Math.max(most, ledger.bytes[id] ?? 0);
+  });
+  return most;
+}
+
 /** How much higher the peak is with what kernels allocate inside themselves; 0 when it lies elsewhere. */
 export function kernelTemporaries(ledger: Ledger): number {
   const isFlash = ledger.blocksOf(FLASH_BACKWARD);

@@ -19,6 +19,7 @@ export type DType =
   | "float64"
   | "int64"
   | "int32"
+  | "int16"
   | "uint8"
   | "int8"
   | "bool"
@@ -262,6 +263,8 @@ export interface OptimizerSpec {
   readonly args: Readonly<Record<string, string>>;
   /** Each parameter has an optimizer of its own, stepped in backward when its gradient is there. */
   readonly stepsInBackward?: boolean;
+  /** It is given `model.parameters()` as they are, not split by weight decay. */
+  readonly oneGroup?: true;
   /** BAdam: the one layer that is trained; the others wait for their turn. */
   readonly block?: number;
 }
@@ -406,6 +409,11 @@ export interface TrainingRun {
    * eagerly. Absent: all does.
    */
   readonly compiled?: "model" | "layers" | "layers-and-loss";
+  /**
+   * The training loop is the framework's own, plain PyTorch (nnU-Net): batch and outputs live until the step ends, and
+   * outputs keep their dtype.
+   */
+  readonly plainLoop?: true;
   /** Absent or null: the Trainer's own loss. `microBatchSize` counts the trainer's samples (pairs for preferences). */
   readonly trainer?: TrainerSpec | null;
   /** `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`. */

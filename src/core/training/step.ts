@@ -42,6 +42,11 @@ export interface StepOptions {
   readonly maxGradNorm: number;
   /** Gradients are set to zero between steps, not let go. */
   readonly keepsGradients: boolean;
+  /**
+   * One micro-batch a step, whose batch and outputs are local variables of the step: they live until the optimizer is done,
+   * and accelerate converts nothing.
+   */
+  readonly plainLoop?: boolean;
   /** Whether every saved activation waits in host memory, sent each or once per storage. */
   readonly offloads: "each" | "once" | null;
   /** Whether what repeats is derived instead of simulated again. */
@@ -88,7 +93,8 @@ export function runSteps(
   const regions: Region[] = [];
   for (let step = 1; step <= STEPS; step++) {
     const { rollout } = options;
-    const distinct = Math.min(options.accumulation, DISTINCT_MICRO_BATCHES);
+    const distinct = options.plainLoop ? 0 : Math.min(options.accumulation, DISTINCT_MICRO_BATCHES);
+    const locals = options.plainLoop ? microBatch(torch, passes("none"), optimizer, options, strategy, step) : [];
     for (let micro = 0; micro < distinct; micro++) {
       if (rollout?.due(micro)) rollout.run(step);
       // The second step's micro-batches do what the first step's did, the second micro-batch what the first did with
@@ -113,6 +119,7 @@ export function runSteps(
     strategy.beforeStep?.(torch);
     optimizer.step(torch);
     strategy.afterStep?.(torch);
+    for (const tensor of locals) tensor.release();
     ledger.enter("zero", step);
     if (options.keepsGradients) continue;
     for (const parameter of options.groups.flat()) {
@@ -135,7 +142,7 @@ function simulateMicroBatch(
     const state = torch.ledger.state();
     const pass = passes(fold);
     torch.tape = options.compiled ? new Tape(options.compiled) : null;
-    microBatch(torch, pass, optimizer, options, strategy);
+    for (const tensor of microBatch(torch, pass, optimizer, options, strategy)) tensor.release();
     if (torch.tape !== null) compileEvents(torch.ledger, state, torch.tape);
     torch.tape = null;
     const region = recordRegion(torch.ledger, state, pass.foldings, options.trainable, find);
@@ -161,9 +168,17 @@ function offloadedBytes(torch: Torch, foldings: readonly Folding[]): number {
   return total;
 }
 
-function microBatch(torch: Torch, pass: Pass, optimizer: Optimizer, options: StepOptions, strategy: Strategy): void {
+/** @returns what the loop's local variables still name, owned by the caller */
+function microBatch(
+  torch: Torch,
+  pass: Pass,
+  optimizer: Optimizer,
+  options: StepOptions,
+  strategy: Strategy,
+  step = 1,
+): readonly Tensor[] {
   const { ledger } = torch;
-  ledger.enter("data", 1);
+  ledger.enter("data", step);
   torch.kind = "inputs";
   const batch =
     options.rollout?.holdsBatch !== true
@@ -172,12 +187,12 @@ function microBatch(torch: Torch, pass: Pass, optimizer: Optimizer, options: Ste
   strategy.beginPass?.(torch);
   const offload = options.offloads === null ? null : new OffloadHooks(torch, options.offloads);
   if (offload !== null) torch.hooks.push(offload);
-  const [loss, ...rest] = forward(torch, pass, batch, options.autocast, "forward");
+  const [loss, ...rest] = forward(torch, pass, batch, options.autocast, step, !options.plainLoop);
   if (offload !== null) torch.hooks.pop();
   torch.tape?.returns([loss!, ...rest]);
-  for (const output of rest) output.release();
-  for (const tensor of batch) tensor.release();
-  ledger.enter("backward", 1);
+  const locals = [...rest, ...batch];
+  if (!options.plainLoop) for (const tensor of locals) tensor.release();
+  ledger.enter("backward", step);
   torch.kind = "temporaries";
   torch.logits = true;
   const one = torch.empty("ones_like", loss!.sizes, loss!.dtype);
@@ -187,8 +202,10 @@ function microBatch(torch: Torch, pass: Pass, optimizer: Optimizer, options: Ste
   one.release();
   offload?.finish();
   optimizer.afterBackward?.(torch);
-  loss!.release();
   strategy.endPass?.(torch);
+  if (options.plainLoop) return [loss!, ...locals];
+  loss!.release();
+  return [];
 }
 
 /** The batch on the device, named in the graph's order. */
@@ -199,7 +216,8 @@ export function allocateBatch(torch: Torch, batch: readonly BatchTensor[]): Tens
 /**
  * The model's forward as accelerate wraps it.
  *
- * @param phase the phase that starts with it, or null when it belongs to the one in force
+ * @param step the step whose forward phase starts with it, or null when it belongs to the phase in force
+ * @param converts whether accelerate hands on the outputs in float32
  * @returns the loss first, then what else the model returns, all owned by the caller
  */
 export function forward(
@@ -207,16 +225,17 @@ export function forward(
   pass: Pass,
   batch: readonly Tensor[],
   autocast: DType | null,
-  phase: "forward" | null,
+  step: number | null,
+  converts = true,
 ): Tensor[] {
-  if (phase !== null) torch.ledger.enter(phase, 1);
+  if (step !== null) torch.ledger.enter("forward", step);
   torch.kind = "activations";
   torch.autocastEnabled = autocast !== null && pass.ownsAutocast === undefined;
   torch.autocastDtype = autocast;
   let outputs = pass.main(batch);
   torch.autocastEnabled = false;
   torch.clearCastCache();
-  if (autocast !== null) outputs = toFloat32(torch, outputs);
+  if (autocast !== null && converts) outputs = toFloat32(torch, outputs);
   torch.logits = false;
   return outputs;
 }

@@ -1,4 +1,4 @@
-/** nnU-Net: its plans, and `nnUNetv2_train` in scripts. Recognised; its networks are not estimated. */
+/** nnU-Net: its plans, and `nnUNetv2_train` in scripts, which do not say where the plans are. */
 import { dataView, shellViews } from "../carriers";
 import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
 import { NNUNET_KEYS } from "./keys";

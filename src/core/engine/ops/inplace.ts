@@ -36,13 +36,71 @@ export function putByMask(torch: Torch, self: Tensor, mask: Tensor): Tensor {
   return written(torch, base, self, node);
 }
 
+/**
+ * `leaky_relu_`: backward looks at the result. In a view the gradient of the whole is copied, and of the part there are two
+ * more for a moment: a clone and what the kernel makes of it.
+ */
+export function leakyReluInPlace(torch: Torch, self: Tensor): Tensor {
+  const whole = self.base;
+  const operator = "leaky_relu_backward";
+  const node = torch.record(
+    whole === null ? "LeakyReluBackward0" : "CopySlices",
+    [self],
+    (torch, [gradient], [result]) => {
+      if (!gradient) return [null];
+      if (whole === null) return [elementwise(torch, operator, [gradient, result!])];
+      const copied = wholeGradient(torch, whole, gradient.dtype);
+      const part = torch.empty("clone", self.sizes, gradient.dtype);
+      const own = elementwise(torch, operator, [part]);
+      part.release();
+      own.release();
+      return [copied];
+    },
+  );
+  if (node === null) return self.retain();
+  const out = rewritten(torch, node, self);
+  torch.saveOutput(node, out);
+  return out;
+}
+
+/** `self += other` in a view: the gradient of the whole is copied, and the part's clone is what `other` gets. */
+export function addInPlace(torch: Torch, self: Tensor, other: Operand): Tensor {
+  const whole = self.base;
+  if (whole === null || !isTensor(other)) return inplace(torch, self, other);
+  const node = torch.record("CopySlices", [self, other], (torch, [gradient], _, node) => {
+    if (!gradient) return [null, null];
+    const copied = wholeGradient(torch, whole, gradient.dtype);
+    const part = torch.empty("clone", self.sizes, gradient.dtype);
+    if (node.edges[1]) return [copied, part];
+    part.release();
+    return [copied, null];
+  });
+  return node === null ? self.retain() : rewritten(torch, node, self);
+}
+
+/** The tensor with its new history, a view of what it was a view of. */
+function rewritten(torch: Torch, node: Node, self: Tensor): Tensor {
+  const out = torch.attach(node, alias(self, self.sizes, self.strides));
+  out.base = self.base;
+  return out;
+}
+
+/** The whole's gradient, into which the part's is copied. */
+function wholeGradient(
+  torch: Torch,
+  { sizes, strides }: Pick<Tensor, "sizes" | "strides">,
+  dtype: Tensor["dtype"],
+): Tensor {
+  return torch.empty("new_empty_strided", sizes, dtype, strides);
+}
+
 /** The whole gradient anew, with a copy of the written part that `operator` makes another one of. */
 function withPart(base: Tensor, part: Tensor, operator: string): BackwardFunction {
   const whole = { sizes: base.sizes, strides: base.strides };
   const { sizes, strides } = part;
   return (torch, [gradient]) => {
     if (!gradient) return [null];
-    const result = torch.empty("new_empty_strided", whole.sizes, gradient.dtype, whole.strides);
+    const result = wholeGradient(torch, whole, gradient.dtype);
     const copy = torch.empty("clone", sizes, gradient.dtype, preservedStrides(sizes, strides));
     elementwise(torch, operator, [copy]).release();
     copy.release();
@@ -73,7 +131,7 @@ function copySlices(base: Tensor, part: Tensor, cleared: boolean, dtype: Tensor[
   const { sizes, strides } = part;
   return (torch, [gradient], _, node) => {
     if (!gradient) return [null, null];
-    const result = torch.empty("new_empty_strided", whole.sizes, gradient.dtype, whole.strides);
+    const result = wholeGradient(torch, whole, gradient.dtype);
     const written = torch.empty("clone", sizes, gradient.dtype, preservedStrides(sizes, strides));
     const zeros = cleared ? torch.empty("zeros_like", sizes, gradient.dtype) : null;
     const own =

@@ -317,14 +317,24 @@ export function crossEntropy(
   return out;
 }
 
-/** `binary_cross_entropy_with_logits` and `mse_loss`: elementwise losses with a reduced result. */
-export function elementwiseLoss(torch: Torch, operator: string, input: Tensor, target: Tensor): Tensor {
+const LOGITS_LOSS = "binary_cross_entropy_with_logits";
+
+/** `binary_cross_entropy_with_logits` and `mse_loss`: elementwise losses, their result reduced or not. */
+export function elementwiseLoss(torch: Torch, operator: string, input: Tensor, target: Tensor, reduces = true): Tensor {
   const x = torch.autocasting ? torch.autocast(input, "float32") : input.retain();
-  const node = torch.record("ElementwiseLossBackward0", [x], (torch, [gradient], [self]) => [
-    gradient ? elementwise(torch, `${operator}_backward`, [self!]) : null,
-  ]);
+  const node = torch.record("ElementwiseLossBackward0", [x], (torch, [gradient], [self]) => {
+    if (!gradient) return [null];
+    if (operator !== LOGITS_LOSS) return [elementwise(torch, `${operator}_backward`, [self!])];
+    // (sigmoid(input) - target) * grad (FunctionsManual.cpp, binary_cross_entropy_with_logits_backward)
+    const sigmoid = elementwise(torch, "sigmoid", [self!]);
+    const difference = elementwise(torch, "sub", [sigmoid]);
+    sigmoid.release();
+    const out = elementwise(torch, "mul", [difference]);
+    difference.release();
+    return [out];
+  });
   if (node !== null) for (const tensor of [x, target]) torch.save(node, tensor);
-  const out = torch.attach(node, torch.empty(operator, [], x.dtype));
+  const out = torch.attach(node, torch.empty(operator, reduces ? [] : x.sizes, x.dtype));
   x.release();
   return out;
 }
@@ -361,6 +371,31 @@ export function convolution(
     if (node !== null) for (const tensor of [x, w]) torch.save(node, tensor);
     const sizes = [x.size(0), w.size(0), ...spatial];
     return torch.attach(node, torch.empty("convolution", sizes, x.dtype, formatStrides(sizes, last)));
+  });
+}
+
+/** `conv_transpose`: `convolution` the other way round; the kernel's first side is the input's. */
+export function transposedConvolution(
+  torch: Torch,
+  input: Tensor,
+  weight: Tensor,
+  bias: Tensor | null,
+  stride: readonly number[],
+): Tensor {
+  return lowered(torch, [input, weight, bias], (cast) => {
+    const [x, w, b] = cast as [Tensor, Tensor, Tensor | null];
+    const spatial = x.sizes.slice(2).map((size, k) => (size - 1) * (stride[k] ?? stride[0] ?? 1) + w.size(2 + k));
+    const node = torch.record("ConvolutionBackward0", [x, w, b], (torch, [gradient], [self, kernel], node) => {
+      if (!gradient) return [null, null, null];
+      const operator = "convolution_backward";
+      return [
+        node.edges[0] ? torch.empty(operator, self!.sizes, self!.dtype) : null,
+        node.edges[1] ? torch.empty(operator, kernel!.sizes, kernel!.dtype) : null,
+        node.edges[2] ? torch.empty(operator, [kernel!.size(1)], kernel!.dtype) : null,
+      ];
+    });
+    if (node !== null) for (const tensor of [x, w]) torch.save(node, tensor);
+    return torch.attach(node, torch.empty("convolution", [x.size(0), w.size(1), ...spatial], x.dtype));
   });
 }
 

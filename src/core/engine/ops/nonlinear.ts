@@ -7,6 +7,7 @@ import type { Node } from "../node";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { elementwise } from "./arithmetic";
+import { repeat, view } from "./layout";
 
 /** Statistics of half-precision normalisations are float32 (`acc_type`). */
 function accumulate(dtype: DType): DType {
@@ -160,5 +161,19 @@ export function batchNorm(torch: Torch, input: Tensor, weight: Tensor | null, bi
   if (node !== null) for (const tensor of [input, weight]) if (tensor !== null) torch.save(node, tensor);
   const out = torch.attach(node, elementwise(torch, "native_batch_norm", [input]));
   saveStatistics(torch, node, "native_batch_norm", channels, accumulate(input.dtype));
+  return out;
+}
+
+/**
+ * `instance_norm`: a batch norm of one sample with the channels of all, weight and bias repeated for each
+ * (aten/src/ATen/native/Normalization.cpp). The result is a view of that norm's.
+ */
+export function instanceNorm(torch: Torch, input: Tensor, weight: Tensor | null, bias: Tensor | null): Tensor {
+  const [samples = 1, channels = 1, ...sides] = input.sizes;
+  const flat = view(torch, input, [1, samples * channels, ...sides]);
+  const [w, b] = [weight, bias].map((tensor) => (tensor === null ? null : repeat(torch, tensor, [samples])));
+  const normed = batchNorm(torch, flat, w ?? null, b ?? null);
+  const out = view(torch, normed, input.sizes);
+  for (const tensor of [flat, w, b, normed]) tensor?.release();
   return out;
 }

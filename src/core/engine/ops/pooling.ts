@@ -29,9 +29,10 @@ export function maxPool(torch: Torch, input: Tensor, window: Window): Tensor {
   return out;
 }
 
-/** `avg_pool2d`: keeps the input for its sizes. */
+/** `avg_pool2d` and `avg_pool3d`: keep the input for its sizes. */
 export function averagePool(torch: Torch, input: Tensor, window: Window): Tensor {
-  return keepingInput(torch, "avg_pool2d", "AvgPool2DBackward0", input, pooled(input, window)).out;
+  const sides = input.rank - 2;
+  return keepingInput(torch, `avg_pool${sides}d`, `AvgPool${sides}DBackward0`, input, pooled(input, window)).out;
 }
 
 /** `adaptive_avg_pool1d` and `2d`: the mean over the sides when one value is left, else a kernel that keeps its input. */
@@ -66,8 +67,7 @@ function keepingInput(
 /** Sides of a pooled picture (`pooling_output_shape`); a window may not start in the padding on the right. */
 function pooled(input: Tensor, { kernel, stride, padding, dilation, ceiling }: Window): number[] {
   const at = (list: readonly number[], k: number, fallback: number): number => list[k] ?? list[0] ?? fallback;
-  return [0, 1].map((k) => {
-    const size = input.sizes[input.rank - 2 + k]!;
+  return input.sizes.slice(2).map((size, k) => {
     const window = at(dilation, k, 1) * (at(kernel, k, 1) - 1) + 1;
     const step = at(stride, k, at(kernel, k, 1));
     const pad = at(padding, k, 0);

@@ -10,7 +10,7 @@ import * as arithmetic from "./arithmetic";
 import { isTensor, UNARY_OPERATORS, unary } from "./arithmetic";
 import { chunkedCrossEntropy } from "./chunked-loss";
 import * as complex from "./complex";
-import { copyInto, putByMask, scalePart } from "./inplace";
+import { addInPlace, copyInto, leakyReluInPlace, putByMask, scalePart } from "./inplace";
 import * as layout from "./layout";
 import * as liger from "./liger";
 import * as linear from "./linear";
@@ -93,6 +93,7 @@ const DTYPES: Readonly<Record<DType, true>> = {
   float8: true,
   int64: true,
   int32: true,
+  int16: true,
   uint8: true,
   int8: true,
   bool: true,
@@ -317,7 +318,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   nll_loss: (t, a) => model.nllLoss(t, a.tensor(0), a.tensor(1), "mean"),
   mse_loss: (t, a) => model.elementwiseLoss(t, "mse_loss", a.tensor(0), a.tensor(1)),
   binary_cross_entropy_with_logits: (t, a) =>
-    model.elementwiseLoss(t, "binary_cross_entropy_with_logits", a.tensor(0), a.tensor(1)),
+    model.elementwiseLoss(t, "binary_cross_entropy_with_logits", a.tensor(0), a.tensor(1), a.number(4, 1) !== 0),
   softmax: (t, a) => nonlinear.softmax(t, a.tensor(0), a.dtype(2)),
   log_softmax: (t, a) => nonlinear.softmax(t, a.tensor(0), a.dtype(2), true),
   dropout: (t, a) => nonlinear.dropout(t, a.tensor(0), a.number(1, 0, "p"), a.get(2, "train") !== false),
@@ -327,6 +328,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   rms_norm: (t, a) => nonlinear.rmsNorm(t, a.tensor(0), a.numbers(1), a.maybeTensor(2, "weight")),
   group_norm: (t, a) =>
     nonlinear.groupNorm(t, a.tensor(0), a.number(1, 1), a.maybeTensor(2, "weight"), a.maybeTensor(3, "bias")),
+  instance_norm: (t, a) => nonlinear.instanceNorm(t, a.tensor(0), a.maybeTensor(1, "weight"), a.maybeTensor(2, "bias")),
   batch_norm: (t, a) => nonlinear.batchNorm(t, a.tensor(0), a.maybeTensor(1, "weight"), a.maybeTensor(2, "bias")),
   _weight_norm: (t, a) => sound.weightNorm(t, a.tensor(0), a.tensor(1)),
   ctc_loss: (t, a) => sound.ctcLoss(t, a.tensor(0), a.tensor(1), a.get(2) === "mean" ? "mean" : "sum"),
@@ -344,16 +346,19 @@ const RULES: Readonly<Record<string, Rule>> = {
   upsample_bilinear2d: (t, a) => pictures.upsampleBilinear(t, a.tensor(0), a.numbers(1)),
   max_pool2d: (t, a) =>
     pooling.maxPool(t, a.tensor(0), { ...windowOf(a), dilation: a.numbers(4), ceiling: a.flag(5, "ceil_mode") }),
-  avg_pool2d: (t, a) =>
-    pooling.averagePool(t, a.tensor(0), { ...windowOf(a), dilation: [], ceiling: a.flag(4, "ceil_mode") }),
+  avg_pool2d: averagePool,
+  avg_pool3d: averagePool,
   adaptive_avg_pool1d: (t, a) => pooling.adaptiveAveragePool(t, a.tensor(0), a.numbers(1)),
   adaptive_avg_pool2d: (t, a) => pooling.adaptiveAveragePool(t, a.tensor(0), a.numbers(1)),
   relu_: (t, a) => pooling.reluInPlace(t, a.tensor(0)),
+  leaky_relu_: (t, a) => leakyReluInPlace(t, a.tensor(0)),
   dropout_: (t, a) => pooling.dropoutInPlace(t, a.tensor(0), a.number(1, 0, "p"), a.get(2, "train") !== false),
   linalg_vector_norm: (t, a) => pooling.vectorNorm(t, a.tensor(0), a.numbers(2, "dim"), a.flag(3, "keepdim")),
   conv1d: convolution,
   conv2d: convolution,
   conv3d: convolution,
+  conv_transpose2d: transposedConvolution,
+  conv_transpose3d: transposedConvolution,
   index,
   index_select: indexSelect,
   gather: (t, a) => model.gatherLike(t, "gather", a.tensor(0), [a.tensor(2)], a.tensor(2).sizes),
@@ -460,7 +465,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   polar: (t, a) => complex.polar(t, a.tensor(0), a.tensor(1)),
   view_as_complex: (t, a) => complex.viewAsComplex(t, a.tensor(0)),
   view_as_real: (t, a) => complex.viewAsReal(t, a.tensor(0)),
-  add_: inplace(1),
+  add_: (t, a) => addInPlace(t, a.tensor(0), a.operand(1)),
   sub_: inplace(1),
   mul_: (t, a) => scalePart(t, "mul", a.tensor(0), a.operand(1)),
   div_: (t, a) => scalePart(t, "div", a.tensor(0), a.operand(1)),
@@ -503,6 +508,19 @@ function convolution(torch: Torch, args: Arguments): Tensor {
     same,
     args.numbers(5, "dilation"),
   );
+}
+
+function transposedConvolution(torch: Torch, args: Arguments): Tensor {
+  const bias = args.maybeTensor(2, "bias");
+  return model.transposedConvolution(torch, args.tensor(0), args.tensor(1), bias, args.numbers(3, "stride"));
+}
+
+function averagePool(torch: Torch, args: Arguments): Tensor {
+  return pooling.averagePool(torch, args.tensor(0), {
+    ...windowOf(args),
+    dilation: [],
+    ceiling: args.flag(4, "ceil_mode"),
+  });
 }
 
 function maybeNumber(value: Argument | undefined): number | null {

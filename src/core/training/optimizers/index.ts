@@ -36,11 +36,14 @@ export function findOptimizer(name: string): OptimizerFactory | undefined {
 
 /**
  * Parameter groups as the optimizer is given them: the Trainer's two (with and without weight decay), Adam-mini every
- * parameter in the model's order, BAdam's inner optimizer biases apart.
+ * parameter in the model's order (as plain loops do), BAdam's inner optimizer biases apart.
  */
-export function groupsOf({ name, block }: OptimizerSpec, trainable: readonly Tensor[]): readonly (readonly Tensor[])[] {
+export function groupsOf(
+  { name, block, oneGroup }: OptimizerSpec,
+  trainable: readonly Tensor[],
+): readonly (readonly Tensor[])[] {
   const isDecayed =
-    name === "adam_mini"
+    name === "adam_mini" || oneGroup
       ? () => true
       : block === undefined
         ? ({ rank }: Tensor) => rank > 1
