@@ -17,16 +17,8 @@ import type { Ledger } from "./engine/ledger";
 import { configForRelative } from "./graph/relatives";
 import type { FamilyGraphs } from "./graph/types";
 import { overheadBand } from "./hardware/context";
-import {
-  COMPONENT_KINDS,
-  type Component,
-  type ComponentKind,
-  type Estimate,
-  type ModuleShare,
-  PHASES,
-  type Phase,
-  type TimelinePoint,
-} from "./report/estimate";
+import { breakdown, phasePeaks, timelineOf } from "./reading";
+import type { ComponentKind, Estimate } from "./report/estimate";
 import type { Simulation } from "./simulate";
 import { simulateFullest } from "./stages";
 import { type SplitUncertainty, splitsModel } from "./training/parallel/local";
@@ -36,9 +28,6 @@ import type { TrainingRun } from "./training/run";
 export type EstimateResult =
   | { readonly ok: true; readonly estimate: Estimate }
   | { readonly ok: false; readonly code: "unknown-model" | "invalid-config" | "not-modelled"; readonly reason: string };
-
-/** Points the timeline is thinned to. */
-const TIMELINE_POINTS = 240;
 
 /**
  * Simulates two optimizer steps of `run` on `graphs` and reads peaks, breakdown and timeline off the event stream.
@@ -290,97 +279,3 @@ function read(run: TrainingRun, simulation: Simulation, full: boolean, enoughByt
 function highBound(reserved: number, overheadHigh: number): number {
   return Math.round(reserved * 1.02) + overheadHigh;
 }
-
-/** What is alive at the peak, by kind and by module. */
-function breakdown(ledger: Ledger): { components: Component[]; modules: ModuleShare[] } {
-  const byKind = new Map<ComponentKind, number>();
-  const byModule = new Map<string, { module: string; kind: ComponentKind; bytes: number }>();
-  const modules = new Map<string, string>();
-  const sizes = ledger.bytes;
-  for (const id of ledger.aliveAt(ledger.peakEvent)) {
-    const bytes = sizes[id]!;
-    const { kind, scope } = ledger.labelOf(id);
-    byKind.set(kind, (byKind.get(kind) ?? 0) + bytes);
-    let module = modules.get(scope);
-    if (module === undefined) {
-      module = scope.replace(/\.\d+(?=\.|$)/g, ".*");
-      modules.set(scope, module);
-    }
-    const key = `${module}\n${kind}`;
-    const share = byModule.get(key);
-    if (share === undefined) byModule.set(key, { module, kind, bytes });
-    else share.bytes += bytes;
-  }
-  return {
-    components: COMPONENT_KINDS.filter((kind) => byKind.has(kind)).map((kind) => ({ kind, bytes: byKind.get(kind)! })),
-    modules: [...byModule.values()].sort((a, b) => b.bytes - a.bytes),
-  };
-}
-
-/** Highest peak of each phase over loading and the steps. */
-function phasePeaks(ledger: Ledger, loading: Ledger | null): { phase: Phase; peakBytes: number }[] {
-  const peaks = new Map<Phase, number>();
-  for (const { phase, peak } of [...(loading?.phaseList ?? []), ...ledger.phaseList])
-    peaks.set(phase, Math.max(peaks.get(phase) ?? 0, peak));
-  return PHASES.filter((phase) => peaks.has(phase)).map((phase) => ({ phase, peakBytes: peaks.get(phase)! }));
-}
-
-/** Share of the timeline that loading takes where it is the peak. */
-const LOADING_SHARE = 0.25;
-
-/** The second step, after loading where that is the peak. */
-function timelineOf(ledger: Ledger, loading: Ledger | null): TimelinePoint[] {
-  const step = timeline(ledger, ledger.phaseList.find(({ step }) => step === 2)?.firstEvent ?? 0);
-  if (loading === null) return step;
-  return [
-    ...timeline(loading, 0).map((point) => ({ ...point, at: point.at * LOADING_SHARE })),
-    ...step.map((point) => ({ ...point, at: LOADING_SHARE + point.at * (1 - LOADING_SHARE) })),
-  ];
-}
-
-/** The stream from event `start` on, thinned so that every slice keeps its highest point. */
-function timeline(ledger: Ledger, start: number): TimelinePoint[] {
-  const { events: stream, bytes } = ledger;
-  const events = stream.length;
-  const slice = Math.max(1, Math.ceil((events - start) / TIMELINE_POINTS));
-  let live = 0;
-  const alive = COMPONENT_KINDS.map(() => 0);
-  const advance = (k: number): void => {
-    const event = stream[k]!;
-    const id = event >= 0 ? event : ~event;
-    const change = event >= 0 ? bytes[id]! : -bytes[id]!;
-    live += change;
-    alive[KIND_INDEX[ledger.labelOf(id).kind]]! += change;
-  };
-  for (let k = 0; k < start; k++) advance(k);
-  const points: TimelinePoint[] = [];
-  let phase = 0;
-  let best = -1;
-  let bestAt = start;
-  const bestAlive = COMPONENT_KINDS.map(() => 0);
-  for (let k = start; k < events; k++) {
-    advance(k);
-    while (ledger.phaseList[phase + 1] !== undefined && ledger.phaseList[phase + 1]!.firstEvent <= k) phase++;
-    if (live > best) {
-      best = live;
-      bestAt = k;
-      for (let kind = 0; kind < alive.length; kind++) bestAlive[kind] = alive[kind]!;
-    }
-    const boundary = ledger.phaseList[phase + 1]?.firstEvent === k + 1;
-    if ((k - start) % slice === slice - 1 || boundary || k === events - 1) {
-      points.push({
-        at: (bestAt - start) / Math.max(1, events - start - 1),
-        phase: ledger.phaseList[phase]!.phase,
-        allocatedBytes: best,
-        alive: bestAlive.slice(),
-      });
-      best = -1;
-    }
-  }
-  return points;
-}
-
-/** Position of a kind in `COMPONENT_KINDS`. */
-const KIND_INDEX = Object.fromEntries(COMPONENT_KINDS.map((kind, index) => [kind, index])) as Readonly<
-  Record<ComponentKind, number>
->;

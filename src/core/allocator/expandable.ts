@@ -3,14 +3,14 @@
  * mapped page by page at its end, so that free blocks of odd sizes do not pile up. Source: c10/cuda/
  * CUDACachingAllocator.cpp (ExpandableSegment, try_allocate_expandable_block).
  */
-import { Blocks, NONE, Pool } from "./pool";
+import { Blocks, GRANULE, NONE, Pool } from "./pool";
 import type { EventStream } from "./replay";
 
-const MIB = 1 << 20;
+const MIB = (1 << 20) / GRANULE;
 /** Pages mapped at a time: 2 MiB for small blocks, 20 MiB for large ones. */
 const SMALL_PAGE = 2 * MIB;
 const LARGE_PAGE = 20 * MIB;
-const MIN_BLOCK = 512;
+const MIN_BLOCK = 1;
 
 /** One segment whose end moves. */
 class Segment {
@@ -79,8 +79,8 @@ export function expandablePeak(stream: EventStream, loaded = 0): number {
     const event = events[k]!;
     const id = event >= 0 ? event : ~event;
     if (k < loaded && temporary[id] === 1) continue;
-    const segment = segments[bytes[id]! <= MIB ? 0 : 1];
-    if (event >= 0) placed[id] = segment.allocate(Math.max(MIN_BLOCK, bytes[id]!));
+    const segment = segments[bytes[id]! <= MIB * GRANULE ? 0 : 1];
+    if (event >= 0) placed[id] = segment.allocate(Math.max(MIN_BLOCK, bytes[id]! / GRANULE));
     else {
       const block = placed[id]!;
       placed[id] = NONE;
@@ -88,5 +88,5 @@ export function expandablePeak(stream: EventStream, loaded = 0): number {
     }
   }
   // Nothing is unmapped unless an allocation fails, so the end is the peak.
-  return segments[0].mapped + segments[1].mapped;
+  return (segments[0].mapped + segments[1].mapped) * GRANULE;
 }

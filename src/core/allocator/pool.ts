@@ -3,6 +3,12 @@
  * address (c10/cuda/CUDACachingAllocator.cpp, BlockComparatorSize).
  */
 
+/**
+ * Bytes of the smallest block. Sizes and addresses of blocks are counted in it, which keeps them small integers that
+ * JavaScript need not allocate.
+ */
+export const GRANULE = 512;
+
 /** No block: nothing fits, or a neighbour that is not there. */
 export const NONE = -1;
 
@@ -11,6 +17,7 @@ export const NONE = -1;
  * order they were made; those of blocks that were joined to a neighbour are used again.
  */
 export class Blocks {
+  /** In granules, like the addresses. */
   sizes = new Float64Array(1024);
   addresses = new Float64Array(1024);
   /** Neighbours in the same segment. */
@@ -31,7 +38,7 @@ export class Blocks {
     return block;
   }
 
-  /** Cuts a block down to `size` bytes; the rest is a block of its own after it. */
+  /** Cuts a block down to `size` granules; the rest is a block of its own after it. */
   split(block: number, size: number): number {
     const after = this.next[block]!;
     const rest = this.make(this.sizes[block]! - size, this.addresses[block]! + size, block, after);
@@ -154,7 +161,7 @@ export class Pool {
     return block;
   }
 
-  /** Takes the first block of at least `size` bytes; `NONE` when there is none, or when it has `limit` bytes or more. */
+  /** Takes the first block of at least `size` granules; `NONE` when there is none, or when it has `limit` or more. */
   take(size: number, limit: number): number {
     const at = this.place(size);
     if (at === this.sizes.length || this.sizes[at]! >= limit) return NONE;

@@ -4,15 +4,15 @@
  * `max_split_size` or more is neither split nor given to a smaller request). `garbage_collection_threshold` has no effect
  * there unless the process limits its own share (`set_per_process_memory_fraction`), which trainers do not.
  */
-import { Blocks, NONE, Pool } from "./pool";
+import { Blocks, GRANULE, NONE, Pool } from "./pool";
 
-const MIB = 1 << 20;
+const MIB = (1 << 20) / GRANULE;
 const SMALL_LIMIT = MIB;
 const SMALL_SEGMENT = 2 * MIB;
 const LARGE_SEGMENT = 20 * MIB;
 const LARGE_LIMIT = 10 * MIB;
 const ROUND = 2 * MIB;
-const MIN_BLOCK = 512;
+const MIN_BLOCK = 1;
 
 export interface EventStream {
   /** `id` for an allocation, `~id` for a free. */
@@ -35,7 +35,7 @@ export interface PoolSettings {
  */
 export function reservedPeak(stream: EventStream, loaded = 0, settings: PoolSettings = {}): number {
   const { events, bytes } = stream;
-  const maxSplit = settings.maxSplitBytes ?? Number.POSITIVE_INFINITY;
+  const maxSplit = (settings.maxSplitBytes ?? Number.POSITIVE_INFINITY) / GRANULE;
   const blocks = new Blocks();
   const smallPool = new Pool(blocks);
   const largePool = new Pool(blocks);
@@ -47,7 +47,7 @@ export function reservedPeak(stream: EventStream, loaded = 0, settings: PoolSett
     const event = events[k]!;
     const id = event >= 0 ? event : ~event;
     if (k < loaded && skipped[id] === 1) continue;
-    const size = Math.max(MIN_BLOCK, bytes[id]!);
+    const size = Math.max(MIN_BLOCK, bytes[id]! / GRANULE);
     const small = size <= SMALL_LIMIT;
     const pool = small ? smallPool : largePool;
     if (event >= 0) {
@@ -60,9 +60,7 @@ export function reservedPeak(stream: EventStream, loaded = 0, settings: PoolSett
         reserved += length;
       }
       const rest = blocks.sizes[block]! - size;
-      if (small ? rest >= MIN_BLOCK : rest > SMALL_LIMIT && size < maxSplit) {
-        pool.insert(blocks.split(block, size));
-      }
+      if (small ? rest >= MIN_BLOCK : rest > SMALL_LIMIT && size < maxSplit) pool.insert(blocks.split(block, size));
       placed[id] = block;
       continue;
     }
@@ -71,5 +69,5 @@ export function reservedPeak(stream: EventStream, loaded = 0, settings: PoolSett
     placed[id] = NONE;
     pool.insert(pool.merged(block));
   }
-  return reserved;
+  return reserved * GRANULE;
 }

@@ -23,11 +23,15 @@ export function kernelTemporaries(ledger: Ledger): number {
   let live = 0;
   let highest = ledger.peak;
   let gradients: number[] = [];
-  for (const event of events) {
-    const id = event >= 0 ? event : ~event;
-    live += event >= 0 ? bytes[id]! : -bytes[id]!;
-    if (event < 0 || isFlash[id] === 0) continue;
-    gradients.push(bytes[id]!);
+  for (let k = 0; k < events.length; k++) {
+    const event = events[k]!;
+    if (event < 0) {
+      live -= bytes[~event]!;
+      continue;
+    }
+    live += bytes[event]!;
+    if (isFlash[event] === 0) continue;
+    gradients.push(bytes[event]!);
     if (gradients.length < 3) continue;
     const [query, key, value] = gradients as [number, number, number];
     highest = Math.max(highest, live + inside(query, key, value));

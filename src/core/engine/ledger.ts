@@ -104,13 +104,20 @@ export class Ledger {
     return this.labelColumn[id]!;
   }
 
+  /** What each block is, by id, as a small number that its label decides. */
+  classes(classOf: (label: Readonly<Label>) => number): Uint8Array {
+    const { labels, labelColumn, count } = this;
+    const ofLabel = new Uint8Array(labels.length);
+    for (let index = 0; index < labels.length; index++) ofLabel[index] = classOf(labels[index]!);
+    const blocks = new Uint8Array(count);
+    for (let id = 0; id < count; id++) blocks[id] = ofLabel[labelColumn[id]!]!;
+    return blocks;
+  }
+
   /** For each block whether an operator allocated it (1); null when none was its. */
   blocksOf(operator: string): Uint8Array | null {
-    const labels = Uint8Array.from(this.labels, (label) => (label.operator === operator ? 1 : 0));
-    if (!labels.includes(1)) return null;
-    const blocks = new Uint8Array(this.count);
-    for (let id = 0; id < blocks.length; id++) blocks[id] = labels[this.labelColumn[id]!]!;
-    return blocks;
+    if (!this.labels.some((label) => label.operator === operator)) return null;
+    return this.classes((label) => (label.operator === operator ? 1 : 0));
   }
 
   /** Books a block as something else; nothing for a tensor without one. */
@@ -261,9 +268,10 @@ export class Ledger {
 
   /** Ids alive right after the event at `index`. */
   aliveAt(index: number): number[] {
+    const { eventColumn } = this;
     const alive = new Uint8Array(this.count);
     for (let k = 0; k <= index; k++) {
-      const event = this.eventColumn[k]!;
+      const event = eventColumn[k]!;
       if (event >= 0) alive[event] = 1;
       else alive[~event] = 0;
     }

@@ -1,0 +1,113 @@
+/** What is read off an event stream: what is alive at the peak, the peak of every phase, the step as a timeline. */
+import type { Ledger } from "./engine/ledger";
+import {
+  COMPONENT_KINDS,
+  type Component,
+  type ComponentKind,
+  type ModuleShare,
+  PHASES,
+  type Phase,
+  type TimelinePoint,
+} from "./report/estimate";
+
+/** Points the timeline is thinned to. */
+const TIMELINE_POINTS = 240;
+
+/** Position of a kind in `COMPONENT_KINDS`. */
+const KIND_INDEX = Object.fromEntries(COMPONENT_KINDS.map((kind, index) => [kind, index])) as Readonly<
+  Record<ComponentKind, number>
+>;
+
+/** What is alive at the peak, by kind and by module. */
+export function breakdown(ledger: Ledger): { components: Component[]; modules: ModuleShare[] } {
+  const byModule = new Map<string, { module: string; kind: ComponentKind; bytes: number }>();
+  const shareOf = ({ kind, scope }: { readonly kind: ComponentKind; readonly scope: string }) => {
+    const module = scope.replace(/\.\d+(?=\.|$)/g, ".*");
+    const key = `${module}\n${kind}`;
+    let share = byModule.get(key);
+    if (share === undefined) {
+      share = { module, kind, bytes: 0 };
+      byModule.set(key, share);
+    }
+    return share;
+  };
+  const { bytes } = ledger;
+  // Blocks that repeat one another have one label.
+  const byLabel: (ModuleShare & { bytes: number })[] = [];
+  for (const id of ledger.aliveAt(ledger.peakEvent)) {
+    const label = ledger.labelIndexOf(id);
+    byLabel[label] ??= shareOf(ledger.labelOf(id));
+    byLabel[label].bytes += bytes[id]!;
+  }
+  const modules = [...byModule.values()];
+  const components = COMPONENT_KINDS.flatMap((kind) => {
+    const shares = modules.filter((share) => share.kind === kind);
+    return shares.length === 0 ? [] : [{ kind, bytes: shares.reduce((sum, share) => sum + share.bytes, 0) }];
+  });
+  return { components, modules: modules.sort((a, b) => b.bytes - a.bytes) };
+}
+
+/** Highest peak of each phase over loading and the steps. */
+export function phasePeaks(ledger: Ledger, loading: Ledger | null): { phase: Phase; peakBytes: number }[] {
+  const peaks = new Map<Phase, number>();
+  for (const { phase, peak } of [...(loading?.phaseList ?? []), ...ledger.phaseList])
+    peaks.set(phase, Math.max(peaks.get(phase) ?? 0, peak));
+  return PHASES.filter((phase) => peaks.has(phase)).map((phase) => ({ phase, peakBytes: peaks.get(phase)! }));
+}
+
+/** Share of the timeline that loading takes where it is the peak. */
+const LOADING_SHARE = 0.25;
+
+/** The second step, after loading where that is the peak. */
+export function timelineOf(ledger: Ledger, loading: Ledger | null): TimelinePoint[] {
+  const step = timeline(ledger, ledger.phaseList.find(({ step }) => step === 2)?.firstEvent ?? 0);
+  if (loading === null) return step;
+  return [
+    ...timeline(loading, 0).map((point) => ({ ...point, at: point.at * LOADING_SHARE })),
+    ...step.map((point) => ({ ...point, at: LOADING_SHARE + point.at * (1 - LOADING_SHARE) })),
+  ];
+}
+
+/** The stream from event `start` on, thinned so that every slice keeps its highest point. */
+function timeline(ledger: Ledger, start: number): TimelinePoint[] {
+  const { events, bytes, phaseList } = ledger;
+  const kinds = ledger.classes(({ kind }) => KIND_INDEX[kind]);
+  const end = events.length;
+  const slice = Math.max(1, Math.ceil((end - start) / TIMELINE_POINTS));
+  const points: TimelinePoint[] = [];
+  const alive = COMPONENT_KINDS.map(() => 0);
+  const book = (from: number, to: number): void => {
+    for (let k = from; k < to; k++) {
+      const event = events[k]!;
+      if (event >= 0) alive[kinds[event]!]! += bytes[event]!;
+      else alive[kinds[~event]!]! -= bytes[~event]!;
+    }
+  };
+  book(0, start);
+  let live = alive.reduce((sum, part) => sum + part, 0);
+  let phase = 0;
+  for (let from = start, to = start; from < end; from = to) {
+    while ((phaseList[phase + 1]?.firstEvent ?? end) <= from) phase++;
+    const sliceEnd = from + slice - ((from - start) % slice);
+    to = Math.min(end, sliceEnd, phaseList[phase + 1]?.firstEvent ?? end);
+    let best = -1;
+    let bestAt = from;
+    for (let k = from; k < to; k++) {
+      const event = events[k]!;
+      live += event >= 0 ? bytes[event]! : -bytes[~event]!;
+      if (live > best) {
+        best = live;
+        bestAt = k;
+      }
+    }
+    book(from, bestAt + 1);
+    points.push({
+      at: (bestAt - start) / Math.max(1, end - start - 1),
+      phase: phaseList[phase]!.phase,
+      allocatedBytes: best,
+      alive: alive.slice(),
+    });
+    book(bestAt + 1, to);
+  }
+  return points;
+}
