@@ -99,5 +99,6 @@ export function reportMessage(report: Report, locale = "en"): Extract<HostToPage
     reserve: 0.1,
     follow: true,
     because: "has output_dir and 7 other TrainingArguments keys",
+    localCards: true,
   };
 }
