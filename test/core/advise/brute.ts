@@ -26,6 +26,11 @@ export function bruteForce(
     assert.ok(found);
     return found;
   };
+  // What the estimator has nothing to say of is no plan.
+  const fits = (of: TrainingRun): boolean => {
+    const found = estimator(of);
+    return found !== null && fitsWithin(found, options);
+  };
   const base = estimate(run);
   if (fitsWithin(base, options)) return [];
   const levers = allowedLevers(options).filter((lever) => lever.options(run).length > 0);
@@ -35,14 +40,14 @@ export function bruteForce(
       if ([...found.keys()].some((other) => (mask & other) === other)) continue;
       const members = levers.filter((_, index) => (mask & (1 << index)) !== 0);
       const strong = strongest(STAY(run), members);
-      if (strong === null || !fitsWithin(estimate(strong.run), options)) continue;
+      if (strong === null || !fits(strong.run)) continue;
       found.set(mask, planOf(strong, members));
     }
   // Compared at their strongest, then weakened.
   const shown = front([...found.values()]).map((plan) => {
     const mask = [...found].find(([, known]) => known === plan)?.[0] ?? 0;
     const members = levers.filter((_, index) => (mask & (1 << index)) !== 0);
-    const move = weakest(run, members, (changed) => fitsWithin(estimate(changed), options));
+    const move = weakest(run, members, fits);
     assert.ok(move);
     return planOf(move, members);
   });
