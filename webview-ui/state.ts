@@ -40,7 +40,8 @@ export interface State {
 
 export type Action =
   | { readonly type: "host"; readonly message: HostToPage }
-  | { readonly type: "try"; readonly set: WhatIfSet }
+  /** `typed`: more keys may follow. */
+  | { readonly type: "try"; readonly set: WhatIfSet; readonly typed?: boolean }
   | { readonly type: "ask"; readonly set: WhatIfSet }
   | { readonly type: "asked"; readonly question: "guide" | "compare"; readonly runId: string }
   | { readonly type: "askedLocal" }
