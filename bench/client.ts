@@ -8,7 +8,7 @@ import {
   StreamMessageWriter,
 } from "vscode-languageserver/node";
 import { uriOf } from "../src/host/node";
-import { METHODS } from "../src/server/protocol";
+import { METHODS, type ReportResult, type WhatIfParams, type WhatIfResult } from "../src/server/protocol";
 
 export class LanguageClient {
   private readonly connection: MessageConnection;
@@ -31,11 +31,16 @@ export class LanguageClient {
   }
 
   /** Opens a document and waits for its report. */
-  async openAndWait(path: string): Promise<void> {
+  async openAndWait(path: string): Promise<ReportResult> {
     const uri = uriOf(path);
     const languageId = path.endsWith(".json") ? "json" : "yaml";
     const textDocument = { uri, languageId, version: 1, text: readFileSync(path, "utf8") };
     await this.connection.sendNotification("textDocument/didOpen", { textDocument });
-    await this.connection.sendRequest(METHODS.report, { uri });
+    return this.connection.sendRequest(METHODS.report, { uri });
+  }
+
+  /** A run with other values. */
+  whatIf(params: WhatIfParams): Promise<WhatIfResult> {
+    return this.connection.sendRequest(METHODS.whatIf, params);
   }
 }

@@ -15,6 +15,7 @@ import { warmEstimates } from "./cases";
 import { LanguageClient } from "./client";
 import { MemoryFiles, memoryRuntime } from "./memory";
 import { documentsOf, type OracleCase } from "./oracle";
+import { panelFigures } from "./panel";
 import { quantile } from "./quantile";
 import { searchFigures } from "./search";
 import { modelDataBytes } from "./size";
@@ -192,6 +193,7 @@ async function main(): Promise<void> {
       row(`search for plans, ${what}: ${estimates} simulations, ${plans} plans`, timing(durations), "< 300 ms"),
     ),
     ...(await workspaceFigures()).map(({ what, target, durations }) => row(what, timing(durations), target)),
+    ...(await panelFigures()).map(({ what, target, durations }) => row(what, timing(durations), target)),
     row("hover on an analysed document", warm.hover, "< 5 ms"),
     {
       what: "catalogue and graphs in the package, compressed",

@@ -18,7 +18,7 @@ interface Host {
 }
 declare function acquireVsCodeApi(): Host;
 
-/** A person who types or drags changes values faster than it is worth asking; milliseconds. */
+/** A person who types changes values faster than it is worth asking; milliseconds. */
 const DEBOUNCE = 60;
 /** How long good news stays; bad news stays until it is dismissed. Milliseconds. */
 const READ = 8000;
@@ -61,7 +61,7 @@ function act(action: Action): void {
       return;
     }
   }
-  if (action.type === "try") schedule(DEBOUNCE);
+  if (action.type === "try") schedule(action.typed === true ? DEBOUNCE : 0);
   else if (action.type === "host") {
     if (action.message.type === "whatIfResult") {
       slow = performance.now() - asked > SLOW;

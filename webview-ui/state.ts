@@ -1,6 +1,6 @@
 /** State of the page and how messages and actions change it. Pure: effects are the entry's business. */
 import type { Report, ReportCompared, ReportGuide, ReportRun } from "../src/core/report/schema";
-import type { HostToPage } from "../src/server/protocol";
+import type { HostToPage, LocalCard } from "../src/server/protocol";
 import { type Answer, type Asker, ask, newAsker, settle } from "./model/asker";
 import { setKey, stillTried, type WhatIfSet } from "./model/controls";
 import { ARRANGEMENT, type Arrangement, readSaved, type Saved } from "./saved";
@@ -32,15 +32,19 @@ export interface State {
   readonly guide: { readonly runId: string; readonly answer: ReportGuide | null } | null;
   /** The comparison of cards, once it was asked for; its lines are null until they come. */
   readonly compared: { readonly runId: string; readonly lines: readonly ReportCompared[] | null } | null;
+  /** The cards of this machine, once they were asked for; null until they come. */
+  readonly local: { readonly cards: readonly LocalCard[] | null } | null;
   readonly arrangement: Arrangement;
   readonly notice: { readonly text: string; readonly ok: boolean; readonly serial: number } | null;
 }
 
 export type Action =
   | { readonly type: "host"; readonly message: HostToPage }
-  | { readonly type: "try"; readonly set: WhatIfSet }
+  /** `typed`: more keys may follow. */
+  | { readonly type: "try"; readonly set: WhatIfSet; readonly typed?: boolean }
   | { readonly type: "ask"; readonly set: WhatIfSet }
   | { readonly type: "asked"; readonly question: "guide" | "compare"; readonly runId: string }
+  | { readonly type: "askedLocal" }
   | { readonly type: "run"; readonly runId: string }
   | { readonly type: "follow"; readonly follow: boolean }
   | { readonly type: "arrange"; readonly change: Partial<Arrangement> }
@@ -64,6 +68,7 @@ export function initialState(saved: unknown, locale: string): State {
     asker: newAsker(),
     guide: null,
     compared: null,
+    local: null,
     arrangement,
     notice: null,
   };
@@ -160,6 +165,8 @@ function receive(state: State, message: HostToPage): State {
       // Nothing to say: the page shows what the report itself has, and may ask again.
       if (state.compared?.runId !== message.runId) return state;
       return { ...state, compared: message.lines === null ? null : { runId: message.runId, lines: message.lines } };
+    case "localCards":
+      return state.local === null ? state : { ...state, local: { cards: message.cards } };
     case "busy":
       return { ...state, busy: true };
     case "empty":
@@ -211,6 +218,8 @@ export function reduce(state: State, action: Action): State {
       return action.question === "guide"
         ? { ...state, guide: { runId: action.runId, answer: null } }
         : { ...state, compared: { runId: action.runId, lines: null } };
+    case "askedLocal":
+      return { ...state, local: { cards: null } };
     case "run":
       return forget({ ...state, runId: action.runId, arrangement: { ...state.arrangement, cursor: null } }, false);
     case "follow":

@@ -3,9 +3,10 @@
  * server starts when the first document that may be a training config is seen, or a command asks for it.
  */
 import * as vscode from "vscode";
-import { type LocalCards, registerCommands } from "./commands";
+import { registerCommands } from "./commands";
 import { CurrentDocument } from "./currentDocument";
 import { looksLikeConfig } from "./documents";
+import type { LocalCards } from "./localCard";
 import { PanelHost } from "./panel";
 import { PreviewHost } from "./preview";
 import { type CreateClient, Session } from "./session";
@@ -24,7 +25,7 @@ export function activateShared(context: vscode.ExtensionContext, create: CreateC
   session = started;
   const current = new CurrentDocument();
   const previews = new PreviewHost();
-  const panel = new PanelHost(context, started, current, previews);
+  const panel = new PanelHost(context, started, current, previews, localCards);
   context.subscriptions.push(
     channel,
     started,

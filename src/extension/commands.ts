@@ -1,20 +1,16 @@
 /** The commands of package.json. Each works or says why it cannot. */
 import * as vscode from "vscode";
-import type { LocalCard } from "../host/local-cards";
 import { METHODS, type ReportParams, type ReportResult } from "../server/protocol";
 import type { CurrentDocument } from "./currentDocument";
 import { debugInfo } from "./debugInfo";
 import { chooseDevice } from "./devicePick";
 import { labelOf, targetUri } from "./documents";
-import { localCardText } from "./localCard";
+import { type LocalCards, localCardText } from "./localCard";
 import type { PanelHost } from "./panel";
 import { applyPlan } from "./plans";
 import type { PreviewHost } from "./preview";
 import { reportMarkdown } from "./reportText";
 import type { Session } from "./session";
-
-/** Memory of this machine's cards, by a program of the machine. */
-export type LocalCards = () => Promise<readonly LocalCard[]>;
 
 interface Parts {
   readonly context: vscode.ExtensionContext;

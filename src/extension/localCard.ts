@@ -2,6 +2,9 @@
 import type { LocalCard } from "../host/local-cards";
 import { gib, type Translate } from "./statusText";
 
+/** Memory of this machine's cards, by the tool of their vendor. */
+export type LocalCards = () => Promise<readonly LocalCard[]>;
+
 /** What a config needs, where that is known. */
 export interface Need {
   readonly label: string;

@@ -22,6 +22,7 @@ import { applyEdits, dirtyDocuments, type Outcome, saveEdited } from "./applyEdi
 import type { CurrentDocument } from "./currentDocument";
 import { chooseDevice } from "./devicePick";
 import { configUri, labelOf } from "./documents";
+import type { LocalCards } from "./localCard";
 import { makeNonce, panelHtml } from "./panelHtml";
 import type { PreviewHost } from "./preview";
 import type { Session } from "./session";
@@ -41,6 +42,7 @@ export class PanelHost implements vscode.Disposable {
     private readonly session: Session,
     private readonly current: CurrentDocument,
     private readonly previews: PreviewHost,
+    private readonly localCards: LocalCards | undefined,
   ) {
     this.subscriptions.push(
       vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, {
@@ -76,7 +78,7 @@ export class PanelHost implements vscode.Disposable {
     this.panel?.dispose();
     view.webview.options = this.options();
     view.iconPath = vscode.Uri.joinPath(this.context.extensionUri, "images", "icon.png");
-    const panel = new Panel(view, this.context, this.session, this.current, this.previews, uri, state);
+    const panel = new Panel(view, this.context, this.session, this.current, this.previews, this.localCards, uri, state);
     this.panel = panel;
     view.onDidDispose(() => {
       panel.dispose();
@@ -111,6 +113,7 @@ class Panel {
     private readonly session: Session,
     private readonly current: CurrentDocument,
     private readonly previews: PreviewHost,
+    private readonly localCards: LocalCards | undefined,
     private uri: vscode.Uri | undefined,
     state: PageState | undefined,
   ) {
@@ -226,6 +229,7 @@ class Panel {
       reserve: result.reserve,
       follow: this.follow,
       because: result.recognised.because,
+      localCards: this.localCards !== undefined,
     };
   }
 
@@ -259,6 +263,9 @@ class Panel {
         break;
       case "previewWhatIf":
         this.act("previewWhatIf", this.tried(message, true));
+        break;
+      case "localCards":
+        this.showLocalCards();
         break;
       case "pickDevice":
         void chooseDevice(this.session, this.uri, message.device);
@@ -332,6 +339,13 @@ class Panel {
           question === "guide" ? { type: "guide", runId, guide: null } : { type: "compare", runId, lines: null };
         if (!token.isCancellationRequested) this.post(none);
       },
+    );
+  }
+
+  private showLocalCards(): void {
+    this.localCards?.().then(
+      (cards) => this.post({ type: "localCards", cards }),
+      () => this.post({ type: "localCards", cards: [] }),
     );
   }
 

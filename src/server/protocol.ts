@@ -7,6 +7,9 @@
  * message of this file, so other editors lose only the panel.
  */
 import type { Range, Report, ReportCompared, ReportEdit, ReportGuide, ReportRun } from "../core/report/schema";
+import type { LocalCard } from "../host/local-cards";
+
+export type { LocalCard };
 
 /** Method names of the custom LSP messages. */
 export const METHODS = {
@@ -230,11 +233,15 @@ export type HostToPage =
       readonly follow: boolean;
       /** Why the file is read as a training config. */
       readonly because: string;
+      /** Whether the cards of this machine can be asked for. */
+      readonly localCards: boolean;
     }
   | { readonly type: "whatIfResult"; readonly id: number; readonly runId: string; readonly run: ReportRun | null }
   /** Answers to the page's questions of the same name; null when there is nothing to say. */
   | { readonly type: "guide"; readonly runId: string; readonly guide: ReportGuide | null }
   | { readonly type: "compare"; readonly runId: string; readonly lines: readonly ReportCompared[] | null }
+  /** The cards of this machine, as the vendor's tool reports them now. */
+  | { readonly type: "localCards"; readonly cards: readonly LocalCard[] }
   /** The report shown is being recomputed. */
   | { readonly type: "busy" }
   /** There is nothing to show, and why. */
@@ -262,6 +269,8 @@ export type PageToHost =
     }
   /** Asks for the plan in stages and the limits, or for the comparison of cards, of a run as the files say it. */
   | { readonly type: "guide" | "compare"; readonly runId: string }
+  /** The person wants to see the cards of this machine: the vendor's tool is started, which nothing else does. */
+  | { readonly type: "localCards" }
   | { readonly type: "applyPlan"; readonly runId: string; readonly planIndex: number; readonly title: string }
   | { readonly type: "previewPlan"; readonly runId: string; readonly planIndex: number; readonly title: string }
   /** Writes what a what-if tried into the files, or shows the changes first. */

@@ -10,6 +10,13 @@ const GIB = 2 ** 30;
 const t = (message: string, ...values: (string | number)[]) =>
   message.replace(/\{(\d)\}/g, (_, index: string) => String(values[Number(index)]));
 
+/** Puts a tool of a vendor into a folder. */
+function tool(folder: string, name: string, body: string): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, name), `#!/bin/sh\n${body}\n`);
+  chmodSync(join(folder, name), 0o755);
+}
+
 describe("local cards", () => {
   it("reads what nvidia-smi prints", () => {
     assert.deepEqual(readNvidia("NVIDIA GeForce RTX 4090, 24564, 3174\r\nNVIDIA A100-SXM4-80GB, 81920, 0\n"), [
@@ -43,16 +50,38 @@ describe("local cards", () => {
   it("asks the tool on the search path, not the one in the workspace", async function () {
     if (process.platform === "win32") this.skip();
     const folder = temporaryFolder();
-    const tool = (name: string, card: string) => {
-      mkdirSync(join(folder, name));
-      writeFileSync(join(folder, name, "nvidia-smi"), `#!/bin/sh\necho "${card}, 1024, 256"\n`);
-      chmodSync(join(folder, name, "nvidia-smi"), 0o755);
-    };
-    tool("workspace", "planted");
-    tool("system", "real");
+    tool(join(folder, "workspace"), "nvidia-smi", 'echo "planted, 1024, 256"');
+    tool(join(folder, "system"), "nvidia-smi", 'echo "real, 1024, 256"');
     const path = [join(folder, "workspace"), join(folder, "system")].join(delimiter);
     const cards = await localCards([join(folder, "workspace")], path);
     assert.deepEqual(cards, [{ name: "real", totalBytes: GIB, usedBytes: GIB / 4 }]);
+  });
+
+  it("asks AMD's tool where NVIDIA's has nothing to say", async function () {
+    if (process.platform === "win32") this.skip();
+    const card = {
+      "Card Series": "AMD Instinct MI300X",
+      "VRAM Total Memory (B)": "4096",
+      "VRAM Total Used Memory (B)": "1024",
+    };
+    const folder = temporaryFolder();
+    tool(folder, "nvidia-smi", 'echo "NVIDIA-SMI has failed"; exit 9');
+    const asked = 'case "$*" in "--showproductname --showmeminfo vram --json") ;; *) exit 2 ;; esac';
+    tool(folder, "rocm-smi", `${asked}\necho '${JSON.stringify({ card0: card })}'`);
+    assert.deepEqual(await localCards([], folder), [
+      { name: "AMD Instinct MI300X", totalBytes: 4096, usedBytes: 1024 },
+    ]);
+  });
+
+  it("is content with no tool, a silent one and one that cannot run", async function () {
+    if (process.platform === "win32") this.skip();
+    const folder = temporaryFolder();
+    const nothing = async () => assert.deepEqual(await localCards([], folder), []);
+    tool(folder, "nvidia-smi", "exit 9");
+    tool(folder, "rocm-smi", "echo WARNING");
+    await nothing();
+    writeFileSync(join(folder, "nvidia-smi"), "no program");
+    await nothing();
   });
 
   it("says what is free beside what the config needs", () => {

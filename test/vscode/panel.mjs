@@ -3,6 +3,7 @@ import { strict as assert } from "node:assert";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { timesAsked } from "./lib/tools.mjs";
 import { eventually } from "./lib/workbench.mjs";
 
 const FILE = "llama-1b/train.yaml";
@@ -29,8 +30,8 @@ async function openPanel(workbench) {
 }
 
 /** Puts the cursor into the file: what opens next opens beside the panel, not in its place. */
-async function focusEditor(workbench) {
-  const box = await eventually("the file's text", () => workbench.find("seed"));
+async function focusEditor(workbench, text = "seed") {
+  const box = await eventually("the file's text", () => workbench.find(text));
   await workbench.page.mouse.click(box.x + 2, box.y + box.height / 2);
 }
 
@@ -262,6 +263,42 @@ export const PANEL = [
     },
   },
   {
+    name: "the GPU of this machine is asked for by a click, and not before",
+    run: async (workbench, pictures, { tools }) => {
+      const panel = await workbench.webview("h1.verdict");
+      assert.equal(timesAsked(tools), 0);
+      await panel.getByRole("button", { name: "GPU of this machine" }).click();
+      await panel.getByText("6.0 of 24.0 GiB used, 18.0 GiB free").waitFor();
+      assert.equal(timesAsked(tools), 1);
+      assert.deepEqual(await accessibilityProblems(panel), []);
+      await workbench.screenshot(join(pictures, "panel-local-card.png"));
+      await panel.getByRole("button", { name: "Ask again" }).click();
+      await eventually("another question", () => timesAsked(tools) === 2);
+    },
+  },
+  {
+    name: "what is offloaded has bars of its own: host memory and the drive",
+    run: async (workbench, pictures) => {
+      await focusEditor(workbench, "output_dir");
+      await workbench.openFile("llama-8b-zero3/train.json");
+      const panel = await workbench.webview("h1.verdict");
+      await panel.getByText("llama-8b-zero3/train.json").waitFor();
+      const host = panel.locator(".panel-host");
+      assert.equal(await host.count(), 0);
+      await option(panel, "Optimizer state", "CPU").click();
+      await host.getByRole("heading", { name: "Host memory" }).waitFor();
+      await host.locator(".meter-host-pageable, .meter-host-pinned").first().waitFor({ state: "attached" });
+      await option(panel, "Optimizer state", "NVMe").click();
+      await host.locator(".meter-host-nvme").waitFor({ state: "attached" });
+      assert.match(await host.innerText(), /NVMe\s*\d+\.\d\sGiB/);
+      assert.deepEqual(await accessibilityProblems(panel), []);
+      await host.scrollIntoViewIfNeeded();
+      await workbench.screenshot(join(pictures, "panel-host.png"));
+      await panel.getByRole("button", { name: "Reset" }).click();
+      await host.waitFor({ state: "detached" });
+    },
+  },
+  {
     name: "in 320 pixels nothing is cut off, and nothing moves where motion is to be reduced",
     run: async (workbench, pictures) => {
       const { page } = workbench;
@@ -299,6 +336,28 @@ export const PANEL = [
       panel = await eventually("the panel", () => workbench.webview("h1.verdict").catch(() => undefined), 120_000);
       await eventually("the what-if again", async () => /^What if:/.test(await heading(panel)));
       await workbench.screenshot(join(pictures, "panel-reloaded.png"));
+    },
+  },
+];
+
+/** The panel in a window whose language is Simplified Chinese. */
+export const CHINESE = [
+  {
+    name: "the panel is Chinese throughout and has no accessibility problem",
+    run: async (workbench, pictures) => {
+      await workbench.openFile(FILE);
+      await workbench.command("VRAM Lens: 打开面板");
+      const panel = await workbench.webview("h1.verdict");
+      await eventually("the verdict", async () => /^放不下/.test(await heading(panel)));
+      await panel.getByRole("heading", { name: "分步方案" }).waitFor();
+      assert.equal(await panel.locator("html").getAttribute("lang"), "zh-CN");
+      // Names of models, cards, keys and methods stay as they are, but none of them is two words in small letters.
+      assert.deepEqual((await panel.locator("body").innerText()).match(/.*[a-z]{2,} [a-z]{2,}.*/g) ?? [], []);
+      assert.deepEqual(await accessibilityProblems(panel), []);
+      await workbench.screenshot(join(pictures, "panel.png"));
+      await option(panel, "微批大小", "2").click();
+      await eventually("the what-if", async () => /^试算：\s*放得下/.test(await heading(panel)));
+      await panel.getByRole("button", { name: "还原" }).click();
     },
   },
 ];

@@ -1,19 +1,20 @@
 /**
  * The editor suite in a real VS Code: the host suite inside the extension host, then a person's way through the window
- * in a dark, a light and a high-contrast theme, the panel in detail, Restricted Mode, the browser entry with its server in
+ * in a dark, a light and two high-contrast themes, the panel in detail and in Chinese, Restricted Mode, the browser entry with its server in
  * a Web Worker, and the package as it is installed.
  * Pictures go to test/artifacts.
  *
  * usage: node test/vscode/run.mjs [--images DIR] [--only SUBSTRING]
  */
 import { mkdirSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { stageExtension } from "../../scripts/packaged.mjs";
 import { root, run } from "../../scripts/process.mjs";
 import { bundleHostSuite, hostResults } from "./lib/host.mjs";
 import { install, unsupported } from "./lib/install.mjs";
 import { startServer, temporaryCopy, windowUrl } from "./lib/server.mjs";
 import { finish, record, skip } from "./lib/tally.mjs";
+import { fakeTools } from "./lib/tools.mjs";
 import { asWebExtension } from "./lib/web.mjs";
 
 const artifacts = join(root, "test", "artifacts");
@@ -55,7 +56,7 @@ async function inWindow(browser, server, label, tests, options = {}) {
   try {
     for (const test of [opens, ...chosen]) {
       const started = performance.now();
-      const error = await test.run(workbench, pictures).then(
+      const error = await test.run(workbench, pictures, options).then(
         () => null,
         (reason) => reason.stack ?? String(reason),
       );
@@ -130,7 +131,7 @@ if (reason !== undefined) {
 mkdirSync(artifacts, { recursive: true });
 await install();
 const { GALLERY, INSTALLED, JOURNEY, RESTRICTED, WEB } = await import("./page.mjs");
-const { PANEL } = await import("./panel.mjs");
+const { CHINESE, PANEL } = await import("./panel.mjs");
 const { launch } = await import("./lib/browser.mjs");
 const extension = stageExtension();
 const browser = await launch();
@@ -145,7 +146,11 @@ try {
     await inTheme(browser, "light", GALLERY);
     await inTheme(browser, "high-contrast", GALLERY);
     await inTheme(browser, "high-contrast-light", GALLERY);
-    await withServer({}, (server) => inWindow(browser, server, "panel", PANEL));
+    const tools = fakeTools();
+    const env = { PATH: `${tools}${delimiter}${process.env.PATH}` };
+    await withServer({ env }, (server) => inWindow(browser, server, "panel", PANEL, { tools }));
+    rmSync(tools, { recursive: true, force: true });
+    await withServer({ language: "zh-cn" }, (server) => inWindow(browser, server, "chinese", CHINESE));
     await withServer({ restricted: true }, (server) => inWindow(browser, server, "restricted", RESTRICTED));
     await withServer({}, (server) => inWindow(browser, server, "web", WEB, { web: true }));
     await installed(browser);

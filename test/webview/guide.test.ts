@@ -1,14 +1,11 @@
 /** The plan in stages, the limits and the comparison of cards on the page. */
 import { strict as assert } from "node:assert";
 import type { ReportCompared, ReportGuide } from "../../src/core/report/schema";
-import type { PageToHost } from "../../src/server/protocol";
-import type { PageNode } from "../../webview-ui/dom/node";
-import { translator } from "../../webview-ui/messages";
-import { type Action, initialState, reduce, type State } from "../../webview-ui/state";
+import type { Action } from "../../webview-ui/state";
 import { cardsView } from "../../webview-ui/view/compared";
-import type { View } from "../../webview-ui/view/context";
 import { limitsView, stagesView } from "../../webview-ui/view/guide";
 import { reportMessage } from "./harness";
+import { buttons, press, textOf, viewOf } from "./nodes";
 import { doesNotFit, GIB, reportOf } from "./sample";
 
 const run = doesNotFit();
@@ -55,31 +52,6 @@ const line = (over: Partial<ReportCompared>): ReportCompared => ({
   relativeSpeed: 5.01,
   ...over,
 });
-
-function viewOf(...actions: readonly Action[]): { view: View; sent: PageToHost[]; acted: Action[] } {
-  const state: State = actions.reduce(reduce, initialState(undefined, "en"));
-  const sent: PageToHost[] = [];
-  const acted: Action[] = [];
-  const view: View = {
-    state,
-    t: translator("en"),
-    send: (message) => void sent.push(message),
-    act: (action) => void acted.push(action),
-  };
-  return { view, sent, acted };
-}
-
-function textOf(node: PageNode | string | null): string {
-  if (node === null) return "";
-  return typeof node === "string" ? node.replaceAll("\u00a0", " ") : node.children.map(textOf).join(" ");
-}
-
-function buttons(node: PageNode | string | null): PageNode[] {
-  if (node === null || typeof node === "string") return [];
-  return [...(node.tag === "button" ? [node] : []), ...node.children.flatMap(buttons)];
-}
-
-const press = (node: PageNode | undefined) => node?.on?.["click"]?.(undefined as unknown as Event);
 
 describe("webview guide", () => {
   it("keeps answers to what was asked, and forgets them with the next report", () => {

@@ -63,7 +63,10 @@ function standIn(saved: unknown): void {
   });
 }
 
-/** The page; it loads `/webview.js` and `/webview.css` from wherever it is served. */
+/**
+ * The page; it loads `/webview.js` and `/webview.css` from wherever it is served. Functions that run in it may come from a
+ * compiler that names them with `__name`.
+ */
 export function pageHtml(options: HarnessOptions): string {
   const policy =
     "default-src 'none'; style-src 'self' 'nonce-test'; script-src 'nonce-test' 'unsafe-eval'; img-src 'self' data: blob:; font-src 'self'";
@@ -77,7 +80,7 @@ export function pageHtml(options: HarnessOptions): string {
 <style nonce="test">:root { ${options.themeCss} }</style>
 <style nonce="test">${options.defaults ?? ""}</style>
 <link rel="stylesheet" href="/webview.css">
-<script nonce="test">(${standIn.toString()})(${JSON.stringify(options.saved ?? null)});</script>
+<script nonce="test">globalThis.__name = (named) => named; (${standIn.toString()})(${JSON.stringify(options.saved ?? null)});</script>
 </head>
 <body class="${options.bodyClass}">
 <div id="app"></div>
@@ -99,5 +102,6 @@ export function reportMessage(report: Report, locale = "en"): Extract<HostToPage
     reserve: 0.1,
     follow: true,
     because: "has output_dir and 7 other TrainingArguments keys",
+    localCards: true,
   };
 }

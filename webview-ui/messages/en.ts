@@ -206,6 +206,16 @@ export const en = {
   "host.nvme": "NVMe",
   "host.room": "{used} of {room} GiB that each GPU's process may use",
 
+  "local.title": "GPUs of this machine now",
+  "local.ask": "GPU of this machine",
+  "local.again": "Ask again",
+  "local.busy": "Asking",
+  "local.hint": "Runs nvidia-smi or rocm-smi once",
+  "local.none": "Neither nvidia-smi nor rocm-smi reports a GPU on this machine.",
+  "local.use": "{used} of {total} GiB used, {free} GiB free",
+  "local.good": "fits beside what runs now",
+  "local.bad": "does not fit beside what runs now",
+
   "time.line": "step time {low} to {high} s, {bound}",
   "time.demand": "asks {asked} of {available} GB/s {road} ({share})",
   "time.road.memory": "memory bandwidth",

@@ -208,6 +208,16 @@ export const zhCn: MessageTable = {
   "host.nvme": "NVMe",
   "host.room": "{used} / {room} GiB：每块 GPU 的进程可用的内存",
 
+  "local.title": "本机 GPU 的当前状态",
+  "local.ask": "查看本机 GPU",
+  "local.again": "重新查看",
+  "local.busy": "正在查看",
+  "local.hint": "运行一次 nvidia-smi 或 rocm-smi",
+  "local.none": "nvidia-smi 和 rocm-smi 都没有报告本机有 GPU。",
+  "local.use": "已用 {used} / {total} GiB，空闲 {free} GiB",
+  "local.good": "与正在运行的程序一起放得下",
+  "local.bad": "与正在运行的程序一起放不下",
+
   "time.line": "单步耗时 {low} 到 {high} 秒，{bound}",
   "time.demand": "占用{road} {available} GB/s 中的 {asked}（{share}）",
   "time.road.memory": "显存带宽",

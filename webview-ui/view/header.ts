@@ -8,6 +8,7 @@ import { barView } from "./bar";
 import type { View } from "./context";
 import { EXPORTS, type ExportKind } from "./exports";
 import { icon } from "./icons";
+import { localView } from "./local";
 
 export function headerView(view: View, onExport: (kind: ExportKind) => void): PageNode | null {
   const { state, t } = view;
@@ -44,6 +45,7 @@ export function headerView(view: View, onExport: (kind: ExportKind) => void): Pa
       describeRun(run, t).map((words, index) => h("span", { key: String(index) }, words)),
     ),
     barView(view, run, difference === null ? null : (fileUsed ?? null)),
+    localView(view, run),
   );
 }
 

@@ -116,7 +116,7 @@ function controlView(
 ): PageNode {
   const now = knownPeak(state, base, state.set);
   const name = t.named(`setting.${control.name}`, control.name);
-  const choose = (value: string) => act({ type: "try", set: change(state.set, control, value) });
+  const choose = (value: string, typed = false) => act({ type: "try", set: change(state.set, control, value), typed });
   const point = () => act({ type: "point", control: control.name });
   const custom = control.value !== null && !control.options.includes(control.value);
   return h(
@@ -179,7 +179,7 @@ function controlView(
                 const field = event.currentTarget as HTMLInputElement;
                 const value = parseCount(field.value);
                 field.setAttribute("aria-invalid", field.value.trim() !== "" && value === undefined ? "true" : "false");
-                if (value !== undefined) choose(value);
+                if (value !== undefined) choose(value, true);
               },
             },
           })

@@ -9,6 +9,15 @@ import type { TrainingRun } from "../training/run";
 /** Phases whose memory is activations above what lives between steps. */
 const PASS: ReadonlySet<Phase> = new Set(["forward", "loss", "backward"]);
 
+/** Whether a phase of the step needs less than before: what others need more, other changes may take off. */
+export function lowersAny(changed: Estimate, before: Estimate): boolean {
+  return changed.phases.some(
+    ({ phase, peakBytes }) =>
+      (PASS.has(phase) || phase === "optimizer") &&
+      peakBytes < (before.phases.find((other) => other.phase === phase)?.peakBytes ?? 0),
+  );
+}
+
 /** Optimizers that step inside backward: there the two are not apart. */
 const IN_BACKWARD = /layerwise|lomo/;
 

@@ -11,9 +11,9 @@
 import { stepTimeFactor } from "../cost/step-time";
 import type { Estimate } from "../report/estimate";
 import type { TrainingRun } from "../training/run";
-import { PeakBounds, predictedPeak, sameMemory } from "./bounds";
+import { lowersAny, PeakBounds, predictedPeak, sameMemory } from "./bounds";
 import { LEVERS, MICRO_BATCH, packing, SMALLER_BATCH } from "./levers";
-import { fitsHost, fitsWithin, hostBytes } from "./limits";
+import { fitsWithin, hostBytes } from "./limits";
 import {
   changeOf,
   changeSize,
@@ -53,6 +53,8 @@ export function allowedLevers(options: SearchOptions): readonly Lever[] {
   const packed = options.filledShare === undefined ? [] : [packing(options.filledShare)];
   return [...LEVERS, ...packed, batch].filter(({ id, effect, requires, rare }) => {
     if (without.has(id) || (rare && options.rare !== true)) return false;
+    // A drive does what host memory does: it is for hosts that are known to have too little.
+    if (options.hostLimitBytes === undefined && requires.some(({ kind }) => kind === "nvme")) return false;
     if (options.keepNumerics === true && effect !== "nothing") return false;
     if (options.allowAdapters === false && ADDS_ADAPTERS.has(id)) return false;
     return options.allowPackages !== false || requires.every(({ kind }) => kind !== "package");
@@ -159,16 +161,17 @@ class Search {
   }
 
   /**
-   * A lever that alone raises the peak is none for this run (16-bit copies of the weights of a tiny batch, say), and one
-   * that leaves every phase as it is would be superfluous in any plan.
+   * A lever that alone raises the peak and lowers no phase is none for this run, and one that leaves every phase as it is,
+   * and the host where its memory is limited, would be superfluous in any plan.
    */
   private trySingles(now: Estimate): void {
     const singles = allowedLevers(this.options).flatMap((lever) => {
       const move = strongest(this.base, [lever]);
       const estimate = move === null ? null : this.estimate(move, true);
-      if (estimate === null || estimate.usedPeakBytes > now.usedPeakBytes) return [];
-      const same = sameMemory(estimate, now) && (fitsHost(now, this.options) || hostBytes(estimate) >= hostBytes(now));
-      return same ? [] : [{ lever, estimate }];
+      if (estimate === null) return [];
+      if (estimate.usedPeakBytes > now.usedPeakBytes && !(lever.uneven && lowersAny(estimate, now))) return [];
+      const frees = this.options.hostLimitBytes !== undefined && hostBytes(estimate) < hostBytes(now);
+      return sameMemory(estimate, now) && !frees ? [] : [{ lever, estimate }];
     });
     this.levers = singles.map(({ lever }) => lever);
     this.singles = singles.map(({ estimate }) => estimate);

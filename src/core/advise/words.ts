@@ -178,11 +178,11 @@ const WORDS: Readonly<Record<LeverId, Readonly<Record<Language, Phrase>>>> = {
   "offload-nvme": {
     en: {
       title: "offloaded states on an NVMe drive",
-      why: "What waits in host memory waits on a drive instead: it frees RAM, not the GPU, and the step waits for the drive.",
+      why: "What is offloaded waits on a drive instead of in RAM; the step waits for the drive.",
     },
     "zh-cn": {
       title: "卸载的状态放到 NVMe",
-      why: "原本放在主机内存的状态改放到硬盘：腾出的是内存而不是显存，步骤要等待硬盘读写。",
+      why: "卸载的状态放在硬盘而不占主机内存；每步都要等待硬盘读写。",
     },
   },
   "expandable-segments": {

@@ -1,5 +1,6 @@
 /** Plans by the definition of a plan alone: slow, and plainly right. */
 import { strict as assert } from "node:assert";
+import { fitsWithin } from "../../../src/core/advise/limits";
 import { effectOf, type Move, positioned, requirementsOf, STAY, strongest } from "../../../src/core/advise/moves";
 import { allowedLevers, front, inOrderOfSize, masks } from "../../../src/core/advise/search";
 import {
@@ -25,8 +26,13 @@ export function bruteForce(
     assert.ok(found);
     return found;
   };
+  // What the estimator has nothing to say of is no plan.
+  const fits = (of: TrainingRun): boolean => {
+    const found = estimator(of);
+    return found !== null && fitsWithin(found, options);
+  };
   const base = estimate(run);
-  if (base.usedPeakBytes <= options.limitBytes) return [];
+  if (fitsWithin(base, options)) return [];
   const levers = allowedLevers(options).filter((lever) => lever.options(run).length > 0);
   const found = new Map<number, Plan>();
   for (let size = 1; size <= (options.maxLevers ?? 3); size++)
@@ -34,14 +40,14 @@ export function bruteForce(
       if ([...found.keys()].some((other) => (mask & other) === other)) continue;
       const members = levers.filter((_, index) => (mask & (1 << index)) !== 0);
       const strong = strongest(STAY(run), members);
-      if (strong === null || estimate(strong.run).usedPeakBytes > options.limitBytes) continue;
+      if (strong === null || !fits(strong.run)) continue;
       found.set(mask, planOf(strong, members));
     }
   // Compared at their strongest, then weakened.
   const shown = front([...found.values()]).map((plan) => {
     const mask = [...found].find(([, known]) => known === plan)?.[0] ?? 0;
     const members = levers.filter((_, index) => (mask & (1 << index)) !== 0);
-    const move = weakest(run, members, (changed) => estimate(changed).usedPeakBytes <= options.limitBytes);
+    const move = weakest(run, members, fits);
     assert.ok(move);
     return planOf(move, members);
   });

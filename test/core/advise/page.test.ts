@@ -50,7 +50,7 @@ function page(): string {
     "Those that split the model are first choices in frameworks made for it (Megatron-LM, NeMo, nanotron, torchtitan, …).",
     "A lever is left out when no file of the run can hold its settings. *Packing* is searched where rows are padded: on the",
     `spread of lengths that padding is told with, samples fill ${Math.round(100 * filledShare())} % of a row on average, and packed they need`,
-    "that share of the rows. *NVMe* takes not a byte off the GPU: it is searched where the offloaded states do not fit the host memory",
+    "that share of the rows. *NVMe* takes not a byte more off the GPU than host memory: it is searched where the offloaded states do not fit the host memory",
     "that `host_memory` of `.vramlens.yaml` states. Another GPU is not a lever: the comparison of cards answers that.",
     "",
     "What plans may do can be narrowed: the settings `vramlens.plans.keepGlobalBatch`, `keepNumerics`, `adapters` and",

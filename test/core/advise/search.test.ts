@@ -1,8 +1,9 @@
 import { strict as assert } from "node:assert";
 import { changeSize, STAY, strongest } from "../../../src/core/advise/moves";
 import { allowedLevers, searchPlans } from "../../../src/core/advise/search";
-import { LEVER_IDS, type Plan, type SearchOptions } from "../../../src/core/advise/types";
+import { LEVER_IDS, type LeverId, type Plan, type SearchOptions } from "../../../src/core/advise/types";
 import type { TrainingRun } from "../../../src/core/training/run";
+import { loraSpec } from "../runs";
 import { bruteForce } from "./brute";
 import { GIB, RUN, type Shape, slower, synthetic, ZERO } from "./synthetic";
 
@@ -32,6 +33,47 @@ const VARIANTS: readonly TrainingRun[] = [
   { ...RUN, model: { ...RUN.model, family: "gpt2" } },
 ];
 
+const HOPPER: TrainingRun = {
+  ...RUN,
+  autocast: "bfloat16",
+  device: { name: "NVIDIA H100 80GB HBM3", memoryBytes: 80 * GIB, architecture: "hopper", count: 1 },
+};
+const ADAPTED: TrainingRun = { ...HOPPER, adapter: loraSpec({ rank: 64, alpha: 64 }) };
+const parallel = (run: TrainingRun, change: Partial<TrainingRun["parallel"]>): TrainingRun => ({
+  ...run,
+  parallel: { ...run.parallel, ...change },
+});
+const third = (offloadOptimizer: "none" | "cpu"): TrainingRun =>
+  parallel(ZERO, {
+    worldSize: 2,
+    deepspeed: ZERO.parallel.deepspeed && { ...ZERO.parallel.deepspeed, zeroStage: 3, offloadOptimizer },
+  });
+const SHARDED: TrainingRun = parallel(RUN, {
+  worldSize: 16,
+  fsdp: { version: 2, sharding: "shard_grad_op", cpuOffload: false, reshardAfterForward: false, replicas: 1 },
+});
+/** Sixteen layers of eight experts in a framework that splits models. */
+const SPLIT: TrainingRun = {
+  ...parallel(RUN, { worldSize: 16 }),
+  model: { ...RUN.model, config: { num_hidden_layers: 16, num_local_experts: 8 } },
+  gradientAccumulationSteps: 4,
+  standsFor: "Megatron-LM",
+};
+
+/** Levers that came later, each with a run that they apply to and some that they compete with. */
+const NEWER: readonly (readonly [TrainingRun, readonly LeverId[], Partial<SearchOptions>])[] = [
+  [HOPPER, ["fp8", "muon", "lion-8bit", "gradient-checkpointing", "micro-batch", "fused-loss"], { rare: true }],
+  [HOPPER, ["fp8", "galore", "apollo", "4-bit-optimizer", "muon", "gradient-checkpointing"], { rare: true }],
+  [HOPPER, ["dora", "8-bit-base", "qlora", "lora", "offload-activations"], { rare: true }],
+  [ADAPTED, ["lora-rank", "qlora", "8-bit-base", "micro-batch"], { rare: true }],
+  [RUN, ["packing", "micro-batch", "gradient-checkpointing", "shorter-sequence", "lora"], { filledShare: 0.42 }],
+  [SPLIT, ["tensor-parallel", "pipeline-parallel", "expert-parallel", "gradient-checkpointing", "micro-batch"], {}],
+  [SPLIT, ["pipeline-parallel", "expert-parallel", "shorter-sequence", "mixed-precision"], {}],
+  [SHARDED, ["fsdp", "offload-fsdp", "context-parallel", "tensor-parallel", "gradient-checkpointing"], { rare: true }],
+  [third("none"), ["offload-optimizer", "offload-parameters", "offload-nvme", "micro-batch"], { rare: true }],
+  [third("cpu"), ["offload-parameters", "offload-nvme", "gradient-checkpointing", "fused-loss"], { rare: true }],
+];
+
 /** A made-up run's bytes, in GiB. */
 function madeUp(next: () => number): Parameters<typeof synthetic>[0] {
   return { weights: 0.5 + 8 * next(), activations: 0.2 + 3 * next(), logits: 0.1 + 2 * next(), overhead: 0.5 };
@@ -58,7 +100,7 @@ describe("searchPlans", () => {
   it("finds what brute force finds, on many made-up runs", () => {
     const next = random(7);
     let hard = 0;
-    for (let round = 0; round < 190; round++) {
+    for (let round = 0; round < 200; round++) {
       const run = VARIANTS[round % VARIANTS.length]!;
       const shape = madeUp(next);
       const need = synthetic(shape)(run).usedPeakBytes;
@@ -82,6 +124,34 @@ describe("searchPlans", () => {
       if (expected.length > 1 && expected.every((plan) => plan.steps.length > 1)) hard++;
     }
     assert.ok(hard >= 10, `${hard} rounds needed two levers`);
+  });
+
+  it("finds what brute force finds with the levers that came later", () => {
+    const next = random(23);
+    const met = new Set<LeverId>();
+    for (let round = 0; round < 130; round++) {
+      const [run, levers, also] = NEWER[round % NEWER.length]!;
+      const shape = madeUp(next);
+      const estimate = synthetic(shape);
+      const options: SearchOptions = {
+        limitBytes: estimate(run).usedPeakBytes * (0.3 + 0.65 * next()),
+        without: LEVER_IDS.filter((id) => !levers.includes(id)),
+        maxLevers: 3,
+        ...(run.parallel.deepspeed === null ? {} : { hostLimitBytes: Math.round(next() * 8 * GIB) }),
+        ...also,
+      };
+      const expected = bruteForce(run, estimate, options, slower);
+      const { plans, complete } = searchPlans(run, estimate, options, slower);
+      assert.equal(complete, true);
+      if (expected.length === 0)
+        assert.ok(
+          plans.every((plan) => !plan.fits || plan.steps.length > 3),
+          `round ${round}`,
+        );
+      else assert.deepEqual(summary(plans), summary(expected), `round ${round}: ${levers.join(", ")}`);
+      for (const { steps } of expected) for (const { lever } of steps) met.add(lever);
+    }
+    for (const lever of new Set(NEWER.flatMap(([, levers]) => levers))) assert.ok(met.has(lever), lever);
   });
 
   const SHAPE: Shape = { weights: 4.6, activations: 1.6, logits: 0.8, overhead: 0.5 };

@@ -55,38 +55,59 @@ const OPTIMIZER: Readonly<Record<string, number>> = {
   adamw_bnb_8bit: 0.51,
   paged_adamw_8bit: 0.1,
   adafactor: 0.02,
+  lion_8bit: 0.26,
+  muon: 1.05,
+  adamw_torch_4bit: 0.27,
+  galore_adamw: 0.32,
+  apollo_adamw: 0.08,
 };
+
+/** Shares of the model on one rank: of the weights, and of what a sample keeps of activations. */
+function splitOf({ parallel }: TrainingRun): { readonly weights: number; readonly activations: number } {
+  const { tensorParallel: tensor, pipelineParallel: stages, contextParallel: context, expertParallel } = parallel;
+  // Experts are three fifths of the weights; each stage of a pipeline keeps as many micro-batches as there are stages.
+  return {
+    weights: (0.4 + 0.6 / expertParallel) / (tensor * stages),
+    activations: (0.25 + 0.75 / tensor) / context,
+  };
+}
 
 /** Bytes by phase, from the run's fields alone. */
 export function synthetic(shape: Shape): (run: TrainingRun) => Estimate {
   return (run) => {
-    const zero = run.parallel.deepspeed;
-    const ranks = run.parallel.worldSize;
+    const { deepspeed: zero, fsdp, worldSize: ranks, pipelineParallel } = run.parallel;
+    const split = splitOf(run);
+    const whole = shape.weights * split.weights;
     const share = (from: number) => (zero !== null && zero.zeroStage >= from ? 1 / ranks : 1);
     const half = run.autocast !== null || run.loadDtype !== "float32" ? 0.5 : 1;
     const stored = (run.loadDtype === "float32" ? 1 : 0.5) * (run.quantization === null ? 1 : 0.28);
     const trained = run.adapter === null ? 1 : 0.0005 * run.adapter.rank;
-    const fsdp = run.parallel.fsdp === null ? 1 : (run.parallel.fsdp.cpuOffload ? 0.3 : 1.2) / ranks;
-    const weights = shape.weights * stored * (zero?.offloadParam === "cpu" ? 0.05 : share(3)) * fsdp;
-    // What uneven levers spend: 16-bit copies, float32 leftovers, buckets.
-    const copies = run.autocast !== null && run.loadDtype === "float32" ? 0.3 * shape.weights * trained : 0;
-    const leftovers =
-      run.quantization !== null ? 0.15 * shape.weights : run.adapter !== null ? 0.05 * shape.weights : 0;
+    const sharded = fsdp === null ? 1 : ((fsdp.cpuOffload ? 0.3 : 1.2) * (fsdp.replicas ?? 1)) / ranks;
+    const away = (where: "none" | "cpu" | "nvme" | undefined, left: number, here: number): number =>
+      where === undefined || where === "none" ? here : left;
+    const gathered = fsdp?.sharding === "shard_grad_op" ? 1 : sharded;
+    const weights = whole * stored * away(zero?.offloadParam, 0.05, share(3)) * gathered;
+    // What uneven levers spend: 16-bit and 8-bit copies, float32 leftovers, buckets, what crosses between stages.
+    const copies = run.autocast !== null && run.loadDtype === "float32" ? 0.3 * whole * trained : 0;
+    const leftovers = run.quantization !== null ? 0.15 * whole : run.adapter !== null ? 0.05 * whole : 0;
     const buckets = zero !== null && zero.zeroStage > 0 ? 0.4 * zero.zeroStage : 0;
-    const extra = copies + leftovers + buckets;
-    const gradients = shape.weights * (run.loadDtype === "float32" ? 1 : 0.5) * trained * share(2) * fsdp;
-    const states =
-      shape.weights *
-      trained *
-      (run.loadDtype === "float32" ? 1 : 0.5) *
-      (OPTIMIZER[run.optimizer.name] ?? 2) *
-      (zero?.offloadOptimizer === "cpu" ? 0 : share(1)) *
-      fsdp;
+    const eighths = run.float8 == null ? 0 : 0.1 * whole;
+    const crossing = 0.1 * (pipelineParallel - 1) + (run.offloadsActivations === undefined ? 0 : 0.2);
+    const extra = copies + leftovers + buckets + eighths + crossing;
+    const gradients = whole * (run.loadDtype === "float32" ? 1 : 0.5) * trained * share(2) * sharded;
+    const moments = whole * trained * (run.loadDtype === "float32" ? 1 : 0.5) * (OPTIMIZER[run.optimizer.name] ?? 2);
+    const states = moments * away(zero?.offloadOptimizer, 0, share(1)) * sharded;
     const samples = (run.microBatchSize * run.sequenceLength) / 2048;
     const eager = run.attention === "eager" ? 1.6 : 1;
-    const activations = shape.activations * samples * half * eager * (run.checkpointing === null ? 1 : 0.12);
-    const logits = shape.logits * samples * (run.fusedLoss ? 0.02 : 1);
+    const kept = shape.activations * samples * half * eager * split.activations * (run.float8 == null ? 1 : 0.8);
+    const checkpointed = run.checkpointing === null ? 1 : run.checkpointing.offloads === true ? 0.06 : 0.12;
+    const activations = kept * checkpointed * (run.offloadsActivations === undefined ? 1 : 0.1);
+    const logits = shape.logits * samples * split.activations * (run.fusedLoss ? 0.02 : 1);
     const steps = run.optimizer.name === "adamw_torch" ? gradients : 0;
+    const waiting = (where: "cpu" | "nvme"): number =>
+      Math.round(
+        (GIB * ((zero?.offloadOptimizer === where ? 3 : 0) + (zero?.offloadParam === where ? 0.5 : 0)) * whole) / ranks,
+      );
     const peaks: readonly (readonly [Phase, number])[] = [
       ["load", weights],
       ["forward", weights + states + activations + extra],
@@ -110,11 +131,14 @@ export function synthetic(shape: Shape): (run: TrainingRun) => Estimate {
       modules: [],
       phases,
       timeline: [],
-      host: { pinnedBytes: 0, pageableBytes: 0, nvmeBytes: 0 },
+      host: { pinnedBytes: waiting("cpu"), pageableBytes: 0, nvmeBytes: waiting("nvme") },
       assumptions: [],
     };
   };
 }
+
+const AWAY = { none: 1, cpu: 1.5, nvme: 3 } as const;
+const LOW_RANK: ReadonlySet<string> = new Set(["galore_adamw", "apollo_adamw", "muon"]);
 
 /** Made-up costs with the orderings of reality; multiplies over the levers. */
 export const slower: TimeFactor = (base, changed) => {
@@ -123,8 +147,13 @@ export const slower: TimeFactor = (base, changed) => {
     (run.autocast !== null || run.loadDtype !== "float32" ? 0.5 : 1) *
     (run.optimizer.name.includes("paged") ? 1.15 : 1) *
     (1 + 0.05 / run.microBatchSize) *
-    (run.parallel.deepspeed?.offloadOptimizer === "cpu" ? 1.5 : 1) *
-    (run.parallel.deepspeed?.offloadParam === "cpu" ? 2 : 1) *
+    AWAY[run.parallel.deepspeed?.offloadOptimizer ?? "none"] *
+    AWAY[run.parallel.deepspeed?.offloadParam ?? "none"] ** 1.5 *
+    (run.float8 == null ? 1 : 0.8) *
+    (run.offloadsActivations === undefined ? 1 : 1.2) *
+    (LOW_RANK.has(run.optimizer.name) ? 1.1 : 1) *
+    (1 + 0.1 * Math.log2(run.parallel.tensorParallel) + 0.06 * Math.log2(run.parallel.contextParallel)) *
+    (1 + 0.04 * (run.parallel.pipelineParallel - 1) + 0.03 * (run.parallel.expertParallel - 1)) *
     (1 + 0.05 * (run.parallel.deepspeed?.zeroStage ?? 0)) *
     (run.sequenceLength / 2048) *
     (run.adapter === null ? 1 : 0.7) *

@@ -42,12 +42,26 @@ export function temporaryCopy(folder) {
   return copy;
 }
 
+/** A language pack that translates nothing of the editor itself: its windows have the language, its own words stay English. */
+function writeLanguagePack(data, language) {
+  const vscode = join(data, "language-pack.json");
+  writeFileSync(vscode, JSON.stringify({ contents: {} }));
+  const extensionIdentifier = { id: "vram-lens.language-pack" };
+  const pack = {
+    hash: "vram-lens",
+    label: language,
+    extensions: [{ extensionIdentifier, version: "1.0.0" }],
+    translations: { vscode },
+  };
+  writeFileSync(join(data, "languagepacks.json"), JSON.stringify({ [language]: pack }));
+}
+
 /**
  * Starts the server.
  *
- * @param {{ settings?: object, port?: number, restricted?: boolean, env?: object, vsix?: string }} options settings
- *   added to the defaults of the profile; `restricted` leaves workspaces untrusted; `env` reaches the extension host;
- *   `vsix` is a package to install
+ * @param {{ settings?: object, port?: number, restricted?: boolean, env?: object, vsix?: string, language?: string }} options
+ *   settings added to the defaults of the profile; `restricted` leaves workspaces untrusted; `env` reaches the extension
+ *   host; `vsix` is a package to install; `language` is that of the windows, such as `zh-cn`
  * @returns base URL, port, log so far and `stop`
  */
 export async function startServer(options = {}) {
@@ -55,6 +69,7 @@ export async function startServer(options = {}) {
   const machine = join(home, "data", "Machine");
   mkdirSync(machine, { recursive: true });
   writeFileSync(join(machine, "settings.json"), JSON.stringify({ ...SETTINGS, ...options.settings }, null, 2));
+  if (options.language !== undefined) writeLanguagePack(join(home, "data"), options.language);
   const extensions = join(home, "extensions");
   mkdirSync(extensions);
   const port = options.port ?? (await freePort());
@@ -77,8 +92,13 @@ export async function startServer(options = {}) {
       ...["--accept-server-license-terms", ...profile],
       ...["--telemetry-level", "off", "--enable-smoke-test-driver"],
       ...(options.restricted === true ? [] : ["--disable-workspace-trust"]),
+      ...(options.language === undefined ? [] : ["--locale", options.language]),
     ],
-    { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, NODE_OPTIONS: "", ...options.env } },
+    {
+      stdio: ["ignore", "pipe", "pipe"],
+      // What a command line starts has its environment, not that of a login shell.
+      env: { ...process.env, NODE_OPTIONS: "", VSCODE_CLI: "1", ...options.env },
+    },
   );
   let log = "";
   const keep = (chunk) => {

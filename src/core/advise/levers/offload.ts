@@ -1,31 +1,46 @@
 /** Levers that move what waits to host memory or NVMe. */
 import type { TrainingRun } from "../../training/run";
-import type { Lever, LeverOption } from "../types";
+import type { Lever, LeverOption, Requirement } from "../types";
 import { hostMemory, lever, one, set, withDeepSpeed, withParallel } from "./build";
 
 /** What DeepSpeed's examples use; it wants a directory (deepspeed/runtime/zero/offload_config.py). */
 const NVME_PATH = "/local_nvme";
 
-/** What waits in host memory waits on a drive: not a byte less on the GPU, but on the host. */
-function onDrive(run: TrainingRun): LeverOption[] {
-  const { deepspeed } = run.parallel;
-  if (deepspeed === null || deepspeed.zeroStage !== 3) return [];
-  const kinds = [
-    ["offloadOptimizer", "offload_optimizer"],
-    ["offloadParam", "offload_param"],
-  ] as const;
-  const waiting = kinds.filter(([field]) => deepspeed[field] === "cpu");
-  if (waiting.length === 0) return [];
-  return one(
-    "nvme",
-    withDeepSpeed(run, Object.fromEntries(waiting.map(([field]) => [field, "nvme" as const]))),
-    ...waiting.flatMap(([, name]) => [set(name, "nvme"), set(`${name}_nvme_path`, NVME_PATH)]),
-  );
+/** What may wait on a drive, by DeepSpeed's names. */
+const KINDS = [
+  ["offloadOptimizer", "offload_optimizer"],
+  ["offloadParam", "offload_param"],
+] as const;
+
+/** Only the third stage knows drives (deepspeed/runtime/zero/stage3.py). */
+function onDrive(run: TrainingRun, moved: readonly (typeof KINDS)[number][]): LeverOption {
+  return {
+    value: "nvme",
+    run: withDeepSpeed(run, Object.fromEntries(moved.map(([field]) => [field, "nvme" as const]))),
+    settings: moved.flatMap(([, name]) => [set(name, "nvme"), set(`${name}_nvme_path`, NVME_PATH)]),
+  };
 }
+
+/** What waits in host memory waits on a drive: not a byte less on the GPU, but on the host. */
+function fromHost(run: TrainingRun): LeverOption[] {
+  const { deepspeed } = run.parallel;
+  const waiting = deepspeed?.zeroStage === 3 ? KINDS.filter(([field]) => deepspeed[field] === "cpu") : [];
+  return waiting.length === 0 ? [] : [onDrive(run, waiting)];
+}
+
+/** Past the host: optimizer states, then parameters, too. */
+function fromDevice(run: TrainingRun): LeverOption[] {
+  const { deepspeed } = run.parallel;
+  const here = deepspeed?.zeroStage === 3 && KINDS.every(([field]) => deepspeed[field] === "none");
+  return here ? [onDrive(run, KINDS.slice(0, 1)), { ...onDrive(run, KINDS), value: "nvme, all" }] : [];
+}
+
+const DRIVE: readonly Requirement[] = [{ kind: "nvme", name: "offloaded states" }];
 
 export const OFFLOAD: readonly Lever[] = [
   // Before the levers that put something into host memory: one file states the device once.
-  lever("offload-nvme", "nothing", onDrive, { requires: [{ kind: "nvme", name: "offloaded states" }] }),
+  lever("offload-nvme", "nothing", fromHost, { requires: DRIVE }),
+  lever("offload-nvme", "nothing", fromDevice, { requires: DRIVE, uneven: true, rare: true }),
   lever(
     "offload-fsdp",
     "nothing",
