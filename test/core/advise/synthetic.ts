@@ -112,6 +112,7 @@ export function synthetic(shape: Shape): (run: TrainingRun) => Estimate {
       timeline: [],
       host: { pinnedBytes: 0, pageableBytes: 0, nvmeBytes: 0 },
       assumptions: [],
+      operators: null,
     };
   };
 }
