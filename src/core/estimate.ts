@@ -11,6 +11,7 @@ import {
   variedReserve,
 } from "./allocator/lengths";
 import { reservedPeak } from "./allocator/replay";
+import { operatorsOf } from "./cost/operators";
 import { NotModelled } from "./engine/interpreter";
 import { convolutionWorkspace, kernelTemporaries } from "./engine/kernels";
 import type { Ledger } from "./engine/ledger";
@@ -56,7 +57,7 @@ export function estimate(
     // A size that is no number makes every sum after it none, and the peak the largest before it.
     if (!Number.isFinite(ledger.live) || ledger.peakEvent < 0)
       return { ok: false, code: "invalid-config", reason: "the model's config.json does not give every size" };
-    const eager = widenedBy(read(run, simulation, detail === "full", enoughBytes), [
+    const eager = widenedBy(read(run, simulation, detail === "full", enoughBytes, graphs.kernels), [
       ...result.uncertain,
       ...missingKernels(ledger, graphs.kernels),
       ...adaptedExperts(simulation),
@@ -258,7 +259,13 @@ function missingKernels(ledger: Ledger, kernels: FamilyGraphs["kernels"]): Split
   return lessBytes === 0 ? [] : [{ what, settleWith: "libraries", moreBytes: 0, lessBytes }];
 }
 
-function read(run: TrainingRun, simulation: Simulation, full: boolean, enoughBytes: number): Estimate {
+function read(
+  run: TrainingRun,
+  simulation: Simulation,
+  full: boolean,
+  enoughBytes: number,
+  kernels: FamilyGraphs["kernels"],
+): Estimate {
   const { ledger, loading, parameters, trainableParameters, host } = simulation;
   const replayed = (stream: Ledger, loaded: number): number =>
     run.expandableSegments ? expandablePeak(stream, loaded) : reservedPeak(stream, loaded, run.allocator);
@@ -297,6 +304,11 @@ function read(run: TrainingRun, simulation: Simulation, full: boolean, enoughByt
     },
     ...(simulation.cacheBytes === null ? {} : { cacheBytes: Math.round(simulation.cacheBytes) }),
     assumptions: [],
+    operators: operatorsOf(
+      ledger,
+      { tensors: simulation.trainableTensors, offloadedBytes: simulation.offloadedBytes },
+      kernels === undefined ? null : new RegExp(`\\.${kernels.module}$`),
+    ),
   };
 }
 

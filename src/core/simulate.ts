@@ -54,6 +54,10 @@ export interface Simulation {
   readonly loading: Ledger | null;
   readonly parameters: number;
   readonly trainableParameters: number;
+  /** Tensors that are trained. */
+  readonly trainableTensors: number;
+  /** Saved tensors of one micro-batch that wait in host memory. */
+  readonly offloadedBytes: number;
   /** Key-value cache of the run's generation at its longest; null: it does not generate. */
   readonly cacheBytes: number | null;
   /** The adapter reaches parameters in a form that peft refuses to put there. */
@@ -575,6 +579,8 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
           : null,
       parameters: model.elements,
       trainableParameters: model.trainableElements,
+      trainableTensors: trainable.length,
+      offloadedBytes: torch.offloadedPeak,
       cacheBytes,
       adapterRefused: model.parametrized.size > 0 && run.adapter !== null && isRefused(run.adapter),
     },

@@ -20,7 +20,7 @@ import { deviceOf, frozenPartsOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { resolveNnunet } from "./nnunet";
 import { paddingOf } from "./padding";
 import { parallelOf } from "./parallel";
-import { loadDtypeOf, precisionOf } from "./precision";
+import { loadDtypeOf, precisionOf, tf32Of } from "./precision";
 import {
   attentionOf,
   checkpointingOf,
@@ -107,6 +107,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           // Half-precision parameters are cast once, before the first step.
           loadDtype: parallel.mainParameters?.dtype ?? loadDtype,
           autocast: parallel.deepspeed !== null || parallel.mainParameters !== undefined || pure ? null : precision,
+          ...(tf32Of(c) ? { tf32: true } : {}),
           attention,
           // TRL forces the reentrant kind for adapters under ZeRO-3.
           checkpointing:

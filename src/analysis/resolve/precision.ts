@@ -55,6 +55,11 @@ export function precisionOf(c: ResolveContext): "bfloat16" | "float16" | null {
   return null;
 }
 
+/** Whether float32 products may take TensorFloat-32 units. */
+export function tf32Of(c: ResolveContext): boolean {
+  return c.settings.boolean("tf32") === true || c.settings.find("compute_dtype")?.value === "tf32";
+}
+
 /** Formats that name the precision with one key (`mixed_precision: bf16`). */
 function namedPrecision(c: ResolveContext): "bfloat16" | "float16" | null | undefined {
   const stated = c.settings.find("compute_dtype");

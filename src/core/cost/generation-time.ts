@@ -6,9 +6,9 @@
  */
 import type { Device } from "../hardware/types";
 import type { GenerationSpec, TrainingRun } from "../training/run";
-import { BANDWIDTH, LAUNCH_SECONDS, type Range } from "./rates";
+import { matrixRate } from "./kernels";
+import { BANDWIDTH, FORWARD_LAUNCH, type Range } from "./rates";
 import { type ModelShape, shapeOf } from "./shape";
-import { matrixRates } from "./step-time";
 import { bytesOf, type Counts } from "./work";
 
 /** Kernels that one layer's forward of a token launches in transformers' code: products, norms, rotary, cache, attention. */
@@ -77,12 +77,13 @@ function secondsAt(
   device: Device,
   end: 0 | 1,
 ): number | null {
-  const rates = matrixRates(run, device, end);
-  if (rates === null || device.bandwidth <= 0) return null;
+  const dtype = run.autocast ?? run.parallel.deepspeed?.engineDtype ?? run.loadDtype;
+  const rate = matrixRate(device, dtype, end, run.tf32);
+  if (rate === null || device.bandwidth <= 0) return null;
   const { sequences, prompt, tokens, engine } = calls;
   const split = Math.max(1, run.parallel.tensorParallel);
   const bandwidth = device.bandwidth * BANDWIDTH[end] * split;
-  const matrix = rates.matrix * split;
+  const matrix = rate * split;
   // The fast end meets only the experts of one sequence, the slow end all of them.
   const active = counts.parameters - shape.idleExperts;
   const read = end === 1 ? active : counts.parameters;
@@ -91,7 +92,7 @@ function secondsAt(
   const moves = engine === "vllm" ? 1 : GROWING_CACHE;
   const held = sequences * Math.min(prompt + tokens / 2, shape.window) * cachedBytes(run, shape) * moves;
   const moved = (read * stored + held) / bandwidth;
-  const host = engine === "vllm" ? SCHEDULING[end] : shape.layers * LAUNCHES[end] * LAUNCH_SECONDS[end] + CHOOSING[end];
+  const host = engine === "vllm" ? SCHEDULING[end] : shape.layers * LAUNCHES[end] * FORWARD_LAUNCH[end] + CHOOSING[end];
   // Launches run ahead of the card; what chooses the next token waits for it.
   const perToken = engine === "vllm" ? Math.max(moved, products) + host : Math.max(moved, products, host);
   return prompt * products + tokens * perToken;

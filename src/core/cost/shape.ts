@@ -1,19 +1,14 @@
-/** Sizes of a model that decide its arithmetic, read from any family's `config.json`. */
+/** Sizes of a model that decide what it sends, generates and counts as tokens, read from any family's `config.json`. */
 import type { ModelConfig, TrainingRun } from "../training/run";
 import { sequencesOf } from "../training/trainers";
 
 export interface ModelShape {
   readonly hidden: number;
-  /** Width of the feed-forward layer. */
-  readonly inner: number;
   /** Encoder and decoder layers together. */
   readonly layers: number;
   /** Heads × head size, which may differ from the hidden size. */
   readonly attention: number;
   readonly heads: number;
-  readonly vocabulary: number;
-  /** Whether the head shares the embedding's matrix. */
-  readonly tied: boolean;
   /** Tokens that a layer attends to at most, averaged over the layers; infinite without a window. */
   readonly window: number;
   /** Parameters that a token does not touch: experts it is not sent to. */
@@ -56,12 +51,9 @@ export function shapeOf(run: TrainingRun): ModelShape | null {
   const window = first(config, ["sliding_window", "local_attention"]);
   return {
     hidden,
-    inner,
     layers,
     attention: heads * head,
     heads,
-    vocabulary: first(config, ["vocab_size"]) ?? 0,
-    tied: config["tie_word_embeddings"] === true,
     window: window ?? Number.POSITIVE_INFINITY,
     idleExperts: idleExperts(config, hidden, inner, depth),
   };

@@ -1,26 +1,29 @@
 /**
- * Step time by roofline: what the step asks (work.ts) over what the card gives (rates.ts), as a range. Not a benchmark:
- * it tells what binds and which change costs how much; data loading, evaluation and compilation are left out.
+ * Step time by roofline: what the step's kernels, optimizer and transfers ask (operators.ts, work.ts) over what the card
+ * gives (rates.ts), as a range. Not a benchmark: it tells what binds and which change costs how much; waiting for data,
+ * evaluation and compilation are left out.
  */
-import { DEVICES_PER_MACHINE, deviceOf, findDevice } from "../hardware/devices";
+import { DEVICES_PER_MACHINE, deviceOf, findDevice, usableBytes } from "../hardware/devices";
 import type { Device } from "../hardware/types";
+import type { Estimate } from "../report/estimate";
 import { dataParallelSize } from "../training/parallel/degrees";
 import type { TrainingRun } from "../training/run";
+import { type End, kernelSeconds, type Modes } from "./kernels";
+import type { Operators } from "./operators";
 import {
-  achieved,
+  BACKWARD_LAUNCH,
   BANDWIDTH,
-  FLOAT32_MATRIX,
+  FORWARD_LAUNCH,
   HOST_ADAM_SECONDS,
   HOST_LINK,
-  LAUNCH_SECONDS,
-  LINK,
   LOOP_SECONDS,
+  linkOf,
   NVME,
   network,
   type Range,
 } from "./rates";
-import { type ModelShape, shapeOf, tokensPerSample } from "./shape";
-import { bytesOf, type Counts, halfPrecision, offloadedBytes, type Work, workOf } from "./work";
+import { shapeOf, tokensPerSample } from "./shape";
+import { bytesOf, type Counts, halfPrecision, workOf } from "./work";
 
 export const BOUNDS = ["compute", "memory", "interconnect", "host"] as const;
 export type Bound = (typeof BOUNDS)[number];
@@ -54,6 +57,9 @@ export interface StepTime {
   readonly demands: readonly Demand[];
 }
 
+/** What an estimate knows of a run; without operators there is no time. */
+export type Measured = Pick<Estimate, "operators" | "usedPeakBytes" | "host" | keyof Counts>;
+
 type Bytes = Readonly<Record<Road, number>>;
 
 interface Seconds {
@@ -63,27 +69,8 @@ interface Seconds {
   readonly host: number;
 }
 
-/** Of the rates' ranges: 0 takes the slow end and the most work, 1 the fast end and the least. */
-type End = 0 | 1;
-
 const at = (range: Range, end: End): number => range[end];
 const work = (bounds: readonly [number, number], end: End): number => bounds[1 - end]!;
-
-/** FLOP per second of 16-bit or float32 matrix products, and of attention. */
-export function matrixRates(run: TrainingRun, device: Device, end: End): { matrix: number; attention: number } | null {
-  const { peak } = device;
-  if (peak === null) return null;
-  const share = achieved(device);
-  if (!halfPrecision(run)) {
-    const matrix = peak.float32 * at(FLOAT32_MATRIX, end);
-    return { matrix, attention: matrix * 0.6 };
-  }
-  const asked = run.autocast ?? run.parallel.deepspeed?.engineDtype ?? run.loadDtype;
-  const rate = asked === "float16" ? peak.float16 : peak.bfloat16;
-  // Without bfloat16 units the product runs in float32, and slower for the conversions.
-  if (rate === null) return { matrix: peak.float32 * (end === 1 ? 0.8 : 0.3), attention: peak.float32 * 0.3 };
-  return { matrix: rate * at(share.matrix, end), attention: rate * at(share.attention, end) };
-}
 
 /** Bytes each rank sends for the gradients and parameters of a step, and how often per step. */
 function collectiveBytes(run: TrainingRun, counts: Counts): { perMicroBatch: number; perStep: number } {
@@ -106,46 +93,56 @@ function collectiveBytes(run: TrainingRun, counts: Counts): { perMicroBatch: num
 }
 
 /** Bytes that tensor parallelism sends: two sums of a layer's output in forward and two in backward. */
-function tensorBytes({ parallel, ...run }: TrainingRun, shape: ModelShape): number {
-  const { tensorParallel } = parallel;
-  if (tensorParallel <= 1) return 0;
-  const tokens = run.microBatchSize * tokensPerSample({ parallel, ...run }) * run.gradientAccumulationSteps;
+function tensorBytes(run: TrainingRun): number {
+  const { tensorParallel } = run.parallel;
+  const shape = shapeOf(run);
+  if (tensorParallel <= 1 || shape === null) return 0;
+  const tokens = run.microBatchSize * tokensPerSample(run) * run.gradientAccumulationSteps;
   const ring = (2 * (tensorParallel - 1)) / tensorParallel;
   return 4 * shape.layers * tokens * shape.hidden * 2 * ring;
 }
 
 /** Peak of the links that the run's collectives cross, bytes per second. */
 function linkPeak(run: TrainingRun, device: Device): number {
-  return run.parallel.worldSize > DEVICES_PER_MACHINE
-    ? Math.min(device.peerBandwidth, network(device)[1])
-    : device.peerBandwidth;
+  const { worldSize } = run.parallel;
+  const { peak } = linkOf(device, Math.min(worldSize, DEVICES_PER_MACHINE));
+  return worldSize > DEVICES_PER_MACHINE ? Math.min(peak, network(device)[1]) : peak;
 }
 
 /** Seconds of collectives; the fast end hides them behind backward as far as there is any. */
 function interconnect(
   run: TrainingRun,
   counts: Counts,
-  shape: ModelShape,
   device: Device,
   end: End,
   hides: number,
 ): { readonly seconds: number; readonly bytes: number } {
   const wide = run.parallel.worldSize > DEVICES_PER_MACHINE;
-  const within = device.peerBandwidth * at(LINK, end);
+  const link = linkOf(device, Math.min(run.parallel.worldSize, DEVICES_PER_MACHINE));
+  const within = link.peak * at(link.share, end);
   const speed = wide ? Math.min(within, at(network(device), end)) : within;
   const { perMicroBatch, perStep } = collectiveBytes(run, counts);
   const bytes = perMicroBatch * run.gradientAccumulationSteps + perStep;
   const seconds = bytes / speed;
-  const shows = end === 1 ? Math.max(0, seconds - 0.9 * hides) : Math.max(0.35 * seconds, seconds - 0.5 * hides);
+  const overlapped = end === 1 ? Math.max(0, seconds - 0.9 * hides) : Math.max(0.35 * seconds, seconds - 0.5 * hides);
+  // DeepSpeed communicates beside the computation only when told to (`overlap_comm`).
+  const shows = run.parallel.deepspeed?.overlapComm === false ? seconds : overlapped;
   // None of tensor parallelism's sums overlaps anything.
-  const split = tensorBytes(run, shape);
+  const split = tensorBytes(run);
   return { seconds: shows + split / within, bytes: bytes + split };
+}
+
+/** Bytes of paged optimizer states that find no room on the card. */
+function spilled(run: TrainingRun, { usedPeakBytes, host }: Measured, device: Device): number {
+  if (!run.optimizer.name.startsWith("paged")) return 0;
+  const over = usedPeakBytes + host.pageableBytes - usableBytes(device);
+  return Math.min(Math.max(0, over), host.pageableBytes);
 }
 
 /** Seconds that host memory, its processors, NVMe and PCIe add, and the bytes that cross PCIe. */
 function hostPart(
   run: TrainingRun,
-  counts: Counts,
+  counts: Measured,
   device: Device,
   end: End,
 ): { readonly seconds: number; readonly bytes: number } {
@@ -156,9 +153,11 @@ function hostPart(
   let seconds = 0;
   let bytes = 0;
   if ((deepspeed !== null && deepspeed.offloadOptimizer !== "none") || fsdp?.cpuOffload === true) {
-    // Gradients out, parameters back; every card of a machine shares its processors.
-    bytes += 4 * mine;
-    seconds += ((mine * cards) / 1e9) * at(HOST_ADAM_SECONDS, end) + (4 * mine) / link;
+    // Gradients out, parameters back; with accumulation the sum comes and goes with every micro-batch (deepspeed/runtime/
+    // zero/stage_1_and_2.py, async_accumulate_grad_in_cpu_via_gpu). Every card of a machine shares its processors.
+    const crossed = 4 * mine * (deepspeed === null ? 1 : Math.max(1, run.gradientAccumulationSteps));
+    bytes += crossed;
+    seconds += ((mine * cards) / 1e9) * at(HOST_ADAM_SECONDS, end) + crossed / link;
     if (deepspeed?.offloadOptimizer === "nvme") seconds += (24 * mine * cards) / at(NVME, end);
   }
   if ((deepspeed !== null && deepspeed.offloadParam !== "none") || fsdp?.cpuOffload === true) {
@@ -166,11 +165,44 @@ function hostPart(
     bytes += fetched;
     seconds += fetched / (deepspeed?.offloadParam === "nvme" ? Math.min(link, at(NVME, end) / cards) : link);
   }
-  if (run.optimizer.name.startsWith("paged") && end === 0) {
-    bytes += 4 * mine;
-    seconds += (4 * mine) / link;
-  }
+  // Paged states cross twice a step where the card has no room for them beside the rest.
+  const paged = 2 * spilled(run, counts, device);
+  bytes += paged;
+  seconds += paged / link;
   return { seconds, bytes };
+}
+
+/** What the kernels of all micro-batches of a step take on the card, and the host to launch them. */
+interface PassSeconds {
+  readonly compute: number;
+  readonly memory: number;
+  readonly bytes: number;
+  readonly launched: number;
+}
+
+function passesAt(run: TrainingRun, operators: Operators, device: Device, end: End): PassSeconds | null {
+  const modes: Modes = { tf32: run.tf32 === true };
+  const micro = Math.max(1, run.gradientAccumulationSteps);
+  const every = Math.max(1, run.trainer?.rollout?.every ?? 1);
+  // What is recomputed is the model's Python code again, in the middle of backward.
+  const again = run.checkpointing === null ? 0 : operators.forward.kernels / Math.max(1, operators.backward.kernels);
+  const passes = [
+    { pass: operators.forward, count: micro, python: 1 },
+    { pass: operators.backward, count: micro, python: Math.min(1, again) },
+    { pass: operators.scoring, count: micro / every, python: 1 },
+  ];
+  const sum = { compute: 0, memory: 0, bytes: 0, launched: 0 };
+  for (const { pass, count, python } of passes) {
+    if (pass === null) continue;
+    const found = kernelSeconds(pass, device, end, modes);
+    if (found === null) return null;
+    sum.compute += count * found.compute;
+    sum.memory += count * found.memory;
+    sum.bytes += count * found.bytes;
+    const launch = python * at(FORWARD_LAUNCH, end) + (1 - python) * at(BACKWARD_LAUNCH, end);
+    sum.launched += count * found.launches * launch;
+  }
+  return sum;
 }
 
 interface Spent {
@@ -178,33 +210,53 @@ interface Spent {
   readonly bytes: Bytes;
 }
 
-function spentAt(run: TrainingRun, counts: Counts, shape: ModelShape, device: Device, end: End): Spent | null {
-  const rates = matrixRates(run, device, end);
-  if (rates === null || device.bandwidth <= 0) return null;
-  const asked: Work = workOf(run, shape, counts);
+function spentAt(
+  run: TrainingRun,
+  counts: Measured & { readonly operators: Operators },
+  device: Device,
+  end: End,
+): Spent | null {
+  const { operators } = counts;
+  const passes = passesAt(run, operators, device, end);
+  if (passes === null) return null;
+  const asked = workOf(run, counts, operators);
   const bandwidth = device.bandwidth * at(BANDWIDTH, end);
   const micro = Math.max(1, run.gradientAccumulationSteps);
-  const compute =
-    micro * (work(asked.matrixFlops, end) / rates.matrix + work(asked.attentionFlops, end) / rates.attention);
-  const moved =
-    micro * (work(asked.elementBytes, end) + work(asked.weightBytes, end)) +
-    offCard(run, work(asked.optimizerBytes, end));
-  const memory = moved / bandwidth;
-  const stepping = offCard(run, work(asked.optimizerBytes, end)) / bandwidth;
-  const launched = micro * (work(asked.launches, end) * at(LAUNCH_SECONDS, end) + at(LOOP_SECONDS, end));
-  const stepped = work(asked.optimizerLaunches, end) * at(LAUNCH_SECONDS, end);
-  // Launches run ahead of the card: only what exceeds its own work is seen. Clipping and the scaler wait for the card
-  // before the optimizer's step, which so begins with nothing in the queue.
-  const waiting = Math.max(0, launched - compute - (memory - stepping)) + Math.max(0, stepped - stepping);
-  const links = interconnect(run, counts, shape, device, end, (2 / 3) * (compute + memory));
+  const stepped = offCard(run, work(asked.optimizerBytes, end));
+  const clipped = offCard(run, asked.gradientBytes);
+  const stepping = stepped / bandwidth;
+  const beside = asked.accumulatedBytes + work(asked.unpackedBytes, end);
+  const memory = passes.memory + (beside + clipped) / bandwidth + stepping;
+  const busy = passes.compute + memory - stepping;
+  const launched =
+    passes.launched +
+    work(asked.hookSeconds, end) +
+    work(asked.launches, end) * at(BACKWARD_LAUNCH, end) +
+    micro * at(LOOP_SECONDS, end);
+  const launchedStep = work(asked.optimizerLaunches, end) * at(BACKWARD_LAUNCH, end);
+  // Launches run ahead of the card: only what exceeds its own work is seen. After clipping and unscaling the host waits
+  // for the card, and the optimizer's step begins with nothing in the queue.
+  const waiting = Math.max(0, launched - busy) + Math.max(0, launchedStep - stepping);
+  const links = interconnect(run, counts, device, end, (2 / 3) * (passes.compute + memory));
   const host = hostPart(run, counts, device, end);
-  const sent = micro * work(offloadedBytes(run, shape), end);
+  const sent = micro * (2 * operators.offloadedBytes + operators.inputBytes);
   // Copies run beside the computation; what takes longer than that is waited for.
   const copied = sent / (device.hostBandwidth * at(HOST_LINK, end));
-  const late = Math.max(0, copied - (end === 1 ? 0.9 : 0.5) * (compute + memory));
+  const late = Math.max(0, copied - (end === 1 ? 0.9 : 0.5) * (passes.compute + memory));
+  // Stages of a pipeline wait while it fills and drains (arXiv 2104.04473, 2.2).
+  const bubble = 1 + (run.parallel.pipelineParallel - 1) / micro;
   return {
-    seconds: { compute, memory, interconnect: links.seconds, host: waiting + host.seconds + late },
-    bytes: { memory: moved, interconnect: links.bytes, host: host.bytes + sent },
+    seconds: {
+      compute: passes.compute * bubble,
+      memory: (memory - stepping) * bubble + stepping,
+      interconnect: links.seconds,
+      host: waiting * bubble + host.seconds + late,
+    },
+    bytes: {
+      memory: passes.bytes + beside + clipped + stepped,
+      interconnect: links.bytes,
+      host: host.bytes + sent,
+    },
   };
 }
 
@@ -214,21 +266,24 @@ function offCard(run: TrainingRun, bytes: number): number {
   return (deepspeed !== null && deepspeed.offloadOptimizer !== "none") || fsdp?.cpuOffload === true ? 0 : bytes;
 }
 
+/** Share of a road's peak below which nothing is said of it. */
+const NOTICED = 1e-3;
+
 const total = ({ compute, memory, interconnect, host }: Seconds): number => compute + memory + interconnect + host;
 const middle = (low: number, high: number): number => Math.sqrt(Math.max(low, 0) * Math.max(high, 0));
 
 /**
- * Seconds of one optimizer step on `device` (the run's own by default); null when the model's sizes or the card's rates
- * are unknown.
+ * Seconds of one optimizer step on `device` (the run's own by default); null when its kernels or the card's rates are
+ * unknown.
  *
- * @param counts parameters in the model and trained, adapters included
+ * @param counts of the run's estimate
  */
-export function stepTime(run: TrainingRun, counts: Counts, device?: Device): StepTime | null {
+export function stepTime(run: TrainingRun, counts: Measured, device?: Device): StepTime | null {
   const card = device ?? (run.device === null ? undefined : deviceOf(run.device));
-  const shape = shapeOf(run);
-  if (card === undefined || shape === null) return null;
-  const slowest = spentAt(run, counts, shape, card, 0);
-  const fastest = spentAt(run, counts, shape, card, 1);
+  const { operators } = counts;
+  if (card === undefined || operators === null) return null;
+  const slowest = spentAt(run, { ...counts, operators }, card, 0);
+  const fastest = spentAt(run, { ...counts, operators }, card, 1);
   if (slowest === null || fastest === null) return null;
   const { seconds: slow } = slowest;
   const { seconds: fast } = fastest;
@@ -247,7 +302,9 @@ export function stepTime(run: TrainingRun, counts: Counts, device?: Device): Ste
   const peaks: Bytes = { memory: card.bandwidth, interconnect: linkPeak(run, card), host: card.hostBandwidth };
   const demands = ROADS.flatMap((road): Demand[] => {
     const bytes = (fastest.bytes[road] + slowest.bytes[road]) / 2;
-    return bytes <= 0 ? [] : [{ road, bytes, asked: bytes / middle(low, high), available: peaks[road] }];
+    const asked = bytes / middle(low, high);
+    // Token ids cross to the card too; what nobody would notice is not listed.
+    return asked < NOTICED * peaks[road] ? [] : [{ road, bytes, asked, available: peaks[road] }];
   });
   return { low, high, bound, parts, tokensPerSecond: tokens / middle(low, high), demands };
 }
@@ -260,8 +317,8 @@ const REFERENCE = "NVIDIA A100-SXM4-80GB";
  * the global batch and the sequence stay, that is step time over step time.
  */
 export function stepTimeFactor(
-  base: { readonly run: TrainingRun; readonly counts: Counts },
-  changed: { readonly run: TrainingRun; readonly counts: Counts },
+  base: { readonly run: TrainingRun; readonly counts: Measured },
+  changed: { readonly run: TrainingRun; readonly counts: Measured },
 ): number {
   const own = base.run.device === null ? undefined : deviceOf(base.run.device);
   const device = own?.peak == null ? findDevice(REFERENCE)?.device : own;

@@ -168,6 +168,7 @@ function evaluate(torch: Torch, task: Task): (Tensor | null)[] {
   );
   torch.scope = node.scope;
   torch.logits = node.logits;
+  torch.launchOn(buffer, saved);
   const results = node.backward(torch, buffer, saved, node);
   for (const tensor of saved) tensor.release();
   // validate_outputs: gradients take the shape and dtype of what they are gradients of.

@@ -359,6 +359,8 @@ export class Interpreter {
         context.frame.delete(key);
       }
     } else if ("scope" in instruction) {
+      // What a layer runs belongs to one of its modules: a loop inside is captured without a name.
+      if (instruction.scope === "" && context.index !== null) return;
       this.torch.scope = this.path(instruction.scope, context.index);
       if (this.options.parametrized !== undefined) this.cross(this.torch.scope, context, this.options.parametrized);
     } else if ("block" in instruction) this.block(instruction, context);
@@ -524,6 +526,7 @@ export class Interpreter {
     const { gradEnabled } = torch;
     if (instruction.nograd) torch.gradEnabled = false;
     const given = this.given(instruction);
+    torch.launchOn([input]);
     const out =
       given ??
       (replaced === undefined

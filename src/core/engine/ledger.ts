@@ -4,6 +4,7 @@
  * kMinBlockSize).
  */
 import type { ComponentKind, Phase } from "../report/estimate";
+import type { DType } from "./dtype";
 
 const BLOCK = 512;
 
@@ -19,6 +20,27 @@ export function roundSize(size: number, divisions: number): number {
   return size === floor ? size : step < 1 ? 2 * floor : Math.ceil(size / step) * step;
 }
 
+/** A matrix product: `count` products of rows × inner by inner × columns elements. */
+export interface Product {
+  readonly count: number;
+  readonly rows: number;
+  readonly columns: number;
+  readonly inner: number;
+  /** Of the factors. */
+  readonly dtype: DType;
+  /** A convolution's: in which order its tensors lie. */
+  readonly convolution?: "channels-last" | "channels-first";
+}
+
+/** What the kernel that writes a block does besides. */
+export interface Kernel {
+  /** Bytes that it reads. */
+  readonly reads: number;
+  readonly product?: Product;
+  /** FLOP of the two products inside an attention kernel. */
+  readonly attention?: number;
+}
+
 /** What an allocation is: one per call of the allocator, shared by the blocks that repeat it. */
 export interface Label {
   kind: ComponentKind;
@@ -26,6 +48,8 @@ export interface Label {
   readonly operator: string;
   /** Path of the module that it belongs to. */
   readonly scope: string;
+  /** The kernel that writes it; null for a further output of the one before, and for what no kernel writes. */
+  readonly kernel: Kernel | null;
 }
 
 /** Events of one micro-batch or forward, to be played. */
@@ -95,6 +119,16 @@ export class Ledger {
     return this.byteColumn.subarray(0, this.count);
   }
 
+  /** Bytes of one block. */
+  sizeOf(id: number): number {
+    return this.byteColumn[id]!;
+  }
+
+  /** How many labels there are. */
+  get labelCount(): number {
+    return this.labels.length;
+  }
+
   labelOf(id: number): Readonly<Label> {
     return this.labels[this.labelColumn[id]!]!;
   }
@@ -135,12 +169,12 @@ export class Ledger {
     this.counting = true;
   }
 
-  allocate(size: number, operator: string, kind: ComponentKind, scope: string): number {
+  allocate(size: number, operator: string, kind: ComponentKind, scope: string, kernel: Kernel | null = null): number {
     const rounded = this.divisions > 1 ? roundSize(size, this.divisions) : Math.ceil(size / BLOCK) * BLOCK;
     this.reserve(1, 1);
     const id = this.count++;
     this.byteColumn[id] = rounded;
-    this.labelColumn[id] = this.labels.push({ kind, operator, scope }) - 1;
+    this.labelColumn[id] = this.labels.push({ kind, operator, scope, kernel }) - 1;
     this.eventColumn[this.eventCount++] = id;
     this.live += rounded;
     const phase = this.phaseList[this.phaseList.length - 1]!;

@@ -6,8 +6,8 @@ import type { ComponentKind } from "../report/estimate";
 import type { LeafHook } from "./backward";
 import type { Tape } from "./compiled/tape";
 import type { DType } from "./dtype";
-import { isFloating } from "./dtype";
-import type { Ledger } from "./ledger";
+import { ELEMENT_BYTES, isFloating } from "./dtype";
+import type { Kernel, Ledger, Product } from "./ledger";
 import type { BackwardFunction, Edge, Node, SavedTensorHooks } from "./node";
 import { NO_LAYER } from "./region";
 import type { AllocationPolicy } from "./selective";
@@ -71,6 +71,10 @@ export class Torch {
   /** The most that a whole pass's saved tensors take in pinned host memory. */
   offloadedPeak = 0;
 
+  /** What the kernel that has begun does; its first result takes it. */
+  private launched: Kernel | null = null;
+  private lastOperator = "";
+
   private sequence = 0;
   private readonly castCache = new Map<Tensor, Tensor>();
 
@@ -84,10 +88,67 @@ export class Torch {
     if (kept !== undefined) return kept;
     const kind = this.logits ? "logits-and-loss" : this.kind;
     const share = this.share === undefined ? 1 : this.share(sizes);
-    const id = this.ledger.allocate(bytes / share, operator, kind, this.scope);
+    const id = this.ledger.allocate(bytes / share, operator, kind, this.scope, this.kernelOf(operator, bytes / share));
     const tensor = new Tensor(this.ledger, { id, references: 1 }, sizes, strides ?? contiguousStrides(sizes), dtype);
     this.policy?.made(operator, tensor);
     return tensor;
+  }
+
+  /**
+   * A kernel begins: the next tensor is written by it. Tensors made without are taken for what one kernel writes that
+   * reads as much; under the same name in a row, for further outputs of one kernel.
+   */
+  launch(kernel: Kernel | null): void {
+    this.launched = kernel;
+    this.lastOperator = "";
+  }
+
+  /**
+   * A kernel begins that reads these tensors, each no further than it is stored; a list among them is read whole.
+   */
+  launchOn(...groups: readonly (readonly unknown[])[]): void {
+    this.launched = { reads: this.readBy(groups) };
+  }
+
+  /** A kernel of attention begins, with so many FLOP in its products. */
+  attend(tensors: readonly Tensor[], attention: number): void {
+    this.launched = { reads: this.readBy([tensors]), attention };
+  }
+
+  private readBy(groups: readonly (readonly unknown[])[]): number {
+    let reads = 0;
+    for (const group of groups)
+      for (const one of group) {
+        if (one instanceof Tensor) reads += this.readable(one);
+        else if (Array.isArray(one)) reads += this.readBy([one]);
+      }
+    return reads;
+  }
+
+  private readable({ storage, sizes, dtype }: Tensor): number {
+    return storage.id < 0 ? 0 : Math.min(tensorBytes(sizes, dtype), this.ledger.sizeOf(storage.id));
+  }
+
+  private kernelOf(operator: string, bytes: number): Kernel | null {
+    const { launched } = this;
+    this.launched = null;
+    const further = launched === null && operator === this.lastOperator;
+    this.lastOperator = operator;
+    return further ? null : (launched ?? { reads: bytes });
+  }
+
+  /**
+   * A matrix product begins. GPUs that share one model split it: by columns where its result is split, else by what is
+   * summed over.
+   *
+   * @param sizes of the result
+   * @param reads bytes, where they are not those of the two factors
+   */
+  multiply(sizes: Sizes, product: Product, reads = factorBytes(product)): void {
+    const byColumns = this.share?.(sizes) ?? 1;
+    const bySum = byColumns > 1 ? 1 : (this.share?.([]) ?? 1);
+    const own = { ...product, columns: product.columns / byColumns, inner: product.inner / bySum };
+    this.launched = { reads: reads / (byColumns * bySum), product: own };
   }
 
   /**
@@ -231,9 +292,14 @@ export class Torch {
   toCopy(tensor: Tensor, dtype: DType, strides?: Sizes): Tensor {
     const differentiable = isFloating(dtype);
     const node = differentiable ? this.record("ToCopyBackward0", [tensor], castBack(tensor.dtype)) : null;
+    this.launchOn([tensor]);
     const copy = this.empty("_to_copy", tensor.sizes, dtype, strides ?? preserved(tensor));
     return this.attach(node, copy);
   }
+}
+
+function factorBytes({ count, rows, columns, inner, dtype }: Product): number {
+  return count * inner * (rows + columns) * ELEMENT_BYTES[dtype];
 }
 
 function preserved(tensor: Tensor): Sizes {

@@ -1,6 +1,7 @@
 /**
  * What the engine says of a run. All sizes are integer bytes on the busiest device unless said otherwise.
  */
+import type { Operators } from "../cost/operators";
 
 /** Component kinds of the breakdown, in the order surfaces show them. */
 export const COMPONENT_KINDS = [
@@ -91,4 +92,6 @@ export interface Estimate {
   /** Key-value cache of the text that the run generates, at its longest; absent where it generates none. */
   readonly cacheBytes?: number;
   readonly assumptions: readonly Assumption[];
+  /** What a micro-batch computes; null where the engine did not follow it. */
+  readonly operators: Operators | null;
 }

@@ -368,6 +368,8 @@ export interface TrainingRun {
   readonly loadDtype: DType;
   /** `torch.autocast` dtype, or null for none (HF `bf16`/`fp16`). */
   readonly autocast: "bfloat16" | "float16" | null;
+  /** float32 products on TensorFloat-32 units; absent: not allowed, as PyTorch has it. */
+  readonly tf32?: boolean;
   readonly attention: Attention;
   readonly checkpointing: CheckpointingSpec | null;
   /** Some modules of every layer are recomputed (Megatron's `selective`), which reaches down into the band. */

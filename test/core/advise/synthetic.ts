@@ -133,6 +133,7 @@ export function synthetic(shape: Shape): (run: TrainingRun) => Estimate {
       timeline: [],
       host: { pinnedBytes: waiting("cpu"), pageableBytes: 0, nvmeBytes: waiting("nvme") },
       assumptions: [],
+      operators: null,
     };
   };
 }

@@ -4,22 +4,27 @@
  * MPT on A100 and H100 (FSDP full sharding, bfloat16 autocast, FlashAttention): llm-foundry,
  * scripts/train/benchmarking/README.md. Qwen on one A100 80GB (bfloat16, checkpointing, FlashAttention-2, micro-batch 1
  * × accumulation 8; Q-LoRA on GPTQ weights): QwenLM/Qwen, README, "Profiling of Memory and Speed". Llama 3.1 8B on H100
- * (FSDP2, selective checkpointing): torchtitan, benchmarks/llama3_h100_202412_torchtitan.md; Llama 2 and 3 on 64 A100 80GB
- * (FSDP2, local batch as given): torchtitan, docs/performance.md of 2024. bert-large-uncased as a classifier on one V100
+ * of 500 W and 2.4 TB/s (FSDP2, selective checkpointing, with and without 8-bit products): torchtitan,
+ * benchmarks/llama3_h100_202412_torchtitan.md (batch 2) and commit 7a04053 (batch 1); Llama 2 and 3 on 64 A100 80GB (FSDP2, local batch as given):
+ * torchtitan, docs/performance.md of 2024. Llama 7B under DeepSpeed on eight A800 80GB, 4096 tokens:
+ * gist.github.com/chenyaofo/d4cd6a20ab4b95cb3a49491747e2139a (samples per second of all cards; PCIe or
+ * SXM is not said, SXM is taken). Pictures of 224 pixels on an
+ * RTX 3090 (float16 autocast, channels first, SGD, no data loading): timm,
+ * results/benchmark-train-amp-nchw-pt112-cu113-rtx3090.csv. bert-large-uncased as a classifier on one V100
  * 16GB, 512 tokens, transformers' own AdamW: transformers, docs/source/en/perf_train_gpu_one.mdx of 4.26.
  */
 
-/** hidden, layers, heads, parameters. */
-export const MPT: Readonly<Record<string, readonly [number, number, number, number]>> = {
-  "125m": [768, 12, 12, 125e6],
-  "350m": [1024, 24, 16, 356e6],
-  "760m": [1536, 24, 12, 760e6],
-  "1b": [2048, 24, 16, 1.316e9],
-  "3b": [2560, 32, 20, 2.652e9],
-  "7b": [4096, 32, 32, 6.659e9],
-  "13b": [5120, 40, 40, 12.854e9],
-  "30b": [7168, 48, 56, 29.975e9],
-  "70b": [8192, 80, 64, 64.862e9],
+/** hidden, layers, heads. */
+export const MPT: Readonly<Record<string, readonly [number, number, number]>> = {
+  "125m": [768, 12, 12],
+  "350m": [1024, 24, 16],
+  "760m": [1536, 24, 12],
+  "1b": [2048, 24, 16],
+  "3b": [2560, 32, 20],
+  "7b": [4096, 32, 32],
+  "13b": [5120, 40, 40],
+  "30b": [7168, 48, 56],
+  "70b": [8192, 80, 64],
 };
 
 /** model, tokens per sequence, GPUs, card, micro-batch, accumulation, checkpointing, tokens per second and GPU. */
@@ -78,7 +83,7 @@ export const QWEN_1_8B_FULL: readonly (readonly [number, number])[] = [
   [8192, 5.6],
 ];
 
-/** model, hidden, inner, layers, vocabulary, parameters, tokens, batch, checkpointing, tokens per second and GPU. */
+/** model, hidden, inner, layers, key-value heads, vocabulary, tokens, batch, checkpointing, tokens per second and GPU. */
 export const TORCHTITAN_A100: readonly (readonly [
   string,
   number,
@@ -91,9 +96,9 @@ export const TORCHTITAN_A100: readonly (readonly [
   boolean,
   number,
 ])[] = [
-  ["Llama-2-13B", 5120, 13824, 40, 32000, 13.0e9, 4096, 2, false, 2162],
-  ["Llama-2-70B", 8192, 28672, 80, 32000, 69.0e9, 4096, 2, true, 353],
-  ["Llama-3-70B", 8192, 28672, 80, 128256, 70.6e9, 8192, 1, true, 331],
+  ["Llama-2-13B", 5120, 13824, 40, 40, 32000, 4096, 2, false, 2162],
+  ["Llama-2-70B", 8192, 28672, 80, 8, 32000, 4096, 2, true, 353],
+  ["Llama-3-70B", 8192, 28672, 80, 8, 128256, 8192, 1, true, 331],
 ];
 
 /** Ablation on bert-large: micro-batch × accumulation, checkpointing, fp16, optimizer, samples per second. */
@@ -107,4 +112,52 @@ export const BERT_ABLATION: readonly (readonly [number, number, boolean, boolean
   [1, 4, true, true, "adafactor", 9.06],
   [4, 1, false, false, "adamw_bnb_8bit", 9.15],
   [1, 4, true, true, "adamw_bnb_8bit", 10.35],
+];
+
+/** batch, whether compiled, 8-bit recipe, tokens per second and GPU. */
+export const TORCHTITAN_H100: readonly (readonly [number, boolean, "tensorwise" | "rowwise" | null, number])[] = [
+  [2, false, null, 5762],
+  [2, true, null, 6667],
+  [2, true, "tensorwise", 8532],
+  [1, true, null, 5760],
+  [1, true, "rowwise", 6424],
+  [1, true, "tensorwise", 7186],
+];
+
+/** ZeRO stage, checkpointing, optimizer and parameters on the host, micro-batch, global batch, samples per second. */
+export const A800_ABLATION: readonly (readonly [2 | 3, boolean, boolean, boolean, number, number, number])[] = [
+  [2, false, false, false, 1, 64, 5.33],
+  [2, true, false, false, 1, 64, 4.19],
+  [2, true, true, false, 1, 64, 1.81],
+  [2, true, false, false, 4, 64, 4.69],
+  [3, false, false, false, 2, 64, 4.95],
+  [3, true, false, false, 2, 64, 4.45],
+  [3, true, true, false, 2, 64, 2.05],
+  [3, true, true, true, 4, 64, 2.06],
+  [3, true, false, false, 8, 64, 4.73],
+];
+
+/** model, family, config, batch, samples per second. */
+export const PICTURES: readonly (readonly [string, string, Readonly<Record<string, unknown>>, number, number])[] = [
+  [
+    "ResNet-18",
+    "resnet",
+    { depths: [2, 2, 2, 2], hidden_sizes: [64, 128, 256, 512], layer_type: "basic" },
+    512,
+    2764.22,
+  ],
+  ["ResNet-50", "resnet", { depths: [3, 4, 6, 3] }, 512, 826.06],
+  ["ResNet-101", "resnet", { depths: [3, 4, 23, 3] }, 256, 568.98],
+  ["ResNet-152", "resnet", { depths: [3, 8, 36, 3] }, 192, 370.08],
+  ["ConvNeXt-T", "convnext", { depths: [3, 3, 9, 3], hidden_sizes: [96, 192, 384, 768] }, 256, 813.16],
+  ["ConvNeXt-B", "convnext", { depths: [3, 3, 27, 3], hidden_sizes: [128, 256, 512, 1024] }, 128, 336.98],
+  ["ViT-B/16", "vit", { hidden_size: 768, num_hidden_layers: 12, num_attention_heads: 12 }, 192, 390.86],
+  [
+    "ViT-L/16",
+    "vit",
+    { hidden_size: 1024, intermediate_size: 4096, num_hidden_layers: 24, num_attention_heads: 16 },
+    64,
+    117.08,
+  ],
+  ["Swin-B", "swin", { embed_dim: 128, depths: [2, 2, 18, 2], num_heads: [4, 8, 16, 32], window_size: 7 }, 128, 279.66],
 ];

@@ -24,6 +24,7 @@ export function elementwise(torch: Torch, operator: string, operands: readonly O
   let shape: Sizes = tensors[0]!.sizes;
   for (let k = 1; k < tensors.length; k++)
     if (!sameSizes(shape, tensors[k]!.sizes)) shape = broadcast(shape, tensors[k]!.sizes);
+  torch.launchOn(tensors);
   return torch.empty(operator, shape, dtype ?? resultType(operands), elementwiseStrides(shape, tensors));
 }
 
@@ -334,6 +335,7 @@ export function sumTo(torch: Torch, tensor: Tensor, sizes: Sizes): Tensor {
   const lead = tensor.sizes.length - sizes.length;
   const kept = tensor.sizes.map((size, k) => (k < lead || (sizes[k - lead] === 1 && size !== 1) ? 1 : size));
   if (sameSizes(kept, tensor.sizes)) return reshape(torch, tensor, sizes);
+  torch.launchOn([tensor]);
   const summed = torch.empty("sum", kept, tensor.dtype);
   if (lead === 0) return summed;
   const out = view(torch, summed, sizes);

@@ -74,6 +74,7 @@ export function clone(torch: Torch, input: Tensor, strides?: Sizes): Tensor {
     [input],
     undoing((_, g) => g.retain()),
   );
+  torch.launchOn([input]);
   return torch.attach(
     node,
     torch.empty("clone", input.sizes, input.dtype, strides ?? preservedStrides(input.sizes, input.strides)),

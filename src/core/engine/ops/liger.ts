@@ -1,6 +1,7 @@
 /**
  * Liger's fused kernels. Sources: liger_kernel/ops/{fused_linear_cross_entropy,rms_norm,swiglu}.py, version 0.8.
  */
+import { ELEMENT_BYTES } from "../dtype";
 import { numel } from "../shape";
 import { alias, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
@@ -38,6 +39,12 @@ export function ligerGatedProduct(torch: Torch, gate: Tensor, up: Tensor): Tenso
   return torch.attach(node, torch.empty("empty_like", gate.sizes, gate.dtype));
 }
 
+/**
+ * Times that the logits cross the memory: written, read twice by the kernel that turns them into their gradient in place, read
+ * by the products (liger_kernel/ops/cross_entropy.py: a pass for the sum, a pass for the gradient).
+ */
+const LOGIT_PASSES = 6;
+
 const powerOfTwo = (value: number): number => 2 ** Math.ceil(Math.log2(Math.max(1, value)));
 
 /**
@@ -69,6 +76,11 @@ export function fusedLinearCrossEntropy(torch: Torch, hidden: Tensor, weight: Te
   const casts = torch.autocasting
     ? [torch.autocast(weight, compute), torch.empty("_to_copy", [chunk, features], compute)]
     : [];
+  // The logits of every chunk, and with them both gradients (fused_linear_cross_entropy_forward).
+  const products = 2 + (weightGradient === null ? 0 : 1);
+  const count = Math.ceil(rows / chunk) * products;
+  const product = { count, rows: chunk, columns: vocabulary, inner: features, dtype: compute };
+  torch.multiply([chunk, vocabulary], product, rows * vocabulary * ELEMENT_BYTES[compute] * LOGIT_PASSES);
   const logits = torch.empty("mm", [chunk, vocabulary], compute);
   const chunkGradient = compute === hidden.dtype ? null : torch.empty("mm", [chunk, features], compute);
   for (const tensor of [chunkGradient, logits, ...casts]) tensor?.release();

@@ -3,6 +3,7 @@
  * FunctionsManual.cpp (mm_mat1_backward, mm_mat2_backward). Saved variables are kept, and released, in the alphabetical
  * order of their names in the derivative's formula (`mat2` before `self`).
  */
+import type { DType } from "../dtype";
 import type { Node } from "../node";
 import { broadcast, contiguousStrides, numel, type Sizes } from "../shape";
 import type { Tensor } from "../tensor";
@@ -16,25 +17,51 @@ function columnMajor(sizes: Sizes, strides: Sizes): boolean {
 
 /** The product of two matrices as one kernel, nothing recorded. */
 function product(torch: Torch, a: Tensor, b: Tensor, operator = "mm"): Tensor {
-  const sizes = a.rank === 3 ? [a.size(0), a.size(1), b.size(2)] : [a.size(0), b.size(1)];
-  return torch.empty(operator, sizes, a.dtype);
+  if (a.rank === 2) return matrix(torch, operator, [a.size(0), b.size(1)], a.size(1), a.dtype);
+  return matrices(torch, operator, [a.size(0), a.size(1), b.size(2)], a.size(2), a.dtype);
+}
+
+/** One product's result. */
+function matrix(
+  torch: Torch,
+  operator: string,
+  sizes: readonly [rows: number, columns: number],
+  inner: number,
+  dtype: DType,
+): Tensor {
+  torch.multiply(sizes, { count: 1, rows: sizes[0], columns: sizes[1], inner, dtype });
+  return torch.empty(operator, sizes, dtype);
+}
+
+/** The results of a batch of products. */
+function matrices(
+  torch: Torch,
+  operator: string,
+  sizes: readonly [count: number, rows: number, columns: number],
+  inner: number,
+  dtype: DType,
+): Tensor {
+  torch.multiply(sizes, { count: sizes[0], rows: sizes[1], columns: sizes[2], inner, dtype });
+  return torch.empty(operator, sizes, dtype);
 }
 
 /** Gradient of the left factor, in the layout the factor had. */
 function leftGradient(torch: Torch, gradient: Tensor, right: Tensor, sizes: Sizes, strides: Sizes): Tensor {
-  if (columnMajor(sizes, strides)) return transposed(torch, right.size(0), gradient.size(0), gradient);
-  return torch.empty("mm", [gradient.size(0), right.size(0)], gradient.dtype);
+  const inner = gradient.size(1);
+  if (columnMajor(sizes, strides)) return transposed(torch, [right.size(0), gradient.size(0)], inner, gradient.dtype);
+  return matrix(torch, "mm", [gradient.size(0), right.size(0)], inner, gradient.dtype);
 }
 
 /** Gradient of the right factor, in the layout the factor had. */
 function rightGradient(torch: Torch, gradient: Tensor, left: Tensor, sizes: Sizes, strides: Sizes): Tensor {
-  if (columnMajor(sizes, strides)) return transposed(torch, gradient.size(1), left.size(1), gradient);
-  return torch.empty("mm", [left.size(1), gradient.size(1)], gradient.dtype);
+  const inner = gradient.size(0);
+  if (columnMajor(sizes, strides)) return transposed(torch, [gradient.size(1), left.size(1)], inner, gradient.dtype);
+  return matrix(torch, "mm", [left.size(1), gradient.size(1)], inner, gradient.dtype);
 }
 
 /** A product computed transposed and seen through `t()`. */
-function transposed(torch: Torch, rows: number, columns: number, gradient: Tensor): Tensor {
-  const made = torch.empty("mm", [rows, columns], gradient.dtype);
+function transposed(torch: Torch, sizes: readonly [number, number], inner: number, dtype: DType): Tensor {
+  const made = matrix(torch, "mm", sizes, inner, dtype);
   const out = transpose(torch, made, 0, 1);
   made.release();
   return out;
@@ -69,8 +96,9 @@ export function bmm(torch: Torch, a: Tensor, b: Tensor): Tensor {
   const node = torch.record("BmmBackward0", [a, b], (torch, [gradient], saved, node) => {
     if (!gradient) return [null, null];
     const [left, right] = factors(node, saved);
-    const mat2 = left && torch.empty("bmm", [gradient.size(0), left.size(2), gradient.size(2)], gradient.dtype);
-    return [right && torch.empty("bmm", [gradient.size(0), gradient.size(1), right.size(1)], gradient.dtype), mat2];
+    const [count, rows, columns] = gradient.sizes as [number, number, number];
+    const mat2 = left && matrices(torch, "bmm", [count, left.size(2), columns], rows, gradient.dtype);
+    return [right && matrices(torch, "bmm", [count, rows, right.size(1)], columns, gradient.dtype), mat2];
   });
   saveFactors(torch, node, a, b);
   return torch.attach(node, product(torch, a, b, "bmm"));
@@ -92,7 +120,7 @@ export function addmm(torch: Torch, bias: Tensor, a: Tensor, b: Tensor): Tensor 
   });
   if (node?.edges[2]) torch.save(node, a);
   if (node?.edges[1]) torch.save(node, b);
-  return torch.attach(node, torch.empty("addmm", [a.size(0), b.size(1)], a.dtype));
+  return torch.attach(node, product(torch, a, b, "addmm"));
 }
 
 /** Whether matmul flattens the leading dimensions of the larger factor into rows (`should_fold`). */
@@ -204,17 +232,18 @@ export function baddbmmOperator(torch: Torch, input: Tensor, a: Tensor, b: Tenso
       let next = 0;
       const left = node.edges[2] ? saved[next++]! : null;
       const right = node.edges[1] ? saved[next++]! : null;
-      const factor = (sizes: number[]): Tensor => {
-        const product = torch.empty("bmm", sizes, gradient.dtype);
+      const [count, rows, columns] = gradient.sizes as [number, number, number];
+      const factor = (height: number, width: number, inner: number): Tensor => {
+        const product = matrices(torch, "bmm", [count, height, width], inner, gradient.dtype);
         if (!scaled) return product;
-        const out = torch.empty("mul", sizes, gradient.dtype);
+        const out = torch.empty("mul", product.sizes, gradient.dtype);
         product.release();
         return out;
       };
       return [
         node.edges[0] ? gradient.retain() : null,
-        right && factor([gradient.size(0), gradient.size(1), right.size(1)]),
-        left && factor([gradient.size(0), left.size(2), gradient.size(2)]),
+        right && factor(rows, right.size(1), columns),
+        left && factor(left.size(2), columns, rows),
       ];
     });
     if (node?.edges[2]) torch.save(node, y!);
@@ -226,18 +255,24 @@ export function baddbmmOperator(torch: Torch, input: Tensor, a: Tensor, b: Tenso
 /** `_grouped_mm`: rows of one matrix times the expert's matrix each group of rows belongs to; where groups end is saved. */
 export function groupedMm(torch: Torch, rows: Tensor, experts: Tensor, ends: Tensor | null): Tensor {
   const { sizes, strides } = experts;
-  const node = torch.record("GroupedMmBackward0", [rows, experts], (torch, [gradient], saved, node) => {
+  const [count, inner, columns] = sizes as [number, number, number];
+  const each = rows.size(0) / count;
+  const grouped = (result: Sizes, rows: number, columns: number, inner: number, dtype: DType, strides?: Sizes) => {
+    torch.multiply(result, { count, rows, columns, inner, dtype });
+    return torch.empty("_grouped_mm", result, dtype, strides);
+  };
+  const node = torch.record("GroupedMmBackward0", [rows, experts], (_, [gradient], saved, node) => {
     if (!gradient) return [null, null];
     let next = 0;
     const right = node.edges[0] ? saved[next++]! : null;
     const left = node.edges[1] ? saved[next++]! : null;
-    const mat2 = left && torch.empty("_grouped_mm", sizes, gradient.dtype, strides);
-    return [right && torch.empty("_grouped_mm", [gradient.size(0), sizes[1]!], gradient.dtype), mat2];
+    const mat2 = left && grouped(sizes, inner, columns, each, gradient.dtype, strides);
+    return [right && grouped([gradient.size(0), inner], each, inner, columns, gradient.dtype), mat2];
   });
   if (node?.edges[0]) torch.save(node, experts);
   if (node?.edges[1]) torch.save(node, rows);
   if (node !== null && ends !== null) torch.save(node, ends);
-  return torch.attach(node, torch.empty("_grouped_mm", [rows.size(0), experts.size(2)], rows.dtype));
+  return torch.attach(node, grouped([rows.size(0), columns], each, columns, inner, rows.dtype));
 }
 
 /** Strides of matrices that lie column by column. */

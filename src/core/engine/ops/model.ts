@@ -5,9 +5,9 @@
  */
 
 import type { Tape } from "../compiled/tape";
-import type { DType } from "../dtype";
+import { type DType, ELEMENT_BYTES } from "../dtype";
 import { formatStrides, isChannelsLast, preservedStrides } from "../shape";
-import type { Tensor } from "../tensor";
+import { type Tensor, tensorBytes } from "../tensor";
 import type { Torch } from "../torch";
 import { add, elementwise, product } from "./arithmetic";
 import { expand, pad, slice, transpose } from "./layout";
@@ -19,7 +19,13 @@ export function embedding(torch: Torch, weight: Tensor, indices: Tensor): Tensor
     gradient ? torch.empty("embedding_dense_backward", weight.sizes, gradient.dtype) : null,
   ]);
   if (node !== null) torch.save(node, indices);
-  return torch.attach(node, torch.empty("embedding", [...indices.sizes, weight.size(1)], weight.dtype));
+  return torch.attach(node, picked(torch, "embedding", [...indices.sizes, weight.size(1)], weight.dtype));
+}
+
+/** What reads only the elements that it writes, wherever they are. */
+function picked(torch: Torch, operator: string, sizes: readonly number[], dtype: DType): Tensor {
+  torch.launch(null);
+  return torch.empty(operator, sizes, dtype);
 }
 
 export interface AttentionOperands {
@@ -73,7 +79,7 @@ function chooseKernel(torch: Torch, operands: AttentionOperands): Tensor {
   const half = query.dtype === "float16" || query.dtype === "bfloat16";
   const head = query.size(-1);
   const sameHead = head === key.size(-1) && head === value.size(-1);
-  if (half && mask === null && sameHead && head <= 256) return flashPadded(torch, query, key, value);
+  if (half && mask === null && sameHead && head <= 256) return flashPadded(torch, query, key, value, operands.causal);
   const grouped = query.size(1) !== key.size(1);
   const align = half ? 8 : 4;
   if (!grouped && head % align === 0 && value.size(-1) % align === 0) return efficient(torch, operands);
@@ -81,11 +87,11 @@ function chooseKernel(torch: Torch, operands: AttentionOperands): Tensor {
 }
 
 /** Flash attention needs heads of a multiple of 8: others are padded and the result is cut back. */
-function flashPadded(torch: Torch, query: Tensor, key: Tensor, value: Tensor): Tensor {
+function flashPadded(torch: Torch, query: Tensor, key: Tensor, value: Tensor, causal: boolean): Tensor {
   const missing = (8 - (query.size(-1) % 8)) % 8;
-  if (missing === 0) return flash(torch, query, key, value);
+  if (missing === 0) return flash(torch, query, key, value, causal);
   const [q, k, v] = [query, key, value].map((tensor) => pad(torch, tensor, [0, missing])) as [Tensor, Tensor, Tensor];
-  const wide = flash(torch, q, k, v);
+  const wide = flash(torch, q, k, v, causal);
   const out = slice(torch, wide, -1, 0, query.size(-1));
   for (const tensor of [q, k, v, wide]) tensor.release();
   return out;
@@ -107,7 +113,24 @@ function likeTransposed(torch: Torch, operator: string, query: Tensor, sizes: re
   );
 }
 
-function flash(torch: Torch, query: Tensor, key: Tensor, value: Tensor): Tensor {
+/** Backward multiplies five times where forward does twice: the scores again, and four gradients (arXiv 2307.08691, 4.1). */
+const BACKWARD_PRODUCTS = 2.5;
+
+/** A kernel of attention begins: two products with every key, or with the half of them that causality leaves. */
+function attend(torch: Torch, query: Tensor, key: Tensor, value: Tensor, causal: boolean, times: number): void {
+  const [batch, heads, tokens, head] = query.sizes as [number, number, number, number];
+  const scores = batch * heads * tokens * key.size(2) * (causal ? 0.5 : 1);
+  const width = head + value.size(-1);
+  // In float32 the kernel multiplies as a product of matrices does.
+  if (query.dtype === "float32") {
+    const product = { count: 1, rows: scores, columns: width * times, inner: 1, dtype: query.dtype };
+    torch.multiply([], product, (query.elements + key.elements + value.elements) * ELEMENT_BYTES[query.dtype]);
+    return;
+  }
+  torch.attend([query, key, value], (2 * scores * width * times) / (torch.share?.([]) ?? 1));
+}
+
+function flash(torch: Torch, query: Tensor, key: Tensor, value: Tensor, causal: boolean): Tensor {
   const operator = "_scaled_dot_product_flash_attention";
   const node = torch.record(
     "ScaledDotProductFlashAttentionBackward0",
@@ -115,11 +138,13 @@ function flash(torch: Torch, query: Tensor, key: Tensor, value: Tensor): Tensor 
     (torch, [gradient], saved) => {
       if (!gradient) return [null, null, null];
       const [k, q, v] = saved as [Tensor, Tensor, Tensor];
+      attend(torch, q, k, v, causal, BACKWARD_PRODUCTS);
       return [q, k, v].map((tensor) => likeTransposed(torch, `${operator}_backward`, tensor, tensor.sizes));
     },
   );
   // Saved variables are kept and freed in the order of their names, outputs after inputs.
   if (node !== null) for (const tensor of [key, query, value]) torch.save(node, tensor);
+  attend(torch, query, key, value, causal, 1);
   const out = torch.attach(node, likeTransposed(torch, operator, query, query.sizes));
   const sums = torch.empty(operator, [query.size(0), query.size(1), query.size(2)], "float32");
   // Two words of random state each (seed and offset), whether dropout is used or not.
@@ -139,6 +164,7 @@ function tokensFirst(torch: Torch, operator: string, sizes: readonly number[], d
 function efficient(torch: Torch, operands: AttentionOperands): Tensor {
   const operator = "_scaled_dot_product_efficient_attention";
   const { query, key, value } = operands;
+  const causal = operands.causal && operands.mask === null;
   const bias = operands.mask === null ? null : attentionBias(torch, operands.mask, query, key);
   const node = torch.record(
     "ScaledDotProductEfficientAttentionBackward0",
@@ -146,6 +172,7 @@ function efficient(torch: Torch, operands: AttentionOperands): Tensor {
     (torch, [gradient], saved, node) => {
       if (!gradient) return [null, null, null, null];
       const [k, q, v] = saved.slice(bias === null ? 0 : 1) as [Tensor, Tensor, Tensor];
+      attend(torch, q, k, v, causal, BACKWARD_PRODUCTS);
       const grads = [q, k, v].map((tensor) => tokensFirst(torch, `${operator}_backward`, tensor.sizes, tensor.dtype));
       const wide = node.edges[3] && bias !== null ? saved[0]! : null;
       return [...grads, wide && torch.empty(`${operator}_backward`, wide.sizes, wide.dtype)];
@@ -153,6 +180,7 @@ function efficient(torch: Torch, operands: AttentionOperands): Tensor {
   );
   if (node !== null) for (const tensor of [bias, key, query, value]) if (tensor !== null) torch.save(node, tensor);
   const sizes = [...query.sizes.slice(0, 3), value.size(-1)];
+  attend(torch, query, key, value, causal, 1);
   const out = torch.attach(node, tokensFirst(torch, operator, sizes, query.dtype));
   // The log-sum-exp is padded to a multiple of 32 rows, and only computed when a gradient is needed.
   const rows = node === null ? 0 : Math.ceil(query.size(2) / 32) * 32;
@@ -339,6 +367,20 @@ export function elementwiseLoss(torch: Torch, operator: string, input: Tensor, t
   return out;
 }
 
+/**
+ * A convolution begins: for each group the product of the kernel with every window. Its gradients multiply as often; tiles
+ * are cut from the result's side in all three.
+ */
+function convolve(torch: Torch, input: Tensor, kernel: Tensor, result: readonly number[], last: boolean): void {
+  const count = input.size(1) / kernel.size(1);
+  const [samples = 1, channels = 1, ...spatial] = result;
+  const windows = spatial.reduce((all, size) => all * size, samples);
+  const inner = kernel.sizes.slice(1).reduce((all, size) => all * size, 1);
+  const convolution = last ? "channels-last" : "channels-first";
+  const product = { count, rows: windows, columns: channels / count, inner, dtype: input.dtype, convolution } as const;
+  torch.multiply(result, product, tensorBytes(input.sizes, input.dtype) + tensorBytes(kernel.sizes, kernel.dtype));
+}
+
 /** `convolution`: saves input and weight; the backward makes the needed gradients in one kernel call. */
 export function convolution(
   torch: Torch,
@@ -360,8 +402,10 @@ export function convolution(
     const node = torch.record("ConvolutionBackward0", [x, w, b], (torch, [gradient], [self, kernel], node) => {
       if (!gradient) return [null, null, null];
       const operator = "convolution_backward";
-      const like = ({ sizes, dtype }: Tensor): Tensor =>
-        torch.empty(operator, sizes, dtype, formatStrides(sizes, last));
+      const like = ({ sizes, dtype }: Tensor): Tensor => {
+        convolve(torch, self!, kernel!, gradient.sizes, last);
+        return torch.empty(operator, sizes, dtype, formatStrides(sizes, last));
+      };
       return [
         node.edges[0] ? like(self!) : null,
         node.edges[1] ? like(kernel!) : null,
@@ -370,6 +414,7 @@ export function convolution(
     });
     if (node !== null) for (const tensor of [x, w]) torch.save(node, tensor);
     const sizes = [x.size(0), w.size(0), ...spatial];
+    convolve(torch, x, w, sizes, last);
     return torch.attach(node, torch.empty("convolution", sizes, x.dtype, formatStrides(sizes, last)));
   });
 }
@@ -423,7 +468,7 @@ export function gatherLike(
   // gather_backward asks for the input itself, though only for its sizes.
   if (node !== null && operator === "gather") torch.save(node, input);
   if (node !== null) for (const index of indices) torch.save(node, index);
-  return torch.attach(node, torch.empty(operator, sizes, input.dtype));
+  return torch.attach(node, picked(torch, operator, sizes, input.dtype));
 }
 
 /**

@@ -662,6 +662,7 @@ export function knows(operator: string): boolean {
 export function dispatch(torch: Torch, operator: string, args: Arguments): Tensor | Tensor[] | null {
   const name = operator.split(".")[0]!;
   const rule = RULES[name];
+  torch.launchOn(args.positional);
   if (rule !== undefined) return rule(torch, args);
   if (UNARY_OPERATORS.includes(name)) return unary(torch, name, args.tensor(0));
   return null;

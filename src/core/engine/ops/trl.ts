@@ -2,7 +2,7 @@
  * TRL's fused head. Source: trl/kernels/chunked_logprob.py (ChunkedLogProbFunction), trl/trainer/utils.py
  * (add_fused_lm_head), version 1.16.
  */
-import type { DType } from "../dtype";
+import { type DType, ELEMENT_BYTES } from "../dtype";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 
@@ -40,6 +40,16 @@ function tiles(total: number, size: number, body: (rows: number) => void): void 
   for (let start = 0; start < total; start += size) body(Math.min(size, total - start));
 }
 
+/** Times that a tile's logits cross the memory for one product: written, read by what makes statistics or gradients of it. */
+const TILE_PASSES = 3;
+
+/** Products of all tokens with the whole head begin; their tiles go through one buffer. */
+function project(torch: Torch, rows: number, weight: Tensor, dtype: DType, count: number): void {
+  const [columns, inner] = weight.sizes as [number, number];
+  const reads = count * (rows * columns * TILE_PASSES + inner * (rows + columns)) * ELEMENT_BYTES[dtype];
+  torch.multiply([rows, columns], { count, rows, columns, inner, dtype }, reads);
+}
+
 /**
  * Log-probabilities of `targets` under `hidden @ weight.T`, tile by tile, and the further results `outputs` names.
  * Backward recomputes each tile and adds up both gradients in float32.
@@ -65,6 +75,8 @@ export function chunkedLogProbs(
       forWeight ? torch.empty("zeros", weight.sizes, "float32") : null,
       forBias ? torch.empty("zeros", [vocabulary], "float32") : null,
     ];
+    // The tile's logits again, and the gradients of both factors.
+    project(torch, rows, weight, compute, 1 + (forHidden ? 1 : 0) + (forWeight ? 1 : 0));
     const buffer = torch.empty("empty", [Math.min(rows, TOKEN_CHUNK), chunk], compute);
     const dense = gradients.map((gradient) =>
       gradient === null || gradient.contiguous ? null : torch.empty("clone", gradient.sizes, gradient.dtype),
@@ -95,6 +107,7 @@ export function chunkedLogProbs(
   torch.usage?.enterModule?.(torch, GATHERED_HEAD, weight.elements + (bias?.elements ?? 0));
   // running maximum, its sum of exponentials, three more sums, the maximum before the target, the target's logit
   const statistics = ["full", "zeros", "zeros", "zeros", "zeros", "full", "zeros"].map((name) => vector(name));
+  project(torch, rows, weight, compute, 1);
   const buffer = torch.empty("empty", [Math.min(rows, TOKEN_CHUNK), chunk], compute);
   const hiddenChunk = new Local();
   tiles(rows, TOKEN_CHUNK, (tokens) => {

@@ -3,7 +3,7 @@
  * backward that unpacks one weight at a time. Sources: bitsandbytes/nn/modules.py (Linear4bit.forward),
  * bitsandbytes/autograd/_functions.py (MatMul4Bit), bitsandbytes/functional.py (quantize_4bit, dequantize_4bit).
  */
-import type { DType } from "../../engine/dtype";
+import { type DType, ELEMENT_BYTES } from "../../engine/dtype";
 import type { ModuleForward } from "../../engine/interpreter";
 import { matmul } from "../../engine/ops/linear";
 import type { Tensor } from "../../engine/tensor";
@@ -99,5 +99,11 @@ function multiply(torch: Torch, x: Tensor, weight: PackedWeight, bias: Tensor | 
     return [left, biasGradient];
   });
   if (keepsInputs && node !== null) node.held = [x.retain()];
-  return torch.attach(node, torch.empty("gemm_4bit", [...x.sizes.slice(0, -1), weight.outputs], x.dtype));
+  const { outputs, inputs } = weight;
+  const rows = x.elements / inputs;
+  const sizes = [...x.sizes.slice(0, -1), outputs];
+  // Half a byte a weight is read, unpacked into memory and read by the product (bitsandbytes/backends/cuda/ops.py).
+  const reads = rows * inputs * ELEMENT_BYTES[x.dtype] + outputs * inputs * (0.5 + 2 * ELEMENT_BYTES[x.dtype]);
+  torch.multiply(sizes, { count: 1, rows, columns: outputs, inner: inputs, dtype: x.dtype }, reads);
+  return torch.attach(node, torch.empty("gemm_4bit", sizes, x.dtype));
 }

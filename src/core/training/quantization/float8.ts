@@ -64,6 +64,7 @@ function over<T>(tensors: readonly Tensor[], result: T): T {
 /** Scales of a tensor: its largest magnitude (one, or `lines` of them) in double precision, divided and rounded. */
 function scales(torch: Torch, x: Tensor, lines: number | null, { powers, compiled }: Casting): Tensor {
   const sizes = lines === null ? [] : [lines];
+  torch.launchOn([x]);
   if (compiled) return torch.empty("exp2", sizes, "float32");
   const magnitudes = torch.empty("abs", x.sizes, x.dtype);
   const largest = torch.empty("amax", sizes, x.dtype);
@@ -91,6 +92,7 @@ function scales(torch: Torch, x: Tensor, lines: number | null, { powers, compile
 /** Casts to 8 bits; the scaled values are made in float32 first. */
 function scaled(torch: Torch, x: Tensor, scaling: Scaling, lines: number, casting: Casting): Scaled {
   const scale = scales(torch, x, scaling === "axis" ? lines : null, casting);
+  torch.launchOn([x]);
   if (casting.compiled) return { data: torch.empty("_to_copy", x.sizes, "float8"), scale, scaling };
   const raised = x.dtype === "float32" ? null : torch.empty("_to_copy", x.sizes, "float32");
   const multiplied = torch.empty("mul", x.sizes, "float32");
@@ -105,6 +107,7 @@ function scaled(torch: Torch, x: Tensor, scaling: Scaling, lines: number, castin
 interface ProductSizes {
   readonly rows: number;
   readonly columns: number;
+  readonly inner: number;
   readonly dtype: DType;
   /** The kernel takes the left operand by rows and the right one by columns; others are copied. */
   readonly copies: readonly ("left" | "right")[];
@@ -135,6 +138,7 @@ function scaledProduct(torch: Torch, left: Scaled, right: Scaled, sizes: Product
     });
   }
   const narrow = byLine && (dtype === "float32" || dtype === "float16");
+  torch.multiply([rows, columns], { count: 1, rows, columns, inner: sizes.inner, dtype: "float8" });
   let out = torch.empty("_scaled_mm", [rows, columns], narrow ? "bfloat16" : dtype);
   if (narrow) {
     const cast = torch.empty("_to_copy", [rows, columns], dtype);
@@ -188,6 +192,7 @@ function multiply(torch: Torch, x: Tensor, weight: Tensor, recipe: Recipe & Cast
   const product = scaledProduct(torch, input8, weight8, {
     rows,
     columns: outputs,
+    inner: inputs,
     dtype: x.dtype,
     copies: [],
     fastAccumulation: true,
@@ -221,18 +226,22 @@ function gradients(
   const left = scaledProduct(torch, first, weight8, {
     rows,
     columns: inputs,
+    inner: outputs,
     dtype: gradient.dtype,
     copies: ["right"],
     fastAccumulation: false,
   });
   let right: Tensor;
-  if (recipe.forWeight === "none") right = torch.empty("mm", [outputs, inputs], gradient.dtype);
-  else {
+  if (recipe.forWeight === "none") {
+    torch.multiply([outputs, inputs], { count: 1, rows: outputs, columns: inputs, inner: rows, dtype: gradient.dtype });
+    right = torch.empty("mm", [outputs, inputs], gradient.dtype);
+  } else {
     const second = keep("grad_output_dim1", scaled(torch, gradient, recipe.forWeight, outputs, recipe));
     const input8 = keep("input_dim1", scaled(torch, x, recipe.forWeight, inputs, recipe));
     right = scaledProduct(torch, second, input8, {
       rows: outputs,
       columns: inputs,
+      inner: rows,
       dtype: gradient.dtype,
       copies: ["left", "right"],
       fastAccumulation: false,

@@ -115,15 +115,19 @@ export function packGrouped(
 /** Forward: the unpacked weight exists during the product. */
 export function linearGrouped(weight: PackedWeight, bias: Tensor | null): ModuleForward {
   return (torch, x) => {
+    const rows = x.elements / weight.inputs;
     const node = torch.record("QuantLinearBackward", [x], (torch, [gradient]) => {
       if (!gradient) return [null];
       const unpacked = dequantize(torch, weight);
+      torch.multiply(x.sizes, { count: 1, rows, columns: weight.inputs, inner: weight.outputs, dtype: x.dtype });
       const left = torch.empty("mm", x.sizes, x.dtype);
       unpacked.release();
       return [left];
     });
     const unpacked = dequantize(torch, weight);
-    const product = torch.attach(node, torch.empty("mm", [...x.sizes.slice(0, -1), weight.outputs], x.dtype));
+    const sizes = [...x.sizes.slice(0, -1), weight.outputs];
+    torch.multiply(sizes, { count: 1, rows, columns: weight.outputs, inner: weight.inputs, dtype: x.dtype });
+    const product = torch.attach(node, torch.empty("mm", sizes, x.dtype));
     unpacked.release();
     if (bias === null) return product;
     const out = add(torch, product, bias);

@@ -52,6 +52,7 @@ export function linear8bit(weight: PackedWeight, bias: Tensor | null): ModuleFor
       const scales = torch.empty("mul", [outputs], "float32");
       scales.release();
       const cast = gradient.dtype === dtype ? null : torch.empty("_to_copy", gradient.sizes, dtype);
+      torch.multiply(sizes, { count: 1, rows, columns: inputs, inner: outputs, dtype });
       const left = torch.empty("mm", sizes, dtype);
       cast?.release();
       raised.release();
@@ -59,6 +60,7 @@ export function linear8bit(weight: PackedWeight, bias: Tensor | null): ModuleFor
     });
     if (node !== null) node.held = [x.retain()];
     const quantized = quantizeRows(torch, x, rows, inputs);
+    torch.multiply([rows, outputs], { count: 1, rows, columns: outputs, inner: inputs, dtype: "int8" });
     const products = torch.empty("int8_linear_matmul", [rows, outputs], "int32");
     let out = torch.empty("int8_mm_dequant", [...sizes.slice(0, -1), outputs], "float16");
     if (dtype !== "float16") {

@@ -6,7 +6,7 @@
  * float8_tensor_storage.py (update_usage), cpp_extensions/gemm.py (get_cublas_workspace), quantization.py (DelayedScaling).
  */
 import type { ModuleForward } from "../../engine/interpreter";
-import { numel } from "../../engine/shape";
+import { numel, type Sizes } from "../../engine/shape";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 
@@ -62,17 +62,25 @@ export function engineLinear(
     const node = torch.record("_LinearBackward", [x, weight, bias], (torch, [gradient], _, node) => {
       if (!gradient) return [null, null, null];
       const biasGradient = node.edges[2] ? torch.empty("sum", [outputs], gradient.dtype) : null;
+      torch.launchOn([gradient]);
       const gradient8 = [torch.empty("quantize", [rows, outputs], "float8")];
       if (transposes && node.edges[1]) gradient8.push(torch.empty("quantize", [outputs, rows], "float8"));
-      const left = node.edges[0] ? torch.empty("gemm", x.sizes, dtype) : null;
-      const right = node.edges[1] ? torch.empty("gemm", [outputs, inputs], dtype) : null;
+      const gemm = (sizes: Sizes, height: number, columns: number, inner: number): Tensor => {
+        torch.multiply(sizes, { count: 1, rows: height, columns, inner, dtype: "float8" });
+        return torch.empty("gemm", sizes, dtype);
+      };
+      const left = node.edges[0] ? gemm(x.sizes, rows, inputs, outputs) : null;
+      const right = node.edges[1] ? gemm([outputs, inputs], outputs, inputs, rows) : null;
       for (const tensor of gradient8) tensor.release();
       return [left, right, biasGradient];
     });
+    torch.launchOn([x]);
     const input8 = torch.empty("quantize", [rows, inputs], "float8");
     const turned = node?.edges[1] && transposes ? torch.empty("quantize", [inputs, rows], "float8") : null;
     const weight8 = cached ?? copies(torch, weight, transposes && node?.edges[0] != null);
-    const out = torch.attach(node, torch.empty("gemm", [...x.sizes.slice(0, -1), outputs], dtype));
+    const result = [...x.sizes.slice(0, -1), outputs];
+    torch.multiply(result, { count: 1, rows, columns: outputs, inner: inputs, dtype: "float8" });
+    const out = torch.attach(node, torch.empty("gemm", result, dtype));
     if (node?.edges[1]) torch.save(node, turned ?? input8);
     input8.release();
     turned?.release();

@@ -1,0 +1,160 @@
+/**
+ * What the kernels of one micro-batch do, read off the event stream: every matrix product, attention, and the bytes that all
+ * the other kernels read and write. Counts only; no rates. What writes into memory it already has is not seen.
+ */
+import type { Label, Ledger, Product } from "../engine/ledger";
+
+/** Products that are alike. */
+export interface Products extends Product {
+  /** Bytes that one of them reads and writes. */
+  readonly bytes: number;
+  readonly times: number;
+  /** A kernel of a package that may be missing multiplies in their place. */
+  readonly spared: boolean;
+}
+
+/** One pass over the model. */
+export interface Pass {
+  readonly products: readonly Products[];
+  /** FLOP inside attention kernels, and the bytes they read and write. */
+  readonly attentionFlops: number;
+  readonly attentionBytes: number;
+  /** Bytes that the other kernels read and write. */
+  readonly elementBytes: number;
+  /** Of every sort. */
+  readonly kernels: number;
+  /** Those of the other kernels that a package which may be missing has one kernel for, and their bytes (in `elementBytes`, too). */
+  readonly sparedKernels: number;
+  readonly sparedBytes: number;
+}
+
+/** What one micro-batch runs on one device. */
+export interface Operators {
+  readonly forward: Pass;
+  /** What checkpointing runs again is in it. */
+  readonly backward: Pass;
+  /** Scoring of one generation's completions, without gradients; null where there is none. */
+  readonly scoring: Pass | null;
+  /** Tensors that the optimizer steps on. */
+  readonly tensors: number;
+  /** Bytes that wait in host memory between forward and backward. */
+  readonly offloadedBytes: number;
+  /** Bytes of the batch, which come from the host. */
+  readonly inputBytes: number;
+}
+
+/** Sums up kernels. */
+class Tally {
+  private readonly products = new Map<
+    string,
+    Omit<Products, keyof Product | "times"> & { product: Product; times: number }
+  >();
+  private attentionFlops = 0;
+  private attentionBytes = 0;
+  private elementBytes = 0;
+  private kernels = 0;
+  private sparedKernels = 0;
+  private sparedBytes = 0;
+
+  /** @param spared scopes of the modules that a package has a kernel for; their leaf modules run as they are */
+  constructor(private readonly spared: RegExp | null) {}
+
+  /** @param bytes of one block that the label stands on */
+  add({ kernel, scope }: Readonly<Label>, bytes: number, times: number): void {
+    if (kernel === null) {
+      this.elementBytes += bytes * times;
+      return;
+    }
+    this.kernels += times;
+    const moved = kernel.reads + bytes;
+    const { product, attention } = kernel;
+    if (product !== undefined) this.multiply(product, moved, times, this.spared?.test(scope) === true);
+    else if (attention !== undefined) {
+      this.attentionFlops += attention * times;
+      this.attentionBytes += moved * times;
+    } else {
+      this.elementBytes += moved * times;
+      if (this.spared?.test(scope) === true) {
+        this.sparedKernels += times;
+        this.sparedBytes += moved * times;
+      }
+    }
+  }
+
+  private multiply(product: Product, bytes: number, times: number, spared: boolean): void {
+    const { count, rows, columns, inner, dtype, convolution } = product;
+    const key = `${count} ${rows} ${columns} ${inner} ${dtype} ${bytes} ${convolution ?? ""} ${spared}`;
+    const known = this.products.get(key);
+    if (known === undefined) this.products.set(key, { product, bytes, times, spared });
+    else known.times += times;
+  }
+
+  pass(): Pass {
+    const { attentionFlops, attentionBytes, elementBytes, kernels } = this;
+    const { sparedKernels, sparedBytes } = this;
+    const products = [...this.products.values()].map(({ product, ...one }) => ({ ...product, ...one }));
+    const counts = { attentionFlops, attentionBytes, elementBytes, kernels };
+    return { products, ...counts, sparedKernels, sparedBytes };
+  }
+}
+
+/** Adds up what the phases from `first` up to `end` run. */
+function tally(ledger: Ledger, first: number, end: number, into: Tally): void {
+  const { events, bytes, phaseList } = ledger;
+  const start = phaseList[first]?.firstEvent ?? events.length;
+  const stop = phaseList[end]?.firstEvent ?? events.length;
+  // A label's blocks are alike: they are counted first and weighed once.
+  const times = new Int32Array(ledger.labelCount);
+  const one: number[] = [];
+  for (let k = start; k < stop; k++) {
+    const id = events[k]!;
+    if (id >= 0 && times[ledger.labelIndexOf(id)]!++ === 0) one.push(id);
+  }
+  for (const id of one) into.add(ledger.labelOf(id), bytes[id]!, times[ledger.labelIndexOf(id)]!);
+}
+
+/** Bytes of the batch that phase `at` allocates. */
+function batchBytes(ledger: Ledger, at: number): number {
+  const { events, bytes, phaseList } = ledger;
+  let total = 0;
+  const stop = phaseList[at + 1]?.firstEvent ?? events.length;
+  for (let k = phaseList[at]?.firstEvent ?? stop; k < stop; k++) {
+    const id = events[k]!;
+    if (id >= 0 && ledger.labelOf(id).kind === "inputs") total += bytes[id]!;
+  }
+  return total;
+}
+
+/**
+ * Reads the first micro-batch of the first step, whose gradients are all made: later ones add to them.
+ *
+ * @param spared scopes of the modules that a package has a kernel for
+ */
+export function operatorsOf(
+  ledger: Ledger,
+  { tensors, offloadedBytes }: Pick<Operators, "tensors" | "offloadedBytes">,
+  spared: RegExp | null = null,
+): Operators | null {
+  const phases = ledger.phaseList;
+  const isPass = (k: number): boolean => phases[k]?.phase === "forward" && phases[k + 1]?.phase === "backward";
+  const at = phases.findIndex((_, k) => isPass(k));
+  if (at < 0) return null;
+  const [forward, backward] = [new Tally(spared), new Tally(spared)];
+  tally(ledger, at, at + 1, forward);
+  tally(ledger, at + 1, at + 2, backward);
+  const scoring = new Tally(spared);
+  let scores = false;
+  for (let k = 0; k < at; k++) {
+    if (phases[k]!.phase !== "forward") continue;
+    scores = true;
+    tally(ledger, k, k + 1, scoring);
+  }
+  return {
+    forward: forward.pass(),
+    backward: backward.pass(),
+    scoring: scores ? scoring.pass() : null,
+    tensors,
+    offloadedBytes,
+    inputBytes: batchBytes(ledger, at - 1),
+  };
+}
