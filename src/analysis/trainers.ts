@@ -22,8 +22,11 @@ const NAMED: readonly (readonly [RegExp, string])[] = [
 
 const nameOf = (text: string): string | undefined => NAMED.find(([pattern]) => pattern.test(text))?.[1];
 
+/** What says which trainer a document means. */
+type Document = Pick<RunInputs, "main" | "format">;
+
 /** `DPOConfig(...)` and `DPOTrainer(...)` in Python, `trl dpo` and `examples/scripts/dpo.py` in a script. */
-function calledTrainer({ main }: RunInputs): string | undefined {
+function calledTrainer({ main }: Document): string | undefined {
   const parsed = main.config?.parsed;
   for (const { callee } of parsed?.python?.calls ?? []) {
     const name = /(?:^|\.)(\w+?)(?:Config|Trainer)$/.exec(callee)?.[1];
@@ -62,9 +65,15 @@ function ofTrl(libraries: Versions): LossSource {
   return { file: "trl-1.9", ...(same ? {} : { standsFor: `TRL ${libraries.trl}` }) };
 }
 
+/** PPO's loop is the same from 0.12 on; since 1.14 TRL has none. */
+function ofPpo(libraries: Versions): LossSource {
+  return { file: "trl-ppo", ...(holds("trl<0.12", libraries) ? { standsFor: `TRL ${libraries.trl}` } : {}) };
+}
+
 /** Where the losses of a document's trainer are; null where none but the model's own runs. */
-export function lossesOf(format: string, settings: Settings, libraries: Versions): LossSource | null {
-  if (format === "trl") return ofTrl(libraries);
+export function lossesOf(inputs: Document, settings: Settings, libraries: Versions): LossSource | null {
+  const format = inputs.format.id;
+  if (format === "trl") return trainerOf(inputs, settings) === "ppo" ? ofPpo(libraries) : ofTrl(libraries);
   if (stageOf(settings) === undefined) return null;
   if (format === "axolotl") return ofTrl(libraries);
   if (format === "llama-factory") return { file: "llama-factory" };
@@ -72,7 +81,7 @@ export function lossesOf(format: string, settings: Settings, libraries: Versions
 }
 
 /** Which trainer runs: `trainer` (the plain one), `sft`, or one that keeps further models. */
-export function trainerOf(inputs: RunInputs, settings: Settings): string {
+export function trainerOf(inputs: Document, settings: Settings): string {
   const stage = stageOf(settings);
   if (stage !== undefined) return stage;
   if (settings.find("reward_model") !== undefined) return "ppo";

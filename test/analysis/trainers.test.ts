@@ -114,6 +114,25 @@ trainer = DPOTrainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
     assert.ok(apart - adapted > 0.9 * WEIGHTS, `${apart - adapted}`);
   });
 
+  it("PPO keeps four models, two of them trained, and checkpoints nothing", async () => {
+    const ppo = (more: string): string =>
+      `from trl.experimental.ppo import PPOConfig, PPOTrainer
+args = PPOConfig(output_dir="out", per_device_train_batch_size=1, gradient_accumulation_steps=2, response_length=32${more})
+trainer = PPOTrainer(args=args, model="Qwen/Qwen2.5-0.5B-Instruct", ref_model=None, reward_model=rm, value_model=vm)
+`;
+    const peak = (more: string): Promise<number> => peakOf(ppo(more), "ppo.py");
+    const [run] = await runsOf(ppo(""), "ppo.py");
+    const settles = new Set(run?.assumptions.map(({ settleWith }) => settleWith));
+    for (const key of ["reward_model_path", "gradient_checkpointing", "libraries"]) assert.ok(settles.has(key), key);
+    const own = await peak("");
+    // Four models in float32, gradients and two states of two of them.
+    assert.ok(own > (4 + 3 * 2) * 2 * WEIGHTS, `${own}`);
+    assert.equal(await peak(", gradient_checkpointing=False"), own);
+    // Scores of every word for 32 tokens of two more completions.
+    assert.ok((await peak(", local_rollout_forward_batch_size=1")) <= own);
+    assert.ok((await peak(", response_length=64").catch(() => own + 1)) > own);
+  });
+
   it("LLaMA-Factory's reward model has a value head beside its logits", async () => {
     const factory = (stage: string): Promise<number> =>
       peakOf(

@@ -108,9 +108,11 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           attention,
           // TRL forces the reentrant kind for adapters under ZeRO-3.
           checkpointing:
-            checkpointing !== null && c.trl && adapter !== null && parallel.deepspeed?.zeroStage === 3
-              ? { ...checkpointing, useReentrant: true }
-              : checkpointing,
+            spec?.kind === "ppo"
+              ? null
+              : checkpointing !== null && c.trl && adapter !== null && parallel.deepspeed?.zeroStage === 3
+                ? { ...checkpointing, useReentrant: true }
+                : checkpointing,
           ...(recomputesModules(c, attention) ? { recomputesModules: true } : {}),
           ...(offloads === null ? {} : { offloadsActivations: offloads }),
           optimizer,
@@ -136,7 +138,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           expandableSegments: c.settings.boolean("expandable_segments") === true,
           ...allocatorOf(c),
           ...workspaceOf(c),
-          ...(evaluation === null ? {} : { evaluation }),
+          ...(evaluation === null || spec?.kind === "ppo" ? {} : { evaluation }),
           ...(generation === null ? {} : { generation }),
           ...(ownCode === undefined ? {} : { standsFor: ownCode }),
           device:

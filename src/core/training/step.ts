@@ -114,11 +114,15 @@ export function runSteps(
     optimizer.step(torch);
     strategy.afterStep?.(torch);
     ledger.enter("zero", step);
-    if (options.keepsGradients) continue;
-    for (const parameter of options.groups.flat()) {
-      parameter.grad?.release();
-      parameter.grad = null;
-    }
+    if (!options.keepsGradients) zeroGrad(options.groups);
+  }
+}
+
+/** `zero_grad(set_to_none=True)`. */
+export function zeroGrad(groups: readonly (readonly Tensor[])[]): void {
+  for (const parameter of groups.flat()) {
+    parameter.grad?.release();
+    parameter.grad = null;
   }
 }
 
