@@ -1,13 +1,34 @@
 /** Which trainer carries a run out. */
 
 import { TRAINER_MARKS } from "../formats/trl/keys";
+import type { Task } from "../terms/names";
 import type { RunInputs } from "./inputs";
 import type { Settings } from "./settings";
 import { holds, type Versions } from "./versions";
 
-/** Trainers by the names of TRL's classes and of the scripts that use them. */
+/** Trainers by the names of TRL's classes (0.12 to 1.16) and of the scripts that use them. */
 const NAMED: readonly (readonly [RegExp, string])[] = [
-  [/^(?:online_?dpo)/i, "online-dpo"],
+  [/^online_?dpo/i, "online-dpo"],
+  [/^align_?prop|^ddpo/i, "ddpo"],
+  [/^iterative_?sft/i, "iterative-sft"],
+  [/^nash_?md/i, "nash-md"],
+  [/^xpo/i, "xpo"],
+  [/^prm$/i, "prm"],
+  [/^bco/i, "bco"],
+  [/^tpo/i, "tpo"],
+  [/^gfpo/i, "gfpo"],
+  [/^gmpo/i, "gmpo"],
+  [/^a2po/i, "a2po"],
+  [/^grpo_?with_?replay_?buffer/i, "replay-buffer"],
+  [/^async_?grpo/i, "async-grpo"],
+  [/^async_?distillation/i, "async-distillation"],
+  [/^(?:server_?)?distillation/i, "distillation"],
+  [/^gold/i, "gold"],
+  [/^mini_?llm/i, "minillm"],
+  [/^iw_?opd/i, "iw-opd"],
+  [/^sdft/i, "sdft"],
+  [/^sdpo/i, "sdpo"],
+  [/^ssd$/i, "ssd"],
   [/^dpo/i, "dpo"],
   [/^kto/i, "kto"],
   [/^orpo/i, "orpo"],
@@ -41,6 +62,12 @@ function calledTrainer({ main }: Document): string | undefined {
   }
   return undefined;
 }
+
+/** Trainers that run the model's own loss, with what they make of the model: a label for every step of an argument. */
+export const OWN_LOSS: Readonly<Record<string, { readonly task: Task; readonly labels: number }>> = {
+  // trl/experimental/prm/prm_trainer.py of 1.11: AutoModelForTokenClassification(num_labels=2), no compute_loss
+  prm: { task: "token-cls", labels: 2 },
+};
 
 /** Stages that are the plain trainer's. */
 const PLAIN = new Set(["none", "sft", "pt", "false"]);

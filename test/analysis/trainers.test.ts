@@ -133,6 +133,31 @@ trainer = PPOTrainer(args=args, model="Qwen/Qwen2.5-0.5B-Instruct", ref_model=No
     assert.ok((await peak(", response_length=64").catch(() => own + 1)) > own);
   });
 
+  const ofClass = (name: string): string =>
+    `from trl import ${name}Config, ${name}Trainer
+args = ${name}Config(output_dir="out", per_device_train_batch_size=1, max_length=128)
+trainer = ${name}Trainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
+`;
+
+  it("no trainer of TRL is taken for another: those without an estimate say why", async () => {
+    const classes =
+      "BCO XPO NashMD OnlineDPO AlignProp DDPO IterativeSFT TPO GFPO GMPO A2PO GRPOWithReplayBuffer AsyncGRPO AsyncDistillation Distillation ServerDistillation GOLD MiniLLM IWOPD SDFT SDPO SSD";
+    for (const name of classes.split(" ")) {
+      const [run] = await runsOf(ofClass(name), "train.py");
+      assert.equal(run?.perDevice ?? null, null, name);
+      assert.ok(
+        run?.findings.some(({ code }) => code === "not-modelled"),
+        name,
+      );
+    }
+  });
+
+  it("PRM is a token classifier under the plain trainer", async () => {
+    const [prm, sft] = [await peakOf(ofClass("PRM"), "prm.py"), await peakOf(ofClass("SFT"), "sft.py")];
+    // Two labels instead of a vocabulary that is tied to the embedding.
+    assert.ok(prm < sft, `${prm} ${sft}`);
+  });
+
   it("LLaMA-Factory's reward model has a value head beside its logits", async () => {
     const factory = (stage: string): Promise<number> =>
       peakOf(

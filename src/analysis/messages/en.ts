@@ -68,6 +68,11 @@ export const en: Readonly<Record<string, string>> = {
   "unknown-device.near": "No GPU called `{name}` in the catalogue. Did you mean `{near}`?",
   "not-modelled": "No estimate: {reason}.",
   "not-modelled.trainer": "{trainer} training keeps more than one model or generates text, which is not modelled yet",
+  "not-modelled.trainer.online":
+    "{trainer} generates and compares completions in every micro-batch, which is not modelled yet",
+  "not-modelled.trainer.apart": "{trainer} learns from completions of another process, which is not modelled yet",
+  "not-modelled.trainer.teacher": "{trainer} learns from distributions of a teacher with a loss that was not recorded",
+  "not-modelled.trainer.loss": "the loss of {trainer} was not recorded",
   "not-modelled.part":
     "an Accelerate config is a part of a run: open the training config or the script that it launches",
   "not-modelled.format": "runs of {format} are read and explained, but not simulated yet",

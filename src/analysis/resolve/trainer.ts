@@ -108,9 +108,9 @@ export function generatedLengths(c: ResolveContext, trainer: string): GeneratedL
   return { prompt: ASSUMED_PROMPT, completion };
 }
 
-/** What a trainer makes of the model: a reward model gives one number. */
-export function classified(reward: boolean, model: TrainingRun["model"] | null): TrainingRun["model"] | null {
-  return reward && model !== null ? { ...model, config: { ...model.config, num_labels: 1 } } : model;
+/** What a trainer makes of the model: a classifier with so many labels, or what it is (0). */
+export function classified(labels: number, model: TrainingRun["model"] | null): TrainingRun["model"] | null {
+  return labels > 0 && model !== null ? { ...model, config: { ...model.config, num_labels: labels } } : model;
 }
 
 /** The trainer's own part of the run; null for the plain trainers. Says what is assumed, and why there may be no run. */
