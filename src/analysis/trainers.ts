@@ -83,6 +83,8 @@ export interface LossSource {
   readonly file: string;
   /** Of other code than the run's, with the same models and much the same logits: this name's stands for it. */
   readonly standsFor?: string;
+  /** Liger's fused loss is the run's: one that never holds all logits either stands for it. */
+  readonly forLiger?: true;
 }
 
 /** TRL's own: the newest release with another loss, and what stands for it. Before 0.29 DPO kept all hidden states, too. */
@@ -92,6 +94,9 @@ function ofTrl(libraries: Versions): LossSource {
   return { file: "trl-1.9", ...(same ? {} : { standsFor: `TRL ${libraries.trl}` }) };
 }
 
+/** Trainers whose loss Liger took over before TRL had a fused head (`use_liger_kernel`). */
+const LIGER_LOSSES: ReadonlySet<string> = new Set(["dpo", "kto", "grpo"]);
+
 /** PPO's loop is the same from 0.12 on; since 1.14 TRL has none. */
 function ofPpo(libraries: Versions): LossSource {
   return { file: "trl-ppo", ...(holds("trl<0.12", libraries) ? { standsFor: `TRL ${libraries.trl}` } : {}) };
@@ -100,7 +105,13 @@ function ofPpo(libraries: Versions): LossSource {
 /** Where the losses of a document's trainer are; null where none but the model's own runs. */
 export function lossesOf(inputs: Document, settings: Settings, libraries: Versions): LossSource | null {
   const format = inputs.format.id;
-  if (format === "trl") return trainerOf(inputs, settings) === "ppo" ? ofPpo(libraries) : ofTrl(libraries);
+  if (format === "trl") {
+    const trainer = trainerOf(inputs, settings);
+    if (trainer === "ppo") return ofPpo(libraries);
+    const liger = settings.boolean("fused_loss") === true && LIGER_LOSSES.has(trainer);
+    if (liger && !holds("trl>=1.15", libraries)) return { file: "trl", forLiger: true };
+    return ofTrl(libraries);
+  }
   if (stageOf(settings) === undefined) return null;
   if (format === "axolotl") return ofTrl(libraries);
   if (format === "llama-factory") return { file: "llama-factory" };

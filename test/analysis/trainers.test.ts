@@ -139,6 +139,19 @@ args = ${name}Config(output_dir="out", per_device_train_batch_size=1, max_length
 trainer = ${name}Trainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
 `;
 
+  it("before TRL 1.15 Liger's losses hold no logits either, which another stands for", async () => {
+    const liger = async (more: string) => (await runsOf(`${DPO}${more}`, "dpo.yaml", "trl==1.9.0\n"))[0];
+    const [own, fused] = [await liger(""), await liger("use_liger_kernel: true\n")];
+    assert.ok(own!.perDevice!.allocatedPeakBytes - fused!.perDevice!.allocatedPeakBytes > 4 * 1023 * 151_936 * 4);
+    assert.ok(fused!.assumptions.some(({ what }) => what.includes("Liger")));
+  });
+
+  it("AlphaPO is SimPO without the likelihood", async () => {
+    const cpo = (more: string): Promise<number> => peakOf(`${DPO}loss_type: ${more}`, "cpo.yaml");
+    const marked = (loss: string, alpha: string): Promise<number> => cpo(`${loss}\nsimpo_gamma: 0.5\n${alpha}`);
+    assert.equal(await marked("alphapo", ""), await marked("simpo", "cpo_alpha: 0\n"));
+  });
+
   it("no trainer of TRL is taken for another: those without an estimate say why", async () => {
     const classes =
       "BCO XPO NashMD OnlineDPO AlignProp DDPO IterativeSFT TPO GFPO GMPO A2PO GRPOWithReplayBuffer AsyncGRPO AsyncDistillation Distillation ServerDistillation GOLD MiniLLM IWOPD SDFT SDPO SSD";

@@ -225,6 +225,7 @@ export const en: Readonly<Record<string, string>> = {
   "assume.scored": "prompts of one token: every other token is scored (an upper bound)",
   "assume.prompt-length": "prompts of {length} tokens",
   "assume.loss-stands": "the loss of TRL 1.9 stands for that of {trainer} in {standsFor}",
+  "assume.liger-loss": "the fused head of TRL 1.16 stands for Liger's loss of {trainer}: neither holds all logits",
   "assume.scorers": "value and reward models like the policy: none is named",
   "assume.ppo-version": "the loop of TRL 1.11, as TRL has no PPO since 1.14",
   "assume.ppo-checkpointing": "no gradient checkpointing: PPO's own loop never switches it on",

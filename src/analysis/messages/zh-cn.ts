@@ -207,6 +207,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.scored": "提示只有一个词元：其余词元全部计分（上界）",
   "assume.prompt-length": "提示为 {length} 个词元",
   "assume.loss-stands": "以 TRL 1.9 的损失代替 {standsFor} 中 {trainer} 的损失",
+  "assume.liger-loss": "以 TRL 1.16 的融合输出头代替 Liger 的 {trainer} 损失：两者都不保存全部 logits",
   "assume.scorers": "价值模型和奖励模型与策略模型相同：未指定",
   "assume.ppo-version": "采用 TRL 1.11 的循环：TRL 自 1.14 起不再提供 PPO",
   "assume.ppo-checkpointing": "未启用梯度检查点：PPO 自己的循环不会启用它",

@@ -124,7 +124,8 @@ export function trainerSpecOf(
   if (c.trl && trainer === "sft") return sftSpec(c, sequenceLength);
   const flavour = flavourOf(c.inputs.format.id, trainer);
   if (c.losses === null || flavour === undefined) return null;
-  const { standsFor } = c.losses;
+  const { standsFor, forLiger } = c.losses;
+  if (forLiger) c.suppose(say("assume.liger-loss", { trainer: trainer.toUpperCase() }), "libraries");
   if (standsFor !== undefined && flavour.kind !== "reward")
     c.suppose(say("assume.loss-stands", { trainer: trainer.toUpperCase(), standsFor }), "libraries");
   const spec =
@@ -135,7 +136,7 @@ export function trainerSpecOf(
         : GENERATES.has(flavour.kind)
           ? rolloutSpec(c, flavour.kind, adapted, batch)
           : preferenceSpec(c, flavour, sequenceLength, adapted, batch.loadDtype);
-  return standsFor === undefined ? spec : { ...spec, standIn: true };
+  return standsFor === undefined && !forLiger ? spec : { ...spec, standIn: true };
 }
 
 /** Divergences by the weight between them (trl/experimental/gkd/gkd_trainer.py, generalized_jsd_loss). */
@@ -342,6 +343,8 @@ function variantOf(c: ResolveContext, { kind, loss: own }: Flavour, adapted: boo
   if (own !== undefined) c.put("loss_type", own, "auto", "loss_type", null);
   else if (stated === undefined) c.put("loss_type", standard, "default", "loss_type", null);
   else c.keep("loss_type", stated);
+  // AlphaPO is SimPO without the likelihood (trl/experimental/cpo/cpo_config.py).
+  if (kind === "cpo" && loss === "alphapo") return { loss: "simpo", likelihood: false };
   if (kind === "cpo") return { loss: loss ?? standard, likelihood: c.settings.number("cpo_alpha") !== 0 };
   return { loss: loss ?? standard, reference: referenceOf(c, adapted) };
 }
