@@ -217,7 +217,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   }
   if (pinned !== undefined) documents.push(pinned.document);
   const family = model?.kind === "found" ? String(model.config["model_type"]) : undefined;
-  const losses = lossesOf(format.id, before, librariesOf(before, format.id))?.file ?? null;
+  const losses = lossesOf({ main, format }, before, librariesOf(before, format.id))?.file ?? null;
   const companions = new Map<string, ModelFound>();
   for (const setting of losses === null ? [] : COMPANIONS) {
     const named = before.string(setting);
@@ -249,7 +249,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
 }
 
 /** Settings that name a model beside the trained one. */
-const COMPANIONS = ["teacher_model", "ref_model"];
+const COMPANIONS = ["teacher_model", "ref_model", "reward_model"];
 
 /** Graphs of a model that is not trained; it has no relative's. */
 async function ownGraphs(model: ModelFound, context: GatherContext): Promise<FamilyGraphs | undefined> {

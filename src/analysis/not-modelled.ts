@@ -5,9 +5,34 @@ import { say } from "./problems";
 import { flavourOf } from "./resolve/trainer";
 import type { Obstacle } from "./resolve/types";
 import type { Settings } from "./settings";
+import { OWN_LOSS } from "./trainers";
 
 /** Switches that change memory in a way nothing here follows. */
 const SWITCHES = ["use_llama_pro"];
+
+/** Why a trainer is not followed, where there is more to say than that it keeps several models. */
+const REASONS: Readonly<Record<string, string>> = {
+  "online-dpo": "not-modelled.trainer.online",
+  "nash-md": "not-modelled.trainer.online",
+  xpo: "not-modelled.trainer.online",
+  "async-grpo": "not-modelled.trainer.apart",
+  "async-distillation": "not-modelled.trainer.apart",
+  distillation: "not-modelled.trainer.teacher",
+  gold: "not-modelled.trainer.teacher",
+  minillm: "not-modelled.trainer.teacher",
+  "iw-opd": "not-modelled.trainer.teacher",
+  sdft: "not-modelled.trainer.teacher",
+  sdpo: "not-modelled.trainer.teacher",
+  ssd: "not-modelled.trainer.teacher",
+  ddpo: "not-modelled.trainer.loss",
+  "iterative-sft": "not-modelled.trainer.loss",
+  bco: "not-modelled.trainer.loss",
+  tpo: "not-modelled.trainer.loss",
+  gfpo: "not-modelled.trainer.loss",
+  gmpo: "not-modelled.trainer.loss",
+  a2po: "not-modelled.trainer.loss",
+  "replay-buffer": "not-modelled.trainer.loss",
+};
 
 /** Arguments of scripts that train a vision tower or projector beside the language model. */
 const MULTIMODAL = /(?:^|\s)(?:--)?(?:vision_tower|mm_projector_type|pretrain_mm_mlp_adapter)\b/m;
@@ -24,9 +49,9 @@ export function obstaclesOf(inputs: RunInputs, settings: Settings, trainer: stri
   if (format.id === "accelerate") add("not-modelled.part");
   else if (!TRAINER_FORMATS.has(format.id) && format.id !== "deepspeed" && frameworkOf(format.id) === undefined)
     add("not-modelled.format", { format: format.id });
-  const plain = trainer === "trainer" || trainer === "sft";
+  const plain = trainer === "trainer" || trainer === "sft" || trainer in OWN_LOSS;
   if (!plain && flavourOf(format.id, trainer) === undefined)
-    add("not-modelled.trainer", { trainer: trainer.toUpperCase() });
+    add(REASONS[trainer] ?? "not-modelled.trainer", { trainer: trainer.toUpperCase() });
   if (settings.boolean("use_cpu") === true) add("not-modelled.cpu");
   for (const name of SWITCHES) {
     const stated = settings.find(name);

@@ -38,11 +38,17 @@ import {
   hasValueHead,
   lossOf,
   lossScope,
+  type PpoGraphs,
+  ppoGraphs,
+  ppoPass,
   Rollout,
+  type RunnableModel,
+  runPpo,
   scoringOf,
   sequencesOf,
   trainerOf,
   trainerPass,
+  untilStates,
   valueHead,
 } from "./training/trainers";
 
@@ -280,6 +286,56 @@ function isSharded(run: TrainingRun): boolean {
   return run.parallel.fsdp !== null || run.parallel.deepspeed?.zeroStage === 3 || splitsModel(run);
 }
 
+/** A model that gives one number for every token, and its program at other sizes. */
+interface LoadedScorer {
+  readonly model: LoadedModel;
+  readonly dtype: DType;
+  readonly at: (sizes: RunSizes) => Program;
+}
+
+/** PPO's value and reward model, sequence classifiers with one label; the first is trained. Or why they are not followed. */
+function scorersOf(
+  torch: Torch,
+  run: TrainingRun,
+  family: FamilyGraphs,
+  { scorers = {}, ppo }: TrainerSpec,
+  loading: Omit<LoadOptions, "adapter">,
+): { graphs: PpoGraphs; value: LoadedScorer; reward: LoadedScorer } | { reason: string } {
+  const graphs = ppoGraphs(family.trainers ?? []);
+  if (graphs === null || ppo === undefined) return { reason: "PPO of this library" };
+  if (loading.sharded) return { reason: "PPO with sharded parameters" };
+  const load = (companion: CompanionSpec | undefined, trains: boolean): LoadedScorer | null => {
+    const { model, loadDtype } = companion ?? { model: run.model, loadDtype: loading.loadDtype };
+    const own = graphsOf(family, model.family);
+    const labelled = { ...model, config: { ...model.config, num_labels: 1 } };
+    const scorer: TrainingRun = { ...companionRun(run, { model: labelled, loadDtype }), task: "seq-cls" };
+    const at = (sizes: RunSizes): Program | null => (own === undefined ? null : programOf(scorer, own, sizes, false));
+    const program = at(forwardSizes(run));
+    if (program === null || untilStates(program.graph, program.head) === null) return null;
+    const loaded = loadModel(torch, program.graph, program.view, {
+      ...loading,
+      loadDtype,
+      adapter: null,
+      quantization: null,
+      float8: null,
+      frozenParts: [],
+      head: program.head,
+      family: model.family,
+      promptSizes: promptSizes(program.view.scope),
+    });
+    for (const parameter of loaded.parameters) {
+      // Another model's parameters of the same names are others.
+      parameter.pattern = `${trains ? "value" : "reward"}:${parameter.pattern}`;
+      if (!trains) parameter.requiresGradFlag = false;
+    }
+    return { model: loaded, dtype: loadDtype, at: (sizes) => at(sizes) ?? program };
+  };
+  const value = load(scorers.value, true);
+  const reward = load(scorers.reward, false);
+  if (value === null || reward === null) return { reason: `PPO with value and reward models like ${run.model.family}` };
+  return { graphs, value, reward };
+}
+
 /** The loaded model with the value head its trainer puts on it. */
 function withHead(
   torch: Torch,
@@ -404,13 +460,16 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
           },
         };
   const copy = frozen && loadModel(torch, frozen.program.graph, frozen.program.view, frozen.options);
-  strategy.prepare(torch, model.parameters);
+  const scorers = spec?.kind === "ppo" ? scorersOf(torch, run, family, spec, loading) : null;
+  if (scorers !== null && "reason" in scorers) return { ok: false, code: "not-modelled", reason: scorers.reason };
+  const trained = [...model.parameters, ...(scorers?.value.model.parameters ?? [])];
+  strategy.prepare(torch, trained);
   // trl/models/utils.py: below stage 3 the reference is an engine of its own, whole on every GPU (prepare_deepspeed).
   const copyUsage = (copy !== null && strategy.prepareFrozen?.(torch, copy.parameters)) || null;
   torch.leafHook = strategy.leafHook;
   torch.usage = strategy.shardsParameters ? strategy : undefined;
   const loadedEvents = ledger.eventCount;
-  const trainable = model.parameters.filter((parameter) => parameter.requiresGradFlag);
+  const trainable = trained.filter((parameter) => parameter.requiresGradFlag);
   ledger.startCounting();
   const groups = groupsOf(run.optimizer, trainable);
   const optimizer = factory(torch, strategy.optimizerGroups(torch, groups), run.optimizer.args);
@@ -480,7 +539,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   const autocast = strategy.keepsAutocast ? run.autocast : null;
   const scope = scopeOf(run.microBatchSize, run.sequenceLength);
   let cacheBytes: number | null = null;
-  const generates = (generation: GenerationSpec): void => {
+  const generates = (generation: GenerationSpec): number => {
     // trl/models/utils.py, unwrap_model_for_generation
     const gathered = spec?.rollout?.gathers === false ? null : (strategy.gatherAll?.(torch) ?? null);
     const { usage } = torch;
@@ -488,6 +547,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     cacheBytes = withoutTraining(torch, () => generate(torch, run, family, generation, interpretersOf, autocast));
     torch.usage = usage;
     gathered?.release();
+    return cacheBytes;
   };
   const onPolicy = spec?.generation ?? null;
   const rollout =
@@ -509,26 +569,76 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     run.compiled === undefined || run.offloadsActivations !== undefined || run.checkpointing?.offloads === true
       ? null
       : { masks: tracesMasks(run), whole: run.compiled === "model", loss: run.compiled !== "layers" };
-  runSteps(
-    torch,
-    passesOf(program, scope, loss, sizes),
-    optimizer,
-    {
-      batch: batchOf(loss ?? graph, scope ?? program.dataView.scope, autocast, loadDtype),
-      autocast,
-      offloads: run.offloadsActivations ?? null,
-      compiled: compiled,
-      accumulation: run.gradientAccumulationSteps,
-      maxGradNorm: run.maxGradNorm,
-      keepsGradients: run.keepsGradients === true,
-      plainLoop: run.plainLoop === true,
-      fold,
-      groups,
-      trainable,
-      rollout,
-    },
-    strategy,
-  );
+  if (scorers !== null && spec?.rollout && spec.ppo) {
+    const { rollout, ppo } = spec;
+    const rowsAt = (rows: number): RunSizes => ({ ...sizes, B: rows });
+    const policyAt = (rows: number): Program => programOf(run, family, rowsAt(rows), false) ?? program;
+    const runnable = (
+      { graph, view, head }: Program,
+      model: RunnableModel["model"] & Pick<LoadedModel, "parameters">,
+      way: Fold,
+    ): RunnableModel => ({
+      model,
+      graph,
+      options: {
+        ...optionsOf({ graph, view, dataView: view, head }, way),
+        head,
+        layerSignature: way !== "none" && fold ? layerSignatures(model.parameters) : null,
+      },
+      heads: Number(view.scope("num_key_value_heads") ?? 0),
+    });
+    const scopeAt = (rows: number): Scope => lossScope(spec, rows, run.sequenceLength, vocabulary);
+    runPpo(
+      torch,
+      optimizer,
+      {
+        spec: { ...spec, rollout, ppo },
+        graphs: scorers.graphs,
+        microBatch: run.microBatchSize,
+        accumulation: run.gradientAccumulationSteps,
+        autocast,
+        logits: loadDtype,
+        vocabulary,
+        dtypes: { values: scorers.value.dtype, scores: scorers.reward.dtype, ref_logprobs: loadDtype },
+        batchOf: ({ batch }, rows) => batchOf({ batch }, scopeAt(rows), autocast, loadDtype),
+        passOf: (part, rows, way) =>
+          ppoPass(torch, part, scopeAt(rows), {
+            policy: runnable(policyAt(rows), model, way),
+            reference: runnable(
+              policyAt(rows),
+              copy ?? { ...(model.base ?? model), parameters: model.parameters },
+              way,
+            ),
+            value_model: runnable(scorers.value.at(rowsAt(rows)), scorers.value.model, way),
+            reward: runnable(scorers.reward.at(rowsAt(rows)), scorers.reward.model, way),
+          }),
+        generate: generates,
+        groups,
+        trainable,
+      },
+      strategy,
+    );
+  } else
+    runSteps(
+      torch,
+      passesOf(program, scope, loss, sizes),
+      optimizer,
+      {
+        batch: batchOf(loss ?? graph, scope ?? program.dataView.scope, autocast, loadDtype),
+        autocast,
+        offloads: run.offloadsActivations ?? null,
+        compiled,
+        accumulation: run.gradientAccumulationSteps,
+        maxGradNorm: run.maxGradNorm,
+        keepsGradients: run.keepsGradients === true,
+        plainLoop: run.plainLoop === true,
+        fold,
+        groups,
+        trainable,
+        rollout,
+      },
+      strategy,
+    );
   if (run.evaluation != null) {
     const { batchSize, sequenceLength, targetLength } = run.evaluation;
     // A trainer with a loss of its own gives nothing but that; SFT runs the plain model where logits are asked for.

@@ -114,6 +114,63 @@ trainer = DPOTrainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
     assert.ok(apart - adapted > 0.9 * WEIGHTS, `${apart - adapted}`);
   });
 
+  it("PPO keeps four models, two of them trained, and checkpoints nothing", async () => {
+    const ppo = (more: string): string =>
+      `from trl.experimental.ppo import PPOConfig, PPOTrainer
+args = PPOConfig(output_dir="out", per_device_train_batch_size=1, gradient_accumulation_steps=2, response_length=32${more})
+trainer = PPOTrainer(args=args, model="Qwen/Qwen2.5-0.5B-Instruct", ref_model=None, reward_model=rm, value_model=vm)
+`;
+    const peak = (more: string): Promise<number> => peakOf(ppo(more), "ppo.py");
+    const [run] = await runsOf(ppo(""), "ppo.py");
+    const settles = new Set(run?.assumptions.map(({ settleWith }) => settleWith));
+    for (const key of ["reward_model_path", "gradient_checkpointing", "libraries"]) assert.ok(settles.has(key), key);
+    const own = await peak("");
+    // Four models in float32, gradients and two states of two of them.
+    assert.ok(own > (4 + 3 * 2) * 2 * WEIGHTS, `${own}`);
+    assert.equal(await peak(", gradient_checkpointing=False"), own);
+    // Scores of every word for 32 tokens of two more completions.
+    assert.ok((await peak(", local_rollout_forward_batch_size=1")) <= own);
+    assert.ok((await peak(", response_length=64").catch(() => own + 1)) > own);
+  });
+
+  const ofClass = (name: string): string =>
+    `from trl import ${name}Config, ${name}Trainer
+args = ${name}Config(output_dir="out", per_device_train_batch_size=1, max_length=128)
+trainer = ${name}Trainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
+`;
+
+  it("before TRL 1.15 Liger's losses hold no logits either, which another stands for", async () => {
+    const liger = async (more: string) => (await runsOf(`${DPO}${more}`, "dpo.yaml", "trl==1.9.0\n"))[0];
+    const [own, fused] = [await liger(""), await liger("use_liger_kernel: true\n")];
+    assert.ok(own!.perDevice!.allocatedPeakBytes - fused!.perDevice!.allocatedPeakBytes > 4 * 1023 * 151_936 * 4);
+    assert.ok(fused!.assumptions.some(({ what }) => what.includes("Liger")));
+  });
+
+  it("AlphaPO is SimPO without the likelihood", async () => {
+    const cpo = (more: string): Promise<number> => peakOf(`${DPO}loss_type: ${more}`, "cpo.yaml");
+    const marked = (loss: string, alpha: string): Promise<number> => cpo(`${loss}\nsimpo_gamma: 0.5\n${alpha}`);
+    assert.equal(await marked("alphapo", ""), await marked("simpo", "cpo_alpha: 0\n"));
+  });
+
+  it("no trainer of TRL is taken for another: those without an estimate say why", async () => {
+    const classes =
+      "BCO XPO NashMD OnlineDPO AlignProp DDPO IterativeSFT TPO GFPO GMPO A2PO GRPOWithReplayBuffer AsyncGRPO AsyncDistillation Distillation ServerDistillation GOLD MiniLLM IWOPD SDFT SDPO SSD";
+    for (const name of classes.split(" ")) {
+      const [run] = await runsOf(ofClass(name), "train.py");
+      assert.equal(run?.perDevice ?? null, null, name);
+      assert.ok(
+        run?.findings.some(({ code }) => code === "not-modelled"),
+        name,
+      );
+    }
+  });
+
+  it("PRM is a token classifier under the plain trainer", async () => {
+    const [prm, sft] = [await peakOf(ofClass("PRM"), "prm.py"), await peakOf(ofClass("SFT"), "sft.py")];
+    // Two labels instead of a vocabulary that is tied to the embedding.
+    assert.ok(prm < sft, `${prm} ${sft}`);
+  });
+
   it("LLaMA-Factory's reward model has a value head beside its logits", async () => {
     const factory = (stage: string): Promise<number> =>
       peakOf(

@@ -68,6 +68,11 @@ export const en: Readonly<Record<string, string>> = {
   "unknown-device.near": "No GPU called `{name}` in the catalogue. Did you mean `{near}`?",
   "not-modelled": "No estimate: {reason}.",
   "not-modelled.trainer": "{trainer} training keeps more than one model or generates text, which is not modelled yet",
+  "not-modelled.trainer.online":
+    "{trainer} generates and compares completions in every micro-batch, which is not modelled yet",
+  "not-modelled.trainer.apart": "{trainer} learns from completions of another process, which is not modelled yet",
+  "not-modelled.trainer.teacher": "{trainer} learns from distributions of a teacher with a loss that was not recorded",
+  "not-modelled.trainer.loss": "the loss of {trainer} was not recorded",
   "not-modelled.part":
     "an Accelerate config is a part of a run: open the training config or the script that it launches",
   "not-modelled.network":
@@ -222,6 +227,10 @@ export const en: Readonly<Record<string, string>> = {
   "assume.scored": "prompts of one token: every other token is scored (an upper bound)",
   "assume.prompt-length": "prompts of {length} tokens",
   "assume.loss-stands": "the loss of TRL 1.9 stands for that of {trainer} in {standsFor}",
+  "assume.liger-loss": "the fused head of TRL 1.16 stands for Liger's loss of {trainer}: neither holds all logits",
+  "assume.scorers": "value and reward models like the policy: none is named",
+  "assume.ppo-version": "the loop of TRL 1.11, as TRL has no PPO since 1.14",
+  "assume.ppo-checkpointing": "no gradient checkpointing: PPO's own loop never switches it on",
   "assume.teacher": "a teacher like the student: none was found",
   "assume.vllm": "vLLM's share is not counted: no GPU is known",
   "assume.sequence-length": "sequence length {length}",

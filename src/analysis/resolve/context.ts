@@ -30,7 +30,7 @@ export class ResolveContext {
     const overrides = choice.set === undefined ? [] : overrideSettings(inputs, choice.set);
     this.settings = new Settings([{ id: "override", settings: overrides }, ...inputs.layers]);
     this.libraries = librariesOf(this.settings, inputs.format.id);
-    this.losses = lossesOf(inputs.format.id, this.settings, this.libraries);
+    this.losses = lossesOf(inputs, this.settings, this.libraries);
     this.trains = TRAINER_FORMATS.has(inputs.format.id);
     this.trl = inputs.format.id === "trl";
   }

@@ -9,7 +9,7 @@ import { standsFor } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import { obstaclesOf } from "../not-modelled";
 import { say } from "../problems";
-import { trainerOf } from "../trainers";
+import { OWN_LOSS, trainerOf } from "../trainers";
 import { holds } from "../versions";
 import { adapterOf, quantizationOf } from "./adapters";
 import { ResolveContext } from "./context";
@@ -45,7 +45,8 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const flavour = flavourOf(inputs.format.id, trainer);
   c.trainer = flavour?.kind ?? trainer;
   const reward = flavour?.kind === "reward";
-  const model = classified(reward, modelOf(c));
+  const ownLoss = OWN_LOSS[trainer];
+  const model = classified(reward ? 1 : (ownLoss?.labels ?? 0), modelOf(c));
   const config = model?.config ?? {};
   const ownCode = standsFor(c.inputs.format.id, c.settings);
   if (c.inputs.model?.kind === "found" && c.inputs.model.source === "assumed")
@@ -54,7 +55,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const device = deviceOf(c);
   const precision = precisionOf(c);
   const loadDtype = loadDtypeOf(c, config);
-  const task = reward ? "seq-cls" : taskOf(c, config);
+  const task = reward ? "seq-cls" : (ownLoss?.task ?? taskOf(c, config));
   const microBatchSize = batchOf(c);
   const generated = generatedLengths(c, trainer);
   const sizes = sampleSizesOf(c, config, task, generated && generated.prompt + generated.completion);
@@ -111,9 +112,11 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           attention,
           // TRL forces the reentrant kind for adapters under ZeRO-3.
           checkpointing:
-            checkpointing !== null && c.trl && adapter !== null && parallel.deepspeed?.zeroStage === 3
-              ? { ...checkpointing, useReentrant: true }
-              : checkpointing,
+            spec?.kind === "ppo"
+              ? null
+              : checkpointing !== null && c.trl && adapter !== null && parallel.deepspeed?.zeroStage === 3
+                ? { ...checkpointing, useReentrant: true }
+                : checkpointing,
           ...(recomputesModules(c, attention) ? { recomputesModules: true } : {}),
           ...(offloads === null ? {} : { offloadsActivations: offloads }),
           optimizer,
@@ -139,7 +142,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           expandableSegments: c.settings.boolean("expandable_segments") === true,
           ...allocatorOf(c),
           ...workspaceOf(c),
-          ...(evaluation === null ? {} : { evaluation }),
+          ...(evaluation === null || spec?.kind === "ppo" ? {} : { evaluation }),
           ...(generation === null ? {} : { generation }),
           ...(ownCode === undefined ? {} : { standsFor: ownCode }),
           device:

@@ -35,7 +35,7 @@ const OF_TRL: Readonly<Record<string, Flavour>> = {
  * swift/arguments/rlhf_args.py (4.6), llamafactory/train/tuner.py (0.9.5).
  */
 const MODELLED: Readonly<Record<string, Readonly<Record<string, Flavour>>>> = {
-  trl: OF_TRL,
+  trl: { ...OF_TRL, ppo: { kind: "ppo" } },
   axolotl: {
     ...OF_TRL,
     ipo: { kind: "dpo", loss: "ipo" },
@@ -70,6 +70,12 @@ export interface Batch {
   readonly loadDtype: DType;
 }
 
+/** Tokens that PPO generates unless told otherwise (PPOConfig.response_length). */
+const RESPONSE = 53;
+
+/** Completions that PPO generates and scores at once (PPOConfig.local_rollout_forward_batch_size). */
+const PIECE = 64;
+
 /** Tokens of a prompt and of the completion that is generated for it. */
 export interface GeneratedLengths {
   readonly prompt: number;
@@ -82,8 +88,9 @@ const ASSUMED_PROMPT = 512;
 /** Tokens of prompt and completion where the trainer generates; null where `max_length` bounds the whole. */
 export function generatedLengths(c: ResolveContext, trainer: string): GeneratedLengths | null {
   const kind = flavourOf(c.inputs.format.id, trainer)?.kind;
-  if (c.losses === null || kind === undefined || !GENERATES.has(kind)) return null;
-  const completion = Number(c.value("max_completion_length", 512));
+  const ppo = kind === "ppo";
+  if (c.losses === null || kind === undefined || !(ppo || GENERATES.has(kind))) return null;
+  const completion = Number(ppo ? c.value("response_length", RESPONSE) : c.value("max_completion_length", 512));
   const stated = c.settings.find("max_prompt_length");
   if (typeof stated?.value === "number") {
     c.keep("max_prompt_length", stated);
@@ -101,9 +108,9 @@ export function generatedLengths(c: ResolveContext, trainer: string): GeneratedL
   return { prompt: ASSUMED_PROMPT, completion };
 }
 
-/** What a trainer makes of the model: a reward model gives one number. */
-export function classified(reward: boolean, model: TrainingRun["model"] | null): TrainingRun["model"] | null {
-  return reward && model !== null ? { ...model, config: { ...model.config, num_labels: 1 } } : model;
+/** What a trainer makes of the model: a classifier with so many labels, or what it is (0). */
+export function classified(labels: number, model: TrainingRun["model"] | null): TrainingRun["model"] | null {
+  return labels > 0 && model !== null ? { ...model, config: { ...model.config, num_labels: labels } } : model;
 }
 
 /** The trainer's own part of the run; null for the plain trainers. Says what is assumed, and why there may be no run. */
@@ -117,16 +124,19 @@ export function trainerSpecOf(
   if (c.trl && trainer === "sft") return sftSpec(c, sequenceLength);
   const flavour = flavourOf(c.inputs.format.id, trainer);
   if (c.losses === null || flavour === undefined) return null;
-  const { standsFor } = c.losses;
+  const { standsFor, forLiger } = c.losses;
+  if (forLiger) c.suppose(say("assume.liger-loss", { trainer: trainer.toUpperCase() }), "libraries");
   if (standsFor !== undefined && flavour.kind !== "reward")
     c.suppose(say("assume.loss-stands", { trainer: trainer.toUpperCase(), standsFor }), "libraries");
   const spec =
     flavour.kind === "gkd"
       ? distillationSpec(c, sequenceLength, batch)
-      : GENERATES.has(flavour.kind)
-        ? rolloutSpec(c, flavour.kind, adapted, batch)
-        : preferenceSpec(c, flavour, sequenceLength, adapted, batch.loadDtype);
-  return standsFor === undefined ? spec : { ...spec, standIn: true };
+      : flavour.kind === "ppo"
+        ? ppoSpec(c, adapted, batch)
+        : GENERATES.has(flavour.kind)
+          ? rolloutSpec(c, flavour.kind, adapted, batch)
+          : preferenceSpec(c, flavour, sequenceLength, adapted, batch.loadDtype);
+  return standsFor === undefined && !forLiger ? spec : { ...spec, standIn: true };
 }
 
 /** Divergences by the weight between them (trl/experimental/gkd/gkd_trainer.py, generalized_jsd_loss). */
@@ -160,6 +170,41 @@ function distillationSpec(c: ResolveContext, sequenceLength: number, batch: Batc
           },
         }
       : {}),
+  };
+}
+
+/**
+ * PPO: value and reward model are loaded from one place (trl's examples/scripts/ppo), completions are generated and scored
+ * for a whole accumulation (trl/experimental/ppo/ppo_trainer.py, `local_batch_size`).
+ */
+function ppoSpec(c: ResolveContext, adapted: boolean, batch: Batch): TrainerSpec {
+  const scorer = companionOf(c, "reward_model", batch.loadDtype);
+  if (scorer === null) c.suppose(say("assume.scorers"), "reward_model_path");
+  if (holds("trl>=1.14", c.libraries)) c.suppose(say("assume.ppo-version"), "libraries");
+  if (c.value("gradient_checkpointing", true) === true)
+    c.suppose(say("assume.ppo-checkpointing"), "gradient_checkpointing");
+  const { prompt, completion } = batch.generated ?? { prompt: 0, completion: 0 };
+  const sequences = batch.micro * batch.accumulation;
+  return {
+    kind: "ppo",
+    variant: { reference: adapted ? "adapter" : "model" },
+    disableDropout: true,
+    scoredTokens: completion,
+    promptLength: prompt,
+    completionLength: completion,
+    ...(scorer === null ? {} : { scorers: { value: scorer, reward: scorer } }),
+    ppo: {
+      piece: Math.max(1, Math.min(sequences, Number(c.value("local_rollout_forward_batch_size", PIECE)))),
+      miniBatches: Math.max(1, Number(c.value("num_mini_batches", 1))),
+    },
+    rollout: {
+      sequences,
+      every: batch.accumulation,
+      scores: true,
+      generates: true,
+      generatingBytes: 0,
+      sleepingBytes: 0,
+    },
   };
 }
 
@@ -298,6 +343,8 @@ function variantOf(c: ResolveContext, { kind, loss: own }: Flavour, adapted: boo
   if (own !== undefined) c.put("loss_type", own, "auto", "loss_type", null);
   else if (stated === undefined) c.put("loss_type", standard, "default", "loss_type", null);
   else c.keep("loss_type", stated);
+  // AlphaPO is SimPO without the likelihood (trl/experimental/cpo/cpo_config.py).
+  if (kind === "cpo" && loss === "alphapo") return { loss: "simpo", likelihood: false };
   if (kind === "cpo") return { loss: loss ?? standard, likelihood: c.settings.number("cpo_alpha") !== 0 };
   return { loss: loss ?? standard, reference: referenceOf(c, adapted) };
 }

@@ -93,6 +93,8 @@ export interface InterpreterOptions {
   readonly fold?: Fold;
   /** Module path of the output head: from there on, bytes are logits and loss. */
   readonly head: string | null;
+  /** The caller's `position_ids`, in the place of a row that the model counts itself. */
+  readonly positions?: Tensor;
   /** Takes part in the attention of decoders; absent where none is kept. */
   readonly cache?: AttentionCache;
   /** A module around the model. */
@@ -477,6 +479,8 @@ export class Interpreter {
       result.requiresGradFlag = true;
     if (given === null && this.inputEmbeddings.has(instruction) && !Array.isArray(result)) this.requireGrad(result);
     this.bind(instruction.out, Array.isArray(result) ? result : [result], context);
+    if (this.options.positions !== undefined && context.index === null && instruction.op === "unsqueeze")
+      this.position(instruction, this.options.positions, context);
   }
 
   private keywords(operands: NonNullable<OpInstruction["kw"]>, context: Context): Record<string, Argument> {

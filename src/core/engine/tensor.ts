@@ -29,6 +29,8 @@ export class Tensor {
   outputIndex = 0;
   /** Gradient of a leaf. */
   grad: Tensor | null = null;
+  /** What lives as long as this one: the rest of an output object that it is the name for. */
+  along: { release(): void } | null = null;
   /** The leaf's AccumulateGrad node, made on demand. */
   accumulator: Node | null = null;
   /** `module.path` of a parameter, for provenance. */
@@ -96,6 +98,11 @@ export class Tensor {
       const grad = this.grad;
       this.grad = null;
       grad.release();
+    }
+    if (this.along !== null) {
+      const { along } = this;
+      this.along = null;
+      along.release();
     }
   }
 }

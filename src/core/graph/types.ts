@@ -185,6 +185,14 @@ export interface TrainerGraph {
   readonly when: readonly Readonly<Record<string, boolean | string>>[];
   readonly batch: readonly BatchTensor[];
   readonly main: GraphFunction;
+  /**
+   * Of a loop that looks at its micro-batches afterwards: what makes the names of the one before, which `main` lets go of
+   * as it binds them anew, and what runs after the optimizer with the names that `main` gives after the loss.
+   */
+  readonly carried?: readonly Instruction[];
+  readonly after?: GraphFunction;
+  /** Outputs that live on under their names until the next round's are bound. */
+  readonly outlives?: readonly string[];
 }
 
 export interface FamilyGraphs {

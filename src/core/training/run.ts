@@ -198,6 +198,8 @@ export interface GenerationSpec {
   readonly samples: boolean;
   /** `cache_implementation`. */
   readonly cache: "dynamic" | "static" | "offloaded" | "quantized";
+  /** The scores of every token are part of what it gives (`output_scores`). */
+  readonly keepsScores?: true;
 }
 
 /** Where ZeRO keeps a kind of state. */
@@ -296,7 +298,7 @@ export interface DeviceSpec {
  * Trainers whose loss calls more than one forward of one model; the plain ones have no spec. `reward` trains a sequence
  * classifier, `rm` a language model with a value head.
  */
-export type TrainerKind = "sft" | "dpo" | "kto" | "orpo" | "cpo" | "reward" | "rm" | "grpo" | "rloo" | "gkd";
+export type TrainerKind = "sft" | "dpo" | "kto" | "orpo" | "cpo" | "reward" | "rm" | "grpo" | "rloo" | "gkd" | "ppo";
 
 /** Another model beside the trained one, that only runs forward. */
 export interface CompanionSpec {
@@ -323,6 +325,13 @@ export interface RolloutSpec {
   readonly sleepingBytes: number;
 }
 
+/** What PPO adds to a rollout. */
+export interface PpoSpec {
+  /** Completions generated and scored at once (`local_rollout_forward_batch_size`). */
+  readonly piece: number;
+  readonly miniBatches: number;
+}
+
 /** A trainer of TRL with a loss of its own. */
 export interface TrainerSpec {
   readonly kind: TrainerKind;
@@ -344,6 +353,9 @@ export interface TrainerSpec {
   readonly referenceApart?: boolean;
   /** The model in the reference's place, where that is another one: a teacher. */
   readonly companion?: CompanionSpec;
+  /** The models beside policy and reference that give one number for every token; absent: like the policy. */
+  readonly scorers?: { readonly value?: CompanionSpec; readonly reward?: CompanionSpec };
+  readonly ppo?: PpoSpec;
   /** Text the policy generates before each micro-batch, its prompts from the data; absent or null: none. */
   readonly generation?: GenerationSpec | null;
   /** The loss is another version's or another library's, which widens the band. */

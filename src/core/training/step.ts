@@ -121,11 +121,15 @@ export function runSteps(
     strategy.afterStep?.(torch);
     for (const tensor of locals) tensor.release();
     ledger.enter("zero", step);
-    if (options.keepsGradients) continue;
-    for (const parameter of options.groups.flat()) {
-      parameter.grad?.release();
-      parameter.grad = null;
-    }
+    if (!options.keepsGradients) zeroGrad(options.groups);
+  }
+}
+
+/** `zero_grad(set_to_none=True)`. */
+export function zeroGrad(groups: readonly (readonly Tensor[])[]): void {
+  for (const parameter of groups.flat()) {
+    parameter.grad?.release();
+    parameter.grad = null;
   }
 }
 

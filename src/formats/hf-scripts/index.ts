@@ -100,8 +100,15 @@ function shell(id: SchemaId): Format {
 }
 
 const TRAINING_CALL = /(?:^|\.)(?:Seq2Seq)?TrainingArguments$/;
-const TRL_CALL =
-  /(?:^|\.)(?:SFT|DPO|ORPO|KTO|CPO|Reward|PPO|PPOv2|RLOO|GRPO|GKD|BCO|XPO|NashMD|OnlineDPO|AlignProp|DDPO|IterativeSFT|PRM)Config$/;
+/** Trainers of TRL 0.12 to 1.16, by what their classes begin with. */
+const TRL_TRAINERS = [
+  ..."SFT DPO ORPO KTO CPO Reward PPO PPOv2 RLOO GRPO GKD BCO XPO NashMD OnlineDPO AlignProp DDPO IterativeSFT PRM".split(
+    " ",
+  ),
+  ..."TPO GFPO GMPO A2PO GRPOWithReplayBuffer AsyncGRPO AsyncDistillation ServerDistillation Distillation".split(" "),
+  ..."GOLD MiniLLM IWOPD SDFT SDPO SSD".split(" "),
+].join("|");
+const TRL_CALL = new RegExp(`(?:^|\\.)(?:${TRL_TRAINERS})Config$`);
 /** What a training loop of one's own calls. */
 const LOOP = /(?:^|\.)(?:backward|AdamW|SGD|Adam|Adafactor|AdamW8bit|PagedAdamW\w*)$/;
 const CALLS: readonly (readonly [RegExp, string])[] = [
@@ -116,7 +123,7 @@ const CALLS: readonly (readonly [RegExp, string])[] = [
   ],
   [/gradient_checkpointing_enable$/, "enable."],
   [/prepare_model_for_kbit_training$/, "kbit."],
-  [/(?:^|\.)(?:SFT|DPO|ORPO|KTO|CPO|Reward|PPO|RLOO|GRPO|GKD|Seq2Seq)?Trainer$/, "trainer."],
+  [new RegExp(`(?:^|\\.)(?:${TRL_TRAINERS}|Seq2Seq)?Trainer$`), "trainer."],
   [/(?:^|\.)ModelConfig$/, "model_args."],
   [/(?:^|\.)Accelerator$/, "accelerator."],
   [/(?:^|\.)DataLoader$/, "loader."],

@@ -65,6 +65,12 @@ export const TRAINER_DEFAULTS: Readonly<Record<string, Table>> = {
     max_new_tokens: { now: 128 },
     sequence_length: { now: 1024 },
   },
+  ppo: {
+    ...ALL,
+    local_rollout_forward_batch_size: { now: 64 },
+    num_mini_batches: { now: 1 },
+    response_length: { now: 53 },
+  },
   "online-dpo": {
     ...ALL,
     beta: { now: 0.1 },

@@ -29,6 +29,9 @@ export interface Case {
   readonly scores?: boolean;
   readonly reference?: "model" | "adapter" | "none";
   readonly grad_accum: number;
+  /** PPO's: completions scored at once, and mini-batches of an update. */
+  readonly piece?: number;
+  readonly mini_batches?: number;
   /** Another model in the reference's place. */
   readonly teacher?: Pick<Case, "family" | "model" | "dtype">;
   readonly lora?: { readonly r: number; readonly dropout: number; readonly target_modules: readonly string[] };
@@ -109,6 +112,7 @@ export function trainerRunOf(c: Case): TrainingRun {
               loadDtype: c.teacher.dtype,
             },
           }),
+      ...(c.piece === undefined ? {} : { ppo: { piece: c.piece, miniBatches: c.mini_batches ?? 1 } }),
       rollout:
         c.sequences === undefined
           ? null

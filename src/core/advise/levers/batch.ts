@@ -1,7 +1,7 @@
 /** Levers on how much is in memory at a time: micro-batch and length. */
 
 import type { Lever } from "../types";
-import { halves, lever, one, set } from "./build";
+import { halves, learnsFromText, lever, one, set } from "./build";
 
 /** Beyond this no batch is meant seriously, and listing divisors would take noticeable time. */
 const LARGEST_BATCH = 2 ** 20;
@@ -49,14 +49,15 @@ export const SMALLER_BATCH: Lever = lever("micro-batch", "method", (run) =>
 export function packing(filled: number): Lever {
   return lever("packing", "method", (run) => {
     const rows = Math.max(1, Math.ceil(run.microBatchSize * filled));
-    return run.task === "causal-lm" && rows < run.microBatchSize
+    return run.task === "causal-lm" && learnsFromText(run) && rows < run.microBatchSize
       ? one(rows, { ...run, microBatchSize: rows }, set("packing", true), set("micro_batch_size", rows))
       : [];
   });
 }
 
+/** Not where prompts and completions have lengths of their own. */
 export const SHORTER_SEQUENCE: Lever = lever("shorter-sequence", "method", (run) =>
-  halves(run.sequenceLength, SHORTEST_SEQUENCE).map((length) => ({
+  (run.trainer?.rollout == null ? halves(run.sequenceLength, SHORTEST_SEQUENCE) : []).map((length) => ({
     value: length,
     run: { ...run, sequenceLength: length },
     settings: [set("sequence_length", length)],

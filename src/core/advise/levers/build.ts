@@ -21,6 +21,11 @@ export interface Traits {
   readonly rare?: boolean;
 }
 
+/** Whether the loss is the model's own, or SFT's: other trainers take neither fused losses nor packed rows. */
+export function learnsFromText({ trainer }: TrainingRun): boolean {
+  return trainer == null || trainer.kind === "sft";
+}
+
 export function lever(
   id: LeverId,
   effect: Effect,

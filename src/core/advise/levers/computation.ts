@@ -1,7 +1,7 @@
 /** Levers on how the same step is computed: kernels, precision, recomputation. */
 import type { Float8Spec } from "../../training/run";
 import type { Lever } from "../types";
-import { lever, needs, older, one, set, sharded, withDeepSpeed } from "./build";
+import { learnsFromText, lever, needs, older, one, set, sharded, withDeepSpeed } from "./build";
 
 /** Architectures whose tensor cores take bfloat16; older NVIDIA parts mix with float16. */
 const NO_BFLOAT16 = new Set(["pascal", "volta", "turing"]);
@@ -143,7 +143,7 @@ export const COMPUTATION: readonly Lever[] = [
     "fused-loss",
     "nothing",
     (run) =>
-      !run.fusedLoss && run.task === "causal-lm" && LIGER_FAMILIES.has(run.model.family)
+      !run.fusedLoss && run.task === "causal-lm" && learnsFromText(run) && LIGER_FAMILIES.has(run.model.family)
         ? one("liger", { ...run, fusedLoss: true, fusedLayers: true }, set("fused_loss", true))
         : [],
     { requires: [needs("liger-kernel")] },

@@ -300,6 +300,7 @@ const RULES: Readonly<Record<string, Rule>> = {
       a.number(4, 0),
       String(a.get(5)).split(","),
     ),
+  trl_advantages: (t, a) => trl.advantages(t, a.tensor(0)),
   trl_logprob_entropy: (t, a) => trl.logProbEntropy(t, a.tensor(0), a.tensor(1)),
   logsumexp: (t, a) => logSumExp(t, a.tensor(0), a.numbers(1)[0]),
   kl_div: (t, a) => klDivergence(t, a.tensor(0), a.tensor(1)),

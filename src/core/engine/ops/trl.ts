@@ -169,6 +169,18 @@ export function logProbEntropy(torch: Torch, logits: Tensor, index: Tensor): Ten
   return [torch.attach(node, logProbs!), torch.attach(node, entropy!)];
 }
 
+/** Bytes of a block that the allocator gives for less. */
+const BLOCK = 512;
+
+/**
+ * PPO's recurrence over the tokens of a completion, from the last to the first: a list keeps one number per sequence for each
+ * of them, and a name the last difference (trl/experimental/ppo/ppo_trainer.py, train). One block stands for all.
+ */
+export function advantages(torch: Torch, rewards: Tensor): Tensor {
+  const width = Math.ceil((rewards.size(0) * 4) / BLOCK) * (BLOCK / 4);
+  return torch.empty("add", [rewards.size(1) + 1, width], "float32");
+}
+
 /** Entering and leaving a model's forward, which accelerate wraps in autocast. */
 export function enterAutocast(torch: Torch): Tensor[] {
   torch.autocastEnabled = torch.autocastDtype !== null;

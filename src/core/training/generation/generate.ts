@@ -42,6 +42,9 @@ export function runGeneration(torch: Torch, options: GenerationOptions): number 
   let grown = [tokenIds(torch, rows, first)];
   /** The scores' name outlives its step. */
   let scores: Tensor[] = [];
+  const keepsScores = (tokens: number): void => {
+    for (let k = 0; spec.keepsScores && k < tokens; k++) held.push(scoresOf(torch, options, "scores"));
+  };
   const choose = (length: number): void => {
     scores = select(torch, options, scores);
     torch.kind = "inputs";
@@ -52,6 +55,7 @@ export function runGeneration(torch: Torch, options: GenerationOptions): number 
   const step = (tokens: number, length: number): void => {
     cache.begin();
     const logits = nextLogits(torch, options, tokens);
+    keepsScores(1);
     choose(length);
     logits.release();
     if (spec.beams > 1) cache.reorder(torch);
@@ -64,6 +68,7 @@ export function runGeneration(torch: Torch, options: GenerationOptions): number 
     // All but the last of a stretch only make the cache longer.
     const stretch = length === first ? 1 : Math.min(between, last - length);
     length += stretch;
+    keepsScores(stretch - 1);
     if (encoder === null) {
       cache.skip(torch, stretch - 1);
       step(1, length);
@@ -104,11 +109,19 @@ function nextLogits(torch: Torch, options: GenerationOptions, tokens: number): T
   return logits;
 }
 
-/** Scores of the next token in float32, and what choosing makes of them; the step before's go as the new ones come. */
-function select(torch: Torch, { spec, vocabulary }: GenerationOptions, before: readonly Tensor[]): Tensor[] {
-  const scores = (operator: string): Tensor =>
-    torch.empty(operator, [spec.batchSize * spec.beams, vocabulary], "float32");
+/** One float32 number per word of the vocabulary for every sequence. */
+function scoresOf(torch: Torch, { spec, vocabulary }: GenerationOptions, operator: string): Tensor {
+  const { logits } = torch;
   torch.logits = true;
+  const made = torch.empty(operator, [spec.batchSize * spec.beams, vocabulary], "float32");
+  torch.logits = logits;
+  return made;
+}
+
+/** Scores of the next token in float32, and what choosing makes of them; the step before's go as the new ones come. */
+function select(torch: Torch, options: GenerationOptions, before: readonly Tensor[]): Tensor[] {
+  const { spec } = options;
+  const scores = (operator: string): Tensor => scoresOf(torch, options, operator);
   const made = [scores("_to_copy")];
   for (const tensor of before) tensor.release();
   if (spec.beams > 1) {
@@ -117,7 +130,6 @@ function select(torch: Torch, { spec, vocabulary }: GenerationOptions, before: r
     made.shift()!.release();
   }
   if (spec.samples) made.push(scores("softmax"));
-  torch.logits = false;
   return made;
 }
 

@@ -3,7 +3,7 @@
  * the reference model is loaded like the policy and put in evaluation mode; with adapters it is the policy with them
  * disabled), trl/models/utils.py (disable_gradient_checkpointing).
  */
-import type { InterpreterOptions } from "../../engine/interpreter";
+import { type InterpreterOptions, NotModelled } from "../../engine/interpreter";
 import type { Torch } from "../../engine/torch";
 import type { Scope } from "../../graph/expression";
 import type { ArchitectureGraph, FamilyGraphs, TrainerGraph } from "../../graph/types";
@@ -11,12 +11,15 @@ import type { SimulatedCache } from "../generation/cache";
 import type { LoadedModel } from "../model";
 import type { ForwardUsage } from "../parallel";
 import type { TrainerKind, TrainerSpec, TrainingRun } from "../run";
-import { untilHidden, untilLogits } from "./models";
+import { KeptCache } from "./kept-cache";
+import { untilHidden, untilLogits, untilStates } from "./models";
 import { type CalledModel, TrainerPass } from "./pass";
 import { sequencesOf } from "./sequences";
 import { withValueHead } from "./value-head";
 
+export { untilStates } from "./models";
 export type { Pass } from "./pass";
+export { type PpoGraphs, ppoGraphs, runPpo } from "./ppo";
 export { Rollout } from "./rollout";
 export { sequencesOf } from "./sequences";
 export { valueHead } from "./value-head";
@@ -114,6 +117,51 @@ export interface TrainerParts {
   } | null;
 }
 
+/** A model as the engine runs it, with its graph. */
+export interface RunnableModel {
+  readonly model: Pick<LoadedModel, "byName" | "modules"> & Partial<Pick<LoadedModel, "parametrized">>;
+  readonly graph: ArchitectureGraph;
+  readonly options: InterpreterOptions;
+  /** Heads of keys and values, of which its outputs keep a cache. */
+  readonly heads: number;
+}
+
+/** The models of PPO by the names its loop gives them. */
+export type PpoModels = Readonly<Record<"policy" | "value_model" | "reference" | "reward", RunnableModel>>;
+
+/**
+ * One pass of a part of PPO's loop. The models are asked for the states between their layers; what trains and what is
+ * asked for logits keeps a cache, too (trl/experimental/utils.py, get_reward: `use_cache=False`). Nothing is checkpointed: the
+ * loop is not the Trainer's, which would switch that on.
+ */
+export function ppoPass(torch: Torch, loss: TrainerGraph, scope: Scope, models: PpoModels): TrainerPass {
+  const trains = loss.carried !== undefined;
+  const called = (name: keyof PpoModels): CalledModel => {
+    const { model, graph, options, heads } = models[name];
+    const whole = name === "policy" || name === "reference";
+    const cut = whole ? untilLogits(graph, options.head) : untilStates(graph, options.head);
+    if (cut === null) throw new NotModelled(`PPO with a ${name} of this kind`);
+    return {
+      graphOf: () => cut,
+      options: {
+        ...options,
+        parameters: model.byName,
+        modules: model.modules,
+        parametrized: model.parametrized ?? new Map(),
+        checkpointing: null,
+        noDropout: true,
+      },
+      whole,
+      evaluates: false,
+      states: "given",
+      ...(whole || trains ? { cache: () => new KeptCache(heads) } : {}),
+      heads: { "score.weight": model.byName.get(`${options.head}.weight`) ?? null },
+    };
+  };
+  const names = ["policy", "value_model", "reference", "reward"] as const;
+  return new TrainerPass(torch, loss, scope, Object.fromEntries(names.map((name) => [name, called(name)])));
+}
+
 /** One pass of the trainer. */
 export function trainerPass(torch: Torch, parts: TrainerParts): TrainerPass {
   const { spec, companion } = parts;
@@ -129,7 +177,6 @@ export function trainerPass(torch: Torch, parts: TrainerParts): TrainerPass {
       graphs.set(kept, found);
       return found;
     };
-    const head = { weight: `${options.head}.weight`, bias: `${options.head}.bias` };
     return {
       graphOf,
       options: {
@@ -141,8 +188,11 @@ export function trainerPass(torch: Torch, parts: TrainerParts): TrainerPass {
       },
       whole: asksForLogits(parts.loss),
       evaluates: false,
-      givesStates: hasValueHead(spec),
-      head: { weight: model.byName.get(head.weight) ?? null, bias: model.byName.get(head.bias) ?? null },
+      ...(hasValueHead(spec) ? { states: "inside" } : {}),
+      heads: {
+        "head.weight": model.byName.get(`${options.head}.weight`) ?? null,
+        "head.bias": model.byName.get(`${options.head}.bias`) ?? null,
+      },
     };
   };
   const { policy, copy } = parts;

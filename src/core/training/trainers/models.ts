@@ -37,6 +37,15 @@ export function untilHidden(graph: ArchitectureGraph, head: string | null): Arch
   return withMain(graph, graph.main.body.slice(0, start), input);
 }
 
+/** The graph of a classifier as far as the states that its head takes, for each token. */
+export function untilStates(graph: ArchitectureGraph, head: string | null): ArchitectureGraph | null {
+  const { body } = graph.main;
+  const at = body.findIndex((instruction) => "call" in instruction && instruction.path === head);
+  const call = body[at];
+  const states = call !== undefined && "call" in call ? named(call.in[0]) : null;
+  return states === null ? null : withMain(graph, body.slice(0, at), states);
+}
+
 /**
  * The graph as far as the logits, its output after the loss.
  *

@@ -1,15 +1,21 @@
 /**
  * One pass of a trainer whose loss calls several forwards: the loss's own graph, with the models it calls run on their
- * captured graphs. Sources: trl/trainer/{dpo,kto,reward,grpo,rloo}_trainer.py, trl/trainer/utils.py (add_fused_lm_head).
+ * captured graphs. Sources: trl/trainer/{dpo,kto,reward,grpo,rloo}_trainer.py, trl/trainer/utils.py (add_fused_lm_head),
+ * trl/experimental/ppo/ppo_trainer.py.
  */
-import { Interpreter, type InterpreterOptions, type ModuleForward, NotModelled } from "../../engine/interpreter";
+import {
+  type AttentionCache,
+  Interpreter,
+  type InterpreterOptions,
+  type ModuleForward,
+  NotModelled,
+} from "../../engine/interpreter";
 import { isTensor } from "../../engine/ops/arithmetic";
 import type { Folding } from "../../engine/region";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { Scope } from "../../graph/expression";
 import type { ArchitectureGraph, TrainerGraph } from "../../graph/types";
-import type { SimulatedCache } from "../generation/cache";
 import { toFloat32 } from "../outputs";
 import type { ForwardUsage } from "../parallel";
 
@@ -23,6 +29,11 @@ export interface Pass {
   readonly ownsAutocast?: true;
 }
 
+/** Keys and values that the outputs of one forward keep. */
+export interface OutputCache extends AttentionCache {
+  release(): void;
+}
+
 /** One of the models a loss calls. */
 export interface CalledModel {
   /** Its graph as far as it is called, with logits of the last `kept` tokens (0: all). */
@@ -32,25 +43,44 @@ export interface CalledModel {
   readonly whole: boolean;
   /** In evaluation mode, as a copy that is never trained. */
   readonly evaluates: boolean;
-  /** It is asked for the states between its layers, which go with its outputs. */
-  readonly givesStates?: boolean;
+  /**
+   * It is asked for the states between its layers, which go when its forward returns (`inside` a wrapper), or with its
+   * outputs, as its cache does then (`given`).
+   */
+  readonly states?: "inside" | "given";
   /** Keys and values that its outputs keep, where `use_cache` is on: made for each forward. */
-  readonly cache?: () => SimulatedCache;
+  readonly cache?: () => OutputCache;
   /** What gathers its own shards, where it is sharded apart from the trained one. */
   readonly usage?: ForwardUsage | null;
-  /** Weight and bias of the head, which the fused head takes itself. */
-  readonly head: { readonly weight: Tensor | null; readonly bias: Tensor | null };
+  /** Weights and biases of the heads that the loss takes itself, by their path below the model. */
+  readonly heads: Readonly<Record<string, Tensor | null>>;
 }
 
 /** Models by the name the loss gives them. */
-export type CalledModels = Readonly<Record<"policy" | "reference", CalledModel | null>>;
+export type CalledModels = Readonly<Record<string, CalledModel | null>>;
 
 /** Which arguments after the ids say how many tokens' logits are asked for, and the labels (capture/losses.py, Whole). */
 const KEPT_TOKENS = 1;
 const LABELS = 2;
 
-/** The part of a model a call runs: its backbone, or all of it. */
-const CALLS = ["", ".base_model"] as const;
+/** The part of a model a call runs: its backbone, all of it, or what a classifier has before its head. */
+const CALLS = ["", ".base_model", ".model.states"] as const;
+
+/** The call that stands for what accelerate makes of a model's outputs (capture/ppo.py, Outputs). */
+const OUTPUTS = "outputs";
+
+/** What lives as long as the output that was given with it. */
+class Along {
+  constructor(
+    readonly states: readonly Tensor[],
+    readonly cache: OutputCache | undefined,
+  ) {}
+
+  release(): void {
+    for (const state of this.states) state.release();
+    this.cache?.release();
+  }
+}
 
 export class TrainerPass implements Pass {
   readonly ownsAutocast = true;
@@ -66,13 +96,13 @@ export class TrainerPass implements Pass {
     scope: Scope,
     models: CalledModels,
   ) {
-    const modules = new Map<string, ModuleForward>();
+    const modules = new Map<string, ModuleForward>([[OUTPUTS, (torch, output) => this.prepared(torch, output)]]);
     const parameters = new Map<string, Tensor>();
     for (const [name, model] of Object.entries(models)) {
       if (model === null) continue;
       for (const call of CALLS) modules.set(`${name}${call}`, this.forwardOf(model));
-      for (const [part, tensor] of Object.entries(model.head))
-        if (tensor !== null) parameters.set(`${name}.head.${part}`, tensor);
+      for (const [path, tensor] of Object.entries(model.heads))
+        if (tensor !== null) parameters.set(`${name}.${path}`, tensor);
     }
     this.loss = new Interpreter(torch, lossGraph(graph), {
       scope,
@@ -101,13 +131,14 @@ export class TrainerPass implements Pass {
       const kept = model.whole ? rest?.[KEPT_TOKENS] : 0;
       const graph = model.graphOf(typeof kept === "number" ? kept : 0);
       const cache = model.cache?.();
-      if (cache !== undefined) this.held.push(cache);
-      const states: Tensor[] | undefined = model.givesStates ? [] : undefined;
+      const states: Tensor[] = [];
+      const positions = model.states === "given" ? rest?.findLast(isTensor) : undefined;
       const interpreter = new Interpreter(this.torch, graph, {
         ...model.options,
         repeats: this.repeats,
         ...(cache === undefined ? {} : { cache }),
-        ...(states === undefined ? {} : { hiddenStates: states }),
+        ...(model.states === undefined ? {} : { hiddenStates: states }),
+        ...(positions === undefined ? {} : { positions }),
       });
       const { scope, training, usage } = torch;
       if (model.usage) {
@@ -119,12 +150,12 @@ export class TrainerPass implements Pass {
       const labels = rest?.[LABELS];
       const named: Readonly<Record<string, Tensor | null>> = {
         input_ids: ids,
-        labels: isTensor(labels) ? labels : null,
+        labels: isTensor(labels) && positions === undefined ? labels : null,
       };
       let outputs = interpreter.main(graph.main.inputs.map((name) => named[name] ?? null));
-      for (const state of states ?? []) state.release();
       this.foldings.push(...interpreter.foldings);
-      if (model.whole && torch.autocasting) {
+      if (model.states === "inside") for (const state of states) state.release();
+      if (model.whole && torch.autocasting && model.states !== "given") {
         torch.autocastEnabled = false;
         torch.clearCastCache();
         outputs = toFloat32(torch, outputs);
@@ -133,6 +164,11 @@ export class TrainerPass implements Pass {
       if (output === undefined) throw new NotModelled("a model without an output");
       for (const other of others) other.release();
       if (loss !== undefined) this.held.push(loss);
+      if (model.states === "given") {
+        // The last states are the output of a model without its head.
+        if (!model.whole) states.pop()?.release();
+        output.along = new Along(states, cache);
+      } else if (cache !== undefined) this.held.push(cache);
       model.usage?.endPass();
       torch.scope = scope;
       torch.training = training;
@@ -140,6 +176,17 @@ export class TrainerPass implements Pass {
       torch.logits = true;
       return output;
     };
+  }
+
+  /** `convert_outputs_to_fp32` of logits and what was given with them; the ones before live until all are there. */
+  private prepared(torch: Torch, output: Tensor): Tensor {
+    const { along } = output;
+    if (torch.autocastDtype === null || !(along instanceof Along)) return output.retain();
+    output.along = null;
+    const [wide, ...states] = toFloat32(torch, [output.retain(), ...along.states]);
+    if (wide === undefined) throw new NotModelled("a model without an output");
+    wide.along = new Along(states, along.cache);
+    return wide;
   }
 }
 

@@ -13,6 +13,7 @@ const SEQUENCES: Readonly<Record<TrainerKind, number>> = {
   grpo: 1,
   rloo: 1,
   gkd: 1,
+  ppo: 1,
 };
 
 /** Sequences of one sample under a trainer; 1 for the plain ones. */

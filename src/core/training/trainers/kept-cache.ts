@@ -1,0 +1,40 @@
+/**
+ * A key-value cache that a model's outputs keep although nothing is generated (`use_cache` of the config): keys and values
+ * are joined to nothing, which copies them. Source: transformers/cache_utils.py (DynamicLayer.update).
+ */
+import { type DType, promote } from "../../engine/dtype";
+import type { AttentionCache, AttentionOperandPair } from "../../engine/interpreter";
+import { cat } from "../../engine/ops/layout";
+import type { Tensor } from "../../engine/tensor";
+import type { Torch } from "../../engine/torch";
+
+/** Where keys and values have their tokens. */
+const TOKENS = 2;
+
+export class KeptCache implements AttentionCache {
+  private readonly kept: Tensor[] = [];
+
+  /** @param heads heads of keys and values before they are repeated */
+  constructor(private readonly heads: number) {}
+
+  update(torch: Torch, _queries: number, key: Tensor, value: Tensor, repeats: boolean): AttentionOperandPair {
+    // Both begin as empty tensors of the keys' dtype, so the values are promoted to it (lazy_initialization).
+    const dtypes = [key.dtype, promote(key.dtype, value.dtype)] as const;
+    const copied = [key, value].map((tensor, k) => {
+      if (repeats) return this.unrepeated(torch, tensor, dtypes[k]!);
+      return tensor.dtype === dtypes[k] ? cat(torch, [tensor], TOKENS) : torch.toCopy(tensor, dtypes[k]!);
+    });
+    this.kept.push(...copied);
+    const [k, v] = repeats ? [key, value] : copied;
+    return { key: k!.retain(), value: v!.retain() };
+  }
+
+  /** The copy before the heads are repeated, which the graph has behind it. */
+  private unrepeated(torch: Torch, tensor: Tensor, dtype: DType): Tensor {
+    return torch.empty("cat", [tensor.size(0), this.heads, ...tensor.sizes.slice(TOKENS)], dtype);
+  }
+
+  release(): void {
+    for (const tensor of this.kept.splice(0)) tensor.release();
+  }
+}

@@ -1,0 +1,406 @@
+/**
+ * TRL's PPO: a loop of its own around policy, value, reference and reward model. Source: trl/experimental/ppo/ppo_trainer.py
+ * (train, batch_generation, PolicyAndValueWrapper) of 1.11, trl/trainer/ppo_trainer.py before 0.29.
+ *
+ * An update generates and scores all completions of its accumulation, piece by piece; the scores that sampling had for every
+ * word stay under their name until the next update's are there. Then it trains on micro-batches, whose outputs (logits,
+ * states, key-value cache) stay through the optimizer's step, are looked at, and go as the next micro-batch's are bound.
+ */
+import { backward } from "../../engine/backward";
+import type { DType } from "../../engine/dtype";
+import { NotModelled } from "../../engine/interpreter";
+import type { LedgerState } from "../../engine/ledger";
+import { FOLDS, type Fold, nextFold, playRegion, type Region, recordRegion } from "../../engine/region";
+import { hostTensor, type Tensor } from "../../engine/tensor";
+import type { Torch } from "../../engine/torch";
+import type { Instruction, TrainerGraph } from "../../graph/types";
+import { counterparts } from "../model";
+import type { Optimizer } from "../optimizers";
+import type { Strategy } from "../parallel";
+import { reserve } from "../parallel/strategy";
+import { predict, taken } from "../prediction";
+import type { GenerationSpec, PpoSpec, RolloutSpec, TrainerSpec } from "../run";
+import { type BatchTensor, forward, STEPS, zeroGrad } from "../step";
+import type { Pass } from "./pass";
+
+/** The recorded parts of the loop. */
+export interface PpoGraphs {
+  readonly round: TrainerGraph;
+  readonly score: TrainerGraph;
+  readonly advantages: TrainerGraph;
+}
+
+export interface PpoOptions {
+  readonly spec: TrainerSpec & { readonly rollout: RolloutSpec; readonly ppo: PpoSpec };
+  readonly graphs: PpoGraphs;
+  readonly microBatch: number;
+  readonly accumulation: number;
+  readonly autocast: DType | null;
+  /** Dtype of the policy's logits as it gives them. */
+  readonly logits: DType;
+  readonly vocabulary: number;
+  /** A pass of one part over `rows` completions. */
+  readonly passOf: (graph: TrainerGraph, rows: number, fold: Fold) => Pass;
+  readonly batchOf: (graph: TrainerGraph, rows: number) => readonly BatchTensor[];
+  /** Dtypes of what the models without autocast give, by its name in the loop. */
+  readonly dtypes: Readonly<Record<string, DType>>;
+  /** Generates with the policy, on the phase in force; gives the bytes of its cache. */
+  readonly generate: (spec: GenerationSpec) => number;
+  readonly groups: readonly (readonly Tensor[])[];
+  readonly trainable: readonly Tensor[];
+}
+
+/** The part of a file of losses that has PPO's loop; null where it is another's. */
+export function ppoGraphs(trainers: readonly TrainerGraph[]): PpoGraphs | null {
+  const of = (name: string): TrainerGraph | undefined => trainers.find(({ trainer }) => trainer === name);
+  const [round, score, advantages] = [of("ppo"), of("ppo-score"), of("ppo-advantages")];
+  return round === undefined || score === undefined || advantages === undefined ? null : { round, score, advantages };
+}
+
+/** Name of what goes with the output of the micro-batch before. */
+const ALONG = "along";
+
+/** Statistics of the run, each one block. */
+const STATISTICS = 7;
+
+/** A name of the loop's with what it holds. */
+interface Held {
+  readonly name: string;
+  readonly sizes: readonly number[];
+  readonly dtype: DType;
+  /** An earlier name whose block it looks into. */
+  readonly of: string | null;
+}
+
+/** What a micro-batch leaves for the optimizer's step and what looks at it afterwards. */
+interface Left {
+  readonly region: Region;
+  readonly held: readonly Held[];
+  /** Bytes of states and cache that go with the policy's output. */
+  readonly alongBytes: number;
+}
+
+/** Runs two updates of one optimizer step each. */
+export function runPpo(torch: Torch, optimizer: Optimizer, options: PpoOptions, strategy: Strategy): void {
+  const { accumulation, spec } = options;
+  const loop = new PpoLoop(torch, optimizer, options, strategy);
+  torch.kind = "buffers";
+  for (let k = 0; k < STATISTICS; k++) torch.empty("zeros", [accumulation], "float32");
+  const perMiniBatch = Math.max(1, Math.floor(accumulation / spec.ppo.miniBatches));
+  for (let step = 1; step <= STEPS; step++) {
+    const rollout = loop.rollout(step);
+    for (let micro = 0; micro < accumulation; micro++) loop.microBatch(step, micro, perMiniBatch);
+    for (const tensor of rollout) tensor.release();
+  }
+}
+
+class PpoLoop {
+  private readonly left = new Map<string, Left>();
+  private readonly find;
+  /** Names of the last piece that live on, and what each update's last losses and rewards leave. */
+  private names: readonly Tensor[] = [];
+  private losses: Tensor | null = null;
+  private reward: Tensor | null = null;
+  /** Bytes of states and cache that went with the last micro-batch's output. */
+  private alongBytes = 0;
+  /** The scores that sampling had, of the update before. */
+  private scores: Tensor | null = null;
+
+  constructor(
+    private readonly torch: Torch,
+    private readonly optimizer: Optimizer,
+    private readonly options: PpoOptions,
+    private readonly strategy: Strategy,
+  ) {
+    this.find = counterparts(options.trainable);
+  }
+
+  /** Generates and scores the completions of an update; what it leaves is owned by the caller. */
+  rollout(step: number): Tensor[] {
+    const { torch, options } = this;
+    const { gradEnabled } = torch;
+    const { promptLength, rollout } = options.spec;
+    const { sequences } = rollout;
+    torch.gradEnabled = false;
+    torch.ledger.enter("generation", step);
+    torch.kind = "inputs";
+    const queries = torch.empty("_to_copy", [sequences, promptLength], "int64");
+    const [whole, scores] = this.generated();
+    this.scores?.release();
+    this.scores = scores;
+    torch.ledger.enter("forward", step);
+    const pieces = this.scored();
+    torch.kind = "inputs";
+    const batch = this.hosted(options.graphs.advantages, sequences);
+    const kept = options.passOf(options.graphs.advantages, sequences, "none").main(batch);
+    for (const tensor of pieces) tensor.release();
+    torch.gradEnabled = gradEnabled;
+    return [queries, whole, ...kept];
+  }
+
+  /** Rows of each piece. */
+  private get pieces(): number[] {
+    const { rollout, ppo } = this.options.spec;
+    const count = Math.ceil(rollout.sequences / ppo.piece);
+    return Array.from({ length: count }, (_, k) => Math.min(ppo.piece, rollout.sequences - k * ppo.piece));
+  }
+
+  /** Completions with their prompts, and the scores of every word for each of their tokens. */
+  private generated(): [Tensor, Tensor] {
+    const { torch, options } = this;
+    const { promptLength, completionLength, rollout } = options.spec;
+    const length = promptLength + completionLength;
+    const scoresOf = (operator: string, rows: number): Tensor =>
+      this.logits(operator, [rows, completionLength, options.vocabulary]);
+    const pieces = this.pieces.map((rows): [Tensor, Tensor] => {
+      const cacheBytes = rollout.generates
+        ? options.generate({
+            batchSize: rows,
+            promptLength,
+            newTokens: completionLength,
+            beams: 1,
+            samples: true,
+            cache: "dynamic",
+            keepsScores: true,
+          })
+        : 0;
+      torch.kind = "inputs";
+      // The output object: ids, the scores of each token, and the cache.
+      const ids = torch.empty("cat", [rows, length], "int64");
+      const each = Array.from({ length: completionLength }, () => this.logits("scores", [rows, options.vocabulary]));
+      const cache = reserve(torch, "cat", cacheBytes, "uint8", "activations");
+      const stacked = scoresOf("stack", rows);
+      const joined = torch.empty("cat", [rows, length], "int64");
+      for (const tensor of [ids, ...each, cache]) tensor.release();
+      return [joined, stacked];
+    });
+    const all = [
+      torch.empty("full", [rollout.sequences, length], "int64"),
+      scoresOf("full", rollout.sequences),
+    ] as const;
+    for (const tensor of pieces.flat()) tensor.release();
+    return [...all];
+  }
+
+  private logits(operator: string, sizes: readonly number[]): Tensor {
+    const { torch } = this;
+    torch.logits = true;
+    const tensor = torch.empty(operator, sizes, "float32");
+    torch.logits = false;
+    return tensor;
+  }
+
+  /** Scores each piece under reference, value and reward model; what goes when the pieces are put together. */
+  private scored(): Tensor[] {
+    const { torch, options, strategy } = this;
+    const { score } = options.graphs;
+    return this.pieces.flatMap((rows) => {
+      const names: string[] = [];
+      const passes = (fold: Fold): Pass => onDevice(options.passOf(score, rows, fold), score.main.outputs, names);
+      const prediction = predict(torch, passes, this.hosted(score, rows), null, strategy);
+      playRegion(torch.ledger, prediction.region, 1);
+      const tensors = taken(prediction);
+      for (const tensor of this.names) tensor.release();
+      const living = new Set(
+        names.flatMap((name, k) => (score.outlives?.includes(name) ? prediction.outputs[k]! : [])),
+      );
+      this.names = tensors.filter((_, k) => living.has(k));
+      return tensors.filter((_, k) => !living.has(k));
+    });
+  }
+
+  /** A part's inputs, which are there already. */
+  private hosted(graph: TrainerGraph, rows: number): Tensor[] {
+    const { ledger } = this.torch;
+    const { batchOf, dtypes } = this.options;
+    return batchOf(graph, rows).map(({ name, sizes, dtype }) => hostTensor(ledger, sizes, dtypes[name] ?? dtype));
+  }
+
+  /** Forward, backward, the optimizer where it is due, and the look at what was left. */
+  microBatch(step: number, micro: number, perMiniBatch: number): void {
+    const { torch, optimizer, strategy, options } = this;
+    const carries = micro % perMiniBatch !== 0;
+    const ends = (micro + 1) % perMiniBatch === 0;
+    const syncs = micro + 1 === options.accumulation;
+    const key = `${micro > 0} ${carries}`;
+    const left = this.left.get(key) ?? this.simulate(carries);
+    this.left.set(key, left);
+    this.alongBytes = left.alongBytes;
+    this.losses?.release();
+    this.losses = null;
+    playRegion(torch.ledger, left.region, step);
+    torch.kind = "temporaries";
+    const along = reserve(torch, "outputs", left.alongBytes, "uint8", "activations");
+    const held = left.held
+      .filter(({ of }) => of === null)
+      .map(({ sizes, dtype }) => {
+        torch.logits = true;
+        const tensor = torch.empty("outputs", sizes, dtype);
+        torch.logits = false;
+        return tensor;
+      });
+    if (syncs) {
+      torch.ledger.enter("optimizer", step);
+      strategy.beforeStep?.(torch);
+      optimizer.step(torch);
+      strategy.afterStep?.(torch);
+      torch.ledger.enter("zero", step);
+      zeroGrad(options.groups);
+    }
+    torch.ledger.enter("forward", step);
+    for (const tensor of held) tensor.release();
+    this.lookAt(left.held);
+    along.release();
+    // `vf_loss_max` is not among the names that are deleted at the end of a mini-batch, nor `rlhf_reward` at that of an update.
+    if (ends) this.losses = torch.empty("max", [options.microBatch, options.spec.completionLength], "float32");
+    if (syncs) this.reward ??= torch.empty("add", [], "float32");
+  }
+
+  /** What runs after the optimizer: entropy and fractions, from the names the micro-batch left. */
+  private lookAt(held: readonly Held[]): void {
+    const { options } = this;
+    const { round } = options.graphs;
+    if (round.after === undefined) return;
+    const made = held.map(({ name, sizes, dtype, of }): Instruction => {
+      if (of !== null) return { op: "alias", in: [`%${of}`], out: [name] };
+      return { op: "empty.memory_format", in: [sizes], kw: { dtype: `$${dtype}` }, out: [name] };
+    });
+    const names = new Set(held.map(({ name }) => name));
+    const inputs = round.after.inputs.filter((name) => !names.has(name));
+    const main = { inputs, outputs: [], body: [...made, ...round.after.body] };
+    options.passOf({ ...round, main }, options.microBatch, "none").main(this.hosted(round, options.microBatch));
+  }
+
+  /** Simulates one micro-batch and takes its events back, as a region to play. */
+  private simulate(carries: boolean): Left {
+    const { torch, options } = this;
+    for (let fold: Fold | null = FOLDS[0]; fold !== null; ) {
+      const state = torch.ledger.state();
+      const names = this.roundOf(carries);
+      const pass = options.passOf(names, options.microBatch, fold);
+      const held = this.run(pass, names);
+      const region = recordRegion(torch.ledger, state, pass.foldings, options.trainable, this.find);
+      this.rewind(state);
+      if (region !== null) {
+        const blocks = held.filter(({ of }) => of === null);
+        const bytes = blocks.reduce((sum, { sizes, dtype }) => sum + bytesOf(torch, sizes, dtype), 0);
+        return { region, held, alongBytes: Math.max(0, trailing(region) - bytes) };
+      }
+      fold = nextFold(fold, pass.foldings);
+    }
+    throw new NotModelled("the layers' events cannot be followed");
+  }
+
+  private rewind(state: LedgerState): void {
+    this.torch.ledger.rewind(state);
+    for (const leaf of this.options.trainable)
+      if (leaf.grad !== null && leaf.grad.storage.id >= state.ids) leaf.grad = null;
+  }
+
+  /** The recorded round with the names of the one before, or without them in the first of a mini-batch. */
+  private roundOf(carries: boolean): TrainerGraph {
+    const { graphs, autocast, logits } = this.options;
+    const { round } = graphs;
+    const carried = round.carried ?? [];
+    const { main } = round;
+    const [output] = carried.flatMap((one) => ("out" in one ? one.out : []));
+    if (carries) {
+      // Logits of a model that nothing converts have its own dtype.
+      const typed = carried.map((one): Instruction => {
+        const wide = "op" in one && JSON.stringify(one.in).includes("V");
+        return wide && autocast === null ? { ...one, kw: { dtype: `$${logits}` } } : one;
+      });
+      const along: Instruction = {
+        op: "empty.memory_format",
+        in: [[this.alongBytes]],
+        kw: { dtype: "$uint8" },
+        out: [ALONG],
+      };
+      const body = main.body.map((one) =>
+        "drop" in one && one.drop.some((name) => name === output) ? { drop: [...one.drop, ALONG] } : one,
+      );
+      return { ...round, main: { ...main, body: [...typed, along, ...body] } };
+    }
+    const absent = new Set(carried.flatMap((one) => ("out" in one ? one.out : [])));
+    const body = main.body.map((one) => ("drop" in one ? { drop: one.drop.filter((name) => !absent.has(name)) } : one));
+    return { ...round, main: { ...main, body, outputs: main.outputs.filter((name) => !absent.has(name)) } };
+  }
+
+  /** One micro-batch's forward and backward; what it leaves is freed last, behind a mark. */
+  private run(pass: Pass, { main }: TrainerGraph): Held[] {
+    const { torch, options, strategy, optimizer } = this;
+    const { ledger } = torch;
+    strategy.beginPass?.(torch);
+    ledger.enter("forward", 1);
+    const outputs = forward(torch, pass, this.hosted(options.graphs.round, options.microBatch), options.autocast, 1);
+    const [loss, ...kept] = outputs;
+    ledger.enter("backward", 1);
+    torch.kind = "temporaries";
+    const one = torch.empty("ones_like", loss!.sizes, loss!.dtype);
+    backward(torch, [loss!], [one.retain()]);
+    one.release();
+    optimizer.afterBackward?.(torch);
+    loss!.release();
+    strategy.endPass?.(torch);
+    const held = heldNames(main.outputs.slice(1), kept);
+    const mark = torch.empty("mark", [1], "uint8");
+    mark.release();
+    for (const tensor of kept) tensor.release();
+    return held;
+  }
+}
+
+/** Names with the block each holds; several may look into one. */
+function heldNames(names: readonly string[], tensors: readonly Tensor[]): Held[] {
+  const first = new Map<Tensor["storage"], string>();
+  return tensors.flatMap((tensor, k): Held[] => {
+    const name = names[k]!;
+    const { storage, sizes, dtype } = tensor;
+    if (storage.id < 0) return [];
+    const of = first.get(storage) ?? null;
+    if (of === null) first.set(storage, name);
+    return [{ name, sizes, dtype, of }];
+  });
+}
+
+/** Bytes that a tensor takes of the ledger. */
+function bytesOf(torch: Torch, sizes: readonly number[], dtype: DType): number {
+  const before = torch.ledger.state();
+  const { live } = torch.ledger;
+  torch.empty("outputs", sizes, dtype);
+  const bytes = torch.ledger.live - live;
+  torch.ledger.rewind(before);
+  return bytes;
+}
+
+/** Bytes freed at the end of a region, after its last block, which is a mark of its own. */
+function trailing({ script }: Region): number {
+  const { events, bytes } = script;
+  const last = events.findLastIndex((event) => event >= 0);
+  const mark = events[last];
+  let sum = 0;
+  for (let k = last + 1; k < events.length; k++) {
+    const local = ~events[k]!;
+    if (local !== mark && local < bytes.length) sum += bytes[local]!;
+  }
+  return sum;
+}
+
+/** Outputs that hold device memory; their names go to `kept`. */
+function onDevice(pass: Pass, names: readonly string[], kept: string[]): Pass {
+  return {
+    ownsAutocast: true,
+    get foldings() {
+      return pass.foldings;
+    },
+    main(batch) {
+      const outputs = pass.main(batch);
+      kept.splice(0);
+      outputs.forEach((output, k) => {
+        if (output.storage.id >= 0) kept.push(names[k]!);
+        else output.release();
+      });
+      return outputs.filter(({ storage }) => storage.id >= 0);
+    },
+  };
+}
