@@ -243,7 +243,14 @@ def _new_falcon(d, s, r):
     d.update(new_decoder_architecture=True, alibi=False, num_kv_heads=kv, num_attention_heads=heads, hidden_size=8 * heads * r.randint(1, 3))
 
 
-FALCON = (Option("new_decoder_architecture", _new_falcon),
+def _one_norm(d, s, r):
+    """Falcon 11B: attention and MLP share one norm."""
+    _new_falcon(d, s, r)
+    d.update(num_ln_in_parallel_attn=1)
+
+
+FALCON = (Option("new_decoder_architecture and num_ln_in_parallel_attn != 1", _new_falcon),
+          Option("new_decoder_architecture and num_ln_in_parallel_attn == 1", _one_norm),
           Option("not new_decoder_architecture and multi_query and parallel_attn", _sets(new_decoder_architecture=False, multi_query=True, parallel_attn=True, alibi=False)),
           Option("not new_decoder_architecture and not multi_query and not parallel_attn", _alibi))
 

@@ -123,7 +123,7 @@ class Recorder(SchemaCheckMode):
     def name_here(self, names):
         """The name by which the running module knows a tensor, so that tied and untied models read alike."""
         scope = f"{self.scopes[-1]}." if self.scopes[-1] else ""
-        return next((n for n in names if scope and n.startswith(scope)), names[0])
+        return next((n for n in reversed(names) if scope and n.startswith(scope)), names[0])
 
     # ---- tensors ------------------------------------------------------------------------------------------------
     def see(self, t):
