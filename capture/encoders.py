@@ -5,7 +5,7 @@ from .standard import drop
 from .text import HEADS, SDPA, given, global_first, modern
 
 EAGER = ("eager",)
-BART = ("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")
+BART = ("encoder_layerdrop", "decoder_layerdrop")
 
 
 def projected(r, d):
@@ -27,7 +27,7 @@ def bottleneck(r, d):
 FAMILIES = {
     "modernbert-decoder": standard("modernbert-decoder", tasks=HEADS, attention=SDPA, axes=(given(norm_bias=False), (Option("S < local_attention//2", modern(True)), Option("S >= local_attention//2", modern(False)))),
                                    kind="i % global_attn_every_n_layers == 0 and 'full_attention' or 'sliding_attention'", derived={"global_attn_every_n_layers": "3"}, extra=global_first),
-    "mobilebert": standard("mobilebert", tasks=ENCODER, axes=(given(use_bottleneck=True, use_bottleneck_attention=False, key_query_shared_bottleneck=True, trigram_input=True, normalization_type="no_norm", num_feedforward_networks=4, tie_word_embeddings=True),), extra=bottleneck,
+    "mobilebert": standard("mobilebert", tasks=ENCODER, axes=(given(use_bottleneck=True, use_bottleneck_attention=False, key_query_shared_bottleneck=True, trigram_input=True, normalization_type="no_norm", num_feedforward_networks=4),), extra=bottleneck,
                            derived={"classifier_dropout": "hidden_dropout_prob"}, terms=("intra_bottleneck_size//num_attention_heads",)),
     "deberta": standard("deberta", tasks=ENCODER, attention=EAGER, axes=(given(relative_attention=True, position_biased_input=False, legacy=True),), fixed=("type_vocab_size",), extra=disentangled, derived={"pooler_hidden_size": "hidden_size", "pos_att_type": "null"}),
     "umt5": Family(t5, points=5, tasks=SEQ2SEQ, axes=T5_AXES[:1], derived=T5_DERIVED),

@@ -106,7 +106,7 @@ def gpt_neox(r):
 def bert(r):
     d = heads(r, {})
     d.update(num_hidden_layers=r.randint(3, 4), intermediate_size=r.randint(40, 200), vocab_size=r.randint(200, 900), max_position_embeddings=r.randint(100, 200), type_vocab_size=r.randint(2, 9),
-             hidden_dropout_prob=drop(r), attention_probs_dropout_prob=drop(r), classifier_dropout=drop(r), hidden_act=r.choice(ACTIVATIONS), num_labels=r.randint(3, 19))
+             hidden_dropout_prob=drop(r), attention_probs_dropout_prob=drop(r), classifier_dropout=drop(r), hidden_act=r.choice(ACTIVATIONS), num_labels=r.randint(3, 19), tie_word_embeddings=r.random() < 0.5)
     return d
 
 
@@ -243,7 +243,14 @@ def _new_falcon(d, s, r):
     d.update(new_decoder_architecture=True, alibi=False, num_kv_heads=kv, num_attention_heads=heads, hidden_size=8 * heads * r.randint(1, 3))
 
 
-FALCON = (Option("new_decoder_architecture", _new_falcon),
+def _one_norm(d, s, r):
+    """Falcon 11B: attention and MLP share one norm."""
+    _new_falcon(d, s, r)
+    d.update(num_ln_in_parallel_attn=1)
+
+
+FALCON = (Option("new_decoder_architecture and num_ln_in_parallel_attn != 1", _new_falcon),
+          Option("new_decoder_architecture and num_ln_in_parallel_attn == 1", _one_norm),
           Option("not new_decoder_architecture and multi_query and parallel_attn", _sets(new_decoder_architecture=False, multi_query=True, parallel_attn=True, alibi=False)),
           Option("not new_decoder_architecture and not multi_query and not parallel_attn", _alibi))
 
@@ -267,7 +274,7 @@ FAMILIES |= {
     "exaone4": standard("exaone4", width=True, axes=(GQA, (*BOTH_WINDOWS, Option("sliding_window == null", _no_window)))),
     "xlm-roberta": Family(bert, derived=CLASSIFIER, tasks=ENCODER),
     "electra": standard("electra", derived=CLASSIFIER, tasks=ENCODER, axes=((Option("embedding_size != hidden_size", lambda d, s, r: None), Option("embedding_size == hidden_size", lambda d, s, r: d.update(embedding_size=d["hidden_size"]))),)),
-    "bart": standard("bart", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")),
+    "bart": standard("bart", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop")),
     "mt5": Family(t5, points=5, tasks=SEQ2SEQ, axes=T5_AXES[:1], derived=T5_DERIVED),
     "deit": Family(vit, points=5, tasks=("image-cls",), sizes=_image, terms=(HEAD, "image_size//patch_size"), hidden=("I",)),
     "gpt_bigcode": standard("gpt_bigcode", derived={"n_inner": "4*n_embd"}, axes=((Option("multi_query", lambda d, s, r: None),),), extra=lambda r, d: {"multi_query": True}),
@@ -282,8 +289,8 @@ FAMILIES |= {
     "gpt_oss": standard("gpt_oss", attention=("eager",), axes=(GQA, BOTH_WINDOWS)),
     "phimoe": standard("phimoe", axes=(GQA,)),
     "granitemoe": standard("granitemoe", axes=(GQA,)),
-    "mbart": standard("mbart", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")),
-    "pegasus": standard("pegasus", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")),
+    "mbart": standard("mbart", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop")),
+    "pegasus": standard("pegasus", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop")),
     "modernbert": standard("modernbert", tasks=ENCODER, fixed=("norm_bias",)),
     "camembert": Family(bert, derived=CLASSIFIER, tasks=ENCODER),
     "helium": standard("helium", axes=(GQA,)),
@@ -303,9 +310,9 @@ FAMILIES |= {
     "roberta-prelayernorm": Family(bert, derived=CLASSIFIER, tasks=ENCODER),
     "data2vec-text": Family(bert, derived=CLASSIFIER, tasks=ENCODER),
     "mpnet": standard("mpnet", tasks=ENCODER, attention=("eager",)),
-    "blenderbot": standard("blenderbot", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")),
-    "marian": standard("marian", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")),
-    "m2m_100": standard("m2m_100", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop", "tie_word_embeddings")),
+    "blenderbot": standard("blenderbot", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop")),
+    "marian": standard("marian", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop")),
+    "m2m_100": standard("m2m_100", tasks=SEQ2SEQ, fixed=("encoder_layerdrop", "decoder_layerdrop")),
     "vit_msn": Family(vit, points=5, tasks=("image-cls",), sizes=_image, terms=(HEAD, "image_size//patch_size"), hidden=("I",)),
 }
 

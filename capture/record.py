@@ -111,20 +111,25 @@ class Recorder(SchemaCheckMode):
         self.paths = {}
         for path, module in model.named_modules():
             self.paths.setdefault(id(module), path)
-        self.weights = {}
-        for name, t in [*model.named_parameters(), *model.named_buffers()]:
-            self.weights.setdefault(id(t), name)
-        self.weight_metas = {n: _meta(t, n) for n, t in [*model.named_parameters(), *model.named_buffers()]}
+        self.weights = {}  # every name of a tensor: tied ones have several
+        for name, t in [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]:
+            self.weights.setdefault(id(t), []).append(name)
+        self.weight_metas = {n: _meta(t, n) for n, t in [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]}
         self.embedders = _embedders(model) if {"pixel_values", "input_ids"} <= set(batch) else set()
         self.embedded = set()
         self.scopes = [""]
         self.batch = {name: self.see(t) for name, t in batch.items()}
 
+    def name_here(self, names):
+        """The name by which the running module knows a tensor, so that tied and untied models read alike."""
+        scope = f"{self.scopes[-1]}." if self.scopes[-1] else ""
+        return next((n for n in reversed(names) if scope and n.startswith(scope)), names[0])
+
     # ---- tensors ------------------------------------------------------------------------------------------------
     def see(self, t):
         """Reference of a tensor; an unknown one becomes a value followed until Python drops it."""
         if id(t) in self.weights:
-            return Weight(self.weights[id(t)])
+            return Weight(self.name_here(self.weights[id(t)]))
         key = id(t)
         if key in self.live:
             return Value(self.live[key])

@@ -289,12 +289,12 @@ def adapter_cases(count):
 
 def adapter_case(name, number, options):
     r = random.Random(f"{name}-{number}")
-    own = name not in ("oft", "boft") and name not in ("loha", "lokr", "lora", "prefix-tuning") and not options.get("feedforward_modules") and number % 3 == 2
+    own = name not in ("oft", "boft") and name not in ("loha", "lokr", "lora") and not options.get("feedforward_modules") and number % 3 == 2
     model = gpt2(r) if own else llama(r)
     case = {"id": f"{name}-{number}", "model": model, "batch": r.choice((1, 2, 3)), "seq": r.randint(17, 200), "attn": "sdpa"}
     case["load_dtype"] = r.choice((*DTYPES, *DTYPES, "float16"))
     case["amp"] = r.choice((None, "bf16", "bf16"))
-    case["gradient_checkpointing"] = r.random() < 0.4
+    case["gradient_checkpointing"] = r.random() < 0.4 and name != "prefix-tuning"  # layers that are checkpointed are not given the prefix
     if case["gradient_checkpointing"] and name not in PROMPTS:
         case["use_reentrant"] = r.random() < 0.5
     case["optim"] = r.choice(("adamw_torch", "adamw_torch_fused"))

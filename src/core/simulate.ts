@@ -20,7 +20,8 @@ import { withChunkedLoss, withLiger } from "./graph/liger";
 import type { ArchitectureGraph, FamilyGraphs, TrainerGraph } from "./graph/types";
 import { regularised } from "./training/adapters/adalora";
 import { isRefused } from "./training/adapters/experts";
-import { promptSizes, promptWrapper, virtualTokens } from "./training/adapters/prompts";
+import { PrefixCache, standsApart } from "./training/adapters/prefix";
+import { type PromptSizes, promptSizes, promptWrapper, virtualTokens } from "./training/adapters/prompts";
 import { runEvaluation } from "./training/evaluation";
 import { type CacheStyle, SimulatedCache } from "./training/generation/cache";
 import { runGeneration } from "./training/generation/generate";
@@ -100,7 +101,8 @@ interface Program {
 /** @param fusedLoss whether the loss is computed without a logits tensor */
 function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSizes, fusedLoss: boolean): Program | null {
   const dataView = configView(family, run.model.config, sizes);
-  const view = configView(family, run.model.config, { ...sizes, S: sizes.S + virtualTokens(run.adapter) });
+  const before = standsApart(run) ? 0 : virtualTokens(run.adapter);
+  const view = configView(family, run.model.config, { ...sizes, S: sizes.S + before });
   const captured = capturedFor(run, family, view);
   if (captured === undefined) return null;
   const head = family.head ?? headOf(captured);
@@ -274,10 +276,13 @@ function loadingOf(models: readonly Loaded[], { allocator }: TrainingRun): Ledge
 }
 
 /** What peft's module around the model does, or null when it only hands on. */
-function wrapperOf({ adapter, checkpointing }: TrainingRun, model: LoadedModel, dtype: DType): Wrapper | null {
+function wrapperOf(run: TrainingRun, model: LoadedModel, dtype: DType, sizes: PromptSizes): Wrapper | null {
+  const { adapter, checkpointing, attention } = run;
   const { prompt, embedding, regularised: factors } = model;
-  if (adapter !== null && prompt !== null)
-    return promptWrapper(adapter, prompt, embedding, dtype, checkpointing !== null);
+  if (adapter !== null && prompt !== null) {
+    const prefix = standsApart(run) ? new PrefixCache(sizes, virtualTokens(adapter), !buildsNoMask(attention)) : null;
+    return promptWrapper(adapter, prompt, embedding, dtype, checkpointing !== null, prefix);
+  }
   return factors.length === 0 ? null : { leave: (torch, loss) => regularised(torch, factors, loss) };
 }
 
@@ -477,7 +482,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     torch.leafHook = (leaf, torch) => optimizer.afterAccumulate?.(leaf, torch);
   const parameterSignature = layerSignatures(model.parameters);
   const signature = (index: number): string => `${parameterSignature(index)} ${strategy.layerSignature?.(index) ?? ""}`;
-  const wrapper = wrapperOf(run, model, loadDtype);
+  const wrapper = wrapperOf(run, model, loadDtype, loading.promptSizes);
   const vocabulary = model.byName.get(`${head}.weight`)?.size(0) ?? 0;
   const scopeOf = (samples: number, sequence: number): Scope | null =>
     spec === null ? null : lossScope(spec, samples, sequence, vocabulary);
@@ -491,8 +496,9 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     // Traced code is checkpointed by tags on its operators, whichever kind was asked for (torch/_dynamo/variables/higher_order_ops.py).
     checkpointing:
       run.compiled && run.checkpointing !== null ? { ...run.checkpointing, useReentrant: false } : run.checkpointing,
-    // The term of the loss that AdaLoRA adds reaches into every layer.
-    layerSignature: way !== "none" && fold && model.regularised.length === 0 ? signature : null,
+    // The term of the loss that AdaLoRA adds reaches into every layer, and so does a prefix.
+    layerSignature:
+      way !== "none" && fold && model.regularised.length === 0 && wrapper?.cache === undefined ? signature : null,
     fold: way,
     head,
   });

@@ -22,10 +22,6 @@ const families = new Set(entries.map(({ config }) => String(config["model_type"]
 
 /** What the graph of the family leaves out, and the models that have it. */
 const LEFT_OUT: Readonly<Record<string, string>> = {
-  "tiiuae/falcon-11B": "more than two key-value heads (num_kv_heads)",
-  "tiiuae/falcon-40b": "more than two key-value heads (num_kv_heads)",
-  "tiiuae/falcon-180B": "more than two key-value heads (num_kv_heads)",
-  "microsoft/deberta-v2-xlarge": "a convolution beside the first layer (conv_kernel_size)",
   "stabilityai/stablelm-2-12b": "a norm of each head's own (qk_layernorm)",
 };
 

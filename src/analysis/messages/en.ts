@@ -248,7 +248,7 @@ export const en: Readonly<Record<string, string>> = {
   "assume.target-modules": "adapters on the modules peft chooses for this architecture",
   "assume.adapter-as-lora": "adapters of type {adapter} counted as LoRA of the same rank on the same modules",
   "assume.prefix-tuning":
-    "the tokens of the prefix counted as part of every sequence; the mask its attention takes is left out",
+    "the prefix is followed through the layers of causal models with fused attention; in others, and where layers are recomputed (which are not given it), its tokens count as part of every sequence",
   "assume.nnunet-compile":
     "the network runs as written: `torch.compile`, which nnU-Net switches on by itself, keeps the same and needs less beside it",
   "assume.nnunet-labels": "{heads} classes: no `dataset.json` beside the plans says how many",

@@ -227,7 +227,8 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.audio-seconds": "录音长 {seconds} 秒（16 kHz）",
   "assume.target-modules": "适配器作用于 peft 为该架构选择的模块",
   "assume.adapter-as-lora": "类型为 {adapter} 的适配器按相同模块上同秩的 LoRA 计算",
-  "assume.prefix-tuning": "前缀的 token 计入每个序列；未计入其注意力所用的掩码",
+  "assume.prefix-tuning":
+    "在使用融合注意力的因果模型中逐层计算前缀；其他模型以及重算的层（不会收到前缀）中，前缀的 token 计入每个序列",
   "assume.nnunet-compile": "按网络原样运行计算：nnU-Net 默认启用的 `torch.compile` 保留的内容相同，额外占用更少",
   "assume.nnunet-labels": "{heads} 个类别：计划文件旁没有 `dataset.json` 说明数量",
   "assume.compile": "按单个编译图及 inductor 的融合计算；追踪中断处保留更多，最多与 eager 相同",

@@ -49,14 +49,24 @@ export interface AttentionCache {
    *
    * @param queries tokens of the running query
    * @param repeats whether the graph repeats the heads of keys and values before attention (the cache is before that)
-   * @returns what attention reads and what the names of the new ones refer to from now on, owned by the caller
+   * @param heads heads of the running query
+   * @returns what the names of the new ones refer to from now on and what attention reads, owned by the caller
    */
-  update(torch: Torch, queries: number, key: Tensor, value: Tensor, repeats: boolean): AttentionOperandPair;
+  update(
+    torch: Torch,
+    queries: number,
+    key: Tensor,
+    value: Tensor,
+    repeats: boolean,
+    heads: number,
+  ): AttentionOperandPair;
 }
 
 export interface AttentionOperandPair {
   readonly key: Tensor;
   readonly value: Tensor;
+  /** What attention reads where that is something else, with the mask that takes its own one's place. */
+  readonly reads?: { readonly key: Tensor; readonly value: Tensor; readonly mask: Tensor };
 }
 
 /** How layers are checkpointed. */
@@ -128,6 +138,10 @@ export interface WrappedInputs {
 /** A module around the model (peft's): what it makes of the inputs, and of the loss, which it takes over. */
 export interface Wrapper {
   enter?(torch: Torch, batch: readonly NamedTensor[]): WrappedInputs;
+  /** What `enter` puts before the keys and values of every layer. */
+  readonly cache?: AttentionCache;
+  /** The layers are done and the head is called. */
+  atHead?(): void;
   leave?(torch: Torch, loss: Tensor): Tensor;
 }
 
@@ -467,8 +481,9 @@ export class Interpreter {
     if (instruction.op === FUSED_LOSS) torch.logits = true;
     if (instruction.noamp) torch.autocastEnabled = false;
     if (instruction.nograd) torch.gradEnabled = false;
-    if (instruction.op === ATTENTION && this.options.cache !== undefined && !ENCODER.test(torch.scope))
-      this.cached(this.options.cache, instruction, args, context);
+    const cache = this.options.cache ?? this.options.wrapper?.cache;
+    if (instruction.op === ATTENTION && cache !== undefined && !ENCODER.test(torch.scope))
+      this.cached(cache, instruction, args, context);
     const given = this.given(instruction);
     const result = given ?? dispatch(torch, instruction.op, new Arguments(args, keywords));
     for (let tensor = this.passing.shift(); tensor !== undefined; tensor = this.passing.shift()) tensor.release();
@@ -495,14 +510,17 @@ export class Interpreter {
     const [query, key, value] = args;
     if (!isTensor(query) || !isTensor(key) || !isTensor(value)) return;
     const repeats = isRepeated(context.fn, keyName);
-    const read = cache.update(this.torch, query.size(2), key, value, repeats);
+    const kept = cache.update(this.torch, query.size(2), key, value, repeats, query.size(1));
+    const read = kept.reads ?? kept;
     args[1] = read.key;
     args[2] = read.value;
-    if (repeats) {
-      this.passing.push(read.key, read.value);
-      return;
+    if (kept.reads !== undefined) {
+      args[3] = kept.reads.mask;
+      args[5] = false;
+      this.passing.push(read.key, read.value, kept.reads.mask);
     }
-    this.bind([keyName as string, valueName as string], [read.key, read.value], context);
+    if (repeats) this.passing.push(kept.key, kept.value);
+    else this.bind([keyName as string, valueName as string], [kept.key, kept.value], context);
   }
 
   /** What the caller embedded in place of an instruction's result, owned; null when the model does it. */
@@ -520,7 +538,10 @@ export class Interpreter {
     const path = this.path(instruction.path, context.index);
     const outer = torch.scope;
     torch.scope = path;
-    if (this.options.head !== null && path === this.options.head) torch.logits = true;
+    if (this.options.head !== null && path === this.options.head) {
+      torch.logits = true;
+      this.options.wrapper?.atHead?.();
+    }
     const input = this.operand(instruction.in[0]!, context);
     if (!isTensor(input)) throw new NotModelled(`call of ${path} without a tensor`);
     if (this.options.head !== null && path === this.options.head) this.finishStates(input);

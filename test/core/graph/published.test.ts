@@ -20,16 +20,6 @@ const families = readdirSync(path.join(MODELS, "graphs")).map((file) => path.bas
 /** Every published Swin has two layers in its first, second and last stage (models/README.md). */
 const PAIRS: ReadonlySet<string> = new Set(["swin", "swinv2"]);
 
-/** What the graphs leave out, of the models that have it: a few activations a layer. */
-const GAPS: Readonly<Record<string, readonly string[]>> = {
-  // One norm instead of two (Falcon 2).
-  falcon: ["num_ln_in_parallel_attn"],
-  // A norm for every head, each a module of its own (StableLM 2 12B).
-  stablelm: ["qk_layernorm"],
-  // A convolution after the first layer (DeBERTa-v2 XL).
-  "deberta-v2": ["conv_kernel_size", "conv_act"],
-};
-
 /** Keys that decide no memory, or not in this task. */
 const IRRELEVANT: Readonly<Record<string, readonly string[]>> = {
   "*": ["model_type", "torch_dtype", "max_position_embeddings", "vocab_size", "sliding_window", "image_size"],
@@ -52,7 +42,7 @@ const IRRELEVANT: Readonly<Record<string, readonly string[]>> = {
   bart: ["decoder_attention_heads"],
   whisper: ["decoder_attention_heads"],
   // Positions by ALiBi go with attention and feed-forward one after the other, which is a graph of its own.
-  falcon: ["alibi", ...GAPS["falcon"]!],
+  falcon: ["alibi"],
   // Every published one has attention by relative positions, with keys shared and normed; the graph is of these.
   "deberta-v2": [
     "relative_attention",
@@ -61,9 +51,9 @@ const IRRELEVANT: Readonly<Record<string, readonly string[]>> = {
     "share_att_key",
     "attention_head_size",
     "pos_att_type",
-    ...GAPS["deberta-v2"]!,
   ],
-  stablelm: GAPS["stablelm"]!,
+  // A norm for every head, each a module of its own (StableLM 2 12B), is left out: a few activations a layer.
+  stablelm: ["qk_layernorm"],
   deepseek_v2: ["num_key_value_heads"],
   // As many as attention heads, in every published one: queries, keys and values come from one compressed row.
   deepseek_v3: ["num_key_value_heads"],

@@ -14,6 +14,7 @@ import type { Torch } from "../../engine/torch";
 import type { Scope } from "../../graph/expression";
 import type { AdapterSpec } from "../run";
 import { castInput, done, parameter } from "./layer";
+import type { PrefixCache } from "./prefix";
 
 /** Types that put tokens before the inputs; the weights of the model stay as they are. */
 const PROMPT_TYPES: ReadonlySet<AdapterSpec["type"]> = new Set(["prompt-tuning", "p-tuning", "prefix-tuning"]);
@@ -29,8 +30,10 @@ export function virtualTokens(adapter: AdapterSpec | null): number {
 /** What the model's dimensions say of the vectors. */
 export interface PromptSizes {
   readonly hidden: number;
-  /** Keys and values of one token in all layers. */
-  readonly keysAndValues: number;
+  readonly layers: number;
+  /** Heads of keys and values, and their width. */
+  readonly keyHeads: number;
+  readonly keyWidth: number;
 }
 
 export interface PromptEncoder {
@@ -42,20 +45,22 @@ export interface PromptEncoder {
 /** Prompt encoders are float32, whatever the model is loaded in. */
 export function promptEncoder(torch: Torch, adapter: AdapterSpec, sizes: PromptSizes): PromptEncoder {
   const tokens = virtualTokens(adapter);
-  const { hidden, keysAndValues } = sizes;
-  const inner = adapter.encoderHiddenSize ?? hidden;
+  const prefix = adapter.type === "prefix-tuning";
+  // A prefix is as wide as the keys of one layer, and so is what its network takes (_prepare_prompt_learning_config).
+  const width = prefix ? sizes.keyHeads * sizes.keyWidth : sizes.hidden;
+  const inner = adapter.encoderHiddenSize ?? width;
   const make = (name: string, shape: readonly number[]): Tensor =>
     parameter(torch, `prompt_encoder.${name}`, shape, "float32");
   const layers = (widths: readonly number[]): [Tensor, Tensor][] =>
     widths.slice(1).map((width, k) => [make(`mlp.${k}.weight`, [width, widths[k]!]), make(`mlp.${k}.bias`, [width])]);
-  const prefix = adapter.type === "prefix-tuning";
+  const keysAndValues = sizes.layers * 2 * width;
   const projected = prefix && adapter.prefixProjection === true;
-  const table = make("embedding.weight", [tokens, prefix && !projected ? keysAndValues : hidden]);
+  const table = make("embedding.weight", [tokens, prefix && !projected ? keysAndValues : width]);
   const network =
     adapter.type === "p-tuning"
-      ? layers([hidden, inner, inner, hidden])
+      ? layers([width, inner, inner, width])
       : projected
-        ? layers([hidden, inner, keysAndValues])
+        ? layers([width, inner, keysAndValues])
         : [];
   return {
     parameters: [table, ...network.flat()],
@@ -114,7 +119,27 @@ function prompted(
   };
 }
 
-/** Prefix tuning: the keys and values of the prefix exist through the forward; its tokens count as part of the sequence. */
+/** The prefix of every row of a batch, encoded. */
+function encodedPrefix(torch: Torch, encoder: PromptEncoder, tokens: number, rows: number): Tensor {
+  const indices = torch.empty("_to_copy", [rows, tokens], "int64");
+  return done(encoder.encode(torch, indices), indices);
+}
+
+/** The prefix as keys and values of their own before those of every layer. */
+function prefixedLayers(
+  torch: Torch,
+  encoder: PromptEncoder,
+  tokens: number,
+  dtype: DType,
+  cache: PrefixCache,
+  batch: readonly NamedTensor[],
+): WrappedInputs {
+  const ids = batch.find(({ name }) => name === "input_ids")?.tensor ?? batch[0]!.tensor;
+  cache.fill(torch, encodedPrefix(torch, encoder, tokens, ids.size(0)), dtype, ids.size(1));
+  return { batch: batch.map(({ tensor }) => tensor), embeds: null, release: () => cache.release() };
+}
+
+/** The prefix where it is not followed: it exists through the forward, and its tokens count as part of the sequence. */
 function prefixed(
   torch: Torch,
   encoder: PromptEncoder,
@@ -123,8 +148,7 @@ function prefixed(
   batch: readonly NamedTensor[],
 ): WrappedInputs {
   const rows = batch[0]!.tensor.size(0);
-  const indices = torch.empty("_to_copy", [rows, tokens], "int64");
-  const made = done(encoder.encode(torch, indices), indices);
+  const made = encodedPrefix(torch, encoder, tokens, rows);
   const states = done(castInput(torch, made, dtype), made);
   const longer = batch.map(({ name, tensor }) =>
     name === "input_ids" || (name === "labels" && tensor.rank > 1)
@@ -140,15 +164,25 @@ function prefixed(
   };
 }
 
-/** The module that puts the prompt before the inputs of every forward. `words` is the weight of the input embedding. */
+/**
+ * The module that puts the prompt before the inputs of every forward. `words` is the weight of the input embedding;
+ * `prefix` holds the prefix where it stands apart.
+ */
 export function promptWrapper(
   adapter: AdapterSpec,
   encoder: PromptEncoder,
   words: Tensor | null,
   dtype: DType,
   checkpointing: boolean,
+  prefix: PrefixCache | null,
 ): Wrapper {
   const tokens = virtualTokens(adapter);
+  if (prefix !== null)
+    return {
+      cache: prefix,
+      atHead: () => prefix.releaseMask(),
+      enter: (torch, batch) => prefixedLayers(torch, encoder, tokens, dtype, prefix, batch),
+    };
   return {
     enter: (torch, batch) =>
       adapter.type === "prefix-tuning" || words === null || batch.every(({ name }) => name !== "input_ids")
@@ -167,6 +201,7 @@ export function promptSizes(scope: Scope): PromptSizes {
   const hidden = numberOf(scope, "hidden_size", "n_embd", "d_model", "dim");
   const layers = numberOf(scope, "num_hidden_layers", "n_layer", "num_layers", "n_layers");
   const heads = numberOf(scope, "num_attention_heads", "n_head", "num_heads", "n_heads", "encoder_attention_heads");
-  const pairs = numberOf(scope, "num_key_value_heads") || heads;
-  return { hidden, keysAndValues: layers * 2 * (heads > 0 ? (hidden / heads) * pairs : hidden) };
+  const keyHeads = numberOf(scope, "num_key_value_heads") || heads || 1;
+  const keyWidth = numberOf(scope, "head_dim") || (heads > 0 ? hidden / heads : hidden);
+  return { hidden, layers, keyHeads, keyWidth };
 }
