@@ -221,6 +221,8 @@ export const en: Readonly<Record<string, string>> = {
   "assume.prompt-length": "prompts of {length} tokens",
   "assume.loss-stands": "the loss of TRL 1.9 stands for that of {trainer} in {standsFor}",
   "assume.teacher": "a teacher like the student: none was found",
+  "assume.paged":
+    "the paged cache holds what the sequences need: how much of the card it takes is not known without the GPU",
   "assume.vllm": "vLLM's share is not counted: no GPU is known",
   "assume.sequence-length": "sequence length {length}",
   "assume.target-length": "target length {length}",

@@ -204,6 +204,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.prompt-length": "提示为 {length} 个词元",
   "assume.loss-stands": "以 TRL 1.9 的损失代替 {standsFor} 中 {trainer} 的损失",
   "assume.teacher": "教师模型与学生模型相同：未找到教师模型",
+  "assume.paged": "分页 KV 缓存按序列所需计算：未指定 GPU 时无法得知其占用显卡的比例",
   "assume.vllm": "未计入 vLLM 的份额：GPU 未知",
   "assume.sequence-length": "序列长度 {length}",
   "assume.target-length": "目标长度 {length}",
