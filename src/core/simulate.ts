@@ -20,7 +20,7 @@ import { withChunkedLoss, withLiger } from "./graph/liger";
 import type { ArchitectureGraph, FamilyGraphs, TrainerGraph } from "./graph/types";
 import { regularised } from "./training/adapters/adalora";
 import { isRefused } from "./training/adapters/experts";
-import { promptSizes, promptWrapper, virtualTokens } from "./training/adapters/prompts";
+import { promptSizes, promptTokens, promptWrapper, virtualTokens } from "./training/adapters/prompts";
 import { runEvaluation } from "./training/evaluation";
 import { type CacheStyle, SimulatedCache } from "./training/generation/cache";
 import { runGeneration } from "./training/generation/generate";
@@ -91,7 +91,7 @@ interface Program {
 /** @param fusedLoss whether the loss is computed without a logits tensor */
 function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSizes, fusedLoss: boolean): Program | null {
   const dataView = configView(family, run.model.config, sizes);
-  const view = configView(family, run.model.config, { ...sizes, S: sizes.S + virtualTokens(run.adapter) });
+  const view = configView(family, run.model.config, { ...sizes, S: sizes.S + promptTokens(run.adapter) });
   const captured = capturedFor(run, family, view);
   if (captured === undefined) return null;
   const head = family.head ?? headOf(captured);
@@ -293,10 +293,15 @@ function loadingOf(models: readonly Loaded[], { allocator }: TrainingRun): Ledge
 }
 
 /** What peft's module around the model does, or null when it only hands on. */
-function wrapperOf({ adapter, checkpointing }: TrainingRun, model: LoadedModel, dtype: DType): Wrapper | null {
+function wrapperOf(
+  { adapter, checkpointing }: TrainingRun,
+  model: LoadedModel,
+  dtype: DType,
+  { scope }: ConfigView,
+): Wrapper | null {
   const { prompt, embedding, regularised: factors } = model;
   if (adapter !== null && prompt !== null)
-    return promptWrapper(adapter, prompt, embedding, dtype, checkpointing !== null);
+    return promptWrapper(adapter, prompt, embedding, dtype, checkpointing !== null, promptSizes(scope).prefix);
   return factors.length === 0 ? null : { leave: (torch, loss) => regularised(torch, factors, loss) };
 }
 
@@ -443,7 +448,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     torch.leafHook = (leaf, torch) => optimizer.afterAccumulate?.(leaf, torch);
   const parameterSignature = layerSignatures(model.parameters);
   const signature = (index: number): string => `${parameterSignature(index)} ${strategy.layerSignature?.(index) ?? ""}`;
-  const wrapper = wrapperOf(run, model, loadDtype);
+  const wrapper = wrapperOf(run, model, loadDtype, view);
   const vocabulary = model.byName.get(`${head}.weight`)?.size(0) ?? 0;
   const scopeOf = (samples: number, sequence: number): Scope | null =>
     spec === null ? null : lossScope(spec, samples, sequence, vocabulary);

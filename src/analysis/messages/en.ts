@@ -239,7 +239,7 @@ export const en: Readonly<Record<string, string>> = {
   "assume.target-modules": "adapters on the modules peft chooses for this architecture",
   "assume.adapter-as-lora": "adapters of type {adapter} counted as LoRA of the same rank on the same modules",
   "assume.prefix-tuning":
-    "the tokens of the prefix counted as part of every sequence; the mask its attention takes is left out",
+    "with gradient checkpointing transformers takes the cache away from the layers, and the prefix with it",
   "assume.compile":
     "compiled as one graph with inductor's fusions; where tracing breaks off more is kept, up to what eager code keeps",
   "assume.optimizer-as-adamw": "optimizer {optimizer} counted as AdamW: two states for every trained weight",

@@ -219,7 +219,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.audio-seconds": "录音长 {seconds} 秒（16 kHz）",
   "assume.target-modules": "适配器作用于 peft 为该架构选择的模块",
   "assume.adapter-as-lora": "类型为 {adapter} 的适配器按相同模块上同秩的 LoRA 计算",
-  "assume.prefix-tuning": "前缀的 token 计入每个序列；未计入其注意力所用的掩码",
+  "assume.prefix-tuning": "启用梯度检查点时 transformers 会丢弃各层的缓存，前缀随之失效",
   "assume.compile": "按单个编译图及 inductor 的融合计算；追踪中断处保留更多，最多与 eager 相同",
   "assume.optimizer-as-adamw": "优化器 {optimizer} 按 AdamW 计算：每个可训练权重两份状态",
   "assume.unsloth": "Unsloth 的算子按普通算子计算：为上界",

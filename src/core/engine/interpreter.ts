@@ -42,7 +42,7 @@ export interface ParameterWrapper {
   enter(torch: Torch): ModuleParameters;
 }
 
-/** A key-value cache, as attention meets it in generation. */
+/** A key-value cache, as attention meets it in generation, and with a trained prefix. */
 export interface AttentionCache {
   /**
    * The running attention's new keys and values go in.
@@ -57,6 +57,8 @@ export interface AttentionCache {
 export interface AttentionOperandPair {
   readonly key: Tensor;
   readonly value: Tensor;
+  /** What may be seen, borrowed; with it come key and value heads for every query head. */
+  readonly mask?: Tensor;
 }
 
 /** How layers are checkpointed. */
@@ -119,6 +121,8 @@ export interface WrappedInputs {
   readonly batch: readonly Tensor[];
   /** Given in place of embedded ids (`inputs_embeds`); null: the model embeds them itself. */
   readonly embeds: Tensor | null;
+  /** Keys and values that attention finds there. */
+  readonly cache?: AttentionCache;
   /** The names of the wrapper's forward go. */
   release(): void;
 }
@@ -227,6 +231,8 @@ export class Interpreter {
   private embeds: Tensor | null = null;
   /** Whether the states between layers have their final form. */
   private finished = false;
+  /** What the caller put into the cache of every attention. */
+  private prefix: AttentionCache | undefined;
 
   constructor(
     private readonly torch: Torch,
@@ -254,10 +260,12 @@ export class Interpreter {
     );
     this.embeds = inner?.embeds ?? null;
     this.finished = false;
+    this.prefix = inner?.cache;
     const [loss, ...rest] = this.run(this.graph.main, inner?.batch ?? batch, null, scope);
     if (!this.finished) this.finishStates(loss!);
     const outputs = [wrapper?.leave === undefined ? loss! : wrapper.leave(torch, loss!), ...rest];
     this.embeds = null;
+    this.prefix = undefined;
     inner?.release();
     return outputs;
   }
@@ -454,8 +462,9 @@ export class Interpreter {
     if (instruction.op === FUSED_LOSS) torch.logits = true;
     if (instruction.noamp) torch.autocastEnabled = false;
     if (instruction.nograd) torch.gradEnabled = false;
-    if (instruction.op === ATTENTION && this.options.cache !== undefined && !ENCODER.test(torch.scope))
-      this.cached(this.options.cache, instruction, args, context);
+    const cache = this.options.cache ?? this.prefix;
+    if (instruction.op === ATTENTION && cache !== undefined && !ENCODER.test(torch.scope))
+      this.cached(cache, instruction, args, context);
     const given = this.given(instruction);
     const result = given ?? dispatch(torch, instruction.op, new Arguments(args, keywords));
     for (const tensor of this.passing.splice(0)) tensor.release();
@@ -477,7 +486,8 @@ export class Interpreter {
     const read = cache.update(this.torch, query.size(2), key, value, repeats);
     args[1] = read.key;
     args[2] = read.value;
-    if (repeats) {
+    if (read.mask !== undefined) args[3] = read.mask;
+    if (repeats || read.mask !== undefined) {
       this.passing.push(read.key, read.value);
       return;
     }

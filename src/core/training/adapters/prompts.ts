@@ -14,12 +14,18 @@ import type { Torch } from "../../engine/torch";
 import type { Scope } from "../../graph/expression";
 import type { AdapterSpec } from "../run";
 import { castInput, done, parameter } from "./layer";
+import { PrefixCache, type PrefixShape } from "./prefix";
 
 /** Types that put tokens before the inputs; the weights of the model stay as they are. */
 const PROMPT_TYPES: ReadonlySet<AdapterSpec["type"]> = new Set(["prompt-tuning", "p-tuning", "prefix-tuning"]);
 
 /** peft's default of `num_virtual_tokens` is none: it must be written. */
 const VIRTUAL_TOKENS = 20;
+
+/** Tokens that a prompt adds to each sequence; a prefix is met in the cache only. */
+export function promptTokens(adapter: AdapterSpec | null): number {
+  return adapter?.type === "prefix-tuning" ? 0 : virtualTokens(adapter);
+}
 
 /** Virtual tokens before each sequence; 0 for adapters that have none. */
 export function virtualTokens(adapter: AdapterSpec | null): number {
@@ -31,6 +37,7 @@ export interface PromptSizes {
   readonly hidden: number;
   /** Keys and values of one token in all layers. */
   readonly keysAndValues: number;
+  readonly prefix: PrefixShape;
 }
 
 export interface PromptEncoder {
@@ -114,28 +121,34 @@ function prompted(
   };
 }
 
-/** Prefix tuning: the keys and values of the prefix exist through the forward; its tokens count as part of the sequence. */
+/** Prefix tuning: the trained keys and values are in the cache of every layer (`shape`), or sequences are `longer` by them. */
 function prefixed(
   torch: Torch,
   encoder: PromptEncoder,
   tokens: number,
   dtype: DType,
+  shape: PrefixShape | null,
+  longer: number,
   batch: readonly NamedTensor[],
 ): WrappedInputs {
   const rows = batch[0]!.tensor.size(0);
   const indices = torch.empty("_to_copy", [rows, tokens], "int64");
   const made = done(encoder.encode(torch, indices), indices);
   const states = done(castInput(torch, made, dtype), made);
-  const longer = batch.map(({ name, tensor }) =>
-    name === "input_ids" || (name === "labels" && tensor.rank > 1)
-      ? hostTensor(torch.ledger, [rows, tensor.size(1) + tokens], tensor.dtype)
+  const cache = shape === null ? null : new PrefixCache(torch, states, shape);
+  states.release();
+  const given = batch.map(({ name, tensor }) =>
+    longer > 0 && (name === "input_ids" || (name === "labels" && tensor.rank > 1))
+      ? hostTensor(torch.ledger, [rows, tensor.size(1) + longer], tensor.dtype)
       : tensor.retain(),
   );
   return {
-    batch: longer,
+    batch: given,
     embeds: null,
+    ...(cache === null ? {} : { cache }),
     release: () => {
-      for (const tensor of [states, ...longer]) tensor.release();
+      cache?.release();
+      for (const tensor of given) tensor.release();
     },
   };
 }
@@ -147,12 +160,21 @@ export function promptWrapper(
   words: Tensor | null,
   dtype: DType,
   checkpointing: boolean,
+  shape: PrefixShape,
 ): Wrapper {
   const tokens = virtualTokens(adapter);
   return {
     enter: (torch, batch) =>
       adapter.type === "prefix-tuning" || words === null || batch.every(({ name }) => name !== "input_ids")
-        ? prefixed(torch, encoder, tokens, dtype, batch)
+        ? prefixed(
+            torch,
+            encoder,
+            tokens,
+            dtype,
+            checkpointing || adapter.type !== "prefix-tuning" ? null : shape,
+            promptTokens(adapter),
+            batch,
+          )
         : prompted(torch, encoder, tokens, words, checkpointing, batch),
   };
 }
@@ -168,5 +190,10 @@ export function promptSizes(scope: Scope): PromptSizes {
   const layers = numberOf(scope, "num_hidden_layers", "n_layer", "num_layers", "n_layers");
   const heads = numberOf(scope, "num_attention_heads", "n_head", "num_heads", "n_heads", "encoder_attention_heads");
   const pairs = numberOf(scope, "num_key_value_heads") || heads;
-  return { hidden, keysAndValues: layers * 2 * (heads > 0 ? (hidden / heads) * pairs : hidden) };
+  const headWidth = heads > 0 ? hidden / heads : hidden;
+  return {
+    hidden,
+    keysAndValues: layers * 2 * headWidth * Math.max(1, pairs),
+    prefix: { layers, heads: pairs, headWidth, queries: heads },
+  };
 }
