@@ -2,6 +2,7 @@
 export const en: Readonly<Record<string, string>> = {
   // Syntax and values
   syntax: "{reason}",
+  engine: "{reason}",
   "merge-conflict": "Merge-conflict marker: resolve the conflict. The first side is read until then.",
   "strict-json.hf":
     "The Hugging Face Trainer reads strict JSON and fails here; the `deepspeed` launcher would accept it.",
