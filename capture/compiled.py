@@ -117,11 +117,13 @@ def run(case, mask=True, show=False):
     from torch._functorch.aot_autograd import aot_module_simplified
     from torch._inductor.compile_fx import partition_fn
     from torch._inductor.decomposition import select_decomp_table
+    from torch._inductor.virtualized import V
     import torch._inductor.config as settings
 
     settings.max_autotune = False
     torch._functorch.config.force_non_lazy_backward_lowering = True
     settings.joint_graph_constant_folding = False  # would compute on the card
+    settings.pattern_matcher = False  # traces its patterns of attention on the card
     F.scaled_dot_product_attention = truth.attention
     apply, torch.nn.Module._apply = torch.nn.Module._apply, truth.replace_parameters
     programs, graphs, tracing = {}, {}, environment_is_tracing()
@@ -132,7 +134,11 @@ def run(case, mask=True, show=False):
             batch = batch_for(case["task"], case["sizes"], config, torch.float32)
             if mask:
                 batch = masked(model, batch)
-            values = [*model.parameters(), *model.buffers()]
+            values = [t for named in (model.named_parameters, model.named_buffers) for _, t in named(remove_duplicate=False)]
+
+            def cut(*a, **k):
+                with V.set_fake_mode(mode):
+                    return partition_fn(*a, **k)
 
             def compiler(which):
                 def compile_graph(graph, inputs):
@@ -141,7 +147,7 @@ def run(case, mask=True, show=False):
 
                 return compile_graph
 
-            aot_module_simplified(Step(model, list(batch), case["task"]), tuple(batch.values()), fw_compiler=compiler("forward"), bw_compiler=compiler("backward"), decompositions=select_decomp_table(), partition_fn=partition_fn, keep_inference_input_mutations=True)
+            aot_module_simplified(Step(model, list(batch), case["task"]), tuple(batch.values()), fw_compiler=compiler("forward"), bw_compiler=compiler("backward"), decompositions=select_decomp_table(), partition_fn=cut, keep_inference_input_mutations=True)
             if show:
                 for which, code in programs.items():
                     print(f"# {which}\n{code[code.index('def call'):]}" if "def call" in code else code)

@@ -1,6 +1,13 @@
 /** Documents of published runs. */
 
-type Value = string | number | boolean | null | readonly string[] | { readonly [key: string]: Value };
+type Value =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly string[]
+  | readonly number[]
+  | { readonly [key: string]: Value };
 export type Settings = Readonly<Record<string, Value>>;
 
 function yaml(settings: Settings, indent = ""): string {

@@ -45,7 +45,6 @@ export const SOURCES: Readonly<Record<string, Source>> = {
     title: "torchtitan, Llama 3.1 on H100 (December 2024)",
     url: `${GITHUB}/pytorch/torchtitan/blob/b5bcd76c66d0acb1a08b176d9639425bc55e0b2a/benchmarks/llama3_h100_202412_torchtitan.md`,
     measured: "most reserved, as torchtitan logs it",
-    miss: "selective",
   },
   torchtune: {
     title: "torchtune, README, “Optimization flags”",
@@ -111,10 +110,10 @@ export const MECHANISMS: Readonly<Record<string, string>> = {
     "The script loads the model before DeepSpeed knows of it, so `engine.py` moves all 15 GiB onto every card before they are split (`_configure_distributed_model`). Those segments stay reserved and fit later blocks only in part. Inside the Hugging Face Trainer ZeRO-3 splits while loading.",
   "flash-buffers":
     "0.2 GiB above the band: buffers inside FlashAttention-3's backward, which no operator's result shows.",
-  selective:
-    "Selective checkpointing by operator keeps the results of attention and of every second matrix product; it is counted as checkpointing of whole layers, which keeps far less. Without any checkpointing the estimate is 140 GiB on 8 cards and 129 GiB on 128: the figure lies between.",
+  "boft-on-host":
+    "The benchmark loads the model onto the card and puts the adapters on afterwards: the permutations, a float32 matrix as wide as the layer for each of 56, stay on the host (2 GiB), where the Trainer would move them.",
   "torchtune-savers":
-    "Layers are counted as eager code runs them: compiled ones make fewer tensors between their products, also where they are recomputed, which is the case in these rows. The guide does not say whether the optimizer is fused; a fused one spares 6 GiB of temporaries in the first of them.",
+    "The guide does not say which optimizer it is, or whether it is fused; a fused one spares 6 GiB of temporaries in the first of them. In the other, offloaded activations break the compiled layers up: they are counted as eager.",
   "olmo3-cce":
     "The figure is that of a run whose logits are held: without the plugin's loss the estimate is 11.0 GiB allocated, 12.5 GiB reserved.",
   "axolotl-round":

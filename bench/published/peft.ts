@@ -2,7 +2,7 @@
 import { type Settings, trainingArguments } from "./documents";
 import type { PublishedPeak } from "./types";
 
-type Comparison = readonly [run: string, result: string, bytes: string, adapter: Settings | null];
+type Comparison = readonly [run: string, result: string, bytes: string, adapter: Settings | null, miss?: string];
 
 const QV = { target_modules: ["q_proj", "v_proj"] } as const;
 const MLP = { target_modules: ["gate_proj", "up_proj", "down_proj"] } as const;
@@ -24,11 +24,85 @@ const META_MATH: readonly Comparison[] = [
     "24698159104",
     { type: "lora", r: 10, alpha: 20, ...MLP },
   ],
+  [
+    "AdaLoRA r 64 on q, v",
+    "adalora--llama-3.2-3B-rank32",
+    "22781362176",
+    { type: "adalora", r: 8, init_r: 64, target_r: 32, ...QV },
+  ],
+  [
+    "BOFT of blocks of 4 on q, v",
+    "boft--llama-3.2-3B-default",
+    "24691867648",
+    { type: "boft", boft_block_size: 4, boft_n_butterfly_factor: 1, ...QV },
+    "boft-on-host",
+  ],
+  ["OFT r 32 on q, v", "oft--llama-3.2-3B-rank32", "22332571648", { type: "oft", r: 32, ...QV }],
+  [
+    "IA3",
+    "ia3--llama-3.2-3B-default",
+    "23234347008",
+    { type: "ia3", target_modules: ["down_proj", "v_proj", "k_proj"], feedforward_modules: ["down_proj"] },
+  ],
+  [
+    "IA3 on all linear layers",
+    "ia3--llama-3.2-3B-all-attn-5k-lr0.005",
+    "26145193984",
+    {
+      type: "ia3",
+      target_modules: ["gate_proj", "o_proj", "q_proj", "k_proj", "v_proj", "down_proj", "up_proj"],
+      feedforward_modules: ["up_proj", "gate_proj", "down_proj"],
+    },
+  ],
+  [
+    "LN tuning",
+    "ln_tuning--llama-3.2-3B-default",
+    "21181235200",
+    { type: "ln-tuning", target_modules: ["input_layernorm", "norm", "post_attention_layernorm"] },
+  ],
+  ["LoHa r 32 on q, v", "loha--llama-3.2-3B-rank32", "23907532800", { type: "loha", r: 32, alpha: 64, ...QV }],
+  [
+    "LoKr r 32 on q, v, factor 4",
+    "lokr--llama-3.2-3B-rank32-factor4-lr0.003",
+    "23590862848",
+    { type: "lokr", r: 32, alpha: 64, decompose_factor: 4, ...QV },
+  ],
+  [
+    "prefix of 200 tokens",
+    "prefixtuning--llama-3.2-3B-lr_0.001",
+    "21952987136",
+    { type: "prefix-tuning", num_virtual_tokens: 200 },
+  ],
+  [
+    "prefix of 50 tokens",
+    "prefixtuning--llama-3.2-3B-tokens50-init_prefix-lr_0.005",
+    "20585644032",
+    { type: "prefix-tuning", num_virtual_tokens: 50 },
+  ],
+  [
+    "prompt of 200 tokens",
+    "prompt_tuning--llama-3.2-3B-default",
+    "24394072064",
+    { type: "prompt-tuning", num_virtual_tokens: 200 },
+  ],
+  [
+    "p-tuning of 20 tokens",
+    "ptuning--llama-3.2-3B-default",
+    "20921188352",
+    { type: "p-tuning", num_virtual_tokens: 20, encoder_hidden_size: 3072 },
+  ],
+  [
+    "two trained tokens",
+    "trainable_tokens--llama-3.2-3B-sos+eos",
+    "20937965568",
+    { type: "trainable-tokens", token_indices: [128000, 128001] },
+  ],
+  ["VeRA r 256 on q, v", "vera--llama-3.2-3B-default", "21621637120", { type: "vera", r: 256, ...QV }],
   ["full fine-tune", "full-finetuning--llama-3.2-3B-lr_0.00001", "38868615168", null],
 ];
 
 const comparisons = META_MATH.map(
-  ([run, result, figure, adapter]): PublishedPeak => ({
+  ([run, result, figure, adapter, miss]): PublishedPeak => ({
     source: "peft-metamath",
     at: `${result}.json`,
     run: `Llama-3.2-3B ${run}, 4 × 768`,
@@ -49,6 +123,7 @@ const comparisons = META_MATH.map(
     unit: "B",
     measure: "reserved",
     assumed: ["longest"],
+    miss,
   }),
 );
 

@@ -7,7 +7,7 @@ import type { TrainingRun } from "../core/training/run";
 import { DEEPSPEED_KEYS } from "../formats/deepspeed/keys";
 import type { RunInputs } from "./inputs";
 import { hostLimitOf } from "./levers/allowed";
-import { type Locale, text } from "./messages";
+import { type Locale, t, text } from "./messages";
 import type { Resolution, Resolved } from "./resolve";
 import type { LoadedDocument } from "./store";
 import { baseName, relativePath } from "./uris";
@@ -147,7 +147,10 @@ export function assembleRun(parts: ReportParts): ReportRun {
         settleWith: supposition.settleWith,
         effectBytes: parts.assumptionEffects[index] ?? 0,
       })),
-      ...(estimate?.assumptions ?? []).map((assumption) => ({ ...assumption })),
+      ...(estimate?.assumptions ?? []).map((assumption) => ({
+        ...assumption,
+        what: t(locale, "engine", { reason: assumption.what }),
+      })),
     ],
     findings: [...parts.findings],
     plans: [...parts.plans],

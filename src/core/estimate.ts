@@ -148,7 +148,7 @@ function recomputedBand(estimate: Estimate, run: TrainingRun, graphs: FamilyGrap
 }
 
 /** Share of what a step adds to what stays that inductor's choices move (measured against its generated code, see tests). */
-const FUSION = 0.05;
+const FUSION = 0.06;
 
 /**
  * The number is that of one graph for all that is compiled. Where tracing breaks off, code runs eagerly, at most all of it:

@@ -2,7 +2,7 @@
  * One run on one device, executed on paper: the event stream of loading and two optimizer steps.
  */
 
-import type { DType } from "./engine/dtype";
+import { type DType, ELEMENT_BYTES } from "./engine/dtype";
 import {
   type AttentionCache,
   Interpreter,
@@ -25,6 +25,7 @@ import { type PromptSizes, promptSizes, promptWrapper, virtualTokens } from "./t
 import { runEvaluation } from "./training/evaluation";
 import { type CacheStyle, SimulatedCache } from "./training/generation/cache";
 import { runGeneration } from "./training/generation/generate";
+import { PAGED_DEFAULTS, type PagedPool, pagedPool, runPaged } from "./training/generation/paged";
 import { packsOnTheFly } from "./training/loading";
 import { type LoadedModel, type LoadOptions, layerSignatures, loadModel } from "./training/model";
 import { groupsOf, optimizerFactory } from "./training/optimizers";
@@ -211,6 +212,7 @@ function generate(
   };
   const { view } = programAt(spec.promptLength);
   const scope = (name: string): number => Number(view.scope(name) ?? 0);
+  if (spec.cache === "paged") return runPaged(torch, pagedOf(torch, run, view, spec));
   const tokens = spec.cache === "static" ? spec.promptLength + spec.newTokens : null;
   const cache = cacheOf(view, tokens, encoder ? spec.beams : 1, spec.cache === "static" ? "dynamic" : spec.cache);
   return runGeneration(torch, {
@@ -222,6 +224,33 @@ function generate(
     encoder: encoder ? { width: scope("hidden_size"), dtype: run.loadDtype } : null,
     cache,
   });
+}
+
+/** The paged cache that the library makes for the model beside what is on the card now. */
+function pagedOf(torch: Torch, run: TrainingRun, view: ConfigView, spec: GenerationSpec): PagedPool {
+  const scope = (name: string): number => Number(view.scope(name) ?? 0);
+  const layers = scope("num_hidden_layers");
+  const counts = new Map<string, number>();
+  for (let layer = 0; layer < layers; layer++) {
+    const kind = view.layerKind(layer) ?? "";
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  const heads = scope("num_attention_heads");
+  const model = {
+    layers,
+    hidden: scope("hidden_size"),
+    vocabulary: scope("vocab_size"),
+    heads,
+    keyValueHeads: scope("num_key_value_heads") || heads,
+    headWidth: scope("head_dim") || scope("hidden_size") / heads,
+    // TRL casts the model to the dtype it computes in before it generates so (trl/trainer/grpo_trainer.py).
+    elementBytes: ELEMENT_BYTES[run.autocast ?? run.loadDtype],
+    kinds: [...counts.values()],
+    masks: buildsNoMask(run.attention) ? 0 : counts.size > 1 ? 2 : 1,
+  };
+  const free = run.device === null ? null : run.device.memoryBytes - torch.ledger.live;
+  const needed = spec.batchSize * (spec.promptLength + spec.newTokens);
+  return pagedPool(model, spec.paged ?? PAGED_DEFAULTS, free, needed);
 }
 
 /** Sizes of one forward, which some trainers give several sequences a sample. */

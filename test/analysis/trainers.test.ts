@@ -237,6 +237,22 @@ dtype: bfloat16
     assert.equal(run?.perDevice?.keyValueCacheBytes, 8 * 191 * 24 * 2 * (64 + 64) * 2);
   });
 
+  it("GRPO fills the card with a paged cache where it batches continuously", async () => {
+    const paged = async (more: string): Promise<readonly [number, number]> => {
+      const files = {
+        "dpo.yaml": `${GRPO}max_prompt_length: 900\nuse_transformers_continuous_batching: true\n${more}`,
+      };
+      const { runs } = await createAnalyzer(memoryRuntime(files)).analyse(uri("dpo.yaml"), { device: "A100-80GB" });
+      const found = runs[0]?.perDevice;
+      return [found?.keyValueCacheBytes ?? 0, found?.allocatedPeakBytes ?? 0];
+    };
+    const [all] = await paged("");
+    const [half] = await paged("transformers_continuous_batching_config:\n  max_memory_percent: 0.45\n");
+    assert.ok(all > 20 * 2 ** 30 && Math.abs(all / 2 - half) < 0.1 * all, `${all} ${half}`);
+    const [blocks] = await paged("transformers_continuous_batching_config:\n  num_blocks: 10\n");
+    assert.equal(blocks, 10 * 256 * 2 * 24 * 2 * 64 * 2);
+  });
+
   it("GRPO keeps its cache as `cache_implementation` says", async () => {
     const cache = async (kind: string): Promise<number> => {
       const [run] = await runsOf(`${GRPO}max_prompt_length: 900\ncache_implementation: ${kind}\n`);

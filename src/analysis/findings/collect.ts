@@ -170,7 +170,7 @@ function modelProblems(inputs: RunInputs, resolution: Resolution, result: Estima
               ? "invalid-value"
               : "not-modelled",
         severity: "information",
-        message: say(id, { family, reason: result.reason }),
+        message: say(id, { family, reason: say("engine", { reason: result.reason }) }),
         ...at,
       },
     ];

@@ -352,7 +352,7 @@ function placeLink(analysis: RunAnalysis, setting: Resolved): string {
 function assumptionsLine(analysis: RunAnalysis): string | undefined {
   const { base, locale } = analysis;
   const supposed = base.resolution.suppositions.map((supposition) => text(supposition.message, locale));
-  const engine = (base.estimate?.assumptions ?? []).map((assumption) => assumption.what);
+  const engine = (base.estimate?.assumptions ?? []).map(({ what }) => t(locale, "engine", { reason: what }));
   const said =
     supposed.length + engine.length === 0
       ? []
@@ -386,5 +386,7 @@ function noEstimate(analysis: RunAnalysis): string {
   if (inputs.format.id === "deepspeed" && inputs.model === undefined) return t(locale, "hover.part-of-a-run");
   if (obstacle !== undefined) return t(locale, "hover.no-estimate", { reason: text(obstacle.message, locale) });
   const result = base.result;
-  return t(locale, "hover.no-estimate", { reason: result === undefined || result.ok ? "" : result.reason });
+  return t(locale, "hover.no-estimate", {
+    reason: result === undefined || result.ok ? "" : t(locale, "engine", { reason: result.reason }),
+  });
 }

@@ -161,6 +161,11 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
     "在 ZeRO-3 下，生成时每块 GPU 上都会聚合整个模型。",
   "Tokens that the student generates for each prompt.": "学生模型为每个提示生成的词元数。",
   "Share of the batches that the student generates itself.": "由学生模型自己生成的批所占的比例。",
+  "Generates in batches that change, over a paged key-value cache as large as the card has room for.":
+    "以连续批处理生成，分页 KV 缓存占满显卡的可用空间。",
+  "Old name of use_transformers_continuous_batching.": "use_transformers_continuous_batching 的旧名。",
+  "Sizes of the paged key-value cache.": "分页 KV 缓存的各项大小。",
+  "Size of the paged key-value cache.": "分页 KV 缓存的大小。",
   "How the key-value cache is kept while transformers generates: growing, static, offloaded, quantized.":
     "transformers 生成时键值缓存的存放方式：增长、静态、卸载或量化。",
   "Generates with vLLM.": "用 vLLM 生成。",

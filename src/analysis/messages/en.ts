@@ -2,6 +2,7 @@
 export const en: Readonly<Record<string, string>> = {
   // Syntax and values
   syntax: "{reason}",
+  engine: "{reason}",
   "merge-conflict": "Merge-conflict marker: resolve the conflict. The first side is read until then.",
   "strict-json.hf":
     "The Hugging Face Trainer reads strict JSON and fails here; the `deepspeed` launcher would accept it.",
@@ -232,6 +233,8 @@ export const en: Readonly<Record<string, string>> = {
   "assume.ppo-version": "the loop of TRL 1.11, as TRL has no PPO since 1.14",
   "assume.ppo-checkpointing": "no gradient checkpointing: PPO's own loop never switches it on",
   "assume.teacher": "a teacher like the student: none was found",
+  "assume.paged":
+    "the paged cache holds what the sequences need: how much of the card it takes is not known without the GPU",
   "assume.vllm": "vLLM's share is not counted: no GPU is known",
   "assume.sequence-length": "sequence length {length}",
   "assume.target-length": "target length {length}",

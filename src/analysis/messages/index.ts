@@ -3,6 +3,7 @@ import type { Message } from "../../formats/types";
 import { RULES } from "../findings/catalogue";
 import { frameworkMessages } from "../findings/frameworks";
 import { en } from "./en";
+import { engineZh } from "./engine-zh";
 import { syntaxZh } from "./syntax-zh";
 import { zhCn } from "./zh-cn";
 
@@ -31,6 +32,7 @@ const HOLE = /\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g;
 /** Text of a message. An id without a text is shown as it is, which a test forbids. */
 export function text(message: Message, locale: Locale): string {
   if (message.id === "syntax" && locale === "zh-cn") return syntaxZh(String(message.args["reason"] ?? ""));
+  if (message.id === "engine" && locale === "zh-cn") return engineZh(String(message.args["reason"] ?? ""));
   const template = TABLES[locale][message.id] ?? TABLES.en[message.id] ?? message.id;
   return template.replace(HOLE, (hole, name: string, one?: string, many?: string) => {
     const value = message.args[name];

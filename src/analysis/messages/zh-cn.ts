@@ -1,6 +1,7 @@
 /** Simplified Chinese messages; ids as in `en.ts`. */
 export const zhCn: Readonly<Record<string, string>> = {
   syntax: "{reason}",
+  engine: "{reason}",
   "merge-conflict": "合并冲突标记：请解决冲突。在此之前读取第一侧的内容。",
   "strict-json.hf": "Hugging Face Trainer 只接受严格的 JSON，会在此处失败；`deepspeed` 启动器则可以接受。",
   "duplicate-key.deepspeed": "`{key}` 出现了两次：DeepSpeed 遇到重复键会停止；Hugging Face Trainer 保留最后一个值。",
@@ -213,6 +214,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.ppo-version": "采用 TRL 1.11 的循环：TRL 自 1.14 起不再提供 PPO",
   "assume.ppo-checkpointing": "未启用梯度检查点：PPO 自己的循环不会启用它",
   "assume.teacher": "教师模型与学生模型相同：未找到教师模型",
+  "assume.paged": "分页 KV 缓存按序列所需计算：未指定 GPU 时无法得知其占用显卡的比例",
   "assume.vllm": "未计入 vLLM 的份额：GPU 未知",
   "assume.sequence-length": "序列长度 {length}",
   "assume.target-length": "目标长度 {length}",

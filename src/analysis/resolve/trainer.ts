@@ -3,6 +3,7 @@
  * Sources: trl/trainer/{dpo,kto,reward,grpo,rloo}_{config,trainer}.py, trl/generation/vllm_generation.py and trl/experimental/{orpo,cpo}, version
  * 1.16.
  */
+import { PAGED_DEFAULTS } from "../../core/training/generation/paged";
 import type { CompanionSpec, DType, RolloutSpec, TrainerKind, TrainerSpec, TrainingRun } from "../../core/training/run";
 import type { RunInputs } from "../inputs";
 import { say } from "../problems";
@@ -289,7 +290,7 @@ function rolloutSpec(c: ResolveContext, kind: TrainerKind, adapted: boolean, bat
       every,
       scores,
       generates: !vllm,
-      ...cacheOf(c),
+      ...cacheOf(c, batch),
       gathers: c.settings.boolean("ds3_gather_for_generation") !== false,
       ...bytes,
     },
@@ -305,7 +306,29 @@ const CACHES: Readonly<Record<string, NonNullable<RolloutSpec["cache"]>>> = {
   quantized: "quantized",
 };
 
-function cacheOf(c: ResolveContext): Pick<RolloutSpec, "cache"> {
+/** Continuous batching of transformers takes a share of the card for pages (`transformers_continuous_batching_config`). */
+function pagedOf(c: ResolveContext, { deviceBytes }: Batch): Pick<RolloutSpec, "cache" | "paged"> | null {
+  const on = ["use_transformers_continuous_batching", "use_transformers_paged"].find(
+    (name) => c.value(name, false) === true,
+  );
+  if (on === undefined) return null;
+  if (deviceBytes === null) c.suppose(say("assume.paged"), "device");
+  const number = (name: string): number | null => c.settings.number(`paged_${name}`) ?? null;
+  const { blockTokens, share } = PAGED_DEFAULTS;
+  return {
+    cache: "paged",
+    paged: {
+      blockTokens: number("block_size") ?? blockTokens,
+      share: number("max_memory_percent") ?? share,
+      blocks: number("num_blocks"),
+      batchTokens: number("max_batch_tokens"),
+    },
+  };
+}
+
+function cacheOf(c: ResolveContext, batch: Batch): Pick<RolloutSpec, "cache" | "paged"> {
+  const paged = pagedOf(c, batch);
+  if (paged !== null) return paged;
   const cache = CACHES[c.settings.string("cache_implementation") ?? ""];
   return cache === undefined ? {} : { cache };
 }

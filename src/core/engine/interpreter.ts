@@ -42,7 +42,7 @@ export interface ParameterWrapper {
   enter(torch: Torch): ModuleParameters;
 }
 
-/** A key-value cache, as attention meets it in generation. */
+/** A key-value cache, as attention meets it in generation, and with a trained prefix. */
 export interface AttentionCache {
   /**
    * The running attention's new keys and values go in.
@@ -254,6 +254,7 @@ export class Interpreter {
   private embeds: Tensor | null = null;
   /** Whether the states between layers have their final form. */
   private finished = false;
+  /** What the caller put into the cache of every attention. */
 
   constructor(
     private readonly torch: Torch,

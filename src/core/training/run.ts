@@ -186,6 +186,17 @@ export interface EvaluationSpec {
   readonly concatenates: boolean;
 }
 
+/** Blocks of a paged key-value cache (`ContinuousBatchingConfig`). */
+export interface PagedSpec {
+  readonly blockTokens: number;
+  /** Share of what is not reserved that cache and batches take. */
+  readonly share: number;
+  /** null: as many as fit. */
+  readonly blocks: number | null;
+  /** Tokens of one forward; null: the library's own. */
+  readonly batchTokens: number | null;
+}
+
 /** One call of `generate`. */
 export interface GenerationSpec {
   /** Prompts per device that are generated for together. */
@@ -197,7 +208,9 @@ export interface GenerationSpec {
   /** Sampling keeps probabilities beside the scores. */
   readonly samples: boolean;
   /** `cache_implementation`. */
-  readonly cache: "dynamic" | "static" | "offloaded" | "quantized";
+  readonly cache: "dynamic" | "static" | "offloaded" | "quantized" | "paged";
+  /** How the blocks of a paged cache are counted; the library's defaults when absent. */
+  readonly paged?: PagedSpec;
   /** The scores of every token are part of what it gives (`output_scores`). */
   readonly keepsScores?: true;
 }
@@ -312,6 +325,7 @@ export interface RolloutSpec {
   readonly sequences: number;
   /** How the policy's own key-value cache is kept; it grows when absent. */
   readonly cache?: GenerationSpec["cache"];
+  readonly paged?: PagedSpec;
   /** Micro-batches from one generation to the next. */
   readonly every: number;
   /** Whether the policy scores them before it learns from them (`old_per_token_logps`). */

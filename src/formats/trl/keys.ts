@@ -141,6 +141,32 @@ export const TRL_KEYS: readonly KeySpec[] = [
     "How the key-value cache is kept while transformers generates: growing, static, offloaded, quantized.",
     { nullable: true },
   ),
+  memoryKey(
+    "use_transformers_continuous_batching",
+    "use_transformers_continuous_batching",
+    "boolean",
+    "Generates in batches that change, over a paged key-value cache as large as the card has room for.",
+    { default: false },
+  ),
+  memoryKey(
+    "use_transformers_paged",
+    "use_transformers_paged",
+    "boolean",
+    "Old name of use_transformers_continuous_batching.",
+    { default: false },
+  ),
+  memoryKey("transformers_continuous_batching_config", null, "map", "Sizes of the paged key-value cache.", {
+    nullable: true,
+  }),
+  ...(["block_size", "num_blocks", "max_batch_tokens", "max_memory_percent"] as const).map((name) =>
+    memoryKey(
+      `transformers_continuous_batching_config.${name}`,
+      `paged_${name}`,
+      "number",
+      "Size of the paged key-value cache.",
+      { nullable: true },
+    ),
+  ),
   memoryKey("use_vllm", "use_vllm", "boolean", "Generates with vLLM.", { default: false }),
   memoryKey("vllm_mode", "vllm_mode", "enum", "vLLM on the training GPUs (colocate) or elsewhere (server).", {
     default: "colocate",

@@ -65,7 +65,7 @@ export function attention(torch: Torch, operands: AttentionOperands): Tensor {
 function withTracedMask(torch: Torch, tape: Tape, operands: AttentionOperands): Tensor {
   const { query } = operands;
   const groups = query.size(1) / operands.key.size(1);
-  const repeat = (tensor: Tensor): Tensor => (groups === 1 ? tensor.retain() : repeatInterleave(torch, tensor, groups));
+  const repeat = (tensor: Tensor): Tensor => (groups === 1 ? tensor.retain() : repeatHeads(torch, tensor, groups));
   const [key, value] = [repeat(operands.key), repeat(operands.value)];
   const out = efficient(torch, { ...operands, key, value, mask: tape.maskFor(torch, query, key.size(2)) });
   key.release();
@@ -237,7 +237,7 @@ function math(torch: Torch, operands: AttentionOperands): Tensor {
   const bias = given ?? (operands.causal ? causalBias(torch, query, keyAcc) : null);
   // Without `enable_gqa` fewer heads of keys are broadcast by the products (pre_process_group_query_attention_input).
   const groups = operands.groupedQuery ? query.size(1) / keyAcc.size(1) : 1;
-  const repeat = (tensor: Tensor): Tensor => (groups === 1 ? tensor.retain() : repeatInterleave(torch, tensor, groups));
+  const repeat = (tensor: Tensor): Tensor => (groups === 1 ? tensor.retain() : repeatHeads(torch, tensor, groups));
   const key = repeat(keyAcc);
   const value = repeat(valueAcc);
   const turned = transpose(torch, key, -2, -1);
@@ -274,7 +274,8 @@ function scaled(torch: Torch, tensor: Tensor): Tensor {
   return torch.attach(node, elementwise(torch, "mul", [tensor]));
 }
 
-function repeatInterleave(torch: Torch, tensor: Tensor, groups: number): Tensor {
+/** Every head of keys or values as often as heads of queries share it. */
+export function repeatHeads(torch: Torch, tensor: Tensor, groups: number): Tensor {
   const [batch, heads, tokens, head] = tensor.sizes as [number, number, number, number];
   const node = torch.record("RepeatInterleaveBackward0", [tensor], (torch, [gradient]) => [
     gradient ? torch.empty("sum", tensor.sizes, gradient.dtype) : null,

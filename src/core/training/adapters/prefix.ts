@@ -7,7 +7,8 @@
  */
 import type { DType } from "../../engine/dtype";
 import type { AttentionCache, AttentionOperandPair } from "../../engine/interpreter";
-import { cat, expand, permute, reshape, split, unbind, unsqueeze, view } from "../../engine/ops/layout";
+import { cat, expand, permute, split, unbind, view } from "../../engine/ops/layout";
+import { repeatHeads } from "../../engine/ops/model";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { TrainingRun } from "../run";
@@ -27,13 +28,9 @@ interface Slot {
   readonly value: Tensor;
 }
 
-/** Keys or values with each head repeated for the queries that share it (`repeat_kv`), owned. */
-function repeatHeads(torch: Torch, states: Tensor, groups: number): Tensor {
-  if (groups === 1) return states.retain();
-  const [rows, heads, tokens, width] = states.sizes as [number, number, number, number];
-  const apart = unsqueeze(torch, states, 2);
-  const wide = done(expand(torch, apart, [rows, heads, groups, tokens, width]), apart);
-  return done(reshape(torch, wide, [rows, heads * groups, tokens, width]), wide);
+/** Keys or values with each head repeated for the queries that share it, owned. */
+function wide(torch: Torch, states: Tensor, groups: number): Tensor {
+  return groups === 1 ? states.retain() : repeatHeads(torch, states, groups);
 }
 
 export class PrefixCache implements AttentionCache {
@@ -80,8 +77,8 @@ export class PrefixCache implements AttentionCache {
     if (slot === undefined) return { key: key.retain(), value: value.retain() };
     const groups = repeats ? heads / this.sizes.keyHeads : 1;
     const longer = (before: Tensor, own: Tensor): Tensor => {
-      const wide = done(repeatHeads(torch, before, groups), before);
-      return done(cat(torch, [wide, own], 2), wide);
+      const repeated = done(wide(torch, before, groups), before);
+      return done(cat(torch, [repeated, own], 2), repeated);
     };
     const [keys, values] = [longer(slot.key, key), longer(slot.value, value)];
     this.slots[this.next++] = { key: keys.retain(), value: values.retain() };
@@ -91,7 +88,7 @@ export class PrefixCache implements AttentionCache {
     return {
       key: keys,
       value: values,
-      reads: { key: repeatHeads(torch, keys, left), value: repeatHeads(torch, values, left), mask: mask.retain() },
+      reads: { key: wide(torch, keys, left), value: wide(torch, values, left), mask: mask.retain() },
     };
   }
 

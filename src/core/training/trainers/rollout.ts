@@ -64,6 +64,7 @@ export class Rollout implements Before {
         beams: 1,
         samples: true,
         cache: options.spec.rollout.cache ?? "dynamic",
+        ...(options.spec.rollout.paged === undefined ? {} : { paged: options.spec.rollout.paged }),
       });
     torch.ledger.enter("data", step);
     const rows = (width: Width, dtype: "int64" | "float32"): Tensor =>
