@@ -18,6 +18,7 @@ TASKS = {
     "causal-lm": "AutoModelForCausalLM",
     "seq-cls": "AutoModelForSequenceClassification",
     "token-cls": "AutoModelForTokenClassification",
+    "qa": "AutoModelForQuestionAnswering",
     "masked-lm": "AutoModelForMaskedLM",
     "image-cls": "AutoModelForImageClassification",
     "seq2seq-lm": "AutoModelForSeq2SeqLM",

@@ -318,22 +318,26 @@ FAMILIES |= {
 
 from . import text  # noqa: E402  (uses what stands above)
 from . import encoders  # noqa: E402
+from . import decoders, readers  # noqa: E402
 
 FAMILIES |= text.FAMILIES
 FAMILIES |= encoders.FAMILIES
+FAMILIES |= decoders.FAMILIES | readers.FAMILIES
 FAMILIES |= media.FAMILIES
 
 from . import composed  # noqa: E402
 
 FAMILIES |= composed.FAMILIES
 
-# Classifiers that decoders get besides: most by one mixin each (modeling_layers.py, GenericForSequenceClassification and
-# GenericForTokenClassification).
+# Heads that families get besides: classifiers of decoders, most by one mixin each (modeling_layers.py, GenericForSequenceClassification and
+# GenericForTokenClassification), and heads that mark answers.
 CLASSIFIES = {
     "seq-cls": ("arcee", "bloom", "deepseek_v2", "exaone4", "falcon", "glm", "glm4", "gpt_neo", "gpt_oss", "gptj", "hunyuan_v1_dense", "jamba", "minicpm3", "ministral", "nemotron", "olmo", "olmo2", "olmo3",
                 "openai-gpt", "persimmon", "phi", "phimoe", "qwen2_moe", "seed_oss", "stablelm", "starcoder2"),
     "token-cls": ("apertus", "arcee", "biogpt", "bloom", "exaone4", "falcon", "gemma", "gemma2", "glm", "glm4", "gpt_bigcode", "gpt_neo", "gpt_neox", "gpt_oss", "llama", "ministral", "mistral", "mixtral", "mpt", "nemotron",
                   "persimmon", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "starcoder2"),
+    # Encoders that people have find answers in texts (SQuAD).
+    "qa": ("albert", "bert", "camembert", "deberta-v2", "distilbert", "electra", "modernbert", "mpnet", "roberta", "xlm-roberta"),
 }
 for task, names in CLASSIFIES.items():
     FAMILIES |= {name: replace(FAMILIES[name], tasks=(*(t for t in FAMILIES[name].tasks if t != task), task)) for name in names}

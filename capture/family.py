@@ -5,6 +5,7 @@
 collator converts them first; otherwise it converts them itself.
 `aliases` are further names of keys, as older files spell them.
 `kernels` names packages that would replace the code of a module with fused kernels where they are installed.
+`depths` are numbers of layers that the code computes, in brackets: layers before and behind them differ.
 `terms` are quotients that the code computes from config keys and uses as names; `hidden` names are not used at all.
 `points` config points are captured in the first regime and one more in each other regime.
 A family's `dims` draws one config from a random source; every drawn key is a name expressions may use. `axes` are the
@@ -33,6 +34,7 @@ class Family:
     kind: str | None = None
     points: int = 3
     terms: tuple = ()
+    depths: tuple = ()
     hidden: tuple = ()
     kernels: dict | None = None
     spelled: str | None = None

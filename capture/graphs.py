@@ -60,6 +60,8 @@ def point(family, task, options, seed):
     if isinstance(seed, int):  # biases and tied heads are seen both ways, each in a pattern of its own, whatever chance would give
         switches = [k for k, v in settings.items() if isinstance(v, bool) and ("bias" in k or k == "tie_word_embeddings")]
         settings |= {k: (seed & (1 + n % 7)).bit_count() % 2 == 1 for n, k in enumerate(switches)}
+    if task == "qa":
+        settings["num_labels"] = 2  # where an answer begins and where it ends
     if family.sizes:
         family.sizes(settings, sizes, r)
     for option in options:
@@ -78,7 +80,7 @@ def capture(name, task, attention, options, seed, regime=REGIMES[0]):
     c.env = flat(c.config)
     c.settings = {k: v for k, v in flat(settings).items() if v is not None}
     c.env.update(c.settings)
-    for term in FAMILIES[name].terms:
+    for term in (*FAMILIES[name].terms, *FAMILIES[name].depths):
         known = {**c.env, **c.sizes}
         if all(isinstance(known.get(n), (int, float)) for n in _NAME.findall(term) if n not in ("ceil_div", "min")):
             c.env[term] = eval(_NAME.sub(lambda m: str(known.get(m.group(), m.group())), term), {"__builtins__": {}, "min": min, "ceil_div": lambda a, b: -(-a // b)})
@@ -97,7 +99,7 @@ def capture_class(name, task, attention, options, seeds, when):
     atoms = ["B", "S", "T", "I", "A", *dict.fromkeys(k for c in captures for k in [*c.settings, *(n for n in c.env if isinstance(c.env[n], (int, float, str)) and not isinstance(c.env[n], bool))])]
     unused = () if task.endswith("-cls") else ("num_labels",)
     atoms = [a for a in atoms if a not in (*family.hidden, *unused)]
-    return graph(captures, task, attention, when, atoms, keys)
+    return graph(captures, task, attention, when, atoms, [*keys, *family.depths], family.depths)
 
 
 def family_graphs(name, tasks=None, log=print):

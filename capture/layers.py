@@ -72,6 +72,7 @@ class Call:
     path: str
     checkpoint: bool
     shared: bool = False
+    inward: list = field(default_factory=list)  # views the code takes for this layer before it calls it
 
 
 @dataclass
@@ -478,8 +479,66 @@ def _fold(calls, glue, read, left, metas):
     return result
 
 
+# Views that a loop over layers takes of one tensor, each layer its own (the embeddings of Gemma's layers).
+_PARTS = ("select.int", "slice.Tensor")
+
+
+def _inward(main):
+    """Moves views that stand between the layers of a stack, each for the next layer alone, into that layer: a view takes no memory."""
+    at = {id(it): k for k, it in enumerate(main)}
+    moved, gone = set(), {}
+    calls = [it for it in main if isinstance(it, Call)]
+    for before, call in zip([None, *calls], calls):
+        first = at[id(before)] + 1 if before and before.stack == call.stack else max(0, at[id(call)] - 4)
+        between = main[first : at[id(call)]]
+        views = [it for it in between if isinstance(it, Op) and it.name in _PARTS]
+        if before and before.stack == call.stack and views and all(isinstance(it, Drop) or it in views for it in between):
+            moved.update(map(id, views))
+            gone.update({o: call for it in views for o in it.outs})
+            call.inward = views
+    for stack in {c.stack for c in calls if c.inward}:  # the first layer's stand before the stack
+        first, second = [c for c in calls if c.stack == stack][:2]
+        views = [it for it in main[: at[id(first)]] if isinstance(it, Op) and it.name in _PARTS and set(it.outs) & set(first.ins)]
+        chain = {o for it in second.inward for o in it.outs}
+        sources = {r for it in second.inward for r in _refs(it.ins) if r not in chain}
+        views = _chain(main[: at[id(first)]], views, sources)
+        if [it.name for it in views] == [it.name for it in second.inward]:
+            moved.update(map(id, views))
+            gone.update({o: first for it in views for o in it.outs})
+            first.inward = views
+    if not moved:
+        return main
+    result = []
+    for it in main:
+        if id(it) in moved:
+            continue
+        if isinstance(it, Drop):
+            it.values = [v for v in it.values if v not in gone]
+            if not it.values:
+                continue
+        if isinstance(it, Call) and it.inward:
+            made = {o for v in it.inward for o in v.outs}
+            keep = [j for j, r in enumerate(it.ins) if r not in made]
+            it.keys, it.ins = [it.keys[j] for j in keep], [it.ins[j] for j in keep]
+            dropped = {v for d in it.items if isinstance(d, Drop) for v in d.values}
+            it.items = [*it.inward, *it.items, Drop([o for v in it.inward for o in v.outs if o not in dropped])]
+        result.append(it)
+    return result
+
+
+def _chain(items, views, sources):
+    """The views of `sources` that end in `views`, in order."""
+    wanted, found = {r for it in views for r in _refs(it.ins)}, list(views)
+    for it in reversed(items):
+        if isinstance(it, Op) and it.name in _PARTS and it not in found and set(it.outs) & wanted - sources:
+            found.insert(0, it)
+            wanted |= set(_refs(it.ins))
+    return found
+
+
 def fold(main, metas):
     """Main's items with every stack of layers folded into repeats."""
+    main = _inward(main)
     for item in main:
         if isinstance(item, Call):
             item.items = _loops(item.items, metas)
@@ -518,11 +577,19 @@ def _parts(calls, glue, read):
     """The calls of a stack, cut after each whose result later code reads by itself (the features of one layer); with the drops
     between them. What is read of every layer is a list instead."""
     picked = [any(o in read for o in c.outs) for c in calls]
-    if picked[0]:
+    shared = _sharing(calls, glue)
+    if picked[0] and not shared:
         return [(calls, glue)]
-    cuts = [k + 1 for k, p in enumerate(picked[:-1]) if p]
+    cuts = sorted({k + 1 for k, p in enumerate(picked[:-1]) if p and not picked[0]} | {k for s in shared for k in (s, s + 1) if 0 < k < len(calls)})
     bounds = zip([0, *cuts], [*cuts, len(calls)])
     return [(calls[a:b], glue[a:b]) for a, b in bounds]
+
+
+def _sharing(calls, glue):
+    """Layers that make what layers far behind use, or hold to the end (keys and values that others share)."""
+    usual = min(len(c.outs) for c in calls)
+    beyond = lambda k, o: any(o in c.ins for c in calls[k + 2 :]) or len(calls) > 2 and calls[k].outs.index(o) >= usual and not any(o in g for g in glue[: k + 2])
+    return [k for k, c in enumerate(calls) if any(beyond(k, o) for o in c.outs)]
 
 
 def functions(trace, spelled=None):

@@ -300,6 +300,8 @@ def draw(family, number, graphs):
 
 def draw_captured(family, number, graphs, task, attention, r):
     settings, sizes, follow = as_captured(family, task, r)
+    if task == "qa":
+        settings["num_labels"] = 2
     if task in ("causal-lm", "seq-cls", "seq2seq-lm"):
         settings["use_cache"] = False  # as the Trainer sets it
     dtype, amp = r.choice((("float32", None), ("float32", "bf16"), ("float32", "fp16"), ("bfloat16", None), ("bfloat16", "bf16")))

@@ -12,6 +12,9 @@ from . import pictures, sound
 from .guards import unguard
 from .record import Trace, record
 
+# Models that are given a box on the page with every token.
+PAGES = ("layoutlm", "lilt", "bros")
+
 BF16, FP32 = torch.bfloat16, torch.float32
 
 
@@ -57,6 +60,10 @@ def batch_for(task, sizes, config, dtype=torch.float32):
     if task in MEDIA:
         return {k: v.to(dtype) if v.is_floating_point() else v for k, v in MEDIA[task](sizes, config).items()}
     batch = {"input_ids": long(b, s)}
+    if config.model_type in PAGES:
+        batch["bbox"] = long(b, s, 4)
+    if task == "qa":
+        return {**batch, "start_positions": long(b), "end_positions": long(b)}
     batch["labels"] = long(b) if task == "seq-cls" else long(b, sizes["T"]) if task == "seq2seq-lm" else long(b, s)
     if task == "causal-lm":
         batch["num_items_in_batch"] = torch.zeros((), dtype=torch.long, device="cuda")

@@ -32,12 +32,14 @@ def cases(name, graphs, per, seed):
     count, experts = 0, "_grouped_mm" in json.dumps(graphs["graphs"][0]["blocks"])
     for task, attention in dict.fromkeys((g["task"], g["attention"]) for g in graphs["graphs"]):
         own = [g for g in graphs["graphs"] if g["task"] == task]
-        targets = sorted({i["path"].split(".")[-1] for g in own for b in g["blocks"] for i in b["body"] if i.get("call") in ("Linear", "Conv1D")})
+        targets = sorted({n for g in own for b in g["blocks"] for i in b["body"] if i.get("call") in ("Linear", "Conv1D") and not (n := i["path"].split(".")[-1]).isdigit()})
         wrapped = any((i.get("repeat") or i).get("checkpoint") for g in own for f in [g["main"], *g["blocks"]] for i in f["body"])
         for _ in range(per):
             (dtype, amp), checkpointing, adapter = turns[count % len(turns)]
             checkpointing = checkpointing and wrapped  # models that do not support it refuse
             settings, sizes = family.dims(r), draw_sizes(r, task)
+            if task == "qa":
+                settings["num_labels"] = 2
             if family.sizes:
                 family.sizes(settings, sizes, r)
             for axis in family.axes:

@@ -1,4 +1,5 @@
 """Merges the traces of one structural class into an architecture graph with expressions."""
+import contextlib
 import json
 import re
 
@@ -238,7 +239,7 @@ def _layers(function):
     return {skeleton(g)[0] for it in function.body if isinstance(it, Repeat) for g in it.functions}
 
 
-def graph(captures, task, attention, when, atoms, keys):
+def graph(captures, task, attention, when, atoms, keys, depths=()):
     """One architecture graph from the captures of one class (points first, then regimes)."""
     forms = [skeleton(c.function) for c in captures]
     # code such as `if x.dtype != weight.dtype: x = x.to(weight.dtype)` converts only where it changes something:
@@ -260,7 +261,7 @@ def graph(captures, task, attention, when, atoms, keys):
     batch = [{"name": n, "shape": [_expression(fitter.integer([c.function.locals[n].shape[d] for c in captures])) for d in range(len(mains[0].locals[n].shape))],
               "dtype": _input_dtype({m.locals[n].dtype for m in mains})} for n in mains[0].inputs]
     held = [{"name": f"held.{k}", "shape": [_expression(fitter.integer([m.held[k][0][d] for m in mains])) for d in range(len(shape))], "dtype": dtype_name(dtype), "module": ""} for k, (shape, dtype) in enumerate(mains[0].held)]
-    return {"task": task, "attention": attention, "when": when, "parameters": tensors(captures, "parameters", atoms, keys), "buffers": [*tensors(captures, "buffers", atoms, keys), *held],
+    return {"task": task, "attention": attention, "when": when, "parameters": tensors(captures, "parameters", atoms, keys, depths), "buffers": [*tensors(captures, "buffers", atoms, keys, depths), *held],
             "tied": tied(captures, keys), "batch": batch, "main": main, "blocks": blocks}
 
 
@@ -273,6 +274,24 @@ def _by_first(found, index, explain):
         if not all(parts) or index(found[0]) is None:
             raise
         return [(part, explain(part)) for part in parts]
+
+
+def _alike(found, explain, depths):
+    """`explain` of all layers that have a tensor, or, where one shape does not serve, of those on either side of a depth (only where
+    a switch is on, perhaps), of each kind of layer, or of kinds on either side."""
+    with contextlib.suppress(NotExplained):
+        return _by_first(found, lambda f: f[1], explain)
+    kind, side = lambda c, i: env_of(c, i).get("kind"), lambda d: lambda c, i: i < c.env[d]
+    switched = lambda d, key: lambda c, i: i >= c.env[d] and c.settings[key]
+    switches = [k for k, v in found[0][0].settings.items() if isinstance(v, bool)]
+    ways = [*((side(d),) for d in depths), *((switched(d, key),) for d in depths for key in switches), (kind,), *((kind, side(d)) for d in depths)]
+    for way in ways:
+        parts = {}
+        for f in found:
+            parts.setdefault(tuple(w(f[0], f[1]) for w in way), []).append(f)
+        with contextlib.suppress(NotExplained, KeyError, TypeError):
+            return [(part, explain(part)) for part in parts.values()]
+    return _by_first(found, lambda f: f[1], explain)
 
 
 def _input_dtype(seen):
@@ -319,7 +338,7 @@ def _specification(key, found, shape, captures, depth, atoms, keys, fitter_at):
     return spec
 
 
-def tensors(captures, field, atoms, keys):
+def tensors(captures, field, atoms, keys, depths=()):
     """Specifications in order, merged over captures that may lack some (biases, tied heads)."""
     order, seen = [], {}
     for c in sorted(captures, key=lambda c: -len(getattr(c, field))):  # one that has all of them tells their order
@@ -337,7 +356,7 @@ def tensors(captures, field, atoms, keys):
             seen.setdefault(key, []).append((c, index, shape, dtype, module, stack))
     depth = {}
     for c in captures:
-        for name, *_ in c.parameters:
+        for name, *_ in [*c.parameters, *c.buffers]:
             _, stack, index = _split(name, c.spelled)
             if stack is not None:
                 depth[c, stack] = max(depth.get((c, stack), 0), index + 1)
@@ -356,7 +375,7 @@ def tensors(captures, field, atoms, keys):
             fitter = fitter_at([(c, i) for c, i, *_ in part])
             return [_expression(fitter.integer([f[2][d] for f in part])) for d in range(len(part[0][2]))]
 
-        result.extend(_specification(key, part, sizes, captures, depth, atoms, keys, fitter_at) for part, sizes in _by_first(seen[key], lambda f: f[1], shape))
+        result.extend(_specification(key, part, sizes, captures, depth, atoms, keys, fitter_at) for part, sizes in _alike(seen[key], shape, depths))
     _sized_by_weight(result)
     return result
 

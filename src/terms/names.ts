@@ -9,6 +9,7 @@ export const TASKS = [
   "masked-lm",
   "seq-cls",
   "token-cls",
+  "qa",
   "seq2seq-lm",
   "image-cls",
   "image-text-to-text",

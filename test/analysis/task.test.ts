@@ -70,6 +70,12 @@ describe("analysis: task of a model class", () => {
     assert.equal(await taskFor({ model_type: "t5", architectures }), "seq2seq-lm");
   });
 
+  it("knows what marks answers, classifies words of a page, writes", async () => {
+    assert.equal(await taskFor({ model_type: "bert", architectures: ["BertForQuestionAnswering"] }), "qa");
+    assert.equal(await taskFor({ model_type: "layoutlm" }), "token-cls");
+    assert.equal(await taskFor({ model_type: "mvp" }), "seq2seq-lm");
+  });
+
   it("knows classes of speech", async () => {
     assert.equal(await taskFor({ model_type: "wav2vec2", architectures: ["Wav2Vec2ForCTC"] }), "ctc");
     const architectures = ["Wav2Vec2ForSequenceClassification"];

@@ -1,64 +1,8 @@
 /**
  * Models of pictures and sound against PyTorch: random runs whose peaks `capture/media_truth.py` took on fake CUDA tensors,
- * some with a part of the model left untrained. Allocated peaks agree to the byte.
+ * some with a part of the model left untrained.
  */
-import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { simulate } from "../../src/core/simulate";
-import type { Part } from "../../src/core/training/parts";
-import type { DType, TrainingRun } from "../../src/core/training/run";
-import { graphsOf } from "./receipts/case";
-import { causalRun, loraSpec } from "./runs";
+import { agrees } from "./verified-case";
 
-interface MediaCase {
-  readonly id: string;
-  readonly family: string;
-  readonly task: TrainingRun["task"];
-  readonly attention: TrainingRun["attention"] | "none";
-  readonly model: Readonly<Record<string, unknown>>;
-  readonly sizes: Readonly<Partial<Record<"B" | "S" | "T" | "I" | "A", number>>>;
-  readonly dtype: DType;
-  readonly amp: "bf16" | "fp16" | null;
-  readonly checkpointing: boolean;
-  readonly lora?: { readonly r: number; readonly dropout: number; readonly target_modules: readonly string[] };
-  readonly frozen?: readonly Part[];
-}
-
-const FOLDER = path.join(__dirname, "media");
-
-function runOf(c: MediaCase): TrainingRun {
-  const { lora, sizes } = c;
-  return causalRun({
-    model: { name: c.id, family: c.family, source: "config.json", config: { model_type: c.family, ...c.model } },
-    task: c.task,
-    microBatchSize: sizes.B ?? 1,
-    sequenceLength: sizes.S ?? 0,
-    targetLength: sizes.T ?? 0,
-    imageSize: sizes.I ?? 0,
-    audioSamples: sizes.A ?? 0,
-    loadDtype: c.dtype,
-    autocast: c.amp === null ? null : c.amp === "bf16" ? "bfloat16" : "float16",
-    attention: c.attention === "none" ? "sdpa" : c.attention,
-    checkpointing: c.checkpointing ? { useReentrant: false } : null,
-    optimizer: { name: "adamw_torch", args: {} },
-    adapter:
-      lora === undefined
-        ? null
-        : loraSpec({ rank: lora.r, dropout: lora.dropout, targetModules: [...lora.target_modules] }),
-    ...(c.frozen === undefined ? {} : { frozenParts: c.frozen }),
-  });
-}
-
-describe("models of pictures and sound", () => {
-  for (const file of readdirSync(FOLDER).filter((name) => name.endsWith(".jsonl"))) {
-    const lines = readFileSync(path.join(FOLDER, file), "utf8").trim().split("\n");
-    for (const { case: c, truth } of lines.map((line) => JSON.parse(line) as { case: MediaCase; truth: number })) {
-      it(`${c.id}: ${c.task} of ${c.family} in ${c.dtype}`, () => {
-        const result = simulate(runOf(c), graphsOf(c.family));
-        assert.ok(result.ok);
-        assert.equal(result.simulation.ledger.peak, truth);
-      });
-    }
-  }
-});
+describe("models of pictures and sound", () => agrees(path.join(__dirname, "media")));

@@ -20,6 +20,7 @@ const READS_TOKENS: ReadonlySet<Task> = new Set([
   "masked-lm",
   "seq-cls",
   "token-cls",
+  "qa",
   "seq2seq-lm",
   "image-text-to-text",
 ]);

@@ -20,6 +20,9 @@ export interface EvaluationOptions {
 /** Items of the batch that its loss is divided by; counted for each batch. */
 const COUNT = "num_items_in_batch";
 
+/** What models are compared with, by the names `find_labels` gives them (transformers/utils/generic.py). */
+const LABELS: ReadonlySet<string> = new Set(["labels", "start_positions", "end_positions"]);
+
 /** Batches run one by one; of more, only the last is, beside what the ones before it left. */
 const FIRST_BATCHES = 2;
 
@@ -123,7 +126,7 @@ export function runEvaluation(
     const keepsLogits = spec.keeps !== "loss";
     let logits = keepsLogits ? [...new Set(rests)].map((index) => storages[index]!.retain()) : [];
     for (const tensor of storages) tensor.release();
-    const labels = keepsLogits ? given.flatMap(({ name }, k) => (name === "labels" ? [inputs[k]!.retain()] : [])) : [];
+    const labels = keepsLogits ? given.flatMap(({ name }, k) => (LABELS.has(name) ? [inputs[k]!.retain()] : [])) : [];
     forget();
     const loss = torch.empty("repeat", [spec.batchSize], "float32");
     mean.release();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { add, mul, pow, sum } from "../../../src/core/engine/ops/arithmetic";
 import { linear, matmul } from "../../../src/core/engine/ops/linear";
+import { logSumExp } from "../../../src/core/engine/ops/log-probs";
 import { layerNorm, softmax } from "../../../src/core/engine/ops/nonlinear";
 import { lab } from "./lab";
 
@@ -24,6 +25,13 @@ describe("autocast", () => {
       assert.equal(ledger.live, before + 128 * 256 * 2);
     });
     assert.equal(ledger.live, before);
+  });
+
+  it("takes logsumexp in float32", () => {
+    const { torch, tensor, made, autocast } = lab();
+    const x = tensor([16, 256], "bfloat16");
+    const first = autocast("bfloat16", () => made(() => assert.equal(logSumExp(torch, x).dtype, "float32")))[0];
+    assert.equal(first, "_to_copy 16384");
   });
 
   it("casts frozen weights, views and activations every time", () => {

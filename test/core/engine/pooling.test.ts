@@ -41,6 +41,13 @@ describe("operators of convolutional networks", () => {
     assert.deepEqual(train("avg_pool2d", [3, 3], [2, 2], [0, 0], true).out.sizes, [2, 3, 8, 8]);
   });
 
+  it("im2col writes every window's values out, and adds them up without the input", () => {
+    const { out, made, back } = train("im2col", [3, 1], [1, 1], [1, 0], [1, 1]);
+    assert.deepEqual(out.sizes, [2, 9, 256]);
+    assert.deepEqual(made, [`im2col ${2 * 9 * 256 * 4}`]);
+    assert.deepEqual(back, [`col2im ${BYTES}`]);
+  });
+
   it("adaptive_avg_pool2d to one value is a mean", () => {
     const { out, made } = train("adaptive_avg_pool2d", [1, 1]);
     assert.deepEqual(out.sizes, [2, 3, 1, 1]);

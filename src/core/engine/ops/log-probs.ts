@@ -13,10 +13,11 @@ import { softmax } from "./nonlinear";
 const ENTROPY_ROWS = 128;
 
 /**
- * `logsumexp` over one dimension. Sources: aten/native/ReduceOps.cpp (logsumexp_out_impl),
- * torch/csrc/autograd/FunctionsManual.cpp (logsumexp_backward).
+ * `logsumexp` over one dimension, in float32 under autocast. Sources: aten/native/ReduceOps.cpp (logsumexp_out_impl),
+ * torch/csrc/autograd/FunctionsManual.cpp (logsumexp_backward), aten/autocast_mode.h (AT_FORALL_FP32).
  */
-export function logSumExp(torch: Torch, input: Tensor, dim = -1): Tensor {
+export function logSumExp(torch: Torch, given: Tensor, dim = -1): Tensor {
+  const input = torch.autocasting ? torch.autocast(given, "float32") : given.retain();
   const over = dim < 0 ? dim + input.rank : dim;
   const kept = input.sizes.map((size, k) => (k === over ? 1 : size));
   const reduced = input.sizes.filter((_, k) => k !== over);
@@ -41,6 +42,7 @@ export function logSumExp(torch: Torch, input: Tensor, dim = -1): Tensor {
   shifted.release();
   maxima.release();
   if (node !== null) torch.saveOutput(node, out);
+  input.release();
   return out;
 }
 

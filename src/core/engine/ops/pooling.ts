@@ -8,6 +8,7 @@ import { formatStrides, isChannelsLast } from "../shape";
 import { alias, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { elementwise, expandReduced, mean, product, reducedSizes } from "./arithmetic";
+import { contiguous } from "./layout";
 
 /** How a window goes over a picture; a list of one number stands for both sides, an empty one for the default. */
 export interface Window {
@@ -75,6 +76,27 @@ function pooled(input: Tensor, { kernel, stride, padding, dilation, ceiling }: W
     const count = (ceiling ? Math.ceil(places) : Math.floor(places)) + 1;
     return ceiling && (count - 1) * step >= size + pad ? count - 1 : count;
   });
+}
+
+/**
+ * `im2col` (`unfold` of a picture): every window's values in a column; backward adds them up again and keeps nothing of the
+ * input but its sides (aten/native/cuda/Im2Col.cu, derivatives.yaml).
+ */
+export function windowsInColumns(torch: Torch, input: Tensor, window: Window): Tensor {
+  const { sizes, dtype } = input;
+  const node = torch.record("Im2ColBackward0", [input], (torch, [gradient]) => {
+    if (!gradient) return [null];
+    const whole = contiguous(torch, gradient);
+    const out = torch.empty("col2im", sizes, dtype);
+    whole.release();
+    return [out];
+  });
+  const whole = contiguous(torch, input);
+  const count = pooled(input, window).reduce((product, side) => product * side, 1);
+  const values = window.kernel.reduce((product, side) => product * side, sizes[sizes.length - 3]!);
+  const out = torch.attach(node, torch.empty("im2col", [...sizes.slice(0, -3), values, count], dtype));
+  whole.release();
+  return out;
 }
 
 /** `dropout_`: noise of the input's size is drawn and multiplied in; backward multiplies by it again. */

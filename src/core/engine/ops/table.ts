@@ -255,6 +255,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   sub: (t, a) => arithmetic.sub(t, a.operand(0), a.operand(1)),
   rsub: (t, a) => arithmetic.sub(t, a.operand(1), a.operand(0), "rsub"),
   mul: (t, a) => arithmetic.mul(t, a.operand(0), a.operand(1)),
+  multiply: (t, a) => arithmetic.mul(t, a.operand(0), a.operand(1)),
   div: (t, a) => arithmetic.div(t, a.operand(0), a.operand(1)),
   true_divide: (t, a) => arithmetic.div(t, a.operand(0), a.operand(1)),
   pow: (t, a) =>
@@ -349,6 +350,10 @@ const RULES: Readonly<Record<string, Rule>> = {
     pooling.maxPool(t, a.tensor(0), { ...windowOf(a), dilation: a.numbers(4), ceiling: a.flag(5, "ceil_mode") }),
   avg_pool2d: averagePool,
   avg_pool3d: averagePool,
+  im2col: (t, a) => {
+    const [kernel, dilation, padding, stride] = [a.numbers(1), a.numbers(2), a.numbers(3), a.numbers(4)];
+    return pooling.windowsInColumns(t, a.tensor(0), { kernel, dilation, padding, stride, ceiling: false });
+  },
   adaptive_avg_pool1d: (t, a) => pooling.adaptiveAveragePool(t, a.tensor(0), a.numbers(1)),
   adaptive_avg_pool2d: (t, a) => pooling.adaptiveAveragePool(t, a.tensor(0), a.numbers(1)),
   relu_: (t, a) => pooling.reluInPlace(t, a.tensor(0)),

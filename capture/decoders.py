@@ -1,0 +1,60 @@
+"""Decoders of one maker each whose code is close to that of a better known family (`families.py`), but not the same."""
+from .families import BOTH_WINDOWS, GQA, HEAD, Option, standard
+from .text import HEADS, SDPA, given, low_rank, mixed
+
+EAGER = ("eager",)
+LATENT_WIDTHS = ("qk_nope_head_dim+qk_rope_head_dim", "qk_nope_head_dim+v_head_dim")
+
+
+def dynamic(inside):
+    """Positions that the mask keeps: all of a short text, as many as a window holds of a longer one."""
+
+    def change(d, s, r):
+        d["keep_window_size"] = s["S"] + r.randint(0, 40) if inside else r.randint(3, s["S"] - 1)
+
+    return change
+
+
+def windows(r, d):
+    """Windows of attention in some layers; every layer names the base of its rotary positions."""
+    kinds = mixed(r, "sliding_attention")
+    return {**kinds, "layer_rope_theta": [10000.0] * kinds["num_hidden_layers"]}
+
+
+def gemma4(r, d):
+    """Layers of both kinds, the last two before those that share keys and values one of each; a window in the first that shares them."""
+    own, shared = mixed(r, "sliding_attention")["layer_types"], ["sliding_attention", *mixed(r, "sliding_attention")["layer_types"]]
+    last = ["sliding_attention", "full_attention"]
+    kinds = [*own, *last, *shared, "full_attention"]
+    return {"num_hidden_layers": len(kinds), "layer_types": kinds, "num_kv_shared_layers": len(shared) + 1, "global_head_dim": d["head_dim"] + 8 * r.randint(1, 3), "hidden_size_per_layer_input": r.randint(5, 20),
+            "vocab_size_per_layer_input": r.randint(901, 990), "final_logit_softcapping": 30.0, "use_double_wide_mlp": r.random() < 0.5}
+
+
+def own_keys(experts):
+    """Larger models: no embeddings by layer, no sharing, keys that are values in layers of full attention."""
+
+    def change(d, s, r):
+        d["layer_types"] = [*mixed(r, "sliding_attention")["layer_types"], "sliding_attention", "full_attention"]
+        d.update(num_hidden_layers=len(d["layer_types"]), num_kv_shared_layers=0, hidden_size_per_layer_input=0, attention_k_eq_v=True, num_global_key_value_heads=r.choice([g for g in range(1, d["num_attention_heads"]) if d["num_attention_heads"] % g == 0]), use_double_wide_mlp=False, enable_moe_block=experts)
+        if experts:
+            d.update(num_experts=r.randint(5, 9), top_k_experts=r.randint(2, 4), moe_intermediate_size=r.randint(40, 240))
+
+    return change
+
+
+SMALL = "final_logit_softcapping != null and num_kv_shared_layers > 0 and hidden_size_per_layer_input > 0 and not attention_k_eq_v and not enable_moe_block"
+LARGE = "final_logit_softcapping != null and num_kv_shared_layers == 0 and hidden_size_per_layer_input == 0 and attention_k_eq_v and num_global_key_value_heads != null and "
+GEMMA4 = (Option(SMALL, lambda d, s, r: None), Option(f"{LARGE}not enable_moe_block", own_keys(False)),
+          Option(f"{LARGE}enable_moe_block", own_keys(True)))
+
+FAMILIES = {
+    "gemma4_text": standard("gemma4_text", attention=SDPA, axes=(GQA[:1], GEMMA4, BOTH_WINDOWS, given(attention_bias=False)), fixed=("layer_types", "attention_bias"), extra=gemma4, depths=("(num_hidden_layers-num_kv_shared_layers)",),
+                            derived={"global_head_dim": "per_layer_config.04.head_dim or per_layer_config.05.head_dim or 512", "num_global_key_value_heads": "per_layer_config.04.num_key_value_heads or per_layer_config.05.num_key_value_heads or null",
+                                     "final_logit_softcapping": "null", "num_experts": "null", "top_k_experts": "null", "moe_intermediate_size": "null"}),
+    "hyperclovax": standard("hyperclovax", attention=SDPA, axes=(GQA, given(use_post_norm=True))),
+    "jais2": standard("jais2", attention=SDPA, axes=(GQA,)),
+    "youtu": standard("youtu", attention=SDPA, axes=(given(rope_interleave=True),), fixed=("head_dim",), extra=low_rank, terms=(HEAD, *LATENT_WIDTHS)),
+    "ctrl": standard("ctrl", attention=EAGER, tasks=HEADS, extra=lambda r, d: {"dff": r.randint(40, 240)}, terms=("n_embd//n_head",)),
+    "doge": standard("doge", attention=SDPA, tasks=HEADS, axes=(GQA[:1], given(is_moe=False), (Option("S <= keep_window_size", dynamic(True)), Option("S > keep_window_size", dynamic(False))))),
+    "granite_swa": standard("granite_swa", attention=EAGER, axes=(GQA[:1], BOTH_WINDOWS), fixed=("layer_types",), extra=windows),
+}

@@ -1,0 +1,52 @@
+"""Families that read texts both ways, beside those of `encoders.py`: pages with boxes, other languages, long texts."""
+from .encoders import BART, EAGER
+from .families import CLASSIFIER, ENCODER, SEQ2SEQ, Option, _sets, standard
+from .standard import drop
+from .text import SDPA, given
+
+CLASSIFIERS = ENCODER[1:]
+
+
+# Texts whose blocks would touch all of each other: the code attends to everything then, as when it is told to.
+WHOLE = (Option("attention_type == 'original_full' or S <= (5+2*num_random_blocks)*block_size", _sets(attention_type="original_full")),)
+
+
+def convolved(r, d):
+    """ConvBERT gives some heads to a convolution."""
+    heads = 2 * r.randint(2, 5)
+    return {"num_attention_heads": heads, "hidden_size": heads * 2 * r.randint(4, 12), "embedding_size": r.randint(12, 40), "conv_kernel_size": 2 * r.randint(1, 4) + 1}
+
+
+def shrunk(r, d):
+    """LiLT's second stream, of boxes, is a fraction as wide."""
+    heads = 3 * r.randint(1, 3)
+    return {"num_attention_heads": heads, "hidden_size": heads * 8 * r.randint(1, 4), "channel_shrink_ratio": r.choice((2, 4)), "max_2d_position_embeddings": r.randint(201, 300)}
+
+
+def boxes(r, d):
+    return {"max_2d_position_embeddings": r.randint(201, 300)}
+
+
+def sinusoidal(r, d):
+    """BROS turns each corner of a box into waves."""
+    part = 2 * r.randint(2, 6)
+    return {"dim_bbox_sinusoid_emb_2d": 8 * part, "dim_bbox_sinusoid_emb_1d": part, "dim_bbox_projection": d["hidden_size"] // d["num_attention_heads"], "classifier_dropout_prob": drop(r)}
+
+
+FAMILIES = {
+    "jina_embeddings_v3": standard("jina_embeddings_v3", tasks=ENCODER, attention=SDPA, derived=CLASSIFIER),
+    "roc_bert": standard("roc_bert", tasks=ENCODER, attention=SDPA, derived=CLASSIFIER, axes=(given(enable_pronunciation=True, enable_shape=True, concat_input=True),),
+                         extra=lambda r, d: {"pronunciation_embed_dim": r.randint(20, 60), "pronunciation_vocab_size": r.randint(90, 150), "shape_embed_dim": r.randint(61, 90), "shape_vocab_size": r.randint(151, 190)}),
+    "big_bird": standard("big_bird", tasks=ENCODER, attention=EAGER, derived=CLASSIFIER, axes=(WHOLE, given(rescale_embeddings=False))),
+    "convbert": standard("convbert", tasks=ENCODER, attention=EAGER, derived=CLASSIFIER, axes=(given(num_groups=1, head_ratio=2),), extra=convolved),
+    "luke": standard("luke", tasks=ENCODER, attention=EAGER, derived=CLASSIFIER, axes=(given(use_entity_aware_attention=True),), extra=lambda r, d: {"entity_vocab_size": r.randint(901, 990), "entity_emb_size": r.randint(41, 60)}),
+    "layoutlm": standard("layoutlm", tasks=ENCODER, attention=EAGER, extra=boxes),
+    "lilt": standard("lilt", tasks=CLASSIFIERS, attention=EAGER, derived=CLASSIFIER, extra=shrunk, terms=("hidden_size//num_attention_heads", "hidden_size//channel_shrink_ratio")),
+    "bros": standard("bros", tasks=("token-cls",), attention=EAGER, extra=sinusoidal),
+    "esmc": standard("esmc", tasks=ENCODER, attention=SDPA, extra=lambda r, d: {"head_dim": d["hidden_size"] // d["num_attention_heads"], "num_key_value_heads": d["num_attention_heads"]}),
+    "xmod": standard("xmod", tasks=ENCODER, attention=SDPA, derived={**CLASSIFIER, "default_language": "'en_XX'"}, axes=(given(pre_norm=False, adapter_layer_norm=False, adapter_reuse_layer_norm=True, ln_before_adapter=True, adapter_reduction_factor=2),),
+                     extra=lambda r, d: {"default_language": "en_XX"}),
+    "mvp": standard("mvp", tasks=SEQ2SEQ, attention=EAGER, axes=(given(use_prompt=False),), fixed=BART),
+    "bigbird_pegasus": standard("bigbird_pegasus", tasks=SEQ2SEQ, attention=EAGER, axes=(WHOLE,), fixed=BART),
+    "pegasus_x": standard("pegasus_x", tasks=SEQ2SEQ, attention=EAGER, fixed=BART),
+}
