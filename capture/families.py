@@ -320,6 +320,12 @@ from . import composed  # noqa: E402
 
 FAMILIES |= composed.FAMILIES
 
+from . import hearing, pyramids, vision  # noqa: E402
+
+FAMILIES |= vision.FAMILIES
+FAMILIES |= pyramids.FAMILIES
+FAMILIES |= hearing.FAMILIES
+
 # Classifiers that decoders get besides: most by one mixin each (modeling_layers.py, GenericForSequenceClassification and
 # GenericForTokenClassification).
 CLASSIFIES = {

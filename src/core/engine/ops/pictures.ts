@@ -85,3 +85,29 @@ export function upsampleBilinear(torch: Torch, input: Tensor, target: readonly n
   x.release();
   return out;
 }
+
+/**
+ * `im2col` without padding: a column of values for each window; backward needs the sides only. Both kernels read a dense
+ * operand (aten/src/ATen/native/cuda/{Im2Col,Col2Im}.cu).
+ */
+export function windowColumns(
+  torch: Torch,
+  input: Tensor,
+  kernel: readonly number[],
+  stride: readonly number[],
+): Tensor {
+  const { sizes, dtype } = input;
+  const node = torch.record("Im2ColBackward0", [input], (torch, [gradient]) => {
+    if (!gradient) return [null];
+    const dense = contiguous(torch, gradient);
+    const out = torch.empty("col2im", sizes, dtype);
+    dense.release();
+    return [out];
+  });
+  const places = [2, 3].map((d, k) => Math.floor((sizes[d]! - kernel[k]!) / stride[k]!) + 1);
+  const dense = contiguous(torch, input);
+  const columns = [sizes[0]!, sizes[1]! * kernel[0]! * kernel[1]!, places[0]! * places[1]!];
+  const out = torch.attach(node, torch.empty("im2col", columns, dtype));
+  dense.release();
+  return out;
+}
