@@ -16,6 +16,8 @@ def image_classification(sizes, config):
 
 def speech_seq2seq(sizes, config):
     """Log-mel frames of the fixed window the encoder is made for (the feature extractor pads to it), and target tokens."""
+    if config.model_type in HEARD_WHOLE:
+        return {**HEARD_WHOLE[config.model_type](sizes, config), "labels": _long(sizes["B"], sizes["T"])}
     frames = 2 * config.max_source_positions
     return {"input_features": torch.zeros(sizes["B"], config.num_mel_bins, frames, device="cuda"), "labels": _long(sizes["B"], sizes["T"])}
 
@@ -54,7 +56,8 @@ def tiles(side, tile):
 
 def tiles_in_a_row(sizes, config):
     """The tiles of all pictures in a row (InternVL)."""
-    tile = config.vision_config.image_size[0]
+    own = config.vision_config.image_size
+    tile = own if isinstance(own, int) else own[0]
     return {"input_ids": _long(sizes["B"], sizes["S"]), "pixel_values": _pixels(sizes["B"] * tiles(sizes["I"], tile), 3, tile, tile), "labels": _long(sizes["B"], sizes["S"])}
 
 
@@ -65,12 +68,43 @@ def tiles_by_text(sizes, config):
     return {"input_ids": _long(sizes["B"], sizes["S"]), "pixel_values": _pixels(*shape, 3, tile, tile), "pixel_attention_mask": _long(*shape, tile, tile), "labels": _long(sizes["B"], sizes["S"])}
 
 
+def _anyres(across):
+    """Tiles of a square picture, so many a side, behind one of all of it, with its side in pixels (LLaVA-NeXT)."""
+
+    def batch(sizes, config):
+        tile = config.vision_config.image_size
+        count = across(sizes["I"], tile)
+        pictures.square(count * tile)
+        return {"input_ids": _long(sizes["B"], sizes["S"]), "pixel_values": _pixels(sizes["B"], count**2 + 1, 3, tile, tile), "image_sizes": _long(sizes["B"], 2), "labels": _long(sizes["B"], sizes["S"])}
+
+    return batch
+
+
+def in_a_row(sizes, config):
+    """One picture a text, of whole tokens of merged patches, with its side in pixels (Mistral 3)."""
+    patch, merge, side = config.vision_config.patch_size, config.spatial_merge_size, sizes["I"]
+    pictures.arrange(sizes["B"], side // patch, merge, sizes["S"])
+    pictures.square(side)
+    return {"input_ids": _long(sizes["B"], sizes["S"]), "pixel_values": _pixels(sizes["B"], 3, side, side), "image_sizes": _long(sizes["B"], 2), "labels": _long(sizes["B"], sizes["S"])}
+
+
+def four_tiles(sizes, config):
+    """Up to four tiles a picture, with a mask of those that text looks at (Llama 3.2 Vision)."""
+    side, tiles = config.vision_config.image_size, config.vision_config.max_num_tiles
+    b, s = sizes["B"], sizes["S"]
+    return {"input_ids": _long(b, s), "pixel_values": _pixels(b, 1, tiles, 3, side, side), "aspect_ratio_ids": _long(b, 1), "aspect_ratio_mask": _long(b, 1, tiles), "cross_attention_mask": _long(b, s, 1, tiles), "labels": _long(b, s)}
+
+
 # How models take pictures beside text; others take whole ones of one side.
 PICTURES = {
     **dict.fromkeys(pictures.MODELS, pictures_and_text),
     **dict.fromkeys(("gemma3", "paligemma"), typed_pictures_and_text),
-    "internvl": tiles_in_a_row,
-    **dict.fromkeys(("idefics3", "smolvlm"), tiles_by_text),
+    **dict.fromkeys(("aya_vision", "cohere2_vision", "internvl"), tiles_in_a_row),
+    **dict.fromkeys(("idefics2", "idefics3", "smolvlm"), tiles_by_text),
+    "mistral3": in_a_row,
+    "mllama": four_tiles,
+    "llava_next": _anyres(lambda side, tile: 2),
+    "llava_onevision": _anyres(lambda side, tile: -(-side // tile)),
 }
 
 
@@ -85,20 +119,57 @@ def waves(sizes, config):
 
 def recordings(sizes, config):
     """Whole recordings to tell apart: as the model hears them, samples or frames of a spectrogram."""
-    if hasattr(config, "max_source_positions"):
+    if config.model_type in HEARD_WHOLE:
+        heard = HEARD_WHOLE[config.model_type](sizes, config)
+    elif config.model_type == "whisper":
         heard = {"input_features": _pixels(sizes["B"], config.num_mel_bins, 2 * config.max_source_positions)}
     elif config.model_type == "audio-spectrogram-transformer":
         heard = {"input_values": _pixels(sizes["B"], config.max_length, config.num_mel_bins)}
-    elif config.model_type == "wav2vec2-bert":
-        heard = {"input_features": _pixels(sizes["B"], frames(sizes["A"]), config.feature_projection_input_dim)}
     else:
         heard = {"input_values": _pixels(sizes["B"], sizes["A"])}
     return {**heard, "labels": _long(sizes["B"])}
 
 
-def frames(samples):
+def pairs_of_frames(sizes, config):
     """Pairs of log-mel frames of 25 ms every 10 ms (SeamlessM4TFeatureExtractor)."""
-    return (1 + (samples - 400) // 160) // 2
+    return {"input_features": _pixels(sizes["B"], (1 + (sizes["A"] - 400) // 160) // 2, config.feature_projection_input_dim)}
 
+
+def samples(sizes, config):
+    """Raw samples."""
+    return {"input_values": _pixels(sizes["B"], sizes["A"])}
+
+
+def frames(sizes, config):
+    """Log-mel frames of 25 ms every 10 ms (Speech2TextFeatureExtractor, Kaldi's without dither)."""
+    return {"input_features": _pixels(sizes["B"], 1 + (sizes["A"] - 400) // 160, config.input_feat_per_channel)}
+
+
+def _masked(count):
+    """Frames with a mask of those that are none of the padding."""
+
+    def heard(sizes, config):
+        shape = sizes["B"], count(sizes["A"])
+        return {"input_features": _pixels(*shape, config.encoder_config.num_mel_bins), "attention_mask": torch.ones(*shape, dtype=torch.bool, device="cuda")}
+
+    return heard
+
+
+def half_minute(sizes, config):
+    """A recording of thirty seconds in each text, whose length counts the recording's tokens."""
+    audio = config.audio_config
+    pictures.place_wide(sizes["B"], sizes["T"], config.text_config.hidden_size, audio.max_source_positions // 4)
+    return {"input_ids": _long(sizes["B"], sizes["T"]), "input_features": _pixels(sizes["B"], audio.num_mel_bins, 2 * audio.max_source_positions)}
+
+
+# How models hear recordings of any length that take no raw samples, or give them another name.
+HEARD_WHOLE = {
+    "wav2vec2-bert": pairs_of_frames,
+    "speech_to_text": frames,
+    "moonshine": samples,
+    "voxtral": half_minute,
+    "parakeet_ctc": _masked(lambda samples: samples // 160 + 1),  # centred windows (ParakeetFeatureExtractor)
+    "lasr_ctc": _masked(lambda samples: (samples - 400) // 160 + 1),  # whole windows (LasrFeatureExtractor)
+}
 
 MEDIA = {"audio-cls": recordings, "ctc": waves, "image-text-to-text": any_pictures_and_text, "image-cls": image_classification, "speech-seq2seq": speech_seq2seq}

@@ -329,6 +329,12 @@ from . import composed  # noqa: E402
 
 FAMILIES |= composed.FAMILIES
 
+from . import hearing, pyramids, vision  # noqa: E402
+
+FAMILIES |= vision.FAMILIES
+FAMILIES |= pyramids.FAMILIES
+FAMILIES |= hearing.FAMILIES
+
 # Heads that families get besides: classifiers of decoders, most by one mixin each (modeling_layers.py, GenericForSequenceClassification and
 # GenericForTokenClassification), and heads that mark answers.
 CLASSIFIES = {

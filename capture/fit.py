@@ -65,7 +65,7 @@ class Fitter:
                     add(tuple(x // c for x in v), f"{e}//{c}")
         for v, e in items:  # offsets from the end
             for c in (0, 1):
-                add(tuple(c - x for x in v), f"{c}-{e}")
+                add(tuple(c - x for x in v), _difference(str(c), e))
         for (va, a), (vb, b) in itertools.permutations(items, 2):
             if all(y > 0 and x % y == 0 for x, y in zip(va, vb)):
                 add(tuple(x // y for x, y in zip(va, vb)), _quotient(a, b))

@@ -30,6 +30,8 @@ def flat(config, prefix=""):
             out.update(flat(v, f"{prefix}{k}."))
         elif isinstance(v, (list, tuple)) and len(v) <= 8 and all(isinstance(x, (int, float)) and math.isfinite(x) for x in v):
             out.update({f"{prefix}{k}.{n}": x for n, x in enumerate(v)}, **{f"{prefix}{k}.length": len(v)})
+        elif isinstance(v, (list, tuple)) and v and all(isinstance(x, (list, tuple)) for x in v):
+            out[f"{prefix}{k}.length"] = len(v)
         elif isinstance(v, (bool, int, float, str)) or v is None:
             out[prefix + k] = v
     return out
@@ -44,7 +46,7 @@ def draw_sizes(r, task):
     if task == "ctc":
         return {"B": b, "A": r.randint(4000, 9000), "T": r.randint(3, 9)}
     if task == "speech-seq2seq":
-        return {"B": b, "T": r.randint(11, 40)}
+        return {"B": b, "T": r.randint(11, 40), "A": r.randint(20000, 40000)}
     if task == "image-text-to-text":
         return {"B": b, "S": r.randint(300, 340)}
     sizes = {"B": b, "S": r.randint(11, 40)}

@@ -294,7 +294,7 @@ def _language(kind, grouped=True, beside="", **more):
 
 FIXED = {"derived": {}, "aliases": {}, "spelled": None, "hidden": ("I",), "sizes": _own_side}
 FAMILIES = {
-    "whisper": Family(_whisper, tasks=("speech-seq2seq", "audio-cls"), inputs_follow=True),
+    "whisper": Family(_whisper, tasks=("speech-seq2seq", "audio-cls"), inputs_follow=True, hidden=("A",)),
     "audio-spectrogram-transformer": Family(_spectrogram, tasks=("audio-cls",), points=5, inputs_follow=True, hidden=("A",), terms=(HEAD, *SPECTROGRAM)),
     "resnet": _images(_resnet, attention=("none",), sizes=_sides(32), spelled=r"classifier|resnet\.encoder\.stages|.*\.layers\.\d+\.layer", inputs_follow=True,
                       axes=(FOUR_STAGES, (Option("layer_type == 'bottleneck' and not downsample_in_bottleneck", _sets(layer_type="bottleneck")), Option("layer_type == 'basic'", _basic)))),

@@ -4,6 +4,7 @@ The counts come from `image_grid_thw`, a tensor on the device whose values a fak
 that read them are replaced by ones that answer for square pictures of one side, one per text; the small index tensors
 they would make beside are left out.
 """
+import functools
 import importlib
 
 import numpy as np
@@ -26,6 +27,11 @@ _picked = {}
 def place(batch, length, tokens):
     """States that each of the `batch` texts has a picture of `tokens` tokens among its `length`."""
     _picked.update({(batch, length): batch * tokens})
+
+
+def place_wide(batch, length, width, tokens):
+    """The same where the mask is as wide as the embeddings."""
+    _picked.update({(batch, length, width): batch * tokens * width})
 
 
 def forget():
@@ -86,9 +92,21 @@ def parts(count):
     return ["pictures" if whole else "windows", _grid["batch"], 0 if whole else _grid["window"], _grid["merge"]]
 
 
+def square(side):
+    """States that every picture is a square of `side` pixels."""
+    _grid.update(pixels=side)
+
+
+def sizes():
+    """Height and width of one picture, which are those of all."""
+    return [(_grid["pixels"], _grid["pixels"])]
+
+
 def tokens_per_picture(tensor):
-    """What `.tolist()` of a count per picture gives."""
-    if _grid and tensor.shape == (_grid["batch"],):
+    """What `.tolist()` of a count per picture gives, or of the height and width of one."""
+    if "pixels" in _grid and tensor.shape == (2,):
+        return [_grid["pixels"]] * 2
+    if "batch" in _grid and tensor.shape == (_grid["batch"],):
         return [(_grid["side"] // _grid["merge"]) ** 2] * _grid["batch"]
     return None
 
@@ -97,8 +115,38 @@ _tolist = FakeTensor.tolist
 FakeTensor.tolist = lambda tensor: tokens_per_picture(tensor) or _tolist(tensor)
 
 
+def blocks(lengths, tensor):
+    """Pixtral's mask: pictures that follow each other in one row see themselves only; their lengths stay on the host."""
+    row = tensor.shape[1]
+    mask = torch.full((row, row), fill_value=torch.finfo(tensor.dtype).min, dtype=tensor.dtype, device=tensor.device)
+    for start, end in zip(_ends(lengths), _ends(lengths)[1:]):
+        mask[int(start) : int(end), int(start) : int(end)] = 0
+    return mask[None, None, :, :].expand(tensor.shape[0], 1, -1, -1)
+
+
+def _known_sizes(method):
+    """A method that is given the sizes of all pictures as numbers."""
+
+    @functools.wraps(method)
+    def known(self, pixel_values, image_sizes=None, **more):
+        return method(self, pixel_values=pixel_values, image_sizes=sizes() * _grid["batch"], **more)
+
+    return known
+
+
+def _install_rows():
+    """Pictures of any size in one row (Pixtral, Mistral 3)."""
+    from transformers.models.mistral3 import modeling_mistral3 as merging
+    from transformers.models.pixtral import modeling_pixtral as rows
+
+    if rows.generate_block_attention_mask is not blocks:
+        rows.generate_block_attention_mask = blocks
+        merging.Mistral3Model.get_image_features = _known_sizes(merging.Mistral3Model.get_image_features)
+
+
 def install():
     """Puts the known counts in place of those that are read off the device."""
+    _install_rows()
     for name in MODELS:
         module = importlib.import_module(f"transformers.models.{name}.modeling_{name}")
         for known in (position_ids, attention_seqlens, window_index, interpolation_indices_and_weights):

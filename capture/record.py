@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from . import environment  # noqa: F401  (patches before models are imported)
-from . import pictures
+from . import pictures, products
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_utils import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
@@ -398,6 +398,7 @@ def trace(model, batch, run, holder=None):
     call, attention, grouped = torch.nn.Module.__call__, functional.scaled_dot_product_attention, functional.grouped_mm
     functional.attention_by_parts = _by_parts(recorder)
     ctc, functional.ctc_loss = functional.ctc_loss, _ctc(recorder)
+    whole, torch.einsum = torch.einsum, products.einsum
     torch.nn.Module.__call__ = lambda module, *a, **k: recorder.module_call(call, module, a, k)
     replaced = {"range": recorder.rounds} | ({CAST: recorder.cast_if_autocast} if CAST in code else {})
     replaced |= {name: recorder.function(code[name], op) for name, op in FUNCTIONS.items() if name in code}
@@ -416,7 +417,7 @@ def trace(model, batch, run, holder=None):
             del code[name]
         code.update(before)
         del functional.attention_by_parts
-        functional.ctc_loss = ctc
+        functional.ctc_loss, torch.einsum = ctc, whole
         torch.nn.Module.__call__ = call
         functional.scaled_dot_product_attention, functional.grouped_mm = attention, grouped
     return Trace(recorder.events, recorder.values, recorder.weight_metas, recorder.batch, outputs, recorder.amp, held, recorder.embedded)

@@ -8,7 +8,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from .batches import MEDIA
 from .environment import GENERATIVE, TASKS
-from . import pictures, sound
+from . import pictures, sound, together
 from .guards import unguard
 from .record import Trace, record
 
@@ -93,6 +93,7 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
                 sound.install()
                 sound.prepare(model)
             unguard(model)
+            together.install(model)
             pictures.install()
             frozen = frozenset(n for n, p in model.named_parameters() if not p.requires_grad)
             model.requires_grad_(False)

@@ -184,10 +184,17 @@ def env_of(capture, index=None):
     env.update(capture.sizes)
     if index is not None:
         env["i"] = index
-        kinds = capture.config.get("layer_types") or (capture.config.get("text_config") or {}).get("layer_types")
+        text = capture.config.get("text_config") or {}
+        kinds = capture.config.get("layer_types") or text.get("layer_types") or _crossed(text)
         if isinstance(kinds, list) and index < len(kinds):
             env["kind"] = kinds[index]
     return env
+
+
+def _crossed(text):
+    """Kinds of layers where a config lists those of cross attention."""
+    listed = text.get("cross_attention_layers")
+    return listed and ["cross" if k in listed else "self" for k in range(text["num_hidden_layers"])]
 
 
 def difference(a, b):

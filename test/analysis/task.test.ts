@@ -68,6 +68,10 @@ describe("analysis: task of a model class", () => {
     assert.equal(await taskFor({ model_type: "whisper", architectures, num_mel_bins: 80 }), "speech-seq2seq");
     assert.equal(await taskFor({ model_type: "x_vl", architectures, vision_config: {} }), "image-text-to-text");
     assert.equal(await taskFor({ model_type: "t5", architectures }), "seq2seq-lm");
+    assert.equal(await taskFor({ model_type: "voxtral", architectures, audio_config: {} }), "speech-seq2seq");
+    assert.equal(await taskFor({ model_type: "moonshine", architectures }), "speech-seq2seq");
+    const git = { model_type: "git", architectures: ["GitForCausalLM"] };
+    assert.equal(await taskFor({ ...git, vision_config: {} }), "image-text-to-text");
   });
 
   it("knows what marks answers, classifies words of a page, writes", async () => {
@@ -80,6 +84,23 @@ describe("analysis: task of a model class", () => {
     assert.equal(await taskFor({ model_type: "wav2vec2", architectures: ["Wav2Vec2ForCTC"] }), "ctc");
     const architectures = ["Wav2Vec2ForSequenceClassification"];
     assert.equal(await taskFor({ model_type: "wav2vec2", architectures, conv_kernel: [10, 3] }), "audio-cls");
+  });
+
+  it("hears recordings of any length unless the encoder has a window of its own", async () => {
+    const architectures = ["XForConditionalGeneration"];
+    const samples = async (config: Readonly<Record<string, unknown>>) => (await runWith(config, TRAIN)).audioSamples;
+    assert.notEqual(await samples({ model_type: "moonshine", architectures }), 0);
+    assert.equal(await samples({ model_type: "voxtral", architectures, audio_config: {} }), 0);
+  });
+
+  it("rounds pictures to whole tokens or tiles of the model's processor", async () => {
+    const architectures = ["XForConditionalGeneration"];
+    const side = async (config: Readonly<Record<string, unknown>>) =>
+      (await runWith({ architectures, ...config }, TRAIN)).imageSize;
+    // 768 pixels are 27.4 tokens of 28, and two tiles of 384.
+    const pixtral = { vision_config: { patch_size: 14 }, spatial_merge_size: 2 };
+    assert.equal(await side({ model_type: "mistral3", ...pixtral }), 756);
+    assert.equal(await side({ model_type: "llava_onevision", vision_config: { image_size: 384 } }), 768);
   });
 
   it("gives a model of any pictures whole tokens and what the trainer freezes", async () => {

@@ -25,7 +25,7 @@ const READS_TOKENS: ReadonlySet<Task> = new Set([
   "image-text-to-text",
 ]);
 const READS_IMAGES: ReadonlySet<Task> = new Set(["image-cls", "image-text-to-text"]);
-const READS_WAVES: ReadonlySet<Task> = new Set(["ctc", "audio-cls"]);
+const HEARS: ReadonlySet<Task> = new Set(["ctc", "audio-cls", "speech-seq2seq"]);
 const WRITES_TARGETS: ReadonlySet<Task> = new Set(["seq2seq-lm", "speech-seq2seq", "ctc"]);
 
 /**
@@ -39,8 +39,8 @@ export function sampleSizesOf(
   task: Task,
   generated: number | null,
 ): Pick<TrainingRun, "sequenceLength" | "targetLength" | "imageSize" | "audioSamples"> {
-  const audioSamples = READS_WAVES.has(task) && !readsSpectrograms(config) ? audioSamplesOf(c) : 0;
-  if (audioSamples > 0) supposeFrozenFeatures(c);
+  const audioSamples = HEARS.has(task) && !hearsFixedWindow(config) ? audioSamplesOf(c) : 0;
+  if (audioSamples > 0 && Array.isArray(config["conv_kernel"])) supposeFrozenFeatures(c);
   return {
     sequenceLength: READS_TOKENS.has(task) ? (generated ?? sequenceLengthOf(c, config)) : 0,
     targetLength: WRITES_TARGETS.has(task) ? targetLengthOf(c) : 0,
@@ -49,9 +49,9 @@ export function sampleSizesOf(
   };
 }
 
-/** Whisper and audio spectrogram transformers hear frames of a fixed window, whatever a recording's length. */
-function readsSpectrograms(config: ModelConfig): boolean {
-  return /^(whisper|audio-spectrogram-transformer)$/.test(String(config["model_type"]));
+/** Models that hear frames of a fixed window, whatever a recording's length. */
+function hearsFixedWindow(config: ModelConfig): boolean {
+  return /^(whisper|voxtral|audio-spectrogram-transformer)$/.test(String(config["model_type"]));
 }
 
 export function batchOf(c: ResolveContext): number | null {
@@ -228,11 +228,19 @@ function visionOf(config: ModelConfig): Readonly<Record<string, unknown>> {
 }
 
 /** Side of one tile where a processor cuts pictures into tiles, by model type; the config's own side goes before it. */
-const TILES: Readonly<Record<string, number>> = { idefics3: 364, internvl: 448, smolvlm: 512 };
+const TILES: Readonly<Record<string, number>> = {
+  aya_vision: 364,
+  cohere2_vision: 512,
+  idefics2: 980,
+  idefics3: 364,
+  internvl: 448,
+  llava_onevision: 384,
+  smolvlm: 512,
+};
 
 /**
  * Pixels that sides of pictures are rounded to by models that read pictures of any size, or null for models with
- * pictures of one size: a token of Qwen-VL (`smart_resize`: patch size times the patches merged), a tile of models whose
+ * pictures of one size: a token of Qwen-VL and Mistral 3 (`smart_resize`: patch size times the patches merged), a tile of models whose
  * processor cuts pictures into tiles.
  */
 function anySizeUnit(config: ModelConfig, vision: Readonly<Record<string, unknown>>): number | null {
@@ -244,7 +252,7 @@ function anySizeUnit(config: ModelConfig, vision: Readonly<Record<string, unknow
     return side > 0 ? side : tile;
   }
   const patch = type.startsWith("qwen3") ? 16 : 14;
-  return /^qwen(\d(_\d)?_vl|3_5)/.test(type)
-    ? Number(vision["patch_size"] ?? patch) * Number(vision["spatial_merge_size"] ?? 2)
+  return /^(qwen(\d(_\d)?_vl|3_5)|mistral3$)/.test(type)
+    ? Number(vision["patch_size"] ?? patch) * Number(vision["spatial_merge_size"] ?? config["spatial_merge_size"] ?? 2)
     : null;
 }

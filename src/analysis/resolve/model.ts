@@ -26,9 +26,21 @@ const TASK_OF_CLASS: readonly (readonly [RegExp, Task])[] = [
  * its config: a picture's encoder, or the frames of a spectrogram.
  */
 function conditionalTask(config: ModelConfig): Task {
-  if (typeof config["vision_config"] === "object" && config["vision_config"] !== null) return "image-text-to-text";
-  if (typeof config["num_mel_bins"] === "number" || config["model_type"] === "whisper") return "speech-seq2seq";
+  if (nests(config, "vision_config")) return "image-text-to-text";
+  if (
+    typeof config["num_mel_bins"] === "number" ||
+    nests(config, "audio_config") ||
+    HEARS.test(String(config["model_type"]))
+  )
+    return "speech-seq2seq";
   return "seq2seq-lm";
+}
+
+/** Models that hear and write, whose configs name no spectrogram. */
+const HEARS = /^(whisper|moonshine|speech_to_text)$/;
+
+function nests(config: ModelConfig, key: string): boolean {
+  return typeof config[key] === "object" && config[key] !== null;
 }
 
 const TASK_OF_TYPE: Readonly<Record<string, Task>> = {
@@ -89,6 +101,8 @@ function classTask(architecture: string, config: ModelConfig): Task | undefined 
   // Encoders of speech classify whole recordings with the class that texts use, too.
   if (/ForSequenceClassification$/.test(architecture) && Array.isArray(config["conv_kernel"])) return "audio-cls";
   if (/ForConditionalGeneration$/.test(architecture)) return conditionalTask(config);
+  // GIT writes about pictures under the name of a plain decoder.
+  if (/ForCausalLM$/.test(architecture) && nests(config, "vision_config")) return "image-text-to-text";
   return TASK_OF_CLASS.find(([pattern]) => pattern.test(architecture))?.[1];
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { attentionByParts, splitCat, upsampleBilinear } from "../../../src/core/engine/ops/pictures";
+import { windowsInColumns } from "../../../src/core/engine/ops/pooling";
 import { lab, rounded } from "./lab";
 
 describe("operators of models that read pictures", () => {
@@ -39,6 +40,23 @@ describe("operators of models that read pictures", () => {
       [`cat ${6 * 128 * 4}`],
     );
     assert.deepEqual(out.sizes, [6, 128]);
+  });
+
+  it("columns of windows are as large as the picture where windows do not overlap, and keep nothing", () => {
+    const l = lab();
+    const picture = l.leaf([2, 4, 8, 8]);
+    const before = l.live;
+    const out = windowsInColumns(l.torch, picture, {
+      kernel: [2, 2],
+      stride: [2, 2],
+      padding: [],
+      dilation: [],
+      ceiling: false,
+    });
+    assert.deepEqual(out.sizes, [2, 16, 16]);
+    assert.equal(l.live - before, 2 * 16 * 16 * 4);
+    const back = l.made(() => l.differentiate(out)).filter((line) => !line.startsWith("ones_like"));
+    assert.deepEqual(back, [`col2im ${2 * 4 * 64 * 4}`]);
   });
 
   it("bilinear interpolation keeps nothing", () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { gatedLinearUnit } from "../../../src/core/engine/ops/nonlinear";
 import { ctcLoss, weightNorm } from "../../../src/core/engine/ops/sound";
 import type { Tensor } from "../../../src/core/engine/tensor";
 import { type Lab, lab } from "./lab";
@@ -19,6 +20,16 @@ describe("operators of encoders of sound", () => {
       `_weight_norm_interface_backward ${64 * 8 * 128 * 2}`,
       "_weight_norm_interface_backward 512",
     ]);
+  });
+
+  it("a gated linear unit halves its dimension and keeps its input", () => {
+    const l = lab();
+    const input = l.leaf([2, 8, 128]);
+    const before = l.live;
+    const out = gatedLinearUnit(l.torch, input, 1);
+    assert.deepEqual(out.sizes, [2, 4, 128]);
+    assert.equal(l.live - before, 2 * 4 * 128 * 4);
+    assert.deepEqual(backwardOf(l, out), [`glu_backward ${2 * 8 * 128 * 4}`]);
   });
 
   it("the loss over alignments holds two states a label for every frame, forward and backward", () => {

@@ -177,3 +177,14 @@ export function instanceNorm(torch: Torch, input: Tensor, weight: Tensor | null,
   for (const tensor of [flat, w, b, normed]) tensor?.release();
   return out;
 }
+
+/** `glu`: one half times the sigmoid of the other, in one kernel, which keeps the input (aten/src/ATen/native/GatedLinearUnit.cpp). */
+export function gatedLinearUnit(torch: Torch, input: Tensor, dim: number): Tensor {
+  const node = torch.record("GluBackward0", [input], (torch, [gradient], [self]) => [
+    gradient ? torch.empty("glu_backward", self!.sizes, self!.dtype) : null,
+  ]);
+  if (node !== null) torch.save(node, input);
+  const at = dim < 0 ? dim + input.rank : dim;
+  const sizes = input.sizes.map((size, k) => (k === at ? size / 2 : size));
+  return torch.attach(node, torch.empty("glu", sizes, input.dtype));
+}

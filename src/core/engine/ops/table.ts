@@ -242,8 +242,10 @@ function indexSelect(torch: Torch, args: Arguments): Tensor {
   return model.gatherLike(torch, "index_select", self, [args.tensor(2)], sizes);
 }
 
-function einsumLike(torch: Torch, args: Arguments): Tensor {
-  return linear.matmul(torch, args.tensor(0), args.tensor(1));
+/** Sizes of `any` and `all`: one value, or one along each dimension that is not asked about. */
+function tested(args: Arguments): number[] {
+  if (args.get(1, "dim") === undefined) return [];
+  return arithmetic.reducedSizes(args.tensor(0).sizes, args.numbers(1), args.flag(2, "keepdim"));
 }
 
 function inplace(operand: number | null): Rule {
@@ -313,7 +315,6 @@ const RULES: Readonly<Record<string, Rule>> = {
   autocast_exit: trl.leaveAutocast,
   nansum: (t, a) => trl.withoutNaN(t, a.tensor(0), false),
   nanmean: (t, a) => trl.withoutNaN(t, a.tensor(0), true),
-  einsum: einsumLike,
   embedding: (t, a) => model.embedding(t, a.tensor(0), a.tensor(1)),
   scaled_dot_product_attention: sdpa,
   cross_entropy_loss: crossEntropy,
@@ -328,6 +329,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   layer_norm: (t, a) =>
     nonlinear.layerNorm(t, a.tensor(0), a.numbers(1), a.maybeTensor(2, "weight"), a.maybeTensor(3, "bias")),
   rms_norm: (t, a) => nonlinear.rmsNorm(t, a.tensor(0), a.numbers(1), a.maybeTensor(2, "weight")),
+  glu: (t, a) => nonlinear.gatedLinearUnit(t, a.tensor(0), a.number(1, -1, "dim")),
   group_norm: (t, a) =>
     nonlinear.groupNorm(t, a.tensor(0), a.number(1, 1), a.maybeTensor(2, "weight"), a.maybeTensor(3, "bias")),
   instance_norm: (t, a) => nonlinear.instanceNorm(t, a.tensor(0), a.maybeTensor(1, "weight"), a.maybeTensor(2, "bias")),
@@ -458,8 +460,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   isinf: comparison("isinf"),
   prod: (t, a) =>
     t.empty("prod", arithmetic.reducedSizes(a.tensor(0).sizes, a.numbers(1), a.flag(2, "keepdim")), "int64"),
-  any: (t, a) => t.empty("any", [], a.tensor(0).dtype === "uint8" ? "uint8" : "bool"),
-  all: (t) => t.empty("all", [], "bool"),
+  any: (t, a) => t.empty("any", tested(a), a.tensor(0).dtype === "uint8" ? "uint8" : "bool"),
+  all: (t, a) => t.empty("all", tested(a), "bool"),
   bucketize: (t, a) => t.empty("bucketize", a.tensor(0).sizes, "int64"),
   argmax: (t, a) => t.empty("argmax", a.numbers(1).length > 0 ? a.tensor(0).sizes.slice(0, -1) : [], "int64"),
   repeat: (t, a) => layout.repeat(t, a.tensor(0), a.numbers(1)),

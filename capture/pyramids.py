@@ -1,0 +1,86 @@
+"""Families that classify pictures in stages of falling size, beside those of `media.py` (see family.py)."""
+from .family import Option
+from .media import DROP_PATH, FOUR_STAGES, _images, _sets, _sides
+from .standard import ACTIVATIONS, drop
+
+
+def stages(r, widths="hidden_sizes", step=4, count=4, **more):
+    """Stages of different widths and depths."""
+    return {widths: [step * w for w in sorted(r.sample(range(3, 14), count))], "depths": [r.randint(2, 4) for _ in range(count)], "num_labels": r.randint(3, 19), "hidden_act": r.choice(ACTIVATIONS), **more}
+
+
+def attending(r, **more):
+    """Stages with attention, whose heads divide their widths."""
+    heads = [r.randint(1, 3) * k for k in (1, 2, 4, 8)]
+    return dict(num_attention_heads=heads, hidden_sizes=[h * 2 * r.randint(2, 7) for h in heads], depths=[r.randint(2, 4) for _ in range(4)], hidden_dropout_prob=drop(r),
+                attention_probs_dropout_prob=drop(r), hidden_act=r.choice(ACTIVATIONS), num_labels=r.randint(3, 19), qkv_bias=r.random() < 0.5, **more)
+
+
+def focal(r):
+    d = stages(r)
+    d.pop("hidden_sizes")
+    return d | dict(embed_dim=4 * r.randint(3, 9), hidden_dropout_prob=drop(r), mlp_ratio=float(r.randint(2, 4)))
+
+
+def own_heads(r):
+    """Three stages of attention over a grid, each with heads of its own width."""
+    key = 4 * r.randint(1, 4)
+    return dict(hidden_sizes=[key * w for w in sorted(r.sample(range(3, 14), 3))], num_attention_heads=sorted(r.sample(range(2, 9), 3)), depths=[r.randint(2, 3) for _ in range(3)], key_dim=[key] * 3,
+                num_labels=r.randint(3, 19), drop_path_rate=0)
+
+
+def swift(r):
+    return stages(r, "embed_dims") | dict(mlp_ratio=r.randint(2, 5))
+
+
+def masked_units(r):
+    width = 4 * r.randint(2, 5)
+    return dict(embed_dim=width, depths=[r.randint(2, 3) for _ in range(4)], num_labels=r.randint(3, 19), hidden_act=r.choice(ACTIVATIONS), mlp_ratio=float(r.randint(2, 4)))
+
+
+def convolved(r):
+    heads = [r.randint(1, 2) * k for k in (1, 2, 3)]
+    return dict(num_heads=heads, embed_dim=[h * 4 * r.randint(2, 5) for h in heads], depth=[1, r.randint(2, 3), r.randint(3, 4)], num_labels=r.randint(3, 19))
+
+
+def mobile(r):
+    heads = r.choice((2, 4))
+    return dict(num_attention_heads=heads, hidden_sizes=[heads * 2 * w for w in sorted(r.sample(range(3, 12), 3))], neck_hidden_sizes=[8 * w for w in sorted(r.sample(range(1, 20), 7))],
+                expand_ratio=r.choice((2.0, 4.0)), hidden_dropout_prob=drop(r), attention_probs_dropout_prob=drop(r), classifier_dropout_prob=drop(r), qkv_bias=r.random() < 0.5, num_labels=r.randint(3, 19),
+                hidden_act=r.choice(ACTIVATIONS))
+
+
+def mobile2(r):
+    return dict(width_multiplier=1.0, num_labels=r.randint(3, 19), classifier_dropout_prob=drop(r), hidden_act=r.choice(ACTIVATIONS), attn_dropout=drop(r), ffn_dropout=drop(r))
+
+
+def preactivated(r):
+    groups = 4
+    return stages(r, step=4 * groups) | dict(num_groups=groups, embedding_size=8 * r.randint(5, 9))
+
+
+def _own(multiple):
+    """Pictures of the side that the model is made for, whole patches at every stage."""
+
+    def sizes(d, s, r):
+        d["image_size"] = s["I"] = multiple * r.randint(2, 4)
+
+    return sizes
+
+
+NONE = {"attention": ("none",), "inputs_follow": True}
+GRIDS = {"terms": ("I//8", "I//16", "I//32", "(I//16)*(I//16)")}
+OWN_GRIDS = {"terms": ("image_size//8", "image_size//16", "image_size//32"), "hidden": ("I",)}
+FAMILIES = {
+    "poolformer": _images(stages, **NONE, sizes=_sides(64), spelled=r"poolformer\.encoder\.(block|patch_embeddings)", axes=(FOUR_STAGES, DROP_PATH)),
+    "pvt": _images(attending, **NONE, sizes=_own(32), **OWN_GRIDS, spelled=r"pvt\.encoder\.(block|patch_embeddings)", axes=(FOUR_STAGES, DROP_PATH)),
+    "pvt_v2": _images(attending, **NONE, **GRIDS, sizes=_sides(64), spelled=r"pvt_v2\.encoder\.layers", axes=(FOUR_STAGES, DROP_PATH)),
+    "focalnet": _images(focal, **NONE, **GRIDS, sizes=_sides(64), spelled=r"focalnet\.encoder\.stages|.*focal_layers", axes=(FOUR_STAGES, DROP_PATH)),
+    "levit": _images(own_heads, **NONE, sizes=_own(64), **OWN_GRIDS, spelled=r"levit\.encoder\.stages", axes=((Option("depths.length == 3", lambda d, s, r: None),),)),
+    "swiftformer": _images(swift, **NONE, **GRIDS, sizes=_sides(64), spelled=r"swiftformer\.encoder\.network", axes=(FOUR_STAGES, DROP_PATH)),
+    "hiera": _images(masked_units, **NONE, sizes=lambda d, s, r: s.update(I=224), spelled=r"hiera\.encoder\.stages", axes=(FOUR_STAGES, DROP_PATH)),
+    "cvt": _images(convolved, **NONE, **GRIDS, sizes=_sides(64), spelled=r"cvt\.encoder\.stages", axes=((Option("depth.length == 3 and depth.0 == 1", lambda d, s, r: None), Option("depth.length == 3 and depth.0 > 1", lambda d, s, r: d["depth"].__setitem__(0, r.randint(2, 3)))),)),
+    "mobilevit": _images(mobile, attention=("none",), inputs_follow=True, **GRIDS, sizes=_sides(64), spelled=r"mobilevit\.encoder\.layer(\.\d+\.layer)?"),
+    "mobilevitv2": _images(mobile2, **NONE, **GRIDS, sizes=_sides(64), spelled=r"mobilevitv2\.encoder\.layer(\.\d+\.layer)?"),
+    "bit": _images(preactivated, **NONE, sizes=_sides(64), spelled=r"bit\.encoder\.stages", axes=(FOUR_STAGES,)),
+}

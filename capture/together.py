@@ -1,0 +1,84 @@
+"""Loops over the pictures of a batch as one operation for all of them: its pictures are alike, so each round does the same.
+
+What a round makes and lets go of before the next is alive for all pictures at once here; only such passing bytes differ.
+"""
+import inspect
+import sys
+import textwrap
+
+import torch
+
+from . import pictures
+
+
+def anyres(self, image_features, image_sizes, image_newline=None, **_):
+    """LLaVA-NeXT's tiles of a picture put together again, with a token at the end of each line, behind the whole picture."""
+    tiles, tokens, width = image_features.shape[1:]
+    across, side = round((tiles - 1) ** 0.5), round(tokens**0.5)
+    base, rest = image_features[:, 0], image_features[:, 1:]
+    rest = rest.view(-1, across, across, side, side, width).permute(0, 5, 1, 3, 2, 4).contiguous()
+    rest = rest.flatten(2, 3).flatten(3, 4)
+    newline = image_newline[:, None, None].expand(rest.shape[0], *rest.shape[1:-1], 1).to(rest.device, rest.dtype)
+    rest = torch.cat((rest, newline), dim=-1).flatten(2, 3).transpose(1, 2)
+    return torch.cat((base, rest), dim=1).unbind(), None
+
+
+def merged(self, image_features, image_sizes):
+    """Mistral 3's squares of patches side by side in one token, of all pictures at once."""
+    width, (high, wide) = image_features.shape[-1], (side // self.patch_size for side in image_sizes[0])
+    grid = image_features.view(-1, high, wide, width).permute(0, 3, 1, 2)
+    grid = torch.nn.functional.unfold(grid, kernel_size=self.spatial_merge_size, stride=self.spatial_merge_size)
+    return self.merging_layer(grid.transpose(1, 2).reshape(-1, width * self.spatial_merge_size**2))
+
+
+def crossing(rows, columns, indexing):
+    """`torch.meshgrid` as the views that it makes."""
+    shape = len(rows), len(columns)
+    return rows.view(-1, 1).expand(shape), columns.view(1, -1).expand(shape)
+
+
+# Methods that take another form, and lines of methods that do.
+METHODS = {"mistral3": {"Mistral3PatchMerger": {"forward": merged}}, "llava_next": {"LlavaNextModel": {"pack_image_features": anyres}}, "llava_onevision": {"LlavaOnevisionModel": {"pack_image_features": anyres}}}
+_TILES = ("_pixel_values_list = [pix_val[:num_patch] for pix_val, num_patch in zip(pixel_values, image_num_patches)]", "_pixel_values_list = pixel_values.unbind()")
+_SPLIT = ("image_features = torch.split(image_features, image_num_patches, dim=0)", "image_features = image_features.view(-1, image_num_patches[0], *image_features.shape[1:])")
+_SIZES = ("for imsize in image_sizes", "for imsize in known_sizes()")
+_PAIRS = ("in zip(image_sizes, need_patching)", "in zip(known_sizes(), need_patching)")
+_DOWN = ("if query_output.dtype != image_embeds.dtype:", "if True:")  # a conversion to the dtype it has does nothing (guards.py)
+_FLAT = ("[\n        embed[..., : (size[0] // self.patch_size), : (size[1] // self.patch_size)]\n        for embed, size in zip(patch_embeds, image_sizes)\n    ]", "[patch_embeds]")
+_ROW = ("torch.cat([p.flatten(1).T for p in patch_embeds_list], dim=0).unsqueeze(0)", "patch_embeds.flatten(2).transpose(1, 2).reshape(1, -1, patch_embeds.shape[1])")
+_PLACES = ("position_ids = torch.cat(position_ids, dim=0)", "position_ids = position_ids[0].repeat(patch_embeds_list[0].shape[0], 1)")
+_BLOCKS = ("[p.shape[-2] * p.shape[-1] for p in patch_embeds_list]", "[patch_embeds.shape[1]]")
+LINES = {"pixtral": {"PixtralVisionModel": {"forward": (_FLAT, _ROW, ("torch.meshgrid(", "crossing("), _PLACES, _BLOCKS)}}, "blip_2": {"Blip2ForConditionalGeneration": {"get_image_features": (_DOWN,)}}, "llava_next": {"LlavaNextModel": {"get_image_features": (_SIZES, _TILES, _SPLIT)}}, "llava_onevision": {"LlavaOnevisionModel": {"get_image_features": (_PAIRS, _TILES, _SPLIT)}}}
+_done = set()
+
+
+def _rewritten(function, lines, module):
+    """A method with some of its lines in another form; its decorators are applied again."""
+    source = textwrap.dedent(inspect.getsource(function))
+    for old, new in lines:
+        if old not in source:
+            raise ValueError(f"{function.__qualname__} has no line {old}")
+        source = source.replace(old, new)
+    space = {"auto_docstring": lambda first=None, **_: first or (lambda method: method)}
+    module.known_sizes, module.crossing = pictures.sizes, crossing
+    exec(compile(source, f"<{function.__qualname__} together>", "exec"), vars(module), space)
+    return space[function.__name__]
+
+
+def install(model):
+    """Puts the other forms in place, once for each module of modelling code."""
+    for module in {sys.modules[type(part).__module__] for part in model.modules()}:
+        _install(module)
+
+
+def _install(module):
+    name = module.__name__.split(".")[-2]
+    if name in _done or not module.__name__.startswith("transformers.models."):
+        return
+    _done.add(name)
+    for cls, methods in LINES.get(name, {}).items():
+        for method, lines in methods.items():
+            setattr(getattr(module, cls), method, _rewritten(getattr(getattr(module, cls), method), lines, module))
+    for cls, methods in METHODS.get(name, {}).items():
+        for method, other in methods.items():
+            setattr(getattr(module, cls), method, other)
