@@ -1,5 +1,5 @@
 /** Words about the cards of this machine beside an estimate, as plain data so that they can be tested without an editor. */
-import type { LocalCard } from "../host/local-cards";
+import type { LocalCard } from "../core/hardware/local-card";
 import { gib, type Translate } from "./statusText";
 
 /** Memory of this machine's cards, by the tool of their vendor. */

@@ -5,13 +5,7 @@
 import { execFile } from "node:child_process";
 import { access, constants } from "node:fs/promises";
 import { delimiter, dirname, isAbsolute, join, relative } from "node:path";
-
-/** Memory of one card now, in bytes. */
-export interface LocalCard {
-  readonly name: string;
-  readonly totalBytes: number;
-  readonly usedBytes: number;
-}
+import type { LocalCard } from "../core/hardware/local-card";
 
 const MIB = 2 ** 20;
 const TIMEOUT_MS = 8000;

@@ -6,8 +6,9 @@
  * together. Standard features (diagnostics, hover, code actions, links, inlay hints, code lenses) work without any
  * message of this file, so other editors lose only the panel.
  */
+
+import type { LocalCard } from "../core/hardware/local-card";
 import type { Range, Report, ReportCompared, ReportEdit, ReportGuide, ReportRun } from "../core/report/schema";
-import type { LocalCard } from "../host/local-cards";
 
 export type { LocalCard };
 
