@@ -1,5 +1,5 @@
 /** Seconds that a pass over the model keeps a card busy, kernel by kernel: each does its arithmetic or waits for its bytes. */
-import type { DType } from "../engine/dtype";
+import { type DType, ELEMENT_BYTES } from "../engine/dtype";
 import type { Device } from "../hardware/types";
 import type { Pass, Products } from "./operators";
 import {
@@ -46,12 +46,26 @@ export function matrixRate(device: Device, dtype: DType, end: End, tf32 = false)
     case "bfloat16":
       return half === null ? peak.float32 * EMULATED[end] : half * share;
     case "float8":
+      // Without units for them 8-bit factors are multiplied in 16 bits.
+      return peak.float8 === null ? (half ?? peak.float16) * share : peak.float8 * share * FLOAT8_SHARE[end];
     case "int8":
     case "uint8":
       return (peak.float8 ?? 2 * peak.float16) * share * FLOAT8_SHARE[end];
     default:
       return tf32 && peak.tfloat32 !== null ? peak.tfloat32 * share : peak.float32 * FLOAT32_MATRIX[end];
   }
+}
+
+/**
+ * Share of the speed that is left where a side is no multiple of 16 bytes: tensor cores are then fed element by element
+ * (NVIDIA, "Matrix Multiplication Background User's Guide": tensor core requirements; arXiv 2401.14489 has products by
+ * vocabularies of 50257 and 50304 words, among others).
+ */
+const MISALIGNED: Range = [0.4, 0.8];
+
+function isAligned({ rows, columns, inner, dtype, convolution }: Products): boolean {
+  const elements = 16 / ELEMENT_BYTES[dtype];
+  return convolution !== undefined || [rows, columns, inner].every((side) => side % elements === 0);
 }
 
 /** Channels of a group below which a convolution is not made a matrix product: its windows are read one by one. */
@@ -78,7 +92,11 @@ function productSeconds(
   const flops = 2 * count * rows * columns * inner;
   if (direct) return { arithmetic: 0, bytes: bytes * DIRECT_TRAFFIC[end] };
   const turned = convolution === "channels-first" && dtype !== "float32" ? TURNED_TRAFFIC[end] : 1;
-  return { arithmetic: flops / (rate * filled(products, multiprocessors(device))[end]), bytes: bytes * turned };
+  const aligned = ELEMENT_BYTES[dtype] > 2 || isAligned(products) ? 1 : MISALIGNED[end];
+  return {
+    arithmetic: flops / (rate * aligned * filled(products, multiprocessors(device))[end]),
+    bytes: bytes * turned,
+  };
 }
 
 /** Kernels that are neither products nor attention, and what they move. */
@@ -89,6 +107,17 @@ function otherKernels(pass: Pass, end: End): { kernels: number; bytes: number } 
   return end === 1
     ? { kernels: others - sparedKernels, bytes: elementBytes - sparedBytes }
     : { kernels: others, bytes: elementBytes };
+}
+
+/** Seconds of matrix products alone, those of the optimizer's step. */
+export function productsSeconds(products: readonly Products[], device: Device, end: End, modes: Modes): number {
+  let seconds = 0;
+  for (const one of products) {
+    const found = productSeconds(one, device, end, modes);
+    const waits = (found?.bytes ?? 0) / (device.bandwidth * BANDWIDTH[end]);
+    seconds += one.times * Math.max(found?.arithmetic ?? 0, waits, KERNEL_SECONDS[end]);
+  }
+  return seconds;
 }
 
 /** null where nothing is known of the card. */
