@@ -20,6 +20,8 @@ export type End = 0 | 1;
 export interface Modes {
   /** float32 products on TF32 units (`torch.backends.cuda.matmul.allow_tf32`); convolutions are, unless told otherwise. */
   readonly tf32: boolean;
+  /** A framework's own code runs in place of the captured one: its kernels may be fused. */
+  readonly ownCode: boolean;
 }
 
 export interface KernelSeconds {
@@ -99,13 +101,20 @@ function productSeconds(
   };
 }
 
+/**
+ * Share of kernels and bytes between products that is left where norms, rotary embeddings and activations are fused as far as
+ * the compiler fuses them in the captured code (of Llama's layers: half in forward, a third in backward).
+ */
+const FUSED = 0.4;
+
 /** Kernels that are neither products nor attention, and what they move. */
-function otherKernels(pass: Pass, end: End): { kernels: number; bytes: number } {
+function otherKernels(pass: Pass, end: End, { ownCode }: Modes): { kernels: number; bytes: number } {
   const { kernels, elementBytes, sparedKernels, sparedBytes } = pass;
+  const left = ownCode ? FUSED : 1;
   const others = kernels - pass.products.reduce((sum, { times }) => sum + times, 0);
   // The fast end has the packages that a model's code uses where it finds them.
   return end === 1
-    ? { kernels: others - sparedKernels, bytes: elementBytes - sparedBytes }
+    ? { kernels: left * (others - sparedKernels), bytes: left * (elementBytes - sparedBytes) }
     : { kernels: others, bytes: elementBytes };
 }
 
@@ -144,7 +153,7 @@ export function kernelSeconds(pass: Pass, device: Device, end: End, modes: Modes
   }
   const attention = (device.peak.bfloat16 ?? device.peak.float16) * achieved(device).attention[end];
   book(pass.attentionFlops / attention, pass.attentionBytes, 1);
-  const { kernels, bytes } = otherKernels(pass, end);
+  const { kernels, bytes } = otherKernels(pass, end, modes);
   return {
     compute,
     memory: memory + bytes / bandwidth + (kernels + products) * KERNEL_SECONDS[end],

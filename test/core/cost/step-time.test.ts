@@ -241,6 +241,11 @@ describe("stepTime", () => {
     assert.ok(factor({ float8 }) >= 1);
   });
 
+  it("leaves room for the fused kernels of a framework's own code", () => {
+    const [captured, own] = [timeOf(llama()), timeOf(llama({ standsFor: "Megatron-LM" }))];
+    assert.ok(own.low < 0.95 * captured.low && own.high === captured.high);
+  });
+
   it("multiplies faster by a vocabulary whose rows are aligned", () => {
     const of = (vocab_size: number) => llama({ model: { ...RUN.model, config: { ...LLAMA_8B, vocab_size } } });
     const padded = stepTimeFactor(
