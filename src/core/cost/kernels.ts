@@ -1,5 +1,5 @@
 /** Seconds that a pass over the model keeps a card busy, kernel by kernel: each does its arithmetic or waits for its bytes. */
-import type { DType } from "../engine/dtype";
+import { type DType, ELEMENT_BYTES } from "../engine/dtype";
 import type { Device } from "../hardware/types";
 import type { Pass, Products } from "./operators";
 import {
@@ -20,6 +20,8 @@ export type End = 0 | 1;
 export interface Modes {
   /** float32 products on TF32 units (`torch.backends.cuda.matmul.allow_tf32`); convolutions are, unless told otherwise. */
   readonly tf32: boolean;
+  /** A framework's own code runs in place of the captured one: its kernels may be fused. */
+  readonly ownCode: boolean;
 }
 
 export interface KernelSeconds {
@@ -46,12 +48,26 @@ export function matrixRate(device: Device, dtype: DType, end: End, tf32 = false)
     case "bfloat16":
       return half === null ? peak.float32 * EMULATED[end] : half * share;
     case "float8":
+      // Without units for them 8-bit factors are multiplied in 16 bits.
+      return peak.float8 === null ? (half ?? peak.float16) * share : peak.float8 * share * FLOAT8_SHARE[end];
     case "int8":
     case "uint8":
       return (peak.float8 ?? 2 * peak.float16) * share * FLOAT8_SHARE[end];
     default:
       return tf32 && peak.tfloat32 !== null ? peak.tfloat32 * share : peak.float32 * FLOAT32_MATRIX[end];
   }
+}
+
+/**
+ * Share of the speed that is left where a side is no multiple of 16 bytes: tensor cores are then fed element by element
+ * (NVIDIA, "Matrix Multiplication Background User's Guide": tensor core requirements; arXiv 2401.14489 has products by
+ * vocabularies of 50257 and 50304 words, among others).
+ */
+const MISALIGNED: Range = [0.4, 0.8];
+
+function isAligned({ rows, columns, inner, dtype, convolution }: Products): boolean {
+  const elements = 16 / ELEMENT_BYTES[dtype];
+  return convolution !== undefined || [rows, columns, inner].every((side) => side % elements === 0);
 }
 
 /** Channels of a group below which a convolution is not made a matrix product: its windows are read one by one. */
@@ -78,17 +94,39 @@ function productSeconds(
   const flops = 2 * count * rows * columns * inner;
   if (direct) return { arithmetic: 0, bytes: bytes * DIRECT_TRAFFIC[end] };
   const turned = convolution === "channels-first" && dtype !== "float32" ? TURNED_TRAFFIC[end] : 1;
-  return { arithmetic: flops / (rate * filled(products, multiprocessors(device))[end]), bytes: bytes * turned };
+  const aligned = ELEMENT_BYTES[dtype] > 2 || isAligned(products) ? 1 : MISALIGNED[end];
+  return {
+    arithmetic: flops / (rate * aligned * filled(products, multiprocessors(device))[end]),
+    bytes: bytes * turned,
+  };
 }
 
+/**
+ * Share of kernels and bytes between products that is left where norms, rotary embeddings and activations are fused as far as
+ * the compiler fuses them in the captured code (of Llama's layers: half in forward, a third in backward).
+ */
+const FUSED = 0.4;
+
 /** Kernels that are neither products nor attention, and what they move. */
-function otherKernels(pass: Pass, end: End): { kernels: number; bytes: number } {
+function otherKernels(pass: Pass, end: End, { ownCode }: Modes): { kernels: number; bytes: number } {
   const { kernels, elementBytes, sparedKernels, sparedBytes } = pass;
+  const left = ownCode ? FUSED : 1;
   const others = kernels - pass.products.reduce((sum, { times }) => sum + times, 0);
   // The fast end has the packages that a model's code uses where it finds them.
   return end === 1
-    ? { kernels: others - sparedKernels, bytes: elementBytes - sparedBytes }
+    ? { kernels: left * (others - sparedKernels), bytes: left * (elementBytes - sparedBytes) }
     : { kernels: others, bytes: elementBytes };
+}
+
+/** Seconds of matrix products alone, those of the optimizer's step. */
+export function productsSeconds(products: readonly Products[], device: Device, end: End, modes: Modes): number {
+  let seconds = 0;
+  for (const one of products) {
+    const found = productSeconds(one, device, end, modes);
+    const waits = (found?.bytes ?? 0) / (device.bandwidth * BANDWIDTH[end]);
+    seconds += one.times * Math.max(found?.arithmetic ?? 0, waits, KERNEL_SECONDS[end]);
+  }
+  return seconds;
 }
 
 /** null where nothing is known of the card. */
@@ -115,7 +153,7 @@ export function kernelSeconds(pass: Pass, device: Device, end: End, modes: Modes
   }
   const attention = (device.peak.bfloat16 ?? device.peak.float16) * achieved(device).attention[end];
   book(pass.attentionFlops / attention, pass.attentionBytes, 1);
-  const { kernels, bytes } = otherKernels(pass, end);
+  const { kernels, bytes } = otherKernels(pass, end, modes);
   return {
     compute,
     memory: memory + bytes / bandwidth + (kernels + products) * KERNEL_SECONDS[end],

@@ -35,6 +35,8 @@ export interface Operators {
   readonly backward: Pass;
   /** Scoring of one generation's completions, without gradients; null where there is none. */
   readonly scoring: Pass | null;
+  /** Matrix products of the optimizer's step (Muon's, projections of gradients). */
+  readonly stepping: readonly Products[];
   /** Tensors that the optimizer steps on. */
   readonly tensors: number;
   /** Bytes that wait in host memory between forward and backward. */
@@ -113,6 +115,14 @@ function tally(ledger: Ledger, first: number, end: number, into: Tally): void {
   for (const id of one) into.add(ledger.labelOf(id), bytes[id]!, times[ledger.labelIndexOf(id)]!);
 }
 
+/** Products of the last step's optimizer. */
+function steppingOf(ledger: Ledger): readonly Products[] {
+  const at = ledger.phaseList.findLastIndex(({ phase }) => phase === "optimizer");
+  const stepping = new Tally(null);
+  if (at >= 0) tally(ledger, at, at + 1, stepping);
+  return stepping.pass().products;
+}
+
 /** Bytes of the batch that phase `at` allocates. */
 function batchBytes(ledger: Ledger, at: number): number {
   const { events, bytes, phaseList } = ledger;
@@ -153,6 +163,7 @@ export function operatorsOf(
     forward: forward.pass(),
     backward: backward.pass(),
     scoring: scores ? scoring.pass() : null,
+    stepping: steppingOf(ledger),
     tensors,
     offloadedBytes,
     inputBytes: batchBytes(ledger, at - 1),

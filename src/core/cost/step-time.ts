@@ -8,7 +8,7 @@ import type { Device } from "../hardware/types";
 import type { Estimate } from "../report/estimate";
 import { dataParallelSize } from "../training/parallel/degrees";
 import type { TrainingRun } from "../training/run";
-import { type End, kernelSeconds, type Modes } from "./kernels";
+import { type End, kernelSeconds, type Modes, productsSeconds } from "./kernels";
 import type { Operators } from "./operators";
 import {
   BACKWARD_LAUNCH,
@@ -181,7 +181,7 @@ interface PassSeconds {
 }
 
 function passesAt(run: TrainingRun, operators: Operators, device: Device, end: End): PassSeconds | null {
-  const modes: Modes = { tf32: run.tf32 === true };
+  const modes: Modes = { tf32: run.tf32 === true, ownCode: run.standsFor !== undefined };
   const micro = Math.max(1, run.gradientAccumulationSteps);
   const every = Math.max(1, run.trainer?.rollout?.every ?? 1);
   // What is recomputed is the model's Python code again, in the middle of backward.
@@ -202,6 +202,7 @@ function passesAt(run: TrainingRun, operators: Operators, device: Device, end: E
     const launch = python * at(FORWARD_LAUNCH, end) + (1 - python) * at(BACKWARD_LAUNCH, end);
     sum.launched += count * found.launches * launch;
   }
+  sum.compute += offCard(run, productsSeconds(operators.stepping, device, end, modes));
   return sum;
 }
 
@@ -260,10 +261,10 @@ function spentAt(
   };
 }
 
-/** The optimizer's traffic is the host's when its states are there. */
-function offCard(run: TrainingRun, bytes: number): number {
+/** What the optimizer does is the host's when its states are there. */
+function offCard(run: TrainingRun, work: number): number {
   const { deepspeed, fsdp } = run.parallel;
-  return (deepspeed !== null && deepspeed.offloadOptimizer !== "none") || fsdp?.cpuOffload === true ? 0 : bytes;
+  return (deepspeed !== null && deepspeed.offloadOptimizer !== "none") || fsdp?.cpuOffload === true ? 0 : work;
 }
 
 /** Share of a road's peak below which nothing is said of it. */

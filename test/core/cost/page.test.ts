@@ -70,7 +70,7 @@ function page(): string {
     "Sources: llm-foundry, `scripts/train/benchmarking/README.md` (FSDP, bfloat16); Qwen, README, “Profiling of Memory and",
     "Speed” (accumulation 8, checkpointing, Q-LoRA on GPTQ weights); torchtitan, `docs/performance.md` of 2024,",
     "`benchmarks/llama3_h100_202412_torchtitan.md` and commit 7a04053 (FSDP2, bfloat16 and 8-bit products); timm,",
-    "`results/benchmark-train-amp-nchw-pt112-cu113-rtx3090.csv`; a gist of chenyaofo, `d4cd6a20ab4b95cb3a49491747e2139a`",
+    "`results/benchmark-train-amp-nchw-pt112-cu113-rtx3090.csv`; llm.c, pull request 323 (PyTorch's time); a gist of chenyaofo, `d4cd6a20ab4b95cb3a49491747e2139a`",
     "(DeepSpeed on eight A800, ZeRO, checkpointing and offload); transformers, `docs/source/en/perf_train_gpu_one.mdx` of",
     "4.26 (one model with levers pulled one after the other). The test also holds the order of the levers of each ablation",
     "(transformers', torchtitan's and the gist's) against the model's.",

@@ -6,7 +6,8 @@
  * × accumulation 8; Q-LoRA on GPTQ weights): QwenLM/Qwen, README, "Profiling of Memory and Speed". Llama 3.1 8B on H100
  * of 500 W and 2.4 TB/s (FSDP2, selective checkpointing, with and without 8-bit products): torchtitan,
  * benchmarks/llama3_h100_202412_torchtitan.md (batch 2) and commit 7a04053 (batch 1); Llama 2 and 3 on 64 A100 80GB (FSDP2, local batch as given):
- * torchtitan, docs/performance.md of 2024. Llama 7B under DeepSpeed on eight A800 80GB, 4096 tokens:
+ * torchtitan, docs/performance.md of 2024. GPT-2 on one A100 PCIe 40GB: karpathy/llm.c, pull request 323.
+ * Llama 7B under DeepSpeed on eight A800 80GB, 4096 tokens:
  * gist.github.com/chenyaofo/d4cd6a20ab4b95cb3a49491747e2139a (samples per second of all cards; PCIe or
  * SXM is not said, SXM is taken). Pictures of 224 pixels on an
  * RTX 3090 (float16 autocast, channels first, SGD, no data loading): timm,
@@ -123,6 +124,9 @@ export const TORCHTITAN_H100: readonly (readonly [number, boolean, "tensorwise" 
   [1, true, "rowwise", 6424],
   [1, true, "tensorwise", 7186],
 ];
+
+/** GPT-2 of 124 million parameters in PyTorch (compiled, bfloat16 autocast, FlashAttention), 32 × 1024 tokens: tokens per second. */
+export const GPT2_A100_PCIE = 115_000;
 
 /** ZeRO stage, checkpointing, optimizer and parameters on the host, micro-batch, global batch, samples per second. */
 export const A800_ABLATION: readonly (readonly [2 | 3, boolean, boolean, boolean, number, number, number])[] = [

@@ -236,6 +236,35 @@ describe("stepTime", () => {
     assert.ok(of(1024) > 0.9, String(of(1024)));
   });
 
+  it("gains nothing by 8-bit products on a card without units for them", () => {
+    const float8 = { backend: "torchao", recipe: "tensorwise", keeps: "head", cachesWeights: false } as const;
+    assert.ok(factor({ float8 }) >= 1);
+  });
+
+  it("leaves room for the fused kernels of a framework's own code", () => {
+    const [captured, own] = [timeOf(llama()), timeOf(llama({ standsFor: "Megatron-LM" }))];
+    assert.ok(own.low < 0.95 * captured.low && own.high === captured.high);
+  });
+
+  it("multiplies faster by a vocabulary whose rows are aligned", () => {
+    const of = (vocab_size: number) => llama({ model: { ...RUN.model, config: { ...LLAMA_8B, vocab_size } } });
+    const padded = stepTimeFactor(
+      { run: of(50257), counts: measured(of(50257)) },
+      { run: of(50304), counts: measured(of(50304)) },
+    );
+    assert.ok(padded < 1 && padded > 0.8, String(padded));
+  });
+
+  it("counts the products of Muon's step: more than a batch of a few thousand tokens", () => {
+    const muon = measured(llama({ optimizer: { name: "muon", args: {} } })).operators?.stepping ?? [];
+    const flops = muon.reduce((sum, { rows, columns, inner, times }) => sum + 2 * rows * columns * inner * times, 0);
+    const [hidden, inner] = [LLAMA_8B.hidden_size, LLAMA_8B.intermediate_size];
+    // Five steps of X·Xᵀ, its square, and their product with X, for matrices of some sides.
+    const steps = (a: number, b: number): number => 5 * 2 * (2 * a * a * b + a * a * a);
+    const layer = 2 * steps(hidden, hidden) + 2 * steps(hidden / 4, hidden) + 3 * steps(hidden, inner);
+    assert.ok(Math.abs(flops - 32 * layer) < 0.01 * flops, `${flops / (32 * layer)}`);
+  });
+
   it("has convolutions on TF32 units as PyTorch has, and other products when told to", () => {
     const pictures = {
       ...RUN,

@@ -57,7 +57,12 @@ export class Projector implements GradientProjection {
     const old = this.matrices;
     this.matrices = this.options.random ? this.draw(torch) : this.decompose(torch);
     for (const matrix of old) matrix.release();
-    if (this.side !== "full") return torch.empty("mm", this.sizes, this.dtype);
+    if (this.side !== "full") {
+      const [rows, columns] = this.sizes as [number, number];
+      const inner = this.side === "right" ? this.columns : this.rows;
+      torch.multiply(this.sizes, { count: 1, rows, columns, inner, dtype: this.dtype });
+      return torch.empty("mm", this.sizes, this.dtype);
+    }
     const half = torch.empty("mm", [this.rank, this.columns], this.dtype);
     const low = torch.empty("mm", this.sizes, this.dtype);
     half.release();
@@ -67,7 +72,9 @@ export class Projector implements GradientProjection {
   /** `project_back(...)`: the full matrix, and its scaled copy. */
   back(torch: Torch): Tensor {
     const half = this.side === "full" ? torch.empty("mm", [this.rows, this.rank], this.dtype) : null;
-    const full = torch.empty("mm", [this.rows, this.columns], this.dtype);
+    const { rows, columns, rank, dtype } = this;
+    torch.multiply([rows, columns], { count: 1, rows, columns, inner: rank, dtype });
+    const full = torch.empty("mm", [rows, columns], dtype);
     half?.release();
     const scaled = torch.empty("mul", [this.rows, this.columns], this.dtype);
     full.release();

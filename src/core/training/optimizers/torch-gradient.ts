@@ -1,5 +1,6 @@
 /** Rules of torch.optim with one moment or none, per-element steps, or factored ones. */
 import type { Tensor } from "../../engine/tensor";
+import type { Torch } from "../../engine/torch";
 import { statesLike, stepState, type TorchRule, type Update } from "./torch-rule";
 import { state, stateLike } from "./types";
 
@@ -225,9 +226,9 @@ const muon: TorchRule = {
     let ortho = half ? null : torch.empty("_to_copy", parameter.sizes, "bfloat16");
     u.scalar(null, "linalg_vector_norm", "clamp");
     for (let k = 0; k < NEWTON_SCHULZ_STEPS; k++) {
-      u.names.bind("gram_matrix", torch.empty("mm", [small, small], "bfloat16"));
-      u.names.bind("gram_update", torch.empty("addmm", [small, small], "bfloat16"));
-      const next = torch.empty("addmm", parameter.sizes, "bfloat16");
+      u.names.bind("gram_matrix", multiplied(torch, "mm", [small, small], Math.max(rows, columns)));
+      u.names.bind("gram_update", multiplied(torch, "addmm", [small, small], small));
+      const next = multiplied(torch, "addmm", [rows, columns], small);
       ortho?.release();
       ortho = next;
     }
@@ -236,6 +237,12 @@ const muon: TorchRule = {
     if (ortho !== null) u.names.bind("update", ortho);
   },
 };
+
+/** A product in bfloat16, summed over so many elements. */
+function multiplied(torch: Torch, operator: string, sizes: readonly [number, number], inner: number): Tensor {
+  torch.multiply(sizes, { count: 1, rows: sizes[0], columns: sizes[1], inner, dtype: "bfloat16" });
+  return torch.empty(operator, sizes, "bfloat16");
+}
 
 /** `ns_steps`. */
 const NEWTON_SCHULZ_STEPS = 5;
