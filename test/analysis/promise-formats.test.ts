@@ -51,6 +51,11 @@ const CASES: Readonly<Record<string, Case>> = {
     text: "torchrun --nproc_per_node 4 pretrain_gpt.py --num-layers 12 --hidden-size 768 --num-attention-heads 12 --ffn-hidden-size 3072 --swiglu --normalization RMSNorm --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 8 --global-batch-size 64 --vocab-size 50304 --bf16 --train-iters 10 --tensor-model-parallel-size 1\n",
     count: 4,
   },
+  "Megatron-LM, split already": {
+    main: "train.sh",
+    text: "torchrun --nproc_per_node 4 pretrain_gpt.py --num-layers 12 --hidden-size 768 --num-attention-heads 12 --ffn-hidden-size 3072 --swiglu --normalization RMSNorm --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 8 --global-batch-size 64 --vocab-size 50304 --bf16 --train-iters 10 --tensor-model-parallel-size 4\n",
+    count: 4,
+  },
   NeMo: {
     main: "bridge.py",
     text: "from megatron.bridge.recipes.qwen import qwen25_500m_pretrain_config\nfrom megatron.bridge.training.pretrain import pretrain\ncfg = qwen25_500m_pretrain_config()\ncfg.train.micro_batch_size = 8\ncfg.train.global_batch_size = 64\ncfg.model.seq_length = 1024\ncfg.model.tensor_model_parallel_size = 1\npretrain(cfg, None)\n",
