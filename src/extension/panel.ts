@@ -203,9 +203,7 @@ class Panel {
   private async snapshot(token: vscode.CancellationToken): Promise<HostToPage> {
     const { t } = vscode.l10n;
     const { uri } = this;
-    if (uri === undefined) {
-      return this.empty("no-document", t("Open a training config to see what takes the GPU's memory."));
-    }
+    if (uri === undefined) return this.empty("no-document", "");
     if (!vscode.workspace.getConfiguration("vramlens", uri).get<boolean>("enable", true)) {
       return this.empty("off", t("The command VRAM Lens: Switch On or Off switches it on again."));
     }

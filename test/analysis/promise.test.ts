@@ -3,16 +3,13 @@ import { strict as assert } from "node:assert";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
-import { LineIndex } from "../../src/analysis/lines";
-import type { ReportEdit, ReportRun } from "../../src/core/report/schema";
-import { applyEdits } from "../../src/syntax/edit";
-import { memoryRuntime, ROOT, TINY_LLAMA, uri } from "./memory-runtime";
+import type { ReportRun } from "../../src/core/report/schema";
+import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
+import { edited, type Files, promisesOf } from "./promises";
 
 const CORPUS = process.env["VRAM_LENS_CORPUS"] ?? join(__dirname, "../../../shared/corpus");
 const SAMPLES = join(__dirname, "../../samples");
 const RESERVE = 0.1;
-
-type Files = Readonly<Record<string, string>>;
 
 function sample(name: string): Files {
   const folder = join(SAMPLES, name);
@@ -37,32 +34,6 @@ async function analyse(files: Files, main: string, device: string, search: boole
   const [run] = (await createAnalyzer(memoryRuntime(files)).analyse(uri(main), options)).runs;
   assert.ok(run);
   return run;
-}
-
-/** What plans and stages say of a run: the edits, the peak after them, and whether that is said to fit. */
-function promisesOf(run: ReportRun) {
-  return [
-    ...run.plans.map((plan) => ({ ...plan, what: `plan ${plan.title}`, fits: plan.fits === true })),
-    ...(run.guide?.stages ?? []).map((stage) => ({ ...stage, what: `stage ${stage.id}` })),
-  ];
-}
-
-function edited(files: Files, edits: readonly ReportEdit[]): Files {
-  const changed: Record<string, string> = { ...files };
-  for (const at of new Set(edits.map((edit) => edit.uri))) {
-    const path = decodeURIComponent(at.slice(ROOT.length + 1));
-    const text = changed[path] ?? "";
-    const lines = new LineIndex(text);
-    const spans = edits
-      .filter((edit) => edit.uri === at)
-      .map(({ range, newText }) => ({
-        start: lines.offset(range.start.line, range.start.character),
-        end: lines.offset(range.end.line, range.end.character),
-        newText,
-      }));
-    changed[path] = applyEdits(text, spans);
-  }
-  return changed;
 }
 
 /** The same, larger and sharded over two cards. */

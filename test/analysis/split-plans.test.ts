@@ -24,6 +24,16 @@ function applied(text: string, edits: readonly ReportEdit[]): string {
 }
 
 describe("analysis: plans that split the model", () => {
+  it("split the tokens, too, where the matrices are split", async () => {
+    const text = MEGATRON.replace(" --bf16", " --bf16 --tensor-model-parallel-size 8");
+    const analysis = await createAnalyzer(memoryRuntime({ "run.sh": text })).analyse(uri("run.sh"), {});
+    const used = analysis.runs[0]?.perDevice?.usedPeakBytes ?? 0;
+    const options = { device: `8x${Math.round((0.98 * used) / 2 ** 20)}MiB`, plans: true, reserve: 0 };
+    const [run] = (await createAnalyzer(memoryRuntime({ "run.sh": text })).analyse(uri("run.sh"), options)).runs;
+    const plan = run?.plans.find(({ levers }) => levers.join() === "sequence-parallel");
+    assert.match(applied(text, plan?.edits ?? []), / --sequence-parallel\b/);
+  });
+
   it("write Megatron-LM's own flags and keep its global batch", async () => {
     const options = { device: "8x8GB", plans: true };
     const analyse = async (text: string) => {

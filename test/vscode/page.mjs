@@ -1,6 +1,7 @@
 /** What a person does in the window: point, read, fix, open the panel, apply. Each entry is one test. */
 import { strict as assert } from "node:assert";
 import { join } from "node:path";
+import { accessibilityProblems } from "./lib/axe.mjs";
 import { eventually } from "./lib/workbench.mjs";
 
 const FILE = "llama-1b/train.yaml";
@@ -64,6 +65,7 @@ export const JOURNEY = [
       assert.match(said, /weights/i);
       await workbench.rest();
       await workbench.screenshot(join(pictures, "panel.png"));
+      assert.deepEqual(await accessibilityProblems(panel), []);
       await apply.click();
       await eventually("the file to change", async () => (await workbench.text()) !== before);
       await eventually("the squiggle to go", async () => (await workbench.squiggles()) === 0);
@@ -98,6 +100,7 @@ export const GALLERY = [
         .waitFor();
       await workbench.rest();
       await workbench.screenshot(join(pictures, "panel.png"));
+      assert.deepEqual(await accessibilityProblems(panel), []);
     },
   },
 ];

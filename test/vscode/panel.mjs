@@ -1,24 +1,11 @@
 /** What a person does in the panel: read, try values, jump to a setting, settle an assumption, use the keys alone. */
 import { strict as assert } from "node:assert";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
+import { accessibilityProblems } from "./lib/axe.mjs";
 import { timesAsked } from "./lib/tools.mjs";
 import { eventually } from "./lib/workbench.mjs";
 
 const FILE = "llama-1b/train.yaml";
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-/** Rules of WCAG 2.2 A and AA and good practice that the frame breaks, each with the first place. */
-export async function accessibilityProblems(frame) {
-  // A string is evaluated by the debugger, which the page's policy does not concern.
-  await frame.evaluate(axe);
-  return frame.evaluate(async () => {
-    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
-    const { violations } = await globalThis.axe.run(document, { runOnly: tags });
-    return violations.map(({ id, nodes }) => `${id}: ${nodes[0].target.join(" ")} (${nodes.length})`);
-  });
-}
 
 /** Opens the sample and the panel, and returns the panel's frame once it shows the verdict. */
 async function openPanel(workbench) {

@@ -56,7 +56,7 @@ async function inWindow(browser, server, label, tests, options = {}) {
   try {
     for (const test of [opens, ...chosen]) {
       const started = performance.now();
-      const error = await test.run(workbench, pictures, options).then(
+      const error = await test.run(workbench, pictures, { ...options, folder }).then(
         () => null,
         (reason) => reason.stack ?? String(reason),
       );
@@ -132,6 +132,7 @@ mkdirSync(artifacts, { recursive: true });
 await install();
 const { GALLERY, INSTALLED, JOURNEY, RESTRICTED, WEB } = await import("./page.mjs");
 const { CHINESE, PANEL } = await import("./panel.mjs");
+const { STATES } = await import("./states.mjs");
 const { launch } = await import("./lib/browser.mjs");
 const extension = stageExtension();
 const browser = await launch();
@@ -148,7 +149,7 @@ try {
     await inTheme(browser, "high-contrast-light", GALLERY);
     const tools = fakeTools();
     const env = { PATH: `${tools}${delimiter}${process.env.PATH}` };
-    await withServer({ env }, (server) => inWindow(browser, server, "panel", PANEL, { tools }));
+    await withServer({ env }, (server) => inWindow(browser, server, "panel", [...STATES, ...PANEL], { tools }));
     rmSync(tools, { recursive: true, force: true });
     await withServer({ language: "zh-cn" }, (server) => inWindow(browser, server, "chinese", CHINESE));
     await withServer({ restricted: true }, (server) => inWindow(browser, server, "restricted", RESTRICTED));

@@ -31,8 +31,8 @@ describe("webview headline", () => {
       said(scaled(doesNotFit(), 0.02)),
       /^good: Fits \d+\.\d of 22\.8 GiB usable on RTX 4090, \d\.\d GiB to spare$/,
     );
-    assert.equal(said(withoutDevice()), "none: Needs 41.2 GiB choose a GPU to know whether it fits");
-    assert.equal(said(unknownModel()), "none: Model not known so the memory cannot be estimated");
+    assert.equal(said(withoutDevice()), "none: Needs 41.2 GiB at the peak; choose a GPU to know whether it fits");
+    assert.equal(said(unknownModel()), "none: Model not known yet: the memory cannot be estimated");
   });
 
   it("says what a tight fit is measured against", () => {

@@ -214,6 +214,7 @@ export const zhCn: MessageTable = {
   "local.busy": "正在查看",
   "local.hint": "运行一次 nvidia-smi 或 rocm-smi",
   "local.none": "nvidia-smi 和 rocm-smi 都没有报告本机有 GPU。",
+  "local.name": "本机 {name}",
   "local.use": "已用 {used} / {total} GiB，空闲 {free} GiB",
   "local.good": "与正在运行的程序一起放得下",
   "local.bad": "与正在运行的程序一起放不下",

@@ -52,7 +52,7 @@ function cardView(t: View["t"], { name, totalBytes, usedBytes }: LocalCard, need
   return h(
     "li",
     { key },
-    h("span.local-name", null, shortDevice(name)),
+    h("span.local-name", null, t("local.name", { name: shortDevice(name) })),
     h("span.host-meter", null, meter(usedBytes / totalBytes, "local")),
     h("span.number", null, t("local.use", values)),
     h(`span.fit.${tone}`, null, icon(tone), t(`local.${tone}`)),

@@ -57,6 +57,7 @@ const CONTENTS: Readonly<Record<StageId, readonly LeverId[]>> = {
     "adafactor",
     "zero-stage",
     "fsdp",
+    "sequence-parallel",
     "tensor-parallel",
     "context-parallel",
     "expert-parallel",

@@ -48,6 +48,7 @@ export const LEVER_IDS = [
   "fsdp",
   "more-gpus",
   "tensor-parallel",
+  "sequence-parallel",
   "context-parallel",
   "pipeline-parallel",
   "expert-parallel",

@@ -154,6 +154,13 @@ const WORDS: Readonly<Record<LeverId, Readonly<Record<Language, Phrase>>>> = {
       why: "每块 GPU 只负责每层的一部分注意力头和中间宽度；每层有两次跨卡求和。",
     },
   },
+  "sequence-parallel": {
+    en: {
+      title: "sequence parallelism",
+      why: "What norms and dropout keep between the split matrices is split along the tokens; the same bytes cross the links.",
+    },
+    "zh-cn": { title: "序列并行", why: "被切分的矩阵之间，归一化和 dropout 保留的激活按词元切分；通信量不变。" },
+  },
   "context-parallel": {
     en: {
       title: "context parallel degree {value}",

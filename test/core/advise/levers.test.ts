@@ -54,6 +54,13 @@ describe("levers", () => {
     assert.deepEqual(options("pipeline-parallel", on(run, { worldSize: 1 })), []);
   });
 
+  it("sequence parallelism goes with tensor parallelism", () => {
+    const split = on(RUN, { worldSize: 4, tensorParallel: 2 });
+    assert.deepEqual(settings("sequence-parallel", split), ["sequence_parallelism=true"]);
+    assert.deepEqual(settings("sequence-parallel", on(split, { sequenceParallel: true })), []);
+    assert.deepEqual(settings("sequence-parallel", RUN), []);
+  });
+
   it("experts are spread in even shares over ranks", () => {
     const config = { ...RUN.model.config, num_local_experts: 12 };
     const run = on({ ...RUN, model: { ...RUN.model, config } }, { worldSize: 8 });

@@ -152,6 +152,12 @@ export const SPREAD: readonly Lever[] = [
   lever("fsdp", "nothing", shardings, { uneven: true }),
   lever("more-gpus", "nothing", moreDevices, { requires: [{ kind: "devices", name: "more" }], uneven: true }),
   ...splitting("tensor-parallel", tensors),
+  // Megatron's switch: what lies between the split matrices is split along the tokens (core/tensor_parallel/mappings.py).
+  lever("sequence-parallel", "nothing", (run) =>
+    run.parallel.tensorParallel > 1 && run.parallel.sequenceParallel !== true
+      ? one("on", withParallel(run, { sequenceParallel: true }), set("sequence_parallelism", true))
+      : [],
+  ),
   ...splitting("pipeline-parallel", pipelined),
   ...splitting("expert-parallel", spreadExperts),
   ...splitting(
