@@ -122,10 +122,10 @@ export function lossesOf(inputs: Document, settings: Settings, libraries: Versio
 export function trainerOf(inputs: Document, settings: Settings): string {
   const stage = stageOf(settings);
   if (stage !== undefined) return stage;
+  const called = inputs.format.id === "trl" ? calledTrainer(inputs) : undefined;
+  if (called !== undefined) return called;
   if (settings.find("reward_model") !== undefined) return "ppo";
   if (inputs.format.id !== "trl") return "trainer";
-  const called = calledTrainer(inputs);
-  if (called !== undefined) return called;
   const root = inputs.main.config?.parsed.root;
   const written = root?.kind === "map" ? root.entries.map((entry) => entry.key) : [];
   const keys = new Set([...inputs.main.read.settings.map((setting) => setting.key), ...written]);

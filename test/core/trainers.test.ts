@@ -112,6 +112,18 @@ describe("trainers of TRL", () => {
     assert.equal(peaks[0], peaks[1]);
   });
 
+  it("keep the states and caches of PPO's models, folded as layer by layer", () => {
+    for (const { case: c } of receiptsOf("trl-ppo", "ppo").slice(1, 4)) {
+      const run = trainerRunOf({ ...c, model: { ...c.model, num_hidden_layers: 12 } });
+      const peaks = [true, false].map((fold) => {
+        const simulated = simulate(run, graphsWithTrainers(c.family, "trl-ppo"), fold);
+        assert.ok(simulated.ok, simulated.ok ? "" : simulated.reason);
+        return simulated.simulation.ledger.peak;
+      });
+      assert.equal(peaks[0], peaks[1], c.id);
+    }
+  });
+
   const variant = (reference: string): Partial<TrainingRun> => {
     const trainer = {
       kind: "dpo",

@@ -26,6 +26,17 @@ const TRL_ONLY = TRL_KEYS.map((key) => key.key)
   .concat("dataset_name", "dataset_text_field")
   .filter((key) => !key.includes("."));
 
+/** Options of TRL's scripts that others with a `dataset_name` do not have. */
+const TRL_SCRIPTS = [
+  "use_peft",
+  "lora_r",
+  "max_length",
+  "num_generations",
+  "packing",
+  "num_ppo_epochs",
+  "response_length",
+];
+
 /** DeepSpeed settings given as a dict or as JSON text belong to the run itself. */
 function derive(settings: readonly LocatedSetting[], view: View): readonly LocatedSetting[] {
   const result: LocatedSetting[] = [];
@@ -69,9 +80,7 @@ function recogniseShell(id: SchemaId, view: View): Recognition {
   const trl = count(view.map, TRL_ONLY);
   const isTrl =
     /(?:^|[\s/])trl[\s/.]|\btrl\b/.test(command) ||
-    (trl >= 2 &&
-      count(view.map, ["dataset_name"]) > 0 &&
-      count(view.map, ["use_peft", "lora_r", "max_length", "num_generations", "packing"]) > 0);
+    (trl >= 2 && count(view.map, ["dataset_name"]) > 0 && count(view.map, TRL_SCRIPTS) > 0);
   const wanted = (id === "trl") === isTrl;
   if (count(view.map, ["per_device_train_batch_size"]) > 0 || training >= 4)
     return { confidence: wanted ? 0.92 : 0.6, because: `passes ${training} TrainingArguments` };

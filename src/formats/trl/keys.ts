@@ -185,7 +185,7 @@ export const TRL_KEYS: readonly KeySpec[] = [
   memoryKey("reward_model_path", "reward_model", "string", "Reward model: another model on the GPU.", {
     nullable: true,
   }),
-  memoryKey("sft_model_path", "sft_model", "string", "Policy that PPO's script trains.", { nullable: true }),
+  memoryKey("sft_model_path", "model", "string", "Policy that PPO's script trains.", { nullable: true }),
   memoryKey(
     "local_rollout_forward_batch_size",
     "local_rollout_forward_batch_size",

@@ -3,6 +3,7 @@
  * captured graphs. Sources: trl/trainer/{dpo,kto,reward,grpo,rloo}_trainer.py, trl/trainer/utils.py (add_fused_lm_head),
  * trl/experimental/ppo/ppo_trainer.py.
  */
+import { ELEMENT_BYTES } from "../../engine/dtype";
 import {
   type AttentionCache,
   Interpreter,
@@ -11,7 +12,7 @@ import {
   NotModelled,
 } from "../../engine/interpreter";
 import { isTensor } from "../../engine/ops/arithmetic";
-import type { Folding } from "../../engine/region";
+import { type Folding, leftOut } from "../../engine/region";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { Scope } from "../../graph/expression";
@@ -71,8 +72,10 @@ const OUTPUTS = "outputs";
 
 /** What lives as long as the output that was given with it. */
 class Along {
+  /** @param missing states of layers that were left out, like that of a layer in the middle */
   constructor(
     readonly states: readonly Tensor[],
+    readonly missing: number,
     readonly cache: OutputCache | undefined,
   ) {}
 
@@ -167,7 +170,8 @@ export class TrainerPass implements Pass {
       if (model.states === "given") {
         // The last states are the output of a model without its head.
         if (!model.whole) states.pop()?.release();
-        output.along = new Along(states, cache);
+        const missing = interpreter.foldings.reduce((sum, folding) => sum + leftOut(folding), 0);
+        output.along = new Along(states, missing, cache);
       } else if (cache !== undefined) this.held.push(cache);
       model.usage?.endPass();
       torch.scope = scope;
@@ -183,9 +187,15 @@ export class TrainerPass implements Pass {
     const { along } = output;
     if (torch.autocastDtype === null || !(along instanceof Along)) return output.retain();
     output.along = null;
+    // What folding repeats are the layers' own blocks: a copy that is made of each afterwards is made here.
+    const middle = along.states[Math.floor(along.states.length / 2)];
+    const copied = middle !== undefined && ELEMENT_BYTES[middle.dtype] < ELEMENT_BYTES.float32;
+    const others = Array.from({ length: copied ? along.missing : 0 }, () =>
+      torch.empty("_to_copy", middle!.sizes, "float32"),
+    );
     const [wide, ...states] = toFloat32(torch, [output.retain(), ...along.states]);
     if (wide === undefined) throw new NotModelled("a model without an output");
-    wide.along = new Along(states, along.cache);
+    wide.along = new Along([...states, ...others], 0, along.cache);
     return wide;
   }
 }

@@ -18,7 +18,7 @@ import { counterparts } from "../model";
 import type { Optimizer } from "../optimizers";
 import type { Strategy } from "../parallel";
 import { reserve } from "../parallel/strategy";
-import { predict, taken } from "../prediction";
+import { type Prediction, predict, taken } from "../prediction";
 import type { GenerationSpec, PpoSpec, RolloutSpec, TrainerSpec } from "../run";
 import { type BatchTensor, forward, STEPS, zeroGrad } from "../step";
 import type { Pass } from "./pass";
@@ -89,9 +89,15 @@ export function runPpo(torch: Torch, optimizer: Optimizer, options: PpoOptions, 
   const perMiniBatch = Math.max(1, Math.floor(accumulation / spec.ppo.miniBatches));
   for (let step = 1; step <= STEPS; step++) {
     const rollout = loop.rollout(step);
-    for (let micro = 0; micro < accumulation; micro++) loop.microBatch(step, micro, perMiniBatch);
+    for (const micro of distinct(accumulation, perMiniBatch)) loop.microBatch(step, micro, perMiniBatch);
     for (const tensor of rollout) tensor.release();
   }
+}
+
+/** Micro-batches that are not what others were before: the first two, the first of a later mini-batch, and the last. */
+function distinct(accumulation: number, perMiniBatch: number): number[] {
+  const wanted = new Set([0, 1, perMiniBatch, perMiniBatch + 1, accumulation - 1]);
+  return [...wanted].filter((micro) => micro < accumulation).sort((a, b) => a - b);
 }
 
 class PpoLoop {
@@ -100,6 +106,8 @@ class PpoLoop {
   /** Names of the last piece that live on, and what each update's last losses and rewards leave. */
   private names: readonly Tensor[] = [];
   private losses: Tensor | null = null;
+  /** What scores a piece of so many completions. */
+  private readonly scorings = new Map<number, { names: string[]; prediction: Prediction }>();
   private reward: Tensor | null = null;
   /** Bytes of states and cache that went with the last micro-batch's output. */
   private alongBytes = 0;
@@ -195,9 +203,11 @@ class PpoLoop {
     const { torch, options, strategy } = this;
     const { score } = options.graphs;
     return this.pieces.flatMap((rows) => {
-      const names: string[] = [];
+      const known = this.scorings.get(rows);
+      const names: string[] = known?.names ?? [];
       const passes = (fold: Fold): Pass => onDevice(options.passOf(score, rows, fold), score.main.outputs, names);
-      const prediction = predict(torch, passes, this.hosted(score, rows), null, strategy);
+      const prediction = known?.prediction ?? predict(torch, passes, this.hosted(score, rows), null, strategy);
+      this.scorings.set(rows, { names, prediction });
       playRegion(torch.ledger, prediction.region, 1);
       const tensors = taken(prediction);
       for (const tensor of this.names) tensor.release();
