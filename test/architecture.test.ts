@@ -12,11 +12,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/syntax": [],
   "src/formats": ["src/syntax", "src/terms"],
   "src/analysis": ["src/formats", "src/syntax", "src/core", "src/terms"],
-  "src/host": ["src/analysis"],
-  "src/server": ["src/analysis", "src/core", "src/formats", "src/syntax", "src/host"],
+  "src/host": ["src/analysis", "src/terms"],
+  "src/server": ["src/analysis", "src/core", "src/formats", "src/syntax", "src/host", "src/terms"],
   "src/cli": ["src/analysis", "src/core", "src/host", "src/formats"],
   "src/mcp": ["src/analysis", "src/core", "src/host"],
-  "src/extension": ["src/server", "src/core", "src/host"],
+  "src/extension": ["src/server", "src/core", "src/host", "src/terms"],
   "webview-ui": ["src/core", "src/server", "src/terms"],
 };
 

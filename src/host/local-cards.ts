@@ -5,7 +5,7 @@
 import { execFile } from "node:child_process";
 import { access, constants } from "node:fs/promises";
 import { delimiter, dirname, isAbsolute, join, relative } from "node:path";
-import type { LocalCard } from "../core/hardware/local-card";
+import type { LocalCard } from "../terms/local-card";
 
 const MIB = 2 ** 20;
 const TIMEOUT_MS = 8000;

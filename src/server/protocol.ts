@@ -7,8 +7,8 @@
  * message of this file, so other editors lose only the panel.
  */
 
-import type { LocalCard } from "../core/hardware/local-card";
 import type { Range, Report, ReportCompared, ReportEdit, ReportGuide, ReportRun } from "../core/report/schema";
+import type { LocalCard } from "../terms/local-card";
 
 export type { LocalCard };
 

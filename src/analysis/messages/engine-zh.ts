@@ -30,7 +30,15 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
     /^expert parallel degree (\d+): tokens are taken to be spread evenly; those sent and received come on top$/,
     "专家并行度 $1：假定 token 均匀分布；收发的 token 另计",
   ],
+  [
+    /^no workspace of cuDNN, whose kernels may rearrange the largest convolution's input and output$/,
+    "未计入 cuDNN 的工作区：其算子可能重排最大卷积的输入和输出",
+  ],
   // Why there is no estimate.
+  [/^PPO of this library$/, "该库的 PPO"],
+  [/^PPO with sharded parameters$/, "参数分片时的 PPO"],
+  [/^PPO with value and reward models like (.+)$/, "价值模型和奖励模型为 $1 的 PPO"],
+  [/^PPO with a (.+) of this kind$/, "使用这种 $1 的 PPO"],
   [/^no graph of the family "(.*)" was captured$/, "模型族 “$1” 没有计算图"],
   [/^the model's config\.json does not give every size$/, "模型的 config.json 没有给出全部尺寸"],
   [/^the model's config\.json cannot be run: (.*)$/, "无法按模型的 config.json 运行：$1"],
