@@ -312,7 +312,7 @@ function float8Forwards(loading: Loading, placed: readonly PlacedTensor[], spec:
     const bias = byName.get(`${path}.bias`) ?? null;
     const forward =
       spec.backend === "torchao"
-        ? float8Linear(weight, bias, spec.recipe, options.compiled === true)
+        ? float8Linear(weight, bias, spec.recipe, options.compiled === true, spec.gathers === true && options.sharded)
         : engineLinear(torch, weight, bias, {
             transposes: architecture !== "blackwell",
             cachesWeights: spec.cachesWeights,

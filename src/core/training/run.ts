@@ -144,6 +144,8 @@ export interface Float8Spec {
   readonly recipe: Float8Recipe;
   /** Linear layers left out: the first and the last, the output head, or none (sizes must be multiples of 16 always). */
   readonly keeps: "first-and-last" | "head" | "none";
+  /** FSDP gathers torchao's weights in 8 bits, so that no layer casts its own (tensorwise scales only). */
+  readonly gathers?: boolean;
   /** Transformer Engine's copies of the weights stay between micro-batches. */
   readonly cachesWeights: boolean;
 }
