@@ -18,8 +18,11 @@ export function attentionOf(c: ResolveContext, config: ModelConfig): Attention {
     c.put("attention", own, "linked", "attn_implementation", null);
     return own as Attention;
   }
-  if (c.trains) c.put("attention", "sdpa", "default", "attn_implementation", null);
-  return "sdpa";
+  // transformers/modeling_utils.py (_check_and_enable_sdpa) and utils/import_utils.py (is_torch_sdpa_available).
+  const fused = !holds("transformers<4.36", c.libraries) && !holds("torch<2.1.1", c.libraries);
+  const attention = fused ? "sdpa" : "eager";
+  if (c.trains) c.put("attention", attention, "default", "attn_implementation", null);
+  return attention;
 }
 
 export function checkpointingOf(c: ResolveContext): TrainingRun["checkpointing"] {
