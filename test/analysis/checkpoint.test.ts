@@ -22,6 +22,13 @@ describe("analysis: quantized checkpoints", () => {
     );
   });
 
+  it("of AQLM name their codebooks", () => {
+    assert.deepEqual(stored({ quant_method: "aqlm", num_codebooks: 2, nbits_per_codebook: 8, in_group_size: 8 }), {
+      kind: "packed",
+      spec: { type: "aqlm", double: false, codebooks: { count: 2, bits: 8, outputs: 1, inputs: 8 } },
+    });
+  });
+
   it("of bitsandbytes keep its 4 or 8 bits", () => {
     const four = { quant_method: "bitsandbytes", load_in_4bit: true, bnb_4bit_use_double_quant: true };
     assert.deepEqual(stored({ ...four, bnb_4bit_quant_type: "nf4", llm_int8_skip_modules: ["lm_head"] }), {

@@ -180,8 +180,10 @@ function adapterFrom(c: ResolveContext, origin: Setting, quantized: boolean, con
     modulesToSave: c.settings.list("lora_modules_to_save") ?? [],
     bias: (c.settings.string("lora_bias") ?? "none") as AdapterSpec["bias"],
     useRslora: c.settings.boolean("use_rslora") ?? false,
-    // TRL casts the adapters of a quantized base to bfloat16; peft raises half-precision adapters to float32.
-    autocastAdapterDtype: c.settings.boolean("autocast_adapter_dtype") ?? !(c.trl && quantized),
+    // TRL casts the adapters of a quantized base to bfloat16; peft raises half-precision adapters to float32 since 0.12, before
+    // which they have the base's dtype (peft/tuners/lora/layer.py, update_layer).
+    autocastAdapterDtype:
+      c.settings.boolean("autocast_adapter_dtype") ?? !((c.trl && quantized) || holds("peft<0.12", c.libraries)),
     ...furtherFields(c, type, config),
   };
 }

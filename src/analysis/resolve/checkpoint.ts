@@ -11,7 +11,7 @@ export type StoredWeights =
   | { readonly kind: "packed"; readonly spec: Pick<QuantizationSpec, "type" | "double" | "bits" | "groupSize"> & Extra }
   | { readonly kind: "dequantized"; readonly method: string };
 
-type Extra = Pick<QuantizationSpec, "symmetric" | "skipModules">;
+type Extra = Pick<QuantizationSpec, "symmetric" | "skipModules" | "codebooks">;
 
 function map(value: unknown): Json {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {};
@@ -68,11 +68,24 @@ function torchao(own: Json): StoredWeights {
   return { kind: "packed", spec: { type: "torchao", double: false, ...present({ skipModules }) } };
 }
 
+/** AQLM: additive codes (transformers/utils/quantization_config.py, AqlmConfig). */
+function additive(own: Json): StoredWeights {
+  const codebooks = {
+    count: numberIn(own, "num_codebooks") ?? 1,
+    bits: numberIn(own, "nbits_per_codebook") ?? 16,
+    outputs: numberIn(own, "out_group_size") ?? 1,
+    inputs: numberIn(own, "in_group_size") ?? 8,
+  };
+  const skipModules = namesIn(own, "linear_weights_not_to_quantize")?.map((name) => name.replace(/\.weight$/, ""));
+  return { kind: "packed", spec: { type: "aqlm", double: false, codebooks, ...present({ skipModules }) } };
+}
+
 const METHODS: Readonly<Record<string, (own: Json) => StoredWeights>> = {
   gptq: (own) => grouped("gptq", own),
   awq: (own) => grouped("awq", own),
   hqq: (own) => grouped("hqq", own, { ...own, ...map(map(own["quant_config"])["weight_quant_params"]) }),
   eetq: (own) => grouped("eetq", { modules_to_not_convert: own["modules_to_not_convert"] }),
+  aqlm: additive,
   bitsandbytes,
   bitsandbytes_4bit: bitsandbytes,
   bitsandbytes_8bit: bitsandbytes,

@@ -55,8 +55,13 @@ export function float8Of(c: ResolveContext): Float8Spec | null {
   else if (named === undefined && own === undefined)
     c.suppose(say("assume.fp8-backend"), "fp8_config.backend", { fp8_backend: "te" });
   if (backend === "transformer-engine") c.suppose(say("assume.transformer-engine"), stated.key);
+  const gathers =
+    backend === "torchao" &&
+    !(RECIPES.has(recipe) && recipe !== "tensorwise") &&
+    c.value("float8_all_gather", false) === true;
   return {
     backend,
+    ...(gathers ? { gathers } : {}),
     recipe: RECIPES.has(recipe) ? (recipe as Float8Recipe) : "tensorwise",
     // accelerate swaps every linear layer for Transformer Engine's, all but the first and the last for torchao's.
     keeps: left.some((path) => /^(output|lm_head)$/.test(path))

@@ -1,6 +1,7 @@
 /** What happens in a step besides the model: attention, checkpointing, optimizer, loss. */
 import { findOptimizer } from "../../core/training/optimizers";
 import type { Attention, CheckpointingSpec, ChunkedLossSpec, ModelConfig, TrainingRun } from "../../core/training/run";
+import { standsFor } from "../frameworks";
 import { say } from "../problems";
 import type { SettingValue } from "../settings";
 import { holds } from "../versions";
@@ -18,8 +19,14 @@ export function attentionOf(c: ResolveContext, config: ModelConfig): Attention {
     c.put("attention", own, "linked", "attn_implementation", null);
     return own as Attention;
   }
-  if (c.trains) c.put("attention", "sdpa", "default", "attn_implementation", null);
-  return "sdpa";
+  // transformers/modeling_utils.py (_check_and_enable_sdpa) and utils/import_utils.py (is_torch_sdpa_available); code of
+  // frameworks of their own calls the fused operator itself.
+  const fused =
+    standsFor(c.inputs.format.id, c.settings) !== undefined ||
+    !(holds("transformers<4.36", c.libraries) || holds("torch<2.1", c.libraries));
+  const attention = fused ? "sdpa" : "eager";
+  if (c.trains) c.put("attention", attention, "default", "attn_implementation", null);
+  return attention;
 }
 
 export function checkpointingOf(c: ResolveContext): TrainingRun["checkpointing"] {

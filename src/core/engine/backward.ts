@@ -169,6 +169,7 @@ function evaluate(torch: Torch, task: Task): (Tensor | null)[] {
   torch.scope = node.scope;
   torch.logits = node.logits;
   torch.launchOn(buffer, saved);
+  const begin = torch.ledger.eventCount;
   const results = node.backward(torch, buffer, saved, node);
   for (const tensor of saved) tensor.release();
   // validate_outputs: gradients take the shape and dtype of what they are gradients of.
@@ -189,7 +190,7 @@ function evaluate(torch: Torch, task: Task): (Tensor | null)[] {
     }
     results[k] = result;
   }
-  torch.tape?.ran(node, buffer, saved, results, torch.ledger.eventCount);
+  torch.tape?.ran(node, buffer, saved, results, begin, torch.ledger.eventCount);
   for (let k = 0; k < buffer.length; k++) {
     buffer[k]?.release();
     buffer[k] = null;

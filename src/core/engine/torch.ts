@@ -179,7 +179,7 @@ export class Torch {
       layer: this.layer,
       leaf: null,
     };
-    this.tape?.recorded(node, inputs);
+    this.tape?.recorded(node, inputs, this.ledger.eventCount);
     return node;
   }
 

@@ -228,7 +228,7 @@ function describe(tensor: Tensor, item: PlacedTensor, trained: boolean): Tensor 
 }
 
 /** Formats that `prepare_model_for_kbit_training` only freezes (peft/utils/other.py). */
-const KEEPS_HALF_PRECISION: ReadonlySet<QuantizationSpec["type"]> = new Set(["gptq", "hqq"]);
+const KEEPS_HALF_PRECISION: ReadonlySet<QuantizationSpec["type"]> = new Set(["gptq", "hqq", "aqlm", "eetq", "torchao"]);
 
 /** `prepare_model_for_kbit_training`: half-precision parameters that were not packed become float32 (peft/utils/other.py). */
 function raiseHalfPrecision(loading: Loading, placed: readonly PlacedTensor[]): void {
@@ -312,7 +312,7 @@ function float8Forwards(loading: Loading, placed: readonly PlacedTensor[], spec:
     const bias = byName.get(`${path}.bias`) ?? null;
     const forward =
       spec.backend === "torchao"
-        ? float8Linear(weight, bias, spec.recipe, options.compiled === true)
+        ? float8Linear(weight, bias, spec.recipe, options.compiled === true, spec.gathers === true && options.sharded)
         : engineLinear(torch, weight, bias, {
             transposes: architecture !== "blackwell",
             cachesWeights: spec.cachesWeights,

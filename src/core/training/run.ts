@@ -100,7 +100,17 @@ export interface AdapterSpec {
 }
 
 /** Formats whose weights are packed with constants per group of inputs, or per row. */
-export type GroupedFormat = "gptq" | "awq" | "hqq" | "compressed-tensors" | "torchao" | "eetq";
+export type GroupedFormat = "gptq" | "awq" | "hqq" | "compressed-tensors" | "torchao" | "eetq" | "aqlm";
+
+/** Additive codes: blocks of a weight are sums of entries of codebooks. */
+export interface CodebookSpec {
+  readonly count: number;
+  /** Bits of a code; each codebook has two to the power of them entries. */
+  readonly bits: number;
+  /** Size of an entry. */
+  readonly outputs: number;
+  readonly inputs: number;
+}
 
 /** Quantized base weights. */
 export interface QuantizationSpec {
@@ -109,6 +119,8 @@ export interface QuantizationSpec {
   readonly bits?: number;
   /** Inputs that share constants; -1: a whole row. The format's own default when absent. */
   readonly groupSize?: number;
+  /** Codebooks of AQLM; the library's own sizes when absent. */
+  readonly codebooks?: CodebookSpec;
   /** No zero points are stored (compressed-tensors). */
   readonly symmetric?: boolean;
   /** Modules left in full precision beside the head, as transformers matches them. */
@@ -145,6 +157,8 @@ export interface Float8Spec {
   readonly recipe: Float8Recipe;
   /** Linear layers left out: the first and the last, the output head, or none (sizes must be multiples of 16 always). */
   readonly keeps: "first-and-last" | "head" | "none";
+  /** FSDP gathers torchao's weights in 8 bits, so that no layer casts its own (tensorwise scales only). */
+  readonly gathers?: boolean;
   /** Transformer Engine's copies of the weights stay between micro-batches. */
   readonly cachesWeights: boolean;
 }

@@ -114,7 +114,9 @@ const OWN: readonly SchemaKey[] = [
   memory("ref_model_quantization_bit", null, "integer", EFFECT.quantization, { nullable: true }),
   memory("reward_model_quantization_bit", null, "integer", EFFECT.quantization, { nullable: true }),
   memory("fp8_backend", "fp8_backend", "string", EFFECT.lossy, { nullable: true }),
-  memory("fp8_enable_fsdp_float8_all_gather", null, "boolean", EFFECT.lossy, { nullable: true }),
+  memory("fp8_enable_fsdp_float8_all_gather", "float8_all_gather", "boolean", "Gathers the weights in 8 bits.", {
+    default: false,
+  }),
   memory("mixture_of_depths", null, "string", EFFECT.layers, { nullable: true }),
   memory("use_galore", "use_galore", "boolean", "GaLore: Adam on low-rank projections.", { default: false }),
   memory("use_apollo", "use_apollo", "boolean", "APOLLO: Adam's scaling from low-rank projections.", {

@@ -105,6 +105,24 @@ describe("8-bit products of torchao", () => {
     }
   });
 
+  it("gather their weights in 8 bits where FSDP is told to, and make no copies of them then", () => {
+    const fsdp = { version: 2, sharding: "full_shard", cpuOffload: false, reshardAfterForward: true } as const;
+    const parallel = { ...run({}, {}).parallel, worldSize: 4, fsdp };
+    const [whole, eighth] = [false, true].map(
+      (gathers) => simulated(run({ backend: "torchao", gathers }, { parallel, autocast: "bfloat16" })).ledger,
+    );
+    assert.ok(whole && eighth);
+    const gathered = (ledger: Ledger): number => {
+      let most = 0;
+      for (let id = 0; id < ledger.count; id++)
+        if (ledger.labelOf(id).operator === "prefetch") most = Math.max(most, ledger.bytes[id]!);
+      return most;
+    };
+    // Norms stay as they are.
+    assert.ok(Math.abs(gathered(whole) / gathered(eighth) - 2) < 0.05, `${gathered(whole)} ${gathered(eighth)}`);
+    assert.ok(eighth.peak <= whole.peak, `${eighth.peak} ${whole.peak}`);
+  });
+
   it("leave the layers that are named or misaligned as they are", () => {
     const products = (keeps: Float8Spec["keeps"], change: Partial<TrainingRun> = {}): number =>
       allocations(simulated(run({ backend: "torchao", keeps }, change)).ledger, "_scaled_mm");

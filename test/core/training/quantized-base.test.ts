@@ -43,13 +43,43 @@ describe("a quantized base", () => {
     assert.ok(weights(true) < 0.5 * weights(false), `${weights(true)} ${weights(false)}`);
   });
 
-  it("is raised to float32 where it was not packed, but for GPTQ and HQQ (peft/utils/other.py)", () => {
-    for (const type of ["gptq", "hqq"] as const) assert.equal(peak({ type, prepareForKbit: true }), peak({ type }));
+  it("is raised to float32 where it was not packed, but for formats of other libraries (peft/utils/other.py)", () => {
+    for (const type of ["gptq", "hqq", "aqlm", "eetq"] as const) assert.equal(peak({ type, prepareForKbit: true }), peak({ type }));
     for (const type of ["awq", "nf4", "int8"] as const) {
       const raised = peak({ type, prepareForKbit: true }) - peak({ type });
       // Embedding and head: 1000 × 64 each, two bytes more an element.
       assert.ok(raised >= 2 * 1000 * 64 * 2, `${type}: ${raised}`);
     }
+  });
+
+  it("of AQLM has codes and codebooks, and its layers keep their inputs", () => {
+    const small = { count: 1, bits: 8, outputs: 1, inputs: 8 };
+    const simulated = (quantization: Partial<QuantizationSpec>) => {
+      const result = simulate(
+        causalRun({
+          loadDtype: "bfloat16",
+          adapter: LORA,
+          quantization: {
+            type: "aqlm",
+            double: false,
+            prepareForKbit: false,
+            computeDtype: "bfloat16",
+            ...quantization,
+          },
+        }),
+        graphsOf("llama"),
+      );
+      assert.ok(result.ok);
+      return result.simulation.ledger;
+    };
+    const [one, two] = [simulated({ codebooks: small }), simulated({ codebooks: { ...small, count: 2 } })];
+    // A byte for eight weights and 256 entries of eight bfloat16 numbers more in each of the 84 matrices.
+    const layer = 2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 176;
+    const more = (two.phaseList[0]?.peak ?? 0) - (one.phaseList[0]?.peak ?? 0);
+    assert.ok(Math.abs(more - 12 * (layer / 8 + 7 * 256 * 8 * 2)) <= 84 * 2 * 512, String(more));
+    // What the down projection reads is kept by nothing else.
+    const down = 4 * 64 * 176 * 2;
+    assert.ok(peak({ type: "aqlm", codebooks: small }) - peak({ type: "gptq" }) > (12 * down) / 2);
   });
 
   it("kept the inputs of its 4-bit layers before bitsandbytes 0.43.2, also where checkpointing drops what is saved", () => {

@@ -43,18 +43,32 @@ export function compileEvents(ledger: Ledger, state: LedgerState, tape: Tape): v
   const made = new Set(operations.flatMap(({ makes, eager }) => (eager ? [] : makes)));
   const readAtAll = new Set(operations.flatMap(({ reads }) => reads));
   const layers = layersOf(ledger, state);
+  const inside = insideOwn(operations);
   const real = realBlocks(operations, kept, tape, lives, bytesOf);
   for (const [id, { from, to }] of lives) {
     if (real.has(id) || made.has(id) || tape.same.has(id)) continue;
     // What no operation of the tape made: code without gradients, or temporaries inside an operator.
     const { operator, kind } = ledger.labelOf(id);
     const compiled = tape.compiles(layers.at(from), kind === "logits-and-loss");
-    if (!compiled || readAtAll.has(id) || !isLoopOperator(operator) || to === Number.POSITIVE_INFINITY) real.add(id);
+    // What an operator with buffers of its own makes for itself is there (8-bit copies of what it multiplies).
+    if (!compiled || inside(from) || readAtAll.has(id) || !isLoopOperator(operator) || to === Number.POSITIVE_INFINITY)
+      real.add(id);
   }
   setEnds(operations, start, lives, real, kept, made, tape);
   if (whole) for (const id of tape.gradients) handOver(lives.get(id), ledger.eventCount);
   emit(ledger, state, lives, real, operations);
   if (whole) for (const takeover of ledger.takeovers.slice(state.takeovers)) takeover.event = ledger.eventCount;
+}
+
+/** Whether an event lies inside an operator with buffers of its own; asked for in order. */
+function insideOwn(operations: readonly Operation[]): (event: number) => boolean {
+  const own = operations.filter(({ loop, begin, end }) => !loop && end > begin);
+  own.sort((a, b) => a.begin - b.begin);
+  let k = 0;
+  return (event) => {
+    while (k < own.length && own[k]!.end <= event) k++;
+    return k < own.length && own[k]!.begin <= event;
+  };
 }
 
 /** The layer in force at each event. */

@@ -25,7 +25,8 @@ export interface Operation {
   readonly eager: boolean;
   readonly reads: number[];
   readonly makes: number[];
-  /** Events of the ledger when it was done. */
+  /** Events of the ledger when it began, and when it was done. */
+  readonly begin: number;
   end: number;
 }
 
@@ -65,7 +66,7 @@ export class Tape {
   }
 
   /** An operator of the forward (or of a recomputation) begins. */
-  recorded(node: Node, inputs: readonly (Tensor | null)[]): void {
+  recorded(node: Node, inputs: readonly (Tensor | null)[], begin: number): void {
     const eager = !this.compiles(node.layer, node.logits);
     const operation: Operation = {
       loop: !eager && isLoop(node.name),
@@ -74,7 +75,8 @@ export class Tape {
       eager,
       reads: this.blocksOf(inputs),
       makes: [],
-      end: 0,
+      begin,
+      end: begin,
     };
     this.made.set(node, operation);
     this.operations.push(operation);
@@ -114,6 +116,7 @@ export class Tape {
     gradients: readonly (Tensor | null)[],
     saved: readonly Tensor[],
     results: readonly (Tensor | null | undefined)[],
+    begin: number,
     end: number,
   ): void {
     const reads = this.blocksOf([...gradients, ...saved]);
@@ -126,6 +129,7 @@ export class Tape {
       eager,
       reads,
       makes,
+      begin,
       end,
     });
   }
@@ -136,7 +140,7 @@ export class Tape {
     const makes = this.blocksOf([sum]).filter((id) => !reads.includes(id));
     const loop = this.compiles(node.layer, node.logits);
     const end = sum.ledger.eventCount;
-    this.operations.push({ loop, recomputed: false, backward: true, eager: !loop, reads, makes, end });
+    this.operations.push({ loop, recomputed: false, backward: true, eager: !loop, reads, makes, begin: end, end });
   }
 
   /** A parameter that has a gradient got another one. */

@@ -24,6 +24,7 @@ class Fsdp extends GatheringStrategy implements Strategy {
     private readonly ranks: number,
     private readonly load: DType,
     autocast: DType | null,
+    private readonly eightBits: boolean,
   ) {
     super();
     this.parameterDtype = autocast ?? null;
@@ -58,6 +59,8 @@ class Fsdp extends GatheringStrategy implements Strategy {
   private get gatheringOptions(): Omit<GatheringOptions, "reuseDistance"> {
     return {
       dtype: this.parameterDtype ?? this.shardDtype,
+      // torchao/float8/fsdp_utils.py (WeightWithDynamicFloat8CastTensor.fsdp_pre_all_gather).
+      ...(this.eightBits ? { dtypeOf: eightBitWeight } : {}),
       keepBelow: 0,
       prefetchElements: Number.POSITIVE_INFINITY,
       maxLive: Number.POSITIVE_INFINITY,
@@ -90,6 +93,12 @@ class Fsdp extends GatheringStrategy implements Strategy {
   }
 }
 
-export function fsdp(spec: FsdpSpec, ranks: number, load: DType, autocast: DType | null): Strategy {
-  return new Fsdp(spec, ranks, load, autocast);
+/** Matrices of linear layers. */
+function eightBitWeight({ moduleKind, rank }: Tensor): DType | null {
+  return moduleKind === "Linear" && rank === 2 ? "float8" : null;
+}
+
+/** @param eightBits linear layers' weights are gathered in 8 bits */
+export function fsdp(spec: FsdpSpec, ranks: number, load: DType, autocast: DType | null, eightBits: boolean): Strategy {
+  return new Fsdp(spec, ranks, load, autocast, eightBits);
 }

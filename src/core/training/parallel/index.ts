@@ -14,11 +14,12 @@ function shardRanks({ fsdp: spec, worldSize }: TrainingRun["parallel"]): number 
 }
 
 /** The strategy of a run whose degrees are resolved (`localRun`). */
-export function chooseStrategy({ parallel, loadDtype, autocast }: TrainingRun): Strategy {
+export function chooseStrategy({ parallel, loadDtype, autocast, float8 }: TrainingRun): Strategy {
   if (parallel.mainParameters !== undefined)
     return mainParameters(parallel.mainParameters, Math.max(1, parallel.worldSize), parallel.expertParallel);
   if (parallel.deepspeed !== null) return zero(parallel.deepspeed, Math.max(1, parallel.worldSize));
   if (parallel.worldSize <= 1) return singleDevice();
-  if (parallel.fsdp !== null) return fsdp(parallel.fsdp, shardRanks(parallel), loadDtype, autocast);
+  if (parallel.fsdp !== null)
+    return fsdp(parallel.fsdp, shardRanks(parallel), loadDtype, autocast, float8?.gathers === true);
   return distributedDataParallel();
 }

@@ -11,7 +11,7 @@ import type { ModuleForward } from "../../engine/interpreter";
 import { add } from "../../engine/ops/arithmetic";
 import { transpose } from "../../engine/ops/layout";
 import { contiguousStrides, numel, type Sizes } from "../../engine/shape";
-import { alias, type Tensor } from "../../engine/tensor";
+import { alias, hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { Locals } from "../optimizers/locals";
 import type { Float8Recipe } from "../run";
@@ -24,6 +24,8 @@ interface Casting {
   /** Scales are rounded to powers of two. */
   readonly powers: boolean;
   readonly compiled: boolean;
+  /** Weights come in 8 bits from where they are sharded. */
+  readonly gathered: boolean;
 }
 
 interface Recipe {
@@ -104,6 +106,12 @@ function scaled(torch: Torch, x: Tensor, scaling: Scaling, lines: number, castin
   return { data, scale, scaling };
 }
 
+/** A weight that came in 8 bits over the network, with its scale. */
+function arrived(torch: Torch, weight: Tensor, scaling: Scaling): Scaled {
+  const data = hostTensor(torch.ledger, weight.sizes, "float8");
+  return { data, scale: hostTensor(torch.ledger, [], "float32"), scaling };
+}
+
 interface ProductSizes {
   readonly rows: number;
   readonly columns: number;
@@ -161,8 +169,9 @@ export function float8Linear(
   bias: Tensor | null,
   recipeName: Float8Recipe,
   compiled: boolean,
+  gathered = false,
 ): ModuleForward {
-  const recipe = { ...RECIPES[recipeName], compiled };
+  const recipe = { ...RECIPES[recipeName], compiled, gathered };
   return (torch, input) => {
     const dtype = torch.autocasting ? torch.autocastDtype! : input.dtype;
     const x = input.dtype === dtype ? input.retain() : torch.toCopy(input, dtype);
@@ -188,7 +197,9 @@ function multiply(torch: Torch, x: Tensor, weight: Tensor, recipe: Recipe & Cast
     torch.save(node, weight);
   }
   const input8 = scaled(torch, x, recipe.forward, rows, recipe);
-  const weight8 = scaled(torch, weight, recipe.forward, outputs, recipe);
+  const weight8 = recipe.gathered
+    ? arrived(torch, weight, recipe.forward)
+    : scaled(torch, weight, recipe.forward, outputs, recipe);
   const product = scaledProduct(torch, input8, weight8, {
     rows,
     columns: outputs,
@@ -222,7 +233,12 @@ function gradients(
     return one;
   };
   const first = keep("grad_output_dim0", scaled(torch, gradient, recipe.gradient, rows, recipe));
-  const weight8 = keep("weight_dim0", scaled(torch, weight, recipe.weightForInput, inputs, recipe));
+  const weight8 = keep(
+    "weight_dim0",
+    recipe.gathered
+      ? arrived(torch, weight, recipe.weightForInput)
+      : scaled(torch, weight, recipe.weightForInput, inputs, recipe),
+  );
   const left = scaledProduct(torch, first, weight8, {
     rows,
     columns: inputs,

@@ -3,14 +3,14 @@
  * The weight is unpacked for each forward and again for backward, by autograd functions that keep the packed one only.
  * Sources: gptqmodel (nn_modules/qlinear), transformers/integrations/{awq,hqq,eetq,compressed_tensors}.py, hqq
  * (core/{quantize,bitpack}.py, HQQMatmulNoCacheMul), compressed-tensors (compressors/quantized_compressors), torchao
- * (quantization/quant_api.py, Int8WeightOnlyConfig).
+ * (quantization/quant_api.py, Int8WeightOnlyConfig), aqlm (inference.py).
  */
 import type { DType } from "../../engine/dtype";
 import type { ModuleForward } from "../../engine/interpreter";
 import { add } from "../../engine/ops/arithmetic";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import type { GroupedFormat, QuantizationSpec } from "../run";
+import type { CodebookSpec, GroupedFormat, QuantizationSpec } from "../run";
 import { dequantize, type PackedWeight } from "./bitsandbytes";
 
 /** One tensor of a stored weight. */
@@ -24,11 +24,14 @@ interface Layer {
   readonly groups: number;
   readonly symmetric: boolean;
   readonly dtype: DType;
+  readonly codebooks: CodebookSpec;
 }
 
 interface Format {
   readonly bits: number;
   readonly group: number;
+  /** The layer's autograd function keeps its input, too. */
+  readonly keepsInput?: true;
   stored(layer: Layer): readonly Stored[];
 }
 
@@ -83,7 +86,21 @@ const FORMATS: Readonly<Record<GroupedFormat, Format>> = {
   },
   torchao: { bits: 8, group: -1, stored: bytesByRow(null) },
   eetq: { bits: 8, group: -1, stored: bytesByRow("float16") },
+  // aqlm/inference.py (QuantizedLinear, _QuantizedMatmul): codes, codebooks, a scale for each group of outputs.
+  aqlm: {
+    bits: 16,
+    group: -1,
+    keepsInput: true,
+    stored: ({ outputs, inputs, dtype, codebooks: { count, bits, ...entry } }) => [
+      [[outputs / entry.outputs, inputs / entry.inputs, count], bits <= 8 ? "int8" : bits <= 16 ? "float16" : "int32"],
+      [[count, 2 ** bits, entry.outputs, entry.inputs], dtype],
+      [[outputs / entry.outputs, 1, 1, 1], dtype],
+    ],
+  },
 };
+
+/** AqlmConfig's own (transformers/utils/quantization_config.py). */
+const CODEBOOKS: CodebookSpec = { count: 1, bits: 16, outputs: 1, inputs: 8 };
 
 /** Allocates a packed weight with its constants. */
 export function packGrouped(
@@ -92,7 +109,7 @@ export function packGrouped(
   outputs: number,
   inputs: number,
   dtype: DType,
-  spec: Pick<QuantizationSpec, "bits" | "groupSize" | "symmetric"> = {},
+  spec: Pick<QuantizationSpec, "bits" | "groupSize" | "symmetric" | "codebooks"> = {},
 ): PackedWeight {
   const own = FORMATS[format];
   const group = spec.groupSize ?? own.group;
@@ -103,6 +120,7 @@ export function packGrouped(
     groups: group > 0 ? Math.ceil(inputs / group) : 1,
     symmetric: spec.symmetric ?? true,
     dtype,
+    codebooks: spec.codebooks ?? CODEBOOKS,
   };
   const [packed] = own.stored(layer).map(([sizes, kind]) => {
     const tensor = torch.empty("empty", sizes, kind);
@@ -124,6 +142,8 @@ export function linearGrouped(weight: PackedWeight, bias: Tensor | null): Module
       unpacked.release();
       return [left];
     });
+    const keeps = weight.format in FORMATS && FORMATS[weight.format as GroupedFormat].keepsInput === true;
+    if (node !== null && keeps) torch.save(node, x);
     const unpacked = dequantize(torch, weight);
     const sizes = [...x.sizes.slice(0, -1), weight.outputs];
     torch.multiply(sizes, { count: 1, rows, columns: weight.outputs, inner: weight.inputs, dtype: x.dtype });
