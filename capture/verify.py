@@ -127,7 +127,6 @@ def technique(case):
 WHY = {
     "gemma3_text": ": fewer layers than kinds of layers, which no published model has; frequencies of the other kind are not there",
     "olmo3": ": as Gemma 3",
-    "mbart": ": float16 without autocast, where the code clamps what overflowed; graphs are of bfloat16 and float32",
     "deberta-v2": ": without relative attention, which no published model lacks",
 }
 """Why a family differs, where it is known."""
