@@ -153,13 +153,21 @@ def write(folder: str, found: set[str], source: str, where: str) -> None:
 
 
 def main(folders: list[str]) -> None:
+    incomplete: list[str] = []
     for sources, read, where in ((SOURCES, names, "at its first level"), (NESTED, words, "in any block")):
         for folder, (patterns, source) in sources.items():
-            files = [path for root in folders for pattern in patterns for path in Path(root).glob(pattern)]
+            matched = {pattern: [path for root in folders for path in Path(root).glob(pattern)] for pattern in patterns}
+            files = [path for paths in matched.values() for path in paths]
+            absent = [pattern for pattern, paths in matched.items() if not paths]
+            if files and absent:  # a list from part of its sources would call the other part's names misspelt
+                incomplete.append(f"{folder} is left as it is: nothing matches {', '.join(absent)}")
+                continue
             found = set().union(*(read(path) for path in files)) if files else set()
             if found:
                 write(folder, found, source, where)
             print(folder, len(found), "names in", len(files), "files")
+    if incomplete:
+        sys.exit("\n".join(incomplete))
 
 
 if __name__ == "__main__":

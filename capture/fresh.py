@@ -18,7 +18,7 @@ import tempfile
 import time
 
 from .families import FAMILIES
-from .receipts import OPTIMIZERS, PEFT_TASKS, ROOT, WithConvertedMasks, alone, by_task, has_experts, keep, linears_of, load
+from .receipts import OPTIMIZERS, PEFT_TASKS, ROOT, WithConvertedMasks, alone, by_task, has_experts, keep, linears_of, load, packs_transposed
 from .stored import content_of
 from .standard import HEADS, LAYERS, POSITIONS
 
@@ -187,6 +187,7 @@ def main():
     oracle = load(args.oracle)
     oracle.torch.set_num_threads(1)
     oracle.aten = WithConvertedMasks(oracle.aten)
+    packs_transposed(oracle)
     run, started = by_task(oracle), time.time()
     prepare({case["model"]["model_type"] for case in wanted})
     have = {json.loads(line)["case"]["id"] for line in args.out.read_text().splitlines()} if args.out.exists() else set()

@@ -15,7 +15,7 @@ import random
 import sys
 import types
 
-from .receipts import FAMILIES, ROOT, WithConvertedMasks, alone, by_task, draw, load
+from .receipts import FAMILIES, ROOT, WithConvertedMasks, alone, by_task, draw, load, packs_transposed
 
 KEPT = ("peak_allocated", "peak_reserved", "peak_phase", "phase_peaks")
 
@@ -253,6 +253,7 @@ def main():
     oracle = load(args.oracle)
     oracle.torch.set_num_threads(1)
     oracle.aten = WithConvertedMasks(oracle.aten)
+    packs_transposed(oracle)
     patch_transformers()
 
     def keep(case):

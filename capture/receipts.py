@@ -366,6 +366,25 @@ def by_task(oracle):
     return run
 
 
+def packs_transposed(oracle):
+    """The oracle's 4-bit layers also in place of transformers' Conv1D, whose weight is transposed first (replace_with_bnb_linear)."""
+    import torch
+    from transformers.pytorch_utils import Conv1D
+
+    quantize = oracle.quantize
+
+    def whole(model, *settings):
+        for parent in list(model.modules()):
+            for name, module in list(parent.named_children()):
+                if isinstance(module, Conv1D):
+                    inputs, outputs = module.weight.shape
+                    parent._modules[name] = torch.nn.Linear(inputs, outputs, device="cuda", dtype=module.weight.dtype)
+                    parent._modules[name].bias = module.bias
+        quantize(model, *settings)
+
+    oracle.quantize = whole
+
+
 class WithConvertedMasks:
     """ATen's operators, with the step that `scaled_dot_product_attention` takes before its math path: additive masks."""
 
@@ -417,6 +436,7 @@ def main():
     oracle = load(args.oracle)
     oracle.torch.set_num_threads(1)
     oracle.aten = WithConvertedMasks(oracle.aten)
+    packs_transposed(oracle)
     run = by_task(oracle)
     for family in args.family:
         graphs = ROOT / "models" / "graphs" / f"{family}.json"

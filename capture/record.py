@@ -359,6 +359,18 @@ def _by_parts(recorder):
     return attention_by_parts
 
 
+def _clamped(recorder):
+    """What keeps float16 from overflowing, whatever the dtype of this capture."""
+
+    def clamp_half(hidden_states, checked):
+        with recorder.silence():
+            out = torch.empty_like(hidden_states)
+        recorder.emit(Event("op", "clamp_half", recorder.scopes[-1], [recorder.operand(hidden_states), checked]), out)
+        return out
+
+    return clamp_half
+
+
 def _ctc(recorder):
     """The loss over alignments as one operator."""
 
@@ -396,7 +408,7 @@ def trace(model, batch, run, holder=None):
         holder["recorder"] = recorder
     functional = torch.nn.functional
     call, attention, grouped = torch.nn.Module.__call__, functional.scaled_dot_product_attention, functional.grouped_mm
-    functional.attention_by_parts = _by_parts(recorder)
+    functional.attention_by_parts, functional.clamp_half = _by_parts(recorder), _clamped(recorder)
     ctc, functional.ctc_loss = functional.ctc_loss, _ctc(recorder)
     whole, torch.einsum = torch.einsum, products.einsum
     torch.nn.Module.__call__ = lambda module, *a, **k: recorder.module_call(call, module, a, k)
@@ -416,7 +428,7 @@ def trace(model, batch, run, holder=None):
         for name in replaced:
             del code[name]
         code.update(before)
-        del functional.attention_by_parts
+        del functional.attention_by_parts, functional.clamp_half
         functional.ctc_loss, torch.einsum = ctc, whole
         torch.nn.Module.__call__ = call
         functional.scaled_dot_product_attention, functional.grouped_mm = attention, grouped

@@ -46,13 +46,22 @@ def cases(name, graphs, per, seed):
                 r.choice(axis).change(settings, sizes, r)
             if experts:  # the fake device multiplies groups only in bfloat16 and for rows of whole 16 bytes
                 dtype, amp = "bfloat16", None
-                settings |= {k: -(-v // 8) * 8 for k, v in settings.items() if k.endswith("intermediate_size")}
-                settings["hidden_size"] = math.lcm(8, settings["num_attention_heads"]) * max(2, settings["hidden_size"] // math.lcm(8, settings["num_attention_heads"]))
+                settings = rounded(settings)
             case = {"id": f"{name}-{count}", "family": name, "task": task, "attention": attention, "model": settings, "sizes": sizes, "dtype": dtype, "amp": amp, "checkpointing": checkpointing, "inputs_follow": family.inputs_follow}
             if adapter and targets:
                 case["lora"] = {"r": r.randint(2, 9), "dropout": r.choice((0.0, 0.1)), "target_modules": r.sample(targets, min(2, len(targets)))}
             count += 1
             yield case
+
+
+def rounded(settings):
+    """The config with widths of experts and of what they read in whole 16 bytes, also in the configs inside it."""
+    whole = lambda k, v: rounded(v) if isinstance(v, dict) else -(-v // 8) * 8 if k.endswith("intermediate_size") else v
+    result = {k: whole(k, v) for k, v in settings.items()}
+    if any("experts" in k for k in result) and "hidden_size" in result:
+        step = math.lcm(8, result["num_attention_heads"])
+        result["hidden_size"] = step * max(2, result["hidden_size"] // step)
+    return result
 
 
 def write(case, folder):
@@ -129,7 +138,6 @@ def technique(case):
 WHY = {
     "gemma3_text": ": fewer layers than kinds of layers, which no published model has; frequencies of the other kind are not there",
     "olmo3": ": as Gemma 3",
-    "mbart": ": float16 without autocast, where the code clamps what overflowed; graphs are of bfloat16 and float32",
     "deberta-v2": ": without relative attention, which no published model lacks",
 }
 """Why a family differs, where it is known."""

@@ -87,6 +87,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   );
   const placed = placeTensors(graph.parameters, view, options.loadDtype)
     .filter(({ name }) => !tied.has(name))
+    .map((item) => asLinear(loading, item))
     .map((item) => (isFrozen(options, item.name) || isIdle(options, item) ? { ...item, frozen: true } : item));
   if (options.packsOnTheFly) {
     warmUp(torch, placed, (item) => isPacked(loading, item), options.quantization);
@@ -148,15 +149,29 @@ function isIdle({ trainedLayer }: LoadOptions, { index }: PlacedTensor): boolean
   return trainedLayer !== undefined && index !== trainedLayer;
 }
 
+/** Formats of bitsandbytes: they take transformers' Conv1D for a linear layer. */
+const BITSANDBYTES: ReadonlySet<QuantizationSpec["type"]> = new Set(["nf4", "fp4", "int8"]);
+
+/** A Conv1D that is packed becomes a linear layer, its weight transposed (replace_with_bnb_linear). */
+function asLinear(loading: Loading, item: PlacedTensor): PlacedTensor {
+  return item.module === "Conv1D" && isPacked(loading, item)
+    ? { ...item, module: "Linear", sizes: [...item.sizes].reverse() }
+    : item;
+}
+
+/** Whether a format packs modules of a class: the very `nn.Linear`, its subclass before transformers 5, Conv1D. */
+function packs({ type, packsSubclasses }: QuantizationSpec, module: string): boolean {
+  if (module === "Conv1D") return BITSANDBYTES.has(type);
+  return module === "Linear" || (module === "FalconLinear" && packsSubclasses === true);
+}
+
 /**
- * Whether a weight is stored packed: every `nn.Linear` but the head and what the config leaves out
+ * Whether a weight is stored packed: every linear layer but the head and what the config leaves out
  * (transformers/integrations/bitsandbytes.py).
  */
 function isPacked({ options }: Loading, item: PlacedTensor): boolean {
   const { quantization, head } = options;
-  if (quantization === null || !item.name.endsWith(".weight")) return false;
-  if (item.module !== "Linear" && (item.module !== "FalconLinear" || quantization.packsSubclasses !== true))
-    return false;
+  if (quantization === null || !item.name.endsWith(".weight") || !packs(quantization, item.module)) return false;
   const path = item.name.slice(0, -".weight".length);
   return path !== head && !(quantization.skipModules ?? []).some((pattern) => isSkipped(path, pattern));
 }

@@ -373,8 +373,11 @@ export function maskedFill(torch: Torch, self: Tensor, mask: Tensor): Tensor {
   return torch.attach(node, elementwise(torch, "masked_fill", [self, mask], self.dtype));
 }
 
-/** `clamp` by one or two numbers: backward compares with each and chooses between the gradient and a zero. */
-export function clamp(torch: Torch, self: Tensor, bounds: 1 | 2): Tensor {
+/**
+ * `clamp` by one or two numbers, or by tensors, which are saved: backward compares with each and chooses between the
+ * gradient and a zero.
+ */
+export function clamp(torch: Torch, self: Tensor, bounds: 1 | 2, limits: readonly Tensor[] = []): Tensor {
   const node = torch.record("ClampBackward1", [self], (torch, [gradient], [input]) => {
     if (!gradient) return [null];
     const zero = torch.empty("scalar_tensor", [], gradient.dtype);
@@ -383,7 +386,7 @@ export function clamp(torch: Torch, self: Tensor, bounds: 1 | 2): Tensor {
     for (const tensor of [zero, ...within]) tensor.release();
     return [out];
   });
-  if (node !== null) torch.save(node, self);
+  if (node !== null) for (const tensor of [self, ...limits]) torch.save(node, tensor);
   return torch.attach(node, elementwise(torch, "clamp", [self], self.dtype));
 }
 

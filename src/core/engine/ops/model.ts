@@ -445,7 +445,11 @@ export function transposedConvolution(
   });
 }
 
-/** How the gradient gets into zeros, out of place as for the reference's tensor subclasses (FunctionsManual.cpp). */
+/**
+ * How the gradient gets into zeros: out of place, as for the reference's tensor subclasses (FunctionsManual.cpp,
+ * index_backward; TensorAdvancedIndexing.cpp, gather_backward). A plain CUDA tensor is scattered into in place, one
+ * tensor of the input's size less, which this bounds.
+ */
 const SCATTERED: Readonly<Record<string, string>> = { index: "_index_put_impl_", gather: "scatter_add" };
 
 /** `index`/`index_select`/`gather`: the gradient is scattered into zeros of the input's size. */

@@ -18,6 +18,7 @@ import { entropyFromLogits, klDivergence, logSumExp, selectiveLogSoftmax } from 
 import * as masks from "./masks";
 import * as model from "./model";
 import * as nonlinear from "./nonlinear";
+import { clampHalf } from "./overflow";
 import * as pictures from "./pictures";
 import * as pooling from "./pooling";
 import * as sound from "./sound";
@@ -272,6 +273,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   minimum: (t, a) => arithmetic.extremum(t, "minimum", a.operand(0), a.operand(1)),
   max: (t, a) => largest(t, "max", "maximum", a),
   clamp: (t, a) => arithmetic.clamp(t, a.tensor(0), limits(a)),
+  clamp_half: (t, a) => clampHalf(t, a.tensor(0), a.flag(1)),
   clamp_min: (t, a) => arithmetic.clamp(t, a.tensor(0), 1),
   cumsum: (t, a) => arithmetic.cumsum(t, a.tensor(0), a.dtype(2)),
   sum: (t, a) => arithmetic.sum(t, a.tensor(0), a.numbers(1, "dim"), a.flag(2, "keepdim"), a.dtype(3)),
