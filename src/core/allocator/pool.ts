@@ -24,6 +24,9 @@ export class Blocks {
   previous = new Int32Array(1024);
   next = new Int32Array(1024);
   free = new Uint8Array(1024);
+  /** Neighbours among the free blocks of one size, by address. */
+  before = new Int32Array(1024);
+  after = new Int32Array(1024);
   private count = 0;
   private readonly unused: number[] = [];
 
@@ -68,16 +71,20 @@ export class Blocks {
     this.previous = widened(this.previous, new Int32Array(room));
     this.next = widened(this.next, new Int32Array(room));
     this.free = widened(this.free, new Uint8Array(room));
+    this.before = widened(this.before, new Int32Array(room));
+    this.after = widened(this.after, new Int32Array(room));
   }
 }
 
-/** Free blocks. They have few different sizes, of which there are many blocks each. */
+/** Up to so many sizes are looked through one by one, the largest first; of more, the halves without the wanted one go. */
+const SCANNED = 32;
+
+/** Free blocks: a few hundred of a dozen sizes, in one list per size. */
 export class Pool {
-  /** Sizes of the blocks that are there, ascending, and per size the blocks, the one with the lowest address last. */
-  private readonly sizes: number[] = [];
-  private readonly bins: number[][] = [];
-  /** Bins that became empty. */
-  private readonly spare: number[][] = [];
+  /** Sizes that there are, ascending, and per size the block with the lowest address. */
+  private sizes = new Float64Array(64);
+  private firsts = new Int32Array(64);
+  private count = 0;
 
   constructor(private readonly blocks: Blocks) {}
 
@@ -85,62 +92,78 @@ export class Pool {
   private place(size: number): number {
     const { sizes } = this;
     let low = 0;
-    let high = sizes.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
+    let at = this.count;
+    while (at - low > SCANNED) {
+      const middle = (low + at) >> 1;
       if (sizes[middle]! < size) low = middle + 1;
-      else high = middle;
+      else at = middle;
     }
-    return low;
+    while (at > low && sizes[at - 1]! >= size) at--;
+    return at;
   }
 
-  /** A bin for a size that has none yet. */
-  private open(at: number, size: number): number[] {
-    const { sizes, bins } = this;
-    const bin = this.spare.pop() ?? [];
-    for (let k = sizes.length; k > at; k--) {
+  /** Begins the list of a size that no other block has. */
+  private open(at: number, size: number, block: number): void {
+    if (this.count === this.sizes.length) this.grow();
+    const { sizes, firsts } = this;
+    for (let k = this.count++; k > at; k--) {
       sizes[k] = sizes[k - 1]!;
-      bins[k] = bins[k - 1]!;
+      firsts[k] = firsts[k - 1]!;
     }
     sizes[at] = size;
-    bins[at] = bin;
-    return bin;
+    firsts[at] = block;
   }
 
-  /** Puts an empty bin away. */
+  /** Ends a list whose last block is gone. */
   private close(at: number): void {
-    const { sizes, bins } = this;
-    this.spare.push(bins[at]!);
-    for (let k = at + 1; k < sizes.length; k++) {
-      sizes[k - 1] = sizes[k]!;
-      bins[k - 1] = bins[k]!;
+    const { sizes, firsts } = this;
+    const last = --this.count;
+    for (let k = at; k < last; k++) {
+      sizes[k] = sizes[k + 1]!;
+      firsts[k] = firsts[k + 1]!;
     }
-    sizes.pop();
-    bins.pop();
+  }
+
+  private grow(): void {
+    const sizes = new Float64Array(2 * this.count);
+    const firsts = new Int32Array(2 * this.count);
+    sizes.set(this.sizes);
+    firsts.set(this.firsts);
+    this.sizes = sizes;
+    this.firsts = firsts;
   }
 
   insert(block: number): void {
-    const { addresses } = this.blocks;
-    this.blocks.free[block] = 1;
+    const { addresses, before, after, free } = this.blocks;
+    free[block] = 1;
     const size = this.blocks.sizes[block]!;
-    const address = addresses[block]!;
     const at = this.place(size);
-    const bin = this.sizes[at] === size ? this.bins[at]! : this.open(at, size);
-    let k = bin.length;
-    for (; k > 0 && addresses[bin[k - 1]!]! < address; k--) bin[k] = bin[k - 1]!;
-    bin[k] = block;
+    let previous = NONE;
+    let next = NONE;
+    if (at === this.count || this.sizes[at] !== size) this.open(at, size, block);
+    else {
+      const address = addresses[block]!;
+      next = this.firsts[at]!;
+      while (next !== NONE && addresses[next]! < address) {
+        previous = next;
+        next = after[next]!;
+      }
+      if (next !== NONE) before[next] = block;
+      if (previous !== NONE) after[previous] = block;
+      else this.firsts[at] = block;
+    }
+    before[block] = previous;
+    after[block] = next;
   }
 
   remove(block: number): void {
-    const at = this.place(this.blocks.sizes[block]!);
-    const bin = this.bins[at]!;
-    let moved = bin.pop()!;
-    for (let k = bin.length - 1; moved !== block; k--) {
-      const before = bin[k]!;
-      bin[k] = moved;
-      moved = before;
-    }
-    if (bin.length === 0) this.close(at);
+    const { before, after, sizes } = this.blocks;
+    const previous = before[block]!;
+    const next = after[block]!;
+    if (next !== NONE) before[next] = previous;
+    if (previous !== NONE) after[previous] = next;
+    else if (next !== NONE) this.firsts[this.place(sizes[block]!)] = next;
+    else this.close(this.place(sizes[block]!));
   }
 
   /** Joins a block that is freed with its free neighbours, which leave the pool; gives what became of it. */
@@ -164,11 +187,16 @@ export class Pool {
   /** Takes the first block of at least `size` granules; `NONE` when there is none, or when it has `limit` or more. */
   take(size: number, limit: number): number {
     const at = this.place(size);
-    if (at === this.sizes.length || this.sizes[at]! >= limit) return NONE;
-    const bin = this.bins[at]!;
-    const block = bin.pop()!;
-    if (bin.length === 0) this.close(at);
-    this.blocks.free[block] = 0;
+    if (at === this.count || this.sizes[at]! >= limit) return NONE;
+    const { before, after, free } = this.blocks;
+    const block = this.firsts[at]!;
+    const next = after[block]!;
+    if (next === NONE) this.close(at);
+    else {
+      this.firsts[at] = next;
+      before[next] = NONE;
+    }
+    free[block] = 0;
     return block;
   }
 }

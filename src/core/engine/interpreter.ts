@@ -155,6 +155,8 @@ function isRepeated(fn: GraphFunction, operand: Operand | undefined): boolean {
   return false;
 }
 
+const NO_KEYWORDS: Readonly<Record<string, Argument>> = {};
+
 const DROPOUTS: ReadonlySet<string> = new Set(["dropout", "dropout_", "native_dropout"]);
 
 /** The operator that stands for head and loss together. */
@@ -446,9 +448,7 @@ export class Interpreter {
   private operator(instruction: OpInstruction, context: Context): void {
     const { torch } = this;
     const args = instruction.in.map((operand) => this.operand(operand, context));
-    const keywords: Record<string, Argument> = {};
-    if (instruction.kw !== undefined)
-      for (const [name, operand] of Object.entries(instruction.kw)) keywords[name] = this.operand(operand, context);
+    const keywords = instruction.kw === undefined ? NO_KEYWORDS : this.keywords(instruction.kw, context);
     if (this.options.noDropout && DROPOUTS.has(instruction.op)) args[1] = 0;
     const { autocastEnabled, gradEnabled } = torch;
     if (instruction.op === FUSED_LOSS) torch.logits = true;
@@ -458,7 +458,7 @@ export class Interpreter {
       this.cached(this.options.cache, instruction, args, context);
     const given = this.given(instruction);
     const result = given ?? dispatch(torch, instruction.op, new Arguments(args, keywords));
-    for (const tensor of this.passing.splice(0)) tensor.release();
+    for (let tensor = this.passing.shift(); tensor !== undefined; tensor = this.passing.shift()) tensor.release();
     if (instruction.noamp) torch.autocastEnabled = autocastEnabled;
     torch.gradEnabled = gradEnabled;
     if (result === null) throw new NotModelled(`operator ${instruction.op}`);
@@ -466,6 +466,12 @@ export class Interpreter {
       result.requiresGradFlag = true;
     if (given === null && this.inputEmbeddings.has(instruction) && !Array.isArray(result)) this.requireGrad(result);
     this.bind(instruction.out, Array.isArray(result) ? result : [result], context);
+  }
+
+  private keywords(operands: NonNullable<OpInstruction["kw"]>, context: Context): Record<string, Argument> {
+    const keywords: Record<string, Argument> = {};
+    for (const name in operands) keywords[name] = this.operand(operands[name]!, context);
+    return keywords;
   }
 
   /** Hands keys and values to the cache; what it returns takes the place of the operands and of their names. */

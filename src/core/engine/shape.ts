@@ -128,26 +128,14 @@ export function elementwiseStrides(
 ): number[] {
   const rank = shape.length;
   if (rank <= 1) return contiguousStrides(shape);
-  const views: number[][] = [];
-  let allContiguous = true;
-  let allSame = true;
-  for (const o of operands) {
-    if (o.sizes.length === 0) {
-      if (rank > 0) allSame = false;
-      continue;
-    }
-    if (!sameSizes(o.sizes, shape)) {
-      allContiguous = false;
-      allSame = false;
-    } else if (allContiguous && !isContiguous(o.sizes, o.strides)) allContiguous = false;
-    views.push(broadcastStrides(o.sizes, o.strides, shape));
-  }
-  if (views.length === 0 || (allContiguous && allSame)) return contiguousStrides(shape);
-  if (allSame) {
-    const first = operands[0]!;
-    if (operands.every((o) => sameSizes(o.strides, first.strides)) && isDense(first.sizes, first.strides))
-      return [...first.strides];
-  }
+  if (operands.every(({ sizes, strides }) => sameSizes(sizes, shape) && isContiguous(sizes, strides)))
+    return contiguousStrides(shape);
+  const shaped = operands.filter(({ sizes }) => sizes.length > 0);
+  if (shaped.length === 0) return contiguousStrides(shape);
+  const first = operands[0]!;
+  const allSame = operands.every((o) => sameSizes(o.sizes, shape) && sameSizes(o.strides, first.strides));
+  if (allSame && isDense(first.sizes, first.strides)) return [...first.strides];
+  const views = shaped.map(({ sizes, strides }) => broadcastStrides(sizes, strides, shape));
   const permutation = shape.map((_, k) => rank - 1 - k);
   const compare = (a: number, b: number): number => {
     for (const v of views) {

@@ -34,7 +34,11 @@ function at(dim: number, rank: number): number {
 
 export function view(torch: Torch, input: Tensor, wanted: Sizes): Tensor {
   const sizes = inferSize(wanted, input.elements);
-  const strides = viewStrides(input.sizes, input.strides, sizes) ?? contiguousStrides(sizes);
+  return viewAs(torch, input, sizes, viewStrides(input.sizes, input.strides, sizes) ?? contiguousStrides(sizes));
+}
+
+/** The view of these sizes, all of them known. */
+function viewAs(torch: Torch, input: Tensor, sizes: Sizes, strides: Sizes): Tensor {
   const back = input.sizes;
   return viewed(
     torch,
@@ -55,7 +59,8 @@ export function unsafeView(torch: Torch, input: Tensor, wanted: Sizes): Tensor {
 
 export function reshape(torch: Torch, input: Tensor, wanted: Sizes): Tensor {
   const sizes = inferSize(wanted, input.elements);
-  if (viewStrides(input.sizes, input.strides, sizes) !== null) return view(torch, input, sizes);
+  const strides = viewStrides(input.sizes, input.strides, sizes);
+  if (strides !== null) return viewAs(torch, input, sizes, strides);
   const copy = clone(torch, input, contiguousStrides(input.sizes));
   const out = view(torch, copy, sizes);
   copy.release();
@@ -93,12 +98,23 @@ export function permute(torch: Torch, input: Tensor, dims: readonly number[]): T
 }
 
 export function transpose(torch: Torch, input: Tensor, a: number, b: number): Tensor {
-  const order = input.sizes.map((_, k) => k);
   const x = at(a, input.rank);
   const y = at(b, input.rank);
-  order[x] = y;
-  order[y] = x;
-  return permute(torch, input, order);
+  return viewed(
+    torch,
+    "TransposeBackward0",
+    input,
+    swapped(input.sizes, x, y),
+    swapped(input.strides, x, y),
+    undoing((torch, g) => transpose(torch, g, x, y)),
+  );
+}
+
+function swapped(values: Sizes, a: number, b: number): number[] {
+  const out = values.slice();
+  out[a] = values[b]!;
+  out[b] = values[a]!;
+  return out;
 }
 
 export function expand(torch: Torch, input: Tensor, wanted: Sizes): Tensor {
