@@ -430,7 +430,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
       run.compiled && run.checkpointing !== null ? { ...run.checkpointing, useReentrant: false } : run.checkpointing,
     // The term of the loss that AdaLoRA adds reaches into every layer.
     layerSignature: way !== "none" && fold && model.regularised.length === 0 ? signature : null,
-    foldsKinds: way === "any-kind",
+    fold: way,
     head,
   });
   const interpretersOf =

@@ -137,6 +137,11 @@ describe("planFolding", () => {
     assert.deepEqual(planFolding(new Array(32).fill("a")), { from: 2, to: 2, copies: 27 });
   });
 
+  it("runs one layer after the copies where the last one does what the others do", () => {
+    const plan = { from: 2, to: 2, copies: 28, beforeEnd: true };
+    assert.deepEqual(planFolding(new Array(32).fill("a"), true), plan);
+  });
+
   it("finds alternating kinds after an irregular start", () => {
     const plan = planFolding(["x", ...new Array(12).fill(["a", "b"]).flat()]);
     assert.deepEqual(plan, { from: 5, to: 6, copies: 7 });

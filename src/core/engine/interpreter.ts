@@ -23,7 +23,7 @@ import { slice, view } from "./ops/layout";
 import { addmmOperator, linear } from "./ops/linear";
 import { convolution, embedding } from "./ops/model";
 import { type Argument, Arguments, dispatch } from "./ops/table";
-import { type Folding, layerLabel, leftOut, NO_LAYER, planAcrossKinds, planFolding } from "./region";
+import { type Fold, type Folding, layerLabel, leftOut, NO_LAYER, planAcrossKinds, planFolding } from "./region";
 import type { Tensor } from "./tensor";
 import type { Torch } from "./torch";
 
@@ -89,8 +89,8 @@ export interface InterpreterOptions {
   readonly checkpointing: CheckpointingOptions | null;
   /** Equal for layers whose parameters are alike; null: every layer is run. */
   readonly layerSignature: ((index: number) => string) | null;
-  /** Layers of any kind may stand for those left out, if they do the same. */
-  readonly foldsKinds?: boolean;
+  /** How layers are left out, where they are. */
+  readonly fold?: Fold;
   /** Module path of the output head: from there on, bytes are logits and loss. */
   readonly head: string | null;
   /** Takes part in the attention of decoders; absent where none is kept. */
@@ -161,6 +161,15 @@ const DROPOUTS: ReadonlySet<string> = new Set(["dropout", "dropout_", "native_dr
 
 /** The operator that stands for head and loss together. */
 const FUSED_LOSS = "liger_fused_linear_cross_entropy";
+
+/**
+ * Whether layers add to one another's gradient of something they all read (an encoder's output, a bias of positions): the
+ * last layer, whose backward runs first, has nothing to add to.
+ */
+function joinsGradients({ repeat: { carry } }: RepeatInstruction, inputs: readonly Input[]): boolean {
+  const carried = carry.filter((source) => source !== null).length;
+  return carried > 1 || inputs.some((input, k) => carry[k] === null && input?.requiresGrad);
+}
 
 /** The tensors of a list an operand names, or null for any other operand. */
 function listed(operand: Operand, context: Context): Tensor[] | null {
@@ -704,7 +713,7 @@ export class Interpreter {
       context.index !== null
         ? null
         : (this.segments(instruction, first, last, bodyOf, context) ??
-          this.layers(instruction, first, last, bodyOf, context));
+          this.layers(instruction, first, last, bodyOf, context, joinsGradients(instruction, inputs)));
     const indices = run?.indices ?? Array.from({ length: Math.max(0, last - first) }, (_, k) => first + k);
     const outputs = this.rounds(instruction, indices, inputs, context, run?.layer ?? this.round(bodyOf, context));
     if (run !== null) this.torch.enterLayer(NO_LAYER, false);
@@ -761,12 +770,13 @@ export class Interpreter {
     last: number,
     bodyOf: (index: number) => number,
     context: Context,
+    joined: boolean,
   ): LayerRounds {
     const { checkpoint, positional, collect, passing = [] } = instruction.repeat;
     const repeat = this.repeats.count++;
     const withheld = withheldInputs(instruction, this.graph.blocks);
     return {
-      indices: this.layersToRun(repeat, first, last, bodyOf, collect === undefined),
+      indices: this.layersToRun(repeat, first, last, bodyOf, collect === undefined, joined),
       layer: (index, ordinal, owned) => {
         const label = layerLabel(repeat, ordinal);
         this.torch.layerIndices.set(label, index);
@@ -846,17 +856,21 @@ export class Interpreter {
     last: number,
     bodyOf: (index: number) => number,
     foldable: boolean,
+    joined: boolean,
   ): number[] {
     const all = Array.from({ length: Math.max(0, last - first) }, (_, k) => first + k);
-    const { layerSignature } = this.options;
+    const { layerSignature, fold } = this.options;
     // What a list keeps of every layer goes outside the layers, where a fold could not put it back.
     if (layerSignature === null || !foldable) return all;
     const kinds = all.map((index) => this.options.layerKind(index));
     const alike = all.map(
       (index) => `${bodyOf(index)} ${layerSignature(index)} ${this.isSelected(this.wrappedBefore + index - first)}`,
     );
-    const across = this.options.foldsKinds ? planAcrossKinds(alike, kinds) : null;
-    const within = planFolding(alike.map((signature, k) => `${signature} ${kinds[k]}`));
+    const across = fold === "up-to-last" || fold === "any-kind" ? planAcrossKinds(alike, kinds) : null;
+    const within = planFolding(
+      alike.map((signature, k) => `${signature} ${kinds[k]}`),
+      fold === "up-to-last" && !joined,
+    );
     const plan = leftOut(across) > leftOut(within) ? across : within;
     if (plan === null) return all;
     this.foldings.push({ repeat, first, ...plan });

@@ -21,19 +21,23 @@ export interface Folding {
   readonly copies: number;
   /** Whether layers of several kinds are among those left out: both neighbours of the block must do the same then. */
   readonly kinds?: boolean;
+  /** Whether the irregular end comes right after the block. */
+  readonly beforeEnd?: boolean;
 }
 
 /**
- * How layers are left out, in the order of the attempts: also those of another kind, which often allocate the same (a
- * window of attention changes the mask, not its size); only of the same kind; none.
+ * How layers are left out, in the order of the attempts: as many as can be, up to the last one, which mostly allocates what
+ * the others do; also those of another kind, which often do, too (a window of attention changes the mask, not its size);
+ * only of the same kind; none.
  */
-export const FOLDS = ["any-kind", "same-kind", "none"] as const;
+export const FOLDS = ["up-to-last", "any-kind", "same-kind", "none"] as const;
 export type Fold = (typeof FOLDS)[number];
 
 /** The attempt that makes sense after one whose foldings did not hold; null when all layers were run. */
 export function nextFold(fold: Fold, foldings: readonly Folding[]): Fold | null {
   if (fold === "none") return null;
-  return fold === "any-kind" && foldings.some(({ kinds }) => kinds) ? "same-kind" : "none";
+  if (fold === "up-to-last" && foldings.some(({ beforeEnd }) => beforeEnd)) return "any-kind";
+  return fold !== "same-kind" && foldings.some(({ kinds }) => kinds) ? "same-kind" : "none";
 }
 
 /** Layers in the stream: a repeat's number and the ordinal of the layer within it. */
@@ -48,37 +52,44 @@ export function layerLabel(repeat: number, ordinal: number): number {
 const LONGEST_PERIOD = 6;
 
 /** Ordinals of the block that is copied, and how often. */
-export type FoldingPlan = Pick<Folding, "from" | "to" | "copies" | "kinds">;
+export type FoldingPlan = Pick<Folding, "from" | "to" | "copies" | "kinds" | "beforeEnd">;
 
 /** How many layers a plan leaves out. */
 export function leftOut(plan: FoldingPlan | null): number {
   return plan === null ? 0 : plan.copies * (plan.to - plan.from + 1);
 }
 
+/** Regular layers that are run before the one that is copied, and after its copies. */
+const RUN_BESIDE = 2;
+
 /**
  * Finds the longest periodic run of layers and how much of it can be left out: two blocks before the one that is copied
- * (the first sees the irregular start) and two after it (the last sees the irregular end) are always run.
+ * (the first sees the irregular start) and two after it (the last sees the irregular end) are run.
  *
+ * @param upToLast only the block that sees the irregular end is run after the copies
  * @returns ordinals of the template block and the number of copies, or null when nothing is gained
  */
-export function planFolding(signatures: readonly string[]): FoldingPlan | null {
+export function planFolding(signatures: readonly string[], upToLast = false): FoldingPlan | null {
+  const beside = RUN_BESIDE + 1 + (upToLast ? 1 : RUN_BESIDE);
   const count = signatures.length;
   let best: FoldingPlan | null = null;
   for (let period = 1; period <= LONGEST_PERIOD; period++) {
     for (let start = 0; start + period < count; ) {
       let end = start + period;
       while (end < count && signatures[end] === signatures[end - period]) end++;
-      const copies = Math.floor((end - start) / period) - 5;
+      const copies = Math.floor((end - start) / period) - beside;
       if (copies > 0 && copies * period > (best === null ? 0 : best.copies * (best.to - best.from + 1)))
-        best = { from: start + 2 * period, to: start + 3 * period - 1, copies };
+        best = {
+          from: start + RUN_BESIDE * period,
+          to: start + (RUN_BESIDE + 1) * period - 1,
+          copies,
+          ...(upToLast ? { beforeEnd: true } : {}),
+        };
       start = end > start + period ? end - period + 1 : start + 1;
     }
   }
   return best;
 }
-
-/** Regular layers that are run before the one that is copied, and after its copies. */
-const RUN_BESIDE = 2;
 
 /**
  * As `planFolding` with one layer as the period, for runs of layers that are alike but for their kind. The layers that are
@@ -468,19 +479,24 @@ class Unroller {
     }
   }
 
-  /** Frees, from outside the layers, what one layer allocated; the copies' blocks go right after. */
+  /**
+   * Frees, from outside the layers, what one layer allocated, or all those of the block that is copied; the copies' blocks go
+   * right after.
+   */
   private outside(folding: Folding, layer: Segment, start: number, limit: number): number {
     const { recording, events } = this;
+    const isCopied = ({ label }: Segment): boolean =>
+      this.foldingOf(label) === folding && label % REPEAT >= folding.from && label % REPEAT <= folding.to;
+    const copied = isCopied(layer);
     const freed: number[] = [];
     let k = start;
     for (; k < limit; k++) {
       const event = recording.events[k]!;
-      if (event >= 0 || recording.home(~event)?.label !== layer.label) break;
+      const home = event >= 0 ? undefined : recording.home(~event);
+      if (home === undefined || (copied ? !isCopied(home) : home.label !== layer.label)) break;
       freed.push(~event);
     }
-    const ordinal = layer.label % REPEAT;
-    const copies = ordinal >= folding.from && ordinal <= folding.to ? folding.copies : 0;
-    for (let copy = 0; copy <= copies; copy++)
+    for (let copy = 0; copy <= (copied ? folding.copies : 0); copy++)
       for (const id of freed) events.push(~this.resolve(id, recording.home(id)!, copy));
     return k;
   }
