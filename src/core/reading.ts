@@ -71,7 +71,7 @@ export function timelineOf(ledger: Ledger, loading: Ledger | null): TimelinePoin
 /** The stream from event `start` on, thinned so that every slice keeps its highest point. */
 function timeline(ledger: Ledger, start: number): TimelinePoint[] {
   const { events, bytes, phaseList } = ledger;
-  const kinds = ledger.classes(({ kind }) => KIND_INDEX[kind]);
+  const kinds = ledger.kindsOfBlocks(KIND_INDEX);
   const end = events.length;
   const slice = Math.max(1, Math.ceil((end - start) / TIMELINE_POINTS));
   const points: TimelinePoint[] = [];

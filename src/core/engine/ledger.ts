@@ -43,7 +43,7 @@ export interface Kernel {
 
 /** What an allocation is: one per call of the allocator, shared by the blocks that repeat it. */
 export interface Label {
-  kind: ComponentKind;
+  readonly kind: ComponentKind;
   /** The dispatcher's name of what allocates. */
   readonly operator: string;
   /** Path of the module that it belongs to. */
@@ -85,7 +85,11 @@ export class Ledger {
   private eventColumn = new Int32Array(FIRST_ROOM);
   private byteColumn = new Float64Array(FIRST_ROOM);
   private labelColumn = new Int32Array(FIRST_ROOM);
-  private readonly labels: Label[] = [];
+  /** Labels, in columns. */
+  private readonly kinds: ComponentKind[] = [];
+  private readonly operators: string[] = [];
+  private readonly scopes: string[] = [];
+  private readonly kernels: (Kernel | null)[] = [];
   eventCount = 0;
   /** Blocks so far: the next one's id. */
   count = 0;
@@ -126,11 +130,20 @@ export class Ledger {
 
   /** How many labels there are. */
   get labelCount(): number {
-    return this.labels.length;
+    return this.kinds.length;
   }
 
-  labelOf(id: number): Readonly<Label> {
-    return this.labels[this.labelColumn[id]!]!;
+  labelOf(id: number): Label {
+    return this.label(this.labelColumn[id]!);
+  }
+
+  private label(index: number): Label {
+    return {
+      kind: this.kinds[index]!,
+      operator: this.operators[index]!,
+      scope: this.scopes[index]!,
+      kernel: this.kernels[index]!,
+    };
   }
 
   /** Place of a block's label, for scripts. */
@@ -138,25 +151,30 @@ export class Ledger {
     return this.labelColumn[id]!;
   }
 
-  /** What each block is, by id, as a small number that its label decides. */
-  classes(classOf: (label: Readonly<Label>) => number): Uint8Array {
-    const { labels, labelColumn, count } = this;
-    const ofLabel = new Uint8Array(labels.length);
-    for (let index = 0; index < labels.length; index++) ofLabel[index] = classOf(labels[index]!);
+  /** What kind of bytes each block is, by id, as `numberOf` counts the kinds. */
+  kindsOfBlocks(numberOf: Readonly<Record<ComponentKind, number>>): Uint8Array {
+    return this.spread(this.kinds, (kind) => numberOf[kind]);
+  }
+
+  /** For each block whether an operator allocated it (1); null when none was its. */
+  blocksOf(operator: string): Uint8Array | null {
+    if (!this.operators.includes(operator)) return null;
+    return this.spread(this.operators, (own) => (own === operator ? 1 : 0));
+  }
+
+  /** A small number per block that one column of its label decides. */
+  private spread<T>(column: readonly T[], numberOf: (value: T) => number): Uint8Array {
+    const { labelColumn, count } = this;
+    const ofLabel = new Uint8Array(column.length);
+    for (let index = 0; index < column.length; index++) ofLabel[index] = numberOf(column[index]!);
     const blocks = new Uint8Array(count);
     for (let id = 0; id < count; id++) blocks[id] = ofLabel[labelColumn[id]!]!;
     return blocks;
   }
 
-  /** For each block whether an operator allocated it (1); null when none was its. */
-  blocksOf(operator: string): Uint8Array | null {
-    if (!this.labels.some((label) => label.operator === operator)) return null;
-    return this.classes((label) => (label.operator === operator ? 1 : 0));
-  }
-
   /** Books a block as something else; nothing for a tensor without one. */
   relabel(id: number, kind: ComponentKind): void {
-    if (id >= 0) this.labels[this.labelColumn[id]!]!.kind = kind;
+    if (id >= 0) this.kinds[this.labelColumn[id]!] = kind;
   }
 
   /** Starts a phase of a step (0 = before the first). */
@@ -174,7 +192,10 @@ export class Ledger {
     this.reserve(1, 1);
     const id = this.count++;
     this.byteColumn[id] = rounded;
-    this.labelColumn[id] = this.labels.push({ kind, operator, scope, kernel }) - 1;
+    this.labelColumn[id] = this.kinds.push(kind) - 1;
+    this.operators.push(operator);
+    this.scopes.push(scope);
+    this.kernels.push(kernel);
     this.eventColumn[this.eventCount++] = id;
     this.live += rounded;
     const phase = this.phaseList[this.phaseList.length - 1]!;

@@ -17,6 +17,16 @@ export interface Storage {
   references: number;
 }
 
+/** What only leaves have: which parameter they are, and their gradient. */
+class Leaf {
+  grad: Tensor | null = null;
+  accumulator: Node | null = null;
+  name: string | null = null;
+  moduleKind: string | null = null;
+  pattern: string | null = null;
+  layer: number | null = null;
+}
+
 export class Tensor {
   references = 1;
   /** Leaf flag; a tensor made by autograd requires grad through `node`. */
@@ -27,27 +37,86 @@ export class Tensor {
   base: Tensor | null = null;
   node: Node | null = null;
   outputIndex = 0;
-  /** Gradient of a leaf. */
-  grad: Tensor | null = null;
   /** What lives as long as this one: the rest of an output object that it is the name for. */
   along: { release(): void } | null = null;
-  /** The leaf's AccumulateGrad node, made on demand. */
-  accumulator: Node | null = null;
-  /** `module.path` of a parameter, for provenance. */
-  name: string | null = null;
-  /** Class of the module that owns a parameter (`Linear`, `Embedding`, …). */
-  moduleKind: string | null = null;
-  /** Name of a parameter with `{i}` in place of its layer's index, and that index. */
-  pattern: string | null = null;
-  layer: number | null = null;
+  /** Made when something of it is set: most tensors are no leaves. */
+  private leaf: Leaf | null = null;
+  private knownStrides: Sizes | null;
 
+  /** @param strides null: row by row */
   constructor(
     readonly ledger: Ledger,
     readonly storage: Storage,
     readonly sizes: Sizes,
-    readonly strides: Sizes,
+    strides: Sizes | null,
     readonly dtype: DType,
-  ) {}
+  ) {
+    this.knownStrides = strides;
+  }
+
+  get strides(): Sizes {
+    this.knownStrides ??= contiguousStrides(this.sizes);
+    return this.knownStrides;
+  }
+
+  private get asLeaf(): Leaf {
+    this.leaf ??= new Leaf();
+    return this.leaf;
+  }
+
+  /** Gradient of a leaf. */
+  get grad(): Tensor | null {
+    return this.leaf === null ? null : this.leaf.grad;
+  }
+
+  set grad(grad: Tensor | null) {
+    this.asLeaf.grad = grad;
+  }
+
+  /** The leaf's AccumulateGrad node, made on demand. */
+  get accumulator(): Node | null {
+    return this.leaf === null ? null : this.leaf.accumulator;
+  }
+
+  set accumulator(accumulator: Node | null) {
+    this.asLeaf.accumulator = accumulator;
+  }
+
+  /** `module.path` of a parameter, for provenance. */
+  get name(): string | null {
+    return this.leaf === null ? null : this.leaf.name;
+  }
+
+  set name(name: string | null) {
+    this.asLeaf.name = name;
+  }
+
+  /** Class of the module that owns a parameter (`Linear`, `Embedding`, …). */
+  get moduleKind(): string | null {
+    return this.leaf === null ? null : this.leaf.moduleKind;
+  }
+
+  set moduleKind(moduleKind: string | null) {
+    this.asLeaf.moduleKind = moduleKind;
+  }
+
+  /** Name of a parameter with `{i}` in place of its layer's index. */
+  get pattern(): string | null {
+    return this.leaf === null ? null : this.leaf.pattern;
+  }
+
+  set pattern(pattern: string | null) {
+    this.asLeaf.pattern = pattern;
+  }
+
+  /** Index of a parameter's layer. */
+  get layer(): number | null {
+    return this.leaf === null ? null : this.leaf.layer;
+  }
+
+  set layer(layer: number | null) {
+    this.asLeaf.layer = layer;
+  }
 
   get requiresGrad(): boolean {
     return this.requiresGradFlag || this.node !== null;
@@ -66,7 +135,7 @@ export class Tensor {
   }
 
   get contiguous(): boolean {
-    return isContiguous(this.sizes, this.strides);
+    return this.knownStrides === null || isContiguous(this.sizes, this.knownStrides);
   }
 
   /** Size of dimension `dim`, counted from the end when negative. */
@@ -82,7 +151,7 @@ export class Tensor {
   /** Another tensor object over the same storage, without the graph behind this one. */
   detached(): Tensor {
     this.storage.references++;
-    return new Tensor(this.ledger, this.storage, this.sizes, this.strides, this.dtype);
+    return new Tensor(this.ledger, this.storage, this.sizes, this.knownStrides, this.dtype);
   }
 
   /** Lets go of one reference; the last frees the storage and the graph behind it. */
@@ -94,13 +163,12 @@ export class Tensor {
       this.node = null;
       releaseNode(node);
     }
-    if (this.grad !== null) {
-      const grad = this.grad;
+    const { grad, along } = this;
+    if (grad !== null) {
       this.grad = null;
       grad.release();
     }
-    if (this.along !== null) {
-      const { along } = this;
+    if (along !== null) {
       this.along = null;
       along.release();
     }
@@ -122,5 +190,5 @@ export function alias(source: Tensor, sizes: Sizes, strides: Sizes, dtype: DType
 
 /** A tensor the ledger does not see: on the host, or with nothing in it. */
 export function hostTensor(ledger: Ledger, sizes: Sizes, dtype: DType): Tensor {
-  return new Tensor(ledger, { id: -1, references: 1 }, sizes, contiguousStrides(sizes), dtype);
+  return new Tensor(ledger, { id: -1, references: 1 }, sizes, null, dtype);
 }

@@ -11,7 +11,7 @@ import type { Kernel, Ledger, Product } from "./ledger";
 import type { BackwardFunction, Edge, Node, SavedTensorHooks } from "./node";
 import { NO_LAYER } from "./region";
 import type { AllocationPolicy } from "./selective";
-import { contiguousStrides, preservedStrides, type Sizes } from "./shape";
+import { preservedStrides, type Sizes } from "./shape";
 import { alias, hostTensor, Tensor, tensorBytes } from "./tensor";
 
 /** Sequence number of AccumulateGrad nodes: they run as soon as they are ready (UINT64_MAX in PyTorch). */
@@ -89,7 +89,7 @@ export class Torch {
     const kind = this.logits ? "logits-and-loss" : this.kind;
     const share = this.share === undefined ? 1 : this.share(sizes);
     const id = this.ledger.allocate(bytes / share, operator, kind, this.scope, this.kernelOf(operator, bytes / share));
-    const tensor = new Tensor(this.ledger, { id, references: 1 }, sizes, strides ?? contiguousStrides(sizes), dtype);
+    const tensor = new Tensor(this.ledger, { id, references: 1 }, sizes, strides ?? null, dtype);
     this.policy?.made(operator, tensor);
     return tensor;
   }
