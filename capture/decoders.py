@@ -21,6 +21,12 @@ def windows(r, d):
     return {**kinds, "layer_rope_theta": [10000.0] * kinds["num_hidden_layers"]}
 
 
+def dense_first(r, d):
+    """Two layers without experts, a window in one of them, then layers with experts and windows in some."""
+    later = mixed(r, "sliding_attention", 2)["layer_types"]
+    return {"num_hidden_layers": 2 + len(later), "num_dense_layers": 2, "layer_types": [*r.sample(["sliding_attention", "full_attention"], 2), *later], "num_shared_experts": r.randint(1, 3)}
+
+
 def gemma4(r, d):
     """Layers of both kinds, the last two before those that share keys and values one of each; a window in the first that shares them."""
     own, shared = mixed(r, "sliding_attention")["layer_types"], ["sliding_attention", *mixed(r, "sliding_attention")["layer_types"]]
@@ -56,5 +62,8 @@ FAMILIES = {
     "youtu": standard("youtu", attention=SDPA, axes=(given(rope_interleave=True),), fixed=("head_dim",), extra=low_rank, terms=(HEAD, *LATENT_WIDTHS)),
     "ctrl": standard("ctrl", attention=EAGER, tasks=HEADS, extra=lambda r, d: {"dff": r.randint(40, 240)}, terms=("n_embd//n_head",)),
     "doge": standard("doge", attention=SDPA, tasks=HEADS, axes=(GQA[:1], given(is_moe=False), (Option("S <= keep_window_size", dynamic(True)), Option("S > keep_window_size", dynamic(False))))),
+    "afmoe": standard("afmoe", attention=SDPA, axes=(GQA[:1], BOTH_WINDOWS, given(mup_enabled=True)), extra=dense_first, points=4),
+    "mellum": standard("mellum", attention=SDPA, axes=(GQA[:1], BOTH_WINDOWS), fixed=("layer_types", "mlp_layer_types"), extra=lambda r, d: {**(kinds := mixed(r, "sliding_attention")), "mlp_layer_types": ["sparse"] * kinds["num_hidden_layers"]}),
+    "granitemoe_swa": standard("granitemoe_swa", attention=EAGER, axes=(GQA[:1], BOTH_WINDOWS, given(shared_intermediate_size=0)), fixed=("layer_types",), extra=windows),
     "granite_swa": standard("granite_swa", attention=EAGER, axes=(GQA[:1], BOTH_WINDOWS), fixed=("layer_types",), extra=windows),
 }

@@ -20,21 +20,42 @@ PICTURES = "the code goes over the pictures of a batch one by one (shapes of til
 STAGES = "unlike stages whose widths and repeats follow lists or rounding rules"
 COLOURS = "reads colour tokens or arrays, not what an image processor makes"
 ELSEWHERE = "the network, or a kernel of it, is another library's"
+COMPILED = "its attention is a kernel that is compiled when the model is made; without it the code runs something else"
+FOURIER = "its Fourier transform takes no bfloat16, in which graphs are captured first"
+COLLATED = "its collator makes the decoder's inputs, which captured batches do not hold"
+REVERSED = "its layers are reversible: an autograd function of its own runs them again in backward"
+PAGES = "reads a picture of the page beside words and boxes, which captured batches of text do not hold"
+SECOND = "a second name of another family's class, whose name its files have: estimated as that"
+PAIRED = "two models of any families, put together by the training code"
+PART = "captured, but its peaks are up to 6 % below PyTorch's: what two attentions keep that share queries and keys"
 UNTRIED = "not tried yet"
 
 REASONS = {
-    **dict.fromkeys(("aria_text", "blt", "longformer", "led", "jetmoe", "ibert", "funnel"), HOST),
+    **dict.fromkeys(("aria_text", "blt", "longformer", "led", "jetmoe", "ibert", "funnel", "switch_transformers", "tapas", "flaubert", "xlm", "prophetnet", "nllb-moe"), HOST),
     **dict.fromkeys(("gemma3n_text", "zamba2"), ACROSS),
     "squeezebert": DIRECT,
-    "xlnet": ON_HOST,
+    **dict.fromkeys(("xlnet", "olmo_hybrid"), ON_HOST),
+    **dict.fromkeys(("mra", "yoso"), COMPILED),
+    **dict.fromkeys(("layoutlmv3", "udop"), PAGES),
+    **dict.fromkeys(("cohere_compass", "longcat_flash", "longt5", "mimo_v2_flash", "openai_privacy_filter", "qwen4_exp_text", "solar_open", "zaya", "laguna"), DRAWN),
+    **dict.fromkeys(("big_bird", "cohere2_moe", "exaone_moe", "gemma4_unified_text", "granitemoe_swa", "hrm_text", "hy_v3", "hy_v4", "inkling_text", "markuplm", "mellum", "minimax_m3_vl_text", "modernvbert", "nystromformer",
+                     "t5gemma2", "xmod", "bros", "pegasus_x", "bigbird_pegasus", "convbert"), FIRST),
+    "canine": LOOPS,
+    "diffllama": PART,
+    "encoder-decoder": PAIRED,
+    "fnet": FOURIER,
+    "fsmt": COLLATED,
+    "gpt-sw3": SECOND,
+    "layoutlmv2": ELSEWHERE,
+    "reformer": REVERSED,
     "deberta": HALF,
-    **dict.fromkeys(("big_bird", "bigbird_pegasus", "deepseek_v32", "deepseek_v4"), SPARSE),
+    **dict.fromkeys(("deepseek_v32", "deepseek_v4"), SPARSE),
     **dict.fromkeys(("rwkv", "xlstm", "recurrent_gemma", "minimax", "kimi_linear", "zamba"), LOOPS),
     **dict.fromkeys(("llava_next", "llava_next_video", "llava_onevision", "mistral3", "vipllava", "video_llava"), PICTURES),
     **dict.fromkeys(("efficientnet", "levit", "mobilevit", "mobilevitv2", "swiftformer", "hgnet_v2", "pp_lcnet", "textnet", "cvt", "focalnet", "hiera", "pvt", "pvt_v2", "poolformer", "bit"), STAGES),
     **dict.fromkeys(("imagegpt", "perceiver"), COLOURS),
     **dict.fromkeys(("dinat", "timm_wrapper"), ELSEWHERE),
-    **dict.fromkeys(("dbrx", "cohere_compass_text", "exaone_moe", "diffllama", "axk1", "mistral4"), DRAWN),
+    **dict.fromkeys(("dbrx", "cohere_compass_text", "axk1", "mistral4"), DRAWN),
     **dict.fromkeys(("afmoe", "axk2", "cohere2_moe", "cpmant", "emu3", "glm_moe_dsa", "doge",
                      "t5gemma"), FIRST),
 }

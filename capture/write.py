@@ -285,20 +285,23 @@ def _by_first(found, index, explain):
 
 def _alike(found, explain, depths):
     """`explain` of all layers that have a tensor, or, where one shape does not serve, of those on either side of a depth (only where
-    a switch is on, perhaps), of each kind of layer, or of kinds on either side."""
+    a switch is on, perhaps), of each kind of layer, or of kinds on either side: whichever is said most shortly."""
     with contextlib.suppress(NotExplained):
         return _by_first(found, lambda f: f[1], explain)
     kind, side = lambda c, i: env_of(c, i).get("kind"), lambda d: lambda c, i: i < c.env[d]
     switched = lambda d, key: lambda c, i: i >= c.env[d] and c.settings[key]
     switches = [k for k, v in found[0][0].settings.items() if isinstance(v, bool)]
-    ways = [*((side(d),) for d in depths), *((switched(d, key),) for d in depths for key in switches), (kind,), *((kind, side(d)) for d in depths)]
+    ways = [(kind,), *((side(d),) for d in depths), *((switched(d, key),) for d in depths for key in switches), *((kind, side(d)) for d in depths)]
+    explained = []
     for way in ways:
         parts = {}
         for f in found:
             parts.setdefault(tuple(w(f[0], f[1]) for w in way), []).append(f)
         with contextlib.suppress(NotExplained, KeyError, TypeError):
-            return [(part, explain(part)) for part in parts.values()]
-    return _by_first(found, lambda f: f[1], explain)
+            explained.append([(part, explain(part)) for part in parts.values()])
+    if not explained:
+        return _by_first(found, lambda f: f[1], explain)
+    return min(explained, key=lambda parts: sum(len(e) for _, sizes in parts for e in sizes))
 
 
 def _input_dtype(seen):

@@ -8,7 +8,7 @@ import type { DType, TrainingRun } from "../../src/core/training/run";
 import { graphsOf } from "./receipts/case";
 import { causalRun, loraSpec } from "./runs";
 
-interface VerifiedCase {
+export interface VerifiedCase {
   readonly id: string;
   readonly family: string;
   readonly task: TrainingRun["task"];
@@ -22,7 +22,7 @@ interface VerifiedCase {
   readonly frozen?: readonly Part[];
 }
 
-function runOf(c: VerifiedCase): TrainingRun {
+export function runOf(c: VerifiedCase): TrainingRun {
   const { lora, sizes } = c;
   return causalRun({
     model: { name: c.id, family: c.family, source: "config.json", config: { model_type: c.family, ...c.model } },
