@@ -48,5 +48,4 @@ FAMILIES = {
                      extra=lambda r, d: {"default_language": "en_XX"}),
     "mvp": standard("mvp", tasks=SEQ2SEQ, attention=EAGER, axes=(given(use_prompt=False),), fixed=BART),
     "bigbird_pegasus": standard("bigbird_pegasus", tasks=SEQ2SEQ, attention=EAGER, axes=(WHOLE,), fixed=BART),
-    "pegasus_x": standard("pegasus_x", tasks=SEQ2SEQ, attention=EAGER, fixed=BART),
 }

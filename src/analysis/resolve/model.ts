@@ -71,6 +71,7 @@ const TASK_OF_TYPE: Readonly<Record<string, Task>> = {
   "blenderbot-small": "seq2seq-lm",
   bart: "seq2seq-lm",
   mvp: "seq2seq-lm",
+  bigbird_pegasus: "seq2seq-lm",
   vit: "image-cls",
   swin: "image-cls",
   convnext: "image-cls",
