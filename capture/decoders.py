@@ -22,9 +22,9 @@ def windows(r, d):
 
 
 def dense_first(r, d):
-    """Two layers without experts, a window in one of them, then layers with experts and windows in some."""
-    later = mixed(r, "sliding_attention", 2)["layer_types"]
-    return {"num_hidden_layers": 2 + len(later), "num_dense_layers": 2, "layer_types": [*r.sample(["sliding_attention", "full_attention"], 2), *later], "num_shared_experts": r.randint(1, 3)}
+    """Two layers without experts, both with windows, then layers with experts and windows in some."""
+    later = mixed(r, "sliding_attention")["layer_types"]
+    return {"num_hidden_layers": 2 + len(later), "num_dense_layers": 2, "layer_types": ["sliding_attention"] * 2 + later, "num_shared_experts": r.randint(1, 3)}
 
 
 def gemma4(r, d):

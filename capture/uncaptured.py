@@ -60,7 +60,7 @@ REASONS = {
     **dict.fromkeys(("imagegpt", "perceiver"), COLOURS),
     **dict.fromkeys(("dinat", "timm_wrapper"), ELSEWHERE),
     **dict.fromkeys(("dbrx", "cohere_compass_text", "axk1", "mistral4"), DRAWN),
-    **dict.fromkeys(("afmoe", "axk2", "cohere2_moe", "cpmant", "emu3", "glm_moe_dsa", "doge",
+    **dict.fromkeys(("axk2", "cohere2_moe", "cpmant", "emu3", "glm_moe_dsa", "doge",
                      "t5gemma"), FIRST),
 }
 MAPPINGS = ("CAUSAL_LM", "MASKED_LM", "SEQ_TO_SEQ_CAUSAL_LM", "SEQUENCE_CLASSIFICATION", "TOKEN_CLASSIFICATION", "IMAGE_CLASSIFICATION", "SPEECH_SEQ_2_SEQ", "CTC", "AUDIO_CLASSIFICATION", "IMAGE_TEXT_TO_TEXT")
