@@ -101,7 +101,7 @@ PICTURES = {
     **dict.fromkeys(("gemma3", "paligemma"), typed_pictures_and_text),
     **dict.fromkeys(("aya_vision", "cohere2_vision", "internvl"), tiles_in_a_row),
     **dict.fromkeys(("idefics2", "idefics3", "smolvlm"), tiles_by_text),
-    "mistral3": in_a_row,
+    **dict.fromkeys(("lighton_ocr", "mistral3"), in_a_row),
     "mllama": four_tiles,
     "llava_next": _anyres(lambda side, tile: 2),
     "llava_onevision": _anyres(lambda side, tile: -(-side // tile)),

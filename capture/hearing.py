@@ -38,17 +38,22 @@ def listening(r):
                 conv_channels=2 * r.randint(20, 60), dropout=drop(r), attention_dropout=drop(r), activation_dropout=drop(r), activation_function=r.choice(ACTIVATIONS), pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1)
 
 
+def _turned(r, heads, width):
+    """Heads of which whole pairs turn with the position: the factor is rounded down to them."""
+    return dict(hidden_size=heads * width, partial_rotary_factor=(2 * r.randint(2, width // 2 - 1) + 0.25) / width)
+
+
 def moonlight(r):
     """Raw samples through three convolutions, and two stacks of layers."""
     heads, width = r.randint(3, 6), 8 * r.randint(2, 5)
-    return dict(hidden_size=heads * width, intermediate_size=r.randint(40, 240), encoder_num_hidden_layers=r.randint(3, 4), decoder_num_hidden_layers=r.randint(3, 5), encoder_num_attention_heads=heads,
+    return _turned(r, heads, width) | dict(intermediate_size=r.randint(40, 240), encoder_num_hidden_layers=r.randint(3, 4), decoder_num_hidden_layers=r.randint(3, 5), encoder_num_attention_heads=heads,
                 decoder_num_attention_heads=heads, encoder_num_key_value_heads=heads, decoder_num_key_value_heads=heads, encoder_hidden_act=r.choice(ACTIVATIONS), decoder_hidden_act=r.choice(ACTIVATIONS),
-                vocab_size=r.randint(200, 900), attention_dropout=drop(r), max_position_embeddings=r.randint(100, 200), pad_token_id=0, partial_rotary_factor=0.5)
+                vocab_size=r.randint(200, 900), attention_dropout=drop(r), max_position_embeddings=r.randint(100, 200), pad_token_id=0)
 
 
 def _padded(d, s, r):
     """Heads of a width that is brought to whole eights for the kernel."""
-    d.update(pad_head_dim_to_multiple_of=8, hidden_size=d["encoder_num_attention_heads"] * 4 * r.choice((3, 5, 7)))
+    d.update(pad_head_dim_to_multiple_of=8, **_turned(r, d["encoder_num_attention_heads"], 4 * r.choice((3, 5, 7))))
 
 
 EIGHTS = (Option("pad_head_dim_to_multiple_of == 8", _padded), Option("pad_head_dim_to_multiple_of == null", lambda d, s, r: None))
@@ -105,7 +110,7 @@ FAMILIES = {
     "wav2vec2-bert": Family(spectrum, derived={"vocab_size": LETTERS}, tasks=HEARD, points=4, inputs_follow=True, terms=(HEAD, "(1+(A-400)//160)//2"), axes=((Option("position_embeddings_type == 'relative_key' and not add_adapter", lambda d, s, r: None),),)),
     "sew": Family(squeezed, tasks=HEARD, points=4, inputs_follow=True, terms=(HEAD, SQUEEZED), axes=(THIRTEEN,), spelled=r".*feature_extractor\.conv_layers"),
     "speech_to_text": Family(listening, tasks=("speech-seq2seq",), attention=("eager",), points=4, inputs_follow=True, spelled=r".*\.conv\.conv_layers", terms=_through("1+(A-400)//160", (1, 2), (1, 2))),
-    "moonshine": Family(moonlight, tasks=("speech-seq2seq",), points=4, inputs_follow=True, axes=(EIGHTS,), terms=(MOON_HEAD, f"ceil_div({MOON_HEAD},8)*8", *_through("A", (127, 64), (7, 3), (3, 2))[1:])),
+    "moonshine": Family(moonlight, derived={"partial_rotary_factor": "rope_parameters.partial_rotary_factor"}, tasks=("speech-seq2seq",), points=4, inputs_follow=True, axes=(EIGHTS,), terms=(MOON_HEAD, f"ceil_div({MOON_HEAD},8)*8", *_through("A", (127, 64), (7, 3), (3, 2))[1:])),
     "parakeet_ctc": Family(parakeet, axes=CONVOLUTION[:1], tasks=("ctc",), points=4, inputs_follow=True, terms=(ENCODER_HEAD, "(encoder_config.conv_kernel_size-1)//2", *_through("A//160+1", (1, 2), (1, 2), (1, 2))), spelled=r".*subsampling\.layers"),
     "lasr_ctc": Family(lasr, axes=CONVOLUTION[1:], tasks=("ctc",), points=4, inputs_follow=True, terms=(ENCODER_HEAD, *_through("(A-400)//160+1", (5, 2), (5, 2)))),
     "voxtral": Family(answering, derived={"hidden_size": "text_config.hidden_size", "audio_token_id": "null"}, tasks=("speech-seq2seq",), attention=("sdpa",), points=4, axes=(GROUPED, (Option("audio_config.intermediate_size == 4*audio_config.hidden_size", lambda d, s, r: None),)),

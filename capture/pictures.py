@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-MODELS = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe")
+MODELS = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe", "glm_ocr")
 _grid = {}
 
 
@@ -135,13 +135,15 @@ def _known_sizes(method):
 
 
 def _install_rows():
-    """Pictures of any size in one row (Pixtral, Mistral 3)."""
-    from transformers.models.mistral3 import modeling_mistral3 as merging
+    """Pictures of any size in one row (Pixtral, Mistral 3, LightOnOCR)."""
+    from transformers.models.lighton_ocr.modeling_lighton_ocr import LightOnOcrModel
+    from transformers.models.mistral3.modeling_mistral3 import Mistral3Model
     from transformers.models.pixtral import modeling_pixtral as rows
 
     if rows.generate_block_attention_mask is not blocks:
         rows.generate_block_attention_mask = blocks
-        merging.Mistral3Model.get_image_features = _known_sizes(merging.Mistral3Model.get_image_features)
+        for model in (Mistral3Model, LightOnOcrModel):
+            model.get_image_features = _known_sizes(model.get_image_features)
 
 
 def install():

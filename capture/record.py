@@ -79,7 +79,7 @@ class Trace:
     outputs: list
     amp: bool
     held: list  # what the model itself keeps when its outputs are gone: positions it counted
-    embedded: set  # outputs of the modules that embed pictures and tokens, where a model has both
+    embedded: set  # outputs of the modules that embed pictures or sound and tokens, where a model has both
 
 
 # Functions whose loop over (chunks of) the sequence becomes a repeat: as many rounds as the run's length says.
@@ -115,7 +115,7 @@ class Recorder(SchemaCheckMode):
         for name, t in [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]:
             self.weights.setdefault(id(t), []).append(name)
         self.weight_metas = {n: _meta(t, n) for n, t in [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]}
-        self.embedders = _embedders(model) if {"pixel_values", "input_ids"} <= set(batch) else set()
+        self.embedders = _embedders(model) if "input_ids" in batch and {"pixel_values", "input_features"} & set(batch) else set()
         self.embedded = set()
         self.scopes = [""]
         self.batch = {name: self.see(t) for name, t in batch.items()}

@@ -38,7 +38,7 @@ def crossing(rows, columns, indexing):
 
 
 # Methods that take another form, and lines of methods that do.
-METHODS = {"mistral3": {"Mistral3PatchMerger": {"forward": merged}}, "llava_next": {"LlavaNextModel": {"pack_image_features": anyres}}, "llava_onevision": {"LlavaOnevisionModel": {"pack_image_features": anyres}}}
+METHODS = {"mistral3": {"Mistral3PatchMerger": {"forward": merged}}, "lighton_ocr": {"LightOnOcrPatchMerger": {"forward": merged}}, "llava_next": {"LlavaNextModel": {"pack_image_features": anyres}}, "llava_onevision": {"LlavaOnevisionModel": {"pack_image_features": anyres}}}
 _TILES = ("_pixel_values_list = [pix_val[:num_patch] for pix_val, num_patch in zip(pixel_values, image_num_patches)]", "_pixel_values_list = pixel_values.unbind()")
 _SPLIT = ("image_features = torch.split(image_features, image_num_patches, dim=0)", "image_features = image_features.view(-1, image_num_patches[0], *image_features.shape[1:])")
 _SIZES = ("for imsize in image_sizes", "for imsize in known_sizes()")

@@ -19,6 +19,16 @@ FIRST = "a capture of one point succeeds; its graph has not been made and verifi
 PICTURES = "the code goes over the pictures of a batch one by one (shapes of tiles, padding cut off), a loop no repeat stands for yet"
 STAGES = "unlike stages whose widths and repeats follow lists or rounding rules"
 COLOURS = "reads colour tokens or arrays, not what an image processor makes"
+CODES = "its sound or pictures are codes of a codec, several a place, for which the run description has no batch"
+UNSAID = "its processor makes tensors that the run description does not say (boxes on a page, patches with coordinates, beats, actions, proteins)"
+COUNTED = "its pictures are counted on the host (`grid_thw`), and `pictures.py` does not state the counts for it yet"
+CUT = "cuts recordings into windows by lengths that it reads on the host"
+INTERPOLATED = "interpolates positions by an operator that the engine does not have (`grid_sample`, `upsample_linear1d`, with antialiasing)"
+PAIRED = "an encoder and a decoder of other families in one config, for which no drawing of points is written yet"
+NESTED = "its picture or sound side is a network of its own kind, for which no drawing of points is written yet"
+LOSSLESS = "its class computes no loss"
+BUILT = "reads rates of stochastic depth as numbers while it is built, in a way that fake tensors refuse"
+ADAPTED = "equal to PyTorch but for adapters under gradient checkpointing, where a part of the embeddings too many is kept"
 ELSEWHERE = "the network, or a kernel of it, is another library's"
 COMPILED = "its attention is a kernel that is compiled when the model is made; without it the code runs something else"
 FOURIER = "its Fourier transform takes no bfloat16, in which graphs are captured first"
@@ -26,7 +36,6 @@ COLLATED = "its collator makes the decoder's inputs, which captured batches do n
 REVERSED = "its layers are reversible: an autograd function of its own runs them again in backward"
 PAGES = "reads a picture of the page beside words and boxes, which captured batches of text do not hold"
 SECOND = "a second name of another family's class, whose name its files have: estimated as that"
-PAIRED = "two models of any families, put together by the training code"
 PART = "captured, but its peaks are up to 6 % below PyTorch's: what two attentions keep that share queries and keys"
 AUTOCAST = "captured and equal to PyTorch but for up to 0.7 % under autocast of float32 weights"
 EINSUMS = "captured, but multiplies blocks by sums over letters (`einsum`) for which the engine has no rule"
@@ -55,10 +64,24 @@ REASONS = {
     "deberta": HALF,
     **dict.fromkeys(("deepseek_v32", "deepseek_v4"), SPARSE),
     **dict.fromkeys(("rwkv", "xlstm", "recurrent_gemma", "minimax", "kimi_linear", "zamba"), LOOPS),
-    **dict.fromkeys(("llava_next", "llava_next_video", "llava_onevision", "mistral3", "vipllava", "video_llava"), PICTURES),
-    **dict.fromkeys(("efficientnet", "levit", "mobilevit", "mobilevitv2", "swiftformer", "hgnet_v2", "pp_lcnet", "textnet", "cvt", "focalnet", "hiera", "pvt", "pvt_v2", "poolformer", "bit"), STAGES),
+    **dict.fromkeys(("fuyu", "granite4_vision", "llava_next_video", "phi4_multimodal"), PICTURES),
+    **dict.fromkeys(("efficientnet", "mobilevitv2", "hgnet_v2", "pp_lcnet", "textnet"), STAGES),
+    **dict.fromkeys(("bit", "hiera"), BUILT),
     **dict.fromkeys(("imagegpt", "perceiver"), COLOURS),
-    **dict.fromkeys(("dinat", "timm_wrapper"), ELSEWHERE),
+    **dict.fromkeys(("dinat", "fast_vlm", "gemma3n", "perception_lm", "timm_wrapper"), ELSEWHERE),
+    **dict.fromkeys(("dia", "kyutai_speech_to_text", "moshi", "musicgen", "musicgen_melody", "chameleon"), CODES),
+    **dict.fromkeys(("evolla", "pi0", "pix2struct", "pop2piano", "kosmos-2.5"), UNSAID),
+    **dict.fromkeys(("cosmos3_edge", "cosmos3_omni", "ernie4_5_vl_moe", "exaone4_5", "glm5_next", "hunyuan_vl", "kimi_k25", "minicpmv4_6", "minimax_m3_vl", "muse_glimmer", "paddleocr_vl", "qwen4_exp",
+                     "step3p7", "video_llama_3"), COUNTED),
+    **dict.fromkeys(("qwen2_5_omni_thinker", "qwen3_asr", "qwen3_omni_moe_thinker"), CUT),
+    **dict.fromkeys(("glm46v", "glm4v", "glm4v_moe", "glmga", "got_ocr2", "lfm2_vl", "pp_chart2table", "siglip2"), INTERPOLATED),
+    **dict.fromkeys(("speech-encoder-decoder", "trocr", "vision-encoder-decoder", "donut-swin", "florence2"), PAIRED),
+    **dict.fromkeys(("audioflamingo3", "canary", "cohere_asr", "deepseek_vl_hybrid", "fun_asr_nano", "gemma4", "gemma4_unified", "glmasr", "granite_speech", "granite_speech5_ctc", "granite_speech_plus", "idefics",
+                     "inkling_mm_model", "instructblip", "janus", "instructblipvideo", "kosmos-2", "llama4", "modernvbert", "moonshine_streaming", "musicflamingo", "ovis2", "pp_formulanet", "qianfan_ocr", "qwen2_audio",
+                     "seamless_m4t", "seamless_m4t_v2", "sew-d", "speecht5", "vibevoice", "vibevoice_asr", "video_llava", "voxtral_realtime"), NESTED),
+    **dict.fromkeys(("aria", "deepseek_ocr2", "diffusion_gemma"), HOST),
+    "shieldgemma2": LOSSLESS,
+    "blip": ADAPTED,
     **dict.fromkeys(("dbrx", "cohere_compass_text", "axk1", "mistral4"), DRAWN),
     **dict.fromkeys(("axk2", "cohere2_moe", "cpmant", "emu3", "glm_moe_dsa", "doge",
                      "t5gemma"), FIRST),

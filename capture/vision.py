@@ -88,6 +88,12 @@ def before(r):
     return plain_text(r) | dict(vision_config=vision, pad_token_id=0, tie_word_embeddings=r.random() < 0.5)
 
 
+def aligned(r):
+    """Every patch is a token; the tower pools them besides, for nobody."""
+    text, vision = _text(r, attention_dropout=drop(r), model_type="llama"), _tower(r, "siglip_vision_model")["vision_config"]
+    return dict(text_config=text, vision_config=vision, image_token_id=1, tie_word_embeddings=r.random() < 0.5)
+
+
 def captions(r):
     """A decoder that looks at the picture by cross attention."""
     vision = _tower(r, "blip_vision_model")["vision_config"]
@@ -136,6 +142,23 @@ def any_size(r):
     return dict(text_config=text, vision_config=vision, spatial_merge_size=2, image_token_index=1, projector_hidden_act=r.choice(ACTIVATIONS), vision_feature_layer=-1, multimodal_projector_bias=r.random() < 0.5, tie_word_embeddings=r.random() < 0.5)
 
 
+def read_pages(r):
+    """The same with a text side of Qwen 3's and no choice of layers."""
+    d = any_size(r)
+    for key in ("vision_feature_layer", "image_token_index", "projector_hidden_act", "multimodal_projector_bias"):
+        d.pop(key)
+    return d | dict(image_token_id=1)
+
+
+def pages(r):
+    """Patches without learned positions, four of them one token."""
+    heads = r.randint(2, 5)
+    text = media._sections(_text(r, attention_dropout=drop(r)))
+    vision = dict(depth=r.randint(3, 4), hidden_size=heads * 8 * r.randint(1, 3), intermediate_size=r.randint(40, 240), num_heads=heads, out_hidden_size=r.randint(40, 90), patch_size=r.randint(3, 5), hidden_act=r.choice(ACTIVATIONS),
+                  attention_bias=r.random() < 0.5, attention_dropout=0.0)
+    return dict(text_config=text, vision_config={**vision, "out_hidden_size": text["hidden_size"]}, tie_word_embeddings=r.random() < 0.5, image_token_id=1, video_token_id=2, image_start_token_id=3, image_end_token_id=4, video_start_token_id=5, video_end_token_id=6)
+
+
 def _merged_tokens(d, s, r):
     s["I"] = d["vision_config"]["patch_size"] * 2 * r.randint(3, 7)
 
@@ -157,4 +180,8 @@ FAMILIES = {
     "idefics2": _speaking(resampled, **{**FIXED, "sizes": _quarters, "hidden": ()}, terms=(*TOWER_TERMS, _tiles("vision_config.image_size"), TEXT_HEAD), axes=((_language("mistral", sliding_window=None),),)),
     "mistral3": _speaking(any_size, **{**FIXED, "sizes": _merged_tokens, "hidden": ()}, terms=("I//vision_config.patch_size", "I//vision_config.patch_size//2", TOWER_TERMS[0], TEXT_HEAD),
                           axes=((_language("mistral", sliding_window=None), _language("ministral3", sliding_window=None)), LAST)),
+    "deepseek_vl": _speaking(aligned, **FIXED, terms=(*TOWER_TERMS, TEXT_HEAD), axes=((_language("llama", False), _language("llama")),)),
+    "lighton_ocr": _speaking(read_pages, **{**FIXED, "sizes": _merged_tokens, "hidden": ()}, terms=("I//vision_config.patch_size", "I//vision_config.patch_size//2", TOWER_TERMS[0], TEXT_HEAD),
+                             axes=((_language("qwen3"),), (Option("spatial_merge_size == 2", lambda d, s, r: None),))),
+    "glm_ocr": _speaking(pages, media._tokens, spelled=None),
 }

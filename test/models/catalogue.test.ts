@@ -41,8 +41,8 @@ function decoderParameters(config: Readonly<Record<string, unknown>>, qkvBias: b
 }
 
 describe("models/catalogue.json", () => {
-  it("is compact: one model a line, under 185 kB", () => {
-    assert.ok(text.length < 185_000, String(text.length));
+  it("is compact: one model a line, under 192 kB", () => {
+    assert.ok(text.length < 192_000, String(text.length));
     assert.equal(text.split("\n").length, catalogue.models.length + 3);
   });
 

@@ -240,7 +240,7 @@ const TILES: Readonly<Record<string, number>> = {
 
 /**
  * Pixels that sides of pictures are rounded to by models that read pictures of any size, or null for models with
- * pictures of one size: a token of Qwen-VL and Mistral 3 (`smart_resize`: patch size times the patches merged), a tile of models whose
+ * pictures of one size: a token of Qwen-VL, Mistral 3 and their like (`smart_resize`: patch size times the patches merged), a tile of models whose
  * processor cuts pictures into tiles.
  */
 function anySizeUnit(config: ModelConfig, vision: Readonly<Record<string, unknown>>): number | null {
@@ -252,7 +252,7 @@ function anySizeUnit(config: ModelConfig, vision: Readonly<Record<string, unknow
     return side > 0 ? side : tile;
   }
   const patch = type.startsWith("qwen3") ? 16 : 14;
-  return /^(qwen(\d(_\d)?_vl|3_5)|mistral3$)/.test(type)
+  return /^(qwen(\d(_\d)?_vl|3_5)|(mistral3|lighton_ocr|glm_ocr)$)/.test(type)
     ? Number(vision["patch_size"] ?? patch) * Number(vision["spatial_merge_size"] ?? config["spatial_merge_size"] ?? 2)
     : null;
 }
