@@ -44,7 +44,8 @@ describe("a quantized base", () => {
   });
 
   it("is raised to float32 where it was not packed, but for formats of other libraries (peft/utils/other.py)", () => {
-    for (const type of ["gptq", "hqq", "aqlm", "eetq"] as const) assert.equal(peak({ type, prepareForKbit: true }), peak({ type }));
+    for (const type of ["gptq", "hqq", "aqlm", "eetq"] as const)
+      assert.equal(peak({ type, prepareForKbit: true }), peak({ type }));
     for (const type of ["awq", "nf4", "int8"] as const) {
       const raised = peak({ type, prepareForKbit: true }) - peak({ type });
       // Embedding and head: 1000 × 64 each, two bytes more an element.
