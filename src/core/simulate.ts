@@ -2,30 +2,23 @@
  * One run on one device, executed on paper: the event stream of loading and two optimizer steps.
  */
 
-import { type DType, ELEMENT_BYTES } from "./engine/dtype";
-import {
-  type AttentionCache,
-  Interpreter,
-  type InterpreterOptions,
-  NotModelled,
-  type Wrapper,
-} from "./engine/interpreter";
+import type { DType } from "./engine/dtype";
+import { type AttentionCache, Interpreter, type InterpreterOptions, type Wrapper } from "./engine/interpreter";
 import { Ledger } from "./engine/ledger";
 import type { Fold } from "./engine/region";
 import { Torch } from "./engine/torch";
-import { type ConfigView, configView, type RunSizes, selectGraph, sizesOf } from "./graph/config";
-import { evaluate, type Scope } from "./graph/expression";
-import { buildsNoMask, withFlash } from "./graph/flash";
-import { withChunkedLoss, withLiger } from "./graph/liger";
-import type { ArchitectureGraph, FamilyGraphs, TrainerGraph } from "./graph/types";
+import { cacheOf, generate, type InterpreterFactory } from "./generation";
+import type { RunSizes } from "./graph/config";
+import type { Scope } from "./graph/expression";
+import { buildsNoMask } from "./graph/flash";
+import type { FamilyGraphs, TrainerGraph } from "./graph/types";
+import { batchOf, companionRun, forwardSizes, graphsOf, type Program, programOf } from "./program";
+import { scorersOf, withHead } from "./scorers";
 import { regularised } from "./training/adapters/adalora";
 import { isRefused } from "./training/adapters/experts";
 import { PrefixCache, standsApart } from "./training/adapters/prefix";
 import { type PromptSizes, promptSizes, promptWrapper, virtualTokens } from "./training/adapters/prompts";
 import { runEvaluation } from "./training/evaluation";
-import { type CacheStyle, SimulatedCache } from "./training/generation/cache";
-import { runGeneration } from "./training/generation/generate";
-import { PAGED_DEFAULTS, type PagedPool, pagedPool, runPaged } from "./training/generation/paged";
 import { packsOnTheFly } from "./training/loading";
 import { type LoadedModel, type LoadOptions, layerSignatures, loadModel } from "./training/model";
 import { groupsOf, optimizerFactory } from "./training/optimizers";
@@ -33,15 +26,12 @@ import { chooseStrategy, type HostUse } from "./training/parallel";
 import { splitsModel } from "./training/parallel/local";
 import { whileWaiting } from "./training/parallel/pipeline";
 import { shareOf } from "./training/parallel/tensor";
-import type { CompanionSpec, GenerationSpec, TrainerSpec, TrainingRun } from "./training/run";
-import { type BatchTensor, type Before, type PassFactory, runSteps, STEPS } from "./training/step";
+import type { GenerationSpec, TrainerSpec, TrainingRun } from "./training/run";
+import { type Before, type PassFactory, runSteps, STEPS } from "./training/step";
 import {
   calledGraph,
-  hasValueHead,
   lossOf,
   lossScope,
-  type PpoGraphs,
-  ppoGraphs,
   ppoPass,
   Rollout,
   type RunnableModel,
@@ -50,8 +40,6 @@ import {
   sequencesOf,
   trainerOf,
   trainerPass,
-  untilStates,
-  valueHead,
 } from "./training/trainers";
 
 export interface Simulation {
@@ -78,65 +66,6 @@ export type SimulationResult =
   | { readonly ok: true; readonly simulation: Simulation }
   | { readonly ok: false; readonly code: "invalid-config" | "not-modelled"; readonly reason: string };
 
-/** Activations Liger has a gated kernel for (SwiGLU and GEGLU). */
-const GATED: ReadonlySet<string> = new Set(["silu", "swish", "gelu_pytorch_tanh"]);
-
-/** Path of the module that makes the output: the last linear layer called outside the repeated layers. */
-export function headOf(graph: ArchitectureGraph): string | null {
-  let head: string | null = null;
-  for (const instruction of graph.main.body)
-    if ("call" in instruction && (instruction.call === "Linear" || instruction.call === "Conv1D"))
-      head = instruction.path;
-  return head;
-}
-
-/** A forward of the model at one batch size: its graph with the run's fused kernels, and what the graph's names stand for. */
-interface Program {
-  readonly graph: ArchitectureGraph;
-  readonly view: ConfigView;
-  /** Names as the batch sees them: without the tokens that a prompt adds. */
-  readonly dataView: ConfigView;
-  readonly head: string | null;
-}
-
-/** @param fusedLoss whether the loss is computed without a logits tensor */
-function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSizes, fusedLoss: boolean): Program | null {
-  const dataView = configView(family, run.model.config, sizes);
-  const before = standsApart(run) ? 0 : virtualTokens(run.adapter);
-  const view = configView(family, run.model.config, { ...sizes, S: sizes.S + before });
-  const captured = capturedFor(run, family, view);
-  if (captured === undefined) return null;
-  const head = family.head ?? headOf(captured);
-  const gated = GATED.has(String(view.scope("hidden_act") ?? view.scope("hidden_activation")));
-  const layers = run.fusedLayers ?? run.fusedLoss;
-  const own =
-    run.chunkedLoss && !fusedLoss && run.trainer == null ? withChunkedLoss(captured, head, run.chunkedLoss) : captured;
-  const graph =
-    fusedLoss || layers ? withLiger(own, head, { loss: fusedLoss, norms: layers, gates: layers && gated }) : own;
-  return { graph, view, dataView, head };
-}
-
-/** The captured graph of the run's attention; kernels without masks are run on the fused attention's graph without them. */
-function capturedFor(run: TrainingRun, family: FamilyGraphs, view: ConfigView): ArchitectureGraph | undefined {
-  const own = selectGraph(family, run.task, run.attention, view.scope);
-  if (own !== undefined || !buildsNoMask(run.attention)) return own;
-  const fused = selectGraph(family, run.task, "sdpa", view.scope);
-  return fused && withFlash(fused);
-}
-
-function batchOf(
-  { batch }: Pick<ArchitectureGraph, "batch">,
-  scope: Scope,
-  autocast: DType | null,
-  loadDtype: DType,
-): BatchTensor[] {
-  return batch.map(({ name, shape, dtype }) => ({
-    name,
-    sizes: shape.map((expression) => Number(evaluate(expression, scope))),
-    dtype: inputDtype(dtype, autocast, loadDtype),
-  }));
-}
-
 /** Runs `body` as `model.eval()` and `torch.no_grad()` do. */
 function withoutTraining<T>(torch: Torch, body: () => T): T {
   const { gradEnabled, training } = torch;
@@ -148,9 +77,6 @@ function withoutTraining<T>(torch: Torch, body: () => T): T {
   return result;
 }
 
-/** Makes an interpreter; folded ones leave out layers that repeat their neighbours. */
-type InterpreterFactory = (fold: Fold) => Interpreter;
-
 /** Text that is generated before every micro-batch (GKD: trl/experimental/gkd/gkd_trainer.py, training_step). */
 function beforeEach(ledger: Ledger, generates: () => void): Before {
   const run = (step: number): void => {
@@ -158,113 +84,6 @@ function beforeEach(ledger: Ledger, generates: () => void): Before {
     generates();
   };
   return { due: () => true, run, holdsBatch: false };
-}
-
-/** An empty key-value cache of a model; `tokens` of a static one, null for one that grows. */
-function cacheOf(
-  view: ConfigView,
-  tokens: number | null,
-  beams: number,
-  style: CacheStyle = "dynamic",
-): SimulatedCache {
-  const window = Number(view.scope("sliding_window") ?? 0);
-  const windowOf = (layer: number): number | null => {
-    const kind = view.layerKind(layer);
-    return window > 0 && (kind === null || kind === "sliding_attention") ? window : null;
-  };
-  return new SimulatedCache(windowOf, Number(view.scope("num_key_value_heads") ?? 0), tokens, beams, style);
-}
-
-/** The run with the model beside the trained one in its place. */
-function companionRun(run: TrainingRun, { model, loadDtype }: CompanionSpec): TrainingRun {
-  return { ...run, model, loadDtype, adapter: null, quantization: null, frozenParts: [] };
-}
-
-/** Graphs of a family among those at hand. */
-function graphsOf(family: FamilyGraphs, name: string): FamilyGraphs | undefined {
-  return name === family.family ? family : family.beside?.find((graphs) => graphs.family === name);
-}
-
-/**
- * Books a call of `generate` with the run's model on the phase in force. The captured training graph serves with queries of
- * the prompt's length, then of one token; attention reads the cache.
- *
- * @returns bytes of the key-value cache at its longest
- */
-function generate(
-  torch: Torch,
-  run: TrainingRun,
-  family: FamilyGraphs,
-  spec: GenerationSpec,
-  interpretersOf: (program: Program, cache: AttentionCache) => InterpreterFactory,
-  autocast: DType | null,
-): number {
-  const encoder = run.task === "seq2seq-lm";
-  const programAt = (tokens: number): Program => {
-    const sizes = encoder
-      ? { ...sizesOf(run), B: spec.batchSize, S: spec.promptLength, T: tokens }
-      : { ...sizesOf(run), B: spec.batchSize * spec.beams, S: tokens, T: 0 };
-    // The cache is met in the fused attention; the scores of eager attention are small for single queries.
-    const program =
-      programOf({ ...run, attention: "sdpa" }, family, sizes, false) ?? programOf(run, family, sizes, false);
-    if (program === null) throw new NotModelled(`generation with ${family.family}`);
-    return program;
-  };
-  const { view } = programAt(spec.promptLength);
-  const scope = (name: string): number => Number(view.scope(name) ?? 0);
-  if (spec.cache === "paged") return runPaged(torch, pagedOf(torch, run, view, spec));
-  const tokens = spec.cache === "static" ? spec.promptLength + spec.newTokens : null;
-  const cache = cacheOf(view, tokens, encoder ? spec.beams : 1, spec.cache === "static" ? "dynamic" : spec.cache);
-  return runGeneration(torch, {
-    spec,
-    // peft generates with the model inside, whose forward accelerate did not wrap (peft/peft_model.py, generate).
-    autocast: run.adapter === null ? autocast : null,
-    vocabulary: scope("vocab_size"),
-    interpreter: (tokens) => interpretersOf(programAt(tokens), cache)("none"),
-    encoder: encoder ? { width: scope("hidden_size"), dtype: run.loadDtype } : null,
-    cache,
-  });
-}
-
-/** The paged cache that the library makes for the model beside what is on the card now. */
-function pagedOf(torch: Torch, run: TrainingRun, view: ConfigView, spec: GenerationSpec): PagedPool {
-  const scope = (name: string): number => Number(view.scope(name) ?? 0);
-  const layers = scope("num_hidden_layers");
-  const counts = new Map<string, number>();
-  for (let layer = 0; layer < layers; layer++) {
-    const kind = view.layerKind(layer) ?? "";
-    counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  }
-  const heads = scope("num_attention_heads");
-  const model = {
-    layers,
-    hidden: scope("hidden_size"),
-    vocabulary: scope("vocab_size"),
-    heads,
-    keyValueHeads: scope("num_key_value_heads") || heads,
-    headWidth: scope("head_dim") || scope("hidden_size") / heads,
-    // TRL casts the model to the dtype it computes in before it generates so (trl/trainer/grpo_trainer.py).
-    elementBytes: ELEMENT_BYTES[run.autocast ?? run.loadDtype],
-    kinds: [...counts.values()],
-    masks: buildsNoMask(run.attention) ? 0 : counts.size > 1 ? 2 : 1,
-  };
-  const free = run.device === null ? null : run.device.memoryBytes - torch.ledger.live;
-  const needed = spec.batchSize * (spec.promptLength + spec.newTokens);
-  return pagedPool(model, spec.paged ?? PAGED_DEFAULTS, free, needed);
-}
-
-/** Sizes of one forward, which some trainers give several sequences a sample. */
-function forwardSizes(run: TrainingRun): RunSizes {
-  return { ...sizesOf(run), B: run.microBatchSize * sequencesOf(run.trainer) };
-}
-
-/**
- * Dtype of a tensor of the batch. Images and sound that the model's code takes as they are (`$input`) stay float32 where
- * autocast converts them; without it a half-precision model only runs when the collator or the engine has cast them.
- */
-function inputDtype(stated: string, autocast: DType | null, loadDtype: DType): DType {
-  if (stated === "$input") return autocast === null ? loadDtype : "float32";
-  return stated.replace(/^\$/, "") as DType;
 }
 
 /** Parameters of the whole model and those that are trained, whatever part of it one GPU holds. */
@@ -318,76 +137,6 @@ function wrapperOf(run: TrainingRun, model: LoadedModel, dtype: DType, sizes: Pr
 /** Whether one GPU holds a part of the model only, all the time or between uses. */
 function isSharded(run: TrainingRun): boolean {
   return run.parallel.fsdp !== null || run.parallel.deepspeed?.zeroStage === 3 || splitsModel(run);
-}
-
-/** A model that gives one number for every token, and its program at other sizes. */
-interface LoadedScorer {
-  readonly model: LoadedModel;
-  readonly dtype: DType;
-  readonly at: (sizes: RunSizes) => Program;
-}
-
-/** PPO's value and reward model, sequence classifiers with one label; the first is trained. Or why they are not followed. */
-function scorersOf(
-  torch: Torch,
-  run: TrainingRun,
-  family: FamilyGraphs,
-  { scorers = {}, ppo }: TrainerSpec,
-  loading: Omit<LoadOptions, "adapter">,
-): { graphs: PpoGraphs; value: LoadedScorer; reward: LoadedScorer } | { reason: string } {
-  const graphs = ppoGraphs(family.trainers ?? []);
-  if (graphs === null || ppo === undefined) return { reason: "PPO of this library" };
-  if (loading.sharded) return { reason: "PPO with sharded parameters" };
-  const load = (companion: CompanionSpec | undefined, trains: boolean): LoadedScorer | null => {
-    const { model, loadDtype } = companion ?? { model: run.model, loadDtype: loading.loadDtype };
-    const own = graphsOf(family, model.family);
-    const labelled = { ...model, config: { ...model.config, num_labels: 1 } };
-    const scorer: TrainingRun = { ...companionRun(run, { model: labelled, loadDtype }), task: "seq-cls" };
-    const at = (sizes: RunSizes): Program | null => (own === undefined ? null : programOf(scorer, own, sizes, false));
-    const program = at(forwardSizes(run));
-    if (program === null || untilStates(program.graph, program.head) === null) return null;
-    const loaded = loadModel(torch, program.graph, program.view, {
-      ...loading,
-      loadDtype,
-      adapter: null,
-      quantization: null,
-      float8: null,
-      frozenParts: [],
-      head: program.head,
-      family: model.family,
-      promptSizes: promptSizes(program.view.scope),
-    });
-    for (const parameter of loaded.parameters) {
-      // Another model's parameters of the same names are others.
-      parameter.pattern = `${trains ? "value" : "reward"}:${parameter.pattern}`;
-      if (!trains) parameter.requiresGradFlag = false;
-    }
-    return { model: loaded, dtype: loadDtype, at: (sizes) => at(sizes) ?? program };
-  };
-  const value = load(scorers.value, true);
-  const reward = load(scorers.reward, false);
-  if (value === null || reward === null) return { reason: `PPO with value and reward models like ${run.model.family}` };
-  return { graphs, value, reward };
-}
-
-/** The loaded model with the value head its trainer puts on it. */
-function withHead(
-  torch: Torch,
-  spec: TrainerSpec | null,
-  model: LoadedModel,
-  head: string | null,
-  sharded: boolean,
-): LoadedModel {
-  if (!hasValueHead(spec)) return model;
-  const own = valueHead(torch, model.byName.get(`${head}.weight`)?.size(1) ?? 0, sharded);
-  const elements = [...own.values()].reduce((sum, tensor) => sum + tensor.elements, 0);
-  return {
-    ...model,
-    parameters: [...model.parameters, ...own.values()],
-    byName: new Map([...model.byName, ...own]),
-    elements: model.elements + elements,
-    trainableElements: model.trainableElements + elements,
-  };
 }
 
 /** Tasks whose batches come with a mask of padding. */

@@ -1,0 +1,99 @@
+/** Calls of `generate` with a run's own model, beside whatever else is on the device. */
+import { type DType, ELEMENT_BYTES } from "./engine/dtype";
+import { type AttentionCache, type Interpreter, NotModelled } from "./engine/interpreter";
+import type { Fold } from "./engine/region";
+import type { Torch } from "./engine/torch";
+import { type ConfigView, sizesOf } from "./graph/config";
+import { buildsNoMask } from "./graph/flash";
+import type { FamilyGraphs } from "./graph/types";
+import { type Program, programOf } from "./program";
+import { type CacheStyle, SimulatedCache } from "./training/generation/cache";
+import { runGeneration } from "./training/generation/generate";
+import { PAGED_DEFAULTS, type PagedPool, pagedPool, runPaged } from "./training/generation/paged";
+import type { GenerationSpec, TrainingRun } from "./training/run";
+
+/** Makes an interpreter; folded ones leave out layers that repeat their neighbours. */
+export type InterpreterFactory = (fold: Fold) => Interpreter;
+
+/** An empty key-value cache of a model; `tokens` of a static one, null for one that grows. */
+export function cacheOf(
+  view: ConfigView,
+  tokens: number | null,
+  beams: number,
+  style: CacheStyle = "dynamic",
+): SimulatedCache {
+  const window = Number(view.scope("sliding_window") ?? 0);
+  const windowOf = (layer: number): number | null => {
+    const kind = view.layerKind(layer);
+    return window > 0 && (kind === null || kind === "sliding_attention") ? window : null;
+  };
+  return new SimulatedCache(windowOf, Number(view.scope("num_key_value_heads") ?? 0), tokens, beams, style);
+}
+
+/**
+ * Books a call of `generate` with the run's model on the phase in force. The captured training graph serves with queries of
+ * the prompt's length, then of one token; attention reads the cache.
+ *
+ * @returns bytes of the key-value cache at its longest
+ */
+export function generate(
+  torch: Torch,
+  run: TrainingRun,
+  family: FamilyGraphs,
+  spec: GenerationSpec,
+  interpretersOf: (program: Program, cache: AttentionCache) => InterpreterFactory,
+  autocast: DType | null,
+): number {
+  const encoder = run.task === "seq2seq-lm";
+  const programAt = (tokens: number): Program => {
+    const sizes = encoder
+      ? { ...sizesOf(run), B: spec.batchSize, S: spec.promptLength, T: tokens }
+      : { ...sizesOf(run), B: spec.batchSize * spec.beams, S: tokens, T: 0 };
+    // The cache is met in the fused attention; the scores of eager attention are small for single queries.
+    const program =
+      programOf({ ...run, attention: "sdpa" }, family, sizes, false) ?? programOf(run, family, sizes, false);
+    if (program === null) throw new NotModelled(`generation with ${family.family}`);
+    return program;
+  };
+  const { view } = programAt(spec.promptLength);
+  const scope = (name: string): number => Number(view.scope(name) ?? 0);
+  if (spec.cache === "paged") return runPaged(torch, pagedOf(torch, run, view, spec));
+  const tokens = spec.cache === "static" ? spec.promptLength + spec.newTokens : null;
+  const cache = cacheOf(view, tokens, encoder ? spec.beams : 1, spec.cache === "static" ? "dynamic" : spec.cache);
+  return runGeneration(torch, {
+    spec,
+    // peft generates with the model inside, whose forward accelerate did not wrap (peft/peft_model.py, generate).
+    autocast: run.adapter === null ? autocast : null,
+    vocabulary: scope("vocab_size"),
+    interpreter: (tokens) => interpretersOf(programAt(tokens), cache)("none"),
+    encoder: encoder ? { width: scope("hidden_size"), dtype: run.loadDtype } : null,
+    cache,
+  });
+}
+
+/** The paged cache that the library makes for the model beside what is on the card now. */
+function pagedOf(torch: Torch, run: TrainingRun, view: ConfigView, spec: GenerationSpec): PagedPool {
+  const scope = (name: string): number => Number(view.scope(name) ?? 0);
+  const layers = scope("num_hidden_layers");
+  const counts = new Map<string, number>();
+  for (let layer = 0; layer < layers; layer++) {
+    const kind = view.layerKind(layer) ?? "";
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  const heads = scope("num_attention_heads");
+  const model = {
+    layers,
+    hidden: scope("hidden_size"),
+    vocabulary: scope("vocab_size"),
+    heads,
+    keyValueHeads: scope("num_key_value_heads") || heads,
+    headWidth: scope("head_dim") || scope("hidden_size") / heads,
+    // TRL casts the model to the dtype it computes in before it generates so (trl/trainer/grpo_trainer.py).
+    elementBytes: ELEMENT_BYTES[run.autocast ?? run.loadDtype],
+    kinds: [...counts.values()],
+    masks: buildsNoMask(run.attention) ? 0 : counts.size > 1 ? 2 : 1,
+  };
+  const free = run.device === null ? null : run.device.memoryBytes - torch.ledger.live;
+  const needed = spec.batchSize * (spec.promptLength + spec.newTokens);
+  return pagedPool(model, spec.paged ?? PAGED_DEFAULTS, free, needed);
+}

@@ -1,0 +1,95 @@
+/** A forward of a run's model: the captured graph with the run's fused kernels, and what its names stand for. */
+import type { DType } from "./engine/dtype";
+import { type ConfigView, configView, type RunSizes, selectGraph, sizesOf } from "./graph/config";
+import { evaluate, type Scope } from "./graph/expression";
+import { buildsNoMask, withFlash } from "./graph/flash";
+import { withChunkedLoss, withLiger } from "./graph/liger";
+import type { ArchitectureGraph, FamilyGraphs } from "./graph/types";
+import { standsApart } from "./training/adapters/prefix";
+import { virtualTokens } from "./training/adapters/prompts";
+import type { CompanionSpec, TrainingRun } from "./training/run";
+import type { BatchTensor } from "./training/step";
+import { sequencesOf } from "./training/trainers";
+
+/** Activations Liger has a gated kernel for (SwiGLU and GEGLU). */
+const GATED: ReadonlySet<string> = new Set(["silu", "swish", "gelu_pytorch_tanh"]);
+
+/** Path of the module that makes the output: the last linear layer called outside the repeated layers. */
+export function headOf(graph: ArchitectureGraph): string | null {
+  let head: string | null = null;
+  for (const instruction of graph.main.body)
+    if ("call" in instruction && (instruction.call === "Linear" || instruction.call === "Conv1D"))
+      head = instruction.path;
+  return head;
+}
+
+/** A forward of the model at one batch size: its graph with the run's fused kernels, and what the graph's names stand for. */
+export interface Program {
+  readonly graph: ArchitectureGraph;
+  readonly view: ConfigView;
+  /** Names as the batch sees them: without the tokens that a prompt adds. */
+  readonly dataView: ConfigView;
+  readonly head: string | null;
+}
+
+/** @param fusedLoss whether the loss is computed without a logits tensor */
+export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSizes, fusedLoss: boolean): Program | null {
+  const dataView = configView(family, run.model.config, sizes);
+  const before = standsApart(run) ? 0 : virtualTokens(run.adapter);
+  const view = configView(family, run.model.config, { ...sizes, S: sizes.S + before });
+  const captured = capturedFor(run, family, view);
+  if (captured === undefined) return null;
+  const head = family.head ?? headOf(captured);
+  const gated = GATED.has(String(view.scope("hidden_act") ?? view.scope("hidden_activation")));
+  const layers = run.fusedLayers ?? run.fusedLoss;
+  const own =
+    run.chunkedLoss && !fusedLoss && run.trainer == null ? withChunkedLoss(captured, head, run.chunkedLoss) : captured;
+  const graph =
+    fusedLoss || layers ? withLiger(own, head, { loss: fusedLoss, norms: layers, gates: layers && gated }) : own;
+  return { graph, view, dataView, head };
+}
+
+/** The captured graph of the run's attention; kernels without masks are run on the fused attention's graph without them. */
+function capturedFor(run: TrainingRun, family: FamilyGraphs, view: ConfigView): ArchitectureGraph | undefined {
+  const own = selectGraph(family, run.task, run.attention, view.scope);
+  if (own !== undefined || !buildsNoMask(run.attention)) return own;
+  const fused = selectGraph(family, run.task, "sdpa", view.scope);
+  return fused && withFlash(fused);
+}
+
+export function batchOf(
+  { batch }: Pick<ArchitectureGraph, "batch">,
+  scope: Scope,
+  autocast: DType | null,
+  loadDtype: DType,
+): BatchTensor[] {
+  return batch.map(({ name, shape, dtype }) => ({
+    name,
+    sizes: shape.map((expression) => Number(evaluate(expression, scope))),
+    dtype: inputDtype(dtype, autocast, loadDtype),
+  }));
+}
+
+/** The run with the model beside the trained one in its place. */
+export function companionRun(run: TrainingRun, { model, loadDtype }: CompanionSpec): TrainingRun {
+  return { ...run, model, loadDtype, adapter: null, quantization: null, frozenParts: [] };
+}
+
+/** Graphs of a family among those at hand. */
+export function graphsOf(family: FamilyGraphs, name: string): FamilyGraphs | undefined {
+  return name === family.family ? family : family.beside?.find((graphs) => graphs.family === name);
+}
+
+/** Sizes of one forward, which some trainers give several sequences a sample. */
+export function forwardSizes(run: TrainingRun): RunSizes {
+  return { ...sizesOf(run), B: run.microBatchSize * sequencesOf(run.trainer) };
+}
+
+/**
+ * Dtype of a tensor of the batch. Images and sound that the model's code takes as they are (`$input`) stay float32 where
+ * autocast converts them; without it a half-precision model only runs when the collator or the engine has cast them.
+ */
+function inputDtype(stated: string, autocast: DType | null, loadDtype: DType): DType {
+  if (stated === "$input") return autocast === null ? loadDtype : "float32";
+  return stated.replace(/^\$/, "") as DType;
+}

@@ -1,0 +1,80 @@
+/** Heads that give numbers instead of words: those that trainers put on the model, and PPO's value and reward models. */
+import type { DType } from "./engine/dtype";
+import type { Torch } from "./engine/torch";
+import type { RunSizes } from "./graph/config";
+import type { FamilyGraphs } from "./graph/types";
+import { companionRun, forwardSizes, graphsOf, type Program, programOf } from "./program";
+import { promptSizes } from "./training/adapters/prompts";
+import { type LoadedModel, type LoadOptions, loadModel } from "./training/model";
+import type { CompanionSpec, TrainerSpec, TrainingRun } from "./training/run";
+import { hasValueHead, type PpoGraphs, ppoGraphs, untilStates, valueHead } from "./training/trainers";
+
+/** A model that gives one number for every token, and its program at other sizes. */
+export interface LoadedScorer {
+  readonly model: LoadedModel;
+  readonly dtype: DType;
+  readonly at: (sizes: RunSizes) => Program;
+}
+
+/** PPO's value and reward model, sequence classifiers with one label; the first is trained. Or why they are not followed. */
+export function scorersOf(
+  torch: Torch,
+  run: TrainingRun,
+  family: FamilyGraphs,
+  { scorers = {}, ppo }: TrainerSpec,
+  loading: Omit<LoadOptions, "adapter">,
+): { graphs: PpoGraphs; value: LoadedScorer; reward: LoadedScorer } | { reason: string } {
+  const graphs = ppoGraphs(family.trainers ?? []);
+  if (graphs === null || ppo === undefined) return { reason: "PPO of this library" };
+  if (loading.sharded) return { reason: "PPO with sharded parameters" };
+  const load = (companion: CompanionSpec | undefined, trains: boolean): LoadedScorer | null => {
+    const { model, loadDtype } = companion ?? { model: run.model, loadDtype: loading.loadDtype };
+    const own = graphsOf(family, model.family);
+    const labelled = { ...model, config: { ...model.config, num_labels: 1 } };
+    const scorer: TrainingRun = { ...companionRun(run, { model: labelled, loadDtype }), task: "seq-cls" };
+    const at = (sizes: RunSizes): Program | null => (own === undefined ? null : programOf(scorer, own, sizes, false));
+    const program = at(forwardSizes(run));
+    if (program === null || untilStates(program.graph, program.head) === null) return null;
+    const loaded = loadModel(torch, program.graph, program.view, {
+      ...loading,
+      loadDtype,
+      adapter: null,
+      quantization: null,
+      float8: null,
+      frozenParts: [],
+      head: program.head,
+      family: model.family,
+      promptSizes: promptSizes(program.view.scope),
+    });
+    for (const parameter of loaded.parameters) {
+      // Another model's parameters of the same names are others.
+      parameter.pattern = `${trains ? "value" : "reward"}:${parameter.pattern}`;
+      if (!trains) parameter.requiresGradFlag = false;
+    }
+    return { model: loaded, dtype: loadDtype, at: (sizes) => at(sizes) ?? program };
+  };
+  const value = load(scorers.value, true);
+  const reward = load(scorers.reward, false);
+  if (value === null || reward === null) return { reason: `PPO with value and reward models like ${run.model.family}` };
+  return { graphs, value, reward };
+}
+
+/** The loaded model with the value head its trainer puts on it. */
+export function withHead(
+  torch: Torch,
+  spec: TrainerSpec | null,
+  model: LoadedModel,
+  head: string | null,
+  sharded: boolean,
+): LoadedModel {
+  if (!hasValueHead(spec)) return model;
+  const own = valueHead(torch, model.byName.get(`${head}.weight`)?.size(1) ?? 0, sharded);
+  const elements = [...own.values()].reduce((sum, tensor) => sum + tensor.elements, 0);
+  return {
+    ...model,
+    parameters: [...model.parameters, ...own.values()],
+    byName: new Map([...model.byName, ...own]),
+    elements: model.elements + elements,
+    trainableElements: model.trainableElements + elements,
+  };
+}
