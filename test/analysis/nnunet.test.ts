@@ -1,5 +1,7 @@
 /** nnU-Net's plans: the network, the batch of one GPU, and what `dataset.json` adds. */
 import { strict as assert } from "node:assert";
+import { editsFor } from "../../src/analysis/levers/edits";
+import { resolveRun } from "../../src/analysis/resolve";
 import { estimate } from "../../src/core/estimate";
 import { gatherFiles, resolveFiles } from "./resolve-run";
 
@@ -92,6 +94,21 @@ describe("analysis: nnU-Net's plans", () => {
     assert.equal(run?.microBatchSize, 5);
     const kwargs = run?.model.config["arch_kwargs"] as { features_per_stage: readonly number[] };
     assert.deepEqual(kwargs.features_per_stage, [8, 16, 20]);
+  });
+
+  it("get a smaller batch where the person lets it change", async () => {
+    const files = { "plans.json": plans({ "3d_fullres": { ...FULL, batch_size: 64 }, "2d": FULL }) };
+    const inputs = await gatherFiles(files, "plans.json");
+    const resolution = resolveRun(inputs, {});
+    const result = editsFor(inputs, resolution, [{ name: "micro_batch_size", value: 16 }]);
+    assert.ok("edits" in result, JSON.stringify(result));
+    assert.deepEqual(
+      result.edits.map(({ newText }) => newText),
+      ["16"],
+    );
+    const [edit] = result.edits;
+    const line = files["plans.json"].split("\n")[edit?.range.start.line ?? 0];
+    assert.match(line ?? "", /"batch_size": 64/);
   });
 
   it("of a network that is not nnU-Net's own have no estimate, and say so", async () => {

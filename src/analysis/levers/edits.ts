@@ -87,6 +87,14 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
       const otherOn = resolution.settings.boolean(other) === true;
       return [{ name: wanted, value: change.value !== "fp32" }, ...(otherOn ? [{ name: other, value: false }] : [])];
     }
+    case "micro_batch_size": {
+      // nnU-Net's plans state the batch of all GPUs only, and take no accumulation.
+      const micro = resolution.resolved.get(change.name);
+      const total = resolution.settings.find("global_batch_size");
+      return inputs.format.id === "nnunet" && total !== undefined && micro?.key === total.key
+        ? [{ name: "global_batch_size", value: Number(change.value) * (resolution.run?.parallel.worldSize ?? 1) }]
+        : [change];
+    }
     case "optimizer":
       return change.value === "muon" && has("use_muon") ? [{ name: "use_muon", value: true }] : [change];
     case "adapter":

@@ -1,12 +1,13 @@
 /** nnU-Net: its plans, and `nnUNetv2_train` in scripts, which do not say where the plans are. */
 import { dataView, shellViews } from "../carriers";
 import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
+import type { Format } from "../types";
 import { NNUNET_KEYS } from "./keys";
 
 /** The configuration a run uses is on the command line; the full-resolution one is shown first. */
 const PREFERRED = ["3d_fullres", "2d", "3d_lowres", "3d_cascade_fullres"];
 
-export const nnunet = schemaFormat({
+const plans = schemaFormat({
   id: "nnunet",
   keys: NNUNET_KEYS,
   views: (document) => dataView(document, ["json"]),
@@ -40,6 +41,23 @@ export const nnunet = schemaFormat({
     return [];
   },
 });
+
+/** A change of the batch is one of the configuration that the run uses, as each states its own. */
+export const nnunet: Format = {
+  ...plans,
+  edit(document, changes) {
+    const stated = plans.read(document).settings.find(({ name }) => name === "global_batch_size");
+    const configuration = PREFERRED.find((name) => stated?.key.startsWith(`configurations.${name}.`));
+    return plans.edit(
+      document,
+      changes.map((change) =>
+        change.name === "global_batch_size" && configuration !== undefined
+          ? { ...change, name: `nnunet.${configuration}.batch_size` }
+          : change,
+      ),
+    );
+  },
+};
 
 export const nnunetShell = schemaFormat({
   id: "nnunet",
