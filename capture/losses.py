@@ -220,17 +220,22 @@ def capture(code, kind, settings, seed):
     return SimpleNamespace(function=functions(t), sizes=sizes, batch={n: t.values[v.id] for n, v in t.batch.items()})
 
 
-def loss_graph(code, kind, settings):
-    """One loss with its numbers explained."""
-    captures = [capture(code, kind, settings, seed) for seed in range(POINTS)]
+def fitted(captures, name):
+    """The instructions that captures at several points have in common, and the tensors they are given."""
     forms = [skeleton(c.function) for c in captures]
     if len({f for f, _ in forms}) > 1:
-        raise ValueError(f"{kind} {settings}: the captures differ")
+        raise ValueError(f"{name}: the captures differ")
     fitter = Fitter([c.sizes for c in captures], list(captures[0].sizes))
     main = merge([(c.function, leaves) for c, (_, leaves) in zip(captures, forms)], fitter, [torch.float64] * len(captures))
     plain = lambda x: x[1:] if isinstance(x, str) else str(x)
     batch = [{"name": n, "shape": [plain(fitter.integer([c.batch[n].shape[d] for c in captures])) for d in range(len(m.shape))], "dtype": f"${str(m.dtype).removeprefix('torch.')}"}
              for n, m in captures[0].batch.items()]
+    return main, batch
+
+
+def loss_graph(code, kind, settings):
+    """One loss with its numbers explained."""
+    main, batch = fitted([capture(code, kind, settings, seed) for seed in range(POINTS)], f"{kind} {settings}")
     return {"batch": batch, "main": without_join(main) if kind == "score" else main}
 
 

@@ -21,11 +21,9 @@ from transformers.modeling_outputs import BaseModelOutput, CausalLMOutput
 from trl.experimental.ppo import ppo_trainer as code
 from trl.experimental.utils import first_true_indices, get_reward
 
-from .fit import Fitter
 from .layers import functions
-from .losses import POINTS, READS, Whole, _whole_log_probs
+from .losses import POINTS, READS, Whole, _whole_log_probs, fitted
 from .record import Event, trace
-from .write import merge, skeleton
 
 NAME = "trl-ppo"
 TRAIN = ast.parse(textwrap.dedent(inspect.getsource(code.PPOTrainer.train)))
@@ -339,13 +337,4 @@ def graphs(log=print):
 
 def graph_of(kind):
     """A part's instructions, and the tensors it is given."""
-    captures = [PARTS[kind](seed) for seed in range(POINTS)]
-    forms = [skeleton(c.function) for c in captures]
-    if len({f for f, _ in forms}) > 1:
-        raise ValueError(f"{kind}: the captures differ")
-    fitter = Fitter([c.sizes for c in captures], list(captures[0].sizes))
-    main = merge([(c.function, leaves) for c, (_, leaves) in zip(captures, forms)], fitter, [torch.float64] * len(captures))
-    plain = lambda x: x[1:] if isinstance(x, str) else str(x)
-    batch = [{"name": n, "shape": [plain(fitter.integer([c.batch[n].shape[d] for c in captures])) for d in range(len(m.shape))], "dtype": f"${str(m.dtype).removeprefix('torch.')}"}
-             for n, m in captures[0].batch.items()]
-    return main, batch
+    return fitted([PARTS[kind](seed) for seed in range(POINTS)], kind)

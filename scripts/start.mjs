@@ -46,9 +46,10 @@ async function inBrowser() {
   await install();
   const at = process.argv.indexOf("--port");
   const server = await startServer(at < 0 ? {} : { port: Number(process.argv[at + 1]) });
+  const extension = stageExtension();
   const url = windowUrl(server, {
     folder: samples,
-    extension: stageExtension(),
+    extension,
     file: join(samples, "llama-1b", "train.yaml"),
   });
   console.log(`VS Code is at\n  ${url}\nHover over per_device_train_batch_size. Ctrl-C stops it.`);

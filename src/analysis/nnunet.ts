@@ -4,15 +4,13 @@
  */
 import { NNUNET } from "../core/networks/nnunet";
 import type { ModelConfig } from "../core/training/run";
+import { CONFIGURATIONS } from "../formats/nnunet/keys";
 import { plainValue } from "../formats/table";
 import type { ModelFound } from "./model";
 import type { DocumentStore, LoadedDocument } from "./store";
 import { joinUri, parentOf } from "./uris";
 
 type Plain = Readonly<Record<string, unknown>>;
-
-/** Configurations by how likely a person means them where no command says which: the first that exists. */
-export const CONFIGURATIONS = ["3d_fullres", "2d", "3d_lowres", "3d_cascade_fullres"] as const;
 
 /** Heads where no `dataset.json` is found: background and one structure. */
 const ASSUMED_HEADS = 2;

@@ -88,10 +88,10 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
       return [{ name: wanted, value: change.value !== "fp32" }, ...(otherOn ? [{ name: other, value: false }] : [])];
     }
     case "micro_batch_size": {
-      // nnU-Net's plans state the batch of all GPUs only, and take no accumulation.
+      // Where only the batch of all GPUs has a key (nnU-Net's plans), that is what changes.
       const micro = resolution.resolved.get(change.name);
       const total = resolution.settings.find("global_batch_size");
-      return inputs.format.id === "nnunet" && total !== undefined && micro?.key === total.key
+      return !has(change.name) && total !== undefined && micro?.key === total.key
         ? [{ name: "global_batch_size", value: Number(change.value) * (resolution.run?.parallel.worldSize ?? 1) }]
         : [change];
     }

@@ -163,9 +163,7 @@ function adapterFrom(c: ResolveContext, origin: Setting, quantized: boolean, con
   const rankValue = c.settings.number("lora_rank") ?? STANDARD_RANKS[type] ?? c.defaultNumber("lora_rank", 8);
   if (known === undefined)
     c.suppose(say("assume.adapter-as-lora", { adapter: kind }), origin.key, { lora_rank: String(4 * rankValue) });
-  // GradientCheckpointingLayer takes the cache away from its layers (transformers/modeling_layers.py).
-  if (type === "prefix-tuning" && c.settings.boolean("gradient_checkpointing") === true)
-    c.suppose(say("assume.prefix-tuning"), origin.key, { gradient_checkpointing: "false" });
+  if (type === "prefix-tuning") c.suppose(say("assume.prefix-tuning"), origin.key);
   if (rank !== undefined) c.keep("lora_rank", rank);
   else c.put("lora_rank", rankValue, "default", "lora_r", null);
   const target = c.settings.find("lora_target_modules")?.value ?? c.formatDefault("lora_target_modules") ?? null;

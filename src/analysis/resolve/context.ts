@@ -6,7 +6,7 @@ import { librariesOf, type RunInputs } from "../inputs";
 import { type From, type Place, type Setting, Settings, type SettingValue } from "../settings";
 import { type LossSource, lossesOf } from "../trainers";
 import type { Versions } from "../versions";
-import type { Choice, Obstacle, Resolved, Supposition } from "./types";
+import type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./types";
 
 export class ResolveContext {
   /** Whether the Hugging Face Trainer carries the run out. */
@@ -65,6 +65,12 @@ export class ResolveContext {
   /** Records something the estimate rests on and no document says. */
   suppose(message: Message, settleWith: string, alternative?: Supposition["alternative"]): void {
     this.suppositions.push({ message, settleWith, ...(alternative === undefined ? {} : { alternative }) });
+  }
+
+  /** What resolving gives, with what was recorded on the way. */
+  resolution(found: Pick<Resolution, "run" | "device" | "trainer" | "padding">): Resolution {
+    const { settings, resolved, suppositions, obstacles, libraries } = this;
+    return { ...found, settings, resolved, suppositions, obstacles, libraries };
   }
 
   /** A default of the trainer's own config class. */

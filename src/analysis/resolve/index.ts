@@ -148,17 +148,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           device:
             device.spec === null ? null : { ...device.spec, count: Math.max(device.spec.count, parallel.worldSize) },
         };
-  return {
-    run,
-    settings: c.settings,
-    resolved: c.resolved,
-    suppositions: c.suppositions,
-    obstacles: c.obstacles,
-    libraries: c.libraries,
-    device,
-    trainer,
-    padding,
-  };
+  return c.resolution({ run, device, trainer, padding });
 }
 
 /** Weights whose zeros are kept by masks (llmcompressor's ConstantPruningModifier). */

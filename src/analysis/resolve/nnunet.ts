@@ -82,15 +82,5 @@ function batchOf(c: ResolveContext, worldSize: number): number | null {
 export function resolveNnunet(c: ResolveContext): Resolution {
   const device = deviceOf(c);
   const run = nnunetRun(c, device);
-  return {
-    run: c.obstacles.length > 0 ? null : run,
-    settings: c.settings,
-    resolved: c.resolved,
-    suppositions: c.suppositions,
-    obstacles: c.obstacles,
-    libraries: c.libraries,
-    device,
-    trainer: "trainer",
-    padding: null,
-  };
+  return c.resolution({ run: c.obstacles.length > 0 ? null : run, device, trainer: "trainer", padding: null });
 }

@@ -2,10 +2,7 @@
 import { dataView, shellViews } from "../carriers";
 import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
 import type { Format } from "../types";
-import { NNUNET_KEYS } from "./keys";
-
-/** The configuration a run uses is on the command line; the full-resolution one is shown first. */
-const PREFERRED = ["3d_fullres", "2d", "3d_lowres", "3d_cascade_fullres"];
+import { CONFIGURATIONS, NNUNET_KEYS } from "./keys";
 
 const plans = schemaFormat({
   id: "nnunet",
@@ -29,7 +26,7 @@ const plans = schemaFormat({
       : NOT_RECOGNISED;
   },
   derive(settings) {
-    for (const name of PREFERRED) {
+    for (const name of CONFIGURATIONS) {
       const batch = settings.find((setting) => setting.name === `nnunet.${name}.batch_size`);
       if (batch === undefined) continue;
       const network = settings.find((setting) => setting.name === `nnunet.${name}.network`);
@@ -47,7 +44,7 @@ export const nnunet: Format = {
   ...plans,
   edit(document, changes) {
     const stated = plans.read(document).settings.find(({ name }) => name === "global_batch_size");
-    const configuration = PREFERRED.find((name) => stated?.key.startsWith(`configurations.${name}.`));
+    const configuration = CONFIGURATIONS.find((name) => stated?.key.startsWith(`configurations.${name}.`));
     return plans.edit(
       document,
       changes.map((change) =>

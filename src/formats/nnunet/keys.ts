@@ -2,7 +2,8 @@
 import { EFFECT, memory, other } from "../effects";
 import type { SchemaKey } from "../schema";
 
-const CONFIGURATIONS = ["2d", "3d_fullres", "3d_lowres", "3d_cascade_fullres"] as const;
+/** The configuration a run uses is on the command line; where none is known, the first that exists stands for it. */
+export const CONFIGURATIONS = ["3d_fullres", "2d", "3d_lowres", "3d_cascade_fullres"] as const;
 
 export const NNUNET_KEYS: readonly SchemaKey[] = [
   other("dataset_name", null, "string", "Dataset the plans were made for."),
