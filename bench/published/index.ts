@@ -105,7 +105,7 @@ export const MECHANISMS: Readonly<Record<string, string>> = {
   "sharded-4bit":
     "The guides show a screenshot and do not say what was measured. 1 to 3 GiB above the band: what is left over from gathering eighty layers of packed blocks, one after the other, is the likely part.",
   "torch-1.10":
-    "The checkpointed runs agree within 5 %; without checkpointing every layer kept 16 MiB more for each sample, the size of one attention matrix, in torch 1.10 than in what the graphs were captured with. Which operator did is not known. (Memory of 8-bit Adam in 2022 is 0.02 GiB below the band.)",
+    "Under float16 autocast the mask that transformers 4 always adds is float32 and raises the scores with it (`modeling_utils.py`, `get_extended_attention_mask`), 0.75 GiB; the graphs are transformers 5's, where a batch without padding has none. 0.4 GiB stay without a reason. (Memory of 8-bit Adam in 2022 is 0.02 GiB below the band.)",
   "whole-model":
     "The script loads the model before DeepSpeed knows of it, so `engine.py` moves all 15 GiB onto every card before they are split (`_configure_distributed_model`). Those segments stay reserved and fit later blocks only in part. Inside the Hugging Face Trainer ZeRO-3 splits while loading.",
   "flash-buffers":

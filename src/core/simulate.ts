@@ -179,6 +179,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
 
   const ledger = new Ledger(run.allocator?.roundupDivisions);
   const torch = new Torch(ledger);
+  torch.keepsSoftmaxInputs = run.keepsSoftmaxInputs === true;
   if (spec !== null && prompted)
     return { ok: false, code: "not-modelled", reason: `${spec.kind.toUpperCase()} with trained prompts` };
   const loss = spec === null ? undefined : lossOf(family, spec);

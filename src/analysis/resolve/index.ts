@@ -125,6 +125,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...(holds("torch<2", c.libraries) && parallel.deepspeed === null && parallel.fsdp === null
             ? { keepsGradients: true }
             : {}),
+          ...(holds("torch<1.11", c.libraries) ? { keepsSoftmaxInputs: true } : {}),
           adapter,
           frozenParts: frozenPartsOf(c, task),
           quantization,

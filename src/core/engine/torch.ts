@@ -51,6 +51,8 @@ export class Torch {
   halted = false;
   /** Selective checkpointing of the running segment. */
   policy: AllocationPolicy | null = null;
+  /** Softmax keeps its input for backward, of which it needs the dtype only: torch before 1.11. */
+  keepsSoftmaxInputs = false;
   /** Told of every parameter whose gradient appears; installed by the parallel strategies. */
   leafHook: LeafHook | undefined = undefined;
 

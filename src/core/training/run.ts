@@ -424,6 +424,8 @@ export interface TrainingRun {
   readonly maxGradNorm: number;
   /** Gradients stay between steps, set to zero: `zero_grad` before torch 2.0 (`set_to_none=False`). */
   readonly keepsGradients?: boolean;
+  /** Softmax keeps its input for backward beside its output: torch before 1.11 (pytorch/pytorch pull request 65242). */
+  readonly keepsSoftmaxInputs?: boolean;
   readonly adapter: AdapterSpec | null;
   /** Parts of a model of pictures and text that are not trained and get no adapters. */
   readonly frozenParts?: readonly Part[];

@@ -24,9 +24,10 @@ export function softmax(torch: Torch, input: Tensor, dtype: DType | null, log = 
   const x = wanted === null || fused || wanted === input.dtype ? input.retain() : torch.toCopy(input, wanted);
   const operator = log ? "_log_softmax" : "_softmax";
   const inputDtype = x.dtype;
-  const node = torch.record(log ? "LogSoftmaxBackward0" : "SoftmaxBackward0", [x], (torch, [gradient], [result]) => [
-    gradient ? torch.empty(`${operator}_backward_data`, result!.sizes, inputDtype) : null,
+  const node = torch.record(log ? "LogSoftmaxBackward0" : "SoftmaxBackward0", [x], (torch, [gradient]) => [
+    gradient ? torch.empty(`${operator}_backward_data`, gradient.sizes, inputDtype) : null,
   ]);
+  if (node !== null && torch.keepsSoftmaxInputs) torch.save(node, x);
   // The kernel writes a dense output whatever the input's strides.
   const out = torch.attach(node, torch.empty(operator, x.sizes, fused ? "float32" : x.dtype));
   if (node !== null) torch.saveOutput(node, out);
