@@ -128,6 +128,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
               ...component,
               origins: originsOf(driversOf(component.kind, estimate.peakPhase), inputs, resolution),
             })),
+            ...(estimate.releases === undefined ? {} : { releases: estimate.releases }),
             ...(parts.padded === null ? {} : { padded: { ...parts.padded } }),
             modules: estimate.modules.map((share) => ({ ...share })),
             phases: estimate.phases.map((phase) => ({ ...phase })),

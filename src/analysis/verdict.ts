@@ -22,6 +22,7 @@ export function usableOf(device: DeviceSpec | null): number | null {
 
 export function verdictOf(estimate: Estimate | undefined, usable: number | null): Verdict {
   if (estimate === undefined || usable === null) return "unknown";
-  if (estimate.usedPeakBytes > usable) return "does-not-fit";
+  // A pool without room to grow gives back what it does not use before anything fails.
+  if (estimate.usedPeakBytes > usable) return estimate.releases === undefined ? "does-not-fit" : "tight";
   return estimate.band.highBytes > usable ? "tight" : "fits";
 }

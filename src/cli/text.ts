@@ -233,10 +233,15 @@ function placeText(uri: string, range: ReportFinding["range"], pen: Pen): string
   return range === undefined ? path : `${path}:${range.start.line + 1}:${range.start.character + 1}`;
 }
 
+/** What the verdict line cannot say: the run goes through though its pool would grow beyond the device. */
+function givesBack(run: ReportRun, { code }: ReportRun["findings"][number]): boolean {
+  return code === "tight" && run.perDevice?.releases !== undefined;
+}
+
 function findingLines(run: ReportRun, pen: Pen): string[] {
   return run.findings
     .filter((finding) => finding.severity !== "hint")
-    .filter((finding) => !(SAID_BY_VERDICT.has(finding.code) && run.perDevice !== null))
+    .filter((finding) => !(SAID_BY_VERDICT.has(finding.code) && run.perDevice !== null) || givesBack(run, finding))
     .map((finding) => {
       const severity = pen.paint(SEVERITIES[finding.severity], pen.say(`severity.${finding.severity}`));
       return `${placeText(finding.uri, finding.range, pen)} ${severity} ${finding.message} [${finding.code}]`;

@@ -10,7 +10,7 @@ import {
   type VariedReserve,
   variedReserve,
 } from "./allocator/lengths";
-import { reservedPeak } from "./allocator/replay";
+import { pressedPool, reservedPeak } from "./allocator/replay";
 import { operatorsOf } from "./cost/operators";
 import { NotModelled } from "./engine/interpreter";
 import { convolutionWorkspace, kernelTemporaries } from "./engine/kernels";
@@ -18,6 +18,7 @@ import type { Ledger } from "./engine/ledger";
 import { configForRelative } from "./graph/relatives";
 import type { FamilyGraphs } from "./graph/types";
 import { overheadBand } from "./hardware/context";
+import { deviceOf, usableBytes } from "./hardware/devices";
 import { breakdown, phasePeaks, timelineOf } from "./reading";
 import type { ComponentKind, Estimate } from "./report/estimate";
 import type { Simulation } from "./simulate";
@@ -279,6 +280,8 @@ function read(
     fullest.peak + overhead.likely > enoughBytes
       ? fullest.peak
       : Math.max(replayed(ledger, simulation.loadedEvents), loading === null ? 0 : replayed(loading, 0), fullest.peak);
+  const releases =
+    loading === null && reserved > fullest.peak ? releasesOf(run, simulation, overhead.likely, reserved) : null;
   const { components, modules } = full ? breakdown(fullest) : { components: [], modules: [] };
   return {
     parameters,
@@ -286,6 +289,7 @@ function read(
     allocatedPeakBytes: fullest.peak,
     reservedPeakBytes: reserved,
     usedPeakBytes: reserved + overhead.likely,
+    ...(releases === null ? {} : { releases }),
     band: {
       lowBytes: fullest.peak + overhead.low,
       highBytes: highBound(reserved + kernelTemporaries(ledger), overhead.high),
@@ -310,6 +314,21 @@ function read(
       kernels === undefined ? null : new RegExp(`\\.${kernels.module}$`),
     ),
   };
+}
+
+/**
+ * Times that the allocator empties its cache for the run to go on, where a pool that grows freely is more than the device
+ * has; null where it has enough, or where the run stops all the same.
+ *
+ * @param overheadBytes of the process beside the pool
+ */
+function releasesOf(run: TrainingRun, simulation: Simulation, overheadBytes: number, reserved: number): number | null {
+  const { device, expandableSegments, allocator } = run;
+  if (device === null || expandableSegments) return null;
+  const limit = usableBytes(deviceOf(device)) - (device.occupiedBytes ?? 0) - overheadBytes;
+  if (reserved <= limit || simulation.ledger.peak > limit) return null;
+  const pool = pressedPool(simulation.ledger, simulation.loadedEvents, allocator ?? {}, limit);
+  return pool.served ? pool.releases : null;
 }
 
 /**

@@ -8,6 +8,8 @@ export const en = {
   "verdict.unknownModel": "Model not known",
   "detail.fits": "{need} of {usable} GiB usable on {device}, {spare} GiB to spare",
   "detail.tight": "{need} of {usable} GiB usable on {device}: {spare} GiB to spare, the peak may be {band} GiB higher",
+  "detail.tightPool":
+    "the pool would grow to {need} of {usable} GiB usable on {device}: it runs only as unused blocks are given back in its steps",
   "detail.doesNotFit": "{need} GiB needed, {usable} of {card} GiB usable on {device}, {spare} GiB too much",
   "detail.noVerdict": "{usable} of {card} GiB usable on {device}",
   "detail.noDevice": "at the peak; choose a GPU to know whether it fits",

@@ -10,6 +10,7 @@ export const zhCn: MessageTable = {
   "verdict.unknownModel": "未知模型",
   "detail.fits": "{device} 可用 {usable} GiB，需要 {need} GiB，余 {spare} GiB",
   "detail.tight": "{device} 可用 {usable} GiB，需要 {need} GiB：余 {spare} GiB，峰值可能再高 {band} GiB",
+  "detail.tightPool": "{device} 可用 {usable} GiB，内存池会增长到 {need} GiB：只有在训练步中归还未用的内存块才能运行",
   "detail.doesNotFit": "需要 {need} GiB，{device} 共 {card} GiB，可用 {usable} GiB，超出 {spare} GiB",
   "detail.noVerdict": "{device} 共 {card} GiB，可用 {usable} GiB",
   "detail.noDevice": "选择 GPU 后即可判断能否放下",

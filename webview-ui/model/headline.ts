@@ -67,7 +67,11 @@ export function headlineOf(run: ReportRun, t: Translate): Headline {
     case "fits":
       return { tone, verdict: t("verdict.fits"), detail: t("detail.fits", values) };
     case "tight":
-      return { tone, verdict: t("verdict.tight"), detail: t("detail.tight", values) };
+      return {
+        tone,
+        verdict: t("verdict.tight"),
+        detail: t(used > usable ? "detail.tightPool" : "detail.tight", values),
+      };
     case "does-not-fit":
       return { tone, verdict: t("verdict.doesNotFit"), detail: t("detail.doesNotFit", values) };
     default:

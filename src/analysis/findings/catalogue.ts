@@ -31,7 +31,7 @@ const OTHERS: readonly CatalogueEntry[] = [
     code: "tight",
     severity: "warning",
     title: "The run fits with less than the uncertainty to spare",
-    why: "The estimate is below what the device offers, but the upper end of its band is above: fragmentation, library workspaces or another process may take the rest.",
+    why: "The estimate is below what the device offers, but the upper end of its band is above: fragmentation, library workspaces or another process may take the rest. Or the allocator's pool would grow beyond the device, while its tensors do not: replayed with no more than the device has, the run goes through, as the pool gives unused segments back when it needs another.",
     mend: "Leave some room with one of the quick fixes, or try it and watch the first steps.",
   },
   {

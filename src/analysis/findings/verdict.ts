@@ -42,11 +42,14 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
       {
         code: "tight",
         severity: "warning",
-        message: say("tight", {
-          device,
-          spare: size(usable - estimate.usedPeakBytes),
-          band: size(estimate.band.highBytes - estimate.usedPeakBytes),
-        }),
+        message:
+          estimate.usedPeakBytes > usable
+            ? say("tight.pool", { device, used: size(estimate.usedPeakBytes), usable: size(usable) })
+            : say("tight", {
+                device,
+                spare: size(usable - estimate.usedPeakBytes),
+                band: size(estimate.band.highBytes - estimate.usedPeakBytes),
+              }),
         ...at,
       },
     ];

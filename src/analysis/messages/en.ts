@@ -91,6 +91,8 @@ export const en: Readonly<Record<string, string>> = {
   "does-not-fit.largest": " Largest micro-batch that fits: {batch}.",
   "does-not-fit.evaluation": " Training itself fits: the largest evaluation batch that does is {batch}.",
   "does-not-fit.none": " No micro-batch fits with the other settings as they are.",
+  "tight.pool":
+    "Tight on {device}: the allocator's pool would grow to {used} of {usable}. The run goes through only as unused blocks are given back in its steps, which takes time; expandable segments need less.",
   tight: "Tight on {device}: fits on paper with {spare} to spare, less than the band's +{band}.",
   "related.setting": "{name} = {value}",
 

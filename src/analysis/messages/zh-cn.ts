@@ -77,6 +77,8 @@ export const zhCn: Readonly<Record<string, string>> = {
   "does-not-fit.largest": "能放下的最大微批：{batch}。",
   "does-not-fit.evaluation": "训练本身放得下：能放下的最大评估批大小为 {batch}。",
   "does-not-fit.none": "其他设置不变时，任何微批都放不下。",
+  "tight.pool":
+    "{device} 很紧张：分配器的内存池会增长到 {used}，可用 {usable}。只有在训练步中不断归还未用的内存块才能运行，这会耗费时间；expandable segments 所需更少。",
   tight: "{device} 很紧张：理论上能放下，剩余 {spare}，小于误差带的 +{band}。",
   "related.setting": "{name} = {value}",
 

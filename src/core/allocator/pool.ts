@@ -57,7 +57,12 @@ export class Blocks {
     const after = this.next[following]!;
     this.next[block] = after;
     if (after !== NONE) this.previous[after] = block;
-    this.unused.push(following);
+    this.drop(following);
+  }
+
+  /** A block whose memory is given back. */
+  drop(block: number): void {
+    this.unused.push(block);
   }
 
   private grow(): void {
@@ -164,6 +169,22 @@ export class Pool {
     if (previous !== NONE) after[previous] = next;
     else if (next !== NONE) this.firsts[this.place(sizes[block]!)] = next;
     else this.close(this.place(sizes[block]!));
+  }
+
+  /** Lets go of the free blocks that are whole segments; gives how many granules they had. */
+  release(): number {
+    const { blocks } = this;
+    const whole: number[] = [];
+    for (let at = 0; at < this.count; at++)
+      for (let block = this.firsts[at]!; block !== NONE; block = blocks.after[block]!)
+        if (blocks.previous[block] === NONE && blocks.next[block] === NONE) whole.push(block);
+    let granules = 0;
+    for (const block of whole) {
+      granules += blocks.sizes[block]!;
+      this.remove(block);
+      blocks.drop(block);
+    }
+    return granules;
   }
 
   /** Joins a block that is freed with its free neighbours, which leave the pool; gives what became of it. */

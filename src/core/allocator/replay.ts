@@ -27,6 +27,14 @@ export interface PoolSettings {
   readonly maxSplitBytes?: number | undefined;
 }
 
+/** A pool that could not grow as it would have. */
+export interface PressedPool {
+  /** Whether every request found a place. */
+  readonly served: boolean;
+  /** Times that all unused segments went back to the driver for a request to be served. */
+  readonly releases: number;
+}
+
 /**
  * Peak of reserved bytes over the stream.
  *
@@ -34,6 +42,28 @@ export interface PoolSettings {
  *   temporaries of random initialisation
  */
 export function reservedPeak(stream: EventStream, loaded = 0, settings: PoolSettings = {}): number {
+  return replay(stream, loaded, settings, Number.POSITIVE_INFINITY).peak * GRANULE;
+}
+
+/**
+ * What becomes of the stream when the pool may reserve no more than so many bytes: where a segment cannot be had, the free
+ * ones that are whole go back and it is tried once more (`release_cached_blocks` in `DeviceCachingAllocator::malloc`).
+ */
+export function pressedPool(
+  stream: EventStream,
+  loaded: number,
+  settings: PoolSettings,
+  limitBytes: number,
+): PressedPool {
+  return replay(stream, loaded, settings, limitBytes / GRANULE);
+}
+
+interface Replayed extends PressedPool {
+  /** In granules. */
+  readonly peak: number;
+}
+
+function replay(stream: EventStream, loaded: number, settings: PoolSettings, limit: number): Replayed {
   const { events, bytes } = stream;
   const maxSplit = (settings.maxSplitBytes ?? Number.POSITIVE_INFINITY) / GRANULE;
   const blocks = new Blocks();
@@ -43,6 +73,10 @@ export function reservedPeak(stream: EventStream, loaded = 0, settings: PoolSett
   const skipped = new Uint8Array(bytes.length);
   for (let k = 0; k < loaded; k++) if (events[k]! < 0) skipped[~events[k]!] = 1;
   let reserved = 0;
+  let peak = 0;
+  let releases = 0;
+  // Addresses of segments that went back are not used again: which ones the driver would give is not known.
+  let end = 0;
   for (let k = 0; k < events.length; k++) {
     const event = events[k]!;
     const id = event >= 0 ? event : ~event;
@@ -55,9 +89,15 @@ export function reservedPeak(stream: EventStream, loaded = 0, settings: PoolSett
       let block = pool.take(size, size < maxSplit ? maxSplit : size + LARGE_SEGMENT);
       if (block === NONE) {
         const length = small ? SMALL_SEGMENT : size < LARGE_LIMIT ? LARGE_SEGMENT : Math.ceil(size / ROUND) * ROUND;
-        // Nothing is given back, so that what is reserved at the end is the peak.
-        block = blocks.make(length, reserved, NONE, NONE);
+        if (reserved + length > limit) {
+          releases++;
+          reserved -= smallPool.release() + largePool.release();
+          if (reserved + length > limit) return { peak, releases, served: false };
+        }
+        block = blocks.make(length, end, NONE, NONE);
+        end += length;
         reserved += length;
+        if (reserved > peak) peak = reserved;
       }
       const rest = blocks.sizes[block]! - size;
       if (small ? rest >= MIN_BLOCK : rest > SMALL_LIMIT && size < maxSplit) pool.insert(blocks.split(block, size));
@@ -69,5 +109,5 @@ export function reservedPeak(stream: EventStream, loaded = 0, settings: PoolSett
     placed[id] = NONE;
     pool.insert(pool.merged(block));
   }
-  return reserved * GRANULE;
+  return { peak, releases, served: true };
 }

@@ -78,6 +78,11 @@ export interface Estimate {
   readonly reservedPeakBytes: number;
   /** What the driver shows: reserved + context + libraries. */
   readonly usedPeakBytes: number;
+  /**
+   * Present where a pool that grows freely takes more than the device has, and the run goes through all the same: times that
+   * the allocator gives its unused segments back in two steps.
+   */
+  readonly releases?: number;
   readonly band: { readonly lowBytes: number; readonly highBytes: number; readonly coverage: number };
   readonly peakPhase: Phase;
   /** Alive between the first step and the second: weights, optimizer states, and gradients that are kept. */

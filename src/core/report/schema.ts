@@ -145,6 +145,8 @@ export const runSchema = z.object({
       ),
       modules: z.array(z.object({ module: z.string(), kind: componentKind, bytes })).optional(),
       phases: z.array(z.object({ phase, peakBytes: bytes })),
+      /** Times that unused segments go back to the driver where the pool has no room to grow as far as it would. */
+      releases: z.number().int().optional(),
       /** Reserved bytes when batches padded to their longest sample differ in length, and with expandable segments. */
       padded: z.object({ reservedBytes: bytes, expandableBytes: bytes }).optional(),
       /** Key-value cache of the text that the run generates, at its longest; absent where it generates none. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type PoolSettings, reservedPeak } from "../../../src/core/allocator/replay";
+import { type EventStream, type PoolSettings, pressedPool, reservedPeak } from "../../../src/core/allocator/replay";
 import { roundSize } from "../../../src/core/engine/ledger";
 
 const MIB = 1 << 20;
@@ -7,6 +7,10 @@ const KIB = 1 << 10;
 
 /** Replays a script: a number allocates so many bytes, `"-k"` frees the k-th allocation. */
 function replay(script: readonly (number | string)[], loaded = 0, settings: PoolSettings = {}): number {
+  return reservedPeak(streamOf(script), loaded, settings);
+}
+
+function streamOf(script: readonly (number | string)[]): EventStream {
   const events: number[] = [];
   const bytes: number[] = [];
   for (const item of script) {
@@ -15,7 +19,7 @@ function replay(script: readonly (number | string)[], loaded = 0, settings: Pool
       bytes.push(item);
     } else events.push(~Number(item.slice(1)));
   }
-  return reservedPeak({ events, bytes }, loaded, settings);
+  return { events, bytes };
 }
 
 describe("the caching allocator", () => {
@@ -125,5 +129,33 @@ describe("the caching allocator", () => {
       assert.ok(reserved >= peak);
       assert.equal(reserved % (2 * MIB), 0);
     }
+  });
+});
+
+describe("the caching allocator without room to grow", () => {
+  /** As above, in a pool of so many bytes. */
+  function pressed(script: readonly (number | string)[], limit: number): { served: boolean; releases: number } {
+    const { served, releases } = pressedPool(streamOf(script), 0, {}, limit);
+    return { served, releases };
+  }
+
+  it("gives whole free segments back when it needs another", () => {
+    const script = [12 * MIB, "-0", 14 * MIB];
+    assert.deepEqual(pressed(script, 26 * MIB), { served: true, releases: 0 });
+    assert.deepEqual(pressed(script, 25 * MIB), { served: true, releases: 1 });
+    assert.deepEqual(pressed(script, 14 * MIB), { served: true, releases: 1 });
+    assert.deepEqual(pressed(script, 13 * MIB), { served: false, releases: 1 });
+  });
+
+  it("keeps segments of which a part is in use", () => {
+    // 16 of 20 MiB are free, and 14 of them cannot be had elsewhere
+    const script = [4 * MIB, 4 * MIB, 4 * MIB, 4 * MIB, 4 * MIB, "-0", "-1", "-2", "-3", 22 * MIB];
+    assert.deepEqual(pressed(script, 41 * MIB), { served: false, releases: 1 });
+    assert.deepEqual(pressed(script, 42 * MIB), { served: true, releases: 0 });
+  });
+
+  it("gives back segments of both pools, and takes them anew", () => {
+    const script = [MIB, 12 * MIB, "-0", "-1", 14 * MIB, "-2", MIB, 12 * MIB];
+    assert.deepEqual(pressed(script, 14 * MIB), { served: true, releases: 2 });
   });
 });
