@@ -11,7 +11,6 @@ const LORA: Settings = {
   alpha: 16,
   dropout: 0.05,
   target_modules: ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
-  autocast_adapter_dtype: false,
 };
 
 interface Series {

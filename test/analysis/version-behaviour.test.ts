@@ -72,6 +72,14 @@ const CASES: readonly [
     "adamw_torch",
     "adamw_torch_fused",
   ],
+  [
+    "the older adapters' dtype",
+    "peft==0.6.2\n",
+    "peft==0.7.1\n",
+    (run) => run.adapter?.autocastAdapterDtype,
+    true,
+    false,
+  ],
   ["the adapters' dtype", "peft==0.11.1\n", "peft==0.12.0\n", (run) => run.adapter?.autocastAdapterDtype, false, true],
 ];
 

@@ -10,7 +10,7 @@ import type { AdapterSpec, AdapterType, DType, ModelConfig, QuantizationSpec } f
 import { keyFor } from "../defaults";
 import { say } from "../problems";
 import type { Setting, SettingValue } from "../settings";
-import { holds } from "../versions";
+import { holds, type Versions } from "../versions";
 import { storedWeights } from "./checkpoint";
 import type { ResolveContext } from "./context";
 import { DTYPES } from "./precision";
@@ -178,12 +178,20 @@ function adapterFrom(c: ResolveContext, origin: Setting, quantized: boolean, con
     modulesToSave: c.settings.list("lora_modules_to_save") ?? [],
     bias: (c.settings.string("lora_bias") ?? "none") as AdapterSpec["bias"],
     useRslora: c.settings.boolean("use_rslora") ?? false,
-    // TRL casts the adapters of a quantized base to bfloat16; peft raises half-precision adapters to float32 since 0.12, before
-    // which they have the base's dtype (peft/tuners/lora/layer.py, update_layer).
+    // TRL casts the adapters of a quantized base to bfloat16.
     autocastAdapterDtype:
-      c.settings.boolean("autocast_adapter_dtype") ?? !((c.trl && quantized) || holds("peft<0.12", c.libraries)),
+      c.settings.boolean("autocast_adapter_dtype") ?? !((c.trl && quantized) || takesBaseDtype(c.libraries)),
     ...furtherFields(c, type, config),
   };
+}
+
+/**
+ * Whether peft leaves adapters in the dtype of a half-precision base: from 0.7 on, when `update_layer` saw the base layer,
+ * until they were raised to float32 in 0.12. Before, they were made in float32 and moved to the device only
+ * (peft/tuners/lora/{layer,model}.py, `update_layer` and `_replace_module`).
+ */
+function takesBaseDtype(libraries: Versions): boolean {
+  return holds("peft>=0.7", libraries) && holds("peft<0.12", libraries);
 }
 
 /** LoRA or DoRA, which a switch or the type's own word turns on. */
