@@ -1,16 +1,13 @@
 /** Real files through the whole analysis: valid reports, no error on what the library accepts, edits that change one thing. */
 import { strict as assert } from "node:assert";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
 import { reportSchema } from "../../src/core/report/schema";
 import { FORMATS, recogniseFormat } from "../../src/formats";
 import { parseDocument } from "../../src/formats/parse";
 import type { LocatedSetting } from "../../src/formats/types";
 import { applyEdits } from "../../src/syntax/edit";
+import { describeCorpus } from "../corpus";
 import { memoryRuntime, uri } from "./memory-runtime";
-
-const CORPUS = process.env["VRAM_LENS_CORPUS"] ?? join(__dirname, "../../../shared/corpus");
 
 /** Errors that are right: what the file's own library would do. */
 const RIGHT: Readonly<Record<string, readonly string[]>> = {
@@ -31,21 +28,11 @@ const CHANGES: readonly (readonly [string, string | number | boolean])[] = [
 
 const shown = ({ key, value, node }: LocatedSetting): string => JSON.stringify([key, value, node.kind]);
 
-describe("analysis: corpus", () => {
-  if (!existsSync(join(CORPUS, "index.jsonl"))) {
-    it("is skipped: no corpus beside the project", () => {});
-    return;
-  }
-  const entries = readFileSync(join(CORPUS, "index.jsonl"), "utf8")
-    .trim()
-    .split("\n")
-    .map((line) => (JSON.parse(line) as { file: string }).file);
-
+describeCorpus("analysis: corpus", (entries) => {
   it("gives a valid report and no false error for every file", async () => {
     const wrong: string[] = [];
     let runs = 0;
-    for (const file of entries) {
-      const text = readFileSync(join(CORPUS, file), "utf8");
+    for (const { file, text } of entries) {
       // Estimates are other tests' business: without graphs the reading is what counts.
       const runtime = memoryRuntime({ [file]: text }, { "catalogue.json": undefined });
       const analysis = await createAnalyzer(runtime).analyse(uri(file), {});
@@ -63,8 +50,8 @@ describe("analysis: corpus", () => {
   it("edits change the intended setting and no other", () => {
     const ours = new Set(["hf-training-arguments", "trl", "deepspeed"]);
     let edits = 0;
-    for (const file of entries) {
-      const document = parseDocument(uri(file), readFileSync(join(CORPUS, file), "utf8"));
+    for (const { file, text } of entries) {
+      const document = parseDocument(uri(file), text);
       const format = document === undefined ? undefined : recogniseFormat(document)?.format;
       if (document === undefined || format === undefined || !ours.has(format.id) || format.carrier !== undefined)
         continue;
@@ -88,8 +75,8 @@ describe("analysis: corpus", () => {
 
   it("survives files cut off anywhere", () => {
     const samples = entries.filter((_, index) => index % 12 === 0);
-    for (const file of samples) {
-      const text = readFileSync(join(CORPUS, file), "utf8").slice(0, 4000);
+    for (const { file, text: whole } of samples) {
+      const text = whole.slice(0, 4000);
       for (let end = 0; end < text.length; end += 97) {
         const document = parseDocument(uri(file), text.slice(0, end));
         if (document === undefined) continue;

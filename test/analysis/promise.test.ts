@@ -1,13 +1,13 @@
 /** What a plan or a stage promises is what the engine says of the files with its edits, to the byte. */
 import { strict as assert } from "node:assert";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
 import type { ReportRun } from "../../src/core/report/schema";
+import { describeCorpus } from "../corpus";
 import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
 import { edited, type Files, promisesOf } from "./promises";
 
-const CORPUS = process.env["VRAM_LENS_CORPUS"] ?? join(__dirname, "../../../shared/corpus");
 const SAMPLES = join(__dirname, "../../samples");
 const RESERVE = 0.1;
 
@@ -131,16 +131,7 @@ const TRIED: readonly Readonly<Record<string, string>>[] = [
 ];
 
 /** Real files, their model replaced by one that is quick to simulate: the edits are what is tried. */
-describe("analysis: what plans and what-ifs promise in the corpus", () => {
-  const index = join(CORPUS, "index.jsonl");
-  if (!existsSync(index)) {
-    it("is skipped: no corpus beside the project", () => {});
-    return;
-  }
-  const entries = readFileSync(index, "utf8")
-    .trim()
-    .split("\n")
-    .map((line) => (JSON.parse(line) as { file: string }).file);
+describeCorpus("analysis: what plans and what-ifs promise in the corpus", (entries) => {
   // One analyzer for all of them: it reads and keeps the graphs.
   const runtime = memoryRuntime({ "tiny/config.json": JSON.stringify({ ...TINY_LLAMA, num_hidden_layers: 1 }) });
   const analyzer = createAnalyzer(runtime);
@@ -151,8 +142,7 @@ describe("analysis: what plans and what-ifs promise in the corpus", () => {
       runtime.write(file, text);
       analyzer.invalidate(uri(file));
     };
-    for (const file of entries.filter((entry) => entry.startsWith(`${folder}/`))) {
-      const text = readFileSync(join(CORPUS, file), "utf8");
+    for (const { file, text } of entries.filter((entry) => entry.file.startsWith(`${folder}/`))) {
       write(file, text);
       const set = { model: `${"../".repeat(file.split("/").length - 1)}tiny` };
       const { runs } = await analyzer.analyse(uri(file), { set });
@@ -183,7 +173,7 @@ describe("analysis: what plans and what-ifs promise in the corpus", () => {
     }
     assert.deepEqual(broken, []);
   };
-  for (const folder of new Set(entries.map((file) => file.slice(0, file.indexOf("/")))))
+  for (const folder of new Set(entries.map(({ file }) => file.slice(0, file.indexOf("/")))))
     it(`is kept in every file: ${folder}`, keeps(folder));
   it("were made", () => {
     assert.ok(kept > 200, `${kept} promises`);

@@ -1,17 +1,8 @@
 /** Real files of these formats: recognised as their index says, no error on what the library accepts. */
 import { strict as assert } from "node:assert";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { recogniseFormat } from "../../src/formats";
 import { parseDocument } from "../../src/formats/parse";
-
-const CORPUS = process.env["VRAM_LENS_CORPUS"] ?? join(__dirname, "../../../shared/corpus");
-
-interface Entry {
-  readonly file: string;
-  readonly format: string;
-  readonly notes: string;
-}
+import { describeCorpus } from "../corpus";
 
 /** Ids that a name of the index may be recognised as. */
 const ACCEPTED: Readonly<Record<string, readonly string[]>> = {
@@ -33,24 +24,13 @@ const REJECTED: Readonly<Record<string, string>> = {
     "stage3_param_persitence_threshold: pydantic rejects it",
 };
 
-function entries(): Entry[] {
-  return readFileSync(join(CORPUS, "index.jsonl"), "utf8")
-    .split("\n")
-    .filter((line) => line.trim() !== "")
-    .map((line) => JSON.parse(line) as Entry);
-}
-
-describe("formats: corpus", () => {
-  if (!existsSync(join(CORPUS, "index.jsonl"))) {
-    it("is skipped: no corpus beside the project", () => {});
-    return;
-  }
-  for (const entry of entries()) {
+describeCorpus("formats: corpus", (entries) => {
+  for (const entry of entries) {
     const accepted = ACCEPTED[entry.format];
     if (accepted === undefined) continue;
     it(entry.file, () => {
       const uri = `file:///corpus/${entry.file}`;
-      const document = parseDocument(uri, readFileSync(join(CORPUS, entry.file), "utf8"));
+      const document = parseDocument(uri, entry.text);
       assert.ok(document);
       const recognised = recogniseFormat(document);
       if (EXCEPTIONS[entry.file] !== undefined) return;

@@ -1,15 +1,14 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the samples are shell and OmegaConf text
 /** Every framework of the contract: recognised, read and written; on real files where a corpus is there. */
 import { strict as assert } from "node:assert";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { FORMATS, recogniseFormat } from "../../src/formats";
 import { formatsPage } from "../../src/formats/pages";
 import { parseDocument } from "../../src/formats/parse";
 import type { ConfigDocument, LocatedSetting, ReadResult } from "../../src/formats/types";
 import { applyEdits } from "../../src/syntax/edit";
-
-const CORPUS = process.env["VRAM_LENS_CORPUS"] ?? join(__dirname, "../../../shared/corpus");
+import { describeCorpus } from "../corpus";
 
 /** Report ids that a name of the index stands for (`report-contract`); a carrier follows the plus sign. */
 const IDS: Readonly<Record<string, readonly string[]>> = {
@@ -652,19 +651,10 @@ describe("formats: edits", () => {
   });
 });
 
-describe("formats: corpus of every framework", () => {
-  const index = join(CORPUS, "index.jsonl");
-  if (!existsSync(index)) {
-    it("is skipped: no corpus beside the project", () => {});
-    return;
-  }
-  const entries = readFileSync(index, "utf8")
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as { file: string; format: string });
+describeCorpus("formats: corpus of every framework", (entries) => {
   const documents = entries.map((entry) => ({
     ...entry,
-    document: open(entry.file.split("/")[1] ?? "", readFileSync(join(CORPUS, entry.file), "utf8")),
+    document: open(entry.file.split("/")[1] ?? "", entry.text),
   }));
   /** DeepSpeed and TRL files have a test of their own. */
   const others = documents.filter((entry) => entry.format !== "deepspeed" && entry.format !== "hf-trl");

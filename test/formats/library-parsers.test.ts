@@ -12,7 +12,6 @@ import { recogniseFormat } from "../../src/formats";
 import { parseDocument } from "../../src/formats/parse";
 import { applyEdits } from "../../src/syntax/edit";
 
-const CORPUS = process.env["VRAM_LENS_CORPUS"] ?? join(__dirname, "../../../shared/corpus");
 const PYTHON = process.env["VRAM_LENS_PYTHON"];
 const ANSWERS = join(__dirname, "library-answers.json");
 
@@ -71,6 +70,8 @@ def changed(case):
 print(json.dumps([changed(case) for case in json.load(sys.stdin)]))
 `;
 
+import { type CorpusEntry, describeCorpus } from "../corpus";
+
 const CHANGES: readonly (readonly [string, string | number | boolean | null])[] = [
   ["micro_batch_size", 3],
   ["gradient_accumulation_steps", 5],
@@ -108,24 +109,18 @@ interface Case {
   readonly after: string;
 }
 
-function cases(): Case[] {
-  return readFileSync(join(CORPUS, "index.jsonl"), "utf8")
-    .trim()
-    .split("\n")
-    .flatMap((line) => {
-      const { file } = JSON.parse(line) as { file: string };
-      const before = readFileSync(join(CORPUS, file), "utf8");
-      const document = parseDocument(`file:///w/${file.split("/")[1]}`, before);
-      const format = document === undefined ? undefined : recogniseFormat(document)?.format;
-      const syntax = document?.parsed.syntax ?? "";
-      if (document === undefined || format === undefined || !/^(?:yaml|json|toml|python|shell)$/.test(syntax))
-        return [];
-      return CHANGES.flatMap(([name, value]) => {
-        const outcome = format.edit(document, [{ name, value }]);
-        if ("refused" in outcome || outcome.edits.length === 0) return [];
-        return [{ file, name, value, syntax, before, after: applyEdits(before, outcome.edits) }];
-      });
+function cases(entries: readonly CorpusEntry[]): Case[] {
+  return entries.flatMap(({ file, text: before }) => {
+    const document = parseDocument(`file:///w/${file.split("/")[1]}`, before);
+    const format = document === undefined ? undefined : recogniseFormat(document)?.format;
+    const syntax = document?.parsed.syntax ?? "";
+    if (document === undefined || format === undefined || !/^(?:yaml|json|toml|python|shell)$/.test(syntax)) return [];
+    return CHANGES.flatMap(([name, value]) => {
+      const outcome = format.edit(document, [{ name, value }]);
+      if ("refused" in outcome || outcome.edits.length === 0) return [];
+      return [{ file, name, value, syntax, before, after: applyEdits(before, outcome.edits) }];
     });
+  });
 }
 
 /** Identity of an edit: its file's text before and after. */
@@ -133,14 +128,9 @@ function keyOf({ before, after }: Case): string {
   return createHash("sha256").update(before).update("\0").update(after).digest("base64url").slice(0, 12);
 }
 
-describe("formats: edits as the libraries read them", () => {
-  if (!existsSync(join(CORPUS, "index.jsonl"))) {
-    it("is skipped: no corpus beside the project", () => {});
-    return;
-  }
-
+describeCorpus("formats: edits as the libraries read them", (entries) => {
   it("change one value", () => {
-    const all = cases();
+    const all = cases(entries);
     const keys = all.map(keyOf);
     let recorded: Record<string, number | null> = existsSync(ANSWERS) ? JSON.parse(readFileSync(ANSWERS, "utf8")) : {};
     if (PYTHON !== undefined) {

@@ -1,12 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the samples are shell and OmegaConf text
 /** Bad input of every kind: no parser throws, hangs or gives a place outside of the text. Bounded by counts. */
 import { strict as assert } from "node:assert";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import fc from "fast-check";
 import { parseDocument } from "../../src/syntax/dispatch";
 import { applyEdits, type EditDialect, setScalar } from "../../src/syntax/edit";
 import type { ParsedDocument } from "../../src/syntax/tree";
+import { describeCorpus } from "../corpus";
 import { plain, walk } from "./values";
 
 const SAMPLES: Readonly<Record<string, string>> = {
@@ -118,22 +117,9 @@ describe("syntax: bad input", () => {
   });
 });
 
-const CORPUS = process.env["VRAM_LENS_CORPUS"] ?? join(__dirname, "../../../shared/corpus");
-
-describe("syntax: corpus", () => {
-  const index = join(CORPUS, "index.jsonl");
-  if (!existsSync(index)) {
-    it("is absent: skipped");
-    return;
-  }
-  const files = readFileSync(index, "utf8")
-    .trim()
-    .split("\n")
-    .map((line) => (JSON.parse(line) as { file: string }).file);
-
+describeCorpus("syntax: corpus", (entries) => {
   it("every file gives a tree whose places are right", () => {
-    for (const file of files) {
-      const text = readFileSync(join(CORPUS, file), "utf8");
+    for (const { file, text } of entries) {
       const parsed = check(file, text);
       assert.ok(parsed.root !== null, file);
       for (const { path, node } of walk(parsed.root))
@@ -142,8 +128,7 @@ describe("syntax: corpus", () => {
   });
 
   it("setting any number or boolean changes that value and not one other byte", () => {
-    for (const file of files) {
-      const text = readFileSync(join(CORPUS, file), "utf8");
+    for (const { file, text } of entries) {
       const parsed = parseDocument(file, "", text);
       const dialect = (
         { json: "json", yaml: "pyyaml", toml: "toml", python: "python", shell: "shell", notebook: "notebook" } as const

@@ -1,0 +1,32 @@
+/** Real configs that lie beside the project or where `VRAM_LENS_CORPUS` says, for the tests that read them. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const FOLDER = process.env["VRAM_LENS_CORPUS"] ?? join(__dirname, "../../shared/corpus");
+
+/** One file of the corpus. */
+export interface CorpusEntry {
+  /** Path below the corpus; its folder says where the file is from. */
+  readonly file: string;
+  /** Format as the index names it. */
+  readonly format: string;
+  readonly text: string;
+}
+
+/** A group of tests over every file of the corpus; one line says so where there is none. */
+export function describeCorpus(title: string, tests: (entries: readonly CorpusEntry[]) => void): void {
+  describe(title, () => {
+    const index = join(FOLDER, "index.jsonl");
+    if (!existsSync(index)) {
+      it("is skipped: no corpus beside the project");
+      return;
+    }
+    tests(
+      readFileSync(index, "utf8")
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as { file: string; format: string })
+        .map(({ file, format }) => ({ file, format, text: readFileSync(join(FOLDER, file), "utf8") })),
+    );
+  });
+}
