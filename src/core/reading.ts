@@ -1,4 +1,5 @@
 /** What is read off an event stream: what is alive at the peak, the peak of every phase, the step as a timeline. */
+import type { Label } from "./engine/labels";
 import type { Ledger } from "./engine/ledger";
 import {
   COMPONENT_KINDS,
@@ -20,9 +21,14 @@ const KIND_INDEX = Object.fromEntries(COMPONENT_KINDS.map((kind, index) => [kind
 
 /** What is alive at the peak, by kind and by module. */
 export function breakdown(ledger: Ledger): { components: Component[]; modules: ModuleShare[] } {
-  const byModule = new Map<string, { module: string; kind: ComponentKind; bytes: number }>();
-  const shareOf = ({ kind, scope }: { readonly kind: ComponentKind; readonly scope: string }) => {
-    const module = scope.replace(/\.\d+(?=\.|$)/g, ".*");
+  const byModule = new Map<string, ModuleShare & { bytes: number }>();
+  const modulesOfScopes = new Map<string, string>();
+  const shareOf = ({ kind, scope }: Label): ModuleShare & { bytes: number } => {
+    let module = modulesOfScopes.get(scope);
+    if (module === undefined) {
+      module = scope.replace(/\.\d+(?=\.|$)/g, ".*");
+      modulesOfScopes.set(scope, module);
+    }
     const key = `${module}\n${kind}`;
     let share = byModule.get(key);
     if (share === undefined) {
@@ -31,14 +37,16 @@ export function breakdown(ledger: Ledger): { components: Component[]; modules: M
     }
     return share;
   };
-  const { bytes } = ledger;
+  const { bytes, labelIndices } = ledger;
   // Blocks that repeat one another have one label.
-  const byLabel: (ModuleShare & { bytes: number })[] = [];
+  const byLabel = new Float64Array(ledger.labelCount);
+  const first: number[] = [];
   for (const id of ledger.aliveAt(ledger.peakEvent)) {
-    const label = ledger.labelIndexOf(id);
-    byLabel[label] ??= shareOf(ledger.labelOf(id));
-    byLabel[label].bytes += bytes[id]!;
+    const label = labelIndices[id]!;
+    if (byLabel[label] === 0) first.push(id);
+    byLabel[label]! += bytes[id]!;
   }
+  for (const id of first) shareOf(ledger.labelOf(id)).bytes += byLabel[labelIndices[id]!]!;
   const modules = [...byModule.values()];
   const components = COMPONENT_KINDS.flatMap((kind) => {
     const shares = modules.filter((share) => share.kind === kind);
@@ -70,8 +78,8 @@ export function timelineOf(ledger: Ledger, loading: Ledger | null): TimelinePoin
 
 /** The stream from event `start` on, thinned so that every slice keeps its highest point. */
 function timeline(ledger: Ledger, start: number): TimelinePoint[] {
-  const { events, bytes, phaseList } = ledger;
-  const kinds = ledger.kindsOfBlocks(KIND_INDEX);
+  const { events, bytes, labelIndices, phaseList } = ledger;
+  const kinds = ledger.kindsOfLabels(KIND_INDEX);
   const end = events.length;
   const slice = Math.max(1, Math.ceil((end - start) / TIMELINE_POINTS));
   const points: TimelinePoint[] = [];
@@ -79,8 +87,8 @@ function timeline(ledger: Ledger, start: number): TimelinePoint[] {
   const book = (from: number, to: number): void => {
     for (let k = from; k < to; k++) {
       const event = events[k]!;
-      if (event >= 0) alive[kinds[event]!]! += bytes[event]!;
-      else alive[kinds[~event]!]! -= bytes[~event]!;
+      if (event >= 0) alive[kinds[labelIndices[event]!]!]! += bytes[event]!;
+      else alive[kinds[labelIndices[~event]!]!]! -= bytes[~event]!;
     }
   };
   book(0, start);

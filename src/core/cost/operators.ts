@@ -2,7 +2,8 @@
  * What the kernels of one micro-batch do, read off the event stream: every matrix product, attention, and the bytes that all
  * the other kernels read and write. Counts only; no rates. What writes into memory it already has is not seen.
  */
-import type { Label, Ledger, Product } from "../engine/ledger";
+import { NO_KERNEL, type Product, type Work } from "../engine/labels";
+import type { Ledger } from "../engine/ledger";
 
 /** Products that are alike. */
 export interface Products extends Product {
@@ -45,6 +46,8 @@ export interface Operators {
   readonly inputBytes: number;
 }
 
+const NO_WORK: Work = {};
+
 /** Sums up kernels. */
 class Tally {
   private readonly products = new Map<
@@ -61,22 +64,25 @@ class Tally {
   /** @param spared scopes of the modules that a package has a kernel for; their leaf modules run as they are */
   constructor(private readonly spared: RegExp | null) {}
 
-  /** @param bytes of one block that the label stands on */
-  add({ kernel, scope }: Readonly<Label>, bytes: number, times: number): void {
-    if (kernel === null) {
+  /** Adds the kernel that writes a block, so many times. */
+  add(ledger: Ledger, id: number, times: number): void {
+    const bytes = ledger.sizeOf(id);
+    const reads = ledger.readsOf(id);
+    if (reads === NO_KERNEL) {
       this.elementBytes += bytes * times;
       return;
     }
     this.kernels += times;
-    const moved = kernel.reads + bytes;
-    const { product, attention } = kernel;
-    if (product !== undefined) this.multiply(product, moved, times, this.spared?.test(scope) === true);
+    const moved = reads + bytes;
+    const spared = this.spared?.test(ledger.scopeOf(id)) === true;
+    const { product, attention } = ledger.workOf(id) ?? NO_WORK;
+    if (product !== undefined) this.multiply(product, moved, times, spared);
     else if (attention !== undefined) {
       this.attentionFlops += attention * times;
       this.attentionBytes += moved * times;
     } else {
       this.elementBytes += moved * times;
-      if (this.spared?.test(scope) === true) {
+      if (spared) {
         this.sparedKernels += times;
         this.sparedBytes += moved * times;
       }
@@ -102,17 +108,20 @@ class Tally {
 
 /** Adds up what the phases from `first` up to `end` run. */
 function tally(ledger: Ledger, first: number, end: number, into: Tally): void {
-  const { events, bytes, phaseList } = ledger;
+  const { events, labelIndices, phaseList } = ledger;
   const start = phaseList[first]?.firstEvent ?? events.length;
   const stop = phaseList[end]?.firstEvent ?? events.length;
   // A label's blocks are alike: they are counted first and weighed once.
   const times = new Int32Array(ledger.labelCount);
-  const one: number[] = [];
+  const blocks = new Int32Array(ledger.labelCount);
+  let found = 0;
   for (let k = start; k < stop; k++) {
     const id = events[k]!;
-    if (id >= 0 && times[ledger.labelIndexOf(id)]!++ === 0) one.push(id);
+    if (id >= 0 && times[labelIndices[id]!]!++ === 0) blocks[found++] = id;
   }
-  for (const id of one) into.add(ledger.labelOf(id), bytes[id]!, times[ledger.labelIndexOf(id)]!);
+  for (const id of blocks.subarray(0, found)) {
+    into.add(ledger, id, times[labelIndices[id]!]!);
+  }
 }
 
 /** Products of the last step's optimizer. */
@@ -130,7 +139,7 @@ function batchBytes(ledger: Ledger, at: number): number {
   const stop = phaseList[at + 1]?.firstEvent ?? events.length;
   for (let k = phaseList[at]?.firstEvent ?? stop; k < stop; k++) {
     const id = events[k]!;
-    if (id >= 0 && ledger.labelOf(id).kind === "inputs") total += bytes[id]!;
+    if (id >= 0 && ledger.kindOf(id) === "inputs") total += bytes[id]!;
   }
   return total;
 }

@@ -1,5 +1,5 @@
 /** Which share of a card's peaks training kernels reach, as `[slow, fast]` bounds. Data, with where it comes from. */
-import type { Product } from "../engine/ledger";
+import type { Product } from "../engine/labels";
 import type { Device } from "../hardware/types";
 
 export type Range = readonly [slow: number, fast: number];

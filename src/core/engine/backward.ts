@@ -3,20 +3,13 @@
  * variables freed as each node finishes. Source: torch/csrc/autograd/{engine.cpp,input_buffer.cpp},
  * torch/csrc/autograd/functions/accumulate_grad.h.
  */
-import type { Node } from "./node";
+import type { Node, Task } from "./node";
 import { releaseNode, releaseSaved } from "./node";
 import { add, sumTo } from "./ops/arithmetic";
 import { clone } from "./ops/layout";
 import { isDense, sameSizes } from "./shape";
 import { alias, type Tensor } from "./tensor";
 import type { Torch } from "./torch";
-
-interface Task {
-  readonly node: Node;
-  /** One slot per output of the node (the inputs of its backward). */
-  readonly buffer: (Tensor | null)[];
-  missing: number;
-}
 
 /** Binary max-heap by sequence number. */
 class ReadyQueue {
@@ -71,10 +64,9 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
   const outerLayer = torch.layer;
   let layer = outerLayer;
   torch.gradEnabled = false;
-  const tasks = new Map<Node, Task>();
   const rootNodes: Node[] = [];
   for (const root of roots) if (root.node !== null) rootNodes.push(root.node);
-  countDependencies(rootNodes, tasks);
+  const tasks = tasksOf(rootNodes);
   const ready = new ReadyQueue();
   // The engine holds the graph's roots until it is done with them.
   for (const node of rootNodes) node.references++;
@@ -84,9 +76,9 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
       gradient.release();
       return;
     }
-    deliver(torch, tasks.get(root.node)!, root.outputIndex, gradient);
+    deliver(torch, root.node.task!, root.outputIndex, gradient);
   });
-  for (const node of new Set(rootNodes)) if (tasks.get(node)!.missing === 0) ready.push(tasks.get(node)!);
+  for (const { task } of new Set(rootNodes)) if (task?.missing === 0) ready.push(task);
   while (ready.size > 0) {
     const task = ready.pop();
     const node = task.node;
@@ -111,11 +103,12 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
         result?.release();
         continue;
       }
-      const next = tasks.get(edge.node)!;
+      const next = edge.node.task!;
       if (result !== null) deliver(torch, next, edge.index, result);
       if (--next.missing === 0) ready.push(next);
     }
   }
+  for (const { node, outer } of tasks) node.task = outer;
   for (const node of rootNodes) releaseNode(node);
   torch.gradEnabled = wasEnabled;
   torch.scope = outerScope;
@@ -123,22 +116,22 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
   if (layer !== outerLayer) torch.enterLayer(outerLayer, true);
 }
 
-function countDependencies(roots: readonly Node[], tasks: Map<Node, Task>): void {
-  const pending: Node[] = [];
+/** The tasks of every node behind the roots, each with how many nodes deliver to it. */
+function tasksOf(roots: readonly Node[]): readonly Task[] {
+  const pass: Task[] = [];
   const visit = (node: Node): Task => {
-    let task = tasks.get(node);
-    if (task === undefined) {
-      task = { node, buffer: new Array<Tensor | null>(Math.max(1, node.outputs.length)).fill(null), missing: 0 };
-      tasks.set(node, task);
-      pending.push(node);
-    }
-    return task;
+    const { task, outputs } = node;
+    if (task !== null && task.pass === pass) return task;
+    const buffer = outputs.length <= 1 ? [null] : new Array<Tensor | null>(outputs.length).fill(null);
+    const own = { node, buffer, missing: 0, pass, outer: task };
+    node.task = own;
+    pass.push(own);
+    return own;
   };
   for (const root of roots) visit(root);
-  while (pending.length > 0) {
-    const node = pending.pop()!;
-    for (const edge of node.edges) if (edge !== null) visit(edge.node).missing++;
-  }
+  for (let k = 0; k < pass.length; k++)
+    for (const edge of pass[k]!.node.edges) if (edge !== null) visit(edge.node).missing++;
+  return pass;
 }
 
 /** `InputBuffer::add`: the first gradient is kept, later ones are added. */
@@ -163,9 +156,7 @@ function deliver(torch: Torch, task: Task, index: number, gradient: Tensor): voi
 
 function evaluate(torch: Torch, task: Task): (Tensor | null)[] {
   const { node, buffer } = task;
-  const saved = node.saved.map((variable) =>
-    "tensor" in variable ? variable.tensor.retain() : variable.handle.unpack(),
-  );
+  const saved = node.saved.map((variable) => variable.unpack());
   torch.scope = node.scope;
   torch.logits = node.logits;
   torch.launchOn(buffer, saved);
@@ -206,8 +197,7 @@ function accumulate(torch: Torch, leaf: Tensor, gradient: Tensor): boolean {
     gradient.release();
     return false;
   }
-  const dense = isDense(leaf.sizes, leaf.strides);
-  const obeys = dense ? sameSizes(normal(gradient), normal(leaf)) : gradient.contiguous;
+  const obeys = isDense(leaf.sizes, leaf.strides) ? sameLayout(gradient, leaf) : gradient.contiguous;
   // Stolen only when nobody else refers to it, neither the tensor nor (through a view) its storage.
   if (gradient.references === 1 && obeys) {
     leaf.grad = alias(gradient, leaf.sizes, gradient.strides);
@@ -220,7 +210,9 @@ function accumulate(torch: Torch, leaf: Tensor, gradient: Tensor): boolean {
   return true;
 }
 
-/** Strides with those of one-element dimensions ignored, as the layout contract compares them. */
-function normal(tensor: Tensor): number[] {
-  return tensor.strides.map((stride, k) => (tensor.sizes[k] === 1 ? 0 : stride));
+/** Whether strides agree but for those of one-element dimensions, as the layout contract compares them. */
+function sameLayout({ sizes, strides }: Tensor, other: Tensor): boolean {
+  const { strides: wanted } = other;
+  for (let k = 0; k < sizes.length; k++) if (sizes[k] !== 1 && strides[k] !== wanted[k]) return false;
+  return true;
 }

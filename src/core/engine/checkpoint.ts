@@ -7,7 +7,7 @@ import type { DType } from "./dtype";
 import type { SavedHandle, SavedTensorHooks } from "./node";
 import { OffloadHooks } from "./offload";
 import { SelectiveCache } from "./selective";
-import { alias, type Tensor } from "./tensor";
+import { sameView, type Tensor } from "./tensor";
 import type { Torch } from "./torch";
 
 /** The checkpointed function: borrowed inputs, owned outputs. */
@@ -60,7 +60,7 @@ class Holder implements SavedHandle {
     return tensor;
   }
 
-  drop(): void {
+  release(): void {
     this.alive = false;
     this.tensor?.release();
     this.tensor = null;
@@ -79,10 +79,10 @@ class RecomputationHooks implements SavedTensorHooks {
 
   pack(tensor: Tensor): SavedHandle {
     const holder = this.holders[this.count++];
-    const detached = alias(tensor, tensor.sizes, tensor.strides);
+    const detached = sameView(tensor);
     if (holder?.alive) holder.tensor = detached.retain();
     if (this.count >= this.holders.length) this.torch.halted = true;
-    return { unpack: () => detached.retain(), drop: () => detached.release() };
+    return detached;
   }
 }
 
@@ -141,7 +141,7 @@ class Frame implements SavedTensorHooks {
     if (--this.references > 0) return;
     this.cache?.release();
     for (const input of this.inputs) input?.release();
-    for (const handle of this.packed.values()) handle.drop();
+    for (const handle of this.packed.values()) handle.release();
   }
 }
 
@@ -184,7 +184,7 @@ function reentrant(
     passed.map((k) => inputs[k]!),
     (torch, gradients, saved) => {
       const detached = saved.map((tensor, k) => {
-        const leaf = alias(tensor, tensor.sizes, tensor.strides);
+        const leaf = sameView(tensor);
         leaf.requiresGradFlag = differentiable[k]!;
         leaf.isView = false;
         return leaf;
@@ -227,7 +227,7 @@ function reentrant(
   return outputs.map((output) => {
     if (!inputs.includes(output)) return torch.attach(node, output);
     // An input that is returned as it is comes out as another tensor of the function.
-    const copy = alias(output, output.sizes, output.strides);
+    const copy = sameView(output);
     output.release();
     return torch.attach(node, copy);
   });

@@ -25,19 +25,19 @@ export function convolutionWorkspace(ledger: Ledger): number {
 }
 
 function largest(ledger: Ledger, operator: string): number {
-  const made = ledger.blocksOf(operator);
+  const makes = ledger.labelsOf(operator);
+  if (makes === null) return 0;
+  const { bytes, labelIndices } = ledger;
   let most = 0;
-  made?.forEach((is, id) => {
-    if (is !== 0) most = Math.max(most, ledger.bytes[id] ?? 0);
-  });
+  for (let id = 0; id < bytes.length; id++) if (makes[labelIndices[id]!] === 1) most = Math.max(most, bytes[id]!);
   return most;
 }
 
 /** How much higher the peak is with what kernels allocate inside themselves; 0 when it lies elsewhere. */
 export function kernelTemporaries(ledger: Ledger): number {
-  const isFlash = ledger.blocksOf(FLASH_BACKWARD);
+  const isFlash = ledger.labelsOf(FLASH_BACKWARD);
   if (isFlash === null) return 0;
-  const { events, bytes } = ledger;
+  const { events, bytes, labelIndices } = ledger;
   let live = 0;
   let highest = ledger.peak;
   let gradients: number[] = [];
@@ -48,7 +48,7 @@ export function kernelTemporaries(ledger: Ledger): number {
       continue;
     }
     live += bytes[event]!;
-    if (isFlash[event] === 0) continue;
+    if (isFlash[labelIndices[event]!] === 0) continue;
     gradients.push(bytes[event]!);
     if (gradients.length < 3) continue;
     const [query, key, value] = gradients as [number, number, number];

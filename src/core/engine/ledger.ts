@@ -4,7 +4,7 @@
  * kMinBlockSize).
  */
 import type { ComponentKind, Phase } from "../report/estimate";
-import type { DType } from "./dtype";
+import { type Label, Labels, NO_KERNEL, type Work } from "./labels";
 
 const BLOCK = 512;
 
@@ -18,38 +18,6 @@ export function roundSize(size: number, divisions: number): number {
   const floor = 2 ** Math.floor(Math.log2(size));
   const step = floor / divisions;
   return size === floor ? size : step < 1 ? 2 * floor : Math.ceil(size / step) * step;
-}
-
-/** A matrix product: `count` products of rows × inner by inner × columns elements. */
-export interface Product {
-  readonly count: number;
-  readonly rows: number;
-  readonly columns: number;
-  readonly inner: number;
-  /** Of the factors. */
-  readonly dtype: DType;
-  /** A convolution's: in which order its tensors lie. */
-  readonly convolution?: "channels-last" | "channels-first";
-}
-
-/** What the kernel that writes a block does besides. */
-export interface Kernel {
-  /** Bytes that it reads. */
-  readonly reads: number;
-  readonly product?: Product;
-  /** FLOP of the two products inside an attention kernel. */
-  readonly attention?: number;
-}
-
-/** What an allocation is: one per call of the allocator, shared by the blocks that repeat it. */
-export interface Label {
-  readonly kind: ComponentKind;
-  /** The dispatcher's name of what allocates. */
-  readonly operator: string;
-  /** Path of the module that it belongs to. */
-  readonly scope: string;
-  /** The kernel that writes it; null for a further output of the one before, and for what no kernel writes. */
-  readonly kernel: Kernel | null;
 }
 
 /** Events of one micro-batch or forward, to be played. */
@@ -85,11 +53,7 @@ export class Ledger {
   private eventColumn = new Int32Array(FIRST_ROOM);
   private byteColumn = new Float64Array(FIRST_ROOM);
   private labelColumn = new Int32Array(FIRST_ROOM);
-  /** Labels, in columns. */
-  private readonly kinds: ComponentKind[] = [];
-  private readonly operators: string[] = [];
-  private readonly scopes: string[] = [];
-  private readonly kernels: (Kernel | null)[] = [];
+  private readonly labels = new Labels();
   eventCount = 0;
   /** Blocks so far: the next one's id. */
   count = 0;
@@ -130,20 +94,29 @@ export class Ledger {
 
   /** How many labels there are. */
   get labelCount(): number {
-    return this.kinds.length;
+    return this.labels.count;
   }
 
   labelOf(id: number): Label {
-    return this.label(this.labelColumn[id]!);
+    return this.labels.at(this.labelColumn[id]!);
   }
 
-  private label(index: number): Label {
-    return {
-      kind: this.kinds[index]!,
-      operator: this.operators[index]!,
-      scope: this.scopes[index]!,
-      kernel: this.kernels[index]!,
-    };
+  kindOf(id: number): ComponentKind {
+    return this.labels.kindOf(this.labelColumn[id]!);
+  }
+
+  scopeOf(id: number): string {
+    return this.labels.scopeOf(this.labelColumn[id]!);
+  }
+
+  /** Bytes that the kernel which writes a block reads, or `NO_KERNEL`. */
+  readsOf(id: number): number {
+    return this.labels.readsOf(this.labelColumn[id]!);
+  }
+
+  /** What the kernel which writes a block multiplies, or null. */
+  workOf(id: number): Work | null {
+    return this.labels.workOf(this.labelColumn[id]!);
   }
 
   /** Place of a block's label, for scripts. */
@@ -151,30 +124,24 @@ export class Ledger {
     return this.labelColumn[id]!;
   }
 
-  /** What kind of bytes each block is, by id, as `numberOf` counts the kinds. */
-  kindsOfBlocks(numberOf: Readonly<Record<ComponentKind, number>>): Uint8Array {
-    return this.spread(this.kinds, (kind) => numberOf[kind]);
+  /** Place of every block's label, by id. */
+  get labelIndices(): Int32Array {
+    return this.labelColumn.subarray(0, this.count);
   }
 
-  /** For each block whether an operator allocated it (1); null when none was its. */
-  blocksOf(operator: string): Uint8Array | null {
-    if (!this.operators.includes(operator)) return null;
-    return this.spread(this.operators, (own) => (own === operator ? 1 : 0));
+  /** What kind of bytes each label says, as `numberOf` counts the kinds. */
+  kindsOfLabels(numberOf: Readonly<Record<ComponentKind, number>>): Uint8Array {
+    return this.labels.byKind(numberOf);
   }
 
-  /** A small number per block that one column of its label decides. */
-  private spread<T>(column: readonly T[], numberOf: (value: T) => number): Uint8Array {
-    const { labelColumn, count } = this;
-    const ofLabel = new Uint8Array(column.length);
-    for (let index = 0; index < column.length; index++) ofLabel[index] = numberOf(column[index]!);
-    const blocks = new Uint8Array(count);
-    for (let id = 0; id < count; id++) blocks[id] = ofLabel[labelColumn[id]!]!;
-    return blocks;
+  /** For each label whether an operator allocates (1); null when it never does. */
+  labelsOf(operator: string): Uint8Array | null {
+    return this.labels.ofOperator(operator);
   }
 
   /** Books a block as something else; nothing for a tensor without one. */
   relabel(id: number, kind: ComponentKind): void {
-    if (id >= 0) this.kinds[this.labelColumn[id]!] = kind;
+    if (id >= 0) this.labels.setKind(this.labelColumn[id]!, kind);
   }
 
   /** Starts a phase of a step (0 = before the first). */
@@ -187,15 +154,20 @@ export class Ledger {
     this.counting = true;
   }
 
-  allocate(size: number, operator: string, kind: ComponentKind, scope: string, kernel: Kernel | null = null): number {
+  /** @param reads bytes that the kernel which writes the block reads, or `NO_KERNEL` */
+  allocate(
+    size: number,
+    operator: string,
+    kind: ComponentKind,
+    scope: string,
+    reads = NO_KERNEL,
+    work: Work | null = null,
+  ): number {
     const rounded = this.divisions > 1 ? roundSize(size, this.divisions) : Math.ceil(size / BLOCK) * BLOCK;
     this.reserve(1, 1);
     const id = this.count++;
     this.byteColumn[id] = rounded;
-    this.labelColumn[id] = this.kinds.push(kind) - 1;
-    this.operators.push(operator);
-    this.scopes.push(scope);
-    this.kernels.push(kernel);
+    this.labelColumn[id] = this.labels.add(kind, operator, scope, reads, work);
     this.eventColumn[this.eventCount++] = id;
     this.live += rounded;
     const phase = this.phaseList[this.phaseList.length - 1]!;
@@ -339,17 +311,23 @@ export class Ledger {
     this.eventCount = state.events + events.length;
   }
 
-  /** Ids alive right after the event at `index`. */
-  aliveAt(index: number): number[] {
+  /** Ids alive right after the event at `index`, ascending. */
+  aliveAt(index: number): Int32Array {
     const { eventColumn } = this;
     const alive = new Uint8Array(this.count);
+    let living = 0;
     for (let k = 0; k <= index; k++) {
       const event = eventColumn[k]!;
-      if (event >= 0) alive[event] = 1;
-      else alive[~event] = 0;
+      if (event >= 0) {
+        alive[event] = 1;
+        living++;
+      } else {
+        alive[~event] = 0;
+        living--;
+      }
     }
-    const ids: number[] = [];
-    for (let id = 0; id < alive.length; id++) if (alive[id] === 1) ids.push(id);
+    const ids = new Int32Array(living);
+    for (let id = 0, at = 0; id < alive.length; id++) if (alive[id] === 1) ids[at++] = id;
     return ids;
   }
 }

@@ -10,14 +10,13 @@ export interface SavedTensorHooks {
   pack(tensor: Tensor): SavedHandle;
 }
 
+/** A saved variable: a tensor stands for itself. */
 export interface SavedHandle {
   /** Gives an owned tensor. */
   unpack(): Tensor;
   /** The saved variable goes away. */
-  drop(): void;
+  release(): void;
 }
-
-export type SavedVariable = { readonly tensor: Tensor } | { readonly handle: SavedHandle };
 
 /**
  * Backward of one node. Gradients are borrowed (null = undefined); results are owned, one per input, null where no
@@ -41,13 +40,26 @@ export interface InputMetadata {
   readonly dtype: Tensor["dtype"];
 }
 
+/** A node's part in a backward pass. */
+export interface Task {
+  readonly node: Node;
+  /** One slot per output of the node (the inputs of its backward). */
+  readonly buffer: (Tensor | null)[];
+  /** Nodes that have not delivered yet. */
+  missing: number;
+  /** All tasks of the same pass. */
+  readonly pass: readonly Task[];
+  /** The node's part in the pass around this one: both may reach what accumulates a parameter's gradient. */
+  readonly outer: Task | null;
+}
+
 export interface Node {
   readonly name: string;
   readonly sequence: number;
   readonly edges: readonly (Edge | null)[];
-  saved: SavedVariable[];
+  saved: readonly SavedHandle[];
   /** Metadata of the outputs this node made, filled as they are made. */
-  readonly outputs: InputMetadata[];
+  outputs: InputMetadata[];
   backward: BackwardFunction;
   references: number;
   /** Scope and kind its backward's allocations are booked on. */
@@ -57,28 +69,38 @@ export interface Node {
   readonly layer: number;
   /** The leaf this node accumulates into (AccumulateGrad). */
   readonly leaf: Tensor | null;
+  /** What the running backward pass knows of it. */
+  task: Task | null;
   /** What a Python function's context refers to besides saved variables: it goes with the node, not with its backward. */
   held?: readonly Tensor[];
 }
 
+export const NOTHING_SAVED: readonly SavedHandle[] = [];
+
+/** With one more at the end: few are saved, and a list that grows takes room for many. */
+export function extended<T>(list: readonly T[], one: T): readonly T[] {
+  return list.length === 0 ? [one] : list.length === 1 ? [list[0]!, one] : [...list, one];
+}
+
 /** Frees what a node saved. */
 export function releaseSaved(node: Node): void {
-  const saved = node.saved;
-  node.saved = [];
-  for (const variable of saved) {
-    if ("tensor" in variable) variable.tensor.release();
-    else variable.handle.drop();
-  }
+  const { saved } = node;
+  node.saved = NOTHING_SAVED;
+  for (const variable of saved) variable.release();
 }
 
 /** Lets go of a node; deletion walks the graph with a list, as deep graphs would overflow the stack. */
 export function releaseNode(node: Node): void {
+  if (node.references > 1) {
+    node.references--;
+    return;
+  }
   const pending = [node];
   while (pending.length > 0) {
     const current = pending.pop()!;
     if (--current.references > 0) continue;
     releaseSaved(current);
-    for (const tensor of current.held ?? []) tensor.release();
+    if (current.held !== undefined) for (const tensor of current.held) tensor.release();
     if (current.leaf !== null) {
       current.leaf.accumulator = null;
       current.leaf.release();

@@ -34,7 +34,7 @@ export class OffloadHooks implements SavedTensorHooks {
   ) {}
 
   pack(tensor: Tensor): SavedHandle {
-    if (this.overlapped !== null && this.stays(tensor)) return keep(tensor);
+    if (this.overlapped !== null && this.stays(tensor)) return tensor.retain();
     const { torch } = this;
     const { sizes, strides, dtype, requiresGrad } = tensor;
     torch.offload(tensorBytes(sizes, dtype));
@@ -46,7 +46,7 @@ export class OffloadHooks implements SavedTensorHooks {
         back.requiresGradFlag = requiresGrad;
         return back;
       },
-      drop: () => undefined,
+      release: () => undefined,
     };
   }
 
@@ -75,9 +75,4 @@ export class OffloadHooks implements SavedTensorHooks {
 function release(passing: Passing): void {
   passing.here = false;
   passing.tensor.release();
-}
-
-function keep(tensor: Tensor): SavedHandle {
-  tensor.retain();
-  return { unpack: () => tensor.retain(), drop: () => tensor.release() };
 }

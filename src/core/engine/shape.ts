@@ -47,27 +47,27 @@ export function isContiguous(sizes: Sizes, strides: Sizes): boolean {
 /** Whether the elements fill one block of memory without overlap, in some order of the dimensions. */
 export function isDense(sizes: Sizes, strides: Sizes): boolean {
   if (isContiguous(sizes, strides)) return true;
-  const order = sizes.map((_, k) => k).filter((k) => sizes[k] !== 1);
-  order.sort((a, b) => strides[a]! - strides[b]!);
-  let expected = 1;
-  for (const k of order) {
-    if (sizes[k] === 0) return true;
-    if (strides[k] !== expected) return false;
-    expected *= sizes[k]!;
+  let left = 0;
+  for (let k = 0; k < sizes.length; k++) if (sizes[k] !== 1) left++;
+  // From the innermost dimension out, each begins where the one inside it ends.
+  for (let expected = 1; left > 0; left--) {
+    let inner = 0;
+    while (inner < sizes.length && (sizes[inner] === 1 || strides[inner] !== expected)) inner++;
+    if (inner === sizes.length) return false;
+    if (sizes[inner] === 0) return true;
+    expected *= sizes[inner]!;
   }
   return true;
 }
 
 /** Replaces the one `-1` of a requested shape. */
-export function inferSize(requested: Sizes, count: number): number[] {
+export function inferSize(requested: Sizes, count: number): Sizes {
+  const open = requested.lastIndexOf(-1);
+  if (open < 0) return requested;
   let known = 1;
-  let open = -1;
-  requested.forEach((size, k) => {
-    if (size === -1) open = k;
-    else known *= size;
-  });
-  const sizes = [...requested];
-  if (open >= 0) sizes[open] = known === 0 ? 0 : count / known;
+  for (const size of requested) if (size !== -1) known *= size;
+  const sizes = requested.slice();
+  sizes[open] = known === 0 ? 0 : count / known;
   return sizes;
 }
 

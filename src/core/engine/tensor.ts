@@ -59,6 +59,11 @@ export class Tensor {
     return this.knownStrides;
   }
 
+  /** Whether it lies row by row because nothing else was asked for. */
+  get byRows(): boolean {
+    return this.knownStrides === null;
+  }
+
   private get asLeaf(): Leaf {
     this.leaf ??= new Leaf();
     return this.leaf;
@@ -148,6 +153,11 @@ export class Tensor {
     return this;
   }
 
+  /** As a saved variable it stands for itself. */
+  unpack(): Tensor {
+    return this.retain();
+  }
+
   /** Another tensor object over the same storage, without the graph behind this one. */
   detached(): Tensor {
     this.storage.references++;
@@ -180,12 +190,21 @@ export function tensorBytes(sizes: Sizes, dtype: DType): number {
   return numel(sizes) * ELEMENT_BYTES[dtype];
 }
 
-/** A new tensor object over the same storage. */
-export function alias(source: Tensor, sizes: Sizes, strides: Sizes, dtype: DType = source.dtype): Tensor {
+/**
+ * A new tensor object over the same storage.
+ *
+ * @param strides null: row by row
+ */
+export function alias(source: Tensor, sizes: Sizes, strides: Sizes | null, dtype: DType = source.dtype): Tensor {
   source.storage.references++;
   const view = new Tensor(source.ledger, source.storage, sizes, strides, dtype);
   view.isView = true;
   return view;
+}
+
+/** A new tensor object over the same storage, laid out as the source is. */
+export function sameView(source: Tensor): Tensor {
+  return alias(source, source.sizes, source.byRows ? null : source.strides);
 }
 
 /** A tensor the ledger does not see: on the host, or with nothing in it. */

@@ -7,15 +7,18 @@ import type { LeafHook } from "./backward";
 import type { Tape } from "./compiled/tape";
 import type { DType } from "./dtype";
 import { ELEMENT_BYTES, isFloating } from "./dtype";
-import type { Kernel, Ledger, Product } from "./ledger";
-import type { BackwardFunction, Edge, Node, SavedTensorHooks } from "./node";
+import { NO_KERNEL, type Product, type Work } from "./labels";
+import type { Ledger } from "./ledger";
+import { type BackwardFunction, type Edge, extended, NOTHING_SAVED, type Node, type SavedTensorHooks } from "./node";
 import { NO_LAYER } from "./region";
 import type { AllocationPolicy } from "./selective";
 import { preservedStrides, type Sizes } from "./shape";
-import { alias, hostTensor, Tensor, tensorBytes } from "./tensor";
+import { hostTensor, sameView, Tensor, tensorBytes } from "./tensor";
 
 /** Sequence number of AccumulateGrad nodes: they run as soon as they are ready (UINT64_MAX in PyTorch). */
 const FIRST = Number.POSITIVE_INFINITY;
+
+const NOTHING: readonly unknown[] = [];
 
 /** Who wants to know which parameters are in use. */
 export interface UsageHooks {
@@ -73,8 +76,9 @@ export class Torch {
   /** The most that a whole pass's saved tensors take in pinned host memory. */
   offloadedPeak = 0;
 
-  /** What the kernel that has begun does; its first result takes it. */
-  private launched: Kernel | null = null;
+  /** Bytes that the kernel which has begun reads, and what it multiplies; its first result takes them. */
+  private launchedReads = NO_KERNEL;
+  private launchedWork: Work | null = null;
   private lastOperator = "";
 
   private sequence = 0;
@@ -82,48 +86,53 @@ export class Torch {
 
   constructor(readonly ledger: Ledger) {}
 
-  /** Allocates a tensor; `operator` is the dispatcher name shown in the event stream. */
-  empty(operator: string, sizes: Sizes, dtype: DType, strides?: Sizes): Tensor {
+  /**
+   * Allocates a tensor; `operator` is the dispatcher name shown in the event stream.
+   *
+   * @param strides null: row by row
+   */
+  empty(operator: string, sizes: Sizes, dtype: DType, strides: Sizes | null = null): Tensor {
     const bytes = tensorBytes(sizes, dtype);
     if (bytes === 0 || this.halted) return hostTensor(this.ledger, sizes, dtype);
     const kept = this.policy?.instead(operator);
     if (kept !== undefined) return kept;
     const kind = this.logits ? "logits-and-loss" : this.kind;
-    const share = this.share === undefined ? 1 : this.share(sizes);
-    const id = this.ledger.allocate(bytes / share, operator, kind, this.scope, this.kernelOf(operator, bytes / share));
-    const tensor = new Tensor(this.ledger, { id, references: 1 }, sizes, strides ?? null, dtype);
+    const own = this.share === undefined ? bytes : bytes / this.share(sizes);
+    const work = this.launchedWork;
+    const id = this.ledger.allocate(own, operator, kind, this.scope, this.takeKernel(operator, own), work);
+    const tensor = new Tensor(this.ledger, { id, references: 1 }, sizes, strides, dtype);
     this.policy?.made(operator, tensor);
     return tensor;
   }
 
   /**
-   * A kernel begins: the next tensor is written by it. Tensors made without are taken for what one kernel writes that
-   * reads as much; under the same name in a row, for further outputs of one kernel.
+   * A kernel begins that reads what it writes: the next tensor is written by it. Tensors made without one that begins are
+   * taken for the same; under the same name in a row, for further outputs of one kernel.
    */
-  launch(kernel: Kernel | null): void {
-    this.launched = kernel;
+  launch(): void {
+    this.launchedReads = NO_KERNEL;
+    this.launchedWork = null;
     this.lastOperator = "";
   }
 
-  /**
-   * A kernel begins that reads these tensors, each no further than it is stored; a list among them is read whole.
-   */
-  launchOn(...groups: readonly (readonly unknown[])[]): void {
-    this.launched = { reads: this.readBy(groups) };
+  /** A kernel begins that reads these tensors, each no further than it is stored; a list among them is read whole. */
+  launchOn(tensors: readonly unknown[], more: readonly unknown[] = NOTHING): void {
+    this.launchedReads = this.readBy(tensors) + this.readBy(more);
+    this.launchedWork = null;
   }
 
   /** A kernel of attention begins, with so many FLOP in its products. */
   attend(tensors: readonly Tensor[], attention: number): void {
-    this.launched = { reads: this.readBy([tensors]), attention };
+    this.launchedReads = this.readBy(tensors);
+    this.launchedWork = { attention };
   }
 
-  private readBy(groups: readonly (readonly unknown[])[]): number {
+  private readBy(tensors: readonly unknown[]): number {
     let reads = 0;
-    for (const group of groups)
-      for (const one of group) {
-        if (one instanceof Tensor) reads += this.readable(one);
-        else if (Array.isArray(one)) reads += this.readBy([one]);
-      }
+    for (const one of tensors) {
+      if (one instanceof Tensor) reads += this.readable(one);
+      else if (Array.isArray(one)) reads += this.readBy(one);
+    }
     return reads;
   }
 
@@ -131,12 +140,14 @@ export class Torch {
     return storage.id < 0 ? 0 : Math.min(tensorBytes(sizes, dtype), this.ledger.sizeOf(storage.id));
   }
 
-  private kernelOf(operator: string, bytes: number): Kernel | null {
-    const { launched } = this;
-    this.launched = null;
-    const further = launched === null && operator === this.lastOperator;
+  /** Bytes that the kernel of what is allocated reads, or `NO_KERNEL` for a further output of the one before. */
+  private takeKernel(operator: string, bytes: number): number {
+    const { launchedReads } = this;
+    this.launchedReads = NO_KERNEL;
+    this.launchedWork = null;
+    const further = launchedReads === NO_KERNEL && operator === this.lastOperator;
     this.lastOperator = operator;
-    return further ? null : (launched ?? { reads: bytes });
+    return further || launchedReads !== NO_KERNEL ? launchedReads : bytes;
   }
 
   /**
@@ -149,8 +160,12 @@ export class Torch {
   multiply(sizes: Sizes, product: Product, reads = factorBytes(product)): void {
     const byColumns = this.share?.(sizes) ?? 1;
     const bySum = byColumns > 1 ? 1 : (this.share?.([]) ?? 1);
-    const own = { ...product, columns: product.columns / byColumns, inner: product.inner / bySum };
-    this.launched = { reads: reads / (byColumns * bySum), product: own };
+    const split = byColumns * bySum;
+    this.launchedReads = reads / split;
+    this.launchedWork = {
+      product:
+        split === 1 ? product : { ...product, columns: product.columns / byColumns, inner: product.inner / bySum },
+    };
   }
 
   /**
@@ -162,17 +177,12 @@ export class Torch {
     let any = false;
     for (const input of inputs) if (input?.requiresGrad) any = true;
     if (!any) return null;
-    const edges: (Edge | null)[] = inputs.map((input) => {
-      if (input === null || !input.requiresGrad) return null;
-      const node = input.node ?? this.accumulator(input);
-      node.references++;
-      return { node, index: input.node === null ? 0 : input.outputIndex };
-    });
+    const edges: (Edge | null)[] = inputs.map((input) => (input?.requiresGrad ? this.edgeOf(input) : null));
     const node: Node = {
       name,
       sequence: this.sequence++,
       edges,
-      saved: [],
+      saved: NOTHING_SAVED,
       outputs: [],
       backward,
       references: 0,
@@ -180,24 +190,27 @@ export class Torch {
       logits: this.logits,
       layer: this.layer,
       leaf: null,
+      task: null,
     };
     this.tape?.recorded(node, inputs, this.ledger.eventCount);
     return node;
   }
 
+  private edgeOf(input: Tensor): Edge {
+    const node = input.node ?? this.accumulator(input);
+    node.references++;
+    return { node, index: input.node === null ? 0 : input.outputIndex };
+  }
+
   /** Saves a tensor for backward (through the hooks in force). */
   save(node: Node, tensor: Tensor): void {
-    const hooks = this.hooks[this.hooks.length - 1];
-    if (hooks !== undefined) node.saved.push({ handle: hooks.pack(tensor) });
-    else node.saved.push({ tensor: tensor.retain() });
+    node.saved = extended(node.saved, this.hooks.at(-1)?.pack(tensor) ?? tensor.retain());
   }
 
   /** Saves an output: its data without the graph, or the graph would hold itself. */
   saveOutput(node: Node, tensor: Tensor): void {
     this.tape?.result(node, tensor);
-    const hooks = this.hooks[this.hooks.length - 1];
-    if (hooks !== undefined) node.saved.push({ handle: hooks.pack(tensor) });
-    else node.saved.push({ tensor: alias(tensor, tensor.sizes, tensor.strides) });
+    node.saved = extended(node.saved, this.hooks.at(-1)?.pack(tensor) ?? sameView(tensor));
   }
 
   /** Notes that a saved tensor of the running layer waits in host memory. */
@@ -212,7 +225,9 @@ export class Torch {
     node.references++;
     tensor.node = node;
     tensor.outputIndex = node.outputs.length;
-    node.outputs.push({ sizes: tensor.sizes, dtype: tensor.dtype });
+    const output = { sizes: tensor.sizes, dtype: tensor.dtype };
+    if (node.outputs.length === 0) node.outputs = [output];
+    else node.outputs.push(output);
     return tensor;
   }
 
@@ -223,7 +238,7 @@ export class Torch {
       name: "AccumulateGrad",
       sequence: FIRST,
       edges: [],
-      saved: [],
+      saved: NOTHING_SAVED,
       outputs: [{ sizes: leaf.sizes, dtype: leaf.dtype }],
       backward: () => [],
       references: 0,
@@ -231,6 +246,7 @@ export class Torch {
       logits: false,
       layer: NO_LAYER,
       leaf: leaf.retain(),
+      task: null,
     };
     return leaf.accumulator;
   }
@@ -304,8 +320,8 @@ function factorBytes({ count, rows, columns, inner, dtype }: Product): number {
   return count * inner * (rows + columns) * ELEMENT_BYTES[dtype];
 }
 
-function preserved(tensor: Tensor): Sizes {
-  return preservedStrides(tensor.sizes, tensor.strides);
+function preserved(tensor: Tensor): Sizes | null {
+  return tensor.byRows ? null : preservedStrides(tensor.sizes, tensor.strides);
 }
 
 function castBack(dtype: DType): BackwardFunction {

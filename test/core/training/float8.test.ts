@@ -100,8 +100,8 @@ describe("8-bit products of torchao", () => {
       ["_scaled_mm", true],
       ["contiguous", true],
     ] as const) {
-      assert.ok(eager.ledger.blocksOf(operator) !== null, operator);
-      assert.equal(compiled.ledger.blocksOf(operator) !== null, there, operator);
+      assert.ok(eager.ledger.labelsOf(operator) !== null, operator);
+      assert.equal(compiled.ledger.labelsOf(operator) !== null, there, operator);
     }
   });
 

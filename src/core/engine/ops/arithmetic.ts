@@ -7,7 +7,7 @@
 import { category, type DType, isFloating, promote, resultType } from "../dtype";
 import type { BackwardFunction, Node } from "../node";
 import { broadcast, elementwiseStrides, numel, type Sizes, sameSizes } from "../shape";
-import { alias, type Tensor } from "../tensor";
+import { sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { expand, reshape, unsqueeze, view } from "./layout";
 
@@ -21,11 +21,17 @@ export function isTensor(value: unknown): value is Tensor {
 /** Output of an elementwise operator over `operands`, in `dtype` (default: their promoted dtype). */
 export function elementwise(torch: Torch, operator: string, operands: readonly Operand[], dtype?: DType): Tensor {
   const tensors = operands.filter(isTensor);
-  let shape: Sizes = tensors[0]!.sizes;
-  for (let k = 1; k < tensors.length; k++)
-    if (!sameSizes(shape, tensors[k]!.sizes)) shape = broadcast(shape, tensors[k]!.sizes);
+  const first = tensors[0]!;
+  let shape: Sizes = first.sizes;
+  let byRows = first.byRows;
+  for (let k = 1; k < tensors.length; k++) {
+    const { sizes } = tensors[k]!;
+    byRows &&= tensors[k]!.byRows && sameSizes(sizes, first.sizes);
+    if (!sameSizes(shape, sizes)) shape = broadcast(shape, sizes);
+  }
   torch.launchOn(tensors);
-  return torch.empty(operator, shape, dtype ?? resultType(operands), elementwiseStrides(shape, tensors));
+  const strides = byRows ? null : elementwiseStrides(shape, tensors);
+  return torch.empty(operator, shape, dtype ?? resultType(operands), strides);
 }
 
 function inputs(a: Operand, b: Operand): (Tensor | null)[] {
@@ -123,13 +129,13 @@ export function div(torch: Torch, a: Operand, b: Operand): Tensor {
 export function scaleInto(torch: Torch, operator: "mul" | "div", self: Tensor, other: Operand): Tensor {
   const original = (): Tensor => elementwise(torch, "clone", [self]);
   const node = (operator === "mul" ? mulNode : divNode)(torch, self, other, original);
-  return node === null ? self.retain() : torch.attach(node, alias(self, self.sizes, self.strides));
+  return node === null ? self.retain() : torch.attach(node, sameView(self));
 }
 
 /** `masked_fill_`: the gradient is filled too, in a copy. */
 export function maskedFillInto(torch: Torch, self: Tensor, mask: Tensor): Tensor {
   const node = maskedFillNode(torch, self, mask);
-  return node === null ? self.retain() : torch.attach(node, alias(self, self.sizes, self.strides));
+  return node === null ? self.retain() : torch.attach(node, sameView(self));
 }
 
 function floating(a: Operand, b: Operand): DType {
@@ -439,5 +445,5 @@ export function inplace(torch: Torch, self: Tensor, other: Operand | null): Tens
     node.edges.map((edge) => (edge !== null && gradient ? gradient.retain() : null)),
   );
   if (node === null) return self.retain();
-  return torch.attach(node, alias(self, self.sizes, self.strides));
+  return torch.attach(node, sameView(self));
 }

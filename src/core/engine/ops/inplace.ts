@@ -5,7 +5,7 @@
 import type { BackwardFunction, Node } from "../node";
 import { releaseNode } from "../node";
 import { preservedStrides } from "../shape";
-import { alias, type Tensor } from "../tensor";
+import { sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { elementwise, inplace, isTensor, type Operand, scaleInto } from "./arithmetic";
 
@@ -80,7 +80,7 @@ export function addInPlace(torch: Torch, self: Tensor, other: Operand): Tensor {
 
 /** The tensor with its new history, a view of what it was a view of. */
 function rewritten(torch: Torch, node: Node, self: Tensor): Tensor {
-  const out = torch.attach(node, alias(self, self.sizes, self.strides));
+  const out = torch.attach(node, sameView(self));
   out.base = self.base;
   return out;
 }
@@ -123,7 +123,7 @@ function written(torch: Torch, base: Tensor, self: Tensor, node: Node | null): T
   const seen = torch.record("AsStridedBackward0", [base], (torch, [gradient]) => [
     gradient ? torch.empty("as_strided_backward", base.sizes, gradient.dtype) : null,
   ]);
-  return torch.attach(seen, alias(self, self.sizes, self.strides));
+  return torch.attach(seen, sameView(self));
 }
 
 function copySlices(base: Tensor, part: Tensor, cleared: boolean, dtype: Tensor["dtype"] | null): BackwardFunction {

@@ -3,8 +3,8 @@
  * Sources: aten/src/ATen/native/TensorShape.cpp, derivatives.yaml.
  */
 import type { BackwardFunction } from "../node";
-import { contiguousStrides, inferSize, preservedStrides, type Sizes, sameSizes, viewStrides } from "../shape";
-import { alias, type Tensor } from "../tensor";
+import { contiguousStrides, inferSize, numel, preservedStrides, type Sizes, sameSizes, viewStrides } from "../shape";
+import { alias, sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { promoteAll } from "./arithmetic";
 
@@ -14,7 +14,7 @@ function viewed(
   name: string,
   input: Tensor,
   sizes: Sizes,
-  strides: Sizes,
+  strides: Sizes | null,
   undo: BackwardFunction,
 ): Tensor {
   const node = torch.record(name, [input], undo);
@@ -34,11 +34,17 @@ function at(dim: number, rank: number): number {
 
 export function view(torch: Torch, input: Tensor, wanted: Sizes): Tensor {
   const sizes = inferSize(wanted, input.elements);
-  return viewAs(torch, input, sizes, viewStrides(input.sizes, input.strides, sizes) ?? contiguousStrides(sizes));
+  if (isByRows(input, sizes)) return viewAs(torch, input, sizes, null);
+  return viewAs(torch, input, sizes, viewStrides(input.sizes, input.strides, sizes));
+}
+
+/** Whether a view of these sizes lies row by row as its input does. */
+function isByRows(input: Tensor, sizes: Sizes): boolean {
+  return input.byRows && numel(sizes) === input.elements;
 }
 
 /** The view of these sizes, all of them known. */
-function viewAs(torch: Torch, input: Tensor, sizes: Sizes, strides: Sizes): Tensor {
+function viewAs(torch: Torch, input: Tensor, sizes: Sizes, strides: Sizes | null): Tensor {
   const back = input.sizes;
   return viewed(
     torch,
@@ -59,6 +65,7 @@ export function unsafeView(torch: Torch, input: Tensor, wanted: Sizes): Tensor {
 
 export function reshape(torch: Torch, input: Tensor, wanted: Sizes): Tensor {
   const sizes = inferSize(wanted, input.elements);
+  if (isByRows(input, sizes)) return viewAs(torch, input, sizes, null);
   const strides = viewStrides(input.sizes, input.strides, sizes);
   if (strides !== null) return viewAs(torch, input, sizes, strides);
   const copy = clone(torch, input, contiguousStrides(input.sizes));
@@ -314,7 +321,7 @@ export function pad(torch: Torch, input: Tensor, padding: readonly number[]): Te
 
 /** A view into a tensor with sizes and strides given outright (`as_strided`, `diagonal`, `unfold`). */
 export function detach(input: Tensor): Tensor {
-  return alias(input, input.sizes, input.strides);
+  return sameView(input);
 }
 
 /** `alias`: the same elements, differentiable (what a slice over everything gives). */

@@ -3,7 +3,7 @@
  */
 import { ELEMENT_BYTES } from "../dtype";
 import { numel } from "../shape";
-import { alias, type Tensor } from "../tensor";
+import { alias, sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 
 /** Streaming multiprocessors assumed for the partial sums of RMSNorm's weight gradient (kilobytes). */
@@ -20,7 +20,7 @@ export function ligerRmsNorm(torch: Torch, input: Tensor, weight: Tensor): Tenso
       summed && (weight.dtype === "float32" ? summed.retain() : torch.empty("_to_copy", [columns], weight.dtype));
     partial?.release();
     summed?.release();
-    return [node.edges[0] ? alias(gradient, gradient.sizes, gradient.strides) : null, own];
+    return [node.edges[0] ? sameView(gradient) : null, own];
   });
   const out = torch.attach(node, torch.empty("empty_like", input.sizes, input.dtype));
   const rstd = torch.empty("empty", [numel(input.sizes) / columns], "float32");
@@ -33,7 +33,7 @@ export function ligerRmsNorm(torch: Torch, input: Tensor, weight: Tensor): Tenso
 export function ligerGatedProduct(torch: Torch, gate: Tensor, up: Tensor): Tensor {
   const node = torch.record("LigerSiLUMulFunctionBackward", [gate, up], (_, [gradient], saved, node) => {
     if (!gradient) return [null, null];
-    return saved.map((tensor, k) => (node.edges[k] ? alias(tensor, tensor.sizes, tensor.strides) : null));
+    return saved.map((tensor, k) => (node.edges[k] ? sameView(tensor) : null));
   });
   if (node !== null) for (const tensor of [gate, up]) torch.save(node, tensor);
   return torch.attach(node, torch.empty("empty_like", gate.sizes, gate.dtype));
@@ -66,7 +66,7 @@ export function fusedLinearCrossEntropy(torch: Torch, hidden: Tensor, weight: Te
       const [input, own] = saved as [Tensor, Tensor | undefined];
       return [
         node.edges[0] ? alias(input, hidden.sizes, hidden.strides) : null,
-        node.edges[1] && own ? alias(own, own.sizes, own.strides) : null,
+        node.edges[1] && own ? sameView(own) : null,
       ];
     },
   );

@@ -2,7 +2,7 @@
  * Picking by a boolean mask, and writing where it is true. Sources: aten/native/IndexingUtils.h (expandTensors),
  * aten/native/TensorAdvancedIndexing.cpp, aten/native/cuda/IndexKernel.cpp.
  */
-import { alias, type Tensor } from "../tensor";
+import { sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 
 /** Positions a boolean mask picks, as indexing finds them first: one number per dimension (aten/native/IndexingUtils.h). */
@@ -47,7 +47,7 @@ export function putRowsByMask(torch: Torch, self: Tensor, mask: Tensor, values: 
   positions(torch, mask, rows).release();
   if (node === null) return self.retain();
   torch.save(node, mask);
-  return torch.attach(node, alias(self, self.sizes, self.strides));
+  return torch.attach(node, sameView(self));
 }
 
 /** `self.masked_scatter(mask, source)`: a copy with `source` in the masked places, whose gradient is picked from them. */

@@ -24,7 +24,7 @@ export function embedding(torch: Torch, weight: Tensor, indices: Tensor): Tensor
 
 /** What reads only the elements that it writes, wherever they are. */
 function picked(torch: Torch, operator: string, sizes: readonly number[], dtype: DType): Tensor {
-  torch.launch(null);
+  torch.launch();
   return torch.empty(operator, sizes, dtype);
 }
 

@@ -5,7 +5,7 @@
 import { ELEMENT_BYTES } from "../dtype";
 import type { Node } from "../node";
 import { formatStrides, isChannelsLast } from "../shape";
-import { alias, type Tensor } from "../tensor";
+import { sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { elementwise, expandReduced, mean, product, reducedSizes } from "./arithmetic";
 import { contiguous } from "./layout";
@@ -108,7 +108,7 @@ export function dropoutInPlace(torch: Torch, self: Tensor, p: number, train: boo
   ]);
   if (node !== null) torch.save(node, noise);
   noise.release();
-  return node === null ? self.retain() : torch.attach(node, alias(self, self.sizes, self.strides));
+  return node === null ? self.retain() : torch.attach(node, sameView(self));
 }
 
 /** `relu_`: backward looks at the result, which is the tensor itself. */
@@ -117,7 +117,7 @@ export function reluInPlace(torch: Torch, self: Tensor): Tensor {
     gradient ? elementwise(torch, "threshold_backward", [gradient, result!]) : null,
   ]);
   if (node === null) return self.retain();
-  const out = torch.attach(node, alias(self, self.sizes, self.strides));
+  const out = torch.attach(node, sameView(self));
   torch.saveOutput(node, out);
   return out;
 }

@@ -4,7 +4,7 @@
  */
 import { type DType, isFloating, resultType } from "../dtype";
 import { contiguousStrides, numel } from "../shape";
-import { alias, hostTensor, type Tensor } from "../tensor";
+import { alias, hostTensor, sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import * as arithmetic from "./arithmetic";
 import { isTensor, UNARY_OPERATORS, unary } from "./arithmetic";
@@ -645,7 +645,7 @@ function scatterInto(torch: Torch, args: Arguments): Tensor {
   );
   if (node === null) return self.retain();
   torch.save(node, index);
-  return torch.attach(node, alias(self, self.sizes, self.strides));
+  return torch.attach(node, sameView(self));
 }
 
 /** `unfold(dim, size, step)`: an overlapping view. */

@@ -9,7 +9,7 @@ import { clone, permute, view } from "../../engine/ops/layout";
 import { linear, matmul } from "../../engine/ops/linear";
 import { embedding } from "../../engine/ops/model";
 import { dropout } from "../../engine/ops/nonlinear";
-import { alias, type Tensor } from "../../engine/tensor";
+import { sameView, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { AdapterSpec } from "../run";
 import { type AdapterLayer, adapterDtype, type BaseLayer, castInput, done, parameter } from "./layer";
@@ -136,7 +136,7 @@ function weightDecomposed(
   const baseWeight = done(castInput(torch, stored, x.dtype), stored);
   // get_weight_norm
   const oriented = transposed ? permute(torch, baseWeight, [1, 0]) : baseWeight.retain();
-  const detached = alias(loraWeight, loraWeight.sizes, loraWeight.strides);
+  const detached = sameView(loraWeight);
   const scaledLora = mul(torch, detached, 0.5);
   const combined = done(add(torch, oriented, scaledLora), scaledLora, oriented);
   const norm = norm2(torch, combined);
