@@ -4,17 +4,33 @@ import inspect
 
 
 def mark(family, graphs):
-    """Marks results the code tells to require grad: `if self.gradient_checkpointing ...: position_bias.requires_grad = True`."""
+    """Marks what the recorded calls do not tell of the code under checkpointing."""
     try:
-        source = inspect.getsource(importlib.import_module(f"transformers.models.{family}.modeling_{family}"))
+        source = inspect.getsource(importlib.import_module(f"transformers.models.{family.removesuffix('_text')}.modeling_{family.removesuffix('_text')}"))
     except (ImportError, OSError):
         return graphs
-    if "position_bias.requires_grad = True" not in source:
-        return graphs
     for graph in graphs["graphs"]:
-        for block in graph["blocks"]:
-            for step in block["body"]:
-                # one bias for every sentence: (1, heads, queries, keys)
-                if step.get("op") == "zeros" and len(step["in"][0]) == 4 and step["in"][0][0] == 1:
-                    step["checkpointgrad"] = True
+        if "position_bias.requires_grad = True" in source:
+            tell(graph)
+        if "shared_kv_states[self.layer_type] = key_states, value_states" in source:
+            store(graph)
     return graphs
+
+
+def tell(graph):
+    """Results told to require grad: `if self.gradient_checkpointing ...: position_bias.requires_grad = True`."""
+    for block in graph["blocks"]:
+        for step in block["body"]:
+            # one bias for every sentence: (1, heads, queries, keys)
+            if step.get("op") == "zeros" and len(step["in"][0]) == 4 and step["in"][0][0] == 1:
+                step["checkpointgrad"] = True
+
+
+def store(graph):
+    """Keys and values that a layer puts into a dictionary that every layer is given: all it hands out beside its states."""
+    for block in graph["blocks"]:
+        names = block["outputs"][1:]
+        if not names or any("store" in step for step in block["body"]):
+            continue
+        made = [k for k, step in enumerate(block["body"]) if set(step.get("out", ())) & set(names)]
+        block["body"].insert(made[-1] + 1, {"store": [f"%{name}" for name in names]})

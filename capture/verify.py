@@ -138,7 +138,6 @@ def technique(case):
 WHY = {
     "gemma3_text": ": fewer layers than kinds of layers, which no published model has; frequencies of the other kind are not there",
     "olmo3": ": as Gemma 3",
-    "gemma4_text": ": keys and values of two layers stay in the dictionary that checkpointed layers are given, until the first layer's backward",
     "deberta-v2": ": without relative attention, which no published model lacks",
 }
 """Why a family differs, where it is known."""

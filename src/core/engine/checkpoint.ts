@@ -205,8 +205,8 @@ function reentrant(
       for (const output of outputs) output.release();
       for (const tensor of zeros) tensor?.release();
       return detached.map((leaf) => {
-        const gradient = leaf.grad;
-        leaf.grad = null;
+        // `inp.grad`: where something keeps the graph of the recomputation, the leaf and its gradient stay with it.
+        const gradient = leaf.grad?.retain() ?? null;
         leaf.release();
         return gradient;
       });
@@ -233,23 +233,25 @@ function reentrant(
   });
 }
 
+export interface CheckpointOptions {
+  readonly useReentrant: boolean;
+  /** What is saved for the recomputation waits in host memory. */
+  readonly offloads?: boolean | undefined;
+  /** Outputs of attention and of every other matrix product are kept (never reentrant). */
+  readonly selective?: boolean | undefined;
+}
+
 /**
  * Runs a segment under gradient checkpointing.
  *
  * @param positional which inputs were positional tensor arguments (what the reentrant kind differentiates)
- * @param options `offloads`: what is saved for the recomputation waits in host memory; `selective`: outputs of attention and
- *   of every other matrix product are kept (never reentrant)
  */
 export function checkpoint(
   torch: Torch,
   segment: Segment,
   inputs: readonly (Tensor | null)[],
   positional: readonly number[],
-  options: {
-    readonly useReentrant: boolean;
-    readonly offloads?: boolean | undefined;
-    readonly selective?: boolean | undefined;
-  },
+  options: CheckpointOptions,
 ): Tensor[] {
   if (!torch.gradEnabled) return segment(inputs);
   const { useReentrant, offloads = false, selective = false } = options;

@@ -4,6 +4,9 @@
  */
 import { evaluate, type Scope, truthy, type Value } from "../graph/expression";
 import { withheldInputs } from "../graph/given";
+import { type Parts, withParts } from "../graph/parts";
+import { nameOf } from "../graph/reads";
+import { type Stores, storesOf } from "../graph/stores";
 import type {
   ArchitectureGraph,
   BlockInstruction,
@@ -13,17 +16,19 @@ import type {
   Operand,
   OpInstruction,
   RepeatInstruction,
+  StoreInstruction,
 } from "../graph/types";
 import { activate } from "./activations";
 import { checkpoint, type Segment } from "./checkpoint";
 import type { DType } from "./dtype";
 import { inputEmbeddings } from "./embeddings";
 import { add, isTensor } from "./ops/arithmetic";
-import { slice, view } from "./ops/layout";
+import { select, slice, view } from "./ops/layout";
 import { addmmOperator, linear } from "./ops/linear";
 import { convolution, embedding } from "./ops/model";
 import { type Argument, Arguments, dispatch } from "./ops/table";
 import { type Fold, type Folding, layerLabel, leftOut, NO_LAYER, planAcrossKinds, planFolding } from "./region";
+import { checkpointWith, Shelf } from "./shelf";
 import type { Tensor } from "./tensor";
 import type { Torch } from "./torch";
 
@@ -221,7 +226,7 @@ interface Context {
   inside: { readonly path: string; readonly parameters: ModuleParameters } | null;
 }
 
-/** The layer's function, its index, what it is given, whether it is checkpointed and how, names, and what only lives on. */
+/** The layer's function, its index, what it is given, whether it is checkpointed and how, names, what it was called with, and what only lives on. */
 type LayerArguments = readonly [
   block: number,
   index: number,
@@ -229,6 +234,7 @@ type LayerArguments = readonly [
   wrapped: boolean,
   positional: readonly number[],
   scope: Scope,
+  operands: readonly Operand[],
   unseen?: readonly number[],
 ];
 
@@ -254,19 +260,32 @@ export class Interpreter {
   private embeds: Tensor | null = null;
   /** Whether the states between layers have their final form. */
   private finished = false;
-  /** What the caller put into the cache of every attention. */
+  private readonly graph: ArchitectureGraph;
+  /** Which inputs of its layers are parts of what their caller has. */
+  private readonly parts: Parts;
+  /** What layers store for one another. */
+  private readonly stores: Stores;
+  /** Names of the main function that stand in the dictionary. */
+  private readonly shelved: ReadonlySet<string>;
+  /** The dictionary, under checkpointing. */
+  private shelf: Shelf | null = null;
 
   constructor(
     private readonly torch: Torch,
-    private readonly graph: ArchitectureGraph,
+    graph: ArchitectureGraph,
     private readonly options: InterpreterOptions,
   ) {
     const { checkpointing } = options;
+    const parted = checkpointing?.useReentrant === true ? withParts(graph) : { graph, parts: [] };
+    this.graph = parted.graph;
+    this.parts = parted.parts;
     this.repeats = options.repeats ?? { count: 0 };
     // Models of text are always told to; others by the Trainer, for adapters under the reentrant kind.
     const told = checkpointing !== null && (graph.main.inputs.includes("input_ids") || checkpointing.useReentrant);
     this.inputEmbeddings = told ? inputEmbeddings(graph) : new Set();
     this.givenEmbeddings = options.wrapper?.enter === undefined ? new Set() : inputEmbeddings(graph);
+    this.stores = storesOf(this.graph);
+    this.shelved = new Set([...this.stores.values()].flatMap((names) => [...names.values()]));
   }
 
   /** Runs the graph's forward: the loss first, then the other outputs, all owned by the caller. */
@@ -282,7 +301,10 @@ export class Interpreter {
     );
     this.embeds = inner?.embeds ?? null;
     this.finished = false;
+    if (this.stores.size > 0 && this.options.checkpointing !== null && torch.training) this.shelf = new Shelf();
     const [loss, ...rest] = this.run(this.graph.main, inner?.batch ?? batch, null, scope);
+    this.shelf?.release();
+    this.shelf = null;
     if (!this.finished) this.finishStates(loss!);
     const outputs = [wrapper?.leave === undefined ? loss! : wrapper.leave(torch, loss!), ...rest];
     this.embeds = null;
@@ -375,7 +397,8 @@ export class Interpreter {
         tensor?.release();
         context.frame.delete(key);
       }
-    } else if ("scope" in instruction) {
+    } else if ("store" in instruction) this.store(instruction, context);
+    else if ("scope" in instruction) {
       // What a layer runs belongs to one of its modules: a loop inside is captured without a name.
       if (instruction.scope === "" && context.index !== null) return;
       this.torch.scope = this.path(instruction.scope, context.index);
@@ -534,6 +557,19 @@ export class Interpreter {
     if (this.torch.gradEnabled && !output.requiresGrad) output.requiresGradFlag = true;
   }
 
+  /** What a recomputation stores takes the place of what forward did; without checkpointing the names do as well. */
+  private store({ store }: StoreInstruction, context: Context): void {
+    const { shelf } = this;
+    if (shelf === null || this.torch.halted) return;
+    const names = this.stores.get(context.fn);
+    shelf.put(
+      store.flatMap((name): [string, Tensor][] => {
+        const outside = names?.get(nameOf(name) ?? name);
+        return outside === undefined ? [] : [[outside, this.value(name, context).retain()]];
+      }),
+    );
+  }
+
   private call(instruction: CallInstruction, context: Context): void {
     const { torch } = this;
     const path = this.path(instruction.path, context.index);
@@ -662,17 +698,49 @@ export class Interpreter {
     return outputs;
   }
 
-  private runLayer(...[block, index, inputs, wrapped, positional, scope, unseen = []]: LayerArguments): Tensor[] {
+  private runLayer(
+    ...[block, index, whole, wrapped, positional, scope, operands, unseen = []]: LayerArguments
+  ): Tensor[] {
     const fn = this.graph.blocks[block]!;
     const kind = this.options.layerKind(index);
     const inner: Scope = (name) => (name === "i" ? index : name === "kind" ? kind : scope(name));
-    const segment: Segment = (tensors) => this.run(fn, tensors, index, inner);
     const { checkpointing } = this.options;
+    const parts = this.parts[block];
+    const inputs = parts === undefined ? whole : this.pick(parts, whole);
     if (!wrapped || checkpointing === null || !this.torch.training) return this.taken(fn, inputs, index, inner);
+    const tensors = parts === undefined ? positional : [...new Set([...positional, ...parts.keys()])];
     const given = inputs.map((input, k) => (unseen.includes(k) ? null : input));
-    const outputs = checkpoint(this.torch, segment, given, positional, checkpointing);
+    const { shelf } = this;
+    const segment: Segment = (values) => {
+      const outer = this.shelf;
+      this.shelf = shelf;
+      const outputs = this.run(fn, values, index, inner);
+      this.shelf = outer;
+      return outputs;
+    };
+    const outputs =
+      shelf === null
+        ? checkpoint(this.torch, segment, given, tensors, checkpointing)
+        : checkpointWith(shelf, this.torch, segment, given, tensors, checkpointing, {
+            reads: operands.map((operand) => {
+              const name = nameOf(operand);
+              return name !== undefined && this.shelved.has(name) ? name : null;
+            }),
+            stores: fn.outputs.map((name) => this.stores.get(fn)?.get(name.replace(/^%/, "")) ?? null),
+          });
     for (const input of inputs) input?.release();
     return outputs;
+  }
+
+  /** The part of each input that the layer is given, for the whole; owned. */
+  private pick(parts: ReadonlyMap<number, number>, inputs: readonly Input[]): Input[] {
+    return inputs.map((input, k) => {
+      const dim = parts.get(k);
+      if (dim === undefined || input === null) return input;
+      const part = select(this.torch, input, dim);
+      input.release();
+      return part;
+    });
   }
 
   /** Whether the layer in this place among those that may be checkpointed is. */
@@ -702,6 +770,7 @@ export class Interpreter {
       instruction.checkpoint && this.isSelected(this.wrappedBefore),
       instruction.positional,
       context.scope,
+      instruction.in,
     );
     if (instruction.checkpoint) this.wrappedBefore++;
     this.bind(instruction.out, outputs, context);
@@ -813,7 +882,7 @@ export class Interpreter {
         const wrapped = checkpoint && this.isSelected(this.wrappedBefore + index - first);
         const block = bodyOf(index);
         const unseen = [...passing, ...(withheld.get(block) ?? [])];
-        return this.layer(block, index, owned, wrapped, positional, context.scope, unseen);
+        return this.layer(block, index, owned, wrapped, positional, context.scope, instruction.repeat.in, unseen);
       },
     };
   }
@@ -845,7 +914,7 @@ export class Interpreter {
         const segment: Segment = (tensors) => {
           const given = tensors.map((tensor) => tensor?.retain() ?? null);
           return this.rounds(instruction, indices, given, context, (index, _, inputs) =>
-            this.layer(bodyOf(index), index, inputs, false, positional, context.scope),
+            this.layer(bodyOf(index), index, inputs, false, positional, context.scope, instruction.repeat.in),
           );
         };
         const outputs = checkpoint(this.torch, segment, owned, positional, checkpointing);

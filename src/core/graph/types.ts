@@ -68,6 +68,11 @@ export interface DropInstruction {
   readonly drop: readonly string[];
 }
 
+/** The layer's code puts these values, outputs of the block too, into a dictionary that every layer is given. */
+export interface StoreInstruction {
+  readonly store: readonly string[];
+}
+
 /** Following instructions belong to this module (for the breakdown); `{i}` as above. */
 export interface ScopeInstruction {
   readonly scope: string;
@@ -119,6 +124,7 @@ export type Instruction =
   | CallInstruction
   | DropInstruction
   | ScopeInstruction
+  | StoreInstruction
   | BlockInstruction
   | RepeatInstruction;
 
