@@ -9,7 +9,7 @@ import type { BackwardFunction, Node } from "../node";
 import { broadcast, elementwiseStrides, numel, type Sizes, sameSizes } from "../shape";
 import { sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
-import { expand, reshape, unsqueeze, view } from "./layout";
+import { expand, unsqueeze, view } from "./layout";
 
 export type Scalar = number | boolean;
 export type Operand = Tensor | Scalar;
@@ -335,12 +335,14 @@ function meanBackward(sizes: Sizes, dims: readonly number[], keepdim: boolean): 
   };
 }
 
-/** `at::sum_to`: sums a gradient down to the shape it was broadcast from. */
+/**
+ * `at::sum_to` (ATen/ExpandUtils.h): sums a gradient down to the shape it was broadcast from. Dimensions that are not there
+ * any more are summed over even where they held one element, so a batch of one still allocates its biases' gradients.
+ */
 export function sumTo(torch: Torch, tensor: Tensor, sizes: Sizes): Tensor {
   if (sameSizes(tensor.sizes, sizes)) return tensor.retain();
   const lead = tensor.sizes.length - sizes.length;
   const kept = tensor.sizes.map((size, k) => (k < lead || (sizes[k - lead] === 1 && size !== 1) ? 1 : size));
-  if (sameSizes(kept, tensor.sizes)) return reshape(torch, tensor, sizes);
   torch.launchOn([tensor]);
   const summed = torch.empty("sum", kept, tensor.dtype);
   if (lead === 0) return summed;

@@ -91,7 +91,8 @@ export function baseLayer(adapter: AdapterSpec, target: AdaptedModule): BaseLaye
   if (weight === undefined) return null;
   const packed = target.packed.get(path);
   const bias = byName.get(`${path}.bias`) ?? null;
-  const transposed = target.module === "Conv1D";
+  // A Conv1D that is packed has become a linear layer (replace_with_bnb_linear).
+  const transposed = target.module === "Conv1D" && packed === undefined;
   const sizes = packed === undefined ? weight.sizes : [packed.outputs, packed.inputs];
   const [inputs, outputs] = transposed ? [sizes[0]!, sizes[1]!] : [sizes[1]!, sizes[0]!];
   return {
