@@ -2,7 +2,7 @@
  * Executes a captured graph on the engine. Values live as Python's names did: until the recorded drop, or the end of
  * the function.
  */
-import { evaluate, type Scope, truthy, type Value } from "../graph/expression";
+import { evaluate, isOfLayer, type Scope, truthy, type Value } from "../graph/expression";
 import { withheldInputs } from "../graph/given";
 import { type Parts, withParts } from "../graph/parts";
 import { nameOf } from "../graph/reads";
@@ -448,8 +448,7 @@ export class Interpreter {
   }
 
   private evaluate(expression: string, context: Context): Value {
-    const local = context.index !== null && /\b(i|kind)\b/.test(expression);
-    if (local) return evaluate(expression, context.scope);
+    if (context.index !== null && isOfLayer(expression)) return evaluate(expression, context.scope);
     let value = this.memo.get(expression);
     if (value === undefined) {
       value = evaluate(expression, context.scope);

@@ -135,14 +135,29 @@ class Parser {
   }
 }
 
-const parsed = new Map<string, Evaluator>();
+/** An expression as it is evaluated. */
+interface Parsed {
+  readonly evaluator: Evaluator;
+  readonly ofLayer: boolean;
+}
+
+const parsed = new Map<string, Parsed>();
+
+function parse(source: string): Parsed {
+  let found = parsed.get(source);
+  if (found === undefined) {
+    found = { evaluator: new Parser(tokenize(source)).expression(), ofLayer: /\b(i|kind)\b/.test(source) };
+    parsed.set(source, found);
+  }
+  return found;
+}
 
 /** Evaluates an expression; a malformed one gives null or NaN, never an exception. */
 export function evaluate(source: string, scope: Scope): Value {
-  let evaluator = parsed.get(source);
-  if (evaluator === undefined) {
-    evaluator = new Parser(tokenize(source)).expression();
-    parsed.set(source, evaluator);
-  }
-  return evaluator(scope);
+  return parse(source).evaluator(scope);
+}
+
+/** Whether an expression names what differs between layers: their index (`i`) or their kind. */
+export function isOfLayer(source: string): boolean {
+  return parse(source).ofLayer;
 }

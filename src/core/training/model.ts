@@ -343,20 +343,3 @@ function setKind(torch: Torch, tensor: Tensor, kind: "weights" | "buffers"): voi
 function total(tensors: readonly Tensor[]): number {
   return tensors.reduce((sum, tensor) => sum + tensor.elements, 0);
 }
-
-/** For each layer index, what tells its parameters apart from another layer's. */
-export function layerSignatures(parameters: readonly Tensor[]): (index: number) => string {
-  const signatures = new Map<number, string>();
-  for (const { layer, pattern, sizes, dtype, requiresGradFlag } of parameters) {
-    if (layer === null) continue;
-    signatures.set(layer, `${signatures.get(layer) ?? ""}${pattern}:${sizes.join("x")}:${dtype}:${requiresGradFlag};`);
-  }
-  return (index) => signatures.get(index) ?? "";
-}
-
-/** Finds parameters by pattern and layer. */
-export function counterparts(parameters: readonly Tensor[]): (leaf: Tensor, layer: number) => Tensor | undefined {
-  const found = new Map<string, Tensor>();
-  for (const tensor of parameters) if (tensor.layer !== null) found.set(`${tensor.pattern}#${tensor.layer}`, tensor);
-  return (leaf, layer) => found.get(`${leaf.pattern}#${layer}`);
-}

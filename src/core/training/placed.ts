@@ -1,7 +1,7 @@
 /** Parameters and buffers of a graph with their sizes: what a model of this config has, before anything is loaded. */
 import type { DType } from "../engine/dtype";
 import type { ConfigView } from "../graph/config";
-import { evaluate, type Scope, truthy } from "../graph/expression";
+import { evaluate, isOfLayer, type Scope, truthy } from "../graph/expression";
 import type { TensorSpec } from "../graph/types";
 
 /** One parameter or buffer of one layer. */
@@ -22,11 +22,22 @@ function dtypeOf(text: string | undefined, load: DType): DType {
   return name === undefined || name === "load" ? load : (name as DType);
 }
 
-function place(spec: TensorSpec, scope: Scope, load: DType, index: number | null): PlacedTensor | null {
+function sizesOf({ shape }: TensorSpec, scope: Scope): readonly number[] {
+  return shape.map((expression) => Math.max(0, Math.round(Number(evaluate(expression, scope)))));
+}
+
+/** @param sizes where they are known already */
+function place(
+  spec: TensorSpec,
+  scope: Scope,
+  load: DType,
+  index: number | null,
+  sizes: readonly number[] | null,
+): PlacedTensor | null {
   if (spec.when !== undefined && !truthy(evaluate(spec.when, scope))) return null;
   return {
     name: index === null ? spec.name : spec.name.replaceAll("{i}", String(index)),
-    sizes: spec.shape.map((expression) => Math.max(0, Math.round(Number(evaluate(expression, scope))))),
+    sizes: sizes ?? sizesOf(spec, scope),
     dtype: dtypeOf(spec.dtype, load),
     pattern: spec.name,
     frozen: spec.frozen === true,
@@ -41,7 +52,7 @@ export function placeTensors(specs: readonly TensorSpec[], view: ConfigView, loa
   for (let k = 0; k < specs.length; ) {
     const spec = specs[k]!;
     if (spec.layers === undefined) {
-      const tensor = place(spec, view.scope, load, null);
+      const tensor = place(spec, view.scope, load, null, null);
       if (tensor !== null) placed.push(tensor);
       k++;
       continue;
@@ -58,11 +69,12 @@ export function placeTensors(specs: readonly TensorSpec[], view: ConfigView, loa
       end++;
     const first = Number(evaluate(from, view.scope));
     const last = Number(evaluate(to, view.scope));
+    const shared = specs.slice(k, end).map((one) => (one.shape.some(isOfLayer) ? null : sizesOf(one, view.scope)));
     for (let index = first; index < last; index++) {
       const kind = view.layerKind(index);
       const scope: Scope = (name) => (name === "i" ? index : name === "kind" ? kind : view.scope(name));
       for (let n = k; n < end; n++) {
-        const tensor = place(specs[n]!, scope, load, index);
+        const tensor = place(specs[n]!, scope, load, index, shared[n - k]!);
         if (tensor !== null) placed.push(tensor);
       }
     }

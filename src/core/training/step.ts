@@ -22,7 +22,7 @@ import {
 } from "../engine/region";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
-import { counterparts } from "./model";
+import { counterparts } from "./layers";
 import type { Optimizer } from "./optimizers";
 import { toFloat32 } from "./outputs";
 import type { Strategy } from "./parallel";
@@ -127,10 +127,11 @@ export function runSteps(
 
 /** `zero_grad(set_to_none=True)`. */
 export function zeroGrad(groups: readonly (readonly Tensor[])[]): void {
-  for (const parameter of groups.flat()) {
-    parameter.grad?.release();
-    parameter.grad = null;
-  }
+  for (const group of groups)
+    for (const parameter of group) {
+      parameter.grad?.release();
+      parameter.grad = null;
+    }
 }
 
 /** Simulates one micro-batch and takes its events back, as a region to play. */

@@ -57,7 +57,13 @@ const LAYER_ADAPTERS: Readonly<Partial<Record<AdapterSpec["type"], MakeAdapter>>
   boft,
 };
 
-const pathOf = (item: PlacedTensor | undefined): string | undefined => item?.name.replace(/\.(weight|bias)$/, "");
+/** The name of a parameter without what it is to its module. */
+function withoutEnd(name: string): string {
+  for (const end of [".weight", ".bias"]) if (name.endsWith(end)) return name.slice(0, -end.length);
+  return name;
+}
+
+const pathOf = (item: PlacedTensor | undefined): string | undefined => item && withoutEnd(item.name);
 
 /** The input embedding: the first table of the model. */
 export function embeddingOf(placed: readonly PlacedTensor[]): PlacedTensor | undefined {
@@ -77,7 +83,7 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
   placed.forEach((item, k) => {
     const path = pathOf(item)!;
     parameters.push(byName.get(item.name)!);
-    if (named(saved, item.name.replace(/\.[^.]+$/, ""))) {
+    if (saved.length > 0 && named(saved, item.name.replace(/\.[^.]+$/, ""))) {
       applyModulesToSave(torch, item, byName, parameters);
       return;
     }
@@ -86,7 +92,10 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
     if (pathOf(placed[k + 1]) === path) return;
     const adapts = isAdapted(adapter, path, item.module, head);
     const added = adapts ? make(path, item) : [];
-    const rank = [...converted.parameters].find(([end]) => item.name.endsWith(`.${end}`))?.[1];
+    const rank =
+      converted.parameters.size === 0
+        ? undefined
+        : [...converted.parameters].find(([end]) => item.name.endsWith(`.${end}`))?.[1];
     if (rank !== undefined) {
       const lora = parameterLora(torch, adapter, rank, item.name, byName.get(item.name)!);
       onParameters.push(lora);
@@ -95,8 +104,8 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
     if (item === tokens) added.push(trainTokens(torch, adapter, model, path));
     for (const tensor of added) {
       tensor.layer = item.index;
-      tensor.pattern = `${item.pattern.replace(/\.(weight|bias)$/, "")}${tensor.name!.slice(path.length)}`;
-      if (/\.lora_[AB]$/.test(tensor.name!)) regularised.push(tensor);
+      tensor.pattern = `${withoutEnd(item.pattern)}${tensor.name!.slice(path.length)}`;
+      if (adapter.type === "adalora" && /\.lora_[AB]$/.test(tensor.name!)) regularised.push(tensor);
     }
     parameters.push(...added);
     if (adapts && adapter.bias === "lora_only") trainBias(byName.get(`${path}.bias`));
@@ -107,7 +116,7 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
     parameters: prompt === null ? parameters : [...parameters, ...prompt.parameters],
     prompt,
     parametrized: byModule(onParameters),
-    regularised: adapter.type === "adalora" ? regularised : [],
+    regularised,
   };
 }
 

@@ -6,6 +6,12 @@ type Modules = readonly string[] | string;
 /** Modules peft dispatches to its linear layer: `nn.Linear` with its subclasses (the last is that of `nn.MultiheadAttention`), and transformers' `Conv1D`. */
 const LINEAR_KINDS = new Set(["Linear", "Conv1D", "FalconLinear", "NonDynamicallyQuantizableLinear"]);
 
+/** Whether a path is a name or has it for its last part. */
+function endsWith(path: string, name: string): boolean {
+  const before = path.length - name.length - 1;
+  return path.endsWith(name) && (before < 0 || path[before] === ".");
+}
+
 /** Whether a list of name ends, or a regular expression over the whole path, names a module. */
 export function named(modules: Modules, path: string): boolean {
   if (typeof modules === "string") {
@@ -15,7 +21,7 @@ export function named(modules: Modules, path: string): boolean {
       return false;
     }
   }
-  return modules.some((target) => path === target || path.endsWith(`.${target}`));
+  return modules.some((target) => endsWith(path, target));
 }
 
 /** Whether peft takes a module of this class for a linear layer. */
@@ -36,12 +42,14 @@ export function isAdapted(adapter: AdapterSpec, path: string, module: string, he
   if (adapter.excludeModules !== undefined && named(adapter.excludeModules, path)) return false;
   if (adapter.targetModules === "all-linear") return path !== head;
   if (!named(adapter.targetModules, path)) return false;
+  if (adapter.layersToTransform === undefined) return true;
   const layer = layerOf(path);
-  return adapter.layersToTransform === undefined || (layer !== null && adapter.layersToTransform.includes(layer));
+  return layer !== null && adapter.layersToTransform.includes(layer);
 }
 
 /** The rank on one module: the first pattern that ends its path, else the adapter's. */
 export function rankOf(adapter: AdapterSpec, path: string): number {
-  const pattern = Object.keys(adapter.rankPattern ?? {}).find((key) => named(`(?:.*\\.)?(?:${key})`, path));
-  return pattern === undefined ? adapter.rank : (adapter.rankPattern?.[pattern] ?? adapter.rank);
+  if (adapter.rankPattern === undefined) return adapter.rank;
+  const pattern = Object.keys(adapter.rankPattern).find((key) => named(`(?:.*\\.)?(?:${key})`, path));
+  return pattern === undefined ? adapter.rank : (adapter.rankPattern[pattern] ?? adapter.rank);
 }

@@ -14,7 +14,7 @@ import { FOLDS, type Fold, nextFold, playRegion, type Region, recordRegion } fro
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { Instruction, TrainerGraph } from "../../graph/types";
-import { counterparts } from "../model";
+import { counterparts } from "../layers";
 import type { Optimizer } from "../optimizers";
 import type { Strategy } from "../parallel";
 import { reserve } from "../parallel/strategy";
