@@ -124,6 +124,18 @@ function loadingOf(models: readonly Loaded[], { allocator }: TrainingRun): Ledge
   return ledger;
 }
 
+/**
+ * Tasks for which peft has no kind of model: its plain one calls the model past AdaLoRA's forward, which adds the term to the
+ * loss (peft/peft_model.py, `PeftModel.forward`; peft/tuners/adalora/model.py).
+ */
+const WITHOUT_PEFT_KIND: ReadonlySet<TrainingRun["task"]> = new Set([
+  "masked-lm",
+  "image-cls",
+  "speech-seq2seq",
+  "ctc",
+  "audio-cls",
+]);
+
 /** What peft's module around the model does, or null when it only hands on. */
 function wrapperOf(run: TrainingRun, model: LoadedModel, dtype: DType, sizes: PromptSizes): Wrapper | null {
   const { adapter, checkpointing, attention } = run;
@@ -132,7 +144,9 @@ function wrapperOf(run: TrainingRun, model: LoadedModel, dtype: DType, sizes: Pr
     const prefix = standsApart(run) ? new PrefixCache(sizes, virtualTokens(adapter), !buildsNoMask(attention)) : null;
     return promptWrapper(adapter, prompt, embedding, dtype, checkpointing !== null, prefix);
   }
-  return factors.length === 0 ? null : { leave: (torch, loss) => regularised(torch, factors, loss) };
+  return factors.length === 0 || WITHOUT_PEFT_KIND.has(run.task)
+    ? null
+    : { leave: (torch, loss) => regularised(torch, factors, loss) };
 }
 
 /** Whether one GPU holds a part of the model only, all the time or between uses. */

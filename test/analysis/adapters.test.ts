@@ -56,6 +56,18 @@ describe("adapters of Python configs", () => {
       assert.equal(run.model?.trainableParameters, elements);
     });
 
+  for (const [task, head] of [
+    ["seq-cls", 2 * HIDDEN],
+    ["token-cls", 2 * HIDDEN + 2],
+    ["causal-lm", 0],
+  ] as const)
+    it(`train the head of ${task} whole beside them, as peft does`, async () => {
+      const pins = `runs:\n  - match: "train.py"\n    sequence_length: 64\n    task: ${task}\n`;
+      const adapter = script('r=8, target_modules=["q_proj"]', "LoraConfig");
+      const run = await runOf({ "train.py": adapter, ".vramlens.yaml": pins }, "train.py");
+      assert.equal(run.model?.trainableParameters, LAYERS * 16 * HIDDEN + head);
+    });
+
   it("of a type that is not simulated count as LoRA, which is said", async () => {
     const run = await runOf(
       {

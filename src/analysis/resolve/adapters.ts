@@ -7,6 +7,7 @@ import {
   PEFT_TARGETS,
 } from "../../core/training/adapters/peft-targets";
 import type { AdapterSpec, AdapterType, DType, ModelConfig, QuantizationSpec } from "../../core/training/run";
+import type { Task } from "../../terms/names";
 import { keyFor } from "../defaults";
 import { say } from "../problems";
 import type { Setting, SettingValue } from "../settings";
@@ -117,7 +118,24 @@ function skippedModules(c: ResolveContext): Pick<QuantizationSpec, "skipModules"
   return skipModules === undefined ? {} : { skipModules };
 }
 
-export function adapterOf(c: ResolveContext, quantized: boolean, config: ModelConfig): AdapterSpec | null {
+/**
+ * Heads that peft trains whole beside an adapter, by task (peft/peft_model.py: PeftModelForSequenceClassification,
+ * PeftModelForTokenClassification, PeftModelForQuestionAnswering).
+ */
+const TRAINED_HEADS: Readonly<Partial<Record<Task, readonly string[]>>> = {
+  "seq-cls": ["classifier", "score"],
+  "token-cls": ["classifier", "score"],
+  qa: ["qa_outputs"],
+};
+
+/** @param task what peft is told; null where a trainer has a head and a loss of its own */
+export function adapterOf(
+  c: ResolveContext,
+  quantized: boolean,
+  config: ModelConfig,
+  task: Task | null,
+): AdapterSpec | null {
+  const heads = (task && TRAINED_HEADS[task]) ?? [];
   const stated = c.settings.find("adapter");
   const peft = c.settings.find("use_peft");
   const rank = c.settings.find("lora_rank");
@@ -134,6 +152,7 @@ export function adapterOf(c: ResolveContext, quantized: boolean, config: ModelCo
       },
       quantized,
       config,
+      heads,
     );
   }
   const off = stated?.value === "none" || (stated === undefined && peft?.value === false);
@@ -147,10 +166,16 @@ export function adapterOf(c: ResolveContext, quantized: boolean, config: ModelCo
     } else if (c.trains) c.put("adapter", "none", "default", "adapter", null);
     return null;
   }
-  return adapterFrom(c, origin, quantized, config);
+  return adapterFrom(c, origin, quantized, config, heads);
 }
 
-function adapterFrom(c: ResolveContext, origin: Setting, quantized: boolean, config: ModelConfig): AdapterSpec | null {
+function adapterFrom(
+  c: ResolveContext,
+  origin: Setting,
+  quantized: boolean,
+  config: ModelConfig,
+  heads: readonly string[],
+): AdapterSpec | null {
   const stated = c.settings.find("adapter");
   const rank = c.settings.find("lora_rank");
   const kind = String(origin.value).toLowerCase().replaceAll("_", "-");
@@ -175,7 +200,7 @@ function adapterFrom(c: ResolveContext, origin: Setting, quantized: boolean, con
     alpha: c.settings.number("lora_alpha") ?? c.defaultNumber("lora_alpha", rankValue),
     dropout: c.settings.number("lora_dropout") ?? c.defaultNumber("lora_dropout", 0),
     targetModules: WITHOUT_TARGETS.has(type) ? [] : targetModules(target, config, type),
-    modulesToSave: c.settings.list("lora_modules_to_save") ?? [],
+    modulesToSave: [...(c.settings.list("lora_modules_to_save") ?? []), ...heads],
     bias: (c.settings.string("lora_bias") ?? "none") as AdapterSpec["bias"],
     useRslora: c.settings.boolean("use_rslora") ?? false,
     // TRL casts the adapters of a quantized base to bfloat16.

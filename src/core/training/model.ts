@@ -114,6 +114,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
       : adapt(torch, options.adapter, {
           ...loading,
           placed,
+          tied,
           family: options.family,
           head: options.head,
           promptSizes: options.promptSizes,

@@ -156,7 +156,7 @@ function written<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], 
 }
 
 function adapterOf(p: Peft, family: string): AdapterSpec {
-  const type = p.type ?? (p.dora ? "dora" : "lora");
+  const type = p.dora ? "dora" : (p.type ?? "lora");
   const named = p.target_modules.length > 0;
   const tokens = p.token_indices ?? p.trainable_token_indices;
   return {

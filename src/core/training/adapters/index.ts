@@ -11,7 +11,7 @@ import { convertTargets, type ParameterLora, parameterLora, wrapped } from "./ex
 import { loha, lokr } from "./factored";
 import { type AdapterLayer, type BaseLayer, baseLayer } from "./layer";
 import { lora, loraEmbedding } from "./lora";
-import { applyModulesToSave } from "./modules-to-save";
+import { applyModulesToSave, isSaved } from "./modules-to-save";
 import { type PromptEncoder, type PromptSizes, promptEncoder, virtualTokens } from "./prompts";
 import { oft } from "./rotation";
 import { ia3, vera, veraProjections } from "./scaling";
@@ -25,6 +25,8 @@ export interface AdaptedModel {
   readonly packed: ReadonlyMap<string, PackedWeight>;
   /** Parameters in the order of `model.parameters()`, tied ones once. */
   readonly placed: readonly PlacedTensor[];
+  /** Parameters that are another one, by name. */
+  readonly tied: ReadonlyMap<string, string>;
   /** `model_type`, by which peft converts targets. */
   readonly family: string;
   readonly head: string | null;
@@ -79,11 +81,14 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
   const regularised: Tensor[] = [];
   const make = makerOf(torch, adapter, model);
   const tokens = adapter.trainableTokens === undefined ? undefined : embeddingOf(placed);
-  const saved = adapter.type === "ln-tuning" ? adapter.targetModules : adapter.modulesToSave;
+  const saved = (parameter: string): boolean =>
+    adapter.type === "ln-tuning"
+      ? named(adapter.targetModules, parameter.replace(/\.[^.]+$/, ""))
+      : isSaved(adapter.modulesToSave, parameter);
   placed.forEach((item, k) => {
     const path = pathOf(item)!;
     parameters.push(byName.get(item.name)!);
-    if (saved.length > 0 && named(saved, item.name.replace(/\.[^.]+$/, ""))) {
+    if (saved(item.name)) {
       applyModulesToSave(torch, item, byName, parameters);
       return;
     }
@@ -110,6 +115,12 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
     parameters.push(...added);
     if (adapts && adapter.bias === "lora_only") trainBias(byName.get(`${path}.bias`));
   });
+  // A module with a tied parameter gets a copy of its own, which is tied to nothing.
+  for (const [name, to] of model.tied) {
+    const item = placed.find((one) => one.name === to);
+    if (item !== undefined && saved(name))
+      applyModulesToSave(torch, { ...item, name, pattern: name }, byName, parameters);
+  }
   if (adapter.bias === "all") for (const { name } of placed) if (/bias/.test(name)) trainBias(byName.get(name));
   const prompt = virtualTokens(adapter) > 0 ? promptEncoder(torch, adapter, model.promptSizes) : null;
   return {
