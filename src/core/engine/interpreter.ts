@@ -2,6 +2,7 @@
  * Executes a captured graph on the engine. Values live as Python's names did: until the recorded drop, or the end of
  * the function.
  */
+import { layerScope } from "../graph/config";
 import { evaluate, type Scope, truthy, type Value } from "../graph/expression";
 import { withheldInputs } from "../graph/given";
 import type {
@@ -665,7 +666,7 @@ export class Interpreter {
   private runLayer(...[block, index, inputs, wrapped, positional, scope, unseen = []]: LayerArguments): Tensor[] {
     const fn = this.graph.blocks[block]!;
     const kind = this.options.layerKind(index);
-    const inner: Scope = (name) => (name === "i" ? index : name === "kind" ? kind : scope(name));
+    const inner = layerScope(scope, index, kind);
     const segment: Segment = (tensors) => this.run(fn, tensors, index, inner);
     const { checkpointing } = this.options;
     if (!wrapped || checkpointing === null || !this.torch.training) return this.taken(fn, inputs, index, inner);
@@ -733,7 +734,7 @@ export class Interpreter {
     });
     const bodyOf = (index: number): number => {
       const kind = this.options.layerKind(index);
-      const inner: Scope = (name) => (name === "i" ? index : name === "kind" ? kind : context.scope(name));
+      const inner = layerScope(context.scope, index, kind);
       const body = bodies.find(({ when }) => truthy(evaluate(when, inner)));
       if (body === undefined) throw new NotModelled(`no layer for index ${index}`);
       return body.block;
