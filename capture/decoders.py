@@ -48,6 +48,31 @@ def own_keys(experts):
     return change
 
 
+def unified(r, d):
+    """Layers of both kinds, the last two one of each."""
+    kinds = [*mixed(r, "sliding_attention")["layer_types"], "sliding_attention", "full_attention"]
+    return {"num_hidden_layers": len(kinds), "layer_types": kinds, "global_head_dim": d["head_dim"] + 8 * r.randint(1, 3), "final_logit_softcapping": 30.0, "num_kv_shared_layers": 0}
+
+
+def _one_key(d, s, r):
+    d.update(attention_k_eq_v=True, num_global_key_value_heads=r.choice([g for g in range(1, d["num_attention_heads"]) if d["num_attention_heads"] % g == 0]))
+
+
+UNIFIED = (Option("final_logit_softcapping != null and num_kv_shared_layers == 0 and attention_k_eq_v and num_global_key_value_heads != null", _one_key), Option("final_logit_softcapping != null and num_kv_shared_layers == 0 and not attention_k_eq_v", lambda d, s, r: None))
+
+
+def prompted(r, d):
+    """A prompt of the model's own before every text."""
+    heads = d["num_attention_heads"]
+    return {"dim_head": 2 * r.randint(3, 12), "dim_ff": r.randint(40, 240), "prompt_length": r.randint(3, 9), "prompt_types": r.randint(10, 14), "segment_types": r.randint(15, 20), "position_bias_num_buckets": 2 * r.randint(10, 20), "dropout_p": 0.0}
+
+
+def cycles(r, d):
+    """Two stacks that run again and again: the low one thrice before the high one, twice over."""
+    own = r.randint(2, 4)
+    return {"num_layers_per_stack": own, "num_hidden_layers": 8 * own}
+
+
 SMALL = "final_logit_softcapping != null and num_kv_shared_layers > 0 and hidden_size_per_layer_input > 0 and not attention_k_eq_v and not enable_moe_block"
 LARGE = "final_logit_softcapping != null and num_kv_shared_layers == 0 and hidden_size_per_layer_input == 0 and attention_k_eq_v and num_global_key_value_heads != null and "
 GEMMA4 = (Option(SMALL, lambda d, s, r: None), Option(f"{LARGE}not enable_moe_block", own_keys(False)),
@@ -57,13 +82,16 @@ FAMILIES = {
     "gemma4_text": standard("gemma4_text", attention=SDPA, axes=(GQA[:1], GEMMA4, BOTH_WINDOWS, given(attention_bias=False)), fixed=("layer_types", "attention_bias"), extra=gemma4, depths=("(num_hidden_layers-num_kv_shared_layers)",),
                             derived={"global_head_dim": "per_layer_config.04.head_dim or per_layer_config.05.head_dim or 512", "num_global_key_value_heads": "per_layer_config.04.num_key_value_heads or per_layer_config.05.num_key_value_heads or null",
                                      "final_logit_softcapping": "null", "num_experts": "null", "top_k_experts": "null", "moe_intermediate_size": "null"}),
+    "gemma4_unified_text": standard("gemma4_unified_text", attention=SDPA, axes=(GQA[:1], UNIFIED, BOTH_WINDOWS, given(attention_bias=False)), fixed=("layer_types", "attention_bias"), extra=unified,
+                                    derived={"global_head_dim": "per_layer_config.04.head_dim or per_layer_config.05.head_dim or 512", "num_global_key_value_heads": "per_layer_config.04.num_key_value_heads or per_layer_config.05.num_key_value_heads or null", "final_logit_softcapping": "null"}),
+    "cpmant": standard("cpmant", attention=EAGER, extra=prompted, terms=("prompt_length+S", "position_bias_num_buckets//4")),
+    "hrm_text": standard("hrm_text", attention=SDPA, axes=(given(H_cycles=2, L_cycles=3, prefix_lm=True),), extra=cycles, derived={"num_layers_per_stack": "num_hidden_layers", "embedding_scale": "1", "L_bp_cycles": "null"}),
     "hyperclovax": standard("hyperclovax", attention=SDPA, axes=(GQA, given(use_post_norm=True))),
     "jais2": standard("jais2", attention=SDPA, axes=(GQA,)),
     "youtu": standard("youtu", attention=SDPA, axes=(given(rope_interleave=True),), fixed=("head_dim",), extra=low_rank, terms=(HEAD, *LATENT_WIDTHS)),
     "ctrl": standard("ctrl", attention=EAGER, tasks=HEADS, extra=lambda r, d: {"dff": r.randint(40, 240)}, terms=("n_embd//n_head",)),
     "doge": standard("doge", attention=SDPA, tasks=HEADS, axes=(GQA[:1], given(is_moe=False), (Option("S <= keep_window_size", dynamic(True)), Option("S > keep_window_size", dynamic(False))))),
     "afmoe": standard("afmoe", attention=SDPA, axes=(GQA[:1], BOTH_WINDOWS, given(mup_enabled=True)), extra=dense_first, points=4),
-    "mellum": standard("mellum", attention=SDPA, axes=(GQA[:1], BOTH_WINDOWS), fixed=("layer_types", "mlp_layer_types"), extra=lambda r, d: {**(kinds := mixed(r, "sliding_attention")), "mlp_layer_types": ["sparse"] * kinds["num_hidden_layers"]}),
     "granitemoe_swa": standard("granitemoe_swa", attention=EAGER, axes=(GQA[:1], BOTH_WINDOWS, given(shared_intermediate_size=0)), fixed=("layer_types",), extra=windows),
     "granite_swa": standard("granite_swa", attention=EAGER, axes=(GQA[:1], BOTH_WINDOWS), fixed=("layer_types",), extra=windows),
 }

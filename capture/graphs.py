@@ -15,7 +15,7 @@ from .fit import Fitter, NotExplained, condition
 from .layers import functions
 from .run import REGIMES, make_config, run
 from .standard import LAYERS
-from .write import StructureDiffers, graph
+from .write import LISTED, StructureDiffers, graph
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
 
@@ -204,14 +204,14 @@ def parted(name, part, drawn, derived):
 
 
 NULLABLE = {"sliding_window", "pad_token_id"}
-SKIPPED = {"transformers_version", "model_type", "architectures", "layer_types", "return_dict", "output_hidden_states", "output_attentions", "dtype", "chunk_size_feed_forward", "id2label",
+SKIPPED = {*LISTED, "transformers_version", "model_type", "architectures", "layer_types", "return_dict", "output_hidden_states", "output_attentions", "dtype", "chunk_size_feed_forward", "id2label",
            "label2id", "problem_type", "is_encoder_decoder", "bos_token_id", "eos_token_id", "sep_token_id", "initializer_range", "use_cache", "_name_or_path", "task_specific_params"}
 
 
 def layer_kind(name, drawn, keys):
     """Expression of `i` for `layer_types[i]` where the config does not list it; `and`/`or` give the operand, as in Python."""
     depth = next(k for k in LAYERS if k in drawn[0])
-    configs = [make_config(name, {**{k: v for k, v in d.items() if k != "layer_types"}, depth: 7 + 3 * n}) for n, d in enumerate(drawn)]
+    configs = [make_config(name, {**{k: v for k, v in d.items() if k not in ("layer_types", *LISTED)}, depth: 7 + 3 * n}) for n, d in enumerate(drawn)]
     places = [(c, i) for c in configs for i in range(len(c.layer_types))]
     envs = [{**{k: v for k, v in flat(c.to_dict()).items() if k in keys}, "i": i} for c, i in places]
     kinds = [c.layer_types[i] for c, i in places]

@@ -210,7 +210,7 @@ def _stack_of(path, spelled):
 
 def nest(events, spelled=None):
     """Main's items: Op, Drop and Call (whose items are its own)."""
-    main, call, loop, outside, before = [], None, None, None, {}
+    main, call, loop, outside, before, last = [], None, None, None, {}, {}
     items = main
     for e in events:
         if e.kind == "round":
@@ -226,7 +226,8 @@ def nest(events, spelled=None):
         if e.kind == "enter":
             at = None if call else _stack_of(e.path, spelled)
             if at:
-                again = before.get(e.path)
+                again = before.get(e.path) if last.get(at[0]) == e.path else None  # one layer, not a stack that runs again
+                last[at[0]] = e.path
                 if again:
                     again.shared = True
                 call = Call(at[0], again.index + 1 if again else at[1], [(k, p) for k, p, _ in e.ins], [r for _, _, r in e.ins], [], [], e.path, e.checkpoint, again is not None)
@@ -588,7 +589,8 @@ def _parts(calls, glue, read):
 def _sharing(calls, glue):
     """Layers that make what layers far behind use, or hold to the end (keys and values that others share)."""
     usual = min(len(c.outs) for c in calls)
-    beyond = lambda k, o: any(o in c.ins for c in calls[k + 2 :]) or len(calls) > 2 and calls[k].outs.index(o) >= usual and not any(o in g for g in glue[: k + 2])
+    handed = lambda j, o: o in calls[j - 1].outs  # what each layer hands on is carried
+    beyond = lambda k, o: any(o in calls[j].ins and not handed(j, o) for j in range(k + 2, len(calls))) or len(calls) > 2 and calls[k].outs.index(o) >= usual and not any(o in g for g in glue[: k + 2])
     return [k for k, c in enumerate(calls) if any(beyond(k, o) for o in c.outs)]
 
 

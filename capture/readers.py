@@ -1,6 +1,6 @@
 """Families that read texts both ways, beside those of `encoders.py`: pages with boxes, other languages, long texts."""
 from .encoders import BART, EAGER
-from .families import CLASSIFIER, ENCODER, SEQ2SEQ, Option, _sets, standard
+from .families import CLASSIFIER, ENCODER, HEAD, SEQ2SEQ, Option, _sets, standard
 from .standard import drop
 from .text import SDPA, given
 
@@ -33,6 +33,16 @@ def sinusoidal(r, d):
     return {"dim_bbox_sinusoid_emb_2d": 8 * part, "dim_bbox_sinusoid_emb_1d": part, "dim_bbox_projection": d["hidden_size"] // d["num_attention_heads"], "classifier_dropout_prob": drop(r)}
 
 
+def alike(d, s, r):
+    d["num_landmarks"] = d["segment_means_seq_len"] = r.randint(8, 40)
+
+
+def landmarks(d, s, r):
+    """Texts of the one length that the code takes, cut into as many parts as there are landmarks."""
+    d["num_landmarks"] = r.randint(3, 7)
+    d["segment_means_seq_len"] = s["S"] = d["num_landmarks"] * r.randint(2, 6)
+
+
 FAMILIES = {
     "jina_embeddings_v3": standard("jina_embeddings_v3", tasks=ENCODER, attention=SDPA, derived=CLASSIFIER),
     "roc_bert": standard("roc_bert", tasks=ENCODER, attention=SDPA, derived=CLASSIFIER, axes=(given(enable_pronunciation=True, enable_shape=True, concat_input=True),),
@@ -46,6 +56,9 @@ FAMILIES = {
     "esmc": standard("esmc", tasks=ENCODER, attention=SDPA, extra=lambda r, d: {"head_dim": d["hidden_size"] // d["num_attention_heads"], "num_key_value_heads": d["num_attention_heads"]}),
     "xmod": standard("xmod", tasks=ENCODER, attention=SDPA, derived={**CLASSIFIER, "default_language": "'en_XX'"}, axes=(given(pre_norm=False, adapter_layer_norm=False, adapter_reuse_layer_norm=True, ln_before_adapter=True, adapter_reduction_factor=2),),
                      extra=lambda r, d: {"default_language": "en_XX"}),
+    "nystromformer": standard("nystromformer", tasks=(*ENCODER, "qa"), attention=EAGER, axes=((Option("num_landmarks == segment_means_seq_len", alike), Option("num_landmarks != segment_means_seq_len", landmarks)), given(inv_coeff_init_option=False)), extra=lambda r, d: {"conv_kernel_size": 2 * r.randint(1, 6) + 1},
+                              terms=(HEAD, "segment_means_seq_len//num_landmarks", "conv_kernel_size//2")),
+    "markuplm": standard("markuplm", tasks=(*CLASSIFIERS, "qa"), attention=EAGER, derived=CLASSIFIER, axes=(given(max_depth=50),), extra=lambda r, d: {"max_xpath_tag_unit_embeddings": r.randint(217, 260), "max_xpath_subs_unit_embeddings": r.randint(1002, 1050), "xpath_unit_hidden_size": r.randint(5, 20)}),
     "mvp": standard("mvp", tasks=SEQ2SEQ, attention=EAGER, axes=(given(use_prompt=False),), fixed=BART),
     "bigbird_pegasus": standard("bigbird_pegasus", tasks=SEQ2SEQ, attention=EAGER, axes=(WHOLE,), fixed=BART),
 }

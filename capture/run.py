@@ -62,6 +62,8 @@ def batch_for(task, sizes, config, dtype=torch.float32):
     batch = {"input_ids": long(b, s)}
     if config.model_type in PAGES:
         batch["bbox"] = long(b, s, 4)
+    if config.model_type == "markuplm":  # where each token stands in the page's tree (MarkupLMProcessor)
+        batch |= {f"xpath_{part}_seq": long(b, s, config.max_depth) for part in ("tags", "subs")}
     if task == "qa":
         return {**batch, "start_positions": long(b), "end_positions": long(b)}
     batch["labels"] = long(b) if task == "seq-cls" else long(b, sizes["T"]) if task == "seq2seq-lm" else long(b, s)

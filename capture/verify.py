@@ -49,9 +49,18 @@ def cases(name, graphs, per, seed):
                 settings = rounded(settings)
             case = {"id": f"{name}-{count}", "family": name, "task": task, "attention": attention, "model": settings, "sizes": sizes, "dtype": dtype, "amp": amp, "checkpointing": checkpointing, "inputs_follow": family.inputs_follow}
             if adapter and targets:
-                case["lora"] = {"r": r.randint(2, 9), "dropout": r.choice((0.0, 0.1)), "target_modules": r.sample(targets, min(2, len(targets)))}
+                case["lora"] = together({"r": r.randint(2, 9), "dropout": r.choice((0.0, 0.1)), "target_modules": r.sample(targets, min(2, len(targets)))}, experts)
             count += 1
             yield case
+
+
+def together(lora, experts):
+    """Adapters of experts come for both halves of their first product, without dropout, or peft refuses
+    (peft/utils/transformers_weight_conversion.py, `ParamWrapper` of peft/tuners/lora/layer.py)."""
+    halves = ("gate_proj", "up_proj")
+    if not experts or not set(lora["target_modules"]) & set(halves):
+        return lora
+    return {**lora, "dropout": 0.0, "target_modules": sorted({*lora["target_modules"], *halves})}
 
 
 def rounded(settings):

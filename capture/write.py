@@ -178,6 +178,10 @@ def _dtype(samples, k, operand, known, loads):
     raise NotExplained(f"dtype {dtypes}")
 
 
+# Lists that give each layer something beside its kind of attention.
+LISTED = ("mlp_layer_types", "indexer_types")
+
+
 def env_of(capture, index=None):
     """What expressions may name at one sample: sizes, config keys, the layer's index and kind."""
     env = dict(capture.env)
@@ -188,6 +192,7 @@ def env_of(capture, index=None):
         kinds = capture.config.get("layer_types") or text.get("layer_types") or _crossed(text)
         if isinstance(kinds, list) and index < len(kinds):
             env["kind"] = kinds[index]
+        env.update({f"{key}.i": capture.config[key][index] for key in LISTED if index < len(capture.config.get(key) or ())})
     return env
 
 
@@ -222,8 +227,8 @@ def stacks(form, samples, atoms, keys, blocks, known):
         for text, found in kinds.items():
             if len({id(c) for c, *_ in found}) < min(3, len(samples)):
                 raise NotExplained(f"{item['repeat']['bodies']}: a kind of layer is seen at one or two points only, where a size could be anything")
-            for part, block in _by_first(found, lambda x: x[1].index, lambda part: merge(
-                    [(g, leaves) for _, g, leaves in part], Fitter([env_of(c, g.index) for c, g, _ in part], [*atoms, "i"]), [c.load for c, *_ in part])):
+            explain = lambda part: merge([(g, leaves) for _, g, leaves in part], Fitter([env_of(c, g.index) for c, g, _ in part], [*atoms, "i"]), [c.load for c, *_ in part])
+            for part, block in _by_first(found, lambda x: x[1].index, lambda x: env_of(x[0], x[1].index).get("kind"), explain):
                 stacks(block, [(c, g) for c, g, _ in part], atoms, keys, blocks, known)
                 # blocks are shared between repeats of a stack only when they are equal to the letter
                 key = json.dumps(block)
@@ -272,11 +277,16 @@ def graph(captures, task, attention, when, atoms, keys, depths=()):
             "tied": tied(captures, keys), "batch": batch, "main": main, "blocks": blocks}
 
 
-def _by_first(found, index, explain):
-    """`explain` of all samples of a kind of layer, or, where one expression does not serve, of the first layers and of the others."""
+def _by_first(found, index, kind, explain):
+    """`explain` of all samples of a kind of layer, or, where one expression does not serve, of each kind of attention, or of the first
+    layers and of the others."""
     try:
         return [(found, explain(found))]
     except NotExplained:
+        parts = [[x for x in found if kind(x) == k] for k in sorted({kind(x) for x in found if kind(x)})]
+        if len(parts) > 1:
+            with contextlib.suppress(NotExplained):
+                return [(part, explain(part)) for part in parts]
         parts = [[x for x in found if index(x) == 0], [x for x in found if index(x) != 0]]
         if not all(parts) or index(found[0]) is None:
             raise
@@ -287,7 +297,7 @@ def _alike(found, explain, depths):
     """`explain` of all layers that have a tensor, or, where one shape does not serve, of those on either side of a depth (only where
     a switch is on, perhaps), of each kind of layer, or of kinds on either side: whichever is said most shortly."""
     with contextlib.suppress(NotExplained):
-        return _by_first(found, lambda f: f[1], explain)
+        return _by_first(found, lambda f: f[1], lambda f: None, explain)
     kind, side = lambda c, i: env_of(c, i).get("kind"), lambda d: lambda c, i: i < c.env[d]
     switched = lambda d, key: lambda c, i: i >= c.env[d] and c.settings[key]
     switches = [k for k, v in found[0][0].settings.items() if isinstance(v, bool)]
@@ -300,7 +310,7 @@ def _alike(found, explain, depths):
         with contextlib.suppress(NotExplained, KeyError, TypeError):
             explained.append([(part, explain(part)) for part in parts.values()])
     if not explained:
-        return _by_first(found, lambda f: f[1], explain)
+        return _by_first(found, lambda f: f[1], lambda f: None, explain)
     return min(explained, key=lambda parts: sum(len(e) for _, sizes in parts for e in sizes))
 
 

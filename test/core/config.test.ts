@@ -1,6 +1,6 @@
 /** Configs seen as their library fills them in, and the choice of a graph. */
 import { strict as assert } from "node:assert";
-import { configView, selectGraph } from "../../src/core/graph/config";
+import { configView, layerScope, selectGraph } from "../../src/core/graph/config";
 import type { ArchitectureGraph, FamilyGraphs } from "../../src/core/graph/types";
 
 const SIZES = { B: 2, S: 8, T: 4, I: 16, A: 0 };
@@ -14,7 +14,7 @@ const FAMILY: FamilyGraphs = {
   family: "toy",
   captured: { transformers: "5.17.0", torch: "2.11.0", license: "Apache-2.0" },
   defaults: { num_labels: 2, hidden_size: 64, num_key_value_heads: null },
-  derived: { num_key_value_heads: "num_attention_heads" },
+  derived: { num_key_value_heads: "num_attention_heads", "mlp_layer_types.i": "i < dense and 'dense' or 'sparse'" },
   layerKind: "(i + 1) % 3 == 0 and 'full_attention' or 'sliding_attention'",
   aliases: { n_embd: "hidden_size" },
   head: null,
@@ -55,6 +55,16 @@ describe("config view", () => {
     assert.equal(configView(FAMILY, { layers_block_type: ["attention"] }, SIZES).layerKind(0), "full_attention");
     const patterned = configView(FAMILY, { hybrid_override_pattern: "M-*E" }, SIZES);
     assert.deepEqual([0, 1, 2, 3].map(patterned.layerKind), ["linear_attention", "mlp", "full_attention", "moe"]);
+  });
+
+  it("gives each layer its element of a list, or what the class computes where there is no list", () => {
+    const kinds = (config: Readonly<Record<string, unknown>>): unknown[] => {
+      const { scope } = configView(FAMILY, config, SIZES);
+      return [0, 1, 2].map((index) => layerScope(scope, index, null)("mlp_layer_types.i"));
+    };
+    assert.deepEqual(kinds({ mlp_layer_types: ["sparse", "dense", "sparse"] }), ["sparse", "dense", "sparse"]);
+    assert.deepEqual(kinds({ dense: 2 }), ["dense", "dense", "sparse"]);
+    assert.deepEqual(kinds({ dense: 2, mlp_layer_types: ["sparse"] }), ["sparse", null, null]);
   });
 
   it("answers null for what nobody knows", () => assert.equal(look({}, "nothing"), null));

@@ -2,6 +2,7 @@
  * Executes a captured graph on the engine. Values live as Python's names did: until the recorded drop, or the end of
  * the function.
  */
+import { layerScope } from "../graph/config";
 import { evaluate, isOfLayer, type Scope, truthy, type Value } from "../graph/expression";
 import { withheldInputs } from "../graph/given";
 import { type Parts, withParts } from "../graph/parts";
@@ -702,7 +703,7 @@ export class Interpreter {
   ): Tensor[] {
     const fn = this.graph.blocks[block]!;
     const kind = this.options.layerKind(index);
-    const inner: Scope = (name) => (name === "i" ? index : name === "kind" ? kind : scope(name));
+    const inner = layerScope(scope, index, kind);
     const { checkpointing } = this.options;
     const parts = this.parts[block];
     const inputs = parts === undefined ? whole : this.pick(parts, whole);
@@ -801,7 +802,7 @@ export class Interpreter {
     });
     const bodyOf = (index: number): number => {
       const kind = this.options.layerKind(index);
-      const inner: Scope = (name) => (name === "i" ? index : name === "kind" ? kind : context.scope(name));
+      const inner = layerScope(context.scope, index, kind);
       const body = bodies.find(({ when }) => truthy(evaluate(when, inner)));
       if (body === undefined) throw new NotModelled(`no layer for index ${index}`);
       return body.block;

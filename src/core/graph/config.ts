@@ -49,6 +49,20 @@ const KINDS: Readonly<Record<string, string>> = {
   "-": "mlp",
 };
 
+/** An element of a list of the config, as expressions name it. */
+const LISTED = /^(.*)\.(\d+)$/;
+
+/**
+ * Names inside a layer: its number `i`, its `kind`, and what lists of the config have for it (`mlp_layer_types.i`).
+ */
+export function layerScope(scope: Scope, index: number, kind: string | null): Scope {
+  return (name) => {
+    if (name === "i") return index;
+    if (name === "kind") return kind;
+    return scope(name.endsWith(".i") ? `${name.slice(0, -1)}${index}` : name);
+  };
+}
+
 export interface ConfigView {
   readonly scope: Scope;
   /** Kind of layer `index` (`layer_types`), or null where the family has none. */
@@ -90,6 +104,13 @@ export function configView(family: FamilyGraphs, config: ModelConfig, sizes: Run
     const list = name.slice(0, Math.max(0, name.lastIndexOf(".")));
     return value === undefined && Array.isArray(lookup(config, list)) ? null : value;
   };
+  /** An element of a list that the config leaves out and its class computes from the layer's number. */
+  const ofLayer = (name: string): Value => {
+    const [, list, index] = LISTED.exec(name) ?? [];
+    const derived = list === undefined ? undefined : family.derived[`${list}.i`];
+    if (derived === undefined || Array.isArray(lookup(config, list ?? ""))) return null;
+    return evaluate(derived, (other) => (other === "i" ? Number(index) : scope(other)));
+  };
   const scope: Scope = (name) => {
     const known = values.get(name);
     if (known !== undefined) return known;
@@ -103,6 +124,7 @@ export function configView(family: FamilyGraphs, config: ModelConfig, sizes: Run
         values.set(name, null);
         value = evaluate(derived, scope);
       }
+      value ??= ofLayer(name);
     }
     const found = value ?? null;
     values.set(name, found);

@@ -1,6 +1,6 @@
 /** Parameters and buffers of a graph with their sizes: what a model of this config has, before anything is loaded. */
 import type { DType } from "../engine/dtype";
-import type { ConfigView } from "../graph/config";
+import { type ConfigView, layerScope } from "../graph/config";
 import { evaluate, isOfLayer, type Scope, truthy } from "../graph/expression";
 import type { TensorSpec } from "../graph/types";
 
@@ -72,7 +72,7 @@ export function placeTensors(specs: readonly TensorSpec[], view: ConfigView, loa
     const shared = specs.slice(k, end).map((one) => (one.shape.some(isOfLayer) ? null : sizesOf(one, view.scope)));
     for (let index = first; index < last; index++) {
       const kind = view.layerKind(index);
-      const scope: Scope = (name) => (name === "i" ? index : name === "kind" ? kind : view.scope(name));
+      const scope = layerScope(view.scope, index, kind);
       for (let n = k; n < end; n++) {
         const tensor = place(specs[n]!, scope, load, index, shared[n - k]!);
         if (tensor !== null) placed.push(tensor);

@@ -275,6 +275,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   clamp: (t, a) => arithmetic.clamp(t, a.tensor(0), limits(a)),
   clamp_half: (t, a) => clampHalf(t, a.tensor(0), a.flag(1)),
   clamp_min: (t, a) => arithmetic.clamp(t, a.tensor(0), 1),
+  amax: (t, a) => extreme(t, "amax", a),
+  amin: (t, a) => extreme(t, "amin", a),
   cumsum: (t, a) => arithmetic.cumsum(t, a.tensor(0), a.dtype(2)),
   sum: (t, a) => arithmetic.sum(t, a.tensor(0), a.numbers(1, "dim"), a.flag(2, "keepdim"), a.dtype(3)),
   mean: (t, a) => arithmetic.mean(t, a.tensor(0), a.numbers(1, "dim"), a.flag(2, "keepdim"), a.dtype(3)),
@@ -622,6 +624,27 @@ function largest(torch: Torch, operator: string, pairwise: "maximum" | "minimum"
   const indices = torch.empty(operator, sizes, "int64");
   if (node !== null) torch.saveOutput(node, indices);
   return [values, indices];
+}
+
+/** `amax`/`amin`: elements that tie share the gradient (torch/csrc/autograd/FunctionsManual.cpp, `scale_grad_by_count`). */
+function extreme(torch: Torch, operator: string, args: Arguments): Tensor {
+  const self = args.tensor(0);
+  const sizes = arithmetic.reducedSizes(self.sizes, args.numbers(1, "dim"), args.flag(2, "keepdim"));
+  const node = torch.record("AmaxBackward0", [self], (torch, [gradient]) => {
+    if (!gradient) return [null];
+    const mask = torch.empty("eq", self.sizes, "bool");
+    const shares = torch.empty("mul", self.sizes, gradient.dtype);
+    const count = torch.empty("sum", sizes, "int64");
+    const out = torch.empty("div", self.sizes, gradient.dtype);
+    for (const temporary of [mask, shares, count]) temporary.release();
+    return [out];
+  });
+  const out = torch.attach(node, torch.empty(operator, sizes, self.dtype));
+  if (node !== null) {
+    torch.save(node, self);
+    torch.saveOutput(node, out);
+  }
+  return out;
 }
 
 /** `scatter` with a number: a copy whose gradient has holes. */
