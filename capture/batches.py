@@ -14,6 +14,18 @@ def image_classification(sizes, config):
     return {"pixel_values": torch.zeros(sizes["B"], getattr(vision, "num_channels", 3), side, side, device="cuda"), "labels": _long(sizes["B"])}
 
 
+def segmentation(sizes, config):
+    """A class for each pixel."""
+    return {**image_classification(sizes, config), "labels": _long(sizes["B"], sizes["I"], sizes["I"])}
+
+
+def masked_pictures(sizes, config):
+    """Which patches are hidden; the model restores their pixels (run_mim.py)."""
+    pictures_ = image_classification(sizes, config)["pixel_values"]
+    patches = (sizes["I"] // config.patch_size) ** 2
+    return {"pixel_values": pictures_, "bool_masked_pos": torch.zeros(sizes["B"], patches, dtype=torch.bool, device="cuda")}
+
+
 def speech_seq2seq(sizes, config):
     """Log-mel frames of the fixed window the encoder is made for (the feature extractor pads to it), and target tokens."""
     if config.model_type in HEARD_WHOLE:
@@ -172,4 +184,4 @@ HEARD_WHOLE = {
     "lasr_ctc": _masked(lambda samples: (samples - 400) // 160 + 1),  # whole windows (LasrFeatureExtractor)
 }
 
-MEDIA = {"audio-cls": recordings, "ctc": waves, "image-text-to-text": any_pictures_and_text, "image-cls": image_classification, "speech-seq2seq": speech_seq2seq}
+MEDIA = {"audio-cls": recordings, "ctc": waves, "image-text-to-text": any_pictures_and_text, "image-cls": image_classification, "image-segmentation": segmentation, "masked-image": masked_pictures, "speech-seq2seq": speech_seq2seq}

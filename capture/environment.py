@@ -26,6 +26,8 @@ TASKS = {
     "ctc": "AutoModelForCTC",
     "audio-cls": "AutoModelForAudioClassification",
     "image-text-to-text": "AutoModelForImageTextToText",
+    "image-segmentation": "AutoModelForSemanticSegmentation",
+    "masked-image": "AutoModelForMaskedImageModeling",
 }
 GENERATIVE = ("causal-lm", "seq2seq-lm", "speech-seq2seq", "image-text-to-text")  # tasks whose models keep a cache unless told
 
@@ -94,6 +96,7 @@ def _patch_masks():
 
 def _tag_activations():
     """Every activation module remembers the name it was asked for."""
+    from transformers import activations
     from transformers.activations import ClassInstantier
 
     get = ClassInstantier.__getitem__
@@ -103,7 +106,14 @@ def _tag_activations():
         module.activation_name = key
         return module
 
+    class Makers(dict):
+        """Classes by name: what they make is tagged, too."""
+
+        def __getitem__(self, key):
+            return lambda: activations.ACT2FN[key]
+
     ClassInstantier.__getitem__ = tagged
+    activations.ACT2CLS = Makers(activations.ACT2CLS)
 
 
 def _patch_weights():

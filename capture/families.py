@@ -344,6 +344,10 @@ CLASSIFIES = {
                   "persimmon", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "starcoder2"),
     # Encoders that people have find answers in texts (SQuAD).
     "qa": ("albert", "bert", "camembert", "deberta-v2", "distilbert", "electra", "modernbert", "mpnet", "roberta", "xlm-roberta"),
+    # A class for each pixel.
+    "image-segmentation": ("beit", "data2vec-vision", "mobilenet_v2", "mobilevit", "mobilevitv2", "segformer"),
+    # Hidden patches of pictures restored.
+    "masked-image": ("deit", "focalnet", "swin", "swinv2", "vit"),
 }
 for task, names in CLASSIFIES.items():
     FAMILIES |= {name: replace(FAMILIES[name], tasks=(*(t for t in FAMILIES[name].tasks if t != task), task)) for name in names}

@@ -39,7 +39,7 @@ def flat(config, prefix=""):
 
 def draw_sizes(r, task):
     b = r.choice((2, 3, 4, 5, 6, 7))
-    if task == "image-cls":
+    if task in ("image-cls", "image-segmentation", "masked-image"):
         return {"B": b}
     if task == "audio-cls":
         return {"B": b, "A": r.randint(4000, 9000)}
@@ -99,7 +99,7 @@ def capture_class(name, task, attention, options, seeds, when):
             raise NotExplained(f"{key} is the same at every point: the depth would be a constant")
     family = FAMILIES[name]
     atoms = ["B", "S", "T", "I", "A", *dict.fromkeys(k for c in captures for k in [*c.settings, *(n for n in c.env if isinstance(c.env[n], (int, float, str)) and not isinstance(c.env[n], bool))])]
-    unused = () if task.endswith("-cls") else ("num_labels",)
+    unused = () if task.endswith("-cls") or task == "image-segmentation" else ("num_labels",)
     atoms = [a for a in atoms if a not in (*family.hidden, *unused)]
     return graph(captures, task, attention, when, atoms, [*keys, *family.depths], family.depths)
 

@@ -19,7 +19,7 @@ def _sides(multiple):
     """Draws the side of the images: whole patches at every stage."""
 
     def sizes(d, s, r):
-        s["I"] = multiple * r.randint(2, 4)
+        s["I"] = multiple * r.randint(2, 6)
 
     return sizes
 

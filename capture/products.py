@@ -1,8 +1,14 @@
 """`torch.einsum` of two operands in the operators it is made of: permuted, reshaped, one batched product (aten/src/ATen/native/Linear.cpp,
-`einsum` and `sumproduct_pair`)."""
+`einsum` and `sumproduct_pair`). Autocast converts the operands before (aten/src/ATen/autocast_mode.h)."""
 import math
 
 import torch
+
+
+def einsum_with(cast):
+    """`torch.einsum` whose operands `cast` converts to autocast's dtype."""
+    return lambda equation, *operands: einsum(equation, *map(cast, operands[0] if isinstance(operands[0], (list, tuple)) else operands))
+
 
 def einsum(equation, *operands):
     if isinstance(operands[0], (list, tuple)):

@@ -24,7 +24,7 @@ def focal(r):
 
 def own_heads(r):
     """Three stages of attention over a grid, each with heads of its own width."""
-    key = 4 * r.randint(1, 4)
+    key = 8 * r.randint(1, 4)
     return dict(hidden_sizes=[key * w for w in sorted(r.sample(range(3, 14), 3))], num_attention_heads=sorted(r.sample(range(2, 9), 3)), depths=[r.randint(2, 3) for _ in range(3)], key_dim=[key] * 3,
                 num_labels=r.randint(3, 19), drop_path_rate=0)
 
@@ -69,15 +69,16 @@ def _own(multiple):
 
 
 NONE = {"attention": ("none",), "inputs_follow": True}
-GRIDS = {"terms": ("I//8", "I//16", "I//32", "(I//16)*(I//16)")}
+GRIDS = {"terms": ("I//8", "I//16", "I//32", "(I//16)*(I//16)", "(I//32)*(I//32)+1")}
 OWN_GRIDS = {"terms": ("image_size//8", "image_size//16", "image_size//32"), "hidden": ("I",)}
+WIDTHS = ("2*embed_dim", "4*embed_dim", "8*embed_dim")
 FAMILIES = {
     "poolformer": _images(stages, **NONE, sizes=_sides(64), spelled=r"poolformer\.encoder\.(block|patch_embeddings)", axes=(FOUR_STAGES, DROP_PATH)),
     "pvt": _images(attending, **NONE, sizes=_own(32), **OWN_GRIDS, spelled=r"pvt\.encoder\.(block|patch_embeddings)", axes=(FOUR_STAGES, DROP_PATH)),
     "pvt_v2": _images(attending, **NONE, **GRIDS, sizes=_sides(64), spelled=r"pvt_v2\.encoder\.layers", axes=(FOUR_STAGES, DROP_PATH)),
-    "focalnet": _images(focal, **NONE, **GRIDS, sizes=_sides(64), spelled=r"focalnet\.encoder\.stages|.*focal_layers", axes=(FOUR_STAGES, DROP_PATH)),
-    "levit": _images(own_heads, **NONE, sizes=_own(64), **OWN_GRIDS, spelled=r"levit\.encoder\.stages", axes=((Option("depths.length == 3", lambda d, s, r: None),),)),
-    "swiftformer": _images(swift, **NONE, **GRIDS, sizes=_sides(64), spelled=r"swiftformer\.encoder\.network", axes=(FOUR_STAGES, DROP_PATH)),
+    "focalnet": _images(focal, **NONE, terms=(*GRIDS["terms"], *WIDTHS), sizes=_sides(64), spelled=r"focalnet\.encoder\.stages|.*focal_layers", axes=(FOUR_STAGES, DROP_PATH)),
+    "levit": _images(own_heads, **NONE, sizes=_own(64), **OWN_GRIDS, spelled=r"levit\.encoder\.stages", depths=("(2*depths.0)", "(2*depths.1)"), axes=((Option("depths.length == 3", lambda d, s, r: None),),)),
+    "swiftformer": _images(swift, **NONE, **GRIDS, sizes=_sides(64), spelled=r"swiftformer\.encoder\.network|.*patch_embedding", axes=(FOUR_STAGES, DROP_PATH)),
     "hiera": _images(masked_units, **NONE, sizes=lambda d, s, r: s.update(I=224), spelled=r"hiera\.encoder\.stages", axes=(FOUR_STAGES, DROP_PATH)),
     "cvt": _images(convolved, **NONE, **GRIDS, sizes=_sides(64), spelled=r"cvt\.encoder\.stages", axes=((Option("depth.length == 3 and depth.0 == 1", lambda d, s, r: None), Option("depth.length == 3 and depth.0 > 1", lambda d, s, r: d["depth"].__setitem__(0, r.randint(2, 3)))),)),
     "mobilevit": _images(mobile, attention=("none",), inputs_follow=True, **GRIDS, sizes=_sides(64), spelled=r"mobilevit\.encoder\.layer(\.\d+\.layer)?"),

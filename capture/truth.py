@@ -126,6 +126,7 @@ def to_device(model):
         for name, p in module._parameters.items():
             if p is not None and p.device.type == "cpu":
                 module._parameters[name] = torch.nn.Parameter(p.detach().to("cuda"), requires_grad=p.requires_grad)
+        module._buffers |= {name: b.to("cuda") for name, b in module._buffers.items() if b is not None and b.device.type == "cpu"}
 
 
 def load(case):

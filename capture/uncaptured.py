@@ -85,7 +85,7 @@ REASONS = {
     **dict.fromkeys(("dbrx", "cohere_compass_text", "axk1", "mistral4"), DRAWN),
     **dict.fromkeys(("cpmant", "emu3", "doge",
                      "t5gemma"), FIRST),
-    **dict.fromkeys(("blip-2", "cvt", "data2vec-audio", "focalnet", "git", "glm_ocr", "levit", "mobilevit", "pvt", "pvt_v2", "sew", "swiftformer", "wav2vec2-conformer"), FIRST),
+    **dict.fromkeys(("blip-2", "data2vec-audio", "git", "glm_ocr", "sew", "wav2vec2-conformer"), FIRST),
 }
 MAPPINGS = ("CAUSAL_LM", "MASKED_LM", "SEQ_TO_SEQ_CAUSAL_LM", "SEQUENCE_CLASSIFICATION", "TOKEN_CLASSIFICATION", "IMAGE_CLASSIFICATION", "SPEECH_SEQ_2_SEQ", "CTC", "AUDIO_CLASSIFICATION", "IMAGE_TEXT_TO_TEXT")
 

@@ -211,7 +211,7 @@ def difference(a, b):
     return f"lengths {len(x['body'])} / {len(y['body'])}, inputs {x['inputs']} / {y['inputs']}, outputs {x['outputs']} / {y['outputs']}"
 
 
-def stacks(form, samples, atoms, keys, blocks, known):
+def stacks(form, samples, atoms, keys, blocks, known, depths=()):
     """Gives each repeat of a function its blocks, and theirs; `samples` are captures with their functions."""
     repeats = [[it for it in f.body if isinstance(it, Repeat)] for _, f in samples]
     for r, item in enumerate([x for x in form["body"] if "repeat" in x]):
@@ -228,8 +228,8 @@ def stacks(form, samples, atoms, keys, blocks, known):
             if len({id(c) for c, *_ in found}) < min(3, len(samples)):
                 raise NotExplained(f"{item['repeat']['bodies']}: a kind of layer is seen at one or two points only, where a size could be anything")
             explain = lambda part: merge([(g, leaves) for _, g, leaves in part], Fitter([env_of(c, g.index) for c, g, _ in part], [*atoms, "i"]), [c.load for c, *_ in part])
-            for part, block in _by_first(found, lambda x: x[1].index, lambda x: env_of(x[0], x[1].index).get("kind"), explain):
-                stacks(block, [(c, g) for c, g, _ in part], atoms, keys, blocks, known)
+            for part, block in _by_side(found, lambda x: x[1].index, lambda x: env_of(x[0], x[1].index).get("kind"), explain, depths):
+                stacks(block, [(c, g) for c, g, _ in part], atoms, keys, blocks, known, depths)
                 # blocks are shared between repeats of a stack only when they are equal to the letter
                 key = json.dumps(block)
                 if key not in known:
@@ -269,7 +269,7 @@ def graph(captures, task, attention, when, atoms, keys, depths=()):
     fitter = Fitter([env_of(c) for c in captures], atoms)
     main = merge([(f, leaves) for f, (_, leaves) in zip(mains, forms)], fitter, loads)
     blocks = []
-    stacks(main, list(zip(captures, mains)), atoms, keys, blocks, {})
+    stacks(main, list(zip(captures, mains)), atoms, keys, blocks, {}, depths)
     batch = [{"name": n, "shape": [_expression(fitter.integer([c.function.locals[n].shape[d] for c in captures])) for d in range(len(mains[0].locals[n].shape))],
               "dtype": _input_dtype({m.locals[n].dtype for m in mains})} for n in mains[0].inputs]
     held = [{"name": f"held.{k}", "shape": [_expression(fitter.integer([m.held[k][0][d] for m in mains])) for d in range(len(shape))], "dtype": dtype_name(dtype), "module": ""} for k, (shape, dtype) in enumerate(mains[0].held)]
@@ -293,9 +293,23 @@ def _by_first(found, index, kind, explain):
         return [(part, explain(part)) for part in parts]
 
 
+def _by_side(found, index, kind, explain, depths):
+    """As `_by_first`, or of the layers before and behind a depth (blocks that stand behind a stage's downsampling)."""
+    for side in [None, *depths]:
+        with contextlib.suppress(NotExplained):
+            if side is None:
+                return _by_first(found, index, kind, explain)
+            parts = [[x for x in found if (index(x) < x[0].env[side]) == before] for before in (True, False)]
+            if all(parts):
+                return [(part, explain(part)) for part in parts]
+    return _by_first(found, index, kind, explain)
+
+
 def _alike(found, explain, depths):
     """`explain` of all layers that have a tensor, or, where one shape does not serve, of those on either side of a depth (only where
     a switch is on, perhaps), of each kind of layer, or of kinds on either side: whichever is said most shortly."""
+    if found[0][1] is None:  # of no layer
+        return [(found, explain(found))]
     with contextlib.suppress(NotExplained):
         return _by_first(found, lambda f: f[1], lambda f: None, explain)
     kind, side = lambda c, i: env_of(c, i).get("kind"), lambda d: lambda c, i: i < c.env[d]

@@ -34,7 +34,20 @@ import type { Tensor } from "./tensor";
 import type { Torch } from "./torch";
 
 /** Replaces the forward of the leaf module at one path (adapters, quantized linears); `rest` are its further arguments. */
-export type ModuleForward = (torch: Torch, input: Tensor, rest?: readonly Argument[]) => Tensor;
+export type ModuleForward = (
+  torch: Torch,
+  input: Tensor,
+  rest?: readonly Argument[],
+  /** How a convolution goes over its input. */
+  geometry?: Geometry,
+) => Tensor;
+
+/** Steps of a convolution along each side. */
+export interface Geometry {
+  readonly stride: readonly number[];
+  readonly padding: readonly number[];
+  readonly dilation: readonly number[];
+}
 
 /** What stands for parameters of a module while it runs. */
 export interface ModuleParameters {
@@ -597,6 +610,7 @@ export class Interpreter {
             torch,
             input,
             instruction.in.slice(1).map((operand) => this.operand(operand, context)),
+            this.geometry(instruction, context),
           ));
     torch.gradEnabled = gradEnabled;
     if (given === null && this.inputEmbeddings.has(instruction)) this.requireGrad(out);
@@ -648,21 +662,22 @@ export class Interpreter {
       case "Embedding":
         return embedding(torch, weight, input);
       case "Conv2d": {
-        const list = (value: Argument | undefined): number[] =>
-          Array.isArray(value) ? value.map(Number) : typeof value === "number" ? [value, value] : [];
-        return convolution(
-          torch,
-          input,
-          weight,
-          bias,
-          list(attribute("stride")),
-          list(attribute("padding")),
-          list(attribute("dilation")),
-        );
+        const { stride, padding, dilation } = this.geometry(instruction, context);
+        return convolution(torch, input, weight, bias, stride, padding, dilation);
       }
       default:
         throw new NotModelled(`module kind ${instruction.call}`);
     }
+  }
+
+  /** What a call says of a convolution's steps. */
+  private geometry(instruction: CallInstruction, context: Context): Geometry {
+    const list = (name: string): number[] => {
+      const operand = instruction.attrs?.[name];
+      const value = operand === undefined ? undefined : this.operand(operand, context);
+      return Array.isArray(value) ? value.map(Number) : typeof value === "number" ? [value, value] : [];
+    };
+    return { stride: list("stride"), padding: list("padding"), dilation: list("dilation") };
   }
 
   /** Every value a function drops by name. */

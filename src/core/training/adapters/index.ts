@@ -7,6 +7,7 @@ import type { PackedWeight } from "../quantization/bitsandbytes";
 import type { AdapterSpec } from "../run";
 import { adalora } from "./adalora";
 import { boft } from "./butterfly";
+import { convolutionLora, isDepthwise } from "./convolution";
 import { convertTargets, type ParameterLora, parameterLora, wrapped } from "./experts";
 import { loha, lokr } from "./factored";
 import { type AdapterLayer, type BaseLayer, baseLayer } from "./layer";
@@ -170,6 +171,11 @@ function makerOf(
   return (path, item) => {
     if (item.module === "Embedding")
       return put(path, loraEmbedding(torch, adapter, path, byName.get(`${path}.weight`)!));
+    if (item.module === "Conv2d") {
+      const weight = byName.get(`${path}.weight`)!;
+      const bias = byName.get(`${path}.bias`) ?? null;
+      return isDepthwise(weight) ? [] : put(path, convolutionLora(torch, adapter, path, weight, bias));
+    }
     const layer = make === undefined ? null : base(path, item.module);
     return layer === null || make === undefined ? [] : put(path, make(torch, adapter, layer));
   };

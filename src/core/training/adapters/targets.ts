@@ -35,10 +35,10 @@ function layerOf(path: string): number | null {
   return index === undefined ? null : Number(index);
 }
 
-/** Whether peft puts an adapter on the module at `path`; LoRA takes embeddings too. */
+/** Whether peft puts an adapter on the module at `path`; LoRA takes embeddings and convolutions too. */
 export function isAdapted(adapter: AdapterSpec, path: string, module: string, head: string | null): boolean {
-  const embeds = module === "Embedding" && adapter.type === "lora" && adapter.targetModules !== "all-linear";
-  if (!isLinear(module) && !embeds) return false;
+  const others = adapter.type === "lora" && adapter.targetModules !== "all-linear";
+  if (!isLinear(module) && !(others && (module === "Embedding" || module === "Conv2d"))) return false;
   if (adapter.excludeModules !== undefined && named(adapter.excludeModules, path)) return false;
   if (adapter.targetModules === "all-linear") return path !== head;
   if (!named(adapter.targetModules, path)) return false;
