@@ -4,7 +4,7 @@ import type { Torch } from "./engine/torch";
 import type { RunSizes } from "./graph/config";
 import type { FamilyGraphs } from "./graph/types";
 import { companionRun, forwardSizes, graphsOf, type Program, programOf } from "./program";
-import { promptSizes } from "./training/adapters/prompts";
+import { promptSizes } from "./training/adapters/prompt-sizes";
 import { type LoadedModel, type LoadOptions, loadModel } from "./training/model";
 import type { CompanionSpec, TrainerSpec, TrainingRun } from "./training/run";
 import { hasValueHead, type PpoGraphs, ppoGraphs, untilStates, valueHead } from "./training/trainers";

@@ -1,7 +1,7 @@
 /** Seconds that a pass over the model keeps a card busy, kernel by kernel: each does its arithmetic or waits for its bytes. */
 import { type DType, ELEMENT_BYTES } from "../engine/dtype";
 import type { Device } from "../hardware/types";
-import type { Pass, Products } from "./operators";
+import type { Pass, Products } from "../report/operators";
 import {
   achieved,
   BANDWIDTH,

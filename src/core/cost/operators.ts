@@ -2,49 +2,9 @@
  * What the kernels of one micro-batch do, read off the event stream: every matrix product, attention, and the bytes that all
  * the other kernels read and write. Counts only; no rates. What writes into memory it already has is not seen.
  */
-import { NO_KERNEL, type Product, type Work } from "../engine/labels";
+import { NO_KERNEL, type Work } from "../engine/labels";
 import type { Ledger } from "../engine/ledger";
-
-/** Products that are alike. */
-export interface Products extends Product {
-  /** Bytes that one of them reads and writes. */
-  readonly bytes: number;
-  readonly times: number;
-  /** A kernel of a package that may be missing multiplies in their place. */
-  readonly spared: boolean;
-}
-
-/** One pass over the model. */
-export interface Pass {
-  readonly products: readonly Products[];
-  /** FLOP inside attention kernels, and the bytes they read and write. */
-  readonly attentionFlops: number;
-  readonly attentionBytes: number;
-  /** Bytes that the other kernels read and write. */
-  readonly elementBytes: number;
-  /** Of every sort. */
-  readonly kernels: number;
-  /** Those of the other kernels that a package which may be missing has one kernel for, and their bytes (in `elementBytes`, too). */
-  readonly sparedKernels: number;
-  readonly sparedBytes: number;
-}
-
-/** What one micro-batch runs on one device. */
-export interface Operators {
-  readonly forward: Pass;
-  /** What checkpointing runs again is in it. */
-  readonly backward: Pass;
-  /** Scoring of one generation's completions, without gradients; null where there is none. */
-  readonly scoring: Pass | null;
-  /** Matrix products of the optimizer's step (Muon's, projections of gradients). */
-  readonly stepping: readonly Products[];
-  /** Tensors that the optimizer steps on. */
-  readonly tensors: number;
-  /** Bytes that wait in host memory between forward and backward. */
-  readonly offloadedBytes: number;
-  /** Bytes of the batch, which come from the host. */
-  readonly inputBytes: number;
-}
+import type { Operators, Pass, Product, Products } from "../report/operators";
 
 const NO_WORK: Work = {};
 

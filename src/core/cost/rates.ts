@@ -1,6 +1,7 @@
 /** Which share of a card's peaks training kernels reach, as `[slow, fast]` bounds. Data, with where it comes from. */
-import type { Product } from "../engine/labels";
+
 import type { Device } from "../hardware/types";
+import type { Product } from "../report/operators";
 
 export type Range = readonly [slow: number, fast: number];
 

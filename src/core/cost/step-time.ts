@@ -6,10 +6,10 @@
 import { DEVICES_PER_MACHINE, deviceOf, findDevice, usableBytes } from "../hardware/devices";
 import type { Device } from "../hardware/types";
 import type { Estimate } from "../report/estimate";
+import type { Operators } from "../report/operators";
 import { dataParallelSize } from "../training/parallel/degrees";
 import type { TrainingRun } from "../training/run";
 import { type End, kernelSeconds, type Modes, productsSeconds } from "./kernels";
-import type { Operators } from "./operators";
 import {
   BACKWARD_LAUNCH,
   BANDWIDTH,

@@ -1,6 +1,7 @@
 /** What one optimizer step asks besides the kernels of its passes: hooks, accumulation, clipping, the optimizer. */
+
+import type { Operators } from "../report/operators";
 import type { TrainingRun } from "../training/run";
-import type { Operators } from "./operators";
 import { shapeOf } from "./shape";
 
 /** `[least, most]` of a count. */

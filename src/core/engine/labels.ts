@@ -3,19 +3,7 @@
  * numbers, as a run makes tens of thousands of them while everything else is alive.
  */
 import type { ComponentKind } from "../report/estimate";
-import type { DType } from "./dtype";
-
-/** A matrix product: `count` products of rows × inner by inner × columns elements. */
-export interface Product {
-  readonly count: number;
-  readonly rows: number;
-  readonly columns: number;
-  readonly inner: number;
-  /** Of the factors. */
-  readonly dtype: DType;
-  /** A convolution's: in which order its tensors lie. */
-  readonly convolution?: "channels-last" | "channels-first";
-}
+import type { Product } from "../report/operators";
 
 /** What a kernel multiplies. */
 export interface Work {

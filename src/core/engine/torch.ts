@@ -3,11 +3,12 @@
  * running code belongs to. Operators (`ops/`) are functions over it.
  */
 import type { ComponentKind } from "../report/estimate";
+import type { Product } from "../report/operators";
 import type { LeafHook } from "./backward";
 import type { Tape } from "./compiled/tape";
 import type { DType } from "./dtype";
 import { ELEMENT_BYTES, isFloating } from "./dtype";
-import { NO_KERNEL, type Product, type Work } from "./labels";
+import { NO_KERNEL, type Work } from "./labels";
 import type { Ledger } from "./ledger";
 import { type BackwardFunction, type Edge, extended, NOTHING_SAVED, type Node, type SavedTensorHooks } from "./node";
 import { NO_LAYER } from "./region";

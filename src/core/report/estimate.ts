@@ -1,7 +1,7 @@
 /**
  * What the engine says of a run. All sizes are integer bytes on the busiest device unless said otherwise.
  */
-import type { Operators } from "../cost/operators";
+import type { Operators } from "./operators";
 
 /** Component kinds of the breakdown, in the order surfaces show them. */
 export const COMPONENT_KINDS = [

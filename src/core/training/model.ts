@@ -11,7 +11,8 @@ import { evaluate, truthy } from "../graph/expression";
 import type { ArchitectureGraph } from "../graph/types";
 
 import { adapt, embeddingOf } from "./adapters";
-import type { PromptEncoder, PromptSizes } from "./adapters/prompts";
+import type { PromptSizes } from "./adapters/prompt-sizes";
+import type { PromptEncoder } from "./adapters/prompts";
 import { inKeyOrder, warmUp, whilePacking, withPieces } from "./loading";
 import { type Part, partOf } from "./parts";
 import { type PlacedTensor, placeTensors } from "./placed";

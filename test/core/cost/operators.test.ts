@@ -1,6 +1,7 @@
 /** What a micro-batch computes, counted off the engine's event stream. */
 import { strict as assert } from "node:assert";
-import { operatorsOf, type Pass } from "../../../src/core/cost/operators";
+import { operatorsOf } from "../../../src/core/cost/operators";
+import type { Pass } from "../../../src/core/report/operators";
 import { simulate } from "../../../src/core/simulate";
 import type { TrainerSpec, TrainingRun } from "../../../src/core/training/run";
 import { RUN } from "../advise/synthetic";

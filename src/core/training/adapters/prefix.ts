@@ -13,7 +13,7 @@ import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { TrainingRun } from "../run";
 import { castInput, done } from "./layer";
-import type { PromptSizes } from "./prompts";
+import type { PromptSizes } from "./prompt-sizes";
 
 /**
  * Whether the prefix is followed as keys and values of its own: in decoders with fused attention. Elsewhere its tokens

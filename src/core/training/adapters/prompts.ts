@@ -11,10 +11,10 @@ import { linear } from "../../engine/ops/linear";
 import { embedding } from "../../engine/ops/model";
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import type { Scope } from "../../graph/expression";
 import type { AdapterSpec } from "../run";
 import { castInput, done, parameter } from "./layer";
 import type { PrefixCache } from "./prefix";
+import type { PromptSizes } from "./prompt-sizes";
 
 /** Types that put tokens before the inputs; the weights of the model stay as they are. */
 const PROMPT_TYPES: ReadonlySet<AdapterSpec["type"]> = new Set(["prompt-tuning", "p-tuning", "prefix-tuning"]);
@@ -25,15 +25,6 @@ const VIRTUAL_TOKENS = 20;
 /** Virtual tokens before each sequence; 0 for adapters that have none. */
 export function virtualTokens(adapter: AdapterSpec | null): number {
   return adapter !== null && PROMPT_TYPES.has(adapter.type) ? (adapter.virtualTokens ?? VIRTUAL_TOKENS) : 0;
-}
-
-/** What the model's dimensions say of the vectors. */
-export interface PromptSizes {
-  readonly hidden: number;
-  readonly layers: number;
-  /** Heads of keys and values, and their width. */
-  readonly keyHeads: number;
-  readonly keyWidth: number;
 }
 
 export interface PromptEncoder {
@@ -189,19 +180,4 @@ export function promptWrapper(
         ? prefixed(torch, encoder, tokens, dtype, batch)
         : prompted(torch, encoder, tokens, words, checkpointing, batch),
   };
-}
-
-/** The first of some config keys that has a number. */
-function numberOf(scope: Scope, ...keys: readonly string[]): number {
-  return keys.map((key) => Number(scope(key))).find((value) => value > 0) ?? 0;
-}
-
-/** Dimensions of virtual tokens (peft/utils/other.py, _prepare_prompt_learning_config). */
-export function promptSizes(scope: Scope): PromptSizes {
-  const hidden = numberOf(scope, "hidden_size", "n_embd", "d_model", "dim");
-  const layers = numberOf(scope, "num_hidden_layers", "n_layer", "num_layers", "n_layers");
-  const heads = numberOf(scope, "num_attention_heads", "n_head", "num_heads", "n_heads", "encoder_attention_heads");
-  const keyHeads = numberOf(scope, "num_key_value_heads") || heads || 1;
-  const keyWidth = numberOf(scope, "head_dim") || (heads > 0 ? hidden / heads : hidden);
-  return { hidden, layers, keyHeads, keyWidth };
 }
