@@ -274,3 +274,6 @@ export const en = {
   "live.total": "{verdict}, {size} GiB",
   "live.delta": "{verdict}, {size} GiB, {delta} GiB against the file",
 } as const;
+
+export type MessageKey = keyof typeof en;
+export type MessageTable = Readonly<Record<MessageKey, string>>;

@@ -1,10 +1,9 @@
 /** Messages of the page in the language the host names. */
 import { languageTag } from "../model/format";
-import { en } from "./en";
+import { en, type MessageKey, type MessageTable } from "./en";
 import { zhCn } from "./zh-cn";
 
-export type MessageKey = keyof typeof en;
-export type MessageTable = Readonly<Record<MessageKey, string>>;
+export type { MessageKey };
 
 export interface Translate {
   (key: MessageKey, values?: Readonly<Record<string, string | number>>): string;

@@ -1,5 +1,5 @@
 /** Simplified Chinese messages of the page. */
-import type { MessageTable } from ".";
+import type { MessageTable } from "./en";
 
 export const zhCn: MessageTable = {
   "verdict.fits": "放得下",
