@@ -48,10 +48,13 @@ def graphs(args):
 def losses(args):
     from .losses import trainer_graphs
 
-    code = importlib.import_module({"trl": "capture.trainers", "llama-factory": "capture.llama_factory", "ppo": "capture.ppo"}[args.of])
+    code = importlib.import_module({"trl": "capture.trainers", "llama-factory": "capture.llama_factory", "earlier": "capture.earlier", "online": "capture.online", "ppo": "capture.ppo"}[args.of])
     file = OUT.parent / "trainers" / f"{code.NAME}.json"
     file.parent.mkdir(exist_ok=True)
-    found = code.graphs() if args.of == "ppo" else trainer_graphs(code)
+    found = code.graphs() if args.of == "ppo" else trainer_graphs(code, args.kind)
+    if args.kind:
+        stored = json.loads(file.read_text())
+        found["graphs"] = [graph for graph in stored["graphs"] if graph["trainer"] not in args.kind] + found["graphs"]
     file.write_text(json.dumps(found, separators=(",", ":")) + "\n")
     return 0
 
@@ -133,7 +136,8 @@ def main():
     c.add_argument("--seed", default="1")
     c.set_defaults(run=check)
     losses_command = commands.add_parser("losses", help="write models/trainers/*.json, the losses of the TRL that is imported, or of LLaMA-Factory over it")
-    losses_command.add_argument("--of", choices=("trl", "llama-factory", "ppo"), default="trl")
+    losses_command.add_argument("--of", choices=("trl", "earlier", "llama-factory", "online", "ppo"), default="trl")
+    losses_command.add_argument("--kind", nargs="*", help="only these trainers; the file keeps the others")
     losses_command.set_defaults(run=losses)
     v = commands.add_parser("verify", help="compare the command line with PyTorch and write models/VERIFIED.md (all families)")
     v.add_argument("--family", nargs="*")

@@ -59,7 +59,7 @@ class Model(torch.nn.Module):
 
 
 class Whole(torch.nn.Module):
-    """Gives logits; one call in the recording."""
+    """Gives logits; one call in the recording. The states between layers, where they are asked for, are one name beside them."""
 
     stands_for = "Model"
 
@@ -67,9 +67,10 @@ class Whole(torch.nn.Module):
         super().__init__()
         self.shape = shape
 
-    def forward(self, input_ids, attention_mask, kept, *_):
+    def forward(self, input_ids, attention_mask, kept, labels=None, states=False):
         shape = self.shape(input_ids)
-        return SequenceClassifierOutput(logits=torch.randn(shape[0], kept or shape[1], *shape[2:]))
+        given = {"hidden_states": (torch.zeros(1),)} if states else {}
+        return SequenceClassifierOutput(logits=torch.randn(shape[0], kept or shape[1], *shape[2:]), **given)
 
 
 class Logits(torch.nn.Module):
@@ -81,8 +82,8 @@ class Logits(torch.nn.Module):
         super().__init__()
         self.base_model = Whole(shape)
 
-    def forward(self, input_ids=None, attention_mask=None, use_cache=None, logits_to_keep=0, **_):
-        return self.base_model(input_ids, attention_mask, logits_to_keep)
+    def forward(self, input_ids=None, attention_mask=None, use_cache=None, logits_to_keep=0, output_hidden_states=False, **_):
+        return self.base_model(input_ids, attention_mask, logits_to_keep, *((None, True) if output_hidden_states else ()))
 
 
 class Valued(torch.nn.Module):
@@ -167,6 +168,8 @@ def kernels_of(code, recorder_of, trainer):
     return module, {name: function for name, function in whole.items() if name in module}
 
 
+# The call of `accelerator.backward` in a trainer's own step.
+BACKWARD = "backward"
 # Numbers that go to the host.
 READS = ("item", "is_nonzero", "_local_scalar_dense")
 # Operators whose result is as long as the data says: the length is written beside them.
@@ -181,7 +184,7 @@ def run_of(code, kind, settings, trainer, inputs, sizes):
 
 def mark(event):
     """Accelerate wraps a model's forward in autocast: where that begins and ends is part of the loss."""
-    if event.kind in ("enter", "exit") and event.path in ("policy", "reference"):
+    if event.kind in ("enter", "exit") and event.path in ("policy", "reference", "reward"):
         return Event("op", f"autocast_{event.kind}", event.path)
     return event
 
@@ -200,14 +203,26 @@ def capture(code, kind, settings, seed):
         policy, reference = Model(8), Model(8)
     for model in (policy, reference):
         code.fuse_head(kind, model, settings, model is reference)
-    trainer = code.TRAINERS[kind](policy, reference, Accelerator("cpu"), settings)
-    inputs = code.batch_of(kind, settings, sizes, "cpu")
     holder = {}
+    accelerator = Accelerator("cpu")
+
+    def backward(loss, **_):
+        """Where a trainer's own step goes back from: the names it has then live on through that."""
+        scaled = loss / 1
+        holder["recorder"].emit(Event("op", BACKWARD, "loss", [holder["recorder"].operand(scaled)]), None)
+
+    accelerator.backward = backward
+    trainer = code.TRAINERS[kind](policy, reference, accelerator, settings)
+    models = Both(policy, reference)
+    trainer.others = code.others(kind, settings) if hasattr(code, "others") else {}
+    for name, model in trainer.others.items():
+        models.add_module(name, model)
+    inputs = code.batch_of(kind, settings, sizes, "cpu")
     module, kernels = kernels_of(code, lambda: holder["recorder"], trainer)
     before = {name: module.get(name) for name in kernels}
     module.update(kernels)
     try:
-        t = trace(Both(policy, reference), inputs, lambda: {"loss": run_of(code, kind, settings, trainer, dict(inputs), sizes)}, holder)
+        t = trace(models, inputs, lambda: {"loss": run_of(code, kind, settings, trainer, dict(inputs), sizes)}, holder)
     finally:
         module.update(before)
     for meta in t.values:
@@ -236,7 +251,26 @@ def fitted(captures, name):
 def loss_graph(code, kind, settings):
     """One loss with its numbers explained."""
     main, batch = fitted([capture(code, kind, settings, seed) for seed in range(POINTS)], f"{kind} {settings}")
-    return {"batch": batch, "main": without_join(main) if kind == "score" else main}
+    return {"batch": batch, "main": without_join(main) if kind == "score" else until_backward(main)}
+
+
+def until_backward(main):
+    """A step of the trainer's own as far as its backward, with the names that live through that."""
+    at = next((k for k, item in enumerate(main["body"]) if item.get("op") == BACKWARD), None)
+    if at is None:
+        return main
+    (loss,) = (name.removeprefix("%") for name in main["body"][at]["in"])
+    held = [name for name in left(main["body"][:at]) if name != loss and name not in main["inputs"]]
+    return {**main, "outputs": [loss, *held], "body": main["body"][:at]}
+
+
+def left(body, known=()):
+    """Names that are alive when the instructions have run."""
+    alive = list(known)
+    for item in body:
+        alive = [name for name in alive if name not in item.get("drop", ())]
+        alive += [name for name in item.get("out", ()) if name not in alive]
+    return alive
 
 
 def without_join(main):
@@ -247,11 +281,13 @@ def without_join(main):
     return {**main, "body": [i for i in kept if i.get("drop") != []], "outputs": [part]}
 
 
-def trainer_graphs(code, log=print):
+def trainer_graphs(code, kinds=None, log=print):
     """The content of a file; variants with one loss share it. `code` is the module of the trainers (`trainers.py`, `llama_factory.py`)."""
     gc.disable()
     found = {}
     for kind, settings in code.variants():
+        if kinds and kind not in kinds:
+            continue
         graph = loss_graph(code, kind, settings)
         gc.collect()
         key = json.dumps(graph, sort_keys=True)

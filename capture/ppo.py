@@ -22,7 +22,7 @@ from trl.experimental.ppo import ppo_trainer as code
 from trl.experimental.utils import first_true_indices, get_reward
 
 from .layers import functions
-from .losses import POINTS, READS, Whole, _whole_log_probs, fitted
+from .losses import POINTS, READS, Whole, _whole_log_probs, fitted, left
 from .record import Event, trace
 
 NAME = "trl-ppo"
@@ -283,15 +283,6 @@ def advantages(seed):
 
 
 PARTS = {"ppo": micro_batch, "ppo-score": score, "ppo-advantages": advantages}
-
-
-def left(body, known=()):
-    """Names that are alive when the instructions have run."""
-    alive = list(known)
-    for item in body:
-        alive = [name for name in alive if name not in item.get("drop", ())]
-        alive += [name for name in item.get("out", ()) if name not in alive]
-    return alive
 
 
 def divided(graph):

@@ -9,6 +9,7 @@ positions first). Receipts go to `test/core/trainers/<file of losses>/<kind>.jso
 import argparse
 import contextlib
 import gc
+import importlib
 import json
 import pathlib
 import random
@@ -29,7 +30,7 @@ from .trainers import Accelerator
 
 aten = torch.ops.aten
 OUT = pathlib.Path(__file__).resolve().parent.parent / "test" / "core" / "trainers"
-SEQUENCES = {"dpo": 2, "orpo": 2, "cpo": 2, "reward": 2, "rm": 2}
+SEQUENCES = {"online-dpo": 2, "dpo": 2, "orpo": 2, "cpo": 2, "reward": 2, "rm": 2}
 if code.FUSED:
     import trl.kernels.chunked_logprob as kernels
     import trl.kernels.logprob_entropy as logprob_entropy
@@ -69,7 +70,7 @@ class Ledger(truth.Ledger):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if func is aten._local_scalar_dense.default:
-            return self.case["kind"] not in ("grpo", "rloo") if args[0].dtype == torch.bool else 1
+            return self.case["kind"] not in getattr(code, "DENIED", ("grpo", "rloo")) if args[0].dtype == torch.bool else 1
         if func is aten.logsumexp.default:  # what its kernel allocates inside (aten/native/ReduceOps.cpp)
             reduced = [d % args[0].ndim for d in args[1]]
             largest = self.new([1 if d in reduced else n for d, n in enumerate(args[0].shape)], args[0].dtype)
@@ -104,6 +105,13 @@ def unmasked(model):
     return model
 
 
+def of_grpo(*names):
+    """A function of GRPO's, wherever and under whatever name the version has it; none: it does without."""
+    trainer = importlib.import_module("trl.trainer.grpo_trainer")
+    found = (getattr(module, name, None) for name in names for module in (trl_utils, trainer))
+    return next((function for function in found if function is not None), lambda batch: batch)
+
+
 def rollout(trainer, case):
     """Completions as `_generate_and_score_completions` leaves them, scored as it scores them, split as `_prepare_inputs` does."""
     rows, settings = case["sequences"], case["variant"]
@@ -112,7 +120,7 @@ def rollout(trainer, case):
     old = code.scores_of(trainer, trainer.model, whole, case["completion"], case["batch"]) if case["scores"] else None
     reference = None
     if case["reference"] != "none":
-        with trl_utils.use_adapter(trainer.model, None) if case["reference"] == "adapter" else contextlib.nullcontext():
+        with trainer.model.disable_adapter() if case["reference"] == "adapter" else contextlib.nullcontext():
             reference = code.scores_of(trainer, trainer.ref_model or trainer.model, whole, case["completion"], case["batch"])
     if case["kind"] == "rloo":  # the reference is in the rewards
         batch["old_logps"] = (old * batch["completion_mask"]).sum(1)
@@ -121,8 +129,8 @@ def rollout(trainer, case):
     del old, reference
     del whole
     count = {"num_items_in_batch": batch.pop("num_items_in_batch")} if "num_items_in_batch" in batch else {}
-    batch = trl_utils.shuffle_sequence_dict(batch)
-    return [{**part, **count} for part in trl_utils.split_tensor_dict(batch, rows // case["batch"])]
+    batch = of_grpo("shuffle_sequence_dict", "shuffle_tensor_dict")(batch)
+    return [{**part, **count} for part in of_grpo("split_tensor_dict")(batch, rows // case["batch"])]
 
 
 def peak(case):
@@ -147,10 +155,21 @@ def peak(case):
                 code.fuse_head(kind, reference, settings, True)
             if case["disable_dropout"]:
                 disable_dropout_in_model(policy)
+            reward = None
+            if settings.get("rewards") == "model":
+                scorer = {**case, "task": "seq-cls", "model": {**case["model"], "num_labels": 1, "pad_token_id": 0}, "checkpointing": False}
+                reward = unmasked(truth.load({key: value for key, value in scorer.items() if key != "lora"})[1])
+                reward.eval()
+                reward.config.use_cache = True
+            if "rewards" in settings and reference is not None:
+                reference.config.use_cache = not case["checkpointing"]  # copied when checkpointing had switched it off
             models = [truth.wrap(case, m) for m in (policy, reference) if m is not None]
             autocast = (lambda: torch.autocast("cuda", dtype=truth.AMP[case["amp"]])) if case.get("amp") else contextlib.nullcontext
             trainer = code.TRAINERS[kind](models[0], models[1] if reference is not None else None, Accelerator("cuda", autocast), settings)
             trainer.current_gradient_accumulation_steps = case["grad_accum"]
+            if reward is not None or "rewards" in settings:
+                trainer.others = {} if reward is None else {"reward": truth.wrap(case, reward)}
+                trainer.accelerator.backward = lambda loss: (loss / case["grad_accum"]).backward()
             gc.collect()
             params, optimizer = [p for p in policy.parameters() if p.requires_grad], truth.optimizer_of(policy)
             ledger.start()
@@ -163,7 +182,8 @@ def peak(case):
                     loss = code.loss_of(trainer, batch)
                     del batch
                     trainer._metrics["train"].clear()
-                    loss.backward()
+                    if "rewards" not in settings:  # others go back in a step of their own
+                        loss.backward()
                     del loss
                 truth.clip(params, 1.0)
                 optimizer.step()
@@ -191,12 +211,16 @@ def draw(kind, number):
     case["batch"], case["seq"] = r.choice((1, 2, 4)), r.randint(20, 300)
     if kind == "kto" or kind in ("grpo", "rloo"):
         case["batch"] = r.choice((2, 4, 6))
-    if kind in ("grpo", "rloo"):
+    if kind in ("grpo", "rloo", "online-dpo", "xpo", "nash-md"):
         case["completion"] = r.randint(10, 200)
         case["prompt"] = r.randint(8, 100)
         case["seq"] = case["prompt"] + case["completion"]
     if kind in ("orpo", "cpo"):
         case["prompt"] = r.randint(5, 19)
+    apart = getattr(code, "APART", ())  # what comes as prompt and completion
+    if kind in apart:
+        case["prompt"] = r.randint(5, 19)
+        case["completion"] = case["seq"] - case["prompt"]
     if kind not in ("reward", "orpo", "cpo", "rm"):
         case["scored"] = case.get("completion") or 2 * r.randint(4, case["seq"] // 2 - 1)
     case["dtype"], case["amp"] = r.choice((("float32", "bf16"), ("bfloat16", "bf16"), ("bfloat16", None), ("float32", None)))
@@ -214,7 +238,7 @@ def draw(kind, number):
         teacher = r.choice(FAMILY)
         own = FAMILIES[teacher][0](r)
         case["teacher"] = {"family": teacher, "model": {**own, "vocab_size": model["vocab_size"]}, "dtype": r.choice(("float32", "bfloat16"))}
-        case["prompt"] = r.randint(5, 19)
+        case.setdefault("prompt", r.randint(5, 19))
     if lora:
         case["lora"] = {"r": r.choice((1, 8, 16)), "dropout": r.choice((0.0, 0.05)), "target_modules": list(FAMILIES[family][1])}
     return case
@@ -238,12 +262,16 @@ def main():
     parser.add_argument("--kind", nargs="*", help="default: all of them")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=10)
-    parser.add_argument("--of", choices=("trl", "llama-factory"), default="trl")
+    parser.add_argument("--of", choices=("trl", "earlier", "llama-factory", "online"), default="trl")
     args = parser.parse_args()
     torch.set_num_threads(1)
     global code
     if args.of == "llama-factory":
         from . import llama_factory as code
+    elif args.of == "online":
+        from . import online as code
+    elif args.of == "earlier":
+        from . import earlier as code
     OUT.mkdir(parents=True, exist_ok=True)
     for kind in args.kind or code.TRAINERS:
         out = OUT / code.NAME / f"{kind}.jsonl"

@@ -5,6 +5,7 @@ whole logits where TRL is older than the head (1.15). Used twice: to record the 
 models) and to measure it (`trainer_truth.py`, over real models).
 """
 import contextlib
+import importlib
 import itertools
 from collections import defaultdict
 from types import SimpleNamespace
@@ -17,23 +18,24 @@ stand_ins.answer_old_questions()
 import trl
 import trl.trainer.utils as trl_utils
 from packaging.version import Version
-from trl.trainer.dpo_trainer import DPOTrainer
-from trl.trainer.grpo_trainer import GRPOTrainer
-from trl.trainer.kto_trainer import KTOTrainer
-from trl.trainer.reward_trainer import RewardTrainer
-from trl.trainer.rloo_trainer import RLOOTrainer
-from trl.trainer.sft_trainer import SFTTrainer
 
+def _class(name):
+    """A trainer's class, wherever this version has it; a class that nothing is of where it has none."""
+    for place in ("experimental", "trainer"):
+        folder = name.lower()
+        module = f"trl.trainer.{folder}_trainer" if place == "trainer" else f"trl.experimental.{folder}.{folder}_trainer"
+        try:
+            return getattr(importlib.import_module(module), f"{name}Trainer")
+        except (ImportError, AttributeError):
+            continue
+    return type(f"{name}Trainer", (), {})
+
+
+DPOTrainer, GRPOTrainer, KTOTrainer, RewardTrainer, RLOOTrainer, SFTTrainer, CPOTrainer, ORPOTrainer, GKDTrainer = map(_class, ("DPO", "GRPO", "KTO", "Reward", "RLOO", "SFT", "CPO", "ORPO", "GKD"))
 try:
-    from trl.experimental.cpo.cpo_trainer import CPOTrainer
-    from trl.experimental.orpo.orpo_trainer import ORPOTrainer
-    from trl.experimental.gkd.gkd_trainer import GKDTrainer
     from trl.models.utils import disable_gradient_checkpointing
 except ImportError:  # before 0.29
-    GKDTrainer = None
     disable_gradient_checkpointing = contextlib.nullcontext
-    from trl.trainer.cpo_trainer import CPOTrainer
-    from trl.trainer.orpo_trainer import ORPOTrainer
 
 # Whether losses go through TRL's fused head.
 FUSED = Version(trl.__version__) >= Version("1.15")
@@ -76,8 +78,9 @@ class Accelerator:
 def _trainer(cls, model, reference, accelerator, args, **attributes):
     trainer = object.__new__(cls)
     base = {"model": model, "ref_model": reference, "accelerator": accelerator, "aux_loss_enabled": False, "_metrics": {"train": defaultdict(list)},
-            "_total_train_tokens": 0, "_tp_size": 1, "current_gradient_accumulation_steps": 1, "use_liger_kernel": False, "temperature": 1.0, "model_kwarg_keys": ("logits_to_keep",)}
-    trainer.args = SimpleNamespace(gradient_checkpointing_kwargs=None, **args)
+            "_total_train_tokens": 0, "_tp_size": 1, "current_gradient_accumulation_steps": 1, "use_liger_kernel": False, "temperature": 1.0, "model_kwarg_keys": ("logits_to_keep",),
+            "label_pad_token_id": -100, "use_liger_gkd_loss": False, "liger_loss": None, "use_liger_loss": False, "use_dpo_data_collator": True}
+    trainer.args = SimpleNamespace(gradient_checkpointing_kwargs=None, report_to=[], **args)
     for name, value in {**base, **attributes}.items():
         setattr(trainer, name, value)
     return trainer
@@ -250,7 +253,7 @@ def loss_of(trainer, inputs):
 
 
 def _loss(trainer, inputs):
-    if GKDTrainer is not None and isinstance(trainer, GKDTrainer):
+    if isinstance(trainer, GKDTrainer):
         return trainer.compute_loss(trainer.model, inputs, num_items_in_batch=inputs.pop("num_items_in_batch"))
     if isinstance(trainer, SFTTrainer):
         return trainer.compute_loss(trainer.model, inputs, num_items_in_batch=inputs.pop("num_items_in_batch"))

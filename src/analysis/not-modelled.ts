@@ -12,9 +12,6 @@ const SWITCHES = ["use_llama_pro"];
 
 /** Why a trainer is not followed, where there is more to say than that it keeps several models. */
 const REASONS: Readonly<Record<string, string>> = {
-  "online-dpo": "not-modelled.trainer.online",
-  "nash-md": "not-modelled.trainer.online",
-  xpo: "not-modelled.trainer.online",
   "async-grpo": "not-modelled.trainer.apart",
   "async-distillation": "not-modelled.trainer.apart",
   distillation: "not-modelled.trainer.teacher",

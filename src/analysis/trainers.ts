@@ -81,17 +81,62 @@ function stageOf(settings: Settings): string | undefined {
 /** Captured losses of trainers (`models/trainers`). */
 export interface LossSource {
   readonly file: string;
+  /** The release it was recorded from. */
+  readonly release: string;
   /** Of other code than the run's, with the same models and much the same logits: this name's stands for it. */
   readonly standsFor?: string;
   /** Liger's fused loss is the run's: one that never holds all logits either stands for it. */
   readonly forLiger?: true;
 }
 
-/** TRL's own: the newest release with another loss, and what stands for it. Before 0.29 DPO kept all hidden states, too. */
-function ofTrl(libraries: Versions): LossSource {
-  if (holds("trl>=1.15", libraries)) return { file: "trl" };
-  const same = holds("trl>=0.29", libraries) && holds("trl<1.14", libraries);
-  return { file: "trl-1.9", ...(same ? {} : { standsFor: `TRL ${libraries.trl}` }) };
+/** A recorded release, and the releases whose code keeps the same models and logits. */
+interface Recorded {
+  readonly file: string;
+  readonly release: string;
+  readonly from: string;
+  readonly before: string;
+}
+
+/**
+ * TRL's own losses, newest first. What changed between them: the fused head (1.15), DPO over batches that the collator joins
+ * (0.29), the states of every layer beside DPO's logits (0.19), log-probabilities sequence by sequence (0.15), prompts and
+ * completions that come apart (0.12).
+ */
+const OF_TRL: readonly Recorded[] = [
+  { file: "trl", release: "1.16", from: "1.15", before: "2" },
+  { file: "trl-1.9", release: "1.9", from: "0.29", before: "1.14" },
+  { file: "trl-0.24", release: "0.24", from: "0.19", before: "0.29" },
+  { file: "trl-0.17", release: "0.17", from: "0.15", before: "0.19" },
+  { file: "trl-0.12", release: "0.12", from: "0.12", before: "0.15" },
+  { file: "trl-0.11", release: "0.11", from: "0.9", before: "0.12" },
+];
+
+/** Trainers that changed at other releases, or that a release has not got. */
+const APART: Readonly<Record<string, readonly Recorded[]>> = {
+  // Until 1.3 it scored what follows the prompt; until 0.15 it had one loss for every `beta`.
+  gkd: [
+    { file: "trl", release: "1.16", from: "1.4", before: "2" },
+    { file: "trl-0.24", release: "0.24", from: "0.16", before: "1.4" },
+    { file: "trl-0.12", release: "0.12", from: "0.11", before: "0.16" },
+  ],
+  // Before 0.16 logits were not divided by a temperature; 0.14 was the first.
+  grpo: [
+    ...OF_TRL.slice(0, 2),
+    { file: "trl-0.24", release: "0.24", from: "0.20", before: "0.29" },
+    { file: "trl-0.17", release: "0.17", from: "0.16", before: "0.20" },
+  ],
+  // Before 0.22 another algorithm under the name.
+  rloo: [...OF_TRL.slice(0, 2), { file: "trl-0.24", release: "0.24", from: "0.22", before: "0.29" }],
+  reward: OF_TRL.slice(0, 2),
+};
+
+/** TRL's own: the recorded release that is the run's, or the one before it that stands for it. */
+function ofTrl(trainer: string, libraries: Versions): LossSource {
+  const recorded = APART[trainer] ?? OF_TRL;
+  const found = recorded.find(({ from }) => holds(`trl>=${from}`, libraries)) ?? recorded.at(-1)!;
+  const { file, release, from, before } = found;
+  const same = holds(`trl>=${from}`, libraries) && holds(`trl<${before}`, libraries);
+  return { file, release, ...(same ? {} : { standsFor: `TRL ${libraries.trl}` }) };
 }
 
 /** Trainers whose loss Liger took over before TRL had a fused head (`use_liger_kernel`). */
@@ -99,7 +144,20 @@ const LIGER_LOSSES: ReadonlySet<string> = new Set(["dpo", "kto", "grpo"]);
 
 /** PPO's loop is the same from 0.12 on; since 1.14 TRL has none. */
 function ofPpo(libraries: Versions): LossSource {
-  return { file: "trl-ppo", ...(holds("trl<0.12", libraries) ? { standsFor: `TRL ${libraries.trl}` } : {}) };
+  return {
+    file: "trl-ppo",
+    release: "1.11",
+    ...(holds("trl<0.12", libraries) ? { standsFor: `TRL ${libraries.trl}` } : {}),
+  };
+}
+
+/** Trainers that compare completions of their own. */
+const COMPARES: ReadonlySet<string> = new Set(["online-dpo", "xpo", "nash-md"]);
+
+/** Their steps have the same models and logits since 0.15 (online DPO is there still, the others until 1.13). */
+function ofComparing(libraries: Versions): LossSource {
+  const same = holds("trl>=0.15", libraries);
+  return { file: "trl-online", release: "1.11", ...(same ? {} : { standsFor: `TRL ${libraries.trl}` }) };
 }
 
 /** Where the losses of a document's trainer are; null where none but the model's own runs. */
@@ -108,14 +166,15 @@ export function lossesOf(inputs: Document, settings: Settings, libraries: Versio
   if (format === "trl") {
     const trainer = trainerOf(inputs, settings);
     if (trainer === "ppo") return ofPpo(libraries);
+    if (COMPARES.has(trainer)) return ofComparing(libraries);
     const liger = settings.boolean("fused_loss") === true && LIGER_LOSSES.has(trainer);
-    if (liger && !holds("trl>=1.15", libraries)) return { file: "trl", forLiger: true };
-    return ofTrl(libraries);
+    if (liger && !holds("trl>=1.15", libraries)) return { file: "trl", release: "1.16", forLiger: true };
+    return ofTrl(trainer, libraries);
   }
   if (stageOf(settings) === undefined) return null;
-  if (format === "axolotl") return ofTrl(libraries);
-  if (format === "llama-factory") return { file: "llama-factory" };
-  return format === "ms-swift" ? { file: "trl-1.9", standsFor: "ms-swift" } : null;
+  if (format === "axolotl") return ofTrl(stageOf(settings) ?? "", libraries);
+  if (format === "llama-factory") return { file: "llama-factory", release: "0.24" };
+  return format === "ms-swift" ? { ...ofTrl(stageOf(settings) ?? "", libraries), standsFor: "ms-swift" } : null;
 }
 
 /** Which trainer runs: `trainer` (the plain one), `sft`, or one that keeps further models. */

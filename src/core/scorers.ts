@@ -6,7 +6,7 @@ import type { FamilyGraphs } from "./graph/types";
 import { companionRun, forwardSizes, graphsOf, type Program, programOf } from "./program";
 import { promptSizes } from "./training/adapters/prompt-sizes";
 import { type LoadedModel, type LoadOptions, loadModel } from "./training/model";
-import type { CompanionSpec, TrainerSpec, TrainingRun } from "./training/run";
+import type { CompanionSpec, TrainerKind, TrainerSpec, TrainingRun } from "./training/run";
 import { hasValueHead, type PpoGraphs, ppoGraphs, untilStates, valueHead } from "./training/trainers";
 
 /** A model that gives one number for every token, and its program at other sizes. */
@@ -16,47 +16,77 @@ export interface LoadedScorer {
   readonly at: (sizes: RunSizes) => Program;
 }
 
-/** PPO's value and reward model, sequence classifiers with one label; the first is trained. Or why they are not followed. */
+/** Trainers that rate their own completions with a model. */
+const RATES: ReadonlySet<TrainerKind> = new Set(["online-dpo", "xpo", "nash-md"]);
+
+/** How scorers are loaded: as the policy, without its adapter. */
+type Loading = Omit<LoadOptions, "adapter">;
+
+/** A sequence classifier with one label; the policy's config where none is named. Null: its code cannot be followed. */
+function scorerOf(
+  torch: Torch,
+  run: TrainingRun,
+  family: FamilyGraphs,
+  companion: CompanionSpec | undefined,
+  trains: boolean,
+  loading: Loading,
+): LoadedScorer | null {
+  const { model, loadDtype } = companion ?? { model: run.model, loadDtype: loading.loadDtype };
+  const own = graphsOf(family, model.family);
+  const labelled = { ...model, config: { ...model.config, num_labels: 1 } };
+  const scorer: TrainingRun = { ...companionRun(run, { model: labelled, loadDtype }), task: "seq-cls" };
+  const at = (sizes: RunSizes): Program | null => (own === undefined ? null : programOf(scorer, own, sizes, false));
+  const program = at(forwardSizes(run));
+  if (program === null || untilStates(program.graph, program.head) === null) return null;
+  const loaded = loadModel(torch, program.graph, program.view, {
+    ...loading,
+    loadDtype,
+    adapter: null,
+    quantization: null,
+    float8: null,
+    frozenParts: [],
+    head: program.head,
+    family: model.family,
+    promptSizes: promptSizes(program.view.scope),
+  });
+  for (const parameter of loaded.parameters) {
+    // Another model's parameters of the same names are others.
+    parameter.pattern = `${trains ? "value" : "reward"}:${parameter.pattern}`;
+    if (!trains) parameter.requiresGradFlag = false;
+  }
+  return { model: loaded, dtype: loadDtype, at: (sizes) => at(sizes) ?? program };
+}
+
+/** PPO's value and reward model; the first is trained. Or why they are not followed. */
 export function scorersOf(
   torch: Torch,
   run: TrainingRun,
   family: FamilyGraphs,
   { scorers = {}, ppo }: TrainerSpec,
-  loading: Omit<LoadOptions, "adapter">,
+  loading: Loading,
 ): { graphs: PpoGraphs; value: LoadedScorer; reward: LoadedScorer } | { reason: string } {
   const graphs = ppoGraphs(family.trainers ?? []);
   if (graphs === null || ppo === undefined) return { reason: "PPO of this library" };
-  if (loading.sharded) return { reason: "PPO with sharded parameters" };
-  const load = (companion: CompanionSpec | undefined, trains: boolean): LoadedScorer | null => {
-    const { model, loadDtype } = companion ?? { model: run.model, loadDtype: loading.loadDtype };
-    const own = graphsOf(family, model.family);
-    const labelled = { ...model, config: { ...model.config, num_labels: 1 } };
-    const scorer: TrainingRun = { ...companionRun(run, { model: labelled, loadDtype }), task: "seq-cls" };
-    const at = (sizes: RunSizes): Program | null => (own === undefined ? null : programOf(scorer, own, sizes, false));
-    const program = at(forwardSizes(run));
-    if (program === null || untilStates(program.graph, program.head) === null) return null;
-    const loaded = loadModel(torch, program.graph, program.view, {
-      ...loading,
-      loadDtype,
-      adapter: null,
-      quantization: null,
-      float8: null,
-      frozenParts: [],
-      head: program.head,
-      family: model.family,
-      promptSizes: promptSizes(program.view.scope),
-    });
-    for (const parameter of loaded.parameters) {
-      // Another model's parameters of the same names are others.
-      parameter.pattern = `${trains ? "value" : "reward"}:${parameter.pattern}`;
-      if (!trains) parameter.requiresGradFlag = false;
-    }
-    return { model: loaded, dtype: loadDtype, at: (sizes) => at(sizes) ?? program };
-  };
-  const value = load(scorers.value, true);
-  const reward = load(scorers.reward, false);
+  // Its loop generates with the model inside FSDP's wrapper, whose embeddings only the wrapper's own forward gathers
+  // (trl/experimental/ppo/ppo_trainer.py, batch_generation; trl/models/utils.py, unwrap_model_for_generation).
+  if (run.parallel.fsdp !== null && loading.sharded) return { reason: "PPO under FSDP" };
+  const value = scorerOf(torch, run, family, scorers.value, true, loading);
+  const reward = scorerOf(torch, run, family, scorers.reward, false, loading);
   if (value === null || reward === null) return { reason: `PPO with value and reward models like ${run.model.family}` };
   return { graphs, value, reward };
+}
+
+/** The model that rates completions in every step; null: there is none, or functions do. Or why it is not followed. */
+export function raterOf(
+  torch: Torch,
+  run: TrainingRun,
+  family: FamilyGraphs,
+  spec: TrainerSpec | null,
+  loading: Loading,
+): LoadedScorer | { reason: string } | null {
+  if (spec === null || !RATES.has(spec.kind) || spec.variant["rewards"] !== "model") return null;
+  const rater = scorerOf(torch, run, family, spec.scorers?.reward, false, loading);
+  return rater ?? { reason: `${spec.kind.toUpperCase()} with a reward model like ${run.model.family}` };
 }
 
 /** The loaded model with the value head its trainer puts on it. */

@@ -13,7 +13,7 @@ import type { Scope } from "./graph/expression";
 import { buildsNoMask } from "./graph/flash";
 import type { FamilyGraphs, TrainerGraph } from "./graph/types";
 import { batchOf, companionRun, forwardSizes, graphsOf, type Program, programOf } from "./program";
-import { scorersOf, withHead } from "./scorers";
+import { raterOf, scorersOf, withHead } from "./scorers";
 import { regularised } from "./training/adapters/adalora";
 import { isRefused } from "./training/adapters/experts";
 import { PrefixCache, standsApart } from "./training/adapters/prefix";
@@ -27,8 +27,9 @@ import { groupsOf, optimizerFactory } from "./training/optimizers";
 import { chooseStrategy, type HostUse } from "./training/parallel";
 import { splitsModel } from "./training/parallel/local";
 import { whileWaiting } from "./training/parallel/pipeline";
+import { reserve } from "./training/parallel/strategy";
 import { shareOf } from "./training/parallel/tensor";
-import type { GenerationSpec, TrainerSpec, TrainingRun } from "./training/run";
+import type { GenerationSpec, TrainerKind, TrainerSpec, TrainingRun } from "./training/run";
 import { type Before, type PassFactory, runSteps, STEPS } from "./training/step";
 import {
   calledGraph,
@@ -108,6 +109,30 @@ export function countParameters(
   });
   return { parameters: model.elements, trainableParameters: model.trainableElements };
 }
+
+/** Trainers whose copy of the policy keeps a cache in its outputs. */
+const KEEPS_CACHE: ReadonlySet<TrainerKind> = new Set(["online-dpo", "xpo", "nash-md"]);
+
+/**
+ * Families whose attention reads its rate of dropout from a module (`self.attn_dropout.p`), which `disable_dropout_in_model`
+ * finds. Source: transformers/models/<family>/modeling_<family>.py; the others read a number.
+ */
+const ATTENTION_DROPOUT_MODULES: ReadonlySet<string> = new Set([
+  "albert",
+  "bert",
+  "camembert",
+  "data2vec-text",
+  "distilbert",
+  "electra",
+  "ernie",
+  "gpt2",
+  "roberta",
+  "roberta-prelayernorm",
+  "roc_bert",
+  "xlm-roberta",
+  "xlm-roberta-xl",
+  "xmod",
+]);
 
 /** A model and how it is loaded. */
 interface Loaded {
@@ -262,10 +287,20 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   const copy = frozen && loadModel(torch, frozen.program.graph, frozen.program.view, frozen.options);
   const scorers = spec?.kind === "ppo" ? scorersOf(torch, run, family, spec, loading) : null;
   if (scorers !== null && "reason" in scorers) return { ok: false, code: "not-modelled", reason: scorers.reason };
+  const rater = raterOf(torch, run, family, spec, loading);
+  if (rater !== null && "reason" in rater) return { ok: false, code: "not-modelled", reason: rater.reason };
   const trained = [...model.parameters, ...(scorers?.value.model.parameters ?? [])];
-  strategy.prepare(torch, trained);
+  // PPO's policy and value model are one engine; the larger one's layers are gathered at a time.
+  const others = scorers?.value.model;
+  strategy.prepare(
+    torch,
+    trained,
+    others !== undefined && others.elements > model.elements ? others.parameters : model.parameters,
+  );
   // trl/models/utils.py: below stage 3 the reference is an engine of its own, whole on every GPU (prepare_deepspeed).
   const copyUsage = (copy !== null && strategy.prepareFrozen?.(torch, copy.parameters)) || null;
+  const rates = rater ?? scorers?.reward ?? null;
+  const raterUsage = (rates !== null && strategy.prepareFrozen?.(torch, rates.model.parameters)) || null;
   torch.leafHook = strategy.leafHook;
   torch.usage = strategy.shardsParameters ? strategy : undefined;
   const loadedEvents = ledger.eventCount;
@@ -288,6 +323,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     modules: model.modules,
     ...(model.parametrized.size > 0 ? { parametrized: model.parametrized } : {}),
     loadDtype,
+    ...(ATTENTION_DROPOUT_MODULES.has(run.model.family) ? { attentionDropoutModule: true } : {}),
     // Traced code is checkpointed by tags on its operators, whichever kind was asked for (torch/_dynamo/variables/higher_order_ops.py).
     checkpointing:
       run.compiled && run.checkpointing !== null ? { ...run.checkpointing, useReentrant: false } : run.checkpointing,
@@ -305,6 +341,20 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
         ...(cache === undefined ? {} : { cache }),
         ...(wrapper === null ? {} : { wrapper }),
       });
+  const runnable = (
+    { graph, view, head }: Program,
+    model: RunnableModel["model"] & Pick<LoadedModel, "parameters">,
+    way: Fold,
+  ): RunnableModel => ({
+    model,
+    graph,
+    options: {
+      ...optionsOf({ graph, view, dataView: view, head }, way),
+      head,
+      layerSignature: way !== "none" && fold ? layerSignatures(model.parameters) : null,
+    },
+    heads: Number(view.scope("num_key_value_heads") ?? 0),
+  });
   const passesOf = (
     program: Program,
     scope: Scope | null,
@@ -313,6 +363,9 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   ): PassFactory => {
     if (spec === null || loss === undefined || scope === null) return interpretersOf(program);
     const other = companionAt(at);
+    const cut = rater?.at(at);
+    const rating = (way: Fold) =>
+      rater === null || cut === undefined ? null : { model: runnable(cut, rater.model, way), usage: raterUsage };
     const otherSignature = other && copy && layerSignatures(copy.parameters);
     const called = (way: Fold) => {
       if (other === null) return null;
@@ -334,6 +387,11 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
         copy,
         copyUsage,
         companion: called(way),
+        // Copied from a policy whose `use_cache` only checkpointing had switched off (trl/experimental/online_dpo).
+        ...(KEEPS_CACHE.has(spec.kind) && run.checkpointing === null
+          ? { copyCache: () => cacheOf(program.view, null, 1) }
+          : {}),
+        rater: rating(way),
         options: optionsOf(program, way),
       });
   };
@@ -347,13 +405,22 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     if (gathered !== null) torch.usage = undefined;
     cacheBytes = withoutTraining(torch, () => generate(torch, run, family, generation, interpretersOf, autocast));
     torch.usage = usage;
+    // What was called last is let go as what follows is gathered.
+    if (gathered === null) strategy.endPass?.(torch);
     gathered?.release();
     return cacheBytes;
   };
   const onPolicy = spec?.generation ?? null;
+  const vllm = spec?.vllm;
+  if (vllm !== undefined) reserve(torch, "vllm", vllm.sleepingBytes, "uint8", "buffers");
   const rollout =
     spec?.rollout == null
-      ? onPolicy && beforeEach(ledger, () => generates(onPolicy))
+      ? vllm !== undefined
+        ? beforeEach(ledger, () => {
+            const more = vllm.generatingBytes - vllm.sleepingBytes;
+            reserve(torch, "vllm", more, "uint8", "buffers").release();
+          })
+        : onPolicy && beforeEach(ledger, () => generates(onPolicy))
       : new Rollout(
           torch,
           {
@@ -374,20 +441,6 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     const { rollout, ppo } = spec;
     const rowsAt = (rows: number): RunSizes => ({ ...sizes, B: rows });
     const policyAt = (rows: number): Program => programOf(run, family, rowsAt(rows), false) ?? program;
-    const runnable = (
-      { graph, view, head }: Program,
-      model: RunnableModel["model"] & Pick<LoadedModel, "parameters">,
-      way: Fold,
-    ): RunnableModel => ({
-      model,
-      graph,
-      options: {
-        ...optionsOf({ graph, view, dataView: view, head }, way),
-        head,
-        layerSignature: way !== "none" && fold ? layerSignatures(model.parameters) : null,
-      },
-      heads: Number(view.scope("num_key_value_heads") ?? 0),
-    });
     const scopeAt = (rows: number): Scope => lossScope(spec, rows, run.sequenceLength, vocabulary);
     runPpo(
       torch,
@@ -403,16 +456,22 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
         dtypes: { values: scorers.value.dtype, scores: scorers.reward.dtype, ref_logprobs: loadDtype },
         batchOf: ({ batch }, rows) => batchOf({ batch }, scopeAt(rows), autocast, loadDtype),
         passOf: (part, rows, way) =>
-          ppoPass(torch, part, scopeAt(rows), {
-            policy: runnable(policyAt(rows), model, way),
-            reference: runnable(
-              policyAt(rows),
-              copy ?? { ...(model.base ?? model), parameters: model.parameters },
-              way,
-            ),
-            value_model: runnable(scorers.value.at(rowsAt(rows)), scorers.value.model, way),
-            reward: runnable(scorers.reward.at(rowsAt(rows)), scorers.reward.model, way),
-          }),
+          ppoPass(
+            torch,
+            part,
+            scopeAt(rows),
+            {
+              policy: runnable(policyAt(rows), model, way),
+              reference: runnable(
+                policyAt(rows),
+                copy ?? { ...(model.base ?? model), parameters: model.parameters },
+                way,
+              ),
+              value_model: runnable(scorers.value.at(rowsAt(rows)), scorers.value.model, way),
+              reward: runnable(scorers.reward.at(rowsAt(rows)), scorers.reward.model, way),
+            },
+            { reference: copyUsage, reward: raterUsage },
+          ),
         generate: generates,
         groups,
         trainable,

@@ -64,12 +64,15 @@ trainer = DPOTrainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
     // Log-probabilities of 4 sequences of 1023 tokens, three times as large as the vocabulary in float32.
     const logits = 4 * 1023 * 151_936 * 4;
     assert.ok((await peak("trl==1.9.0\n")) - (await peak("")) > logits);
-    const [old] = await runsOf(DPO, "dpo.yaml", "trl==0.24.0\n");
-    const [same] = await runsOf(DPO, "dpo.yaml", "trl==1.9.0\n");
-    const says = (run: typeof old): boolean =>
+    const runOf = async (version: string) => (await runsOf(DPO, "dpo.yaml", `trl==${version}\n`))[0];
+    const says = (run: Awaited<ReturnType<typeof runOf>>): boolean =>
       run?.assumptions.some(({ what }) => what.includes("stands for")) === true;
-    assert.deepEqual([says(old), says(same)], [true, false]);
-    assert.ok(old!.perDevice!.band.highBytes > 1.1 * same!.perDevice!.band.highBytes);
+    const [same, between] = [await runOf("1.9.0"), await runOf("1.14.0")];
+    assert.deepEqual([says(same), says(between)], [false, true]);
+    for (const recorded of ["0.28.0", "0.24.0", "0.17.0", "0.12.1", "0.9.6"])
+      assert.ok(!says(await runOf(recorded)), recorded);
+    assert.ok(says(await runOf("0.8.6")));
+    assert.ok(between!.perDevice!.band.highBytes > 1.1 * same!.perDevice!.band.highBytes);
   });
 
   const AXOLOTL =
@@ -151,6 +154,28 @@ trainer = PPOTrainer(args=args, model="Qwen/Qwen2.5-0.5B-Instruct", ref_model=No
     assert.equal(await marked("alphapo", ""), await marked("simpo", "cpo_alpha: 0\n"));
   });
 
+  it("online DPO, XPO and Nash-MD keep a reference, and a reward model where one is named or needed", async () => {
+    const online = (name: string, more = ""): string =>
+      `from trl.experimental.online_dpo import ${name}Config, ${name}Trainer
+args = ${name}Config(output_dir="out", per_device_train_batch_size=1, max_length=128, max_new_tokens=64${more})
+trainer = ${name}Trainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
+`;
+    const [run] = await runsOf(online("OnlineDPO"), "online.py");
+    const own = run?.perDevice?.allocatedPeakBytes ?? 0;
+    assert.ok(run?.assumptions.some(({ settleWith }) => settleWith === "reward_model_path"));
+    // Two models in float32, gradients and two states of one.
+    assert.ok(own > 0.99 * 5 * 2 * WEIGHTS, `${own}`);
+    const rated = await peakOf(online("OnlineDPO", ', reward_model_path="Qwen/Qwen2.5-0.5B-Instruct"'), "online.py");
+    assert.ok(rated - own > 1.8 * WEIGHTS * 0.7, `${rated - own}`);
+    // XPO goes back through both completions in two forwards, and calls a model for the rewards.
+    const [xpo] = await runsOf(online("XPO"), "xpo.py", "trl==1.9.0\n");
+    assert.ok((xpo?.perDevice?.allocatedPeakBytes ?? 0) > own);
+    const [nash] = await runsOf(online("NashMD"), "nash.py");
+    assert.ok(nash?.assumptions.some(({ settleWith }) => settleWith === "libraries"));
+    const generating = await runsOf(online("OnlineDPO", ", gradient_checkpointing=False"), "online.py");
+    assert.ok((generating[0]?.perDevice?.keyValueCacheBytes ?? 0) > 0);
+  });
+
   const ofClass = (name: string): string =>
     `from trl import ${name}Config, ${name}Trainer
 args = ${name}Config(output_dir="out", per_device_train_batch_size=1, max_length=128)
@@ -159,7 +184,7 @@ trainer = ${name}Trainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
 
   it("no trainer of TRL is taken for another: those without an estimate say why", async () => {
     const classes =
-      "BCO XPO NashMD OnlineDPO AlignProp DDPO IterativeSFT TPO GFPO GMPO A2PO GRPOWithReplayBuffer AsyncGRPO AsyncDistillation Distillation ServerDistillation GOLD MiniLLM IWOPD SDFT SDPO SSD";
+      "BCO AlignProp DDPO IterativeSFT TPO GFPO GMPO A2PO GRPOWithReplayBuffer AsyncGRPO AsyncDistillation Distillation ServerDistillation GOLD MiniLLM IWOPD SDFT SDPO SSD";
     for (const name of classes.split(" ")) {
       const [run] = await runsOf(ofClass(name), "train.py");
       assert.equal(run?.perDevice ?? null, null, name);

@@ -30,8 +30,14 @@ const ZERO_2: DeepSpeedSpec = {
 
 const FSDP: FsdpSpec = { version: 2, sharding: "full_shard", cpuOffload: false, reshardAfterForward: true };
 
-/** Names of a loop that outlive it are numbers of a few hundred bytes each: not all are followed. */
-const SLACK: Readonly<Record<string, number>> = { ppo: 1024 };
+/**
+ * Names of PPO's loop that outlive it are numbers of a few hundred bytes each: not all are followed. Before 0.29 KTO and
+ * GKD had one or two numbers on the host that the recording puts on the device.
+ */
+const SLACK: Readonly<Record<string, number>> = { "trl-ppo ppo": 1024 };
+const HOST_NUMBERS = 1024;
+const slackOf = (losses: string, kind: string): number =>
+  SLACK[`${losses} ${kind}`] ?? (losses.startsWith("trl-0") && (kind === "kto" || kind === "gkd") ? HOST_NUMBERS : 0);
 
 function compare(losses: string, { case: c, result }: Receipt): string | null {
   const simulated = simulate(
@@ -40,7 +46,7 @@ function compare(losses: string, { case: c, result }: Receipt): string | null {
   );
   if (!simulated.ok) return `${c.id}: ${simulated.reason}`;
   const { ledger } = simulated.simulation;
-  return Math.abs(ledger.peak - result.peak_allocated) <= (SLACK[c.kind] ?? 0)
+  return Math.abs(ledger.peak - result.peak_allocated) <= slackOf(losses, c.kind)
     ? null
     : `${c.id}: allocated ${ledger.peak} instead of ${result.peak_allocated} (${ledger.peak - result.peak_allocated})`;
 }
@@ -197,5 +203,45 @@ describe("trainers of TRL", () => {
         },
       });
     assert.ok(grpo(true) - grpo(false) > PARAMETERS / 2, `${grpo(true) - grpo(false)} of ${2 * PARAMETERS}`);
+  });
+
+  /** PPO of a receipt, over many ranks. */
+  function ppoOver(deepspeed: DeepSpeedSpec, gathers = true) {
+    const { case: c } = receiptsOf("trl-ppo", "ppo").find(({ case: c }) => c.reference === "model")!;
+    const run = trainerRunOf({
+      ...c,
+      model: { ...c.model, num_hidden_layers: 24, vocab_size: 200 },
+      dtype: "bfloat16",
+      amp: null,
+    });
+    const rollout = { ...run.trainer!.rollout!, generates: true, gathers };
+    const simulated = simulate(
+      { ...run, ...sharded({ deepspeed }), trainer: { ...run.trainer!, rollout } },
+      graphsWithTrainers(c.family, "trl-ppo"),
+    );
+    assert.ok(simulated.ok, simulated.ok ? "" : simulated.reason);
+    return simulated.simulation;
+  }
+
+  it("shard all four models of PPO under ZeRO-3, and gather the two that are trained to generate", () => {
+    const stage3 = { ...ZERO_2, zeroStage: 3 as const };
+    const [two, three, apart] = [ppoOver(ZERO_2), ppoOver(stage3), ppoOver(stage3, false)];
+    const loaded = ({ ledger }: typeof two): number => ledger.phaseList[0]!.peak;
+    // Weights of four models of two bytes, a quarter of which stays.
+    assert.ok(Math.abs(loaded(two) - loaded(three) - 4 * 2 * two.parameters * 0.75) < 0.05 * loaded(two));
+    // Both are gathered as one module (unwrap_model_for_generation of the wrapper).
+    const generating = ({ ledger }: typeof two): number =>
+      Math.max(...ledger.phaseList.filter(({ phase }) => phase === "generation").map(({ peak }) => peak));
+    const gathered = generating(three) - generating(apart);
+    assert.ok(gathered > 2 * 2 * two.parameters * 0.8, `${gathered} of ${two.parameters}`);
+  });
+
+  it("say that PPO cannot run under FSDP", () => {
+    const { case: c } = receiptsOf("trl-ppo", "ppo")[0]!;
+    const simulated = simulate(
+      { ...trainerRunOf(c), ...sharded({ fsdp: FSDP }) },
+      graphsWithTrainers(c.family, "trl-ppo"),
+    );
+    assert.ok(!simulated.ok && simulated.reason === "PPO under FSDP");
   });
 });

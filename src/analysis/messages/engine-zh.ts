@@ -36,9 +36,10 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   ],
   // Why there is no estimate.
   [/^PPO of this library$/, "该库的 PPO"],
-  [/^PPO with sharded parameters$/, "参数分片时的 PPO"],
+  [/^PPO under FSDP$/, "FSDP 下的 PPO"],
+  [/^(.+) with a reward model like (.+)$/, "奖励模型为 $2 的 $1"],
   [/^PPO with value and reward models like (.+)$/, "价值模型和奖励模型为 $1 的 PPO"],
-  [/^PPO with a (.+) of this kind$/, "使用这种 $1 的 PPO"],
+  [/^a model whose states cannot be told$/, "无法分辨其状态的模型"],
   [/^no graph of the family "(.*)" was captured$/, "模型族 “$1” 没有计算图"],
   [/^the model's config\.json does not give every size$/, "模型的 config.json 没有给出全部尺寸"],
   [/^the model's config\.json cannot be run: (.*)$/, "无法按模型的 config.json 运行：$1"],

@@ -36,7 +36,13 @@ const OF_TRL: Readonly<Record<string, Flavour>> = {
  * swift/arguments/rlhf_args.py (4.6), llamafactory/train/tuner.py (0.9.5).
  */
 const MODELLED: Readonly<Record<string, Readonly<Record<string, Flavour>>>> = {
-  trl: { ...OF_TRL, ppo: { kind: "ppo" } },
+  trl: {
+    ...OF_TRL,
+    ppo: { kind: "ppo" },
+    "online-dpo": { kind: "online-dpo" },
+    xpo: { kind: "xpo" },
+    "nash-md": { kind: "nash-md" },
+  },
   axolotl: {
     ...OF_TRL,
     ipo: { kind: "dpo", loss: "ipo" },
@@ -54,6 +60,9 @@ export function flavourOf(format: string, trainer: string): Flavour | undefined 
 
 /** Trainers that generate the completions they learn from. */
 const GENERATES: ReadonlySet<TrainerKind> = new Set(["grpo", "rloo"]);
+
+/** Trainers that generate two completions of each prompt in every micro-batch, and learn which is better. */
+const COMPARES: ReadonlySet<TrainerKind> = new Set(["online-dpo", "xpo", "nash-md"]);
 
 /** Trainers whose memory does not depend on how much of a sequence is scored. */
 const SCORES_ALL: ReadonlySet<TrainerKind> = new Set(["orpo", "cpo", "reward", "rm"]);
@@ -125,18 +134,20 @@ export function trainerSpecOf(
   if (c.trl && trainer === "sft") return sftSpec(c, sequenceLength);
   const flavour = flavourOf(c.inputs.format.id, trainer);
   if (c.losses === null || flavour === undefined) return null;
-  const { standsFor, forLiger } = c.losses;
+  const { standsFor, forLiger, release } = c.losses;
   if (forLiger) c.suppose(say("assume.liger-loss", { trainer: trainer.toUpperCase() }), "libraries");
   if (standsFor !== undefined && flavour.kind !== "reward")
-    c.suppose(say("assume.loss-stands", { trainer: trainer.toUpperCase(), standsFor }), "libraries");
+    c.suppose(say("assume.loss-stands", { trainer: trainer.toUpperCase(), standsFor, release }), "libraries");
   const spec =
     flavour.kind === "gkd"
       ? distillationSpec(c, sequenceLength, batch)
       : flavour.kind === "ppo"
         ? ppoSpec(c, adapted, batch)
-        : GENERATES.has(flavour.kind)
-          ? rolloutSpec(c, flavour.kind, adapted, batch)
-          : preferenceSpec(c, flavour, sequenceLength, adapted, batch.loadDtype);
+        : COMPARES.has(flavour.kind)
+          ? comparingSpec(c, flavour.kind, sequenceLength, adapted, batch)
+          : GENERATES.has(flavour.kind)
+            ? rolloutSpec(c, flavour.kind, adapted, batch)
+            : preferenceSpec(c, flavour, sequenceLength, adapted, batch.loadDtype);
   return standsFor === undefined && !forLiger ? spec : { ...spec, standIn: true };
 }
 
@@ -150,12 +161,16 @@ function distillationSpec(c: ResolveContext, sequenceLength: number, batch: Batc
   const newTokens = Math.min(sequenceLength - 1, Number(c.value("max_new_tokens", 128)));
   // With checkpointing it generates without a cache: forwards without gradients, which need less than the training's.
   const cached = Number(c.value("lmbda", 0.5)) > 0 && c.value("gradient_checkpointing", true) !== true;
+  const scoredTokens = scored(c, sequenceLength);
+  // Until 1.3 the loss takes what follows the prompt (compute_loss); what it generates follows all of the prompt.
+  const whole = holds("trl>=1.4", c.libraries);
+  const promptLength = Math.max(1, sequenceLength - (whole ? newTokens : scoredTokens));
   return {
     kind: "gkd",
     variant: { divergence: divergenceOf(Number(c.value("beta", 0.5))), reference: "model" },
     disableDropout: c.value("disable_dropout", true) === true,
-    scoredTokens: scored(c, sequenceLength),
-    promptLength: Math.max(1, sequenceLength - newTokens),
+    scoredTokens,
+    promptLength,
     completionLength: newTokens,
     referenceApart: true,
     ...(companion === null ? {} : { companion }),
@@ -209,6 +224,55 @@ function ppoSpec(c: ResolveContext, adapted: boolean, batch: Batch): TrainerSpec
   };
 }
 
+/**
+ * Online DPO, XPO and Nash-MD: what is generated fills the sequence up; a reward model rates it, or functions on the host do
+ * (trl/experimental/{online_dpo,xpo,nash_md}).
+ */
+function comparingSpec(
+  c: ResolveContext,
+  kind: TrainerKind,
+  sequenceLength: number,
+  adapted: boolean,
+  batch: Batch,
+): TrainerSpec {
+  const named = c.settings.find("reward_model") !== undefined;
+  const scorer = companionOf(c, "reward_model", batch.loadDtype);
+  // Only online DPO takes functions; the others call a model.
+  const rewards = named || kind !== "online-dpo" ? "model" : "function";
+  if (rewards === "function") c.suppose(say("assume.rewards-outside"), "reward_model_path");
+  else if (scorer === null) c.suppose(say("assume.rater"), "reward_model_path");
+  if (kind !== "online-dpo" && holds("trl>=1.14", c.libraries))
+    c.suppose(say("assume.trainer-gone", { trainer: kind.toUpperCase() }), "libraries");
+  const completion = Math.max(1, Math.min(sequenceLength - 1, Number(c.value("max_new_tokens", 64))));
+  const prompt = Math.max(1, sequenceLength - completion);
+  const vllm = c.value("use_vllm", false) === true;
+  const loss = kind === "nash-md" ? {} : { loss: c.value("loss_type", "sigmoid") === "ipo" ? "ipo" : "sigmoid" };
+  // Checkpointing makes it generate without a cache: forwards without gradients, which need less than the training's.
+  const cached = !vllm && c.value("gradient_checkpointing", true) !== true;
+  return {
+    kind,
+    variant: { ...loss, rewards, reference: adapted ? "adapter" : "model" },
+    disableDropout: c.value("disable_dropout", true) === true,
+    scoredTokens: completion,
+    promptLength: prompt,
+    completionLength: completion,
+    ...(scorer === null ? {} : { scorers: { reward: scorer } }),
+    ...(vllm ? { vllm: vllmBytes(c, batch) } : {}),
+    ...(cached
+      ? {
+          generation: {
+            batchSize: batch.micro * (kind === "online-dpo" ? 2 : 1),
+            promptLength: prompt,
+            newTokens: completion,
+            beams: 1,
+            samples: true,
+            cache: cacheOf(c, batch).cache ?? ("dynamic" as const),
+          },
+        }
+      : {}),
+  };
+}
+
 /** A model that another setting names, in the dtype the trained one is loaded in; null: none, or it was not found. */
 function companionOf(c: ResolveContext, name: string, loadDtype: DType): CompanionSpec | null {
   const found = c.inputs.companions.get(name);
@@ -240,8 +304,9 @@ function preferenceSpec(
     variant: variantOf(c, flavour, adapted && !apart),
     disableDropout: kind !== "rm" && c.value("disable_dropout", true) === true,
     scoredTokens,
-    promptLength: 0,
-    completionLength: 0,
+    // Where prompts and completions come apart, what is not scored is the prompt (trl/trainer/dpo_trainer.py before 0.29).
+    promptLength: scoredTokens > 0 ? sequenceLength - scoredTokens : 0,
+    completionLength: scoredTokens,
     ...(apart ? { referenceApart: true } : {}),
     ...(apart && other !== null && other.model.name !== c.settings.string("model") ? { companion: other } : {}),
   };
@@ -358,7 +423,7 @@ function variantOf(c: ResolveContext, { kind, loss: own }: Flavour, adapted: boo
   if (kind === "reward") return { centered: c.settings.number("center_rewards_coefficient") !== undefined };
   if (c.inputs.format.id === "llama-factory") {
     const loss = kind === "kto" ? "kto" : String(c.value("pref_loss", "sigmoid"));
-    return { loss, reference: WITHOUT_REFERENCE.has(loss) ? "none" : referenceOf(c, adapted) };
+    return { loss, reference: WITHOUT_REFERENCE.has(loss) ? "none" : referenceOf(c, kind, adapted) };
   }
   const stated = own === undefined ? c.settings.find("loss_type") : undefined;
   const [loss] = own === undefined ? (c.settings.list("loss_type") ?? []) : [own];
@@ -369,12 +434,14 @@ function variantOf(c: ResolveContext, { kind, loss: own }: Flavour, adapted: boo
   // AlphaPO is SimPO without the likelihood (trl/experimental/cpo/cpo_config.py).
   if (kind === "cpo" && loss === "alphapo") return { loss: "simpo", likelihood: false };
   if (kind === "cpo") return { loss: loss ?? standard, likelihood: c.settings.number("cpo_alpha") !== 0 };
-  return { loss: loss ?? standard, reference: referenceOf(c, adapted) };
+  return { loss: loss ?? standard, reference: referenceOf(c, kind, adapted) };
 }
 
 /** The frozen model beside the policy: none once its log-probabilities are there, the base model under an adapter. */
-function referenceOf(c: ResolveContext, adapted: boolean): "model" | "adapter" | "none" {
-  if (c.value("precompute_ref_log_probs", false) === true) return "none";
+function referenceOf(c: ResolveContext, kind: TrainerKind, adapted: boolean): "model" | "adapter" | "none" {
+  // Before 0.10 DPO computed them anew in every step, with the policy for want of the reference (get_batch_loss_metrics).
+  if (c.value("precompute_ref_log_probs", false) === true)
+    return kind === "dpo" && holds("trl<0.10", c.libraries) ? "adapter" : "none";
   return adapted ? "adapter" : "model";
 }
 

@@ -30,7 +30,7 @@ import { convolution, embedding } from "./ops/model";
 import { type Argument, Arguments, dispatch } from "./ops/table";
 import { type Fold, type Folding, layerLabel, leftOut, NO_LAYER, planAcrossKinds, planFolding } from "./region";
 import { checkpointWith, Shelf } from "./shelf";
-import type { Tensor } from "./tensor";
+import { hostTensor, type Tensor } from "./tensor";
 import type { Torch } from "./torch";
 
 /** Replaces the forward of the leaf module at one path (adapters, quantized linears); `rest` are its further arguments. */
@@ -130,6 +130,8 @@ export interface InterpreterOptions {
   readonly wrapper?: Wrapper;
   /** Dropout that is a module of its own is off (`disable_dropout_in_model`); attention's stays. */
   readonly noDropout?: boolean;
+  /** Attention's dropout is a module of its own, too, whose rate is read from it. */
+  readonly attentionDropoutModule?: boolean;
   /**
    * Takes the states between layers, owned (`output_hidden_states`): what the first layer is given and what each gives, the
    * last one's in their final form (transformers/utils/output_capturing.py).
@@ -173,6 +175,8 @@ export interface RepeatCounter {
 export class NotModelled extends Error {}
 
 const ATTENTION = "scaled_dot_product_attention";
+/** Place of its rate of dropout: after query, key, value and mask. */
+const ATTENTION_DROPOUT = 4;
 /** Scopes whose attention sees every token at once and keeps nothing. */
 const ENCODER = /(?:^|\.)encoder(?:\.|$)/;
 
@@ -229,6 +233,14 @@ function leave(context: Context): void {
   for (const tensor of context.frame.values()) tensor.release();
   for (const name of context.lists.keys()) dropList(name, context);
   context.inside?.parameters.leave();
+}
+
+/** What goes with an output, as a name of its own. */
+function apart(output: Tensor): Tensor {
+  const name = hostTensor(output.ledger, [0], "uint8");
+  name.along = output.along;
+  output.along = null;
+  return name;
 }
 
 function dropList(name: string, context: Context): void {
@@ -533,6 +545,8 @@ export class Interpreter {
     const args = instruction.in.map((operand) => this.operand(operand, context));
     const keywords = instruction.kw === undefined ? NO_KEYWORDS : this.keywords(instruction.kw, context);
     if (this.options.noDropout && DROPOUTS.has(instruction.op)) args[1] = 0;
+    if (this.options.noDropout && this.options.attentionDropoutModule && instruction.op === ATTENTION)
+      args[ATTENTION_DROPOUT] = 0;
     const { autocastEnabled, gradEnabled } = torch;
     if (instruction.op === FUSED_LOSS) torch.logits = true;
     if (instruction.noamp) torch.autocastEnabled = false;
@@ -635,7 +649,7 @@ export class Interpreter {
     if (given === null && this.inputEmbeddings.has(instruction)) this.requireGrad(out);
     if (outside) torch.usage?.leaveModule?.(torch, path);
     torch.scope = outer;
-    this.bind(instruction.out, [out], context);
+    this.bind(instruction.out, instruction.out.length > 1 ? [out, apart(out)] : [out], context);
   }
 
   /** Elements of a leaf module's parameters. */

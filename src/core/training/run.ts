@@ -325,7 +325,21 @@ export interface DeviceSpec {
  * Trainers whose loss calls more than one forward of one model; the plain ones have no spec. `reward` trains a sequence
  * classifier, `rm` a language model with a value head.
  */
-export type TrainerKind = "sft" | "dpo" | "kto" | "orpo" | "cpo" | "reward" | "rm" | "grpo" | "rloo" | "gkd" | "ppo";
+export type TrainerKind =
+  | "sft"
+  | "dpo"
+  | "kto"
+  | "orpo"
+  | "cpo"
+  | "reward"
+  | "rm"
+  | "grpo"
+  | "rloo"
+  | "gkd"
+  | "ppo"
+  | "online-dpo"
+  | "xpo"
+  | "nash-md";
 
 /** Another model beside the trained one, that only runs forward. */
 export interface CompanionSpec {
@@ -384,6 +398,8 @@ export interface TrainerSpec {
   /** The models beside policy and reference that give one number for every token; absent: like the policy. */
   readonly scorers?: { readonly value?: CompanionSpec; readonly reward?: CompanionSpec };
   readonly ppo?: PpoSpec;
+  /** Bytes that vLLM takes of the card while it generates, and while the policy trains; absent: the policy generates. */
+  readonly vllm?: Pick<RolloutSpec, "generatingBytes" | "sleepingBytes">;
   /** Text the policy generates before each micro-batch, its prompts from the data; absent or null: none. */
   readonly generation?: GenerationSpec | null;
   /** The loss is another version's or another library's, which widens the band. */

@@ -196,7 +196,8 @@ function microBatch(
   if (offload !== null) torch.hooks.pop();
   torch.tape?.returns([loss!, ...rest]);
   const locals = [...rest, ...batch];
-  if (!options.plainLoop) for (const tensor of locals) tensor.release();
+  const held = options.plainLoop || pass.holdsOutputs;
+  if (!held) for (const tensor of locals) tensor.release();
   ledger.enter("backward", step);
   torch.kind = "temporaries";
   torch.logits = true;
@@ -210,6 +211,7 @@ function microBatch(
   strategy.endPass?.(torch);
   if (options.plainLoop) return [loss!, ...locals];
   loss!.release();
+  if (held) for (const tensor of locals) tensor.release();
   return [];
 }
 

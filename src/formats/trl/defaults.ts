@@ -30,6 +30,20 @@ const PREFERENCES: Table = {
 /** Prompts were cut to a length of their own before 0.29. */
 const WITH_PROMPTS: Table = { ...PREFERENCES, max_prompt_length: { now: null, older: { "trl<0.29": 512 } } };
 
+/** Trainers that compare completions of their own; `vllm_mode` is online DPO's default. */
+const COMPARES: Table = {
+  ...ALL,
+  beta: { now: 0.1 },
+  disable_dropout: { now: true },
+  loss_type: { now: "sigmoid" },
+  max_new_tokens: { now: 64 },
+  sequence_length: { now: 512 },
+  use_vllm: { now: false },
+  vllm_enable_sleep_mode: { now: false },
+  vllm_gpu_memory_utilization: { now: 0.55 },
+  vllm_mode: { now: "colocate", older: { "trl<1": "server" } },
+};
+
 const GENERATES: Table = {
   ...ALL,
   disable_dropout: { now: false },
@@ -71,16 +85,7 @@ export const TRAINER_DEFAULTS: Readonly<Record<string, Table>> = {
     num_mini_batches: { now: 1 },
     response_length: { now: 53 },
   },
-  "online-dpo": {
-    ...ALL,
-    beta: { now: 0.1 },
-    disable_dropout: { now: true },
-    loss_type: { now: "sigmoid" },
-    max_new_tokens: { now: 64 },
-    sequence_length: { now: 512 },
-    use_vllm: { now: false },
-    vllm_enable_sleep_mode: { now: false },
-    vllm_gpu_memory_utilization: { now: 0.55 },
-    vllm_mode: { now: "colocate", older: { "trl<1": "server" } },
-  },
+  "online-dpo": COMPARES,
+  xpo: COMPARES,
+  "nash-md": COMPARES,
 };

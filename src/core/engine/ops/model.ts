@@ -478,6 +478,14 @@ export function gatherLike(
   return torch.attach(node, picked(torch, operator, sizes, input.dtype));
 }
 
+/** `take_along_dim`: places from the end become ones from the start, then it gathers (aten/native/TensorAdvancedIndexing.cpp). */
+export function takeAlongDim(torch: Torch, input: Tensor, index: Tensor): Tensor {
+  const wrapped = torch.empty("remainder", index.sizes, index.dtype);
+  const out = gatherLike(torch, "gather", input, [wrapped], index.sizes);
+  wrapped.release();
+  return out;
+}
+
 /**
  * PhiMoE's `PhimoeMultiplier` (models/phimoe/modeling_phimoe.py), an autograd function of its own: it saves three tensors,
  * and its backward scatters into the product of gates and gradient.

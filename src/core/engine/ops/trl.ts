@@ -5,6 +5,7 @@
 import { type DType, ELEMENT_BYTES } from "../dtype";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
+import { reducedSizes } from "./arithmetic";
 
 /** The name its gathered weight goes by. */
 const GATHERED_HEAD = "fused_lm_head";
@@ -193,8 +194,8 @@ export function leaveAutocast(torch: Torch): Tensor[] {
   return [];
 }
 
-/** `nansum`/`nanmean` of all elements: NaNs count as zero, and are counted (aten/native/ReduceOps.cpp). */
-export function withoutNaN(torch: Torch, input: Tensor, mean: boolean): Tensor {
+/** `nansum` (along `dims`; none: of all elements) and `nanmean` of all elements: NaNs count as zero, and are counted (aten/native/ReduceOps.cpp). */
+export function withoutNaN(torch: Torch, input: Tensor, mean: boolean, dims: readonly number[] = []): Tensor {
   const count = mean ? missing(torch, input) : null;
   const node = torch.record("NansumBackward0", [input], (torch, [gradient], [self]) => {
     if (!gradient) return [null];
@@ -206,7 +207,7 @@ export function withoutNaN(torch: Torch, input: Tensor, mean: boolean): Tensor {
     return [out];
   });
   if (node !== null) torch.save(node, input);
-  const sum = torch.attach(node, torch.empty("nansum", [], input.dtype));
+  const sum = torch.attach(node, torch.empty("nansum", reducedSizes(input.sizes, dims, false), input.dtype));
   if (count === null) return sum;
   const divided = torch.record("DivBackward0", [sum, null], (torch, [gradient]) => [
     gradient ? torch.empty("div", [], gradient.dtype) : null,

@@ -28,8 +28,11 @@ export interface Strategy {
   readonly keepsAutocast: boolean;
   /** Parameters exist in full only while they are used. */
   readonly shardsParameters: boolean;
-  /** Once the model is loaded: shards, buckets, master copies. */
-  prepare(torch: Torch, parameters: readonly Tensor[]): void;
+  /**
+   * Once the model is loaded: shards, buckets, master copies. Where two models are trained as one, `layers` are the parameters
+   * of the one whose layers are gathered at a time.
+   */
+  prepare(torch: Torch, parameters: readonly Tensor[], layers?: readonly Tensor[]): void;
   /** A model beside the trained one that only runs forward, sharded as that one is; its layers are gathered alike. */
   prepareFrozen?(torch: Torch, parameters: readonly Tensor[]): ForwardUsage | null;
   /** A layer (by index) starts or stops using its parameters. */

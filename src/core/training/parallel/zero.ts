@@ -22,6 +22,8 @@ class Zero extends GatheringStrategy implements Strategy {
   /** Flat partitions the optimizer steps on, one per parameter group. */
   private partitions: Tensor[] = [];
   private trained: readonly Tensor[] = [];
+  /** All of what is sharded, where several models are one. */
+  private everything: Gathering | null = null;
 
   constructor(
     private readonly spec: DeepSpeedSpec,
@@ -48,11 +50,11 @@ class Zero extends GatheringStrategy implements Strategy {
     else this.host.pageable += bytes;
   }
 
-  prepare(torch: Torch, parameters: readonly Tensor[]): void {
+  prepare(torch: Torch, parameters: readonly Tensor[], layers: readonly Tensor[] = parameters): void {
     const { spec, ranks } = this;
     this.trained = parameters.filter((parameter) => parameter.requiresGradFlag);
     const own = elements(this.trained) / ranks;
-    if (spec.zeroStage === 3) this.shardParameters(torch, parameters);
+    if (spec.zeroStage === 3) this.shardParameters(torch, parameters, layers);
     if (this.optimizerOnHost) {
       const target = spec.offloadOptimizer === "nvme" ? "nvme" : "cpu";
       // float32 master, two moments, float32 gradient
@@ -97,15 +99,16 @@ class Zero extends GatheringStrategy implements Strategy {
       reserve(torch, "hpz_secondary", elements(parameters) / spec.hpzPartitionSize, this.dtype, "weights");
   }
 
-  private shardParameters(torch: Torch, parameters: readonly Tensor[]): void {
+  private shardParameters(torch: Torch, parameters: readonly Tensor[], layers: readonly Tensor[]): void {
     this.shardsOf(torch, parameters);
     const reuseDistance = this.spec.stage3MaxReuseDistance;
-    this.gathering = new Gathering(parameters, { ...this.gatheringOptions, reuseDistance });
+    this.gathering = new Gathering(layers, { ...this.gatheringOptions, reuseDistance });
+    this.everything = new Gathering(parameters, { ...this.gatheringOptions, reuseDistance });
   }
 
-  /** `deepspeed.zero.GatheredParameters` over the model. */
+  /** `deepspeed.zero.GatheredParameters` over everything that is trained. */
   gatherAll(torch: Torch): Tensor | null {
-    return this.gathering?.gatherAll(torch) ?? null;
+    return this.everything?.gatherAll(torch) ?? null;
   }
 
   /** Stages 2 and 3 copy a gradient into the bucket and let it go. */

@@ -29,6 +29,11 @@ function asksForLogits({ main }: TrainerGraph): boolean {
   return main.body.some((instruction) => "call" in instruction && instruction.call === "Model");
 }
 
+/** Whether a loss asks its models for the states between layers: DPO of 0.19 to 0.28 did, and used none (trl/trainer/dpo_trainer.py, concatenated_forward). */
+function givesStates({ main }: TrainerGraph): boolean {
+  return main.body.some((instruction) => "call" in instruction && instruction.out.length > 1);
+}
+
 /** The run's trainer as it is with the run's adapter: whose base is the reference then, whatever stood beside it before. */
 export function trainerOf({ trainer, adapter }: Pick<TrainingRun, "trainer" | "adapter">): TrainerSpec | null {
   if (trainer == null) return null;
@@ -115,6 +120,10 @@ export interface TrainerParts {
     readonly options: InterpreterOptions;
     readonly cache?: () => SimulatedCache;
   } | null;
+  /** The cache that the outputs of a copy of the policy keep. */
+  readonly copyCache?: () => SimulatedCache;
+  /** The model that rates completions, and what gathers its shards. */
+  readonly rater?: { readonly model: RunnableModel; readonly usage: ForwardUsage | null } | null;
 }
 
 /** A model as the engine runs it, with its graph. */
@@ -134,32 +143,57 @@ export type PpoModels = Readonly<Record<"policy" | "value_model" | "reference" |
  * asked for logits keeps a cache, too (trl/experimental/utils.py, get_reward: `use_cache=False`). Nothing is checkpointed: the
  * loop is not the Trainer's, which would switch that on.
  */
-export function ppoPass(torch: Torch, loss: TrainerGraph, scope: Scope, models: PpoModels): TrainerPass {
+export function ppoPass(
+  torch: Torch,
+  loss: TrainerGraph,
+  scope: Scope,
+  models: PpoModels,
+  usages: Readonly<Partial<Record<keyof PpoModels, ForwardUsage | null>>> = {},
+): TrainerPass {
   const trains = loss.carried !== undefined;
   const called = (name: keyof PpoModels): CalledModel => {
-    const { model, graph, options, heads } = models[name];
     const whole = name === "policy" || name === "reference";
-    const cut = whole ? untilLogits(graph, options.head) : untilStates(graph, options.head);
-    if (cut === null) throw new NotModelled(`PPO with a ${name} of this kind`);
-    return {
-      graphOf: () => cut,
-      options: {
-        ...options,
-        parameters: model.byName,
-        modules: model.modules,
-        parametrized: model.parametrized ?? new Map(),
-        checkpointing: null,
-        noDropout: true,
-      },
-      whole,
-      evaluates: false,
-      states: "given",
-      ...(whole || trains ? { cache: () => new KeptCache(heads) } : {}),
-      heads: { "score.weight": model.byName.get(`${options.head}.weight`) ?? null },
-    };
+    const own = askedForStates(models[name], whole);
+    const usage = usages[name] ?? null;
+    return { ...own, usage, ...(whole || trains ? { cache: () => new KeptCache(models[name].heads) } : {}) };
   };
   const names = ["policy", "value_model", "reference", "reward"] as const;
   return new TrainerPass(torch, loss, scope, Object.fromEntries(names.map((name) => [name, called(name)])));
+}
+
+/** A model asked for the states between its layers, up to its logits (`whole`) or to what its head takes. */
+function askedForStates({ model, graph, options }: RunnableModel, whole: boolean): CalledModel {
+  const cut = whole ? untilLogits(graph, options.head) : untilStates(graph, options.head);
+  if (cut === null) throw new NotModelled("a model whose states cannot be told");
+  return {
+    graphOf: () => cut,
+    options: {
+      ...options,
+      parameters: model.byName,
+      modules: model.modules,
+      parametrized: model.parametrized ?? new Map(),
+      checkpointing: null,
+      noDropout: true,
+    },
+    whole,
+    evaluates: false,
+    states: "given",
+    heads: { "score.weight": model.byName.get(`${options.head}.weight`) ?? null },
+  };
+}
+
+/**
+ * The model that rates completions: online DPO asks it for its logits, whose outputs keep a cache, the others for its states
+ * (trl/experimental/online_dpo/online_dpo_trainer.py, trl/experimental/utils.py, get_reward).
+ */
+function ratingModel(
+  loss: TrainerGraph,
+  { model, usage }: { readonly model: RunnableModel; readonly usage: ForwardUsage | null },
+): CalledModel {
+  const asked = loss.main.body.some((instruction) => "call" in instruction && instruction.path === "reward.base_model");
+  if (!asked) return { ...askedForStates(model, false), evaluates: true, usage };
+  const { states: _, ...own } = askedForStates(model, true);
+  return { ...own, evaluates: true, usage, cache: () => new KeptCache(model.heads) };
 }
 
 /** One pass of the trainer. */
@@ -188,7 +222,7 @@ export function trainerPass(torch: Torch, parts: TrainerParts): TrainerPass {
       },
       whole: asksForLogits(parts.loss),
       evaluates: false,
-      ...(hasValueHead(spec) ? { states: "inside" } : {}),
+      ...(givesStates(parts.loss) ? { states: "returned" } : hasValueHead(spec) ? { states: "inside" } : {}),
       heads: {
         "head.weight": model.byName.get(`${options.head}.weight`) ?? null,
         "head.bias": model.byName.get(`${options.head}.bias`) ?? null,
@@ -202,10 +236,16 @@ export function trainerPass(torch: Torch, parts: TrainerParts): TrainerPass {
           ...called(copy, { checkpointing: null }, companion ?? parts),
           evaluates: true,
           usage: parts.copyUsage,
-          ...(companion?.cache === undefined ? {} : { cache: companion.cache }),
+          ...keptBy(companion?.cache ?? parts.copyCache),
         }
       : spec.variant["reference"] === "adapter"
         ? called(policy.base ?? policy, { checkpointing: null, noDropout })
         : null;
-  return new TrainerPass(torch, parts.loss, parts.scope, { policy: called(policy, { noDropout }), reference });
+  const reward = parts.rater ? ratingModel(parts.loss, parts.rater) : null;
+  return new TrainerPass(torch, parts.loss, parts.scope, { policy: called(policy, { noDropout }), reference, reward });
+}
+
+/** The cache that a model's outputs keep, where there is one. */
+function keptBy(cache: (() => SimulatedCache) | undefined): Pick<CalledModel, "cache"> {
+  return cache === undefined ? {} : { cache };
 }

@@ -28,6 +28,8 @@ export interface Pass {
   main(batch: readonly Tensor[]): Tensor[];
   /** The forwards enter and leave autocast themselves. */
   readonly ownsAutocast?: true;
+  /** What `main` gives after the loss is named through the backward, which runs inside the same function. */
+  readonly holdsOutputs?: boolean;
 }
 
 /** Keys and values that the outputs of one forward keep. */
@@ -46,9 +48,9 @@ export interface CalledModel {
   readonly evaluates: boolean;
   /**
    * It is asked for the states between its layers, which go when its forward returns (`inside` a wrapper), or with its
-   * outputs, as its cache does then (`given`).
+   * outputs, as its cache does then: converted by the loop (`given`), or as its forward returns (`returned`).
    */
-  readonly states?: "inside" | "given";
+  readonly states?: "inside" | "given" | "returned";
   /** Keys and values that its outputs keep, where `use_cache` is on: made for each forward. */
   readonly cache?: () => OutputCache;
   /** What gathers its own shards, where it is sharded apart from the trained one. */
@@ -87,6 +89,7 @@ class Along {
 
 export class TrainerPass implements Pass {
   readonly ownsAutocast = true;
+  readonly holdsOutputs: boolean;
   foldings: Folding[] = [];
   private readonly loss: Interpreter;
   /** What a call gave beside its first output: a name of the loss holds it until that returns. */
@@ -99,6 +102,7 @@ export class TrainerPass implements Pass {
     scope: Scope,
     models: CalledModels,
   ) {
+    this.holdsOutputs = graph.main.outputs.length > 1;
     const modules = new Map<string, ModuleForward>([[OUTPUTS, (torch, output) => this.prepared(torch, output)]]);
     const parameters = new Map<string, Tensor>();
     for (const [name, model] of Object.entries(models)) {
@@ -161,18 +165,23 @@ export class TrainerPass implements Pass {
       if (model.whole && torch.autocasting && model.states !== "given") {
         torch.autocastEnabled = false;
         torch.clearCastCache();
-        outputs = toFloat32(torch, outputs);
+        if (model.states !== "returned") outputs = toFloat32(torch, outputs);
       }
-      const [output, loss, ...others] = outputs;
+      let [output, loss, ...others] = outputs;
       if (output === undefined) throw new NotModelled("a model without an output");
       for (const other of others) other.release();
       if (loss !== undefined) this.held.push(loss);
-      if (model.states === "given") {
+      if (model.states === "given" || model.states === "returned") {
         // The last states are the output of a model without its head.
         if (!model.whole) states.pop()?.release();
         const missing = interpreter.foldings.reduce((sum, folding) => sum + leftOut(folding), 0);
         output.along = new Along(states, missing, cache);
-      } else if (cache !== undefined) this.held.push(cache);
+        if (model.states === "returned") {
+          const converted = this.prepared(torch, output);
+          output.release();
+          output = converted;
+        }
+      } else if (cache !== undefined) output.along = new Along([], 0, cache);
       model.usage?.endPass();
       torch.scope = scope;
       torch.training = training;

@@ -14,6 +14,9 @@ const SEQUENCES: Readonly<Record<TrainerKind, number>> = {
   rloo: 1,
   gkd: 1,
   ppo: 1,
+  "online-dpo": 2,
+  xpo: 1,
+  "nash-md": 1,
 };
 
 /** Sequences of one sample under a trainer; 1 for the plain ones. */
