@@ -45,9 +45,16 @@ def picked(mask):
     return _picked.get(tuple(mask.shape), mask.numel())
 
 
+PUTS = ("index_put", "index_put_", "_index_put_impl_")
+
+
 def mask_of(name, args):
     """The boolean index of an operator that picks by one."""
-    indices = args[1] if name in ("index.Tensor", "index_put", "index_put_", "_index_put_impl_") else ()
+    indices = args[1] if name in ("index.Tensor", *PUTS) else ()
+    # A number in the masked places is a masked fill, which counts nothing: Python's numbers become tensors of the host for
+    # it (csrc/autograd/python_variable_indexing.cpp, aten/native/TensorAdvancedIndexing.h: canDispatchToMaskedFill).
+    if name in PUTS and args[2].numel() == 1 and args[2].device.type == "cpu":
+        return None
     return next((t for t in indices if t is not None and t.dtype == torch.bool), None)
 
 

@@ -182,8 +182,10 @@ function efficient(torch: Torch, operands: AttentionOperands): Tensor {
   const sizes = [...query.sizes.slice(0, 3), value.size(-1)];
   attend(torch, query, key, value, causal, 1);
   const out = torch.attach(node, tokensFirst(torch, operator, sizes, query.dtype));
-  // The log-sum-exp is padded to a multiple of 32 rows, and only computed when a gradient is needed.
-  const rows = node === null ? 0 : Math.ceil(query.size(2) / 32) * 32;
+  // The log-sum-exp is padded to a multiple of 32 rows, and only computed when a gradient is needed; that of a trained mask
+  // alone does not ask for it (aten/native/transformers/attention.cpp, should_compute_logsumexp).
+  const needed = node !== null && [query, key, value].some(({ requiresGrad }) => requiresGrad);
+  const rows = needed ? Math.ceil(query.size(2) / 32) * 32 : 0;
   const sums = torch.empty(operator, [query.size(0), query.size(1), rows], "float32");
   const seed = torch.empty(operator, [], "int64");
   const offset = torch.empty(operator, [], "int64");
