@@ -243,6 +243,10 @@ export const TRAINER_CASES: Readonly<Record<string, Case>> = {
     },
     fixed: true,
   },
+  "empty-cache": {
+    story: "Out of memory once, the cache is emptied in every step.",
+    files: script(["torch_empty_cache_steps: 1"]),
+  },
   "experts-float32": {
     story: "A mixture of experts loaded as the library loads it, with autocast on.",
     files: sft("model_name_or_path: Qwen/Qwen3-30B-A3B", "dtype: float32", "bf16: true"),

@@ -106,6 +106,21 @@ export const STOP_RULES: readonly Rule[] = [
     },
   },
   {
+    // transformers/trainer.py (training_step), transformers/training_args.py
+    code: "empty-cache",
+    severity: "hint",
+    title: "Emptying the allocator's cache in the step",
+    why: "Between forward and backward of every n-th step the allocator gives the segments that nothing is in back to the driver. What is reserved may be lower then, what is allocated is not; segments have to be taken from the driver again, which costs about 10 % of the time by the library's own word. The estimate follows it: its reserve is the highest of the steps.",
+    mend: "Keep it where fragments are what is missing. `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` avoids them without the cost.",
+    en: "`{key}` lowers what the allocator reserves, not what is allocated, and costs time; `expandable_segments:True` avoids fragments without that.",
+    zh: "`{key}` 只降低分配器的保留量，不降低已分配量，并会拖慢训练；`expandable_segments:True` 可避免碎片且无此代价。",
+    example: { train: "torch_empty_cache_steps: 1" },
+    check: (facts) => {
+      const at = facts.own("empty_cache_steps");
+      return hit(at, typeof at?.value === "number" && at.value > 0, { args: { key: at?.key ?? "" } });
+    },
+  },
+  {
     // transformers/integrations/moe.py (_grouped_mm: "not autocast-enabled")
     code: "experts-float32",
     severity: "information",
