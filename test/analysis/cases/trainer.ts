@@ -109,14 +109,6 @@ export const TRAINER_CASES: Readonly<Record<string, Case>> = {
     story: "Compiled for speed.",
     files: script(["torch_compile: true"]),
   },
-  "offload-activations": {
-    story: "TRL's switch that moves activations to the host.",
-    files: sft("activation_offloading: true"),
-  },
-  "checkpoint-every-n": {
-    story: "Every other layer is recomputed.",
-    files: script(["gradient_checkpointing: true", "gradient_checkpointing_kwargs:\n  every_n_layers: 2"]),
-  },
   "logits-large": {
     story: "A vocabulary of 152,000 at four thousand tokens: the logits are larger than the model.",
     files: script(["per_device_train_batch_size: 16"], "sequence_length: 4096"),
