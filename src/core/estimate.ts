@@ -2,6 +2,7 @@
  * The one entry of the estimator: a resolved run and its architecture graph in, an estimate out.
  * Pure and synchronous; never throws on anything a user can write.
  */
+import { emptiedAt } from "./allocator/emptying";
 import { expandablePeak } from "./allocator/expandable";
 import {
   batchLengths,
@@ -10,7 +11,7 @@ import {
   type VariedReserve,
   variedReserve,
 } from "./allocator/lengths";
-import { pressedPool, reservedPeak } from "./allocator/replay";
+import { type EventStream, pressedPool, reservedPeak } from "./allocator/replay";
 import { operatorsOf } from "./cost/operators";
 import { NotModelled } from "./engine/interpreter";
 import { convolutionWorkspace, kernelTemporaries } from "./engine/kernels";
@@ -101,7 +102,10 @@ export function reserveOfPadded(
     const whole = at(run.sequenceLength);
     const shorter = at(Math.ceil(run.sequenceLength / 2));
     if (whole === null || shorter === null) return null;
-    return variedReserve(whole, shorter, batchLengths(run.sequenceLength, samples, multiple, known), run.allocator);
+    return variedReserve(whole, shorter, batchLengths(run.sequenceLength, samples, multiple, known), {
+      ...run.allocator,
+      emptyCacheSteps: run.emptyCacheSteps,
+    });
   } catch {
     // A length that the engine cannot run says nothing.
     return null;
@@ -260,6 +264,12 @@ function missingKernels(ledger: Ledger, kernels: FamilyGraphs["kernels"]): Split
   return lessBytes === 0 ? [] : [{ what, settleWith: "libraries", moreBytes: 0, lessBytes }];
 }
 
+/** A ledger's stream, with where the run empties the allocator's cache. */
+function emptying(ledger: Ledger, { emptyCacheSteps }: TrainingRun): EventStream {
+  const { events, bytes } = ledger;
+  return { events, bytes, emptied: emptiedAt(ledger, emptyCacheSteps) };
+}
+
 function read(
   run: TrainingRun,
   simulation: Simulation,
@@ -269,7 +279,9 @@ function read(
 ): Estimate {
   const { ledger, loading, parameters, trainableParameters, host } = simulation;
   const replayed = (stream: Ledger, loaded: number): number =>
-    run.expandableSegments ? expandablePeak(stream, loaded) : reservedPeak(stream, loaded, run.allocator);
+    run.expandableSegments
+      ? expandablePeak(stream, loaded)
+      : reservedPeak(emptying(stream, run), loaded, run.allocator);
   // Loading is over before the steps begin: whichever needs more is the peak of the run.
   const fullest = loading !== null && loading.peak > ledger.peak ? loading : ledger;
   const overhead = overheadBand(run.device?.architecture ?? "unknown", run.parallel.worldSize, {
@@ -327,7 +339,7 @@ function releasesOf(run: TrainingRun, simulation: Simulation, overheadBytes: num
   if (device === null || expandableSegments) return null;
   const limit = usableBytes(deviceOf(device)) - (device.occupiedBytes ?? 0) - overheadBytes;
   if (reserved <= limit || simulation.ledger.peak > limit) return null;
-  const pool = pressedPool(simulation.ledger, simulation.loadedEvents, allocator ?? {}, limit);
+  const pool = pressedPool(emptying(simulation.ledger, run), simulation.loadedEvents, allocator ?? {}, limit);
   return pool.served ? pool.releases : null;
 }
 

@@ -25,6 +25,8 @@ function sameEvents(run: TrainingRun, graphs: FamilyGraphs): void {
   const whole = simulate(run, graphs, false);
   assert.ok(folded.ok && whole.ok);
   assert.deepEqual(stream(folded.simulation.ledger), stream(whole.simulation.ledger));
+  const freed = folded.simulation.ledger.events.filter((event) => event < 0);
+  assert.equal(new Set(freed).size, freed.length, "a block is freed once");
   assert.equal(folded.simulation.ledger.peak, whole.simulation.ledger.peak);
 }
 
@@ -55,6 +57,12 @@ describe("folding layers", () => {
       },
     },
     Adafactor: { optimizer: { name: "adafactor", args: {} } },
+    ...Object.fromEntries(
+      ["galore_adamw_layerwise", "galore_adafactor_layerwise", "apollo_adamw_layerwise"].map((name) => [
+        name,
+        { loadDtype: "bfloat16", optimizer: { name, args: {} } },
+      ]),
+    ),
     "fused loss": { fusedLoss: true, loadDtype: "bfloat16" },
   };
   for (const [name, change] of Object.entries(variants))

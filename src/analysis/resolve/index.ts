@@ -143,6 +143,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...(compiled === null ? {} : { compiled }),
           expandableSegments: c.settings.boolean("expandable_segments") === true,
           ...allocatorOf(c),
+          ...emptyingOf(c),
           ...workspaceOf(c),
           ...(evaluation === null || spec?.kind === "ppo" ? {} : { evaluation }),
           ...(generation === null ? {} : { generation }),
@@ -170,6 +171,12 @@ function allocatorOf(c: ResolveContext): Pick<TrainingRun, "allocator"> {
       ...(divisions === undefined ? {} : { roundupDivisions: divisions }),
     },
   };
+}
+
+/** `torch_empty_cache_steps`, which the Trainer refuses below 1. */
+function emptyingOf(c: ResolveContext): Pick<TrainingRun, "emptyCacheSteps"> {
+  const emptyCacheSteps = c.settings.number("empty_cache_steps");
+  return emptyCacheSteps === undefined || emptyCacheSteps < 1 ? {} : { emptyCacheSteps };
 }
 
 function workspaceOf(c: ResolveContext): Pick<TrainingRun, "blasWorkspaceBytes"> {

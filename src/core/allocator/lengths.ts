@@ -4,11 +4,14 @@
  * simulated lengths give all others.
  */
 import type { Ledger } from "../engine/ledger";
+import { emptiedAt, empties } from "./emptying";
 import { expandablePeak } from "./expandable";
-import { type EventStream, type PoolSettings, reservedPeak } from "./replay";
+import { type EventStream, type PoolSettings, type RunPoolSettings, reservedPeak } from "./replay";
 
 /** Steps whose lengths are drawn. */
 const STEPS = 12;
+/** The first step that is no simulated one. */
+const FIRST_REPEATED = 3;
 /** Spread and median of the samples' lengths, as shares of the longest: texts of chats and instructions are log-normal. */
 const SIGMA = 0.7;
 const MEDIAN = 0.35;
@@ -117,7 +120,7 @@ export function variedReserve(
   whole: SimulatedLength,
   shorter: SimulatedLength,
   lengths: readonly number[],
-  settings: PoolSettings = {},
+  settings: RunPoolSettings = {},
 ): VariedReserve | null {
   const start = whole.ledger.phaseList.find(({ step }) => step === 2)?.firstEvent;
   const { events, bytes } = whole.ledger;
@@ -131,8 +134,13 @@ export function variedReserve(
     const share = (length - shorter.length) / (whole.length - shorter.length);
     return Math.max(512, Math.ceil((at + (bytes[id]! - at) * share) / 512) * 512);
   };
-  const stream = { events: [...events], bytes: Array.from(bytes, (_, id) => sizeAt(id, opening)) };
-  for (const length of others) {
+  const { emptyCacheSteps: every } = settings;
+  const emptied = [...emptiedAt(whole.ledger, every)];
+  const again = whole.ledger.phaseList.filter(({ phase, step }) => phase === "backward" && step === 2);
+  const stream = { events: [...events], bytes: Array.from(bytes, (_, id) => sizeAt(id, opening)), emptied };
+  for (const [k, length] of others.entries()) {
+    if (empties(every, FIRST_REPEATED + k))
+      for (const { firstEvent } of again) emptied.push(stream.events.length + firstEvent - start);
     const base = stream.bytes.length - first;
     for (let id = first; id < bytes.length; id++) stream.bytes.push(sizeAt(id, length));
     for (let k = start; k < events.length; k++) {

@@ -19,12 +19,20 @@ export interface EventStream {
   readonly events: ArrayLike<number>;
   /** Bytes of each id. */
   readonly bytes: ArrayLike<number>;
+  /** Events before which `torch.cuda.empty_cache()` gives the free segments that are whole back, in order. */
+  readonly emptied?: readonly number[];
 }
 
 /** What `PYTORCH_CUDA_ALLOC_CONF` says of the pools. */
 export interface PoolSettings {
   /** `max_split_size_mb`, in bytes: larger blocks are kept whole. */
   readonly maxSplitBytes?: number | undefined;
+}
+
+/** How a run of many steps treats its pool. */
+export interface RunPoolSettings extends PoolSettings {
+  /** `torch_empty_cache_steps`. */
+  readonly emptyCacheSteps?: number | undefined;
 }
 
 /** A pool that could not grow as it would have. */
@@ -64,7 +72,7 @@ interface Replayed extends PressedPool {
 }
 
 function replay(stream: EventStream, loaded: number, settings: PoolSettings, limit: number): Replayed {
-  const { events, bytes } = stream;
+  const { events, bytes, emptied = [] } = stream;
   const maxSplit = (settings.maxSplitBytes ?? Number.POSITIVE_INFINITY) / GRANULE;
   const blocks = new Blocks();
   const smallPool = new Pool(blocks);
@@ -77,7 +85,10 @@ function replay(stream: EventStream, loaded: number, settings: PoolSettings, lim
   let releases = 0;
   // Addresses of segments that went back are not used again: which ones the driver would give is not known.
   let end = 0;
+  let emptyings = 0;
   for (let k = 0; k < events.length; k++) {
+    for (; emptyings < emptied.length && emptied[emptyings]! <= k; emptyings++)
+      reserved -= smallPool.release() + largePool.release();
     const event = events[k]!;
     const id = event >= 0 ? event : ~event;
     if (k < loaded && skipped[id] === 1) continue;

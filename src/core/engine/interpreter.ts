@@ -634,17 +634,20 @@ export class Interpreter {
     const { gradEnabled } = torch;
     if (instruction.nograd) torch.gradEnabled = false;
     const given = this.given(instruction);
+    // A parametrized leaf (a router that is a linear layer of its own).
+    const inside = this.options.parametrized?.get(path)?.enter(torch) ?? null;
     torch.launchOn([input]);
     const out =
       given ??
       (replaced === undefined
-        ? this.forward(instruction, path, input, context)
+        ? this.forward(instruction, path, input, context, inside)
         : replaced(
             torch,
             input,
             instruction.in.slice(1).map((operand) => this.operand(operand, context)),
             this.geometry(instruction, context),
           ));
+    inside?.leave();
     torch.gradEnabled = gradEnabled;
     if (given === null && this.inputEmbeddings.has(instruction)) this.requireGrad(out);
     if (outside) torch.usage?.leaveModule?.(torch, path);
@@ -659,10 +662,16 @@ export class Interpreter {
   }
 
   /** The forward of a leaf module as its library wrote it. */
-  private forward(instruction: CallInstruction, path: string, input: Tensor, context: Context): Tensor {
+  private forward(
+    instruction: CallInstruction,
+    path: string,
+    input: Tensor,
+    context: Context,
+    inside: ModuleParameters | null,
+  ): Tensor {
     const { torch } = this;
     const { parameters } = this.options;
-    const weight = parameters.get(`${path}.weight`);
+    const weight = inside?.get(torch, `${path}.weight`) ?? parameters.get(`${path}.weight`);
     const bias = parameters.get(`${path}.bias`) ?? null;
     const attribute = (name: string): Argument | undefined => {
       const operand = instruction.attrs?.[name];

@@ -480,6 +480,8 @@ export interface TrainingRun {
   readonly expandableSegments?: boolean;
   /** What else the variable says: `max_split_size_mb` in bytes, `roundup_power2_divisions`. */
   readonly allocator?: { readonly maxSplitBytes?: number; readonly roundupDivisions?: number };
+  /** `torch_empty_cache_steps`: steps from one emptying of the allocator's cache to the next. */
+  readonly emptyCacheSteps?: number;
   /** null or absent: the run does not evaluate. */
   readonly evaluation?: EvaluationSpec | null;
   /** Text generated beside the optimizer's states (evaluation that generates); null or absent: none. */

@@ -109,14 +109,6 @@ export const TRAINER_CASES: Readonly<Record<string, Case>> = {
     story: "Compiled for speed.",
     files: script(["torch_compile: true"]),
   },
-  "offload-activations": {
-    story: "TRL's switch that moves activations to the host.",
-    files: sft("activation_offloading: true"),
-  },
-  "checkpoint-every-n": {
-    story: "Every other layer is recomputed.",
-    files: script(["gradient_checkpointing: true", "gradient_checkpointing_kwargs:\n  every_n_layers: 2"]),
-  },
   "logits-large": {
     story: "A vocabulary of 152,000 at four thousand tokens: the logits are larger than the model.",
     files: script(["per_device_train_batch_size: 16"], "sequence_length: 4096"),
@@ -217,6 +209,41 @@ export const TRAINER_CASES: Readonly<Record<string, Case>> = {
     story: "The old checkpointing with frozen inputs.",
     files: sft(...PEFT, "gradient_checkpointing_kwargs:\n  use_reentrant: true"),
     fixed: true,
+  },
+  "prefix-checkpointing": {
+    story: "Checkpointing copied from another recipe beside a trained prefix.",
+    files: script(["gradient_checkpointing: true"], "adapter: { type: prefix-tuning, num_virtual_tokens: 20 }"),
+    fixed: true,
+  },
+  "padding-free-length": {
+    story: "Batches without padding, cut as before.",
+    files: sft("padding_free: true"),
+  },
+  "packing-length": {
+    story: "Packed rows of no length.",
+    files: sft("packing: true", "max_length: null"),
+  },
+  "head-adapter": {
+    story: "The head among the modules that get an adapter.",
+    files: sft("use_peft: true", "lora_r: 16", "lora_target_modules: [q_proj, v_proj, lm_head]"),
+  },
+  "fsdp-8bit-weights": {
+    story: "8-bit weights on two cards that share them.",
+    files: {
+      ...sft(...PEFT, "load_in_8bit: true", "fsdp: full_shard"),
+      ...pins("device: { name: RTX 4090, count: 2 }"),
+    },
+    fixed: true,
+  },
+  "empty-cache": {
+    story: "Out of memory once, the cache is emptied in every step.",
+    files: script(["torch_empty_cache_steps: 1"]),
+  },
+  "experts-float32": {
+    story: "A mixture of experts loaded as the library loads it, with autocast on.",
+    files: sft("model_name_or_path: Qwen/Qwen3-30B-A3B", "dtype: float32", "bf16: true"),
+    fixed: true,
+    estimated: true,
   },
   "adapter-8bit-optimizer": {
     story: "8-bit states for a few million weights.",

@@ -454,34 +454,6 @@ export const TRAINER_RULES: readonly Rule[] = [
     },
   },
   {
-    code: "offload-activations",
-    severity: "information",
-    title: "Activation offload is not modelled",
-    why: "Saved activations move to pinned host memory and back. The estimate counts them on the GPU.",
-    mend: "Read the number as an upper bound.",
-    en: "`{key}` moves saved activations to the host, which the estimate does not follow: it is an upper bound.",
-    zh: "`{key}` 会把激活移到主机，估算未包含该效果：结果为上界。",
-    example: { trl: "activation_offloading: true" },
-    check: (facts) => {
-      const at = facts.own("offload_activations");
-      return hit(at, at?.value === true, { args: { key: at?.key ?? "" } });
-    },
-  },
-  {
-    code: "checkpoint-every-n",
-    severity: "information",
-    title: "Checkpointing of every n-th layer is not modelled",
-    why: "`every_n_layers` checkpoints only some layers; the estimate checkpoints all of them.",
-    mend: "Read the number as a lower bound.",
-    en: "`every_n_layers: {n}` checkpoints fewer layers than the estimate supposes.",
-    zh: "`every_n_layers: {n}` 只对部分层启用检查点，少于估算的假设。",
-    example: { train: "gradient_checkpointing: true\ngradient_checkpointing_kwargs: { every_n_layers: 2 }" },
-    check: (facts) => {
-      const at = facts.own("checkpoint_every_n_layers");
-      return hit(at, typeof at?.value === "number" && at.value > 1, { args: { n: Number(at?.value ?? 1) } });
-    },
-  },
-  {
     code: "logits-large",
     severity: "information",
     title: "Logits and their loss take a large share",

@@ -7,7 +7,7 @@ import { type DType, ELEMENT_BYTES } from "../../engine/dtype";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { Locals } from "./locals";
-import { type OptimizerFactory, state, withGradient } from "./types";
+import { type OptimizerFactory, replaceStates, state, withGradient } from "./types";
 
 function isHalf(dtype: DType): boolean {
   return ELEMENT_BYTES[dtype] === 2;
@@ -64,9 +64,11 @@ export class AdafactorStates {
 
   replaceRoot(torch: Torch, parameter: Tensor): void {
     const root = rms(torch);
-    this.roots.get(parameter)?.release();
-    this.roots.set(parameter, root);
-    torch.ledger.relabel(root.storage.id, "optimizer");
+    const old = this.roots.get(parameter);
+    for (const stays of replaceStates(torch, old === undefined ? [] : [old], [root])) {
+      this.roots.set(parameter, stays);
+      torch.ledger.relabel(stays.storage.id, "optimizer");
+    }
   }
 }
 

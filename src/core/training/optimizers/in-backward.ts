@@ -15,7 +15,10 @@ export const inBackward =
         // Everything was updated in backward.
       },
       afterAccumulate(leaf, torch) {
+        const { stepsInPass } = torch;
+        torch.stepsInPass = true;
         own.get(leaf)?.step(torch);
+        torch.stepsInPass = stepsInPass;
         leaf.grad?.release();
         leaf.grad = null;
       },

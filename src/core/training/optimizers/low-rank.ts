@@ -11,7 +11,7 @@ import { AdafactorStates, adafactorUpdate } from "./adafactor";
 import { inBackward } from "./in-backward";
 import { Locals } from "./locals";
 import { Projector } from "./projector";
-import { type OptimizerArguments, type OptimizerFactory, state, withGradient } from "./types";
+import { type OptimizerArguments, type OptimizerFactory, replaceStates, state, withGradient } from "./types";
 
 type Sizes = readonly number[];
 
@@ -76,9 +76,11 @@ class LowRankStates {
   }
 
   setNorm(torch: Torch, parameter: Tensor, norm: Tensor): void {
-    this.norms.get(parameter)?.release();
-    this.norms.set(parameter, norm);
-    torch.ledger.relabel(norm.storage.id, "optimizer");
+    const old = this.norms.get(parameter);
+    for (const stays of replaceStates(torch, old === undefined ? [] : [old], [norm])) {
+      this.norms.set(parameter, stays);
+      torch.ledger.relabel(stays.storage.id, "optimizer");
+    }
   }
 }
 

@@ -8,7 +8,7 @@ import type { DType } from "../../engine/dtype";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { GradientProjection } from "./adafactor";
-import { state } from "./types";
+import { replaceStates, state } from "./types";
 
 type Sizes = readonly number[];
 
@@ -54,9 +54,8 @@ export class Projector implements GradientProjection {
   }
 
   project(torch: Torch): Tensor {
-    const old = this.matrices;
-    this.matrices = this.options.random ? this.draw(torch) : this.decompose(torch);
-    for (const matrix of old) matrix.release();
+    const made = this.options.random ? this.draw(torch) : this.decompose(torch);
+    this.matrices = replaceStates(torch, this.matrices, made);
     if (this.side !== "full") {
       const [rows, columns] = this.sizes as [number, number];
       const inner = this.side === "right" ? this.columns : this.rows;

@@ -40,6 +40,18 @@ export function state(torch: Torch, operator: string, sizes: readonly number[], 
   return tensor;
 }
 
+/**
+ * States in the place of older ones of the same sizes. A pass that is repeated finds what it found the time before: there
+ * the old ones stay and the new ones go, one block instead of another of its size.
+ *
+ * @returns those that stay
+ */
+export function replaceStates(torch: Torch, old: readonly Tensor[], made: readonly Tensor[]): readonly Tensor[] {
+  const stays = torch.stepsInPass && old.length > 0 ? old : made;
+  for (const tensor of stays === old ? made : old) tensor.release();
+  return stays;
+}
+
 /** Parameters of a group that have a gradient now. */
 export function withGradient(group: readonly Tensor[]): Tensor[] {
   return group.filter((parameter) => parameter.grad !== null);
