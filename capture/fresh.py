@@ -151,7 +151,7 @@ def draw(family, graphs, known, r):
         case |= {key: sizes[size] for key, size in (("seq", "S"), ("target_seq", "T"), ("image", "I"), ("audio", "A")) if size in sizes and size in READ[task]}
     else:
         limit = next((stored[k] for k in POSITIONS if isinstance(stored.get(k), int)), 4096)
-        case["seq"] = min(sizes["S"], max(1, limit - 2))
+        case["seq"] = min(sizes["S"], max(1, limit - 2), 90 if is_looped(graphs) else limit)
         if task == "seq2seq-lm":
             case["target_seq"] = min(sizes["T"], max(1, limit - 2))
     if (task.endswith("-cls") or task == "qa") and "use_cache" in stored or task in ("speech-seq2seq", "image-text-to-text"):
@@ -167,6 +167,11 @@ def draw(family, graphs, known, r):
     case["attn"] = "eager" if attention == "none" else attention
     trained(case, r, facts)
     return case
+
+
+def is_looped(graphs):
+    """Whether the code goes over the sequence token by token, which takes PyTorch as long as it sounds."""
+    return '"collect"' in json.dumps(graphs)
 
 
 READ = {"image-text-to-text": "SI", "speech-seq2seq": "TA", "ctc": "AT", "audio-cls": "A"}

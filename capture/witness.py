@@ -29,7 +29,12 @@ def with_positions(oracle):
 
 def with_tasks(oracle):
     """Models and batches of the tasks the oracle has none of, and of those whose tokens have a box on a page."""
-    known, build, inputs_for = set(oracle.TASKS), oracle.build, oracle.inputs_for
+    known, build, inputs_for, make_config = set(oracle.TASKS), oracle.build, oracle.inputs_for, oracle.make_config
+
+    def configured(settings):
+        config = make_config(settings)
+        config.architectures = config.architectures or []  # families with several heads for a task: the first
+        return config
 
     def own(case):
         return case["task"] in known and case["model"]["model_type"] not in PAGES
@@ -50,7 +55,7 @@ def with_tasks(oracle):
             return inputs_for(case, config)
         return batch_for(case["task"], {size: case[key] for size, key in SIZES.items() if key in case}, config)
 
-    oracle.build, oracle.inputs_for = built, batch
+    oracle.make_config, oracle.build, oracle.inputs_for = configured, built, batch
 
 
 def without_last_buffer():
