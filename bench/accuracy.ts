@@ -126,7 +126,7 @@ optimizer steps on fake CUDA tensors, and every allocation is followed. "Allocat
 No constant of the estimator is fitted to these cases. What fake tensors leave out (library workspaces, the CUDA
 context, temporaries inside one kernel) is in the band, not in these figures; real cards are in
 [published-memory.md](published-memory.md). A family whose graph is not captured yet gets no estimate, and is counted as
-such.
+such. Runs that are drawn anew before each release, over every family, are in [verification.md](verification.md).
 
 ${summary(scored)}
 

@@ -1,4 +1,4 @@
-"""python -m capture graphs|losses|check|verify (see README.md)"""
+"""python -m capture graphs|losses|check|verify|release (see README.md)"""
 import argparse
 import importlib
 import json
@@ -67,17 +67,33 @@ def check(args):
 
 
 def verify(args):
-    from .verify import fresh_rows, page, verify
+    from .verify import verify
 
-    if args.page or args.fresh:
-        lines = lambda files: [line for file in files or () for line in pathlib.Path(file).read_text().splitlines()]
-        rows = [*(json.loads(line) for line in lines(args.page)), *fresh_rows(lines(args.fresh), args.cli)]
-        (OUT.parent / "VERIFIED.md").write_text(page(rows))
-        return 0
     names = args.family or sorted(p.stem for p in OUT.glob("*.json"))
-    rows = verify(names, args.per, args.seed, args.cli, args.json)
-    if not args.family:
-        (OUT.parent / "VERIFIED.md").write_text(page(rows))
+    verify(names, args.per, args.seed, args.cli, args.json)
+    return 0
+
+
+def release(args):
+    """Fresh cases with PyTorch's peaks, then the page; rows that are there stay, so that a run that was cut short goes on."""
+    import bitsandbytes
+    import peft
+    import torch
+    import transformers
+
+    from .fresh import gather
+    from .page import write
+
+    files = [pathlib.Path(file) for file in args.rows]
+    if not args.rows:
+        if not args.oracle.exists():
+            print(f"no oracle at {args.oracle}: name its file with --oracle or VRAM_LENS_ORACLE_SCRIPT", file=sys.stderr)
+            return 1
+        files = [OUT.parent.parent / ".verify" / f"{args.seed}.jsonl"]
+        files[0].parent.mkdir(exist_ok=True)
+        gather(args.oracle, files[0], args.family, args.per, 0, args.seed)
+    versions = ", ".join(f"{m.__name__} {m.__version__.split('+')[0]}" for m in (torch, transformers, peft, bitsandbytes))
+    write(files, args.cli, versions)
     return 0
 
 
@@ -139,15 +155,21 @@ def main():
     losses_command.add_argument("--of", choices=("trl", "earlier", "llama-factory", "online", "ppo"), default="trl")
     losses_command.add_argument("--kind", nargs="*", help="only these trainers; the file keeps the others")
     losses_command.set_defaults(run=losses)
-    v = commands.add_parser("verify", help="compare the command line with PyTorch and write models/VERIFIED.md (all families)")
+    v = commands.add_parser("verify", help="compare the command line with PyTorch on odd sizes of families")
     v.add_argument("--family", nargs="*")
     v.add_argument("--per", type=int, default=3, help="cases per task and attention")
     v.add_argument("--seed", default="1")
     v.add_argument("--cli", default="node dist/cli.js")
     v.add_argument("--json", help="also append each row to this file")
-    v.add_argument("--page", nargs="*", help="only write the page, from rows of earlier runs")
-    v.add_argument("--fresh", nargs="*", help="only write the page, from rows of fresh.py, which are estimated anew")
     v.set_defaults(run=verify)
+    w = commands.add_parser("release", help="draw fresh runs of every family, ask the oracle, and write docs/verification.md (npm run verify)")
+    w.add_argument("--family", nargs="*", default=[])
+    w.add_argument("--per", type=int, default=2, help="cases per family")
+    w.add_argument("--seed", default=time.strftime("%Y-%m-%d"), help="today's date unless stated: cases nobody has looked at")
+    w.add_argument("--oracle", type=pathlib.Path, default=os.environ.get("VRAM_LENS_ORACLE_SCRIPT", OUT.parent.parent.parent / "shared" / "oracle" / "oracle.py"))
+    w.add_argument("--cli", default="node dist/cli.js")
+    w.add_argument("--rows", nargs="*", default=[], help="only write the page, from rows of earlier runs, which are estimated anew")
+    w.set_defaults(run=release)
     m = commands.add_parser("media", help="receipts of models of pictures and sound: test/core/media/<family>.jsonl")
     m.add_argument("--family", nargs="*", required=True)
     m.add_argument("--per", type=int, default=4, help="cases per task and attention")
@@ -157,7 +179,7 @@ def main():
     n.add_argument("--count", type=int, default=60)
     n.set_defaults(run=nnunet)
     args = parser.parse_args()
-    if args.command in ("verify", "media", "nnunet"):
+    if args.command in ("verify", "release", "media", "nnunet"):
         with_fake_device()
     sys.exit(args.run(args))
 

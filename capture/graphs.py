@@ -178,6 +178,8 @@ def config_facts(name, family):
         raise NotExplained(f"null by default, and nothing says what the code takes then: {unknown}")
     defaults = {"num_labels": 2}  # of every config class (transformers/configuration_utils.py)
     defaults |= {k: v for k, v in stored.items() if k not in derived and v is not None and k not in SKIPPED}
+    if getattr(default, "tie_word_embeddings", False) and "tie_word_embeddings" not in stored:  # some classes state it outside their fields
+        defaults["tie_word_embeddings"] = True
     kind = None
     if family.kind:
         kind = family.kind

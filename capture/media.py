@@ -311,7 +311,7 @@ FAMILIES = {
     "data2vec-vision": _plain(axes=((Option("use_relative_position_bias and not use_absolute_position_embeddings", _sets(use_relative_position_bias=True)),), DROP_PATH)),
     "dinov2_with_registers": _plain(lambda r: {k: v for k, v in _encoder(r, mlp_ratio=r.randint(2, 4), num_register_tokens=r.randint(2, 9)).items() if k != "intermediate_size"}, axes=(DROP_PATH,)),
     "ijepa": _plain(inputs_follow=False),
-    "segformer": _images(_segformer, sizes=_sides(64), spelled=r"segformer\.stages", axes=((Option("depths.length == 4", lambda d, s, r: None),), DROP_PATH), inputs_follow=True,
+    "segformer": _images(_segformer, sizes=_sides(32), spelled=r"segformer\.stages", axes=((Option("depths.length == 4", lambda d, s, r: None),), DROP_PATH), inputs_follow=True,
                          terms=("I//16", "I//32", *(f"hidden_sizes.{k}//num_attention_heads.{k}" for k in range(4)))),
     "clip": _plain(lambda r: _tower(r, "clip_vision_model"), terms=TOWER_TERMS),
     "metaclip_2": _plain(lambda r: _tower(r, "metaclip_2_vision_model"), terms=TOWER_TERMS),

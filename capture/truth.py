@@ -52,6 +52,15 @@ def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
         return aten._scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, is_causal, None, scale=scale, enable_gqa=enable_gqa)[0]
 
 
+def with_positions(func, args):
+    """The operands with positions in place of a boolean index, which it is made into first (aten/native/IndexingUtils.h, expandTensors)."""
+    mask = pictures.mask_of(str(func).removeprefix("aten.").removesuffix(".default"), args)
+    if mask is None:
+        return args, None
+    found = mask.nonzero()
+    return (args[0], [x for index in args[1] for x in (found.unbind(1) if index is not None and index.dtype == torch.bool else (index,))], *args[2:]), found
+
+
 class Ledger(TorchDispatchMode):
     """Bytes alive on the fake device, and their maximum since `start`."""
 
@@ -63,24 +72,15 @@ class Ledger(TorchDispatchMode):
         self.peak = self.live
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        found = self.positions(func, args)
+        args, found = with_positions(func, args)
         if found is not None:
-            args = (args[0], [x for index in args[1] for x in (found.unbind(1) if index is not None and index.dtype == torch.bool else (index,))], *args[2:])
+            self.follow(found.untyped_storage())
         out = func(*args, **(kwargs or {}))
         del found
         for t in tree_leaves(out):
             if isinstance(t, torch.Tensor) and t.device.type == "cuda":
                 self.follow(t.untyped_storage())
         return out
-
-    def positions(self, func, args):
-        """What a boolean index is made into first: positions (aten/native/IndexingUtils.h, expandTensors)."""
-        mask = pictures.mask_of(str(func).removeprefix("aten.").removesuffix(".default"), args)
-        if mask is None:
-            return None
-        found = mask.nonzero()
-        self.follow(found.untyped_storage())
-        return found
 
     def follow(self, storage):
         key, size = storage._cdata, -(-storage.nbytes() // 512) * 512

@@ -1,21 +1,16 @@
-"""Compares the command line's estimate with what PyTorch allocates: on small odd sizes of every captured family, and on the
-runs over published sizes that `fresh.py` draws."""
-import collections
+"""Compares the command line's estimate with what PyTorch allocates, on small odd sizes of captured families; `page.py` does it for
+the runs that `fresh.py` draws."""
 import itertools
 import json
 import math
 import pathlib
 import random
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
 from . import environment  # noqa: F401  (before transformers)
-import torch
-import transformers
-
 from .families import FAMILIES
 from .graphs import draw_sizes
 from .stored import content_of
@@ -98,13 +93,16 @@ def write_fresh(case, folder):
              "optim": "sgd" if momentum else case["optim"], "max_grad_norm": case["max_grad_norm"], "bf16": case["amp"] == "bf16", "fp16": case["amp"] == "fp16"}
     if momentum:
         train["optim_args"] = "momentum=0.9"
+    if "optim_args" in case:
+        train |= {"optim_args": ",".join(f"{k}={v}" for k, v in case["optim_args"].items()), "optim_target_modules": "all-linear"}
     if "use_reentrant" in case:
         train["gradient_checkpointing_kwargs"] = {"use_reentrant": case["use_reentrant"]}
     pins = {"match": "train.yaml", "model": "./model", "task": case["task"], "dtype": case["load_dtype"], "attention": case["attn"]}
     pins |= {key: case[size] for key, size in (("sequence_length", "seq"), ("target_length", "target_seq"), ("image_size", "image")) if size in case}
+    if "audio" in case:
+        pins["audio_seconds"] = case["audio"] / 16000
     if "peft" in case:
-        p = case["peft"]
-        pins["adapter"] = {"type": "lora", **{k: p[k] for k in ("r", "alpha", "dropout", "target_modules")}, "use_dora": p.get("dora", False)}
+        pins["adapter"] = pinned_adapter(case["peft"])
     if "quant" in case:
         pins["quantization"] = {**case["quant"], "prepare_for_kbit": case["kbit_prep"]}
     lines = lambda d, indent="": "".join(f"{indent}{k}: {json.dumps(v)}\n" for k, v in d.items())
@@ -113,16 +111,22 @@ def write_fresh(case, folder):
     (folder / "model" / "config.json").write_text(json.dumps(case["model"]))
 
 
-def fresh_rows(lines, cli):
-    """Rows of `fresh.py` with the command line's estimate, in the words of this page."""
-    known = [json.loads(line) for line in lines]
-    found = estimates([row["case"] for row in known], cli, write_fresh)
-    renamed = lambda c: {**c, "family": c["model"]["model_type"], "attention": c["attn"], "dtype": c["load_dtype"], "checkpointing": c["gradient_checkpointing"]}
-    return [{"case": renamed(row["case"]), "estimate": found.get(row["case"]["id"], "no report"), "truth": row["result"]["peak_allocated"]} for row in known]
+PINNED = {"dora": "use_dora", "trainable_token_indices": "token_indices"}
+"""Fields of an adapter that pins name otherwise."""
+
+
+def pinned_adapter(peft):
+    """The adapter as `.vramlens.yaml` states it; what peft takes by itself stays unsaid."""
+    stated = {"type": "lora", **{PINNED.get(k, k): v for k, v in peft.items()}}
+    if not stated["target_modules"]:
+        stated.pop("target_modules")
+    if stated["type"] not in ("lora", "vera", "adalora", "loha", "lokr"):
+        stated.pop("r")
+    return stated
 
 
 def estimates(all_cases, cli, write=write):
-    """Allocated peak by case id, from one call of the command line per hundred folders."""
+    """Peaks and the stated upper bound by case id, or why there is none, from one call of the command line per hundred folders."""
     found = {}
     with tempfile.TemporaryDirectory() as root:
         for case in all_cases:
@@ -133,55 +137,15 @@ def estimates(all_cases, cli, write=write):
             for run in json.loads(report)["runs"]:
                 name = next(u for u in run["documents"] if u.endswith("/train.yaml")).split("/")[-2]
                 why = next((f["message"] for f in run["findings"] if f["code"] == "not-modelled"), "no estimate")
-                found[name] = run["perDevice"]["allocatedPeakBytes"] if run["perDevice"] else why
+                peaks = run["perDevice"]
+                found[name] = {"allocated": peaks["allocatedPeakBytes"], "reserved": peaks["reservedPeakBytes"], "high": peaks["band"]["highBytes"]} if peaks else why
     return found
 
 
 def technique(case):
-    adapter = "full" if "lora" not in case and "peft" not in case else "DoRA" if case.get("peft", {}).get("dora") else "LoRA"
-    kind = "reentrant checkpointing" if case.get("use_reentrant") else "checkpointing"
-    return {"precision": case["dtype"] + (f" + {case['amp']} autocast" if case["amp"] else ""), "checkpointing": kind if case["checkpointing"] else "no checkpointing",
-            "training": f"Q{adapter}, {case['quant']['type']}" if "quant" in case else adapter, "optimizer": case.get("optim", "adamw_torch"), "attention": case["attention"], "task": case["task"]}
-
-
-WHY = {
-    "gemma3_text": ": fewer layers than kinds of layers, which no published model has; frequencies of the other kind are not there",
-    "olmo3": ": as Gemma 3",
-    "deberta-v2": ": without relative attention, which no published model lacks",
-}
-"""Why a family differs, where it is known."""
-
-
-def page(rows):
-    """The table of differences as Markdown."""
-    done = [r for r in rows if isinstance(r["estimate"], int) and isinstance(r["truth"], int)]
-    error = lambda r: abs(r["estimate"] / r["truth"] - 1)
-    by = collections.defaultdict(list)
-    for r in rows:
-        by["family", r["case"]["family"]].append(r)
-        for kind, value in technique(r["case"]).items():
-            by[kind, value].append(r)
-    out = ["# Estimates against PyTorch", "", "Made by `python -m capture verify`; do not edit.", "",
-           "Every case is a model of published sizes cut to a few layers, of its class's defaults or of odd sizes, trained for two optimizer steps by PyTorch itself on fake CUDA tensors, every storage followed from birth to death;",
-           "the same case goes through `vram-lens check`. The number is the difference of the allocated peaks. The cases are drawn anew (`python -m capture.fresh`); where one found a fault, the fault was mended and the case run again.", "",
-           f"{len(rows)} cases, {len(done)} compared, {sum(error(r) == 0 for r in done)} equal to the byte; torch {torch.__version__.split('+')[0]}, transformers {transformers.__version__}.", ""]
-    for kind in ("family", "task", "attention", "precision", "checkpointing", "training", "optimizer"):
-        out += [f"| {kind} | cases | equal | median | worst |", "|---|--:|--:|--:|--:|"]
-        for (k, value), members in sorted(by.items()):
-            if k == kind:
-                e = [error(r) for r in members if r in done]
-                out.append(f"| {value} | {len(members)} | {sum(x == 0 for x in e)} | {statistics.median(e):.3%} | {max(e):.3%} |" if e else f"| {value} | {len(members)} | | no estimate | |")
-        out.append("")
-    worst = sorted((r for r in done if error(r) > 0), key=error, reverse=True)[:20]
-    if worst:
-        out += ["## Largest differences", "", "| case | how | estimate | PyTorch | difference |", "|---|---|--:|--:|--:|"]
-        out += [f"| {r['case']['id']}{WHY.get(r['case']['family'], '')} | {', '.join(technique(r['case']).values())} | {r['estimate']} | {r['truth']} | {r['estimate'] / r['truth'] - 1:+.3%} |" for r in worst]
-        out.append("")
-    missing = [r for r in rows if r not in done]
-    if missing:
-        reasons = collections.Counter((r["case"]["family"], r["estimate"] if not isinstance(r["estimate"], int) else r["truth"]) for r in missing)
-        out += ["## Not compared", "", "| family | cases | reason |", "|---|--:|---|", *(f"| {f} | {n} | {why} |" for (f, why), n in sorted(reasons.items())), ""]
-    return "\n".join(out)
+    """How the case is trained, in words."""
+    precision = case["dtype"] + (f" + {case['amp']} autocast" if case["amp"] else "")
+    return ", ".join((precision, "checkpointing" if case["checkpointing"] else "no checkpointing", "LoRA" if "lora" in case else "full", case["attention"], case["task"]))
 
 
 def verify(families, per, seed, cli, file=None, log=print):
@@ -198,13 +162,14 @@ def verify(families, per, seed, cli, file=None, log=print):
                 truth = peak(case)
             except Exception as error:
                 truth = f"PyTorch: {type(error).__name__}: {str(error)[:120]}"
-            rows.append({"case": case, "estimate": found.get(case["id"], "no report"), "truth": truth})
+            estimate = found.get(case["id"], "no report")
+            rows.append({"case": case, "estimate": estimate["allocated"] if isinstance(estimate, dict) else estimate, "truth": truth})
             if file:
                 with open(file, "a") as out:
                     out.write(json.dumps(rows[-1]) + "\n")
         bad = [r for r in rows if r["case"]["family"] == name and r["estimate"] != r["truth"]]
         log(f"{name}: {len(part)} cases, {len(bad)} differ, {time.time() - started:.0f} s")
         for r in bad:
-            log(f"  {r['case']['id']} {', '.join(technique(r['case']).values())}: {r['estimate']} / {r['truth']}")
+            log(f"  {r['case']['id']} {technique(r['case'])}: {r['estimate']} / {r['truth']}")
         sys.stdout.flush()
     return rows

@@ -8,6 +8,7 @@ schedulefree, lomo-optim, badam, adam-mini. Those that compile or launch kernels
 run on fake tensors. Receipts go to `test/core/receipts/ways/<kind>.jsonl`; those there are kept.
 """
 import argparse
+import copy
 import json
 import random
 import sys
@@ -350,18 +351,23 @@ def expert_cases(count):
             yield case
 
 
+TASK_TYPES = {"causal-lm": "CAUSAL_LM", "image-text-to-text": "CAUSAL_LM", "seq2seq-lm": "SEQ_2_SEQ_LM", "seq-cls": "SEQ_CLS", "token-cls": "TOKEN_CLS", "qa": "QUESTION_ANS"}
+"""What people tell peft of the task; of others it knows no kind."""
+
+
 def adapter_for(case):
     """The config of peft that the case's adapter describes."""
     import peft
 
-    p = dict(case["peft"])
+    p = copy.deepcopy(case["peft"])  # peft adds heads to the list it is given
     kind, rank, dropout = p.pop("type"), p.pop("r"), p.pop("dropout")
     p.pop("autocast_adapter_dtype", None)
-    p["task_type"] = "CAUSAL_LM"
+    p["task_type"] = TASK_TYPES.get(case.get("task", "causal-lm"))
+    alpha, dora = p.pop("alpha", 16), p.pop("dora", False)
     if not p["target_modules"]:
         p.pop("target_modules")
     made = {
-        "lora": lambda: peft_lora(r=rank, lora_alpha=16, lora_dropout=dropout, **p),
+        "lora": lambda: peft_lora(r=rank, lora_alpha=alpha, lora_dropout=dropout, use_dora=dora, **p),
         "ia3": lambda: peft.IA3Config(**p),
         "vera": lambda: peft.VeraConfig(r=rank, vera_dropout=dropout, **p),
         "adalora": lambda: peft.AdaLoraConfig(init_r=rank, target_r=4, lora_dropout=dropout, total_step=1000, **p),
@@ -388,11 +394,16 @@ def run_adapter(oracle, case, **options):
     made = getattr(peft, "own_model", peft.get_peft_model)
     peft.own_model = made
     peft.get_peft_model = lambda *args, **options: made(*args, **options).to("cuda")  # as the Trainer does: buffers go along
-    oracle.optimizer_for = oracle.own_optimizer_for
     return oracle.run(case, **options)
 
 
-def prepare(oracle):
+def run_optimizer(oracle, case, **options):
+    """The oracle's run with the optimizer as transformers or torch.optim has it."""
+    oracle.optimizer_for = lambda case, model: optimizer_for(oracle, case, model)
+    return oracle.run(case, **options)
+
+
+def prepare():
     """What optimizers ask of the device and a fake tensor cannot answer."""
     import torch
     from torch._subclasses import fake_impls
@@ -400,8 +411,6 @@ def prepare(oracle):
 
     rand = torch.rand
     torch.rand = lambda *size, **options: 1.0 if size == (1,) else rand(*size, **options)  # modules are never dropped
-    oracle.own_optimizer_for = oracle.optimizer_for
-    oracle.optimizer_for = lambda case, model: optimizer_for(oracle, case, model)
     scalars, kernel = fake_impls.op_implementations_dict, torch.ops.aten._local_scalar_dense.default
     number = scalars[kernel]
 
@@ -461,7 +470,7 @@ def run_float8(oracle, case, **options):
         return config, model
 
     follow_inside(oracle.Ledger)
-    oracle.build, oracle.optimizer_for = converted, oracle.own_optimizer_for
+    oracle.build = converted
     return oracle.run(case, **options)
 
 
@@ -520,7 +529,6 @@ def run_loss(oracle, case, **options):
         return {"loss": total / num_items_in_batch}
 
     modeling_llama.LlamaForCausalLM.forward = forward
-    oracle.optimizer_for = oracle.own_optimizer_for
     return oracle.run(case, **options)
 
 
@@ -530,7 +538,7 @@ def lengths(length, chunks):
 
 
 KINDS = {"losses": loss_cases, "optimizers": optimizer_cases, "adapters": adapter_cases, "experts": expert_cases, "float8": float8_cases}
-RUNS = {"losses": run_loss, "adapters": run_adapter, "experts": run_adapter, "float8": run_float8}
+RUNS = {"losses": run_loss, "optimizers": run_optimizer, "adapters": run_adapter, "experts": run_adapter, "float8": run_float8}
 
 
 def main():
@@ -542,16 +550,14 @@ def main():
     args = parser.parse_args()
     oracle = load(args.oracle)
     oracle.torch.set_num_threads(1)
-    prepare(oracle)
+    prepare()
     for kind in args.kinds or KINDS:
         out = ROOT / "test" / "core" / "receipts" / "ways" / f"{kind}.jsonl"
         out.parent.mkdir(parents=True, exist_ok=True)
         have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
         for case in KINDS[kind](args.count):
             if case["id"] not in have and (not args.only or any(name in case["id"] for name in args.only)):
-                own = RUNS.get(kind)
-                run = oracle.run if own is None else lambda case: own(oracle, case)
-                alone(lambda: keep(out, case, run))
+                alone(lambda: keep(out, case, lambda case: RUNS[kind](oracle, case)))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,109 @@
+"""The oracle, asked of every task, optimizer and adapter: what it has no word for is made as the libraries make it.
+
+The oracle is a Python file with `run(case) -> result`. It knows six tasks, nine optimizers and LoRA; batches of the other tasks are those
+of `batches.py`, other optimizers and adapters those of `ways.py`.
+"""
+from . import environment  # noqa: F401  (before transformers)
+from . import pictures, truth, ways
+from .mixes import PLAIN
+from .receipts import WithConvertedMasks, load, packs_transposed
+from .run import PAGES, batch_for
+
+SIZES = {"B": "batch", "S": "seq", "T": "target_seq", "I": "image", "A": "audio"}
+
+
+def with_positions(oracle):
+    """The oracle's ledger also follows the positions that a boolean index is made into."""
+
+    class Ledger(oracle.Ledger):
+        def __torch_dispatch__(self, func, types_, args=(), kwargs=None):
+            args, found = truth.with_positions(func, args)
+            if found is not None:
+                self.see(found, "aten.nonzero")
+            out = super().__torch_dispatch__(func, types_, args, kwargs)
+            del found
+            return out
+
+    oracle.Ledger = Ledger
+
+
+def with_tasks(oracle):
+    """Models and batches of the tasks the oracle has none of, and of those whose tokens have a box on a page."""
+    known, build, inputs_for, make_config = set(oracle.TASKS), oracle.build, oracle.inputs_for, oracle.make_config
+
+    def configured(settings):
+        config = make_config(settings)
+        config.architectures = config.architectures or []  # families with several heads for a task: the first
+        return config
+
+    def own(case):
+        return case["task"] in known and case["model"]["model_type"] not in PAGES
+
+    def built(case):
+        if own(case):
+            return build(case)
+        family = case["model"]["model_type"]
+        settings = {k: v for k, v in case["model"].items() if k != "model_type"}
+        config, model = truth.load({"family": family, "model": settings, "task": case["task"], "dtype": case["load_dtype"], "attention": case["attn"]})
+        if case.get("quant"):
+            oracle.quantize(model, case["quant"], oracle.DT[case["load_dtype"]])
+        pictures.install()
+        return config, model
+
+    def batch(case, config):
+        if own(case):
+            return inputs_for(case, config)
+        return batch_for(case["task"], {size: case[key] for size, key in SIZES.items() if key in case}, config)
+
+    oracle.make_config, oracle.build, oracle.inputs_for = configured, built, batch
+
+
+def without_last_buffer():
+    """The oracle walks over a model's buffers and is left with the last one in hand, which the model may replace."""
+    import torch
+
+    buffers = torch.nn.Module.buffers
+
+    def and_nothing(module, recurse=True):
+        yield from buffers(module, recurse)
+        yield torch.empty(0, device="cpu")
+
+    torch.nn.Module.buffers = and_nothing
+
+
+def copied_whole():
+    """Deep copies of fake parameters are tensors of their own, whose views share their storage."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    made = torch.Tensor.__deepcopy__
+
+    def copied(tensor, memo):
+        if not (isinstance(tensor, FakeTensor) and isinstance(tensor, torch.nn.Parameter)):
+            return made(tensor, memo)
+        if id(tensor) not in memo:
+            memo[id(tensor)] = torch.nn.Parameter(torch.empty_like(tensor), requires_grad=tensor.requires_grad)
+        return memo[id(tensor)]
+
+    torch.Tensor.__deepcopy__ = copied
+    FakeTensor.__deepcopy__ = copied
+
+
+def witness(path):
+    """`run(case) -> result` of the oracle in the file, for one case a process."""
+    oracle = load(path)
+    oracle.torch.set_num_threads(1)
+    oracle.aten = WithConvertedMasks(oracle.aten)
+    packs_transposed(oracle)
+    with_positions(oracle)
+    with_tasks(oracle)
+    without_last_buffer()
+    copied_whole()
+
+    def run(case):
+        if case["optim"] not in PLAIN:
+            ways.prepare()
+            oracle.optimizer_for = lambda case, model: ways.optimizer_for(oracle, case, model)
+        return ways.run_adapter(oracle, case) if case.get("peft") else oracle.run(case)
+
+    return run
