@@ -107,13 +107,36 @@ def four_tiles(sizes, config):
     return {"input_ids": _long(b, s), "pixel_values": _pixels(b, 1, tiles, 3, side, side), "aspect_ratio_ids": _long(b, 1), "aspect_ratio_mask": _long(b, 1, tiles), "cross_attention_mask": _long(b, s, 1, tiles), "labels": _long(b, s)}
 
 
+def tiles_of_patches(sizes, config):
+    """Tiles of 32 by 32 patches of all pictures in a row, with the shape of each (Lfm2VlImageProcessor)."""
+    patch, side, b = config.vision_config.patch_size, 32, sizes["B"]
+    rows = b * tiles(sizes["I"], side * patch)
+    pictures.square(side)
+    return {"input_ids": _long(b, sizes["S"]), "pixel_values": _pixels(rows, side**2, 3 * patch**2), "spatial_shapes": _long(rows, 2), "pixel_attention_mask": _long(rows, side**2), "labels": _long(b, sizes["S"])}
+
+
+def padded_pictures_and_text(sizes, config):
+    """Patches of one square picture a text, padded to those of 280 tokens (Gemma4ImageProcessor), with the place of each."""
+    vision, b, s = config.vision_config, sizes["B"], sizes["S"]
+    side, pool = sizes["I"] // vision.patch_size, vision.pooling_kernel_size
+    most, wide = 280, config.text_config.hidden_size
+    pictures.arrange(b, side, pool, s)
+    pictures.pad(b, most * pool**2)
+    tokens = (side // pool) ** 2
+    pictures.place(b, most, tokens)
+    pictures.place_wide(b, s, wide, tokens)
+    return {"input_ids": _long(b, s), "pixel_values": _pixels(b, most * pool**2, 3 * vision.patch_size**2), "image_position_ids": _long(b, most * pool**2, 2), "mm_token_type_ids": _long(b, s), "labels": _long(b, s)}
+
+
 # How models take pictures beside text; others take whole ones of one side.
 PICTURES = {
     **dict.fromkeys(pictures.MODELS, pictures_and_text),
     **dict.fromkeys(("gemma3", "paligemma"), typed_pictures_and_text),
-    **dict.fromkeys(("aya_vision", "cohere2_vision", "internvl"), tiles_in_a_row),
+    **dict.fromkeys(("aya_vision", "cohere2_vision", "internvl", "llama4"), tiles_in_a_row),
     **dict.fromkeys(("idefics2", "idefics3", "smolvlm"), tiles_by_text),
     **dict.fromkeys(("lighton_ocr", "mistral3"), in_a_row),
+    "gemma4": padded_pictures_and_text,
+    "lfm2_vl": tiles_of_patches,
     "mllama": four_tiles,
     "llava_next": _anyres(lambda side, tile: 2),
     "llava_onevision": _anyres(lambda side, tile: -(-side // tile)),

@@ -91,7 +91,7 @@ def _patch_masks():
     # blocks of a picture's tokens: the same comparisons without torch.func, whose modes admit no others
     masks._vmap_expansion_sdpa = lambda function: lambda *index: function(*masks._non_vmap_expansion_sdpa(*index))
     ignore = masks._ignore_bidirectional_mask_sdpa
-    masks._ignore_bidirectional_mask_sdpa = lambda padding_mask, *a, **k: ignore(None, *a, **k)
+    masks._ignore_bidirectional_mask_sdpa = lambda padding_mask, *a, **k: not pictures.pads(padding_mask) and ignore(None, *a, **k)
 
 
 def _tag_activations():

@@ -329,9 +329,9 @@ from . import composed  # noqa: E402
 
 FAMILIES |= composed.FAMILIES
 
-from . import hearing, pyramids, vision  # noqa: E402
+from . import hearing, padded, pyramids, towers, vision  # noqa: E402
 
-FAMILIES |= vision.FAMILIES
+FAMILIES |= vision.FAMILIES | padded.FAMILIES | towers.FAMILIES
 FAMILIES |= pyramids.FAMILIES
 FAMILIES |= hearing.FAMILIES
 

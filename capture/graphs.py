@@ -28,7 +28,7 @@ def flat(config, prefix=""):
             continue
         if isinstance(v, dict):
             out.update(flat(v, f"{prefix}{k}."))
-        elif isinstance(v, (list, tuple)) and len(v) <= 8 and all(isinstance(x, (int, float)) and math.isfinite(x) for x in v):
+        elif isinstance(v, (list, tuple)) and len(v) <= 13 and all(isinstance(x, (int, float)) and math.isfinite(x) for x in v):
             out.update({f"{prefix}{k}.{n}": x for n, x in enumerate(v)}, **{f"{prefix}{k}.length": len(v)})
         elif isinstance(v, (list, tuple)) and v and all(isinstance(x, (list, tuple)) for x in v):
             out[f"{prefix}{k}.length"] = len(v)

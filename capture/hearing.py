@@ -99,16 +99,28 @@ def _through(frames, *layers):
 
 
 LETTERS = "32"  # a tokenizer of letters, of which only the head's few thousand weights depend
-SQUEEZED = _frames("A", (3, 1, 3, 1, 3, 1, 3, 1, 2, 1, 2, 1))
+SQUEEZED = _frames("A")  # kernels of one frame between those of the others, with strides of one
+BIASED = (Option("not conv_bias", _sets(conv_bias=False)), Option("conv_bias", _sets(conv_bias=True)))
+def _parity(left):
+    """Recordings whose frames go into pairs, or leave one over that is padded behind the layers."""
+
+    def change(d, s, r):
+        while eval(SQUEEZED, {"A": s["A"]}) % 2 != left:
+            s["A"] += 1
+
+    return change
+
+
+PAIRS = tuple(Option(f"({SQUEEZED}) % 2 == {left}", _parity(left)) for left in (0, 1))
 THIRTEEN = (Option("conv_dim.length == 13 and conv_stride.0 == 5", lambda d, s, r: None),)
 CONVOLUTION = tuple((Option(f"{'' if biased else 'not '}encoder_config.convolution_bias", lambda d, s, r, biased=biased: d["encoder_config"].update(convolution_bias=biased)),) for biased in (True, False))
 ENCODER_HEAD = "encoder_config.hidden_size//encoder_config.num_attention_heads"
 FAMILIES = {
-    "data2vec-audio": Family(positioned, tasks=HEARD, points=4, inputs_follow=True, terms=(HEAD, _frames("A")), axes=(SEVEN,), spelled=r".*feature_extractor\.conv_layers"),
-    "wav2vec2-conformer": Family(conformer, derived={"vocab_size": LETTERS}, tasks=HEARD, points=4, inputs_follow=True, terms=(HEAD, _frames("A")), spelled=r".*feature_extractor\.conv_layers",
+    "data2vec-audio": Family(positioned, tasks=HEARD, points=4, inputs_follow=True, terms=(HEAD, _frames("A")), axes=(SEVEN, BIASED), spelled=r".*feature_extractor\.conv_layers"),
+    "wav2vec2-conformer": Family(conformer, derived={"vocab_size": LETTERS}, tasks=HEARD, points=4, inputs_follow=True, terms=(HEAD, "(conv_depthwise_kernel_size-1)//2", _frames("A")), spelled=r".*feature_extractor\.conv_layers",
                                  axes=(SEVEN, NORMS[:2], (Option("position_embeddings_type == 'relative'", _sets(position_embeddings_type="relative")), Option("position_embeddings_type == 'rotary'", _sets(position_embeddings_type="rotary"))))),
     "wav2vec2-bert": Family(spectrum, derived={"vocab_size": LETTERS}, tasks=HEARD, points=4, inputs_follow=True, terms=(HEAD, "(1+(A-400)//160)//2"), axes=((Option("position_embeddings_type == 'relative_key' and not add_adapter", lambda d, s, r: None),),)),
-    "sew": Family(squeezed, tasks=HEARD, points=4, inputs_follow=True, terms=(HEAD, SQUEEZED), axes=(THIRTEEN,), spelled=r".*feature_extractor\.conv_layers"),
+    "sew": Family(squeezed, tasks=HEARD, points=4, inputs_follow=True, terms=(HEAD, SQUEEZED, f"({SQUEEZED})//2"), axes=(THIRTEEN, PAIRS), spelled=r".*feature_extractor\.conv_layers"),
     "speech_to_text": Family(listening, tasks=("speech-seq2seq",), attention=("eager",), points=4, inputs_follow=True, spelled=r".*\.conv\.conv_layers", terms=_through("1+(A-400)//160", (1, 2), (1, 2))),
     "moonshine": Family(moonlight, derived={"partial_rotary_factor": "rope_parameters.partial_rotary_factor"}, tasks=("speech-seq2seq",), points=4, inputs_follow=True, axes=(EIGHTS,), terms=(MOON_HEAD, f"ceil_div({MOON_HEAD},8)*8", *_through("A", (127, 64), (7, 3), (3, 2))[1:])),
     "parakeet_ctc": Family(parakeet, axes=CONVOLUTION[:1], tasks=("ctc",), points=4, inputs_follow=True, terms=(ENCODER_HEAD, "(encoder_config.conv_kernel_size-1)//2", *_through("A//160+1", (1, 2), (1, 2), (1, 2))), spelled=r".*subsampling\.layers"),

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-MODELS = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe", "glm_ocr")
+MODELS = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe", "glm_ocr", "glm4v", "glm46v", "glm4v_moe")
 _grid = {}
 
 
@@ -22,6 +22,7 @@ def arrange(batch, side, merge, length):
 
 
 _picked = {}
+_padded = set()
 
 
 def place(batch, length, tokens):
@@ -34,10 +35,21 @@ def place_wide(batch, length, width, tokens):
     _picked.update({(batch, length, width): batch * tokens * width})
 
 
+def pad(batch, length):
+    """States that rows of `length` patches end in padding."""
+    _padded.add((batch, length))
+
+
+def pads(mask):
+    """Whether a mask of what is none of the padding leaves anything out."""
+    return mask is not None and tuple(mask.shape) in _padded
+
+
 def forget():
     """What was stated of another batch."""
     _grid.clear()
     _picked.clear()
+    _padded.clear()
 
 
 def picked(mask):
@@ -58,8 +70,15 @@ def mask_of(name, args):
     return next((t for t in indices if t is not None and t.dtype == torch.bool), None)
 
 
+class _Ends(np.ndarray):
+    """Ends of parts, known on the host. What code adds up on the device is made there."""
+
+    def cumsum(self, dim):
+        return _long(len(self))
+
+
 def _ends(lengths):
-    return np.cumsum([0, *lengths])
+    return np.cumsum([0, *lengths]).view(_Ends)
 
 
 def _long(*shape, device="cuda"):

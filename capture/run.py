@@ -41,6 +41,7 @@ class Capture:
     buffers: list = field(default_factory=list)
     tied: dict = field(default_factory=dict)
     frozen: frozenset = frozenset()  # parameters the library itself never trains
+    main_input: str = "input_ids"  # what the class says its input is
     spelled: str | None = None  # module lists that are not stacks of layers
 
 
@@ -72,6 +73,13 @@ def batch_for(task, sizes, config, dtype=torch.float32):
     return batch
 
 
+def settle(model, dtype):
+    """Positions made with the model, which its first forward converts for good to the dtype of the states (conformers)."""
+    for module in model.modules():
+        if isinstance(vars(module).get("pe"), torch.Tensor):
+            module.pe = module.pe.to(dtype)
+
+
 def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_follow=False):
     """Records the family's forward for one config, one batch shape and one dtype regime."""
     import transformers
@@ -97,6 +105,7 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
             unguard(model)
             together.install(model)
             pictures.install()
+            settle(model, regime.amp or regime.load)
             frozen = frozenset(n for n, p in model.named_parameters() if not p.requires_grad)
             model.requires_grad_(False)
             model.train()
@@ -120,6 +129,6 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
         kinds = getattr(config, "layer_types", None)
         if isinstance(kinds, list) and len(kinds) == getattr(config, "num_hidden_layers", None):  # some classes compute it; ResNet's lists what it knows
             stored.setdefault("layer_types", kinds)
-        return Capture(trace, stored, sizes, params, buffers, tied, frozen)
+        return Capture(trace, stored, sizes, params, buffers, tied, frozen, model.main_input_name)
     finally:
         gc.collect()

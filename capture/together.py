@@ -31,6 +31,28 @@ def merged(self, image_features, image_sizes):
     return self.merging_layer(grid.transpose(1, 2).reshape(-1, width * self.spatial_merge_size**2))
 
 
+def resized(positional_embeddings, spatial_shapes, max_length):
+    """SigLIP 2's positions brought to the shape of the pictures, once for all of them."""
+    (high, wide), width = pictures.sizes()[0], positional_embeddings.shape[-1]
+    result = torch.empty((spatial_shapes.shape[0], max_length, width), device=positional_embeddings.device, dtype=positional_embeddings.dtype)
+    whole = positional_embeddings.permute(2, 0, 1).unsqueeze(0)
+    whole = torch.nn.functional.interpolate(whole, size=(high, wide), mode="bilinear", align_corners=False, antialias=True)
+    whole = whole.reshape(width, high * wide).transpose(0, 1)
+    result[:, : high * wide] = whole
+    result[:, high * wide :] = whole[0]
+    return result
+
+
+def unfolded(self, pixel_values, spatial_shapes, pixel_attention_mask, **more):
+    """LFM2-VL's projector over the patches of all tiles."""
+    outputs = self.vision_tower(pixel_values=pixel_values, spatial_shapes=spatial_shapes, pixel_attention_mask=pixel_attention_mask, return_dict=True)
+    features = outputs.last_hidden_state
+    pixel_attention_mask.sum(dim=1)
+    features = self.multi_modal_projector(features.reshape(features.shape[0], *pictures.sizes()[0], -1))
+    outputs.pooler_output = [features.reshape(-1, features.size(-1))]
+    return outputs
+
+
 def crossing(rows, columns, indexing):
     """`torch.meshgrid` as the views that it makes."""
     shape = len(rows), len(columns)
@@ -38,17 +60,18 @@ def crossing(rows, columns, indexing):
 
 
 # Methods that take another form, and lines of methods that do.
-METHODS = {"mistral3": {"Mistral3PatchMerger": {"forward": merged}}, "lighton_ocr": {"LightOnOcrPatchMerger": {"forward": merged}}, "llava_next": {"LlavaNextModel": {"pack_image_features": anyres}}, "llava_onevision": {"LlavaOnevisionModel": {"pack_image_features": anyres}}}
+METHODS = {"siglip2": {"Siglip2VisionEmbeddings": {"resize_positional_embeddings": staticmethod(resized)}}, "lfm2_vl": {"Lfm2VlModel": {"get_image_features": unfolded}}, "mistral3": {"Mistral3PatchMerger": {"forward": merged}}, "lighton_ocr": {"LightOnOcrPatchMerger": {"forward": merged}}, "llava_next": {"LlavaNextModel": {"pack_image_features": anyres}}, "llava_onevision": {"LlavaOnevisionModel": {"pack_image_features": anyres}}}
 _TILES = ("_pixel_values_list = [pix_val[:num_patch] for pix_val, num_patch in zip(pixel_values, image_num_patches)]", "_pixel_values_list = pixel_values.unbind()")
 _SPLIT = ("image_features = torch.split(image_features, image_num_patches, dim=0)", "image_features = image_features.view(-1, image_num_patches[0], *image_features.shape[1:])")
 _SIZES = ("for imsize in image_sizes", "for imsize in known_sizes()")
 _PAIRS = ("in zip(image_sizes, need_patching)", "in zip(known_sizes(), need_patching)")
 _DOWN = ("if query_output.dtype != image_embeds.dtype:", "if True:")  # a conversion to the dtype it has does nothing (guards.py)
+_ACROSS = ("if encoder_hidden_states.dtype != query_embeds.dtype:", "if True:")
 _FLAT = ("[\n        embed[..., : (size[0] // self.patch_size), : (size[1] // self.patch_size)]\n        for embed, size in zip(patch_embeds, image_sizes)\n    ]", "[patch_embeds]")
 _ROW = ("torch.cat([p.flatten(1).T for p in patch_embeds_list], dim=0).unsqueeze(0)", "patch_embeds.flatten(2).transpose(1, 2).reshape(1, -1, patch_embeds.shape[1])")
 _PLACES = ("position_ids = torch.cat(position_ids, dim=0)", "position_ids = position_ids[0].repeat(patch_embeds_list[0].shape[0], 1)")
 _BLOCKS = ("[p.shape[-2] * p.shape[-1] for p in patch_embeds_list]", "[patch_embeds.shape[1]]")
-LINES = {"pixtral": {"PixtralVisionModel": {"forward": (_FLAT, _ROW, ("torch.meshgrid(", "crossing("), _PLACES, _BLOCKS)}}, "blip_2": {"Blip2ForConditionalGeneration": {"get_image_features": (_DOWN,)}}, "llava_next": {"LlavaNextModel": {"get_image_features": (_SIZES, _TILES, _SPLIT)}}, "llava_onevision": {"LlavaOnevisionModel": {"get_image_features": (_PAIRS, _TILES, _SPLIT)}}}
+LINES = {"pixtral": {"PixtralVisionModel": {"forward": (_FLAT, _ROW, ("torch.meshgrid(", "crossing("), _PLACES, _BLOCKS)}}, "blip_2": {"Blip2ForConditionalGeneration": {"get_image_features": (_DOWN,)}, "Blip2QFormerModel": {"forward": (_ACROSS,)}}, "llava_next": {"LlavaNextModel": {"get_image_features": (_SIZES, _TILES, _SPLIT)}}, "llava_onevision": {"LlavaOnevisionModel": {"get_image_features": (_PAIRS, _TILES, _SPLIT)}}}
 _done = set()
 
 

@@ -28,7 +28,6 @@ PAIRED = "an encoder and a decoder of other families in one config, for which no
 NESTED = "its picture or sound side is a network of its own kind, for which no drawing of points is written yet"
 LOSSLESS = "its class computes no loss"
 BUILT = "reads rates of stochastic depth as numbers while it is built, in a way that fake tensors refuse"
-ADAPTED = "equal to PyTorch but for adapters under gradient checkpointing, where a part of the embeddings too many is kept"
 ELSEWHERE = "the network, or a kernel of it, is another library's"
 COMPILED = "its attention is a kernel that is compiled when the model is made; without it the code runs something else"
 FOURIER = "its Fourier transform takes no bfloat16, in which graphs are captured first"
@@ -81,11 +80,9 @@ REASONS = {
                      "seamless_m4t", "seamless_m4t_v2", "sew-d", "speecht5", "vibevoice", "vibevoice_asr", "video_llava", "voxtral_realtime"), NESTED),
     **dict.fromkeys(("aria", "deepseek_ocr2", "diffusion_gemma"), HOST),
     "shieldgemma2": LOSSLESS,
-    "blip": ADAPTED,
     **dict.fromkeys(("dbrx", "cohere_compass_text", "axk1", "mistral4"), DRAWN),
     **dict.fromkeys(("cpmant", "emu3", "doge",
                      "t5gemma"), FIRST),
-    **dict.fromkeys(("blip-2", "data2vec-audio", "git", "glm_ocr", "sew", "wav2vec2-conformer"), FIRST),
 }
 MAPPINGS = ("CAUSAL_LM", "MASKED_LM", "SEQ_TO_SEQ_CAUSAL_LM", "SEQUENCE_CLASSIFICATION", "TOKEN_CLASSIFICATION", "IMAGE_CLASSIFICATION", "SPEECH_SEQ_2_SEQ", "CTC", "AUDIO_CLASSIFICATION", "IMAGE_TEXT_TO_TEXT")
 

@@ -175,7 +175,7 @@ FAMILIES = {
     "mllama": _speaking(crossed, **FIXED, kind=f"({CROSS}) and 'cross' or 'self'", terms=("vision_config.hidden_size//vision_config.attention_heads", *TOWER_TERMS, CLASSED, f"ceil_div({CLASSED},8)*8", TEXT_HEAD), axes=(GROUPED, FOUR_TILES)),
     "git": _speaking(before, **{**FIXED, "spelled": r"git\.visual_projection\.visual_projection"}, attention=("eager",), terms=(*TOWER_TERMS, "hidden_size//num_attention_heads", CLASSED), axes=((Option("num_image_with_embedding == null", lambda d, s, r: None),),)),
     "blip": _speaking(captions, **FIXED, attention=("eager",), terms=(*TOWER_TERMS, TEXT_HEAD, CLASSED), axes=()),
-    "blip-2": _speaking(queried, **FIXED, terms=(*TOWER_TERMS, TEXT_HEAD, CLASSED, "qformer_config.hidden_size//qformer_config.num_attention_heads"),
+    "blip-2": _speaking(queried, **{**FIXED, "derived": {"image_token_index": "null"}}, terms=(*TOWER_TERMS, TEXT_HEAD, CLASSED, "qformer_config.hidden_size//qformer_config.num_attention_heads"),
                         axes=((Option("text_config.model_type == 'opt' and text_config.word_embed_proj_dim == text_config.hidden_size and qformer_config.cross_attention_frequency == 2", lambda d, s, r: None),),)),
     "idefics2": _speaking(resampled, **{**FIXED, "sizes": _quarters, "hidden": ()}, terms=(*TOWER_TERMS, _tiles("vision_config.image_size"), TEXT_HEAD), axes=((_language("mistral", sliding_window=None),),)),
     "mistral3": _speaking(any_size, **{**FIXED, "sizes": _merged_tokens, "hidden": ()}, terms=("I//vision_config.patch_size", "I//vision_config.patch_size//2", TOWER_TERMS[0], TEXT_HEAD),

@@ -274,7 +274,13 @@ def graph(captures, task, attention, when, atoms, keys, depths=()):
               "dtype": _input_dtype({m.locals[n].dtype for m in mains})} for n in mains[0].inputs]
     held = [{"name": f"held.{k}", "shape": [_expression(fitter.integer([m.held[k][0][d] for m in mains])) for d in range(len(shape))], "dtype": dtype_name(dtype), "module": ""} for k, (shape, dtype) in enumerate(mains[0].held)]
     return {"task": task, "attention": attention, "when": when, "parameters": tensors(captures, "parameters", atoms, keys, depths), "buffers": [*tensors(captures, "buffers", atoms, keys, depths), *held],
-            "tied": tied(captures, keys), "batch": batch, "main": main, "blocks": blocks}
+            "tied": tied(captures, keys), "batch": batch, **_told(captures[0], batch), "main": main, "blocks": blocks}
+
+
+def _told(capture, batch):
+    """The input that a class names as its main one, where it is not the text that the batch holds."""
+    named = capture.main_input
+    return {"mainInput": named} if named != "input_ids" and any(b["name"] == "input_ids" for b in batch) else {}
 
 
 def _by_first(found, index, kind, explain):

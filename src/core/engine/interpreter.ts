@@ -291,8 +291,8 @@ export class Interpreter {
   private readonly passing: Tensor[] = [];
 
   /**
-   * What makes the output that is told to require grad: the embedding of `input_ids`, when checkpointing is on
-   * (transformers/modeling_utils.py, gradient_checkpointing_enable).
+   * What makes the output that is told to require grad: the embedding of `input_ids`, when checkpointing is on and the
+   * class's `main_input_name` says so (transformers/modeling_utils.py, gradient_checkpointing_enable).
    */
   private readonly inputEmbeddings: ReadonlySet<Instruction>;
   /** What makes the output that the caller may give instead. */
@@ -320,8 +320,9 @@ export class Interpreter {
     this.graph = parted.graph;
     this.parts = parted.parts;
     this.repeats = options.repeats ?? { count: 0 };
-    // Models of text are always told to; others by the Trainer, for adapters under the reentrant kind.
-    const told = checkpointing !== null && (graph.main.inputs.includes("input_ids") || checkpointing.useReentrant);
+    // Models whose main input is text are always told to; others by the Trainer, for adapters under the reentrant kind.
+    const ofText = graph.mainInput === undefined && graph.main.inputs.includes("input_ids");
+    const told = checkpointing !== null && (ofText || checkpointing.useReentrant);
     this.inputEmbeddings = told ? inputEmbeddings(graph) : new Set();
     this.givenEmbeddings = options.wrapper?.enter === undefined ? new Set() : inputEmbeddings(graph);
     this.stores = storesOf(this.graph);

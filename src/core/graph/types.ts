@@ -167,6 +167,8 @@ export interface ArchitectureGraph {
    * else the dtype of the weights.
    */
   readonly batch: readonly BatchTensor[];
+  /** `main_input_name` of the model's class, where the batch holds text and that is not its main input (BLIP). */
+  readonly mainInput?: string;
   /** `main` takes the batch and gives the loss first, then what else the model returns (logits). */
   readonly main: GraphFunction;
   readonly blocks: readonly GraphFunction[];

@@ -12,17 +12,29 @@ function train(
   operator: string,
   ...rest: (number | boolean | readonly number[])[]
 ): { out: Tensor; made: string[]; back: string[] } {
+  return trainOn(PICTURE, operator, ...rest);
+}
+
+function trainOn(
+  sizes: readonly number[],
+  operator: string,
+  ...rest: (number | boolean | readonly number[])[]
+): { out: Tensor; made: string[]; back: string[] } {
   const l = lab();
-  const input = l.leaf(PICTURE);
+  const input = l.leaf(sizes);
   let out = input;
   const made = l.made(() => {
     const result = dispatch(l.torch, operator, new Arguments([input, ...rest], {}));
     assert.ok(isTensor(result));
     out = result;
   });
-  const { sizes } = out;
+  const shape = out.sizes;
   const back = l.made(() => l.differentiate(out.retain()));
-  return { out: Object.assign(out, { sizes }), made, back: back.filter((line) => !line.startsWith("ones_like")) };
+  return {
+    out: Object.assign(out, { sizes: shape }),
+    made,
+    back: back.filter((line) => !line.startsWith("ones_like")),
+  };
 }
 
 describe("operators of convolutional networks", () => {
@@ -39,6 +51,13 @@ describe("operators of convolutional networks", () => {
   it("ceil_mode leaves out a window that would start in the padding", () => {
     assert.deepEqual(train("max_pool2d", [2, 2], [2, 2], [0, 0], [1, 1], true).out.sizes, [2, 3, 8, 8]);
     assert.deepEqual(train("avg_pool2d", [3, 3], [2, 2], [0, 0], true).out.sizes, [2, 3, 8, 8]);
+  });
+
+  it("avg_pool1d pools a picture of one row", () => {
+    const { out, made, back } = trainOn([2, 3, 256], "avg_pool1d", [2], [2]);
+    assert.deepEqual(out.sizes, [2, 3, 128]);
+    assert.deepEqual(made, [`avg_pool2d ${2 * 3 * 128 * 4}`]);
+    assert.deepEqual(back, [`avg_pool2d_backward ${2 * 3 * 256 * 4}`]);
   });
 
   it("im2col writes every window's values out, and adds them up without the input", () => {

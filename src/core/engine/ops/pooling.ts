@@ -8,7 +8,7 @@ import { formatStrides, isChannelsLast } from "../shape";
 import { sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { elementwise, expandReduced, mean, product, reducedSizes } from "./arithmetic";
-import { contiguous } from "./layout";
+import { contiguous, squeeze, unsqueeze } from "./layout";
 
 /** How a window goes over a picture; a list of one number stands for both sides, an empty one for the default. */
 export interface Window {
@@ -34,6 +34,23 @@ export function maxPool(torch: Torch, input: Tensor, window: Window): Tensor {
 export function averagePool(torch: Torch, input: Tensor, window: Window): Tensor {
   const sides = input.rank - 2;
   return keepingInput(torch, `avg_pool${sides}d`, `AvgPool${sides}DBackward0`, input, pooled(input, window)).out;
+}
+
+/** `avg_pool1d`: `avg_pool2d` of a picture of one row (Pooling.cpp). */
+export function averagePoolOfRows(torch: Torch, input: Tensor, window: Window): Tensor {
+  const row = unsqueeze(torch, input, -2);
+  const one = (list: readonly number[], of: number): number[] => (list.length === 0 ? [] : [of, ...list]);
+  const { kernel, stride, padding } = window;
+  const pooled = averagePool(torch, row, {
+    ...window,
+    kernel: one(kernel, 1),
+    stride: one(stride, 1),
+    padding: one(padding, 0),
+  });
+  row.release();
+  const out = squeeze(torch, pooled, [-2]);
+  pooled.release();
+  return out;
 }
 
 /** `adaptive_avg_pool1d` and `2d`: the mean over the sides when one value is left, else a kernel that keeps its input. */

@@ -354,6 +354,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   upsample_bilinear2d: (t, a) => pictures.upsampleBilinear(t, a.tensor(0), a.numbers(1)),
   max_pool2d: (t, a) =>
     pooling.maxPool(t, a.tensor(0), { ...windowOf(a), dilation: a.numbers(4), ceiling: a.flag(5, "ceil_mode") }),
+  avg_pool1d: (t, a) => averagePool(t, a, pooling.averagePoolOfRows),
   avg_pool2d: averagePool,
   avg_pool3d: averagePool,
   im2col: (t, a) => {
@@ -528,8 +529,8 @@ function transposedConvolution(torch: Torch, args: Arguments): Tensor {
   return model.transposedConvolution(torch, args.tensor(0), args.tensor(1), bias, args.numbers(3, "stride"));
 }
 
-function averagePool(torch: Torch, args: Arguments): Tensor {
-  return pooling.averagePool(torch, args.tensor(0), {
+function averagePool(torch: Torch, args: Arguments, pool = pooling.averagePool): Tensor {
+  return pool(torch, args.tensor(0), {
     ...windowOf(args),
     dilation: [],
     ceiling: args.flag(4, "ceil_mode"),
