@@ -118,23 +118,36 @@ function broadcastStrides(sizes: Sizes, strides: Sizes, shape: Sizes): number[] 
   return shape.map((size, k) => (k < lead || (sizes[k - lead] === 1 && size !== 1) ? 0 : strides[k - lead]!));
 }
 
+/** Sizes and strides of an operand. */
+interface Layout {
+  readonly sizes: Sizes;
+  readonly strides: Sizes;
+}
+
+/** Whether every operand has this shape and lies row by row. */
+function allContiguous(shape: Sizes, operands: readonly Layout[]): boolean {
+  for (const { sizes, strides } of operands)
+    if (!sameSizes(sizes, shape) || !isContiguous(sizes, strides)) return false;
+  return true;
+}
+
+/** Whether every operand has this shape and these strides. */
+function allLaidOut(shape: Sizes, wanted: Sizes, operands: readonly Layout[]): boolean {
+  for (const { sizes, strides } of operands) if (!sameSizes(sizes, shape) || !sameSizes(strides, wanted)) return false;
+  return true;
+}
+
 /**
  * Strides TensorIterator gives the output of an elementwise operator: those of the operands when they agree, else
  * dense in the order in which the operands' dimensions are laid out.
  */
-export function elementwiseStrides(
-  shape: Sizes,
-  operands: readonly { readonly sizes: Sizes; readonly strides: Sizes }[],
-): number[] {
+export function elementwiseStrides(shape: Sizes, operands: readonly Layout[]): Sizes {
   const rank = shape.length;
-  if (rank <= 1) return contiguousStrides(shape);
-  if (operands.every(({ sizes, strides }) => sameSizes(sizes, shape) && isContiguous(sizes, strides)))
-    return contiguousStrides(shape);
+  if (rank <= 1 || allContiguous(shape, operands)) return contiguousStrides(shape);
+  const first = operands[0]!;
+  if (allLaidOut(shape, first.strides, operands) && isDense(first.sizes, first.strides)) return first.strides;
   const shaped = operands.filter(({ sizes }) => sizes.length > 0);
   if (shaped.length === 0) return contiguousStrides(shape);
-  const first = operands[0]!;
-  const allSame = operands.every((o) => sameSizes(o.sizes, shape) && sameSizes(o.strides, first.strides));
-  if (allSame && isDense(first.sizes, first.strides)) return [...first.strides];
   const views = shaped.map(({ sizes, strides }) => broadcastStrides(sizes, strides, shape));
   const permutation = shape.map((_, k) => rank - 1 - k);
   const compare = (a: number, b: number): number => {
@@ -169,8 +182,8 @@ export function elementwiseStrides(
 }
 
 /** Strides of `empty_like`/`clone` with `preserve_format` (`infer_dense_strides` when not dense already). */
-export function preservedStrides(sizes: Sizes, strides: Sizes): number[] {
-  if (isDense(sizes, strides)) return [...strides];
+export function preservedStrides(sizes: Sizes, strides: Sizes): Sizes {
+  if (isDense(sizes, strides)) return strides;
   return elementwiseStrides(sizes, [{ sizes, strides }]);
 }
 
