@@ -176,6 +176,19 @@ const ATTENTION = "scaled_dot_product_attention";
 /** Scopes whose attention sees every token at once and keeps nothing. */
 const ENCODER = /(?:^|\.)encoder(?:\.|$)/;
 
+/** Names as they stand in graphs, and what stands behind their sigil: few of them, met over and over. */
+const bare = new Map<string, string>();
+
+/** The name of a value or parameter, an expression or a dtype without what marks it as one. */
+function withoutSigil(text: string): string {
+  let name = bare.get(text);
+  if (name === undefined) {
+    name = /^[%@=$]/.test(text) ? text.slice(1) : text;
+    bare.set(text, name);
+  }
+  return name;
+}
+
 /** Whether a value is made by repeating heads (`repeat_kv`: expanded, then made contiguous). */
 function isRepeated(fn: GraphFunction, operand: Operand | undefined): boolean {
   let name = typeof operand === "string" && operand.startsWith("%") ? operand.slice(1) : undefined;
@@ -260,7 +273,8 @@ export class Interpreter {
   private wrappedBefore = 0;
   private readonly memo = new Map<string, Value>();
   private readonly dropped = new Map<GraphFunction, ReadonlySet<string>>();
-  private readonly paths = new Map<string, string>();
+  /** Paths by how graphs write them, and by layer. */
+  private readonly paths = new Map<string, Map<number, string>>();
   /** Operands that live as long as the operator that takes them. */
   private readonly passing: Tensor[] = [];
 
@@ -361,7 +375,7 @@ export class Interpreter {
       const last =
         hidden.rank === 3 ? slice(this.torch, hidden, 1, hidden.size(1) - 1, hidden.size(1)) : hidden.retain();
       hidden.release();
-      context.frame.set(name.slice(1), last);
+      context.frame.set(withoutSigil(name), last);
       this.call(instruction, context);
       const logits = this.value(String(instruction.out[0]), context).retain();
       leave(context);
@@ -404,7 +418,7 @@ export class Interpreter {
     else if ("call" in instruction) this.call(instruction, context);
     else if ("drop" in instruction) {
       for (const name of instruction.drop) {
-        const key = name.startsWith("%") ? name.slice(1) : name;
+        const key = withoutSigil(name);
         if (key.startsWith("*")) dropList(key, context);
         const tensor = context.frame.get(key);
         if (tensor !== undefined) context.dtypes.set(key, tensor.dtype);
@@ -430,19 +444,24 @@ export class Interpreter {
     context.inside = wrapper === undefined ? null : { path, parameters: wrapper.enter(this.torch) };
   }
 
+  /** A path with the layer's index in it. */
   private path(path: string, index: number | null): string {
-    if (index === null || !path.includes("{i}")) return path;
-    const key = `${path}#${index}`;
-    let full = this.paths.get(key);
+    if (index === null) return path;
+    let ofLayers = this.paths.get(path);
+    if (ofLayers === undefined) {
+      ofLayers = new Map();
+      this.paths.set(path, ofLayers);
+    }
+    let full = ofLayers.get(index);
     if (full === undefined) {
       full = path.replaceAll("{i}", String(index));
-      this.paths.set(key, full);
+      ofLayers.set(index, full);
     }
     return full;
   }
 
   private value(name: string, context: Context): Tensor {
-    const key = name.startsWith("%") ? name.slice(1) : name;
+    const key = withoutSigil(name);
     const tensor = context.frame.get(key);
     if (tensor === undefined) throw new NotModelled(`value ${name} is not alive`);
     return tensor;
@@ -455,7 +474,7 @@ export class Interpreter {
         tensor.release();
         return;
       }
-      const key = name.startsWith("%") ? name.slice(1) : name;
+      const key = withoutSigil(name);
       context.frame.get(key)?.release();
       context.frame.set(key, tensor);
     });
@@ -479,20 +498,20 @@ export class Interpreter {
     }
     switch (operand[0]) {
       case "%": {
-        const key = operand.slice(1);
+        const key = withoutSigil(operand);
         // An input the caller left out is None.
         if (!context.frame.has(key) && context.fn.inputs.includes(key) && !this.namedDrops(context.fn).has(key))
           return null;
         return this.value(operand, context);
       }
       case "@": {
-        const path = this.path(operand.slice(1), context.index);
+        const path = this.path(withoutSigil(operand), context.index);
         return context.inside?.parameters.get(this.torch, path) ?? this.options.parameters.get(path) ?? null;
       }
       case "=":
-        return this.evaluate(operand.slice(1), context);
+        return this.evaluate(withoutSigil(operand), context);
       case "$":
-        return this.dtype(operand.slice(1), context);
+        return this.dtype(withoutSigil(operand), context);
       default:
         return operand;
     }
@@ -685,9 +704,7 @@ export class Interpreter {
     let names = this.dropped.get(fn);
     if (names === undefined) {
       names = new Set(
-        fn.body.flatMap((instruction) =>
-          "drop" in instruction ? instruction.drop.map((name) => (name.startsWith("%") ? name.slice(1) : name)) : [],
-        ),
+        fn.body.flatMap((instruction) => ("drop" in instruction ? instruction.drop.map(withoutSigil) : [])),
       );
       this.dropped.set(fn, names);
     }
@@ -795,7 +812,7 @@ export class Interpreter {
   private giveUp(operands: readonly Operand[], early: ReadonlySet<string>, fn: GraphFunction, context: Context): void {
     operands.forEach((operand, k) => {
       if (typeof operand !== "string" || !operand.startsWith("%") || !early.has(fn.inputs[k]!)) return;
-      const key = operand.slice(1);
+      const key = withoutSigil(operand);
       context.frame.get(key)?.release();
       context.frame.delete(key);
     });
@@ -810,7 +827,7 @@ export class Interpreter {
     const named = this.namedDrops(context.fn);
     instruction.repeat.in.forEach((operand, k) => {
       if (carry[k] === null || typeof operand !== "string" || !operand.startsWith("%")) return;
-      const key = operand.slice(1);
+      const key = withoutSigil(operand);
       if (named.has(key)) return;
       context.frame.get(key)?.release();
       context.frame.delete(key);

@@ -122,6 +122,8 @@ interface Segment {
   readonly births: number;
   /** Local number of the first of them, once they are emitted. */
   first: number;
+  /** How layers of its repeat are left out; undefined where none are. */
+  folding: Folding | undefined;
 }
 
 export interface Region {
@@ -195,7 +197,7 @@ class Recording {
     const close = (end: number): void => {
       if (end > start) {
         const backward = seen.has(label);
-        const segment = { label, backward, start, end, births: this.note(start, end), first: -1 };
+        const segment = { label, backward, start, end, births: this.note(start, end), first: -1, folding: undefined };
         this.segments.push(segment);
         if (label !== NO_LAYER) {
           seen.add(label);
@@ -328,15 +330,15 @@ class Unroller {
   private readonly gradients: { leaf: Tensor; local: number }[] = [];
   /** Where the script frees blocks of the ledger. */
   private readonly foreign: number[] = [];
-  private readonly byRepeat: ReadonlyMap<number, Folding>;
   private readonly firsts = new Map<number, Firsts>();
   private readonly frees = new Map<Segment, Frees>();
-  /** Gradients taken over, by the event after which that happened. */
+  /** Gradients taken over, by the event after which that happened, and whether there are any after an event. */
   private readonly taken = new Map<number, number[]>();
+  private readonly isTaken: Uint8Array;
   /** Where the script hands a block over as a gradient: after so many events, in order. */
   private readonly handed: { readonly at: number; readonly local: number }[] = [];
-  /** Blocks that were allocated only to be gradients. */
-  private readonly made: ReadonlySet<number>;
+  /** Whether a block was allocated only to be a gradient, by id. */
+  private readonly made: Uint8Array;
 
   constructor(
     private readonly recording: Recording,
@@ -347,18 +349,22 @@ class Unroller {
     const { ledger, state } = recording;
     const kept = new Set<number>();
     for (const { grad } of trained) if (grad !== null && grad.storage.id >= state.ids) kept.add(grad.storage.id);
-    const made = new Set(kept);
+    this.made = new Uint8Array(ledger.count);
+    for (const id of kept) this.made[id] = 1;
+    this.isTaken = new Uint8Array(recording.events.length);
     // Gradients of several parameters may be parts of one block (of what was put together): it goes with the last of them.
     const last = new Map(ledger.takeovers.slice(state.takeovers).map(({ event, id }) => [id, event]));
     for (const [id, event] of last) {
       if (!kept.has(id)) continue;
-      made.delete(id);
+      this.made[id] = 0;
+      this.isTaken[event - 1] = 1;
       const after = this.taken.get(event - 1);
       if (after === undefined) this.taken.set(event - 1, [id]);
       else after.push(id);
     }
-    this.made = made;
-    this.byRepeat = new Map(foldings.map((folding) => [folding.repeat, folding]));
+    const byRepeat = new Map(foldings.map((folding) => [folding.repeat, folding]));
+    for (const segment of recording.segments)
+      if (segment.label !== NO_LAYER) segment.folding = byRepeat.get(repeatOf(segment.label));
     for (const folding of foldings) {
       const labels = recording.segments.filter(({ label }) => label !== NO_LAYER && repeatOf(label) === folding.repeat);
       const last = Math.max(...labels.map(({ label }) => label % REPEAT));
@@ -376,7 +382,7 @@ class Unroller {
         this.phases.push({ phase: ledger.phaseList[phase++]!.phase, at: this.events.length });
     };
     for (const segment of recording.segments) {
-      const folding = this.foldingOf(segment.label);
+      const { folding } = segment;
       const ordinal = segment.label % REPEAT;
       if (folding !== undefined && segment.backward && ordinal === folding.to)
         for (let copy = folding.copies; copy >= 1; copy--) this.copyBlock(folding, copy, true);
@@ -408,14 +414,10 @@ class Unroller {
       script,
       gradients,
       repeated() {
-        repeated ??= accumulating(script, (local) => made.has(templates.at(local)), handed);
+        repeated ??= accumulating(script, (local) => made[templates.at(local)] === 1, handed);
         return repeated;
       },
     };
-  }
-
-  private foldingOf(label: number): Folding | undefined {
-    return label === NO_LAYER ? undefined : this.byRepeat.get(repeatOf(label));
   }
 
   /** Ordinal of a layer once the missing ones are back. */
@@ -427,7 +429,7 @@ class Unroller {
   /** Emits a segment as it was simulated. */
   private original(segment: Segment, enterPhases: (event: number) => void): void {
     const { recording, events, templates } = this;
-    const folding = this.foldingOf(segment.label);
+    const { folding } = segment;
     const here = folding === undefined ? 0 : this.place(folding, segment.label % REPEAT, 0);
     segment.first = templates.length;
     if (folding !== undefined) this.firsts.get(folding.repeat)![segment.backward ? 1 : 0][here] = segment.first;
@@ -441,7 +443,7 @@ class Unroller {
         continue;
       }
       const home = recording.home(~event);
-      const owner = home === undefined ? undefined : this.foldingOf(home.label);
+      const owner = home?.folding;
       if (home === undefined) {
         this.foreign.push(events.length);
         events.push(event);
@@ -461,7 +463,7 @@ class Unroller {
     for (let k = segment.start; k < segment.end; k++)
       for (const id of this.taken.get(k) ?? []) {
         const home = this.recording.home(id)!;
-        const of = this.foldingOf(home.label);
+        const of = home.folding;
         const ordinal = home.label % REPEAT;
         if (of === undefined || ordinal < of.from || ordinal > of.to) continue;
         for (let copy = 1; copy <= of.copies; copy++)
@@ -471,9 +473,8 @@ class Unroller {
 
   /** Notes the gradients that parameters took over after event `event` of a segment. */
   private takeOver(event: number, copy: number): void {
-    const taken = this.taken.get(event);
-    if (taken === undefined) return;
-    for (const id of taken) {
+    if (this.isTaken[event] !== 1) return;
+    for (const id of this.taken.get(event)!) {
       const home = this.recording.home(id)!;
       this.handed.push({ at: this.events.length, local: this.resolve(id, home, copy) });
     }
@@ -485,8 +486,8 @@ class Unroller {
    */
   private outside(folding: Folding, layer: Segment, start: number, limit: number): number {
     const { recording, events } = this;
-    const isCopied = ({ label }: Segment): boolean =>
-      this.foldingOf(label) === folding && label % REPEAT >= folding.from && label % REPEAT <= folding.to;
+    const isCopied = ({ label, folding: own }: Segment): boolean =>
+      own === folding && label % REPEAT >= folding.from && label % REPEAT <= folding.to;
     const copied = isCopied(layer);
     const freed: number[] = [];
     let k = start;
@@ -503,7 +504,7 @@ class Unroller {
 
   /** Local number of a block, or of what it is to a copy of its layer. */
   private resolve(id: number, home: Segment, copy: number): number {
-    const folding = this.foldingOf(home.label);
+    const { folding } = home;
     const ordinal = this.recording.ordinal(id);
     if (folding === undefined) return home.first + ordinal;
     const place = this.place(folding, home.label % REPEAT, copy);
@@ -517,7 +518,7 @@ class Unroller {
   }
 
   private copyLayer(folding: Folding, ordinal: number, copy: number, backward: boolean): void {
-    const { recording, events, templates, taken } = this;
+    const { recording, events, templates } = this;
     const segment = recording.segment(layerLabel(folding.repeat, ordinal), backward)!;
     const frees = this.freesOf(segment);
     const here = this.place(folding, ordinal, copy);
@@ -533,7 +534,7 @@ class Unroller {
         const first = firsts[frees.backward[index]!]![here + frees.away[index]!]!;
         events.push(~(first + frees.ordinal[index]!));
       }
-      if (taken.size > 0) this.takeOver(k, copy);
+      this.takeOver(k, copy);
     }
   }
 
@@ -562,7 +563,7 @@ class Unroller {
     if (home === undefined) return true;
     const { gradients } = this;
     gradients.push({ leaf, local: this.resolve(id, home, 0) });
-    const folding = this.foldingOf(home.label);
+    const { folding } = home;
     const ordinal = home.label % REPEAT;
     if (folding === undefined || ordinal < folding.from || ordinal > folding.to) return true;
     for (let copy = 1; copy <= folding.copies; copy++) {

@@ -68,7 +68,7 @@ export function sub(torch: Torch, a: Operand, b: Operand, operator = "sub"): Ten
 }
 
 /** Node of a product; `left` is what stands for `a` where it is saved (in place, a copy of what it was). */
-function mulNode(torch: Torch, a: Operand, b: Operand, left: () => Operand = () => a): Node | null {
+function mulNode(torch: Torch, a: Operand, b: Operand, left?: () => Operand): Node | null {
   const node = torch.record("MulBackward0", inputs(a, b), (torch, [gradient], saved, node) => {
     if (!gradient) return [null, null];
     let next = 0;
@@ -82,8 +82,8 @@ function mulNode(torch: Torch, a: Operand, b: Operand, left: () => Operand = () 
   return node;
 }
 
-function saveLeft(torch: Torch, node: Node, a: Operand, left: () => Operand): void {
-  const kept = left();
+function saveLeft(torch: Torch, node: Node, a: Operand, left?: () => Operand): void {
+  const kept = left === undefined ? a : left();
   if (!isTensor(kept)) return;
   torch.save(node, kept);
   if (kept !== a) kept.release();
@@ -94,7 +94,7 @@ export function mul(torch: Torch, a: Operand, b: Operand): Tensor {
   return torch.attach(node, elementwise(torch, "mul", [a, b]));
 }
 
-function divNode(torch: Torch, a: Operand, b: Operand, left: () => Operand = () => a): Node | null {
+function divNode(torch: Torch, a: Operand, b: Operand, left?: () => Operand): Node | null {
   const node = torch.record("DivBackward0", inputs(a, b), (torch, [gradient], saved, node) => {
     if (!gradient) return [null, null];
     const other: Operand = isTensor(b) ? saved[0]! : b;

@@ -691,12 +691,23 @@ export function knows(operator: string): boolean {
   return name in RULES || UNARY_OPERATORS.includes(name);
 }
 
+/** Rules by the operator as graphs name it, with its overload. */
+const byOperator = new Map<string, Rule | null>();
+
+function ruleOf(operator: string): Rule | null {
+  let rule = byOperator.get(operator);
+  if (rule === undefined) {
+    const name = operator.split(".")[0]!;
+    const simple: Rule = (torch, args) => unary(torch, name, args.tensor(0));
+    rule = RULES[name] ?? (UNARY_OPERATORS.includes(name) ? simple : null);
+    byOperator.set(operator, rule);
+  }
+  return rule;
+}
+
 /** Runs one operator. An unknown one gives no tensors; the caller reports it. */
 export function dispatch(torch: Torch, operator: string, args: Arguments): Tensor | Tensor[] | null {
-  const name = operator.split(".")[0]!;
-  const rule = RULES[name];
+  const rule = ruleOf(operator);
   torch.launchOn(args.positional);
-  if (rule !== undefined) return rule(torch, args);
-  if (UNARY_OPERATORS.includes(name)) return unary(torch, name, args.tensor(0));
-  return null;
+  return rule === null ? null : rule(torch, args);
 }
