@@ -84,6 +84,9 @@ async function coldCheck(sample: string): Promise<Timing> {
   return timing(await time(9, 1, () => execFileSync(process.execPath, argv, { stdio: "ignore" })));
 }
 
+/** Rounds after which the code of an open session is compiled. */
+const UNTIL_COMPILED = 30;
+
 /** The same analysis again after one key of the open document changed, and a hover on what is there already. */
 async function warmAnalysis(): Promise<Readonly<Record<"estimate" | "plans" | "hover", Timing>>> {
   const files = new MemoryFiles();
@@ -98,7 +101,7 @@ async function warmAnalysis(): Promise<Readonly<Record<"estimate" | "plans" | "h
     const analysis = await analyzer.analyse(uri, { plans, device: "A100-80GB" });
     if (analysis.runs[0]?.perDevice === null) throw new Error("the benchmark's case has no estimate");
   };
-  const estimate = timing(await time(25, 5, (round) => change(round, false)));
+  const estimate = timing(await time(25, UNTIL_COMPILED, (round) => change(round, false)));
   const plans = timing(await time(15, 3, (round) => change(100 + round, true)));
   const analysis = await analyzer.analyse(uri, { plans: true, device: "A100-80GB" });
   const line = (texts(1)["train.yaml"] ?? "").split("\n").findIndex((text) => text.startsWith("per_device"));
