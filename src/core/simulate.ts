@@ -27,7 +27,6 @@ import { groupsOf, optimizerFactory } from "./training/optimizers";
 import { chooseStrategy, type HostUse } from "./training/parallel";
 import { splitsModel } from "./training/parallel/local";
 import { whileWaiting } from "./training/parallel/pipeline";
-import { reserve } from "./training/parallel/strategy";
 import { shareOf } from "./training/parallel/tensor";
 import type { GenerationSpec, TrainerKind, TrainerSpec, TrainingRun } from "./training/run";
 import { type Before, type PassFactory, runSteps, STEPS } from "./training/step";
@@ -43,6 +42,7 @@ import {
   sequencesOf,
   trainerOf,
   trainerPass,
+  vllmBlock,
 } from "./training/trainers";
 
 export interface Simulation {
@@ -298,7 +298,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     others !== undefined && others.elements > model.elements ? others.parameters : model.parameters,
   );
   // trl/models/utils.py: below stage 3 the reference is an engine of its own, whole on every GPU (prepare_deepspeed).
-  const copyUsage = (copy !== null && strategy.prepareFrozen?.(torch, copy.parameters)) || null;
+  const copyUsage = (copy !== null && strategy.prepareFrozen?.(torch, copy.parameters, spec?.referenceOnHost)) || null;
   const rates = rater ?? scorers?.reward ?? null;
   const raterUsage = (rates !== null && strategy.prepareFrozen?.(torch, rates.model.parameters)) || null;
   torch.leafHook = strategy.leafHook;
@@ -412,14 +412,11 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   };
   const onPolicy = spec?.generation ?? null;
   const vllm = spec?.vllm;
-  if (vllm !== undefined) reserve(torch, "vllm", vllm.sleepingBytes, "uint8", "buffers");
+  if (vllm !== undefined) vllmBlock(torch, vllm.sleepingBytes);
   const rollout =
     spec?.rollout == null
       ? vllm !== undefined
-        ? beforeEach(ledger, () => {
-            const more = vllm.generatingBytes - vllm.sleepingBytes;
-            reserve(torch, "vllm", more, "uint8", "buffers").release();
-          })
+        ? beforeEach(ledger, () => vllmBlock(torch, vllm.generatingBytes - vllm.sleepingBytes)?.release())
         : onPolicy && beforeEach(ledger, () => generates(onPolicy))
       : new Rollout(
           torch,

@@ -76,6 +76,10 @@ export const en: Readonly<Record<string, string>> = {
     "an Accelerate config is a part of a run: open the training config or the script that it launches",
   "not-modelled.network":
     "`{network}` is no network of nnU-Net's own, or its lists do not go together: its code is not in the plans",
+  "not-modelled.critic":
+    "verl with a critic (`adv_estimator: {estimator}`) is not modelled yet: two models train in turn; estimators without one (grpo, rloo, reinforce_plus_plus, …) are",
+  "not-modelled.engine": "verl's engine `{strategy}` is not modelled yet; fsdp and fsdp2 are",
+  "not-modelled.reward-model": "a reward model on verl's training GPUs is not modelled yet",
   "not-modelled.format": "runs of {format} are read and explained, but not simulated yet",
   "not-modelled.switch": "`{key}` changes memory in a way that is not modelled yet",
   "not-modelled.multimodal": "a vision tower is trained beside the language model, which is not modelled yet",
@@ -235,6 +239,8 @@ export const en: Readonly<Record<string, string>> = {
   "assume.rewards-outside": "rewards from functions or a judge that are not on this GPU: no reward model is named",
   "assume.rater": "a reward model like the policy: none was found",
   "assume.trainer-gone": "{trainer} of TRL 1.11, as TRL has none since 1.14",
+  "assume.verl":
+    "verl {release} as its source has it (FSDP engine, flash-attn's cross entropy, compiled entropy), which was read, not run",
   "assume.teacher": "a teacher like the student: none was found",
   "assume.paged":
     "the paged cache holds what the sequences need: how much of the card it takes is not known without the GPU",

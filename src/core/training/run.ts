@@ -362,6 +362,8 @@ export interface RolloutSpec {
   readonly generates: boolean;
   /** Whether sharded parameters are gathered whole for it (`ds3_gather_for_generation`); true when absent. */
   readonly gathers?: boolean;
+  /** What of the trained model waits on the host while vLLM generates. */
+  readonly parks?: { readonly weights: boolean; readonly optimizer: boolean };
   /** Bytes that vLLM takes of the card while it generates, and while the policy trains. */
   readonly generatingBytes: number;
   readonly sleepingBytes: number;
@@ -393,6 +395,8 @@ export interface TrainerSpec {
   readonly rollout?: RolloutSpec | null;
   /** The reference is a copy even beside an adapter: another model was named for it. */
   readonly referenceApart?: boolean;
+  /** The shards of the reference wait on the host between its forwards. */
+  readonly referenceOnHost?: true;
   /** The model in the reference's place, where that is another one: a teacher. */
   readonly companion?: CompanionSpec;
   /** The models beside policy and reference that give one number for every token; absent: like the policy. */

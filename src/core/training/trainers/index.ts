@@ -20,7 +20,7 @@ import { withValueHead } from "./value-head";
 export { untilStates } from "./models";
 export type { Pass } from "./pass";
 export { type PpoGraphs, ppoGraphs, runPpo } from "./ppo";
-export { Rollout } from "./rollout";
+export { Rollout, vllmBlock } from "./rollout";
 export { sequencesOf } from "./sequences";
 export { valueHead } from "./value-head";
 
