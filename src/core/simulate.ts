@@ -39,7 +39,7 @@ import {
   type RunnableModel,
   runPpo,
   scoringOf,
-  sequencesOf,
+  sequencesPerSample,
   trainerOf,
   trainerPass,
   vllmBlock,
@@ -181,7 +181,14 @@ function isSharded(run: TrainingRun): boolean {
 }
 
 /** Tasks whose batches come with a mask of padding. */
-const MASKED: ReadonlySet<string> = new Set(["causal-lm", "masked-lm", "seq-cls", "token-cls", "seq2seq-lm"]);
+const MASKED: ReadonlySet<string> = new Set([
+  "causal-lm",
+  "masked-lm",
+  "seq-cls",
+  "multiple-choice",
+  "token-cls",
+  "seq2seq-lm",
+]);
 
 /** Whether the library's code builds a mask where it is traced: collators of text always say where padding is. */
 function tracesMasks({ task, attention, standsFor }: TrainingRun): boolean {
@@ -501,7 +508,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     // A trainer with a loss of its own gives nothing but that; SFT runs the plain model where logits are asked for.
     const ownLoss = spec !== null && !(spec.kind === "sft" && run.evaluation.keeps !== "loss");
     const keeps = ownLoss ? "loss" : run.evaluation.keeps;
-    const rows = batchSize * sequencesOf(spec);
+    const rows = batchSize * sequencesPerSample({ ...run, trainer: spec });
     // Liger gives the logits outside training unless only the loss is asked for (liger_kernel/transformers/model).
     const at = { ...sizes, B: rows, S: sequenceLength, T: targetLength };
     const evaluated = programOf(run, family, at, run.fusedLoss && !ownLoss && keeps === "loss");

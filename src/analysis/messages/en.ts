@@ -241,6 +241,7 @@ export const en: Readonly<Record<string, string>> = {
   "assume.trainer-gone": "{trainer} of TRL 1.11, as TRL has none since 1.14",
   "assume.verl":
     "verl {release} as its source has it (FSDP engine, flash-attn's cross entropy, compiled entropy), which was read, not run",
+  "assume.choices": "{choices} choices a question, each a text of its own",
   "assume.teacher": "a teacher like the student: none was found",
   "assume.paged":
     "the paged cache holds what the sequences need: how much of the card it takes is not known without the GPU",

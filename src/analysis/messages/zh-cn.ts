@@ -222,6 +222,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.rater": "奖励模型与策略模型相同：未找到奖励模型",
   "assume.trainer-gone": "采用 TRL 1.11 的 {trainer}：TRL 自 1.14 起不再提供它",
   "assume.verl": "按 verl {release} 源码（FSDP 引擎、flash-attn 交叉熵、编译的熵）；只读过源码，未运行",
+  "assume.choices": "每个问题 {choices} 个选项，每个选项为一段独立文本",
   "assume.teacher": "教师模型与学生模型相同：未找到教师模型",
   "assume.paged": "分页 KV 缓存按序列所需计算：未指定 GPU 时无法得知其占用显卡的比例",
   "assume.vllm": "未计入 vLLM 的份额：GPU 未知",

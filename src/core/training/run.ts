@@ -424,6 +424,8 @@ export interface TrainingRun {
   readonly imageSize: number;
   /** Samples of a sound wave per sequence (seconds × sampling rate); only models that hear have any. */
   readonly audioSamples?: number;
+  /** Texts that one sample is: the choices of a question (`multiple-choice`); 1 when absent. */
+  readonly choices?: number;
   readonly gradientAccumulationSteps: number;
   readonly loadDtype: DType;
   /** `torch.autocast` dtype, or null for none (HF `bf16`/`fp16`). */

@@ -21,7 +21,7 @@ export { untilStates } from "./models";
 export type { Pass } from "./pass";
 export { type PpoGraphs, ppoGraphs, runPpo } from "./ppo";
 export { Rollout, vllmBlock } from "./rollout";
-export { sequencesOf } from "./sequences";
+export { sequencesOf, sequencesPerSample } from "./sequences";
 export { valueHead } from "./value-head";
 
 /** Whether a loss asks its models for logits; others multiply hidden states with the head themselves. */
