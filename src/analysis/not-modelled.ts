@@ -37,13 +37,11 @@ const MULTIMODAL = /(?:^|\s)(?:--)?(?:vision_tower|mm_projector_type|pretrain_mm
 /** Keys of a LLaMA-Factory file that merges or exports instead of training. */
 const EXPORT = /^\s*export_dir\s*:/m;
 
-/** What of verl is not followed: critics, engines other than FSDP, reward models on the same GPUs, and its SFT trainer. */
+/** What of verl is not followed: engines other than FSDP, reward models on the same GPUs, and its SFT trainer. */
 function verlObstacles(settings: Settings, trainer: string): [string, Readonly<Record<string, string>>][] {
   if (trainer !== "verl") return [["not-modelled.format", { format: "verl" }]];
-  const estimator = settings.string("adv_estimator") ?? "gae";
   const strategy = settings.string("strategy") ?? "fsdp";
   return [
-    ...(estimator === "gae" ? [["not-modelled.critic", { estimator }] as [string, Record<string, string>]] : []),
     ...(/^fsdp2?$/.test(strategy) ? [] : [["not-modelled.engine", { strategy }] as [string, Record<string, string>]]),
     ...(settings.boolean("reward_model_enabled") === true
       ? [["not-modelled.reward-model", {}] as [string, Record<string, string>]]

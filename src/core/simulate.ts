@@ -13,7 +13,7 @@ import type { Scope } from "./graph/expression";
 import { buildsNoMask } from "./graph/flash";
 import type { FamilyGraphs, TrainerGraph } from "./graph/types";
 import { batchOf, companionRun, forwardSizes, graphsOf, type Program, programOf } from "./program";
-import { raterOf, scorersOf, withHead } from "./scorers";
+import { holdCritic, raterOf, scorersOf, withHead } from "./scorers";
 import { regularised } from "./training/adapters/adalora";
 import { isRefused } from "./training/adapters/experts";
 import { PrefixCache, standsApart } from "./training/adapters/prefix";
@@ -25,6 +25,7 @@ import { packsOnTheFly } from "./training/loading";
 import { type LoadedModel, type LoadOptions, loadModel } from "./training/model";
 import { groupsOf, optimizerFactory } from "./training/optimizers";
 import { chooseStrategy, type HostUse } from "./training/parallel";
+import { dataParallelSize } from "./training/parallel/degrees";
 import { splitsModel } from "./training/parallel/local";
 import { whileWaiting } from "./training/parallel/pipeline";
 import { shareOf } from "./training/parallel/tensor";
@@ -175,6 +176,11 @@ function wrapperOf(run: TrainingRun, model: LoadedModel, dtype: DType, sizes: Pr
     : { leave: (torch, loss) => regularised(torch, factors, loss) };
 }
 
+/** GPUs that share one copy of the parameters. */
+function shardedOver({ parallel }: TrainingRun): number {
+  return Math.max(1, dataParallelSize(parallel) / (parallel.fsdp?.replicas ?? 1));
+}
+
 /** Whether one GPU holds a part of the model only, all the time or between uses. */
 function isSharded(run: TrainingRun): boolean {
   return run.parallel.fsdp !== null || run.parallel.deepspeed?.zeroStage === 3 || splitsModel(run);
@@ -308,6 +314,8 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   const copyUsage = (copy !== null && strategy.prepareFrozen?.(torch, copy.parameters, spec?.referenceOnHost)) || null;
   const rates = rater ?? scorers?.reward ?? null;
   const raterUsage = (rates !== null && strategy.prepareFrozen?.(torch, rates.model.parameters)) || null;
+  if (spec?.critic && !holdCritic(torch, run, family, spec.critic, loading, loading.sharded ? shardedOver(run) : 1))
+    return { ok: false, code: "not-modelled", reason: `a critic like ${run.model.family}` };
   torch.leafHook = strategy.leafHook;
   torch.usage = strategy.shardsParameters ? strategy : undefined;
   const loadedEvents = ledger.eventCount;

@@ -76,8 +76,6 @@ export const en: Readonly<Record<string, string>> = {
     "an Accelerate config is a part of a run: open the training config or the script that it launches",
   "not-modelled.network":
     "`{network}` is no network of nnU-Net's own, or its lists do not go together: its code is not in the plans",
-  "not-modelled.critic":
-    "verl with a critic (`adv_estimator: {estimator}`) is not modelled yet: two models train in turn; estimators without one (grpo, rloo, reinforce_plus_plus, …) are",
   "not-modelled.engine": "verl's engine `{strategy}` is not modelled yet; fsdp and fsdp2 are",
   "not-modelled.reward-model": "a reward model on verl's training GPUs is not modelled yet",
   "not-modelled.format": "runs of {format} are read and explained, but not simulated yet",
@@ -242,6 +240,8 @@ export const en: Readonly<Record<string, string>> = {
   "assume.verl":
     "verl {release} as its source has it (FSDP engine, flash-attn's cross entropy, compiled entropy), which was read, not run",
   "assume.choices": "{choices} choices a question, each a text of its own",
+  "assume.critic": "a critic that is trained in turn: its own update needs less than the policy's, having no logits",
+  "assume.critic-model": "a critic like the policy: none was found",
   "assume.teacher": "a teacher like the student: none was found",
   "assume.paged":
     "the paged cache holds what the sequences need: how much of the card it takes is not known without the GPU",

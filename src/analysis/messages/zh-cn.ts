@@ -64,8 +64,6 @@ export const zhCn: Readonly<Record<string, string>> = {
   "not-modelled.trainer.loss": "{trainer} 的损失尚未录制",
   "not-modelled.part": "Accelerate 配置只是运行的一部分：请打开它所启动的训练配置或脚本",
   "not-modelled.network": "`{network}` 不是 nnU-Net 自带的网络，或其列表长度不一致：计划文件中没有它的代码",
-  "not-modelled.critic":
-    "尚未建模带 critic 的 verl（`adv_estimator: {estimator}`）：两个模型轮流训练；无 critic 的估计器（grpo、rloo、reinforce_plus_plus 等）已建模",
   "not-modelled.engine": "尚未建模 verl 的 `{strategy}` 引擎；已支持 fsdp 和 fsdp2",
   "not-modelled.reward-model": "尚未建模 verl 训练 GPU 上的奖励模型",
   "not-modelled.format": "{format} 的运行可以读取和解释，但尚不能模拟",
@@ -223,6 +221,8 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.trainer-gone": "采用 TRL 1.11 的 {trainer}：TRL 自 1.14 起不再提供它",
   "assume.verl": "按 verl {release} 源码（FSDP 引擎、flash-attn 交叉熵、编译的熵）；只读过源码，未运行",
   "assume.choices": "每个问题 {choices} 个选项，每个选项为一段独立文本",
+  "assume.critic": "critic 轮流训练：它没有 logits，自身的更新所需少于策略模型",
+  "assume.critic-model": "critic 与策略模型相同：未找到其模型",
   "assume.teacher": "教师模型与学生模型相同：未找到教师模型",
   "assume.paged": "分页 KV 缓存按序列所需计算：未指定 GPU 时无法得知其占用显卡的比例",
   "assume.vllm": "未计入 vLLM 的份额：GPU 未知",

@@ -381,6 +381,10 @@ function verlSpec(c: ResolveContext, adapted: boolean, batch: Batch): TrainerSpe
   const prompts = Number(c.value("global_batch_size", 1024));
   const samples = Number(c.value("num_generations", 1));
   const vllm = c.settings.string("rollout_engine") !== "hf";
+  const trains = (c.settings.string("adv_estimator") ?? "gae") === "gae";
+  const critic = trains ? companionOf(c, "critic_model", "float32") : null;
+  if (trains) c.suppose(say("assume.critic"), "adv_estimator", { adv_estimator: "grpo" });
+  if (trains && critic === null) c.suppose(say("assume.critic-model"), "critic_model");
   return {
     kind: "grpo",
     variant: {
@@ -394,6 +398,15 @@ function verlSpec(c: ResolveContext, adapted: boolean, batch: Batch): TrainerSpe
     completionLength: lengths.completion,
     referenceOnHost: true,
     standIn: true,
+    ...(trains
+      ? {
+          critic: {
+            ...(critic === null ? {} : { model: critic }),
+            keepsWeights: c.settings.string("critic_offload_param") !== "cpu",
+            keepsStates: c.settings.string("critic_offload_optimizer") !== "cpu",
+          },
+        }
+      : {}),
     rollout: {
       sequences: Math.max(batch.micro, Math.round((prompts * samples) / batch.world)),
       every: batch.accumulation,

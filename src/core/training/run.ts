@@ -376,6 +376,14 @@ export interface PpoSpec {
   readonly miniBatches: number;
 }
 
+/** A critic that is trained in turn with the policy, with AdamW in float32; like the policy when no model is named. */
+export interface CriticSpec {
+  readonly model?: CompanionSpec;
+  /** What of it stays on the device while the policy trains and generates. */
+  readonly keepsWeights: boolean;
+  readonly keepsStates: boolean;
+}
+
 /** A trainer of TRL with a loss of its own. */
 export interface TrainerSpec {
   readonly kind: TrainerKind;
@@ -402,6 +410,7 @@ export interface TrainerSpec {
   /** The models beside policy and reference that give one number for every token; absent: like the policy. */
   readonly scorers?: { readonly value?: CompanionSpec; readonly reward?: CompanionSpec };
   readonly ppo?: PpoSpec;
+  readonly critic?: CriticSpec;
   /** Bytes that vLLM takes of the card while it generates, and while the policy trains; absent: the policy generates. */
   readonly vllm?: Pick<RolloutSpec, "generatingBytes" | "sleepingBytes">;
   /** Text the policy generates before each micro-batch, its prompts from the data; absent or null: none. */

@@ -34,8 +34,10 @@ export class Rollout implements Before {
   private readonly predictions = new Map<PassFactory, Prediction>();
   /** vLLM's weights and cache while they stay beside training. */
   readonly resident: Tensor | null;
-  /** Bytes of the models, before there are states of an optimizer. */
+  /** Bytes of the models. */
   private readonly loadedBytes: number;
+  /** Bytes of all there was before there were states of the optimizer. */
+  private stateless: number | undefined;
 
   constructor(
     private readonly torch: Torch,
@@ -127,8 +129,9 @@ export class Rollout implements Before {
 
   /** What is sent to the host for vLLM (verl/workers/engine/fsdp/transformer_impl.py, `param_offload`, `optimizer_offload`). */
   private get parkedBytes(): number {
-    const { parks, sleepingBytes } = this.options.spec.rollout;
-    const states = Math.max(0, this.torch.ledger.live - this.loadedBytes - sleepingBytes);
+    const { parks } = this.options.spec.rollout;
+    this.stateless ??= this.torch.ledger.live;
+    const states = Math.max(0, this.torch.ledger.live - this.stateless);
     return (parks?.weights ? this.loadedBytes : 0) + (parks?.optimizer ? states : 0);
   }
 
