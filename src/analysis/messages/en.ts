@@ -79,6 +79,12 @@ export const en: Readonly<Record<string, string>> = {
   "not-modelled.engine": "verl's engine `{strategy}` is not modelled yet; fsdp and fsdp2 are",
   "not-modelled.reward-model": "a reward model on verl's training GPUs is not modelled yet",
   "not-modelled.format": "runs of {format} are read and explained, but not simulated yet",
+  "not-modelled.trainer.one-model-ppo":
+    "{trainer} of LLaMA-Factory is not modelled yet: one model with a value head goes through a loop of TRL 0.9's kind, which swaps the reward model's adapter and head in; TRL's own PPO is",
+  "not-modelled.badam-ratio":
+    "`badam_mode: ratio` is not modelled: gradients become sparse tensors, whose indices are sorted in buffers that only a run on the card shows; `badam_mode: layer` is",
+  "not-modelled.openrlhf":
+    "runs of OpenRLHF are read and explained, but not simulated yet: Ray places actor, critic, reference, reward model and vLLM on GPUs of their own or together",
   "not-modelled.switch": "`{key}` changes memory in a way that is not modelled yet",
   "not-modelled.multimodal": "a vision tower is trained beside the language model, which is not modelled yet",
   "not-modelled.export": "this file merges or exports a model, it trains nothing",

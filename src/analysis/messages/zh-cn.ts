@@ -67,6 +67,12 @@ export const zhCn: Readonly<Record<string, string>> = {
   "not-modelled.engine": "尚未建模 verl 的 `{strategy}` 引擎；已支持 fsdp 和 fsdp2",
   "not-modelled.reward-model": "尚未建模 verl 训练 GPU 上的奖励模型",
   "not-modelled.format": "{format} 的运行可以读取和解释，但尚不能模拟",
+  "not-modelled.trainer.one-model-ppo":
+    "尚未建模 LLaMA-Factory 的 {trainer}：带价值头的单一模型走 TRL 0.9 式的循环，并换入奖励模型的适配器和头；TRL 自己的 PPO 已建模",
+  "not-modelled.badam-ratio":
+    "`badam_mode: ratio` 未建模：梯度变为稀疏张量，其索引的排序缓冲只有在显卡上运行才能得知；`badam_mode: layer` 已建模",
+  "not-modelled.openrlhf":
+    "OpenRLHF 的运行可以读取和解释，但尚不能模拟：Ray 把 actor、critic、参考模型、奖励模型与 vLLM 放在各自或共享的 GPU 上",
   "not-modelled.switch": "`{key}` 改变显存的方式尚未建模",
   "not-modelled.multimodal": "同时训练视觉塔与语言模型，尚未建模",
   "not-modelled.export": "此文件用于合并或导出模型，不进行训练",
