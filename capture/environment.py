@@ -19,6 +19,7 @@ TASKS = {
     "seq-cls": "AutoModelForSequenceClassification",
     "token-cls": "AutoModelForTokenClassification",
     "qa": "AutoModelForQuestionAnswering",
+    "multiple-choice": "AutoModelForMultipleChoice",
     "masked-lm": "AutoModelForMaskedLM",
     "image-cls": "AutoModelForImageClassification",
     "seq2seq-lm": "AutoModelForSeq2SeqLM",

@@ -60,6 +60,8 @@ def batch_for(task, sizes, config, dtype=torch.float32):
     pictures.forget()
     if task in MEDIA:
         return {k: v.to(dtype) if v.is_floating_point() else v for k, v in MEDIA[task](sizes, config).items()}
+    if task == "multiple-choice":  # every choice is a text of its own
+        return {"input_ids": long(b, sizes["C"], s), "labels": long(b)}
     batch = {"input_ids": long(b, s)}
     if config.model_type in PAGES:
         batch["bbox"] = long(b, s, 4)

@@ -23,6 +23,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "runs.lengths.max": "Longest sample: bounds the step where it is below the configured length.",
   "runs.image_size": "Side of a square input image in pixels.",
   "runs.audio_seconds": "Length of a recording in seconds (16 kHz).",
+  "runs.choices": "Choices of a question (multiple-choice), each a text of its own.",
   "runs.dtype": "Dtype the weights are loaded in.",
   "runs.attention": "Attention implementation (attn_implementation).",
   "runs.adapter": "Adapter that is trained instead of the whole model.",

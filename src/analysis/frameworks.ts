@@ -43,6 +43,8 @@ const FRAMEWORKS: Readonly<Partial<Record<SchemaId, Framework>>> = {
   nemo: { name: "NeMo", mainParameters: true },
   nanotron: { name: "nanotron", mainParameters: true, fillsSequences: true },
   "gpt-neox": { name: "gpt-neox", deepspeed: true, fillsSequences: true },
+  // transformers' models, wrapped by FSDP (verl/workers/engine/fsdp/transformer_impl.py)
+  verl: { name: "verl", shards: "full_shard", trainsTransformers: () => true },
   "llm-foundry": {
     name: "llm-foundry",
     trainsTransformers: (settings) => settings.string("model_class") !== "mpt_causal_lm",

@@ -249,7 +249,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
 }
 
 /** Settings that name a model beside the trained one. */
-const COMPANIONS = ["teacher_model", "ref_model", "reward_model"];
+const COMPANIONS = ["teacher_model", "ref_model", "reward_model", "critic_model"];
 
 /** Graphs of a model that is not trained; it has no relative's. */
 async function ownGraphs(model: ModelFound, context: GatherContext): Promise<FamilyGraphs | undefined> {

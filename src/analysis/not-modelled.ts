@@ -31,11 +31,31 @@ const REASONS: Readonly<Record<string, string>> = {
   "replay-buffer": "not-modelled.trainer.loss",
 };
 
+/** Trainers of frameworks under the name of one that is followed elsewhere. */
+const OF_FORMAT: Readonly<Partial<Record<string, Readonly<Record<string, string>>>>> = {
+  "llama-factory": { ppo: "not-modelled.trainer.one-model-ppo" },
+};
+
+/** Why a format's runs are read only, where there is more to say than that. */
+const FORMATS: Readonly<Partial<Record<string, string>>> = { openrlhf: "not-modelled.openrlhf" };
+
 /** Arguments of scripts that train a vision tower or projector beside the language model. */
 const MULTIMODAL = /(?:^|\s)(?:--)?(?:vision_tower|mm_projector_type|pretrain_mm_mlp_adapter)\b/m;
 
 /** Keys of a LLaMA-Factory file that merges or exports instead of training. */
 const EXPORT = /^\s*export_dir\s*:/m;
+
+/** What of verl is not followed: engines other than FSDP, reward models on the same GPUs, and its SFT trainer. */
+function verlObstacles(settings: Settings, trainer: string): [string, Readonly<Record<string, string>>][] {
+  if (trainer !== "verl") return [["not-modelled.format", { format: "verl" }]];
+  const strategy = settings.string("strategy") ?? "fsdp";
+  return [
+    ...(/^fsdp2?$/.test(strategy) ? [] : [["not-modelled.engine", { strategy }] as [string, Record<string, string>]]),
+    ...(settings.boolean("reward_model_enabled") === true
+      ? [["not-modelled.reward-model", {}] as [string, Record<string, string>]]
+      : []),
+  ];
+}
 
 export function obstaclesOf(inputs: RunInputs, settings: Settings, trainer: string): Obstacle[] {
   const found: Obstacle[] = [];
@@ -45,18 +65,21 @@ export function obstaclesOf(inputs: RunInputs, settings: Settings, trainer: stri
   const { format, main } = inputs;
   if (format.id === "accelerate") add("not-modelled.part");
   else if (!TRAINER_FORMATS.has(format.id) && format.id !== "deepspeed" && frameworkOf(format.id) === undefined)
-    add("not-modelled.format", { format: format.id });
+    add(FORMATS[format.id] ?? "not-modelled.format", { format: format.id });
   const plain = trainer === "trainer" || trainer === "sft" || trainer in OWN_LOSS;
   if (!plain && flavourOf(format.id, trainer) === undefined)
-    add(REASONS[trainer] ?? "not-modelled.trainer", { trainer: trainer.toUpperCase() });
+    add(OF_FORMAT[format.id]?.[trainer] ?? REASONS[trainer] ?? "not-modelled.trainer", {
+      trainer: trainer.toUpperCase(),
+    });
+  if (format.id === "verl") for (const [id, args] of verlObstacles(settings, trainer)) add(id, args);
   if (settings.boolean("use_cpu") === true) add("not-modelled.cpu");
   for (const name of SWITCHES) {
     const stated = settings.find(name);
     if (stated?.value === true) add("not-modelled.switch", { key: stated.key });
   }
-  // BAdam's other mode keeps a share of every gradient's entries as sparse tensors.
+  // badam/block_optim.py (BlockOptimizerRatio): gradients become sparse tensors with sorted indices.
   if (settings.boolean("use_badam") === true && settings.string("badam_mode") === "ratio")
-    add("not-modelled.switch", { key: "badam_mode" });
+    add("not-modelled.badam-ratio");
   if (MULTIMODAL.test(main.text)) add("not-modelled.multimodal");
   if (format.id === "llama-factory" && EXPORT.test(main.text)) add("not-modelled.export");
   return found;

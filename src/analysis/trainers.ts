@@ -85,6 +85,8 @@ export interface LossSource {
   readonly release: string;
   /** Of other code than the run's, with the same models and much the same logits: this name's stands for it. */
   readonly standsFor?: string;
+  /** Written down from the source of a framework that was read, not run. */
+  readonly kernels?: string;
   /** Liger's fused loss is the run's: one that never holds all logits either stands for it. */
   readonly forLiger?: true;
 }
@@ -171,11 +173,16 @@ export function lossesOf(inputs: Document, settings: Settings, libraries: Versio
     if (liger && !holds("trl>=1.15", libraries)) return { file: "trl", release: "1.16", forLiger: true };
     return ofTrl(trainer, libraries);
   }
+  if (format === "verl")
+    return trainerOf(inputs, settings) === "verl" ? { file: "verl", release: "0.9.1", kernels: "verl" } : null;
   if (stageOf(settings) === undefined) return null;
   if (format === "axolotl") return ofTrl(stageOf(settings) ?? "", libraries);
   if (format === "llama-factory") return { file: "llama-factory", release: "0.24" };
   return format === "ms-swift" ? { ...ofTrl(stageOf(settings) ?? "", libraries), standsFor: "ms-swift" } : null;
 }
+
+/** Settings that only verl's reinforcement learning has. */
+const REINFORCES = ["adv_estimator", "rollout_engine", "max_completion_length"];
 
 /** Which trainer runs: `trainer` (the plain one), `sft`, or one that keeps further models. */
 export function trainerOf(inputs: Document, settings: Settings): string {
@@ -183,6 +190,8 @@ export function trainerOf(inputs: Document, settings: Settings): string {
   if (stage !== undefined) return stage;
   const called = inputs.format.id === "trl" ? calledTrainer(inputs) : undefined;
   if (called !== undefined) return called;
+  if (inputs.format.id === "verl")
+    return REINFORCES.some((name) => settings.find(name) !== undefined) ? "verl" : "trainer";
   if (settings.find("reward_model") !== undefined) return "ppo";
   if (inputs.format.id !== "trl") return "trainer";
   const root = inputs.main.config?.parsed.root;

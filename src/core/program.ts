@@ -7,9 +7,9 @@ import { withChunkedLoss, withLiger } from "./graph/liger";
 import type { ArchitectureGraph, FamilyGraphs } from "./graph/types";
 import { standsApart } from "./training/adapters/prefix";
 import { virtualTokens } from "./training/adapters/prompts";
-import type { CompanionSpec, TrainingRun } from "./training/run";
+import type { CompanionSpec, Task, TrainingRun } from "./training/run";
 import type { BatchTensor } from "./training/step";
-import { sequencesOf } from "./training/trainers";
+import { sequencesPerSample } from "./training/trainers";
 
 /** Activations Liger has a gated kernel for (SwiGLU and GEGLU). */
 const GATED: ReadonlySet<string> = new Set(["silu", "swish", "gelu_pytorch_tanh"]);
@@ -49,11 +49,18 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
   return { graph, view, dataView, head };
 }
 
+/**
+ * Tasks that run on another one's graph: a choice is scored like a text with one label, and the scores of a question's choices
+ * are its logits (transformers/models/bert/modeling_bert.py, BertForMultipleChoice: what comes in is flattened).
+ */
+const GRAPHS: Readonly<Partial<Record<Task, Task>>> = { "multiple-choice": "seq-cls" };
+
 /** The captured graph of the run's attention; kernels without masks are run on the fused attention's graph without them. */
 function capturedFor(run: TrainingRun, family: FamilyGraphs, view: ConfigView): ArchitectureGraph | undefined {
-  const own = selectGraph(family, run.task, run.attention, view.scope);
+  const task = GRAPHS[run.task] ?? run.task;
+  const own = selectGraph(family, task, run.attention, view.scope);
   if (own !== undefined || !buildsNoMask(run.attention)) return own;
-  const fused = selectGraph(family, run.task, "sdpa", view.scope);
+  const fused = selectGraph(family, task, "sdpa", view.scope);
   return fused && withFlash(fused);
 }
 
@@ -82,7 +89,7 @@ export function graphsOf(family: FamilyGraphs, name: string): FamilyGraphs | und
 
 /** Sizes of one forward, which some trainers give several sequences a sample. */
 export function forwardSizes(run: TrainingRun): RunSizes {
-  return { ...sizesOf(run), B: run.microBatchSize * sequencesOf(run.trainer) };
+  return { ...sizesOf(run), B: run.microBatchSize * sequencesPerSample(run) };
 }
 
 /**

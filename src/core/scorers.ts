@@ -1,12 +1,14 @@
 /** Heads that give numbers instead of words: those that trainers put on the model, and PPO's value and reward models. */
 import type { DType } from "./engine/dtype";
-import type { Torch } from "./engine/torch";
+import { Ledger } from "./engine/ledger";
+import { Torch } from "./engine/torch";
 import type { RunSizes } from "./graph/config";
 import type { FamilyGraphs } from "./graph/types";
 import { companionRun, forwardSizes, graphsOf, type Program, programOf } from "./program";
 import { promptSizes } from "./training/adapters/prompt-sizes";
 import { type LoadedModel, type LoadOptions, loadModel } from "./training/model";
-import type { CompanionSpec, TrainerKind, TrainerSpec, TrainingRun } from "./training/run";
+import { reserve } from "./training/parallel/strategy";
+import type { CompanionSpec, CriticSpec, TrainerKind, TrainerSpec, TrainingRun } from "./training/run";
 import { hasValueHead, type PpoGraphs, ppoGraphs, untilStates, valueHead } from "./training/trainers";
 
 /** A model that gives one number for every token, and its program at other sizes. */
@@ -74,6 +76,33 @@ export function scorersOf(
   const reward = scorerOf(torch, run, family, scorers.reward, false, loading);
   if (value === null || reward === null) return { reason: `PPO with value and reward models like ${run.model.family}` };
   return { graphs, value, reward };
+}
+
+/** Moments of AdamW. */
+const MOMENTS = 2;
+
+/**
+ * What a critic keeps while the policy trains: its shard of the parameters and of both moments in float32, as it is trained
+ * before (verl/trainer/ppo/ray_trainer.py, fit). Its own update needs less than the policy's, having no logits. False: its
+ * code cannot be followed.
+ *
+ * @param ranks that share its parameters
+ */
+export function holdCritic(
+  torch: Torch,
+  run: TrainingRun,
+  family: FamilyGraphs,
+  spec: CriticSpec,
+  loading: Loading,
+  ranks: number,
+): boolean {
+  const apart = new Torch(new Ledger());
+  const critic = scorerOf(apart, run, family, spec.model, true, { ...loading, sharded: true });
+  if (critic === null) return false;
+  const own = critic.model.elements / ranks;
+  if (spec.keepsWeights) reserve(torch, "critic_shard", own, "float32", "weights");
+  if (spec.keepsStates) reserve(torch, "critic_states", MOMENTS * own, "float32", "optimizer");
+  return true;
 }
 
 /** The model that rates completions in every step; null: there is none, or functions do. Or why it is not followed. */

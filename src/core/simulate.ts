@@ -13,7 +13,7 @@ import type { Scope } from "./graph/expression";
 import { buildsNoMask } from "./graph/flash";
 import type { FamilyGraphs, TrainerGraph } from "./graph/types";
 import { batchOf, companionRun, forwardSizes, graphsOf, type Program, programOf } from "./program";
-import { raterOf, scorersOf, withHead } from "./scorers";
+import { holdCritic, raterOf, scorersOf, withHead } from "./scorers";
 import { regularised } from "./training/adapters/adalora";
 import { isRefused } from "./training/adapters/experts";
 import { PrefixCache, standsApart } from "./training/adapters/prefix";
@@ -25,9 +25,9 @@ import { packsOnTheFly } from "./training/loading";
 import { type LoadedModel, type LoadOptions, loadModel } from "./training/model";
 import { groupsOf, optimizerFactory } from "./training/optimizers";
 import { chooseStrategy, type HostUse } from "./training/parallel";
+import { dataParallelSize } from "./training/parallel/degrees";
 import { splitsModel } from "./training/parallel/local";
 import { whileWaiting } from "./training/parallel/pipeline";
-import { reserve } from "./training/parallel/strategy";
 import { shareOf } from "./training/parallel/tensor";
 import type { GenerationSpec, TrainerKind, TrainerSpec, TrainingRun } from "./training/run";
 import { type Before, type PassFactory, runSteps, STEPS } from "./training/step";
@@ -40,9 +40,10 @@ import {
   type RunnableModel,
   runPpo,
   scoringOf,
-  sequencesOf,
+  sequencesPerSample,
   trainerOf,
   trainerPass,
+  vllmBlock,
 } from "./training/trainers";
 
 export interface Simulation {
@@ -175,13 +176,25 @@ function wrapperOf(run: TrainingRun, model: LoadedModel, dtype: DType, sizes: Pr
     : { leave: (torch, loss) => regularised(torch, factors, loss) };
 }
 
+/** GPUs that share one copy of the parameters. */
+function shardedOver({ parallel }: TrainingRun): number {
+  return Math.max(1, dataParallelSize(parallel) / (parallel.fsdp?.replicas ?? 1));
+}
+
 /** Whether one GPU holds a part of the model only, all the time or between uses. */
 function isSharded(run: TrainingRun): boolean {
   return run.parallel.fsdp !== null || run.parallel.deepspeed?.zeroStage === 3 || splitsModel(run);
 }
 
 /** Tasks whose batches come with a mask of padding. */
-const MASKED: ReadonlySet<string> = new Set(["causal-lm", "masked-lm", "seq-cls", "token-cls", "seq2seq-lm"]);
+const MASKED: ReadonlySet<string> = new Set([
+  "causal-lm",
+  "masked-lm",
+  "seq-cls",
+  "multiple-choice",
+  "token-cls",
+  "seq2seq-lm",
+]);
 
 /** Whether the library's code builds a mask where it is traced: collators of text always say where padding is. */
 function tracesMasks({ task, attention, standsFor }: TrainingRun): boolean {
@@ -298,9 +311,11 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     others !== undefined && others.elements > model.elements ? others.parameters : model.parameters,
   );
   // trl/models/utils.py: below stage 3 the reference is an engine of its own, whole on every GPU (prepare_deepspeed).
-  const copyUsage = (copy !== null && strategy.prepareFrozen?.(torch, copy.parameters)) || null;
+  const copyUsage = (copy !== null && strategy.prepareFrozen?.(torch, copy.parameters, spec?.referenceOnHost)) || null;
   const rates = rater ?? scorers?.reward ?? null;
   const raterUsage = (rates !== null && strategy.prepareFrozen?.(torch, rates.model.parameters)) || null;
+  if (spec?.critic && !holdCritic(torch, run, family, spec.critic, loading, loading.sharded ? shardedOver(run) : 1))
+    return { ok: false, code: "not-modelled", reason: `a critic like ${run.model.family}` };
   torch.leafHook = strategy.leafHook;
   torch.usage = strategy.shardsParameters ? strategy : undefined;
   const loadedEvents = ledger.eventCount;
@@ -412,14 +427,11 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   };
   const onPolicy = spec?.generation ?? null;
   const vllm = spec?.vllm;
-  if (vllm !== undefined) reserve(torch, "vllm", vllm.sleepingBytes, "uint8", "buffers");
+  if (vllm !== undefined) vllmBlock(torch, vllm.sleepingBytes);
   const rollout =
     spec?.rollout == null
       ? vllm !== undefined
-        ? beforeEach(ledger, () => {
-            const more = vllm.generatingBytes - vllm.sleepingBytes;
-            reserve(torch, "vllm", more, "uint8", "buffers").release();
-          })
+        ? beforeEach(ledger, () => vllmBlock(torch, vllm.generatingBytes - vllm.sleepingBytes)?.release())
         : onPolicy && beforeEach(ledger, () => generates(onPolicy))
       : new Rollout(
           torch,
@@ -504,7 +516,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     // A trainer with a loss of its own gives nothing but that; SFT runs the plain model where logits are asked for.
     const ownLoss = spec !== null && !(spec.kind === "sft" && run.evaluation.keeps !== "loss");
     const keeps = ownLoss ? "loss" : run.evaluation.keeps;
-    const rows = batchSize * sequencesOf(spec);
+    const rows = batchSize * sequencesPerSample({ ...run, trainer: spec });
     // Liger gives the logits outside training unless only the loss is asked for (liger_kernel/transformers/model).
     const at = { ...sizes, B: rows, S: sequenceLength, T: targetLength };
     const evaluated = programOf(run, family, at, run.fusedLoss && !ownLoss && keeps === "loss");

@@ -10,6 +10,7 @@ export const TASKS = [
   "seq-cls",
   "token-cls",
   "qa",
+  "multiple-choice",
   "seq2seq-lm",
   "image-cls",
   "image-text-to-text",

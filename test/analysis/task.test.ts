@@ -119,3 +119,16 @@ describe("analysis: task of a model class", () => {
     assert.deepEqual(run.frozenParts, ["vision", "projector"]);
   });
 });
+
+describe("analysis: multiple choice", () => {
+  const BERT = { ...CONFIG, model_type: "bert", architectures: ["BertForMultipleChoice"] };
+  const TRAIN = "output_dir: out\nmodel_name_or_path: ./model\nper_device_train_batch_size: 2\n";
+
+  it("scores every choice of a question as a text of its own, with one label", async () => {
+    const run = await runWith(BERT, TRAIN);
+    assert.deepEqual(
+      [run.task, run.choices, run.model.config["num_labels"], run.microBatchSize],
+      ["multiple-choice", 4, 1, 2],
+    );
+  });
+});

@@ -14,7 +14,7 @@ export interface VerifiedCase {
   readonly task: TrainingRun["task"];
   readonly attention: TrainingRun["attention"] | "none";
   readonly model: Readonly<Record<string, unknown>>;
-  readonly sizes: Readonly<Partial<Record<"B" | "S" | "T" | "I" | "A", number>>>;
+  readonly sizes: Readonly<Partial<Record<"B" | "S" | "T" | "I" | "A" | "C", number>>>;
   readonly dtype: DType;
   readonly amp: "bf16" | "fp16" | null;
   readonly checkpointing: boolean;
@@ -25,13 +25,19 @@ export interface VerifiedCase {
 export function runOf(c: VerifiedCase): TrainingRun {
   const { lora, sizes } = c;
   return causalRun({
-    model: { name: c.id, family: c.family, source: "config.json", config: { model_type: c.family, ...c.model } },
+    model: {
+      name: c.id,
+      family: c.family,
+      source: "config.json",
+      config: { model_type: c.family, ...c.model, ...(c.sizes.C === undefined ? {} : { num_labels: 1 }) },
+    },
     task: c.task,
     microBatchSize: sizes.B ?? 1,
     sequenceLength: sizes.S ?? 0,
     targetLength: sizes.T ?? 0,
     imageSize: sizes.I ?? 0,
     audioSamples: sizes.A ?? 0,
+    ...(sizes.C === undefined ? {} : { choices: sizes.C }),
     loadDtype: c.dtype,
     autocast: c.amp === null ? null : c.amp === "bf16" ? "bfloat16" : "float16",
     attention: c.attention === "none" ? "sdpa" : c.attention,

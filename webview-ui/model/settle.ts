@@ -25,6 +25,7 @@ const NUMBERS = new Set([
   "target_length",
   "image_size",
   "audio_seconds",
+  "choices",
   "adapter.r",
   "adapter.alpha",
   "device.count",
@@ -33,7 +34,7 @@ const NUMBERS = new Set([
 
 /** Keys a pin can have; everything else is settled in the config itself. */
 const PINS =
-  /^(model|task|sequence_length|target_length|image_size|audio_seconds|dtype|load_dtype|attention|world_size|(adapter|quantization|device|libraries)\.[a-z_]+)$/;
+  /^(model|task|sequence_length|target_length|image_size|audio_seconds|choices|dtype|load_dtype|attention|world_size|(adapter|quantization|device|libraries)\.[a-z_]+)$/;
 
 /** The field for `settleWith` of an assumption. */
 export function settleField(key: string): SettleField {

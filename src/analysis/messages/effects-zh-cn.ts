@@ -217,6 +217,8 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Host buffers for swapping.": "用于换入换出的主机缓冲数。",
   "Elements of one of them.": "每个缓冲的元素数。",
   "Elements kept in RAM with NVMe.": "使用 NVMe 时留在内存的元素数。",
+  "Weight of the entropy; above 0 it is computed.": "熵的权重；大于 0 时会计算熵。",
+  "Computes the entropy in any case.": "始终计算熵。",
   "Overlaps reading.": "重叠读取。",
   "Overlaps writing.": "重叠写入。",
   "Overlaps reading and writing.": "重叠读写。",

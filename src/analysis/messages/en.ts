@@ -76,7 +76,15 @@ export const en: Readonly<Record<string, string>> = {
     "an Accelerate config is a part of a run: open the training config or the script that it launches",
   "not-modelled.network":
     "`{network}` is no network of nnU-Net's own, or its lists do not go together: its code is not in the plans",
+  "not-modelled.engine": "verl's engine `{strategy}` is not modelled yet; fsdp and fsdp2 are",
+  "not-modelled.reward-model": "a reward model on verl's training GPUs is not modelled yet",
   "not-modelled.format": "runs of {format} are read and explained, but not simulated yet",
+  "not-modelled.trainer.one-model-ppo":
+    "{trainer} of LLaMA-Factory is not modelled yet: one model with a value head goes through a loop of TRL 0.9's kind, which swaps the reward model's adapter and head in; TRL's own PPO is",
+  "not-modelled.badam-ratio":
+    "`badam_mode: ratio` is not modelled: gradients become sparse tensors, whose indices are sorted in buffers that only a run on the card shows; `badam_mode: layer` is",
+  "not-modelled.openrlhf":
+    "runs of OpenRLHF are read and explained, but not simulated yet: Ray places actor, critic, reference, reward model and vLLM on GPUs of their own or together",
   "not-modelled.switch": "`{key}` changes memory in a way that is not modelled yet",
   "not-modelled.multimodal": "a vision tower is trained beside the language model, which is not modelled yet",
   "not-modelled.export": "this file merges or exports a model, it trains nothing",
@@ -235,6 +243,11 @@ export const en: Readonly<Record<string, string>> = {
   "assume.rewards-outside": "rewards from functions or a judge that are not on this GPU: no reward model is named",
   "assume.rater": "a reward model like the policy: none was found",
   "assume.trainer-gone": "{trainer} of TRL 1.11, as TRL has none since 1.14",
+  "assume.verl":
+    "verl {release} as its source has it (FSDP engine, flash-attn's cross entropy, compiled entropy), which was read, not run",
+  "assume.choices": "{choices} choices a question, each a text of its own",
+  "assume.critic": "a critic that is trained in turn: its own update needs less than the policy's, having no logits",
+  "assume.critic-model": "a critic like the policy: none was found",
   "assume.teacher": "a teacher like the student: none was found",
   "assume.paged":
     "the paged cache holds what the sequences need: how much of the card it takes is not known without the GPU",

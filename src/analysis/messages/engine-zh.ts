@@ -36,6 +36,7 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   ],
   // Why there is no estimate.
   [/^PPO of this library$/, "该库的 PPO"],
+  [/^a critic like (.+)$/, "与 $1 相同的 critic"],
   [/^PPO under FSDP$/, "FSDP 下的 PPO"],
   [/^(.+) with a reward model like (.+)$/, "奖励模型为 $2 的 $1"],
   [/^PPO with value and reward models like (.+)$/, "价值模型和奖励模型为 $1 的 PPO"],

@@ -64,7 +64,15 @@ export const zhCn: Readonly<Record<string, string>> = {
   "not-modelled.trainer.loss": "{trainer} 的损失尚未录制",
   "not-modelled.part": "Accelerate 配置只是运行的一部分：请打开它所启动的训练配置或脚本",
   "not-modelled.network": "`{network}` 不是 nnU-Net 自带的网络，或其列表长度不一致：计划文件中没有它的代码",
+  "not-modelled.engine": "尚未建模 verl 的 `{strategy}` 引擎；已支持 fsdp 和 fsdp2",
+  "not-modelled.reward-model": "尚未建模 verl 训练 GPU 上的奖励模型",
   "not-modelled.format": "{format} 的运行可以读取和解释，但尚不能模拟",
+  "not-modelled.trainer.one-model-ppo":
+    "尚未建模 LLaMA-Factory 的 {trainer}：带价值头的单一模型走 TRL 0.9 式的循环，并换入奖励模型的适配器和头；TRL 自己的 PPO 已建模",
+  "not-modelled.badam-ratio":
+    "`badam_mode: ratio` 未建模：梯度变为稀疏张量，其索引的排序缓冲只有在显卡上运行才能得知；`badam_mode: layer` 已建模",
+  "not-modelled.openrlhf":
+    "OpenRLHF 的运行可以读取和解释，但尚不能模拟：Ray 把 actor、critic、参考模型、奖励模型与 vLLM 放在各自或共享的 GPU 上",
   "not-modelled.switch": "`{key}` 改变显存的方式尚未建模",
   "not-modelled.multimodal": "同时训练视觉塔与语言模型，尚未建模",
   "not-modelled.export": "此文件用于合并或导出模型，不进行训练",
@@ -217,6 +225,10 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.rewards-outside": "奖励来自不在此 GPU 上的函数或评判器：未指定奖励模型",
   "assume.rater": "奖励模型与策略模型相同：未找到奖励模型",
   "assume.trainer-gone": "采用 TRL 1.11 的 {trainer}：TRL 自 1.14 起不再提供它",
+  "assume.verl": "按 verl {release} 源码（FSDP 引擎、flash-attn 交叉熵、编译的熵）；只读过源码，未运行",
+  "assume.choices": "每个问题 {choices} 个选项，每个选项为一段独立文本",
+  "assume.critic": "critic 轮流训练：它没有 logits，自身的更新所需少于策略模型",
+  "assume.critic-model": "critic 与策略模型相同：未找到其模型",
   "assume.teacher": "教师模型与学生模型相同：未找到教师模型",
   "assume.paged": "分页 KV 缓存按序列所需计算：未指定 GPU 时无法得知其占用显卡的比例",
   "assume.vllm": "未计入 vLLM 的份额：GPU 未知",

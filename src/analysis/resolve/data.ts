@@ -21,6 +21,7 @@ const READS_TOKENS: ReadonlySet<Task> = new Set([
   "seq-cls",
   "token-cls",
   "qa",
+  "multiple-choice",
   "seq2seq-lm",
   "image-text-to-text",
 ]);

@@ -46,7 +46,9 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   c.trainer = flavour?.kind ?? trainer;
   const reward = flavour?.kind === "reward";
   const ownLoss = OWN_LOSS[trainer];
-  const model = classified(reward ? 1 : (ownLoss?.labels ?? 0), modelOf(c));
+  const found = modelOf(c);
+  const task = reward ? "seq-cls" : (ownLoss?.task ?? taskOf(c, found?.config ?? {}));
+  const model = classified(reward || task === "multiple-choice" ? 1 : (ownLoss?.labels ?? 0), found);
   const config = model?.config ?? {};
   const ownCode = standsFor(c.inputs.format.id, c.settings);
   if (c.inputs.model?.kind === "found" && c.inputs.model.source === "assumed")
@@ -55,7 +57,6 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const device = deviceOf(c);
   const precision = precisionOf(c);
   const loadDtype = loadDtypeOf(c, config);
-  const task = reward ? "seq-cls" : (ownLoss?.task ?? taskOf(c, config));
   const microBatchSize = batchOf(c);
   const generated = generatedLengths(c, trainer);
   const sizes = sampleSizesOf(c, config, task, generated && generated.prompt + generated.completion);
@@ -105,6 +106,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           task,
           microBatchSize,
           ...sizes,
+          ...(task === "multiple-choice" ? { choices: choicesOf(c) } : {}),
           gradientAccumulationSteps,
           // Half-precision parameters are cast once, before the first step.
           loadDtype: parallel.mainParameters?.dtype ?? loadDtype,
@@ -152,6 +154,19 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
             device.spec === null ? null : { ...device.spec, count: Math.max(device.spec.count, parallel.worldSize) },
         };
   return c.resolution({ run, device, trainer, padding });
+}
+
+/** Choices of a question when nothing says them: as many as SWAG and RACE have. */
+const ASSUMED_CHOICES = 4;
+
+function choicesOf(c: ResolveContext): number {
+  const stated = c.settings.find("choices");
+  if (typeof stated?.value === "number" && stated.value >= 1) {
+    c.keep("choices", stated);
+    return stated.value;
+  }
+  c.suppose(say("assume.choices", { choices: ASSUMED_CHOICES }), "choices", { choices: String(ASSUMED_CHOICES + 1) });
+  return ASSUMED_CHOICES;
 }
 
 /** Weights whose zeros are kept by masks (llmcompressor's ConstantPruningModifier). */

@@ -14,6 +14,7 @@ const TASK_OF_CLASS: readonly (readonly [RegExp, Task])[] = [
   [/ForSequenceClassification$/, "seq-cls"],
   [/ForTokenClassification$/, "token-cls"],
   [/ForQuestionAnswering(Simple)?$/, "qa"],
+  [/ForMultipleChoice$/, "multiple-choice"],
   [/ForImageClassification$/, "image-cls"],
   [/ForCTC$/, "ctc"],
   [/ForAudioClassification$/, "audio-cls"],

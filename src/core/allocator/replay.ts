@@ -21,6 +21,11 @@ export interface EventStream {
   readonly bytes: ArrayLike<number>;
   /** Events before which `torch.cuda.empty_cache()` gives the free segments that are whole back, in order. */
   readonly emptied?: readonly number[];
+  /**
+   * Blocks that another allocator makes, before which the loop empties the cache: vLLM's, which sleeps in between
+   * (vllm/device_allocator/cumem.py; trl/generation/vllm_generation.py, verl/workers/engine_workers.py).
+   */
+  readonly apart?: ReadonlySet<number>;
 }
 
 /** What `PYTORCH_CUDA_ALLOC_CONF` says of the pools. */
@@ -72,7 +77,7 @@ interface Replayed extends PressedPool {
 }
 
 function replay(stream: EventStream, loaded: number, settings: PoolSettings, limit: number): Replayed {
-  const { events, bytes, emptied = [] } = stream;
+  const { events, bytes, emptied = [], apart } = stream;
   const maxSplit = (settings.maxSplitBytes ?? Number.POSITIVE_INFINITY) / GRANULE;
   const blocks = new Blocks();
   const smallPool = new Pool(blocks);
@@ -93,6 +98,13 @@ function replay(stream: EventStream, loaded: number, settings: PoolSettings, lim
     const id = event >= 0 ? event : ~event;
     if (k < loaded && skipped[id] === 1) continue;
     const size = Math.max(MIN_BLOCK, bytes[id]! / GRANULE);
+    if (apart?.has(id)) {
+      if (event >= 0) reserved += size - smallPool.release() - largePool.release();
+      else reserved -= size;
+      if (reserved > limit) return { peak, releases, served: false };
+      if (reserved > peak) peak = reserved;
+      continue;
+    }
     const small = size <= SMALL_LIMIT;
     const pool = small ? smallPool : largePool;
     if (event >= 0) {

@@ -1,6 +1,6 @@
 /** Sizes of a model that decide what it sends, generates and counts as tokens, read from any family's `config.json`. */
 import type { ModelConfig, TrainingRun } from "../training/run";
-import { sequencesOf } from "../training/trainers";
+import { sequencesPerSample } from "../training/trainers";
 
 export interface ModelShape {
   readonly hidden: number;
@@ -95,6 +95,6 @@ export function encoderLength(run: TrainingRun): number {
 
 /** Tokens (or patches, or frames) that one sample puts through the layers. */
 export function tokensPerSample(run: TrainingRun): number {
-  const sequences = sequencesOf(run.trainer);
+  const sequences = sequencesPerSample(run);
   return sequences * (encoderLength(run) + (isEncoderDecoder(run) ? run.targetLength : 0));
 }

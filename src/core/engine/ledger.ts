@@ -63,6 +63,8 @@ export class Ledger {
   readonly phaseList: { phase: Phase; step: number; firstEvent: number; peak: number; readonly before: number }[] = [];
   /** From event `event` on, events belong to the layer `label` (see `region.ts`). */
   readonly marks: { event: number; label: number }[] = [];
+  /** Blocks that are not the caching allocator's, by id. */
+  readonly apart = new Set<number>();
   /** Gradients a parameter took over as they were: the block and how many events there were by then. */
   readonly takeovers: { event: number; id: number }[] = [];
 

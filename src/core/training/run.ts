@@ -362,6 +362,8 @@ export interface RolloutSpec {
   readonly generates: boolean;
   /** Whether sharded parameters are gathered whole for it (`ds3_gather_for_generation`); true when absent. */
   readonly gathers?: boolean;
+  /** What of the trained model waits on the host while vLLM generates. */
+  readonly parks?: { readonly weights: boolean; readonly optimizer: boolean };
   /** Bytes that vLLM takes of the card while it generates, and while the policy trains. */
   readonly generatingBytes: number;
   readonly sleepingBytes: number;
@@ -372,6 +374,14 @@ export interface PpoSpec {
   /** Completions generated and scored at once (`local_rollout_forward_batch_size`). */
   readonly piece: number;
   readonly miniBatches: number;
+}
+
+/** A critic that is trained in turn with the policy, with AdamW in float32; like the policy when no model is named. */
+export interface CriticSpec {
+  readonly model?: CompanionSpec;
+  /** What of it stays on the device while the policy trains and generates. */
+  readonly keepsWeights: boolean;
+  readonly keepsStates: boolean;
 }
 
 /** A trainer of TRL with a loss of its own. */
@@ -393,11 +403,14 @@ export interface TrainerSpec {
   readonly rollout?: RolloutSpec | null;
   /** The reference is a copy even beside an adapter: another model was named for it. */
   readonly referenceApart?: boolean;
+  /** The shards of the reference wait on the host between its forwards. */
+  readonly referenceOnHost?: true;
   /** The model in the reference's place, where that is another one: a teacher. */
   readonly companion?: CompanionSpec;
   /** The models beside policy and reference that give one number for every token; absent: like the policy. */
   readonly scorers?: { readonly value?: CompanionSpec; readonly reward?: CompanionSpec };
   readonly ppo?: PpoSpec;
+  readonly critic?: CriticSpec;
   /** Bytes that vLLM takes of the card while it generates, and while the policy trains; absent: the policy generates. */
   readonly vllm?: Pick<RolloutSpec, "generatingBytes" | "sleepingBytes">;
   /** Text the policy generates before each micro-batch, its prompts from the data; absent or null: none. */
@@ -420,6 +433,8 @@ export interface TrainingRun {
   readonly imageSize: number;
   /** Samples of a sound wave per sequence (seconds × sampling rate); only models that hear have any. */
   readonly audioSamples?: number;
+  /** Texts that one sample is: the choices of a question (`multiple-choice`); 1 when absent. */
+  readonly choices?: number;
   readonly gradientAccumulationSteps: number;
   readonly loadDtype: DType;
   /** `torch.autocast` dtype, or null for none (HF `bf16`/`fp16`). */

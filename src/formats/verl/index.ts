@@ -7,6 +7,9 @@ import type { FormatProblem, LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
 import { VERL_GROUP_KEYS, VERL_KEYS, VERL_SFT_KEYS } from "./keys";
 
+/** `ppo_max_token_len_per_gpu`. */
+const TOKENS_PER_MICRO_BATCH = 16_384;
+
 function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
   const result: LocatedSetting[] = [];
   const find = (name: string) => settings.findLast((setting) => setting.name === name);
@@ -18,12 +21,30 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
   const response = find("max_completion_length");
   if (typeof prompt?.value === "number" && typeof response?.value === "number")
     result.push(derived(response, "sequence_length", prompt.value + response.value));
+  // A dynamic batch is filled up to its limit (verl/utils/seqlen_balancing.py).
+  const length =
+    typeof prompt?.value === "number" && typeof response?.value === "number" ? prompt.value + response.value : 0;
+  const dynamic = find("dynamic_batch");
+  const tokens = find("tokens_per_micro_batch")?.value ?? TOKENS_PER_MICRO_BATCH;
+  const rows = Math.max(1, Math.floor(Number(tokens) / length));
+  if (dynamic?.value === true && length > 0) result.push(derived(dynamic, "micro_batch_size", rows));
+  const micro = dynamic?.value === true && length > 0 ? rows : find("micro_batch_size")?.value;
+  // Prompts per update, over all GPUs, times their completions (verl/workers/engine_workers.py).
+  const update = find("ppo_mini_batch_size");
+  const world = typeof devices?.value === "number" && typeof nodes === "number" ? devices.value * nodes : 0;
+  if (typeof update?.value === "number" && typeof micro === "number" && world > 0) {
+    const samples = Number(find("num_generations")?.value ?? 1);
+    const steps = Math.max(1, Math.ceil((update.value * samples) / (world * micro)));
+    result.push(derived(update, "gradient_accumulation_steps", steps));
+  }
   const rank = find("lora_rank");
   if (typeof rank?.value === "number") result.push(derived(rank, "adapter", rank.value > 0 ? "lora" : "none"));
   // `attn_implementation` is flash_attention_2 unless `override_config` says otherwise (verl/workers/fsdp_workers.py).
   const model = find("model");
   if (model !== undefined && find("attention") === undefined)
     result.push(derived(model, "attention", "flash_attention_2"));
+  // FSDP's mixed precision and autocast are bfloat16 (verl/workers/config/engine.py).
+  if (model !== undefined) result.push(derived(model, "bf16", true));
   const strategy = find("strategy");
   if (typeof strategy?.value === "string") {
     const resharded = find("fsdp_reshard_after_forward")?.value !== false;

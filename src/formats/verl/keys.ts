@@ -96,6 +96,8 @@ function engine(path: string, name: (setting: string) => string | null): SchemaK
     ),
     memory(`${path}.entropy_checkpointing`, null, "boolean", "Recomputes the entropy in backward."),
     memory(`${path}.use_kl_loss`, name("use_kl_loss"), "boolean", EFFECT.reference),
+    memory(`${path}.entropy_coeff`, name("entropy_coeff"), "number", "Weight of the entropy; above 0 it is computed."),
+    memory(`${path}.calculate_entropy`, name("calculate_entropy"), "boolean", "Computes the entropy in any case."),
   ];
 }
 
@@ -167,6 +169,7 @@ export const VERL_KEYS: readonly SchemaKey[] = [
     "vllm_enable_sleep_mode",
     "boolean",
     "Frees the engine's cache while the policy trains.",
+    { default: true },
   ),
   memory(
     "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu",

@@ -130,6 +130,13 @@ describe("the caching allocator", () => {
       assert.equal(reserved % (2 * MIB), 0);
     }
   });
+
+  it("is emptied before another allocator takes memory, and both count", () => {
+    const script = [12 * MIB, 4 * MIB, "-0", 50 * MIB, "-2", 12 * MIB];
+    assert.equal(replay(script), 82 * MIB);
+    // 20 MiB of which a part is in use stay, the other segment goes, and comes back later.
+    assert.equal(reservedPeak({ ...streamOf(script), apart: new Set([2]) }), 70 * MIB);
+  });
 });
 
 describe("the caching allocator without room to grow", () => {

@@ -1,5 +1,5 @@
 /** Receipts of trainers: random runs of TRL's losses with what PyTorch says of each, made by `capture/trainer_truth.py`. */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { FamilyGraphs, TrainerGraph } from "../../../src/core/graph/types";
 import type { TrainerKind, TrainingRun } from "../../../src/core/training/run";
@@ -59,9 +59,10 @@ export function graphsWithTrainers(family: string, losses = "trl", beside: reado
   return { ...graphsOf(family), trainers: trainers.get(losses) ?? [], beside: beside.map(graphsOf) };
 }
 
-/** Receipts there are: the file of losses, and the trainer. */
+/** Receipts there are: the file of losses, and the trainer. What was read of a framework, and not run, has none. */
 export function kinds(): (readonly [losses: string, kind: string])[] {
-  return [...trainers.keys()].flatMap((losses) =>
+  const recorded = [...trainers.keys()].filter((losses) => existsSync(path.join(__dirname, losses)));
+  return recorded.flatMap((losses) =>
     readdirSync(path.join(__dirname, losses)).map((name) => [losses, name.slice(0, -".jsonl".length)] as const),
   );
 }

@@ -170,6 +170,37 @@ export function logProbEntropy(torch: Torch, logits: Tensor, index: Tensor): Ten
   return [torch.attach(node, logProbs!), torch.attach(node, entropy!)];
 }
 
+/**
+ * Log-probabilities by flash-attn's cross-entropy kernel (flash_attn/ops/triton/cross_entropy.py, CrossEntropyLoss): one pass,
+ * and the gradient is written into the logits where nothing else reads them (`inplace_backward`).
+ */
+export function flashLogProbs(torch: Torch, logits: Tensor, index: Tensor, inPlace: boolean): Tensor {
+  const rows = logits.sizes.slice(0, -1);
+  const node = torch.record("CrossEntropyLossBackward", [logits], (torch) => [
+    inPlace ? logits.detached() : torch.empty("empty_like", logits.sizes, logits.dtype),
+  ]);
+  const [losses, sums, penalties] = ["empty", "empty", "empty"].map((operator) =>
+    torch.empty(operator, rows, "float32"),
+  );
+  if (node !== null) for (const tensor of [logits, index, sums!]) torch.save(node, tensor);
+  const out = torch.attach(node, torch.empty("neg", rows, "float32"));
+  for (const tensor of [losses, sums, penalties]) tensor!.release();
+  return out;
+}
+
+/** Entropy of whole logits as verl compiles it (verl/utils/torch_functional.py, entropy_from_logits): nothing of their size but the gradient. */
+export function compiledEntropy(torch: Torch, logits: Tensor): Tensor {
+  const rows = logits.sizes.slice(0, -1);
+  const node = torch.record("CompiledFunctionBackward", [logits], (torch) => [
+    torch.empty("empty_strided", logits.sizes, logits.dtype),
+  ]);
+  const statistics = ["empty_strided", "empty_strided"].map((operator) => torch.empty(operator, rows, "float32"));
+  if (node !== null) for (const tensor of [logits, ...statistics]) torch.save(node, tensor);
+  const out = torch.attach(node, torch.empty("empty_strided", rows, logits.dtype));
+  for (const tensor of statistics) tensor.release();
+  return out;
+}
+
 /** Bytes of a block that the allocator gives for less. */
 const BLOCK = 512;
 

@@ -48,10 +48,10 @@ class Fsdp extends GatheringStrategy implements Strategy {
   }
 
   /** Wrapped apart, in the dtype it was loaded in: only trained parameters are raised (trl/models/utils.py, prepare_fsdp). */
-  prepareFrozen(torch: Torch, parameters: readonly Tensor[]): ForwardUsage | null {
+  prepareFrozen(torch: Torch, parameters: readonly Tensor[], onHost = this.spec.cpuOffload): ForwardUsage | null {
     if (!this.shardsParameters) return null;
     const own = elements(parameters) / this.ranks;
-    if (this.spec.cpuOffload) this.host.pinned += own * ELEMENT_BYTES[this.load];
+    if (onHost) this.host.pinned += own * ELEMENT_BYTES[this.load];
     else reserve(torch, "flat_shard", own, this.load, "weights");
     return new ForwardGathering(parameters, this.gatheringOptions);
   }

@@ -33,8 +33,11 @@ export interface Strategy {
    * of the one whose layers are gathered at a time.
    */
   prepare(torch: Torch, parameters: readonly Tensor[], layers?: readonly Tensor[]): void;
-  /** A model beside the trained one that only runs forward, sharded as that one is; its layers are gathered alike. */
-  prepareFrozen?(torch: Torch, parameters: readonly Tensor[]): ForwardUsage | null;
+  /**
+   * A model beside the trained one that only runs forward, sharded as that one is (or waiting `onHost`); its layers are
+   * gathered alike.
+   */
+  prepareFrozen?(torch: Torch, parameters: readonly Tensor[], onHost?: boolean): ForwardUsage | null;
   /** A layer (by index) starts or stops using its parameters. */
   enter?(torch: Torch, layer: number, backward: boolean): void;
   leave?(torch: Torch, layer: number, backward: boolean): void;

@@ -6,7 +6,7 @@ import { numel } from "../../engine/shape";
 import type { Torch } from "../../engine/torch";
 import { hiddenSize } from "../../graph/config";
 import type { TrainingRun } from "../run";
-import { sequencesOf } from "../trainers/sequences";
+import { sequencesPerSample } from "../trainers/sequences";
 
 /**
  * How many ways a tensor is split. The residual stream between the split matrices is whole on every GPU unless sequence
@@ -17,6 +17,6 @@ export function shareOf(run: TrainingRun): Torch["share"] {
   if (tensorParallel <= 1) return undefined;
   if (sequenceParallel === true) return () => tensorParallel;
   const stream =
-    run.microBatchSize * sequencesOf(run.trainer) * run.sequenceLength * (hiddenSize(run.model.config) ?? 0);
+    run.microBatchSize * sequencesPerSample(run) * run.sequenceLength * (hiddenSize(run.model.config) ?? 0);
   return (sizes) => (numel(sizes) === stream ? 1 : tensorParallel);
 }

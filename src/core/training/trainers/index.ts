@@ -20,8 +20,8 @@ import { withValueHead } from "./value-head";
 export { untilStates } from "./models";
 export type { Pass } from "./pass";
 export { type PpoGraphs, ppoGraphs, runPpo } from "./ppo";
-export { Rollout } from "./rollout";
-export { sequencesOf } from "./sequences";
+export { Rollout, vllmBlock } from "./rollout";
+export { sequencesOf, sequencesPerSample } from "./sequences";
 export { valueHead } from "./value-head";
 
 /** Whether a loss asks its models for logits; others multiply hidden states with the head themselves. */

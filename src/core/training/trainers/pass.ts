@@ -69,6 +69,9 @@ const LABELS = 2;
 /** The part of a model a call runs: its backbone, all of it, or what a classifier has before its head. */
 const CALLS = ["", ".base_model", ".model.states"] as const;
 
+/** All of a model whose outputs nothing converts: loops that do not go through accelerate. */
+const RAW = ".raw";
+
 /** The call that stands for what accelerate makes of a model's outputs (capture/ppo.py, Outputs). */
 const OUTPUTS = "outputs";
 
@@ -107,7 +110,8 @@ export class TrainerPass implements Pass {
     const parameters = new Map<string, Tensor>();
     for (const [name, model] of Object.entries(models)) {
       if (model === null) continue;
-      for (const call of CALLS) modules.set(`${name}${call}`, this.forwardOf(model));
+      for (const call of CALLS) modules.set(`${name}${call}`, this.forwardOf(model, true));
+      modules.set(`${name}${RAW}`, this.forwardOf(model, false));
       for (const [path, tensor] of Object.entries(model.heads))
         if (tensor !== null) parameters.set(`${name}.${path}`, tensor);
     }
@@ -133,7 +137,7 @@ export class TrainerPass implements Pass {
   }
 
   /** Runs a model on `input_ids`; what the loss alone took of its batch (labels) is not there. */
-  private forwardOf(model: CalledModel): ModuleForward {
+  private forwardOf(model: CalledModel, converts: boolean): ModuleForward {
     return (torch, ids, rest) => {
       const kept = model.whole ? rest?.[KEPT_TOKENS] : 0;
       const graph = model.graphOf(typeof kept === "number" ? kept : 0);
@@ -165,7 +169,7 @@ export class TrainerPass implements Pass {
       if (model.whole && torch.autocasting && model.states !== "given") {
         torch.autocastEnabled = false;
         torch.clearCastCache();
-        if (model.states !== "returned") outputs = toFloat32(torch, outputs);
+        if (converts && model.states !== "returned") outputs = toFloat32(torch, outputs);
       }
       let [output, loss, ...others] = outputs;
       if (output === undefined) throw new NotModelled("a model without an output");

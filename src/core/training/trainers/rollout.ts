@@ -34,12 +34,17 @@ export class Rollout implements Before {
   private readonly predictions = new Map<PassFactory, Prediction>();
   /** vLLM's weights and cache while they stay beside training. */
   readonly resident: Tensor | null;
+  /** Bytes of the models. */
+  private readonly loadedBytes: number;
+  /** Bytes of all there was before there were states of the optimizer. */
+  private stateless: number | undefined;
 
   constructor(
     private readonly torch: Torch,
     private readonly options: RolloutOptions,
     private readonly strategy: Strategy,
   ) {
+    this.loadedBytes = torch.ledger.live;
     this.resident = this.vllm(options.spec.rollout.sleepingBytes);
   }
 
@@ -54,7 +59,7 @@ export class Rollout implements Before {
     const { sequences, generates, generatingBytes, sleepingBytes } = spec.rollout;
     const { promptLength, completionLength } = spec;
     torch.ledger.enter("generation", step);
-    this.vllm(generatingBytes - sleepingBytes)?.release();
+    this.vllm(generatingBytes - sleepingBytes - this.parkedBytes)?.release();
     // All of the generation batch at once.
     if (generates)
       options.generate({
@@ -122,7 +127,23 @@ export class Rollout implements Before {
     return all;
   }
 
-  private vllm(bytes: number): Tensor | null {
-    return bytes > 0 ? reserve(this.torch, "vllm", bytes, "uint8", "buffers") : null;
+  /** What is sent to the host for vLLM (verl/workers/engine/fsdp/transformer_impl.py, `param_offload`, `optimizer_offload`). */
+  private get parkedBytes(): number {
+    const { parks } = this.options.spec.rollout;
+    this.stateless ??= this.torch.ledger.live;
+    const states = Math.max(0, this.torch.ledger.live - this.stateless);
+    return (parks?.weights ? this.loadedBytes : 0) + (parks?.optimizer ? states : 0);
   }
+
+  private vllm(bytes: number): Tensor | null {
+    return vllmBlock(this.torch, bytes);
+  }
+}
+
+/** What vLLM takes of the card: blocks of its own allocator. */
+export function vllmBlock(torch: Torch, bytes: number): Tensor | null {
+  if (bytes <= 0) return null;
+  const block = reserve(torch, "vllm", bytes, "uint8", "buffers");
+  torch.ledger.apart.add(block.storage.id);
+  return block;
 }

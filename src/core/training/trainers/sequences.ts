@@ -1,5 +1,5 @@
 /** How many sequences a trainer runs at once. */
-import type { TrainerKind, TrainerSpec } from "../run";
+import type { TrainerKind, TrainerSpec, TrainingRun } from "../run";
 
 /** Sequences one sample of the micro-batch becomes: preferences are chosen and rejected in one batch. */
 const SEQUENCES: Readonly<Record<TrainerKind, number>> = {
@@ -22,4 +22,9 @@ const SEQUENCES: Readonly<Record<TrainerKind, number>> = {
 /** Sequences of one sample under a trainer; 1 for the plain ones. */
 export function sequencesOf(trainer: TrainerSpec | null | undefined): number {
   return trainer == null ? 1 : SEQUENCES[trainer.kind];
+}
+
+/** Sequences that one sample of a run is: those of its trainer, or the choices of a question. */
+export function sequencesPerSample({ trainer, choices = 1 }: Pick<TrainingRun, "trainer" | "choices">): number {
+  return sequencesOf(trainer) * choices;
 }
