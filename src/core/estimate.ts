@@ -22,7 +22,7 @@ import { overheadBand } from "./hardware/context";
 import { deviceOf, usableBytes } from "./hardware/devices";
 import { breakdown, phasePeaks, timelineOf } from "./reading";
 import type { ComponentKind, Estimate } from "./report/estimate";
-import type { Simulation } from "./simulate";
+import { countParameters, type Simulation } from "./simulate";
 import { simulateFullest } from "./stages";
 import { type SplitUncertainty, splitsModel } from "./training/parallel/local";
 import type { TrainingRun } from "./training/run";
@@ -74,7 +74,19 @@ export function estimate(
   } catch (error) {
     if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.message };
     const reason = error instanceof Error ? error.message : String(error);
-    return { ok: false, code: "invalid-config", reason: `the model's config.json cannot be run: ${reason}` };
+    return givesEverySize(run, graphs)
+      ? { ok: false, code: "not-modelled", reason: `an operator is given what the engine has no rule for: ${reason}` }
+      : { ok: false, code: "invalid-config", reason: `the model's config.json cannot be run: ${reason}` };
+  }
+}
+
+/** Whether the config gives a size to every parameter: what fails then is not its fault. */
+function givesEverySize(run: TrainingRun, graphs: FamilyGraphs): boolean {
+  try {
+    const count = countParameters(run, graphs)?.parameters ?? Number.NaN;
+    return Number.isFinite(count) && count > 0;
+  } catch {
+    return false;
   }
 }
 
