@@ -16,6 +16,7 @@ OUT = pathlib.Path(__file__).resolve().parent.parent / "models" / "graphs"
 def graphs(args):
     from .families import FAMILIES
     from .checkpointing import mark
+    from .heads import normed
     from .graphs import config_facts, family_graphs
     from .stored import content_of, text_of
 
@@ -28,7 +29,7 @@ def graphs(args):
                 stored = content_of((OUT / f"{name}.json").read_text())
                 content = {**stored, **config_facts(name, FAMILIES[name]), "head": stored["head"], "graphs": stored["graphs"]}
             else:
-                content = mark(name, family_graphs(name, args.task))
+                content = normed(name, mark(name, family_graphs(name, args.task)))
                 if args.task:
                     stored = content_of((OUT / f"{name}.json").read_text())
                     content["graphs"] = [g for g in stored["graphs"] if g["task"] not in args.task] + content["graphs"]

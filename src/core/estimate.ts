@@ -22,7 +22,7 @@ import { overheadBand } from "./hardware/context";
 import { deviceOf, usableBytes } from "./hardware/devices";
 import { breakdown, phasePeaks, timelineOf } from "./reading";
 import type { ComponentKind, Estimate } from "./report/estimate";
-import type { Simulation } from "./simulate";
+import { countParameters, type Simulation } from "./simulate";
 import { simulateFullest } from "./stages";
 import { type SplitUncertainty, splitsModel } from "./training/parallel/local";
 import type { TrainingRun } from "./training/run";
@@ -65,6 +65,7 @@ export function estimate(
       ...adaptedExperts(simulation),
       ...engineCopies(run, ledger),
       ...workspaces(ledger),
+      ...scattered(ledger),
     ]);
     const plain = run.recomputesModules ? recomputedBand(eager, run, graphs) : eager;
     const own = run.compiled === undefined ? plain : compiledBand(plain, run, graphs);
@@ -74,7 +75,19 @@ export function estimate(
   } catch (error) {
     if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.message };
     const reason = error instanceof Error ? error.message : String(error);
-    return { ok: false, code: "invalid-config", reason: `the model's config.json cannot be run: ${reason}` };
+    return givesEverySize(run, graphs)
+      ? { ok: false, code: "not-modelled", reason: `an operator is given what the engine has no rule for: ${reason}` }
+      : { ok: false, code: "invalid-config", reason: `the model's config.json cannot be run: ${reason}` };
+  }
+}
+
+/** Whether the config gives a size to every parameter: what fails then is not its fault. */
+function givesEverySize(run: TrainingRun, graphs: FamilyGraphs): boolean {
+  try {
+    const count = countParameters(run, graphs)?.parameters ?? Number.NaN;
+    return Number.isFinite(count) && count > 0;
+  } catch {
+    return false;
   }
 }
 
@@ -242,6 +255,24 @@ function workspaces(ledger: Ledger): SplitUncertainty[] {
   const moreBytes = convolutionWorkspace(ledger);
   const what = "no workspace of cuDNN, whose kernels may rearrange the largest convolution's input and output";
   return moreBytes < SMALL_WORKSPACE ? [] : [{ what, settleWith: "cudnn", moreBytes, lessBytes: 0 }];
+}
+
+/** Operators of a gradient that goes into zeros, as the engine has them (`gatherLike` in `engine/ops/model.ts`). */
+const SCATTERS: ReadonlySet<string> = new Set(["scatter_add", "_index_put_impl_"]);
+/** A second tensor that is too small to be said. */
+const SMALL_SCATTER = 16 * 2 ** 20;
+
+/**
+ * The gradient of what was picked is put into zeros, out of place as the reference's tensors have it; a plain tensor of a
+ * card is written in place (aten/src/ATen/native/TensorAdvancedIndexing.cpp, gather_backward; FunctionsManual.cpp,
+ * index_backward): where that is the peak, it is one tensor less there.
+ */
+function scattered(ledger: Ledger): SplitUncertainty[] {
+  const id = ledger.events[ledger.peakEvent] ?? -1;
+  if (id < 0 || !SCATTERS.has(ledger.labelOf(id).operator)) return [];
+  const lessBytes = ledger.sizeOf(id);
+  const what = "the gradient of what is picked is scattered out of place at the peak; a card may write it in place";
+  return lessBytes < SMALL_SCATTER ? [] : [{ what, settleWith: "torch", moreBytes: 0, lessBytes }];
 }
 
 /** Kinds of bytes that code of a module makes while it runs. */

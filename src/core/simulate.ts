@@ -5,6 +5,7 @@
 import type { DType } from "./engine/dtype";
 import { type AttentionCache, Interpreter, type InterpreterOptions, type Wrapper } from "./engine/interpreter";
 import { Ledger } from "./engine/ledger";
+import { LAYERS_TO_SETTLE } from "./engine/offload";
 import type { Fold } from "./engine/region";
 import { Torch } from "./engine/torch";
 import { cacheOf, generate, type InterpreterFactory } from "./generation";
@@ -346,6 +347,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     layerSignature:
       way !== "none" && fold && model.regularised.length === 0 && wrapper?.cache === undefined ? signature : null,
     fold: way,
+    ...(run.offloadsActivations ? { layersToSettle: LAYERS_TO_SETTLE } : {}),
     head,
   });
   const interpretersOf =

@@ -63,6 +63,12 @@ describe("folding layers", () => {
         { loadDtype: "bfloat16", optimizer: { name, args: {} } },
       ]),
     ),
+    "offloaded activations under checkpointing": {
+      loadDtype: "bfloat16",
+      checkpointing: { useReentrant: false },
+      offloadsActivations: "each",
+      model: { ...causalRun({}).model, config: { ...causalRun({}).model.config, num_hidden_layers: 20 } },
+    },
     "fused loss": { fusedLoss: true, loadDtype: "bfloat16" },
   };
   for (const [name, change] of Object.entries(variants))

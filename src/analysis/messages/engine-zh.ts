@@ -44,6 +44,11 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/^no graph of the family "(.*)" was captured$/, "模型族 “$1” 没有计算图"],
   [/^the model's config\.json does not give every size$/, "模型的 config.json 没有给出全部尺寸"],
   [/^the model's config\.json cannot be run: (.*)$/, "无法按模型的 config.json 运行：$1"],
+  [
+    /^the gradient of what is picked is scattered out of place at the peak; a card may write it in place$/,
+    "峰值处所选元素的梯度按非原地方式写入；显卡上可能为原地写入",
+  ],
+  [/^an operator is given what the engine has no rule for: (.*)$/, "引擎没有处理某个算子该种输入的规则：$1"],
   [/^no stage of the pipeline$/, "流水线没有任何阶段"],
   [/^(.+) with (.+) attention for (.+) was not captured$/, "$1 在 $2 注意力下的 $3 任务没有计算图"],
   [/^generation with (.+)$/, "用 $1 生成"],

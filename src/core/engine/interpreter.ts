@@ -120,6 +120,8 @@ export interface InterpreterOptions {
   readonly layerSignature: ((index: number) => string) | null;
   /** How layers are left out, where they are. */
   readonly fold?: Fold;
+  /** Layers that are run before the one that is copied, where it takes more of them until all do the same. */
+  readonly layersToSettle?: number;
   /** Module path of the output head: from there on, bytes are logits and loss. */
   readonly head: string | null;
   /** The caller's `position_ids`, in the place of a row that the model counts itself. */
@@ -519,6 +521,7 @@ export class Interpreter {
       }
       case "@": {
         const path = this.path(withoutSigil(operand), context.index);
+        if (path.includes("{h}")) return this.sideBySide(path);
         return context.inside?.parameters.get(this.torch, path) ?? this.options.parameters.get(path) ?? null;
       }
       case "=":
@@ -527,6 +530,16 @@ export class Interpreter {
         return this.dtype(withoutSigil(operand), context);
       default:
         return operand;
+    }
+  }
+
+  /** Every parameter of a list of modules that `{h}` counts. */
+  private sideBySide(path: string): Tensor[] {
+    const found: Tensor[] = [];
+    for (;;) {
+      const next = this.options.parameters.get(path.replace("{h}", String(found.length)));
+      if (next === undefined) return found;
+      found.push(next);
     }
   }
 
@@ -1013,17 +1026,18 @@ export class Interpreter {
     joined: boolean,
   ): number[] {
     const all = Array.from({ length: Math.max(0, last - first) }, (_, k) => first + k);
-    const { layerSignature, fold } = this.options;
+    const { layerSignature, fold, layersToSettle } = this.options;
     // What a list keeps of every layer goes outside the layers, where a fold could not put it back.
     if (layerSignature === null || !foldable) return all;
     const kinds = all.map((index) => this.options.layerKind(index));
     const alike = all.map(
       (index) => `${bodyOf(index)} ${layerSignature(index)} ${this.isSelected(this.wrappedBefore + index - first)}`,
     );
-    const across = fold === "up-to-last" || fold === "any-kind" ? planAcrossKinds(alike, kinds) : null;
+    const across = fold === "up-to-last" || fold === "any-kind" ? planAcrossKinds(alike, kinds, layersToSettle) : null;
     const within = planFolding(
       alike.map((signature, k) => `${signature} ${kinds[k]}`),
-      fold === "up-to-last" && !joined,
+      fold === "up-to-last" && !joined && layersToSettle === undefined,
+      layersToSettle,
     );
     const plan = leftOut(across) > leftOut(within) ? across : within;
     if (plan === null) return all;

@@ -10,6 +10,8 @@ import type { Torch } from "./torch";
 const SMALLEST = 1024;
 /** Saved tensors that stay until their copy is surely done (OffloadActivations, `max_fwd_stash_size`). */
 const IN_FLIGHT = 5;
+/** Layers after which every layer lets go of what an earlier one sent, each of which saves one tensor at least. */
+export const LAYERS_TO_SETTLE = IN_FLIGHT + 1;
 
 /** A tensor on its way to the host: usable on the device until it is let go of. */
 interface Passing {

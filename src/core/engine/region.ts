@@ -59,7 +59,7 @@ export function leftOut(plan: FoldingPlan | null): number {
   return plan === null ? 0 : plan.copies * (plan.to - plan.from + 1);
 }
 
-/** Regular layers that are run before the one that is copied, and after its copies. */
+/** Regular layers that are run before the one that is copied, and after its copies, unless more are asked for. */
 const RUN_BESIDE = 2;
 
 /**
@@ -69,8 +69,12 @@ const RUN_BESIDE = 2;
  * @param upToLast only the block that sees the irregular end is run after the copies
  * @returns ordinals of the template block and the number of copies, or null when nothing is gained
  */
-export function planFolding(signatures: readonly string[], upToLast = false): FoldingPlan | null {
-  const beside = RUN_BESIDE + 1 + (upToLast ? 1 : RUN_BESIDE);
+export function planFolding(
+  signatures: readonly string[],
+  upToLast = false,
+  runBeside = RUN_BESIDE,
+): FoldingPlan | null {
+  const beside = runBeside + 1 + (upToLast ? 1 : runBeside);
   const count = signatures.length;
   let best: FoldingPlan | null = null;
   for (let period = 1; period <= LONGEST_PERIOD; period++) {
@@ -80,8 +84,8 @@ export function planFolding(signatures: readonly string[], upToLast = false): Fo
       const copies = Math.floor((end - start) / period) - beside;
       if (copies > 0 && copies * period > (best === null ? 0 : best.copies * (best.to - best.from + 1)))
         best = {
-          from: start + RUN_BESIDE * period,
-          to: start + (RUN_BESIDE + 1) * period - 1,
+          from: start + runBeside * period,
+          to: start + (runBeside + 1) * period - 1,
           copies,
           ...(upToLast ? { beforeEnd: true } : {}),
         };
@@ -95,14 +99,18 @@ export function planFolding(signatures: readonly string[], upToLast = false): Fo
  * As `planFolding` with one layer as the period, for runs of layers that are alike but for their kind. The layers that are
  * run next to the copied one have, with it, every kind of those left out, so that comparing the three settles it.
  */
-export function planAcrossKinds(signatures: readonly string[], kinds: readonly (string | null)[]): FoldingPlan | null {
+export function planAcrossKinds(
+  signatures: readonly string[],
+  kinds: readonly (string | null)[],
+  runBeside = RUN_BESIDE,
+): FoldingPlan | null {
   let best: FoldingPlan | null = null;
   for (let start = 0; start < signatures.length; ) {
     let end = start + 1;
     while (end < signatures.length && signatures[end] === signatures[start]) end++;
     const found = new Set(kinds.slice(start, end));
-    for (let from = start + RUN_BESIDE; found.size > 1 && from < end - RUN_BESIDE; from++)
-      for (let after = end - RUN_BESIDE; after > from + 1 + (best?.copies ?? 0); after--)
+    for (let from = start + runBeside; found.size > 1 && from < end - runBeside; from++)
+      for (let after = end - runBeside; after > from + 1 + (best?.copies ?? 0); after--)
         if (new Set([kinds[from - 1], kinds[from], kinds[after]]).size === found.size) {
           best = { from, to: from, copies: after - from - 1, kinds: true };
           break;

@@ -143,6 +143,8 @@ export interface TensorSpec {
   readonly dtype?: string;
   /** Range of layer indices, `[from, to)`; absent for a tensor that exists once. */
   readonly layers?: readonly [Expression, Expression];
+  /** How many of it there are side by side, counted by `{h}` in the name (norms of every head); absent for one. */
+  readonly count?: Expression;
   /** Exists only when true (`attention_bias`, `kind == 'sparse'`); evaluated with `i`. */
   readonly when?: Expression;
   /** The library itself never trains it (sinusoidal positions kept as a parameter). */

@@ -33,10 +33,11 @@ function place(
   load: DType,
   index: number | null,
   sizes: readonly number[] | null,
-): PlacedTensor | null {
-  if (spec.when !== undefined && !truthy(evaluate(spec.when, scope))) return null;
-  return {
-    name: index === null ? spec.name : spec.name.replaceAll("{i}", String(index)),
+): PlacedTensor[] {
+  if (spec.when !== undefined && !truthy(evaluate(spec.when, scope))) return [];
+  const name = index === null ? spec.name : spec.name.replaceAll("{i}", String(index));
+  const tensor = {
+    name,
     sizes: sizes ?? sizesOf(spec, scope),
     dtype: dtypeOf(spec.dtype, load),
     pattern: spec.name,
@@ -44,6 +45,12 @@ function place(
     module: spec.module,
     index,
   };
+  if (spec.count === undefined) return [tensor];
+  const count = Math.max(0, Number(evaluate(spec.count, scope)) || 0);
+  return Array.from({ length: count }, (_, head) => {
+    const counted = (text: string): string => text.replace("{h}", String(head));
+    return { ...tensor, name: counted(name), pattern: counted(spec.name) };
+  });
 }
 
 /** Every parameter (or buffer) of the graph, layer by layer where the model repeats. */
@@ -52,8 +59,7 @@ export function placeTensors(specs: readonly TensorSpec[], view: ConfigView, loa
   for (let k = 0; k < specs.length; ) {
     const spec = specs[k]!;
     if (spec.layers === undefined) {
-      const tensor = place(spec, view.scope, load, null, null);
-      if (tensor !== null) placed.push(tensor);
+      placed.push(...place(spec, view.scope, load, null, null));
       k++;
       continue;
     }
@@ -74,8 +80,7 @@ export function placeTensors(specs: readonly TensorSpec[], view: ConfigView, loa
       const kind = view.layerKind(index);
       const scope = layerScope(view.scope, index, kind);
       for (let n = k; n < end; n++) {
-        const tensor = place(specs[n]!, scope, load, index, shared[n - k]!);
-        if (tensor !== null) placed.push(tensor);
+        placed.push(...place(specs[n]!, scope, load, index, shared[n - k]!));
       }
     }
     k = end;

@@ -249,6 +249,24 @@ function tested(args: Arguments): number[] {
   return arithmetic.reducedSizes(args.tensor(0).sizes, args.numbers(1), args.flag(2, "keepdim"));
 }
 
+/**
+ * A norm of its own for every head: the heads are split, normed and put together again (transformers/models/stablelm/
+ * modeling_stablelm.py, StableLmLayerNormPerHead). Nothing happens where the model has none.
+ */
+function normByHead(torch: Torch, states: Tensor, weights: readonly Tensor[]): Tensor {
+  if (weights.length === 0) return states.retain();
+  const heads = layout.split(
+    torch,
+    states,
+    weights.map(() => 1),
+    1,
+  );
+  const normed = weights.map((weight, k) => nonlinear.layerNorm(torch, heads[k]!, weight.sizes, weight, null));
+  const out = layout.cat(torch, normed, 1);
+  for (const tensor of [...normed, ...heads]) tensor.release();
+  return out;
+}
+
 function inplace(operand: number | null): Rule {
   return (torch, args) => arithmetic.inplace(torch, args.tensor(0), operand === null ? null : args.operand(operand));
 }
@@ -334,6 +352,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   native_dropout: (t, a) => nonlinear.dropout(t, a.tensor(0), a.number(1, 0, "p"), a.get(2, "train") !== false),
   layer_norm: (t, a) =>
     nonlinear.layerNorm(t, a.tensor(0), a.numbers(1), a.maybeTensor(2, "weight"), a.maybeTensor(3, "bias")),
+  layer_norm_by_head: (t, a) => normByHead(t, a.tensor(0), a.tensors(1)),
   rms_norm: (t, a) => nonlinear.rmsNorm(t, a.tensor(0), a.numbers(1), a.maybeTensor(2, "weight")),
   glu: (t, a) => nonlinear.gatedLinearUnit(t, a.tensor(0), a.number(1, -1, "dim")),
   group_norm: (t, a) =>

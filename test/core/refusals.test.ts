@@ -1,0 +1,43 @@
+/** What an estimate says where it cannot be made: whose fault it is. */
+import { strict as assert } from "node:assert";
+import { estimate } from "../../src/core/estimate";
+import type { FamilyGraphs, Instruction } from "../../src/core/graph/types";
+import { graphsOf } from "./receipts/case";
+import { causalRun } from "./runs";
+
+/** Llama with one more operator at the begin of its forward. */
+function withOperator(instruction: Instruction): FamilyGraphs {
+  const llama = graphsOf("llama");
+  const graphs = llama.graphs.map((graph) => ({
+    ...graph,
+    main: { ...graph.main, body: [instruction, ...graph.main.body] },
+  }));
+  return { ...llama, graphs };
+}
+
+describe("runs without an estimate", () => {
+  it("an operator that the engine does not know is named", () => {
+    const graphs = withOperator({ op: "einsum", in: ["bij,bjk,bkl->bil", ["%input_ids"]], out: ["sum"] });
+    const result = estimate(causalRun({}), graphs);
+    assert.deepEqual(result, { ok: false, code: "not-modelled", reason: "operator einsum" });
+  });
+
+  it("an operator that is given something unknown is not the config's fault", () => {
+    const graphs = withOperator({ op: "bmm", in: ["bij,bjk->bik", "%input_ids"], out: ["sum"] });
+    const result = estimate(causalRun({}), graphs);
+    assert.ok(!result.ok);
+    assert.equal(result.code, "not-modelled");
+  });
+
+  it("a config that lacks a size is", () => {
+    const run = causalRun({});
+    const { hidden_size, ...config } = run.model.config;
+    assert.equal(hidden_size, 64);
+    const result = estimate(
+      { ...run, model: { ...run.model, config: { ...config, hidden_size: "wide" } } },
+      graphsOf("llama"),
+    );
+    assert.ok(!result.ok);
+    assert.equal(result.code, "invalid-config");
+  });
+});
