@@ -20,6 +20,7 @@ import { configForRelative } from "./graph/relatives";
 import type { FamilyGraphs } from "./graph/types";
 import { overheadBand } from "./hardware/context";
 import { deviceOf, usableBytes } from "./hardware/devices";
+import { notCaptured, unmetConditions } from "./program";
 import { breakdown, phasePeaks, timelineOf } from "./reading";
 import type { ComponentKind, Estimate } from "./report/estimate";
 import { countParameters, type Simulation } from "./simulate";
@@ -57,8 +58,7 @@ export function estimate(
     const { simulation } = result;
     const { ledger } = simulation;
     // A size that is no number makes every sum after it none, and the peak the largest before it.
-    if (!Number.isFinite(ledger.live) || ledger.peakEvent < 0)
-      return { ok: false, code: "invalid-config", reason: "the model's config.json does not give every size" };
+    if (!Number.isFinite(ledger.live) || ledger.peakEvent < 0) return refused(run, graphs, "does not give every size");
     const eager = widenedBy(read(run, simulation, detail === "full", enoughBytes, graphs.kernels), [
       ...result.uncertain,
       ...missingKernels(ledger, graphs.kernels),
@@ -69,26 +69,41 @@ export function estimate(
     ]);
     const plain = run.recomputesModules ? recomputedBand(eager, run, graphs) : eager;
     const own = run.compiled === undefined ? plain : compiledBand(plain, run, graphs);
-    if (relative) return { ok: true, estimate: widened(own, run.model.family, graphs.family) };
+    if (relative) return { ok: true, estimate: widened(own, relativeStands(run.model.family, graphs.family)) };
+    const unmet = unmetConditions(run, graphs);
+    if (unmet.length > 0) return { ok: true, estimate: widened(own, branchStands(run.model.family, unmet)) };
     const stands = run.standsFor !== undefined || run.trainer?.standIn === true || splitsModel(run);
     return { ok: true, estimate: stands ? widenedActivations(own) : own };
   } catch (error) {
     if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.message };
     const reason = error instanceof Error ? error.message : String(error);
-    return givesEverySize(run, graphs)
-      ? { ok: false, code: "not-modelled", reason: `an operator is given what the engine has no rule for: ${reason}` }
-      : { ok: false, code: "invalid-config", reason: `the model's config.json cannot be run: ${reason}` };
+    return refused(run, graphs, `cannot be run: ${reason}`, reason);
   }
 }
 
-/** Whether the config gives a size to every parameter: what fails then is not its fault. */
-function givesEverySize(run: TrainingRun, graphs: FamilyGraphs): boolean {
+/**
+ * Why there is no estimate: the branch of the code that the config takes was not captured, the engine has no rule for what an
+ * operator is given, or the config is at fault.
+ *
+ * @param fault what is wrong with the config, if it is the config
+ * @param failure what an operator said
+ */
+function refused(run: TrainingRun, graphs: FamilyGraphs, fault: string, failure?: string): EstimateResult {
   try {
-    const count = countParameters(run, graphs)?.parameters ?? Number.NaN;
-    return Number.isFinite(count) && count > 0;
+    if (graphs.family === run.model.family && unmetConditions(run, graphs).length > 0)
+      return { ok: false, code: "not-modelled", reason: notCaptured(run, graphs) };
+    // A config that gives a size to every parameter is not what fails.
+    const parameters = failure === undefined ? 0 : (countParameters(run, graphs)?.parameters ?? 0);
+    if (Number.isFinite(parameters) && parameters > 0)
+      return {
+        ok: false,
+        code: "not-modelled",
+        reason: `an operator is given what the engine has no rule for: ${failure}`,
+      };
   } catch {
-    return false;
+    // What the config cannot even count is its own fault.
   }
+  return { ok: false, code: "invalid-config", reason: `the model's config.json ${fault}` };
 }
 
 /**
@@ -136,7 +151,16 @@ function standIn(run: TrainingRun, family: string): TrainingRun {
   return { ...run, model: { ...run.model, family, config: configForRelative(run.model.config) } };
 }
 
-function widened(estimate: Estimate, family: string, relative: string): Estimate {
+function relativeStands(family: string, relative: string): string {
+  return `${family} was not captured: ${relative} with its dimensions stands in`;
+}
+
+function branchStands(family: string, unmet: readonly string[]): string {
+  return `${family} was captured where ${unmet.join(" and ")}: that code stands in`;
+}
+
+/** The estimate of something else that stands in, which the assumption says. */
+function widened(estimate: Estimate, what: string): Estimate {
   const { band } = estimate;
   return {
     ...estimate,
@@ -148,7 +172,7 @@ function widened(estimate: Estimate, family: string, relative: string): Estimate
     assumptions: [
       ...estimate.assumptions,
       {
-        what: `${family} was not captured: ${relative} with its dimensions stands in`,
+        what,
         settleWith: "model",
         effectBytes: Math.round(estimate.usedPeakBytes * (STAND_IN_HIGH - 1)),
       },
