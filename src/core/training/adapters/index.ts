@@ -76,7 +76,7 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
   const saved = adapter.type === "ln-tuning" ? adapter.targetModules : adapter.modulesToSave;
   placed.forEach((item, k) => {
     const path = pathOf(item)!;
-    parameters.push(byName.get(item.name)!);
+    if (item.sharedWith === null) parameters.push(byName.get(item.name)!);
     if (named(saved, item.name.replace(/\.[^.]+$/, ""))) {
       applyModulesToSave(torch, item, byName, parameters);
       return;
