@@ -90,7 +90,7 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
   };
   placed.forEach((item, k) => {
     const path = pathOf(item)!;
-    parameters.push(byName.get(item.name)!);
+    if (item.sharedWith === null) parameters.push(byName.get(item.name)!);
     if (whole(item.name) !== undefined) {
       applyModulesToSave(torch, item, byName, parameters);
       return;
