@@ -65,7 +65,7 @@ REASONS = {
     **dict.fromkeys(("rwkv", "xlstm", "recurrent_gemma", "minimax", "kimi_linear", "zamba"), LOOPS),
     **dict.fromkeys(("fuyu", "granite4_vision", "llava_next_video", "phi4_multimodal"), PICTURES),
     **dict.fromkeys(("efficientnet", "mobilevitv2", "hgnet_v2", "pp_lcnet", "textnet"), STAGES),
-    **dict.fromkeys(("bit", "hiera"), BUILT),
+    "bit": BUILT,
     **dict.fromkeys(("imagegpt", "perceiver"), COLOURS),
     **dict.fromkeys(("dinat", "fast_vlm", "gemma3n", "perception_lm", "timm_wrapper"), ELSEWHERE),
     **dict.fromkeys(("dia", "kyutai_speech_to_text", "moshi", "musicgen", "musicgen_melody", "chameleon"), CODES),
