@@ -25,7 +25,7 @@ def pairs(sizes, config):
 
 
 def masked_pictures(sizes, config):
-    """Which patches are hidden; the model restores their pixels (run_mim.py)."""
+    """Which patches are hidden; the model restores their pixels."""
     pictures_ = image_classification(sizes, config)["pixel_values"]
     patches = (sizes["I"] // config.patch_size) ** 2
     return {"pixel_values": pictures_, "bool_masked_pos": _long(sizes["B"], patches)}

@@ -10,6 +10,7 @@ os.environ["TRANSFORMERS_DISABLE_TORCH_CHECK"] = "1"  # counts of tokens are not
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
+from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import _disable_current_modes
 
 from . import pictures
@@ -58,6 +59,7 @@ class _Numbers(list):
 
 def _patch_torch():
     """Answers what a CUDA device would answer where torch asks the driver."""
+    _device_constructors()  # what `with torch.device(...)` looks for, by the functions as they are now
     torch.cuda.is_available = lambda: False
     torch.cuda.is_bf16_supported = lambda *a, **k: True
     torch.cuda.get_device_capability = lambda *a, **k: (8, 0)
