@@ -19,11 +19,16 @@ def segmentation(sizes, config):
     return {**image_classification(sizes, config), "labels": _long(sizes["B"], sizes["I"], sizes["I"])}
 
 
+def pairs(sizes, config):
+    """Pictures and a text for each (run_clip.py), without padding."""
+    return {"input_ids": _long(sizes["B"], sizes["S"]), "pixel_values": image_classification(sizes, config)["pixel_values"]}
+
+
 def masked_pictures(sizes, config):
-    """Which patches are hidden; the model restores their pixels (run_mim.py)."""
+    """Which patches are hidden; the model restores their pixels."""
     pictures_ = image_classification(sizes, config)["pixel_values"]
     patches = (sizes["I"] // config.patch_size) ** 2
-    return {"pixel_values": pictures_, "bool_masked_pos": torch.zeros(sizes["B"], patches, dtype=torch.bool, device="cuda")}
+    return {"pixel_values": pictures_, "bool_masked_pos": _long(sizes["B"], patches)}
 
 
 def speech_seq2seq(sizes, config):
@@ -207,4 +212,4 @@ HEARD_WHOLE = {
     "lasr_ctc": _masked(lambda samples: (samples - 400) // 160 + 1),  # whole windows (LasrFeatureExtractor)
 }
 
-MEDIA = {"audio-cls": recordings, "ctc": waves, "image-text-to-text": any_pictures_and_text, "image-cls": image_classification, "image-segmentation": segmentation, "masked-image": masked_pictures, "speech-seq2seq": speech_seq2seq}
+MEDIA = {"audio-cls": recordings, "ctc": waves, "image-text-to-text": any_pictures_and_text, "image-cls": image_classification, "image-segmentation": segmentation, "masked-image": masked_pictures, "contrastive": pairs, "speech-seq2seq": speech_seq2seq}

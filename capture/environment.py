@@ -10,6 +10,7 @@ os.environ["TRANSFORMERS_DISABLE_TORCH_CHECK"] = "1"  # counts of tokens are not
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
+from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import _disable_current_modes
 
 from . import pictures
@@ -29,8 +30,14 @@ TASKS = {
     "image-text-to-text": "AutoModelForImageTextToText",
     "image-segmentation": "AutoModelForSemanticSegmentation",
     "masked-image": "AutoModelForMaskedImageModeling",
+    "contrastive": "AutoModel",
 }
 GENERATIVE = ("causal-lm", "seq2seq-lm", "speech-seq2seq", "image-text-to-text")  # tasks whose models keep a cache unless told
+
+
+def asked(task):
+    """What a task's models are told besides their batch."""
+    return {"use_cache": False} if task in GENERATIVE else {"return_loss": True} if task == "contrastive" else {}
 
 
 class _Number(float):
@@ -53,6 +60,7 @@ class _Numbers(list):
 
 def _patch_torch():
     """Answers what a CUDA device would answer where torch asks the driver."""
+    _device_constructors()  # what `with torch.device(...)` looks for, by the functions as they are now
     torch.cuda.is_available = lambda: False
     torch.cuda.is_bf16_supported = lambda *a, **k: True
     torch.cuda.get_device_capability = lambda *a, **k: (8, 0)
@@ -71,13 +79,33 @@ def _patch_torch():
         if isinstance(t, FakeTensor):
             return tolist(t)
         with unset_fake_temporarily(), _disable_current_modes():
-            return [float(x) for x in t.numpy().ravel()]
+            return t.numpy().tolist()
+
+    def on_host(method):
+        """Numbers of a config that code counts with while it builds the model: tensors on the host that are none of the fake ones."""
+
+        def counted(t, *a, **k):
+            if isinstance(t, FakeTensor) or t.device.type != "cpu" or t.requires_grad:
+                return method(t, *a, **k)
+            with unset_fake_temporarily(), _disable_current_modes():
+                return method(t, *a, **k)
+
+        return counted
+
+    def real_tensor(data, *a, **k):
+        if k.get("device") == "cpu" and isinstance(data, (list, tuple)) and all(isinstance(x, int) for x in data):
+            with unset_fake_temporarily(), _disable_current_modes():
+                return tensor(data, *a, **k)
+        return tensor(data, *a, **k)
 
     def every(t, **k):  # which labels count (DeBERTa's loss), which patches are none of the padding: all of them
         return torch.zeros(pictures.picked(t), t.dim(), dtype=torch.long, device=t.device) if isinstance(t, FakeTensor) else nonzero(t, **k)
 
     nonzero = torch.Tensor.nonzero
     torch.Tensor.nonzero = every
+    tensor, torch.tensor = torch.tensor, real_tensor
+    for name in ("cumsum", "split"):
+        setattr(torch.Tensor, name, on_host(getattr(torch.Tensor, name)))
     torch.linspace = cpu_linspace
     torch.Tensor.tolist = real_tolist
 

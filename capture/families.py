@@ -345,9 +345,30 @@ CLASSIFIES = {
     # Encoders that people have find answers in texts (SQuAD).
     "qa": ("albert", "bert", "camembert", "deberta-v2", "distilbert", "electra", "modernbert", "mpnet", "roberta", "xlm-roberta"),
     # A class for each pixel.
-    "image-segmentation": ("beit", "data2vec-vision", "mobilenet_v2", "mobilevit", "mobilevitv2", "segformer"),
+    "image-segmentation": ("mobilenet_v2", "mobilevit", "mobilevitv2", "segformer"),
     # Hidden patches of pictures restored.
-    "masked-image": ("deit", "focalnet", "swin", "swinv2", "vit"),
+    "masked-image": ("deit", "swin", "swinv2", "vit"),
+    # Pictures and texts that belong together.
+    "contrastive": ("clip", "siglip"),
 }
+# What classes of these heads ask of a config: restored pictures are as large as they came.
+OF_PATCHES = {"masked-image": lambda d, r: {"encoder_stride": d["patch_size"]}}
+OF_STAGES = {"masked-image": lambda d, r: {"encoder_stride": 8 * d["patch_size"]}}
+
+
+def _paired(d, r):
+    """The text side beside the tower; both end in embeddings of one width."""
+    heads, width = r.randint(3, 7), 2 * r.randint(4, 15)
+    kind = d["vision_config"]["model_type"].replace("vision", "text")
+    own = {"projection_size": d["vision_config"]["hidden_size"]} if kind == "siglip_text_model" else {"eos_token_id": 49407}
+    text = dict(model_type=kind, num_attention_heads=heads, hidden_size=heads * width, num_hidden_layers=r.randint(3, 4), intermediate_size=r.randint(40, 240), vocab_size=r.randint(200, 900),
+                max_position_embeddings=r.randint(100, 200), attention_dropout=drop(r), hidden_act=r.choice(ACTIVATIONS), **own)
+    return {"text_config": text, **({} if kind == "siglip_text_model" else {"projection_dim": r.randint(40, 90)})}
+
+
+PAIRED = {"contrastive": _paired}
+HEADS = {**dict.fromkeys(("clip", "siglip"), PAIRED), **dict.fromkeys(("deit", "vit"), OF_PATCHES), **dict.fromkeys(("swin", "swinv2"), OF_STAGES)}
+FAMILIES |= {name: replace(FAMILIES[name], heads=heads) for name, heads in HEADS.items()}
+
 for task, names in CLASSIFIES.items():
     FAMILIES |= {name: replace(FAMILIES[name], tasks=(*(t for t in FAMILIES[name].tasks if t != task), task)) for name in names}

@@ -6,6 +6,7 @@ collator converts them first; otherwise it converts them itself.
 `aliases` are further names of keys, as older files spell them.
 `kernels` names packages that would replace the code of a module with fused kernels where they are installed.
 `depths` are numbers of layers that the code computes, in brackets: layers before and behind them differ.
+`heads` gives, for a task, the keys that its class asks for besides those of `dims`.
 `terms` are quotients that the code computes from config keys and uses as names; `hidden` names are not used at all.
 `points` config points are captured in the first regime and one more in each other regime.
 A family's `dims` draws one config from a random source; every drawn key is a name expressions may use. `axes` are the
@@ -40,3 +41,11 @@ class Family:
     spelled: str | None = None
     inputs_follow: bool = False
     aliases: dict = field(default_factory=dict)
+    heads: dict = field(default_factory=dict)
+
+    def suited(self, task, settings, r):
+        """The settings with what the task's class asks of a config besides (`heads`)."""
+        if task == "qa":
+            settings["num_labels"] = 2  # where an answer begins and where it ends
+        if task in self.heads:
+            settings |= self.heads[task](settings, r)

@@ -62,10 +62,9 @@ def point(family, task, options, seed):
     if isinstance(seed, int):  # biases and tied heads are seen both ways, each in a pattern of its own, whatever chance would give
         switches = [k for k, v in settings.items() if isinstance(v, bool) and ("bias" in k or k == "tie_word_embeddings")]
         settings |= {k: (seed & (1 + n % 7)).bit_count() % 2 == 1 for n, k in enumerate(switches)}
-    if task == "qa":
-        settings["num_labels"] = 2  # where an answer begins and where it ends
     if family.sizes:
         family.sizes(settings, sizes, r)
+    family.suited(task, settings, r)
     for option in options:
         option.change(settings, sizes, r)
     return settings, sizes

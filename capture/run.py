@@ -7,7 +7,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from .batches import MEDIA
-from .environment import GENERATIVE, TASKS
+from .environment import TASKS, asked
 from . import lent, pictures, sound, together
 from .guards import unguard
 from .layers import first_list
@@ -115,7 +115,7 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
             model.requires_grad_(False)
             model.train()
             batch = batch_for(task, sizes, config, regime.load if inputs_follow and not regime.amp else FP32)
-            extra = {"use_cache": False} if task in GENERATIVE else {}
+            extra = asked(task)
             amp = torch.autocast("cuda", dtype=regime.amp) if regime.amp else contextlib.nullcontext()
             with amp:
                 trace = record(model, batch, extra)

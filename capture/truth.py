@@ -199,7 +199,7 @@ def peak(case):
             model = wrap(case, adapt(case, model))
             gc.collect()
             optimizer, params = optimizer_of(model), [p for p in model.parameters() if p.requires_grad]
-            extra = {"use_cache": False} if case["task"] in environment.GENERATIVE else {}
+            extra = environment.asked(case["task"])
             ledger.start()
             for _ in range(2):
                 batch = batch_for(case["task"], case["sizes"], config, DTYPES[case["dtype"]] if case.get("inputs_follow") and not case["amp"] else torch.float32)

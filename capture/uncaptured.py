@@ -24,6 +24,7 @@ UNSAID = "its processor makes tensors that the run description does not say (box
 COUNTED = "its pictures are counted on the host (`grid_thw`), and `pictures.py` does not state the counts for it yet"
 CUT = "cuts recordings into windows by lengths that it reads on the host"
 INTERPOLATED = "interpolates positions by an operator that the engine does not have (`grid_sample`, `upsample_linear1d`, with antialiasing)"
+RESIZED = "resizes positions for each picture of the batch by itself, to sides that it reads on the host (`spatial_shapes`), with antialiasing"
 PAIRED = "an encoder and a decoder of other families in one config, for which no drawing of points is written yet"
 NESTED = "its picture or sound side is a network of its own kind, for which no drawing of points is written yet"
 LOSSLESS = "its class computes no loss"
@@ -66,7 +67,7 @@ REASONS = {
     **dict.fromkeys(("rwkv", "xlstm", "recurrent_gemma", "minimax", "kimi_linear", "zamba"), LOOPS),
     **dict.fromkeys(("fuyu", "granite4_vision", "llava_next_video", "phi4_multimodal"), PICTURES),
     **dict.fromkeys(("efficientnet", "mobilevitv2", "hgnet_v2", "pp_lcnet", "textnet"), STAGES),
-    **dict.fromkeys(("bit", "hiera"), BUILT),
+    "bit": BUILT,
     **dict.fromkeys(("imagegpt", "perceiver"), COLOURS),
     **dict.fromkeys(("dinat", "fast_vlm", "gemma3n", "perception_lm", "timm_wrapper"), ELSEWHERE),
     **dict.fromkeys(("dia", "kyutai_speech_to_text", "moshi", "musicgen", "musicgen_melody", "chameleon"), CODES),
@@ -74,7 +75,8 @@ REASONS = {
     **dict.fromkeys(("cosmos3_edge", "cosmos3_omni", "ernie4_5_vl_moe", "exaone4_5", "glm5_next", "hunyuan_vl", "kimi_k25", "minicpmv4_6", "minimax_m3_vl", "muse_glimmer", "paddleocr_vl", "qwen4_exp",
                      "step3p7", "video_llama_3"), COUNTED),
     **dict.fromkeys(("qwen2_5_omni_thinker", "qwen3_asr", "qwen3_omni_moe_thinker"), CUT),
-    **dict.fromkeys(("glm46v", "glm4v", "glm4v_moe", "glmga", "got_ocr2", "lfm2_vl", "pp_chart2table", "siglip2"), INTERPOLATED),
+    **dict.fromkeys(("glm46v", "glm4v", "glm4v_moe", "glmga", "got_ocr2", "lfm2_vl", "pp_chart2table"), INTERPOLATED),
+    "siglip2": RESIZED,
     **dict.fromkeys(("speech-encoder-decoder", "trocr", "vision-encoder-decoder", "donut-swin", "florence2"), PAIRED),
     **dict.fromkeys(("audioflamingo3", "canary", "cohere_asr", "deepseek_vl_hybrid", "fun_asr_nano", "gemma4", "gemma4_unified", "glmasr", "granite_speech", "granite_speech5_ctc", "granite_speech_plus", "idefics",
                      "inkling_mm_model", "instructblip", "janus", "instructblipvideo", "kosmos-2", "llama4", "modernvbert", "moonshine_streaming", "musicflamingo", "ovis2", "pp_formulanet", "qianfan_ocr", "qwen2_audio",

@@ -33,10 +33,9 @@ def cases(name, graphs, per, seed):
             (dtype, amp), checkpointing, adapter = turns[count % len(turns)]
             checkpointing = checkpointing and wrapped  # models that do not support it refuse
             settings, sizes = family.dims(r), draw_sizes(r, task)
-            if task == "qa":
-                settings["num_labels"] = 2
             if family.sizes:
                 family.sizes(settings, sizes, r)
+            family.suited(task, settings, r)
             for axis in family.axes:
                 r.choice(axis).change(settings, sizes, r)
             if experts:  # the fake device multiplies groups only in bfloat16 and for rows of whole 16 bytes

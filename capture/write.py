@@ -62,7 +62,7 @@ def walk(function, leaf, flags=None):
             if attrs:
                 item["attrs"] = attrs
         else:
-            if it.name in ("dropout", "dropout_"):
+            if it.name in ("dropout", "dropout_", "feature_dropout"):
                 item = {"op": it.name, "in": [operand(it.ins[0]), leaf("probability", it.ins[1]), *map(operand, it.ins[2:])]}
             elif it.name == "scaled_dot_product_attention":
                 item = {"op": it.name, "in": [*map(operand, it.ins[:4]), leaf("probability", it.ins[4]), it.ins[5]]}

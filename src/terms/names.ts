@@ -18,6 +18,8 @@ export const TASKS = [
   "ctc",
   "audio-cls",
   "image-segmentation",
+  "masked-image",
+  "contrastive",
 ] as const;
 
 export type Task = (typeof TASKS)[number];

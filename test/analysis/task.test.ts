@@ -80,6 +80,15 @@ describe("analysis: task of a model class", () => {
     assert.equal(await taskFor({ model_type: "mvp" }), "seq2seq-lm");
   });
 
+  it("knows classes of pictures, beside texts or alone", async () => {
+    const task = (kind: string, named: string) => taskFor({ model_type: kind, architectures: [named] });
+    assert.equal(await task("segformer", "SegformerForSemanticSegmentation"), "image-segmentation");
+    assert.equal(await task("vit", "ViTForMaskedImageModeling"), "masked-image");
+    const clip = { model_type: "clip", architectures: ["CLIPModel"], vision_config: { image_size: 224 } };
+    const run = await runWith({ ...clip, text_config: { max_position_embeddings: 77 } }, TRAIN);
+    assert.deepEqual([run.task, run.sequenceLength, run.imageSize], ["contrastive", 77, 224]);
+  });
+
   it("knows classes of speech", async () => {
     assert.equal(await taskFor({ model_type: "wav2vec2", architectures: ["Wav2Vec2ForCTC"] }), "ctc");
     const architectures = ["Wav2Vec2ForSequenceClassification"];

@@ -24,8 +24,15 @@ const READS_TOKENS: ReadonlySet<Task> = new Set([
   "multiple-choice",
   "seq2seq-lm",
   "image-text-to-text",
+  "contrastive",
 ]);
-const READS_IMAGES: ReadonlySet<Task> = new Set(["image-cls", "image-text-to-text"]);
+const READS_IMAGES: ReadonlySet<Task> = new Set([
+  "image-cls",
+  "image-segmentation",
+  "masked-image",
+  "contrastive",
+  "image-text-to-text",
+]);
 const HEARS: ReadonlySet<Task> = new Set(["ctc", "audio-cls", "speech-seq2seq"]);
 const WRITES_TARGETS: ReadonlySet<Task> = new Set(["seq2seq-lm", "speech-seq2seq", "ctc"]);
 
@@ -132,9 +139,19 @@ function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number {
   return longest;
 }
 
+/** Positions of texts beside pictures where a config leaves them out (CLIPTextConfig, SiglipTextConfig). */
+const TEXT_POSITIONS: Readonly<Record<string, number>> = { clip: 77, siglip: 64 };
+
+/** Positions that the model has for tokens, its text side's where it has sides. */
+function positionsOf(config: ModelConfig): number {
+  const text = (config["text_config"] ?? {}) as ModelConfig;
+  const stated = config["max_position_embeddings"] ?? config["n_positions"] ?? text["max_position_embeddings"];
+  return Number(stated ?? TEXT_POSITIONS[String(config["model_type"])] ?? Number.POSITIVE_INFINITY);
+}
+
 /** What samples are cut to; `settled`: the pins say how long they are. */
 function limitOf(c: ResolveContext, config: ModelConfig, settled: boolean): number {
-  const limit = Number(config["max_position_embeddings"] ?? config["n_positions"] ?? Number.POSITIVE_INFINITY);
+  const limit = positionsOf(config);
   const pinned = c.settings
     .all("sequence_length")
     .find((setting) => setting.from === "pin" && typeof setting.value === "number");

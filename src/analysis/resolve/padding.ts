@@ -23,6 +23,9 @@ function pinnedLengths({ settings }: ResolveContext): SampleLengths | undefined 
 /** axolotl's collators round up to 64 (utils/collators/batching.py). */
 const AXOLOTL_MULTIPLE = 64;
 
+/** Tasks whose batches hold pictures alone, all of one size. */
+const PICTURES_ALONE: ReadonlySet<Task> = new Set(["image-cls", "image-segmentation", "masked-image"]);
+
 /** Whether batches are filled or padded to the full length whatever their samples are. */
 export function evenBatches({ settings, inputs }: ResolveContext): boolean {
   const even = ["packing", "pad_to_sequence_length"].some((name) => settings.boolean(name) === true);
@@ -43,7 +46,7 @@ function multipleOf({ settings, inputs }: ResolveContext): number {
 /** null: every step has the same length (packed, padded to the maximum, images), or nothing trains here. */
 export function paddingOf(c: ResolveContext, task: Task): Padding | null {
   const { settings } = c;
-  if (!c.trains || task === "image-cls" || evenBatches(c)) return null;
+  if (!c.trains || PICTURES_ALONE.has(task) || evenBatches(c)) return null;
   const multiple = multipleOf(c);
   const lengths = pinnedLengths(c);
   const message = say(lengths === undefined ? "assume.padding" : "assume.padding-pinned");

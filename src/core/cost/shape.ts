@@ -82,6 +82,8 @@ export function encoderLength(run: TrainingRun): number {
   const config = nested(run.model.config);
   switch (run.task) {
     case "image-cls":
+    case "image-segmentation":
+    case "masked-image":
       return Math.ceil(run.imageSize / (first(config, ["patch_size"]) ?? 16)) ** 2 + 1;
     case "speech-seq2seq":
       return first(config, ["max_source_positions"]) ?? 1500;

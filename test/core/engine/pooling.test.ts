@@ -48,6 +48,12 @@ describe("operators of convolutional networks", () => {
     assert.deepEqual(back, [`max_pool2d_with_indices_backward ${BYTES}`]);
   });
 
+  it("feature_dropout draws one factor for a channel and keeps it", () => {
+    const { made, back } = train("feature_dropout", 0.1, true);
+    assert.deepEqual(made, [`empty ${rounded(2 * 3 * 4)}`, `mul ${BYTES}`]);
+    assert.deepEqual(back, [`mul ${BYTES}`]);
+  });
+
   it("ceil_mode leaves out a window that would start in the padding", () => {
     assert.deepEqual(train("max_pool2d", [2, 2], [2, 2], [0, 0], [1, 1], true).out.sizes, [2, 3, 8, 8]);
     assert.deepEqual(train("avg_pool2d", [3, 3], [2, 2], [0, 0], true).out.sizes, [2, 3, 8, 8]);
@@ -91,6 +97,17 @@ describe("operators of convolutional networks", () => {
     assert.deepEqual(out.sizes, [2, 3, 1, 1]);
     assert.deepEqual(made, ["linalg_vector_norm 512"]);
     assert.deepEqual(back, [`div ${BYTES}`, "eq 512", `mul ${BYTES}`]);
+  });
+
+  it("pixel_shuffle copies channels into a larger picture, and back", () => {
+    const l = lab();
+    const input = l.leaf([2, 12, 8, 8]);
+    const made = l.made(() => {
+      const out = dispatch(l.torch, "pixel_shuffle", new Arguments([input, 2], {}));
+      assert.ok(isTensor(out));
+      assert.deepEqual(out.sizes, [2, 3, 16, 16]);
+    });
+    assert.deepEqual(made, [`pixel_shuffle ${BYTES}`]);
   });
 
   it("roll gives its gradient back rolled", () => {

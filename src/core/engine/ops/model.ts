@@ -9,7 +9,7 @@ import { type DType, ELEMENT_BYTES } from "../dtype";
 import { formatStrides, isChannelsLast, preservedStrides } from "../shape";
 import { type Tensor, tensorBytes } from "../tensor";
 import type { Torch } from "../torch";
-import { add, elementwise, product } from "./arithmetic";
+import { add, elementwise, mean, product, sub, unary } from "./arithmetic";
 import { expand, pad, slice, transpose } from "./layout";
 import { lowered, matmul } from "./linear";
 import { dropout, softmax } from "./nonlinear";
@@ -367,6 +367,16 @@ export function elementwiseLoss(torch: Torch, operator: string, input: Tensor, t
   if (node !== null) for (const tensor of [x, target]) torch.save(node, tensor);
   const out = torch.attach(node, torch.empty(operator, reduces ? [] : x.sizes, x.dtype));
   x.release();
+  return out;
+}
+
+/** `l1_loss`, in float32 under autocast: the difference's absolute value, reduced or not (aten/src/ATen/native/Loss.cpp). */
+export function absoluteLoss(torch: Torch, input: Tensor, target: Tensor, reduces: boolean): Tensor {
+  const [x, y] = torch.autocasting ? torch.castAll("float32", input, target) : [input.retain(), target.retain()];
+  const difference = sub(torch, x!, y!);
+  const distance = unary(torch, "abs", difference);
+  const out = reduces ? mean(torch, distance, []) : distance.retain();
+  for (const tensor of [x, y, difference, distance]) tensor?.release();
   return out;
 }
 

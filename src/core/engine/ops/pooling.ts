@@ -7,7 +7,7 @@ import type { Node } from "../node";
 import { formatStrides, isChannelsLast } from "../shape";
 import { sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
-import { elementwise, expandReduced, mean, product, reducedSizes } from "./arithmetic";
+import { elementwise, expandReduced, mean, mul, product, reducedSizes } from "./arithmetic";
 import { contiguous, squeeze, unsqueeze } from "./layout";
 
 /** How a window goes over a picture; a list of one number stands for both sides, an empty one for the default. */
@@ -113,6 +113,48 @@ export function windowsInColumns(torch: Torch, input: Tensor, window: Window): T
   const values = window.kernel.reduce((product, side) => product * side, sizes[sizes.length - 3]!);
   const out = torch.attach(node, torch.empty("im2col", [...sizes.slice(0, -3), values, count], dtype));
   whole.release();
+  return out;
+}
+
+/** `col2im` (`fold`): columns of windows added up to a picture; backward takes the windows out again (aten/native/cuda/Col2Im.cu). */
+export function columnsToPicture(
+  torch: Torch,
+  input: Tensor,
+  sides: readonly number[],
+  kernel: readonly number[],
+): Tensor {
+  const { sizes, dtype } = input;
+  const node = torch.record("Col2ImBackward0", [input], (torch, [gradient]) => {
+    if (!gradient) return [null];
+    const whole = contiguous(torch, gradient);
+    const out = torch.empty("im2col", sizes, dtype);
+    whole.release();
+    return [out];
+  });
+  const whole = contiguous(torch, input);
+  const channels = sizes[sizes.length - 2]! / kernel.reduce((product, side) => product * side, 1);
+  const out = torch.attach(node, torch.empty("col2im", [...sizes.slice(0, -2), channels, ...sides], dtype));
+  whole.release();
+  return out;
+}
+
+/** `pixel_shuffle`: channels become points of a larger picture, a copy both ways (aten/src/ATen/native/PixelShuffle.cpp). */
+export function pixelShuffle(torch: Torch, input: Tensor, factor: number): Tensor {
+  const [samples = 1, channels = 1, high = 1, wide = 1] = input.sizes;
+  const node = torch.record("PixelShuffleBackward0", [input], (torch, [gradient]) => [
+    gradient ? torch.empty("pixel_unshuffle", [samples, channels, high, wide], gradient.dtype) : null,
+  ]);
+  const sizes = [samples, channels / factor ** 2, high * factor, wide * factor];
+  return torch.attach(node, torch.empty("pixel_shuffle", sizes, input.dtype));
+}
+
+/** `feature_dropout` (`nn.Dropout2d`): a factor for each channel (aten/src/ATen/native/Dropout.cpp, make_feature_noise). */
+export function dropoutOfChannels(torch: Torch, input: Tensor, p: number, train: boolean): Tensor {
+  if (p === 0 || !train || !torch.training || input.elements === 0) return input.retain();
+  const [samples = 1, channels = 1, ...sides] = input.sizes;
+  const noise = torch.empty("empty", [samples, channels, ...sides.map(() => 1)], input.dtype);
+  const out = mul(torch, input, noise);
+  noise.release();
   return out;
 }
 

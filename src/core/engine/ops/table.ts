@@ -3,7 +3,7 @@
  * tensors; operands are borrowed.
  */
 import { type DType, isFloating, resultType } from "../dtype";
-import { contiguousStrides, numel } from "../shape";
+import { broadcast, contiguousStrides, numel } from "../shape";
 import { alias, hostTensor, sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import * as arithmetic from "./arithmetic";
@@ -348,6 +348,12 @@ const RULES: Readonly<Record<string, Rule>> = {
   scaled_dot_product_attention: sdpa,
   cross_entropy_loss: crossEntropy,
   nll_loss: (t, a) => model.nllLoss(t, a.tensor(0), a.tensor(1), "mean"),
+  l1_loss: (t, a) => model.absoluteLoss(t, a.tensor(0), a.tensor(1), a.number(2, 1) !== 0),
+  broadcast_tensors: (t, a) => {
+    const given = a.tensors(0);
+    const sizes = given.reduce<readonly number[]>((all, tensor) => broadcast(all, tensor.sizes), []);
+    return given.map((tensor) => layout.expand(t, tensor, sizes));
+  },
   mse_loss: (t, a) => model.elementwiseLoss(t, "mse_loss", a.tensor(0), a.tensor(1)),
   binary_cross_entropy_with_logits: (t, a) =>
     model.elementwiseLoss(t, "binary_cross_entropy_with_logits", a.tensor(0), a.tensor(1), a.number(4, 1) !== 0),
@@ -387,10 +393,13 @@ const RULES: Readonly<Record<string, Rule>> = {
     const [kernel, dilation, padding, stride] = [a.numbers(1), a.numbers(2), a.numbers(3), a.numbers(4)];
     return pooling.windowsInColumns(t, a.tensor(0), { kernel, dilation, padding, stride, ceiling: false });
   },
+  col2im: (t, a) => pooling.columnsToPicture(t, a.tensor(0), a.numbers(1), a.numbers(2)),
   adaptive_avg_pool1d: (t, a) => pooling.adaptiveAveragePool(t, a.tensor(0), a.numbers(1)),
   adaptive_avg_pool2d: (t, a) => pooling.adaptiveAveragePool(t, a.tensor(0), a.numbers(1)),
   relu_: (t, a) => pooling.reluInPlace(t, a.tensor(0)),
   leaky_relu_: (t, a) => leakyReluInPlace(t, a.tensor(0)),
+  feature_dropout: (t, a) =>
+    pooling.dropoutOfChannels(t, a.tensor(0), a.number(1, 0, "p"), a.get(2, "train") !== false),
   dropout_: (t, a) => pooling.dropoutInPlace(t, a.tensor(0), a.number(1, 0, "p"), a.get(2, "train") !== false),
   linalg_vector_norm: (t, a) => pooling.vectorNorm(t, a.tensor(0), a.numbers(2, "dim"), a.flag(3, "keepdim")),
   conv1d: convolution,
@@ -454,6 +463,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   ones: factory("ones", () => "float32"),
   zeros: factory("zeros", () => "float32"),
   empty: factory("empty", () => "float32"),
+  eye: (t, a) => t.empty("eye", [a.number(0, 0), a.number(1, a.number(0, 0))], a.dtype(-1) ?? "float32"),
   rand: factory("rand", () => "float32"),
   randn: factory("randn", () => "float32"),
   full: factory("full", (args) => resultType([args.operand(1)])),
@@ -471,6 +481,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   tril: likeFirst("tril"),
   flip: rearranged("flip"),
   roll: rearranged("roll"),
+  pixel_shuffle: (t, a) => pooling.pixelShuffle(t, a.tensor(0), a.number(1, 1, "upscale_factor")),
   sign: likeFirst("sign"),
   ceil: likeFirst("ceil"),
   bitwise_not: likeFirst("bitwise_not"),
