@@ -463,7 +463,6 @@ const RULES: Readonly<Record<string, Rule>> = {
   ones: factory("ones", () => "float32"),
   zeros: factory("zeros", () => "float32"),
   empty: factory("empty", () => "float32"),
-  eye: (t, a) => t.empty("eye", [a.number(0, 0), a.number(1, a.number(0, 0))], a.dtype(-1) ?? "float32"),
   rand: factory("rand", () => "float32"),
   randn: factory("randn", () => "float32"),
   full: factory("full", (args) => resultType([args.operand(1)])),
