@@ -326,7 +326,10 @@ export function valueAt(map: MapNode, path: string): string | number | boolean |
 
 /** Node under a dotted path, whether the document nests or writes the path as one key. */
 export function lookUp(map: MapNode, path: string): LocatedNode | undefined {
-  return map.entries.findLast((entry) => entry.key === path)?.value ?? nodeAt(map, path);
+  const names = namesOf(map);
+  if (names.has(path)) return map.entries.findLast((entry) => entry.key === path)?.value;
+  const [first = "", ...below] = path.split(".");
+  return below.length === 0 || !names.has(first) ? undefined : nodeAt(map, path);
 }
 
 const namesOfMap = new WeakMap<MapNode, ReadonlySet<string>>();

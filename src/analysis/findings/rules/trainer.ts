@@ -28,13 +28,14 @@ interface Removed {
 
 function removedKeys(facts: Facts): Removed[] {
   const { keys } = facts.inputs.format;
+  const changed = keys.filter(({ removedIn, oldNames }) => removedIn !== undefined || oldNames !== undefined);
   const gone = (removedIn: string) => isRemoved(removedIn, facts.resolution.libraries);
   return facts.inputs.main.read.settings.flatMap((setting): Removed[] => {
     const name = setting.key.replace(/^.*\./, "");
     const of = (key: string) => setting.key === key || setting.key.endsWith(`.${key}`);
-    for (const spec of keys) {
+    for (const spec of changed) {
       const { removedIn, replacedBy } = spec;
-      if (removedIn !== undefined && gone(removedIn) && of(spec.key)) {
+      if (removedIn !== undefined && of(spec.key) && gone(removedIn)) {
         const next = keys.find(({ key }) => key === replacedBy);
         return [{ setting, key: spec.key, removedIn, replacedBy, renamed: next?.type === spec.type }];
       }
