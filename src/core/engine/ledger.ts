@@ -47,6 +47,8 @@ export interface LedgerState {
 
 /** Room for this many events at first; doubled when it is used up. */
 const FIRST_ROOM = 4096;
+/** Room for what is played, with what optimizers do in between. */
+const BESIDE = 1.25;
 
 export class Ledger {
   /** Columns with room to grow; `eventCount` and `count` say how much of them is used. */
@@ -240,6 +242,11 @@ export class Ledger {
       this.peakEvent = highestAt;
       this.peakPhase = this.phaseList.length - 1;
     }
+  }
+
+  /** A script will be played so often: columns that are wide enough need not grow on the way. */
+  expect({ events, bytes }: Script, times: number): void {
+    this.reserve(Math.ceil(BESIDE * times * events.length), Math.ceil(BESIDE * times * bytes.length));
   }
 
   /** Makes room for so many more events and blocks. */

@@ -142,8 +142,13 @@ export type Counterpart = (leaf: Tensor, layer: number) => Tensor | undefined;
 
 /** Numbers that grow at the end. */
 class Numbers {
-  private room = new Int32Array(4096);
+  private room: Int32Array;
   length = 0;
+
+  /** @param expected how many there will be, as far as it is known */
+  constructor(expected: number) {
+    this.room = new Int32Array(Math.max(1, expected));
+  }
 
   push(value: number): void {
     if (this.length === this.room.length) {
@@ -163,7 +168,7 @@ class Numbers {
   }
 
   values(): Int32Array {
-    return this.room.slice(0, this.length);
+    return this.length === this.room.length ? this.room : this.room.slice(0, this.length);
   }
 }
 
@@ -311,6 +316,18 @@ export function recordRegion(
   return new Unroller(recording, active, counterpart, trained).run(trained);
 }
 
+/** Events and blocks of all segments once the missing layers are back. */
+function unrolledLength(segments: readonly Segment[]): readonly [events: number, blocks: number] {
+  let [events, blocks] = [0, 0];
+  for (const { label, folding, start, end, births } of segments) {
+    const copied = folding !== undefined && label % REPEAT >= folding.from && label % REPEAT <= folding.to;
+    const times = copied ? 1 + folding.copies : 1;
+    events += times * (end - start);
+    blocks += times * births;
+  }
+  return [events, blocks];
+}
+
 /** Local numbers of the first block of each layer of a repeat once the missing ones are back, by direction. */
 type Firsts = readonly [Int32Array, Int32Array];
 
@@ -323,9 +340,9 @@ interface Frees {
 }
 
 class Unroller {
-  private readonly events = new Numbers();
+  private readonly events: Numbers;
   /** The block of the ledger that each local block repeats. */
-  private readonly templates = new Numbers();
+  private readonly templates: Numbers;
   private readonly phases: Script["phases"][number][] = [];
   private readonly gradients: { leaf: Tensor; local: number }[] = [];
   /** Where the script frees blocks of the ledger. */
@@ -365,6 +382,9 @@ class Unroller {
     const byRepeat = new Map(foldings.map((folding) => [folding.repeat, folding]));
     for (const segment of recording.segments)
       if (segment.label !== NO_LAYER) segment.folding = byRepeat.get(repeatOf(segment.label));
+    const [events, blocks] = unrolledLength(recording.segments);
+    this.events = new Numbers(events);
+    this.templates = new Numbers(blocks);
     for (const folding of foldings) {
       const labels = recording.segments.filter(({ label }) => label !== NO_LAYER && repeatOf(label) === folding.repeat);
       const last = Math.max(...labels.map(({ label }) => label % REPEAT));
@@ -590,7 +610,7 @@ function accumulating(
   const renumbered = new Int32Array(locals);
   let count = 0;
   for (let local = 0; local < locals; local++) renumbered[local] = isMade(local) ? -1 : count++;
-  const out = new Numbers();
+  const out = new Numbers(events.length + handed.length);
   const begun: Script["phases"][number][] = [];
   let hand = 0;
   for (let k = 0; k <= events.length; k++) {

@@ -102,7 +102,10 @@ export function runSteps(
       const accumulates = micro > 0 || (options.keepsGradients && step > 1);
       const known = options.fold && accumulates;
       const which = accumulates && !known ? 1 : 0;
-      regions[which] ??= simulateMicroBatch(torch, passes, optimizer, options, strategy, find);
+      if (regions[which] === undefined) {
+        regions[which] = simulateMicroBatch(torch, passes, optimizer, options, strategy, find);
+        ledger.expect(regions[which].script, (STEPS - step + 1) * distinct);
+      }
       playRegion(ledger, regions[which]!, step, known);
     }
     // Further generations of the same step find the gradients there.
