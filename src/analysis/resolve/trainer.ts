@@ -376,6 +376,8 @@ function rolloutSpec(c: ResolveContext, kind: TrainerKind, adapted: boolean, bat
  */
 function verlSpec(c: ResolveContext, adapted: boolean, batch: Batch): TrainerSpec {
   const lengths = batch.generated ?? { prompt: 0, completion: 0 };
+  const whole = c.settings.find("sequence_length");
+  if (whole !== undefined) c.keep("sequence_length", whole);
   const kl = c.value("use_kl_loss", false) === true;
   const reference = kl || c.value("use_kl_in_reward", false) === true;
   const prompts = Number(c.value("global_batch_size", 1024));
