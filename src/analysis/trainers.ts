@@ -132,9 +132,12 @@ const APART: Readonly<Record<string, readonly Recorded[]>> = {
   reward: OF_TRL.slice(0, 2),
 };
 
+/** Names that frameworks have for trainers of the table above. */
+const ALIASES: Readonly<Record<string, string>> = { rm: "reward", gdpo: "grpo" };
+
 /** TRL's own: the recorded release that is the run's, or the one before it that stands for it. */
 function ofTrl(trainer: string, libraries: Versions): LossSource {
-  const recorded = APART[trainer] ?? OF_TRL;
+  const recorded = APART[ALIASES[trainer] ?? trainer] ?? OF_TRL;
   const found = recorded.find(({ from }) => holds(`trl>=${from}`, libraries)) ?? recorded.at(-1)!;
   const { file, release, from, before } = found;
   const same = holds(`trl>=${from}`, libraries) && holds(`trl<${before}`, libraries);

@@ -72,6 +72,10 @@ trainer = DPOTrainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
     for (const recorded of ["0.28.0", "0.24.0", "0.17.0", "0.12.1", "0.9.6"])
       assert.ok(!says(await runOf(recorded)), recorded);
     assert.ok(says(await runOf("0.8.6")));
+    // A loss that was not recorded of that release has the models and logits of one that was.
+    const [other] = await runsOf(`${DPO}loss_type: bco_pair\n`, "dpo.yaml", "trl==0.24.0\n");
+    assert.equal(other?.perDevice?.allocatedPeakBytes, (await runOf("0.24.0"))?.perDevice?.allocatedPeakBytes);
+    assert.ok(other?.assumptions.some(({ settleWith }) => settleWith === "loss_type"));
     assert.ok(between!.perDevice!.band.highBytes > 1.1 * same!.perDevice!.band.highBytes);
   });
 

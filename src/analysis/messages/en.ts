@@ -248,6 +248,7 @@ export const en: Readonly<Record<string, string>> = {
   "assume.choices": "{choices} choices a question, each a text of its own",
   "assume.critic": "a critic that is trained in turn: its own update needs less than the policy's, having no logits",
   "assume.critic-model": "a critic like the policy: none was found",
+  "assume.loss-variant": "`loss_type: {loss}` counted as `{counted}`: the same models and logits",
   "assume.teacher": "a teacher like the student: none was found",
   "assume.paged":
     "the paged cache holds what the sequences need: how much of the card it takes is not known without the GPU",

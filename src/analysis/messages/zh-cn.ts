@@ -229,6 +229,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.choices": "每个问题 {choices} 个选项，每个选项为一段独立文本",
   "assume.critic": "critic 轮流训练：它没有 logits，自身的更新所需少于策略模型",
   "assume.critic-model": "critic 与策略模型相同：未找到其模型",
+  "assume.loss-variant": "`loss_type: {loss}` 按 `{counted}` 计算：模型与 logits 相同",
   "assume.teacher": "教师模型与学生模型相同：未找到教师模型",
   "assume.paged": "分页 KV 缓存按序列所需计算：未指定 GPU 时无法得知其占用显卡的比例",
   "assume.vllm": "未计入 vLLM 的份额：GPU 未知",

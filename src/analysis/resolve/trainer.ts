@@ -376,6 +376,8 @@ function rolloutSpec(c: ResolveContext, kind: TrainerKind, adapted: boolean, bat
  */
 function verlSpec(c: ResolveContext, adapted: boolean, batch: Batch): TrainerSpec {
   const lengths = batch.generated ?? { prompt: 0, completion: 0 };
+  const whole = c.settings.find("sequence_length");
+  if (whole !== undefined) c.keep("sequence_length", whole);
   const kl = c.value("use_kl_loss", false) === true;
   const reference = kl || c.value("use_kl_in_reward", false) === true;
   const prompts = Number(c.value("global_batch_size", 1024));
@@ -477,6 +479,12 @@ function vllmBytes(c: ResolveContext, { deviceBytes }: Batch): { generatingBytes
 /** Losses that need no reference model (llamafactory/hparams/finetuning_args.py, use_ref_model). */
 const WITHOUT_REFERENCE: ReadonlySet<string> = new Set(["orpo", "simpo"]);
 
+/** Losses that were recorded of releases before 0.29 (capture/earlier.py); the first stands for the others, which differ in numbers. */
+const RECORDED_EARLIER: Readonly<Partial<Record<TrainerKind, ReadonlySet<string>>>> = {
+  dpo: new Set("sigmoid hinge ipo exo_pair nca_pair robust sppo_hard aot aot_pair apo_zero apo_down".split(" ")),
+  kto: new Set(["kto", "apo_zero_unpaired"]),
+};
+
 function variantOf(c: ResolveContext, { kind, loss: own }: Flavour, adapted: boolean): TrainerSpec["variant"] {
   if (kind === "orpo" || kind === "rm") return {};
   if (kind === "reward") return { centered: c.settings.number("center_rewards_coefficient") !== undefined };
@@ -490,6 +498,12 @@ function variantOf(c: ResolveContext, { kind, loss: own }: Flavour, adapted: boo
   if (own !== undefined) c.put("loss_type", own, "auto", "loss_type", null);
   else if (stated === undefined) c.put("loss_type", standard, "default", "loss_type", null);
   else c.keep("loss_type", stated);
+  const recorded = c.losses?.file.startsWith("trl-0") === true ? RECORDED_EARLIER[kind] : undefined;
+  if (recorded !== undefined && !recorded.has(loss ?? standard)) {
+    const [counted = standard] = recorded;
+    c.suppose(say("assume.loss-variant", { loss: loss ?? standard, counted }), "loss_type");
+    return { loss: counted, reference: referenceOf(c, kind, adapted) };
+  }
   // AlphaPO is SimPO without the likelihood (trl/experimental/cpo/cpo_config.py).
   if (kind === "cpo" && loss === "alphapo") return { loss: "simpo", likelihood: false };
   if (kind === "cpo") return { loss: loss ?? standard, likelihood: c.settings.number("cpo_alpha") !== 0 };

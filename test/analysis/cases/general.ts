@@ -25,8 +25,8 @@ export const GENERAL_CASES: Readonly<Record<string, Case>> = {
     main: ".vramlens.yaml",
   },
   "not-modelled": {
-    story: "GRPO by verl: several models and an engine that generates.",
-    files: verl("actor_rollout_ref.rollout.name=vllm"),
+    story: "GRPO by verl on an engine that is not followed.",
+    files: verl("actor_rollout_ref.actor.strategy=megatron"),
   },
   "invalid-value": {
     story: "The batch size is quoted, because everything else in the file was.",
