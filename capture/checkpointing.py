@@ -30,7 +30,7 @@ def store(graph):
     """Keys and values that a layer puts into a dictionary that every layer is given: all it hands out beside its states."""
     for block in graph["blocks"]:
         names = block["outputs"][1:]
-        if not names or any("store" in step for step in block["body"]):
+        if len(names) != 2 or any("store" in step for step in block["body"]):  # keys and values
             continue
         made = [k for k, step in enumerate(block["body"]) if set(step.get("out", ())) & set(names)]
         block["body"].insert(made[-1] + 1, {"store": [f"%{name}" for name in names]})

@@ -17,7 +17,7 @@ export const STOP_RULES: readonly Rule[] = [
     code: "prefix-checkpointing",
     severity: "error",
     title: "Prefix tuning with checkpointing",
-    why: 'A trained prefix reaches every layer through the key-value cache, and transformers takes the cache away from checkpointed layers. peft raises "PREFIX_TUNING does not work with gradient checkpointing" where checkpointing is on before the adapter; where the Trainer switches it on afterwards, decoders fail in attention ("The size of tensor a must match the size of tensor b": the mask counts the prefix, the keys do not), and encoders run without their prefix, which then gets no gradient.',
+    why: 'A trained prefix reaches every layer through the key-value cache, and transformers takes the cache away from checkpointed layers. From 0.14 on peft raises "PREFIX_TUNING does not work with gradient checkpointing" where checkpointing is on before the adapter; where the Trainer switches it on afterwards, decoders fail in attention ("The size of tensor a must match the size of tensor b": the mask counts the prefix, the keys do not), and encoders run without their prefix, which then gets no gradient.',
     mend: "Set `gradient_checkpointing: false`, or train prompts (`prompt-tuning`, `p-tuning`) or LoRA, which checkpointing leaves alone.",
     en: "Prefix tuning fails under gradient checkpointing: checkpointed layers are given no cache, where the prefix is. Switch one of them off.",
     zh: "前缀微调无法与梯度检查点同时使用：被检查点包裹的层拿不到缓存，而前缀就在缓存里。请关闭其中之一。",
@@ -28,7 +28,8 @@ export const STOP_RULES: readonly Rule[] = [
     check: (facts) => {
       const at = facts.own("gradient_checkpointing") ?? facts.stated("adapter");
       const meets = facts.run?.adapter?.type === "prefix-tuning" && facts.run.checkpointing !== null;
-      return hit(at, meets, {
+      // Before, prefixes were tuples, no caches.
+      return hit(at, meets && holds("peft>=0.14", facts.resolution.libraries), {
         related: [facts.stated("adapter")],
         fixes: at?.name === "gradient_checkpointing" ? replacement(at, "false", false) : [],
       });
