@@ -16,7 +16,7 @@ OUT = pathlib.Path(__file__).resolve().parent.parent / "models" / "graphs"
 def graphs(args):
     from .families import FAMILIES
     from .checkpointing import mark
-    from .graphs import config_facts, family_graphs
+    from .graphs import conditioned, config_facts, family_graphs
     from .stored import content_of, text_of
 
     OUT.mkdir(parents=True, exist_ok=True)
@@ -24,7 +24,10 @@ def graphs(args):
     for name in args.family or FAMILIES:
         started = time.time()
         try:
-            if args.facts:
+            if args.conditions:
+                stored = content_of((OUT / f"{name}.json").read_text())
+                content = {**stored, "graphs": conditioned(stored["graphs"], FAMILIES[name])}
+            elif args.facts:
                 stored = content_of((OUT / f"{name}.json").read_text())
                 content = {**stored, **config_facts(name, FAMILIES[name]), "head": stored["head"], "graphs": stored["graphs"]}
             else:
@@ -143,6 +146,7 @@ def main():
     g.add_argument("--family", nargs="*")
     g.add_argument("--task", nargs="*", help="only these tasks; the stored graphs of others are kept")
     g.add_argument("--facts", action="store_true", help="only renew defaults, derived keys and aliases of stored graphs")
+    g.add_argument("--conditions", action="store_true", help="only state in stored graphs which branch was captured where it is the only one")
     g.add_argument("--trace", action="store_true", help="print the Python traceback of a failure")
     g.set_defaults(run=graphs)
     f = commands.add_parser("families", help="write models/FAMILIES.md: what is captured, and why the rest is not")

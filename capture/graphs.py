@@ -136,8 +136,15 @@ def minimal(classes, axes, task, attention):
     return result
 
 
+def conditioned(graphs, family):
+    """Stored graphs with the conditions of branches of which only one was captured."""
+    only = [axis[0].when for axis in family.axes if len(axis) == 1 and axis[0].when]
+    return [{**g, "when": [*g["when"], *(w for w in only if w not in g["when"])]} for g in graphs]
+
+
 def _either(options, axis):
-    if len(options) == len(axis) or any(not o.when for o in options):
+    """What a config must say for some options of an axis: nothing where they are all there are, unless it is the only branch that was captured."""
+    if len(options) == len(axis) > 1 or any(not o.when for o in options):
         return ""
     return options[0].when if len(options) == 1 else " or ".join(f"({o.when})" for o in options)
 

@@ -20,6 +20,7 @@ import { configForRelative } from "./graph/relatives";
 import type { FamilyGraphs } from "./graph/types";
 import { overheadBand } from "./hardware/context";
 import { deviceOf, usableBytes } from "./hardware/devices";
+import { unmetConditions } from "./program";
 import { breakdown, phasePeaks, timelineOf } from "./reading";
 import type { ComponentKind, Estimate } from "./report/estimate";
 import type { Simulation } from "./simulate";
@@ -68,7 +69,9 @@ export function estimate(
     ]);
     const plain = run.recomputesModules ? recomputedBand(eager, run, graphs) : eager;
     const own = run.compiled === undefined ? plain : compiledBand(plain, run, graphs);
-    if (relative) return { ok: true, estimate: widened(own, run.model.family, graphs.family) };
+    if (relative) return { ok: true, estimate: widened(own, relativeStands(run.model.family, graphs.family)) };
+    const unmet = unmetConditions(run, graphs);
+    if (unmet.length > 0) return { ok: true, estimate: widened(own, branchStands(run.model.family, unmet)) };
     const stands = run.standsFor !== undefined || run.trainer?.standIn === true || splitsModel(run);
     return { ok: true, estimate: stands ? widenedActivations(own) : own };
   } catch (error) {
@@ -123,7 +126,16 @@ function standIn(run: TrainingRun, family: string): TrainingRun {
   return { ...run, model: { ...run.model, family, config: configForRelative(run.model.config) } };
 }
 
-function widened(estimate: Estimate, family: string, relative: string): Estimate {
+function relativeStands(family: string, relative: string): string {
+  return `${family} was not captured: ${relative} with its dimensions stands in`;
+}
+
+function branchStands(family: string, unmet: readonly string[]): string {
+  return `${family} was captured where ${unmet.join(" and ")}: that code stands in`;
+}
+
+/** The estimate of something else that stands in, which the assumption says. */
+function widened(estimate: Estimate, what: string): Estimate {
   const { band } = estimate;
   return {
     ...estimate,
@@ -135,7 +147,7 @@ function widened(estimate: Estimate, family: string, relative: string): Estimate
     assumptions: [
       ...estimate.assumptions,
       {
-        what: `${family} was not captured: ${relative} with its dimensions stands in`,
+        what,
         settleWith: "model",
         effectBytes: Math.round(estimate.usedPeakBytes * (STAND_IN_HIGH - 1)),
       },

@@ -1,6 +1,14 @@
 /** A forward of a run's model: the captured graph with the run's fused kernels, and what its names stand for. */
 import type { DType } from "./engine/dtype";
-import { type ConfigView, configView, type RunSizes, selectGraph, sizesOf } from "./graph/config";
+import {
+  type ConfigView,
+  configView,
+  type NearestGraph,
+  nearestGraph,
+  type RunSizes,
+  selectGraph,
+  sizesOf,
+} from "./graph/config";
 import { evaluate, type Scope } from "./graph/expression";
 import { buildsNoMask, withFlash } from "./graph/flash";
 import { withChunkedLoss, withLiger } from "./graph/liger";
@@ -49,12 +57,30 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
   return { graph, view, dataView, head };
 }
 
-/** The captured graph of the run's attention; kernels without masks are run on the fused attention's graph without them. */
+/** The captured graph of the run's attention, else the one of the branch that is nearest to the config's. */
 function capturedFor(run: TrainingRun, family: FamilyGraphs, view: ConfigView): ArchitectureGraph | undefined {
+  return exactlyCaptured(run, family, view) ?? nearestFor(run, family, view)?.graph;
+}
+
+/** Kernels without masks are run on the fused attention's graph without them. */
+function exactlyCaptured(run: TrainingRun, family: FamilyGraphs, view: ConfigView): ArchitectureGraph | undefined {
   const own = selectGraph(family, run.task, run.attention, view.scope);
   if (own !== undefined || !buildsNoMask(run.attention)) return own;
   const fused = selectGraph(family, run.task, "sdpa", view.scope);
   return fused && withFlash(fused);
+}
+
+function nearestFor(run: TrainingRun, family: FamilyGraphs, view: ConfigView): NearestGraph | undefined {
+  const own = nearestGraph(family, run.task, run.attention, view.scope);
+  if (own !== undefined || !buildsNoMask(run.attention)) return own;
+  const fused = nearestGraph(family, run.task, "sdpa", view.scope);
+  return fused && { ...fused, graph: withFlash(fused.graph) };
+}
+
+/** What the captured branches ask of the config and the run's does not have; nothing where its own was captured. */
+export function unmetConditions(run: TrainingRun, family: FamilyGraphs): readonly string[] {
+  const view = configView(family, run.model.config, forwardSizes(run));
+  return exactlyCaptured(run, family, view) === undefined ? (nearestFor(run, family, view)?.unmet ?? []) : [];
 }
 
 export function batchOf(

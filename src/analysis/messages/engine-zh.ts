@@ -44,6 +44,7 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/^the model's config\.json does not give every size$/, "模型的 config.json 没有给出全部尺寸"],
   [/^the model's config\.json cannot be run: (.*)$/, "无法按模型的 config.json 运行：$1"],
   [/^no stage of the pipeline$/, "流水线没有任何阶段"],
+  [/^(.+) was captured where (.+): that code stands in$/, "$1 的计算图仅覆盖 $2 的情形：以该情形的代码代替"],
   [/^(.+) with (.+) attention for (.+) was not captured$/, "$1 在 $2 注意力下的 $3 任务没有计算图"],
   [/^generation with (.+)$/, "用 $1 生成"],
   [/^a model without a head cannot generate$/, "没有输出头的模型无法生成"],

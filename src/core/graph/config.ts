@@ -149,6 +149,19 @@ export function configView(family: FamilyGraphs, config: ModelConfig, sizes: Run
   };
 }
 
+/** Graphs of a task that a kind of attention may run on, in order. */
+function candidates(family: FamilyGraphs, task: string, attention: string): readonly ArchitectureGraph[] {
+  const own = family.graphs.filter((graph) => graph.task === task);
+  if (own.some((graph) => graph.attention === "none")) return own;
+  const kind = attention === "sdpa" && !own.some((graph) => graph.attention === "sdpa") ? "eager" : attention;
+  return own.filter((graph) => graph.attention === kind);
+}
+
+/** Conditions of a graph that a config does not meet. */
+function unmet(graph: ArchitectureGraph, scope: Scope): readonly string[] {
+  return graph.when.filter((condition) => !truthy(evaluate(condition, scope)));
+}
+
 /**
  * The graph of a task and attention whose conditions hold, or undefined. A family whose code has no SDPA runs eager, as
  * the library chooses by itself; one without attention (convolutional networks) has no kinds of it.
@@ -159,12 +172,29 @@ export function selectGraph(
   attention: string,
   scope: Scope,
 ): ArchitectureGraph | undefined {
-  const holds = (graph: ArchitectureGraph): boolean =>
-    graph.when.every((condition) => truthy(evaluate(condition, scope)));
-  const own = family.graphs.filter((graph) => graph.task === task);
-  if (own.some((graph) => graph.attention === "none")) return own.find(holds);
-  const kinds = attention === "sdpa" && !own.some((graph) => graph.attention === "sdpa") ? ["eager"] : [attention];
-  return own.find((graph) => kinds.includes(graph.attention) && holds(graph));
+  return candidates(family, task, attention).find((graph) => unmet(graph, scope).length === 0);
+}
+
+/** A graph that stands in for a branch of the code that was not captured. */
+export interface NearestGraph {
+  readonly graph: ArchitectureGraph;
+  /** What is not so in the config. */
+  readonly unmet: readonly string[];
+}
+
+/** The graph of a task and attention with the fewest conditions that a config does not meet. */
+export function nearestGraph(
+  family: FamilyGraphs,
+  task: string,
+  attention: string,
+  scope: Scope,
+): NearestGraph | undefined {
+  let nearest: NearestGraph | undefined;
+  for (const graph of candidates(family, task, attention)) {
+    const missing = unmet(graph, scope);
+    if (nearest === undefined || missing.length < nearest.unmet.length) nearest = { graph, unmet: missing };
+  }
+  return nearest;
 }
 
 /** `hidden_size` as HF finds it: its own, the largest of `hidden_sizes`, the text model's. */
