@@ -20,7 +20,7 @@ import { configForRelative } from "./graph/relatives";
 import type { FamilyGraphs } from "./graph/types";
 import { overheadBand } from "./hardware/context";
 import { deviceOf, usableBytes } from "./hardware/devices";
-import { unmetConditions } from "./program";
+import { notCaptured, unmetConditions } from "./program";
 import { breakdown, phasePeaks, timelineOf } from "./reading";
 import type { ComponentKind, Estimate } from "./report/estimate";
 import type { Simulation } from "./simulate";
@@ -59,7 +59,7 @@ export function estimate(
     const { ledger } = simulation;
     // A size that is no number makes every sum after it none, and the peak the largest before it.
     if (!Number.isFinite(ledger.live) || ledger.peakEvent < 0)
-      return { ok: false, code: "invalid-config", reason: "the model's config.json does not give every size" };
+      return refused(run, graphs, "the model's config.json does not give every size");
     const eager = widenedBy(read(run, simulation, detail === "full", enoughBytes, graphs.kernels), [
       ...result.uncertain,
       ...missingKernels(ledger, graphs.kernels),
@@ -77,7 +77,19 @@ export function estimate(
   } catch (error) {
     if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.message };
     const reason = error instanceof Error ? error.message : String(error);
-    return { ok: false, code: "invalid-config", reason: `the model's config.json cannot be run: ${reason}` };
+    return refused(run, graphs, `the model's config.json cannot be run: ${reason}`);
+  }
+}
+
+/** Why there is no estimate: the config's fault, unless the branch of the code that it takes was not captured. */
+function refused(run: TrainingRun, graphs: FamilyGraphs, reason: string): EstimateResult {
+  const fault: EstimateResult = { ok: false, code: "invalid-config", reason };
+  if (graphs.family !== run.model.family) return fault;
+  try {
+    const stands = unmetConditions(run, graphs).length > 0;
+    return stands ? { ok: false, code: "not-modelled", reason: notCaptured(run, graphs) } : fault;
+  } catch {
+    return fault;
   }
 }
 

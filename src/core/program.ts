@@ -83,6 +83,11 @@ export function unmetConditions(run: TrainingRun, family: FamilyGraphs): readonl
   return exactlyCaptured(run, family, view) === undefined ? (nearestFor(run, family, view)?.unmet ?? []) : [];
 }
 
+/** Why a run has no program. */
+export function notCaptured({ attention, task }: TrainingRun, { family }: FamilyGraphs): string {
+  return `${family} with ${attention} attention for ${task} was not captured`;
+}
+
 export function batchOf(
   { batch }: Pick<ArchitectureGraph, "batch">,
   scope: Scope,

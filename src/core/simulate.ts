@@ -12,7 +12,7 @@ import type { RunSizes } from "./graph/config";
 import type { Scope } from "./graph/expression";
 import { buildsNoMask } from "./graph/flash";
 import type { FamilyGraphs, TrainerGraph } from "./graph/types";
-import { batchOf, companionRun, forwardSizes, graphsOf, type Program, programOf } from "./program";
+import { batchOf, companionRun, forwardSizes, graphsOf, notCaptured, type Program, programOf } from "./program";
 import { raterOf, scorersOf, withHead } from "./scorers";
 import { regularised } from "./training/adapters/adalora";
 import { isRefused } from "./training/adapters/experts";
@@ -212,7 +212,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     return {
       ok: false,
       code: "not-modelled",
-      reason: `${family.family} with ${run.attention} attention for ${run.task} was not captured`,
+      reason: notCaptured(run, family),
     };
   const { graph, view, head } = program;
   const factory = optimizerFactory(run.optimizer);

@@ -16,4 +16,13 @@ describe("prefix tuning", () => {
   it("builds a mask unless the kernel takes causality as an argument", () => {
     assert.ok(peakOf({ sequenceLength: 512 }) > peakOf({ sequenceLength: 512, attention: "flash_attention_2" }));
   });
+
+  it("counts as part of the sequence where attention is not fused, and its gradient comes through all layers", () => {
+    const adapter = loraSpec({ type: "prefix-tuning", targetModules: [], virtualTokens: 16 });
+    const run = causalRun({ adapter, autocast: "bfloat16", attention: "eager" });
+    const result = simulate(run, graphsOf("llama"));
+    assert.ok(result.ok);
+    const { ledger } = result.simulation;
+    assert.equal(ledger.phaseList[ledger.peakPhase]?.phase, "backward");
+  });
 });

@@ -12,7 +12,7 @@ import { convertTargets, type ParameterLora, parameterLora, wrapped } from "./ex
 import { loha, lokr } from "./factored";
 import { type AdapterLayer, type BaseLayer, baseLayer } from "./layer";
 import { lora, loraEmbedding } from "./lora";
-import { applyModulesToSave, isSaved } from "./modules-to-save";
+import { applyModulesToSave, savedModule } from "./modules-to-save";
 import type { PromptSizes } from "./prompt-sizes";
 import { type PromptEncoder, promptEncoder, virtualTokens } from "./prompts";
 import { oft } from "./rotation";
@@ -83,14 +83,15 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
   const regularised: Tensor[] = [];
   const make = makerOf(torch, adapter, model);
   const tokens = adapter.trainableTokens === undefined ? undefined : embeddingOf(placed);
-  const saved = (parameter: string): boolean =>
-    adapter.type === "ln-tuning"
-      ? named(adapter.targetModules, parameter.replace(/\.[^.]+$/, ""))
-      : isSaved(adapter.modulesToSave, parameter);
+  const whole = (parameter: string): string | undefined => {
+    if (adapter.type !== "ln-tuning") return savedModule(adapter.modulesToSave, parameter);
+    const path = parameter.replace(/\.[^.]+$/, "");
+    return named(adapter.targetModules, path) ? path : undefined;
+  };
   placed.forEach((item, k) => {
     const path = pathOf(item)!;
     parameters.push(byName.get(item.name)!);
-    if (saved(item.name)) {
+    if (whole(item.name) !== undefined) {
       applyModulesToSave(torch, item, byName, parameters);
       return;
     }
@@ -117,11 +118,12 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
     parameters.push(...added);
     if (adapts && adapter.bias === "lora_only") trainBias(byName.get(`${path}.bias`));
   });
-  // A module with a tied parameter gets a copy of its own, which is tied to nothing.
+  // A module with a tied parameter gets a copy of its own, tied to nothing but what was copied with it (copy.deepcopy).
   for (const [name, to] of model.tied) {
     const item = placed.find((one) => one.name === to);
-    if (item !== undefined && saved(name))
-      applyModulesToSave(torch, { ...item, name, pattern: name }, byName, parameters);
+    if (item === undefined || whole(name) === undefined) continue;
+    if (whole(name) === whole(to)) byName.set(name, byName.get(to)!);
+    else applyModulesToSave(torch, { ...item, name, pattern: name }, byName, parameters);
   }
   if (adapter.bias === "all") for (const { name } of placed) if (/bias/.test(name)) trainBias(byName.get(name));
   const prompt = virtualTokens(adapter) > 0 ? promptEncoder(torch, adapter, model.promptSizes) : null;

@@ -6,14 +6,12 @@ import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { PlacedTensor } from "../placed";
 
-/** Whether a parameter is in a module that is saved: the path of the module ends as a listed name does. */
-export function isSaved(modules: readonly string[], parameter: string): boolean {
-  if (modules.length === 0) return false;
+/** The module that is saved and holds a parameter: the first on its path that ends as a listed name does. */
+export function savedModule(modules: readonly string[], parameter: string): string | undefined {
+  if (modules.length === 0) return undefined;
   const parts = parameter.split(".").slice(0, -1);
-  return parts.some((_, k) => {
-    const path = parts.slice(0, k + 1).join(".");
-    return modules.some((name) => path.endsWith(name));
-  });
+  const paths = parts.map((_, k) => parts.slice(0, k + 1).join("."));
+  return paths.find((path) => modules.some((name) => path.endsWith(name)));
 }
 
 /** Replaces a parameter of a saved module by its trainable copy. */
@@ -23,7 +21,8 @@ export function applyModulesToSave(
   byName: Map<string, Tensor>,
   parameters: Tensor[],
 ): void {
-  const copy = torch.empty("clone", item.sizes, item.dtype);
+  // A copy of what is there by now: `prepare_model_for_kbit_training` may have raised it to float32.
+  const copy = torch.empty("clone", item.sizes, byName.get(item.name)?.dtype ?? item.dtype);
   torch.ledger.relabel(copy.storage.id, "adapters");
   copy.name = item.name;
   copy.requiresGradFlag = true;

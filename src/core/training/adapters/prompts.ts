@@ -130,12 +130,16 @@ function prefixedLayers(
   return { batch: batch.map(({ tensor }) => tensor), embeds: null, release: () => cache.release() };
 }
 
-/** The prefix where it is not followed: it exists through the forward, and its tokens count as part of the sequence. */
+/**
+ * The prefix where it is not followed: it exists through the forward, and its tokens stand before the sequence's, through
+ * which its gradient comes. `words` is the embedding's weight, null where the model reads no words.
+ */
 function prefixed(
   torch: Torch,
   encoder: PromptEncoder,
   tokens: number,
   dtype: DType,
+  words: Tensor | null,
   batch: readonly NamedTensor[],
 ): WrappedInputs {
   const rows = batch[0]!.tensor.size(0);
@@ -146,13 +150,25 @@ function prefixed(
       ? hostTensor(torch.ledger, [rows, tensor.size(1) + tokens], tensor.dtype)
       : tensor.retain(),
   );
+  const ids = batch.find(({ name }) => name === "input_ids")?.tensor;
+  const embeds = words === null || ids === undefined ? null : standingBefore(torch, states, tokens, words, ids);
   return {
     batch: longer,
-    embeds: null,
+    embeds,
     release: () => {
-      for (const tensor of [states, ...longer]) tensor.release();
+      for (const tensor of [states, ...longer, ...(embeds === null ? [] : [embeds])]) tensor.release();
     },
   };
+}
+
+/** Embedded ids behind as many tokens as the prefix has, whose gradient is the prefix's. */
+function standingBefore(torch: Torch, states: Tensor, tokens: number, words: Tensor, ids: Tensor): Tensor {
+  const embedded = embedding(torch, words, ids);
+  const node = torch.record("PrefixBackward", [states], (torch, [gradient]) => [
+    gradient ? torch.empty("prefix", states.sizes, states.dtype) : null,
+  ]);
+  const before = torch.attach(node, torch.empty("prefix", [ids.size(0), tokens, words.size(1)], embedded.dtype));
+  return done(cat(torch, [before, embedded], 1), before, embedded);
 }
 
 /**
@@ -177,7 +193,7 @@ export function promptWrapper(
   return {
     enter: (torch, batch) =>
       adapter.type === "prefix-tuning" || words === null || batch.every(({ name }) => name !== "input_ids")
-        ? prefixed(torch, encoder, tokens, dtype, batch)
+        ? prefixed(torch, encoder, tokens, dtype, words, batch)
         : prompted(torch, encoder, tokens, words, checkpointing, batch),
   };
 }
