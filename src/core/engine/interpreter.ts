@@ -541,8 +541,20 @@ export class Interpreter {
     return isTensor(of) ? of.dtype : this.options.loadDtype;
   }
 
+  /** The forward in place of an embedding that a module of the library's own (one that scales) looks up itself. */
+  private replacedEmbedding({ op, in: [table] }: OpInstruction, context: Context): ModuleForward | undefined {
+    if (op !== "embedding" || typeof table !== "string" || !/^@.*\.weight$/.test(table)) return undefined;
+    return this.options.modules.get(this.path(table.slice(1, -".weight".length), context.index));
+  }
+
   private operator(instruction: OpInstruction, context: Context): void {
     const { torch } = this;
+    const replaced = this.replacedEmbedding(instruction, context);
+    const ids = replaced && this.operand(instruction.in[1]!, context);
+    if (replaced !== undefined && isTensor(ids)) {
+      this.bind(instruction.out, [replaced(torch, ids, [])], context);
+      return;
+    }
     const args = instruction.in.map((operand) => this.operand(operand, context));
     const keywords = instruction.kw === undefined ? NO_KEYWORDS : this.keywords(instruction.kw, context);
     if (this.options.noDropout && DROPOUTS.has(instruction.op)) args[1] = 0;

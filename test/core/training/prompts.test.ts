@@ -38,4 +38,19 @@ describe("trained prompts", () => {
       assert.ok(over >= 0 && over <= 2 * 256 * (256 + tokens), `${over}`);
     }
   });
+
+  it("train rows of embeddings that scale what they look up, too", () => {
+    const config = { model_type: "biogpt", num_hidden_layers: 2 };
+    const run = causalRun({
+      model: { name: "biogpt", family: "biogpt", source: "config.json", config },
+      attention: "eager",
+      adapter: loraSpec({ type: "trainable-tokens", targetModules: [], trainableTokens: 3 }),
+    });
+    const result = simulate(run, graphsOf("biogpt"));
+    assert.ok(result.ok);
+    const { ledger } = result.simulation;
+    const operators = Array.from({ length: ledger.count }, (_, id) => ledger.labelOf(id).operator);
+    assert.ok(operators.includes("index_copy"));
+    assert.ok(operators.includes("index_select"));
+  });
 });
