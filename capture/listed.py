@@ -3,7 +3,7 @@ import itertools
 
 from .families import BOTH_WINDOWS, GQA, HEAD, Option, _sets, _switch, standard
 from .decoders import LATENT_WIDTHS
-from .text import CHUNK, SDPA, chunked, given, latent
+from .text import CHUNK, MIXER, SDPA, chunked, given, latent
 
 HEADS = ("causal-lm", "seq-cls", "token-cls")
 MLPS = ("dense", "sparse")
@@ -37,11 +37,17 @@ def cohere(r, d):
     return {**each(r, WINDOWED), "prefix_dense_intermediate_size": r.randint(40, 240)}
 
 
-def shared(strategy):
+def experts(choice, strategy):
+    """How experts are chosen, and how those for all tokens are added where there are some."""
+
     def change(d, s, r):
-        d.update(num_shared_experts=r.randint(1, 3) if strategy else 0, shared_expert_combination_strategy=strategy or "average")
+        d.update(expert_selection_fn=choice, num_shared_experts=r.randint(1, 3) if strategy else 0, shared_expert_combination_strategy=strategy or "average")
 
     return change
+
+
+COHERE_EXPERTS = (Option("expert_selection_fn == 'softmax' and num_shared_experts == 0", experts("softmax", None)),
+                  *(Option(f"expert_selection_fn == 'sigmoid' and norm_topk_prob and num_shared_experts > 0 and shared_expert_combination_strategy == '{way}'", experts("sigmoid", way)) for way in ("average", "sum")))
 
 
 def indexed(r, d):
@@ -85,15 +91,33 @@ def blocks(r, d):
             "dense_intermediate_size": r.randint(40, 240), "shared_intermediate_size": r.randint(40, 240), "rotary_dim": 2 * r.randint(2, 4)}
 
 
+def hybrids(r, least=4):
+    """Layers of state spaces, some behind a block of attention that several of them use."""
+    kinds = ["linear_attention", *r.sample(["hybrid", "linear_attention", "hybrid", "hybrid", "linear_attention"], r.randint(least, 5))]
+    return {"num_hidden_layers": len(kinds), "layers_block_type": kinds}
+
+
+def zamba2(r, d):
+    """Widths that the class computes: attention over pairs of states, as wide as twice the model."""
+    heads = r.randint(2, 4)
+    groups = r.randint(2, 3)
+    mamba = groups * r.randint(2, 3)
+    return {**hybrids(r), "num_attention_heads": heads, "num_key_value_heads": heads, "hidden_size": heads * mamba * 4 * r.randint(1, 2), "n_mamba_heads": mamba, "mamba_ngroups": groups, "chunk_size": r.randint(5, 9), "mamba_d_state": r.randint(9, 20), "mamba_d_conv": r.randint(3, 5),
+            "num_mem_blocks": r.randint(1, 2), "adapter_rank": r.randint(5, 15)}
+
+
+ZAMBA2_KIND = "(i % 6 == 0 and i > 0 and i < 43 or i == 47 or i == 51) and 'hybrid' or 'linear_attention'"
+
 FAMILIES = {
-    "mellum": standard("mellum", attention=SDPA, axes=(GQA[:1], BOTH_WINDOWS, _switch("norm_topk_prob")), fixed=("layer_types",), kind="'full_attention'", derived={"mlp_layer_types.i": "'sparse'"}, extra=lambda r, d: each(r, WINDOWED)),
-    "exaone_moe": standard("exaone_moe", attention=SDPA, width=True, axes=(GQA[:1], BOTH_WINDOWS, _switch("norm_topk_prob")), fixed=("layer_types",), kind="(i+1) % sliding_window_pattern != 0 and 'sliding_attention' or 'full_attention'",
+    "zamba2": standard("zamba2", tasks=HEADS[:2], attention=SDPA, kernels=MIXER, axes=(given(mamba_expand=2, use_conv_bias=True), chunked("chunk_size"), _switch("use_shared_attention_adapter"), _switch("use_mem_rope")), fixed=("layer_types",), extra=zamba2,
+                       terms=("2*hidden_size", "2*hidden_size//num_attention_heads", "2*hidden_size//n_mamba_heads", CHUNK.format("chunk_size"), "2*hidden_size+2*mamba_ngroups*mamba_d_state", "4*hidden_size+2*mamba_ngroups*mamba_d_state+n_mamba_heads"), kind=ZAMBA2_KIND,
+                       derived={"intermediate_size": "4*hidden_size", "num_key_value_heads": "num_attention_heads"}),
+    "mellum": standard("mellum", attention=SDPA, axes=(GQA[:1], BOTH_WINDOWS, given(norm_topk_prob=True)), fixed=("layer_types",), kind="'full_attention'", derived={"mlp_layer_types.i": "'sparse'"}, extra=lambda r, d: each(r, WINDOWED)),
+    "exaone_moe": standard("exaone_moe", attention=SDPA, width=True, axes=(GQA[:1], BOTH_WINDOWS, given(norm_topk_prob=True)), fixed=("layer_types",), kind="(i+1) % sliding_window_pattern != 0 and 'sliding_attention' or 'full_attention'",
                            derived={"mlp_layer_types.i": DENSE_FIRST}, extra=exaone, terms=(HEAD, "num_experts//n_group")),
     "cohere2_moe": standard("cohere2_moe", attention=SDPA, fixed=("layer_types",), extra=cohere, kind="(i+1) % sliding_window_pattern != 0 and 'sliding_attention' or 'full_attention'",
                             derived={"num_key_value_heads": "num_attention_heads", "prefix_dense_intermediate_size": "intermediate_size", "mlp_layer_types.i": DENSE_FIRST},
-                            axes=(GQA[:1], BOTH_WINDOWS, given(prefix_dense_sliding_window_pattern=1), (Option("expert_selection_fn == 'softmax'", _sets(expert_selection_fn="softmax")), Option("expert_selection_fn == 'sigmoid' and norm_topk_prob", _sets(expert_selection_fn="sigmoid"))),
-                                  (Option("rms_norm_eps == null", _sets(rms_norm_eps=None)), Option("rms_norm_eps != null", _sets(rms_norm_eps=1e-6))),
-                                  (Option("num_shared_experts == 0", shared(None)), Option("num_shared_experts > 0 and shared_expert_combination_strategy == 'average'", shared("average")), Option("num_shared_experts > 0 and shared_expert_combination_strategy == 'sum'", shared("sum"))))),
+                            axes=(GQA[:1], BOTH_WINDOWS, given(prefix_dense_sliding_window_pattern=1), COHERE_EXPERTS, (Option("rms_norm_eps == null", _sets(rms_norm_eps=None)), Option("rms_norm_eps != null", _sets(rms_norm_eps=1e-6))))),
     "hy_v3": standard("hy_v3", attention=SDPA, axes=(GQA[:1], given(enable_moe_fp32_combine=True)), derived={"mlp_layer_types.i": "i == 0 and 'dense' or 'sparse'"}, extra=lambda r, d: {**plain(r), "num_shared_experts": r.randint(1, 3)}),
     "axk2": standard("axk2", tasks=HEADS, attention=SDPA, kind="'deepseek_sparse_attention'", fixed=("head_dim", "layer_types"), extra=halved, axes=((Option("n_group != null", lambda d, s, r: None), Option("n_group == null", _ungrouped)),), terms=INDEXED, derived={"n_group": "null", "topk_group": "null", "first_k_dense_replace": "1", "mlp_layer_types.i": DENSE_FIRST}),
     "glm_moe_dsa": standard("glm_moe_dsa", attention=SDPA, fixed=("head_dim", "layer_types"), extra=lent, terms=INDEXED, kind="'deepseek_sparse_attention'", derived={"mlp_layer_types.i": DENSE_FIRST, "index_topk_freq": "1", "index_skip_topk_offset": "2", "indexer_types.i": "max(i-index_skip_topk_offset+1, 0) % max(index_topk_freq, 1) == 0 and 'full' or 'shared'"}),

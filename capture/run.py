@@ -8,8 +8,9 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from .batches import MEDIA
 from .environment import GENERATIVE, TASKS
-from . import pictures, sound, together
+from . import lent, pictures, sound, together
 from .guards import unguard
+from .layers import first_list
 from .record import Trace, record
 
 # Models that are given a box on the page with every token.
@@ -42,6 +43,7 @@ class Capture:
     tied: dict = field(default_factory=dict)
     frozen: frozenset = frozenset()  # parameters the library itself never trains
     main_input: str = "input_ids"  # what the class says its input is
+    turns: dict = field(default_factory=dict)  # names of tensors in layers that are other layers'
     spelled: str | None = None  # module lists that are not stacks of layers
 
 
@@ -102,6 +104,7 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
             if task in ("ctc", "audio-cls"):
                 sound.install()
                 sound.prepare(model)
+            lent.settle(model)
             unguard(model)
             together.install(model)
             pictures.install()
@@ -125,10 +128,13 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
             if id(p) in first:
                 tied[n] = first[id(p)]
             first.setdefault(id(p), n)
+        turns = lent.turns(tied, first_list)
+        if turns:  # what layers use in turn stands in each of them, for its place among them
+            params = [(n, tuple(p.shape), p.dtype, owner[n]) for n, p in model.named_parameters(remove_duplicate=False) if n not in tied or n in turns]
         stored = {k: v for k, v in config.to_dict().items()}
         kinds = getattr(config, "layer_types", None)
         if isinstance(kinds, list) and len(kinds) == getattr(config, "num_hidden_layers", None):  # some classes compute it; ResNet's lists what it knows
             stored.setdefault("layer_types", kinds)
-        return Capture(trace, stored, sizes, params, buffers, tied, frozen, model.main_input_name)
+        return Capture(trace, stored, sizes, params, buffers, {n: to for n, to in tied.items() if n not in turns}, frozen, model.main_input_name, turns=turns)
     finally:
         gc.collect()

@@ -48,7 +48,7 @@ REASONS = {
     **dict.fromkeys(("mra", "yoso"), COMPILED),
     **dict.fromkeys(("layoutlmv3", "udop"), PAGES),
     **dict.fromkeys(("cohere_compass", "gemma3n_text", "longcat_flash", "longt5", "mimo_v2_flash", "openai_privacy_filter", "qwen4_exp_text", "solar_open", "zaya", "laguna"), DRAWN),
-    **dict.fromkeys(("gemma4_unified_text", "hrm_text", "markuplm", "modernvbert", "nystromformer",
+    **dict.fromkeys(("gemma4_unified_text", "markuplm", "modernvbert", 
                      "t5gemma2", "bros"), FIRST),
     "canine": LOOPS,
     "convbert": AUTOCAST,

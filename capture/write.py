@@ -189,7 +189,7 @@ def env_of(capture, index=None):
     if index is not None:
         env["i"] = index
         text = capture.config.get("text_config") or {}
-        kinds = capture.config.get("layer_types") or text.get("layer_types") or _crossed(text)
+        kinds = capture.config.get("layer_types") or capture.config.get("layers_block_type") or text.get("layer_types") or _crossed(text)
         if isinstance(kinds, list) and index < len(kinds):
             env["kind"] = kinds[index]
         env.update({f"{key}.i": capture.config[key][index] for key in LISTED if index < len(capture.config.get(key) or ())})
@@ -356,6 +356,10 @@ def _specification(key, found, shape, captures, depth, atoms, keys, fitter_at):
     spec = {"name": key, "shape": shape}
     if any(key.replace("{i}", str(i)) in getattr(c, "frozen", ()) for c, i, *_ in found):
         spec["frozen"] = True
+    lent = [sum(key == _split(n, c.spelled)[0] for n in c.turns) for c in captures]
+    if any(lent):
+        used = [sum(f[0] is c for f in found) for c in captures]
+        spec["turns"] = _expression(fitter_at([(c, None) for c in captures]).integer([n - k for n, k in zip(used, lent)]))
     dtypes = {f[3] for f in found}
     if dtypes != {c.load for c, *_ in found} or any(f[3] != f[0].load for f in found):
         if len(dtypes) > 1 and not all(f[3] == f[0].load or f[0].raised for f in found):

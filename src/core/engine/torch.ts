@@ -271,7 +271,8 @@ export class Torch {
 
   /**
    * `cached_cast`: a copy in `dtype` where autocast wants one, else the tensor itself (owned either way). Casts of
-   * float32 leaves that require grad are cached until the outermost region ends (aten/src/ATen/autocast_mode.cpp).
+   * float32 leaves that require grad are cached until the outermost region ends (aten/src/ATen/autocast_mode.cpp), and
+   * part of the graph even where `no_grad` comes first, so that the weight gets its gradient from a later use.
    */
   autocast(tensor: Tensor, dtype: DType): Tensor {
     if (!isFloating(tensor.dtype) || tensor.dtype === "float64" || tensor.dtype === dtype) return tensor.retain();
@@ -285,7 +286,10 @@ export class Torch {
       const cached = this.castCache.get(tensor);
       if (cached !== undefined) return cached.retain();
     }
+    const { gradEnabled } = this;
+    if (cacheable) this.gradEnabled = true;
     const copy = this.toCopy(tensor, dtype);
+    this.gradEnabled = gradEnabled;
     if (cacheable) this.castCache.set(tensor, copy.retain());
     return copy;
   }

@@ -145,6 +145,8 @@ export interface TensorSpec {
   readonly layers?: readonly [Expression, Expression];
   /** Exists only when true (`attention_bias`, `kind == 'sparse'`); evaluated with `i`. */
   readonly when?: Expression;
+  /** Layers that have it take turns at this many tensors: the n-th of them uses that of the n-th again (Zamba's blocks). */
+  readonly turns?: Expression;
   /** The library itself never trains it (sinusoidal positions kept as a parameter). */
   readonly frozen?: true;
   /** Kind of the module that owns it: `Linear`, `Conv1D`, `Embedding`, `LayerNorm`, … (class name). */

@@ -70,6 +70,15 @@ export interface LoadOptions {
   readonly packsOnTheFly?: boolean;
 }
 
+const moduleOf = (name: string): string => name.replace(/\.weight$/, "");
+
+/** The tensors as loaded, with the uses of other layers' between them, whose modules get adapters of their own. */
+function withShared(found: readonly PlacedTensor[], placed: readonly PlacedTensor[]): readonly PlacedTensor[] {
+  if (found.every(({ sharedWith }) => sharedWith === null)) return placed;
+  const loaded = new Map(placed.map((item) => [item.name, item]));
+  return found.flatMap((item) => (item.sharedWith === null ? (loaded.get(item.name) ?? []) : item));
+}
+
 /** What loading works on. */
 interface Loading {
   readonly torch: Torch;
@@ -86,7 +95,9 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   const tied = new Map(
     graph.tied.filter((tie) => truthy(evaluate(tie.when, view.scope))).map((tie) => [tie.name, tie.to] as const),
   );
-  const placed = placeTensors(graph.parameters, view, options.loadDtype)
+  const found = placeTensors(graph.parameters, view, options.loadDtype);
+  for (const { name, sharedWith } of found) if (sharedWith !== null) tied.set(name, sharedWith);
+  const placed = found
     .filter(({ name }) => !tied.has(name))
     .map((item) => asLinear(loading, item))
     .map((item) => (isFrozen(options, item.name) || isIdle(options, item) ? { ...item, frozen: true } : item));
@@ -104,6 +115,8 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   for (const [name, to] of tied) {
     const target = byName.get(to);
     if (target !== undefined) byName.set(name, target);
+    const weight = loading.packed.get(moduleOf(to));
+    if (weight !== undefined) loading.packed.set(moduleOf(name), weight);
   }
   quantizedForwards(loading, placed);
   if (options.prunedWeights !== undefined) maskPruned(torch, placed, options.prunedWeights);
@@ -114,7 +127,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
       ? null
       : adapt(torch, options.adapter, {
           ...loading,
-          placed,
+          placed: withShared(found, placed),
           tied,
           family: options.family,
           head: options.head,

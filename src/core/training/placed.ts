@@ -15,6 +15,8 @@ export interface PlacedTensor {
   readonly pattern: string;
   readonly module: string;
   readonly index: number | null;
+  /** The tensor of an earlier layer that this one uses, by its name; its modules are its own. */
+  readonly sharedWith: string | null;
 }
 
 function dtypeOf(text: string | undefined, load: DType): DType {
@@ -43,7 +45,15 @@ function place(
     frozen: spec.frozen === true,
     module: spec.module,
     index,
+    sharedWith: null,
   };
+}
+
+/** A tensor that layers take turns at, as the one that the earlier layers of `owners` have; the first become owners. */
+function inTurn(tensor: PlacedTensor, turns: number, owners: PlacedTensor[]): PlacedTensor {
+  owners.push(tensor);
+  const owner = owners[(owners.length - 1) % turns]!;
+  return owner === tensor ? tensor : { ...tensor, sharedWith: owner.name };
 }
 
 /** Every parameter (or buffer) of the graph, layer by layer where the model repeats. */
@@ -70,12 +80,16 @@ export function placeTensors(specs: readonly TensorSpec[], view: ConfigView, loa
     const first = Number(evaluate(from, view.scope));
     const last = Number(evaluate(to, view.scope));
     const shared = specs.slice(k, end).map((one) => (one.shape.some(isOfLayer) ? null : sizesOf(one, view.scope)));
+    const owners = new Map<TensorSpec, PlacedTensor[]>(specs.slice(k, end).map((one) => [one, []]));
     for (let index = first; index < last; index++) {
       const kind = view.layerKind(index);
       const scope = layerScope(view.scope, index, kind);
       for (let n = k; n < end; n++) {
-        const tensor = place(specs[n]!, scope, load, index, shared[n - k]!);
-        if (tensor !== null) placed.push(tensor);
+        const one = specs[n]!;
+        const tensor = place(one, scope, load, index, shared[n - k]!);
+        if (tensor === null) continue;
+        const turns = one.turns === undefined ? null : Number(evaluate(one.turns, view.scope));
+        placed.push(turns === null ? tensor : inTurn(tensor, turns, owners.get(one)!));
       }
     }
     k = end;

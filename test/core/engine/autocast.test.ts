@@ -27,6 +27,22 @@ describe("autocast", () => {
     assert.equal(ledger.live, before);
   });
 
+  it("gives a weight that is first cast without gradients its gradient all the same", () => {
+    const { torch, tensor, leaf, autocast, made, differentiate } = lab();
+    const [x, weight] = [tensor([16, 256], "bfloat16"), leaf([128, 256])];
+    const y = autocast("bfloat16", () => {
+      torch.gradEnabled = false;
+      linear(torch, x, weight, null).release();
+      torch.gradEnabled = true;
+      return linear(torch, x, weight, null);
+    });
+    assert.deepEqual(
+      made(() => differentiate(y)),
+      ["ones_like 4096", "mm 65536", "_to_copy 131072"],
+    );
+    assert.notEqual(weight.grad, null);
+  });
+
   it("takes logsumexp in float32", () => {
     const { torch, tensor, made, autocast } = lab();
     const x = tensor([16, 256], "bfloat16");

@@ -16,6 +16,7 @@ describe("modules to save", () => {
       module: "Linear",
       frozen: false,
       index: null,
+      sharedWith: null,
       pattern: name,
     };
     applyModulesToSave(l.torch, item, byName, parameters);

@@ -130,6 +130,11 @@ const factory =
   (torch, args) =>
     torch.empty(operator, args.numbers(0), args.dtype(-1) ?? dtypeOf(args));
 
+function eye(torch: Torch, args: Arguments): Tensor {
+  const rows = args.number(0, 0);
+  return torch.empty("eye", [rows, args.number(1, rows)], args.dtype(-1) ?? "float32");
+}
+
 const newFactory =
   (operator: string): Rule =>
   (torch, args) =>
@@ -424,6 +429,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     a.tensor(0).dtype === a.tensor(1).dtype ? a.tensor(0).retain() : t.toCopy(a.tensor(0), a.tensor(1).dtype),
   float: (t, a) => (a.tensor(0).dtype === "float32" ? a.tensor(0).retain() : t.toCopy(a.tensor(0), "float32")),
   arange,
+  eye,
   ones: factory("ones", () => "float32"),
   zeros: factory("zeros", () => "float32"),
   empty: factory("empty", () => "float32"),
@@ -610,12 +616,35 @@ function sort(torch: Torch, args: Arguments): Tensor[] {
   return [values, indices];
 }
 
+/** `max`/`min` of all elements: those that are it share the gradient (FunctionsManual.cpp, `evenly_distribute_backward`). */
+function largestOfAll(torch: Torch, operator: string, self: Tensor): Tensor {
+  const node = torch.record("MaxBackward1", [self], (torch, [gradient]) => {
+    if (!gradient) return [null];
+    const booleans = ["isnan", "isnan", "logical_and", "eq"].map((name, k) =>
+      torch.empty(name, k === 1 ? [] : self.sizes, "bool"),
+    );
+    const mask = torch.empty("logical_or", self.sizes, "bool");
+    for (const temporary of booleans) temporary.release();
+    const count = torch.empty("sum", [], "int64");
+    const share = torch.empty("div", [], gradient.dtype);
+    const out = torch.empty("mul", self.sizes, gradient.dtype);
+    for (const temporary of [mask, count, share]) temporary.release();
+    return [out];
+  });
+  const out = torch.attach(node, torch.empty(operator, [], self.dtype));
+  if (node !== null) {
+    torch.save(node, self);
+    torch.saveOutput(node, out);
+  }
+  return out;
+}
+
 /** `max`/`min`: of two tensors, of all elements, or along a dimension with the places. */
 function largest(torch: Torch, operator: string, pairwise: "maximum" | "minimum", args: Arguments): Tensor | Tensor[] {
   const self = args.tensor(0);
   if (isTensor(args.get(1))) return arithmetic.extremum(torch, pairwise, self, args.operand(1));
   const dim = args.get(1, "dim");
-  if (typeof dim !== "number") return torch.empty(operator, [], self.dtype);
+  if (typeof dim !== "number") return largestOfAll(torch, operator, self);
   const k = dim < 0 ? dim + self.rank : dim;
   const kept = args.flag(2, "keepdim");
   const sizes = self.sizes.flatMap((size, d) => (d === k ? (kept ? [1] : []) : [size]));

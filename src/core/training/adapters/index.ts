@@ -89,7 +89,7 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
       : isSaved(adapter.modulesToSave, parameter);
   placed.forEach((item, k) => {
     const path = pathOf(item)!;
-    parameters.push(byName.get(item.name)!);
+    if (item.sharedWith === null) parameters.push(byName.get(item.name)!);
     if (saved(item.name)) {
       applyModulesToSave(torch, item, byName, parameters);
       return;
