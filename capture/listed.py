@@ -1,9 +1,9 @@
 """Decoders whose configs list for each layer what it is made of: its attention, its perceptron or experts, its index of positions."""
 import itertools
 
-from .families import BOTH_WINDOWS, GQA, HEAD, Option, _sets, _switch, standard
+from .families import BOTH_WINDOWS, GQA, HEAD, Option, _sets, standard
 from .decoders import LATENT_WIDTHS
-from .text import CHUNK, MIXER, SDPA, chunked, given, latent
+from .text import CHUNK, LATENT, MIXER, QUERIES, SDPA, chunked, given, latent, routed
 
 HEADS = ("causal-lm", "seq-cls", "token-cls")
 MLPS = ("dense", "sparse")
@@ -106,10 +106,34 @@ def zamba2(r, d):
             "num_mem_blocks": r.randint(1, 2), "adapter_rank": r.randint(5, 15)}
 
 
+ZAMBA2 = tuple(given(use_shared_attention_adapter=adapter, use_mem_rope=rope)[0] for adapter, rope in ((True, True), (False, False), (False, True)))  # 1.2, 2.7 and 7 billion parameters
 ZAMBA2_KIND = "(i % 6 == 0 and i > 0 and i < 43 or i == 47 or i == 51) and 'hybrid' or 'linear_attention'"
 
+def grouped(r, d):
+    """Experts in groups, in every layer."""
+    return {k: v for k, v in routed(r, d).items() if k not in ("first_k_dense_replace", "num_hidden_layers")}
+
+
+def mimo(r, d):
+    groups = r.randint(2, 3)
+    return {**each(r, WINDOWED), "n_routed_experts": groups * r.randint(3, 5), "n_group": groups, "topk_group": r.randint(1, groups), "v_head_dim": 8 * r.randint(1, 4), "head_dim": 6 * r.randint(3, 9)}  # a third of a head turns
+
+
+def laguna(r, d):
+    """As many heads as the config says of each layer."""
+    found = each(r, WINDOWED)
+    return {**found, "num_attention_heads_per_layer": [d["num_key_value_heads"] * r.randint(2, 3) for _ in found["layer_types"]]}
+
+
 FAMILIES = {
-    "zamba2": standard("zamba2", tasks=HEADS[:2], attention=SDPA, kernels=MIXER, axes=(given(mamba_expand=2, use_conv_bias=True), chunked("chunk_size"), _switch("use_shared_attention_adapter"), _switch("use_mem_rope")), fixed=("layer_types",), extra=zamba2,
+    "solar_open": standard("solar_open", attention=SDPA, fixed=("partial_rotary_factor",), axes=(GQA[:1], given(norm_topk_prob=True)), extra=grouped, terms=(HEAD, "n_routed_experts//n_group")),
+    "axk1": standard("axk1", tasks=HEADS, attention=SDPA, axes=(given(rope_interleave=True, norm_topk_prob=True),), fixed=("head_dim",), extra=latent, **LATENT),
+    "mistral4": standard("mistral4", tasks=HEADS[1:], attention=SDPA, axes=(QUERIES, given(rope_interleave=True, norm_topk_prob=True)), fixed=("head_dim",), extra=latent, **LATENT),
+    "mimo_v2_flash": standard("mimo_v2_flash", attention=("eager",), axes=(GQA[:1], BOTH_WINDOWS, given(norm_topk_prob=True)), fixed=("layer_types",), extra=mimo, kind="(i == 0 or (i+1) % 6 == 0) and 'full_attention' or 'sliding_attention'",
+                              derived={"mlp_layer_types.i": "i == 0 and 'dense' or 'sparse'"}, terms=(HEAD, "n_routed_experts//n_group")),
+    "laguna": standard("laguna", attention=SDPA, axes=(GQA[:1], BOTH_WINDOWS, given(gating=True)), fixed=("layer_types",), extra=laguna, kind="'full_attention'",
+                       derived={"mlp_layer_types.i": "i == 0 and 'dense' or 'sparse'", "num_attention_heads_per_layer.i": "num_attention_heads"}),
+    "zamba2": standard("zamba2", tasks=HEADS[:2], attention=SDPA, kernels=MIXER, axes=(given(mamba_expand=2, use_conv_bias=True), chunked("chunk_size"), ZAMBA2), fixed=("layer_types",), extra=zamba2,
                        terms=("2*hidden_size", "2*hidden_size//num_attention_heads", "2*hidden_size//n_mamba_heads", CHUNK.format("chunk_size"), "2*hidden_size+2*mamba_ngroups*mamba_d_state", "4*hidden_size+2*mamba_ngroups*mamba_d_state+n_mamba_heads"), kind=ZAMBA2_KIND,
                        derived={"intermediate_size": "4*hidden_size", "num_key_value_heads": "num_attention_heads"}),
     "mellum": standard("mellum", attention=SDPA, axes=(GQA[:1], BOTH_WINDOWS, given(norm_topk_prob=True)), fixed=("layer_types",), kind="'full_attention'", derived={"mlp_layer_types.i": "'sparse'"}, extra=lambda r, d: each(r, WINDOWED)),

@@ -179,7 +179,8 @@ def _dtype(samples, k, operand, known, loads):
 
 
 # Lists that give each layer something beside its kind of attention.
-LISTED = ("mlp_layer_types", "indexer_types")
+LISTED = ("mlp_layer_types", "indexer_types", "num_attention_heads_per_layer")
+OF_LAYER = ("i", *(f"{key}.i" for key in LISTED))
 
 
 def env_of(capture, index=None):
@@ -189,7 +190,7 @@ def env_of(capture, index=None):
     if index is not None:
         env["i"] = index
         text = capture.config.get("text_config") or {}
-        kinds = capture.config.get("layer_types") or capture.config.get("layers_block_type") or text.get("layer_types") or _crossed(text)
+        kinds = capture.config.get("layer_types") or text.get("layer_types") or _crossed(text)
         if isinstance(kinds, list) and index < len(kinds):
             env["kind"] = kinds[index]
         env.update({f"{key}.i": capture.config[key][index] for key in LISTED if index < len(capture.config.get(key) or ())})
@@ -227,7 +228,7 @@ def stacks(form, samples, atoms, keys, blocks, known, depths=()):
         for text, found in kinds.items():
             if len({id(c) for c, *_ in found}) < min(3, len(samples)):
                 raise NotExplained(f"{item['repeat']['bodies']}: a kind of layer is seen at one or two points only, where a size could be anything")
-            explain = lambda part: merge([(g, leaves) for _, g, leaves in part], Fitter([env_of(c, g.index) for c, g, _ in part], [*atoms, "i"]), [c.load for c, *_ in part])
+            explain = lambda part: merge([(g, leaves) for _, g, leaves in part], Fitter([env_of(c, g.index) for c, g, _ in part], [*atoms, *OF_LAYER]), [c.load for c, *_ in part])
             for part, block in _by_side(found, lambda x: x[1].index, lambda x: env_of(x[0], x[1].index).get("kind"), explain, depths):
                 stacks(block, [(c, g) for c, g, _ in part], atoms, keys, blocks, known, depths)
                 # blocks are shared between repeats of a stack only when they are equal to the letter
@@ -410,7 +411,7 @@ def tensors(captures, field, atoms, keys, depths=()):
         """The fitter of some layers of some captures; most tensors are in the same ones, and making one is slow."""
         key = tuple((id(c), i) for c, i in places)
         if key not in fitters:
-            fitters[key] = Fitter([env_of(c, i) for c, i in places], [*atoms, "i"])
+            fitters[key] = Fitter([env_of(c, i) for c, i in places], [*atoms, *OF_LAYER])
         return fitters[key]
 
     result = []
