@@ -32,7 +32,7 @@ LISTS = ("layer_types", "mlp_layer_types", "attention_types", "no_rope_layers", 
 CANDIDATES = 12
 """Cases drawn for each that is run; those after the first stand in where PyTorch refuses it."""
 STAND_INS = 3
-MEDIA = ("image-text-to-text", "speech-seq2seq", "ctc", "audio-cls")
+MEDIA = ("image-text-to-text", "speech-seq2seq", "ctc", "audio-cls", "image-segmentation", "masked-image", "contrastive")
 WHOLE = ("score", "classifier", "embed_tokens", "lm_head")
 """Modules people save whole beside an adapter."""
 
@@ -79,7 +79,7 @@ def model_of(family, task, known, r, seq):
     """Name and config of the case's model, and sizes its branches ask for."""
     sizes, source = {"B": r.choice(BATCHES), "S": seq, "T": r.choice((64, 128, 256, r.randint(5, 300)))}, r.random()
     if task in MEDIA:
-        sizes |= {"B": r.choice((1, 1, 2, 3, 4)), "A": r.choice((16000, 48000, r.randint(16000, 90000)))}
+        sizes |= {"S": min(seq, 64) if task == "contrastive" else seq, "B": r.choice((1, 1, 2, 3, 4)), "A": r.choice((16000, 48000, r.randint(16000, 90000)))}
     if source < 0.55 and known:
         name, config = r.choice(known)
         config = shallow({k: v for k, v in config.items() if k != "torch_dtype"}, r)
@@ -93,7 +93,7 @@ def model_of(family, task, known, r, seq):
     if source < 0.7 and task not in MEDIA:
         depths = {} if set(LISTS) & set(own_keys(family)) - {"layer_types"} else {k: max(least_layers(family), r.randint(2, 4)) for k in LAYERS if k in own_keys(family)}
         return f"{family}-default", {"model_type": family, **depths}, {**sizes, **side_of(own_keys(family))}
-    if source < 0.85 and family in RECEIPTS:
+    if source < 0.85 and family in RECEIPTS and task not in MEDIA:
         return f"{family}-odd", {"model_type": family, **RECEIPTS[family][0](r)}, {**sizes, "S": r.randint(7, 400)}
     return odd(family, task, r)
 
@@ -118,10 +118,9 @@ def odd(family, task, r):
     if task not in MEDIA:
         sizes = {"B": r.choice(BATCHES), "S": r.randint(40, 90), "T": r.randint(20, 39), "I": 64}
     settings = own.dims(r)
-    if task == "qa":
-        settings["num_labels"] = 2
     if own.sizes:
         own.sizes(settings, sizes, r)
+    own.suited(task, settings, r)
     for axis in own.axes:
         r.choice(axis).change(settings, sizes, r)
     text = settings.get("text_config")
@@ -174,7 +173,7 @@ def is_looped(graphs):
     return '"collect"' in json.dumps(graphs)
 
 
-READ = {"image-text-to-text": "SI", "speech-seq2seq": "TA", "ctc": "AT", "audio-cls": "A"}
+READ = {"image-segmentation": "I", "masked-image": "I", "contrastive": "SI", "image-text-to-text": "SI", "speech-seq2seq": "TA", "ctc": "AT", "audio-cls": "A"}
 """Sizes that batches of each task have."""
 
 

@@ -54,20 +54,6 @@ def mobile2(r):
     return dict(width_multiplier=1.0, num_labels=r.randint(3, 19), classifier_dropout_prob=drop(r), hidden_act=r.choice(ACTIVATIONS), attn_dropout=drop(r), ffn_dropout=drop(r))
 
 
-# Published widths, rounded to whole blocks.
-WIDER = tuple(Option(f"width_multiplier == {v} and base_attn_unit_dims.0 == 128 and n_attn_blocks.0 == 2 and n_attn_blocks.2 == 3", lambda d, s, r, v=v: d.update(width_multiplier=v)) for v in (0.5, 1.0, 1.5, 2.0))
-
-
-def scaled(width, depth):
-    """A published pair of scales, whose widths and depths are rounded to whole blocks."""
-    top = 8 * int(1280 * width / 8 + 0.5)
-    return Option(f"width_coefficient == {width} and depth_coefficient == {depth} and hidden_dim == {top}", lambda d, s, r: d.update(width_coefficient=width, depth_coefficient=depth, hidden_dim=top))
-
-
-def compound(r):
-    return dict(num_labels=r.randint(3, 19), hidden_act=r.choice(ACTIVATIONS), dropout_rate=drop(r), drop_connect_rate=drop(r))
-
-
 def preactivated(r):
     groups = 4
     return stages(r, step=4 * groups) | dict(num_groups=groups, embedding_size=8 * r.randint(5, 9))
@@ -97,7 +83,6 @@ FAMILIES = {
                      axes=((Option("depths.length == 4 and I == 224 and image_size.0 == 224 and embed_dim_multiplier == 2", lambda d, s, r: None),), DROP_PATH)),
     "cvt": _images(convolved, **NONE, **GRIDS, sizes=_sides(64), spelled=r"cvt\.encoder\.stages", axes=((Option("depth.length == 3 and depth.0 == 1", lambda d, s, r: None), Option("depth.length == 3 and depth.0 > 1", lambda d, s, r: d["depth"].__setitem__(0, r.randint(2, 3)))),)),
     "mobilevit": _images(mobile, attention=("none",), inputs_follow=True, **GRIDS, sizes=_sides(64), spelled=r"mobilevit\.encoder\.layer(\.\d+\.layer)?"),
-    "mobilevitv2": _images(mobile2, **NONE, **GRIDS, sizes=_sides(64), spelled=r"mobilevitv2\.encoder\.layer(\.\d+\.layer)?", axes=(WIDER,)),
-    "efficientnet": _images(compound, **NONE, terms=("I//8", "I//16", "I//32"), sizes=_sides(32), spelled=r"efficientnet\.encoder\.blocks", axes=((scaled(1.0, 1.0),),)),
+    "mobilevitv2": _images(mobile2, **NONE, **GRIDS, sizes=_sides(64), spelled=r"mobilevitv2\.encoder\.layer(\.\d+\.layer)?", axes=((Option("width_multiplier == 1 and n_attn_blocks.length == 3 and n_attn_blocks.0 == 2 and n_attn_blocks.1 == 4 and n_attn_blocks.2 == 3 and base_attn_unit_dims.0 == 128 and base_attn_unit_dims.1 == 192 and base_attn_unit_dims.2 == 256", lambda d, s, r: None),),)),
     "bit": _images(preactivated, **NONE, sizes=_sides(64), spelled=r"bit\.encoder\.stages", axes=(FOUR_STAGES,)),
 }

@@ -66,7 +66,7 @@ REASONS = {
     **dict.fromkeys(("deepseek_v32", "deepseek_v4"), SPARSE),
     **dict.fromkeys(("rwkv", "xlstm", "recurrent_gemma", "minimax", "kimi_linear", "zamba"), LOOPS),
     **dict.fromkeys(("fuyu", "granite4_vision", "llava_next_video", "phi4_multimodal"), PICTURES),
-    **dict.fromkeys(("efficientnet", "mobilevitv2", "hgnet_v2", "pp_lcnet", "textnet"), STAGES),
+    **dict.fromkeys(("efficientnet", "hgnet_v2", "pp_lcnet", "textnet"), STAGES),
     "bit": BUILT,
     **dict.fromkeys(("imagegpt", "perceiver"), COLOURS),
     **dict.fromkeys(("dinat", "fast_vlm", "gemma3n", "perception_lm", "timm_wrapper"), ELSEWHERE),
