@@ -55,6 +55,6 @@ def _large(option):
 PUBLISHED = (_for_devices(decoders.GEMMA4[0]), *map(_large, decoders.GEMMA4[1:]))
 FAMILIES = {
     "gemma4": _speaking(gemma4, _squares, spelled=None, aliases={}, points=4, depths=tuple(f"({of_text(depth[1:-1])})" for depth in _TEXT.depths),
-                        derived={of_text(k): of_text(v) for k, v in _TEXT.derived.items()}, axes=(inside(_TEXT.axes[0]), PUBLISHED, inside(_TEXT.axes[2]), inside(_TEXT.axes[3])),
+                        derived={"audio_config": "null"} | {of_text(k): of_text(v) for k, v in _TEXT.derived.items()}, axes=(inside(_TEXT.axes[0]), PUBLISHED, inside(_TEXT.axes[2]), inside(_TEXT.axes[3])),
                         terms=("I//vision_config.patch_size//3", *map(of_text, _TEXT.terms))),
 }

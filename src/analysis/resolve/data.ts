@@ -234,6 +234,7 @@ const TILES: Readonly<Record<string, number>> = {
   idefics2: 980,
   idefics3: 364,
   internvl: 448,
+  lfm2_vl: 512,
   llava_onevision: 384,
   smolvlm: 512,
 };
@@ -252,7 +253,7 @@ function anySizeUnit(config: ModelConfig, vision: Readonly<Record<string, unknow
     return side > 0 ? side : tile;
   }
   const patch = type.startsWith("qwen3") ? 16 : 14;
-  return /^(qwen(\d(_\d)?_vl|3_5)|(mistral3|lighton_ocr|glm_ocr)$)/.test(type)
+  return /^(qwen(\d(_\d)?_vl|3_5)|(mistral3|lighton_ocr|glm_ocr|glm4v|glm46v)$)/.test(type)
     ? Number(vision["patch_size"] ?? patch) * Number(vision["spatial_merge_size"] ?? config["spatial_merge_size"] ?? 2)
     : null;
 }

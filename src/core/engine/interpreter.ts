@@ -154,6 +154,8 @@ export interface RepeatCounter {
 export class NotModelled extends Error {}
 
 const ATTENTION = "scaled_dot_product_attention";
+/** Operators that a module of one convolution is in a graph. */
+const CONVOLUTIONS: ReadonlySet<string> = new Set(["conv1d", "conv3d"]);
 /** Scopes whose attention sees every token at once and keeps nothing. */
 const ENCODER = /(?:^|\.)encoder(?:\.|$)/;
 
@@ -487,7 +489,13 @@ export class Interpreter {
     if (instruction.op === ATTENTION && cache !== undefined && !ENCODER.test(torch.scope))
       this.cached(cache, instruction, args, context);
     const given = this.given(instruction);
-    const result = given ?? dispatch(torch, instruction.op, new Arguments(args, keywords));
+    const adapted = CONVOLUTIONS.has(instruction.op) ? this.adapterOf(instruction, context) : undefined;
+    const [first, ...rest] = args;
+    const result =
+      given ??
+      (adapted !== undefined && isTensor(first)
+        ? adapted(torch, first, rest)
+        : dispatch(torch, instruction.op, new Arguments(args, keywords)));
     for (let tensor = this.passing.shift(); tensor !== undefined; tensor = this.passing.shift()) tensor.release();
     if (instruction.noamp) torch.autocastEnabled = autocastEnabled;
     torch.gradEnabled = gradEnabled;
@@ -504,6 +512,12 @@ export class Interpreter {
     const keywords: Record<string, Argument> = {};
     for (const name in operands) keywords[name] = this.operand(operands[name]!, context);
     return keywords;
+  }
+
+  /** What stands on the module whose weight a convolution multiplies with: such modules are operators in a graph. */
+  private adapterOf({ in: [, weight] }: OpInstruction, context: Context): ModuleForward | undefined {
+    if (typeof weight !== "string" || !weight.startsWith("@")) return undefined;
+    return this.options.modules.get(this.path(weight.slice(1), context.index).replace(/\.weight$/, ""));
   }
 
   /** Hands keys and values to the cache; what it returns takes the place of the operands and of their names. */
@@ -558,16 +572,20 @@ export class Interpreter {
       given ??
       (replaced === undefined
         ? this.forward(instruction, path, input, context)
-        : replaced(
-            torch,
-            input,
-            instruction.in.slice(1).map((operand) => this.operand(operand, context)),
-          ));
+        : replaced(torch, input, this.restOf(instruction, path, context)));
     torch.gradEnabled = gradEnabled;
     if (given === null && this.inputEmbeddings.has(instruction)) this.requireGrad(out);
     if (outside) torch.usage?.leaveModule?.(torch, path);
     torch.scope = outer;
     this.bind(instruction.out, [out], context);
+  }
+
+  /** A module's further arguments; a convolution's are those of its operator. */
+  private restOf({ call, in: operands, attrs }: CallInstruction, path: string, context: Context): Argument[] {
+    if (call !== "Conv2d") return operands.slice(1).map((operand) => this.operand(operand, context));
+    const { parameters } = this.options;
+    const windows = ["stride", "padding", "dilation"].map((name) => this.operand(attrs?.[name] ?? [], context));
+    return [parameters.get(`${path}.weight`) ?? null, parameters.get(`${path}.bias`) ?? null, ...windows];
   }
 
   /** Elements of a leaf module's parameters. */

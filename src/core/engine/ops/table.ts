@@ -350,6 +350,8 @@ const RULES: Readonly<Record<string, Rule>> = {
       merge: a.number(6, 1),
     }),
   upsample_bilinear2d: (t, a) => pictures.upsampleBilinear(t, a.tensor(0), a.numbers(1)),
+  _upsample_bilinear2d_aa: (t, a) => pictures.upsampleBilinear(t, a.tensor(0), a.numbers(1), "_upsample_bilinear2d_aa"),
+  grid_sampler: (t, a) => pictures.sampleAtPlaces(t, a.tensor(0), a.tensor(1)),
   max_pool2d: (t, a) =>
     pooling.maxPool(t, a.tensor(0), { ...windowOf(a), dilation: a.numbers(4), ceiling: a.flag(5, "ceil_mode") }),
   avg_pool1d: (t, a) => averagePool(t, a, pooling.averagePoolOfRows),

@@ -7,6 +7,7 @@ import type { PackedWeight } from "../quantization/bitsandbytes";
 import type { AdapterSpec } from "../run";
 import { adalora } from "./adalora";
 import { boft } from "./butterfly";
+import { loraConvolution } from "./convolution";
 import { convertTargets, type ParameterLora, parameterLora, wrapped } from "./experts";
 import { loha, lokr } from "./factored";
 import { type AdapterLayer, type BaseLayer, baseLayer } from "./layer";
@@ -15,7 +16,7 @@ import { applyModulesToSave } from "./modules-to-save";
 import { type PromptEncoder, type PromptSizes, promptEncoder, virtualTokens } from "./prompts";
 import { oft } from "./rotation";
 import { ia3, vera, veraProjections } from "./scaling";
-import { isAdapted, named } from "./targets";
+import { isAdapted, isConvolution, named } from "./targets";
 import { trainedTokens } from "./tokens";
 
 /** A loaded model as adapters see it. */
@@ -150,6 +151,10 @@ function makerOf(
   return (path, item) => {
     if (item.module === "Embedding")
       return put(path, loraEmbedding(torch, adapter, path, byName.get(`${path}.weight`)!));
+    if (isConvolution(item.module)) {
+      const [weight, bias] = [byName.get(`${path}.weight`)!, byName.get(`${path}.bias`) ?? null];
+      return put(path, loraConvolution(torch, adapter, path, weight, bias));
+    }
     const layer = make === undefined ? null : base(path, item.module);
     return layer === null || make === undefined ? [] : put(path, make(torch, adapter, layer));
   };
