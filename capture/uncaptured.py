@@ -82,7 +82,7 @@ REASONS = {
     **dict.fromkeys(("aria", "deepseek_ocr2", "diffusion_gemma"), HOST),
     "shieldgemma2": LOSSLESS,
     "wav2vec2-conformer": NEARLY,
-    **dict.fromkeys(("gemma4", "glm4v_moe", "llama4"), FIRST),
+    **dict.fromkeys(("glm4v_moe", "llama4"), FIRST),
     **dict.fromkeys(("dbrx", "cohere_compass_text", "axk1", "mistral4"), DRAWN),
     **dict.fromkeys(("axk2", "cohere2_moe", "cpmant", "emu3", "glm_moe_dsa", "doge",
                      "t5gemma"), FIRST),
