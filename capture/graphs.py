@@ -150,9 +150,11 @@ def _either(options, axis):
 
 def config_facts(name, family):
     """Defaults, derived keys, aliases and layer kinds of the config class."""
-    default = make_config(name, {})
-    stored = default.to_dict()
     drawn = [family.dims(random.Random(f"facts{k}")) for k in range(6)]
+    default = make_config(name, {})
+    sides = {k: {} for k, v in drawn[0].items() if isinstance(v, dict) and getattr(default, k, v) is None}  # none unless a file has them
+    default = make_config(name, sides)
+    stored = default.to_dict()
     keys = [k for k, v in drawn[0].items() if isinstance(v, int) and not isinstance(v, bool)]
     derived = dict(family.derived)
     for key in keys:

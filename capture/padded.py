@@ -54,7 +54,7 @@ def _large(option):
 
 PUBLISHED = (_for_devices(decoders.GEMMA4[0]), *map(_large, decoders.GEMMA4[1:]))
 FAMILIES = {
-    "gemma4": _speaking(gemma4, _squares, spelled=None, aliases={}, points=4, depths=tuple(f"({of_text(depth[1:-1])})" for depth in _TEXT.depths),
-                        derived={of_text(k): of_text(v) for k, v in _TEXT.derived.items()}, axes=(inside(_TEXT.axes[0]), PUBLISHED, inside(_TEXT.axes[2]), inside(_TEXT.axes[3])),
+    "gemma4": _speaking(gemma4, _squares, spelled=None, aliases={}, points=4, kind="((i+1) % 6 == 0 or (i+1) % text_config.num_hidden_layers == 0) and 'full_attention' or 'sliding_attention'", depths=tuple(f"({of_text(depth[1:-1])})" for depth in _TEXT.depths),
+                        derived={"audio_config": "null"} | {of_text(k): of_text(v) for k, v in _TEXT.derived.items()}, axes=(inside(_TEXT.axes[0]), PUBLISHED, inside(_TEXT.axes[2]), inside(_TEXT.axes[3])),
                         terms=("I//vision_config.patch_size//3", *map(of_text, _TEXT.terms))),
 }

@@ -72,6 +72,8 @@ _ROW = ("torch.cat([p.flatten(1).T for p in patch_embeds_list], dim=0).unsqueeze
 _PLACES = ("position_ids = torch.cat(position_ids, dim=0)", "position_ids = position_ids[0].repeat(patch_embeds_list[0].shape[0], 1)")
 _BLOCKS = ("[p.shape[-2] * p.shape[-1] for p in patch_embeds_list]", "[patch_embeds.shape[1]]")
 LINES = {"pixtral": {"PixtralVisionModel": {"forward": (_FLAT, _ROW, ("torch.meshgrid(", "crossing("), _PLACES, _BLOCKS)}}, "blip_2": {"Blip2ForConditionalGeneration": {"get_image_features": (_DOWN,)}, "Blip2QFormerModel": {"forward": (_ACROSS,)}}, "llava_next": {"LlavaNextModel": {"get_image_features": (_SIZES, _TILES, _SPLIT)}}, "llava_onevision": {"LlavaOnevisionModel": {"get_image_features": (_PAIRS, _TILES, _SPLIT)}}}
+# Lines that read a shape or a number of patches off the device, where every picture is alike and whole.
+STATED = {"lfm2_vl": {"Lfm2VlModel": {"get_image_features": (("feature[: img_feature_lengths[img_idx], :]", "feature"), ("spatial_shapes[img_idx]", "known_sizes()[0]"))}}}
 _done = set()
 
 
@@ -90,18 +92,27 @@ def _rewritten(function, lines, module):
 
 def install(model):
     """Puts the other forms in place, once for each module of modelling code."""
+    _each(model, LINES, METHODS)
+
+
+def state(model):
+    """States what loops over pictures read of each: the loops stay."""
+    _each(model, STATED, {})
+
+
+def _each(model, lines, methods):
     for module in {sys.modules[type(part).__module__] for part in model.modules()}:
-        _install(module)
+        _install(module, lines, methods)
 
 
-def _install(module):
+def _install(module, changed, replaced):
     name = module.__name__.split(".")[-2]
     if name in _done or not module.__name__.startswith("transformers.models."):
         return
     _done.add(name)
-    for cls, methods in LINES.get(name, {}).items():
+    for cls, methods in changed.get(name, {}).items():
         for method, lines in methods.items():
             setattr(getattr(module, cls), method, _rewritten(getattr(getattr(module, cls), method), lines, module))
-    for cls, methods in METHODS.get(name, {}).items():
+    for cls, methods in replaced.get(name, {}).items():
         for method, other in methods.items():
             setattr(getattr(module, cls), method, other)

@@ -10,7 +10,7 @@ import re
 import types
 import weakref
 
-from . import environment, pictures, sound
+from . import environment, pictures, sound, together
 import torch
 import torch.nn.functional as F
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -196,6 +196,7 @@ def peak(case):
         with FakeTensorMode(allow_non_fake_inputs=True), ledger:
             config, model = load(case)
             pictures.install()
+            together.state(model)
             model = wrap(case, adapt(case, model))
             gc.collect()
             optimizer, params = optimizer_of(model), [p for p in model.parameters() if p.requires_grad]

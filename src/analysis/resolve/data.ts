@@ -227,7 +227,10 @@ const ASSUMED_PHOTOGRAPH = 768;
 function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
   const vision = visionOf(config);
   const unit = anySizeUnit(config, vision);
-  const whole = (side: number): number => (unit === null ? side : Math.max(1, Math.round(side / unit)) * unit);
+  // Gemma 4's processor makes 280 tokens of a picture at most: sixteen a side of a square.
+  const limit = config["model_type"] === "gemma4" ? 16 : Infinity;
+  const whole = (side: number): number =>
+    unit === null ? side : Math.min(limit, Math.max(1, Math.round(side / unit))) * unit;
   const stated = c.settings.number("image_size");
   if (stated !== undefined) return whole(stated);
   const own = config["image_size"] ?? vision["image_size"];
@@ -252,6 +255,7 @@ const TILES: Readonly<Record<string, number>> = {
   idefics2: 980,
   idefics3: 364,
   internvl: 448,
+  lfm2_vl: 512,
   llava_onevision: 384,
   smolvlm: 512,
 };
@@ -269,8 +273,9 @@ function anySizeUnit(config: ModelConfig, vision: Readonly<Record<string, unknow
     const side = Number(Array.isArray(own) ? own[0] : own);
     return side > 0 ? side : tile;
   }
+  if (type === "gemma4") return Number(vision["patch_size"] ?? 16) * Number(vision["pooling_kernel_size"] ?? 3);
   const patch = type.startsWith("qwen3") ? 16 : 14;
-  return /^(qwen(\d(_\d)?_vl|3_5)|(mistral3|lighton_ocr|glm_ocr)$)/.test(type)
+  return /^(qwen(\d(_\d)?_vl|3_5)|(mistral3|lighton_ocr|glm_ocr|glm4v|glm46v)$)/.test(type)
     ? Number(vision["patch_size"] ?? patch) * Number(vision["spatial_merge_size"] ?? config["spatial_merge_size"] ?? 2)
     : null;
 }

@@ -34,16 +34,10 @@ import { hostTensor, type Tensor } from "./tensor";
 import type { Torch } from "./torch";
 
 /** Replaces the forward of the leaf module at one path (adapters, quantized linears); `rest` are its further arguments. */
-export type ModuleForward = (
-  torch: Torch,
-  input: Tensor,
-  rest?: readonly Argument[],
-  /** How a convolution goes over its input. */
-  geometry?: Geometry,
-) => Tensor;
+export type ModuleForward = (torch: Torch, input: Tensor, rest?: readonly Argument[]) => Tensor;
 
 /** Steps of a convolution along each side. */
-export interface Geometry {
+interface Geometry {
   readonly stride: readonly number[];
   readonly padding: readonly number[];
   readonly dilation: readonly number[];
@@ -179,6 +173,8 @@ export class NotModelled extends Error {}
 const ATTENTION = "scaled_dot_product_attention";
 /** Place of its rate of dropout: after query, key, value and mask. */
 const ATTENTION_DROPOUT = 4;
+/** Operators that a module of one convolution is in a graph. */
+const CONVOLUTIONS: ReadonlySet<string> = new Set(["conv1d", "conv3d"]);
 /** Scopes whose attention sees every token at once and keeps nothing. */
 const ENCODER = /(?:^|\.)encoder(?:\.|$)/;
 
@@ -581,7 +577,13 @@ export class Interpreter {
     if (instruction.op === ATTENTION && cache !== undefined && !ENCODER.test(torch.scope))
       this.cached(cache, instruction, args, context);
     const given = this.given(instruction);
-    const result = given ?? dispatch(torch, instruction.op, new Arguments(args, keywords));
+    const adapted = CONVOLUTIONS.has(instruction.op) ? this.adapterOf(instruction, context) : undefined;
+    const [first, ...rest] = args;
+    const result =
+      given ??
+      (adapted !== undefined && isTensor(first)
+        ? adapted(torch, first, rest)
+        : dispatch(torch, instruction.op, new Arguments(args, keywords)));
     for (let tensor = this.passing.shift(); tensor !== undefined; tensor = this.passing.shift()) tensor.release();
     if (instruction.noamp) torch.autocastEnabled = autocastEnabled;
     torch.gradEnabled = gradEnabled;
@@ -598,6 +600,12 @@ export class Interpreter {
     const keywords: Record<string, Argument> = {};
     for (const name in operands) keywords[name] = this.operand(operands[name]!, context);
     return keywords;
+  }
+
+  /** What stands on the module whose weight a convolution multiplies with: such modules are operators in a graph. */
+  private adapterOf({ in: [, weight] }: OpInstruction, context: Context): ModuleForward | undefined {
+    if (typeof weight !== "string" || !weight.startsWith("@")) return undefined;
+    return this.options.modules.get(this.path(weight.slice(1), context.index).replace(/\.weight$/, ""));
   }
 
   /** Hands keys and values to the cache; what it returns takes the place of the operands and of their names. */
@@ -667,18 +675,23 @@ export class Interpreter {
       given ??
       (replaced === undefined
         ? this.forward(instruction, path, input, context, inside)
-        : replaced(
-            torch,
-            input,
-            instruction.in.slice(1).map((operand) => this.operand(operand, context)),
-            this.geometry(instruction, context),
-          ));
+        : replaced(torch, input, this.restOf(instruction, path, context)));
     inside?.leave();
     torch.gradEnabled = gradEnabled;
     if (given === null && this.inputEmbeddings.has(instruction)) this.requireGrad(out);
     if (outside) torch.usage?.leaveModule?.(torch, path);
     torch.scope = outer;
     this.bind(instruction.out, instruction.out.length > 1 ? [out, apart(out)] : [out], context);
+  }
+
+  /** A module's further arguments; a convolution's are those of its operator. */
+  private restOf(instruction: CallInstruction, path: string, context: Context): Argument[] {
+    const { call, in: operands } = instruction;
+    if (call !== "Conv2d") return operands.slice(1).map((operand) => this.operand(operand, context));
+    const { parameters } = this.options;
+    const { stride, padding, dilation } = this.geometry(instruction, context);
+    const weights = [parameters.get(`${path}.weight`) ?? null, parameters.get(`${path}.bias`) ?? null];
+    return [...weights, [...stride], [...padding], [...dilation]];
   }
 
   /** Elements of a leaf module's parameters. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { attentionByParts, splitCat, upsampleBilinear } from "../../../src/core/engine/ops/pictures";
+import { attentionByParts, sampleAtPlaces, splitCat, upsampleBilinear } from "../../../src/core/engine/ops/pictures";
 import { windowsInColumns } from "../../../src/core/engine/ops/pooling";
 import { lab, rounded } from "./lab";
 
@@ -66,5 +66,15 @@ describe("operators of models that read pictures", () => {
     const out = upsampleBilinear(l.torch, picture, [16, 16]);
     assert.deepEqual(out.sizes, [1, 4, 16, 16]);
     assert.equal(l.live - before, 4 * 256 * 4);
+  });
+
+  it("sampling at places keeps the picture, and makes a gradient of the places that nobody asked for", () => {
+    const l = lab();
+    const picture = l.leaf([1, 64, 8, 8]);
+    const places = l.tensor([1, 256, 1, 2]);
+    const out = sampleAtPlaces(l.torch, picture, places);
+    assert.deepEqual(out.sizes, [1, 64, 256, 1]);
+    const back = l.made(() => l.differentiate(out)).filter((line) => !line.startsWith("ones_like"));
+    assert.deepEqual(back, [`grid_sampler_2d_backward ${64 * 8 * 8 * 4}`, `grid_sampler_2d_backward ${256 * 2 * 4}`]);
   });
 });

@@ -1,5 +1,5 @@
 /**
- * What models of pictures and text do beside plain layers. Sources: derivatives.yaml (upsample_bilinear2d);
+ * What models of pictures and text do beside plain layers. Sources: derivatives.yaml (upsample_bilinear2d, grid_sampler_2d);
  * transformers/integrations/sdpa_attention.py and the vision attention of transformers/models/qwen2_5_vl.
  */
 import type { Tensor } from "../tensor";
@@ -74,14 +74,38 @@ export function attentionByParts(torch: Torch, operands: PictureAttention): Tens
   return joined;
 }
 
-/** `upsample_bilinear2d`: backward needs the sizes only; float32 under autocast. */
-export function upsampleBilinear(torch: Torch, input: Tensor, target: readonly number[]): Tensor {
+/** `upsample_bilinear2d`, with antialiasing or without: backward needs the sizes only; float32 under autocast. */
+export function upsampleBilinear(
+  torch: Torch,
+  input: Tensor,
+  target: readonly number[],
+  operator = "upsample_bilinear2d",
+): Tensor {
   const x = torch.autocasting ? torch.autocast(input, "float32") : input.retain();
   const { sizes } = x;
   const node = torch.record("UpsampleBilinear2DBackward0", [x], (torch, [gradient]) => [
-    gradient ? torch.empty("upsample_bilinear2d_backward", sizes, gradient.dtype) : null,
+    gradient ? torch.empty(`${operator}_backward`, sizes, gradient.dtype) : null,
   ]);
-  const out = torch.attach(node, torch.empty("upsample_bilinear2d", [...sizes.slice(0, 2), ...target], x.dtype));
+  const out = torch.attach(node, torch.empty(operator, [...sizes.slice(0, 2), ...target], x.dtype));
   x.release();
   return out;
+}
+
+/**
+ * `grid_sampler` of pictures (aten/src/ATen/native/cuda/GridSampler.cpp): keeps the picture and the places; its backward makes
+ * a gradient of the places whether anyone asks for it or not.
+ */
+export function sampleAtPlaces(torch: Torch, input: Tensor, places: Tensor): Tensor {
+  const node = torch.record("GridSampler2DBackward0", [input, places], (torch, [gradient], [self, grid]) => {
+    if (!gradient) return [null, null];
+    const ofInput = torch.empty("grid_sampler_2d_backward", self!.sizes, gradient.dtype);
+    torch.empty("grid_sampler_2d_backward", grid!.sizes, grid!.dtype).release();
+    return [ofInput, null];
+  });
+  if (node !== null) {
+    torch.save(node, input);
+    torch.save(node, places);
+  }
+  const sizes = [...input.sizes.slice(0, 2), ...places.sizes.slice(1, 3)];
+  return torch.attach(node, torch.empty("grid_sampler_2d", sizes, input.dtype));
 }

@@ -384,6 +384,10 @@ const RULES: Readonly<Record<string, Rule>> = {
       merge: a.number(6, 1),
     }),
   upsample_bilinear2d: (t, a) => pictures.upsampleBilinear(t, a.tensor(0), a.numbers(1)),
+  _upsample_bilinear2d_aa: (t, a) => pictures.upsampleBilinear(t, a.tensor(0), a.numbers(1), "_upsample_bilinear2d_aa"),
+  // aten/src/ATen/native/Onehot.cpp: zeros, and a one put where each number says
+  one_hot: (t, a) => t.empty("zeros", [...a.tensor(0).sizes, a.number(1, 1)], "int64"),
+  grid_sampler: (t, a) => pictures.sampleAtPlaces(t, a.tensor(0), a.tensor(1)),
   max_pool2d: (t, a) =>
     pooling.maxPool(t, a.tensor(0), { ...windowOf(a), dilation: a.numbers(4), ceiling: a.flag(5, "ceil_mode") }),
   avg_pool1d: (t, a) => averagePool(t, a, pooling.averagePoolOfRows),

@@ -7,7 +7,7 @@ import type { PackedWeight } from "../quantization/bitsandbytes";
 import type { AdapterSpec } from "../run";
 import { adalora } from "./adalora";
 import { boft } from "./butterfly";
-import { convolutionLora, isDepthwise } from "./convolution";
+import { isDepthwise, loraConvolution } from "./convolution";
 import { convertTargets, type ParameterLora, parameterLora, wrapped } from "./experts";
 import { loha, lokr } from "./factored";
 import { type AdapterLayer, type BaseLayer, baseLayer } from "./layer";
@@ -17,7 +17,7 @@ import type { PromptSizes } from "./prompt-sizes";
 import { type PromptEncoder, promptEncoder, virtualTokens } from "./prompts";
 import { oft } from "./rotation";
 import { ia3, vera, veraProjections } from "./scaling";
-import { isAdapted, named } from "./targets";
+import { isAdapted, isConvolution, named } from "./targets";
 import { trainedTokens } from "./tokens";
 
 /** A loaded model as adapters see it. */
@@ -174,10 +174,9 @@ function makerOf(
   return (path, item) => {
     if (item.module === "Embedding")
       return put(path, loraEmbedding(torch, adapter, path, byName.get(`${path}.weight`)!));
-    if (item.module === "Conv2d") {
-      const weight = byName.get(`${path}.weight`)!;
-      const bias = byName.get(`${path}.bias`) ?? null;
-      return isDepthwise(weight) ? [] : put(path, convolutionLora(torch, adapter, path, weight, bias));
+    if (isConvolution(item.module)) {
+      const [weight, bias] = [byName.get(`${path}.weight`)!, byName.get(`${path}.bias`) ?? null];
+      return isDepthwise(weight) ? [] : put(path, loraConvolution(torch, adapter, path, weight, bias));
     }
     const layer = make === undefined ? null : base(path, item.module);
     return layer === null || make === undefined ? [] : put(path, make(torch, adapter, layer));

@@ -29,6 +29,11 @@ export function isLinear(module: string): boolean {
   return LINEAR_KINDS.has(module);
 }
 
+/** Whether a module of this class is a convolution that LoRA takes (peft/tuners/lora/layer.py, dispatch_default). */
+export function isConvolution(module: string): boolean {
+  return /^Conv[123]d$/.test(module);
+}
+
 /** Index of the layer a path lies in: the number after the first module list. */
 function layerOf(path: string): number | null {
   const [, index] = /\.(\d+)\./.exec(path) ?? [];
@@ -38,7 +43,8 @@ function layerOf(path: string): number | null {
 /** Whether peft puts an adapter on the module at `path`; LoRA takes embeddings and convolutions too. */
 export function isAdapted(adapter: AdapterSpec, path: string, module: string, head: string | null): boolean {
   const others = adapter.type === "lora" && adapter.targetModules !== "all-linear";
-  if (!isLinear(module) && !(others && (module === "Embedding" || module === "Conv2d"))) return false;
+  const takes = isLinear(module) || (others && (module === "Embedding" || isConvolution(module)));
+  if (!takes) return false;
   if (adapter.excludeModules !== undefined && named(adapter.excludeModules, path)) return false;
   if (adapter.targetModules === "all-linear") return path !== head;
   if (!named(adapter.targetModules, path)) return false;
