@@ -11,7 +11,6 @@ HOST = "its code reads values of tensors on the host (routing, lengths of patche
 SPARSE = "refused: attention picks positions or blocks, with sizes that no expression of the config gives"
 LOOPS = "a loop over positions that is not among those a repeat stands for yet (`LOOPS` in `record.py`)"
 DRAWN = "refused: its config ties keys together (nested parts, lists of kinds), which the drawing of points does not do yet"
-ACROSS = "a block of weights belongs to several layers, with an adapter for each use"
 DIRECT = "its code calls the `forward` of layers itself, where only calls of modules are seen"
 ON_HOST = "makes parameters on the host whatever device is asked for"
 HALF = "equal to PyTorch in float32 and under autocast, not with bfloat16 weights alone yet"
@@ -43,7 +42,6 @@ UNTRIED = "not tried yet"
 
 REASONS = {
     **dict.fromkeys(("aria_text", "blt", "longformer", "led", "jetmoe", "ibert", "funnel", "switch_transformers", "tapas", "flaubert", "xlm", "prophetnet", "nllb-moe"), HOST),
-    "zamba2": ACROSS,
     "squeezebert": DIRECT,
     **dict.fromkeys(("xlnet", "olmo_hybrid"), ON_HOST),
     **dict.fromkeys(("mra", "yoso"), COMPILED),

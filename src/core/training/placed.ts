@@ -88,7 +88,7 @@ export function placeTensors(specs: readonly TensorSpec[], view: ConfigView, loa
         const one = specs[n]!;
         const tensor = place(one, scope, load, index, shared[n - k]!);
         if (tensor === null) continue;
-        const turns = one.turns === undefined ? null : Number(evaluate(one.turns, view.scope));
+        const turns = one.turns === undefined ? null : Math.max(1, Number(evaluate(one.turns, view.scope)) || 1);
         placed.push(turns === null ? tensor : inTurn(tensor, turns, owners.get(one)!));
       }
     }
