@@ -47,7 +47,7 @@ REASONS = {
     **dict.fromkeys(("mra", "yoso"), COMPILED),
     **dict.fromkeys(("layoutlmv3", "udop"), PAGES),
     **dict.fromkeys(("cohere_compass", "gemma3n_text", "longcat_flash", "longt5", "mimo_v2_flash", "qwen4_exp_text", "zaya"), DRAWN),
-    **dict.fromkeys(("markuplm", "modernvbert", 
+    **dict.fromkeys(("modernvbert", 
                      ), FIRST),
     "canine": LOOPS,
     "convbert": AUTOCAST,
@@ -83,7 +83,7 @@ REASONS = {
     "openai_privacy_filter": HOST,
     **dict.fromkeys(("t5gemma", "t5gemma2"), PAIRED),
     **dict.fromkeys(("dbrx", "cohere_compass_text"), DRAWN),
-    **dict.fromkeys(("cpmant", "emu3", "doge"), FIRST),
+    **dict.fromkeys(("emu3",), FIRST),
 }
 MAPPINGS = ("CAUSAL_LM", "MASKED_LM", "SEQ_TO_SEQ_CAUSAL_LM", "SEQUENCE_CLASSIFICATION", "TOKEN_CLASSIFICATION", "IMAGE_CLASSIFICATION", "SPEECH_SEQ_2_SEQ", "CTC", "AUDIO_CLASSIFICATION", "IMAGE_TEXT_TO_TEXT")
 
