@@ -47,8 +47,6 @@ REASONS = {
     **dict.fromkeys(("mra", "yoso"), COMPILED),
     **dict.fromkeys(("layoutlmv3", "udop"), PAGES),
     **dict.fromkeys(("cohere_compass", "gemma3n_text", "longcat_flash", "longt5", "mimo_v2_flash", "qwen4_exp_text", "zaya"), DRAWN),
-    **dict.fromkeys(("modernvbert", 
-                     ), FIRST),
     "canine": LOOPS,
     "convbert": AUTOCAST,
     "pegasus_x": EINSUMS,
