@@ -11,7 +11,6 @@ HOST = "its code reads values of tensors on the host (routing, lengths of patche
 SPARSE = "refused: attention picks positions or blocks, with sizes that no expression of the config gives"
 LOOPS = "a loop over positions that is not among those a repeat stands for yet (`LOOPS` in `record.py`)"
 DRAWN = "refused: its config ties keys together (nested parts, lists of kinds), which the drawing of points does not do yet"
-ACROSS = "a block of weights belongs to several layers, with an adapter for each use"
 DIRECT = "its code calls the `forward` of layers itself, where only calls of modules are seen"
 ON_HOST = "makes parameters on the host whatever device is asked for"
 HALF = "equal to PyTorch in float32 and under autocast, not with bfloat16 weights alone yet"
@@ -45,14 +44,11 @@ UNTRIED = "not tried yet"
 
 REASONS = {
     **dict.fromkeys(("aria_text", "blt", "longformer", "led", "jetmoe", "ibert", "funnel", "switch_transformers", "tapas", "flaubert", "xlm", "prophetnet", "nllb-moe"), HOST),
-    "zamba2": ACROSS,
     "squeezebert": DIRECT,
     **dict.fromkeys(("xlnet", "olmo_hybrid"), ON_HOST),
     **dict.fromkeys(("mra", "yoso"), COMPILED),
     **dict.fromkeys(("layoutlmv3", "udop"), PAGES),
     **dict.fromkeys(("cohere_compass", "gemma3n_text", "longcat_flash", "longt5", "mimo_v2_flash", "qwen4_exp_text", "zaya"), DRAWN),
-    **dict.fromkeys(("markuplm", "modernvbert", 
-                     ), FIRST),
     "canine": LOOPS,
     "convbert": AUTOCAST,
     "pegasus_x": EINSUMS,
@@ -89,7 +85,8 @@ REASONS = {
     **dict.fromkeys(("t5gemma", "t5gemma2"), PAIRED),
     **dict.fromkeys(("dbrx", "cohere_compass_text"), DRAWN),
     "wav2vec2-conformer": NEARLY,
-    **dict.fromkeys(("glm4v_moe", "llama4", "cpmant", "emu3", "doge"), FIRST),
+    "emu3": CODES,
+    **dict.fromkeys(("glm4v_moe", "llama4"), FIRST),
 }
 MAPPINGS = ("CAUSAL_LM", "MASKED_LM", "SEQ_TO_SEQ_CAUSAL_LM", "SEQUENCE_CLASSIFICATION", "TOKEN_CLASSIFICATION", "IMAGE_CLASSIFICATION", "SPEECH_SEQ_2_SEQ", "CTC", "AUDIO_CLASSIFICATION", "IMAGE_TEXT_TO_TEXT")
 

@@ -92,7 +92,7 @@ export function placeTensors(specs: readonly TensorSpec[], view: ConfigView, loa
       const scope = layerScope(view.scope, index, kind);
       for (let n = k; n < end; n++) {
         const one = specs[n]!;
-        const turns = one.turns === undefined ? null : Number(evaluate(one.turns, view.scope));
+        const turns = one.turns === undefined ? null : Math.max(1, Number(evaluate(one.turns, view.scope)) || 1);
         for (const tensor of place(one, scope, load, index, shared[n - k]!))
           placed.push(turns === null ? tensor : inTurn(tensor, turns, owners.get(one)!));
       }

@@ -130,6 +130,8 @@ const factory =
   (torch, args) =>
     torch.empty(operator, args.numbers(0), args.dtype(-1) ?? dtypeOf(args));
 
+const concatenated: Rule = (torch, args) => layout.cat(torch, args.tensors(0), args.number(1, 0, "dim"));
+
 function eye(torch: Torch, args: Arguments): Tensor {
   const rows = args.number(0, 0);
   return torch.empty("eye", [rows, args.number(1, rows)], args.dtype(-1) ?? "float32");
@@ -446,7 +448,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   split_with_sizes: split,
   tensor_split: chunk,
   unbind: (t, a) => layout.unbind(t, a.tensor(0), a.number(1, 0, "dim")),
-  cat: (t, a) => layout.cat(t, a.tensors(0), a.number(1, 0, "dim")),
+  cat: concatenated,
+  concatenate: concatenated,
   concat: (t, a) => layout.cat(t, a.tensors(0), a.number(1, 0, "dim")),
   stack: (t, a) => layout.stack(t, a.tensors(0), a.number(1, 0, "dim")),
   pad: (t, a) => layout.pad(t, a.tensor(0), a.numbers(1)),
