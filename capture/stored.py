@@ -1,15 +1,23 @@
 """Files of graphs as they are stored: what stands in them more than once is said once, in a table before it."""
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 
-SCHEMA = "vram-lens/graphs/2"
+SCHEMA = "vram-lens/graphs/3"
 # A part of fewer characters costs as much in the table as in its place once the package is compressed.
 _SHORTEST = 60
+# Lists of fewer characters are not looked into for what other lists have, too.
+_LIST = 300
+# Items in a row that a stretch of another list must have in common, and their characters.
+_ALIKE, _STRETCH = 4, 90
+# Places of other lists that are compared for the longest stretch.
+_PLACES = 12
 
 
 def text_of(content):
-    """The stored text: `{"same": n}` stands for the n-th part of `parts`, which may hold earlier parts itself."""
+    """The stored text: `{"same": n}` stands for the n-th part of `parts`, which may hold earlier parts itself, and
+    `{"run": [n, k, count]}` in a list for so many items of the n-th part from its k-th on."""
     seen, parts, numbers = Counter(), [], {}
+    places = defaultdict(list)
 
     def count(value):
         if isinstance(value, (dict, list)):
@@ -19,22 +27,55 @@ def text_of(content):
                 for child in value.values() if isinstance(value, dict) else value:
                     count(child)
 
+    def longest(keys, at):
+        """The longest stretch of a part that goes on as `keys` do from `at` on."""
+        found = (0, 0, 0)
+        for n, other, k in places.get(tuple(keys[at : at + _ALIKE]), ()):
+            length = _ALIKE
+            while at + length < len(keys) and k + length < len(other) and keys[at + length] == other[k + length]:
+                length += 1
+            found = max(found, (length, n, k))
+        return found
+
+    def listed(values):
+        """A list, stretches of it said by those of earlier parts."""
+        keys, items, at = [_json(v) for v in values], [], 0
+        while at < len(keys):
+            length, n, k = longest(keys, at)
+            if length >= _ALIKE and sum(map(len, keys[at : at + length])) >= _STRETCH:
+                items.append({"run": [n, k, length]})
+                at += length
+            else:
+                items.append(stored(values[at]))
+                at += 1
+        return keys, items
+
     def stored(value):
         if not isinstance(value, (dict, list)):
             return value
         key = _json(value)
         if key in numbers:
             return {"same": numbers[key]}
-        shared = {k: stored(v) for k, v in value.items()} if isinstance(value, dict) else [stored(v) for v in value]
-        if len(key) < _SHORTEST or seen[key] == 1:
+        keys = None
+        if isinstance(value, dict):
+            shared = {k: stored(v) for k, v in value.items()}
+        elif len(key) >= _LIST and len(value) > _ALIKE:
+            keys, shared = listed(value)
+        else:
+            shared = [stored(v) for v in value]
+        if keys is None and (len(key) < _SHORTEST or seen[key] == 1):
             return shared
         parts.append(shared)
         numbers[key] = len(parts) - 1
+        for at in range(len(keys or ()) - _ALIKE + 1):
+            known = places[tuple(keys[at : at + _ALIKE])]
+            if len(known) < _PLACES:
+                known.append((numbers[key], keys, at))
         return {"same": numbers[key]}
 
     for value in content.values():
         count(value)
-    body = {k: stored(v) for k, v in content.items() if k != "schema"}
+    body = {k: [stored(one) for one in v] if isinstance(v, list) else stored(v) for k, v in content.items() if k != "schema"}
     return _json({"schema": SCHEMA, "parts": parts, **body}) + "\n"
 
 
@@ -45,10 +86,14 @@ def content_of(text):
 
     def whole(value):
         if isinstance(value, list):
-            return [whole(v) for v in value]
+            return [item for v in value for item in (_stretch(v) if isinstance(v, dict) and v.keys() == {"run"} else [whole(v)])]
         if isinstance(value, dict):
             return parts[value["same"]] if value.keys() == {"same"} else {k: whole(v) for k, v in value.items()}
         return value
+
+    def _stretch(item):
+        n, k, count = item["run"]
+        return parts[n][k : k + count]
 
     for part in data.pop("parts"):
         parts.append(whole(part))

@@ -58,7 +58,8 @@ export function estimate(
     const { simulation } = result;
     const { ledger } = simulation;
     // A size that is no number makes every sum after it none, and the peak the largest before it.
-    if (!Number.isFinite(ledger.live) || ledger.peakEvent < 0) return refused(run, graphs, "does not give every size");
+    if (!Number.isFinite(ledger.live) || ledger.peakEvent < 0)
+      return refused(run, graphs, { reason: "the model's config.json does not give every size" });
     const eager = widenedBy(read(run, simulation, detail === "full", enoughBytes, graphs.kernels), [
       ...result.uncertain,
       ...missingKernels(ledger, graphs.kernels),
@@ -76,8 +77,8 @@ export function estimate(
     return { ok: true, estimate: stands ? widenedActivations(own) : own };
   } catch (error) {
     if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.message };
-    const reason = error instanceof Error ? error.message : String(error);
-    return refused(run, graphs, `cannot be run: ${reason}`, reason);
+    const failure = error instanceof Error ? error.message : String(error);
+    return refused(run, graphs, { reason: `the model's config.json cannot be run: ${failure}`, failure });
   }
 }
 
@@ -85,10 +86,13 @@ export function estimate(
  * Why there is no estimate: the branch of the code that the config takes was not captured, the engine has no rule for what an
  * operator is given, or the config is at fault.
  *
- * @param fault what is wrong with the config, if it is the config
- * @param failure what an operator said
+ * @param fault what is wrong with the config, if it is the config, and what an operator said
  */
-function refused(run: TrainingRun, graphs: FamilyGraphs, fault: string, failure?: string): EstimateResult {
+function refused(
+  run: TrainingRun,
+  graphs: FamilyGraphs,
+  { reason, failure }: { readonly reason: string; readonly failure?: string },
+): EstimateResult {
   try {
     if (graphs.family === run.model.family && unmetConditions(run, graphs).length > 0)
       return { ok: false, code: "not-modelled", reason: notCaptured(run, graphs) };
@@ -103,7 +107,7 @@ function refused(run: TrainingRun, graphs: FamilyGraphs, fault: string, failure?
   } catch {
     // What the config cannot even count is its own fault.
   }
-  return { ok: false, code: "invalid-config", reason: `the model's config.json ${fault}` };
+  return { ok: false, code: "invalid-config", reason };
 }
 
 /**

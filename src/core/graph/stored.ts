@@ -1,13 +1,13 @@
 /**
  * Files of graphs as they are stored (`capture/stored.py`): what stands in them more than once is said once, in a table
- * of parts that `{ "same": n }` points into. A family's graphs are alike for most of their length, so files, time to
+ * of parts that `{ "same": n }` points into, and `{ "run": [n, from, count] }` into the items of one. A family's graphs are alike for most of their length, so files, time to
  * parse and memory shrink; what is shared stays one object.
  */
 import * as z from "zod";
 import type { FamilyGraphs } from "./types";
 
 const storedSchema = z.looseObject({
-  schema: z.literal("vram-lens/graphs/2"),
+  schema: z.literal("vram-lens/graphs/3"),
   parts: z.array(z.unknown()),
   family: z.string(),
   graphs: z.array(z.unknown()),
@@ -31,10 +31,20 @@ function parsed(text: string): unknown {
   }
 }
 
+/** The items of a part that a list takes over in a row; undefined where the item stands for itself. */
+function runOf(item: unknown, parts: readonly unknown[]): readonly unknown[] | undefined {
+  if (typeof item !== "object" || item === null) return undefined;
+  const { run } = item as { readonly run?: unknown };
+  if (!Array.isArray(run)) return undefined;
+  const [part, from, count] = run.map(Number);
+  const list = parts[part ?? -1];
+  return Array.isArray(list) && from !== undefined && count !== undefined ? list.slice(from, from + count) : undefined;
+}
+
 /** A value with its parts in place; parts come before what holds them. */
 function whole(value: unknown, parts: readonly unknown[]): unknown {
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => whole(item, parts));
+  if (Array.isArray(value)) return value.flatMap((item) => runOf(item, parts) ?? [whole(item, parts)]);
   const { same } = value as { readonly same?: unknown };
   if (typeof same === "number") return parts[same];
   const result: Record<string, unknown> = {};
