@@ -19,9 +19,10 @@ const families = readdirSync(path.join(MODELS, "graphs")).map((file) => path.bas
 
 /**
  * Every published Swin has two layers in its first, second and last stage (models/README.md); MobileViT's stages have the depths
- * that its code has written in it (transformers/models/mobilevit/modeling_mobilevit.py, `MobileViTEncoder`).
+ * that its code has written in it (transformers/models/mobilevit/modeling_mobilevit.py, `MobileViTEncoder`); the second version's
+ * graph is asked for at the published depths alone.
  */
-const FIXED_STAGES: ReadonlySet<string> = new Set(["swin", "swinv2", "mobilevit"]);
+const FIXED_STAGES: ReadonlySet<string> = new Set(["swin", "swinv2", "mobilevit", "mobilevitv2"]);
 
 /** Keys that decide no memory, or not in this task. */
 const IRRELEVANT: Readonly<Record<string, readonly string[]>> = {
@@ -55,8 +56,6 @@ const IRRELEVANT: Readonly<Record<string, readonly string[]>> = {
     "attention_head_size",
     "pos_att_type",
   ],
-  // A norm for every head, each a module of its own (StableLM 2 12B), is left out: a few activations a layer.
-  stablelm: ["qk_layernorm"],
   deepseek_v2: ["num_key_value_heads"],
   // As many as attention heads, in every published one: queries, keys and values come from one compressed row.
   deepseek_v3: ["num_key_value_heads"],
