@@ -28,6 +28,11 @@ const FIELDS: Readonly<Record<string, Field>> = {
   alpha: field("lora_alpha", "number", EFFECT.alpha),
   lora_dropout: field("lora_dropout", "number", EFFECT.dropout, 0),
   target_modules: field("lora_target_modules", "any", EFFECT.targets),
+  target_parameters: field(
+    "adapter_target_parameters",
+    "any",
+    "Parameters that get low-rank factors of their own: experts that are stored together.",
+  ),
   exclude_modules: field("adapter_exclude_modules", "any", "Modules left out although they are named."),
   layers_to_transform: field("adapter_layers", "any", "Layers that get an adapter; all when absent."),
   modules_to_save: field("lora_modules_to_save", "any", EFFECT.toSave),

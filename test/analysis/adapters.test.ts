@@ -48,6 +48,11 @@ describe("adapters of Python configs", () => {
     ["LNTuningConfig", "", (2 * LAYERS + 1) * HIDDEN],
     ["LoraConfig", 'r=8, target_modules=["q_proj", "k_proj"], exclude_modules=["k_proj"]', LAYERS * 16 * HIDDEN],
     ["LoraConfig", 'r=8, target_modules=["q_proj"], layers_to_transform=[0]', 16 * HIDDEN],
+    [
+      "LoraConfig",
+      'r=8, target_modules=["q_proj"], target_parameters=["self_attn.o_proj.weight"]',
+      2 * LAYERS * 16 * HIDDEN,
+    ],
   ];
   for (const [name, adapter, elements] of trained)
     it(`${name}(${adapter})`, async () => {

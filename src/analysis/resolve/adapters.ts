@@ -237,6 +237,7 @@ function furtherFields(c: ResolveContext, type: AdapterType, config: ModelConfig
   const layers = settings.find("adapter_layers")?.value;
   const tokens = settings.list("adapter_token_indices")?.length;
   const fields = {
+    targetParameters: settings.list("adapter_target_parameters"),
     excludeModules: modulesOf(c, "adapter_exclude_modules"),
     layersToTransform: typeof layers === "number" ? [layers] : settings.list("adapter_layers")?.map(Number),
     trainableTokens: tokens ?? (type === "trainable-tokens" ? 1 : undefined),

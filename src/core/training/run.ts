@@ -67,6 +67,8 @@ export interface AdapterSpec {
   readonly dropout: number;
   /** Module-name suffixes, `all-linear`, or a regular expression, as `target_modules` accepts them. */
   readonly targetModules: readonly string[] | string;
+  /** LoRA's `target_parameters`: ends of the names of parameters that get factors of their own (experts stored together). */
+  readonly targetParameters?: readonly string[];
   readonly modulesToSave: readonly string[];
   readonly bias: "none" | "all" | "lora_only";
   readonly useRslora: boolean;

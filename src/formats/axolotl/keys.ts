@@ -233,7 +233,7 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
   }),
   memory("excess_length_strategy", null, "string", EFFECT.sequence, { nullable: true }),
   memory("group_by_length", null, "boolean", EFFECT.sequence, { nullable: true }),
-  memory("lora_target_parameters", null, "any", EFFECT.targets, { nullable: true }),
+  memory("lora_target_parameters", "adapter_target_parameters", "any", EFFECT.targets, { nullable: true }),
   memory("lora_layers_to_transform", null, "any", EFFECT.targets, { nullable: true }),
   memory("relora", null, "any", EFFECT.adapter, { nullable: true }),
   memory("relora_steps", null, "integer", EFFECT.adapter, {

@@ -20,6 +20,7 @@ export interface Peft {
   readonly dropout?: number;
   readonly dora?: boolean;
   readonly target_modules: readonly string[] | string;
+  readonly target_parameters?: readonly string[];
   readonly modules_to_save?: readonly string[];
   readonly autocast_adapter_dtype?: boolean;
   readonly bias?: AdapterSpec["bias"];
@@ -170,6 +171,7 @@ function adapterOf(p: Peft, family: string): AdapterSpec {
     useRslora: false,
     autocastAdapterDtype: p.autocast_adapter_dtype ?? true,
     ...written({
+      targetParameters: p.target_parameters,
       excludeModules: p.exclude_modules,
       layersToTransform: p.layers_to_transform,
       rankPattern: p.rank_pattern,

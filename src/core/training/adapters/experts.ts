@@ -36,6 +36,9 @@ const CONVERTED: ReadonlyMap<string, Names> = new Map([
   ].map((family) => [family, QWEN] as const),
 ]);
 
+/** Families whose experts are stored with their inputs before their outputs (`is_transposed`). */
+const TRANSPOSED: ReadonlySet<string> = new Set(["gpt_oss"]);
+
 /** What an adapter means for a family: the modules it is put on, and the parameters, by the end of their name. */
 export interface Converted {
   readonly adapter: AdapterSpec;
@@ -51,16 +54,19 @@ export function convertTargets(
   head: string | null,
 ): Converted {
   const names = CONVERTED.get(family);
-  if (names === undefined || !/^(?:lora|dora)$/.test(adapter.type)) return { adapter, parameters: new Map() };
+  if (!/^(?:lora|dora)$/.test(adapter.type)) return { adapter, parameters: new Map() };
+  const parameters = new Map((adapter.targetParameters ?? []).map((name) => [name, adapter.rank]));
+  if (names === undefined) return { adapter, parameters };
   const targets = leafTargets(adapter, names, placed, head);
   const rest = targets.filter((target) => names[leaf(target)] === undefined);
-  const parameters = new Map<string, number>();
   for (const target of targets) {
     const name = names[leaf(target)];
     // Two matrices in one: the rank is that of both together.
     if (name !== undefined) parameters.set(name, (parameters.get(name) ?? 0) + adapter.rank);
   }
-  return parameters.size === 0 ? { adapter, parameters } : { adapter: { ...adapter, targetModules: rest }, parameters };
+  return rest.length === targets.length
+    ? { adapter, parameters }
+    : { adapter: { ...adapter, targetModules: rest }, parameters };
 }
 
 /** Whether peft raises an error for this form of LoRA on a parameter (`ParamWrapper.__init__`). */
@@ -98,6 +104,8 @@ export interface ParameterLora {
   readonly b: Tensor;
   readonly weight: Tensor;
   readonly scaled: boolean;
+  /** The parameter has inputs before outputs. */
+  readonly transposed: boolean;
 }
 
 /** LoRA on a parameter: factors of every expert side by side (`ParamWrapper.update_layer`). */
@@ -107,14 +115,17 @@ export function parameterLora(
   rank: number,
   path: string,
   weight: Tensor,
+  family: string,
 ): ParameterLora {
-  const [experts, outputs, inputs] = weight.rank === 3 ? weight.sizes : [1, ...weight.sizes];
+  const transposed = weight.rank === 3 && TRANSPOSED.has(family);
+  const [experts, first, last] = weight.rank === 3 ? weight.sizes : [1, ...weight.sizes];
+  const [outputs, inputs] = transposed ? [last, first] : [first, last];
   const dtype = adapterDtype(adapter, weight.dtype);
   const a = parameter(torch, `${path}.lora_A`, [rank * experts!, inputs!], dtype);
   const b = parameter(torch, `${path}.lora_B`, [outputs!, rank * experts!], dtype);
   // Rank and alpha of fused matrices are raised together.
   const scale = adapter.useRslora ? Math.sqrt(adapter.rank) : adapter.rank;
-  return { path, a, b, weight, scaled: adapter.alpha !== scale };
+  return { path, a, b, weight, scaled: adapter.alpha !== scale, transposed };
 }
 
 /**
@@ -156,13 +167,15 @@ interface Way {
 }
 
 /** `_LoraFactorsProxy`: one `baddbmm` in the parameter's own dtype. */
-function folded(torch: Torch, { a, b, weight, scaled }: ParameterLora): Way {
+function folded(torch: Torch, { a, b, weight, scaled, transposed }: ParameterLora): Way {
   const [experts = 1] = weight.sizes;
   const rows = view(torch, a, [experts, -1, a.size(1)]);
   const columns = view(torch, b, [b.size(0), -1, experts]);
   const left = done(permute(torch, columns, [2, 0, 1]), columns);
-  const lhs = done(castInput(torch, left, weight.dtype), left);
-  const rhs = done(castInput(torch, rows, weight.dtype), rows);
+  const turned = (tensor: Tensor): Tensor => (transposed ? done(permute(torch, tensor, [0, 2, 1]), tensor) : tensor);
+  const [before, behind] = transposed ? [turned(rows), turned(left)] : [left, rows];
+  const lhs = done(castInput(torch, before, weight.dtype), before);
+  const rhs = done(castInput(torch, behind, weight.dtype), behind);
   return {
     held: [lhs, rhs],
     compute: (torch) => {

@@ -105,7 +105,7 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
         ? undefined
         : [...converted.parameters].find(([end]) => item.name.endsWith(`.${end}`))?.[1];
     if (rank !== undefined) {
-      const lora = parameterLora(torch, adapter, rank, item.name, byName.get(item.name)!);
+      const lora = parameterLora(torch, adapter, rank, item.name, byName.get(item.name)!, model.family);
       onParameters.push(lora);
       added.push(lora.a, lora.b);
     }
