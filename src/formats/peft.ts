@@ -112,6 +112,7 @@ export const PEFT_CLASSES: readonly PeftClass[] = [
 
 /** Fields of LoRA's class that the adapter's other classes share, beside those its formats list themselves. */
 export const LORA_FIELDS: Readonly<Record<string, string>> = {
+  target_parameters: "target_parameters",
   exclude_modules: "exclude_modules",
   layers_to_transform: "layers_to_transform",
   trainable_token_indices: "token_indices",
