@@ -111,6 +111,8 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Scale of the LoRA update: no memory.": "LoRA 更新的缩放：不占显存。",
   "Dropout before LoRA: saves a mask and a copy of the input.": "LoRA 前的 dropout：保存掩码和输入的副本。",
   "Modules left out although they are named.": "虽被点名但仍排除的模块。",
+  "Parameters that get low-rank factors of their own: experts that are stored together.":
+    "获得各自低秩因子的参数：存放在一起的专家。",
   "Layers that get an adapter; all when absent.": "加适配器的层；缺省为全部。",
   "Modules whose input is scaled, not their output.": "缩放输入而非输出的模块。",
   "Both Kronecker factors may be low-rank.": "两个 Kronecker 因子均可为低秩。",
