@@ -8,7 +8,7 @@ import contextlib
 import itertools
 
 from . import trainers
-from .trainers import NAME, Version, _trainer, symbols as plain_symbols, trl  # (before torch)
+from .trainers import NAME, Version, _trainer, makers, symbols as plain_symbols, trl  # (before torch)
 import torch
 
 FUSED = False
@@ -82,9 +82,7 @@ def symbols(kind, r):
 
 def batch_of(kind, settings, sizes, device):
     b, s = sizes["B"], sizes.get("S", 0)
-    long = lambda *shape: torch.zeros(shape, dtype=torch.long, device=device)
-    ones = lambda *shape: torch.ones(shape, dtype=torch.long, device=device)
-    numbers = lambda *shape: torch.zeros(shape, device=device)
+    long, ones, numbers = makers(device)
     if kind == "dpo" and VERSION < Version("0.12"):
         batch = {f"{side}_{part}": long(b, s) for side in ("chosen", "rejected") for part in ("input_ids", "attention_mask", "labels")}
         return {**batch, **({f"reference_{side}_logps": numbers(b) for side in ("chosen", "rejected")} if settings["reference"] == "none" else {})}

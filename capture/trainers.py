@@ -184,12 +184,18 @@ def scored_mask(rows, length, count, device):
     return mask
 
 
-def batch_of(kind, settings, sizes, device):
-    """The tensors a data loader (or the generation) hands to the loss."""
-    b, s = sizes["B"], sizes.get("S", 0)
+def makers(device):
+    """What makes token ids, masks and numbers of a shape on a device."""
     long = lambda *shape: torch.zeros(shape, dtype=torch.long, device=device)
     ones = lambda *shape: torch.ones(shape, dtype=torch.long, device=device)
     numbers = lambda *shape: torch.zeros(shape, device=device)
+    return long, ones, numbers
+
+
+def batch_of(kind, settings, sizes, device):
+    """The tensors a data loader (or the generation) hands to the loss."""
+    b, s = sizes["B"], sizes.get("S", 0)
+    long, ones, numbers = makers(device)
     if kind in ("dpo", "reward"):
         batch = {"input_ids": long(2 * b, s), "attention_mask": ones(2 * b, s)}
         if kind == "dpo":

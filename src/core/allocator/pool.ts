@@ -60,7 +60,7 @@ export class Blocks {
     this.drop(following);
   }
 
-  /** A block whose memory is given back. */
+  /** A block that is no more, joined to another or given back: its number is used again. */
   drop(block: number): void {
     this.unused.push(block);
   }

@@ -820,7 +820,7 @@ export class Interpreter {
               const name = nameOf(operand);
               return name !== undefined && this.shelved.has(name) ? name : null;
             }),
-            stores: fn.outputs.map((name) => this.stores.get(fn)?.get(name.replace(/^%/, "")) ?? null),
+            stores: fn.outputs.map((name) => this.stores.get(fn)?.get(withoutSigil(name)) ?? null),
           });
     for (const input of inputs) input?.release();
     return outputs;

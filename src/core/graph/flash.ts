@@ -3,7 +3,7 @@
  * kernel, so no mask is built, and keys and values keep their own heads. Sources: transformers/integrations/
  * {flash_attention,flex_attention}.py, transformers/masking_utils.py (flash_attention_mask).
  */
-import { nameOf, readIn } from "./reads";
+import { bareName, nameOf, readIn } from "./reads";
 import type { ArchitectureGraph, GraphFunction, Instruction, Operand, OpInstruction } from "./types";
 
 const ATTENTION = "scaled_dot_product_attention";
@@ -55,7 +55,7 @@ function withoutDead(fn: GraphFunction): GraphFunction {
   for (;;) {
     const read = readIn({ outputs: fn.outputs, body });
     const kept = body.filter(
-      (one) => !("op" in one) || one.out.some((name) => name !== null && read.has(name.replace(/^%/, ""))),
+      (one) => !("op" in one) || one.out.some((name) => name !== null && read.has(bareName(name))),
     );
     if (kept.length === body.length) return { ...fn, body };
     body = kept;

@@ -5,6 +5,7 @@
  * Source: liger_kernel/transformers/monkey_patch.py.
  */
 import type { ChunkedLossSpec } from "../training/run";
+import { bareName } from "./reads";
 import type { ArchitectureGraph, GraphFunction, Instruction, Operand, OpInstruction } from "./types";
 
 /** Values named anywhere in an operand. */
@@ -19,7 +20,7 @@ function reads(instruction: Instruction): string[] {
 
 function writes(instruction: Instruction): string[] {
   if (!("out" in instruction)) return [];
-  return instruction.out.filter((name): name is string => name !== null).map((name) => name.replace(/^%/, ""));
+  return instruction.out.filter((name): name is string => name !== null).map(bareName);
 }
 
 const base = (operator: string): string => operator.split(".")[0]!;
@@ -53,7 +54,7 @@ function fuseLoss(main: GraphFunction, head: string, { op, more }: LossOperator)
     out: loss.out,
   };
   const fn = rebuild(main, removed, new Map([[end, fused]]));
-  return { ...fn, outputs: main.outputs.filter((name) => !gone.has(name.replace(/^%/, ""))) };
+  return { ...fn, outputs: main.outputs.filter((name) => !gone.has(bareName(name))) };
 }
 
 /** The operators of an RMSNorm as models write it, and what each takes from the one before. */
@@ -109,7 +110,7 @@ function rebuild(
   const drops = fn.body.map((instruction, k): Instruction => {
     if (!("drop" in instruction)) return instruction;
     const kept = instruction.drop.filter((name) => {
-      const until = last.get(name.replace(/^%/, ""));
+      const until = last.get(bareName(name));
       if (until === undefined || until < k) return true;
       late.set(until, [...(late.get(until) ?? []), name]);
       return false;

@@ -5,6 +5,15 @@ import type { GraphFunction, Instruction, Operand } from "./types";
 export const nameOf = (operand: Operand | undefined): string | undefined =>
   typeof operand === "string" && operand.startsWith("%") ? operand.slice(1) : undefined;
 
+/** The value of a name, written with its sign or without. */
+export const bareName = (name: string): string => (name.startsWith("%") ? name.slice(1) : name);
+
+/** The value of a function's k-th output. */
+export function outputOf({ outputs }: Pick<GraphFunction, "outputs">, k: number): string | undefined {
+  const name = outputs[k];
+  return name === undefined ? undefined : bareName(name);
+}
+
 /** Names an operand refers to. */
 function namesIn(operand: Operand): string[] {
   if (Array.isArray(operand)) return operand.flatMap((item: Operand) => namesIn(item));
@@ -23,5 +32,5 @@ function readsOf(instruction: Instruction): string[] {
 
 /** Values that a function's instructions read or that it hands out. */
 export function readIn({ outputs, body }: Pick<GraphFunction, "outputs" | "body">): ReadonlySet<string> {
-  return new Set([...outputs.map((name) => name.replace(/^%/, "")), ...body.flatMap(readsOf)]);
+  return new Set([...outputs.map(bareName), ...body.flatMap(readsOf)]);
 }

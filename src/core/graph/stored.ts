@@ -1,7 +1,7 @@
 /**
  * Files of graphs as they are stored (`capture/stored.py`): what stands in them more than once is said once, in a table
- * of parts that `{ "same": n }` points into, and `{ "run": [n, from, count] }` into the items of one. A family's graphs are alike for most of their length, so files, time to
- * parse and memory shrink; what is shared stays one object.
+ * of parts that `{ "same": n }` points into, and `{ "run": [n, from, count] }` into the items of one. A family's graphs
+ * are alike for most of their length, so files, time to parse and memory shrink; what is shared stays one object.
  */
 import * as z from "zod";
 import type { FamilyGraphs } from "./types";

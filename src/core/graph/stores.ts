@@ -1,5 +1,5 @@
 /** What layers put into a dictionary that every layer is given, by the names that the main function has for it. */
-import { nameOf } from "./reads";
+import { bareName, nameOf } from "./reads";
 import type { ArchitectureGraph, GraphFunction } from "./types";
 
 /** Per function that stores: its own name of each value, and the main function's. */
@@ -15,8 +15,8 @@ export function storesOf({ main, blocks }: Pick<ArchitectureGraph, "main" | "blo
       const stored = new Set(fn.body.flatMap((one) => ("store" in one ? one.store.map((name) => nameOf(name)) : [])));
       if (stored.size === 0) continue;
       const named = fn.outputs.flatMap((name, k): [string, string][] => {
-        const [own, outside] = [name.replace(/^%/, ""), out[k]];
-        return stored.has(own) && outside ? [[own, outside.replace(/^%/, "")]] : [];
+        const [own, outside] = [bareName(name), out[k]];
+        return stored.has(own) && outside ? [[own, bareName(outside)]] : [];
       });
       stores.set(fn, new Map(named));
     }

@@ -100,20 +100,10 @@ function pooled(input: Tensor, { kernel, stride, padding, dilation, ceiling }: W
  * input but its sides (aten/native/cuda/Im2Col.cu, derivatives.yaml).
  */
 export function windowsInColumns(torch: Torch, input: Tensor, window: Window): Tensor {
-  const { sizes, dtype } = input;
-  const node = torch.record("Im2ColBackward0", [input], (torch, [gradient]) => {
-    if (!gradient) return [null];
-    const whole = contiguous(torch, gradient);
-    const out = torch.empty("col2im", sizes, dtype);
-    whole.release();
-    return [out];
-  });
-  const whole = contiguous(torch, input);
+  const { sizes } = input;
   const count = pooled(input, window).reduce((product, side) => product * side, 1);
   const values = window.kernel.reduce((product, side) => product * side, sizes[sizes.length - 3]!);
-  const out = torch.attach(node, torch.empty("im2col", [...sizes.slice(0, -3), values, count], dtype));
-  whole.release();
-  return out;
+  return rearranged(torch, input, ["im2col", "col2im", "Im2ColBackward0"], [...sizes.slice(0, -3), values, count]);
 }
 
 /** `col2im` (`fold`): columns of windows added up to a picture; backward takes the windows out again (aten/native/cuda/Col2Im.cu). */
@@ -123,17 +113,29 @@ export function columnsToPicture(
   sides: readonly number[],
   kernel: readonly number[],
 ): Tensor {
-  const { sizes, dtype } = input;
-  const node = torch.record("Col2ImBackward0", [input], (torch, [gradient]) => {
+  const { sizes } = input;
+  const channels = sizes[sizes.length - 2]! / kernel.reduce((product, side) => product * side, 1);
+  const picture = [...sizes.slice(0, -2), channels, ...sides];
+  return rearranged(torch, input, ["col2im", "im2col", "Col2ImBackward0"], picture);
+}
+
+/** What one of the two kernels makes of a tensor that lies row by row; the other one is its backward, and nothing is kept. */
+function rearranged(
+  torch: Torch,
+  input: Tensor,
+  [forward, backward, name]: readonly [forward: string, backward: string, node: string],
+  sizes: readonly number[],
+): Tensor {
+  const { sizes: given, dtype } = input;
+  const node = torch.record(name, [input], (torch, [gradient]) => {
     if (!gradient) return [null];
     const whole = contiguous(torch, gradient);
-    const out = torch.empty("im2col", sizes, dtype);
+    const out = torch.empty(backward, given, dtype);
     whole.release();
     return [out];
   });
   const whole = contiguous(torch, input);
-  const channels = sizes[sizes.length - 2]! / kernel.reduce((product, side) => product * side, 1);
-  const out = torch.attach(node, torch.empty("col2im", [...sizes.slice(0, -2), channels, ...sides], dtype));
+  const out = torch.attach(node, torch.empty(forward, sizes, dtype));
   whole.release();
   return out;
 }

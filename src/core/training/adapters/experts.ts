@@ -172,7 +172,7 @@ function folded(torch: Torch, { a, b, weight, scaled, transposed }: ParameterLor
   const rows = view(torch, a, [experts, -1, a.size(1)]);
   const columns = view(torch, b, [b.size(0), -1, experts]);
   const left = done(permute(torch, columns, [2, 0, 1]), columns);
-  const turned = (tensor: Tensor): Tensor => (transposed ? done(permute(torch, tensor, [0, 2, 1]), tensor) : tensor);
+  const turned = (tensor: Tensor): Tensor => done(permute(torch, tensor, [0, 2, 1]), tensor);
   const [before, behind] = transposed ? [turned(rows), turned(left)] : [left, rows];
   const lhs = done(castInput(torch, before, weight.dtype), before);
   const rhs = done(castInput(torch, behind, weight.dtype), behind);

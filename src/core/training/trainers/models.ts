@@ -2,6 +2,7 @@
  * The models a trainer's loss calls, cut from their training graphs: up to the hidden states that the head would take
  * (`model.base_model(...)`), or up to the logits (`model(...)` without labels).
  */
+import { bareName, outputOf } from "../../graph/reads";
 import type { ArchitectureGraph, Instruction } from "../../graph/types";
 
 const named = (operand: unknown): string | null =>
@@ -52,10 +53,10 @@ export function untilStates(graph: ArchitectureGraph, head: string | null): Arch
  * @param kept tokens at the end of the sequence whose logits are asked for (`logits_to_keep`); 0: all
  */
 export function untilLogits(graph: ArchitectureGraph, head: string | null, kept = 0): ArchitectureGraph | null {
-  const logits = graph.main.outputs[1]?.replace(/^%/, "");
+  const logits = outputOf(graph.main, 1);
   if (logits === undefined) return null;
   const made = graph.main.body.findIndex(
-    (instruction) => "out" in instruction && instruction.out.some((name) => name?.replace(/^%/, "") === logits),
+    (instruction) => "out" in instruction && instruction.out.some((name) => name !== null && bareName(name) === logits),
   );
   if (made < 0) return null;
   const body = graph.main.body.slice(0, made + 1);

@@ -4,6 +4,7 @@
  */
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
+import { outputOf } from "../../graph/reads";
 import type { ArchitectureGraph, Instruction } from "../../graph/types";
 
 /** Path of the head's one layer. */
@@ -37,7 +38,7 @@ export function valueHead(torch: Torch, width: number, sharded: boolean): Readon
 export function withValueHead(graph: ArchitectureGraph, head: string | null): ArchitectureGraph | null {
   const { main } = graph;
   const { body } = main;
-  const logits = main.outputs[1]?.replace(/^%/, "");
+  const logits = outputOf(main, 1);
   const at = body.findIndex((instruction) => "call" in instruction && instruction.path === head);
   const lossAt = body.findIndex((instruction) => "op" in instruction && instruction.op === "cross_entropy_loss");
   const [call, loss] = [body[at], body[lossAt]];
