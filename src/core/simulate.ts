@@ -21,6 +21,7 @@ import { PrefixCache, standsApart } from "./training/adapters/prefix";
 import { type PromptSizes, promptSizes } from "./training/adapters/prompt-sizes";
 import { promptWrapper, virtualTokens } from "./training/adapters/prompts";
 import { runEvaluation } from "./training/evaluation";
+import type { PassFactory } from "./training/forward";
 import { layerSignatures } from "./training/layers";
 import { packsOnTheFly } from "./training/loading";
 import { type LoadedModel, type LoadOptions, loadModel } from "./training/model";
@@ -31,7 +32,7 @@ import { splitsModel } from "./training/parallel/local";
 import { whileWaiting } from "./training/parallel/pipeline";
 import { shareOf } from "./training/parallel/tensor";
 import type { GenerationSpec, TrainerKind, TrainerSpec, TrainingRun } from "./training/run";
-import { type Before, type PassFactory, runSteps, STEPS } from "./training/step";
+import { type Before, runSteps, STEPS } from "./training/step";
 import {
   calledGraph,
   lossOf,
