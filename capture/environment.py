@@ -58,6 +58,14 @@ class _Numbers(list):
         return [_Numbers(self[end - size : end]) for size, end in zip(sizes, ends)]
 
 
+class _Sized:
+    """`torch.FloatTensor(*size)`, which makes its tensor on the host in float32 whatever is asked for; weights of files take its
+    place on the device, in the dtype they are loaded in (transformers/modeling_utils.py, `from_pretrained`)."""
+
+    def __new__(cls, *size):
+        return torch.empty(*size)
+
+
 def _patch_torch():
     """Answers what a CUDA device would answer where torch asks the driver."""
     _device_constructors()  # what `with torch.device(...)` looks for, by the functions as they are now
@@ -107,6 +115,7 @@ def _patch_torch():
     for name in ("cumsum", "split"):
         setattr(torch.Tensor, name, on_host(getattr(torch.Tensor, name)))
     torch.linspace = cpu_linspace
+    torch.FloatTensor = _Sized
     torch.Tensor.tolist = real_tolist
 
 

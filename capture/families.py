@@ -318,11 +318,11 @@ FAMILIES |= {
 
 from . import text  # noqa: E402  (uses what stands above)
 from . import encoders  # noqa: E402
-from . import decoders, listed, readers  # noqa: E402
+from . import decoders, listed, readers, recurrent  # noqa: E402
 
 FAMILIES |= text.FAMILIES
 FAMILIES |= encoders.FAMILIES
-FAMILIES |= decoders.FAMILIES | listed.FAMILIES | readers.FAMILIES
+FAMILIES |= decoders.FAMILIES | listed.FAMILIES | readers.FAMILIES | recurrent.FAMILIES
 FAMILIES |= media.FAMILIES
 
 from . import composed  # noqa: E402

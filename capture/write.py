@@ -238,7 +238,8 @@ def stacks(form, samples, atoms, keys, blocks, known, depths=()):
                     blocks.append(block)
                 members = {(id(c), g.index) for c, g, _ in part}
                 test = condition([env_of(c, i) for c, i, _ in everywhere], [t == text and (id(c), i) in members for c, i, t in everywhere], keys)
-                bodies.append({"block": known[key], "when": test})
+                withheld = sorted(set.intersection(*(set(g.withheld) for _, g, _ in part))) if item["repeat"]["checkpoint"] else []
+                bodies.append({"block": known[key], "when": test, **({"withheld": withheld} if withheld else {})})
         repeat = item["repeat"]
         repeat["bodies"] = bodies
         repeat["from"], repeat["to"] = _expression(repeat["from"]), _expression(repeat["to"])

@@ -164,7 +164,9 @@ function to(torch: Torch, args: Arguments): Tensor {
 }
 
 /** What a model casts by itself where autocast is on (`torch.amp.autocast_mode._cast`): a plain copy, not a cached one. */
-function autocastTo(torch: Torch, self: Tensor): Tensor {
+/** A conversion to autocast's dtype: by hand, or (`cached`) as `cached_cast` converts an operator's operand. */
+function autocastTo(torch: Torch, self: Tensor, cached: boolean): Tensor {
+  if (cached && torch.autocasting) return torch.autocast(self, torch.autocastDtype ?? self.dtype);
   const wanted = torch.autocasting && isFloating(self.dtype) && self.dtype !== "float64" ? torch.autocastDtype : null;
   return wanted === null || wanted === self.dtype ? self.retain() : torch.toCopy(self, wanted);
 }
@@ -461,7 +463,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   lift_fresh: (_, a) => a.tensor(0).retain(),
   to,
   _to_copy: to,
-  autocast_to: (t, a) => autocastTo(t, a.tensor(0)),
+  autocast_to: (t, a) => autocastTo(t, a.tensor(0), a.flag(-1, "cached")),
   type_as: (t, a) =>
     a.tensor(0).dtype === a.tensor(1).dtype ? a.tensor(0).retain() : t.toCopy(a.tensor(0), a.tensor(1).dtype),
   float: (t, a) => (a.tensor(0).dtype === "float32" ? a.tensor(0).retain() : t.toCopy(a.tensor(0), "float32")),
@@ -528,6 +530,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   mul_: (t, a) => scalePart(t, "mul", a.tensor(0), a.operand(1)),
   div_: (t, a) => scalePart(t, "div", a.tensor(0), a.operand(1)),
   masked_fill_: (t, a) => arithmetic.maskedFillInto(t, a.tensor(0), a.tensor(1)),
+  sqrt_bound_derivative: (t, a) => model.sqrtBoundDerivative(t, a.tensor(0)),
   phimoe_multiplier: (t, a) => model.phimoeMultiplier(t, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3)),
   copy_: (t, a) => copyInto(t, a.tensor(0), a.operand(1)),
   fill_: inplace(null),
