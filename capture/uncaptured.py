@@ -13,7 +13,6 @@ LOOPS = "a loop over positions that is not among those a repeat stands for yet (
 DRAWN = "refused: its config ties keys together (nested parts, lists of kinds), which the drawing of points does not do yet"
 DIRECT = "its code calls the `forward` of layers itself, where only calls of modules are seen"
 ON_HOST = "makes parameters on the host whatever device is asked for"
-HALF = "equal to PyTorch in float32 and under autocast, not with bfloat16 weights alone yet"
 ADAPTERS = "captured, but its peaks with adapters are up to 2 % off PyTorch's, which refuses its checkpointing under autocast"
 PICTURES = "the code goes over the pictures of a batch one by one (shapes of tiles, padding cut off), a loop no repeat stands for yet"
 STAGES = "unlike stages whose widths and repeats follow lists or rounding rules"
@@ -59,7 +58,6 @@ REASONS = {
     "gpt-sw3": SECOND,
     "layoutlmv2": ELSEWHERE,
     "reformer": REVERSED,
-    "deberta": HALF,
     **dict.fromkeys(("deepseek_v32", "deepseek_v4"), SPARSE),
     **dict.fromkeys(("rwkv", "xlstm", "recurrent_gemma", "minimax", "kimi_linear", "zamba"), LOOPS),
     **dict.fromkeys(("fuyu", "granite4_vision", "llava_next_video", "phi4_multimodal"), PICTURES),
