@@ -11,7 +11,6 @@ HOST = "its code reads values of tensors on the host (routing, lengths of patche
 SPARSE = "refused: attention picks positions or blocks, with sizes that no expression of the config gives"
 LOOPS = "a loop over positions that is not among those a repeat stands for yet (`LOOPS` in `record.py`)"
 DRAWN = "refused: its config ties keys together (nested parts, lists of kinds), which the drawing of points does not do yet"
-DIRECT = "its code calls the `forward` of layers itself, where only calls of modules are seen"
 ON_HOST = "makes parameters on the host whatever device is asked for"
 ADAPTERS = "captured, but its peaks with adapters are up to 2 % off PyTorch's, which refuses its checkpointing under autocast"
 PICTURES = "the code goes over the pictures of a batch one by one (shapes of tiles, padding cut off), a loop no repeat stands for yet"
@@ -43,10 +42,9 @@ UNTRIED = "not tried yet"
 
 REASONS = {
     **dict.fromkeys(("aria_text", "blt", "longformer", "led", "jetmoe", "ibert", "funnel", "switch_transformers", "tapas", "flaubert", "xlm", "prophetnet", "nllb-moe"), HOST),
-    "squeezebert": DIRECT,
     **dict.fromkeys(("xlnet", "olmo_hybrid"), ON_HOST),
     **dict.fromkeys(("mra", "yoso"), COMPILED),
-    **dict.fromkeys(("layoutlmv3", "udop"), PAGES),
+    **dict.fromkeys(("udop",), PAGES),
     **dict.fromkeys(("cohere_compass", "gemma3n_text", "longcat_flash", "longt5", "mimo_v2_flash", "qwen4_exp_text", "zaya"), DRAWN),
     "canine": LOOPS,
     "convbert": AUTOCAST,
