@@ -343,7 +343,7 @@ CLASSIFIES = {
     "token-cls": ("apertus", "arcee", "biogpt", "bloom", "exaone4", "falcon", "gemma", "gemma2", "glm", "glm4", "gpt_bigcode", "gpt_neo", "gpt_neox", "gpt_oss", "llama", "ministral", "mistral", "mixtral", "mpt", "nemotron",
                   "persimmon", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "starcoder2"),
     # Encoders that people have find answers in texts (SQuAD).
-    "qa": ("albert", "bert", "camembert", "deberta-v2", "distilbert", "electra", "modernbert", "mpnet", "roberta", "xlm-roberta"),
+    "qa": ("albert", "bert", "camembert", "deberta", "deberta-v2", "distilbert", "electra", "modernbert", "mpnet", "roberta", "xlm-roberta"),
     # A class for each pixel.
     "image-segmentation": ("mobilenet_v2", "mobilevit", "mobilevitv2", "segformer"),
     # Hidden patches of pictures restored.

@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from . import environment  # noqa: F401  (patches before models are imported)
-from . import pictures, products
+from . import pictures, products, reads
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_utils import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
@@ -116,6 +116,7 @@ class Recorder(SchemaCheckMode):
         for name, t in [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]:
             self.weights.setdefault(id(t), []).append(name)
         self.weight_metas = {n: _meta(t, n) for n, t in [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]}
+        self.checkpoints = getattr(model, "supports_gradient_checkpointing", True)  # a class that does not refuses to be told
         self.embedders = _embedders(model) if "input_ids" in batch and {"pixel_values", "input_features"} & set(batch) else set()
         self.embedded = set()
         self.scopes = [""]
@@ -184,6 +185,8 @@ class Recorder(SchemaCheckMode):
             if isinstance(out, torch.Tensor) and not func._schema.is_mutable and self.known(out):
                 out = torch.ops.aten.alias.default(out)
         name = str(func).removeprefix("aten.").removesuffix(".default")
+        if name in reads.READS:
+            return out
         mask = pictures.mask_of(name, args)
         kw = {k: self.operand(v) for k, v in kwargs.items()} | ({} if mask is None else {"rows": pictures.picked(mask)})
         self.emit(Event("op", name, self.scopes[-1], [self.operand(a) for a in args], kw), out)
@@ -291,7 +294,7 @@ class Recorder(SchemaCheckMode):
                 if isinstance(t, torch.Tensor):
                     ins.append((key if single else f"{key}.{j}", positional and single, self.operand(t)))
         arguments = a = t = None  # a frame that names a tensor would keep it alive
-        self.events.append(Event("enter", type(module).__name__, path, ins, checkpoint=isinstance(module, GradientCheckpointingLayer)))
+        self.events.append(Event("enter", type(module).__name__, path, ins, checkpoint=self.checkpoints and isinstance(module, GradientCheckpointingLayer)))
         self.scopes.append(path)
         out = call(module, *args, **kwargs)
         self.scopes.pop()

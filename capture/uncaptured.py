@@ -11,8 +11,6 @@ HOST = "its code reads values of tensors on the host (routing, lengths of patche
 SPARSE = "refused: attention picks positions or blocks, with sizes that no expression of the config gives"
 LOOPS = "a loop over positions that is not among those a repeat stands for yet (`LOOPS` in `record.py`)"
 DRAWN = "refused: its config ties keys together (nested parts, lists of kinds), which the drawing of points does not do yet"
-DIRECT = "its code calls the `forward` of layers itself, where only calls of modules are seen"
-HALF = "equal to PyTorch in float32 and under autocast, not with bfloat16 weights alone yet"
 ADAPTERS = "captured, but its peaks with adapters are up to 2 % off PyTorch's, which refuses its checkpointing under autocast"
 PICTURES = "the code goes over the pictures of a batch one by one (shapes of tiles, padding cut off), a loop no repeat stands for yet"
 STAGES = "unlike stages whose widths and repeats follow lists or rounding rules"
@@ -43,9 +41,8 @@ UNTRIED = "not tried yet"
 
 REASONS = {
     **dict.fromkeys(("aria_text", "blt", "longformer", "led", "jetmoe", "ibert", "funnel", "switch_transformers", "tapas", "flaubert", "xlm", "prophetnet", "nllb-moe"), HOST),
-    "squeezebert": DIRECT,
     **dict.fromkeys(("mra", "yoso"), COMPILED),
-    **dict.fromkeys(("layoutlmv3", "udop"), PAGES),
+    **dict.fromkeys(("udop",), PAGES),
     **dict.fromkeys(("cohere_compass", "gemma3n_text", "longcat_flash", "longt5", "mimo_v2_flash", "qwen4_exp_text", "zaya"), DRAWN),
     "canine": LOOPS,
     "convbert": AUTOCAST,
@@ -57,7 +54,6 @@ REASONS = {
     "gpt-sw3": SECOND,
     "layoutlmv2": ELSEWHERE,
     "reformer": REVERSED,
-    "deberta": HALF,
     **dict.fromkeys(("deepseek_v32", "deepseek_v4"), SPARSE),
     **dict.fromkeys(("rwkv", "xlstm", "recurrent_gemma", "minimax", "kimi_linear", "zamba"), LOOPS),
     **dict.fromkeys(("fuyu", "granite4_vision", "llava_next_video", "phi4_multimodal"), PICTURES),

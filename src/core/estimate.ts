@@ -64,6 +64,7 @@ export function estimate(
       ...result.uncertain,
       ...missingKernels(ledger, graphs.kernels),
       ...adaptedExperts(simulation),
+      ...mixedFactors(simulation),
       ...engineCopies(run, ledger),
       ...workspaces(ledger),
       ...scattered(ledger),
@@ -261,6 +262,14 @@ function adaptedExperts({ adapterRefused }: Simulation): SplitUncertainty[] {
   const what =
     "peft refuses dropout, DoRA and biases on experts that are stored together: this is the estimate of plain LoRA there";
   return [{ what, settleWith: "lora_dropout", moreBytes: 0, lessBytes: 0 }];
+}
+
+/** Weights that a model makes in float32 whatever it is loaded in meet others of it in one product (DeBERTa's biases of queries). */
+function mixedFactors(simulation: Simulation): SplitUncertainty[] {
+  if (!simulation.mixedFactors) return [];
+  const what =
+    "PyTorch refuses products of two dtypes, which this model's weights come to as they are loaded: train it in float32 or under autocast";
+  return [{ what, settleWith: "dtype", moreBytes: 0, lessBytes: 0 }];
 }
 
 /**

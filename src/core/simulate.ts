@@ -64,6 +64,8 @@ export interface Simulation {
   readonly cacheBytes: number | null;
   /** The adapter reaches parameters in a form that peft refuses to put there. */
   readonly adapterRefused: boolean;
+  /** A product has factors of different dtypes, which PyTorch refuses. */
+  readonly mixedFactors: boolean;
   /** Host memory of one rank (managed memory of paged optimizers counts as pageable). */
   readonly host: HostUse;
 }
@@ -567,6 +569,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
       trainableTensors: trainable.length,
       offloadedBytes: torch.offloadedPeak,
       cacheBytes,
+      mixedFactors: torch.mixedFactors,
       adapterRefused: model.parametrized.size > 0 && run.adapter !== null && isRefused(run.adapter),
     },
   };

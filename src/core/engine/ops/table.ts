@@ -300,6 +300,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   minimum: (t, a) => arithmetic.extremum(t, "minimum", a.operand(0), a.operand(1)),
   max: (t, a) => largest(t, "max", "maximum", a),
   clamp: (t, a) => arithmetic.clamp(t, a.tensor(0), limits(a)),
+  clip: (t, a) => arithmetic.clamp(t, a.tensor(0), limits(a)),
   clamp_half: (t, a) => clampHalf(t, a.tensor(0), a.flag(1)),
   clamp_min: (t, a) => arithmetic.clamp(t, a.tensor(0), 1),
   amax: (t, a) => extreme(t, "amax", a),
