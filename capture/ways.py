@@ -364,6 +364,8 @@ def adapter_for(case):
     p.pop("autocast_adapter_dtype", None)
     p["task_type"] = TASK_TYPES.get(case.get("task", "causal-lm"))
     alpha, dora = p.pop("alpha", 16), p.pop("dora", False)
+    if "loftq_config" in p:
+        p["loftq_config"] = peft.LoftQConfig(**p["loftq_config"])
     if not p["target_modules"]:
         p.pop("target_modules")
     made = {
@@ -537,8 +539,20 @@ def lengths(length, chunks):
     return [length // chunks + (k < length % chunks) for k in range(chunks)]
 
 
-KINDS = {"losses": loss_cases, "optimizers": optimizer_cases, "adapters": adapter_cases, "experts": expert_cases, "float8": float8_cases}
-RUNS = {"losses": run_loss, "optimizers": run_optimizer, "adapters": run_adapter, "experts": run_adapter, "float8": run_float8}
+def initialization_cases(count):
+    from .initialization import cases
+
+    return cases(count)
+
+
+def run_initialization(oracle, case, **options):
+    from .initialization import run
+
+    return run(oracle, case, **options)
+
+
+KINDS = {"initializations": initialization_cases, "losses": loss_cases, "optimizers": optimizer_cases, "adapters": adapter_cases, "experts": expert_cases, "float8": float8_cases}
+RUNS = {"initializations": run_initialization, "losses": run_loss, "optimizers": run_optimizer, "adapters": run_adapter, "experts": run_adapter, "float8": run_float8}
 
 
 def main():
@@ -552,12 +566,13 @@ def main():
     oracle.torch.set_num_threads(1)
     prepare()
     for kind in args.kinds or KINDS:
+        cases, run = KINDS[kind], RUNS[kind]
         out = ROOT / "test" / "core" / "receipts" / "ways" / f"{kind}.jsonl"
         out.parent.mkdir(parents=True, exist_ok=True)
         have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
-        for case in KINDS[kind](args.count):
+        for case in cases(args.count):
             if case["id"] not in have and (not args.only or any(name in case["id"] for name in args.only)):
-                alone(lambda: keep(out, case, lambda case: RUNS[kind](oracle, case)))
+                alone(lambda: keep(out, case, lambda case: run(oracle, case)))
 
 
 if __name__ == "__main__":

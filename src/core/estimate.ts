@@ -67,6 +67,7 @@ export function estimate(
       ...mixedFactors(simulation),
       ...engineCopies(run, ledger),
       ...workspaces(ledger),
+      ...decompositions(simulation),
       ...scattered(ledger),
     ]);
     const plain = run.recomputesModules ? recomputedBand(eager, run, graphs) : eager;
@@ -292,6 +293,22 @@ function workspaces(ledger: Ledger): SplitUncertainty[] {
   const moreBytes = convolutionWorkspace(ledger);
   const what = "no workspace of cuDNN, whose kernels may rearrange the largest convolution's input and output";
   return moreBytes < SMALL_WORKSPACE ? [] : [{ what, settleWith: "cudnn", moreBytes, lessBytes: 0 }];
+}
+
+/**
+ * A singular value decomposition on a card works on a copy of the matrix, with a workspace that is not smaller
+ * (aten/src/ATen/native/cuda/linalg/BatchLinearAlgebraLib.cpp, svd_cusolver).
+ */
+function decompositions({ ledger, loading }: Simulation): SplitUncertainty[] {
+  const decomposed = loading?.labelsOf("_linalg_svd");
+  if (loading === null || decomposed == null) return [];
+  let largest = 0;
+  const { bytes, labelIndices } = loading;
+  for (let id = 0; id < bytes.length; id++)
+    if (decomposed[labelIndices[id]!] === 1) largest = Math.max(largest, bytes[id]!);
+  const what = "no copy and workspace of cuSOLVER while weights are taken apart for the adapter";
+  const moreBytes = Math.max(0, loading.peak + 2 * largest - Math.max(loading.peak, ledger.peak));
+  return moreBytes === 0 ? [] : [{ what, settleWith: "init_lora_weights", moreBytes, lessBytes: 0 }];
 }
 
 /** Operators of a gradient that goes into zeros, as the engine has them (`gatherLike` in `engine/ops/model.ts`). */

@@ -17,6 +17,7 @@ import { batchOf, companionRun, forwardSizes, graphsOf, notCaptured, type Progra
 import { holdCritic, raterOf, scorersOf, withHead } from "./scorers";
 import { regularised } from "./training/adapters/adalora";
 import { isRefused } from "./training/adapters/experts";
+import { initializesOnDevice } from "./training/adapters/initialization";
 import { PrefixCache, standsApart } from "./training/adapters/prefix";
 import { type PromptSizes, promptSizes } from "./training/adapters/prompt-sizes";
 import { promptWrapper, virtualTokens } from "./training/adapters/prompts";
@@ -145,13 +146,17 @@ interface Loaded {
   readonly options: LoadOptions;
 }
 
-/** The event stream of loading models that are packed on the way. */
+/** The event stream of loading models that are packed on the way, or whose adapters are made from their weights. */
 function loadingOf(models: readonly Loaded[], { allocator }: TrainingRun): Ledger {
   const ledger = new Ledger(allocator?.roundupDivisions);
   ledger.startCounting();
   const torch = new Torch(ledger);
   for (const { program, options } of models)
-    loadModel(torch, program.graph, program.view, { ...options, packsOnTheFly: true });
+    loadModel(torch, program.graph, program.view, {
+      ...options,
+      packsOnTheFly: packsOnTheFly(options.quantization),
+      initializes: initializesOnDevice(options.adapter),
+    });
   return ledger;
 }
 
@@ -561,7 +566,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
       },
       loadedEvents,
       loading:
-        packsOnTheFly(run.quantization) && !strategy.shardsParameters
+        (packsOnTheFly(run.quantization) || initializesOnDevice(run.adapter)) && !strategy.shardsParameters
           ? loadingOf([{ program, options: adapted }, ...(frozen === null ? [] : [frozen])], run)
           : null,
       parameters: model.elements,
