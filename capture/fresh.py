@@ -79,7 +79,7 @@ def model_of(family, task, known, r, seq):
     """Name and config of the case's model, and sizes its branches ask for."""
     sizes, source = {"B": r.choice(BATCHES), "S": seq, "T": r.choice((64, 128, 256, r.randint(5, 300)))}, r.random()
     if task in MEDIA:
-        sizes |= {"S": min(seq, 64) if task == "contrastive" else seq, "B": r.choice((1, 1, 2, 3, 4)), "A": r.choice((16000, 48000, r.randint(16000, 90000)))}
+        sizes |= {"S": min(seq, positions_of(family, known)) if task == "contrastive" else seq, "B": r.choice((1, 1, 2, 3, 4)), "A": r.choice((16000, 48000, r.randint(16000, 90000)))}
     if source < 0.55 and known:
         name, config = r.choice(known)
         config = shallow({k: v for k, v in config.items() if k != "torch_dtype"}, r)
@@ -96,6 +96,12 @@ def model_of(family, task, known, r, seq):
     if source < 0.85 and family in RECEIPTS and task not in MEDIA:
         return f"{family}-odd", {"model_type": family, **RECEIPTS[family][0](r)}, {**sizes, "S": r.randint(7, 400)}
     return odd(family, task, r)
+
+
+def positions_of(family, known):
+    """Tokens that the text side of a pair of encoders has places for, in the smallest of its models."""
+    texts = [config.get("text_config") or {} for config in (own_keys(family), *(config for _, config in known))]
+    return min((text[k] for text in texts for k in POSITIONS if isinstance(text.get(k), int)), default=64)
 
 
 def side_of(config):
@@ -184,9 +190,16 @@ def facts_of(graphs, task):
     return {
         "linears": linears_of(own),
         "experts": has_experts(own),
+        "stacks": stacks_of(own),
+        "names": sorted({p["name"].replace("{i}", i) for g in own for p in g["parameters"] for i in "01"}),
         "checkpoints": any((i.get("repeat") or i).get("checkpoint") for g in own for f in (g["main"], *g["blocks"]) for i in f["body"]),
         "heads": sorted({path[-1] for path in paths if path and path[-1] in WHOLE and (path[-1] != "embed_tokens" or len(path) == 2)}),
     }
+
+
+def stacks_of(graphs):
+    """Parameters that hold the matrices of all experts of a layer, as peft's `target_parameters` names them."""
+    return sorted({".".join(p["name"].split(".")[-2:]) for g in graphs for p in g["parameters"] if len(p["shape"]) == 3 and p["name"].split(".")[-2] == "experts"})
 
 
 def prepare(families):

@@ -4,6 +4,7 @@ A fault that shows in one family with one technique is found by drawing; one tha
 when no pair is left out. `choose` takes, of several drawn cases, the one whose pairs nobody has seen.
 """
 import itertools
+import re
 
 from .ways import EXPERTS
 
@@ -23,7 +24,7 @@ OTHERS = (
 PROJECTED = ("galore_adamw", "galore_adafactor", "galore_adamw_8bit", "apollo_adamw")
 """Those that stand for an adapter, and are drawn without one."""
 CHECKPOINTING = ({}, {"gradient_checkpointing": True}, {"gradient_checkpointing": True, "use_reentrant": True}, {"gradient_checkpointing": True, "use_reentrant": False})
-BASES = (None, None, None, *({"type": kind, "double": double} for kind in ("nf4", "fp4") for double in (True, False)))
+BASES = (None, None, None, {"type": "int8"}, {"type": "int8"}, *({"type": kind, "double": double} for kind in ("nf4", "fp4") for double in (True, False)))
 RANKS = (4, 8, 16, 64, 7, 1)
 
 ADAPTERS = {
@@ -44,13 +45,20 @@ ADAPTERS = {
     "p-tuning": ({"num_virtual_tokens": 20, "encoder_hidden_size": 64},),
     "prefix-tuning": ({"num_virtual_tokens": 20}, {"num_virtual_tokens": 9, "prefix_projection": True, "encoder_hidden_size": 64}),
     "trainable-tokens": ({"token_indices": [1, 2, 3]},),
+    "ln-tuning": ({},),
+    "lora on parameters": ({},),
 }
 """Adapters with the options each is drawn with."""
 WEIGHTS = {"full": 10, "lora": 8, "dora": 3, "rslora": 2, "lora and whole modules": 2}
 PROMPTS = ("prompt-tuning", "p-tuning", "prefix-tuning")
 ON_LINEAR = ("lora", "rslora", "dora", "lora and whole modules")
+ON_PARAMETERS = "lora on parameters"
 ON_PACKED = ("lora", "rslora", "lora and whole modules")
 """Adapters of LoRA's class, and those that go on 4-bit layers of fake tensors: DoRA asks for the weight as it was."""
+FROZEN = (r"\.1\.", r"\.0\.", r"bias$", r"norm|ln_|LayerNorm", r"attn|attention", r"score|classifier|lm_head", r"^(?!.*(embed|wte|wpe))")
+"""Names of the weights that are trained where the rest is left as it is: a layer, biases, norms, a head, all but the embeddings."""
+LN_TUNING = ("llama", "bloom", "t5", "mt5", "bart", "gpt2", "gptj", "falcon", "mistral", "phi", "gemma", "qwen2")
+"""Families whose norms peft knows (peft/utils/constants.py) and that stand without pictures."""
 FREEZES_ROOTS = {"mamba": ("out_proj",), "mamba2": ("out_proj",), "falcon_mamba": ("out_proj",), "falcon_h1": ("out_proj",)}
 """Modules peft refuses to adapt (peft/tuners/tuners_utils.py, `_check_target_module_compatiblity`)."""
 
@@ -69,15 +77,22 @@ def adapter(r, family, facts, task):
     kinds = [k for k in ADAPTERS if k == "full" or facts["linears"]]
     if task != "causal-lm":
         kinds = [k for k in kinds if k not in (*PROMPTS, "trainable-tokens", "lora and tokens")]
+    if family not in LN_TUNING:
+        kinds.remove("ln-tuning")
     if facts["experts"]:  # what else of peft meets experts on the fake device is not told apart here
-        kinds = [k for k in kinds if k in ("full", *ON_LINEAR)]
+        kinds = [k for k in kinds if k in ("full", *ON_LINEAR, *((ON_PARAMETERS,) if facts["stacks"] else ()))]
+    else:
+        kinds.remove(ON_PARAMETERS)
     kind = r.choices(kinds, [WEIGHTS.get(k, 1) for k in kinds])[0]
     options = dict(r.choice(ADAPTERS[kind]))
     if kind == "full":
         return kind, None
-    tuner = "lora" if kind in (*ON_LINEAR, "lora and tokens") else kind
+    tuner = "lora" if kind in (*ON_LINEAR, ON_PARAMETERS, "lora and tokens") else kind
     peft = {"type": tuner, "r": options.pop("r", r.choice(RANKS)), "dropout": options.pop("dropout", 0.0), "target_modules": []}
-    if kind not in (*PROMPTS, "trainable-tokens"):
+    if kind == ON_PARAMETERS:  # peft asks for modules, too, or takes those of the family
+        chosen = sorted(r.sample(facts["stacks"], r.randint(1, len(facts["stacks"]))))
+        return kind, {**peft, "target_modules": sorted(r.sample(facts["linears"], 1)), "target_parameters": chosen}
+    if kind not in (*PROMPTS, "trainable-tokens", "ln-tuning"):
         peft["target_modules"] = targets(r, family, facts["linears"], task, kind)
     if options.pop("modules_to_save", False):
         if not facts["heads"]:
@@ -93,8 +108,12 @@ def trained(case, r, facts):
     case |= r.choice(CHECKPOINTING if facts["checkpoints"] else CHECKPOINTING[:1])
     case.setdefault("gradient_checkpointing", False)
     kind, peft = adapter(r, case["model"]["model_type"], facts, case["task"])
-    case["optim"] = r.choice((*PLAIN * 2, *OTHERS, *(PROJECTED if kind == "full" else ())))
+    if kind == "full" and r.random() < 0.25:
+        case["trained"] = [r.choice([p for p in FROZEN if any(re.search(p, name) for name in facts["names"])])]
+    case["optim"] = r.choice((*PLAIN * 2, *OTHERS, *(PROJECTED if kind == "full" and "trained" not in case else ())))
     case["grad_accum"], case["max_grad_norm"] = r.choice((1, 1, 2, 3, 4)), r.choice((1.0, 1.0, 0))
+    if "lomo" in case["optim"] and "trained" in case:
+        case["optim"] = "sgd"
     if "lomo" in case["optim"]:
         case |= {"grad_accum": 1, "max_grad_norm": 0}
     if case["optim"] in PROJECTED:
@@ -115,9 +134,9 @@ def trained(case, r, facts):
 def labels(case):
     """What the case is made of, by technique, as the page names it."""
     peft, base = case.get("peft") or {}, case.get("quant")
-    kind = peft.get("type", "lora") if peft else "full"
+    kind = peft.get("type", "lora") if peft else "partly frozen" if case.get("trained") else "full"
     if kind == "lora":
-        kind = next((name for key, name in (("dora", "DoRA"), ("use_rslora", "rsLoRA"), ("modules_to_save", "LoRA and whole modules"), ("trainable_token_indices", "LoRA and tokens")) if peft.get(key)), "LoRA")
+        kind = next((name for key, name in (("dora", "DoRA"), ("use_rslora", "rsLoRA"), ("modules_to_save", "LoRA and whole modules"), ("trainable_token_indices", "LoRA and tokens"), ("target_parameters", "LoRA on parameters")) if peft.get(key)), "LoRA")
     checkpointing = "none" if not case["gradient_checkpointing"] else {None: "default", True: "reentrant", False: "not reentrant"}[case.get("use_reentrant")]
     length = case.get("seq") or case.get("target_seq") or 0
     return {
@@ -126,7 +145,7 @@ def labels(case):
         "precision": case["load_dtype"] + (f" + {case['amp']} autocast" if case["amp"] else ""),
         "checkpointing": checkpointing,
         "training": kind,
-        "base": "as loaded" if not base else base["type"] + (", double" if base["double"] else "") + (", prepared" if case.get("kbit_prep") else ""),
+        "base": "as loaded" if not base else base["type"] + (", double" if base.get("double") else "") + (", prepared" if case.get("kbit_prep") else ""),
         "optimizer": case["optim"],
         "accumulation": "1" if case["grad_accum"] == 1 else "several",
         "clipping": "on" if case["max_grad_norm"] else "off",

@@ -102,6 +102,8 @@ def write_fresh(case, folder):
         pins["audio_seconds"] = case["audio"] / 16000
     if "peft" in case:
         pins["adapter"] = pinned_adapter(case["peft"])
+    if "trained" in case:
+        pins["trained_parameters"] = case["trained"]
     if "quant" in case:
         pins["quantization"] = {**case["quant"], "prepare_for_kbit": case["kbit_prep"]}
     lines = lambda d, indent="": "".join(f"{indent}{k}: {json.dumps(v)}\n" for k, v in d.items())

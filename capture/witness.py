@@ -3,8 +3,10 @@
 The oracle is a Python file with `run(case) -> result`. It knows six tasks, nine optimizers and LoRA; batches of the other tasks are those
 of `batches.py`, other optimizers and adapters those of `ways.py`.
 """
+import re
+
 from . import environment  # noqa: F401  (before transformers)
-from . import pictures, truth, ways
+from . import eightbit, pictures, truth, ways
 from .mixes import PLAIN
 from .receipts import WithConvertedMasks, load, packs_transposed
 from .run import PAGES, batch_for
@@ -59,6 +61,41 @@ def with_tasks(oracle):
     oracle.make_config, oracle.build, oracle.inputs_for = configured, built, batch
 
 
+def loaded(path):
+    """The oracle. It takes every mask of padding for true all over, which those of padded pictures are not (`environment.py`)."""
+    import transformers.masking_utils as masks
+
+    ignored = masks._ignore_bidirectional_mask_sdpa
+    oracle = load(path)
+    masks._ignore_bidirectional_mask_sdpa = ignored
+    return oracle
+
+
+def with_bytes(oracle):
+    """The oracle packs in 4 bits; LLM.int8 has a byte a weight."""
+    quantize = oracle.quantize
+
+    def packed(model, spec, dtype):
+        return eightbit.pack(model, dtype) if spec["type"] == "int8" else quantize(model, spec, dtype)
+
+    oracle.quantize = packed
+
+
+def with_frozen(oracle):
+    """Models of which only the weights are trained whose names the case's patterns are found in."""
+    build = oracle.build
+
+    def built(case):
+        config, model = build(case)
+        for name, parameter in model.named_parameters() if "trained" in case else ():
+            parameter.requires_grad_(any(re.search(pattern, name) for pattern in case["trained"]))
+            if parameter.requires_grad and case.get("trained_dtype"):
+                parameter.data = parameter.data.to(oracle.DT[case["trained_dtype"]])
+        return config, model
+
+    oracle.build = built
+
+
 def without_last_buffer():
     """The oracle walks over a model's buffers and is left with the last one in hand, which the model may replace."""
     import torch
@@ -92,12 +129,14 @@ def copied_whole():
 
 def witness(path):
     """`run(case) -> result` of the oracle in the file, for one case a process."""
-    oracle = load(path)
+    oracle = loaded(path)
     oracle.torch.set_num_threads(1)
     oracle.aten = WithConvertedMasks(oracle.aten)
     packs_transposed(oracle)
+    with_bytes(oracle)
     with_positions(oracle)
     with_tasks(oracle)
+    with_frozen(oracle)
     without_last_buffer()
     copied_whole()
 

@@ -26,6 +26,8 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   "runs.choices": "Choices of a question (multiple-choice), each a text of its own.",
   "runs.dtype": "Dtype the weights are loaded in.",
   "runs.attention": "Attention implementation (attn_implementation).",
+  "runs.trained_parameters":
+    "Patterns of the names of the only weights that are trained, as a script freezes the rest.",
   "runs.adapter": "Adapter that is trained instead of the whole model.",
   "runs.adapter.r": "Rank.",
   "runs.adapter.alpha": "Scale (lora_alpha).",

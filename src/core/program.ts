@@ -110,7 +110,7 @@ export function batchOf(
 
 /** The run with the model beside the trained one in its place. */
 export function companionRun(run: TrainingRun, { model, loadDtype }: CompanionSpec): TrainingRun {
-  return { ...run, model, loadDtype, adapter: null, quantization: null, frozenParts: [] };
+  return { ...run, model, loadDtype, adapter: null, quantization: null, frozenParts: [], trained: {} };
 }
 
 /** Graphs of a family among those at hand. */

@@ -108,6 +108,7 @@ export function countParameters(
     sharded: false,
     quantization: run.quantization,
     frozenParts: run.frozenParts ?? [],
+    ...(run.trained === undefined ? {} : { trained: run.trained }),
     ...(run.optimizer.block === undefined ? {} : { trainedLayer: run.optimizer.block }),
     head: program.head,
     family: run.model.family,
@@ -266,6 +267,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
     architecture: run.device?.architecture ?? "unknown",
     head,
     frozenParts: run.frozenParts ?? [],
+    ...(run.trained === undefined ? {} : { trained: run.trained }),
     family: run.model.family,
     promptSizes: promptSizes(view.scope),
   };
@@ -292,7 +294,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   const frozen: Loaded | null = !hasReference
     ? null
     : beside === null || companion === null
-      ? { program, options: { ...loading, adapter: null } }
+      ? { program, options: { ...loading, adapter: null, trained: {} } }
       : {
           program: beside,
           options: {
@@ -302,6 +304,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
             quantization: null,
             float8: null,
             frozenParts: [],
+            trained: {},
             head: beside.head,
             promptSizes: promptSizes(beside.view.scope),
           },

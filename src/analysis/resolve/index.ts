@@ -32,6 +32,7 @@ import {
   recomputesModules,
   steppedOf,
 } from "./step";
+import { trainedOf } from "./trained";
 import { classified, flavourOf, generatedLengths, trainerSpecOf } from "./trainer";
 import type { Choice, Resolution } from "./types";
 
@@ -98,6 +99,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   });
   if (fusedLoss && spec === null && c.settings.boolean("fused_loss") !== true)
     c.suppose(say("assume.fused-loss"), "loss_type");
+  const trained = trainedOf(c, adapter !== null);
   const run: TrainingRun | null =
     model === null || c.obstacles.length > 0 || microBatchSize === null
       ? null
@@ -131,6 +133,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...(holds("torch<1.11", c.libraries) ? { keepsSoftmaxInputs: true } : {}),
           adapter,
           frozenParts: frozenPartsOf(c, task),
+          ...(trained === undefined ? {} : { trained }),
           quantization,
           ...(float8 === null ? {} : { float8 }),
           ...prunedOf(c),

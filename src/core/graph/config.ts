@@ -157,9 +157,16 @@ function candidates(family: FamilyGraphs, task: string, attention: string): read
   return own.filter((graph) => graph.attention === kind);
 }
 
-/** Conditions of a graph that a config does not meet. */
+/** Conditions of a graph that a config does not meet, each by itself where several are joined. */
 function unmet(graph: ArchitectureGraph, scope: Scope): readonly string[] {
-  return graph.when.filter((condition) => !truthy(evaluate(condition, scope)));
+  return graph.when
+    .filter((condition) => !truthy(evaluate(condition, scope)))
+    .flatMap((condition) => joined(condition).filter((part) => !truthy(evaluate(part, scope))));
+}
+
+/** What a condition without alternatives asks for: the parts between its `and`. */
+function joined(condition: string): readonly string[] {
+  return /\bor\b|\(/.test(condition) ? [condition] : condition.split(" and ");
 }
 
 /**

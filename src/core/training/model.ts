@@ -24,6 +24,7 @@ import { linearGrouped, packGrouped } from "./quantization/grouped";
 import { linear8bit, packInt8 } from "./quantization/int8";
 import { engineLinear, engineWorkspace } from "./quantization/transformer-engine";
 import type { AdapterSpec, Float8Spec, QuantizationSpec } from "./run";
+import { leftAsTheyAre, type TrainedSpec } from "./trained";
 
 export interface LoadedModel {
   /** In the order of `model.parameters()`, tied ones once. */
@@ -59,6 +60,7 @@ export interface LoadOptions {
   /** Generation of the card, which decides what 8-bit products need. */
   readonly architecture?: string;
   readonly frozenParts: readonly Part[];
+  readonly trained?: TrainedSpec;
   /** The only layer that is trained; every one when absent. */
   readonly trainedLayer?: number;
   /** Parameters are sharded: the strategy books their bytes. */
@@ -101,10 +103,13 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   );
   const found = placeTensors(graph.parameters, view, options.loadDtype);
   for (const { name, sharedWith } of found) if (sharedWith !== null) tied.set(name, sharedWith);
-  const placed = found
-    .filter(({ name }) => !tied.has(name))
+  const own = found.filter(({ name }) => !tied.has(name));
+  const left = leftAsTheyAre(options.trained, own, view.scope);
+  const isLeft = (item: PlacedTensor): boolean =>
+    left.has(item.name) || isFrozen(options, item.name) || isIdle(options, item);
+  const placed = own
     .map((item) => asLinear(loading, item))
-    .map((item) => (isFrozen(options, item.name) || isIdle(options, item) ? { ...item, frozen: true } : item));
+    .map((item) => (isLeft(item) ? { ...item, frozen: true } : item));
   if (options.packsOnTheFly) {
     warmUp(torch, placed, (item) => isPacked(loading, item), options.quantization);
     for (const item of inKeyOrder(placed)) byName.set(item.name, arrive(loading, item));
@@ -116,6 +121,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   }
   if (options.quantization?.prepareForKbit && !KEEPS_HALF_PRECISION.has(options.quantization.type))
     raiseHalfPrecision(loading, placed);
+  raiseTrained(loading, placed);
   for (const [name, to] of tied) {
     const target = byName.get(to);
     if (target !== undefined) byName.set(name, target);
@@ -289,13 +295,23 @@ function raiseHalfPrecision(loading: Loading, placed: readonly PlacedTensor[]): 
   }
 }
 
+/** Trained weights in a dtype of their own. */
+function raiseTrained(loading: Loading, placed: readonly PlacedTensor[]): void {
+  const dtype = loading.options.trained?.dtype;
+  if (dtype === undefined) return;
+  for (const item of placed) {
+    const tensor = loading.byName.get(item.name)!;
+    if (tensor.requiresGradFlag && tensor.dtype !== dtype) recast(loading, item, dtype, true);
+  }
+}
+
 /** Replaces a parameter by its cast (`p.data = p.data.to(dtype)`). */
-function recast({ torch, byName }: Loading, item: PlacedTensor, dtype: DType): void {
+function recast({ torch, byName }: Loading, item: PlacedTensor, dtype: DType, trained = false): void {
   const old = byName.get(item.name)!;
   const cast = torch.empty("_to_copy", old.sizes, dtype);
   setKind(torch, cast, "weights");
   old.release();
-  byName.set(item.name, describe(cast, item, false));
+  byName.set(item.name, describe(cast, item, trained));
 }
 
 /**

@@ -8,6 +8,7 @@
 
 import type { Attention, Task } from "../../terms/names";
 import type { Part } from "./parts";
+import type { TrainedSpec } from "./trained";
 
 export { type Attention, TASKS, type Task } from "../../terms/names";
 
@@ -480,6 +481,8 @@ export interface TrainingRun {
   readonly adapter: AdapterSpec | null;
   /** Parts of a model of pictures and text that are not trained and get no adapters. */
   readonly frozenParts?: readonly Part[];
+  /** Weights that are trained where others stay as they are; absent: all. Adapters leave the whole model as it is. */
+  readonly trained?: TrainedSpec;
   readonly quantization: QuantizationSpec | null;
   /** Names (`re:` before a pattern) of weights whose zeros a mask keeps while they are trained. */
   readonly prunedWeights?: readonly string[];

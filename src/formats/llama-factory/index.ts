@@ -57,17 +57,39 @@ function recogniseData({ map }: View): Recognition {
   return NOT_RECOGNISED;
 }
 
+/** Dtype of the products, by the switch that asks for it. */
+const COMPUTE: Readonly<Record<string, string>> = { bf16: "bfloat16", fp16: "float16" };
+
+/**
+ * Weights come in the dtype of the products, and trained ones are raised to float32, unless the run says otherwise or
+ * ZeRO-3 keeps them as loaded (llamafactory/model/patcher.py, patch_config; llamafactory/model/adapter.py, init_adapter).
+ */
+function loading(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+  const result: LocatedSetting[] = [];
+  const tuning = settings.find(({ key, node }) => key === "finetuning_type" && node.kind === "scalar");
+  const kind = tuning?.node.kind === "scalar" ? tuning.node.value : undefined;
+  const asLoaded = ["load_dtype", "deepspeed"].some((name) => settings.some((setting) => setting.name === name));
+  const layered = settings.some((setting) => setting.name === "use_badam" && setting.value === true);
+  const products = settings.find(({ name, value }) => name !== null && COMPUTE[name] !== undefined && value === true);
+  if (tuning !== undefined && kind === "full" && !asLoaded && !layered)
+    result.push(derived(tuning, "load_dtype", "float32"));
+  if (products !== undefined && kind !== "full" && !asLoaded)
+    result.push(derived(products, "load_dtype", COMPUTE[products.name!]!));
+  if (tuning !== undefined && kind === "freeze") {
+    // llamafactory/hparams/finetuning_args.py, FreezeArguments.freeze_trainable_layers: 2 unless stated.
+    const count = settings.find((setting) => setting.name === "freeze_trainable_layers")?.value;
+    result.push(derived(tuning, "trained_layers", typeof count === "number" ? count : 2));
+    if (!asLoaded) result.push(derived(tuning, "trained_dtype", "float32"));
+  }
+  return result;
+}
+
 function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
   const result: LocatedSetting[] = [];
   const stage = settings.find((setting) => setting.name === "lf_stage" && setting.value === "pt");
   if (stage !== undefined && !settings.some((setting) => setting.name === "packing"))
     result.push(derived(stage, "packing", true));
-  // Trainable weights are raised to float32, unless the run says otherwise or ZeRO-3 keeps them as loaded.
-  const full = settings.find((setting) => setting.key === "finetuning_type" && setting.node.kind === "scalar");
-  const asLoaded = ["load_dtype", "deepspeed"].some((name) => settings.some((setting) => setting.name === name));
-  const layered = settings.some((setting) => setting.name === "use_badam" && setting.value === true);
-  if (full?.node.kind === "scalar" && full.node.value === "full" && !asLoaded && !layered)
-    result.push(derived(full, "load_dtype", "float32"));
+  result.push(...loading(settings));
   // LLaMA-Factory stores 4-bit blocks in the compute dtype and quantizes the scales too.
   const bits = settings.find((setting) => setting.name === "quantization" && setting.value === "nf4");
   if (bits !== undefined) result.push(derived(bits, "bnb_4bit_quant_storage", "bfloat16"));

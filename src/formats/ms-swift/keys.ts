@@ -151,8 +151,10 @@ const OWN: readonly SchemaKey[] = [
   memory("gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs", "any", EFFECT.checkpointing, {
     nullable: true,
   }),
-  memory("freeze_parameters", null, "any", EFFECT.frozen, { nullable: true }),
-  memory("trainable_parameters", null, "any", EFFECT.frozen, { nullable: true }),
+  memory("freeze_parameters", "freeze_parameters", "any", EFFECT.frozen, { nullable: true }),
+  memory("freeze_parameters_regex", "freeze_parameters_regex", "string", EFFECT.frozen, { nullable: true }),
+  memory("trainable_parameters", "trainable_parameters", "any", EFFECT.frozen, { nullable: true }),
+  memory("trainable_parameters_regex", "trainable_parameters_regex", "string", EFFECT.frozen, { nullable: true }),
   memory("use_galore", null, "boolean", EFFECT.projector, { nullable: true }),
   memory("galore_rank", null, "integer", EFFECT.projector, { nullable: true }),
   memory("use_rslora", "use_rslora", "boolean", EFFECT.alpha, { nullable: true }),

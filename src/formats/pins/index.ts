@@ -86,6 +86,8 @@ const runSchema = z.strictObject({
   dtype: z.enum(["float32", "float16", "bfloat16", "float64"]).optional(),
   attention: z.enum(ATTENTIONS).optional(),
   adapter: z.union([adapterSchema, z.null()]).optional(),
+  /** Patterns of the names of the only weights that are trained. */
+  trained_parameters: names.optional(),
   quantization: z.union([quantizationSchema, z.null()]).optional(),
   device: z
     .union([
@@ -122,6 +124,7 @@ const NAMES: Readonly<Record<string, string>> = {
   choices: "choices",
   dtype: "load_dtype",
   attention: "attention",
+  trained_parameters: "trained_parameters",
   "adapter.type": "adapter",
   "adapter.r": "lora_rank",
   "adapter.alpha": "lora_alpha",

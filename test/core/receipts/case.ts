@@ -11,6 +11,7 @@ import {
   PEFT_TARGETS,
 } from "../../../src/core/training/adapters/peft-targets";
 import type { AdapterSpec, DType, Float8Recipe, TrainingRun } from "../../../src/core/training/run";
+import type { TrainedSpec } from "../../../src/core/training/trained";
 import { causalRun } from "../runs";
 
 /** An adapter in the words of its config class. */
@@ -64,6 +65,9 @@ export interface Case {
   readonly grad_accum?: number;
   readonly max_grad_norm?: number;
   readonly peft?: Peft;
+  /** Patterns of the names of the weights that are trained, and the dtype they are raised to. */
+  readonly trained?: readonly string[];
+  readonly trained_dtype?: DType;
   readonly quant?: { readonly type: "nf4" | "fp4"; readonly double: boolean };
   readonly kbit_prep?: boolean;
   /** torchtune's loss over pieces of every sequence. */
@@ -198,6 +202,10 @@ function adapterOf(p: Peft, family: string): AdapterSpec {
   };
 }
 
+function onlyTrained(patterns: readonly string[]): TrainedSpec {
+  return { rules: [{ pattern: "", trained: false }, ...patterns.map((pattern) => ({ pattern, trained: true }))] };
+}
+
 /** The run a case describes. */
 export function runOf(c: Case): TrainingRun {
   return causalRun({
@@ -218,6 +226,7 @@ export function runOf(c: Case): TrainingRun {
       ...(c.badam ? { block: 0 } : {}),
     },
     maxGradNorm: c.max_grad_norm ?? 1,
+    ...(c.trained ? { trained: { ...onlyTrained(c.trained), ...written({ dtype: c.trained_dtype }) } } : {}),
     adapter: c.peft ? adapterOf(c.peft, c.model.model_type) : null,
     chunkedLoss: c.chunked_loss
       ? { chunks: c.chunked_loss.chunks, compiled: false, keepsLogits: c.chunked_loss.keeps_logits }

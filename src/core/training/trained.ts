@@ -1,0 +1,89 @@
+/**
+ * Which weights are trained where not all of them are, and no adapter stands for them: patterns of names (axolotl's
+ * `unfrozen_parameters`, src/axolotl/utils/freeze.py; ms-swift's `freeze_parameters` and `trainable_parameters`,
+ * swift/utils/transformers_utils.py, freeze_parameters and activate_parameters), the first share of the model (ms-swift's `freeze_parameters_ratio`), some layers
+ * (LLaMA-Factory's `finetuning_type: freeze`, llamafactory/model/adapter.py, _setup_freeze_tuning).
+ */
+import type { DType } from "../engine/dtype";
+import { numel } from "../engine/shape";
+import type { Scope } from "../graph/expression";
+import type { PlacedTensor } from "./placed";
+
+/** Weights whose names a pattern is found in. */
+export interface WeightRule {
+  /** A regular expression, searched. */
+  readonly pattern: string;
+  readonly trained: boolean;
+}
+
+export interface TrainedSpec {
+  /** The last one that fits decides; a weight that none fits is trained. */
+  readonly rules?: readonly WeightRule[];
+  /** Share of all elements that stays as it is, from the first weight on, in whole weights. */
+  readonly frozenShare?: number;
+  /** Only these layers. */
+  readonly layers?: TrainedLayers;
+  /** Dtype that trained weights are raised to; the others stay as loaded. */
+  readonly dtype?: DType;
+}
+
+export interface TrainedLayers {
+  /** So many, from the last one back; negative: from the first one on. */
+  readonly count: number;
+  /** Modules of a layer that are trained; null: all of them. */
+  readonly modules: readonly string[] | null;
+  /** Modules outside the layers that are trained, too: texts found in their names. */
+  readonly besides: readonly string[];
+}
+
+/** Names of the weights that stay as they are. */
+export function leftAsTheyAre(
+  spec: TrainedSpec | undefined,
+  placed: readonly PlacedTensor[],
+  scope: Scope,
+): ReadonlySet<string> {
+  if (spec === undefined) return new Set();
+  const inLayers = spec.layers === undefined ? () => true : ofLayers(spec.layers, depthOf(scope));
+  const rules = (spec.rules ?? []).map(({ pattern, trained }) => ({ fits: searched(pattern), trained }));
+  const below = firstShare(spec.frozenShare ?? 0, placed);
+  const isTrained = (name: string): boolean =>
+    (rules.findLast(({ fits }) => fits(name))?.trained ?? !below.has(name)) && inLayers(name);
+  return new Set(placed.filter(({ name }) => !isTrained(name)).map(({ name }) => name));
+}
+
+/** A pattern that is none is looked for as it is written. */
+function searched(pattern: string): (name: string) => boolean {
+  try {
+    const expression = new RegExp(pattern);
+    return (name) => expression.test(name);
+  } catch {
+    return (name) => name.includes(pattern);
+  }
+}
+
+/** Layers of the text side, by the names that configs have for them. */
+function depthOf(scope: Scope): number {
+  const keys = ["text_config.num_hidden_layers", "num_hidden_layers", "num_layers", "n_layer"];
+  return Number(keys.map((key) => scope(key)).find((value) => typeof value === "number") ?? 0);
+}
+
+function ofLayers({ count, modules, besides }: TrainedLayers, depth: number): (name: string) => boolean {
+  const [from, to] = count > 0 ? [Math.max(0, depth - count), depth] : [0, Math.min(-count, depth)];
+  const own = Array.from({ length: to - from }, (_, k) => from + k).flatMap((index) =>
+    (modules ?? [""]).map((module) => `.${index}.${module}`),
+  );
+  return (name) => [...own, ...besides].some((text) => name.includes(text));
+}
+
+/** Weights before the one in which the share of all elements ends. */
+function firstShare(share: number, placed: readonly PlacedTensor[]): ReadonlySet<string> {
+  const limit = Math.floor(share * placed.reduce((sum, { sizes }) => sum + numel(sizes), 0));
+  const names = new Set<string>();
+  let elements = 0;
+  for (const { name, sizes } of share > 0 ? placed : []) {
+    elements += numel(sizes);
+    if (elements > limit) break;
+    names.add(name);
+  }
+  return names;
+}
