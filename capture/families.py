@@ -306,7 +306,7 @@ FAMILIES |= {
     "persimmon": standard("persimmon", **PARTIAL),
     "bitnet": standard("bitnet", axes=(GQA,)),
     "glm4_moe": standard("glm4_moe", width=True, axes=(GQA, _switch("use_qk_norm")), extra=_dense_first, **PARTIAL),
-    "ernie": Family(bert, derived=CLASSIFIER, tasks=ENCODER),
+    "ernie": Family(bert, derived=CLASSIFIER, tasks=ENCODER, axes=(_switch("use_task_id"),)),
     "roberta-prelayernorm": Family(bert, derived=CLASSIFIER, tasks=ENCODER),
     "data2vec-text": Family(bert, derived=CLASSIFIER, tasks=ENCODER),
     "mpnet": standard("mpnet", tasks=ENCODER, attention=("eager",)),

@@ -38,6 +38,10 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
     /^no workspace of cuDNN, whose kernels may rearrange the largest convolution's input and output$/,
     "未计入 cuDNN 的工作区：其算子可能重排最大卷积的输入和输出",
   ],
+  [
+    /^no copy and workspace of cuSOLVER while weights are taken apart for the adapter$/,
+    "未计入为适配器分解权重时 cuSOLVER 的副本和工作区",
+  ],
   // Why there is no estimate.
   [/^PPO of this library$/, "该库的 PPO"],
   [/^a critic like (.+)$/, "与 $1 相同的 critic"],

@@ -29,6 +29,19 @@ const IRRELEVANT: Readonly<Record<string, readonly string[]>> = {
   "*": ["model_type", "torch_dtype", "max_position_embeddings", "vocab_size", "sliding_window", "image_size"],
   // Initial values and scales.
   beit: ["layer_scale_init_value"],
+  "data2vec-vision": ["layer_scale_init_value"],
+  // The class with a teacher, which their files name, computes no loss; scripts load the plain one.
+  deit: ["architectures"],
+  levit: ["architectures"],
+  // Scales of the table of relative coordinates.
+  swinv2: ["pretrained_window_sizes"],
+  // Every published one attends both ways.
+  deberta: ["pos_att_type"],
+  // As many as the encoder's, and one vocabulary for both, in every published one.
+  marian: ["decoder_attention_heads", "decoder_vocab_size"],
+  speech_to_text: ["decoder_attention_heads"],
+  // Its class has as many heads of keys as of queries.
+  persimmon: ["num_key_value_heads"],
   gemma2: ["query_pre_attn_scalar"],
   // The classifier has the tower of pictures alone.
   clip: ["projection_dim", "text_config"],
