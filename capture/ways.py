@@ -351,6 +351,25 @@ def expert_cases(count):
             yield case
 
 
+STACKS = {"t5": {"num_layers": 2, "num_decoder_layers": 2, "d_kv": 16, "num_heads": 4, "d_ff": 128}, **{
+    name: {"encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 128, "decoder_ffn_dim": 128, "encoder_attention_heads": 4, "decoder_attention_heads": 4, **more}
+    for name, more in {"bart": {"pad_token_id": 1}, "pegasus": {}, "m2m_100": {"encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0}}.items()
+}}
+"""Encoder-decoders whose stacks and head share one table."""
+
+
+def token_cases(count):
+    """Trained rows of a table that both stacks and the head read, by themselves and beside LoRA."""
+    for family, sizes in STACKS.items():
+        for number in range(2 * count):
+            r = random.Random(f"tokens-{family}-{number}")
+            case = {"id": f"tokens-{family}-{number}", "model": {"model_type": family, **sizes, "d_model": 16 * r.randint(3, 8), "vocab_size": r.randint(2000, 5000)}, "task": "seq2seq-lm",
+                    "batch": r.choice((1, 2)), "seq": r.randint(20, 60), "target_seq": r.randint(10, 40), "attn": "sdpa", "optim": "adamw_torch", "load_dtype": r.choice(("bfloat16", "float32")), "amp": r.choice((None, "bf16"))}
+            own = {"type": "trainable-tokens", "target_modules": [], "token_indices": [1, 5, 9]}
+            beside = {"type": "lora", "target_modules": ["q", "v", "q_proj", "v_proj"], "trainable_token_indices": [1, 5, 9]}
+            yield {**case, "peft": {**(beside if number % 2 else own), "r": 4, "dropout": 0.0}}
+
+
 TASK_TYPES = {"causal-lm": "CAUSAL_LM", "image-text-to-text": "CAUSAL_LM", "seq2seq-lm": "SEQ_2_SEQ_LM", "seq-cls": "SEQ_CLS", "token-cls": "TOKEN_CLS", "qa": "QUESTION_ANS"}
 """What people tell peft of the task; of others it knows no kind."""
 
@@ -551,8 +570,8 @@ def run_initialization(oracle, case, **options):
     return run(oracle, case, **options)
 
 
-KINDS = {"initializations": initialization_cases, "losses": loss_cases, "optimizers": optimizer_cases, "adapters": adapter_cases, "experts": expert_cases, "float8": float8_cases}
-RUNS = {"initializations": run_initialization, "losses": run_loss, "optimizers": run_optimizer, "adapters": run_adapter, "experts": run_adapter, "float8": run_float8}
+KINDS = {"initializations": initialization_cases, "losses": loss_cases, "optimizers": optimizer_cases, "adapters": adapter_cases, "experts": expert_cases, "tokens": token_cases, "float8": float8_cases}
+RUNS = {"initializations": run_initialization, "losses": run_loss, "optimizers": run_optimizer, "adapters": run_adapter, "experts": run_adapter, "tokens": run_adapter, "float8": run_float8}
 
 
 def main():

@@ -119,7 +119,7 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
       onParameters.push(lora);
       added.push(lora.a, lora.b);
     }
-    if (item === tokens) added.push(trainTokens(torch, adapter, model, path));
+    if (item === tokens) added.push(trainTokens(torch, adapter, model, path, item.module));
     for (const tensor of added) {
       tensor.layer = item.index;
       if (tensor.name !== null) tensor.pattern = `${withoutEnd(item.pattern)}${tensor.name.slice(path.length)}`;
@@ -216,12 +216,18 @@ function initializedLayer(
   return [a, b, ...Array.from({ length: vectors }, () => buffer(torch, [outputs], dtype))];
 }
 
-/** Trains rows of the embedding; an output head that shares the table reads the copy too. */
-function trainTokens(torch: Torch, adapter: AdapterSpec, model: AdaptedModel, path: string): Tensor {
-  const { byName, modules, head } = model;
-  const table = byName.get(`${path}.weight`)!;
-  const tokens = trainedTokens(torch, adapter, path, table);
-  modules.set(path, tokens.embed);
-  if (head !== null && byName.get(`${head}.weight`) === table) modules.set(head, tokens.head);
+/**
+ * Trains rows of the embedding. Every module that shares the table makes a copy of its own with them: the embeddings of both
+ * stacks of an encoder-decoder, an output head (peft/utils/other.py, _get_module_names_tied_with_embedding).
+ */
+function trainTokens(torch: Torch, adapter: AdapterSpec, model: AdaptedModel, path: string, module: string): Tensor {
+  const { byName, modules, head, tied } = model;
+  const name = `${path}.weight`;
+  // A scale that is no buffer is a number of Python's.
+  const scaled = module.endsWith("ScaledWordEmbedding") && !byName.has(`${path}.embed_scale`);
+  const tokens = trainedTokens(torch, adapter, path, byName.get(name)!, scaled);
+  const shared = [...tied].filter(([, to]) => to === name).map(([other]) => other);
+  for (const other of [name, ...shared])
+    modules.set(withoutEnd(other), withoutEnd(other) === head ? tokens.head : tokens.embed);
   return tokens.parameter;
 }
