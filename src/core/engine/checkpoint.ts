@@ -3,7 +3,7 @@
  */
 import type { ComponentKind } from "../report/estimate";
 import { backward } from "./backward";
-import type { DType } from "./dtype";
+import { type DType, isFloating } from "./dtype";
 import type { SavedHandle, SavedTensorHooks } from "./node";
 import { OffloadHooks } from "./offload";
 import { SelectiveCache } from "./selective";
@@ -225,6 +225,8 @@ function reentrant(
   torch.gradEnabled = enabled;
   given = outputs.map(({ sizes, dtype }) => ({ sizes, dtype }));
   return outputs.map((output) => {
+    // Indices are never differentiable (torch/csrc/autograd/custom_function.cpp, _process_backward_mode_ad).
+    if (!isFloating(output.dtype)) return output;
     if (!inputs.includes(output)) return torch.attach(node, output);
     // An input that is returned as it is comes out as another tensor of the function.
     const copy = sameView(output);

@@ -68,7 +68,7 @@ export interface Case {
   /** Patterns of the names of the weights that are trained, and the dtype they are raised to. */
   readonly trained?: readonly string[];
   readonly trained_dtype?: DType;
-  readonly quant?: { readonly type: "nf4" | "fp4"; readonly double: boolean };
+  readonly quant?: { readonly type: "nf4" | "fp4" | "int8"; readonly double?: boolean };
   readonly kbit_prep?: boolean;
   /** torchtune's loss over pieces of every sequence. */
   readonly chunked_loss?: { readonly chunks: number; readonly keeps_logits: boolean };
@@ -233,7 +233,12 @@ export function runOf(c: Case): TrainingRun {
       : null,
     float8: c.float8 ? { backend: "torchao", recipe: c.float8, keeps: "first-and-last", cachesWeights: false } : null,
     quantization: c.quant
-      ? { type: c.quant.type, double: c.quant.double, prepareForKbit: c.kbit_prep ?? false, computeDtype: "bfloat16" }
+      ? {
+          type: c.quant.type,
+          double: c.quant.double ?? false,
+          prepareForKbit: c.kbit_prep ?? false,
+          computeDtype: "bfloat16",
+        }
       : null,
   });
 }

@@ -44,9 +44,11 @@ export function linear8bit(weight: PackedWeight, bias: Tensor | null): ModuleFor
   return (torch, x) => {
     const { dtype, sizes } = x;
     const rows = numel(sizes) / inputs;
+    const biasDtype = bias?.dtype ?? dtype;
     const node = torch.record("MatMul8bitLtBackward", [x, bias], (torch, [gradient], _, node) => {
       if (!gradient) return [null, null];
-      const biasGradient = node.edges[1] ? torch.empty("sum", [outputs], gradient.dtype) : null;
+      // Summed over the first dimension only, before the others are joined; autograd sums the rest.
+      const biasGradient = node.edges[1] ? torch.empty("sum", gradient.sizes.slice(1), biasDtype) : null;
       if (!node.edges[0]) return [null, biasGradient];
       const raised = torch.empty("_to_copy", [outputs, inputs], dtype);
       const scales = torch.empty("mul", [outputs], "float32");
