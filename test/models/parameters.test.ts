@@ -20,30 +20,17 @@ const models = join(__dirname, "../../models");
 const entries = (JSON.parse(readFileSync(join(models, "catalogue.json"), "utf8")) as { models: Entry[] }).models;
 const families = new Set(entries.map(({ config }) => String(config["model_type"])));
 
-const TASK_TYPES = "embeddings of kinds of tasks (use_task_id)";
-const FOCAL_LEVELS = "a level of focus more (focal_levels)";
 const CUT_GRID = "a grid whose side is odd before it is halved";
 
 /** What the graph of the family leaves out, and the models that have it. */
 const LEFT_OUT: Readonly<Record<string, string>> = {
   "stabilityai/stablelm-2-12b": "a norm of each head's own (qk_layernorm)",
-  "nghuyong/ernie-3.0-base-zh": TASK_TYPES,
-  "nghuyong/ernie-3.0-medium-zh": TASK_TYPES,
-  "nghuyong/ernie-3.0-mini-zh": TASK_TYPES,
-  "nghuyong/ernie-3.0-micro-zh": TASK_TYPES,
-  "nghuyong/ernie-3.0-nano-zh": TASK_TYPES,
-  "nghuyong/ernie-3.0-xbase-zh": TASK_TYPES,
-  "microsoft/focalnet-tiny-lrf": FOCAL_LEVELS,
-  "microsoft/focalnet-small-lrf": FOCAL_LEVELS,
-  "microsoft/focalnet-base-lrf": FOCAL_LEVELS,
   "facebook/levit-128S": CUT_GRID,
   "facebook/levit-128": CUT_GRID,
   "facebook/levit-192": CUT_GRID,
   "facebook/levit-256": CUT_GRID,
   "facebook/levit-384": CUT_GRID,
   "facebook/regnet-x-080": "a stage narrower than one group",
-  "OpenGVLab/pvt_v2_b5": "a narrower MLP in the first stages (mlp_ratios)",
-  "OpenGVLab/pvt_v2_b2_linear": "pooled keys and values (linear_attention)",
   "zai-org/GLM-OCR": "heads of a width of their own (head_dim)",
 };
 
