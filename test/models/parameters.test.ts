@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { configView, selectGraph, sizesOf } from "../../src/core/graph/config";
 import type { FamilyGraphs } from "../../src/core/graph/types";
 import { placeTensors } from "../../src/core/training/placed";
-import type { ModelConfig, Task } from "../../src/core/training/run";
+import type { ModelConfig, Task, TrainingRun } from "../../src/core/training/run";
 import { graphsOf } from "../core/receipts/case";
 import { causalRun } from "../core/runs";
 
@@ -35,15 +35,59 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
 };
 
 /** Parameters of the model's graph, or null where its task has none. */
-function counted(graphs: FamilyGraphs, { task = "causal-lm", config }: Entry): number | null {
+function counted(
+  graphs: FamilyGraphs,
+  { task = "causal-lm", config }: Entry,
+  change: Partial<TrainingRun> = {},
+): number | null {
   if (task === "none") return null;
-  const view = configView(graphs, config, sizesOf(causalRun({ task })));
+  const view = configView(graphs, config, sizesOf(causalRun({ task, imageSize: 224, ...change })));
   const graph = selectGraph(graphs, task, "sdpa", view.scope);
   if (graph === undefined) return null;
   return placeTensors(graph.parameters, view, "float32")
     .filter(({ sharedWith }) => sharedWith === null)
     .reduce((sum, { sizes }) => sum + sizes.reduce((product, size) => product * size, 1), 0);
 }
+
+/** Parameters that PyTorch counts in the class's defaults, by family (capture/counts.py). */
+const defaults = JSON.parse(readFileSync(join(__dirname, "default-counts.json"), "utf8")) as Record<
+  string,
+  readonly [Task, number]
+>;
+
+/** Families whose class defaults are no model that anybody has: what is not compared. */
+const NO_MODEL: ReadonlySet<string> = new Set([
+  // No positions at all, neither absolute nor relative.
+  "beit",
+  // Keys that every published file states.
+  "lfm2",
+  "lfm2_vl",
+  "nemotron_h",
+  // Configs of pictures and text inside one another, whose defaults differ where they meet.
+  "cohere2_vision",
+  "gemma3",
+  "glm_ocr",
+  "lighton_ocr",
+  "mistral3",
+  "qwen2_5_vl",
+  "qwen2_vl",
+  "qwen3_5",
+  "qwen3_5_moe",
+]);
+
+describe("graphs at the defaults of the config classes", () => {
+  for (const [family, [task, parameters]] of Object.entries(defaults))
+    if (!NO_MODEL.has(family))
+      it(family, () => {
+        const graphs = graphsOf(family);
+        const entry: Entry = { name: family, task, parameters, config: { model_type: family } };
+        // Batches and lengths decide no parameter.
+        for (const change of [{ microBatchSize: 1 }, { microBatchSize: 7, sequenceLength: 33 }]) {
+          const count = counted(graphs, entry, change);
+          assert.ok(count === null || count === parameters, `${count}, not ${parameters}`);
+        }
+      });
+});
 
 describe("graphs of published models", () => {
   for (const family of families) {
