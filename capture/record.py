@@ -115,7 +115,7 @@ class Recorder(SchemaCheckMode):
         for name, t in [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]:
             self.weights.setdefault(id(t), []).append(name)
         self.weight_metas = {n: _meta(t, n) for n, t in [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]}
-        self.embedders = _embedders(model) if "input_ids" in batch and {"pixel_values", "input_features"} & set(batch) else set()
+        self.embedders = _embedders(model) if "input_ids" in batch and any(name.startswith(("pixel_values", "input_features")) for name in batch) else set()
         self.embedded = set()
         self.scopes = [""]
         self.batch = {name: self.see(t) for name, t in batch.items()}

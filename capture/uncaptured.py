@@ -22,8 +22,6 @@ CODES = "its sound or pictures are codes of a codec, several a place, for which 
 UNSAID = "its processor makes tensors that the run description does not say (boxes on a page, patches with coordinates, beats, actions, proteins)"
 COUNTED = "its pictures are counted on the host (`grid_thw`), and `pictures.py` does not state the counts for it yet"
 CUT = "cuts recordings into windows by lengths that it reads on the host"
-INTERPOLATED = "interpolates relative positions (`upsample_linear1d`), for which the engine has no rule, or positions picture by picture"
-RESIZED = "resizes positions for each picture of the batch by itself, to sides that it reads on the host (`spatial_shapes`), with antialiasing"
 PAIRED = "an encoder and a decoder of other families in one config, for which no drawing of points is written yet"
 NESTED = "its picture or sound side is a network of its own kind, for which no drawing of points is written yet"
 LOSSLESS = "its class computes no loss"
@@ -62,7 +60,7 @@ REASONS = {
     "deberta": HALF,
     **dict.fromkeys(("deepseek_v32", "deepseek_v4"), SPARSE),
     **dict.fromkeys(("rwkv", "xlstm", "recurrent_gemma", "minimax", "kimi_linear", "zamba"), LOOPS),
-    **dict.fromkeys(("fuyu", "granite4_vision", "llava_next_video", "phi4_multimodal"), PICTURES),
+    "granite4_vision": PICTURES,
     **dict.fromkeys(("efficientnet", "hgnet_v2", "pp_lcnet", "textnet"), STAGES),
     "bit": BUILT,
     **dict.fromkeys(("imagegpt", "perceiver"), COLOURS),
@@ -72,12 +70,10 @@ REASONS = {
     **dict.fromkeys(("cosmos3_edge", "cosmos3_omni", "ernie4_5_vl_moe", "exaone4_5", "glm5_next", "hunyuan_vl", "kimi_k25", "minicpmv4_6", "minimax_m3_vl", "muse_glimmer", "paddleocr_vl", "qwen4_exp",
                      "step3p7", "video_llama_3"), COUNTED),
     **dict.fromkeys(("qwen2_5_omni_thinker", "qwen3_asr", "qwen3_omni_moe_thinker"), CUT),
-    **dict.fromkeys(("glmga", "got_ocr2", "pp_chart2table"), INTERPOLATED),
-    "siglip2": RESIZED,
     **dict.fromkeys(("speech-encoder-decoder", "trocr", "vision-encoder-decoder", "donut-swin", "florence2"), PAIRED),
-    **dict.fromkeys(("audioflamingo3", "canary", "cohere_asr", "deepseek_vl_hybrid", "fun_asr_nano", "gemma4_unified", "glmasr", "granite_speech", "granite_speech5_ctc", "granite_speech_plus", "idefics",
-                     "inkling_mm_model", "instructblip", "janus", "instructblipvideo", "kosmos-2", "modernvbert", "moonshine_streaming", "musicflamingo", "ovis2", "pp_formulanet", "qianfan_ocr", "qwen2_audio",
-                     "seamless_m4t", "seamless_m4t_v2", "sew-d", "speecht5", "vibevoice", "vibevoice_asr", "video_llava", "voxtral_realtime"), NESTED),
+    **dict.fromkeys(("audioflamingo3", "canary", "cohere_asr", "fun_asr_nano", "glmasr", "granite_speech", "granite_speech5_ctc", "granite_speech_plus", "idefics",
+                     "inkling_mm_model", "modernvbert", "moonshine_streaming", "musicflamingo", "pp_formulanet", "qwen2_audio",
+                     "seamless_m4t", "seamless_m4t_v2", "sew-d", "speecht5", "vibevoice", "vibevoice_asr", "voxtral_realtime"), NESTED),
     **dict.fromkeys(("aria", "deepseek_ocr2", "diffusion_gemma"), HOST),
     "shieldgemma2": LOSSLESS,
     "bros": BOXED,
@@ -86,7 +82,6 @@ REASONS = {
     **dict.fromkeys(("dbrx", "cohere_compass_text"), DRAWN),
     "wav2vec2-conformer": NEARLY,
     "emu3": CODES,
-    "glm4v_moe": NESTED,
     "llama4": ADAPTERS,
 }
 MAPPINGS = ("CAUSAL_LM", "MASKED_LM", "SEQ_TO_SEQ_CAUSAL_LM", "SEQUENCE_CLASSIFICATION", "TOKEN_CLASSIFICATION", "IMAGE_CLASSIFICATION", "SPEECH_SEQ_2_SEQ", "CTC", "AUDIO_CLASSIFICATION", "IMAGE_TEXT_TO_TEXT")

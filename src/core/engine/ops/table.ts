@@ -130,6 +130,11 @@ const factory =
   (torch, args) =>
     torch.empty(operator, args.numbers(0), args.dtype(-1) ?? dtypeOf(args));
 
+const interpolation =
+  (operator: string): Rule =>
+  (torch, args) =>
+    pictures.interpolate(torch, args.tensor(0), args.numbers(1), operator);
+
 const concatenated: Rule = (torch, args) => layout.cat(torch, args.tensors(0), args.number(1, 0, "dim"));
 
 function eye(torch: Torch, args: Arguments): Tensor {
@@ -385,8 +390,10 @@ const RULES: Readonly<Record<string, Rule>> = {
       window: a.number(5, 0),
       merge: a.number(6, 1),
     }),
-  upsample_bilinear2d: (t, a) => pictures.upsampleBilinear(t, a.tensor(0), a.numbers(1)),
-  _upsample_bilinear2d_aa: (t, a) => pictures.upsampleBilinear(t, a.tensor(0), a.numbers(1), "_upsample_bilinear2d_aa"),
+  upsample_bilinear2d: interpolation("upsample_bilinear2d"),
+  _upsample_bilinear2d_aa: interpolation("_upsample_bilinear2d_aa"),
+  upsample_bicubic2d: interpolation("upsample_bicubic2d"),
+  upsample_linear1d: interpolation("upsample_linear1d"),
   // aten/src/ATen/native/Onehot.cpp: zeros, and a one put where each number says
   one_hot: (t, a) => t.empty("zeros", [...a.tensor(0).sizes, a.number(1, 1)], "int64"),
   grid_sampler: (t, a) => pictures.sampleAtPlaces(t, a.tensor(0), a.tensor(1)),
