@@ -12,6 +12,7 @@ const CASES: readonly (readonly [string, Readonly<Record<string, unknown>>])[] =
   ["gpt2", { n_embd: 64, n_layer: 2, n_head: 4 }],
   ["bert", { hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 4, type_vocab_size: 2 }],
   ["t5", { d_model: 64, num_layers: 2, num_heads: 4, is_encoder_decoder: true }],
+  ["mixtral", { d_model: 64, num_layers: 2, num_heads: 4, num_experts: 8, is_encoder_decoder: true }],
   ["vit", { hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 4, image_size: 224, patch_size: 16 }],
   ["llama", { text_config: { hidden_size: 64, num_hidden_layers: 2, num_key_value_heads: 2 }, vision_config: {} }],
 ];
@@ -51,6 +52,25 @@ describe("stand-ins for architectures nobody captured", () => {
     assert.equal(other.estimate.allocatedPeakBytes, own.estimate.allocatedPeakBytes);
     assert.ok(other.estimate.band.highBytes > 1.4 * own.estimate.band.highBytes);
     assert.match(other.estimate.assumptions[0]!.what, /unheard-of was not captured: llama/);
+  });
+
+  it("what writes about pictures or sound is the relative's writer, where it knows words alone", () => {
+    const llama = graphsOf("llama");
+    const run = causalRun({});
+    const own = estimate(run, llama);
+    for (const task of ["image-text-to-text", "speech-seq2seq"] as const) {
+      const other = estimate({ ...run, task, model: { ...run.model, family: "unheard-of" } }, llama);
+      assert.ok(own.ok && other.ok);
+      assert.equal(other.estimate.allocatedPeakBytes, own.estimate.allocatedPeakBytes);
+    }
+    const config = { ...run.model.config, text_config: { ...run.model.config, model_type: "llama" } };
+    const audio = estimate(
+      { ...run, task: "seq2seq-lm", model: { ...run.model, family: "unheard-of", config } },
+      llama,
+    );
+    assert.ok(audio.ok);
+    assert.ok(!estimate({ ...run, task: "seq2seq-lm", model: { ...run.model, family: "unheard-of" } }, llama).ok);
+    assert.ok(!estimate({ ...run, task: "image-cls", model: { ...run.model, family: "unheard-of" } }, llama).ok);
   });
 
   it("a branch that was not captured is run on the one that was, said so, with a wider band", () => {
