@@ -9,7 +9,7 @@ import textwrap
 
 GUARDS = (
     (re.compile(r"if self\.weight\.dtype in \[torch\.float16, torch\.bfloat16\]:"), "if True:"),
-    (re.compile(r"hidden_states\.dtype != self\.wo\.weight\.dtype"), "True"),
+    (re.compile(r"hidden_states\.dtype != self\.(wo|fc2)\.weight\.dtype"), "True"),
     # What is done in float16 only is one operator, which does nothing in other dtypes.
     (re.compile(r"if hidden_states\.dtype == torch\.float16:\n\s+clamp_value = torch\.finfo\(hidden_states\.dtype\)\.max - 1000\n\s+hidden_states = torch\.clamp\(.*?\)\n"),
      "hidden_states = torch.nn.functional.clamp_half(hidden_states, False)\n"),

@@ -39,7 +39,6 @@ PART = "captured, but its peaks are up to 6 % below PyTorch's: what two attentio
 AUTOCAST = "captured and equal to PyTorch but for up to 0.7 % under autocast of float32 weights"
 EINSUMS = "captured, but multiplies blocks by sums over letters (`einsum`) for which the engine has no rule"
 BOXED = "captured, but its peaks are up to 0.3 % above PyTorch's: what becomes of its boxes' coordinates once they are scaled"
-NEARLY = "captured, but its peaks differ from PyTorch's by up to 0.6 %: positions in a dtype of their own, converted in the first step"
 UNTRIED = "not tried yet"
 
 REASONS = {
@@ -53,7 +52,6 @@ REASONS = {
     "convbert": AUTOCAST,
     "pegasus_x": EINSUMS,
     "diffllama": PART,
-    "encoder-decoder": PAIRED,
     "fnet": FOURIER,
     "fsmt": COLLATED,
     "gpt-sw3": SECOND,
@@ -74,17 +72,15 @@ REASONS = {
     **dict.fromkeys(("qwen2_5_omni_thinker", "qwen3_asr", "qwen3_omni_moe_thinker"), CUT),
     **dict.fromkeys(("glmga", "got_ocr2", "pp_chart2table"), INTERPOLATED),
     "siglip2": RESIZED,
-    **dict.fromkeys(("speech-encoder-decoder", "trocr", "vision-encoder-decoder", "donut-swin", "florence2"), PAIRED),
-    **dict.fromkeys(("audioflamingo3", "canary", "cohere_asr", "deepseek_vl_hybrid", "fun_asr_nano", "gemma4_unified", "glmasr", "granite_speech", "granite_speech5_ctc", "granite_speech_plus", "idefics",
-                     "inkling_mm_model", "instructblip", "janus", "instructblipvideo", "kosmos-2", "modernvbert", "moonshine_streaming", "musicflamingo", "ovis2", "pp_formulanet", "qianfan_ocr", "qwen2_audio",
-                     "seamless_m4t", "seamless_m4t_v2", "sew-d", "speecht5", "vibevoice", "vibevoice_asr", "video_llava", "voxtral_realtime"), NESTED),
+    **dict.fromkeys(("deepseek_vl_hybrid", "fun_asr_nano", "gemma4_unified", "granite_speech", "granite_speech5_ctc", "granite_speech_plus", "idefics",
+                     "inkling_mm_model", "instructblip", "janus", "instructblipvideo", "kosmos-2", "modernvbert", "moonshine_streaming", "musicflamingo", "ovis2", "pp_formulanet", "qianfan_ocr", 
+                     "seamless_m4t", "sew-d", "vibevoice", "vibevoice_asr", "video_llava", "voxtral_realtime"), NESTED),
     **dict.fromkeys(("aria", "deepseek_ocr2", "diffusion_gemma"), HOST),
     "shieldgemma2": LOSSLESS,
     "bros": BOXED,
     "openai_privacy_filter": HOST,
-    **dict.fromkeys(("t5gemma", "t5gemma2"), PAIRED),
+    "t5gemma2": PAIRED,
     **dict.fromkeys(("dbrx", "cohere_compass_text"), DRAWN),
-    "wav2vec2-conformer": NEARLY,
     "emu3": CODES,
     "glm4v_moe": NESTED,
     "llama4": ADAPTERS,
