@@ -24,7 +24,6 @@ COUNTED = "its pictures are counted on the host (`grid_thw`), and `pictures.py` 
 CUT = "cuts recordings into windows by lengths that it reads on the host"
 INTERPOLATED = "interpolates relative positions (`upsample_linear1d`), for which the engine has no rule, or positions picture by picture"
 RESIZED = "resizes positions for each picture of the batch by itself, to sides that it reads on the host (`spatial_shapes`), with antialiasing"
-PAIRED = "an encoder and a decoder of other families in one config, for which no drawing of points is written yet"
 NESTED = "its picture or sound side is a network of its own kind, for which no drawing of points is written yet"
 LOSSLESS = "its class computes no loss"
 BUILT = "reads rates of stochastic depth as numbers while it is built, in a way that fake tensors refuse"
@@ -39,6 +38,10 @@ PART = "captured, but its peaks are up to 6 % below PyTorch's: what two attentio
 AUTOCAST = "captured and equal to PyTorch but for up to 0.7 % under autocast of float32 weights"
 EINSUMS = "captured, but multiplies blocks by sums over letters (`einsum`) for which the engine has no rule"
 BOXED = "captured, but its peaks are up to 0.3 % above PyTorch's: what becomes of its boxes' coordinates once they are scaled"
+KERNEL = "asks for one kernel of attention by name (`sdpa_kernel`) under a mask that it adds up itself, which attention in graphs does not say"
+SEARCHED = "places windows of recordings in time by a search over their lengths (`searchsorted`), for which the engine has no rule"
+CODEC = "hears through a codec's convolutions, whose stages follow lists of ratios and depths, with noise drawn into what they give"
+COMPARED = "drawn and captured (`paired.py`, `transcribing.py`), its peaks not compared with PyTorch's yet"
 UNTRIED = "not tried yet"
 
 REASONS = {
@@ -72,14 +75,17 @@ REASONS = {
     **dict.fromkeys(("qwen2_5_omni_thinker", "qwen3_asr", "qwen3_omni_moe_thinker"), CUT),
     **dict.fromkeys(("glmga", "got_ocr2", "pp_chart2table"), INTERPOLATED),
     "siglip2": RESIZED,
-    **dict.fromkeys(("deepseek_vl_hybrid", "fun_asr_nano", "gemma4_unified", "granite_speech", "granite_speech5_ctc", "granite_speech_plus", "idefics",
-                     "inkling_mm_model", "instructblip", "janus", "instructblipvideo", "kosmos-2", "modernvbert", "moonshine_streaming", "musicflamingo", "ovis2", "pp_formulanet", "qianfan_ocr", 
-                     "seamless_m4t", "sew-d", "vibevoice", "vibevoice_asr", "video_llava", "voxtral_realtime"), NESTED),
+    **dict.fromkeys(("deepseek_vl_hybrid", "fun_asr_nano", "gemma4_unified", "granite_speech5_ctc", "idefics",
+                     "inkling_mm_model", "instructblip", "janus", "instructblipvideo", "kosmos-2", "modernvbert", "moonshine_streaming", "ovis2", "pp_formulanet", "qianfan_ocr", 
+                     "video_llava", "voxtral_realtime"), NESTED),
     **dict.fromkeys(("aria", "deepseek_ocr2", "diffusion_gemma"), HOST),
     "shieldgemma2": LOSSLESS,
     "bros": BOXED,
     "openai_privacy_filter": HOST,
-    "t5gemma2": PAIRED,
+    **dict.fromkeys(("seamless_m4t", "t5gemma2"), COMPARED),
+    **dict.fromkeys(("granite_speech", "granite_speech_plus"), KERNEL),
+    "musicflamingo": SEARCHED,
+    **dict.fromkeys(("vibevoice", "vibevoice_asr"), CODEC),
     **dict.fromkeys(("dbrx", "cohere_compass_text"), DRAWN),
     "emu3": CODES,
     "glm4v_moe": NESTED,
