@@ -76,7 +76,7 @@ REASONS = {
     **dict.fromkeys(("glmga", "got_ocr2", "pp_chart2table"), INTERPOLATED),
     "siglip2": RESIZED,
     **dict.fromkeys(("deepseek_vl_hybrid", "fun_asr_nano", "gemma4_unified", "granite_speech5_ctc", "idefics",
-                     "inkling_mm_model", "instructblip", "janus", "instructblipvideo", "kosmos-2", "modernvbert", "moonshine_streaming", "ovis2", "pp_formulanet", "qianfan_ocr", 
+                     "inkling_mm_model", "instructblip", "janus", "instructblipvideo", "kosmos-2", "modernvbert", "moonshine_streaming", "ovis2", "pp_formulanet", "qianfan_ocr",
                      "video_llava", "voxtral_realtime"), NESTED),
     **dict.fromkeys(("aria", "deepseek_ocr2", "diffusion_gemma"), HOST),
     "shieldgemma2": LOSSLESS,

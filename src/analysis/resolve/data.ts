@@ -251,7 +251,7 @@ function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
 /** The side that a pair's encoder is made for (the first of two), or a processor brings every picture to. */
 function sideOfPair(config: ModelConfig): unknown {
   const own = partOf(config, "encoder")["image_size"];
-  return PROCESSED_SIDES[String(config["model_type"])] ?? (Array.isArray(own) ? own[0] : own);
+  return PROCESSED_SIDES.get(String(config["model_type"])) ?? (Array.isArray(own) ? own[0] : own);
 }
 
 /** Side of one tile where a processor cuts pictures into tiles, by model type; the config's own side goes before it. */
