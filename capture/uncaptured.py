@@ -26,7 +26,6 @@ CODES = "its sound or pictures are codes of a codec, several a place, for which 
 UNSAID = "its processor makes tensors that the run description does not say (boxes on a page, patches with coordinates, beats, actions, proteins)"
 COUNTED = "its pictures are counted on the host (`grid_thw`), and `pictures.py` does not state the counts for it yet"
 CUT = "cuts recordings into windows by lengths that it reads on the host"
-PAIRED = "an encoder and a decoder of other families in one config, for which no drawing of points is written yet"
 NESTED = "its picture or sound side is a network of its own kind, for which no drawing of points is written yet"
 LOSSLESS = "its classifier computes no loss; to write text it is Gemma 3's class under another name, of which no graph is stored"
 BUILT = "built and recorded since its rates of stochastic depth are numbers; a graph is not compared with PyTorch yet"
@@ -40,7 +39,6 @@ SECOND = "a second name of another family's class, whose name its files have: es
 PART = "captured, but its peaks are up to 6 % below PyTorch's: what two attentions keep that share queries and keys"
 AUTOCAST = "captured and equal to PyTorch but for up to 0.7 % under autocast of float32 weights"
 BOXED = "captured, but its peaks are up to 0.3 % above PyTorch's: what becomes of its boxes' coordinates once they are scaled"
-NEARLY = "captured, but its peaks differ from PyTorch's by up to 0.6 %: positions in a dtype of their own, converted in the first step"
 # Families whose graph is written from their config's lists (src/core/networks).
 WRITTEN = {"efficientnet": "image-cls"}
 MERGED = "merges each picture's patches by itself, with convolutions or gathers and tokens at the ends; a loop of rounds over pictures (`picture_part`) would say it, and its text or tower is not drawn yet"
@@ -51,6 +49,10 @@ ONE_BY_ONE = "multiplies its experts one by one, over rows whose numbers it read
 DRAFTS = "a draft model: reads the states, keys and values of the model it drafts for, and computes no loss"
 KINDLESS = "refused: a block that some points of the drawing run and others do not, which no condition on the config's keys tells apart"
 WINDOWED = "gives layers of one kind windows of several lengths by their place (`per_layer_config`), which the drawing of points does not do yet"
+KERNEL = "asks for one kernel of attention by name (`sdpa_kernel`) under a mask that it adds up itself, which attention in graphs does not say"
+SEARCHED = "places windows of recordings in time by a search over their lengths (`searchsorted`), for which the engine has no rule"
+CODEC = "hears through a codec's convolutions, whose stages follow lists of ratios and depths, with noise drawn into what they give"
+COMPARED = "drawn and captured (`paired.py`, `transcribing.py`), its peaks not compared with PyTorch's yet"
 UNTRIED = "not tried yet"
 
 REASONS = {
@@ -67,7 +69,6 @@ REASONS = {
     "canine": LOOPS,
     "convbert": AUTOCAST,
     "diffllama": PART,
-    "encoder-decoder": PAIRED,
     "fnet": FOURIER,
     "fsmt": COLLATED,
     "gpt-sw3": SECOND,
@@ -93,17 +94,21 @@ REASONS = {
     "neomme": WINDOWED,
     "step3p7": PICTURES,
     **dict.fromkeys(("qwen2_5_omni_thinker", "qwen3_asr", "qwen3_omni_moe_thinker"), CUT),
-    **dict.fromkeys(("speech-encoder-decoder", "trocr", "vision-encoder-decoder", "donut-swin", "florence2"), PAIRED),
     **dict.fromkeys(("audioflamingo3", "canary", "cohere_asr", "fun_asr_nano", "glmasr", "granite_speech", "granite_speech5_ctc", "granite_speech_plus", "idefics",
                      "inkling_mm_model", "modernvbert", "moonshine_streaming", "musicflamingo", "pp_formulanet", "qwen2_audio",
                      "seamless_m4t", "seamless_m4t_v2", "sew-d", "speecht5", "vibevoice", "vibevoice_asr", "voxtral_realtime"), NESTED),
     "aria": ONE_BY_ONE,
     **dict.fromkeys(("deepseek_ocr2", "diffusion_gemma"), HOST),
+    **dict.fromkeys(("deepseek_vl_hybrid", "fun_asr_nano", "gemma4_unified", "granite_speech5_ctc", "idefics",
+                     "inkling_mm_model", "instructblip", "janus", "instructblipvideo", "kosmos-2", "modernvbert", "moonshine_streaming", "ovis2", "pp_formulanet", "qianfan_ocr",
+                     "video_llava", "voxtral_realtime"), NESTED),
     "shieldgemma2": LOSSLESS,
     "bros": BOXED,
-    **dict.fromkeys(("t5gemma", "t5gemma2"), PAIRED),
+    **dict.fromkeys(("seamless_m4t", "t5gemma2"), COMPARED),
+    **dict.fromkeys(("granite_speech", "granite_speech_plus"), KERNEL),
+    "musicflamingo": SEARCHED,
+    **dict.fromkeys(("vibevoice", "vibevoice_asr"), CODEC),
     **dict.fromkeys(("dbrx", "cohere_compass_text"), DRAWN),
-    "wav2vec2-conformer": NEARLY,
     "emu3": CODES,
     "llama4": ADAPTERS,
 }
