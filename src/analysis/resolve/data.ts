@@ -241,7 +241,9 @@ function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
   // SigLIP 2's processor makes 256 patches of every size: sixteen a side of a square.
   const own =
     config["image_size"] ??
-    (config["model_type"] === "siglip2" ? 16 * Number(vision["patch_size"] ?? 16) : (vision["image_size"] ?? sideOfPair(config)));
+    (config["model_type"] === "siglip2"
+      ? 16 * Number(vision["patch_size"] ?? 16)
+      : (vision["image_size"] ?? sideOfPair(config)));
   if (unit === null && typeof own === "number") return own;
   // Processors of pictures of any size scale larger ones down to a number of pixels.
   const most = c.settings.number("image_max_pixels");
