@@ -36,7 +36,7 @@ def transcriber(r):
     for key in ("num_attention_heads", "num_hidden_layers", "intermediate_size", "final_dropout", "classifier_proj_size", "layerdrop", "num_labels"):
         d.pop(key)
     heads = r.randint(3, 6)
-    return d | dict(hidden_size=heads * 8 * r.randint(1, 4), num_conv_pos_embedding_groups=4, encoder_attention_heads=heads, decoder_attention_heads=heads, encoder_layers=r.randint(3, 4), decoder_layers=r.randint(3, 5), encoder_ffn_dim=r.randint(40, 240),
+    return d | dict(hidden_size=heads * 8 * r.randint(1, 4), num_conv_pos_embedding_groups=r.choice((2, 4, 8)), encoder_attention_heads=heads, decoder_attention_heads=heads, encoder_layers=r.randint(3, 4), decoder_layers=r.randint(3, 5), encoder_ffn_dim=r.randint(40, 240),
                     decoder_ffn_dim=r.randint(241, 400), positional_dropout=drop(r), max_speech_positions=r.randint(400, 500), max_text_positions=r.randint(100, 200), encoder_max_relative_position=r.randint(20, 60), pad_token_id=1,
                     encoder_layerdrop=0.0, decoder_layerdrop=0.0)
 
@@ -93,7 +93,7 @@ FAMILIES = {
     "seamless_m4t_v2": _translating(translator_from, "relative_key", ("sdpa",)),
     "cohere_asr": _conformers(cohere_asr, ""),
     "canary": _conformers(canary, "decoder_config."),
-    "speecht5": Family(transcriber, tasks=("speech-seq2seq",), attention=("eager",), points=4, inputs_follow=True, axes=(SEVEN, GROUP_NORM), spelled=r".*feature_encoder\.conv_layers", terms=("hidden_size//encoder_attention_heads", FRAMES)),
+    "speecht5": Family(transcriber, tasks=("speech-seq2seq",), attention=("eager",), points=4, inputs_follow=True, axes=(SEVEN, GROUP_NORM), spelled=r".*feature_encoder\.conv_layers", terms=("hidden_size//encoder_attention_heads", "hidden_size//num_conv_pos_embedding_groups", FRAMES)),
     "speech-encoder-decoder": Family(paired.of_two(_encoder, "bert"), tasks=("speech-seq2seq",), attention=("sdpa",), points=3, inputs_follow=True, axes=(paired.of_parts(SPOKEN, HEARS, adapted),), parts={"encoder": HEARS, "decoder": {k: paired.DECODERS[k] for k in ("mbart", "bert", "gpt2")}},
                                      spelled=r".*feature_extractor\.conv_layers|.*adapter\.layers", terms=("encoder.hidden_size//encoder.num_attention_heads", "decoder.hidden_size//decoder.num_attention_heads", "decoder.n_embd//decoder.n_head",
                                                                                     "decoder.d_model//decoder.decoder_attention_heads", *_through(_OF_ENCODER, (1, 2), (1, 2), (1, 2)))),

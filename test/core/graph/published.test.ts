@@ -20,15 +20,22 @@ const families = readdirSync(path.join(MODELS, "graphs")).map((file) => path.bas
 /**
  * Every published Swin has two layers in its first, second and last stage (models/README.md); MobileViT's stages have the depths
  * that its code has written in it (transformers/models/mobilevit/modeling_mobilevit.py, `MobileViTEncoder`); the second version's
- * graph is asked for at the published depths alone.
+ * graph is asked for at the published depths alone. Donut's encoder is a Swin.
  */
-const FIXED_STAGES: ReadonlySet<string> = new Set(["swin", "swinv2", "mobilevit", "mobilevitv2"]);
+const FIXED_STAGES: ReadonlySet<string> = new Set([
+  "swin",
+  "swinv2",
+  "mobilevit",
+  "mobilevitv2",
+  "vision-encoder-decoder",
+]);
 
 /** Keys that decide no memory, or not in this task. */
 const IRRELEVANT: Readonly<Record<string, readonly string[]>> = {
   "*": [
     "model_type",
     "architectures",
+    "is_encoder_decoder",
     "torch_dtype",
     "max_position_embeddings",
     "vocab_size",
