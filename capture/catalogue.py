@@ -33,6 +33,7 @@ CLASSES = {
     "speech-seq2seq": "AutoModelForSpeechSeq2Seq",
     "ctc": "AutoModelForCTC",
     "audio-cls": "AutoModelForAudioClassification",
+    "contrastive": "AutoModel",
     "none": "AutoModel",
 }
 

@@ -26,7 +26,7 @@ import type { ComponentKind, Estimate } from "./report/estimate";
 import { countParameters, type Simulation } from "./simulate";
 import { simulateFullest } from "./stages";
 import { type SplitUncertainty, splitsModel } from "./training/parallel/local";
-import type { TrainingRun } from "./training/run";
+import type { Task, TrainingRun } from "./training/run";
 
 /** Either an estimate, or why there is none (shown to the user as it is). */
 export type EstimateResult =
@@ -53,7 +53,7 @@ export function estimate(
     return { ok: false, code: "unknown-model", reason: `no graph of the family "${run.model.family}" was captured` };
   try {
     const relative = graphs.family !== run.model.family;
-    const result = simulateFullest(relative ? standIn(run, graphs.family) : run, graphs);
+    const result = simulateFullest(relative ? standIn(run, graphs) : run, graphs);
     if (!result.ok) return result;
     const { simulation } = result;
     const { ledger } = simulation;
@@ -126,7 +126,7 @@ export function reserveOfPadded(
   known?: SampleLengths,
 ): VariedReserve | null {
   if (graphs === undefined || run.sequenceLength < 2) return null;
-  const own = graphs.family === run.model.family ? run : standIn(run, graphs.family);
+  const own = graphs.family === run.model.family ? run : standIn(run, graphs);
   const at = (length: number): SimulatedLength | null => {
     // What runs beside the step has sizes of its own.
     const result = simulateFullest({ ...own, sequenceLength: length, evaluation: null, generation: null }, graphs);
@@ -153,9 +153,15 @@ export function reserveOfPadded(
 const STAND_IN_LOW = 0.7;
 const STAND_IN_HIGH = 1.5;
 
-function standIn(run: TrainingRun, family: string): TrainingRun {
-  return { ...run, model: { ...run.model, family, config: configForRelative(run.model.config) } };
+/** The run on a relative's code. What writes about pictures or sound is the relative's writer, where it knows words alone. */
+function standIn(run: TrainingRun, { family, graphs }: FamilyGraphs): TrainingRun {
+  const knows = (task: Task): boolean => graphs.some((graph) => graph.task === task);
+  const writes = run.task === "image-text-to-text" || run.task === "speech-seq2seq";
+  const task = writes && !knows(run.task) ? (WRITERS.find(knows) ?? run.task) : run.task;
+  return { ...run, task, model: { ...run.model, family, config: configForRelative(run.model.config) } };
 }
+
+const WRITERS: readonly Task[] = ["causal-lm", "seq2seq-lm"];
 
 function relativeStands(family: string, relative: string): string {
   return `${family} was not captured: ${relative} with its dimensions stands in`;

@@ -1,5 +1,7 @@
 /** What a model is trained for, when its config does not say it: the catalogue's word. */
 import { strict as assert } from "node:assert";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { createAnalyzer } from "../../src/analysis";
 import { readCatalogue } from "../../src/analysis/catalogue";
 import { gather } from "../../src/analysis/inputs";
@@ -7,7 +9,10 @@ import { resolveRun } from "../../src/analysis/resolve";
 import { DocumentStore } from "../../src/analysis/store";
 import type { ReportRun } from "../../src/core/report/schema";
 import type { TrainingRun } from "../../src/core/training/run";
+import { graphsOf } from "../core/receipts/case";
 import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
+
+const GRAPHS = join(__dirname, "../../models/graphs");
 
 const { architectures: _, ...CONFIG } = TINY_LLAMA;
 
@@ -51,7 +56,7 @@ async function runWith(config: Readonly<Record<string, unknown>>, train: string)
     runtime,
     store,
     catalogue: await readCatalogue(runtime),
-    graphs: async () => undefined,
+    graphs: async (family) => (existsSync(join(GRAPHS, `${family}.json`)) ? graphsOf(family) : undefined),
     modelOverride: undefined,
   });
   const { run } = resolveRun(inputs, {});
@@ -77,6 +82,10 @@ describe("analysis: task of a model class", () => {
   it("knows what marks answers, classifies words of a page, writes", async () => {
     assert.equal(await taskFor({ model_type: "bert", architectures: ["BertForQuestionAnswering"] }), "qa");
     assert.equal(await taskFor({ model_type: "layoutlm" }), "token-cls");
+    assert.equal(await taskFor({ model_type: "dinov2" }), "image-cls");
+    assert.equal(await taskFor({ model_type: "wav2vec2" }), "ctc");
+    assert.equal(await taskFor({ model_type: "siglip" }), "contrastive");
+    assert.equal(await taskFor({ model_type: "eurobert" }), "masked-lm");
     assert.equal(await taskFor({ model_type: "mvp" }), "seq2seq-lm");
   });
 

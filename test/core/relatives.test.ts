@@ -53,6 +53,18 @@ describe("stand-ins for architectures nobody captured", () => {
     assert.match(other.estimate.assumptions[0]!.what, /unheard-of was not captured: llama/);
   });
 
+  it("what writes about pictures or sound is the relative's writer, where it knows words alone", () => {
+    const llama = graphsOf("llama");
+    const run = causalRun({});
+    const own = estimate(run, llama);
+    for (const task of ["image-text-to-text", "speech-seq2seq"] as const) {
+      const other = estimate({ ...run, task, model: { ...run.model, family: "unheard-of" } }, llama);
+      assert.ok(own.ok && other.ok);
+      assert.equal(other.estimate.allocatedPeakBytes, own.estimate.allocatedPeakBytes);
+    }
+    assert.ok(!estimate({ ...run, task: "image-cls", model: { ...run.model, family: "unheard-of" } }, llama).ok);
+  });
+
   it("a branch that was not captured is run on the one that was, said so, with a wider band", () => {
     const graphs = graphsOf("data2vec-vision");
     const config = { model_type: "data2vec-vision", num_hidden_layers: 2, use_relative_position_bias: true };

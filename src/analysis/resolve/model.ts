@@ -47,39 +47,30 @@ function nests(config: ModelConfig, key: string): boolean {
   return typeof config[key] === "object" && config[key] !== null;
 }
 
-const TASK_OF_TYPE: Readonly<Record<string, Task>> = {
-  bert: "masked-lm",
-  roberta: "masked-lm",
-  distilbert: "masked-lm",
-  albert: "masked-lm",
-  electra: "masked-lm",
-  deberta: "masked-lm",
-  "deberta-v2": "masked-lm",
-  modernbert: "masked-lm",
-  "xlm-roberta": "masked-lm",
-  "xlm-roberta-xl": "masked-lm",
-  "megatron-bert": "masked-lm",
-  roformer: "masked-lm",
-  nomic_bert: "masked-lm",
-  esm: "masked-lm",
-  esmc: "masked-lm",
-  jina_embeddings_v3: "masked-lm",
-  roc_bert: "masked-lm",
-  luke: "masked-lm",
-  layoutlm: "token-cls",
-  lilt: "token-cls",
-  t5: "seq2seq-lm",
-  mt5: "seq2seq-lm",
-  umt5: "seq2seq-lm",
-  plbart: "seq2seq-lm",
-  "blenderbot-small": "seq2seq-lm",
-  bart: "seq2seq-lm",
-  mvp: "seq2seq-lm",
-  bigbird_pegasus: "seq2seq-lm",
-  vit: "image-cls",
-  swin: "image-cls",
-  convnext: "image-cls",
-};
+/** What pretrained models of a family are trained further for where nothing says it, the likeliest first. */
+const LIKELIEST: readonly Task[] = [
+  "image-text-to-text",
+  "contrastive",
+  "seq2seq-lm",
+  "speech-seq2seq",
+  "ctc",
+  "masked-lm",
+  "causal-lm",
+  "token-cls",
+  "image-cls",
+  "image-segmentation",
+  "audio-cls",
+  "seq-cls",
+];
+
+/** Families trained further for another task than most: pages of words and boxes are labelled word by word. */
+const OWN_LIKELIEST: Readonly<Record<string, Task>> = { layoutlm: "token-cls" };
+
+/** The likeliest task that the graphs of the model's family, or of the one that stands in for it, know. */
+function likeliest(c: ResolveContext, family: string): Task {
+  const known = new Set(c.inputs.graphs?.graphs.map(({ task }) => task));
+  return OWN_LIKELIEST[family] ?? LIKELIEST.find((task) => known.has(task)) ?? "causal-lm";
+}
 
 export function modelOf(c: ResolveContext): TrainingRun["model"] | null {
   const { model } = c.inputs;
@@ -121,7 +112,7 @@ export function taskOf(c: ResolveContext, config: ModelConfig): Task {
   const published = TASKS.find((name) => model?.kind === "found" && model.task === name);
   // Pretrained encoders are mostly trained further for something else.
   if (published !== undefined && published !== "masked-lm") return published;
-  const task = published ?? TASK_OF_TYPE[String(config["model_type"])] ?? "causal-lm";
+  const task = published ?? likeliest(c, String(config["model_type"]));
   if (!c.trl && model?.kind === "found") c.suppose(say("assume.task", { task }), "task");
   return task;
 }
