@@ -16,7 +16,7 @@ import { operatorsOf } from "./cost/operators";
 import { NotModelled } from "./engine/interpreter";
 import { convolutionWorkspace, kernelTemporaries } from "./engine/kernels";
 import type { Ledger } from "./engine/ledger";
-import { configForRelative } from "./graph/relatives";
+import { configForRelative, innerFamilyOf } from "./graph/relatives";
 import type { FamilyGraphs } from "./graph/types";
 import { overheadBand } from "./hardware/context";
 import { deviceOf, usableBytes } from "./hardware/devices";
@@ -156,7 +156,9 @@ const STAND_IN_HIGH = 1.5;
 /** The run on a relative's code. What writes about pictures or sound is the relative's writer, where it knows words alone. */
 function standIn(run: TrainingRun, { family, graphs }: FamilyGraphs): TrainingRun {
   const knows = (task: Task): boolean => graphs.some((graph) => graph.task === task);
-  const writes = run.task === "image-text-to-text" || run.task === "speech-seq2seq";
+  const inside = innerFamilyOf(run.model.config) !== undefined;
+  const writes =
+    run.task === "image-text-to-text" || run.task === "speech-seq2seq" || (inside && run.task === "seq2seq-lm");
   const task = writes && !knows(run.task) ? (WRITERS.find(knows) ?? run.task) : run.task;
   return { ...run, task, model: { ...run.model, family, config: configForRelative(run.model.config) } };
 }

@@ -12,6 +12,7 @@ const CASES: readonly (readonly [string, Readonly<Record<string, unknown>>])[] =
   ["gpt2", { n_embd: 64, n_layer: 2, n_head: 4 }],
   ["bert", { hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 4, type_vocab_size: 2 }],
   ["t5", { d_model: 64, num_layers: 2, num_heads: 4, is_encoder_decoder: true }],
+  ["mixtral", { d_model: 64, num_layers: 2, num_heads: 4, num_experts: 8, is_encoder_decoder: true }],
   ["vit", { hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 4, image_size: 224, patch_size: 16 }],
   ["llama", { text_config: { hidden_size: 64, num_hidden_layers: 2, num_key_value_heads: 2 }, vision_config: {} }],
 ];
@@ -62,6 +63,13 @@ describe("stand-ins for architectures nobody captured", () => {
       assert.ok(own.ok && other.ok);
       assert.equal(other.estimate.allocatedPeakBytes, own.estimate.allocatedPeakBytes);
     }
+    const config = { ...run.model.config, text_config: { ...run.model.config, model_type: "llama" } };
+    const audio = estimate(
+      { ...run, task: "seq2seq-lm", model: { ...run.model, family: "unheard-of", config } },
+      llama,
+    );
+    assert.ok(audio.ok);
+    assert.ok(!estimate({ ...run, task: "seq2seq-lm", model: { ...run.model, family: "unheard-of" } }, llama).ok);
     assert.ok(!estimate({ ...run, task: "image-cls", model: { ...run.model, family: "unheard-of" } }, llama).ok);
   });
 

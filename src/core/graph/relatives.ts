@@ -29,7 +29,8 @@ const has = (config: ModelConfig, ...keys: string[]): boolean =>
 
 /** Family that stands in when all its conditions hold; the first match is the nearest. */
 const RELATIVES: readonly { readonly family: string; readonly when: (config: ModelConfig) => boolean }[] = [
-  { family: "t5", when: (config) => config["is_encoder_decoder"] === true },
+  // Experts are most of a model's weights: nothing without them is near.
+  { family: "t5", when: (config) => config["is_encoder_decoder"] === true && !has(config, "num_local_experts") },
   {
     family: "vit",
     when: (config) => has(config, "image_size") && has(config, "patch_size") && !has(config, "vocab_size"),
