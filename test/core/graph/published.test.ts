@@ -29,6 +29,7 @@ const IRRELEVANT: Readonly<Record<string, readonly string[]>> = {
   "*": [
     "model_type",
     "architectures",
+    "is_encoder_decoder",
     "torch_dtype",
     "max_position_embeddings",
     "vocab_size",
