@@ -16,7 +16,7 @@ def graphs(args):
     from .families import FAMILIES
     from .checkpointing import mark
     from .heads import normed
-    from .graphs import conditioned, config_facts, family_graphs
+    from .graphs import conditioned, facts, family_graphs
     from .stored import content_of, text_of
 
     OUT.mkdir(parents=True, exist_ok=True)
@@ -29,7 +29,7 @@ def graphs(args):
                 content = {**stored, "graphs": conditioned(stored["graphs"], FAMILIES[name])}
             elif args.facts:
                 stored = content_of((OUT / f"{name}.json").read_text())
-                content = {**stored, **config_facts(name, FAMILIES[name]), "head": stored["head"], "graphs": stored["graphs"]}
+                content = {**stored, **facts(name, FAMILIES[name], stored["graphs"]), "head": stored["head"], "graphs": stored["graphs"]}
             else:
                 content = normed(name, mark(name, family_graphs(name, args.task)))
                 if args.task:

@@ -197,8 +197,24 @@ def padded_pictures_and_text(sizes, config):
     return {"input_ids": _long(b, s), "pixel_values": _pixels(b, most * pool**2, 3 * vision.patch_size**2), "image_position_ids": _long(b, most * pool**2, 2), "mm_token_type_ids": _long(b, s), "labels": _long(b, s)}
 
 
+def asked_of_pictures(sizes, config):
+    """A text with the tokens of one picture in it, and what is written of both (Florence2Processor)."""
+    side, b = sizes["I"], sizes["B"]
+    pictures.place_wide(b, sizes["S"], config.text_config.d_model, (side // 32) ** 2 + 1)
+    return {"input_ids": _long(b, sizes["S"]), "pixel_values": _pixels(b, config.vision_config.in_channels, side, side), "labels": _long(b, sizes["T"])}
+
+
+def written_from_pictures(sizes, config):
+    """One picture of the encoder's own sides, and the text that is written of it (VisionEncoderDecoderModel)."""
+    side = config.encoder.image_size
+    high, wide = (side, side) if isinstance(side, int) else side
+    return {"pixel_values": _pixels(sizes["B"], config.encoder.num_channels, high, wide), "labels": _long(sizes["B"], sizes["T"])}
+
+
 # How models take pictures beside text; others take whole ones of one side.
 PICTURES = {
+    "florence2": asked_of_pictures,
+    "vision-encoder-decoder": written_from_pictures,
     **dict.fromkeys((*pictures.MODELS, "glmga"), pictures_and_text),
     **dict.fromkeys(("gemma3", "paligemma"), typed_pictures_and_text),
     **dict.fromkeys(("aya_vision", "cohere2_vision", "internvl", "llama4", "qianfan_ocr"), tiles_in_a_row),
@@ -247,6 +263,12 @@ def pairs_of_frames(sizes, config):
     return {"input_features": _pixels(sizes["B"], (1 + (sizes["A"] - 400) // 160) // 2, config.feature_projection_input_dim)}
 
 
+def masked_pairs_of_frames(sizes, config):
+    """The same with a mask of those that are none of the padding."""
+    heard = pairs_of_frames(sizes, config)
+    return {**heard, "attention_mask": torch.ones(heard["input_features"].shape[:2], dtype=torch.int32, device="cuda")}
+
+
 def samples(sizes, config):
     """Raw samples."""
     return {"input_values": _pixels(sizes["B"], sizes["A"])}
@@ -267,6 +289,18 @@ def _masked(count):
     return heard
 
 
+def told(mask, tokens, dtype=torch.int32, whole=None):
+    """As `half_minute` with a mask of the frames, and one of the text's tokens, which the loss is taken by."""
+
+    def heard(sizes, config):
+        audio, b, t = config.audio_config, sizes["B"], sizes["T"]
+        positions = getattr(audio, "max_source_positions", None) or audio.max_position_embeddings
+        pictures.place_wide(b, t, config.text_config.hidden_size, tokens(positions))
+        return {"input_ids": _long(b, t), "input_features": _pixels(b, audio.num_mel_bins, 2 * positions), "attention_mask": _long(b, t), mask: torch.ones(b, 2 * positions, dtype=dtype, device="cuda")}
+
+    return heard
+
+
 def half_minute(sizes, config):
     """A recording of thirty seconds in each text, whose length counts the recording's tokens."""
     audio = config.audio_config
@@ -276,10 +310,17 @@ def half_minute(sizes, config):
 
 # How models hear recordings of any length that take no raw samples, or give them another name.
 HEARD_WHOLE = {
+    **dict.fromkeys(("seamless_m4t", "seamless_m4t_v2"), masked_pairs_of_frames),
     "wav2vec2-bert": pairs_of_frames,
     "speech_to_text": frames,
     "moonshine": samples,
     "voxtral": half_minute,
+    "qwen2_audio": told("feature_attention_mask", lambda positions: positions // 2),
+    "audioflamingo3": told("input_features_mask", lambda positions: positions // 2),
+    "glmasr": told("input_features_mask", lambda positions: positions // 4),
+    "speecht5": samples,
+    "speech-encoder-decoder": samples,
+    **dict.fromkeys(("canary", "cohere_asr"), _masked(lambda samples: samples // 160 + 1)),
     "parakeet_ctc": _masked(lambda samples: samples // 160 + 1),  # centred windows (ParakeetFeatureExtractor)
     "lasr_ctc": _masked(lambda samples: (samples - 400) // 160 + 1),  # whole windows (LasrFeatureExtractor)
 }

@@ -108,7 +108,7 @@ def _tensors(specs, seen, c, family):
                 raise Mismatch(f"{name} is not in the model")
             shape, dtype = names.pop(name)
             want = tuple(evaluate(e, env, family) for e in spec["shape"])
-            if tuple(map(int, want)) != shape or ("dtype" in spec and spec["dtype"] != dtype_name(dtype)):
+            if tuple(map(int, want)) != shape or (spec.get("dtype", "$states") != "$states" and spec["dtype"] != dtype_name(dtype)):
                 raise Mismatch(f"{name}: {want} {spec.get('dtype')} / {shape} {dtype}")
     if names:
         raise Mismatch(f"not in the graph: {list(names)[:3]}")

@@ -8,9 +8,14 @@ _NAME = re.compile(r"'[^']*'|[a-z_][\w.]*")
 _WORDS = {"null", "true", "false", "and", "or", "not", "min", "max", "ceil_div", "i"}
 
 
+def of_side(side, expression):
+    """An expression in keys of one side, as the whole config has them."""
+    return _NAME.sub(lambda m: m.group() if m.group()[0] == "'" or m.group() in _WORDS else f"{side}.{m.group()}", expression)
+
+
 def of_text(expression):
     """An expression in keys of the text side, as the whole config has them."""
-    return _NAME.sub(lambda m: m.group() if m.group()[0] == "'" or m.group() in _WORDS else f"text_config.{m.group()}", expression)
+    return of_side("text_config", expression)
 
 
 def inside(axis):

@@ -40,6 +40,23 @@ def asked(task):
     return {"use_cache": False} if task in GENERATIVE else {"return_loss": True} if task == "contrastive" else {}
 
 
+# Models of two parts, each of which takes the attention that it has: SDPA unless its code knows none.
+PAIRS = ("vision-encoder-decoder", "speech-encoder-decoder", "encoder-decoder")
+
+
+def class_for(task, config):
+    """The class that makes a task's models; those that answer in texts of their own have none by the name of speech."""
+    import transformers
+
+    named = getattr(transformers, TASKS[task])
+    return transformers.AutoModelForSeq2SeqLM if task == "speech-seq2seq" and type(config) not in named._model_mapping else named
+
+
+def implementation(family, attention):
+    """How a model's class is told the kind of attention."""
+    return {} if attention == "none" or (family in PAIRS and attention == "sdpa") else {"attn_implementation": attention}
+
+
 class _Number(float):
     """An element of `_Numbers`."""
 

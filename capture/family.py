@@ -2,11 +2,12 @@
 
 `spelled` matches paths of module lists whose elements are unlike and fixed in number (the stages of a pyramid).
 `inputs_follow`: the code takes images or sound as they are, so a half-precision model runs without autocast only when the
-collator converts them first; otherwise it converts them itself.
+collator converts them first; otherwise it converts them itself (a predicate of the settings where parts differ).
 `aliases` are further names of keys, as older files spell them.
 `kernels` names packages that would replace the code of a module with fused kernels where they are installed.
 `depths` are numbers of layers that the code computes, in brackets: layers before and behind them differ.
 `heads` gives, for a task, the keys that its class asks for besides those of `dims`.
+`parts` are sides of the config that are configs of other families: how each of those is drawn.
 `terms` are quotients that the code computes from config keys and uses as names; `hidden` names are not used at all.
 `points` config points are captured in the first regime and one more in each other regime.
 A family's `dims` draws one config from a random source; every drawn key is a name expressions may use. `axes` are the
@@ -39,9 +40,10 @@ class Family:
     hidden: tuple = ()
     kernels: dict | None = None
     spelled: str | None = None
-    inputs_follow: bool = False
+    inputs_follow: bool | Callable = False
     aliases: dict = field(default_factory=dict)
     heads: dict = field(default_factory=dict)
+    parts: dict = field(default_factory=dict)
 
     def suited(self, task, settings, r):
         """The settings with what the task's class asks of a config besides (`heads`)."""
@@ -49,3 +51,7 @@ class Family:
             settings["num_labels"] = 2  # where an answer begins and where it ends
         if task in self.heads:
             settings |= self.heads[task](settings, r)
+
+    def follows(self, settings):
+        """Whether pictures and sound come in the dtype of the weights, for one config."""
+        return self.inputs_follow(settings) if callable(self.inputs_follow) else self.inputs_follow

@@ -10,7 +10,9 @@ from . import environment  # noqa: F401  (before transformers)
 import torch
 import transformers
 
+from .composed import of_side
 from .families import FAMILIES
+from .family import Family
 from .fit import Fitter, NotExplained, condition
 from .layers import functions
 from .run import REGIMES, make_config, run
@@ -73,10 +75,10 @@ def point(family, task, options, seed):
 def capture(name, task, attention, options, seed, regime=REGIMES[0]):
     """One capture, ready for fitting."""
     settings, sizes = point(FAMILIES[name], task, options, seed)
-    c = run(name, settings, task, attention, sizes, regime, FAMILIES[name].inputs_follow)
+    c = run(name, settings, task, attention, sizes, regime, FAMILIES[name].follows(settings))
     c.spelled = FAMILIES[name].spelled
     c.function = functions(c.trace, c.spelled)
-    c.load, c.raised = regime.load, bool(regime.norms)
+    c.load, c.states, c.raised = regime.load, regime.amp or regime.load, bool(regime.norms)
     c.trace = None
     c.env = flat(c.config)
     c.settings = {k: v for k, v in flat(settings).items() if v is not None}
@@ -118,7 +120,7 @@ def family_graphs(name, tasks=None, log=print):
             graphs.extend(minimal(classes, family.axes, task, attention))
             log(f"{name} {task} {attention}: {len(classes)} classes")
     return {"family": name, "captured": {"transformers": transformers.__version__, "torch": torch.__version__.split("+")[0], "license": "Apache-2.0"},
-            **config_facts(name, family), "head": None, "graphs": graphs}
+            **facts(name, family, graphs), "head": None, "graphs": graphs}
 
 
 def minimal(classes, axes, task, attention):
@@ -146,6 +148,11 @@ def _either(options, axis):
     if len(options) == len(axis) > 1 or any(not o.when for o in options):
         return ""
     return options[0].when if len(options) == 1 else " or ".join(f"({o.when})" for o in options)
+
+
+def facts(name, family, graphs):
+    """What the config class of a family says, or those of a pair's sides."""
+    return parted_facts(family, graphs) if family.parts else config_facts(name, family)
 
 
 def config_facts(name, family):
@@ -196,6 +203,27 @@ def config_facts(name, family):
     return {"defaults": defaults, "derived": derived, "layerKind": kind, "aliases": {**type(default).attribute_map, **family.aliases}, **({"kernels": family.kernels} if family.kernels else {})}
 
 
+def parted_facts(family, graphs):
+    """What classes of a pair's sides fill in, by the kind of side: only of keys that the graphs name."""
+    text, derived = json.dumps(graphs), {}
+    for side, kinds in family.parts.items():
+        found = {kind: config_facts(kind, Family(lambda r, d=dims: {k: v for k, v in d(r).items() if k != "model_type"}, derived=FAMILIES[kind].derived if kind in FAMILIES else {})) for kind, dims in kinds.items()}
+        filled = {kind: {**flat(own["defaults"]), **{k: f"({of_side(side, v)})" for k, v in own["derived"].items()}} for kind, own in found.items()}
+        for key in sorted({k for values in filled.values() for k in values}):
+            if re.search(rf"\b{side}\.{re.escape(key)}\b", text):
+                derived[f"{side}.{key}"] = _of_kinds(side, {kind: values[key] for kind, values in filled.items() if key in values})
+    return {"defaults": {"num_labels": 2}, "derived": derived, "layerKind": None, "aliases": {}}
+
+
+def _of_kinds(side, values):
+    """The value of the kind that a side is, of the kinds that have the key; `or` passes over nought, so that comes last."""
+    spelled = lambda v: v if isinstance(v, str) and v.startswith("(") else f"'{v}'" if isinstance(v, str) else json.dumps(v)
+    if len({json.dumps(v) for v in values.values()}) == 1:
+        return spelled(next(iter(values.values())))
+    tests = [f"{side}.model_type == '{kind}' and {spelled(v)}" for kind, v in values.items() if v]
+    return " or ".join([*tests, "null" if all(values.values()) else "0"])
+
+
 def parted(name, part, drawn, derived):
     """Keys of a nested config that follow others of it where a file leaves them out."""
     result, envs = {}, [flat(d) for d in drawn]
@@ -213,7 +241,7 @@ def parted(name, part, drawn, derived):
     return dict(sorted(result.items()))
 
 
-NULLABLE = {"sliding_window", "pad_token_id"}
+NULLABLE = {"sliding_window", "pad_token_id", "decoder_start_token_id"}
 SKIPPED = {*LISTED, "transformers_version", "model_type", "architectures", "layer_types", "return_dict", "output_hidden_states", "output_attentions", "dtype", "chunk_size_feed_forward", "id2label",
            "label2id", "problem_type", "is_encoder_decoder", "bos_token_id", "eos_token_id", "sep_token_id", "initializer_range", "use_cache", "_name_or_path", "task_specific_params"}
 

@@ -9,7 +9,7 @@ import textwrap
 
 GUARDS = (
     (re.compile(r"if self\.weight\.dtype in \[torch\.float16, torch\.bfloat16\]:"), "if True:"),
-    (re.compile(r"hidden_states\.dtype != self\.wo\.weight\.dtype"), "True"),
+    (re.compile(r"hidden_states\.dtype != self\.(wo|fc2)\.weight\.dtype"), "True"),
     # A module's `forward` called by itself (SqueezeBERT) is a call of the module.
     (re.compile(r"\bself\.layer\.forward\(|(?<== )layer\.forward\("), "layer("),
     # What is done in float16 only is one operator, which does nothing in other dtypes.

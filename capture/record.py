@@ -444,7 +444,8 @@ def trace(model, batch, run, holder=None):
             recorder.done = True
         outputs = [recorder.see(t) for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
         del out
-        held = [v for v in outputs if isinstance(v, Value) and v.id in recorder.refs]
+        given = {id(t) for t in batch.values()}  # what comes back as it was given is the caller's
+        held = [v for v in outputs if isinstance(v, Value) and v.id in recorder.refs and id(recorder.refs[v.id]()) not in given]
         states = _kept(model, recorder)
     finally:
         for name in replaced:

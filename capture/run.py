@@ -1,5 +1,6 @@
 """Builds a model from a config on fake CUDA tensors and records one training forward."""
 import contextlib
+import copy
 import gc
 from dataclasses import dataclass, field
 
@@ -7,7 +8,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from .batches import MEDIA
-from .environment import TASKS, asked
+from .environment import asked, class_for, implementation
 from . import lent, pictures, reads, sound, together
 from .guards import unguard
 from .layers import first_list
@@ -50,7 +51,7 @@ class Capture:
 def make_config(family, settings):
     from transformers import AutoConfig
 
-    config = AutoConfig.for_model(family, **settings)
+    config = AutoConfig.for_model(family, **copy.deepcopy(settings))  # classes of pairs take parts out of what they are given
     config.architectures = config.architectures or []  # families with several heads for a task: the first
     return config
 
@@ -74,6 +75,9 @@ def batch_for(task, sizes, config, dtype=torch.float32):
         batch |= {f"xpath_{part}_seq": long(b, s, config.max_depth) for part in ("tags", "subs")}
     if task == "qa":
         return {**batch, "start_positions": long(b), "end_positions": long(b)}
+    if config.model_type == "t5gemma2":  # texts without pictures: no token ends one
+        pictures.place(b, s, 0)
+        pictures.place(b, sizes["T"], 0)
     batch["labels"] = long(b) if task == "seq-cls" else long(b, sizes["T"]) if task == "seq2seq-lm" else long(b, s)
     if task == "causal-lm":
         batch["num_items_in_batch"] = torch.zeros((), dtype=torch.long, device="cuda")
@@ -81,34 +85,34 @@ def batch_for(task, sizes, config, dtype=torch.float32):
 
 
 def settle(model, dtype):
-    """Positions made with the model, which its first forward converts for good to the dtype of the states (conformers)."""
+    """Positions made with the model, where they are from its first forward on: conformers convert theirs for good to the dtype of the states."""
     for module in model.modules():
-        if isinstance(vars(module).get("pe"), torch.Tensor):
+        if isinstance(getattr(module, "pe", None), torch.Tensor):
             module.pe = module.pe.to(dtype)
+        table = vars(module).get("weights")
+        if isinstance(table, torch.Tensor):  # counted positions that are a plain attribute, which stays as a buffer does (TrOCR)
+            del module.weights
+            module.register_buffer("weights", table, persistent=False)
 
 
 def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_follow=False):
     """Records the family's forward for one config, one batch shape and one dtype regime."""
-    import transformers
-
     gc.disable()  # a tensor goes when its last reference goes, at the same place every time
     try:
         with FakeTensorMode(allow_non_fake_inputs=True):
             config = make_config(family, settings)
             if hasattr(config, "use_cache"):
                 config.use_cache = False  # as the Trainer sets it (TrainingArguments.use_cache)
-            kw = {"attn_implementation": attention} if attention != "none" else {}
+            kw = implementation(family, attention)
             with torch.device("cuda"):
-                model = getattr(transformers, TASKS[task]).from_config(config, dtype=regime.load, **kw)
+                model = class_for(task, config).from_config(config, dtype=regime.load, **kw)
             if regime.norms:
                 for module in model.modules():
                     if not module._modules and "Norm" in type(module).__name__:
                         for p in module._parameters.values():
                             if p is not None:
                                 p.data = p.data.to(regime.norms)
-            if task in ("ctc", "audio-cls"):
-                sound.install()
-                sound.prepare(model)
+            sound.settle(model, task)
             lent.settle(model)
             reads.settle(model)
             unguard(model)

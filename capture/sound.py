@@ -7,6 +7,9 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 
+_item = FakeTensor.item
+
+
 class CtcLoss(torch.autograd.Function):
     """aten/src/ATen/native/cuda/LossCTC.cu: `log_alpha` and later `log_beta` of two states a label and frame."""
 
@@ -41,6 +44,25 @@ def install():
     torch.Tensor.masked_select = lambda t, mask: t.flatten().clone() if isinstance(t, FakeTensor) else select(t, mask)
     FakeTensor.__bool__ = lambda t: False
     torch.nn.functional.ctc_loss = ctc_loss
+
+
+COUNTS = ("qwen2_audio",)
+"""Families whose code compares the tokens of recordings in texts with what the encoder gives, as numbers: here they are as many."""
+
+FREEZES = ("speech-encoder-decoder", "speecht5")
+"""Families that write down what they hear whose convolutions the library's example leaves untrained (run_speech_recognition_seq2seq.py)."""
+
+
+def settle(model, task):
+    """Answers what a model of sound reads off the device, and leaves its first layers as they are."""
+    if task in ("ctc", "audio-cls"):
+        install()
+        prepare(model)
+    elif model.config.model_type in FREEZES:
+        prepare(model)
+    elif model.config.model_type in COUNTS:
+        FakeTensor.__bool__ = lambda t: False
+        FakeTensor.item = lambda t: 0 if t.device.type == "cuda" else _item(t)
 
 
 def prepare(model):

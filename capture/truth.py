@@ -131,18 +131,14 @@ def to_device(model):
 
 def load(case):
     """The case's model in training mode, without adapters."""
-    import transformers
-
     config = make_config(case["family"], case["model"])
     if hasattr(config, "use_cache"):
         config.use_cache = False
-    kw = {"attn_implementation": case["attention"]} if case["attention"] != "none" else {}
+    kw = environment.implementation(case["family"], case["attention"])
     with torch.device("cuda"):
-        model = getattr(transformers, environment.TASKS[case["task"]]).from_config(config, dtype=DTYPES[case["dtype"]], **kw)
+        model = environment.class_for(case["task"], config).from_config(config, dtype=DTYPES[case["dtype"]], **kw)
     to_device(model)
-    if case["task"] in ("ctc", "audio-cls"):
-        sound.install()
-        sound.prepare(model)
+    sound.settle(model, case["task"])
     model.train()
     return config, model
 

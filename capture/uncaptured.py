@@ -34,7 +34,6 @@ PART = "captured, but its peaks are up to 6 % below PyTorch's: what two attentio
 AUTOCAST = "captured and equal to PyTorch but for up to 0.7 % under autocast of float32 weights"
 EINSUMS = "captured, but multiplies blocks by sums over letters (`einsum`) for which the engine has no rule"
 BOXED = "captured, but its peaks are up to 0.3 % above PyTorch's: what becomes of its boxes' coordinates once they are scaled"
-NEARLY = "captured, but its peaks differ from PyTorch's by up to 0.6 %: positions in a dtype of their own, converted in the first step"
 UNTRIED = "not tried yet"
 
 REASONS = {
@@ -46,7 +45,6 @@ REASONS = {
     "convbert": AUTOCAST,
     "pegasus_x": EINSUMS,
     "diffllama": PART,
-    "encoder-decoder": PAIRED,
     "fnet": FOURIER,
     "fsmt": COLLATED,
     "gpt-sw3": SECOND,
@@ -64,17 +62,15 @@ REASONS = {
     **dict.fromkeys(("cosmos3_edge", "cosmos3_omni", "ernie4_5_vl_moe", "exaone4_5", "glm5_next", "hunyuan_vl", "kimi_k25", "minicpmv4_6", "minimax_m3_vl", "muse_glimmer", "paddleocr_vl", "qwen4_exp",
                      "step3p7", "video_llama_3"), COUNTED),
     **dict.fromkeys(("qwen2_5_omni_thinker", "qwen3_asr", "qwen3_omni_moe_thinker"), CUT),
-    **dict.fromkeys(("speech-encoder-decoder", "trocr", "vision-encoder-decoder", "donut-swin", "florence2"), PAIRED),
-    **dict.fromkeys(("audioflamingo3", "canary", "cohere_asr", "fun_asr_nano", "glmasr", "granite_speech", "granite_speech5_ctc", "granite_speech_plus", "idefics",
-                     "inkling_mm_model", "modernvbert", "moonshine_streaming", "musicflamingo", "pp_formulanet", "qwen2_audio",
-                     "seamless_m4t", "seamless_m4t_v2", "sew-d", "speecht5", "vibevoice", "vibevoice_asr", "voxtral_realtime"), NESTED),
+    **dict.fromkeys(("fun_asr_nano", "granite_speech", "granite_speech5_ctc", "granite_speech_plus", "idefics",
+                     "inkling_mm_model", "modernvbert", "moonshine_streaming", "musicflamingo", "pp_formulanet",
+                     "seamless_m4t", "sew-d", "vibevoice", "vibevoice_asr", "voxtral_realtime"), NESTED),
     **dict.fromkeys(("aria", "deepseek_ocr2", "diffusion_gemma"), HOST),
     "shieldgemma2": LOSSLESS,
     "bros": BOXED,
     "openai_privacy_filter": HOST,
-    **dict.fromkeys(("t5gemma", "t5gemma2"), PAIRED),
+    "t5gemma2": PAIRED,
     **dict.fromkeys(("dbrx", "cohere_compass_text"), DRAWN),
-    "wav2vec2-conformer": NEARLY,
     "emu3": CODES,
     "llama4": ADAPTERS,
 }

@@ -11,8 +11,9 @@ import tempfile
 import time
 
 from . import environment  # noqa: F401  (before transformers)
+from .check import evaluate
 from .families import FAMILIES
-from .graphs import draw_sizes
+from .graphs import draw_sizes, flat
 from .stored import content_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -27,7 +28,7 @@ def cases(name, graphs, per, seed):
     count, experts = 0, "_grouped_mm" in json.dumps(graphs["graphs"][0]["blocks"])
     for task, attention in dict.fromkeys((g["task"], g["attention"]) for g in graphs["graphs"]):
         own = [g for g in graphs["graphs"] if g["task"] == task]
-        targets = sorted({n for g in own for b in g["blocks"] for i in b["body"] if i.get("call") in ("Linear", "Conv1D") and not (n := i["path"].split(".")[-1]).isdigit()})
+        linears = lambda part: sorted({n for g in part for b in g["blocks"] for i in b["body"] if i.get("call") in ("Linear", "Conv1D") and not (n := i["path"].split(".")[-1]).isdigit()})
         wrapped = any((i.get("repeat") or i).get("checkpoint") for g in own for f in [g["main"], *g["blocks"]] for i in f["body"])
         for _ in range(per):
             (dtype, amp), checkpointing, adapter = turns[count % len(turns)]
@@ -41,7 +42,9 @@ def cases(name, graphs, per, seed):
             if experts:  # the fake device multiplies groups only in bfloat16 and for rows of whole 16 bytes
                 dtype, amp = "bfloat16", None
                 settings = rounded(settings)
-            case = {"id": f"{name}-{count}", "family": name, "task": task, "attention": attention, "model": settings, "sizes": sizes, "dtype": dtype, "amp": amp, "checkpointing": checkpointing, "inputs_follow": family.inputs_follow}
+            env = {**flat(settings), **sizes}
+            targets = linears([g for g in own if all(evaluate(w, env, graphs) for w in g["when"])] if family.parts else own)  # pairs have other modules each
+            case = {"id": f"{name}-{count}", "family": name, "task": task, "attention": attention, "model": settings, "sizes": sizes, "dtype": dtype, "amp": amp, "checkpointing": checkpointing, "inputs_follow": family.follows(settings)}
             if adapter and targets:
                 case["lora"] = together({"r": r.randint(2, 9), "dropout": r.choice((0.0, 0.1)), "target_modules": r.sample(targets, min(2, len(targets)))}, experts)
             count += 1

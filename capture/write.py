@@ -369,7 +369,9 @@ def _specification(key, found, shape, captures, depth, atoms, keys, fitter_at):
         used = [sum(f[0] is c for f in found) for c in captures]
         spec["turns"] = _expression(fitter_at([(c, None) for c in captures]).integer([n - k for n, k in zip(used, lent)]))
     dtypes = {f[3] for f in found}
-    if dtypes != {c.load for c, *_ in found} or any(f[3] != f[0].load for f in found):
+    if len({(c.load, c.states) for c, *_ in found}) > 1 and any(f[3] != f[0].load for f in found) and all(f[3] == f[0].states for f in found):
+        spec["dtype"] = "$states"
+    elif dtypes != {c.load for c, *_ in found} or any(f[3] != f[0].load for f in found):
         if len(dtypes) > 1 and not all(f[3] == f[0].load or f[0].raised for f in found):
             raise NotExplained(f"{key}: dtypes {dtypes}")
         if len(dtypes) == 1:

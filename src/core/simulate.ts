@@ -259,6 +259,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
   const loading = {
     ...(run.optimizer.block === undefined ? {} : { trainedLayer: run.optimizer.block }),
     loadDtype,
+    autocast: run.autocast,
     sharded: strategy.shardsParameters,
     quantization: run.quantization,
     float8: run.float8 ?? null,

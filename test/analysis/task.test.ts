@@ -102,6 +102,42 @@ describe("analysis: task of a model class", () => {
     assert.equal(await samples({ model_type: "voxtral", architectures, audio_config: {} }), 0);
   });
 
+  it("knows models that pair an encoder with a decoder by their classes, and what each reads", async () => {
+    const pair = (named: string, encoder: Readonly<Record<string, unknown>>) => ({
+      model_type: "pair",
+      architectures: [named],
+      encoder,
+      decoder: { model_type: "gpt2" },
+    });
+    assert.equal(await taskFor(pair("VisionEncoderDecoderModel", {})), "image-text-to-text");
+    assert.equal(await taskFor(pair("SpeechEncoderDecoderModel", {})), "speech-seq2seq");
+    assert.equal(await taskFor(pair("EncoderDecoderModel", {})), "seq2seq-lm");
+    assert.equal(
+      await taskFor({ model_type: "speecht5", architectures: ["SpeechT5ForSpeechToText"] }),
+      "speech-seq2seq",
+    );
+    assert.equal(await taskFor({ model_type: "t5gemma", encoder: {}, decoder: {} }), "seq2seq-lm");
+    const donut = pair("VisionEncoderDecoderModel", { model_type: "donut-swin", image_size: [2560, 1920] });
+    const run = await runWith({ ...donut, model_type: "vision-encoder-decoder" }, TRAIN);
+    // The encoder's own sides, no prompt, and the targets that are written.
+    assert.deepEqual([run.sequenceLength, run.targetLength, run.imageSize], [0, 128, 2560]);
+    const florence = {
+      model_type: "florence2",
+      architectures: ["Florence2ForConditionalGeneration"],
+      vision_config: {},
+    };
+    const asked = await runWith(florence, TRAIN);
+    assert.deepEqual([asked.task, asked.targetLength, asked.imageSize], ["image-text-to-text", 128, 768]);
+    assert.notEqual(asked.sequenceLength, 0);
+  });
+
+  it("counts a recording's tokens in the text that answers it", async () => {
+    const architectures = ["XForConditionalGeneration"];
+    const run = await runWith({ model_type: "qwen2_audio", architectures, audio_config: {} }, TRAIN);
+    // Thirty seconds are 1500 frames of the encoder, two of them a token, before 128 tokens of the answer.
+    assert.deepEqual([run.audioSamples, run.targetLength], [0, 878]);
+  });
+
   it("rounds pictures to whole tokens or tiles of the model's processor", async () => {
     const architectures = ["XForConditionalGeneration"];
     const side = async (config: Readonly<Record<string, unknown>>) =>

@@ -6,6 +6,7 @@ import { frameworkOf } from "../frameworks";
 import { say } from "../problems";
 import type { ResolveContext } from "./context";
 import { evenBatches, longestSample } from "./padding";
+import { hearsFixedWindow, PROCESSED_SIDES, partOf, readsPrompt, recordingTokens, writesTargets } from "./sides";
 
 /** Tokens per sequence when nothing says it. */
 const ASSUMED_SEQUENCE = 2048;
@@ -13,6 +14,9 @@ const ASSUMED_TARGET = 128;
 /** Seconds of a recording, and samples a second of every speech encoder's checkpoints, when nothing says them. */
 const ASSUMED_SECONDS = 10;
 const SAMPLING_RATE = 16_000;
+
+/** Models of waves whose files may leave their convolutions' sizes out. */
+const FROZEN = /^(speecht5|speech-encoder-decoder)$/;
 
 /** Tasks by what their models read besides labels. */
 const READS_TOKENS: ReadonlySet<Task> = new Set([
@@ -48,18 +52,16 @@ export function sampleSizesOf(
   generated: number | null,
 ): Pick<TrainingRun, "sequenceLength" | "targetLength" | "imageSize" | "audioSamples"> {
   const audioSamples = HEARS.has(task) && !hearsFixedWindow(config) ? audioSamplesOf(c) : 0;
-  if (audioSamples > 0 && Array.isArray(config["conv_kernel"])) supposeFrozenFeatures(c);
+  const convolutions = config["conv_kernel"] ?? partOf(config, "encoder")["conv_kernel"];
+  if (audioSamples > 0 && (Array.isArray(convolutions) || FROZEN.test(String(config["model_type"]))))
+    supposeFrozenFeatures(c);
   return {
-    sequenceLength: READS_TOKENS.has(task) ? (generated ?? sequenceLengthOf(c, config)) : 0,
-    targetLength: WRITES_TARGETS.has(task) ? targetLengthOf(c) : 0,
+    sequenceLength:
+      READS_TOKENS.has(task) && readsPrompt(config, task) ? (generated ?? sequenceLengthOf(c, config)) : 0,
+    targetLength: WRITES_TARGETS.has(task) || writesTargets(config, task) ? targetLengthOf(c, config) : 0,
     imageSize: READS_IMAGES.has(task) ? imageSizeOf(c, config) : 0,
     audioSamples,
   };
-}
-
-/** Models that hear frames of a fixed window, whatever a recording's length. */
-function hearsFixedWindow(config: ModelConfig): boolean {
-  return /^(whisper|voxtral|audio-spectrogram-transformer)$/.test(String(config["model_type"]));
 }
 
 export function batchOf(c: ResolveContext): number | null {
@@ -144,7 +146,7 @@ const TEXT_POSITIONS: Readonly<Record<string, number>> = { clip: 77, siglip: 64,
 
 /** Positions that the model has for tokens, its text side's where it has sides. */
 function positionsOf(config: ModelConfig): number {
-  const text = (config["text_config"] ?? {}) as ModelConfig;
+  const text = partOf(config, "text_config");
   const stated = config["max_position_embeddings"] ?? config["n_positions"] ?? text["max_position_embeddings"];
   return Number(stated ?? TEXT_POSITIONS[String(config["model_type"])] ?? Number.POSITIVE_INFINITY);
 }
@@ -191,16 +193,19 @@ function limitOf(c: ResolveContext, config: ModelConfig, settled: boolean): numb
   return length;
 }
 
-function targetLengthOf(c: ResolveContext): number {
+/** Tokens that are written; of a text that answers a recording, with the recording's. */
+function targetLengthOf(c: ResolveContext, config: ModelConfig): number {
   const stated = c.settings.find("target_length");
   if (typeof stated?.value === "number") {
     c.keep("target_length", stated);
     return stated.value;
   }
-  c.suppose(say("assume.target-length", { length: ASSUMED_TARGET }), "target_length", {
-    target_length: String(2 * ASSUMED_TARGET),
+  const heard = recordingTokens(config);
+  const length = heard + ASSUMED_TARGET;
+  c.suppose(say("assume.target-length", { length }), "target_length", {
+    target_length: String(heard + 2 * ASSUMED_TARGET),
   });
-  return ASSUMED_TARGET;
+  return length;
 }
 
 function audioSamplesOf(c: ResolveContext): number {
@@ -225,7 +230,7 @@ const ASSUMED_SIDE = 224;
 const ASSUMED_PHOTOGRAPH = 768;
 
 function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
-  const vision = visionOf(config);
+  const vision = partOf(config, "vision_config");
   const unit = anySizeUnit(config, vision);
   // Gemma 4's processors make 280 tokens of a picture at most: sixteen a side of a square.
   const limit = POOLED.has(String(config["model_type"])) ? 16 : Infinity;
@@ -236,7 +241,9 @@ function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
   // SigLIP 2's processor makes 256 patches of every size: sixteen a side of a square.
   const own =
     config["image_size"] ??
-    (config["model_type"] === "siglip2" ? 16 * Number(vision["patch_size"] ?? 16) : vision["image_size"]);
+    (config["model_type"] === "siglip2"
+      ? 16 * Number(vision["patch_size"] ?? 16)
+      : (vision["image_size"] ?? sideOfPair(config)));
   if (unit === null && typeof own === "number") return own;
   // Processors of pictures of any size scale larger ones down to a number of pixels.
   const most = c.settings.number("image_max_pixels");
@@ -246,9 +253,10 @@ function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
   return size;
 }
 
-function visionOf(config: ModelConfig): Readonly<Record<string, unknown>> {
-  const vision = config["vision_config"];
-  return typeof vision === "object" && vision !== null ? (vision as Readonly<Record<string, unknown>>) : {};
+/** The side that a pair's encoder is made for (the first of two), or a processor brings every picture to. */
+function sideOfPair(config: ModelConfig): unknown {
+  const own = partOf(config, "encoder")["image_size"];
+  return PROCESSED_SIDES[String(config["model_type"])] ?? (Array.isArray(own) ? own[0] : own);
 }
 
 /** Models whose processor pools squares of patches and pads to one number of tokens (Gemma4ImageProcessor). */

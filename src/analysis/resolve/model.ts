@@ -22,7 +22,9 @@ const TASK_OF_CLASS: readonly (readonly [RegExp, Task])[] = [
   [/ForCTC$/, "ctc"],
   [/ForAudioClassification$/, "audio-cls"],
   [/ForSpeechSeq2Seq$/, "speech-seq2seq"],
-  [/ForImageTextToText$|ForVision2Seq$/, "image-text-to-text"],
+  [/ForImageTextToText$|ForVision2Seq$|^VisionEncoderDecoderModel$/, "image-text-to-text"],
+  [/^SpeechEncoderDecoderModel$|ForSpeechToText$/, "speech-seq2seq"],
+  [/^EncoderDecoderModel$/, "seq2seq-lm"],
 ];
 
 /**
@@ -41,7 +43,7 @@ function conditionalTask(config: ModelConfig): Task {
 }
 
 /** Models that hear and write, whose configs name no spectrogram. */
-const HEARS = /^(whisper|moonshine|speech_to_text)$/;
+const HEARS = /^(whisper|moonshine|speech_to_text|cohere_asr|canary)$/;
 
 function nests(config: ModelConfig, key: string): boolean {
   return typeof config[key] === "object" && config[key] !== null;
@@ -75,6 +77,10 @@ const TASK_OF_TYPE: Readonly<Record<string, Task>> = {
   "blenderbot-small": "seq2seq-lm",
   bart: "seq2seq-lm",
   mvp: "seq2seq-lm",
+  t5gemma: "seq2seq-lm",
+  "encoder-decoder": "seq2seq-lm",
+  "vision-encoder-decoder": "image-text-to-text",
+  "speech-encoder-decoder": "speech-seq2seq",
   bigbird_pegasus: "seq2seq-lm",
   vit: "image-cls",
   swin: "image-cls",

@@ -33,7 +33,7 @@ function first(config: ModelConfig, names: readonly string[]): number | undefine
 }
 
 function nested(config: ModelConfig): ModelConfig {
-  const text = config["text_config"];
+  const text = config["text_config"] ?? config["decoder"];
   return typeof text === "object" && text !== null ? { ...config, ...(text as ModelConfig) } : config;
 }
 
@@ -69,8 +69,9 @@ function idleExperts(config: ModelConfig, hidden: number, inner: number, layers:
   return (Math.max(0, experts - chosen) * 3 * hidden * width * Math.max(0, layers - dense)) / every;
 }
 
-/** Tasks of encoder-decoders: each side sees its own tokens only. */
+/** Encoder-decoders, also of pictures: each side sees its own tokens only. */
 export function isEncoderDecoder(run: TrainingRun): boolean {
+  if (run.task === "image-text-to-text") return run.targetLength > 0;
   return run.task === "seq2seq-lm" || run.task === "speech-seq2seq";
 }
 

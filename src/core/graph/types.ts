@@ -144,7 +144,10 @@ export interface GraphFunction {
 export interface TensorSpec {
   readonly name: string;
   readonly shape: readonly Expression[];
-  /** Dtype when it does not follow the load dtype (`$float32` for rotary frequencies, `$int64` for position ids). */
+  /**
+   * Dtype when it does not follow the load dtype (`$float32` for rotary frequencies, `$int64` for position ids); `$states`:
+   * that of the hidden states, to which a conformer's first forward converts its positions for good.
+   */
   readonly dtype?: string;
   /** Range of layer indices, `[from, to)`; absent for a tensor that exists once. */
   readonly layers?: readonly [Expression, Expression];

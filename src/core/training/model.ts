@@ -52,6 +52,8 @@ export interface LoadedModel {
 
 export interface LoadOptions {
   readonly loadDtype: DType;
+  /** Dtype that linear layers compute in, where it is not that of the weights. */
+  readonly autocast?: DType | null;
   readonly adapter: AdapterSpec | null;
   readonly quantization: QuantizationSpec | null;
   readonly float8?: Float8Spec | null;
@@ -114,7 +116,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     warmUp(torch, placed, (item) => isPacked(loading, item), options.quantization);
     for (const item of inKeyOrder(placed)) byName.set(item.name, arrive(loading, item));
   } else for (const item of placed) byName.set(item.name, loadParameter(loading, item));
-  for (const item of placeTensors(graph.buffers, view, options.loadDtype)) {
+  for (const item of placeTensors(graph.buffers, view, options.loadDtype, options.autocast ?? options.loadDtype)) {
     const tensor = torch.empty("empty", item.sizes, item.dtype);
     setKind(torch, tensor, "buffers");
     byName.set(item.name, tensor);

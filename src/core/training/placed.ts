@@ -19,8 +19,9 @@ export interface PlacedTensor {
   readonly sharedWith: string | null;
 }
 
-function dtypeOf(text: string | undefined, load: DType): DType {
+function dtypeOf(text: string | undefined, load: DType, states: DType): DType {
   const name = text?.replace(/^\$/, "");
+  if (name === "states") return states;
   return name === undefined || name === "load" ? load : (name as DType);
 }
 
@@ -33,6 +34,7 @@ function place(
   spec: TensorSpec,
   scope: Scope,
   load: DType,
+  states: DType,
   index: number | null,
   sizes: readonly number[] | null,
 ): PlacedTensor[] {
@@ -41,7 +43,7 @@ function place(
   const tensor = {
     name,
     sizes: sizes ?? sizesOf(spec, scope),
-    dtype: dtypeOf(spec.dtype, load),
+    dtype: dtypeOf(spec.dtype, load, states),
     pattern: spec.name,
     frozen: spec.frozen === true,
     module: spec.module,
@@ -63,13 +65,22 @@ function inTurn(tensor: PlacedTensor, turns: number, owners: PlacedTensor[]): Pl
   return owner === tensor ? tensor : { ...tensor, sharedWith: owner.name };
 }
 
-/** Every parameter (or buffer) of the graph, layer by layer where the model repeats. */
-export function placeTensors(specs: readonly TensorSpec[], view: ConfigView, load: DType): PlacedTensor[] {
+/**
+ * Every parameter (or buffer) of the graph, layer by layer where the model repeats.
+ *
+ * @param states dtype of the hidden states: autocast's, or that of the weights
+ */
+export function placeTensors(
+  specs: readonly TensorSpec[],
+  view: ConfigView,
+  load: DType,
+  states: DType = load,
+): PlacedTensor[] {
   const placed: PlacedTensor[] = [];
   for (let k = 0; k < specs.length; ) {
     const spec = specs[k]!;
     if (spec.layers === undefined) {
-      placed.push(...place(spec, view.scope, load, null, null));
+      placed.push(...place(spec, view.scope, load, states, null, null));
       k++;
       continue;
     }
@@ -93,7 +104,7 @@ export function placeTensors(specs: readonly TensorSpec[], view: ConfigView, loa
       for (let n = k; n < end; n++) {
         const one = specs[n]!;
         const turns = one.turns === undefined ? null : Math.max(1, Number(evaluate(one.turns, view.scope)) || 1);
-        for (const tensor of place(one, scope, load, index, shared[n - k]!))
+        for (const tensor of place(one, scope, load, states, index, shared[n - k]!))
           placed.push(turns === null ? tensor : inTurn(tensor, turns, owners.get(one)!));
       }
     }
