@@ -19,7 +19,6 @@ CODES = "its sound or pictures are codes of a codec, several a place, for which 
 UNSAID = "its processor makes tensors that the run description does not say (boxes on a page, patches with coordinates, beats, actions, proteins)"
 COUNTED = "its pictures are counted on the host (`grid_thw`), and `pictures.py` does not state the counts for it yet"
 CUT = "cuts recordings into windows by lengths that it reads on the host"
-PAIRED = "an encoder and a decoder of other families in one config, for which no drawing of points is written yet"
 NESTED = "its picture or sound side is a network of its own kind, for which no drawing of points is written yet"
 LOSSLESS = "its class computes no loss"
 BUILT = "reads rates of stochastic depth as numbers while it is built, in a way that fake tensors refuse"
@@ -34,6 +33,10 @@ PART = "captured, but its peaks are up to 6 % below PyTorch's: what two attentio
 AUTOCAST = "captured and equal to PyTorch but for up to 0.7 % under autocast of float32 weights"
 EINSUMS = "captured, but multiplies blocks by sums over letters (`einsum`) for which the engine has no rule"
 BOXED = "captured, but its peaks are up to 0.3 % above PyTorch's: what becomes of its boxes' coordinates once they are scaled"
+KERNEL = "asks for one kernel of attention by name (`sdpa_kernel`) under a mask that it adds up itself, which attention in graphs does not say"
+SEARCHED = "places windows of recordings in time by a search over their lengths (`searchsorted`), for which the engine has no rule"
+CODEC = "hears through a codec's convolutions, whose stages follow lists of ratios and depths, with noise drawn into what they give"
+COMPARED = "drawn and captured (`paired.py`, `transcribing.py`), its peaks not compared with PyTorch's yet"
 UNTRIED = "not tried yet"
 
 REASONS = {
@@ -62,14 +65,15 @@ REASONS = {
     **dict.fromkeys(("cosmos3_edge", "cosmos3_omni", "ernie4_5_vl_moe", "exaone4_5", "glm5_next", "hunyuan_vl", "kimi_k25", "minicpmv4_6", "minimax_m3_vl", "muse_glimmer", "paddleocr_vl", "qwen4_exp",
                      "step3p7", "video_llama_3"), COUNTED),
     **dict.fromkeys(("qwen2_5_omni_thinker", "qwen3_asr", "qwen3_omni_moe_thinker"), CUT),
-    **dict.fromkeys(("fun_asr_nano", "granite_speech", "granite_speech5_ctc", "granite_speech_plus", "idefics",
-                     "inkling_mm_model", "modernvbert", "moonshine_streaming", "musicflamingo", "pp_formulanet",
-                     "seamless_m4t", "sew-d", "vibevoice", "vibevoice_asr", "voxtral_realtime"), NESTED),
+    **dict.fromkeys(("fun_asr_nano", "granite_speech5_ctc", "idefics", "inkling_mm_model", "modernvbert", "moonshine_streaming", "pp_formulanet", "voxtral_realtime"), NESTED),
     **dict.fromkeys(("aria", "deepseek_ocr2", "diffusion_gemma"), HOST),
     "shieldgemma2": LOSSLESS,
     "bros": BOXED,
     "openai_privacy_filter": HOST,
-    "t5gemma2": PAIRED,
+    **dict.fromkeys(("seamless_m4t", "t5gemma2"), COMPARED),
+    **dict.fromkeys(("granite_speech", "granite_speech_plus"), KERNEL),
+    "musicflamingo": SEARCHED,
+    **dict.fromkeys(("vibevoice", "vibevoice_asr"), CODEC),
     **dict.fromkeys(("dbrx", "cohere_compass_text"), DRAWN),
     "emu3": CODES,
     "llama4": ADAPTERS,
