@@ -256,7 +256,7 @@ function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
 /** The side that a pair's encoder is made for (the first of two), or a processor brings every picture to. */
 function sideOfPair(config: ModelConfig): unknown {
   const own = partOf(config, "encoder")["image_size"];
-  return PROCESSED_SIDES[String(config["model_type"])] ?? (Array.isArray(own) ? own[0] : own);
+  return PROCESSED_SIDES.get(String(config["model_type"])) ?? (Array.isArray(own) ? own[0] : own);
 }
 
 /** Models whose processor pools squares of patches and pads to one number of tokens (Gemma4ImageProcessor). */

@@ -9,17 +9,17 @@ export function partOf(config: ModelConfig, key: string): Part {
 }
 
 /** Frames of the encoder that one token of the text stands for, by models that answer recordings of a fixed window. */
-const FRAMES_PER_TOKEN: Readonly<Record<string, number>> = {
-  voxtral: 4, // `audio_config.intermediate_size` of four frames (modeling_voxtral.py, get_audio_features)
-  qwen2_audio: 2, // `avg_pooler` (modeling_qwen2_audio.py)
-  audioflamingo3: 2, // `avg_pooler` (modeling_audioflamingo3.py)
-  glmasr: 4, // `merge_factor` (modeling_glmasr.py)
-};
+const FRAMES_PER_TOKEN: ReadonlyMap<string, number> = new Map([
+  ["voxtral", 4], // `audio_config.intermediate_size` of four frames (modeling_voxtral.py, get_audio_features)
+  ["qwen2_audio", 2], // `avg_pooler` (modeling_qwen2_audio.py)
+  ["audioflamingo3", 2], // `avg_pooler` (modeling_audioflamingo3.py)
+  ["glmasr", 4], // `merge_factor` (modeling_glmasr.py)
+]);
 
 /** Models that hear frames of a fixed window, whatever a recording's length. */
 export function hearsFixedWindow(config: ModelConfig): boolean {
   const kind = String(config["model_type"]);
-  return kind in FRAMES_PER_TOKEN || kind === "whisper" || kind === "audio-spectrogram-transformer";
+  return FRAMES_PER_TOKEN.has(kind) || kind === "whisper" || kind === "audio-spectrogram-transformer";
 }
 
 /** Thirty seconds in frames of the encoder, where a config leaves them out. */
@@ -27,20 +27,20 @@ const FRAMES = 1500;
 
 /** Tokens of a recording among those of the text that answers it. */
 export function recordingTokens(config: ModelConfig): number {
-  const each = FRAMES_PER_TOKEN[String(config["model_type"])];
+  const each = FRAMES_PER_TOKEN.get(String(config["model_type"]));
   const audio = partOf(config, "audio_config");
   const frames = audio["max_source_positions"] ?? audio["max_position_embeddings"];
   return each === undefined ? 0 : Math.floor((typeof frames === "number" ? frames : FRAMES) / each);
 }
 
 /** Models that read pictures and write targets of their own (`decoder_input_ids`), with a prompt beside the picture or without. */
-const WRITES: Readonly<Record<string, { readonly prompt: boolean }>> = {
-  florence2: { prompt: true },
-  "vision-encoder-decoder": { prompt: false },
-};
+const WRITES: ReadonlyMap<string, { readonly prompt: boolean }> = new Map([
+  ["florence2", { prompt: true }],
+  ["vision-encoder-decoder", { prompt: false }],
+]);
 
 const of = (config: ModelConfig, task: Task) =>
-  task === "image-text-to-text" ? WRITES[String(config["model_type"])] : undefined;
+  task === "image-text-to-text" ? WRITES.get(String(config["model_type"])) : undefined;
 
 export function writesTargets(config: ModelConfig, task: Task): boolean {
   return of(config, task) !== undefined;
@@ -52,4 +52,4 @@ export function readsPrompt(config: ModelConfig, task: Task): boolean {
 }
 
 /** Side in pixels that a model's processor brings every picture to (Florence2Processor). */
-export const PROCESSED_SIDES: Readonly<Record<string, number>> = { florence2: 768 };
+export const PROCESSED_SIDES: ReadonlyMap<string, number> = new Map([["florence2", 768]]);
