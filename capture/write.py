@@ -281,8 +281,9 @@ def graph(captures, task, attention, when, atoms, keys, depths=()):
     batch = [{"name": n, "shape": [_expression(fitter.integer([c.function.locals[n].shape[d] for c in captures])) for d in range(len(mains[0].locals[n].shape))],
               "dtype": _input_dtype({m.locals[n].dtype for m in mains})} for n in mains[0].inputs]
     held = [{"name": f"held.{k}", "shape": [_expression(fitter.integer([m.held[k][0][d] for m in mains])) for d in range(len(shape))], "dtype": dtype_name(dtype), "module": ""} for k, (shape, dtype) in enumerate(mains[0].held)]
-    return {"task": task, "attention": attention, "when": when, "parameters": tensors(captures, "parameters", atoms, keys, depths), "buffers": [*tensors(captures, "buffers", atoms, keys, depths), *held],
-            "tied": tied(captures, keys), "batch": batch, **_told(captures[0], batch), "main": main, "blocks": blocks}
+    same = tied(captures, keys)
+    return {"task": task, "attention": attention, "when": when, "parameters": as_tied(tensors(captures, "parameters", atoms, keys, depths), same), "buffers": [*tensors(captures, "buffers", atoms, keys, depths), *held],
+            "tied": same, "batch": batch, **_told(captures[0], batch), "main": main, "blocks": blocks}
 
 
 def _told(capture, batch):
@@ -446,6 +447,13 @@ def _sized_by_weight(specs):
             weights = [w for w in weights if w.get("when") == spec.get("when")]
         if spec["name"].endswith(".bias") and spec["module"] in BIAS_OF and weights:
             spec["shape"] = [weights[0]["shape"][BIAS_OF[spec["module"]]]]
+
+
+def as_tied(specs, ties):
+    """A tensor that some configs tie has the shape of the one it is tied to; by itself it may be seen too rarely to tell."""
+    shapes = {spec["name"]: spec["shape"] for spec in specs}
+    own = {tie["name"]: shapes[tie["to"]] for tie in ties if tie["to"] in shapes}
+    return [{**spec, "shape": own.get(spec["name"], spec["shape"])} for spec in specs]
 
 
 def tied(captures, keys):
