@@ -5,6 +5,7 @@
 collator converts them first; otherwise it converts them itself.
 `aliases` are further names of keys, as older files spell them.
 `kernels` names packages that would replace the code of a module with fused kernels where they are installed.
+`assumes` says, for tasks, what of the data decides which code runs, and what the graph takes it to be.
 `depths` are numbers of layers that the code computes, in brackets: layers before and behind them differ.
 `heads` gives, for a task, the keys that its class asks for besides those of `dims`.
 `terms` are quotients that the code computes from config keys and uses as names; `hidden` names are not used at all.
@@ -38,6 +39,7 @@ class Family:
     depths: tuple = ()
     hidden: tuple = ()
     kernels: dict | None = None
+    assumes: tuple = ()
     spelled: str | None = None
     inputs_follow: bool = False
     aliases: dict = field(default_factory=dict)

@@ -193,7 +193,7 @@ def config_facts(name, family):
         kind = family.kind
     elif configs[0].get("layer_types"):
         kind = layer_kind(name, drawn, keys)
-    return {"defaults": defaults, "derived": derived, "layerKind": kind, "aliases": {**type(default).attribute_map, **family.aliases}, **({"kernels": family.kernels} if family.kernels else {})}
+    return {"defaults": defaults, "derived": derived, "layerKind": kind, "aliases": {**type(default).attribute_map, **family.aliases}, **({"kernels": family.kernels} if family.kernels else {}), **({"assumes": list(family.assumes)} if family.assumes else {})}
 
 
 def parted(name, part, drawn, derived):

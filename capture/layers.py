@@ -112,6 +112,13 @@ _DROPPED_KW = ("device", "pin_memory", "layout", "non_blocking", "copy", "foreig
 _MOVES = ("to.dtype", "type_as", "to.device", "to.dtype_layout", "to.other", "lift_fresh", "_to_copy")
 
 
+_SCALED = ("mul.Tensor", "add.Tensor", "sub.Tensor")
+
+
+def _from_whole(source, made):
+    return not source.dtype.is_floating_point and made.dtype.is_floating_point
+
+
 def clean(trace):
     """Drops what happens on the CPU and gives conversions one spelling."""
     cpu = {i for i, m in enumerate(trace.values) if m.cpu}
@@ -150,6 +157,8 @@ def clean(trace):
                 if name == "index.Tensor":  # an index on the host is known by its shape
                     ins[1] = [list(trace.values[x.id].shape) if on_cpu(x) else x for x in ins[1]]
                 ins = [1.0 if on_cpu(x) else x for x in ins]
+                if name in _SCALED and any(isinstance(x, float) for x in ins) and _from_whole(meta_of(ins[0]), trace.values[e.outs[0].id]):
+                    ins = [0.5 if isinstance(x, float) else x for x in ins]  # whole numbers become broken ones, whatever number it is
                 e = Event("op", name, e.path, ins, kw, e.outs, e.noamp, e.nograd)
         events.append(e)
     return events

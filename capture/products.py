@@ -13,8 +13,10 @@ def einsum_with(cast):
 def einsum(equation, *operands):
     if isinstance(operands[0], (list, tuple)):
         operands = operands[0]
-    left_names, right_names, out = _names(equation)
-    if len(operands) != 2 or "." in equation or any(len(set(names)) < len(names) for names in (left_names, right_names)):
+    if len(operands) != 2:
+        raise TypeError(f"einsum {equation}")
+    left_names, right_names, out = _names(equation, [t.dim() for t in operands])
+    if any(len(set(names)) < len(names) for names in (left_names, right_names)):
         raise TypeError(f"einsum {equation}")
     left, right = operands
     size = dict(zip(left_names, left.shape)) | dict(zip(right_names, right.shape))
@@ -30,9 +32,15 @@ def einsum(equation, *operands):
     return torch.bmm(left, right).view([size[n] for n in order]).permute([order.index(n) for n in out])
 
 
-def _names(equation):
+def _names(equation, ranks):
+    """Letters of both operands and of the result; dimensions that an ellipsis stands for get capitals of their own."""
     sides, out = equation.replace(" ", "").split("->")
-    return (*sides.split(","), out)
+    names = sides.split(",")
+    rest = [rank - len(side) + 3 for rank, side in zip(ranks, names) if "..." in side]
+    if len(set(rest)) > 1:
+        raise TypeError(f"einsum {equation}")
+    spelled = "UVWXYZ"[: rest[0]] if rest else ""
+    return (*(side.replace("...", spelled) for side in names), out.replace("...", spelled))
 
 
 def _spread(t, names, out):

@@ -1,6 +1,7 @@
 """Families that read texts both ways, beside those of `encoders.py`: pages with boxes, other languages, long texts."""
 from .encoders import BART, EAGER
-from .families import CLASSIFIER, ENCODER, HEAD, SEQ2SEQ, Option, _sets, standard
+from .families import CLASSIFIER, ENCODER, HEAD, SEQ2SEQ, T5_AXES, T5_DERIVED, Option, _sets, standard, t5
+from .family import Family
 from .standard import drop
 from .text import SDPA, given
 
@@ -57,13 +58,55 @@ def windowed(whole):
     def change(d, s, r):
         window = 2 * r.randint(2, 5)
         s["S"] = window * r.randint(2, 6) - (0 if whole else r.randint(1, window - 1))
-        d["attention_window"] = [window] * d["num_hidden_layers"]
+        d["attention_window"] = [window] * (d.get("num_hidden_layers") or d["encoder_layers"])
 
     return change
 
 
 WINDOWS = (Option("S % attention_window.0 != 0", windowed(False)), Option("S % attention_window.0 == 0", windowed(True)))
-WINDOWED = {"axes": (WINDOWS,), "terms": (HEAD, "attention_window.0//2", "(S+attention_window.0-1)//attention_window.0", "2*((S+attention_window.0-1)//attention_window.0)-1"), "derived": {"attention_window.0": "attention_window"}}
+def prophets(r, d):
+    """ProphetNet predicts several words ahead, each in a stream of its own."""
+    heads = r.randint(3, 7)
+    return {"num_encoder_attention_heads": heads, "num_decoder_attention_heads": heads, "hidden_size": heads * 8 * r.randint(1, 4), "num_encoder_layers": r.randint(3, 5), "num_buckets": 4 * r.randint(5, 12)}
+
+
+def longt5(r):
+    """T5 whose encoder sees windows, and perhaps sums of blocks beside."""
+    return {**t5(r), "local_radius": r.randint(3, 9), "global_block_size": r.randint(3, 7)}
+
+
+def radius(whole):
+    def change(d, s, r):
+        s["S"] = (d["local_radius"] + 1) * r.randint(3, 6) - (0 if whole else r.randint(1, d["local_radius"]))
+
+    return change
+
+
+LONG = (Option("S % (local_radius+1) != 0", radius(False)), Option("S % (local_radius+1) == 0", radius(True)))
+SEEN = tuple(Option(f"encoder_attention_type == '{kind}'", _sets(encoder_attention_type=kind)) for kind in ("local", "transient-global"))
+
+
+def staggered(whole):
+    """PegasusX cuts texts into blocks, every other layer half a block later."""
+
+    def change(d, s, r):
+        d["block_size"], d["num_global_tokens"] = 2 * r.randint(2, 5), r.randint(3, 30)
+        s["S"] = d["block_size"] * r.randint(3, 6) - (0 if whole else r.randint(1, d["block_size"] - 1))
+
+    return change
+
+
+BLOCKS = (Option("S % block_size != 0", staggered(False)), Option("S % block_size == 0", staggered(True)))
+
+
+def assumed(what, settle_with, *tasks):
+    """What of the data decides which code runs, and what it is taken to be."""
+    return {"tasks": tasks, "what": what, "settleWith": settle_with}
+
+
+FIRST_WORD = assumed("all words look at the first one and it at all, as the library's classifier sets it", "global_attention_mask", "seq-cls")
+NO_WORD = assumed("no word that all others look at: batches hold no global_attention_mask", "global_attention_mask", "masked-lm", "token-cls", "seq2seq-lm")
+WINDOWED = {"assumes": (FIRST_WORD, NO_WORD), "axes": (WINDOWS,), "terms": (HEAD, "attention_window.0//2", "(S+attention_window.0-1)//attention_window.0", "2*((S+attention_window.0-1)//attention_window.0)-1"), "derived": {"attention_window.0": "attention_window"}}
 
 
 def sinusoidal(r, d):
@@ -87,7 +130,7 @@ FAMILIES = {
     "roc_bert": standard("roc_bert", tasks=ENCODER, attention=SDPA, derived=CLASSIFIER, axes=(given(enable_pronunciation=True, enable_shape=True, concat_input=True),),
                          extra=lambda r, d: {"pronunciation_embed_dim": r.randint(20, 60), "pronunciation_vocab_size": r.randint(90, 150), "shape_embed_dim": r.randint(61, 90), "shape_vocab_size": r.randint(151, 190)}),
     "big_bird": standard("big_bird", tasks=ENCODER, attention=EAGER, derived=CLASSIFIER, axes=(WHOLE, given(rescale_embeddings=False))),
-    "convbert": standard("convbert", tasks=ENCODER, attention=EAGER, derived=CLASSIFIER, axes=(given(num_groups=1, head_ratio=2),), extra=convolved),
+    "convbert": standard("convbert", tasks=ENCODER, attention=EAGER, derived=CLASSIFIER, axes=(given(num_groups=1, head_ratio=2),), extra=convolved, terms=(HEAD, "conv_kernel_size//2")),
     "luke": standard("luke", tasks=ENCODER, attention=EAGER, derived=CLASSIFIER, axes=(given(use_entity_aware_attention=True),), extra=lambda r, d: {"entity_vocab_size": r.randint(901, 990), "entity_emb_size": r.randint(41, 60)}),
     "layoutlm": standard("layoutlm", tasks=ENCODER, attention=EAGER, extra=boxes),
     "lilt": standard("lilt", tasks=CLASSIFIERS, attention=EAGER, derived=CLASSIFIER, extra=shrunk, terms=("hidden_size//num_attention_heads", "hidden_size//channel_shrink_ratio")),
@@ -95,6 +138,11 @@ FAMILIES = {
                            axes=(given(has_relative_attention_bias=True, has_spatial_attention_bias=True, text_embed=True, visual_embed=True), FEW_LABELS)),
     "squeezebert": standard("squeezebert", tasks=(*ENCODER, "qa"), attention=EAGER, extra=grouped),
     "longformer": standard("longformer", tasks=ENCODER, attention=EAGER, **WINDOWED),
+    "prophetnet": standard("prophetnet", tasks=SEQ2SEQ, attention=EAGER, axes=(given(ngram=2, disable_ngram_loss=False),), extra=prophets),
+    "fsmt": standard("fsmt", tasks=SEQ2SEQ, attention=EAGER, fixed=(*BART, "tie_word_embeddings"), axes=(given(scale_embedding=True, tie_word_embeddings=False),), extra=lambda r, d: {"src_vocab_size": r.randint(200, 500), "tgt_vocab_size": r.randint(501, 900), "langs": ["en", "de"]}, terms=("d_model//encoder_attention_heads",)),
+    "longt5": Family(longt5, points=5, tasks=SEQ2SEQ, attention=EAGER, axes=(*T5_AXES, SEEN, LONG), derived=T5_DERIVED, terms=("local_radius+1", "(S+local_radius)//(local_radius+1)", "S//global_block_size")),
+    "pegasus_x": standard("pegasus_x", tasks=SEQ2SEQ, attention=EAGER, axes=(BLOCKS, given(stagger_local_blocks=True)), fixed=BART, terms=("d_model//encoder_attention_heads", "block_size//2", "(S+block_size-1)//block_size")),
+    "led": standard("led", tasks=SEQ2SEQ, attention=EAGER, fixed=BART, **{**WINDOWED, "assumes": (NO_WORD,), "terms": (*WINDOWED["terms"][1:], "d_model//encoder_attention_heads")}),
     "bros": standard("bros", tasks=("token-cls",), attention=EAGER, extra=sinusoidal),
     "esmc": standard("esmc", tasks=ENCODER, attention=SDPA, extra=lambda r, d: {"head_dim": d["hidden_size"] // d["num_attention_heads"], "num_key_value_heads": d["num_attention_heads"]}),
     "xmod": standard("xmod", tasks=ENCODER, attention=SDPA, derived={**CLASSIFIER, "default_language": "'en_XX'"}, axes=(given(pre_norm=False, adapter_layer_norm=False, adapter_reuse_layer_norm=True, ln_before_adapter=True, adapter_reduction_factor=2),),

@@ -75,6 +75,8 @@ def batch_for(task, sizes, config, dtype=torch.float32):
     if task == "qa":
         return {**batch, "start_positions": long(b), "end_positions": long(b)}
     batch["labels"] = long(b) if task == "seq-cls" else long(b, sizes["T"]) if task == "seq2seq-lm" else long(b, s)
+    if config.model_type == "fsmt":  # made by the collator, as the class does not (DataCollatorForSeq2Seq)
+        batch["decoder_input_ids"] = long(b, sizes["T"])
     if task == "causal-lm":
         batch["num_items_in_batch"] = torch.zeros((), dtype=torch.long, device="cuda")
     return batch

@@ -32,19 +32,17 @@ PAGES = "reads a picture of the page beside words and boxes, which captured batc
 SECOND = "a second name of another family's class, whose name its files have: estimated as that"
 PART = "captured, but its peaks are up to 6 % below PyTorch's: what two attentions keep that share queries and keys"
 AUTOCAST = "captured and equal to PyTorch but for up to 0.7 % under autocast of float32 weights"
-EINSUMS = "captured, but multiplies blocks by sums over letters (`einsum`) for which the engine has no rule"
 BOXED = "captured, but its peaks are up to 0.3 % above PyTorch's: what becomes of its boxes' coordinates once they are scaled"
 NEARLY = "captured, but its peaks differ from PyTorch's by up to 0.6 %: positions in a dtype of their own, converted in the first step"
 UNTRIED = "not tried yet"
 
 REASONS = {
-    **dict.fromkeys(("aria_text", "blt", "longformer", "led", "jetmoe", "ibert", "funnel", "switch_transformers", "tapas", "flaubert", "xlm", "prophetnet", "nllb-moe"), HOST),
+    **dict.fromkeys(("aria_text", "blt", "led", "jetmoe", "ibert", "funnel", "switch_transformers", "tapas", "flaubert", "xlm", "nllb-moe"), HOST),
     **dict.fromkeys(("mra", "yoso"), COMPILED),
     **dict.fromkeys(("udop",), PAGES),
     **dict.fromkeys(("cohere_compass", "gemma3n_text", "longcat_flash", "longt5", "mimo_v2_flash", "qwen4_exp_text", "zaya"), DRAWN),
     "canine": LOOPS,
     "convbert": AUTOCAST,
-    "pegasus_x": EINSUMS,
     "diffllama": PART,
     "encoder-decoder": PAIRED,
     "fnet": FOURIER,

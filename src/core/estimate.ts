@@ -65,6 +65,7 @@ export function estimate(
       ...missingKernels(ledger, graphs.kernels),
       ...adaptedExperts(simulation),
       ...mixedFactors(simulation),
+      ...takenFor(run, graphs),
       ...engineCopies(run, ledger),
       ...workspaces(ledger),
       ...decompositions(simulation),
@@ -271,6 +272,12 @@ function mixedFactors(simulation: Simulation): SplitUncertainty[] {
   const what =
     "PyTorch refuses products of two dtypes, which this model's weights come to as they are loaded: train it in float32 or under autocast";
   return [{ what, settleWith: "dtype", moreBytes: 0, lessBytes: 0 }];
+}
+
+/** What the graph takes the data to be where that decides which code runs. */
+function takenFor({ task }: TrainingRun, { assumes }: FamilyGraphs): SplitUncertainty[] {
+  const own = (assumes ?? []).filter(({ tasks }) => tasks.includes(task));
+  return own.map(({ what, settleWith }) => ({ what, settleWith, moreBytes: 0, lessBytes: 0 }));
 }
 
 /**

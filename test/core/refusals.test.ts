@@ -66,4 +66,31 @@ describe("runs without an estimate", () => {
     assert.equal(refused("bfloat16", "bfloat16"), false);
     assert.equal(refused("float32", null), false);
   });
+
+  it("what of the data decides which code runs is said, for the tasks where it does", () => {
+    const config = {
+      hidden_size: 48,
+      num_attention_heads: 6,
+      num_hidden_layers: 2,
+      intermediate_size: 96,
+      vocab_size: 200,
+    };
+    const said = (task: "seq-cls" | "token-cls"): string[] => {
+      const model = {
+        name: "",
+        family: "longformer",
+        source: "config.json" as const,
+        config: { ...config, attention_window: 8 },
+      };
+      const result = estimate(causalRun({ model, task, attention: "eager" }), graphsOf("longformer"));
+      assert.ok(result.ok);
+      return result.estimate.assumptions
+        .filter((a) => a.settleWith === "global_attention_mask")
+        .map(({ what }) => what);
+    };
+    assert.deepEqual(said("seq-cls"), [
+      "all words look at the first one and it at all, as the library's classifier sets it",
+    ]);
+    assert.equal(said("token-cls").length, 1);
+  });
 });

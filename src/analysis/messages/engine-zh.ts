@@ -14,6 +14,14 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
     "该模型按此精度加载后，权重会出现两种精度相乘，PyTorch 会报错：请用 float32 或 autocast 训练",
   ],
   [
+    /^all words look at the first one and it at all, as the library's classifier sets it$/,
+    "假定只有首个 token 使用全局注意力，与库中分类头的设置一致",
+  ],
+  [
+    /^no word that all others look at: batches hold no global_attention_mask$/,
+    "假定没有 token 使用全局注意力：批次中没有 global_attention_mask",
+  ],
+  [
     /^8-bit copies of Transformer Engine as its source has them: other recipes keep more or fewer$/,
     "Transformer Engine 的 8 位副本按其源码计算：其他配方保留的更多或更少",
   ],

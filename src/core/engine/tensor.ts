@@ -35,6 +35,9 @@ export class Tensor {
   isView = false;
   /** The tensor a view was made from in the end (not kept alive by it): writing into the view changes its history. */
   base: Tensor | null = null;
+  /** How often views of it were written into, and, of a view, how often its base was when its own history was made. */
+  writes = 0;
+  seenWrites = 0;
   node: Node | null = null;
   outputIndex = 0;
   /** What lives as long as this one: the rest of an output object that it is the name for. */

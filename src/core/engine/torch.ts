@@ -10,7 +10,15 @@ import type { DType } from "./dtype";
 import { ELEMENT_BYTES, isFloating } from "./dtype";
 import { NO_KERNEL, type Work } from "./labels";
 import type { Ledger } from "./ledger";
-import { type BackwardFunction, type Edge, extended, NOTHING_SAVED, type Node, type SavedTensorHooks } from "./node";
+import {
+  type BackwardFunction,
+  type Edge,
+  extended,
+  NOTHING_SAVED,
+  type Node,
+  releaseNode,
+  type SavedTensorHooks,
+} from "./node";
 import { NO_LAYER } from "./region";
 import type { AllocationPolicy } from "./selective";
 import { preservedStrides, type Sizes } from "./shape";
@@ -179,6 +187,7 @@ export class Torch {
    */
   record(name: string, inputs: readonly (Tensor | null)[], backward: BackwardFunction): Node | null {
     if (!this.gradEnabled || this.halted) return null;
+    for (const input of inputs) if (input?.base) this.refresh(input);
     let any = false;
     for (const input of inputs) if (input?.requiresGrad) any = true;
     if (!any) return null;
@@ -199,6 +208,20 @@ export class Torch {
     };
     this.tape?.recorded(node, inputs, this.ledger.eventCount);
     return node;
+  }
+
+  /** A view whose base was written into since looks at the base's new history (torch/csrc/autograd/variable.cpp, VariableHooks::grad_fn). */
+  refresh(view: Tensor): void {
+    const { base } = view;
+    if (base === null || base.references === 0 || base.writes === view.seenWrites || base.node === null) return;
+    view.seenWrites = base.writes;
+    const before = view.node;
+    view.node = null;
+    const node = this.record("AsStridedBackward0", [base], (torch, [gradient]) => [
+      gradient ? torch.empty("as_strided_backward", base.sizes, gradient.dtype) : null,
+    ]);
+    this.attach(node, view);
+    if (before !== null) releaseNode(before);
   }
 
   private edgeOf(input: Tensor): Edge {

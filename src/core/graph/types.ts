@@ -229,6 +229,12 @@ export interface FamilyGraphs {
   readonly head: string | null;
   /** Packages whose fused kernels the library would use where they are installed, and the modules they would replace. */
   readonly kernels?: { readonly packages: readonly string[]; readonly module: string };
+  /** What of the data decides which code runs for some tasks, and what it is taken to be. */
+  readonly assumes?: readonly {
+    readonly tasks: readonly string[];
+    readonly what: string;
+    readonly settleWith: string;
+  }[];
   readonly graphs: readonly ArchitectureGraph[];
   /** Losses of trainers, the same for every family; attached when the file is read. */
   readonly trainers?: readonly TrainerGraph[];

@@ -56,6 +56,49 @@ describe("writing into a part", () => {
     ]);
   });
 
+  it("at positions: what was there gets a copy with zeros, the values what is picked", () => {
+    const l = lab();
+    const [x, values, index] = [l.leaf([64, 128]), l.leaf([4, 128]), l.tensor([4], "int64")];
+    const [written] = run(l, "index_put_", mul(l.torch, x, 1), [index], values);
+    const out = add(l.torch, written!, 1);
+    const backward = l.made(() => l.differentiate(out));
+    const [whole, rows] = [64 * 128 * 4, 4 * 128 * 4];
+    assert.deepEqual(backward.slice(1, 4), [`new_zeros ${rows}`, `clone ${whole}`, `index ${rows}`]);
+  });
+
+  it("at positions of a view: its part is cloned and written, the whole copied", () => {
+    const l = lab();
+    const [x, index] = [l.leaf([64, 128]), l.tensor([0], "int64")];
+    const whole = mul(l.torch, x, 1);
+    const part = slice(l.torch, whole, 1, 0, 64);
+    run(l, "index_put_", part, [index], 1)[0]!.release();
+    part.release();
+    const out = add(l.torch, whole, 1);
+    const backward = l.made(() => l.differentiate(out));
+    const [half, full] = [64 * 64 * 4, 64 * 128 * 4];
+    assert.deepEqual(backward.slice(1, 4), [`new_empty_strided ${full}`, `clone ${half}`, `clone ${half}`]);
+  });
+
+  it("is seen by views made before, which look at the new history, and keep the whole for it", () => {
+    const l = lab();
+    const [first, second] = [l.leaf([64, 64]), l.leaf([64, 64])];
+    const whole = l.tensor([64, 128]);
+    const write = (of: Tensor, source: Tensor, start: number): void => {
+      const part = slice(l.torch, of, 1, start, start + 64);
+      copyInto(l.torch, part, source).release();
+      part.release();
+    };
+    write(whole, first, 0);
+    const view = slice(l.torch, whole, 0, 0, 64);
+    whole.release();
+    write(view, mul(l.torch, second, 1), 64);
+    const out = mul(l.torch, view, 1);
+    const backward = l.made(() => l.differentiate(out));
+    assert.equal(backward.filter((made) => made.startsWith("as_strided_backward")).length, 1);
+    assert.equal(backward.filter((made) => made.startsWith("new_empty_strided")).length, 2);
+    assert.ok(second.grad !== null);
+  });
+
   it("lets go of what was there before", () => {
     const l = lab();
     const { whole } = writeHalves(l);

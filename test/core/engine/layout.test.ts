@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { mul } from "../../../src/core/engine/ops/arithmetic";
 import {
+  asStrided,
   cat,
   clone,
   contiguous,
@@ -130,5 +131,16 @@ describe("slices and joins", () => {
   it("stack adds a dimension", () => {
     const { torch, tensor } = lab();
     assert.deepEqual(stack(torch, [tensor([3, 2]), tensor([3, 2])], -1).sizes, [3, 2, 2]);
+  });
+
+  it("elements seen more than once gather their gradients by number, those seen once are put back", () => {
+    const gradient = (strides: number[], count: number): string[] => {
+      const { torch, leaf, made, differentiate } = lab();
+      const windows = asStrided(torch, leaf([8, 128]), [7, 2, 128], strides);
+      return made(() => differentiate(mul(torch, windows, 2))).slice(-count);
+    };
+    const [all, seen] = [8 * 128, 7 * 2 * 128];
+    assert.deepEqual(gradient([128, 128, 1], 3), [`new_zeros ${all * 4}`, `arange ${all * 8}`, `clone ${seen * 8}`]);
+    assert.deepEqual(gradient([256, 128, 1], 1), [`new_zeros ${seen * 4}`]);
   });
 });

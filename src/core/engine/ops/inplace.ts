@@ -4,7 +4,7 @@
  */
 import type { BackwardFunction, Node } from "../node";
 import { releaseNode } from "../node";
-import { preservedStrides } from "../shape";
+import { preservedStrides, type Sizes } from "../shape";
 import { sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { elementwise, inplace, isTensor, type Operand, scaleInto } from "./arithmetic";
@@ -16,6 +16,7 @@ import { elementwise, inplace, isTensor, type Operand, scaleInto } from "./arith
 export function copyInto(torch: Torch, self: Tensor, source: Operand): Tensor {
   const base = baseOf(self);
   if (base === null) return inplace(torch, self, source);
+  torch.refresh(self);
   const from = isTensor(source) ? source : null;
   const node = torch.record("CopySlices", [base, from], copySlices(base, self, self.requiresGrad, from?.dtype ?? null));
   return written(torch, base, self, node);
@@ -34,6 +35,49 @@ export function putByMask(torch: Torch, self: Tensor, mask: Tensor): Tensor {
   const node = torch.record("CopySlices", [base], withPart(base, self, "index_put"));
   if (node !== null) torch.save(node, mask);
   return written(torch, base, self, node);
+}
+
+/** What is put at positions, and where. */
+export interface Put {
+  readonly indices: readonly Tensor[];
+  /** A number of the host has no gradient. */
+  readonly values: Tensor | null;
+  /** Sizes of what the positions pick. */
+  readonly picked: Sizes;
+}
+
+/**
+ * `self[positions] = values`: the gradient of what was there before is a copy with zeros at the positions, that of the values is
+ * picked from them (derivatives.yaml, index_put); in a view a copy of the whole gradient takes the first.
+ */
+export function putAtPositions(torch: Torch, self: Tensor, { indices, values, picked }: Put): Tensor {
+  const base = baseOf(self);
+  const put: BackwardFunction = (torch, [gradient], _, node) => {
+    if (!gradient) return [null, null];
+    const zeros = values === null || !node.edges[0] ? null : torch.empty("new_zeros", values.sizes, gradient.dtype);
+    const own = node.edges[0] ? elementwise(torch, "clone", [gradient]) : null;
+    zeros?.release();
+    return [own, node.edges[1] ? torch.empty("index", picked, gradient.dtype) : null];
+  };
+  const whole = base && { sizes: base.sizes, strides: base.strides };
+  const node = torch.record(
+    base === null ? "IndexPutBackward0" : "CopySlices",
+    [base ?? self, values],
+    whole === null
+      ? put
+      : (torch, [gradient], saved, node) => {
+          if (!gradient) return [null, null];
+          const result = wholeGradient(torch, whole, gradient.dtype);
+          const part = torch.empty("clone", self.sizes, gradient.dtype, preservedStrides(self.sizes, self.strides));
+          const [own, ofValues] = put(torch, [part], saved, node);
+          part.release();
+          own?.release();
+          return [result, ofValues ?? null];
+        },
+  );
+  if (node === null) return self.retain();
+  for (const index of indices) torch.save(node, index);
+  return base === null ? rewritten(torch, node, self) : written(torch, base, self, node);
 }
 
 /**
@@ -67,7 +111,8 @@ export function leakyReluInPlace(torch: Torch, self: Tensor): Tensor {
 export function addInPlace(torch: Torch, self: Tensor, other: Operand): Tensor {
   const whole = self.base;
   if (whole === null || !isTensor(other)) return inplace(torch, self, other);
-  const node = torch.record("CopySlices", [self, other], (torch, [gradient], _, node) => {
+  const base = whole.writes > 0 ? baseOf(self) : null;
+  const node = torch.record("CopySlices", [base ?? self, other], (torch, [gradient], _, node) => {
     if (!gradient) return [null, null];
     const copied = wholeGradient(torch, whole, gradient.dtype);
     const part = torch.empty("clone", self.sizes, gradient.dtype);
@@ -75,6 +120,7 @@ export function addInPlace(torch: Torch, self: Tensor, other: Operand): Tensor {
     part.release();
     return [copied, null];
   });
+  if (base !== null) return written(torch, base, self, node);
   return node === null ? self.retain() : rewritten(torch, node, self);
 }
 
@@ -116,6 +162,7 @@ function baseOf({ base }: Tensor): Tensor | null {
 /** The base goes on with the history of what was written, and the view looks at it anew. */
 function written(torch: Torch, base: Tensor, self: Tensor, node: Node | null): Tensor {
   if (node === null) return self.retain();
+  base.writes++;
   const before = base.node;
   base.node = null;
   torch.attach(node, base);

@@ -19,7 +19,11 @@ function viewed(
 ): Tensor {
   const node = torch.record(name, [input], undo);
   const out = alias(input, sizes, strides);
-  out.base = input.base ?? input;
+  const base = input.base ?? input;
+  out.base = base;
+  out.seenWrites = base.writes;
+  // A view keeps its base (DifferentiableViewMeta), which only tells where the base's history changes under it.
+  if (base.writes > 0 && base.references > 0) out.along = base.retain();
   return torch.attach(node, out);
 }
 
@@ -60,6 +64,8 @@ function viewAs(torch: Torch, input: Tensor, sizes: Sizes, strides: Sizes | null
 export function unsafeView(torch: Torch, input: Tensor, wanted: Sizes): Tensor {
   const out = view(torch, input, wanted);
   out.base = null;
+  out.along?.release();
+  out.along = null;
   return out;
 }
 
@@ -319,7 +325,69 @@ export function pad(torch: Torch, input: Tensor, padding: readonly number[]): Te
   return torch.attach(node, torch.empty("constant_pad_nd", sizes, input.dtype, strides));
 }
 
-/** A view into a tensor with sizes and strides given outright (`as_strided`, `diagonal`, `unfold`). */
+/** Whether elements laid out so may share memory (FunctionsManual.cpp, `_maybe_overlapping_memory`). */
+function mayOverlap(dims: readonly Dimension[]): boolean {
+  let reached = 0;
+  for (const { size, stride } of [...dims].sort((a, b) => a.stride - b.stride)) {
+    if (stride <= reached) return true;
+    reached += stride * (size - 1);
+  }
+  return false;
+}
+
+interface Dimension {
+  readonly size: number;
+  readonly stride: number;
+}
+
+/** Dimensions of more than one element. */
+function extended(sizes: Sizes, strides: Sizes): Dimension[] {
+  return sizes.map((size, k) => ({ size, stride: strides[k]! })).filter(({ size }) => size !== 1);
+}
+
+/** Elements of the smallest storage for such a layout. */
+function reach(dims: readonly Dimension[]): number {
+  return dims.reduce((sum, { size, stride }) => sum + (size - 1) * stride, 1);
+}
+
+/** A view with sizes and strides given outright, which may look at elements more than once. */
+export function asStrided(torch: Torch, input: Tensor, sizes: Sizes, strides: Sizes): Tensor {
+  const back = { sizes: input.sizes, strides: input.strides };
+  return viewed(
+    torch,
+    "AsStridedBackward0",
+    input,
+    sizes,
+    strides,
+    undoing((torch, g) => stridedGradient(torch, g, { sizes, strides }, back)),
+  );
+}
+
+/**
+ * The gradient of `as_strided`: a storage of zeros that what was looked at is put into, by number where elements were looked at
+ * more than once; seen as the input was laid out (FunctionsManual.cpp, `as_strided_backward`).
+ */
+function stridedGradient(
+  torch: Torch,
+  gradient: Tensor,
+  seen: { readonly sizes: Sizes; readonly strides: Sizes },
+  input: { readonly sizes: Sizes; readonly strides: Sizes },
+): Tensor {
+  const [out, into] = [extended(seen.sizes, seen.strides), extended(input.sizes, input.strides)];
+  const elements = Math.max(reach(out), reach(into));
+  const storage = torch.empty("new_zeros", [elements], gradient.dtype);
+  if (mayOverlap(out)) {
+    const all = torch.empty("arange", [elements], "int64");
+    const places = torch.empty("clone", [gradient.elements], "int64");
+    const flat = reshape(torch, gradient, [-1]);
+    for (const temporary of [flat, places, all]) temporary.release();
+  }
+  const view = alias(storage, input.sizes, input.strides);
+  storage.release();
+  return view;
+}
+
+/** `detach`: the same elements without history. */
 export function detach(input: Tensor): Tensor {
   return sameView(input);
 }

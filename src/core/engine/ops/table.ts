@@ -10,7 +10,7 @@ import * as arithmetic from "./arithmetic";
 import { isTensor, UNARY_OPERATORS, unary } from "./arithmetic";
 import { chunkedCrossEntropy } from "./chunked-loss";
 import * as complex from "./complex";
-import { addInPlace, copyInto, leakyReluInPlace, putByMask, scalePart } from "./inplace";
+import { addInPlace, copyInto, leakyReluInPlace, putAtPositions, putByMask, scalePart } from "./inplace";
 import * as layout from "./layout";
 import * as liger from "./liger";
 import * as linear from "./linear";
@@ -226,17 +226,20 @@ function index(torch: Torch, args: Arguments): Tensor {
   const indices = given.filter(isTensor);
   const rows = args.keywords["rows"];
   if (typeof rows === "number" && indices[0] !== undefined) return masks.indexByMask(torch, self, indices[0], rows);
+  return model.gatherLike(torch, "index", self, indices, indexedSizes(self, given));
+}
+
+/**
+ * Indexed dimensions are replaced by the broadcast shape of the indices: where they stood if they stood together, in front else
+ * (aten/src/ATen/native/TensorAdvancedIndexingUtils.h, make_info).
+ */
+function indexedSizes(self: Tensor, given: readonly Argument[]): number[] {
+  const indices = given.filter(isTensor);
   const first = given.findIndex((value) => isTensor(value));
-  const shape = indices.reduce<readonly number[]>(
-    (sizes, tensor) => (tensor.rank > sizes.length ? tensor.sizes : sizes),
-    [],
-  );
-  const broadcast = indices.reduce<readonly number[]>(
-    (sizes, tensor) => sizes.map((size, k) => Math.max(size, tensor.sizes[k - sizes.length + tensor.rank] ?? 1)),
-    shape,
-  );
-  const sizes = [...self.sizes.slice(0, first), ...broadcast, ...self.sizes.slice(first + indices.length)];
-  return model.gatherLike(torch, "index", self, indices, sizes);
+  const shape = indices.reduce<readonly number[]>((sizes, tensor) => broadcast(sizes, tensor.sizes), []);
+  if (given.slice(first, first + indices.length).every((value) => isTensor(value)))
+    return [...self.sizes.slice(0, first), ...shape, ...self.sizes.slice(first + indices.length)];
+  return [...shape, ...self.sizes.filter((_, k) => !isTensor(given[k]))];
 }
 
 /** Writing in place: rows or a number where a mask is true, or rows with numbers. */
@@ -246,7 +249,13 @@ function indexPut(torch: Torch, args: Arguments): Tensor {
   if (typeof rows === "number" && mask !== undefined)
     return masks.putRowsByMask(torch, args.tensor(0), mask, args.tensor(2), rows);
   if (mask?.dtype === "bool") return putByMask(torch, args.tensor(0), mask);
-  return inplace(2)(torch, args) as Tensor;
+  const given = (args.positional[1] as readonly Argument[]) ?? [];
+  const picked = indexedSizes(args.tensor(0), given);
+  return putAtPositions(torch, args.tensor(0), {
+    indices: given.filter(isTensor),
+    values: args.maybeTensor(2),
+    picked,
+  });
 }
 
 function indexSelect(torch: Torch, args: Arguments): Tensor {
@@ -357,6 +366,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   embedding: (t, a) => model.embedding(t, a.tensor(0), a.tensor(1)),
   scaled_dot_product_attention: sdpa,
   cross_entropy_loss: crossEntropy,
+  nll_loss_nd: (t, a) => model.nllLoss(t, a.tensor(0), a.tensor(1), "mean"),
   nll_loss: (t, a) => model.nllLoss(t, a.tensor(0), a.tensor(1), "mean"),
   l1_loss: (t, a) => model.absoluteLoss(t, a.tensor(0), a.tensor(1), a.number(2, 1) !== 0),
   broadcast_tensors: (t, a) => {
@@ -437,6 +447,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   transpose: (t, a) => layout.transpose(t, a.tensor(0), a.number(1, 0), a.number(2, 1)),
   swapaxes: (t, a) => layout.transpose(t, a.tensor(0), a.number(1, 0), a.number(2, 1)),
   t: (t, a) => layout.transpose(t, a.tensor(0), 0, 1),
+  as_strided: (t, a) => layout.asStrided(t, a.tensor(0), a.numbers(1), a.numbers(2)),
   mT: (t, a) => layout.transpose(t, a.tensor(0), -1, -2),
   numpy_T: (t, a) =>
     layout.permute(
