@@ -8,6 +8,13 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 GRAPHS, PAGE = ROOT / "models" / "graphs", ROOT / "models" / "FAMILIES.md"
 
 HOST = "its code reads values of tensors on the host (routing, lengths of patches), so what runs depends on the data"
+EXPERTS = "runs the chosen experts one after the other, each on rows that it counts on the host: that takes a repeat inside a layer whose rounds have weights of their own, and balanced counts"
+APART = "its layers stand in four lists that one loop reads in turn, where a repeat folds one list: that takes a fold over several"
+PATCHED = "cuts bytes into patches whose number a second model's entropies decide, so every text has a length of its own"
+POOLED = "pools texts between blocks of unlike layers, whose positions it counts from tensors on the host"
+RANGES = "keeps ranges of its activations in buffers that every forward replaces, which graphs do not say, and reads them on the host"
+TABLES = "reads rows, columns and ranks of table cells as seven kinds of token types, for which the run description has no batch"
+BESIDE = "has Longformer's encoder, which has a graph; a decoder beside it whose sizes the drawing of points does not explain yet"
 SPARSE = "refused: attention picks positions or blocks, with sizes that no expression of the config gives"
 LOOPS = "a loop over positions that is not among those a repeat stands for yet (`LOOPS` in `record.py`)"
 DRAWN = "refused: its config ties keys together (nested parts, lists of kinds), which the drawing of points does not do yet"
@@ -24,8 +31,8 @@ NESTED = "its picture or sound side is a network of its own kind, for which no d
 LOSSLESS = "its class computes no loss"
 BUILT = "reads rates of stochastic depth as numbers while it is built, in a way that fake tensors refuse"
 ELSEWHERE = "the network, or a kernel of it, is another library's"
-COMPILED = "its attention is a kernel that is compiled when the model is made; without it the code runs something else"
-FOURIER = "its Fourier transform takes no bfloat16, in which graphs are captured first"
+COMPILED = "its attention is a kernel that is compiled when the model is made; without it the code gives zeros (MRA) or goes on in an autograd function of its own (YOSO), which takes a rule in the engine"
+FOURIER = "its Fourier transform takes no bfloat16, in which graphs are captured first: that takes points in float32 and a rule for `_fft_c2c`"
 COLLATED = "its collator makes the decoder's inputs, which captured batches do not hold"
 REVERSED = "its layers are reversible: an autograd function of its own runs them again in backward"
 PAGES = "reads a picture of the page beside words and boxes, which captured batches of text do not hold"
@@ -37,7 +44,13 @@ NEARLY = "captured, but its peaks differ from PyTorch's by up to 0.6 %: position
 UNTRIED = "not tried yet"
 
 REASONS = {
-    **dict.fromkeys(("aria_text", "blt", "led", "jetmoe", "ibert", "funnel", "switch_transformers", "tapas", "flaubert", "xlm", "nllb-moe"), HOST),
+    **dict.fromkeys(("aria_text", "jetmoe", "switch_transformers", "nllb-moe", "openai_privacy_filter"), EXPERTS),
+    **dict.fromkeys(("flaubert", "xlm"), APART),
+    "blt": PATCHED,
+    "funnel": POOLED,
+    "ibert": RANGES,
+    "tapas": TABLES,
+    "led": BESIDE,
     **dict.fromkeys(("mra", "yoso"), COMPILED),
     **dict.fromkeys(("udop",), PAGES),
     **dict.fromkeys(("cohere_compass", "gemma3n_text", "longcat_flash", "longt5", "mimo_v2_flash", "qwen4_exp_text", "zaya"), DRAWN),
@@ -69,7 +82,6 @@ REASONS = {
     **dict.fromkeys(("aria", "deepseek_ocr2", "diffusion_gemma"), HOST),
     "shieldgemma2": LOSSLESS,
     "bros": BOXED,
-    "openai_privacy_filter": HOST,
     **dict.fromkeys(("t5gemma", "t5gemma2"), PAIRED),
     **dict.fromkeys(("dbrx", "cohere_compass_text"), DRAWN),
     "wav2vec2-conformer": NEARLY,
