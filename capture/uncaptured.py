@@ -38,8 +38,6 @@ REVERSED = "its layers are reversible: an autograd function of its own runs them
 PAGES = "reads a picture of the page beside words and boxes, which captured batches of text do not hold"
 SECOND = "a second name of another family's class, whose name its files have: estimated as that"
 PART = "captured, but its peaks are up to 6 % below PyTorch's: what two attentions keep that share queries and keys"
-AUTOCAST = "captured and equal to PyTorch but for up to 0.7 % under autocast of float32 weights"
-BOXED = "captured, but its peaks are up to 0.3 % above PyTorch's: what becomes of its boxes' coordinates once they are scaled"
 NEARLY = "captured, but its peaks differ from PyTorch's by up to 0.6 %: positions in a dtype of their own, converted in the first step"
 UNTRIED = "not tried yet"
 
@@ -55,7 +53,6 @@ REASONS = {
     **dict.fromkeys(("udop",), PAGES),
     **dict.fromkeys(("cohere_compass", "gemma3n_text", "longcat_flash", "longt5", "mimo_v2_flash", "qwen4_exp_text", "zaya"), DRAWN),
     "canine": LOOPS,
-    "convbert": AUTOCAST,
     "diffllama": PART,
     "encoder-decoder": PAIRED,
     "fnet": FOURIER,
@@ -81,7 +78,6 @@ REASONS = {
                      "seamless_m4t", "seamless_m4t_v2", "sew-d", "speecht5", "vibevoice", "vibevoice_asr", "voxtral_realtime"), NESTED),
     **dict.fromkeys(("aria", "deepseek_ocr2", "diffusion_gemma"), HOST),
     "shieldgemma2": LOSSLESS,
-    "bros": BOXED,
     **dict.fromkeys(("t5gemma", "t5gemma2"), PAIRED),
     **dict.fromkeys(("dbrx", "cohere_compass_text"), DRAWN),
     "wav2vec2-conformer": NEARLY,
