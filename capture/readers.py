@@ -105,8 +105,9 @@ def assumed(what, settle_with, *tasks):
 
 
 FIRST_WORD = assumed("all words look at the first one and it at all, as the library's classifier sets it", "global_attention_mask", "seq-cls")
+FIRST_OF_CHOICE = assumed("all words look at the first one only, where the library's class has them look at every word of the choice", "global_attention_mask", "multiple-choice")
 NO_WORD = assumed("no word that all others look at: batches hold no global_attention_mask", "global_attention_mask", "masked-lm", "token-cls", "seq2seq-lm")
-WINDOWED = {"assumes": (FIRST_WORD, NO_WORD), "axes": (WINDOWS,), "terms": (HEAD, "attention_window.0//2", "(S+attention_window.0-1)//attention_window.0", "2*((S+attention_window.0-1)//attention_window.0)-1"), "derived": {"attention_window.0": "attention_window"}}
+WINDOWED = {"assumes": (FIRST_WORD, FIRST_OF_CHOICE, NO_WORD), "axes": (WINDOWS,), "terms": (HEAD, "attention_window.0//2", "(S+attention_window.0-1)//attention_window.0", "2*((S+attention_window.0-1)//attention_window.0)-1"), "derived": {"attention_window.0": "attention_window"}}
 
 
 def sinusoidal(r, d):

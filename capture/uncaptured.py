@@ -14,7 +14,7 @@ PATCHED = "cuts bytes into patches whose number a second model's entropies decid
 POOLED = "pools texts between blocks of unlike layers, whose positions it counts from tensors on the host"
 RANGES = "keeps ranges of its activations in buffers that every forward replaces, which graphs do not say, and reads them on the host"
 TABLES = "reads rows, columns and ranks of table cells as seven kinds of token types, for which the run description has no batch"
-BESIDE = "has Longformer's encoder, which has a graph; a decoder beside it whose sizes the drawing of points does not explain yet"
+STATED = "its points are drawn in `readers.py`; the capture and its check against PyTorch were not run to the end"
 SPARSE = "refused: attention picks positions or blocks, with sizes that no expression of the config gives"
 LOOPS = "a loop over positions that is not among those a repeat stands for yet (`LOOPS` in `record.py`)"
 DRAWN = "refused: its config ties keys together (nested parts, lists of kinds), which the drawing of points does not do yet"
@@ -32,13 +32,10 @@ BUILT = "built and recorded since its rates of stochastic depth are numbers; a g
 ELSEWHERE = "the network, or a kernel of it, is another library's"
 COMPILED = "its attention is a kernel that is compiled when the model is made; without it the code gives zeros (MRA) or goes on in an autograd function of its own (YOSO), which takes a rule in the engine"
 FOURIER = "its Fourier transform takes no bfloat16, in which graphs are captured first: that takes points in float32 and a rule for `_fft_c2c`"
-COLLATED = "its collator makes the decoder's inputs, which captured batches do not hold"
 REVERSED = "its layers are reversible: an autograd function of its own runs them again in backward"
 PAGES = "reads a picture of the page beside words and boxes, which captured batches of text do not hold"
 SECOND = "a second name of another family's class, whose name its files have: estimated as that"
 PART = "captured, but its peaks are up to 6 % below PyTorch's: what two attentions keep that share queries and keys"
-AUTOCAST = "captured and equal to PyTorch but for up to 0.7 % under autocast of float32 weights"
-BOXED = "captured, but its peaks are up to 0.3 % above PyTorch's: what becomes of its boxes' coordinates once they are scaled"
 # Families whose graph is written from their config's lists (src/core/networks).
 WRITTEN = {"efficientnet": "image-cls"}
 MERGED = "merges each picture's patches by itself, with convolutions or gathers and tokens at the ends; a loop of rounds over pictures (`picture_part`) would say it, and its text or tower is not drawn yet"
@@ -62,15 +59,13 @@ REASONS = {
     "funnel": POOLED,
     "ibert": RANGES,
     "tapas": TABLES,
-    "led": BESIDE,
+    **dict.fromkeys(("fsmt", "led", "longt5"), STATED),
     **dict.fromkeys(("mra", "yoso"), COMPILED),
     **dict.fromkeys(("udop",), PAGES),
-    **dict.fromkeys(("cohere_compass", "gemma3n_text", "longcat_flash", "longt5", "mimo_v2_flash", "qwen4_exp_text", "zaya"), DRAWN),
+    **dict.fromkeys(("cohere_compass", "gemma3n_text", "longcat_flash", "mimo_v2_flash", "qwen4_exp_text", "zaya"), DRAWN),
     "canine": LOOPS,
-    "convbert": AUTOCAST,
     "diffllama": PART,
     "fnet": FOURIER,
-    "fsmt": COLLATED,
     "gpt-sw3": SECOND,
     "layoutlmv2": ELSEWHERE,
     "reformer": REVERSED,
@@ -103,7 +98,6 @@ REASONS = {
                      "inkling_mm_model", "instructblip", "janus", "instructblipvideo", "kosmos-2", "modernvbert", "moonshine_streaming", "ovis2", "pp_formulanet", "qianfan_ocr",
                      "video_llava", "voxtral_realtime"), NESTED),
     "shieldgemma2": LOSSLESS,
-    "bros": BOXED,
     **dict.fromkeys(("seamless_m4t", "t5gemma2"), COMPARED),
     **dict.fromkeys(("granite_speech", "granite_speech_plus"), KERNEL),
     "musicflamingo": SEARCHED,

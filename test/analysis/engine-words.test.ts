@@ -27,6 +27,19 @@ describe("the engine's sentences", () => {
     assert.deepEqual(missing, []);
   });
 
+  it("that graphs bring along do, too", () => {
+    const folder = path.join(__dirname, "..", "..", "models", "graphs");
+    const told = readdirSync(folder).flatMap((name) => [
+      ...readFileSync(path.join(folder, name), "utf8").matchAll(/"what":"([^"]*)","settleWith"/g),
+    ]);
+    const sentences = new Set(told.map((match) => match[1] ?? ""));
+    assert.ok(sentences.size > 0);
+    assert.deepEqual(
+      [...sentences].filter((one) => engineZh(one) === one),
+      [],
+    );
+  });
+
   it("keep what is named in them", () => {
     assert.equal(engineZh("operator fold"), "算子 fold");
     assert.equal(t("zh-cn", "engine", { reason: "optimizer adabound" }), "优化器 adabound");

@@ -18,6 +18,10 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
     "假定只有首个 token 使用全局注意力，与库中分类头的设置一致",
   ],
   [
+    /^all words look at the first one only, where the library's class has them look at every word of the choice$/,
+    "假定只有首个 token 使用全局注意力，而库中该类让选项的每个 token 都使用",
+  ],
+  [
     /^no word that all others look at: batches hold no global_attention_mask$/,
     "假定没有 token 使用全局注意力：批次中没有 global_attention_mask",
   ],
