@@ -5,9 +5,11 @@ import { deflateRawSync } from "node:zlib";
 
 const MODELS = join(__dirname, "..", "models");
 
-/** Bytes of the catalogue and the graphs, each compressed as the package does (scripts/package.mjs). */
+/** Bytes of the catalogue and of all graphs, trainers' too, each compressed as the package does (scripts/package.mjs). */
 export function modelDataBytes(): number {
-  const graphs = readdirSync(join(MODELS, "graphs")).map((name) => join("graphs", name));
+  const graphs = ["graphs", "trainers"].flatMap((folder) =>
+    readdirSync(join(MODELS, folder)).map((name) => join(folder, name)),
+  );
   return ["catalogue.json", ...graphs]
     .map((name) => deflateRawSync(readFileSync(join(MODELS, name)), { level: 9 }).length)
     .reduce((sum, bytes) => sum + bytes, 0);

@@ -1,7 +1,6 @@
 """python -m capture graphs|losses|check|verify|release (see README.md)"""
 import argparse
 import importlib
-import json
 import os
 import pathlib
 import subprocess
@@ -51,15 +50,16 @@ def graphs(args):
 
 def losses(args):
     from .losses import trainer_graphs
+    from .stored import content_of, text_of
 
     code = importlib.import_module({"trl": "capture.trainers", "llama-factory": "capture.llama_factory", "earlier": "capture.earlier", "online": "capture.online", "ppo": "capture.ppo"}[args.of])
     file = OUT.parent / "trainers" / f"{code.NAME}.json"
     file.parent.mkdir(exist_ok=True)
     found = code.graphs() if args.of == "ppo" else trainer_graphs(code, args.kind)
     if args.kind:
-        stored = json.loads(file.read_text())
+        stored = content_of(file.read_text())
         found["graphs"] = [graph for graph in stored["graphs"] if graph["trainer"] not in args.kind] + found["graphs"]
-    file.write_text(json.dumps(found, separators=(",", ":")) + "\n")
+    file.write_text(text_of(found))
     return 0
 
 

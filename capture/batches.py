@@ -11,7 +11,15 @@ def _long(*shape):
 def image_classification(sizes, config):
     side = sizes["I"]
     vision = getattr(config, "vision_config", config)
+    if config.model_type == "siglip2":
+        return {**patches_of_any_shape(sizes["B"], vision), "labels": _long(sizes["B"])}
     return {"pixel_values": torch.zeros(sizes["B"], getattr(vision, "num_channels", 3), side, side, device="cuda"), "labels": _long(sizes["B"])}
+
+
+def patches_of_any_shape(rows, vision):
+    """Sixteen by sixteen patches of each square picture: its processor makes 256 of every size (Siglip2ImageProcessor)."""
+    pictures.square(16)
+    return {"pixel_values": _pixels(rows, 256, 3 * vision.patch_size**2), "pixel_attention_mask": _long(rows, 256), "spatial_shapes": _long(rows, 2)}
 
 
 def segmentation(sizes, config):
@@ -21,7 +29,9 @@ def segmentation(sizes, config):
 
 def pairs(sizes, config):
     """Pictures and a text for each (run_clip.py), without padding."""
-    return {"input_ids": _long(sizes["B"], sizes["S"]), "pixel_values": image_classification(sizes, config)["pixel_values"]}
+    seen = image_classification(sizes, config)
+    seen.pop("labels")
+    return {"input_ids": _long(sizes["B"], sizes["S"]), **seen}
 
 
 def masked_pictures(sizes, config):
@@ -44,9 +54,11 @@ def pictures_and_text(sizes, config):
     vision = config.vision_config
     side, merge = sizes["I"] // vision.patch_size, vision.spatial_merge_size
     pictures.arrange(sizes["B"], side, merge, sizes["S"])
-    values = getattr(vision, "in_channels", 3) * vision.temporal_patch_size * vision.patch_size**2
+    values = [getattr(vision, "in_channels", 3) * getattr(vision, "temporal_patch_size", 1) * vision.patch_size**2]
+    if config.model_type in pictures.CUT_OUT:
+        values = [3, vision.patch_size, vision.patch_size]
     text = lambda dtype: torch.zeros(sizes["B"], sizes["S"], dtype=dtype, device="cuda")
-    return {"input_ids": text(torch.long), "pixel_values": torch.zeros(sizes["B"] * side**2, values, device="cuda"), "image_grid_thw": _long(sizes["B"], 3),
+    return {"input_ids": text(torch.long), "pixel_values": torch.zeros(sizes["B"] * side**2, *values, device="cuda"), "image_grid_thw": _long(sizes["B"], 3),
             "mm_token_type_ids": text(torch.int64), "labels": text(torch.long)}
 
 
@@ -97,6 +109,58 @@ def _anyres(across):
     return batch
 
 
+def bare_patches(sizes, config):
+    """Patches of one picture a text, those of all in a row (FuyuProcessor)."""
+    return {"input_ids": _long(sizes["B"], sizes["S"]), "image_patches": _pixels(sizes["B"] * (sizes["I"] // config.patch_size) ** 2, 3 * config.patch_size**2), "labels": _long(sizes["B"], sizes["S"])}
+
+
+def pictures_not_films(sizes, config):
+    """One picture of the model's own side a text, beside which films have a name of their own (Video-LLaVA)."""
+    batch = fixed_pictures_and_text(sizes, config)
+    return {"pixel_values_images" if k == "pixel_values" else k: v for k, v in batch.items()}
+
+
+def tiles_in_brackets(sizes, config):
+    """The tiles of all pictures in a row, between tokens that say where lines of them end (Ovis2Processor)."""
+    pictures.place(sizes["B"], sizes["S"], 1)
+    return tiles_in_a_row(sizes, config)
+
+
+def with_instructions(sizes, config):
+    """One picture a text, and the text once more for those who ask the picture (InstructBlipProcessor puts the picture's tokens before it)."""
+    words = sizes["S"] - config.num_query_tokens
+    return {**fixed_pictures_and_text(sizes, config), "qformer_input_ids": _long(sizes["B"], words), "qformer_attention_mask": _long(sizes["B"], words)}
+
+
+def films_with_instructions(sizes, config):
+    """A film of four frames a text (InstructBlipVideoProcessor puts the tokens of four frames before it)."""
+    b, side, words = sizes["B"], sizes["I"], sizes["S"] - 4 * config.num_query_tokens
+    return {"input_ids": _long(b, sizes["S"]), "pixel_values": _pixels(b, 4, 3, side, side), "qformer_input_ids": _long(b, words), "qformer_attention_mask": _long(b, words), "labels": _long(b, sizes["S"])}
+
+
+def two_resolutions(sizes, config):
+    """One picture a text, and the same at the side of the other tower (DeepseekVLHybridImageProcessor)."""
+    high = config.high_res_vision_config.image_size
+    return {**fixed_pictures_and_text(sizes, config), "high_res_pixel_values": _pixels(sizes["B"], 3, high, high)}
+
+
+def merged_patches_and_text(sizes, config):
+    """Squares of patches of one picture a text, padded to 280 (Gemma4UnifiedImageProcessor), with the place of each."""
+    vision, b, s = config.vision_config, sizes["B"], sizes["S"]
+    side, pool, most = sizes["I"] // vision.patch_size, vision.pooling_kernel_size, 280
+    tokens = (side // pool) ** 2
+    pictures.arrange(b, side, pool, s)
+    pictures.place(b, most, tokens)
+    pictures.place_wide(b, s, config.text_config.hidden_size, tokens)
+    return {"input_ids": _long(b, s), "pixel_values": _pixels(b, most, 3 * (vision.patch_size * pool) ** 2), "image_position_ids": _long(b, most, 2), "mm_token_type_ids": _long(b, s), "labels": _long(b, s)}
+
+
+def with_places(sizes, config):
+    """One picture a text, with a mask of where its tokens stand (Kosmos2Processor)."""
+    pictures.place(sizes["B"], sizes["S"], config.latent_query_num)
+    return {**fixed_pictures_and_text(sizes, config), "image_embeds_position_mask": _long(sizes["B"], sizes["S"])}
+
+
 def in_a_row(sizes, config):
     """One picture a text, of whole tokens of merged patches, with its side in pixels (Mistral 3)."""
     patch, merge, side = config.vision_config.patch_size, config.spatial_merge_size, sizes["I"]
@@ -135,15 +199,23 @@ def padded_pictures_and_text(sizes, config):
 
 # How models take pictures beside text; others take whole ones of one side.
 PICTURES = {
-    **dict.fromkeys(pictures.MODELS, pictures_and_text),
+    **dict.fromkeys((*pictures.MODELS, "glmga"), pictures_and_text),
     **dict.fromkeys(("gemma3", "paligemma"), typed_pictures_and_text),
-    **dict.fromkeys(("aya_vision", "cohere2_vision", "internvl", "llama4"), tiles_in_a_row),
+    **dict.fromkeys(("aya_vision", "cohere2_vision", "internvl", "llama4", "qianfan_ocr"), tiles_in_a_row),
     **dict.fromkeys(("idefics2", "idefics3", "smolvlm"), tiles_by_text),
     **dict.fromkeys(("lighton_ocr", "mistral3"), in_a_row),
     "gemma4": padded_pictures_and_text,
+    "deepseek_vl_hybrid": two_resolutions,
+    "instructblipvideo": films_with_instructions,
+    "gemma4_unified": merged_patches_and_text,
+    "fuyu": bare_patches,
+    "ovis2": tiles_in_brackets,
+    "video_llava": pictures_not_films,
+    "instructblip": with_instructions,
+    "kosmos-2": with_places,
     "lfm2_vl": tiles_of_patches,
     "mllama": four_tiles,
-    "llava_next": _anyres(lambda side, tile: 2),
+    **dict.fromkeys(("llava_next", "llava_next_video"), _anyres(lambda side, tile: 2)),
     "llava_onevision": _anyres(lambda side, tile: -(-side // tile)),
 }
 

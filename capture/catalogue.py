@@ -29,7 +29,10 @@ CLASSES = {
     "seq2seq-lm": "AutoModelForSeq2SeqLM",
     "image-cls": "AutoModelForImageClassification",
     "image-text-to-text": "AutoModelForImageTextToText",
+    "image-segmentation": "AutoModelForSemanticSegmentation",
     "speech-seq2seq": "AutoModelForSpeechSeq2Seq",
+    "ctc": "AutoModelForCTC",
+    "audio-cls": "AutoModelForAudioClassification",
     "none": "AutoModel",
 }
 

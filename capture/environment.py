@@ -13,7 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import _disable_current_modes
 
-from . import pictures
+from . import pictures, reads
 
 TASKS = {
     "causal-lm": "AutoModelForCausalLM",
@@ -58,6 +58,14 @@ class _Numbers(list):
         return [_Numbers(self[end - size : end]) for size, end in zip(sizes, ends)]
 
 
+class _Sized:
+    """`torch.FloatTensor(*size)`, which makes its tensor on the host in float32 whatever is asked for; weights of files take its
+    place on the device, in the dtype they are loaded in (transformers/modeling_utils.py, `from_pretrained`)."""
+
+    def __new__(cls, *size):
+        return torch.empty(*size)
+
+
 def _patch_torch():
     """Answers what a CUDA device would answer where torch asks the driver."""
     _device_constructors()  # what `with torch.device(...)` looks for, by the functions as they are now
@@ -99,7 +107,11 @@ def _patch_torch():
         return tensor(data, *a, **k)
 
     def every(t, **k):  # which labels count (DeBERTa's loss), which patches are none of the padding: all of them
-        return torch.zeros(pictures.picked(t), t.dim(), dtype=torch.long, device=t.device) if isinstance(t, FakeTensor) else nonzero(t, **k)
+        if not isinstance(t, FakeTensor):
+            return nonzero(t, **k)
+        count = reads.counted(t)
+        places = torch.zeros(pictures.picked(t) if count is None else count, t.dim(), dtype=torch.long, device=t.device)
+        return places.unbind(1) if k.get("as_tuple") else places
 
     nonzero = torch.Tensor.nonzero
     torch.Tensor.nonzero = every
@@ -107,6 +119,7 @@ def _patch_torch():
     for name in ("cumsum", "split"):
         setattr(torch.Tensor, name, on_host(getattr(torch.Tensor, name)))
     torch.linspace = cpu_linspace
+    torch.FloatTensor = _Sized
     torch.Tensor.tolist = real_tolist
 
 
@@ -153,6 +166,7 @@ def _patch_weights():
 
 
 _patch_torch()
+reads.install()
 _patch_masks()
 _patch_weights()
 _tag_activations()

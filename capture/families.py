@@ -306,7 +306,7 @@ FAMILIES |= {
     "persimmon": standard("persimmon", **PARTIAL),
     "bitnet": standard("bitnet", axes=(GQA,)),
     "glm4_moe": standard("glm4_moe", width=True, axes=(GQA, _switch("use_qk_norm")), extra=_dense_first, **PARTIAL),
-    "ernie": Family(bert, derived=CLASSIFIER, tasks=ENCODER),
+    "ernie": Family(bert, derived=CLASSIFIER, tasks=ENCODER, axes=(_switch("use_task_id"),)),
     "roberta-prelayernorm": Family(bert, derived=CLASSIFIER, tasks=ENCODER),
     "data2vec-text": Family(bert, derived=CLASSIFIER, tasks=ENCODER),
     "mpnet": standard("mpnet", tasks=ENCODER, attention=("eager",)),
@@ -318,20 +318,20 @@ FAMILIES |= {
 
 from . import text  # noqa: E402  (uses what stands above)
 from . import encoders  # noqa: E402
-from . import decoders, listed, readers  # noqa: E402
+from . import decoders, listed, readers, recurrent  # noqa: E402
 
 FAMILIES |= text.FAMILIES
 FAMILIES |= encoders.FAMILIES
-FAMILIES |= decoders.FAMILIES | listed.FAMILIES | readers.FAMILIES
+FAMILIES |= decoders.FAMILIES | listed.FAMILIES | readers.FAMILIES | recurrent.FAMILIES
 FAMILIES |= media.FAMILIES
 
 from . import composed  # noqa: E402
 
 FAMILIES |= composed.FAMILIES
 
-from . import hearing, padded, pyramids, towers, vision  # noqa: E402
+from . import hearing, padded, pyramids, sights, towers, vision  # noqa: E402
 
-FAMILIES |= vision.FAMILIES | padded.FAMILIES | towers.FAMILIES
+FAMILIES |= vision.FAMILIES | padded.FAMILIES | towers.FAMILIES | sights.FAMILIES
 FAMILIES |= pyramids.FAMILIES
 FAMILIES |= hearing.FAMILIES
 
@@ -343,7 +343,7 @@ CLASSIFIES = {
     "token-cls": ("apertus", "arcee", "biogpt", "bloom", "exaone4", "falcon", "gemma", "gemma2", "glm", "glm4", "gpt_bigcode", "gpt_neo", "gpt_neox", "gpt_oss", "llama", "ministral", "mistral", "mixtral", "mpt", "nemotron",
                   "persimmon", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "starcoder2"),
     # Encoders that people have find answers in texts (SQuAD).
-    "qa": ("albert", "bert", "camembert", "deberta-v2", "distilbert", "electra", "modernbert", "mpnet", "roberta", "xlm-roberta"),
+    "qa": ("albert", "bert", "camembert", "deberta", "deberta-v2", "distilbert", "electra", "modernbert", "mpnet", "roberta", "xlm-roberta"),
     # A class for each pixel.
     "image-segmentation": ("mobilenet_v2", "mobilevit", "mobilevitv2", "segformer"),
     # Hidden patches of pictures restored.
@@ -360,14 +360,15 @@ def _paired(d, r):
     """The text side beside the tower; both end in embeddings of one width."""
     heads, width = r.randint(3, 7), 2 * r.randint(4, 15)
     kind = d["vision_config"]["model_type"].replace("vision", "text")
-    own = {"projection_size": d["vision_config"]["hidden_size"]} if kind == "siglip_text_model" else {"eos_token_id": 49407}
+    sigmoid = kind.startswith("siglip")
+    own = {"projection_size": d["vision_config"]["hidden_size"]} if sigmoid else {"eos_token_id": 49407}
     text = dict(model_type=kind, num_attention_heads=heads, hidden_size=heads * width, num_hidden_layers=r.randint(3, 4), intermediate_size=r.randint(40, 240), vocab_size=r.randint(200, 900),
                 max_position_embeddings=r.randint(100, 200), attention_dropout=drop(r), hidden_act=r.choice(ACTIVATIONS), **own)
-    return {"text_config": text, **({} if kind == "siglip_text_model" else {"projection_dim": r.randint(40, 90)})}
+    return {"text_config": text, **({} if sigmoid else {"projection_dim": r.randint(40, 90)})}
 
 
 PAIRED = {"contrastive": _paired}
-HEADS = {**dict.fromkeys(("clip", "siglip"), PAIRED), **dict.fromkeys(("deit", "vit"), OF_PATCHES), **dict.fromkeys(("swin", "swinv2"), OF_STAGES)}
+HEADS = {**dict.fromkeys(("clip", "siglip", "siglip2"), PAIRED), **dict.fromkeys(("deit", "vit"), OF_PATCHES), **dict.fromkeys(("swin", "swinv2"), OF_STAGES)}
 FAMILIES |= {name: replace(FAMILIES[name], heads=heads) for name, heads in HEADS.items()}
 
 for task, names in CLASSIFIES.items():

@@ -10,6 +10,8 @@ import textwrap
 GUARDS = (
     (re.compile(r"if self\.weight\.dtype in \[torch\.float16, torch\.bfloat16\]:"), "if True:"),
     (re.compile(r"hidden_states\.dtype != self\.wo\.weight\.dtype"), "True"),
+    # A module's `forward` called by itself (SqueezeBERT) is a call of the module.
+    (re.compile(r"\bself\.layer\.forward\(|(?<== )layer\.forward\("), "layer("),
     # What is done in float16 only is one operator, which does nothing in other dtypes.
     (re.compile(r"if hidden_states\.dtype == torch\.float16:\n\s+clamp_value = torch\.finfo\(hidden_states\.dtype\)\.max - 1000\n\s+hidden_states = torch\.clamp\(.*?\)\n"),
      "hidden_states = torch.nn.functional.clamp_half(hidden_states, False)\n"),
@@ -18,7 +20,7 @@ GUARDS = (
 )
 # Attention of one picture (or window) at a time is one operator: how often the loop runs is the batch's matter.
 LOOP = re.compile(r"lengths = cu_seqlens\[1:\] - cu_seqlens\[:-1\]\n.*?attn_output = torch\.cat\(attn_outputs, dim=1\)\n", re.DOTALL)
-PARTS = "attn_output = torch.nn.functional.attention_by_parts(query_states, key_states, value_states, len(cu_seqlens) - 1)\n"
+PARTS = "attn_weights, attn_output = None, torch.nn.functional.attention_by_parts(query_states, key_states, value_states, len(cu_seqlens) - 1)\n"
 _done = set()
 
 

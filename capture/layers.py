@@ -34,6 +34,7 @@ class Function:
     weights: dict = field(default_factory=dict)
     held: list = field(default_factory=list)  # shapes and dtypes of what the model keeps when main is over
     embedded: set = field(default_factory=set)  # names of values that gradient checkpointing tells to require grad
+    withheld: list = field(default_factory=list)  # inputs that other layers are given and this one is not
 
     def weight_dtype(self, name):
         """Dtype of a parameter or buffer in this capture, None where it has none (a tied head); `{i}` is this layer."""
@@ -430,9 +431,10 @@ def _fold(calls, glue, read, left, metas):
         if key[1]:
             positional.append(j)
     inputs = [f"x{j}" for j in range(len(columns))]
-    functions = []
+    functions, told = [], []
     for k, c in enumerate(calls):
         names = {}
+        told.append({j for j, (key, source) in enumerate(columns) if (r := operand[k].get(key)) is not None and source in ("carry", r)})
         for j, (key, source) in enumerate(columns):
             r = operand[k].get(key)
             if r is not None and (source == "carry" or source == r):
@@ -462,6 +464,8 @@ def _fold(calls, glue, read, left, metas):
         for f in part:
             f.inputs = [inputs[j] for j in given]
         place = {j: k for k, j in enumerate(given)}
+        for f, own in zip(part, told[a:b]):
+            f.withheld = [place[j] for j in given if j not in own]
         return Repeat(calls[0].stack, start + a, start + b, [operands[j] for j in given], [carry[j] for j in given], outs(b - 1), part, calls[0].checkpoint,
                       [place[j] for j in positional if j in place], [m if b == n else None for m in collect] if any(collect) else [], frozenset().union(*inside),
                       [k for j, k in place.items() if columns[j][0][0].startswith(PASSING)])

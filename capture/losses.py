@@ -22,7 +22,6 @@ from .layers import functions
 from .record import Event, Value, trace
 from .write import merge, skeleton
 
-SCHEMA = "vram-lens/trainers/1"
 POINTS = 5
 
 
@@ -294,4 +293,4 @@ def trainer_graphs(code, kinds=None, log=print):
         found.setdefault((kind, key), (graph, []))[1].append(settings)
         log(f"{kind} {settings}: {len(graph['main']['body'])} instructions")
     graphs = [{"trainer": kind, "when": when, **graph} for (kind, _), (graph, when) in found.items()]
-    return {"schema": SCHEMA, "captured": {"trl": trl.__version__, "torch": torch.__version__.split("+")[0], "license": "Apache-2.0"}, "graphs": graphs}
+    return {"captured": {"trl": trl.__version__, "torch": torch.__version__.split("+")[0], "license": "Apache-2.0"}, "graphs": graphs}

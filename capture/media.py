@@ -59,6 +59,7 @@ def _convnext(r):
 
 # Stochastic depth: none, or a rate that grows over the layers from none in the first.
 DROP_PATH = (Option("drop_path_rate == 0", _sets(drop_path_rate=0.0)), Option("drop_path_rate > 0", lambda d, s, r: d.update(drop_path_rate=drop(r))))
+SWIGLU = (Option("use_swiglu_ffn", _sets(use_swiglu_ffn=True)), Option("not use_swiglu_ffn", _sets(use_swiglu_ffn=False)))
 FOUR_STAGES = (Option("depths.length == 4", lambda d, s, r: None),)
 
 
@@ -310,7 +311,8 @@ FAMILIES = {
                           Option("not use_relative_position_bias and use_absolute_position_embeddings", _sets(use_absolute_position_embeddings=True))), DROP_PATH)),
     "data2vec-vision": _plain(axes=((Option("use_relative_position_bias and not use_absolute_position_embeddings", _sets(use_relative_position_bias=True)),
                                      Option("not use_relative_position_bias and not use_absolute_position_embeddings", _sets(use_relative_position_bias=False))), DROP_PATH)),
-    "dinov2_with_registers": _plain(lambda r: {k: v for k, v in _encoder(r, mlp_ratio=r.randint(2, 4), num_register_tokens=r.randint(2, 9)).items() if k != "intermediate_size"}, axes=(DROP_PATH,)),
+    "dinov2_with_registers": _plain(lambda r: {k: v for k, v in _encoder(r, mlp_ratio=r.randint(2, 4), num_register_tokens=r.randint(2, 9)).items() if k != "intermediate_size"}, axes=(DROP_PATH, SWIGLU),
+                                     terms=(HEAD, PATCHES, f"2*({PATCHES})-1", f"({PATCHES})*({PATCHES})+1", "(2*hidden_size*mlp_ratio//3+7)//8*8")),
     "ijepa": _plain(inputs_follow=False),
     "segformer": _images(_segformer, sizes=_sides(32), spelled=r"segformer\.stages|decode_head\.linear_(projections|c)", axes=((Option("depths.length == 4", lambda d, s, r: None),), DROP_PATH), inputs_follow=True,
                          terms=("I//16", "I//32", *(f"hidden_sizes.{k}//num_attention_heads.{k}" for k in range(4)))),

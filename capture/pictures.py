@@ -11,7 +11,9 @@ import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-MODELS = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe", "glm_ocr", "glm4v", "glm46v", "glm4v_moe")
+MODELS = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe", "glm_ocr", "glm4v", "glm46v", "glm4v_moe", "paddleocr_vl", "exaone4_5")
+# Those whose processors hand over patches as small pictures.
+CUT_OUT = ("paddleocr_vl",)
 _grid = {}
 
 
@@ -121,6 +123,16 @@ def parts(count):
 def square(side):
     """States that every picture is a square of `side` pixels."""
     _grid.update(pixels=side)
+
+
+def patches():
+    """Patches of each picture."""
+    return [_grid["side"] ** 2] * _grid["batch"]
+
+
+def grid():
+    """One picture's times, rows and columns of patches."""
+    return 1, _grid["side"], _grid["side"]
 
 
 def sizes():

@@ -313,7 +313,6 @@ def scored(graph):
 
 def graphs(log=print):
     """The content of the file."""
-    from .losses import SCHEMA
     import trl
 
     gc.disable()
@@ -323,7 +322,7 @@ def graphs(log=print):
         graph = {"trainer": kind, "when": [{}], "batch": batch, "main": main}
         found.append({"ppo": divided, "ppo-score": scored}.get(kind, whole)(graph))
         log(f"{kind}: {len(main['body'])} instructions")
-    return {"schema": SCHEMA, "captured": {"trl": trl.__version__, "torch": torch.__version__.split("+")[0], "license": "Apache-2.0"}, "graphs": found}
+    return {"captured": {"trl": trl.__version__, "torch": torch.__version__.split("+")[0], "license": "Apache-2.0"}, "graphs": found}
 
 
 def graph_of(kind):

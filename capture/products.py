@@ -20,7 +20,9 @@ def einsum(equation, *operands):
     size = dict(zip(left_names, left.shape)) | dict(zip(right_names, right.shape))
     both = [n for n in out if n in left_names and n in right_names]
     one, other = [n for n in out if n in left_names and n not in right_names], [n for n in out if n in right_names and n not in left_names]
-    summed = [n for n in left_names if n not in out]
+    summed = sorted(n for n in left_names if n not in out)  # letters that go stand in the alphabet's order
+    if not summed:
+        return _spread(left, left_names, out).mul(_spread(right, right_names, out))
     count = lambda names: math.prod(size[n] for n in names)
     left = left.permute([left_names.index(n) for n in (*both, *one, *summed)]).reshape(count(both), count(one), count(summed))
     right = right.permute([right_names.index(n) for n in (*both, *summed, *other)]).reshape(count(both), count(summed), count(other))
@@ -31,3 +33,11 @@ def einsum(equation, *operands):
 def _names(equation):
     sides, out = equation.replace(" ", "").split("->")
     return (*sides.split(","), out)
+
+
+def _spread(t, names, out):
+    """The tensor with a dimension for each letter of the result, one wide where it has none."""
+    t = t.permute([names.index(n) for n in out if n in names])
+    for k, n in enumerate(out):
+        t = t if n in names else t.unsqueeze(k)
+    return t

@@ -23,8 +23,47 @@ def shrunk(r, d):
     return {"num_attention_heads": heads, "hidden_size": heads * 8 * r.randint(1, 4), "channel_shrink_ratio": r.choice((2, 4)), "max_2d_position_embeddings": r.randint(201, 300)}
 
 
+def labels(low, high):
+    """Classes of tokens; an answer's begin and end stay two."""
+    return lambda d, s, r: d.update(num_labels=2 if d["num_labels"] == 2 else r.randint(low, high))
+
+
+FEW_LABELS = (Option("num_labels < 10", labels(3, 9)), Option("num_labels >= 10", labels(10, 30)))
+"""A layer for few classes, a perceptron for more."""
+
+
 def boxes(r, d):
     return {"max_2d_position_embeddings": r.randint(201, 300)}
+
+
+def pictured(r, d):
+    """LayoutLMv3 sees the page's picture beside its words; corners and sides of boxes fill an embedding together."""
+    corner, side, patch = 2 * r.randint(4, 12), 2 * r.randint(4, 12), r.randint(3, 7)
+    heads = r.choice([n for n in range(2, 9) if (4 * corner + 2 * side) % n == 0])
+    return {"coordinate_size": corner, "shape_size": side, "hidden_size": 4 * corner + 2 * side, "num_attention_heads": heads, "patch_size": patch, "input_size": patch * r.randint(3, 9), "rel_pos_bins": 4 * r.randint(5, 12),
+            "rel_2d_pos_bins": 4 * r.randint(13, 20), "max_2d_position_embeddings": r.randint(1024, 1100)}
+
+
+def grouped(r, d):
+    """SqueezeBERT's layers are convolutions of one word, some in four groups."""
+    heads = 2 * r.randint(2, 4)
+    width = heads * 4 * r.randint(2, 6)
+    return {"num_attention_heads": heads, "hidden_size": width, "embedding_size": width, "intermediate_size": 4 * r.randint(10, 60)}
+
+
+def windowed(whole):
+    """Windows of one width in every layer; texts are padded to whole ones."""
+
+    def change(d, s, r):
+        window = 2 * r.randint(2, 5)
+        s["S"] = window * r.randint(2, 6) - (0 if whole else r.randint(1, window - 1))
+        d["attention_window"] = [window] * d["num_hidden_layers"]
+
+    return change
+
+
+WINDOWS = (Option("S % attention_window.0 != 0", windowed(False)), Option("S % attention_window.0 == 0", windowed(True)))
+WINDOWED = {"axes": (WINDOWS,), "terms": (HEAD, "attention_window.0//2", "(S+attention_window.0-1)//attention_window.0", "2*((S+attention_window.0-1)//attention_window.0)-1"), "derived": {"attention_window.0": "attention_window"}}
 
 
 def sinusoidal(r, d):
@@ -52,6 +91,10 @@ FAMILIES = {
     "luke": standard("luke", tasks=ENCODER, attention=EAGER, derived=CLASSIFIER, axes=(given(use_entity_aware_attention=True),), extra=lambda r, d: {"entity_vocab_size": r.randint(901, 990), "entity_emb_size": r.randint(41, 60)}),
     "layoutlm": standard("layoutlm", tasks=ENCODER, attention=EAGER, extra=boxes),
     "lilt": standard("lilt", tasks=CLASSIFIERS, attention=EAGER, derived=CLASSIFIER, extra=shrunk, terms=("hidden_size//num_attention_heads", "hidden_size//channel_shrink_ratio")),
+    "layoutlmv3": standard("layoutlmv3", tasks=(*CLASSIFIERS, "qa"), attention=EAGER, derived=CLASSIFIER, inputs_follow=True, fixed=("has_spatial_attention_bias",), extra=pictured, terms=(HEAD, "input_size//patch_size"),
+                           axes=(given(has_relative_attention_bias=True, has_spatial_attention_bias=True, text_embed=True, visual_embed=True), FEW_LABELS)),
+    "squeezebert": standard("squeezebert", tasks=(*ENCODER, "qa"), attention=EAGER, extra=grouped),
+    "longformer": standard("longformer", tasks=ENCODER, attention=EAGER, **WINDOWED),
     "bros": standard("bros", tasks=("token-cls",), attention=EAGER, extra=sinusoidal),
     "esmc": standard("esmc", tasks=ENCODER, attention=SDPA, extra=lambda r, d: {"head_dim": d["hidden_size"] // d["num_attention_heads"], "num_key_value_heads": d["num_attention_heads"]}),
     "xmod": standard("xmod", tasks=ENCODER, attention=SDPA, derived={**CLASSIFIER, "default_language": "'en_XX'"}, axes=(given(pre_norm=False, adapter_layer_norm=False, adapter_reuse_layer_norm=True, ln_before_adapter=True, adapter_reduction_factor=2),),

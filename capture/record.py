@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from . import environment  # noqa: F401  (patches before models are imported)
-from . import pictures, products
+from . import pictures, products, reads
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_utils import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
@@ -80,16 +80,17 @@ class Trace:
     amp: bool
     held: list  # what the model itself keeps when its outputs are gone: positions it counted
     embedded: set  # outputs of the modules that embed pictures or sound and tokens, where a model has both
+    states: list  # what modules keep to their next forward: names, shapes and dtypes
 
 
 # Functions whose loop over (chunks of) the sequence becomes a repeat: as many rounds as the run's length says.
-LOOPS = {"torch_chunk_gated_delta_rule", "mamba_selective_scan"}
+LOOPS = {"torch_chunk_gated_delta_rule", "mamba_selective_scan", "_rnn_scan", "chunk_kimi_delta_attention"}
 
 # Name of the function by which a model casts to autocast's dtype itself (Nemotron).
 CAST = "_cast_if_autocast_enabled"
 
 # Autograd functions of a model's own, by the operator that stands for each: recorded whole, as the engine knows their backward.
-FUNCTIONS = {"PhimoeMultiplier": "phimoe_multiplier"}
+FUNCTIONS = {"PhimoeMultiplier": "phimoe_multiplier", "SqrtBoundDerivative": "sqrt_bound_derivative"}
 
 _no_view_tracking = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
 
@@ -115,7 +116,8 @@ class Recorder(SchemaCheckMode):
         for name, t in [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]:
             self.weights.setdefault(id(t), []).append(name)
         self.weight_metas = {n: _meta(t, n) for n, t in [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]}
-        self.embedders = _embedders(model) if "input_ids" in batch and {"pixel_values", "input_features"} & set(batch) else set()
+        self.checkpoints = getattr(model, "supports_gradient_checkpointing", True)  # a class that does not refuses to be told
+        self.embedders = _embedders(model) if "input_ids" in batch and any(name.startswith(("pixel_values", "input_features")) for name in batch) else set()
         self.embedded = set()
         self.scopes = [""]
         self.batch = {name: self.see(t) for name, t in batch.items()}
@@ -183,6 +185,8 @@ class Recorder(SchemaCheckMode):
             if isinstance(out, torch.Tensor) and not func._schema.is_mutable and self.known(out):
                 out = torch.ops.aten.alias.default(out)
         name = str(func).removeprefix("aten.").removesuffix(".default")
+        if name in reads.READS:
+            return out
         mask = pictures.mask_of(name, args)
         kw = {k: self.operand(v) for k, v in kwargs.items()} | ({} if mask is None else {"rows": pictures.picked(mask)})
         self.emit(Event("op", name, self.scopes[-1], [self.operand(a) for a in args], kw), out)
@@ -208,11 +212,15 @@ class Recorder(SchemaCheckMode):
         """What code casts by itself to autocast's dtype where that is on: one operator, which does nothing elsewhere."""
         return tuple(self.to_autocast(x) if isinstance(x, torch.Tensor) and x.is_floating_point() else x for x in values)
 
-    def to_autocast(self, x):
+    def to_autocast(self, x, **kw):
         with self.silence(), _plain_views():
             out = torch.ops.aten.alias.default(x.to(torch.get_autocast_dtype("cuda")) if self.amp else x)
-        self.emit(Event("op", "autocast_to", self.scopes[-1], [self.operand(x)]), out)
+        self.emit(Event("op", "autocast_to", self.scopes[-1], [self.operand(x)], kw), out)
         return out
+
+    def lowered(self, x):
+        """As autocast converts an operator's operand: what it makes of a weight is kept for the next."""
+        return self.to_autocast(x, cached=True)
 
     def function(self, cls, name):
         """Stands for an autograd function: `apply` runs its forward unseen and is recorded as one operator."""
@@ -286,7 +294,7 @@ class Recorder(SchemaCheckMode):
                 if isinstance(t, torch.Tensor):
                     ins.append((key if single else f"{key}.{j}", positional and single, self.operand(t)))
         arguments = a = t = None  # a frame that names a tensor would keep it alive
-        self.events.append(Event("enter", type(module).__name__, path, ins, checkpoint=isinstance(module, GradientCheckpointingLayer)))
+        self.events.append(Event("enter", type(module).__name__, path, ins, checkpoint=self.checkpoints and isinstance(module, GradientCheckpointingLayer)))
         self.scopes.append(path)
         out = call(module, *args, **kwargs)
         self.scopes.pop()
@@ -304,6 +312,19 @@ def _embedders(model):
             with contextlib.suppress(NotImplementedError, AttributeError):
                 found.add(id(module.get_input_embeddings()))
     return found
+
+
+def _kept(model, recorder):
+    """What modules name when the forward is over, which lives until their next forward: counted with the model, and let go of where
+    its module ends."""
+    states = []
+    for path, module in model.named_modules():
+        for name, t in vars(module).items():
+            if isinstance(t, torch.Tensor) and id(t) in recorder.live:
+                end = max(k for k, e in enumerate(recorder.events) if e.kind == "exit" and e.path == path)
+                recorder.events.insert(end, Event("drop", outs=[recorder.see(t)]))
+                states.append((f"{path}.{name}", tuple(t.shape), t.dtype, ""))
+    return states
 
 
 def _meta(t, name=None):
@@ -410,7 +431,7 @@ def trace(model, batch, run, holder=None):
     call, attention, grouped = torch.nn.Module.__call__, functional.scaled_dot_product_attention, functional.grouped_mm
     functional.attention_by_parts, functional.clamp_half = _by_parts(recorder), _clamped(recorder)
     ctc, functional.ctc_loss = functional.ctc_loss, _ctc(recorder)
-    whole, torch.einsum = torch.einsum, products.einsum_with(recorder.to_autocast)
+    whole, torch.einsum = torch.einsum, products.einsum_with(recorder.lowered)
     torch.nn.Module.__call__ = lambda module, *a, **k: recorder.module_call(call, module, a, k)
     replaced = {"range": recorder.rounds} | ({CAST: recorder.cast_if_autocast} if CAST in code else {})
     replaced |= {name: recorder.function(code[name], op) for name, op in FUNCTIONS.items() if name in code}
@@ -424,6 +445,7 @@ def trace(model, batch, run, holder=None):
         outputs = [recorder.see(t) for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
         del out
         held = [v for v in outputs if isinstance(v, Value) and v.id in recorder.refs]
+        states = _kept(model, recorder)
     finally:
         for name in replaced:
             del code[name]
@@ -432,4 +454,4 @@ def trace(model, batch, run, holder=None):
         functional.ctc_loss, torch.einsum = ctc, whole
         torch.nn.Module.__call__ = call
         functional.scaled_dot_product_attention, functional.grouped_mm = attention, grouped
-    return Trace(recorder.events, recorder.values, recorder.weight_metas, recorder.batch, outputs, recorder.amp, held, recorder.embedded)
+    return Trace(recorder.events, recorder.values, recorder.weight_metas, recorder.batch, outputs, recorder.amp, held, recorder.embedded, states)

@@ -8,13 +8,13 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from .batches import MEDIA
 from .environment import TASKS, asked
-from . import lent, pictures, sound, together
+from . import lent, pictures, reads, sound, together
 from .guards import unguard
 from .layers import first_list
 from .record import Trace, record
 
 # Models that are given a box on the page with every token.
-PAGES = ("layoutlm", "lilt", "bros")
+PAGES = ("layoutlm", "layoutlmv3", "lilt", "bros")
 
 BF16, FP32 = torch.bfloat16, torch.float32
 
@@ -60,6 +60,7 @@ def batch_for(task, sizes, config, dtype=torch.float32):
     b, s = sizes["B"], sizes.get("S", 0)
     long = lambda *shape: torch.zeros(*shape, dtype=torch.long, device="cuda")
     pictures.forget()
+    reads.state(marked=int(task == "seq-cls"))
     if task in MEDIA:
         return {k: v.to(dtype) if v.is_floating_point() else v for k, v in MEDIA[task](sizes, config).items()}
     if task == "multiple-choice":  # every choice is a text of its own
@@ -67,6 +68,8 @@ def batch_for(task, sizes, config, dtype=torch.float32):
     batch = {"input_ids": long(b, s)}
     if config.model_type in PAGES:
         batch["bbox"] = long(b, s, 4)
+    if config.model_type == "layoutlmv3":  # the page's picture beside its words (LayoutLMv3ImageProcessor)
+        batch["pixel_values"] = torch.zeros(b, config.num_channels, config.input_size, config.input_size, dtype=dtype, device="cuda")
     if config.model_type == "markuplm":  # where each token stands in the page's tree (MarkupLMProcessor)
         batch |= {f"xpath_{part}_seq": long(b, s, config.max_depth) for part in ("tags", "subs")}
     if task == "qa":
@@ -107,6 +110,7 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
                 sound.install()
                 sound.prepare(model)
             lent.settle(model)
+            reads.settle(model)
             unguard(model)
             together.install(model)
             pictures.install()
@@ -124,7 +128,7 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
             for name in [*module._parameters, *module._buffers]:
                 owner[f"{path}.{name}".lstrip(".")] = type(module).__name__
         params = [(n, tuple(p.shape), p.dtype, owner[n]) for n, p in model.named_parameters()]
-        buffers = [(n, tuple(p.shape), p.dtype, owner[n]) for n, p in model.named_buffers()]
+        buffers = [*((n, tuple(p.shape), p.dtype, owner[n]) for n, p in model.named_buffers()), *trace.states]
         first, tied = {}, {}
         for n, p in model.named_parameters(remove_duplicate=False):
             if id(p) in first:

@@ -1,8 +1,11 @@
-"""Files of graphs as they are stored: what stands in them more than once is said once, in a table before it."""
+"""Files of graphs as they are stored: what stands in them more than once is said once, in a table before it, and values are
+named by how far back they were made."""
 import json
 from collections import Counter, defaultdict
 
-SCHEMA = "vram-lens/graphs/3"
+from .distances import absolute, relative
+
+SCHEMA = "vram-lens/graphs/4"
 # A part of fewer characters costs as much in the table as in its place once the package is compressed.
 _SHORTEST = 60
 # Lists of fewer characters are not looked into for what other lists have, too.
@@ -73,6 +76,7 @@ def text_of(content):
                 known.append((numbers[key], keys, at))
         return {"same": numbers[key]}
 
+    content = {**content, "graphs": [_functions(graph, relative) for graph in content["graphs"]]}
     for value in content.values():
         count(value)
     body = {k: [stored(one) for one in v] if isinstance(v, list) else stored(v) for k, v in content.items() if k != "schema"}
@@ -97,7 +101,14 @@ def content_of(text):
 
     for part in data.pop("parts"):
         parts.append(whole(part))
-    return whole(data)
+    content = whole(data)
+    return {**content, "graphs": [_functions(graph, absolute) for graph in content["graphs"]]}
+
+
+def _functions(graph, told):
+    """The graph with each of its functions as `told` says it."""
+    held = {k: [told(f) for f in v] if k == "blocks" else told(v) for k, v in graph.items() if k in ("main", "blocks", "after")}
+    return {**graph, **held}
 
 
 def _json(value):

@@ -159,6 +159,10 @@ CONVOLVED = (Option("not conv_kernel_size", _sets(conv_kernel_size=0)), Option("
 """The extra-large models of DeBERTa-v2 have a convolution beside their first layer."""
 
 
+RELATIVE = (*given(relative_attention=True, share_att_key=True, norm_rel_ebd="layer_norm", position_biased_input=False), *given(relative_attention=False, position_biased_input=True))
+"""DeBERTa-v2 tells how far words are in the attention, as all published ones do, or where they stand with the embeddings, as a config says that names neither."""
+
+
 def deberta(r, d):
     """The third version's layout: keys and queries of positions shared with those of words, positions in log buckets."""
     return {"position_buckets": 2 * r.randint(15, 30), "max_position_embeddings": r.randint(130, 200), "type_vocab_size": 0, "pooler_hidden_size": d["hidden_size"], "pos_att_type": "p2c|c2p", "pooler_dropout": drop(r)}
@@ -218,7 +222,7 @@ FAMILIES = {
                                  extra=lambda r, d: {**hybrid(r, d), **mixed(r), "shared_intermediate_size": r.randint(40, 200)}, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),
     "falcon_h1": standard("falcon_h1", attention=SDPA, kernels=STATE_SPACE, width=True, axes=(GQA[:1], SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"), _switch("mamba_rms_norm")), extra=falcon_h1, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),
     "cwm": standard("cwm", attention=SDPA, axes=(GQA, BOTH_WINDOWS)),
-    "deberta-v2": standard("deberta-v2", tasks=ENCODER, attention=("eager",), axes=(given(relative_attention=True, share_att_key=True, norm_rel_ebd="layer_norm", position_biased_input=False), CONVOLVED), fixed=("type_vocab_size",), extra=deberta,
+    "deberta-v2": standard("deberta-v2", tasks=ENCODER, attention=("eager",), axes=(RELATIVE, CONVOLVED), fixed=("type_vocab_size",), extra=deberta,
                            derived={"pooler_hidden_size": "hidden_size", "pos_att_type": "null"}),
     "modernbert": standard("modernbert", attention=SDPA, tasks=ENCODER, axes=(given(norm_bias=False), (Option("2*S < local_attention", modern(True)), Option("2*S >= local_attention", modern(False))), (Option("classifier_pooling == 'mean'", _sets(classifier_pooling="mean")), Option("classifier_pooling == 'cls'", _sets(classifier_pooling="cls")))),
                            kind="i % global_attn_every_n_layers == 0 and 'full_attention' or 'sliding_attention'", derived={"global_attn_every_n_layers": "3"}, extra=global_first),

@@ -11,7 +11,7 @@ import torch
 from . import pictures
 
 
-def anyres(self, image_features, image_sizes, image_newline=None, **_):
+def anyres(self, image_features, image_sizes, *_, image_newline=None, **__):
     """LLaVA-NeXT's tiles of a picture put together again, with a token at the end of each line, behind the whole picture."""
     tiles, tokens, width = image_features.shape[1:]
     across, side = round((tiles - 1) ** 0.5), round(tokens**0.5)
@@ -53,6 +53,14 @@ def unfolded(self, pixel_values, spatial_shapes, pixel_attention_mask, **more):
     return outputs
 
 
+def squares(self, image_features, image_grid_thw):
+    """PaddleOCR-VL's squares of patches side by side in one token, of all pictures at once."""
+    features, (_, high, wide) = self.pre_norm(image_features), pictures.grid()
+    width, (m1, m2) = features.shape[-1], self.merge_kernel_size
+    features = features.reshape(-1, high // m1, m1, wide // m2, m2, width).transpose(2, 3).reshape(-1, m1 * m2 * width)
+    return self.linear_2(self.act(self.linear_1(features)))
+
+
 def crossing(rows, columns, indexing):
     """`torch.meshgrid` as the views that it makes."""
     shape = len(rows), len(columns)
@@ -60,7 +68,7 @@ def crossing(rows, columns, indexing):
 
 
 # Methods that take another form, and lines of methods that do.
-METHODS = {"siglip2": {"Siglip2VisionEmbeddings": {"resize_positional_embeddings": staticmethod(resized)}}, "lfm2_vl": {"Lfm2VlModel": {"get_image_features": unfolded}}, "mistral3": {"Mistral3PatchMerger": {"forward": merged}}, "lighton_ocr": {"LightOnOcrPatchMerger": {"forward": merged}}, "llava_next": {"LlavaNextModel": {"pack_image_features": anyres}}, "llava_onevision": {"LlavaOnevisionModel": {"pack_image_features": anyres}}}
+METHODS = {"paddleocr_vl": {"PaddleOCRProjector": {"forward": squares}}, "siglip2": {"Siglip2VisionEmbeddings": {"resize_positional_embeddings": staticmethod(resized)}}, "lfm2_vl": {"Lfm2VlModel": {"get_image_features": unfolded}}, "mistral3": {"Mistral3PatchMerger": {"forward": merged}}, "lighton_ocr": {"LightOnOcrPatchMerger": {"forward": merged}}, "llava_next": {"LlavaNextModel": {"pack_image_features": anyres}}, "llava_next_video": {"LlavaNextVideoModel": {"pack_image_features": anyres}}, "llava_onevision": {"LlavaOnevisionModel": {"pack_image_features": anyres}}}
 _TILES = ("_pixel_values_list = [pix_val[:num_patch] for pix_val, num_patch in zip(pixel_values, image_num_patches)]", "_pixel_values_list = pixel_values.unbind()")
 _SPLIT = ("image_features = torch.split(image_features, image_num_patches, dim=0)", "image_features = image_features.view(-1, image_num_patches[0], *image_features.shape[1:])")
 _SIZES = ("for imsize in image_sizes", "for imsize in known_sizes()")
@@ -71,9 +79,10 @@ _FLAT = ("[\n        embed[..., : (size[0] // self.patch_size), : (size[1] // se
 _ROW = ("torch.cat([p.flatten(1).T for p in patch_embeds_list], dim=0).unsqueeze(0)", "patch_embeds.flatten(2).transpose(1, 2).reshape(1, -1, patch_embeds.shape[1])")
 _PLACES = ("position_ids = torch.cat(position_ids, dim=0)", "position_ids = position_ids[0].repeat(patch_embeds_list[0].shape[0], 1)")
 _BLOCKS = ("[p.shape[-2] * p.shape[-1] for p in patch_embeds_list]", "[patch_embeds.shape[1]]")
-LINES = {"pixtral": {"PixtralVisionModel": {"forward": (_FLAT, _ROW, ("torch.meshgrid(", "crossing("), _PLACES, _BLOCKS)}}, "blip_2": {"Blip2ForConditionalGeneration": {"get_image_features": (_DOWN,)}, "Blip2QFormerModel": {"forward": (_ACROSS,)}}, "llava_next": {"LlavaNextModel": {"get_image_features": (_SIZES, _TILES, _SPLIT)}}, "llava_onevision": {"LlavaOnevisionModel": {"get_image_features": (_PAIRS, _TILES, _SPLIT)}}}
 # Lines that read a shape or a number of patches off the device, where every picture is alike and whole.
-STATED = {"lfm2_vl": {"Lfm2VlModel": {"get_image_features": (("feature[: img_feature_lengths[img_idx], :]", "feature"), ("spatial_shapes[img_idx]", "known_sizes()[0]"))}}}
+_BRACKETS = ("if mask.any():", "if True:")  # every picture has its brackets
+STATED = {"ovis2": {"Ovis2Model": {"forward": (_BRACKETS,)}}, "paddleocr_vl": {"PaddleOCRProjector": {"forward": (("image_grid_thw.prod(dim=1).tolist()", "known_patches()"), ("t, h, w = image_grid", "t, h, w = known_grid()"))}}, "lfm2_vl": {"Lfm2VlModel": {"get_image_features": (("feature[: img_feature_lengths[img_idx], :]", "feature"), ("spatial_shapes[img_idx]", "known_sizes()[0]"))}}}
+LINES = {"ovis2": STATED["ovis2"], "pixtral": {"PixtralVisionModel": {"forward": (_FLAT, _ROW, ("torch.meshgrid(", "crossing("), _PLACES, _BLOCKS)}}, "blip_2": {"Blip2ForConditionalGeneration": {"get_image_features": (_DOWN,)}, "Blip2QFormerModel": {"forward": (_ACROSS,)}}, "llava_next_video": {"LlavaNextVideoModel": {"get_image_features": (_SIZES, _TILES, _SPLIT)}}, "llava_next": {"LlavaNextModel": {"get_image_features": (_SIZES, _TILES, _SPLIT)}}, "llava_onevision": {"LlavaOnevisionModel": {"get_image_features": (_PAIRS, _TILES, _SPLIT)}}}
 _done = set()
 
 
@@ -85,7 +94,7 @@ def _rewritten(function, lines, module):
             raise ValueError(f"{function.__qualname__} has no line {old}")
         source = source.replace(old, new)
     space = {"auto_docstring": lambda first=None, **_: first or (lambda method: method)}
-    module.known_sizes, module.crossing = pictures.sizes, crossing
+    module.known_sizes, module.known_patches, module.known_grid, module.crossing = pictures.sizes, pictures.patches, pictures.grid, crossing
     exec(compile(source, f"<{function.__qualname__} together>", "exec"), vars(module), space)
     return space[function.__name__]
 

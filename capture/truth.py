@@ -10,7 +10,7 @@ import re
 import types
 import weakref
 
-from . import environment, pictures, sound, together
+from . import environment, pictures, reads, sound, together
 import torch
 import torch.nn.functional as F
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -197,6 +197,7 @@ def peak(case):
             config, model = load(case)
             pictures.install()
             together.state(model)
+            reads.settle(model)
             model = wrap(case, adapt(case, model))
             gc.collect()
             optimizer, params = optimizer_of(model), [p for p in model.parameters() if p.requires_grad]

@@ -11,9 +11,6 @@ HOST = "its code reads values of tensors on the host (routing, lengths of patche
 SPARSE = "refused: attention picks positions or blocks, with sizes that no expression of the config gives"
 LOOPS = "a loop over positions that is not among those a repeat stands for yet (`LOOPS` in `record.py`)"
 DRAWN = "refused: its config ties keys together (nested parts, lists of kinds), which the drawing of points does not do yet"
-DIRECT = "its code calls the `forward` of layers itself, where only calls of modules are seen"
-ON_HOST = "makes parameters on the host whatever device is asked for"
-HALF = "equal to PyTorch in float32 and under autocast, not with bfloat16 weights alone yet"
 ADAPTERS = "captured, but its peaks with adapters are up to 2 % off PyTorch's, which refuses its checkpointing under autocast"
 PICTURES = "the code goes over the pictures of a batch one by one (shapes of tiles, padding cut off), a loop no repeat stands for yet"
 STAGES = "unlike stages whose widths and repeats follow lists or rounding rules"
@@ -22,8 +19,6 @@ CODES = "its sound or pictures are codes of a codec, several a place, for which 
 UNSAID = "its processor makes tensors that the run description does not say (boxes on a page, patches with coordinates, beats, actions, proteins)"
 COUNTED = "its pictures are counted on the host (`grid_thw`), and `pictures.py` does not state the counts for it yet"
 CUT = "cuts recordings into windows by lengths that it reads on the host"
-INTERPOLATED = "interpolates relative positions (`upsample_linear1d`), for which the engine has no rule, or positions picture by picture"
-RESIZED = "resizes positions for each picture of the batch by itself, to sides that it reads on the host (`spatial_shapes`), with antialiasing"
 PAIRED = "an encoder and a decoder of other families in one config, for which no drawing of points is written yet"
 NESTED = "its picture or sound side is a network of its own kind, for which no drawing of points is written yet"
 LOSSLESS = "its class computes no loss"
@@ -44,10 +39,8 @@ UNTRIED = "not tried yet"
 
 REASONS = {
     **dict.fromkeys(("aria_text", "blt", "longformer", "led", "jetmoe", "ibert", "funnel", "switch_transformers", "tapas", "flaubert", "xlm", "prophetnet", "nllb-moe"), HOST),
-    "squeezebert": DIRECT,
-    **dict.fromkeys(("xlnet", "olmo_hybrid"), ON_HOST),
     **dict.fromkeys(("mra", "yoso"), COMPILED),
-    **dict.fromkeys(("layoutlmv3", "udop"), PAGES),
+    **dict.fromkeys(("udop",), PAGES),
     **dict.fromkeys(("cohere_compass", "gemma3n_text", "longcat_flash", "longt5", "mimo_v2_flash", "qwen4_exp_text", "zaya"), DRAWN),
     "canine": LOOPS,
     "convbert": AUTOCAST,
@@ -59,10 +52,9 @@ REASONS = {
     "gpt-sw3": SECOND,
     "layoutlmv2": ELSEWHERE,
     "reformer": REVERSED,
-    "deberta": HALF,
     **dict.fromkeys(("deepseek_v32", "deepseek_v4"), SPARSE),
     **dict.fromkeys(("rwkv", "xlstm", "recurrent_gemma", "minimax", "kimi_linear", "zamba"), LOOPS),
-    **dict.fromkeys(("fuyu", "granite4_vision", "llava_next_video", "phi4_multimodal"), PICTURES),
+    "granite4_vision": PICTURES,
     **dict.fromkeys(("efficientnet", "hgnet_v2", "pp_lcnet", "textnet"), STAGES),
     "bit": BUILT,
     **dict.fromkeys(("imagegpt", "perceiver"), COLOURS),
@@ -72,12 +64,10 @@ REASONS = {
     **dict.fromkeys(("cosmos3_edge", "cosmos3_omni", "ernie4_5_vl_moe", "exaone4_5", "glm5_next", "hunyuan_vl", "kimi_k25", "minicpmv4_6", "minimax_m3_vl", "muse_glimmer", "paddleocr_vl", "qwen4_exp",
                      "step3p7", "video_llama_3"), COUNTED),
     **dict.fromkeys(("qwen2_5_omni_thinker", "qwen3_asr", "qwen3_omni_moe_thinker"), CUT),
-    **dict.fromkeys(("glmga", "got_ocr2", "pp_chart2table"), INTERPOLATED),
-    "siglip2": RESIZED,
     **dict.fromkeys(("speech-encoder-decoder", "trocr", "vision-encoder-decoder", "donut-swin", "florence2"), PAIRED),
-    **dict.fromkeys(("audioflamingo3", "canary", "cohere_asr", "deepseek_vl_hybrid", "fun_asr_nano", "gemma4_unified", "glmasr", "granite_speech", "granite_speech5_ctc", "granite_speech_plus", "idefics",
-                     "inkling_mm_model", "instructblip", "janus", "instructblipvideo", "kosmos-2", "modernvbert", "moonshine_streaming", "musicflamingo", "ovis2", "pp_formulanet", "qianfan_ocr", "qwen2_audio",
-                     "seamless_m4t", "seamless_m4t_v2", "sew-d", "speecht5", "vibevoice", "vibevoice_asr", "video_llava", "voxtral_realtime"), NESTED),
+    **dict.fromkeys(("audioflamingo3", "canary", "cohere_asr", "fun_asr_nano", "glmasr", "granite_speech", "granite_speech5_ctc", "granite_speech_plus", "idefics",
+                     "inkling_mm_model", "modernvbert", "moonshine_streaming", "musicflamingo", "pp_formulanet", "qwen2_audio",
+                     "seamless_m4t", "seamless_m4t_v2", "sew-d", "speecht5", "vibevoice", "vibevoice_asr", "voxtral_realtime"), NESTED),
     **dict.fromkeys(("aria", "deepseek_ocr2", "diffusion_gemma"), HOST),
     "shieldgemma2": LOSSLESS,
     "bros": BOXED,
@@ -86,7 +76,6 @@ REASONS = {
     **dict.fromkeys(("dbrx", "cohere_compass_text"), DRAWN),
     "wav2vec2-conformer": NEARLY,
     "emu3": CODES,
-    "glm4v_moe": NESTED,
     "llama4": ADAPTERS,
 }
 MAPPINGS = ("CAUSAL_LM", "MASKED_LM", "SEQ_TO_SEQ_CAUSAL_LM", "SEQUENCE_CLASSIFICATION", "TOKEN_CLASSIFICATION", "IMAGE_CLASSIFICATION", "SPEECH_SEQ_2_SEQ", "CTC", "AUDIO_CLASSIFICATION", "IMAGE_TEXT_TO_TEXT")

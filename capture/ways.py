@@ -351,6 +351,25 @@ def expert_cases(count):
             yield case
 
 
+STACKS = {"t5": {"num_layers": 2, "num_decoder_layers": 2, "d_kv": 16, "num_heads": 4, "d_ff": 128}, **{
+    name: {"encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 128, "decoder_ffn_dim": 128, "encoder_attention_heads": 4, "decoder_attention_heads": 4, **more}
+    for name, more in {"bart": {"pad_token_id": 1}, "pegasus": {}, "m2m_100": {"encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0}}.items()
+}}
+"""Encoder-decoders whose stacks and head share one table."""
+
+
+def token_cases(count):
+    """Trained rows of a table that both stacks and the head read, by themselves and beside LoRA."""
+    for family, sizes in STACKS.items():
+        for number in range(2 * count):
+            r = random.Random(f"tokens-{family}-{number}")
+            case = {"id": f"tokens-{family}-{number}", "model": {"model_type": family, **sizes, "d_model": 16 * r.randint(3, 8), "vocab_size": r.randint(2000, 5000)}, "task": "seq2seq-lm",
+                    "batch": r.choice((1, 2)), "seq": r.randint(20, 60), "target_seq": r.randint(10, 40), "attn": "sdpa", "optim": "adamw_torch", "load_dtype": r.choice(("bfloat16", "float32")), "amp": r.choice((None, "bf16"))}
+            own = {"type": "trainable-tokens", "target_modules": [], "token_indices": [1, 5, 9]}
+            beside = {"type": "lora", "target_modules": ["q", "v", "q_proj", "v_proj"], "trainable_token_indices": [1, 5, 9]}
+            yield {**case, "peft": {**(beside if number % 2 else own), "r": 4, "dropout": 0.0}}
+
+
 TASK_TYPES = {"causal-lm": "CAUSAL_LM", "image-text-to-text": "CAUSAL_LM", "seq2seq-lm": "SEQ_2_SEQ_LM", "seq-cls": "SEQ_CLS", "token-cls": "TOKEN_CLS", "qa": "QUESTION_ANS"}
 """What people tell peft of the task; of others it knows no kind."""
 
@@ -364,6 +383,8 @@ def adapter_for(case):
     p.pop("autocast_adapter_dtype", None)
     p["task_type"] = TASK_TYPES.get(case.get("task", "causal-lm"))
     alpha, dora = p.pop("alpha", 16), p.pop("dora", False)
+    if "loftq_config" in p:
+        p["loftq_config"] = peft.LoftQConfig(**p["loftq_config"])
     if not p["target_modules"]:
         p.pop("target_modules")
     made = {
@@ -537,8 +558,20 @@ def lengths(length, chunks):
     return [length // chunks + (k < length % chunks) for k in range(chunks)]
 
 
-KINDS = {"losses": loss_cases, "optimizers": optimizer_cases, "adapters": adapter_cases, "experts": expert_cases, "float8": float8_cases}
-RUNS = {"losses": run_loss, "optimizers": run_optimizer, "adapters": run_adapter, "experts": run_adapter, "float8": run_float8}
+def initialization_cases(count):
+    from .initialization import cases
+
+    return cases(count)
+
+
+def run_initialization(oracle, case, **options):
+    from .initialization import run
+
+    return run(oracle, case, **options)
+
+
+KINDS = {"initializations": initialization_cases, "losses": loss_cases, "optimizers": optimizer_cases, "adapters": adapter_cases, "experts": expert_cases, "tokens": token_cases, "float8": float8_cases}
+RUNS = {"initializations": run_initialization, "losses": run_loss, "optimizers": run_optimizer, "adapters": run_adapter, "experts": run_adapter, "tokens": run_adapter, "float8": run_float8}
 
 
 def main():
@@ -552,12 +585,13 @@ def main():
     oracle.torch.set_num_threads(1)
     prepare()
     for kind in args.kinds or KINDS:
+        cases, run = KINDS[kind], RUNS[kind]
         out = ROOT / "test" / "core" / "receipts" / "ways" / f"{kind}.jsonl"
         out.parent.mkdir(parents=True, exist_ok=True)
         have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
-        for case in KINDS[kind](args.count):
+        for case in cases(args.count):
             if case["id"] not in have and (not args.only or any(name in case["id"] for name in args.only)):
-                alone(lambda: keep(out, case, lambda case: RUNS[kind](oracle, case)))
+                alone(lambda: keep(out, case, lambda case: run(oracle, case)))
 
 
 if __name__ == "__main__":

@@ -190,11 +190,17 @@ def env_of(capture, index=None):
     if index is not None:
         env["i"] = index
         text = capture.config.get("text_config") or {}
-        kinds = capture.config.get("layer_types") or text.get("layer_types") or _crossed(text)
+        kinds = _windowed(capture.config) or capture.config.get("layer_types") or text.get("layer_types") or _crossed(text)
         if isinstance(kinds, list) and index < len(kinds):
             env["kind"] = kinds[index]
         env.update({f"{key}.i": capture.config[key][index] for key in LISTED if index < len(capture.config.get(key) or ())})
     return env
+
+
+def _windowed(config):
+    """Kinds of a tower's layers where its config lists those that see all patches, and not a window of them."""
+    towers = [config.get(key) or {} for key in ("high_res_vision_config", "vision_config")]
+    return next((["global" if k in t["global_attn_indexes"] else "window" for k in range(t["num_hidden_layers"])] for t in towers if t.get("global_attn_indexes")), None)
 
 
 def _crossed(text):
@@ -238,7 +244,8 @@ def stacks(form, samples, atoms, keys, blocks, known, depths=()):
                     blocks.append(block)
                 members = {(id(c), g.index) for c, g, _ in part}
                 test = condition([env_of(c, i) for c, i, _ in everywhere], [t == text and (id(c), i) in members for c, i, t in everywhere], keys)
-                bodies.append({"block": known[key], "when": test})
+                withheld = sorted(set.intersection(*(set(g.withheld) for _, g, _ in part))) if item["repeat"]["checkpoint"] else []
+                bodies.append({"block": known[key], "when": test, **({"withheld": withheld} if withheld else {})})
         repeat = item["repeat"]
         repeat["bodies"] = bodies
         repeat["from"], repeat["to"] = _expression(repeat["from"]), _expression(repeat["to"])

@@ -31,7 +31,11 @@ export async function readCatalogue(runtime: Runtime): Promise<Catalogue> {
   const entries = parse(text);
   const byName = new Map<string, CatalogueEntry>();
   for (const entry of entries) {
-    for (const name of namesOf(entry)) byName.set(name.toLowerCase(), entry);
+    for (const name of namesOf(entry)) {
+      // Repositories of two organisations may end alike (`roberta-base`): the first entry has the short name.
+      const spelling = name.toLowerCase();
+      if (!byName.has(spelling)) byName.set(spelling, entry);
+    }
   }
   const mirrors = mirrorsOf(text);
   const find = (name: string) => {

@@ -1,6 +1,5 @@
 /** The analyzer: documents in, immutable analyses out. All reading goes through the runtime. */
-import * as z from "zod";
-import { familyGraphs } from "../core/graph/stored";
+import { familyGraphs, trainerGraphs } from "../core/graph/stored";
 import type { FamilyGraphs, TrainerGraph } from "../core/graph/types";
 import type { ReportEdit } from "../core/report/schema";
 import type { Format } from "../formats/types";
@@ -26,11 +25,6 @@ const MOST_DISCOVERED = 5000;
 const MOST_CANDIDATES = 1500;
 const MOST_TRIED = 60;
 const MOST_USERS = 4;
-
-const trainersSchema = z.looseObject({
-  schema: z.literal("vram-lens/trainers/1"),
-  graphs: z.array(z.unknown()),
-});
 
 /** How a run is read, where it is not the usual way. */
 interface Reading {
@@ -195,10 +189,7 @@ class AnalyzerOfRuntime implements Analyzer {
     if (known !== undefined) return known;
     const found = this.runtime
       .readModelData(`trainers/${file}.json`)
-      .then((text) => {
-        const read = trainersSchema.safeParse(JSON.parse(text ?? "null"));
-        return read.success ? (read.data.graphs as unknown as TrainerGraph[]) : [];
-      })
+      .then((text) => trainerGraphs(text ?? ""))
       .catch(() => []);
     this.trainers.set(file, found);
     return found;

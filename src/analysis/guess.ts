@@ -6,23 +6,23 @@
 import type { ModelConfig } from "../core/training/run";
 import type { Catalogue, CatalogueEntry } from "./catalogue";
 
+const STORED = "bf16 fp16 fp32 fp8 dynamic bnb gptq awq int4 int8 4bit 8bit nf4 unsloth".split(" ");
 /** Words of a name that say how a model was tuned or stored, not how large it is. */
-const NEUTRAL = new Set(
-  "instruct chat it base hf pt meta sft dpo orpo rlhf bf16 fp16 fp32 bnb gptq awq int4 int8 4bit 8bit nf4 unsloth".split(
-    " ",
-  ),
-);
-const SIZE = /^\d+(?:\.\d+)?[bm]$/;
+const NEUTRAL = new Set([..."instruct chat it base hf pt meta sft dpo orpo rlhf".split(" "), ...STORED]);
+/** What copies add to the name of the repository they were made from. */
+const SUFFIX = new RegExp(`(?:[-_](?:${STORED.join("|")}))+$`);
+/** Numbers of parameters (`7b`, `8x7b`, `e4b`), and the words that families without them in their names have. */
+const SIZE = /^(?:(?:\d+x|e)?\d+(?:\.\d+)?[bm]|tiny|nano|micro|small|medium|large|xlarge|xxlarge|xl|xxl|huge|giant)$/;
+
+/** The last part of a repository or path, as spellings are compared. */
+function lastPart(name: string): string {
+  const parts = name.replace(/[\\/]+$/, "").split(/[\\/]/);
+  return (parts.at(-1) ?? "").toLowerCase();
+}
 
 /** Words of the last part of a name that tell models apart. */
 function wordsOf(name: string): readonly string[] {
-  const last =
-    name
-      .replace(/[\\/]+$/, "")
-      .split(/[\\/]/)
-      .at(-1) ?? "";
-  return last
-    .toLowerCase()
+  return lastPart(name)
     .split(/[-_\s]+/)
     .filter((word) => word !== "" && !NEUTRAL.has(word));
 }
@@ -32,8 +32,19 @@ export interface Guess {
   readonly config: ModelConfig;
 }
 
-/** The entry whose words begin the name's, the longest one; only where one of them is a size. */
+/** The entry of which the name is a folder or a stored copy, else the one whose words begin the name's. */
 export function guessModel(name: string, catalogue: Catalogue): Guess | undefined {
+  const entry = catalogue.spellings.get(lastPart(name).replace(SUFFIX, "")) ?? longestStart(name, catalogue);
+  if (entry === undefined) return undefined;
+  const quantized = quantizationOf(name);
+  return {
+    entry,
+    config: quantized === undefined ? entry.config : { ...entry.config, quantization_config: quantized },
+  };
+}
+
+/** The entry whose words begin the name's, the longest one; only where one of them is a size. */
+function longestStart(name: string, catalogue: Catalogue): CatalogueEntry | undefined {
   const words = wordsOf(name);
   let best: { entry: CatalogueEntry; length: number } | undefined;
   for (const [spelling, entry] of catalogue.spellings) {
@@ -41,13 +52,7 @@ export function guessModel(name: string, catalogue: Catalogue): Guess | undefine
     if (own.length <= (best?.length ?? 1) || !own.some((word) => SIZE.test(word))) continue;
     if (own.every((word, index) => word === words[index])) best = { entry, length: own.length };
   }
-  if (best === undefined) return undefined;
-  const quantized = quantizationOf(name);
-  const { entry } = best;
-  return {
-    entry,
-    config: quantized === undefined ? entry.config : { ...entry.config, quantization_config: quantized },
-  };
+  return best?.entry;
 }
 
 /** How a name says its weights are stored; 4 bits in groups of 128 is what quantized copies are made with by default. */

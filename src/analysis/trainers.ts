@@ -1,9 +1,10 @@
 /** Which trainer carries a run out. */
 
 import { TRAINER_MARKS } from "../formats/trl/keys";
+import type { Format } from "../formats/types";
 import type { Task } from "../terms/names";
-import type { RunInputs } from "./inputs";
 import type { Settings } from "./settings";
+import type { LoadedDocument } from "./store";
 import { holds, type Versions } from "./versions";
 
 /** Trainers by the names of TRL's classes (0.12 to 1.16) and of the scripts that use them. */
@@ -44,7 +45,10 @@ const NAMED: readonly (readonly [RegExp, string])[] = [
 const nameOf = (text: string): string | undefined => NAMED.find(([pattern]) => pattern.test(text))?.[1];
 
 /** What says which trainer a document means. */
-type Document = Pick<RunInputs, "main" | "format">;
+interface Document {
+  readonly main: LoadedDocument;
+  readonly format: Format;
+}
 
 /** `DPOConfig(...)` and `DPOTrainer(...)` in Python, `trl dpo` and `examples/scripts/dpo.py` in a script. */
 function calledTrainer({ main }: Document): string | undefined {

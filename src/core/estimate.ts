@@ -64,8 +64,10 @@ export function estimate(
       ...result.uncertain,
       ...missingKernels(ledger, graphs.kernels),
       ...adaptedExperts(simulation),
+      ...mixedFactors(simulation),
       ...engineCopies(run, ledger),
       ...workspaces(ledger),
+      ...decompositions(simulation),
       ...scattered(ledger),
     ]);
     const plain = run.recomputesModules ? recomputedBand(eager, run, graphs) : eager;
@@ -263,6 +265,14 @@ function adaptedExperts({ adapterRefused }: Simulation): SplitUncertainty[] {
   return [{ what, settleWith: "lora_dropout", moreBytes: 0, lessBytes: 0 }];
 }
 
+/** Weights that a model makes in float32 whatever it is loaded in meet others of it in one product (DeBERTa's biases of queries). */
+function mixedFactors(simulation: Simulation): SplitUncertainty[] {
+  if (!simulation.mixedFactors) return [];
+  const what =
+    "PyTorch refuses products of two dtypes, which this model's weights come to as they are loaded: train it in float32 or under autocast";
+  return [{ what, settleWith: "dtype", moreBytes: 0, lessBytes: 0 }];
+}
+
 /**
  * Transformer Engine's 8-bit copies follow its source for delayed scaling; block-scaled recipes keep both layouts with a scale
  * for every 32 elements, others let one go: at the peak there may be half as many again, or half.
@@ -283,6 +293,22 @@ function workspaces(ledger: Ledger): SplitUncertainty[] {
   const moreBytes = convolutionWorkspace(ledger);
   const what = "no workspace of cuDNN, whose kernels may rearrange the largest convolution's input and output";
   return moreBytes < SMALL_WORKSPACE ? [] : [{ what, settleWith: "cudnn", moreBytes, lessBytes: 0 }];
+}
+
+/**
+ * A singular value decomposition on a card works on a copy of the matrix, with a workspace that is not smaller
+ * (aten/src/ATen/native/cuda/linalg/BatchLinearAlgebraLib.cpp, svd_cusolver).
+ */
+function decompositions({ ledger, loading }: Simulation): SplitUncertainty[] {
+  const decomposed = loading?.labelsOf("_linalg_svd");
+  if (loading === null || decomposed == null) return [];
+  let largest = 0;
+  const { bytes, labelIndices } = loading;
+  for (let id = 0; id < bytes.length; id++)
+    if (decomposed[labelIndices[id]!] === 1) largest = Math.max(largest, bytes[id]!);
+  const what = "no copy and workspace of cuSOLVER while weights are taken apart for the adapter";
+  const moreBytes = Math.max(0, loading.peak + 2 * largest - Math.max(loading.peak, ledger.peak));
+  return moreBytes === 0 ? [] : [{ what, settleWith: "init_lora_weights", moreBytes, lessBytes: 0 }];
 }
 
 /** Operators of a gradient that goes into zeros, as the engine has them (`gatherLike` in `engine/ops/model.ts`). */

@@ -15,8 +15,8 @@ import { withChunkedLoss, withLiger } from "./graph/liger";
 import type { ArchitectureGraph, FamilyGraphs } from "./graph/types";
 import { standsApart } from "./training/adapters/prefix";
 import { virtualTokens } from "./training/adapters/prompts";
+import type { BatchTensor } from "./training/forward";
 import type { CompanionSpec, Task, TrainingRun } from "./training/run";
-import type { BatchTensor } from "./training/step";
 import { sequencesPerSample } from "./training/trainers";
 
 /** Activations Liger has a gated kernel for (SwiGLU and GEGLU). */

@@ -17,10 +17,12 @@ import { batchOf, companionRun, forwardSizes, graphsOf, notCaptured, type Progra
 import { holdCritic, raterOf, scorersOf, withHead } from "./scorers";
 import { regularised } from "./training/adapters/adalora";
 import { isRefused } from "./training/adapters/experts";
+import { initializesOnDevice } from "./training/adapters/initialization";
 import { PrefixCache, standsApart } from "./training/adapters/prefix";
 import { type PromptSizes, promptSizes } from "./training/adapters/prompt-sizes";
 import { promptWrapper, virtualTokens } from "./training/adapters/prompts";
 import { runEvaluation } from "./training/evaluation";
+import type { PassFactory } from "./training/forward";
 import { layerSignatures } from "./training/layers";
 import { packsOnTheFly } from "./training/loading";
 import { type LoadedModel, type LoadOptions, loadModel } from "./training/model";
@@ -31,7 +33,7 @@ import { splitsModel } from "./training/parallel/local";
 import { whileWaiting } from "./training/parallel/pipeline";
 import { shareOf } from "./training/parallel/tensor";
 import type { GenerationSpec, TrainerKind, TrainerSpec, TrainingRun } from "./training/run";
-import { type Before, type PassFactory, runSteps, STEPS } from "./training/step";
+import { type Before, runSteps, STEPS } from "./training/step";
 import {
   calledGraph,
   lossOf,
@@ -63,6 +65,8 @@ export interface Simulation {
   readonly cacheBytes: number | null;
   /** The adapter reaches parameters in a form that peft refuses to put there. */
   readonly adapterRefused: boolean;
+  /** A product has factors of different dtypes, which PyTorch refuses. */
+  readonly mixedFactors: boolean;
   /** Host memory of one rank (managed memory of paged optimizers counts as pageable). */
   readonly host: HostUse;
 }
@@ -143,13 +147,17 @@ interface Loaded {
   readonly options: LoadOptions;
 }
 
-/** The event stream of loading models that are packed on the way. */
+/** The event stream of loading models that are packed on the way, or whose adapters are made from their weights. */
 function loadingOf(models: readonly Loaded[], { allocator }: TrainingRun): Ledger {
   const ledger = new Ledger(allocator?.roundupDivisions);
   ledger.startCounting();
   const torch = new Torch(ledger);
   for (const { program, options } of models)
-    loadModel(torch, program.graph, program.view, { ...options, packsOnTheFly: true });
+    loadModel(torch, program.graph, program.view, {
+      ...options,
+      packsOnTheFly: packsOnTheFly(options.quantization),
+      initializes: initializesOnDevice(options.adapter),
+    });
   return ledger;
 }
 
@@ -561,7 +569,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
       },
       loadedEvents,
       loading:
-        packsOnTheFly(run.quantization) && !strategy.shardsParameters
+        (packsOnTheFly(run.quantization) || initializesOnDevice(run.adapter)) && !strategy.shardsParameters
           ? loadingOf([{ program, options: adapted }, ...(frozen === null ? [] : [frozen])], run)
           : null,
       parameters: model.elements,
@@ -569,6 +577,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
       trainableTensors: trainable.length,
       offloadedBytes: torch.offloadedPeak,
       cacheBytes,
+      mixedFactors: torch.mixedFactors,
       adapterRefused: model.parametrized.size > 0 && run.adapter !== null && isRefused(run.adapter),
     },
   };

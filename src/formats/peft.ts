@@ -61,6 +61,11 @@ const FIELDS: Readonly<Record<string, Field>> = {
   oft_block_size: field("adapter_block_size", "integer", "Width of the blocks that are turned.", 0),
   boft_block_size: field("adapter_block_size", "integer", "Width of the blocks that are turned.", 0),
   boft_block_num: field("adapter_block_count", "integer", "Blocks of a layer, where their width is 0.", 0),
+  init_lora_weights: field(
+    "adapter_initialization",
+    "any",
+    "How the factors start: made from the weights (PiSSA, OLoRA, LoftQ), each is taken apart in float32 before training.",
+  ),
   block_share: field("adapter_block_share", "boolean", "One rotation for all blocks."),
 };
 
@@ -116,6 +121,7 @@ export const LORA_FIELDS: Readonly<Record<string, string>> = {
   exclude_modules: "exclude_modules",
   layers_to_transform: "layers_to_transform",
   trainable_token_indices: "token_indices",
+  init_lora_weights: "init_lora_weights",
 };
 
 /** `[field as written, canonical name]` of a class. */

@@ -19,6 +19,14 @@ describe("analysis: models guessed by their names", () => {
     );
   });
 
+  it("takes stored copies and folders by the name of the repository, whether it says a size or not", async () => {
+    assert.equal(await guessed("unsloth/phi-4-unsloth-bnb-4bit"), "microsoft/phi-4");
+    assert.equal(await guessed("unsloth/gemma-4-E4B-it-unsloth-bnb-4bit"), "google/gemma-4-E4B");
+    assert.equal(await guessed("./models/roberta-base"), "FacebookAI/roberta-base");
+    assert.equal(await guessed("me/whisper-small-hi"), "openai/whisper-small");
+    assert.equal(await guessed("me/gemma-4-E2B-it-poems"), "google/gemma-4-E2B");
+  });
+
   it("does not take a name without a size, or of another size, for anything", async () => {
     for (const name of ["./output", "me/my-model", "llama3-8b-pro", "me/Qwen2.5-8B", "gpt2-finetuned", ""])
       assert.equal(await guessed(name), undefined, name);

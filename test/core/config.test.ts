@@ -53,6 +53,12 @@ describe("config view", () => {
     assert.equal(configView(FAMILY, { layer_types: ["x", "y"] }, SIZES).layerKind(1), "y");
     assert.equal(configView(FAMILY, { layer_types: ["mamba", "attention"] }, SIZES).layerKind(0), "linear_attention");
     assert.equal(configView(FAMILY, { layers_block_type: ["attention"] }, SIZES).layerKind(0), "full_attention");
+    const tower = {
+      ...FAMILY,
+      layerKind: "vision_config.global_attn_indexes.0 == i and 'global' or 'window'",
+    };
+    const windows = { text_config: { layer_types: ["full_attention"] }, vision_config: { global_attn_indexes: [1] } };
+    assert.deepEqual([0, 1].map(configView(tower, windows, SIZES).layerKind), ["window", "global"]);
     const patterned = configView(FAMILY, { hybrid_override_pattern: "M-*E" }, SIZES);
     assert.deepEqual([0, 1, 2, 3].map(patterned.layerKind), ["linear_attention", "mlp", "full_attention", "moe"]);
   });

@@ -40,4 +40,30 @@ describe("runs without an estimate", () => {
     assert.ok(!result.ok);
     assert.equal(result.code, "invalid-config");
   });
+
+  it("weights that meet in two dtypes, which PyTorch refuses, are said", () => {
+    const config = {
+      hidden_size: 48,
+      num_attention_heads: 6,
+      num_hidden_layers: 2,
+      intermediate_size: 96,
+      vocab_size: 200,
+    };
+    const relative = {
+      pos_att_type: "c2p|p2c",
+      relative_attention: true,
+      position_biased_input: false,
+      type_vocab_size: 0,
+    };
+    const refused = (loadDtype: "float32" | "bfloat16", autocast: "bfloat16" | null): boolean => {
+      const model = { name: "", family: "deberta", source: "config.json" as const, config: { ...config, ...relative } };
+      const run = causalRun({ model, task: "seq-cls", attention: "eager", loadDtype, autocast });
+      const result = estimate(run, graphsOf("deberta"));
+      assert.ok(result.ok);
+      return result.estimate.assumptions.some(({ what }) => what.startsWith("PyTorch refuses products of two dtypes"));
+    };
+    assert.equal(refused("bfloat16", null), true);
+    assert.equal(refused("bfloat16", "bfloat16"), false);
+    assert.equal(refused("float32", null), false);
+  });
 });

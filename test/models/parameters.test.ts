@@ -20,9 +20,18 @@ const models = join(__dirname, "../../models");
 const entries = (JSON.parse(readFileSync(join(models, "catalogue.json"), "utf8")) as { models: Entry[] }).models;
 const families = new Set(entries.map(({ config }) => String(config["model_type"])));
 
+const CUT_GRID = "a grid whose side is odd before it is halved";
+
 /** What the graph of the family leaves out, and the models that have it. */
 const LEFT_OUT: Readonly<Record<string, string>> = {
   "stabilityai/stablelm-2-12b": "a norm of each head's own (qk_layernorm)",
+  "facebook/levit-128S": CUT_GRID,
+  "facebook/levit-128": CUT_GRID,
+  "facebook/levit-192": CUT_GRID,
+  "facebook/levit-256": CUT_GRID,
+  "facebook/levit-384": CUT_GRID,
+  "facebook/regnet-x-080": "a stage narrower than one group",
+  "zai-org/GLM-OCR": "heads of a width of their own (head_dim)",
 };
 
 /** Parameters of the model's graph, or null where its task has none. */

@@ -123,6 +123,12 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
     "每个序列前的可训练向量：占用同样多 token 的空间。",
   "Width of the network that makes the vectors.": "生成这些向量的网络的宽度。",
   "A network makes the prefix of all layers: large.": "由网络生成所有层的前缀：体积大。",
+  "How the factors start: made from the weights (PiSSA, OLoRA, LoftQ), each is taken apart in float32 before training.":
+    "因子的初始化方式：由权重生成（PiSSA、OLoRA、LoftQ）时，训练前会以 float32 逐个分解每个权重。",
+  "LoftQ: packs every weight and makes the factors from what that loses, before training.":
+    "LoftQ：训练前量化每个权重，并由量化误差生成因子。",
+  "LoftQ: rounds of packing and decomposing.": "LoftQ：量化与分解的轮数。",
+  "Rounds of PiSSA's fast decomposition; -1: the whole one.": "PiSSA 快速分解的迭代次数；-1 表示完整分解。",
   "Rows of the embedding that are trained; a copy of the table is made.": "参与训练的嵌入行；会复制整张表。",
   "Blocks per module that OFT turns.": "OFT 在每个模块中旋转的块数。",
   "Width of the blocks that OFT turns.": "OFT 旋转的块的宽度。",

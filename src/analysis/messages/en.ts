@@ -267,6 +267,9 @@ export const en: Readonly<Record<string, string>> = {
   "assume.audio-seconds": "recordings of {seconds} s at 16 kHz",
   "assume.target-modules": "adapters on the modules peft chooses for this architecture",
   "assume.adapter-as-lora": "adapters of type {adapter} counted as LoRA of the same rank on the same modules",
+  "assume.initialized-on-host":
+    "the factors are made from the weights while these are in host memory: with a `device_map` the card holds what that takes",
+  "assume.initialization-data": "what `{way}` gathers from data before the adapter is made is not part of it",
   "assume.prefix-tuning":
     "the prefix is followed through the layers of causal models with fused attention; in others, and where layers are recomputed (which are not given it), its tokens count as part of every sequence",
   "assume.nnunet-compile":

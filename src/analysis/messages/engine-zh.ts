@@ -10,6 +10,10 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
     "peft 不支持在合并存储的专家上使用 dropout、DoRA 和偏置：此处按普通 LoRA 估算",
   ],
   [
+    /^PyTorch refuses products of two dtypes, which this model's weights come to as they are loaded: train it in float32 or under autocast$/,
+    "该模型按此精度加载后，权重会出现两种精度相乘，PyTorch 会报错：请用 float32 或 autocast 训练",
+  ],
+  [
     /^8-bit copies of Transformer Engine as its source has them: other recipes keep more or fewer$/,
     "Transformer Engine 的 8 位副本按其源码计算：其他配方保留的更多或更少",
   ],
@@ -33,6 +37,10 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [
     /^no workspace of cuDNN, whose kernels may rearrange the largest convolution's input and output$/,
     "未计入 cuDNN 的工作区：其算子可能重排最大卷积的输入和输出",
+  ],
+  [
+    /^no copy and workspace of cuSOLVER while weights are taken apart for the adapter$/,
+    "未计入为适配器分解权重时 cuSOLVER 的副本和工作区",
   ],
   // Why there is no estimate.
   [/^PPO of this library$/, "该库的 PPO"],

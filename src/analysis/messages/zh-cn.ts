@@ -246,6 +246,8 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.audio-seconds": "录音长 {seconds} 秒（16 kHz）",
   "assume.target-modules": "适配器作用于 peft 为该架构选择的模块",
   "assume.adapter-as-lora": "类型为 {adapter} 的适配器按相同模块上同秩的 LoRA 计算",
+  "assume.initialized-on-host": "适配器因子在权重位于主机内存时由权重生成：设置 `device_map` 后由显卡承担该过程的占用",
+  "assume.initialization-data": "`{way}` 在创建适配器之前从数据收集的内容未计入",
   "assume.prefix-tuning":
     "在使用融合注意力的因果模型中逐层计算前缀；其他模型以及重算的层（不会收到前缀）中，前缀的 token 计入每个序列",
   "assume.nnunet-compile": "按网络原样运行计算：nnU-Net 默认启用的 `torch.compile` 保留的内容相同，额外占用更少",

@@ -14,6 +14,7 @@ import type { Setting, SettingValue } from "../settings";
 import { holds, type Versions } from "../versions";
 import { storedWeights } from "./checkpoint";
 import type { ResolveContext } from "./context";
+import { initializationOf } from "./initialization";
 import { DTYPES } from "./precision";
 
 /** Adapters the engine follows, by the words of configs. */
@@ -194,6 +195,7 @@ function adapterFrom(
   const target = c.settings.find("lora_target_modules")?.value ?? c.formatDefault("lora_target_modules") ?? null;
   if (target === null && !WITHOUT_TARGETS.has(type))
     c.suppose(say("assume.target-modules"), "adapter.target_modules", { lora_target_modules: "all-linear" });
+  const initialization = type === "lora" || type === "dora" ? initializationOf(c, quantized) : undefined;
   return {
     type,
     rank: rankValue,
@@ -203,10 +205,11 @@ function adapterFrom(
     modulesToSave: [...(c.settings.list("lora_modules_to_save") ?? []), ...heads],
     bias: (c.settings.string("lora_bias") ?? "none") as AdapterSpec["bias"],
     useRslora: c.settings.boolean("use_rslora") ?? false,
-    // TRL casts the adapters of a quantized base to bfloat16.
-    autocastAdapterDtype:
-      c.settings.boolean("autocast_adapter_dtype") ?? !((c.trl && quantized) || takesBaseDtype(c.libraries)),
+    autocastAdapterDtype: c.settings.boolean("autocast_adapter_dtype") ?? !takesBaseDtype(c.libraries),
+    // TRL casts what it trains beside weights of bitsandbytes to bfloat16 (trl/trainer/sft_trainer.py and its siblings).
+    ...(c.trl && quantized ? { castTo: "bfloat16" } : {}),
     ...furtherFields(c, type, config),
+    ...(initialization === undefined ? {} : { initialization }),
   };
 }
 

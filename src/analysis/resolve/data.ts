@@ -140,7 +140,7 @@ function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number {
 }
 
 /** Positions of texts beside pictures where a config leaves them out (CLIPTextConfig, SiglipTextConfig). */
-const TEXT_POSITIONS: Readonly<Record<string, number>> = { clip: 77, siglip: 64 };
+const TEXT_POSITIONS: Readonly<Record<string, number>> = { clip: 77, siglip: 64, siglip2: 64 };
 
 /** Positions that the model has for tokens, its text side's where it has sides. */
 function positionsOf(config: ModelConfig): number {
@@ -227,13 +227,16 @@ const ASSUMED_PHOTOGRAPH = 768;
 function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
   const vision = visionOf(config);
   const unit = anySizeUnit(config, vision);
-  // Gemma 4's processor makes 280 tokens of a picture at most: sixteen a side of a square.
-  const limit = config["model_type"] === "gemma4" ? 16 : Infinity;
+  // Gemma 4's processors make 280 tokens of a picture at most: sixteen a side of a square.
+  const limit = POOLED.has(String(config["model_type"])) ? 16 : Infinity;
   const whole = (side: number): number =>
     unit === null ? side : Math.min(limit, Math.max(1, Math.round(side / unit))) * unit;
   const stated = c.settings.number("image_size");
   if (stated !== undefined) return whole(stated);
-  const own = config["image_size"] ?? vision["image_size"];
+  // SigLIP 2's processor makes 256 patches of every size: sixteen a side of a square.
+  const own =
+    config["image_size"] ??
+    (config["model_type"] === "siglip2" ? 16 * Number(vision["patch_size"] ?? 16) : vision["image_size"]);
   if (unit === null && typeof own === "number") return own;
   // Processors of pictures of any size scale larger ones down to a number of pixels.
   const most = c.settings.number("image_max_pixels");
@@ -248,6 +251,9 @@ function visionOf(config: ModelConfig): Readonly<Record<string, unknown>> {
   return typeof vision === "object" && vision !== null ? (vision as Readonly<Record<string, unknown>>) : {};
 }
 
+/** Models whose processor pools squares of patches and pads to one number of tokens (Gemma4ImageProcessor). */
+const POOLED: ReadonlySet<string> = new Set(["gemma4", "gemma4_unified"]);
+
 /** Side of one tile where a processor cuts pictures into tiles, by model type; the config's own side goes before it. */
 const TILES: Readonly<Record<string, number>> = {
   aya_vision: 364,
@@ -257,6 +263,8 @@ const TILES: Readonly<Record<string, number>> = {
   internvl: 448,
   lfm2_vl: 512,
   llava_onevision: 384,
+  ovis2: 448,
+  qianfan_ocr: 448,
   smolvlm: 512,
 };
 
@@ -273,9 +281,10 @@ function anySizeUnit(config: ModelConfig, vision: Readonly<Record<string, unknow
     const side = Number(Array.isArray(own) ? own[0] : own);
     return side > 0 ? side : tile;
   }
-  if (type === "gemma4") return Number(vision["patch_size"] ?? 16) * Number(vision["pooling_kernel_size"] ?? 3);
+  if (type === "fuyu") return Number(config["patch_size"] ?? 30);
+  if (POOLED.has(type)) return Number(vision["patch_size"] ?? 16) * Number(vision["pooling_kernel_size"] ?? 3);
   const patch = type.startsWith("qwen3") ? 16 : 14;
-  return /^(qwen(\d(_\d)?_vl|3_5)|(mistral3|lighton_ocr|glm_ocr|glm4v|glm46v)$)/.test(type)
+  return /^(qwen(\d(_\d)?_vl|3_5)|(mistral3|lighton_ocr|glm_ocr|glm4v|glm46v|glmga|glm4v_moe|paddleocr_vl)$)/.test(type)
     ? Number(vision["patch_size"] ?? patch) * Number(vision["spatial_merge_size"] ?? config["spatial_merge_size"] ?? 2)
     : null;
 }

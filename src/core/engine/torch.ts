@@ -57,6 +57,8 @@ export class Torch {
   policy: AllocationPolicy | null = null;
   /** Softmax keeps its input for backward, of which it needs the dtype only: torch before 1.11. */
   keepsSoftmaxInputs = false;
+  /** A product had factors of different dtypes, which PyTorch refuses on a device. */
+  mixedFactors = false;
   /** An optimizer steps inside backward, in a pass that is simulated once and repeated. */
   stepsInPass = false;
   /** Told of every parameter whose gradient appears; installed by the parallel strategies. */

@@ -137,10 +137,12 @@ export function configView(family: FamilyGraphs, config: ModelConfig, sizes: Run
     config["layers_block_type"] ??
     lookup(config, "text_config.layer_types") ??
     (typeof pattern === "string" ? [...pattern] : undefined);
+  const ofTower = family.layerKind?.includes("vision_config.") ?? false;
   return {
     scope,
     layerKind(index) {
-      const listed: unknown = Array.isArray(types) ? types[index] : undefined;
+      // What a tower's own keys say of its layers (SAM's windows) goes before the list of the text's.
+      const listed: unknown = Array.isArray(types) && !ofTower ? types[index] : undefined;
       if (typeof listed === "string") return KINDS[listed] ?? listed;
       if (family.layerKind === null) return null;
       const kind = evaluate(family.layerKind, (name) => (name === "i" ? index : scope(name)));

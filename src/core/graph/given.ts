@@ -17,7 +17,7 @@ function masksOf(fn: GraphFunction): ReadonlySet<string> {
 
 /**
  * For each block of a repeat, the inputs it is not given: another kind's value of an argument stands beside its own, and a
- * mask that only other kinds attend with is theirs. What no kind reads, or only some, is given to all.
+ * mask that only other kinds attend with is theirs. What no kind reads, or only some, is given to all. A graph may state it instead.
  */
 export function withheldInputs(
   { repeat }: RepeatInstruction,
@@ -28,6 +28,8 @@ export function withheldInputs(
     fn: blocks[block]!,
   }));
   if (functions.length < 2) return new Map();
+  if (repeat.bodies.some(({ withheld }) => withheld !== undefined))
+    return new Map(repeat.bodies.map(({ block, withheld }) => [block, new Set(withheld)]));
   const withheld = new Map(functions.map(({ block }) => [block, new Set<number>()]));
   const reads = functions.map(({ fn }) => readIn(fn));
   const masks = functions.map(({ fn }) => masksOf(fn));

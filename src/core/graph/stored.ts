@@ -1,26 +1,53 @@
 /**
  * Files of graphs as they are stored (`capture/stored.py`): what stands in them more than once is said once, in a table
- * of parts that `{ "same": n }` points into, and `{ "run": [n, from, count] }` into the items of one. A family's graphs
- * are alike for most of their length, so files, time to parse and memory shrink; what is shared stays one object.
+ * of parts that `{ "same": n }` points into, and `{ "run": [n, from, count] }` into the items of one. Values are
+ * named by how far back they were made. A family's graphs are alike for most of their length, so files, time to parse and
+ * memory shrink; what is shared stays one object.
  */
 import * as z from "zod";
-import type { FamilyGraphs } from "./types";
+import { numbering } from "./distances";
+import type { FamilyGraphs, GraphFunction, TrainerGraph } from "./types";
 
 const storedSchema = z.looseObject({
-  schema: z.literal("vram-lens/graphs/3"),
+  schema: z.literal("vram-lens/graphs/4"),
   parts: z.array(z.unknown()),
-  family: z.string(),
-  graphs: z.array(z.unknown()),
+  graphs: z.array(z.looseObject({})),
 });
 
-/** The graphs of a stored file's text; undefined where it is none. */
+/** A stored graph's functions; which of them there are depends on what it is of. */
+interface Functions {
+  readonly main: GraphFunction;
+  readonly blocks?: readonly GraphFunction[];
+  readonly after?: GraphFunction;
+}
+
+/** The graphs of a family's file; undefined where the text is none. */
 export function familyGraphs(text: string): FamilyGraphs | undefined {
+  const content = contentOf(text);
+  return content !== undefined && "family" in content ? (content as unknown as FamilyGraphs) : undefined;
+}
+
+/** The losses of a file of trainers; none where the text is no such file. */
+export function trainerGraphs(text: string): readonly TrainerGraph[] {
+  return (contentOf(text)?.graphs ?? []) as unknown as readonly TrainerGraph[];
+}
+
+/** What was stored, every part in its place and every value numbered. */
+function contentOf(text: string): { readonly graphs: readonly object[] } | undefined {
   const data = parsed(text);
   if (!storedSchema.safeParse(data).success) return undefined;
   const { schema: _, parts, ...rest } = data as z.infer<typeof storedSchema>;
   const table: unknown[] = [];
   for (const part of parts) table.push(whole(part, table));
-  return whole(rest, table) as FamilyGraphs;
+  const content = whole(rest, table) as { readonly graphs: readonly Functions[] };
+  const numbered = numbering();
+  const graphs = content.graphs.map((graph) => ({
+    ...graph,
+    main: numbered(graph.main),
+    ...(graph.blocks && { blocks: graph.blocks.map(numbered) }),
+    ...(graph.after && { after: numbered(graph.after) }),
+  }));
+  return { ...content, graphs };
 }
 
 function parsed(text: string): unknown {

@@ -99,7 +99,12 @@ export interface RepeatInstruction {
     readonly from: Expression;
     readonly to: Expression;
     /** Which function runs at index `i`: the first whose `when` is true (evaluated with `i`; `layer_types[i]` is `kind`). */
-    readonly bodies: readonly { readonly block: number; readonly when: Expression }[];
+    readonly bodies: readonly {
+      readonly block: number;
+      readonly when: Expression;
+      /** Inputs that layers of other kinds are given and these are not; where no body says, `given.ts` tells. */
+      readonly withheld?: readonly number[];
+    }[];
     readonly in: readonly Operand[];
     /** Per input: the output of the previous round that replaces it, or null when it stays the same. */
     readonly carry: readonly (number | null)[];

@@ -6,10 +6,10 @@
 import { playRegion } from "../engine/region";
 import type { Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
+import { allocateBatch, type BatchTensor, type PassFactory } from "./forward";
 import type { Strategy } from "./parallel";
 import { type Prediction, predict, taken } from "./prediction";
 import type { EvaluationSpec } from "./run";
-import { allocateBatch, type BatchTensor, type PassFactory } from "./step";
 
 export interface EvaluationOptions {
   readonly spec: EvaluationSpec;

@@ -11,8 +11,10 @@ import { evaluate, truthy } from "../graph/expression";
 import type { ArchitectureGraph } from "../graph/types";
 
 import { adapt, embeddingOf } from "./adapters";
+import { canInitialize, REPACKED_FROM } from "./adapters/initialization";
 import type { PromptSizes } from "./adapters/prompt-sizes";
 import type { PromptEncoder } from "./adapters/prompts";
+import { isAdapted } from "./adapters/targets";
 import { inKeyOrder, warmUp, whilePacking, withPieces } from "./loading";
 import { type Part, partOf } from "./parts";
 import { type PlacedTensor, placeTensors } from "./placed";
@@ -70,6 +72,8 @@ export interface LoadOptions {
   readonly promptSizes: PromptSizes;
   /** The weights come one by one from a checkpoint and are packed on the device (see `loading.ts`). */
   readonly packsOnTheFly?: boolean;
+  /** Adapters are made from the weights with what that takes (see `adapters/initialization.ts`). */
+  readonly initializes?: boolean;
 }
 
 const moduleOf = (name: string): string => name.replace(/\.weight$/, "");
@@ -124,6 +128,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     const weight = loading.packed.get(moduleOf(to));
     if (weight !== undefined) loading.packed.set(moduleOf(name), weight);
   }
+  if (options.adapter !== null) repackedTargets(loading, placed, options.adapter);
   quantizedForwards(loading, placed);
   if (options.prunedWeights !== undefined) maskPruned(torch, placed, options.prunedWeights);
   if (options.float8) float8Forwards(loading, placed, options.float8);
@@ -138,6 +143,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
           family: options.family,
           head: options.head,
           promptSizes: options.promptSizes,
+          ...(options.initializes ? { initializes: true } : {}),
           isFrozen: (path) => isFrozen(options, path),
         });
   const parameters = adapted?.parameters ?? placed.map(({ name }) => byName.get(name)!);
@@ -157,6 +163,21 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     elements: total(parameters) + packedElements,
     trainableElements: total(parameters.filter((tensor) => tensor.requiresGradFlag)),
   };
+}
+
+/** OLoRA packs 4-bit weights anew from a float32 residual: they are unpacked to that from then on. */
+function repackedTargets({ packed, options }: Loading, placed: readonly PlacedTensor[], adapter: AdapterSpec): void {
+  if (adapter.initialization?.kind !== "olora" || options.initializes) return;
+  for (const { name, module } of placed) {
+    const path = moduleOf(name);
+    const weight = packed.get(path);
+    if (
+      weight !== undefined &&
+      canInitialize(adapter.initialization, weight) &&
+      isAdapted(adapter, path, module, options.head)
+    )
+      packed.set(path, { ...weight, dtype: REPACKED_FROM });
+  }
 }
 
 /** Whether the trainer leaves the part of the model alone that a parameter or module belongs to. */
@@ -215,7 +236,7 @@ function pack(torch: Torch, spec: QuantizationSpec, { sizes, dtype }: PlacedTens
       return packInt8(torch, outputs, inputs, dtype);
     case "nf4":
     case "fp4":
-      return packWeight(torch, outputs, inputs, dtype, double);
+      return { ...packWeight(torch, outputs, inputs, dtype, double), computeDtype: spec.computeDtype };
     default:
       return packGrouped(torch, type, outputs, inputs, dtype, spec);
   }

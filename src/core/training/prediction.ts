@@ -3,8 +3,8 @@ import type { DType } from "../engine/dtype";
 import { FOLDS, type Fold, nextFold, type Region, recordRegion } from "../engine/region";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
+import { forward, type PassFactory } from "./forward";
 import type { Strategy } from "./parallel";
-import { forward, type PassFactory } from "./step";
 
 /** What a batch's forward leaves behind: a region to play, and which of its holders holds the loss and each further output. */
 export interface Prediction {

@@ -60,6 +60,20 @@ export type AdapterType =
   | "trainable-tokens"
   | "ln-tuning";
 
+/**
+ * `init_lora_weights` where LoRA's factors are made from the weight they stand beside, on the device it is on; other ways draw
+ * them on the host.
+ */
+export interface InitializationSpec {
+  readonly kind: "pissa" | "olora" | "mica" | "loftq";
+  /** PiSSA: subspace iterations of the fast decomposition (`pissa_niter_16`), the whole one when absent. LoftQ: rounds. */
+  readonly iterations?: number;
+  /** LoftQ: bits the weight is packed in; 4 when absent. */
+  readonly bits?: 4 | 8;
+  /** The weights are on the device when the adapter is put on. */
+  readonly onDevice: boolean;
+}
+
 /** An adapter of peft, as its config class describes it; fields that a type does not have are left out. */
 export interface AdapterSpec {
   readonly type: AdapterType;
@@ -73,8 +87,12 @@ export interface AdapterSpec {
   readonly modulesToSave: readonly string[];
   readonly bias: "none" | "all" | "lora_only";
   readonly useRslora: boolean;
+  /** Absent where the factors are drawn. */
+  readonly initialization?: InitializationSpec;
   /** peft's `autocast_adapter_dtype`: half-precision adapters are raised to float32. */
   readonly autocastAdapterDtype: boolean;
+  /** What the trainer casts all that is trained to afterwards, but for DoRA's magnitudes: TRL beside a quantized base. */
+  readonly castTo?: DType;
   /** Modules left out although `targetModules` names them. */
   readonly excludeModules?: readonly string[] | string;
   /** Indices of the layers that get the adapter; all when absent. */

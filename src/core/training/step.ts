@@ -22,18 +22,11 @@ import {
 } from "../engine/region";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
+import { allocateBatch, type BatchTensor, forward, type PassFactory } from "./forward";
 import { counterparts } from "./layers";
 import type { Optimizer } from "./optimizers";
-import { toFloat32 } from "./outputs";
 import type { Strategy } from "./parallel";
-import type { Pass } from "./trainers";
-
-/** One tensor that the trainer hands to the model. */
-export interface BatchTensor {
-  readonly name: string;
-  readonly sizes: readonly number[];
-  readonly dtype: DType;
-}
+import type { Pass } from "./trainers/pass";
 
 export interface StepOptions {
   readonly batch: readonly BatchTensor[];
@@ -76,9 +69,6 @@ export const STEPS = 2;
  * From the second micro-batch on, gradients exist and nothing new is allocated: the others repeat its events.
  */
 const DISTINCT_MICRO_BATCHES = 2;
-
-/** Makes what a micro-batch runs; folded ones leave out layers that repeat their neighbours. */
-export type PassFactory = (fold: Fold) => Pass;
 
 /** Runs the steps. Everything but the model and the optimizer's states is freed at the end. */
 export function runSteps(
@@ -216,38 +206,6 @@ function microBatch(
   loss!.release();
   if (held) for (const tensor of locals) tensor.release();
   return [];
-}
-
-/** The batch on the device, named in the graph's order. */
-export function allocateBatch(torch: Torch, batch: readonly BatchTensor[]): Tensor[] {
-  return batch.map(({ sizes, dtype }) => torch.empty("zeros", sizes, dtype));
-}
-
-/**
- * The model's forward as accelerate wraps it.
- *
- * @param step the step whose forward phase starts with it, or null when it belongs to the phase in force
- * @param converts whether accelerate hands on the outputs in float32
- * @returns the loss first, then what else the model returns, all owned by the caller
- */
-export function forward(
-  torch: Torch,
-  pass: Pass,
-  batch: readonly Tensor[],
-  autocast: DType | null,
-  step: number | null,
-  converts = true,
-): Tensor[] {
-  if (step !== null) torch.ledger.enter("forward", step);
-  torch.kind = "activations";
-  torch.autocastEnabled = autocast !== null && pass.ownsAutocast === undefined;
-  torch.autocastDtype = autocast;
-  let outputs = pass.main(batch);
-  torch.autocastEnabled = false;
-  torch.clearCastCache();
-  if (autocast !== null && converts) outputs = toFloat32(torch, outputs);
-  torch.logits = false;
-  return outputs;
 }
 
 /** `clip_grad_norm_`, foreach: one norm per gradient, their norm, the coefficient. */

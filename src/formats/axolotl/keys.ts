@@ -122,6 +122,20 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
     nullable: true,
   }),
   memory("peft_use_rslora", "use_rslora", "boolean", "Rank-stabilised scaling: no memory.", { nullable: true }),
+  memory(
+    "peft_init_lora_weights",
+    "adapter_initialization",
+    "any",
+    "How the factors start: made from the weights (PiSSA, OLoRA, LoftQ), each is taken apart in float32 before training.",
+    { nullable: true },
+  ),
+  memory(
+    "peft.loftq_config.loftq_bits",
+    "adapter_loftq_bits",
+    "integer",
+    "LoftQ: packs every weight and makes the factors from what that loses, before training.",
+    { also: [{ name: "adapter_initialization", means: { "4": "loftq", "8": "loftq" }, only: true }] },
+  ),
   memory("lora_model_dir", "lora_model_dir", "string", "Adapter to continue from.", {
     nullable: true,
     link: "adapter",

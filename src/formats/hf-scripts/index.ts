@@ -125,6 +125,7 @@ const CALLS: readonly (readonly [RegExp, string])[] = [
   [TRL_CALL, ""],
   [/(?:^|\.)LoraConfig$|get_peft_model$/, "lora."],
   ...PEFT_CALLS,
+  [/(?:^|\.)LoftQConfig$/, "loftq."],
   [/(?:^|\.)BitsAndBytesConfig$/, "bnb."],
   [
     /(?:AutoModel\w*|For\w+|LMHeadModel|FastLanguageModel|FastModel|FastVisionModel|UNet\w*|Transformer\w*|^Auto\w*Model\w*)\.(?:from_pretrained|from_config)$/,

@@ -105,6 +105,15 @@ const CALL_KEYS: readonly SchemaKey[] = [
   memory("lora.bias", "lora_bias", "string", "Which biases are trained."),
   memory("lora.use_dora", "use_dora", "boolean", "DoRA: a magnitude vector and larger activations per module."),
   memory("lora.use_rslora", "use_rslora", "boolean", "Rank-stabilised scaling: no memory."),
+  memory(
+    "loftq.loftq_bits",
+    "adapter_loftq_bits",
+    "integer",
+    "LoftQ: packs every weight and makes the factors from what that loses, before training.",
+  ),
+  memory("loftq.loftq_iter", "adapter_loftq_iterations", "integer", "LoftQ: rounds of packing and decomposing.", {
+    min: 1,
+  }),
   memory("bnb.load_in_4bit", "load_in_4bit", "boolean", EFFECT.quantization),
   memory("bnb.load_in_8bit", "load_in_8bit", "boolean", EFFECT.quantization),
   memory("bnb.bnb_4bit_quant_type", "bnb_4bit_quant_type", "string", "4-bit number format.", { default: "fp4" }),

@@ -95,6 +95,12 @@ function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] 
   if (bits !== undefined) result.push(derived(bits, "bnb_4bit_quant_storage", "bfloat16"));
   if (bits !== undefined && !settings.some((setting) => setting.name === "double_quantization"))
     result.push(derived(bits, "double_quantization", true));
+  const pissa = settings.find((setting) => setting.name === "pissa_init" && setting.value === true);
+  if (pissa !== undefined) {
+    // llamafactory/model/adapter.py (_setup_lora_tuning)
+    const rounds = settings.findLast((setting) => setting.name === "pissa_iterations")?.value ?? 16;
+    result.push(derived(pissa, "adapter_initialization", rounds === -1 ? "pissa" : `pissa_niter_${String(rounds)}`));
+  }
   const granularity = settings.find(
     (setting) => setting.name === "recompute_granularity" && typeof setting.value === "string",
   );

@@ -33,8 +33,12 @@ const OWN: readonly SchemaKey[] = [
   memory("oft_rank", "lora_rank", "integer", "Blocks per module that OFT turns.", { min: 0 }),
   memory("oft_block_size", "adapter_block_size", "integer", "Width of the blocks that OFT turns.", { min: 0 }),
   memory("oft_target", "lora_target_modules", "any", EFFECT.targets, { means: { all: "all-linear" } }),
-  memory("pissa_init", null, "boolean", "Initialises the adapter from the weights: a spike at the start.", {
+  memory("pissa_init", "pissa_init", "boolean", "Initialises the adapter from the weights: a spike at the start.", {
     default: false,
+  }),
+  memory("pissa_iter", "pissa_iterations", "integer", "Rounds of PiSSA's fast decomposition; -1: the whole one.", {
+    default: 16,
+    min: -1,
   }),
   memory(
     "freeze_trainable_layers",
@@ -248,7 +252,7 @@ export const OTHER_LLAMA_FACTORY_KEYS: ReadonlySet<string> = new Set([
     "save_only_model val_size tokenized_path export_dir export_size export_device export_legacy_format infer_backend " +
     "train_dataset eval_dataset model_class sample_backend trust_remote_code cache_dir split_special_tokens " +
     "galore_update_interval galore_scale apollo_scale apollo_update_interval badam_switch_interval " +
-    "badam_update_ratio badam_mask_mode badam_verbose module_dropout pissa_iter pissa_convert " +
+    "badam_update_ratio badam_mask_mode badam_verbose module_dropout pissa_convert " +
     "freeze_trainable_modules freeze_extra_modules loraplus_lr_ratio loraplus_lr_embedding create_new_adapter use_llama_pro " +
     "lora_rank_pattern use_asft_loss asft_alpha use_dft_loss mixture_of_depths moe_aux_loss_coef visual_inputs video_fps video_maxlen " +
     "image_min_pixels video_min_pixels image_do_pan_and_scan rope_scaling resize_vocab adapter_folder use_kt kt_mode kt_config " +

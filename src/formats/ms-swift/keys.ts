@@ -76,6 +76,13 @@ const OWN: readonly SchemaKey[] = [
   memory("adalora_init_r", "lora_rank", "integer", EFFECT.rank, { min: 1 }),
   memory("modules_to_save", "lora_modules_to_save", "any", EFFECT.toSave, { aliases: ["lora_modules_to_save"] }),
   memory("use_dora", "use_dora", "boolean", "DoRA: a magnitude vector and larger activations per module."),
+  memory(
+    "init_weights",
+    "adapter_initialization",
+    "any",
+    "How the factors start: made from the weights (PiSSA, OLoRA, LoftQ), each is taken apart in float32 before training.",
+    { means: { true: null, false: null } },
+  ),
   memory("quant_bits", "quantization_bit", "any", EFFECT.quantization, {
     aliases: ["quantization_bit"],
     oldNames: { quantization_bit: "ms-swift 3.0" },

@@ -227,6 +227,13 @@ export const TRAINER_CASES: Readonly<Record<string, Case>> = {
     story: "The head among the modules that get an adapter.",
     files: sft("use_peft: true", "lora_r: 16", "lora_target_modules: [q_proj, v_proj, lm_head]"),
   },
+  "initialization-quantized": {
+    story: "PiSSA on a base that is loaded in 4 bits.",
+    files: {
+      ...sft(...PEFT, "load_in_4bit: true"),
+      ...pins("adapter: { type: lora, r: 8, init_lora_weights: pissa }"),
+    },
+  },
   "fsdp-8bit-weights": {
     story: "8-bit weights on two cards that share them.",
     files: {

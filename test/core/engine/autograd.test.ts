@@ -194,6 +194,16 @@ describe("derivatives", () => {
   });
 });
 
+describe("factors of different dtypes", () => {
+  it("are noted, as PyTorch refuses them; a batch of products goes on in the dtype of the second", () => {
+    const { torch, tensor } = lab();
+    assert.equal(bmmOperator(torch, tensor([2, 8, 64]), tensor([2, 64, 16])).dtype, "float32");
+    assert.equal(torch.mixedFactors, false);
+    assert.equal(bmmOperator(torch, tensor([2, 8, 64]), tensor([2, 64, 16], "bfloat16")).dtype, "bfloat16");
+    assert.equal(torch.mixedFactors, true);
+  });
+});
+
 describe("matmul", () => {
   it("folds leading dimensions into rows when the other factor is a matrix", () => {
     const { torch, tensor, made } = lab();

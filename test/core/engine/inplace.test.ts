@@ -119,6 +119,22 @@ describe("operators of routers", () => {
       ["_to_copy 512"],
     );
   });
+
+  it("autocast_to of an operator's operand keeps what it makes of a weight", () => {
+    const l = lab();
+    const weight = l.leaf([256]);
+    const once = (keywords: Record<string, Argument>): void => {
+      dispatch(l.torch, "autocast_to", new Arguments([weight], keywords));
+    };
+    assert.deepEqual(
+      l.autocast("bfloat16", () => l.made(() => [once({ cached: true }), once({ cached: true })])),
+      ["_to_copy 512"],
+    );
+    assert.deepEqual(
+      l.autocast("bfloat16", () => l.made(() => [once({}), once({})])),
+      ["_to_copy 512", "_to_copy 512"],
+    );
+  });
 });
 
 describe("scaling in place", () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { attentionByParts, sampleAtPlaces, splitCat, upsampleBilinear } from "../../../src/core/engine/ops/pictures";
+import { attentionByParts, interpolate, sampleAtPlaces, splitCat } from "../../../src/core/engine/ops/pictures";
 import { windowsInColumns } from "../../../src/core/engine/ops/pooling";
 import { lab, rounded } from "./lab";
 
@@ -63,9 +63,18 @@ describe("operators of models that read pictures", () => {
     const l = lab();
     const picture = l.leaf([1, 4, 8, 8]);
     const before = l.live;
-    const out = upsampleBilinear(l.torch, picture, [16, 16]);
+    const out = interpolate(l.torch, picture, [16, 16]);
     assert.deepEqual(out.sizes, [1, 4, 16, 16]);
     assert.equal(l.live - before, 4 * 256 * 4);
+  });
+
+  it("linear interpolation of rows gives rows, and a gradient of the old length", () => {
+    const l = lab();
+    const rows = l.leaf([1, 8, 32]);
+    const out = interpolate(l.torch, rows, [127], "upsample_linear1d");
+    assert.deepEqual(out.sizes, [1, 8, 127]);
+    const back = l.made(() => l.differentiate(out)).filter((line) => !line.startsWith("ones_like"));
+    assert.deepEqual(back, [`upsample_linear1d_backward ${8 * 32 * 4}`]);
   });
 
   it("sampling at places keeps the picture, and makes a gradient of the places that nobody asked for", () => {

@@ -51,6 +51,16 @@ describe("inputs of layers of several kinds", () => {
     assert.deepEqual(sets([reader("x1"), attending(reader("x1"), "x4")]), [[4], []]);
   });
 
+  it("withholds what the graph states instead", () => {
+    const stated = repeat(2);
+    const bodies = stated.repeat.bodies.map((body, block) => (block === 0 ? { ...body, withheld: [3] } : body));
+    const given = withheldInputs({ repeat: { ...stated.repeat, bodies } }, [reader("x1"), reader("x2", "x3")]);
+    assert.deepEqual(
+      [...given.values()].map((which) => [...which]),
+      [[3], []],
+    );
+  });
+
   it("gives layers of one kind everything", () => {
     assert.equal(withheldInputs(repeat(1), [reader("x1")]).size, 0);
   });

@@ -26,10 +26,27 @@ const FIXED_STAGES: ReadonlySet<string> = new Set(["swin", "swinv2", "mobilevit"
 
 /** Keys that decide no memory, or not in this task. */
 const IRRELEVANT: Readonly<Record<string, readonly string[]>> = {
-  "*": ["model_type", "torch_dtype", "max_position_embeddings", "vocab_size", "sliding_window", "image_size"],
+  "*": [
+    "model_type",
+    "architectures",
+    "torch_dtype",
+    "max_position_embeddings",
+    "vocab_size",
+    "sliding_window",
+    "image_size",
+  ],
   // Initial values and scales.
   beit: ["layer_scale_init_value"],
+  "data2vec-vision": ["layer_scale_init_value"],
   gemma2: ["query_pre_attn_scalar"],
+  // Attention to both sides needs no mask within its window, as attention to the left needs none.
+  gemma3_text: ["query_pre_attn_scalar", "use_bidirectional_attention"],
+  // By what the distances of the bias are divided.
+  swinv2: ["pretrained_window_sizes"],
+  // Every published one attends both ways.
+  deberta: ["pos_att_type"],
+  // Its class has as many heads of keys as of queries.
+  persimmon: ["num_key_value_heads"],
   // The classifier has the tower of pictures alone.
   clip: ["projection_dim", "text_config"],
   // Every published one of the second generation: rotary positions, masked tokens dropped, no norm before the layers.
@@ -44,6 +61,9 @@ const IRRELEVANT: Readonly<Record<string, readonly string[]>> = {
   gpt_neo: ["attention_types"],
   // As many as the encoder's, in every published one.
   bart: ["decoder_attention_heads"],
+  marian: ["decoder_attention_heads"],
+  mbart: ["decoder_attention_heads"],
+  speech_to_text: ["decoder_attention_heads"],
   whisper: ["decoder_attention_heads"],
   // Positions by ALiBi go with attention and feed-forward one after the other, which is a graph of its own.
   falcon: ["alibi"],

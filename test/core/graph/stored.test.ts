@@ -2,46 +2,90 @@
 import { strict as assert } from "node:assert";
 import { familyGraphs } from "../../../src/core/graph/stored";
 
-const head = { schema: "vram-lens/graphs/3", family: "tiny" };
+const head = { schema: "vram-lens/graphs/4", family: "tiny" };
+
+const fn = (body: unknown, outputs: readonly string[] = []) => ({ inputs: [], outputs, body });
+const stored = (parts: readonly unknown[], graphs: readonly unknown[]) =>
+  familyGraphs(JSON.stringify({ ...head, parts, graphs }));
 
 describe("stored graphs", () => {
   it("puts parts where they are pointed to, parts of parts too, as one object", () => {
-    const graphs = familyGraphs(
-      JSON.stringify({
-        ...head,
-        parts: [{ op: "add" }, { body: [{ same: 0 }, { drop: ["1"] }] }],
-        graphs: [{ main: { same: 1 } }, { main: { same: 1 }, blocks: [{ same: 0 }] }],
-      }),
-    ) as unknown as { graphs: readonly { main: unknown; blocks?: readonly unknown[] }[] };
+    const scope = { scope: "model" };
+    const graphs = stored(
+      [scope, fn([{ same: 0 }, { drop: ["a"] }])],
+      [
+        { main: { same: 1 }, blocks: [] },
+        { main: { same: 1 }, blocks: [fn([{ same: 0 }])] },
+      ],
+    );
+    const main = fn([scope, { drop: ["a"] }]);
     assert.deepEqual(graphs, {
       family: "tiny",
       graphs: [
-        { main: { body: [{ op: "add" }, { drop: ["1"] }] } },
-        { main: { body: [{ op: "add" }, { drop: ["1"] }] }, blocks: [{ op: "add" }] },
+        { main, blocks: [] },
+        { main, blocks: [fn([scope])] },
       ],
     });
-    assert.equal(graphs.graphs[0]?.main, graphs.graphs[1]?.main);
+    assert.equal(graphs?.graphs[0]?.main, graphs?.graphs[1]?.main);
   });
 
   it("puts a stretch of a part's items into a list", () => {
-    const graphs = familyGraphs(
-      JSON.stringify({
-        ...head,
-        parts: [
-          ["a", "b", "c", "d"],
-          ["x", { run: [0, 1, 2] }, "y"],
-        ],
-        graphs: [{ body: [{ run: [1, 0, 3] }, "z"] }, { body: { same: 1 } }],
-      }),
+    const scope = (name: string) => ({ scope: name });
+    const graphs = stored(
+      [["a", "b", "c", "d"].map(scope), [scope("x"), { run: [0, 1, 2] }, scope("y")]],
+      [
+        { main: fn([{ run: [1, 0, 3] }, scope("z")]), blocks: [] },
+        { main: fn({ same: 1 }), blocks: [] },
+      ],
     );
-    assert.deepEqual(graphs, {
-      family: "tiny",
-      graphs: [{ body: ["x", "b", "c", "z"] }, { body: ["x", "b", "c", "y"] }],
+    assert.deepEqual(
+      graphs?.graphs.map(({ main }) => main.body),
+      [["x", "b", "c", "z"].map(scope), ["x", "b", "c", "y"].map(scope)],
+    );
+  });
+
+  it("numbers values by how far back they were made", () => {
+    const body = [
+      { op: "embedding", in: ["%input_ids"], out: ["+"] },
+      { op: "split", in: ["%-0", ["%-0"]], kw: { dtype: "$dtype(%-0)" }, out: ["+", null, "+2"] },
+      { op: "add_", in: ["%-1"], out: ["-1"] },
+      { drop: ["-3", "input_ids"] },
+      { repeat: { in: ["%-0"], out: ["+"], collect: ["*+"], carry: [0] } },
+      { op: "cat", in: ["%*-0"], out: ["+"] },
+      { drop: ["*-1"] },
+    ];
+    const graphs = stored([], [{ main: fn(body, ["-0", "-2"]), blocks: [] }]);
+    assert.deepEqual(graphs?.graphs[0]?.main, {
+      inputs: [],
+      outputs: ["6", "4"],
+      body: [
+        { op: "embedding", in: ["%input_ids"], out: ["0"] },
+        { op: "split", in: ["%0", ["%0"]], kw: { dtype: "$dtype(%0)" }, out: ["1", null, "3"] },
+        { op: "add_", in: ["%2"], out: ["2"] },
+        { drop: ["0", "input_ids"] },
+        { repeat: { in: ["%3"], out: ["4"], collect: ["*5"], carry: [0] } },
+        { op: "cat", in: ["%*5"], out: ["6"] },
+        { drop: ["*5"] },
+      ],
     });
   });
 
+  it("keeps an instruction that is said once one object where its numbers are the same", () => {
+    const sum = { op: "add.Tensor", in: ["%x", "%x"], out: ["+"] };
+    const graphs = stored(
+      [sum],
+      [
+        { main: fn([{ same: 0 }, { same: 0 }]), blocks: [] },
+        { main: fn([{ same: 0 }, { drop: ["-0"] }]), blocks: [] },
+      ],
+    );
+    const [one, other] = graphs?.graphs ?? [];
+    assert.equal(one?.main.body[0], other?.main.body[0]);
+    assert.deepEqual(one?.main.body[1], { ...sum, out: ["1"] });
+  });
+
   it("is nothing where a text is no file of graphs", () => {
-    for (const text of ["", "null", "{", "[]", JSON.stringify({ ...head, schema: "vram-lens/graphs/2", graphs: [] })])
+    for (const text of ["", "null", "{", "[]", JSON.stringify({ ...head, schema: "vram-lens/graphs/3", graphs: [] })])
       assert.equal(familyGraphs(text), undefined, text);
   });
 });

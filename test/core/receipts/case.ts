@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { familyGraphs } from "../../../src/core/graph/stored";
 import type { FamilyGraphs } from "../../../src/core/graph/types";
+import { initializationNamed } from "../../../src/core/training/adapters/initialization";
 import {
   IA3_FEEDFORWARD,
   IA3_TARGETS,
@@ -41,6 +42,8 @@ export interface Peft {
   readonly num_virtual_tokens?: number;
   readonly encoder_hidden_size?: number;
   readonly prefix_projection?: boolean;
+  readonly init_lora_weights?: string;
+  readonly loftq_config?: { readonly loftq_bits: 4 | 8; readonly loftq_iter: number };
 }
 
 /** One drawn run, in the words of the reference. */
@@ -190,6 +193,11 @@ function adapterOf(p: Peft, family: string): AdapterSpec {
       virtualTokens: p.num_virtual_tokens,
       encoderHiddenSize: p.encoder_hidden_size,
       prefixProjection: p.prefix_projection,
+      initialization: initializationNamed(
+        p.init_lora_weights ?? "",
+        p.loftq_config ? { bits: p.loftq_config.loftq_bits, iterations: p.loftq_config.loftq_iter } : {},
+        true,
+      ),
     }),
   };
 }

@@ -1,6 +1,7 @@
 /** Receipts of trainers: random runs of TRL's losses with what PyTorch says of each, made by `capture/trainer_truth.py`. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { trainerGraphs } from "../../../src/core/graph/stored";
 import type { FamilyGraphs, TrainerGraph } from "../../../src/core/graph/types";
 import type { TrainerKind, TrainingRun } from "../../../src/core/training/run";
 import { graphsOf, type Case as PlainCase, runOf } from "../receipts/case";
@@ -48,10 +49,10 @@ const LOSSES = path.join(ROOT, "models", "trainers");
 
 /** Every captured loss, by the name of its file. */
 export const trainers: ReadonlyMap<string, readonly TrainerGraph[]> = new Map(
-  readdirSync(LOSSES).map((name) => {
-    const { graphs } = JSON.parse(readFileSync(path.join(LOSSES, name), "utf8")) as { graphs: TrainerGraph[] };
-    return [name.replace(".json", ""), graphs];
-  }),
+  readdirSync(LOSSES).map((name) => [
+    name.replace(".json", ""),
+    trainerGraphs(readFileSync(path.join(LOSSES, name), "utf8")),
+  ]),
 );
 
 /** A family's graphs with the trainers' losses of one file, as the analyzer hands them over. */

@@ -92,6 +92,23 @@ export const STOP_RULES: readonly Rule[] = [
     },
   },
   {
+    // peft/tuners/lora/layer.py (pissa_init, corda_init, mica_init, loftq_init)
+    code: "initialization-quantized",
+    severity: "error",
+    title: "Factors made from weights that are packed",
+    why: 'PiSSA, CorDA and MiCA take a weight apart as it is stored and raise "Please initialize PiSSA under float32, float16, or bfloat16" for packed ones; LoftQ packs the weights itself and takes the packed ones for matrices. Of all the ways only OLoRA unpacks them first.',
+    mend: "Make the factors on the base in full precision, save the residual model and quantize that; or use `olora`, which packs what is left anew.",
+    en: "`{way}` takes weights apart as they are stored, which packed ones are not made for: load the base in full precision, or use `olora`.",
+    zh: "`{way}` 直接分解所存储的权重，不支持已量化的权重：请以全精度加载基座模型，或改用 `olora`。",
+    example: { trl: "load_in_4bit: true\n", pins: "adapter: { type: lora, r: 8, init_lora_weights: pissa }" },
+    check: (facts) => {
+      const at = facts.stated("adapter_initialization");
+      const way = String(at?.value ?? "");
+      const packed = facts.run?.quantization != null && facts.run.adapter !== null;
+      return hit(at, packed && /^(?:pissa|corda|mica|loftq)/.test(way), { args: { way } });
+    },
+  },
+  {
     // torch/distributed/fsdp/_flat_param.py (_validate_tensors_to_flatten)
     code: "fsdp-8bit-weights",
     severity: "error",

@@ -15,10 +15,15 @@ function columnMajor(sizes: Sizes, strides: Sizes): boolean {
   return strides[0] === 1 && strides[1] === sizes[0];
 }
 
-/** The product of two matrices as one kernel, nothing recorded. */
+/**
+ * The product of two matrices as one kernel, nothing recorded. Factors of different dtypes are refused by every device's kernel
+ * (aten/src/ATen/native/cuda/Blas.cpp, bmm_out_cuda_impl); the shapes alone go on, a batch of products in the dtype of the second
+ * factor (torch/_meta_registrations.py, common_meta_baddbmm_bmm).
+ */
 function product(torch: Torch, a: Tensor, b: Tensor, operator = "mm"): Tensor {
+  if (a.dtype !== b.dtype) torch.mixedFactors = true;
   if (a.rank === 2) return matrix(torch, operator, [a.size(0), b.size(1)], a.size(1), a.dtype);
-  return matrices(torch, operator, [a.size(0), a.size(1), b.size(2)], a.size(2), a.dtype);
+  return matrices(torch, operator, [a.size(0), a.size(1), b.size(2)], a.size(2), b.dtype);
 }
 
 /** One product's result. */
@@ -98,7 +103,7 @@ export function bmm(torch: Torch, a: Tensor, b: Tensor): Tensor {
     const [left, right] = factors(node, saved);
     const [count, rows, columns] = gradient.sizes as [number, number, number];
     const mat2 = left && matrices(torch, "bmm", [count, left.size(2), columns], rows, gradient.dtype);
-    return [right && matrices(torch, "bmm", [count, rows, right.size(1)], columns, gradient.dtype), mat2];
+    return [right && matrices(torch, "bmm", [count, rows, right.size(1)], columns, right.dtype), mat2];
   });
   saveFactors(torch, node, a, b);
   return torch.attach(node, product(torch, a, b, "bmm"));

@@ -519,3 +519,23 @@ export function phimoeMultiplier(
   if (node !== null) for (const tensor of [multiplier, experts, gates]) torch.save(node, tensor);
   return torch.attach(node, torch.empty("mul", multiplier.sizes, multiplier.dtype));
 }
+
+/**
+ * RecurrentGemma's root whose slope has a bound: what it reads is saved, and roots are taken of it in backward
+ * (transformers/models/recurrent_gemma/modeling_recurrent_gemma.py, SqrtBoundDerivative).
+ */
+export function sqrtBoundDerivative(torch: Torch, self: Tensor): Tensor {
+  const node = torch.record("SqrtBoundDerivativeBackward", [self], (torch, [gradient], [x]) => {
+    if (!gradient) return [null];
+    const scaled = product(torch, x!, 4);
+    const clipped = elementwise(torch, "clamp", [scaled], scaled.dtype);
+    scaled.release();
+    const root = elementwise(torch, "sqrt", [clipped], clipped.dtype);
+    const out = elementwise(torch, "div", [gradient, root], gradient.dtype);
+    root.release();
+    clipped.release();
+    return [out];
+  });
+  if (node !== null) torch.save(node, self);
+  return torch.attach(node, elementwise(torch, "sqrt", [self], self.dtype));
+}

@@ -61,7 +61,8 @@ export function attentionByParts(torch: Torch, operands: PictureAttention): Tens
       mask: null,
       dropout: 0,
       causal: false,
-      groupedQuery: false,
+      // heads that share keys (`use_gqa_in_sdpa` of transformers/integrations/sdpa_attention.py)
+      groupedQuery: query.size(1) !== key.size(1),
     });
     const turned = transpose(torch, out, 1, 2);
     out.release();
@@ -74,8 +75,11 @@ export function attentionByParts(torch: Torch, operands: PictureAttention): Tens
   return joined;
 }
 
-/** `upsample_bilinear2d`, with antialiasing or without: backward needs the sizes only; float32 under autocast. */
-export function upsampleBilinear(
+/**
+ * Interpolation of a picture's or a row's values: backward needs the sizes only (derivatives.yaml); float32 under autocast
+ * (aten/src/ATen/autocast_mode.h lists every kind).
+ */
+export function interpolate(
   torch: Torch,
   input: Tensor,
   target: readonly number[],
@@ -83,7 +87,7 @@ export function upsampleBilinear(
 ): Tensor {
   const x = torch.autocasting ? torch.autocast(input, "float32") : input.retain();
   const { sizes } = x;
-  const node = torch.record("UpsampleBilinear2DBackward0", [x], (torch, [gradient]) => [
+  const node = torch.record("UpsampleBackward0", [x], (torch, [gradient]) => [
     gradient ? torch.empty(`${operator}_backward`, sizes, gradient.dtype) : null,
   ]);
   const out = torch.attach(node, torch.empty(operator, [...sizes.slice(0, 2), ...target], x.dtype));

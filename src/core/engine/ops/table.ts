@@ -130,6 +130,11 @@ const factory =
   (torch, args) =>
     torch.empty(operator, args.numbers(0), args.dtype(-1) ?? dtypeOf(args));
 
+const interpolation =
+  (operator: string): Rule =>
+  (torch, args) =>
+    pictures.interpolate(torch, args.tensor(0), args.numbers(1), operator);
+
 const concatenated: Rule = (torch, args) => layout.cat(torch, args.tensors(0), args.number(1, 0, "dim"));
 
 function eye(torch: Torch, args: Arguments): Tensor {
@@ -164,7 +169,9 @@ function to(torch: Torch, args: Arguments): Tensor {
 }
 
 /** What a model casts by itself where autocast is on (`torch.amp.autocast_mode._cast`): a plain copy, not a cached one. */
-function autocastTo(torch: Torch, self: Tensor): Tensor {
+/** A conversion to autocast's dtype: by hand, or (`cached`) as `cached_cast` converts an operator's operand. */
+function autocastTo(torch: Torch, self: Tensor, cached: boolean): Tensor {
+  if (cached && torch.autocasting) return torch.autocast(self, torch.autocastDtype ?? self.dtype);
   const wanted = torch.autocasting && isFloating(self.dtype) && self.dtype !== "float64" ? torch.autocastDtype : null;
   return wanted === null || wanted === self.dtype ? self.retain() : torch.toCopy(self, wanted);
 }
@@ -298,6 +305,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   minimum: (t, a) => arithmetic.extremum(t, "minimum", a.operand(0), a.operand(1)),
   max: (t, a) => largest(t, "max", "maximum", a),
   clamp: (t, a) => arithmetic.clamp(t, a.tensor(0), limits(a)),
+  clip: (t, a) => arithmetic.clamp(t, a.tensor(0), limits(a)),
   clamp_half: (t, a) => clampHalf(t, a.tensor(0), a.flag(1)),
   clamp_min: (t, a) => arithmetic.clamp(t, a.tensor(0), 1),
   amax: (t, a) => extreme(t, "amax", a),
@@ -385,8 +393,10 @@ const RULES: Readonly<Record<string, Rule>> = {
       window: a.number(5, 0),
       merge: a.number(6, 1),
     }),
-  upsample_bilinear2d: (t, a) => pictures.upsampleBilinear(t, a.tensor(0), a.numbers(1)),
-  _upsample_bilinear2d_aa: (t, a) => pictures.upsampleBilinear(t, a.tensor(0), a.numbers(1), "_upsample_bilinear2d_aa"),
+  upsample_bilinear2d: interpolation("upsample_bilinear2d"),
+  _upsample_bilinear2d_aa: interpolation("_upsample_bilinear2d_aa"),
+  upsample_bicubic2d: interpolation("upsample_bicubic2d"),
+  upsample_linear1d: interpolation("upsample_linear1d"),
   // aten/src/ATen/native/Onehot.cpp: zeros, and a one put where each number says
   one_hot: (t, a) => t.empty("zeros", [...a.tensor(0).sizes, a.number(1, 1)], "int64"),
   grid_sampler: (t, a) => pictures.sampleAtPlaces(t, a.tensor(0), a.tensor(1)),
@@ -461,7 +471,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   lift_fresh: (_, a) => a.tensor(0).retain(),
   to,
   _to_copy: to,
-  autocast_to: (t, a) => autocastTo(t, a.tensor(0)),
+  autocast_to: (t, a) => autocastTo(t, a.tensor(0), a.flag(-1, "cached")),
   type_as: (t, a) =>
     a.tensor(0).dtype === a.tensor(1).dtype ? a.tensor(0).retain() : t.toCopy(a.tensor(0), a.tensor(1).dtype),
   float: (t, a) => (a.tensor(0).dtype === "float32" ? a.tensor(0).retain() : t.toCopy(a.tensor(0), "float32")),
@@ -528,6 +538,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   mul_: (t, a) => scalePart(t, "mul", a.tensor(0), a.operand(1)),
   div_: (t, a) => scalePart(t, "div", a.tensor(0), a.operand(1)),
   masked_fill_: (t, a) => arithmetic.maskedFillInto(t, a.tensor(0), a.tensor(1)),
+  sqrt_bound_derivative: (t, a) => model.sqrtBoundDerivative(t, a.tensor(0)),
   phimoe_multiplier: (t, a) => model.phimoeMultiplier(t, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3)),
   copy_: (t, a) => copyInto(t, a.tensor(0), a.operand(1)),
   fill_: inplace(null),

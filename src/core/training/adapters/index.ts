@@ -10,14 +10,15 @@ import { boft } from "./butterfly";
 import { isDepthwise, loraConvolution } from "./convolution";
 import { convertTargets, type ParameterLora, parameterLora, wrapped } from "./experts";
 import { loha, lokr } from "./factored";
-import { type AdapterLayer, type BaseLayer, baseLayer } from "./layer";
+import { canInitialize, initialize } from "./initialization";
+import { type AdapterLayer, type BaseLayer, baseLayer, buffer, raised } from "./layer";
 import { lora, loraEmbedding } from "./lora";
 import { applyModulesToSave, savedModule } from "./modules-to-save";
 import type { PromptSizes } from "./prompt-sizes";
 import { type PromptEncoder, promptEncoder, virtualTokens } from "./prompts";
 import { oft } from "./rotation";
 import { ia3, vera, veraProjections } from "./scaling";
-import { isAdapted, isConvolution, named } from "./targets";
+import { isAdapted, isConvolution, named, rankOf } from "./targets";
 import { trainedTokens } from "./tokens";
 
 /** A loaded model as adapters see it. */
@@ -35,6 +36,8 @@ export interface AdaptedModel {
   readonly promptSizes: PromptSizes;
   /** Whether the trainer leaves the part of the model alone that a module belongs to. */
   readonly isFrozen: (path: string) => boolean;
+  /** Factors are made from the weights as the library makes them, with what that takes; no step can be run afterwards. */
+  readonly initializes?: boolean;
 }
 
 export interface Adapted {
@@ -74,13 +77,20 @@ export function embeddingOf(placed: readonly PlacedTensor[]): PlacedTensor | und
   return placed.find(({ module, sizes }) => module.endsWith("Embedding") && sizes.length === 2);
 }
 
+/** Adapters as they are while peft makes them. */
+function uncast({ castTo: _, ...adapter }: AdapterSpec): AdapterSpec {
+  return { ...adapter, autocastAdapterDtype: false };
+}
+
 export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Adapted {
   const { placed, byName, head } = model;
   const converted = convertTargets(given, model.family, placed, head);
-  const { adapter } = converted;
+  // Factors are made in the dtype of their weight, and raised when all are there (PeftModel.__init__).
+  const adapter = model.initializes ? uncast(converted.adapter) : converted.adapter;
   const onParameters: ParameterLora[] = [];
   const parameters: Tensor[] = [];
   const regularised: Tensor[] = [];
+  const made: Tensor[] = [];
   const make = makerOf(torch, adapter, model);
   const tokens = adapter.trainableTokens === undefined ? undefined : embeddingOf(placed);
   const whole = (parameter: string): string | undefined => {
@@ -92,7 +102,7 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
     const path = pathOf(item)!;
     if (item.sharedWith === null) parameters.push(byName.get(item.name)!);
     if (whole(item.name) !== undefined) {
-      applyModulesToSave(torch, item, byName, parameters);
+      applyModulesToSave(torch, item, byName, parameters, adapter.castTo);
       return;
     }
     if (model.isFrozen(path)) return;
@@ -109,13 +119,14 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
       onParameters.push(lora);
       added.push(lora.a, lora.b);
     }
-    if (item === tokens) added.push(trainTokens(torch, adapter, model, path));
+    if (item === tokens) added.push(trainTokens(torch, adapter, model, path, item.module));
     for (const tensor of added) {
       tensor.layer = item.index;
-      tensor.pattern = `${withoutEnd(item.pattern)}${tensor.name!.slice(path.length)}`;
+      if (tensor.name !== null) tensor.pattern = `${withoutEnd(item.pattern)}${tensor.name.slice(path.length)}`;
       if (adapter.type === "adalora" && /\.lora_[AB]$/.test(tensor.name!)) regularised.push(tensor);
     }
     parameters.push(...added);
+    if (model.initializes) made.push(...added);
     if (adapts && adapter.bias === "lora_only") trainBias(byName.get(`${path}.bias`));
   });
   // A module with a tied parameter gets a copy of its own, tied to nothing but what was copied with it (copy.deepcopy).
@@ -123,9 +134,10 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
     const item = placed.find((one) => one.name === to);
     if (item === undefined || whole(name) === undefined) continue;
     if (whole(name) === whole(to)) byName.set(name, byName.get(to)!);
-    else applyModulesToSave(torch, { ...item, name, pattern: name }, byName, parameters);
+    else applyModulesToSave(torch, { ...item, name, pattern: name }, byName, parameters, adapter.castTo);
   }
   if (adapter.bias === "all") for (const { name } of placed) if (/bias/.test(name)) trainBias(byName.get(name));
+  if (given.autocastAdapterDtype) for (const tensor of made) raised(torch, tensor);
   const prompt = virtualTokens(adapter) > 0 ? promptEncoder(torch, adapter, model.promptSizes) : null;
   return {
     parameters: prompt === null ? parameters : [...parameters, ...prompt.parameters],
@@ -179,16 +191,43 @@ function makerOf(
       return isDepthwise(weight) ? [] : put(path, loraConvolution(torch, adapter, path, weight, bias));
     }
     const layer = make === undefined ? null : base(path, item.module);
-    return layer === null || make === undefined ? [] : put(path, make(torch, adapter, layer));
+    if (layer === null || make === undefined) return [];
+    return (
+      (model.initializes && initializedLayer(torch, adapter, model, layer)) || put(path, make(torch, adapter, layer))
+    );
   };
 }
 
-/** Trains rows of the embedding; an output head that shares the table reads the copy too. */
-function trainTokens(torch: Torch, adapter: AdapterSpec, model: AdaptedModel, path: string): Tensor {
-  const { byName, modules, head } = model;
-  const table = byName.get(`${path}.weight`)!;
-  const tokens = trainedTokens(torch, adapter, path, table);
-  modules.set(path, tokens.embed);
-  if (head !== null && byName.get(`${head}.weight`) === table) modules.set(head, tokens.head);
+/** The factors of a layer as peft makes them from its weight, which is replaced; null where they are drawn. */
+function initializedLayer(
+  torch: Torch,
+  adapter: AdapterSpec,
+  { byName, packed }: AdaptedModel,
+  { path, inputs, outputs, dtype }: BaseLayer,
+): Tensor[] | null {
+  const { initialization: spec } = adapter;
+  const stored = packed.get(path);
+  if (spec === undefined || !canInitialize(spec, stored)) return null;
+  const weight = byName.get(`${path}.weight`)!;
+  const base = { weight, packed: stored, inputs, outputs, rank: rankOf(adapter, path) };
+  const { a, b, residual } = initialize(torch, spec, base, dtype);
+  if (residual !== null) byName.set(`${path}.weight`, residual);
+  const vectors = Number(adapter.loraBias === true) + Number(adapter.type === "dora");
+  return [a, b, ...Array.from({ length: vectors }, () => buffer(torch, [outputs], dtype))];
+}
+
+/**
+ * Trains rows of the embedding. Every module that shares the table makes a copy of its own with them: the embeddings of both
+ * stacks of an encoder-decoder, an output head (peft/utils/other.py, _get_module_names_tied_with_embedding).
+ */
+function trainTokens(torch: Torch, adapter: AdapterSpec, model: AdaptedModel, path: string, module: string): Tensor {
+  const { byName, modules, head, tied } = model;
+  const name = `${path}.weight`;
+  // A scale that is no buffer is a number of Python's.
+  const scaled = module.endsWith("ScaledWordEmbedding") && !byName.has(`${path}.embed_scale`);
+  const tokens = trainedTokens(torch, adapter, path, byName.get(name)!, scaled);
+  const shared = [...tied].filter(([, to]) => to === name).map(([other]) => other);
+  for (const other of [name, ...shared])
+    modules.set(withoutEnd(other), withoutEnd(other) === head ? tokens.head : tokens.embed);
   return tokens.parameter;
 }

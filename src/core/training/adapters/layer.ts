@@ -65,8 +65,16 @@ export function parameter(torch: Torch, name: string, sizes: readonly number[], 
   return tensor;
 }
 
-/** Half-precision adapters are raised to float32 (`autocast_adapter_dtype`). */
+/** Replaces a tensor of an adapter in half precision by its copy in float32 (peft/tuners/tuners_utils.py, cast_adapter_dtype). */
+export function raised(torch: Torch, tensor: Tensor): void {
+  if (tensor.dtype !== "float16" && tensor.dtype !== "bfloat16") return;
+  buffer(torch, tensor.sizes, "float32");
+  tensor.release();
+}
+
+/** Half-precision adapters are raised to float32 (`autocast_adapter_dtype`), unless the trainer casts them anyway. */
 export function adapterDtype(adapter: AdapterSpec, base: DType): DType {
+  if (adapter.castTo !== undefined) return adapter.castTo;
   const dtype = base === "uint8" || base === "int8" ? "float32" : base;
   return adapter.autocastAdapterDtype && (dtype === "float16" || dtype === "bfloat16") ? "float32" : dtype;
 }
@@ -104,6 +112,6 @@ export function baseLayer(adapter: AdapterSpec, target: AdaptedModule): BaseLaye
     bias,
     transposed,
     format: packed?.format ?? null,
-    dtype: adapterDtype(adapter, weight.dtype),
+    dtype: adapterDtype(adapter, packed?.computeDtype ?? weight.dtype),
   };
 }

@@ -22,15 +22,28 @@ interface Lora {
   readonly magnitude: Tensor | null;
 }
 
+/** MiCA's second factor stays as it was made (peft/tuners/lora/variants.py, MiCALinearVariant). */
+function trainsBoth({ initialization }: AdapterSpec): boolean {
+  return initialization?.kind !== "mica";
+}
+
 /** LoRA or DoRA on a linear layer. */
 export function lora(torch: Torch, adapter: AdapterSpec, base: BaseLayer): AdapterLayer {
   const { path, dtype } = base;
   const rank = rankOf(adapter, path);
   const a = parameter(torch, `${path}.lora_A`, [rank, base.inputs], dtype);
   const b = parameter(torch, `${path}.lora_B`, [base.outputs, rank], dtype);
+  b.requiresGradFlag = trainsBoth(adapter);
   const bias = adapter.loraBias ? parameter(torch, `${path}.lora_B_bias`, [base.outputs], dtype) : null;
   const magnitude =
-    adapter.type === "dora" ? parameter(torch, `${path}.lora_magnitude_vector`, [base.outputs], dtype) : null;
+    adapter.type === "dora"
+      ? parameter(
+          torch,
+          `${path}.lora_magnitude_vector`,
+          [base.outputs],
+          adapter.castTo === undefined ? dtype : "float32",
+        )
+      : null;
   const forward = (base.format === null ? plainLora : quantizedLora)(adapter, { a, b, bias, magnitude }, base);
   return { parameters: [a, b, bias, magnitude].filter((tensor) => tensor !== null), forward };
 }
@@ -41,6 +54,7 @@ export function loraEmbedding(torch: Torch, adapter: AdapterSpec, path: string, 
   const dtype = adapterDtype(adapter, table.dtype);
   const a = parameter(torch, `${path}.lora_embedding_A`, [rank, table.size(0)], dtype);
   const b = parameter(torch, `${path}.lora_embedding_B`, [table.size(1), rank], dtype);
+  b.requiresGradFlag = trainsBoth(adapter);
   const forward: ModuleForward = (torch, input) => {
     const result = embedding(torch, table, input);
     const columns = permute(torch, a, [1, 0]);

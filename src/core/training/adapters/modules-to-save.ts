@@ -2,6 +2,7 @@
  * Modules trained as full copies: the frozen original stays and a trainable copy takes its place.
  * Sources: peft/utils/other.py (ModulesToSaveWrapper, _set_trainable), peft/tuners/ln_tuning/layer.py.
  */
+import type { DType } from "../../engine/dtype";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { PlacedTensor } from "../placed";
@@ -20,9 +21,10 @@ export function applyModulesToSave(
   item: PlacedTensor,
   byName: Map<string, Tensor>,
   parameters: Tensor[],
+  castTo?: DType,
 ): void {
   // A copy of what is there by now: `prepare_model_for_kbit_training` may have raised it to float32.
-  const copy = torch.empty("clone", item.sizes, byName.get(item.name)?.dtype ?? item.dtype);
+  const copy = torch.empty("clone", item.sizes, castTo ?? byName.get(item.name)?.dtype ?? item.dtype);
   torch.ledger.relabel(copy.storage.id, "adapters");
   copy.name = item.name;
   copy.requiresGradFlag = true;

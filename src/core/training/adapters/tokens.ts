@@ -18,7 +18,14 @@ export interface TrainedTokens {
   readonly head: ModuleForward;
 }
 
-export function trainedTokens(torch: Torch, adapter: AdapterSpec, path: string, table: Tensor): TrainedTokens {
+/** @param scaled the embedding is scaled by a number, which is put on the device and kept (tuners_utils.py, _get_embed_scale) */
+export function trainedTokens(
+  torch: Torch,
+  adapter: AdapterSpec,
+  path: string,
+  table: Tensor,
+  scaled = false,
+): TrainedTokens {
   const sizes = [adapter.trainableTokens ?? 0, table.size(1)];
   const dtype = adapterDtype(adapter, table.dtype);
   const rows = parameter(torch, `${path}.trainable_tokens_delta`, sizes, dtype);
@@ -41,7 +48,15 @@ export function trainedTokens(torch: Torch, adapter: AdapterSpec, path: string, 
     };
   return {
     parameter: rows,
-    embed: using(embedding),
+    embed: using((t, weight, input) => {
+      const rows = embedding(t, weight, input);
+      if (scaled && rows.node !== null) {
+        const scale = t.empty("_to_copy", [], rows.dtype);
+        t.save(rows.node, scale);
+        scale.release();
+      }
+      return rows;
+    }),
     head: using((t, weight, input) => linear(t, input, weight, null)),
   };
 }

@@ -20,9 +20,13 @@ export interface PackedWeight {
   readonly outputs: number;
   readonly inputs: number;
   readonly packed: Tensor;
+  /** Constants that bitsandbytes keeps beside it. */
+  readonly constants?: readonly Tensor[];
   /** Dtype the weight was quantized from and is unpacked to. */
   readonly dtype: DType;
   readonly nested: boolean;
+  /** Of a 4-bit layer: what its adapters are made in (peft/tuners/tuners_utils.py, _get_base_layer_device_and_dtype). */
+  readonly computeDtype?: DType;
 }
 
 /** Allocates a packed weight and its constants, in the order the library makes them. */
@@ -35,14 +39,16 @@ export function packWeight(torch: Torch, outputs: number, inputs: number, dtype:
     return tensor;
   };
   const packed = make([Math.ceil(elements / 2), 1], "uint8");
-  make([16], "float32");
-  if (nested) {
-    make([Math.ceil(blocks / NESTED_BLOCK)], "float32");
-    make([256], "float32");
-    make([blocks], "uint8");
-    make([], "float32");
-  } else make([blocks], "float32");
-  return { format: "bnb-4bit", outputs, inputs, packed, dtype, nested };
+  const codes = make([16], "float32");
+  const constants = nested
+    ? [
+        make([Math.ceil(blocks / NESTED_BLOCK)], "float32"),
+        make([256], "float32"),
+        make([blocks], "uint8"),
+        make([], "float32"),
+      ]
+    : [make([blocks], "float32")];
+  return { format: "bnb-4bit", outputs, inputs, packed, constants: [codes, ...constants], dtype, nested };
 }
 
 /** The weight unpacked, owned: doubly quantized constants are unpacked beside it first. */

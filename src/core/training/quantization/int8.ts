@@ -20,8 +20,8 @@ export function packInt8(torch: Torch, outputs: number, inputs: number, dtype: D
     return tensor;
   };
   const packed = make([outputs, inputs], "int8");
-  make([outputs], "float32");
-  return { format: "bnb-8bit", outputs, inputs, packed, dtype, nested: false };
+  const constants = [make([outputs], "float32")];
+  return { format: "bnb-8bit", outputs, inputs, packed, constants, dtype, nested: false };
 }
 
 /** Quantizes the input by rows; values above the threshold are looked for first. */

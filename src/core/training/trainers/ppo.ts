@@ -14,13 +14,14 @@ import { FOLDS, type Fold, nextFold, playRegion, type Region, recordRegion } fro
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { Instruction, TrainerGraph } from "../../graph/types";
+import { type BatchTensor, forward } from "../forward";
 import { counterparts } from "../layers";
 import type { Optimizer } from "../optimizers";
 import type { Strategy } from "../parallel";
 import { reserve } from "../parallel/strategy";
 import { type Prediction, predict, taken } from "../prediction";
 import type { GenerationSpec, PpoSpec, RolloutSpec, TrainerSpec } from "../run";
-import { type BatchTensor, forward, STEPS, zeroGrad } from "../step";
+import { STEPS, zeroGrad } from "../step";
 import type { Pass } from "./pass";
 
 /** The recorded parts of the loop. */

@@ -8,11 +8,12 @@ import { slice } from "../../engine/ops/layout";
 import { playRegion } from "../../engine/region";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
+import type { PassFactory } from "../forward";
 import type { Strategy } from "../parallel";
 import { reserve } from "../parallel/strategy";
 import { type Prediction, predict, taken } from "../prediction";
 import type { GenerationSpec, RolloutSpec, TrainerSpec } from "../run";
-import type { Before, PassFactory } from "../step";
+import type { Before } from "../step";
 
 export interface RolloutOptions {
   readonly spec: TrainerSpec & { readonly rollout: RolloutSpec };
