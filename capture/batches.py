@@ -35,10 +35,10 @@ def pairs(sizes, config):
 
 
 def masked_pictures(sizes, config):
-    """Which patches are hidden; the model restores their pixels."""
+    """Which patches are hidden, as run_mim.py's generator of masks says it in whole numbers; the model restores their pixels."""
     pictures_ = image_classification(sizes, config)["pixel_values"]
     patches = (sizes["I"] // config.patch_size) ** 2
-    return {"pixel_values": pictures_, "bool_masked_pos": torch.zeros(sizes["B"], patches, dtype=torch.bool, device="cuda")}
+    return {"pixel_values": pictures_, "bool_masked_pos": _long(sizes["B"], patches)}
 
 
 def speech_seq2seq(sizes, config):

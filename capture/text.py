@@ -98,7 +98,7 @@ def jamba(r, d):
 
 def nemotron_h(r, d):
     """Every layer is one thing: a state space, attention, experts, or a perceptron."""
-    groups, experts = r.randint(2, 3), r.choice((2, 3))
+    groups, experts = r.randint(2, 3), r.choice((5, 7))  # heads are two or three to a group
     kinds = r.sample(["linear_attention", "full_attention", "moe", "mlp", "linear_attention", "mlp"], n := r.randint(5, 6))
     return {"mamba_num_heads": groups * r.randint(2, 3), "mamba_head_dim": 4 * r.randint(1, 4), "n_groups": groups, "chunk_size": r.randint(5, 9), "ssm_state_size": r.randint(9, 20), "conv_kernel": r.randint(3, 5),
             "layers_block_type": kinds, "num_hidden_layers": n, "moe_shared_expert_intermediate_size": r.randint(40, 240), "n_group": experts, "topk_group": r.randint(1, experts), "n_routed_experts": experts * r.randint(3, 5),
@@ -233,7 +233,7 @@ FAMILIES = {
     "falcon_mamba": standard("falcon_mamba", kernels=MIXER, attention=("eager",), axes=(SILU, given(expand=2, use_bias=False), _switch("use_conv_bias")), fixed=("intermediate_size",), derived={"time_step_rank": "ceil_div(hidden_size,16)", "intermediate_size": "2*hidden_size"}, terms=("2*hidden_size",), extra=selective),
     "jamba": standard("jamba", kernels=STATE_SPACE, attention=SDPA, axes=(GQA, SILU, given(mamba_expand=2, mamba_conv_bias=True)), extra=jamba, kind="i % attn_layer_period == attn_layer_offset and 'full_attention' or 'linear_attention'", derived={"mamba_dt_rank": "ceil_div(hidden_size,16)"}, terms=(HEAD, "2*hidden_size"), points=4),
     "nemotron_h": standard("nemotron_h", kernels=MIXER, attention=SDPA, axes=(GQA[:1], given(mamba_hidden_act="silu", use_conv_bias=True, moe_latent_size=None), chunked("chunk_size")), extra=nemotron_h, points=4,
-                           terms=(CHUNK.format("chunk_size"), "n_routed_experts//n_group", *widths("mamba_num_heads", "mamba_head_dim", "n_groups", "ssm_state_size"))),
+                           terms=(CHUNK.format("chunk_size"), "n_routed_experts//n_group", "mamba_num_heads//n_groups", *widths("mamba_num_heads", "mamba_head_dim", "n_groups", "ssm_state_size"))),
     "eurobert": standard("eurobert", attention=SDPA, tasks=ENCODER, axes=(GQA,)),
     "glm4_moe_lite": standard("glm4_moe_lite", attention=SDPA, axes=(QUERIES,), fixed=("head_dim",), extra=latent, **LATENT),
     "dots1": standard("dots1", attention=SDPA, axes=(GQA, (Option("sliding_window == null or max_window_layers >= num_hidden_layers", _sets(sliding_window=None)),)), fixed=("layer_types",), extra=routed, kind="'full_attention'",
