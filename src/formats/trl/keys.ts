@@ -50,6 +50,13 @@ export const TRL_KEYS: readonly KeySpec[] = [
   }),
   memoryKey("lora_target_modules", "lora_target_modules", "list", "Modules that get an adapter.", { nullable: true }),
   memoryKey(
+    "lora_target_parameters",
+    "adapter_target_parameters",
+    "any",
+    "Parameters that get low-rank factors of their own: experts that are stored together.",
+    { nullable: true },
+  ),
+  memoryKey(
     "lora_modules_to_save",
     "lora_modules_to_save",
     "list",
