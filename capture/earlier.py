@@ -23,9 +23,9 @@ if VERSION < Version("0.29"):
 
 
 def _preference(cls, model, reference, accelerator, s, **attributes):
-    args = {"device": accelerator.device, "use_liger_loss": False, "rpo_alpha": None, "max_length": None, "ld_alpha": None, "discopop_tau": 0.05, "gradient_checkpointing": False}
+    args = {"device": accelerator.device, "use_liger_loss": False, "rpo_alpha": 1.0 if s.get("likelihood") else None, "max_length": None, "ld_alpha": None, "discopop_tau": 0.05, "gradient_checkpointing": False}
     trainer = _trainer(cls, model, reference, accelerator, args, is_encoder_decoder=False, is_vision_model=False, padding_value=0, pad_token_id=0, max_length=None,
-                       truncation_mode="keep_end", use_logits_to_keep=False, use_num_logits_to_keep=False, padding_free=False, use_weighting=False, beta=0.1, label_smoothing=0.1, reference_free=False,
+                       truncation_mode="keep_end", use_logits_to_keep=False, use_num_logits_to_keep=False, padding_free=False, use_weighting=s.get("weighting", False), beta=0.1, label_smoothing=0.1, reference_free=False,
                        f_divergence_type="reverse_kl", f_divergence_params={}, loss_weights=None, _peft_has_been_casted_to_bf16=False, is_peft_model=s["reference"] == "adapter", ref_adapter_name=None,
                        precompute_ref_log_probs=s["reference"] == "none", model_adapter_name=None, desirable_weight=1.0, undesirable_weight=1.0, **attributes)
     trainer.store_metrics = lambda metrics, train_eval: None
@@ -41,6 +41,12 @@ def kto(model, reference, accelerator, s):
     return _preference(trainers.KTOTrainer, model, reference, accelerator, s, loss_type=s["loss"], calculate_KL=s["loss"] == "kto")
 
 
+def _with(trainer, **attributes):
+    for name, value in attributes.items():
+        setattr(trainer, name, value)
+    return trainer
+
+
 def grpo(model, reference, accelerator, s):
     trainer = trainers.grpo(model, reference, accelerator, s)
     trainer.num_iterations = 2 if s["old"] else 1
@@ -54,6 +60,8 @@ def score(model, reference, accelerator, s):
 
 _ALL = {"gkd": ("0.11", trainers.gkd), "score": ("0.15", score), "orpo": ("0", trainers.orpo), "cpo": ("0", trainers.cpo), "dpo": ("0", dpo), "kto": ("0", kto), "grpo": ("0.15", grpo),
         "rloo": ("0.22", trainers.rloo)}
+if VERSION < Version("0.24"):  # chosen and rejected in a forward each
+    _ALL["reward"] = ("0.7", lambda *a: _with(trainers.reward(*a), use_reward_data_collator=True))
 TRAINERS = {kind: make for kind, (since, make) in _ALL.items() if VERSION >= Version(since)}
 WHOLE = tuple(TRAINERS)
 # Where what only data could say is answered with no: 0.12 asks whether a column is empty.
@@ -94,6 +102,8 @@ def batch_of(kind, settings, sizes, device):
         if settings["reference"] == "none":
             batch.update(ref_chosen_logps=numbers(b), ref_rejected_logps=numbers(b))
         return batch
+    if kind == "reward":
+        return {f"{part}_{side}": make(b, s) for side in ("chosen", "rejected") for part, make in (("input_ids", long), ("attention_mask", ones))}
     if kind == "kto":
         batch = {}
         for prefix in ("", "KL_") if settings["loss"] == "kto" else ("",):
@@ -137,7 +147,10 @@ def variants():
     for kind in ("dpo", "kto"):
         for reference, loss in itertools.product(trainers.REFERENCES, DPO_LOSSES if kind == "dpo" else ("kto", "apo_zero_unpaired")):
             yield kind, {"reference": reference, "loss": loss}
+    yield from trainers.terms(("likelihood", "weighting"))
     yield from (one for one in trainers.variants() if one[0] in ("orpo", "cpo"))
+    for centered in (False, True) if "reward" in TRAINERS else ():
+        yield "reward", {"centered": centered, "apart": True}
     for divergence in ("forward", "reverse", "mixed") if "gkd" in TRAINERS else ():
         yield "gkd", {"divergence": divergence, "reference": "model"}
     if "rloo" in TRAINERS:

@@ -156,7 +156,8 @@ def fuse_head(kind, model, settings, reference=False):
     with the policy's own head."""
     if kind not in HEADS or not FUSED:
         return
-    trl_utils.add_fused_lm_head(model, outputs=("log_probs",) if reference and settings.get("reference") != "adapter" else HEADS[kind])
+    of_policy = HEADS[kind] + (("log_sum_sq_probs",) if settings.get("weighting") else ())
+    trl_utils.add_fused_lm_head(model, outputs=("log_probs",) if reference and settings.get("reference") != "adapter" else of_policy)
 
 
 def symbols(kind, r):
@@ -275,10 +276,17 @@ DPO_LOSSES = ("sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_
 GRPO_LOSSES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "vespo", "luspo")
 
 
+def terms(names):
+    """DPO with a further term that reads whole logits: the likelihood of what was chosen (`rpo_alpha`), or weights of the pairs (`use_weighting`)."""
+    for reference, name in itertools.product(REFERENCES, names):
+        yield "dpo", {"reference": reference, "loss": "sigmoid", name: True}
+
+
 def variants():
     """Every loss, by what its code branches on."""
     for reference, loss in itertools.product(REFERENCES, DPO_LOSSES):
         yield "dpo", {"reference": reference, "loss": loss}
+    yield from terms(("weighting",))
     for reference, loss in itertools.product(REFERENCES, ("kto", "apo_zero_unpaired")):
         yield "kto", {"reference": reference, "loss": loss}
     for centered in (False, True):

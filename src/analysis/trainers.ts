@@ -133,7 +133,12 @@ const APART: Readonly<Record<string, readonly Recorded[]>> = {
   ],
   // Before 0.22 another algorithm under the name.
   rloo: [...OF_TRL.slice(0, 2), { file: "trl-0.24", release: "0.24", from: "0.22", before: "0.29" }],
-  reward: OF_TRL.slice(0, 2),
+  // Before 0.24 a forward for what was chosen and one for what was rejected.
+  reward: [
+    ...OF_TRL.slice(0, 1),
+    { file: "trl-1.9", release: "1.9", from: "0.24", before: "1.14" },
+    { file: "trl-0.17", release: "0.17", from: "0.9", before: "0.24" },
+  ],
 };
 
 /** Names that frameworks have for trainers of the table above. */

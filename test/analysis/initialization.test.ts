@@ -74,10 +74,20 @@ describe("analysis: first values of LoRA's factors", () => {
     assert.ok((await said('init_lora_weights="corda"')).includes("assume.initialization-data"));
   });
 
+  it("reads the parameters that TRL and ms-swift target", async () => {
+    const trl =
+      "model_name_or_path: ./model\ndataset_name: d\nper_device_train_batch_size: 1\nmax_length: 64\nuse_peft: true\n";
+    const wanted = ["self_attn.o_proj.weight"];
+    const list = `[${wanted.join(", ")}]`;
+    assert.deepEqual((await adapterOf(`${trl}lora_target_parameters: ${list}\n`, "sft.yaml")).targetParameters, wanted);
+    assert.deepEqual((await adapterOf(`${SWIFT}target_parameters: ${list}\n`, "swift.yaml")).targetParameters, wanted);
+  });
+
   it("casts what TRL trains beside weights in 4 bits", async () => {
     const trl =
       "model_name_or_path: ./model\ndataset_name: d\nper_device_train_batch_size: 1\nmax_length: 64\nuse_peft: true\n";
     assert.equal((await adapterOf(`${trl}load_in_4bit: true\n`, "sft.yaml")).castTo, "bfloat16");
+    assert.equal((await adapterOf(`${trl}load_in_8bit: true\n`, "sft.yaml")).castTo, "bfloat16");
     assert.equal((await adapterOf(trl, "sft.yaml")).castTo, undefined);
   });
 });

@@ -2,6 +2,7 @@
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
 import { memoryRuntime, uri } from "./memory-runtime";
+import { resolveFiles } from "./resolve-run";
 
 const DPO = `model_name_or_path: Qwen/Qwen2.5-0.5B-Instruct
 dataset_name: pairs
@@ -34,6 +35,32 @@ describe("analysis: trainers of TRL", () => {
     const adapted = `${DPO}use_peft: true\n`;
     const [own, without] = [await peakOf(adapted), await peakOf(`${adapted}precompute_ref_log_probs: true\n`)];
     assert.ok(own - without < 0.01 * WEIGHTS, `${own - without}`);
+  });
+
+  it("DPO holds the logits of chosen answers once more for their likelihood, before the fused head", async () => {
+    const variant = async (version: string, more: string) => {
+      const files = { "dpo.yaml": `${DPO}${more}`, "requirements.txt": `trl==${version}\n` };
+      return (await resolveFiles(files, "dpo.yaml")).run?.trainer?.variant;
+    };
+    for (const version of ["0.24.0", "0.17.0", "0.12.1", "0.9.6"]) {
+      assert.equal((await variant(version, "rpo_alpha: 1.0\n"))?.["likelihood"], true, version);
+      assert.equal((await variant(version, ""))?.["likelihood"], undefined, version);
+    }
+    assert.equal((await variant("0.24.0", "loss_type: [ipo, sft]\n"))?.["likelihood"], true);
+    assert.equal((await variant("1.9.0", "use_weighting: true\n"))?.["weighting"], true);
+    assert.deepEqual(await variant("1.16.0", "rpo_alpha: 1.0\n"), await variant("1.16.0", ""));
+  });
+
+  it("reward models of every release are followed, or another's loss is said to stand for it", async () => {
+    const reward = DPO.replace("beta: 0.1\n", "center_rewards_coefficient: 0.01\n");
+    const says = async (version: string): Promise<boolean> => {
+      const [run] = await runsOf(reward, "reward.yaml", `trl==${version}\n`);
+      assert.ok(run?.perDevice, version);
+      return run.assumptions.some(({ what }) => what.includes("stands for"));
+    };
+    for (const version of ["0.12.1", "0.23.1", "0.24.0", "1.9.0", "1.16.0"])
+      assert.equal(await says(version), false, version);
+    assert.equal(await says("0.8.6"), true);
   });
 
   it("is told by the class in Python and by the command in a script", async () => {

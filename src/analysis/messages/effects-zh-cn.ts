@@ -125,6 +125,9 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "A network makes the prefix of all layers: large.": "由网络生成所有层的前缀：体积大。",
   "How the factors start: made from the weights (PiSSA, OLoRA, LoftQ), each is taken apart in float32 before training.":
     "因子的初始化方式：由权重生成（PiSSA、OLoRA、LoftQ）时，训练前会以 float32 逐个分解每个权重。",
+  "Weight of the chosen answers' likelihood: before TRL 0.29 the forward holds their logits once more.":
+    "所选回答似然项的权重：TRL 0.29 之前前向会再保留一份其 logits。",
+  "Weighs the pairs by their likelihood: passes over all logits.": "按似然对样本对加权：会遍历全部 logits。",
   "LoftQ: packs every weight and makes the factors from what that loses, before training.":
     "LoftQ：训练前量化每个权重，并由量化误差生成因子。",
   "LoftQ: rounds of packing and decomposing.": "LoftQ：量化与分解的轮数。",

@@ -129,10 +129,14 @@ const TRAINED_HEADS: Readonly<Partial<Record<Task, readonly string[]>>> = {
   qa: ["qa_outputs"],
 };
 
+function inFourBits(quantization: QuantizationSpec | null): boolean {
+  return quantization?.type === "nf4" || quantization?.type === "fp4";
+}
+
 /** @param task what peft is told; null where a trainer has a head and a loss of its own */
 export function adapterOf(
   c: ResolveContext,
-  quantized: boolean,
+  quantization: QuantizationSpec | null,
   config: ModelConfig,
   task: Task | null,
 ): AdapterSpec | null {
@@ -151,7 +155,7 @@ export function adapterOf(
         key: keyFor(c.inputs.format, "adapter", c.libraries)?.key ?? "adapter",
         place: null,
       },
-      quantized,
+      quantization,
       config,
       heads,
     );
@@ -167,13 +171,13 @@ export function adapterOf(
     } else if (c.trains) c.put("adapter", "none", "default", "adapter", null);
     return null;
   }
-  return adapterFrom(c, origin, quantized, config, heads);
+  return adapterFrom(c, origin, quantization, config, heads);
 }
 
 function adapterFrom(
   c: ResolveContext,
   origin: Setting,
-  quantized: boolean,
+  quantization: QuantizationSpec | null,
   config: ModelConfig,
   heads: readonly string[],
 ): AdapterSpec | null {
@@ -184,7 +188,7 @@ function adapterFrom(
   // Axolotl tells `lora` and `qlora` apart by name.
   const named = c.inputs.format.id === "axolotl" && typeof stated?.value === "string";
   const type = known === undefined || known === "lora" ? loraType(c, stated) : known;
-  const word = type !== "lora" ? type : named ? String(stated?.value) : quantized ? "qlora" : "lora";
+  const word = type !== "lora" ? type : named ? String(stated?.value) : inFourBits(quantization) ? "qlora" : "lora";
   c.keep("adapter", origin, known === undefined ? kind : word);
   const rankValue = c.settings.number("lora_rank") ?? STANDARD_RANKS[type] ?? c.defaultNumber("lora_rank", 8);
   if (known === undefined)
@@ -195,7 +199,7 @@ function adapterFrom(
   const target = c.settings.find("lora_target_modules")?.value ?? c.formatDefault("lora_target_modules") ?? null;
   if (target === null && !WITHOUT_TARGETS.has(type))
     c.suppose(say("assume.target-modules"), "adapter.target_modules", { lora_target_modules: "all-linear" });
-  const initialization = type === "lora" || type === "dora" ? initializationOf(c, quantized) : undefined;
+  const initialization = type === "lora" || type === "dora" ? initializationOf(c, quantization !== null) : undefined;
   return {
     type,
     rank: rankValue,
@@ -207,7 +211,7 @@ function adapterFrom(
     useRslora: c.settings.boolean("use_rslora") ?? false,
     autocastAdapterDtype: c.settings.boolean("autocast_adapter_dtype") ?? !takesBaseDtype(c.libraries),
     // TRL casts what it trains beside weights of bitsandbytes to bfloat16 (trl/trainer/sft_trainer.py and its siblings).
-    ...(c.trl && quantized ? { castTo: "bfloat16" } : {}),
+    ...(c.trl && (inFourBits(quantization) || quantization?.type === "int8") ? { castTo: "bfloat16" } : {}),
     ...furtherFields(c, type, config),
     ...(initialization === undefined ? {} : { initialization }),
   };

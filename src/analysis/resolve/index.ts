@@ -68,8 +68,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const chosen = optimizerOf(c, config);
   const quantization = quantizationOf(c, config, trainer, loadDtype);
   const float8 = float8Of(c);
-  const packed = quantization?.type === "nf4" || quantization?.type === "fp4";
-  const adapter = adapterOf(c, packed, config, reward || ownLoss ? null : task);
+  const adapter = adapterOf(c, quantization, config, reward || ownLoss ? null : task);
   const maxGradNorm = c.value("max_grad_norm", 1) as number;
   const labelSmoothing = Number(c.settings.number("label_smoothing") ?? 0);
   const fusedLoss = fusedLossOf(c, trainer);

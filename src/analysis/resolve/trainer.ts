@@ -138,7 +138,7 @@ export function trainerSpecOf(
   if (c.losses === null || flavour === undefined) return null;
   const { standsFor, forLiger, release, kernels } = c.losses;
   if (forLiger) c.suppose(say("assume.liger-loss", { trainer: trainer.toUpperCase() }), "libraries");
-  if (standsFor !== undefined && flavour.kind !== "reward")
+  if (standsFor !== undefined)
     c.suppose(say("assume.loss-stands", { trainer: trainer.toUpperCase(), standsFor, release }), "libraries");
   if (kernels !== undefined) {
     c.suppose(say("assume.verl", { release }), "libraries");
@@ -487,7 +487,10 @@ const RECORDED_EARLIER: Readonly<Partial<Record<TrainerKind, ReadonlySet<string>
 
 function variantOf(c: ResolveContext, { kind, loss: own }: Flavour, adapted: boolean): TrainerSpec["variant"] {
   if (kind === "orpo" || kind === "rm") return {};
-  if (kind === "reward") return { centered: c.settings.number("center_rewards_coefficient") !== undefined };
+  if (kind === "reward") {
+    const centered = c.settings.number("center_rewards_coefficient") !== undefined;
+    return { centered, ...(c.losses?.file === "trl-0.17" ? { apart: true } : {}) };
+  }
   if (c.inputs.format.id === "llama-factory") {
     const loss = kind === "kto" ? "kto" : String(c.value("pref_loss", "sigmoid"));
     return { loss, reference: WITHOUT_REFERENCE.has(loss) ? "none" : referenceOf(c, kind, adapted) };
@@ -507,7 +510,23 @@ function variantOf(c: ResolveContext, { kind, loss: own }: Flavour, adapted: boo
   // AlphaPO is SimPO without the likelihood (trl/experimental/cpo/cpo_config.py).
   if (kind === "cpo" && loss === "alphapo") return { loss: "simpo", likelihood: false };
   if (kind === "cpo") return { loss: loss ?? standard, likelihood: c.settings.number("cpo_alpha") !== 0 };
-  return { loss: loss ?? standard, reference: referenceOf(c, kind, adapted) };
+  const reference = referenceOf(c, kind, adapted);
+  const term = kind === "dpo" ? termOf(c) : undefined;
+  // Terms were recorded beside one loss: the others differ from it in numbers for each pair.
+  return term === undefined ? { loss: loss ?? standard, reference } : { loss: "sigmoid", reference, [term]: true };
+}
+
+/**
+ * A further term of DPO's loss that reads whole logits: the likelihood of what was chosen (`rpo_alpha` until 0.29, `sft` among the
+ * losses from 0.20 on), weights of the pairs (`use_weighting`). With TRL's fused head neither holds any.
+ */
+function termOf(c: ResolveContext): "likelihood" | "weighting" | undefined {
+  const file = c.losses?.file ?? "";
+  if (!file.startsWith("trl-")) return undefined;
+  const sft = (c.settings.list("loss_type") ?? []).includes("sft");
+  const likelihood = c.settings.number("rpo_alpha") !== undefined || sft;
+  if (likelihood && file !== "trl-1.9") return "likelihood";
+  return c.settings.boolean("use_weighting") === true ? "weighting" : undefined;
 }
 
 /** The frozen model beside the policy: none once its log-probabilities are there, the base model under an adapter. */

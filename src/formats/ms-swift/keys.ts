@@ -72,6 +72,13 @@ const OWN: readonly SchemaKey[] = [
     oldNames: { lora_target_modules: "ms-swift 3.0" },
     means: { ALL: "all-linear", all: "all-linear" },
   }),
+  memory(
+    "target_parameters",
+    "adapter_target_parameters",
+    "any",
+    "Parameters that get low-rank factors of their own: experts that are stored together.",
+    { nullable: true },
+  ),
   memory("vera_rank", "lora_rank", "integer", EFFECT.rank, { min: 1 }),
   memory("adalora_init_r", "lora_rank", "integer", EFFECT.rank, { min: 1 }),
   memory("modules_to_save", "lora_modules_to_save", "any", EFFECT.toSave, { aliases: ["lora_modules_to_save"] }),

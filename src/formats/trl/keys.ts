@@ -50,6 +50,13 @@ export const TRL_KEYS: readonly KeySpec[] = [
   }),
   memoryKey("lora_target_modules", "lora_target_modules", "list", "Modules that get an adapter.", { nullable: true }),
   memoryKey(
+    "lora_target_parameters",
+    "adapter_target_parameters",
+    "any",
+    "Parameters that get low-rank factors of their own: experts that are stored together.",
+    { nullable: true },
+  ),
+  memoryKey(
     "lora_modules_to_save",
     "lora_modules_to_save",
     "list",
@@ -94,6 +101,24 @@ export const TRL_KEYS: readonly KeySpec[] = [
     "number",
     "Pulls rewards towards zero: a few numbers per pair.",
     { nullable: true },
+  ),
+  memoryKey(
+    "rpo_alpha",
+    "rpo_alpha",
+    "number",
+    "Weight of the chosen answers' likelihood: before TRL 0.29 the forward holds their logits once more.",
+    {
+      nullable: true,
+    },
+  ),
+  memoryKey(
+    "use_weighting",
+    "use_weighting",
+    "boolean",
+    "Weighs the pairs by their likelihood: passes over all logits.",
+    {
+      default: false,
+    },
   ),
   plainKey("cpo_alpha", "cpo_alpha", "number", "Weight of CPO's likelihood term: 0 leaves it out.", { default: 1 }),
   plainKey("precompute_ref_batch_size", null, "integer", "Batch of that pass.", { nullable: true, min: 1 }),
@@ -215,7 +240,7 @@ export const OTHER_TRL_KEYS: readonly string[] = (
   "chat_template_path system_prompt auto_insert_empty_system_msg preprocessing_num_workers model_revision " +
   "tokenizer_name_or_path truncation_side eos_token pad_token completion_only_loss assistant_only_loss " +
   "label_pad_token_id padding_value truncation_mode label_smoothing " +
-  "reference_free desirable_weight undesirable_weight loss_weights f_divergence_type rpo_alpha ld_alpha " +
+  "reference_free desirable_weight undesirable_weight loss_weights f_divergence_type ld_alpha " +
   "temperature top_p top_k min_p repetition_penalty epsilon epsilon_high delta scale_rewards " +
   "reward_weights reward_funcs mask_truncated_completions log_completions vllm_server_host vllm_server_port " +
   "vllm_server_timeout vllm_tensor_parallel_size vllm_max_model_length " +

@@ -42,12 +42,18 @@ export function trainerOf({ trainer, adapter }: Pick<TrainingRun, "trainer" | "a
   return copied ? { ...trainer, variant: { ...trainer.variant, reference: "adapter" } } : trainer;
 }
 
-/** The loss of a trainer, or undefined when it was not captured. */
+/** The loss of a trainer, by the branch that says the most of it, or undefined when it was not captured. */
 export function lossOf(family: FamilyGraphs, { kind, variant }: TrainerSpec): TrainerGraph | undefined {
-  return family.trainers?.find(
-    ({ trainer, when }) =>
-      trainer === kind && when.some((branch) => Object.entries(branch).every(([key, value]) => variant[key] === value)),
-  );
+  let best: TrainerGraph | undefined;
+  let said = -1;
+  for (const graph of family.trainers ?? [])
+    for (const branch of graph.trainer === kind ? graph.when : []) {
+      const terms = Object.entries(branch);
+      if (terms.length <= said || terms.some(([key, value]) => variant[key] !== value)) continue;
+      best = graph;
+      said = terms.length;
+    }
+  return best;
 }
 
 /** The passes over completions before the steps that learn from them: under the policy, under its reference. */

@@ -21,7 +21,9 @@ const SEQUENCES: Readonly<Record<TrainerKind, number>> = {
 
 /** Sequences of one sample under a trainer; 1 for the plain ones. */
 export function sequencesOf(trainer: TrainerSpec | null | undefined): number {
-  return trainer == null ? 1 : SEQUENCES[trainer.kind];
+  if (trainer == null) return 1;
+  // Reward models of TRL before 0.24 run what was chosen and what was rejected one after the other.
+  return trainer.variant["apart"] === true ? 1 : SEQUENCES[trainer.kind];
 }
 
 /** Sequences that one sample of a run is: those of its trainer, or the choices of a question. */
