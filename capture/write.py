@@ -359,16 +359,22 @@ def _split(name, spelled=None):
     return (f"{found[0]}.{{i}}{found[2]}", found[0], found[1]) if found and found[2] else (name, None, None)
 
 
+def _owned(capture, stack):
+    """How many blocks of weights the layers of a stack use in turn: of all the layers that use one, those that make it."""
+    lent = [s for n in capture.turns if (s := _split(n, capture.spelled))[1] == stack]
+    keys = {key for key, *_ in lent}
+    using = {index for n, *_ in capture.parameters if (s := _split(n, capture.spelled))[0] in keys for index in s[2:]}
+    return len(using - {index for *_, index in lent})
+
+
 def _specification(key, found, shape, captures, depth, atoms, keys, fitter_at):
     """One parameter or buffer: `found` says where it was seen, by capture and layer."""
     stack = found[0][5]
     spec = {"name": key, "shape": shape}
     if any(key.replace("{i}", str(i)) in getattr(c, "frozen", ()) for c, i, *_ in found):
         spec["frozen"] = True
-    lent = [sum(key == _split(n, c.spelled)[0] for n in c.turns) for c in captures]
-    if any(lent):
-        used = [sum(f[0] is c for f in found) for c in captures]
-        spec["turns"] = _expression(fitter_at([(c, None) for c in captures]).integer([n - k for n, k in zip(used, lent)]))
+    if any(key == _split(n, c.spelled)[0] for c in captures for n in c.turns):
+        spec["turns"] = _expression(fitter_at([(c, None) for c in captures]).integer([_owned(c, stack) for c in captures]))
     dtypes = {f[3] for f in found}
     if len({(c.load, c.states) for c, *_ in found}) > 1 and any(f[3] != f[0].load for f in found) and all(f[3] == f[0].states for f in found):
         spec["dtype"] = "$states"

@@ -8,6 +8,7 @@ import type { LeafHook } from "./backward";
 import type { Tape } from "./compiled/tape";
 import type { DType } from "./dtype";
 import { ELEMENT_BYTES, isFloating } from "./dtype";
+import { Kept } from "./kept";
 import { NO_KERNEL, type Work } from "./labels";
 import type { Ledger } from "./ledger";
 import {
@@ -83,6 +84,8 @@ export class Torch {
 
   /** Views of tensors that a loop over pictures has split, until its last round has taken its own. */
   readonly pictureParts = new Map<Tensor, readonly Tensor[]>();
+  /** What modules keep to their next forward. */
+  readonly kept = new Kept();
 
   /** Notes what is computed from what, where the model is compiled. */
   tape: Tape | null = null;
