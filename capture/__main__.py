@@ -122,6 +122,13 @@ def nnunet(args):
     return 0
 
 
+def efficientnet(args):
+    from .efficientnet import write
+
+    write()
+    return 0
+
+
 def with_fake_device():
     """Starts Python again with the library preloaded that lets autograd run on a device that is not there."""
     here = pathlib.Path(__file__).resolve().parent
@@ -183,8 +190,10 @@ def main():
     n = commands.add_parser("nnunet", help="receipts of nnU-Net's networks: test/core/nnunet.jsonl")
     n.add_argument("--count", type=int, default=60)
     n.set_defaults(run=nnunet)
+    e = commands.add_parser("efficientnet", help="receipts of EfficientNet: test/core/efficientnet.jsonl")
+    e.set_defaults(run=efficientnet)
     args = parser.parse_args()
-    if args.command in ("verify", "release", "media", "nnunet"):
+    if args.command in ("verify", "release", "media", "nnunet", "efficientnet"):
         with_fake_device()
     sys.exit(args.run(args))
 

@@ -4,7 +4,8 @@
  */
 import { innerFamilyOf, relativeOf } from "../core/graph/relatives";
 import type { FamilyGraphs } from "../core/graph/types";
-import { NNUNET, nnunetGraphs } from "../core/networks/nnunet";
+import { WRITTEN } from "../core/networks";
+import { NNUNET } from "../core/networks/nnunet";
 import { FORMATS } from "../formats";
 import { deepspeed as deepspeedFormat } from "../formats/deepspeed";
 import { deepspeedReader } from "../formats/deepspeed/read";
@@ -263,7 +264,8 @@ async function graphsFor(
   losses: string | null,
   context: GatherContext,
 ): Promise<FamilyGraphs | undefined> {
-  if (family === NNUNET) return model?.kind === "found" ? (nnunetGraphs(model.config) ?? undefined) : undefined;
+  const written = model?.kind === "found" ? WRITTEN[family]?.(model.config) : null;
+  if (family === NNUNET || (written !== null && written !== undefined)) return written ?? undefined;
   const own = await context.graphs(family, losses);
   if (own !== undefined || model?.kind !== "found") return own;
   for (const relative of [innerFamilyOf(model.config), relativeOf(model.config)]) {

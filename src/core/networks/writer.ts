@@ -11,6 +11,7 @@ type Extra = Pick<Extract<Instruction, { readonly op: string }>, "kw" | "nograd"
 export class GraphWriter {
   private readonly body: Instruction[] = [];
   private readonly parameters: TensorSpec[] = [];
+  private readonly buffers: TensorSpec[] = [];
   private readonly batch: BatchTensor[] = [];
   private values = 0;
 
@@ -20,8 +21,14 @@ export class GraphWriter {
     return `%${name}`;
   }
 
+  /** A buffer, as operands name it; of the weights' dtype unless said. */
+  buffer(name: string, shape: readonly number[], module: string, dtype?: string): string {
+    this.buffers.push({ name, shape: shape.map(String), module, ...(dtype === undefined ? {} : { dtype }) });
+    return `@${name}`;
+  }
+
   /** A parameter, as operands name it. */
-  parameter(name: string, shape: readonly number[], module: string): string {
+  parameter(name: string, shape: readonly (string | number)[], module: string): string {
     this.parameters.push({ name, shape: shape.map(String), module });
     return `@${name}`;
   }
@@ -35,6 +42,18 @@ export class GraphWriter {
     const out = String(this.values++);
     this.body.push({ op: name, in: operands, out: [out], ...extra });
     return `%${out}`;
+  }
+
+  /** Call of a leaf module. */
+  call(kind: string, path: string, operands: readonly Operand[], attrs?: Readonly<Record<string, Operand>>): Value {
+    const out = String(this.values++);
+    this.body.push({ call: kind, path, in: operands, out: [out], ...(attrs === undefined ? {} : { attrs }) });
+    return `%${out}`;
+  }
+
+  /** A buffer that counts the batches it has seen. */
+  count(buffer: string): void {
+    this.body.push({ op: "add_.Tensor", in: [buffer, 1], out: [null] });
   }
 
   /** An operator that writes into its first operand. */
@@ -54,7 +73,7 @@ export class GraphWriter {
       attention: "none",
       when: [],
       parameters: this.parameters,
-      buffers: [],
+      buffers: this.buffers,
       tied: [],
       batch: this.batch,
       main: {
