@@ -67,6 +67,17 @@ def recognised(r):
     return dict(text_config=text, vision_config=tower, image_token_id=1, video_token_id=2, vision_start_token_id=3, vision_end_token_id=4, tie_word_embeddings=r.random() < 0.5)
 
 
+def unmerged(r):
+    """Every patch of a picture is a token, brought to the text's width by two linear layers."""
+    text, tower = _text(r, attention_dropout=drop(r), model_type="qwen2"), _tower(r, "video_llama_3_vision")["vision_config"]
+    tower = {k: v for k, v in tower.items() if k not in ("model_type", "image_size")} | dict(hidden_size=tower["num_attention_heads"] * 8 * r.randint(1, 3), attention_dropout=0.0)
+    return dict(text_config=text, vision_config=tower, image_token_id=1, video_token_id=2, tie_word_embeddings=r.random() < 0.5)
+
+
+def _whole_patches(d, s, r):
+    s["I"] = d["vision_config"]["patch_size"] * r.randint(5, 14)
+
+
 def experts_sampled(r):
     """GLM-4.1V's picture side beside text of experts."""
     d = sampled(r)
@@ -186,8 +197,10 @@ FAMILIES = {
                                 axes=(*map(inside, TEXTS["gemma4_unified_text"].axes), (Option("text_config.use_bidirectional_attention == 'vision' and audio_config.audio_embed_dim != null", _same),)), terms=("I//vision_config.patch_size//3", *map(of_text, TEXTS["gemma4_unified_text"].terms))),
     "exaone4_5": _speaking(shared_keys, media._windows, derived={}, aliases={}, terms=(*media.SQUARE, *map(of_text, TEXTS["exaone4"].terms)), kind="(i+1) % 4 == 0 and 'full_attention' or 'sliding_attention'",
                            axes=(*map(inside, TEXTS["exaone4"].axes), (Option("vision_config.fullatt_block_indexes.0 == 7", _same),))),
+    "shieldgemma2": media.FAMILIES["gemma3"],  # Gemma 3's class, where it writes text
     "glmga": _speaking(sampled, media._tokens, spelled=None, terms=(*media.SQUARE, "vision_config.image_size//vision_config.patch_size")),
     "phi4_multimodal": Family(with_senses, tasks=("causal-lm",), attention=("sdpa",), axes=TEXTS["phi3"].axes, terms=TEXTS["phi3"].terms, points=4, derived=TEXTS["phi3"].derived, spelled=r"model\.embed_tokens_extend\.audio_embed\..*conv"),
     "paddleocr_vl": _speaking(recognised, media._tokens, spelled=None, derived={}, aliases={}, terms=(*media.SQUARE, *TOWER_TERMS)),
+    "video_llama_3": _speaking(unmerged, _whole_patches, spelled=None, derived={}, aliases={}, terms=("I//vision_config.patch_size", TOWER_TERMS[0], TEXT_HEAD), axes=((_language("qwen2"),),)),
     "glm4v_moe": _speaking(experts_sampled, media._tokens, points=6, spelled=None, derived=HALF_TURNED, terms=(*media.SQUARE, "vision_config.image_size//vision_config.patch_size")),
 }
