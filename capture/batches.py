@@ -52,7 +52,7 @@ def speech_seq2seq(sizes, config):
 def pictures_and_text(sizes, config):
     """One picture a text, of whole tokens; the text's length counts the picture's tokens."""
     vision = config.vision_config
-    side, merge = sizes["I"] // vision.patch_size, vision.spatial_merge_size
+    side, merge = sizes["I"] // vision.patch_size, getattr(vision, "spatial_merge_size", 1)
     pictures.arrange(sizes["B"], side, merge, sizes["S"])
     values = [getattr(vision, "in_channels", 3) * getattr(vision, "temporal_patch_size", 1) * vision.patch_size**2]
     if config.model_type in pictures.CUT_OUT:
@@ -107,6 +107,13 @@ def _anyres(across):
         return {"input_ids": _long(sizes["B"], sizes["S"]), "pixel_values": _pixels(sizes["B"], count**2 + 1, 3, tile, tile), "image_sizes": _long(sizes["B"], 2), "labels": _long(sizes["B"], sizes["S"])}
 
     return batch
+
+
+def with_merges(sizes, config):
+    """Pictures of any shape with how many of their patches are merged: none of a picture's (VideoLlama3ImageProcessor)."""
+    batch = pictures_and_text(sizes, config)
+    batch.pop("mm_token_type_ids")
+    return {**batch, "image_merge_sizes": _long(sizes["B"])}
 
 
 def bare_patches(sizes, config):
@@ -200,7 +207,7 @@ def padded_pictures_and_text(sizes, config):
 # How models take pictures beside text; others take whole ones of one side.
 PICTURES = {
     **dict.fromkeys((*pictures.MODELS, "glmga"), pictures_and_text),
-    **dict.fromkeys(("gemma3", "paligemma"), typed_pictures_and_text),
+    **dict.fromkeys(("gemma3", "paligemma", "shieldgemma2"), typed_pictures_and_text),
     **dict.fromkeys(("aya_vision", "cohere2_vision", "internvl", "llama4", "qianfan_ocr"), tiles_in_a_row),
     **dict.fromkeys(("idefics2", "idefics3", "smolvlm"), tiles_by_text),
     **dict.fromkeys(("lighton_ocr", "mistral3"), in_a_row),
@@ -208,6 +215,7 @@ PICTURES = {
     "deepseek_vl_hybrid": two_resolutions,
     "instructblipvideo": films_with_instructions,
     "gemma4_unified": merged_patches_and_text,
+    "video_llama_3": with_merges,
     "fuyu": bare_patches,
     "ovis2": tiles_in_brackets,
     "video_llava": pictures_not_films,

@@ -1,6 +1,8 @@
 """Makes transformers run on fake CUDA tensors the way it runs on a real device, untraced and without padding."""
+import inspect
 import itertools
 import os
+import textwrap
 import warnings
 
 warnings.filterwarnings("ignore")
@@ -123,6 +125,18 @@ def _patch_torch():
     torch.Tensor.tolist = real_tolist
 
 
+def _patch_rates():
+    """BiT reads its rates of stochastic depth from an array of the host; `linspace` above gives the same numbers."""
+    from transformers.models.bit import modeling_bit as bit
+
+    source = textwrap.dedent(inspect.getsource(bit.BitEncoder.__init__))
+    for old, new in (("torch.Tensor(np.linspace(", "torch.linspace("), ("sum(config.depths)))", "sum(config.depths))"), ("super().__init__()", "nn.Module.__init__(self)")):
+        source = source.replace(old, new)
+    space = {}
+    exec(compile(source, "<BitEncoder.__init__ with numbers>", "exec"), vars(bit), space)
+    bit.BitEncoder.__init__ = space["__init__"]
+
+
 def _patch_masks():
     """Batches without padding: masks that a real run would find to be all true are skipped as it skips them."""
     import transformers.masking_utils as masks
@@ -167,6 +181,7 @@ def _patch_weights():
 
 _patch_torch()
 reads.install()
+_patch_rates()
 _patch_masks()
 _patch_weights()
 _tag_activations()

@@ -600,7 +600,8 @@ def _sharing(calls, glue):
 
 def functions(trace, spelled=None):
     """Main of a trace, with repeats that hold their rounds' functions."""
-    items = fold(nest(_rejoined(clean(trace)), spelled), trace.values)
+    items = nest(_rejoined(clean(trace)), spelled)
+    items = _loops(items, trace.values) if any(isinstance(it, Loop) for it in items) else fold(items, trace.values)
     local, counter, metas, many = {}, [0], {}, _lists(items)
     batch = set(trace.batch.values())
     for name, v in trace.batch.items():

@@ -93,5 +93,5 @@ FAMILIES = {
     "cvt": _images(convolved, **NONE, **GRIDS, sizes=_sides(64), spelled=r"cvt\.encoder\.stages", axes=((Option("depth.length == 3 and depth.0 == 1", lambda d, s, r: None), Option("depth.length == 3 and depth.0 > 1", lambda d, s, r: d["depth"].__setitem__(0, r.randint(2, 3)))),)),
     "mobilevit": _images(mobile, attention=("none",), inputs_follow=True, **GRIDS, sizes=_sides(64), spelled=r"mobilevit\.encoder\.layer(\.\d+\.layer)?", axes=(STRIDES,)),
     "mobilevitv2": _images(mobile2, **NONE, **GRIDS, sizes=_sides(64), spelled=r"mobilevitv2\.encoder\.layer(\.\d+\.layer)?", axes=((Option("width_multiplier == 1 and n_attn_blocks.length == 3 and n_attn_blocks.0 == 2 and n_attn_blocks.1 == 4 and n_attn_blocks.2 == 3 and base_attn_unit_dims.0 == 128 and base_attn_unit_dims.1 == 192 and base_attn_unit_dims.2 == 256", lambda d, s, r: None),),)),
-    "bit": _images(preactivated, **NONE, sizes=_sides(64), spelled=r"bit\.encoder\.stages", axes=(FOUR_STAGES,)),
+    "bit": _images(preactivated, **NONE, sizes=_sides(64), spelled=r"bit\.encoder\.stages", axes=(FOUR_STAGES, (Option("layer_type == 'preactivation' and global_padding == null and not embedding_dynamic_padding and width_factor == 1 and output_stride == 32 and drop_path_rate == 0", lambda d, s, r: None),))),
 }

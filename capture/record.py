@@ -236,13 +236,24 @@ class Recorder(SchemaCheckMode):
     # ---- loops over the sequence --------------------------------------------------------------------------------
     def rounds(self, *bounds):
         """`range`, which tells where the rounds of the loops in `LOOPS` begin."""
-        told = sys._getframe(1).f_code.co_name in LOOPS and not self.silent and not self.done
-        for k in range(*bounds):
+        yield from self.each(range(*bounds), sys._getframe(1).f_code.co_name in LOOPS)
+
+    def each(self, indices, told=True):
+        """Numbers of rounds, which tell where each begins."""
+        told = told and not self.silent and not self.done
+        for k in indices:
             if told:
                 self.events.append(Event("round", str(k)))
             yield k
         if told:
             self.events.append(Event("rounds"))
+
+    def part(self, tensor, length, k):
+        """Rows of one of the pictures that stand behind each other, of so many rows each: one of the views of a split."""
+        with self.silence(), _plain_views():
+            out = tensor.narrow(0, k * length, length)
+        self.emit(Event("op", "picture_part", self.scopes[-1], [self.operand(tensor), length, k]), out)
+        return out
 
     # ---- modules ------------------------------------------------------------------------------------------------
     def leaf(self, module):
@@ -431,6 +442,7 @@ def trace(model, batch, run, holder=None):
     call, attention, grouped = torch.nn.Module.__call__, functional.scaled_dot_product_attention, functional.grouped_mm
     functional.attention_by_parts, functional.clamp_half = _by_parts(recorder), _clamped(recorder)
     ctc, functional.ctc_loss = functional.ctc_loss, _ctc(recorder)
+    pictures.rounds, pictures.part = lambda count: recorder.each(range(count)), recorder.part
     whole, torch.einsum = torch.einsum, products.einsum_with(recorder.lowered)
     torch.nn.Module.__call__ = lambda module, *a, **k: recorder.module_call(call, module, a, k)
     replaced = {"range": recorder.rounds} | ({CAST: recorder.cast_if_autocast} if CAST in code else {})
@@ -452,6 +464,7 @@ def trace(model, batch, run, holder=None):
         code.update(before)
         del functional.attention_by_parts, functional.clamp_half
         functional.ctc_loss, torch.einsum = ctc, whole
+        pictures.rounds, pictures.part = range, None
         torch.nn.Module.__call__ = call
         functional.scaled_dot_product_attention, functional.grouped_mm = attention, grouped
     return Trace(recorder.events, recorder.values, recorder.weight_metas, recorder.batch, outputs, recorder.amp, held, recorder.embedded, states)

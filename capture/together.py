@@ -53,14 +53,6 @@ def unfolded(self, pixel_values, spatial_shapes, pixel_attention_mask, **more):
     return outputs
 
 
-def squares(self, image_features, image_grid_thw):
-    """PaddleOCR-VL's squares of patches side by side in one token, of all pictures at once."""
-    features, (_, high, wide) = self.pre_norm(image_features), pictures.grid()
-    width, (m1, m2) = features.shape[-1], self.merge_kernel_size
-    features = features.reshape(-1, high // m1, m1, wide // m2, m2, width).transpose(2, 3).reshape(-1, m1 * m2 * width)
-    return self.linear_2(self.act(self.linear_1(features)))
-
-
 def crossing(rows, columns, indexing):
     """`torch.meshgrid` as the views that it makes."""
     shape = len(rows), len(columns)
@@ -68,7 +60,7 @@ def crossing(rows, columns, indexing):
 
 
 # Methods that take another form, and lines of methods that do.
-METHODS = {"paddleocr_vl": {"PaddleOCRProjector": {"forward": squares}}, "siglip2": {"Siglip2VisionEmbeddings": {"resize_positional_embeddings": staticmethod(resized)}}, "lfm2_vl": {"Lfm2VlModel": {"get_image_features": unfolded}}, "mistral3": {"Mistral3PatchMerger": {"forward": merged}}, "lighton_ocr": {"LightOnOcrPatchMerger": {"forward": merged}}, "llava_next": {"LlavaNextModel": {"pack_image_features": anyres}}, "llava_next_video": {"LlavaNextVideoModel": {"pack_image_features": anyres}}, "llava_onevision": {"LlavaOnevisionModel": {"pack_image_features": anyres}}}
+METHODS = {"siglip2": {"Siglip2VisionEmbeddings": {"resize_positional_embeddings": staticmethod(resized)}}, "lfm2_vl": {"Lfm2VlModel": {"get_image_features": unfolded}}, "mistral3": {"Mistral3PatchMerger": {"forward": merged}}, "lighton_ocr": {"LightOnOcrPatchMerger": {"forward": merged}}, "llava_next": {"LlavaNextModel": {"pack_image_features": anyres}}, "llava_next_video": {"LlavaNextVideoModel": {"pack_image_features": anyres}}, "llava_onevision": {"LlavaOnevisionModel": {"pack_image_features": anyres}}}
 _TILES = ("_pixel_values_list = [pix_val[:num_patch] for pix_val, num_patch in zip(pixel_values, image_num_patches)]", "_pixel_values_list = pixel_values.unbind()")
 _SPLIT = ("image_features = torch.split(image_features, image_num_patches, dim=0)", "image_features = image_features.view(-1, image_num_patches[0], *image_features.shape[1:])")
 _SIZES = ("for imsize in image_sizes", "for imsize in known_sizes()")
@@ -81,8 +73,17 @@ _PLACES = ("position_ids = torch.cat(position_ids, dim=0)", "position_ids = posi
 _BLOCKS = ("[p.shape[-2] * p.shape[-1] for p in patch_embeds_list]", "[patch_embeds.shape[1]]")
 # Lines that read a shape or a number of patches off the device, where every picture is alike and whole.
 _BRACKETS = ("if mask.any():", "if True:")  # every picture has its brackets
-STATED = {"ovis2": {"Ovis2Model": {"forward": (_BRACKETS,)}}, "paddleocr_vl": {"PaddleOCRProjector": {"forward": (("image_grid_thw.prod(dim=1).tolist()", "known_patches()"), ("t, h, w = image_grid", "t, h, w = known_grid()"))}}, "lfm2_vl": {"Lfm2VlModel": {"get_image_features": (("feature[: img_feature_lengths[img_idx], :]", "feature"), ("spatial_shapes[img_idx]", "known_sizes()[0]"))}}}
-LINES = {"ovis2": STATED["ovis2"], "pixtral": {"PixtralVisionModel": {"forward": (_FLAT, _ROW, ("torch.meshgrid(", "crossing("), _PLACES, _BLOCKS)}}, "blip_2": {"Blip2ForConditionalGeneration": {"get_image_features": (_DOWN,)}, "Blip2QFormerModel": {"forward": (_ACROSS,)}}, "llava_next_video": {"LlavaNextVideoModel": {"get_image_features": (_SIZES, _TILES, _SPLIT)}}, "llava_next": {"LlavaNextModel": {"get_image_features": (_SIZES, _TILES, _SPLIT)}}, "llava_onevision": {"LlavaOnevisionModel": {"get_image_features": (_PAIRS, _TILES, _SPLIT)}}}
+_EACH = ("zip(hidden_states_chunks, grid_thw, merge_sizes)", "zip(hidden_states_chunks, [known_grid()] * len(known_patches()), [1] * len(known_patches()))")
+STATED = {"video_llama_3": {"VideoLlama3VisionModel": {"pixel_unshuffle": (("grid_thw.prod(dim=1).tolist()", "known_patches()"), _EACH)}}, "ovis2": {"Ovis2Model": {"forward": (_BRACKETS,)}}, "paddleocr_vl": {"PaddleOCRProjector": {"forward": (("image_grid_thw.prod(dim=1).tolist()", "known_patches()"), ("t, h, w = image_grid", "t, h, w = known_grid()"))}}, "lfm2_vl": {"Lfm2VlModel": {"get_image_features": (("feature[: img_feature_lengths[img_idx], :]", "feature"), ("spatial_shapes[img_idx]", "known_sizes()[0]"))}}}
+# One picture after the other, as rounds of a loop that runs as often as there are pictures.
+_APART = ("image_features_chunks = image_features.split(image_grid_thw.prod(dim=1).tolist(), dim=0)", "each = known_patches()[0]")
+_ROUNDS = ("for image_feature, image_grid in zip(image_features_chunks, image_grid_thw):\n        image_feature = self.pre_norm(image_feature)",
+           "for k in rounds(len(known_patches())):\n        image_feature = self.pre_norm(picture_part(image_features, each, k))")
+_GRID = ("t, h, w = image_grid", "t, h, w = known_grid()")
+_CHUNKS = ("hidden_states_chunks = hidden_states.split(grid_thw.prod(dim=1).tolist(), dim=0)", "whole, each = hidden_states, known_patches()[0]")
+_MERGES = ("for hidden_states, (t, h, w), merge_size in zip(hidden_states_chunks, grid_thw, merge_sizes):",
+           "(t, h, w), merge_size = known_grid(), 1\n    for k in rounds(len(known_patches())):\n        hidden_states = picture_part(whole, each, k)")
+LINES = {"video_llama_3": {"VideoLlama3VisionModel": {"pixel_unshuffle": (_CHUNKS, _MERGES)}}, "paddleocr_vl": {"PaddleOCRProjector": {"forward": (_APART, _ROUNDS, _GRID)}}, "ovis2": STATED["ovis2"], "pixtral": {"PixtralVisionModel": {"forward": (_FLAT, _ROW, ("torch.meshgrid(", "crossing("), _PLACES, _BLOCKS)}}, "blip_2": {"Blip2ForConditionalGeneration": {"get_image_features": (_DOWN,)}, "Blip2QFormerModel": {"forward": (_ACROSS,)}}, "llava_next_video": {"LlavaNextVideoModel": {"get_image_features": (_SIZES, _TILES, _SPLIT)}}, "llava_next": {"LlavaNextModel": {"get_image_features": (_SIZES, _TILES, _SPLIT)}}, "llava_onevision": {"LlavaOnevisionModel": {"get_image_features": (_PAIRS, _TILES, _SPLIT)}}}
 _done = set()
 
 
@@ -94,7 +95,7 @@ def _rewritten(function, lines, module):
             raise ValueError(f"{function.__qualname__} has no line {old}")
         source = source.replace(old, new)
     space = {"auto_docstring": lambda first=None, **_: first or (lambda method: method)}
-    module.known_sizes, module.known_patches, module.known_grid, module.crossing = pictures.sizes, pictures.patches, pictures.grid, crossing
+    vars(module).update(known_sizes=pictures.sizes, known_patches=pictures.patches, known_grid=pictures.grid, crossing=crossing, rounds=lambda count: pictures.rounds(count), picture_part=lambda *given: pictures.part(*given))
     exec(compile(source, f"<{function.__qualname__} together>", "exec"), vars(module), space)
     return space[function.__name__]
 

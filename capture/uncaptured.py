@@ -21,8 +21,8 @@ COUNTED = "its pictures are counted on the host (`grid_thw`), and `pictures.py` 
 CUT = "cuts recordings into windows by lengths that it reads on the host"
 PAIRED = "an encoder and a decoder of other families in one config, for which no drawing of points is written yet"
 NESTED = "its picture or sound side is a network of its own kind, for which no drawing of points is written yet"
-LOSSLESS = "its class computes no loss"
-BUILT = "reads rates of stochastic depth as numbers while it is built, in a way that fake tensors refuse"
+LOSSLESS = "its classifier computes no loss; to write text it is Gemma 3's class under another name, of which no graph is stored"
+BUILT = "built and recorded since its rates of stochastic depth are numbers; a graph is not compared with PyTorch yet"
 ELSEWHERE = "the network, or a kernel of it, is another library's"
 COMPILED = "its attention is a kernel that is compiled when the model is made; without it the code runs something else"
 FOURIER = "its Fourier transform takes no bfloat16, in which graphs are captured first"
@@ -37,6 +37,14 @@ BOXED = "captured, but its peaks are up to 0.3 % above PyTorch's: what becomes o
 NEARLY = "captured, but its peaks differ from PyTorch's by up to 0.6 %: positions in a dtype of their own, converted in the first step"
 # Families whose graph is written from their config's lists (src/core/networks).
 WRITTEN = {"efficientnet": "image-cls"}
+MERGED = "merges each picture's patches by itself, with convolutions or gathers and tokens at the ends; a loop of rounds over pictures (`picture_part`) would say it, and its text or tower is not drawn yet"
+ROUNDS = "goes over its pictures in rounds (`picture_part`): recorded so, but not compared with PyTorch yet; taken all at once, PaddleOCR-VL is up to 7 % off"
+BAGGED = "sums learned positions by `embedding_bag`, for which the engine has no rule, and gathers each clip's patches by lists made on the host"
+PARTED = "sends the places of pictures to experts of their own, by masks whose counts size the products, and picks frames by lists made on the host"
+ONE_BY_ONE = "multiplies its experts one by one, over rows whose numbers it reads on the host; a rule for balanced rows would do"
+DRAFTS = "a draft model: reads the states, keys and values of the model it drafts for, and computes no loss"
+KINDLESS = "refused: a block that some points of the drawing run and others do not, which no condition on the config's keys tells apart"
+WINDOWED = "gives layers of one kind windows of several lengths by their place (`per_layer_config`), which the drawing of points does not do yet"
 UNTRIED = "not tried yet"
 
 REASONS = {
@@ -63,14 +71,23 @@ REASONS = {
     **dict.fromkeys(("dinat", "fast_vlm", "gemma3n", "perception_lm", "timm_wrapper"), ELSEWHERE),
     **dict.fromkeys(("dia", "kyutai_speech_to_text", "moshi", "musicgen", "musicgen_melody", "chameleon"), CODES),
     **dict.fromkeys(("evolla", "pi0", "pix2struct", "pop2piano", "kosmos-2.5"), UNSAID),
-    **dict.fromkeys(("cosmos3_edge", "cosmos3_omni", "ernie4_5_vl_moe", "exaone4_5", "glm5_next", "hunyuan_vl", "kimi_k25", "minicpmv4_6", "minimax_m3_vl", "muse_glimmer", "paddleocr_vl", "qwen4_exp",
-                     "step3p7", "video_llama_3"), COUNTED),
+    **dict.fromkeys(("cosmos3_edge", "cosmos3_omni", "minicpmv4_6", "minimax_m3_vl", "muse_glimmer", "qwen4_exp"), COUNTED),
+    **dict.fromkeys(("paddleocr_vl", "video_llama_3"), ROUNDS),
+    "ernie4_5_vl_moe": PARTED,
+    "exaone4_5": KINDLESS,
+    "kimi_k25": BAGGED,
+    "hunyuan_vl": MERGED,
+    "glm5_next": SPARSE,
+    **dict.fromkeys(("gemma4_assistant", "gemma4_unified_assistant"), DRAFTS),
+    "neomme": WINDOWED,
+    "step3p7": PICTURES,
     **dict.fromkeys(("qwen2_5_omni_thinker", "qwen3_asr", "qwen3_omni_moe_thinker"), CUT),
     **dict.fromkeys(("speech-encoder-decoder", "trocr", "vision-encoder-decoder", "donut-swin", "florence2"), PAIRED),
     **dict.fromkeys(("audioflamingo3", "canary", "cohere_asr", "fun_asr_nano", "glmasr", "granite_speech", "granite_speech5_ctc", "granite_speech_plus", "idefics",
                      "inkling_mm_model", "modernvbert", "moonshine_streaming", "musicflamingo", "pp_formulanet", "qwen2_audio",
                      "seamless_m4t", "seamless_m4t_v2", "sew-d", "speecht5", "vibevoice", "vibevoice_asr", "voxtral_realtime"), NESTED),
-    **dict.fromkeys(("aria", "deepseek_ocr2", "diffusion_gemma"), HOST),
+    "aria": ONE_BY_ONE,
+    **dict.fromkeys(("deepseek_ocr2", "diffusion_gemma"), HOST),
     "shieldgemma2": LOSSLESS,
     "bros": BOXED,
     "openai_privacy_filter": HOST,

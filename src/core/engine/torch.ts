@@ -73,6 +73,9 @@ export class Torch {
   /** Bytes of CUDA managed memory (paged optimizer states), which the allocator's statistics do not see. */
   managedBytes = 0;
 
+  /** Views of tensors that a loop over pictures has split, until its last round has taken its own. */
+  readonly pictureParts = new Map<Tensor, readonly Tensor[]>();
+
   /** Notes what is computed from what, where the model is compiled. */
   tape: Tape | null = null;
 

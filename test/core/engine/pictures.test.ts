@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import { attentionByParts, interpolate, sampleAtPlaces, splitCat } from "../../../src/core/engine/ops/pictures";
+import { cat } from "../../../src/core/engine/ops/layout";
+import {
+  attentionByParts,
+  interpolate,
+  picturePart,
+  sampleAtPlaces,
+  splitCat,
+} from "../../../src/core/engine/ops/pictures";
 import { windowsInColumns } from "../../../src/core/engine/ops/pooling";
 import { lab, rounded } from "./lab";
 
@@ -66,6 +73,26 @@ describe("operators of models that read pictures", () => {
     const out = interpolate(l.torch, picture, [16, 16]);
     assert.deepEqual(out.sizes, [1, 4, 16, 16]);
     assert.equal(l.live - before, 4 * 256 * 4);
+  });
+
+  it("parts of one split that a loop takes one after the other put their gradients together once", () => {
+    const l = lab();
+    const rows = l.leaf([12, 8]);
+    const before = l.live;
+    const parts = [0, 1, 2].map((k) => picturePart(l.torch, rows, 4, k));
+    assert.deepEqual(
+      parts.map((part) => part.sizes),
+      [
+        [4, 8],
+        [4, 8],
+        [4, 8],
+      ],
+    );
+    assert.equal(l.live, before);
+    const out = cat(l.torch, parts, 0);
+    for (const part of parts) part.release();
+    const back = l.made(() => l.differentiate(out)).filter((line) => !line.startsWith("ones_like"));
+    assert.deepEqual(back, ["cat 512"]);
   });
 
   it("linear interpolation of rows gives rows, and a gradient of the old length", () => {

@@ -15,6 +15,23 @@ export function splitCat(torch: Torch, self: Tensor, parts: number): Tensor {
   return out;
 }
 
+/**
+ * Rows of one picture among those that stand behind each other: the view that `split` hands out, made with its first. Their
+ * gradients are put together once, when all are there (SplitBackward0). Python keeps the views until the last is used.
+ */
+export function picturePart(torch: Torch, self: Tensor, length: number, index: number): Tensor {
+  const count = Math.floor(self.size(0) / length);
+  const lengths = Array.from({ length: count }, () => length);
+  const views = (index > 0 ? torch.pictureParts.get(self) : undefined) ?? split(torch, self, lengths, 0);
+  const own = views[index]!.retain();
+  if (index + 1 < count) torch.pictureParts.set(self, views);
+  else {
+    torch.pictureParts.delete(self);
+    for (const view of views) view.release();
+  }
+  return own;
+}
+
 /** One part per picture, put together along the next dimension. */
 export function unbindCat(torch: Torch, self: Tensor): Tensor {
   const views = unbind(torch, self, 0);
