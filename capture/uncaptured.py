@@ -28,7 +28,7 @@ COUNTED = "its pictures are counted on the host (`grid_thw`), and `pictures.py` 
 CUT = "cuts recordings into windows by lengths that it reads on the host"
 NESTED = "its picture or sound side is a network of its own kind, for which no drawing of points is written yet"
 LOSSLESS = "its classifier computes no loss; to write text it is Gemma 3's class under another name, of which no graph is stored"
-BUILT = "built and recorded since its rates of stochastic depth are numbers; a graph is not compared with PyTorch yet"
+BUILT = "refused: built and recorded since its rates of stochastic depth are numbers, but a size in it follows no expression of the config that is drawn"
 ELSEWHERE = "the network, or a kernel of it, is another library's"
 COMPILED = "its attention is a kernel that is compiled when the model is made; without it the code gives zeros (MRA) or goes on in an autograd function of its own (YOSO), which takes a rule in the engine"
 FOURIER = "its Fourier transform takes no bfloat16, in which graphs are captured first: that takes points in float32 and a rule for `_fft_c2c`"
@@ -39,7 +39,7 @@ PART = "captured, but its peaks are up to 6 % below PyTorch's: what two attentio
 # Families whose graph is written from their config's lists (src/core/networks).
 WRITTEN = {"efficientnet": "image-cls"}
 MERGED = "merges each picture's patches by itself, with convolutions or gathers and tokens at the ends; a loop of rounds over pictures (`picture_part`) would say it, and its text or tower is not drawn yet"
-ROUNDS = "goes over its pictures in rounds (`picture_part`): recorded so, but not compared with PyTorch yet; taken all at once, PaddleOCR-VL is up to 7 % off"
+ROUNDS = "recorded as rounds over its pictures (`picture_part`), which `layers.py` does not fold yet (a list of what rounds made is used in part); taken all at once its peaks are up to 7 % off"
 BAGGED = "sums learned positions by `embedding_bag`, for which the engine has no rule, and gathers each clip's patches by lists made on the host"
 PARTED = "sends the places of pictures to experts of their own, by masks whose counts size the products, and picks frames by lists made on the host"
 ONE_BY_ONE = "multiplies its experts one by one, over rows whose numbers it reads on the host; a rule for balanced rows would do"
@@ -86,7 +86,8 @@ REASONS = {
     **dict.fromkeys(("dia", "kyutai_speech_to_text", "moshi", "musicgen", "musicgen_melody", "chameleon"), CODES),
     **dict.fromkeys(("evolla", "pi0", "pix2struct", "pop2piano", "kosmos-2.5"), UNSAID),
     **dict.fromkeys(("cosmos3_edge", "cosmos3_omni", "minicpmv4_6", "minimax_m3_vl", "muse_glimmer", "qwen4_exp"), COUNTED),
-    **dict.fromkeys(("paddleocr_vl", "video_llama_3"), ROUNDS),
+    "paddleocr_vl": ROUNDS,
+    "video_llama_3": COUNTED,
     "ernie4_5_vl_moe": PARTED,
     "exaone4_5": KINDLESS,
     "kimi_k25": BAGGED,
