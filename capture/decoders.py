@@ -85,7 +85,7 @@ FAMILIES = {
     "gemma4_unified_text": standard("gemma4_unified_text", attention=SDPA, axes=(GQA[:1], UNIFIED, BOTH_WINDOWS, given(attention_bias=False)), fixed=("layer_types", "attention_bias"), extra=unified,
                                     derived={"global_head_dim": "per_layer_config.04.head_dim or per_layer_config.05.head_dim or 512", "num_global_key_value_heads": "per_layer_config.04.num_key_value_heads or per_layer_config.05.num_key_value_heads or null", "final_logit_softcapping": "null"}),
     "cpmant": standard("cpmant", attention=EAGER, extra=prompted, terms=("prompt_length+S", "position_bias_num_buckets//4")),
-    "hrm_text": standard("hrm_text", attention=SDPA, axes=(given(H_cycles=2, L_cycles=3, prefix_lm=True),), extra=cycles, derived={"num_layers_per_stack": "num_hidden_layers//(H_cycles*(L_cycles+1))", "embedding_scale": "1", "L_bp_cycles": "null"}),
+    "hrm_text": standard("hrm_text", attention=SDPA, axes=(given(H_cycles=2, L_cycles=3, prefix_lm=True),), extra=cycles, derived={"num_layers_per_stack": "num_hidden_layers", "embedding_scale": "1", "L_bp_cycles": "null"}),
     "hyperclovax": standard("hyperclovax", attention=SDPA, axes=(GQA, given(use_post_norm=True))),
     "jais2": standard("jais2", attention=SDPA, axes=(GQA,)),
     "youtu": standard("youtu", attention=SDPA, axes=(given(rope_interleave=True),), fixed=("head_dim",), extra=low_rank, terms=(HEAD, *LATENT_WIDTHS)),

@@ -63,6 +63,7 @@ const NO_MODEL: ReadonlySet<string> = new Set([
   // No positions at all, neither absolute nor relative.
   "beit",
   // Keys that every published file states.
+  "hrm_text",
   "lfm2",
   "lfm2_vl",
   "nemotron_h",
