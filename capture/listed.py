@@ -116,7 +116,8 @@ def grouped(r, d):
 
 def mimo(r, d):
     groups = r.randint(2, 3)
-    return {**each(r, WINDOWED), "n_routed_experts": groups * r.randint(3, 5), "n_group": groups, "topk_group": r.randint(1, groups), "v_head_dim": 8 * r.randint(1, 4), "head_dim": 6 * r.randint(3, 9)}  # a third of a head turns
+    heads = d["num_key_value_heads"] * r.choice((2, 4))  # layers with windows have twice as many of keys and values
+    return {**each(r, WINDOWED), "num_attention_heads": heads, "hidden_size": heads * 8 * r.randint(1, 4), "n_routed_experts": groups * r.randint(3, 5), "n_group": groups, "topk_group": r.randint(1, groups), "v_head_dim": 8 * r.randint(1, 4), "head_dim": 6 * r.randint(3, 9)}  # a third of a head turns
 
 
 def laguna(r, d):
@@ -129,7 +130,7 @@ FAMILIES = {
     "solar_open": standard("solar_open", attention=SDPA, fixed=("partial_rotary_factor",), axes=(GQA[:1], given(norm_topk_prob=True)), extra=grouped, terms=(HEAD, "n_routed_experts//n_group")),
     "axk1": standard("axk1", tasks=HEADS, attention=SDPA, axes=(given(rope_interleave=True, norm_topk_prob=True),), fixed=("head_dim",), extra=latent, **LATENT),
     "mistral4": standard("mistral4", tasks=HEADS[1:], attention=SDPA, axes=(QUERIES, given(rope_interleave=True, norm_topk_prob=True)), fixed=("head_dim",), extra=latent, **LATENT),
-    "mimo_v2_flash": standard("mimo_v2_flash", attention=("eager",), axes=(GQA[:1], BOTH_WINDOWS, given(norm_topk_prob=True)), fixed=("layer_types",), extra=mimo, kind="(i == 0 or (i+1) % 6 == 0) and 'full_attention' or 'sliding_attention'",
+    "mimo_v2_flash": standard("mimo_v2_flash", attention=("eager",), axes=(GQA[:1], BOTH_WINDOWS, given(norm_topk_prob=True)), fixed=("layer_types", "num_local_experts"), extra=mimo, kind="(i == 0 or (i+1) % 6 == 0) and 'full_attention' or 'sliding_attention'",
                               derived={"mlp_layer_types.i": "i == 0 and 'dense' or 'sparse'"}, terms=(HEAD, "n_routed_experts//n_group")),
     "laguna": standard("laguna", attention=SDPA, axes=(GQA[:1], BOTH_WINDOWS, given(gating=True)), fixed=("layer_types",), extra=laguna, kind="'full_attention'",
                        derived={"mlp_layer_types.i": "i == 0 and 'dense' or 'sparse'", "num_attention_heads_per_layer.i": "num_attention_heads"}),

@@ -80,7 +80,6 @@ class Trace:
     amp: bool
     held: list  # what the model itself keeps when its outputs are gone: positions it counted
     embedded: set  # outputs of the modules that embed pictures or sound and tokens, where a model has both
-    states: list  # what modules keep to their next forward: names, shapes and dtypes
 
 
 # Functions whose loop over (chunks of) the sequence becomes a repeat: as many rounds as the run's length says.
@@ -314,17 +313,30 @@ def _embedders(model):
     return found
 
 
-def _kept(model, recorder):
-    """What modules name when the forward is over, which lives until their next forward: counted with the model, and let go of where
-    its module ends."""
-    states = []
+def _keeping(recorder, plainly):
+    """`Module.__setattr__` that tells of tensors a module keeps to its next forward, and of where it lets go of them."""
+
+    def keep(module, name, value):
+        path = recorder.paths.get(id(module))
+        if path is not None and not recorder.silent and not recorder.done:
+            if isinstance(value, torch.Tensor) and id(value) in recorder.live:
+                recorder.events.append(Event("op", "keep", path, [recorder.see(value)], {"of": name}))
+            elif value is None and name in vars(module):
+                recorder.events.append(Event("op", "forget", path, [], {"of": name}))
+        plainly(module, name, value)
+
+    return keep
+
+
+def _settle(model, recorder):
+    """What modules still name when the forward is over is let go of where its module ends: keeping it is an operator of its own."""
+    kept = {(e.path, e.kw["of"]) for e in recorder.events if e.name == "keep"}
+    recorder.events[:] = [e for e in recorder.events if e.name != "forget" or (e.path, e.kw["of"]) in kept]
     for path, module in model.named_modules():
         for name, t in vars(module).items():
-            if isinstance(t, torch.Tensor) and id(t) in recorder.live:
+            if (path, name) in kept and isinstance(t, torch.Tensor) and id(t) in recorder.live:
                 end = max(k for k, e in enumerate(recorder.events) if e.kind == "exit" and e.path == path)
                 recorder.events.insert(end, Event("drop", outs=[recorder.see(t)]))
-                states.append((f"{path}.{name}", tuple(t.shape), t.dtype, ""))
-    return states
 
 
 def _meta(t, name=None):
@@ -433,6 +445,7 @@ def trace(model, batch, run, holder=None):
     ctc, functional.ctc_loss = functional.ctc_loss, _ctc(recorder)
     whole, torch.einsum = torch.einsum, products.einsum_with(recorder.lowered)
     torch.nn.Module.__call__ = lambda module, *a, **k: recorder.module_call(call, module, a, k)
+    plainly, torch.nn.Module.__setattr__ = torch.nn.Module.__setattr__, _keeping(recorder, torch.nn.Module.__setattr__)
     replaced = {"range": recorder.rounds} | ({CAST: recorder.cast_if_autocast} if CAST in code else {})
     replaced |= {name: recorder.function(code[name], op) for name, op in FUNCTIONS.items() if name in code}
     before = {name: code[name] for name in replaced if name in code}
@@ -445,13 +458,13 @@ def trace(model, batch, run, holder=None):
         outputs = [recorder.see(t) for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
         del out
         held = [v for v in outputs if isinstance(v, Value) and v.id in recorder.refs]
-        states = _kept(model, recorder)
+        _settle(model, recorder)
     finally:
         for name in replaced:
             del code[name]
         code.update(before)
         del functional.attention_by_parts, functional.clamp_half
         functional.ctc_loss, torch.einsum = ctc, whole
-        torch.nn.Module.__call__ = call
+        torch.nn.Module.__call__, torch.nn.Module.__setattr__ = call, plainly
         functional.scaled_dot_product_attention, functional.grouped_mm = attention, grouped
-    return Trace(recorder.events, recorder.values, recorder.weight_metas, recorder.batch, outputs, recorder.amp, held, recorder.embedded, states)
+    return Trace(recorder.events, recorder.values, recorder.weight_metas, recorder.batch, outputs, recorder.amp, held, recorder.embedded)

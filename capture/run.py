@@ -128,7 +128,7 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
             for name in [*module._parameters, *module._buffers]:
                 owner[f"{path}.{name}".lstrip(".")] = type(module).__name__
         params = [(n, tuple(p.shape), p.dtype, owner[n]) for n, p in model.named_parameters()]
-        buffers = [*((n, tuple(p.shape), p.dtype, owner[n]) for n, p in model.named_buffers()), *trace.states]
+        buffers = [(n, tuple(p.shape), p.dtype, owner[n]) for n, p in model.named_buffers()]
         first, tied = {}, {}
         for n, p in model.named_parameters(remove_duplicate=False):
             if id(p) in first:

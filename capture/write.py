@@ -358,16 +358,22 @@ def _split(name, spelled=None):
     return (f"{found[0]}.{{i}}{found[2]}", found[0], found[1]) if found and found[2] else (name, None, None)
 
 
+def _owned(capture, stack, lent):
+    """How many blocks of weights the layers of a stack use in turn: of the layers with tensors that are `lent`, those that make them."""
+    layers = lambda names: {index for n in names for key, at, index in [_split(n, capture.spelled)] if at == stack and key in lent}
+    return len(layers(n for n, *_ in capture.parameters) - layers(capture.turns))
+
+
 def _specification(key, found, shape, captures, depth, atoms, keys, fitter_at):
     """One parameter or buffer: `found` says where it was seen, by capture and layer."""
     stack = found[0][5]
     spec = {"name": key, "shape": shape}
     if any(key.replace("{i}", str(i)) in getattr(c, "frozen", ()) for c, i, *_ in found):
         spec["frozen"] = True
-    lent = [sum(key == _split(n, c.spelled)[0] for n in c.turns) for c in captures]
-    if any(lent):
-        used = [sum(f[0] is c for f in found) for c in captures]
-        spec["turns"] = _expression(fitter_at([(c, None) for c in captures]).integer([n - k for n, k in zip(used, lent)]))
+    lent = {_split(n, c.spelled)[0] for c in captures for n in c.turns}
+    if key in lent:
+        tied = [c for c in captures if c.turns]  # a config that ties nothing gives every layer a block of its own
+        spec["turns"] = _expression(fitter_at([(c, None) for c in tied]).integer([_owned(c, stack, lent) for c in tied]))
     dtypes = {f[3] for f in found}
     if dtypes != {c.load for c, *_ in found} or any(f[3] != f[0].load for f in found):
         if len(dtypes) > 1 and not all(f[3] == f[0].load or f[0].raised for f in found):

@@ -4,6 +4,7 @@
 
 import type { DType } from "./engine/dtype";
 import { type AttentionCache, Interpreter, type InterpreterOptions, type Wrapper } from "./engine/interpreter";
+import { keeps } from "./engine/kept";
 import { Ledger } from "./engine/ledger";
 import { LAYERS_TO_SETTLE } from "./engine/offload";
 import type { Fold } from "./engine/region";
@@ -238,6 +239,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
       reason: notCaptured(run, family),
     };
   const { graph, view, head } = program;
+  const keepsStates = keeps(graph);
   const factory = optimizerFactory(run.optimizer);
   if (factory === undefined) return { ok: false, code: "not-modelled", reason: `optimizer ${run.optimizer.name}` };
 
@@ -356,7 +358,9 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
       run.compiled && run.checkpointing !== null ? { ...run.checkpointing, useReentrant: false } : run.checkpointing,
     // The term of the loss that AdaLoRA adds reaches into every layer, and so does a prefix.
     layerSignature:
-      way !== "none" && fold && model.regularised.length === 0 && wrapper?.cache === undefined ? signature : null,
+      way !== "none" && fold && !keepsStates && model.regularised.length === 0 && wrapper?.cache === undefined
+        ? signature
+        : null,
     fold: way,
     ...(run.offloadsActivations ? { layersToSettle: LAYERS_TO_SETTLE } : {}),
     head,
@@ -517,6 +521,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
         maxGradNorm: run.maxGradNorm,
         keepsGradients: run.keepsGradients === true,
         plainLoop: run.plainLoop === true,
+        keepsStates,
         fold,
         groups,
         trainable,

@@ -8,6 +8,7 @@ import type { LeafHook } from "./backward";
 import type { Tape } from "./compiled/tape";
 import type { DType } from "./dtype";
 import { ELEMENT_BYTES, isFloating } from "./dtype";
+import { Kept } from "./kept";
 import { NO_KERNEL, type Work } from "./labels";
 import type { Ledger } from "./ledger";
 import { type BackwardFunction, type Edge, extended, NOTHING_SAVED, type Node, type SavedTensorHooks } from "./node";
@@ -72,6 +73,9 @@ export class Torch {
   readonly layerIndices = new Map<number, number>();
   /** Bytes of CUDA managed memory (paged optimizer states), which the allocator's statistics do not see. */
   managedBytes = 0;
+
+  /** What modules keep to their next forward. */
+  readonly kept = new Kept();
 
   /** Notes what is computed from what, where the model is compiled. */
   tape: Tape | null = null;

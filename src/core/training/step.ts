@@ -40,6 +40,8 @@ export interface StepOptions {
    * and accelerate converts nothing.
    */
   readonly plainLoop?: boolean;
+  /** Modules keep tensors to their next forward: no micro-batch does what the one before did. */
+  readonly keepsStates?: boolean;
   /** Whether every saved activation waits in host memory, sent each or once per storage. */
   readonly offloads: "each" | "once" | null;
   /** Whether what repeats is derived instead of simulated again. */
@@ -83,8 +85,12 @@ export function runSteps(
   const regions: Region[] = [];
   for (let step = 1; step <= STEPS; step++) {
     const { rollout } = options;
-    const distinct = options.plainLoop ? 0 : Math.min(options.accumulation, DISTINCT_MICRO_BATCHES);
-    const locals = options.plainLoop ? microBatch(torch, passes("none"), optimizer, options, strategy, step) : [];
+    const all = Math.min(options.accumulation, DISTINCT_MICRO_BATCHES);
+    const distinct = options.plainLoop || options.keepsStates ? 0 : all;
+    const apart = options.plainLoop ? 1 : options.keepsStates ? all : 0;
+    const locals: Tensor[] = [];
+    for (let micro = 0; micro < apart; micro++)
+      locals.push(...microBatch(torch, passes("none"), optimizer, options, strategy, step));
     for (let micro = 0; micro < distinct; micro++) {
       if (rollout?.due(micro)) rollout.run(step);
       // The second step's micro-batches do what the first step's did, the second micro-batch what the first did with

@@ -23,6 +23,8 @@ const families = readdirSync(path.join(MODELS, "graphs")).map((file) => path.bas
  * graph is asked for at the published depths alone.
  */
 const FIXED_STAGES: ReadonlySet<string> = new Set(["swin", "swinv2", "mobilevit", "mobilevitv2"]);
+/** Loops of as many rounds in every model: rows of the chunks of 64 positions that the delta rule goes over. */
+const FIXED_LOOPS: ReadonlySet<string> = new Set(["kimi_linear"]);
 
 /** Keys that decide no memory, or not in this task. */
 const IRRELEVANT: Readonly<Record<string, readonly string[]>> = {
@@ -92,7 +94,9 @@ function fixedDepths({ graphs }: FamilyGraphs): string[] {
 
 describe("graphs of published models", () => {
   it("repeats layers as often as the config says", () => {
-    const fixed = families.filter((family) => !FIXED_STAGES.has(family) && fixedDepths(graphsOf(family)).length > 0);
+    const fixed = families.filter(
+      (family) => !FIXED_STAGES.has(family) && !FIXED_LOOPS.has(family) && fixedDepths(graphsOf(family)).length > 0,
+    );
     assert.deepEqual(fixed, []);
   });
 

@@ -538,6 +538,14 @@ const RULES: Readonly<Record<string, Rule>> = {
   mul_: (t, a) => scalePart(t, "mul", a.tensor(0), a.operand(1)),
   div_: (t, a) => scalePart(t, "div", a.tensor(0), a.operand(1)),
   masked_fill_: (t, a) => arithmetic.maskedFillInto(t, a.tensor(0), a.tensor(1)),
+  keep: (t, a) => {
+    if (!t.halted) t.kept.keep(`${t.scope}.${String(a.get(-1, "of"))}`, a.tensor(0));
+    return [];
+  },
+  forget: (t, a) => {
+    if (!t.halted) t.kept.forget(`${t.scope}.${String(a.get(-1, "of"))}`);
+    return [];
+  },
   sqrt_bound_derivative: (t, a) => model.sqrtBoundDerivative(t, a.tensor(0)),
   phimoe_multiplier: (t, a) => model.phimoeMultiplier(t, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3)),
   copy_: (t, a) => copyInto(t, a.tensor(0), a.operand(1)),
