@@ -36,7 +36,7 @@ BOXED = "captured, but its peaks are up to 0.3 % above PyTorch's: what becomes o
 KERNEL = "asks for one kernel of attention by name (`sdpa_kernel`) under a mask that it adds up itself, which attention in graphs does not say"
 SEARCHED = "places windows of recordings in time by a search over their lengths (`searchsorted`), for which the engine has no rule"
 CODEC = "hears through a codec's convolutions, whose stages follow lists of ratios and depths, with noise drawn into what they give"
-COMPARED = "drawn and captured (`paired.py`, `transcribing.py`), its peaks not compared with PyTorch's yet"
+COMPARED = "drawn and captured (`paired.py`), its peaks not compared with PyTorch's yet"
 UNTRIED = "not tried yet"
 
 REASONS = {
@@ -70,7 +70,7 @@ REASONS = {
     "shieldgemma2": LOSSLESS,
     "bros": BOXED,
     "openai_privacy_filter": HOST,
-    **dict.fromkeys(("seamless_m4t", "t5gemma2"), COMPARED),
+    "t5gemma2": COMPARED,
     **dict.fromkeys(("granite_speech", "granite_speech_plus"), KERNEL),
     "musicflamingo": SEARCHED,
     **dict.fromkeys(("vibevoice", "vibevoice_asr"), CODEC),
