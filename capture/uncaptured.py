@@ -49,10 +49,10 @@ WINDOWED = "gives layers of one kind windows of several lengths by their place (
 KERNEL = "asks for one kernel of attention by name (`sdpa_kernel`) under a mask that it adds up itself, which attention in graphs does not say"
 SEARCHED = "places windows of recordings in time by a search over their lengths (`searchsorted`), for which the engine has no rule"
 CODEC = "hears through a codec's convolutions, whose stages follow lists of ratios and depths, with noise drawn into what they give"
-COMPARED = "drawn and captured (`paired.py`, `transcribing.py`), its peaks not compared with PyTorch's yet"
 BY_LAYER = "gives layers numbers of their own in lists (widths, shares of activations) and clamps weights through `.data`: neither the drawing of points nor the recorder knows that"
 WITHIN = "a layer that is checkpointed stands in one that is, as in Zamba 2, whose peaks under checkpointing are for that reason up to 9 % low: the engine has no rule for it"
 ZIPPED = "goes over pairs of pieces of the text that lists hold (`zip`), a loop no repeat stands for yet"
+COMPARED = "drawn and captured (`paired.py`), its peaks not compared with PyTorch's yet"
 UNTRIED = "not tried yet"
 
 REASONS = {
@@ -107,7 +107,7 @@ REASONS = {
                      "inkling_mm_model", "instructblip", "janus", "instructblipvideo", "kosmos-2", "modernvbert", "moonshine_streaming", "ovis2", "pp_formulanet", "qianfan_ocr",
                      "video_llava", "voxtral_realtime"), NESTED),
     "shieldgemma2": LOSSLESS,
-    **dict.fromkeys(("seamless_m4t", "t5gemma2"), COMPARED),
+    "t5gemma2": COMPARED,
     **dict.fromkeys(("granite_speech", "granite_speech_plus"), KERNEL),
     "musicflamingo": SEARCHED,
     **dict.fromkeys(("vibevoice", "vibevoice_asr"), CODEC),
