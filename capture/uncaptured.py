@@ -87,7 +87,6 @@ REASONS = {
     **dict.fromkeys(("evolla", "pi0", "pix2struct", "pop2piano", "kosmos-2.5"), UNSAID),
     **dict.fromkeys(("cosmos3_edge", "cosmos3_omni", "minicpmv4_6", "minimax_m3_vl", "muse_glimmer", "qwen4_exp"), COUNTED),
     "paddleocr_vl": ROUNDS,
-    "video_llama_3": COUNTED,
     "ernie4_5_vl_moe": PARTED,
     "exaone4_5": KINDLESS,
     "kimi_k25": BAGGED,

@@ -289,6 +289,8 @@ function anySizeUnit(config: ModelConfig, vision: Readonly<Record<string, unknow
     const side = Number(Array.isArray(own) ? own[0] : own);
     return side > 0 ? side : tile;
   }
+  // No patches of a picture are merged (VideoLlama3ImageProcessor, `merge_size`).
+  if (type === "video_llama_3") return Number(vision["patch_size"] ?? 16);
   if (type === "fuyu") return Number(config["patch_size"] ?? 30);
   if (POOLED.has(type)) return Number(vision["patch_size"] ?? 16) * Number(vision["pooling_kernel_size"] ?? 3);
   const patch = type.startsWith("qwen3") ? 16 : 14;
