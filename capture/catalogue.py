@@ -10,6 +10,7 @@ its rounding is an error, because the dimensions are wrong, unless a `note` says
 """
 
 import argparse
+import copy
 import json
 import pathlib
 import re
@@ -40,7 +41,8 @@ CLASSES = {
 
 def count(entry: dict) -> int:
     """Parameters of the entry's model, tied ones once."""
-    config = transformers.AutoConfig.for_model(**entry["config"])
+    # Some classes take keys out of the parts that they are given.
+    config = transformers.AutoConfig.for_model(**copy.deepcopy(entry["config"]))
     with torch.device("meta"):
         model = getattr(transformers, CLASSES[entry.get("task", "causal-lm")]).from_config(config)
     model.tie_weights()
