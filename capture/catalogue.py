@@ -41,7 +41,7 @@ CLASSES = {
 
 def count(entry: dict) -> int:
     """Parameters of the entry's model, tied ones once."""
-    # Configs of pairs take the kinds of their parts out of what they are given.
+    # Some classes take keys out of the parts that they are given.
     config = transformers.AutoConfig.for_model(**copy.deepcopy(entry["config"]))
     with torch.device("meta"):
         model = getattr(transformers, CLASSES[entry.get("task", "causal-lm")]).from_config(config)
