@@ -14,9 +14,9 @@ def part(kind, dims, **more):
     return {"model_type": kind, **{k: v for k, v in dims.items() if k not in LABELS}, **more}
 
 
-def wide(d, width, heads="num_attention_heads", hidden="hidden_size"):
-    """The config brought to another width."""
-    return {**d, heads: 4, hidden: width}
+def wide(r, d, width, heads="num_attention_heads", hidden="hidden_size"):
+    """The config brought to another width, with any number of heads that divides it: what is one head wide must not be told by the width."""
+    return {**d, heads: r.choice([n for n in range(2, 13) if width % (2 * n) == 0]), hidden: width}
 
 
 def patches(kind):
@@ -80,8 +80,8 @@ def widths(encoder, decoder):
         if encoder == "donut-swin":
             width = e["embed_dim"] * 8
         else:
-            e.update(wide(e, width))
-        o.update(wide(o, width, next(k for k in ("n_head", "decoder_attention_heads", "num_attention_heads") if k in o), key))
+            e.update(wide(r, e, width))
+        o.update(wide(r, o, width, next(k for k in ("n_head", "decoder_attention_heads", "num_attention_heads") if k in o), key))
 
     whole = (f"encoder.image_size.0 % (8*encoder.patch_size*encoder.window_size) == 0 and encoder.image_size.1 % (8*encoder.patch_size*encoder.window_size) == 0 "
              "and min(encoder.image_size.0,encoder.image_size.1) > 8*encoder.patch_size*encoder.window_size and encoder.depths.length == 4",) if encoder == "donut-swin" else ()
