@@ -28,6 +28,7 @@ const FIXED_STAGES: ReadonlySet<string> = new Set([
   "mobilevit",
   "mobilevitv2",
   "vision-encoder-decoder",
+  "donut-swin",
 ]);
 /** Loops of as many rounds in every model: rows of the chunks of 64 positions that the delta rule goes over. */
 const FIXED_LOOPS: ReadonlySet<string> = new Set(["kimi_linear"]);
