@@ -7,14 +7,9 @@ from .stored import content_of
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GRAPHS, PAGE = ROOT / "models" / "graphs", ROOT / "models" / "FAMILIES.md"
 
+# Families whose graph is written from their config's lists (src/core/networks).
+WRITTEN = {"efficientnet": "image-cls"}
 HOST = "its code reads values of tensors on the host (routing, lengths of patches), so what runs depends on the data"
-EXPERTS = "runs the chosen experts one after the other, each on rows that it counts on the host: that takes a repeat inside a layer whose rounds have weights of their own, and balanced counts"
-APART = "its layers stand in four lists that one loop reads in turn, where a repeat folds one list: that takes a fold over several"
-PATCHED = "cuts bytes into patches whose number a second model's entropies decide, so every text has a length of its own"
-POOLED = "pools texts between blocks of unlike layers, whose positions it counts from tensors on the host"
-RANGES = "keeps ranges of its activations in buffers that every forward replaces, which graphs do not say, and reads them on the host"
-TABLES = "reads rows, columns and ranks of table cells as seven kinds of token types, for which the run description has no batch"
-STATED = "its points are drawn in `readers.py`; the capture and its check against PyTorch were not run to the end"
 SPARSE = "refused: attention picks positions or blocks, with sizes that no expression of the config gives"
 LOOPS = "a loop over positions that is not among those a repeat stands for yet (`LOOPS` in `record.py`)"
 DRAWN = "refused: its config ties keys together (nested parts, lists of kinds), which the drawing of points does not do yet"
@@ -36,83 +31,75 @@ REVERSED = "its layers are reversible: an autograd function of its own runs them
 PAGES = "reads a picture of the page beside words and boxes, which captured batches of text do not hold"
 SECOND = "a second name of another family's class, whose name its files have: estimated as that"
 PART = "captured, but its peaks are up to 6 % below PyTorch's: what two attentions keep that share queries and keys"
-# Families whose graph is written from their config's lists (src/core/networks).
-WRITTEN = {"efficientnet": "image-cls"}
-MERGED = "merges each picture's patches by itself, with convolutions or gathers and tokens at the ends; a loop of rounds over pictures (`picture_part`) would say it, and its text or tower is not drawn yet"
-ROUNDS = "recorded as rounds over its pictures (`picture_part`), which `layers.py` does not fold yet (a list of what rounds made is used in part); taken all at once its peaks are up to 7 % off"
-BAGGED = "sums learned positions by `embedding_bag`, for which the engine has no rule, and gathers each clip's patches by lists made on the host"
-PARTED = "sends the places of pictures to experts of their own, by masks whose counts size the products, and picks frames by lists made on the host"
-ONE_BY_ONE = "multiplies its experts one by one, over rows whose numbers it reads on the host; a rule for balanced rows would do"
-DRAFTS = "a draft model: reads the states, keys and values of the model it drafts for, and computes no loss"
-KINDLESS = "refused: a block that some points of the drawing run and others do not, which no condition on the config's keys tells apart"
-WINDOWED = "gives layers of one kind windows of several lengths by their place (`per_layer_config`), which the drawing of points does not do yet"
+UNTRIED = "not tried yet"
+ZIPPED = "goes over pairs of pieces of the text that lists hold (`zip`), a loop no repeat stands for yet"
+WITHIN = "a layer that is checkpointed stands in one that is, as in Zamba 2, whose peaks under checkpointing are for that reason up to 9 % low: the engine has no rule for it"
+BY_LAYER = "gives layers numbers of their own in lists (widths, shares of activations) and clamps weights through `.data`: neither the drawing of points nor the recorder knows that"
+RANGES = "keeps ranges of its activations in buffers that every forward replaces, which graphs do not say, and reads them on the host"
+APART = "its layers stand in four lists that one loop reads in turn, where a repeat folds one list: that takes a fold over several"
+PATCHED = "cuts bytes into patches whose number a second model's entropies decide, so every text has a length of its own"
+EXPERTS = "runs the chosen experts one after the other, each on rows that it counts on the host: that takes a repeat inside a layer whose rounds have weights of their own, and balanced counts"
+STATED = "its points are drawn in `readers.py`; the capture and its check against PyTorch were not run to the end"
+POOLED = "pools texts between blocks of unlike layers, whose positions it counts from tensors on the host"
+TABLES = "reads rows, columns and ranks of table cells as seven kinds of token types, for which the run description has no batch"
+COMPARED = "drawn and captured (`paired.py`), its peaks not compared with PyTorch's yet"
+CODEC = "hears through a codec's convolutions, whose stages follow lists of ratios and depths, with noise drawn into what they give"
 KERNEL = "asks for one kernel of attention by name (`sdpa_kernel`) under a mask that it adds up itself, which attention in graphs does not say"
 SEARCHED = "places windows of recordings in time by a search over their lengths (`searchsorted`), for which the engine has no rule"
-CODEC = "hears through a codec's convolutions, whose stages follow lists of ratios and depths, with noise drawn into what they give"
-BY_LAYER = "gives layers numbers of their own in lists (widths, shares of activations) and clamps weights through `.data`: neither the drawing of points nor the recorder knows that"
-WITHIN = "a layer that is checkpointed stands in one that is, as in Zamba 2, whose peaks under checkpointing are for that reason up to 9 % low: the engine has no rule for it"
-ZIPPED = "goes over pairs of pieces of the text that lists hold (`zip`), a loop no repeat stands for yet"
-COMPARED = "drawn and captured (`paired.py`), its peaks not compared with PyTorch's yet"
-UNTRIED = "not tried yet"
+DRAFTS = "a draft model: reads the states, keys and values of the model it drafts for, and computes no loss"
+WINDOWED = "gives layers of one kind windows of several lengths by their place (`per_layer_config`), which the drawing of points does not do yet"
+MERGED = "merges each picture's patches by itself, with convolutions or gathers and tokens at the ends; a loop of rounds over pictures (`picture_part`) would say it, and its text or tower is not drawn yet"
+BAGGED = "sums learned positions by `embedding_bag`, for which the engine has no rule, and gathers each clip's patches by lists made on the host"
+KINDLESS = "refused: a block that some points of the drawing run and others do not, which no condition on the config's keys tells apart"
+ONE_BY_ONE = "multiplies its experts one by one, over rows whose numbers it reads on the host; a rule for balanced rows would do"
+PARTED = "sends the places of pictures to experts of their own, by masks whose counts size the products, and picks frames by lists made on the host"
+ROUNDS = "recorded as rounds over its pictures (`picture_part`), which `layers.py` does not fold yet (a list of what rounds made is used in part); taken all at once its peaks are up to 7 % off"
 
 REASONS = {
-    **dict.fromkeys(("aria_text", "jetmoe", "switch_transformers", "nllb-moe", "openai_privacy_filter"), EXPERTS),
+    **dict.fromkeys(("dbrx", "deepseek_ocr2", "diffusion_gemma", "longcat_flash"), HOST),
+    **dict.fromkeys(("deepseek_v32", "deepseek_v4", "glm5_next", "qwen4_exp_text"), SPARSE),
+    **dict.fromkeys(("minimax", "rwkv", "xlstm"), LOOPS),
+    **dict.fromkeys(("cohere_compass_text", "mimo_v2_flash"), DRAWN),
+    "llama4": ADAPTERS,
+    **dict.fromkeys(("granite4_vision", "step3p7"), PICTURES),
+    **dict.fromkeys(("hgnet_v2", "pp_lcnet", "textnet"), STAGES),
+    **dict.fromkeys(("imagegpt", "perceiver"), COLOURS),
+    **dict.fromkeys(("chameleon", "dia", "emu3", "kyutai_speech_to_text", "moshi", "musicgen", "musicgen_melody"), CODES),
+    **dict.fromkeys(("evolla", "kosmos-2.5", "pi0", "pix2struct", "pop2piano"), UNSAID),
+    **dict.fromkeys(("cohere_compass", "cosmos3_edge", "cosmos3_omni", "minicpmv4_6", "minimax_m3_vl", "muse_glimmer", "qwen4_exp"), COUNTED),
+    **dict.fromkeys(("qwen2_5_omni_thinker", "qwen3_asr", "qwen3_omni_moe_thinker"), CUT),
+    **dict.fromkeys(("fun_asr_nano", "granite_speech5_ctc", "idefics", "inkling_mm_model", "modernvbert", "moonshine_streaming", "pp_formulanet", "voxtral_realtime"), NESTED),
+    "shieldgemma2": LOSSLESS,
+    "bit": BUILT,
+    **dict.fromkeys(("dinat", "fast_vlm", "gemma3n", "layoutlmv2", "perception_lm", "timm_wrapper"), ELSEWHERE),
+    **dict.fromkeys(("mra", "yoso"), COMPILED),
+    "fnet": FOURIER,
+    "reformer": REVERSED,
+    "udop": PAGES,
+    "gpt-sw3": SECOND,
+    "diffllama": PART,
+    "canine": ZIPPED,
+    "zamba": WITHIN,
+    "gemma3n_text": BY_LAYER,
+    "ibert": RANGES,
     **dict.fromkeys(("flaubert", "xlm"), APART),
     "blt": PATCHED,
-    "funnel": POOLED,
-    "ibert": RANGES,
-    "tapas": TABLES,
+    **dict.fromkeys(("aria_text", "jetmoe", "nllb-moe", "openai_privacy_filter", "switch_transformers"), EXPERTS),
     **dict.fromkeys(("fsmt", "led", "longt5"), STATED),
-    **dict.fromkeys(("aria_text", "blt", "longformer", "led", "jetmoe", "ibert", "funnel", "switch_transformers", "tapas", "flaubert", "xlm", "prophetnet", "nllb-moe", "dbrx", "longcat_flash"), HOST),
-    **dict.fromkeys(("mra", "yoso"), COMPILED),
-    **dict.fromkeys(("udop",), PAGES),
-    **dict.fromkeys(("cohere_compass", "gemma3n_text", "longcat_flash", "mimo_v2_flash", "qwen4_exp_text", "zaya"), DRAWN),
-    **dict.fromkeys(("longt5", "mimo_v2_flash"), DRAWN),
-    "gemma3n_text": BY_LAYER,
-    "zamba": WITHIN,
-    "canine": ZIPPED,
-    "diffllama": PART,
-    "fnet": FOURIER,
-    "gpt-sw3": SECOND,
-    "layoutlmv2": ELSEWHERE,
-    "reformer": REVERSED,
-    **dict.fromkeys(("deepseek_v32", "deepseek_v4", "qwen4_exp_text"), SPARSE),
-    **dict.fromkeys(("rwkv", "xlstm", "minimax"), LOOPS),
-    "granite4_vision": PICTURES,
-    **dict.fromkeys(("hgnet_v2", "pp_lcnet", "textnet"), STAGES),
-    "bit": BUILT,
-    **dict.fromkeys(("imagegpt", "perceiver"), COLOURS),
-    **dict.fromkeys(("dinat", "fast_vlm", "gemma3n", "perception_lm", "timm_wrapper"), ELSEWHERE),
-    **dict.fromkeys(("dia", "kyutai_speech_to_text", "moshi", "musicgen", "musicgen_melody", "chameleon"), CODES),
-    **dict.fromkeys(("evolla", "pi0", "pix2struct", "pop2piano", "kosmos-2.5"), UNSAID),
-    **dict.fromkeys(("cosmos3_edge", "cosmos3_omni", "minicpmv4_6", "minimax_m3_vl", "muse_glimmer", "qwen4_exp"), COUNTED),
-    "paddleocr_vl": ROUNDS,
-    "ernie4_5_vl_moe": PARTED,
-    "exaone4_5": KINDLESS,
-    "kimi_k25": BAGGED,
-    "hunyuan_vl": MERGED,
-    "glm5_next": SPARSE,
-    **dict.fromkeys(("gemma4_assistant", "gemma4_unified_assistant"), DRAFTS),
-    "neomme": WINDOWED,
-    "step3p7": PICTURES,
-    **dict.fromkeys(("cohere_compass", "cosmos3_edge", "cosmos3_omni", "ernie4_5_vl_moe", "exaone4_5", "glm5_next", "hunyuan_vl", "kimi_k25", "minicpmv4_6", "minimax_m3_vl", "muse_glimmer", "paddleocr_vl", "qwen4_exp",
-    **dict.fromkeys(("qwen2_5_omni_thinker", "qwen3_asr", "qwen3_omni_moe_thinker"), CUT),
-    **dict.fromkeys(("audioflamingo3", "canary", "cohere_asr", "fun_asr_nano", "glmasr", "granite_speech", "granite_speech5_ctc", "granite_speech_plus", "idefics",
-                     "inkling_mm_model", "modernvbert", "moonshine_streaming", "musicflamingo", "pp_formulanet", "qwen2_audio",
-                     "seamless_m4t", "seamless_m4t_v2", "sew-d", "speecht5", "vibevoice", "vibevoice_asr", "voxtral_realtime"), NESTED),
-    "aria": ONE_BY_ONE,
-    **dict.fromkeys(("deepseek_ocr2", "diffusion_gemma"), HOST),
-    **dict.fromkeys(("deepseek_vl_hybrid", "fun_asr_nano", "gemma4_unified", "granite_speech5_ctc", "idefics",
-                     "inkling_mm_model", "instructblip", "janus", "instructblipvideo", "kosmos-2", "modernvbert", "moonshine_streaming", "ovis2", "pp_formulanet", "qianfan_ocr",
-                     "video_llava", "voxtral_realtime"), NESTED),
-    "shieldgemma2": LOSSLESS,
+    "funnel": POOLED,
+    "tapas": TABLES,
     "t5gemma2": COMPARED,
+    **dict.fromkeys(("vibevoice", "vibevoice_asr"), CODEC),
     **dict.fromkeys(("granite_speech", "granite_speech_plus"), KERNEL),
     "musicflamingo": SEARCHED,
-    **dict.fromkeys(("vibevoice", "vibevoice_asr"), CODEC),
-    **dict.fromkeys(("cohere_compass_text",), DRAWN),
-    "emu3": CODES,
-    "llama4": ADAPTERS,
+    **dict.fromkeys(("gemma4_assistant", "gemma4_unified_assistant"), DRAFTS),
+    "neomme": WINDOWED,
+    "hunyuan_vl": MERGED,
+    "kimi_k25": BAGGED,
+    "exaone4_5": KINDLESS,
+    "aria": ONE_BY_ONE,
+    "ernie4_5_vl_moe": PARTED,
+    "paddleocr_vl": ROUNDS,
 }
 MAPPINGS = ("CAUSAL_LM", "MASKED_LM", "SEQ_TO_SEQ_CAUSAL_LM", "SEQUENCE_CLASSIFICATION", "TOKEN_CLASSIFICATION", "IMAGE_CLASSIFICATION", "SPEECH_SEQ_2_SEQ", "CTC", "AUDIO_CLASSIFICATION", "IMAGE_TEXT_TO_TEXT")
 
