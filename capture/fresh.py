@@ -9,7 +9,7 @@ Python file with `run(case) -> result` (`witness.py`); every case runs in a proc
 """
 import argparse
 import gc
-import importlib
+import importlib.util
 import json
 import logging
 import pathlib
@@ -199,7 +199,7 @@ def facts_of(graphs, task):
 
 def stacks_of(graphs):
     """Parameters that hold the matrices of all experts of a layer, as peft's `target_parameters` names them."""
-    return sorted({".".join(p["name"].split(".")[-2:]) for g in graphs for p in g["parameters"] if len(p["shape"]) == 3 and p["name"].split(".")[-2] == "experts"})
+    return sorted({".".join(p["name"].split(".")[-2:]) for g in graphs for p in g["parameters"] if len(p["shape"]) == 3 and p["name"].split(".")[-2:-1] == ["experts"]})
 
 
 def prepare(families):
@@ -211,7 +211,9 @@ def prepare(families):
     transformers.PreTrainedModel.initialize_weights = lambda self: None
     logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)  # what PyTorch refuses is drawn again
     for family in families:
-        importlib.import_module(type(transformers.AutoConfig.for_model(family)).__module__.replace(".configuration_", ".modeling_"))
+        code = transformers.CONFIG_MAPPING[family].__module__.replace(".configuration_", ".modeling_")
+        if importlib.util.find_spec(code):  # a family may have the classes of another
+            importlib.import_module(code)
     gc.freeze()
 
 

@@ -78,11 +78,11 @@ def adapter(r, family, facts, task):
     if task != "causal-lm":
         kinds = [k for k in kinds if k not in (*PROMPTS, "trainable-tokens", "lora and tokens")]
     if family not in LN_TUNING:
-        kinds.remove("ln-tuning")
+        kinds = [k for k in kinds if k != "ln-tuning"]
     if facts["experts"]:  # what else of peft meets experts on the fake device is not told apart here
         kinds = [k for k in kinds if k in ("full", *ON_LINEAR, *((ON_PARAMETERS,) if facts["stacks"] else ()))]
     else:
-        kinds.remove(ON_PARAMETERS)
+        kinds = [k for k in kinds if k != ON_PARAMETERS]
     kind = r.choices(kinds, [WEIGHTS.get(k, 1) for k in kinds])[0]
     options = dict(r.choice(ADAPTERS[kind]))
     if kind == "full":
