@@ -19,6 +19,7 @@ import type {
   RepeatInstruction,
   StoreInstruction,
 } from "../graph/types";
+import { withUnits } from "../graph/units";
 import { activate } from "./activations";
 import { checkpoint, type Segment } from "./checkpoint";
 import type { DType } from "./dtype";
@@ -314,7 +315,8 @@ export class Interpreter {
     private readonly options: InterpreterOptions,
   ) {
     const { checkpointing } = options;
-    const parted = checkpointing?.useReentrant === true ? withParts(graph) : { graph, parts: [] };
+    const units = checkpointing === null ? graph : withUnits(graph);
+    const parted = checkpointing?.useReentrant === true ? withParts(units) : { graph: units, parts: [] };
     this.graph = parted.graph;
     this.parts = parted.parts;
     this.repeats = options.repeats ?? { count: 0 };

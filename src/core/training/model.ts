@@ -24,7 +24,7 @@ import { linearGrouped, packGrouped } from "./quantization/grouped";
 import { linear8bit, packInt8 } from "./quantization/int8";
 import { engineLinear, engineWorkspace } from "./quantization/transformer-engine";
 import type { AdapterSpec, Float8Spec, QuantizationSpec } from "./run";
-import { leftAsTheyAre, type TrainedSpec } from "./trained";
+import { type TrainedSpec, withTrained } from "./trained";
 
 export interface LoadedModel {
   /** In the order of `model.parameters()`, tied ones once. */
@@ -106,10 +106,8 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   const found = placeTensors(graph.parameters, view, options.loadDtype);
   for (const { name, sharedWith } of found) if (sharedWith !== null) tied.set(name, sharedWith);
   const own = found.filter(({ name }) => !tied.has(name));
-  const left = leftAsTheyAre(options.trained, own, view.scope);
-  const isLeft = (item: PlacedTensor): boolean =>
-    left.has(item.name) || isFrozen(options, item.name) || isIdle(options, item);
-  const placed = own
+  const isLeft = (item: PlacedTensor): boolean => isFrozen(options, item.name) || isIdle(options, item);
+  const placed = withTrained(options.trained, own, view.scope)
     .map((item) => asLinear(loading, item))
     .map((item) => (isLeft(item) ? { ...item, frozen: true } : item));
   if (options.packsOnTheFly) {

@@ -9,7 +9,7 @@ export interface PlacedTensor {
   readonly name: string;
   readonly sizes: readonly number[];
   readonly dtype: DType;
-  /** Never trained, whatever the run says. */
+  /** Not trained. */
   readonly frozen: boolean;
   /** The name with `{i}` for the layer's index. */
   readonly pattern: string;

@@ -17,7 +17,7 @@ export interface WeightRule {
 }
 
 export interface TrainedSpec {
-  /** The last one that fits decides; a weight that none fits is trained. */
+  /** The last one that fits decides; a weight that none fits is trained, unless its model leaves it as it is. */
   readonly rules?: readonly WeightRule[];
   /** Share of all elements that stays as it is, from the first weight on, in whole weights. */
   readonly frozenShare?: number;
@@ -36,19 +36,23 @@ export interface TrainedLayers {
   readonly besides: readonly string[];
 }
 
-/** Names of the weights that stay as they are. */
-export function leftAsTheyAre(
+/**
+ * Whether each weight is trained. A rule that fits switches gradients on as well as off (`param.requires_grad = ...` in
+ * src/axolotl/utils/freeze.py and swift/utils/transformers_utils.py), so it also reaches what the model leaves as it is.
+ */
+export function withTrained(
   spec: TrainedSpec | undefined,
   placed: readonly PlacedTensor[],
   scope: Scope,
-): ReadonlySet<string> {
-  if (spec === undefined) return new Set();
+): readonly PlacedTensor[] {
+  if (spec === undefined) return placed;
   const inLayers = spec.layers === undefined ? () => true : ofLayers(spec.layers, depthOf(scope));
   const rules = (spec.rules ?? []).map(({ pattern, trained }) => ({ fits: searched(pattern), trained }));
   const below = firstShare(spec.frozenShare ?? 0, placed);
-  const isTrained = (name: string): boolean =>
-    (rules.findLast(({ fits }) => fits(name))?.trained ?? !below.has(name)) && inLayers(name);
-  return new Set(placed.filter(({ name }) => !isTrained(name)).map(({ name }) => name));
+  return placed.map((item) => {
+    const trained = rules.findLast(({ fits }) => fits(item.name))?.trained ?? !(item.frozen || below.has(item.name));
+    return { ...item, frozen: !(trained && inLayers(item.name)) };
+  });
 }
 
 /** A pattern that is none is looked for as it is written. */

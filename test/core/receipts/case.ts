@@ -55,6 +55,8 @@ export interface Case {
   readonly seq?: number;
   readonly target_seq?: number;
   readonly image?: number;
+  /** Samples of sound. */
+  readonly audio?: number;
   readonly load_dtype?: DType;
   readonly amp?: "bf16" | "fp16" | null;
   readonly attn?: TrainingRun["attention"];
@@ -215,6 +217,7 @@ export function runOf(c: Case): TrainingRun {
     sequenceLength: c.seq ?? 0,
     targetLength: c.target_seq ?? c.seq ?? 0,
     imageSize: c.image ?? 224,
+    audioSamples: c.audio ?? 0,
     gradientAccumulationSteps: c.grad_accum ?? 1,
     loadDtype: c.load_dtype ?? "bfloat16",
     autocast: c.amp ? AUTOCAST[c.amp] : null,

@@ -134,7 +134,10 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
     const item = placed.find((one) => one.name === to);
     if (item === undefined || whole(name) === undefined) continue;
     if (whole(name) === whole(to)) byName.set(name, byName.get(to)!);
-    else applyModulesToSave(torch, { ...item, name, pattern: name }, byName, parameters, adapter.castTo);
+    else {
+      const module = name === `${head}.weight` ? "Linear" : item.module;
+      applyModulesToSave(torch, { ...item, name, module, pattern: name }, byName, parameters, adapter.castTo);
+    }
   }
   if (adapter.bias === "all") for (const { name } of placed) if (/bias/.test(name)) trainBias(byName.get(name));
   if (given.autocastAdapterDtype) for (const tensor of made) raised(torch, tensor);

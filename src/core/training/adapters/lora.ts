@@ -134,7 +134,7 @@ function weightDecomposed(
   { a, b, magnitude }: Lora,
   input: Tensor,
   result: Tensor,
-  { weight, bias, transposed }: BaseLayer,
+  { weight, bias, transposed, format }: BaseLayer,
 ): Tensor {
   const dropping = adapter.dropout > 0 && torch.training;
   const x = dropout(torch, input, adapter.dropout, true);
@@ -162,7 +162,9 @@ function weightDecomposed(
   const loraResult = done(linear(torch, low, b, null), low);
   let baseResult: Tensor;
   if (dropping) {
-    const turned = transposed ? permute(torch, baseWeight, [1, 0]) : baseWeight.retain();
+    const turned = transposed
+      ? transpose(torch, baseWeight, format === null && stored.dtype === x.dtype)
+      : baseWeight.retain();
     baseResult = done(linear(torch, x, turned, null), turned);
   } else if (bias !== null) baseResult = sub(torch, result, bias);
   else baseResult = result.retain();
@@ -176,6 +178,19 @@ function weightDecomposed(
   const out = done(add(torch, result, decomposed), decomposed);
   x.release();
   return out;
+}
+
+/**
+ * A weight turned round. Of a parameter peft makes another one (`torch.nn.Parameter(weight.T)`, peft/utils/other.py,
+ * transpose), which requires grad: autocast keeps its cast, and backward makes a gradient that nobody reads.
+ */
+function transpose(torch: Torch, weight: Tensor, isParameter: boolean): Tensor {
+  const turned = permute(torch, weight, [1, 0]);
+  if (!isParameter) return turned;
+  const leaf = done(sameView(turned), turned);
+  leaf.isView = false;
+  leaf.requiresGradFlag = true;
+  return leaf;
 }
 
 /** `torch.linalg.norm(weight, dim=1).to(weight.dtype)`, detached afterwards. */

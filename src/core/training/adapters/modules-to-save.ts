@@ -27,6 +27,8 @@ export function applyModulesToSave(
   const copy = torch.empty("clone", item.sizes, castTo ?? byName.get(item.name)?.dtype ?? item.dtype);
   torch.ledger.relabel(copy.storage.id, "adapters");
   copy.name = item.name;
+  // A copied embedding is one, too, which optimizers of 8 bits keep at 32 (transformers/trainer.py, create_optimizer).
+  copy.moduleKind = item.module;
   copy.requiresGradFlag = true;
   copy.layer = item.index;
   copy.pattern = `${item.pattern}.saved`;
