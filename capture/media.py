@@ -171,6 +171,9 @@ INTERLEAVED = {f"text_config.rope_parameters.mrope_section.{k}": f"text_config.h
 TEXT_AT_TOP = {key: f"text_config.{key}" for key in ("hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "intermediate_size", "vocab_size", "max_position_embeddings",
                                                      "hidden_act", "attention_dropout", "head_dim")}
 
+# Heads as wide as the config says, else parts of the hidden size (getattr(config, "head_dim", ...)); shares of them turn in each direction.
+OWN_WIDTH = {"text_config.head_dim": TEXT_HEAD}
+WIDE_SECTIONS = OWN_WIDTH | {key: value.replace(TEXT_HEAD, "text_config.head_dim") for key, value in SECTIONS.items()}
 
 def _speaking(dims, sizes=None, **more):
     """A family that reads pictures and text and writes text."""

@@ -82,7 +82,7 @@ def experts_sampled(r):
     """GLM-4.1V's picture side beside text of experts."""
     d = sampled(r)
     text, part = d["text_config"], 2 * r.randint(2, 6)
-    text["hidden_size"] = d["vision_config"]["out_hidden_size"] = text["num_attention_heads"] * 4 * part
+    text["head_dim"] = 4 * part
     text["rope_parameters"]["mrope_section"] = [part // 4, part // 4 + 1, part - 2 * (part // 4) - 1]
     text["rope_parameters"]["partial_rotary_factor"] = 0.5
     d["vision_config"]["model_type"] = "glm4v_moe_vision"
@@ -177,7 +177,7 @@ ALL_OVER = " or ".join(f"vision_config.global_attn_indexes.{k} == i" for k in ra
 WINDOWS = f"({ALL_OVER}) and 'global' or 'window'"
 SAM = (Option("vision_config.image_size == 1024 and vision_config.patch_size == 16 and vision_config.window_size == 14", _same),)
 # Rotary angles of half of each head, in parts of the published sizes.
-HALF_TURNED = {f"text_config.rope_parameters.mrope_section.{k}": f"{TEXT_HEAD}*{share}//32" for k, share in enumerate((2, 3, 3))}
+HALF_TURNED = media.OWN_WIDTH | {f"text_config.rope_parameters.mrope_section.{k}": f"text_config.head_dim*{share}//32" for k, share in enumerate((2, 3, 3))}
 FAMILIES = {
     "janus": _speaking(aligned_layers, **{**FIXED, "spelled": r"model\.vqmodel\..*", "hidden": ("I", "vq_config.num_patches")}, terms=(*TOWER_TERMS, TEXT_HEAD), axes=((_language("llama", False), _language("llama")), (Option("vision_config.depth == 2 and not vision_config.use_qk_norm and vq_config.base_channels == 128 and vq_config.channel_multiplier.length == 5", _same),))),
     "qianfan_ocr": _speaking(shuffled_tiles, **{**FIXED, "sizes": _cut("image_size"), "hidden": ()}, terms=(TOWER_TERMS[0], "vision_config.image_size.0//vision_config.patch_size.0", _tiles("vision_config.image_size.0"), TEXT_HEAD), axes=((_language("qwen3"),), NORMED_LAYERS)),

@@ -152,8 +152,8 @@ def read_pages(r):
 
 def pages(r):
     """Patches without learned positions, four of them one token."""
-    heads = r.randint(2, 5)
-    text = media._sections(_text(r, attention_dropout=drop(r)))
+    heads, width = r.randint(2, 5), 8 * r.randint(5, 8)
+    text = _text(r, attention_dropout=drop(r), head_dim=width) | dict(rope_parameters=media._sections(dict(hidden_size=width, num_attention_heads=1))["rope_parameters"])
     vision = dict(depth=r.randint(3, 4), hidden_size=heads * 8 * r.randint(1, 3), intermediate_size=r.randint(40, 240), num_heads=heads, out_hidden_size=r.randint(40, 90), patch_size=r.randint(3, 5), hidden_act=r.choice(ACTIVATIONS),
                   attention_bias=r.random() < 0.5, attention_dropout=0.0)
     return dict(text_config=text, vision_config={**vision, "out_hidden_size": text["hidden_size"]}, tie_word_embeddings=r.random() < 0.5, image_token_id=1, video_token_id=2, image_start_token_id=3, image_end_token_id=4, video_start_token_id=5, video_end_token_id=6)
@@ -183,5 +183,5 @@ FAMILIES = {
     "deepseek_vl": _speaking(aligned, **FIXED, terms=(*TOWER_TERMS, TEXT_HEAD), axes=((_language("llama", False), _language("llama")),)),
     "lighton_ocr": _speaking(read_pages, **{**FIXED, "sizes": _merged_tokens, "hidden": ()}, terms=("I//vision_config.patch_size", "I//vision_config.patch_size//2", TOWER_TERMS[0], TEXT_HEAD),
                              axes=((_language("qwen3"),), (Option("spatial_merge_size == 2", lambda d, s, r: None),))),
-    "glm_ocr": _speaking(pages, media._tokens, spelled=None),
+    "glm_ocr": _speaking(pages, media._tokens, spelled=None, derived=media.WIDE_SECTIONS),
 }
