@@ -30,7 +30,6 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   "facebook/levit-192": CUT_GRID,
   "facebook/levit-256": CUT_GRID,
   "facebook/levit-384": CUT_GRID,
-  "facebook/regnet-x-080": "a stage narrower than one group",
   "microsoft/speecht5_asr": "the groups of the convolution of positions (num_conv_pos_embedding_groups)",
 };
 
