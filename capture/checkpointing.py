@@ -1,20 +1,28 @@
 """What a model's code does only under gradient checkpointing, which the recorded forward runs without."""
 import importlib
 import inspect
+import re
 
 
 def mark(family, graphs):
     """Marks what the recorded calls do not tell of the code under checkpointing."""
-    try:
-        source = inspect.getsource(importlib.import_module(f"transformers.models.{family.removesuffix('_text')}.modeling_{family.removesuffix('_text')}"))
-    except (ImportError, OSError):
-        return graphs
     for graph in graphs["graphs"]:
-        if "position_bias.requires_grad = True" in source:
+        sides = re.findall(r"\.model_type == '([\w-]+)'", " ".join(graph["when"]))  # families that run inside this one
+        code = "".join(source(name) for name in dict.fromkeys((family, *sides)))
+        if "position_bias.requires_grad = True" in code:
             tell(graph)
-        if "shared_kv_states[self.layer_type] = key_states, value_states" in source:
+        if "shared_kv_states[self.layer_type] = key_states, value_states" in code:
             store(graph)
     return graphs
+
+
+def source(family):
+    """The code of a family's models."""
+    name = family.removesuffix("_text")
+    try:
+        return inspect.getsource(importlib.import_module(f"transformers.models.{name}.modeling_{name}"))
+    except (ImportError, OSError):
+        return ""
 
 
 def tell(graph):

@@ -45,6 +45,11 @@ def _regnet(r):
     return _pyramid(r) | dict(embedding_size=4 * r.randint(18, 24), groups_width=group, hidden_sizes=widths)
 
 
+def _narrow(d, s, r):
+    """The first stage is narrower than a group: one group of all its channels (RegNetXLayer)."""
+    d.update(layer_type="x", hidden_sizes=[d["groups_width"] - r.randint(1, 2), *d["hidden_sizes"][1:]])
+
+
 def _mobilenet(r):
     return dict(num_labels=r.randint(3, 19), classifier_dropout_prob=drop(r), hidden_act=r.choice(ACTIVATIONS))
 
@@ -166,6 +171,9 @@ SQUARE = ("I//vision_config.patch_size", "vision_config.window_size//vision_conf
 GROUPED = (Option("text_config.num_key_value_heads != text_config.num_attention_heads", lambda d, s, r: None),)
 # The rotary sections that the code takes when the config has none: 16, 24 and 24 of 64.
 SECTIONS = {f"text_config.rope_parameters.mrope_section.{k}": f"{TEXT_HEAD}*{share}//16" for k, share in enumerate((2, 3, 3))}
+# Heads as wide as the config says, else parts of the hidden size (getattr(config, "head_dim", ...)); shares of them turn in each direction.
+OWN_WIDTH = {"text_config.head_dim": TEXT_HEAD}
+WIDE_SECTIONS = OWN_WIDTH | {key: value.replace(TEXT_HEAD, "text_config.head_dim") for key, value in SECTIONS.items()}
 INTERLEAVED = {f"text_config.rope_parameters.mrope_section.{k}": f"text_config.head_dim*{share}//32" for k, share in enumerate((6, 5, 5))}
 # Older files hold the text model's keys at the top.
 TEXT_AT_TOP = {key: f"text_config.{key}" for key in ("hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "intermediate_size", "vocab_size", "max_position_embeddings",
@@ -218,6 +226,12 @@ SPECTROGRAM = ("(num_mel_bins-patch_size)//frequency_stride+1", "(max_length-pat
 NORMS = tuple(Option(f"feat_extract_norm == '{norm}' and {'' if bias else 'not '}conv_bias and {'' if norm == 'layer' else 'not '}do_stable_layer_norm",
                      _sets(feat_extract_norm=norm, conv_bias=bias, do_stable_layer_norm=norm == "layer")) for norm, bias in (("group", False), ("layer", True), ("layer", False)))
 SEVEN = (Option("conv_dim.length == 7 and conv_stride.0 == 5 and conv_kernel.0 == 10", lambda d, s, r: None),)
+
+
+def _bare(d, s, r):
+    """DistilHuBERT: what the convolutions give goes into the layers without a norm (HubertFeatureProjection)."""
+    NORMS[0].change(d, s, r)
+    d["feat_proj_layer_norm"] = False
 
 
 def _hearing(**more):
@@ -300,7 +314,8 @@ FAMILIES = {
     "resnet": _images(_resnet, attention=("none",), sizes=_sides(32), spelled=r"classifier|resnet\.encoder\.stages|.*\.layers\.\d+\.layer", inputs_follow=True,
                       axes=(FOUR_STAGES, (Option("layer_type == 'bottleneck' and not downsample_in_bottleneck", _sets(layer_type="bottleneck")), Option("layer_type == 'basic'", _basic)))),
     "regnet": _images(_regnet, attention=("none",), sizes=_sides(32), spelled=r"classifier|regnet\.encoder\.stages|.*\.layers\.\d+\.layer(\.\d+\.attention)?", inputs_follow=True,
-                      axes=(FOUR_STAGES, (Option("layer_type == 'x'", _sets(layer_type="x")), Option("layer_type == 'y'", _sets(layer_type="y"))))),
+                      axes=(FOUR_STAGES, (Option("layer_type == 'x' and hidden_sizes.0 >= groups_width", _sets(layer_type="x")), Option("layer_type == 'x' and hidden_sizes.0 < groups_width", _narrow),
+                                          Option("layer_type == 'y' and hidden_sizes.0 >= groups_width", _sets(layer_type="y"))))),
     "convnext": _images(_convnext, attention=("none",), sizes=_sides(64), spelled=r"convnext\.encoder\.stages|.*\.downsampling_layer", inputs_follow=True, axes=(FOUR_STAGES, DROP_PATH)),
     "convnextv2": _images(_convnext, attention=("none",), sizes=_sides(64), spelled=r"convnextv2\.encoder\.stages|.*\.downsampling_layer", inputs_follow=True, axes=(FOUR_STAGES, DROP_PATH)),
     "mobilenet_v1": _images(_mobilenet, attention=("none",), sizes=_sides(32), spelled=r"mobilenet_v1\.layer", inputs_follow=True, axes=(_multipliers(0.25, 0.5, 0.75, 1.0),)),
@@ -331,7 +346,7 @@ FAMILIES = {
     "idefics3": _speaking(_idefics3, **{**FIXED, "sizes": _cut("image_size"), "hidden": ()}, terms=(_vision(HEAD), _vision(PATCHES), _tiles("vision_config.image_size"), TEXT_HEAD), axes=((_language("llama"), _language("llama", False)),)),
     "smolvlm": _speaking(_idefics3, **{**FIXED, "sizes": _cut("image_size"), "hidden": ()}, terms=(_vision(HEAD), _vision(PATCHES), _tiles("vision_config.image_size"), TEXT_HEAD), axes=((_language("llama"), _language("llama", False)),)),
     "wav2vec2": _hearing(),
-    "hubert": _hearing(),
+    "hubert": _hearing(axes=(SEVEN, tuple(Option(f"{norm.when} and feat_proj_layer_norm", norm.change) for norm in NORMS) + (Option(f"{NORMS[0].when} and not feat_proj_layer_norm", _bare),))),
     "wavlm": _hearing(attention=("eager",)),
     "unispeech": _hearing(),
     "unispeech-sat": _hearing(),

@@ -471,6 +471,8 @@ def trace(model, batch, run, holder=None):
         del out
         given = {id(t) for t in batch.values()}  # what comes back as it was given is the caller's
         held = [v for v in outputs if isinstance(v, Value) and v.id in recorder.refs and id(recorder.refs[v.id]()) not in given]
+        outgoing = {v.id for v in held}  # counted with the model, which holds them when the forward is over
+        recorder.events[:] = [e for e in recorder.events if e.name != "keep" or e.ins[0].id not in outgoing]
         _settle(model, recorder)
     finally:
         for name in replaced:

@@ -42,7 +42,6 @@ def windowed(r):
 def instructed(r):
     """BLIP-2's queries, which read the instruction, too."""
     d = vision.queried(r)
-    d.pop("use_decoder_only_language_model")
     d["qformer_config"]["max_position_embeddings"] = r.randint(400, 500)
     return d
 
@@ -82,7 +81,7 @@ def experts_sampled(r):
     """GLM-4.1V's picture side beside text of experts."""
     d = sampled(r)
     text, part = d["text_config"], 2 * r.randint(2, 6)
-    text["hidden_size"] = d["vision_config"]["out_hidden_size"] = text["num_attention_heads"] * 4 * part
+    text["head_dim"] = 4 * part
     text["rope_parameters"]["mrope_section"] = [part // 4, part // 4 + 1, part - 2 * (part // 4) - 1]
     text["rope_parameters"]["partial_rotary_factor"] = 0.5
     d["vision_config"]["model_type"] = "glm4v_moe_vision"
@@ -172,16 +171,15 @@ def _position_side(d, s, r):
 
 
 NORMED_LAYERS = (Option("downsample_ratio == 0.5 and vision_config.norm_type == 'layer_norm' and not vision_config.use_qk_norm and vision_config.use_mean_pooling and vision_feature_layer == -1", _same),)
-OPT = (Option("text_config.model_type == 'opt' and text_config.word_embed_proj_dim == text_config.hidden_size and qformer_config.cross_attention_frequency == 2", _same),)
 ALL_OVER = " or ".join(f"vision_config.global_attn_indexes.{k} == i" for k in range(8))
 WINDOWS = f"({ALL_OVER}) and 'global' or 'window'"
 SAM = (Option("vision_config.image_size == 1024 and vision_config.patch_size == 16 and vision_config.window_size == 14", _same),)
 # Rotary angles of half of each head, in parts of the published sizes.
-HALF_TURNED = {f"text_config.rope_parameters.mrope_section.{k}": f"{TEXT_HEAD}*{share}//32" for k, share in enumerate((2, 3, 3))}
+HALF_TURNED = media.OWN_WIDTH | {f"text_config.rope_parameters.mrope_section.{k}": f"text_config.head_dim*{share}//32" for k, share in enumerate((2, 3, 3))}
 FAMILIES = {
     "janus": _speaking(aligned_layers, **{**FIXED, "spelled": r"model\.vqmodel\..*", "hidden": ("I", "vq_config.num_patches")}, terms=(*TOWER_TERMS, TEXT_HEAD), axes=((_language("llama", False), _language("llama")), (Option("vision_config.depth == 2 and not vision_config.use_qk_norm and vq_config.base_channels == 128 and vq_config.channel_multiplier.length == 5", _same),))),
     "qianfan_ocr": _speaking(shuffled_tiles, **{**FIXED, "sizes": _cut("image_size"), "hidden": ()}, terms=(TOWER_TERMS[0], "vision_config.image_size.0//vision_config.patch_size.0", _tiles("vision_config.image_size.0"), TEXT_HEAD), axes=((_language("qwen3"),), NORMED_LAYERS)),
-    "instructblip": _speaking(instructed, **{**FIXED, "derived": {"image_token_index": "null"}}, terms=(*TOWER_TERMS, TEXT_HEAD, vision.CLASSED, "qformer_config.hidden_size//qformer_config.num_attention_heads"), axes=(OPT,)),
+    "instructblip": _speaking(instructed, **{**FIXED, "derived": {"image_token_index": "null", **vision.BY_T5, **vision.BY_LLAMA}}, points=5, terms=(*TOWER_TERMS, TEXT_HEAD, vision.CLASSED, "qformer_config.hidden_size//qformer_config.num_attention_heads"), axes=((vision.OPT, vision.T5, vision.LLAMA),)),
     "kosmos-2": _speaking(grounded, **FIXED, terms=(*TOWER_TERMS, "text_config.embed_dim//text_config.attention_heads", vision.CLASSED), axes=()),
     "got_ocr2": _speaking(windowed, **FIXED, kind=WINDOWS, attention=("eager",), terms=(TOWER_TERMS[0], TEXT_HEAD), axes=((_language("qwen2", False), _language("qwen2")), SAM)),
     "pp_chart2table": _speaking(windowed, **FIXED, kind=WINDOWS, attention=("eager",), terms=(TOWER_TERMS[0], TEXT_HEAD), axes=((_language("qwen2", False), _language("qwen2")), SAM)),
@@ -192,7 +190,7 @@ FAMILIES = {
     "llava_next_video": _speaking(vision.next_tiles, **FIXED, terms=(*TOWER_TERMS, TEXT_HEAD), axes=((_language("llama", False), _language("llama")), vision.SECOND_LAST)),
     "deepseek_vl_hybrid": _speaking(twofold, **FIXED, inputs_follow=True, kind=WINDOWS.replace("vision_config", "high_res_vision_config"), points=5, terms=(*TOWER_TERMS, TEXT_HEAD, "high_res_vision_config.hidden_size//high_res_vision_config.num_attention_heads"),
                                     axes=((_language("llama", False), _language("llama")), (Option(SAM[0].when.replace("vision_config", "high_res_vision_config"), _same),))),
-    "instructblipvideo": _speaking(films, **{**FIXED, "derived": {"video_token_index": "null"}}, terms=(*TOWER_TERMS, TEXT_HEAD, vision.CLASSED, "qformer_config.hidden_size//qformer_config.num_attention_heads"), axes=(OPT,)),
+    "instructblipvideo": _speaking(films, **{**FIXED, "derived": {"video_token_index": "null", **vision.BY_T5, **vision.BY_LLAMA}}, points=5, terms=(*TOWER_TERMS, TEXT_HEAD, vision.CLASSED, "qformer_config.hidden_size//qformer_config.num_attention_heads"), axes=((vision.OPT, vision.T5, vision.LLAMA),)),
     "gemma4_unified": _speaking(no_tower, padded._squares, spelled=None, aliases={}, kind="((i+1) % 6 == 0 or (i+1) % text_config.num_hidden_layers == 0) and 'full_attention' or 'sliding_attention'", derived={of_text(k): of_text(v) for k, v in TEXTS["gemma4_unified_text"].derived.items()},
                                 axes=(*map(inside, TEXTS["gemma4_unified_text"].axes), (Option("text_config.use_bidirectional_attention == 'vision' and audio_config.audio_embed_dim != null", _same),)), terms=("I//vision_config.patch_size//3", *map(of_text, TEXTS["gemma4_unified_text"].terms))),
     "exaone4_5": _speaking(shared_keys, media._windows, derived={}, aliases={}, terms=(*media.SQUARE, *map(of_text, TEXTS["exaone4"].terms)), kind="(i+1) % 4 == 0 and 'full_attention' or 'sliding_attention'",

@@ -103,6 +103,22 @@ def captions(r):
     return dict(text_config=text, vision_config=vision, projection_dim=r.randint(20, 40))
 
 
+def by_t5(r):
+    """Text of T5's: an encoder that reads the picture's tokens with the text, and a decoder."""
+    return {**TEXTS["t5"].dims(r), "model_type": "t5", "feed_forward_proj": r.choice(("gated-gelu", "gated-silu")), "tie_word_embeddings": False, "pad_token_id": 0}
+
+
+def by_llama(r):
+    """Text of Vicuna's."""
+    own = _text(r, attention_dropout=drop(r), model_type="llama", tie_word_embeddings=r.random() < 0.5)
+    return {**own, "num_key_value_heads": own["num_attention_heads"]}
+
+
+def written_by(when, dims):
+    """A branch whose text side is of another family."""
+    return Option(f"{when} and qformer_config.cross_attention_frequency == 2", lambda d, s, r: d.update(text_config=dims(r)))
+
+
 def queried(r):
     """A small transformer asks the picture for a few tokens, which stand in the text."""
     heads, width = r.randint(3, 6), 8 * r.randint(1, 4)
@@ -113,7 +129,7 @@ def queried(r):
     n, wide = r.randint(3, 6), 8 * r.randint(1, 4)
     text = dict(model_type="opt", num_attention_heads=n, hidden_size=n * wide, word_embed_proj_dim=n * wide, ffn_dim=r.randint(40, 240), num_hidden_layers=r.randint(3, 4), vocab_size=r.randint(200, 900), max_position_embeddings=r.randint(400, 500),
                 dropout=drop(r), attention_dropout=drop(r), activation_function=r.choice(ACTIVATIONS), tie_word_embeddings=r.random() < 0.5)
-    return dict(vision_config=vision, qformer_config=small, text_config=text, num_query_tokens=r.randint(9, 30), image_token_index=1, use_decoder_only_language_model=True)
+    return dict(vision_config=vision, qformer_config=small, text_config=text, num_query_tokens=r.randint(9, 30), image_token_index=1)
 
 
 def resampled(r):
@@ -152,8 +168,8 @@ def read_pages(r):
 
 def pages(r):
     """Patches without learned positions, four of them one token."""
-    heads = r.randint(2, 5)
-    text = media._sections(_text(r, attention_dropout=drop(r)))
+    heads, width = r.randint(2, 5), 8 * r.randint(5, 8)
+    text = _text(r, attention_dropout=drop(r), head_dim=width) | dict(rope_parameters=media._sections(dict(hidden_size=width, num_attention_heads=1))["rope_parameters"])
     vision = dict(depth=r.randint(3, 4), hidden_size=heads * 8 * r.randint(1, 3), intermediate_size=r.randint(40, 240), num_heads=heads, out_hidden_size=r.randint(40, 90), patch_size=r.randint(3, 5), hidden_act=r.choice(ACTIVATIONS),
                   attention_bias=r.random() < 0.5, attention_dropout=0.0)
     return dict(text_config=text, vision_config={**vision, "out_hidden_size": text["hidden_size"]}, tie_word_embeddings=r.random() < 0.5, image_token_id=1, video_token_id=2, image_start_token_id=3, image_end_token_id=4, video_start_token_id=5, video_end_token_id=6)
@@ -164,6 +180,13 @@ def _merged_tokens(d, s, r):
 
 
 LAST = (Option("vision_feature_layer == -1 and spatial_merge_size == 2", lambda d, s, r: None),)
+OPT = Option("text_config.model_type == 'opt' and text_config.word_embed_proj_dim == text_config.hidden_size and qformer_config.cross_attention_frequency == 2", lambda d, s, r: None)
+T5 = written_by("text_config.model_type == 't5' and text_config.is_gated_act and not text_config.scale_decoder_outputs", by_t5)
+LLAMA = written_by("text_config.model_type == 'llama' and text_config.num_key_value_heads == text_config.num_attention_heads", by_llama)
+# What the other text sides' classes fill in, where a file leaves it out: the defaults of the family are those of OPT (T5Config, LlamaConfig).
+BY_T5 = {**{of_text(k): of_text(v) for k, v in TEXTS["t5"].derived.items()}, "text_config.num_decoder_layers": "text_config.num_layers", "text_config.feed_forward_proj": "'relu'", "text_config.relative_attention_num_buckets": "32",
+         "text_config.relative_attention_max_distance": "128", "text_config.dropout_rate": "0.1", "text_config.decoder_start_token_id": "0"}
+BY_LLAMA = {"text_config.num_key_value_heads": "text_config.num_attention_heads", "text_config.head_dim": TEXT_HEAD, "text_config.hidden_act": "'silu'", "text_config.tie_word_embeddings": "text_config.model_type != 'llama'"}
 NINE = (Option("I <= 3*vision_config.image_size and vision_aspect_ratio == 'anyres_max_9'", _up_to_three),)
 SECOND_LAST = (Option("vision_feature_layer == -2 and vision_feature_select_strategy == 'default' and image_grid_pinpoints.length == 5", lambda d, s, r: None),)
 FAMILIES = {
@@ -175,13 +198,13 @@ FAMILIES = {
     "mllama": _speaking(crossed, **FIXED, kind=f"({CROSS}) and 'cross' or 'self'", terms=("vision_config.hidden_size//vision_config.attention_heads", *TOWER_TERMS, CLASSED, f"ceil_div({CLASSED},8)*8", TEXT_HEAD), axes=(GROUPED, FOUR_TILES)),
     "git": _speaking(before, **{**FIXED, "spelled": r"git\.visual_projection\.visual_projection"}, attention=("eager",), terms=(*TOWER_TERMS, "hidden_size//num_attention_heads", CLASSED), axes=((Option("num_image_with_embedding == null", lambda d, s, r: None),),)),
     "blip": _speaking(captions, **FIXED, attention=("eager",), terms=(*TOWER_TERMS, TEXT_HEAD, CLASSED), axes=()),
-    "blip-2": _speaking(queried, **{**FIXED, "derived": {"image_token_index": "null"}}, terms=(*TOWER_TERMS, TEXT_HEAD, CLASSED, "qformer_config.hidden_size//qformer_config.num_attention_heads"),
-                        axes=((Option("text_config.model_type == 'opt' and text_config.word_embed_proj_dim == text_config.hidden_size and qformer_config.cross_attention_frequency == 2", lambda d, s, r: None),),)),
+    "blip-2": _speaking(queried, **{**FIXED, "derived": {"image_token_index": "null", **BY_T5}}, points=5, terms=(*TOWER_TERMS, TEXT_HEAD, CLASSED, "qformer_config.hidden_size//qformer_config.num_attention_heads"),
+                        axes=((OPT, T5),)),
     "idefics2": _speaking(resampled, **{**FIXED, "sizes": _quarters, "hidden": ()}, terms=(*TOWER_TERMS, _tiles("vision_config.image_size"), TEXT_HEAD), axes=((_language("mistral", sliding_window=None),),)),
     "mistral3": _speaking(any_size, **{**FIXED, "sizes": _merged_tokens, "hidden": ()}, terms=("I//vision_config.patch_size", "I//vision_config.patch_size//2", TOWER_TERMS[0], TEXT_HEAD),
                           axes=((_language("mistral", sliding_window=None), _language("ministral3", sliding_window=None)), LAST)),
     "deepseek_vl": _speaking(aligned, **FIXED, terms=(*TOWER_TERMS, TEXT_HEAD), axes=((_language("llama", False), _language("llama")),)),
     "lighton_ocr": _speaking(read_pages, **{**FIXED, "sizes": _merged_tokens, "hidden": ()}, terms=("I//vision_config.patch_size", "I//vision_config.patch_size//2", TOWER_TERMS[0], TEXT_HEAD),
                              axes=((_language("qwen3"),), (Option("spatial_merge_size == 2", lambda d, s, r: None),))),
-    "glm_ocr": _speaking(pages, media._tokens, spelled=None),
+    "glm_ocr": _speaking(pages, media._tokens, spelled=None, derived=media.WIDE_SECTIONS),
 }

@@ -20,7 +20,6 @@ const models = join(__dirname, "../../models");
 const entries = (JSON.parse(readFileSync(join(models, "catalogue.json"), "utf8")) as { models: Entry[] }).models;
 const families = new Set(entries.map(({ config }) => String(config["model_type"])));
 
-const OWN_WIDTH = "heads of a width of their own (head_dim)";
 const CUT_GRID = "a grid whose side is odd before it is halved";
 
 /** What the graph of the family leaves out, and the models that have it. */
@@ -31,9 +30,6 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   "facebook/levit-192": CUT_GRID,
   "facebook/levit-256": CUT_GRID,
   "facebook/levit-384": CUT_GRID,
-  "facebook/regnet-x-080": "a stage narrower than one group",
-  "zai-org/GLM-OCR": OWN_WIDTH,
-  "zai-org/GLM-4.5V": OWN_WIDTH,
   "microsoft/speecht5_asr": "the groups of the convolution of positions (num_conv_pos_embedding_groups)",
 };
 
