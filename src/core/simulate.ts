@@ -8,6 +8,7 @@ import { keeps } from "./engine/kept";
 import { Ledger } from "./engine/ledger";
 import { LAYERS_TO_SETTLE } from "./engine/offload";
 import type { Fold } from "./engine/region";
+import { RoundsDiffer } from "./engine/rounds";
 import { Torch } from "./engine/torch";
 import { cacheOf, generate, type InterpreterFactory } from "./generation";
 import type { RunSizes } from "./graph/config";
@@ -224,6 +225,21 @@ function hasLoss(family: FamilyGraphs, trainer: TrainerSpec, program: Program | 
  * `estimate` turns that into a result.
  */
 export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, waitingBytes = 0): SimulationResult {
+  try {
+    return simulated(run, family, fold, fold, waitingBytes);
+  } catch (error) {
+    if (!(error instanceof RoundsDiffer)) throw error;
+    return simulated(run, family, fold, false, waitingBytes);
+  }
+}
+
+function simulated(
+  run: TrainingRun,
+  family: FamilyGraphs,
+  fold: boolean,
+  foldsRounds: boolean,
+  waitingBytes: number,
+): SimulationResult {
   const sharded = isSharded(run);
   const trainer = trainerOf(run);
   const sizes = forwardSizes(run);
@@ -524,6 +540,7 @@ export function simulate(run: TrainingRun, family: FamilyGraphs, fold = true, wa
         plainLoop: run.plainLoop === true,
         keepsStates,
         fold,
+        foldsRounds,
         groups,
         trainable,
         rollout,

@@ -1,34 +1,10 @@
 /** Leaving layers out and putting them back gives the same event stream as running every layer. */
 import { strict as assert } from "node:assert";
-import type { Ledger } from "../../src/core/engine/ledger";
 import { planAcrossKinds, planFolding } from "../../src/core/engine/region";
-import type { FamilyGraphs } from "../../src/core/graph/types";
-import { simulate } from "../../src/core/simulate";
 import type { TrainingRun } from "../../src/core/training/run";
+import { sameEvents } from "./events";
 import { graphsOf } from "./receipts/case";
 import { causalRun } from "./runs";
-
-/** Sizes of all events, with every free naming how many allocations ago its block was made. */
-function stream({ events, bytes }: Ledger): string[] {
-  const order = new Map<number, number>();
-  return Array.from(events, (event) => {
-    if (event >= 0) {
-      order.set(event, order.size);
-      return `+${bytes[event]}`;
-    }
-    return `-${order.get(~event)}`;
-  });
-}
-
-function sameEvents(run: TrainingRun, graphs: FamilyGraphs): void {
-  const folded = simulate(run, graphs, true);
-  const whole = simulate(run, graphs, false);
-  assert.ok(folded.ok && whole.ok);
-  assert.deepEqual(stream(folded.simulation.ledger), stream(whole.simulation.ledger));
-  const freed = folded.simulation.ledger.events.filter((event) => event < 0);
-  assert.equal(new Set(freed).size, freed.length, "a block is freed once");
-  assert.equal(folded.simulation.ledger.peak, whole.simulation.ledger.peak);
-}
 
 describe("folding layers", () => {
   const llama = graphsOf("llama");

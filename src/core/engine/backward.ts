@@ -62,6 +62,7 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
   const outerScope = torch.scope;
   const outerLogits = torch.logits;
   const outerLayer = torch.layer;
+  const outerRound = torch.round;
   let layer = outerLayer;
   torch.gradEnabled = false;
   const rootNodes: Node[] = [];
@@ -95,6 +96,7 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
       torch.enterLayer(node.layer, true);
       layer = node.layer;
     }
+    if (node.round !== torch.round) torch.enterRound(node.round);
     const results = evaluate(torch, task);
     for (let k = 0; k < node.edges.length; k++) {
       const edge = node.edges[k];
@@ -113,6 +115,7 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
   torch.gradEnabled = wasEnabled;
   torch.scope = outerScope;
   torch.logits = outerLogits;
+  if (torch.round !== outerRound) torch.enterRound(outerRound);
   if (layer !== outerLayer) torch.enterLayer(outerLayer, true);
 }
 

@@ -30,6 +30,7 @@ import { addmmOperator, linear } from "./ops/linear";
 import { convolution, embedding } from "./ops/model";
 import { type Argument, Arguments, dispatch } from "./ops/table";
 import { type Fold, type Folding, layerLabel, leftOut, NO_LAYER, planAcrossKinds, planFolding } from "./region";
+import { type Loop, NO_ROUND, roundLabel } from "./rounds";
 import { checkpointWith, Shelf } from "./shelf";
 import { hostTensor, type Tensor } from "./tensor";
 import type { Torch } from "./torch";
@@ -908,8 +909,18 @@ export class Interpreter {
         ? null
         : (this.segments(instruction, first, last, bodyOf, context) ??
           this.layers(instruction, first, last, bodyOf, context, joinsGradients(instruction, inputs)));
-    const indices = run?.indices ?? Array.from({ length: Math.max(0, last - first) }, (_, k) => first + k);
-    const outputs = this.rounds(instruction, indices, inputs, context, run?.layer ?? this.round(bodyOf, context));
+    const loop = context.index === null ? null : this.loop(instruction, first, last);
+    const indices =
+      run?.indices ?? loop?.indices ?? Array.from({ length: Math.max(0, last - first) }, (_, k) => first + k);
+    const outputs = this.rounds(
+      instruction,
+      indices,
+      inputs,
+      context,
+      run?.layer ?? this.round(bodyOf, context, loop),
+      loop,
+    );
+    if (loop !== null) this.torch.enterRound(NO_ROUND);
     if (run !== null) this.torch.enterLayer(NO_LAYER, false);
     if (run !== null && instruction.repeat.checkpoint) this.wrappedBefore += Math.max(0, last - first);
     this.bind(out, outputs, context);
@@ -922,6 +933,7 @@ export class Interpreter {
     given: readonly Input[],
     context: Context,
     runRound: (index: number, ordinal: number, owned: readonly Input[]) => Tensor[],
+    loop: Loop | null = null,
   ): Tensor[] {
     const { carry, out, collect } = instruction.repeat;
     let inputs = given;
@@ -933,7 +945,11 @@ export class Interpreter {
       const final = ordinal + 1 === indices.length;
       outputs.forEach((output, k) => {
         const name = collect?.[k];
-        if (name && !(final && carry.includes(k))) context.lists.get(name)?.push(output.retain());
+        if (!name || (final && carry.includes(k))) return;
+        const list = context.lists.get(name);
+        list?.push(output.retain());
+        // What the rounds left out would have put there has the same size, and no graph of its own.
+        if (ordinal === loop?.copied) for (let copy = 0; copy < loop.copies; copy++) list?.push(output.detached());
       });
       if (final) return;
       inputs = inputs.map((input, k) => {
@@ -1020,12 +1036,23 @@ export class Interpreter {
     };
   }
 
+  /** A loop inside a layer of which rounds are left out; null where all are run. */
+  private loop({ repeat }: RepeatInstruction, first: number, last: number): Loop | null {
+    const [body, ...others] = repeat.bodies;
+    const { rounds, round } = this.torch;
+    return body === undefined || others.length > 0 || rounds === null || round !== NO_ROUND
+      ? null
+      : rounds.begin(this.graph.blocks[body.block]!, first, last);
+  }
+
   /** Runs a round of a loop inside a layer. */
   private round(
     bodyOf: (index: number) => number,
     context: Context,
+    loop: Loop | null,
   ): (index: number, ordinal: number, owned: readonly Input[]) => Tensor[] {
-    return (index, _, owned) => {
+    return (index, ordinal, owned) => {
+      if (loop !== null) this.torch.enterRound(roundLabel(loop, ordinal));
       const fn = this.graph.blocks[bodyOf(index)]!;
       const scope: Scope = (name) => (name === "i" ? index : context.scope(name));
       return this.taken(fn, owned, context.index, scope);

@@ -38,6 +38,7 @@ export interface LedgerState {
   readonly ids: number;
   readonly phases: number;
   readonly marks: number;
+  readonly roundMarks: number;
   readonly takeovers: number;
   readonly live: number;
   readonly peak: number;
@@ -63,6 +64,8 @@ export class Ledger {
   readonly phaseList: { phase: Phase; step: number; firstEvent: number; peak: number; readonly before: number }[] = [];
   /** From event `event` on, events belong to the layer `label` (see `region.ts`). */
   readonly marks: { event: number; label: number }[] = [];
+  /** The same of the rounds of loops inside layers (see `rounds.ts`). */
+  readonly roundMarks: { event: number; label: number }[] = [];
   /** Blocks that are not the caching allocator's, by id. */
   readonly apart = new Set<number>();
   /** Gradients a parameter took over as they were: the block and how many events there were by then. */
@@ -275,12 +278,18 @@ export class Ledger {
     this.marks.push({ event: this.eventCount, label });
   }
 
+  /** The following events belong to a round (or, with -1, to none). */
+  markRound(label: number): void {
+    this.roundMarks.push({ event: this.eventCount, label });
+  }
+
   state(): LedgerState {
     return {
       events: this.eventCount,
       ids: this.count,
       phases: this.phaseList.length,
       marks: this.marks.length,
+      roundMarks: this.roundMarks.length,
       takeovers: this.takeovers.length,
       live: this.live,
       peak: this.peak,
@@ -295,6 +304,7 @@ export class Ledger {
     this.count = state.ids;
     this.phaseList.length = state.phases;
     this.marks.length = state.marks;
+    this.roundMarks.length = state.roundMarks;
     this.takeovers.length = state.takeovers;
     this.live = state.live;
     this.peak = state.peak;

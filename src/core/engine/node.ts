@@ -67,6 +67,8 @@ export interface Node {
   readonly logits: boolean;
   /** Layer whose forward made it (see `region.ts`). */
   readonly layer: number;
+  /** Label of the round of a loop inside that layer. */
+  readonly round: number;
   /** The leaf this node accumulates into (AccumulateGrad). */
   readonly leaf: Tensor | null;
   /** What the running backward pass knows of it. */

@@ -181,7 +181,7 @@ class Numbers {
 }
 
 /** Everything derived from the events since `state`. */
-class Recording {
+export class Recording {
   readonly segments: Segment[] = [];
   /** All events of the ledger, and the bytes of its blocks. */
   readonly events: Int32Array;
@@ -190,14 +190,17 @@ class Recording {
   private readonly segmentOf: Int32Array;
   private readonly ordinalOf: Int32Array;
   private readonly byLayer = new Map<number, Segment>();
+  private alive: Uint8Array | null = null;
   /** Whether a layer was left and entered again in one direction: its blocks have no place of their own then. */
   readonly interleaved: boolean;
 
   constructor(
     readonly ledger: Ledger,
     readonly state: LedgerState,
+    marks: readonly { readonly event: number; readonly label: number }[] = ledger.marks,
+    firstMark = state.marks,
+    private readonly paired: ReadonlyMap<number, Folding> = new Map(),
   ) {
-    const { marks } = ledger;
     this.events = ledger.events;
     this.bytes = ledger.bytes;
     const blocks = ledger.count - state.ids;
@@ -220,7 +223,7 @@ class Recording {
       }
       start = end;
     };
-    for (let k = state.marks; k < marks.length; k++) {
+    for (let k = firstMark; k < marks.length; k++) {
       const mark = marks[k]!;
       if (mark.label === label) continue;
       close(mark.event);
@@ -257,6 +260,13 @@ class Recording {
     return this.byLayer.get(keyOf(label, backward));
   }
 
+  /** Whether ordinals of two repeats mean the same layers: a loop that is run again to recompute what its rounds saved. */
+  goTogether(one: number, other: number): boolean {
+    if (one === other) return true;
+    const [a, b] = [this.paired.get(one), this.paired.get(other)];
+    return a !== undefined && b !== undefined && a.from === b.from && a.to === b.to && a.copies === b.copies;
+  }
+
   /** Whether two layers do the same, blocks named relative to each, and free nothing from outside the repeat. */
   private alike(one: Segment, other: Segment): boolean {
     const { events, bytes } = this;
@@ -272,10 +282,73 @@ class Recording {
       if (b >= 0) return false;
       const [from, to] = [this.home(~a), this.home(~b)];
       if (from === undefined || to === undefined || this.ordinal(~a) !== this.ordinal(~b)) return false;
-      if (repeatOf(from.label) !== repeatOf(one.label) || from.backward !== to.backward) return false;
-      if (from.label - one.label !== to.label - other.label) return false;
+      if (!this.goTogether(repeatOf(from.label), repeatOf(one.label))) return false;
+      if (repeatOf(from.label) !== repeatOf(to.label) || from.backward !== to.backward) return false;
+      if (awayFrom(from, one) !== awayFrom(to, other)) return false;
     }
     return true;
+  }
+
+  /** As `isPeriodic`, for a round whose blocks are all let go of in the end: nobody else knows of the copies' ones. */
+  holds(folding: Folding): boolean {
+    return this.isPeriodic(folding) && !this.outlives(folding) && !this.reachesAcross(folding);
+  }
+
+  /**
+   * Whether a layer that was not compared with its neighbour frees, of what the other side of the copies allocated, anything
+   * that the copied one does not free as far away from itself.
+   */
+  private reachesAcross(folding: Folding): boolean {
+    const { repeat, to } = folding;
+    const isFar = (home: Segment): boolean => home.label !== NO_LAYER && this.goTogether(repeatOf(home.label), repeat);
+    const keysOf = (segment: Segment, wanted: (home: Segment) => boolean): string[] => {
+      const keys: string[] = [];
+      for (let k = segment.start; k < segment.end; k++) {
+        const event = this.events[k]!;
+        const home = event >= 0 ? undefined : this.home(~event);
+        if (home !== undefined && isFar(home) && wanted(home))
+          keys.push(`${repeatOf(home.label)} ${home.backward} ${awayFrom(home, segment)} ${this.ordinal(~event)}`);
+      }
+      return keys;
+    };
+    return [false, true].some((backward) => {
+      const copied = this.segment(layerLabel(repeat, to), backward);
+      const known = new Set(copied === undefined ? [] : keysOf(copied, () => true));
+      return this.segments.some(
+        (segment) =>
+          segment.label !== NO_LAYER &&
+          repeatOf(segment.label) === repeat &&
+          segment.backward === backward &&
+          keysOf(segment, ({ label }) => label % REPEAT <= to !== segment.label % REPEAT <= to).some(
+            (key) => !known.has(key),
+          ),
+      );
+    });
+  }
+
+  /** Whether a block of what would be copied is there at the end. */
+  private outlives({ repeat, from, to }: Folding): boolean {
+    this.alive ??= this.living();
+    for (let ordinal = from; ordinal <= to; ordinal++)
+      for (const backward of [false, true]) {
+        const segment = this.segment(layerLabel(repeat, ordinal), backward);
+        for (let k = segment?.start ?? 0; k < (segment?.end ?? 0); k++) {
+          const event = this.events[k]!;
+          if (event >= 0 && this.alive[event - this.state.ids] === 1) return true;
+        }
+      }
+    return false;
+  }
+
+  /** Which blocks since `state` are there at the end (1). */
+  private living(): Uint8Array {
+    const alive = new Uint8Array(this.ledger.count - this.state.ids);
+    for (let k = this.state.events; k < this.events.length; k++) {
+      const event = this.events[k]!;
+      if (event >= 0) alive[event - this.state.ids] = 1;
+      else if (~event >= this.state.ids) alive[~event - this.state.ids] = 0;
+    }
+    return alive;
   }
 
   /** Whether the block that would be copied does what both its neighbours do. */
@@ -296,6 +369,11 @@ class Recording {
     }
     return true;
   }
+}
+
+/** Ordinals from one layer to another. */
+function awayFrom(one: Segment, other: Segment): number {
+  return (one.label % REPEAT) - (other.label % REPEAT);
 }
 
 function keyOf(label: number, backward: boolean): number {
@@ -343,16 +421,20 @@ type Firsts = readonly [Int32Array, Int32Array];
 interface Frees {
   /** Layers from the one that allocated to the one that frees. */
   readonly away: Int32Array;
-  readonly backward: Uint8Array;
+  /** Place in `firsts` of where the blocks of the allocating layers begin. */
+  readonly home: Uint8Array;
+  readonly firsts: Int32Array[];
   readonly ordinal: Int32Array;
 }
 
-class Unroller {
+export class Unroller {
   private readonly events: Numbers;
   /** The block of the ledger that each local block repeats. */
   private readonly templates: Numbers;
   private readonly phases: Script["phases"][number][] = [];
   private readonly gradients: { leaf: Tensor; local: number }[] = [];
+  /** Where each event since the state stands in the script. */
+  private readonly places: Int32Array;
   /** Where the script frees blocks of the ledger. */
   private readonly foreign: number[] = [];
   private readonly firsts = new Map<number, Firsts>();
@@ -374,6 +456,7 @@ class Unroller {
     const { ledger, state } = recording;
     const kept = new Set<number>();
     for (const { grad } of trained) if (grad !== null && grad.storage.id >= state.ids) kept.add(grad.storage.id);
+    this.places = new Int32Array(recording.events.length - state.events);
     this.made = new Uint8Array(ledger.count);
     for (const id of kept) this.made[id] = 1;
     this.isTaken = new Uint8Array(recording.events.length);
@@ -423,6 +506,17 @@ class Unroller {
     return this.finish();
   }
 
+  /** Where an event stands among those of the script; the end for the one that would come next. */
+  placeOf(event: number): number {
+    return this.places[event - this.recording.state.events] ?? this.events.length;
+  }
+
+  /** The script's number of a block that was simulated. */
+  localOf(id: number): number {
+    const home = this.recording.home(id);
+    return home === undefined ? -1 : this.resolve(id, home, 0);
+  }
+
   private finish(): Region {
     const locals = this.templates.length;
     for (const at of this.foreign) this.events.set(at, this.events.at(at) - locals);
@@ -463,6 +557,7 @@ class Unroller {
     if (folding !== undefined) this.firsts.get(folding.repeat)![segment.backward ? 1 : 0][here] = segment.first;
     for (let k = segment.start; k < segment.end; k++) {
       enterPhases(k);
+      this.places[k - recording.state.events] = events.length;
       const event = recording.events[k]!;
       if (event >= 0) {
         events.push(templates.length);
@@ -476,13 +571,16 @@ class Unroller {
         this.foreign.push(events.length);
         events.push(event);
       } else if (owner === undefined) events.push(~(home.first + recording.ordinal(~event)));
-      else if (owner === folding) {
-        const place = here + home.label - segment.label;
+      else if (folding !== undefined && recording.goTogether(owner.repeat, folding.repeat)) {
+        const place = here + awayFrom(home, segment);
         const first = this.firsts.get(owner.repeat)![home.backward ? 1 : 0][place]!;
         events.push(~(first + recording.ordinal(~event)));
       } else {
         const next = this.outside(owner, home, k, segment.end);
-        for (; k < next - 1; k++) this.takeOver(k, 0);
+        for (; k < next - 1; k++) {
+          this.takeOver(k, 0);
+          this.places[k + 1 - recording.state.events] = events.length - 1;
+        }
       }
       this.takeOver(k, 0);
     }
@@ -559,7 +657,7 @@ class Unroller {
         templates.push(event);
       } else {
         const index = k - segment.start;
-        const first = firsts[frees.backward[index]!]![here + frees.away[index]!]!;
+        const first = frees.firsts[frees.home[index]!]![here + frees.away[index]!]!;
         events.push(~(first + frees.ordinal[index]!));
       }
       this.takeOver(k, copy);
@@ -571,13 +669,15 @@ class Unroller {
     if (frees !== undefined) return frees;
     const { recording } = this;
     const length = segment.end - segment.start;
-    frees = { away: new Int32Array(length), backward: new Uint8Array(length), ordinal: new Int32Array(length) };
+    frees = { away: new Int32Array(length), home: new Uint8Array(length), firsts: [], ordinal: new Int32Array(length) };
     for (let index = 0; index < length; index++) {
       const event = recording.events[segment.start + index]!;
       if (event >= 0) continue;
       const home = recording.home(~event)!;
-      frees.away[index] = home.label - segment.label;
-      frees.backward[index] = home.backward ? 1 : 0;
+      const firsts = this.firsts.get(repeatOf(home.label))![home.backward ? 1 : 0];
+      const known = frees.firsts.indexOf(firsts);
+      frees.away[index] = awayFrom(home, segment);
+      frees.home[index] = known < 0 ? frees.firsts.push(firsts) - 1 : known;
       frees.ordinal[index] = recording.ordinal(~event);
     }
     this.frees.set(segment, frees);

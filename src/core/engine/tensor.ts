@@ -13,7 +13,7 @@ import { contiguousStrides, isContiguous, numel, type Sizes } from "./shape";
 /** One block of device memory. */
 export interface Storage {
   /** Id in the ledger; -1 for a storage of no bytes or on the host. */
-  readonly id: number;
+  id: number;
   references: number;
 }
 

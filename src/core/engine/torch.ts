@@ -21,6 +21,7 @@ import {
   type SavedTensorHooks,
 } from "./node";
 import { NO_LAYER } from "./region";
+import { NO_ROUND, type Rounds } from "./rounds";
 import type { AllocationPolicy } from "./selective";
 import { preservedStrides, type Sizes } from "./shape";
 import { hostTensor, sameView, Tensor, tensorBytes } from "./tensor";
@@ -54,6 +55,10 @@ export class Torch {
   logits = false;
   /** Label of the repeated layer that runs now. */
   layer = NO_LAYER;
+  /** Label of the round of a loop inside a layer that runs now. */
+  round = NO_ROUND;
+  /** Leaves rounds out; null where all are run. */
+  rounds: Rounds | null = null;
   /** Kind of new allocations; set by the phase (activations in forward, temporaries in backward, …). */
   kind: ComponentKind = "activations";
 
@@ -119,7 +124,9 @@ export class Torch {
     const own = this.share === undefined ? bytes : bytes / this.share(sizes);
     const work = this.launchedWork;
     const id = this.ledger.allocate(own, operator, kind, this.scope, this.takeKernel(operator, own), work);
-    const tensor = new Tensor(this.ledger, { id, references: 1 }, sizes, strides, dtype);
+    const storage = { id, references: 1 };
+    this.rounds?.made(storage);
+    const tensor = new Tensor(this.ledger, storage, sizes, strides, dtype);
     this.policy?.made(operator, tensor);
     return tensor;
   }
@@ -209,6 +216,7 @@ export class Torch {
       scope: this.scope,
       logits: this.logits,
       layer: this.layer,
+      round: this.round,
       leaf: null,
       task: null,
     };
@@ -279,6 +287,7 @@ export class Torch {
       scope: leaf.name ?? "",
       logits: false,
       layer: NO_LAYER,
+      round: NO_ROUND,
       leaf: leaf.retain(),
       task: null,
     };
@@ -293,6 +302,12 @@ export class Torch {
     this.ledger.mark(label);
     const index = this.layerIndices.get(label);
     if (index !== undefined) this.usage?.enter?.(this, index, backward);
+  }
+
+  /** The following events belong to another round (or, with `NO_ROUND`, to none). */
+  enterRound(label: number): void {
+    this.round = label;
+    this.ledger.markRound(label);
   }
 
   /** Whether operators see autocast now. */

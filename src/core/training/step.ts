@@ -20,6 +20,7 @@ import {
   type Region,
   recordRegion,
 } from "../engine/region";
+import { Rounds } from "../engine/rounds";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import { allocateBatch, type BatchTensor, forward, type PassFactory } from "./forward";
@@ -46,6 +47,8 @@ export interface StepOptions {
   readonly offloads: "each" | "once" | null;
   /** Whether what repeats is derived instead of simulated again. */
   readonly fold: boolean;
+  /** Whether the rounds of loops inside layers are: throws `RoundsDiffer` where they do not repeat. */
+  readonly foldsRounds: boolean;
   /** Parameters as the optimizer groups them. */
   readonly groups: readonly (readonly Tensor[])[];
   /** Trained parameters in the order of `model.parameters()`. */
@@ -90,7 +93,9 @@ export function runSteps(
     const apart = options.plainLoop ? 1 : options.keepsStates ? all : 0;
     const locals: Tensor[] = [];
     for (let micro = 0; micro < apart; micro++)
-      locals.push(...microBatch(torch, passes("none"), optimizer, options, strategy, step));
+      locals.push(
+        ...unrolled(torch, options, () => microBatch(torch, passes("none"), optimizer, options, strategy, step)),
+      );
     for (let micro = 0; micro < distinct; micro++) {
       if (rollout?.due(micro)) rollout.run(step);
       // The second step's micro-batches do what the first step's did, the second micro-batch what the first did with
@@ -133,6 +138,18 @@ export function zeroGrad(groups: readonly (readonly Tensor[])[]): void {
     }
 }
 
+/** What `simulated` gives, with the rounds that it left out of loops inside layers back in the ledger. */
+function unrolled<T>(torch: Torch, { foldsRounds, compiled, offloads }: StepOptions, simulated: () => T): T {
+  // Compiled code is made of what every round does, and saved tensors that wait in host memory are counted one by one.
+  if (!foldsRounds || compiled || offloads !== null) return simulated();
+  const rounds = new Rounds(torch.ledger);
+  torch.rounds = rounds;
+  const result = simulated();
+  torch.rounds = null;
+  rounds.unroll();
+  return result;
+}
+
 /** Simulates one micro-batch and takes its events back, as a region to play. */
 function simulateMicroBatch(
   torch: Torch,
@@ -146,7 +163,9 @@ function simulateMicroBatch(
     const state = torch.ledger.state();
     const pass = passes(fold);
     torch.tape = options.compiled ? new Tape(options.compiled) : null;
-    for (const tensor of microBatch(torch, pass, optimizer, options, strategy)) tensor.release();
+    unrolled(torch, options, () => {
+      for (const tensor of microBatch(torch, pass, optimizer, options, strategy)) tensor.release();
+    });
     if (torch.tape !== null) compileEvents(torch.ledger, state, torch.tape);
     torch.tape = null;
     const region = recordRegion(torch.ledger, state, pass.foldings, options.trainable, find);
