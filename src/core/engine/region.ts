@@ -180,6 +180,15 @@ class Numbers {
   }
 }
 
+/** A block of a layer that is there at the end. */
+export interface Outliving {
+  readonly id: number;
+  readonly repeat: number;
+  readonly ordinal: number;
+  /** The same for what is the same block to another layer of the repeat. */
+  readonly name: string;
+}
+
 /** Everything derived from the events since `state`. */
 export class Recording {
   readonly segments: Segment[] = [];
@@ -190,7 +199,6 @@ export class Recording {
   private readonly segmentOf: Int32Array;
   private readonly ordinalOf: Int32Array;
   private readonly byLayer = new Map<number, Segment>();
-  private alive: Uint8Array | null = null;
   /** Whether a layer was left and entered again in one direction: its blocks have no place of their own then. */
   readonly interleaved: boolean;
 
@@ -289,9 +297,9 @@ export class Recording {
     return true;
   }
 
-  /** As `isPeriodic`, for a round whose blocks are all let go of in the end: nobody else knows of the copies' ones. */
+  /** As `isPeriodic`, and no other layer knows one of those left out in a way of its own. */
   holds(folding: Folding): boolean {
-    return this.isPeriodic(folding) && !this.outlives(folding) && !this.reachesAcross(folding);
+    return this.isPeriodic(folding) && !this.reachesAcross(folding);
   }
 
   /**
@@ -326,18 +334,17 @@ export class Recording {
     });
   }
 
-  /** Whether a block of what would be copied is there at the end. */
-  private outlives({ repeat, from, to }: Folding): boolean {
-    this.alive ??= this.living();
-    for (let ordinal = from; ordinal <= to; ordinal++)
-      for (const backward of [false, true]) {
-        const segment = this.segment(layerLabel(repeat, ordinal), backward);
-        for (let k = segment?.start ?? 0; k < (segment?.end ?? 0); k++) {
-          const event = this.events[k]!;
-          if (event >= 0 && this.alive[event - this.state.ids] === 1) return true;
-        }
+  /** Blocks of layers that are there at the end. */
+  outliving(): readonly Outliving[] {
+    const found: Outliving[] = [];
+    const alive = this.living();
+    for (const { label, backward, start, end } of this.segments)
+      for (let k = start; k < end && label !== NO_LAYER; k++) {
+        const id = this.events[k]!;
+        if (id >= 0 && alive[id - this.state.ids] === 1)
+          found.push({ id, repeat: repeatOf(label), ordinal: label % REPEAT, name: `${backward} ${this.ordinal(id)}` });
       }
-    return false;
+    return found;
   }
 
   /** Which blocks since `state` are there at the end (1). */
@@ -452,6 +459,8 @@ export class Unroller {
     foldings: readonly Folding[],
     private readonly counterpart: Counterpart,
     trained: readonly Tensor[],
+    /** Blocks of before that are freed in place of one, by event. */
+    private readonly instead: ReadonlyMap<number, readonly number[]> = new Map(),
   ) {
     const { ledger, state } = recording;
     const kept = new Set<number>();
@@ -511,10 +520,10 @@ export class Unroller {
     return this.places[event - this.recording.state.events] ?? this.events.length;
   }
 
-  /** The script's number of a block that was simulated. */
-  localOf(id: number): number {
+  /** The script's number of a block that was simulated, or of what it is to a copy of its layer. */
+  localOf(id: number, copy = 0): number {
     const home = this.recording.home(id);
-    return home === undefined ? -1 : this.resolve(id, home, 0);
+    return home === undefined ? -1 : this.resolve(id, home, copy);
   }
 
   private finish(): Region {
@@ -568,8 +577,10 @@ export class Unroller {
       const home = recording.home(~event);
       const owner = home?.folding;
       if (home === undefined) {
-        this.foreign.push(events.length);
-        events.push(event);
+        for (const freed of this.instead.get(k) ?? [~event]) {
+          this.foreign.push(events.length);
+          events.push(~freed);
+        }
       } else if (owner === undefined) events.push(~(home.first + recording.ordinal(~event)));
       else if (folding !== undefined && recording.goTogether(owner.repeat, folding.repeat)) {
         const place = here + awayFrom(home, segment);

@@ -7,7 +7,7 @@
 import { isOfLayer } from "../graph/expression";
 import type { GraphFunction, Instruction, Operand } from "../graph/types";
 import type { Ledger, LedgerState } from "./ledger";
-import { type Folding, layerLabel, NO_LAYER, Recording, Unroller } from "./region";
+import { type Folding, layerLabel, NO_LAYER, type Outliving, Recording, Unroller } from "./region";
 import type { Storage } from "./tensor";
 
 /** Rounds that are run before the one that is copied. */
@@ -32,13 +32,31 @@ export interface Loop {
   readonly copies: number;
 }
 
+/** A block of a round that was there after its micro-batch. */
+interface Outlived {
+  /** The loop that it is of. */
+  readonly loop: Folding;
+  readonly round: number;
+  readonly name: string;
+  readonly id: number;
+  /** What it is to the rounds left out, in their order. */
+  readonly copies: readonly number[];
+}
+
+/** Blocks of rounds that modules keep to their next forward (`kept.ts`), by id. */
+export type KeptRounds = Map<number, Outlived>;
+
 /** The loops of one micro-batch, and the blocks it makes. */
 export class Rounds {
   readonly foldings: Folding[] = [];
   private readonly storages: Storage[] = [];
   private readonly state: LedgerState;
 
-  constructor(private readonly ledger: Ledger) {
+  /** @param kept null where nothing of a round may outlive its micro-batch */
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly kept: KeptRounds | null,
+  ) {
     this.state = ledger.state();
   }
 
@@ -68,7 +86,10 @@ export class Rounds {
     const recording = new Recording(ledger, state, ledger.roundMarks, state.roundMarks, byRepeat);
     if (recording.interleaved || !foldings.every((folding) => recording.holds(folding))) throw new RoundsDiffer();
     if ([...ledger.apart].some((id) => id >= state.ids)) throw new RoundsDiffer();
-    const unroller = new Unroller(recording, foldings, () => undefined, []);
+    const outliving = recording.outliving();
+    const isCopied = ({ repeat, ordinal }: Outliving): boolean => byRepeat.get(repeat)?.from === ordinal;
+    if (this.kept === null && outliving.some(isCopied)) throw new RoundsDiffer();
+    const unroller = new Unroller(recording, foldings, () => undefined, [], this.freedInstead());
     const region = unroller.run([]);
     if (region === null) throw new RoundsDiffer();
     const marks = ledger.marks.slice(state.marks);
@@ -81,8 +102,108 @@ export class Rounds {
     for (const { event, label } of marks) ledger.marks.push({ event: placeOf(event), label });
     // What was taken over was so right after an event.
     for (const { event, id } of takeovers) ledger.takeovers.push({ event: placeOf(event - 1) + 1, id: idOf(id) });
+    for (const one of outliving) {
+      const loop = byRepeat.get(one.repeat)!;
+      const copies = Array.from({ length: isCopied(one) ? loop.copies : 0 }, (_, k) => k + 1);
+      const id = idOf(one.id);
+      this.kept?.set(id, {
+        id,
+        loop,
+        round: one.ordinal,
+        name: one.name,
+        copies: copies.map((copy) => base + unroller.localOf(one.id, copy)),
+      });
+    }
     for (const storage of this.storages) if (storage.references > 0) storage.id = idOf(storage.id);
   }
+
+  /** What is freed in place of what those rounds that were run before had allocated, by event: that of all rounds. */
+  private freedInstead(): ReadonlyMap<number, readonly number[]> {
+    const instead = new Map<number, readonly number[]>();
+    for (const run of this.runs())
+      for (let from = 0; from < run.frees.length; ) {
+        const stretch = stretchOf(run, from);
+        if (stretch === null) {
+          if (run.frees[from++]!.round === run.loop.from) throw new RoundsDiffer();
+          continue;
+        }
+        for (let k = 0; k < stretch.length; k++)
+          instead.set(run.at + from + k, k === 0 ? this.whole(run, stretch) : []);
+        from += stretch.length;
+      }
+    return instead;
+  }
+
+  /** The blocks of a stretch with those of the rounds left out. */
+  private whole({ frees, loop }: Run, { from, length, period, step }: Stretch): number[] {
+    const ids = new Map<string, number>();
+    for (const { name, round, id, copies } of frees) {
+      ids.set(`${round > loop.to ? round + loop.copies : round} ${name}`, id);
+      copies.forEach((copy, k) => {
+        ids.set(`${round + 1 + k} ${name}`, copy);
+      });
+    }
+    return Array.from({ length: length + period * loop.copies }, (_, k) => {
+      const { round, name } = frees[from + (k % period)]!;
+      const first = round > loop.to ? round + loop.copies : round;
+      const id = ids.get(`${first + step * Math.floor(k / period)} ${name}`);
+      if (id === undefined) throw new RoundsDiffer();
+      return id;
+    });
+  }
+
+  private runs(): readonly Run[] {
+    const { ledger, kept, state } = this;
+    const runs: Run[] = [];
+    const { events } = ledger;
+    for (let k = state.events; k < events.length && kept !== null; k++) {
+      const event = events[k]!;
+      const free = event < 0 ? kept.get(~event) : undefined;
+      if (free === undefined) continue;
+      const run = runs.at(-1);
+      if (run?.loop === free.loop && run.at + run.frees.length === k) run.frees.push(free);
+      else runs.push({ loop: free.loop, at: k, frees: [free] });
+    }
+    return runs;
+  }
+}
+
+/** Frees, one after the other, of what rounds of one loop had allocated. */
+interface Run {
+  readonly loop: Folding;
+  /** The first of the events. */
+  readonly at: number;
+  readonly frees: Outlived[];
+}
+
+/** Part of a run in which every `period` frees do for the next round (`step`: which way) what those before did for theirs. */
+interface Stretch {
+  readonly from: number;
+  readonly length: number;
+  readonly period: number;
+  readonly step: number;
+}
+
+/** Longest period that is looked for: blocks of one round. */
+const LONGEST_PERIOD = 8;
+
+/** The longest stretch that goes from one side of the rounds left out to the other; null without any. */
+function stretchOf({ frees, loop }: Run, from: number): Stretch | null {
+  let best: Stretch | null = null;
+  for (let period = 1; period <= LONGEST_PERIOD; period++)
+    for (const step of [-1, 1]) {
+      let length = period;
+      for (; from + length < frees.length; length++) {
+        const [one, other] = [frees[from + length - period]!, frees[from + length]!];
+        if (one.name !== other.name || other.round !== one.round + step) break;
+      }
+      const isAfter = ({ round }: Outlived): boolean => round > loop.to;
+      const first = frees.slice(from, from + period);
+      const last = frees.slice(from + length - period, from + length);
+      const crosses = first.every((one) => isAfter(one) === step < 0) && last.every((one) => isAfter(one) === step > 0);
+      if (crosses && length > (best?.length ?? 0)) best = { from, length, period, step };
+    }
+  return best;
 }
 
 /** The label of events that belong to one round. */

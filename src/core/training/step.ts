@@ -20,7 +20,7 @@ import {
   type Region,
   recordRegion,
 } from "../engine/region";
-import { Rounds } from "../engine/rounds";
+import { type KeptRounds, Rounds } from "../engine/rounds";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import { allocateBatch, type BatchTensor, forward, type PassFactory } from "./forward";
@@ -86,6 +86,7 @@ export function runSteps(
   const { ledger } = torch;
   const find = counterparts(options.trainable);
   const regions: Region[] = [];
+  const kept: KeptRounds = new Map();
   for (let step = 1; step <= STEPS; step++) {
     const { rollout } = options;
     const all = Math.min(options.accumulation, DISTINCT_MICRO_BATCHES);
@@ -94,7 +95,7 @@ export function runSteps(
     const locals: Tensor[] = [];
     for (let micro = 0; micro < apart; micro++)
       locals.push(
-        ...unrolled(torch, options, () => microBatch(torch, passes("none"), optimizer, options, strategy, step)),
+        ...unrolled(torch, options, kept, () => microBatch(torch, passes("none"), optimizer, options, strategy, step)),
       );
     for (let micro = 0; micro < distinct; micro++) {
       if (rollout?.due(micro)) rollout.run(step);
@@ -139,10 +140,15 @@ export function zeroGrad(groups: readonly (readonly Tensor[])[]): void {
 }
 
 /** What `simulated` gives, with the rounds that it left out of loops inside layers back in the ledger. */
-function unrolled<T>(torch: Torch, { foldsRounds, compiled, offloads }: StepOptions, simulated: () => T): T {
+function unrolled<T>(
+  torch: Torch,
+  { foldsRounds, compiled, offloads }: StepOptions,
+  kept: KeptRounds | null,
+  simulated: () => T,
+): T {
   // Compiled code is made of what every round does, and saved tensors that wait in host memory are counted one by one.
   if (!foldsRounds || compiled || offloads !== null) return simulated();
-  const rounds = new Rounds(torch.ledger);
+  const rounds = new Rounds(torch.ledger, kept);
   torch.rounds = rounds;
   const result = simulated();
   torch.rounds = null;
@@ -163,7 +169,7 @@ function simulateMicroBatch(
     const state = torch.ledger.state();
     const pass = passes(fold);
     torch.tape = options.compiled ? new Tape(options.compiled) : null;
-    unrolled(torch, options, () => {
+    unrolled(torch, options, null, () => {
       for (const tensor of microBatch(torch, pass, optimizer, options, strategy)) tensor.release();
     });
     if (torch.tape !== null) compileEvents(torch.ledger, state, torch.tape);
