@@ -58,7 +58,14 @@ def _one_key(d, s, r):
     d.update(attention_k_eq_v=True, num_global_key_value_heads=r.choice([g for g in range(1, d["num_attention_heads"]) if d["num_attention_heads"] % g == 0]))
 
 
-UNIFIED = (Option("final_logit_softcapping != null and num_kv_shared_layers == 0 and attention_k_eq_v and num_global_key_value_heads != null", _one_key), Option("final_logit_softcapping != null and num_kv_shared_layers == 0 and not attention_k_eq_v", lambda d, s, r: None))
+def _uncapped(change):
+    """Logits as they are, as the class's defaults have them; published models cap theirs."""
+    return lambda d, s, r: (change(d, s, r), d.update(final_logit_softcapping=None))
+
+
+_ONE_KEY, _OWN_KEYS = "num_kv_shared_layers == 0 and attention_k_eq_v and num_global_key_value_heads != null", "num_kv_shared_layers == 0 and not attention_k_eq_v"
+UNIFIED = (Option(f"final_logit_softcapping != null and {_ONE_KEY}", _one_key), Option(f"final_logit_softcapping != null and {_OWN_KEYS}", lambda d, s, r: None),
+           Option(f"final_logit_softcapping == null and {_ONE_KEY}", _uncapped(_one_key)), Option(f"final_logit_softcapping == null and {_OWN_KEYS}", _uncapped(lambda d, s, r: None)))
 
 
 def prompted(r, d):
