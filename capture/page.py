@@ -35,14 +35,8 @@ def scaled_rows(case):
 
 UNTIED = ("bigbird_pegasus", "blip", "moonshine", "mvp", "speech_to_text")
 """Families captured with tied weights only."""
-def turned_pictures(case):
-    """OFT, or DoRA, on the convolutions of a network of pictures."""
-    peft = case.get("peft") or {}
-    return case["task"] == "image-cls" and (peft.get("type") == "oft" or bool(peft.get("dora")))
-
 
 REASONS = (
-    (turned_pictures, "OFT and DoRA on convolutions are not followed"),
     (is_masked, "time masking (SpecAugment) is drawn on the host; the graph is without it, so the vector that stands for masked frames has no gradient"),
     (on_patches, "LoRA on the three-dimensional convolution over patches is not followed"),
     (lambda c: (c.get("peft") or {}).get("type") == "prefix-tuning" and (c["attn"] == "eager" or c["gradient_checkpointing"]), "where attention is not fused the prefix counts as part of every sequence, which the estimate says"),

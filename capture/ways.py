@@ -330,6 +330,23 @@ EXPERTS = {
 """Families whose experts are stored together, with sizes and the names of the separate matrices."""
 
 
+CONVOLUTIONS = {
+    "pvt_v2": ({"hidden_sizes": [16, 24, 32, 48], "depths": [1, 2, 1, 1], "num_attention_heads": [1, 2, 2, 4], "image_size": 64}, ["proj", "query", "dense1"]),
+    "swiftformer": ({"depths": [1, 1, 2, 1], "embed_dims": [16, 24, 32, 48], "image_size": 64}, ["proj", "to_query", "final"]),
+}
+"""Families of pictures with convolutions, with sizes and names of modules of which some are convolutions."""
+
+
+def convolution_cases(count):
+    """OFT and DoRA on convolutions."""
+    for family, (sizes, targets) in CONVOLUTIONS.items():
+        for number in range(6 * count):
+            r = random.Random(f"{family}-{number}")
+            peft = {"type": "oft", "r": r.choice((1, 4, 8)), "dropout": 0.0, "block_share": r.random() < 0.5} if number % 2 else {"type": "lora", "dora": True, "r": r.choice((4, 16)), "dropout": r.choice((0.0, 0.1))}
+            yield {"id": f"{family}-{number}", "model": {"model_type": family, **sizes}, "task": "image-cls", "image": 64, "batch": r.choice((1, 2, 3)), "attn": "eager", "load_dtype": r.choice(("float32", "bfloat16")), "amp": "bf16" if number % 3 else None,
+                   "gradient_checkpointing": False, "optim": "adamw_torch", "grad_accum": 1, "max_grad_norm": 1.0, "peft": {**peft, "target_modules": targets}}
+
+
 def expert_cases(count):
     """LoRA that reaches experts: in bfloat16 and without dropout, as peft and the fake device ask."""
     for family, (sizes, matrices) in EXPERTS.items():
@@ -570,8 +587,8 @@ def run_initialization(oracle, case, **options):
     return run(oracle, case, **options)
 
 
-KINDS = {"initializations": initialization_cases, "losses": loss_cases, "optimizers": optimizer_cases, "adapters": adapter_cases, "experts": expert_cases, "tokens": token_cases, "float8": float8_cases}
-RUNS = {"initializations": run_initialization, "losses": run_loss, "optimizers": run_optimizer, "adapters": run_adapter, "experts": run_adapter, "tokens": run_adapter, "float8": run_float8}
+KINDS = {"initializations": initialization_cases, "losses": loss_cases, "optimizers": optimizer_cases, "adapters": adapter_cases, "convolutions": convolution_cases, "experts": expert_cases, "tokens": token_cases, "float8": float8_cases}
+RUNS = {"initializations": run_initialization, "losses": run_loss, "optimizers": run_optimizer, "adapters": run_adapter, "convolutions": run_adapter, "experts": run_adapter, "tokens": run_adapter, "float8": run_float8}
 
 
 def main():

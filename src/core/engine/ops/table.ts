@@ -771,12 +771,18 @@ function scatterInto(torch: Torch, args: Arguments): Tensor {
   return torch.attach(node, sameView(self));
 }
 
-/** `unfold(dim, size, step)`: an overlapping view. */
 function unfold(torch: Torch, args: Arguments): Tensor {
-  const self = args.tensor(0);
-  const dim = args.number(1, 0);
+  return slidingWindows(torch, args.tensor(0), args.number(1, 0), [args.number(2, 1), args.number(3, 1)]);
+}
+
+/** `unfold(dim, size, step)`: an overlapping view. */
+export function slidingWindows(
+  torch: Torch,
+  self: Tensor,
+  dim: number,
+  [size, step]: readonly [size: number, step: number],
+): Tensor {
   const k = dim < 0 ? dim + self.rank : dim;
-  const [size, step] = [args.number(2, 1), args.number(3, 1)];
   const sizes = [...self.sizes.map((n, d) => (d === k ? Math.floor((n - size) / step) + 1 : n)), size];
   const strides = [...self.strides.map((n, d) => (d === k ? n * step : n)), self.strides[k]!];
   const node = torch.record("UnfoldBackward0", [self], (torch, [gradient]) => [

@@ -16,7 +16,7 @@ import { lora, loraEmbedding } from "./lora";
 import { applyModulesToSave, savedModule } from "./modules-to-save";
 import type { PromptSizes } from "./prompt-sizes";
 import { type PromptEncoder, promptEncoder, virtualTokens } from "./prompts";
-import { oft } from "./rotation";
+import { oft, oftConvolution } from "./rotation";
 import { ia3, vera, veraProjections } from "./scaling";
 import { isAdapted, isConvolution, named, rankOf } from "./targets";
 import { trainedTokens } from "./tokens";
@@ -190,8 +190,9 @@ function makerOf(
     if (item.module === "Embedding")
       return put(path, loraEmbedding(torch, adapter, path, byName.get(`${path}.weight`)!));
     if (isConvolution(item.module)) {
-      const [weight, bias] = [byName.get(`${path}.weight`)!, byName.get(`${path}.bias`) ?? null];
-      return isDepthwise(weight) ? [] : put(path, loraConvolution(torch, adapter, path, weight, bias));
+      const base = { path, weight: byName.get(`${path}.weight`)!, bias: byName.get(`${path}.bias`) ?? null };
+      if (adapter.type === "oft") return put(path, oftConvolution(torch, adapter, base));
+      return isDepthwise(base.weight) ? [] : put(path, loraConvolution(torch, adapter, base));
     }
     const layer = make === undefined ? null : base(path, item.module);
     if (layer === null || make === undefined) return [];

@@ -2,14 +2,19 @@
  * OFT: the input is turned, block by block, by matrices that a Cayley transform (its Neumann series of five terms) makes
  * from skew-symmetric ones at every forward. Source: peft/tuners/oft/layer.py (OFTRotationModule).
  */
+import type { DType } from "../../engine/dtype";
 import type { ModuleForward } from "../../engine/interpreter";
 import { inplace, sub } from "../../engine/ops/arithmetic";
-import { permute, repeat, reshape, transpose, view } from "../../engine/ops/layout";
+import { contiguous, permute, repeat, reshape, transpose, view } from "../../engine/ops/layout";
 import { bmmOperator } from "../../engine/ops/linear";
+import { convolution } from "../../engine/ops/model";
+import { columnsToPicture } from "../../engine/ops/pooling";
+import { slidingWindows } from "../../engine/ops/table";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { AdapterSpec } from "../run";
-import { type AdapterLayer, type BaseLayer, buffer, castInput, done, parameter } from "./layer";
+import { type BaseConvolution, isDepthwise, windowsOf } from "./convolution";
+import { type AdapterLayer, adapterDtype, type BaseLayer, buffer, castInput, done, parameter } from "./layer";
 
 const DEFAULT_BLOCK = 32;
 
@@ -23,20 +28,39 @@ function dividing(width: number, asked: number): number {
   return asked - lower <= higher - asked ? lower : higher;
 }
 
-export function oft(torch: Torch, adapter: AdapterSpec, base: BaseLayer): AdapterLayer {
+/** The matrices of one layer. */
+interface Turning {
+  readonly weight: Tensor;
+  readonly blocks: number;
+  readonly block: number;
+  /** One matrix a block, made anew. */
+  readonly turns: (torch: Torch) => Tensor;
+}
+
+/** Makes the parameters that turn vectors of `width` numbers (OFTRotationModule.__init__). */
+function turning(torch: Torch, adapter: AdapterSpec, path: string, width: number, dtype: DType): Turning {
   const asked = adapter.blockSize ?? (adapter.rank > 0 ? 0 : DEFAULT_BLOCK);
-  const block = asked > 0 ? dividing(base.inputs, asked) : base.inputs / dividing(base.inputs, adapter.rank);
-  const blocks = base.inputs / block;
+  const block = asked > 0 ? dividing(width, asked) : width / dividing(width, adapter.rank);
+  const blocks = width / block;
   const made = adapter.blockShare ? 1 : blocks;
   const elements = (block * (block - 1)) / 2;
-  const weight = parameter(torch, `${base.path}.oft_R`, [made, elements], base.dtype);
+  const weight = parameter(torch, `${path}.oft_R`, [made, elements], dtype);
   // Row and column of every element above the diagonal.
   for (let k = 0; k < 2; k++) buffer(torch, [elements], "int64");
+  const turns = (torch: Torch): Tensor => {
+    const own = rotations(torch, weight, made, block);
+    return made === blocks ? own : done(repeat(torch, own, [blocks, 1, 1]), own);
+  };
+  return { weight, blocks, block, turns };
+}
+
+export function oft(torch: Torch, adapter: AdapterSpec, base: BaseLayer): AdapterLayer {
+  const { weight, blocks, block, turns } = turning(torch, adapter, base.path, base.inputs, base.dtype);
   const forward: ModuleForward = (torch, input) => {
     const x = castInput(torch, input, weight.dtype);
-    const turns = rotations(torch, weight, made, block);
-    const all = made === blocks ? turns : done(repeat(torch, turns, [blocks, 1, 1]), turns);
-    const turned = done(rotate(torch, x, all, blocks, block), all);
+    const all = turns(torch);
+    const parts = done(rotate(torch, x, all, blocks, block), all);
+    const turned = done(reshape(torch, parts, x.sizes), parts);
     const back = done(castInput(torch, turned, x.dtype), turned);
     x.release();
     const last = done(castInput(torch, back, input.dtype), back);
@@ -44,6 +68,44 @@ export function oft(torch: Torch, adapter: AdapterSpec, base: BaseLayer): Adapte
     return done(castInput(torch, result, input.dtype), result);
   };
   return { parameters: [weight], forward };
+}
+
+/** OFT on a convolution of two dimensions: what each window reads is turned, and added up to a picture again (Conv2d). */
+export function oftConvolution(torch: Torch, adapter: AdapterSpec, base: BaseConvolution): AdapterLayer {
+  const { weight: kernels, bias, path } = base;
+  const [outputs = 1, read = 1, ...kernel] = kernels.sizes;
+  const channels = isDepthwise(kernels) ? outputs : read;
+  const width = channels * kernel[0]! ** 2;
+  const own = turning(torch, adapter, path, width, adapterDtype(adapter, kernels.dtype));
+  const forward: ModuleForward = (torch, input, rest = []) => {
+    const x = castInput(torch, input, own.weight.dtype);
+    const turned = done(turnedWindows(torch, x, own, kernel), x);
+    const last = done(castInput(torch, turned, input.dtype), turned);
+    const result = done(convolution(torch, last, kernels, bias, ...windowsOf(rest)), last);
+    return done(castInput(torch, result, input.dtype), result);
+  };
+  return { parameters: [own.weight], forward };
+}
+
+/** OFTRotationModule.forward with `_unfold` and `_fold`: names of the code keep their tensors until it returns. */
+function turnedWindows(torch: Torch, x: Tensor, own: Turning, kernel: readonly number[]): Tensor {
+  const [samples = 1, channels = 1, height = 1, width = 1] = x.sizes;
+  const [high = 1, wide = 1] = kernel;
+  const [rows, columns] = [height - high + 1, width - wide + 1];
+  const all = own.turns(torch);
+  const down = slidingWindows(torch, x, 2, [high, 1]);
+  const across = done(slidingWindows(torch, down, 3, [wide, 1]), down);
+  const windows = done(permute(torch, across, [0, 2, 3, 1, 4, 5]), across);
+  const laid = done(contiguous(torch, windows), windows);
+  const unfolded = done(view(torch, laid, [samples * rows * columns, channels * high * wide]), laid);
+  const parts = rotate(torch, unfolded, all, own.blocks, own.block);
+  const rotated = reshape(torch, parts, unfolded.sizes);
+  const places = view(torch, rotated, [samples, rows, columns, channels, high, wide]);
+  const back = done(permute(torch, places, [0, 3, 1, 2, 4, 5]), places);
+  const whole = done(contiguous(torch, back), back);
+  const flat = view(torch, whole, [samples, channels * high * wide, rows * columns]);
+  const folded = columnsToPicture(torch, flat, [height, width], kernel);
+  return done(folded, flat, whole, rotated, parts, unfolded, all);
 }
 
 /** One orthogonal matrix per block. */
@@ -73,7 +135,7 @@ function skewSymmetric(torch: Torch, weight: Tensor, blocks: number, block: numb
   return done(sub(torch, matrix, turned), turned, matrix);
 }
 
-/** `einsum("...rk,rkc->...rc")` over blocks of the last dimension, laid out as the input was. */
+/** `einsum("...rk,rkc->...rc")` over blocks of the last dimension, which stay apart. */
 function rotate(torch: Torch, x: Tensor, turns: Tensor, blocks: number, block: number): Tensor {
   const lead = x.sizes.slice(0, -1);
   const rows = lead.reduce((product, size) => product * size, 1);
@@ -83,6 +145,5 @@ function rotate(torch: Torch, x: Tensor, turns: Tensor, blocks: number, block: n
   const flat = reshape(torch, first, [blocks, rows, block]);
   const product = done(bmmOperator(torch, flat, turns), flat, first, parts);
   const spread = done(view(torch, product, [blocks, ...lead, block]), product);
-  const turned = done(permute(torch, spread, [...lead.map((_, k) => k + 1), 0, n + 1]), spread);
-  return done(reshape(torch, turned, x.sizes), turned);
+  return done(permute(torch, spread, [...lead.map((_, k) => k + 1), 0, n + 1]), spread);
 }

@@ -34,16 +34,24 @@ export function isConvolution(module: string): boolean {
   return /^Conv[123]d$/.test(module);
 }
 
+/** Types of adapters that are put on convolutions, by class (peft/tuners/oft/model.py takes those of two dimensions only). */
+const ON_CONVOLUTIONS: Readonly<Partial<Record<AdapterSpec["type"], RegExp>>> = {
+  lora: /^Conv[123]d$/,
+  dora: /^Conv[123]d$/,
+  oft: /^Conv2d$/,
+};
+
 /** Index of the layer a path lies in: the number after the first module list. */
 function layerOf(path: string): number | null {
   const [, index] = /\.(\d+)\./.exec(path) ?? [];
   return index === undefined ? null : Number(index);
 }
 
-/** Whether peft puts an adapter on the module at `path`; LoRA takes embeddings and convolutions too. */
+/** Whether peft puts an adapter on the module at `path`; LoRA takes embeddings too, some convolutions. */
 export function isAdapted(adapter: AdapterSpec, path: string, module: string, head: string | null): boolean {
-  const others = adapter.type === "lora" && adapter.targetModules !== "all-linear";
-  const takes = isLinear(module) || (others && (module === "Embedding" || isConvolution(module)));
+  const others = adapter.targetModules !== "all-linear";
+  const embeds = adapter.type === "lora" && module === "Embedding";
+  const takes = isLinear(module) || (others && (embeds || ON_CONVOLUTIONS[adapter.type]?.test(module) === true));
   if (!takes) return false;
   if (adapter.excludeModules !== undefined && named(adapter.excludeModules, path)) return false;
   if (adapter.targetModules === "all-linear") return path !== head;
