@@ -84,6 +84,14 @@ def inkling(r, d):
             "n_shared_experts": r.randint(1, 3), "n_routed_experts": r.randint(5, 9)}
 
 
+def _window(inside):
+    """A window in which a whole text fits, or does not."""
+    return lambda d, s, r: d.update(sliding_window_size=s["S"] + r.randint(1, 40) if inside else r.randint(3, s["S"] - 1))
+
+
+WINDOWS = (Option("S < sliding_window_size", _window(True)), Option("S >= sliding_window_size", _window(False)))
+
+
 def blocks(r, d):
     """Attention to the blocks that an index picks, in some layers."""
     kv = d["num_key_value_heads"]
@@ -147,6 +155,6 @@ FAMILIES = {
     "axk2": standard("axk2", tasks=HEADS, attention=SDPA, kind="'deepseek_sparse_attention'", fixed=("head_dim", "layer_types"), extra=halved, axes=((Option("n_group != null", lambda d, s, r: None), Option("n_group == null", _ungrouped)),), terms=INDEXED, derived={"n_group": "null", "topk_group": "null", "first_k_dense_replace": "1", "mlp_layer_types.i": DENSE_FIRST}),
     "glm_moe_dsa": standard("glm_moe_dsa", attention=SDPA, fixed=("head_dim", "layer_types"), extra=lent, terms=INDEXED, kind="'deepseek_sparse_attention'", derived={"mlp_layer_types.i": DENSE_FIRST, "index_topk_freq": "1", "index_skip_topk_offset": "2", "indexer_types.i": "max(i-index_skip_topk_offset+1, 0) % max(index_topk_freq, 1) == 0 and 'full' or 'shared'"}),
     "hy_v4": standard("hy_v4", attention=("eager",), fixed=("head_dim", "layer_types"), extra=lent, terms=INDEXED, kind="'deepseek_sparse_attention'", derived={"mlp_layer_types.i": "i == 0 and 'dense' or 'sparse'", "indexer_types.i": "(i == 0 or (i-1) % 4 == 0) and 'full' or 'shared'"}),
-    "inkling_text": standard("inkling_text", attention=SDPA, axes=(GQA[:1], ), fixed=("layer_types",), extra=inkling),
+    "inkling_text": standard("inkling_text", attention=SDPA, axes=(GQA[:1], WINDOWS), fixed=("layer_types",), extra=inkling),
     "minimax_m3_vl_text": standard("minimax_m3_vl_text", attention=SDPA, axes=(GQA[:1], chunked("index_block_size")), fixed=("layer_types", "hidden_act"), terms=(HEAD, CHUNK.format("index_block_size"), "(S+index_block_size-1)//index_block_size"), kind="'full_attention'", derived={"mlp_layer_types.i": "'sparse'"}, extra=blocks),
 }

@@ -43,6 +43,7 @@ REASONS = (
     (scaled_rows, "the number that scales the embedding is put on the device and kept for backward: one block"),
     (lambda c: c["model"]["model_type"] == "mellum" and c["model_name"].endswith("-default"), "the defaults of the class have no layer with a window, and no rotary table for such: two blocks"),
     (lambda c: c["model"]["model_type"] in UNTIED and c["model"].get("tie_word_embeddings") is False, "the head and embeddings of a model of this family are one weight, whatever its config says: nobody publishes one where they are not"),
+    (lambda c: c["model"]["model_type"] == "hunyuan_v1_moe" and "quant" in c, "its router raises the states where its weight is float32, which a packed one is not; the graph always raises them: one block"),
     (lambda c: c["model"]["model_type"] == "doge" and "peft" in c, "the mask that its attention makes of a parameter is kept differently under an adapter"),
     (lambda c: c["model"]["model_type"] == "modernbert" and len(c["model"].get("layer_types", ())) == 3, "cosines of the other kind of layer are let go a little earlier than the graph says, with three layers"),
 )
