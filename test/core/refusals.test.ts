@@ -15,6 +15,15 @@ function withOperator(instruction: Instruction): FamilyGraphs {
   return { ...llama, graphs };
 }
 
+/** An encoder of two narrow layers. */
+const SMALL = {
+  hidden_size: 48,
+  num_attention_heads: 6,
+  num_hidden_layers: 2,
+  intermediate_size: 96,
+  vocab_size: 200,
+};
+
 describe("runs without an estimate", () => {
   it("an operator that the engine does not know is named", () => {
     const graphs = withOperator({ op: "einsum", in: ["bij,bjk,bkl->bil", ["%input_ids"]], out: ["sum"] });
@@ -42,13 +51,6 @@ describe("runs without an estimate", () => {
   });
 
   it("weights that meet in two dtypes, which PyTorch refuses, are said", () => {
-    const config = {
-      hidden_size: 48,
-      num_attention_heads: 6,
-      num_hidden_layers: 2,
-      intermediate_size: 96,
-      vocab_size: 200,
-    };
     const relative = {
       pos_att_type: "c2p|p2c",
       relative_attention: true,
@@ -56,7 +58,7 @@ describe("runs without an estimate", () => {
       type_vocab_size: 0,
     };
     const refused = (loadDtype: "float32" | "bfloat16", autocast: "bfloat16" | null): boolean => {
-      const model = { name: "", family: "deberta", source: "config.json" as const, config: { ...config, ...relative } };
+      const model = { name: "", family: "deberta", source: "config.json" as const, config: { ...SMALL, ...relative } };
       const run = causalRun({ model, task: "seq-cls", attention: "eager", loadDtype, autocast });
       const result = estimate(run, graphsOf("deberta"));
       assert.ok(result.ok);
@@ -68,19 +70,12 @@ describe("runs without an estimate", () => {
   });
 
   it("what of the data decides which code runs is said, for the tasks where it does", () => {
-    const config = {
-      hidden_size: 48,
-      num_attention_heads: 6,
-      num_hidden_layers: 2,
-      intermediate_size: 96,
-      vocab_size: 200,
-    };
     const said = (task: "seq-cls" | "token-cls"): string[] => {
       const model = {
         name: "",
         family: "longformer",
         source: "config.json" as const,
-        config: { ...config, attention_window: 8 },
+        config: { ...SMALL, attention_window: 8 },
       };
       const result = estimate(causalRun({ model, task, attention: "eager" }), graphsOf("longformer"));
       assert.ok(result.ok);

@@ -2,6 +2,7 @@
  * The blocks of the caching allocator's segments, and the free ones among them in the allocator's order: by size, then by
  * address (c10/cuda/CUDACachingAllocator.cpp, BlockComparatorSize).
  */
+import { widened } from "../columns";
 
 /**
  * Bytes of the smallest block. Sizes and addresses of blocks are counted in it, which keeps them small integers that
@@ -67,10 +68,6 @@ export class Blocks {
 
   private grow(): void {
     const room = 2 * this.sizes.length;
-    const widened = <T extends Float64Array | Int32Array | Uint8Array>(column: T, wider: T): T => {
-      wider.set(column);
-      return wider;
-    };
     this.sizes = widened(this.sizes, new Float64Array(room));
     this.addresses = widened(this.addresses, new Float64Array(room));
     this.previous = widened(this.previous, new Int32Array(room));
@@ -130,12 +127,8 @@ export class Pool {
   }
 
   private grow(): void {
-    const sizes = new Float64Array(2 * this.count);
-    const firsts = new Int32Array(2 * this.count);
-    sizes.set(this.sizes);
-    firsts.set(this.firsts);
-    this.sizes = sizes;
-    this.firsts = firsts;
+    this.sizes = widened(this.sizes, new Float64Array(2 * this.count));
+    this.firsts = widened(this.firsts, new Int32Array(2 * this.count));
   }
 
   insert(block: number): void {

@@ -2,6 +2,7 @@
  * What allocations are: their kind, the operator and module that make them, the kernel that writes them. In columns of
  * numbers, as a run makes tens of thousands of them while everything else is alive.
  */
+import { widened } from "../columns";
 import type { ComponentKind } from "../report/estimate";
 import type { Product } from "../report/operators";
 
@@ -125,14 +126,10 @@ export class Labels {
 
   private grow(): void {
     const room = 2 * this.kinds.length;
-    const wider = <T extends Float64Array | Int32Array | Uint16Array | Uint8Array>(column: T, empty: T): T => {
-      empty.set(column);
-      return empty;
-    };
-    this.kinds = wider(this.kinds, new Uint8Array(room));
-    this.operators = wider(this.operators, new Uint16Array(room));
-    this.scopes = wider(this.scopes, new Int32Array(room));
-    this.reads = wider(this.reads, new Float64Array(room));
-    this.workPlaces = wider(this.workPlaces, new Int32Array(room));
+    this.kinds = widened(this.kinds, new Uint8Array(room));
+    this.operators = widened(this.operators, new Uint16Array(room));
+    this.scopes = widened(this.scopes, new Int32Array(room));
+    this.reads = widened(this.reads, new Float64Array(room));
+    this.workPlaces = widened(this.workPlaces, new Int32Array(room));
   }
 }

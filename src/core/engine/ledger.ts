@@ -3,6 +3,7 @@
  * Sizes are bytes rounded up to 512, as the CUDA caching allocator rounds them (c10/cuda/CUDACachingAllocator.cpp,
  * kMinBlockSize).
  */
+import { widened } from "../columns";
 import type { ComponentKind, Phase } from "../report/estimate";
 import { type Label, Labels, NO_KERNEL, type Work } from "./labels";
 
@@ -257,20 +258,13 @@ export class Ledger {
   /** Makes room for so many more events and blocks. */
   private reserve(events: number, blocks: number): void {
     const wantedEvents = this.eventCount + events;
-    if (wantedEvents > this.eventColumn.length) {
-      const column = new Int32Array(Math.max(wantedEvents, 2 * this.eventColumn.length));
-      column.set(this.eventColumn);
-      this.eventColumn = column;
-    }
+    if (wantedEvents > this.eventColumn.length)
+      this.eventColumn = widened(this.eventColumn, new Int32Array(Math.max(wantedEvents, 2 * this.eventColumn.length)));
     const wanted = this.count + blocks;
     if (wanted <= this.byteColumn.length) return;
     const room = Math.max(wanted, 2 * this.byteColumn.length);
-    const bytes = new Float64Array(room);
-    const labels = new Int32Array(room);
-    bytes.set(this.byteColumn);
-    labels.set(this.labelColumn);
-    this.byteColumn = bytes;
-    this.labelColumn = labels;
+    this.byteColumn = widened(this.byteColumn, new Float64Array(room));
+    this.labelColumn = widened(this.labelColumn, new Int32Array(room));
   }
 
   /** The following events belong to a layer (or, with -1, to none). */

@@ -5,6 +5,7 @@
  * Nothing is approximated: a copy is made only when the neighbouring layers produced the same events, with every freed
  * block named relative to the layer that frees it. Where they did not, the region is left as it was simulated.
  */
+import { widened } from "../columns";
 import type { Ledger, LedgerState, Script } from "./ledger";
 import { Tensor } from "./tensor";
 
@@ -159,11 +160,7 @@ class Numbers {
   }
 
   push(value: number): void {
-    if (this.length === this.room.length) {
-      const room = new Int32Array(2 * this.length);
-      room.set(this.room);
-      this.room = room;
-    }
+    if (this.length === this.room.length) this.room = widened(this.room, new Int32Array(2 * this.length));
     this.room[this.length++] = value;
   }
 
