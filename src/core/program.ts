@@ -77,11 +77,18 @@ function exactlyCaptured(run: TrainingRun, family: FamilyGraphs, view: ConfigVie
   return fused && withFlash(fused);
 }
 
+/** Tasks whose body is the same and whose head is another, by what their logits take: the nearest first. */
+const HEADS: readonly Task[] = ["seq-cls", "token-cls", "qa", "masked-lm", "causal-lm", "image-text-to-text"];
+
+/** The nearest branch of the task's own graphs, else of the nearest task that was captured. */
 function nearestFor(run: TrainingRun, family: FamilyGraphs, view: ConfigView): NearestGraph | undefined {
-  const own = nearestGraph(family, GRAPHS[run.task] ?? run.task, run.attention, view.scope);
-  if (own !== undefined || !buildsNoMask(run.attention)) return own;
-  const fused = nearestGraph(family, GRAPHS[run.task] ?? run.task, "sdpa", view.scope);
-  return fused && { ...fused, graph: withFlash(fused.graph) };
+  const task = GRAPHS[run.task] ?? run.task;
+  const known = (one: Task): boolean => family.graphs.some((graph) => graph.task === one);
+  const other = known(task) || !HEADS.includes(task) ? undefined : HEADS.find(known);
+  const near = nearestGraph(family, other ?? task, buildsNoMask(run.attention) ? "sdpa" : run.attention, view.scope);
+  if (near === undefined) return undefined;
+  const unmet = other === undefined ? near.unmet : [`task == '${other}'`, ...near.unmet];
+  return { graph: buildsNoMask(run.attention) ? withFlash(near.graph) : near.graph, unmet };
 }
 
 /** What the captured branches ask of the config and the run's does not have; nothing where its own was captured. */

@@ -106,4 +106,25 @@ describe("stand-ins for architectures nobody captured", () => {
     assert.ok(stood.ok);
     assert.match(stood.estimate.assumptions.at(-1)!.what, /was captured where not attention_bias: that code/);
   });
+
+  it("another kind of attention or another head stands in where a family has no graph of the run's", () => {
+    const all = graphsOf("llava");
+    const fused = { ...all, graphs: all.graphs.filter(({ attention }) => attention === "sdpa") };
+    const config = { model_type: "llava", text_config: { num_hidden_layers: 2 } };
+    const model = { name: "", family: "llava", source: "config.json", config } as const;
+    const run = causalRun({ model, task: "image-text-to-text", imageSize: 224, attention: "eager" });
+    const stood = estimate(run, fused);
+    assert.ok(stood.ok);
+    assert.match(
+      stood.estimate.assumptions.at(-1)!.what,
+      /was captured where attn_implementation == 'sdpa': that code/,
+    );
+    const scored = estimate({ ...run, task: "seq-cls", attention: "flash_attention_2" }, fused);
+    assert.ok(scored.ok);
+    assert.match(
+      scored.estimate.assumptions.at(-1)!.what,
+      /was captured where task == 'image-text-to-text': that code/,
+    );
+    assert.ok(scored.estimate.band.highBytes > 1.4 * scored.estimate.usedPeakBytes);
+  });
 });

@@ -191,7 +191,10 @@ export interface NearestGraph {
   readonly unmet: readonly string[];
 }
 
-/** The graph of a task and attention with the fewest conditions that a config does not meet. */
+/**
+ * The graph of a task and attention with the fewest conditions that a config does not meet; one of another kind of attention
+ * where none of that kind was captured.
+ */
 export function nearestGraph(
   family: FamilyGraphs,
   task: string,
@@ -199,8 +202,10 @@ export function nearestGraph(
   scope: Scope,
 ): NearestGraph | undefined {
   let nearest: NearestGraph | undefined;
-  for (const graph of candidates(family, task, attention)) {
-    const missing = unmet(graph, scope);
+  const own = candidates(family, task, attention);
+  for (const graph of own.length > 0 ? own : family.graphs.filter((graph) => graph.task === task)) {
+    const other = own.length > 0 ? [] : [`attn_implementation == '${graph.attention}'`];
+    const missing = [...other, ...unmet(graph, scope)];
     if (nearest === undefined || missing.length < nearest.unmet.length) nearest = { graph, unmet: missing };
   }
   return nearest;
