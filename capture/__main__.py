@@ -16,7 +16,7 @@ def graphs(args):
     from .families import FAMILIES
     from .checkpointing import mark
     from .heads import normed
-    from .graphs import conditioned, facts, family_graphs
+    from .graphs import conditioned, facts, family_graphs, texts_alone
     from .stored import content_of, text_of
 
     OUT.mkdir(parents=True, exist_ok=True)
@@ -27,14 +27,20 @@ def graphs(args):
             if args.conditions:
                 stored = content_of((OUT / f"{name}.json").read_text())
                 content = {**stored, "graphs": conditioned(stored["graphs"], FAMILIES[name])}
+            elif args.texts:
+                stored = content_of((OUT / f"{name}.json").read_text())
+                alone = [g for task in FAMILIES[name].tasks for attention in FAMILIES[name].attention for g in texts_alone(name, task, attention)]
+                marked = normed(name, mark(name, {**stored, "graphs": alone}))
+                content = {**stored, "graphs": marked["graphs"] + [g for g in stored["graphs"] if "I == 0" not in g["when"]]}
             elif args.facts:
                 stored = content_of((OUT / f"{name}.json").read_text())
                 content = {**stored, **facts(name, FAMILIES[name], stored["graphs"]), "head": stored["head"], "graphs": stored["graphs"]}
             else:
-                content = normed(name, mark(name, family_graphs(name, args.task)))
-                if args.task:
+                content = normed(name, mark(name, family_graphs(name, args.task, args.attention)))
+                if args.task or args.attention:
                     stored = content_of((OUT / f"{name}.json").read_text())
-                    content["graphs"] = [g for g in stored["graphs"] if g["task"] not in args.task] + content["graphs"]
+                    kept = [g for g in stored["graphs"] if g["task"] not in (args.task or [g["task"]]) or g["attention"] not in (args.attention or [g["attention"]])]
+                    content["graphs"] = kept + content["graphs"]
             # JSON has no infinity; the engine reads no value of a constant anyway.
             text = text_of(content).replace("-Infinity", "-3.4e+38").replace("Infinity", "3.4e+38")
         except Exception as error:
@@ -74,7 +80,7 @@ def verify(args):
     from .verify import verify
 
     names = args.family or sorted(p.stem for p in OUT.glob("*.json"))
-    verify(names, args.per, args.seed, args.cli, args.json)
+    verify(names, args.per, args.seed, args.cli, args.json, args.attention)
     return 0
 
 
@@ -153,6 +159,8 @@ def main():
     g = commands.add_parser("graphs", help="write models/graphs/<family>.json")
     g.add_argument("--family", nargs="*")
     g.add_argument("--task", nargs="*", help="only these tasks; the stored graphs of others are kept")
+    g.add_argument("--attention", nargs="*", help="only these kinds of attention; the stored graphs of others are kept")
+    g.add_argument("--texts", action="store_true", help="only texts without pictures; the stored graphs of both are kept")
     g.add_argument("--facts", action="store_true", help="only renew defaults, derived keys and aliases of stored graphs")
     g.add_argument("--conditions", action="store_true", help="only state in stored graphs which branch was captured where it is the only one")
     g.add_argument("--trace", action="store_true", help="print the Python traceback of a failure")
@@ -170,6 +178,7 @@ def main():
     v = commands.add_parser("verify", help="compare the command line with PyTorch on odd sizes of families")
     v.add_argument("--family", nargs="*")
     v.add_argument("--per", type=int, default=3, help="cases per task and attention")
+    v.add_argument("--attention", nargs="*", help="only cases of these kinds of attention")
     v.add_argument("--seed", default="1")
     v.add_argument("--cli", default="node dist/cli.js")
     v.add_argument("--json", help="also append each row to this file")

@@ -39,7 +39,7 @@ GROUPS = tuple(Option(f"text_config.num_key_value_heads {sign} text_config.num_a
 
 
 def _answering(dims, head, *axes, **more):
-    return Family(dims, tasks=("speech-seq2seq",), attention=("sdpa",), points=4, axes=(GROUPS, *axes), sizes=lambda d, s, r: s.update(T=r.randint(60, 90)), hidden=("A",), terms=(head, TEXT_HEAD), **more)
+    return Family(dims, tasks=("speech-seq2seq",), points=4, axes=(GROUPS, *axes), sizes=lambda d, s, r: s.update(T=r.randint(60, 90)), hidden=("A",), terms=(head, TEXT_HEAD), **more)
 
 
 FOURFOLD = (Option("audio_config.intermediate_size == 4*audio_config.hidden_size", lambda d, s, r: None),)

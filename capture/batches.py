@@ -245,6 +245,9 @@ PICTURES = {
 
 
 def any_pictures_and_text(sizes, config):
+    """One picture a text; texts alone where pictures have no side."""
+    if sizes.get("I") == 0:
+        return {"input_ids": _long(sizes["B"], sizes["S"]), "labels": _long(sizes["B"], sizes["S"])}
     return PICTURES.get(config.model_type, fixed_pictures_and_text)(sizes, config)
 
 

@@ -1,6 +1,6 @@
 """Decoders of one maker each whose code is close to that of a better known family (`families.py`), but not the same."""
 from .families import BOTH_WINDOWS, GQA, HEAD, Option, standard
-from .text import HEADS, SDPA, given, low_rank, mixed
+from .text import HEADS, given, low_rank, mixed
 
 EAGER = ("eager",)
 LATENT_WIDTHS = ("qk_nope_head_dim+qk_rope_head_dim", "qk_nope_head_dim+v_head_dim")
@@ -86,19 +86,19 @@ GEMMA4 = (Option(SMALL, lambda d, s, r: None), Option(f"{LARGE}not enable_moe_bl
           Option(f"{LARGE}enable_moe_block", own_keys(True)))
 
 FAMILIES = {
-    "gemma4_text": standard("gemma4_text", attention=SDPA, axes=(GQA[:1], GEMMA4, BOTH_WINDOWS, given(attention_bias=False)), fixed=("layer_types", "attention_bias"), extra=gemma4, depths=("(num_hidden_layers-num_kv_shared_layers)",),
+    "gemma4_text": standard("gemma4_text", axes=(GQA[:1], GEMMA4, BOTH_WINDOWS, given(attention_bias=False)), fixed=("layer_types", "attention_bias"), extra=gemma4, depths=("(num_hidden_layers-num_kv_shared_layers)",),
                             derived={"global_head_dim": "per_layer_config.04.head_dim or per_layer_config.05.head_dim or 512", "num_global_key_value_heads": "per_layer_config.04.num_key_value_heads or per_layer_config.05.num_key_value_heads or null",
                                      "final_logit_softcapping": "null", "num_experts": "null", "top_k_experts": "null", "moe_intermediate_size": "null"}),
-    "gemma4_unified_text": standard("gemma4_unified_text", attention=SDPA, axes=(GQA[:1], UNIFIED, BOTH_WINDOWS, given(attention_bias=False)), fixed=("layer_types", "attention_bias"), extra=unified,
+    "gemma4_unified_text": standard("gemma4_unified_text", axes=(GQA[:1], UNIFIED, BOTH_WINDOWS, given(attention_bias=False)), fixed=("layer_types", "attention_bias"), extra=unified,
                                     derived={"global_head_dim": "per_layer_config.04.head_dim or per_layer_config.05.head_dim or 512", "num_global_key_value_heads": "per_layer_config.04.num_key_value_heads or per_layer_config.05.num_key_value_heads or null", "final_logit_softcapping": "null"}),
     "cpmant": standard("cpmant", attention=EAGER, extra=prompted, terms=("prompt_length+S", "position_bias_num_buckets//4")),
-    "hrm_text": standard("hrm_text", attention=SDPA, axes=(given(H_cycles=2, L_cycles=3, prefix_lm=True),), extra=cycles, derived={"num_layers_per_stack": "num_hidden_layers", "embedding_scale": "1", "L_bp_cycles": "null"}),
-    "hyperclovax": standard("hyperclovax", attention=SDPA, axes=(GQA, given(use_post_norm=True))),
-    "jais2": standard("jais2", attention=SDPA, axes=(GQA,)),
-    "youtu": standard("youtu", attention=SDPA, axes=(given(rope_interleave=True),), fixed=("head_dim",), extra=low_rank, terms=(HEAD, *LATENT_WIDTHS)),
+    "hrm_text": standard("hrm_text", axes=(given(H_cycles=2, L_cycles=3, prefix_lm=True),), extra=cycles, derived={"num_layers_per_stack": "num_hidden_layers", "embedding_scale": "1", "L_bp_cycles": "null"}),
+    "hyperclovax": standard("hyperclovax", axes=(GQA, given(use_post_norm=True))),
+    "jais2": standard("jais2", axes=(GQA,)),
+    "youtu": standard("youtu", axes=(given(rope_interleave=True),), fixed=("head_dim",), extra=low_rank, terms=(HEAD, *LATENT_WIDTHS)),
     "ctrl": standard("ctrl", attention=EAGER, tasks=HEADS, extra=lambda r, d: {"dff": r.randint(40, 240)}, terms=("n_embd//n_head",)),
-    "doge": standard("doge", attention=SDPA, tasks=HEADS, axes=(GQA[:1], given(is_moe=False), (Option("S <= keep_window_size", dynamic(True)), Option("S > keep_window_size", dynamic(False))))),
-    "afmoe": standard("afmoe", attention=SDPA, axes=(GQA[:1], BOTH_WINDOWS, given(mup_enabled=True)), extra=dense_first, points=4),
+    "doge": standard("doge", tasks=HEADS, axes=(GQA[:1], given(is_moe=False), (Option("S <= keep_window_size", dynamic(True)), Option("S > keep_window_size", dynamic(False))))),
+    "afmoe": standard("afmoe", axes=(GQA[:1], BOTH_WINDOWS, given(mup_enabled=True)), extra=dense_first, points=4),
     "granitemoe_swa": standard("granitemoe_swa", attention=EAGER, axes=(GQA[:1], BOTH_WINDOWS, given(shared_intermediate_size=0)), fixed=("layer_types",), extra=windows),
     "granite_swa": standard("granite_swa", attention=EAGER, axes=(GQA[:1], BOTH_WINDOWS), fixed=("layer_types",), extra=windows),
 }

@@ -2,7 +2,7 @@
 from .families import CLASSIFIER, ENCODER, SEQ2SEQ, T5_AXES, T5_DERIVED, Option, _sets, _switch, bert, standard, t5
 from .family import Family
 from .standard import drop
-from .text import HEADS, SDPA, given, global_first, modern
+from .text import HEADS, given, global_first, modern
 
 EAGER = ("eager",)
 BART = ("encoder_layerdrop", "decoder_layerdrop")
@@ -25,7 +25,7 @@ def bottleneck(r, d):
 
 
 FAMILIES = {
-    "modernbert-decoder": standard("modernbert-decoder", tasks=HEADS, attention=SDPA, axes=(given(norm_bias=False), (Option("S < local_attention//2", modern(True)), Option("S >= local_attention//2", modern(False)))),
+    "modernbert-decoder": standard("modernbert-decoder", tasks=HEADS, axes=(given(norm_bias=False), (Option("S < local_attention//2", modern(True)), Option("S >= local_attention//2", modern(False)))),
                                    kind="i % global_attn_every_n_layers == 0 and 'full_attention' or 'sliding_attention'", derived={"global_attn_every_n_layers": "3"}, extra=global_first),
     "mobilebert": standard("mobilebert", tasks=ENCODER, axes=(given(use_bottleneck=True, use_bottleneck_attention=False, key_query_shared_bottleneck=True, trigram_input=True, normalization_type="no_norm", num_feedforward_networks=4),), extra=bottleneck,
                            derived={"classifier_dropout": "hidden_dropout_prob"}, terms=("intra_bottleneck_size//num_attention_heads",)),

@@ -12,7 +12,7 @@ import transformers
 
 from .composed import of_side
 from .families import FAMILIES
-from .family import Family
+from .family import Family, Option
 from .fit import Fitter, NotExplained, condition
 from .layers import functions
 from .run import REGIMES, make_config, run
@@ -105,22 +105,38 @@ def capture_class(name, task, attention, options, seeds, when):
     return graph(captures, task, attention, when, atoms, [*keys, *family.depths], family.depths)
 
 
-def family_graphs(name, tasks=None, log=print):
-    """The family's file content, of some tasks only where they are named."""
+def family_graphs(name, tasks=None, attentions=None, log=print):
+    """The family's file content, of some tasks or kinds of attention only where they are named."""
     family = FAMILIES[name]
     gc.freeze()  # what is imported by now stays: collections between captures are cheap
     graphs = []
     for task in tasks or family.tasks:
         points = family.points if task == family.tasks[0] else max(2, family.points - 1)  # only the head is new
-        for attention in family.attention:
+        for attention in (a for a in family.attention if a in (attentions or family.attention)):
             classes = []
             for options in itertools.product(*family.axes):
                 g = capture_class(name, task, attention, options, range(points), [])
                 classes.append((options, g))
             graphs.extend(minimal(classes, family.axes, task, attention))
+            if name in WORDS:
+                graphs[:0] = texts_alone(name, task, attention)
             log(f"{name} {task} {attention}: {len(classes)} classes")
     return {"family": name, "captured": {"transformers": transformers.__version__, "torch": torch.__version__.split("+")[0], "license": "Apache-2.0"},
             **facts(name, family, graphs), "head": None, "graphs": graphs}
+
+
+ALONE = Option("I == 0", lambda d, s, r: s.update(I=0))
+"""Texts without pictures, for models that read both."""
+WORDS = ("gemma3", "gemma4", "mistral3", "mllama", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe")
+"""Families that people often train on texts alone."""
+
+
+def texts_alone(name, task, attention):
+    """Graphs of texts without pictures, which stand before the others: a side of nought tells them."""
+    family = FAMILIES[name]
+    chosen = [(*options, ALONE) for options in itertools.product(*family.axes)]
+    classes = [(options, capture_class(name, task, attention, options, range(family.points), [])) for options in chosen]
+    return minimal(classes, (*family.axes, (ALONE,)), task, attention)
 
 
 def minimal(classes, axes, task, attention):

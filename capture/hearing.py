@@ -125,6 +125,6 @@ FAMILIES = {
     "moonshine": Family(moonlight, derived={"partial_rotary_factor": "rope_parameters.partial_rotary_factor"}, tasks=("speech-seq2seq",), points=4, inputs_follow=True, axes=(EIGHTS,), terms=(MOON_HEAD, f"ceil_div({MOON_HEAD},8)*8", *_through("A", (127, 64), (7, 3), (3, 2))[1:])),
     "parakeet_ctc": Family(parakeet, axes=CONVOLUTION[:1], tasks=("ctc",), points=4, inputs_follow=True, terms=(ENCODER_HEAD, "(encoder_config.conv_kernel_size-1)//2", *_through("A//160+1", (1, 2), (1, 2), (1, 2))), spelled=r".*subsampling\.layers"),
     "lasr_ctc": Family(lasr, axes=CONVOLUTION[1:], tasks=("ctc",), points=4, inputs_follow=True, terms=(ENCODER_HEAD, *_through("(A-400)//160+1", (5, 2), (5, 2)))),
-    "voxtral": Family(answering, derived={"hidden_size": "text_config.hidden_size", "audio_token_id": "null"}, tasks=("speech-seq2seq",), attention=("sdpa",), points=4, axes=(GROUPED, (Option("audio_config.intermediate_size == 4*audio_config.hidden_size", lambda d, s, r: None),)),
+    "voxtral": Family(answering, derived={"hidden_size": "text_config.hidden_size", "audio_token_id": "null"}, tasks=("speech-seq2seq",), points=4, axes=(GROUPED, (Option("audio_config.intermediate_size == 4*audio_config.hidden_size", lambda d, s, r: None),)),
                       sizes=lambda d, s, r: s.update(T=r.randint(60, 90)), hidden=("A",), terms=(AUDIO_HEAD, "text_config.hidden_size//text_config.num_attention_heads")),
 }

@@ -3,7 +3,7 @@ import itertools
 
 from .families import BOTH_WINDOWS, GQA, HEAD, Option, _sets, standard
 from .decoders import LATENT_WIDTHS
-from .text import CHUNK, LATENT, MIXER, QUERIES, SDPA, chunked, given, latent, routed
+from .text import CHUNK, LATENT, MIXER, QUERIES, chunked, given, latent, routed
 
 HEADS = ("causal-lm", "seq-cls", "token-cls")
 MLPS = ("dense", "sparse")
@@ -135,26 +135,26 @@ def laguna(r, d):
 
 
 FAMILIES = {
-    "solar_open": standard("solar_open", attention=SDPA, fixed=("partial_rotary_factor",), axes=(GQA[:1], given(norm_topk_prob=True)), extra=grouped, terms=(HEAD, "n_routed_experts//n_group")),
-    "axk1": standard("axk1", tasks=HEADS, attention=SDPA, axes=(given(rope_interleave=True, norm_topk_prob=True),), fixed=("head_dim",), extra=latent, **LATENT),
-    "mistral4": standard("mistral4", tasks=HEADS[1:], attention=SDPA, axes=(QUERIES, given(rope_interleave=True, norm_topk_prob=True)), fixed=("head_dim",), extra=latent, **LATENT),
+    "solar_open": standard("solar_open", fixed=("partial_rotary_factor",), axes=(GQA[:1], given(norm_topk_prob=True)), extra=grouped, terms=(HEAD, "n_routed_experts//n_group")),
+    "axk1": standard("axk1", tasks=HEADS, axes=(given(rope_interleave=True, norm_topk_prob=True),), fixed=("head_dim",), extra=latent, **LATENT),
+    "mistral4": standard("mistral4", tasks=HEADS[1:], axes=(QUERIES, given(rope_interleave=True, norm_topk_prob=True)), fixed=("head_dim",), extra=latent, **LATENT),
     "mimo_v2_flash": standard("mimo_v2_flash", attention=("eager",), axes=(GQA[:1], BOTH_WINDOWS, given(norm_topk_prob=True)), fixed=("layer_types", "num_local_experts"), extra=mimo, kind="(i == 0 or (i+1) % 6 == 0) and 'full_attention' or 'sliding_attention'",
                               derived={"mlp_layer_types.i": "i == 0 and 'dense' or 'sparse'"}, terms=(HEAD, "n_routed_experts//n_group")),
-    "laguna": standard("laguna", attention=SDPA, axes=(GQA[:1], BOTH_WINDOWS, given(gating=True)), fixed=("layer_types",), extra=laguna, kind="'full_attention'",
+    "laguna": standard("laguna", axes=(GQA[:1], BOTH_WINDOWS, given(gating=True)), fixed=("layer_types",), extra=laguna, kind="'full_attention'",
                        derived={"mlp_layer_types.i": "i == 0 and 'dense' or 'sparse'", "num_attention_heads_per_layer.i": "num_attention_heads"}),
-    "zamba2": standard("zamba2", tasks=HEADS[:2], attention=SDPA, kernels=MIXER, axes=(given(mamba_expand=2, use_conv_bias=True), chunked("chunk_size"), ZAMBA2), fixed=("layer_types",), extra=zamba2,
+    "zamba2": standard("zamba2", tasks=HEADS[:2], kernels=MIXER, axes=(given(mamba_expand=2, use_conv_bias=True), chunked("chunk_size"), ZAMBA2), fixed=("layer_types",), extra=zamba2,
                        terms=("2*hidden_size", "2*hidden_size//num_attention_heads", "2*hidden_size//n_mamba_heads", CHUNK.format("chunk_size"), "2*hidden_size+2*mamba_ngroups*mamba_d_state", "4*hidden_size+2*mamba_ngroups*mamba_d_state+n_mamba_heads"), kind=ZAMBA2_KIND,
                        derived={"intermediate_size": "4*hidden_size", "num_key_value_heads": "num_attention_heads"}),
-    "mellum": standard("mellum", attention=SDPA, axes=(GQA[:1], BOTH_WINDOWS, given(norm_topk_prob=True)), fixed=("layer_types",), kind="'full_attention'", derived={"mlp_layer_types.i": "'sparse'"}, extra=lambda r, d: each(r, WINDOWED)),
-    "exaone_moe": standard("exaone_moe", attention=SDPA, width=True, axes=(GQA[:1], BOTH_WINDOWS, given(norm_topk_prob=True)), fixed=("layer_types",), kind="(i+1) % sliding_window_pattern != 0 and 'sliding_attention' or 'full_attention'",
+    "mellum": standard("mellum", axes=(GQA[:1], BOTH_WINDOWS, given(norm_topk_prob=True)), fixed=("layer_types",), kind="'full_attention'", derived={"mlp_layer_types.i": "'sparse'"}, extra=lambda r, d: each(r, WINDOWED)),
+    "exaone_moe": standard("exaone_moe", width=True, axes=(GQA[:1], BOTH_WINDOWS, given(norm_topk_prob=True)), fixed=("layer_types",), kind="(i+1) % sliding_window_pattern != 0 and 'sliding_attention' or 'full_attention'",
                            derived={"mlp_layer_types.i": DENSE_FIRST}, extra=exaone, terms=(HEAD, "num_experts//n_group")),
-    "cohere2_moe": standard("cohere2_moe", attention=SDPA, fixed=("layer_types",), extra=cohere, kind="(i+1) % sliding_window_pattern != 0 and 'sliding_attention' or 'full_attention'",
+    "cohere2_moe": standard("cohere2_moe", fixed=("layer_types",), extra=cohere, kind="(i+1) % sliding_window_pattern != 0 and 'sliding_attention' or 'full_attention'",
                             derived={"num_key_value_heads": "num_attention_heads", "prefix_dense_intermediate_size": "intermediate_size", "mlp_layer_types.i": DENSE_FIRST},
                             axes=(GQA[:1], BOTH_WINDOWS, given(prefix_dense_sliding_window_pattern=1), COHERE_EXPERTS, (Option("rms_norm_eps == null", _sets(rms_norm_eps=None)), Option("rms_norm_eps != null", _sets(rms_norm_eps=1e-6))))),
-    "hy_v3": standard("hy_v3", attention=SDPA, axes=(GQA[:1], given(enable_moe_fp32_combine=True)), derived={"mlp_layer_types.i": "i == 0 and 'dense' or 'sparse'"}, extra=lambda r, d: {**plain(r), "num_shared_experts": r.randint(1, 3)}),
-    "axk2": standard("axk2", tasks=HEADS, attention=SDPA, kind="'deepseek_sparse_attention'", fixed=("head_dim", "layer_types"), extra=halved, axes=((Option("n_group != null", lambda d, s, r: None), Option("n_group == null", _ungrouped)),), terms=INDEXED, derived={"n_group": "null", "topk_group": "null", "first_k_dense_replace": "1", "mlp_layer_types.i": DENSE_FIRST}),
-    "glm_moe_dsa": standard("glm_moe_dsa", attention=SDPA, fixed=("head_dim", "layer_types"), extra=lent, terms=INDEXED, kind="'deepseek_sparse_attention'", derived={"mlp_layer_types.i": DENSE_FIRST, "index_topk_freq": "1", "index_skip_topk_offset": "2", "indexer_types.i": "max(i-index_skip_topk_offset+1, 0) % max(index_topk_freq, 1) == 0 and 'full' or 'shared'"}),
+    "hy_v3": standard("hy_v3", axes=(GQA[:1], given(enable_moe_fp32_combine=True)), derived={"mlp_layer_types.i": "i == 0 and 'dense' or 'sparse'"}, extra=lambda r, d: {**plain(r), "num_shared_experts": r.randint(1, 3)}),
+    "axk2": standard("axk2", tasks=HEADS, kind="'deepseek_sparse_attention'", fixed=("head_dim", "layer_types"), extra=halved, axes=((Option("n_group != null", lambda d, s, r: None), Option("n_group == null", _ungrouped)),), terms=INDEXED, derived={"n_group": "null", "topk_group": "null", "first_k_dense_replace": "1", "mlp_layer_types.i": DENSE_FIRST}),
+    "glm_moe_dsa": standard("glm_moe_dsa", fixed=("head_dim", "layer_types"), extra=lent, terms=INDEXED, kind="'deepseek_sparse_attention'", derived={"mlp_layer_types.i": DENSE_FIRST, "index_topk_freq": "1", "index_skip_topk_offset": "2", "indexer_types.i": "max(i-index_skip_topk_offset+1, 0) % max(index_topk_freq, 1) == 0 and 'full' or 'shared'"}),
     "hy_v4": standard("hy_v4", attention=("eager",), fixed=("head_dim", "layer_types"), extra=lent, terms=INDEXED, kind="'deepseek_sparse_attention'", derived={"mlp_layer_types.i": "i == 0 and 'dense' or 'sparse'", "indexer_types.i": "(i == 0 or (i-1) % 4 == 0) and 'full' or 'shared'"}),
-    "inkling_text": standard("inkling_text", attention=SDPA, axes=(GQA[:1], WINDOWS), fixed=("layer_types",), extra=inkling),
-    "minimax_m3_vl_text": standard("minimax_m3_vl_text", attention=SDPA, axes=(GQA[:1], chunked("index_block_size")), fixed=("layer_types", "hidden_act"), terms=(HEAD, CHUNK.format("index_block_size"), "(S+index_block_size-1)//index_block_size"), kind="'full_attention'", derived={"mlp_layer_types.i": "'sparse'"}, extra=blocks),
+    "inkling_text": standard("inkling_text", axes=(GQA[:1], WINDOWS), fixed=("layer_types",), extra=inkling),
+    "minimax_m3_vl_text": standard("minimax_m3_vl_text", axes=(GQA[:1], chunked("index_block_size")), fixed=("layer_types", "hidden_act"), terms=(HEAD, CHUNK.format("index_block_size"), "(S+index_block_size-1)//index_block_size"), kind="'full_attention'", derived={"mlp_layer_types.i": "'sparse'"}, extra=blocks),
 }

@@ -182,7 +182,7 @@ TEXT_AT_TOP = {key: f"text_config.{key}" for key in ("hidden_size", "num_hidden_
 
 def _speaking(dims, sizes=None, **more):
     """A family that reads pictures and text and writes text."""
-    return Family(dims, **{"tasks": ("image-text-to-text",), "attention": ("sdpa",), "points": 4, "sizes": sizes, "terms": SQUARE, "axes": (GROUPED,), "spelled": r".*\.merger\.mlp", "derived": SECTIONS, "aliases": TEXT_AT_TOP, **more})
+    return Family(dims, **{"tasks": ("image-text-to-text",), "points": 4, "sizes": sizes, "terms": SQUARE, "axes": (GROUPED,), "spelled": r".*\.merger\.mlp", "derived": SECTIONS, "aliases": TEXT_AT_TOP, **more})
 
 
 def _gemma3(r):

@@ -3,7 +3,7 @@ from .encoders import BART, EAGER
 from .families import CLASSIFIER, ENCODER, HEAD, SEQ2SEQ, T5_AXES, T5_DERIVED, Option, _sets, standard, t5
 from .family import Family
 from .standard import drop
-from .text import SDPA, given
+from .text import given
 
 CLASSIFIERS = ENCODER[1:]
 
@@ -127,8 +127,8 @@ def landmarks(d, s, r):
 
 
 FAMILIES = {
-    "jina_embeddings_v3": standard("jina_embeddings_v3", tasks=ENCODER, attention=SDPA, derived=CLASSIFIER),
-    "roc_bert": standard("roc_bert", tasks=ENCODER, attention=SDPA, derived=CLASSIFIER, axes=(given(enable_pronunciation=True, enable_shape=True, concat_input=True),),
+    "jina_embeddings_v3": standard("jina_embeddings_v3", tasks=ENCODER, derived=CLASSIFIER),
+    "roc_bert": standard("roc_bert", tasks=ENCODER, derived=CLASSIFIER, axes=(given(enable_pronunciation=True, enable_shape=True, concat_input=True),),
                          extra=lambda r, d: {"pronunciation_embed_dim": r.randint(20, 60), "pronunciation_vocab_size": r.randint(90, 150), "shape_embed_dim": r.randint(61, 90), "shape_vocab_size": r.randint(151, 190)}),
     "big_bird": standard("big_bird", tasks=ENCODER, attention=EAGER, derived=CLASSIFIER, axes=(WHOLE, given(rescale_embeddings=False))),
     "convbert": standard("convbert", tasks=ENCODER, attention=EAGER, derived=CLASSIFIER, axes=(given(num_groups=1, head_ratio=2),), extra=convolved, terms=(HEAD, "conv_kernel_size//2")),
@@ -145,8 +145,8 @@ FAMILIES = {
     "pegasus_x": standard("pegasus_x", tasks=SEQ2SEQ, attention=EAGER, axes=(BLOCKS, given(stagger_local_blocks=True)), fixed=BART, terms=("d_model//encoder_attention_heads", "block_size//2", "(S+block_size-1)//block_size")),
     "led": standard("led", tasks=SEQ2SEQ, attention=EAGER, fixed=BART, **{**WINDOWED, "assumes": (NO_WORD,), "terms": (*WINDOWED["terms"][1:], "d_model//encoder_attention_heads")}),
     "bros": standard("bros", tasks=("token-cls",), attention=EAGER, extra=sinusoidal),
-    "esmc": standard("esmc", tasks=ENCODER, attention=SDPA, extra=lambda r, d: {"head_dim": d["hidden_size"] // d["num_attention_heads"], "num_key_value_heads": d["num_attention_heads"]}),
-    "xmod": standard("xmod", tasks=ENCODER, attention=SDPA, derived={**CLASSIFIER, "default_language": "'en_XX'"}, axes=(given(pre_norm=False, adapter_layer_norm=False, adapter_reuse_layer_norm=True, ln_before_adapter=True, adapter_reduction_factor=2),),
+    "esmc": standard("esmc", tasks=ENCODER, extra=lambda r, d: {"head_dim": d["hidden_size"] // d["num_attention_heads"], "num_key_value_heads": d["num_attention_heads"]}),
+    "xmod": standard("xmod", tasks=ENCODER, derived={**CLASSIFIER, "default_language": "'en_XX'"}, axes=(given(pre_norm=False, adapter_layer_norm=False, adapter_reuse_layer_norm=True, ln_before_adapter=True, adapter_reduction_factor=2),),
                      extra=lambda r, d: {"default_language": "en_XX"}),
     "nystromformer": standard("nystromformer", tasks=(*ENCODER, "qa"), attention=EAGER, axes=((Option("num_landmarks == segment_means_seq_len", alike), Option("num_landmarks != segment_means_seq_len", landmarks)), given(inv_coeff_init_option=False)), extra=lambda r, d: {"conv_kernel_size": 2 * r.randint(1, 6) + 1},
                               terms=(HEAD, "segment_means_seq_len//num_landmarks", "conv_kernel_size//2")),

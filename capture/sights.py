@@ -197,7 +197,7 @@ FAMILIES = {
                            axes=(*map(inside, TEXTS["exaone4"].axes), (Option("vision_config.fullatt_block_indexes.0 == 7", _same),))),
     "shieldgemma2": media.FAMILIES["gemma3"],  # Gemma 3's class, where it writes text
     "glmga": _speaking(sampled, media._tokens, spelled=None, terms=(*media.SQUARE, "vision_config.image_size//vision_config.patch_size")),
-    "phi4_multimodal": Family(with_senses, tasks=("causal-lm",), attention=("sdpa",), axes=TEXTS["phi3"].axes, terms=TEXTS["phi3"].terms, points=4, derived=TEXTS["phi3"].derived, spelled=r"model\.embed_tokens_extend\.audio_embed\..*conv"),
+    "phi4_multimodal": Family(with_senses, tasks=("causal-lm",), axes=TEXTS["phi3"].axes, terms=TEXTS["phi3"].terms, points=4, derived=TEXTS["phi3"].derived, spelled=r"model\.embed_tokens_extend\.audio_embed\..*conv"),
     "paddleocr_vl": _speaking(recognised, media._tokens, spelled=None, derived={}, aliases={}, terms=(*media.SQUARE, *TOWER_TERMS)),
     "video_llama_3": _speaking(unmerged, _whole_patches, spelled=None, derived={}, aliases={}, terms=("I//vision_config.patch_size", TOWER_TERMS[0], TEXT_HEAD), axes=((_language("qwen2"),),)),
     "glm4v_moe": _speaking(experts_sampled, media._tokens, points=6, spelled=None, derived=HALF_TURNED, terms=(*media.SQUARE, "vision_config.image_size//vision_config.patch_size")),

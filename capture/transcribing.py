@@ -26,7 +26,7 @@ def canary(r):
 def _conformers(dims, side, **more):
     """NVIDIA's conformer as the encoder (NeMo)."""
     alike = (Option(f"{side}num_key_value_heads == {side}num_attention_heads", lambda d, s, r: None),)
-    return Family(dims, tasks=("speech-seq2seq",), attention=("sdpa",), points=4, inputs_follow=True, spelled=r".*subsampling\.layers", axes=(*CONVOLUTION[:1], alike),
+    return Family(dims, tasks=("speech-seq2seq",), points=4, inputs_follow=True, spelled=r".*subsampling\.layers", axes=(*CONVOLUTION[:1], alike),
                   terms=(ENCODER_HEAD, "(encoder_config.conv_kernel_size-1)//2", *_through("A//160+1", (1, 2), (1, 2), (1, 2))), **more)
 
 
@@ -89,12 +89,12 @@ def adapted(encoder, decoder):
 
 _OF_ENCODER = _frames("A")
 FAMILIES = {
-    "seamless_m4t": _translating(translator, "relative", ("sdpa",)),
-    "seamless_m4t_v2": _translating(translator_from, "relative_key", ("sdpa",)),
+    "seamless_m4t": _translating(translator, "relative", ("sdpa", "eager")),
+    "seamless_m4t_v2": _translating(translator_from, "relative_key", ("sdpa", "eager")),
     "cohere_asr": _conformers(cohere_asr, ""),
     "canary": _conformers(canary, "decoder_config."),
     "speecht5": Family(transcriber, tasks=("speech-seq2seq",), attention=("eager",), points=4, inputs_follow=True, axes=(SEVEN, GROUP_NORM), spelled=r".*feature_encoder\.conv_layers", terms=("hidden_size//encoder_attention_heads", "hidden_size//num_conv_pos_embedding_groups", FRAMES)),
-    "speech-encoder-decoder": Family(paired.of_two(_encoder, "bert"), tasks=("speech-seq2seq",), attention=("sdpa",), points=3, inputs_follow=True, axes=(paired.of_parts(SPOKEN, HEARS, adapted),), parts={"encoder": HEARS, "decoder": {k: paired.DECODERS[k] for k in ("mbart", "bert", "gpt2")}},
+    "speech-encoder-decoder": Family(paired.of_two(_encoder, "bert"), tasks=("speech-seq2seq",), points=3, inputs_follow=True, axes=(paired.of_parts(SPOKEN, HEARS, adapted),), parts={"encoder": HEARS, "decoder": {k: paired.DECODERS[k] for k in ("mbart", "bert", "gpt2")}},
                                      spelled=r".*feature_extractor\.conv_layers|.*adapter\.layers", terms=("encoder.hidden_size//encoder.num_attention_heads", "decoder.hidden_size//decoder.num_attention_heads", "decoder.n_embd//decoder.n_head",
                                                                                     "decoder.d_model//decoder.decoder_attention_heads", *_through(_OF_ENCODER, (1, 2), (1, 2), (1, 2)))),
 }

@@ -13,20 +13,20 @@ import time
 from . import environment  # noqa: F401  (before transformers)
 from .check import evaluate
 from .families import FAMILIES
-from .graphs import draw_sizes, flat
+from .graphs import ALONE, draw_sizes, flat
 from .stored import content_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PRECISIONS = (("float32", None), ("bfloat16", None), ("float32", "bf16"), ("float32", "fp16"), ("bfloat16", "bf16"))
 
 
-def cases(name, graphs, per, seed):
-    """Cases of one family: every task and attention, with precision, checkpointing and adapters in turn."""
+def cases(name, graphs, per, seed, attentions=None):
+    """Cases of one family: every task and attention (or those named), with precision, checkpointing and adapters in turn."""
     family, r = FAMILIES[name], random.Random(f"{name}{seed}")
     turns = list(itertools.product(PRECISIONS, (False, True), (False, True)))
     r.shuffle(turns)
     count, experts = 0, "_grouped_mm" in json.dumps(graphs["graphs"][0]["blocks"])
-    for task, attention in dict.fromkeys((g["task"], g["attention"]) for g in graphs["graphs"]):
+    for task, attention, alone in dict.fromkeys((g["task"], g["attention"], ALONE.when in g["when"]) for g in graphs["graphs"] if g["attention"] in (attentions or g["attention"])):
         own = [g for g in graphs["graphs"] if g["task"] == task]
         linears = lambda part: sorted({n for g in part for b in g["blocks"] for i in b["body"] if i.get("call") in ("Linear", "Conv1D") and not (n := i["path"].split(".")[-1]).isdigit()})
         wrapped = any((i.get("repeat") or i).get("checkpoint") for g in own for f in [g["main"], *g["blocks"]] for i in f["body"])
@@ -37,7 +37,7 @@ def cases(name, graphs, per, seed):
             if family.sizes:
                 family.sizes(settings, sizes, r)
             family.suited(task, settings, r)
-            for axis in family.axes:
+            for axis in (*family.axes, *([(ALONE,)] if alone else [])):
                 r.choice(axis).change(settings, sizes, r)
             if experts:  # the fake device multiplies groups only in bfloat16 and for rows of whole 16 bytes
                 dtype, amp = "bfloat16", None
@@ -160,14 +160,14 @@ def technique(case):
     return ", ".join((precision, "checkpointing" if case["checkpointing"] else "no checkpointing", "LoRA" if "lora" in case else "full", case["attention"], case["task"]))
 
 
-def verify(families, per, seed, cli, file=None, log=print):
+def verify(families, per, seed, cli, file=None, attentions=None, log=print):
     """Runs the cases of the families and returns rows of case, estimate and truth."""
     from .truth import peak
 
     rows, started = [], time.time()
     for name in families:
         graphs = content_of((ROOT / "models" / "graphs" / f"{name}.json").read_text())
-        part = list(cases(name, graphs, per, seed))
+        part = list(cases(name, graphs, per, seed, attentions))
         found = estimates(part, cli)
         for case in part:
             try:

@@ -395,4 +395,5 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Library of the 8-bit products: TE, AO or MSAMP.": "执行 8 位矩阵乘法的库：TE、AO 或 MSAMP。",
   "Matrix products in 8 bits: smaller copies for the products, the weights stay.":
     "8 位矩阵乘：乘法用的副本更小，权重不变。",
+  "Processor of pictures: without it a model is given texts alone.": "图像处理器：不写则只给模型文本。",
 };

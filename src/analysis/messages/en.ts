@@ -263,6 +263,7 @@ export const en: Readonly<Record<string, string>> = {
     "every step of the longest length: shorter batches between leave blocks of odd sizes in the allocator's pool, which `expandable_segments:True` avoids",
   "assume.image-size": "image size {size}",
   "assume.feature-encoder": "the convolutions that read the wave stay as they are (freeze_feature_encoder)",
+  "assume.texts-alone": "texts without pictures: what prepares the samples knows words alone",
   "assume.pictures": "one picture of {size} × {size} pixels in every text",
   "assume.audio-seconds": "recordings of {seconds} s at 16 kHz",
   "assume.target-modules": "adapters on the modules peft chooses for this architecture",

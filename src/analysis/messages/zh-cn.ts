@@ -242,6 +242,7 @@ export const zhCn: Readonly<Record<string, string>> = {
     "每一步都取最长长度：其间较短的批次会在分配器的池中留下大小不一的块，`expandable_segments:True` 可以避免",
   "assume.image-size": "图像大小 {size}",
   "assume.feature-encoder": "读取波形的卷积层保持冻结（freeze_feature_encoder）",
+  "assume.texts-alone": "只有文本、没有图像：准备样本的只是分词器",
   "assume.pictures": "每条文本一张 {size} × {size} 像素的图像",
   "assume.audio-seconds": "录音长 {seconds} 秒（16 kHz）",
   "assume.target-modules": "适配器作用于 peft 为该架构选择的模块",

@@ -237,7 +237,11 @@ function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
   const whole = (side: number): number =>
     unit === null ? side : Math.min(limit, Math.max(1, Math.round(side / unit))) * unit;
   const stated = c.settings.number("image_size");
-  if (stated !== undefined) return whole(stated);
+  const alone = knowsTextsAlone(c) && (stated === 0 || (stated === undefined && givenTextsAlone(c)));
+  if (alone && stated === undefined)
+    c.suppose(say("assume.texts-alone"), "image_size", { image_size: String(whole(ASSUMED_PHOTOGRAPH)) });
+  if (alone) return 0;
+  if (stated !== undefined && stated > 0) return whole(stated);
   // SigLIP 2's processor makes 256 patches of every size: sixteen a side of a square.
   const own =
     config["image_size"] ??
@@ -251,6 +255,20 @@ function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
   const message = unit === null ? say("assume.image-size", { size }) : say("assume.pictures", { size });
   c.suppose(message, "image_size", unit === null ? undefined : { image_size: String(2 * size) });
   return size;
+}
+
+/** Whether the model's family was captured on texts without pictures. */
+function knowsTextsAlone(c: ResolveContext): boolean {
+  return c.inputs.graphs?.graphs.some(({ when }) => when.includes("I == 0")) ?? false;
+}
+
+/**
+ * Whether what prepares the samples knows words alone: a script with a tokenizer and no processor, axolotl without
+ * `processor_type` (axolotl/utils/config/__init__.py, `cfg.is_multimodal`).
+ */
+function givenTextsAlone(c: ResolveContext): boolean {
+  if (c.inputs.format.id === "axolotl") return c.settings.string("processor_type") === undefined;
+  return c.settings.boolean("words_alone") === true;
 }
 
 /** The side that a pair's encoder is made for (the first of two), or a processor brings every picture to. */

@@ -88,7 +88,7 @@ export const ACCEPTED: ReadonlySet<string> = new Set(
     "per_device_train_batch_size pipeline ple_cpu_offload plugins port pose_max_context_len pose_num_chunks " +
     "pose_split_on_token_ids precompute_ref_log_probs predict_with_generate prediction_loss_only prefetch_depth " +
     "preprocess_iterable preprocess_shards pretrain_multipack_attn pretrain_multipack_buffer_size pretraining_dataset " +
-    "pretraining_sample_concatenation process_reward_model processor_kwargs processor_type profiler_steps " +
+    "pretraining_sample_concatenation process_reward_model processor_kwargs profiler_steps " +
     "profiler_steps_start project project_id prompt_format push_dataset_to_hub push_to_hub qat qgalore_cos_threshold " +
     "qgalore_gamma_proj qgalore_proj_bits qgalore_proj_group_size qgalore_proj_quant qgalore_proj_type " +
     "qgalore_queue_size qgalore_rank qgalore_scale qgalore_update_proj_gap qlora_sharded_model_loading quantization " +

@@ -12,6 +12,15 @@ const ON_ATTENTION = (value: string): NonNullable<SchemaKey["also"]> => [
 
 export const AXOLOTL_KEYS: readonly SchemaKey[] = [
   memory("base_model", "model", "string", EFFECT.model, { link: "model" }),
+  memory(
+    "processor_type",
+    "processor_type",
+    "string",
+    "Processor of pictures: without it a model is given texts alone.",
+    {
+      nullable: true,
+    },
+  ),
   other("base_model_config", "config_name", "string", "Config to build the model from instead of the model's own.", {
     nullable: true,
   }),

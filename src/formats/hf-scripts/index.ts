@@ -65,7 +65,22 @@ function derive(settings: readonly LocatedSetting[], view: View): readonly Locat
   // The trainer's own bf16 and fp16 win over the launcher's option.
   if (dtype !== undefined && !settings.some((setting) => setting.name === "bf16" || setting.name === "fp16"))
     result.push(derived(dtype, String(dtype.value), true));
+  result.push(...readsWordsAlone(view));
   return result;
+}
+
+const TOKENIZES = /(?:^|\.)(?:AutoTokenizer|FastLanguageModel)\.from_pretrained$/;
+/** What makes pictures or sound ready beside the words, or a model that is given both. */
+const PROCESSES = /(?:Processor|FeatureExtractor|FastVisionModel)\.from_pretrained$/;
+
+/** A tokenizer alone prepares the samples: a model that reads pictures, too, is given none. */
+function readsWordsAlone(view: View): readonly LocatedSetting[] {
+  if (!view.words.some((word) => TOKENIZES.test(word)) || view.words.some((word) => PROCESSES.test(word))) return [];
+  const entry = view.map.entries.find(({ key }) => key === "tokenizer.call" || /^load\.(?:0|model_name)$/.test(key));
+  if (entry === undefined) return [];
+  const { keySpan, value: node } = entry;
+  const valueSpan = { start: node.start, end: node.end };
+  return [{ name: "words_alone", key: "from_pretrained", value: true, node, keySpan, valueSpan }];
 }
 
 function recogniseShell(id: SchemaId, view: View): Recognition {
@@ -131,6 +146,8 @@ const CALLS: readonly (readonly [RegExp, string])[] = [
     /(?:AutoModel\w*|For\w+|LMHeadModel|FastLanguageModel|FastModel|FastVisionModel|UNet\w*|Transformer\w*|^Auto\w*Model\w*)\.(?:from_pretrained|from_config)$/,
     "load.",
   ],
+  [/(?:^|\.)AutoTokenizer\.from_pretrained$/, "tokenizer."],
+  [/(?:Processor|FeatureExtractor)\.from_pretrained$/, "processor."],
   [/gradient_checkpointing_enable$/, "enable."],
   [/prepare_model_for_kbit_training$/, "kbit."],
   [new RegExp(`(?:^|\\.)(?:${TRL_TRAINERS}|Seq2Seq)?Trainer$`), "trainer."],
@@ -155,6 +172,7 @@ function pythonViews(document: ConfigDocument): readonly View[] {
 }
 
 function keep(entry: Entry, lora: boolean): boolean {
+  if (/^(?:tokenizer|processor)\./.test(entry.key)) return entry.key === "tokenizer.call";
   if (entry.key === "lora.call") return lora;
   if (entry.key === "load.0" || entry.key === "trainer.model")
     return entry.value.kind === "scalar" && typeof entry.value.value === "string";

@@ -80,7 +80,8 @@ const runSchema = z.strictObject({
   sequence_length: count.optional(),
   target_length: count.optional(),
   lengths: z.union([lengthsSchema, z.array(count).nonempty()]).optional(),
-  image_size: count.optional(),
+  /** Side in pixels; 0 for texts without pictures. */
+  image_size: z.number().int().nonnegative().optional(),
   audio_seconds: z.number().positive().optional(),
   choices: z.number().int().positive().optional(),
   dtype: z.enum(["float32", "float16", "bfloat16", "float64"]).optional(),
