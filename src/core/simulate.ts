@@ -3,12 +3,12 @@
  */
 
 import type { DType } from "./engine/dtype";
+import type { Fold } from "./engine/folding/plan";
+import { RoundsDiffer } from "./engine/folding/rounds";
 import { type AttentionCache, Interpreter, type InterpreterOptions, type Wrapper } from "./engine/interpreter";
 import { keeps } from "./engine/kept";
 import { Ledger } from "./engine/ledger";
 import { LAYERS_TO_SETTLE } from "./engine/offload";
-import type { Fold } from "./engine/region";
-import { RoundsDiffer } from "./engine/rounds";
 import { Torch } from "./engine/torch";
 import { cacheOf, generate, type InterpreterFactory } from "./generation";
 import type { RunSizes } from "./graph/config";

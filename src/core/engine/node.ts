@@ -65,7 +65,7 @@ export interface Node {
   /** Scope and kind its backward's allocations are booked on. */
   readonly scope: string;
   readonly logits: boolean;
-  /** Layer whose forward made it (see `region.ts`). */
+  /** Layer whose forward made it (see `folding/label.ts`). */
   readonly layer: number;
   /** Label of the round of a loop inside that layer. */
   readonly round: number;

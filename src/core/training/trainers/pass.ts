@@ -4,6 +4,7 @@
  * trl/experimental/ppo/ppo_trainer.py.
  */
 import { ELEMENT_BYTES } from "../../engine/dtype";
+import { type Folding, leftOut } from "../../engine/folding/plan";
 import {
   type AttentionCache,
   Interpreter,
@@ -12,7 +13,6 @@ import {
   NotModelled,
 } from "../../engine/interpreter";
 import { isTensor } from "../../engine/ops/arithmetic";
-import { type Folding, leftOut } from "../../engine/region";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { Scope } from "../../graph/expression";
