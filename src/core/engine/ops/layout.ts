@@ -403,3 +403,19 @@ export function aliased(torch: Torch, input: Tensor): Tensor {
     undoing((_, g) => g.retain()),
   );
 }
+
+/** `unfold(dim, size, step)`: an overlapping view. */
+export function slidingWindows(
+  torch: Torch,
+  self: Tensor,
+  dim: number,
+  [size, step]: readonly [size: number, step: number],
+): Tensor {
+  const k = dim < 0 ? dim + self.rank : dim;
+  const sizes = [...self.sizes.map((n, d) => (d === k ? Math.floor((n - size) / step) + 1 : n)), size];
+  const strides = [...self.strides.map((n, d) => (d === k ? n * step : n)), self.strides[k]!];
+  const node = torch.record("UnfoldBackward0", [self], (torch, [gradient]) => [
+    gradient ? torch.empty("unfold_backward", self.sizes, gradient.dtype) : null,
+  ]);
+  return torch.attach(node, alias(self, sizes, strides));
+}
