@@ -13,9 +13,9 @@ import {
 } from "./allocator/lengths";
 import { type EventStream, pressedPool, reservedPeak } from "./allocator/replay";
 import { operatorsOf } from "./cost/operators";
-import { NotModelled } from "./engine/interpreter";
 import { convolutionWorkspace, kernelTemporaries } from "./engine/kernels";
 import type { Ledger } from "./engine/ledger";
+import { NotModelled } from "./engine/not-modelled";
 import { configForRelative, innerFamilyOf } from "./graph/relatives";
 import type { FamilyGraphs } from "./graph/types";
 import { overheadBand } from "./hardware/context";

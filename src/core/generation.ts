@@ -1,7 +1,9 @@
 /** Calls of `generate` with a run's own model, beside whatever else is on the device. */
 import { type DType, ELEMENT_BYTES } from "./engine/dtype";
 import type { Fold } from "./engine/folding/plan";
-import { type AttentionCache, type Interpreter, NotModelled } from "./engine/interpreter";
+import type { Interpreter } from "./engine/interpreter";
+import type { AttentionCache } from "./engine/interpreter/options";
+import { NotModelled } from "./engine/not-modelled";
 import type { Torch } from "./engine/torch";
 import { type ConfigView, sizesOf } from "./graph/config";
 import { buildsNoMask } from "./graph/flash";

@@ -5,7 +5,8 @@
 import type { DType } from "./engine/dtype";
 import type { Fold } from "./engine/folding/plan";
 import { RoundsDiffer } from "./engine/folding/rounds";
-import { type AttentionCache, Interpreter, type InterpreterOptions, type Wrapper } from "./engine/interpreter";
+import { Interpreter } from "./engine/interpreter";
+import type { AttentionCache, InterpreterOptions, Wrapper } from "./engine/interpreter/options";
 import { keeps } from "./engine/kept";
 import { Ledger } from "./engine/ledger";
 import { LAYERS_TO_SETTLE } from "./engine/offload";

@@ -3,7 +3,7 @@
  * leaf modules.
  */
 import { type DType, ELEMENT_BYTES } from "../engine/dtype";
-import type { ModuleForward, ParameterWrapper } from "../engine/interpreter";
+import type { ModuleForward, ParameterWrapper } from "../engine/interpreter/options";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import type { ConfigView } from "../graph/config";

@@ -12,7 +12,7 @@ import { FOLDS, type Fold, type Folding, nextFold } from "../engine/folding/plan
 import { playRegion, recordRegion } from "../engine/folding/region";
 import { type KeptRounds, Rounds } from "../engine/folding/rounds";
 import type { Counterpart, Region } from "../engine/folding/unroller";
-import { NotModelled } from "../engine/interpreter";
+import { NotModelled } from "../engine/not-modelled";
 import { OffloadHooks } from "../engine/offload";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";

@@ -2,7 +2,7 @@
  * LoRA and DoRA on a convolution (peft/tuners/lora/layer.py, _ConvNd): one of the layer's own windows to `rank` channels, then one of
  * single places to the layer's channels. Source of what is taken: peft/tuners/lora/layer.py (dispatch_default).
  */
-import type { ModuleForward } from "../../engine/interpreter";
+import type { ModuleForward } from "../../engine/interpreter/options";
 import type { Argument } from "../../engine/ops/arguments";
 import { add, div, mul, sub } from "../../engine/ops/arithmetic";
 import { view } from "../../engine/ops/layout";

@@ -3,7 +3,7 @@
  * from skew-symmetric ones at every forward. Source: peft/tuners/oft/layer.py (OFTRotationModule).
  */
 import type { DType } from "../../engine/dtype";
-import type { ModuleForward } from "../../engine/interpreter";
+import type { ModuleForward } from "../../engine/interpreter/options";
 import { inplace, sub } from "../../engine/ops/arithmetic";
 import { contiguous, permute, repeat, reshape, slidingWindows, transpose, view } from "../../engine/ops/layout";
 import { bmmOperator } from "../../engine/ops/linear";

@@ -3,7 +3,8 @@
  * the reference model is loaded like the policy and put in evaluation mode; with adapters it is the policy with them
  * disabled), trl/models/utils.py (disable_gradient_checkpointing).
  */
-import { type InterpreterOptions, NotModelled } from "../../engine/interpreter";
+import type { InterpreterOptions } from "../../engine/interpreter/options";
+import { NotModelled } from "../../engine/not-modelled";
 import type { Torch } from "../../engine/torch";
 import type { Scope } from "../../graph/expression";
 import type { ArchitectureGraph, FamilyGraphs, TrainerGraph } from "../../graph/types";

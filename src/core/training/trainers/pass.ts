@@ -5,13 +5,9 @@
  */
 import { ELEMENT_BYTES } from "../../engine/dtype";
 import { type Folding, leftOut } from "../../engine/folding/plan";
-import {
-  type AttentionCache,
-  Interpreter,
-  type InterpreterOptions,
-  type ModuleForward,
-  NotModelled,
-} from "../../engine/interpreter";
+import { Interpreter } from "../../engine/interpreter";
+import type { AttentionCache, InterpreterOptions, ModuleForward } from "../../engine/interpreter/options";
+import { NotModelled } from "../../engine/not-modelled";
 import { isTensor } from "../../engine/ops/arithmetic";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
