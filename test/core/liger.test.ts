@@ -1,7 +1,7 @@
 /** Liger's kernels as graph rewrites: what is fused, and what it saves. */
 import { strict as assert } from "node:assert";
 import { withLiger } from "../../src/core/graph/liger";
-import { headOf } from "../../src/core/program";
+import { headOf } from "../../src/core/simulation/program";
 import { simulate } from "../../src/core/simulate";
 import { graphsOf } from "./receipts/case";
 import { causalRun } from "./runs";

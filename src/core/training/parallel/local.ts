@@ -39,6 +39,11 @@ export function splitsModel({ parallel }: TrainingRun): boolean {
   return Math.max(tensorParallel, pipelineParallel, contextParallel, expertParallel) > 1;
 }
 
+/** Whether one GPU holds a part of the model only, all the time or between uses. */
+export function isSharded(run: TrainingRun): boolean {
+  return run.parallel.fsdp !== null || run.parallel.deepspeed?.zeroStage === 3 || splitsModel(run);
+}
+
 /** The run of one device, its tensor and pipeline degrees left to the simulation; or why a degree is not followed. */
 export function localRun(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: string } {
   const { tensorParallel, pipelineParallel, worldSize } = run.parallel;

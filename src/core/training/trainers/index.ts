@@ -19,8 +19,9 @@ import { sequencesOf } from "./sequences";
 import { withValueHead } from "./value-head";
 
 export { untilStates } from "./models";
+export { isOnline } from "./online";
 export type { Pass } from "./pass";
-export { type PpoGraphs, ppoGraphs, runPpo } from "./ppo";
+export { type PpoGraphs, type PpoOptions, ppoGraphs, runPpo } from "./ppo";
 export { Rollout, vllmBlock } from "./rollout";
 export { sequencesOf, sequencesPerSample } from "./sequences";
 export { valueHead } from "./value-head";
