@@ -77,6 +77,9 @@ export interface Node {
   held?: readonly Tensor[];
 }
 
+/** What happens to a parameter's gradient when it appears (ZeRO's partitions, FSDP's shards). */
+export type LeafHook = (leaf: Tensor, torch: Torch) => void;
+
 export const NOTHING_SAVED: readonly SavedHandle[] = [];
 
 /** With one more at the end: few are saved, and a list that grows takes room for many. */

@@ -4,7 +4,6 @@
  */
 import type { ComponentKind } from "../report/estimate";
 import type { Product } from "../report/operators";
-import type { LeafHook } from "./backward";
 import type { Tape } from "./compiled/tape";
 import type { DType } from "./dtype";
 import { ELEMENT_BYTES, isFloating } from "./dtype";
@@ -13,6 +12,7 @@ import { NO_ROUND, type Rounds } from "./folding/rounds";
 import { Kept } from "./kept";
 import { NO_KERNEL, type Work } from "./labels";
 import type { Ledger } from "./ledger";
+import type { LeafHook } from "./node";
 import {
   type BackwardFunction,
   type Edge,

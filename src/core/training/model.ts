@@ -24,7 +24,8 @@ import { linearGrouped, packGrouped } from "./quantization/grouped";
 import { linear8bit, packInt8 } from "./quantization/int8";
 import { engineLinear, engineWorkspace } from "./quantization/transformer-engine";
 import type { AdapterSpec, Float8Spec, QuantizationSpec } from "./run";
-import { type TrainedSpec, withTrained } from "./trained";
+import type { TrainedSpec } from "./specs/trained";
+import { withTrained } from "./trained";
 
 export interface LoadedModel {
   /** In the order of `model.parameters()`, tied ones once. */

@@ -7,15 +7,16 @@
  */
 
 import type { Attention, Task } from "../../terms/names";
+import type { DType } from "../engine/dtype";
 import type { Part } from "./parts";
 import type { AdapterSpec } from "./specs/adapter";
 import type { EvaluationSpec, GenerationSpec } from "./specs/generation";
-import type { DType, ModelSpec } from "./specs/model";
+import type { ModelSpec } from "./specs/model";
 import type { ParallelSpec } from "./specs/parallel";
 import type { Float8Spec, QuantizationSpec } from "./specs/quantization";
 import type { CheckpointingSpec, ChunkedLossSpec, OptimizerSpec } from "./specs/step";
+import type { TrainedSpec } from "./specs/trained";
 import type { TrainerSpec } from "./specs/trainer";
-import type { TrainedSpec } from "./trained";
 
 export { type Attention, TASKS, type Task } from "../../terms/names";
 export type * from "./specs/adapter";
@@ -24,6 +25,7 @@ export type * from "./specs/model";
 export type * from "./specs/parallel";
 export type * from "./specs/quantization";
 export type * from "./specs/step";
+export type * from "./specs/trained";
 export type * from "./specs/trainer";
 
 /** Library versions that decide behaviour, `major.minor[.patch]`. */

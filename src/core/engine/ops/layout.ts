@@ -2,11 +2,11 @@
  * Views and copies. A view allocates nothing; `reshape` and `contiguous` copy only where the strides force them to.
  * Sources: aten/src/ATen/native/TensorShape.cpp, derivatives.yaml.
  */
+import { promoteAll } from "../dtype";
 import type { BackwardFunction } from "../node";
 import { contiguousStrides, inferSize, numel, preservedStrides, type Sizes, sameSizes, viewStrides } from "../shape";
 import { alias, sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
-import { promoteAll } from "./arithmetic";
 
 /** A view with the backward that undoes it. */
 function viewed(

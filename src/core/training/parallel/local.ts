@@ -9,6 +9,7 @@
  */
 import { ELEMENT_BYTES } from "../../engine/dtype";
 import { type ConfigView, configView, hiddenSize, selectGraph, sizesOf } from "../../graph/config";
+import { DIMENSIONS } from "../../graph/dimensions";
 import { evaluate } from "../../graph/expression";
 import type { FamilyGraphs, TensorSpec } from "../../graph/types";
 import type { ModelConfig, ParallelSpec, TrainingRun } from "../run";
@@ -28,8 +29,6 @@ export interface LocalRun {
   readonly run: TrainingRun;
   readonly uncertain: readonly SplitUncertainty[];
 }
-
-const SPLIT_BY_EXPERTS = ["num_local_experts", "num_experts", "n_routed_experts"] as const;
 
 const EXPERTS = /Experts$/;
 
@@ -165,7 +164,7 @@ function byExperts(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
   if (mainParameters === undefined && ((deepspeed?.zeroStage ?? 0) > 0 || fsdp !== null))
     return { reason: `${reason} under sharding: experts and the rest are spread over different ranks` };
   const view = viewOf(run, family);
-  const sizes = divided(SPLIT_BY_EXPERTS, degree, view);
+  const sizes = divided(DIMENSIONS.experts, degree, view);
   const chosen = Number(view.scope("num_experts_per_tok") ?? 1);
   if (sizes === null || Object.keys(sizes).length === 0)
     return { reason: `${reason} of ${run.model.family}: its experts do not divide` };

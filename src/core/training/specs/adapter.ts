@@ -1,5 +1,5 @@
 /** Adapters on a model. */
-import type { DType } from "./model";
+import type { DType } from "../../engine/dtype";
 
 /** Adapters of peft the engine follows. */
 export type AdapterType =

@@ -1,5 +1,5 @@
 /** How a run is spread over devices. */
-import type { DType } from "./model";
+import type { DType } from "../../engine/dtype";
 
 /** Where ZeRO keeps a kind of state. */
 export type OffloadTarget = "none" | "cpu" | "nvme";

@@ -1,5 +1,5 @@
 /** Weights and products in fewer bits. */
-import type { DType } from "./model";
+import type { DType } from "../../engine/dtype";
 
 /** Formats whose weights are packed with constants per group of inputs, or per row. */
 export type GroupedFormat = "gptq" | "awq" | "hqq" | "compressed-tensors" | "torchao" | "eetq" | "aqlm";

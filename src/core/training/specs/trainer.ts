@@ -1,6 +1,8 @@
 /** Trainers with losses of their own, and the models they keep beside the trained one. */
+
+import type { DType } from "../../engine/dtype";
 import type { GenerationSpec, PagedSpec } from "./generation";
-import type { DType, ModelSpec } from "./model";
+import type { ModelSpec } from "./model";
 
 /**
  * Trainers whose loss calls more than one forward of one model; the plain ones have no spec. `reward` trains a sequence

@@ -1,10 +1,11 @@
 /** What stages of ZeRO share, gather and keep. */
+import { DIMENSIONS } from "../../../../core/graph/dimensions";
 import { size } from "../../../messages/units";
 import { holds } from "../../../versions";
 import { hit, type Rule, replacement, set } from "../../rule";
 
 /** Settings of a model's config that count experts. */
-const EXPERTS = ["num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"];
+const EXPERTS: readonly string[] = [...DIMENSIONS.experts, "moe_num_experts"];
 
 export const DEEPSPEED_ZERO_RULES: readonly Rule[] = [
   {
