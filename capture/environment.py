@@ -123,7 +123,12 @@ def _patch_torch():
         if k.get("device") == "cpu" and isinstance(data, (list, tuple)) and all(isinstance(x, int) for x in data):
             with unset_fake_temporarily(), _disable_current_modes():
                 return tensor(data, *a, **k)
-        return tensor(data, *a, **k)
+        lifts = torch._C._only_lift_cpu_tensors()
+        torch._C._set_only_lift_cpu_tensors(True)  # of a thread: what recomputes in backward's has not heard of fake tensors
+        try:
+            return tensor(data, *a, **k)
+        finally:
+            torch._C._set_only_lift_cpu_tensors(lifts)
 
     def every(t, **k):  # which labels count (DeBERTa's loss), which patches are none of the padding: all of them
         if not isinstance(t, FakeTensor):

@@ -23,6 +23,8 @@ def einsum(equation, *operands):
     both = [n for n in out if n in left_names and n in right_names]
     one, other = [n for n in out if n in left_names and n not in right_names], [n for n in out if n in right_names and n not in left_names]
     summed = sorted(n for n in left_names if n not in out)  # letters that go stand in the alphabet's order
+    if one and other and max(map(out.index, other)) < min(map(out.index, one)):  # the right one's come first: it is multiplied from the left
+        left, right, left_names, right_names, one, other = right, left, right_names, left_names, other, one
     if not summed:
         return _spread(left, left_names, out).mul(_spread(right, right_names, out))
     count = lambda names: math.prod(size[n] for n in names)

@@ -70,6 +70,12 @@ def prophets(r, d):
     return {"num_encoder_attention_heads": heads, "num_decoder_attention_heads": heads, "hidden_size": heads * 8 * r.randint(1, 4), "num_encoder_layers": r.randint(3, 5), "num_buckets": 4 * r.randint(5, 12)}
 
 
+def two_languages(r, d):
+    """FSMT's words of either language; `vocab_size` is another name of what it writes."""
+    d.pop("vocab_size")
+    return {"src_vocab_size": r.randint(200, 500), "tgt_vocab_size": r.randint(501, 900), "langs": ["en", "de"]}
+
+
 def longt5(r):
     """T5 whose encoder sees windows, and perhaps sums of blocks beside."""
     return {**t5(r), "local_radius": r.randint(3, 9), "global_block_size": r.randint(3, 7)}
@@ -140,7 +146,7 @@ FAMILIES = {
     "squeezebert": standard("squeezebert", tasks=(*ENCODER, "qa"), attention=EAGER, extra=grouped),
     "longformer": standard("longformer", tasks=ENCODER, attention=EAGER, **WINDOWED),
     "prophetnet": standard("prophetnet", tasks=SEQ2SEQ, attention=EAGER, axes=(given(ngram=2, disable_ngram_loss=False),), extra=prophets),
-    "fsmt": standard("fsmt", tasks=SEQ2SEQ, attention=EAGER, fixed=(*BART, "tie_word_embeddings"), axes=(given(scale_embedding=True, tie_word_embeddings=False),), extra=lambda r, d: {"src_vocab_size": r.randint(200, 500), "tgt_vocab_size": r.randint(501, 900), "langs": ["en", "de"]}, terms=("d_model//encoder_attention_heads",)),
+    "fsmt": standard("fsmt", tasks=SEQ2SEQ, attention=EAGER, fixed=(*BART, "tie_word_embeddings"), axes=(given(scale_embedding=True, tie_word_embeddings=False),), extra=two_languages, terms=("d_model//encoder_attention_heads",)),
     "longt5": Family(longt5, tasks=SEQ2SEQ, attention=EAGER, axes=(T5_AXES[0][1:], T5_AXES[1][1:], SEEN, LONG), derived=T5_DERIVED, terms=("local_radius+1", "(S+local_radius)//(local_radius+1)", "S//global_block_size")),
     "pegasus_x": standard("pegasus_x", tasks=SEQ2SEQ, attention=EAGER, axes=(BLOCKS, given(stagger_local_blocks=True)), fixed=BART, terms=("d_model//encoder_attention_heads", "block_size//2", "(S+block_size-1)//block_size")),
     "led": standard("led", tasks=SEQ2SEQ, attention=EAGER, fixed=BART, **{**WINDOWED, "assumes": (NO_WORD,), "terms": (*WINDOWED["terms"][1:], "d_model//encoder_attention_heads")}),

@@ -188,6 +188,8 @@ class Recorder(SchemaCheckMode):
             return out
         mask = pictures.mask_of(name, args)
         kw = {k: self.operand(v) for k, v in kwargs.items()} | ({} if mask is None else {"rows": pictures.picked(mask)})
+        if name == "where.Scalar":  # of two numbers, which as text do not tell what they are
+            kw["dtype"] = self.operand(out.dtype)
         self.emit(Event("op", name, self.scopes[-1], [self.operand(a) for a in args], kw), out)
         return out
 

@@ -52,6 +52,11 @@ def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
         return aten._scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, is_causal, None, scale=scale, enable_gqa=enable_gqa)[0]
 
 
+def one_hot(numbers, num_classes):
+    """Zeros that ones are put into, as on a card: fake tensors are compared with a range (aten/native/Onehot.cpp)."""
+    return torch.zeros(*numbers.shape, num_classes, dtype=torch.long, device=numbers.device).scatter_(-1, numbers.unsqueeze(-1), 1)
+
+
 def with_positions(func, args):
     """The operands with positions in place of a boolean index, which it is made into first (aten/native/IndexingUtils.h, expandTensors)."""
     mask = pictures.mask_of(str(func).removeprefix("aten.").removesuffix(".default"), args)
@@ -185,7 +190,7 @@ def optimizer_of(model):
 
 def peak(case):
     """Peak bytes of the case's two steps."""
-    F.scaled_dot_product_attention, apply = attention, torch.nn.Module._apply
+    F.scaled_dot_product_attention, F.one_hot, apply = attention, one_hot, torch.nn.Module._apply
     torch.nn.Module._apply = replace_parameters
     ledger = Ledger()
     try:

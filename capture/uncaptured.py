@@ -39,7 +39,6 @@ RANGES = "keeps ranges of its activations in buffers that every forward replaces
 APART = "its layers stand in four lists that one loop reads in turn, where a repeat folds one list: that takes a fold over several"
 PATCHED = "cuts bytes into patches whose number a second model's entropies decide, so every text has a length of its own"
 EXPERTS = "runs the chosen experts one after the other, each on rows that it counts on the host: that takes a repeat inside a layer whose rounds have weights of their own, and balanced counts"
-STATED = "its points are drawn in `readers.py`; the capture and its check against PyTorch were not run to the end"
 POOLED = "pools texts between blocks of unlike layers, whose positions it counts from tensors on the host"
 TABLES = "reads rows, columns and ranks of table cells as seven kinds of token types, for which the run description has no batch"
 COMPARED = "drawn and captured (`paired.py`), its peaks not compared with PyTorch's yet"
@@ -85,7 +84,6 @@ REASONS = {
     **dict.fromkeys(("flaubert", "xlm"), APART),
     "blt": PATCHED,
     **dict.fromkeys(("aria_text", "jetmoe", "nllb-moe", "openai_privacy_filter", "switch_transformers"), EXPERTS),
-    **dict.fromkeys(("fsmt", "led", "longt5"), STATED),
     "funnel": POOLED,
     "tapas": TABLES,
     "t5gemma2": COMPARED,

@@ -351,8 +351,8 @@ export function sumTo(torch: Torch, tensor: Tensor, sizes: Sizes): Tensor {
   return out;
 }
 
-/** `torch.where(condition, a, b)`. */
-export function where(torch: Torch, condition: Tensor, a: Operand, b: Operand): Tensor {
+/** `torch.where(condition, a, b)`; `dtype` is the result's, where two numbers do not tell it (aten/native/TensorCompare.cpp). */
+export function where(torch: Torch, condition: Tensor, a: Operand, b: Operand, dtype: DType | null = null): Tensor {
   const node = torch.record("WhereBackward0", inputs(a, b), (torch, [gradient], [mask], node) => {
     const masked = (edge: unknown): Tensor | null =>
       edge && gradient ? elementwise(torch, "where", [mask!, gradient], gradient.dtype) : null;
@@ -362,7 +362,7 @@ export function where(torch: Torch, condition: Tensor, a: Operand, b: Operand): 
   if (node !== null) torch.save(node, condition);
   // The scalar overloads put their number on the device first.
   const scalars = [a, b].filter((operand) => !isTensor(operand)).map(() => torch.empty("scalar_tensor", [], "float32"));
-  const out = elementwise(torch, "where", [condition, a, b], resultType([a, b]));
+  const out = elementwise(torch, "where", [condition, a, b], dtype ?? resultType([a, b]));
   for (const scalar of scalars) scalar.release();
   return torch.attach(node, out);
 }

@@ -28,7 +28,7 @@ export const ARITHMETIC: Readonly<Record<string, Rule>> = {
       ? arithmetic.powers(t, a.operand(0), a.tensor(1))
       : arithmetic.pow(t, a.tensor(0), a.number(1, 2)),
   square: (t, a) => arithmetic.pow(t, a.tensor(0), 2),
-  where: (t, a) => arithmetic.where(t, a.tensor(0), a.operand(1), a.operand(2)),
+  where: (t, a) => arithmetic.where(t, a.tensor(0), a.operand(1), a.operand(2), a.dtype(-1)),
   masked_fill: (t, a) => arithmetic.maskedFill(t, a.tensor(0), a.tensor(1)),
   maximum: (t, a) => arithmetic.extremum(t, "maximum", a.operand(0), a.operand(1)),
   minimum: (t, a) => arithmetic.extremum(t, "minimum", a.operand(0), a.operand(1)),
