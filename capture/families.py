@@ -329,11 +329,11 @@ from . import composed  # noqa: E402
 
 FAMILIES |= composed.FAMILIES
 
-from . import answering, hearing, padded, paired, pyramids, sights, towers, transcribing, vision  # noqa: E402
+from . import answering, hearing, padded, paired, pyramids, sights, towers, transcribing, vision, windows  # noqa: E402
 
 FAMILIES |= vision.FAMILIES | padded.FAMILIES | towers.FAMILIES | sights.FAMILIES
 FAMILIES |= pyramids.FAMILIES
-FAMILIES |= hearing.FAMILIES | answering.FAMILIES | paired.FAMILIES | transcribing.FAMILIES
+FAMILIES |= hearing.FAMILIES | answering.FAMILIES | paired.FAMILIES | transcribing.FAMILIES | windows.FAMILIES
 
 # Heads that families get besides: classifiers of decoders, most by one mixin each (modeling_layers.py, GenericForSequenceClassification and
 # GenericForTokenClassification), and heads that mark answers.
