@@ -38,15 +38,15 @@ GROUPS = tuple(Option(f"text_config.num_key_value_heads {sign} text_config.num_a
     ("!=", lambda d, s, r: None), ("==", lambda d, s, r: d["text_config"].update(num_key_value_heads=d["text_config"]["num_attention_heads"]))))
 
 
-def _answering(dims, head, *axes, **more):
-    return Family(dims, tasks=("speech-seq2seq",), points=4, axes=(GROUPS, *axes), sizes=lambda d, s, r: s.update(T=r.randint(60, 90)), hidden=("A",), terms=(head, TEXT_HEAD), **more)
+def answering(dims, head, *axes, terms=(), **more):
+    return Family(dims, tasks=("speech-seq2seq",), axes=(GROUPS, *axes), terms=(head, TEXT_HEAD, *terms), **{"points": 4, "sizes": lambda d, s, r: s.update(T=r.randint(60, 90)), "hidden": ("A",), **more})
 
 
 FOURFOLD = (Option("audio_config.intermediate_size == 4*audio_config.hidden_size", lambda d, s, r: None),)
 QWEN2 = (Option("text_config.model_type == 'qwen2'", lambda d, s, r: None),)
 LLAMA = (Option("text_config.model_type == 'llama'", lambda d, s, r: None),)
 FAMILIES = {
-    "qwen2_audio": _answering(pooled, "audio_config.d_model//audio_config.encoder_attention_heads", QWEN2, derived={"audio_token_index": "null"}),
-    "audioflamingo3": _answering(flamingo, "audio_config.hidden_size//audio_config.num_attention_heads", QWEN2, inputs_follow=True, derived={"audio_token_id": "null"}),
-    "glmasr": _answering(turned, "audio_config.hidden_size//audio_config.num_attention_heads", FOURFOLD, LLAMA, inputs_follow=True, derived={"audio_token_id": "null"}),
+    "qwen2_audio": answering(pooled, "audio_config.d_model//audio_config.encoder_attention_heads", QWEN2, derived={"audio_token_index": "null"}),
+    "audioflamingo3": answering(flamingo, "audio_config.hidden_size//audio_config.num_attention_heads", QWEN2, inputs_follow=True, derived={"audio_token_id": "null"}),
+    "glmasr": answering(turned, "audio_config.hidden_size//audio_config.num_attention_heads", FOURFOLD, LLAMA, inputs_follow=True, derived={"audio_token_id": "null"}),
 }

@@ -168,6 +168,13 @@ def with_places(sizes, config):
     return {**fixed_pictures_and_text(sizes, config), "image_embeds_position_mask": _long(sizes["B"], sizes["S"])}
 
 
+def masked_pictures_and_text(sizes, config):
+    """The same with a mask of the text, by which its positions are counted (Qwen2_5OmniProcessor)."""
+    batch = pictures_and_text(sizes, config)
+    batch.pop("mm_token_type_ids")
+    return {**batch, "attention_mask": _long(sizes["B"], sizes["S"])}
+
+
 def in_a_row(sizes, config):
     """One picture a text, of whole tokens of merged patches, with its side in pixels (Mistral 3)."""
     patch, merge, side = config.vision_config.patch_size, config.spatial_merge_size, sizes["I"]
@@ -227,6 +234,7 @@ PICTURES = {
     **dict.fromkeys(("aya_vision", "cohere2_vision", "internvl", "llama4", "qianfan_ocr"), tiles_in_a_row),
     **dict.fromkeys(("idefics2", "idefics3", "smolvlm"), tiles_by_text),
     **dict.fromkeys(("lighton_ocr", "mistral3"), in_a_row),
+    **dict.fromkeys(("qwen2_5_omni_thinker", "qwen3_omni_moe_thinker"), masked_pictures_and_text),
     "gemma4": padded_pictures_and_text,
     "deepseek_vl_hybrid": two_resolutions,
     "instructblipvideo": films_with_instructions,
@@ -319,6 +327,51 @@ def half_minute(sizes, config):
     return {"input_ids": _long(sizes["B"], sizes["T"]), "input_features": _pixels(sizes["B"], audio.num_mel_bins, 2 * audio.max_source_positions)}
 
 
+def _after(frames, halvings):
+    """Frames behind so many convolutions of three frames with a stride of two."""
+    for _ in range(halvings):
+        frames = (frames - 1) // 2 + 1
+    return frames
+
+
+def in_chunks(sizes, config):
+    """Recordings padded to whole chunks of frames, which are brought to an eighth chunk by chunk (Qwen3ASRFeatureExtractor)."""
+    audio, b, t = config.audio_config, sizes["B"], sizes["T"]
+    chunk, frames = 2 * audio.n_window, sizes["A"] // 160
+    chunks, each = -(-frames // chunk), _after(chunk, 3)
+    tokens = each * (frames // chunk) + _after(frames % chunk, 3)
+    pictures.stretch(b, tokens, each * (audio.n_window_infer // chunk))
+    pictures.place_row(b * chunks * each, b * tokens)
+    pictures.place_wide(b, t, config.text_config.hidden_size, tokens)
+    return {"input_ids": _long(b, t), "input_features": _pixels(b, audio.num_mel_bins, chunks * chunk), "input_features_mask": torch.ones(b, chunks * chunk, dtype=torch.int32, device="cuda"), "attention_mask": _long(b, t)}
+
+
+def in_pieces(sizes, config):
+    """Recordings padded to ten times the thirty seconds that the encoder has positions for (the `chunk_length` of 300 in the published
+    preprocessor_config.json), whose frames are picked out and cut into pieces (Qwen2_5OmniProcessor)."""
+    audio, b, t = config.audio_config, sizes["B"], sizes["T"]
+    chunk, frames, most = 2 * audio.n_window, sizes["A"] // 160, 20 * audio.max_source_positions
+    length = _after(frames, 1)
+    tokens = (length - 2) // 2 + 1
+    pictures.stretch(b, length, audio.n_window, b * -(-frames // chunk), min(chunk, frames), tokens)
+    pictures.place(b, most, frames)
+    return _heard(b, t, audio.num_mel_bins, most)
+
+
+def _heard(b, t, mels, frames):
+    return {"input_ids": _long(b, t), "input_features": _pixels(b, mels, frames), "feature_attention_mask": torch.ones(b, frames, dtype=torch.int32, device="cuda"), "attention_mask": _long(b, t)}
+
+
+def in_long_chunks(sizes, config):
+    """Recordings padded to the longest, whose frames are picked out and cut into chunks (Qwen3OmniMoeProcessor)."""
+    audio, b, t = config.audio_config, sizes["B"], sizes["T"]
+    chunk, frames = 2 * audio.n_window, sizes["A"] // 160
+    tokens = _after(chunk, 3) * (frames // chunk) + _after(frames % chunk, 3)
+    pictures.stretch(b, tokens, _after(chunk, 3) * (audio.n_window_infer // chunk), b * -(-frames // chunk), min(chunk, frames), tokens)
+    pictures.place(b, frames, frames)
+    return _heard(b, t, audio.num_mel_bins, frames)
+
+
 # How models hear recordings of any length that take no raw samples, or give them another name.
 HEARD_WHOLE = {
     **dict.fromkeys(("seamless_m4t", "seamless_m4t_v2"), masked_pairs_of_frames),
@@ -328,6 +381,9 @@ HEARD_WHOLE = {
     "voxtral": half_minute,
     "qwen2_audio": told("feature_attention_mask", lambda positions: positions // 2),
     "audioflamingo3": told("input_features_mask", lambda positions: positions // 2),
+    "qwen3_asr": in_chunks,
+    "qwen2_5_omni_thinker": in_pieces,
+    "qwen3_omni_moe_thinker": in_long_chunks,
     "glmasr": told("input_features_mask", lambda positions: positions // 4),
     "speecht5": samples,
     "speech-encoder-decoder": samples,

@@ -118,7 +118,7 @@ def check_graph(family, g, c):
     """One stored graph against one capture of its class."""
     load = dtype_name(c.load)
     _tensors(g["parameters"], c.parameters, c, family)
-    _tensors(g["buffers"], c.buffers, c, family)
+    _tensors(g["buffers"], [*c.buffers, *((f"held.{k}", *kept, None) for k, kept in enumerate(c.function.held))], c, family)
     compare(g["main"], c.function, env_of(c), family, load)
     rounds = [it for it in c.function.body if isinstance(it, Repeat)]
     stored = [it.get("repeat") or it for it in g["main"]["body"] if "repeat" in it or "block" in it]

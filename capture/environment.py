@@ -51,7 +51,10 @@ def class_for(task, config):
     import transformers
 
     named = getattr(transformers, TASKS[task])
-    return transformers.AutoModelForSeq2SeqLM if task == "speech-seq2seq" and type(config) not in named._model_mapping else named
+    if task != "speech-seq2seq" or type(config) in named._model_mapping:
+        return named
+    others = (transformers.AutoModelForSeq2SeqLM, transformers.AutoModelForImageTextToText)
+    return next((cls for cls in others if type(config) in cls._model_mapping), named)
 
 
 def implementation(family, attention):

@@ -2,13 +2,13 @@
 from dataclasses import replace
 
 from . import composed, language, media
-from . import answering, hearing, padded, paired, pyramids, sights, towers, transcribing, vision
+from . import answering, hearing, padded, paired, pyramids, sights, towers, transcribing, vision, windows
 from .standard import ACTIVATIONS, drop
 
 FAMILIES = {**language.FAMILIES, **media.FAMILIES, **composed.FAMILIES}
 FAMILIES |= vision.FAMILIES | padded.FAMILIES | towers.FAMILIES | sights.FAMILIES
 FAMILIES |= pyramids.FAMILIES
-FAMILIES |= hearing.FAMILIES | answering.FAMILIES | paired.FAMILIES | transcribing.FAMILIES
+FAMILIES |= hearing.FAMILIES | answering.FAMILIES | paired.FAMILIES | transcribing.FAMILIES | windows.FAMILIES
 
 # Heads that families get besides: classifiers of decoders, most by one mixin each (modeling_layers.py, GenericForSequenceClassification and
 # GenericForTokenClassification), and heads that mark answers.

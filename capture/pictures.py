@@ -11,7 +11,11 @@ import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-MODELS = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe", "glm_ocr", "glm4v", "glm46v", "glm4v_moe", "paddleocr_vl", "exaone4_5", "video_llama_3")
+MODELS = ("qwen2_5_omni", "qwen3_omni_moe", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe", "glm_ocr", "glm4v", "glm46v", "glm4v_moe", "paddleocr_vl", "exaone4_5", "video_llama_3")
+# Kinds of positions in texts of pictures, where texts may have recordings in their place.
+POSITIONS = {"qwen2_5_omni": torch.long, "qwen3_omni_moe": torch.float32}
+# Those that cut recordings into windows.
+HEARERS = ("qwen2_5_omni", "qwen3_asr", "qwen3_omni_moe")
 # Those whose processors hand over patches as small pictures.
 CUT_OUT = ("paddleocr_vl",)
 _grid = {}
@@ -35,6 +39,11 @@ def place(batch, length, tokens):
 def place_wide(batch, length, width, tokens):
     """The same where the mask is as wide as the embeddings."""
     _picked.update({(batch, length, width): batch * tokens * width})
+
+
+def place_row(places, picked):
+    """States how many of so many places in one row are picked."""
+    _picked.update({(places,): picked})
 
 
 def pad(batch, length):
@@ -114,8 +123,51 @@ def rope_index(self, input_ids, *args, **kwargs):
     return _long(3, *input_ids.shape), _long(input_ids.shape[0], 1)
 
 
+rope_index.known = True
+
+
+def stretch(batch, length, window, chunks=0, longest=0, tokens=0):
+    """States that every one of the `batch` recordings has `length` frames, which attend in windows of so many; before that they
+    are `chunks` pieces in all, padded to the longest, and in the end `tokens` of the text."""
+    _grid.update(batch=batch, length=length, window=window, chunks=chunks, longest=longest, tokens=tokens)
+
+
+def chunk_and_pad_features(input_features, feature_lens, n_window, kwargs=None):
+    """Pieces of all recordings in one tensor, and how long each is."""
+    padded = torch.full((_grid["chunks"], _grid["longest"], input_features.shape[0]), 0.0, dtype=input_features.dtype, device=input_features.device)
+    return padded.transpose(1, 2), _long(_grid["chunks"])
+
+
+def valid_indices(*lengths, kwargs=None):
+    return _long(_grid["batch"] * _grid["length"])
+
+
+def pool_indices(feature_lens, kwargs=None):
+    return _long(_grid["batch"] * _grid["tokens"])
+
+
+def stretch_ends(*lengths, kwargs=None):
+    """Ends of the windows of all recordings, the last of each a shorter one."""
+    return _ends([min(_grid["window"], _grid["length"] - at) for _ in range(_grid["batch"]) for at in range(0, _grid["length"], _grid["window"])])
+
+
+def _of_sounds(counted, dtype):
+    """Positions of texts with pictures; those with recordings alone are counted as the library counts them, by the mask."""
+
+    def rope(self, input_ids, image_grid_thw=None, *args, **kwargs):
+        if image_grid_thw is None:
+            return counted(self, input_ids, image_grid_thw, *args, **kwargs)
+        return tuple(positions.to(dtype) for positions in rope_index(self, input_ids))
+
+    rope.known = True
+    return rope
+
+
 def parts(count):
-    """What says how many attend apart: pictures, tokens a side of a window (0: whole pictures), patches a side of a token."""
+    """What says how many attend apart: pictures, tokens a side of a window (0: whole pictures), patches a side of a token; or
+    recordings, and frames of a window."""
+    if "length" in _grid:
+        return ["stretches", _grid["batch"], _grid["window"], 1]
     whole = count == _grid["batch"]
     return ["pictures" if whole else "windows", _grid["batch"], 0 if whole else _grid["window"], _grid["merge"]]
 
@@ -145,6 +197,8 @@ def sizes():
 
 def tokens_per_picture(tensor):
     """What `.tolist()` of a count per picture gives, or of the height and width of one."""
+    if _grid.get("tokens") and tensor.shape == (_grid["batch"],):
+        return [_grid["tokens"]] * _grid["batch"]
     if "pixels" in _grid and tensor.shape == (2,):
         return [_grid["pixels"]] * 2
     if "batch" in _grid and tensor.shape == (_grid["batch"],):
@@ -190,11 +244,17 @@ def _install_rows():
 def install():
     """Puts the known counts in place of those that are read off the device."""
     _install_rows()
+    for name in HEARERS:
+        module = importlib.import_module(f"transformers.models.{name}.modeling_{name}")
+        module.get_audio_cu_seqlens = stretch_ends
+        for label, known in (("chunk_and_pad_features", chunk_and_pad_features), ("get_valid_indices", valid_indices), ("get_pool_indices", pool_indices)):
+            if hasattr(module, label):
+                setattr(module, label, known)
     for name in MODELS:
         module = importlib.import_module(f"transformers.models.{name}.modeling_{name}")
         for known in (position_ids, attention_seqlens, window_index, interpolation_indices_and_weights):
             if hasattr(module, f"get_vision_{known.__name__}"):
                 setattr(module, f"get_vision_{known.__name__}", known)
         for cls in vars(module).values():
-            if isinstance(cls, type) and "get_rope_index" in vars(cls):
-                cls.get_rope_index = rope_index
+            if isinstance(cls, type) and "get_rope_index" in vars(cls) and not hasattr(cls.get_rope_index, "known"):
+                cls.get_rope_index = _of_sounds(cls.get_rope_index, POSITIONS[name]) if name in POSITIONS else rope_index

@@ -20,7 +20,6 @@ COLOURS = "reads colour tokens or arrays, not what an image processor makes"
 CODES = "its sound or pictures are codes of a codec, several a place, for which the run description has no batch"
 UNSAID = "its processor makes tensors that the run description does not say (boxes on a page, patches with coordinates, beats, actions, proteins)"
 COUNTED = "its pictures are counted on the host (`grid_thw`), and `pictures.py` does not state the counts for it yet"
-CUT = "cuts recordings into windows by lengths that it reads on the host"
 NESTED = "its picture or sound side is a network of its own kind, for which no drawing of points is written yet"
 LOSSLESS = "its classifier computes no loss; to write text it is Gemma 3's class under another name, of which no graph is stored"
 BUILT = "refused: built and recorded since its rates of stochastic depth are numbers, but a size in it follows no expression of the config that is drawn"
@@ -66,7 +65,6 @@ REASONS = {
     **dict.fromkeys(("chameleon", "dia", "emu3", "kyutai_speech_to_text", "moshi", "musicgen", "musicgen_melody"), CODES),
     **dict.fromkeys(("evolla", "kosmos-2.5", "pi0", "pix2struct", "pop2piano"), UNSAID),
     **dict.fromkeys(("cohere_compass", "cosmos3_edge", "cosmos3_omni", "minicpmv4_6", "minimax_m3_vl", "muse_glimmer", "qwen4_exp"), COUNTED),
-    **dict.fromkeys(("qwen2_5_omni_thinker", "qwen3_asr", "qwen3_omni_moe_thinker"), CUT),
     **dict.fromkeys(("fun_asr_nano", "granite_speech5_ctc", "idefics", "inkling_mm_model", "modernvbert", "moonshine_streaming", "pp_formulanet", "voxtral_realtime"), NESTED),
     "shieldgemma2": LOSSLESS,
     "bit": BUILT,

@@ -10,6 +10,7 @@ import type { Catalogue, CatalogueEntry } from "./catalogue";
 import { guessModel } from "./guess";
 import type { Runtime } from "./runtime";
 import type { DocumentStore, LoadedDocument } from "./store";
+import { trainedPart } from "./thinker";
 import { baseName, joinUri, parentOf } from "./uris";
 
 /** Content of an `adapter_config.json` that a model directory holds. */
@@ -119,7 +120,7 @@ function objectOf(document: LoadedDocument): Readonly<Record<string, unknown>> |
   let value = objects.get(document);
   if (value === undefined) {
     const root = document.config?.parsed.root;
-    value = root?.kind === "map" ? (plainValue(root) as Record<string, unknown>) : null;
+    value = root?.kind === "map" ? trainedPart(plainValue(root) as Record<string, unknown>) : null;
     objects.set(document, value);
   }
   return value ?? undefined;

@@ -47,8 +47,12 @@ describe("analysis: task of a catalogued model", () => {
 });
 
 /** The run that a config gives whose model is in the folder. */
-async function runWith(config: Readonly<Record<string, unknown>>, train: string): Promise<TrainingRun> {
-  const runtime = memoryRuntime({ "train.yaml": train, "model/config.json": JSON.stringify(config) });
+async function runWith(config: Readonly<Record<string, unknown>>, train: string, pins?: string): Promise<TrainingRun> {
+  const runtime = memoryRuntime({
+    "train.yaml": train,
+    "model/config.json": JSON.stringify(config),
+    ...(pins === undefined ? {} : { ".vramlens.yaml": `runs:\n  - match: "*.yaml"\n${pins}` }),
+  });
   const store = new DocumentStore(runtime.files);
   const document = await store.load(uri("train.yaml"));
   assert.ok(document?.recognised);
@@ -109,6 +113,28 @@ describe("analysis: task of a model class", () => {
     const samples = async (config: Readonly<Record<string, unknown>>) => (await runWith(config, TRAIN)).audioSamples;
     assert.notEqual(await samples({ model_type: "moonshine", architectures }), 0);
     assert.equal(await samples({ model_type: "voxtral", architectures, audio_config: {} }), 0);
+  });
+
+  it("counts the tokens of recordings of any length by their frames", async () => {
+    const written = async (model_type: string, audio: string) =>
+      (await runWith({ model_type, audio_config: {} }, TRAIN, `    task: speech-seq2seq\n${audio}`)).targetLength - 128;
+    // Twelve and a half seconds: 1,250 frames.
+    const audio = "    audio_seconds: 12.5\n";
+    assert.equal(await written("qwen3_asr", audio), 13 * 12 + 7);
+    assert.equal(await written("qwen3_omni_moe_thinker", audio), 13 * 12 + 7);
+    assert.equal(await written("qwen2_5_omni_thinker", audio), 312);
+    assert.equal(await written("voxtral", audio), 375);
+  });
+
+  it("takes the thinker of a model that also speaks", async () => {
+    const thinker = {
+      architectures: ["XForConditionalGeneration"],
+      vision_config: { image_size: 28 },
+      text_config: {},
+    };
+    const run = await runWith({ model_type: "qwen2_5_omni", thinker_config: thinker, talker_config: {} }, TRAIN);
+    assert.deepEqual([run.model.family, run.task], ["qwen2_5_omni_thinker", "image-text-to-text"]);
+    assert.equal((await runWith({ model_type: "qwen2_5_omni_talker" }, TRAIN)).model.family, "qwen2_5_omni_talker");
   });
 
   it("knows models that pair an encoder with a decoder by their classes, and what each reads", async () => {

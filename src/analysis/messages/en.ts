@@ -292,6 +292,8 @@ export const en: Readonly<Record<string, string>> = {
     "fp8 by Transformer Engine as its source has it for delayed scaling: how long its 8-bit copies live is not measured",
   "assume.ms-amp": "fp8 of MS-AMP counted as torchao's: MS-AMP also keeps optimizer states in fewer bits",
   "assume.fused-loss": "the chunked loss counted as Liger's fused kernels",
+  "assume.thinker":
+    "of a model that speaks, the part that reads, sees and hears is trained (its `thinker`): what speaks is not counted",
   "assume.model-name": "`{name}` taken for {published} by its name",
   "assume.vocabulary": "a vocabulary of {size} tokens: no document says its size",
   "assume.own-code":

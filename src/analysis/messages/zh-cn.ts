@@ -267,6 +267,7 @@ export const zhCn: Readonly<Record<string, string>> = {
     "fp8 按 Transformer Engine 源码中的延迟缩放（delayed scaling）计算：其 8 位副本的存活时间未经实测",
   "assume.ms-amp": "MS-AMP 的 fp8 按 torchao 计算：MS-AMP 还以更少的位数保存优化器状态",
   "assume.fused-loss": "分块损失按 Liger 的融合内核计",
+  "assume.thinker": "对会说话的模型，只训练读取、看图和听音的部分（thinker）：负责说话的部分不计入",
   "assume.model-name": "按名称将 `{name}` 视为 {published}",
   "assume.vocabulary": "词表大小 {size}：没有文档说明",
   "assume.own-code": "{framework} 自己的模型代码以同尺寸的 transformers 代码代替：各层保存的张量可能不同",

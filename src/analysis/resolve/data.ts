@@ -58,7 +58,7 @@ export function sampleSizesOf(
   return {
     sequenceLength:
       READS_TOKENS.has(task) && readsPrompt(config, task) ? (generated ?? sequenceLengthOf(c, config)) : 0,
-    targetLength: WRITES_TARGETS.has(task) || writesTargets(config, task) ? targetLengthOf(c, config) : 0,
+    targetLength: WRITES_TARGETS.has(task) || writesTargets(config, task) ? targetLengthOf(c, config, audioSamples) : 0,
     imageSize: READS_IMAGES.has(task) ? imageSizeOf(c, config) : 0,
     audioSamples,
   };
@@ -194,13 +194,13 @@ function limitOf(c: ResolveContext, config: ModelConfig, settled: boolean): numb
 }
 
 /** Tokens that are written; of a text that answers a recording, with the recording's. */
-function targetLengthOf(c: ResolveContext, config: ModelConfig): number {
+function targetLengthOf(c: ResolveContext, config: ModelConfig, samples: number): number {
   const stated = c.settings.find("target_length");
   if (typeof stated?.value === "number") {
     c.keep("target_length", stated);
     return stated.value;
   }
-  const heard = recordingTokens(config);
+  const heard = recordingTokens(config, samples);
   const length = heard + ASSUMED_TARGET;
   c.suppose(say("assume.target-length", { length }), "target_length", {
     target_length: String(heard + 2 * ASSUMED_TARGET),

@@ -4,6 +4,7 @@ import type { Part } from "../../core/training/parts";
 import { type DeviceSpec, type ModelConfig, TASKS, type Task, type TrainingRun } from "../../core/training/run";
 import { keyFor } from "../defaults";
 import { say } from "../problems";
+import { isThinker } from "../thinker";
 import type { ResolveContext } from "./context";
 import type { Resolution } from "./types";
 
@@ -92,7 +93,9 @@ export function modelOf(c: ResolveContext): TrainingRun["model"] | null {
   }
   if (model.guessed === true && stated !== undefined)
     c.suppose(say("assume.model-name", { name: String(stated.value), published: model.name }), "model");
-  return { name: model.name, family: String(model.config["model_type"]), config: model.config, source: model.source };
+  const family = String(model.config["model_type"]);
+  if (isThinker(family)) c.suppose(say("assume.thinker"), "model");
+  return { name: model.name, family, config: model.config, source: model.source };
 }
 
 function classTask(architecture: string, config: ModelConfig): Task | undefined {

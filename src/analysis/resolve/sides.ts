@@ -25,9 +25,32 @@ export function hearsFixedWindow(config: ModelConfig): boolean {
 /** Thirty seconds in frames of the encoder, where a config leaves them out. */
 const FRAMES = 1500;
 
+const SAMPLES_PER_FRAME = 160;
+
+/** Frames behind convolutions with a stride of two. */
+function halved(frames: number, times: number): number {
+  let left = frames;
+  for (let k = 0; k < times; k++) left = Math.floor((left - 1) / 2) + 1;
+  return left;
+}
+
+/** An eighth of the frames, counted for each second apart (`_get_feat_extract_output_lengths` of modeling_qwen3_asr.py). */
+const eighths = (frames: number) => 13 * Math.floor(frames / 100) + halved(frames % 100, 3);
+
+/** Tokens that a recording of so many frames is, by models that answer recordings of any length. */
+const TOKENS_OF_FRAMES: ReadonlyMap<string, (frames: number) => number> = new Map([
+  ["qwen3_asr", eighths],
+  ["qwen3_omni_moe_thinker", eighths],
+  // One convolution with a stride of two, and pairs of what it gives (modeling_qwen2_5_omni.py).
+  ["qwen2_5_omni_thinker", (frames) => Math.floor(halved(frames, 1) / 2)],
+]);
+
 /** Tokens of a recording among those of the text that answers it. */
-export function recordingTokens(config: ModelConfig): number {
-  const each = FRAMES_PER_TOKEN.get(String(config["model_type"]));
+export function recordingTokens(config: ModelConfig, samples: number): number {
+  const kind = String(config["model_type"]);
+  const counted = TOKENS_OF_FRAMES.get(kind);
+  if (counted !== undefined) return counted(Math.floor(samples / SAMPLES_PER_FRAME));
+  const each = FRAMES_PER_TOKEN.get(kind);
   const audio = partOf(config, "audio_config");
   const frames = audio["max_source_positions"] ?? audio["max_position_embeddings"];
   return each === undefined ? 0 : Math.floor((typeof frames === "number" ? frames : FRAMES) / each);

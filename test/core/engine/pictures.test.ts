@@ -36,6 +36,28 @@ describe("operators of models that read pictures", () => {
     );
   });
 
+  it("cuts recordings into windows of frames, the last of each a shorter one", () => {
+    const l = lab();
+    // Two recordings of 70 frames in windows of 32: 32, 32 and 6 of each.
+    const [query, key, value] = [0, 1, 2].map(() => l.leaf([1, 1, 140, 64], "bfloat16"));
+    const made = l.made(() =>
+      attentionByParts(l.torch, {
+        query: query!,
+        key: key!,
+        value: value!,
+        pictures: 2,
+        window: 32,
+        merge: 1,
+        heard: true,
+      }),
+    );
+    const outputs = made.filter((line) => !line.endsWith(" 512")).map((line) => Number(line.split(" ")[1]));
+    assert.deepEqual(
+      outputs,
+      [32, 32, 6, 32, 32, 6, 140].map((frames) => rounded(frames * 64 * 2)),
+    );
+  });
+
   it("rows split by picture and joined again are a copy", () => {
     const l = lab();
     const rows = l.leaf([6, 128]);

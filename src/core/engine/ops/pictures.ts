@@ -54,6 +54,13 @@ function windowParts(patches: number, pictures: number, window: number, merge: n
   return Array.from({ length: pictures }, () => one).flat();
 }
 
+/** Frames in each window of recordings of like length, less in the last of each (`get_audio_cu_seqlens` of modeling_qwen3_asr.py). */
+function stretchParts(frames: number, recordings: number, window: number): number[] {
+  const one: number[] = [];
+  for (let left = Math.floor(frames / recordings); left > 0; left -= window) one.push(Math.min(window, left));
+  return Array.from({ length: recordings }, () => one).flat();
+}
+
 /** How patches attend: whole pictures (`window` 0) or windows of them, each for itself. */
 export interface PictureAttention {
   readonly query: Tensor;
@@ -62,13 +69,19 @@ export interface PictureAttention {
   readonly pictures: number;
   readonly window: number;
   readonly merge: number;
+  /** Recordings in place of pictures: windows of frames that follow each other. */
+  readonly heard?: boolean;
+}
+
+function partsOf(patches: number, { pictures, window, merge, heard }: PictureAttention): number[] {
+  if (heard) return stretchParts(patches, pictures, window);
+  return window > 0 ? windowParts(patches, pictures, window, merge) : equalParts(patches, pictures);
 }
 
 /** Attention over (1, heads, patches, width), one part after the other; the outputs are put together. */
 export function attentionByParts(torch: Torch, operands: PictureAttention): Tensor {
-  const { query, key, value, pictures, window, merge } = operands;
-  const patches = query.size(2);
-  const lengths = window > 0 ? windowParts(patches, pictures, window, merge) : equalParts(patches, pictures);
+  const { query, key, value } = operands;
+  const lengths = partsOf(query.size(2), operands);
   const [queries, keys, values] = [query, key, value].map((tensor) => split(torch, tensor, lengths, 2));
   const outputs = lengths.map((_, k) => {
     const out = attention(torch, {

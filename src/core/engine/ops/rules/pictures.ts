@@ -36,6 +36,7 @@ export const PICTURES: Readonly<Record<string, Rule>> = {
       pictures: a.number(4, 1),
       window: a.number(5, 0),
       merge: a.number(6, 1),
+      heard: a.get(3) === "stretches",
     }),
   upsample_bilinear2d: interpolation("upsample_bilinear2d"),
   _upsample_bilinear2d_aa: interpolation("_upsample_bilinear2d_aa"),
