@@ -35,7 +35,8 @@ def listening(r):
     heads, width = r.randint(3, 7), 2 * r.randint(4, 15)
     return dict(d_model=heads * width, encoder_attention_heads=heads, decoder_attention_heads=heads, encoder_layers=r.randint(3, 4), decoder_layers=r.randint(3, 5), encoder_ffn_dim=r.randint(40, 240),
                 decoder_ffn_dim=r.randint(241, 400), vocab_size=r.randint(200, 900), input_feat_per_channel=r.randint(20, 50), max_source_positions=r.randint(900, 1000), max_target_positions=r.randint(100, 200),
-                conv_channels=2 * r.randint(20, 60), dropout=drop(r), attention_dropout=drop(r), activation_dropout=drop(r), activation_function=r.choice(ACTIVATIONS), pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1)
+                conv_channels=2 * r.randint(20, 60), dropout=drop(r), attention_dropout=drop(r), activation_dropout=drop(r), activation_function=r.choice(ACTIVATIONS), pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1,
+                tie_word_embeddings=r.random() < 0.5)
 
 
 def _turned(r, heads, width):
@@ -48,7 +49,7 @@ def moonlight(r):
     heads, width = r.randint(3, 6), 8 * r.randint(2, 5)
     return _turned(r, heads, width) | dict(intermediate_size=r.randint(40, 240), encoder_num_hidden_layers=r.randint(3, 4), decoder_num_hidden_layers=r.randint(3, 5), encoder_num_attention_heads=heads,
                 decoder_num_attention_heads=heads, encoder_num_key_value_heads=heads, decoder_num_key_value_heads=heads, encoder_hidden_act=r.choice(ACTIVATIONS), decoder_hidden_act=r.choice(ACTIVATIONS),
-                vocab_size=r.randint(200, 900), attention_dropout=drop(r), max_position_embeddings=r.randint(100, 200), pad_token_id=0)
+                vocab_size=r.randint(200, 900), attention_dropout=drop(r), max_position_embeddings=r.randint(100, 200), pad_token_id=0, tie_word_embeddings=r.random() < 0.5)
 
 
 def _padded(d, s, r):

@@ -33,9 +33,6 @@ def scaled_rows(case):
     return bool((case.get("peft") or {}).get("token_indices")) and case["model"]["model_type"] == "biogpt"
 
 
-UNTIED = ("bigbird_pegasus", "blip", "moonshine", "mvp", "speech_to_text")
-"""Families captured with tied weights only."""
-
 REASONS = (
     (lambda c: c["model"]["model_type"] == "wav2vec2-conformer", "its table of relative positions is float32 until the first step has converted it; the graph has it converted from the start"),
     (is_masked, "time masking (SpecAugment) is drawn on the host; the graph is without it, so the vector that stands for masked frames has no gradient"),
@@ -43,7 +40,6 @@ REASONS = (
     (lambda c: (c.get("peft") or {}).get("type") == "prefix-tuning" and (c["attn"] == "eager" or c["gradient_checkpointing"]), "where attention is not fused the prefix counts as part of every sequence, which the estimate says"),
     (scaled_rows, "the number that scales the embedding is put on the device and kept for backward: one block"),
     (lambda c: c["model"]["model_type"] == "mellum" and c["model_name"].endswith("-default"), "the defaults of the class have no layer with a window, and no rotary table for such: two blocks"),
-    (lambda c: c["model"]["model_type"] in UNTIED and c["model"].get("tie_word_embeddings") is False, "the head and embeddings of a model of this family are one weight, whatever its config says: nobody publishes one where they are not"),
     (lambda c: c["model"]["model_type"] == "hunyuan_v1_moe" and "quant" in c, "its router raises the states where its weight is float32, which a packed one is not; the graph always raises them: one block"),
     (lambda c: c["model"]["model_type"] == "doge" and "peft" in c, "the mask that its attention makes of a parameter is kept differently under an adapter"),
     (lambda c: c["model"]["model_type"] == "modernbert" and len(c["model"].get("layer_types", ())) == 3, "cosines of the other kind of layer are let go a little earlier than the graph says, with three layers"),

@@ -38,16 +38,16 @@ def transcriber(r):
     heads = r.randint(3, 6)
     return d | dict(hidden_size=heads * 8 * r.randint(1, 4), num_conv_pos_embedding_groups=r.choice((2, 4, 8)), encoder_attention_heads=heads, decoder_attention_heads=heads, encoder_layers=r.randint(3, 4), decoder_layers=r.randint(3, 5), encoder_ffn_dim=r.randint(40, 240),
                     decoder_ffn_dim=r.randint(241, 400), positional_dropout=drop(r), max_speech_positions=r.randint(400, 500), max_text_positions=r.randint(100, 200), encoder_max_relative_position=r.randint(20, 60), pad_token_id=1,
-                    encoder_layerdrop=0.0, decoder_layerdrop=0.0)
+                    encoder_layerdrop=0.0, decoder_layerdrop=0.0, tie_word_embeddings=r.random() < 0.5)
 
 
 def translator(r):
     """Conformers over pairs of frames, brought to an eighth by a layer of their own, before a decoder (Seamless M4T)."""
-    heads, width = r.randint(3, 6), 8 * r.randint(1, 4)
-    return dict(vocab_size=r.randint(200, 900), hidden_size=heads * width, max_position_embeddings=r.randint(100, 200), encoder_layerdrop=0.0, decoder_layerdrop=0.0, speech_encoder_layerdrop=0.0, activation_function=r.choice(ACTIVATIONS),
-                dropout=drop(r), attention_dropout=drop(r), activation_dropout=drop(r), decoder_layers=r.randint(3, 5), decoder_ffn_dim=r.randint(241, 400), decoder_attention_heads=heads, pad_token_id=0, decoder_start_token_id=3,
+    heads, writing, width = *r.sample(range(2, 7), 2), 8 * r.randint(1, 4)
+    return dict(vocab_size=r.randint(200, 900), hidden_size=heads * writing * width, max_position_embeddings=r.randint(100, 200), encoder_layerdrop=0.0, decoder_layerdrop=0.0, speech_encoder_layerdrop=0.0, activation_function=r.choice(ACTIVATIONS),
+                dropout=drop(r), attention_dropout=drop(r), activation_dropout=drop(r), decoder_layers=r.randint(3, 5), decoder_ffn_dim=r.randint(241, 400), decoder_attention_heads=writing, pad_token_id=0, decoder_start_token_id=3,
                 speech_encoder_layers=r.randint(3, 4), speech_encoder_attention_heads=heads, speech_encoder_intermediate_size=r.randint(40, 240), speech_encoder_hidden_act=r.choice(ACTIVATIONS), speech_encoder_dropout=drop(r),
-                adaptor_dropout=drop(r), feature_projection_input_dim=r.randint(20, 60), conv_depthwise_kernel_size=r.choice((3, 5, 7, 9)))
+                adaptor_dropout=drop(r), feature_projection_input_dim=r.randint(20, 60), conv_depthwise_kernel_size=r.choice((3, 5, 7, 9)), tie_word_embeddings=r.random() < 0.5)
 
 
 def translator_from(r):
@@ -61,7 +61,7 @@ EIGHTH = (Option("num_adapter_layers == 1 and adaptor_stride == 8 and adaptor_ke
 
 def _translating(dims, positions, attention):
     return Family(dims, tasks=("speech-seq2seq",), attention=attention, points=4, inputs_follow=True, axes=(EIGHTH, (Option(f"position_embeddings_type == '{positions}'", lambda d, s, r: None),)), spelled=r".*adapter\.layers",
-                  terms=("hidden_size//decoder_attention_heads", "(conv_depthwise_kernel_size-1)//2", PAIRS_OF_FRAMES, f"{PAIRS_OF_FRAMES}//8+1"))
+                  terms=("hidden_size//decoder_attention_heads", "hidden_size//speech_encoder_attention_heads", "(conv_depthwise_kernel_size-1)//2", PAIRS_OF_FRAMES, f"{PAIRS_OF_FRAMES}//8+1"))
 
 
 FRAMES = _frames("A")

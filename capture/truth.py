@@ -21,6 +21,7 @@ from .run import batch_for, make_config
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 AMP = {"bf16": torch.bfloat16, "fp16": torch.float16}
+CLASSIFIERS = {"seq-cls": "SEQ_CLS", "token-cls": "TOKEN_CLS", "qa": "QUESTION_ANS"}
 aten = torch.ops.aten
 
 
@@ -166,7 +167,8 @@ def adapt(case, model):
     if case.get("lora"):
         from peft import LoraConfig, get_peft_model
 
-        model = get_peft_model(model, LoraConfig(r=case["lora"]["r"], lora_alpha=16, lora_dropout=case["lora"]["dropout"], target_modules=case["lora"]["target_modules"]))
+        told = CLASSIFIERS.get(case["task"])  # peft trains the head of these whole
+        model = get_peft_model(model, LoraConfig(r=case["lora"]["r"], lora_alpha=16, lora_dropout=case["lora"]["dropout"], target_modules=case["lora"]["target_modules"], task_type=told))
     if case["checkpointing"]:
         model.gradient_checkpointing_enable()
     return model

@@ -100,7 +100,7 @@ def captions(r):
     text = plain_text(r, pad_token_id=0, is_decoder=True, encoder_hidden_size=vision["hidden_size"], projection_dim=r.randint(20, 40), tie_word_embeddings=r.random() < 0.5)
     for side in (vision,):
         side.pop("model_type")
-    return dict(text_config=text, vision_config=vision, projection_dim=r.randint(20, 40))
+    return dict(text_config=text, vision_config=vision, projection_dim=r.randint(20, 40), tie_word_embeddings=r.random() < 0.5)
 
 
 def by_t5(r):

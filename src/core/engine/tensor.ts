@@ -23,6 +23,7 @@ class Leaf {
   accumulator: Node | null = null;
   name: string | null = null;
   moduleKind: string | null = null;
+  isTable = false;
   pattern: string | null = null;
   layer: number | null = null;
 }
@@ -106,6 +107,15 @@ export class Tensor {
 
   set moduleKind(moduleKind: string | null) {
     this.asLeaf.moduleKind = moduleKind;
+  }
+
+  /** Whether an embedding looks tokens up in a parameter, by whichever of its names. */
+  get isTable(): boolean {
+    return this.leaf !== null && this.leaf.isTable;
+  }
+
+  set isTable(isTable: boolean) {
+    this.asLeaf.isTable = isTable;
   }
 
   /** Name of a parameter with `{i}` in place of its layer's index. */

@@ -17,7 +17,7 @@ import type { PromptEncoder } from "./adapters/prompts";
 import { isAdapted } from "./adapters/targets";
 import { inKeyOrder, warmUp, whilePacking, withPieces } from "./loading";
 import { type Part, partOf } from "./parts";
-import { type PlacedTensor, placeTensors } from "./placed";
+import { isTable, type PlacedTensor, placeTensors } from "./placed";
 import { linear4bit, type PackedWeight, packWeight } from "./quantization/bitsandbytes";
 import { float8Linear } from "./quantization/float8";
 import { linearGrouped, packGrouped } from "./quantization/grouped";
@@ -123,9 +123,11 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   if (options.quantization?.prepareForKbit && !KEEPS_HALF_PRECISION.has(options.quantization.type))
     raiseHalfPrecision(loading, placed);
   raiseTrained(loading, placed);
+  const tables = new Set(graph.parameters.filter(isTable).map(({ name }) => name));
   for (const [name, to] of tied) {
     const target = byName.get(to);
     if (target !== undefined) byName.set(name, target);
+    if (target !== undefined && tables.has(name)) target.isTable = true;
     const weight = loading.packed.get(moduleOf(to));
     if (weight !== undefined) loading.packed.set(moduleOf(name), weight);
   }
@@ -279,6 +281,7 @@ function storedForSharding(torch: Torch, whole: PackedWeight, storage: DType): P
 function describe(tensor: Tensor, item: PlacedTensor, trained: boolean): Tensor {
   tensor.name = item.name;
   tensor.moduleKind = item.module;
+  tensor.isTable = isTable(item);
   tensor.pattern = item.pattern;
   tensor.layer = item.index;
   tensor.requiresGradFlag = trained && !item.frozen;

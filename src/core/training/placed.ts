@@ -19,6 +19,11 @@ export interface PlacedTensor {
   readonly sharedWith: string | null;
 }
 
+/** Whether its module is an `nn.Embedding` (or a subclass, by their names). */
+export function isTable({ module }: { readonly module: string }): boolean {
+  return module.endsWith("Embedding");
+}
+
 function dtypeOf(text: string | undefined, load: DType, states: DType): DType {
   const name = text?.replace(/^\$/, "");
   if (name === "states") return states;

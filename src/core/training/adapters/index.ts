@@ -2,7 +2,7 @@
 import type { ModuleForward, ParameterWrapper } from "../../engine/interpreter/options";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import type { PlacedTensor } from "../placed";
+import { isTable, type PlacedTensor } from "../placed";
 import type { PackedWeight } from "../quantization/bitsandbytes";
 import type { AdapterSpec } from "../run";
 import { adalora } from "./adalora";
@@ -74,7 +74,7 @@ const pathOf = (item: PlacedTensor | undefined): string | undefined => item && w
 
 /** The input embedding: the first table of the model. */
 export function embeddingOf(placed: readonly PlacedTensor[]): PlacedTensor | undefined {
-  return placed.find(({ module, sizes }) => module.endsWith("Embedding") && sizes.length === 2);
+  return placed.find((item) => isTable(item) && item.sizes.length === 2);
 }
 
 /** Adapters as they are while peft makes them. */

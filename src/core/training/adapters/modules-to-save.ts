@@ -5,7 +5,7 @@
 import type { DType } from "../../engine/dtype";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import type { PlacedTensor } from "../placed";
+import { isTable, type PlacedTensor } from "../placed";
 
 /** The module that is saved and holds a parameter: the first on its path that ends as a listed name does. */
 export function savedModule(modules: readonly string[], parameter: string): string | undefined {
@@ -29,6 +29,7 @@ export function applyModulesToSave(
   copy.name = item.name;
   // A copied embedding is one, too, which optimizers of 8 bits keep at 32 (transformers/trainer.py, create_optimizer).
   copy.moduleKind = item.module;
+  copy.isTable = isTable(item);
   copy.requiresGradFlag = true;
   copy.layer = item.index;
   copy.pattern = `${item.pattern}.saved`;

@@ -30,11 +30,6 @@ function buffer(torch: Torch, variant: Variant, parameter: Tensor, rows: number,
   else state(torch, "zeros_like", sizes, dtype);
 }
 
-/** The Trainer keeps every `nn.Embedding` (and its subclasses) at 32 bits. */
-function isEmbedding(parameter: Tensor): boolean {
-  return parameter.moduleKind?.endsWith("Embedding") ?? false;
-}
-
 const bitsandbytes =
   (variant: Variant): OptimizerFactory =>
   (_, groups) => {
@@ -42,7 +37,9 @@ const bitsandbytes =
     let mapped = false;
     const rows = variant.firstRows ?? 1;
     const initialise = (torch: Torch, parameter: Tensor): void => {
-      const eight = variant.bits === 8 && parameter.elements >= MIN_8BIT_ELEMENTS && !isEmbedding(parameter);
+      // The Trainer registers the weight of every `nn.Embedding` (transformers/trainer.py, `create_optimizer`), which is found
+      // among the parameters by identity (bitsandbytes/optim/optimizer.py, `check_overrides`): one tied to a head, too.
+      const eight = variant.bits === 8 && parameter.elements >= MIN_8BIT_ELEMENTS && !parameter.isTable;
       if (!eight) {
         for (let k = 0; k < variant.states; k++) buffer(torch, variant, parameter, k === 0 ? rows : 1, "float32");
         return;
