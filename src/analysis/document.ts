@@ -2,6 +2,7 @@
 import { generationTime } from "../core/cost/generation-time";
 import { stepTime } from "../core/cost/step-time";
 import { deviceOf } from "../core/hardware/devices";
+import { poolGrowth } from "../core/padded";
 import type { Range, Report, ReportCompared, ReportGuide, ReportPlan, ReportRun } from "../core/report/schema";
 import type { CompletionContent, DocumentAnalysis, FixContent, HoverContent, Recognition } from "./analyzer";
 import { completionsAt } from "./complete/complete";
@@ -177,7 +178,9 @@ async function adviceOf(analysis: RunAnalysis): Promise<Advice> {
 }
 
 function reportOf(analysis: RunAnalysis, variant: Variant, advice?: Advice): ReportRun {
-  const problems = problemsOf(analysis, variant);
+  const padded = advice === undefined ? null : paddedOf(analysis);
+  const varied = padded === null ? variant : analysis.varied;
+  const problems = problemsOf(analysis, varied);
   return assembleRun({
     inputs: analysis.inputs,
     resolution: variant.resolution,
@@ -187,7 +190,8 @@ function reportOf(analysis: RunAnalysis, variant: Variant, advice?: Advice): Rep
     guide: advice?.guide ?? null,
     time: timeOf(variant),
     assumptionEffects: advice?.assumptionEffects ?? [],
-    padded: advice === undefined ? null : paddedOf(analysis),
+    padded,
+    varied,
     locale: analysis.locale,
   });
 }
@@ -222,9 +226,11 @@ function timeOf({ resolution: { run }, estimate }: Variant): ReportRun["time"] {
 /** Suppositions measured at most: each costs a simulation. */
 const MOST_MEASURED = 3;
 
-/** What steps of other lengths reserve: twelve more steps, so only where the guide is asked for. */
+/** What steps of other lengths reserve: twelve more steps, so only where advice is asked for. */
 function paddedOf(analysis: RunAnalysis): RunAnalysis["padded"] {
-  return analysis.options.guide === true ? analysis.padded : null;
+  const { guide, plans } = analysis.options;
+  const widens = plans === true && analysis.base.resolution.padding?.varies === true;
+  return guide === true || widens ? analysis.padded : null;
 }
 
 /** How far another plausible value of each supposition moves the peak, in bytes; 0 when it was not tried. */
@@ -233,8 +239,9 @@ function effectsOf(analysis: RunAnalysis): number[] {
   const padded = paddedOf(analysis);
   let measured = 0;
   return base.resolution.suppositions.map(({ alternative, pool }) => {
-    if (pool === true && base.estimate !== undefined && padded !== null)
-      return Math.max(0, padded.reservedBytes - base.estimate.reservedPeakBytes);
+    const { run } = base.resolution;
+    if (pool === true && base.estimate !== undefined && padded !== null && run !== null)
+      return poolGrowth(base.estimate, padded, run);
     if (base.estimate === undefined || alternative === undefined || ++measured > MOST_MEASURED) return 0;
     const other = analysis.vary(alternative).estimate;
     return other === undefined ? 0 : Math.abs(other.usedPeakBytes - base.estimate.usedPeakBytes);

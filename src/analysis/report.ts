@@ -1,17 +1,21 @@
 /** Puts a run's analysis into the report every surface shows. */
 import type { VariedReserve } from "../core/allocator/lengths";
 import { COMMON_SIZES, usableBytes } from "../core/hardware/devices";
+import { poolGrowth } from "../core/padded";
 import type { ComponentKind, Estimate, Phase } from "../core/report/estimate";
 import type { ReportFinding, ReportGuide, ReportPlan, ReportRun, ReportSetting } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
 import { DEEPSPEED_KEYS } from "../formats/deepspeed/keys";
+import type { Message } from "../formats/types";
 import type { RunInputs } from "./inputs";
 import { hostLimitOf } from "./levers/allowed";
-import { type Locale, t, text } from "./messages";
-import type { Resolution, Resolved } from "./resolve";
+import { type Locale, size, t, text } from "./messages";
+import { say } from "./problems";
+import type { Resolution, Resolved, Supposition } from "./resolve";
+import type { Variant } from "./run-analysis";
 import type { LoadedDocument } from "./store";
 import { baseName, relativePath } from "./uris";
-import { usableOf, verdictOf } from "./verdict";
+import { usableOf } from "./verdict";
 
 /** Canonical names of the report contract, in the order they are listed. */
 export const REPORTED: readonly string[] = [
@@ -76,6 +80,8 @@ export interface ReportParts {
   readonly assumptionEffects: readonly number[];
   /** null: not asked for, or every batch has the same length. */
   readonly padded: VariedReserve | null;
+  /** The run with what batches of different lengths do to the pool in its band. */
+  readonly varied: Variant;
   readonly locale: Locale;
 }
 
@@ -121,7 +127,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
             allocatedPeakBytes: estimate.allocatedPeakBytes,
             reservedPeakBytes: estimate.reservedPeakBytes,
             usedPeakBytes: estimate.usedPeakBytes,
-            band: { ...estimate.band },
+            band: { ...(parts.varied.estimate ?? estimate).band },
             peakPhase: estimate.peakPhase,
             rank: 0,
             components: estimate.components.map((component) => ({
@@ -129,7 +135,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
               origins: originsOf(driversOf(component.kind, estimate.peakPhase), inputs, resolution),
             })),
             ...(estimate.releases === undefined ? {} : { releases: estimate.releases }),
-            ...(parts.padded === null ? {} : { padded: { ...parts.padded } }),
+            ...(parts.padded === null ? {} : { padded: paddedPools(parts.padded) }),
             modules: estimate.modules.map((share) => ({ ...share })),
             phases: estimate.phases.map((phase) => ({ ...phase })),
             ...(estimate.cacheBytes === undefined ? {} : { keyValueCacheBytes: estimate.cacheBytes }),
@@ -140,11 +146,11 @@ export function assembleRun(parts: ReportParts): ReportRun {
       ...(hostLimit === null ? {} : { limitBytes: hostLimit }),
     },
     time: parts.time,
-    verdict: verdictOf(estimate, usable),
+    verdict: parts.varied.verdict,
     ...(estimate !== undefined ? { fitsOn: fitsOn(estimate) } : {}),
     assumptions: [
       ...resolution.suppositions.map((supposition, index) => ({
-        what: text(supposition.message, locale),
+        what: text(replayed(supposition, parts), locale),
         settleWith: supposition.settleWith,
         effectBytes: parts.assumptionEffects[index] ?? 0,
       })),
@@ -157,6 +163,21 @@ export function assembleRun(parts: ReportParts): ReportRun {
     plans: [...parts.plans],
     ...(parts.guide === null ? {} : { guide: parts.guide }),
   };
+}
+
+function paddedPools({ reservedBytes, expandableBytes, pressed }: VariedReserve) {
+  return { reservedBytes, expandableBytes, ...(pressed === null ? {} : { pressed }) };
+}
+
+/** What is supposed of batches that differ in length, with what the replay of such batches came to where that is more. */
+function replayed({ message, pool }: Supposition, { padded, estimate, resolution }: ReportParts): Message {
+  const { run } = resolution;
+  if (pool !== true || padded === null || estimate === undefined || run === null) return message;
+  if (poolGrowth(estimate, padded, run) === 0) return message;
+  const [own, expandable] = [size(padded.reservedBytes), size(padded.expandableBytes)];
+  return run.expandableSegments
+    ? say("assume.replayed-expandable", { said: message, pool: expandable })
+    : say("assume.replayed", { said: message, pool: own, expandable });
 }
 
 /** Path of the run's document in its workspace folder, with the line of its command where a script has several. */

@@ -1,7 +1,8 @@
 /** One run with its estimate: what hovers, findings, fixes and what-ifs are made from. */
 import type { VariedReserve } from "../core/allocator/lengths";
-import { type EstimateResult, reserveOfPadded } from "../core/estimate";
+import type { EstimateResult } from "../core/estimate";
 import { buildsNoMask } from "../core/graph/flash";
+import { boundOfPadded, reserveOfPadded } from "../core/padded";
 import type { Estimate } from "../core/report/estimate";
 import type { ReportEdit } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
@@ -29,6 +30,7 @@ export class RunAnalysis {
   /** The run as its documents (and the person's own overrides) state it. */
   readonly base: Variant;
   private paddedReserve: VariedReserve | null | undefined;
+  private variedBase: Variant | undefined;
 
   constructor(
     readonly inputs: RunInputs,
@@ -50,19 +52,42 @@ export class RunAnalysis {
   /** What the allocator's pool holds when batches differ in length; null when they do not, or nothing is known. */
   get padded(): VariedReserve | null {
     if (this.paddedReserve === undefined) {
-      const { run, padding } = this.base.resolution;
+      const { resolution, estimate } = this.base;
+      const { run, padding } = resolution;
       this.paddedReserve =
-        run === null || padding === null || this.base.estimate === undefined
+        run === null || padding === null || estimate === undefined
           ? null
           : reserveOfPadded(
               run,
               this.inputs.graphs,
-              padding.grouped ? 1 : run.microBatchSize,
-              padding.multiple,
-              padding.lengths,
+              { ...padding, samples: padding.grouped ? 1 : run.microBatchSize },
+              estimate.usedPeakBytes - estimate.reservedPeakBytes,
             );
     }
     return this.paddedReserve;
+  }
+
+  /** The run as it is written, with what batches of different lengths do to the pool in its band. */
+  get varied(): Variant {
+    this.variedBase ??= this.widened();
+    return this.variedBase;
+  }
+
+  /** Whether a variant is the run as it is written. */
+  isBase(variant: Variant): boolean {
+    return variant === this.base || variant === this.variedBase;
+  }
+
+  private widened(): Variant {
+    const { base } = this;
+    const { estimate, resolution, usable } = base;
+    const { run, padding } = resolution;
+    const reserve = run === null || estimate === undefined || padding?.varies !== true ? null : this.padded;
+    if (run === null || estimate === undefined || reserve === null) return base;
+    const highBytes = boundOfPadded(estimate, reserve, run, usable);
+    if (highBytes === estimate.band.highBytes) return base;
+    const wider = { ...estimate, band: { ...estimate.band, highBytes } };
+    return { ...base, estimate: wider, verdict: verdictOf(wider, usable) };
   }
 
   /** The run with further overrides; cheap when it was asked before. `peaks` leaves the breakdown out. */

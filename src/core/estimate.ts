@@ -2,32 +2,24 @@
  * The one entry of the estimator: a resolved run and its architecture graph in, an estimate out.
  * Pure and synchronous; never throws on anything a user can write.
  */
-import { emptiedAt } from "./allocator/emptying";
 import { expandablePeak } from "./allocator/expandable";
-import {
-  batchLengths,
-  type SampleLengths,
-  type SimulatedLength,
-  type VariedReserve,
-  variedReserve,
-} from "./allocator/lengths";
-import { type EventStream, pressedPool, reservedPeak } from "./allocator/replay";
+import { pressedPool, reservedPeak } from "./allocator/replay";
 import { operatorsOf } from "./cost/operators";
 import { convolutionWorkspace, kernelTemporaries } from "./engine/kernels";
 import type { Ledger } from "./engine/ledger";
 import { NotModelled } from "./engine/not-modelled";
-import { configForRelative, innerFamilyOf } from "./graph/relatives";
 import type { FamilyGraphs } from "./graph/types";
 import { overheadBand } from "./hardware/context";
-import { deviceOf, usableBytes } from "./hardware/devices";
+import { poolLimit, streamOf } from "./pool";
 import { breakdown, phasePeaks, timelineOf } from "./reading";
 import type { ComponentKind, Estimate } from "./report/estimate";
 import type { Simulation } from "./simulate";
 import { countParameters } from "./simulation/parameters";
 import { notCaptured, unmetConditions } from "./simulation/program";
 import { simulateFullest } from "./stages";
+import { standIn } from "./stand-in";
 import { type SplitUncertainty, splitsModel } from "./training/parallel/local";
-import type { Task, TrainingRun } from "./training/run";
+import type { TrainingRun } from "./training/run";
 
 /** Either an estimate, or why there is none (shown to the user as it is). */
 export type EstimateResult =
@@ -54,7 +46,7 @@ export function estimate(
     return { ok: false, code: "unknown-model", reason: `no graph of the family "${run.model.family}" was captured` };
   try {
     const relative = graphs.family !== run.model.family;
-    const result = simulateFullest(relative ? standIn(run, graphs) : run, graphs);
+    const result = simulateFullest(standIn(run, graphs), graphs);
     if (!result.ok) return result;
     const { simulation } = result;
     const { ledger } = simulation;
@@ -115,57 +107,11 @@ function refused(
 }
 
 /**
- * What the allocator's pool holds when batches are padded to their longest sample, on a stated spread of lengths; null
- * where the run's structure depends on the length. Costs two simulations and a longer replay: for where it is shown.
- *
- * @param samples samples whose longest a batch is padded to
- */
-export function reserveOfPadded(
-  run: TrainingRun,
-  graphs: FamilyGraphs | undefined,
-  samples: number,
-  multiple: number,
-  known?: SampleLengths,
-): VariedReserve | null {
-  if (graphs === undefined || run.sequenceLength < 2) return null;
-  const own = graphs.family === run.model.family ? run : standIn(run, graphs);
-  const at = (length: number): SimulatedLength | null => {
-    // What runs beside the step has sizes of its own.
-    const result = simulateFullest({ ...own, sequenceLength: length, evaluation: null, generation: null }, graphs);
-    return result.ok ? { length, ...result.simulation } : null;
-  };
-  try {
-    const whole = at(run.sequenceLength);
-    const shorter = at(Math.ceil(run.sequenceLength / 2));
-    if (whole === null || shorter === null) return null;
-    return variedReserve(whole, shorter, batchLengths(run.sequenceLength, samples, multiple, known), {
-      ...run.allocator,
-      emptyCacheSteps: run.emptyCacheSteps,
-    });
-  } catch {
-    // A length that the engine cannot run says nothing.
-    return null;
-  }
-}
-
-/**
  * How far an architecture may be from the one that stands in for it: activations of a block differ by up to about half
  * between families of the same dimensions, weights by the gate of the feed-forward (a third).
  */
 const STAND_IN_LOW = 0.7;
 const STAND_IN_HIGH = 1.5;
-
-/** The run on a relative's code. What writes about pictures or sound is the relative's writer, where it knows words alone. */
-function standIn(run: TrainingRun, { family, graphs }: FamilyGraphs): TrainingRun {
-  const knows = (task: Task): boolean => graphs.some((graph) => graph.task === task);
-  const inside = innerFamilyOf(run.model.config) !== undefined;
-  const writes =
-    run.task === "image-text-to-text" || run.task === "speech-seq2seq" || (inside && run.task === "seq2seq-lm");
-  const task = writes && !knows(run.task) ? (WRITERS.find(knows) ?? run.task) : run.task;
-  return { ...run, task, model: { ...run.model, family, config: configForRelative(run.model.config) } };
-}
-
-const WRITERS: readonly Task[] = ["causal-lm", "seq2seq-lm"];
 
 function relativeStands(family: string, relative: string): string {
   return `${family} was not captured: ${relative} with its dimensions stands in`;
@@ -365,12 +311,6 @@ function missingKernels(ledger: Ledger, kernels: FamilyGraphs["kernels"]): Split
   return lessBytes === 0 ? [] : [{ what, settleWith: "libraries", moreBytes: 0, lessBytes }];
 }
 
-/** A ledger's stream, with where the run empties the allocator's cache. */
-function emptying(ledger: Ledger, { emptyCacheSteps }: TrainingRun): EventStream {
-  const { events, bytes } = ledger;
-  return { events, bytes, emptied: emptiedAt(ledger, emptyCacheSteps) };
-}
-
 function read(
   run: TrainingRun,
   simulation: Simulation,
@@ -381,8 +321,8 @@ function read(
   const { ledger, loading, parameters, trainableParameters, host } = simulation;
   const replayed = (stream: Ledger, loaded: number): number =>
     run.expandableSegments
-      ? expandablePeak(stream, loaded)
-      : reservedPeak(emptying(stream, run), loaded, run.allocator);
+      ? expandablePeak(streamOf(stream, run), loaded)
+      : reservedPeak(streamOf(stream, run), loaded, run.allocator);
   // Loading is over before the steps begin: whichever needs more is the peak of the run.
   const fullest = loading !== null && loading.peak > ledger.peak ? loading : ledger;
   const overhead = overheadBand(run.device?.architecture ?? "unknown", run.parallel.worldSize, {
@@ -436,11 +376,9 @@ function read(
  * @param overheadBytes of the process beside the pool
  */
 function releasesOf(run: TrainingRun, simulation: Simulation, overheadBytes: number, reserved: number): number | null {
-  const { device, expandableSegments, allocator } = run;
-  if (device === null || expandableSegments) return null;
-  const limit = usableBytes(deviceOf(device)) - (device.occupiedBytes ?? 0) - overheadBytes;
-  if (reserved <= limit || simulation.ledger.peak > limit) return null;
-  const pool = pressedPool(emptying(simulation.ledger, run), simulation.loadedEvents, allocator ?? {}, limit);
+  const limit = poolLimit(run, overheadBytes);
+  if (run.expandableSegments || reserved <= limit || simulation.ledger.peak > limit) return null;
+  const pool = pressedPool(streamOf(simulation.ledger, run), simulation.loadedEvents, run.allocator ?? {}, limit);
   return pool.served ? pool.releases : null;
 }
 

@@ -46,6 +46,14 @@ const CASES: readonly [
     "False",
     null,
   ],
+  [
+    "emptying the cache in every step",
+    "transformers==4.41.2\n",
+    "transformers==4.42.0\n",
+    (run) => run.emptyCacheSteps ?? null,
+    1,
+    null,
+  ],
   ["fused attention by torch", "torch==2.0.1\n", "torch==2.1.2\n", (run) => run.attention, "eager", "sdpa"],
   ["fused attention", "transformers==4.35.2\n", "transformers==4.36.0\n", (run) => run.attention, "eager", "sdpa"],
   [

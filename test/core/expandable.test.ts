@@ -75,6 +75,19 @@ describe("expandable segments", () => {
     assert.equal(expandablePeak(streamOf(steps)), 160 * MIB);
   });
 
+  it("gives free pages back where the cache is emptied, and maps the lowest ones again first", () => {
+    // 60 MiB of pages in the middle are free: what follows finds them mapped, or maps them again.
+    const steps = [20, 60, 20, ["free", 1], 30, 90] as const;
+    assert.equal(expandablePeak(streamOf(steps)), 200 * MIB);
+    assert.equal(expandablePeak({ ...streamOf(steps), emptied: [4] }), 180 * MIB);
+    // Pages of which a part is in use stay; the part that is free is used together with the unmapped ones behind it.
+    const shared = [10, 70, 40, ["free", 1], 65, 12] as const;
+    assert.equal(expandablePeak({ ...streamOf(shared), emptied: [4] }), 140 * MIB);
+    // All that is free at the end goes: the peak is what was mapped before.
+    const falling = { ...streamOf([100, ["free", 0], 20]), emptied: [2] };
+    assert.equal(expandablePeak(falling), 100 * MIB);
+  });
+
   it("is what a run with the setting reserves", () => {
     const llama = graphsOf("llama");
     const change = { microBatchSize: 16, sequenceLength: 256 };

@@ -55,7 +55,7 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
     ];
   }
   // What-ifs say only whether they fit; the advice is for the run as it is written.
-  const base = variant === analysis.base;
+  const base = analysis.isBase(variant);
   const batch = base && evaluates ? largestEvaluationBatch(analysis) : undefined;
   const advice = base ? adviceOf(analysis, batch) : "";
   return [

@@ -261,6 +261,10 @@ export const en: Readonly<Record<string, string>> = {
   "assume.padding-pinned": "batches padded to their longest sample fragment the pool; lengths as pinned",
   "assume.padding":
     "every step of the longest length: shorter batches between leave blocks of odd sizes in the allocator's pool, which `expandable_segments:True` avoids",
+  "assume.padding-expandable":
+    "every step of the longest length: `expandable_segments:True` takes up again most of what shorter batches leave between",
+  "assume.replayed-expandable": "{said}; replayed, the pool comes to {pool}",
+  "assume.replayed": "{said}; replayed, the pool comes to {pool}, with `expandable_segments:True` to {expandable}",
   "assume.image-size": "image size {size}",
   "assume.feature-encoder": "the convolutions that read the wave stay as they are (freeze_feature_encoder)",
   "assume.texts-alone": "texts without pictures: what prepares the samples knows words alone",

@@ -240,6 +240,9 @@ export const zhCn: Readonly<Record<string, string>> = {
   "assume.padding-pinned": "按最长样本填充的批会使内存池碎片化；长度按固定配置",
   "assume.padding":
     "每一步都取最长长度：其间较短的批次会在分配器的池中留下大小不一的块，`expandable_segments:True` 可以避免",
+  "assume.padding-expandable": "每一步都取最长长度：`expandable_segments:True` 会重新利用其间较短批次留下的大部分空间",
+  "assume.replayed-expandable": "{said}；重放后内存池达到 {pool}",
+  "assume.replayed": "{said}；重放后内存池达到 {pool}，使用 `expandable_segments:True` 时为 {expandable}",
   "assume.image-size": "图像大小 {size}",
   "assume.feature-encoder": "读取波形的卷积层保持冻结（freeze_feature_encoder）",
   "assume.texts-alone": "只有文本、没有图像：准备样本的只是分词器",

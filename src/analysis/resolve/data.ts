@@ -5,7 +5,7 @@ import { defaultOf, keyFor } from "../defaults";
 import { frameworkOf } from "../frameworks";
 import { say } from "../problems";
 import type { ResolveContext } from "./context";
-import { evenBatches, longestSample } from "./padding";
+import { evenBatches, LONGEST_KEY, longestSample } from "./padding";
 import { hearsFixedWindow, PROCESSED_SIDES, partOf, readsPrompt, recordingTokens, writesTargets } from "./sides";
 
 /** Tokens per sequence when nothing says it. */
@@ -137,7 +137,7 @@ function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number {
   const longest = evenBatches(c) ? undefined : longestSample(c);
   const limit = limitOf(c, config, longest !== undefined);
   if (longest === undefined || longest >= limit) return limit;
-  c.put("sequence_length", longest, "pin", "lengths.max", null);
+  c.put("sequence_length", longest, "pin", LONGEST_KEY, null);
   return longest;
 }
 

@@ -5,6 +5,7 @@
  */
 import type { EvaluationSpec, GenerationSpec, Task } from "../../core/training/run";
 import { say } from "../problems";
+import { holds } from "../versions";
 import type { ResolveContext } from "./context";
 
 /** Settings any of which makes the Trainer evaluate. */
@@ -63,6 +64,7 @@ export function evaluationOf(c: ResolveContext, sizes: Sizes, world: number): Ev
     accumulationSteps:
       c.settings.boolean("batch_eval_metrics") === true ? 1 : (c.settings.number("eval_accumulation_steps") ?? null),
     batches: samples === undefined ? UNKNOWN_BATCHES : Math.max(1, Math.ceil(samples / (batchSize * world))),
+    emptiesCache: holds("transformers>=4.41", c.libraries),
     concatenates: c.settings.boolean("eval_do_concat_batches") ?? true,
   };
 }

@@ -190,8 +190,10 @@ function allocatorOf(c: ResolveContext): Pick<TrainingRun, "allocator"> {
   };
 }
 
-/** `torch_empty_cache_steps`, which the Trainer refuses below 1. */
+/** `torch_empty_cache_steps`, which the Trainer refuses below 1; 4.41 emptied the cache in every step (transformers/trainer.py). */
 function emptyingOf(c: ResolveContext): Pick<TrainingRun, "emptyCacheSteps"> {
+  if (c.trains && holds("transformers>=4.41", c.libraries) && holds("transformers<4.42", c.libraries))
+    return { emptyCacheSteps: 1 };
   const emptyCacheSteps = c.settings.number("empty_cache_steps");
   return emptyCacheSteps === undefined || emptyCacheSteps < 1 ? {} : { emptyCacheSteps };
 }

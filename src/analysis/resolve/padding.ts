@@ -20,6 +20,9 @@ function pinnedLengths({ settings }: ResolveContext): SampleLengths | undefined 
   };
 }
 
+/** The pin that says how long the longest sample is. */
+export const LONGEST_KEY = "lengths.max";
+
 /** axolotl's collators round up to 64 (utils/collators/batching.py). */
 const AXOLOTL_MULTIPLE = 64;
 
@@ -49,8 +52,12 @@ export function paddingOf(c: ResolveContext, task: Task): Padding | null {
   if (!c.trains || PICTURES_ALONE.has(task) || evenBatches(c)) return null;
   const multiple = multipleOf(c);
   const lengths = pinnedLengths(c);
-  const message = say(lengths === undefined ? "assume.padding" : "assume.padding-pinned");
-  c.suppositions.push({ message, settleWith: "expandable_segments", pool: true });
+  const expandable = settings.boolean("expandable_segments") === true;
+  const plain = expandable ? "assume.padding-expandable" : "assume.padding";
+  const message = say(lengths === undefined ? plain : "assume.padding-pinned");
+  c.suppositions.push({ message, settleWith: expandable ? "lengths" : "expandable_segments", pool: true });
   const grouped = settings.boolean("group_by_length") === true;
-  return { multiple, grouped, ...(lengths === undefined ? {} : { lengths }) };
+  const length = c.resolved.get("sequence_length");
+  const varies = lengths !== undefined || length?.from !== "pin" || length.key === LONGEST_KEY;
+  return { multiple, grouped, varies, ...(lengths === undefined ? {} : { lengths }) };
 }

@@ -39,6 +39,8 @@ export interface Padding {
   readonly grouped: boolean;
   /** What is pinned of the data set's lengths; absent: nothing. */
   readonly lengths?: SampleLengths;
+  /** Whether the length is only the longest that batches may have: a pin of its own says what every step has. */
+  readonly varies: boolean;
 }
 
 export interface Resolution {

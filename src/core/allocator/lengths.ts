@@ -4,9 +4,9 @@
  * simulated lengths give all others.
  */
 import type { Ledger } from "../engine/ledger";
-import { emptiedAt, empties } from "./emptying";
+import { emptiedAt, emptiedInStep, type StepEmptying } from "./emptying";
 import { expandablePeak } from "./expandable";
-import { type EventStream, type PoolSettings, type RunPoolSettings, reservedPeak } from "./replay";
+import { type EventStream, type PoolSettings, type PressedPool, pressedPool, reservedPeak } from "./replay";
 
 /** Steps whose lengths are drawn. */
 const STEPS = 12;
@@ -63,6 +63,8 @@ export interface VariedReserve {
   readonly reservedBytes: number;
   /** The same with `expandable_segments:True`. */
   readonly expandableBytes: number;
+  /** What becomes of the steps in a pool that may not grow so far; null: it may. */
+  readonly pressed: PressedPool | null;
 }
 
 /** Evenly spread numbers in (0, 1), the same at every call (golden-ratio sequence). */
@@ -104,6 +106,12 @@ export function filledShare(): number {
   return lengths.reduce((sum, length) => sum + length, 0) / lengths.length / 2 ** 20;
 }
 
+/** How the run treats its pool, and what the device has for it. */
+export interface VariedSettings extends PoolSettings, StepEmptying {
+  /** Bytes that the pool may reserve; absent: as many as it likes. */
+  readonly limitBytes?: number;
+}
+
 /** A simulation of the run at one length, with the number of events of loading. */
 export interface SimulatedLength {
   readonly length: number;
@@ -120,7 +128,7 @@ export function variedReserve(
   whole: SimulatedLength,
   shorter: SimulatedLength,
   lengths: readonly number[],
-  settings: RunPoolSettings = {},
+  settings: VariedSettings = {},
 ): VariedReserve | null {
   const start = whole.ledger.phaseList.find(({ step }) => step === 2)?.firstEvent;
   const { events, bytes } = whole.ledger;
@@ -134,13 +142,11 @@ export function variedReserve(
     const share = (length - shorter.length) / (whole.length - shorter.length);
     return Math.max(512, Math.ceil((at + (bytes[id]! - at) * share) / 512) * 512);
   };
-  const { emptyCacheSteps: every } = settings;
-  const emptied = [...emptiedAt(whole.ledger, every)];
-  const again = whole.ledger.phaseList.filter(({ phase, step }) => phase === "backward" && step === 2);
+  const emptied = [...emptiedAt(whole.ledger, settings)];
   const stream = { events: [...events], bytes: Array.from(bytes, (_, id) => sizeAt(id, opening)), emptied };
   for (const [k, length] of others.entries()) {
-    if (empties(every, FIRST_REPEATED + k))
-      for (const { firstEvent } of again) emptied.push(stream.events.length + firstEvent - start);
+    for (const event of emptiedInStep(whole.ledger, settings, FIRST_REPEATED + k, 2))
+      emptied.push(stream.events.length + event - start);
     const base = stream.bytes.length - first;
     for (let id = first; id < bytes.length; id++) stream.bytes.push(sizeAt(id, length));
     for (let k = start; k < events.length; k++) {
@@ -151,10 +157,13 @@ export function variedReserve(
   return peaksOf(stream, whole.loadedEvents, settings);
 }
 
-function peaksOf(stream: EventStream, loaded: number, settings: PoolSettings): VariedReserve {
+function peaksOf(stream: EventStream, loaded: number, settings: VariedSettings): VariedReserve {
+  const { limitBytes = Number.POSITIVE_INFINITY } = settings;
+  const reservedBytes = reservedPeak(stream, loaded, settings);
   return {
-    reservedBytes: reservedPeak(stream, loaded, settings),
+    reservedBytes,
     expandableBytes: expandablePeak(stream, loaded),
+    pressed: reservedBytes <= limitBytes ? null : pressedPool(stream, loaded, settings, limitBytes),
   };
 }
 

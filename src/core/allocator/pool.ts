@@ -198,6 +198,20 @@ export class Pool {
     return block;
   }
 
+  /** The first of the free blocks of at least `size`, in the order by size and address; `NONE` when there is none. */
+  first(size: number): number {
+    const at = this.place(size);
+    return at === this.count ? NONE : this.firsts[at]!;
+  }
+
+  /** The free block that comes after another in that order; `NONE` after the last. */
+  following(block: number): number {
+    const same = this.blocks.after[block]!;
+    if (same !== NONE) return same;
+    const at = this.place(this.blocks.sizes[block]!) + 1;
+    return at === this.count ? NONE : this.firsts[at]!;
+  }
+
   /** Takes the first block of at least `size` granules; `NONE` when there is none, or when it has `limit` or more. */
   take(size: number, limit: number): number {
     const at = this.place(size);

@@ -34,12 +34,6 @@ export interface PoolSettings {
   readonly maxSplitBytes?: number | undefined;
 }
 
-/** How a run of many steps treats its pool. */
-export interface RunPoolSettings extends PoolSettings {
-  /** `torch_empty_cache_steps`. */
-  readonly emptyCacheSteps?: number | undefined;
-}
-
 /** A pool that could not grow as it would have. */
 export interface PressedPool {
   /** Whether every request found a place. */

@@ -72,6 +72,9 @@ export class Ledger {
   /** Gradients a parameter took over as they were: the block and how many events there were by then. */
   readonly takeovers: { event: number; id: number }[] = [];
 
+  /** Events before which the run's own code empties the allocator's cache. */
+  readonly emptied: number[] = [];
+
   live = 0;
   peak = 0;
   /** Index into `events` of the event that reached the peak. */
@@ -155,6 +158,11 @@ export class Ledger {
   /** Starts a phase of a step (0 = before the first). */
   enter(phase: Phase, step: number): void {
     this.phaseList.push({ phase, step, firstEvent: this.eventCount, peak: this.live, before: this.live });
+  }
+
+  /** `torch.cuda.empty_cache()`. Not taken back by `rewind`: only what is run once says it. */
+  emptyCache(): void {
+    this.emptied.push(this.eventCount);
   }
 
   /** From here on the peak counts: loading is over. */

@@ -148,7 +148,14 @@ export const runSchema = z.object({
       /** Times that unused segments go back to the driver where the pool has no room to grow as far as it would. */
       releases: z.number().int().optional(),
       /** Reserved bytes when batches padded to their longest sample differ in length, and with expandable segments. */
-      padded: z.object({ reservedBytes: bytes, expandableBytes: bytes }).optional(),
+      padded: z
+        .object({
+          reservedBytes: bytes,
+          expandableBytes: bytes,
+          /** Present where the device has less: whether the steps go through in it, and how often unused segments go back. */
+          pressed: z.object({ served: z.boolean(), releases: z.number().int() }).optional(),
+        })
+        .optional(),
       /** Key-value cache of the text that the run generates, at its longest; absent where it generates none. */
       keyValueCacheBytes: bytes.optional(),
       timeline: z

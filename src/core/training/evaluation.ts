@@ -145,6 +145,7 @@ export function runEvaluation(
       forget();
       for (const tensor of inputs) tensor.release();
       inputs = [];
+      if (spec.emptiesCache === true) ledger.emptyCache();
     }
   }
   for (const container of containers) container.clear();

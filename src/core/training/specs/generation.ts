@@ -14,6 +14,8 @@ export interface EvaluationSpec {
   readonly keeps: "loss" | "logits" | "argmax";
   /** Batches after which what was kept moves to the host; null: at the end (`eval_accumulation_steps`). */
   readonly accumulationSteps: number | null;
+  /** Whether the allocator's cache is emptied each time (transformers/trainer.py, evaluation_loop, from 4.41 on). */
+  readonly emptiesCache?: boolean;
   /** Batches of the evaluation set. */
   readonly batches: number;
   /** `eval_do_concat_batches`: kept tensors are concatenated as they come, instead of listed. */
