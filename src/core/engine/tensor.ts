@@ -111,7 +111,7 @@ export class Tensor {
 
   /** Whether an embedding looks tokens up in a parameter, by whichever of its names. */
   get isTable(): boolean {
-    return this.leaf !== null && this.leaf.isTable;
+    return this.leaf?.isTable === true;
   }
 
   set isTable(isTable: boolean) {

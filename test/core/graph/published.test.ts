@@ -67,10 +67,13 @@ const IRRELEVANT: Readonly<Record<string, readonly string[]>> = {
   nemotron_h: ["hybrid_override_pattern"],
   // Pictures are projected to the width of the text, or they do not go in.
   paligemma: ["projection_dim"],
+  // The token that targets begin with.
+  longt5: ["decoder_start_token_id"],
   // Global and local attention run the same operators.
   gpt_neo: ["attention_types"],
   // As many as the encoder's, in every published one.
   bart: ["decoder_attention_heads"],
+  led: ["decoder_attention_heads"],
   marian: ["decoder_attention_heads"],
   mbart: ["decoder_attention_heads"],
   speech_to_text: ["decoder_attention_heads"],
