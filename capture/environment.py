@@ -188,10 +188,11 @@ def _tag_activations():
         return module
 
     class Makers(dict):
-        """Classes by name: what they make is tagged, too."""
+        """Classes by name: what they make is tagged, too, unless it is made with weights of its own (Apertus' xIELU)."""
 
         def __getitem__(self, key):
-            return lambda: activations.ACT2FN[key]
+            made = super().__getitem__(key)
+            return lambda **given: made(**given) if given else activations.ACT2FN[key]
 
     ClassInstantier.__getitem__ = tagged
     activations.ACT2CLS = Makers(activations.ACT2CLS)

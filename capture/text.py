@@ -121,7 +121,7 @@ SCAN_WIDTHS = widths("mamba_n_heads", "mamba_d_head", "mamba_n_groups", "mamba_d
 
 def bamba(r, d):
     n = r.randint(5, 6)
-    return {**hybrid(r, d), "num_hidden_layers": n, "attn_layer_indices": sorted(r.sample(range(n), 2))}
+    return {**hybrid(r, d), "num_hidden_layers": n, "attn_layer_indices": sorted(r.sample(range(1, n - 1), 2))}
 
 
 LISTED = " or ".join(f"attn_layer_indices.{k} == i" for k in range(12))
@@ -216,7 +216,7 @@ FAMILIES = {
     "minicpm3": standard("minicpm3", fixed=("head_dim",), axes=(given(attention_bias=False),), extra=low_rank, derived={"v_head_dim": HEAD}, terms=(HEAD, "qk_nope_head_dim+qk_rope_head_dim", "qk_nope_head_dim+v_head_dim")),
     "apertus": standard("apertus", axes=(GQA,), fixed=("hidden_act",)),
     "mamba2": standard("mamba2", kernels=MIXER, attention=("eager",), axes=(SILU, given(expand=2, use_conv_bias=True), chunked("chunk_size"),), extra=mamba2, derived={"time_step_rank": "ceil_div(hidden_size,16)"}, terms=(CHUNK.format("chunk_size"), *widths("num_heads", "head_dim", "n_groups", "state_size"))),
-    "bamba": standard("bamba", kernels=STATE_SPACE, axes=(SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"),), fixed=("head_dim",), extra=bamba, kind=f"({LISTED}) and 'full_attention' or 'linear_attention'", derived={"head_dim": HEAD, "attn_layer_indices": "null"}, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),
+    "bamba": standard("bamba", kernels=STATE_SPACE, axes=(GQA[:1], SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"),), fixed=("head_dim",), extra=bamba, kind=f"({LISTED}) and 'full_attention' or 'linear_attention'", derived={"head_dim": HEAD, "attn_layer_indices": "null"}, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),
     "granitemoehybrid": standard("granitemoehybrid", kernels=STATE_SPACE, derived={"num_key_value_heads": "num_attention_heads"}, axes=(GQA, SILU, given(mamba_conv_bias=True), chunked("mamba_chunk_size"), (Option("position_embedding_type == 'rope'", _sets(position_embedding_type="rope")), Option("position_embedding_type == null", _sets(position_embedding_type=None))),
                                                            (Option("num_local_experts > 0", lambda d, s, r: None), Option("num_local_experts == 0", _sets(num_local_experts=0)))),
                                  extra=lambda r, d: {**hybrid(r, d), **mixed(r), "shared_intermediate_size": r.randint(40, 200)}, terms=(HEAD, CHUNK.format("mamba_chunk_size"), *SCAN_WIDTHS)),
