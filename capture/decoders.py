@@ -1,5 +1,6 @@
 """Decoders of one maker each whose code is close to that of a better known family (`families.py`), but not the same."""
-from .families import BOTH_WINDOWS, GQA, HEAD, Option, standard
+from .family import Option
+from .shared import BOTH_WINDOWS, GQA, HEAD, standard
 from .text import HEADS, SDPA, given, low_rank, mixed
 
 EAGER = ("eager",)

@@ -1,6 +1,6 @@
 """Families that read text both ways, and those that read one text and write another (`text.py` holds the decoders)."""
-from .families import CLASSIFIER, ENCODER, SEQ2SEQ, T5_AXES, T5_DERIVED, Option, _sets, _switch, bert, standard, t5
-from .family import Family
+from .family import Family, Option
+from .shared import CLASSIFIER, ENCODER, SEQ2SEQ, T5_AXES, T5_DERIVED, _sets, _switch, bert, standard, t5
 from .standard import drop
 from .text import HEADS, SDPA, given, global_first, modern
 

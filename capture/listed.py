@@ -1,7 +1,8 @@
 """Decoders whose configs list for each layer what it is made of: its attention, its perceptron or experts, its index of positions."""
 import itertools
 
-from .families import BOTH_WINDOWS, GQA, HEAD, Option, _sets, standard
+from .family import Option
+from .shared import BOTH_WINDOWS, GQA, HEAD, _sets, standard
 from .decoders import LATENT_WIDTHS
 from .text import CHUNK, LATENT, MIXER, QUERIES, SDPA, chunked, given, latent, routed
 

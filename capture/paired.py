@@ -1,7 +1,7 @@
 """Families that pair an encoder and a decoder of other families in one config: how to draw their config keys (see family.py)."""
 from . import media
-from .families import bert, gpt2, vit
 from .family import Family, Option
+from .shared import bert, gpt2, vit
 from .media import _swin
 from .standard import ACTIVATIONS, drop
 

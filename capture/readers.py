@@ -1,7 +1,7 @@
 """Families that read texts both ways, beside those of `encoders.py`: pages with boxes, other languages, long texts."""
 from .encoders import BART, EAGER
-from .families import CLASSIFIER, ENCODER, HEAD, SEQ2SEQ, T5_AXES, T5_DERIVED, Option, _sets, standard, t5
-from .family import Family
+from .family import Family, Option
+from .shared import CLASSIFIER, ENCODER, HEAD, SEQ2SEQ, T5_AXES, T5_DERIVED, _sets, standard, t5
 from .standard import drop
 from .text import SDPA, given
 

@@ -1,5 +1,6 @@
 """Decoders whose layers carry a state along the text (`text.py` holds those of state spaces), and older models that go over it in ways of their own."""
-from .families import GQA, HEAD, Option, standard
+from .family import Option
+from .shared import GQA, HEAD, standard
 from .decoders import LATENT_WIDTHS
 from .listed import DENSE_FIRST, each
 from .text import CHUNK, DELTA, DELTA_TERMS, SDPA, SILU, gated_delta, given, latent

@@ -1,7 +1,7 @@
 """Families of pictures and text whose picture side, or the bridge from it, is a kind of its own: how to draw their config keys (see family.py)."""
 from . import media, padded, vision
 from .composed import inside, of_text
-from .families import FAMILIES as TEXTS
+from .language import FAMILIES as TEXTS
 from .family import Family, Option
 from .media import FIXED, TEXT_HEAD, TOWER_TERMS, _cut, _language, _speaking, _text, _tiles, _tower
 from .standard import ACTIVATIONS, drop

@@ -1,5 +1,6 @@
 """Families that read and write text whose code needs more than the usual keys (`families.py` holds the plain ones)."""
-from .families import BOTH_WINDOWS, CLASSIFIER, ENCODER, GQA, HEAD, PARTIAL, SEQ2SEQ, WINDOW, Option, _sets, _switch, bert, standard
+from .family import Option
+from .shared import BOTH_WINDOWS, CLASSIFIER, ENCODER, GQA, HEAD, PARTIAL, SEQ2SEQ, WINDOW, _sets, _switch, bert, standard
 from .standard import drop
 
 HEADS = ("causal-lm", "seq-cls")

@@ -1,7 +1,7 @@
 """Families of pictures and text whose picture side is a network of its own kind: how to draw their config keys (see family.py)."""
 from . import media, text
 from .composed import inside, of_text
-from .families import FAMILIES as TEXTS
+from .language import FAMILIES as TEXTS
 from .family import Option
 from .media import FIXED, TEXT_HEAD, TOWER_TERMS, _cut, _speaking, _text, _tiles
 from .standard import ACTIVATIONS, drop

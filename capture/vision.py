@@ -1,7 +1,7 @@
 """Families of pictures and text that stand beside those of `media.py`: how to draw their config keys (see family.py)."""
 from . import media, text
 from .composed import inside, of_text
-from .families import FAMILIES as TEXTS
+from .language import FAMILIES as TEXTS
 from .family import Option
 from .standard import ACTIVATIONS, drop
 from .media import FIXED, GROUPED, TEXT_HEAD, TOWER_TERMS, _cut, _language, _speaking, _text, _tiles, _tower

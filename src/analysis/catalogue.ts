@@ -1,5 +1,7 @@
 /** The packaged catalogue of published model configs (`models/catalogue.json`). */
+
 import * as z from "zod";
+import { DIMENSIONS } from "../core/graph/dimensions";
 import type { Runtime } from "./runtime";
 
 const entrySchema = z.object({
@@ -56,18 +58,16 @@ export async function readCatalogue(runtime: Runtime): Promise<Catalogue> {
 }
 
 /** Keys that tell published models apart, each with its spellings. */
-const DIMENSIONS: readonly (readonly string[])[] = [
-  ["hidden_size", "n_embd", "d_model", "dim"],
-  ["num_hidden_layers", "n_layer", "num_layers", "n_layers"],
-  ["num_attention_heads", "n_head", "num_heads", "n_heads"],
+const TELLING: readonly (readonly string[])[] = [
+  DIMENSIONS.hidden,
+  DIMENSIONS.layers,
+  DIMENSIONS.heads,
   ["vocab_size", "image_size"],
 ];
 
 /** Dimensions as one text; undefined when a config lacks one of them. */
 function shapeOf(config: Readonly<Record<string, unknown>>): string | undefined {
-  const values = DIMENSIONS.map((names) =>
-    names.map((name) => config[name]).find((value) => typeof value === "number"),
-  );
+  const values = TELLING.map((names) => names.map((name) => config[name]).find((value) => typeof value === "number"));
   if (values.includes(undefined)) return undefined;
   const inner = config["intermediate_size"] ?? config["ffn_dim"] ?? null;
   return JSON.stringify([config["model_type"], ...values, inner, config["num_key_value_heads"] ?? null]);

@@ -2,7 +2,8 @@
 import type { Ledger } from "./engine/ledger";
 import { configView } from "./graph/config";
 import type { FamilyGraphs } from "./graph/types";
-import { countParameters, type Simulation, type SimulationResult, simulate } from "./simulate";
+import { type Simulation, type SimulationResult, simulate } from "./simulate";
+import { countParameters } from "./simulation/parameters";
 import { localRun, type SplitUncertainty, splitsModel } from "./training/parallel/local";
 import { stagesOf } from "./training/parallel/pipeline";
 import type { TrainingRun } from "./training/run";

@@ -1,8 +1,8 @@
 /** Liger's kernels as graph rewrites: what is fused, and what it saves. */
 import { strict as assert } from "node:assert";
 import { withLiger } from "../../src/core/graph/liger";
-import { headOf } from "../../src/core/program";
 import { simulate } from "../../src/core/simulate";
+import { headOf } from "../../src/core/simulation/program";
 import { graphsOf } from "./receipts/case";
 import { causalRun } from "./runs";
 

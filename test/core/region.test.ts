@@ -1,6 +1,6 @@
 /** Leaving layers out and putting them back gives the same event stream as running every layer. */
 import { strict as assert } from "node:assert";
-import { planAcrossKinds, planFolding } from "../../src/core/engine/region";
+import { planAcrossKinds, planFolding } from "../../src/core/engine/folding/plan";
 import type { TrainingRun } from "../../src/core/training/run";
 import { sameEvents } from "./events";
 import { graphsOf } from "./receipts/case";

@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
+import type { DType } from "../../src/core/engine/dtype";
 import { simulate } from "../../src/core/simulate";
 import type { Part } from "../../src/core/training/parts";
-import type { DType, TrainingRun } from "../../src/core/training/run";
+import type { TrainingRun } from "../../src/core/training/run";
 import { graphsOf } from "./receipts/case";
 import { causalRun, loraSpec } from "./runs";
 

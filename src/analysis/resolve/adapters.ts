@@ -1,4 +1,6 @@
 /** Adapters and the quantized base below them. */
+
+import type { DType } from "../../core/engine/dtype";
 import {
   ADALORA_TARGETS,
   IA3_FEEDFORWARD,
@@ -6,7 +8,7 @@ import {
   LN_TUNING_TARGETS,
   PEFT_TARGETS,
 } from "../../core/training/adapters/peft-targets";
-import type { AdapterSpec, AdapterType, DType, ModelConfig, QuantizationSpec } from "../../core/training/run";
+import type { AdapterSpec, AdapterType, ModelConfig, QuantizationSpec } from "../../core/training/run";
 import type { Task } from "../../terms/names";
 import { keyFor } from "../defaults";
 import { say } from "../problems";

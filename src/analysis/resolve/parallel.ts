@@ -1,9 +1,10 @@
 /** The parallel part of a run: DeepSpeed as HF fills it, FSDP, and the degrees. */
+
+import type { DType } from "../../core/engine/dtype";
 import { hiddenSize } from "../../core/graph/config";
 import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
 import type {
   DeepSpeedSpec,
-  DType,
   FsdpSpec,
   MainParametersSpec,
   ModelConfig,

@@ -1,5 +1,6 @@
 /** Dtypes of the weights and of autocast. */
-import type { DType, ModelConfig } from "../../core/training/run";
+import type { DType } from "../../core/engine/dtype";
+import type { ModelConfig } from "../../core/training/run";
 import { keyFor } from "../defaults";
 import { say } from "../problems";
 import type { Setting, SettingValue } from "../settings";

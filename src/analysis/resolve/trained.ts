@@ -1,5 +1,5 @@
 /** Which weights a run trains where it leaves others as they are and puts no adapter on them. */
-import type { TrainedSpec, WeightRule } from "../../core/training/trained";
+import type { TrainedSpec, WeightRule } from "../../core/training/specs/trained";
 import type { ResolveContext } from "./context";
 
 /** @param adapted whether an adapter is trained instead */

@@ -3,8 +3,10 @@
  * Sources: trl/trainer/{dpo,kto,reward,grpo,rloo}_{config,trainer}.py, trl/generation/vllm_generation.py and trl/experimental/{orpo,cpo}, version
  * 1.16.
  */
+
+import type { DType } from "../../core/engine/dtype";
 import { PAGED_DEFAULTS } from "../../core/training/generation/paged";
-import type { CompanionSpec, DType, RolloutSpec, TrainerKind, TrainerSpec, TrainingRun } from "../../core/training/run";
+import type { CompanionSpec, RolloutSpec, TrainerKind, TrainerSpec, TrainingRun } from "../../core/training/run";
 import type { RunInputs } from "../inputs";
 import { say } from "../problems";
 import type { Settings } from "../settings";

@@ -1,4 +1,5 @@
 /** Sizes of a model that decide what it sends, generates and counts as tokens, read from any family's `config.json`. */
+import { DIMENSIONS } from "../graph/dimensions";
 import type { ModelConfig, TrainingRun } from "../training/run";
 import { sequencesPerSample } from "../training/trainers";
 
@@ -17,11 +18,11 @@ export interface ModelShape {
 
 /** Spellings of the same size over the families, most common first. */
 const NAMES = {
-  hidden: ["hidden_size", "n_embd", "d_model", "dim", "embed_dim"],
+  hidden: [...DIMENSIONS.hidden, "embed_dim"],
   inner: ["intermediate_size", "ffn_dim", "n_inner", "hidden_dim", "d_ff", "encoder_ffn_dim", "block_ff_dim"],
-  layers: ["num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers", "depth"],
-  heads: ["num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads"],
-  experts: ["num_local_experts", "num_experts", "n_routed_experts"],
+  layers: [...DIMENSIONS.layers, "encoder_layers", "depth"],
+  heads: [...DIMENSIONS.heads, "encoder_attention_heads"],
+  experts: DIMENSIONS.experts,
 } as const;
 
 function first(config: ModelConfig, names: readonly string[]): number | undefined {

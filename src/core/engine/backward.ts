@@ -51,9 +51,6 @@ class ReadyQueue {
   }
 }
 
-/** What happens to a parameter's gradient when it appears (ZeRO's partitions, FSDP's shards). */
-export type LeafHook = (leaf: Tensor, torch: Torch) => void;
-
 /**
  * `torch.autograd.backward(roots, gradients)`. Root tensors are borrowed; gradients are owned by the call.
  */

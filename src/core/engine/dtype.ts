@@ -1,9 +1,21 @@
 /**
  * Dtypes and PyTorch's promotion rules. Source: c10/core/ScalarType.h and aten/src/ATen/native/TypeProperties.cpp.
  */
-import type { DType } from "../training/run";
 
-export type { DType } from "../training/run";
+/** Floating-point and integer dtypes that tensors of a training step have. */
+export type DType =
+  | "float32"
+  | "float16"
+  | "bfloat16"
+  | "float64"
+  | "int64"
+  | "int32"
+  | "int16"
+  | "uint8"
+  | "int8"
+  | "bool"
+  | "float8"
+  | "complex64";
 
 /** Bytes of one element. */
 export const ELEMENT_BYTES: Readonly<Record<DType, number>> = {
@@ -83,4 +95,9 @@ export function resultType(
     else if (CATEGORY[lower] > CATEGORY[result]) result = lower;
   }
   return result ?? "float32";
+}
+
+/** Result dtype of operands that are all cast first (`cat`, `stack`). */
+export function promoteAll(operands: readonly { readonly dtype: DType }[]): DType {
+  return operands.reduce<DType>((dtype, operand) => promote(dtype, operand.dtype), operands[0]!.dtype);
 }

@@ -63,9 +63,9 @@ export class Ledger {
   count = 0;
 
   readonly phaseList: { phase: Phase; step: number; firstEvent: number; peak: number; readonly before: number }[] = [];
-  /** From event `event` on, events belong to the layer `label` (see `region.ts`). */
+  /** From event `event` on, events belong to the layer `label` (see `folding/label.ts`). */
   readonly marks: { event: number; label: number }[] = [];
-  /** The same of the rounds of loops inside layers (see `rounds.ts`). */
+  /** The same of the rounds of loops inside layers (see `folding/rounds.ts`). */
   readonly roundMarks: { event: number; label: number }[] = [];
   /** Blocks that are not the caching allocator's, by id. */
   readonly apart = new Set<number>();

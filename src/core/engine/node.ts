@@ -65,7 +65,7 @@ export interface Node {
   /** Scope and kind its backward's allocations are booked on. */
   readonly scope: string;
   readonly logits: boolean;
-  /** Layer whose forward made it (see `region.ts`). */
+  /** Layer whose forward made it (see `folding/label.ts`). */
   readonly layer: number;
   /** Label of the round of a loop inside that layer. */
   readonly round: number;
@@ -76,6 +76,9 @@ export interface Node {
   /** What a Python function's context refers to besides saved variables: it goes with the node, not with its backward. */
   held?: readonly Tensor[];
 }
+
+/** What happens to a parameter's gradient when it appears (ZeRO's partitions, FSDP's shards). */
+export type LeafHook = (leaf: Tensor, torch: Torch) => void;
 
 export const NOTHING_SAVED: readonly SavedHandle[] = [];
 

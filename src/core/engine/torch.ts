@@ -4,13 +4,15 @@
  */
 import type { ComponentKind } from "../report/estimate";
 import type { Product } from "../report/operators";
-import type { LeafHook } from "./backward";
 import type { Tape } from "./compiled/tape";
 import type { DType } from "./dtype";
 import { ELEMENT_BYTES, isFloating } from "./dtype";
+import { NO_LAYER } from "./folding/label";
+import { NO_ROUND, type Rounds } from "./folding/rounds";
 import { Kept } from "./kept";
 import { NO_KERNEL, type Work } from "./labels";
 import type { Ledger } from "./ledger";
+import type { LeafHook } from "./node";
 import {
   type BackwardFunction,
   type Edge,
@@ -20,8 +22,6 @@ import {
   releaseNode,
   type SavedTensorHooks,
 } from "./node";
-import { NO_LAYER } from "./region";
-import { NO_ROUND, type Rounds } from "./rounds";
 import type { AllocationPolicy } from "./selective";
 import { preservedStrides, type Sizes } from "./shape";
 import { hostTensor, sameView, Tensor, tensorBytes } from "./tensor";

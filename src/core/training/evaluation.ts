@@ -3,7 +3,7 @@
  * loop keeps of each until it moves to the host. Sources: transformers/trainer.py (evaluation_loop, prediction_step),
  * transformers/trainer_pt_utils.py (EvalLoopContainer, nested_concat).
  */
-import { playRegion } from "../engine/region";
+import { playRegion } from "../engine/folding/region";
 import type { Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import { allocateBatch, type BatchTensor, type PassFactory } from "./forward";

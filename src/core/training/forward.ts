@@ -1,6 +1,6 @@
 /** A forward as accelerate wraps it (accelerate/accelerator.py, prepare_model), and the batch it is given. */
 import type { DType } from "../engine/dtype";
-import type { Fold } from "../engine/region";
+import type { Fold } from "../engine/folding/plan";
 import type { Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import { toFloat32 } from "./outputs";

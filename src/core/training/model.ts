@@ -3,7 +3,7 @@
  * leaf modules.
  */
 import { type DType, ELEMENT_BYTES } from "../engine/dtype";
-import type { ModuleForward, ParameterWrapper } from "../engine/interpreter";
+import type { ModuleForward, ParameterWrapper } from "../engine/interpreter/options";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import type { ConfigView } from "../graph/config";
@@ -24,7 +24,8 @@ import { linearGrouped, packGrouped } from "./quantization/grouped";
 import { linear8bit, packInt8 } from "./quantization/int8";
 import { engineLinear, engineWorkspace } from "./quantization/transformer-engine";
 import type { AdapterSpec, Float8Spec, QuantizationSpec } from "./run";
-import { type TrainedSpec, withTrained } from "./trained";
+import type { TrainedSpec } from "./specs/trained";
+import { withTrained } from "./trained";
 
 export interface LoadedModel {
   /** In the order of `model.parameters()`, tied ones once. */

@@ -1,6 +1,8 @@
 /** A forward without gradients, simulated once and played as often as it runs. */
 import type { DType } from "../engine/dtype";
-import { FOLDS, type Fold, nextFold, type Region, recordRegion } from "../engine/region";
+import { FOLDS, type Fold, nextFold } from "../engine/folding/plan";
+import { recordRegion } from "../engine/folding/region";
+import type { Region } from "../engine/folding/unroller";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import { forward, type PassFactory } from "./forward";

@@ -7,20 +7,13 @@ import { backward } from "../engine/backward";
 import { compileEvents } from "../engine/compiled/rewrite";
 import { type CompiledParts, Tape } from "../engine/compiled/tape";
 import type { DType } from "../engine/dtype";
-import { NotModelled } from "../engine/interpreter";
+import { layerLabel } from "../engine/folding/label";
+import { FOLDS, type Fold, type Folding, nextFold } from "../engine/folding/plan";
+import { playRegion, recordRegion } from "../engine/folding/region";
+import { type KeptRounds, Rounds } from "../engine/folding/rounds";
+import type { Counterpart, Region } from "../engine/folding/unroller";
+import { NotModelled } from "../engine/not-modelled";
 import { OffloadHooks } from "../engine/offload";
-import {
-  type Counterpart,
-  FOLDS,
-  type Fold,
-  type Folding,
-  layerLabel,
-  nextFold,
-  playRegion,
-  type Region,
-  recordRegion,
-} from "../engine/region";
-import { type KeptRounds, Rounds } from "../engine/rounds";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import { allocateBatch, type BatchTensor, forward, type PassFactory } from "./forward";

@@ -4,37 +4,11 @@
  * swift/utils/transformers_utils.py, freeze_parameters and activate_parameters), the first share of the model (ms-swift's `freeze_parameters_ratio`), some layers
  * (LLaMA-Factory's `finetuning_type: freeze`, llamafactory/model/adapter.py, _setup_freeze_tuning).
  */
-import type { DType } from "../engine/dtype";
 import { numel } from "../engine/shape";
+import { DIMENSIONS } from "../graph/dimensions";
 import type { Scope } from "../graph/expression";
 import type { PlacedTensor } from "./placed";
-
-/** Weights whose names a pattern is found in. */
-export interface WeightRule {
-  /** A regular expression, searched. */
-  readonly pattern: string;
-  readonly trained: boolean;
-}
-
-export interface TrainedSpec {
-  /** The last one that fits decides; a weight that none fits is trained, unless its model leaves it as it is. */
-  readonly rules?: readonly WeightRule[];
-  /** Share of all elements that stays as it is, from the first weight on, in whole weights. */
-  readonly frozenShare?: number;
-  /** Only these layers. */
-  readonly layers?: TrainedLayers;
-  /** Dtype that trained weights are raised to; the others stay as loaded. */
-  readonly dtype?: DType;
-}
-
-export interface TrainedLayers {
-  /** So many, from the last one back; negative: from the first one on. */
-  readonly count: number;
-  /** Modules of a layer that are trained; null: all of them. */
-  readonly modules: readonly string[] | null;
-  /** Modules outside the layers that are trained, too: texts found in their names. */
-  readonly besides: readonly string[];
-}
+import type { TrainedLayers, TrainedSpec } from "./specs/trained";
 
 /**
  * Whether each weight is trained. A rule that fits switches gradients on as well as off (`param.requires_grad = ...` in
@@ -67,7 +41,7 @@ function searched(pattern: string): (name: string) => boolean {
 
 /** Layers of the text side, by the names that configs have for them. */
 function depthOf(scope: Scope): number {
-  const keys = ["text_config.num_hidden_layers", "num_hidden_layers", "num_layers", "n_layer"];
+  const keys = ["text_config.num_hidden_layers", ...DIMENSIONS.layers];
   return Number(keys.map((key) => scope(key)).find((value) => typeof value === "number") ?? 0);
 }
 

@@ -1,10 +1,11 @@
 /** Writing into parts of tensors, complex numbers, and operators of routers and state-space models. */
 import assert from "node:assert/strict";
+import { type Argument, Arguments } from "../../../src/core/engine/ops/arguments";
 import { add, mul, sum } from "../../../src/core/engine/ops/arithmetic";
 import { polar, viewAsComplex, viewAsReal } from "../../../src/core/engine/ops/complex";
 import { copyInto } from "../../../src/core/engine/ops/inplace";
 import { slice } from "../../../src/core/engine/ops/layout";
-import { type Argument, Arguments, dispatch } from "../../../src/core/engine/ops/table";
+import { dispatch } from "../../../src/core/engine/ops/table";
 import type { Tensor } from "../../../src/core/engine/tensor";
 import { type Lab, lab } from "./lab";
 

@@ -1,8 +1,9 @@
 /** What modules keep to their next forward. */
 import assert from "node:assert/strict";
+import { Arguments } from "../../../src/core/engine/ops/arguments";
 import { mul } from "../../../src/core/engine/ops/arithmetic";
 import { sqrtBoundDerivative } from "../../../src/core/engine/ops/model";
-import { Arguments, dispatch } from "../../../src/core/engine/ops/table";
+import { dispatch } from "../../../src/core/engine/ops/table";
 import { lab } from "./lab";
 
 describe("states that a module keeps", () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { Arguments } from "../../../src/core/engine/ops/arguments";
 import { isTensor } from "../../../src/core/engine/ops/arithmetic";
-import { Arguments, dispatch } from "../../../src/core/engine/ops/table";
+import { dispatch } from "../../../src/core/engine/ops/table";
 import type { Tensor } from "../../../src/core/engine/tensor";
 import { lab, rounded } from "./lab";
 

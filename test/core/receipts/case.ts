@@ -1,6 +1,7 @@
 /** Receipts: random training runs with what PyTorch says of each, made by `capture/receipts.py`. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
+import type { DType } from "../../../src/core/engine/dtype";
 import { familyGraphs } from "../../../src/core/graph/stored";
 import type { FamilyGraphs } from "../../../src/core/graph/types";
 import { initializationNamed } from "../../../src/core/training/adapters/initialization";
@@ -10,8 +11,8 @@ import {
   LN_TUNING_TARGETS,
   PEFT_TARGETS,
 } from "../../../src/core/training/adapters/peft-targets";
-import type { AdapterSpec, DType, Float8Recipe, TrainingRun } from "../../../src/core/training/run";
-import type { TrainedSpec } from "../../../src/core/training/trained";
+import type { AdapterSpec, Float8Recipe, TrainingRun } from "../../../src/core/training/run";
+import type { TrainedSpec } from "../../../src/core/training/specs/trained";
 import { causalRun } from "../runs";
 
 /** An adapter in the words of its config class. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { DType } from "../../../src/core/engine/dtype";
-import type { ModuleForward } from "../../../src/core/engine/interpreter";
+import type { ModuleForward } from "../../../src/core/engine/interpreter/options";
 import { mul } from "../../../src/core/engine/ops/arithmetic";
 import { linear } from "../../../src/core/engine/ops/linear";
 import type { Tensor } from "../../../src/core/engine/tensor";

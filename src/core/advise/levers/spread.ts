@@ -1,5 +1,6 @@
 /** Levers that spread the run over GPUs, and add GPUs. */
 
+import { DIMENSIONS } from "../../graph/dimensions";
 import { DEVICES_PER_MACHINE } from "../../hardware/devices";
 import { modelParallelSize } from "../../training/parallel/degrees";
 import type { TrainingRun } from "../../training/run";
@@ -98,7 +99,7 @@ const stages = degrees("pipelineParallel", "pipeline_parallel");
 
 /** Stages of whole layers, and a micro-batch for each of them at least: fewer would leave stages without work. */
 function pipelined(run: TrainingRun): LeverOption[] {
-  const layers = sizeOf(run, ["num_hidden_layers", "n_layer", "num_layers"]);
+  const layers = sizeOf(run, DIMENSIONS.layers);
   const trained = run.adapter === null && run.quantization === null && run.parallel.deepspeed === null;
   return trained
     ? stages(run).filter(
@@ -109,7 +110,7 @@ function pipelined(run: TrainingRun): LeverOption[] {
 
 /** Experts spread over the ranks that hold different samples: what each of them learns from stays the same. */
 function spreadExperts(run: TrainingRun): LeverOption[] {
-  const experts = sizeOf(run, ["num_local_experts", "num_experts", "n_routed_experts"]);
+  const experts = sizeOf(run, DIMENSIONS.experts);
   const { worldSize, expertParallel, tensorParallel, pipelineParallel } = run.parallel;
   return [2, 4, 8].flatMap((degree) =>
     degree > expertParallel && experts % degree === 0 && worldSize % (tensorParallel * pipelineParallel * degree) === 0

@@ -6,8 +6,9 @@
  * {scheduler.py,codegen/wrapper.py} (fusion, `free_buffers`, `AllocateLine.plan`), torch/_functorch/_aot_autograd/
  * runtime_wrappers.py (gradients of parameters appear when the whole backward has run).
  */
+
+import { NO_LAYER } from "../folding/label";
 import type { Ledger, LedgerState } from "../ledger";
-import { NO_LAYER } from "../region";
 import { isLoopOperator } from "./operators";
 import { keptBlocks } from "./partition";
 import type { Operation, Tape } from "./tape";

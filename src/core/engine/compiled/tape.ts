@@ -2,8 +2,9 @@
  * What a micro-batch computes from what, noted while it runs eagerly, so that its events can be rewritten to those of
  * compiled code (`rewrite.ts`).
  */
+
+import { NO_LAYER } from "../folding/label";
 import type { Node } from "../node";
-import { NO_LAYER } from "../region";
 import { type Tensor, tensorBytes } from "../tensor";
 import type { Torch } from "../torch";
 import { isLoop, isRecomputed } from "./operators";

@@ -4,7 +4,7 @@
  * intermediates are released only after the result exists. Where an operator has several gradients, the generated code
  * computes them in the alphabetical order of the arguments' names (`other` before `self`, `mat1`, `mat2`, `self`).
  */
-import { category, type DType, isFloating, promote, resultType } from "../dtype";
+import { category, type DType, isFloating, resultType } from "../dtype";
 import type { BackwardFunction, Node } from "../node";
 import { broadcast, elementwiseStrides, numel, type Sizes, sameSizes } from "../shape";
 import { sameView, type Tensor } from "../tensor";
@@ -434,11 +434,6 @@ export function cumsum(torch: Torch, input: Tensor, dtype: DType | null): Tensor
 /** Comparison and logical operators: no gradient, boolean result. */
 export function compare(torch: Torch, operator: string, a: Operand, b: Operand): Tensor {
   return elementwise(torch, operator, isTensor(a) || isTensor(b) ? [a, b] : [a], "bool");
-}
-
-/** Result dtype of two operands that are both cast first (`cat`, `stack`). */
-export function promoteAll(tensors: readonly Tensor[]): DType {
-  return tensors.reduce<DType>((dtype, tensor) => promote(dtype, tensor.dtype), tensors[0]!.dtype);
 }
 
 /** An in-place operator: the same tensor, with a new history when it needs one. */

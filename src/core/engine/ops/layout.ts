@@ -2,11 +2,11 @@
  * Views and copies. A view allocates nothing; `reshape` and `contiguous` copy only where the strides force them to.
  * Sources: aten/src/ATen/native/TensorShape.cpp, derivatives.yaml.
  */
+import { promoteAll } from "../dtype";
 import type { BackwardFunction } from "../node";
 import { contiguousStrides, inferSize, numel, preservedStrides, type Sizes, sameSizes, viewStrides } from "../shape";
 import { alias, sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
-import { promoteAll } from "./arithmetic";
 
 /** A view with the backward that undoes it. */
 function viewed(
@@ -402,4 +402,20 @@ export function aliased(torch: Torch, input: Tensor): Tensor {
     input.strides,
     undoing((_, g) => g.retain()),
   );
+}
+
+/** `unfold(dim, size, step)`: an overlapping view. */
+export function slidingWindows(
+  torch: Torch,
+  self: Tensor,
+  dim: number,
+  [size, step]: readonly [size: number, step: number],
+): Tensor {
+  const k = dim < 0 ? dim + self.rank : dim;
+  const sizes = [...self.sizes.map((n, d) => (d === k ? Math.floor((n - size) / step) + 1 : n)), size];
+  const strides = [...self.strides.map((n, d) => (d === k ? n * step : n)), self.strides[k]!];
+  const node = torch.record("UnfoldBackward0", [self], (torch, [gradient]) => [
+    gradient ? torch.empty("unfold_backward", self.sizes, gradient.dtype) : null,
+  ]);
+  return torch.attach(node, alias(self, sizes, strides));
 }

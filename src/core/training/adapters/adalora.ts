@@ -2,7 +2,7 @@
  * AdaLoRA: a low-rank product with singular values between, added in place, and a regularisation of both factors that
  * joins the loss. Source: peft/tuners/adalora/{layer.py,model.py}.
  */
-import type { ModuleForward } from "../../engine/interpreter";
+import type { ModuleForward } from "../../engine/interpreter/options";
 import { add, div, elementwise, inplace, mul, sub } from "../../engine/ops/arithmetic";
 import { transpose } from "../../engine/ops/layout";
 import { matmul } from "../../engine/ops/linear";

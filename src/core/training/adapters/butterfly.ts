@@ -4,7 +4,7 @@
  * permutation beside it is a dense matrix all the same. Source: peft/tuners/boft/layer.py (BOFTLayer.update_layer,
  * cayley_batch, Linear.forward), torch/csrc/autograd/FunctionsManual.cpp (linalg_solve_backward).
  */
-import type { ModuleForward } from "../../engine/interpreter";
+import type { ModuleForward } from "../../engine/interpreter/options";
 import { add, mul, sub } from "../../engine/ops/arithmetic";
 import { select, transpose, unsqueeze } from "../../engine/ops/layout";
 import { bmmOperator, matmul, mmOperator } from "../../engine/ops/linear";

@@ -2,13 +2,13 @@
  * LoRA and DoRA on a convolution (peft/tuners/lora/layer.py, _ConvNd): one of the layer's own windows to `rank` channels, then one of
  * single places to the layer's channels. Source of what is taken: peft/tuners/lora/layer.py (dispatch_default).
  */
-import type { ModuleForward } from "../../engine/interpreter";
+import type { ModuleForward } from "../../engine/interpreter/options";
+import type { Argument } from "../../engine/ops/arguments";
 import { add, div, mul, sub } from "../../engine/ops/arithmetic";
 import { view } from "../../engine/ops/layout";
 import { matmul } from "../../engine/ops/linear";
 import { convolution } from "../../engine/ops/model";
 import { dropout } from "../../engine/ops/nonlinear";
-import type { Argument } from "../../engine/ops/table";
 import { sameView, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { AdapterSpec } from "../run";

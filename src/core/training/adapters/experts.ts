@@ -4,7 +4,7 @@
  * peft/utils/transformers_weight_conversion.py (`_convert_peft_config_moe`), peft/tuners/tuners_utils.py
  * (`_inject_parameters`), peft/tuners/lora/layer.py (`ParamWrapper`), torch/nn/utils/parametrize.py.
  */
-import type { ModuleParameters, ParameterWrapper } from "../../engine/interpreter";
+import type { ModuleParameters, ParameterWrapper } from "../../engine/interpreter/options";
 import { add, mul } from "../../engine/ops/arithmetic";
 import { permute, view } from "../../engine/ops/layout";
 import { baddbmmOperator, matmul } from "../../engine/ops/linear";

@@ -2,7 +2,7 @@
  * Adapters whose update is a whole matrix built at every forward: LoHa's product of two low-rank products, LoKr's
  * Kronecker product. Sources: peft/tuners/loha/layer.py (HadaWeight), peft/tuners/lokr/layer.py, ATen's kron.
  */
-import type { ModuleForward } from "../../engine/interpreter";
+import type { ModuleForward } from "../../engine/interpreter/options";
 import { add, mul } from "../../engine/ops/arithmetic";
 import { view } from "../../engine/ops/layout";
 import { linear, matmul } from "../../engine/ops/linear";

@@ -1,5 +1,5 @@
 /** Puts an adapter on a loaded model: new parameters, the forwards that use them, what is trained besides. */
-import type { ModuleForward, ParameterWrapper } from "../../engine/interpreter";
+import type { ModuleForward, ParameterWrapper } from "../../engine/interpreter/options";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { isTable, type PlacedTensor } from "../placed";

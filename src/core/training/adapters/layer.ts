@@ -3,7 +3,7 @@
  * Source: peft/tuners/tuners_utils.py (_move_adapter_to_device_of_base_layer, cast_adapter_dtype, _cast_input_dtype).
  */
 import type { DType } from "../../engine/dtype";
-import type { ModuleForward } from "../../engine/interpreter";
+import type { ModuleForward } from "../../engine/interpreter/options";
 import { view } from "../../engine/ops/layout";
 import { addmmOperator, linear } from "../../engine/ops/linear";
 import type { Tensor } from "../../engine/tensor";

@@ -3,7 +3,7 @@
  */
 
 import type { DType } from "../../engine/dtype";
-import type { ModuleForward } from "../../engine/interpreter";
+import type { ModuleForward } from "../../engine/interpreter/options";
 import { add, div, mul, sub } from "../../engine/ops/arithmetic";
 import { clone, permute, view } from "../../engine/ops/layout";
 import { linear, matmul } from "../../engine/ops/linear";

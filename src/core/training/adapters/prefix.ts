@@ -6,7 +6,7 @@
  * where there is a mask).
  */
 import type { DType } from "../../engine/dtype";
-import type { AttentionCache, AttentionOperandPair } from "../../engine/interpreter";
+import type { AttentionCache, AttentionOperandPair } from "../../engine/interpreter/options";
 import { cat, expand, permute, split, unbind, view } from "../../engine/ops/layout";
 import { repeatHeads } from "../../engine/ops/model";
 import type { Tensor } from "../../engine/tensor";

@@ -4,7 +4,7 @@
  * peft/tuners/{prompt_tuning,p_tuning,prefix_tuning}/model.py.
  */
 import type { DType } from "../../engine/dtype";
-import type { NamedTensor, WrappedInputs, Wrapper } from "../../engine/interpreter";
+import type { NamedTensor, WrappedInputs, Wrapper } from "../../engine/interpreter/options";
 import { unary } from "../../engine/ops/arithmetic";
 import { cat, repeat, slice } from "../../engine/ops/layout";
 import { linear } from "../../engine/ops/linear";

@@ -3,13 +3,12 @@
  * from skew-symmetric ones at every forward. Source: peft/tuners/oft/layer.py (OFTRotationModule).
  */
 import type { DType } from "../../engine/dtype";
-import type { ModuleForward } from "../../engine/interpreter";
+import type { ModuleForward } from "../../engine/interpreter/options";
 import { inplace, sub } from "../../engine/ops/arithmetic";
-import { contiguous, permute, repeat, reshape, transpose, view } from "../../engine/ops/layout";
+import { contiguous, permute, repeat, reshape, slidingWindows, transpose, view } from "../../engine/ops/layout";
 import { bmmOperator } from "../../engine/ops/linear";
 import { convolution } from "../../engine/ops/model";
 import { columnsToPicture } from "../../engine/ops/pooling";
-import { slidingWindows } from "../../engine/ops/table";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { AdapterSpec } from "../run";

@@ -2,7 +2,7 @@
  * Adapters that scale: IA3's vectors on keys, values and the feed-forward's input, VeRA's vectors around random matrices
  * shared by all modules. Sources: peft/tuners/ia3/layer.py, peft/tuners/vera/{layer.py,model.py}.
  */
-import type { ModuleForward } from "../../engine/interpreter";
+import type { ModuleForward } from "../../engine/interpreter/options";
 import { add, mul } from "../../engine/ops/arithmetic";
 import { clone, slice, view } from "../../engine/ops/layout";
 import { linear } from "../../engine/ops/linear";

@@ -2,7 +2,7 @@
  * Trainable tokens: chosen rows of the embedding (and of an output head tied to it) are trained; every forward writes
  * them into a copy of the whole table. Source: peft/tuners/trainable_tokens/layer.py.
  */
-import type { ModuleForward } from "../../engine/interpreter";
+import type { ModuleForward } from "../../engine/interpreter/options";
 import { linear } from "../../engine/ops/linear";
 import { embedding } from "../../engine/ops/model";
 import type { Tensor } from "../../engine/tensor";

@@ -4,7 +4,7 @@
  */
 import type { DType } from "../../engine/dtype";
 import { ELEMENT_BYTES, promote } from "../../engine/dtype";
-import type { AttentionCache, AttentionOperandPair } from "../../engine/interpreter";
+import type { AttentionCache, AttentionOperandPair } from "../../engine/interpreter/options";
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 

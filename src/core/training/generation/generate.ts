@@ -2,11 +2,13 @@
  * Text generated with the model that is being trained, beside its optimizer's states: prefill, then token by token with a
  * key-value cache. Source: transformers/generation/utils.py (generate, _sample, _beam_search).
  */
+
+import type { DType } from "../../engine/dtype";
 import { isFloating } from "../../engine/dtype";
 import type { Interpreter } from "../../engine/interpreter";
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import type { DType, GenerationSpec } from "../run";
+import type { GenerationSpec } from "../run";
 import type { SimulatedCache } from "./cache";
 
 export interface GenerationOptions {

@@ -12,3 +12,8 @@ export function modelParallelSize({ tensorParallel, pipelineParallel, contextPar
 export function dataParallelSize(parallel: Degrees & Pick<ParallelSpec, "worldSize">): number {
   return Math.max(1, parallel.worldSize / modelParallelSize(parallel));
 }
+
+/** GPUs that share one copy of the parameters. */
+export function shardedOver(parallel: ParallelSpec): number {
+  return Math.max(1, dataParallelSize(parallel) / (parallel.fsdp?.replicas ?? 1));
+}

@@ -3,9 +3,10 @@
  * dtype (and the next one prefetched), gradients reduced to shards unit by unit. Sources: torch/distributed/fsdp,
  * accelerate/utils/fsdp_utils.py (trainable parameters raised to float32).
  */
-import type { LeafHook } from "../../engine/backward";
+
 import type { DType } from "../../engine/dtype";
 import { ELEMENT_BYTES } from "../../engine/dtype";
+import type { LeafHook } from "../../engine/node";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { FsdpSpec } from "../run";

@@ -9,6 +9,7 @@
  */
 import { ELEMENT_BYTES } from "../../engine/dtype";
 import { type ConfigView, configView, hiddenSize, selectGraph, sizesOf } from "../../graph/config";
+import { DIMENSIONS } from "../../graph/dimensions";
 import { evaluate } from "../../graph/expression";
 import type { FamilyGraphs, TensorSpec } from "../../graph/types";
 import type { ModelConfig, ParallelSpec, TrainingRun } from "../run";
@@ -29,14 +30,17 @@ export interface LocalRun {
   readonly uncertain: readonly SplitUncertainty[];
 }
 
-const SPLIT_BY_EXPERTS = ["num_local_experts", "num_experts", "n_routed_experts"] as const;
-
 const EXPERTS = /Experts$/;
 
 /** Whether the run is spread by more than data parallelism. */
 export function splitsModel({ parallel }: TrainingRun): boolean {
   const { tensorParallel, pipelineParallel, contextParallel, expertParallel } = parallel;
   return Math.max(tensorParallel, pipelineParallel, contextParallel, expertParallel) > 1;
+}
+
+/** Whether one GPU holds a part of the model only, all the time or between uses. */
+export function isSharded(run: TrainingRun): boolean {
+  return run.parallel.fsdp !== null || run.parallel.deepspeed?.zeroStage === 3 || splitsModel(run);
 }
 
 /** The run of one device, its tensor and pipeline degrees left to the simulation; or why a degree is not followed. */
@@ -160,7 +164,7 @@ function byExperts(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
   if (mainParameters === undefined && ((deepspeed?.zeroStage ?? 0) > 0 || fsdp !== null))
     return { reason: `${reason} under sharding: experts and the rest are spread over different ranks` };
   const view = viewOf(run, family);
-  const sizes = divided(SPLIT_BY_EXPERTS, degree, view);
+  const sizes = divided(DIMENSIONS.experts, degree, view);
   const chosen = Number(view.scope("num_experts_per_tok") ?? 1);
   if (sizes === null || Object.keys(sizes).length === 0)
     return { reason: `${reason} of ${run.model.family}: its experts do not divide` };

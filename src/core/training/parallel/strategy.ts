@@ -3,8 +3,8 @@
  * step: what is allocated once, what exists only while a layer runs, what becomes of gradients, what the optimizer sees.
  */
 
-import type { LeafHook } from "../../engine/backward";
 import type { DType } from "../../engine/dtype";
+import type { LeafHook } from "../../engine/node";
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch, UsageHooks } from "../../engine/torch";
 

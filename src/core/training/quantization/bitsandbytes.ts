@@ -4,7 +4,7 @@
  * bitsandbytes/autograd/_functions.py (MatMul4Bit), bitsandbytes/functional.py (quantize_4bit, dequantize_4bit).
  */
 import { type DType, ELEMENT_BYTES } from "../../engine/dtype";
-import type { ModuleForward } from "../../engine/interpreter";
+import type { ModuleForward } from "../../engine/interpreter/options";
 import { matmul } from "../../engine/ops/linear";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";

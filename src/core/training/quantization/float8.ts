@@ -7,7 +7,7 @@
  * float8_training_tensor.py (_ToFloat8ConstrFunc), float8_ops.py (preprocess_addmm, addmm_float8_unwrapped).
  */
 import type { DType } from "../../engine/dtype";
-import type { ModuleForward } from "../../engine/interpreter";
+import type { ModuleForward } from "../../engine/interpreter/options";
 import { add } from "../../engine/ops/arithmetic";
 import { transpose } from "../../engine/ops/layout";
 import { contiguousStrides, numel, type Sizes } from "../../engine/shape";

@@ -6,7 +6,7 @@
  * (quantization/quant_api.py, Int8WeightOnlyConfig), aqlm (inference.py).
  */
 import type { DType } from "../../engine/dtype";
-import type { ModuleForward } from "../../engine/interpreter";
+import type { ModuleForward } from "../../engine/interpreter/options";
 import { add } from "../../engine/ops/arithmetic";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";

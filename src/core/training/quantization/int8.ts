@@ -6,7 +6,7 @@
  * bitsandbytes/nn/modules.py (Linear8bitLt.forward).
  */
 import type { DType } from "../../engine/dtype";
-import type { ModuleForward } from "../../engine/interpreter";
+import type { ModuleForward } from "../../engine/interpreter/options";
 import { numel } from "../../engine/shape";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";

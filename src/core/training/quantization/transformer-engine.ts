@@ -5,7 +5,7 @@
  * Sources: transformer_engine/pytorch/module/linear.py (_linear_forward_impl, _linear_backward), tensor/storage/
  * float8_tensor_storage.py (update_usage), cpp_extensions/gemm.py (get_cublas_workspace), quantization.py (DelayedScaling).
  */
-import type { ModuleForward } from "../../engine/interpreter";
+import type { ModuleForward } from "../../engine/interpreter/options";
 import { numel, type Sizes } from "../../engine/shape";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";

@@ -3,7 +3,8 @@
  * the reference model is loaded like the policy and put in evaluation mode; with adapters it is the policy with them
  * disabled), trl/models/utils.py (disable_gradient_checkpointing).
  */
-import { type InterpreterOptions, NotModelled } from "../../engine/interpreter";
+import type { InterpreterOptions } from "../../engine/interpreter/options";
+import { NotModelled } from "../../engine/not-modelled";
 import type { Torch } from "../../engine/torch";
 import type { Scope } from "../../graph/expression";
 import type { ArchitectureGraph, FamilyGraphs, TrainerGraph } from "../../graph/types";
@@ -18,8 +19,9 @@ import { sequencesOf } from "./sequences";
 import { withValueHead } from "./value-head";
 
 export { untilStates } from "./models";
+export { isOnline } from "./online";
 export type { Pass } from "./pass";
-export { type PpoGraphs, ppoGraphs, runPpo } from "./ppo";
+export { type PpoGraphs, type PpoOptions, ppoGraphs, runPpo } from "./ppo";
 export { Rollout, vllmBlock } from "./rollout";
 export { sequencesOf, sequencesPerSample } from "./sequences";
 export { valueHead } from "./value-head";

@@ -3,7 +3,7 @@
  * are joined to nothing, which copies them. Source: transformers/cache_utils.py (DynamicLayer.update).
  */
 import { type DType, promote } from "../../engine/dtype";
-import type { AttentionCache, AttentionOperandPair } from "../../engine/interpreter";
+import type { AttentionCache, AttentionOperandPair } from "../../engine/interpreter/options";
 import { cat } from "../../engine/ops/layout";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";

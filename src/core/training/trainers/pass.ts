@@ -4,15 +4,11 @@
  * trl/experimental/ppo/ppo_trainer.py.
  */
 import { ELEMENT_BYTES } from "../../engine/dtype";
-import {
-  type AttentionCache,
-  Interpreter,
-  type InterpreterOptions,
-  type ModuleForward,
-  NotModelled,
-} from "../../engine/interpreter";
+import { type Folding, leftOut } from "../../engine/folding/plan";
+import { Interpreter } from "../../engine/interpreter";
+import type { AttentionCache, InterpreterOptions, ModuleForward } from "../../engine/interpreter/options";
+import { NotModelled } from "../../engine/not-modelled";
 import { isTensor } from "../../engine/ops/arithmetic";
-import { type Folding, leftOut } from "../../engine/region";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { Scope } from "../../graph/expression";

@@ -8,9 +8,11 @@
  */
 import { backward } from "../../engine/backward";
 import type { DType } from "../../engine/dtype";
-import { NotModelled } from "../../engine/interpreter";
+import { FOLDS, type Fold, nextFold } from "../../engine/folding/plan";
+import { playRegion, recordRegion } from "../../engine/folding/region";
+import type { Region } from "../../engine/folding/unroller";
 import type { LedgerState } from "../../engine/ledger";
-import { FOLDS, type Fold, nextFold, playRegion, type Region, recordRegion } from "../../engine/region";
+import { NotModelled } from "../../engine/not-modelled";
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { Instruction, TrainerGraph } from "../../graph/types";

@@ -4,8 +4,9 @@
  * trl/trainer/{grpo,rloo}_trainer.py (_prepare_inputs, _generate_and_score_completions), trl/trainer/utils.py
  * (shuffle_sequence_dict, split_tensor_dict), trl/generation/vllm_generation.py (sleep mode).
  */
+
+import { playRegion } from "../../engine/folding/region";
 import { slice } from "../../engine/ops/layout";
-import { playRegion } from "../../engine/region";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { PassFactory } from "../forward";

@@ -4,11 +4,14 @@
  * transformers/models/recurrent_gemma/modeling_recurrent_gemma.py): the first rounds and the last ones are run, those between
  * them are put back by the events of one that did what its neighbours did, as layers are (`region.ts`).
  */
-import { isOfLayer } from "../graph/expression";
-import type { GraphFunction, Instruction, Operand } from "../graph/types";
-import type { Ledger, LedgerState } from "./ledger";
-import { type Folding, layerLabel, NO_LAYER, type Outliving, Recording, Unroller } from "./region";
-import type { Storage } from "./tensor";
+import { isOfLayer } from "../../graph/expression";
+import type { GraphFunction, Instruction, Operand } from "../../graph/types";
+import type { Ledger, LedgerState } from "../ledger";
+import type { Storage } from "../tensor";
+import { layerLabel, NO_LAYER } from "./label";
+import type { Folding } from "./plan";
+import { type Outliving, Recording } from "./recording";
+import { Unroller } from "./unroller";
 
 /** Rounds that are run before the one that is copied. */
 const RUN_BEFORE = 2;

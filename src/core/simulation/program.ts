@@ -1,5 +1,5 @@
 /** A forward of a run's model: the captured graph with the run's fused kernels, and what its names stand for. */
-import type { DType } from "./engine/dtype";
+import type { DType } from "../engine/dtype";
 import {
   type ConfigView,
   configView,
@@ -8,16 +8,16 @@ import {
   type RunSizes,
   selectGraph,
   sizesOf,
-} from "./graph/config";
-import { evaluate, type Scope } from "./graph/expression";
-import { buildsNoMask, withFlash } from "./graph/flash";
-import { withChunkedLoss, withLiger } from "./graph/liger";
-import type { ArchitectureGraph, FamilyGraphs } from "./graph/types";
-import { standsApart } from "./training/adapters/prefix";
-import { virtualTokens } from "./training/adapters/prompts";
-import type { BatchTensor } from "./training/forward";
-import type { CompanionSpec, Task, TrainingRun } from "./training/run";
-import { sequencesPerSample } from "./training/trainers";
+} from "../graph/config";
+import { evaluate, type Scope } from "../graph/expression";
+import { buildsNoMask, withFlash } from "../graph/flash";
+import { withChunkedLoss, withLiger } from "../graph/liger";
+import type { ArchitectureGraph, FamilyGraphs } from "../graph/types";
+import { standsApart } from "../training/adapters/prefix";
+import { virtualTokens } from "../training/adapters/prompts";
+import type { BatchTensor } from "../training/forward";
+import type { CompanionSpec, Task, TrainingRun } from "../training/run";
+import { sequencesPerSample } from "../training/trainers";
 
 /** Activations Liger has a gated kernel for (SwiGLU and GEGLU). */
 const GATED: ReadonlySet<string> = new Set(["silu", "swish", "gelu_pytorch_tanh"]);

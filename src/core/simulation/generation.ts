@@ -1,16 +1,18 @@
 /** Calls of `generate` with a run's own model, beside whatever else is on the device. */
-import { type DType, ELEMENT_BYTES } from "./engine/dtype";
-import { type AttentionCache, type Interpreter, NotModelled } from "./engine/interpreter";
-import type { Fold } from "./engine/region";
-import type { Torch } from "./engine/torch";
-import { type ConfigView, sizesOf } from "./graph/config";
-import { buildsNoMask } from "./graph/flash";
-import type { FamilyGraphs } from "./graph/types";
+import { type DType, ELEMENT_BYTES } from "../engine/dtype";
+import type { Fold } from "../engine/folding/plan";
+import type { Interpreter } from "../engine/interpreter";
+import type { AttentionCache } from "../engine/interpreter/options";
+import { NotModelled } from "../engine/not-modelled";
+import type { Torch } from "../engine/torch";
+import { type ConfigView, sizesOf } from "../graph/config";
+import { buildsNoMask } from "../graph/flash";
+import type { FamilyGraphs } from "../graph/types";
+import { type CacheStyle, SimulatedCache } from "../training/generation/cache";
+import { runGeneration } from "../training/generation/generate";
+import { PAGED_DEFAULTS, type PagedPool, pagedPool, runPaged } from "../training/generation/paged";
+import type { GenerationSpec, TrainingRun } from "../training/run";
 import { type Program, programOf } from "./program";
-import { type CacheStyle, SimulatedCache } from "./training/generation/cache";
-import { runGeneration } from "./training/generation/generate";
-import { PAGED_DEFAULTS, type PagedPool, pagedPool, runPaged } from "./training/generation/paged";
-import type { GenerationSpec, TrainingRun } from "./training/run";
 
 /** Makes an interpreter; folded ones leave out layers that repeat their neighbours. */
 export type InterpreterFactory = (fold: Fold) => Interpreter;

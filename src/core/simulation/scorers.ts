@@ -1,15 +1,16 @@
 /** Heads that give numbers instead of words: those that trainers put on the model, and PPO's value and reward models. */
-import type { DType } from "./engine/dtype";
-import { Ledger } from "./engine/ledger";
-import { Torch } from "./engine/torch";
-import type { RunSizes } from "./graph/config";
-import type { FamilyGraphs } from "./graph/types";
+import type { DType } from "../engine/dtype";
+import { Ledger } from "../engine/ledger";
+import { Torch } from "../engine/torch";
+import type { RunSizes } from "../graph/config";
+import type { FamilyGraphs } from "../graph/types";
+import { promptSizes } from "../training/adapters/prompt-sizes";
+import { type LoadedModel, type LoadOptions, loadModel } from "../training/model";
+import { reserve } from "../training/parallel/strategy";
+import type { CompanionSpec, CriticSpec, TrainerSpec, TrainingRun } from "../training/run";
+import { hasValueHead, isOnline, type PpoGraphs, ppoGraphs, untilStates, valueHead } from "../training/trainers";
 import { companionRun, forwardSizes, graphsOf, type Program, programOf } from "./program";
-import { promptSizes } from "./training/adapters/prompt-sizes";
-import { type LoadedModel, type LoadOptions, loadModel } from "./training/model";
-import { reserve } from "./training/parallel/strategy";
-import type { CompanionSpec, CriticSpec, TrainerKind, TrainerSpec, TrainingRun } from "./training/run";
-import { hasValueHead, type PpoGraphs, ppoGraphs, untilStates, valueHead } from "./training/trainers";
+import type { Refusal } from "./setup";
 
 /** A model that gives one number for every token, and its program at other sizes. */
 export interface LoadedScorer {
@@ -18,8 +19,12 @@ export interface LoadedScorer {
   readonly at: (sizes: RunSizes) => Program;
 }
 
-/** Trainers that rate their own completions with a model. */
-const RATES: ReadonlySet<TrainerKind> = new Set(["online-dpo", "xpo", "nash-md"]);
+/** PPO's value and reward model, and the graphs of its loop. */
+export interface Scorers {
+  readonly graphs: PpoGraphs;
+  readonly value: LoadedScorer;
+  readonly reward: LoadedScorer;
+}
 
 /** How scorers are loaded: as the policy, without its adapter. */
 type Loading = Omit<LoadOptions, "adapter">;
@@ -66,7 +71,7 @@ export function scorersOf(
   family: FamilyGraphs,
   { scorers = {}, ppo }: TrainerSpec,
   loading: Loading,
-): { graphs: PpoGraphs; value: LoadedScorer; reward: LoadedScorer } | { reason: string } {
+): Scorers | Refusal {
   const graphs = ppoGraphs(family.trainers ?? []);
   if (graphs === null || ppo === undefined) return { reason: "PPO of this library" };
   // Its loop generates with the model inside FSDP's wrapper, whose embeddings only the wrapper's own forward gathers
@@ -112,8 +117,8 @@ export function raterOf(
   family: FamilyGraphs,
   spec: TrainerSpec | null,
   loading: Loading,
-): LoadedScorer | { reason: string } | null {
-  if (spec === null || !RATES.has(spec.kind) || spec.variant["rewards"] !== "model") return null;
+): LoadedScorer | Refusal | null {
+  if (spec === null || !isOnline(spec.kind) || spec.variant["rewards"] !== "model") return null;
   const rater = scorerOf(torch, run, family, spec.scorers?.reward, false, loading);
   return rater ?? { reason: `${spec.kind.toUpperCase()} with a reward model like ${run.model.family}` };
 }

@@ -1,0 +1,122 @@
+/** Keys that releases of a library removed. */
+import { renaming } from "../../../../formats/fix";
+import type { LocatedSetting } from "../../../../formats/types";
+import { isRemoved } from "../../../defaults";
+import { type Facts, type Hit, type Rule, removal } from "../../rule";
+
+/** A statement whose key a library version removed. */
+interface Removed {
+  readonly setting: LocatedSetting;
+  readonly key: string;
+  readonly removedIn: string;
+  readonly replacedBy: string | undefined;
+  /** The new key takes the same value. */
+  readonly renamed: boolean;
+}
+
+function removedKeys(facts: Facts): Removed[] {
+  const { keys } = facts.inputs.format;
+  const changed = keys.filter(({ removedIn, oldNames }) => removedIn !== undefined || oldNames !== undefined);
+  const gone = (removedIn: string) => isRemoved(removedIn, facts.resolution.libraries);
+  return facts.inputs.main.read.settings.flatMap((setting): Removed[] => {
+    const name = setting.key.replace(/^.*\./, "");
+    const of = (key: string) => setting.key === key || setting.key.endsWith(`.${key}`);
+    for (const spec of changed) {
+      const { removedIn, replacedBy } = spec;
+      if (removedIn !== undefined && of(spec.key) && gone(removedIn)) {
+        const next = keys.find(({ key }) => key === replacedBy);
+        return [{ setting, key: spec.key, removedIn, replacedBy, renamed: next?.type === spec.type }];
+      }
+      const old = spec.oldNames?.[name];
+      if (old !== undefined && gone(old))
+        return [{ setting, key: name, removedIn: old, replacedBy: spec.key, renamed: true }];
+    }
+    return [];
+  });
+}
+
+/** Arguments without memory effect that transformers 5 removed, and what replaced them. */
+const REMOVED_OTHERS: Readonly<Record<string, string>> = {
+  warmup_ratio: "warmup_steps (a share below 1 is taken)",
+  evaluation_strategy: "eval_strategy",
+  overwrite_output_dir: "",
+  logging_dir: "the TENSORBOARD_LOGGING_DIR variable",
+  save_safetensors: "",
+  half_precision_backend: "",
+  fp16_opt_level: "",
+  fp16_backend: "",
+  use_mps_device: "",
+  jit_mode_eval: "",
+  use_ipex: "",
+  tpu_num_cores: "",
+  past_index: "",
+  ray_scope: "",
+  push_to_hub_model_id: "hub_model_id",
+  push_to_hub_organization: "hub_model_id",
+  push_to_hub_token: "hub_token",
+  include_inputs_for_metrics: "include_for_metrics",
+};
+
+export const TRAINER_KEYS_RULES: readonly Rule[] = [
+  {
+    code: "removed-key",
+    severity: "information",
+    title: "A key the library no longer has",
+    why: "The key was removed from this release of the library; it is rejected, or ignored where extra keys are allowed. The finding is an error when the version is pinned, information when it is only assumed.",
+    mend: "Write the key that replaced it, or remove it.",
+    en: "`{key}` was removed in {library}{next}.",
+    zh: "`{key}` 已在 {library} 中移除{next}。",
+    example: { train: "per_gpu_train_batch_size: 4\nwarmup_ratio: 0.1", pins: 'libraries: { transformers: "5.17" }' },
+    check: (facts) => {
+      const { uri } = facts.inputs.main;
+      return removedKeys(facts).map(({ setting, key, removedIn, replacedBy, renamed }): Hit => {
+        const [library = ""] = removedIn.split(" ");
+        const { keySpan, valueSpan } = setting;
+        return {
+          at: {
+            name: setting.name ?? "",
+            value: null,
+            from: "document",
+            key: setting.key,
+            place: { uri, keySpan, valueSpan },
+          },
+          // axolotl drops what it does not know; the others stop.
+          ...(facts.pinned(library) === undefined
+            ? {}
+            : { severity: library === "axolotl" ? ("warning" as const) : ("error" as const) }),
+          args: { key, library: removedIn, next: replacedBy === undefined ? "" : `: ${replacedBy}` },
+          fixes: renamed && replacedBy !== undefined ? [{ ...renaming(keySpan, replacedBy), safe: true }] : [],
+        };
+      });
+    },
+  },
+  {
+    code: "removed-key-other",
+    severity: "information",
+    title: "An argument without memory effect was removed",
+    why: "transformers 5 removed this argument. With the version pinned this stops `TrainingArguments`; otherwise it depends on the installed version.",
+    mend: "Remove it, or write the key that replaced it.",
+    en: "`{key}` was removed in transformers 5{next}.",
+    zh: "`{key}` 已在 transformers 5 中移除{next}。",
+    example: { train: "warmup_ratio: 0.1", pins: 'libraries: { transformers: "5.17" }' },
+    check: (facts) => {
+      if (
+        !facts.trainer ||
+        facts.pinned("transformers") === undefined ||
+        Number.parseInt(facts.resolution.libraries.transformers, 10) < 5
+      )
+        return [];
+      const { root } = facts.inputs.main.config?.parsed ?? { root: null };
+      if (root?.kind !== "map") return [];
+      return root.entries.flatMap((entry) => {
+        const next = REMOVED_OTHERS[entry.key];
+        if (next === undefined) return [];
+        const place = { uri: facts.inputs.main.uri, keySpan: entry.keySpan, valueSpan: entry.value };
+        const at = { name: entry.key, key: entry.key, value: null, from: "document" as const, place };
+        return [
+          { at, args: { key: entry.key, next: next === "" ? "" : `: ${next}` }, fixes: next === "" ? removal(at) : [] },
+        ];
+      });
+    },
+  },
+];

@@ -1,0 +1,384 @@
+/**
+ * Executes a captured graph on the engine. Values live as Python's names did: until the recorded drop, or the end of
+ * the function.
+ */
+import type { Scope } from "../../graph/expression";
+import { withParts } from "../../graph/parts";
+import type {
+  ArchitectureGraph,
+  CallInstruction,
+  GraphFunction,
+  Instruction,
+  Operand,
+  OpInstruction,
+} from "../../graph/types";
+import { withUnits } from "../../graph/units";
+import { inputEmbeddings } from "../embeddings";
+import { NO_LAYER } from "../folding/label";
+import type { Folding } from "../folding/plan";
+import { NotModelled } from "../not-modelled";
+import { type Argument, Arguments } from "../ops/arguments";
+import { isTensor } from "../ops/arithmetic";
+import { slice } from "../ops/layout";
+import { dispatch } from "../ops/table";
+import { hostTensor, type Tensor } from "../tensor";
+import type { Torch } from "../torch";
+import { type Context, contextOf, dropList, type Input, leave } from "./frame";
+import { Layers } from "./layers";
+import { attributesOf, geometryOf, leafForward } from "./modules";
+import { Operands } from "./operands";
+import type { AttentionCache, InterpreterOptions, ModuleForward, ModuleParameters, ParameterWrapper } from "./options";
+import { Repeats } from "./repeats";
+
+const ATTENTION = "scaled_dot_product_attention";
+/** Place of its rate of dropout: after query, key, value and mask. */
+const ATTENTION_DROPOUT = 4;
+/** Operators that a module of one convolution is in a graph. */
+const CONVOLUTIONS: ReadonlySet<string> = new Set(["conv1d", "conv3d"]);
+/** Scopes whose attention sees every token at once and keeps nothing. */
+const ENCODER = /(?:^|\.)encoder(?:\.|$)/;
+
+/** Whether a value is made by repeating heads (`repeat_kv`: expanded, then made contiguous). */
+function isRepeated(fn: GraphFunction, operand: Operand | undefined): boolean {
+  let name = typeof operand === "string" && operand.startsWith("%") ? operand.slice(1) : undefined;
+  for (let k = fn.body.length - 1; k >= 0 && name !== undefined; k--) {
+    const instruction = fn.body[k]!;
+    if (!("op" in instruction) || !instruction.out.includes(name)) continue;
+    if (instruction.op === "expand") return true;
+    const [source] = instruction.in;
+    const passes = /^(?:reshape|view|contiguous|clone|alias|_unsafe_view)/.test(instruction.op);
+    name = passes && typeof source === "string" && source.startsWith("%") ? source.slice(1) : undefined;
+  }
+  return false;
+}
+
+const NO_KEYWORDS: Readonly<Record<string, Argument>> = {};
+
+const DROPOUTS: ReadonlySet<string> = new Set(["dropout", "dropout_", "native_dropout"]);
+
+/** The operator that stands for head and loss together. */
+const FUSED_LOSS = "liger_fused_linear_cross_entropy";
+
+/** What goes with an output, as a name of its own. */
+function apart(output: Tensor): Tensor {
+  const name = hostTensor(output.ledger, [0], "uint8");
+  name.along = output.along;
+  output.along = null;
+  return name;
+}
+
+export class Interpreter {
+  private readonly operands: Operands;
+  private readonly layers: Layers;
+  private readonly repeats: Repeats;
+  /** Operands that live as long as the operator that takes them. */
+  private readonly passing: Tensor[] = [];
+
+  /**
+   * What makes the output that is told to require grad: the embedding of `input_ids`, when checkpointing is on and the
+   * class's `main_input_name` says so (transformers/modeling_utils.py, gradient_checkpointing_enable).
+   */
+  private readonly inputEmbeddings: ReadonlySet<Instruction>;
+  /** What makes the output that the caller may give instead. */
+  private readonly givenEmbeddings: ReadonlySet<Instruction>;
+  private embeds: Tensor | null = null;
+  /** Whether the states between layers have their final form. */
+  private finished = false;
+  private readonly graph: ArchitectureGraph;
+
+  constructor(
+    private readonly torch: Torch,
+    graph: ArchitectureGraph,
+    private readonly options: InterpreterOptions,
+  ) {
+    const { checkpointing } = options;
+    const units = checkpointing === null ? graph : withUnits(graph);
+    const parted = checkpointing?.useReentrant === true ? withParts(units) : { graph: units, parts: [] };
+    this.graph = parted.graph;
+    // Models whose main input is text are always told to; others by the Trainer, for adapters under the reentrant kind.
+    const ofText = graph.mainInput === undefined && graph.main.inputs.includes("input_ids");
+    const told = checkpointing !== null && (ofText || checkpointing.useReentrant);
+    this.inputEmbeddings = told ? inputEmbeddings(graph) : new Set();
+    this.givenEmbeddings = options.wrapper?.enter === undefined ? new Set() : inputEmbeddings(graph);
+    this.operands = new Operands(torch, options);
+    const run = this.run.bind(this);
+    this.layers = new Layers(torch, this.graph, parted.parts, options, this.operands, run);
+    this.repeats = new Repeats(torch, this.graph, options, this.operands, this.layers);
+  }
+
+  /** What the last forward left out, per repeat. */
+  get foldings(): readonly Folding[] {
+    return this.repeats.foldings;
+  }
+
+  /** Runs the graph's forward: the loss first, then the other outputs, all owned by the caller. */
+  main(batch: readonly Input[]): Tensor[] {
+    const { torch } = this;
+    const { wrapper, scope } = this.options;
+    this.repeats.begin();
+    const inner = wrapper?.enter?.(
+      torch,
+      batch.flatMap((tensor, k) => (tensor === null ? [] : [{ name: this.graph.batch[k]!.name, tensor }])),
+    );
+    this.embeds = inner?.embeds ?? null;
+    this.finished = false;
+    this.layers.begin();
+    const [loss, ...rest] = this.run(this.graph.main, inner?.batch ?? batch, null, scope);
+    this.layers.end();
+    if (!this.finished) this.finishStates(loss!);
+    const outputs = [wrapper?.leave === undefined ? loss! : wrapper.leave(torch, loss!), ...rest];
+    this.embeds = null;
+    inner?.release();
+    return outputs;
+  }
+
+  /**
+   * Runs the graph up to its head, and the head on the last position (`logits_to_keep` = 1): the logits of the next token,
+   * owned by the caller.
+   *
+   * @param positions takes the place of the positions that the model counts itself, once for all sequences
+   */
+  nextToken(batch: readonly Input[], positions: Tensor): Tensor {
+    this.repeats.begin();
+    this.layers.wrappedBefore = 0;
+    const fn = this.graph.main;
+    const context = contextOf(fn, null, this.options.scope);
+    fn.inputs.forEach((name, k) => {
+      const input = batch[k];
+      if (input) context.frame.set(name, input.retain());
+    });
+    for (const instruction of fn.body) {
+      if (!("call" in instruction) || instruction.path !== this.options.head) {
+        this.step(instruction, context);
+        if ("op" in instruction && instruction.op === "unsqueeze") this.position(instruction, positions, context);
+        continue;
+      }
+      const name = String(instruction.in[0]);
+      const hidden = this.operands.value(name, context);
+      const last =
+        hidden.rank === 3 ? slice(this.torch, hidden, 1, hidden.size(1) - 1, hidden.size(1)) : hidden.retain();
+      hidden.release();
+      context.frame.set(this.operands.name(name), last);
+      this.call(instruction, context);
+      const logits = this.operands.value(String(instruction.out[0]), context).retain();
+      leave(context);
+      return logits;
+    }
+    throw new NotModelled("a model without a head cannot generate");
+  }
+
+  /** `position_ids` of the caller instead of a row of counted ones. */
+  private position(instruction: OpInstruction, positions: Tensor, context: Context): void {
+    const name = instruction.out[0];
+    const counted = typeof name === "string" ? context.frame.get(name) : undefined;
+    if (counted === undefined || counted.dtype !== "int64" || counted.rank !== 2) return;
+    if (counted.sizes[0] === 1 && counted.sizes[1] === positions.sizes[1])
+      this.operands.bind([name!], [positions.retain()], context);
+  }
+
+  /** Runs one function on its inputs, taking over those named in `early`; outputs are owned by the caller. */
+  private run(
+    fn: GraphFunction,
+    inputs: readonly Input[],
+    index: number | null,
+    scope: Scope,
+    early: ReadonlySet<string> = new Set(),
+  ): Tensor[] {
+    const context = contextOf(fn, index, scope);
+    const { frame } = context;
+    fn.inputs.forEach((name, k) => {
+      const input = inputs[k];
+      if (input) frame.set(name, early.has(name) ? input : input.retain());
+    });
+    for (const instruction of fn.body) this.step(instruction, context);
+    const outputs = fn.outputs.map((name) => this.operands.value(name, context).retain());
+    leave(context);
+    return outputs;
+  }
+
+  private step(instruction: Instruction, context: Context): void {
+    if ("op" in instruction) this.operator(instruction, context);
+    else if ("call" in instruction) this.call(instruction, context);
+    else if ("drop" in instruction) {
+      for (const name of instruction.drop) {
+        const key = this.operands.name(name);
+        if (key.startsWith("*")) dropList(key, context);
+        const tensor = context.frame.get(key);
+        if (tensor !== undefined) context.dtypes.set(key, tensor.dtype);
+        tensor?.release();
+        context.frame.delete(key);
+      }
+    } else if ("store" in instruction) this.layers.store(instruction, context);
+    else if ("scope" in instruction) {
+      // What a layer runs belongs to one of its modules: a loop inside is captured without a name.
+      if (instruction.scope === "" && context.index !== null) return;
+      this.torch.scope = this.operands.path(instruction.scope, context.index);
+      if (this.options.parametrized !== undefined) this.cross(this.torch.scope, context, this.options.parametrized);
+    } else if ("block" in instruction) this.layers.block(instruction, context);
+    else this.repeats.run(instruction, context);
+  }
+
+  /** Leaves and enters parametrized modules on the way to `path`. */
+  private cross(path: string, context: Context, parametrized: ReadonlyMap<string, ParameterWrapper>): void {
+    const { inside } = context;
+    if (inside !== null && (path === inside.path || path.startsWith(`${inside.path}.`))) return;
+    inside?.parameters.leave();
+    const wrapper = parametrized.get(path);
+    context.inside = wrapper === undefined ? null : { path, parameters: wrapper.enter(this.torch) };
+  }
+
+  /** The forward in place of an embedding that a module of the library's own (one that scales) looks up itself. */
+  private replacedEmbedding({ op, in: [table] }: OpInstruction, context: Context): ModuleForward | undefined {
+    if (op !== "embedding" || typeof table !== "string" || !/^@.*\.weight$/.test(table)) return undefined;
+    return this.options.modules.get(this.operands.path(table.slice(1, -".weight".length), context.index));
+  }
+
+  private operator(instruction: OpInstruction, context: Context): void {
+    const { torch } = this;
+    const replaced = this.replacedEmbedding(instruction, context);
+    const ids = replaced && this.operands.operand(instruction.in[1]!, context);
+    if (replaced !== undefined && isTensor(ids)) {
+      this.operands.bind(instruction.out, [replaced(torch, ids, [])], context);
+      return;
+    }
+    const args = instruction.in.map((operand) => this.operands.operand(operand, context));
+    const keywords = instruction.kw === undefined ? NO_KEYWORDS : this.operands.keywords(instruction.kw, context);
+    if (this.options.noDropout && DROPOUTS.has(instruction.op)) args[1] = 0;
+    if (this.options.noDropout && this.options.attentionDropoutModule && instruction.op === ATTENTION)
+      args[ATTENTION_DROPOUT] = 0;
+    const { autocastEnabled, gradEnabled } = torch;
+    if (instruction.op === FUSED_LOSS) torch.logits = true;
+    if (instruction.noamp) torch.autocastEnabled = false;
+    if (instruction.nograd) torch.gradEnabled = false;
+    const cache = this.options.cache ?? this.options.wrapper?.cache;
+    if (instruction.op === ATTENTION && cache !== undefined && !ENCODER.test(torch.scope))
+      this.cached(cache, instruction, args, context);
+    const given = this.given(instruction);
+    const adapted = CONVOLUTIONS.has(instruction.op) ? this.adapterOf(instruction, context) : undefined;
+    const [first, ...rest] = args;
+    const result =
+      given ??
+      (adapted !== undefined && isTensor(first)
+        ? adapted(torch, first, rest)
+        : dispatch(torch, instruction.op, new Arguments(args, keywords)));
+    for (let tensor = this.passing.shift(); tensor !== undefined; tensor = this.passing.shift()) tensor.release();
+    if (instruction.noamp) torch.autocastEnabled = autocastEnabled;
+    torch.gradEnabled = gradEnabled;
+    if (result === null) throw new NotModelled(`operator ${instruction.op}`);
+    if (instruction.checkpointgrad && this.options.checkpointing !== null && !Array.isArray(result))
+      result.requiresGradFlag = true;
+    if (given === null && this.inputEmbeddings.has(instruction) && !Array.isArray(result)) this.requireGrad(result);
+    this.operands.bind(instruction.out, Array.isArray(result) ? result : [result], context);
+    if (this.options.positions !== undefined && context.index === null && instruction.op === "unsqueeze")
+      this.position(instruction, this.options.positions, context);
+  }
+
+  /** What stands on the module whose weight a convolution multiplies with: such modules are operators in a graph. */
+  private adapterOf({ in: [, weight] }: OpInstruction, context: Context): ModuleForward | undefined {
+    if (typeof weight !== "string" || !weight.startsWith("@")) return undefined;
+    return this.options.modules.get(this.operands.path(weight.slice(1), context.index).replace(/\.weight$/, ""));
+  }
+
+  /** Hands keys and values to the cache; what it returns takes the place of the operands and of their names. */
+  private cached(cache: AttentionCache, instruction: OpInstruction, args: Argument[], context: Context): void {
+    const [, keyName, valueName] = instruction.in;
+    const [query, key, value] = args;
+    if (!isTensor(query) || !isTensor(key) || !isTensor(value)) return;
+    const repeats = isRepeated(context.fn, keyName);
+    const kept = cache.update(this.torch, query.size(2), key, value, repeats, query.size(1));
+    const read = kept.reads ?? kept;
+    args[1] = read.key;
+    args[2] = read.value;
+    if (kept.reads !== undefined) {
+      args[3] = kept.reads.mask;
+      args[5] = false;
+      this.passing.push(read.key, read.value, kept.reads.mask);
+    }
+    if (repeats) this.passing.push(kept.key, kept.value);
+    else this.operands.bind([keyName as string, valueName as string], [kept.key, kept.value], context);
+  }
+
+  /** What the caller embedded in place of an instruction's result, owned; null when the model does it. */
+  private given(instruction: Instruction): Tensor | null {
+    return this.givenEmbeddings.has(instruction) ? (this.embeds?.retain() ?? null) : null;
+  }
+
+  /** `output.requires_grad_(True)` of a frozen embedding. */
+  private requireGrad(output: Tensor): void {
+    if (this.torch.gradEnabled && !output.requiresGrad) output.requiresGradFlag = true;
+  }
+
+  private call(instruction: CallInstruction, context: Context): void {
+    const { torch } = this;
+    const path = this.operands.path(instruction.path, context.index);
+    const outer = torch.scope;
+    torch.scope = path;
+    if (this.options.head !== null && path === this.options.head) {
+      torch.logits = true;
+      this.options.wrapper?.atHead?.();
+    }
+    const input = this.operands.operand(instruction.in[0]!, context);
+    if (!isTensor(input)) throw new NotModelled(`call of ${path} without a tensor`);
+    if (this.options.head !== null && path === this.options.head) this.finishStates(input);
+    const replaced = this.options.modules.get(path);
+    const outside = torch.usage !== undefined && torch.layer === NO_LAYER;
+    if (outside) torch.usage?.enterModule?.(torch, path, this.parametersOf(path));
+    const { gradEnabled } = torch;
+    if (instruction.nograd) torch.gradEnabled = false;
+    const given = this.given(instruction);
+    // A parametrized leaf (a router that is a linear layer of its own).
+    const inside = this.options.parametrized?.get(path)?.enter(torch) ?? null;
+    torch.launchOn([input]);
+    const out =
+      given ??
+      (replaced === undefined
+        ? this.leaf(instruction, path, input, context, inside)
+        : replaced(torch, input, this.restOf(instruction, path, context)));
+    inside?.leave();
+    torch.gradEnabled = gradEnabled;
+    if (given === null && this.inputEmbeddings.has(instruction)) this.requireGrad(out);
+    if (outside) torch.usage?.leaveModule?.(torch, path);
+    torch.scope = outer;
+    this.operands.bind(instruction.out, instruction.out.length > 1 ? [out, apart(out)] : [out], context);
+  }
+
+  /** A module's further arguments; a convolution's are those of its operator. */
+  private restOf(instruction: CallInstruction, path: string, context: Context): Argument[] {
+    const { call, in: operands } = instruction;
+    if (call !== "Conv2d") return operands.slice(1).map((operand) => this.operands.operand(operand, context));
+    const { parameters } = this.options;
+    const { stride, padding, dilation } = geometryOf(attributesOf(instruction, this.operands, context));
+    const weights = [parameters.get(`${path}.weight`) ?? null, parameters.get(`${path}.bias`) ?? null];
+    return [...weights, [...stride], [...padding], [...dilation]];
+  }
+
+  /** The module's own forward, on its parameters or on what stands for them. */
+  private leaf(
+    instruction: CallInstruction,
+    path: string,
+    input: Tensor,
+    context: Context,
+    inside: ModuleParameters | null,
+  ): Tensor {
+    const { parameters } = this.options;
+    const weight = inside?.get(this.torch, `${path}.weight`) ?? parameters.get(`${path}.weight`);
+    const bias = parameters.get(`${path}.bias`) ?? null;
+    const attribute = attributesOf(instruction, this.operands, context);
+    return leafForward(this.torch, { call: instruction.call, path }, input, { weight, bias }, attribute);
+  }
+
+  /** Elements of a leaf module's parameters. */
+  private parametersOf(path: string): number {
+    const { parameters } = this.options;
+    return (parameters.get(`${path}.weight`)?.elements ?? 0) + (parameters.get(`${path}.bias`)?.elements ?? 0);
+  }
+
+  /** What the model makes of the last layer's states takes their place. */
+  private finishStates(final: Tensor): void {
+    this.finished = true;
+    const states = this.options.hiddenStates;
+    if (states === undefined) return;
+    states.pop()?.release();
+    states.push(final.retain());
+  }
+}

@@ -1,0 +1,186 @@
+/** Runs the layers of a model one at a time, checkpointed where they are. */
+import { layerScope } from "../../graph/config";
+import type { Scope } from "../../graph/expression";
+import type { Parts } from "../../graph/parts";
+import { nameOf } from "../../graph/reads";
+import { type Stores, storesOf } from "../../graph/stores";
+import type { ArchitectureGraph, BlockInstruction, GraphFunction, Operand, StoreInstruction } from "../../graph/types";
+import { checkpoint, type Segment } from "../checkpoint";
+import { select } from "../ops/layout";
+import { checkpointWith, Shelf } from "../shelf";
+import type { Tensor } from "../tensor";
+import type { Torch } from "../torch";
+import type { Context, Input } from "./frame";
+import type { Operands } from "./operands";
+import type { InterpreterOptions } from "./options";
+
+/** Runs one function on its inputs, taking over those named in `early`; outputs are owned by the caller. */
+export type RunFunction = (
+  fn: GraphFunction,
+  inputs: readonly Input[],
+  index: number | null,
+  scope: Scope,
+  early?: ReadonlySet<string>,
+) => Tensor[];
+
+/** The layer's function, its index, what it is given, whether it is checkpointed and how, names, what it was called with, and what only lives on. */
+export type LayerArguments = readonly [
+  block: number,
+  index: number,
+  inputs: readonly Input[],
+  wrapped: boolean,
+  positional: readonly number[],
+  scope: Scope,
+  operands: readonly Operand[],
+  unseen?: readonly number[],
+];
+
+export class Layers {
+  /** Layers that may be checkpointed, before the running list of them. */
+  wrappedBefore = 0;
+  /** What layers store for one another. */
+  private readonly stores: Stores;
+  /** Names of the main function that stand in the dictionary. */
+  private readonly shelved: ReadonlySet<string>;
+  /** The dictionary, under checkpointing. */
+  private shelf: Shelf | null = null;
+
+  /** @param parts which inputs of the layers are parts of what their caller has */
+  constructor(
+    private readonly torch: Torch,
+    private readonly graph: ArchitectureGraph,
+    private readonly parts: Parts,
+    private readonly options: InterpreterOptions,
+    private readonly operands: Operands,
+    private readonly run: RunFunction,
+  ) {
+    this.stores = storesOf(graph);
+    this.shelved = new Set([...this.stores.values()].flatMap((names) => [...names.values()]));
+  }
+
+  /** A forward begins. */
+  begin(): void {
+    this.wrappedBefore = 0;
+    if (this.stores.size > 0 && this.options.checkpointing !== null && this.torch.training) this.shelf = new Shelf();
+  }
+
+  /** The forward is done: its names for the dictionary go. */
+  end(): void {
+    this.shelf?.release();
+    this.shelf = null;
+  }
+
+  /** Runs one layer, and keeps the states around it where they are asked for; `inputs` are owned and given up, `unseen` ones are not given to it. */
+  one(...[block, index, inputs, wrapped, positional, ...rest]: LayerArguments): Tensor[] {
+    const states = this.options.hiddenStates;
+    const given = states?.length === 0 ? inputs[positional[0] ?? 0] : null;
+    if (given) states?.push(given.retain());
+    const outputs = this.runLayer(block, index, inputs, wrapped, positional, ...rest);
+    if (outputs[0] !== undefined) states?.push(outputs[0].retain());
+    return outputs;
+  }
+
+  private runLayer(
+    ...[block, index, whole, wrapped, positional, scope, operands, unseen = []]: LayerArguments
+  ): Tensor[] {
+    const fn = this.graph.blocks[block]!;
+    const kind = this.options.layerKind(index);
+    const inner = layerScope(scope, index, kind);
+    const { checkpointing } = this.options;
+    const parts = this.parts[block];
+    const inputs = parts === undefined ? whole : this.pick(parts, whole);
+    if (!wrapped || checkpointing === null || !this.torch.training) return this.taken(fn, inputs, index, inner);
+    const tensors = parts === undefined ? positional : [...new Set([...positional, ...parts.keys()])];
+    const given = inputs.map((input, k) => (unseen.includes(k) ? null : input));
+    const { shelf } = this;
+    const segment: Segment = (values) => {
+      const outer = this.shelf;
+      this.shelf = shelf;
+      const outputs = this.run(fn, values, index, inner);
+      this.shelf = outer;
+      return outputs;
+    };
+    const outputs =
+      shelf === null
+        ? checkpoint(this.torch, segment, given, tensors, checkpointing)
+        : checkpointWith(shelf, this.torch, segment, given, tensors, checkpointing, {
+            reads: operands.map((operand) => {
+              const name = nameOf(operand);
+              return name !== undefined && this.shelved.has(name) ? name : null;
+            }),
+            stores: fn.outputs.map((name) => this.stores.get(fn)?.get(this.operands.name(name)) ?? null),
+          });
+    for (const input of inputs) input?.release();
+    return outputs;
+  }
+
+  /** The part of each input that the layer is given, for the whole; owned. */
+  private pick(parts: ReadonlyMap<number, number>, inputs: readonly Input[]): Input[] {
+    return inputs.map((input, k) => {
+      const dim = parts.get(k);
+      if (dim === undefined || input === null) return input;
+      const part = select(this.torch, input, dim);
+      input.release();
+      return part;
+    });
+  }
+
+  /** Whether the layer in this place among those that may be checkpointed is. */
+  isSelected(ordinal: number): boolean {
+    const { everyNLayers = 1, firstLayer = 0, firstLayers } = this.options.checkpointing ?? {};
+    if (firstLayers !== undefined) return ordinal < firstLayers;
+    return ordinal >= firstLayer && (ordinal - firstLayer) % everyNLayers === 0;
+  }
+
+  block(instruction: BlockInstruction, context: Context): void {
+    const index = Number(this.operands.evaluate(instruction.index, context));
+    const inputs = this.operands.tensors(instruction.in, context).map((tensor) => tensor?.retain() ?? null);
+    const fn = this.graph.blocks[instruction.block]!;
+    this.giveUp(instruction.in, this.operands.namedDrops(fn), fn, context);
+    const outputs = this.one(
+      instruction.block,
+      index,
+      inputs,
+      instruction.checkpoint && this.isSelected(this.wrappedBefore),
+      instruction.positional,
+      context.scope,
+      instruction.in,
+    );
+    if (instruction.checkpoint) this.wrappedBefore++;
+    this.operands.bind(instruction.out, outputs, context);
+  }
+
+  /** Removes from the frame the values whose last reference the callee holds. */
+  private giveUp(operands: readonly Operand[], early: ReadonlySet<string>, fn: GraphFunction, context: Context): void {
+    operands.forEach((operand, k) => {
+      if (typeof operand !== "string" || !operand.startsWith("%") || !early.has(fn.inputs[k]!)) return;
+      const key = this.operands.name(operand);
+      context.frame.get(key)?.release();
+      context.frame.delete(key);
+    });
+  }
+
+  /** Runs a function that takes its inputs over. */
+  taken(fn: GraphFunction, inputs: readonly Input[], index: number | null, scope: Scope): Tensor[] {
+    const early = this.operands.namedDrops(fn);
+    // An input that Python lets go of inside has no owner out here.
+    const outputs = this.run(fn, inputs, index, scope, early);
+    inputs.forEach((input, k) => {
+      if (!early.has(fn.inputs[k]!)) input?.release();
+    });
+    return outputs;
+  }
+
+  /** What a recomputation stores takes the place of what forward did; without checkpointing the names do as well. */
+  store({ store }: StoreInstruction, context: Context): void {
+    const { shelf } = this;
+    if (shelf === null || this.torch.halted) return;
+    const names = this.stores.get(context.fn);
+    shelf.put(
+      store.flatMap((name): [string, Tensor][] => {
+        const outside = names?.get(nameOf(name) ?? name);
+        return outside === undefined ? [] : [[outside, this.operands.value(name, context).retain()]];
+      }),
+    );
+  }
+}

@@ -1,0 +1,128 @@
+/** What a run puts around, and in the place of, the code a graph records. */
+import type { Scope } from "../../graph/expression";
+import type { DType } from "../dtype";
+import type { Fold } from "../folding/plan";
+import type { Argument } from "../ops/arguments";
+import type { Tensor } from "../tensor";
+import type { Torch } from "../torch";
+
+/** Replaces the forward of the leaf module at one path (adapters, quantized linears); `rest` are its further arguments. */
+export type ModuleForward = (torch: Torch, input: Tensor, rest?: readonly Argument[]) => Tensor;
+
+/** What stands for parameters of a module while it runs. */
+export interface ModuleParameters {
+  /** The tensor in a parameter's place, borrowed; undefined: the parameter itself. */
+  get(torch: Torch, path: string): Tensor | undefined;
+  leave(): void;
+}
+
+/** Parametrizes a module for the time it runs (adapters on parameters). */
+export interface ParameterWrapper {
+  enter(torch: Torch): ModuleParameters;
+}
+
+/** A key-value cache, as attention meets it in generation, and with a trained prefix. */
+export interface AttentionCache {
+  /**
+   * The running attention's new keys and values go in.
+   *
+   * @param queries tokens of the running query
+   * @param repeats whether the graph repeats the heads of keys and values before attention (the cache is before that)
+   * @param heads heads of the running query
+   * @returns what the names of the new ones refer to from now on and what attention reads, owned by the caller
+   */
+  update(
+    torch: Torch,
+    queries: number,
+    key: Tensor,
+    value: Tensor,
+    repeats: boolean,
+    heads: number,
+  ): AttentionOperandPair;
+}
+
+export interface AttentionOperandPair {
+  readonly key: Tensor;
+  readonly value: Tensor;
+  /** What attention reads where that is something else, with the mask that takes its own one's place. */
+  readonly reads?: { readonly key: Tensor; readonly value: Tensor; readonly mask: Tensor };
+}
+
+/** How layers are checkpointed. */
+export interface CheckpointingOptions {
+  readonly useReentrant: boolean;
+  readonly everyNLayers?: number;
+  readonly firstLayer?: number;
+  readonly firstLayers?: number;
+  readonly layersTogether?: number;
+  readonly offloads?: boolean;
+  readonly selective?: boolean;
+}
+
+export interface InterpreterOptions {
+  /** Values of config keys and of `B`, `S`, `T`, `I`. */
+  readonly scope: Scope;
+  readonly layerKind: (index: number) => string | null;
+  readonly parameters: ReadonlyMap<string, Tensor>;
+  readonly modules: ReadonlyMap<string, ModuleForward>;
+  /** Modules whose parameters something stands for while they run, by path. */
+  readonly parametrized?: ReadonlyMap<string, ParameterWrapper>;
+  readonly loadDtype: DType;
+  /** null: no gradient checkpointing. */
+  readonly checkpointing: CheckpointingOptions | null;
+  /** Equal for layers whose parameters are alike; null: every layer is run. */
+  readonly layerSignature: ((index: number) => string) | null;
+  /** How layers are left out, where they are. */
+  readonly fold?: Fold;
+  /** Layers that are run before the one that is copied, where it takes more of them until all do the same. */
+  readonly layersToSettle?: number;
+  /** Module path of the output head: from there on, bytes are logits and loss. */
+  readonly head: string | null;
+  /** The caller's `position_ids`, in the place of a row that the model counts itself. */
+  readonly positions?: Tensor;
+  /** Takes part in the attention of decoders; absent where none is kept. */
+  readonly cache?: AttentionCache;
+  /** A module around the model. */
+  readonly wrapper?: Wrapper;
+  /** Dropout that is a module of its own is off (`disable_dropout_in_model`); attention's stays. */
+  readonly noDropout?: boolean;
+  /** Attention's dropout is a module of its own, too, whose rate is read from it. */
+  readonly attentionDropoutModule?: boolean;
+  /**
+   * Takes the states between layers, owned (`output_hidden_states`): what the first layer is given and what each gives, the
+   * last one's in their final form (transformers/utils/output_capturing.py).
+   */
+  readonly hiddenStates?: Tensor[];
+  /** Numbers the repeats of all interpreters of one pass; an interpreter alone counts its own. */
+  readonly repeats?: RepeatCounter;
+}
+
+/** A tensor of the batch by the name the graph gives it. */
+export interface NamedTensor {
+  readonly name: string;
+  readonly tensor: Tensor;
+}
+
+/** What the forward of a wrapper hands to the model. */
+export interface WrappedInputs {
+  readonly batch: readonly Tensor[];
+  /** Given in place of embedded ids (`inputs_embeds`); null: the model embeds them itself. */
+  readonly embeds: Tensor | null;
+  /** The names of the wrapper's forward go. */
+  release(): void;
+}
+
+/** A module around the model (peft's): what it makes of the inputs, and of the loss, which it takes over. */
+export interface Wrapper {
+  enter?(torch: Torch, batch: readonly NamedTensor[]): WrappedInputs;
+  /** What `enter` puts before the keys and values of every layer. */
+  readonly cache?: AttentionCache;
+  /** The layers are done and the head is called. */
+  atHead?(): void;
+  leave?(torch: Torch, loss: Tensor): Tensor;
+}
+
+/** Repeats begun in one pass, over all models it runs. */
+export interface RepeatCounter {
+  count: number;
+}

@@ -1,0 +1,30 @@
+/** Operators that write into their first operand. */
+
+import type { Rule } from "../arguments";
+import * as arithmetic from "../arithmetic";
+import { addInPlace, copyInto, leakyReluInPlace, scalePart } from "../inplace";
+import * as pooling from "../pooling";
+
+function inplace(operand: number | null): Rule {
+  return (torch, args) => arithmetic.inplace(torch, args.tensor(0), operand === null ? null : args.operand(operand));
+}
+
+export const INPLACE: Readonly<Record<string, Rule>> = {
+  relu_: (t, a) => pooling.reluInPlace(t, a.tensor(0)),
+  leaky_relu_: (t, a) => leakyReluInPlace(t, a.tensor(0)),
+  dropout_: (t, a) => pooling.dropoutInPlace(t, a.tensor(0), a.number(1, 0, "p"), a.get(2, "train") !== false),
+  add_: (t, a) => addInPlace(t, a.tensor(0), a.operand(1)),
+  sub_: inplace(1),
+  mul_: (t, a) => scalePart(t, "mul", a.tensor(0), a.operand(1)),
+  div_: (t, a) => scalePart(t, "div", a.tensor(0), a.operand(1)),
+  masked_fill_: (t, a) => arithmetic.maskedFillInto(t, a.tensor(0), a.tensor(1)),
+  copy_: (t, a) => copyInto(t, a.tensor(0), a.operand(1)),
+  fill_: inplace(null),
+  exponential_: inplace(null),
+  uniform_: inplace(null),
+  normal_: inplace(null),
+  zero_: inplace(null),
+  clamp_: inplace(null),
+  index_add_: inplace(3),
+  __ior__: inplace(1),
+};

@@ -1,0 +1,58 @@
+/** Operators of pictures: pooling, resizing, windows, parts. */
+
+import type { Tensor } from "../../tensor";
+import type { Torch } from "../../torch";
+import type { Arguments, Rule } from "../arguments";
+import * as pictures from "../pictures";
+import * as pooling from "../pooling";
+
+const interpolation =
+  (operator: string): Rule =>
+  (torch, args) =>
+    pictures.interpolate(torch, args.tensor(0), args.numbers(1), operator);
+
+/** What both kinds of pooling begin with. */
+function windowOf(args: Arguments): Pick<pooling.Window, "kernel" | "stride" | "padding"> {
+  return { kernel: args.numbers(1), stride: args.numbers(2), padding: args.numbers(3) };
+}
+
+function averagePool(torch: Torch, args: Arguments, pool = pooling.averagePool): Tensor {
+  return pool(torch, args.tensor(0), {
+    ...windowOf(args),
+    dilation: [],
+    ceiling: args.flag(4, "ceil_mode"),
+  });
+}
+
+export const PICTURES: Readonly<Record<string, Rule>> = {
+  unbind_cat: (t, a) => pictures.unbindCat(t, a.tensor(0)),
+  picture_part: (t, a) => pictures.picturePart(t, a.tensor(0), a.number(1, 1), a.number(2, 0)),
+  split_cat: (t, a) => pictures.splitCat(t, a.tensor(0), a.number(1, 1)),
+  attention_by_parts: (t, a) =>
+    pictures.attentionByParts(t, {
+      query: a.tensor(0),
+      key: a.tensor(1),
+      value: a.tensor(2),
+      pictures: a.number(4, 1),
+      window: a.number(5, 0),
+      merge: a.number(6, 1),
+    }),
+  upsample_bilinear2d: interpolation("upsample_bilinear2d"),
+  _upsample_bilinear2d_aa: interpolation("_upsample_bilinear2d_aa"),
+  upsample_bicubic2d: interpolation("upsample_bicubic2d"),
+  upsample_linear1d: interpolation("upsample_linear1d"),
+  grid_sampler: (t, a) => pictures.sampleAtPlaces(t, a.tensor(0), a.tensor(1)),
+  max_pool2d: (t, a) =>
+    pooling.maxPool(t, a.tensor(0), { ...windowOf(a), dilation: a.numbers(4), ceiling: a.flag(5, "ceil_mode") }),
+  avg_pool1d: (t, a) => averagePool(t, a, pooling.averagePoolOfRows),
+  avg_pool2d: averagePool,
+  avg_pool3d: averagePool,
+  im2col: (t, a) => {
+    const [kernel, dilation, padding, stride] = [a.numbers(1), a.numbers(2), a.numbers(3), a.numbers(4)];
+    return pooling.windowsInColumns(t, a.tensor(0), { kernel, dilation, padding, stride, ceiling: false });
+  },
+  col2im: (t, a) => pooling.columnsToPicture(t, a.tensor(0), a.numbers(1), a.numbers(2)),
+  adaptive_avg_pool1d: (t, a) => pooling.adaptiveAveragePool(t, a.tensor(0), a.numbers(1)),
+  adaptive_avg_pool2d: (t, a) => pooling.adaptiveAveragePool(t, a.tensor(0), a.numbers(1)),
+  pixel_shuffle: (t, a) => pooling.pixelShuffle(t, a.tensor(0), a.number(1, 1, "upscale_factor")),
+};

@@ -1,0 +1,47 @@
+/** Products of matrices and convolutions. */
+
+import type { Tensor } from "../../tensor";
+import type { Torch } from "../../torch";
+import type { Arguments, Rule } from "../arguments";
+import * as liger from "../liger";
+import * as linear from "../linear";
+import * as model from "../model";
+import * as sound from "../sound";
+
+function convolution(torch: Torch, args: Arguments): Tensor {
+  const padding = args.get(4, "padding");
+  const weight = args.tensor(1);
+  const same = padding === "same" ? weight.sizes.slice(2).map((k) => (k - 1) / 2) : args.numbers(4, "padding");
+  return model.convolution(
+    torch,
+    args.tensor(0),
+    weight,
+    args.maybeTensor(2, "bias"),
+    args.numbers(3, "stride"),
+    same,
+    args.numbers(5, "dilation"),
+  );
+}
+
+function transposedConvolution(torch: Torch, args: Arguments): Tensor {
+  const bias = args.maybeTensor(2, "bias");
+  return model.transposedConvolution(torch, args.tensor(0), args.tensor(1), bias, args.numbers(3, "stride"));
+}
+
+export const PRODUCTS: Readonly<Record<string, Rule>> = {
+  linear: (t, a) => linear.linear(t, a.tensor(0), a.tensor(1), a.maybeTensor(2, "bias")),
+  matmul: (t, a) => linear.matmul(t, a.tensor(0), a.tensor(1)),
+  mm: (t, a) => linear.mmOperator(t, a.tensor(0), a.tensor(1)),
+  bmm: (t, a) => linear.bmmOperator(t, a.tensor(0), a.tensor(1)),
+  addmm: (t, a) => linear.addmmOperator(t, a.tensor(0), a.tensor(1), a.tensor(2)),
+  baddbmm: (t, a) => linear.baddbmmOperator(t, a.tensor(0), a.tensor(1), a.tensor(2)),
+  _grouped_mm: (t, a) => linear.groupedMm(t, a.tensor(0), a.tensor(1), a.maybeTensor(2, "offs")),
+  linalg_solve_triangular: (t, a) => linear.solveTriangular(t, a.tensor(0), a.tensor(1)),
+  liger_gated_product: (t, a) => liger.ligerGatedProduct(t, a.tensor(0), a.tensor(1)),
+  _weight_norm: (t, a) => sound.weightNorm(t, a.tensor(0), a.tensor(1)),
+  conv1d: convolution,
+  conv2d: convolution,
+  conv3d: convolution,
+  conv_transpose2d: transposedConvolution,
+  conv_transpose3d: transposedConvolution,
+};

@@ -1,0 +1,166 @@
+/** The models of a run: the one that is trained, and those its trainer keeps beside it. */
+import { Ledger } from "../engine/ledger";
+import type { Tensor } from "../engine/tensor";
+import { Torch } from "../engine/torch";
+import type { RunSizes } from "../graph/config";
+import { initializesOnDevice } from "../training/adapters/initialization";
+import { promptSizes } from "../training/adapters/prompt-sizes";
+import { packsOnTheFly } from "../training/loading";
+import { type LoadedModel, type LoadOptions, loadModel } from "../training/model";
+import type { ForwardUsage, Strategy } from "../training/parallel";
+import { shardedOver } from "../training/parallel/degrees";
+import type { CompanionSpec, TrainingRun } from "../training/run";
+import { companionRun, graphsOf, type Program, programOf } from "./program";
+import { holdCritic, type LoadedScorer, raterOf, type Scorers, scorersOf, withHead } from "./scorers";
+import type { Refusal, Setup } from "./setup";
+
+/** A model and how it is loaded. */
+interface Loaded {
+  readonly program: Program;
+  readonly options: LoadOptions;
+}
+
+/** The frozen model that a loss calls beside the trained one. */
+export interface Reference {
+  readonly model: LoadedModel;
+  readonly usage: ForwardUsage | null;
+}
+
+export interface Models {
+  readonly model: LoadedModel;
+  readonly loadDtype: LoadOptions["loadDtype"];
+  /** A copy of the trained model as it was, or another one in its place. */
+  readonly reference: Reference | null;
+  /** The program of another model beside the trained one; null: there is none. */
+  readonly companionAt: (sizes: RunSizes) => Program | null;
+  /** PPO's models of values and rewards. */
+  readonly scorers: Scorers | null;
+  readonly rater: LoadedScorer | null;
+  /** How the model that rates is used. */
+  readonly raterUsage: ForwardUsage | null;
+  /** Parameters of all that may be trained, in the order of `model.parameters()`. */
+  readonly parameters: readonly Tensor[];
+  /** Loading with what it needs beside the weights; null where it needs nothing. */
+  readonly loading: () => Ledger | null;
+}
+
+/** How the trained model is loaded, but for its adapter. */
+function loadingOptions({ run, program }: Setup, strategy: Strategy): Omit<LoadOptions, "adapter"> {
+  return {
+    ...(run.optimizer.block === undefined ? {} : { trainedLayer: run.optimizer.block }),
+    loadDtype: strategy.parameterDtype ?? run.loadDtype,
+    autocast: run.autocast,
+    sharded: strategy.shardsParameters,
+    quantization: run.quantization,
+    float8: run.float8 ?? null,
+    ...(run.prunedWeights === undefined ? {} : { prunedWeights: run.prunedWeights }),
+    compiled: run.compiled !== undefined,
+    architecture: run.device?.architecture ?? "unknown",
+    head: program.head,
+    frozenParts: run.frozenParts ?? [],
+    ...(run.trained === undefined ? {} : { trained: run.trained }),
+    family: run.model.family,
+    promptSizes: promptSizes(program.view.scope),
+  };
+}
+
+/** A companion is loaded as it is, without what the run does to its own model. */
+function companionOptions(
+  loading: Omit<LoadOptions, "adapter">,
+  { head, view }: Program,
+  { loadDtype }: CompanionSpec,
+  strategy: Strategy,
+): LoadOptions {
+  return {
+    ...loading,
+    loadDtype: strategy.parameterDtype ?? loadDtype,
+    adapter: null,
+    quantization: null,
+    float8: null,
+    frozenParts: [],
+    trained: {},
+    head,
+    promptSizes: promptSizes(view.scope),
+  };
+}
+
+/** The event stream of loading models that are packed on the way, or whose adapters are made from their weights. */
+function loadingOf(models: readonly Loaded[], { allocator }: TrainingRun): Ledger {
+  const ledger = new Ledger(allocator?.roundupDivisions);
+  ledger.startCounting();
+  const torch = new Torch(ledger);
+  for (const { program, options } of models)
+    loadModel(torch, program.graph, program.view, {
+      ...options,
+      packsOnTheFly: packsOnTheFly(options.quantization),
+      initializes: initializesOnDevice(options.adapter),
+    });
+  return ledger;
+}
+
+/** Loads the models of a run and lets the strategy prepare them. */
+export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Models | Refusal {
+  const { run, family, program, spec, sizes } = setup;
+  const { graph, view, head } = program;
+  const loading = loadingOptions(setup, strategy);
+  const adapted = {
+    ...loading,
+    // DeepSpeed's engine casts the whole module, adapters included.
+    adapter: run.adapter && {
+      ...run.adapter,
+      dropout: spec?.disableDropout ? 0 : run.adapter.dropout,
+      autocastAdapterDtype: run.adapter.autocastAdapterDtype && strategy.keepsAutocast,
+    },
+  };
+  const model = withHead(torch, spec, loadModel(torch, graph, view, adapted), head, strategy.shardsParameters);
+  const companion = spec?.companion ?? null;
+  const companionGraphs = companion === null ? undefined : graphsOf(family, companion.model.family);
+  const companionAt = (sizes: RunSizes): Program | null =>
+    companion === null || companionGraphs === undefined
+      ? null
+      : programOf(companionRun(run, companion), companionGraphs, sizes, false);
+  const beside = companionAt(sizes);
+  if (companion !== null && beside === null)
+    return { reason: `${spec?.kind.toUpperCase()} beside ${companion.model.name}` };
+  const frozen: Loaded | null =
+    spec?.variant["reference"] !== "model"
+      ? null
+      : beside === null || companion === null
+        ? { program, options: { ...loading, adapter: null, trained: {} } }
+        : { program: beside, options: companionOptions(loading, beside, companion, strategy) };
+  const copy = frozen && loadModel(torch, frozen.program.graph, frozen.program.view, frozen.options);
+  const scorers = spec?.kind === "ppo" ? scorersOf(torch, run, family, spec, loading) : null;
+  if (scorers !== null && "reason" in scorers) return scorers;
+  const rater = raterOf(torch, run, family, spec, loading);
+  if (rater !== null && "reason" in rater) return rater;
+  const parameters = [...model.parameters, ...(scorers?.value.model.parameters ?? [])];
+  // PPO's policy and value model are one engine; the larger one's layers are gathered at a time.
+  const others = scorers?.value.model;
+  strategy.prepare(
+    torch,
+    parameters,
+    others !== undefined && others.elements > model.elements ? others.parameters : model.parameters,
+  );
+  // trl/models/utils.py: below stage 3 the reference is an engine of its own, whole on every GPU (prepare_deepspeed).
+  const usage = (copy !== null && strategy.prepareFrozen?.(torch, copy.parameters, spec?.referenceOnHost)) || null;
+  const rates = rater ?? scorers?.reward ?? null;
+  const raterUsage = (rates !== null && strategy.prepareFrozen?.(torch, rates.model.parameters)) || null;
+  const ranks = loading.sharded ? shardedOver(run.parallel) : 1;
+  if (spec?.critic && !holdCritic(torch, run, family, spec.critic, loading, ranks))
+    return { reason: `a critic like ${run.model.family}` };
+  const needsMore = packsOnTheFly(run.quantization) || initializesOnDevice(run.adapter);
+  return {
+    model,
+    loadDtype: loading.loadDtype,
+    reference: copy && { model: copy, usage },
+    companionAt,
+    scorers,
+    rater,
+    raterUsage,
+    parameters,
+    loading: () =>
+      needsMore && !strategy.shardsParameters
+        ? loadingOf([{ program, options: adapted }, ...(frozen === null ? [] : [frozen])], run)
+        : null,
+  };
+}

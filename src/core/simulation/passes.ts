@@ -1,0 +1,150 @@
+/** What a micro-batch of a run calls: the model, or a trainer's loss around it and the models beside it. */
+import type { Fold } from "../engine/folding/plan";
+import { Interpreter } from "../engine/interpreter";
+import type { AttentionCache, InterpreterOptions, Wrapper } from "../engine/interpreter/options";
+import { LAYERS_TO_SETTLE } from "../engine/offload";
+import type { Torch } from "../engine/torch";
+import type { RunSizes } from "../graph/config";
+import { readsDropoutFromModule } from "../graph/dropout";
+import type { Scope } from "../graph/expression";
+import type { TrainerGraph } from "../graph/types";
+import { promptSizes } from "../training/adapters/prompt-sizes";
+import { wrapperOf } from "../training/adapters/wrapper";
+import type { PassFactory } from "../training/forward";
+import { layerSignatures } from "../training/layers";
+import type { LoadedModel } from "../training/model";
+import type { Strategy } from "../training/parallel";
+import type { TrainingRun } from "../training/run";
+import { isOnline, lossScope, type RunnableModel, type TrainerParts, trainerPass } from "../training/trainers";
+import { cacheOf, type InterpreterFactory } from "./generation";
+import type { Models } from "./models";
+import type { Program } from "./program";
+import type { Setup } from "./setup";
+
+/** Traced code is checkpointed by tags on its operators, whichever kind was asked for (torch/_dynamo/variables/higher_order_ops.py). */
+function checkpointingOf({ compiled, checkpointing }: TrainingRun): InterpreterOptions["checkpointing"] {
+  return compiled && checkpointing !== null ? { ...checkpointing, useReentrant: false } : checkpointing;
+}
+
+export class Passes {
+  /** Rows of the output head. */
+  readonly vocabulary: number;
+  private readonly wrapper: Wrapper | null;
+  /** Equal for layers that are alike in parameters and in what the strategy does with them; null where none may be left out. */
+  private readonly signature: ((index: number) => string) | null;
+
+  /** @param fold whether layers may be left out */
+  constructor(
+    private readonly torch: Torch,
+    private readonly setup: Setup,
+    private readonly models: Models,
+    strategy: Strategy,
+    private readonly fold: boolean,
+  ) {
+    const { run, program, keepsStates } = setup;
+    const { model, loadDtype } = models;
+    this.wrapper = wrapperOf(run, model, loadDtype, promptSizes(program.view.scope));
+    this.vocabulary = model.byName.get(`${program.head}.weight`)?.size(0) ?? 0;
+    const parameters = layerSignatures(model.parameters);
+    // The term of the loss that AdaLoRA adds reaches into every layer, and so does a prefix.
+    const foldable = fold && !keepsStates && model.regularised.length === 0 && this.wrapper?.cache === undefined;
+    this.signature = foldable ? (index) => `${parameters(index)} ${strategy.layerSignature?.(index) ?? ""}` : null;
+  }
+
+  /** What the names of the trainer's loss stand for; null without a trainer. */
+  scopeOf(samples: number, sequence: number): Scope | null {
+    const { spec } = this.setup;
+    return spec === null ? null : lossScope(spec, samples, sequence, this.vocabulary);
+  }
+
+  /** How the trained model is interpreted. */
+  private optionsOf({ view }: Pick<Program, "view">, way: Fold): InterpreterOptions {
+    const { run, program } = this.setup;
+    const { model, loadDtype } = this.models;
+    return {
+      scope: view.scope,
+      layerKind: (index: number) => view.layerKind(index),
+      parameters: model.byName,
+      modules: model.modules,
+      ...(model.parametrized.size > 0 ? { parametrized: model.parametrized } : {}),
+      loadDtype,
+      ...(readsDropoutFromModule(run.model.family) ? { attentionDropoutModule: true } : {}),
+      checkpointing: checkpointingOf(run),
+      layerSignature: way === "none" ? null : this.signature,
+      fold: way,
+      ...(run.offloadsActivations ? { layersToSettle: LAYERS_TO_SETTLE } : {}),
+      head: program.head,
+    };
+  }
+
+  /** Makes interpreters of the trained model at other sizes. */
+  interpretersOf(program: Program, cache?: AttentionCache): InterpreterFactory {
+    const { torch, wrapper } = this;
+    return (way) =>
+      new Interpreter(torch, program.graph, {
+        ...this.optionsOf(program, way),
+        ...(cache === undefined ? {} : { cache }),
+        ...(wrapper === null ? {} : { wrapper }),
+      });
+  }
+
+  /** A model that is run as it is, without the wrapper of the trained one. */
+  runnable(
+    { graph, view, head }: Program,
+    model: RunnableModel["model"] & Pick<LoadedModel, "parameters">,
+    way: Fold,
+  ): RunnableModel {
+    const layerSignature = way !== "none" && this.fold ? layerSignatures(model.parameters) : null;
+    return {
+      model,
+      graph,
+      options: { ...this.optionsOf({ view }, way), head, layerSignature },
+      heads: Number(view.scope("num_key_value_heads") ?? 0),
+    };
+  }
+
+  /** Another model that the loss calls beside the trained one; null: there is none. */
+  private companion(at: RunSizes, way: Fold): TrainerParts["companion"] {
+    const { spec } = this.setup;
+    const { companionAt, reference } = this.models;
+    const other = companionAt(at);
+    if (other === null) return null;
+    const own = this.optionsOf(other, way);
+    const signature = reference && layerSignatures(reference.model.parameters);
+    return {
+      graph: other.graph,
+      options: { ...own, head: other.head, layerSignature: own.layerSignature && signature },
+      // Nothing switches the teacher's `use_cache` off (trl/experimental/gkd/gkd_trainer.py, compute_loss).
+      ...(spec?.kind === "gkd" ? { cache: () => cacheOf(other.view, null, 1) } : {}),
+    };
+  }
+
+  /** Makes what a micro-batch runs: the model, or a loss around it where there is one. */
+  of(program: Program, scope: Scope | null, loss: TrainerGraph | undefined, at: RunSizes): PassFactory {
+    const { torch, models } = this;
+    const { spec, run } = this.setup;
+    if (spec === null || loss === undefined || scope === null) return this.interpretersOf(program);
+    const { rater, raterUsage } = models;
+    const rated = rater?.at(at);
+    return (way) =>
+      trainerPass(torch, {
+        spec,
+        loss,
+        graph: program.graph,
+        scope,
+        policy: models.model,
+        copy: models.reference?.model ?? null,
+        copyUsage: models.reference?.usage ?? null,
+        companion: this.companion(at, way),
+        // Copied from a policy whose `use_cache` only checkpointing had switched off (trl/experimental/online_dpo).
+        ...(isOnline(spec.kind) && run.checkpointing === null
+          ? { copyCache: () => cacheOf(program.view, null, 1) }
+          : {}),
+        rater:
+          rater === null || rated === undefined
+            ? null
+            : { model: this.runnable(rated, rater.model, way), usage: raterUsage },
+        options: this.optionsOf(program, way),
+      });
+  }
+}

@@ -1,0 +1,35 @@
+/** The module that peft puts around the model. */
+import type { DType } from "../../engine/dtype";
+import type { Wrapper } from "../../engine/interpreter/options";
+import { buildsNoMask } from "../../graph/flash";
+import type { LoadedModel } from "../model";
+import type { TrainingRun } from "../run";
+import { regularised } from "./adalora";
+import { PrefixCache, standsApart } from "./prefix";
+import type { PromptSizes } from "./prompt-sizes";
+import { promptWrapper, virtualTokens } from "./prompts";
+
+/**
+ * Tasks for which peft has no kind of model: its plain one calls the model past AdaLoRA's forward, which adds the term to the
+ * loss (peft/peft_model.py, `PeftModel.forward`; peft/tuners/adalora/model.py).
+ */
+const WITHOUT_PEFT_KIND: ReadonlySet<TrainingRun["task"]> = new Set([
+  "masked-lm",
+  "image-cls",
+  "speech-seq2seq",
+  "ctc",
+  "audio-cls",
+]);
+
+/** What peft's module around the model does, or null when it only hands on. */
+export function wrapperOf(run: TrainingRun, model: LoadedModel, dtype: DType, sizes: PromptSizes): Wrapper | null {
+  const { adapter, checkpointing, attention } = run;
+  const { prompt, embedding, regularised: factors } = model;
+  if (adapter !== null && prompt !== null) {
+    const prefix = standsApart(run) ? new PrefixCache(sizes, virtualTokens(adapter), !buildsNoMask(attention)) : null;
+    return promptWrapper(adapter, prompt, embedding, dtype, checkpointing !== null, prefix);
+  }
+  return factors.length === 0 || WITHOUT_PEFT_KIND.has(run.task)
+    ? null
+    : { leave: (torch, loss) => regularised(torch, factors, loss) };
+}

@@ -1,0 +1,58 @@
+/** How a run is spread over devices. */
+import type { DType } from "../../engine/dtype";
+
+/** Where ZeRO keeps a kind of state. */
+export type OffloadTarget = "none" | "cpu" | "nvme";
+
+/** DeepSpeed ZeRO, as the engine reads its JSON (sizes in elements unless the name says bytes). */
+export interface DeepSpeedSpec {
+  readonly zeroStage: 0 | 1 | 2 | 3;
+  readonly offloadOptimizer: OffloadTarget;
+  readonly offloadParam: OffloadTarget;
+  readonly pinMemory: boolean;
+  readonly overlapComm: boolean;
+  readonly contiguousGradients: boolean;
+  readonly reduceBucketSize: number;
+  readonly allgatherBucketSize: number;
+  readonly stage3PrefetchBucketSize: number;
+  readonly stage3ParamPersistenceThreshold: number;
+  readonly stage3MaxLiveParameters: number;
+  readonly stage3MaxReuseDistance: number;
+  readonly subGroupSize: number;
+  readonly gradAccumDtype: DType | null;
+  readonly hpzPartitionSize: number;
+  /** Mixed-precision engine: 16-bit parameters with a float32 master copy; null = plain float32. */
+  readonly engineDtype: "float16" | "bfloat16" | null;
+}
+
+/** PyTorch FSDP (version 1 or 2) as accelerate configures it. */
+export interface FsdpSpec {
+  readonly version: 1 | 2;
+  readonly sharding: "full_shard" | "shard_grad_op" | "hybrid_shard" | "no_shard";
+  readonly cpuOffload: boolean;
+  readonly reshardAfterForward: boolean;
+  /** Copies of the sharded model (hybrid sharding keeps one on every machine); 1 when absent. */
+  readonly replicas?: number;
+}
+
+/** Half-precision parameters with a float32 copy and one gradient buffer (Megatron's and nanotron's optimizers). */
+export interface MainParametersSpec {
+  readonly dtype: "float16" | "bfloat16";
+  readonly gradientDtype: DType;
+  /** The copy and the states are spread over the data-parallel ranks. */
+  readonly sharded: boolean;
+}
+
+/** How the run is spread over devices. Product of the degrees divides `worldSize`. */
+export interface ParallelSpec {
+  readonly worldSize: number;
+  readonly tensorParallel: number;
+  readonly pipelineParallel: number;
+  readonly contextParallel: number;
+  readonly expertParallel: number;
+  readonly deepspeed: DeepSpeedSpec | null;
+  readonly fsdp: FsdpSpec | null;
+  /** Tensor parallelism splits the residual stream along the sequence, too. */
+  readonly sequenceParallel?: boolean;
+  readonly mainParameters?: MainParametersSpec;
+}

@@ -1,0 +1,31 @@
+/** Which weights are trained, where not all of them are. */
+import type { DType } from "../../engine/dtype";
+
+/** Weights whose names a pattern is found in. */
+export interface WeightRule {
+  /** A regular expression, searched. */
+  readonly pattern: string;
+  readonly trained: boolean;
+}
+
+/** Weights that are trained where others stay as they are. */
+export interface TrainedSpec {
+  /** The last one that fits decides; a weight that none fits is trained, unless its model leaves it as it is. */
+  readonly rules?: readonly WeightRule[];
+  /** Share of all elements that stays as it is, from the first weight on, in whole weights. */
+  readonly frozenShare?: number;
+  /** Only these layers. */
+  readonly layers?: TrainedLayers;
+  /** Dtype that trained weights are raised to; the others stay as loaded. */
+  readonly dtype?: DType;
+}
+
+/** Some layers from one end. */
+export interface TrainedLayers {
+  /** So many, from the last one back; negative: from the first one on. */
+  readonly count: number;
+  /** Modules of a layer that are trained; null: all of them. */
+  readonly modules: readonly string[] | null;
+  /** Modules outside the layers that are trained, too: texts found in their names. */
+  readonly besides: readonly string[];
+}

@@ -1,0 +1,103 @@
+/** Trainers with losses of their own, and the models they keep beside the trained one. */
+
+import type { DType } from "../../engine/dtype";
+import type { GenerationSpec, PagedSpec } from "./generation";
+import type { ModelSpec } from "./model";
+
+/**
+ * Trainers whose loss calls more than one forward of one model; the plain ones have no spec. `reward` trains a sequence
+ * classifier, `rm` a language model with a value head.
+ */
+export type TrainerKind =
+  | "sft"
+  | "dpo"
+  | "kto"
+  | "orpo"
+  | "cpo"
+  | "reward"
+  | "rm"
+  | "grpo"
+  | "rloo"
+  | "gkd"
+  | "ppo"
+  | "online-dpo"
+  | "xpo"
+  | "nash-md";
+
+/** Another model beside the trained one, that only runs forward. */
+export interface CompanionSpec {
+  readonly model: ModelSpec;
+  readonly loadDtype: DType;
+}
+
+/** Completions that are generated and scored before the steps that learn from them. */
+export interface RolloutSpec {
+  /** Sequences generated at once on this device. */
+  readonly sequences: number;
+  /** How the policy's own key-value cache is kept; it grows when absent. */
+  readonly cache?: GenerationSpec["cache"];
+  readonly paged?: PagedSpec;
+  /** Micro-batches from one generation to the next. */
+  readonly every: number;
+  /** Whether the policy scores them before it learns from them (`old_per_token_logps`). */
+  readonly scores: boolean;
+  /** Whether the policy itself generates, with a key-value cache beside it. */
+  readonly generates: boolean;
+  /** Whether sharded parameters are gathered whole for it (`ds3_gather_for_generation`); true when absent. */
+  readonly gathers?: boolean;
+  /** What of the trained model waits on the host while vLLM generates. */
+  readonly parks?: { readonly weights: boolean; readonly optimizer: boolean };
+  /** Bytes that vLLM takes of the card while it generates, and while the policy trains. */
+  readonly generatingBytes: number;
+  readonly sleepingBytes: number;
+}
+
+/** What PPO adds to a rollout. */
+export interface PpoSpec {
+  /** Completions generated and scored at once (`local_rollout_forward_batch_size`). */
+  readonly piece: number;
+  readonly miniBatches: number;
+}
+
+/** A critic that is trained in turn with the policy, with AdamW in float32; like the policy when no model is named. */
+export interface CriticSpec {
+  readonly model?: CompanionSpec;
+  /** What of it stays on the device while the policy trains and generates. */
+  readonly keepsWeights: boolean;
+  readonly keepsStates: boolean;
+}
+
+/** A trainer of TRL with a loss of its own. */
+export interface TrainerSpec {
+  readonly kind: TrainerKind;
+  /**
+   * What the loss's code branches on, as the `when` of its graph. `reference` is the frozen model beside the trained one:
+   * `model` (a copy), `adapter` (the trained one without its adapter) or `none`.
+   */
+  readonly variant: Readonly<Record<string, boolean | string>>;
+  /** `disable_dropout`: the modules' dropout is off, adapters' included. */
+  readonly disableDropout: boolean;
+  /** Tokens of one sequence that are scored. */
+  readonly scoredTokens: number;
+  /** Tokens of prompt and completion where the trainer keeps them apart (0 otherwise). */
+  readonly promptLength: number;
+  readonly completionLength: number;
+  /** Absent or null where completions come with the data. */
+  readonly rollout?: RolloutSpec | null;
+  /** The reference is a copy even beside an adapter: another model was named for it. */
+  readonly referenceApart?: boolean;
+  /** The shards of the reference wait on the host between its forwards. */
+  readonly referenceOnHost?: true;
+  /** The model in the reference's place, where that is another one: a teacher. */
+  readonly companion?: CompanionSpec;
+  /** The models beside policy and reference that give one number for every token; absent: like the policy. */
+  readonly scorers?: { readonly value?: CompanionSpec; readonly reward?: CompanionSpec };
+  readonly ppo?: PpoSpec;
+  readonly critic?: CriticSpec;
+  /** Bytes that vLLM takes of the card while it generates, and while the policy trains; absent: the policy generates. */
+  readonly vllm?: Pick<RolloutSpec, "generatingBytes" | "sleepingBytes">;
+  /** Text the policy generates before each micro-batch, its prompts from the data; absent or null: none. */
+  readonly generation?: GenerationSpec | null;
+  /** The loss is another version's or another library's, which widens the band. */
+  readonly standIn?: boolean;
+}

@@ -1,0 +1,39 @@
+/** What the server knows of its client from `initialize` on, and what it works with since. */
+import type { AnalysisOptions, Analyzer } from "../analysis/analyzer";
+import type { FileAccess } from "../analysis/runtime";
+import type { Analyses } from "./analyses";
+import type { Client } from "./client";
+import { NO_FILES } from "./files";
+import type { Settings, SettingsCache } from "./settings";
+
+export class Session {
+  client: Client | undefined;
+  analyzer: Analyzer | undefined;
+  analyses: Analyses | undefined;
+  /** What the analysis reads. */
+  files: FileAccess = NO_FILES;
+  workspaceFolders: readonly string[] = [];
+
+  constructor(readonly settings: SettingsCache) {}
+
+  get known(): Client {
+    if (this.client === undefined) throw new Error("a request came before initialize");
+    return this.client;
+  }
+
+  options(settings: Settings): AnalysisOptions {
+    return {
+      defaultDevice: settings.device,
+      deviceCount: settings.deviceCount,
+      severity: settings.severity,
+      reserve: settings.reserve,
+      allow: settings.allow,
+      locale: this.known.locale,
+    };
+  }
+
+  /** Settings of a document as the analysis takes them. */
+  async optionsFor(uri: string): Promise<AnalysisOptions> {
+    return this.options(await this.settings.get(uri));
+  }
+}

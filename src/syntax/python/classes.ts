@@ -1,0 +1,38 @@
+/** Classes of a module. */
+import type { SyntaxNode } from "@lezer/common";
+import type { Entry, LocatedNode, PythonClass } from "../tree";
+import { span } from "./nodes";
+import type { Evaluator } from "./values";
+
+/** A class, with the defaults that its body gives to fields. */
+export function classOf(node: SyntaxNode, evaluator: Evaluator): PythonClass {
+  const name = node.getChild("VariableName");
+  const bases = (node.getChild("ArgList")?.getChildren("VariableName") ?? []).concat(
+    node.getChild("ArgList")?.getChildren("MemberExpression") ?? [],
+  );
+  const body = node.getChild("Body");
+  const entries: Entry[] = [];
+  for (const statement of body?.getChildren("AssignStatement") ?? []) {
+    const field = statement.firstChild;
+    const value = statement.lastChild;
+    if (field?.name !== "VariableName" || value === null || value === field || value.name === "TypeDef") continue;
+    entries.push({ key: evaluator.slice(field), keySpan: span(field), value: fieldDefault(value, evaluator) });
+  }
+  return {
+    name: name === null ? "" : evaluator.slice(name),
+    bases: bases.map((base) => evaluator.slice(base)),
+    fields: { kind: "map", entries, ...span(body ?? node) },
+    ...span(node),
+  };
+}
+
+/** `field(default=8, …)` stands for its default. */
+function fieldDefault(value: SyntaxNode, evaluator: Evaluator): LocatedNode {
+  if (value.name !== "CallExpression") return evaluator.evaluate(value);
+  const call = evaluator.call(value);
+  if (call === null || !/(?:^|\.)(?:field|Field|Arg|HfArg)$/.test(call.callee)) return evaluator.evaluate(value);
+  return (
+    call.keywords.entries.find((entry) => entry.key === "default")?.value ??
+    evaluator.unknown(value, "no plain default")
+  );
+}

@@ -1,0 +1,129 @@
+/** What stands in a module: calls, classes, imports, and the names it binds. */
+import type { SyntaxNode, Tree } from "@lezer/common";
+import type { Span } from "../tree";
+import { childrenOf, span } from "./nodes";
+
+/** What a name is bound to. */
+export interface Binding {
+  /** null: bound in a way that gives no value (loop variable, parameter, several assignments). */
+  expression: SyntaxNode | null;
+  reason: string;
+  span: Span;
+}
+
+/** Goes over a module once. */
+export class Collector {
+  readonly bindings = new Map<string, Binding>();
+  readonly callNodes: SyntaxNode[] = [];
+  readonly classNodes: SyntaxNode[] = [];
+  readonly assigned: { readonly name: SyntaxNode; readonly value: SyntaxNode }[] = [];
+  readonly imports: string[] = [];
+
+  constructor(private readonly text: string) {}
+
+  collect(tree: Tree): void {
+    tree.iterate({
+      enter: (cursor) => {
+        switch (cursor.name) {
+          case "CallExpression":
+          case "Decorator":
+            this.callNodes.push(cursor.node);
+            break;
+          case "ClassDefinition":
+            this.classNodes.push(cursor.node);
+            break;
+          case "AssignStatement":
+            this.assignment(cursor.node);
+            break;
+          case "UpdateStatement":
+            this.rebind(cursor.node.firstChild, "changed by an augmented assignment");
+            break;
+          case "ForStatement":
+            this.rebind(cursor.node.getChild("VariableName"), "a loop variable");
+            break;
+          case "NamedExpression":
+            this.rebind(cursor.node.firstChild, "assigned in an expression");
+            break;
+          case "ParamList":
+            for (const name of cursor.node.getChildren("VariableName")) this.parameter(name);
+            break;
+          case "ImportStatement":
+            this.importStatement(cursor.node);
+            break;
+        }
+      },
+    });
+  }
+
+  private assignment(node: SyntaxNode): void {
+    const children = childrenOf(node);
+    const sides: SyntaxNode[][] = [[]];
+    for (const child of children) {
+      if (child.name === "AssignOp") sides.push([]);
+      else if (child.name !== "TypeDef") sides[sides.length - 1]?.push(child);
+    }
+    const value = sides[sides.length - 1];
+    if (sides.length < 2 || value === undefined) return;
+    for (const targets of sides.slice(0, -1)) {
+      const names = targets.filter((child) => child.name !== ",");
+      const values = value.filter((child) => child.name !== ",");
+      names.forEach((name, index) => {
+        const expression =
+          names.length === 1
+            ? values.length === 1
+              ? values[0]
+              : undefined
+            : values.length === names.length
+              ? values[index]
+              : undefined;
+        if (name.name === "VariableName") this.bind(name, expression ?? null, "unpacked from an expression");
+        if (expression !== undefined && (name.name === "VariableName" || name.name === "MemberExpression"))
+          this.assigned.push({ name, value: expression });
+      });
+    }
+  }
+
+  private bind(name: SyntaxNode, expression: SyntaxNode | null, reason: string): void {
+    const key = this.slice(name);
+    const existing = this.bindings.get(key);
+    if (existing === undefined) this.bindings.set(key, { expression, reason, span: span(name) });
+    else this.bindings.set(key, { expression: null, reason: "assigned more than once", span: existing.span });
+  }
+
+  private rebind(name: SyntaxNode | null, reason: string): void {
+    if (name === null || name.name !== "VariableName") return;
+    this.bindings.set(this.slice(name), { expression: null, reason, span: span(name) });
+  }
+
+  private parameter(name: SyntaxNode): void {
+    const key = this.slice(name);
+    if (this.bindings.has(key))
+      this.bindings.set(key, { expression: null, reason: "also a parameter", span: span(name) });
+    else {
+      const next = name.nextSibling;
+      const typed = next?.name === "TypeDef" ? next.nextSibling : next;
+      const value = typed?.name === "AssignOp" ? typed.nextSibling : null;
+      this.bindings.set(key, { expression: value, reason: "a parameter", span: span(name) });
+    }
+  }
+
+  private importStatement(node: SyntaxNode): void {
+    const words = this.slice(node).replace(/[()\\\n]/g, " ");
+    const from = /^\s*from\s+([\w.]+)\s+import\s+(.*)$/s.exec(words);
+    if (from !== null) {
+      for (const part of (from[2] ?? "").split(",")) {
+        const name = part.trim().split(/\s+as\s+/)[0];
+        if (name !== undefined && name !== "") this.imports.push(`${from[1]}.${name}`);
+      }
+      return;
+    }
+    for (const part of words.replace(/^\s*import\s+/, "").split(",")) {
+      const name = part.trim().split(/\s+as\s+/)[0];
+      if (name !== undefined && name !== "") this.imports.push(name);
+    }
+  }
+
+  private slice(node: SyntaxNode): string {
+    return this.text.slice(node.from, node.to);
+  }
+}
