@@ -34,7 +34,6 @@ def scaled_rows(case):
 
 
 REASONS = (
-    (lambda c: c["model"]["model_type"] == "wav2vec2-conformer", "its table of relative positions is float32 until the first step has converted it; the graph has it converted from the start"),
     (is_masked, "time masking (SpecAugment) is drawn on the host; the graph is without it, so the vector that stands for masked frames has no gradient"),
     (on_patches, "LoRA on the three-dimensional convolution over patches is not followed"),
     (lambda c: (c.get("peft") or {}).get("type") == "prefix-tuning" and (c["attn"] == "eager" or c["gradient_checkpointing"]), "where attention is not fused the prefix counts as part of every sequence, which the estimate says"),

@@ -180,6 +180,7 @@ class TrainingSimulation {
         keepsGradients: run.keepsGradients === true,
         plainLoop: run.plainLoop === true,
         keepsStates,
+        settles: this.models.model.settling?.isPending === true,
         fold,
         foldsRounds,
         groups,

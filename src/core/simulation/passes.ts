@@ -66,6 +66,7 @@ export class Passes {
       layerKind: (index: number) => view.layerKind(index),
       parameters: model.byName,
       modules: model.modules,
+      ...(model.settling?.isPending ? { settling: model.settling } : {}),
       ...(model.parametrized.size > 0 ? { parametrized: model.parametrized } : {}),
       loadDtype,
       ...(readsDropoutFromModule(run.model.family) ? { attentionDropoutModule: true } : {}),

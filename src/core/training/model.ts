@@ -4,6 +4,7 @@
  */
 import { type DType, ELEMENT_BYTES } from "../engine/dtype";
 import type { ModuleForward, ParameterWrapper } from "../engine/interpreter/options";
+import { Settling } from "../engine/settling";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import type { ConfigView } from "../graph/config";
@@ -41,6 +42,8 @@ export interface LoadedModel {
   readonly prompt: PromptEncoder | null;
   /** Factors that a term of the loss keeps orthogonal. */
   readonly regularised: readonly Tensor[];
+  /** Buffers that the first forward converts for good; absent where there are none. */
+  readonly settling?: Settling;
   /** The same as they are with the adapters disabled; absent without adapters. */
   readonly base?: {
     readonly byName: ReadonlyMap<string, Tensor>;
@@ -115,7 +118,10 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     warmUp(torch, placed, (item) => isPacked(loading, item), options.quantization);
     for (const item of inKeyOrder(placed)) byName.set(item.name, arrive(loading, item));
   } else for (const item of placed) byName.set(item.name, loadParameter(loading, item));
-  for (const item of placeTensors(graph.buffers, view, options.loadDtype, options.autocast ?? options.loadDtype)) {
+  const states = options.autocast ?? options.loadDtype;
+  const settling = new Map<string, DType>();
+  for (const item of placeTensors(graph.buffers, view, options.loadDtype)) {
+    if (item.settles && item.dtype !== states) settling.set(item.name, states);
     const tensor = torch.empty("empty", item.sizes, item.dtype);
     setKind(torch, tensor, "buffers");
     byName.set(item.name, tensor);
@@ -162,6 +168,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
     embedding: byName.get(embeddingOf(placed)?.name ?? "") ?? null,
     prompt: adapted?.prompt ?? null,
     regularised: adapted?.regularised ?? [],
+    ...(settling.size > 0 ? { settling: new Settling(byName, settling) } : {}),
     ...(base && { base }),
     elements: total(parameters) + packedElements,
     trainableElements: total(parameters.filter((tensor) => tensor.requiresGradFlag)),

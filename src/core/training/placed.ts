@@ -9,6 +9,8 @@ export interface PlacedTensor {
   readonly name: string;
   readonly sizes: readonly number[];
   readonly dtype: DType;
+  /** Takes the dtype of the states in the first forward (`engine/settling.ts`). */
+  readonly settles?: boolean;
   /** Not trained. */
   readonly frozen: boolean;
   /** The name with `{i}` for the layer's index. */
@@ -24,10 +26,10 @@ export function isTable({ module }: { readonly module: string }): boolean {
   return module.endsWith("Embedding");
 }
 
-function dtypeOf(text: string | undefined, load: DType, states: DType): DType {
+/** What follows the dtype of the states has that of the weights until the first forward. */
+function dtypeOf(text: string | undefined, load: DType): DType {
   const name = text?.replace(/^\$/, "");
-  if (name === "states") return states;
-  return name === undefined || name === "load" ? load : (name as DType);
+  return name === undefined || name === "load" || name === "states" ? load : (name as DType);
 }
 
 function sizesOf({ shape }: TensorSpec, scope: Scope): readonly number[] {
@@ -39,7 +41,6 @@ function place(
   spec: TensorSpec,
   scope: Scope,
   load: DType,
-  states: DType,
   index: number | null,
   sizes: readonly number[] | null,
 ): PlacedTensor[] {
@@ -48,8 +49,9 @@ function place(
   const tensor = {
     name,
     sizes: sizes ?? sizesOf(spec, scope),
-    dtype: dtypeOf(spec.dtype, load, states),
+    dtype: dtypeOf(spec.dtype, load),
     pattern: spec.name,
+    settles: spec.dtype === "$states",
     frozen: spec.frozen === true,
     module: spec.module,
     index,
@@ -70,22 +72,13 @@ function inTurn(tensor: PlacedTensor, turns: number, owners: PlacedTensor[]): Pl
   return owner === tensor ? tensor : { ...tensor, sharedWith: owner.name };
 }
 
-/**
- * Every parameter (or buffer) of the graph, layer by layer where the model repeats.
- *
- * @param states dtype of the hidden states: autocast's, or that of the weights
- */
-export function placeTensors(
-  specs: readonly TensorSpec[],
-  view: ConfigView,
-  load: DType,
-  states: DType = load,
-): PlacedTensor[] {
+/** Every parameter (or buffer) of the graph, layer by layer where the model repeats. */
+export function placeTensors(specs: readonly TensorSpec[], view: ConfigView, load: DType): PlacedTensor[] {
   const placed: PlacedTensor[] = [];
   for (let k = 0; k < specs.length; ) {
     const spec = specs[k]!;
     if (spec.layers === undefined) {
-      placed.push(...place(spec, view.scope, load, states, null, null));
+      placed.push(...place(spec, view.scope, load, null, null));
       k++;
       continue;
     }
@@ -109,7 +102,7 @@ export function placeTensors(
       for (let n = k; n < end; n++) {
         const one = specs[n]!;
         const turns = one.turns === undefined ? null : Math.max(1, Number(evaluate(one.turns, view.scope)) || 1);
-        for (const tensor of place(one, scope, load, states, index, shared[n - k]!))
+        for (const tensor of place(one, scope, load, index, shared[n - k]!))
           placed.push(turns === null ? tensor : inTurn(tensor, turns, owners.get(one)!));
       }
     }

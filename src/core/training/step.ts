@@ -36,6 +36,8 @@ export interface StepOptions {
   readonly plainLoop?: boolean;
   /** Modules keep tensors to their next forward: no micro-batch does what the one before did. */
   readonly keepsStates?: boolean;
+  /** The first forward converts buffers for good: the first step does not do what later ones do. */
+  readonly settles?: boolean;
   /** Whether every saved activation waits in host memory, sent each or once per storage. */
   readonly offloads: "each" | "once" | null;
   /** Whether what repeats is derived instead of simulated again. */
@@ -83,8 +85,9 @@ export function runSteps(
   for (let step = 1; step <= STEPS; step++) {
     const { rollout } = options;
     const all = Math.min(options.accumulation, DISTINCT_MICRO_BATCHES);
-    const distinct = options.plainLoop || options.keepsStates ? 0 : all;
-    const apart = options.plainLoop ? 1 : options.keepsStates ? all : 0;
+    const alone = options.keepsStates || (options.settles && step === 1);
+    const distinct = options.plainLoop || alone ? 0 : all;
+    const apart = options.plainLoop ? 1 : alone ? all : 0;
     const locals: Tensor[] = [];
     for (let micro = 0; micro < apart; micro++)
       locals.push(

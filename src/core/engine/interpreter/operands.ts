@@ -104,6 +104,7 @@ export class Operands {
       case "@": {
         const path = this.path(this.name(operand), context.index);
         if (path.includes("{h}")) return this.sideBySide(path);
+        this.options.settling?.use(this.torch, path);
         return context.inside?.parameters.get(this.torch, path) ?? this.options.parameters.get(path) ?? null;
       }
       case "=":

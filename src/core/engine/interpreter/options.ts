@@ -3,6 +3,7 @@ import type { Scope } from "../../graph/expression";
 import type { DType } from "../dtype";
 import type { Fold } from "../folding/plan";
 import type { Argument } from "../ops/arguments";
+import type { Settling } from "../settling";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 
@@ -65,6 +66,8 @@ export interface InterpreterOptions {
   readonly layerKind: (index: number) => string | null;
   readonly parameters: ReadonlyMap<string, Tensor>;
   readonly modules: ReadonlyMap<string, ModuleForward>;
+  /** Buffers among the parameters that the first forward converts. */
+  readonly settling?: Settling;
   /** Modules whose parameters something stands for while they run, by path. */
   readonly parametrized?: ReadonlyMap<string, ParameterWrapper>;
   readonly loadDtype: DType;
