@@ -171,7 +171,13 @@ class TrainingSimulation {
       this.passes.of(program, scope, loss, sizes),
       this.optimizer,
       {
-        batch: batchOf(loss ?? program.graph, scope ?? program.dataView.scope, autocast, this.models.loadDtype),
+        batch: batchOf(
+          loss ?? program.graph,
+          program.view.expressions,
+          scope ?? program.dataView.scope,
+          autocast,
+          this.models.loadDtype,
+        ),
         autocast,
         offloads: run.offloadsActivations ?? null,
         compiled: compilationOf(run),
@@ -236,7 +242,7 @@ class TrainingSimulation {
       logits: loadDtype,
       vocabulary,
       dtypes: { values: scorers.value.dtype, scores: scorers.reward.dtype, ref_logprobs: loadDtype },
-      batchOf: ({ batch }, rows) => batchOf({ batch }, scopeAt(rows), autocast, loadDtype),
+      batchOf: ({ batch }, rows) => batchOf({ batch }, program.view.expressions, scopeAt(rows), autocast, loadDtype),
       passOf: (part, rows, way) =>
         ppoPass(
           torch,
@@ -271,7 +277,13 @@ class TrainingSimulation {
     if (program === null) return;
     const scope = ownLoss ? passes.scopeOf(batchSize, sequenceLength) : null;
     const own = ownLoss ? loss : undefined;
-    const batch = batchOf(own ?? program.graph, scope ?? program.dataView.scope, autocast, this.models.loadDtype);
+    const batch = batchOf(
+      own ?? program.graph,
+      program.view.expressions,
+      scope ?? program.dataView.scope,
+      autocast,
+      this.models.loadDtype,
+    );
     const options = { spec: { ...evaluation, keeps }, batch, autocast };
     runEvaluation(torch, passes.of(program, scope, own, at), options, this.strategy, STEPS);
   }

@@ -3,7 +3,7 @@
  * library would fill it in.
  */
 import type { ModelConfig, TrainingRun } from "../training/run";
-import { evaluate, type Scope, truthy, type Value } from "./expression";
+import { Expressions, type Scope, truthy, type Value } from "./expression";
 import type { ArchitectureGraph, FamilyGraphs } from "./types";
 
 /** Sizes of the run that expressions may use. */
@@ -65,6 +65,8 @@ export function layerScope(scope: Scope, index: number, kind: string | null): Sc
 
 export interface ConfigView {
   readonly scope: Scope;
+  /** Evaluates the expressions of the family's graphs. */
+  readonly expressions: Expressions;
   /** Kind of layer `index` (`layer_types`), or null where the family has none. */
   layerKind(index: number): string | null;
 }
@@ -87,9 +89,15 @@ function lookup(source: Readonly<Record<string, unknown>>, path: string): unknow
   return current;
 }
 
+/** The family's own, or new ones for a family that was not read from a file. */
+function expressionsOf({ expressions }: FamilyGraphs): Expressions {
+  return expressions ?? new Expressions();
+}
+
 /** Names an expression can look up, for one config and one run. */
 export function configView(family: FamilyGraphs, config: ModelConfig, sizes: RunSizes): ConfigView {
   const values = new Map<string, Value>(Object.entries(sizes));
+  const expressions = expressionsOf(family);
   const stated = (name: string): Value | undefined => {
     // The config class counts the labels it is given names for.
     const labels = name === "num_labels" ? config["id2label"] : undefined;
@@ -109,7 +117,7 @@ export function configView(family: FamilyGraphs, config: ModelConfig, sizes: Run
     const [, list, index] = LISTED.exec(name) ?? [];
     const derived = list === undefined ? undefined : family.derived[`${list}.i`];
     if (derived === undefined || Array.isArray(lookup(config, list ?? ""))) return null;
-    return evaluate(derived, (other) => (other === "i" ? Number(index) : scope(other)));
+    return expressions.evaluate(derived, (other) => (other === "i" ? Number(index) : scope(other)));
   };
   const scope: Scope = (name) => {
     const known = values.get(name);
@@ -122,7 +130,7 @@ export function configView(family: FamilyGraphs, config: ModelConfig, sizes: Run
       const derived = family.derived[name] ?? CONVENTIONS[name];
       if ((value === undefined || value === null) && derived !== undefined) {
         values.set(name, null);
-        value = evaluate(derived, scope);
+        value = expressions.evaluate(derived, scope);
       }
       value ??= ofLayer(name);
     }
@@ -140,12 +148,13 @@ export function configView(family: FamilyGraphs, config: ModelConfig, sizes: Run
   const ofTower = family.layerKind?.includes("vision_config.") ?? false;
   return {
     scope,
+    expressions,
     layerKind(index) {
       // What a tower's own keys say of its layers (SAM's windows) goes before the list of the text's.
       const listed: unknown = Array.isArray(types) && !ofTower ? types[index] : undefined;
       if (typeof listed === "string") return KINDS[listed] ?? listed;
       if (family.layerKind === null) return null;
-      const kind = evaluate(family.layerKind, (name) => (name === "i" ? index : scope(name)));
+      const kind = expressions.evaluate(family.layerKind, (name) => (name === "i" ? index : scope(name)));
       return typeof kind === "string" ? kind : null;
     },
   };
@@ -160,10 +169,9 @@ function candidates(family: FamilyGraphs, task: string, attention: string): read
 }
 
 /** Conditions of a graph that a config does not meet, each by itself where several are joined. */
-function unmet(graph: ArchitectureGraph, scope: Scope): readonly string[] {
-  return graph.when
-    .filter((condition) => !truthy(evaluate(condition, scope)))
-    .flatMap((condition) => joined(condition).filter((part) => !truthy(evaluate(part, scope))));
+function unmet({ when }: ArchitectureGraph, expressions: Expressions, scope: Scope): readonly string[] {
+  const fails = (condition: string): boolean => !truthy(expressions.evaluate(condition, scope));
+  return when.filter(fails).flatMap((condition) => joined(condition).filter(fails));
 }
 
 /** What a condition without alternatives asks for: the parts between its `and`. */
@@ -181,7 +189,8 @@ export function selectGraph(
   attention: string,
   scope: Scope,
 ): ArchitectureGraph | undefined {
-  return candidates(family, task, attention).find((graph) => unmet(graph, scope).length === 0);
+  const expressions = expressionsOf(family);
+  return candidates(family, task, attention).find((graph) => unmet(graph, expressions, scope).length === 0);
 }
 
 /** A graph that stands in for a branch of the code that was not captured. */
@@ -201,11 +210,12 @@ export function nearestGraph(
   attention: string,
   scope: Scope,
 ): NearestGraph | undefined {
+  const expressions = expressionsOf(family);
   let nearest: NearestGraph | undefined;
   const own = candidates(family, task, attention);
   for (const graph of own.length > 0 ? own : family.graphs.filter((graph) => graph.task === task)) {
     const other = own.length > 0 ? [] : [`attn_implementation == '${graph.attention}'`];
-    const missing = [...other, ...unmet(graph, scope)];
+    const missing = [...other, ...unmet(graph, expressions, scope)];
     if (nearest === undefined || missing.length < nearest.unmet.length) nearest = { graph, unmet: missing };
   }
   return nearest;

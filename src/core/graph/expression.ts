@@ -141,23 +141,31 @@ interface Parsed {
   readonly ofLayer: boolean;
 }
 
-const parsed = new Map<string, Parsed>();
+/** The expressions of a family's graphs, parsed when they are met first: they are kept as long as the family is. */
+export class Expressions {
+  private readonly parsed = new Map<string, Parsed>();
 
-function parse(source: string): Parsed {
-  let found = parsed.get(source);
-  if (found === undefined) {
-    found = { evaluator: new Parser(tokenize(source)).expression(), ofLayer: /\b(i|kind)\b/.test(source) };
-    parsed.set(source, found);
+  private parse(source: string): Parsed {
+    let found = this.parsed.get(source);
+    if (found === undefined) {
+      found = { evaluator: new Parser(tokenize(source)).expression(), ofLayer: isOfLayer(source) };
+      this.parsed.set(source, found);
+    }
+    return found;
   }
-  return found;
-}
 
-/** Evaluates an expression; a malformed one gives null or NaN, never an exception. */
-export function evaluate(source: string, scope: Scope): Value {
-  return parse(source).evaluator(scope);
+  /** Evaluates an expression; a malformed one gives null or NaN, never an exception. */
+  evaluate(source: string, scope: Scope): Value {
+    return this.parse(source).evaluator(scope);
+  }
+
+  /** As {@link isOfLayer}, remembered. */
+  isOfLayer(source: string): boolean {
+    return this.parse(source).ofLayer;
+  }
 }
 
 /** Whether an expression names what differs between layers: their index (`i`) or their kind. */
 export function isOfLayer(source: string): boolean {
-  return parse(source).ofLayer;
+  return /\b(i|kind)\b/.test(source);
 }

@@ -6,6 +6,7 @@
  */
 import * as z from "zod";
 import { numbering } from "./distances";
+import { Expressions } from "./expression";
 import type { FamilyGraphs, GraphFunction, TrainerGraph } from "./types";
 
 const storedSchema = z.looseObject({
@@ -24,7 +25,8 @@ interface Functions {
 /** The graphs of a family's file; undefined where the text is none. */
 export function familyGraphs(text: string): FamilyGraphs | undefined {
   const content = contentOf(text);
-  return content !== undefined && "family" in content ? (content as unknown as FamilyGraphs) : undefined;
+  if (content === undefined || !("family" in content)) return undefined;
+  return { ...(content as unknown as FamilyGraphs), expressions: new Expressions() };
 }
 
 /** The losses of a file of trainers; none where the text is no such file. */

@@ -5,6 +5,7 @@
  * of PyTorch's composite operators: above autocast and above autograd, so that the engine can apply either. It also
  * holds when Python let go of each tensor, which is what decides what is alive.
  */
+import type { Expressions } from "./expression";
 
 /**
  * Integer, float, boolean or string expression over the run and the model's config.
@@ -239,6 +240,8 @@ export interface FamilyGraphs {
     readonly settleWith: string;
   }[];
   readonly graphs: readonly ArchitectureGraph[];
+  /** What was parsed of the graphs' expressions; made when the file is read. */
+  readonly expressions?: Expressions;
   /** Losses of trainers, the same for every family; attached when the file is read. */
   readonly trainers?: readonly TrainerGraph[];
 }

@@ -63,6 +63,7 @@ export class Passes {
     const { model, loadDtype } = this.models;
     return {
       scope: view.scope,
+      expressions: view.expressions,
       layerKind: (index: number) => view.layerKind(index),
       parameters: model.byName,
       modules: model.modules,

@@ -9,7 +9,7 @@ import {
   selectGraph,
   sizesOf,
 } from "../graph/config";
-import { evaluate, type Scope } from "../graph/expression";
+import type { Expressions, Scope } from "../graph/expression";
 import { buildsNoMask, withFlash } from "../graph/flash";
 import { withChunkedLoss, withLiger } from "../graph/liger";
 import type { ArchitectureGraph, FamilyGraphs } from "../graph/types";
@@ -104,13 +104,14 @@ export function notCaptured({ attention, task }: TrainingRun, { family }: Family
 
 export function batchOf(
   { batch }: Pick<ArchitectureGraph, "batch">,
+  expressions: Expressions,
   scope: Scope,
   autocast: DType | null,
   loadDtype: DType,
 ): BatchTensor[] {
   return batch.map(({ name, shape, dtype }) => ({
     name,
-    sizes: shape.map((expression) => Number(evaluate(expression, scope))),
+    sizes: shape.map((expression) => Number(expressions.evaluate(expression, scope))),
     dtype: inputDtype(dtype, autocast, loadDtype),
   }));
 }

@@ -8,7 +8,7 @@ import { Settling } from "../engine/settling";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import type { ConfigView } from "../graph/config";
-import { evaluate, truthy } from "../graph/expression";
+import { truthy } from "../graph/expression";
 import type { ArchitectureGraph } from "../graph/types";
 
 import { adapt, embeddingOf } from "./adapters";
@@ -105,7 +105,9 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   const loading: Loading = { torch, options, byName: new Map(), modules: new Map(), packed: new Map() };
   const { byName } = loading;
   const tied = new Map(
-    graph.tied.filter((tie) => truthy(evaluate(tie.when, view.scope))).map((tie) => [tie.name, tie.to] as const),
+    graph.tied
+      .filter((tie) => truthy(view.expressions.evaluate(tie.when, view.scope)))
+      .map((tie) => [tie.name, tie.to] as const),
   );
   const found = placeTensors(graph.parameters, view, options.loadDtype);
   for (const { name, sharedWith } of found) if (sharedWith !== null) tied.set(name, sharedWith);

@@ -1,7 +1,7 @@
 /** Parameters and buffers of a graph with their sizes: what a model of this config has, before anything is loaded. */
 import type { DType } from "../engine/dtype";
 import { type ConfigView, layerScope } from "../graph/config";
-import { evaluate, isOfLayer, type Scope, truthy } from "../graph/expression";
+import { type Expressions, type Scope, truthy } from "../graph/expression";
 import type { TensorSpec } from "../graph/types";
 
 /** One parameter or buffer of one layer. */
@@ -32,23 +32,24 @@ function dtypeOf(text: string | undefined, load: DType): DType {
   return name === undefined || name === "load" || name === "states" ? load : (name as DType);
 }
 
-function sizesOf({ shape }: TensorSpec, scope: Scope): readonly number[] {
-  return shape.map((expression) => Math.max(0, Math.round(Number(evaluate(expression, scope)))));
+function sizesOf({ shape }: TensorSpec, expressions: Expressions, scope: Scope): readonly number[] {
+  return shape.map((expression) => Math.max(0, Math.round(Number(expressions.evaluate(expression, scope)))));
 }
 
 /** @param sizes where they are known already */
 function place(
   spec: TensorSpec,
+  expressions: Expressions,
   scope: Scope,
   load: DType,
   index: number | null,
   sizes: readonly number[] | null,
 ): PlacedTensor[] {
-  if (spec.when !== undefined && !truthy(evaluate(spec.when, scope))) return [];
+  if (spec.when !== undefined && !truthy(expressions.evaluate(spec.when, scope))) return [];
   const name = index === null ? spec.name : spec.name.replaceAll("{i}", String(index));
   const tensor = {
     name,
-    sizes: sizes ?? sizesOf(spec, scope),
+    sizes: sizes ?? sizesOf(spec, expressions, scope),
     dtype: dtypeOf(spec.dtype, load),
     pattern: spec.name,
     settles: spec.dtype === "$states",
@@ -58,7 +59,7 @@ function place(
     sharedWith: null,
   };
   if (spec.count === undefined) return [tensor];
-  const count = Math.max(0, Number(evaluate(spec.count, scope)) || 0);
+  const count = Math.max(0, Number(expressions.evaluate(spec.count, scope)) || 0);
   return Array.from({ length: count }, (_, head) => {
     const counted = (text: string): string => text.replace("{h}", String(head));
     return { ...tensor, name: counted(name), pattern: counted(spec.name) };
@@ -74,11 +75,12 @@ function inTurn(tensor: PlacedTensor, turns: number, owners: PlacedTensor[]): Pl
 
 /** Every parameter (or buffer) of the graph, layer by layer where the model repeats. */
 export function placeTensors(specs: readonly TensorSpec[], view: ConfigView, load: DType): PlacedTensor[] {
+  const { expressions } = view;
   const placed: PlacedTensor[] = [];
   for (let k = 0; k < specs.length; ) {
     const spec = specs[k]!;
     if (spec.layers === undefined) {
-      placed.push(...place(spec, view.scope, load, null, null));
+      placed.push(...place(spec, expressions, view.scope, load, null, null));
       k++;
       continue;
     }
@@ -92,17 +94,21 @@ export function placeTensors(specs: readonly TensorSpec[], view: ConfigView, loa
       prefix(specs[end]!) === prefix(spec)
     )
       end++;
-    const first = Number(evaluate(from, view.scope));
-    const last = Number(evaluate(to, view.scope));
-    const shared = specs.slice(k, end).map((one) => (one.shape.some(isOfLayer) ? null : sizesOf(one, view.scope)));
+    const first = Number(expressions.evaluate(from, view.scope));
+    const last = Number(expressions.evaluate(to, view.scope));
+    const shared = specs.slice(k, end).map((one) => {
+      const differs = one.shape.some((size) => expressions.isOfLayer(size));
+      return differs ? null : sizesOf(one, expressions, view.scope);
+    });
     const owners = new Map<TensorSpec, PlacedTensor[]>(specs.slice(k, end).map((one) => [one, []]));
     for (let index = first; index < last; index++) {
       const kind = view.layerKind(index);
       const scope = layerScope(view.scope, index, kind);
       for (let n = k; n < end; n++) {
         const one = specs[n]!;
-        const turns = one.turns === undefined ? null : Math.max(1, Number(evaluate(one.turns, view.scope)) || 1);
-        for (const tensor of place(one, scope, load, index, shared[n - k]!))
+        const turns =
+          one.turns === undefined ? null : Math.max(1, Number(expressions.evaluate(one.turns, view.scope)) || 1);
+        for (const tensor of place(one, expressions, scope, load, index, shared[n - k]!))
           placed.push(turns === null ? tensor : inTurn(tensor, turns, owners.get(one)!));
       }
     }

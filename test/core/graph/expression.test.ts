@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { evaluate, type Value } from "../../../src/core/graph/expression";
+import { Expressions, type Value } from "../../../src/core/graph/expression";
 
 const NAMES: Readonly<Record<string, Value>> = {
   hidden_size: 4096,
@@ -11,7 +11,7 @@ const NAMES: Readonly<Record<string, Value>> = {
   missing: null,
 };
 
-const run = (source: string): Value => evaluate(source, (name) => NAMES[name]);
+const run = (source: string): Value => new Expressions().evaluate(source, (name) => NAMES[name]);
 
 describe("expressions", () => {
   it("follow Python's precedence", () => {

@@ -1,5 +1,5 @@
 /** What the operands of instructions refer to: values by name, parameters by path, expressions, dtypes. */
-import { evaluate, isOfLayer, type Value } from "../../graph/expression";
+import type { Value } from "../../graph/expression";
 import type { GraphFunction, Operand, OpInstruction } from "../../graph/types";
 import { NotModelled } from "../not-modelled";
 import type { Argument } from "../ops/arguments";
@@ -77,10 +77,12 @@ export class Operands {
 
   /** An expression, computed once for all layers where it does not depend on them. */
   evaluate(expression: string, context: Context): Value {
-    if (context.index !== null && isOfLayer(expression)) return evaluate(expression, context.scope);
+    const { expressions } = this.options;
+    if (context.index !== null && expressions.isOfLayer(expression))
+      return expressions.evaluate(expression, context.scope);
     let value = this.memo.get(expression);
     if (value === undefined) {
-      value = evaluate(expression, context.scope);
+      value = expressions.evaluate(expression, context.scope);
       this.memo.set(expression, value);
     }
     return value;

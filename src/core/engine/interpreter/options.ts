@@ -1,5 +1,5 @@
 /** What a run puts around, and in the place of, the code a graph records. */
-import type { Scope } from "../../graph/expression";
+import type { Expressions, Scope } from "../../graph/expression";
 import type { DType } from "../dtype";
 import type { Fold } from "../folding/plan";
 import type { Argument } from "../ops/arguments";
@@ -63,6 +63,8 @@ export interface CheckpointingOptions {
 export interface InterpreterOptions {
   /** Values of config keys and of `B`, `S`, `T`, `I`. */
   readonly scope: Scope;
+  /** Evaluates what the graph's instructions say. */
+  readonly expressions: Expressions;
   readonly layerKind: (index: number) => string | null;
   readonly parameters: ReadonlyMap<string, Tensor>;
   readonly modules: ReadonlyMap<string, ModuleForward>;

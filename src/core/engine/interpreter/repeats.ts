@@ -1,6 +1,6 @@
 /** Runs repeats of a graph: the layers of a stack, of which some are left out, and loops inside layers. */
 import { layerScope } from "../../graph/config";
-import { evaluate, type Scope, truthy } from "../../graph/expression";
+import { type Scope, truthy } from "../../graph/expression";
 import { withheldInputs } from "../../graph/given";
 import type { ArchitectureGraph, RepeatInstruction } from "../../graph/types";
 import { checkpoint, type Segment } from "../checkpoint";
@@ -68,7 +68,7 @@ export class Repeats {
     const bodyOf = (index: number): number => {
       const kind = this.options.layerKind(index);
       const inner = layerScope(context.scope, index, kind);
-      const body = bodies.find(({ when }) => truthy(evaluate(when, inner)));
+      const body = bodies.find(({ when }) => truthy(this.options.expressions.evaluate(when, inner)));
       if (body === undefined) throw new NotModelled(`no layer for index ${index}`);
       return body.block;
     };

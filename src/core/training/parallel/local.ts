@@ -10,7 +10,6 @@
 import { ELEMENT_BYTES } from "../../engine/dtype";
 import { type ConfigView, configView, hiddenSize, selectGraph, sizesOf } from "../../graph/config";
 import { DIMENSIONS } from "../../graph/dimensions";
-import { evaluate } from "../../graph/expression";
 import type { FamilyGraphs, TensorSpec } from "../../graph/types";
 import type { ModelConfig, ParallelSpec, TrainingRun } from "../run";
 import { modelParallelSize } from "./degrees";
@@ -213,11 +212,14 @@ function splits(
 
 /** Matrices of a layer with their elements; null when the run has no graph. */
 function matricesOf(run: TrainingRun, family: FamilyGraphs): { spec: TensorSpec; size: number }[] | null {
-  const { scope } = viewOf(run, family);
+  const { scope, expressions } = viewOf(run, family);
   const graph = selectGraph(family, run.task, run.attention, scope);
   if (graph === undefined) return null;
   const first = (name: string) => (name === "i" ? 0 : scope(name));
   return graph.parameters
     .filter(({ layers, shape }) => layers !== undefined && shape.length > 1)
-    .map((spec) => ({ spec, size: spec.shape.reduce((all, size) => all * Number(evaluate(size, first)), 1) }));
+    .map((spec) => ({
+      spec,
+      size: spec.shape.reduce((all, size) => all * Number(expressions.evaluate(size, first)), 1),
+    }));
 }

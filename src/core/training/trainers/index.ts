@@ -166,7 +166,13 @@ export function ppoPass(
     return { ...own, usage, ...(whole || trains ? { cache: () => new KeptCache(models[name].heads) } : {}) };
   };
   const names = ["policy", "value_model", "reference", "reward"] as const;
-  return new TrainerPass(torch, loss, scope, Object.fromEntries(names.map((name) => [name, called(name)])));
+  const { expressions } = models.policy.options;
+  return new TrainerPass(
+    torch,
+    loss,
+    { scope, expressions },
+    Object.fromEntries(names.map((name) => [name, called(name)])),
+  );
 }
 
 /** A model asked for the states between its layers, up to its logits (`whole`) or to what its head takes. */
@@ -250,7 +256,14 @@ export function trainerPass(torch: Torch, parts: TrainerParts): TrainerPass {
         ? called(policy.base ?? policy, { checkpointing: null, noDropout })
         : null;
   const reward = parts.rater ? ratingModel(parts.loss, parts.rater) : null;
-  return new TrainerPass(torch, parts.loss, parts.scope, { policy: called(policy, { noDropout }), reference, reward });
+  const { scope, loss } = parts;
+  const { expressions } = parts.options;
+  return new TrainerPass(
+    torch,
+    loss,
+    { scope, expressions },
+    { policy: called(policy, { noDropout }), reference, reward },
+  );
 }
 
 /** The cache that a model's outputs keep, where there is one. */

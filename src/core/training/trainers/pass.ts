@@ -11,7 +11,6 @@ import { NotModelled } from "../../engine/not-modelled";
 import { isTensor } from "../../engine/ops/arithmetic";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import type { Scope } from "../../graph/expression";
 import type { ArchitectureGraph, TrainerGraph } from "../../graph/types";
 import { toFloat32 } from "../outputs";
 import type { ForwardUsage } from "../parallel";
@@ -98,7 +97,7 @@ export class TrainerPass implements Pass {
   constructor(
     private readonly torch: Torch,
     graph: TrainerGraph,
-    scope: Scope,
+    { scope, expressions }: Pick<InterpreterOptions, "scope" | "expressions">,
     models: CalledModels,
   ) {
     this.holdsOutputs = graph.main.outputs.length > 1;
@@ -113,6 +112,7 @@ export class TrainerPass implements Pass {
     }
     this.loss = new Interpreter(torch, lossGraph(graph), {
       scope,
+      expressions,
       layerKind: () => null,
       parameters,
       modules,
