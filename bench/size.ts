@@ -7,7 +7,7 @@ const MODELS = join(__dirname, "..", "models");
 
 /** Bytes of the catalogue and of all graphs, trainers' too, each compressed as the package does (scripts/package.mjs). */
 export function modelDataBytes(): number {
-  const graphs = ["graphs", "trainers"].flatMap((folder) =>
+  const graphs = ["graphs", "parts", "trainers"].flatMap((folder) =>
     readdirSync(join(MODELS, folder)).map((name) => join(folder, name)),
   );
   return ["catalogue.json", ...graphs]

@@ -17,7 +17,7 @@ def graphs(args):
     from .checkpointing import mark
     from .heads import normed
     from .graphs import conditioned, facts, family_graphs, texts_alone
-    from .stored import content_of, text_of
+    from .stored import content_of, shortest
 
     OUT.mkdir(parents=True, exist_ok=True)
     failed = []
@@ -42,7 +42,7 @@ def graphs(args):
                     kept = [g for g in stored["graphs"] if g["task"] not in (args.task or [g["task"]]) or g["attention"] not in (args.attention or [g["attention"]])]
                     content["graphs"] = kept + content["graphs"]
             # JSON has no infinity; the engine reads no value of a constant anyway.
-            text = text_of(content).replace("-Infinity", "-3.4e+38").replace("Infinity", "3.4e+38")
+            text = shortest(content).replace("-Infinity", "-3.4e+38").replace("Infinity", "3.4e+38")
         except Exception as error:
             failed.append(name)
             print(f"{name}: {type(error).__name__}: {str(error)[:600]}", file=sys.stderr)
@@ -56,7 +56,7 @@ def graphs(args):
 
 def losses(args):
     from .losses import trainer_graphs
-    from .stored import content_of, text_of
+    from .stored import content_of, shortest
 
     code = importlib.import_module({"trl": "capture.trainers", "llama-factory": "capture.llama_factory", "earlier": "capture.earlier", "online": "capture.online", "ppo": "capture.ppo"}[args.of])
     file = OUT.parent / "trainers" / f"{code.NAME}.json"
@@ -65,7 +65,7 @@ def losses(args):
     if args.kind:
         stored = content_of(file.read_text())
         found["graphs"] = [graph for graph in stored["graphs"] if graph["trainer"] not in args.kind] + found["graphs"]
-    file.write_text(text_of(found))
+    file.write_text(shortest(found))
     return 0
 
 
@@ -121,6 +121,13 @@ def families(args):
     return 0
 
 
+def pack(args):
+    from .pack import write
+
+    write()
+    return 0
+
+
 def nnunet(args):
     from .nnunet import write
 
@@ -167,6 +174,8 @@ def main():
     g.set_defaults(run=graphs)
     f = commands.add_parser("families", help="write models/FAMILIES.md: what is captured, and why the rest is not")
     f.set_defaults(run=families)
+    p = commands.add_parser("pack", help="write models/parts/*.json, the tables that files of graphs go on from, and every file anew")
+    p.set_defaults(run=pack)
     c = commands.add_parser("check", help="compare stored graphs with captures at fresh config points")
     c.add_argument("--family", nargs="*")
     c.add_argument("--seed", default="1")

@@ -1,6 +1,10 @@
 """Files of graphs as they are stored: what stands in them more than once is said once, in a table before it, and values are
-named by how far back they were made."""
+named by how far back they were made. A file may go on from the table of another (`models/parts`, written by `pack.py`), whose parts
+it then need not say."""
+import functools
 import json
+import pathlib
+import zlib
 from collections import Counter, defaultdict
 
 from .distances import absolute, relative
@@ -16,8 +20,23 @@ _ALIKE, _STRETCH = 4, 90
 _PLACES = 12
 
 
-def text_of(content):
-    """The stored text: `{"same": n}` stands for the n-th part of `parts`, which may hold earlier parts itself, and
+PARTS = pathlib.Path(__file__).resolve().parent.parent / "models" / "parts"
+
+
+@functools.cache
+def parts_of(like):
+    """The table that files which say `like` go on from, every part in its place."""
+    return _whole(json.loads((PARTS / f"{like}.json").read_text())["parts"], [])
+
+
+def shortest(content):
+    """The stored text that goes on from whichever table makes it shortest once it is compressed."""
+    texts = [text_of(content), *(text_of(content, table.stem) for table in sorted(PARTS.glob("*.json")))]
+    return min(texts, key=lambda text: len(zlib.compress(text.encode(), 9)))
+
+
+def text_of(content, like=None):
+    """The stored text, which goes on from the table `like` where that is named: `{"same": n}` stands for the n-th part of `parts`, which may hold earlier parts itself, and
     `{"run": [n, k, count]}` in a list for so many items of the n-th part from its k-th on."""
     seen, parts, numbers = Counter(), [], {}
     places = defaultdict(list)
@@ -69,40 +88,53 @@ def text_of(content):
         if keys is None and (len(key) < _SHORTEST or seen[key] == 1):
             return shared
         parts.append(shared)
-        numbers[key] = len(parts) - 1
+        return known_as(key, keys, len(before) + len(parts) - 1)
+
+    def known_as(key, keys, number):
+        numbers[key] = number
         for at in range(len(keys or ()) - _ALIKE + 1):
             known = places[tuple(keys[at : at + _ALIKE])]
             if len(known) < _PLACES:
-                known.append((numbers[key], keys, at))
-        return {"same": numbers[key]}
+                known.append((number, keys, at))
+        return {"same": number}
 
+    before = parts_of(like) if like else []
+    for number, part in enumerate(before):
+        known_as(_json(part), [_json(v) for v in part] if isinstance(part, list) else None, number)
     content = {**content, "graphs": [_functions(graph, relative) for graph in content["graphs"]]}
     for value in content.values():
         count(value)
-    body = {k: [stored(one) for one in v] if isinstance(v, list) else stored(v) for k, v in content.items() if k != "schema"}
-    return _json({"schema": SCHEMA, "parts": parts, **body}) + "\n"
+    body = {k: [stored(one) for one in v] if isinstance(v, list) else stored(v) for k, v in content.items() if k not in ("schema", "like")}
+    return _json({"schema": SCHEMA, **({"like": like} if like else {}), "parts": parts, **body}) + "\n"
 
 
 def content_of(text):
     """What was stored, every part in its place."""
     data = json.loads(text)
-    parts = []
-
-    def whole(value):
-        if isinstance(value, list):
-            return [item for v in value for item in (_stretch(v) if isinstance(v, dict) and v.keys() == {"run"} else [whole(v)])]
-        if isinstance(value, dict):
-            return parts[value["same"]] if value.keys() == {"same"} else {k: whole(v) for k, v in value.items()}
-        return value
-
-    def _stretch(item):
-        n, k, count = item["run"]
-        return parts[n][k : k + count]
-
-    for part in data.pop("parts"):
-        parts.append(whole(part))
-    content = whole(data)
+    parts = _whole(data.pop("parts"), parts_of(data["like"]) if "like" in data else [])
+    content = _placed({k: v for k, v in data.items() if k != "like"}, parts)
     return {**content, "graphs": [_functions(graph, absolute) for graph in content["graphs"]]}
+
+
+def _whole(own, before):
+    """A table of parts behind the one that it goes on from, each with those before it in their places."""
+    parts = list(before)
+    for part in own:
+        parts.append(_placed(part, parts))
+    return parts
+
+
+def _placed(value, parts):
+    if isinstance(value, list):
+        return [item for v in value for item in (_stretch(v, parts) if isinstance(v, dict) and v.keys() == {"run"} else [_placed(v, parts)])]
+    if isinstance(value, dict):
+        return parts[value["same"]] if value.keys() == {"same"} else {k: _placed(v, parts) for k, v in value.items()}
+    return value
+
+
+def _stretch(item, parts):
+    n, k, count = item["run"]
+    return parts[n][k : k + count]
 
 
 def _functions(graph, told):

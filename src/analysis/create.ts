@@ -1,5 +1,5 @@
 /** The analyzer: documents in, immutable analyses out. All reading goes through the runtime. */
-import { familyGraphs, trainerGraphs } from "../core/graph/stored";
+import { familyGraphs, type ReadTable, trainerGraphs, withTable } from "../core/graph/stored";
 import type { FamilyGraphs, TrainerGraph } from "../core/graph/types";
 import type { ReportEdit } from "../core/report/schema";
 import type { Format } from "../formats/types";
@@ -180,8 +180,11 @@ class AnalyzerOfRuntime implements Analyzer {
   private async readGraphs(family: string): Promise<FamilyGraphs | undefined> {
     if (!/^[\w.-]+$/.test(family)) return undefined;
     const text = await this.runtime.readModelData(`graphs/${family}.json`).catch(() => undefined);
-    return text === undefined ? undefined : familyGraphs(text);
+    return text === undefined ? undefined : withTable(text, this.readTable, familyGraphs);
   }
+
+  private readonly readTable: ReadTable = (name) =>
+    this.runtime.readModelData(`parts/${name}.json`).catch(() => undefined);
 
   /** Losses of trainers, read once for every family. */
   private trainerGraphs(file: string): Promise<readonly TrainerGraph[]> {
@@ -189,7 +192,7 @@ class AnalyzerOfRuntime implements Analyzer {
     if (known !== undefined) return known;
     const found = this.runtime
       .readModelData(`trainers/${file}.json`)
-      .then((text) => trainerGraphs(text ?? ""))
+      .then((text) => withTable(text ?? "", this.readTable, trainerGraphs))
       .catch(() => []);
     this.trainers.set(file, found);
     return found;

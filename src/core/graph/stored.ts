@@ -2,7 +2,8 @@
  * Files of graphs as they are stored (`capture/stored.py`): what stands in them more than once is said once, in a table
  * of parts that `{ "same": n }` points into, and `{ "run": [n, from, count] }` into the items of one. Values are
  * named by how far back they were made. A family's graphs are alike for most of their length, so files, time to parse and
- * memory shrink; what is shared stays one object.
+ * memory shrink; what is shared stays one object. A file that says `like` goes on from the parts of a table that several
+ * families share.
  */
 import * as z from "zod";
 import { numbering } from "./distances";
@@ -11,9 +12,29 @@ import type { FamilyGraphs, GraphFunction, TrainerGraph } from "./types";
 
 const storedSchema = z.looseObject({
   schema: z.literal("vram-lens/graphs/4"),
+  like: z.string().optional(),
   parts: z.array(z.unknown()),
   graphs: z.array(z.looseObject({})),
 });
+const tableSchema = z.looseObject({ schema: z.literal("vram-lens/graphs/4"), parts: z.array(z.unknown()) });
+
+/** Reads a table of parts by its name (`models/parts/<name>.json`); undefined where there is none. */
+export type ReadTable = (name: string) => Promise<string | undefined>;
+
+/** The name of the table that a stored file goes on from, which it says before its parts; undefined where it stands alone. */
+export function likeOf(text: string): string | undefined {
+  return /"like":\s*"([\w.-]+)"/.exec(text.slice(0, text.indexOf('"parts"')))?.[1];
+}
+
+/** What `use` makes of a stored file and of the table that it goes on from. */
+export async function withTable<T>(
+  text: string,
+  read: ReadTable,
+  use: (text: string, table: string | undefined) => T,
+): Promise<T> {
+  const like = likeOf(text);
+  return use(text, like === undefined ? undefined : await read(like));
+}
 
 /** A stored graph's functions; which of them there are depends on what it is of. */
 interface Functions {
@@ -22,26 +43,28 @@ interface Functions {
   readonly after?: GraphFunction;
 }
 
-/** The graphs of a family's file; undefined where the text is none. */
-export function familyGraphs(text: string): FamilyGraphs | undefined {
-  const content = contentOf(text);
+/** The graphs of a family's file; undefined where the text is none, or goes on from a table that is not the one given. */
+export function familyGraphs(text: string, table?: string): FamilyGraphs | undefined {
+  const content = contentOf(text, table);
   if (content === undefined || !("family" in content)) return undefined;
   return { ...(content as unknown as FamilyGraphs), expressions: new Expressions() };
 }
 
 /** The losses of a file of trainers; none where the text is no such file. */
-export function trainerGraphs(text: string): readonly TrainerGraph[] {
-  return (contentOf(text)?.graphs ?? []) as unknown as readonly TrainerGraph[];
+export function trainerGraphs(text: string, table?: string): readonly TrainerGraph[] {
+  return (contentOf(text, table)?.graphs ?? []) as unknown as readonly TrainerGraph[];
 }
 
 /** What was stored, every part in its place and every value numbered. */
-function contentOf(text: string): { readonly graphs: readonly object[] } | undefined {
+function contentOf(text: string, table: string | undefined): { readonly graphs: readonly object[] } | undefined {
   const data = parsed(text);
   if (!storedSchema.safeParse(data).success) return undefined;
-  const { schema: _, parts, ...rest } = data as z.infer<typeof storedSchema>;
-  const table: unknown[] = [];
-  for (const part of parts) table.push(whole(part, table));
-  const content = whole(rest, table) as { readonly graphs: readonly Functions[] };
+  const { schema: _, like, parts, ...rest } = data as z.infer<typeof storedSchema>;
+  const before = like === undefined ? { parts: [] } : parsed(table ?? "");
+  if (like !== undefined && !tableSchema.safeParse(before).success) return undefined;
+  const all: unknown[] = [];
+  for (const part of [...(before as z.infer<typeof tableSchema>).parts, ...parts]) all.push(whole(part, all));
+  const content = whole(rest, all) as { readonly graphs: readonly Functions[] };
   const numbered = numbering();
   const graphs = content.graphs.map((graph) => ({
     ...graph,

@@ -1,6 +1,6 @@
 /** What stands in a family's file more than once is said once. */
 import { strict as assert } from "node:assert";
-import { familyGraphs } from "../../../src/core/graph/stored";
+import { familyGraphs, withTable } from "../../../src/core/graph/stored";
 
 const head = { schema: "vram-lens/graphs/4", family: "tiny" };
 
@@ -80,6 +80,22 @@ describe("stored graphs", () => {
     const [one, other] = graphs?.graphs ?? [];
     assert.equal(one?.main.body[0], other?.main.body[0]);
     assert.deepEqual(one?.main.body[1], { ...sum, out: ["1"] });
+  });
+
+  it("goes on from the table that it names", async () => {
+    const scope = { scope: "model" };
+    const table = JSON.stringify({ schema: head.schema, parts: [scope] });
+    const text = JSON.stringify({
+      schema: head.schema,
+      like: "others",
+      parts: [fn([{ same: 0 }])],
+      family: "tiny",
+      graphs: [{ main: { same: 1 }, blocks: [] }],
+    });
+    const read = async (name: string) => (name === "others" ? table : undefined);
+    const graphs = await withTable(text, read, familyGraphs);
+    assert.deepEqual(graphs?.graphs, [{ main: fn([scope]), blocks: [] }]);
+    assert.equal(await withTable(text, async () => undefined, familyGraphs), undefined);
   });
 
   it("is nothing where a text is no file of graphs", () => {

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { DType } from "../../../src/core/engine/dtype";
-import { familyGraphs } from "../../../src/core/graph/stored";
+import { familyGraphs, likeOf } from "../../../src/core/graph/stored";
 import type { FamilyGraphs } from "../../../src/core/graph/types";
 import { initializationNamed } from "../../../src/core/training/adapters/initialization";
 import {
@@ -125,13 +125,20 @@ function graphFile(family: string): string {
   return path.join(ROOT, "models", "graphs", `${family}.json`);
 }
 
+/** The table of parts that a stored file goes on from. */
+export function tableOf(text: string): string | undefined {
+  const like = likeOf(text);
+  return like && readFileSync(path.join(ROOT, "models", "parts", `${like}.json`), "utf8");
+}
+
 const loaded = new Map<string, FamilyGraphs>();
 
 /** The captured graphs of a family, read once. */
 export function graphsOf(family: string): FamilyGraphs {
   let graphs = loaded.get(family);
   if (graphs === undefined) {
-    graphs = familyGraphs(readFileSync(graphFile(family), "utf8"));
+    const text = readFileSync(graphFile(family), "utf8");
+    graphs = familyGraphs(text, tableOf(text));
     if (graphs === undefined) throw new Error(`${family}: not a file of graphs`);
     loaded.set(family, graphs);
   }

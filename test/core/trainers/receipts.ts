@@ -4,7 +4,7 @@ import path from "node:path";
 import { trainerGraphs } from "../../../src/core/graph/stored";
 import type { FamilyGraphs, TrainerGraph } from "../../../src/core/graph/types";
 import type { TrainerKind, TrainingRun } from "../../../src/core/training/run";
-import { graphsOf, type Case as PlainCase, runOf } from "../receipts/case";
+import { graphsOf, type Case as PlainCase, runOf, tableOf } from "../receipts/case";
 
 /** One drawn run, in the words of the reference. */
 export interface Case {
@@ -49,10 +49,10 @@ const LOSSES = path.join(ROOT, "models", "trainers");
 
 /** Every captured loss, by the name of its file. */
 export const trainers: ReadonlyMap<string, readonly TrainerGraph[]> = new Map(
-  readdirSync(LOSSES).map((name) => [
-    name.replace(".json", ""),
-    trainerGraphs(readFileSync(path.join(LOSSES, name), "utf8")),
-  ]),
+  readdirSync(LOSSES).map((name) => {
+    const text = readFileSync(path.join(LOSSES, name), "utf8");
+    return [name.replace(".json", ""), trainerGraphs(text, tableOf(text))];
+  }),
 );
 
 /** A family's graphs with the trainers' losses of one file, as the analyzer hands them over. */
