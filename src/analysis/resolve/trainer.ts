@@ -6,7 +6,15 @@
 
 import type { DType } from "../../core/engine/dtype";
 import { PAGED_DEFAULTS } from "../../core/training/generation/paged";
-import type { CompanionSpec, RolloutSpec, TrainerKind, TrainerSpec, TrainingRun } from "../../core/training/run";
+import type {
+  CompanionSpec,
+  RolloutPace,
+  RolloutSpec,
+  TrainerKind,
+  TrainerSpec,
+  TrainingRun,
+} from "../../core/training/run";
+import { paced } from "../../core/training/trainers/pace";
 import type { RunInputs } from "../inputs";
 import { say } from "../problems";
 import type { Settings } from "../settings";
@@ -208,7 +216,8 @@ function ppoSpec(c: ResolveContext, adapted: boolean, batch: Batch): TrainerSpec
   if (c.value("gradient_checkpointing", true) === true)
     c.suppose(say("assume.ppo-checkpointing"), "gradient_checkpointing");
   const { prompt, completion } = batch.generated ?? { prompt: 0, completion: 0 };
-  const sequences = batch.micro * batch.accumulation;
+  const pace: RolloutPace = { iterations: 1, alwaysScores: true };
+  const generated = paced(pace, batch.micro, batch.accumulation);
   return {
     kind: "ppo",
     variant: { reference: adapted ? "adapter" : "model" },
@@ -218,13 +227,12 @@ function ppoSpec(c: ResolveContext, adapted: boolean, batch: Batch): TrainerSpec
     completionLength: completion,
     ...(scorer === null ? {} : { scorers: { value: scorer, reward: scorer } }),
     ppo: {
-      piece: Math.max(1, Math.min(sequences, Number(c.value("local_rollout_forward_batch_size", PIECE)))),
+      piece: Math.max(1, Math.min(generated.sequences, Number(c.value("local_rollout_forward_batch_size", PIECE)))),
       miniBatches: Math.max(1, Number(c.value("num_mini_batches", 1))),
     },
     rollout: {
-      sequences,
-      every: batch.accumulation,
-      scores: true,
+      pace,
+      ...generated,
       generates: true,
       generatingBytes: 0,
       sleepingBytes: 0,
@@ -340,11 +348,15 @@ function rolloutSpec(c: ResolveContext, kind: TrainerKind, adapted: boolean, bat
   const total = c.settings.number("generation_batch_size");
   const steps = stated ?? (total === undefined ? batch.accumulation : total / (batch.micro * batch.world));
   if (stated === undefined) c.put("steps_per_generation", steps, "auto", "steps_per_generation", null);
-  const every = Math.max(1, Math.round(steps * Number(c.value("num_iterations", 1))));
   const beta = Number(c.value("beta", 0));
   const vllm = c.value("use_vllm", false) === true;
   const corrects = vllm && c.settings.boolean("vllm_importance_sampling_correction") !== false;
-  const scores = kind === "rloo" || batch.accumulation % every !== 0 || corrects;
+  const pace: RolloutPace = {
+    ...(stated !== undefined ? { steps: stated } : total !== undefined ? { sequences: total / batch.world } : {}),
+    iterations: Number(c.value("num_iterations", 1)),
+    alwaysScores: kind === "rloo" || corrects,
+  };
+  const { scores, ...generated } = paced(pace, batch.micro, batch.accumulation);
   const reference = beta === 0 ? "none" : adapted ? "adapter" : "model";
   const bytes = vllm ? vllmBytes(c, batch) : { generatingBytes: 0, sleepingBytes: 0 };
   const level = c.settings.string("importance_sampling_level") === "sequence" ? "sequence" : "token";
@@ -359,8 +371,8 @@ function rolloutSpec(c: ResolveContext, kind: TrainerKind, adapted: boolean, bat
     promptLength: lengths.prompt,
     completionLength: lengths.completion,
     rollout: {
-      sequences: Math.max(batch.micro, Math.round(batch.micro * steps)),
-      every,
+      pace,
+      ...generated,
       scores,
       generates: !vllm,
       ...cacheOf(c, batch),
@@ -389,6 +401,12 @@ function verlSpec(c: ResolveContext, adapted: boolean, batch: Batch): TrainerSpe
   const critic = trains ? companionOf(c, "critic_model", "float32") : null;
   if (trains) c.suppose(say("assume.critic"), "adv_estimator", { adv_estimator: "grpo" });
   if (trains && critic === null) c.suppose(say("assume.critic-model"), "critic_model");
+  const pace: RolloutPace = {
+    sequences: (prompts * samples) / batch.world,
+    everyStep: true,
+    iterations: 1,
+    alwaysScores: true,
+  };
   return {
     kind: "grpo",
     variant: {
@@ -412,9 +430,8 @@ function verlSpec(c: ResolveContext, adapted: boolean, batch: Batch): TrainerSpe
         }
       : {}),
     rollout: {
-      sequences: Math.max(batch.micro, Math.round((prompts * samples) / batch.world)),
-      every: batch.accumulation,
-      scores: true,
+      pace,
+      ...paced(pace, batch.micro, batch.accumulation),
       generates: !vllm,
       parks: {
         weights: c.settings.string("offload_param") === "cpu",

@@ -3,6 +3,7 @@ import { DEVICES, type Device, deviceSpec, usableBytes } from "../hardware/devic
 import type { Estimate } from "../report/estimate";
 import { modelParallelSize } from "../training/parallel/degrees";
 import type { TrainingRun } from "../training/run";
+import { atBatch } from "../training/trainers/pace";
 import type { EstimateFunction } from "./types";
 
 /** A run that fits, at the largest value, and what the engine says of it. */
@@ -68,7 +69,7 @@ function largest(
 
 /** The largest micro-batch that fits with everything else as it is; null when not even one sample does. */
 export function largestMicroBatch(run: TrainingRun, estimate: EstimateFunction, limitBytes: number): Largest | null {
-  const at = (value: number) => ({ ...run, microBatchSize: value });
+  const at = (value: number) => atBatch(run, value, run.gradientAccumulationSteps);
   return largest(at, estimate, limitBytes, run.microBatchSize, [1, MOST_SAMPLES, 1]);
 }
 

@@ -3,7 +3,8 @@ import { strict as assert } from "node:assert";
 import { LEVERS, packing } from "../../../src/core/advise/levers";
 import { searchPlans } from "../../../src/core/advise/search";
 import type { LeverId, LeverOption } from "../../../src/core/advise/types";
-import type { TrainingRun } from "../../../src/core/training/run";
+import type { RolloutPace, TrainerSpec, TrainingRun } from "../../../src/core/training/run";
+import { atBatch, paced } from "../../../src/core/training/trainers/pace";
 import { GIB, RUN, synthetic, ZERO } from "./synthetic";
 
 function options(id: LeverId, run: TrainingRun): readonly LeverOption[] {
@@ -38,6 +39,27 @@ describe("levers", () => {
     assert.equal(option?.run.microBatchSize, 4);
     assert.deepEqual(packing(0.45).options({ ...RUN, microBatchSize: 1 }), []);
     assert.deepEqual(packing(0.45).options({ ...RUN, microBatchSize: 8, task: "seq-cls" }), []);
+  });
+
+  it("smaller micro-batches generate as their config follows from them", () => {
+    // GRPO at 8 samples, accumulated twice, learned from once.
+    const generated = (pace: RolloutPace): unknown => {
+      const rollout = { pace, ...paced(pace, 8, 2), generates: true, generatingBytes: 0, sleepingBytes: 0 };
+      const variant = { old: rollout.scores, kl: false };
+      const lengths = { scoredTokens: 9, promptLength: 9, completionLength: 9 };
+      const trainer: TrainerSpec = { kind: "grpo", variant, disableDropout: false, ...lengths, rollout };
+      const run = { ...RUN, microBatchSize: 8, gradientAccumulationSteps: 2, trainer };
+      const next = atBatch(run, 4, 4).trainer;
+      return [next?.rollout?.sequences, next?.rollout?.every, next?.rollout?.scores, next?.variant["old"]];
+    };
+    const once = { iterations: 1, alwaysScores: false };
+    // Nothing said: what one optimizer step learns from. A number of micro-batches stays, so half as much is generated.
+    assert.deepEqual(generated(once), [16, 4, false, false]);
+    assert.deepEqual(generated({ ...once, steps: 2 }), [8, 2, false, false]);
+    assert.deepEqual(generated({ ...once, steps: 3 }), [12, 3, true, true]);
+    assert.deepEqual(generated({ ...once, sequences: 16 }), [16, 4, false, false]);
+    // verl generates before every step.
+    assert.deepEqual(generated({ ...once, sequences: 64, everyStep: true, alwaysScores: true }), [64, 4, true, true]);
   });
 
   it("pipelines have whole layers and a micro-batch per stage", () => {

@@ -1,5 +1,6 @@
 /** Levers on how much is in memory at a time: micro-batch and length. */
 
+import { atBatch } from "../../training/trainers/pace";
 import type { Lever } from "../types";
 import { halves, learnsFromText, lever, one, set } from "./build";
 
@@ -27,7 +28,7 @@ export const MICRO_BATCH: Lever = lever("micro-batch", "nothing", (run) => {
   const product = run.microBatchSize * run.gradientAccumulationSteps;
   return divisorsBelow(product, run.microBatchSize).map((batch) => ({
     value: batch,
-    run: { ...run, microBatchSize: batch, gradientAccumulationSteps: product / batch },
+    run: atBatch(run, batch, product / batch),
     settings: [set("micro_batch_size", batch), set("gradient_accumulation_steps", product / batch)],
   }));
 });
@@ -36,7 +37,7 @@ export const MICRO_BATCH: Lever = lever("micro-batch", "nothing", (run) => {
 export const SMALLER_BATCH: Lever = lever("micro-batch", "method", (run) =>
   below(run.microBatchSize).map((batch) => ({
     value: batch,
-    run: { ...run, microBatchSize: batch },
+    run: atBatch(run, batch, run.gradientAccumulationSteps),
     settings: [set("micro_batch_size", batch)],
   })),
 );

@@ -4,6 +4,7 @@ import { DIMENSIONS } from "../../graph/dimensions";
 import { DEVICES_PER_MACHINE } from "../../hardware/devices";
 import { modelParallelSize } from "../../training/parallel/degrees";
 import type { TrainingRun } from "../../training/run";
+import { atBatch } from "../../training/trainers/pace";
 import type { Lever, LeverId, LeverOption } from "../types";
 import { divisorsBelow } from "./batch";
 import { lever, older, one, set, withDeepSpeed, withParallel } from "./build";
@@ -50,12 +51,7 @@ function moreDevices(run: TrainingRun): LeverOption[] {
     return [
       {
         value: ranks,
-        run: {
-          ...withParallel(run, { worldSize: ranks }),
-          device,
-          microBatchSize: micro,
-          gradientAccumulationSteps: each / micro,
-        },
+        run: { ...atBatch(withParallel(run, { worldSize: ranks }), micro, each / micro, times), device },
         settings: [
           set("world_size", ranks),
           ...(micro === run.microBatchSize ? [] : [set("micro_batch_size", micro)]),
@@ -81,7 +77,7 @@ function degrees(
       return [
         {
           value: degree,
-          run: { ...withParallel(run, { [kind]: degree }), gradientAccumulationSteps: steps },
+          run: atBatch(withParallel(run, { [kind]: degree }), run.microBatchSize, steps),
           settings: [
             set(name, degree),
             set("gradient_accumulation_steps", steps),

@@ -30,8 +30,24 @@ export interface CompanionSpec {
   readonly loadDtype: DType;
 }
 
+/** How a rollout follows from the micro-batch and its accumulation (trl/trainer/grpo_config.py, __post_init__). */
+export interface RolloutPace {
+  /** Micro-batches whose completions are generated at once (`steps_per_generation`). */
+  readonly steps?: number;
+  /** Completions generated at once on this device (`generation_batch_size`); absent, as `steps`: those of one optimizer step. */
+  readonly sequences?: number;
+  /** They are generated before every optimizer step, however many of them it learns from. */
+  readonly everyStep?: true;
+  /** How often each is learned from (`num_iterations`). */
+  readonly iterations: number;
+  /** Scored wherever generation and optimizer step meet. */
+  readonly alwaysScores: boolean;
+}
+
 /** Completions that are generated and scored before the steps that learn from them. */
 export interface RolloutSpec {
+  /** What `sequences`, `every` and `scores` follow from. */
+  readonly pace?: RolloutPace;
   /** Sequences generated at once on this device. */
   readonly sequences: number;
   /** How the policy's own key-value cache is kept; it grows when absent. */
