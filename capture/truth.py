@@ -162,7 +162,7 @@ def adapt(case, model):
         from peft import LoraConfig, get_peft_model
 
         model = get_peft_model(model, LoraConfig(r=case["lora"]["r"], lora_alpha=16, lora_dropout=case["lora"]["dropout"], target_modules=case["lora"]["target_modules"]))
-    if case["checkpointing"]:
+    if case.get("checkpointing"):
         model.gradient_checkpointing_enable()
     return model
 

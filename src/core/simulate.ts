@@ -478,9 +478,12 @@ function simulated(
           },
           strategy,
         );
-  // Hooks that send saved tensors away break the graph around everything they see.
+  // A model that is one function hands all it saves to the hooks when its forward has returned, and gets all back before its
+  // backward (torch/_functorch/_aot_autograd/runtime_wrappers.py, CompiledFunction): the peak is as without them.
+  const offloads = run.compiled === "model" ? null : (run.offloadsActivations ?? null);
+  // Checkpoints that send their inputs away break the graph; layers one by one send what they save, as eager code does.
   const compiled =
-    run.compiled === undefined || run.offloadsActivations !== undefined || run.checkpointing?.offloads === true
+    run.compiled === undefined || offloads !== null || run.checkpointing?.offloads === true
       ? null
       : { masks: tracesMasks(run), whole: run.compiled === "model", loss: run.compiled !== "layers" };
   if (scorers !== null && spec?.rollout && spec.ppo) {
@@ -532,7 +535,7 @@ function simulated(
       {
         batch: batchOf(loss ?? graph, scope ?? program.dataView.scope, autocast, loadDtype),
         autocast,
-        offloads: run.offloadsActivations ?? null,
+        offloads,
         compiled,
         accumulation: run.gradientAccumulationSteps,
         maxGradNorm: run.maxGradNorm,
