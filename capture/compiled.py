@@ -7,6 +7,7 @@ they are followed storage by storage (`truth.Ledger`). The Trainer's forward wit
     LD_PRELOAD=fakecuda.so python -m capture.compiled CASE.json
 """
 import contextlib
+import itertools
 import json
 import sys
 import types
@@ -99,6 +100,30 @@ def masked(model, batch):
     return batch
 
 
+def recomputed():
+    """
+    Checkpointing as dynamo hands it on (torch/_higher_order_ops/wrap.py, TagActivationCheckpoint): what runs inside carries a
+    tag that tells the partitioner to compute it again.
+    """
+    from torch.utils.checkpoint import CheckpointPolicy
+    import torch.fx.traceback as traceback
+    import transformers.modeling_utils as library
+
+    regions = itertools.count()
+
+    def checkpoint(function, *args, use_reentrant=None, **kwargs):
+        before = dict(traceback.current_meta)
+        with traceback.preserve_node_meta():
+            traceback.current_meta.update(recompute=CheckpointPolicy.PREFER_RECOMPUTE, ac_graph_id=next(regions))
+            try:
+                return function(*args, **kwargs)
+            finally:
+                traceback.current_meta.clear()
+                traceback.current_meta.update(before)
+
+    library.checkpoint = checkpoint
+
+
 class Step(torch.nn.Module):
     """The model with its batch in a fixed order: the loss, and the logits that the caller is given as well."""
 
@@ -120,16 +145,21 @@ def run(case, mask=True, show=False):
     from torch._inductor.virtualized import V
     import torch._inductor.config as settings
 
+    # Constants that move to the card would be computed there to be known while tracing.
+    torch.fx.experimental.proxy_tensor.CONSTANT_NUMEL_LIMIT = -1
     settings.max_autotune = False
     torch._functorch.config.force_non_lazy_backward_lowering = True
     settings.joint_graph_constant_folding = False  # would compute on the card
-    settings.pattern_matcher = False  # traces its patterns of attention on the card
+    settings.shape_padding = False  # measures products on the card
     F.scaled_dot_product_attention = truth.attention
     apply, torch.nn.Module._apply = torch.nn.Module._apply, truth.replace_parameters
     programs, graphs, tracing = {}, {}, environment_is_tracing()
     try:
         with FakeTensorMode(allow_non_fake_inputs=True) as mode, torch._guards.tracing(torch._guards.TracingContext(mode)):
             config, model = truth.load(case)
+            recomputed()
+            # Generators of random numbers are no memory of the pool.
+            torch._functorch.partitioners.functionalize_rng_ops = lambda joint, forward, backward, symbols: (forward, backward)
             model = truth.wrap(case, truth.adapt(case, model))
             batch = batch_for(case["task"], case["sizes"], config, torch.float32)
             if mask:

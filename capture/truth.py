@@ -169,7 +169,7 @@ def adapt(case, model):
 
         told = CLASSIFIERS.get(case["task"])  # peft trains the head of these whole
         model = get_peft_model(model, LoraConfig(r=case["lora"]["r"], lora_alpha=16, lora_dropout=case["lora"]["dropout"], target_modules=case["lora"]["target_modules"], task_type=told))
-    if case["checkpointing"]:
+    if case.get("checkpointing"):
         model.gradient_checkpointing_enable()
     return model
 

@@ -16,7 +16,7 @@ import { batchOf, type Program, programOf } from "./simulation/program";
 import type { Scorers } from "./simulation/scorers";
 import { type Setup, setupOf } from "./simulation/setup";
 import { isRefused } from "./training/adapters/experts";
-import { compilationOf } from "./training/compilation";
+import { compilationOf, offloadsOf } from "./training/compilation";
 import { runEvaluation } from "./training/evaluation";
 import { groupsOf, type Optimizer } from "./training/optimizers";
 import { chooseStrategy, type HostUse, type Strategy } from "./training/parallel";
@@ -179,7 +179,7 @@ class TrainingSimulation {
           this.models.loadDtype,
         ),
         autocast,
-        offloads: run.offloadsActivations ?? null,
+        offloads: offloadsOf(run),
         compiled: compilationOf(run),
         accumulation: run.gradientAccumulationSteps,
         maxGradNorm: run.maxGradNorm,

@@ -280,6 +280,10 @@ export const en: Readonly<Record<string, string>> = {
   "assume.nnunet-compile":
     "the network runs as written: `torch.compile`, which nnU-Net switches on by itself, keeps the same and needs less beside it",
   "assume.nnunet-labels": "{heads} classes: no `dataset.json` beside the plans says how many",
+  "assume.compile-offload":
+    "a compiled model sends what it saves to the host when its forward has returned, and takes all of it back before its backward: offloading lowers no peak",
+  "assume.compile-offload-layers":
+    "compiled layers that send what they save to the host are counted as they run eagerly",
   "assume.compile":
     "compiled as one graph with inductor's fusions; where tracing breaks off more is kept, up to what eager code keeps",
   "assume.optimizer-as-adamw": "optimizer {optimizer} counted as AdamW: two states for every trained weight",

@@ -256,6 +256,8 @@ export const zhCn: Readonly<Record<string, string>> = {
     "在使用融合注意力的因果模型中逐层计算前缀；其他模型以及重算的层（不会收到前缀）中，前缀的 token 计入每个序列",
   "assume.nnunet-compile": "按网络原样运行计算：nnU-Net 默认启用的 `torch.compile` 保留的内容相同，额外占用更少",
   "assume.nnunet-labels": "{heads} 个类别：计划文件旁没有 `dataset.json` 说明数量",
+  "assume.compile-offload": "编译后的模型在前向返回后才把保存的张量移到主机，并在反向之前全部取回：卸载不会降低峰值",
+  "assume.compile-offload-layers": "编译的各层在把保存的张量移到主机时按 eager 方式计算",
   "assume.compile": "按单个编译图及 inductor 的融合计算；追踪中断处保留更多，最多与 eager 相同",
   "assume.optimizer-as-adamw": "优化器 {optimizer} 按 AdamW 计算：每个可训练权重两份状态",
   "assume.unsloth": "Unsloth 的算子按普通算子计算：为上界",

@@ -141,8 +141,10 @@ export function compiledOf(c: ResolveContext): NonNullable<TrainingRun["compiled
   if (on === undefined || on.value === null || on.value === false) return null;
   if (backend !== undefined && RUNS_EAGERLY.has(String(backend.value).toLowerCase())) return null;
   c.suppose(say("assume.compile"), on.key);
-  const regional = c.settings.boolean("regional_compilation") === true;
-  if (!regional && !COMPILES_LAYERS.has(c.inputs.format.id)) return "model";
+  const whole = c.settings.boolean("regional_compilation") !== true && !COMPILES_LAYERS.has(c.inputs.format.id);
+  if (offloadsActivations(c) !== null)
+    c.suppose(say(whole ? "assume.compile-offload" : "assume.compile-offload-layers"), on.key);
+  if (whole) return "model";
   return on.key === COMPILES_LOSS ? "layers-and-loss" : "layers";
 }
 

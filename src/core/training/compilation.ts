@@ -17,10 +17,19 @@ function tracesMasks({ task, attention, standsFor }: TrainingRun): boolean {
   return standsFor === undefined && attention === "sdpa" && MASKED.has(task);
 }
 
+/**
+ * How saved tensors are sent away. A model that is one function hands all it saves to the hooks when its forward has returned, and
+ * gets all back before its backward (torch/_functorch/_aot_autograd/runtime_wrappers.py, CompiledFunction): the peak is as
+ * without them.
+ */
+export function offloadsOf(run: TrainingRun): NonNullable<TrainingRun["offloadsActivations"]> | null {
+  return run.compiled === "model" ? null : (run.offloadsActivations ?? null);
+}
+
 /** How the run's model is compiled; null where it runs eagerly. */
 export function compilationOf(run: TrainingRun): CompiledParts | null {
-  // Hooks that send saved tensors away break the graph around everything they see.
-  return run.compiled === undefined || run.offloadsActivations !== undefined || run.checkpointing?.offloads === true
+  // Checkpoints that send their inputs away break the graph; layers one by one send what they save, as eager code does.
+  return run.compiled === undefined || offloadsOf(run) !== null || run.checkpointing?.offloads === true
     ? null
     : { masks: tracesMasks(run), whole: run.compiled === "model", loss: run.compiled !== "layers" };
 }

@@ -53,6 +53,8 @@ export class Tape {
   private readonly made = new Map<Node, Operation>();
   /** Casts by what they read: the same cast again is the first one's result (torch/_functorch/compile_utils.py, fx_graph_cse). */
   private readonly casts = new Map<string, number>();
+  /** Whether backward has begun: what is recorded now is computed again, in operators of its own. */
+  private again = false;
   private readonly castOf = new Map<Operation, Tensor | null>();
   /** Blocks that only eager code makes, by the block that stands for them. */
   readonly same = new Map<number, number>();
@@ -105,7 +107,7 @@ export class Tape {
     const read = operation.reads[0];
     if (source === null || read === undefined) return null;
     if (tensorBytes(source.sizes, source.dtype) + BLOCK <= ledger.bytes[read]!) return null;
-    const key = [read, dtype, ...sizes, "of", ...source.sizes, ...source.strides].join(" ");
+    const key = [this.again, read, dtype, ...sizes, "of", ...source.sizes, ...source.strides].join(" ");
     const first = this.casts.get(key);
     if (first === undefined) this.casts.set(key, storage.id);
     return first ?? null;
@@ -120,6 +122,7 @@ export class Tape {
     begin: number,
     end: number,
   ): void {
+    this.again = true;
     const reads = this.blocksOf([...gradients, ...saved]);
     const makes = this.blocksOf(results).filter((id) => !reads.includes(id));
     const eager = !this.compiles(node.layer, node.logits);
