@@ -1,21 +1,19 @@
 /** The packaged catalogue of published model configs (`models/catalogue.json`). */
 
-import * as z from "zod";
 import { DIMENSIONS } from "../core/graph/dimensions";
 import type { Runtime } from "./runtime";
 
-const entrySchema = z.object({
-  name: z.string(),
-  aliases: z.array(z.string()).optional(),
-  config: z.record(z.string(), z.unknown()),
-  parameters: z.number(),
-  source: z.string().optional(),
-  license: z.string().optional(),
+/** A published model. */
+export interface CatalogueEntry {
+  readonly name: string;
+  readonly aliases?: readonly string[];
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly parameters: number;
+  readonly source?: string;
+  readonly license?: string;
   /** What the published weights are for; absent: causal language modelling. */
-  task: z.string().optional(),
-});
-
-export type CatalogueEntry = z.infer<typeof entrySchema>;
+  readonly task?: string;
+}
 
 export interface Catalogue {
   find(name: string): CatalogueEntry | undefined;
@@ -29,8 +27,7 @@ export interface Catalogue {
 
 /** Reads the catalogue once; empty when it is absent or unreadable. */
 export async function readCatalogue(runtime: Runtime): Promise<Catalogue> {
-  const text = await runtime.readModelData("catalogue.json").catch(() => undefined);
-  const entries = parse(text);
+  const { entries, mirrors } = parse(await runtime.readModelData("catalogue.json").catch(() => undefined));
   const byName = new Map<string, CatalogueEntry>();
   for (const entry of entries) {
     for (const name of namesOf(entry)) {
@@ -39,22 +36,29 @@ export async function readCatalogue(runtime: Runtime): Promise<Catalogue> {
       if (!byName.has(spelling)) byName.set(spelling, entry);
     }
   }
-  const mirrors = mirrorsOf(text);
   const find = (name: string) => {
     const asked = name.toLowerCase();
     const [organisation = "", repository = ""] = asked.split("/");
     return byName.get(asked) ?? (mirrors.has(organisation) ? byName.get(repository) : undefined);
   };
-  const byShape = new Map<string, CatalogueEntry>();
-  for (const entry of entries) {
-    const shape = shapeOf(entry.config);
-    if (shape !== undefined && !byShape.has(shape)) byShape.set(shape, entry);
-  }
+  let shapes: ReadonlyMap<string, CatalogueEntry> | undefined;
   const like = (config: Readonly<Record<string, unknown>>) => {
     const shape = shapeOf(config);
-    return shape === undefined ? undefined : byShape.get(shape);
+    if (shape === undefined) return undefined;
+    shapes ??= byShape(entries);
+    return shapes.get(shape);
   };
   return { find, like, spellings: byName, names: entries.map((entry) => entry.name) };
+}
+
+/** The first entry of each shape. */
+function byShape(entries: readonly CatalogueEntry[]): ReadonlyMap<string, CatalogueEntry> {
+  const found = new Map<string, CatalogueEntry>();
+  for (const entry of entries) {
+    const shape = shapeOf(entry.config);
+    if (shape !== undefined && !found.has(shape)) found.set(shape, entry);
+  }
+  return found;
 }
 
 /** Keys that tell published models apart, each with its spellings. */
@@ -82,24 +86,37 @@ function namesOf({ name, aliases }: CatalogueEntry): string[] {
   return repositories.flatMap((repository) => [repository, repository.slice(repository.indexOf("/") + 1)]);
 }
 
-/** Organisations that publish copies of others' models under the same last part. */
-function mirrorsOf(text: string | undefined): ReadonlySet<string> {
+interface Contents {
+  readonly entries: readonly CatalogueEntry[];
+  /** Organisations that publish copies of others' models under the same last part, in lower case. */
+  readonly mirrors: ReadonlySet<string>;
+}
+
+/** What the file holds; entries that are none are left out. */
+function parse(text: string | undefined): Contents {
+  const data = parsed(text);
+  const { models, mirrors } = (Array.isArray(data) ? { models: data } : (data ?? {})) as Readonly<
+    Record<string, unknown>
+  >;
+  const organisations = Array.isArray(mirrors) ? mirrors : [];
+  return {
+    entries: Array.isArray(models) ? models.filter(isEntry) : [],
+    mirrors: new Set(organisations.map((mirror) => String(mirror).toLowerCase())),
+  };
+}
+
+function parsed(text: string | undefined): unknown {
   try {
-    const data = z.object({ mirrors: z.array(z.string()) }).safeParse(JSON.parse(text ?? ""));
-    return new Set(data.success ? data.data.mirrors.map((mirror) => mirror.toLowerCase()) : []);
+    return JSON.parse(text ?? "");
   } catch {
-    return new Set();
+    return undefined;
   }
 }
 
-function parse(text: string | undefined): CatalogueEntry[] {
-  if (text === undefined) return [];
-  try {
-    const data: unknown = JSON.parse(text);
-    const list = Array.isArray(data) ? data : ((data as { models?: unknown }).models ?? []);
-    const result = z.array(entrySchema).safeParse(list);
-    return result.success ? result.data : [];
-  } catch {
-    return [];
-  }
+/** Looked at by hand: a schema's copies of a thousand configs cost time at every start, and memory for as long as they are kept. */
+function isEntry(value: unknown): value is CatalogueEntry {
+  if (typeof value !== "object" || value === null) return false;
+  const { name, aliases, config, parameters } = value as Readonly<Record<string, unknown>>;
+  const named = typeof name === "string" && (aliases === undefined || Array.isArray(aliases));
+  return named && typeof parameters === "number" && typeof config === "object" && config !== null;
 }
