@@ -79,10 +79,7 @@ class PythonText {
     let position = start + 1;
     while (position < end - 1) {
       const character = this.original.charAt(position);
-      const sequence =
-        character === "\\"
-          ? this.original.slice(position, position + (this.original.charAt(position + 1) === "u" ? 6 : 2))
-          : character;
+      const sequence = this.original.slice(position, Math.min(end, position + lengthAt(this.original, position)));
       parts.push(character === "\\" ? decode(sequence) : character);
       this.offsets.push(position);
       position += sequence.length;
@@ -111,9 +108,13 @@ class PythonText {
   }
 
   private width(index: number): number {
-    const at = this.at(index);
-    return this.original.charAt(at) !== "\\" ? 1 : this.original.charAt(at + 1) === "u" ? 6 : 2;
+    return lengthAt(this.original, this.at(index));
   }
+}
+
+/** Characters that a character of a JSON string is written with; those of an escape, as many as its digits. */
+function lengthAt(text: string, at: number): number {
+  return /^(?:\\u[\da-f]{0,4}|\\.)/i.exec(text.slice(at, at + 6))?.[0].length ?? 1;
 }
 
 function decode(sequence: string): string {

@@ -31,5 +31,8 @@ describe("syntax: notebooks", () => {
   it("takes a broken notebook as it is", () => {
     assert.equal(parseNotebook("{").root, null);
     assert.equal(parseNotebook('{"cells": 3}').root, null);
+    // The text ends within an escape.
+    const cut = '{"cells": [{"cell_type": "code", "source": ["T(b=\\"c\\u';
+    assert.equal(parseNotebook(cut).python?.calls[0]?.keywords.entries[0]?.value.end, cut.length);
   });
 });
