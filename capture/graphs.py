@@ -127,7 +127,7 @@ def family_graphs(name, tasks=None, attentions=None, log=print):
 
 ALONE = Option("I == 0", lambda d, s, r: s.update(I=0))
 """Texts without pictures, for models that read both."""
-WORDS = ("gemma3", "gemma4", "mistral3", "mllama", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe")
+WORDS = ("gemma3", "gemma4", "mistral3", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe")
 """Families that people often train on texts alone."""
 
 
