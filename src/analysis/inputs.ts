@@ -305,7 +305,7 @@ interface AppliedPins {
 const pinsOf = new WeakMap<LoadedDocument, PinsFile>();
 
 /** Pins file of a document, read once. */
-export function pinsFile(document: LoadedDocument): PinsFile {
+function pinsFile(document: LoadedDocument): PinsFile {
   let file = pinsOf.get(document);
   if (file === undefined) {
     file = document.config === undefined ? { runs: [], problems: [] } : readPins(document.config);

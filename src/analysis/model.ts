@@ -51,7 +51,7 @@ export interface ModelSearch {
 }
 
 /** Whether a text can only be a path. */
-export function looksLocal(name: string): boolean {
+function looksLocal(name: string): boolean {
   return /^(?:\.{1,2}(?:[\\/]|$)|[\\/]|~|[A-Za-z]:[\\/])/.test(name) || name.split("/").length > 2;
 }
 

@@ -18,7 +18,7 @@ import { baseName, relativePath } from "./uris";
 import { usableOf } from "./verdict";
 
 /** Canonical names of the report contract, in the order they are listed. */
-export const REPORTED: readonly string[] = [
+const REPORTED: readonly string[] = [
   "model",
   "micro_batch_size",
   "gradient_accumulation_steps",

@@ -41,7 +41,7 @@ const BEFORE: Readonly<Record<string, string>> = {
 };
 
 /** Negative, zero or positive as `a` is older than, equal to or newer than `b`. */
-export function compareVersions(a: string, b: string): number {
+function compareVersions(a: string, b: string): number {
   const left = a.split(".").map((part) => Number.parseInt(part, 10) || 0);
   const right = b.split(".").map((part) => Number.parseInt(part, 10) || 0);
   for (let index = 0; index < Math.max(left.length, right.length); index++) {

@@ -51,7 +51,7 @@ export const COMMANDS: readonly { readonly name: Command; readonly paths: boolea
 const CONFIG_COMMANDS: readonly Command[] = ["check", "plan"];
 
 /** Every option. */
-export const OPTIONS: readonly Option[] = [
+const OPTIONS: readonly Option[] = [
   {
     name: "--device",
     value: "NAME|SIZE",

@@ -92,7 +92,7 @@ const row = (
 ): PeftClass => ({ callee, saved, type, fields, renamed });
 
 /** LoRA's own class is read by the formats that know its further switches. */
-export const PEFT_CLASSES: readonly PeftClass[] = [
+const PEFT_CLASSES: readonly PeftClass[] = [
   row("IA3Config", "IA3", "ia3", [...ON_MODULES, "feedforward_modules"]),
   row("VeraConfig", "VERA", "vera", [...ON_MODULES, "r", "bias"], { vera_dropout: "lora_dropout" }),
   row("AdaLoraConfig", "ADALORA", "adalora", [...ON_MODULES, "lora_alpha", "lora_dropout", "bias"], { init_r: "r" }),

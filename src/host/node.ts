@@ -89,7 +89,7 @@ export function hubCacheDirectories(env: Readonly<Record<string, string | undefi
 }
 
 /** The package's `models/` folder, looked for from a file of the package upwards (bundle or sources). */
-export function findModelsDirectory(from: string): string | undefined {
+function findModelsDirectory(from: string): string | undefined {
   for (let directory = from; ; directory = dirname(directory)) {
     if (existsSync(join(directory, "models")) && existsSync(join(directory, "package.json"))) {
       return join(directory, "models");

@@ -28,7 +28,7 @@ interface PlacedCell {
 }
 
 /** A notebook written as one text. */
-export class NotebookText implements OpenText {
+class NotebookText implements OpenText {
   readonly cells: readonly PlacedCell[];
   private readonly text: string;
 

@@ -69,7 +69,7 @@ export interface Settings {
  * Reads the section `vramlens` as a client sent it. Anything missing or of the wrong type takes its default; both
  * nested objects and dotted keys are understood, since other editors write them either way.
  */
-export function readSettings(section: unknown): Settings {
+function readSettings(section: unknown): Settings {
   const value = (name: string) => lookUp(section, name);
   const device = text(value("device"));
   const count = integer(value("deviceCount"));

@@ -100,7 +100,7 @@ export function gib(bytes: number): string {
 }
 
 /** `41.2 / 24.0 GiB`, or `41.2 GiB` when no device is known; null when nothing was estimated. */
-export function sizeLine(run: ReportRun): string | null {
+function sizeLine(run: ReportRun): string | null {
   if (run.perDevice === null) return null;
   const used = gib(run.perDevice.usedPeakBytes);
   return run.devices.memoryBytes === null ? `${used} GiB` : `${used} / ${gib(run.devices.memoryBytes)} GiB`;

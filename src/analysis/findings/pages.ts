@@ -46,7 +46,7 @@ function findingPage(entry: CatalogueEntry, shown: Shown | undefined): string {
 }
 
 /** Table of all codes. */
-export function findingIndex(): string {
+function findingIndex(): string {
   const rows = CATALOGUE.map(
     (entry) => `| [\`${entry.code}\`](${entry.code}.md) | ${entry.severity} | ${entry.title} |`,
   );

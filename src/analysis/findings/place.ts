@@ -7,7 +7,7 @@ import type { Problem } from "../problems";
 import type { LoadedDocument } from "../store";
 
 /** Where the page of a code is. */
-export const HELP_BASE = "https://vram-lens.github.io/vram-lens/findings/";
+const HELP_BASE = "https://vram-lens.github.io/vram-lens/findings/";
 
 export function toFindings(
   problems: readonly Problem[],

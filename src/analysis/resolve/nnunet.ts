@@ -12,7 +12,7 @@ import { parallelOf } from "./parallel";
 import type { Resolution } from "./types";
 
 /** @returns the run; null where the plans describe no network that is known, which is said */
-export function nnunetRun(c: ResolveContext, device: ReturnType<typeof deviceOf>): TrainingRun | null {
+function nnunetRun(c: ResolveContext, device: ReturnType<typeof deviceOf>): TrainingRun | null {
   const model = modelOf(c);
   if (model === null) return null;
   if (nnunetGraphs(model.config) === null) {

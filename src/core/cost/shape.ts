@@ -71,7 +71,7 @@ function idleExperts(config: ModelConfig, hidden: number, inner: number, layers:
 }
 
 /** Encoder-decoders, also of pictures: each side sees its own tokens only. */
-export function isEncoderDecoder(run: TrainingRun): boolean {
+function isEncoderDecoder(run: TrainingRun): boolean {
   if (run.task === "image-text-to-text") return run.targetLength > 0;
   return run.task === "seq2seq-lm" || run.task === "speech-seq2seq";
 }
@@ -80,7 +80,7 @@ export function isEncoderDecoder(run: TrainingRun): boolean {
 const SAMPLES_PER_FRAME = 320;
 
 /** Positions that the encoder (or the only stack) attends over: tokens, patches of a picture, frames of sound. */
-export function encoderLength(run: TrainingRun): number {
+function encoderLength(run: TrainingRun): number {
   const config = nested(run.model.config);
   switch (run.task) {
     case "image-cls":

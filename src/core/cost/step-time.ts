@@ -25,11 +25,11 @@ import {
 import { shapeOf, tokensPerSample } from "./shape";
 import { bytesOf, type Counts, halfPrecision, workOf } from "./work";
 
-export const BOUNDS = ["compute", "memory", "interconnect", "host"] as const;
+const BOUNDS = ["compute", "memory", "interconnect", "host"] as const;
 export type Bound = (typeof BOUNDS)[number];
 
 /** Ways that bytes take in a step. */
-export const ROADS = ["memory", "interconnect", "host"] as const;
+const ROADS = ["memory", "interconnect", "host"] as const;
 export type Road = (typeof ROADS)[number];
 
 /** What a step asks of one road, against what the card has. */

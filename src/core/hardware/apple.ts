@@ -27,7 +27,7 @@ const CHIPS: readonly (readonly [string, readonly number[], number, number | nul
 const GIB = 2 ** 30;
 
 /** Share of unified memory that Metal hands to one process. */
-export function metalShare(gigabytes: number): number {
+function metalShare(gigabytes: number): number {
   return gigabytes <= 36 ? 2 / 3 : 3 / 4;
 }
 

@@ -8,11 +8,11 @@ import { COMPONENT_KINDS, PHASES } from "./estimate";
 const bytes = z.number().int();
 const position = z.object({ line: z.number().int().min(0), character: z.number().int().min(0) });
 /** Zero-based line and UTF-16 character, as in LSP. */
-export const rangeSchema = z.object({ start: position, end: position });
+const rangeSchema = z.object({ start: position, end: position });
 const componentKind = z.enum(COMPONENT_KINDS);
 const phase = z.enum(PHASES);
 
-export const settingSchema = z.object({
+const settingSchema = z.object({
   name: z.string(),
   value: z.union([z.string(), z.number(), z.boolean(), z.null()]),
   key: z.string(),
@@ -21,9 +21,9 @@ export const settingSchema = z.object({
   from: z.enum(["document", "linked", "auto", "default", "pin", "assumed"]),
 });
 
-export const textEditSchema = z.object({ uri: z.string(), range: rangeSchema, newText: z.string() });
+const textEditSchema = z.object({ uri: z.string(), range: rangeSchema, newText: z.string() });
 
-export const findingSchema = z.object({
+const findingSchema = z.object({
   code: z.string(),
   severity: z.enum(["error", "warning", "information", "hint"]),
   message: z.string(),
@@ -52,7 +52,7 @@ export const planSchema = z.object({
 const effect = z.enum(["nothing", "numerics", "method"]);
 
 /** One part of the plan in stages; the stages before it are in place. */
-export const stageSchema = z.object({
+const stageSchema = z.object({
   id: z.enum(["essentials", "optimised", "advanced"]),
   items: z.array(
     z.object({
@@ -79,7 +79,7 @@ export const stageSchema = z.object({
 const reached = z.object({ value: z.number().int(), usedPeakBytes: bytes });
 
 /** How far the run could go as it is, with the reserve kept free; null where nothing fits or the question means nothing. */
-export const limitsSchema = z.object({
+const limitsSchema = z.object({
   reserve: z.number(),
   microBatch: reached.nullable(),
   /** In steps of 64 tokens. */
@@ -104,7 +104,7 @@ export const comparedSchema = z.object({
 
 export const guideSchema = z.object({ stages: z.array(stageSchema), limits: limitsSchema });
 
-export const assumptionSchema = z.object({ what: z.string(), settleWith: z.string(), effectBytes: bytes });
+const assumptionSchema = z.object({ what: z.string(), settleWith: z.string(), effectBytes: bytes });
 
 export const runSchema = z.object({
   id: z.string(),

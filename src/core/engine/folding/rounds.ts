@@ -2,7 +2,7 @@
  * Loops inside layers (`for i in range(seq_len)` in the slow forward of
  * transformers/models/falcon_mamba/modeling_falcon_mamba.py, the recurrence of
  * transformers/models/recurrent_gemma/modeling_recurrent_gemma.py): the first rounds and the last ones are run, those between
- * them are put back by the events of one that did what its neighbours did, as layers are (`region.ts`).
+ * them are put back by the events of one that did what its neighbours did, as layers are (`recording.ts`).
  */
 import { isOfLayer } from "../../graph/expression";
 import type { GraphFunction, Instruction, Operand } from "../../graph/types";

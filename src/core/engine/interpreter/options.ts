@@ -52,11 +52,17 @@ export interface AttentionOperandPair {
 /** How layers are checkpointed. */
 export interface CheckpointingOptions {
   readonly useReentrant: boolean;
+  /** Only every so many layers are checkpointed (`every_n_layers`); 1 when absent. */
   readonly everyNLayers?: number;
+  /** The first that is, counted from 0: transformers begins with the first layer, torchtune and torchtitan end with the nth. */
   readonly firstLayer?: number;
+  /** Only so many layers, from the first on, are checkpointed (Megatron's `block`). */
   readonly firstLayers?: number;
+  /** So many layers are one segment, which keeps the input of the first (Megatron's `uniform`); 1 when absent. */
   readonly layersTogether?: number;
+  /** The saved layer inputs wait in pinned host memory (`offload` of transformers, Unsloth's and axolotl's kind). */
   readonly offloads?: boolean;
+  /** Outputs of attention and of every other matrix product are kept (torchtitan's `selective` by `op`). */
   readonly selective?: boolean;
 }
 

@@ -68,7 +68,7 @@ export function loha(torch: Torch, adapter: AdapterSpec, base: BaseLayer): Adapt
 }
 
 /** Two factors of a width: near its root, or with one as close to `factor` as it divides. */
-export function factorization(dimension: number, factor: number): readonly [number, number] {
+function factorization(dimension: number, factor: number): readonly [number, number] {
   if (factor > 0 && dimension % factor === 0) return [factor, dimension / factor];
   const limit = factor === -1 ? dimension : factor;
   let [small, large] = [1, dimension];

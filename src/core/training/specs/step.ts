@@ -1,4 +1,5 @@
 /** What a step does beside forward and backward of the model: its optimizer, checkpointing, a loss over pieces. */
+import type { CheckpointingOptions } from "../../engine/interpreter/options";
 
 /** Optimizer by the name the HF Trainer's `optim` uses (`adamw_torch_fused`, `adafactor`, `sgd`, …). */
 export interface OptimizerSpec {
@@ -13,22 +14,8 @@ export interface OptimizerSpec {
   readonly block?: number;
 }
 
-/** `torch.utils.checkpoint` around every layer; null in `TrainingRun.checkpointing` when off. */
-export interface CheckpointingSpec {
-  readonly useReentrant: boolean;
-  /** Only every so many layers are checkpointed (`every_n_layers`); 1 when absent. */
-  readonly everyNLayers?: number;
-  /** The first that is, counted from 0: transformers begins with the first layer, torchtune and torchtitan end with the nth. */
-  readonly firstLayer?: number;
-  /** Only so many layers, from the first on, are checkpointed (Megatron's `block`). */
-  readonly firstLayers?: number;
-  /** So many layers are one segment, which keeps the input of the first (Megatron's `uniform`); 1 when absent. */
-  readonly layersTogether?: number;
-  /** The saved layer inputs wait in pinned host memory (`offload` of transformers, Unsloth's and axolotl's kind). */
-  readonly offloads?: boolean;
-  /** Outputs of attention and of every other matrix product are kept (torchtitan's `selective` by `op`). */
-  readonly selective?: boolean;
-}
+/** `torch.utils.checkpoint` around the layers; null in `TrainingRun.checkpointing` when off. */
+export type CheckpointingSpec = CheckpointingOptions;
 
 /** Cross-entropy over pieces of every sequence (torchtune's losses). */
 export interface ChunkedLossSpec {
