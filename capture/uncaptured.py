@@ -32,7 +32,7 @@ SECOND = "a second name of another family's class, whose name its files have: es
 PART = "captured, but its peaks are up to 6 % below PyTorch's: what two attentions keep that share queries and keys"
 UNTRIED = "not tried yet"
 ZIPPED = "goes over pairs of pieces of the text that lists hold (`zip`), a loop no repeat stands for yet"
-WITHIN = "a layer that is checkpointed stands in one that is, as in Zamba 2, whose peaks under checkpointing are for that reason up to 9 % low: the engine has no rule for it"
+BY_HEAD = "its state spaces go over the positions one by one, each head with projections of its own: the loop is not told to the recorder yet"
 BY_LAYER = "gives layers numbers of their own in lists (widths, shares of activations) and clamps weights through `.data`: neither the drawing of points nor the recorder knows that"
 RANGES = "keeps ranges of its activations in buffers that every forward replaces, which graphs do not say, and reads them on the host"
 APART = "its layers stand in four lists that one loop reads in turn, where a repeat folds one list: that takes a fold over several"
@@ -76,7 +76,7 @@ REASONS = {
     "gpt-sw3": SECOND,
     "diffllama": PART,
     "canine": ZIPPED,
-    "zamba": WITHIN,
+    "zamba": BY_HEAD,
     "gemma3n_text": BY_LAYER,
     "ibert": RANGES,
     **dict.fromkeys(("flaubert", "xlm"), APART),

@@ -92,8 +92,10 @@ class Frame implements SavedTensorHooks {
   references = 1;
   private recomputed = false;
   private readonly inputs: readonly (Tensor | null)[];
-  /** Positional inputs that hooks around the checkpoint keep (`_NoopSaveInputs`), by position. */
+  /** Positional inputs that hooks around the checkpoint keep (`_NoopSaveInputs`), those of a checkpoint it stands in too. */
   private readonly packed = new Map<number, SavedHandle>();
+  /** Which of them require grad: what another checkpoint makes anew is detached, and joined to its graph as it is unpacked. */
+  private readonly differentiable: ReadonlySet<number>;
   private readonly autocast: AutocastState;
 
   constructor(
@@ -104,11 +106,12 @@ class Frame implements SavedTensorHooks {
     private readonly cache: SelectiveCache | null,
   ) {
     const around = torch.hooks[torch.hooks.length - 1];
-    if (around instanceof OffloadHooks)
+    if (around !== undefined)
       for (const k of positional) {
         const input = inputs[k];
         if (input) this.packed.set(k, around.pack(input));
       }
+    this.differentiable = new Set([...this.packed.keys()].filter((k) => inputs[k]?.requiresGrad));
     this.inputs = inputs.map((input, k) => (this.packed.has(k) ? null : (input?.retain() ?? null)));
     this.autocast = { enabled: torch.autocastEnabled, dtype: torch.autocastDtype };
   }
@@ -124,9 +127,10 @@ class Frame implements SavedTensorHooks {
     this.recomputed = true;
     const { torch } = this;
     recomputing(torch, this.autocast, () => {
-      torch.hooks.push(new RecomputationHooks(torch, this.holders));
       // What hooks keep comes back for the recomputation and goes with it.
       const back = new Map([...this.packed].map(([k, handle]) => [k, handle.unpack()]));
+      for (const k of this.differentiable) back.get(k)!.requiresGradFlag = true;
+      torch.hooks.push(new RecomputationHooks(torch, this.holders));
       torch.policy = this.cache?.replay() ?? null;
       const outputs = this.segment(this.inputs.map((input, k) => back.get(k) ?? input));
       torch.policy = null;

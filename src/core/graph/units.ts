@@ -6,12 +6,18 @@
  * While nothing in them is trained that makes no difference. Where their biases are, the non-reentrant kind runs them again,
  * and the reentrant kind gives them no gradients at all: nobody tells the wave to require grad once the feature encoder was
  * frozen (`_freeze_parameters`).
+ *
+ * And the layers that stand in a layer that is checkpointed itself: the state space behind Zamba's shared attention
+ * (transformers/models/zamba2/modeling_zamba2.py, `Zamba2MambaDecoderLayer` in `Zamba2HybridLayer`, both of them
+ * `GradientCheckpointingLayer`s), which is given the states by position and the attention's by name.
  */
 import { bareName, readIn } from "./reads";
 import type { ArchitectureGraph, BlockInstruction, GraphFunction, Instruction } from "./types";
 
-/** The layer whose module a path is or lies in. */
+/** The layer whose module a path of the main function is or lies in. */
 const LAYER = /^.*\.feature_(?:extractor|encoder)\.conv_layers\.\d+(?=\.|$)/;
+/** The layer inside a layer. */
+const INNER = /^.*\.layers\.\{i\}\.mamba_decoder(?=\.|$)/;
 
 /** Consecutive instructions of one layer; null: of none. */
 interface Run {
@@ -25,12 +31,12 @@ function placeOf(instruction: Instruction, scope: string): string {
   return "call" in instruction ? instruction.path : scope;
 }
 
-function runsOf(body: readonly Instruction[]): Run[] {
+function runsOf(body: readonly Instruction[], layers: RegExp): Run[] {
   const runs: Run[] = [];
   let scope = "";
   for (const instruction of body) {
     if ("scope" in instruction) scope = instruction.scope;
-    const layer = LAYER.exec(placeOf(instruction, scope))?.[0] ?? null;
+    const layer = layers.exec(placeOf(instruction, scope))?.[0] ?? null;
     const last = runs[runs.length - 1];
     // What a layer calls last stands before the drops of what called it.
     if (last !== undefined && ("drop" in instruction || last.layer === layer)) last.body.push(instruction);
@@ -44,35 +50,62 @@ const madeBy = (instruction: Instruction): readonly string[] =>
     ? instruction.out.filter((name) => name !== null).map(bareName)
     : [];
 
-/** The layer's function and what the main function drops after it. */
-function unitOf(body: readonly Instruction[]): { readonly fn: GraphFunction; readonly after: readonly string[] } {
+/**
+ * The layer's function and what the caller drops after it.
+ *
+ * @param given what the caller hands out where it ends with the layer; null: it goes on
+ */
+function unitOf(
+  body: readonly Instruction[],
+  given: readonly string[] | null,
+): { readonly fn: GraphFunction; readonly after: readonly string[] } {
   const made = new Set(body.flatMap(madeBy));
   const dropped = body.flatMap((one) => ("drop" in one ? one.drop : []));
   const inside = body.map(
     (one): Instruction => ("drop" in one ? { drop: one.drop.filter((name) => made.has(name)) } : one),
   );
-  const outputs = [...made].filter((name) => !dropped.includes(name));
+  const outputs = [...made].filter((name) => !dropped.includes(name) && (given === null || given.includes(name)));
   const inputs = [...readIn({ outputs: [], body })].filter((name) => !made.has(name));
   return { fn: { inputs, outputs, body: inside }, after: dropped.filter((name) => !made.has(name)) };
 }
 
+/** How a unit's function is called. */
+type Calling = Pick<BlockInstruction, "index" | "positional">;
+
+/** The function with its layers as functions of their own, which go to `blocks`; null: it has none. */
+function split(
+  fn: GraphFunction,
+  layers: RegExp,
+  blocks: GraphFunction[],
+  calling: (unit: GraphFunction) => Calling,
+): GraphFunction | null {
+  const runs = runsOf(fn.body, layers);
+  if (runs.every(({ layer }) => layer === null)) return null;
+  const body = runs.flatMap((run, k): readonly Instruction[] => {
+    if (run.layer === null) return run.body;
+    const unit = unitOf(run.body, k === runs.length - 1 ? fn.outputs.map(bareName) : null);
+    const block: BlockInstruction = {
+      block: blocks.push(unit.fn) - 1,
+      in: unit.fn.inputs.map((name) => `%${name}`),
+      out: unit.fn.outputs,
+      checkpoint: true,
+      ...calling(unit.fn),
+    };
+    return unit.after.length === 0 ? [block] : [block, { drop: unit.after }];
+  });
+  return { ...fn, body };
+}
+
 /** The graph with those layers as units of checkpointing. */
 export function withUnits(graph: ArchitectureGraph): ArchitectureGraph {
-  const runs = runsOf(graph.main.body);
-  if (runs.every(({ layer }) => layer === null)) return graph;
-  const blocks = [...graph.blocks];
-  const body = runs.flatMap((run): readonly Instruction[] => {
-    if (run.layer === null) return run.body;
-    const { fn, after } = unitOf(run.body);
-    const unit: BlockInstruction = {
-      block: blocks.push(fn) - 1,
-      index: "0",
-      in: fn.inputs.map((name) => `%${name}`),
-      out: fn.outputs,
-      checkpoint: true,
-      positional: fn.inputs.map((_, k) => k),
-    };
-    return after.length === 0 ? [unit] : [unit, { drop: after }];
-  });
-  return { ...graph, blocks, main: { ...graph.main, body } };
+  const blocks: GraphFunction[] = [...graph.blocks];
+  const main = split(graph.main, LAYER, blocks, ({ inputs }) => ({ index: "0", positional: inputs.map((_, k) => k) }));
+  const whole = graph.blocks.map((block) =>
+    split(block, INNER, blocks, ({ inputs }) => ({
+      index: "i",
+      positional: inputs.flatMap((name, k) => (name === block.inputs[0] ? [k] : [])),
+    })),
+  );
+  if (main === null && whole.every((block) => block === null)) return graph;
+  return { ...graph, blocks: blocks.map((block, k) => whole[k] ?? block), main: main ?? graph.main };
 }

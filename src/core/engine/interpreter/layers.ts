@@ -137,16 +137,14 @@ export class Layers {
     const inputs = this.operands.tensors(instruction.in, context).map((tensor) => tensor?.retain() ?? null);
     const fn = this.graph.blocks[instruction.block]!;
     this.giveUp(instruction.in, this.operands.namedDrops(fn), fn, context);
-    const outputs = this.one(
-      instruction.block,
-      index,
-      inputs,
-      instruction.checkpoint && this.isSelected(this.wrappedBefore),
-      instruction.positional,
-      context.scope,
-      instruction.in,
-    );
-    if (instruction.checkpoint) this.wrappedBefore++;
+    // A layer inside a layer is no layer of the model's list.
+    const inside = context.index !== null;
+    const wrapped = instruction.checkpoint && (inside || this.isSelected(this.wrappedBefore));
+    const called = [instruction.block, index, inputs, wrapped, instruction.positional] as const;
+    const outputs = inside
+      ? this.runLayer(...called, context.scope, instruction.in)
+      : this.one(...called, context.scope, instruction.in);
+    if (instruction.checkpoint && !inside) this.wrappedBefore++;
     this.operands.bind(instruction.out, outputs, context);
   }
 
