@@ -393,7 +393,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   _weight_norm: (t, a) => sound.weightNorm(t, a.tensor(0), a.tensor(1)),
   ctc_loss: (t, a) => sound.ctcLoss(t, a.tensor(0), a.tensor(1), a.get(2) === "mean" ? "mean" : "sum"),
   unbind_cat: (t, a) => pictures.unbindCat(t, a.tensor(0)),
-  picture_part: (t, a) => pictures.picturePart(t, a.tensor(0), a.number(1, 1), a.number(2, 0)),
+  picture_part: (t, a) => pictures.picturePart(t, a.tensor(0), a.number(1, 1), a.number(2, 0), a.number(3, 0)),
   split_cat: (t, a) => pictures.splitCat(t, a.tensor(0), a.number(1, 1)),
   attention_by_parts: (t, a) =>
     pictures.attentionByParts(t, {
