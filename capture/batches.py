@@ -175,6 +175,14 @@ def masked_pictures_and_text(sizes, config):
     return {**batch, "attention_mask": _long(sizes["B"], sizes["S"])}
 
 
+def lines_and_text(sizes, config):
+    """Patches of pictures that end their lines with a token, between one before and one behind (HunYuanVLProcessor)."""
+    batch, vision = pictures_and_text(sizes, config), config.vision_config
+    across = sizes["I"] // vision.patch_size // vision.spatial_merge_size
+    pictures.place_wide(sizes["B"], sizes["S"], config.text_config.hidden_size, across * (across + 1) + 2)
+    return batch
+
+
 def in_a_row(sizes, config):
     """One picture a text, of whole tokens of merged patches, with its side in pixels (Mistral 3)."""
     patch, merge, side = config.vision_config.patch_size, config.spatial_merge_size, sizes["I"]
@@ -230,11 +238,12 @@ PICTURES = {
     "florence2": asked_of_pictures,
     "vision-encoder-decoder": written_from_pictures,
     **dict.fromkeys((*pictures.MODELS, "glmga"), pictures_and_text),
-    **dict.fromkeys(("gemma3", "paligemma", "shieldgemma2"), typed_pictures_and_text),
+    **dict.fromkeys(("gemma3", "paligemma"), typed_pictures_and_text),
     **dict.fromkeys(("aya_vision", "cohere2_vision", "internvl", "llama4", "qianfan_ocr"), tiles_in_a_row),
     **dict.fromkeys(("idefics2", "idefics3", "smolvlm"), tiles_by_text),
     **dict.fromkeys(("lighton_ocr", "mistral3"), in_a_row),
     **dict.fromkeys(("qwen2_5_omni_thinker", "qwen3_omni_moe_thinker"), masked_pictures_and_text),
+    "hunyuan_vl": lines_and_text,
     "gemma4": padded_pictures_and_text,
     "deepseek_vl_hybrid": two_resolutions,
     "instructblipvideo": films_with_instructions,
@@ -362,6 +371,20 @@ def _heard(b, t, mels, frames):
     return {"input_ids": _long(b, t), "input_features": _pixels(b, mels, frames), "feature_attention_mask": torch.ones(b, frames, dtype=torch.int32, device="cuda"), "attention_mask": _long(b, t)}
 
 
+def stacked_frames(sizes, config):
+    """Seven log-mel frames of 25 ms side by side for every six of 10 ms (FunAsrNanoFeatureExtractor, Kaldi's)."""
+    audio, b, t = config.audio_config, sizes["B"], sizes["T"]
+    frames = -(-(1 + (sizes["A"] - 400) // 160) // 6)
+    pictures.place_wide(b, t, config.text_config.hidden_size, frames)
+    return {"input_ids": _long(b, t), "input_features": _pixels(b, frames, audio.input_size), "input_features_mask": torch.ones(b, frames, dtype=torch.int32, device="cuda"), "attention_mask": _long(b, t)}
+
+
+def as_said(sizes, config):
+    """As many frames as the tokens that are written while they are heard (VoxtralRealtimeProcessor)."""
+    b, t = sizes["B"], sizes["T"]
+    return {"input_ids": _long(b, t), "input_features": _pixels(b, config.audio_config.num_mel_bins, 2 * config.downsample_factor * t), "attention_mask": _long(b, t)}
+
+
 def in_long_chunks(sizes, config):
     """Recordings padded to the longest, whose frames are picked out and cut into chunks (Qwen3OmniMoeProcessor)."""
     audio, b, t = config.audio_config, sizes["B"], sizes["T"]
@@ -382,6 +405,8 @@ HEARD_WHOLE = {
     "qwen2_audio": told("feature_attention_mask", lambda positions: positions // 2),
     "audioflamingo3": told("input_features_mask", lambda positions: positions // 2),
     "qwen3_asr": in_chunks,
+    "fun_asr_nano": stacked_frames,
+    "voxtral_realtime": as_said,
     "qwen2_5_omni_thinker": in_pieces,
     "qwen3_omni_moe_thinker": in_long_chunks,
     "glmasr": told("input_features_mask", lambda positions: positions // 4),

@@ -24,7 +24,7 @@ CLASSIFIES = {
     # Hidden patches of pictures restored.
     "masked-image": ("deit", "swin", "swinv2", "vit"),
     # Pictures and texts that belong together.
-    "contrastive": ("clip", "siglip"),
+    "contrastive": ("clip", "siglip", "siglip2"),
 }
 # What classes of these heads ask of a config: restored pictures are as large as they came.
 OF_PATCHES = {"masked-image": lambda d, r: {"encoder_stride": d["patch_size"]}}

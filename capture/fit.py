@@ -228,3 +228,5 @@ def _conditions(envs, keys):
         yield f"{k} > 1", lambda e, k=k: e[k] > 1
         yield f"{k} == null", lambda e, k=k: e.get(k) is None
         yield f"{k} == 0", lambda e, k=k: e[k] == 0
+    for k in keys if layered else ():
+        yield f"i != {k}-1", lambda e, k=k: e["i"] != e[k] - 1

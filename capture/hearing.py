@@ -31,6 +31,13 @@ def squeezed(r):
     return d | dict(conv_dim=[r.randint(9, 60) for _ in range(13)], squeeze_factor=2, ctc_loss_reduction="sum")
 
 
+def disentangled(r):
+    """The same with DeBERTa's attention by distances in its layers."""
+    d = squeezed(r)
+    d.pop("layerdrop", None)
+    return d | dict(max_position_embeddings=r.randint(100, 200), position_buckets=r.randint(10, 30), share_att_key=True)
+
+
 def listening(r):
     heads, width = r.randint(3, 7), 2 * r.randint(4, 15)
     return dict(d_model=heads * width, encoder_attention_heads=heads, decoder_attention_heads=heads, encoder_layers=r.randint(3, 4), decoder_layers=r.randint(3, 5), encoder_ffn_dim=r.randint(40, 240),
@@ -122,6 +129,7 @@ FAMILIES = {
                                  axes=(SEVEN, NORMS[:2], (Option("position_embeddings_type == 'relative'", _sets(position_embeddings_type="relative")), Option("position_embeddings_type == 'rotary'", _sets(position_embeddings_type="rotary"))))),
     "wav2vec2-bert": Family(spectrum, derived={"vocab_size": LETTERS}, tasks=HEARD, points=4, inputs_follow=True, terms=(HEAD, "(1+(A-400)//160)//2"), axes=((Option("position_embeddings_type == 'relative_key' and not add_adapter", lambda d, s, r: None),),)),
     "sew": Family(squeezed, tasks=HEARD, points=4, inputs_follow=True, terms=(HEAD, SQUEEZED, f"({SQUEEZED})//2"), axes=(THIRTEEN, PAIRS), spelled=r".*feature_extractor\.conv_layers"),
+    "sew-d": Family(disentangled, attention=("none",), tasks=HEARD, points=4, inputs_follow=True, terms=(HEAD, SQUEEZED, f"({SQUEEZED})//2"), axes=(THIRTEEN, PAIRS, (Option("share_att_key and norm_rel_ebd == 'layer_norm' and relative_attention", lambda d, s, r: None),)), spelled=r".*feature_extractor\.conv_layers"),
     "speech_to_text": Family(listening, tasks=("speech-seq2seq",), attention=("eager",), points=4, inputs_follow=True, spelled=r".*\.conv\.conv_layers", terms=_through("1+(A-400)//160", (1, 2), (1, 2))),
     "moonshine": Family(moonlight, derived={"partial_rotary_factor": "rope_parameters.partial_rotary_factor"}, tasks=("speech-seq2seq",), points=4, inputs_follow=True, axes=(EIGHTS,), terms=(MOON_HEAD, f"ceil_div({MOON_HEAD},8)*8", *_through("A", (127, 64), (7, 3), (3, 2))[1:])),
     "parakeet_ctc": Family(parakeet, axes=CONVOLUTION[:1], tasks=("ctc",), points=4, inputs_follow=True, terms=(ENCODER_HEAD, "(encoder_config.conv_kernel_size-1)//2", *_through("A//160+1", (1, 2), (1, 2), (1, 2))), spelled=r".*subsampling\.layers"),

@@ -341,6 +341,14 @@ def _whole(values, many):
     return result
 
 
+def _gathered(values, many):
+    """What goes at once, with the members of each list beside each other: the last round's may have a name of its own, too, which goes
+    after others."""
+    first = {}
+    place = lambda at, v: first.setdefault(many[v], at) if isinstance(v, Value) and v in many else at
+    return [v for *_, v in sorted(((place(at, v), at, v) for at, v in enumerate(values)), key=lambda found: found[:2])] if many else values
+
+
 def _named(it, ref):
     """A repeat with names for its values."""
     return Repeat(it.stack, it.start, it.stop, [ref(x) for x in it.ins], it.carry, [o and ref(o) for o in it.outs], it.functions, it.checkpoint, it.positional, [m and ref(m) for m in it.collect], passing=it.passing)
@@ -382,7 +390,7 @@ def _localize(call, names, inputs, outputs, metas):
         elif isinstance(it, Repeat):
             body.append(_named(it, ref))
         else:
-            body.append(Drop(ref(list(it.values))))
+            body.append(Drop(ref(_gathered(list(it.values), many))))
     return Function(inputs, body, [ref(o) for o in outputs], metas_by_name, prefix, index)
 
 
@@ -635,7 +643,7 @@ def functions(trace, spelled=None):
     body = []
     for it in items:
         if isinstance(it, Drop):
-            kept = ref([v for v in it.values if v not in batch])
+            kept = ref(_gathered([v for v in it.values if v not in batch], many))
             if kept:
                 body.append(Drop(kept))
         elif isinstance(it, Op):

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-MODELS = ("qwen2_5_omni", "qwen3_omni_moe", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe", "glm_ocr", "glm4v", "glm46v", "glm4v_moe", "paddleocr_vl", "exaone4_5", "video_llama_3")
+MODELS = ("hunyuan_vl", "qwen2_5_omni", "qwen3_omni_moe", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe", "glm_ocr", "glm4v", "glm46v", "glm4v_moe", "paddleocr_vl", "exaone4_5", "video_llama_3")
 # Kinds of positions in texts of pictures, where texts may have recordings in their place.
 POSITIONS = {"qwen2_5_omni": torch.long, "qwen3_omni_moe": torch.float32}
 # Those that cut recordings into windows.
@@ -119,8 +119,12 @@ def interpolation_indices_and_weights(grid_thw, num_grid_per_side, mode="bilinea
     return _long(patches, taps), torch.zeros(patches, taps, device="cuda")
 
 
+# Axes of positions: time, height and width, but for those that count more.
+AXES = {"HunYuanVLModel": 4}
+
+
 def rope_index(self, input_ids, *args, **kwargs):
-    return _long(3, *input_ids.shape), _long(input_ids.shape[0], 1)
+    return _long(AXES.get(type(self).__name__, 3), *input_ids.shape), _long(input_ids.shape[0], 1)
 
 
 rope_index.known = True

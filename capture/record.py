@@ -249,11 +249,11 @@ class Recorder(SchemaCheckMode):
         if told:
             self.events.append(Event("rounds"))
 
-    def part(self, tensor, length, k):
+    def part(self, tensor, length, k, dim=0):
         """Rows of one of the pictures that stand behind each other, of so many rows each: one of the views of a split."""
         with self.silence(), _plain_views():
-            out = tensor.narrow(0, k * length, length)
-        self.emit(Event("op", "picture_part", self.scopes[-1], [self.operand(tensor), length, k]), out)
+            out = tensor.narrow(dim, k * length, length)
+        self.emit(Event("op", "picture_part", self.scopes[-1], [self.operand(tensor), length, k, *([dim] if dim else [])]), out)
         return out
 
     # ---- modules ------------------------------------------------------------------------------------------------

@@ -66,6 +66,22 @@ def recognised(r):
     return dict(text_config=text, vision_config=tower, image_token_id=1, video_token_id=2, vision_start_token_id=3, vision_end_token_id=4, tie_word_embeddings=r.random() < 0.5)
 
 
+def _one_by_one(d, s, r):
+    """Batches in which what a round hands to the next shows."""
+    media._tokens(d, s, r)
+    s["B"] = r.randint(4, 7)
+
+
+def lined(r):
+    """Positions resized for each picture, whose merged lines end in a token of their own (HunYuan)."""
+    text, part = _text(r, attention_dropout=drop(r), attention_bias=r.random() < 0.5), 2 * r.randint(2, 4)
+    text |= dict(head_dim=8 * part, rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [part] * 4})
+    patch, heads = r.randint(3, 5), r.randint(2, 5)
+    tower = dict(hidden_size=heads * 8 * r.randint(1, 3), num_attention_heads=heads, num_hidden_layers=r.randint(3, 4), intermediate_size=r.randint(40, 240), hidden_act=r.choice(ACTIVATIONS), attention_dropout=0.0, patch_size=patch,
+                 max_image_size=patch * r.randint(5, 9), text_hidden_size=text["hidden_size"])
+    return dict(text_config=text, vision_config=tower, image_token_id=1, tie_word_embeddings=r.random() < 0.5)
+
+
 def unmerged(r):
     """Every patch of a picture is a token, brought to the text's width by two linear layers."""
     text, tower = _text(r, attention_dropout=drop(r), model_type="qwen2"), _tower(r, "video_llama_3_vision")["vision_config"]
@@ -176,6 +192,7 @@ WINDOWS = f"({ALL_OVER}) and 'global' or 'window'"
 SAM = (Option("vision_config.image_size == 1024 and vision_config.patch_size == 16 and vision_config.window_size == 14", _same),)
 # Rotary angles of half of each head, in parts of the published sizes.
 HALF_TURNED = media.OWN_WIDTH | {f"text_config.rope_parameters.mrope_section.{k}": f"text_config.head_dim*{share}//32" for k, share in enumerate((2, 3, 3))}
+ACROSS = media.SQUARE[2]  # tokens a side
 FAMILIES = {
     "janus": _speaking(aligned_layers, **{**FIXED, "spelled": r"model\.vqmodel\..*", "hidden": ("I", "vq_config.num_patches")}, terms=(*TOWER_TERMS, TEXT_HEAD), axes=((_language("llama", False), _language("llama")), (Option("vision_config.depth == 2 and not vision_config.use_qk_norm and vq_config.base_channels == 128 and vq_config.channel_multiplier.length == 5", _same),))),
     "qianfan_ocr": _speaking(shuffled_tiles, **{**FIXED, "sizes": _cut("image_size"), "hidden": ()}, terms=(TOWER_TERMS[0], "vision_config.image_size.0//vision_config.patch_size.0", _tiles("vision_config.image_size.0"), TEXT_HEAD), axes=((_language("qwen3"),), NORMED_LAYERS)),
@@ -195,10 +212,11 @@ FAMILIES = {
                                 axes=(*map(inside, TEXTS["gemma4_unified_text"].axes), (Option("text_config.use_bidirectional_attention == 'vision' and audio_config.audio_embed_dim != null", _same),)), terms=("I//vision_config.patch_size//3", *map(of_text, TEXTS["gemma4_unified_text"].terms))),
     "exaone4_5": _speaking(shared_keys, media._windows, derived={}, aliases={}, terms=(*media.SQUARE, *map(of_text, TEXTS["exaone4"].terms)), kind="(i+1) % 4 == 0 and 'full_attention' or 'sliding_attention'",
                            axes=(*map(inside, TEXTS["exaone4"].axes), (Option("vision_config.fullatt_block_indexes.0 == 7", _same),))),
-    "shieldgemma2": media.FAMILIES["gemma3"],  # Gemma 3's class, where it writes text
     "glmga": _speaking(sampled, media._tokens, spelled=None, terms=(*media.SQUARE, "vision_config.image_size//vision_config.patch_size")),
     "phi4_multimodal": Family(with_senses, tasks=("causal-lm",), axes=TEXTS["phi3"].axes, terms=TEXTS["phi3"].terms, points=4, derived=TEXTS["phi3"].derived, spelled=r"model\.embed_tokens_extend\.audio_embed\..*conv"),
-    "paddleocr_vl": _speaking(recognised, media._tokens, spelled=None, derived={}, aliases={}, terms=(*media.SQUARE, *TOWER_TERMS)),
+    "hunyuan_vl": _speaking(lined, _one_by_one, spelled=None, derived={"text_config.head_dim": TEXT_HEAD, "vision_config.text_hidden_size": "text_config.hidden_size", **{f"text_config.rope_parameters.mrope_section.{k}": "text_config.head_dim//8" for k in range(4)}},
+                            axes=(media.GROUPED,), terms=(*media.SQUARE, TOWER_TERMS[0], "vision_config.max_image_size//vision_config.patch_size", f"({ACROSS})*({ACROSS}+1)", f"({ACROSS})*({ACROSS}+1)+2")),
+    "paddleocr_vl": _speaking(recognised, _one_by_one, spelled=None, derived={}, aliases={}, terms=(*media.SQUARE, *TOWER_TERMS)),
     "video_llama_3": _speaking(unmerged, _whole_patches, spelled=None, derived={}, aliases={}, terms=("I//vision_config.patch_size", TOWER_TERMS[0], TEXT_HEAD), axes=((_language("qwen2"),),)),
     "glm4v_moe": _speaking(experts_sampled, media._tokens, points=6, spelled=None, derived=HALF_TURNED, terms=(*media.SQUARE, "vision_config.image_size//vision_config.patch_size")),
 }

@@ -84,6 +84,13 @@ _CHUNKS = ("hidden_states_chunks = hidden_states.split(grid_thw.prod(dim=1).toli
 _MERGES = ("for hidden_states, (t, h, w), merge_size in zip(hidden_states_chunks, grid_thw, merge_sizes):",
            "(t, h, w), merge_size = known_grid(), 1\n    for k in rounds(len(known_patches())):\n        hidden_states = picture_part(whole, each, k)")
 LINES = {"video_llama_3": {"VideoLlama3VisionModel": {"pixel_unshuffle": (_CHUNKS, _MERGES)}}, "paddleocr_vl": {"PaddleOCRProjector": {"forward": (_APART, _ROUNDS, _GRID)}}, "ovis2": STATED["ovis2"], "pixtral": {"PixtralVisionModel": {"forward": (_FLAT, _ROW, ("torch.meshgrid(", "crossing("), _PLACES, _BLOCKS)}}, "blip_2": {"Blip2ForConditionalGeneration": {"get_image_features": (_DOWN,)}, "Blip2QFormerModel": {"forward": (_ACROSS,)}}, "llava_next_video": {"LlavaNextVideoModel": {"get_image_features": (_SIZES, _TILES, _SPLIT)}}, "llava_next": {"LlavaNextModel": {"get_image_features": (_SIZES, _TILES, _SPLIT)}}, "llava_onevision": {"LlavaOnevisionModel": {"get_image_features": (_PAIRS, _TILES, _SPLIT)}}}
+# HunYuan's positions and merger, picture by picture.
+_PLACED = ("for t, h, w in grid_thw:", "t, h, w = known_grid()\n    for k in rounds(len(known_patches())):")
+_ITEMS = ("split_sizes = grid_thw.prod(dim=-1).tolist()\n    split_items = torch.split(hidden_states, split_sizes, dim=1)", "each = known_patches()[0]\n    _, h, w = known_grid()")
+_MERGED = ("for grid, item in zip(grid_thw.tolist(), split_items):\n        _, h, w = grid\n", "for k in rounds(len(known_patches())):\n        item = picture_part(hidden_states, each, k, 1)\n")
+LINES["hunyuan_vl"] = {"HunYuanVLVisionPatchEmbed": {"forward": (_PLACED,)}, "HunYuanVLVisionTransformer": {"forward": (_ITEMS, _MERGED)}}
+STATED["hunyuan_vl"] = {"HunYuanVLVisionPatchEmbed": {"forward": (("for t, h, w in grid_thw:", "for t, h, w in [known_grid()] * len(known_patches()):"),)},
+                        "HunYuanVLVisionTransformer": {"forward": (("grid_thw.prod(dim=-1).tolist()", "known_patches()"), ("grid_thw.tolist()", "[known_grid()] * len(known_patches())"))}}
 _done = set()
 
 

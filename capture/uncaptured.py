@@ -20,10 +20,10 @@ COLOURS = "reads colour tokens or arrays, not what an image processor makes"
 CODES = "its sound or pictures are codes of a codec, several a place, for which the run description has no batch"
 UNSAID = "its processor makes tensors that the run description does not say (boxes on a page, patches with coordinates, beats, actions, proteins)"
 COUNTED = "its pictures are counted on the host (`grid_thw`), and `pictures.py` does not state the counts for it yet"
-NESTED = "its picture or sound side is a network of its own kind, for which no drawing of points is written yet"
-LOSSLESS = "its classifier computes no loss; to write text it is Gemma 3's class under another name, of which no graph is stored"
+LOSSLESS = "its classifier computes no loss; to write text it is Gemma 3's class under another name, and is estimated as that"
 BUILT = "refused: built and recorded since its rates of stochastic depth are numbers, but a size in it follows no expression of the config that is drawn"
 ELSEWHERE = "the network, or a kernel of it, is another library's"
+DETECTRON = "its picture side is built by detectron2, which no package registry has, so neither its code nor its weights' shapes can be recorded here"
 COMPILED = "its attention is a kernel that is compiled when the model is made; without it the code gives zeros (MRA) or goes on in an autograd function of its own (YOSO), which takes a rule in the engine"
 FOURIER = "its Fourier transform takes no bfloat16, in which graphs are captured first: that takes points in float32 and a rule for `_fft_c2c`"
 REVERSED = "its layers are reversible: an autograd function of its own runs them again in backward"
@@ -51,7 +51,13 @@ BAGGED = "sums learned positions by `embedding_bag`, for which the engine has no
 KINDLESS = "refused: a block that some points of the drawing run and others do not, which no condition on the config's keys tells apart"
 ONE_BY_ONE = "multiplies its experts one by one, over rows whose numbers it reads on the host; a rule for balanced rows would do"
 PARTED = "sends the places of pictures to experts of their own, by masks whose counts size the products, and picks frames by lists made on the host"
-ROUNDS = "recorded as rounds over its pictures (`picture_part`), which `layers.py` does not fold yet (a list of what rounds made is used in part); taken all at once its peaks are up to 7 % off"
+EACH_ITS_MASK = "makes a mask of its own for every layer before any layer runs (`sliding_windows`), a list whose parts the layers take one by one, which a repeat does not say"
+HALVING = "halves its frames behind the layers that a list names (`subsample_layers`), and hears its own letters in the middle of its layers: blocks of one list with lengths that follow no key"
+CROSSED = "its layers of text and those of cross attention stand in two lists that one loop reads in turn, where a repeat folds one list"
+WORDS_AND_SIGHTS = "fills words in, or tells texts apart, beside pictures: the run description gives those tasks no pictures (without them it is ModernBERT, by other names of its weights)"
+MIDWAY = "brings its patches together in windows behind one layer in the middle of its tower (`insert_layer_id`), after which attention has parts of another length"
+TOKENS_OF_SOUND = "reads its sound as one code per band of the spectrum, and cuts pictures into patches of several frames, for which the run description has no batch"
+FORMULAS = "a tower of windows before a decoder of mBART's: its pictures have one side each, and no drawing of its points is written yet"
 
 REASONS = {
     **dict.fromkeys(("dbrx", "deepseek_ocr2", "diffusion_gemma", "longcat_flash"), HOST),
@@ -64,11 +70,18 @@ REASONS = {
     **dict.fromkeys(("imagegpt", "perceiver"), COLOURS),
     **dict.fromkeys(("chameleon", "dia", "emu3", "kyutai_speech_to_text", "moshi", "musicgen", "musicgen_melody"), CODES),
     **dict.fromkeys(("evolla", "kosmos-2.5", "pi0", "pix2struct", "pop2piano"), UNSAID),
-    **dict.fromkeys(("cohere_compass", "cosmos3_edge", "cosmos3_omni", "minicpmv4_6", "minimax_m3_vl", "muse_glimmer", "qwen4_exp"), COUNTED),
-    **dict.fromkeys(("fun_asr_nano", "granite_speech5_ctc", "idefics", "inkling_mm_model", "modernvbert", "moonshine_streaming", "pp_formulanet", "voxtral_realtime"), NESTED),
+    **dict.fromkeys(("cohere_compass", "cosmos3_edge", "cosmos3_omni", "minimax_m3_vl", "muse_glimmer", "qwen4_exp"), COUNTED),
+    "granite_speech5_ctc": HALVING,
+    "idefics": CROSSED,
+    "inkling_mm_model": TOKENS_OF_SOUND,
+    "minicpmv4_6": MIDWAY,
+    "modernvbert": WORDS_AND_SIGHTS,
+    "moonshine_streaming": EACH_ITS_MASK,
+    "pp_formulanet": FORMULAS,
     "shieldgemma2": LOSSLESS,
     "bit": BUILT,
-    **dict.fromkeys(("dinat", "fast_vlm", "gemma3n", "layoutlmv2", "perception_lm", "timm_wrapper"), ELSEWHERE),
+    **dict.fromkeys(("dinat", "fast_vlm", "gemma3n", "perception_lm", "timm_wrapper"), ELSEWHERE),
+    "layoutlmv2": DETECTRON,
     **dict.fromkeys(("mra", "yoso"), COMPILED),
     "fnet": FOURIER,
     "reformer": REVERSED,
@@ -95,7 +108,6 @@ REASONS = {
     "exaone4_5": KINDLESS,
     "aria": ONE_BY_ONE,
     "ernie4_5_vl_moe": PARTED,
-    "paddleocr_vl": ROUNDS,
 }
 MAPPINGS = ("CAUSAL_LM", "MASKED_LM", "SEQ_TO_SEQ_CAUSAL_LM", "SEQUENCE_CLASSIFICATION", "TOKEN_CLASSIFICATION", "IMAGE_CLASSIFICATION", "SPEECH_SEQ_2_SEQ", "CTC", "AUDIO_CLASSIFICATION", "IMAGE_TEXT_TO_TEXT")
 

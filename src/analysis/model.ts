@@ -10,7 +10,7 @@ import type { Catalogue, CatalogueEntry } from "./catalogue";
 import { guessModel } from "./guess";
 import type { Runtime } from "./runtime";
 import type { DocumentStore, LoadedDocument } from "./store";
-import { trainedPart } from "./thinker";
+import { trainedPart } from "./trained-part";
 import { baseName, joinUri, parentOf } from "./uris";
 
 /** Content of an `adapter_config.json` that a model directory holds. */

@@ -123,10 +123,12 @@ describe("analysis: task of a model class", () => {
     assert.equal(await written("qwen3_asr", audio), 13 * 12 + 7);
     assert.equal(await written("qwen3_omni_moe_thinker", audio), 13 * 12 + 7);
     assert.equal(await written("qwen2_5_omni_thinker", audio), 312);
+    assert.equal(await written("fun_asr_nano", audio), 208);
     assert.equal(await written("voxtral", audio), 375);
+    assert.equal((await written("voxtral_realtime", audio)) + 128, 157);
   });
 
-  it("takes the thinker of a model that also speaks", async () => {
+  it("takes the thinker of a model that also speaks, and the class behind a second name", async () => {
     const thinker = {
       architectures: ["XForConditionalGeneration"],
       vision_config: { image_size: 28 },
@@ -134,6 +136,11 @@ describe("analysis: task of a model class", () => {
     };
     const run = await runWith({ model_type: "qwen2_5_omni", thinker_config: thinker, talker_config: {} }, TRAIN);
     assert.deepEqual([run.model.family, run.task], ["qwen2_5_omni_thinker", "image-text-to-text"]);
+    const shield = await runWith(
+      { model_type: "shieldgemma2", architectures: ["ShieldGemma2ForImageClassification"], vision_config: {} },
+      TRAIN,
+    );
+    assert.deepEqual([shield.model.family, shield.task], ["gemma3", "image-text-to-text"]);
     assert.equal((await runWith({ model_type: "qwen2_5_omni_talker" }, TRAIN)).model.family, "qwen2_5_omni_talker");
   });
 

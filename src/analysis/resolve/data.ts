@@ -6,7 +6,15 @@ import { frameworkOf } from "../frameworks";
 import { say } from "../problems";
 import type { ResolveContext } from "./context";
 import { evenBatches, LONGEST_KEY, longestSample } from "./padding";
-import { hearsFixedWindow, PROCESSED_SIDES, partOf, readsPrompt, recordingTokens, writesTargets } from "./sides";
+import {
+  hearsFixedWindow,
+  PROCESSED_SIDES,
+  partOf,
+  readsPrompt,
+  recordingTokens,
+  writesTargets,
+  writesWhileHearing,
+} from "./sides";
 
 /** Tokens per sequence when nothing says it. */
 const ASSUMED_SEQUENCE = 2048;
@@ -201,6 +209,7 @@ function targetLengthOf(c: ResolveContext, config: ModelConfig, samples: number)
     return stated.value;
   }
   const heard = recordingTokens(config, samples);
+  if (writesWhileHearing(config)) return heard;
   const length = heard + ASSUMED_TARGET;
   c.suppose(say("assume.target-length", { length }), "target_length", {
     target_length: String(heard + 2 * ASSUMED_TARGET),

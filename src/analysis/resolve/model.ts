@@ -4,7 +4,7 @@ import type { Part } from "../../core/training/parts";
 import { type DeviceSpec, type ModelConfig, TASKS, type Task, type TrainingRun } from "../../core/training/run";
 import { keyFor } from "../defaults";
 import { say } from "../problems";
-import { isThinker } from "../thinker";
+import { isThinker } from "../trained-part";
 import type { ResolveContext } from "./context";
 import type { Resolution } from "./types";
 

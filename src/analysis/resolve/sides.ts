@@ -41,9 +41,18 @@ const eighths = (frames: number) => 13 * Math.floor(frames / 100) + halved(frame
 const TOKENS_OF_FRAMES: ReadonlyMap<string, (frames: number) => number> = new Map([
   ["qwen3_asr", eighths],
   ["qwen3_omni_moe_thinker", eighths],
+  // Six frames of 25 ms, every one beside its neighbours (feature_extraction_fun_asr_nano.py, Kaldi's frames).
+  ["fun_asr_nano", (frames) => Math.ceil((frames - 2) / 6)],
+  // Eight frames of 10 ms (`audio_length_per_tok` of configuration_voxtral_realtime.py).
+  ["voxtral_realtime", (frames) => Math.ceil(frames / 8)],
   // One convolution with a stride of two, and pairs of what it gives (modeling_qwen2_5_omni.py).
   ["qwen2_5_omni_thinker", (frames) => Math.floor(halved(frames, 1) / 2)],
 ]);
+
+/** Models that write a token for every token they hear: their texts are as long as the recording. */
+export function writesWhileHearing(config: ModelConfig): boolean {
+  return config["model_type"] === "voxtral_realtime";
+}
 
 /** Tokens of a recording among those of the text that answers it. */
 export function recordingTokens(config: ModelConfig, samples: number): number {

@@ -19,10 +19,10 @@ export function splitCat(torch: Torch, self: Tensor, parts: number): Tensor {
  * Rows of one picture among those that stand behind each other: the view that `split` hands out, made with its first. Their
  * gradients are put together once, when all are there (SplitBackward0). Python keeps the views until the last is used.
  */
-export function picturePart(torch: Torch, self: Tensor, length: number, index: number): Tensor {
-  const count = Math.floor(self.size(0) / length);
+export function picturePart(torch: Torch, self: Tensor, length: number, index: number, dim = 0): Tensor {
+  const count = Math.floor(self.size(dim) / length);
   const lengths = Array.from({ length: count }, () => length);
-  const views = (index > 0 ? torch.pictureParts.get(self) : undefined) ?? split(torch, self, lengths, 0);
+  const views = (index > 0 ? torch.pictureParts.get(self) : undefined) ?? split(torch, self, lengths, dim);
   const own = views[index]!.retain();
   if (index + 1 < count) torch.pictureParts.set(self, views);
   else {

@@ -26,7 +26,7 @@ function averagePool(torch: Torch, args: Arguments, pool = pooling.averagePool):
 
 export const PICTURES: Readonly<Record<string, Rule>> = {
   unbind_cat: (t, a) => pictures.unbindCat(t, a.tensor(0)),
-  picture_part: (t, a) => pictures.picturePart(t, a.tensor(0), a.number(1, 1), a.number(2, 0)),
+  picture_part: (t, a) => pictures.picturePart(t, a.tensor(0), a.number(1, 1), a.number(2, 0), a.number(3, 0)),
   split_cat: (t, a) => pictures.splitCat(t, a.tensor(0), a.number(1, 1)),
   attention_by_parts: (t, a) =>
     pictures.attentionByParts(t, {

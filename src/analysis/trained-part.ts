@@ -1,4 +1,4 @@
-/** Models that think and speak: which part of their config is the model that is trained. */
+/** Which class trains a model whose file has another name for it, or holds more than is trained. */
 
 type Config = Readonly<Record<string, unknown>>;
 
@@ -6,8 +6,18 @@ type Config = Readonly<Record<string, unknown>>;
 const SPEAK: ReadonlySet<unknown> = new Set(["qwen2_5_omni", "qwen3_omni_moe"]);
 const THINKER = "_thinker";
 
-/** The config of what is trained: of a model that speaks, its thinker, which has the loss. */
+/**
+ * Second names of another family's class (transformers/models/auto/modeling_auto.py): ShieldGemma 2's own class classifies
+ * pictures and computes no loss; to write text about them it is Gemma 3's.
+ */
+const SECOND_NAMES: ReadonlyMap<unknown, Config> = new Map([
+  ["shieldgemma2", { model_type: "gemma3", architectures: ["Gemma3ForConditionalGeneration"] }],
+]);
+
+/** The config of what is trained: of a model that speaks its thinker, which has the loss. */
 export function trainedPart(config: Config): Config {
+  const second = SECOND_NAMES.get(config["model_type"]);
+  if (second !== undefined) return { ...config, ...second };
   const part = config["thinker_config"];
   if (!SPEAK.has(config["model_type"]) || typeof part !== "object" || part === null) return config;
   return { ...part, model_type: `${String(config["model_type"])}${THINKER}` };
