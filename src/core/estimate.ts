@@ -273,7 +273,7 @@ function decompositions({ ledger, loading }: Simulation): SplitUncertainty[] {
   return moreBytes === 0 ? [] : [{ what, settleWith: "init_lora_weights", moreBytes, lessBytes: 0 }];
 }
 
-/** Operators of a gradient that goes into zeros, as the engine has them (`gatherLike` in `engine/ops/model.ts`). */
+/** Operators of a gradient that goes into zeros, as the engine has them (`gatherLike` in `engine/ops/gathering.ts`). */
 const SCATTERS: ReadonlySet<string> = new Set(["scatter_add", "_index_put_impl_"]);
 /** A second tensor that is too small to be said. */
 const SMALL_SCATTER = 16 * 2 ** 20;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Arguments } from "../../../src/core/engine/ops/arguments";
 import { mul } from "../../../src/core/engine/ops/arithmetic";
-import { sqrtBoundDerivative } from "../../../src/core/engine/ops/model";
+import { sqrtBoundDerivative } from "../../../src/core/engine/ops/functions";
 import { dispatch } from "../../../src/core/engine/ops/table";
 import { lab } from "./lab";
 

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import type { DType } from "../../../src/core/engine/dtype";
-import { attention, convolution, crossEntropy, embedding, gatherLike } from "../../../src/core/engine/ops/model";
+import { attention } from "../../../src/core/engine/ops/attention";
+import { convolution } from "../../../src/core/engine/ops/convolution";
+import { embedding, gatherLike } from "../../../src/core/engine/ops/gathering";
+import { crossEntropy } from "../../../src/core/engine/ops/losses";
 import type { Tensor } from "../../../src/core/engine/tensor";
 import { type Lab, lab, rounded } from "./lab";
 

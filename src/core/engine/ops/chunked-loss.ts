@@ -11,7 +11,7 @@ import type { Torch } from "../torch";
 import { add } from "./arithmetic";
 import { split, view } from "./layout";
 import { linear } from "./linear";
-import { crossEntropy } from "./model";
+import { crossEntropy } from "./losses";
 
 /** `tensor_split`: the first pieces are one longer where the length does not divide. */
 function lengths(length: number, chunks: number): number[] {

@@ -5,8 +5,8 @@
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { elementwise, mul, product, sub, sum, unary } from "./arithmetic";
+import { gatherLike } from "./gathering";
 import { cat, reshape, split, squeeze, stack, unbind, unsqueeze } from "./layout";
-import { gatherLike } from "./model";
 import { softmax } from "./nonlinear";
 
 /** Rows of the vocabulary whose entropy is taken at once. */

@@ -4,8 +4,8 @@
  */
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
+import { attention } from "./attention";
 import { cat, contiguous, split, transpose, unbind } from "./layout";
-import { attention } from "./model";
 
 /** Rows taken apart, one part per picture, and put together again. */
 export function splitCat(torch: Torch, self: Tensor, parts: number): Tensor {

@@ -5,9 +5,9 @@
 import type { ModuleForward } from "../../engine/interpreter/options";
 import type { Argument } from "../../engine/ops/arguments";
 import { add, div, mul, sub } from "../../engine/ops/arithmetic";
+import { convolution } from "../../engine/ops/convolution";
 import { view } from "../../engine/ops/layout";
 import { matmul } from "../../engine/ops/linear";
-import { convolution } from "../../engine/ops/model";
 import { dropout } from "../../engine/ops/nonlinear";
 import { sameView, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";

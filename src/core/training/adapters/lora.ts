@@ -5,9 +5,9 @@
 import type { DType } from "../../engine/dtype";
 import type { ModuleForward } from "../../engine/interpreter/options";
 import { add, div, mul, sub } from "../../engine/ops/arithmetic";
+import { embedding } from "../../engine/ops/gathering";
 import { clone, permute, view } from "../../engine/ops/layout";
 import { linear, matmul } from "../../engine/ops/linear";
-import { embedding } from "../../engine/ops/model";
 import { dropout } from "../../engine/ops/nonlinear";
 import { sameView, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";

@@ -7,8 +7,8 @@
  */
 import type { DType } from "../../engine/dtype";
 import type { AttentionCache, AttentionOperandPair } from "../../engine/interpreter/options";
+import { repeatHeads } from "../../engine/ops/attention";
 import { cat, expand, permute, split, unbind, view } from "../../engine/ops/layout";
-import { repeatHeads } from "../../engine/ops/model";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { TrainingRun } from "../run";

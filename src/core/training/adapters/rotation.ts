@@ -5,9 +5,9 @@
 import type { DType } from "../../engine/dtype";
 import type { ModuleForward } from "../../engine/interpreter/options";
 import { inplace, sub } from "../../engine/ops/arithmetic";
+import { convolution } from "../../engine/ops/convolution";
 import { contiguous, permute, repeat, reshape, slidingWindows, transpose, view } from "../../engine/ops/layout";
 import { bmmOperator } from "../../engine/ops/linear";
-import { convolution } from "../../engine/ops/model";
 import { columnsToPicture } from "../../engine/ops/pooling";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";

@@ -3,8 +3,8 @@
  * them into a copy of the whole table. Source: peft/tuners/trainable_tokens/layer.py.
  */
 import type { ModuleForward } from "../../engine/interpreter/options";
+import { embedding } from "../../engine/ops/gathering";
 import { linear } from "../../engine/ops/linear";
-import { embedding } from "../../engine/ops/model";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { AdapterSpec } from "../run";

@@ -4,7 +4,7 @@ import type { Arguments, Rule } from "../arguments";
 import * as arithmetic from "../arithmetic";
 import { isTensor } from "../arithmetic";
 import * as complex from "../complex";
-import * as model from "../model";
+import * as functions from "../functions";
 import { clampHalf } from "../overflow";
 import * as pooling from "../pooling";
 import * as trl from "../trl";
@@ -57,6 +57,6 @@ export const ARITHMETIC: Readonly<Record<string, Rule>> = {
   polar: (t, a) => complex.polar(t, a.tensor(0), a.tensor(1)),
   view_as_complex: (t, a) => complex.viewAsComplex(t, a.tensor(0)),
   view_as_real: (t, a) => complex.viewAsReal(t, a.tensor(0)),
-  sqrt_bound_derivative: (t, a) => model.sqrtBoundDerivative(t, a.tensor(0)),
-  phimoe_multiplier: (t, a) => model.phimoeMultiplier(t, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3)),
+  sqrt_bound_derivative: (t, a) => functions.sqrtBoundDerivative(t, a.tensor(0)),
+  phimoe_multiplier: (t, a) => functions.phimoeMultiplier(t, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3)),
 };

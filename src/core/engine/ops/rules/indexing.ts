@@ -6,9 +6,9 @@ import type { Torch } from "../../torch";
 import type { Argument, Arguments, Rule } from "../arguments";
 import * as arithmetic from "../arithmetic";
 import { isTensor } from "../arithmetic";
+import * as gathering from "../gathering";
 import { putAtPositions, putByMask } from "../inplace";
 import * as masks from "../masks";
-import * as model from "../model";
 
 /** Advanced indexing: indexed dimensions are replaced by the broadcast shape of the indices. */
 function index(torch: Torch, args: Arguments): Tensor {
@@ -20,7 +20,7 @@ function index(torch: Torch, args: Arguments): Tensor {
   const indices = given.filter(isTensor);
   const rows = args.keywords["rows"];
   if (typeof rows === "number" && indices[0] !== undefined) return masks.indexByMask(torch, self, indices[0], rows);
-  return model.gatherLike(torch, "index", self, indices, indexedSizes(self, given));
+  return gathering.gatherLike(torch, "index", self, indices, indexedSizes(self, given));
 }
 
 /**
@@ -57,7 +57,7 @@ function indexSelect(torch: Torch, args: Arguments): Tensor {
   const dim = args.number(1, 0);
   const k = dim < 0 ? dim + self.rank : dim;
   const sizes = self.sizes.map((size, d) => (d === k ? args.tensor(2).elements : size));
-  return model.gatherLike(torch, "index_select", self, [args.tensor(2)], sizes);
+  return gathering.gatherLike(torch, "index_select", self, [args.tensor(2)], sizes);
 }
 
 /** `scatter` with a number: a copy whose gradient has holes. */
@@ -91,8 +91,8 @@ export const INDEXING: Readonly<Record<string, Rule>> = {
   one_hot: (t, a) => t.empty("zeros", [...a.tensor(0).sizes, a.number(1, 1)], "int64"),
   index,
   index_select: indexSelect,
-  take_along_dim: (t, a) => model.takeAlongDim(t, a.tensor(0), a.tensor(1)),
-  gather: (t, a) => model.gatherLike(t, "gather", a.tensor(0), [a.tensor(2)], a.tensor(2).sizes),
+  take_along_dim: (t, a) => gathering.takeAlongDim(t, a.tensor(0), a.tensor(1)),
+  gather: (t, a) => gathering.gatherLike(t, "gather", a.tensor(0), [a.tensor(2)], a.tensor(2).sizes),
   scatter: scatterValue,
   scatter_: scatterInto,
   index_put_: indexPut,

@@ -6,7 +6,7 @@ import type { Arguments, Rule } from "../arguments";
 import { chunkedCrossEntropy } from "../chunked-loss";
 import * as liger from "../liger";
 import { entropyFromLogits, klDivergence, logSumExp, selectiveLogSoftmax } from "../log-probs";
-import * as model from "../model";
+import * as losses from "../losses";
 import * as sound from "../sound";
 import * as trl from "../trl";
 
@@ -14,7 +14,7 @@ const REDUCTIONS = ["none", "mean", "sum"] as const;
 
 function crossEntropy(torch: Torch, args: Arguments): Tensor {
   const reduction = REDUCTIONS[args.number(3, 1, "reduction")] ?? "mean";
-  return model.crossEntropy(torch, args.tensor(0), args.tensor(1), reduction, args.number(5, 0, "label_smoothing"));
+  return losses.crossEntropy(torch, args.tensor(0), args.tensor(1), reduction, args.number(5, 0, "label_smoothing"));
 }
 
 export const LOSSES: Readonly<Record<string, Rule>> = {
@@ -44,11 +44,11 @@ export const LOSSES: Readonly<Record<string, Rule>> = {
   trl_selective_log_softmax: (t, a) => selectiveLogSoftmax(t, a.tensor(0), a.tensor(1)),
   trl_entropy_from_logits: (t, a) => entropyFromLogits(t, a.tensor(0)),
   cross_entropy_loss: crossEntropy,
-  nll_loss_nd: (t, a) => model.nllLoss(t, a.tensor(0), a.tensor(1), "mean"),
-  nll_loss: (t, a) => model.nllLoss(t, a.tensor(0), a.tensor(1), "mean"),
-  l1_loss: (t, a) => model.absoluteLoss(t, a.tensor(0), a.tensor(1), a.number(2, 1) !== 0),
-  mse_loss: (t, a) => model.elementwiseLoss(t, "mse_loss", a.tensor(0), a.tensor(1)),
+  nll_loss_nd: (t, a) => losses.nllLoss(t, a.tensor(0), a.tensor(1), "mean"),
+  nll_loss: (t, a) => losses.nllLoss(t, a.tensor(0), a.tensor(1), "mean"),
+  l1_loss: (t, a) => losses.absoluteLoss(t, a.tensor(0), a.tensor(1), a.number(2, 1) !== 0),
+  mse_loss: (t, a) => losses.elementwiseLoss(t, "mse_loss", a.tensor(0), a.tensor(1)),
   binary_cross_entropy_with_logits: (t, a) =>
-    model.elementwiseLoss(t, "binary_cross_entropy_with_logits", a.tensor(0), a.tensor(1), a.number(4, 1) !== 0),
+    losses.elementwiseLoss(t, "binary_cross_entropy_with_logits", a.tensor(0), a.tensor(1), a.number(4, 1) !== 0),
   ctc_loss: (t, a) => sound.ctcLoss(t, a.tensor(0), a.tensor(1), a.get(2) === "mean" ? "mean" : "sum"),
 };

@@ -3,15 +3,16 @@
 import type { Tensor } from "../../tensor";
 import type { Torch } from "../../torch";
 import type { Arguments, Rule } from "../arguments";
+import * as attention from "../attention";
+import * as gathering from "../gathering";
 import * as layout from "../layout";
 import * as liger from "../liger";
-import * as model from "../model";
 import * as nonlinear from "../nonlinear";
 import * as pooling from "../pooling";
 import * as trl from "../trl";
 
 function sdpa(torch: Torch, args: Arguments): Tensor {
-  return model.attention(torch, {
+  return attention.attention(torch, {
     query: args.tensor(0),
     key: args.tensor(1),
     value: args.tensor(2),
@@ -44,7 +45,7 @@ export const MODULES: Readonly<Record<string, Rule>> = {
   liger_rms_norm: (t, a) => liger.ligerRmsNorm(t, a.tensor(0), a.tensor(1)),
   autocast_enter: trl.enterAutocast,
   autocast_exit: trl.leaveAutocast,
-  embedding: (t, a) => model.embedding(t, a.tensor(0), a.tensor(1)),
+  embedding: (t, a) => gathering.embedding(t, a.tensor(0), a.tensor(1)),
   scaled_dot_product_attention: sdpa,
   softmax: (t, a) => nonlinear.softmax(t, a.tensor(0), a.dtype(2)),
   log_softmax: (t, a) => nonlinear.softmax(t, a.tensor(0), a.dtype(2), true),

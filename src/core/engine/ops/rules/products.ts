@@ -3,16 +3,16 @@
 import type { Tensor } from "../../tensor";
 import type { Torch } from "../../torch";
 import type { Arguments, Rule } from "../arguments";
+import * as convolutions from "../convolution";
 import * as liger from "../liger";
 import * as linear from "../linear";
-import * as model from "../model";
 import * as sound from "../sound";
 
 function convolution(torch: Torch, args: Arguments): Tensor {
   const padding = args.get(4, "padding");
   const weight = args.tensor(1);
   const same = padding === "same" ? weight.sizes.slice(2).map((k) => (k - 1) / 2) : args.numbers(4, "padding");
-  return model.convolution(
+  return convolutions.convolution(
     torch,
     args.tensor(0),
     weight,
@@ -25,7 +25,7 @@ function convolution(torch: Torch, args: Arguments): Tensor {
 
 function transposedConvolution(torch: Torch, args: Arguments): Tensor {
   const bias = args.maybeTensor(2, "bias");
-  return model.transposedConvolution(torch, args.tensor(0), args.tensor(1), bias, args.numbers(3, "stride"));
+  return convolutions.transposedConvolution(torch, args.tensor(0), args.tensor(1), bias, args.numbers(3, "stride"));
 }
 
 export const PRODUCTS: Readonly<Record<string, Rule>> = {

@@ -1,0 +1,82 @@
+/** Convolutions and their transposed kind. Source: derivatives.yaml. */
+import { formatStrides, isChannelsLast } from "../shape";
+import { type Tensor, tensorBytes } from "../tensor";
+import type { Torch } from "../torch";
+import { lowered } from "./linear";
+
+/**
+ * A convolution begins: for each group the product of the kernel with every window. Its gradients multiply as often; tiles
+ * are cut from the result's side in all three.
+ */
+function convolve(torch: Torch, input: Tensor, kernel: Tensor, result: readonly number[], last: boolean): void {
+  const count = input.size(1) / kernel.size(1);
+  const [samples = 1, channels = 1, ...spatial] = result;
+  const windows = spatial.reduce((all, size) => all * size, samples);
+  const inner = kernel.sizes.slice(1).reduce((all, size) => all * size, 1);
+  const convolution = last ? "channels-last" : "channels-first";
+  const product = { count, rows: windows, columns: channels / count, inner, dtype: input.dtype, convolution } as const;
+  torch.multiply(result, product, tensorBytes(input.sizes, input.dtype) + tensorBytes(kernel.sizes, kernel.dtype));
+}
+
+/** `convolution`: saves input and weight; the backward makes the needed gradients in one kernel call. */
+export function convolution(
+  torch: Torch,
+  input: Tensor,
+  weight: Tensor,
+  bias: Tensor | null,
+  stride: readonly number[],
+  padding: readonly number[],
+  dilation: readonly number[],
+): Tensor {
+  return lowered(torch, [input, weight, bias], (cast) => {
+    const [x, w, b] = cast as [Tensor, Tensor, Tensor | null];
+    const spatial = x.sizes.slice(2).map((size, k) => {
+      const reach = (dilation[k] ?? dilation[0] ?? 1) * (w.size(2 + k) - 1) + 1;
+      return Math.floor((size + 2 * (padding[k] ?? padding[0] ?? 0) - reach) / (stride[k] ?? stride[0] ?? 1)) + 1;
+    });
+    // cuDNN works in the channels-last format when the input or the kernel has it (cudnn_conv_suggest_memory_format).
+    const last = isChannelsLast(x.sizes, x.strides) || isChannelsLast(w.sizes, w.strides);
+    const node = torch.record("ConvolutionBackward0", [x, w, b], (torch, [gradient], [self, kernel], node) => {
+      if (!gradient) return [null, null, null];
+      const operator = "convolution_backward";
+      const like = ({ sizes, dtype }: Tensor): Tensor => {
+        convolve(torch, self!, kernel!, gradient.sizes, last);
+        return torch.empty(operator, sizes, dtype, formatStrides(sizes, last));
+      };
+      return [
+        node.edges[0] ? like(self!) : null,
+        node.edges[1] ? like(kernel!) : null,
+        node.edges[2] ? torch.empty(operator, [kernel!.size(0)], kernel!.dtype) : null,
+      ];
+    });
+    if (node !== null) for (const tensor of [x, w]) torch.save(node, tensor);
+    const sizes = [x.size(0), w.size(0), ...spatial];
+    convolve(torch, x, w, sizes, last);
+    return torch.attach(node, torch.empty("convolution", sizes, x.dtype, formatStrides(sizes, last)));
+  });
+}
+
+/** `conv_transpose`: `convolution` the other way round; the kernel's first side is the input's. */
+export function transposedConvolution(
+  torch: Torch,
+  input: Tensor,
+  weight: Tensor,
+  bias: Tensor | null,
+  stride: readonly number[],
+): Tensor {
+  return lowered(torch, [input, weight, bias], (cast) => {
+    const [x, w, b] = cast as [Tensor, Tensor, Tensor | null];
+    const spatial = x.sizes.slice(2).map((size, k) => (size - 1) * (stride[k] ?? stride[0] ?? 1) + w.size(2 + k));
+    const node = torch.record("ConvolutionBackward0", [x, w, b], (torch, [gradient], [self, kernel], node) => {
+      if (!gradient) return [null, null, null];
+      const operator = "convolution_backward";
+      return [
+        node.edges[0] ? torch.empty(operator, self!.sizes, self!.dtype) : null,
+        node.edges[1] ? torch.empty(operator, kernel!.sizes, kernel!.dtype) : null,
+        node.edges[2] ? torch.empty(operator, [kernel!.size(1)], kernel!.dtype) : null,
+      ];
+    });
+    if (node !== null) for (const tensor of [x, w]) torch.save(node, tensor);
+    return torch.attach(node, torch.empty("convolution", [x.size(0), w.size(1), ...spatial], x.dtype));
+  });
+}
