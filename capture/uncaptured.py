@@ -34,7 +34,6 @@ PART = "captured, but its peaks are up to 6 % below PyTorch's: what two attentio
 UNTRIED = "not tried yet"
 ZIPPED = "goes over pairs of pieces of the text that lists hold (`zip`), a loop no repeat stands for yet"
 WITHIN = "a layer that is checkpointed stands in one that is, as in Zamba 2, whose peaks under checkpointing are for that reason up to 9 % low: the engine has no rule for it"
-BY_LAYER = "gives layers numbers of their own in lists (widths, shares of activations) and clamps weights through `.data`: neither the drawing of points nor the recorder knows that"
 RANGES = "keeps ranges of its activations in buffers that every forward replaces, which graphs do not say, and reads them on the host"
 APART = "its layers stand in four lists that one loop reads in turn, where a repeat folds one list: that takes a fold over several"
 PATCHED = "cuts bytes into patches whose number a second model's entropies decide, so every text has a length of its own"
@@ -79,7 +78,6 @@ REASONS = {
     "diffllama": PART,
     "canine": ZIPPED,
     "zamba": WITHIN,
-    "gemma3n_text": BY_LAYER,
     "ibert": RANGES,
     **dict.fromkeys(("flaubert", "xlm"), APART),
     "blt": PATCHED,

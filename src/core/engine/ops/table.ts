@@ -22,6 +22,7 @@ import { clampHalf } from "./overflow";
 import * as pictures from "./pictures";
 import * as pooling from "./pooling";
 import * as sound from "./sound";
+import { std } from "./spread";
 import * as trl from "./trl";
 
 export type Argument = Tensor | number | boolean | string | null | readonly Argument[];
@@ -321,6 +322,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   amin: (t, a) => extreme(t, "amin", a),
   cumsum: (t, a) => arithmetic.cumsum(t, a.tensor(0), a.dtype(2)),
   sum: (t, a) => arithmetic.sum(t, a.tensor(0), a.numbers(1, "dim"), a.flag(2, "keepdim"), a.dtype(3)),
+  std: (t, a) => std(t, a.tensor(0), a.numbers(1, "dim"), a.flag(3, "keepdim")),
   mean: (t, a) => arithmetic.mean(t, a.tensor(0), a.numbers(1, "dim"), a.flag(2, "keepdim"), a.dtype(3)),
   linear: (t, a) => linear.linear(t, a.tensor(0), a.tensor(1), a.maybeTensor(2, "bias")),
   matmul: (t, a) => linear.matmul(t, a.tensor(0), a.tensor(1)),
