@@ -37,7 +37,8 @@ WITHIN = "a layer that is checkpointed stands in one that is, as in Zamba 2, who
 RANGES = "keeps ranges of its activations in buffers that every forward replaces, which graphs do not say, and reads them on the host"
 APART = "its layers stand in four lists that one loop reads in turn, where a repeat folds one list: that takes a fold over several"
 PATCHED = "cuts bytes into patches whose number a second model's entropies decide, so every text has a length of its own"
-EXPERTS = "runs the chosen experts one after the other, each on rows that it counts on the host: that takes a repeat inside a layer whose rounds have weights of their own, and balanced counts"
+EXPERTS = "runs the experts of each layer one after the other, each a module of its own (`expert_0`, `expert_1`) on rows that it counts on the host: names in graphs have one number, the layer's, and no second one for the expert"
+STACKED = "goes over slices of one weight, an expert each, on rows that it counts on the host; rounds that read a slice can be said, but the rows of a round are not equal in all, and no rule shares them out as balanced routing would"
 POOLED = "pools texts between blocks of unlike layers, whose positions it counts from tensors on the host"
 TABLES = "reads rows, columns and ranks of table cells as seven kinds of token types, for which the run description has no batch"
 COMPARED = "drawn and captured (`paired.py`), its peaks not compared with PyTorch's yet"
@@ -54,7 +55,7 @@ PARTED = "sends the places of pictures to experts of their own, by masks whose c
 ROUNDS = "recorded as rounds over its pictures (`picture_part`), which `layers.py` does not fold yet (a list of what rounds made is used in part); taken all at once its peaks are up to 7 % off"
 
 REASONS = {
-    **dict.fromkeys(("dbrx", "deepseek_ocr2", "diffusion_gemma", "longcat_flash"), HOST),
+    **dict.fromkeys(("deepseek_ocr2", "diffusion_gemma", "longcat_flash"), HOST),
     **dict.fromkeys(("deepseek_v32", "deepseek_v4", "glm5_next", "qwen4_exp_text"), SPARSE),
     **dict.fromkeys(("minimax", "rwkv", "xlstm"), LOOPS),
     **dict.fromkeys(("cohere_compass_text", "mimo_v2_flash"), DRAWN),
@@ -81,7 +82,8 @@ REASONS = {
     "ibert": RANGES,
     **dict.fromkeys(("flaubert", "xlm"), APART),
     "blt": PATCHED,
-    **dict.fromkeys(("aria_text", "jetmoe", "nllb-moe", "openai_privacy_filter", "switch_transformers"), EXPERTS),
+    **dict.fromkeys(("nllb-moe", "switch_transformers"), EXPERTS),
+    **dict.fromkeys(("aria_text", "dbrx", "jetmoe", "openai_privacy_filter"), STACKED),
     "funnel": POOLED,
     "tapas": TABLES,
     "t5gemma2": COMPARED,
