@@ -1,4 +1,5 @@
 """What a model's code does only under gradient checkpointing, which the recorded forward runs without."""
+import copy
 import importlib
 import inspect
 import re
@@ -11,7 +12,7 @@ def mark(family, graphs):
         code = "".join(source(name) for name in dict.fromkeys((family, *sides)))
         if "position_bias.requires_grad = True" in code:
             tell(graph)
-        if "shared_kv_states[self.layer_type] = key_states, value_states" in code:
+        if re.search(r"shared_kv_states\[self\.layer_(type|idx)\] = key_states, value_states", code):
             store(graph)
     return graphs
 
@@ -42,3 +43,18 @@ def store(graph):
             continue
         made = [k for k, step in enumerate(block["body"]) if set(step.get("out", ())) & set(names)]
         block["body"].insert(made[-1] + 1, {"store": [f"%{name}" for name in names]})
+    part(graph)
+
+
+def part(graph):
+    """Gives each place that stores a block of its own, by which what it stores is told from what others do."""
+    seen = set()
+    for step in graph["main"]["body"]:
+        for use in (step.get("repeat") or {}).get("bodies", [step] if "block" in step else []):
+            block = graph["blocks"][use["block"]]
+            if not any("store" in inner for inner in block["body"]):
+                continue
+            if use["block"] in seen:
+                use["block"] = len(graph["blocks"])
+                graph["blocks"].append(copy.deepcopy(block))
+            seen.add(use["block"])

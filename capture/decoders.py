@@ -37,6 +37,15 @@ def gemma4(r, d):
             "vocab_size_per_layer_input": r.randint(901, 990), "final_logit_softcapping": 30.0, "use_double_wide_mlp": r.random() < 0.5}
 
 
+def sparse_first(r, d):
+    """Gemma 3n: the first layers let a share of their activations pass, the last ones use keys and values of those before."""
+    d.pop("intermediate_size")
+    drawn, first = gemma4(r, d), ["sliding_attention", "full_attention"]
+    depth, sparse = 2 + drawn["num_hidden_layers"], r.randint(2, 3)
+    return {"num_hidden_layers": depth, "layer_types": r.sample(first, 2) + drawn["layer_types"], "intermediate_size": [r.randint(40, 240)] * depth, "activation_sparsity_pattern": [0.95] * sparse + [0.0] * (depth - sparse),
+            **{k: drawn[k] for k in ("num_kv_shared_layers", "hidden_size_per_layer_input", "vocab_size_per_layer_input")}, "laurel_rank": r.randint(5, 20), "altup_num_inputs": 4}
+
+
 def own_keys(experts):
     """Larger models: no embeddings by layer, no sharing, keys that are values in layers of full attention."""
 
@@ -92,6 +101,8 @@ FAMILIES = {
                                      "final_logit_softcapping": "null", "num_experts": "null", "top_k_experts": "null", "moe_intermediate_size": "null"}),
     "gemma4_unified_text": standard("gemma4_unified_text", axes=(GQA[:1], UNIFIED, BOTH_WINDOWS, given(attention_bias=False)), fixed=("layer_types", "attention_bias"), extra=unified,
                                     derived={"global_head_dim": "per_layer_config.04.head_dim or per_layer_config.05.head_dim or 512", "num_global_key_value_heads": "per_layer_config.04.num_key_value_heads or per_layer_config.05.num_key_value_heads or null", "final_logit_softcapping": "null"}),
+    "gemma3n_text": standard("gemma3n_text", attention=SDPA, axes=(GQA[:1], BOTH_WINDOWS, given(attention_bias=False, altup_correct_scale=True, altup_num_inputs=4)), fixed=("layer_types", "attention_bias"), extra=sparse_first, depths=("(num_hidden_layers-num_kv_shared_layers)",),
+                             derived={"intermediate_size.i": "intermediate_size", "intermediate_size": "16384", "activation_sparsity_pattern.i": "i < 10 and num_hidden_layers > 10 and 0.95 or 0"}),
     "cpmant": standard("cpmant", attention=EAGER, extra=prompted, terms=("prompt_length+S", "position_bias_num_buckets//4")),
     "hrm_text": standard("hrm_text", axes=(given(H_cycles=2, L_cycles=3, prefix_lm=True),), extra=cycles, derived={"num_layers_per_stack": "num_hidden_layers", "embedding_scale": "1", "L_bp_cycles": "null"}),
     "hyperclovax": standard("hyperclovax", axes=(GQA, given(use_post_norm=True))),

@@ -218,6 +218,9 @@ def _conditions(envs, keys):
             if start in keys:
                 yield f"i % {k} == {start}", lambda e, k=k, s=start: e["i"] % e[k] == e[s]
                 yield f"i % {k} != {start}", lambda e, k=k, s=start: e["i"] % e[k] != e[s]
+        for k in sorted({k for e in envs for k in e if k.endswith(".i")}):  # shares of each layer's own
+            yield f"{k} > 0", lambda e, k=k: e[k] > 0
+            yield f"{k} == 0", lambda e, k=k: e[k] == 0
     yield from _simple_conditions(envs, keys)
     for a, b in itertools.combinations(keys, 2):
         yield f"{a} == {b}", lambda e, a=a, b=b: e[a] == e[b]

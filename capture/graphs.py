@@ -258,7 +258,7 @@ def parted(name, part, drawn, derived):
 
 
 NULLABLE = {"sliding_window", "pad_token_id", "decoder_start_token_id"}
-SKIPPED = {*LISTED, "transformers_version", "model_type", "architectures", "layer_types", "return_dict", "output_hidden_states", "output_attentions", "dtype", "chunk_size_feed_forward", "id2label",
+SKIPPED = {*(k for k in LISTED if k != "intermediate_size"), "transformers_version", "model_type", "architectures", "layer_types", "return_dict", "output_hidden_states", "output_attentions", "dtype", "chunk_size_feed_forward", "id2label",
            "label2id", "problem_type", "is_encoder_decoder", "bos_token_id", "eos_token_id", "sep_token_id", "initializer_range", "use_cache", "_name_or_path", "task_specific_params"}
 
 

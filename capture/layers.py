@@ -157,7 +157,7 @@ def clean(trace):
                 if name == "index.Tensor":  # an index on the host is known by its shape
                     ins[1] = [list(trace.values[x.id].shape) if on_cpu(x) else x for x in ins[1]]
                 ins = [1.0 if on_cpu(x) else x for x in ins]
-                if name in _SCALED and any(isinstance(x, float) for x in ins) and _from_whole(meta_of(ins[0]), trace.values[e.outs[0].id]):
+                if name in _SCALED and isinstance(ins[0], (Value, Weight)) and any(isinstance(x, float) for x in ins) and _from_whole(meta_of(ins[0]), trace.values[e.outs[0].id]):
                     ins = [0.5 if isinstance(x, float) else x for x in ins]  # whole numbers become broken ones, whatever number it is
                 e = Event("op", name, e.path, ins, kw, e.outs, e.noamp, e.nograd)
         events.append(e)

@@ -33,11 +33,11 @@ PART = "captured, but its peaks are up to 6 % below PyTorch's: what two attentio
 UNTRIED = "not tried yet"
 ZIPPED = "goes over pairs of pieces of the text that lists hold (`zip`), a loop no repeat stands for yet"
 BY_HEAD = "its state spaces go over the positions one by one, each head with projections of its own: the loop is not told to the recorder yet"
-BY_LAYER = "gives layers numbers of their own in lists (widths, shares of activations) and clamps weights through `.data`: neither the drawing of points nor the recorder knows that"
 RANGES = "keeps ranges of its activations in buffers that every forward replaces, which graphs do not say, and reads them on the host"
 APART = "its layers stand in four lists that one loop reads in turn, where a repeat folds one list: that takes a fold over several"
 PATCHED = "cuts bytes into patches whose number a second model's entropies decide, so every text has a length of its own"
-EXPERTS = "runs the chosen experts one after the other, each on rows that it counts on the host: that takes a repeat inside a layer whose rounds have weights of their own, and balanced counts"
+EXPERTS = "runs the experts of each layer one after the other, each a module of its own (`expert_0`, `expert_1`) on rows that it counts on the host: names in graphs have one number, the layer's, and no second one for the expert"
+STACKED = "goes over slices of one weight, an expert each, on rows that it counts on the host; rounds that read a slice can be said, but the rows of a round are not equal in all, and no rule shares them out as balanced routing would"
 POOLED = "pools texts between blocks of unlike layers, whose positions it counts from tensors on the host"
 TABLES = "reads rows, columns and ranks of table cells as seven kinds of token types, for which the run description has no batch"
 COMPARED = "drawn and captured (`paired.py`), its peaks not compared with PyTorch's yet"
@@ -60,7 +60,7 @@ TOKENS_OF_SOUND = "reads its sound as one code per band of the spectrum, and cut
 FORMULAS = "a tower of windows before a decoder of mBART's: its pictures have one side each, and no drawing of its points is written yet"
 
 REASONS = {
-    **dict.fromkeys(("dbrx", "deepseek_ocr2", "diffusion_gemma", "longcat_flash"), HOST),
+    **dict.fromkeys(("deepseek_ocr2", "diffusion_gemma", "longcat_flash"), HOST),
     **dict.fromkeys(("deepseek_v32", "deepseek_v4", "glm5_next", "qwen4_exp_text"), SPARSE),
     **dict.fromkeys(("minimax", "rwkv", "xlstm"), LOOPS),
     **dict.fromkeys(("cohere_compass_text", "mimo_v2_flash"), DRAWN),
@@ -90,11 +90,11 @@ REASONS = {
     "diffllama": PART,
     "canine": ZIPPED,
     "zamba": BY_HEAD,
-    "gemma3n_text": BY_LAYER,
     "ibert": RANGES,
     **dict.fromkeys(("flaubert", "xlm"), APART),
     "blt": PATCHED,
-    **dict.fromkeys(("aria_text", "jetmoe", "nllb-moe", "openai_privacy_filter", "switch_transformers"), EXPERTS),
+    **dict.fromkeys(("nllb-moe", "switch_transformers"), EXPERTS),
+    **dict.fromkeys(("aria_text", "dbrx", "jetmoe", "openai_privacy_filter"), STACKED),
     "funnel": POOLED,
     "tapas": TABLES,
     "t5gemma2": COMPARED,

@@ -125,7 +125,7 @@ def merge(samples, fitter, loads):
     form = walk(first, leaf, flags)
     for item in form["body"]:
         if item.get("op") == "to.dtype" and item["in"][1] == "self":
-            item["op"], item["in"] = "alias", item["in"][:1]
+            item["op"], item["in"] = "lift_fresh", item["in"][:1]  # the same tensor, without a node of its own
     return form
 
 
@@ -179,7 +179,7 @@ def _dtype(samples, k, operand, known, loads):
 
 
 # Lists that give each layer something beside its kind of attention.
-LISTED = ("mlp_layer_types", "indexer_types", "num_attention_heads_per_layer")
+LISTED = ("mlp_layer_types", "indexer_types", "num_attention_heads_per_layer", "intermediate_size", "activation_sparsity_pattern")
 OF_LAYER = ("i", *(f"{key}.i" for key in LISTED))
 
 
@@ -193,7 +193,8 @@ def env_of(capture, index=None):
         kinds = _windowed(capture.config) or capture.config.get("layer_types") or text.get("layer_types") or _crossed(text)
         if isinstance(kinds, list) and index < len(kinds):
             env["kind"] = kinds[index]
-        env.update({f"{key}.i": capture.config[key][index] for key in LISTED if index < len(capture.config.get(key) or ())})
+        listed = {key: values for key in LISTED if isinstance(values := capture.config.get(key), (list, tuple))}
+        env.update({f"{key}.i": values[index] for key, values in listed.items() if index < len(values)})
     return env
 
 

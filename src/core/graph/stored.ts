@@ -69,10 +69,15 @@ function contentOf(text: string, table: string | undefined): { readonly graphs: 
   const graphs = content.graphs.map((graph) => ({
     ...graph,
     main: numbered(graph.main),
-    ...(graph.blocks && { blocks: graph.blocks.map(numbered) }),
+    ...(graph.blocks && { blocks: graph.blocks.map((block) => ownIfStoring(numbered(block))) }),
     ...(graph.after && { after: numbered(graph.after) }),
   }));
   return { ...content, graphs };
+}
+
+/** A block that stores for others is no other's object, however alike: by it what each stores is told apart (`stores.ts`). */
+function ownIfStoring(block: GraphFunction): GraphFunction {
+  return block.body.some((step) => "store" in step) ? { ...block } : block;
 }
 
 function parsed(text: string): unknown {

@@ -212,6 +212,13 @@ const UNARY: Readonly<Record<string, UnaryRule>> = {
   // -grad * (result * result)
   reciprocal: { node: "ReciprocalBackward0", saves: "output", backward: chain(["neg", "mul", "mul"]), float32: true },
   erf: { node: "ErfBackward0", saves: "input", backward: chain(["pow", "neg", "exp", "mul", "mul"]) },
+  // 0.5 * sqrt(pi) * exp(self.erfinv().pow(2)) * grad
+  erfinv: {
+    node: "ErfinvBackward0",
+    saves: "input",
+    backward: chain(["erfinv", "pow", "exp", "mul", "mul"]),
+    float32: true,
+  },
 };
 
 export const UNARY_OPERATORS: readonly string[] = Object.keys(UNARY);

@@ -4,7 +4,7 @@
  */
 import type { BackwardFunction, Node } from "../node";
 import { releaseNode } from "../node";
-import { preservedStrides, type Sizes } from "../shape";
+import { numel, preservedStrides, type Sizes } from "../shape";
 import { sameView, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { elementwise, inplace, isTensor, type Operand, scaleInto } from "./arithmetic";
@@ -111,10 +111,12 @@ export function leakyReluInPlace(torch: Torch, self: Tensor): Tensor {
 export function addInPlace(torch: Torch, self: Tensor, other: Operand): Tensor {
   const whole = self.base;
   if (whole === null || !isTensor(other)) return inplace(torch, self, other);
-  const base = whole.writes > 0 ? baseOf(self) : null;
+  const base = baseOf(self);
+  // What is left of a whole that nobody holds any more is this view: where it shows all of it, so does the gradient.
+  const seen = base === null && numel(self.sizes) === numel(whole.sizes) ? self : whole;
   const node = torch.record("CopySlices", [base ?? self, other], (torch, [gradient], _, node) => {
     if (!gradient) return [null, null];
-    const copied = wholeGradient(torch, whole, gradient.dtype);
+    const copied = wholeGradient(torch, seen, gradient.dtype);
     const part = torch.empty("clone", self.sizes, gradient.dtype);
     if (node.edges[1]) return [copied, part];
     part.release();
