@@ -4,6 +4,7 @@
 
 import { RoundsDiffer } from "./engine/folding/rounds";
 import { Ledger } from "./engine/ledger";
+import type { Tensor } from "./engine/tensor";
 import { Torch } from "./engine/torch";
 import type { RunSizes } from "./graph/config";
 import type { Scope } from "./graph/expression";
@@ -122,6 +123,8 @@ class TrainingSimulation {
   private readonly groups: ReturnType<typeof groupsOf>;
   private readonly optimizer: Optimizer;
   private readonly passes: Passes;
+  /** The input embedding in the place of the one that was loaded, which stays; null: it is not replaced. */
+  private readonly replaced: Tensor | null;
   private readonly autocast: TrainingRun["autocast"];
   private cacheBytes: number | null = null;
 
@@ -145,6 +148,11 @@ class TrainingSimulation {
     this.optimizer = optimizer;
     this.passes = new Passes(torch, setup, models, strategy, fold);
     this.autocast = strategy.keepsAutocast ? run.autocast : null;
+    this.replaced = run.replacesEmbedding ? models.model.embedding : null;
+    if (this.replaced !== null) {
+      const before = torch.empty("empty", this.replaced.sizes, this.replaced.dtype);
+      torch.ledger.relabel(before.storage.id, "weights");
+    }
   }
 
   /** Two optimizer steps, in the loop that the run's trainer has. */
@@ -185,6 +193,8 @@ class TrainingSimulation {
         maxGradNorm: run.maxGradNorm,
         keepsGradients: run.keepsGradients === true,
         plainLoop: run.plainLoop === true,
+        keepsLast: run.keepsLastResults === true,
+        ...(this.replaced !== null ? { strayGradients: [this.replaced] } : {}),
         keepsStates,
         settles: this.models.model.settling?.isPending === true,
         fold,

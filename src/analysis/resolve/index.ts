@@ -152,6 +152,8 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...(evaluation === null || spec?.kind === "ppo" ? {} : { evaluation }),
           ...(generation === null ? {} : { generation }),
           ...(ownCode === undefined ? {} : { standsFor: ownCode }),
+          ...(c.settings.boolean("keeps_last_results") === true ? { keepsLastResults: true } : {}),
+          ...(c.settings.boolean("replaces_embedding") === true ? { replacesEmbedding: true } : {}),
           device:
             device.spec === null ? null : { ...device.spec, count: Math.max(device.spec.count, parallel.worldSize) },
         };

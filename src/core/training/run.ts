@@ -123,6 +123,16 @@ export interface TrainingRun {
    * outputs keep their dtype.
    */
   readonly plainLoop?: true;
+  /**
+   * The loop's names keep a micro-batch's loss and logits, and so its graph, until the next one's are there (litgpt/finetune:
+   * `loss` and `logits` of `fit`).
+   */
+  readonly keepsLastResults?: true;
+  /**
+   * The input embedding is replaced once the optimizer is made: the one before stays named, and the gradient of the new one is
+   * never let go (litgpt/finetune/lora.py, `old_embedding` and `StableEmbedding`).
+   */
+  readonly replacesEmbedding?: true;
   /** Absent or null: the Trainer's own loss. `microBatchSize` counts the trainer's samples (pairs for preferences). */
   readonly trainer?: TrainerSpec | null;
   /** `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`. */

@@ -34,6 +34,10 @@ export interface StepOptions {
    * and accelerate converts nothing.
    */
   readonly plainLoop?: boolean;
+  /** Loss and outputs of a micro-batch live until those of the next are there, its batch until the next one is. */
+  readonly keepsLast?: boolean;
+  /** Gradients of what no optimizer knows, which come with the first backward and stay. */
+  readonly strayGradients?: readonly Tensor[];
   /** Modules keep tensors to their next forward: no micro-batch does what the one before did. */
   readonly keepsStates?: boolean;
   /** The first forward converts buffers for good: the first step does not do what later ones do. */
@@ -82,17 +86,20 @@ export function runSteps(
   const find = counterparts(options.trainable);
   const regions: Region[] = [];
   const kept: KeptRounds = new Map();
+  let last: Left = NOTHING_LEFT;
   for (let step = 1; step <= STEPS; step++) {
     const { rollout } = options;
     const all = Math.min(options.accumulation, DISTINCT_MICRO_BATCHES);
-    const alone = options.keepsStates || (options.settles && step === 1);
+    const alone = options.keepsStates || options.keepsLast || (options.settles && step === 1);
     const distinct = options.plainLoop || alone ? 0 : all;
     const apart = options.plainLoop ? 1 : alone ? all : 0;
     const locals: Tensor[] = [];
-    for (let micro = 0; micro < apart; micro++)
-      locals.push(
-        ...unrolled(torch, options, kept, () => microBatch(torch, passes("none"), optimizer, options, strategy, step)),
-      );
+    for (let micro = 0; micro < apart; micro++) {
+      const run = () => microBatch(torch, passes("none"), optimizer, options, strategy, step, last);
+      const left = unrolled(torch, options, kept, run);
+      if (options.keepsLast) last = left;
+      else locals.push(...left.results, ...left.batch);
+    }
     for (let micro = 0; micro < distinct; micro++) {
       if (rollout?.due(micro)) rollout.run(step);
       // The second step's micro-batches do what the first step's did, the second micro-batch what the first did with
@@ -124,7 +131,16 @@ export function runSteps(
     ledger.enter("zero", step);
     if (!options.keepsGradients) zeroGrad(options.groups);
   }
+  for (const tensor of [...last.results, ...last.batch]) tensor.release();
 }
+
+/** What the loop's names still refer to when a micro-batch is over, owned. */
+interface Left {
+  readonly results: readonly Tensor[];
+  readonly batch: readonly Tensor[];
+}
+
+const NOTHING_LEFT: Left = { results: [], batch: [] };
 
 /** `zero_grad(set_to_none=True)`. */
 export function zeroGrad(groups: readonly (readonly Tensor[])[]): void {
@@ -166,7 +182,8 @@ function simulateMicroBatch(
     const pass = passes(fold);
     torch.tape = options.compiled ? new Tape(options.compiled) : null;
     unrolled(torch, options, null, () => {
-      for (const tensor of microBatch(torch, pass, optimizer, options, strategy)) tensor.release();
+      const { results, batch } = microBatch(torch, pass, optimizer, options, strategy);
+      for (const tensor of [...results, ...batch]) tensor.release();
     });
     if (torch.tape !== null) compileEvents(torch.ledger, state, torch.tape);
     torch.tape = null;
@@ -193,7 +210,10 @@ function offloadedBytes(torch: Torch, foldings: readonly Folding[]): number {
   return total;
 }
 
-/** @returns what the loop's local variables still name, owned by the caller */
+/**
+ * @param last what the loop's names refer to until this micro-batch binds them anew, given up
+ * @returns what they refer to then, owned by the caller
+ */
 function microBatch(
   torch: Torch,
   pass: Pass,
@@ -201,7 +221,8 @@ function microBatch(
   options: StepOptions,
   strategy: Strategy,
   step = 1,
-): readonly Tensor[] {
+  last = NOTHING_LEFT,
+): Left {
   const { ledger } = torch;
   ledger.enter("data", step);
   torch.kind = "inputs";
@@ -209,14 +230,17 @@ function microBatch(
     options.rollout?.holdsBatch !== true
       ? allocateBatch(torch, options.batch)
       : options.batch.map(({ sizes, dtype }) => hostTensor(torch.ledger, sizes, dtype));
+  for (const tensor of last.batch) tensor.release();
   strategy.beginPass?.(torch);
   const offload = options.offloads === null ? null : new OffloadHooks(torch, options.offloads);
   if (offload !== null) torch.hooks.push(offload);
   const [loss, ...rest] = forward(torch, pass, batch, options.autocast, step, !options.plainLoop);
   if (offload !== null) torch.hooks.pop();
+  for (const tensor of last.results) tensor.release();
   torch.tape?.returns([loss!, ...rest]);
   const locals = [...rest, ...batch];
-  const held = options.plainLoop || pass.holdsOutputs;
+  const named = options.plainLoop || options.keepsLast;
+  const held = named || pass.holdsOutputs;
   if (!held) for (const tensor of locals) tensor.release();
   ledger.enter("backward", step);
   torch.kind = "temporaries";
@@ -229,10 +253,18 @@ function microBatch(
   offload?.finish();
   optimizer.afterBackward?.(torch);
   strategy.endPass?.(torch);
-  if (options.plainLoop) return [loss!, ...locals];
+  for (const tensor of options.strayGradients ?? []) stray(torch, tensor);
+  if (named) return { results: [loss!, ...rest], batch };
   loss!.release();
   if (held) for (const tensor of locals) tensor.release();
-  return [];
+  return NOTHING_LEFT;
+}
+
+/** The gradient of a weight that only backward knows: made once, then added to. */
+function stray(torch: Torch, weight: Tensor): void {
+  if (weight.grad !== null) return;
+  weight.grad = torch.empty("embedding_dense_backward", weight.sizes, weight.dtype);
+  torch.ledger.relabel(weight.grad.storage.id, "gradients");
 }
 
 /** `clip_grad_norm_`, foreach: one norm per gradient, their norm, the coefficient. */

@@ -42,12 +42,14 @@ function deriveLitgpt(settings: readonly LocatedSetting[]): readonly LocatedSett
   const find = (name: string) => settings.findLast((setting) => setting.name === name);
   const model = find("model");
   if (typeof model?.value === "string") result.push(derived(model, "model", publishedModel(model.value)));
+  if (model?.key === "checkpoint_dir") result.push(derived(model, "keeps_last_results", true));
   const quantized = find("quantization");
   const isQuantized = typeof quantized?.value === "string" && quantized.value !== "none";
   if (isQuantized && quantized?.node.kind === "scalar")
     result.push(
       derived(quantized, "double_quantization", /-dq$/.test(String(quantized.node.value))),
       derived(quantized, "prepare_for_kbit", false),
+      derived(quantized, "replaces_embedding", true),
     );
   const rank = number("lora_rank");
   const adapted = rank !== undefined && Number(rank.value) > 0;
