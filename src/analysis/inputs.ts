@@ -20,7 +20,7 @@ import { type Composition, compose } from "./compose";
 import type { Naming } from "./hydra-program";
 import { findCommand, type Launch, launchOf, namesFile, startedConfig } from "./launch";
 import { findModel, type ModelFound } from "./model";
-import { plannedModel } from "./nnunet";
+import { plannedModel, startedPlans } from "./nnunet";
 import { type Problem, say } from "./problems";
 import type { Runtime } from "./runtime";
 import { type Layer, located, type Setting, Settings } from "./settings";
@@ -190,7 +190,10 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
       adapterUri: undefined,
     };
   } else if (format.id === "nnunet") {
-    model = await plannedModel(config ?? main, store, dependencies);
+    const plans = alone.carrier === "shell" ? await startedPlans(main, starts, store, dependencies) : undefined;
+    if (plans?.batch !== undefined) layers.push({ id: "linked", settings: [plans.batch] });
+    if (plans !== undefined) documents.push(plans.document);
+    model = await plannedModel(plans?.document ?? config ?? main, store, dependencies, plans?.configuration);
     if (model?.kind === "found" && model.document !== undefined) documents.push(model.document);
   } else if (name !== undefined) {
     const origin = context.modelOverride === undefined ? (modelSetting?.place?.uri ?? main.uri) : main.uri;

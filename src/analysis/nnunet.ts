@@ -7,6 +7,7 @@ import type { ModelConfig } from "../core/training/run";
 import { CONFIGURATIONS } from "../formats/nnunet/keys";
 import { plainValue } from "../formats/table";
 import type { ModelFound } from "./model";
+import type { Setting } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
 import { joinUri, parentOf } from "./uris";
 
@@ -15,15 +16,83 @@ type Plain = Readonly<Record<string, unknown>>;
 /** Heads where no `dataset.json` is found: background and one structure. */
 const ASSUMED_HEADS = 2;
 
-/** The model of a plans document; undefined where it names no configuration. */
+/** What `nnUNetv2_train DATASET CONFIGURATION FOLD [-p PLANS]` trains (nnunetv2/run/run_training.py, run_training_entry). */
+interface Command {
+  /** `DatasetXXX_Name`, or its number. */
+  readonly dataset: string;
+  readonly configuration: string;
+  readonly plans: string;
+}
+
+/** Plans that a script's command trains by, with the batch that they state for its configuration. */
+export interface StartedPlans {
+  readonly document: LoadedDocument;
+  readonly configuration: string;
+  readonly batch: Setting | undefined;
+}
+
+const COMMAND = /nnUNetv2_train\s+(?!-)(\S+)\s+(?!-)(\S+)([^\n]*)/g;
+const PLANS_NAME = /\s-p\s+(\S+)/;
+
+/** @param index which of the script's commands, from 0 */
+function commandOf(text: string, index: number): Command | undefined {
+  const found = [...text.replace(/\\\n/g, " ").matchAll(COMMAND)][index];
+  if (found === undefined) return undefined;
+  const [, dataset = "", configuration = "", rest = ""] = found;
+  return { dataset, configuration, plans: PLANS_NAME.exec(rest)?.[1] ?? "nnUNetPlans" };
+}
+
+/** Folder of preprocessed data sets, by the name of the variable that says where it is (nnunetv2/paths.py). */
+const PREPROCESSED = "nnUNet_preprocessed";
+
+/** The plans of a script's command, in a folder named after nnU-Net's own variable below one of `folders`. */
+export async function startedPlans(
+  script: LoadedDocument,
+  folders: readonly string[],
+  store: DocumentStore,
+  dependencies: Set<string>,
+): Promise<StartedPlans | undefined> {
+  const command = commandOf(script.text, script.part?.index ?? 0);
+  if (command === undefined) return undefined;
+  const number = /^\d+$/.test(command.dataset) ? `Dataset${command.dataset.padStart(3, "0")}_` : undefined;
+  for (const folder of folders.map((one) => joinUri(one, PREPROCESSED)))
+    for (const { name, type } of await store.list(folder)) {
+      if (type !== "directory" || !(number === undefined ? name === command.dataset : name.startsWith(number)))
+        continue;
+      const uri = joinUri(folder, `${name}/${command.plans}.json`);
+      dependencies.add(uri);
+      const document = await store.load(uri);
+      if (document !== undefined)
+        return { document, configuration: command.configuration, batch: batchOf(document, command.configuration) };
+    }
+  return undefined;
+}
+
+function batchOf(document: LoadedDocument, configuration: string): Setting | undefined {
+  const configurations = mapOf(plainOf(document)?.["configurations"]) ?? {};
+  const value = inherited(configurations, configuration)["batch_size"];
+  if (typeof value !== "number") return undefined;
+  const key = `configurations.${configuration}.batch_size`;
+  const nowhere = { start: 0, end: 0 };
+  const place = { uri: document.uri, keySpan: nowhere, valueSpan: nowhere };
+  return { name: "global_batch_size", value, from: "linked", key, place };
+}
+
+/**
+ * The model of a plans document; undefined where it names no configuration.
+ *
+ * @param asked the configuration that is trained; absent: the first that there is
+ */
 export async function plannedModel(
   document: LoadedDocument,
   store: DocumentStore,
   dependencies: Set<string>,
+  asked?: string,
 ): Promise<ModelFound | undefined> {
   const plans = plainOf(document);
   const configurations = mapOf(plans?.["configurations"]);
-  const name = CONFIGURATIONS.find((one) => mapOf(configurations?.[one]) !== undefined);
+  const known = asked === undefined ? CONFIGURATIONS : [asked];
+  const name = known.find((one) => mapOf(configurations?.[one]) !== undefined);
   if (plans === undefined || configurations === undefined || name === undefined) return undefined;
   const datasetUri = joinUri(parentOf(document.uri), "dataset.json");
   dependencies.add(datasetUri);

@@ -5,9 +5,11 @@
 import { expandablePeak } from "./allocator/expandable";
 import { pressedPool, reservedPeak } from "./allocator/replay";
 import { operatorsOf } from "./cost/operators";
+import { ELEMENT_BYTES } from "./engine/dtype";
 import { convolutionWorkspace, kernelTemporaries } from "./engine/kernels";
 import type { Ledger } from "./engine/ledger";
 import { NotModelled } from "./engine/not-modelled";
+import { textConfig } from "./graph/relatives";
 import type { FamilyGraphs } from "./graph/types";
 import { overheadBand } from "./hardware/context";
 import { poolLimit, streamOf } from "./pool";
@@ -62,6 +64,7 @@ export function estimate(
       ...engineCopies(run, ledger),
       ...workspaces(ledger),
       ...decompositions(simulation),
+      ...raisedHead(run, simulation),
       ...scattered(ledger),
     ]);
     const plain = run.recomputesModules ? recomputedBand(eager, run, graphs) : eager;
@@ -271,6 +274,29 @@ function decompositions({ ledger, loading }: Simulation): SplitUncertainty[] {
   const what = "no copy and workspace of cuSOLVER while weights are taken apart for the adapter";
   const moreBytes = Math.max(0, loading.peak + 2 * largest - Math.max(loading.peak, ledger.peak));
   return moreBytes === 0 ? [] : [{ what, settleWith: "init_lora_weights", moreBytes, lessBytes: 0 }];
+}
+
+/** Bytes per element that a trained weight gains in float32: its own, its gradient's, and those of two states. */
+const RAISED_TRAINED = 2 + 2 + 4;
+const RAISED = 2;
+
+/**
+ * GRPO's `cast_lm_head_to_fp32` raises the head's weight where it was loaded in half precision (a tied embedding with it), that
+ * of a reference model, too, and multiplies float32 hidden states (trl/trainer/grpo_trainer.py, _cast_lm_head_to_fp32;
+ * trl/trainer/utils.py, add_fused_lm_head). Its number is that of the head as loaded.
+ */
+function raisedHead(run: TrainingRun, { parameters, trainableParameters }: Simulation): SplitUncertainty[] {
+  const { trainer, loadDtype, microBatchSize, sequenceLength } = run;
+  if (trainer?.headInFloat32 !== true) return [];
+  const { vocab_size: rows, hidden_size: width } = textConfig(run.model.config);
+  if (typeof rows !== "number" || typeof width !== "number") return [];
+  const half = ELEMENT_BYTES[loadDtype] === 2;
+  const copies = trainer.variant["reference"] === "model" ? RAISED : 0;
+  const perElement = half ? (trainableParameters === parameters ? RAISED_TRAINED : RAISED) + copies : 0;
+  // The states and their gradient.
+  const hidden = 2 * ELEMENT_BYTES.float32 * microBatchSize * sequenceLength * width;
+  const what = "the head and the states before it as they were loaded: `cast_lm_head_to_fp32` raises them to float32";
+  return [{ what, settleWith: "cast_lm_head_to_fp32", moreBytes: perElement * rows * width + hidden, lessBytes: 0 }];
 }
 
 /** Operators of a gradient that goes into zeros, as the engine has them (`gatherLike` in `engine/ops/gathering.ts`). */

@@ -42,6 +42,27 @@ const dataset = (labels: object): string =>
   JSON.stringify({ channel_names: { 0: "T1", 1: "T2", 2: "FLAIR" }, labels, numTraining: 3, file_ending: ".nii.gz" });
 
 describe("analysis: nnU-Net's plans", () => {
+  it("are found by the command that trains by them, with the configuration that it names", async () => {
+    const folder = "nnUNet_preprocessed/Dataset007_Knee";
+    const low = { ...FULL, batch_size: 5, patch_size: [8, 16, 16] };
+    const files = {
+      "train.sh": "#!/bin/bash\nnnUNetv2_train 7 3d_lowres 0 --npz\n",
+      "named.sh": "nnUNetv2_train Dataset007_Knee 3d_fullres all -p Own\n",
+      "lost.sh": "nnUNetv2_train 8 3d_fullres 0\n",
+      [`${folder}/nnUNetPlans.json`]: plans({
+        "3d_fullres": FULL,
+        "3d_lowres": { ...low, inherits_from: "3d_fullres" },
+      }),
+      [`${folder}/Own.json`]: plans({ "3d_fullres": { ...FULL, batch_size: 9 } }),
+      [`${folder}/dataset.json`]: dataset({ background: 0, bone: 1 }),
+    };
+    const { run } = await resolveFiles(files, "train.sh");
+    assert.deepEqual([run?.microBatchSize, run?.model.config["patch_size"]], [5, [8, 16, 16]]);
+    assert.equal(run?.model.config["num_input_channels"], 3);
+    assert.equal((await resolveFiles(files, "named.sh")).run?.microBatchSize, 9);
+    assert.equal((await resolveFiles(files, "lost.sh")).run, null);
+  });
+
   it("give the network, the trainer's own loop and the largest share of the batch", async () => {
     const files = {
       "nnUNetPlans.json": plans({ "3d_fullres": FULL }),

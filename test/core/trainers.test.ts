@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { knows } from "../../src/core/engine/ops/table";
+import { estimate } from "../../src/core/estimate";
 import { simulate } from "../../src/core/simulate";
 import type { DeepSpeedSpec, FsdpSpec, TrainingRun } from "../../src/core/training/run";
 import { causalRun, loraSpec } from "./runs";
@@ -178,6 +179,35 @@ describe("trainers of TRL", () => {
     const parallel = { ...causalRun({}).parallel, worldSize: 2, tensorParallel: 2 };
     const own = peakOf({ parallel }) - peakOf({ parallel, ...variant("none") });
     assert.ok(Math.abs(own - PARAMETERS) < 0.1 * PARAMETERS, `${own} for ${PARAMETERS}`);
+  });
+
+  it("have a head in float32 in their band where GRPO raises it", () => {
+    const highOf = (loadDtype: "bfloat16" | "float32", headInFloat32: boolean): number => {
+      const run = causalRun({
+        loadDtype,
+        trainer: {
+          kind: "grpo",
+          variant: { loss: "dapo", kl: false, level: "token", old: false, reference: "none" },
+          disableDropout: false,
+          ...(headInFloat32 ? { headInFloat32: true } : {}),
+          scoredTokens: 16,
+          promptLength: 16,
+          completionLength: 16,
+        },
+      });
+      const result = estimate(run, graphsWithTrainers("llama"), "peaks");
+      assert.ok(result.ok);
+      const { assumptions, band } = result.estimate;
+      const said = assumptions.some(({ settleWith }) => settleWith === "cast_lm_head_to_fp32");
+      assert.equal(said, headInFloat32);
+      return band.highBytes;
+    };
+    const { vocab_size: rows, hidden_size: width } = causalRun({}).model.config;
+    const head = Number(rows) * Number(width);
+    const [half, whole] = (["bfloat16", "float32"] as const).map((dtype) => highOf(dtype, true) - highOf(dtype, false));
+    // Weight, gradient and two states of half precision become twice as large.
+    assert.equal(half! - whole!, 8 * head);
+    assert.ok(whole! > 0);
   });
 
   it("gather the whole model to generate under ZeRO-3 unless told otherwise", () => {

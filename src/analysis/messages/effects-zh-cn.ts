@@ -155,6 +155,7 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Weight of the KL term: 0 in GRPO means no reference model.": "KL 项的权重：GRPO 中为 0 表示没有参考模型。",
   "Computes the reference's log-probabilities once, so that the reference model is not kept.":
     "一次性计算参考模型的对数概率，因此不必保留参考模型。",
+  "GRPO keeps the output head, with its gradient and states, in float32.": "GRPO 以 float32 保存输出头及其梯度和状态。",
   "Switches dropout off, adapters' included: preference trainers do unless told otherwise.":
     "关闭 dropout（包括适配器的）：偏好训练器默认如此。",
   "Weight of CPO's likelihood term: 0 leaves it out.": "CPO 似然项的权重：0 表示不用。",

@@ -65,6 +65,10 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/^the model's config\.json does not give every size$/, "模型的 config.json 没有给出全部尺寸"],
   [/^the model's config\.json cannot be run: (.*)$/, "无法按模型的 config.json 运行：$1"],
   [
+    /^the head and the states before it as they were loaded: `cast_lm_head_to_fp32` raises them to float32$/,
+    "输出头及其前的状态按加载时的精度计算：`cast_lm_head_to_fp32` 会把它们提升为 float32",
+  ],
+  [
     /^the gradient of what is picked is scattered out of place at the peak; a card may write it in place$/,
     "峰值处所选元素的梯度按非原地方式写入；显卡上可能为原地写入",
   ],

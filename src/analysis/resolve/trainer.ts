@@ -367,6 +367,7 @@ function rolloutSpec(c: ResolveContext, kind: TrainerKind, adapted: boolean, bat
     kind,
     variant: kind === "rloo" ? { reference } : { loss, kl: beta !== 0, level, old: scores, reference },
     disableDropout: c.value("disable_dropout", false) === true,
+    ...(kind === "grpo" && c.settings.boolean("head_in_float32") === true ? { headInFloat32: true } : {}),
     scoredTokens: lengths.completion,
     promptLength: lengths.prompt,
     completionLength: lengths.completion,

@@ -59,7 +59,7 @@ export function innerFamilyOf(config: ModelConfig): string | undefined {
 }
 
 /** The language part of a multimodal config, which holds most of the memory; else the config itself. */
-function textConfig(config: ModelConfig): ModelConfig {
+export function textConfig(config: ModelConfig): ModelConfig {
   const inner = config["text_config"] ?? config["llm_config"] ?? config["language_config"];
   return typeof inner === "object" && inner !== null && !Array.isArray(inner) ? (inner as ModelConfig) : config;
 }

@@ -96,6 +96,13 @@ export const TRL_KEYS: readonly KeySpec[] = [
     {},
   ),
   memoryKey(
+    "cast_lm_head_to_fp32",
+    "head_in_float32",
+    "boolean",
+    "GRPO keeps the output head, with its gradient and states, in float32.",
+    { default: false },
+  ),
+  memoryKey(
     "center_rewards_coefficient",
     "center_rewards_coefficient",
     "number",

@@ -100,6 +100,8 @@ export interface TrainerSpec {
   readonly completionLength: number;
   /** Absent or null where completions come with the data. */
   readonly rollout?: RolloutSpec | null;
+  /** The output head is raised to float32, and what it multiplies with it (GRPO's `cast_lm_head_to_fp32`). */
+  readonly headInFloat32?: true;
   /** The reference is a copy even beside an adapter: another model was named for it. */
   readonly referenceApart?: boolean;
   /** The shards of the reference wait on the host between its forwards. */
