@@ -101,7 +101,7 @@ FAMILIES = {
                                      "final_logit_softcapping": "null", "num_experts": "null", "top_k_experts": "null", "moe_intermediate_size": "null"}),
     "gemma4_unified_text": standard("gemma4_unified_text", axes=(GQA[:1], UNIFIED, BOTH_WINDOWS, given(attention_bias=False)), fixed=("layer_types", "attention_bias"), extra=unified,
                                     derived={"global_head_dim": "per_layer_config.04.head_dim or per_layer_config.05.head_dim or 512", "num_global_key_value_heads": "per_layer_config.04.num_key_value_heads or per_layer_config.05.num_key_value_heads or null", "final_logit_softcapping": "null"}),
-    "gemma3n_text": standard("gemma3n_text", attention=SDPA, axes=(GQA[:1], BOTH_WINDOWS, given(attention_bias=False, altup_correct_scale=True, altup_num_inputs=4)), fixed=("layer_types", "attention_bias"), extra=sparse_first, depths=("(num_hidden_layers-num_kv_shared_layers)",),
+    "gemma3n_text": standard("gemma3n_text", axes=(GQA[:1], BOTH_WINDOWS, given(attention_bias=False, altup_correct_scale=True, altup_num_inputs=4)), fixed=("layer_types", "attention_bias"), extra=sparse_first, depths=("(num_hidden_layers-num_kv_shared_layers)",),
                              derived={"intermediate_size.i": "intermediate_size", "intermediate_size": "16384", "activation_sparsity_pattern.i": "i < 10 and num_hidden_layers > 10 and 0.95 or 0"}),
     "cpmant": standard("cpmant", attention=EAGER, extra=prompted, terms=("prompt_length+S", "position_bias_num_buckets//4")),
     "hrm_text": standard("hrm_text", axes=(given(H_cycles=2, L_cycles=3, prefix_lm=True),), extra=cycles, derived={"num_layers_per_stack": "num_hidden_layers", "embedding_scale": "1", "L_bp_cycles": "null"}),
