@@ -211,7 +211,7 @@ FAMILIES = {
     "llama4_text": standard("llama4_text", axes=(GQA[:1], (Option("S < attention_chunk_size", chunk(True)), Option("S >= attention_chunk_size", chunk(False)))), fixed=("layer_types",), extra=llama4, points=6),
     "granitemoeshared": standard("granitemoeshared", axes=(GQA,)),
     "lfm2": standard("lfm2", kernels={"packages": ["causal_conv1d"], "module": "conv"}, axes=(GQA, given(conv_bias=False, block_auto_adjust_ff_dim=True)), fixed=("head_dim",), extra=liquid, terms=(HEAD, LIQUID_WIDTH), kind=f"({LISTED.replace('attn_layer_indices', 'full_attn_idxs')}) and 'full_attention' or 'conv'",
-                     derived={"head_dim": HEAD, "intermediate_size": "block_ff_dim"}),
+                     derived={"head_dim": HEAD, "intermediate_size": "block_ff_dim or 12288"}),
     "lfm2_moe": standard("lfm2_moe", kernels={"packages": ["causal_conv1d"], "module": "conv"}, axes=(GQA, given(conv_bias=False, use_expert_bias=True)), extra=liquid_experts, derived={"layer_types": "null"}, kind="'full_attention'", points=4),
     "minicpm3": standard("minicpm3", fixed=("head_dim",), axes=(given(attention_bias=False),), extra=low_rank, derived={"v_head_dim": HEAD}, terms=(HEAD, "qk_nope_head_dim+qk_rope_head_dim", "qk_nope_head_dim+v_head_dim")),
     "apertus": standard("apertus", axes=(GQA,), fixed=("hidden_act",)),

@@ -72,6 +72,7 @@ export class Passes {
       loadDtype,
       ...(readsDropoutFromModule(run.model.family) ? { attentionDropoutModule: true } : {}),
       checkpointing: checkpointingOf(run),
+      adapted: run.adapter !== null,
       layerSignature: way === "none" ? null : this.signature,
       fold: way,
       ...(run.offloadsActivations ? { layersToSettle: LAYERS_TO_SETTLE } : {}),

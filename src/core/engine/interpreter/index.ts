@@ -95,9 +95,10 @@ export class Interpreter {
     const units = checkpointing === null ? graph : withUnits(graph);
     const parted = checkpointing?.useReentrant === true ? withParts(units) : { graph: units, parts: [] };
     this.graph = parted.graph;
-    // Models whose main input is text are always told to; others by the Trainer, for adapters under the reentrant kind.
+    // Models whose main input is text are always told to; others by the Trainer, for adapters under the reentrant kind
+    // (peft/peft_model.py, _prepare_model_for_gradient_checkpointing): where weights are frozen without them, nothing is told.
     const ofText = graph.mainInput === undefined && graph.main.inputs.includes("input_ids");
-    const told = checkpointing !== null && (ofText || checkpointing.useReentrant);
+    const told = checkpointing !== null && (ofText || (checkpointing.useReentrant && options.adapted === true));
     this.inputEmbeddings = told ? inputEmbeddings(graph) : new Set();
     this.givenEmbeddings = options.wrapper?.enter === undefined ? new Set() : inputEmbeddings(graph);
     this.operands = new Operands(torch, options);

@@ -81,6 +81,8 @@ export interface InterpreterOptions {
   readonly loadDtype: DType;
   /** null: no gradient checkpointing. */
   readonly checkpointing: CheckpointingOptions | null;
+  /** Whether peft has put adapters into the model. */
+  readonly adapted?: boolean;
   /** Equal for layers whose parameters are alike; null: every layer is run. */
   readonly layerSignature: ((index: number) => string) | null;
   /** How layers are left out, where they are. */
