@@ -25,7 +25,7 @@ function layersOf({ main }: ArchitectureGraph): ReadonlyMap<number, ReadonlySet<
   return new Map(
     main.body.flatMap((one): [number, ReadonlySet<string>][] =>
       "repeat" in one && one.repeat.checkpoint
-        ? one.repeat.bodies.map(({ block }) => [block, new Set(["=i", `=${one.repeat.from}`])])
+        ? one.repeat.bodies.map(({ block }) => [block, new Set(["=i", `=${one.repeat.from}`, one.repeat.from])])
         : [],
     ),
   );
