@@ -116,7 +116,8 @@ class Recorder(SchemaCheckMode):
             self.weights.setdefault(id(t), []).append(name)
         self.weight_metas = {n: _meta(t, n) for n, t in [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]}
         self.checkpoints = getattr(model, "supports_gradient_checkpointing", True)  # a class that does not refuses to be told
-        self.embedders = _embedders(model) if "input_ids" in batch and any(name.startswith(("pixel_values", "input_features")) for name in batch) else set()
+        hears = any(name.startswith(("input_features", "input_values")) for name in batch)
+        self.embedders = _embedders(model) if hears or ("input_ids" in batch and any(name.startswith("pixel_values") for name in batch)) else set()
         self.embedded = set()
         self.scopes = [""]
         self.batch = {name: self.see(t) for name, t in batch.items()}
