@@ -59,8 +59,8 @@ PAIRS_OF_FRAMES = "(1+(A-400)//160)//2"
 EIGHTH = (Option("num_adapter_layers == 1 and adaptor_stride == 8 and adaptor_kernel_size == 8 and add_adapter", lambda d, s, r: None),)
 
 
-def _translating(dims, positions, attention):
-    return Family(dims, tasks=("speech-seq2seq",), attention=attention, points=4, inputs_follow=True, axes=(EIGHTH, (Option(f"position_embeddings_type == '{positions}'", lambda d, s, r: None),)), spelled=r".*adapter\.layers",
+def _translating(dims, positions):
+    return Family(dims, tasks=("speech-seq2seq",), points=4, inputs_follow=True, axes=(EIGHTH, (Option(f"position_embeddings_type == '{positions}'", lambda d, s, r: None),)), spelled=r".*adapter\.layers",
                   terms=("hidden_size//decoder_attention_heads", "hidden_size//speech_encoder_attention_heads", "(conv_depthwise_kernel_size-1)//2", PAIRS_OF_FRAMES, f"{PAIRS_OF_FRAMES}//8+1"))
 
 
@@ -89,8 +89,8 @@ def adapted(encoder, decoder):
 
 _OF_ENCODER = _frames("A")
 FAMILIES = {
-    "seamless_m4t": _translating(translator, "relative", ("sdpa", "eager")),
-    "seamless_m4t_v2": _translating(translator_from, "relative_key", ("sdpa", "eager")),
+    "seamless_m4t": _translating(translator, "relative"),
+    "seamless_m4t_v2": _translating(translator_from, "relative_key"),
     "cohere_asr": _conformers(cohere_asr, ""),
     "canary": _conformers(canary, "decoder_config."),
     "speecht5": Family(transcriber, tasks=("speech-seq2seq",), attention=("eager",), points=4, inputs_follow=True, axes=(SEVEN, GROUP_NORM), spelled=r".*feature_encoder\.conv_layers", terms=("hidden_size//encoder_attention_heads", "hidden_size//num_conv_pos_embedding_groups", FRAMES)),
