@@ -79,6 +79,10 @@ export function batchOf(c: ResolveContext): number | null {
     return stated.value;
   }
   if (!c.trains) return derivedBatch(c);
+  if (c.ownLoop) {
+    c.obstacles.push({ code: "invalid-value", message: say("obstacle.batch") });
+    return null;
+  }
   const invalid = c.inputs.main.read.problems.some(
     (found) => found.code === "invalid-value" && found.message.args["key"] === "per_device_train_batch_size",
   );
