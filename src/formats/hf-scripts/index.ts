@@ -7,6 +7,7 @@ import { PEFT_CALLS } from "../peft";
 import { count, derived, NOT_RECOGNISED, type Recognition, schemaFormat, type View } from "../schema";
 import { TRL_KEYS } from "../trl/keys";
 import type { CarrierId, ConfigDocument, Format, LocatedSetting, SchemaId } from "../types";
+import { exampleSettings } from "./examples";
 import { pythonKeys, scriptKeys } from "./keys";
 import { LOADS, loadedClass, trainedLoad } from "./loads";
 import { backwardCall, LOADER, plainLoop, trainingLoader } from "./loop";
@@ -44,7 +45,7 @@ const TRL_SCRIPTS = [
 function derive(
   settings: readonly LocatedSetting[],
   view: View,
-  { parsed: { python } }: ConfigDocument,
+  { parsed: { python, shell } }: ConfigDocument,
 ): readonly LocatedSetting[] {
   const result: LocatedSetting[] = [];
   const inline = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
@@ -56,6 +57,8 @@ function derive(
   if (dtype !== undefined && !settings.some((setting) => setting.name === "bf16" || setting.name === "fp16"))
     result.push(derived(dtype, String(dtype.value), true));
   result.push(...readsWordsAlone(view));
+  const command = shell?.commands.find(({ start }) => start === view.map.start);
+  if (command !== undefined) result.push(...unstated(exampleSettings(command), settings));
   if (python !== undefined) {
     const loop = hasTrainer(python) ? [] : plainLoop(python);
     result.push(...loadedClass(python), ...unstated([...tokenizedLengths(python), ...loop], settings));
