@@ -24,8 +24,9 @@ import trl.trainer.utils as trl_utils
 from torch._subclasses.fake_tensor import FakeTensorMode
 from trl.trainer.utils import disable_dropout_in_model
 
-from . import truth
+from . import pictures, reads, together, truth
 from .receipts import FAMILIES, alone
+from .run import batch_for
 from .trainers import Accelerator
 
 aten = torch.ops.aten
@@ -86,7 +87,8 @@ class Ledger(truth.Ledger):
             return self.picked(args[0], args[1], (self.rows(args[1]),))
         if func in (aten.index.Tensor, aten._index_put_impl_.default, aten.index_put_.default):
             mask = args[1][0]
-            if mask is not None and mask.dtype == torch.bool:
+            # Masks over tokens and their states are those of pictures.
+            if mask is not None and mask.dtype == torch.bool and mask.ndim < 3:
                 if func is aten.index.Tensor:
                     return self.picked(args[0], mask, (self.rows(mask), *args[0].shape[mask.ndim:]))
                 if len(args) > 3 and args[3]:  # one value in the masked places is a masked fill instead
@@ -133,6 +135,18 @@ def rollout(trainer, case):
     return [{**part, **count} for part in of_grpo("split_tensor_dict")(batch, rows // case["batch"])]
 
 
+def seen(case, config, policy, sequences):
+    """What makes the pictures of a micro-batch, one a sequence; nothing for models that read text alone."""
+    if case["task"] != "image-text-to-text":
+        return dict
+    pictures.install()
+    together.state(policy)
+    reads.settle(policy)
+    sizes = {**case["sizes"], "B": sequences, "S": case["seq"]}
+    of_text = ("input_ids", "labels", "attention_mask")
+    return lambda: {k: v for k, v in batch_for(case["task"], sizes, config, torch.float32).items() if k not in of_text}
+
+
 def peak(case):
     """Peak bytes of the case's two steps, and what is counted of its models."""
     F.scaled_dot_product_attention, apply = truth.attention, torch.nn.Module._apply
@@ -142,8 +156,9 @@ def peak(case):
     ledger = Ledger(case)
     try:
         with FakeTensorMode(allow_non_fake_inputs=True), ledger:
-            policy = unmasked(truth.load(case)[1])
-            code.fuse_head(kind, policy, settings)
+            config, policy = truth.load(case)
+            media = seen(case, config, policy, sequences)
+            code.fuse_head(kind, unmasked(policy), settings)
             policy = truth.adapt(case, policy)
             if kind == "rm":
                 policy = code.with_value_head(policy)
@@ -179,7 +194,7 @@ def peak(case):
                     if "sequences" in case and micro % case["every"] == 0:
                         buffered = rollout(trainer, case)
                     batch = code.batch_of(kind, settings, sizes, "cuda") if buffered is None else dict(buffered[micro % len(buffered)])
-                    loss = code.loss_of(trainer, batch)
+                    loss = code.loss_of(trainer, {**batch, **media()})
                     del batch
                     trainer._metrics["train"].clear()
                     if "rewards" not in settings:  # others go back in a step of their own
@@ -244,6 +259,27 @@ def draw(kind, number):
     return case
 
 
+SIGHTED = ("qwen2_vl", "qwen2_5_vl", "llava", "internvl", "mistral3")
+"""Families that read pictures, too."""
+SEE = ("sft", "dpo", "kto")
+"""Trainers that hand pictures on."""
+
+
+def draw_sighted(kind, number):
+    """The case of a number whose samples have a picture each."""
+    from .receipts import as_captured
+
+    case, r = draw(kind, number), random.Random(f"sights-{kind}-{number}")
+    family = SIGHTED[number % len(SIGHTED)]
+    model, sizes, _ = as_captured(family, "image-text-to-text", r)
+    case |= {"id": f"sights-{kind}-{number}", "family": family, "model": model, "task": "image-text-to-text", "seq": sizes["S"], "sizes": {"I": sizes["I"]}}
+    case["batch"] = 2 if kind == "kto" else r.choice((1, 2))
+    case["scored"] = 2 * r.randint(2, max(2, sizes["S"] // 4))
+    if "lora" in case:
+        case["lora"]["target_modules"] = ["q_proj", "v_proj", "down_proj"]
+    return case
+
+
 def keep(out, case):
     try:
         result = peak(case)
@@ -262,6 +298,7 @@ def main():
     parser.add_argument("--kind", nargs="*", help="default: all of them")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--sights", action="store_true", help="models that read pictures, too")
     parser.add_argument("--of", choices=("trl", "earlier", "llama-factory", "online"), default="trl")
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -273,12 +310,12 @@ def main():
     elif args.of == "earlier":
         from . import earlier as code
     OUT.mkdir(parents=True, exist_ok=True)
-    for kind in args.kind or code.TRAINERS:
-        out = OUT / code.NAME / f"{kind}.jsonl"
+    for kind in args.kind or (SEE if args.sights else code.TRAINERS):
+        out = OUT / code.NAME / f"{kind}{'-sights' if args.sights else ''}.jsonl"
         out.parent.mkdir(exist_ok=True)
         have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
         for number in range(args.first, args.first + args.count):
-            case = draw(kind, number)
+            case = draw_sighted(kind, number) if args.sights else draw(kind, number)
             if case["id"] not in have:
                 alone(lambda: keep(out, case))
 
