@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import gc
 import importlib
+import itertools
 import json
 import pathlib
 import random
@@ -114,16 +115,19 @@ def of_grpo(*names):
     return next((function for function in found if function is not None), lambda batch: batch)
 
 
-def rollout(trainer, case):
+def rollout(trainer, case, media):
     """Completions as `_generate_and_score_completions` leaves them, scored as it scores them, split as `_prepare_inputs` does."""
     rows, settings = case["sequences"], case["variant"]
+    shown = media(rows)
+    if shown:
+        shown["num_images"] = [1] * rows
     batch = code.batch_of(case["kind"], {**settings, "old": False, "kl": False}, {"B": rows, "P": case["prompt"], "T": case["completion"], "C": 0}, "cuda")
     whole = {"input_ids": torch.cat([batch["prompt_ids"], batch["completion_ids"]], dim=1), "attention_mask": torch.cat([batch["prompt_mask"], batch["completion_mask"]], dim=1)}
-    old = code.scores_of(trainer, trainer.model, whole, case["completion"], case["batch"]) if case["scores"] else None
+    old = code.scores_of(trainer, trainer.model, whole, case["completion"], case["batch"], **shown) if case["scores"] else None
     reference = None
     if case["reference"] != "none":
         with trainer.model.disable_adapter() if case["reference"] == "adapter" else contextlib.nullcontext():
-            reference = code.scores_of(trainer, trainer.ref_model or trainer.model, whole, case["completion"], case["batch"])
+            reference = code.scores_of(trainer, trainer.ref_model or trainer.model, whole, case["completion"], case["batch"], **shown)
     if case["kind"] == "rloo":  # the reference is in the rewards
         batch["old_logps"] = (old * batch["completion_mask"]).sum(1)
     else:
@@ -131,20 +135,36 @@ def rollout(trainer, case):
     del old, reference
     del whole
     count = {"num_items_in_batch": batch.pop("num_items_in_batch")} if "num_items_in_batch" in batch else {}
+    batch = of_grpo("split_pixel_values_by_grid")({**batch, **shown})
+    del shown
     batch = of_grpo("shuffle_sequence_dict", "shuffle_tensor_dict")(batch)
-    return [{**part, **count} for part in of_grpo("split_tensor_dict")(batch, rows // case["batch"])]
+    parts = of_grpo("split_tensor_dict")(batch, rows // case["batch"])
+    return [{**of_grpo("unsplit_pixel_values_by_grid")(part), **count} for part in parts]
+
+
+class Counts(list):
+    """Numbers of pictures, which the trainer adds up on the host: fake tensors would not tell them."""
+
+    def cumsum(self, _):
+        return list(itertools.accumulate(self))
 
 
 def seen(case, config, policy, sequences):
     """What makes the pictures of a micro-batch, one a sequence; nothing for models that read text alone."""
     if case["task"] != "image-text-to-text":
-        return dict
+        return lambda rows=0: {}
     pictures.install()
     together.state(policy)
     reads.settle(policy)
-    sizes = {**case["sizes"], "B": sequences, "S": case["seq"]}
+    made_of, torch.tensor = torch.tensor, lambda data, **kw: Counts(data) if isinstance(data, list) and not kw and data[:1] == [0] else made_of(data, **kw)
+    sizes = {**case["sizes"], "S": case["seq"]}
     of_text = ("input_ids", "labels", "attention_mask")
-    return lambda: {k: v for k, v in batch_for(case["task"], sizes, config, torch.float32).items() if k not in of_text}
+
+    def made(rows=sequences):
+        batch = batch_for(case["task"], {**sizes, "B": rows}, config, torch.float32)
+        return {k: v for k, v in batch.items() if k not in of_text}
+
+    return made
 
 
 def peak(case):
@@ -192,9 +212,9 @@ def peak(case):
             for _ in range(2):
                 for micro in range(case["grad_accum"]):
                     if "sequences" in case and micro % case["every"] == 0:
-                        buffered = rollout(trainer, case)
-                    batch = code.batch_of(kind, settings, sizes, "cuda") if buffered is None else dict(buffered[micro % len(buffered)])
-                    loss = code.loss_of(trainer, {**batch, **media()})
+                        buffered = rollout(trainer, case, media)
+                    batch = {**code.batch_of(kind, settings, sizes, "cuda"), **media()} if buffered is None else dict(buffered[micro % len(buffered)])
+                    loss = code.loss_of(trainer, batch)
                     del batch
                     trainer._metrics["train"].clear()
                     if "rewards" not in settings:  # others go back in a step of their own
@@ -261,7 +281,7 @@ def draw(kind, number):
 
 SIGHTED = ("qwen2_vl", "qwen2_5_vl", "llava", "internvl", "mistral3")
 """Families that read pictures, too."""
-SEE = ("sft", "dpo", "kto")
+SEE = ("sft", "dpo", "kto", "grpo", "rloo")
 """Trainers that hand pictures on."""
 
 
@@ -270,11 +290,16 @@ def draw_sighted(kind, number):
     from .receipts import as_captured
 
     case, r = draw(kind, number), random.Random(f"sights-{kind}-{number}")
-    family = SIGHTED[number % len(SIGHTED)]
+    # What cuts pictures apart by the numbers of their patches reads these on the host.
+    family = "llava" if kind in ("grpo", "rloo") else SIGHTED[number % len(SIGHTED)]
     model, sizes, _ = as_captured(family, "image-text-to-text", r)
     case |= {"id": f"sights-{kind}-{number}", "family": family, "model": model, "task": "image-text-to-text", "seq": sizes["S"], "sizes": {"I": sizes["I"]}}
-    case["batch"] = 2 if kind == "kto" else r.choice((1, 2))
-    case["scored"] = 2 * r.randint(2, max(2, sizes["S"] // 4))
+    if kind in ("grpo", "rloo"):
+        case["prompt"] = case["seq"] - case["completion"] if case["seq"] > case["completion"] else case["seq"] // 2
+        case["completion"] = case["scored"] = case["seq"] - case["prompt"]
+    else:
+        case["batch"] = 2 if kind == "kto" else r.choice((1, 2))
+        case["scored"] = 2 * r.randint(2, max(2, sizes["S"] // 4))
     if "lora" in case:
         case["lora"]["target_modules"] = ["q_proj", "v_proj", "down_proj"]
     return case

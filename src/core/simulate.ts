@@ -8,7 +8,7 @@ import type { Tensor } from "./engine/tensor";
 import { Torch } from "./engine/torch";
 import type { RunSizes } from "./graph/config";
 import type { Scope } from "./graph/expression";
-import type { ArchitectureGraph, FamilyGraphs, TrainerGraph } from "./graph/types";
+import type { FamilyGraphs, TrainerGraph } from "./graph/types";
 import { generate } from "./simulation/generation";
 import { loadModels, type Models } from "./simulation/models";
 import type { ParameterCounts } from "./simulation/parameters";
@@ -203,17 +203,20 @@ class TrainingSimulation {
     );
   }
 
-  /** The batch of the model, or of a trainer's loss with what it hands on to its models. */
-  private batchAt(
-    { graph, view, dataView }: Program,
-    loss: TrainerGraph | undefined,
-    scope: Scope | null,
-  ): BatchTensor[] {
+  /** What a batch of a program's sizes has besides text. */
+  private mediaAt({ graph, view, dataView }: Program): BatchTensor[] {
     const { autocast, models } = this;
-    const at = (batch: ArchitectureGraph["batch"], scope: Scope): BatchTensor[] =>
-      batchOf({ batch }, view.expressions, scope, autocast, models.loadDtype);
-    if (loss === undefined || scope === null) return at(graph.batch, dataView.scope);
-    return [...at(loss.batch, scope), ...at(mediaOf(graph), dataView.scope)];
+    return batchOf({ batch: mediaOf(graph) }, view.expressions, dataView.scope, autocast, models.loadDtype);
+  }
+
+  /** The batch of the model, or of a trainer's loss with what it hands on to its models. */
+  private batchAt(program: Program, loss: TrainerGraph | undefined, scope: Scope | null): BatchTensor[] {
+    const { autocast, models } = this;
+    const { graph, view, dataView } = program;
+    const own = loss !== undefined && scope !== null;
+    const [code, at] = own ? [loss, scope] : [graph, dataView.scope];
+    const batch = batchOf(code, view.expressions, at, autocast, models.loadDtype);
+    return own ? [...batch, ...this.mediaAt(program)] : batch;
   }
 
   /** What runs before micro-batches: vLLM takes its part of the card, the policy generates, completions are scored. */
@@ -235,6 +238,10 @@ class TrainingSimulation {
         spec: { ...spec, rollout: spec.rollout },
         microBatch: run.microBatchSize,
         autocast,
+        media: {
+          whole: this.mediaAt(programOf(run, family, { ...sizes, B: spec.rollout.sequences }, false) ?? program),
+          each: this.mediaAt(program),
+        },
         scoring: scoringOf(family, spec).map((scoring) => this.passes.of(program, scope, scoring, sizes)),
         generate: (generation) => this.generateGathered(generation),
       },

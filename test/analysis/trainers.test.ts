@@ -247,7 +247,8 @@ trainer = ${name}Trainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
     const seeing = DPO.replace("Qwen/Qwen2.5-0.5B-Instruct", "Qwen/Qwen2.5-VL-3B-Instruct");
     const [pairs] = await runsOf(seeing);
     assert.ok(pairs?.perDevice);
-    const orpo = 'from trl import CPOConfig, CPOTrainer\nCPOTrainer(model="Qwen/Qwen2.5-VL-3B-Instruct", args=CPOConfig())\n';
+    const orpo =
+      'from trl import CPOConfig, CPOTrainer\nCPOTrainer(model="Qwen/Qwen2.5-VL-3B-Instruct", args=CPOConfig())\n';
     const [run] = await runsOf(orpo, "cpo.py");
     assert.equal(run?.perDevice ?? null, null);
     assert.ok(run?.findings.some(({ code }) => code === "not-modelled"));

@@ -64,7 +64,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const precision = precisionOf(c);
   const loadDtype = loadDtypeOf(c, config);
   const microBatchSize = batchOf(c);
-  const generated = generatedLengths(c, trainer);
+  const generated = generatedLengths(c, trainer, task === "image-text-to-text");
   const sizes = sampleSizesOf(c, config, task, generated && generated.prompt + generated.completion);
   const attention = attentionOf(c, config);
   const checkpointing = checkpointingOf(c);

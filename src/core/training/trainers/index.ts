@@ -82,8 +82,8 @@ export function hasValueHead(spec: TrainerSpec | null): boolean {
   return spec !== null && VALUED.has(spec.kind);
 }
 
-/** Losses that hand pictures on to their models (`_is_vlm` of trl/trainer/{sft,dpo,kto}_trainer.py). */
-const SEES: ReadonlySet<string> = new Set(["sft", "dpo", "kto"]);
+/** Losses that hand pictures on to their models (`_is_vlm` of trl/trainer/{sft,dpo,kto,grpo,rloo}_trainer.py), and what scores for them. */
+const SEES: ReadonlySet<string> = new Set(["sft", "dpo", "kto", "grpo", "rloo", "score"]);
 
 /** The graph of the models the loss calls; null when the capture cannot be cut there, or takes more than the loss hands on. */
 export function calledGraph(
