@@ -52,9 +52,15 @@ def draw_sizes(r, task):
     if task == "image-text-to-text":
         return {"B": b, "S": r.randint(300, 340)}
     sizes = {"B": b, "S": r.randint(11, 40)}
+    if task == "multiple-choice":
+        sizes["C"] = r.randint(2, 5)
     if task == "seq2seq-lm":
         sizes["T"] = r.randint(11, 40)
     return sizes
+
+
+TERMS = {"multiple-choice": ("B//C",)}
+"""Quotients that the code of a task's head uses: `B` counts the choices of all questions, each a text of its own."""
 
 
 def point(family, task, options, seed):
@@ -83,7 +89,7 @@ def capture(name, task, attention, options, seed, regime=REGIMES[0]):
     c.env = flat(c.config)
     c.settings = {k: v for k, v in flat(settings).items() if v is not None}
     c.env.update(c.settings)
-    for term in (*FAMILIES[name].terms, *FAMILIES[name].depths):
+    for term in (*FAMILIES[name].terms, *FAMILIES[name].depths, *TERMS.get(task, ())):
         known = {**c.env, **c.sizes}
         if all(isinstance(known.get(n), (int, float)) for n in _NAME.findall(term) if n not in ("ceil_div", "min")):
             c.env[term] = eval(_NAME.sub(lambda m: str(known.get(m.group(), m.group())), term), {"__builtins__": {}, "min": min, "ceil_div": lambda a, b: -(-a // b)})
@@ -99,7 +105,7 @@ def capture_class(name, task, attention, options, seeds, when):
         if key in keys and len({c.settings[key] for c in captures}) == 1:
             raise NotExplained(f"{key} is the same at every point: the depth would be a constant")
     family = FAMILIES[name]
-    atoms = ["B", "S", "T", "I", "A", *dict.fromkeys(k for c in captures for k in [*c.settings, *(n for n in c.env if isinstance(c.env[n], (int, float, str)) and not isinstance(c.env[n], bool))])]
+    atoms = ["B", "S", "T", "I", "A", "C", *dict.fromkeys(k for c in captures for k in [*c.settings, *(n for n in c.env if isinstance(c.env[n], (int, float, str)) and not isinstance(c.env[n], bool))])]
     unused = () if task.endswith("-cls") or task == "image-segmentation" else ("num_labels",)
     atoms = [a for a in atoms if a not in (*family.hidden, *unused)]
     return graph(captures, task, attention, when, atoms, [*keys, *family.depths], family.depths)

@@ -76,7 +76,7 @@ def write(case, folder):
     train = {"output_dir": "out", "per_device_train_batch_size": case["sizes"]["B"], "gradient_accumulation_steps": 1, "gradient_checkpointing": case["checkpointing"], "optim": "adamw_torch",
              "max_grad_norm": 1.0, "bf16": case["amp"] == "bf16", "fp16": case["amp"] == "fp16"}
     pins = {"match": "train.yaml", "model": "./model", "task": case["task"], "dtype": case["dtype"], "attention": case["attention"]}
-    pins |= {key: case["sizes"][size] for key, size in (("sequence_length", "S"), ("target_length", "T"), ("image_size", "I")) if size in case["sizes"]}
+    pins |= {key: case["sizes"][size] for key, size in (("sequence_length", "S"), ("target_length", "T"), ("image_size", "I"), ("choices", "C")) if size in case["sizes"]}
     if "A" in case["sizes"]:
         pins["audio_seconds"] = case["sizes"]["A"] / 16000
     if "lora" in case:
@@ -100,7 +100,7 @@ def write_fresh(case, folder):
     if "use_reentrant" in case:
         train["gradient_checkpointing_kwargs"] = {"use_reentrant": case["use_reentrant"]}
     pins = {"match": "train.yaml", "model": "./model", "task": case["task"], "dtype": case["load_dtype"], "attention": case["attn"]}
-    pins |= {key: case[size] for key, size in (("sequence_length", "seq"), ("target_length", "target_seq"), ("image_size", "image")) if size in case}
+    pins |= {key: case[size] for key, size in (("sequence_length", "seq"), ("target_length", "target_seq"), ("image_size", "image"), ("choices", "choices")) if size in case}
     if "audio" in case:
         pins["audio_seconds"] = case["audio"] / 16000
     if "peft" in case:

@@ -22,6 +22,10 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
     "假定只有首个 token 使用全局注意力，而库中该类让选项的每个 token 都使用",
   ],
   [
+    /^each text has one end-of-sequence token, whose states are classified$/,
+    "假定每段文本只有一个结束 token（eos），分类头使用其隐藏状态",
+  ],
+  [
     /^no word that all others look at: batches hold no global_attention_mask$/,
     "假定没有 token 使用全局注意力：批次中没有 global_attention_mask",
   ],

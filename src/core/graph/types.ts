@@ -11,7 +11,7 @@ import type { Expressions } from "./expression";
  * Integer, float, boolean or string expression over the run and the model's config.
  *
  * Grammar: numbers, config keys (as in `config.json`, nested with dots: `text_config.hidden_size`), the run's sizes
- * `B` (micro batch), `S` (tokens per sequence), `T` (target tokens), `I` (image side), `A` (samples of sound), `i` (index of the layer),
+ * `B` (micro batch), `S` (tokens per sequence), `T` (target tokens), `I` (image side), `A` (samples of sound), `C` (choices of a question, each of them one of `B`), `i` (index of the layer),
  * operators `+ - * // % == != < <= > >= and or not`, parentheses, `min(a,b)`, `max(a,b)`, `ceil_div(a,b)`, `null`, `true`, `false`,
  * and single-quoted strings.
  */
