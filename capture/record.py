@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from . import environment  # noqa: F401  (patches before models are imported)
-from . import pictures, products, reads
+from . import experts, pictures, products, reads
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_utils import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
@@ -257,6 +257,13 @@ class Recorder(SchemaCheckMode):
         self.emit(Event("op", "picture_part", self.scopes[-1], [self.operand(tensor), length, k, *([dim] if dim else [])]), out)
         return out
 
+    def whole(self, name, made, *ins):
+        """What `made` gives, as the outputs of one operator."""
+        with self.silence(), _plain_views():
+            out = made()
+        self.emit(Event("op", name, self.scopes[-1], [self.operand(x) for x in ins]), out)
+        return out
+
     # ---- modules ------------------------------------------------------------------------------------------------
     def leaf(self, module):
         """Kind and attributes of a module the engine knows whole, or None."""
@@ -459,6 +466,7 @@ def trace(model, batch, run, holder=None):
     ctc, functional.ctc_loss = functional.ctc_loss, _ctc(recorder)
     whole, torch.einsum = torch.einsum, products.einsum_with(recorder.lowered)
     pictures.rounds, pictures.part = lambda count: recorder.each(range(count)), recorder.part
+    experts.recorded_by(recorder)
     torch.nn.Module.__call__ = lambda module, *a, **k: recorder.module_call(call, module, a, k)
     plainly, torch.nn.Module.__setattr__ = torch.nn.Module.__setattr__, _keeping(recorder, torch.nn.Module.__setattr__)
     replaced = {"range": recorder.rounds} | ({CAST: recorder.cast_if_autocast} if CAST in code else {})
@@ -484,6 +492,7 @@ def trace(model, batch, run, holder=None):
         del functional.attention_by_parts, functional.clamp_half
         functional.ctc_loss, torch.einsum = ctc, whole
         pictures.rounds, pictures.part = range, None
+        experts.recorded_by(None)
         torch.nn.Module.__call__, torch.nn.Module.__setattr__ = call, plainly
         functional.scaled_dot_product_attention, functional.grouped_mm = attention, grouped
     return Trace(recorder.events, recorder.values, recorder.weight_metas, recorder.batch, outputs, recorder.amp, held, recorder.embedded)

@@ -20,6 +20,8 @@ export interface VerifiedCase {
   readonly amp: "bf16" | "fp16" | null;
   readonly checkpointing: boolean;
   readonly lora?: { readonly r: number; readonly dropout: number; readonly target_modules: readonly string[] };
+  /** Modules that are trained whole beside the adapter. */
+  readonly saved?: readonly string[];
   readonly frozen?: readonly Part[];
 }
 
@@ -47,7 +49,12 @@ export function runOf(c: VerifiedCase): TrainingRun {
     adapter:
       lora === undefined
         ? null
-        : loraSpec({ rank: lora.r, dropout: lora.dropout, targetModules: [...lora.target_modules] }),
+        : loraSpec({
+            rank: lora.r,
+            dropout: lora.dropout,
+            targetModules: [...lora.target_modules],
+            modulesToSave: [...(c.saved ?? [])],
+          }),
     ...(c.frozen === undefined ? {} : { frozenParts: c.frozen }),
   });
 }
