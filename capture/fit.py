@@ -177,7 +177,7 @@ def condition(envs, truth, keys=()):
 
 
 def _simple_conditions(envs, keys):
-    names = sorted({k for e in envs for k in e})
+    names = sorted({k for e in envs for k in e} - {"dtype"})  # what a capture was loaded in decides no branch
     for k in names:
         if all(isinstance(e.get(k), bool) for e in envs):
             yield k, lambda e, k=k: e[k]

@@ -75,6 +75,7 @@ class Call:
     checkpoint: bool
     shared: bool = False
     inward: list = field(default_factory=list)  # views the code takes for this layer before it calls it
+    listed: bool = False  # a round that picks its modules from several lists
 
 
 @dataclass
@@ -82,6 +83,7 @@ class Loop:
     """Rounds of a loop over the sequence inside one layer, before folding."""
 
     rounds: list
+    listed: bool = False
 
 
 @dataclass(frozen=True)
@@ -236,7 +238,7 @@ def nest(events, spelled=None):
     for e in events:
         if e.kind == "round":
             if loop is None:
-                loop, outside = Loop([]), items
+                loop, outside = Loop([], e.checkpoint), items
                 items.append(loop)
             items = []
             loop.rounds.append(items)
@@ -245,7 +247,7 @@ def nest(events, spelled=None):
             items, loop = outside, None
             continue
         if e.kind == "enter":
-            at = None if call else _stack_of(e.path, spelled)
+            at = None if call or (loop and loop.listed) else _stack_of(e.path, spelled)
             if at:
                 again = before.get(e.path) if last.get(at[0]) == e.path else None  # one layer, not a stack that runs again
                 last[at[0]] = e.path
@@ -265,7 +267,7 @@ def nest(events, spelled=None):
             else:
                 items.append(Drop(list(e.outs)))
         else:
-            scope = "" if loop else e.path  # a round belongs to the module its loop is in
+            scope = "" if loop and not loop.listed else e.path  # a round belongs to the module its loop is in
             items.append(Op(e.name, e.ins, e.kw, list(e.outs), scope, e.noamp, e.nograd, e.kind == "call", e.path if e.kind == "call" else ""))
     return main
 
@@ -278,7 +280,7 @@ def _loops(items, metas):
     for it in items:
         if isinstance(it, Loop):
             flat.extend(it.rounds[0])
-            flat.extend(Call(ROUNDS, k, [], [], [], body, "", False) for k, body in enumerate(it.rounds) if k > 0)
+            flat.extend(Call(ROUNDS, k, [], [], [], body, "", False, listed=it.listed) for k, body in enumerate(it.rounds) if k > 0)
         else:
             flat.append(it)
     return fold(flat, metas)
@@ -394,6 +396,9 @@ def _localize(call, names, inputs, outputs, metas):
     prefix, index = call.stack, call.index
 
     def path(p):
+        if call.listed:
+            found = first_list(p)
+            return f"{found[0]}.{{i}}{found[2]}" if found and found[1] == index else p
         if call.stack == ROUNDS:
             return re.sub(rf"{SIDE_BY_SIDE}{index}(?=\.|$)", r"\1{k}", p)
         return p if call.shared else re.sub(rf"^{re.escape(prefix)}\.{index}(?=\.|$)", f"{prefix}.{{i}}", p)

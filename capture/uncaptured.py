@@ -34,7 +34,6 @@ UNTRIED = "not tried yet"
 ZIPPED = "goes over pairs of pieces of the text that lists hold (`zip`), a loop no repeat stands for yet"
 BY_HEAD = "its scans go over the heads, and over the positions inside each: a loop in a loop, which no repeat stands for yet"
 RANGES = "keeps ranges of its activations in buffers that every forward replaces, which graphs do not say, and reads them on the host"
-APART = "its layers stand in four lists that one loop reads in turn, where a repeat folds one list: that takes a fold over several"
 PATCHED = "cuts bytes into patches whose number a second model's entropies decide, so every text has a length of its own"
 EXPERTS = "gives every token to the first two experts, by a mask of ones and noughts that it takes for numbers of experts (`one_hot(router_mask)`): rows of shares that no balanced router has, which the operators for experts do not say yet"
 POOLED = "pools texts between blocks of unlike layers, whose positions it counts from tensors on the host"
@@ -91,7 +90,6 @@ REASONS = {
     "canine": ZIPPED,
     "zamba": BY_HEAD,
     "ibert": RANGES,
-    **dict.fromkeys(("flaubert", "xlm"), APART),
     "blt": PATCHED,
     "nllb-moe": EXPERTS,
     "funnel": POOLED,
