@@ -1,4 +1,5 @@
 """Captures every graph of a family: tasks x attention x branches, each at several config points and dtype regimes."""
+import contextlib
 import gc
 import itertools
 import json
@@ -203,7 +204,7 @@ def config_facts(name, family):
         values = [c.get(key) for c in configs]
         if any(v != value for v in values):
             if all(isinstance(v, int) and not isinstance(v, bool) for v in values):
-                derived[key] = str(Fitter(drawn, keys).integer(values)).removeprefix("=")
+                derived[key] = following(drawn, keys, values)
             else:
                 stored = {k: v for k, v in stored.items() if k != key}
     for part in (k for k, v in stored.items() if isinstance(v, dict) and k.endswith("_config") and isinstance(drawn[0].get(k), dict)):
@@ -223,6 +224,16 @@ def config_facts(name, family):
     elif configs[0].get("layer_types"):
         kind = layer_kind(name, drawn, keys)
     return {"defaults": defaults, "derived": derived, "layerKind": kind, "aliases": {**type(default).attribute_map, **family.aliases}, **({"kernels": family.kernels} if family.kernels else {}), **({"assumes": list(family.assumes)} if family.assumes else {})}
+
+
+def following(drawn, keys, values):
+    """The expression of a key that follows others of a config, or of the parts inside it."""
+    envs = [flat(d) for d in drawn]
+    inside = [k for k, v in envs[0].items() if "." in k and isinstance(v, int) and not isinstance(v, bool)]
+    for names in (keys, [*keys, *inside]):
+        with contextlib.suppress(NotExplained):
+            return str(Fitter(envs, names).integer(values)).removeprefix("=")
+    raise NotExplained(f"{values} over {envs[:3]}")
 
 
 def parted_facts(family, graphs):

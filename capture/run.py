@@ -9,7 +9,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from .batches import MEDIA
 from .environment import asked, class_for, implementation
-from . import lent, pictures, reads, sound, together
+from . import experts, lent, pictures, reads, sound, together
 from .guards import unguard
 from .layers import first_list
 from .record import Trace, record
@@ -125,6 +125,7 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
                             if p is not None:
                                 p.data = p.data.to(regime.norms)
             sound.settle(model, task)
+            experts.settle(model)
             lent.settle(model)
             reads.settle(model)
             unguard(model)

@@ -20,6 +20,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PRECISIONS = (("float32", None), ("bfloat16", None), ("float32", "bf16"), ("float32", "fp16"), ("bfloat16", "bf16"))
 
 
+SAVED = {"seq-cls": ("classifier", "score"), "token-cls": ("classifier", "score"), "qa": ("qa_outputs",)}
+"""Modules that peft trains whole beside an adapter, by the task it is told (peft/peft_model.py)."""
+
+
 def cases(name, graphs, per, seed, attentions=None):
     """Cases of one family: every task and attention (or those named), with precision, checkpointing and adapters in turn."""
     family, r = FAMILIES[name], random.Random(f"{name}{seed}")
@@ -47,6 +51,7 @@ def cases(name, graphs, per, seed, attentions=None):
             case = {"id": f"{name}-{count}", "family": name, "task": task, "attention": attention, "model": settings, "sizes": sizes, "dtype": dtype, "amp": amp, "checkpointing": checkpointing, "inputs_follow": family.follows(settings)}
             if adapter and targets:
                 case["lora"] = together({"r": r.randint(2, 9), "dropout": r.choice((0.0, 0.1)), "target_modules": r.sample(targets, min(2, len(targets)))}, experts)
+                case["lora"] |= {"modules_to_save": SAVED[task]} if task in SAVED else {}
             count += 1
             yield case
 

@@ -14,6 +14,10 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
     "该模型按此精度加载后，权重会出现两种精度相乘，PyTorch 会报错：请用 float32 或 autocast 训练",
   ],
   [
+    /^experts have equal shares of the rows, as routers are trained to give them; each expert runs by itself, on the rows that it is given$/,
+    "假定各专家分到的行数相等（路由器按此训练）；每个专家只在分给它的行上单独运行",
+  ],
+  [
     /^all words look at the first one and it at all, as the library's classifier sets it$/,
     "假定只有首个 token 使用全局注意力，与库中分类头的设置一致",
   ],

@@ -20,7 +20,7 @@ export type Expression = string;
 /**
  * Operand of an instruction:
  * - `"%name"`: a value made earlier (or an input of the function);
- * - `"@name"`: a parameter or buffer; inside a block, `{i}` in the name is the index of the layer;
+ * - `"@name"`: a parameter or buffer; inside a block, `{i}` in the name is the index of the layer, `{k}` the number of a round;
  * - `"=expr"`: an {@link Expression};
  * - `"$float32"`: a dtype; `"self"`: that of the first operand; `"$dtype(%name)"`: the dtype of that value; `"$load"`: dtype the weights are loaded in;
  * - number, boolean, null: themselves; an array: a list of operands; any other string: itself.
@@ -53,7 +53,7 @@ export interface OpInstruction {
  */
 export interface CallInstruction {
   readonly call: string;
-  /** Full module path; inside a block `{i}` is the index of the layer. */
+  /** Full module path; inside a block `{i}` is the index of the layer, and `{k}` the number of a round of a loop in it. */
   readonly path: string;
   readonly in: readonly Operand[];
   readonly attrs?: Readonly<Record<string, Operand>>;
@@ -152,7 +152,10 @@ export interface TensorSpec {
   readonly dtype?: string;
   /** Range of layer indices, `[from, to)`; absent for a tensor that exists once. */
   readonly layers?: readonly [Expression, Expression];
-  /** How many of it there are side by side, counted by `{h}` in the name (norms of every head); absent for one. */
+  /**
+   * How many of it there are side by side, counted in the name by `{h}` (norms of every head) or by `{k}` (experts, each of
+   * which a round of a loop names); absent for one.
+   */
   readonly count?: Expression;
   /** Exists only when true (`attention_bias`, `kind == 'sparse'`); evaluated with `i`. */
   readonly when?: Expression;
