@@ -173,10 +173,15 @@ function worldSize(command: ShellCommand, directives: MapNode): LocatedSetting |
   return undefined;
 }
 
-/** Keyword arguments of the calls a format knows, put under a prefix each (`LoraConfig` → `lora.`). */
+/**
+ * Keyword arguments of the calls a format knows, put under a prefix each (`LoraConfig` → `lora.`).
+ *
+ * @param isRead whether a call says something of the run, where not all do
+ */
 export function pythonView(
   document: ConfigDocument,
   prefixes: readonly (readonly [RegExp, string])[],
+  isRead: (call: PythonCall) => boolean = () => true,
 ): readonly View[] {
   const { python } = document.parsed;
   if (python === undefined) return [];
@@ -185,7 +190,7 @@ export function pythonView(
   let target: MapNode | undefined;
   for (const call of python.calls) {
     const prefix = prefixes.find(([pattern]) => pattern.test(call.callee))?.[1];
-    if (prefix === undefined) continue;
+    if (prefix === undefined || !isRead(call)) continue;
     words.push(call.callee);
     if (prefix === "" && (target === undefined || call.keywords.entries.length > target.entries.length))
       target = call.keywords;

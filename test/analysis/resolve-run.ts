@@ -4,10 +4,18 @@ import { readCatalogue } from "../../src/analysis/catalogue";
 import { gather, type RunInputs } from "../../src/analysis/inputs";
 import { type Resolution, resolveRun } from "../../src/analysis/resolve";
 import { DocumentStore } from "../../src/analysis/store";
+import type { FamilyGraphs } from "../../src/core/graph/types";
 import { memoryRuntime, uri } from "./memory-runtime";
 
-/** @param main path of the document that is gathered */
-export async function gatherFiles(files: Readonly<Record<string, string>>, main: string): Promise<RunInputs> {
+/**
+ * @param main path of the document that is gathered
+ * @param graphs of a family; none are known when absent
+ */
+export async function gatherFiles(
+  files: Readonly<Record<string, string>>,
+  main: string,
+  graphs: (family: string) => FamilyGraphs | undefined = () => undefined,
+): Promise<RunInputs> {
   const runtime = memoryRuntime(files);
   const store = new DocumentStore(runtime.files);
   const document = await store.load(uri(main));
@@ -16,7 +24,7 @@ export async function gatherFiles(files: Readonly<Record<string, string>>, main:
     runtime,
     store,
     catalogue: await readCatalogue(runtime),
-    graphs: async () => undefined,
+    graphs: async (family) => graphs(family),
     modelOverride: undefined,
   });
 }

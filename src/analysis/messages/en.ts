@@ -232,6 +232,7 @@ export const en: Readonly<Record<string, string>> = {
   "need.devices": "more GPUs",
   "need.nvme": "an NVMe drive",
   "assume.task": "task {task}, from the model's type",
+  "assume.own-head": "a small head of the script's own on `{class}`: counted as a classifier of whole texts",
   "assume.full-length": "every sequence as long as {key} allows: {length} tokens",
   "assume.scored": "prompts of one token: every other token is scored (an upper bound)",
   "assume.prompt-length": "prompts of {length} tokens",

@@ -214,6 +214,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "need.devices": "更多 GPU",
   "need.nvme": "NVMe 硬盘",
   "assume.task": "任务 {task}（由模型类型推断）",
+  "assume.own-head": "脚本在 `{class}` 上自带的小型输出头：按整段文本的分类器计算",
   "assume.full-length": "每条序列都达到 {key} 的上限：{length} 个 token",
   "assume.scored": "提示只有一个词元：其余词元全部计分（上界）",
   "assume.prompt-length": "提示为 {length} 个词元",

@@ -166,7 +166,7 @@ function limitOf(c: ResolveContext, config: ModelConfig, settled: boolean): numb
     .all("sequence_length")
     .find((setting) => setting.from === "pin" && typeof setting.value === "number");
   const stated = c.settings.find("sequence_length");
-  const filled = c.settings.boolean("packing") === true || frameworkOf(c.inputs.format.id)?.fillsSequences === true;
+  const filled = evenBatches(c);
   const strongest = pinned ?? stated;
   if (typeof strongest?.value === "number") {
     c.keep("sequence_length", strongest);

@@ -49,7 +49,8 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const ownLoss = OWN_LOSS[trainer];
   const found = modelOf(c);
   const task = reward ? "seq-cls" : (ownLoss?.task ?? taskOf(c, found?.config ?? {}));
-  const model = classified(reward || task === "multiple-choice" ? 1 : (ownLoss?.labels ?? 0), found);
+  const labels = ownLoss?.labels ?? c.settings.number("num_labels") ?? 0;
+  const model = classified(reward || task === "multiple-choice" ? 1 : labels, found);
   const config = model?.config ?? {};
   const ownCode = standsFor(c.inputs.format.id, c.settings);
   if (c.inputs.model?.kind === "found" && c.inputs.model.source === "assumed")

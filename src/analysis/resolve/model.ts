@@ -19,10 +19,11 @@ const TASK_OF_CLASS: readonly (readonly [RegExp, Task])[] = [
   [/ForImageClassification$/, "image-cls"],
   [/ForSemanticSegmentation$/, "image-segmentation"],
   [/ForMaskedImageModeling$/, "masked-image"],
-  [/^(CLIP|Siglip)Model$/, "contrastive"],
+  [/^(CLIP|Siglip2?)Model$/, "contrastive"],
   [/ForCTC$/, "ctc"],
   [/ForAudioClassification$/, "audio-cls"],
   [/ForSpeechSeq2Seq$/, "speech-seq2seq"],
+  [/ForSeq2SeqLM$/, "seq2seq-lm"],
   [/ForImageTextToText$|ForVision2Seq$|^VisionEncoderDecoderModel$/, "image-text-to-text"],
   [/^SpeechEncoderDecoderModel$|ForSpeechToText$/, "speech-seq2seq"],
   [/^EncoderDecoderModel$/, "seq2seq-lm"],
@@ -69,9 +70,18 @@ const LIKELIEST: readonly Task[] = [
 /** Families trained further for another task than most: pages of words and boxes are labelled word by word. */
 const OWN_LIKELIEST: Readonly<Record<string, Task>> = { layoutlm: "token-cls" };
 
-/** The likeliest task that the graphs of the model's family, or of the one that stands in for it, know. */
+/** Classes of transformers that have no head, and what is mostly put on them: a small one. */
+const BODIES = /^(?!Fast)\w*Model$/;
+const OWN_HEAD: Task = "seq-cls";
+
+/** Tasks that the graphs of the model's family, or of the one that stands in for it, know. */
+function knownTasks(c: ResolveContext): ReadonlySet<string> {
+  return new Set(c.inputs.graphs?.graphs.map(({ task }) => task));
+}
+
+/** The likeliest of the tasks that are known. */
 function likeliest(c: ResolveContext, family: string): Task {
-  const known = new Set(c.inputs.graphs?.graphs.map(({ task }) => task));
+  const known = knownTasks(c);
   return OWN_LIKELIEST[family] ?? LIKELIEST.find((task) => known.has(task)) ?? "causal-lm";
 }
 
@@ -110,6 +120,17 @@ function classTask(architecture: string, config: ModelConfig): Task | undefined 
 export function taskOf(c: ResolveContext, config: ModelConfig): Task {
   const stated = c.settings.string("task");
   if (stated !== undefined) return stated as Task;
+  const loaded = c.settings.find("model_class");
+  const ofClass = loaded === undefined ? undefined : classTask(String(loaded.value), config);
+  if (loaded !== undefined && ofClass !== undefined) {
+    c.keep("task", loaded, ofClass);
+    return ofClass;
+  }
+  const headless = loaded !== undefined && BODIES.test(String(loaded.value)) && knownTasks(c).has(OWN_HEAD);
+  if (headless) {
+    c.suppose(say("assume.own-head", { class: String(loaded.value) }), "task");
+    return OWN_HEAD;
+  }
   const architecture = Array.isArray(config["architectures"]) ? String(config["architectures"][0] ?? "") : "";
   const named = classTask(architecture, config);
   if (named !== undefined) return named;

@@ -1,5 +1,5 @@
 /** Hugging Face training written as a command or as Python (files and notebooks). */
-import type { Entry, MapNode, PythonModule } from "../../syntax/tree";
+import type { Entry, MapNode, PythonCall, PythonModule } from "../../syntax/tree";
 import { pythonView, shellViews } from "../carriers";
 import { deepspeedReader } from "../deepspeed/read";
 import { TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
@@ -8,6 +8,8 @@ import { count, derived, NOT_RECOGNISED, type Recognition, schemaFormat, type Vi
 import { TRL_KEYS } from "../trl/keys";
 import type { CarrierId, ConfigDocument, Format, LocatedSetting, SchemaId } from "../types";
 import { pythonKeys, scriptKeys } from "./keys";
+import { LOADS, loadedClass, trainedLoad } from "./loads";
+import { tokenizedLengths } from "./tokenizing";
 
 const TRAINING = TRAINING_ARGUMENTS_KEYS.flatMap((key) => [key.key, ...(key.aliases ?? [])]).concat(
   "output_dir",
@@ -38,7 +40,11 @@ const TRL_SCRIPTS = [
 ];
 
 /** DeepSpeed settings given as a dict or as JSON text belong to the run itself. */
-function derive(settings: readonly LocatedSetting[], view: View): readonly LocatedSetting[] {
+function derive(
+  settings: readonly LocatedSetting[],
+  view: View,
+  { parsed: { python } }: ConfigDocument,
+): readonly LocatedSetting[] {
   const result: LocatedSetting[] = [];
   const inline = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
   if (inline?.node.kind === "map") result.push(...deepspeedReader(inline.node, inline.key).settings);
@@ -66,7 +72,13 @@ function derive(settings: readonly LocatedSetting[], view: View): readonly Locat
   if (dtype !== undefined && !settings.some((setting) => setting.name === "bf16" || setting.name === "fp16"))
     result.push(derived(dtype, String(dtype.value), true));
   result.push(...readsWordsAlone(view));
+  if (python !== undefined) result.push(...loadedClass(python), ...unstated(tokenizedLengths(python), settings));
   return result;
+}
+
+/** What the trainer's own arguments leave open. */
+function unstated(found: readonly LocatedSetting[], settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+  return found.filter(({ name }) => !settings.some((setting) => setting.name === name));
 }
 
 const TOKENIZES = /(?:^|\.)(?:AutoTokenizer|FastLanguageModel)\.from_pretrained$/;
@@ -142,10 +154,7 @@ const CALLS: readonly (readonly [RegExp, string])[] = [
   ...PEFT_CALLS,
   [/(?:^|\.)LoftQConfig$/, "loftq."],
   [/(?:^|\.)BitsAndBytesConfig$/, "bnb."],
-  [
-    /(?:AutoModel\w*|For\w+|LMHeadModel|FastLanguageModel|FastModel|FastVisionModel|UNet\w*|Transformer\w*|^Auto\w*Model\w*)\.(?:from_pretrained|from_config)$/,
-    "load.",
-  ],
+  [LOADS, "load."],
   [/(?:^|\.)AutoTokenizer\.from_pretrained$/, "tokenizer."],
   [/(?:Processor|FeatureExtractor)\.from_pretrained$/, "processor."],
   [/gradient_checkpointing_enable$/, "enable."],
@@ -161,7 +170,9 @@ const CALLS: readonly (readonly [RegExp, string])[] = [
 function pythonViews(document: ConfigDocument): readonly View[] {
   const { python } = document.parsed;
   if (python === undefined) return [];
-  return pythonView(document, CALLS).map((view) => {
+  const load = trainedLoad(python);
+  const isRead = (call: PythonCall) => call === load || !LOADS.test(call.callee);
+  return pythonView(document, CALLS, isRead).map((view) => {
     const lora = python.calls.some((call) =>
       /(?:^|\.)LoraConfig$|FastLanguageModel\.get_peft_model$/.test(call.callee),
     );

@@ -140,6 +140,7 @@ const CALL_KEYS: readonly SchemaKey[] = [
   memory("load.load_in_4bit", "load_in_4bit", "boolean", EFFECT.quantization),
   memory("load.load_in_8bit", "load_in_8bit", "boolean", EFFECT.quantization),
   memory("load.max_seq_length", "sequence_length", "integer", EFFECT.sequence, { nullable: true }),
+  memory("load.num_labels", "num_labels", "integer", "Rows of the classifier.", { min: 1 }),
   memory(
     "load.device_map",
     "device_map",

@@ -20,7 +20,9 @@ function removedKeys(facts: Facts): Removed[] {
   const gone = (removedIn: string) => isRemoved(removedIn, facts.resolution.libraries);
   return facts.inputs.main.read.settings.flatMap((setting): Removed[] => {
     const name = setting.key.replace(/^.*\./, "");
-    const of = (key: string) => setting.key === key || setting.key.endsWith(`.${key}`);
+    // Below a block or a call that has a key of the same name itself, it is another key.
+    const own = keys.some(({ key }) => key === setting.key);
+    const of = (key: string) => setting.key === key || (!own && setting.key.endsWith(`.${key}`));
     for (const spec of changed) {
       const { removedIn, replacedBy } = spec;
       if (removedIn !== undefined && of(spec.key) && gone(removedIn)) {

@@ -1,0 +1,48 @@
+/**
+ * What calls of a tokenizer say of the samples' lengths. Source: `transformers/tokenization_utils_base.py` (`__call__`,
+ * `_get_padding_truncation_strategies`: a length without a strategy cuts to it, too).
+ */
+import type { Entry, PythonCall, PythonModule } from "../../syntax/tree";
+import type { LocatedSetting } from "../types";
+
+const TOKENIZES =
+  /(?:^|[._])(?:tok|tokenizer|tokeniser|processor)(?:\.(?:__call__|encode|encode_plus|batch_encode_plus|apply_chat_template))?$/i;
+/** Keywords of what is tokenized: texts to be written stand apart from those to be read. */
+const WRITTEN = ["text_target"];
+const TARGET = /label|target|summar|answer|translation/i;
+
+function entryOf({ keywords }: PythonCall, name: string): Entry | undefined {
+  return keywords.entries.find(({ key }) => key === name);
+}
+
+function isWritten(call: PythonCall, python: PythonModule): boolean {
+  if (WRITTEN.some((name) => entryOf(call, name) !== undefined)) return entryOf(call, "text") === undefined;
+  const bound = python.assignments.entries.find(({ value }) => value.start === call.start);
+  return TARGET.test(bound?.key ?? "");
+}
+
+function stated(name: string, { key, keySpan, value: node }: Entry, value: string | number): LocatedSetting {
+  return { name, key, value, node, keySpan, valueSpan: { start: node.start, end: node.end } };
+}
+
+/** Lengths that samples are cut to where they are tokenized, the longest of each kind, and whether they are filled up to it. */
+export function tokenizedLengths(python: PythonModule): readonly LocatedSetting[] {
+  const longest = new Map<string, { readonly entry: Entry; readonly length: number; readonly call: PythonCall }>();
+  for (const call of python.calls) {
+    const entry = TOKENIZES.test(call.callee) ? entryOf(call, "max_length") : undefined;
+    if (entry?.value.kind !== "scalar" || typeof entry.value.value !== "number") continue;
+    const name = isWritten(call, python) ? "target_length" : "sequence_length";
+    const length = entry.value.value;
+    if (length >= 1 && length > (longest.get(name)?.length ?? 0)) longest.set(name, { entry, length, call });
+  }
+  return [...longest].flatMap(([name, { entry, length, call }]) => {
+    const padding = entryOf(call, "padding");
+    const fills = padding?.value.kind === "scalar" && padding.value.value === "max_length";
+    return [
+      stated(name, entry, length),
+      ...(name === "sequence_length" && padding !== undefined && fills
+        ? [stated("padding", padding, "max_length")]
+        : []),
+    ];
+  });
+}

@@ -1,0 +1,101 @@
+/** What a script's own code says of its model's head and of its samples' lengths. */
+import { strict as assert } from "node:assert";
+import { resolveRun } from "../../src/analysis/resolve";
+import type { TrainingRun } from "../../src/core/training/run";
+import { graphsOf } from "../core/receipts/case";
+import { TINY_LLAMA } from "./memory-runtime";
+import { gatherFiles } from "./resolve-run";
+
+const BERT = { model_type: "bert", hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 2, vocab_size: 500 };
+
+/** What `train.py` among the files comes to, the model in a folder beside it. */
+const resolved = async (files: Readonly<Record<string, string>>) =>
+  resolveRun(await gatherFiles(files, "train.py", graphsOf), {});
+
+/** The run of a script that ends with a plain Trainer, with two models beside it. */
+async function runOf(body: string, config: Readonly<Record<string, unknown>> = BERT): Promise<TrainingRun> {
+  const text = `from transformers import *\n${body}\nTrainer(model=model, args=TrainingArguments(output_dir="o")).train()\n`;
+  const { run } = await resolved({
+    "train.py": text,
+    "model/config.json": JSON.stringify(config),
+    "teacher/config.json": JSON.stringify({ ...config, hidden_size: 128 }),
+  });
+  assert.ok(run);
+  return run;
+}
+
+const loaded = (name: string): Promise<TrainingRun> => runOf(`model = ${name}.from_pretrained("./model")`);
+
+describe("analysis: the class a script loads its model as", () => {
+  it("says which head and loss are trained, whatever the checkpoint was made for", async () => {
+    assert.equal((await loaded("AutoModelForSequenceClassification")).task, "seq-cls");
+    assert.equal((await loaded("BertForTokenClassification")).task, "token-cls");
+    assert.equal((await loaded("transformers.AutoModelForMaskedLM")).task, "masked-lm");
+    const summarizes = await runOf('model = AutoModelForSeq2SeqLM.from_pretrained("./model")', { model_type: "t5" });
+    assert.equal(summarizes.task, "seq2seq-lm");
+  });
+
+  it("without a head is taken to have a small one of the script's own", async () => {
+    assert.equal((await loaded("AutoModel")).task, "seq-cls");
+    assert.equal((await loaded("BertModel")).task, "seq-cls");
+  });
+
+  it("gives the classifier as many rows as the call says", async () => {
+    const run = await runOf('model = AutoModelForSequenceClassification.from_pretrained("./model", num_labels=17)');
+    assert.equal(run.model.config["num_labels"], 17);
+  });
+
+  it("is that of the model which is trained, not of one loaded beside it", async () => {
+    const both = [
+      'model = AutoModelForSequenceClassification.from_pretrained("./model")',
+      'teacher = AutoModelForMaskedLM.from_pretrained("./teacher")',
+    ];
+    for (const lines of [both, both.toReversed()]) {
+      const run = await runOf(lines.join("\n"));
+      assert.deepEqual([run.task, run.model.config["hidden_size"]], ["seq-cls", 64]);
+    }
+    const wrapped = [
+      ...both.map((line) => line.replace("model =", "student =")),
+      "student = prepare_model_for_kbit_training(student)",
+      "model = get_peft_model(student, peft_config)",
+    ];
+    assert.equal((await runOf(wrapped.join("\n"))).task, "seq-cls");
+  });
+
+  it("generates from words, sound or pictures by what the config has", async () => {
+    const llava = await runOf('model = AutoModelForCausalLM.from_pretrained("./model")', {
+      model_type: "llava",
+      vision_config: {},
+      text_config: TINY_LLAMA,
+    });
+    assert.equal(llava.task, "image-text-to-text");
+  });
+});
+
+describe("analysis: lengths that a script tokenizes to", () => {
+  const model = 'model = AutoModelForSeq2SeqLM.from_pretrained("./model")\n';
+  const t5 = { model_type: "t5", d_model: 64, d_kv: 16, num_heads: 2, num_layers: 2, d_ff: 64, vocab_size: 500 };
+
+  it("are those of the samples, the words to write apart", async () => {
+    const run = await runOf(
+      `${model}LENGTH = 96\nx = tokenizer(texts, max_length=LENGTH, truncation=True)\ny = tokenizer(text_target=sums, max_length=24)`,
+      t5,
+    );
+    assert.deepEqual([run.sequenceLength, run.targetLength], [96, 24]);
+    const named = await runOf(`${model}x = self.tokenizer(a, max_length=80)\nlabels = tok(b, max_length=20)`, t5);
+    assert.deepEqual([named.sequenceLength, named.targetLength], [80, 20]);
+  });
+
+  it("are all equal where batches are filled up to them", async () => {
+    const bert = 'model = AutoModelForSequenceClassification.from_pretrained("./model")\n';
+    const padding = async (words: string) =>
+      (
+        await resolved({
+          "train.py": `from transformers import *\n${bert}tokenizer(x, max_length=64, ${words})\nTrainer(model=model, args=TrainingArguments("o"))\n`,
+          "model/config.json": JSON.stringify(BERT),
+        })
+      ).padding;
+    assert.equal(await padding('padding="max_length"'), null);
+    assert.ok(await padding("truncation=True"));
+  });
+});
