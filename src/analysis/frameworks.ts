@@ -38,7 +38,7 @@ const FRAMEWORKS: Readonly<Partial<Record<SchemaId, Framework>>> = {
   // `data_parallel_shard_degree` is -1 by default (torchtitan/config/job_config.py)
   // and its tensor-parallel plans shard the norms' inputs (torchtitan/models/llama3/parallelize.py)
   torchtitan: { name: "torchtitan", shards: "full_shard", sequenceParallel: true, fillsSequences: true },
-  lightning: { name: "Lightning" },
+  lightning: { name: "Lightning", trainsTransformers: (settings) => settings.boolean("own_loop") === true },
   megatron: { name: "Megatron-LM", mainParameters: true, fillsSequences: true },
   nemo: { name: "NeMo", mainParameters: true },
   nanotron: { name: "nanotron", mainParameters: true, fillsSequences: true },

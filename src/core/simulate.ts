@@ -193,7 +193,7 @@ class TrainingSimulation {
         maxGradNorm: run.maxGradNorm,
         keepsGradients: run.keepsGradients === true,
         plainLoop: run.plainLoop === true,
-        keepsLast: run.keepsLastResults === true,
+        loop: run.loop ?? null,
         ...(this.replaced !== null ? { strayGradients: [this.replaced] } : {}),
         keepsStates,
         settles: this.models.model.settling?.isPending === true,

@@ -9,6 +9,7 @@ import { HF_SCRIPTS } from "./hf-scripts";
 import { hfTrainingArguments } from "./hf-training-arguments";
 import { LAUNCHED } from "./launchers";
 import { lightning, lightningGroup, litgpt } from "./lightning";
+import { LIGHTNING_PYTHON } from "./lightning/python";
 import { llamaFactory, llamaFactoryShell, llamaFactoryV1 } from "./llama-factory";
 import { llmFoundry } from "./llm-foundry";
 import { megatron, megatronShell } from "./megatron";
@@ -42,6 +43,7 @@ export const FORMATS: readonly Format[] = [
   lightning,
   lightningGroup,
   litgpt,
+  ...LIGHTNING_PYTHON,
   llamaFactory,
   llamaFactoryShell,
   llamaFactoryV1,

@@ -5,7 +5,10 @@ import type { Format, KeySpec, SchemaId } from "./types";
 /** What a person calls each format, and where it is found. */
 const TITLES: Readonly<Record<SchemaId, readonly [string, string]>> = {
   deepspeed: ["DeepSpeed", "JSON read as DeepSpeed reads it (HJSON)"],
-  "hf-training-arguments": ["Hugging Face TrainingArguments", "YAML, JSON, flags of scripts, Python calls, notebooks"],
+  "hf-training-arguments": [
+    "Hugging Face TrainingArguments",
+    "YAML, JSON, flags of scripts, Python calls (loops of one's own, too), notebooks",
+  ],
   trl: ["TRL", "YAML, JSON, flags of scripts, Python calls, notebooks"],
   accelerate: ["Accelerate", "YAML or JSON of `accelerate config`"],
   axolotl: ["Axolotl", "YAML"],
@@ -17,7 +20,7 @@ const TITLES: Readonly<Record<SchemaId, readonly [string, string]>> = {
   "gpt-neox": ["gpt-neox", "YAML"],
   "llm-foundry": ["llm-foundry", "YAML, plain and inside MCLI jobs"],
   nanotron: ["nanotron", "YAML"],
-  lightning: ["Lightning and litgpt", "YAML of the Lightning CLI, litgpt and Hydra templates"],
+  lightning: ["Lightning and litgpt", "YAML of the Lightning CLI, litgpt and Hydra templates, Python calls"],
   verl: ["verl", "Hydra YAML, overrides in scripts"],
   openrlhf: ["OpenRLHF", "flags of scripts, YAML"],
   nemo: ["NeMo", "Hydra YAML, overrides in scripts"],

@@ -86,6 +86,20 @@ describe("analysis: lengths that a script tokenizes to", () => {
     assert.deepEqual([named.sequenceLength, named.targetLength], [80, 20]);
   });
 
+  it("are those of the pieces that texts are cut into, all full", async () => {
+    const text =
+      'from transformers import *\nmodel = AutoModelForMaskedLM.from_pretrained("./model")\nchunk_size = 48\n' +
+      'data = data.map(group_texts, batched=True)\nTrainer(model=model, args=TrainingArguments("o"))\n';
+    const found = await resolved({ "train.py": text, "model/config.json": JSON.stringify(BERT) });
+    assert.deepEqual([found.run?.sequenceLength, found.padding], [48, null]);
+  });
+
+  it("end before the rows that a table of positions keeps for padding", async () => {
+    const roberta = { ...BERT, model_type: "roberta", max_position_embeddings: 514, pad_token_id: 1 };
+    const run = await runOf('model = AutoModelForMaskedLM.from_pretrained("./model")', roberta);
+    assert.equal(run.sequenceLength, 512);
+  });
+
   it("are all equal where batches are filled up to them", async () => {
     const bert = 'model = AutoModelForSequenceClassification.from_pretrained("./model")\n';
     const padding = async (words: string) =>
@@ -97,5 +111,42 @@ describe("analysis: lengths that a script tokenizes to", () => {
       ).padding;
     assert.equal(await padding('padding="max_length"'), null);
     assert.ok(await padding("truncation=True"));
+  });
+});
+
+describe("analysis: the example scripts of transformers", () => {
+  const command = async (words: string, config: Readonly<Record<string, unknown>> = BERT) =>
+    resolveRun(
+      await gatherFiles(
+        {
+          "train.sh": `python examples/${words} --model_name_or_path ./model --output_dir o --per_device_train_batch_size 4\n`,
+          "model/config.json": JSON.stringify({
+            ...config,
+            architectures: ["BertForMaskedLM"],
+            max_position_embeddings: 512,
+          }),
+        },
+        "train.sh",
+        graphsOf,
+      ),
+      {},
+    );
+
+  it("train the class they load, over their own default lengths", async () => {
+    const glue = await command("run_glue.py");
+    assert.deepEqual([glue.run?.task, glue.run?.sequenceLength, glue.padding], ["seq-cls", 128, null]);
+    const asked = await command("run_qa.py --max_seq_length 200 --pad_to_max_length false");
+    assert.deepEqual([asked.run?.task, asked.run?.sequenceLength], ["qa", 200]);
+    assert.ok(asked.padding);
+    const swag = await command("run_swag.py");
+    assert.deepEqual([swag.run?.task, swag.run?.sequenceLength], ["multiple-choice", 512]);
+    const sums = await command("run_summarization.py", { ...BERT, model_type: "t5" });
+    assert.deepEqual([sums.run?.task, sums.run?.sequenceLength, sums.run?.targetLength], ["seq2seq-lm", 512, 128]);
+  });
+
+  it("have Accelerate's loop where they have no trainer", async () => {
+    const { run, padding } = await command("run_glue_no_trainer.py");
+    assert.deepEqual([run?.loop, run?.maxGradNorm, run?.optimizer.name], [{ holds: "outputs" }, 0, "adamw_torch"]);
+    assert.ok(padding);
   });
 });

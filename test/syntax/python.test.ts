@@ -59,6 +59,26 @@ SFTConfig(per_device_train_batch_size=args.batch_size, bf16=args.amp, max_length
     assert.deepEqual(plain(parsePython(text).python?.classes[0]?.fields), { max_len: 512 });
   });
 
+  it("takes a parameter's value from the first call of its function that gives one, else its default", () => {
+    const text = `
+SIZE = 12
+def loader(data, size, *, workers=2, pin=True):
+    return DataLoader(data, batch_size=size, num_workers=workers, pin_memory=pin)
+class Trainer:
+    def fit(self, size):
+        Fit(size=size)
+def later(length=64):
+    Cut(length=length)
+loader(held, unknown_size)
+loader(train, SIZE, workers=4)
+`;
+    assert.deepEqual(calls(text)["DataLoader"], { batch_size: 12, num_workers: 4, pin_memory: true });
+    assert.deepEqual(calls(text)["Cut"], { length: 64 });
+    assert.ok("unknown" in ((calls(text)["Fit"] as { size: object }).size ?? {}));
+    assert.deepEqual(calls("n = 8\ndef f(n):\n  T(n=n)\n")["T"], { n: { unknown: "`n` is a parameter" } });
+    assert.ok(calls("def f(n):\n  T(n=n)\n  f(n)\n")["T"]);
+  });
+
   it("keeps where a name's value is written", () => {
     const text = "micro = 4\nT(a=micro)\n";
     const value = parsePython(text).python?.calls[0]?.keywords.entries[0]?.value;

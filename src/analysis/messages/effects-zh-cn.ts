@@ -362,6 +362,8 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Pipeline schedule: decides how many micro-batches are in flight.": "流水线调度：决定同时进行的微批数。",
   "Accelerate's launch config.": "Accelerate 的启动配置。",
   "The trainer's config.": "训练器的配置。",
+  "Keys and values of every layer beside the logits; off in the Trainer.":
+    "logits 之外还保留每层的键和值；Trainer 会关闭。",
   "Rows of the classifier.": "分类器的行数（类别数）。",
   "Which biases are trained.": "训练哪些偏置。",
   "Quantizes the scales too: 0.05 byte less per weight.": "连缩放因子也量化：每个权重再省 0.05 字节。",

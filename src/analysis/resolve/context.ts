@@ -9,7 +9,9 @@ import type { Versions } from "../versions";
 import type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./types";
 
 export class ResolveContext {
-  /** Whether the Hugging Face Trainer carries the run out. */
+  /** Whether a loop of the script's own trains, on a model that transformers' code loads. */
+  readonly ownLoop: boolean;
+  /** Whether the Hugging Face Trainer carries the run out, or a script's own loop in its place. */
   readonly trains: boolean;
   /** Whether the document is a TRL config. */
   readonly trl: boolean;
@@ -31,7 +33,8 @@ export class ResolveContext {
     this.settings = new Settings([{ id: "override", settings: overrides }, ...inputs.layers]);
     this.libraries = librariesOf(this.settings, inputs.format.id);
     this.losses = lossesOf(inputs, this.settings, this.libraries);
-    this.trains = TRAINER_FORMATS.has(inputs.format.id);
+    this.ownLoop = this.settings.boolean("own_loop") === true;
+    this.trains = this.ownLoop || TRAINER_FORMATS.has(inputs.format.id);
     this.trl = inputs.format.id === "trl";
   }
 

@@ -79,6 +79,10 @@ export function batchOf(c: ResolveContext): number | null {
     return stated.value;
   }
   if (!c.trains) return derivedBatch(c);
+  if (c.ownLoop) {
+    c.obstacles.push({ code: "invalid-value", message: say("obstacle.batch") });
+    return null;
+  }
   const invalid = c.inputs.main.read.problems.some(
     (found) => found.code === "invalid-value" && found.message.args["key"] === "per_device_train_batch_size",
   );
@@ -152,11 +156,25 @@ function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number {
 /** Positions of texts beside pictures where a config leaves them out (CLIPTextConfig, SiglipTextConfig). */
 const TEXT_POSITIONS: Readonly<Record<string, number>> = { clip: 77, siglip: 64, siglip2: 64 };
 
+/**
+ * Families whose positions count from behind the padding's id (`create_position_ids_from_input_ids` of their modeling files): the
+ * rows of the table up to it are no token's.
+ */
+const COUNTS_FROM_PADDING: ReadonlySet<string> = new Set(
+  (
+    "roberta xlm-roberta xlm-roberta-xl camembert data2vec-text ibert longformer luke mpnet roberta-prelayernorm xmod " +
+    "layoutlmv3 lilt markuplm esm"
+  ).split(" "),
+);
+const PADDING = 1;
+
 /** Positions that the model has for tokens, its text side's where it has sides. */
 function positionsOf(config: ModelConfig): number {
   const text = partOf(config, "text_config");
+  const family = String(config["model_type"]);
   const stated = config["max_position_embeddings"] ?? config["n_positions"] ?? text["max_position_embeddings"];
-  return Number(stated ?? TEXT_POSITIONS[String(config["model_type"])] ?? Number.POSITIVE_INFINITY);
+  const reserved = COUNTS_FROM_PADDING.has(family) ? Number(config["pad_token_id"] ?? PADDING) + 1 : 0;
+  return Number(stated ?? TEXT_POSITIONS[family] ?? Number.POSITIVE_INFINITY) - reserved;
 }
 
 /** What samples are cut to; `settled`: the pins say how long they are. */
@@ -191,6 +209,13 @@ function limitOf(c: ResolveContext, config: ModelConfig, settled: boolean): numb
     const length = Math.min(known, limit);
     c.put("sequence_length", length, "default", standard.key, null);
     if (!filled) c.suppose(say("assume.full-length", { length, key: standard.key }), "sequence_length");
+    return length;
+  }
+  const script = c.settings.find("sequence_limit");
+  if (typeof script?.value === "number") {
+    const length = Math.min(script.value, limit);
+    c.put("sequence_length", length, "default", script.key, null);
+    if (!filled) c.suppose(say("assume.full-length", { length, key: script.key }), "sequence_length");
     return length;
   }
   const length = Math.min(ASSUMED_SEQUENCE, limit);

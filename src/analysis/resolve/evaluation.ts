@@ -47,7 +47,7 @@ function keptOf(c: ResolveContext): EvaluationSpec["keeps"] {
 const UNKNOWN_BATCHES = 2;
 
 export function evaluationOf(c: ResolveContext, sizes: Sizes, world: number): EvaluationSpec | null {
-  if (!c.trains || !evaluates(c)) return null;
+  if (!c.trains || c.ownLoop || !evaluates(c)) return null;
   const stated = c.settings.find("eval_batch_size");
   const given = stated?.value ?? c.formatDefault("eval_batch_size");
   const batchSize = typeof given === "number" ? given : sizes.microBatchSize;

@@ -16,6 +16,7 @@ import { ResolveContext } from "./context";
 import { accumulationOf, batchOf, globalBatch, sampleSizesOf } from "./data";
 import { evaluationOf, generationOf } from "./evaluation";
 import { float8Of } from "./float8";
+import { clippingOf, loopOf } from "./loop";
 import { deviceOf, frozenPartsOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { resolveNnunet } from "./nnunet";
 import { paddingOf } from "./padding";
@@ -70,7 +71,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const quantization = quantizationOf(c, config, trainer, loadDtype);
   const float8 = float8Of(c);
   const adapter = adapterOf(c, quantization, config, reward || ownLoss ? null : task);
-  const maxGradNorm = c.value("max_grad_norm", 1) as number;
+  const maxGradNorm = clippingOf(c);
   const labelSmoothing = Number(c.settings.number("label_smoothing") ?? 0);
   const fusedLoss = fusedLossOf(c, trainer);
   const chunkedLoss = chunkedLossOf(c);
@@ -153,7 +154,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...(evaluation === null || spec?.kind === "ppo" ? {} : { evaluation }),
           ...(generation === null ? {} : { generation }),
           ...(ownCode === undefined ? {} : { standsFor: ownCode }),
-          ...(c.settings.boolean("keeps_last_results") === true ? { keepsLastResults: true } : {}),
+          ...loopOf(c, task, config, checkpointing !== null),
           ...(c.settings.boolean("replaces_embedding") === true ? { replacesEmbedding: true } : {}),
           device:
             device.spec === null ? null : { ...device.spec, count: Math.max(device.spec.count, parallel.worldSize) },
@@ -195,7 +196,7 @@ function allocatorOf(c: ResolveContext): Pick<TrainingRun, "allocator"> {
 
 /** `torch_empty_cache_steps`, which the Trainer refuses below 1; 4.41 emptied the cache in every step (transformers/trainer.py). */
 function emptyingOf(c: ResolveContext): Pick<TrainingRun, "emptyCacheSteps"> {
-  if (c.trains && holds("transformers>=4.41", c.libraries) && holds("transformers<4.42", c.libraries))
+  if (c.trains && !c.ownLoop && holds("transformers>=4.41", c.libraries) && holds("transformers<4.42", c.libraries))
     return { emptyCacheSteps: 1 };
   const emptyCacheSteps = c.settings.number("empty_cache_steps");
   return emptyCacheSteps === undefined || emptyCacheSteps < 1 ? {} : { emptyCacheSteps };

@@ -164,7 +164,9 @@ export function optimizerOf(c: ResolveContext, config: ModelConfig): TrainingRun
   if (!c.trains && c.settings.find("optimizer") === undefined) {
     return { name: "adamw_torch_fused", args: {} };
   }
-  const written = String(c.value("optimizer", "adamw_torch_fused"));
+  // A loop's own optimizer is its class's default form; the Trainer's is the fused one.
+  const unsaid = c.ownLoop && c.settings.find("optimizer") === undefined;
+  const written = unsaid ? "adamw_torch" : String(c.value("optimizer", "adamw_torch_fused"));
   const args = optimizerArguments(c.settings.find("optim_args")?.value);
   const projected = projectedOptimizer(c, written);
   if (projected !== undefined) return projected;
@@ -172,7 +174,11 @@ export function optimizerOf(c: ResolveContext, config: ModelConfig): TrainingRun
   if (findOptimizer(name) === undefined) return asAdam(c, written, c.settings.find("optimizer")?.key ?? "optim");
   // The decay of the groups overrules that of `optim_args`.
   const { weight_decay: _, ...own } = args;
-  return { name, args: { ...own, ...givenByTrainer(c, name), ...headsOf(name, config) } };
+  return {
+    name,
+    args: { ...own, ...givenByTrainer(c, name), ...headsOf(name, config) },
+    ...(c.settings.boolean("one_group") === true ? { oneGroup: true } : {}),
+  };
 }
 
 /** Adam-mini is told the sizes of the heads (llamafactory/train/trainer_utils.py, _create_adam_mini_optimizer). */

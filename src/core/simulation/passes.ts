@@ -16,6 +16,7 @@ import type { LoadedModel } from "../training/model";
 import type { Strategy } from "../training/parallel";
 import type { TrainingRun } from "../training/run";
 import { isOnline, lossScope, type RunnableModel, type TrainerParts, trainerPass } from "../training/trainers";
+import { KeptCache } from "../training/trainers/kept-cache";
 import { cacheOf, type InterpreterFactory } from "./generation";
 import type { Models } from "./models";
 import type { Program } from "./program";
@@ -91,6 +92,22 @@ export class Passes {
       });
   }
 
+  /** Interpreters whose outputs keep keys and values of every layer. */
+  private caching(program: Program): PassFactory {
+    const heads = Number(program.view.scope("num_key_value_heads") ?? 0);
+    return (way) => {
+      const cache = new KeptCache(heads);
+      const interpreter = this.interpretersOf(program, cache)(way);
+      return {
+        get foldings() {
+          return interpreter.foldings;
+        },
+        main: (batch) => interpreter.main(batch),
+        keptCache: () => cache.take(),
+      };
+    };
+  }
+
   /** A model that is run as it is, without the wrapper of the trained one. */
   runnable(
     { graph, view, head }: Program,
@@ -126,7 +143,8 @@ export class Passes {
   of(program: Program, scope: Scope | null, loss: TrainerGraph | undefined, at: RunSizes): PassFactory {
     const { torch, models } = this;
     const { spec, run } = this.setup;
-    if (spec === null || loss === undefined || scope === null) return this.interpretersOf(program);
+    if (spec === null || loss === undefined || scope === null)
+      return run.loop?.keepsCache ? this.caching(program) : this.interpretersOf(program);
     const { rater, raterUsage } = models;
     const rated = rater?.at(at);
     return (way) =>

@@ -14,7 +14,7 @@ import type { EvaluationSpec, GenerationSpec } from "./specs/generation";
 import type { ModelSpec } from "./specs/model";
 import type { ParallelSpec } from "./specs/parallel";
 import type { Float8Spec, QuantizationSpec } from "./specs/quantization";
-import type { CheckpointingSpec, ChunkedLossSpec, OptimizerSpec } from "./specs/step";
+import type { CheckpointingSpec, ChunkedLossSpec, LoopSpec, OptimizerSpec } from "./specs/step";
 import type { TrainedSpec } from "./specs/trained";
 import type { TrainerSpec } from "./specs/trainer";
 
@@ -123,11 +123,8 @@ export interface TrainingRun {
    * outputs keep their dtype.
    */
   readonly plainLoop?: true;
-  /**
-   * The loop's names keep a micro-batch's loss and logits, and so its graph, until the next one's are there (litgpt/finetune:
-   * `loss` and `logits` of `fit`).
-   */
-  readonly keepsLastResults?: true;
+  /** A loop other than the Trainer's; absent: the Trainer's, or one that lets go of as much. */
+  readonly loop?: LoopSpec;
   /**
    * The input embedding is replaced once the optimizer is made: the one before stays named, and the gradient of the new one is
    * never let go (litgpt/finetune/lora.py, `old_embedding` and `StableEmbedding`).

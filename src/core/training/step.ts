@@ -20,6 +20,7 @@ import { allocateBatch, type BatchTensor, forward, type PassFactory } from "./fo
 import { counterparts } from "./layers";
 import type { Optimizer } from "./optimizers";
 import type { Strategy } from "./parallel";
+import type { LoopSpec } from "./run";
 import type { Pass } from "./trainers/pass";
 
 export interface StepOptions {
@@ -34,8 +35,8 @@ export interface StepOptions {
    * and accelerate converts nothing.
    */
   readonly plainLoop?: boolean;
-  /** Loss and outputs of a micro-batch live until those of the next are there, its batch until the next one is. */
-  readonly keepsLast?: boolean;
+  /** What of a micro-batch lives until the next one's is there; null: nothing. */
+  readonly loop: LoopSpec | null;
   /** Gradients of what no optimizer knows, which come with the first backward and stay. */
   readonly strayGradients?: readonly Tensor[];
   /** Modules keep tensors to their next forward: no micro-batch does what the one before did. */
@@ -90,14 +91,16 @@ export function runSteps(
   for (let step = 1; step <= STEPS; step++) {
     const { rollout } = options;
     const all = Math.min(options.accumulation, DISTINCT_MICRO_BATCHES);
-    const alone = options.keepsStates || options.keepsLast || (options.settles && step === 1);
+    const alone = options.keepsStates || options.loop !== null || (options.settles && step === 1);
     const distinct = options.plainLoop || alone ? 0 : all;
     const apart = options.plainLoop ? 1 : alone ? all : 0;
     const locals: Tensor[] = [];
     for (let micro = 0; micro < apart; micro++) {
-      const run = () => microBatch(torch, passes("none"), optimizer, options, strategy, step, last);
+      const starts = micro === 0 && options.loop?.zerosLate === true;
+      const clears = starts ? () => zeroGrad(options.groups) : undefined;
+      const run = () => microBatch(torch, passes("none"), optimizer, options, strategy, step, last, clears);
       const left = unrolled(torch, options, kept, run);
-      if (options.keepsLast) last = left;
+      if (options.loop !== null) last = left;
       else locals.push(...left.results, ...left.batch);
     }
     for (let micro = 0; micro < distinct; micro++) {
@@ -129,7 +132,7 @@ export function runSteps(
     strategy.afterStep?.(torch);
     for (const tensor of locals) tensor.release();
     ledger.enter("zero", step);
-    if (!options.keepsGradients) zeroGrad(options.groups);
+    if (!options.keepsGradients && options.loop?.zerosLate !== true) zeroGrad(options.groups);
   }
   for (const tensor of [...last.results, ...last.batch]) tensor.release();
 }
@@ -212,6 +215,7 @@ function offloadedBytes(torch: Torch, foldings: readonly Folding[]): number {
 
 /**
  * @param last what the loop's names refer to until this micro-batch binds them anew, given up
+ * @param clears lets go of the gradients of the step before, between forward and backward
  * @returns what they refer to then, owned by the caller
  */
 function microBatch(
@@ -222,6 +226,7 @@ function microBatch(
   strategy: Strategy,
   step = 1,
   last = NOTHING_LEFT,
+  clears?: () => void,
 ): Left {
   const { ledger } = torch;
   ledger.enter("data", step);
@@ -234,14 +239,17 @@ function microBatch(
   strategy.beginPass?.(torch);
   const offload = options.offloads === null ? null : new OffloadHooks(torch, options.offloads);
   if (offload !== null) torch.hooks.push(offload);
-  const [loss, ...rest] = forward(torch, pass, batch, options.autocast, step, !options.plainLoop);
+  const converts = !options.plainLoop && options.loop?.keepsDtype !== true;
+  const [loss, ...outputs] = forward(torch, pass, batch, options.autocast, step, converts);
+  const rest = [...outputs, ...(pass.keptCache?.() ?? [])];
   if (offload !== null) torch.hooks.pop();
   for (const tensor of last.results) tensor.release();
   torch.tape?.returns([loss!, ...rest]);
   const locals = [...rest, ...batch];
-  const named = options.plainLoop || options.keepsLast;
+  const named = options.plainLoop || options.loop?.holds === "outputs";
   const held = named || pass.holdsOutputs;
-  if (!held) for (const tensor of locals) tensor.release();
+  if (!held) for (const tensor of options.loop === null ? locals : rest) tensor.release();
+  clears?.();
   ledger.enter("backward", step);
   torch.kind = "temporaries";
   torch.logits = true;
@@ -255,7 +263,9 @@ function microBatch(
   strategy.endPass?.(torch);
   for (const tensor of options.strayGradients ?? []) stray(torch, tensor);
   if (named) return { results: [loss!, ...rest], batch };
+  if (options.loop?.holds === "loss") return { results: [loss!], batch };
   loss!.release();
+  if (options.loop !== null) return { results: [], batch };
   if (held) for (const tensor of locals) tensor.release();
   return NOTHING_LEFT;
 }

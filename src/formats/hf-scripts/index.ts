@@ -7,8 +7,10 @@ import { PEFT_CALLS } from "../peft";
 import { count, derived, NOT_RECOGNISED, type Recognition, schemaFormat, type View } from "../schema";
 import { TRL_KEYS } from "../trl/keys";
 import type { CarrierId, ConfigDocument, Format, LocatedSetting, SchemaId } from "../types";
+import { exampleSettings } from "./examples";
 import { pythonKeys, scriptKeys } from "./keys";
 import { LOADS, loadedClass, trainedLoad } from "./loads";
+import { backwardCall, LOADER, plainLoop, trainingLoader } from "./loop";
 import { tokenizedLengths } from "./tokenizing";
 
 const TRAINING = TRAINING_ARGUMENTS_KEYS.flatMap((key) => [key.key, ...(key.aliases ?? [])]).concat(
@@ -43,28 +45,11 @@ const TRL_SCRIPTS = [
 function derive(
   settings: readonly LocatedSetting[],
   view: View,
-  { parsed: { python } }: ConfigDocument,
+  { parsed: { python, shell } }: ConfigDocument,
 ): readonly LocatedSetting[] {
   const result: LocatedSetting[] = [];
   const inline = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
   if (inline?.node.kind === "map") result.push(...deepspeedReader(inline.node, inline.key).settings);
-  // A loop of one's own: the first loader is the training one.
-  const loader = view.map.entries.find((entry) => entry.key === "loader.batch_size");
-  if (
-    loader?.value.kind === "scalar" &&
-    typeof loader.value.value === "number" &&
-    !settings.some((setting) => setting.name === "micro_batch_size")
-  ) {
-    const valueSpan = { start: loader.value.start, end: loader.value.end };
-    result.push({
-      name: "micro_batch_size",
-      key: "batch_size",
-      value: loader.value.value,
-      node: loader.value,
-      keySpan: loader.keySpan,
-      valueSpan,
-    });
-  }
   const dtype = settings.findLast(
     (setting) => setting.name === "mixed_precision" && (setting.value === "bf16" || setting.value === "fp16"),
   );
@@ -72,8 +57,18 @@ function derive(
   if (dtype !== undefined && !settings.some((setting) => setting.name === "bf16" || setting.name === "fp16"))
     result.push(derived(dtype, String(dtype.value), true));
   result.push(...readsWordsAlone(view));
-  if (python !== undefined) result.push(...loadedClass(python), ...unstated(tokenizedLengths(python), settings));
+  const command = shell?.commands.find(({ start }) => start === view.map.start);
+  if (command !== undefined) result.push(...unstated(exampleSettings(command), settings));
+  if (python !== undefined) {
+    const loop = hasTrainer(python) ? [] : plainLoop(python);
+    result.push(...loadedClass(python), ...unstated([...tokenizedLengths(python), ...loop], settings));
+  }
   return result;
+}
+
+/** Whether a trainer of transformers or TRL runs the loop, whatever else the module calls. */
+function hasTrainer({ calls }: PythonModule): boolean {
+  return calls.some(({ callee }) => TRAINING_CALL.test(callee) || TRL_CALL.test(callee) || TRAINER_CALL.test(callee));
 }
 
 /** What the trainer's own arguments leave open. */
@@ -145,6 +140,7 @@ const TRL_TRAINERS = [
   ..."GOLD MiniLLM IWOPD SDFT SDPO SSD".split(" "),
 ].join("|");
 const TRL_CALL = new RegExp(`(?:^|\\.)(?:${TRL_TRAINERS})Config$`);
+const TRAINER_CALL = new RegExp(`(?:^|\\.)(?:${TRL_TRAINERS}|Seq2Seq)?Trainer$`);
 /** What a training loop of one's own calls. */
 const LOOP = /(?:^|\.)(?:backward|AdamW|SGD|Adam|Adafactor|AdamW8bit|PagedAdamW\w*)$/;
 const CALLS: readonly (readonly [RegExp, string])[] = [
@@ -159,10 +155,10 @@ const CALLS: readonly (readonly [RegExp, string])[] = [
   [/(?:Processor|FeatureExtractor)\.from_pretrained$/, "processor."],
   [/gradient_checkpointing_enable$/, "enable."],
   [/prepare_model_for_kbit_training$/, "kbit."],
-  [new RegExp(`(?:^|\\.)(?:${TRL_TRAINERS}|Seq2Seq)?Trainer$`), "trainer."],
+  [TRAINER_CALL, "trainer."],
   [/(?:^|\.)ModelConfig$/, "model_args."],
   [/(?:^|\.)Accelerator$/, "accelerator."],
-  [/(?:^|\.)DataLoader$/, "loader."],
+  [LOADER, "loader."],
   [LOOP, "loop."],
 ];
 
@@ -171,7 +167,9 @@ function pythonViews(document: ConfigDocument): readonly View[] {
   const { python } = document.parsed;
   if (python === undefined) return [];
   const load = trainedLoad(python);
-  const isRead = (call: PythonCall) => call === load || !LOADS.test(call.callee);
+  const loader = backwardCall(python) === undefined ? undefined : trainingLoader(python);
+  const isRead = (call: PythonCall) =>
+    call === load || call === loader || !(LOADS.test(call.callee) || LOADER.test(call.callee));
   return pythonView(document, CALLS, isRead).map((view) => {
     const lora = python.calls.some((call) =>
       /(?:^|\.)LoraConfig$|FastLanguageModel\.get_peft_model$/.test(call.callee),

@@ -95,7 +95,7 @@ export function scriptKeys(id: SchemaId): readonly SchemaKey[] {
 }
 
 /** Keywords of the calls around the trainer; the prefix is the call. */
-const CALL_KEYS: readonly SchemaKey[] = [
+export const CALL_KEYS: readonly SchemaKey[] = [
   memory("lora.call", "adapter", "boolean", EFFECT.adapter, { means: onlyWhenOn("lora") }),
   memory("lora.r", "lora_rank", "integer", EFFECT.rank, { default: 8, min: 1 }),
   memory("lora.lora_alpha", "lora_alpha", "number", EFFECT.alpha, { default: 8 }),
@@ -140,6 +140,12 @@ const CALL_KEYS: readonly SchemaKey[] = [
   memory("load.load_in_4bit", "load_in_4bit", "boolean", EFFECT.quantization),
   memory("load.load_in_8bit", "load_in_8bit", "boolean", EFFECT.quantization),
   memory("load.max_seq_length", "sequence_length", "integer", EFFECT.sequence, { nullable: true }),
+  memory(
+    "load.use_cache",
+    "use_cache",
+    "boolean",
+    "Keys and values of every layer beside the logits; off in the Trainer.",
+  ),
   memory("load.num_labels", "num_labels", "integer", "Rows of the classifier.", { min: 1 }),
   memory(
     "load.device_map",
@@ -164,7 +170,7 @@ const CALL_KEYS: readonly SchemaKey[] = [
   memory("accelerator.gradient_accumulation_steps", "gradient_accumulation_steps", "integer", EFFECT.accumulation, {
     min: 1,
   }),
-  memory("loader.batch_size", "loader_batch_size", "integer", EFFECT.microBatch, { min: 1 }),
+  memory("loader.batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { min: 1 }),
   memory("model_args.model_name_or_path", "model", "string", EFFECT.model, { link: "model" }),
 ];
 

@@ -12,12 +12,13 @@ const MAX_WRAPS = 8;
 const TRAINER = /Trainer$/;
 const OPTIMIZER = /(?:^|\.)(?:\w*Adam\w*|SGD|RMSprop|Adagrad|Adafactor|Lion\w*|LAMB|LARS|Muon|Sophia\w*)$/;
 
-function rawOf(node: LocatedNode | undefined): string | undefined {
+/** The text of what cannot be known without running. */
+export function rawOf(node: LocatedNode | undefined): string | undefined {
   return node?.kind === "unknown" ? node.raw : undefined;
 }
 
 /** Names of the trained model, the surest first: what a trainer is given, what an optimizer steps, what `train()` is called on. */
-function trainedNames({ calls }: PythonModule): readonly string[] {
+export function trainedNames({ calls }: PythonModule): readonly string[] {
   const given = calls
     .filter(({ callee }) => TRAINER.test(callee))
     .map(({ keywords, positional }) =>

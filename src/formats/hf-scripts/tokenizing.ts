@@ -4,6 +4,7 @@
  */
 import type { Entry, PythonCall, PythonModule } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
+import { rawOf } from "./loads";
 
 const TOKENIZES =
   /(?:^|[._])(?:tok|tokenizer|tokeniser|processor)(?:\.(?:__call__|encode|encode_plus|batch_encode_plus|apply_chat_template))?$/i;
@@ -25,8 +26,26 @@ function stated(name: string, { key, keySpan, value: node }: Entry, value: strin
   return { name, key, value, node, keySpan, valueSpan: { start: node.start, end: node.end } };
 }
 
+/** Names for the length of the pieces that texts joined to one another are cut into, and for what cuts them. */
+const PIECES = /^(?:block|chunk)_size$/i;
+const CUTS = /group|chunk|concat/i;
+
+/** The length of the pieces, which are full, where a dataset is mapped with a function that cuts it so. */
+function cutInPieces({ assignments, calls }: PythonModule): readonly LocatedSetting[] {
+  const size = assignments.entries.find(
+    ({ key, value }) => PIECES.test(key) && value.kind === "scalar" && typeof value.value === "number",
+  );
+  const cuts = calls.some(
+    ({ callee, positional }) => /(?:^|\.)map$/.test(callee) && CUTS.test(rawOf(positional[0]) ?? ""),
+  );
+  if (size?.value.kind !== "scalar" || typeof size.value.value !== "number" || !cuts) return [];
+  return [stated("sequence_length", size, size.value.value), stated("padding", size, "max_length")];
+}
+
 /** Lengths that samples are cut to where they are tokenized, the longest of each kind, and whether they are filled up to it. */
 export function tokenizedLengths(python: PythonModule): readonly LocatedSetting[] {
+  const pieces = cutInPieces(python);
+  if (pieces.length > 0) return pieces;
   const longest = new Map<string, { readonly entry: Entry; readonly length: number; readonly call: PythonCall }>();
   for (const call of python.calls) {
     const entry = TOKENIZES.test(call.callee) ? entryOf(call, "max_length") : undefined;

@@ -11,7 +11,8 @@ function hasClassPath({ map }: View): boolean {
   return false;
 }
 
-function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+/** What a strategy and the devices say of sharding and of the processes. */
+export function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
   const result: LocatedSetting[] = [];
   const find = (name: string) => settings.findLast((setting) => setting.name === name);
   const strategy = find("strategy");
@@ -42,7 +43,7 @@ function deriveLitgpt(settings: readonly LocatedSetting[]): readonly LocatedSett
   const find = (name: string) => settings.findLast((setting) => setting.name === name);
   const model = find("model");
   if (typeof model?.value === "string") result.push(derived(model, "model", publishedModel(model.value)));
-  if (model?.key === "checkpoint_dir") result.push(derived(model, "keeps_last_results", true));
+  if (model?.key === "checkpoint_dir") result.push(derived(model, "loop_holds", "outputs"));
   const quantized = find("quantization");
   const isQuantized = typeof quantized?.value === "string" && quantized.value !== "none";
   if (isQuantized && quantized?.node.kind === "scalar")

@@ -5,7 +5,7 @@ import { childrenOf, span } from "./nodes";
 
 /** What a name is bound to. */
 export interface Binding {
-  /** null: bound in a way that gives no value (loop variable, parameter, several assignments). */
+  /** null: bound in a way that gives no value (loop variable, several assignments). */
   expression: SyntaxNode | null;
   reason: string;
   span: Span;
@@ -15,6 +15,7 @@ export interface Binding {
 export class Collector {
   readonly bindings = new Map<string, Binding>();
   readonly callNodes: SyntaxNode[] = [];
+  private readonly byName = new Map<string, SyntaxNode[]>();
   readonly classNodes: SyntaxNode[] = [];
   readonly assigned: { readonly name: SyntaxNode; readonly value: SyntaxNode }[] = [];
   readonly imports: string[] = [];
@@ -27,7 +28,7 @@ export class Collector {
         switch (cursor.name) {
           case "CallExpression":
           case "Decorator":
-            this.callNodes.push(cursor.node);
+            this.called(cursor.node);
             break;
           case "ClassDefinition":
             this.classNodes.push(cursor.node);
@@ -44,15 +45,27 @@ export class Collector {
           case "NamedExpression":
             this.rebind(cursor.node.firstChild, "assigned in an expression");
             break;
-          case "ParamList":
-            for (const name of cursor.node.getChildren("VariableName")) this.parameter(name);
-            break;
           case "ImportStatement":
             this.importStatement(cursor.node);
             break;
         }
       },
     });
+  }
+
+  /** Calls of a plain name. */
+  callsOf(name: string): readonly SyntaxNode[] {
+    return this.byName.get(name) ?? [];
+  }
+
+  private called(node: SyntaxNode): void {
+    this.callNodes.push(node);
+    const callee = node.firstChild;
+    if (callee?.name !== "VariableName") return;
+    const name = this.slice(callee);
+    const known = this.byName.get(name);
+    if (known === undefined) this.byName.set(name, [node]);
+    else known.push(node);
   }
 
   private assignment(node: SyntaxNode): void {
@@ -93,18 +106,6 @@ export class Collector {
   private rebind(name: SyntaxNode | null, reason: string): void {
     if (name === null || name.name !== "VariableName") return;
     this.bindings.set(this.slice(name), { expression: null, reason, span: span(name) });
-  }
-
-  private parameter(name: SyntaxNode): void {
-    const key = this.slice(name);
-    if (this.bindings.has(key))
-      this.bindings.set(key, { expression: null, reason: "also a parameter", span: span(name) });
-    else {
-      const next = name.nextSibling;
-      const typed = next?.name === "TypeDef" ? next.nextSibling : next;
-      const value = typed?.name === "AssignOp" ? typed.nextSibling : null;
-      this.bindings.set(key, { expression: value, reason: "a parameter", span: span(name) });
-    }
   }
 
   private importStatement(node: SyntaxNode): void {

@@ -50,7 +50,7 @@ export function readModule(text: string): PythonModule {
   const found = new Collector(text);
   found.collect(tree);
   const attributes = new Map<string, LocatedNode>();
-  const evaluator = new Evaluator(text, found.bindings, attributes);
+  const evaluator = new Evaluator(text, found.bindings, attributes, (name) => found.callsOf(name));
   addAttributes(attributes, found, evaluator);
   evaluator.forget();
   const calls = callsOf(found, evaluator);

@@ -5,6 +5,7 @@ import type { Entry, ListNode, LocatedNode, MapNode, PythonCall, ScalarNode, Spa
 import type { Binding } from "./collect";
 import { dtypeNamed, fold, unquote } from "./literals";
 import { childrenOf, span } from "./nodes";
+import { type Parameter, parameterAt } from "./parameters";
 
 /** Values looked through per expression tree; bounds names that refer to each other. */
 const MAX_EVALUATIONS = 200_000;
@@ -24,11 +25,15 @@ export class Evaluator {
   private readonly evaluating = new Set<string>();
   private evaluations = 0;
 
-  /** @param attributes those of namespaces, whose values are known from elsewhere in the module (`args.x`) */
+  /**
+   * @param attributes those of namespaces, whose values are known from elsewhere in the module (`args.x`)
+   * @param callsOf calls of a function of the module, by its name
+   */
   constructor(
     private readonly text: string,
     private readonly bindings: ReadonlyMap<string, Binding>,
     private readonly attributes: ReadonlyMap<string, LocatedNode>,
+    private readonly callsOf: (name: string) => readonly SyntaxNode[],
   ) {}
 
   /** More attributes are known now: what was evaluated before is forgotten. */
@@ -203,10 +208,33 @@ export class Evaluator {
 
   private variable(node: SyntaxNode, depth: number): LocatedNode {
     const name = this.slice(node);
+    const parameter = parameterAt(node, name, (part) => this.slice(part));
+    if (parameter !== undefined) return this.parameter(parameter, node, depth);
     const binding = this.bindings.get(name);
     if (binding === undefined) return this.unknown(node, `\`${name}\` is not defined in this file`);
     if (binding.expression === null) return this.unknown(node, `\`${name}\` is ${binding.reason}`);
     return this.moved(this.evaluate(binding.expression, depth + 1), node);
+  }
+
+  /** The value that the first call of its function gives a parameter, where one does and it can be known, else its default. */
+  private parameter(parameter: Parameter, node: SyntaxNode, depth: number): LocatedNode {
+    const calls = parameter.function === undefined ? [] : this.callsOf(parameter.function);
+    for (const call of calls) {
+      const found = this.argument(call, parameter, depth);
+      if (found !== undefined && found.kind !== "unknown") return this.moved(found, node);
+    }
+    if (parameter.standard === null) return this.unknown(node, `\`${parameter.name}\` is a parameter`);
+    return this.moved(this.evaluate(parameter.standard, depth + 1), node);
+  }
+
+  private argument(call: SyntaxNode, { name, index }: Parameter, depth: number): LocatedNode | undefined {
+    const list = call.getChild("ArgList");
+    const place = `${list?.from}:${list?.to}`;
+    if (list === null || depth > MAX_DEPTH || this.evaluating.has(place)) return undefined;
+    this.evaluating.add(place);
+    const { positional, entries } = this.arguments(list, depth + 1);
+    this.evaluating.delete(place);
+    return entries.find(({ key }) => key === name)?.value ?? positional[index];
   }
 
   private member(node: SyntaxNode, depth: number): LocatedNode {

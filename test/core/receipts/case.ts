@@ -11,7 +11,7 @@ import {
   LN_TUNING_TARGETS,
   PEFT_TARGETS,
 } from "../../../src/core/training/adapters/peft-targets";
-import type { AdapterSpec, Float8Recipe, TrainingRun } from "../../../src/core/training/run";
+import type { AdapterSpec, Float8Recipe, LoopSpec, TrainingRun } from "../../../src/core/training/run";
 import type { TrainedSpec } from "../../../src/core/training/specs/trained";
 import { causalRun } from "../runs";
 
@@ -76,6 +76,8 @@ export interface Case {
   /** torchtune's loss over pieces of every sequence. */
   readonly chunked_loss?: { readonly chunks: number; readonly keeps_logits: boolean };
   readonly in_backward?: boolean;
+  /** A loop of one's own around `model.parameters()`: what its names hold, and whether outputs keep a cache. */
+  readonly loop?: { readonly holds: LoopSpec["holds"]; readonly caches: boolean; readonly zeros_late?: true };
   /** BAdam trains its first block. */
   readonly badam?: boolean;
   /** torchao's recipe of 8-bit products, put in by accelerate. */
@@ -235,7 +237,17 @@ export function runOf(c: Case): TrainingRun {
       ...optimizerOf(c),
       ...(c.in_backward ? { stepsInBackward: true } : {}),
       ...(c.badam ? { block: 0 } : {}),
+      ...(c.loop ? { oneGroup: true as const } : {}),
     },
+    ...(c.loop
+      ? {
+          loop: {
+            holds: c.loop.holds,
+            keepsDtype: true as const,
+            ...written({ keepsCache: c.loop.caches || undefined, zerosLate: c.loop.zeros_late }),
+          },
+        }
+      : {}),
     maxGradNorm: c.max_grad_norm ?? 1,
     ...(c.trained ? { trained: { ...onlyTrained(c.trained), ...written({ dtype: c.trained_dtype }) } } : {}),
     adapter: c.peft ? adapterOf(c.peft, c.model.model_type) : null,

@@ -24,7 +24,7 @@ function found(change: Partial<TrainingRun>): number {
 
 describe("the loop of litgpt", () => {
   it("keeps the graph of the micro-batch before, and in it what packed layers keep as attributes", () => {
-    const more = found({ keepsLastResults: true }) - found({});
+    const more = found({ loop: { holds: "outputs" } }) - found({});
     // Inputs of q, k and v (one), of the output, of gate and up (one), of down: attributes of bitsandbytes' function. What the
     // first layer is given requires no grad.
     const inputs = LAYERS * TOKENS * (3 * HIDDEN + INNER) * 2 - TOKENS * HIDDEN * 2;
@@ -36,12 +36,12 @@ describe("the loop of litgpt", () => {
 
   it("keeps little where nothing holds inputs that backward is done with", () => {
     const plain = { quantization: null };
-    const more = found({ ...plain, keepsLastResults: true }) - found(plain);
+    const more = found({ ...plain, loop: { holds: "outputs" } }) - found(plain);
     assert.equal(more, TOKENS * WORDS * 2 + 512 + 2 * TOKENS * 8 + 512);
   });
 
   it("has an embedding besides, whose gradient no optimizer knows", () => {
-    const both = { keepsLastResults: true, replacesEmbedding: true } as const;
-    assert.equal(found(both) - found({ keepsLastResults: true }), 2 * WORDS * HIDDEN * 2);
+    const both = { loop: { holds: "outputs" }, replacesEmbedding: true } as const;
+    assert.equal(found(both) - found({ loop: { holds: "outputs" } }), 2 * WORDS * HIDDEN * 2);
   });
 });

@@ -14,6 +14,21 @@ export interface OptimizerSpec {
   readonly block?: number;
 }
 
+/** What a training loop of its own does with the results of a micro-batch, where the Trainer lets go of them. */
+export interface LoopSpec {
+  /**
+   * What its names refer to until the next micro-batch's are there, beside the batch: the loss, or the outputs, too
+   * (litgpt/finetune: `loss` and `logits` of `fit`). Nothing, where a function of its own runs the forward.
+   */
+  readonly holds: "nothing" | "loss" | "outputs";
+  /** Gradients stay until the next step's first forward is done (lightning/pytorch/loops/optimization/automatic.py, Closure). */
+  readonly zerosLate?: true;
+  /** Outputs keep the dtype that autocast gives them: neither accelerate nor Lightning's Fabric converts them. */
+  readonly keepsDtype?: true;
+  /** The outputs have keys and values of every layer (`use_cache`, which only the Trainer's arguments switch off). */
+  readonly keepsCache?: true;
+}
+
 /** `torch.utils.checkpoint` around the layers; null in `TrainingRun.checkpointing` when off. */
 export type CheckpointingSpec = CheckpointingOptions;
 

@@ -34,6 +34,11 @@ export class KeptCache implements AttentionCache {
     return torch.empty("cat", [tensor.size(0), this.heads, ...tensor.sizes.slice(TOKENS)], dtype);
   }
 
+  /** What was kept, from now on the caller's. */
+  take(): readonly Tensor[] {
+    return this.kept.splice(0);
+  }
+
   release(): void {
     for (const tensor of this.kept.splice(0)) tensor.release();
   }

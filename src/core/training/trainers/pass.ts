@@ -25,6 +25,8 @@ export interface Pass {
   readonly ownsAutocast?: true;
   /** What `main` gives after the loss is named through the backward, which runs inside the same function. */
   readonly holdsOutputs?: boolean;
+  /** Keys and values that the outputs of the last `main` keep, handed over to the caller. */
+  readonly keptCache?: () => readonly Tensor[];
 }
 
 /** Keys and values that the outputs of one forward keep. */

@@ -1,0 +1,46 @@
+/** What a loop other than the Trainer's does with a micro-batch's results and with the gradients. */
+import type { ModelConfig, Task, TrainingRun } from "../../core/training/run";
+import type { ResolveContext } from "./context";
+
+/** Tasks whose models write texts, token after token where they generate. */
+const WRITES: ReadonlySet<Task> = new Set(["causal-lm", "seq2seq-lm", "image-text-to-text", "speech-seq2seq"]);
+
+/** Families whose code switches `use_cache` off where labels are given (`forward` of their modeling files). */
+const CACHELESS: ReadonlySet<string> = new Set(
+  (
+    "bart bigbird_pegasus blenderbot blenderbot-small florence2 fsmt kosmos-2 kosmos-2.5 led marian mbart mvp pegasus pegasus_x " +
+    "plbart seamless_m4t seamless_m4t_v2"
+  ).split(" "),
+);
+
+/**
+ * What the loop's names hold. Without checkpointing, which switches it off, models that write keep a cache (`use_cache` of their
+ * config; the Trainer's argument of that name is false).
+ */
+export function loopOf(
+  c: ResolveContext,
+  task: Task,
+  config: ModelConfig,
+  checkpointed: boolean,
+): Pick<TrainingRun, "loop"> {
+  const holds = c.settings.string("loop_holds");
+  if (holds !== "nothing" && holds !== "loss" && holds !== "outputs") return {};
+  const caches =
+    WRITES.has(task) &&
+    !checkpointed &&
+    !CACHELESS.has(String(config["model_type"])) &&
+    (c.settings.boolean("use_cache") ?? config["use_cache"]) !== false;
+  return {
+    loop: {
+      holds,
+      ...(c.settings.boolean("loop_zeros_late") === true ? { zerosLate: true } : {}),
+      ...(c.settings.boolean("loop_keeps_dtype") === true ? { keepsDtype: true } : {}),
+      ...(c.settings.boolean("loop_keeps_cache") === true && caches ? { keepsCache: true } : {}),
+    },
+  };
+}
+
+/** The norm gradients are clipped to: the Trainer's default is 1, loops clip where they say so (0: not). */
+export function clippingOf(c: ResolveContext): number {
+  return c.ownLoop ? (c.settings.number("max_grad_norm") ?? 0) : Number(c.value("max_grad_norm", 1));
+}

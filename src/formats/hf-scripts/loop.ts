@@ -1,0 +1,243 @@
+/**
+ * What a training loop of one's own says by the calls it makes, where a trainer's arguments would: optimizer, autocast, the dtype
+ * of the weights, clipping, accumulation, compilation, and which of a micro-batch's results its names keep.
+ */
+import type { Entry, LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
+import type { LocatedSetting } from "../types";
+import { rawOf, trainedNames } from "./loads";
+
+type Value = LocatedSetting["value"];
+
+/** Optimizer classes by the name of the optimizer with the same states and step. */
+const OPTIMIZERS: Readonly<Record<string, string>> = {
+  AdamW: "adamw",
+  Adam: "adam",
+  SGD: "sgd",
+  RMSprop: "rmsprop",
+  Adagrad: "adagrad",
+  Adamax: "adamax",
+  NAdam: "nadam",
+  RAdam: "radam",
+  Adadelta: "adadelta",
+  ASGD: "asgd",
+  Rprop: "rprop",
+  Muon: "muon",
+  FusedAdam: "adamw_torch_fused",
+  DeepSpeedCPUAdam: "adamw_torch_fused",
+  AdamW8bit: "adamw_bnb_8bit",
+  Adam8bit: "adamw_bnb_8bit",
+  PagedAdamW8bit: "paged_adamw_8bit",
+  PagedAdamW32bit: "paged_adamw_32bit",
+  PagedAdamW: "paged_adamw_32bit",
+  Lion8bit: "lion_8bit",
+  PagedLion8bit: "paged_lion_8bit",
+  Lion: "lion_32bit",
+  AdamWScheduleFree: "schedule_free_adamw",
+  RAdamScheduleFree: "schedule_free_radam",
+  SGDScheduleFree: "schedule_free_sgd",
+};
+/** `transformers.Adafactor` and the class of torch.optim keep other states. */
+const ADAFACTOR = /(?:^|\.)Adafactor$/;
+/** Arguments of optimizers that decide what a step allocates. */
+const OPTIONS = ["foreach", "fused", "momentum", "nesterov", "centered", "amsgrad", "capturable"];
+
+const ACCUMULATION =
+  /(?:^|\.)(?:gradient_accumulation\w*|grad_accum\w*|accum(?:ulation)?_steps|accumulate_grad_batches)$/i;
+/** Calls that cut a dataset into batches, of one sample each where they do not say (torch/utils/data/dataloader.py). */
+export const LOADER = /(?:^|\.)DataLoader$/;
+/** Names of what is not trained on. */
+const HELD_OUT = /val|test|eval|dev/i;
+
+function scalar(value: string | number | boolean, at: Span): LocatedNode {
+  return { kind: "scalar", value, raw: String(value), start: at.start, end: at.end };
+}
+
+function at(name: string, call: PythonCall, value: Value, node?: LocatedNode): LocatedSetting {
+  const { calleeSpan: keySpan, callee: key } = call;
+  const said = node ?? scalar(typeof value === "object" ? "" : value, keySpan);
+  return { name, key, value, node: said, keySpan, valueSpan: { start: said.start, end: said.end } };
+}
+
+function keyword({ keywords }: PythonCall, name: string): Entry | undefined {
+  return keywords.entries.find(({ key }) => key === name);
+}
+
+function plain(node: LocatedNode | undefined): string | number | boolean | null | undefined {
+  return node?.kind === "scalar" ? node.value : undefined;
+}
+
+function classOf({ callee }: PythonCall): string {
+  return callee.slice(callee.lastIndexOf(".") + 1);
+}
+
+function optimizerOf({ calls, imports }: PythonModule): LocatedSetting[] {
+  const call = calls.find((one) => Object.hasOwn(OPTIMIZERS, classOf(one)) || ADAFACTOR.test(one.callee));
+  if (call === undefined) return [];
+  const ofTorch = /optim\./.test(call.callee) || imports.includes("torch.optim.Adafactor");
+  const name = OPTIMIZERS[classOf(call)] ?? (ofTorch ? "adafactor_torch" : "adafactor");
+  const options = OPTIONS.flatMap((option) => {
+    const value = plain(keyword(call, option)?.value);
+    return value === undefined || value === null
+      ? []
+      : [`${option}=${value === true ? "True" : value === false ? "False" : value}`];
+  });
+  const decay = keyword(call, "weight_decay");
+  const whole = /\.parameters\(\)/.test(rawOf(call.positional[0] ?? keyword(call, "params")?.value) ?? "");
+  return [
+    at("optimizer", call, name),
+    ...(options.length > 0 ? [at("optim_args", call, options.join(","))] : []),
+    ...(whole ? [at("one_group", call, true)] : []),
+    ...(decay !== undefined && typeof plain(decay.value) === "number"
+      ? [at("weight_decay", call, plain(decay.value) as number, decay.value)]
+      : []),
+  ];
+}
+
+const COMPUTE: Readonly<Record<string, string>> = { bfloat16: "bf16", float16: "fp16", half: "fp16" };
+
+/** `torch.autocast`, whose dtype on CUDA is float16 where none is given (torch/amp/autocast_mode.py). */
+function autocastOf({ calls }: PythonModule): LocatedSetting[] {
+  const call = calls.find(({ callee }) => /(?:^|\.)autocast$/.test(callee) && !/accelerator/i.test(callee));
+  if (call === undefined || plain(keyword(call, "enabled")?.value) === false) return [];
+  const named = [keyword(call, "dtype")?.value, ...call.positional].find(
+    (node) => COMPUTE[String(plain(node))] !== undefined,
+  );
+  return [at("compute_dtype", call, COMPUTE[String(plain(named))] ?? "fp16", named)];
+}
+
+const CASTS: Readonly<Record<string, string>> = { half: "float16", bfloat16: "bfloat16", float: "float32" };
+
+/** The dtype that the loaded model's weights are cast to as a whole: `model.half()`, `model.to(dtype=torch.bfloat16)`. */
+function castOf(python: PythonModule, names: ReadonlySet<string>): LocatedSetting[] {
+  for (const call of python.calls.toReversed()) {
+    const [, owner, method = ""] = /^([\w.]+)\.(half|bfloat16|float|to)$/.exec(call.callee) ?? [];
+    if (owner === undefined || !names.has(owner)) continue;
+    const said = [keyword(call, "dtype")?.value, ...call.positional].find((node) =>
+      /^(?:float32|float16|bfloat16)$/.test(String(plain(node))),
+    );
+    const dtype = CASTS[method] ?? plain(said);
+    if (typeof dtype === "string") return [at("load_dtype", call, dtype, said)];
+  }
+  return [];
+}
+
+function clippingOf({ calls }: PythonModule): LocatedSetting[] {
+  const call = calls.find(({ callee }) => /(?:^|\.)clip_grad_norm_?$/.test(callee));
+  if (call === undefined) return [];
+  const node = call.positional[1] ?? keyword(call, "max_norm")?.value;
+  const norm = plain(node);
+  return [at("max_grad_norm", call, typeof norm === "number" ? norm : 1, node)];
+}
+
+function accumulationOf({ assignments }: PythonModule): LocatedSetting[] {
+  const entry = assignments.entries.find(
+    ({ key, value }) => ACCUMULATION.test(key) && typeof plain(value) === "number",
+  );
+  if (entry === undefined) return [];
+  const { key, keySpan, value: node } = entry;
+  const valueSpan = { start: node.start, end: node.end };
+  return [{ name: "gradient_accumulation_steps", key, value: plain(node) as number, node, keySpan, valueSpan }];
+}
+
+/** The loader that is trained on: the first whose name does not say otherwise. */
+export function trainingLoader(python: PythonModule): PythonCall | undefined {
+  const loaders = python.calls.filter(({ callee }) => LOADER.test(callee));
+  const nameOf = (call: PythonCall): string =>
+    python.assignments.entries.find(({ value }) => value.start === call.start)?.key ?? rawOf(call.positional[0]) ?? "";
+  return loaders.find((call) => !HELD_OUT.test(nameOf(call))) ?? loaders[0];
+}
+
+/** The batch where no keyword says it; the table of keys reads that one. */
+function batchOf(python: PythonModule): LocatedSetting[] {
+  const call = trainingLoader(python);
+  if (call === undefined || ["batch_size", "batch_sampler"].some((name) => keyword(call, name) !== undefined))
+    return [];
+  const [, node] = call.positional;
+  if (node === undefined) return [at("micro_batch_size", call, 1)];
+  const size = plain(node);
+  return typeof size === "number" ? [at("micro_batch_size", call, size, node)] : [];
+}
+
+/** What the loop's names keep of a forward: `loss = model(…).loss` lets go of the outputs, any other name of them does not. */
+function heldOf({ assignments }: PythonModule, names: ReadonlySet<string>): "loss" | "outputs" {
+  const called = (raw: string): string | undefined => [...names].find((name) => raw.startsWith(`${name}(`));
+  const binds = assignments.entries.some(({ value }) => {
+    const raw = rawOf(value);
+    return (
+      raw !== undefined && called(raw) !== undefined && !/\)\s*(?:\.loss|\["loss"\]|\['loss'\]|\[0\])\s*$/.test(raw)
+    );
+  });
+  return binds ? "outputs" : "loss";
+}
+
+/** Names that stand for the model: what is trained, and what such scripts call it. */
+function modelNames(python: PythonModule): ReadonlySet<string> {
+  return new Set([...trainedNames(python), "model", "self.model", "net"]);
+}
+
+/** What both plain loops and Lightning's modules say in calls. */
+function loopSettings(python: PythonModule): readonly LocatedSetting[] {
+  const names = modelNames(python);
+  const cacheless = python.assignments.entries.find(
+    ({ key, value }) => /\.config\.use_cache$/.test(key) && plain(value) === false,
+  );
+  const compiles = python.calls.find(({ callee }) => callee === "torch.compile");
+  return [
+    ...optimizerOf(python),
+    ...castOf(python, names),
+    ...batchOf(python),
+    ...(cacheless === undefined
+      ? []
+      : [
+          {
+            name: "use_cache",
+            key: cacheless.key,
+            value: false,
+            node: cacheless.value,
+            keySpan: cacheless.keySpan,
+            valueSpan: { start: cacheless.value.start, end: cacheless.value.end },
+          },
+        ]),
+    ...(compiles === undefined ? [] : [at("torch_compile", compiles, true)]),
+  ];
+}
+
+/**
+ * What Lightning's own loop does around a module's `training_step`, whose names go when it returns; the gradients of the step
+ * before stay until then (lightning/pytorch/loops/optimization/automatic.py, Closure).
+ *
+ * @param trainer the call that makes the trainer
+ */
+export function lightningLoop(python: PythonModule, trainer: PythonCall): readonly LocatedSetting[] {
+  return [
+    at("own_loop", trainer, true),
+    at("loop_holds", trainer, "nothing"),
+    at("loop_zeros_late", trainer, true),
+    at("loop_keeps_cache", trainer, true),
+    at("loop_keeps_dtype", trainer, true),
+    ...loopSettings(python),
+  ];
+}
+
+/** The call that takes the gradients of a loop of one's own; undefined: the module has none. */
+export function backwardCall({ calls }: PythonModule): PythonCall | undefined {
+  return calls.find(({ callee }) => /(?:^|\.)backward$/.test(callee));
+}
+
+/** What a plain loop, or one of Accelerate's, says and does; nothing where the module has none. */
+export function plainLoop(python: PythonModule): readonly LocatedSetting[] {
+  const backward = backwardCall(python);
+  if (backward === undefined) return [];
+  const prepared = /accelerator/i.test(backward.callee);
+  return [
+    at("own_loop", backward, true),
+    at("loop_holds", backward, heldOf(python, modelNames(python))),
+    at("loop_keeps_cache", backward, true),
+    // Accelerate converts what a prepared model returns (accelerate/accelerator.py, prepare_model).
+    ...(prepared ? [] : [at("loop_keeps_dtype", backward, true)]),
+    ...loopSettings(python),
+    ...autocastOf(python),
+    ...clippingOf(python),
+    ...accumulationOf(python),
+  ];
+}

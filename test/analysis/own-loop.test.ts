@@ -1,0 +1,161 @@
+/** Training loops of one's own around models of transformers: what their calls say. */
+import { strict as assert } from "node:assert";
+import { type Resolution, resolveRun } from "../../src/analysis/resolve";
+import type { TrainingRun } from "../../src/core/training/run";
+import { TINY_LLAMA } from "./memory-runtime";
+import { gatherFiles } from "./resolve-run";
+
+const BERT = { model_type: "bert", hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 2, vocab_size: 500 };
+
+interface Script {
+  readonly head?: string;
+  readonly load?: string;
+  readonly optimizer?: string;
+  readonly step?: string;
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
+async function resolutionOf(script: Script): Promise<Resolution> {
+  const text = `import torch
+from transformers import AutoModelForSequenceClassification, AutoModelForCausalLM
+${script.head ?? ""}
+model = ${script.load ?? 'AutoModelForSequenceClassification.from_pretrained("./model").cuda()'}
+valid = torch.utils.data.DataLoader(held, batch_size=64)
+train = torch.utils.data.DataLoader(data, batch_size=12, shuffle=True)
+optimizer = ${script.optimizer ?? "torch.optim.AdamW(model.parameters(), lr=1e-4)"}
+for batch in train:
+${(script.step ?? "outputs = model(**batch)\noutputs.loss.backward()").replace(/^/gm, "    ")}
+    optimizer.step()
+    optimizer.zero_grad()
+`;
+  const files = { "train.py": text, "model/config.json": JSON.stringify(script.config ?? BERT) };
+  return resolveRun(await gatherFiles(files, "train.py"), {});
+}
+
+async function runOf(script: Script = {}): Promise<TrainingRun> {
+  const { run } = await resolutionOf(script);
+  assert.ok(run);
+  return run;
+}
+
+describe("analysis: a loop of one's own", () => {
+  it("takes batch, optimizer and head from its calls, and clips nothing by itself", async () => {
+    const run = await runOf();
+    assert.deepEqual([run.microBatchSize, run.maxGradNorm, run.autocast, run.task], [12, 0, null, "seq-cls"]);
+    assert.deepEqual(run.optimizer, { name: "adamw", args: {}, oneGroup: true });
+  });
+
+  it("knows optimizers by their class and what their step allocates by their arguments", async () => {
+    const sgd = await runOf({ optimizer: "torch.optim.SGD(groups, lr=0.1, momentum=0.9, foreach=False)" });
+    assert.deepEqual(sgd.optimizer, { name: "sgd", args: { foreach: "False", momentum: "0.9" } });
+    assert.equal((await runOf({ optimizer: "bnb.optim.PagedAdamW8bit(x)" })).optimizer.name, "paged_adamw_8bit");
+    assert.equal((await runOf({ optimizer: "make_optimizer(model)" })).optimizer.name, "adamw_torch");
+  });
+
+  it("computes in the dtype of its autocast, float16 where none is named", async () => {
+    const step = (words: string) => `with ${words}:\n    loss = model(**batch).loss\nscaler.scale(loss).backward()`;
+    const autocast = async (words: string) => (await runOf({ step: step(words) })).autocast;
+    assert.equal(await autocast('torch.autocast("cuda", dtype=torch.bfloat16)'), "bfloat16");
+    assert.equal(await autocast("torch.amp.autocast('cuda', torch.bfloat16)"), "bfloat16");
+    assert.equal(await autocast("torch.cuda.amp.autocast()"), "float16");
+    assert.equal(await autocast("autocast(enabled=False)"), null);
+    const pure = await runOf({
+      head: "model.to('cuda', dtype=torch.bfloat16)",
+      step: step('torch.autocast("cuda", torch.bfloat16)'),
+    });
+    assert.deepEqual([pure.loadDtype, pure.autocast], ["bfloat16", "bfloat16"]);
+  });
+
+  it("keeps what its names refer to: the outputs, or the loss alone", async () => {
+    assert.deepEqual((await runOf()).loop, { holds: "outputs", keepsDtype: true });
+    const loss = await runOf({ step: "loss = model(**batch).loss\nloss.backward()" });
+    assert.equal(loss.loop?.holds, "loss");
+    const prepared = await runOf({ step: "out = model(**batch)\naccelerator.backward(out.loss)" });
+    assert.deepEqual(prepared.loop, { holds: "outputs" });
+  });
+
+  it("keeps a cache in models that write, unless something switches it off", async () => {
+    const load = 'AutoModelForCausalLM.from_pretrained("./model")';
+    const writes = async (script: Script, config = TINY_LLAMA) =>
+      (await runOf({ load, config, ...script })).loop?.keepsCache === true;
+    assert.equal(await writes({}), true);
+    assert.equal(await writes({ head: "model.config.use_cache = False" }), false);
+    assert.equal(await writes({ head: "model.gradient_checkpointing_enable()" }), false);
+    assert.equal(await writes({ load: load.replace(")", ", use_cache=False)") }), false);
+    assert.equal(
+      await writes({ load: 'BartForConditionalGeneration.from_pretrained("./model")' }, {
+        ...BERT,
+        model_type: "bart",
+      } as never),
+      false,
+    );
+  });
+
+  it("clips, accumulates and compiles where it says so", async () => {
+    const run = await runOf({
+      head: "accumulation_steps = 4\nmodel = torch.compile(model)",
+      step: "loss = model(**batch).loss / accumulation_steps\nloss.backward()\ntorch.nn.utils.clip_grad_norm_(model.parameters(), 0.5)",
+    });
+    assert.deepEqual([run.maxGradNorm, run.gradientAccumulationSteps, run.compiled], [0.5, 4, "model"]);
+  });
+
+  it("without a known batch gives the reason instead of a guess", async () => {
+    const { run, obstacles } = await resolutionOf({ head: "DataLoader = None" });
+    assert.ok(run);
+    assert.deepEqual(obstacles, []);
+    const files = {
+      "train.py": `from transformers import AutoModelForCausalLM\nmodel = AutoModelForCausalLM.from_pretrained("./model")\nfor b in stream:\n    model(**b).loss.backward()\n`,
+      "model/config.json": JSON.stringify(TINY_LLAMA),
+    };
+    const unknown = resolveRun(await gatherFiles(files, "train.py"), {});
+    assert.equal(unknown.run, null);
+    assert.match(JSON.stringify(unknown.obstacles), /obstacle\.batch/);
+  });
+});
+
+describe("analysis: Lightning in Python", () => {
+  const script = (trainer: string, body = ""): string => `import lightning as L
+import torch
+from transformers import AutoModelForSequenceClassification
+class Module(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.model = AutoModelForSequenceClassification.from_pretrained("./model")
+    def training_step(self, batch, index):
+        outputs = self.model(**batch)
+        return outputs.loss
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+${body}
+trainer = L.Trainer(${trainer})
+trainer.fit(Module(), torch.utils.data.DataLoader(data, batch_size=6))
+`;
+
+  async function fitted(trainer: string): Promise<TrainingRun> {
+    const files = { "train.py": script(trainer), "model/config.json": JSON.stringify(BERT) };
+    const inputs = await gatherFiles(files, "train.py");
+    assert.equal(inputs.format.id, "lightning");
+    const { run } = resolveRun(inputs, {});
+    assert.ok(run);
+    return run;
+  }
+
+  it("takes precision, accumulation and clipping from the Trainer, the rest from the module", async () => {
+    const run = await fitted('precision="bf16-mixed", accumulate_grad_batches=3, gradient_clip_val=1.0');
+    assert.deepEqual(
+      [run.autocast, run.loadDtype, run.gradientAccumulationSteps, run.maxGradNorm, run.microBatchSize],
+      ["bfloat16", "float32", 3, 1, 6],
+    );
+    assert.deepEqual([run.task, run.optimizer.name, run.standsFor], ["seq-cls", "sgd", undefined]);
+    assert.equal((await fitted('precision="bf16-true"')).loadDtype, "bfloat16");
+  });
+
+  it("clears the gradients of the step before after the forward, and names nothing of it", async () => {
+    assert.deepEqual((await fitted("max_epochs=1")).loop, { holds: "nothing", zerosLate: true, keepsDtype: true });
+  });
+
+  it("shards by its strategy over its devices", async () => {
+    const run = await fitted('devices=4, strategy="fsdp"');
+    assert.deepEqual([run.parallel.worldSize, run.parallel.fsdp?.sharding], [4, "full_shard"]);
+  });
+});
