@@ -14,6 +14,7 @@ OUT = pathlib.Path(__file__).resolve().parent.parent / "models" / "graphs"
 
 def graphs(args):
     from .families import FAMILIES
+    from . import embedders
     from .checkpointing import mark
     from .heads import normed
     from .graphs import conditioned, facts, family_graphs, texts_alone
@@ -30,13 +31,15 @@ def graphs(args):
             elif args.texts:
                 stored = content_of((OUT / f"{name}.json").read_text())
                 alone = [g for task in FAMILIES[name].tasks for attention in FAMILIES[name].attention for g in texts_alone(name, task, attention)]
-                marked = normed(name, mark(name, {**stored, "graphs": alone}))
+                marked = embedders.mark(name, normed(name, mark(name, {**stored, "graphs": alone})))
                 content = {**stored, "graphs": marked["graphs"] + [g for g in stored["graphs"] if "I == 0" not in g["when"]]}
             elif args.facts:
                 stored = content_of((OUT / f"{name}.json").read_text())
                 content = {**stored, **facts(name, FAMILIES[name], stored["graphs"]), "head": stored["head"], "graphs": stored["graphs"]}
+            elif args.embedders:
+                content = embedders.mark(name, content_of((OUT / f"{name}.json").read_text()))
             else:
-                content = normed(name, mark(name, family_graphs(name, args.task, args.attention)))
+                content = embedders.mark(name, normed(name, mark(name, family_graphs(name, args.task, args.attention))))
                 if args.task or args.attention:
                     stored = content_of((OUT / f"{name}.json").read_text())
                     kept = [g for g in stored["graphs"] if g["task"] not in (args.task or [g["task"]]) or g["attention"] not in (args.attention or [g["attention"]])]
@@ -170,6 +173,7 @@ def main():
     g.add_argument("--texts", action="store_true", help="only texts without pictures; the stored graphs of both are kept")
     g.add_argument("--facts", action="store_true", help="only renew defaults, derived keys and aliases of stored graphs")
     g.add_argument("--conditions", action="store_true", help="only state in stored graphs which branch was captured where it is the only one")
+    g.add_argument("--embedders", action="store_true", help="only mark in stored graphs what embeds the inputs")
     g.add_argument("--trace", action="store_true", help="print the Python traceback of a failure")
     g.set_defaults(run=graphs)
     f = commands.add_parser("families", help="write models/FAMILIES.md: what is captured, and why the rest is not")

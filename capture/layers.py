@@ -33,7 +33,6 @@ class Function:
     amp: bool = False
     weights: dict = field(default_factory=dict)
     held: list = field(default_factory=list)  # shapes and dtypes of what the model keeps when main is over
-    embedded: set = field(default_factory=set)  # names of values that gradient checkpointing tells to require grad
     withheld: list = field(default_factory=list)  # inputs that other layers are given and this one is not
     layer: int | None = None  # of a round: the layer that its loop is in
 
@@ -699,7 +698,6 @@ def functions(trace, spelled=None):
         last = max(k for k, it in enumerate(body) if v in (it.outs if isinstance(it, Op) else ()) or v in _uses(it))
         body.insert(last + 1, Drop([v]))
     main.held = [(trace.values[v.id].shape, trace.values[v.id].dtype) for v in trace.held]
-    main.embedded = {local[v] for v in trace.embedded if v in local}
     pending = [main]
     while pending:
         f = pending.pop()

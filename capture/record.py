@@ -19,7 +19,6 @@ from torch.utils._pytree import tree_leaves
 from . import environment  # noqa: F401  (patches before models are imported)
 from . import experts, pictures, products, reads, together
 from transformers.modeling_layers import GradientCheckpointingLayer
-from transformers.modeling_utils import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 
@@ -79,7 +78,6 @@ class Trace:
     outputs: list
     amp: bool
     held: list  # what the model itself keeps when its outputs are gone: positions it counted
-    embedded: set  # outputs of the modules that embed pictures or sound and tokens, where a model has both
 
 
 # Functions whose loop over (chunks of) the sequence becomes a repeat: as many rounds as the run's length says.
@@ -116,9 +114,6 @@ class Recorder(SchemaCheckMode):
             self.weights.setdefault(id(t), []).append(name)
         self.weight_metas = {n: _meta(t, n) for n, t in [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]}
         self.checkpoints = getattr(model, "supports_gradient_checkpointing", True)  # a class that does not refuses to be told
-        hears = any(name.startswith(("input_features", "input_values")) for name in batch)
-        self.embedders = _embedders(model) if hears or ("input_ids" in batch and any(name.startswith("pixel_values") for name in batch)) else set()
-        self.embedded = set()
         self.scopes = [""]
         self.batch = {name: self.see(t) for name, t in batch.items()}
 
@@ -300,8 +295,6 @@ class Recorder(SchemaCheckMode):
                     with _plain_views():
                         out = torch.ops.aten.alias.default(out)
             self.emit(Event("call", leaf[0], path, [self.operand(a) for a in [*args, *kwargs.values()]], leaf[1]), out)
-            if id(module) in self.embedders:
-                self.embedded.add(self.see(out))
             return out
         return self.scope(call, module, path, args, kwargs)
 
@@ -318,20 +311,8 @@ class Recorder(SchemaCheckMode):
         self.scopes.append(path)
         out = call(module, *args, **kwargs)
         self.scopes.pop()
-        if id(module) in self.embedders:
-            self.embedded.add(self.see(out))
         self.events.append(Event("exit", path=path, outs=[self.operand(t) for t in tree_leaves(out) if isinstance(t, torch.Tensor)]))
         return out
-
-
-def _embedders(model):
-    """Modules whose output is told to require grad under gradient checkpointing (PreTrainedModel.enable_input_require_grads)."""
-    found = set()
-    for module in model.modules():
-        if isinstance(module, PreTrainedModel):
-            with contextlib.suppress(NotImplementedError, AttributeError):
-                found.add(id(module.get_input_embeddings()))
-    return found
 
 
 def _keeping(recorder, plainly):
@@ -497,4 +478,4 @@ def trace(model, batch, run, holder=None):
         together.layers = range
         torch.nn.Module.__call__, torch.nn.Module.__setattr__ = call, plainly
         functional.scaled_dot_product_attention, functional.grouped_mm = attention, grouped
-    return Trace(recorder.events, recorder.values, recorder.weight_metas, recorder.batch, outputs, recorder.amp, held, recorder.embedded)
+    return Trace(recorder.events, recorder.values, recorder.weight_metas, recorder.batch, outputs, recorder.amp, held)

@@ -77,8 +77,6 @@ def walk(function, leaf, flags=None):
             item["noamp"] = True
         if it.nograd:
             item["nograd"] = True
-        if function.embedded.intersection(filter(None, out)):
-            item["inputgrad"] = True
         number += 1
         result.append(item)
     return {"inputs": list(function.inputs), "outputs": [o.name for o in function.outputs], "body": result}

@@ -42,7 +42,7 @@ export interface OpInstruction {
   readonly nograd?: true;
   /** The model tells the result to require grad when gradient checkpointing is on (T5's empty position bias). */
   readonly checkpointgrad?: true;
-  /** Output of a module that embeds inputs, where a model embeds more than tokens: see `CallInstruction`. */
+  /** Output of a module that embeds inputs: see `CallInstruction`. */
   readonly inputgrad?: true;
 }
 

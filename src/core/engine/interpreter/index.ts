@@ -13,7 +13,6 @@ import type {
   OpInstruction,
 } from "../../graph/types";
 import { withUnits } from "../../graph/units";
-import { inputEmbeddings } from "../embeddings";
 import { NO_LAYER } from "../folding/label";
 import type { Folding } from "../folding/plan";
 import { NotModelled } from "../not-modelled";
@@ -65,6 +64,11 @@ function apart(output: Tensor): Tensor {
   name.along = output.along;
   output.along = null;
   return name;
+}
+
+/** What makes the outputs of the modules that embed the inputs (`get_input_embeddings`, of every part of the model). */
+function inputEmbeddings({ main }: ArchitectureGraph): ReadonlySet<Instruction> {
+  return new Set(main.body.filter((instruction) => "inputgrad" in instruction));
 }
 
 export class Interpreter {

@@ -3,11 +3,10 @@ import type { CallInstruction } from "../../graph/types";
 import { activate } from "../activations";
 import { NotModelled } from "../not-modelled";
 import type { Argument } from "../ops/arguments";
-import { add } from "../ops/arithmetic";
 import { convolution } from "../ops/convolution";
 import { embedding } from "../ops/gathering";
 import { view } from "../ops/layout";
-import { addmmOperator, linear } from "../ops/linear";
+import { addmmOperator, linear, productThenBias } from "../ops/linear";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import type { Context } from "./frame";
@@ -49,12 +48,7 @@ export function geometryOf(attribute: Attribute): Geometry {
 }
 
 function linearLayer(torch: Torch, input: Tensor, { weight, bias }: Own, attribute: Attribute): Tensor {
-  if (bias === null || attribute("apart") !== true) return linear(torch, input, weight, bias);
-  // transformers/models/falcon/modeling_falcon.py (FalconLinear.forward): a product, then the bias.
-  const product = linear(torch, input, weight, null);
-  const out = add(torch, product, bias);
-  product.release();
-  return out;
+  return attribute("apart") === true ? productThenBias(torch, input, weight, bias) : linear(torch, input, weight, bias);
 }
 
 /** transformers/pytorch_utils.py (Conv1D): a linear layer with its weight transposed, on rows. */

@@ -9,7 +9,7 @@ import { broadcast, contiguousStrides, numel, type Sizes } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { add } from "./arithmetic";
-import { expand, reshape, transpose, unsafeView } from "./layout";
+import { expand, reshape, transpose, unsafeView, view } from "./layout";
 
 function columnMajor(sizes: Sizes, strides: Sizes): boolean {
   return strides[0] === 1 && strides[1] === sizes[0];
@@ -194,6 +194,20 @@ export function linear(torch: Torch, input: Tensor, weight: Tensor, bias: Tensor
   return lowered(torch, [input, weight, bias], ([x, w, b]) => linearPlain(torch, x!, w!, b!));
 }
 
+/**
+ * `input @ weight.T`, then the bias (transformers/models/falcon/modeling_falcon.py, FalconLinear.forward). The transposed weight is
+ * a view, whose cast autocast does not keep (aten/src/ATen/autocast_mode.cpp, cached_cast).
+ */
+export function productThenBias(torch: Torch, input: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
+  const turned = transpose(torch, weight, 0, 1);
+  const product = matmul(torch, input, turned);
+  turned.release();
+  if (bias === null) return product;
+  const out = add(torch, product, bias);
+  product.release();
+  return out;
+}
+
 /** A bias is fused for matrices and for contiguous inputs of any further rank (aten/src/ATen/native/Linear.cpp, linear). */
 function linearPlain(torch: Torch, input: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
   const turned = transpose(torch, weight, 0, 1);
@@ -202,7 +216,8 @@ function linearPlain(torch: Torch, input: Tensor, weight: Tensor, bias: Tensor |
   else if (bias !== null && input.rank > 2 && input.contiguous) {
     const flat = reshape(torch, input, [-1, input.size(-1)]);
     const product = addmm(torch, bias, flat, turned);
-    out = unsafeView(torch, product, [...input.sizes.slice(0, -1), weight.size(0)]);
+    // A real view, which in-place operators see (_flatten_nd_linear).
+    out = view(torch, product, [...input.sizes.slice(0, -1), weight.size(0)]);
     flat.release();
     product.release();
   } else {

@@ -4,6 +4,7 @@
  */
 import type { ModuleForward } from "../../engine/interpreter/options";
 import { add, div, elementwise, inplace, mul, sub } from "../../engine/ops/arithmetic";
+import { addInPlace } from "../../engine/ops/inplace";
 import { transpose } from "../../engine/ops/layout";
 import { matmul } from "../../engine/ops/linear";
 import { dropout } from "../../engine/ops/nonlinear";
@@ -32,7 +33,7 @@ export function adalora(torch: Torch, adapter: AdapterSpec, base: BaseLayer): Ad
     const high = done(matmul(torch, low, up), low, up);
     const scaled = done(mul(torch, high, 0.5), high);
     const change = done(div(torch, scaled, divisor), scaled);
-    return done(inplace(torch, result, change), result, change, x, divisor);
+    return done(addInPlace(torch, result, change), result, change, x, divisor);
   };
   return { parameters: [e, a, b, count], forward };
 }

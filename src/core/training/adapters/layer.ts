@@ -5,7 +5,7 @@
 import type { DType } from "../../engine/dtype";
 import type { ModuleForward } from "../../engine/interpreter/options";
 import { view } from "../../engine/ops/layout";
-import { addmmOperator, linear } from "../../engine/ops/linear";
+import { addmmOperator, linear, productThenBias } from "../../engine/ops/linear";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { dequantize, type PackedWeight } from "../quantization/bitsandbytes";
@@ -14,7 +14,7 @@ import type { AdapterSpec } from "../run";
 /** The module an adapter is put on, with what loading knows of it. */
 export interface AdaptedModule {
   readonly path: string;
-  /** `Linear`, `Conv1D` or `Embedding`. */
+  /** The class: `Linear`, `Conv1D`, `FalconLinear` or `Embedding`. */
   readonly module: string;
   readonly byName: ReadonlyMap<string, Tensor>;
   readonly modules: Map<string, ModuleForward>;
@@ -84,9 +84,8 @@ export function castInput(torch: Torch, input: Tensor, dtype: DType): Tensor {
   return input.dtype === dtype ? input.retain() : torch.toCopy(input, dtype);
 }
 
-/** The base layer without its adapter. */
-function baseForward(torch: Torch, input: Tensor, weight: Tensor, bias: Tensor | null, transposed: boolean): Tensor {
-  if (!transposed) return linear(torch, input, weight, bias);
+/** transformers' Conv1D without its adapter. */
+function conv1d(torch: Torch, input: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
   const flat = view(torch, input, [-1, input.size(-1)]);
   const product = done(addmmOperator(torch, bias!, flat, weight), flat);
   return done(view(torch, product, [...input.sizes.slice(0, -1), weight.size(1)]), product);
@@ -103,11 +102,12 @@ export function baseLayer(adapter: AdapterSpec, target: AdaptedModule): BaseLaye
   const transposed = target.module === "Conv1D" && packed === undefined;
   const sizes = packed === undefined ? weight.sizes : [packed.outputs, packed.inputs];
   const [inputs, outputs] = transposed ? [sizes[0]!, sizes[1]!] : [sizes[1]!, sizes[0]!];
+  const plain = transposed ? conv1d : target.module === "FalconLinear" ? productThenBias : linear;
   return {
     path,
     inputs,
     outputs,
-    forward: modules.get(path) ?? ((t, x) => baseForward(t, x, weight, bias, transposed)),
+    forward: modules.get(path) ?? ((t, x) => plain(t, x, weight, bias)),
     weight: packed === undefined ? () => weight.retain() : (t) => dequantize(t, packed),
     bias,
     transposed,

@@ -58,13 +58,14 @@ export function oft(torch: Torch, adapter: AdapterSpec, base: BaseLayer): Adapte
   const forward: ModuleForward = (torch, input) => {
     const x = castInput(torch, input, weight.dtype);
     const all = turns(torch);
-    const parts = done(rotate(torch, x, all, blocks, block), all);
-    const turned = done(reshape(torch, parts, x.sizes), parts);
-    const back = done(castInput(torch, turned, x.dtype), turned);
+    // Names of the rotation's code keep all of these until it returns.
+    const parts = rotate(torch, x, all, blocks, block);
+    const turned = reshape(torch, parts, x.sizes);
+    const back = done(castInput(torch, turned, x.dtype), all, parts, turned);
     x.release();
-    const last = done(castInput(torch, back, input.dtype), back);
+    const last = castInput(torch, back, input.dtype);
     const result = done(base.forward(torch, last), last);
-    return done(castInput(torch, result, input.dtype), result);
+    return done(castInput(torch, result, input.dtype), result, back);
   };
   return { parameters: [weight], forward };
 }
@@ -79,9 +80,9 @@ export function oftConvolution(torch: Torch, adapter: AdapterSpec, base: BaseCon
   const forward: ModuleForward = (torch, input, rest = []) => {
     const x = castInput(torch, input, own.weight.dtype);
     const turned = done(turnedWindows(torch, x, own, kernel), x);
-    const last = done(castInput(torch, turned, input.dtype), turned);
+    const last = castInput(torch, turned, input.dtype);
     const result = done(convolution(torch, last, kernels, bias, ...windowsOf(rest)), last);
-    return done(castInput(torch, result, input.dtype), result);
+    return done(castInput(torch, result, input.dtype), result, turned);
   };
   return { parameters: [own.weight], forward };
 }
@@ -103,8 +104,9 @@ function turnedWindows(torch: Torch, x: Tensor, own: Turning, kernel: readonly n
   const back = done(permute(torch, places, [0, 3, 1, 2, 4, 5]), places);
   const whole = done(contiguous(torch, back), back);
   const flat = view(torch, whole, [samples, channels * high * wide, rows * columns]);
-  const folded = columnsToPicture(torch, flat, [height, width], kernel);
-  return done(folded, flat, whole, rotated, parts, unfolded, all);
+  const folded = done(columnsToPicture(torch, flat, [height, width], kernel), flat, whole);
+  const result = done(castInput(torch, folded, x.dtype), folded);
+  return done(result, unfolded, all, parts, rotated);
 }
 
 /** One orthogonal matrix per block. */

@@ -10,15 +10,16 @@ import type { PromptSizes } from "./prompt-sizes";
 import { promptWrapper, virtualTokens } from "./prompts";
 
 /**
- * Tasks for which peft has no kind of model: its plain one calls the model past AdaLoRA's forward, which adds the term to the
- * loss (peft/peft_model.py, `PeftModel.forward`; peft/tuners/adalora/model.py).
+ * Tasks for which peft has a kind of model. That of any other is its plain one, which calls the model past AdaLoRA's forward, where
+ * the term is added to the loss (peft/mapping_func.py; peft/peft_model.py, `PeftModel.forward`; peft/tuners/adalora/model.py).
  */
-const WITHOUT_PEFT_KIND: ReadonlySet<TrainingRun["task"]> = new Set([
-  "masked-lm",
-  "image-cls",
-  "speech-seq2seq",
-  "ctc",
-  "audio-cls",
+const WITH_PEFT_KIND: ReadonlySet<TrainingRun["task"]> = new Set([
+  "causal-lm",
+  "image-text-to-text",
+  "seq2seq-lm",
+  "seq-cls",
+  "token-cls",
+  "qa",
 ]);
 
 /** What peft's module around the model does, or null when it only hands on. */
@@ -29,7 +30,7 @@ export function wrapperOf(run: TrainingRun, model: LoadedModel, dtype: DType, si
     const prefix = standsApart(run) ? new PrefixCache(sizes, virtualTokens(adapter), !buildsNoMask(attention)) : null;
     return promptWrapper(adapter, prompt, embedding, dtype, checkpointing !== null, prefix);
   }
-  return factors.length === 0 || WITHOUT_PEFT_KIND.has(run.task)
+  return factors.length === 0 || !WITH_PEFT_KIND.has(run.task)
     ? null
     : { leave: (torch, loss) => regularised(torch, factors, loss) };
 }
