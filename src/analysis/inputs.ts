@@ -16,6 +16,7 @@ import { nodeAt } from "../syntax/text";
 import type { Span } from "../syntax/tree";
 import { architectureOf } from "./architecture";
 import type { Catalogue } from "./catalogue";
+import { codedModel } from "./coded-model";
 import { type Composition, compose } from "./compose";
 import type { Naming } from "./hydra-program";
 import { findCommand, type Launch, launchOf, namesFile, startedConfig } from "./launch";
@@ -176,7 +177,10 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   const modelSetting = before.find("config_name") ?? before.find("model");
   const name = context.modelOverride ?? (modelSetting === undefined ? undefined : String(modelSetting.value));
   let model: ModelFound | undefined;
-  const spelled = context.modelOverride === undefined ? architectureOf(before, format) : undefined;
+  const spelled =
+    context.modelOverride === undefined
+      ? (codedModel(main.read.settings, modelSetting, context.catalogue) ?? architectureOf(before, format))
+      : undefined;
   if (spelled !== undefined) {
     model = {
       kind: "found",

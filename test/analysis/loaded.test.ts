@@ -150,3 +150,77 @@ describe("analysis: the example scripts of transformers", () => {
     assert.ok(padding);
   });
 });
+
+describe("analysis: a model that a script makes from a config of its own", () => {
+  const built = async (body: string, pins?: string): Promise<TrainingRun["model"]> => {
+    const text = `from transformers import *\n${body}\nTrainer(model=model, args=TrainingArguments("o")).train()\n`;
+    const files = {
+      "train.py": text,
+      "model/config.json": JSON.stringify(BERT),
+      ...(pins === undefined ? {} : { ".vramlens.yaml": `runs:\n  - match: "*"\n${pins}` }),
+    };
+    const { run } = await resolved(files);
+    assert.ok(run);
+    return run.model;
+  };
+
+  it("has the dimensions that its call gives, of the class's family", async () => {
+    const gpt = await built(
+      "config = GPT2Config(n_layer=3, n_embd=96, n_head=3, vocab_size=len(tok))\nmodel = GPT2LMHeadModel(config)",
+    );
+    assert.deepEqual(gpt.config, { model_type: "gpt2", n_layer: 3, n_embd: 96, n_head: 3 });
+    assert.equal(gpt.source, "assumed");
+    const neox = await built("model = GPTNeoXForCausalLM(config=transformers.GPTNeoXConfig(hidden_size=64))");
+    assert.deepEqual(neox.config, { model_type: "gpt_neox", hidden_size: 64 });
+    assert.equal(
+      (await built('model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("./model"))')).family,
+      "bert",
+    );
+  });
+
+  it("gives way to published weights and to a pin", async () => {
+    const beside =
+      'c = GPT2Config(n_layer=3)\nmodel = AutoModelForMaskedLM.from_pretrained("./model")\nother = GPT2Model(c)';
+    assert.equal((await built(beside)).family, "bert");
+    assert.equal(
+      (await built("model = GPT2LMHeadModel(GPT2Config(n_layer=3))", "    model: ./model\n")).family,
+      "bert",
+    );
+  });
+});
+
+describe("analysis: what loaders and preparations say by themselves", () => {
+  it("prepare_model_for_kbit_training switches checkpointing on, unless it is told not to", async () => {
+    const load = 'model = AutoModelForSequenceClassification.from_pretrained("./model")\n';
+    const prepared = await runOf(`${load}model = prepare_model_for_kbit_training(model)`);
+    assert.ok(prepared.checkpointing);
+    const plain = await runOf(
+      `${load}model = prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)`,
+    );
+    assert.equal(plain.checkpointing, null);
+  });
+
+  const unsloth = async (load: string, adapt: string): Promise<TrainingRun> => {
+    const { run } = await resolved({
+      "train.py": `from unsloth import FastLanguageModel, FastVisionModel\nfrom trl import SFTConfig, SFTTrainer\nmodel, tok = ${load}\nmodel = ${adapt}\nSFTTrainer(model=model, args=SFTConfig(max_length=64, per_device_train_batch_size=1))\n`,
+      "model/config.json": JSON.stringify({ ...TINY_LLAMA, architectures: ["LlamaForCausalLM"] }),
+    });
+    assert.ok(run);
+    return run;
+  };
+
+  it("Unsloth loads half precision, checkpoints in its own way and adapts all layers where none are named", async () => {
+    const run = await unsloth(
+      'FastLanguageModel.from_pretrained("./model", max_seq_length=64)',
+      "FastLanguageModel.get_peft_model(model, r=4)",
+    );
+    assert.equal(run.loadDtype, "bfloat16");
+    assert.deepEqual(run.checkpointing, { useReentrant: true, offloads: true });
+    assert.deepEqual([run.adapter?.rank, run.adapter?.targetModules], [4, "all-linear"]);
+    const seen = await unsloth(
+      'FastVisionModel.from_pretrained("./model", dtype="float16", use_gradient_checkpointing=False)',
+      'FastVisionModel.get_peft_model(model, r=2, target_modules=["q_proj"])',
+    );
+    assert.deepEqual([seen.loadDtype, seen.checkpointing, seen.adapter?.rank], ["float16", null, 2]);
+  });
+});

@@ -7,11 +7,13 @@ import { PEFT_CALLS } from "../peft";
 import { count, derived, NOT_RECOGNISED, type Recognition, schemaFormat, type View } from "../schema";
 import { TRL_KEYS } from "../trl/keys";
 import type { CarrierId, ConfigDocument, Format, LocatedSetting, SchemaId } from "../types";
+import { builtModel } from "./built";
 import { exampleSettings } from "./examples";
 import { pythonKeys, scriptKeys } from "./keys";
 import { LOADS, loadedClass, trainedLoad } from "./loads";
 import { backwardCall, LOADER, plainLoop, trainingLoader } from "./loop";
 import { tokenizedLengths } from "./tokenizing";
+import { unslothSettings } from "./unsloth";
 
 const TRAINING = TRAINING_ARGUMENTS_KEYS.flatMap((key) => [key.key, ...(key.aliases ?? [])]).concat(
   "output_dir",
@@ -61,9 +63,20 @@ function derive(
   if (command !== undefined) result.push(...unstated(exampleSettings(command), settings));
   if (python !== undefined) {
     const loop = hasTrainer(python) ? [] : plainLoop(python);
+    result.push(...unslothSettings(python), ...preparedForKbit(python), ...builtModel(python));
     result.push(...loadedClass(python), ...unstated([...tokenizedLengths(python), ...loop], settings));
   }
   return result;
+}
+
+/** Checkpointing is switched on beside, unless told not to (peft/utils/other.py, prepare_model_for_kbit_training). */
+function preparedForKbit({ calls }: PythonModule): readonly LocatedSetting[] {
+  const call = calls.find(({ callee }) => /(?:^|\.)prepare_model_for_(?:kbit|int8)_training$/.test(callee));
+  const own = call?.keywords.entries.find(({ key }) => key === "use_gradient_checkpointing")?.value;
+  if (call === undefined || (own?.kind === "scalar" && own.value === false)) return [];
+  const { callee: key, calleeSpan } = call;
+  const node = { kind: "scalar" as const, value: true, raw: key, ...calleeSpan };
+  return [{ name: "gradient_checkpointing", key, value: true, node, keySpan: calleeSpan, valueSpan: calleeSpan }];
 }
 
 /** Whether a trainer of transformers or TRL runs the loop, whatever else the module calls. */
@@ -171,9 +184,7 @@ function pythonViews(document: ConfigDocument): readonly View[] {
   const isRead = (call: PythonCall) =>
     call === load || call === loader || !(LOADS.test(call.callee) || LOADER.test(call.callee));
   return pythonView(document, CALLS, isRead).map((view) => {
-    const lora = python.calls.some((call) =>
-      /(?:^|\.)LoraConfig$|FastLanguageModel\.get_peft_model$/.test(call.callee),
-    );
+    const lora = python.calls.some((call) => /(?:^|\.)LoraConfig$|Fast\w*Model\.get_peft_model$/.test(call.callee));
     const entries = view.map.entries.filter((entry) => keep(entry, lora));
     const map: MapNode = { ...view.map, entries: [...classDefaults(python), ...entries] };
     return { ...view, map };
