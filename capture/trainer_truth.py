@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import gc
 import importlib
+import itertools
 import json
 import pathlib
 import random
@@ -24,8 +25,9 @@ import trl.trainer.utils as trl_utils
 from torch._subclasses.fake_tensor import FakeTensorMode
 from trl.trainer.utils import disable_dropout_in_model
 
-from . import truth
+from . import pictures, reads, together, truth
 from .receipts import FAMILIES, alone
+from .run import batch_for
 from .trainers import Accelerator
 
 aten = torch.ops.aten
@@ -86,7 +88,8 @@ class Ledger(truth.Ledger):
             return self.picked(args[0], args[1], (self.rows(args[1]),))
         if func in (aten.index.Tensor, aten._index_put_impl_.default, aten.index_put_.default):
             mask = args[1][0]
-            if mask is not None and mask.dtype == torch.bool:
+            # Masks over tokens and their states are those of pictures.
+            if mask is not None and mask.dtype == torch.bool and mask.ndim < 3:
                 if func is aten.index.Tensor:
                     return self.picked(args[0], mask, (self.rows(mask), *args[0].shape[mask.ndim:]))
                 if len(args) > 3 and args[3]:  # one value in the masked places is a masked fill instead
@@ -112,16 +115,19 @@ def of_grpo(*names):
     return next((function for function in found if function is not None), lambda batch: batch)
 
 
-def rollout(trainer, case):
+def rollout(trainer, case, media):
     """Completions as `_generate_and_score_completions` leaves them, scored as it scores them, split as `_prepare_inputs` does."""
     rows, settings = case["sequences"], case["variant"]
+    shown = media(rows)
+    if shown:
+        shown["num_images"] = [1] * rows
     batch = code.batch_of(case["kind"], {**settings, "old": False, "kl": False}, {"B": rows, "P": case["prompt"], "T": case["completion"], "C": 0}, "cuda")
     whole = {"input_ids": torch.cat([batch["prompt_ids"], batch["completion_ids"]], dim=1), "attention_mask": torch.cat([batch["prompt_mask"], batch["completion_mask"]], dim=1)}
-    old = code.scores_of(trainer, trainer.model, whole, case["completion"], case["batch"]) if case["scores"] else None
+    old = code.scores_of(trainer, trainer.model, whole, case["completion"], case["batch"], **shown) if case["scores"] else None
     reference = None
     if case["reference"] != "none":
         with trainer.model.disable_adapter() if case["reference"] == "adapter" else contextlib.nullcontext():
-            reference = code.scores_of(trainer, trainer.ref_model or trainer.model, whole, case["completion"], case["batch"])
+            reference = code.scores_of(trainer, trainer.ref_model or trainer.model, whole, case["completion"], case["batch"], **shown)
     if case["kind"] == "rloo":  # the reference is in the rewards
         batch["old_logps"] = (old * batch["completion_mask"]).sum(1)
     else:
@@ -129,8 +135,36 @@ def rollout(trainer, case):
     del old, reference
     del whole
     count = {"num_items_in_batch": batch.pop("num_items_in_batch")} if "num_items_in_batch" in batch else {}
+    batch = of_grpo("split_pixel_values_by_grid")({**batch, **shown})
+    del shown
     batch = of_grpo("shuffle_sequence_dict", "shuffle_tensor_dict")(batch)
-    return [{**part, **count} for part in of_grpo("split_tensor_dict")(batch, rows // case["batch"])]
+    parts = of_grpo("split_tensor_dict")(batch, rows // case["batch"])
+    return [{**of_grpo("unsplit_pixel_values_by_grid")(part), **count} for part in parts]
+
+
+class Counts(list):
+    """Numbers of pictures, which the trainer adds up on the host: fake tensors would not tell them."""
+
+    def cumsum(self, _):
+        return list(itertools.accumulate(self))
+
+
+def seen(case, config, policy, sequences):
+    """What makes the pictures of a micro-batch, one a sequence; nothing for models that read text alone."""
+    if case["task"] != "image-text-to-text":
+        return lambda rows=0: {}
+    pictures.install()
+    together.state(policy)
+    reads.settle(policy)
+    made_of, torch.tensor = torch.tensor, lambda data, **kw: Counts(data) if isinstance(data, list) and not kw and data[:1] == [0] else made_of(data, **kw)
+    sizes = {**case["sizes"], "S": case["seq"]}
+    of_text = ("input_ids", "labels", "attention_mask")
+
+    def made(rows=sequences):
+        batch = batch_for(case["task"], {**sizes, "B": rows}, config, torch.float32)
+        return {k: v for k, v in batch.items() if k not in of_text}
+
+    return made
 
 
 def peak(case):
@@ -142,8 +176,9 @@ def peak(case):
     ledger = Ledger(case)
     try:
         with FakeTensorMode(allow_non_fake_inputs=True), ledger:
-            policy = unmasked(truth.load(case)[1])
-            code.fuse_head(kind, policy, settings)
+            config, policy = truth.load(case)
+            media = seen(case, config, policy, sequences)
+            code.fuse_head(kind, unmasked(policy), settings)
             policy = truth.adapt(case, policy)
             if kind == "rm":
                 policy = code.with_value_head(policy)
@@ -177,8 +212,8 @@ def peak(case):
             for _ in range(2):
                 for micro in range(case["grad_accum"]):
                     if "sequences" in case and micro % case["every"] == 0:
-                        buffered = rollout(trainer, case)
-                    batch = code.batch_of(kind, settings, sizes, "cuda") if buffered is None else dict(buffered[micro % len(buffered)])
+                        buffered = rollout(trainer, case, media)
+                    batch = {**code.batch_of(kind, settings, sizes, "cuda"), **media()} if buffered is None else dict(buffered[micro % len(buffered)])
                     loss = code.loss_of(trainer, batch)
                     del batch
                     trainer._metrics["train"].clear()
@@ -244,6 +279,32 @@ def draw(kind, number):
     return case
 
 
+SIGHTED = ("qwen2_vl", "qwen2_5_vl", "llava", "internvl", "mistral3")
+"""Families that read pictures, too."""
+SEE = ("sft", "dpo", "kto", "grpo", "rloo")
+"""Trainers that hand pictures on."""
+
+
+def draw_sighted(kind, number):
+    """The case of a number whose samples have a picture each."""
+    from .receipts import as_captured
+
+    case, r = draw(kind, number), random.Random(f"sights-{kind}-{number}")
+    # What cuts pictures apart by the numbers of their patches reads these on the host.
+    family = "llava" if kind in ("grpo", "rloo") else SIGHTED[number % len(SIGHTED)]
+    model, sizes, _ = as_captured(family, "image-text-to-text", r)
+    case |= {"id": f"sights-{kind}-{number}", "family": family, "model": model, "task": "image-text-to-text", "seq": sizes["S"], "sizes": {"I": sizes["I"]}}
+    if kind in ("grpo", "rloo"):
+        case["prompt"] = case["seq"] - case["completion"] if case["seq"] > case["completion"] else case["seq"] // 2
+        case["completion"] = case["scored"] = case["seq"] - case["prompt"]
+    else:
+        case["batch"] = 2 if kind == "kto" else r.choice((1, 2))
+        case["scored"] = 2 * r.randint(2, max(2, sizes["S"] // 4))
+    if "lora" in case:
+        case["lora"]["target_modules"] = ["q_proj", "v_proj", "down_proj"]
+    return case
+
+
 def keep(out, case):
     try:
         result = peak(case)
@@ -262,6 +323,7 @@ def main():
     parser.add_argument("--kind", nargs="*", help="default: all of them")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--sights", action="store_true", help="models that read pictures, too")
     parser.add_argument("--of", choices=("trl", "earlier", "llama-factory", "online"), default="trl")
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -273,12 +335,12 @@ def main():
     elif args.of == "earlier":
         from . import earlier as code
     OUT.mkdir(parents=True, exist_ok=True)
-    for kind in args.kind or code.TRAINERS:
-        out = OUT / code.NAME / f"{kind}.jsonl"
+    for kind in args.kind or (SEE if args.sights else code.TRAINERS):
+        out = OUT / code.NAME / f"{kind}{'-sights' if args.sights else ''}.jsonl"
         out.parent.mkdir(exist_ok=True)
         have = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
         for number in range(args.first, args.first + args.count):
-            case = draw(kind, number)
+            case = draw_sighted(kind, number) if args.sights else draw(kind, number)
             if case["id"] not in have:
                 alone(lambda: keep(out, case))
 

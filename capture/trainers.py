@@ -247,10 +247,10 @@ def batch_of(kind, settings, sizes, device):
 DIVIDED = (ORPOTrainer, CPOTrainer, DPOTrainer, KTOTrainer, RewardTrainer, RLOOTrainer)
 
 
-def scores_of(trainer, model, inputs, completion, batch_size=None):
+def scores_of(trainer, model, inputs, completion, batch_size=None, **media):
     """Log-probabilities of completions, as the trainer takes them before its steps."""
     with torch.no_grad(), disable_gradient_checkpointing(trainer.model):
-        return trainer._get_per_token_logps_and_entropies(model, inputs["input_ids"], inputs["attention_mask"], completion, batch_size=batch_size)[0]
+        return trainer._get_per_token_logps_and_entropies(model, inputs["input_ids"], inputs["attention_mask"], completion, batch_size=batch_size, **media)[0]
 
 
 def loss_of(trainer, inputs):

@@ -8,7 +8,7 @@ import type { Tensor } from "./engine/tensor";
 import { Torch } from "./engine/torch";
 import type { RunSizes } from "./graph/config";
 import type { Scope } from "./graph/expression";
-import type { FamilyGraphs } from "./graph/types";
+import type { FamilyGraphs, TrainerGraph } from "./graph/types";
 import { generate } from "./simulation/generation";
 import { loadModels, type Models } from "./simulation/models";
 import type { ParameterCounts } from "./simulation/parameters";
@@ -19,6 +19,7 @@ import { type Setup, setupOf } from "./simulation/setup";
 import { isRefused } from "./training/adapters/experts";
 import { compilationOf, offloadsOf } from "./training/compilation";
 import { runEvaluation } from "./training/evaluation";
+import type { BatchTensor } from "./training/forward";
 import { groupsOf, type Optimizer } from "./training/optimizers";
 import { chooseStrategy, type HostUse, type Strategy } from "./training/parallel";
 import { whileWaiting } from "./training/parallel/pipeline";
@@ -27,6 +28,7 @@ import type { EvaluationSpec, GenerationSpec, TrainingRun } from "./training/run
 import { type Before, runSteps, STEPS } from "./training/step";
 import {
   lossScope,
+  mediaOf,
   type PpoOptions,
   ppoPass,
   Rollout,
@@ -179,13 +181,7 @@ class TrainingSimulation {
       this.passes.of(program, scope, loss, sizes),
       this.optimizer,
       {
-        batch: batchOf(
-          loss ?? program.graph,
-          program.view.expressions,
-          scope ?? program.dataView.scope,
-          autocast,
-          this.models.loadDtype,
-        ),
+        batch: this.batchAt(program, loss, scope),
         autocast,
         offloads: offloadsOf(run),
         compiled: compilationOf(run),
@@ -207,6 +203,22 @@ class TrainingSimulation {
     );
   }
 
+  /** What a batch of a program's sizes has besides text. */
+  private mediaAt({ graph, view, dataView }: Program): BatchTensor[] {
+    const { autocast, models } = this;
+    return batchOf({ batch: mediaOf(graph) }, view.expressions, dataView.scope, autocast, models.loadDtype);
+  }
+
+  /** The batch of the model, or of a trainer's loss with what it hands on to its models. */
+  private batchAt(program: Program, loss: TrainerGraph | undefined, scope: Scope | null): BatchTensor[] {
+    const { autocast, models } = this;
+    const { graph, view, dataView } = program;
+    const own = loss !== undefined && scope !== null;
+    const [code, at] = own ? [loss, scope] : [graph, dataView.scope];
+    const batch = batchOf(code, view.expressions, at, autocast, models.loadDtype);
+    return own ? [...batch, ...this.mediaAt(program)] : batch;
+  }
+
   /** What runs before micro-batches: vLLM takes its part of the card, the policy generates, completions are scored. */
   private beforeSteps(): Before | null {
     const { torch, autocast } = this;
@@ -226,6 +238,10 @@ class TrainingSimulation {
         spec: { ...spec, rollout: spec.rollout },
         microBatch: run.microBatchSize,
         autocast,
+        media: {
+          whole: this.mediaAt(programOf(run, family, { ...sizes, B: spec.rollout.sequences }, false) ?? program),
+          each: this.mediaAt(program),
+        },
         scoring: scoringOf(family, spec).map((scoring) => this.passes.of(program, scope, scoring, sizes)),
         generate: (generation) => this.generateGathered(generation),
       },
@@ -287,13 +303,7 @@ class TrainingSimulation {
     if (program === null) return;
     const scope = ownLoss ? passes.scopeOf(batchSize, sequenceLength) : null;
     const own = ownLoss ? loss : undefined;
-    const batch = batchOf(
-      own ?? program.graph,
-      program.view.expressions,
-      scope ?? program.dataView.scope,
-      autocast,
-      this.models.loadDtype,
-    );
+    const batch = this.batchAt(program, own, scope);
     const options = { spec: { ...evaluation, keeps }, batch, autocast };
     runEvaluation(torch, passes.of(program, scope, own, at), options, this.strategy, STEPS);
   }

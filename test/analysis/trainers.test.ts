@@ -243,9 +243,13 @@ trainer = ${name}Trainer(model="Qwen/Qwen2.5-0.5B-Instruct", args=args)
     assert.ok((await factory("rm")) - (await factory("sft")) > 512 * 151_936 * 4);
   });
 
-  it("with pictures have no estimate, which is said", async () => {
-    const text = `${DPO.replace("Qwen/Qwen2.5-0.5B-Instruct", "Qwen/Qwen2.5-VL-3B-Instruct")}`;
-    const [run] = await runsOf(text);
+  it("that hand no pictures on have no estimate of models that read them, which is said", async () => {
+    const seeing = DPO.replace("Qwen/Qwen2.5-0.5B-Instruct", "Qwen/Qwen2.5-VL-3B-Instruct");
+    const [pairs] = await runsOf(seeing);
+    assert.ok(pairs?.perDevice);
+    const orpo =
+      'from trl import CPOConfig, CPOTrainer\nCPOTrainer(model="Qwen/Qwen2.5-VL-3B-Instruct", args=CPOConfig())\n';
+    const [run] = await runsOf(orpo, "cpo.py");
     assert.equal(run?.perDevice ?? null, null);
     assert.ok(run?.findings.some(({ code }) => code === "not-modelled"));
   });

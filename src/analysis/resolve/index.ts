@@ -4,7 +4,7 @@
  */
 import { configuredWorkspaceBytes } from "../../core/hardware/context";
 import { dataParallelSize } from "../../core/training/parallel/degrees";
-import type { TrainingRun } from "../../core/training/run";
+import type { Task, TrainingRun } from "../../core/training/run";
 import { standsFor } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import { obstaclesOf } from "../not-modelled";
@@ -39,6 +39,9 @@ import type { Choice, Resolution } from "./types";
 
 export type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./types";
 
+/** Tasks whose head and loss TRL's SFT multiplies itself (trl/trainer/sft_trainer.py, add_fused_lm_head). */
+const TAUGHT: ReadonlySet<Task> = new Set(["causal-lm", "image-text-to-text"]);
+
 /** Resolves a run; pure, so that what-ifs and curves are the same function with other overrides. */
 export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const c = new ResolveContext(inputs, choice);
@@ -61,7 +64,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const precision = precisionOf(c);
   const loadDtype = loadDtypeOf(c, config);
   const microBatchSize = batchOf(c);
-  const generated = generatedLengths(c, trainer);
+  const generated = generatedLengths(c, trainer, task === "image-text-to-text");
   const sizes = sampleSizesOf(c, config, task, generated && generated.prompt + generated.completion);
   const attention = attentionOf(c, config);
   const checkpointing = checkpointingOf(c);
@@ -143,7 +146,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...(chunkedLoss === null ? {} : { chunkedLoss }),
           fusedLayers: c.settings.boolean("fused_layers") ?? c.settings.boolean("fused_loss") === true,
           labelSmoothing,
-          trainer: task === "causal-lm" || spec?.kind !== "sft" ? spec : null,
+          trainer: TAUGHT.has(task) || spec?.kind !== "sft" ? spec : null,
           parallel,
           libraries: c.libraries,
           ...(compiled === null ? {} : { compiled }),

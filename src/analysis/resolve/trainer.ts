@@ -104,11 +104,15 @@ export interface GeneratedLengths {
   readonly completion: number;
 }
 
-/** Tokens of a prompt when nothing says it. */
+/** Tokens of a prompt when nothing says it; as many again for a picture in it. */
 const ASSUMED_PROMPT = 512;
 
-/** Tokens of prompt and completion where the trainer generates; null where `max_length` bounds the whole. */
-export function generatedLengths(c: ResolveContext, trainer: string): GeneratedLengths | null {
+/**
+ * Tokens of prompt and completion where the trainer generates; null where `max_length` bounds the whole.
+ *
+ * @param sees whether the model reads pictures, too
+ */
+export function generatedLengths(c: ResolveContext, trainer: string, sees: boolean): GeneratedLengths | null {
   const kind = flavourOf(c.inputs.format.id, trainer)?.kind;
   const ppo = kind === "ppo";
   if (c.losses === null || kind === undefined || !(ppo || GENERATES.has(kind))) return null;
@@ -123,11 +127,10 @@ export function generatedLengths(c: ResolveContext, trainer: string): GeneratedL
     c.put("max_prompt_length", standard, "default", "max_prompt_length", null);
     return { prompt: standard, completion };
   }
-  c.put("max_prompt_length", ASSUMED_PROMPT, "assumed", "max_prompt_length", null);
-  c.suppose(say("assume.prompt-length", { length: ASSUMED_PROMPT }), "max_prompt_length", {
-    max_prompt_length: String(2 * ASSUMED_PROMPT),
-  });
-  return { prompt: ASSUMED_PROMPT, completion };
+  const length = ASSUMED_PROMPT * (sees ? 2 : 1);
+  c.put("max_prompt_length", length, "assumed", "max_prompt_length", null);
+  c.suppose(say("assume.prompt-length", { length }), "max_prompt_length", { max_prompt_length: String(2 * length) });
+  return { prompt: length, completion };
 }
 
 /** What a trainer makes of the model: a classifier with so many labels, or what it is (0). */

@@ -5,14 +5,15 @@ import type { Interpreter } from "../engine/interpreter";
 import type { AttentionCache } from "../engine/interpreter/options";
 import { NotModelled } from "../engine/not-modelled";
 import type { Torch } from "../engine/torch";
-import { type ConfigView, sizesOf } from "../graph/config";
+import { type ConfigView, type RunSizes, sizesOf } from "../graph/config";
 import { buildsNoMask } from "../graph/flash";
 import type { FamilyGraphs } from "../graph/types";
 import { type CacheStyle, SimulatedCache } from "../training/generation/cache";
 import { runGeneration } from "../training/generation/generate";
 import { PAGED_DEFAULTS, type PagedPool, pagedPool, runPaged } from "../training/generation/paged";
 import type { GenerationSpec, TrainingRun } from "../training/run";
-import { type Program, programOf } from "./program";
+import { mediaOf } from "../training/trainers/models";
+import { batchOf, type Program, programOf } from "./program";
 
 /** Makes an interpreter; folded ones leave out layers that repeat their neighbours. */
 export type InterpreterFactory = (fold: Fold) => Interpreter;
@@ -29,7 +30,8 @@ export function cacheOf(
     const kind = view.layerKind(layer);
     return window > 0 && (kind === null || kind === "sliding_attention") ? window : null;
   };
-  return new SimulatedCache(windowOf, Number(view.scope("num_key_value_heads") ?? 0), tokens, beams, style);
+  const heads = view.scope("num_key_value_heads") ?? view.scope("text_config.num_key_value_heads");
+  return new SimulatedCache(windowOf, Number(heads ?? 0), tokens, beams, style);
 }
 
 /**
@@ -47,18 +49,21 @@ export function generate(
   autocast: DType | null,
 ): number {
   const encoder = run.task === "seq2seq-lm";
+  // The cache is met in the fused attention; the scores of eager attention are small for single queries.
+  const ofSizes = (sizes: RunSizes): Program | null =>
+    programOf({ ...run, attention: "sdpa" }, family, sizes, false) ?? programOf(run, family, sizes, false);
   const programAt = (tokens: number): Program => {
     const sizes = encoder
       ? { ...sizesOf(run), B: spec.batchSize, S: spec.promptLength, T: tokens }
       : { ...sizesOf(run), B: spec.batchSize * spec.beams, S: tokens, T: 0 };
-    // The cache is met in the fused attention; the scores of eager attention are small for single queries.
-    const program =
-      programOf({ ...run, attention: "sdpa" }, family, sizes, false) ?? programOf(run, family, sizes, false);
+    // Pictures are read with the prompt; where no graph of texts alone was captured, every token reads them again.
+    const program = (tokens < spec.promptLength ? ofSizes({ ...sizes, I: 0 }) : null) ?? ofSizes(sizes);
     if (program === null) throw new NotModelled(`generation with ${family.family}`);
     return program;
   };
-  const { view } = programAt(spec.promptLength);
-  const scope = (name: string): number => Number(view.scope(name) ?? 0);
+  const prompt = programAt(spec.promptLength);
+  const { view } = prompt;
+  const scope = (name: string): number => Number(view.scope(name) ?? view.scope(`text_config.${name}`) ?? 0);
   if (spec.cache === "paged") return runPaged(torch, pagedOf(torch, run, view, spec));
   const tokens = spec.cache === "static" ? spec.promptLength + spec.newTokens : null;
   const cache = cacheOf(view, tokens, encoder ? spec.beams : 1, spec.cache === "static" ? "dynamic" : spec.cache);
@@ -68,6 +73,8 @@ export function generate(
     autocast: run.adapter === null ? autocast : null,
     vocabulary: scope("vocab_size"),
     interpreter: (tokens) => interpretersOf(programAt(tokens), cache)("none"),
+    media: batchOf({ batch: mediaOf(prompt.graph) }, view.expressions, prompt.dataView.scope, autocast, run.loadDtype),
+    sees: (tokens) => mediaOf(programAt(tokens).graph).length > 0,
     encoder: encoder ? { width: scope("hidden_size"), dtype: run.loadDtype } : null,
     cache,
   });

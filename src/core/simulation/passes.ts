@@ -15,7 +15,7 @@ import { layerSignatures } from "../training/layers";
 import type { LoadedModel } from "../training/model";
 import type { Strategy } from "../training/parallel";
 import type { TrainingRun } from "../training/run";
-import { isOnline, lossScope, type RunnableModel, type TrainerParts, trainerPass } from "../training/trainers";
+import { isOnline, lossScope, mediaOf, type RunnableModel, type TrainerParts, trainerPass } from "../training/trainers";
 import { KeptCache } from "../training/trainers/kept-cache";
 import { cacheOf, type InterpreterFactory } from "./generation";
 import type { Models } from "./models";
@@ -165,6 +165,7 @@ export class Passes {
           rater === null || rated === undefined
             ? null
             : { model: this.runnable(rated, rater.model, way), usage: raterUsage },
+        media: mediaOf(program.graph).map(({ name }) => name),
         options: this.optionsOf(program, way),
       });
   }

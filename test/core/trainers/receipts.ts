@@ -17,6 +17,8 @@ export interface Case {
   readonly attention: TrainingRun["attention"];
   readonly batch: number;
   readonly seq: number;
+  /** Side of the pictures of models that read them, too. */
+  readonly sizes?: { readonly I: number };
   readonly prompt?: number;
   readonly completion?: number;
   readonly scored?: number;
@@ -84,6 +86,7 @@ export function trainerRunOf(c: Case): TrainingRun {
     task: c.task,
     batch: c.batch,
     seq: c.seq,
+    ...(c.sizes === undefined ? {} : { image: c.sizes.I }),
     load_dtype: c.dtype,
     amp: c.amp,
     attn: c.attention,

@@ -8,6 +8,7 @@ import { isFloating } from "../../engine/dtype";
 import type { Interpreter } from "../../engine/interpreter";
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
+import { allocateBatch, type BatchTensor } from "../forward";
 import type { GenerationSpec } from "../run";
 import type { SimulatedCache } from "./cache";
 
@@ -17,6 +18,10 @@ export interface GenerationOptions {
   readonly vocabulary: number;
   /** Makes an interpreter for queries of `tokens` tokens, over the same cache. */
   readonly interpreter: (tokens: number) => Interpreter;
+  /** What the prompts have besides text. */
+  readonly media: readonly BatchTensor[];
+  /** Whether the forward of so many tokens takes it. */
+  readonly sees: (tokens: number) => boolean;
   /** What an encoder that reads the prompts leaves for each token; null: there is none. Its decoder starts with one token. */
   readonly encoder: { readonly width: number; readonly dtype: DType } | null;
   readonly cache: SimulatedCache;
@@ -41,6 +46,8 @@ export function runGeneration(torch: Torch, options: GenerationOptions): number 
   const prompts = encoder === null ? rows : spec.batchSize;
   const held = [tokenIds(torch, prompts, spec.promptLength), tokenIds(torch, prompts, spec.promptLength)];
   held.push(torch.empty("ones", [rows], "int64"));
+  const media = allocateBatch(torch, options.media);
+  held.push(...media);
   let grown = [tokenIds(torch, rows, first)];
   /** The scores' name outlives its step. */
   let scores: Tensor[] = [];
@@ -56,7 +63,7 @@ export function runGeneration(torch: Torch, options: GenerationOptions): number 
   };
   const step = (tokens: number, length: number): void => {
     cache.begin();
-    const logits = nextLogits(torch, options, tokens);
+    const logits = nextLogits(torch, options, tokens, options.sees(tokens) ? media : []);
     keepsScores(1);
     choose(length);
     logits.release();
@@ -88,7 +95,7 @@ export function runGeneration(torch: Torch, options: GenerationOptions): number 
 }
 
 /** A forward of `tokens` tokens per sequence as the trainer wraps it; logits of the last one, owned by the caller. */
-function nextLogits(torch: Torch, options: GenerationOptions, tokens: number): Tensor {
+function nextLogits(torch: Torch, options: GenerationOptions, tokens: number, media: readonly Tensor[]): Tensor {
   const { spec, encoder, interpreter } = options;
   const rows = encoder === null ? spec.batchSize * spec.beams : spec.batchSize;
   const query = tokenIds(torch, rows, encoder === null ? tokens : spec.promptLength);
@@ -98,7 +105,7 @@ function nextLogits(torch: Torch, options: GenerationOptions, tokens: number): T
   torch.kind = "activations";
   torch.autocastEnabled = options.autocast !== null;
   torch.autocastDtype = options.autocast;
-  let logits = interpreter(tokens).nextToken([query, ...start], positions);
+  let logits = interpreter(tokens).nextToken([query, ...start, ...media], positions);
   torch.autocastEnabled = false;
   torch.clearCastCache();
   for (const tensor of [query, ...start, positions]) tensor.release();

@@ -13,12 +13,12 @@ import type { LoadedModel } from "../model";
 import type { ForwardUsage } from "../parallel";
 import type { TrainerKind, TrainerSpec, TrainingRun } from "../run";
 import { KeptCache } from "./kept-cache";
-import { untilHidden, untilLogits, untilStates } from "./models";
+import { mediaOf, untilHidden, untilLogits, untilStates } from "./models";
 import { type CalledModel, TrainerPass } from "./pass";
 import { sequencesOf } from "./sequences";
 import { withValueHead } from "./value-head";
 
-export { untilStates } from "./models";
+export { mediaOf, untilStates } from "./models";
 export { isOnline } from "./online";
 export type { Pass } from "./pass";
 export { type PpoGraphs, type PpoOptions, ppoGraphs, runPpo } from "./ppo";
@@ -82,17 +82,17 @@ export function hasValueHead(spec: TrainerSpec | null): boolean {
   return spec !== null && VALUED.has(spec.kind);
 }
 
-/** Tensors of a batch that losses hand to their models; pictures are none of them. */
-const OF_TEXT: ReadonlySet<string> = new Set(["input_ids", "labels", "num_items_in_batch"]);
+/** Losses that hand pictures on to their models (`_is_vlm` of trl/trainer/{sft,dpo,kto,grpo,rloo}_trainer.py), and what scores for them. */
+const SEES: ReadonlySet<string> = new Set(["sft", "dpo", "kto", "grpo", "rloo", "score"]);
 
-/** The graph of the models the loss calls; null when the capture cannot be cut there, or when it takes more than text. */
+/** The graph of the models the loss calls; null when the capture cannot be cut there, or takes more than the loss hands on. */
 export function calledGraph(
   loss: TrainerGraph,
   graph: ArchitectureGraph,
   head: string | null,
   kept = 0,
 ): ArchitectureGraph | null {
-  if (graph.batch.some(({ name }) => !OF_TEXT.has(name))) return null;
+  if (!SEES.has(loss.trainer) && mediaOf(graph).length > 0) return null;
   if (loss.trainer === "rm") return withValueHead(graph, head);
   return asksForLogits(loss) ? untilLogits(graph, head, kept) : untilHidden(graph, head);
 }
@@ -122,6 +122,8 @@ export interface TrainerParts {
   /** What gathers the copy's shards. */
   readonly copyUsage: ForwardUsage | null;
   readonly options: InterpreterOptions;
+  /** Names of what the batch has for the models alone, behind the loss's own tensors. */
+  readonly media?: readonly string[];
   /** The copy's own graph and options, where it is another model; with the cache its outputs keep. */
   readonly companion: {
     readonly graph: ArchitectureGraph;
@@ -263,6 +265,7 @@ export function trainerPass(torch: Torch, parts: TrainerParts): TrainerPass {
     loss,
     { scope, expressions },
     { policy: called(policy, { noDropout }), reference, reward },
+    parts.media,
   );
 }
 

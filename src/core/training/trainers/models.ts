@@ -81,5 +81,23 @@ function withLast(body: readonly Instruction[], head: string | null, kept: numbe
 
 /** Inputs that only the loss took (labels) are left out by whoever runs it. */
 function withMain(graph: ArchitectureGraph, body: readonly Instruction[], output: string): ArchitectureGraph {
-  return { ...graph, main: { ...graph.main, body, outputs: [output] } };
+  const others = graph.main.outputs.slice(LOSS_AND_LOGITS).filter((name) => makes(body, bareName(name)));
+  return { ...graph, main: { ...graph.main, body, outputs: [output, ...others] } };
+}
+
+/** Outputs every training graph begins with; what follows are states that the model's outputs name, of its pictures for one. */
+const LOSS_AND_LOGITS = 2;
+
+function makes(body: readonly Instruction[], value: string): boolean {
+  return body.some(
+    (instruction) => "out" in instruction && instruction.out.some((name) => name !== null && bareName(name) === value),
+  );
+}
+
+/** Tensors of a batch that are text, or that losses make of it. */
+const OF_TEXT: ReadonlySet<string> = new Set(["input_ids", "labels", "num_items_in_batch"]);
+
+/** What a trainer's loss hands on to its models as it came: pictures, and what says how they lie in the text. */
+export function mediaOf({ batch }: ArchitectureGraph): ArchitectureGraph["batch"] {
+  return batch.filter(({ name }) => !OF_TEXT.has(name));
 }

@@ -95,13 +95,19 @@ export class TrainerPass implements Pass {
   /** What a call gave beside its first output: a name of the loss holds it until that returns. */
   private held: { release(): void }[] = [];
   private readonly repeats = { count: 0 };
+  /** Tensors of the batch that the loss takes itself. */
+  private readonly own: number;
+  private handed: ReadonlyMap<string, Tensor | null> = new Map();
 
   constructor(
     private readonly torch: Torch,
     graph: TrainerGraph,
     { scope, expressions }: Pick<InterpreterOptions, "scope" | "expressions">,
     models: CalledModels,
+    /** Names of what the batch has behind the loss's own tensors, for its models alone. */
+    private readonly media: readonly string[] = [],
   ) {
+    this.own = graph.batch.length;
     this.holdsOutputs = graph.main.outputs.length > 1;
     const modules = new Map<string, ModuleForward>([[OUTPUTS, (torch, output) => this.prepared(torch, output)]]);
     const parameters = new Map<string, Tensor>();
@@ -129,7 +135,8 @@ export class TrainerPass implements Pass {
     this.foldings = [];
     this.repeats.count = 0;
     this.torch.logits = true;
-    const outputs = this.loss.main(batch);
+    this.handed = new Map(this.media.map((name, k) => [name, batch[this.own + k] ?? null]));
+    const outputs = this.loss.main(batch.slice(0, this.own));
     for (const held of this.held.splice(0)) held.release();
     return outputs;
   }
@@ -161,7 +168,8 @@ export class TrainerPass implements Pass {
         input_ids: ids,
         labels: isTensor(labels) && positions === undefined ? labels : null,
       };
-      let outputs = interpreter.main(graph.main.inputs.map((name) => named[name] ?? null));
+      const inputs = graph.main.inputs.map((name) => named[name] ?? this.handed.get(name) ?? null);
+      let outputs = interpreter.main(inputs);
       this.foldings.push(...interpreter.foldings);
       if (model.states === "inside") for (const state of states) state.release();
       if (model.whole && torch.autocasting && model.states !== "given") {
@@ -169,21 +177,25 @@ export class TrainerPass implements Pass {
         torch.clearCastCache();
         if (converts && model.states !== "returned") outputs = toFloat32(torch, outputs);
       }
-      let [output, loss, ...others] = outputs;
+      let [output, ...others] = outputs;
       if (output === undefined) throw new NotModelled("a model without an output");
-      for (const other of others) other.release();
-      if (loss !== undefined) this.held.push(loss);
+      // A value head's loss is the caller's name; states of pictures go with the outputs that name them.
+      if (model.states === "inside") {
+        this.held.push(...others.splice(0, 1));
+        for (const other of others.splice(0)) other.release();
+      } else if (others.length > 0) output.along = new Along(others, 0, undefined);
       if (model.states === "given" || model.states === "returned") {
         // The last states are the output of a model without its head.
         if (!model.whole) states.pop()?.release();
         const missing = interpreter.foldings.reduce((sum, folding) => sum + leftOut(folding), 0);
+        for (const other of others) other.release();
         output.along = new Along(states, missing, cache);
         if (model.states === "returned") {
           const converted = this.prepared(torch, output);
           output.release();
           output = converted;
         }
-      } else if (cache !== undefined) output.along = new Along([], 0, cache);
+      } else if (cache !== undefined) output.along = new Along(others, 0, cache);
       model.usage?.endPass();
       torch.scope = scope;
       torch.training = training;

@@ -5,11 +5,12 @@
  * (shuffle_sequence_dict, split_tensor_dict), trl/generation/vllm_generation.py (sleep mode).
  */
 
+import { isFloating } from "../../engine/dtype";
 import { playRegion } from "../../engine/folding/region";
 import { slice } from "../../engine/ops/layout";
-import type { Tensor } from "../../engine/tensor";
+import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
-import type { PassFactory } from "../forward";
+import { allocateBatch, type BatchTensor, type PassFactory } from "../forward";
 import type { Strategy } from "../parallel";
 import { reserve } from "../parallel/strategy";
 import { type Prediction, predict, taken } from "../prediction";
@@ -21,6 +22,8 @@ export interface RolloutOptions {
   /** Sequences scored at once. */
   readonly microBatch: number;
   readonly autocast: "bfloat16" | "float16" | null;
+  /** What the samples have besides text, of the whole generation and of a micro-batch; nothing where they are text. */
+  readonly media: { readonly whole: readonly BatchTensor[]; readonly each: readonly BatchTensor[] };
   /** Scoring passes over a micro-batch, in their order: the policy's, the reference's. */
   readonly scoring: readonly PassFactory[];
   /** Generates with the policy, on the phase in force. */
@@ -89,6 +92,7 @@ export class Rollout implements Before {
       [promptLength + completionLength, "int64"],
       [promptLength + completionLength, "int64"],
     ]);
+    const media = allocateBatch(torch, options.media.whole);
     torch.ledger.enter("forward", step);
     const scores = options.scoring.map((passes) => this.score(passes, whole, step, microBatch));
     torch.kind = "inputs";
@@ -100,8 +104,26 @@ export class Rollout implements Before {
     // Shuffled: a copy of each, beside all of them.
     const shuffled = results.map(({ sizes, dtype }) => torch.empty("index", sizes, dtype));
     if (spec.kind === "grpo") shuffled.push(torch.empty("sum", [], "int64"));
-    for (const tensor of [...results, ...this.buffer]) tensor.release();
+    shuffled.push(...this.dealt(media));
+    for (const tensor of [...media, ...results, ...this.buffer]) tensor.release();
     this.buffer = shuffled;
+  }
+
+  /**
+   * Pictures are taken apart by sample, and those of each micro-batch joined again; what has a row for each token is shuffled with
+   * the rest (split_pixel_values_by_grid, unsplit_pixel_values_by_grid).
+   */
+  private dealt(media: readonly Tensor[]): Tensor[] {
+    const { torch, options } = this;
+    const { each } = options.media;
+    const pieces = Math.ceil(options.spec.rollout.sequences / options.microBatch);
+    const shuffled = media.flatMap((tensor) =>
+      isFloating(tensor.dtype) ? [] : [torch.empty("index", tensor.sizes, tensor.dtype)],
+    );
+    const joined = each.flatMap(({ sizes, dtype }) =>
+      isFloating(dtype) ? Array.from({ length: pieces }, () => torch.empty("cat", sizes, dtype)) : [],
+    );
+    return [...shuffled, ...joined];
   }
 
   /** Log-probabilities of every completion under one model, micro-batch by micro-batch. */
@@ -110,7 +132,10 @@ export class Rollout implements Before {
     const { sequences } = options.spec.rollout;
     const { gradEnabled } = torch;
     torch.gradEnabled = false;
-    const inputs = whole.map((tensor) => slice(torch, tensor, 0, 0, Math.min(microBatch, sequences), 1));
+    const texts = whole.map((tensor) => slice(torch, tensor, 0, 0, Math.min(microBatch, sequences), 1));
+    // Views of what the whole generation has.
+    const views = options.media.each.map(({ sizes, dtype }) => hostTensor(torch.ledger, sizes, dtype));
+    const inputs = [...texts, ...views];
     let prediction = this.predictions.get(passes);
     if (prediction === undefined) {
       prediction = predict(torch, passes, inputs, options.autocast, strategy);
