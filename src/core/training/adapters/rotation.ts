@@ -4,7 +4,7 @@
  */
 import type { DType } from "../../engine/dtype";
 import type { ModuleForward } from "../../engine/interpreter/options";
-import { elementwise, inplace, sub } from "../../engine/ops/arithmetic";
+import { elementwise, inplace, mul, sub } from "../../engine/ops/arithmetic";
 import { convolution } from "../../engine/ops/convolution";
 import { contiguous, permute, repeat, reshape, slidingWindows, transpose, view } from "../../engine/ops/layout";
 import { bmmOperator } from "../../engine/ops/linear";
@@ -150,6 +150,11 @@ function rotate(torch: Torch, x: Tensor, turns: Tensor, blocks: number, block: n
   const lead = x.sizes.slice(0, -1);
   const rows = lead.reduce((product, size) => product * size, 1);
   const parts = reshape(torch, x, [...lead, blocks, block]);
+  if (block === 1) {
+    // Nothing to sum over: einsum multiplies (aten/src/ATen/native/Linear.cpp). A width that is prime has such blocks.
+    const each = view(torch, turns, [blocks, 1]);
+    return done(mul(torch, parts, each), each, parts);
+  }
   const n = lead.length;
   const first = permute(torch, parts, [n, ...lead.map((_, k) => k), n + 1]);
   const flat = reshape(torch, first, [blocks, rows, block]);
