@@ -82,6 +82,8 @@ def compare(form, function, env, family, load):
             if not a:
                 continue
             for x, y in zip(a, b) if part == "in" else ((a[n], b[n]) for n in a):
+                if x == "self":
+                    x = f"$dtype({want['in'][0]})"
                 x = _dtype(x, function, load) if isinstance(x, str) and x.startswith("$") else concrete(x, env, family)
                 if not _same(x, y):
                     raise Mismatch(f"instruction {k}: {want} / {got}")
@@ -103,13 +105,14 @@ def _tensors(specs, seen, c, family):
             env = env_of(c, i if "layers" in spec else None)
             if "when" in spec and not evaluate(spec["when"], env, family):
                 continue
-            name = spec["name"].replace("{i}", str(i))
-            if name not in names:
-                raise Mismatch(f"{name} is not in the model")
-            shape, dtype = names.pop(name)
-            want = tuple(evaluate(e, env, family) for e in spec["shape"])
-            if tuple(map(int, want)) != shape or (spec.get("dtype", "$states") != "$states" and spec["dtype"] != dtype_name(dtype)):
-                raise Mismatch(f"{name}: {want} {spec.get('dtype')} / {shape} {dtype}")
+            for beside in range(evaluate(spec["count"], env, family) if "{k}" in spec["name"] else 1):
+                name = spec["name"].replace("{i}", str(i)).replace("{k}", str(beside))
+                if name not in names:
+                    raise Mismatch(f"{name} is not in the model")
+                shape, dtype = names.pop(name)
+                want = tuple(evaluate(e, env, family) for e in spec["shape"])
+                if tuple(map(int, want)) != shape or (spec.get("dtype", "$states") != "$states" and spec["dtype"] != dtype_name(dtype)):
+                    raise Mismatch(f"{name}: {want} {spec.get('dtype')} / {shape} {dtype}")
     if names:
         raise Mismatch(f"not in the graph: {list(names)[:3]}")
 

@@ -24,7 +24,17 @@ def bottleneck(r, d):
     return {"intra_bottleneck_size": n * 2 * r.randint(3, 9), "embedding_size": (e := r.randint(12, 40)), "hidden_size": 2 * e + r.randint(61, 120)}
 
 
+def several_lists(r, d):
+    """XLM and FlauBERT: attention, perceptrons and norms of the layers stand in lists of their own."""
+    return {"n_layers": r.randint(4, 5), "emb_dim": d["n_heads"] * 8 * r.randint(1, 4), "n_langs": r.choice((1, r.randint(3, 9))), "use_lang_emb": r.random() < 0.5, "summary_first_dropout": drop(r)}
+
+
+LISTS = {"axes": (given(asm=False, causal=False, gelu_activation=True, summary_type="first", summary_use_proj=True, summary_activation=None, summary_proj_to_labels=True),), "extra": several_lists, "terms": ("emb_dim//n_heads",), "points": 8}
+
 FAMILIES = {
+    # FlauBERT that normalises first asks its cache for an entry by number, which caches have no more (modeling_flaubert.py, `cache[i]`).
+    "xlm": standard("xlm", tasks=(*ENCODER, "qa"), attention=EAGER, **LISTS),
+    "flaubert": standard("flaubert", tasks=(*ENCODER, "qa"), attention=EAGER, **{**LISTS, "axes": (*LISTS["axes"], given(pre_norm=False))}),
     "modernbert-decoder": standard("modernbert-decoder", tasks=HEADS, axes=(given(norm_bias=False), (Option("S < local_attention//2", modern(True)), Option("S >= local_attention//2", modern(False)))),
                                    kind="i % global_attn_every_n_layers == 0 and 'full_attention' or 'sliding_attention'", derived={"global_attn_every_n_layers": "3"}, extra=global_first),
     "mobilebert": standard("mobilebert", tasks=ENCODER, axes=(given(use_bottleneck=True, use_bottleneck_attention=False, key_query_shared_bottleneck=True, trigram_input=True, normalization_type="no_norm", num_feedforward_networks=4),), extra=bottleneck,

@@ -1,8 +1,11 @@
 """All families of the capture, in `FAMILIES`."""
 from dataclasses import replace
 
+from . import environment  # noqa: F401  (before transformers)
+from transformers.models.auto import modeling_auto
+
 from . import composed, language, media
-from . import answering, hearing, padded, paired, pyramids, sights, towers, transcribing, vision, windows
+from . import answering, hearing, padded, paired, pyramids, readers, sights, towers, transcribing, vision, windows
 from .standard import ACTIVATIONS, drop
 
 FAMILIES = {**language.FAMILIES, **media.FAMILIES, **composed.FAMILIES}
@@ -10,15 +13,14 @@ FAMILIES |= vision.FAMILIES | padded.FAMILIES | towers.FAMILIES | sights.FAMILIE
 FAMILIES |= pyramids.FAMILIES
 FAMILIES |= hearing.FAMILIES | answering.FAMILIES | paired.FAMILIES | transcribing.FAMILIES | windows.FAMILIES
 
-# Heads that families get besides: classifiers of decoders, most by one mixin each (modeling_layers.py, GenericForSequenceClassification and
-# GenericForTokenClassification), and heads that mark answers.
-CLASSIFIES = {
-    "seq-cls": ("arcee", "bloom", "deepseek_v2", "exaone4", "falcon", "glm", "glm4", "gpt_neo", "gpt_oss", "gptj", "hunyuan_v1_dense", "jamba", "minicpm3", "ministral", "nemotron", "olmo", "olmo2", "olmo3",
-                "openai-gpt", "persimmon", "phi", "phimoe", "qwen2_moe", "seed_oss", "stablelm", "starcoder2"),
-    "token-cls": ("apertus", "arcee", "biogpt", "bloom", "exaone4", "falcon", "gemma", "gemma2", "glm", "glm4", "gpt_bigcode", "gpt_neo", "gpt_neox", "gpt_oss", "llama", "ministral", "mistral", "mixtral", "mpt", "nemotron",
-                  "persimmon", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "starcoder2"),
-    # Encoders that people have find answers in texts (SQuAD).
-    "qa": ("albert", "bert", "camembert", "deberta", "deberta-v2", "distilbert", "electra", "modernbert", "mpnet", "roberta", "xlm-roberta"),
+TEXTS = ("causal-lm", "masked-lm", "seq2seq-lm", "seq-cls", "token-cls")
+# Heads that readers and writers of texts get besides, wherever the library's mappings name a class for the family.
+HEADS_OF_TEXTS = {"seq-cls": "SEQUENCE_CLASSIFICATION", "token-cls": "TOKEN_CLASSIFICATION", "qa": "QUESTION_ANSWERING", "multiple-choice": "MULTIPLE_CHOICE"}
+# Longformer has every word of the question, or of the choice, look at all others: how many those are is in the data. What T5Gemma's
+# classifiers write is as long as what they read, while its windows are told apart by lengths of their own.
+UNHEADED = {"longformer": ("qa", "multiple-choice"), "t5gemma": ("seq-cls", "token-cls")}
+# Heads that models of pictures get besides.
+HEADS_OF_PICTURES = {
     # A class for each pixel.
     "image-segmentation": ("mobilenet_v2", "mobilevit", "mobilevitv2", "segformer"),
     # Hidden patches of pictures restored.
@@ -46,5 +48,22 @@ PAIRED = {"contrastive": _paired}
 HEADS = {**dict.fromkeys(("clip", "siglip", "siglip2"), PAIRED), **dict.fromkeys(("deit", "vit"), OF_PATCHES), **dict.fromkeys(("swin", "swinv2"), OF_STAGES)}
 FAMILIES |= {name: replace(FAMILIES[name], heads=heads) for name, heads in HEADS.items()}
 
-for task, names in CLASSIFIES.items():
-    FAMILIES |= {name: replace(FAMILIES[name], tasks=(*(t for t in FAMILIES[name].tasks if t != task), task)) for name in names}
+
+# Those that classify the states of a text's last end-of-sequence token (modeling_bart.py, modeling_t5.py: `eos_mask`).
+ENDED = ("bart", "bigbird_pegasus", "mbart", "mt5", "mvp", "plbart", "t5", "umt5")
+ONE_END = readers.assumed("each text has one end-of-sequence token, whose states are classified", "eos_token_id", "seq-cls")
+
+
+def _headed(name, family):
+    """The family with every head of texts that its config class has a model class for."""
+    if family.tasks[0] not in TEXTS:
+        return family
+    if name in ENDED:
+        family = replace(family, assumes=(*family.assumes, ONE_END))
+    more = [task for task, mapping in HEADS_OF_TEXTS.items() if name in getattr(modeling_auto, f"MODEL_FOR_{mapping}_MAPPING_NAMES") and task not in (*family.tasks, *UNHEADED.get(name, ()))]
+    return replace(family, tasks=(*family.tasks, *more))
+
+
+for task, names in HEADS_OF_PICTURES.items():
+    FAMILIES |= {name: replace(FAMILIES[name], tasks=(*FAMILIES[name].tasks, task)) for name in names if task not in FAMILIES[name].tasks}
+FAMILIES = {name: _headed(name, family) for name, family in FAMILIES.items()}

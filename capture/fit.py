@@ -177,7 +177,7 @@ def condition(envs, truth, keys=()):
 
 
 def _simple_conditions(envs, keys):
-    names = sorted({k for e in envs for k in e})
+    names = sorted({k for e in envs for k in e} - {"dtype"})  # what a capture was loaded in decides no branch
     for k in names:
         if all(isinstance(e.get(k), bool) for e in envs):
             yield k, lambda e, k=k: e[k]
@@ -213,6 +213,10 @@ def _conditions(envs, keys):
             yield f"i == {k}-1", lambda e, k=k: e["i"] == e[k] - 1
             yield f"i < {k}-1", lambda e, k=k: e["i"] < e[k] - 1
             yield f"i % {k} == 0", lambda e, k=k: e["i"] % e[k] == 0
+        for k in keys:  # every so many layers from the second on, or all of them (Switch Transformers)
+            if "sparse" in k:
+                yield f"i % {k} == 1", lambda e, k=k: e["i"] % e[k] == 1
+                yield f"i % {k} != 1", lambda e, k=k: e["i"] % e[k] != 1
         for k in keys:  # every `period` layers from `offset` on (Jamba)
             start = k.removesuffix("period") + "offset"
             if start in keys:
@@ -229,6 +233,8 @@ def _conditions(envs, keys):
         yield f"{k} != null", lambda e, k=k: e.get(k) is not None
         yield f"{k} > 0", lambda e, k=k: e[k] > 0
         yield f"{k} > 1", lambda e, k=k: e[k] > 1
+        if "sparse" in k:
+            yield f"{k} == 1", lambda e, k=k: e[k] == 1
         yield f"{k} == null", lambda e, k=k: e.get(k) is None
         yield f"{k} == 0", lambda e, k=k: e[k] == 0
     for k in keys if layered else ():

@@ -157,9 +157,11 @@ def draw(family, graphs, known, r):
     else:
         limit = next((stored[k] for k in POSITIONS if isinstance(stored.get(k), int)), 4096)
         case["seq"] = min(sizes["S"], max(1, limit - 2), 90 if is_looped(graphs) else limit)
+        if task == "multiple-choice":
+            case["choices"] = r.randint(2, 5)
         if task == "seq2seq-lm":
             case["target_seq"] = min(sizes["T"], max(1, limit - 2))
-    if (task.endswith("-cls") or task == "qa") and "use_cache" in stored or task in ("speech-seq2seq", "image-text-to-text"):
+    if (task.endswith("-cls") or task in ("qa", "multiple-choice")) and "use_cache" in stored or task in ("speech-seq2seq", "image-text-to-text"):
         case["use_cache"] = False  # as the Trainer sets it
         if "use_cache" in stored:
             model["use_cache"] = False

@@ -1,4 +1,5 @@
 """Captures every graph of a family: tasks x attention x branches, each at several config points and dtype regimes."""
+import contextlib
 import gc
 import itertools
 import json
@@ -52,9 +53,15 @@ def draw_sizes(r, task):
     if task == "image-text-to-text":
         return {"B": b, "S": r.randint(300, 340)}
     sizes = {"B": b, "S": r.randint(11, 40)}
+    if task == "multiple-choice":
+        sizes["C"] = r.randint(2, 5)
     if task == "seq2seq-lm":
         sizes["T"] = r.randint(11, 40)
     return sizes
+
+
+TERMS = {"multiple-choice": ("B//C",)}
+"""Quotients that the code of a task's head uses: `B` counts the choices of all questions, each a text of its own."""
 
 
 def point(family, task, options, seed):
@@ -83,7 +90,7 @@ def capture(name, task, attention, options, seed, regime=REGIMES[0]):
     c.env = flat(c.config)
     c.settings = {k: v for k, v in flat(settings).items() if v is not None}
     c.env.update(c.settings)
-    for term in (*FAMILIES[name].terms, *FAMILIES[name].depths):
+    for term in (*FAMILIES[name].terms, *FAMILIES[name].depths, *TERMS.get(task, ())):
         known = {**c.env, **c.sizes}
         if all(isinstance(known.get(n), (int, float)) for n in _NAME.findall(term) if n not in ("ceil_div", "min")):
             c.env[term] = eval(_NAME.sub(lambda m: str(known.get(m.group(), m.group())), term), {"__builtins__": {}, "min": min, "ceil_div": lambda a, b: -(-a // b)})
@@ -99,7 +106,7 @@ def capture_class(name, task, attention, options, seeds, when):
         if key in keys and len({c.settings[key] for c in captures}) == 1:
             raise NotExplained(f"{key} is the same at every point: the depth would be a constant")
     family = FAMILIES[name]
-    atoms = ["B", "S", "T", "I", "A", *dict.fromkeys(k for c in captures for k in [*c.settings, *(n for n in c.env if isinstance(c.env[n], (int, float, str)) and not isinstance(c.env[n], bool))])]
+    atoms = ["B", "S", "T", "I", "A", "C", *dict.fromkeys(k for c in captures for k in [*c.settings, *(n for n in c.env if isinstance(c.env[n], (int, float, str)) and not isinstance(c.env[n], bool))])]
     unused = () if task.endswith("-cls") or task == "image-segmentation" else ("num_labels",)
     atoms = [a for a in atoms if a not in (*family.hidden, *unused)]
     return graph(captures, task, attention, when, atoms, [*keys, *family.depths], family.depths)
@@ -197,7 +204,7 @@ def config_facts(name, family):
         values = [c.get(key) for c in configs]
         if any(v != value for v in values):
             if all(isinstance(v, int) and not isinstance(v, bool) for v in values):
-                derived[key] = str(Fitter(drawn, keys).integer(values)).removeprefix("=")
+                derived[key] = following(drawn, keys, values)
             else:
                 stored = {k: v for k, v in stored.items() if k != key}
     for part in (k for k, v in stored.items() if isinstance(v, dict) and k.endswith("_config") and isinstance(drawn[0].get(k), dict)):
@@ -217,6 +224,16 @@ def config_facts(name, family):
     elif configs[0].get("layer_types"):
         kind = layer_kind(name, drawn, keys)
     return {"defaults": defaults, "derived": derived, "layerKind": kind, "aliases": {**type(default).attribute_map, **family.aliases}, **({"kernels": family.kernels} if family.kernels else {}), **({"assumes": list(family.assumes)} if family.assumes else {})}
+
+
+def following(drawn, keys, values):
+    """The expression of a key that follows others of a config, or of the parts inside it."""
+    envs = [flat(d) for d in drawn]
+    inside = [k for k, v in envs[0].items() if "." in k and isinstance(v, int) and not isinstance(v, bool)]
+    for names in (keys, [*keys, *inside]):
+        with contextlib.suppress(NotExplained):
+            return str(Fitter(envs, names).integer(values)).removeprefix("=")
+    raise NotExplained(f"{values} over {envs[:3]}")
 
 
 def parted_facts(family, graphs):

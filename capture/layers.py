@@ -34,10 +34,11 @@ class Function:
     weights: dict = field(default_factory=dict)
     held: list = field(default_factory=list)  # shapes and dtypes of what the model keeps when main is over
     withheld: list = field(default_factory=list)  # inputs that other layers are given and this one is not
+    layer: int | None = None  # of a round: the layer that its loop is in
 
     def weight_dtype(self, name):
         """Dtype of a parameter or buffer in this capture, None where it has none (a tied head); `{i}` is this layer."""
-        found = self.weights.get(name.replace("{i}", str(self.index)))
+        found = self.weights.get(name.replace("{i}", str(self.index if self.layer is None else self.layer)).replace("{k}", str(self.index)))
         return found and found.dtype
 
 
@@ -73,6 +74,7 @@ class Call:
     checkpoint: bool
     shared: bool = False
     inward: list = field(default_factory=list)  # views the code takes for this layer before it calls it
+    listed: bool = False  # a round that picks its modules from several lists
 
 
 @dataclass
@@ -80,6 +82,7 @@ class Loop:
     """Rounds of a loop over the sequence inside one layer, before folding."""
 
     rounds: list
+    listed: bool = False
 
 
 @dataclass(frozen=True)
@@ -200,6 +203,16 @@ def _dtype_source(event):
     return None
 
 
+ROUNDS = "rounds"
+SIDE_BY_SIDE = r"(\.expert_)"
+"""How names of modules of a dictionary begin that rounds of a loop run one by one, before their number."""
+
+
+def counted(name):
+    """A name with `{k}` for the number of a module side by side with others."""
+    return re.sub(rf"{SIDE_BY_SIDE}\d+(?=\.|$)", r"\1{k}", name)
+
+
 def first_list(path, spelled=None):
     """(list, index, rest) of the outermost module list in a path whose elements are layers of a repeat.
 
@@ -224,7 +237,7 @@ def nest(events, spelled=None):
     for e in events:
         if e.kind == "round":
             if loop is None:
-                loop, outside = Loop([]), items
+                loop, outside = Loop([], e.checkpoint), items
                 items.append(loop)
             items = []
             loop.rounds.append(items)
@@ -233,7 +246,7 @@ def nest(events, spelled=None):
             items, loop = outside, None
             continue
         if e.kind == "enter":
-            at = None if call else _stack_of(e.path, spelled)
+            at = None if call or (loop and loop.listed) else _stack_of(e.path, spelled)
             if at:
                 again = before.get(e.path) if last.get(at[0]) == e.path else None  # one layer, not a stack that runs again
                 last[at[0]] = e.path
@@ -253,7 +266,7 @@ def nest(events, spelled=None):
             else:
                 items.append(Drop(list(e.outs)))
         else:
-            scope = "" if loop else e.path  # a round belongs to the module its loop is in
+            scope = "" if loop and not loop.listed else e.path  # a round belongs to the module its loop is in
             items.append(Op(e.name, e.ins, e.kw, list(e.outs), scope, e.noamp, e.nograd, e.kind == "call", e.path if e.kind == "call" else ""))
     return main
 
@@ -266,7 +279,7 @@ def _loops(items, metas):
     for it in items:
         if isinstance(it, Loop):
             flat.extend(it.rounds[0])
-            flat.extend(Call("rounds", k, [], [], [], body, "", False) for k, body in enumerate(it.rounds) if k > 0)
+            flat.extend(Call(ROUNDS, k, [], [], [], body, "", False, listed=it.listed) for k, body in enumerate(it.rounds) if k > 0)
         else:
             flat.append(it)
     return fold(flat, metas)
@@ -285,6 +298,11 @@ def _made(items):
     return {o for it in items if isinstance(it, (Op, Repeat)) for o in it.outs if isinstance(o, Value)} | {v for it in items if isinstance(it, Repeat) for m in it.collect if m for v in m.values}
 
 
+def _is_made(value, items):
+    """Whether items make a value and do not only write into it."""
+    return not any(value in it.outs for it in items if isinstance(it, Op)) or any(value in it.outs and value not in it.ins for it in items if isinstance(it, Op))
+
+
 def _uses(item):
     if isinstance(item, Op):
         return list(_refs([*item.ins, *item.kw.values()]))
@@ -299,10 +317,10 @@ def _complete(main):
         if not isinstance(item, Call):
             continue
         made = _made(item.items)
-        given = set(item.ins)
+        own, given = {v for v in made if _is_made(v, item.items)}, set(item.ins)
         for it in item.items:
             for r in _uses(it):
-                if isinstance(r, Value) and r not in made and r not in given:
+                if isinstance(r, Value) and r not in own and r not in given:
                     given.add(r)
                     item.keys.append((f"outer.{len(item.ins)}", False))
                     item.ins.append(r)
@@ -348,6 +366,22 @@ def _gathered(values, many):
     return [v for *_, v in sorted(((place(at, v), at, v) for at, v in enumerate(values)), key=lambda found: found[:2])] if many else values
 
 
+def _inside(function, path, index):
+    """A round's function in the names of the layer that its loop is in."""
+
+    def ref(x):
+        if isinstance(x, Weight):
+            return Weight(path(x.name))
+        if isinstance(x, Dtype):
+            return Dtype(x.dtype, ref(x.source))
+        return [ref(y) for y in x] if isinstance(x, list) else x
+
+    function.layer = index
+    for it in function.body:
+        if isinstance(it, Op):
+            it.ins, it.kw, it.scope, it.path = [ref(x) for x in it.ins], {k: ref(v) for k, v in it.kw.items()}, path(it.scope), path(it.path)
+
+
 def _named(it, ref):
     """A repeat with names for its values."""
     return Repeat(it.stack, it.start, it.stop, [ref(x) for x in it.ins], it.carry, [o and ref(o) for o in it.outs], it.functions, it.checkpoint, it.positional, [m and ref(m) for m in it.collect], passing=it.passing)
@@ -361,6 +395,11 @@ def _localize(call, names, inputs, outputs, metas):
     prefix, index = call.stack, call.index
 
     def path(p):
+        if call.listed:
+            found = first_list(p)
+            return f"{found[0]}.{{i}}{found[2]}" if found and found[1] == index else p
+        if call.stack == ROUNDS:
+            return re.sub(rf"{SIDE_BY_SIDE}{index}(?=\.|$)", r"\1{k}", p)
         return p if call.shared else re.sub(rf"^{re.escape(prefix)}\.{index}(?=\.|$)", f"{prefix}.{{i}}", p)
 
     def ref(x):
@@ -387,6 +426,8 @@ def _localize(call, names, inputs, outputs, metas):
             ins, kw = [ref(x) for x in it.ins], {k: ref(v) for k, v in it.kw.items()}
             body.append(Op(it.name, ins, kw, [ref(o) for o in it.outs], path(it.scope), it.noamp, it.nograd, it.leaf, path(it.path)))
         elif isinstance(it, Repeat):
+            for f in it.functions:
+                _inside(f, path, index)
             body.append(_named(it, ref))
         else:
             body.append(Drop(ref(_gathered(list(it.values), many))))
@@ -396,6 +437,8 @@ def _localize(call, names, inputs, outputs, metas):
 def _kept(values, gone, read, left, rounds):
     """The list of values none of which goes between the rounds, or None where there is none: of two rounds only where later code
     reads it or lets go of it at once (`left`), as the first's may be a name that is not overwritten yet."""
+    if len(values) > 1 and len(set(values)) == 1:  # one that every round writes into
+        return None
     listed = values and (values[0] in read or len(set(values)) == len(values) and (rounds > 2 or any(set(values) <= set(together) for together in left)))
     return Many(tuple(values)) if listed and not any(v in gone for v in values) else None
 

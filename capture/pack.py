@@ -3,7 +3,8 @@ many families have in common is said once for all of them."""
 import json
 
 from . import stored
-from .stored import SCHEMA, content_of, parts_of, shortest, text_of
+from .roots import root_of
+from .stored import SCHEMA, body_of, content_of, parts_of, shortest, text_of
 
 ROOT = stored.PARTS.parent
 ALIKE = ("bart", "llama", "roberta", "sew", "solar_open", "vipllava", "vit")
@@ -21,8 +22,9 @@ def write():
         old.unlink()
     named = {file.stem: content for file, content in contents.items()}
     for name in (*ALIKE, LOSSES):
-        parts = json.loads(text_of(named[name]))["parts"]
-        (stored.PARTS / f"{name}.json").write_text(json.dumps({"schema": SCHEMA, "parts": parts}, separators=(",", ":")) + "\n")
-    parts_of.cache_clear()
+        parts, root = json.loads(text_of(named[name]))["parts"], root_of(named[name]["graphs"][0])
+        (stored.PARTS / f"{name}.json").write_text(json.dumps({"schema": SCHEMA, **({"root": root} if root else {}), "parts": parts}, separators=(",", ":")) + "\n")
+    for told in (parts_of, body_of):
+        told.cache_clear()
     for file, content in contents.items():
         file.write_text(shortest(content))

@@ -39,14 +39,18 @@ ANSWERS = {
 COUNTS = {name: lambda mask, line: 0 if "no_global" in line else mask.shape[0] * _stated["marked"] for name in _IN_WINDOWS}
 READS = ("item", "_local_scalar_dense", "is_nonzero")
 """Operators that bring a value to the host; nothing of them stays on the device."""
+REWRITTEN = " together>"
+"""How the file of a method ends that `together.py` brought into another form; its name stands before."""
 _asked = fake_impls.op_implementations_dict[torch.ops.aten.item.default]
 
 
 def _asking(depth):
     """The library's code that waits for a value: its function and the line."""
     frame = sys._getframe(depth)
-    while frame is not None and "transformers" not in frame.f_code.co_filename.split("/"):
+    while frame is not None and not frame.f_code.co_filename.endswith(REWRITTEN) and "transformers" not in frame.f_code.co_filename.split("/"):
         frame = frame.f_back
+    if frame is not None and frame.f_code.co_filename.endswith(REWRITTEN):
+        return frame.f_code.co_filename.removesuffix(REWRITTEN)[1:], ""
     return ("", "") if frame is None else (frame.f_code.co_qualname, linecache.getline(frame.f_code.co_filename, frame.f_lineno))
 
 

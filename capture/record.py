@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from . import environment  # noqa: F401  (patches before models are imported)
-from . import pictures, products, reads
+from . import experts, pictures, products, reads, together
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.pytorch_utils import Conv1D
 
@@ -56,7 +56,7 @@ class Dtype:
 
 @dataclass
 class Event:
-    """`kind` is op, call, drop, enter or exit."""
+    """`kind` is op, call, drop, enter, exit, round or rounds; `checkpoint` of a round: it is a layer's."""
 
     kind: str
     name: str = ""
@@ -235,12 +235,12 @@ class Recorder(SchemaCheckMode):
         """`range`, which tells where the rounds of the loops in `LOOPS` begin."""
         yield from self.each(range(*bounds), sys._getframe(1).f_code.co_name in LOOPS)
 
-    def each(self, indices, told=True):
-        """Numbers of rounds, which tell where each begins."""
+    def each(self, indices, told=True, layers=False):
+        """Numbers of rounds, which tell where each begins; those of `layers` pick modules from several lists by their number."""
         told = told and not self.silent and not self.done
         for k in indices:
             if told:
-                self.events.append(Event("round", str(k)))
+                self.events.append(Event("round", str(k), checkpoint=layers))
             yield k
         if told:
             self.events.append(Event("rounds"))
@@ -250,6 +250,13 @@ class Recorder(SchemaCheckMode):
         with self.silence(), _plain_views():
             out = tensor.narrow(dim, k * length, length)
         self.emit(Event("op", "picture_part", self.scopes[-1], [self.operand(tensor), length, k, *([dim] if dim else [])]), out)
+        return out
+
+    def whole(self, name, made, *ins):
+        """What `made` gives, as the outputs of one operator."""
+        with self.silence(), _plain_views():
+            out = made()
+        self.emit(Event("op", name, self.scopes[-1], [self.operand(x) for x in ins]), out)
         return out
 
     # ---- modules ------------------------------------------------------------------------------------------------
@@ -440,6 +447,8 @@ def trace(model, batch, run, holder=None):
     ctc, functional.ctc_loss = functional.ctc_loss, _ctc(recorder)
     whole, torch.einsum = torch.einsum, products.einsum_with(recorder.lowered)
     pictures.rounds, pictures.part = lambda count: recorder.each(range(count)), recorder.part
+    experts.recorded_by(recorder)
+    together.layers = lambda count: recorder.each(range(count), layers=True)
     torch.nn.Module.__call__ = lambda module, *a, **k: recorder.module_call(call, module, a, k)
     plainly, torch.nn.Module.__setattr__ = torch.nn.Module.__setattr__, _keeping(recorder, torch.nn.Module.__setattr__)
     replaced = {"range": recorder.rounds} | ({CAST: recorder.cast_if_autocast} if CAST in code else {})
@@ -465,6 +474,8 @@ def trace(model, batch, run, holder=None):
         del functional.attention_by_parts, functional.clamp_half
         functional.ctc_loss, torch.einsum = ctc, whole
         pictures.rounds, pictures.part = range, None
+        experts.recorded_by(None)
+        together.layers = range
         torch.nn.Module.__call__, torch.nn.Module.__setattr__ = call, plainly
         functional.scaled_dot_product_attention, functional.grouped_mm = attention, grouped
     return Trace(recorder.events, recorder.values, recorder.weight_metas, recorder.batch, outputs, recorder.amp, held)

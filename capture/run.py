@@ -9,7 +9,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from .batches import MEDIA
 from .environment import asked, class_for, implementation
-from . import lent, pictures, reads, sound, together
+from . import experts, lent, pictures, reads, sound, together
 from .guards import unguard
 from .layers import first_list
 from .record import Trace, record
@@ -56,16 +56,26 @@ def make_config(family, settings):
     return config
 
 
+def state(task, sizes, config):
+    """What of the batch is known that its tensors do not tell."""
+    pictures.forget()
+    reads.state(marked=int(task == "seq-cls"))
+    if task == "seq-cls" and config.is_encoder_decoder:  # one token ends each text, whose states are classified (BartForSequenceClassification)
+        pictures.place(sizes["B"], sizes["S"], 1)
+
+
 def batch_for(task, sizes, config, dtype=torch.float32):
     """The tensors the Trainer hands to the model: name, shape, dtype (`dtype` for images and sound)."""
     b, s = sizes["B"], sizes.get("S", 0)
     long = lambda *shape: torch.zeros(*shape, dtype=torch.long, device="cuda")
-    pictures.forget()
-    reads.state(marked=int(task == "seq-cls"))
+    state(task, sizes, config)
     if task in MEDIA:
         return {k: v.to(dtype) if v.is_floating_point() else v for k, v in MEDIA[task](sizes, config).items()}
     if task == "multiple-choice":  # every choice is a text of its own
-        return {"input_ids": long(b, sizes["C"], s), "labels": long(b)}
+        texts = {"input_ids": long(b, sizes["C"], s)}
+        if config.model_type == "modernbert":  # asks how many words there are
+            texts["attention_mask"] = long(b, sizes["C"], s)
+        return {**texts, "labels": long(b)}
     batch = {"input_ids": long(b, s)}
     if config.model_type in PAGES:
         batch["bbox"] = long(b, s, 4)
@@ -115,6 +125,7 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
                             if p is not None:
                                 p.data = p.data.to(regime.norms)
             sound.settle(model, task)
+            experts.settle(model)
             lent.settle(model)
             reads.settle(model)
             unguard(model)
@@ -147,6 +158,7 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
         kinds = getattr(config, "layer_types", None)
         if isinstance(kinds, list) and len(kinds) == getattr(config, "num_hidden_layers", None):  # some classes compute it; ResNet's lists what it knows
             stored.setdefault("layer_types", kinds)
+        sizes = {**sizes, "B": sizes["B"] * sizes.get("C", 1)}  # every choice is a text
         return Capture(trace, stored, sizes, params, buffers, {n: to for n, to in tied.items() if n not in turns}, frozen, model.main_input_name, turns)
     finally:
         gc.collect()

@@ -8,6 +8,7 @@ import zlib
 from collections import Counter, defaultdict
 
 from .distances import absolute, relative
+from .roots import named, unnamed_all
 
 SCHEMA = "vram-lens/graphs/4"
 # A part of fewer characters costs as much in the table as in its place once the package is compressed.
@@ -29,6 +30,12 @@ def parts_of(like):
     return _whole(json.loads((PARTS / f"{like}.json").read_text())["parts"], [])
 
 
+@functools.cache
+def body_of(like):
+    """What files that say `like` call the body of their models, where their graphs do not say it."""
+    return json.loads((PARTS / f"{like}.json").read_text()).get("root") if like else None
+
+
 def shortest(content):
     """The stored text that goes on from whichever table makes it shortest once it is compressed."""
     texts = [text_of(content), *(text_of(content, table.stem) for table in sorted(PARTS.glob("*.json")))]
@@ -37,7 +44,7 @@ def shortest(content):
 
 def text_of(content, like=None):
     """The stored text, which goes on from the table `like` where that is named: `{"same": n}` stands for the n-th part of `parts`, which may hold earlier parts itself, and
-    `{"run": [n, k, count]}` in a list for so many items of the n-th part from its k-th on."""
+    `{"run": [n, k, count]}` in a list for so many items of the n-th part from its k-th on. `~` stands for the body's name, which the graph says where the table has another."""
     seen, parts, numbers = Counter(), [], {}
     places = defaultdict(list)
 
@@ -101,7 +108,7 @@ def text_of(content, like=None):
     before = parts_of(like) if like else []
     for number, part in enumerate(before):
         known_as(_json(part), [_json(v) for v in part] if isinstance(part, list) else None, number)
-    content = {**content, "graphs": [_functions(graph, relative) for graph in content["graphs"]]}
+    content = {**content, "graphs": unnamed_all([_functions(graph, relative) for graph in content["graphs"]], body_of(like))}
     for value in content.values():
         count(value)
     body = {k: [stored(one) for one in v] if isinstance(v, list) else stored(v) for k, v in content.items() if k not in ("schema", "like")}
@@ -111,9 +118,10 @@ def text_of(content, like=None):
 def content_of(text):
     """What was stored, every part in its place."""
     data = json.loads(text)
-    parts = _whole(data.pop("parts"), parts_of(data["like"]) if "like" in data else [])
-    content = _placed({k: v for k, v in data.items() if k != "like"}, parts)
-    return {**content, "graphs": [_functions(graph, absolute) for graph in content["graphs"]]}
+    like = data.pop("like", None)
+    parts = _whole(data.pop("parts"), parts_of(like) if like else [])
+    content = _placed(data, parts)
+    return {**content, "graphs": [_functions(named(graph, body_of(like)), absolute) for graph in content["graphs"]]}
 
 
 def _whole(own, before):

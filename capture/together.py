@@ -8,7 +8,8 @@ import textwrap
 
 import torch
 
-from . import pictures
+from . import experts, pictures
+from .reads import REWRITTEN
 
 
 def anyres(self, image_features, image_sizes, *_, image_newline=None, **__):
@@ -93,6 +94,11 @@ _MERGED = ("for grid, item in zip(grid_thw.tolist(), split_items):\n        _, h
 LINES["hunyuan_vl"] = {"HunYuanVLVisionPatchEmbed": {"forward": (_PLACED,)}, "HunYuanVLVisionTransformer": {"forward": (_ITEMS, _MERGED)}}
 STATED["hunyuan_vl"] = {"HunYuanVLVisionPatchEmbed": {"forward": (("for t, h, w in grid_thw:", "for t, h, w in [known_grid()] * len(known_patches()):"),)},
                         "HunYuanVLVisionTransformer": {"forward": (("grid_thw.prod(dim=-1).tolist()", "known_patches()"), ("grid_thw.tolist()", "[known_grid()] * len(known_patches())"))}}
+# Layers that stand in several lists, which one loop reads in turn.
+layers = range
+_LAYERS = ("for i in range(self.n_layers):", "for i in layers(self.n_layers):")
+LINES |= experts.LINES | {"xlm": {"XLMModel": {"forward": (_LAYERS,)}}, "flaubert": {"FlaubertModel": {"forward": (_LAYERS,)}}}
+STATED |= experts.STATED
 _done = set()
 
 
@@ -104,8 +110,8 @@ def _rewritten(function, lines, module):
             raise ValueError(f"{function.__qualname__} has no line {old}")
         source = source.replace(old, new)
     space = {"auto_docstring": lambda first=None, **_: first or (lambda method: method)}
-    vars(module).update(known_sizes=pictures.sizes, known_patches=pictures.patches, known_grid=pictures.grid, crossing=crossing, rounds=lambda count: pictures.rounds(count), picture_part=lambda *given: pictures.part(*given))
-    exec(compile(source, f"<{function.__qualname__} together>", "exec"), vars(module), space)
+    vars(module).update(known_sizes=pictures.sizes, known_patches=pictures.patches, known_grid=pictures.grid, crossing=crossing, rounds=lambda count: pictures.rounds(count), layers=lambda count: layers(count), picture_part=lambda *given: pictures.part(*given), **experts.NAMES)
+    exec(compile(source, f"<{function.__qualname__}{REWRITTEN}", "exec"), vars(module), space)
     return space[function.__name__]
 
 
@@ -130,8 +136,9 @@ def _install(module, changed, replaced):
         return
     _done.add(name)
     for cls, methods in changed.get(name, {}).items():
+        owner = getattr(module, cls) if cls else module
         for method, lines in methods.items():
-            setattr(getattr(module, cls), method, _rewritten(getattr(getattr(module, cls), method), lines, module))
+            setattr(owner, method, _rewritten(getattr(owner, method), lines, module))
     for cls, methods in replaced.get(name, {}).items():
         for method, other in methods.items():
             setattr(getattr(module, cls), method, other)

@@ -10,7 +10,7 @@ import re
 import types
 import weakref
 
-from . import environment, pictures, reads, sound, together
+from . import environment, experts, pictures, reads, sound, together
 import torch
 import torch.nn.functional as F
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -145,6 +145,7 @@ def load(case):
         model = environment.class_for(case["task"], config).from_config(config, dtype=DTYPES[case["dtype"]], **kw)
     to_device(model)
     sound.settle(model, case["task"])
+    experts.settle(model)
     model.train()
     return config, model
 

@@ -34,10 +34,8 @@ UNTRIED = "not tried yet"
 ZIPPED = "goes over pairs of pieces of the text that lists hold (`zip`), a loop no repeat stands for yet"
 BY_HEAD = "its scans go over the heads, and over the positions inside each: a loop in a loop, which no repeat stands for yet"
 RANGES = "keeps ranges of its activations in buffers that every forward replaces, which graphs do not say, and reads them on the host"
-APART = "its layers stand in four lists that one loop reads in turn, where a repeat folds one list: that takes a fold over several"
 PATCHED = "cuts bytes into patches whose number a second model's entropies decide, so every text has a length of its own"
-EXPERTS = "runs the experts of each layer one after the other, each a module of its own (`expert_0`, `expert_1`) on rows that it counts on the host: names in graphs have one number, the layer's, and no second one for the expert"
-STACKED = "goes over slices of one weight, an expert each, on rows that it counts on the host; rounds that read a slice can be said, but the rows of a round are not equal in all, and no rule shares them out as balanced routing would"
+EXPERTS = "gives every token to the first two experts, by a mask of ones and noughts that it takes for numbers of experts (`one_hot(router_mask)`): rows of shares that no balanced router has, which the operators for experts do not say yet"
 POOLED = "pools texts between blocks of unlike layers, whose positions it counts from tensors on the host"
 TABLES = "reads rows, columns and ranks of table cells as seven kinds of token types, for which the run description has no batch"
 COMPARED = "drawn and captured (`paired.py`), its peaks not compared with PyTorch's yet"
@@ -92,10 +90,8 @@ REASONS = {
     "canine": ZIPPED,
     "zamba": BY_HEAD,
     "ibert": RANGES,
-    **dict.fromkeys(("flaubert", "xlm"), APART),
     "blt": PATCHED,
-    **dict.fromkeys(("nllb-moe", "switch_transformers"), EXPERTS),
-    **dict.fromkeys(("aria_text", "dbrx", "jetmoe", "openai_privacy_filter"), STACKED),
+    "nllb-moe": EXPERTS,
     "funnel": POOLED,
     "tapas": TABLES,
     "t5gemma2": COMPARED,

@@ -20,6 +20,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PRECISIONS = (("float32", None), ("bfloat16", None), ("float32", "bf16"), ("float32", "fp16"), ("bfloat16", "bf16"))
 
 
+SAVED = {"seq-cls": ("classifier", "score"), "token-cls": ("classifier", "score"), "qa": ("qa_outputs",)}
+"""Modules that peft trains whole beside an adapter, by the task it is told (peft/peft_model.py)."""
+
+
 def cases(name, graphs, per, seed, attentions=None):
     """Cases of one family: every task and attention (or those named), with precision, checkpointing and adapters in turn."""
     family, r = FAMILIES[name], random.Random(f"{name}{seed}")
@@ -47,6 +51,7 @@ def cases(name, graphs, per, seed, attentions=None):
             case = {"id": f"{name}-{count}", "family": name, "task": task, "attention": attention, "model": settings, "sizes": sizes, "dtype": dtype, "amp": amp, "checkpointing": checkpointing, "inputs_follow": family.follows(settings)}
             if adapter and targets:
                 case["lora"] = together({"r": r.randint(2, 9), "dropout": r.choice((0.0, 0.1)), "target_modules": r.sample(targets, min(2, len(targets)))}, experts)
+                case["lora"] |= {"modules_to_save": SAVED[task]} if task in SAVED else {}
             count += 1
             yield case
 
@@ -76,7 +81,7 @@ def write(case, folder):
     train = {"output_dir": "out", "per_device_train_batch_size": case["sizes"]["B"], "gradient_accumulation_steps": 1, "gradient_checkpointing": case["checkpointing"], "optim": "adamw_torch",
              "max_grad_norm": 1.0, "bf16": case["amp"] == "bf16", "fp16": case["amp"] == "fp16"}
     pins = {"match": "train.yaml", "model": "./model", "task": case["task"], "dtype": case["dtype"], "attention": case["attention"]}
-    pins |= {key: case["sizes"][size] for key, size in (("sequence_length", "S"), ("target_length", "T"), ("image_size", "I")) if size in case["sizes"]}
+    pins |= {key: case["sizes"][size] for key, size in (("sequence_length", "S"), ("target_length", "T"), ("image_size", "I"), ("choices", "C")) if size in case["sizes"]}
     if "A" in case["sizes"]:
         pins["audio_seconds"] = case["sizes"]["A"] / 16000
     if "lora" in case:
@@ -100,7 +105,7 @@ def write_fresh(case, folder):
     if "use_reentrant" in case:
         train["gradient_checkpointing_kwargs"] = {"use_reentrant": case["use_reentrant"]}
     pins = {"match": "train.yaml", "model": "./model", "task": case["task"], "dtype": case["load_dtype"], "attention": case["attn"]}
-    pins |= {key: case[size] for key, size in (("sequence_length", "seq"), ("target_length", "target_seq"), ("image_size", "image")) if size in case}
+    pins |= {key: case[size] for key, size in (("sequence_length", "seq"), ("target_length", "target_seq"), ("image_size", "image"), ("choices", "choices")) if size in case}
     if "audio" in case:
         pins["audio_seconds"] = case["audio"] / 16000
     if "peft" in case:

@@ -10,9 +10,9 @@ from . import environment  # noqa: F401  (before transformers)
 from . import eightbit, pictures, truth, ways
 from .mixes import PLAIN
 from .receipts import WithConvertedMasks, load, packs_transposed
-from .run import PAGES, batch_for
+from .run import PAGES, batch_for, state
 
-SIZES = {"B": "batch", "S": "seq", "T": "target_seq", "I": "image", "A": "audio"}
+SIZES = {"B": "batch", "S": "seq", "T": "target_seq", "I": "image", "A": "audio", "C": "choices"}
 
 
 def with_positions(oracle):
@@ -54,10 +54,12 @@ def with_tasks(oracle):
         return config, model
 
     def batch(case, config):
+        sizes = {size: case[key] for size, key in SIZES.items() if key in case}
         if own(case):
+            state(case["task"], sizes, config)
             return inputs_for(case, config)
         asked = {"return_loss": True} if case["task"] == "contrastive" else {}  # stands in run_clip.py's batches
-        return {**batch_for(case["task"], {size: case[key] for size, key in SIZES.items() if key in case}, config), **asked}
+        return {**batch_for(case["task"], sizes, config), **asked}
 
     oracle.make_config, oracle.build, oracle.inputs_for = configured, built, batch
 

@@ -4,7 +4,7 @@ import json
 import re
 
 from .fit import Fitter, NotExplained, condition
-from .layers import Drop, Function, Local, Op, Repeat, first_list
+from .layers import Drop, Function, Local, Op, Repeat, counted, first_list
 from .record import Dtype, Weight
 
 
@@ -355,7 +355,7 @@ def _expression(x):
 def _split(name, spelled=None):
     """(name with {i}, stack, index) of a tensor of a layer."""
     found = first_list(name, spelled)
-    return (f"{found[0]}.{{i}}{found[2]}", found[0], found[1]) if found and found[2] else (name, None, None)
+    return (counted(f"{found[0]}.{{i}}{found[2]}"), found[0], found[1]) if found and found[2] else (name, None, None)
 
 
 def _owned(capture, stack):
@@ -374,6 +374,10 @@ def _specification(key, found, shape, captures, depth, atoms, keys, fitter_at):
         spec["frozen"] = True
     if any(key == _split(n, c.spelled)[0] for c in captures for n in c.turns):
         spec["turns"] = _expression(fitter_at([(c, None) for c in captures]).integer([_owned(c, stack) for c in captures]))
+    if "{k}" in key:
+        beside = {(id(c), i): [f[1] for f in found if f[0] is c].count(i) for c, i, *_ in found}
+        places = list({(id(c), i): (c, i) for c, i, *_ in found}.values())
+        spec["count"] = _expression(fitter_at([(c, None) for c, _ in places]).integer([beside[id(c), i] for c, i in places]))
     dtypes = {f[3] for f in found}
     if len({(c.load, c.states) for c, *_ in found}) > 1 and any(f[3] != f[0].load for f in found) and all(f[3] == f[0].states for f in found):
         spec["dtype"] = "$states"

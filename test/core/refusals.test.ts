@@ -88,4 +88,15 @@ describe("runs without an estimate", () => {
     ]);
     assert.equal(said("token-cls").length, 1);
   });
+
+  it("classifiers of texts that are read and written suppose one end a text", () => {
+    const config = { ...SMALL, d_model: 64, encoder_layers: 2, decoder_layers: 2, max_position_embeddings: 128 };
+    const model = { name: "", family: "bart", source: "config.json" as const, config };
+    const said = (["seq-cls", "qa"] as const).map((task) => {
+      const result = estimate(causalRun({ model, task, sequenceLength: 64 }), graphsOf("bart"));
+      assert.ok(result.ok);
+      return result.estimate.assumptions.filter((a) => a.settleWith === "eos_token_id").length;
+    });
+    assert.deepEqual(said, [1, 0]);
+  });
 });

@@ -19,7 +19,13 @@ export interface VerifiedCase {
   readonly dtype: DType;
   readonly amp: "bf16" | "fp16" | null;
   readonly checkpointing: boolean;
-  readonly lora?: { readonly r: number; readonly dropout: number; readonly target_modules: readonly string[] };
+  readonly lora?: {
+    readonly r: number;
+    readonly dropout: number;
+    readonly target_modules: readonly string[];
+    /** The head that peft trains whole for the task it was told. */
+    readonly modules_to_save?: readonly string[];
+  };
   readonly frozen?: readonly Part[];
 }
 
@@ -47,7 +53,12 @@ export function runOf(c: VerifiedCase): TrainingRun {
     adapter:
       lora === undefined
         ? null
-        : loraSpec({ rank: lora.r, dropout: lora.dropout, targetModules: [...lora.target_modules] }),
+        : loraSpec({
+            rank: lora.r,
+            dropout: lora.dropout,
+            targetModules: [...lora.target_modules],
+            modulesToSave: [...(lora.modules_to_save ?? [])],
+          }),
     ...(c.frozen === undefined ? {} : { frozenParts: c.frozen }),
   });
 }

@@ -14,12 +14,20 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
     "该模型按此精度加载后，权重会出现两种精度相乘，PyTorch 会报错：请用 float32 或 autocast 训练",
   ],
   [
+    /^experts have equal shares of the rows, as routers are trained to give them; each expert runs by itself, on the rows that it is given$/,
+    "假定各专家分到的行数相等（路由器按此训练）；每个专家只在分给它的行上单独运行",
+  ],
+  [
     /^all words look at the first one and it at all, as the library's classifier sets it$/,
     "假定只有首个 token 使用全局注意力，与库中分类头的设置一致",
   ],
   [
     /^all words look at the first one only, where the library's class has them look at every word of the choice$/,
     "假定只有首个 token 使用全局注意力，而库中该类让选项的每个 token 都使用",
+  ],
+  [
+    /^each text has one end-of-sequence token, whose states are classified$/,
+    "假定每段文本只有一个结束 token（eos），分类头使用其隐藏状态",
   ],
   [
     /^no word that all others look at: batches hold no global_attention_mask$/,

@@ -88,7 +88,7 @@ export class Torch {
   managedBytes = 0;
 
   /** Views of tensors that a loop over pictures has split, until its last round has taken its own. */
-  readonly pictureParts = new Map<Tensor, readonly Tensor[]>();
+  readonly parts = new Map<Tensor, readonly Tensor[]>();
   /** What modules keep to their next forward. */
   readonly kept = new Kept();
 

@@ -18,6 +18,8 @@ export interface RunSizes {
   readonly I: number;
   /** Samples of a sound wave. */
   readonly A: number;
+  /** Sequences that one question is: its choices; 1 where a sample is no question. */
+  readonly C?: number;
 }
 
 export function sizesOf(run: TrainingRun): RunSizes {
@@ -27,6 +29,7 @@ export function sizesOf(run: TrainingRun): RunSizes {
     T: run.targetLength,
     I: run.imageSize,
     A: run.audioSamples ?? 0,
+    C: run.choices ?? 1,
   };
 }
 

@@ -3,9 +3,10 @@
  * of parts that `{ "same": n }` points into, and `{ "run": [n, from, count] }` into the items of one. Values are
  * named by how far back they were made. A family's graphs are alike for most of their length, so files, time to parse and
  * memory shrink; what is shared stays one object. A file that says `like` goes on from the parts of a table that several
- * families share.
+ * families share. `~` stands for the body of the model, which families and heads name differently (`bodies.ts`).
  */
 import * as z from "zod";
+import { bodies } from "./bodies";
 import { numbering } from "./distances";
 import { Expressions } from "./expression";
 import type { FamilyGraphs, GraphFunction, TrainerGraph } from "./types";
@@ -16,7 +17,13 @@ const storedSchema = z.looseObject({
   parts: z.array(z.unknown()),
   graphs: z.array(z.looseObject({})),
 });
-const tableSchema = z.looseObject({ schema: z.literal("vram-lens/graphs/4"), parts: z.array(z.unknown()) });
+const tableSchema = z.looseObject({
+  schema: z.literal("vram-lens/graphs/4"),
+  root: z.string().optional(),
+  parts: z.array(z.unknown()),
+});
+
+const NO_TABLE: z.infer<typeof tableSchema> = { schema: "vram-lens/graphs/4", parts: [] };
 
 /** Reads a table of parts by its name (`models/parts/<name>.json`); undefined where there is none. */
 export type ReadTable = (name: string) => Promise<string | undefined>;
@@ -60,13 +67,14 @@ function contentOf(text: string, table: string | undefined): { readonly graphs: 
   const data = parsed(text);
   if (!storedSchema.safeParse(data).success) return undefined;
   const { schema: _, like, parts, ...rest } = data as z.infer<typeof storedSchema>;
-  const before = like === undefined ? { parts: [] } : parsed(table ?? "");
-  if (like !== undefined && !tableSchema.safeParse(before).success) return undefined;
+  const before = like === undefined ? NO_TABLE : tableSchema.safeParse(parsed(table ?? "")).data;
+  if (before === undefined) return undefined;
   const all: unknown[] = [];
-  for (const part of [...(before as z.infer<typeof tableSchema>).parts, ...parts]) all.push(whole(part, all));
+  for (const part of [...before.parts, ...parts]) all.push(whole(part, all));
   const content = whole(rest, all) as { readonly graphs: readonly Functions[] };
+  const named = bodies(before.root);
   const numbered = numbering();
-  const graphs = content.graphs.map((graph) => ({
+  const graphs = content.graphs.map(named).map((graph) => ({
     ...graph,
     main: numbered(graph.main),
     ...(graph.blocks && { blocks: graph.blocks.map((block) => ownIfStoring(numbered(block))) }),

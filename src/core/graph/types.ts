@@ -11,7 +11,7 @@ import type { Expressions } from "./expression";
  * Integer, float, boolean or string expression over the run and the model's config.
  *
  * Grammar: numbers, config keys (as in `config.json`, nested with dots: `text_config.hidden_size`), the run's sizes
- * `B` (micro batch), `S` (tokens per sequence), `T` (target tokens), `I` (image side), `A` (samples of sound), `i` (index of the layer),
+ * `B` (micro batch), `S` (tokens per sequence), `T` (target tokens), `I` (image side), `A` (samples of sound), `C` (choices of a question, each of them one of `B`), `i` (index of the layer),
  * operators `+ - * // % == != < <= > >= and or not`, parentheses, `min(a,b)`, `max(a,b)`, `ceil_div(a,b)`, `null`, `true`, `false`,
  * and single-quoted strings.
  */
@@ -20,7 +20,7 @@ export type Expression = string;
 /**
  * Operand of an instruction:
  * - `"%name"`: a value made earlier (or an input of the function);
- * - `"@name"`: a parameter or buffer; inside a block, `{i}` in the name is the index of the layer;
+ * - `"@name"`: a parameter or buffer; inside a block, `{i}` in the name is the index of the layer, `{k}` the number of a round;
  * - `"=expr"`: an {@link Expression};
  * - `"$float32"`: a dtype; `"self"`: that of the first operand; `"$dtype(%name)"`: the dtype of that value; `"$load"`: dtype the weights are loaded in;
  * - number, boolean, null: themselves; an array: a list of operands; any other string: itself.
@@ -53,7 +53,7 @@ export interface OpInstruction {
  */
 export interface CallInstruction {
   readonly call: string;
-  /** Full module path; inside a block `{i}` is the index of the layer. */
+  /** Full module path; inside a block `{i}` is the index of the layer, and `{k}` the number of a round of a loop in it. */
   readonly path: string;
   readonly in: readonly Operand[];
   readonly attrs?: Readonly<Record<string, Operand>>;
@@ -152,7 +152,10 @@ export interface TensorSpec {
   readonly dtype?: string;
   /** Range of layer indices, `[from, to)`; absent for a tensor that exists once. */
   readonly layers?: readonly [Expression, Expression];
-  /** How many of it there are side by side, counted by `{h}` in the name (norms of every head); absent for one. */
+  /**
+   * How many of it there are side by side, counted in the name by `{h}` (norms of every head) or by `{k}` (experts, each of
+   * which a round of a loop names); absent for one.
+   */
   readonly count?: Expression;
   /** Exists only when true (`attention_bias`, `kind == 'sparse'`); evaluated with `i`. */
   readonly when?: Expression;

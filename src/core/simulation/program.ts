@@ -58,10 +58,18 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
 }
 
 /**
- * Tasks that run on another one's graph: a choice is scored like a text with one label, and the scores of a question's choices
- * are its logits (transformers/models/bert/modeling_bert.py, BertForMultipleChoice: what comes in is flattened).
+ * Tasks that run on another one's graph where their own was not captured: a choice is scored like a text with one label, and the
+ * scores of a question's choices are its logits (transformers/models/bert/modeling_bert.py, BertForMultipleChoice: what comes
+ * in is flattened).
  */
 const GRAPHS: Readonly<Partial<Record<Task, Task>>> = { "multiple-choice": "seq-cls" };
+
+const knows = ({ graphs }: FamilyGraphs, task: Task): boolean => graphs.some((graph) => graph.task === task);
+
+/** The task whose graphs the run is looked for among. */
+function graphTask({ task }: TrainingRun, family: FamilyGraphs): Task {
+  return knows(family, task) ? task : (GRAPHS[task] ?? task);
+}
 
 /** The captured graph of the run's attention, else the one of the branch that is nearest to the config's. */
 function capturedFor(run: TrainingRun, family: FamilyGraphs, view: ConfigView): ArchitectureGraph | undefined {
@@ -70,7 +78,7 @@ function capturedFor(run: TrainingRun, family: FamilyGraphs, view: ConfigView): 
 
 /** Kernels without masks are run on the fused attention's graph without them. */
 function exactlyCaptured(run: TrainingRun, family: FamilyGraphs, view: ConfigView): ArchitectureGraph | undefined {
-  const task = GRAPHS[run.task] ?? run.task;
+  const task = graphTask(run, family);
   const own = selectGraph(family, task, run.attention, view.scope);
   if (own !== undefined || !buildsNoMask(run.attention)) return own;
   const fused = selectGraph(family, task, "sdpa", view.scope);
@@ -82,9 +90,8 @@ const HEADS: readonly Task[] = ["seq-cls", "token-cls", "qa", "masked-lm", "caus
 
 /** The nearest branch of the task's own graphs, else of the nearest task that was captured. */
 function nearestFor(run: TrainingRun, family: FamilyGraphs, view: ConfigView): NearestGraph | undefined {
-  const task = GRAPHS[run.task] ?? run.task;
-  const known = (one: Task): boolean => family.graphs.some((graph) => graph.task === one);
-  const other = known(task) || !HEADS.includes(task) ? undefined : HEADS.find(known);
+  const task = graphTask(run, family);
+  const other = knows(family, task) || !HEADS.includes(task) ? undefined : HEADS.find((one) => knows(family, one));
   const near = nearestGraph(family, other ?? task, buildsNoMask(run.attention) ? "sdpa" : run.attention, view.scope);
   if (near === undefined) return undefined;
   const unmet = other === undefined ? near.unmet : [`task == '${other}'`, ...near.unmet];

@@ -36,6 +36,9 @@ function sizesOf({ shape }: TensorSpec, expressions: Expressions, scope: Scope):
   return shape.map((expression) => Math.max(0, Math.round(Number(expressions.evaluate(expression, scope)))));
 }
 
+/** What stands for the number of a module among several side by side. */
+const COUNTER = /\{[hk]\}/;
+
 /** @param sizes where they are known already */
 function place(
   spec: TensorSpec,
@@ -61,7 +64,7 @@ function place(
   if (spec.count === undefined) return [tensor];
   const count = Math.max(0, Number(expressions.evaluate(spec.count, scope)) || 0);
   return Array.from({ length: count }, (_, head) => {
-    const counted = (text: string): string => text.replace("{h}", String(head));
+    const counted = (text: string): string => text.replace(COUNTER, String(head));
     return { ...tensor, name: counted(name), pattern: counted(spec.name) };
   });
 }
@@ -104,17 +107,39 @@ export function placeTensors(specs: readonly TensorSpec[], view: ConfigView, loa
     for (let index = first; index < last; index++) {
       const kind = view.layerKind(index);
       const scope = layerScope(view.scope, index, kind);
-      for (let n = k; n < end; n++) {
-        const one = specs[n]!;
+      const ofLayer = specs.slice(k, end).map((one, n) => {
         const turns =
           one.turns === undefined ? null : Math.max(1, Number(expressions.evaluate(one.turns, view.scope)) || 1);
-        for (const tensor of place(one, expressions, scope, load, index, shared[n - k]!))
-          placed.push(turns === null ? tensor : inTurn(tensor, turns, owners.get(one)!));
-      }
+        return place(one, expressions, scope, load, index, shared[n]!).map((tensor) =>
+          turns === null ? tensor : inTurn(tensor, turns, owners.get(one)!),
+        );
+      });
+      placed.push(...sideBySide(specs.slice(k, end), ofLayer));
     }
     k = end;
   }
   return placed;
+}
+
+/** The tensors of specs in a row; modules that are counted come one after the other, each with all of its own. */
+function sideBySide(specs: readonly TensorSpec[], placed: readonly PlacedTensor[][]): PlacedTensor[] {
+  const found: PlacedTensor[] = [];
+  for (let k = 0; k < specs.length; ) {
+    const before = countedPrefix(specs[k]!);
+    let end = k + 1;
+    while (before !== null && end < specs.length && countedPrefix(specs[end]!) === before) end++;
+    const group = placed.slice(k, end);
+    const longest = Math.max(...group.map((tensors) => tensors.length));
+    if (end === k + 1) found.push(...group[0]!);
+    else for (let head = 0; head < longest; head++) found.push(...group.flatMap((tensors) => tensors[head] ?? []));
+    k = end;
+  }
+  return found;
+}
+
+/** Path before the number of a module; null without one. */
+function countedPrefix({ name, count }: TensorSpec): string | null {
+  return count === undefined ? null : name.split(COUNTER)[0]!;
 }
 
 /** Path before the layer index: `model.layers`. */

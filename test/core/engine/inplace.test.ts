@@ -279,3 +279,72 @@ describe("sum under autocast", () => {
     });
   });
 });
+
+describe("rows put where an index says", () => {
+  it("added: what was there keeps its gradient, the rows have theirs picked and are kept for it", () => {
+    const l = lab();
+    const [x, rows, index] = [l.leaf([64, 128]), l.leaf([4, 128]), l.tensor([4], "int64")];
+    const source = mul(l.torch, rows, 2);
+    const [written] = run(l, "index_add_", mul(l.torch, x, 1), 0, index, source);
+    const { live } = l.torch.ledger;
+    source.release();
+    assert.equal(l.torch.ledger.live, live);
+    const out = add(l.torch, written!, 1);
+    const backward = l.made(() => l.differentiate(out));
+    assert.equal(backward[1], `index_select ${4 * 128 * 4}`);
+  });
+
+  it("copied: what was there gets a copy of the gradient with zeros in their place", () => {
+    const l = lab();
+    const [x, rows, index] = [l.leaf([64, 128]), l.leaf([4, 128]), l.tensor([4], "int64")];
+    const [written] = run(l, "index_copy_", mul(l.torch, x, 1), 0, index, mul(l.torch, rows, 2));
+    const out = add(l.torch, written!, 1);
+    const backward = l.made(() => l.differentiate(out));
+    assert.deepEqual(backward.slice(1, 3), [`index_fill ${64 * 128 * 4}`, `index_select ${4 * 128 * 4}`]);
+  });
+});
+
+describe("experts one by one", () => {
+  it("have equal shares of the rows, the first ones one more", () => {
+    const l = lab();
+    const mask = l.tensor([2, 7], "int64");
+    const shares = [0, 1, 2, 3].map((k) => run(l, "expert_rows", mask, 4, k).map((places) => places.sizes));
+    assert.deepEqual(shares, [
+      [[4], [4]],
+      [[4], [4]],
+      [[3], [3]],
+      [[3], [3]],
+    ]);
+    assert.deepEqual(
+      [0, 1, 2, 3].map((k) => run(l, "expert_slice", l.tensor([14, 5]), 4, k)[0]!.sizes),
+      [4, 4, 3, 3].map((rows) => [rows, 5]),
+    );
+  });
+
+  it("parts of a split have their gradients put together once", () => {
+    const l = lab();
+    const x = mul(l.torch, l.leaf([14, 128]), 1);
+    const parts = [0, 1, 2].map((k) => run(l, "expert_part", x, 3, k)[0]!);
+    const joined = parts.map((part) => run(l, "sum", part)[0]!).reduce((a, b) => add(l.torch, a, b));
+    const backward = l.made(() => l.differentiate(joined));
+    assert.equal(backward.filter((made) => made === `cat ${14 * 128 * 4}`).length, 1);
+  });
+
+  it("whole numbers divided with rounding stay whole", () => {
+    const l = lab();
+    const result = dispatch(
+      l.torch,
+      "div.Tensor_mode",
+      new Arguments([l.tensor([8], "int64"), 2], { rounding_mode: "trunc" }),
+    );
+    assert.ok(result !== null && !Array.isArray(result));
+    assert.equal(result.dtype, "int64");
+  });
+
+  it("places of a sort stay, its values go", () => {
+    const l = lab();
+    const [places] = run(l, "argsort", l.tensor([256], "int64"));
+    assert.equal(places!.dtype, "int64");
+    assert.equal(l.torch.ledger.live, 2 * 256 * 8);
+  });
+});

@@ -98,6 +98,29 @@ describe("stored graphs", () => {
     assert.equal(await withTable(text, async () => undefined, familyGraphs), undefined);
   });
 
+  it("names the body of each graph, the table's where a graph names none, and keeps what is the same one object", async () => {
+    const [call, scope] = [{ call: "Linear", path: "~.q", attrs: { weight: "@~.q.weight" } }, { scope: "other.~" }];
+    const table = JSON.stringify({ schema: head.schema, root: "model", parts: [call, scope] });
+    const graph = { main: fn([{ same: 0 }, { same: 1 }, { scope: "~" }, { scope: "~x" }]), blocks: [] };
+    const text = JSON.stringify({
+      schema: head.schema,
+      like: "others",
+      parts: [],
+      family: "tiny",
+      graphs: [graph, { root: "bert", ...graph }, graph, { root: "", ...graph }],
+    });
+    const graphs = await withTable(text, async () => table, familyGraphs);
+    const called = (root: string) => ({ call: "Linear", path: `${root}q`, attrs: { weight: `@${root}q.weight` } });
+    assert.deepEqual(
+      graphs?.graphs,
+      ["model", "bert", "model", ""].map((root) => ({
+        main: fn([called(root && `${root}.`), scope, { scope: root }, { scope: "~x" }]),
+        blocks: [],
+      })),
+    );
+    assert.equal(graphs.graphs[0]?.main.body[0], graphs.graphs[2]?.main.body[0]);
+  });
+
   it("is nothing where a text is no file of graphs", () => {
     for (const text of ["", "null", "{", "[]", JSON.stringify({ ...head, schema: "vram-lens/graphs/3", graphs: [] })])
       assert.equal(familyGraphs(text), undefined, text);

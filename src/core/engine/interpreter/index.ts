@@ -217,7 +217,7 @@ export class Interpreter {
     else if ("scope" in instruction) {
       // What a layer runs belongs to one of its modules: a loop inside is captured without a name.
       if (instruction.scope === "" && context.index !== null) return;
-      this.torch.scope = this.operands.path(instruction.scope, context.index);
+      this.torch.scope = this.operands.path(instruction.scope, context);
       if (this.options.parametrized !== undefined) this.cross(this.torch.scope, context, this.options.parametrized);
     } else if ("block" in instruction) this.layers.block(instruction, context);
     else this.repeats.run(instruction, context);
@@ -235,7 +235,7 @@ export class Interpreter {
   /** The forward in place of an embedding that a module of the library's own (one that scales) looks up itself. */
   private replacedEmbedding({ op, in: [table] }: OpInstruction, context: Context): ModuleForward | undefined {
     if (op !== "embedding" || typeof table !== "string" || !/^@.*\.weight$/.test(table)) return undefined;
-    return this.options.modules.get(this.operands.path(table.slice(1, -".weight".length), context.index));
+    return this.options.modules.get(this.operands.path(table.slice(1, -".weight".length), context));
   }
 
   private operator(instruction: OpInstruction, context: Context): void {
@@ -281,7 +281,7 @@ export class Interpreter {
   /** What stands on the module whose weight a convolution multiplies with: such modules are operators in a graph. */
   private adapterOf({ in: [, weight] }: OpInstruction, context: Context): ModuleForward | undefined {
     if (typeof weight !== "string" || !weight.startsWith("@")) return undefined;
-    return this.options.modules.get(this.operands.path(weight.slice(1), context.index).replace(/\.weight$/, ""));
+    return this.options.modules.get(this.operands.path(weight.slice(1), context).replace(/\.weight$/, ""));
   }
 
   /** Hands keys and values to the cache; what it returns takes the place of the operands and of their names. */
@@ -315,7 +315,7 @@ export class Interpreter {
 
   private call(instruction: CallInstruction, context: Context): void {
     const { torch } = this;
-    const path = this.operands.path(instruction.path, context.index);
+    const path = this.operands.path(instruction.path, context);
     const outer = torch.scope;
     torch.scope = path;
     if (this.options.head !== null && path === this.options.head) {

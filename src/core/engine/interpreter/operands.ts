@@ -37,9 +37,10 @@ export class Operands {
     return name;
   }
 
-  /** A path with the layer's index in it. */
-  path(path: string, index: number | null): string {
-    if (index === null) return path;
+  /** A path with the layer's index in it, and the number of the round where a loop in the layer names its modules by it. */
+  path(written: string, { index, scope }: Pick<Context, "index" | "scope">): string {
+    if (index === null) return written;
+    const path = written.includes("{k}") ? written.replaceAll("{k}", String(scope("i"))) : written;
     let ofLayers = this.paths.get(path);
     if (ofLayers === undefined) {
       ofLayers = new Map();
@@ -104,7 +105,7 @@ export class Operands {
         return this.value(operand, context);
       }
       case "@": {
-        const path = this.path(this.name(operand), context.index);
+        const path = this.path(this.name(operand), context);
         if (path.includes("{h}")) return this.sideBySide(path);
         this.options.settling?.use(this.torch, path);
         return context.inside?.parameters.get(this.torch, path) ?? this.options.parameters.get(path) ?? null;

@@ -37,6 +37,36 @@ export function putByMask(torch: Torch, self: Tensor, mask: Tensor): Tensor {
   return written(torch, base, self, node);
 }
 
+/** What happens to the gradient of what stood where rows are put: it is the result's own, or a copy with zeros there. */
+type Before = "kept" | "cleared";
+
+/**
+ * `index_add` and `index_copy`: rows of `source` added to those that `index` names, or put in their place. The gradient of the rows
+ * is picked from the result's, for which the rows themselves are kept (derivatives.yaml, `expand_as(source)`).
+ */
+function withRows(torch: Torch, before: Before, self: Tensor, index: Tensor, source: Tensor): Node | null {
+  const { sizes } = source;
+  const node = torch.record("IndexRowsBackward0", [self, source], (torch, [gradient], _, node) => {
+    if (!gradient) return [null, null];
+    const copied = (): Tensor => elementwise(torch, "index_fill", [gradient]);
+    const own = !node.edges[0] ? null : before === "kept" ? gradient.retain() : copied();
+    return [own, node.edges[1] ? torch.empty("index_select", sizes, gradient.dtype) : null];
+  });
+  if (node?.edges[1]) for (const kept of [index, source]) torch.save(node, kept);
+  return node;
+}
+
+/** `index_add`. */
+export function addRows(torch: Torch, self: Tensor, index: Tensor, source: Tensor): Tensor {
+  return torch.attach(withRows(torch, "kept", self, index, source), elementwise(torch, "index_add", [self]));
+}
+
+/** `index_add_` and `index_copy_`. */
+export function rowsInPlace(torch: Torch, before: Before, self: Tensor, index: Tensor, source: Tensor): Tensor {
+  const node = withRows(torch, before, self, index, source);
+  return node === null ? self.retain() : torch.attach(node, sameView(self));
+}
+
 /** What is put at positions, and where. */
 export interface Put {
   readonly indices: readonly Tensor[];

@@ -25,11 +25,22 @@ export function splitCat(torch: Torch, self: Tensor, parts: number): Tensor {
 export function picturePart(torch: Torch, self: Tensor, length: number, index: number, dim = 0): Tensor {
   const count = Math.floor(self.size(dim) / length);
   const lengths = Array.from({ length: count }, () => length);
-  const views = (index > 0 ? torch.pictureParts.get(self) : undefined) ?? split(torch, self, lengths, dim);
+  return nextPart(torch, self, index, count, () => split(torch, self, lengths, dim));
+}
+
+/** One of `count` views that are made with the first of them and let go of with the last. */
+export function nextPart(
+  torch: Torch,
+  self: Tensor,
+  index: number,
+  count: number,
+  parts: () => readonly Tensor[],
+): Tensor {
+  const views = (index > 0 ? torch.parts.get(self) : undefined) ?? parts();
   const own = views[index]!.retain();
-  if (index + 1 < count) torch.pictureParts.set(self, views);
+  if (index + 1 < count) torch.parts.set(self, views);
   else {
-    torch.pictureParts.delete(self);
+    torch.parts.delete(self);
     for (const view of views) view.release();
   }
   return own;

@@ -22,7 +22,11 @@ export const ARITHMETIC: Readonly<Record<string, Rule>> = {
   rsub: (t, a) => arithmetic.sub(t, a.operand(1), a.operand(0), "rsub"),
   mul: (t, a) => arithmetic.mul(t, a.operand(0), a.operand(1)),
   multiply: (t, a) => arithmetic.mul(t, a.operand(0), a.operand(1)),
-  div: (t, a) => arithmetic.div(t, a.operand(0), a.operand(1)),
+  // Rounded quotients of whole numbers are whole (aten/src/ATen/native/BinaryOps.cpp, div.Tensor_mode).
+  div: (t, a) =>
+    typeof a.get(2, "rounding_mode") === "string"
+      ? arithmetic.elementwise(t, "div", [a.operand(0), a.operand(1)])
+      : arithmetic.div(t, a.operand(0), a.operand(1)),
   true_divide: (t, a) => arithmetic.div(t, a.operand(0), a.operand(1)),
   pow: (t, a) =>
     isTensor(a.positional[1])

@@ -43,6 +43,14 @@ function sort(torch: Torch, args: Arguments): Tensor[] {
   return [values, indices];
 }
 
+/** `argsort`: the places of a sort, whose values go at once (aten/src/ATen/native/Sorting.cpp). */
+function argsort(torch: Torch, self: Tensor): Tensor {
+  const values = arithmetic.elementwise(torch, "sort", [self]);
+  const places = torch.empty("sort", self.sizes, "int64");
+  values.release();
+  return places;
+}
+
 /** `max`/`min` of all elements: those that are it share the gradient (FunctionsManual.cpp, `evenly_distribute_backward`). */
 function largestOfAll(torch: Torch, operator: string, self: Tensor): Tensor {
   const node = torch.record("MaxBackward1", [self], (torch, [gradient]) => {
@@ -112,4 +120,5 @@ export const CHOOSING: Readonly<Record<string, Rule>> = {
   amin: (t, a) => extreme(t, "amin", a),
   topk,
   sort,
+  argsort: (t, a) => argsort(t, a.tensor(0)),
 };

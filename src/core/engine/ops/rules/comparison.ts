@@ -21,6 +21,7 @@ export const COMPARISON: Readonly<Record<string, Rule>> = {
   le: comparison("le"),
   gt: comparison("gt"),
   ge: comparison("ge"),
+  greater: comparison("gt"),
   logical_and: comparison("logical_and"),
   logical_or: comparison("logical_or"),
   logical_not: comparison("logical_not"),

@@ -6,8 +6,9 @@ import type { Torch } from "../../torch";
 import type { Argument, Arguments, Rule } from "../arguments";
 import * as arithmetic from "../arithmetic";
 import { isTensor } from "../arithmetic";
+import * as experts from "../experts";
 import * as gathering from "../gathering";
-import { putAtPositions, putByMask } from "../inplace";
+import { addRows, putAtPositions, putByMask } from "../inplace";
 import * as masks from "../masks";
 
 /** Advanced indexing: indexed dimensions are replaced by the broadcast shape of the indices. */
@@ -96,4 +97,8 @@ export const INDEXING: Readonly<Record<string, Rule>> = {
   scatter: scatterValue,
   scatter_: scatterInto,
   index_put_: indexPut,
+  index_add: (t, a) => addRows(t, a.tensor(0), a.tensor(2), a.tensor(3)),
+  expert_rows: (t, a) => experts.expertRows(t, a.tensor(0), a.number(1, 1), a.number(2, 0)),
+  expert_slice: (t, a) => experts.expertSlice(t, a.tensor(0), a.number(1, 1), a.number(2, 0)),
+  expert_part: (t, a) => experts.expertPart(t, a.tensor(0), a.number(1, 1), a.number(2, 0)),
 };

@@ -2,7 +2,7 @@
 
 import type { Rule } from "../arguments";
 import * as arithmetic from "../arithmetic";
-import { addInPlace, copyInto, leakyReluInPlace, scalePart } from "../inplace";
+import { addInPlace, copyInto, leakyReluInPlace, rowsInPlace, scalePart } from "../inplace";
 import * as pooling from "../pooling";
 
 function inplace(operand: number | null): Rule {
@@ -25,6 +25,7 @@ export const INPLACE: Readonly<Record<string, Rule>> = {
   normal_: inplace(null),
   zero_: inplace(null),
   clamp_: inplace(null),
-  index_add_: inplace(3),
+  index_add_: (t, a) => rowsInPlace(t, "kept", a.tensor(0), a.tensor(2), a.tensor(3)),
+  index_copy_: (t, a) => rowsInPlace(t, "cleared", a.tensor(0), a.tensor(2), a.tensor(3)),
   __ior__: inplace(1),
 };

@@ -110,6 +110,7 @@ export const LAYOUT: Readonly<Record<string, Rule>> = {
   broadcast_to: (t, a) => layout.expand(t, a.tensor(0), a.numbers(1)),
   expand_as: (t, a) => layout.expand(t, a.tensor(0), a.tensor(1).sizes),
   unsqueeze: (t, a) => layout.unsqueeze(t, a.tensor(0), a.number(1, 0)),
+  unsqueeze_: (t, a) => layout.unsqueeze(t, a.tensor(0), a.number(1, 0)),
   squeeze: (t, a) => layout.squeeze(t, a.tensor(0), a.positional.length > 1 ? a.numbers(1) : null),
   slice: (t, a) =>
     layout.slice(t, a.tensor(0), a.number(1, 0), maybeNumber(a.get(2)), maybeNumber(a.get(3)), a.number(4, 1)),
