@@ -7,7 +7,7 @@ import type { ModuleForward } from "../../engine/interpreter/options";
 import { elementwise, inplace, mul, sub } from "../../engine/ops/arithmetic";
 import { convolution } from "../../engine/ops/convolution";
 import { contiguous, permute, repeat, reshape, slidingWindows, transpose, view } from "../../engine/ops/layout";
-import { bmmOperator } from "../../engine/ops/linear";
+import { bmmOperator, lowered } from "../../engine/ops/linear";
 import { columnsToPicture } from "../../engine/ops/pooling";
 import { sameView, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
@@ -151,9 +151,13 @@ function rotate(torch: Torch, x: Tensor, turns: Tensor, blocks: number, block: n
   const rows = lead.reduce((product, size) => product * size, 1);
   const parts = reshape(torch, x, [...lead, blocks, block]);
   if (block === 1) {
-    // Nothing to sum over: einsum multiplies (aten/src/ATen/native/Linear.cpp). A width that is prime has such blocks.
+    // Nothing to sum over: einsum, which autocast casts for, multiplies (aten/src/ATen/native/Linear.cpp). Prime widths have such blocks.
     const each = view(torch, turns, [blocks, 1]);
-    return done(mul(torch, parts, each), each, parts);
+    return done(
+      lowered(torch, [parts, each], ([a, b]) => mul(torch, a!, b!)),
+      each,
+      parts,
+    );
   }
   const n = lead.length;
   const first = permute(torch, parts, [n, ...lead.map((_, k) => k), n + 1]);
