@@ -191,6 +191,16 @@ def in_a_row(sizes, config):
     return {"input_ids": _long(sizes["B"], sizes["S"]), "pixel_values": _pixels(sizes["B"], 3, side, side), "image_sizes": _long(sizes["B"], 2), "labels": _long(sizes["B"], sizes["S"])}
 
 
+def own_side_or_any(sizes, config):
+    """One picture a text: of the tower's own side, or of any, with its side in pixels (Pixtral 12B)."""
+    if config.vision_config.model_type != "pixtral":
+        return fixed_pictures_and_text(sizes, config)
+    across = sizes["I"] // config.vision_config.patch_size
+    pictures.arrange(sizes["B"], across, 1, sizes["S"])
+    pictures.square(sizes["I"], tokens=across**2)
+    return {**fixed_pictures_and_text(sizes, config), "image_sizes": _long(sizes["B"], 2)}
+
+
 def four_tiles(sizes, config):
     """Up to four tiles a picture, with a mask of those that text looks at (Llama 3.2 Vision)."""
     side, tiles = config.vision_config.image_size, config.vision_config.max_num_tiles
@@ -255,6 +265,7 @@ PICTURES = {
     "instructblip": with_instructions,
     "kosmos-2": with_places,
     "lfm2_vl": tiles_of_patches,
+    "llava": own_side_or_any,
     "mllama": four_tiles,
     **dict.fromkeys(("llava_next", "llava_next_video"), _anyres(lambda side, tile: 2)),
     "llava_onevision": _anyres(lambda side, tile: -(-side // tile)),

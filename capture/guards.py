@@ -20,7 +20,7 @@ GUARDS = (
 )
 # Attention of one picture (or window) at a time is one operator: how often the loop runs is the batch's matter.
 LOOP = re.compile(r"lengths = cu_seqlens\[1:\] - cu_seqlens\[:-1\]\n.*?attn_output = torch\.cat\(attn_outputs, dim=1\)\n", re.DOTALL)
-PARTS = "attn_weights, attn_output = None, torch.nn.functional.attention_by_parts(query_states, key_states, value_states, len(cu_seqlens) - 1)\n"
+PARTS = "attn_weights, attn_output = None, torch.nn.functional.attention_by_parts(query_states, key_states, value_states, len(cu_seqlens) - 1, self.config._attn_implementation == 'eager')\n"
 _done = set()
 
 

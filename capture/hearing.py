@@ -9,7 +9,7 @@ ODD = (3, 5, 7, 9)
 
 def positioned(r):
     """Positions by a stack of small convolutions."""
-    return _waves(r) | dict(conv_pos_kernel_size=r.choice((5, 7, 9)), num_conv_pos_embeddings=r.randint(3, 5), conv_bias=r.random() < 0.5)
+    return _waves(r) | dict(conv_pos_kernel_size=2 * r.randint(2, 11) + 1, num_conv_pos_embeddings=r.randint(3, 5), conv_bias=r.random() < 0.5)
 
 
 def conformer(r):
@@ -124,7 +124,7 @@ THIRTEEN = (Option("conv_dim.length == 13 and conv_stride.0 == 5", lambda d, s, 
 CONVOLUTION = tuple((Option(f"{'' if biased else 'not '}encoder_config.convolution_bias", lambda d, s, r, biased=biased: d["encoder_config"].update(convolution_bias=biased)),) for biased in (True, False))
 ENCODER_HEAD = "encoder_config.hidden_size//encoder_config.num_attention_heads"
 FAMILIES = {
-    "data2vec-audio": Family(positioned, tasks=HEARD, points=4, inputs_follow=True, terms=(HEAD, _frames("A")), axes=(SEVEN, BIASED), spelled=r".*feature_extractor\.conv_layers"),
+    "data2vec-audio": Family(positioned, tasks=HEARD, points=4, inputs_follow=True, terms=(HEAD, "conv_pos_kernel_size//2", _frames("A")), axes=(SEVEN, BIASED), spelled=r".*feature_extractor\.conv_layers"),
     "wav2vec2-conformer": Family(conformer, derived={"vocab_size": LETTERS}, tasks=HEARD, points=4, inputs_follow=True, terms=(HEAD, "(conv_depthwise_kernel_size-1)//2", _frames("A")), spelled=r".*feature_extractor\.conv_layers",
                                  axes=(SEVEN, NORMS[:2], (Option("position_embeddings_type == 'relative'", _sets(position_embeddings_type="relative")), Option("position_embeddings_type == 'rotary'", _sets(position_embeddings_type="rotary"))))),
     "wav2vec2-bert": Family(spectrum, derived={"vocab_size": LETTERS}, tasks=HEARD, points=4, inputs_follow=True, terms=(HEAD, "(1+(A-400)//160)//2"), axes=((Option("position_embeddings_type == 'relative_key' and not add_adapter", lambda d, s, r: None),),)),

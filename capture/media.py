@@ -307,6 +307,18 @@ def _language(kind, grouped=True, beside="", **more):
     return Option(f"text_config.model_type == '{kind}' and text_config.num_key_value_heads {'!=' if grouped else '=='} text_config.num_attention_heads{beside and ' and ' + beside}", change)
 
 
+def _pixtral(d, s, r):
+    """Pictures of any size in one row, every token of the last layer (Pixtral 12B)."""
+    heads, patch = r.randint(2, 5), r.randint(3, 5)
+    d["text_config"].update(model_type="mistral", sliding_window=None, head_dim=8 * r.randint(5, 8))
+    d["vision_config"] = dict(model_type="pixtral", num_attention_heads=heads, hidden_size=heads * 8 * r.randint(1, 3), num_hidden_layers=r.randint(3, 4), intermediate_size=r.randint(40, 240), attention_dropout=drop(r),
+                              hidden_act=r.choice(ACTIVATIONS), patch_size=patch, image_size=r.randint(100, 200))
+    d.update(vision_feature_layer=-1, vision_feature_select_strategy="full")
+    s["I"] = patch * r.randint(6, 13)
+
+
+CLIPPED = "vision_feature_layer == -2 and vision_feature_select_strategy == 'default'"
+PIXTRAL = Option("vision_config.model_type == 'pixtral' and text_config.num_key_value_heads != text_config.num_attention_heads and vision_feature_layer == -1 and vision_feature_select_strategy == 'full'", _pixtral)
 FIXED = {"derived": {}, "aliases": {}, "spelled": None, "hidden": ("I",), "sizes": _own_side}
 FAMILIES = {
     "whisper": Family(_whisper, tasks=("speech-seq2seq", "audio-cls"), inputs_follow=True, hidden=("A",)),
@@ -339,7 +351,7 @@ FAMILIES = {
     "gemma3": _speaking(_gemma3, _own_side, hidden=("I",), spelled=None, derived={}, aliases={}, terms=(_vision(HEAD), _vision(PATCHES), _vision(PATCHES) + "//16", TEXT_HEAD), kind="(i+1) % 6 == 0 and 'full_attention' or 'sliding_attention'",
                         axes=(GROUPED, (Option("mm_tokens_per_image == 256", lambda d, s, r: None),), (Option("S < text_config.sliding_window", lambda d, s, r: None), Option("S >= text_config.sliding_window", lambda d, s, r: d["text_config"].update(sliding_window=r.randint(40, 200)))))),
     "qwen3_vl": _speaking(_qwen3_vl, _tokens, derived=INTERLEAVED, spelled=r".*\.merger\.mlp|.*deepstack_merger_list", axes=(GROUPED, (Option("vision_config.deepstack_visual_indexes.length == 3", lambda d, s, r: None),))),
-    "llava": _speaking(_llava, **FIXED, terms=(_vision(HEAD), _vision(PATCHES), TEXT_HEAD), axes=((_language("llama", False), _language("llama"), _language("mistral", sliding_window=None)), (Option("vision_feature_layer == -2 and vision_feature_select_strategy == 'default'", lambda d, s, r: None),))),
+    "llava": _speaking(_llava, **{**FIXED, "derived": {"vision_config.head_dim": _vision(HEAD), "vision_config.hidden_act": "vision_config.model_type == 'pixtral' and 'gelu' or 'quick_gelu'"}}, terms=(_vision(HEAD), _vision(PATCHES), TEXT_HEAD, "I//vision_config.patch_size"), axes=((*(_language(kind, grouped, CLIPPED, **more) for kind, grouped, more in (("llama", False, {}), ("llama", True, {}), ("mistral", True, {"sliding_window": None}))), PIXTRAL),)),
     "paligemma": _speaking(_paligemma, **{**FIXED, "hidden": ("I", "text_config.num_image_tokens"), "derived": {"text_config.hidden_activation": "'gelu_pytorch_tanh'"}}, kind="(i+1) % 2 == 0 and 'full_attention' or 'sliding_attention'", terms=(_vision(HEAD), _vision(PATCHES), TEXT_HEAD), axes=((_language("gemma"), _language("gemma2", beside="S < text_config.sliding_window", sliding_window=4096), _language("gemma2", beside="S >= text_config.sliding_window", sliding_window=(40, 200))),)),
     "internvl": _speaking(_internvl, **{**FIXED, "sizes": _cut("image_size"), "hidden": ()}, terms=(_vision(HEAD), "vision_config.image_size.0//vision_config.patch_size.0", _tiles("vision_config.image_size.0"), TEXT_HEAD),
                           axes=((_language("qwen2"), _language("qwen3")), (Option("downsample_ratio == 0.5 and vision_config.norm_type == 'layer_norm' and not vision_config.use_qk_norm", lambda d, s, r: None),))),

@@ -40,7 +40,10 @@ REASONS = (
     (scaled_rows, "the number that scales the embedding is put on the device and kept for backward: one block"),
     (lambda c: c["model"]["model_type"] == "mellum" and c["model_name"].endswith("-default"), "the defaults of the class have no layer with a window, and no rotary table for such: two blocks"),
     (lambda c: c["model"]["model_type"] == "hunyuan_v1_moe" and "quant" in c, "its router raises the states where its weight is float32, which a packed one is not; the graph always raises them: one block"),
-    (lambda c: c["model"]["model_type"] == "doge" and "peft" in c, "the mask that its attention makes of a parameter is kept differently under an adapter"),
+    (lambda c: c["model"]["model_type"] in ("swin", "swinv2") and c.get("use_reentrant"), "its stages are checkpointed around their layers, which the reentrant kind runs once more; the graph knows the layers alone"),
+    (lambda c: (c.get("peft") or {}).get("type") in ("lokr", "loha") and c["model"]["model_type"] == "swiftformer", "peft puts these adapters on the convolutions of the same name, too, which is not followed"),
+    (lambda c: (c.get("quant") or {}).get("type") == "int8" and c.get("kbit_prep") and "mamba" not in c["model"]["model_type"], "an 8-bit layer brings its bias to the dtype of its input for good"),
+    (lambda c: c["model"]["model_type"] == "whisper" and c["task"] == "audio-cls" and c.get("use_reentrant"), "gradients come to the encoder's layers in another layout than the estimate takes, which copies them"),
     (lambda c: c["model"]["model_type"] == "modernbert" and len(c["model"].get("layer_types", ())) == 3, "cosines of the other kind of layer are let go a little earlier than the graph says, with three layers"),
 )
 """Why a case differs, where that is known and the estimate does not say it: the first that fits."""

@@ -176,9 +176,9 @@ def parts(count):
     return ["pictures" if whole else "windows", _grid["batch"], 0 if whole else _grid["window"], _grid["merge"]]
 
 
-def square(side):
-    """States that every picture is a square of `side` pixels."""
-    _grid.update(pixels=side)
+def square(side, **tokens):
+    """States that every picture is a square of `side` pixels, and how many `tokens` it is where its sides are never read."""
+    _grid.update(pixels=side, **tokens)
 
 
 rounds, part = range, None  # a recorder's own while it runs
@@ -228,7 +228,8 @@ def _known_sizes(method):
 
     @functools.wraps(method)
     def known(self, pixel_values, image_sizes=None, **more):
-        return method(self, pixel_values=pixel_values, image_sizes=sizes() * _grid["batch"], **more)
+        given = {} if image_sizes is None else {"image_sizes": sizes() * _grid["batch"]}  # LLaVA's own tower takes none
+        return method(self, pixel_values=pixel_values, **given, **more)
 
     return known
 
@@ -236,12 +237,13 @@ def _known_sizes(method):
 def _install_rows():
     """Pictures of any size in one row (Pixtral, Mistral 3, LightOnOCR)."""
     from transformers.models.lighton_ocr.modeling_lighton_ocr import LightOnOcrModel
+    from transformers.models.llava.modeling_llava import LlavaModel
     from transformers.models.mistral3.modeling_mistral3 import Mistral3Model
     from transformers.models.pixtral import modeling_pixtral as rows
 
     if rows.generate_block_attention_mask is not blocks:
         rows.generate_block_attention_mask = blocks
-        for model in (Mistral3Model, LightOnOcrModel):
+        for model in (Mistral3Model, LightOnOcrModel, LlavaModel):
             model.get_image_features = _known_sizes(model.get_image_features)
 
 

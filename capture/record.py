@@ -384,11 +384,11 @@ def _attention(recorder):
 def _by_parts(recorder):
     """Attention of every picture, or of every window of it, for itself: one operator, told how many parts there are."""
 
-    def attention_by_parts(query, key, value, parts):
+    def attention_by_parts(query, key, value, parts, eager):
         with recorder.silence():
             dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else query.dtype
             out = torch.empty(query.shape[0], query.shape[2], query.shape[1], value.shape[3], dtype=dtype, device=query.device)
-        recorder.emit(Event("op", "attention_by_parts", recorder.scopes[-1], [*(recorder.operand(x) for x in (query, key, value)), *pictures.parts(parts)]), out)
+        recorder.emit(Event("op", f"{'eager_' if eager else ''}attention_by_parts", recorder.scopes[-1], [*(recorder.operand(x) for x in (query, key, value)), *pictures.parts(parts)]), out)
         return out
 
     return attention_by_parts

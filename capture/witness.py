@@ -3,6 +3,7 @@
 The oracle is a Python file with `run(case) -> result`. It knows six tasks, nine optimizers and LoRA; batches of the other tasks are those
 of `batches.py`, other optimizers and adapters those of `ways.py`.
 """
+import contextlib
 import re
 
 from . import environment  # noqa: F401  (before transformers)
@@ -74,13 +75,46 @@ def loaded(path):
 
 
 def with_bytes(oracle):
-    """The oracle packs in 4 bits; LLM.int8 has a byte a weight."""
+    """The oracle packs in 4 bits; LLM.int8 has a byte a weight. What transformers leaves whole stays so, and its Conv1D is a linear layer."""
     quantize = oracle.quantize
 
     def packed(model, spec, dtype):
-        return eightbit.pack(model, dtype) if spec["type"] == "int8" else quantize(model, spec, dtype)
+        as_linear(model)
+        with kept_whole(model):
+            return eightbit.pack(model, dtype) if spec["type"] == "int8" else quantize(model, spec, dtype)
 
     oracle.quantize = packed
+
+
+def as_linear(model):
+    """Conv1D as the linear layer that stands in its place (transformers/integrations/bitsandbytes.py, replace_with_bnb_linear)."""
+    import torch
+    from transformers.pytorch_utils import Conv1D
+
+    for parent in list(model.modules()):
+        for name, module in list(parent.named_children()):
+            if isinstance(module, Conv1D):
+                inputs, outputs = module.weight.shape
+                parent._modules[name] = torch.nn.Linear(inputs, outputs, device="cuda", dtype=module.weight.dtype)
+
+
+@contextlib.contextmanager
+def kept_whole(model):
+    """Linear layers that a class keeps in float32 are none to those who pack (transformers/quantizers/base.py)."""
+    import torch
+
+    class Kept(torch.nn.Linear):
+        pass
+
+    names = model._keep_in_fp32_modules or ()
+    kept = [module for path, module in model.named_modules() if type(module) is torch.nn.Linear and any(re.match(name, path) or path.endswith(name) for name in names)]
+    for module in kept:
+        module.__class__ = Kept
+    yield
+    for module in kept:
+        module.__class__ = torch.nn.Linear
+        if module.weight.dtype == torch.float16:
+            module.float()
 
 
 def with_frozen(oracle):

@@ -23,6 +23,7 @@ import { linear4bit, type PackedWeight, packWeight } from "./quantization/bitsan
 import { float8Linear } from "./quantization/float8";
 import { linearGrouped, packGrouped } from "./quantization/grouped";
 import { linear8bit, packInt8 } from "./quantization/int8";
+import { keptWhole } from "./quantization/kept";
 import { engineLinear, engineWorkspace } from "./quantization/transformer-engine";
 import type { AdapterSpec, Float8Spec, QuantizationSpec } from "./run";
 import type { TrainedSpec } from "./specs/trained";
@@ -114,7 +115,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   const own = found.filter(({ name }) => !tied.has(name));
   const isLeft = (item: PlacedTensor): boolean => isFrozen(options, item.name) || isIdle(options, item);
   const placed = withTrained(options.trained, own, view.scope)
-    .map((item) => asLinear(loading, item))
+    .map((item) => asKept(loading, asLinear(loading, item)))
     .map((item) => (isLeft(item) ? { ...item, frozen: true } : item));
   if (options.packsOnTheFly) {
     warmUp(torch, placed, (item) => isPacked(loading, item), options.quantization);
@@ -227,7 +228,16 @@ function isPacked({ options }: Loading, item: PlacedTensor): boolean {
   const { quantization, head } = options;
   if (quantization === null || !item.name.endsWith(".weight") || !packs(quantization, item.module)) return false;
   const path = item.name.slice(0, -".weight".length);
-  return path !== head && !(quantization.skipModules ?? []).some((pattern) => isSkipped(path, pattern));
+  const left = [...(quantization.skipModules ?? []), ...keptWhole(options.family)];
+  return path !== head && !left.some((pattern) => isSkipped(path, pattern));
+}
+
+/** A linear layer of a packed model in float16 whose class keeps it in float32. */
+function asKept({ options }: Loading, item: PlacedTensor): PlacedTensor {
+  if (options.quantization === null || item.dtype !== "float16" || item.module !== "Linear") return item;
+  return keptWhole(options.family).some((pattern) => isSkipped(item.name.replace(/\.[^.]+$/, ""), pattern))
+    ? { ...item, dtype: "float32" }
+    : item;
 }
 
 /** A pattern begins the path, or its text ends it (transformers/quantizers/quantizers_utils.py, should_convert_module). */

@@ -4,8 +4,11 @@
  */
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
+import { mul } from "./arithmetic";
 import { attention } from "./attention";
-import { cat, contiguous, split, transpose, unbind } from "./layout";
+import { cat, contiguous, expand, reshape, split, transpose, unbind, unsqueeze } from "./layout";
+import { matmul } from "./linear";
+import { softmax } from "./nonlinear";
 
 /** Rows taken apart, one part per picture, and put together again. */
 export function splitCat(torch: Torch, self: Tensor, parts: number): Tensor {
@@ -82,6 +85,8 @@ export interface PictureAttention {
   readonly merge: number;
   /** Recordings in place of pictures: windows of frames that follow each other. */
   readonly heard?: boolean;
+  /** The code of the model in place of a fused kernel. */
+  readonly eager?: boolean;
 }
 
 function partsOf(patches: number, { pictures, window, merge, heard }: PictureAttention): number[] {
@@ -89,22 +94,60 @@ function partsOf(patches: number, { pictures, window, merge, heard }: PictureAtt
   return window > 0 ? windowParts(patches, pictures, window, merge) : equalParts(patches, pictures);
 }
 
+/** Attention of one part. */
+type PartAttention = (torch: Torch, query: Tensor, key: Tensor, value: Tensor) => Tensor;
+
+const fused: PartAttention = (torch, query, key, value) =>
+  attention(torch, {
+    query,
+    key,
+    value,
+    mask: null,
+    dropout: 0,
+    causal: false,
+    // heads that share keys (`use_gqa_in_sdpa` of transformers/integrations/sdpa_attention.py)
+    groupedQuery: query.size(1) !== key.size(1),
+  });
+
+/** A copy for every head of those that share it (`repeat_kv`). */
+function forEveryHead(torch: Torch, shared: Tensor, heads: number): Tensor {
+  const [rows = 1, own = 1, length = 1, width = 1] = shared.sizes;
+  if (own === heads) return shared.retain();
+  const apart = unsqueeze(torch, shared, 2);
+  const wide = expand(torch, apart, [rows, own, heads / own, length, width]);
+  const repeated = reshape(torch, wide, [rows, heads, length, width]);
+  for (const tensor of [apart, wide]) tensor.release();
+  return repeated;
+}
+
+/**
+ * `eager_attention_forward` without a mask (transformers/models/qwen2_vl/modeling_qwen2_vl.py): the scores are scaled, made
+ * probabilities in float32 and brought back to the dtype of the queries.
+ */
+const eager: PartAttention = (torch, query, key, value) => {
+  const keys = forEveryHead(torch, key, query.size(1));
+  const values = forEveryHead(torch, value, query.size(1));
+  const turned = transpose(torch, keys, 2, 3);
+  const product = matmul(torch, query, turned);
+  const scores = mul(torch, product, 1);
+  product.release();
+  const probabilities = softmax(torch, scores, "float32");
+  const weights =
+    probabilities.dtype === query.dtype ? probabilities.retain() : torch.toCopy(probabilities, query.dtype);
+  for (const tensor of [scores, probabilities]) tensor.release();
+  const out = matmul(torch, weights, values);
+  for (const tensor of [weights, turned, keys, values]) tensor.release();
+  return out;
+};
+
 /** Attention over (1, heads, patches, width), one part after the other; the outputs are put together. */
 export function attentionByParts(torch: Torch, operands: PictureAttention): Tensor {
   const { query, key, value } = operands;
   const lengths = partsOf(query.size(2), operands);
   const [queries, keys, values] = [query, key, value].map((tensor) => split(torch, tensor, lengths, 2));
+  const attend = operands.eager ? eager : fused;
   const outputs = lengths.map((_, k) => {
-    const out = attention(torch, {
-      query: queries![k]!,
-      key: keys![k]!,
-      value: values![k]!,
-      mask: null,
-      dropout: 0,
-      causal: false,
-      // heads that share keys (`use_gqa_in_sdpa` of transformers/integrations/sdpa_attention.py)
-      groupedQuery: query.size(1) !== key.size(1),
-    });
+    const out = attend(torch, queries![k]!, keys![k]!, values![k]!);
     const turned = transpose(torch, out, 1, 2);
     out.release();
     const dense = contiguous(torch, turned);

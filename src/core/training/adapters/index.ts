@@ -94,9 +94,9 @@ export function adapt(torch: Torch, given: AdapterSpec, model: AdaptedModel): Ad
   const make = makerOf(torch, adapter, model);
   const tokens = adapter.trainableTokens === undefined ? undefined : embeddingOf(placed);
   const whole = (parameter: string): string | undefined => {
-    if (adapter.type !== "ln-tuning") return savedModule(adapter.modulesToSave, parameter);
     const path = parameter.replace(/\.[^.]+$/, "");
-    return named(adapter.targetModules, path) ? path : undefined;
+    if (adapter.type === "ln-tuning" && named(adapter.targetModules, path)) return path;
+    return savedModule(adapter.modulesToSave, parameter);
   };
   placed.forEach((item, k) => {
     const path = pathOf(item)!;

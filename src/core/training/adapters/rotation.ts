@@ -4,12 +4,12 @@
  */
 import type { DType } from "../../engine/dtype";
 import type { ModuleForward } from "../../engine/interpreter/options";
-import { inplace, sub } from "../../engine/ops/arithmetic";
+import { elementwise, inplace, mul, sub } from "../../engine/ops/arithmetic";
 import { convolution } from "../../engine/ops/convolution";
 import { contiguous, permute, repeat, reshape, slidingWindows, transpose, view } from "../../engine/ops/layout";
-import { bmmOperator } from "../../engine/ops/linear";
+import { bmmOperator, lowered } from "../../engine/ops/linear";
 import { columnsToPicture } from "../../engine/ops/pooling";
-import type { Tensor } from "../../engine/tensor";
+import { sameView, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { AdapterSpec } from "../run";
 import { type BaseConvolution, isDepthwise, windowsOf } from "./convolution";
@@ -115,14 +115,23 @@ function rotations(torch: Torch, weight: Tensor, blocks: number, block: number):
   const eye = torch.empty("eye", [block, block], weight.dtype);
   const identity = torch.empty("repeat", [blocks, block, block], weight.dtype);
   eye.release();
-  let sum = done(inplace(torch, identity, skew), identity);
+  let sum = done(addTwice(torch, identity, skew), identity);
   let power = bmmOperator(torch, skew, skew);
+  sum = done(addTwice(torch, sum, power), sum);
+  power = done(bmmOperator(torch, power, skew), power);
+  sum = done(addTwice(torch, sum, power), sum);
+  power = done(bmmOperator(torch, power, skew), power);
   sum = done(inplace(torch, sum, power), sum);
-  for (let term = 0; term < 2; term++) {
-    power = done(bmmOperator(torch, power, skew), power);
-    sum = done(inplace(torch, sum, power), sum);
-  }
   return done(sum, power, skew);
+}
+
+/** `sum.add_(term, alpha=2.0)`, whose term gets twice the gradient (derivatives.yaml, add_). */
+function addTwice(torch: Torch, sum: Tensor, term: Tensor): Tensor {
+  const node = torch.record("AddBackward0", [sum, term], (torch, [gradient], _, node) => [
+    gradient && node.edges[0] ? gradient.retain() : null,
+    gradient && node.edges[1] ? elementwise(torch, "mul", [gradient]) : null,
+  ]);
+  return node === null ? sum.retain() : torch.attach(node, sameView(sum));
 }
 
 /** `matrix[:, rows, cols] = vec; matrix - matrix.T`. */
@@ -141,6 +150,15 @@ function rotate(torch: Torch, x: Tensor, turns: Tensor, blocks: number, block: n
   const lead = x.sizes.slice(0, -1);
   const rows = lead.reduce((product, size) => product * size, 1);
   const parts = reshape(torch, x, [...lead, blocks, block]);
+  if (block === 1) {
+    // Nothing to sum over: einsum, which autocast casts for, multiplies (aten/src/ATen/native/Linear.cpp). Prime widths have such blocks.
+    const each = view(torch, turns, [blocks, 1]);
+    return done(
+      lowered(torch, [parts, each], ([a, b]) => mul(torch, a!, b!)),
+      each,
+      parts,
+    );
+  }
   const n = lead.length;
   const first = permute(torch, parts, [n, ...lead.map((_, k) => k), n + 1]);
   const flat = reshape(torch, first, [blocks, rows, block]);

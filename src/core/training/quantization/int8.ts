@@ -7,6 +7,7 @@
  */
 import type { DType } from "../../engine/dtype";
 import type { ModuleForward } from "../../engine/interpreter/options";
+import { reshape } from "../../engine/ops/layout";
 import { numel } from "../../engine/shape";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
@@ -38,6 +39,16 @@ function quantizeRows(torch: Torch, x: Tensor, rows: number, inputs: number): Te
   return [codes, scales];
 }
 
+/** `A.reshape(-1, A.shape[-1])` inside the autograd function, of three dimensions only: a copy where they cannot be viewed as rows. */
+function inRows(torch: Torch, x: Tensor): Tensor {
+  if (x.rank !== 3) return x.retain();
+  const { gradEnabled } = torch;
+  torch.gradEnabled = false;
+  const rows = reshape(torch, x, [-1, x.size(-1)]);
+  torch.gradEnabled = gradEnabled;
+  return rows;
+}
+
 /** Forward of an 8-bit linear layer. */
 export function linear8bit(weight: PackedWeight, bias: Tensor | null): ModuleForward {
   const { outputs, inputs } = weight;
@@ -50,6 +61,7 @@ export function linear8bit(weight: PackedWeight, bias: Tensor | null): ModuleFor
       // Summed over the first dimension only, before the others are joined; autograd sums the rest.
       const biasGradient = node.edges[1] ? torch.empty("sum", gradient.sizes.slice(1), biasDtype) : null;
       if (!node.edges[0]) return [null, biasGradient];
+      const whole = inRows(torch, gradient);
       const raised = torch.empty("_to_copy", [outputs, inputs], dtype);
       const scales = torch.empty("mul", [outputs], "float32");
       scales.release();
@@ -58,9 +70,11 @@ export function linear8bit(weight: PackedWeight, bias: Tensor | null): ModuleFor
       const left = torch.empty("mm", sizes, dtype);
       cast?.release();
       raised.release();
+      whole.release();
       return [left, biasGradient];
     });
-    if (node !== null) node.held = [x.retain()];
+    const own = inRows(torch, x);
+    if (node !== null) node.held = [own.retain()];
     const quantized = quantizeRows(torch, x, rows, inputs);
     torch.multiply([rows, outputs], { count: 1, rows, columns: outputs, inner: inputs, dtype: "int8" });
     const products = torch.empty("int8_linear_matmul", [rows, outputs], "int32");
@@ -71,7 +85,7 @@ export function linear8bit(weight: PackedWeight, bias: Tensor | null): ModuleFor
       out = raised;
     }
     products.release();
-    for (const tensor of quantized) tensor.release();
+    for (const tensor of [...quantized, own]) tensor.release();
     return torch.attach(node, out);
   };
 }

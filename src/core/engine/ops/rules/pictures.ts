@@ -24,20 +24,26 @@ function averagePool(torch: Torch, args: Arguments, pool = pooling.averagePool):
   });
 }
 
+const attentionByParts =
+  (eager: boolean): Rule =>
+  (torch, args) =>
+    pictures.attentionByParts(torch, {
+      query: args.tensor(0),
+      key: args.tensor(1),
+      value: args.tensor(2),
+      pictures: args.number(4, 1),
+      window: args.number(5, 0),
+      merge: args.number(6, 1),
+      heard: args.get(3) === "stretches",
+      eager,
+    });
+
 export const PICTURES: Readonly<Record<string, Rule>> = {
   unbind_cat: (t, a) => pictures.unbindCat(t, a.tensor(0)),
   picture_part: (t, a) => pictures.picturePart(t, a.tensor(0), a.number(1, 1), a.number(2, 0), a.number(3, 0)),
   split_cat: (t, a) => pictures.splitCat(t, a.tensor(0), a.number(1, 1)),
-  attention_by_parts: (t, a) =>
-    pictures.attentionByParts(t, {
-      query: a.tensor(0),
-      key: a.tensor(1),
-      value: a.tensor(2),
-      pictures: a.number(4, 1),
-      window: a.number(5, 0),
-      merge: a.number(6, 1),
-      heard: a.get(3) === "stretches",
-    }),
+  attention_by_parts: attentionByParts(false),
+  eager_attention_by_parts: attentionByParts(true),
   upsample_bilinear2d: interpolation("upsample_bilinear2d"),
   _upsample_bilinear2d_aa: interpolation("_upsample_bilinear2d_aa"),
   upsample_bicubic2d: interpolation("upsample_bicubic2d"),
