@@ -25,7 +25,6 @@ BUILT = "refused: built and recorded since its rates of stochastic depth are num
 ELSEWHERE = "the network, or a kernel of it, is another library's"
 DETECTRON = "its picture side is built by detectron2, which no package registry has, so neither its code nor its weights' shapes can be recorded here"
 COMPILED = "its attention is a kernel that is compiled when the model is made; without it the code gives zeros (MRA) or goes on in an autograd function of its own (YOSO), which takes a rule in the engine"
-FOURIER = "its Fourier transform takes no bfloat16, in which graphs are captured first: that takes points in float32 and a rule for `_fft_c2c`"
 REVERSED = "its layers are reversible: an autograd function of its own runs them again in backward"
 PAGES = "reads a picture of the page beside words and boxes, which captured batches of text do not hold"
 SECOND = "a second name of another family's class, whose name its files have: estimated as that"
@@ -82,7 +81,6 @@ REASONS = {
     **dict.fromkeys(("dinat", "fast_vlm", "gemma3n", "perception_lm", "timm_wrapper"), ELSEWHERE),
     "layoutlmv2": DETECTRON,
     **dict.fromkeys(("mra", "yoso"), COMPILED),
-    "fnet": FOURIER,
     "reformer": REVERSED,
     "udop": PAGES,
     "gpt-sw3": SECOND,
