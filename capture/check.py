@@ -143,7 +143,7 @@ def check(name, seed, log=print):
     family, failures, count = content_of(path.read_text()), [], 0
     for task, attention in dict.fromkeys((g["task"], g["attention"]) for g in family["graphs"]):
         for k, options in enumerate(itertools.product(*FAMILIES[name].axes)):
-            c = capture(name, task, attention, options, f"check{seed}{k}", REGIMES[0])
+            c = capture(name, task, attention, options, f"check{seed}{k}", (FAMILIES[name].regimes or REGIMES)[0])
             env, count = env_of(c), count + 1
             g = next((g for g in family["graphs"] if (g["task"], g["attention"]) == (task, attention) and all(evaluate(w, env, family) for w in g["when"])), None)
             try:

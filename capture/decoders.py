@@ -95,7 +95,15 @@ LARGE = "final_logit_softcapping != null and num_kv_shared_layers == 0 and hidde
 GEMMA4 = (Option(SMALL, lambda d, s, r: None), Option(f"{LARGE}not enable_moe_block", own_keys(False)),
           Option(f"{LARGE}enable_moe_block", own_keys(True)))
 
+def differential(r, d):
+    """Two attentions over halves of the values, whose heads are even in number; neither has dropout."""
+    kv = r.choice((2, 4))
+    heads = kv * r.choice((2, 3))
+    return {"num_key_value_heads": kv, "num_attention_heads": heads, "hidden_size": heads * 8 * r.randint(1, 4), "attention_dropout": 0.0}
+
+
 FAMILIES = {
+    "diffllama": standard("diffllama", tasks=(*HEADS, "token-cls"), axes=(GQA,), fixed=("attention_dropout",), extra=differential),
     "gemma4_text": standard("gemma4_text", axes=(GQA[:1], GEMMA4, BOTH_WINDOWS, given(attention_bias=False)), fixed=("layer_types", "attention_bias"), extra=gemma4, depths=("(num_hidden_layers-num_kv_shared_layers)",),
                             derived={"global_head_dim": "per_layer_config.04.head_dim or per_layer_config.05.head_dim or 512", "num_global_key_value_heads": "per_layer_config.04.num_key_value_heads or per_layer_config.05.num_key_value_heads or null",
                                      "final_logit_softcapping": "null", "num_experts": "null", "top_k_experts": "null", "moe_intermediate_size": "null"}),

@@ -1,5 +1,6 @@
 """Families that read text both ways, and those that read one text and write another (`text.py` holds the decoders)."""
 from .family import Family, Option
+from .run import REGIMES
 from .shared import CLASSIFIER, ENCODER, SEQ2SEQ, T5_AXES, T5_DERIVED, _sets, _switch, bert, standard, t5
 from .standard import drop
 from .text import HEADS, given, global_first, modern
@@ -31,7 +32,13 @@ def several_lists(r, d):
 
 LISTS = {"axes": (given(asm=False, causal=False, gelu_activation=True, summary_type="first", summary_use_proj=True, summary_activation=None, summary_proj_to_labels=True),), "extra": several_lists, "terms": ("emb_dim//n_heads",), "points": 8}
 
+def fourier(r, d):
+    """FNet mixes words by a Fourier transform, which takes float32 only (of float16, sizes that are powers of two)."""
+    return {"hidden_dropout_prob": drop(r)}
+
+
 FAMILIES = {
+    "fnet": standard("fnet", tasks=(*ENCODER, "qa"), attention=EAGER, axes=(given(use_tpu_fourier_optimizations=False),), extra=fourier, terms=(), regimes=(REGIMES[1],), points=5),
     # FlauBERT that normalises first asks its cache for an entry by number, which caches have no more (modeling_flaubert.py, `cache[i]`).
     "xlm": standard("xlm", tasks=(*ENCODER, "qa"), attention=EAGER, **LISTS),
     "flaubert": standard("flaubert", tasks=(*ENCODER, "qa"), attention=EAGER, **{**LISTS, "axes": (*LISTS["axes"], given(pre_norm=False))}),

@@ -11,6 +11,7 @@ collator converts them first; otherwise it converts them itself (a predicate of 
 `parts` are sides of the config that are configs of other families: how each of those is drawn.
 `terms` are quotients that the code computes from config keys and uses as names; `hidden` names are not used at all.
 `points` config points are captured in the first regime and one more in each other regime.
+`regimes` are the dtypes it is captured in, where its code does not run in all of them (`run.REGIMES`).
 A family's `dims` draws one config from a random source; every drawn key is a name expressions may use. `axes` are the
 branches: each option has the condition that goes into a graph's `when` and settings laid over the drawn ones.
 """
@@ -36,6 +37,7 @@ class Family:
     sizes: Callable | None = None
     kind: str | None = None
     points: int = 3
+    regimes: tuple = ()
     terms: tuple = ()
     depths: tuple = ()
     hidden: tuple = ()

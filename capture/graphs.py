@@ -99,7 +99,8 @@ def capture(name, task, attention, options, seed, regime=REGIMES[0]):
 
 def capture_class(name, task, attention, options, seeds, when):
     """The graph of one class: points in one regime, then one more point in each other regime."""
-    plan = [(s, REGIMES[0]) for s in seeds] + [(seeds[-1] + k, g) for k, g in enumerate(REGIMES[1:], 1)]
+    first, *others = FAMILIES[name].regimes or REGIMES
+    plan = [(s, first) for s in seeds] + [(seeds[-1] + k, g) for k, g in enumerate(others, 1)]
     captures = [capture(name, task, attention, options, s, g) for s, g in plan]
     keys = [k for k, v in captures[0].settings.items() if isinstance(v, int) and not isinstance(v, bool)]
     for key in LAYERS:

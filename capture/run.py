@@ -96,6 +96,15 @@ def batch_for(task, sizes, config, dtype=torch.float32):
     return batch
 
 
+def to_device(model):
+    """`model.to("cuda")` for what the library makes on the host whatever the default device is (`torch.Tensor(size)`)."""
+    for module in model.modules():
+        for name, p in module._parameters.items():
+            if p is not None and p.device.type == "cpu":
+                module._parameters[name] = torch.nn.Parameter(p.detach().to("cuda"), requires_grad=p.requires_grad)
+        module._buffers |= {name: b.to("cuda") for name, b in module._buffers.items() if b is not None and b.device.type == "cpu"}
+
+
 def settle(model, dtype):
     """Positions made with the model, where they are from its first forward on: conformers convert theirs for good to the dtype of the states."""
     for module in model.modules():
@@ -118,6 +127,7 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
             kw = implementation(family, attention)
             with torch.device("cuda"):
                 model = class_for(task, config).from_config(config, dtype=regime.load, **kw)
+            to_device(model)
             if regime.norms:
                 for module in model.modules():
                     if not module._modules and "Norm" in type(module).__name__:

@@ -17,7 +17,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from .run import batch_for, make_config
+from .run import batch_for, make_config, to_device
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 AMP = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -124,15 +124,6 @@ def clip(params, limit):
     grads = [p.grad for p in params if p.grad is not None]
     total = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(grads, 2.0)), 2.0)
     torch._foreach_mul_(grads, torch.clamp(limit / (total + 1e-6), max=1.0))
-
-
-def to_device(model):
-    """`model.to("cuda")` for what the library makes on the host whatever the default device is (`torch.Tensor(size)`)."""
-    for module in model.modules():
-        for name, p in module._parameters.items():
-            if p is not None and p.device.type == "cpu":
-                module._parameters[name] = torch.nn.Parameter(p.detach().to("cuda"), requires_grad=p.requires_grad)
-        module._buffers |= {name: b.to("cuda") for name, b in module._buffers.items() if b is not None and b.device.type == "cpu"}
 
 
 def load(case):

@@ -25,11 +25,9 @@ BUILT = "refused: built and recorded since its rates of stochastic depth are num
 ELSEWHERE = "the network, or a kernel of it, is another library's"
 DETECTRON = "its picture side is built by detectron2, which no package registry has, so neither its code nor its weights' shapes can be recorded here"
 COMPILED = "its attention is a kernel that is compiled when the model is made; without it the code gives zeros (MRA) or goes on in an autograd function of its own (YOSO), which takes a rule in the engine"
-FOURIER = "its Fourier transform takes no bfloat16, in which graphs are captured first: that takes points in float32 and a rule for `_fft_c2c`"
 REVERSED = "its layers are reversible: an autograd function of its own runs them again in backward"
 PAGES = "reads a picture of the page beside words and boxes, which captured batches of text do not hold"
 SECOND = "a second name of another family's class, whose name its files have: estimated as that"
-PART = "captured, but its peaks are up to 6 % below PyTorch's: what two attentions keep that share queries and keys"
 UNTRIED = "not tried yet"
 ZIPPED = "goes over pairs of pieces of the text that lists hold (`zip`), a loop no repeat stands for yet"
 BY_HEAD = "its scans go over the heads, and over the positions inside each: a loop in a loop, which no repeat stands for yet"
@@ -38,7 +36,7 @@ PATCHED = "cuts bytes into patches whose number a second model's entropies decid
 EXPERTS = "gives every token to the first two experts, by a mask of ones and noughts that it takes for numbers of experts (`one_hot(router_mask)`): rows of shares that no balanced router has, which the operators for experts do not say yet"
 POOLED = "pools texts between blocks of unlike layers, whose positions it counts from tensors on the host"
 TABLES = "reads rows, columns and ranks of table cells as seven kinds of token types, for which the run description has no batch"
-COMPARED = "drawn and captured (`paired.py`), its peaks not compared with PyTorch's yet"
+COMPARED = "drawn and captured (`paired.py`), equal to PyTorch but for adapters under checkpointing, up to 0.2 % above: its embeddings put the vector of the token behind pictures in place, and what tells them to require grad is not what the engine takes for it"
 CODEC = "hears through a codec's convolutions, whose stages follow lists of ratios and depths, with noise drawn into what they give"
 KERNEL = "asks for one kernel of attention by name (`sdpa_kernel`) under a mask that it adds up itself, which attention in graphs does not say"
 SEARCHED = "places windows of recordings in time by a search over their lengths (`searchsorted`), for which the engine has no rule"
@@ -82,11 +80,9 @@ REASONS = {
     **dict.fromkeys(("dinat", "fast_vlm", "gemma3n", "perception_lm", "timm_wrapper"), ELSEWHERE),
     "layoutlmv2": DETECTRON,
     **dict.fromkeys(("mra", "yoso"), COMPILED),
-    "fnet": FOURIER,
     "reformer": REVERSED,
     "udop": PAGES,
     "gpt-sw3": SECOND,
-    "diffllama": PART,
     "canine": ZIPPED,
     "zamba": BY_HEAD,
     "ibert": RANGES,

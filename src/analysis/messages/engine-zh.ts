@@ -90,6 +90,10 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/^the layers' events cannot be followed$/, "无法跟踪各层的事件"],
   [/^optimizer (.+)$/, "优化器 $1"],
   [/^operator (.+)$/, "算子 $1"],
+  [
+    /^a Fourier transform in (.+): on CUDA it takes float32, and float16 over powers of two only$/,
+    "$1 下的傅里叶变换：CUDA 上只支持 float32，float16 仅限 2 的幂长度",
+  ],
   [/^activation (.+)$/, "激活函数 $1"],
   [/^module kind (.+)$/, "模块类型 $1"],
   [/^module (.+) without a weight$/, "模块 $1 没有权重"],

@@ -127,6 +127,26 @@ describe("complex numbers", () => {
   });
 });
 
+describe("Fourier transforms", () => {
+  it("convert to complex numbers, and hand back the real part of their gradient as a view", () => {
+    const l = lab();
+    const out = run(l, "real", run(l, "fft_fftn", l.leaf([8, 16, 64]))[0]!)[0]!;
+    assert.deepEqual(out.strides, [2 * 16 * 64, 2 * 64, 2]);
+    const bytes = 8 * 16 * 64 * 4;
+    assert.deepEqual(l.made(() => l.differentiate(out)).slice(1), [
+      `select_backward ${2 * bytes}`,
+      `_fft_c2c ${2 * bytes}`,
+      // The leaf's gradient is no view.
+      `clone ${bytes}`,
+    ]);
+  });
+
+  it("are refused in half precision", () => {
+    const l = lab();
+    assert.throws(() => run(l, "fft_fftn", l.leaf([8, 16, 64], "bfloat16")), /Fourier transform in bfloat16/);
+  });
+});
+
 describe("operators of routers", () => {
   it("topk writes its gradient into zeros", () => {
     const l = lab();

@@ -2,14 +2,56 @@
  * Complex numbers, as rotary embeddings use them (DeepSeek-V2, Llama 4). Sources: tools/autograd/derivatives.yaml,
  * aten/src/ATen/native/MathBitsFallback.h.
  */
+
+import { NotModelled } from "../not-modelled";
 import { alias, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { elementwise } from "./arithmetic";
-import { contiguous } from "./layout";
+import { contiguous, select } from "./layout";
 
 /** `polar(abs, angle)`: models take no gradient of their frequencies. */
 export function polar(torch: Torch, abs: Tensor, angle: Tensor): Tensor {
   return elementwise(torch, "polar", [abs, angle], "complex64");
+}
+
+/**
+ * `fftn` of real numbers: what converts them to complex ones hands the real part of its gradient on as a view; the transform
+ * is its own backward (aten/src/ATen/native/SpectralOps.cpp, promote_tensor_fft; derivatives.yaml, _fft_c2c). There is none of
+ * bfloat16, of float16 only over powers of two, and autocast on CUDA leaves it as it is (autocast_mode.h).
+ */
+export function fourier(torch: Torch, input: Tensor): Tensor {
+  if (input.dtype !== "float32")
+    throw new NotModelled(
+      `a Fourier transform in ${input.dtype}: on CUDA it takes float32, and float16 over powers of two only`,
+    );
+  const { sizes } = input;
+  const conversion = torch.record("ToCopyBackward0", [input], (_, [gradient]) => [
+    gradient ? realPart(gradient) : null,
+  ]);
+  const complex = torch.attach(conversion, elementwise(torch, "_to_copy", [input], "complex64"));
+  const node = torch.record("FftC2CBackward0", [complex], (torch, [gradient]) => [
+    gradient ? torch.empty("_fft_c2c", sizes, "complex64") : null,
+  ]);
+  const out = torch.attach(node, torch.empty("_fft_c2c", sizes, "complex64"));
+  complex.release();
+  return out;
+}
+
+/** `real`: the first of each pair (aten/src/ATen/native/UnaryOps.cpp). */
+export function real(torch: Torch, input: Tensor): Tensor {
+  const pairs = viewAsReal(torch, input);
+  const out = select(torch, pairs, -1);
+  pairs.release();
+  return out;
+}
+
+function realPart(input: Tensor): Tensor {
+  return alias(
+    input,
+    input.sizes,
+    input.strides.map((stride) => 2 * stride),
+    "float32",
+  );
 }
 
 function paired(input: Tensor): Tensor {

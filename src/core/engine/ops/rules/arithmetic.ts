@@ -60,6 +60,8 @@ export const ARITHMETIC: Readonly<Record<string, Rule>> = {
   prod: (t, a) =>
     t.empty("prod", arithmetic.reducedSizes(a.tensor(0).sizes, a.numbers(1), a.flag(2, "keepdim")), "int64"),
   histc: (t, a) => t.empty("histc", [a.number(1, 100)], a.tensor(0).dtype),
+  fft_fftn: (t, a) => complex.fourier(t, a.tensor(0)),
+  real: (t, a) => complex.real(t, a.tensor(0)),
   polar: (t, a) => complex.polar(t, a.tensor(0), a.tensor(1)),
   view_as_complex: (t, a) => complex.viewAsComplex(t, a.tensor(0)),
   view_as_real: (t, a) => complex.viewAsReal(t, a.tensor(0)),
