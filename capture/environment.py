@@ -42,6 +42,13 @@ def asked(task):
     return {"use_cache": False} if task in GENERATIVE else {"return_loss": True} if task == "contrastive" else {}
 
 
+def uncached(config):
+    """Has a config keep no cache, as the Trainer does (TrainingArguments.use_cache); it tells the whole config only, and parts are told here, too."""
+    for part in (config, getattr(config, "text_config", None)):
+        if hasattr(part, "use_cache"):
+            part.use_cache = False
+
+
 # Models of two parts, each of which takes the attention that it has: SDPA unless its code knows none.
 PAIRS = ("vision-encoder-decoder", "speech-encoder-decoder", "encoder-decoder")
 

@@ -27,6 +27,9 @@ HEADS_OF_PICTURES = {
     "masked-image": ("deit", "swin", "swinv2", "vit"),
     # Pictures and texts that belong together.
     "contrastive": ("clip", "siglip", "siglip2"),
+    # Classifiers of texts that may have pictures, trained on texts alone.
+    "seq-cls": ("gemma3", "qwen3_5"),
+    "token-cls": ("qwen3_5",),
 }
 # What classes of these heads ask of a config: restored pictures are as large as they came.
 OF_PATCHES = {"masked-image": lambda d, r: {"encoder_stride": d["patch_size"]}}
@@ -64,6 +67,10 @@ def _headed(name, family):
     return replace(family, tasks=(*family.tasks, *more))
 
 
+# The Trainer switches the cache off in the whole config, while the text side of these asks its own (trainer.py; modeling_gemma3.py, Gemma3TextModel).
+NO_CACHE = readers.assumed("no cache of keys and values: the text side's own use_cache is false as well, which the Trainer leaves as it is", "text_config.use_cache", "seq-cls", "token-cls")
+
 for task, names in HEADS_OF_PICTURES.items():
     FAMILIES |= {name: replace(FAMILIES[name], tasks=(*FAMILIES[name].tasks, task)) for name in names if task not in FAMILIES[name].tasks}
+FAMILIES |= {name: replace(FAMILIES[name], assumes=(*FAMILIES[name].assumes, NO_CACHE)) for name in HEADS_OF_PICTURES["seq-cls"]}
 FAMILIES = {name: _headed(name, family) for name, family in FAMILIES.items()}

@@ -53,6 +53,8 @@ class Family:
         """The settings with what the task's class asks of a config besides (`heads`)."""
         if task == "qa":
             settings["num_labels"] = 2  # where an answer begins and where it ends
+        if task in ("seq-cls", "token-cls") and "num_labels" not in settings:  # of every config class, which some drawings leave out
+            settings["num_labels"] = r.randint(3, 19)
         if task in self.heads:
             settings |= self.heads[task](settings, r)
 

@@ -119,7 +119,7 @@ def family_graphs(name, tasks=None, attentions=None, log=print):
     gc.freeze()  # what is imported by now stays: collections between captures are cheap
     graphs = []
     for task in tasks or family.tasks:
-        points = family.points if task == family.tasks[0] else max(2, family.points - 1)  # only the head is new
+        points = family.points if task == family.tasks[0] or name in WHOLE else max(2, family.points - 1)  # only the head is new
         for attention in (a for a in family.attention if a in (attentions or family.attention)):
             classes = []
             for options in itertools.product(*family.axes):
@@ -133,6 +133,8 @@ def family_graphs(name, tasks=None, attentions=None, log=print):
             **facts(name, family, graphs), "head": None, "graphs": graphs}
 
 
+WHOLE = ("led",)
+"""Families whose every head takes as many points as the first: with fewer, its padding fits what it does not follow from."""
 ALONE = Option("I == 0", lambda d, s, r: s.update(I=0))
 """Texts without pictures, for models that read both."""
 WORDS = ("gemma3", "gemma4", "mistral3", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe")

@@ -15,7 +15,7 @@ GUARDS = (
     # What is done in float16 only is one operator, which does nothing in other dtypes.
     (re.compile(r"if hidden_states\.dtype == torch\.float16:\n\s+clamp_value = torch\.finfo\(hidden_states\.dtype\)\.max - 1000\n\s+hidden_states = torch\.clamp\(.*?\)\n"),
      "hidden_states = torch.nn.functional.clamp_half(hidden_states, False)\n"),
-    (re.compile(r"if hidden_states\.dtype == torch\.float16:\n\s+clamp_value = torch\.where\(.*?\n\s+\)\n\s+hidden_states = torch\.clamp\(.*?\)\n", re.DOTALL),
+    (re.compile(r"if hidden_states\.dtype == torch\.float16:\n(?:\s+max_dtype = [^\n]*\n)?\s+clamp_value = torch\.where\(.*?\)\n\s+hidden_states = torch\.clamp\(.*?\)\n", re.DOTALL),
      "hidden_states = torch.nn.functional.clamp_half(hidden_states, True)\n"),
 )
 # Attention of one picture (or window) at a time is one operator: how often the loop runs is the batch's matter.

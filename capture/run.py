@@ -8,7 +8,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from .batches import MEDIA
-from .environment import asked, class_for, implementation
+from .environment import asked, class_for, implementation, uncached
 from . import experts, lent, pictures, reads, sound, together
 from .guards import unguard
 from .layers import first_list
@@ -122,8 +122,7 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
     try:
         with FakeTensorMode(allow_non_fake_inputs=True):
             config = make_config(family, settings)
-            if hasattr(config, "use_cache"):
-                config.use_cache = False  # as the Trainer sets it (TrainingArguments.use_cache)
+            uncached(config)
             kw = implementation(family, attention)
             with torch.device("cuda"):
                 model = class_for(task, config).from_config(config, dtype=regime.load, **kw)

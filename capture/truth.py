@@ -129,8 +129,7 @@ def clip(params, limit):
 def load(case):
     """The case's model in training mode, without adapters."""
     config = make_config(case["family"], case["model"])
-    if hasattr(config, "use_cache"):
-        config.use_cache = False
+    environment.uncached(config)
     kw = environment.implementation(case["family"], case["attention"])
     with torch.device("cuda"):
         model = environment.class_for(case["task"], config).from_config(config, dtype=DTYPES[case["dtype"]], **kw)

@@ -30,6 +30,10 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
     "假定每段文本只有一个结束 token（eos），分类头使用其隐藏状态",
   ],
   [
+    /^no cache of keys and values: the text side's own use_cache is false as well, which the Trainer leaves as it is$/,
+    "假定不保留 KV 缓存：文本部分自己的 use_cache 也为 false（Trainer 不会修改它）",
+  ],
+  [
     /^no word that all others look at: batches hold no global_attention_mask$/,
     "假定没有 token 使用全局注意力：批次中没有 global_attention_mask",
   ],
