@@ -26,6 +26,7 @@ import { type Problem, say } from "./problems";
 import type { Runtime } from "./runtime";
 import { type Layer, located, type Setting, Settings } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
+import { partLoadedAs } from "./trained-part";
 import { lossesOf } from "./trainers";
 import { ancestors, joinUri, normalise, parentOf, relativePath } from "./uris";
 import {
@@ -208,6 +209,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
       folders: [...new Set([parentOf(origin), ...starts])],
       dependencies,
     });
+    if (model.kind === "found") model = { ...model, config: partLoadedAs(model.config, before.string("model_class")) };
     if (model.kind === "found" && model.document !== undefined) {
       documents.push(model.document);
       if (modelSetting?.place) {

@@ -27,3 +27,23 @@ export function trainedPart(config: Config): Config {
 export function isThinker(family: string): boolean {
   return family.endsWith(THINKER) && SPEAK.has(family.slice(0, -THINKER.length));
 }
+
+/** Models of pictures and text whose text side alone the class for language models loads (MODEL_FOR_CAUSAL_LM_MAPPING_NAMES). */
+const TEXT_SIDES: Readonly<Record<string, string>> = {
+  llama4: "llama4_text",
+  qwen3_5: "qwen3_5_text",
+  qwen3_5_moe: "qwen3_5_moe_text",
+};
+
+/**
+ * The config of what a class loads of a model: `AutoModelForCausalLM` loads the text side of some that read pictures, too.
+ *
+ * @param loaded name of the class, where a script says it
+ */
+export function partLoadedAs(config: Config, loaded: string | undefined): Config {
+  const side = TEXT_SIDES[String(config["model_type"])];
+  const text = config["text_config"];
+  if (loaded !== "AutoModelForCausalLM" || side === undefined || typeof text !== "object" || text === null)
+    return config;
+  return { ...text, model_type: side };
+}

@@ -60,7 +60,7 @@ export function estimate(
       ...missingKernels(ledger, graphs.kernels),
       ...adaptedExperts(simulation),
       ...mixedFactors(simulation),
-      ...takenFor(run, graphs),
+      ...takenFor(run, graphs, simulation.sharesRows ? unbalanced(run, graphs, ledger) : 0),
       ...engineCopies(run, ledger),
       ...workspaces(ledger),
       ...decompositions(simulation),
@@ -232,10 +232,20 @@ function mixedFactors(simulation: Simulation): SplitUncertainty[] {
   return [{ what, settleWith: "dtype", moreBytes: 0, lessBytes: 0 }];
 }
 
-/** What the graph takes the data to be where that decides which code runs. */
-function takenFor({ task }: TrainingRun, { assumes }: FamilyGraphs): SplitUncertainty[] {
+/** Bytes on top where every token goes to the same experts: one expert's rows are all there are, and so are its temporaries. */
+function unbalanced(run: TrainingRun, graphs: FamilyGraphs, { peak }: Ledger): number {
+  const one = simulateFullest(standIn({ ...run, routesToOne: true }, graphs), graphs);
+  return one.ok ? Math.max(0, one.simulation.ledger.peak - peak) : 0;
+}
+
+/**
+ * What the graph takes the data to be where that decides which code runs.
+ *
+ * @param moreBytes on top where experts are not given what the first of them says
+ */
+function takenFor({ task }: TrainingRun, { assumes }: FamilyGraphs, moreBytes: number): SplitUncertainty[] {
   const own = (assumes ?? []).filter(({ tasks }) => tasks.includes(task));
-  return own.map(({ what, settleWith }) => ({ what, settleWith, moreBytes: 0, lessBytes: 0 }));
+  return own.map(({ what, settleWith }, k) => ({ what, settleWith, moreBytes: k === 0 ? moreBytes : 0, lessBytes: 0 }));
 }
 
 /**

@@ -54,6 +54,8 @@ export interface Simulation extends ParameterCounts {
   readonly adapterRefused: boolean;
   /** A product has factors of different dtypes, which PyTorch refuses. */
   readonly mixedFactors: boolean;
+  /** Experts run one by one, on rows that are taken to be shared out evenly. */
+  readonly sharesRows: boolean;
   /** Host memory of one rank (managed memory of paged optimizers counts as pageable). */
   readonly host: HostUse;
 }
@@ -107,6 +109,7 @@ function simulated(
   if ("reason" in setup) return { ok: false, code: "not-modelled", reason: setup.reason };
   const torch = new Torch(new Ledger(run.allocator?.roundupDivisions));
   torch.keepsSoftmaxInputs = run.keepsSoftmaxInputs === true;
+  torch.routesToOne = run.routesToOne === true;
   torch.share = shareOf(run);
   const strategy = waitingBytes > 0 ? whileWaiting(chooseStrategy(run), waitingBytes) : chooseStrategy(run);
   const models = loadModels(torch, setup, strategy);
@@ -356,6 +359,7 @@ class TrainingSimulation {
       offloadedBytes: torch.offloadedPeak,
       cacheBytes: this.cacheBytes,
       mixedFactors: torch.mixedFactors,
+      sharesRows: torch.sharesRows,
       adapterRefused: model.parametrized.size > 0 && run.adapter !== null && isRefused(run.adapter),
     };
   }

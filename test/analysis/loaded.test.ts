@@ -62,6 +62,18 @@ describe("analysis: the class a script loads its model as", () => {
     assert.equal((await runOf(wrapped.join("\n"))).task, "seq-cls");
   });
 
+  it("loads the text side of models that read pictures, where the class for language models does", async () => {
+    const config = {
+      model_type: "qwen3_5",
+      vision_config: { depth: 2 },
+      text_config: { hidden_size: 64, num_hidden_layers: 4 },
+    };
+    const text = await runOf('model = AutoModelForCausalLM.from_pretrained("./model")', config);
+    assert.deepEqual([text.model.family, text.task, text.imageSize], ["qwen3_5_text", "causal-lm", 0]);
+    const whole = await runOf('model = AutoModelForImageTextToText.from_pretrained("./model")', config);
+    assert.deepEqual([whole.model.family, whole.task], ["qwen3_5", "image-text-to-text"]);
+  });
+
   it("generates from words, sound or pictures by what the config has", async () => {
     const llava = await runOf('model = AutoModelForCausalLM.from_pretrained("./model")', {
       model_type: "llava",

@@ -71,6 +71,10 @@ export class Torch {
   policy: AllocationPolicy | null = null;
   /** Softmax keeps its input for backward, of which it needs the dtype only: torch before 1.11. */
   keepsSoftmaxInputs = false;
+  /** All rows of every layer go to one of its experts. */
+  routesToOne = false;
+  /** Rows were shared out among experts that run one by one. */
+  sharesRows = false;
   /** A product had factors of different dtypes, which PyTorch refuses on a device. */
   mixedFactors = false;
   /** An optimizer steps inside backward, in a pass that is simulated once and repeated. */

@@ -123,6 +123,8 @@ export interface TrainingRun {
    * outputs keep their dtype.
    */
   readonly plainLoop?: true;
+  /** Routers give every token to the same experts, where those run one by one: the furthest from balance. */
+  readonly routesToOne?: true;
   /** A loop other than the Trainer's; absent: the Trainer's, or one that lets go of as much. */
   readonly loop?: LoopSpec;
   /**
