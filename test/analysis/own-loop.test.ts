@@ -1,8 +1,9 @@
 /** Training loops of one's own around models of transformers: what their calls say. */
 import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
 import { type Resolution, resolveRun } from "../../src/analysis/resolve";
 import type { TrainingRun } from "../../src/core/training/run";
-import { TINY_LLAMA } from "./memory-runtime";
+import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
 import { gatherFiles } from "./resolve-run";
 
 const BERT = { model_type: "bert", hidden_size: 64, num_hidden_layers: 2, num_attention_heads: 2, vocab_size: 500 };
@@ -109,7 +110,7 @@ describe("analysis: a loop of one's own", () => {
     };
     const unknown = resolveRun(await gatherFiles(files, "train.py"), {});
     assert.equal(unknown.run, null);
-    assert.match(JSON.stringify(unknown.obstacles), /obstacle\.batch/);
+    assert.match(JSON.stringify(unknown.obstacles), /obstacle\.no-batch/);
   });
 });
 
@@ -157,5 +158,14 @@ trainer.fit(Module(), torch.utils.data.DataLoader(data, batch_size=6))
   it("shards by its strategy over its devices", async () => {
     const run = await fitted('devices=4, strategy="fsdp"');
     assert.deepEqual([run.parallel.worldSize, run.parallel.fsdp?.sharding], [4, "full_shard"]);
+  });
+});
+
+describe("analysis: a run that says nothing of its batch", () => {
+  it("is told what is missing, at its first setting", async () => {
+    const text = `from transformers import AutoModelForCausalLM\nmodel = AutoModelForCausalLM.from_pretrained("./model")\nfor b in stream:\n    model(**b).loss.backward()\n`;
+    const runtime = memoryRuntime({ "train.py": text, "model/config.json": JSON.stringify(TINY_LLAMA) });
+    const [run] = (await createAnalyzer(runtime).analyse(uri("train.py"), {})).runs;
+    assert.match(run?.findings.map(({ message }) => message).join() ?? "", /nothing says the batch size/);
   });
 });

@@ -10,7 +10,7 @@ import type { Span } from "../../syntax/tree";
 import { TRAINER_FORMATS } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import { type Problem, say } from "../problems";
-import type { Resolution } from "../resolve";
+import type { Obstacle, Resolution } from "../resolve";
 import type { LoadedDocument } from "../store";
 
 /** Problems that hold without an estimate. */
@@ -180,7 +180,8 @@ function modelProblems(inputs: RunInputs, resolution: Resolution, result: Estima
 
 /** Why a run that is understood is not estimated, said at its first setting. */
 function obstacleProblems(inputs: RunInputs, resolution: Resolution): Problem[] {
-  const obstacle = resolution.obstacles.find((found) => found.code === "not-modelled");
+  const obstacle =
+    resolution.obstacles.find((found) => found.code === "not-modelled") ?? unsaidBatch(inputs, resolution);
   if (obstacle === undefined) return [];
   const [first] = inputs.main.read.settings;
   return [
@@ -192,6 +193,12 @@ function obstacleProblems(inputs: RunInputs, resolution: Resolution): Problem[] 
       span: first?.keySpan ?? { start: 0, end: 0 },
     },
   ];
+}
+
+/** A whole run, its model known, that says nothing of a batch: DeepSpeed's file alone is no run, what is there has a finding of its own. */
+function unsaidBatch({ format, model }: RunInputs, { obstacles, settings }: Resolution): Obstacle | undefined {
+  const whole = format.id !== "deepspeed" && model?.kind === "found";
+  return whole && settings.all("micro_batch_size").length === 0 ? obstacles[0] : undefined;
 }
 
 function deviceProblems(resolution: Resolution): Problem[] {

@@ -90,6 +90,7 @@ export const en: Readonly<Record<string, string>> = {
   "not-modelled.export": "this file merges or exports a model, it trains nothing",
   "not-modelled.cpu": "the run trains on the CPU",
   "obstacle.batch": "the batch size has no usable value",
+  "obstacle.no-batch": "nothing says the batch size (pin `micro_batch_size`)",
   "obstacle.auto-batch": "the batch size is `auto` and nothing linked to this file says it",
 
   // Verdicts

@@ -78,6 +78,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "not-modelled.export": "此文件用于合并或导出模型，不进行训练",
   "not-modelled.cpu": "该运行在 CPU 上训练",
   "obstacle.batch": "批大小没有可用的值",
+  "obstacle.no-batch": "没有任何内容说明批大小（请固定 `micro_batch_size`）",
   "obstacle.auto-batch": "批大小为 `auto`，且没有关联文件给出它",
 
   "does-not-fit": "{device} 放不下：需要 {used}，可用 {usable}（峰值在{phase}）。{advice}",

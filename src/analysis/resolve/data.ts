@@ -80,7 +80,7 @@ export function batchOf(c: ResolveContext): number | null {
   }
   if (!c.trains) return derivedBatch(c);
   if (c.ownLoop) {
-    c.obstacles.push({ code: "invalid-value", message: say("obstacle.batch") });
+    c.obstacles.push({ code: "invalid-value", message: say("obstacle.no-batch") });
     return null;
   }
   const invalid = c.inputs.main.read.problems.some(
@@ -115,7 +115,8 @@ function derivedBatch(c: ResolveContext): number | null {
     }
   }
   if (open?.auto) c.put("micro_batch_size", null, "auto", open.key, open.place);
-  c.obstacles.push({ code: "unresolved-auto", message: say("obstacle.auto-batch") });
+  const id = open?.auto ? "obstacle.auto-batch" : "obstacle.no-batch";
+  c.obstacles.push({ code: "unresolved-auto", message: say(id) });
   return null;
 }
 
