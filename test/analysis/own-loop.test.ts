@@ -169,3 +169,27 @@ describe("analysis: a run that says nothing of its batch", () => {
     assert.match(run?.findings.map(({ message }) => message).join() ?? "", /nothing says the batch size/);
   });
 });
+
+describe("analysis: plans for a loop of one's own", () => {
+  it("make the batch smaller where the loop has no place to accumulate", async () => {
+    const text = `import torch
+from transformers import AutoModelForCausalLM
+model = AutoModelForCausalLM.from_pretrained("gpt2", use_cache=False).cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+loader = torch.utils.data.DataLoader(data, batch_size=16)
+for texts in loader:
+    batch = tokenizer(texts, max_length=512, padding="max_length")
+    loss = model(**batch).loss
+    loss.backward()
+    optimizer.step()
+`;
+    const runtime = memoryRuntime({ "train.py": text });
+    const [run] = (await createAnalyzer(runtime).analyse(uri("train.py"), { device: "12GiB", plans: true })).runs;
+    assert.equal(run?.verdict, "does-not-fit");
+    const smaller = run?.plans.find(({ levers }) => levers.join() === "micro-batch");
+    assert.deepEqual(
+      smaller?.edits.map(({ newText }) => Number(newText) < 16),
+      [true],
+    );
+  });
+});

@@ -2,7 +2,7 @@
 
 import { LEVERS, MICRO_BATCH, packing, SMALLER_BATCH } from "../../core/advise/levers";
 import type { Limits } from "../../core/advise/limits";
-import type { LeverId, SearchOptions } from "../../core/advise/types";
+import type { Lever, LeverId, SearchOptions } from "../../core/advise/types";
 import { filledShare } from "../../core/allocator/lengths";
 import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
 import type { TrainingRun } from "../../core/training/run";
@@ -40,23 +40,36 @@ export function limitsOf(
 /** Search options for a run whose usable memory is known. */
 export function searchOptionsOf(analysis: RunAnalysis, run: TrainingRun, usable: number): SearchOptions {
   const { allow = {} } = analysis.options;
+  const keepGlobalBatch = allow.keepGlobalBatch !== false && accumulates(analysis, run);
   return {
     ...limitsOf(analysis, run, usable),
-    keepGlobalBatch: allow.keepGlobalBatch !== false,
+    keepGlobalBatch,
     keepNumerics: allow.keepNumerics === true,
     allowAdapters: allow.adapters !== false,
     allowPackages: allow.packages !== false,
     // Rows that are padded are filled so far on the spread of lengths that padding is told with.
     ...(analysis.base.resolution.padding === null ? {} : { filledShare: filledShare() }),
-    without: unwritable(analysis, run),
+    without: unwritable(analysis, run, keepGlobalBatch ? MICRO_BATCH : SMALLER_BATCH),
   };
 }
 
+/** Whether a smaller micro-batch can be accumulated to the batch there was: loops of one's own may have no place to say it. */
+function accumulates(analysis: RunAnalysis, run: TrainingRun): boolean {
+  return isWritable(analysis, run, MICRO_BATCH) || !isWritable(analysis, run, SMALLER_BATCH);
+}
+
+/** Whether some file of the run can hold what a lever sets. */
+function isWritable(analysis: RunAnalysis, run: TrainingRun, lever: Lever): boolean {
+  const [option] = lever.options(run);
+  if (option === undefined) return true;
+  const result = editsFor(analysis.inputs, analysis.base.resolution, option.settings);
+  return !("refused" in result) && result.edits.length > 0;
+}
+
 /** Levers whose settings no file of the run can hold: LoRA in a config without adapter keys, for example. */
-function unwritable(analysis: RunAnalysis, run: TrainingRun): LeverId[] {
+function unwritable(analysis: RunAnalysis, run: TrainingRun, batch: Lever): LeverId[] {
   // The switch means one thing in a format.
   const other: LeverId = OFFLOADS_ALL.has(analysis.inputs.format.id) ? "offload-checkpoints" : "offload-activations";
-  const batch = analysis.options.allow?.keepGlobalBatch === false ? SMALLER_BATCH : MICRO_BATCH;
   const checkpointed = { ...run, checkpointing: run.checkpointing ?? { useReentrant: false } };
   const missing = [...LEVERS, packing(filledShare()), batch].flatMap((lever) => {
     // Some levers apply only after another one: what files can hold does not depend on that.

@@ -14,11 +14,11 @@ const WORDS: Readonly<Record<LeverId, Readonly<Record<Language, Phrase>>>> = {
   "micro-batch": {
     en: {
       title: "micro-batch {value} × accumulation {accumulation}",
-      why: "Fewer samples are in memory at a time; the global batch stays, with more and smaller steps of work.",
+      why: "Fewer samples are in memory at a time; where accumulation makes up for it the global batch stays, else it shrinks with them.",
     },
     "zh-cn": {
       title: "微批次 {value} × 累积 {accumulation}",
-      why: "同时驻留显存的样本更少；全局批次不变，只是分成更多、更小的步骤。",
+      why: "同时驻留显存的样本更少；以累积补足时全局批次不变，否则随之变小。",
     },
   },
   "gradient-checkpointing": {
