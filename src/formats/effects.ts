@@ -10,6 +10,7 @@ export const EFFECT = {
   accumulation: "Micro-batches per optimizer step: gradients stay alive between them, nothing else grows.",
   globalBatch: "Samples per optimizer step over all GPUs; the micro-batch decides the memory.",
   sequence: "Tokens per sequence: activations and logits grow in proportion, eager attention with the square.",
+  evalSequence: "Tokens per sequence in evaluation: its logits can exceed the training peak.",
   compute: "Dtype of the forward pass: 16-bit halves the activations.",
   load: "Dtype the weights are stored in.",
   checkpointing: "Keeps only each layer's input and computes the rest again in backward.",

@@ -51,6 +51,13 @@ describe("analysis: evaluation", () => {
     );
   });
 
+  it("has axolotl's length of evaluation", async () => {
+    const axolotl = "base_model: ./model\ndatasets: []\nmicro_batch_size: 2\nsequence_len: 512\nval_set_size: 0.1\n";
+    const short = evaluationPeak(await runOf(axolotl, "axolotl.yml")) ?? 0;
+    const long = evaluationPeak(await runOf(`${axolotl}eval_sequence_len: 2048\n`, "axolotl.yml")) ?? 0;
+    assert.ok(long > 2 * short, `${long} against ${short}`);
+  });
+
   it("keeps predictions where metrics need them", async () => {
     const base = `${TRAIN}eval_strategy: epoch\nmax_eval_samples: 80\n`;
     const loss = evaluationPeak(await runOf(base)) ?? 0;
@@ -97,6 +104,17 @@ describe("analysis: generation in evaluation", () => {
     assert.equal(run.perDevice?.keyValueCacheBytes, 2 * num_hidden_layers * 4 * 599 * width * 4);
     const beams = await runOf(`${GENERATING}generation_max_length: 600\ngeneration_num_beams: 3\n`);
     assert.equal(beams.perDevice?.keyValueCacheBytes, 3 * (run.perDevice?.keyValueCacheBytes ?? 0));
+  });
+
+  it("has LLaMA-Factory's count of new tokens, and its default", async () => {
+    const factory =
+      "model_name_or_path: ./model\nfinetuning_type: full\ntemplate: x\ncutoff_len: 512\noutput_dir: out\nbf16: true\n" +
+      "do_eval: true\npredict_with_generate: true\nper_device_eval_batch_size: 2\n";
+    const cacheOf = async (text: string) => (await runOf(text, "lf.yaml")).perDevice?.keyValueCacheBytes ?? 0;
+    const standard = await cacheOf(factory);
+    assert.ok(standard > 0);
+    assert.equal(await cacheOf(`${factory}max_new_tokens: 1024\n`), standard);
+    assert.ok((await cacheOf(`${factory}max_new_tokens: 8192\n`)) > 5 * standard);
   });
 
   it("says so in the hover, and what it assumes", async () => {

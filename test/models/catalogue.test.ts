@@ -62,6 +62,13 @@ describe("models/catalogue.json", () => {
     }
   });
 
+  it("says an activation that is not the family's default", () => {
+    // GPT-2's default `gelu_new` is made of seven operators that keep tensors, Cerebras-GPT's `gelu` is one.
+    const cerebras = catalogue.models.filter(({ name }) => name.startsWith("cerebras/Cerebras-GPT"));
+    assert.equal(cerebras.length, 7);
+    for (const { name, config } of cerebras) assert.equal(config["activation_function"], "gelu", name);
+  });
+
   it("has counts that round to the stated ones", () => {
     for (const { name, stated, parameters, note } of catalogue.models) {
       if (note !== undefined) continue;

@@ -308,6 +308,8 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "The model: its parameters are the largest fixed cost.": "模型：其参数是最大的固定开销。",
   "Samples per GPU in one forward: activations and logits grow in proportion.":
     "前向时每张 GPU 的样本数：激活与 logits 随之成比例增长。",
+  "Tokens per sequence in evaluation: its logits can exceed the training peak.":
+    "评估时每个序列的 token 数：其 logits 可能超过训练峰值。",
   "Samples per GPU in evaluation: its logits can exceed the training peak.":
     "评估时每张 GPU 的样本数：其 logits 可能超过训练峰值。",
   "Micro-batches per optimizer step: gradients stay alive between them, nothing else grows.":

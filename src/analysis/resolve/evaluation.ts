@@ -71,8 +71,6 @@ export function evaluationOf(c: ResolveContext, sizes: Sizes, world: number): Ev
 
 /** `max_length` of a generation config that nobody changed (transformers/generation/configuration_utils.py). */
 const DEFAULT_LENGTH = 20;
-/** LLaMA-Factory's own default of `max_new_tokens` (hparams/generating_args.py). */
-const LLAMA_FACTORY_NEW_TOKENS = 1024;
 
 /**
  * Text that evaluation generates (`predict_with_generate` of Seq2SeqTrainer): its lengths include the prompt for decoders,
@@ -86,9 +84,12 @@ export function generationOf(c: ResolveContext, task: Task, evaluation: Evaluati
   const stated = c.settings.number("generation_max_length") ?? c.settings.number("generation_target_length");
   const total = stated ?? DEFAULT_LENGTH;
   const prompt = evaluation.sequenceLength;
+  // A default that the framework has of its own counts unless a whole length is stated.
+  const own = stated === undefined ? c.formatDefault("generation_new_tokens") : undefined;
   const added =
     c.settings.number("generation_new_tokens") ??
-    (factory && stated === undefined ? LLAMA_FACTORY_NEW_TOKENS : task === "causal-lm" ? total - prompt : total - 1);
+    (typeof own === "number" ? own : undefined) ??
+    (task === "causal-lm" ? total - prompt : total - 1);
   if (stated === undefined && c.settings.number("generation_new_tokens") === undefined)
     c.suppose(say("assume.generation-length", { tokens: Math.max(1, added) }), "generation_max_length");
   return {

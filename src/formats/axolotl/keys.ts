@@ -284,7 +284,7 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
   memory("trl.sync_ref_model", null, "boolean", EFFECT.reference, { nullable: true }),
   memory("ddp_bucket_cap_mb", null, "number", EFFECT.fsdp, { nullable: true }),
   memory("sequence_len_overflow_handling", null, "string", EFFECT.sequence, { nullable: true }),
-  memory("eval_sequence_len", null, "integer", EFFECT.sequence, { nullable: true }),
+  memory("eval_sequence_len", "eval_sequence_length", "integer", EFFECT.evalSequence, { min: 1, nullable: true }),
   memory("low_cpu_mem_usage", null, "boolean", EFFECT.load, { nullable: true }),
   ...touching(EFFECT.fusedKernel, "use_kernels liger_rms_norm_gated flash_optimum"),
   ...touching(EFFECT.lossy, "qat.weight_dtype qat.activation_dtype qat.group_size"),

@@ -175,6 +175,17 @@ const OWN: readonly SchemaKey[] = [
       default: false,
     },
   ),
+  // llamafactory/hparams/generating_args.py
+  memory(
+    "max_new_tokens",
+    "generation_new_tokens",
+    "integer",
+    "New tokens per prompt where evaluation generates text.",
+    {
+      default: 1024,
+      min: 1,
+    },
+  ),
   other("template", null, "string", "Chat template.", { nullable: true }),
   other("dataset", null, "any", EFFECT.data, { nullable: true }),
 ];
