@@ -16,6 +16,8 @@ export interface FileAccess {
   stat(uri: string): Promise<FileStat | undefined>;
   /** Names in a directory; empty when it is none. */
   list(uri: string): Promise<readonly { readonly name: string; readonly type: "file" | "directory" }[]>;
+  /** The URI after all links; undefined when nothing is there. Absent where there are no links. */
+  resolve?(uri: string): Promise<string | undefined>;
 }
 
 export interface Runtime {

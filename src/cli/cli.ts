@@ -106,6 +106,7 @@ export async function main(argv: readonly string[], io: Io, parts: Parts): Promi
         workspaceFolders: [io.cwd],
         packageDirectory: io.packageDirectory,
         env: io.env,
+        named: request.paths.map((path) => resolve(io.cwd, path)),
       });
       if (request.command === "check" || request.command === "plan") return reportOn(request, runtime, io, parts);
       const list =

@@ -2,6 +2,7 @@
 import { createAnalyzer } from "../analysis";
 import { readCatalogue } from "../analysis/catalogue";
 import { DEVICES } from "../core/hardware/devices";
+import { alwaysExit, isStuck } from "../host/deadline";
 import { main, type Parts } from "./cli";
 
 const parts: Parts = {
@@ -30,6 +31,8 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
 });
 
+alwaysExit();
+
 main(
   process.argv.slice(2),
   {
@@ -45,6 +48,8 @@ main(
 ).then(
   (status) => {
     process.exitCode = status;
+    // What was written must be out first.
+    if (isStuck()) process.stdout.write("", () => process.exit());
   },
   (error: unknown) => {
     process.stderr.write(`vram-lens: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);

@@ -36,6 +36,7 @@ export function activateShared(context: vscode.ExtensionContext, create: CreateC
     registerTools(started),
     createStatusItem(started, current),
     startWhenNeeded(started),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => started.trusted()),
     vscode.workspace.onDidCloseTextDocument((document) => started.forget(document.uri)),
     vscode.workspace.onDidCloseNotebookDocument((notebook) => started.forget(notebook.uri)),
   );

@@ -19,6 +19,7 @@ import {
   type StatResult,
   type UriParams,
 } from "../server/protocol";
+import { decode } from "../terms/text";
 import { documentSelector } from "./documents";
 import { RestartPolicy } from "./restartPolicy";
 
@@ -42,6 +43,7 @@ export function clientOptions(
       locale: vscode.env.language,
       commands: Object.values(CLIENT_COMMANDS),
       fileRequests: true,
+      trusted: vscode.workspace.isTrusted,
       ...initializationOptions,
     } satisfies InitializationOptions,
     diagnosticPullOptions: { onChange: true, onSave: true, onFocus: true, onTabs: false },
@@ -69,14 +71,21 @@ function errorHandler(environment: ClientEnvironment): ErrorHandler {
   };
 }
 
+/** Larger files are no configs; bytes. */
+const LARGEST_FILE = 64 * 1024 * 1024;
+
 /** Answers the server's requests for files that only the editor can read. Call before the client starts. */
 export function serveFiles(client: BaseLanguageClient, context: vscode.ExtensionContext): void {
   const { fs } = vscode.workspace;
-  const read = (uri: vscode.Uri): Promise<ReadTextResult> =>
-    Promise.resolve(fs.readFile(uri)).then(
-      (bytes) => ({ text: new TextDecoder().decode(bytes) }),
-      () => ({ text: null }),
-    );
+  const read = async (uri: vscode.Uri): Promise<ReadTextResult> => {
+    try {
+      const { type, size } = await fs.stat(uri);
+      if ((type & vscode.FileType.File) === 0 || size > LARGEST_FILE) return { text: null };
+      return { text: decode(await fs.readFile(uri)) };
+    } catch {
+      return { text: null };
+    }
+  };
   client.onRequest(METHODS.readText, ({ uri }: UriParams) => read(vscode.Uri.parse(uri)));
   client.onRequest(
     METHODS.stat,

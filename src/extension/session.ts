@@ -4,7 +4,7 @@
  */
 import * as vscode from "vscode";
 import type { BaseLanguageClient } from "vscode-languageclient";
-import { METHODS, type StatusParams } from "../server/protocol";
+import { METHODS, type StatusParams, type TrustParams } from "../server/protocol";
 import type { ClientEnvironment } from "./clientOptions";
 import { CoalescedTask } from "./restartPolicy";
 
@@ -63,6 +63,14 @@ export class Session implements vscode.Disposable {
     return token === undefined ? client.sendRequest<R>(method, params) : client.sendRequest<R>(method, params, token);
   }
 
+  /** Tells a running server that the person trusts the workspace now; one that starts later is told then. */
+  trusted(): void {
+    if (this.current !== "running") return;
+    this.client()
+      .then((client) => client.sendNotification(METHODS.trust, { trusted: true } satisfies TrustParams))
+      .catch((error) => this.channel.warn(String(error)));
+  }
+
   /** Stops and starts the server; requests that come while it restarts lead to one more restart at most. */
   restart(): Promise<void> {
     return this.restarting.request();
@@ -102,6 +110,8 @@ export class Session implements vscode.Disposable {
         this.statusEmitter.fire(status);
       });
       await client.start();
+      // Trust that was given while the server started would be lost.
+      await client.sendNotification(METHODS.trust, { trusted: vscode.workspace.isTrusted } satisfies TrustParams);
       this.setState("running");
       return client;
     } catch (error) {

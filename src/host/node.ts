@@ -3,84 +3,15 @@
  * local hub caches. Reads only; nothing throws on what is absent or unreadable.
  */
 import { existsSync } from "node:fs";
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { URI } from "vscode-uri";
-import type { FileAccess, Runtime } from "../analysis/runtime";
+import { withinReach } from "../analysis/reach";
+import type { Runtime } from "../analysis/runtime";
+import { nodeFiles } from "./files";
+import { uriOf } from "./paths";
 
-/** Larger files are no configs; reading them would only cost memory. Bytes. */
-const LARGEST_FILE = 64 * 1024 * 1024;
-
-/** `file:` URI of an absolute path, spelled as VS Code spells it. */
-export function uriOf(path: string): string {
-  return URI.file(path).toString();
-}
-
-/** Absolute path of a `file:` URI; undefined for any other scheme. */
-export function pathOf(uri: string): string | undefined {
-  try {
-    const parsed = URI.parse(uri, true);
-    return parsed.scheme === "file" ? parsed.fsPath : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Text of a file's bytes: UTF-8 with or without a byte-order mark, or UTF-16 with one. */
-export function decode(bytes: Uint8Array): string {
-  const encoding =
-    bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : "utf-8";
-  return new TextDecoder(encoding).decode(bytes);
-}
-
-/** Files on disk. */
-export function nodeFiles(): FileAccess {
-  return {
-    readText: async (uri) => {
-      const path = pathOf(uri);
-      if (path === undefined) return undefined;
-      try {
-        const bytes = await readFile(path);
-        return bytes.length > LARGEST_FILE ? undefined : decode(bytes);
-      } catch {
-        return undefined;
-      }
-    },
-    stat: async (uri) => {
-      const path = pathOf(uri);
-      if (path === undefined) return undefined;
-      try {
-        const found = await stat(path);
-        if (!found.isFile() && !found.isDirectory()) return undefined;
-        return { type: found.isDirectory() ? "directory" : "file", size: found.size, mtime: found.mtimeMs };
-      } catch {
-        return undefined;
-      }
-    },
-    list: async (uri) => {
-      const path = pathOf(uri);
-      if (path === undefined) return [];
-      try {
-        const names = await readdir(path, { withFileTypes: true });
-        const entries = await Promise.all(
-          names.map(async (entry) => {
-            if (entry.isFile()) return { name: entry.name, type: "file" as const };
-            if (entry.isDirectory()) return { name: entry.name, type: "directory" as const };
-            if (!entry.isSymbolicLink()) return undefined;
-            // Hub caches are made of links to blobs, so a link counts as what it points to.
-            const target = await stat(join(path, entry.name)).catch(() => undefined);
-            if (target?.isFile()) return { name: entry.name, type: "file" as const };
-            return target?.isDirectory() ? { name: entry.name, type: "directory" as const } : undefined;
-          }),
-        );
-        return entries.filter((entry) => entry !== undefined);
-      } catch {
-        return [];
-      }
-    },
-  };
-}
+export { pathOf, uriOf } from "./paths";
 
 /** Where huggingface_hub keeps snapshots, by the rules of its `constants.py`; most specific variable first. */
 export function hubCacheDirectories(env: Readonly<Record<string, string | undefined>>): readonly string[] {
@@ -105,15 +36,22 @@ export function createNodeRuntime(options: {
   /** Absolute path of a directory inside the package. */
   readonly packageDirectory: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Absolute paths that a person named: files may be asked for on their machines. */
+  readonly named?: readonly string[];
 }): Runtime {
   const models = findModelsDirectory(options.packageDirectory);
+  const hubCaches = hubCacheDirectories(options.env).map(uriOf);
+  const workspaceFolders = options.workspaceFolders.map(uriOf);
+  const named = (options.named ?? []).map(uriOf);
+  // Whoever runs a program on files trusts them as far as a path goes.
+  const reach = { folders: [...workspaceFolders, ...hubCaches], named, trusted: true };
   return {
-    files: nodeFiles(),
+    files: withinReach(nodeFiles(), () => reach),
     readModelData: async (path) => {
       if (models === undefined) return undefined;
       return readFile(join(models, path), "utf8").catch(() => undefined);
     },
-    hubCaches: hubCacheDirectories(options.env).map(uriOf),
-    workspaceFolders: options.workspaceFolders.map(uriOf),
+    hubCaches,
+    workspaceFolders,
   };
 }

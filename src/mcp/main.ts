@@ -1,6 +1,7 @@
 /** The Model Context Protocol server as a process, over standard input and output: `node dist/mcp.js`. */
 import { createInterface } from "node:readline";
 import { createAnalyzer } from "../analysis";
+import { alwaysExit } from "../host/deadline";
 import { createNodeRuntime } from "../host/node";
 import { answerLine, type ServerInfo } from "./messages";
 import { createTools } from "./tools";
@@ -17,6 +18,8 @@ const runtime = createNodeRuntime({
   packageDirectory: __dirname,
   env: process.env,
 });
+
+alwaysExit();
 
 createInterface({ input: process.stdin, terminal: false }).on("line", (line) => {
   if (line.trim() === "") return;

@@ -38,31 +38,36 @@ export function routed(reads: (scheme: string) => boolean, own: FileAccess, othe
     readText: (uri) => pick(uri).readText(uri),
     stat: (uri) => pick(uri).stat(uri),
     list: (uri) => pick(uri).list(uri),
+    // Where no links are known a URI leads to itself.
+    resolve: (uri) => pick(uri).resolve?.(uri) ?? Promise.resolve(uri),
   };
 }
 
 /** Sends a request to the client. */
 export type SendRequest = <R>(method: string, params: object) => Promise<R>;
 
-/** Files read by the client (virtual workspaces, a server in a Web Worker). A failing request counts as absent. */
-export function clientFiles(send: SendRequest): FileAccess {
-  const params = (uri: string): UriParams => ({ uri });
+/** A virtual file system may be on the other end of the world, but it answers or it does not. Milliseconds. */
+const LONGEST_WAIT = 20_000;
+
+/**
+ * Files read by the client (virtual workspaces, a server in a Web Worker). A request that fails, or that is not
+ * answered, counts as absent.
+ *
+ * @param wait longest time to wait for an answer, in milliseconds
+ */
+export function clientFiles(send: SendRequest, wait = LONGEST_WAIT): FileAccess {
+  const ask = <R>(method: string, uri: string): Promise<R | undefined> => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => resolve(undefined), wait);
+    });
+    const answer = send<R>(method, { uri } satisfies UriParams).catch(() => undefined);
+    return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+  };
   return {
-    readText: (uri) =>
-      send<ReadTextResult>(METHODS.readText, params(uri)).then(
-        (result) => result.text ?? undefined,
-        () => undefined,
-      ),
-    stat: (uri) =>
-      send<StatResult>(METHODS.stat, params(uri)).then(
-        (result) => result.stat ?? undefined,
-        () => undefined,
-      ),
-    list: (uri) =>
-      send<ListResult>(METHODS.list, params(uri)).then(
-        (result) => result.entries,
-        () => [],
-      ),
+    readText: async (uri) => (await ask<ReadTextResult>(METHODS.readText, uri))?.text ?? undefined,
+    stat: async (uri) => (await ask<StatResult>(METHODS.stat, uri))?.stat ?? undefined,
+    list: async (uri) => (await ask<ListResult>(METHODS.list, uri))?.entries ?? [],
   };
 }
 

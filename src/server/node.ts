@@ -4,6 +4,8 @@
  */
 import { createConnection } from "vscode-languageserver/node";
 import { createAnalyzer } from "../analysis";
+import { alwaysExit } from "../host/deadline";
+import { nodeFiles } from "../host/files";
 import { createNodeRuntime } from "../host/node";
 import { DEBOUNCE_MS, startServer } from "./server";
 
@@ -12,9 +14,14 @@ const TRANSPORT = /^--(stdio|node-ipc|socket|pipe)(=|$)/;
 
 if (!process.argv.some((argument) => TRANSPORT.test(argument))) process.argv.push("--stdio");
 
+alwaysExit();
 const connection = createConnection();
 startServer(connection, {
-  runtime: createNodeRuntime({ workspaceFolders: [], packageDirectory: __dirname, env: process.env }),
+  // What may be read is for the server to say: it knows the workspace and whether it is trusted.
+  runtime: {
+    ...createNodeRuntime({ workspaceFolders: [], packageDirectory: __dirname, env: process.env }),
+    files: nodeFiles(),
+  },
   reads: (scheme) => scheme === "file",
   createAnalyzer,
   version: process.env["VRAM_LENS_VERSION"] ?? "development",

@@ -8,16 +8,10 @@ import type { TextDocuments } from "vscode-languageserver";
 import type { TextDocument } from "vscode-languageserver-textdocument";
 import { URI } from "vscode-uri";
 import type { Analyzer } from "../analysis/analyzer";
+import { normalise } from "../analysis/uris";
 import type { OpenText } from "./files";
 
-/** The one spelling of a URI that the analysis uses; the text itself when it is no URI. */
-export function normalise(uri: string): string {
-  try {
-    return URI.parse(uri).toString();
-  } catch {
-    return uri;
-  }
-}
+export { normalise };
 
 /** Documents that define no run but belong to one, by name and by what they must contain. */
 const PARTS: readonly { readonly name: RegExp; readonly content: RegExp }[] = [

@@ -32,6 +32,8 @@ export const METHODS = {
   devices: "vramlens/devices",
   /** Client → server, request. {@link FindDeviceParams} → {@link FindDeviceResult}. What a typed name or size means. */
   findDevice: "vramlens/findDevice",
+  /** Client → server, notification. {@link TrustParams}. The person trusted the workspace, or no longer does. */
+  trust: "vramlens/trust",
   /** Server → client, notification. {@link StatusParams}. The answer for a document changed, or is being computed. */
   status: "vramlens/status",
   /** Server → client, request. {@link UriParams} → {@link ReadTextResult}. Reads a file the server cannot reach. */
@@ -63,8 +65,14 @@ export interface InitializationOptions {
   readonly fileRequests?: boolean;
   /** The client answers `modelData` (a server in a Web Worker has no files of its own). */
   readonly modelDataRequests?: boolean;
+  /** Whether the person trusts the workspace (default true): else nothing outside of its folders is read. */
+  readonly trusted?: boolean;
   /** Settings for clients without `workspace/configuration`, shaped like the section `vramlens`. */
   readonly settings?: Record<string, unknown>;
+}
+
+export interface TrustParams {
+  readonly trusted: boolean;
 }
 
 /** A document by URI. */

@@ -16,6 +16,7 @@ import {
 } from "vscode-languageserver";
 import { TextDocument } from "vscode-languageserver-textdocument";
 import type { CreateAnalyzer } from "../analysis/analyzer";
+import { type Reach, withinReach } from "../analysis/reach";
 import type { Runtime } from "../analysis/runtime";
 import { Analyses } from "./analyses";
 import { readClient } from "./client";
@@ -27,7 +28,7 @@ import { NOTEBOOK_SYNC, Notebooks } from "./notebooks";
 import { normalise, OpenDocuments } from "./openDocuments";
 import { OutsideWatcher } from "./outsideWatcher";
 import { registerPanelRequests } from "./panelRequests";
-import { FIX_ALL_KIND, type InitializationOptions, METHODS, type ReadTextResult } from "./protocol";
+import { FIX_ALL_KIND, type InitializationOptions, METHODS, type ReadTextResult, type TrustParams } from "./protocol";
 import { Publisher } from "./publisher";
 import { QuietTimes } from "./quiet";
 import { describeError } from "./safely";
@@ -137,13 +138,20 @@ class Server {
 
   private initialize(params: InitializeParams): InitializeResult {
     const options: InitializationOptions = params.initializationOptions ?? {};
+    this.connection.onNotification(METHODS.trust, ({ trusted }: TrustParams) => {
+      if (trusted === this.session.trusted) return;
+      this.session.trusted = trusted;
+      // What could not be read before may be there now: nothing that was read is kept.
+      this.startAnalyzer(options);
+      this.everythingChanged();
+    });
     this.fallbackSettings = options.settings;
     this.session.client = readClient(params, options);
     const root = params.rootUri ?? undefined;
     this.session.workspaceFolders =
       params.workspaceFolders?.map(({ uri }) => uri) ?? (root === undefined ? [] : [root]);
-    this.session.analyzer = this.platform.createAnalyzer(this.runtime(options));
-    this.session.analyses = new Analyses(this.session.analyzer, (uri) => this.session.optionsFor(uri));
+    this.session.trusted = options.trusted !== false;
+    this.startAnalyzer(options);
     return {
       serverInfo: { name: "VRAM Lens", version: this.platform.version },
       capabilities: {
@@ -163,6 +171,11 @@ class Server {
         workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
       },
     };
+  }
+
+  private startAnalyzer(options: InitializationOptions): void {
+    this.session.analyzer = this.platform.createAnalyzer(this.runtime(options));
+    this.session.analyses = new Analyses(this.session.analyzer, (uri) => this.session.optionsFor(uri));
   }
 
   private async initialized(): Promise<void> {
@@ -196,10 +209,18 @@ class Server {
     const { runtime } = this.platform;
     const send = <R>(method: string, params: object) => this.connection.sendRequest<R>(method, params);
     const folders = () => this.session.workspaceFolders;
-    this.session.files = overlay(
-      (uri) => this.open.get(uri),
-      routed(this.platform.reads, runtime.files, options.fileRequests === true ? clientFiles(send) : NO_FILES),
+    const below = routed(
+      this.platform.reads,
+      runtime.files,
+      options.fileRequests === true ? clientFiles(send) : NO_FILES,
     );
+    const reach = (): Reach => ({
+      folders: [...folders(), ...runtime.hubCaches].map(normalise),
+      named: this.open.uris(),
+      trusted: this.session.trusted,
+    });
+    // What is open was given by the editor: it needs no reading.
+    this.session.files = overlay((uri) => this.open.get(uri), withinReach(below, reach));
     return {
       files: this.session.files,
       readModelData:

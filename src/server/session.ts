@@ -13,6 +13,8 @@ export class Session {
   /** What the analysis reads. */
   files: FileAccess = NO_FILES;
   workspaceFolders: readonly string[] = [];
+  /** Whether the person trusts the workspace: files outside of it are read only then. */
+  trusted = true;
 
   constructor(readonly settings: SettingsCache) {}
 

@@ -2,7 +2,9 @@ import { strict as assert } from "node:assert";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { createNodeRuntime, decode, hubCacheDirectories, nodeFiles, pathOf, uriOf } from "../../src/host/node";
+import { nodeFiles } from "../../src/host/files";
+import { createNodeRuntime, hubCacheDirectories, pathOf, uriOf } from "../../src/host/node";
+import { decode } from "../../src/terms/text";
 import { temporaryFolder } from "../cli/fake";
 
 describe("node runtime", () => {

@@ -2,7 +2,7 @@ import { strict as assert } from "node:assert";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AnalysisOptions, Analyzer, DocumentAnalysis } from "../../src/analysis/analyzer";
-import { nodeFiles } from "../../src/host/node";
+import { nodeFiles } from "../../src/host/files";
 import { answerLine } from "../../src/mcp/messages";
 import { createTools } from "../../src/mcp/tools";
 import { fakeRun, temporaryFolder } from "../cli/fake";

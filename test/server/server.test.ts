@@ -288,6 +288,25 @@ describe("server", () => {
       assert.ok(!client.control.analysed.includes(B), "a document that is no config is not analysed");
     });
 
+    it("reads outside of the workspace only where it is trusted, and other machines never", async () => {
+      const outside = "file:///elsewhere/b.yaml";
+      client.files.set(outside, "batch: 20\n");
+      client.files.set("file:///w/c.yaml", "batch: 5\n");
+      client.files.set("http://host/b.yaml", "batch: 20\n");
+      const runs = async (uri: string, link: string) => {
+        await client.open(uri, `batch: 1\nlink: ${link}\n`);
+        const report = await client.rpc.sendRequest<ReportResult>(METHODS.report, { uri });
+        return (report.report.runs[0]?.perDevice?.allocatedPeakBytes ?? 0) / 2 ** 30;
+      };
+      assert.equal(await runs("file:///w/1.yaml", outside), 21);
+      assert.equal(await runs("file:///w/2.yaml", "http://host/b.yaml"), 1);
+      await client.rpc.sendNotification(METHODS.trust, { trusted: false });
+      assert.equal(await runs("file:///w/3.yaml", outside), 1);
+      assert.equal(await runs("file:///w/4.yaml", "c.yaml"), 6);
+      await client.rpc.sendNotification(METHODS.trust, { trusted: true });
+      assert.equal(await runs("file:///w/5.yaml", outside), 21);
+    });
+
     it("serves the panel: report, what-if, plan edits of the plan that was seen", async () => {
       await client.open(A, "batch: 30\n");
       const result = await client.rpc.sendRequest<ReportResult>(METHODS.report, { uri: A });
