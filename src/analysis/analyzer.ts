@@ -116,13 +116,21 @@ export interface DocumentAnalysis {
   ): { readonly edits: readonly ReportEdit[] } | { readonly refused: string } | null;
 }
 
+/** What a search below a folder found. */
+export interface Discovery {
+  /** URIs of the recognised configs. */
+  readonly configs: readonly string[];
+  /** Files that look like configs and do not parse, with the first reason. */
+  readonly skipped: NonNullable<Report["skipped"]>;
+}
+
 export interface Analyzer {
   /** Cheap: looks at the name and the text only. */
   recognise(uri: string, text: string): Recognition | null;
   /** Analyses a document, read through the runtime (which overlays unsaved text). Never rejects. */
   analyse(uri: string, options: AnalysisOptions): Promise<DocumentAnalysis>;
-  /** Every recognised config below a directory, or the file itself. */
-  discover(uri: string): Promise<readonly string[]>;
+  /** Every recognised config below a directory, or the file itself; what looks like one and does not parse is named. */
+  discover(uri: string, locale?: string): Promise<Discovery>;
   /** Forgets what was read of a document (it changed or went away). */
   invalidate(uri: string): void;
 }

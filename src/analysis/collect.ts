@@ -1,6 +1,6 @@
 /** Files and folders to one report: discovers the configs, analyses each, and puts the runs together once. */
 import type { Report, ReportRun } from "../core/report/schema";
-import type { AnalysisOptions, Analyzer, DocumentAnalysis } from "./analyzer";
+import type { AnalysisOptions, Analyzer, Discovery, DocumentAnalysis } from "./analyzer";
 import type { FileAccess } from "./runtime";
 
 /** A file or folder to report on, and what its person calls it. */
@@ -58,7 +58,8 @@ function mergeReports(
 /**
  * Analyses every input.
  *
- * @returns the merged report; what could not be read is in its `errors`
+ * @param progress told before each document
+ * @returns the merged report; what could not be read is in its `errors`, what was left out in `skipped`
  */
 export async function collect(
   analyzer: Analyzer,
@@ -66,10 +67,12 @@ export async function collect(
   inputs: readonly Input[],
   options: AnalysisOptions,
   version: string,
+  progress: (done: number, of: number) => void = () => {},
 ): Promise<Report> {
   const errors: ReportError[] = [];
   const documents = new Set<string>();
   const asked = new Set<string>();
+  const skipped: Discovery["skipped"][number][] = [];
   for (const { uri, shown } of inputs) {
     const stat = await files.stat(uri);
     if (stat === undefined) {
@@ -81,17 +84,20 @@ export async function collect(
       asked.add(uri);
       continue;
     }
-    const found = await analyzer.discover(uri);
-    if (found.length === 0) errors.push({ uri, message: `${shown}: no training config in this folder` });
-    for (const one of found) documents.add(one);
+    const found = await analyzer.discover(uri, options.locale);
+    if (found.configs.length === 0) errors.push({ uri, message: `${shown}: no training config in this folder` });
+    for (const one of found.configs) documents.add(one);
+    skipped.push(...found.skipped);
   }
   const analyses: DocumentAnalysis[] = [];
   for (const uri of documents) {
+    progress(analyses.length, documents.size);
     const analysis = await analyzer.analyse(uri, options);
     analyses.push(analysis);
     if (asked.has(uri) && analysis.report.runs.length === 0 && analysis.report.errors.length === 0) {
       errors.push({ uri, message: "not recognised as a training config" });
     }
   }
-  return mergeReports(analyses, errors, asked, version);
+  const report = mergeReports(analyses, errors, asked, version);
+  return skipped.length === 0 ? report : { ...report, skipped };
 }

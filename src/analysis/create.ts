@@ -4,7 +4,7 @@ import type { FamilyGraphs, TrainerGraph } from "../core/graph/types";
 import type { ReportEdit } from "../core/report/schema";
 import type { Format } from "../formats/types";
 import { applyEdits } from "../syntax/edit";
-import type { AnalysisOptions, Analyzer, CreateAnalyzer, DocumentAnalysis, Recognition } from "./analyzer";
+import type { AnalysisOptions, Analyzer, CreateAnalyzer, Discovery, DocumentAnalysis, Recognition } from "./analyzer";
 import { type Catalogue, readCatalogue } from "./catalogue";
 import { commandsOf } from "./commands";
 import { formatByGroups } from "./compose";
@@ -16,6 +16,7 @@ import { startedConfig } from "./launch";
 import { type Locale, localeOf } from "./messages";
 import { type Reread, RunAnalysis } from "./run-analysis";
 import type { Runtime } from "./runtime";
+import { whySkipped } from "./skipped";
 import { DocumentStore, LoadedDocument } from "./store";
 import { normalise, parentOf } from "./uris";
 import { namesAnother, nearestFirst, partOf, walk } from "./users";
@@ -73,16 +74,20 @@ class AnalyzerOfRuntime implements Analyzer {
     }
   }
 
-  async discover(given: string): Promise<readonly string[]> {
+  async discover(given: string, locale?: string): Promise<Discovery> {
     const uri = normalise(given);
     const stat = await this.runtime.files.stat(uri).catch(() => undefined);
-    if (stat === undefined) return [];
-    if (stat.type === "file") return [uri];
-    const found: string[] = [];
+    if (stat === undefined) return { configs: [], skipped: [] };
+    if (stat.type === "file") return { configs: [uri], skipped: [] };
+    const configs: string[] = [];
+    const skipped: Discovery["skipped"][number][] = [];
     for await (const child of walk(this.store, uri, MOST_DISCOVERED)) {
-      if ((await this.store.load(child))?.recognised !== undefined) found.push(child);
+      const document = await this.store.load(child);
+      if (document?.recognised !== undefined) configs.push(child);
+      const reason = document === undefined ? undefined : whySkipped(document, localeOf(locale));
+      if (reason !== undefined) skipped.push(reason);
     }
-    return found;
+    return { configs, skipped };
   }
 
   invalidate(given: string): void {

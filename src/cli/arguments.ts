@@ -19,6 +19,8 @@ export interface Request {
   readonly set: Readonly<Record<string, string>>;
   readonly format: Format;
   readonly failOn: FailOn;
+  /** A file of a folder that could not be read fails the check. */
+  readonly strict: boolean;
   readonly allow: Allow;
   readonly locale: string | undefined;
 }
@@ -73,6 +75,12 @@ const OPTIONS: readonly Option[] = [
     commands: ["check"],
     choices: () => ["error", "warning", "never"],
     help: "least severity that makes the exit status 1: error (default), warning, never",
+  },
+  {
+    name: "--strict",
+    value: "",
+    commands: ["check"],
+    help: "exit 2 when a folder has a config that cannot be read",
   },
   {
     name: "--locale",
@@ -160,6 +168,7 @@ export function parseArguments(argv: readonly string[]): Parsed {
       set,
       format: (values.get("--format") ?? "text") as Format,
       failOn: (values.get("--fail-on") ?? "error") as FailOn,
+      strict: values.has("--strict"),
       allow: {
         keepGlobalBatch: !values.has("--free-global-batch"),
         keepNumerics: values.has("--keep-numerics"),

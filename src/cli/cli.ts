@@ -1,6 +1,7 @@
 /** The command line: arguments in, report out, exit status back. Everything outside comes through `Io`. */
 import { resolve } from "node:path";
 import type { AnalysisOptions, CreateAnalyzer } from "../analysis/analyzer";
+import { complaintText, requestComplaint, unusedComplaint } from "../analysis/asked";
 import { collect } from "../analysis/collect";
 import { localeOf } from "../analysis/messages";
 import type { Runtime } from "../analysis/runtime";
@@ -22,6 +23,8 @@ export interface Io {
   readonly version: string;
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
+  /** Told how many of how many documents are done, before each. */
+  readonly progress?: (done: number, of: number) => void;
 }
 
 /** What the command line is made of below itself. */
@@ -66,6 +69,12 @@ async function render(request: Request, report: Report, runtime: Runtime, io: Io
   return request.command === "plan" ? planText(report, context) : checkText(report, context);
 }
 
+/** Bad usage: said on standard error, nothing on standard output. */
+function misused(complaint: string, io: Io): number {
+  io.stderr(`vram-lens: ${complaint}\nTry vram-lens --help.\n`);
+  return 2;
+}
+
 async function reportOn(request: Request, runtime: Runtime, io: Io, parts: Parts): Promise<number> {
   const options: AnalysisOptions = {
     device: request.device,
@@ -76,10 +85,18 @@ async function reportOn(request: Request, runtime: Runtime, io: Io, parts: Parts
     guide: request.command === "plan",
     allow: request.allow,
   };
+  const early = requestComplaint(options);
+  if (early !== null) return misused(complaintText(early), io);
   const inputs = request.paths.map((path) => ({ uri: uriOf(resolve(io.cwd, path)), shown: path }));
-  const report = await collect(parts.createAnalyzer(runtime), runtime.files, inputs, options, io.version);
+  const report = await collect(parts.createAnalyzer(runtime), runtime.files, inputs, options, io.version, io.progress);
+  const late = unusedComplaint(request.set, report.runs);
+  if (late !== null) return misused(complaintText(late), io);
   io.stdout(await render(request, report, runtime, io));
-  return request.command === "plan" ? (report.errors.length > 0 ? 2 : 0) : exitStatus(report, request.failOn);
+  return request.command === "plan"
+    ? report.errors.length > 0
+      ? 2
+      : 0
+    : exitStatus(report, request.failOn, request.strict);
 }
 
 /**
@@ -98,8 +115,7 @@ export async function main(argv: readonly string[], io: Io, parts: Parts): Promi
       io.stdout(`${io.version}\n`);
       return 0;
     case "usage":
-      io.stderr(`vram-lens: ${parsed.complaint}\nTry vram-lens --help.\n`);
-      return 2;
+      return misused(parsed.complaint, io);
     case "request": {
       const { request } = parsed;
       const runtime = createNodeRuntime({

@@ -33,6 +33,16 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 
 alwaysExit();
 
+/** From this many documents on a person at a terminal is told how far the check is. */
+const MANY = 8;
+
+/** One line on the terminal, rewritten before each document and gone after the last; nothing where output is a file. */
+function progress(done: number, of: number): void {
+  if (of < MANY || process.stderr.isTTY !== true) return;
+  process.stderr.write(`\r\u001b[K${done + 1}/${of}`);
+  if (done + 1 === of) process.stderr.write("\r\u001b[K");
+}
+
 main(
   process.argv.slice(2),
   {
@@ -43,6 +53,7 @@ main(
     version: process.env["VRAM_LENS_VERSION"] ?? "development",
     stdout: (text) => process.stdout.write(text),
     stderr: (text) => process.stderr.write(text),
+    progress,
   },
   parts,
 ).then(

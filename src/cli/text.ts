@@ -267,10 +267,31 @@ function block(head: string, lines: readonly string[]): string {
   return [head, ...lines.map((line) => `  ${line}`)].join("\n");
 }
 
-/** The runs' blocks, then what could not be read. */
+/** Configs of a folder that were left out, and why. */
+function skippedLines(report: Report, pen: Pen): string[] {
+  const label = pen.paint("yellow", pen.say("skipped"));
+  return (report.skipped ?? []).map(({ uri, range, message }) => `${placeText(uri, range, pen)} ${label} ${message}`);
+}
+
+/** Order in which a summary counts verdicts. */
+const SUMMARY = ["does-not-fit", "tight", "fits", "unknown"] as const;
+
+/** How many runs have which verdict, where there is more than one to count. */
+function summaryLine(report: Report, { say, paint }: Pen): string[] {
+  const left = report.skipped?.length ?? 0;
+  if (report.runs.length + left < 2) return [];
+  const verdicts = SUMMARY.flatMap((verdict) => {
+    const count = report.runs.filter((run) => run.verdict === verdict).length;
+    return count === 0 ? [] : [say(`summary.${verdict}`, { count })];
+  });
+  const parts = left === 0 ? verdicts : [...verdicts, say("summary.skipped", { count: left })];
+  return [paint("bold", say("summary", { runs: report.runs.length, parts: parts.join(say("separator")) }))];
+}
+
+/** The runs' blocks, then what could not be read and what was left out, then the sum. */
 function page(runs: readonly string[], report: Report, pen: Pen): string {
-  const errors = errorLines(report, pen);
-  const blocks = errors.length === 0 ? runs : [...runs, errors.join("\n")];
+  const lines = [errorLines(report, pen), skippedLines(report, pen), summaryLine(report, pen)];
+  const blocks = [...runs, ...lines.filter((some) => some.length > 0).map((some) => some.join("\n"))];
   return blocks.length === 0 ? "" : `${blocks.join("\n\n")}\n`;
 }
 

@@ -59,6 +59,13 @@ const EN = {
   "severity.warning": "warning",
   "severity.information": "information",
   "severity.hint": "hint",
+  skipped: "skipped",
+  summary: "{runs} runs: {parts}",
+  "summary.fits": "{count} fit",
+  "summary.tight": "{count} tight",
+  "summary.does-not-fit": "{count} do not fit",
+  "summary.unknown": "{count} without a verdict",
+  "summary.skipped": "files skipped: {count}",
 } as const;
 
 export type WordId = keyof typeof EN;
@@ -121,6 +128,13 @@ const ZH_CN: Readonly<Record<WordId, string>> = {
   "severity.warning": "警告",
   "severity.information": "信息",
   "severity.hint": "提示",
+  skipped: "已跳过",
+  summary: "共 {runs} 个运行：{parts}",
+  "summary.fits": "{count} 个放得下",
+  "summary.tight": "{count} 个勉强放下",
+  "summary.does-not-fit": "{count} 个放不下",
+  "summary.unknown": "{count} 个无结论",
+  "summary.skipped": "跳过 {count} 个文件",
 };
 
 export const WORDS: Readonly<Record<Locale, Readonly<Record<WordId, string>>>> = { en: EN, "zh-cn": ZH_CN };

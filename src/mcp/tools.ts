@@ -2,6 +2,7 @@
 import { isAbsolute, resolve } from "node:path";
 import * as z from "zod";
 import type { AnalysisOptions, Analyzer } from "../analysis/analyzer";
+import { type Complaint, complaintText, requestComplaint, unusedComplaint } from "../analysis/asked";
 import { collect } from "../analysis/collect";
 import type { FileAccess } from "../analysis/runtime";
 import type { Report } from "../core/report/schema";
@@ -28,15 +29,20 @@ export interface ToolContext {
   readonly version: string;
 }
 
-async function reportOn(context: ToolContext, asked: Input, plans: boolean): Promise<Report> {
+/** The report, or why the request cannot be met as it was written. */
+async function reportOn(context: ToolContext, asked: Input, plans: boolean): Promise<Report | Complaint> {
   const options: AnalysisOptions = {
     device: asked.device,
     deviceCount: asked.devices,
     set: Object.fromEntries(Object.entries(asked.set ?? {}).map(([key, value]) => [key, String(value)])),
     plans,
   };
+  const early = requestComplaint(options);
+  if (early !== null) return early;
   const uri = uriOf(isAbsolute(asked.path) ? asked.path : resolve(context.cwd, asked.path));
-  return collect(context.analyzer, context.files, [{ uri, shown: asked.path }], options, context.version);
+  const inputs = [{ uri, shown: asked.path }];
+  const report = await collect(context.analyzer, context.files, inputs, options, context.version);
+  return unusedComplaint(options.set, report.runs) ?? report;
 }
 
 /** Timeline and modules are for pictures; a model pays for every token. */
@@ -51,7 +57,8 @@ function brief(report: Report): Report {
   };
 }
 
-function result(report: Report): ToolResult {
+function result(report: Report | Complaint): ToolResult {
+  if ("what" in report) return { text: complaintText(report), isError: true };
   const structured = brief(report);
   return { text: JSON.stringify(structured), structured, isError: report.runs.length === 0 };
 }

@@ -340,7 +340,10 @@ describe("analysis: surfaces", () => {
     const analyzer = createAnalyzer(
       memoryRuntime({ ...MODEL, ...files, "notes.yaml": "a: 1\n", "node_modules/x/train.yaml": TRAIN }),
     );
-    assert.deepEqual(await analyzer.discover(uri("").replace(/\/$/, "")), [uri("train.yaml")]);
+    assert.deepEqual(await analyzer.discover(uri("").replace(/\/$/, "")), {
+      configs: [uri("train.yaml")],
+      skipped: [],
+    });
   });
 
   it("suppresses and re-grades findings", async () => {

@@ -143,3 +143,52 @@ describe("bad input", () => {
     });
   }
 });
+
+describe("a folder with a file that does not parse", () => {
+  const files = {
+    "good.yaml": `${HEAD}per_device_train_batch_size: 4\n`,
+    "bad.yaml": "per_device_train_batch_size: 8\n  gradient_accumulation_steps: 4\nbf16: true\n",
+  };
+
+  async function check(...argv: string[]): Promise<{ status: number; out: string; err: string }> {
+    let out = "";
+    let err = "";
+    const io = {
+      cwd: workspace(files),
+      env: {},
+      color: false,
+      packageDirectory: root,
+      version: "0",
+      stdout: (text: string) => {
+        out += text;
+      },
+      stderr: (text: string) => {
+        err += text;
+      },
+    };
+    const parts = { createAnalyzer, devices: [], readModels: async () => [] };
+    return { status: await main(["check", ".", ...argv], io, parts), out, err };
+  }
+
+  it("names the file and counts it; --strict fails on it", async () => {
+    const { status, out } = await check();
+    assert.equal(status, 0);
+    assert.match(out, /^bad\.yaml:\d+:\d+ skipped /m);
+    assert.match(out, /^1 runs: 1 without a verdict, files skipped: 1$/m);
+    assert.equal((await check("--strict")).status, 2);
+    const report = reportSchema.parse(JSON.parse((await check("--format", "json")).out));
+    assert.equal(report.skipped?.length, 1);
+  });
+
+  it("exits 2 without a report where a device or a setting is not understood", async () => {
+    for (const argv of [
+      ["--device", "banana"],
+      ["--set", "batch=1"],
+      ["--set", "bf16=ture"],
+    ]) {
+      const { status, out, err } = await check(...argv);
+      assert.deepEqual([status, out], [2, ""], argv.join(" "));
+      assert.match(err, /^vram-lens: (?:no |bf16 )/);
+    }
+  });
+});

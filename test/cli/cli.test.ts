@@ -108,11 +108,11 @@ describe("cli check", () => {
 
   it("passes device, count and overrides on", async () => {
     const { cwd, runs } = single();
-    const argv = ["check", "a", "--device=24GB", "--devices", "8", "--set", "optim=sgd", "--set=a=b=c"];
+    const argv = ["check", "a", "--device=24GB", "--devices", "8", "--set", "optim=sgd", "--set=model=b=c"];
     const options = (await cli(cwd, argv, runs)).asked.get("train.yaml");
     assert.equal(options?.device, "24GB");
     assert.equal(options?.deviceCount, 8);
-    assert.deepEqual(options?.set, { optim: "sgd", a: "b=c" });
+    assert.deepEqual(options?.set, { optim: "sgd", model: "b=c" });
   });
 
   it("shows one run once, and no document that is only a part of another run", async () => {

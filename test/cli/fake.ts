@@ -138,7 +138,10 @@ export async function cli(
         whatIfEdits: () => null,
       } satisfies DocumentAnalysis;
     },
-    discover: async (uri) => [...known.keys()].filter((one) => pathOf(one)?.startsWith(pathOf(uri) ?? " ")),
+    discover: async (uri) => ({
+      configs: [...known.keys()].filter((one) => pathOf(one)?.startsWith(pathOf(uri) ?? " ")),
+      skipped: [],
+    }),
     invalidate: () => {},
   };
   const parts: Parts = {

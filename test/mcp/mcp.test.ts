@@ -31,7 +31,7 @@ function server() {
         whatIfEdits: () => null,
       } satisfies DocumentAnalysis;
     },
-    discover: async () => [],
+    discover: async () => ({ configs: [], skipped: [] }),
     invalidate: () => {},
   };
   const tools = createTools({ analyzer, files: nodeFiles(), cwd, version: "1.2.3" });

@@ -9,7 +9,7 @@ function held() {
   const invalidated: string[] = [];
   const analyzer: Analyzer = {
     recognise: () => null,
-    discover: async () => [],
+    discover: async () => ({ configs: [], skipped: [] }),
     invalidate: (uri) => invalidated.push(uri),
     analyse: (uri, options) =>
       new Promise((resolve) => {

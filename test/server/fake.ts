@@ -67,7 +67,7 @@ export function fakeAnalyzer(control: FakeControl): CreateAnalyzer {
       /^batch:/m.test(text)
         ? { uri, formats: ["hf-training-arguments"], confidence: 1, because: "has a `batch` key" }
         : null,
-    discover: async () => [],
+    discover: async () => ({ configs: [], skipped: [] }),
     invalidate: () => {},
     analyse: async (uri, options) => {
       control.analysed.push(uri);

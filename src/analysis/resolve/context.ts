@@ -1,5 +1,6 @@
 /** The state of one resolution: the settings in force, and what was decided from them with its origin. */
 import type { Message } from "../../formats/types";
+import { overrideValue } from "../asked";
 import { defaultOf, keyFor, trainerDefault } from "../defaults";
 import { TRAINER_FORMATS } from "../frameworks";
 import { librariesOf, type RunInputs } from "../inputs";
@@ -120,10 +121,4 @@ function overrideSettings(inputs: RunInputs, set: Readonly<Record<string, string
       return [{ ...base, name, value: text.split(",").map((item) => item.trim()) }];
     return [{ ...base, name, value }];
   });
-}
-
-function overrideValue(text: string): string | number | boolean {
-  const plain = text.trim();
-  if (/^(?:true|false)$/i.test(plain)) return plain.toLowerCase() === "true";
-  return plain !== "" && Number.isFinite(Number(plain)) ? Number(plain) : plain;
 }

@@ -218,13 +218,22 @@ export function findDevice(text: string): DeviceMatch | null {
   return device === undefined || number < 1 ? null : { device, count: number };
 }
 
+/** Letters typed for digits: `4O90`, `A1OO`, `H1l0`. */
+const MISTAKEN_DIGITS: Readonly<Record<string, string>> = { o: "0", l: "1", i: "1" };
+
+/** A model number with the digits that were meant. */
+function withDigits(word: string): string {
+  return /\d/.test(word) ? word.replace(/[oli]/g, (letter) => MISTAKEN_DIGITS[letter] ?? letter) : word;
+}
+
 /** Cards whose names share the most words with `text`, for "did you mean": at most `limit`. */
 export function suggestDevices(text: string, limit = 3): readonly Device[] {
-  const asked = words(text)
-    .split(" ")
-    .filter((word) => word.length > 1);
+  const spelled = words(text).split(" ");
+  const asked = [...new Set([...spelled, ...spelled.map(withDigits)])].filter((word) => word.length > 1);
+  // A number alone is the beginning of a size: `A100 80` asks for 80gb.
+  const begins = (part: string, word: string) => part.startsWith(word) && (word.length > 2 || /^\d+$/.test(word));
   const shared = (key: ReadonlySet<string>) =>
-    asked.filter((word) => [...key].some((part) => part === word || (word.length > 2 && part.startsWith(word)))).length;
+    asked.filter((word) => [...key].some((part) => part === word || begins(part, word))).length;
   return KEYS.map(([key, device]) => ({ device, score: shared(key) }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score)

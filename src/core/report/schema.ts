@@ -221,6 +221,8 @@ export const reportSchema = z.object({
       code: z.string().optional(),
     }),
   ),
+  /** Files of an asked folder that look like configs and could not be read, and why. */
+  skipped: z.array(z.object({ uri: z.string(), message: z.string(), range: rangeSchema.optional() })).optional(),
 });
 
 export type Range = z.infer<typeof rangeSchema>;

@@ -22,6 +22,9 @@ const FIELD_SCHEMAS: Readonly<Partial<Record<string, z.ZodType>>> = {
   boolean: z.boolean(),
 };
 
+const DTYPES = ["float32", "float16", "bfloat16", "float64"] as const;
+const QUANTIZATIONS = ["nf4", "fp4", "int8", "gptq", "awq", "hqq", "none"] as const;
+
 const adapterSchema = z.strictObject({
   type: z.enum(PINNED_ADAPTERS).optional(),
   r: count.optional(),
@@ -39,7 +42,7 @@ const adapterSchema = z.strictObject({
 });
 
 const quantizationSchema = z.strictObject({
-  type: z.enum(["nf4", "fp4", "int8", "gptq", "awq", "hqq", "none"]),
+  type: z.enum(QUANTIZATIONS),
   double: z.boolean().optional(),
   prepare_for_kbit: z.boolean().optional(),
   compute_dtype: z.enum(["float32", "float16", "bfloat16"]).optional(),
@@ -84,7 +87,7 @@ const runSchema = z.strictObject({
   image_size: z.number().int().nonnegative().optional(),
   audio_seconds: z.number().positive().optional(),
   choices: z.number().int().positive().optional(),
-  dtype: z.enum(["float32", "float16", "bfloat16", "float64"]).optional(),
+  dtype: z.enum(DTYPES).optional(),
   attention: z.enum(ATTENTIONS).optional(),
   adapter: z.union([adapterSchema, z.null()]).optional(),
   /** Patterns of the names of the only weights that are trained. */
@@ -148,6 +151,17 @@ const NAMES: Readonly<Record<string, string>> = {
   "device.occupied": "device_occupied",
   host_memory: "host_memory",
   ...Object.fromEntries(LIBRARIES.map((name) => [`libraries.${name}`, `library.${name}`])),
+};
+
+/** Canonical names that a pin can state. */
+export const PINNED_NAMES: ReadonlySet<string> = new Set(Object.values(NAMES));
+
+/** The words that a canonical setting's pin takes, where they are a closed list. */
+export const PINNED_CHOICES: Readonly<Record<string, readonly string[]>> = {
+  load_dtype: DTYPES,
+  attention: ATTENTIONS,
+  quantization: QUANTIZATIONS,
+  task: TASKS,
 };
 
 /** Path of the pin that sets a canonical name: where an edit or a "settle" writes. */
