@@ -19,6 +19,7 @@ import { plansOf } from "./levers/plans";
 import { triedVariant, whatIfEdits } from "./levers/what-if";
 import { linksOf } from "./links";
 import { type Locale, t } from "./messages";
+import { withholding } from "./outside";
 import type { Problem } from "./problems";
 import { assembleRun } from "./report";
 import type { RunAnalysis, Variant } from "./run-analysis";
@@ -100,7 +101,8 @@ class AnalysedDocument implements DocumentAnalysis {
       if (document === undefined) continue;
       const target = settingAt(analysis, this.uri, document.lines.offset(line, character));
       if (target === undefined) continue;
-      return { markdown: hoverMarkdown(analysis, target), range: document.lines.range(target.span) };
+      const markdown = withholding(analysis.inputs)(hoverMarkdown(analysis, target));
+      return { markdown, range: document.lines.range(target.span) };
     }
     return null;
   }

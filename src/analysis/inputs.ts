@@ -22,6 +22,7 @@ import type { Naming } from "./hydra-program";
 import { findCommand, type Launch, launchOf, namesFile, startedConfig } from "./launch";
 import { findModel, type ModelFound } from "./model";
 import { plannedModel, startedPlans } from "./nnunet";
+import { isOutside, isRefused } from "./outside";
 import { type Problem, say } from "./problems";
 import type { Runtime } from "./runtime";
 import { type Layer, located, type Setting, Settings } from "./settings";
@@ -68,6 +69,8 @@ export interface RunInputs {
   readonly problems: readonly Problem[];
   readonly dependencies: ReadonlySet<string>;
   readonly workspaceFolder: string | undefined;
+  /** Documents of the run outside of its workspace folder, in a workspace: nothing of them is quoted. */
+  readonly outside: readonly LoadedDocument[];
   /** Other documents use this one: what it leaves open is theirs to fill. */
   readonly used?: boolean;
 }
@@ -155,7 +158,11 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     links.push({ kind: "trainer", uri: (config ?? main).uri, from: program.document.uri, span: program.span });
   }
   const launch = line === undefined ? undefined : await launchOf(line, main, store, dependencies);
-  const following: Following = { store, dependencies, problems, links };
+  const following: Following = {
+    ...{ store, dependencies, problems, links },
+    isOutside: (uri) => isOutside(uri, workspaceFolder, runtime),
+    isRefused: (path) => isRefused(path, starts, runtime),
+  };
   const deepspeed = await followDeepspeed(main, format, composed, launch, starts, following);
   if (deepspeed !== undefined && deepspeed.document !== main) documents.push(deepspeed.document);
   documents.push(...(launch?.documents ?? []).filter((document) => !documents.includes(document)));
@@ -208,6 +215,8 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
       catalogue: context.catalogue,
       folders: [...new Set([parentOf(origin), ...starts])],
       dependencies,
+      isOutside: following.isOutside,
+      isRefused: following.isRefused,
     });
     if (model.kind === "found") model = { ...model, config: partLoadedAs(model.config, before.string("model_class")) };
     if (model.kind === "found" && model.document !== undefined) {
@@ -233,7 +242,11 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     const named = before.string(setting);
     const found =
       named &&
-      (await findModel(named, { store, runtime, catalogue: context.catalogue, folders: starts, dependencies }));
+      (await findModel(named, {
+        ...{ store, runtime, catalogue: context.catalogue, folders: starts, dependencies },
+        isOutside: following.isOutside,
+        isRefused: following.isRefused,
+      }));
     if (found) companions.set(setting, found);
   }
   const trained = family === undefined ? undefined : await graphsFor(family, model, losses, context);
@@ -255,6 +268,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     problems: [...problems, ...(pinned?.problems ?? [])],
     dependencies,
     workspaceFolder,
+    outside: documents.filter(({ uri }) => uri !== main.uri && isOutside(uri, workspaceFolder, runtime)),
   };
 }
 
@@ -369,6 +383,12 @@ interface Following {
   readonly dependencies: Set<string>;
   readonly problems: Problem[];
   readonly links: FollowedLink[];
+  readonly isOutside: (uri: string) => boolean;
+  readonly isRefused: (path: string) => boolean;
+}
+
+function isDeepspeed({ config }: LoadedDocument): boolean {
+  return config?.parsed.root?.kind === "map" && deepspeedFormat.recognise(config).confidence > 0;
 }
 
 /** The DeepSpeed settings of a run: the document itself, a block inside it, or the file it names. */
@@ -398,6 +418,9 @@ async function followDeepspeed(
     following.dependencies.add(uri);
     const document = await following.store.load(uri);
     if (document === undefined) continue;
+    const root = document.config?.parsed.root;
+    // What lies outside and is no such config is not there: else a config could ask which files exist.
+    if (following.isOutside(uri) && !isDeepspeed(document)) continue;
     following.links.push({ kind: "deepspeed", uri, from: holder.uri, span: link.span });
     if (uri === holder.uri) {
       following.problems.push({
@@ -409,7 +432,6 @@ async function followDeepspeed(
       });
       return undefined;
     }
-    const root = document.config?.parsed.root;
     if (root?.kind !== "map" || document.config === undefined) {
       following.problems.push({
         code: "missing-file",
@@ -420,7 +442,7 @@ async function followDeepspeed(
       });
       return undefined;
     }
-    if (nodeAt(root, "deepspeed")?.kind === "scalar" && deepspeedFormat.recognise(document.config).confidence === 0) {
+    if (nodeAt(root, "deepspeed")?.kind === "scalar" && !isDeepspeed(document)) {
       following.problems.push({
         code: "cyclic-link",
         severity: "error",
@@ -436,7 +458,9 @@ async function followDeepspeed(
     code: "missing-file",
     // The path starts at the launch directory, which may be another one.
     severity: "warning",
-    message: say("missing-file.deepspeed", { target: link.target }),
+    message: say(following.isRefused(link.target) ? "missing-file.untrusted" : "missing-file.deepspeed", {
+      target: link.target,
+    }),
     uri: holder.uri,
     span: link.span,
   });

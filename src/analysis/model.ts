@@ -32,7 +32,14 @@ export type ModelFound =
       /** The name was not found as it is: the published model was guessed by it. */
       readonly guessed?: true;
     }
-  | { readonly kind: "missing"; readonly name: string; readonly local: boolean; readonly near: string | undefined }
+  | {
+      readonly kind: "missing";
+      readonly name: string;
+      readonly local: boolean;
+      readonly near: string | undefined;
+      /** It was not looked for: it lies outside of a workspace that is not trusted. */
+      readonly refused: boolean;
+    }
   | {
       readonly kind: "broken";
       readonly name: string;
@@ -48,6 +55,10 @@ export interface ModelSearch {
   readonly folders: readonly string[];
   /** Everything that was looked at. */
   readonly dependencies: Set<string>;
+  /** Whether a file lies outside of the workspace: there, what is no config of a model is not there. */
+  readonly isOutside: (uri: string) => boolean;
+  /** Whether a path is not looked up because the workspace is not trusted. */
+  readonly isRefused: (path: string) => boolean;
 }
 
 /** Whether a text can only be a path. */
@@ -76,7 +87,9 @@ export async function findModel(name: string, search: ModelSearch, seen: readonl
   }
   const guess = guessModel(name, search.catalogue);
   if (guess !== undefined) return { ...published(guess.entry), config: guess.config, guessed: true };
-  return { kind: "missing", name, local: looksLocal(name), near: nearest(name, search.catalogue.names) };
+  const local = looksLocal(name);
+  const refused = local && search.isRefused(name);
+  return { kind: "missing", name, local, near: nearest(name, search.catalogue.names), refused };
 }
 
 function published(entry: CatalogueEntry): Extract<ModelFound, { kind: "found" }> {
@@ -98,8 +111,9 @@ async function loadConfig(uri: string, name: string, search: ModelSearch): Promi
   const document = await search.store.load(uri);
   if (document === undefined) return undefined;
   const config = objectOf(document);
-  if (config === undefined) return { kind: "broken", name, uri, reason: "syntax" };
-  if (typeof config["model_type"] !== "string") return { kind: "broken", name, uri, reason: "no-type" };
+  const reason = config === undefined ? "syntax" : typeof config["model_type"] !== "string" ? "no-type" : undefined;
+  if (config === undefined || reason !== undefined)
+    return search.isOutside(uri) ? undefined : { kind: "broken", name, uri, reason: reason ?? "syntax" };
   return {
     kind: "found",
     name: displayName(name, config, uri, search.catalogue),

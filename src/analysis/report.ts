@@ -10,6 +10,7 @@ import type { Message } from "../formats/types";
 import type { RunInputs } from "./inputs";
 import { hostLimitOf } from "./levers/allowed";
 import { type Locale, size, t, text } from "./messages";
+import { withholding } from "./outside";
 import { say } from "./problems";
 import type { Resolution, Resolved, Supposition } from "./resolve";
 import type { Variant } from "./run-analysis";
@@ -92,6 +93,7 @@ export function documentOf(inputs: RunInputs, uri: string): LoadedDocument | und
 
 export function assembleRun(parts: ReportParts): ReportRun {
   const { inputs, resolution, estimate, locale } = parts;
+  const shown = withholding(inputs);
   const device = resolution.device.spec;
   const usable = usableOf(device);
   const published = inputs.model?.kind === "found" ? inputs.model.parameters : undefined;
@@ -150,13 +152,13 @@ export function assembleRun(parts: ReportParts): ReportRun {
     ...(estimate !== undefined ? { fitsOn: fitsOn(estimate) } : {}),
     assumptions: [
       ...resolution.suppositions.map((supposition, index) => ({
-        what: text(replayed(supposition, parts), locale),
+        what: shown(text(replayed(supposition, parts), locale)),
         settleWith: supposition.settleWith,
         effectBytes: parts.assumptionEffects[index] ?? 0,
       })),
       ...(estimate?.assumptions ?? []).map((assumption) => ({
         ...assumption,
-        what: t(locale, "engine", { reason: assumption.what }),
+        what: shown(t(locale, "engine", { reason: assumption.what })),
       })),
     ],
     findings: [...parts.findings],

@@ -28,4 +28,6 @@ export interface Runtime {
   readonly hubCaches: readonly string[];
   /** Workspace folders as URIs; the command line passes the folder of its PATH and the current directory. */
   readonly workspaceFolders: readonly string[];
+  /** `false`: the person does not trust the workspace, and `files` gives nothing outside of it. */
+  readonly trusted?: boolean;
 }

@@ -209,6 +209,7 @@ class Server {
     const { runtime } = this.platform;
     const send = <R>(method: string, params: object) => this.connection.sendRequest<R>(method, params);
     const folders = () => this.session.workspaceFolders;
+    const isTrusted = () => this.session.trusted;
     const below = routed(
       this.platform.reads,
       runtime.files,
@@ -217,7 +218,7 @@ class Server {
     const reach = (): Reach => ({
       folders: [...folders(), ...runtime.hubCaches].map(normalise),
       named: this.open.uris(),
-      trusted: this.session.trusted,
+      trusted: isTrusted(),
     });
     // What is open was given by the editor: it needs no reading.
     this.session.files = overlay((uri) => this.open.get(uri), withinReach(below, reach));
@@ -234,6 +235,9 @@ class Server {
       hubCaches: runtime.hubCaches,
       get workspaceFolders() {
         return folders();
+      },
+      get trusted() {
+        return isTrusted();
       },
     };
   }

@@ -131,7 +131,7 @@ function modelProblems(inputs: RunInputs, resolution: Resolution, result: Estima
   }
   if (model.kind === "missing") {
     const id = model.local
-      ? "unknown-model.local"
+      ? `unknown-model.${model.refused ? "untrusted" : "local"}`
       : model.near === undefined
         ? "unknown-model.hub"
         : "unknown-model.hub-near";

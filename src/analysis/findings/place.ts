@@ -3,6 +3,7 @@ import type { ReportFinding } from "../../core/report/schema";
 import type { AnalysisOptions } from "../analyzer";
 import type { RunInputs } from "../inputs";
 import { type Locale, text } from "../messages";
+import { withholding } from "../outside";
 import type { Problem } from "../problems";
 import type { LoadedDocument } from "../store";
 
@@ -16,6 +17,7 @@ export function toFindings(
   locale: Locale,
 ): ReportFinding[] {
   const seen = new Set<string>();
+  const shown = withholding(inputs);
   const findings: ReportFinding[] = [];
   for (const problem of problems) {
     const document = inputs.documents.find((candidate) => candidate.uri === problem.uri);
@@ -24,7 +26,7 @@ export function toFindings(
     const finding: ReportFinding = {
       code: problem.code,
       severity,
-      message: text(problem.message, locale),
+      message: shown(text(problem.message, locale)),
       uri: problem.uri,
       ...(document === undefined ? {} : { range: document.lines.range(problem.span) }),
       help: `${HELP_BASE}${problem.code}`,
@@ -32,7 +34,7 @@ export function toFindings(
     const related = (problem.related ?? []).flatMap((place) => {
       const other = inputs.documents.find((candidate) => candidate.uri === place.uri);
       if (other === undefined) return [];
-      return [{ uri: place.uri, range: other.lines.range(place.span), message: text(place.message, locale) }];
+      return [{ uri: place.uri, range: other.lines.range(place.span), message: shown(text(place.message, locale)) }];
     });
     if (related.length > 0) finding.related = related;
     const key = JSON.stringify([finding.code, finding.uri, finding.range, finding.message]);

@@ -42,6 +42,8 @@ export const en: Readonly<Record<string, string>> = {
   // Links
   "missing-file.deepspeed":
     "No file `{target}` in this folder, in the folders above it or in the workspace: DeepSpeed's settings are unknown.",
+  "missing-file.untrusted":
+    "`{target}` lies outside of the workspace, which is not trusted: it is not read, and DeepSpeed's settings are unknown.",
   "missing-file.include": "No file `{target}` among the configs: what it sets is unknown here.",
   "missing-file.fsdp":
     "No file `{target}` in this folder, in the folders above it or in the workspace: FSDP's options are unknown.",
@@ -58,6 +60,8 @@ export const en: Readonly<Record<string, string>> = {
     "`{name}` is neither in the workspace, nor in the local hub cache, nor in the catalogue. Pin a directory with its `config.json` in `.vramlens.yaml`.",
   "unknown-model.hub-near":
     "`{name}` is not known here. Did you mean `{near}`? Otherwise pin a directory with its `config.json` in `.vramlens.yaml`.",
+  "unknown-model.untrusted":
+    "`{name}` lies outside of the workspace, which is not trusted: it is not read, and the model's dimensions are unknown.",
   "unknown-model.broken-syntax": "`{uri}` could not be read as JSON: the model's dimensions are unknown.",
   "unknown-model.broken-no-type": "`{uri}` has no `model_type`: the model's dimensions are unknown.",
   "unknown-model.broken-cyclic": "The adapter configs refer to each other: no base model was found.",

@@ -36,6 +36,7 @@ export const zhCn: Readonly<Record<string, string>> = {
   "unresolved-template": "`{key}` 稍后才会填入（{value}）：此处未知其值。",
 
   "missing-file.deepspeed": "此文件夹、上级文件夹和工作区中都没有 `{target}`：DeepSpeed 设置未知。",
+  "missing-file.untrusted": "`{target}` 位于工作区之外，而此工作区不受信任：不会读取它，DeepSpeed 设置未知。",
   "missing-file.include": "配置中没有 `{target}`：此处不知道它设置了什么。",
   "missing-file.fsdp": "此文件夹、上级文件夹和工作区中都没有 `{target}`：FSDP 选项未知。",
   "missing-file.unreadable": "无法将 `{target}` 读作 DeepSpeed 设置。",
@@ -50,6 +51,7 @@ export const zhCn: Readonly<Record<string, string>> = {
     "`{name}` 不在工作区、本地 hub 缓存或目录中。请在 `.vramlens.yaml` 中固定一个包含其 `config.json` 的文件夹。",
   "unknown-model.hub-near":
     "此处不认识 `{name}`。是否想写 `{near}`？否则请在 `.vramlens.yaml` 中固定一个包含其 `config.json` 的文件夹。",
+  "unknown-model.untrusted": "`{name}` 位于工作区之外，而此工作区不受信任：不会读取它，模型维度未知。",
   "unknown-model.broken-syntax": "无法将 `{uri}` 读作 JSON：模型尺寸未知。",
   "unknown-model.broken-no-type": "`{uri}` 没有 `model_type`：模型尺寸未知。",
   "unknown-model.broken-cyclic": "适配器配置互相引用：找不到基座模型。",
