@@ -30,7 +30,7 @@ export interface Search {
   readonly dependencies: Set<string>;
 }
 
-interface Program {
+export interface Program {
   /** Path of its file below a folder. */
   readonly path: string;
   readonly span: Span;
@@ -95,7 +95,7 @@ function optionOf({ words }: ShellCommand, names: readonly string[]): { text: st
 }
 
 /** The Python file a command runs: a word that ends so, or the module after `-m`. */
-function programOf({ words }: ShellCommand): Program | undefined {
+export function programOf({ words }: ShellCommand): Program | undefined {
   const file = words.find(({ text }) => /\.py$/.test(text));
   if (file !== undefined) return { path: known(file.text) ?? file.text, span: file.node };
   const at = words.findIndex(({ text }) => text === "-m");
@@ -105,7 +105,8 @@ function programOf({ words }: ShellCommand): Program | undefined {
     : undefined;
 }
 
-async function programFile(
+/** The file of a program: relative to a folder of these, or the module of an installed package. */
+export async function programFile(
   { path }: Program,
   starts: readonly string[],
   { store, dependencies }: Search,

@@ -18,12 +18,14 @@ import { architectureOf } from "./architecture";
 import type { Catalogue } from "./catalogue";
 import { codedModel } from "./coded-model";
 import { type Composition, compose } from "./compose";
+import type { CommandLine } from "./compose/overrides";
 import type { Naming } from "./hydra-program";
 import { findCommand, type Launch, launchOf, namesFile, startedConfig } from "./launch";
 import { findModel, type ModelFound } from "./model";
 import { plannedModel, startedPlans } from "./nnunet";
 import { isOutside, isRefused } from "./outside";
 import { type Problem, say } from "./problems";
+import { readProgram, type StartedProgram, startedProgram } from "./program";
 import type { Runtime } from "./runtime";
 import { type Layer, located, type Setting, Settings } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
@@ -108,6 +110,27 @@ function dataFormat({ id }: Format): Format | undefined {
   return FORMATS.find((format) => format.id === id && format.carrier === undefined);
 }
 
+/** The program of a script's command, or the open program as the script beside it starts it. */
+async function programRun(
+  main: LoadedDocument,
+  alone: Format,
+  hydra: boolean,
+  line: CommandLine | undefined,
+  folders: readonly string[],
+  store: DocumentStore,
+  dependencies: Set<string>,
+): Promise<StartedProgram | undefined> {
+  if (hydra) return undefined;
+  if (alone.carrier === "shell") return startedProgram(main, folders, store, dependencies);
+  return alone.carrier === "python" && line !== undefined ? readProgram(main, line) : undefined;
+}
+
+/** What a program says beside its command: its own code, and the defaults of its options. */
+function programLayers(program: StartedProgram, main: LoadedDocument): Layer[] {
+  const own = main === program.document ? [] : [{ id: "linked" as const, settings: program.settings }];
+  return [...own, { id: "linked", settings: program.defaults }];
+}
+
 /** Formats of files that a command only names: its other arguments are not theirs. */
 const NAMED_ONLY: ReadonlySet<string> = new Set(["deepspeed", "accelerate"]);
 
@@ -134,14 +157,18 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     config === undefined
       ? await compose(main, alone, composing)
       : await compose(config, config.recognised?.format ?? dataFormat(alone), composing, main);
-  const format = started === undefined ? (composed?.format ?? alone) : alone;
+  const program = await programRun(main, alone, started !== undefined, line, folders, context.store, dependencies);
+  const byProgram = main === program?.document ? program.format : program?.commandFormat;
+  const format = started === undefined ? (byProgram ?? composed?.format ?? alone) : alone;
   documents.push(...(composed?.included ?? []));
-  const { trainer, inline } = splitInline((composed?.read ?? main.read).settings);
+  const alike = format === main.recognised?.format || main.config === undefined;
+  const read = composed?.read ?? (alike ? main.read : format.read(main.config));
+  const { trainer, inline } = splitInline(read.settings);
   const placed = (settings: readonly LocatedSetting[]): Setting[] => {
     const stated = located(settings, (config ?? main).uri, "document");
     return composed === undefined ? stated : stated.map((setting) => composed.placed(setting));
   };
-  const own: Layer = { id: "document", settings: placed(trainer) };
+  const own: Layer = { id: "document", settings: main === program?.document ? program.settings : placed(trainer) };
   const inlineSettings = placed(inline);
   const directive: Layer = { id: "directive", settings: directiveSettings(main) };
   const pinned = await readNearestPins(main, folders, store, dependencies);
@@ -150,20 +177,25 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     const { start, end } = named.node;
     links.push({ kind: "trainer", uri: main.uri, from: line.script.uri, span: { start, end } });
   }
-  const program = context.program ?? line?.config?.program;
+  const hydra = context.program ?? line?.config?.program;
   if (line?.config !== undefined)
     links.push({ kind: "trainer", uri: line.config.document.uri, from: line.script.uri, span: line.config.named });
-  if (program !== undefined) {
-    documents.push(program.document);
-    links.push({ kind: "trainer", uri: (config ?? main).uri, from: program.document.uri, span: program.span });
+  if (hydra !== undefined) {
+    documents.push(hydra.document);
+    links.push({ kind: "trainer", uri: (config ?? main).uri, from: hydra.document.uri, span: hydra.span });
   }
+  if (program !== undefined && program.document !== main) documents.push(program.document);
   const launch = line === undefined ? undefined : await launchOf(line, main, store, dependencies);
   const following: Following = {
     ...{ store, dependencies, problems, links },
     isOutside: (uri) => isOutside(uri, workspaceFolder, runtime),
     isRefused: (path) => isRefused(path, starts, runtime),
   };
-  const deepspeed = await followDeepspeed(main, format, composed, launch, starts, following);
+  const linked = [
+    ...(composed?.links ?? read.links.map((link) => ({ ...link, from: main }))),
+    ...(program?.links ?? []),
+  ];
+  const deepspeed = await followDeepspeed(main, format, composed, linked, launch, starts, following);
   if (deepspeed !== undefined && deepspeed.document !== main) documents.push(deepspeed.document);
   documents.push(...(launch?.documents ?? []).filter((document) => !documents.includes(document)));
   if (launch?.accelerate !== undefined) {
@@ -175,7 +207,9 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   const layers: Layer[] = [
     directive,
     { id: "pin", settings: pinned?.settings ?? [] },
+    ...(main === program?.document ? [{ id: "linked" as const, settings: program.flags }] : []),
     own,
+    ...(program === undefined ? [] : programLayers(program, main)),
     { id: "linked", settings: inlineSettings },
     ...(deepspeed === undefined ? [] : [{ id: "linked" as const, settings: deepspeed.settings }]),
     ...(launch === undefined ? [] : [{ id: "linked" as const, settings: launch.settings }]),
@@ -396,6 +430,7 @@ async function followDeepspeed(
   main: LoadedDocument,
   format: Format,
   composed: Composition | undefined,
+  links: readonly (DocumentLink & { readonly from: LoadedDocument })[],
   launch: Launch | undefined,
   starts: readonly string[],
   following: Following,
@@ -404,7 +439,6 @@ async function followDeepspeed(
   const { settings } = composed?.read ?? main.read;
   const inline = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
   if (inline !== undefined) return { document: composed?.documentAt(inline.node.start) ?? main, settings: [] };
-  const links = composed?.links ?? main.read.links.map((candidate) => ({ ...candidate, from: main }));
   const own = links.find((candidate) => candidate.kind === "deepspeed");
   const accelerate = launch?.accelerate?.document;
   const link = own ?? accelerate?.read.links.find((candidate) => candidate.kind === "deepspeed");

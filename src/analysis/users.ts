@@ -18,6 +18,8 @@ const DEEPEST = 8;
 
 /** Formats whose configs are put together by Hydra from files of groups. */
 const HYDRA: ReadonlySet<string> = new Set(["verl", "lightning", "nemo"]);
+/** Files that only take part in runs: a script that names one is its user, not the other way round. */
+const PARTS: ReadonlySet<string> = new Set(["deepspeed", "accelerate"]);
 /** Folder of configs: a file of a group may hold two keys that alone say nothing. */
 const CONFIG_FOLDER = /\/conf(?:igs?)?\/.+\//;
 
@@ -110,20 +112,15 @@ export function partOf(document: LoadedDocument): ((other: LoadedDocument) => bo
     // The config a command starts on, named in the script or by its Hydra program; reading tells. Scripts are looked
     // for in a config's folder and above.
     const folder = parentOf(document.uri);
-    return ({ uri, config }) =>
+    return ({ uri, config, recognised }) =>
       relativePath(folder, uri) !== undefined &&
       config !== undefined &&
+      !PARTS.has(recognised?.format.id ?? "") &&
       config.languageId !== "shell" &&
       config.languageId !== "python" &&
       (document.text.includes(baseName(uri)) || hasDefaults(config));
   }
-  if (
-    document.recognised !== undefined &&
-    document.recognised.format.id !== "deepspeed" &&
-    document.recognised.format.id !== "accelerate"
-  ) {
-    return undefined;
-  }
+  if (document.recognised !== undefined && !PARTS.has(document.recognised.format.id)) return undefined;
   if (name === PINS_FILE) return () => true;
   if (name === "config.json" || name === "adapter_config.json") {
     // Pins may name the model, so the folder's name need not be in the config itself.

@@ -143,6 +143,7 @@ function movedModule(module: PythonModule, text: PythonText): PythonModule {
     })),
     assignments: moved(module.assignments, text) as MapNode,
     imports: module.imports,
+    options: moved(module.options, text) as MapNode,
   };
 }
 

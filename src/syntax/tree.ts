@@ -83,6 +83,8 @@ export interface PythonModule {
   readonly assignments: MapNode;
   /** Dotted names that are imported (`transformers`, `trl.SFTConfig`). */
   readonly imports: readonly string[];
+  /** Options of the program's command line with their defaults; one without a default is unknown. */
+  readonly options: MapNode;
 }
 
 /** One word of a shell command after expansion. */

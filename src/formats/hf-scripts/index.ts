@@ -58,7 +58,7 @@ function derive(
   // The trainer's own bf16 and fp16 win over the launcher's option.
   if (dtype !== undefined && !settings.some((setting) => setting.name === "bf16" || setting.name === "fp16"))
     result.push(derived(dtype, String(dtype.value), true));
-  result.push(...readsWordsAlone(view));
+  result.push(...readsWordsAlone(view), ...joinedLength(settings));
   const command = shell?.commands.find(({ start }) => start === view.map.start);
   if (command !== undefined) result.push(...unstated(exampleSettings(command), settings));
   if (python !== undefined) {
@@ -67,6 +67,20 @@ function derive(
     result.push(...loadedClass(python), ...unstated([...tokenizedLengths(python), ...loop], settings));
   }
   return result;
+}
+
+/** Questions and answers that are cut apart make one sequence. */
+function joinedLength(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+  const lengths = ["source_max_len", "target_max_len"].map((key) =>
+    settings.findLast((setting) => setting.key === key),
+  );
+  const [source, target] = lengths;
+  if (source === undefined || target === undefined || settings.some(({ name }) => name === "sequence_length"))
+    return [];
+  if (typeof source.value !== "number" || typeof target.value !== "number") return [];
+  // What the command says stands before what is only the program's default.
+  const said = source.keySpan.start < target.keySpan.start ? source : target;
+  return [derived(said, "sequence_length", source.value + target.value)];
 }
 
 /** Checkpointing is switched on beside, unless told not to (peft/utils/other.py, prepare_model_for_kbit_training). */

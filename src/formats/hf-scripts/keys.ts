@@ -17,6 +17,8 @@ const SCRIPT_KEYS: readonly SchemaKey[] = [
     EFFECT.sequence,
     "pack_length max_token_length max_prompt_token_length max_prompt_seq_len max_answer_seq_len",
   ),
+  // QLoRA cuts question and answer apart and puts them together (`DataCollatorForCausalLM` of qlora.py).
+  ...touching(EFFECT.sequence, "source_max_len target_max_len"),
   ...touching(EFFECT.zero, "actor_zero_stage critic_zero_stage deepspeed_stage"),
   ...touching(
     EFFECT.checkpointing,

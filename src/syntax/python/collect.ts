@@ -11,12 +11,18 @@ export interface Binding {
   span: Span;
 }
 
+/** Calls that return what the command line says: `argparse`, `HfArgumentParser`, `TrlParser`, draccus, tyro. */
+const PARSES = /(?:^|\.)(?:parse_\w+|parse|cli)$/;
+
 /** Goes over a module once. */
 export class Collector {
   readonly bindings = new Map<string, Binding>();
   readonly callNodes: SyntaxNode[] = [];
   private readonly byName = new Map<string, SyntaxNode[]>();
   readonly classNodes: SyntaxNode[] = [];
+  readonly functionNodes: SyntaxNode[] = [];
+  /** Names bound to what a parser of arguments returns. */
+  readonly namespaces = new Set<string>();
   readonly assigned: { readonly name: SyntaxNode; readonly value: SyntaxNode }[] = [];
   readonly imports: string[] = [];
 
@@ -32,6 +38,9 @@ export class Collector {
             break;
           case "ClassDefinition":
             this.classNodes.push(cursor.node);
+            break;
+          case "FunctionDefinition":
+            this.functionNodes.push(cursor.node);
             break;
           case "AssignStatement":
             this.assignment(cursor.node);
@@ -77,6 +86,7 @@ export class Collector {
     }
     const value = sides[sides.length - 1];
     if (sides.length < 2 || value === undefined) return;
+    const parses = value[0] !== undefined && PARSES.test(this.calleeOf(value[0]));
     for (const targets of sides.slice(0, -1)) {
       const names = targets.filter((child) => child.name !== ",");
       const values = value.filter((child) => child.name !== ",");
@@ -89,11 +99,16 @@ export class Collector {
             : values.length === names.length
               ? values[index]
               : undefined;
+        if (parses && name.name === "VariableName") this.namespaces.add(this.slice(name));
         if (name.name === "VariableName") this.bind(name, expression ?? null, "unpacked from an expression");
         if (expression !== undefined && (name.name === "VariableName" || name.name === "MemberExpression"))
           this.assigned.push({ name, value: expression });
       });
     }
+  }
+
+  private calleeOf(node: SyntaxNode): string {
+    return node.name === "CallExpression" && node.firstChild !== null ? this.slice(node.firstChild) : "";
   }
 
   private bind(name: SyntaxNode, expression: SyntaxNode | null, reason: string): void {

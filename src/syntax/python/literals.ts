@@ -22,6 +22,18 @@ const ARITHMETIC: Readonly<Record<string, (a: number, b: number) => number>> = {
   "<<": (a, b) => a * 2 ** b,
 };
 
+const COMPARISONS: Readonly<Record<string, (a: number, b: number) => boolean>> = {
+  "<": (a, b) => a < b,
+  "<=": (a, b) => a <= b,
+  ">": (a, b) => a > b,
+  ">=": (a, b) => a >= b,
+};
+
+/** Python's truth of a value. */
+export function truth(value: ScalarNode["value"]): boolean {
+  return value !== null && value !== false && value !== 0 && value !== "";
+}
+
 /** What an operator makes of known values; undefined where it is not known. */
 export function fold(
   operator: string,
@@ -29,13 +41,20 @@ export function fold(
 ): ScalarNode["value"] | undefined {
   const [left, right] = values;
   if (values.length === 1) {
-    if (operator === "not" && typeof left === "boolean") return !left;
+    if (operator === "not" && left !== undefined) return !truth(left);
     if (typeof left !== "number") return undefined;
     return operator === "-" ? -left : operator === "+" ? left : undefined;
   }
   if (values.length !== 2) return undefined;
+  if (left !== undefined && right !== undefined) {
+    if (operator === "==" || operator === "is") return left === right;
+    if (operator === "!=") return left !== right;
+    if (operator === "and") return truth(left) ? right : left;
+    if (operator === "or") return truth(left) ? left : right;
+  }
   if (operator === "+" && typeof left === "string" && typeof right === "string") return left + right;
   if (typeof left !== "number" || typeof right !== "number") return undefined;
+  if (operator in COMPARISONS) return COMPARISONS[operator]?.(left, right);
   const result = ARITHMETIC[operator]?.(left, right);
   return result !== undefined && Number.isFinite(result) ? result : undefined;
 }

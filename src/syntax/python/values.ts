@@ -2,8 +2,9 @@
 import type { SyntaxNode } from "@lezer/common";
 import { MAX_DEPTH } from "../text";
 import type { Entry, ListNode, LocatedNode, MapNode, PythonCall, ScalarNode, Span, UnknownNode } from "../tree";
-import type { Binding } from "./collect";
-import { dtypeNamed, fold, unquote } from "./literals";
+import type { Collector } from "./collect";
+import { knownResult } from "./idioms";
+import { dtypeNamed, fold, truth, unquote } from "./literals";
 import { childrenOf, span } from "./nodes";
 import { type Parameter, parameterAt } from "./parameters";
 
@@ -27,13 +28,13 @@ export class Evaluator {
 
   /**
    * @param attributes those of namespaces, whose values are known from elsewhere in the module (`args.x`)
-   * @param callsOf calls of a function of the module, by its name
+   * @param given values of parameters, by the name of the function that the command line calls
    */
   constructor(
     private readonly text: string,
-    private readonly bindings: ReadonlyMap<string, Binding>,
+    private readonly found: Collector,
     private readonly attributes: ReadonlyMap<string, LocatedNode>,
-    private readonly callsOf: (name: string) => readonly SyntaxNode[],
+    private readonly given: ReadonlyMap<string, ReadonlyMap<string, LocatedNode>>,
   ) {}
 
   /** More attributes are known now: what was evaluated before is forgotten. */
@@ -163,6 +164,8 @@ export class Evaluator {
       case "UnaryExpression":
       case "BinaryExpression":
         return this.arithmetic(node, depth);
+      case "ConditionalExpression":
+        return this.conditional(node, depth);
       case "CallExpression":
         return this.callValue(node, depth);
       default:
@@ -210,7 +213,7 @@ export class Evaluator {
     const name = this.slice(node);
     const parameter = parameterAt(node, name, (part) => this.slice(part));
     if (parameter !== undefined) return this.parameter(parameter, node, depth);
-    const binding = this.bindings.get(name);
+    const binding = this.found.bindings.get(name);
     if (binding === undefined) return this.unknown(node, `\`${name}\` is not defined in this file`);
     if (binding.expression === null) return this.unknown(node, `\`${name}\` is ${binding.reason}`);
     return this.moved(this.evaluate(binding.expression, depth + 1), node);
@@ -218,7 +221,9 @@ export class Evaluator {
 
   /** The value that the first call of its function gives a parameter, where one does and it can be known, else its default. */
   private parameter(parameter: Parameter, node: SyntaxNode, depth: number): LocatedNode {
-    const calls = parameter.function === undefined ? [] : this.callsOf(parameter.function);
+    const calls = parameter.function === undefined ? [] : this.found.callsOf(parameter.function);
+    const said = parameter.function === undefined ? undefined : this.given.get(parameter.function)?.get(parameter.name);
+    if (said !== undefined) return this.moved(said, node);
     for (const call of calls) {
       const found = this.argument(call, parameter, depth);
       if (found !== undefined && found.kind !== "unknown") return this.moved(found, node);
@@ -257,15 +262,21 @@ export class Evaluator {
       }
       return this.unknown(node, "an element that is not known here");
     }
-    if (
-      object?.name === "VariableName" &&
-      property !== null &&
-      /arg|config|cfg|opt|param|flag|setting|hp/i.test(this.slice(object))
-    ) {
+    if (object !== undefined && property !== null && this.isNamespace(object)) {
       const value = this.attributes.get(this.slice(property));
       if (value !== undefined) return this.moved(value, node);
     }
     return this.unknown(node, `\`${text.length > 60 ? `${text.slice(0, 57)}…` : text}\` is not known here`);
+  }
+
+  /** Whether an object holds what the command line says: by what it is bound to, or by its name. */
+  private isNamespace(object: SyntaxNode): boolean {
+    if (object.name !== "VariableName" && object.name !== "MemberExpression") return false;
+    const name = this.slice(object).replace(/^.*\./s, "");
+    return (
+      /arg|config|cfg|opt|param|flag|setting|hp/i.test(name) ||
+      (object.name === "VariableName" && this.found.namespaces.has(name))
+    );
   }
 
   private callValue(node: SyntaxNode, depth: number): LocatedNode {
@@ -292,7 +303,23 @@ export class Evaluator {
           };
       }
     }
+    const body = this.found.functionNodes.find((candidate) => {
+      const own = candidate.getChild("VariableName");
+      return own !== null && this.slice(own) === name;
+    });
+    const known = body === undefined ? undefined : knownResult(this.slice(body).slice(0, 4000));
+    if (known !== undefined) return this.scalar(node, known);
     return this.unknown(node, `the result of \`${name.length > 40 ? `${name.slice(0, 37)}…` : name}(…)\``);
+  }
+
+  /** `a if condition else b`, where the condition is known. */
+  private conditional(node: SyntaxNode, depth: number): LocatedNode {
+    const [then, , condition, , other] = childrenOf(node).filter(({ name }) => name !== "Comment");
+    if (then === undefined || condition === undefined || other === undefined)
+      return this.unknown(node, "an expression");
+    const decides = this.evaluate(condition, depth + 1);
+    if (decides.kind !== "scalar") return this.unknown(node, "depends on a condition");
+    return this.moved(this.evaluate(truth(decides.value) ? then : other, depth + 1), node);
   }
 
   private arithmetic(node: SyntaxNode, depth: number): LocatedNode {

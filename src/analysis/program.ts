@@ -1,0 +1,185 @@
+/**
+ * The Python program that a launch command starts, read together with what the command says: its options have the
+ * command's values, and their own defaults where the command says nothing. Nothing is executed.
+ */
+import { FORMATS, recogniseFormat } from "../formats";
+import { LAUNCHER_OPTIONS } from "../formats/carriers";
+import { TRAINING_ARGUMENTS_KEYS } from "../formats/hf-training-arguments/keys";
+import type { ConfigDocument, DocumentLink, Format, LocatedSetting } from "../formats/types";
+import { shifted } from "../syntax/graft";
+import { type GivenOptions, parsePython } from "../syntax/python";
+import type { Entry, LocatedNode, MapNode, PythonModule, ShellCommand, Span } from "../syntax/tree";
+import type { CommandLine } from "./compose/overrides";
+import { programFile, programOf, type Search } from "./hydra-program";
+import { located, type Place, type Setting } from "./settings";
+import type { DocumentStore, LoadedDocument } from "./store";
+
+/** A program with the command that starts it. */
+export interface StartedProgram {
+  readonly document: LoadedDocument;
+  readonly line: CommandLine;
+  /** How the program is read. */
+  readonly format: Format;
+  /** How a command of the same schema is read. */
+  readonly commandFormat: Format | undefined;
+  /** What the command's options mean by their names. */
+  readonly flags: readonly Setting[];
+  /** What the program says with the command's values in it. */
+  readonly settings: readonly Setting[];
+  /** What its options' defaults mean by their names. */
+  readonly defaults: readonly Setting[];
+  readonly links: readonly (DocumentLink & { readonly from: LoadedDocument })[];
+}
+
+/** The format of commands that a schema has. */
+function shellFormat({ id }: Format): Format | undefined {
+  return FORMATS.find((format) => format.id === id && format.carrier === "shell");
+}
+
+/** The program of the longest command of a script that starts one of the workspace's. */
+export async function startedProgram(
+  script: LoadedDocument,
+  folders: readonly string[],
+  store: DocumentStore,
+  dependencies: Set<string>,
+): Promise<StartedProgram | undefined> {
+  const search: Search = { script, folders, store, dependencies };
+  const commands = (script.config?.parsed.shell?.commands ?? []).toSorted((a, b) => b.words.length - a.words.length);
+  for (const command of commands) {
+    const program = programOf(command);
+    const document = program === undefined ? undefined : await programFile(program, folders, search);
+    const read = document === undefined ? undefined : readProgram(document, { script, command });
+    if (read !== undefined) return read;
+  }
+  return undefined;
+}
+
+/** A program as a command starts it; undefined when it is no training. */
+export function readProgram(document: LoadedDocument, line: CommandLine): StartedProgram | undefined {
+  const { config } = document;
+  if (config?.parsed.python === undefined) return undefined;
+  const by = document.text.length + 1;
+  const given = givenOptions(line.command, config.parsed.python.options, by);
+  const known = new Map([...trainerDefaults(config.parsed.python), ...given]);
+  const as: ConfigDocument = { ...config, parsed: parsePython(document.text, known) };
+  const format = recogniseFormat(as)?.format;
+  if (format?.carrier !== "python") return undefined;
+  const { settings, links } = format.read(as);
+  const commandFormat = shellFormat(format);
+  const placed = settings.flatMap((setting) => placedSetting(setting, document, line.script, by));
+  return {
+    document,
+    line,
+    format,
+    commandFormat,
+    settings: placed,
+    ...namedOptions(commandFormat, document, line, given),
+    links: links.map((link) => ({ ...link, from: document })),
+  };
+}
+
+/** Parsers that make every field of TrainingArguments an option. */
+const TRAINER_PARSER = /(?:^|\.)(?:HfArgumentParser|TrlParser)$/;
+
+/** What TrainingArguments' own fields are when neither the command nor the program says them (`args.fp16`). */
+function trainerDefaults({ calls, options }: PythonModule): GivenOptions {
+  if (!calls.some(({ callee }) => TRAINER_PARSER.test(callee))) return new Map();
+  const own = new Set(options.entries.map(({ key }) => key));
+  const at = { start: -1, end: -1 };
+  return new Map(
+    TRAINING_ARGUMENTS_KEYS.flatMap(({ key, default: value }) =>
+      value === undefined || own.has(key) ? [] : [[key, { kind: "scalar" as const, value, raw: "", ...at }]],
+    ),
+  );
+}
+
+/** The command's options by the names that the program reads, places moved behind the program's text. */
+function givenOptions(command: ShellCommand, options: MapNode, by: number): GivenOptions {
+  const takes = new Set(options.entries.map(({ key }) => key));
+  const given = new Map<string, LocatedNode>();
+  for (const { key, value } of command.flags.entries) {
+    const name = key.replaceAll("-", "_");
+    if (LAUNCHER_OPTIONS.has(name) && !takes.has(name)) continue;
+    const negated = /^no_(.+)$/.exec(name)?.[1];
+    const moved = shifted(value, by);
+    // `--no_x` of HfArgumentParser and click switches `x` off (transformers/hf_argparser.py, `_parse_dataclass_field`).
+    if (negated !== undefined && takes.has(negated) && !takes.has(name) && moved.kind === "scalar")
+      given.set(negated, { ...moved, value: moved.value !== true });
+    else given.set(name, moved);
+  }
+  return given;
+}
+
+/** A setting with its place: in the script where its value was given there. */
+function placedSetting(
+  setting: LocatedSetting,
+  program: LoadedDocument,
+  script: LoadedDocument,
+  by: number,
+): Setting[] {
+  const written = (setting.node.kind === "scalar" ? setting.node.source : undefined) ?? setting.valueSpan;
+  const inScript = written.start >= by;
+  const place: Place = inScript
+    ? { uri: script.uri, keySpan: moved(written, -by), valueSpan: moved(written, -by) }
+    : { uri: program.uri, keySpan: setting.keySpan, valueSpan: setting.valueSpan };
+  return located([setting], program.uri, "linked").map((one) => ({ ...one, place }));
+}
+
+/** What the command's options and the program's defaults mean by their names, to the command's format. */
+function namedOptions(
+  format: Format | undefined,
+  program: LoadedDocument,
+  { script, command }: CommandLine,
+  given: GivenOptions,
+): Pick<StartedProgram, "flags" | "defaults"> {
+  const { config } = script;
+  const shell = config?.parsed.shell;
+  if (format === undefined || config === undefined || shell === undefined) return { flags: [], defaults: [] };
+  const by = script.text.length + 1;
+  const stated = command.flags.entries;
+  const open = defaultsOf(program, given).map(
+    ({ key, keySpan, value }): Entry => ({ key, keySpan: moved(keySpan, by), value: shifted(value, by) }),
+  );
+  const flags: MapNode = { ...command.flags, entries: [...open, ...stated] };
+  const only = { ...shell, commands: [{ ...command, flags }] };
+  const { settings } = format.read({ ...config, parsed: { ...config.parsed, shell: only } });
+  const starts = new Set([...stated, ...command.overrides.entries].map(({ keySpan }) => keySpan.start));
+  return {
+    flags: located(
+      settings.filter(({ keySpan }) => starts.has(keySpan.start)),
+      script.uri,
+      "linked",
+    ),
+    defaults: settings
+      .filter(({ keySpan }) => keySpan.start >= by)
+      .flatMap((setting) => {
+        const place = {
+          uri: program.uri,
+          keySpan: moved(setting.keySpan, -by),
+          valueSpan: moved(setting.valueSpan, -by),
+        };
+        return located([setting], program.uri, "linked").map((one) => ({ ...one, place }));
+      }),
+  };
+}
+
+function moved({ start, end }: Span, by: number): Span {
+  return { start: start + by, end: end + by };
+}
+
+/** Classes of options for something else than the training, whose names mean other things there. */
+const OTHER_OPTIONS = /Generation|Sampling|Inference/;
+
+/** Defaults of options that the command leaves open. */
+function defaultsOf({ config }: LoadedDocument, given: GivenOptions): readonly Entry[] {
+  const { options, classes } = config?.parsed.python ?? {};
+  const others = (classes ?? []).filter(({ name }) => OTHER_OPTIONS.test(name)).flatMap(({ fields }) => fields.entries);
+  const other = new Set(others.map(({ key }) => key));
+  return (options?.entries ?? []).filter(
+    ({ key, value }) => value.kind !== "unknown" && !isNone(value) && !given.has(key) && !other.has(key),
+  );
+}
+
+function isNone(node: LocatedNode): boolean {
+  return node.kind === "scalar" && node.value === null;
+}

@@ -1,0 +1,138 @@
+/**
+ * The options that a program takes on its command line, as its own text declares them: argparse and click by calls,
+ * dataclasses by their fields (`HfArgumentParser`, TRL, draccus, tyro, simple-parsing), fire and typer by the parameters of
+ * the function they start. Keyed by the attribute or parameter that the program reads.
+ */
+import type { SyntaxNode } from "@lezer/common";
+import { emptyMap } from "../text";
+import type { Entry, LocatedNode, MapNode, PythonCall, UnknownNode } from "../tree";
+import { classOf } from "./classes";
+import type { Collector } from "./collect";
+import { childrenOf, span } from "./nodes";
+import type { Evaluator } from "./values";
+
+/** Calls that declare one option by its spelling (`argparse`, `click`). */
+const DECLARES = /(?:^|\.)(?:add_argument|option)$/;
+/** Calls that make a function's parameters the program's options (`fire.Fire(f)`, `typer.run(f)`, `tyro.cli(f)`). */
+const STARTS = /(?:^|\.)(?:Fire|run|cli|CLI|entrypoint)$/;
+/** Decorators that do (`@click.command()`, typer's `@app.command()`). */
+const COMMAND = /(?:^|\.)(?:command|main|callback|cli)\b/;
+/** Decorators of classes whose fields are options. */
+const DATACLASS = /(?:^|\.)(?:dataclass|dataclasses|attrs|define|chz)\b/;
+/** Bases of classes that parsers turn into options. */
+const ARGUMENTS = /(?:Arguments|Config|Args|BaseModel|Tap|FlatArguments)$/;
+
+function required(at: { readonly start: number; readonly end: number }): UnknownNode {
+  return { kind: "unknown", raw: "", reason: "the command gives it", start: at.start, end: at.end };
+}
+
+/** Defaults that declaring calls give, keyed by the attribute they set; `undefined`: none is stated. */
+function declared(call: PythonCall): (Omit<Entry, "value"> & { readonly value: LocatedNode | undefined }) | undefined {
+  if (!DECLARES.test(call.callee)) return undefined;
+  const texts = call.positional.flatMap((node) =>
+    node.kind === "scalar" && typeof node.value === "string" ? [{ node, text: node.value }] : [],
+  );
+  const spelled = texts.filter(({ text }) => text.startsWith("-"));
+  const long = spelled.find(({ text }) => text.startsWith("--")) ?? spelled[0];
+  if (long === undefined) return undefined;
+  const keyword = (name: string) => call.keywords.entries.find((entry) => entry.key === name)?.value;
+  const [action, dest, stated] = [keyword("action"), keyword("dest"), keyword("default")];
+  // click names the parameter by a text without dashes.
+  const bare = texts.find(({ text }) => /^\w+$/.test(text))?.text;
+  const own = dest?.kind === "scalar" && typeof dest.value === "string" ? dest.value : bare;
+  const key = own ?? long.text.replace(/^-+/, "").replace(/\/.*$/, "").replaceAll("-", "_");
+  const isFlag = keyword("is_flag");
+  const off: LocatedNode = { kind: "scalar", value: false, raw: "", start: call.end, end: call.end };
+  const switched =
+    action?.kind === "scalar" && (action.value === "store_true" || action.value === "store_false")
+      ? { ...off, value: action.value === "store_false" }
+      : isFlag?.kind === "scalar" && isFlag.value === true
+        ? off
+        : undefined;
+  return { key, keySpan: { start: long.node.start, end: long.node.end }, value: stated ?? switched };
+}
+
+/** Defaults of `add_argument` and `option` calls. */
+export function declaredDefaults(calls: readonly PythonCall[]): Entry[] {
+  return calls.flatMap((call) => {
+    const found = declared(call);
+    return found?.value === undefined ? [] : [{ ...found, value: found.value }];
+  });
+}
+
+function decoratorsOf(node: SyntaxNode, evaluator: Evaluator): string[] {
+  const around = node.parent?.name === "DecoratedStatement" ? node.parent : null;
+  return (around?.getChildren("Decorator") ?? []).map((one) => evaluator.slice(one).slice(1));
+}
+
+function takesFields(node: SyntaxNode, evaluator: Evaluator): boolean {
+  return (
+    decoratorsOf(node, evaluator).some((text) => DATACLASS.test(text.replace(/\(.*$/s, ""))) ||
+    classOf(node, evaluator).bases.some((base) => ARGUMENTS.test(base))
+  );
+}
+
+/** Names of the fields that a class annotates without a default. */
+function bareFields(node: SyntaxNode, evaluator: Evaluator): Entry[] {
+  return (node.getChild("Body")?.getChildren("AssignStatement") ?? []).flatMap((statement) => {
+    const field = statement.firstChild;
+    if (field?.name !== "VariableName" || statement.lastChild?.name !== "TypeDef") return [];
+    return [{ key: evaluator.slice(field), keySpan: span(field), value: required(span(field)) }];
+  });
+}
+
+/** Names of the functions whose parameters the command line gives. */
+export function startedFunctions(found: Collector, evaluator: Evaluator): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const node of found.callNodes) {
+    const callee = node.firstChild;
+    if (callee === null || !STARTS.test(evaluator.slice(callee))) continue;
+    const first = childrenOf(node.getChild("ArgList") ?? node).find((child) => child.name === "VariableName");
+    if (first !== undefined) names.add(evaluator.slice(first));
+  }
+  for (const node of found.functionNodes) {
+    const name = node.getChild("VariableName");
+    if (name !== null && decoratorsOf(node, evaluator).some((text) => COMMAND.test(text.replace(/\(.*$/s, ""))))
+      names.add(evaluator.slice(name));
+  }
+  return names;
+}
+
+function parametersOf(node: SyntaxNode, evaluator: Evaluator): Entry[] {
+  const children = childrenOf(node.getChild("ParamList") ?? node);
+  return children.flatMap((child, index): Entry[] => {
+    const before = children[index - 1];
+    if (child.name !== "VariableName" || before?.name === "AssignOp" || /^\*\*?$/.test(before?.name ?? "")) return [];
+    const typed = children[index + 1]?.name === "TypeDef" ? index + 2 : index + 1;
+    const standard = children[typed]?.name === "AssignOp" ? children[typed + 1] : undefined;
+    const value = standard === undefined ? required(span(child)) : defaultOf(standard, evaluator);
+    return [{ key: evaluator.slice(child), keySpan: span(child), value }];
+  });
+}
+
+/** `typer.Option(8, …)` stands for its default. */
+function defaultOf(node: SyntaxNode, evaluator: Evaluator): LocatedNode {
+  const call = node.name === "CallExpression" ? evaluator.call(node) : null;
+  if (call === null || !/(?:^|\.)(?:Option|Argument)$/.test(call.callee)) return evaluator.evaluate(node);
+  const stated = call.keywords.entries.find(({ key }) => key === "default")?.value ?? call.positional[0];
+  return stated ?? required(span(node));
+}
+
+/** Every option with its default; those without one are unknown. */
+export function optionsOf(found: Collector, evaluator: Evaluator, calls: readonly PythonCall[]): MapNode {
+  const fromCalls = calls.flatMap((call): Entry[] => {
+    const option = declared(call);
+    return option === undefined ? [] : [{ ...option, value: option.value ?? required(option.keySpan) }];
+  });
+  const fromClasses = found.classNodes
+    .filter((node) => takesFields(node, evaluator))
+    .flatMap((node) => [...bareFields(node, evaluator), ...classOf(node, evaluator).fields.entries]);
+  const started = startedFunctions(found, evaluator);
+  const fromFunctions = found.functionNodes
+    .filter((node) => started.has(evaluator.slice(node.getChild("VariableName") ?? node)))
+    .flatMap((node) => parametersOf(node, evaluator));
+  const entries = new Map<string, Entry>();
+  // What a call declares says more than a parameter without a default that receives it (click).
+  for (const entry of [...fromFunctions, ...fromClasses, ...fromCalls]) entries.set(entry.key, entry);
+  return { ...emptyMap({ start: 0, end: 0 }), entries: [...entries.values()] };
+}

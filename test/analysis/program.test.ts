@@ -1,0 +1,167 @@
+/** Programs of the workspace that launch scripts start: their options, defaults and code are the run's. */
+import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
+import { memoryRuntime, uri } from "./memory-runtime";
+
+async function runOf(files: Readonly<Record<string, string>>, path: string) {
+  const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri(path), {});
+  const [run] = analysis.runs;
+  assert.ok(run !== undefined, `${path} is no run`);
+  const said = (name: string) => run.settings.find((setting) => setting.name === name);
+  return { run, said, value: (name: string) => said(name)?.value };
+}
+
+const HF = `
+from dataclasses import dataclass, field
+import transformers
+from transformers import AutoModelForCausalLM, HfArgumentParser, Trainer
+@dataclass
+class TrainingArguments(transformers.TrainingArguments):
+    gradient_checkpointing: bool = field(default=True)
+    optim: str = field(default="paged_adamw_8bit")
+    bf16: bool = field(default=True)
+    model_max_length: int = field(default=512)
+@dataclass
+class ModelArguments:
+    model_name_or_path: str = field(default="EleutherAI/pythia-1b")
+m, a = HfArgumentParser((ModelArguments, TrainingArguments)).parse_args_into_dataclasses()
+model = AutoModelForCausalLM.from_pretrained(m.model_name_or_path)
+Trainer(model=model, args=a, train_dataset=ds).train()
+`;
+
+describe("analysis: programs that scripts start", () => {
+  it("give their dataclasses' defaults to the command", async () => {
+    const files = {
+      "train.py": HF,
+      "run.sh": "python train.py --output_dir o --per_device_train_batch_size 4 --optim adamw_torch\n",
+    };
+    const { run, said, value } = await runOf(files, "run.sh");
+    assert.deepEqual(run.formats, ["hf-training-arguments", "shell"]);
+    assert.equal(value("model"), "EleutherAI/pythia-1b");
+    assert.equal(value("gradient_checkpointing"), true);
+    assert.equal(value("compute_dtype"), "bf16");
+    assert.equal(value("sequence_length"), 512);
+    assert.equal(value("optimizer"), "adamw_torch");
+    assert.equal(said("optimizer")?.uri, uri("run.sh"));
+    assert.equal(said("sequence_length")?.uri, uri("train.py"));
+  });
+
+  it("are read as their script starts them when they are open themselves", async () => {
+    const files = {
+      "train.py": HF,
+      "run.sh": "torchrun --nproc_per_node 2 train.py --model_name_or_path gpt2 --output_dir o --bf16 false\n",
+    };
+    const { said, value } = await runOf(files, "train.py");
+    assert.equal(value("model"), "gpt2");
+    assert.equal(said("model")?.uri, uri("run.sh"));
+    assert.equal(value("compute_dtype"), "fp32");
+    assert.equal(value("world_size"), 2);
+  });
+
+  it("take options of any name to the calls that they reach", async () => {
+    const program = `
+import argparse
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig, Trainer, TrainingArguments
+from peft import LoraConfig, get_peft_model
+parser = argparse.ArgumentParser()
+parser.add_argument("--base", default="gpt2")
+parser.add_argument("--width", type=int, default=64)
+parser.add_argument("--depth-bits", type=int, default=4)
+parser.add_argument("--micro", type=int, default=2)
+o = parser.parse_args()
+model = AutoModelForCausalLM.from_pretrained(o.base, quantization_config=BitsAndBytesConfig(
+    load_in_4bit=o.depth_bits == 4, load_in_8bit=o.depth_bits == 8, bnb_4bit_quant_type="nf4"))
+model = get_peft_model(model, LoraConfig(r=o.width, target_modules=["c_attn"]))
+Trainer(model=model, args=TrainingArguments(output_dir="o", per_device_train_batch_size=o.micro), train_dataset=ds).train()
+`;
+    const files = {
+      "tune.py": program,
+      "run.sh":
+        "accelerate launch --num_processes 1 tune.py --width 8 --depth-bits=8 --output_dir o --learning_rate 1e-4\n",
+    };
+    const { run, said, value } = await runOf(files, "run.sh");
+    assert.equal(value("lora_rank"), 8);
+    assert.deepEqual([said("lora_rank")?.uri, said("lora_rank")?.range?.start.line], [uri("run.sh"), 0]);
+    assert.equal(value("quantization"), "int8");
+    assert.equal(value("micro_batch_size"), 2);
+    assert.equal(said("micro_batch_size")?.uri, uri("tune.py"));
+    assert.ok(run.perDevice !== null);
+  });
+
+  it("may be started by fire or click", async () => {
+    const body = `
+    model = AutoModelForCausalLM.from_pretrained(base_model, load_in_8bit=True)
+    model = get_peft_model(model, LoraConfig(r=lora_r, target_modules=lora_target_modules))
+    Trainer(model=model, args=TrainingArguments(per_device_train_batch_size=micro, output_dir="o")).train()
+`;
+    const imports =
+      "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\nfrom peft import LoraConfig, get_peft_model\n";
+    const fire = `import fire\n${imports}def train(base_model: str = "", micro: int = 4, lora_r: int = 8, lora_target_modules: list = ["c_attn"]):${body}fire.Fire(train)\n`;
+    const click = `import click\n${imports}@click.command()\n@click.option("--base-model")\n@click.option("--micro", default=4)\n@click.option("--lora-r", default=8)\n@click.option("--lora-target-modules", default="c_attn")\ndef train(base_model, micro, lora_r, lora_target_modules):${body}train()\n`;
+    for (const program of [fire, click]) {
+      const files = {
+        "tune.py": program,
+        "run.sh":
+          "python tune.py --base_model gpt2 --lora_r 16 --output_dir o --learning_rate 1e-4 --num_train_epochs 1\n",
+      };
+      const { value } = await runOf(files, "run.sh");
+      assert.deepEqual(
+        ["model", "lora_rank", "micro_batch_size", "quantization"].map(value),
+        ["gpt2", 16, 4, "int8"],
+        program.slice(0, 12),
+      );
+    }
+  });
+
+  it("join the lengths of questions and answers, and gather linear layers by name", async () => {
+    const program = `
+import transformers, torch
+from dataclasses import dataclass, field
+from transformers import AutoModelForCausalLM, Seq2SeqTrainer
+from peft import LoraConfig, get_peft_model
+@dataclass
+class TrainingArguments(transformers.Seq2SeqTrainingArguments):
+    lora_r: int = field(default=64)
+    source_max_len: int = field(default=1024)
+    target_max_len: int = field(default=256)
+@dataclass
+class GenerationArguments:
+    use_cache: bool = field(default=True)
+def find_all_linear_names(args, model):
+    names = set()
+    for name, module in model.named_modules():
+        if isinstance(module, torch.nn.Linear):
+            names.add(name.split(".")[-1])
+    return list(names)
+def build(args):
+    model = AutoModelForCausalLM.from_pretrained(args.model_name_or_path, torch_dtype=torch.float16 if args.fp16 else torch.bfloat16)
+    return get_peft_model(model, LoraConfig(r=args.lora_r, target_modules=find_all_linear_names(args, model)))
+args, = transformers.HfArgumentParser((TrainingArguments, GenerationArguments)).parse_args_into_dataclasses()
+Seq2SeqTrainer(model=build(args), args=args).train()
+`;
+    const files = {
+      "q.py": program,
+      "run.sh":
+        "python q.py --model_name_or_path facebook/opt-125m --output_dir o --source_max_len 384 --per_device_train_batch_size 1\n",
+    };
+    const { run, value } = await runOf(files, "run.sh");
+    assert.equal(value("sequence_length"), 640);
+    assert.equal(value("lora_rank"), 64);
+    assert.equal(value("load_dtype"), "bfloat16");
+    assert.ok(!run.assumptions.some(({ what }) => /peft chooses/.test(what)));
+    assert.ok(!run.findings.some(({ code }) => code === "checkpointing-use-cache"));
+  });
+
+  it("leave a DeepSpeed file that a script names to the script's run", async () => {
+    const files = {
+      "ds.json": '{"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": "auto"}',
+      "run.sh":
+        "deepspeed --num_gpus 2 x.py --model_name_or_path gpt2 --output_dir o --per_device_train_batch_size 4 --deepspeed ds.json\n",
+    };
+    const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri("run.sh"), {});
+    assert.deepEqual(
+      analysis.runs.map(({ id }) => id),
+      ["run.sh"],
+    );
+  });
+});
