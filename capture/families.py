@@ -54,7 +54,7 @@ FAMILIES |= {name: replace(FAMILIES[name], heads=heads) for name, heads in HEADS
 
 # Those that classify the states of a text's last end-of-sequence token (modeling_bart.py, modeling_t5.py: `eos_mask`).
 ENDED = ("bart", "bigbird_pegasus", "mbart", "mt5", "mvp", "plbart", "t5", "umt5")
-ONE_END = readers.assumed("each text has one end-of-sequence token, whose states are classified", "eos_token_id", "seq-cls")
+ONE_END = readers.assumed("graph.one-end", "eos_token_id", "seq-cls")
 
 
 def _headed(name, family):
@@ -68,7 +68,7 @@ def _headed(name, family):
 
 
 # The Trainer switches the cache off in the whole config, while the text side of these asks its own (trainer.py; modeling_gemma3.py, Gemma3TextModel).
-NO_CACHE = readers.assumed("no cache of keys and values: the text side's own use_cache is false as well, which the Trainer leaves as it is", "text_config.use_cache", "seq-cls", "token-cls")
+NO_CACHE = readers.assumed("graph.no-cache", "text_config.use_cache", "seq-cls", "token-cls")
 
 for task, names in HEADS_OF_PICTURES.items():
     FAMILIES |= {name: replace(FAMILIES[name], tasks=(*FAMILIES[name].tasks, task)) for name in names if task not in FAMILIES[name].tasks}

@@ -106,13 +106,13 @@ BLOCKS = (Option("S % block_size != 0", staggered(False)), Option("S % block_siz
 
 
 def assumed(what, settle_with, *tasks):
-    """What of the data decides which code runs, and what it is taken to be."""
+    """What of the data decides which code runs, and the id of the words (src/words) that say what it is taken to be."""
     return {"tasks": tasks, "what": what, "settleWith": settle_with}
 
 
-FIRST_WORD = assumed("all words look at the first one and it at all, as the library's classifier sets it", "global_attention_mask", "seq-cls")
-FIRST_OF_CHOICE = assumed("all words look at the first one only, where the library's class has them look at every word of the choice", "global_attention_mask", "multiple-choice")
-NO_WORD = assumed("no word that all others look at: batches hold no global_attention_mask", "global_attention_mask", "masked-lm", "token-cls", "seq2seq-lm")
+FIRST_WORD = assumed("graph.first-word", "global_attention_mask", "seq-cls")
+FIRST_OF_CHOICE = assumed("graph.first-of-choice", "global_attention_mask", "multiple-choice")
+NO_WORD = assumed("graph.no-word", "global_attention_mask", "masked-lm", "token-cls", "seq2seq-lm")
 WINDOWED = {"assumes": (FIRST_WORD, FIRST_OF_CHOICE, NO_WORD), "axes": (WINDOWS,), "terms": (HEAD, "attention_window.0//2", "(S+attention_window.0-1)//attention_window.0", "2*((S+attention_window.0-1)//attention_window.0)-1"), "derived": {"attention_window.0": "attention_window"}}
 
 

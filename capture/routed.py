@@ -6,7 +6,7 @@ from .standard import drop
 from .text import HEADS, given
 
 TASKS = ("causal-lm", "seq-cls", "token-cls", "masked-lm", "seq2seq-lm", "qa")
-BALANCED = assumed("experts have equal shares of the rows, as routers are trained to give them; each expert runs by itself, on the rows that it is given", "routing", *TASKS)
+BALANCED = assumed("graph.balanced-experts", "routing", *TASKS)
 
 
 def parted(r, d):

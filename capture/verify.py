@@ -156,7 +156,7 @@ def estimates(all_cases, cli, write=write):
                 name = next(u for u in run["documents"] if u.endswith("/train.yaml")).split("/")[-2]
                 why = next((f["message"] for f in run["findings"] if f["code"] == "not-modelled"), "no estimate")
                 peaks = run["perDevice"]
-                stands = next((a["what"] for a in run["assumptions"] if a["what"].endswith("stands in")), None)
+                stands = next((a["what"] for a in run["assumptions"] if a["id"] in ("engine.relative", "engine.branch")), None)
                 found[name] = {"allocated": of_steps(peaks), "reserved": peaks["reservedPeakBytes"], "high": peaks["band"]["highBytes"], "stands": stands} if peaks else why
     return found
 

@@ -1,7 +1,9 @@
 /** Estimates with a memory of their own: the same run is simulated once, however many surfaces ask. */
+
 import { type EstimateResult, estimate } from "../core/estimate";
 import type { FamilyGraphs } from "../core/graph/types";
 import type { TrainingRun } from "../core/training/run";
+import { say } from "../words/message";
 
 const MOST_KEPT = 400;
 
@@ -33,7 +35,11 @@ export class Estimator {
     try {
       result = estimate(run, graphs, detail, enoughBytes);
     } catch (error) {
-      result = { ok: false, code: "not-modelled", reason: error instanceof Error ? error.message : String(error) };
+      result = {
+        ok: false,
+        code: "not-modelled",
+        reason: say("engine.fault", { failure: error instanceof Error ? error.message : String(error) }),
+      };
     }
     // What is only known to be too much is not kept: others may want the figure.
     if (result.ok && result.estimate.usedPeakBytes > enoughBytes) return result;

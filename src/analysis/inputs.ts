@@ -14,6 +14,7 @@ import { PINS_FILE, type PinnedRun, type PinsFile, pinnedFor, readPins } from ".
 import type { DocumentLink, Format, LocatedSetting } from "../formats/types";
 import { nodeAt } from "../syntax/text";
 import type { Span } from "../syntax/tree";
+import { say } from "../words/message";
 import { architectureOf } from "./architecture";
 import type { Catalogue } from "./catalogue";
 import { codedModel } from "./coded-model";
@@ -24,7 +25,7 @@ import { findCommand, type Launch, launchOf, namesFile, startedConfig } from "./
 import { findModel, type ModelFound } from "./model";
 import { plannedModel, startedPlans } from "./nnunet";
 import { isOutside, isRefused } from "./outside";
-import { type Problem, say } from "./problems";
+import type { Problem } from "./problems";
 import { readProgram, type StartedProgram, startedProgram } from "./program";
 import type { Runtime } from "./runtime";
 import { type Layer, located, type Setting, Settings } from "./settings";

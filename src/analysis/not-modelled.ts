@@ -1,7 +1,8 @@
 /** What a run may be or do that the engine does not follow: then there is no number rather than a wrong one. */
+
+import type { MessageId } from "../words/message";
 import { frameworkOf, TRAINER_FORMATS } from "./frameworks";
 import type { RunInputs } from "./inputs";
-import { say } from "./problems";
 import { flavourOf } from "./resolve/trainer";
 import type { Obstacle } from "./resolve/types";
 import type { Settings } from "./settings";
@@ -11,7 +12,7 @@ import { OWN_LOSS } from "./trainers";
 const SWITCHES = ["use_llama_pro"];
 
 /** Why a trainer is not followed, where there is more to say than that it keeps several models. */
-const REASONS: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<string, MessageId>> = {
   "async-grpo": "not-modelled.trainer.apart",
   "async-distillation": "not-modelled.trainer.apart",
   distillation: "not-modelled.trainer.teacher",
@@ -32,12 +33,12 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Trainers of frameworks under the name of one that is followed elsewhere. */
-const OF_FORMAT: Readonly<Partial<Record<string, Readonly<Record<string, string>>>>> = {
+const OF_FORMAT: Readonly<Partial<Record<string, Readonly<Record<string, MessageId>>>>> = {
   "llama-factory": { ppo: "not-modelled.trainer.one-model-ppo" },
 };
 
 /** Why a format's runs are read only, where there is more to say than that. */
-const FORMATS: Readonly<Partial<Record<string, string>>> = { openrlhf: "not-modelled.openrlhf" };
+const FORMATS: Readonly<Partial<Record<string, MessageId>>> = { openrlhf: "not-modelled.openrlhf" };
 
 /** Arguments of scripts that train a vision tower or projector beside the language model. */
 const MULTIMODAL = /(?:^|\s)(?:--)?(?:vision_tower|mm_projector_type|pretrain_mm_mlp_adapter)\b/m;
@@ -46,21 +47,21 @@ const MULTIMODAL = /(?:^|\s)(?:--)?(?:vision_tower|mm_projector_type|pretrain_mm
 const EXPORT = /^\s*export_dir\s*:/m;
 
 /** What of verl is not followed: engines other than FSDP, reward models on the same GPUs, and its SFT trainer. */
-function verlObstacles(settings: Settings, trainer: string): [string, Readonly<Record<string, string>>][] {
+type Obstruction = readonly [MessageId, Readonly<Record<string, string>>];
+
+function verlObstacles(settings: Settings, trainer: string): Obstruction[] {
   if (trainer !== "verl") return [["not-modelled.format", { format: "verl" }]];
   const strategy = settings.string("strategy") ?? "fsdp";
   return [
-    ...(/^fsdp2?$/.test(strategy) ? [] : [["not-modelled.engine", { strategy }] as [string, Record<string, string>]]),
-    ...(settings.boolean("reward_model_enabled") === true
-      ? [["not-modelled.reward-model", {}] as [string, Record<string, string>]]
-      : []),
+    ...(/^fsdp2?$/.test(strategy) ? [] : [["not-modelled.engine", { strategy }] as Obstruction]),
+    ...(settings.boolean("reward_model_enabled") === true ? [["not-modelled.reward-model", {}] as Obstruction] : []),
   ];
 }
 
 export function obstaclesOf(inputs: RunInputs, settings: Settings, trainer: string): Obstacle[] {
   const found: Obstacle[] = [];
-  const add = (id: string, args: Readonly<Record<string, string>> = {}): void => {
-    found.push({ code: "not-modelled", message: say(id, args) });
+  const add = (id: MessageId, args: Readonly<Record<string, string>> = {}): void => {
+    found.push({ code: "not-modelled", message: { id, args } });
   };
   const { format, main } = inputs;
   if (format.id === "accelerate") add("not-modelled.part");

@@ -1,6 +1,7 @@
 /** A finding before it is put into words: code, place and what fills its message. */
-import type { Message, ProblemFix, Severity } from "../formats/types";
+import type { ProblemFix, Severity } from "../formats/types";
 import type { Span } from "../syntax/tree";
+import type { Message } from "../words/message";
 
 export interface Related {
   readonly uri: string;
@@ -16,8 +17,4 @@ export interface Problem {
   readonly span: Span;
   readonly related?: readonly Related[];
   readonly fixes?: readonly ProblemFix[];
-}
-
-export function say(id: string, args: Message["args"] = {}): Message {
-  return { id, args };
 }

@@ -6,12 +6,12 @@ import type { ComponentKind, Estimate, Phase } from "../core/report/estimate";
 import type { ReportFinding, ReportGuide, ReportPlan, ReportRun, ReportSetting } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
 import { DEEPSPEED_KEYS } from "../formats/deepspeed/keys";
-import type { Message } from "../formats/types";
+import type { Message } from "../words/message";
+import { say } from "../words/message";
 import type { RunInputs } from "./inputs";
 import { hostLimitOf } from "./levers/allowed";
-import { type Locale, size, t, text } from "./messages";
+import { type Locale, size, text } from "./messages";
 import { withholding } from "./outside";
-import { say } from "./problems";
 import type { Resolution, Resolved, Supposition } from "./resolve";
 import type { Variant } from "./run-analysis";
 import type { LoadedDocument } from "./store";
@@ -152,13 +152,15 @@ export function assembleRun(parts: ReportParts): ReportRun {
     ...(estimate !== undefined ? { fitsOn: fitsOn(estimate) } : {}),
     assumptions: [
       ...resolution.suppositions.map((supposition, index) => ({
+        id: supposition.message.id,
         what: shown(text(replayed(supposition, parts), locale)),
         settleWith: supposition.settleWith,
         effectBytes: parts.assumptionEffects[index] ?? 0,
       })),
       ...(estimate?.assumptions ?? []).map((assumption) => ({
         ...assumption,
-        what: shown(t(locale, "engine", { reason: assumption.what })),
+        id: assumption.what.id,
+        what: shown(text(assumption.what, locale)),
       })),
     ],
     findings: [...parts.findings],

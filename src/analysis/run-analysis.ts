@@ -6,11 +6,11 @@ import { boundOfPadded, reserveOfPadded } from "../core/padded";
 import type { Estimate } from "../core/report/estimate";
 import type { ReportEdit } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
+import { say } from "../words/message";
 import type { AnalysisOptions } from "./analyzer";
 import type { Estimator } from "./estimator";
 import type { RunInputs } from "./inputs";
 import type { Locale } from "./messages";
-import { say } from "./problems";
 import { type Choice, type Resolution, resolveRun, type Supposition } from "./resolve";
 import { usableOf, type Verdict, verdictOf } from "./verdict";
 

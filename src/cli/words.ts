@@ -1,5 +1,5 @@
 /** What the text reports say around the analysis' own messages, in both languages. Holes are `{name}`. */
-import { type Locale, t } from "../analysis/messages";
+import { type Locale, messageId, t } from "../analysis/messages";
 
 const EN = {
   "verdict.fits": "fits",
@@ -149,5 +149,6 @@ export function words(locale: Locale): Say {
 
 /** Name of a component kind or a phase, as the hovers call it. */
 export function named(locale: Locale, what: "component" | "phase", id: string): string {
-  return t(locale, `${what}.${id}`);
+  const known = messageId(`${what}.${id}`);
+  return known === undefined ? id : t(locale, known);
 }

@@ -2,6 +2,8 @@
  * The one entry of the estimator: a resolved run and its architecture graph in, an estimate out.
  * Pure and synchronous; never throws on anything a user can write.
  */
+
+import { type Message, say } from "../words/message";
 import { expandablePeak } from "./allocator/expandable";
 import { pressedPool, reservedPeak } from "./allocator/replay";
 import { operatorsOf } from "./cost/operators";
@@ -26,7 +28,11 @@ import type { TrainingRun } from "./training/run";
 /** Either an estimate, or why there is none (shown to the user as it is). */
 export type EstimateResult =
   | { readonly ok: true; readonly estimate: Estimate }
-  | { readonly ok: false; readonly code: "unknown-model" | "invalid-config" | "not-modelled"; readonly reason: string };
+  | {
+      readonly ok: false;
+      readonly code: "unknown-model" | "invalid-config" | "not-modelled";
+      readonly reason: Message;
+    };
 
 /**
  * Simulates two optimizer steps of `run` on `graphs` and reads peaks, breakdown and timeline off the event stream.
@@ -45,7 +51,7 @@ export function estimate(
   enoughBytes = Number.POSITIVE_INFINITY,
 ): EstimateResult {
   if (graphs === undefined)
-    return { ok: false, code: "unknown-model", reason: `no graph of the family "${run.model.family}" was captured` };
+    return { ok: false, code: "unknown-model", reason: say("engine.family", { family: run.model.family }) };
   try {
     const relative = graphs.family !== run.model.family;
     const result = simulateFullest(standIn(run, graphs), graphs);
@@ -54,7 +60,7 @@ export function estimate(
     const { ledger } = simulation;
     // A size that is no number makes every sum after it none, and the peak the largest before it.
     if (!Number.isFinite(ledger.live) || ledger.peakEvent < 0)
-      return refused(run, graphs, { reason: "the model's config.json does not give every size" });
+      return refused(run, graphs, { reason: say("engine.sizes") });
     const eager = widenedBy(read(run, simulation, detail === "full", enoughBytes, graphs.kernels), [
       ...result.uncertain,
       ...missingKernels(ledger, graphs.kernels),
@@ -75,9 +81,9 @@ export function estimate(
     const stands = run.standsFor !== undefined || run.trainer?.standIn === true || splitsModel(run);
     return { ok: true, estimate: stands ? widenedActivations(own) : own };
   } catch (error) {
-    if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.message };
+    if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.reason };
     const failure = error instanceof Error ? error.message : String(error);
-    return refused(run, graphs, { reason: `the model's config.json cannot be run: ${failure}`, failure });
+    return refused(run, graphs, { reason: say("engine.config", { failure }), failure });
   }
 }
 
@@ -90,7 +96,7 @@ export function estimate(
 function refused(
   run: TrainingRun,
   graphs: FamilyGraphs,
-  { reason, failure }: { readonly reason: string; readonly failure?: string },
+  { reason, failure }: { readonly reason: Message; readonly failure?: string },
 ): EstimateResult {
   try {
     if (graphs.family === run.model.family && unmetConditions(run, graphs).length > 0)
@@ -101,7 +107,7 @@ function refused(
       return {
         ok: false,
         code: "not-modelled",
-        reason: `an operator is given what the engine has no rule for: ${failure}`,
+        reason: say("engine.no-rule", { failure: failure ?? "" }),
       };
   } catch {
     // What the config cannot even count is its own fault.
@@ -116,16 +122,16 @@ function refused(
 const STAND_IN_LOW = 0.7;
 const STAND_IN_HIGH = 1.5;
 
-function relativeStands(family: string, relative: string): string {
-  return `${family} was not captured: ${relative} with its dimensions stands in`;
+function relativeStands(family: string, relative: string): Message {
+  return say("engine.relative", { family, relative });
 }
 
-function branchStands(family: string, unmet: readonly string[]): string {
-  return `${family} was captured where ${unmet.join(" and ")}: that code stands in`;
+function branchStands(family: string, unmet: readonly string[]): Message {
+  return say("engine.branch", { family, conditions: unmet.join(" and ") });
 }
 
 /** The estimate of something else that stands in, which the assumption says. */
-function widened(estimate: Estimate, what: string): Estimate {
+function widened(estimate: Estimate, what: Message): Estimate {
   const { band } = estimate;
   return {
     ...estimate,
@@ -219,16 +225,14 @@ function widenedBy(estimate: Estimate, uncertain: readonly SplitUncertainty[]): 
 /** Adapters on experts whose matrices are stored together take plain LoRA only. */
 function adaptedExperts({ adapterRefused }: Simulation): SplitUncertainty[] {
   if (!adapterRefused) return [];
-  const what =
-    "peft refuses dropout, DoRA and biases on experts that are stored together: this is the estimate of plain LoRA there";
+  const what = say("engine.adapted-experts");
   return [{ what, settleWith: "lora_dropout", moreBytes: 0, lessBytes: 0 }];
 }
 
 /** Weights that a model makes in float32 whatever it is loaded in meet others of it in one product (DeBERTa's biases of queries). */
 function mixedFactors(simulation: Simulation): SplitUncertainty[] {
   if (!simulation.mixedFactors) return [];
-  const what =
-    "PyTorch refuses products of two dtypes, which this model's weights come to as they are loaded: train it in float32 or under autocast";
+  const what = say("engine.mixed-dtypes");
   return [{ what, settleWith: "dtype", moreBytes: 0, lessBytes: 0 }];
 }
 
@@ -245,7 +249,12 @@ function unbalanced(run: TrainingRun, graphs: FamilyGraphs, { peak }: Ledger): n
  */
 function takenFor({ task }: TrainingRun, { assumes }: FamilyGraphs, moreBytes: number): SplitUncertainty[] {
   const own = (assumes ?? []).filter(({ tasks }) => tasks.includes(task));
-  return own.map(({ what, settleWith }, k) => ({ what, settleWith, moreBytes: k === 0 ? moreBytes : 0, lessBytes: 0 }));
+  return own.map(({ what, settleWith }, k) => ({
+    what: { id: what, args: {} },
+    settleWith,
+    moreBytes: k === 0 ? moreBytes : 0,
+    lessBytes: 0,
+  }));
 }
 
 /**
@@ -257,7 +266,7 @@ function engineCopies({ float8 }: TrainingRun, ledger: Ledger): SplitUncertainty
   let bytes = 0;
   for (const id of ledger.aliveAt(ledger.peakEvent))
     if (ledger.labelOf(id).operator === "quantize") bytes += ledger.bytes[id]!;
-  const what = "8-bit copies of Transformer Engine as its source has them: other recipes keep more or fewer";
+  const what = say("engine.transformer-engine");
   return [{ what, settleWith: "fp8_recipe", moreBytes: bytes / 2, lessBytes: bytes / 2 }];
 }
 
@@ -266,7 +275,7 @@ const SMALL_WORKSPACE = 64 * 2 ** 20;
 
 function workspaces(ledger: Ledger): SplitUncertainty[] {
   const moreBytes = convolutionWorkspace(ledger);
-  const what = "no workspace of cuDNN, whose kernels may rearrange the largest convolution's input and output";
+  const what = say("engine.cudnn");
   return moreBytes < SMALL_WORKSPACE ? [] : [{ what, settleWith: "cudnn", moreBytes, lessBytes: 0 }];
 }
 
@@ -281,7 +290,7 @@ function decompositions({ ledger, loading }: Simulation): SplitUncertainty[] {
   const { bytes, labelIndices } = loading;
   for (let id = 0; id < bytes.length; id++)
     if (decomposed[labelIndices[id]!] === 1) largest = Math.max(largest, bytes[id]!);
-  const what = "no copy and workspace of cuSOLVER while weights are taken apart for the adapter";
+  const what = say("engine.cusolver");
   const moreBytes = Math.max(0, loading.peak + 2 * largest - Math.max(loading.peak, ledger.peak));
   return moreBytes === 0 ? [] : [{ what, settleWith: "init_lora_weights", moreBytes, lessBytes: 0 }];
 }
@@ -305,7 +314,7 @@ function raisedHead(run: TrainingRun, { parameters, trainableParameters }: Simul
   const perElement = half ? (trainableParameters === parameters ? RAISED_TRAINED : RAISED) + copies : 0;
   // The states and their gradient.
   const hidden = 2 * ELEMENT_BYTES.float32 * microBatchSize * sequenceLength * width;
-  const what = "the head and the states before it as they were loaded: `cast_lm_head_to_fp32` raises them to float32";
+  const what = say("engine.raised-head");
   return [{ what, settleWith: "cast_lm_head_to_fp32", moreBytes: perElement * rows * width + hidden, lessBytes: 0 }];
 }
 
@@ -323,7 +332,7 @@ function scattered(ledger: Ledger): SplitUncertainty[] {
   const id = ledger.events[ledger.peakEvent] ?? -1;
   if (id < 0 || !SCATTERS.has(ledger.labelOf(id).operator)) return [];
   const lessBytes = ledger.sizeOf(id);
-  const what = "the gradient of what is picked is scattered out of place at the peak; a card may write it in place";
+  const what = say("engine.scatter");
   return lessBytes < SMALL_SCATTER ? [] : [{ what, settleWith: "torch", moreBytes: 0, lessBytes }];
 }
 
@@ -343,7 +352,7 @@ function missingKernels(ledger: Ledger, kernels: FamilyGraphs["kernels"]): Split
     const { kind, scope } = ledger.labelOf(id);
     if (ACTIVE.has(kind) && inside.test(scope)) lessBytes += bytes[id]!;
   }
-  const what = `without the kernels of ${kernels.packages.join(" and ")}; with them ${kernels.module} holds less`;
+  const what = say("engine.missing-kernels", { packages: kernels.packages.join(" + "), module: kernels.module });
   return lessBytes === 0 ? [] : [{ what, settleWith: "libraries", moreBytes: 0, lessBytes }];
 }
 

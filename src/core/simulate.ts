@@ -2,6 +2,7 @@
  * One run on one device, executed on paper: the event stream of loading and two optimizer steps.
  */
 
+import type { Message } from "../words/message";
 import { RoundsDiffer } from "./engine/folding/rounds";
 import { Ledger } from "./engine/ledger";
 import type { Tensor } from "./engine/tensor";
@@ -62,7 +63,7 @@ export interface Simulation extends ParameterCounts {
 
 export type SimulationResult =
   | { readonly ok: true; readonly simulation: Simulation }
-  | { readonly ok: false; readonly code: "invalid-config" | "not-modelled"; readonly reason: string };
+  | { readonly ok: false; readonly code: "invalid-config" | "not-modelled"; readonly reason: Message };
 
 /** Runs `body` as `model.eval()` and `torch.no_grad()` do. */
 function withoutTraining<T>(torch: Torch, body: () => T): T {

@@ -1,4 +1,6 @@
 /** A run as its fullest GPU carries it out: one simulation, or one per pipeline stage that may be the fullest. */
+
+import { say } from "../words/message";
 import type { Ledger } from "./engine/ledger";
 import { configView } from "./graph/config";
 import type { FamilyGraphs } from "./graph/types";
@@ -30,7 +32,7 @@ export function simulateFullest(run: TrainingRun, graphs: FamilyGraphs): Fullest
     fullest = result;
     uncertain = split.uncertain.map((one) => (one.settleWith === "pipeline_parallel" ? scheduled(one, waiting) : one));
   }
-  if (fullest?.ok !== true) return { ok: false, code: "invalid-config", reason: "no stage of the pipeline" };
+  if (fullest?.ok !== true) return { ok: false, code: "invalid-config", reason: say("engine.no-stage") };
   // Parameters are counted over the whole model, whatever part of it one GPU holds.
   return withUncertain({ ok: true, simulation: { ...fullest.simulation, ...countParameters(run, graphs) } }, uncertain);
 }

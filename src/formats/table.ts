@@ -3,9 +3,10 @@
  * and where each was written. A format is a table plus the few rules a table cannot hold.
  */
 import type { Entry, LocatedNode, MapNode, Span } from "../syntax/tree";
+import type { Message, MessageId } from "../words/message";
 import { renaming, replacing, setting } from "./fix";
 import { nearest } from "./suggest";
-import type { FormatProblem, KeySpec, LocatedSetting, Message, ProblemFix, Severity } from "./types";
+import type { FormatProblem, KeySpec, LocatedSetting, ProblemFix, Severity } from "./types";
 
 /** A table prepared for look-ups: every spelling of every key. */
 export interface KeyTable {
@@ -56,7 +57,7 @@ export function problem(
   code: string,
   severity: Severity,
   span: Span,
-  id: string,
+  id: MessageId,
   args: Message["args"] = {},
   fixes: readonly ProblemFix[] = [],
 ): FormatProblem {
@@ -195,7 +196,7 @@ interface ReadValue {
 /** The value as the library would take it, or what is wrong with it. */
 export function readValue(spec: KeySpec, node: LocatedNode, convertsText: boolean, tuned = false): ReadValue {
   const key = spec.key;
-  const bad = (id: string, args: Message["args"] = {}, fixes: readonly ProblemFix[] = []): ReadValue => ({
+  const bad = (id: MessageId, args: Message["args"] = {}, fixes: readonly ProblemFix[] = []): ReadValue => ({
     value: null,
     invalid: true,
     problem: problem("invalid-value", "error", node, id, { key, value: shown(node), ...args }, fixes),
@@ -244,7 +245,7 @@ function readScalar(
   value: string | number | boolean | null,
   node: LocatedNode,
   convertsText: boolean,
-  bad: (id: string, args?: Message["args"], fixes?: readonly ProblemFix[]) => ReadValue,
+  bad: (id: MessageId, args?: Message["args"], fixes?: readonly ProblemFix[]) => ReadValue,
 ): ReadValue {
   const instead = (text: string, safe: boolean) => [replacing({ key: spec.key, valueSpan: node }, text, safe)];
   switch (spec.type) {

@@ -2,7 +2,9 @@
  * What a config format is to us: how to recognise it, read its settings with their places, and write one.
  * A format's folder holds one table of keys (`keys.ts`), which is its whole knowledge, and thin code over it.
  */
+
 import type { LocatedNode, ParsedDocument, Span, SpanEdit } from "../syntax/tree";
+import type { Message } from "../words/message";
 
 /** Schema ids of the report contract. */
 export type SchemaId =
@@ -61,12 +63,6 @@ export interface DocumentLink {
 }
 
 export type Severity = "error" | "warning" | "information" | "hint";
-
-/** A sentence of the message table (`src/analysis/messages`): its id and what fills the `{holes}`. */
-export interface Message {
-  readonly id: string;
-  readonly args: Readonly<Record<string, string | number | Message>>;
-}
 
 /** An edit that mends a finding, put into text when it is asked for. */
 export interface ProblemFix {

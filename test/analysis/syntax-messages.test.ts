@@ -21,7 +21,7 @@ describe("analysis: words of the parsers", () => {
     for (const [name, broken] of BROKEN) {
       for (const problem of parseDocument(name, "", broken).problems) {
         if (problem.code === "not-strict-json" || (name.endsWith(".yaml") && problem.code === "syntax")) continue;
-        const message = { id: "syntax", args: { reason: problem.message } };
+        const message = { id: "syntax" as const, args: { reason: problem.message } };
         assert.equal(text(message, "en"), problem.message);
         assert.match(text(message, "zh-cn"), /[\u4e00-\u9fff]/, problem.message);
       }

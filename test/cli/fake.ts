@@ -48,7 +48,9 @@ export function fakeRun(uri: string, changes: Partial<ReportRun> = {}): ReportRu
     host: { pinnedBytes: 0, pageableBytes: 0, nvmeBytes: 0 },
     time: null,
     verdict: "does-not-fit",
-    assumptions: [{ what: "sequence length 2048", settleWith: "sequence_length", effectBytes: GIB }],
+    assumptions: [
+      { id: "assume.model", what: "sequence length 2048", settleWith: "sequence_length", effectBytes: GIB },
+    ],
     findings: [
       {
         code: "does-not-fit",

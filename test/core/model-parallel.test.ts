@@ -3,6 +3,7 @@ import { strict as assert } from "node:assert";
 import { estimate } from "../../src/core/estimate";
 import type { ComponentKind, Estimate } from "../../src/core/report/estimate";
 import type { ParallelSpec, TrainingRun } from "../../src/core/training/run";
+import { english } from "../english";
 import { graphsOf } from "./receipts/case";
 import { causalRun } from "./runs";
 
@@ -10,7 +11,7 @@ const llama = graphsOf("llama");
 
 function of(run: TrainingRun, graphs = llama): Estimate {
   const result = estimate(run, graphs);
-  assert.ok(result.ok, result.ok ? "" : result.reason);
+  assert.ok(result.ok, result.ok ? "" : english(result.reason));
   return result.estimate;
 }
 
@@ -120,7 +121,7 @@ describe("model parallelism", () => {
   it("says what it does not follow", () => {
     const reason = (change: Partial<ParallelSpec>): string => {
       const result = estimate(spread({ worldSize: 4, ...change }), llama);
-      return result.ok ? "" : result.reason;
+      return result.ok ? "" : english(result.reason);
     };
     assert.match(reason({ tensorParallel: 3 }), /degrees/);
     assert.match(reason({ worldSize: 8, tensorParallel: 8 }), /heads/);
@@ -128,7 +129,7 @@ describe("model parallelism", () => {
     const fsdp = { version: 2, sharding: "full_shard", cpuOffload: false, reshardAfterForward: true } as const;
     assert.match(reason({ expertParallel: 2, fsdp }), /sharding/);
     const result = estimate({ ...spread({ worldSize: 2, pipelineParallel: 2 }), task: "seq2seq-lm" }, llama);
-    assert.ok(!result.ok && /encoder/.test(result.reason));
+    assert.ok(!result.ok && /encoder/.test(english(result.reason)));
   });
 
   it("keeps components adding up to the peak", () => {

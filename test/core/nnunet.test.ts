@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { NNUNET, nnunetGraphs } from "../../src/core/networks/nnunet";
 import { simulate } from "../../src/core/simulate";
 import type { ModelConfig, TrainingRun } from "../../src/core/training/run";
+import { english } from "../english";
 import { causalRun } from "./runs";
 
 interface Case {
@@ -57,7 +58,7 @@ describe("networks of nnU-Net", () => {
       const graphs = nnunetGraphs(configOf(c));
       assert.ok(graphs);
       const result = simulate(runOf(c), graphs);
-      assert.ok(result.ok, result.ok ? "" : result.reason);
+      assert.ok(result.ok, result.ok ? "" : english(result.reason));
       assert.equal(result.simulation.ledger.peak, truth);
     });
   }

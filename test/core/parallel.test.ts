@@ -3,6 +3,7 @@ import { strict as assert } from "node:assert";
 import { type EstimateResult, estimate } from "../../src/core/estimate";
 import type { ComponentKind, Estimate } from "../../src/core/report/estimate";
 import type { DeepSpeedSpec, FsdpSpec, TrainingRun } from "../../src/core/training/run";
+import { english } from "../english";
 import { graphsOf } from "./receipts/case";
 import { causalRun, loraSpec } from "./runs";
 
@@ -47,7 +48,7 @@ function spread(
 
 function of(run: TrainingRun): Estimate {
   const result: EstimateResult = estimate(run, llama);
-  assert.ok(result.ok, result.ok ? "" : result.reason);
+  assert.ok(result.ok, result.ok ? "" : english(result.reason));
   return result.estimate;
 }
 

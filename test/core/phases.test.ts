@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { simulate } from "../../src/core/simulate";
 import type { EvaluationSpec, TrainingRun } from "../../src/core/training/run";
+import { english } from "../english";
 import { type Case, graphsOf, type Receipt, runOf } from "./receipts/case";
 
 interface PhaseCase extends Case {
@@ -84,7 +85,7 @@ function checkpointingRun(c: PhaseCase): TrainingRun {
 /** Highest peak of a phase in the simulation. */
 function peakOf(run: TrainingRun, phase: string): number {
   const simulated = simulate(run, graphsOf(run.model.family));
-  assert.ok(simulated.ok, simulated.ok ? "" : simulated.reason);
+  assert.ok(simulated.ok, simulated.ok ? "" : english(simulated.reason));
   const peaks = simulated.simulation.ledger.phaseList.filter((entry) => entry.phase === phase).map(({ peak }) => peak);
   return Math.max(...peaks);
 }

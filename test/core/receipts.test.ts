@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { reservedPeak } from "../../src/core/allocator/replay";
 import { simulate } from "../../src/core/simulate";
+import { english } from "../english";
 import { families, graphsOf, type Receipt, receiptsOf, runOf, waysOfTraining } from "./receipts/case";
 
 const MIB = 1 << 20;
@@ -23,7 +24,7 @@ interface Outcome {
 
 function compare({ case: c, result }: Receipt): Outcome {
   const simulated = simulate(runOf(c), graphsOf(c.model.model_type));
-  if (!simulated.ok) return { wrong: `${c.id}: ${simulated.reason}`, sameReserved: false };
+  if (!simulated.ok) return { wrong: `${c.id}: ${english(simulated.reason)}`, sameReserved: false };
   const { ledger, loadedEvents, parameters, trainableParameters } = simulated.simulation;
   const reserved = reservedPeak(ledger, loadedEvents);
   const step = (number: number): number =>

@@ -2,6 +2,7 @@
 import { strict as assert } from "node:assert";
 import { estimate } from "../../src/core/estimate";
 import type { FamilyGraphs, Instruction } from "../../src/core/graph/types";
+import { say } from "../../src/words/message";
 import { graphsOf } from "./receipts/case";
 import { causalRun } from "./runs";
 
@@ -28,7 +29,7 @@ describe("runs without an estimate", () => {
   it("an operator that the engine does not know is named", () => {
     const graphs = withOperator({ op: "einsum", in: ["bij,bjk,bkl->bil", ["%input_ids"]], out: ["sum"] });
     const result = estimate(causalRun({}), graphs);
-    assert.deepEqual(result, { ok: false, code: "not-modelled", reason: "operator einsum" });
+    assert.deepEqual(result, { ok: false, code: "not-modelled", reason: say("engine.operator", { name: "einsum" }) });
   });
 
   it("an operator that is given something unknown is not the config's fault", () => {
@@ -62,7 +63,7 @@ describe("runs without an estimate", () => {
       const run = causalRun({ model, task: "seq-cls", attention: "eager", loadDtype, autocast });
       const result = estimate(run, graphsOf("deberta"));
       assert.ok(result.ok);
-      return result.estimate.assumptions.some(({ what }) => what.startsWith("PyTorch refuses products of two dtypes"));
+      return result.estimate.assumptions.some(({ what }) => what.id === "engine.mixed-dtypes");
     };
     assert.equal(refused("bfloat16", null), true);
     assert.equal(refused("bfloat16", "bfloat16"), false);
@@ -81,11 +82,9 @@ describe("runs without an estimate", () => {
       assert.ok(result.ok);
       return result.estimate.assumptions
         .filter((a) => a.settleWith === "global_attention_mask")
-        .map(({ what }) => what);
+        .map(({ what }) => what.id);
     };
-    assert.deepEqual(said("seq-cls"), [
-      "all words look at the first one and it at all, as the library's classifier sets it",
-    ]);
+    assert.deepEqual(said("seq-cls"), ["graph.first-word"]);
     assert.equal(said("token-cls").length, 1);
   });
 

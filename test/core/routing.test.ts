@@ -3,6 +3,7 @@ import { strict as assert } from "node:assert";
 import { estimate } from "../../src/core/estimate";
 import { simulate } from "../../src/core/simulate";
 import type { TrainingRun } from "../../src/core/training/run";
+import { english } from "../english";
 import { graphsOf, runOf } from "./receipts/case";
 
 const DBRX = {
@@ -26,7 +27,7 @@ const run = runOf({
 
 const peakOf = (change: Partial<TrainingRun>): number => {
   const result = simulate({ ...run, ...change }, graphsOf("dbrx"));
-  assert.ok(result.ok, result.ok ? "" : result.reason);
+  assert.ok(result.ok, result.ok ? "" : english(result.reason));
   return result.simulation.ledger.peak;
 };
 

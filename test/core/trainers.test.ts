@@ -7,6 +7,7 @@ import { knows } from "../../src/core/engine/ops/table";
 import { estimate } from "../../src/core/estimate";
 import { simulate } from "../../src/core/simulate";
 import type { DeepSpeedSpec, FsdpSpec, TrainingRun } from "../../src/core/training/run";
+import { english } from "../english";
 import { causalRun, loraSpec } from "./runs";
 import { graphsWithTrainers, kinds, type Receipt, receiptsOf, trainerRunOf, trainers } from "./trainers/receipts";
 
@@ -45,7 +46,7 @@ function compare(losses: string, { case: c, result }: Receipt): string | null {
     trainerRunOf(c),
     graphsWithTrainers(c.family, losses, c.teacher === undefined ? [] : [c.teacher.family]),
   );
-  if (!simulated.ok) return `${c.id}: ${simulated.reason}`;
+  if (!simulated.ok) return `${c.id}: ${english(simulated.reason)}`;
   const { ledger } = simulated.simulation;
   return Math.abs(ledger.peak - result.peak_allocated) <= slackOf(losses, c.kind)
     ? null
@@ -100,7 +101,7 @@ describe("trainers of TRL", () => {
       grad_accum: 1,
     });
     const simulated = simulate({ ...run, ...change }, graphsWithTrainers("llama"));
-    assert.ok(simulated.ok, simulated.ok ? "" : simulated.reason);
+    assert.ok(simulated.ok, simulated.ok ? "" : english(simulated.reason));
     return simulated.simulation.ledger.peak;
   }
 
@@ -113,7 +114,7 @@ describe("trainers of TRL", () => {
     const run = trainerRunOf({ ...c, model: { ...c.model, num_hidden_layers: 12 } });
     const peaks = [true, false].map((fold) => {
       const simulated = simulate(run, graphsWithTrainers(c.family, "llama-factory"), fold);
-      assert.ok(simulated.ok, simulated.ok ? "" : simulated.reason);
+      assert.ok(simulated.ok, simulated.ok ? "" : english(simulated.reason));
       return simulated.simulation.ledger.peak;
     });
     assert.equal(peaks[0], peaks[1]);
@@ -124,7 +125,7 @@ describe("trainers of TRL", () => {
       const run = trainerRunOf({ ...c, model: { ...c.model, num_hidden_layers: 12 } });
       const peaks = [true, false].map((fold) => {
         const simulated = simulate(run, graphsWithTrainers(c.family, "trl-ppo"), fold);
-        assert.ok(simulated.ok, simulated.ok ? "" : simulated.reason);
+        assert.ok(simulated.ok, simulated.ok ? "" : english(simulated.reason));
         return simulated.simulation.ledger.peak;
       });
       assert.equal(peaks[0], peaks[1], c.id);
@@ -249,7 +250,7 @@ describe("trainers of TRL", () => {
       { ...run, ...sharded({ deepspeed }), trainer: { ...run.trainer!, rollout } },
       graphsWithTrainers(c.family, "trl-ppo"),
     );
-    assert.ok(simulated.ok, simulated.ok ? "" : simulated.reason);
+    assert.ok(simulated.ok, simulated.ok ? "" : english(simulated.reason));
     return simulated.simulation;
   }
 
@@ -272,6 +273,6 @@ describe("trainers of TRL", () => {
       { ...trainerRunOf(c), ...sharded({ fsdp: FSDP }) },
       graphsWithTrainers(c.family, "trl-ppo"),
     );
-    assert.ok(!simulated.ok && simulated.reason === "PPO under FSDP");
+    assert.ok(!simulated.ok && english(simulated.reason) === "PPO under FSDP");
   });
 });

@@ -224,7 +224,7 @@ describe("report as text", () => {
       phases: [],
     },
     settings: [{ name: "micro_batch_size", value: 8, key: "per_device_train_batch_size", uri: "", from: "document" }],
-    assumptions: [{ what: "no padding", settleWith: "packing", effectBytes: 0 }],
+    assumptions: [{ id: "assume.model", what: "no padding", settleWith: "packing", effectBytes: 0 }],
     plans: [
       {
         title: "Batch 2",

@@ -154,12 +154,13 @@ export function doesNotFit(): ReportRun {
     ],
     assumptions: [
       {
+        id: "assume.model",
         what: "sequence length 2048 (no max_length in the config)",
         settleWith: "sequence_length",
         effectBytes: gib(12.5),
       },
-      { what: "attention implementation sdpa", settleWith: "attention", effectBytes: gib(0.4) },
-      { what: "torch 2.11, transformers 5.17", settleWith: "libraries.torch", effectBytes: 0 },
+      { id: "assume.model", what: "attention implementation sdpa", settleWith: "attention", effectBytes: gib(0.4) },
+      { id: "assume.model", what: "torch 2.11, transformers 5.17", settleWith: "libraries.torch", effectBytes: 0 },
     ],
     findings: [
       {
@@ -266,7 +267,10 @@ export function withoutDevice(): ReportRun {
     ...run,
     verdict: "unknown",
     devices: { name: null, memoryBytes: null, usableBytes: null, count: 1, source: "none" },
-    assumptions: [{ what: "no GPU is chosen", settleWith: "device", effectBytes: 0 }, ...run.assumptions],
+    assumptions: [
+      { id: "assume.model", what: "no GPU is chosen", settleWith: "device", effectBytes: 0 },
+      ...run.assumptions,
+    ],
     findings: [],
     plans: [],
   };
@@ -283,7 +287,14 @@ export function unknownModel(): ReportRun {
     time: null,
     fitsOn: [],
     plans: [],
-    assumptions: [{ what: "the model: no config.json was found for ./model", settleWith: "model", effectBytes: 0 }],
+    assumptions: [
+      {
+        id: "assume.model",
+        what: "the model: no config.json was found for ./model",
+        settleWith: "model",
+        effectBytes: 0,
+      },
+    ],
     findings: [
       {
         code: "unknown-model",

@@ -7,7 +7,7 @@ import type { ConfigDocument, Format } from "../../formats/types";
 import { merged, shifted } from "../../syntax/graft";
 import { rootOf } from "../../syntax/python";
 import type { Entry, MapNode, ParsedDocument } from "../../syntax/tree";
-import { say } from "../problems";
+import { say } from "../../words/message";
 import type { LoadedDocument } from "../store";
 import { joinUri, parentOf } from "../uris";
 import { add, type Composing, DEEPEST, MOST_INCLUDED, missing, type Part } from "./parts";

@@ -11,8 +11,8 @@ import {
 import type { ConfigDocument } from "../../formats/types";
 import { merged, shifted, wrapped } from "../../syntax/graft";
 import type { MapNode, ParsedDocument } from "../../syntax/tree";
+import { say } from "../../words/message";
 import { sitePackages } from "../hydra-program";
-import { say } from "../problems";
 import type { LoadedDocument } from "../store";
 import { joinUri, parentOf } from "../uris";
 import { groupOption, type Override, overridesOf } from "./overrides";

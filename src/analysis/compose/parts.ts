@@ -1,7 +1,8 @@
 /** The texts that a run's config is put together from, one behind the other in a joined text. */
 import type { DocumentLink } from "../../formats/types";
 import type { Span } from "../../syntax/tree";
-import { type Problem, say } from "../problems";
+import { type MessageId, say } from "../../words/message";
+import type { Problem } from "../problems";
 import type { DocumentStore, LoadedDocument } from "../store";
 import type { CommandLine } from "./overrides";
 
@@ -46,6 +47,14 @@ export function within(part: Part, span: Span): Span {
   return { start: span.start - part.start, end: span.end - part.start };
 }
 
-export function missing(id: string, severity: Problem["severity"], target: string, uri: string, span: Span): Problem {
+type MissingFile = Extract<MessageId, `missing-file.${string}`>;
+
+export function missing(
+  id: MissingFile,
+  severity: Problem["severity"],
+  target: string,
+  uri: string,
+  span: Span,
+): Problem {
   return { code: "missing-file", severity, message: say(id, { target }), uri, span };
 }

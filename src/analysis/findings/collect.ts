@@ -7,9 +7,10 @@ import { replacing } from "../../formats/fix";
 import { strictMend } from "../../formats/trainer";
 import type { FormatProblem } from "../../formats/types";
 import type { Span } from "../../syntax/tree";
+import { say } from "../../words/message";
 import { TRAINER_FORMATS } from "../frameworks";
 import type { RunInputs } from "../inputs";
-import { type Problem, say } from "../problems";
+import type { Problem } from "../problems";
 import type { Obstacle, Resolution } from "../resolve";
 import type { LoadedDocument } from "../store";
 
@@ -131,7 +132,7 @@ function modelProblems(inputs: RunInputs, resolution: Resolution, result: Estima
   }
   if (model.kind === "missing") {
     const id = model.local
-      ? `unknown-model.${model.refused ? "untrusted" : "local"}`
+      ? (`unknown-model.${model.refused ? "untrusted" : "local"}` as const)
       : model.near === undefined
         ? "unknown-model.hub"
         : "unknown-model.hub-near";
@@ -170,7 +171,7 @@ function modelProblems(inputs: RunInputs, resolution: Resolution, result: Estima
               ? "invalid-value"
               : "not-modelled",
         severity: "information",
-        message: say(id, { family, reason: say("engine", { reason: result.reason }) }),
+        message: say(id, { family, reason: result.reason }),
         ...at,
       },
     ];

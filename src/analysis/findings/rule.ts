@@ -2,7 +2,8 @@
 import type { Estimate } from "../../core/report/estimate";
 import type { TrainingRun } from "../../core/training/run";
 import { removing, replacing } from "../../formats/fix";
-import type { Message, ProblemFix, Severity } from "../../formats/types";
+import type { ProblemFix, Severity } from "../../formats/types";
+import type { Message, MessageId } from "../../words/message";
 import type { RunInputs } from "../inputs";
 import type { Resolution } from "../resolve";
 import type { Place, Setting, Settings } from "../settings";
@@ -123,7 +124,12 @@ export function hit(at: Setting | undefined, when: boolean, rest: Omit<Hit, "at"
 }
 
 /** A fix that sets settings where they are obeyed. */
-export function set(title: string, args: Message["args"], safe: boolean, changes: ProblemFix["changes"]): ProblemFix {
+export function set(
+  title: MessageId,
+  args: Message["args"],
+  safe: boolean,
+  changes: ProblemFix["changes"],
+): ProblemFix {
   return { title: { id: title, args }, safe, ...(changes === undefined ? {} : { changes }) };
 }
 

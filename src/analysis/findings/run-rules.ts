@@ -1,6 +1,7 @@
 /** Runs every rule over a run and places what it says. */
+
+import { say } from "../../words/message";
 import type { Problem, Related } from "../problems";
-import { say } from "../problems";
 import type { Setting } from "../settings";
 import { RULES } from "./catalogue";
 import type { Facts, Rule } from "./rule";

@@ -1,8 +1,9 @@
 /** The one finding that answers the question: does it fit. Placed at the cheapest lever the documents hold. */
 
+import { say } from "../../words/message";
 import { largestBatchAlone, largestEvaluationBatch } from "../levers/batch";
 import { deviceLabel, size, t } from "../messages";
-import { type Problem, type Related, say } from "../problems";
+import type { Problem, Related } from "../problems";
 import type { Resolution } from "../resolve";
 import type { RunAnalysis, Variant } from "../run-analysis";
 import { set } from "./rule";

@@ -1,10 +1,11 @@
 /** Which values a hover tries for each setting: the curve that answers "what happens if I change this?". */
 import { PEFT_TARGETS } from "../../core/training/adapters/peft-targets";
+import type { MessageId } from "../../words/message";
 import type { Variant } from "../run-analysis";
 
 export interface Curve {
   /** Message id of the row's label. */
-  readonly label: string;
+  readonly label: MessageId;
   /** The setting that the values override. */
   readonly override: string;
   /** Values to try, the present one among them; empty when there is nothing to compare. */
@@ -41,7 +42,7 @@ const number =
   (variant: Variant): number =>
     Number(variant.resolution.resolved.get(name)?.value ?? fallback);
 
-const choices = (label: string, override: string, values: readonly string[], now: Curve["now"]): Curve => ({
+const choices = (label: MessageId, override: string, values: readonly string[], now: Curve["now"]): Curve => ({
   label,
   override,
   values: (variant) => {
@@ -51,7 +52,7 @@ const choices = (label: string, override: string, values: readonly string[], now
   now,
 });
 
-const onOff = (label: string, override: string, now: Curve["now"]): Curve =>
+const onOff = (label: MessageId, override: string, now: Curve["now"]): Curve =>
   choices(label, override, ["false", "true"], now);
 
 const OPTIMIZERS = ["adamw_torch_fused", "adamw_torch", "adamw_bnb_8bit", "adafactor", "sgd"];

@@ -5,6 +5,7 @@
 import { COMMON_SIZES, usableBytes } from "../../core/hardware/devices";
 import type { Estimate, Phase } from "../../core/report/estimate";
 import type { KeySpec } from "../../formats/types";
+import type { MessageId } from "../../words/message";
 import { PACKAGES } from "../framework-versions";
 import { largestBatch, largestBatchAlone } from "../levers/batch";
 import { count, deviceLabel, gib, type Locale, size, t, text } from "../messages";
@@ -112,7 +113,7 @@ export function verdictLine(variant: Variant, locale: Locale): string {
     parameters: count(estimate.parameters),
   };
   const device = resolution.device.spec;
-  if (device === null || usable === null)
+  if (device === null || usable === null || verdict === "unknown")
     return t(locale, "hover.no-device", { ...args, ...smallest(estimate, locale) });
   return t(locale, `hover.${verdict}`, {
     ...args,
@@ -184,16 +185,16 @@ function costLine(analysis: RunAnalysis, tried: readonly Tried[], curve: Curve):
   if (changes.every((change) => Math.abs(change) < used / 2000)) {
     return t(locale, "hover.nothing", { phase: t(locale, `phase.${base.estimate?.peakPhase ?? "load"}`) });
   }
-  if (UNITS[curve.override] === undefined) return bestAlternative(tried, curve, base, locale);
+  const unit = UNITS[curve.override];
+  if (unit === undefined) return bestAlternative(tried, curve, base, locale);
   const below = tried.findLast(({ value }) => Number(value) < Number(now)) ?? others[0];
   if (below === undefined) return undefined;
   const step = Number(now) - Number(below.value);
   // Allocated, not used: the allocator's rounding would drown small steps.
   const allocated = base.estimate?.allocatedPeakBytes ?? 0;
   const each = (allocated - (below.variant.estimate?.allocatedPeakBytes ?? 0)) / step;
-  const factor = UNITS[curve.override]?.per ?? 1;
   const shares = growth(analysis.vary({ [curve.override]: below.value }).estimate, base.estimate, locale);
-  return t(locale, `hover.per-${curve.override}`, { each: size(each * factor), shares });
+  return t(locale, unit.said, { each: size(each * unit.per), shares });
 }
 
 /** Of a few choices, the one that needs least, or what the present one saves. */
@@ -228,10 +229,10 @@ const SAVERS = new Set([
 ]);
 
 /** Settings counted in something, and how many of it the cost line speaks of. */
-const UNITS: Readonly<Record<string, { readonly per: number }>> = {
-  micro_batch_size: { per: 1 },
-  sequence_length: { per: 1024 },
-  lora_rank: { per: 8 },
+const UNITS: Readonly<Record<string, { readonly per: number; readonly said: MessageId }>> = {
+  micro_batch_size: { per: 1, said: "hover.per-micro_batch_size" },
+  sequence_length: { per: 1024, said: "hover.per-sequence_length" },
+  lora_rank: { per: 8, said: "hover.per-lora_rank" },
 };
 
 /** The components that grew most between two estimates, as shares. */
@@ -316,7 +317,7 @@ function chainLine(analysis: RunAnalysis, target: HoverTarget): string | undefin
   if (target.name === null || !CHAINED.has(target.name)) return undefined;
   const { resolved, settings } = analysis.base.resolution;
   const { locale } = analysis;
-  const factors = ["micro_batch_size", "world_size", "gradient_accumulation_steps"].flatMap((name) => {
+  const factors = (["micro_batch_size", "world_size", "gradient_accumulation_steps"] as const).flatMap((name) => {
     const found = resolved.get(name);
     return typeof found?.value === "number" && found.value >= 1 ? [{ name, found, value: found.value }] : [];
   });
@@ -352,12 +353,12 @@ function placeLink(analysis: RunAnalysis, setting: Resolved): string {
 function assumptionsLine(analysis: RunAnalysis): string | undefined {
   const { base, locale } = analysis;
   const supposed = base.resolution.suppositions.map((supposition) => text(supposition.message, locale));
-  const engine = (base.estimate?.assumptions ?? []).map(({ what }) => t(locale, "engine", { reason: what }));
+  const engine = (base.estimate?.assumptions ?? []).map(({ what }) => text(what, locale));
   const said =
     supposed.length + engine.length === 0
       ? []
       : [t(locale, "hover.assumes", { list: [...supposed, ...engine].join(", ") })];
-  const sources = ["model", "sequence_length", "world_size", "zero_stage"].flatMap((name) => {
+  const sources = (["model", "sequence_length", "world_size", "zero_stage"] as const).flatMap((name) => {
     const setting = base.resolution.resolved.get(name);
     const here = setting?.place == null || setting.place.uri === analysis.inputs.main.uri;
     if (setting === undefined || here || (name === "world_size" && setting.value === 1)) return [];
@@ -387,6 +388,6 @@ function noEstimate(analysis: RunAnalysis): string {
   if (obstacle !== undefined) return t(locale, "hover.no-estimate", { reason: text(obstacle.message, locale) });
   const result = base.result;
   return t(locale, "hover.no-estimate", {
-    reason: result === undefined || result.ok ? "" : t(locale, "engine", { reason: result.reason }),
+    reason: result === undefined || result.ok ? "" : text(result.reason, locale),
   });
 }

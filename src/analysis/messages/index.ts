@@ -1,11 +1,10 @@
 /** Messages a person reads, in their language; English where a translation is missing. */
-import type { Message } from "../../formats/types";
+
+import { EN } from "../../words/en";
+import { fill, type Message, type MessageId } from "../../words/message";
+import { ZH_CN } from "../../words/zh-cn";
 import { RULES } from "../findings/catalogue";
-import { frameworkMessages } from "../findings/frameworks";
-import { en } from "./en";
-import { engineZh } from "./engine-zh";
 import { syntaxZh } from "./syntax-zh";
-import { zhCn } from "./zh-cn";
 
 export { count, gib, size } from "./units";
 
@@ -17,8 +16,8 @@ const ofRules = (locale: "en" | "zh"): Record<string, string> =>
 
 /** Every message by language; a test checks that no id is missing in either. */
 export const TABLES: Readonly<Record<Locale, Readonly<Record<string, string>>>> = {
-  en: { ...en, ...frameworkMessages("en"), ...ofRules("en") },
-  "zh-cn": { ...zhCn, ...frameworkMessages("zh"), ...ofRules("zh") },
+  en: { ...EN, ...ofRules("en") },
+  "zh-cn": { ...ZH_CN, ...ofRules("zh") },
 };
 
 /** The table a client's locale name selects (`zh-CN`, `zh-Hans` and `zh-cn` are one). */
@@ -26,24 +25,20 @@ export function localeOf(name: string | undefined): Locale {
   return /^zh(?:$|-cn|-hans|_cn)/i.test(name ?? "") ? "zh-cn" : "en";
 }
 
-/** `{count}`, or a word that goes with a count: `{count|GPU|GPUs}` is "GPU" where the count is 1. */
-const HOLE = /\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g;
-
 /** Text of a message. An id without a text is shown as it is, which a test forbids. */
 export function text(message: Message, locale: Locale): string {
   if (message.id === "syntax" && locale === "zh-cn") return syntaxZh(String(message.args["reason"] ?? ""));
-  if (message.id === "engine" && locale === "zh-cn") return engineZh(String(message.args["reason"] ?? ""));
   const template = TABLES[locale][message.id] ?? TABLES.en[message.id] ?? message.id;
-  return template.replace(HOLE, (hole, name: string, one?: string, many?: string) => {
-    const value = message.args[name];
-    if (value === undefined) return hole;
-    if (one !== undefined && many !== undefined) return Number(value) === 1 ? one : many;
-    return typeof value === "object" ? text(value, locale) : String(value);
-  });
+  return fill(template, message.args, (nested) => text(nested, locale));
+}
+
+/** The id, if a table has it: for names that come from data. */
+export function messageId(name: string): MessageId | undefined {
+  return name in TABLES.en ? (name as MessageId) : undefined;
 }
 
 /** Shorthand for messages made on the spot. */
-export function t(locale: Locale, id: string, args: Message["args"] = {}): string {
+export function t(locale: Locale, id: MessageId, args: Message["args"] = {}): string {
   return text({ id, args }, locale);
 }
 

@@ -10,8 +10,8 @@ import {
 } from "../../core/training/adapters/peft-targets";
 import type { AdapterSpec, AdapterType, ModelConfig, QuantizationSpec } from "../../core/training/run";
 import type { Task } from "../../terms/names";
+import { say } from "../../words/message";
 import { keyFor } from "../defaults";
-import { say } from "../problems";
 import type { Setting, SettingValue } from "../settings";
 import { holds, type Versions } from "../versions";
 import { storedWeights } from "./checkpoint";

@@ -1,5 +1,5 @@
 /** The state of one resolution: the settings in force, and what was decided from them with its origin. */
-import type { Message } from "../../formats/types";
+import type { Message } from "../../words/message";
 import { overrideValue } from "../asked";
 import { defaultOf, keyFor, trainerDefault } from "../defaults";
 import { TRAINER_FORMATS } from "../frameworks";

@@ -1,9 +1,9 @@
 /** Batch, sequence and image sizes. */
 
 import type { ModelConfig, Task, TrainingRun } from "../../core/training/run";
+import { say } from "../../words/message";
 import { defaultOf, keyFor } from "../defaults";
 import { frameworkOf } from "../frameworks";
-import { say } from "../problems";
 import type { ResolveContext } from "./context";
 import { evenBatches, LONGEST_KEY, longestSample } from "./padding";
 import {

@@ -4,7 +4,7 @@
  * axolotl/core/builders/base.py (a validation set alone makes it evaluate every epoch).
  */
 import type { EvaluationSpec, GenerationSpec, Task } from "../../core/training/run";
-import { say } from "../problems";
+import { say } from "../../words/message";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
 

@@ -5,7 +5,7 @@
  * float8.py; Megatron's and NeMo's linear layers are Transformer Engine's, which keep their 8-bit weights.
  */
 import type { Float8Recipe, Float8Spec } from "../../core/training/run";
-import { say } from "../problems";
+import { say } from "../../words/message";
 import type { Setting } from "../settings";
 import type { ResolveContext } from "./context";
 

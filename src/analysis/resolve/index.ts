@@ -5,10 +5,10 @@
 import { configuredWorkspaceBytes } from "../../core/hardware/context";
 import { dataParallelSize } from "../../core/training/parallel/degrees";
 import type { Task, TrainingRun } from "../../core/training/run";
+import { say } from "../../words/message";
 import { standsFor } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import { obstaclesOf } from "../not-modelled";
-import { say } from "../problems";
 import { OWN_LOSS, trainerOf } from "../trainers";
 import { holds } from "../versions";
 import { adapterOf, quantizationOf } from "./adapters";

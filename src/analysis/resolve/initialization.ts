@@ -2,7 +2,7 @@
 import { initializationNamed } from "../../core/training/adapters/initialization";
 import type { InitializationSpec } from "../../core/training/run";
 import type { SchemaId } from "../../formats/types";
-import { say } from "../problems";
+import { say } from "../../words/message";
 import type { ResolveContext } from "./context";
 
 /**

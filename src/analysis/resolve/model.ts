@@ -2,8 +2,8 @@
 import { deviceSpec, findDevice } from "../../core/hardware/devices";
 import type { Part } from "../../core/training/parts";
 import { type DeviceSpec, type ModelConfig, TASKS, type Task, type TrainingRun } from "../../core/training/run";
+import { say } from "../../words/message";
 import { keyFor } from "../defaults";
-import { say } from "../problems";
 import { isThinker } from "../trained-part";
 import type { ResolveContext } from "./context";
 import type { Resolution } from "./types";

@@ -5,7 +5,7 @@
  */
 import { nnunetGraphs } from "../../core/networks/nnunet";
 import type { TrainingRun } from "../../core/training/run";
-import { say } from "../problems";
+import { say } from "../../words/message";
 import type { ResolveContext } from "./context";
 import { deviceOf, modelOf, worldSizeOf } from "./model";
 import { parallelOf } from "./parallel";

@@ -1,8 +1,8 @@
 /** Whether batches differ in length: how they are padded, as far as the settings say it. */
 import type { SampleLengths } from "../../core/allocator/lengths";
 import type { Task } from "../../core/training/run";
+import { say } from "../../words/message";
 import { frameworkOf } from "../frameworks";
-import { say } from "../problems";
 import type { ResolveContext } from "./context";
 import type { Padding } from "./types";
 

@@ -12,9 +12,9 @@ import type {
   ParallelSpec,
 } from "../../core/training/run";
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
+import { say } from "../../words/message";
 import { defaultOf } from "../defaults";
 import { frameworkOf } from "../frameworks";
-import { say } from "../problems";
 import type { Setting } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";

@@ -1,8 +1,8 @@
 /** Dtypes of the weights and of autocast. */
 import type { DType } from "../../core/engine/dtype";
 import type { ModelConfig } from "../../core/training/run";
+import { say } from "../../words/message";
 import { keyFor } from "../defaults";
-import { say } from "../problems";
 import type { Setting, SettingValue } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";

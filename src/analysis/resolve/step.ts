@@ -1,8 +1,8 @@
 /** What happens in a step besides the model: attention, checkpointing, optimizer, loss. */
 import { findOptimizer } from "../../core/training/optimizers";
 import type { Attention, CheckpointingSpec, ChunkedLossSpec, ModelConfig, TrainingRun } from "../../core/training/run";
+import { say } from "../../words/message";
 import { standsFor } from "../frameworks";
-import { say } from "../problems";
 import type { SettingValue } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";

@@ -15,8 +15,8 @@ import type {
   TrainingRun,
 } from "../../core/training/run";
 import { paced } from "../../core/training/trainers/pace";
+import { say } from "../../words/message";
 import type { RunInputs } from "../inputs";
-import { say } from "../problems";
 import type { Settings } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";

@@ -1,7 +1,7 @@
 /** What resolving gives: the run, the origin of every value, and what had to be supposed. */
 import type { SampleLengths } from "../../core/allocator/lengths";
 import type { DeviceSpec, TrainingRun } from "../../core/training/run";
-import type { Message } from "../../formats/types";
+import type { Message } from "../../words/message";
 import type { From, Place, Setting, Settings, SettingValue } from "../settings";
 import type { Versions } from "../versions";
 

@@ -5,6 +5,8 @@
  * of PyTorch's composite operators: above autocast and above autograd, so that the engine can apply either. It also
  * holds when Python let go of each tensor, which is what decides what is alive.
  */
+
+import type { MessageId } from "../../words/message";
 import type { Expressions } from "./expression";
 
 /**
@@ -239,7 +241,7 @@ export interface FamilyGraphs {
   /** What of the data decides which code runs for some tasks, and what it is taken to be. */
   readonly assumes?: readonly {
     readonly tasks: readonly string[];
-    readonly what: string;
+    readonly what: MessageId;
     readonly settleWith: string;
   }[];
   readonly graphs: readonly ArchitectureGraph[];

@@ -1,6 +1,8 @@
 /**
  * What the engine says of a run. All sizes are integer bytes on the busiest device unless said otherwise.
  */
+
+import type { Message } from "../../words/message";
 import type { Operators } from "./operators";
 
 /** Component kinds of the breakdown, in the order surfaces show them. */
@@ -62,7 +64,7 @@ export interface HostMemory {
 
 /** Something the run does not say and the estimate had to suppose. */
 export interface Assumption {
-  readonly what: string;
+  readonly what: Message;
   /** Key (of `.vramlens.yaml` or the config) that would settle it. */
   readonly settleWith: string;
   /** How many bytes the answer could move the peak by; 0 when unknown. */

@@ -104,7 +104,7 @@ export const comparedSchema = z.object({
 
 export const guideSchema = z.object({ stages: z.array(stageSchema), limits: limitsSchema });
 
-const assumptionSchema = z.object({ what: z.string(), settleWith: z.string(), effectBytes: bytes });
+const assumptionSchema = z.object({ id: z.string(), what: z.string(), settleWith: z.string(), effectBytes: bytes });
 
 export const runSchema = z.object({
   id: z.string(),

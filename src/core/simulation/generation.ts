@@ -1,4 +1,6 @@
 /** Calls of `generate` with a run's own model, beside whatever else is on the device. */
+
+import { say } from "../../words/message";
 import { type DType, ELEMENT_BYTES } from "../engine/dtype";
 import type { Fold } from "../engine/folding/plan";
 import type { Interpreter } from "../engine/interpreter";
@@ -58,7 +60,7 @@ export function generate(
       : { ...sizesOf(run), B: spec.batchSize * spec.beams, S: tokens, T: 0 };
     // Pictures are read with the prompt; where no graph of texts alone was captured, every token reads them again.
     const program = (tokens < spec.promptLength ? ofSizes({ ...sizes, I: 0 }) : null) ?? ofSizes(sizes);
-    if (program === null) throw new NotModelled(`generation with ${family.family}`);
+    if (program === null) throw new NotModelled(say("engine.generation", { family: family.family }));
     return program;
   };
   const prompt = programAt(spec.promptLength);

@@ -1,4 +1,6 @@
 /** The models of a run: the one that is trained, and those its trainer keeps beside it. */
+
+import { say } from "../../words/message";
 import { Ledger } from "../engine/ledger";
 import type { Tensor } from "../engine/tensor";
 import { Torch } from "../engine/torch";
@@ -121,7 +123,7 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
       : programOf(companionRun(run, companion), companionGraphs, sizes, false);
   const beside = companionAt(sizes);
   if (companion !== null && beside === null)
-    return { reason: `${spec?.kind.toUpperCase()} beside ${companion.model.name}` };
+    return { reason: say("engine.companion", { trainer: spec?.kind.toUpperCase() ?? "", name: companion.model.name }) };
   const frozen: Loaded | null =
     spec?.variant["reference"] !== "model"
       ? null
@@ -147,7 +149,7 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
   const raterUsage = (rates !== null && strategy.prepareFrozen?.(torch, rates.model.parameters)) || null;
   const ranks = loading.sharded ? shardedOver(run.parallel) : 1;
   if (spec?.critic && !holdCritic(torch, run, family, spec.critic, loading, ranks))
-    return { reason: `a critic like ${run.model.family}` };
+    return { reason: say("engine.critic", { family: run.model.family }) };
   const needsMore = packsOnTheFly(run.quantization) || initializesOnDevice(run.adapter);
   return {
     model,

@@ -1,4 +1,6 @@
 /** A forward of a run's model: the captured graph with the run's fused kernels, and what its names stand for. */
+
+import { type Message, say } from "../../words/message";
 import type { DType } from "../engine/dtype";
 import {
   type ConfigView,
@@ -105,8 +107,8 @@ export function unmetConditions(run: TrainingRun, family: FamilyGraphs): readonl
 }
 
 /** Why a run has no program. */
-export function notCaptured({ attention, task }: TrainingRun, { family }: FamilyGraphs): string {
-  return `${family} with ${attention} attention for ${task} was not captured`;
+export function notCaptured({ attention, task }: TrainingRun, { family }: FamilyGraphs): Message {
+  return say("engine.not-captured", { family, attention, task });
 }
 
 export function batchOf(

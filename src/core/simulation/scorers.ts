@@ -1,4 +1,6 @@
 /** Heads that give numbers instead of words: those that trainers put on the model, and PPO's value and reward models. */
+
+import { say } from "../../words/message";
 import type { DType } from "../engine/dtype";
 import { Ledger } from "../engine/ledger";
 import { Torch } from "../engine/torch";
@@ -73,13 +75,13 @@ export function scorersOf(
   loading: Loading,
 ): Scorers | Refusal {
   const graphs = ppoGraphs(family.trainers ?? []);
-  if (graphs === null || ppo === undefined) return { reason: "PPO of this library" };
+  if (graphs === null || ppo === undefined) return { reason: say("engine.ppo-library") };
   // Its loop generates with the model inside FSDP's wrapper, whose embeddings only the wrapper's own forward gathers
   // (trl/experimental/ppo/ppo_trainer.py, batch_generation; trl/models/utils.py, unwrap_model_for_generation).
-  if (run.parallel.fsdp !== null && loading.sharded) return { reason: "PPO under FSDP" };
+  if (run.parallel.fsdp !== null && loading.sharded) return { reason: say("engine.ppo-fsdp") };
   const value = scorerOf(torch, run, family, scorers.value, true, loading);
   const reward = scorerOf(torch, run, family, scorers.reward, false, loading);
-  if (value === null || reward === null) return { reason: `PPO with value and reward models like ${run.model.family}` };
+  if (value === null || reward === null) return { reason: say("engine.ppo-scorers", { family: run.model.family }) };
   return { graphs, value, reward };
 }
 
@@ -120,7 +122,9 @@ export function raterOf(
 ): LoadedScorer | Refusal | null {
   if (spec === null || !isOnline(spec.kind) || spec.variant["rewards"] !== "model") return null;
   const rater = scorerOf(torch, run, family, spec.scorers?.reward, false, loading);
-  return rater ?? { reason: `${spec.kind.toUpperCase()} with a reward model like ${run.model.family}` };
+  return (
+    rater ?? { reason: say("engine.reward-model", { trainer: spec.kind.toUpperCase(), family: run.model.family }) }
+  );
 }
 
 /** The loaded model with the value head its trainer puts on it. */

@@ -1,4 +1,6 @@
 /** What a run is simulated with, chosen before anything is allocated. */
+
+import { type Message, say } from "../../words/message";
 import { keeps } from "../engine/kept";
 import type { RunSizes } from "../graph/config";
 import type { FamilyGraphs, TrainerGraph } from "../graph/types";
@@ -11,7 +13,7 @@ import { forwardSizes, notCaptured, type Program, programOf } from "./program";
 
 /** Why something of a run is not followed. */
 export interface Refusal {
-  readonly reason: string;
+  readonly reason: Message;
 }
 
 export interface Setup {
@@ -47,10 +49,12 @@ export function setupOf(run: TrainingRun, family: FamilyGraphs): Setup | Refusal
   const program = spec === null ? programOf(run, family, sizes, run.fusedLoss) : own;
   if (program === null) return { reason: notCaptured(run, family) };
   const optimizer = optimizerFactory(run.optimizer);
-  if (optimizer === undefined) return { reason: `optimizer ${run.optimizer.name}` };
-  if (spec !== null && prompted) return { reason: `${spec.kind.toUpperCase()} with trained prompts` };
+  if (optimizer === undefined) return { reason: say("engine.optimizer", { name: run.optimizer.name }) };
+  if (spec !== null && prompted) return { reason: say("engine.trained-prompts", { trainer: spec.kind.toUpperCase() }) };
   if (spec !== null && !hasLoss(family, spec, program))
-    return { reason: `${spec.kind.toUpperCase()} of ${run.task} with ${family.family}` };
+    return {
+      reason: say("engine.trainer", { trainer: spec.kind.toUpperCase(), task: run.task, family: family.family }),
+    };
   const loss = spec === null ? undefined : lossOf(family, spec);
   return { run, family, sizes, program, spec, loss, optimizer, keepsStates: keeps(program.graph) };
 }

@@ -3,6 +3,8 @@
  * `zero_grad(set_to_none=True)`. Sources: transformers/trainer.py (training_step), accelerate/accelerator.py
  * (prepare_model: autocast around forward, outputs converted to float32), torch/nn/utils/clip_grad.py.
  */
+
+import { say } from "../../words/message";
 import { backward } from "../engine/backward";
 import { compileEvents } from "../engine/compiled/rewrite";
 import { type CompiledParts, Tape } from "../engine/compiled/tape";
@@ -197,7 +199,7 @@ function simulateMicroBatch(
     if (region !== null) return region;
     fold = nextFold(fold, pass.foldings);
   }
-  throw new NotModelled("the layers' events cannot be followed");
+  throw new NotModelled(say("engine.layers"));
 }
 
 /** Host memory of one micro-batch's saved tensors; layers left out by folding count as the one they repeat. */

@@ -1,5 +1,6 @@
 /** Megatron-LM: flags in scripts (arrays and strings of flags too), and the YAML that lists them. */
 import type { Entry, MapNode } from "../../syntax/tree";
+import { say } from "../../words/message";
 import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
 import { removing } from "../fix";
 import { count, derived, lookUp, NOT_RECOGNISED, type Recognition, schemaFormat, type View, valueAt } from "../schema";
@@ -118,7 +119,7 @@ function recomputation(settings: readonly LocatedSetting[]): readonly FormatProb
   const [first] = missing;
   if (written !== "full" || first === undefined) return [];
   // Each layer by itself: what Megatron's own examples ask for.
-  const title = { id: "fix.replace", args: { key: first.name, value: String(first.value) } };
+  const title = say("fix.replace", { key: first.name, value: String(first.value) });
   const fixes = [{ title, safe: true, changes: missing }];
   return [problem("recompute-method", "error", granularity.keySpan, "recompute-method", { key: first.name }, fixes)];
 }

@@ -4,6 +4,7 @@ import { PeakBounds, predictedPeak } from "../../../src/core/advise/bounds";
 import { estimate } from "../../../src/core/estimate";
 import type { Estimate } from "../../../src/core/report/estimate";
 import type { FsdpSpec, TrainingRun } from "../../../src/core/training/run";
+import { english } from "../../english";
 import { graphsOf } from "../receipts/case";
 import { causalRun } from "../runs";
 
@@ -27,7 +28,7 @@ const OPTIMIZERS = ["adamw_torch", "adafactor", "adamw_bnb_8bit", "paged_adamw_8
 
 function of(run: TrainingRun): Estimate {
   const result = estimate(run, GRAPHS, "peaks");
-  assert.ok(result.ok, result.ok ? "" : result.reason);
+  assert.ok(result.ok, result.ok ? "" : english(result.reason));
   return result.estimate;
 }
 

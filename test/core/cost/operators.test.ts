@@ -4,6 +4,7 @@ import { operatorsOf } from "../../../src/core/cost/operators";
 import type { Pass } from "../../../src/core/report/operators";
 import { simulate } from "../../../src/core/simulate";
 import type { TrainerSpec, TrainingRun } from "../../../src/core/training/run";
+import { english } from "../../english";
 import { RUN } from "../advise/synthetic";
 import { causalRun } from "../runs";
 import { graphsWithTrainers } from "../trainers/receipts";
@@ -115,7 +116,7 @@ describe("operatorsOf", () => {
     });
     const dpo = (reference: string): number => {
       const result = simulate(causalRun({ trainer: trainer(reference) }), graphsWithTrainers("llama"));
-      assert.ok(result.ok, result.ok ? "" : result.reason);
+      assert.ok(result.ok, result.ok ? "" : english(result.reason));
       const found = operatorsOf(result.simulation.ledger, { tensors: 0, offloadedBytes: 0 });
       assert.ok(found);
       return products(found.forward);

@@ -4,6 +4,7 @@ import type { Measured } from "../../../src/core/cost/step-time";
 import { estimate } from "../../../src/core/estimate";
 import { type Device, deviceSpec, findDevice } from "../../../src/core/hardware/devices";
 import type { AdapterSpec, TrainingRun } from "../../../src/core/training/run";
+import { english } from "../../english";
 import { RUN, ZERO } from "../advise/synthetic";
 import { graphsOf } from "../receipts/case";
 import {
@@ -52,7 +53,7 @@ export function measured(run: TrainingRun): Measured {
 
 function estimated(run: TrainingRun): Measured {
   const result = estimate(run, graphsOf(run.model.family), "peaks");
-  assert.ok(result.ok, result.ok ? "" : result.reason);
+  assert.ok(result.ok, result.ok ? "" : english(result.reason));
   assert.ok(result.estimate.operators);
   return result.estimate;
 }

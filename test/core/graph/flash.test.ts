@@ -4,6 +4,7 @@ import { configView, selectGraph } from "../../../src/core/graph/config";
 import { withFlash } from "../../../src/core/graph/flash";
 import { simulate } from "../../../src/core/simulate";
 import type { Attention, TrainingRun } from "../../../src/core/training/run";
+import { english } from "../../english";
 import { families, graphsOf, receiptsOf, runOf } from "../receipts/case";
 import { causalRun } from "../runs";
 
@@ -11,7 +12,7 @@ function peak(family: string, attention: Attention, config: object, change: Part
   const base = causalRun({ microBatchSize: 2, sequenceLength: 2048, loadDtype: "bfloat16", attention, ...change });
   const model = { ...base.model, family, config: { ...base.model.config, model_type: family, ...config } };
   const result = simulate({ ...base, model }, graphsOf(family));
-  assert.ok(result.ok, result.ok ? "" : result.reason);
+  assert.ok(result.ok, result.ok ? "" : english(result.reason));
   return result.simulation.ledger.peak;
 }
 

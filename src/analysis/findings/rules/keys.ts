@@ -1,7 +1,8 @@
 /** Rules about keys that contradict each other, and keys that nothing reads. */
-import type { Message } from "../../../formats/types";
+
 import type { Span } from "../../../syntax/tree";
-import { say } from "../../problems";
+import type { Message } from "../../../words/message";
+import { say } from "../../../words/message";
 import type { Place, Setting } from "../../settings";
 import { type Facts, type Hit, hit, type Rule, removal, replacement, set } from "../rule";
 

@@ -2,6 +2,8 @@
  * Executes a captured graph on the engine. Values live as Python's names did: until the recorded drop, or the end of
  * the function.
  */
+
+import { say } from "../../../words/message";
 import type { Scope } from "../../graph/expression";
 import { withParts } from "../../graph/parts";
 import type {
@@ -169,7 +171,7 @@ export class Interpreter {
       leave(context);
       return logits;
     }
-    throw new NotModelled("a model without a head cannot generate");
+    throw new NotModelled(say("engine.no-head"));
   }
 
   /** `position_ids` of the caller instead of a row of counted ones. */
@@ -269,7 +271,7 @@ export class Interpreter {
     for (let tensor = this.passing.shift(); tensor !== undefined; tensor = this.passing.shift()) tensor.release();
     if (instruction.noamp) torch.autocastEnabled = autocastEnabled;
     torch.gradEnabled = gradEnabled;
-    if (result === null) throw new NotModelled(`operator ${instruction.op}`);
+    if (result === null) throw new NotModelled(say("engine.operator", { name: instruction.op }));
     if (instruction.checkpointgrad && this.options.checkpointing !== null && !Array.isArray(result))
       result.requiresGradFlag = true;
     if (given === null && this.inputEmbeddings.has(instruction) && !Array.isArray(result)) this.requireGrad(result);
@@ -323,7 +325,7 @@ export class Interpreter {
       this.options.wrapper?.atHead?.();
     }
     const input = this.operands.operand(instruction.in[0]!, context);
-    if (!isTensor(input)) throw new NotModelled(`call of ${path} without a tensor`);
+    if (!isTensor(input)) throw new NotModelled(say("engine.no-tensor", { path }));
     if (this.options.head !== null && path === this.options.head) this.finishStates(input);
     const replaced = this.options.modules.get(path);
     const outside = torch.usage !== undefined && torch.layer === NO_LAYER;

@@ -1,4 +1,6 @@
 /** Leaf modules, whose forward their library wrote and no graph records. */
+
+import { say } from "../../../words/message";
 import type { CallInstruction } from "../../graph/types";
 import { activate } from "../activations";
 import { NotModelled } from "../not-modelled";
@@ -84,12 +86,12 @@ export function leafForward(
   if (call === "Activation") {
     const name = attribute("fn");
     const out = activate(torch, String(name), input);
-    if (out === null) throw new NotModelled(`activation ${String(name)}`);
+    if (out === null) throw new NotModelled(say("engine.activation", { name: String(name) }));
     return out;
   }
   const { weight, bias } = own;
-  if (weight === undefined) throw new NotModelled(`module ${path} without a weight`);
+  if (weight === undefined) throw new NotModelled(say("engine.no-weight", { path }));
   const leaf = LEAVES[call];
-  if (leaf === undefined) throw new NotModelled(`module kind ${call}`);
+  if (leaf === undefined) throw new NotModelled(say("engine.module-kind", { kind: call }));
   return leaf(torch, input, { weight, bias }, attribute);
 }

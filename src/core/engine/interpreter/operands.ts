@@ -1,4 +1,6 @@
 /** What the operands of instructions refer to: values by name, parameters by path, expressions, dtypes. */
+
+import { say } from "../../../words/message";
 import type { Value } from "../../graph/expression";
 import type { GraphFunction, Operand, OpInstruction } from "../../graph/types";
 import { NotModelled } from "../not-modelled";
@@ -58,7 +60,7 @@ export class Operands {
   value(name: string, context: Context): Tensor {
     const key = this.name(name);
     const tensor = context.frame.get(key);
-    if (tensor === undefined) throw new NotModelled(`value ${name} is not alive`);
+    if (tensor === undefined) throw new NotModelled(say("engine.not-alive", { name }));
     return tensor;
   }
 
@@ -130,7 +132,7 @@ export class Operands {
   tensors(operands: readonly Operand[], context: Context): Input[] {
     return operands.map((operand) => {
       const value = this.operand(operand, context);
-      if (value !== null && !isTensor(value)) throw new NotModelled("a block takes tensors only");
+      if (value !== null && !isTensor(value)) throw new NotModelled(say("engine.block-inputs"));
       return value;
     });
   }

@@ -1,4 +1,6 @@
 /** Runs repeats of a graph: the layers of a stack, of which some are left out, and loops inside layers. */
+
+import { say } from "../../../words/message";
 import { layerScope } from "../../graph/config";
 import { type Scope, truthy } from "../../graph/expression";
 import { withheldInputs } from "../../graph/given";
@@ -69,7 +71,7 @@ export class Repeats {
       const kind = this.options.layerKind(index);
       const inner = layerScope(context.scope, index, kind);
       const body = bodies.find(({ when }) => truthy(this.options.expressions.evaluate(when, inner)));
-      if (body === undefined) throw new NotModelled(`no layer for index ${index}`);
+      if (body === undefined) throw new NotModelled(say("engine.no-layer", { index }));
       return body.block;
     };
     const run =

@@ -3,6 +3,7 @@
  * aten/src/ATen/native/MathBitsFallback.h.
  */
 
+import { say } from "../../../words/message";
 import { NotModelled } from "../not-modelled";
 import { alias, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
@@ -20,10 +21,7 @@ export function polar(torch: Torch, abs: Tensor, angle: Tensor): Tensor {
  * bfloat16, of float16 only over powers of two, and autocast on CUDA leaves it as it is (autocast_mode.h).
  */
 export function fourier(torch: Torch, input: Tensor): Tensor {
-  if (input.dtype !== "float32")
-    throw new NotModelled(
-      `a Fourier transform in ${input.dtype}: on CUDA it takes float32, and float16 over powers of two only`,
-    );
+  if (input.dtype !== "float32") throw new NotModelled(say("engine.fourier", { dtype: input.dtype }));
   const { sizes } = input;
   const conversion = torch.record("ToCopyBackward0", [input], (_, [gradient]) => [
     gradient ? realPart(gradient) : null,

@@ -7,6 +7,8 @@
  * sharded along the sequence, keys and values gathered), deepspeed/sequence/layer.py (Ulysses),
  * deepspeed/moe/layer.py (`num_local_experts`).
  */
+
+import { type Message, say } from "../../../words/message";
 import { ELEMENT_BYTES } from "../../engine/dtype";
 import { type ConfigView, configView, hiddenSize, selectGraph, sizesOf } from "../../graph/config";
 import { DIMENSIONS } from "../../graph/dimensions";
@@ -16,7 +18,7 @@ import { modelParallelSize } from "./degrees";
 
 /** What is not known of a split run, in bytes of one device. */
 export interface SplitUncertainty {
-  readonly what: string;
+  readonly what: Message;
   readonly settleWith: string;
   /** Buffers of collectives that may come on top. */
   readonly moreBytes: number;
@@ -43,11 +45,11 @@ export function isSharded(run: TrainingRun): boolean {
 }
 
 /** The run of one device, its tensor and pipeline degrees left to the simulation; or why a degree is not followed. */
-export function localRun(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: string } {
+export function localRun(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: Message } {
   const { tensorParallel, pipelineParallel, worldSize } = run.parallel;
   const degree = modelParallelSize(run.parallel);
   if (worldSize > 1 && worldSize % degree !== 0)
-    return { reason: `parallel degrees that multiply to ${degree} on ${worldSize} devices` };
+    return { reason: say("engine.degrees", { degree, devices: worldSize }) };
   const uncertain: SplitUncertainty[] = [];
   let local = run;
   for (const step of [byTensor, byContext, byExperts, byStages]) {
@@ -92,13 +94,13 @@ function divided(names: readonly string[], degree: number, view: ConfigView): Re
   return sizes;
 }
 
-function byTensor(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: string } {
+function byTensor(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: Message } {
   const degree = run.parallel.tensorParallel;
   if (degree <= 1) return { run, uncertain: [] };
   const view = viewOf(run, family);
   const heads = view.scope("num_attention_heads");
   if (typeof heads === "number" && heads % degree !== 0)
-    return { reason: `tensor parallel degree ${degree} of ${heads} heads` };
+    return { reason: say("engine.tensor-heads", { degree, heads }) };
   const hidden = hiddenSize(run.model.config) ?? 0;
   const width = computeBytes(run);
   const states = run.adapter === null ? 2 * width + 8 : width;
@@ -108,7 +110,7 @@ function byTensor(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly
     run,
     uncertain: [
       {
-        what: `tensor parallel degree ${degree}: gathered inputs and sums over the ranks are in the band`,
+        what: say("engine.tensor-parallel", { degree }),
         settleWith: "tensor_parallel",
         moreBytes: 2 * run.microBatchSize * run.sequenceLength * hidden * width + whole * states,
         lessBytes: 0,
@@ -118,11 +120,11 @@ function byTensor(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly
 }
 
 /** Layers are divided over the stages later, one simulation for each that may be the fullest. */
-function byStages(run: TrainingRun): LocalRun | { readonly reason: string } {
+function byStages(run: TrainingRun): LocalRun | { readonly reason: Message } {
   const degree = run.parallel.pipelineParallel;
   if (degree <= 1) return { run, uncertain: [] };
-  if (run.task === "seq2seq-lm") return { reason: `pipeline parallel degree ${degree} of an encoder and a decoder` };
-  const what = `pipeline parallel degree ${degree}: the 1F1B schedule, layers divided evenly`;
+  if (run.task === "seq2seq-lm") return { reason: say("engine.pipeline-decoder", { degree }) };
+  const what = say("engine.pipeline-parallel", { degree });
   return { run, uncertain: [{ what, settleWith: "pipeline_parallel", moreBytes: 0, lessBytes: 0 }] };
 }
 
@@ -132,11 +134,11 @@ function evaluationShare({ evaluation }: TrainingRun, degree: number): Pick<Trai
   return { evaluation: { ...evaluation, sequenceLength: Math.ceil(evaluation.sequenceLength / degree) } };
 }
 
-function byContext(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: string } {
+function byContext(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: Message } {
   const degree = run.parallel.contextParallel;
   if (degree <= 1) return { run, uncertain: [] };
   if (run.attention === "eager" || run.task !== "causal-lm")
-    return { reason: `context parallel degree ${degree} with ${run.attention} attention for ${run.task}` };
+    return { reason: say("engine.context-attention", { degree, attention: run.attention, task: run.task }) };
   const view = viewOf(run, family);
   const [heads, groups] = ["num_attention_heads", "num_key_value_heads"].map((name) => view.scope(name));
   const share = typeof heads === "number" && typeof groups === "number" ? groups / heads : 1;
@@ -146,7 +148,7 @@ function byContext(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
     run: { ...run, sequenceLength: Math.ceil(run.sequenceLength / degree), ...evaluationShare(run, degree) },
     uncertain: [
       {
-        what: `context parallel degree ${degree}: every rank has its share of the tokens; keys and values of the others come on top`,
+        what: say("engine.context-parallel", { degree }),
         settleWith: "context_parallel",
         moreBytes: gathered,
         lessBytes: 0,
@@ -155,30 +157,30 @@ function byContext(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonl
   };
 }
 
-function byExperts(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: string } {
+function byExperts(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: Message } {
   const degree = run.parallel.expertParallel;
   if (degree <= 1) return { run, uncertain: [] };
-  const reason = `expert parallel degree ${degree}`;
+  const { family: name } = run.model;
   const { deepspeed, fsdp, mainParameters } = run.parallel;
   if (mainParameters === undefined && ((deepspeed?.zeroStage ?? 0) > 0 || fsdp !== null))
-    return { reason: `${reason} under sharding: experts and the rest are spread over different ranks` };
+    return { reason: say("engine.experts-sharded", { degree }) };
   const view = viewOf(run, family);
   const sizes = divided(DIMENSIONS.experts, degree, view);
   const chosen = Number(view.scope("num_experts_per_tok") ?? 1);
   if (sizes === null || Object.keys(sizes).length === 0)
-    return { reason: `${reason} of ${run.model.family}: its experts do not divide` };
+    return { reason: say("engine.experts-divide", { degree, family: name }) };
   const local = { ...run, model: { ...run.model, config: withSizes(run.model.config, family, sizes) } };
   const kept = ({ module, name }: TensorSpec): boolean =>
     EXPERTS.test(module) || /\.(?:gate|router)\.weight$/.test(name);
   if (!splits(run, local, family, degree, kept))
-    return { reason: `${reason} of ${run.model.family}: it has no experts` };
+    return { reason: say("engine.experts-none", { degree, family: name }) };
   const hidden = Number(view.scope("hidden_size") ?? 0);
   const sent = run.microBatchSize * run.sequenceLength * chosen * hidden * computeBytes(run);
   return {
     run: local,
     uncertain: [
       {
-        what: `${reason}: tokens are taken to be spread evenly; those sent and received come on top`,
+        what: say("engine.expert-parallel", { degree }),
         settleWith: "expert_parallel",
         moreBytes: 4 * sent,
         lessBytes: 0,

@@ -3,6 +3,8 @@
  * the reference model is loaded like the policy and put in evaluation mode; with adapters it is the policy with them
  * disabled), trl/models/utils.py (disable_gradient_checkpointing).
  */
+
+import { say } from "../../../words/message";
 import type { InterpreterOptions } from "../../engine/interpreter/options";
 import { NotModelled } from "../../engine/not-modelled";
 import type { Torch } from "../../engine/torch";
@@ -180,7 +182,7 @@ export function ppoPass(
 /** A model asked for the states between its layers, up to its logits (`whole`) or to what its head takes. */
 function askedForStates({ model, graph, options }: RunnableModel, whole: boolean): CalledModel {
   const cut = whole ? untilLogits(graph, options.head) : untilStates(graph, options.head);
-  if (cut === null) throw new NotModelled("a model whose states cannot be told");
+  if (cut === null) throw new NotModelled(say("engine.no-states"));
   return {
     graphOf: () => cut,
     options: {

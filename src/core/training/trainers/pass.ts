@@ -3,6 +3,8 @@
  * captured graphs. Sources: trl/trainer/{dpo,kto,reward,grpo,rloo}_trainer.py, trl/trainer/utils.py (add_fused_lm_head),
  * trl/experimental/ppo/ppo_trainer.py.
  */
+
+import { say } from "../../../words/message";
 import { ELEMENT_BYTES } from "../../engine/dtype";
 import { type Folding, leftOut } from "../../engine/folding/plan";
 import { Interpreter } from "../../engine/interpreter";
@@ -178,7 +180,7 @@ export class TrainerPass implements Pass {
         if (converts && model.states !== "returned") outputs = toFloat32(torch, outputs);
       }
       let [output, ...others] = outputs;
-      if (output === undefined) throw new NotModelled("a model without an output");
+      if (output === undefined) throw new NotModelled(say("engine.no-output"));
       // A value head's loss is the caller's name; states of pictures go with the outputs that name them.
       if (model.states === "inside") {
         this.held.push(...others.splice(0, 1));
@@ -217,7 +219,7 @@ export class TrainerPass implements Pass {
       torch.empty("_to_copy", middle!.sizes, "float32"),
     );
     const [wide, ...states] = toFloat32(torch, [output.retain(), ...along.states]);
-    if (wide === undefined) throw new NotModelled("a model without an output");
+    if (wide === undefined) throw new NotModelled(say("engine.no-output"));
     wide.along = new Along([...states, ...others], 0, along.cache);
     return wide;
   }

@@ -6,6 +6,8 @@
  * word stay under their name until the next update's are there. Then it trains on micro-batches, whose outputs (logits,
  * states, key-value cache) stay through the optimizer's step, are looked at, and go as the next micro-batch's are bound.
  */
+
+import { say } from "../../../words/message";
 import { backward } from "../../engine/backward";
 import type { DType } from "../../engine/dtype";
 import { FOLDS, type Fold, nextFold } from "../../engine/folding/plan";
@@ -301,7 +303,7 @@ class PpoLoop {
       }
       fold = nextFold(fold, pass.foldings);
     }
-    throw new NotModelled("the layers' events cannot be followed");
+    throw new NotModelled(say("engine.layers"));
   }
 
   private rewind(state: LedgerState): void {

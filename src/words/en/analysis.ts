@@ -1,8 +1,7 @@
 /** English messages. `{holes}` are filled by the arguments of the message. */
-export const en: Readonly<Record<string, string>> = {
+export const ANALYSIS = {
   // Syntax and values
   syntax: "{reason}",
-  engine: "{reason}",
   "merge-conflict": "Merge-conflict marker: resolve the conflict. The first side is read until then.",
   "strict-json.hf":
     "The Hugging Face Trainer reads strict JSON and fails here; the `deepspeed` launcher would accept it.",
@@ -314,4 +313,4 @@ export const en: Readonly<Record<string, string>> = {
     "transformers' code of the same dimensions stands in for {framework}'s own: what its layers keep may differ",
   "assume.attention": "{attention} counted as SDPA's flash kernel, which saves the same tensors",
   "assume.auto-precision": "`auto` precision becomes bfloat16",
-};
+} as const;

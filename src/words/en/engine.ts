@@ -1,0 +1,70 @@
+/** What the engine supposes, and why it cannot follow a run. Reasons go on after a colon, so they begin small. */
+export const ENGINE = {
+  // Assumptions
+  "engine.relative": "{family} was not captured: {relative} with its dimensions stands in",
+  "engine.branch": "{family} was captured where {conditions}: that code stands in",
+  "engine.adapted-experts": "plain LoRA on fused experts: peft refuses dropout, DoRA and biases there",
+  "engine.mixed-dtypes":
+    "PyTorch refuses products of two dtypes, which these weights come to: load in float32 or use autocast",
+  "engine.transformer-engine": "8-bit copies of Transformer Engine's delayed scaling; other recipes keep more or fewer",
+  "engine.cudnn": "no cuDNN workspace: its kernels may rearrange the largest convolution's input and output",
+  "engine.cusolver": "no copy and workspace of cuSOLVER while weights are decomposed for the adapter",
+  "engine.raised-head": "head and last states as loaded: `cast_lm_head_to_fp32` raises them to float32",
+  "engine.scatter": "gradient of picked elements written out of place at the peak; a card may write in place",
+  "engine.missing-kernels": "without the kernels of {packages}; with them {module} holds less",
+  "engine.tensor-parallel": "tensor parallel degree {degree}: gathered inputs and sums over the ranks are in the band",
+  "engine.pipeline-parallel": "pipeline parallel degree {degree}: 1F1B schedule, layers divided evenly",
+  "engine.context-parallel":
+    "context parallel degree {degree}: each rank has its share of tokens; keys and values of others come on top",
+  "engine.expert-parallel":
+    "expert parallel degree {degree}: tokens spread evenly; those sent and received come on top",
+
+  // What graphs take the data to be
+  "graph.one-end": "each text has one end-of-sequence token, whose states are classified",
+  "graph.no-cache": "no key-value cache: the text side's own `use_cache` is false, which the Trainer leaves",
+  "graph.first-word": "global attention on the first token only, as the library's classifier sets it",
+  "graph.first-of-choice":
+    "global attention on the first token only, where the library's class gives it to every token of the choice",
+  "graph.no-word": "no token with global attention: batches hold no `global_attention_mask`",
+  "graph.balanced-experts": "experts have equal shares of the tokens; each runs by itself, on the tokens it is given",
+
+  // Why there is no estimate
+  "engine.family": 'no graph of the family "{family}" was captured',
+  "engine.sizes": "the model's config.json does not give every size",
+  "engine.config": "the model's config.json cannot be run: {failure}",
+  "engine.no-rule": "an operator is given what the engine has no rule for: {failure}",
+  "engine.fault": "{failure}",
+  "engine.not-captured": "{family} with {attention} attention for {task} was not captured",
+  "engine.no-stage": "no stage of the pipeline",
+  "engine.optimizer": "optimizer {name}",
+  "engine.operator": "operator {name}",
+  "engine.activation": "activation {name}",
+  "engine.module-kind": "module kind {kind}",
+  "engine.no-weight": "module {path} without a weight",
+  "engine.no-tensor": "call of {path} without a tensor",
+  "engine.not-alive": "value {name} is not alive",
+  "engine.no-layer": "no layer for index {index}",
+  "engine.block-inputs": "a block takes tensors only",
+  "engine.fourier": "a Fourier transform in {dtype}: on CUDA it takes float32, and float16 over powers of two only",
+  "engine.no-output": "a model without an output",
+  "engine.no-head": "a model without a head cannot generate",
+  "engine.no-states": "a model whose states cannot be told",
+  "engine.layers": "the layers' events cannot be followed",
+  "engine.generation": "generation with {family}",
+  "engine.ppo-library": "PPO of this library",
+  "engine.ppo-fsdp": "PPO under FSDP",
+  "engine.ppo-scorers": "PPO with value and reward models like {family}",
+  "engine.reward-model": "{trainer} with a reward model like {family}",
+  "engine.critic": "a critic like {family}",
+  "engine.companion": "{trainer} beside {name}",
+  "engine.trained-prompts": "{trainer} with trained prompts",
+  "engine.trainer": "{trainer} of {task} with {family}",
+  "engine.degrees": "parallel degrees that multiply to {degree} on {devices} devices",
+  "engine.tensor-heads": "tensor parallel degree {degree} of {heads} heads",
+  "engine.pipeline-decoder": "pipeline parallel degree {degree} of an encoder and a decoder",
+  "engine.context-attention": "context parallel degree {degree} with {attention} attention for {task}",
+  "engine.experts-sharded":
+    "expert parallel degree {degree} under sharding: experts and the rest are spread over different ranks",
+  "engine.experts-divide": "expert parallel degree {degree} of {family}: its experts do not divide",
+  "engine.experts-none": "expert parallel degree {degree} of {family}: it has no experts",
+} as const;

@@ -1,0 +1,41 @@
+/** A sentence by its id, with what fills its `{holes}`; the tables of each language hold the text. */
+import type { EN } from "./en";
+
+/** Ids of the tables, and those of findings' rules, which bring their words along. */
+export type MessageId = keyof typeof EN | `rule.${string}`;
+
+export interface Message {
+  readonly id: MessageId;
+  readonly args: Readonly<Record<string, Argument>>;
+}
+
+export type Argument = string | number | Message;
+
+/** Names of the holes of a text: `{count}`, or `{count|GPU|GPUs}`, a word that goes with a count. */
+type Holes<Text extends string> = Text extends `${string}{${infer Hole}}${infer Rest}`
+  ? (Hole extends `${infer Name}|${string}` ? Name : Hole) | Holes<Rest>
+  : never;
+
+type HolesOf<Id extends MessageId> = Id extends keyof typeof EN ? Holes<(typeof EN)[Id]> : string;
+
+type Filled<Id extends MessageId> = Readonly<Record<HolesOf<Id>, Argument>>;
+
+/** A sentence to say. An id that no table has, and a hole that is left open, do not compile. */
+export function say<Id extends MessageId>(
+  id: Id,
+  ...[args]: [HolesOf<Id>] extends [never] ? [] : [args: Filled<Id>]
+): Message {
+  return { id, args: args ?? {} };
+}
+
+const HOLE = /\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g;
+
+/** A text with its holes filled; a hole without an argument is left as it is. */
+export function fill(template: string, args: Message["args"], nested: (message: Message) => string): string {
+  return template.replace(HOLE, (hole, name: string, one?: string, many?: string) => {
+    const value = args[name];
+    if (value === undefined) return hole;
+    if (one !== undefined && many !== undefined) return Number(value) === 1 ? one : many;
+    return typeof value === "object" ? nested(value) : String(value);
+  });
+}

@@ -1,0 +1,7 @@
+/** Every sentence in Simplified Chinese: an id that English has and this lacks does not compile. */
+import type { EN } from "../en";
+import { ANALYSIS } from "./analysis";
+import { ENGINE } from "./engine";
+import { FRAMEWORKS } from "./frameworks";
+
+export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = { ...ANALYSIS, ...ENGINE, ...FRAMEWORKS };
