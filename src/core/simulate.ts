@@ -18,6 +18,7 @@ import { batchOf, type Program, programOf } from "./simulation/program";
 import type { Scorers } from "./simulation/scorers";
 import { type Setup, setupOf } from "./simulation/setup";
 import { isRefused } from "./training/adapters/experts";
+import type { HeldBatches } from "./training/batches";
 import { compilationOf, offloadsOf } from "./training/compilation";
 import { runEvaluation } from "./training/evaluation";
 import type { BatchTensor } from "./training/forward";
@@ -116,9 +117,10 @@ function simulated(
   const models = loadModels(torch, setup, strategy);
   if ("reason" in models) return { ok: false, code: "not-modelled", reason: models.reason };
   const simulation = new TrainingSimulation(torch, setup, models, strategy, fold);
-  simulation.train(foldsRounds);
+  const batches = simulation.train(foldsRounds);
   if (run.evaluation != null) simulation.evaluate(run.evaluation);
   if (run.generation != null) simulation.generateAtEnd(run.generation);
+  batches?.release();
   return { ok: true, simulation: simulation.result() };
 }
 
@@ -161,26 +163,26 @@ class TrainingSimulation {
     }
   }
 
-  /** Two optimizer steps, in the loop that the run's trainer has. */
-  train(foldsRounds: boolean): void {
+  /** Two optimizer steps, in the loop that the run's trainer has; what is given back is named until the loop ends. */
+  train(foldsRounds: boolean): HeldBatches | null {
     const { scorers } = this.models;
     const { spec } = this.setup;
     const before = this.beforeSteps();
-    if (scorers !== null && spec?.rollout && spec.ppo)
-      runPpo(
-        this.torch,
-        this.optimizer,
-        this.ppo(scorers, { ...spec, rollout: spec.rollout, ppo: spec.ppo }),
-        this.strategy,
-      );
-    else this.step(before, foldsRounds);
+    if (!(scorers !== null && spec?.rollout && spec.ppo)) return this.step(before, foldsRounds);
+    runPpo(
+      this.torch,
+      this.optimizer,
+      this.ppo(scorers, { ...spec, rollout: spec.rollout, ppo: spec.ppo }),
+      this.strategy,
+    );
+    return null;
   }
 
-  private step(rollout: Before | null, foldsRounds: boolean): void {
+  private step(rollout: Before | null, foldsRounds: boolean): HeldBatches | null {
     const { run, program, loss, sizes, keepsStates } = this.setup;
     const { autocast, groups, trainable, fold } = this;
     const scope = this.passes.scopeOf(run.microBatchSize, run.sequenceLength);
-    runSteps(
+    return runSteps(
       this.torch,
       this.passes.of(program, scope, loss, sizes),
       this.optimizer,
@@ -194,6 +196,7 @@ class TrainingSimulation {
         keepsGradients: run.keepsGradients === true,
         plainLoop: run.plainLoop === true,
         loop: run.loop ?? null,
+        keepsBatches: run.keepsBatches ?? null,
         ...(this.replaced !== null ? { strayGradients: [this.replaced] } : {}),
         keepsStates,
         settles: this.models.model.settling?.isPending === true,

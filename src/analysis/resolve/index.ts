@@ -16,7 +16,7 @@ import { ResolveContext } from "./context";
 import { accumulationOf, batchOf, globalBatch, sampleSizesOf } from "./data";
 import { evaluationOf, generationOf } from "./evaluation";
 import { float8Of } from "./float8";
-import { clippingOf, loopOf } from "./loop";
+import { clippingOf, keptBatchesOf, loopOf } from "./loop";
 import { deviceOf, frozenPartsOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { resolveNnunet } from "./nnunet";
 import { paddingOf } from "./padding";
@@ -75,8 +75,10 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const float8 = float8Of(c);
   const adapter = adapterOf(c, quantization, config, reward || ownLoss ? null : task);
   const maxGradNorm = clippingOf(c);
-  const labelSmoothing = Number(c.settings.number("label_smoothing") ?? 0);
-  const fusedLoss = fusedLossOf(c, trainer);
+  // Only the Trainer's loss takes them; a loop of the script's own writes its loss itself.
+  const labelSmoothing = c.trains && !c.ownLoop ? (c.settings.number("label_smoothing") ?? 0) : 0;
+  // The Trainer takes the labels that Liger's fused loss would need (transformers/trainer.py, compute_loss).
+  const fusedLoss = fusedLossOf(c, trainer) && labelSmoothing === 0;
   const chunkedLoss = chunkedLossOf(c);
   // Weights stored in the dtype the framework computes in need no autocast.
   const pure = !c.trains && c.inputs.format.id !== "deepspeed" && loadDtype === precision;
@@ -157,6 +159,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...(evaluation === null || spec?.kind === "ppo" ? {} : { evaluation }),
           ...(generation === null ? {} : { generation }),
           ...(ownCode === undefined ? {} : { standsFor: ownCode }),
+          ...keptBatchesOf(c),
           ...loopOf(c, task, config, checkpointing !== null),
           ...(c.settings.boolean("replaces_embedding") === true ? { replacesEmbedding: true } : {}),
           device:

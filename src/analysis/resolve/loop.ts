@@ -1,5 +1,6 @@
 /** What a loop other than the Trainer's does with a micro-batch's results and with the gradients. */
 import type { ModelConfig, Task, TrainingRun } from "../../core/training/run";
+import { holds } from "../versions";
 import type { ResolveContext } from "./context";
 
 /** Tasks whose models write texts, token after token where they generate. */
@@ -43,4 +44,13 @@ export function loopOf(
 /** The norm gradients are clipped to: the Trainer's default is 1, loops clip where they say so (0: not). */
 export function clippingOf(c: ResolveContext): number {
   return c.ownLoop ? (c.settings.number("max_grad_norm") ?? 0) : Number(c.value("max_grad_norm", 1));
+}
+
+/**
+ * How long the Trainer's loop keeps micro-batches on the device. It takes all of a step's at once since 4.46 (transformers/trainer.py,
+ * get_batch_samples).
+ */
+export function keptBatchesOf(c: ResolveContext): Pick<TrainingRun, "keepsBatches"> {
+  if (!c.trains || c.ownLoop) return {};
+  return { keepsBatches: holds("transformers>=4.46", c.libraries) ? "step" : "micro-batch" };
 }

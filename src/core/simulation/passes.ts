@@ -15,6 +15,7 @@ import { layerSignatures } from "../training/layers";
 import type { LoadedModel } from "../training/model";
 import type { Strategy } from "../training/parallel";
 import type { TrainingRun } from "../training/run";
+import { smoothedPasses, smooths } from "../training/smoothing";
 import { isOnline, lossScope, mediaOf, type RunnableModel, type TrainerParts, trainerPass } from "../training/trainers";
 import { KeptCache } from "../training/trainers/kept-cache";
 import { cacheOf, type InterpreterFactory } from "./generation";
@@ -92,6 +93,19 @@ export class Passes {
       });
   }
 
+  /** Passes whose loss is made of smoothed labels; null where it is the model's own. */
+  private smoothed(program: Program): PassFactory | null {
+    if (!smooths(this.setup.run)) return null;
+    const { view } = program;
+    const interpreterOf = (graph: Program["graph"]) => this.interpretersOf({ ...program, graph });
+    return smoothedPasses(
+      this.torch,
+      program.graph,
+      { scope: view.scope, expressions: view.expressions },
+      interpreterOf,
+    );
+  }
+
   /** Interpreters whose outputs keep keys and values of every layer. */
   private caching(program: Program): PassFactory {
     const heads = Number(program.view.scope("num_key_value_heads") ?? 0);
@@ -144,7 +158,7 @@ export class Passes {
     const { torch, models } = this;
     const { spec, run } = this.setup;
     if (spec === null || loss === undefined || scope === null)
-      return run.loop?.keepsCache ? this.caching(program) : this.interpretersOf(program);
+      return run.loop?.keepsCache ? this.caching(program) : (this.smoothed(program) ?? this.interpretersOf(program));
     const { rater, raterUsage } = models;
     const rated = rater?.at(at);
     return (way) =>

@@ -14,7 +14,7 @@ import type { EvaluationSpec, GenerationSpec } from "./specs/generation";
 import type { ModelSpec } from "./specs/model";
 import type { ParallelSpec } from "./specs/parallel";
 import type { Float8Spec, QuantizationSpec } from "./specs/quantization";
-import type { CheckpointingSpec, ChunkedLossSpec, LoopSpec, OptimizerSpec } from "./specs/step";
+import type { CheckpointingSpec, ChunkedLossSpec, KeptBatches, LoopSpec, OptimizerSpec } from "./specs/step";
 import type { TrainedSpec } from "./specs/trained";
 import type { TrainerSpec } from "./specs/trainer";
 
@@ -125,6 +125,8 @@ export interface TrainingRun {
   readonly plainLoop?: true;
   /** Routers give every token to the same experts, where those run one by one: the furthest from balance. */
   readonly routesToOne?: true;
+  /** Micro-batches that the Trainer's loop keeps on the device beyond their forward; absent: each goes with it. */
+  readonly keepsBatches?: KeptBatches;
   /** A loop other than the Trainer's; absent: the Trainer's, or one that lets go of as much. */
   readonly loop?: LoopSpec;
   /**

@@ -18,11 +18,12 @@ import { NotModelled } from "../engine/not-modelled";
 import { OffloadHooks } from "../engine/offload";
 import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
+import { HeldBatches } from "./batches";
 import { allocateBatch, type BatchTensor, forward, type PassFactory } from "./forward";
 import { counterparts } from "./layers";
 import type { Optimizer } from "./optimizers";
 import type { Strategy } from "./parallel";
-import type { LoopSpec } from "./run";
+import type { KeptBatches, LoopSpec } from "./run";
 import type { Pass } from "./trainers/pass";
 
 export interface StepOptions {
@@ -37,6 +38,8 @@ export interface StepOptions {
    * and accelerate converts nothing.
    */
   readonly plainLoop?: boolean;
+  /** Micro-batches that the loop names beyond their forward; null: each goes with it. */
+  readonly keepsBatches: KeptBatches | null;
   /** What of a micro-batch lives until the next one's is there; null: nothing. */
   readonly loop: LoopSpec | null;
   /** Gradients of what no optimizer knows, which come with the first backward and stay. */
@@ -77,19 +80,27 @@ export const STEPS = 2;
  */
 const DISTINCT_MICRO_BATCHES = 2;
 
-/** Runs the steps. Everything but the model and the optimizer's states is freed at the end. */
+/**
+ * Runs the steps. Everything but the model, the optimizer's states and what is given back is freed at the end.
+ *
+ * @returns batches that the loop still names while it evaluates, owned; null: none
+ */
 export function runSteps(
   torch: Torch,
   passes: PassFactory,
   optimizer: Optimizer,
   options: StepOptions,
   strategy: Strategy,
-): void {
+): HeldBatches | null {
   const { ledger } = torch;
   const find = counterparts(options.trainable);
   const regions: Region[] = [];
   const kept: KeptRounds = new Map();
   let last: Left = NOTHING_LEFT;
+  const held =
+    options.keepsBatches !== null && !holdsBatch(options)
+      ? new HeldBatches(torch, options.batch, options.keepsBatches, options.accumulation)
+      : null;
   for (let step = 1; step <= STEPS; step++) {
     const { rollout } = options;
     const all = Math.min(options.accumulation, DISTINCT_MICRO_BATCHES);
@@ -97,7 +108,9 @@ export function runSteps(
     const distinct = options.plainLoop || alone ? 0 : all;
     const apart = options.plainLoop ? 1 : alone ? all : 0;
     const locals: Tensor[] = [];
+    held?.beginStep(step);
     for (let micro = 0; micro < apart; micro++) {
+      held?.beginMicroBatch(step);
       const starts = micro === 0 && options.loop?.zerosLate === true;
       const clears = starts ? () => zeroGrad(options.groups) : undefined;
       const run = () => microBatch(torch, passes("none"), optimizer, options, strategy, step, last, clears);
@@ -107,6 +120,7 @@ export function runSteps(
     }
     for (let micro = 0; micro < distinct; micro++) {
       if (rollout?.due(micro)) rollout.run(step);
+      held?.beginMicroBatch(step);
       // The second step's micro-batches do what the first step's did, the second micro-batch what the first did with
       // gradients already there.
       const accumulates = micro > 0 || (options.keepsGradients && step > 1);
@@ -137,6 +151,12 @@ export function runSteps(
     if (!options.keepsGradients && options.loop?.zerosLate !== true) zeroGrad(options.groups);
   }
   for (const tensor of [...last.results, ...last.batch]) tensor.release();
+  return held;
+}
+
+/** Whether micro-batches read what is there already: what was rolled out, or what the loop took at once. */
+function holdsBatch({ rollout }: StepOptions): boolean {
+  return rollout?.holdsBatch === true;
 }
 
 /** What the loop's names still refer to when a micro-batch is over, owned. */
@@ -234,7 +254,7 @@ function microBatch(
   ledger.enter("data", step);
   torch.kind = "inputs";
   const batch =
-    options.rollout?.holdsBatch !== true
+    options.keepsBatches === null && !holdsBatch(options)
       ? allocateBatch(torch, options.batch)
       : options.batch.map(({ sizes, dtype }) => hostTensor(torch.ledger, sizes, dtype));
   for (const tensor of last.batch) tensor.release();

@@ -29,6 +29,9 @@ export interface LoopSpec {
   readonly keepsCache?: true;
 }
 
+/** How long micro-batches stay on the device: all of a step together, or each until the next one is there. */
+export type KeptBatches = "step" | "micro-batch";
+
 /** `torch.utils.checkpoint` around the layers; null in `TrainingRun.checkpointing` when off. */
 export type CheckpointingSpec = CheckpointingOptions;
 

@@ -20,7 +20,7 @@ import { type CalledModel, TrainerPass } from "./pass";
 import { sequencesOf } from "./sequences";
 import { withValueHead } from "./value-head";
 
-export { mediaOf, untilStates } from "./models";
+export { mediaOf, untilLogits, untilStates } from "./models";
 export { isOnline } from "./online";
 export type { Pass } from "./pass";
 export { type PpoGraphs, type PpoOptions, ppoGraphs, runPpo } from "./ppo";
