@@ -18,7 +18,7 @@ import { comparisonOf, guideOf } from "./levers/guide";
 import { plansOf } from "./levers/plans";
 import { triedVariant, whatIfEdits } from "./levers/what-if";
 import { linksOf } from "./links";
-import { type Locale, t } from "./messages";
+import { type Locale, t, text } from "./messages";
 import { withholding } from "./outside";
 import type { Problem } from "./problems";
 import { assembleRun } from "./report";
@@ -43,7 +43,7 @@ export function emptyAnalysis(
         : [
             {
               uri,
-              message: t(locale, "syntax", { reason: broken.message }),
+              message: text(broken.message, locale),
               range: document.lines.range(broken),
               ...(large && { code: large }),
             },

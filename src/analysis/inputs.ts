@@ -403,7 +403,7 @@ async function readNearestPins(
       problems.push({
         code: "syntax",
         severity: "error",
-        message: say("syntax", { reason: found.message }),
+        message: found.message,
         uri,
         span: found,
       });

@@ -1,7 +1,7 @@
 /** Files that look like configs and cannot be read: a search through a folder names them instead of leaving them out. */
 import { FORMATS } from "../formats";
 import type { Discovery } from "./analyzer";
-import { type Locale, t } from "./messages";
+import { type Locale, text } from "./messages";
 import type { LoadedDocument } from "./store";
 
 /** Parts of dotted keys that say of themselves that they are a training setting (`gradient_accumulation_steps`). */
@@ -35,5 +35,5 @@ export function whySkipped(document: LoadedDocument, locale: Locale): Discovery[
   const [problem] = document.config?.parsed.problems ?? [];
   if (problem === undefined || !looksLikeConfig(document.text)) return undefined;
   const range = document.lines.range(problem);
-  return { uri: document.uri, message: t(locale, "syntax", { reason: problem.message }), range };
+  return { uri: document.uri, message: text(problem.message, locale), range };
 }

@@ -7,6 +7,7 @@
  * or a closing bracket follows it on its line; otherwise it is a string to the end of the line.
  */
 
+import { type Message, say } from "../words/message";
 import { MAX_DEPTH, MAX_LENGTH, prepareText } from "./text";
 import type { Entry, ListNode, LocatedNode, MapNode, ParsedDocument, Span, SyntaxProblem } from "./tree";
 
@@ -42,13 +43,13 @@ class JsonReader {
     else if (this.looksLikeMember()) root = this.bareRoot(start);
     else root = this.value(0);
     this.skipBlank();
-    if (!this.atEnd()) this.report("syntax", "Nothing may follow the end of the value.", this.position, this.lineEnd());
+    if (!this.atEnd()) this.report("syntax", say("syntax.trailing"), this.position, this.lineEnd());
     return root;
   }
 
   /** HJSON allows the outer braces to be left out. */
   private bareRoot(start: number): MapNode {
-    this.report("not-strict-json", "The opening brace is missing.", start, start + 1);
+    this.report("not-strict-json", say("syntax.opening-brace"), start, start + 1);
     const entries = this.members(0, false);
     return { kind: "map", entries, start, end: this.position };
   }
@@ -56,7 +57,7 @@ class JsonReader {
   private value(depth: number): LocatedNode | null {
     const start = this.position;
     if (depth > MAX_DEPTH) {
-      this.report("too-deep", `Nested deeper than ${MAX_DEPTH} levels; the rest is not read.`, start, start + 1);
+      this.report("too-deep", say("syntax.deep-rest", { depth: MAX_DEPTH }), start, start + 1);
       this.stop();
       return null;
     }
@@ -69,7 +70,7 @@ class JsonReader {
     if (character === "[") return this.list(depth + 1);
     if (character === '"' || character === "'") return this.quoted();
     if (character === "" || PUNCTUATION.has(character)) {
-      this.report("syntax", "A value is missing here.", start, Math.min(start + 1, this.text.length));
+      this.report("syntax", say("syntax.value-here"), start, Math.min(start + 1, this.text.length));
       return null;
     }
     return this.unquoted();
@@ -82,7 +83,7 @@ class JsonReader {
     while (true) {
       this.skipBlank();
       if (this.atEnd()) {
-        if (braced && !this.stopped) this.report("syntax", "This brace is never closed.", open, open + 1);
+        if (braced && !this.stopped) this.report("syntax", say("syntax.this-brace"), open, open + 1);
         return entries;
       }
       const character = this.peek();
@@ -91,7 +92,7 @@ class JsonReader {
         return entries;
       }
       if (character === "," || character === "]" || character === "[" || character === "{" || character === ":") {
-        this.report("syntax", `Unexpected \`${character}\`; a key is expected.`, this.position, this.position + 1);
+        this.report("syntax", say("syntax.unexpected", { character }), this.position, this.position + 1);
         this.position++;
         continue;
       }
@@ -99,7 +100,7 @@ class JsonReader {
       if (entry !== null) {
         const first = seen.get(entry.key);
         if (first !== undefined) {
-          const message = `Duplicate key \`${entry.key}\`.`;
+          const message = say("syntax.duplicate", { key: entry.key });
           this.report("duplicate-key", message, entry.keySpan.start, entry.keySpan.end);
         }
         seen.set(entry.key, entry.keySpan);
@@ -116,7 +117,7 @@ class JsonReader {
     const afterKey = this.position;
     this.skipBlank();
     if (this.peek() !== ":") {
-      this.report("syntax", "A colon is expected after the key.", keySpan.start, Math.max(keySpan.end, keyStart + 1));
+      this.report("syntax", say("syntax.colon"), keySpan.start, Math.max(keySpan.end, keyStart + 1));
       this.position = afterKey;
       this.recover();
       return null;
@@ -125,7 +126,7 @@ class JsonReader {
     const afterColon = this.position;
     this.skipBlank();
     if (this.text.slice(afterColon, this.position).includes("\n") && this.looksLikeMember()) {
-      this.report("syntax", `\`${key}\` has no value.`, keySpan.start, keySpan.end);
+      this.report("syntax", say("syntax.no-value", { key }), keySpan.start, keySpan.end);
       return {
         key,
         keySpan,
@@ -153,7 +154,7 @@ class JsonReader {
     if (this.position === start) this.position++;
     this.report(
       "not-strict-json",
-      "Keys need double quotes in strict JSON.",
+      say("syntax.strict-key"),
       start,
       this.position,
       `"${this.text.slice(start, this.position)}"`,
@@ -168,7 +169,7 @@ class JsonReader {
     while (true) {
       this.skipBlank();
       if (this.atEnd()) {
-        if (!this.stopped) this.report("syntax", "This bracket is never closed.", start, start + 1);
+        if (!this.stopped) this.report("syntax", say("syntax.this-bracket"), start, start + 1);
         break;
       }
       if (this.peek() === "]") {
@@ -176,7 +177,7 @@ class JsonReader {
         break;
       }
       if (this.peek() === "}") {
-        this.report("syntax", "This bracket is never closed.", start, start + 1);
+        this.report("syntax", say("syntax.this-bracket"), start, start + 1);
         break;
       }
       const before = this.position;
@@ -197,25 +198,18 @@ class JsonReader {
       const comma = this.position;
       this.position++;
       this.skipBlank();
-      if (this.peek() === close)
-        this.report("not-strict-json", "Trailing comma: strict JSON rejects it.", comma, comma + 1, "");
+      if (this.peek() === close) this.report("not-strict-json", say("syntax.strict-comma"), comma, comma + 1, "");
       return;
     }
     if (this.peek() === "}" || this.peek() === "]") return;
-    this.report(
-      "not-strict-json",
-      "A comma is missing here.",
-      Math.max(0, end - 1),
-      end,
-      `${this.text.slice(end - 1, end)},`,
-    );
+    this.report("not-strict-json", say("syntax.comma"), Math.max(0, end - 1), end, `${this.text.slice(end - 1, end)},`);
   }
 
   private quoted(): LocatedNode {
     const start = this.position;
     const quote = this.peek();
     if (this.text.startsWith("'''", start)) return this.multiLine();
-    if (quote === "'") this.report("not-strict-json", "Strict JSON takes double quotes only.", start, start + 1);
+    if (quote === "'") this.report("not-strict-json", say("syntax.strict-quotes"), start, start + 1);
     this.position++;
     let value = "";
     while (true) {
@@ -233,7 +227,7 @@ class JsonReader {
         value += this.escape();
         continue;
       }
-      this.report("syntax", "The closing quote is missing.", start, this.position);
+      this.report("syntax", say("syntax.quote"), start, this.position);
       break;
     }
     return { kind: "scalar", value, raw: this.text.slice(start, this.position), start, end: this.position };
@@ -250,7 +244,7 @@ class JsonReader {
     }
     const known = ESCAPES[next] ?? (next === '"' || next === "\\" || next === "/" || next === "'" ? next : undefined);
     if (known === undefined) {
-      this.report("syntax", "Unknown escape.", this.position, this.position + 1);
+      this.report("syntax", say("syntax.escape"), this.position, this.position + 1);
       this.position++;
       return "\\";
     }
@@ -260,9 +254,9 @@ class JsonReader {
 
   private multiLine(): LocatedNode {
     const start = this.position;
-    this.report("not-strict-json", "Strict JSON has no ''' strings.", start, start + 3);
+    this.report("not-strict-json", say("syntax.strict-triple"), start, start + 3);
     const close = this.text.indexOf("'''", start + 3);
-    if (close < 0) this.report("syntax", "The closing ''' is missing.", start, start + 3);
+    if (close < 0) this.report("syntax", say("syntax.triple"), start, start + 3);
     const end = close < 0 ? this.text.length : close;
     const value = this.text.slice(start + 3, end).trim();
     this.position = close < 0 ? end : close + 3;
@@ -289,18 +283,13 @@ class JsonReader {
     const end = start + Math.max(content.length, 1);
     this.position = end;
     if (swallowed !== null) {
-      this.report(
-        "syntax",
-        "Unquoted text runs to the end of the line and swallows the bracket; quote it.",
-        start,
-        end,
-      );
+      this.report("syntax", say("syntax.swallowed"), start, end);
       const cut = content.indexOf(",");
       if (cut > 0) this.position = start + cut;
       const raw = this.text.slice(start, this.position);
       return { kind: "scalar", value: raw.trim(), raw, start, end: this.position };
     }
-    this.report("not-strict-json", "Text without quotes: strict JSON rejects it.", start, end);
+    this.report("not-strict-json", say("syntax.strict-text"), start, end);
     return { kind: "scalar", value: content, raw: content, start, end };
   }
 
@@ -358,14 +347,14 @@ class JsonReader {
       else if (this.text.startsWith("//", this.position)) this.comment(this.lineEnd());
       else if (this.text.startsWith("/*", this.position)) {
         const close = this.text.indexOf("*/", this.position + 2);
-        if (close < 0) this.report("syntax", "The comment is never closed.", this.position, this.position + 2);
+        if (close < 0) this.report("syntax", say("syntax.comment"), this.position, this.position + 2);
         this.comment(close < 0 ? this.text.length : close + 2);
       } else return;
     }
   }
 
   private comment(end: number): void {
-    this.report("not-strict-json", "Comment: strict JSON rejects it.", this.position, end, "");
+    this.report("not-strict-json", say("syntax.strict-comment"), this.position, end, "");
     this.position = end;
   }
 
@@ -393,7 +382,7 @@ class JsonReader {
     this.position = this.text.length;
   }
 
-  private report(code: string, message: string, start: number, end: number, mend?: string): void {
+  private report(code: string, message: Message, start: number, end: number, mend?: string): void {
     if (this.stopped || this.problems.length >= 200) return;
     this.problems.push({ code, message, start, end: Math.max(end, start), ...(mend === undefined ? {} : { mend }) });
   }

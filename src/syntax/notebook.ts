@@ -2,6 +2,8 @@
  * Jupyter notebooks: the code cells as one Python module, with every place translated back into the JSON text.
  * Cell magics and shell escapes (`%pip`, `!accelerate launch`) are blanked, since Python does not know them.
  */
+
+import { say } from "../words/message";
 import { parseJson } from "./json";
 import { readModule, rootOf } from "./python";
 import { blankSpan, MAX_LENGTH } from "./text";
@@ -18,10 +20,7 @@ export function parseNotebook(original: string): ParsedDocument {
   if (source.text.length > MAX_LENGTH.other)
     return {
       root: null,
-      problems: [
-        ...problems,
-        { code: "too-large", message: "The code cells are too long to be read.", start: 0, end: 0 },
-      ],
+      problems: [...problems, { code: "too-large", message: say("syntax.cells"), start: 0, end: 0 }],
       syntax: "notebook",
     };
   const module = readModule(withoutMagics(source.text));

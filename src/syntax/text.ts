@@ -2,6 +2,8 @@
  * What every parser does first: bound the size, and blank out what no grammar knows (merge-conflict markers, NUL,
  * byte-order marks) without moving a single offset.
  */
+
+import { say } from "../words/message";
 import type { LocatedNode, MapNode, Span, SyntaxProblem } from "./tree";
 
 /** Nesting beyond this is not followed: no config is deeper, and recursion stays bounded. */
@@ -43,7 +45,8 @@ export function blankSpan(text: string, start: number, end: number): string {
  */
 export function prepareText(original: string, limit: number): PreparedText {
   if (original.length > limit) {
-    const message = `This file has ${Math.round(original.length / 1024)} K characters; configs are read up to ${Math.round(limit / 1024)} K.`;
+    const thousands = (characters: number): number => Math.round(characters / 1024);
+    const message = say("syntax.too-large", { size: thousands(original.length), limit: thousands(limit) });
     return { text: "", tooLarge: true, problems: [{ code: "too-large", message, start: 0, end: 0 }] };
   }
   const problems: SyntaxProblem[] = [];
@@ -53,7 +56,7 @@ export function prepareText(original: string, limit: number): PreparedText {
   if (nul >= 0) {
     problems.push({
       code: "nul",
-      message: "NUL character: the file is binary or not saved as UTF-8.",
+      message: say("syntax.nul"),
       start: nul,
       end: nul + 1,
     });
@@ -75,7 +78,7 @@ function blankConflicts(original: string, problems: SyntaxProblem[]): string {
     if (mark === "<") inside = true;
     if (!inside) continue;
     if (mark === "<" || mark === ">") {
-      const message = "Merge-conflict marker: resolve the conflict. The first side is read until then.";
+      const message = say("syntax.merge-conflict");
       problems.push({ code: "merge-conflict", message, start, end });
     }
     if ((mark === "=" || mark === "|") && dropFrom === null) dropFrom = start;

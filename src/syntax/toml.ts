@@ -2,6 +2,8 @@
  * TOML 1.0 with places. A small reader of its own: the packaged parsers either give no positions or stop at the
  * first error, and a config is read while it is being typed. A line that cannot be read is reported and skipped.
  */
+
+import { type Message, say } from "../words/message";
 import { MAX_DEPTH, MAX_LENGTH, prepareText } from "./text";
 import type {
   Entry,
@@ -52,7 +54,11 @@ export function parseToml(original: string): ParsedDocument {
   return { root, problems: [...prepared.problems, ...reader.problems].slice(0, 200), syntax: "toml" };
 }
 
-class TomlError extends Error {}
+class TomlError extends Error {
+  constructor(readonly problem: Message) {
+    super(problem.id);
+  }
+}
 
 class TomlReader {
   readonly problems: SyntaxProblem[] = [];
@@ -77,7 +83,7 @@ class TomlReader {
         const place = Math.min(this.position, this.text.length);
         this.problems.push({
           code: "syntax",
-          message: error.message,
+          message: error.problem,
           start: Math.min(lineStart, place),
           end: Math.max(place, lineStart + 1),
         });
@@ -95,7 +101,7 @@ class TomlReader {
     this.position += array ? 2 : 1;
     const path = this.keyPath();
     const closing = array ? "]]" : "]";
-    if (!this.text.startsWith(closing, this.position)) throw new TomlError(`\`${closing}\` is expected.`);
+    if (!this.text.startsWith(closing, this.position)) throw new TomlError(say("syntax.closing", { closing }));
     this.position += closing.length;
     const last = path[path.length - 1] as Entry;
     const parent = this.descend(this.root, path.slice(0, -1));
@@ -127,7 +133,7 @@ class TomlReader {
 
   private member(table: OpenMap, depth: number): void {
     const path = this.keyPath();
-    if (this.peek() !== "=") throw new TomlError("`=` is expected after the key.");
+    if (this.peek() !== "=") throw new TomlError(say("syntax.equals"));
     this.position++;
     this.skipSpaces();
     const last = path[path.length - 1] as Entry;
@@ -165,7 +171,7 @@ class TomlReader {
   }
 
   private duplicate(entry: Entry): void {
-    this.problems.push({ code: "duplicate-key", message: `\`${entry.key}\` is defined twice.`, ...entry.keySpan });
+    this.problems.push({ code: "duplicate-key", message: say("syntax.twice", { key: entry.key }), ...entry.keySpan });
   }
 
   private keyPath(): Entry[] {
@@ -180,7 +186,7 @@ class TomlReader {
       else {
         BARE.lastIndex = start;
         const match = BARE.exec(this.text);
-        if (match === null) throw new TomlError("A key is expected.");
+        if (match === null) throw new TomlError(say("syntax.key"));
         this.position += match[0].length;
         key = match[0];
       }
@@ -190,11 +196,11 @@ class TomlReader {
       if (this.peek() !== ".") return path;
       this.position++;
     }
-    throw new TomlError(`Nested deeper than ${MAX_DEPTH} levels.`);
+    throw new TomlError(say("syntax.deeper", { depth: MAX_DEPTH }));
   }
 
   private value(depth: number): LocatedNode {
-    if (depth > MAX_DEPTH) throw new TomlError(`Nested deeper than ${MAX_DEPTH} levels.`);
+    if (depth > MAX_DEPTH) throw new TomlError(say("syntax.deeper", { depth: MAX_DEPTH }));
     const start = this.position;
     const character = this.peek();
     if (character === '"')
@@ -225,8 +231,8 @@ class TomlReader {
       return this.scalar(start, numeric(number[0]));
     }
     if (character === "" || character === "\n" || character === "\r" || character === "#")
-      throw new TomlError("A value is missing.");
-    throw new TomlError("This is no TOML value; text needs quotes.");
+      throw new TomlError(say("syntax.value"));
+    throw new TomlError(say("syntax.toml-value"));
   }
 
   private list(depth: number): ListNode {
@@ -236,11 +242,11 @@ class TomlReader {
     while (true) {
       this.skipLines();
       if (this.peek() === "]") break;
-      if (this.peek() === "") throw new TomlError("The list is never closed.");
+      if (this.peek() === "") throw new TomlError(say("syntax.list"));
       items.push(this.value(depth + 1));
       this.skipLines();
       if (this.peek() === ",") this.position++;
-      else if (this.peek() !== "]") throw new TomlError("`,` or `]` is expected.");
+      else if (this.peek() !== "]") throw new TomlError(say("syntax.comma-bracket"));
     }
     this.position++;
     return { kind: "list", items, start, end: this.position };
@@ -251,13 +257,13 @@ class TomlReader {
     this.position++;
     this.skipLines();
     while (this.peek() !== "}") {
-      if (this.peek() === "") throw new TomlError("The brace is never closed.");
+      if (this.peek() === "") throw new TomlError(say("syntax.brace"));
       this.member(table, depth + 1);
       this.skipLines();
       if (this.peek() === ",") {
         this.position++;
         this.skipLines();
-      } else if (this.peek() !== "}") throw new TomlError("`,` or `}` is expected.");
+      } else if (this.peek() !== "}") throw new TomlError(say("syntax.comma-brace"));
     }
     this.position++;
     table.end = this.position;
@@ -273,7 +279,7 @@ class TomlReader {
         this.position++;
         return value;
       }
-      if (character === "" || character === "\n") throw new TomlError("The closing quote is missing.");
+      if (character === "" || character === "\n") throw new TomlError(say("syntax.quote"));
       if (character === "\\") value += this.escape();
       else {
         value += character;
@@ -287,7 +293,7 @@ class TomlReader {
     const line = this.text.indexOf("\n", this.position);
     if (close < 0 || (line >= 0 && line < close)) {
       this.position = line < 0 ? this.text.length : line;
-      throw new TomlError("The closing quote is missing.");
+      throw new TomlError(say("syntax.quote"));
     }
     const value = this.text.slice(this.position + 1, close);
     this.position = close + 1;
@@ -300,7 +306,7 @@ class TomlReader {
     else if (this.peek() === "\n") this.position++;
     let value = "";
     while (!this.text.startsWith(quotes, this.position)) {
-      if (this.peek() === "") throw new TomlError("The closing quotes are missing.");
+      if (this.peek() === "") throw new TomlError(say("syntax.quotes"));
       if (quotes === '"""' && this.peek() === "\\") {
         const continuation = /^\\[ \t]*\r?\n\s*/.exec(this.text.slice(this.position, this.position + 1000));
         if (continuation !== null) this.position += continuation[0].length;
@@ -325,12 +331,12 @@ class TomlReader {
     if (length > 0) {
       const hex = this.text.slice(this.position + 2, this.position + 2 + length);
       const code = /^[0-9a-fA-F]+$/.test(hex) && hex.length === length ? Number.parseInt(hex, 16) : Number.NaN;
-      if (!(code <= 0x10ffff)) throw new TomlError("Unknown escape.");
+      if (!(code <= 0x10ffff)) throw new TomlError(say("syntax.escape"));
       this.position += 2 + length;
       return String.fromCodePoint(code);
     }
     const known = ESCAPES[next];
-    if (known === undefined) throw new TomlError("Unknown escape.");
+    if (known === undefined) throw new TomlError(say("syntax.escape"));
     this.position += 2;
     return known;
   }
@@ -339,8 +345,7 @@ class TomlReader {
     this.skipSpaces();
     if (this.peek() === "#") this.skipComment();
     const character = this.peek();
-    if (character !== "" && character !== "\n" && character !== "\r")
-      throw new TomlError("Only a comment may follow the value.");
+    if (character !== "" && character !== "\n" && character !== "\r") throw new TomlError(say("syntax.after-value"));
   }
 
   private skipSpaces(): void {

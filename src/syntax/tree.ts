@@ -3,6 +3,8 @@
  * Offsets are UTF-16 code units into the document's text; `end` is exclusive.
  */
 
+import type { Message } from "../words/message";
+
 /** Half-open span of the text. */
 export interface Span {
   readonly start: number;
@@ -10,7 +12,7 @@ export interface Span {
 }
 
 export interface SyntaxProblem extends Span {
-  readonly message: string;
+  readonly message: Message;
   /** Stable kind, e.g. `duplicate-key`, `syntax`, `too-deep`. */
   readonly code: string;
   /** Text that mends it in the place of the span. */

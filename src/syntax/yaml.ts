@@ -12,8 +12,10 @@ import {
   isSeq,
   type Pair,
   Parser,
+  type YAMLParseError,
   type Document as YamlDocument,
 } from "yaml";
+import { say } from "../words/message";
 import { type YamlDialect, yamlScalar } from "./scalars";
 import { blankSpan, MAX_DEPTH, MAX_LENGTH, prepareText } from "./text";
 import type { Entry, LocatedNode, MapNode, ParsedDocument, ScalarNode, Span, SyntaxProblem, UnknownNode } from "./tree";
@@ -43,7 +45,7 @@ export function parseYaml(original: string, dialect: YamlDialect = "pyyaml"): Pa
   if (prepared.tooLarge) return { root: null, problems, syntax: "yaml" };
   const deep = tooDeepAt(prepared.text);
   if (deep !== null) {
-    const message = `Nested deeper than ${MAX_DEPTH} levels; the file is not read.`;
+    const message = say("syntax.deep-file", { depth: MAX_DEPTH });
     return {
       root: null,
       problems: [...problems, { code: "too-deep", message, start: deep, end: deep + 1 }],
@@ -58,10 +60,10 @@ export function parseYaml(original: string, dialect: YamlDialect = "pyyaml"): Pa
     const converter = new Converter(text, original, dialect, masked.spans);
     const root = composed === null || composed.contents === null ? null : converter.node(composed.contents, 0);
     const errors = composed?.errors ?? [];
-    for (const error of errors) problems.push(syntaxProblem(error.message, error.pos, original));
+    for (const error of errors) problems.push(syntaxProblem(error, original));
     return { root, problems: [...problems, ...masked.problems, ...converter.problems].slice(0, 200), syntax: "yaml" };
   } catch (error) {
-    const message = error instanceof RangeError ? "Nested too deeply to be read." : "This is not YAML.";
+    const message = error instanceof RangeError ? say("syntax.deep") : say("syntax.not-yaml");
     return {
       root: null,
       problems: [...problems, { code: "syntax", message, start: 0, end: Math.min(1, original.length) }],
@@ -70,15 +72,14 @@ export function parseYaml(original: string, dialect: YamlDialect = "pyyaml"): Pa
   }
 }
 
-function syntaxProblem(message: string, [from, to]: readonly [number, number], text: string): SyntaxProblem {
+/** A problem of the package in its own words, without the place that they end with. */
+function syntaxProblem({ code, message, pos: [from, to] }: YAMLParseError, text: string): SyntaxProblem {
   const start = Math.min(from, text.length);
   const tab = /tab/i.test(message);
-  const readable = tab
-    ? "A tab cannot indent YAML; use spaces."
-    : message.replace(/ at line \d+[\s\S]*$/, "").replace(/\.?$/, ".");
+  const reason = message.replace(/ at line \d+[\s\S]*$/, "").replace(/\.?$/, ".");
   return {
     code: tab ? "tab" : "syntax",
-    message: readable,
+    message: tab ? say("syntax.tab") : say(`yaml.${code}`, { reason }),
     start,
     end: Math.min(Math.max(to, start + 1), Math.max(text.length, start)),
   };
@@ -138,7 +139,7 @@ function maskTemplates(text: string): { text: string; spans: Span[]; problems: S
       if (problems.length < 50)
         problems.push({
           code: "template",
-          message: "Template text: the value is unknown until it is filled in.",
+          message: say("syntax.template"),
           start: from,
           end: to,
         });
@@ -219,7 +220,7 @@ class Converter {
       if (seen.has(key)) {
         this.problems.push({
           code: "duplicate-key",
-          message: `Duplicate key \`${key}\`; the last one counts.`,
+          message: say("syntax.duplicate-last", { key }),
           ...keySpan,
         });
       }
@@ -246,7 +247,7 @@ class Converter {
     const span = spanOf(alias, this.text);
     const target = this.anchors.get(alias.source);
     if (target === undefined) {
-      this.problems.push({ code: "unknown-alias", message: `There is no anchor \`&${alias.source}\` above.`, ...span });
+      this.problems.push({ code: "unknown-alias", message: say("syntax.anchor", { anchor: alias.source }), ...span });
       return this.unknown(span, "unknown alias");
     }
     return this.moved(target, span);

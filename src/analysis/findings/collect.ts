@@ -36,7 +36,7 @@ export function documentProblems(
       problems.push({
         code,
         severity: syntaxSeverity(code, document.config?.languageId),
-        message: say("syntax", { reason: found.message }),
+        message: found.message,
         uri: document.uri,
         span: { start: found.start, end: found.end },
         ...(code === "duplicate-key" ? duplicateFix(document, found) : {}),

@@ -4,7 +4,6 @@ import { EN } from "../../words/en";
 import { fill, type Message, type MessageId } from "../../words/message";
 import { ZH_CN } from "../../words/zh-cn";
 import { RULES } from "../findings/catalogue";
-import { syntaxZh } from "./syntax-zh";
 
 export { count, gib, size } from "./units";
 
@@ -27,7 +26,6 @@ export function localeOf(name: string | undefined): Locale {
 
 /** Text of a message. An id without a text is shown as it is, which a test forbids. */
 export function text(message: Message, locale: Locale): string {
-  if (message.id === "syntax" && locale === "zh-cn") return syntaxZh(String(message.args["reason"] ?? ""));
   const template = TABLES[locale][message.id] ?? TABLES.en[message.id] ?? message.id;
   return fill(template, message.args, (nested) => text(nested, locale));
 }

@@ -2,6 +2,8 @@
  * Words, operators and here-documents of a shell script, with every character's place in the file. Follows the POSIX
  * shell grammar and bash's arrays; nothing is executed. Makefile recipes use the same lexer with `$(NAME)` variables.
  */
+
+import { type Message, say } from "../../words/message";
 import type { SyntaxProblem } from "../tree";
 
 /** Text to read, with the offset in the document of each of its characters. */
@@ -99,23 +101,13 @@ class ShellLexer {
       return;
     }
     if (character === "\\" && /^\\[ \t]+\r?(?:\n|$)/.test(this.text.slice(this.position, this.position + 80))) {
-      this.report(
-        "lost-continuation",
-        "A blank after the backslash: the command ends here.",
-        this.position,
-        this.position + 1,
-      );
+      this.report("lost-continuation", say("syntax.lost-continuation"), this.position, this.position + 1);
       this.position++;
       return;
     }
     if (character === "#") {
       if (this.continued) {
-        this.report(
-          "comment-ends-command",
-          "This comment ends the command: the lines below are not passed to it.",
-          this.position,
-          this.lineEnd(),
-        );
+        this.report("comment-ends-command", say("syntax.comment-ends-command"), this.position, this.lineEnd());
       }
       this.position = this.lineEnd();
       this.continued = false;
@@ -317,7 +309,7 @@ class ShellLexer {
     const start = this.position + 1;
     const close = this.text.indexOf("'", start);
     const end = close < 0 ? this.text.length : close;
-    if (close < 0) this.report("syntax", "The closing quote is missing.", start - 1, start);
+    if (close < 0) this.report("syntax", say("syntax.quote"), start - 1, start);
     const offsets = Array.from({ length: end - start }, (_, index) => this.source.at(start + index));
     pieces.push({ kind: "text", text: this.text.slice(start, end), offsets, quoted: true });
     this.position = end + 1;
@@ -328,7 +320,7 @@ class ShellLexer {
     this.position++;
     const buffer = new TextBuffer();
     while (this.position < this.text.length && this.peek() !== '"') this.doubleQuotedStep(pieces, buffer);
-    if (this.position >= this.text.length) this.report("syntax", "The closing quote is missing.", open, open + 1);
+    if (this.position >= this.text.length) this.report("syntax", say("syntax.quote"), open, open + 1);
     buffer.flush(pieces, true, true);
     this.position++;
   }
@@ -522,7 +514,7 @@ class ShellLexer {
     return this.text.charAt(this.position);
   }
 
-  private report(code: string, message: string, start: number, end: number): void {
+  private report(code: string, message: Message, start: number, end: number): void {
     if (this.problems.length >= 100) return;
     const last = Math.max(0, this.text.length - 1);
     const from = this.source.at(Math.min(start, last));

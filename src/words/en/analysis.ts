@@ -1,7 +1,6 @@
 /** English messages. `{holes}` are filled by the arguments of the message. */
 export const ANALYSIS = {
   // Syntax and values
-  syntax: "{reason}",
   "merge-conflict": "Merge-conflict marker: resolve the conflict. The first side is read until then.",
   "strict-json.hf":
     "The Hugging Face Trainer reads strict JSON and fails here; the `deepspeed` launcher would accept it.",

@@ -2,5 +2,6 @@
 import { ANALYSIS } from "./analysis";
 import { ENGINE } from "./engine";
 import { FRAMEWORKS } from "./frameworks";
+import { SYNTAX } from "./syntax";
 
-export const EN = { ...ANALYSIS, ...ENGINE, ...FRAMEWORKS } as const;
+export const EN = { ...ANALYSIS, ...ENGINE, ...FRAMEWORKS, ...SYNTAX } as const;

@@ -2,7 +2,6 @@
 import type { ANALYSIS as EN } from "../en/analysis";
 
 export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
-  syntax: "{reason}",
   "merge-conflict": "合并冲突标记：请解决冲突。在此之前读取第一侧的内容。",
   "strict-json.hf": "Hugging Face Trainer 只接受严格的 JSON，会在此处失败；`deepspeed` 启动器则可以接受。",
   "duplicate-key.deepspeed": "`{key}` 出现了两次：DeepSpeed 遇到重复键会停止；Hugging Face Trainer 保留最后一个值。",

@@ -3,5 +3,6 @@ import type { EN } from "../en";
 import { ANALYSIS } from "./analysis";
 import { ENGINE } from "./engine";
 import { FRAMEWORKS } from "./frameworks";
+import { SYNTAX } from "./syntax";
 
-export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = { ...ANALYSIS, ...ENGINE, ...FRAMEWORKS };
+export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = { ...ANALYSIS, ...ENGINE, ...FRAMEWORKS, ...SYNTAX };
