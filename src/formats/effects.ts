@@ -37,6 +37,7 @@ export const EFFECT = {
   sequenceParallel: "Splits norm and dropout activations over the tensor-parallel GPUs.",
   devices: "Number of GPUs the run is spread over.",
   fusedLoss: "Fused kernels: the logits of the whole batch are never materialised.",
+  chunkedLoss: "Loss over pieces of the logits: they are never held in float32, but still whole in their own dtype.",
   compile: "Compiled graphs fuse temporaries and save fewer activations.",
   ema: "Keeps another copy of the weights.",
   deepspeed: "DeepSpeed settings: a file or the settings themselves.",

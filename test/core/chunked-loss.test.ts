@@ -36,6 +36,37 @@ describe("chunked losses", () => {
     assert.equal(simulated({ chunks: 8, compiled: true, keepsLogits: true }).ledger.live, simulated(null).ledger.live);
   });
 
+  it("agree with PyTorch over pieces of whole logits, as axolotl cuts them", () => {
+    const config = {
+      model_type: "llama",
+      hidden_size: 256,
+      intermediate_size: 512,
+      num_hidden_layers: 3,
+      num_attention_heads: 4,
+      num_key_value_heads: 2,
+      vocab_size: 32000,
+      tie_word_embeddings: false,
+    };
+    // Peaks of axolotl/monkeypatch/loss/chunked.py with a piece's loss as inductor compiles it: logits, labels, a number per row.
+    for (const [microBatchSize, sequenceLength, half, peak] of [
+      [4, 512, false, 843_294_720],
+      [1, 1024, false, 475_400_704],
+      [2, 333, true, 215_160_832],
+    ] as const) {
+      const run = causalRun({
+        model: { name: "tiny", family: "llama", source: "config.json", config },
+        microBatchSize,
+        sequenceLength,
+        ...(half ? { loadDtype: "bfloat16" } : { autocast: "bfloat16" }),
+        optimizer: { name: "adamw_torch", args: {} },
+        chunkedLoss: { chunks: 8, compiled: true, keepsLogits: true, whole: true },
+      });
+      const result = simulate(run, graphsOf("llama"));
+      assert.ok(result.ok);
+      assert.equal(result.simulation.ledger.peak, peak, `${microBatchSize} x ${sequenceLength}`);
+    }
+  });
+
   it("are named by torchtune's recipes", async () => {
     const of = async (lines: string): Promise<ChunkedLossSpec | null | undefined> => {
       const recipe = `model:\n  _component_: torchtune.models.llama3_2.llama3_2_1b\nbatch_size: 2\ndtype: bf16\n${lines}`;

@@ -450,13 +450,20 @@ describe("formats: frameworks", () => {
   it("reads axolotl's fused losses: a switch of Liger, or the mere plugin of Cut Cross Entropy", () => {
     const fused = (text: string): readonly unknown[] => {
       const { settings } = read(open("c.yml", `base_model: a/b\ndatasets: []\nsequence_len: 64\n${text}`));
-      return ["fused_loss", "fused_layers"].map((name) => settings.find((one) => one.name === name)?.value);
+      const names = ["fused_loss", "fused_head", "fused_layers"];
+      return names.map((name) => settings.find((one) => one.name === name)?.value);
     };
     const plugin = "plugins:\n  - axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin\n";
-    assert.deepEqual(fused(""), [undefined, undefined]);
-    assert.deepEqual(fused(plugin), [true, false]);
-    assert.deepEqual(fused(`${plugin}cut_cross_entropy: false\n`), [undefined, undefined]);
-    assert.deepEqual(fused("liger_fused_linear_cross_entropy: true\nliger_rms_norm: true\n"), [true, true]);
+    const liger = "plugins:\n  - axolotl.integrations.liger.LigerPlugin\n";
+    const none = [undefined, undefined, undefined];
+    assert.deepEqual(fused(""), none);
+    assert.deepEqual(fused(plugin), [undefined, true, undefined]);
+    assert.deepEqual(fused(`${plugin}cut_cross_entropy: false\n`), none);
+    const switches = "liger_fused_linear_cross_entropy: true\nliger_rms_norm: true\n";
+    assert.deepEqual(fused(switches), none, "without the plugin nothing reads them");
+    assert.deepEqual(fused(`${liger}${switches}`), [true, undefined, "norms"]);
+    assert.deepEqual(fused(`${liger}${switches}liger_glu_activation: true\n`), [true, undefined, true]);
+    assert.deepEqual(fused(`${liger}liger_fused_linear_cross_entropy: true\n`), [true, undefined, false]);
   });
 
   it("takes half of any sample", () => {
@@ -788,6 +795,7 @@ describeCorpus("formats: corpus of every framework", (entries) => {
 /** Settings that follow from the ones the test changes. */
 const DEPENDENT = new Set([
   "checkpoint_kind",
+  "offload_activations",
   "gradient_accumulation_steps",
   "micro_batch_size",
   "global_batch_size",

@@ -25,6 +25,8 @@ const COMPARED = new Set(["micro_batch_size", "gradient_accumulation_steps", "ma
 /** Formats whose lists of modules are text with commas; elsewhere a text is a pattern (peft/tuners/tuners_utils.py). */
 const SPLITS_NAMES: ReadonlySet<string> = new Set(["llama-factory", "ms-swift"]);
 
+const LIGER_PLUGIN = "axolotl.integrations.liger.LigerPlugin";
+
 /** Put before a launch command, for the allocator of what it launches. */
 const EXPANDABLE = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True ";
 
@@ -119,6 +121,14 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
       const total = has(change.name) || !has("global_batch_size") ? undefined : globalBatch(resolution);
       return [total === undefined ? change : { name: "global_batch_size", value: total }];
     }
+    case "fused_loss":
+      // Axolotl's switches of Liger act where its plugin is listed.
+      if (has(change.name) || !has("liger_fused_loss")) return [change];
+      if (change.value !== true) return [{ name: "liger_fused_loss", value: change.value }];
+      return [
+        ...["liger_fused_loss", "liger_norms", "liger_gates"].map((name) => ({ name, value: true })),
+        { name: "plugins", value: [...new Set([...(resolution.settings.list("plugins") ?? []), LIGER_PLUGIN])] },
+      ];
     case "quantization":
       if (!has("load_in_4bit")) return [change];
       if (change.value === "none") {

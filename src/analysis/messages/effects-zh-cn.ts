@@ -47,6 +47,8 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Gradient clipping: its temporaries can set the peak of the clip phase. 0 switches it off.":
     "梯度裁剪：其临时张量可能决定裁剪阶段的峰值。0 表示关闭。",
   "Fused kernels: the logits of the whole batch are never materialised.": "融合内核：整批 logits 不会被完整存储。",
+  "Loss over pieces of the logits: they are never held in float32, but still whole in their own dtype.":
+    "分块计算损失：logits 不会以 float32 保存，但仍以自身精度整体存在。",
   "Which Liger kernels are used.": "使用哪些 Liger 内核。",
   "Non-zero makes a second buffer as large as the logits.": "非零时会多出一份与 logits 同样大小的缓冲。",
   "Compiled graphs fuse temporaries and save fewer activations.": "编译后的计算图会融合临时张量并保存更少的激活。",

@@ -27,6 +27,7 @@ import {
   checkpointingOf,
   chunkedLossOf,
   compiledOf,
+  fusedLayersOf,
   fusedLossOf,
   offloadsActivations,
   optimizerOf,
@@ -78,7 +79,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   // Only the Trainer's loss takes them; a loop of the script's own writes its loss itself.
   const labelSmoothing = c.trains && !c.ownLoop ? (c.settings.number("label_smoothing") ?? 0) : 0;
   // The Trainer takes the labels that Liger's fused loss would need (transformers/trainer.py, compute_loss).
-  const fusedLoss = fusedLossOf(c, trainer) && labelSmoothing === 0;
+  const fusedLoss = fusedLossOf(c, trainer, model?.family) && labelSmoothing === 0;
   const chunkedLoss = chunkedLossOf(c);
   // Weights stored in the dtype the framework computes in need no autocast.
   const pure = !c.trains && c.inputs.format.id !== "deepspeed" && loadDtype === precision;
@@ -103,8 +104,8 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
     generated,
     loadDtype,
   });
-  if (fusedLoss && spec === null && c.settings.boolean("fused_loss") !== true)
-    c.suppose(say("assume.fused-loss"), "loss_type");
+  const stated = ["fused_loss", "fused_head"].some((name) => c.settings.boolean(name) === true);
+  if (fusedLoss && spec === null && !stated) c.suppose(say("assume.fused-loss"), "loss_type");
   const trained = trainedOf(c, adapter !== null);
   const run: TrainingRun | null =
     model === null || c.obstacles.length > 0 || microBatchSize === null
@@ -146,7 +147,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           // Losses of their own never take Liger's: TRL leaves its layers only. SFT's is as good as fused.
           fusedLoss: fusedLoss && (spec === null || spec.kind === "sft"),
           ...(chunkedLoss === null ? {} : { chunkedLoss }),
-          fusedLayers: c.settings.boolean("fused_layers") ?? c.settings.boolean("fused_loss") === true,
+          fusedLayers: fusedLayersOf(c),
           labelSmoothing,
           trainer: TAUGHT.has(task) || spec?.kind !== "sft" ? spec : null,
           parallel,

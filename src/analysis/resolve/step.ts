@@ -1,4 +1,5 @@
 /** What happens in a step besides the model: attention, checkpointing, optimizer, loss. */
+import { ligerPatches } from "../../core/graph/liger";
 import { findOptimizer } from "../../core/training/optimizers";
 import type { Attention, CheckpointingSpec, ChunkedLossSpec, ModelConfig, TrainingRun } from "../../core/training/run";
 import { say } from "../../words/message";
@@ -283,9 +284,15 @@ function projectedOptimizer(c: ResolveContext, written: string): TrainingRun["op
   };
 }
 
-/** Liger, or TRL's own chunked loss (the default of SFT since 1.7). */
-/** torchtune's losses over eight pieces of every sequence (`num_output_chunks`), compiled with the model. */
+/**
+ * torchtune's losses over eight pieces of every sequence (`num_output_chunks`), compiled with the model; axolotl's over
+ * pieces of whole logits, always compiled (axolotl/monkeypatch/loss/chunked.py).
+ */
 export function chunkedLossOf(c: ResolveContext): ChunkedLossSpec | null {
+  if (c.settings.boolean("chunked_loss") === true) {
+    const chunks = Math.max(1, Math.trunc(c.settings.number("loss_chunks") ?? 8));
+    return { chunks, compiled: true, keepsLogits: true, whole: true };
+  }
   const component = c.settings.string("loss_component") ?? "";
   const keepsLogits = /ChunkedOutput/.test(component);
   if (!keepsLogits && !/Linear\w*Loss$/.test(component)) return null;
@@ -293,12 +300,22 @@ export function chunkedLossOf(c: ResolveContext): ChunkedLossSpec | null {
   return { chunks, compiled: c.settings.boolean("torch_compile") === true, keepsLogits };
 }
 
-export function fusedLossOf(c: ResolveContext, trainer: string): boolean {
-  if (c.settings.boolean("fused_loss") === true) return true;
+/** Liger's loss where it knows the model, a framework's own fused head, or TRL's chunked loss (the default of SFT since 1.7). */
+export function fusedLossOf(c: ResolveContext, trainer: string, family: string | undefined): boolean {
+  if (c.settings.boolean("fused_head") === true) return true;
+  const patched = family !== undefined && ligerPatches(family, "fused_linear_cross_entropy");
+  if (c.settings.boolean("fused_loss") === true && patched) return true;
   const loss = c.settings.string("loss_type");
   if (loss === "chunked_nll") return true;
   if (trainer !== "sft") return false;
   return loss === "nll" ? holds("trl>=1.15", c.libraries) : holds("trl>=1.7", c.libraries);
+}
+
+/** Which of Liger's layers run: all of them with its switch, unless they have switches of their own. */
+export function fusedLayersOf(c: ResolveContext): NonNullable<TrainingRun["fusedLayers"]> {
+  const own = c.settings.find("fused_layers")?.value;
+  if (own === "norms" || own === "gates" || typeof own === "boolean") return own;
+  return c.settings.boolean("fused_loss") === true;
 }
 
 /** DeepSpeed's optimizers by the HF name with the same memory. */

@@ -5,6 +5,7 @@
  * Source: liger_kernel/transformers/monkey_patch.py.
  */
 import type { ChunkedLossSpec } from "../training/run";
+import { LIGER_FAMILIES, type LigerKernel } from "./liger-families";
 import { bareName } from "./reads";
 import type { ArchitectureGraph, GraphFunction, Instruction, Operand, OpInstruction } from "./types";
 
@@ -126,6 +127,14 @@ function rebuild(
   return { ...fn, body };
 }
 
+/** Whether Liger puts a kernel into models of a `model_type` when it is asked for nothing in particular. */
+export function ligerPatches(family: string, kernel: LigerKernel): boolean {
+  return LIGER_FAMILIES[family]?.split(" ").includes(kernel) === true;
+}
+
+/** Whether Liger leaves models of a `model_type` as they are. */
+export const ligerLeavesAlone = (family: string): boolean => LIGER_FAMILIES[family] === undefined;
+
 /** Which kernels run: the fused loss, the norms, the gate (when Liger has a gated kernel for the activation). */
 export interface LigerKernels {
   readonly loss: boolean;
@@ -135,13 +144,37 @@ export interface LigerKernels {
 
 const LIGER: LossOperator = { op: "liger_fused_linear_cross_entropy", more: (labels) => [labels] };
 
-/** The graph with torchtune's loss over pieces of every sequence in place of its own. */
+/** Operators between a model's logits and its cross-entropy: they change the dtype or the shape, and nothing else. */
+const REWRITES: ReadonlySet<string> = new Set(["to", "_to_copy", "view", "reshape", "contiguous", "alias", "slice"]);
+
+/** Replaces the cross-entropy and the copies before it by one operator on the logits as the model returns them. */
+function overLogits(main: GraphFunction, chunks: number): GraphFunction {
+  const end = main.body.findIndex(
+    (instruction) => "op" in instruction && base(instruction.op) === "cross_entropy_loss",
+  );
+  const loss = main.body[end] as OpInstruction | undefined;
+  if (loss === undefined) return main;
+  const removed = new Set<number>();
+  let logits = loss.in[0]!;
+  for (let k = end - 1; k >= 0; k--) {
+    const instruction = main.body[k]!;
+    if (!("op" in instruction) || !writes(instruction).includes(valuesOf(logits)[0]!)) continue;
+    if (!REWRITES.has(base(instruction.op))) break;
+    removed.add(k);
+    logits = instruction.in[0]!;
+  }
+  const operator: Instruction = { op: "cross_entropy_of_pieces", in: [logits, loss.in[1]!, chunks], out: loss.out };
+  return rebuild(main, removed, new Map([[end, operator]]));
+}
+
+/** The graph with a loss over pieces of every sequence in place of its own. */
 export function withChunkedLoss(
   graph: ArchitectureGraph,
   head: string | null,
-  { chunks, compiled, keepsLogits }: ChunkedLossSpec,
+  { chunks, compiled, keepsLogits, whole }: ChunkedLossSpec,
 ): ArchitectureGraph {
   if (head === null || graph.task !== "causal-lm") return graph;
+  if (whole === true) return { ...graph, main: overLogits(graph.main, chunks) };
   const operator = { op: "chunked_cross_entropy", more: (labels: Operand) => [labels, chunks, compiled, keepsLogits] };
   return { ...graph, main: fuseLoss(graph.main, head, operator) };
 }

@@ -13,7 +13,8 @@ import {
 } from "../graph/config";
 import type { Expressions, Scope } from "../graph/expression";
 import { buildsNoMask, withFlash } from "../graph/flash";
-import { withChunkedLoss, withLiger } from "../graph/liger";
+import { ligerPatches, withChunkedLoss, withLiger } from "../graph/liger";
+import type { LigerKernel } from "../graph/liger-families";
 import type { ArchitectureGraph, FamilyGraphs } from "../graph/types";
 import { standsApart } from "../training/adapters/prefix";
 import { virtualTokens } from "../training/adapters/prompts";
@@ -54,8 +55,14 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
   const layers = run.fusedLayers ?? run.fusedLoss;
   const own =
     run.chunkedLoss && !fusedLoss && run.trainer == null ? withChunkedLoss(captured, head, run.chunkedLoss) : captured;
-  const graph =
-    fusedLoss || layers ? withLiger(own, head, { loss: fusedLoss, norms: layers, gates: layers && gated }) : own;
+  const patched = (kind: "norms" | "gates", ...kernels: readonly LigerKernel[]): boolean =>
+    (layers === true || layers === kind) && kernels.some((kernel) => ligerPatches(run.model.family, kernel));
+  const kernels = {
+    loss: fusedLoss,
+    norms: patched("norms", "rms_norm"),
+    gates: gated && patched("gates", "swiglu", "geglu"),
+  };
+  const graph = fusedLoss || layers !== false ? withLiger(own, head, kernels) : own;
   return { graph, view, dataView, head };
 }
 

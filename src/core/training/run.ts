@@ -104,7 +104,7 @@ export interface TrainingRun {
   /** Absent or null: the model's own loss, over all logits at once. */
   readonly chunkedLoss?: ChunkedLossSpec | null;
   /** Liger's norms and gated activations too; as `fusedLoss` when absent (TRL's own chunked loss has only the loss). */
-  readonly fusedLayers?: boolean;
+  readonly fusedLayers?: boolean | "norms" | "gates";
   readonly labelSmoothing: number;
   readonly parallel: ParallelSpec;
   readonly libraries: LibraryVersions;

@@ -1,10 +1,9 @@
 /** Axolotl's YAML; inherits much of TrainingArguments and names a DeepSpeed file. */
 
-import type { MapNode } from "../../syntax/tree";
 import { dataView } from "../carriers";
 import { deepspeedReader } from "../deepspeed/read";
 import { removing, setting } from "../fix";
-import { count, derived, NOT_RECOGNISED, schemaFormat, valueAt } from "../schema";
+import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
 import { isTemplate, problem } from "../table";
 import type { LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
@@ -28,23 +27,32 @@ function on(settings: readonly LocatedSetting[], name: string): LocatedSetting |
 }
 
 /**
- * Losses that never hold all logits: Liger's and Cut Cross Entropy, which is on as soon as its plugin is listed
- * (integrations/cut_cross_entropy/args.py). Neither fuses the layers, which Liger's other switches do.
+ * Losses that never hold all logits: Liger's, and Cut Cross Entropy, which is on as soon as its plugin is listed
+ * (integrations/cut_cross_entropy/args.py). What belongs to a plugin that is not listed changes nothing.
  */
-function fusedLoss(settings: readonly LocatedSetting[], map: MapNode): readonly LocatedSetting[] {
+function fusedLoss(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
   const cut = settings.findLast((setting) => setting.name === "cut_cross_entropy");
-  const fused = on(settings, "liger_fused_loss") ?? (cut?.value === true ? cut : undefined);
-  const cause = fused ?? (cut?.value === false ? undefined : cutCrossEntropyPlugin(settings));
-  if (cause === undefined) return [];
-  const layers = ["liger_rms_norm", "liger_glu_activation", "liger_swiglu"].some((key) => valueAt(map, key) === true);
-  return [derived(cause, "fused_loss", true), derived(cause, "fused_layers", layers)];
+  const cutting = cut?.value === false ? undefined : pluginOf(settings, /CutCrossEntropyPlugin$/);
+  if (pluginOf(settings, /LigerPlugin$/) === undefined)
+    return cutting === undefined ? [] : [derived(cutting, "fused_head", true)];
+  const fused = on(settings, "liger_fused_loss");
+  // Liger's layers are switched apart from its loss.
+  const norms = on(settings, "liger_norms");
+  const gates = on(settings, "liger_gates");
+  const layers = norms === undefined ? gates && "gates" : gates === undefined ? "norms" : true;
+  const from = norms ?? gates ?? fused;
+  return [
+    ...(fused === undefined ? [] : [derived(fused, "fused_loss", true)]),
+    ...(cutting === undefined ? [] : [derived(cutting, "fused_head", true)]),
+    ...(from === undefined ? [] : [derived(from, "fused_layers", layers ?? false)]),
+  ];
 }
 
-/** The entry of `plugins` that turns Cut Cross Entropy on. */
-function cutCrossEntropyPlugin(settings: readonly LocatedSetting[]): LocatedSetting | undefined {
+/** The entry of `plugins` that ends so. */
+function pluginOf(settings: readonly LocatedSetting[], name: RegExp): LocatedSetting | undefined {
   const plugins = settings.find((setting) => setting.name === "plugins");
   const items = plugins?.node.kind === "list" ? plugins.node.items : [];
-  const node = items.find((item) => item.kind === "scalar" && String(item.value).endsWith("CutCrossEntropyPlugin"));
+  const node = items.find((item) => item.kind === "scalar" && name.test(String(item.value)));
   return plugins === undefined || node === undefined ? undefined : { ...plugins, node, valueSpan: node };
 }
 
@@ -64,7 +72,7 @@ export const axolotl = schemaFormat({
       ? { confidence: 0.7, because: `has ${companions} axolotl keys` }
       : NOT_RECOGNISED;
   },
-  derive(settings, { map }) {
+  derive(settings) {
     const result: LocatedSetting[] = [];
     const inline = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
     if (inline?.node.kind === "map") result.push(...deepspeedReader(inline.node, inline.key).settings);
@@ -81,7 +89,7 @@ export const axolotl = schemaFormat({
     if (four !== undefined && !says("bnb_4bit_quant_storage"))
       result.push(derived(four, "bnb_4bit_quant_storage", "bfloat16"));
     if (four !== undefined && !says("double_quantization")) result.push(derived(four, "double_quantization", true));
-    result.push(...fusedLoss(settings, map));
+    result.push(...fusedLoss(settings));
     const fsdp = settings.find(
       (setting) =>
         setting.name === "fsdp_cpu_offload" ||

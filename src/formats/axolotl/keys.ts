@@ -79,6 +79,10 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
     default: false,
     nullable: true,
     means: { offload: true, offload_disk: true, unsloth: true },
+    // axolotl/utils/schemas/validation.py (check_gradient_checkpointing_w_offload); `unsloth` is its older kind.
+    also: [
+      { name: "offload_activations", means: { offload: true, offload_disk: true, unsloth: "legacy" }, only: true },
+    ],
   }),
   memory("gradient_checkpointing_kwargs", null, "map", "How gradient checkpointing runs.", { nullable: true }),
   memory(
@@ -87,7 +91,10 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
     "boolean",
     "Old (reentrant) or new implementation of checkpointing.",
   ),
-  memory("activation_offloading", "offload_activations", "any", EFFECT.offloadActivations, { nullable: true }),
+  memory("activation_offloading", "offload_activations", "any", EFFECT.offloadActivations, {
+    nullable: true,
+    means: { disk: true },
+  }),
   memory("optimizer", "optimizer", "string", EFFECT.optimizer, {
     default: "adamw_torch_fused",
     defaultsBy: { "axolotl<0.8": "adamw_hf" },
@@ -217,7 +224,8 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
   memory("tiled_mlp", null, "boolean", "Computes the MLP in slices of the sequence: smaller temporaries.", {
     nullable: true,
   }),
-  memory("chunked_cross_entropy", "fused_loss", "boolean", EFFECT.fusedLoss, { nullable: true }),
+  memory("chunked_cross_entropy", "chunked_loss", "boolean", EFFECT.chunkedLoss, { nullable: true }),
+  memory("chunked_cross_entropy_num_chunks", "loss_chunks", "integer", EFFECT.chunkedLoss, { min: 1, nullable: true }),
   memory("liger_fused_linear_cross_entropy", "liger_fused_loss", "boolean", EFFECT.fusedLoss, { nullable: true }),
   memory("cut_cross_entropy", "cut_cross_entropy", "boolean", EFFECT.fusedLoss, { nullable: true }),
   memory("plugins", "plugins", "list", "Plugins: Liger and Cut Cross Entropy act only when they are listed.", {
@@ -229,10 +237,10 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
   memory("lora_o_kernel", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
   memory("lora_embedding_kernel", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
   memory("liger_rope", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
-  memory("liger_rms_norm", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
+  memory("liger_rms_norm", "liger_norms", "boolean", EFFECT.fusedKernel, { nullable: true }),
   memory("liger_layer_norm", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
-  memory("liger_glu_activation", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
-  memory("liger_swiglu", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
+  memory("liger_glu_activation", "liger_gates", "boolean", EFFECT.fusedKernel, { nullable: true }),
+  memory("liger_swiglu", "liger_gates", "boolean", EFFECT.fusedKernel, { nullable: true }),
   memory("liger_cross_entropy", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
   memory("flash_attn_cross_entropy", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
   memory("flash_attn_rms_norm", null, "boolean", EFFECT.fusedKernel, { nullable: true }),

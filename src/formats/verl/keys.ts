@@ -128,7 +128,7 @@ export const VERL_KEYS: readonly SchemaKey[] = [
   memory("actor_rollout_ref.model.lora_alpha", "lora_alpha", "number", EFFECT.alpha),
   memory("actor_rollout_ref.model.target_modules", "lora_target_modules", "any", EFFECT.targets),
   memory("actor_rollout_ref.model.use_liger", "fused_loss", "boolean", EFFECT.fusedLoss),
-  memory("actor_rollout_ref.model.use_fused_kernels", "fused_loss", "boolean", EFFECT.fusedLoss),
+  memory("actor_rollout_ref.model.use_fused_kernels", "fused_head", "boolean", EFFECT.fusedLoss),
   memory("actor_rollout_ref.model.override_config.attn_implementation", "attention", "string", EFFECT.attention),
   ...engine("actor_rollout_ref.actor", same),
   memory(

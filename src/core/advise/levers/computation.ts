@@ -1,34 +1,11 @@
 /** Levers on how the same step is computed: kernels, precision, recomputation. */
+import { ligerPatches } from "../../graph/liger";
 import type { Float8Spec } from "../../training/run";
 import type { Lever } from "../types";
 import { learnsFromText, lever, needs, older, one, set, sharded, withDeepSpeed } from "./build";
 
 /** Architectures whose tensor cores take bfloat16; older NVIDIA parts mix with float16. */
 const NO_BFLOAT16 = new Set(["pascal", "volta", "turing"]);
-
-/** Model types whose loss Liger fuses (liger_kernel/transformers/monkey_patch.py, `MODEL_TYPE_TO_APPLY_LIGER_FN`). */
-const LIGER_FAMILIES = new Set([
-  "gemma",
-  "gemma2",
-  "gemma3",
-  "gemma3_text",
-  "glm4",
-  "granite",
-  "llama",
-  "llava",
-  "mistral",
-  "mixtral",
-  "mllama",
-  "olmo2",
-  "paligemma",
-  "phi3",
-  "qwen2",
-  "qwen2_5_vl",
-  "qwen2_vl",
-  "qwen3",
-  "qwen3_moe",
-  "smollm3",
-]);
 
 /** Architectures with FlashAttention-2 kernels (flash-attn README: Ampere, Ada, Hopper and MI200 on). */
 const FLASH = new Set(["ampere", "ada", "hopper", "blackwell", "cdna2", "cdna3", "cdna4"]);
@@ -143,7 +120,10 @@ export const COMPUTATION: readonly Lever[] = [
     "fused-loss",
     "nothing",
     (run) =>
-      !run.fusedLoss && run.task === "causal-lm" && learnsFromText(run) && LIGER_FAMILIES.has(run.model.family)
+      !run.fusedLoss &&
+      run.task === "causal-lm" &&
+      learnsFromText(run) &&
+      ligerPatches(run.model.family, "fused_linear_cross_entropy")
         ? one("liger", { ...run, fusedLoss: true, fusedLayers: true }, set("fused_loss", true))
         : [],
     { requires: [needs("liger-kernel")] },

@@ -9,7 +9,7 @@ import { numel } from "../shape";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { add } from "./arithmetic";
-import { split, view } from "./layout";
+import { reshape, split, view } from "./layout";
 import { linear } from "./linear";
 import { crossEntropy } from "./losses";
 
@@ -20,7 +20,13 @@ function lengths(length: number, chunks: number): number[] {
 }
 
 /** Loss of one piece: eager code raises the logits to float32 and keeps their log-softmax. */
-function pieceLoss(torch: Torch, logits: Tensor, labels: Tensor, compiled: boolean): Tensor {
+function pieceLoss(
+  torch: Torch,
+  logits: Tensor,
+  labels: Tensor,
+  compiled: boolean,
+  targets: readonly Tensor[] = [],
+): Tensor {
   const rows = numel(logits.sizes) / logits.size(-1);
   if (!compiled) {
     const raised = logits.dtype === "float32" ? logits.retain() : torch.toCopy(logits, "float32");
@@ -39,9 +45,36 @@ function pieceLoss(torch: Torch, logits: Tensor, labels: Tensor, compiled: boole
     gradient ? torch.empty("cross_entropy_backward", sizes, dtype) : null,
   ]);
   const sums = torch.empty("logsumexp", [rows], "float32");
-  if (node !== null) for (const tensor of [logits, sums]) torch.save(node, tensor);
+  if (node !== null) for (const tensor of [logits, sums, ...targets]) torch.save(node, tensor);
   sums.release();
   return torch.attach(node, torch.empty("nll_loss_forward", [], "float32"));
+}
+
+/**
+ * The loss of pieces of whole logits, with `chunk`'s lengths: pieces of several sequences are copied to lie row by row, and
+ * their gradients wait for one another until the logits' own is put together from them.
+ * Source: axolotl/monkeypatch/loss/chunked.py (for_causal_lm_chunked_loss), whose loss of a piece is compiled.
+ */
+export function crossEntropyOfPieces(torch: Torch, logits: Tensor, labels: Tensor, chunks: number): Tensor {
+  const length = logits.size(-2);
+  const size = Math.ceil(length / Math.max(1, chunks));
+  const sizes = Array.from({ length: Math.ceil(length / size) }, (_, k) => Math.min(size, length - k * size));
+  const pieces = split(torch, logits, sizes, logits.rank - 2);
+  const rows = pieces.map((piece) => reshape(torch, piece, [-1, logits.size(-1)]));
+  let total: Tensor | null = null;
+  for (const piece of rows) {
+    // So do the labels of a piece, which the compiled loss keeps.
+    const spread = logits.rank > 2 && logits.size(0) > 1;
+    const target = spread ? torch.empty("clone", [piece.size(0)], "int64") : labels.retain();
+    const loss = pieceLoss(torch, piece, labels, true, [target]);
+    target.release();
+    const sum: Tensor = total === null ? loss.retain() : add(torch, total, loss);
+    total?.release();
+    loss.release();
+    total = sum;
+  }
+  for (const tensor of [...rows, ...pieces]) tensor.release();
+  return total ?? torch.empty("zeros", [], "float32");
 }
 
 /** The head's products and the loss, piece by piece. */

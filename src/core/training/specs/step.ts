@@ -35,11 +35,13 @@ export type KeptBatches = "step" | "micro-batch";
 /** `torch.utils.checkpoint` around the layers; null in `TrainingRun.checkpointing` when off. */
 export type CheckpointingSpec = CheckpointingOptions;
 
-/** Cross-entropy over pieces of every sequence (torchtune's losses). */
+/** Cross-entropy over pieces of every sequence (torchtune's losses, axolotl's `chunked_cross_entropy`). */
 export interface ChunkedLossSpec {
   readonly chunks: number;
   /** The loss is compiled: a piece keeps its logits as they are, with one number per token. */
   readonly compiled: boolean;
   /** All pieces' logits are made before the first one's loss. */
   readonly keepsLogits: boolean;
+  /** The pieces are cut from the logits of the whole batch: the head has one product, not one for each piece. */
+  readonly whole?: true;
 }

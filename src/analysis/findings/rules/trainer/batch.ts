@@ -1,7 +1,8 @@
 /** Batches, sequences and the loss over them. */
 import { LEVERS } from "../../../../core/advise/levers";
+import { ligerLeavesAlone } from "../../../../core/graph/liger";
 import { size } from "../../../messages/units";
-import { hit, type Rule, set } from "../../rule";
+import { hit, type Rule, removal, set } from "../../rule";
 
 /** Whether Liger's fused loss exists for a run is the planner's knowledge. */
 const LIGER = LEVERS.find((lever) => lever.id === "fused-loss");
@@ -70,6 +71,31 @@ export const TRAINER_BATCH_RULES: readonly Rule[] = [
         },
         fixes: [set("fix.liger", {}, true, [{ name: "fused_loss", value: true }])],
       });
+    },
+  },
+  {
+    code: "liger-leaves-alone",
+    severity: "warning",
+    title: "Liger has no kernels for the model",
+    why: "Liger replaces the code of model types that it has a function for (`MODEL_TYPE_TO_APPLY_LIGER_FN`). Any other type is left as it is: the logits stay whole, and the switch changes nothing.",
+    mend: "Remove the switch, and bring the logits down otherwise: a smaller micro-batch or shorter sequences.",
+    en: "Liger has no kernels for `{family}`: the switch changes nothing.",
+    zh: "Liger 没有 `{family}` 的内核：此开关不起任何作用。",
+    example: {
+      train: "use_liger_kernel: true",
+      model: { model_type: "gpt2", n_embd: 64, n_layer: 2, n_head: 4, n_positions: 1024 },
+    },
+    check: (facts) => {
+      const at = facts.own("fused_loss");
+      const family = facts.run?.model.family ?? "";
+      return hit(
+        at,
+        at?.value === true && facts.run !== null && facts.run.trainer == null && ligerLeavesAlone(family),
+        {
+          args: { family },
+          fixes: removal(at),
+        },
+      );
     },
   },
   {

@@ -3,7 +3,7 @@
 import type { Tensor } from "../../tensor";
 import type { Torch } from "../../torch";
 import type { Arguments, Rule } from "../arguments";
-import { chunkedCrossEntropy } from "../chunked-loss";
+import { chunkedCrossEntropy, crossEntropyOfPieces } from "../chunked-loss";
 import * as liger from "../liger";
 import { entropyFromLogits, klDivergence, logSumExp, selectiveLogSoftmax } from "../log-probs";
 import * as losses from "../losses";
@@ -25,6 +25,7 @@ export const LOSSES: Readonly<Record<string, Rule>> = {
       compiled: a.flag(4),
       keepsLogits: a.flag(5),
     }),
+  cross_entropy_of_pieces: (t, a) => crossEntropyOfPieces(t, a.tensor(0), a.tensor(1), a.number(2, 8)),
   trl_chunked_log_probs: (t, a) =>
     trl.chunkedLogProbs(
       t,
