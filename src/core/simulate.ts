@@ -130,6 +130,8 @@ class TrainingSimulation {
   private readonly trainable: Models["parameters"];
   private readonly groups: ReturnType<typeof groupsOf>;
   private readonly optimizer: Optimizer;
+  /** Whether the loop clips gradients: strategies that put an optimizer of theirs around the run's do it there. */
+  private readonly clips: boolean;
   private readonly passes: Passes;
   /** The input embedding in the place of the one that was loaded, which stays; null: it is not replaced. */
   private readonly replaced: Tensor | null;
@@ -145,12 +147,18 @@ class TrainingSimulation {
   ) {
     const { run } = setup;
     torch.leafHook = strategy.leafHook;
-    torch.usage = strategy.shardsParameters ? strategy : undefined;
-    this.loadedEvents = torch.ledger.eventCount;
     this.trainable = models.parameters.filter((parameter) => parameter.requiresGradFlag);
-    torch.ledger.startCounting();
     this.groups = groupsOf(run.optimizer, this.trainable);
-    const optimizer = setup.optimizer(torch, strategy.optimizerGroups(torch, this.groups), run.optimizer.args);
+    const make = (groups: readonly (readonly Tensor[])[]): Optimizer =>
+      setup.optimizer(torch, groups, run.optimizer.args);
+    // What puts flat copies in the place of parameters does so as part of loading.
+    const wrapped = strategy.optimizer?.(torch, this.groups, make) ?? null;
+    this.loadedEvents = torch.ledger.eventCount;
+    torch.ledger.startCounting();
+    const optimizer = wrapped ?? make(strategy.optimizerGroups(torch, this.groups));
+    this.clips = wrapped === null;
+    torch.watcher = strategy.watcher ?? null;
+    torch.usage = strategy.shardsParameters && torch.watcher?.module === undefined ? strategy : undefined;
     if (optimizer.afterAccumulate !== undefined && torch.leafHook === undefined)
       torch.leafHook = (leaf, torch) => optimizer.afterAccumulate?.(leaf, torch);
     this.optimizer = optimizer;
@@ -192,7 +200,7 @@ class TrainingSimulation {
         offloads: offloadsOf(run),
         compiled: compilationOf(run),
         accumulation: run.gradientAccumulationSteps,
-        maxGradNorm: run.maxGradNorm,
+        maxGradNorm: this.clips ? run.maxGradNorm : 0,
         keepsGradients: run.keepsGradients === true,
         plainLoop: run.plainLoop === true,
         loop: run.loop ?? null,

@@ -79,22 +79,20 @@ describe("parallel strategies", () => {
     }
   });
 
-  it("ZeRO-2 keeps only the partition of the gradients", () => {
-    const one = of(spread(8, { deepspeed: { zeroStage: 1 } }));
-    const two = of(spread(8, { deepspeed: { zeroStage: 2 } }));
-    const clip = ({ phases }: Estimate): number => phases.find(({ phase }) => phase === "clip")!.peakBytes;
-    // Stage 1 holds all gradients until the step, stage 2 an eighth of them.
-    // Gradients are rounded up one by one, and each has a norm while clipping.
-    const expected = 2 * P - (2 * P) / 8;
-    const difference = clip(one) - clip(two);
-    assert.ok(difference >= expected && difference < 1.1 * expected, String(difference));
-    near(bytes(two, "gradients"), (2 * P) / 8);
+  it("ZeRO-1 and 2 are left with the partition of the gradients and its copy in float32", () => {
+    // deepspeed/runtime/zero/stage_1_and_2.py: `_clear_param_grad_only` at the end of backward, `single_grad_partition` in the step.
+    for (const zeroStage of [1, 2] as const) {
+      const phase = of(spread(8, { deepspeed: { zeroStage } })).phases.find(({ phase }) => phase === "optimizer")!;
+      const states = 2 * P + (12 * P) / 8;
+      const gradients = phase.peakBytes - states;
+      assert.ok(gradients > (6 * P) / 8 && gradients < 2 * P, String(gradients));
+    }
   });
 
   it("overlap_comm doubles the bucket of stages 1 and 2, not of stage 3", () => {
     const peak = (zeroStage: 2 | 3, overlapComm: boolean): number =>
-      of(spread(8, { deepspeed: { zeroStage, overlapComm, reduceBucketSize: 1e6 } })).allocatedPeakBytes;
-    near(peak(2, true) - peak(2, false), 2e6);
+      of(spread(8, { deepspeed: { zeroStage, overlapComm, reduceBucketSize: 1e7 } })).allocatedPeakBytes;
+    near(peak(2, true) - peak(2, false), 2e7);
     assert.equal(peak(3, true), peak(3, false));
   });
 

@@ -85,8 +85,11 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
     if (node.leaf !== null) {
       const gradient = task.buffer[0];
       task.buffer[0] = null;
-      if (gradient && accumulate(torch, node.leaf, gradient) && node.leaf.name !== null)
-        torch.leafHook?.(node.leaf, torch);
+      if (!gradient) continue;
+      const appeared = accumulate(torch, node.leaf, gradient);
+      if (node.leaf.name === null) continue;
+      if (appeared) torch.leafHook?.(node.leaf, torch);
+      torch.note({ kind: "gradient", leaf: node.leaf });
       continue;
     }
     if (node.layer !== layer) {

@@ -6,6 +6,7 @@
 import { widened } from "../columns";
 import type { ComponentKind, Phase } from "../report/estimate";
 import { type Label, Labels, NO_KERNEL, type Work } from "./labels";
+import type { Note, PlacedNote } from "./notes";
 
 const BLOCK = 512;
 
@@ -31,6 +32,8 @@ export interface Script {
   readonly labels: Int32Array;
   /** Phases and the events before which they begin, in order. */
   readonly phases: readonly { readonly phase: Phase; readonly at: number }[];
+  /** What happens beside the events, and the events before which it does, in order. */
+  readonly notes: readonly { readonly note: Note; readonly at: number }[];
 }
 
 /** A position to come back to. */
@@ -41,6 +44,7 @@ export interface LedgerState {
   readonly marks: number;
   readonly roundMarks: number;
   readonly takeovers: number;
+  readonly notes: number;
   readonly live: number;
   readonly peak: number;
   readonly peakEvent: number;
@@ -71,6 +75,8 @@ export class Ledger {
   readonly apart = new Set<number>();
   /** Gradients a parameter took over as they were: the block and how many events there were by then. */
   readonly takeovers: { event: number; id: number }[] = [];
+  /** What happened beside the events. */
+  readonly notes: PlacedNote[] = [];
 
   /** Events before which the run's own code empties the allocator's cache. */
   readonly emptied: number[] = [];
@@ -205,9 +211,14 @@ export class Ledger {
   /**
    * Appends a script's events, its phases as those of `step`.
    *
+   * @param told hears its notes between the events, with the id of its first block; what it allocates and frees goes there
    * @returns id of its first block; the others follow
    */
-  play({ events, bytes, labels, phases }: Script, step: number): number {
+  play(
+    { events, bytes, labels, phases, notes }: Script,
+    step: number,
+    told?: (note: Note, first: number) => void,
+  ): number {
     const base = this.count;
     const locals = bytes.length;
     this.reserve(events.length, locals);
@@ -215,17 +226,30 @@ export class Ledger {
     this.labelColumn.set(labels, base);
     this.count += locals;
     let from = 0;
-    for (const { phase, at } of phases) {
+    let note = 0;
+    const upTo = (at: number, last: boolean): void => {
+      for (; told !== undefined && note < notes.length; note++) {
+        const own = notes[note]!;
+        if (last ? own.at > at : own.at >= at) break;
+        this.playPart(events, from, own.at, base, locals);
+        from = own.at;
+        told(own.note, base);
+      }
       this.playPart(events, from, at, base, locals);
-      this.enter(phase, step);
       from = at;
+    };
+    for (const { phase, at } of phases) {
+      upTo(at, false);
+      this.enter(phase, step);
     }
-    this.playPart(events, from, events.length, base, locals);
+    upTo(events.length, true);
     return base;
   }
 
   /** Events `from` to `to` of a script, all of one phase. */
   private playPart(script: Int32Array, from: number, to: number, base: number, locals: number): void {
+    if (to === from) return;
+    this.reserve(to - from, 0);
     const { byteColumn, eventColumn } = this;
     const shift = this.eventCount - from;
     let { live } = this;
@@ -293,6 +317,7 @@ export class Ledger {
       marks: this.marks.length,
       roundMarks: this.roundMarks.length,
       takeovers: this.takeovers.length,
+      notes: this.notes.length,
       live: this.live,
       peak: this.peak,
       peakEvent: this.peakEvent,
@@ -308,6 +333,7 @@ export class Ledger {
     this.marks.length = state.marks;
     this.roundMarks.length = state.roundMarks;
     this.takeovers.length = state.takeovers;
+    this.notes.length = state.notes;
     this.live = state.live;
     this.peak = state.peak;
     this.peakEvent = state.peakEvent;
@@ -326,6 +352,7 @@ export class Ledger {
       this.phaseList[k]!.firstEvent = placeOf(this.phaseList[k]!.firstEvent);
     for (let k = state.takeovers; k < this.takeovers.length; k++)
       this.takeovers[k]!.event = placeOf(this.takeovers[k]!.event);
+    for (let k = state.notes; k < this.notes.length; k++) this.notes[k]!.event = placeOf(this.notes[k]!.event);
     this.eventCount = state.events;
     this.reserve(events.length, 0);
     this.eventColumn.set(events, state.events);

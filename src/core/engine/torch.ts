@@ -22,6 +22,7 @@ import {
   releaseNode,
   type SavedTensorHooks,
 } from "./node";
+import { type Note, tell, type Watcher } from "./notes";
 import type { AllocationPolicy } from "./selective";
 import { preservedStrides, type Sizes } from "./shape";
 import { hostTensor, sameView, Tensor, tensorBytes } from "./tensor";
@@ -81,6 +82,10 @@ export class Torch {
   stepsInPass = false;
   /** Told of every parameter whose gradient appears; installed by the parallel strategies. */
   leafHook: LeafHook | undefined = undefined;
+  /** Told of what happens beside the events; installed by strategies that work in hooks. */
+  watcher: Watcher | null = null;
+  /** Notes go into the ledger: what runs now is a region that will be played. */
+  recordsNotes = false;
 
   /** How many ways a tensor is split over GPUs that share one model; installed by tensor parallelism. */
   share: ((sizes: Sizes) => number) | undefined = undefined;
@@ -306,6 +311,22 @@ export class Torch {
     this.ledger.mark(label);
     const index = this.layerIndices.get(label);
     if (index !== undefined) this.usage?.enter?.(this, index, backward);
+  }
+
+  /** Something happens beside the events: whoever watches is told, now or where the region is played. */
+  note(note: Note): void {
+    if (this.watcher === null || this.halted) return;
+    if (!this.recordsNotes) tell(this, this.watcher, note);
+    else this.ledger.notes.push({ event: this.ledger.eventCount, layer: this.layer, note });
+  }
+
+  /** Runs what becomes a region. */
+  asRegion<T>(body: () => T): T {
+    const before = this.recordsNotes;
+    this.recordsNotes = true;
+    const result = body();
+    this.recordsNotes = before;
+    return result;
   }
 
   /** The following events belong to another round (or, with `NO_ROUND`, to none). */

@@ -113,7 +113,7 @@ export function runEvaluation(
     for (const tensor of inputs) tensor.release();
     inputs = next;
     prediction ??= predict(torch, passes, inputs, options.autocast, strategy);
-    playRegion(ledger, prediction.region, step);
+    playRegion(torch, prediction.region, step);
     // What `prediction_step` made itself goes with its return.
     const counted = options.batch.findIndex(({ name }) => name === COUNT);
     if (counted >= 0) inputs.splice(counted, 1)[0]?.release();

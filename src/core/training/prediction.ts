@@ -28,7 +28,7 @@ export function predict(
     const state = torch.ledger.state();
     const pass = passes(fold);
     strategy.beginPass?.(torch);
-    const outputs = forward(torch, pass, batch, autocast, null);
+    const outputs = torch.asRegion(() => forward(torch, pass, batch, autocast, null));
     strategy.endPass?.(torch);
     const storages = [...new Set(outputs.map(({ storage }) => storage))];
     // A region hands over what is left as the gradients of holders.

@@ -114,7 +114,10 @@ export function runSteps(
       const starts = micro === 0 && options.loop?.zerosLate === true;
       const clears = starts ? () => zeroGrad(options.groups) : undefined;
       const run = () => microBatch(torch, passes("none"), optimizer, options, strategy, step, last, clears);
+      const ends = micro === apart - 1;
+      strategy.beginMicroBatch?.(torch, ends);
       const left = unrolled(torch, options, kept, run);
+      strategy.endMicroBatch?.(torch, ends);
       if (options.loop !== null) last = left;
       else locals.push(...left.results, ...left.batch);
     }
@@ -123,14 +126,20 @@ export function runSteps(
       held?.beginMicroBatch(step);
       // The second step's micro-batches do what the first step's did, the second micro-batch what the first did with
       // gradients already there.
-      const accumulates = micro > 0 || (options.keepsGradients && step > 1);
+      const ends = micro === distinct - 1;
+      const accumulates =
+        strategy.watcher === undefined
+          ? micro > 0 || (options.keepsGradients && step > 1)
+          : options.trainable.some(({ grad }) => grad !== null);
       const known = options.fold && accumulates;
       const which = accumulates && !known ? 1 : 0;
       if (regions[which] === undefined) {
         regions[which] = simulateMicroBatch(torch, passes, optimizer, options, strategy, find);
         ledger.expect(regions[which].script, (STEPS - step + 1) * distinct);
       }
-      playRegion(ledger, regions[which]!, step, known);
+      strategy.beginMicroBatch?.(torch, ends);
+      playRegion(torch, regions[which]!, step, known);
+      strategy.endMicroBatch?.(torch, ends);
     }
     // Further generations of the same step find the gradients there.
     for (let micro = distinct; micro < options.accumulation; micro++)
@@ -184,7 +193,8 @@ function unrolled<T>(
   simulated: () => T,
 ): T {
   // Compiled code is made of what every round does, and saved tensors that wait in host memory are counted one by one.
-  if (!foldsRounds || compiled || offloads !== null) return simulated();
+  // Nor are the gradients that rounds left out would make.
+  if (!foldsRounds || compiled || offloads !== null || torch.watcher !== null) return simulated();
   const rounds = new Rounds(torch.ledger, kept);
   torch.rounds = rounds;
   const result = simulated();
@@ -206,10 +216,12 @@ function simulateMicroBatch(
     const state = torch.ledger.state();
     const pass = passes(fold);
     torch.tape = options.compiled ? new Tape(options.compiled) : null;
-    unrolled(torch, options, null, () => {
-      const { results, batch } = microBatch(torch, pass, optimizer, options, strategy);
-      for (const tensor of [...results, ...batch]) tensor.release();
-    });
+    torch.asRegion(() =>
+      unrolled(torch, options, null, () => {
+        const { results, batch } = microBatch(torch, pass, optimizer, options, strategy);
+        for (const tensor of [...results, ...batch]) tensor.release();
+      }),
+    );
     if (torch.tape !== null) compileEvents(torch.ledger, state, torch.tape);
     torch.tape = null;
     const region = recordRegion(torch.ledger, state, pass.foldings, options.trainable, find);

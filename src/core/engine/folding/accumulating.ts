@@ -9,7 +9,7 @@ import type { Script } from "../ledger";
  * @param handed blocks that become gradients, which are added instead and freed, after so many events
  */
 export function accumulating(
-  { events, bytes, labels, phases }: Script,
+  { events, bytes, labels, phases, notes }: Script,
   isMade: (local: number) => boolean,
   handed: readonly { readonly at: number; readonly local: number }[],
 ): Script {
@@ -19,11 +19,14 @@ export function accumulating(
   for (let local = 0; local < locals; local++) renumbered[local] = isMade(local) ? -1 : count++;
   const out = new Numbers(events.length + handed.length);
   const begun: Script["phases"][number][] = [];
+  const told: Script["notes"][number][] = [];
   let hand = 0;
   for (let k = 0; k <= events.length; k++) {
     for (; hand < handed.length && handed[hand]!.at <= k; hand++) out.push(~renumbered[handed[hand]!.local]!);
     while (begun.length < phases.length && phases[begun.length]!.at <= k)
       begun.push({ phase: phases[begun.length]!.phase, at: out.length });
+    while (told.length < notes.length && notes[told.length]!.at <= k)
+      told.push({ note: notes[told.length]!.note, at: out.length });
     if (k === events.length) break;
     const code = events[k]!;
     if (code >= 0) {
@@ -38,5 +41,5 @@ export function accumulating(
     keptBytes[kept] = bytes[local]!;
     keptLabels[kept] = labels[local]!;
   }
-  return { events: out.values(), bytes: keptBytes, labels: keptLabels, phases: begun };
+  return { events: out.values(), bytes: keptBytes, labels: keptLabels, phases: begun, notes: told };
 }

@@ -6,7 +6,9 @@
  * block named relative to the layer that frees it. Where they did not, the region is left as it was simulated.
  */
 import type { Ledger, LedgerState } from "../ledger";
-import { Tensor } from "../tensor";
+import { tell } from "../notes";
+import { type Storage, Tensor } from "../tensor";
+import type { Torch } from "../torch";
 import type { Folding } from "./plan";
 import { Recording } from "./recording";
 import { type Counterpart, type Region, Unroller } from "./unroller";
@@ -31,16 +33,32 @@ export function recordRegion(
 
 /**
  * Plays a region: its events are appended to the ledger and its gradients appear on their parameters, where they are
- * not there already (`repeated`).
+ * not there already (`repeated`). Whoever watches is told of its notes between the events.
  */
-export function playRegion(ledger: Ledger, region: Region, step: number, repeated = false): void {
-  const first = ledger.play(repeated ? region.repeated() : region.script, step);
-  if (repeated) return;
-  const storages = new Map<number, { id: number; references: number }>();
-  for (const { leaf, local } of region.gradients) {
-    const storage = storages.get(local) ?? { id: first + local, references: 0 };
-    storage.references++;
-    storages.set(local, storage);
-    leaf.grad = new Tensor(ledger, storage, leaf.sizes, leaf.strides, leaf.dtype);
+export function playRegion(torch: Torch, region: Region, step: number, repeated = false): void {
+  const { ledger, watcher } = torch;
+  const made = repeated ? [] : region.gradients;
+  const locals = new Map(made.map(({ leaf, local }) => [leaf, local]));
+  const storages = new Map<number, Storage>();
+  for (const { local } of made) {
+    const storage = storages.get(local);
+    if (storage === undefined) storages.set(local, { id: local, references: 1 });
+    else storage.references++;
   }
+  const appear = (leaf: Tensor, first: number): void => {
+    const local = locals.get(leaf);
+    if (local === undefined) return;
+    locals.delete(leaf);
+    const storage = storages.get(local)!;
+    storage.id = first + local;
+    leaf.grad = new Tensor(ledger, storage, leaf.sizes, leaf.strides, leaf.dtype);
+  };
+  const first =
+    watcher === null
+      ? ledger.play(repeated ? region.repeated() : region.script, step)
+      : ledger.play(repeated ? region.repeated() : region.script, step, (note, base) => {
+          if (note.kind === "gradient") appear(note.leaf, base);
+          tell(torch, watcher, note);
+        });
+  for (const { leaf } of made) appear(leaf, first);
 }

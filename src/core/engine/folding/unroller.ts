@@ -1,6 +1,7 @@
 /** Turns recorded events into a script, with the layers that were left out put back. */
 import { Numbers } from "../../columns";
 import type { Script } from "../ledger";
+import type { Note, PlacedNote } from "../notes";
 import type { Tensor } from "../tensor";
 import { accumulating } from "./accumulating";
 import { layerLabel, NO_LAYER, ordinalOf, repeatOf } from "./label";
@@ -46,11 +47,40 @@ interface Frees {
   readonly ordinal: Int32Array;
 }
 
+/** Indices in the model of a layer and of one that does the same. */
+interface Shift {
+  readonly from: number;
+  readonly to: number;
+}
+
+const NO_NOTES: readonly PlacedNote[] = [];
+
+/** Hands notes out to the segments among whose events they stand; at a border, to the one of their layer. */
+function notesBySegment(
+  segments: readonly Segment[],
+  notes: readonly PlacedNote[],
+): ReadonlyMap<Segment, readonly PlacedNote[]> {
+  const found = new Map<Segment, readonly PlacedNote[]>();
+  let next = 0;
+  segments.forEach((segment, k) => {
+    const first = next;
+    const isLast = k === segments.length - 1;
+    const isOwn = ({ event, layer }: PlacedNote): boolean =>
+      isLast || event < segment.end || (event === segment.end && layer === segment.label);
+    while (next < notes.length && isOwn(notes[next]!)) next++;
+    if (next > first) found.set(segment, notes.slice(first, next));
+  });
+  return found;
+}
+
 export class Unroller {
   private readonly events: Numbers;
   /** The block of the ledger that each local block repeats. */
   private readonly templates: Numbers;
   private readonly phases: Script["phases"][number][] = [];
+  private readonly notes: Script["notes"][number][] = [];
+  /** The notes of each segment. */
+  private readonly notesOf: ReadonlyMap<Segment, readonly PlacedNote[]>;
   private readonly gradients: { leaf: Tensor; local: number }[] = [];
   /** Where each event since the state stands in the script. */
   private readonly places: Int32Array;
@@ -78,6 +108,7 @@ export class Unroller {
     const kept = new Set<number>();
     for (const { grad } of trained) if (grad !== null && grad.storage.id >= state.ids) kept.add(grad.storage.id);
     this.places = new Int32Array(recording.events.length - state.events);
+    this.notesOf = notesBySegment(recording.segments, ledger.notes.slice(state.notes));
     this.made = new Uint8Array(ledger.count);
     for (const id of kept) this.made[id] = 1;
     this.isTaken = new Uint8Array(recording.events.length);
@@ -123,6 +154,7 @@ export class Unroller {
         for (let copy = 1; copy <= folding.copies; copy++) this.copyBlock(folding, copy, false);
     }
     enterPhases(ledger.eventCount);
+    if (recording.segments.length === 0) this.tell(ledger.notes.slice(state.notes), 0, Number.POSITIVE_INFINITY, null);
     for (const leaf of trained) if (!this.gradient(leaf)) return null;
     return this.finish();
   }
@@ -150,7 +182,7 @@ export class Unroller {
       sizes[local] = bytes[template]!;
       labels[local] = ledger.labelIndexOf(template);
     }
-    const script: Script = { events, bytes: sizes, labels, phases: this.phases };
+    const script: Script = { events, bytes: sizes, labels, phases: this.phases, notes: this.notes };
     const { gradients, handed, made, templates } = this;
     let repeated: Script | undefined;
     return {
@@ -176,8 +208,11 @@ export class Unroller {
     const here = folding === undefined ? 0 : this.place(folding, ordinalOf(segment.label), 0);
     segment.first = templates.length;
     if (folding !== undefined) this.firsts.get(folding.repeat)![segment.backward ? 1 : 0][here] = segment.first;
+    const notes = this.notesOf.get(segment) ?? NO_NOTES;
+    let told = 0;
     for (let k = segment.start; k < segment.end; k++) {
       enterPhases(k);
+      told = this.tell(notes, told, k, null);
       this.places[k - recording.state.events] = events.length;
       const event = recording.events[k]!;
       if (event >= 0) {
@@ -207,6 +242,7 @@ export class Unroller {
       }
       this.takeOver(k, 0);
     }
+    this.tell(notes, told, Number.POSITIVE_INFINITY, null);
     // Gradients of the layers left out may be taken over outside all layers, too.
     if (segment.label !== NO_LAYER) return;
     for (let k = segment.start; k < segment.end; k++)
@@ -273,7 +309,11 @@ export class Unroller {
     const here = this.place(folding, ordinal, copy);
     const firsts = this.firsts.get(folding.repeat)!;
     firsts[backward ? 1 : 0][here] = templates.length;
+    const notes = this.notesOf.get(segment) ?? NO_NOTES;
+    const shift = { from: folding.first + this.place(folding, ordinal, 0), to: folding.first + here };
+    let told = 0;
     for (let k = segment.start; k < segment.end; k++) {
+      told = this.tell(notes, told, k, shift);
       const event = recording.events[k]!;
       if (event >= 0) {
         events.push(templates.length);
@@ -285,6 +325,31 @@ export class Unroller {
       }
       this.takeOver(k, copy);
     }
+    this.tell(notes, told, Number.POSITIVE_INFINITY, shift);
+  }
+
+  /**
+   * Puts notes from the `told`th on into the script that stand no later than event `until`, of another layer where `shift`
+   * says which.
+   *
+   * @returns how many have been put there
+   */
+  private tell(notes: readonly PlacedNote[], told: number, until: number, shift: Shift | null): number {
+    let next = told;
+    for (; next < notes.length && notes[next]!.event <= until; next++) {
+      const { note } = notes[next]!;
+      const own = shift === null ? note : this.shifted(note, shift);
+      if (own !== null) this.notes.push({ note: own, at: this.events.length });
+    }
+    return next;
+  }
+
+  /** What a note of one layer is to another; null where it has none. */
+  private shifted(note: Note, { from, to }: Shift): Note | null {
+    if (note.kind === "module") return { ...note, path: note.path.replace(`.${from}`, `.${to}`) };
+    const { layer } = note.leaf;
+    const leaf = layer === null ? undefined : this.counterpart(note.leaf, layer + to - from);
+    return leaf === undefined ? null : { kind: "gradient", leaf };
   }
 
   private freesOf(segment: Segment): Frees {

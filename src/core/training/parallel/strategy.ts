@@ -5,8 +5,10 @@
 
 import type { DType } from "../../engine/dtype";
 import type { LeafHook } from "../../engine/node";
+import type { Watcher } from "../../engine/notes";
 import { hostTensor, type Tensor } from "../../engine/tensor";
 import type { Torch, UsageHooks } from "../../engine/torch";
+import type { Optimizer } from "../optimizers";
 
 /** Host memory of one rank, in bytes. */
 export interface HostUse {
@@ -51,6 +53,20 @@ export interface Strategy {
   gatherAll?(torch: Torch): Tensor | null;
   /** What becomes of a gradient when it first appears. */
   readonly leafHook?: LeafHook | undefined;
+  /** Told of gradients and modules between the events of each micro-batch; set once the optimizer is made. */
+  readonly watcher?: Watcher | undefined;
+  /** A micro-batch begins and has ended; `last`: the optimizer steps after it. */
+  beginMicroBatch?(torch: Torch, last: boolean): void;
+  endMicroBatch?(torch: Torch, last: boolean): void;
+  /**
+   * The optimizer that the strategy puts in place of the run's own, which `make` builds on groups of parameters: it clips,
+   * too. Null: the run's own on its own groups.
+   */
+  optimizer?(
+    torch: Torch,
+    groups: readonly (readonly Tensor[])[],
+    make: (groups: readonly (readonly Tensor[])[]) => Optimizer,
+  ): Optimizer | null;
   /** Parameters as the optimizer groups them: the model's own, or flat partitions of them. */
   optimizerGroups(torch: Torch, groups: readonly (readonly Tensor[])[]): readonly (readonly Tensor[])[];
   /** Before the optimizer's step: gradients of the partitions appear. */

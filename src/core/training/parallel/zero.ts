@@ -7,6 +7,7 @@ import { ELEMENT_BYTES } from "../../engine/dtype";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { DeepSpeedSpec } from "../run";
+import { BelowStage3 } from "./deepspeed/below-stage3";
 import { ForwardGathering, Gathering, type GatheringOptions, GatheringStrategy } from "./gathering";
 import { elements, type ForwardUsage, reserve, reserveWhole, type Strategy } from "./strategy";
 
@@ -152,5 +153,6 @@ class Zero extends GatheringStrategy implements Strategy {
 }
 
 export function zero(spec: DeepSpeedSpec, ranks: number): Strategy {
+  if (spec.zeroStage < 3) return new BelowStage3({ spec, ranks });
   return new Zero(spec, ranks);
 }

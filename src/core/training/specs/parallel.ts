@@ -21,6 +21,12 @@ export interface DeepSpeedSpec {
   readonly subGroupSize: number;
   readonly gradAccumDtype: DType | null;
   readonly hpzPartitionSize: number;
+  /** Parameters are dealt out to the ranks in turn; absent: in their order. */
+  readonly roundRobinGradients?: boolean;
+  /** Gradients are reduced to the rank they belong to; absent: yes. */
+  readonly reduceScatter?: boolean;
+  /** The optimizer is DeepSpeed's own fused one, not one that is handed in; absent: handed in. */
+  readonly fusedOptimizer?: boolean;
   /** Mixed-precision engine: 16-bit parameters with a float32 master copy; null = plain float32. */
   readonly engineDtype: "float16" | "bfloat16" | null;
 }

@@ -213,7 +213,7 @@ class PpoLoop {
       const passes = (fold: Fold): Pass => onDevice(options.passOf(score, rows, fold), score.main.outputs, names);
       const prediction = known?.prediction ?? predict(torch, passes, this.hosted(score, rows), null, strategy);
       this.scorings.set(rows, { names, prediction });
-      playRegion(torch.ledger, prediction.region, 1);
+      playRegion(torch, prediction.region, 1);
       const tensors = taken(prediction);
       for (const tensor of this.names) tensor.release();
       const living = new Set(
@@ -243,7 +243,9 @@ class PpoLoop {
     this.alongBytes = left.alongBytes;
     this.losses?.release();
     this.losses = null;
-    playRegion(torch.ledger, left.region, step);
+    strategy.beginMicroBatch?.(torch, syncs);
+    playRegion(torch, left.region, step);
+    strategy.endMicroBatch?.(torch, syncs);
     torch.kind = "temporaries";
     const along = reserve(torch, "outputs", left.alongBytes, "uint8", "activations");
     const held = left.held
@@ -293,7 +295,7 @@ class PpoLoop {
       const state = torch.ledger.state();
       const names = this.roundOf(carries);
       const pass = options.passOf(names, options.microBatch, fold);
-      const held = this.run(pass, names);
+      const held = torch.asRegion(() => this.run(pass, names));
       const region = recordRegion(torch.ledger, state, pass.foldings, options.trainable, this.find);
       this.rewind(state);
       if (region !== null) {

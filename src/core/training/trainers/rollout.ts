@@ -143,7 +143,7 @@ export class Rollout implements Before {
     }
     const parts: Tensor[] = [];
     for (let first = 0; first < sequences; first += microBatch) {
-      playRegion(torch.ledger, prediction.region, step);
+      playRegion(torch, prediction.region, step);
       parts.push(...taken(prediction));
     }
     for (const tensor of inputs) tensor.release();

@@ -1,0 +1,93 @@
+/** Cases of `capture/zero` as runs: a rank of DeepSpeed's own engine, with the peak that it allocated. */
+import type { DType } from "../../../src/core/engine/dtype";
+import type { DeepSpeedSpec, TrainingRun } from "../../../src/core/training/run";
+import { causalRun, loraSpec } from "../runs";
+
+export interface ZeroCase {
+  readonly id: string;
+  readonly model: Readonly<Record<string, unknown>> & { readonly model_type: string };
+  readonly batch: number;
+  readonly seq: number;
+  readonly attn: "sdpa" | "eager";
+  readonly load_dtype: DType;
+  readonly gradient_checkpointing: boolean;
+  readonly use_reentrant?: boolean;
+  readonly optim: string;
+  readonly grad_accum: number;
+  readonly max_grad_norm: number;
+  readonly peft?: {
+    readonly r: number;
+    readonly dropout?: number;
+    readonly target_modules: string | readonly string[];
+  };
+  readonly zero: {
+    readonly world: number;
+    readonly precision: "bf16" | "fp16" | "fp32";
+    readonly config: Readonly<Record<string, unknown>>;
+    readonly grad_accum_dtype?: "fp32" | "bf16" | "fp16";
+  };
+}
+
+const ENGINE: Readonly<Record<ZeroCase["zero"]["precision"], DeepSpeedSpec["engineDtype"]>> = {
+  bf16: "bfloat16",
+  fp16: "float16",
+  fp32: null,
+};
+const GRADIENTS: Readonly<Record<string, DType>> = { fp32: "float32", bf16: "bfloat16", fp16: "float16" };
+
+/** What DeepSpeed's JSON says of sizes, with its defaults (deepspeed/runtime/zero/config.py). */
+function specOf({ config, precision, grad_accum_dtype: accumulate }: ZeroCase["zero"]): DeepSpeedSpec {
+  const number = (key: string, standard: number): number =>
+    typeof config[key] === "number" ? (config[key] as number) : standard;
+  const stage = number("stage", 0) as 0 | 1 | 2 | 3;
+  const target = (key: string): DeepSpeedSpec["offloadParam"] => {
+    const device = (config[key] as { device?: string } | undefined)?.device;
+    return device === "cpu" || device === "nvme" ? device : "none";
+  };
+  return {
+    zeroStage: stage,
+    offloadOptimizer: target("offload_optimizer"),
+    offloadParam: stage === 3 ? target("offload_param") : "none",
+    pinMemory: true,
+    overlapComm: typeof config["overlap_comm"] === "boolean" ? config["overlap_comm"] : stage === 3,
+    contiguousGradients: config["contiguous_gradients"] !== false,
+    reduceBucketSize: number("reduce_bucket_size", 5e8),
+    allgatherBucketSize: number("allgather_bucket_size", 5e8),
+    stage3PrefetchBucketSize: number("stage3_prefetch_bucket_size", 5e7),
+    stage3ParamPersistenceThreshold: number("stage3_param_persistence_threshold", 1e5),
+    stage3MaxLiveParameters: number("stage3_max_live_parameters", 1e9),
+    stage3MaxReuseDistance: number("stage3_max_reuse_distance", 1e9),
+    subGroupSize: number("sub_group_size", 1e9),
+    gradAccumDtype: accumulate === undefined ? null : GRADIENTS[accumulate]!,
+    hpzPartitionSize: number("zero_hpz_partition_size", 1),
+    roundRobinGradients: config["round_robin_gradients"] === true,
+    reduceScatter: config["reduce_scatter"] !== false,
+    engineDtype: ENGINE[precision],
+  };
+}
+
+export function runOf(c: ZeroCase): TrainingRun {
+  const standard = causalRun({});
+  return causalRun({
+    model: { name: c.id, family: c.model.model_type, source: "config.json", config: c.model },
+    microBatchSize: c.batch,
+    sequenceLength: c.seq,
+    gradientAccumulationSteps: c.grad_accum,
+    loadDtype: c.load_dtype,
+    autocast: null,
+    attention: c.attn,
+    checkpointing: c.gradient_checkpointing ? { useReentrant: c.use_reentrant ?? false } : null,
+    optimizer: { name: c.optim, args: {} },
+    maxGradNorm: c.max_grad_norm,
+    adapter:
+      c.peft === undefined
+        ? null
+        : loraSpec({
+            rank: c.peft.r,
+            dropout: c.peft.dropout ?? 0,
+            targetModules:
+              typeof c.peft.target_modules === "string" ? c.peft.target_modules : [...c.peft.target_modules],
+          }),
+    parallel: { ...standard.parallel, worldSize: c.zero.world, deepspeed: specOf(c.zero) },
+  });
+}
