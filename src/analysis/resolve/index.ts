@@ -21,6 +21,7 @@ import { deviceOf, frozenPartsOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { resolveNnunet } from "./nnunet";
 import { paddingOf } from "./padding";
 import { parallelOf } from "./parallel";
+import { supposePatterns } from "./patterns";
 import { loadDtypeOf, precisionOf, tf32Of } from "./precision";
 import {
   attentionOf,
@@ -166,6 +167,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           device:
             device.spec === null ? null : { ...device.spec, count: Math.max(device.spec.count, parallel.worldSize) },
         };
+  if (run !== null) supposePatterns(c, run);
   return c.resolution({ run, device, trainer, padding });
 }
 

@@ -4,6 +4,7 @@
  * swift/utils/transformers_utils.py, freeze_parameters and activate_parameters), the first share of the model (ms-swift's `freeze_parameters_ratio`), some layers
  * (LLaMA-Factory's `finetuning_type: freeze`, llamafactory/model/adapter.py, _setup_freeze_tuning).
  */
+import { matchesPattern } from "../../terms/pattern";
 import { numel } from "../engine/shape";
 import { DIMENSIONS } from "../graph/dimensions";
 import type { Scope } from "../graph/expression";
@@ -21,22 +22,15 @@ export function withTrained(
 ): readonly PlacedTensor[] {
   if (spec === undefined) return placed;
   const inLayers = spec.layers === undefined ? () => true : ofLayers(spec.layers, depthOf(scope));
-  const rules = (spec.rules ?? []).map(({ pattern, trained }) => ({ fits: searched(pattern), trained }));
+  const rules = (spec.rules ?? []).map(({ pattern, trained }) => ({
+    fits: (name: string) => matchesPattern(pattern, name, "anywhere"),
+    trained,
+  }));
   const below = firstShare(spec.frozenShare ?? 0, placed);
   return placed.map((item) => {
     const trained = rules.findLast(({ fits }) => fits(item.name))?.trained ?? !(item.frozen || below.has(item.name));
     return { ...item, frozen: !(trained && inLayers(item.name)) };
   });
-}
-
-/** A pattern that is none is looked for as it is written. */
-function searched(pattern: string): (name: string) => boolean {
-  try {
-    const expression = new RegExp(pattern);
-    return (name) => expression.test(name);
-  } catch {
-    return (name) => name.includes(pattern);
-  }
 }
 
 /** Layers of the text side, by the names that configs have for them. */

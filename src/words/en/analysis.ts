@@ -227,6 +227,8 @@ export const ANALYSIS = {
   "link.fsdp": "FSDP options: {name}",
 
   // Assumptions
+  "assume.pattern-invalid": "the pattern `{pattern}` names nothing: Python's `re` refuses it",
+  "assume.pattern-unsupported": "the pattern `{pattern}` names nothing: its kind is not matched here in bounded time",
   "assume.model": "no model: the run's dimensions are unknown",
   "assume.world-size": "1 GPU: no launcher says how many",
   "assume.load-dtype": "weights loaded as {dtype}: neither the config nor the model says otherwise",

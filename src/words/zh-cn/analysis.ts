@@ -209,6 +209,8 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "phase.evaluation": "评估",
   "phase.generation": "生成",
 
+  "assume.pattern-invalid": "模式 `{pattern}` 不匹配任何名称：Python 的 `re` 会拒绝它",
+  "assume.pattern-unsupported": "模式 `{pattern}` 不匹配任何名称：此处无法在有限时间内匹配这类模式",
   "assume.model": "没有模型：运行的尺寸未知",
   "assume.world-size": "1 张 GPU：没有启动器说明数量",
   "assume.load-dtype": "权重以 {dtype} 加载：配置与模型均未另行说明",
