@@ -155,11 +155,18 @@ class TrainingSimulation {
     const wrapped = strategy.optimizer?.(torch, this.groups, make) ?? null;
     this.loadedEvents = torch.ledger.eventCount;
     torch.ledger.startCounting();
-    const optimizer = wrapped ?? make(strategy.optimizerGroups(torch, this.groups));
+    const stepped = wrapped === null ? strategy.optimizerGroups(torch, this.groups) : [];
+    const optimizer = wrapped ?? make(stepped);
     this.clips = wrapped === null;
     torch.watcher = strategy.watcher ?? null;
-    torch.usage = strategy.shardsParameters && torch.watcher?.module === undefined ? strategy : undefined;
-    if (optimizer.afterAccumulate !== undefined && torch.leafHook === undefined)
+    const isHooked = strategy.hooks !== undefined || torch.watcher?.module !== undefined;
+    torch.usage = strategy.shardsParameters && !isHooked ? strategy : undefined;
+    if (strategy.steppedOn !== undefined) {
+      this.trainable = stepped.length === 0 ? [] : this.trainable.map((parameter) => strategy.steppedOn!(parameter));
+      this.groups = stepped;
+      if (optimizer.afterAccumulate !== undefined)
+        strategy.onReduced?.((shard) => optimizer.afterAccumulate?.(shard, torch));
+    } else if (optimizer.afterAccumulate !== undefined && torch.leafHook === undefined)
       torch.leafHook = (leaf, torch) => optimizer.afterAccumulate?.(leaf, torch);
     this.optimizer = optimizer;
     this.passes = new Passes(torch, setup, models, strategy, fold);
@@ -367,7 +374,7 @@ class TrainingSimulation {
       loading: models.loading(),
       parameters: model.elements,
       trainableParameters: model.trainableElements,
-      trainableTensors: this.trainable.length,
+      trainableTensors: models.parameters.filter((parameter) => parameter.requiresGradFlag).length,
       offloadedBytes: torch.offloadedPeak,
       cacheBytes: this.cacheBytes,
       mixedFactors: torch.mixedFactors,

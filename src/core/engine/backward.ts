@@ -61,6 +61,8 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
   const outerLayer = torch.layer;
   const outerRound = torch.round;
   let layer = outerLayer;
+  const outermost = torch.finalCallbacks === null;
+  torch.finalCallbacks ??= [];
   torch.gradEnabled = false;
   const rootNodes: Node[] = [];
   for (const root of roots) if (root.node !== null) rootNodes.push(root.node);
@@ -83,6 +85,7 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
     torch.scope = node.scope;
     torch.logits = node.logits;
     if (node.leaf !== null) {
+      for (const hook of node.hooks ?? []) hook(torch);
       const gradient = task.buffer[0];
       task.buffer[0] = null;
       if (!gradient) continue;
@@ -117,6 +120,9 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
   torch.logits = outerLogits;
   if (torch.round !== outerRound) torch.enterRound(outerRound);
   if (layer !== outerLayer) torch.enterLayer(outerLayer, true);
+  if (!outermost) return;
+  for (const callback of torch.finalCallbacks) callback();
+  torch.finalCallbacks = null;
 }
 
 /** The tasks of every node behind the roots, each with how many nodes deliver to it. */
@@ -159,6 +165,7 @@ function deliver(torch: Torch, task: Task, index: number, gradient: Tensor): voi
 
 function evaluate(torch: Torch, task: Task): (Tensor | null)[] {
   const { node, buffer } = task;
+  if (node.hooks !== undefined) for (const hook of node.hooks) hook(torch);
   const saved = node.saved.map((variable) => variable.unpack());
   torch.scope = node.scope;
   torch.logits = node.logits;

@@ -87,6 +87,12 @@ export class Torch {
   /** Notes go into the ledger: what runs now is a region that will be played. */
   recordsNotes = false;
 
+  /** Runs at the end of the running backward (`Variable._execution_engine.queue_callback`); null outside of one. */
+  finalCallbacks: (() => void)[] | null = null;
+
+  /** Of the repeats that are counted next, the number of the first. */
+  firstRepeat = 0;
+
   /** How many ways a tensor is split over GPUs that share one model; installed by tensor parallelism. */
   share: ((sizes: Sizes) => number) | undefined = undefined;
   /** Told when a repeated layer or a module outside the layers is used; installed by the parallel strategies. */
@@ -247,8 +253,13 @@ export class Torch {
     if (before !== null) releaseNode(before);
   }
 
+  /** What a tensor's gradient is handed to: what made it, or what accumulates a leaf's. */
+  gradientNode(tensor: Tensor): Node {
+    return tensor.node ?? this.accumulator(tensor);
+  }
+
   private edgeOf(input: Tensor): Edge {
-    const node = input.node ?? this.accumulator(input);
+    const node = this.gradientNode(input);
     node.references++;
     return { node, index: input.node === null ? 0 : input.outputIndex };
   }

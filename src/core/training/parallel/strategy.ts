@@ -4,6 +4,7 @@
  */
 
 import type { DType } from "../../engine/dtype";
+import type { ModuleHooks } from "../../engine/module-hooks";
 import type { LeafHook } from "../../engine/node";
 import type { Watcher } from "../../engine/notes";
 import { hostTensor, type Tensor } from "../../engine/tensor";
@@ -23,6 +24,21 @@ export interface ForwardUsage extends UsageHooks {
   endPass(): void;
 }
 
+/** A module and its weight. */
+export interface WeightedModule {
+  readonly path: string;
+  readonly weight: Tensor;
+}
+
+/** The modules at a model's ends, which some strategies treat apart. */
+export interface ModelEnds {
+  readonly embedding: WeightedModule | null;
+  /** `get_output_embeddings()`. */
+  readonly head: WeightedModule | null;
+  /** peft's wrapper stands around the model. */
+  readonly adapted: boolean;
+}
+
 export interface Strategy {
   /** Dtype the parameters have on the device, when the strategy changes it. */
   readonly parameterDtype: DType | null;
@@ -34,7 +50,7 @@ export interface Strategy {
    * Once the model is loaded: shards, buckets, master copies. Where two models are trained as one, `layers` are the parameters
    * of the one whose layers are gathered at a time.
    */
-  prepare(torch: Torch, parameters: readonly Tensor[], layers?: readonly Tensor[]): void;
+  prepare(torch: Torch, parameters: readonly Tensor[], layers?: readonly Tensor[], ends?: ModelEnds): void;
   /**
    * A model beside the trained one that only runs forward, sharded as that one is (or waiting `onHost`); its layers are
    * gathered alike.
@@ -46,6 +62,14 @@ export interface Strategy {
   /** A module outside the layers (`elements` of parameters) is called in forward. */
   enterModule?(torch: Torch, path: string, elements: number): void;
   leaveModule?(torch: Torch, path: string, atOnce?: boolean): void;
+  /** Hooks around the trained model's modules, once it is prepared. */
+  readonly hooks?: ModuleHooks | undefined;
+  /** The last micro-batch of a step reduces the gradients that the ones before it have added up. */
+  readonly reducesLast?: boolean;
+  /** What is stepped on, and has the gradient after backward, in a parameter's place. */
+  steppedOn?(parameter: Tensor): Tensor;
+  /** Who is told of each of those when its gradient is there. */
+  onReduced?(reduced: (shard: Tensor) => void): void;
   /** Around one micro-batch's forward and backward. */
   beginPass?(torch: Torch): void;
   endPass?(torch: Torch): void;

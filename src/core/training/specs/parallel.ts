@@ -36,7 +36,14 @@ export interface FsdpSpec {
   readonly version: 1 | 2;
   readonly sharding: "full_shard" | "shard_grad_op" | "hybrid_shard" | "no_shard";
   readonly cpuOffload: boolean;
-  readonly reshardAfterForward: boolean;
+  /** To all ranks, not at all, or to so many. */
+  readonly reshardAfterForward: boolean | number;
+  /** FSDP2: every layer and the rest are groups; absent: the embedding, and the last norm with the head, too (accelerate). */
+  readonly groups?: "layers";
+  /** FSDP2: dtype that gradients are reduced in; absent: the compute dtype. */
+  readonly reduceDtype?: DType;
+  /** Every micro-batch reduces its gradients; absent: the last one of a step does. */
+  readonly reducesEach?: true;
   /** Copies of the sharded model (hybrid sharding keeps one on every machine); 1 when absent. */
   readonly replicas?: number;
 }
