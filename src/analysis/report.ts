@@ -6,6 +6,7 @@ import type { ComponentKind, Estimate, Phase } from "../core/report/estimate";
 import type { ReportFinding, ReportGuide, ReportPlan, ReportRun, ReportSetting } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
 import { DEEPSPEED_KEYS } from "../formats/deepspeed/keys";
+import type { Format } from "../formats/types";
 import type { Message } from "../words/message";
 import { say } from "../words/message";
 import type { RunInputs } from "./inputs";
@@ -103,7 +104,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
   return {
     id: idOf(inputs),
     documents,
-    formats: [inputs.format.id, ...(inputs.format.carrier === undefined ? [] : [inputs.format.carrier])],
+    formats: formatsOf(inputs.format, inputs.main),
     model:
       model === null
         ? null
@@ -167,6 +168,12 @@ export function assembleRun(parts: ReportParts): ReportRun {
     plans: [...parts.plans],
     ...(parts.guide === null ? {} : { guide: parts.guide }),
   };
+}
+
+/** The schema and its carrier; a notebook's commands are the notebook's. */
+export function formatsOf({ id, carrier }: Format, main: LoadedDocument): string[] {
+  if (carrier === undefined) return [id];
+  return [id, main.config?.parsed.syntax === "notebook" ? "notebook" : carrier];
 }
 
 function paddedPools({ reservedBytes, expandableBytes, pressed }: VariedReserve) {

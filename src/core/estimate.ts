@@ -61,8 +61,11 @@ export function estimate(
     return { ok: true, estimate: withUncertainties(plain, { run, graphs, simulation, ledger }, result.uncertain) };
   } catch (error) {
     if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.reason };
+    // What the language says of its own mistakes is nothing a reader can act on.
+    const own = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
     const failure = error instanceof Error ? error.message : String(error);
-    return refused(run, graphs, { reason: say("engine.config", { failure }), failure });
+    const reason = own ? say("engine.config-sizes") : say("engine.config", { failure });
+    return refused(run, graphs, { reason, failure, own });
   }
 }
 
@@ -70,12 +73,12 @@ export function estimate(
  * Why there is no estimate: the branch of the code that the config takes was not captured, the engine has no rule for what an
  * operator is given, or the config is at fault.
  *
- * @param fault what is wrong with the config, if it is the config, and what an operator said
+ * @param fault what is wrong with the config, if it is the config, what an operator said, and whether the engine's own code did
  */
 function refused(
   run: TrainingRun,
   graphs: FamilyGraphs,
-  { reason, failure }: { readonly reason: Message; readonly failure?: string },
+  { reason, failure, own }: { readonly reason: Message; readonly failure?: string; readonly own?: boolean },
 ): EstimateResult {
   try {
     if (graphs.family === run.model.family && unmetConditions(run, graphs).length > 0)
@@ -86,7 +89,7 @@ function refused(
       return {
         ok: false,
         code: "not-modelled",
-        reason: say("engine.no-rule", { failure: failure ?? "" }),
+        reason: say(own ? "engine.fault" : "engine.no-rule", { failure: failure ?? "" }),
       };
   } catch {
     // What the config cannot even count is its own fault.

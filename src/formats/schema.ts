@@ -4,7 +4,7 @@
  */
 import { nodeAt } from "../syntax/text";
 import type { Entry, LocatedNode, MapNode } from "../syntax/tree";
-import { editByTable } from "./edit";
+import { editByTable, inNotebook } from "./edit";
 import { renaming } from "./fix";
 import { nearest } from "./suggest";
 import { type KeyTable, lastEntries, problem, readValue, tableOf } from "./table";
@@ -140,13 +140,9 @@ export function schemaFormat(spec: SchemaFormat): Format {
       const refused = written.find((change) => "refused" in change);
       if (refused !== undefined && "refused" in refused) return refused;
       const target = view.target === undefined ? undefined : { map: view.target, path: "" };
-      return editByTable(
-        document,
-        keys,
-        result,
-        written.filter((change) => "name" in change && change.written === undefined) as readonly Spelled[],
-        target,
-      );
+      const wanted = written.filter((change) => "name" in change && change.written === undefined) as readonly Spelled[];
+      const edited = editByTable(document, keys, result, wanted, target, spec.carrier);
+      return spec.carrier === "shell" && document.parsed.syntax === "notebook" ? inNotebook(edited) : edited;
     },
   };
 }

@@ -32,6 +32,8 @@ export interface ScalarNode extends NodeBase {
    * assignment behind a shell variable or a Python name. Edits go there.
    */
   readonly source?: Span;
+  /** The variable of a script that its own arguments may set otherwise; the value is what holds without them. */
+  readonly standard?: string;
 }
 
 /** A value that cannot be known from the text: a template, an unresolved name, a call. */

@@ -5,12 +5,13 @@
  *
  * @lezer/python never fails on broken code, so half-typed files still give what stands in them.
  */
-import type { Tree } from "@lezer/common";
+import type { SyntaxNode, Tree } from "@lezer/common";
 import { parser } from "@lezer/python";
 import { emptyMap, MAX_LENGTH, prepareText } from "../text";
 import type { Entry, LocatedNode, MapNode, ParsedDocument, PythonCall, PythonClass, PythonModule } from "../tree";
 import { classOf } from "./classes";
 import { Collector } from "./collect";
+import { isSkipped } from "./conditions";
 import { span } from "./nodes";
 import { declaredDefaults, optionsOf, startedFunctions } from "./options";
 import { Evaluator } from "./values";
@@ -63,7 +64,7 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
   const declared = declaredDefaults(callsOf(found, evaluator)).map(({ key, value }) => [key, value] as const);
   for (const name of startedFunctions(found, evaluator)) parameters.set(name, new Map([...declared, ...given]));
   evaluator.forget();
-  const calls = callsOf(found, evaluator);
+  const calls = callsOf(found, evaluator, (node) => !isSkipped(node, (condition) => evaluator.evaluate(condition)));
   const options = optionsOf(found, evaluator, calls);
   const entries = found.assigned.map(
     ({ name, value }): Entry => ({ key: evaluator.slice(name), keySpan: span(name), value: evaluator.evaluate(value) }),
@@ -84,8 +85,15 @@ function withGiven(type: PythonClass, given: GivenOptions): PythonClass {
   return { ...type, fields: { ...type.fields, entries } };
 }
 
-function callsOf({ callNodes }: Collector, evaluator: Evaluator): PythonCall[] {
-  return callNodes.map((node) => evaluator.call(node)).filter((call) => call !== null);
+function callsOf(
+  { callNodes }: Collector,
+  evaluator: Evaluator,
+  runs: (node: SyntaxNode) => boolean = () => true,
+): PythonCall[] {
+  return callNodes
+    .filter(runs)
+    .map((node) => evaluator.call(node))
+    .filter((call) => call !== null);
 }
 
 /** `args.x` reads the default of `add_argument("--x")`, or of a dataclass field named `x` when only one class has it. */

@@ -106,11 +106,16 @@ class ShellLexer {
       return;
     }
     if (character === "#") {
-      if (this.continued) {
-        this.report("comment-ends-command", say("syntax.comment-ends-command"), this.position, this.lineEnd());
-      }
+      const { position } = this;
       this.position = this.lineEnd();
-      this.continued = false;
+      if (!this.continued) return;
+      // A line of options is no command of its own: what stands below is meant for the command above.
+      const below = /^(?:[ \t]*(?:#[^\n]*)?\r?\n)+(?=[ \t]*-{1,2}[A-Za-z])/.exec(this.text.slice(this.position));
+      const end = this.position;
+      if (below === null) this.continued = false;
+      else this.position += below[0].length;
+      const message = say(below === null ? "syntax.comment-ends-command" : "syntax.comment-between-options");
+      this.report("comment-ends-command", message, position, end);
       return;
     }
     this.continued = false;
@@ -533,6 +538,8 @@ class TextBuffer {
   private offsets: number[] = [];
 
   add(character: string, offset: number): void {
+    // Stands where a notebook's name in braces was one character longer.
+    if (character === "\u0000") return;
     this.text += character;
     if (character.length > 0) this.offsets.push(offset);
   }

@@ -105,6 +105,7 @@ export const ANALYSIS = {
   tight: "Tight on {device}: fits on paper with {spare} to spare, less than the band's +{band}.",
   "related.setting": "{name} = {value}",
 
+  "error.internal": "VRAM Lens failed here by a mistake of its own ({failure}); the file is not at fault.",
   "error.unreadable": "This file could not be read.",
   "phase.load": "loading",
   "phase.data": "data",
@@ -259,6 +260,7 @@ export const ANALYSIS = {
   "assume.paged":
     "the paged cache holds what the sequences need: how much of the card it takes is not known without the GPU",
   "assume.vllm": "vLLM's share is not counted: no GPU is known",
+  "assume.script-default": "{name} is {value}: what the script has unless it is started with another",
   "assume.sequence-length": "sequence length {length}",
   "assume.target-length": "target length {length}",
   "assume.evaluation-batches":

@@ -197,6 +197,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "link.include": "包含：{name}",
   "link.fsdp": "FSDP 选项：{name}",
 
+  "error.internal": "VRAM Lens 自身出错（{failure}）；文件没有问题。",
   "error.unreadable": "无法读取此文件。",
   "phase.load": "加载",
   "phase.data": "数据",
@@ -239,6 +240,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.teacher": "教师模型与学生模型相同：未找到教师模型",
   "assume.paged": "分页 KV 缓存按序列所需计算：未指定 GPU 时无法得知其占用显卡的比例",
   "assume.vllm": "未计入 vLLM 的份额：GPU 未知",
+  "assume.script-default": "{name} 为 {value}:启动脚本时未另行指定的默认值",
   "assume.sequence-length": "序列长度 {length}",
   "assume.target-length": "目标长度 {length}",
   "assume.evaluation-batches": "GPU 上保留 {batches} 个评估批次的预测：评估集的大小未知",
