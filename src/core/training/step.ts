@@ -116,7 +116,7 @@ export function runSteps(
       held?.beginMicroBatch(step);
       const starts = micro === 0 && options.loop?.zerosLate === true;
       const clears = starts ? () => zeroGrad(options.groups) : undefined;
-      const run = () => microBatch(torch, passes("none"), optimizer, options, strategy, step, last, clears);
+      const run = () => microBatch(torch, passes("none"), optimizer, options, strategy, { step, last, clears });
       const ends = micro === apart - 1;
       strategy.beginMicroBatch?.(torch, ends);
       const left = unrolled(torch, options, kept, run);
@@ -127,7 +127,7 @@ export function runSteps(
     if (together && apart === 0) {
       held?.beginMicroBatch(step);
       if (regions[0] === undefined) {
-        regions[0] = simulateMicroBatches(torch, passes, optimizer, options, strategy, find, all);
+        regions[0] = simulateMicroBatches(torch, passes, optimizer, options, strategy, { find, count: all });
         ledger.expect(regions[0].script, STEPS - step + 1);
       }
       playRegion(torch, regions[0], step);
@@ -146,7 +146,7 @@ export function runSteps(
       const known = options.fold && accumulates && strategy.hooks === undefined;
       const which = accumulates && !known ? 1 : 0;
       if (regions[which] === undefined) {
-        regions[which] = simulateMicroBatches(torch, passes, optimizer, options, strategy, find, 1);
+        regions[which] = simulateMicroBatches(torch, passes, optimizer, options, strategy, { find, count: 1 });
         ledger.expect(regions[which].script, (STEPS - step + 1) * distinct);
       }
       strategy.beginMicroBatch?.(torch, ends);
@@ -225,8 +225,7 @@ function simulateMicroBatches(
   optimizer: Optimizer,
   options: StepOptions,
   strategy: Strategy,
-  find: Counterpart,
-  count: number,
+  { find, count }: { readonly find: Counterpart; readonly count: number },
 ): Region {
   for (let fold: Fold | null = FOLDS[0]; fold !== null; ) {
     const state = torch.ledger.state();
@@ -271,20 +270,25 @@ function offloadedBytes(torch: Torch, foldings: readonly Folding[]): number {
   return total;
 }
 
-/**
- * @param last what the loop's names refer to until this micro-batch binds them anew, given up
- * @param clears lets go of the gradients of the step before, between forward and backward
- * @returns what they refer to then, owned by the caller
- */
+/** Which micro-batch it is. */
+interface Turn {
+  readonly step: number;
+  /** What the loop's names refer to until this micro-batch binds them anew, given up. */
+  readonly last: Left;
+  /** Lets go of the gradients of the step before, between forward and backward. */
+  readonly clears: (() => void) | undefined;
+}
+
+const FIRST_TURN: Turn = { step: 1, last: NOTHING_LEFT, clears: undefined };
+
+/** @returns what the loop's names refer to then, owned by the caller */
 function microBatch(
   torch: Torch,
   pass: Pass,
   optimizer: Optimizer,
   options: StepOptions,
   strategy: Strategy,
-  step = 1,
-  last = NOTHING_LEFT,
-  clears?: () => void,
+  { step, last, clears }: Turn = FIRST_TURN,
 ): Left {
   const { ledger } = torch;
   ledger.enter("data", step);

@@ -120,15 +120,21 @@ export class Layers {
     const outputs =
       shelf === null
         ? checkpoint(this.torch, segment, given, tensors, checkpointing)
-        : checkpointWith(shelf, this.torch, segment, given, tensors, checkpointing, {
-            reads: operands.map((operand) => {
-              const name = nameOf(operand);
-              return name !== undefined && this.shelved.has(name) ? name : null;
-            }),
-            stores: fn.outputs.map((name) => this.stores.get(fn)?.get(this.operands.name(name)) ?? null),
-          });
+        : checkpointWith({ shelf, ...this.namesOf(fn, operands) }, this.torch, segment, given, tensors, checkpointing);
     for (const input of inputs) input?.release();
     return outputs;
+  }
+
+  /** Names in the dictionary of a layer's operands and outputs. */
+  private namesOf(fn: GraphFunction, operands: readonly Operand[]) {
+    const stored = this.stores.get(fn);
+    return {
+      reads: operands.map((operand) => {
+        const name = nameOf(operand);
+        return name !== undefined && this.shelved.has(name) ? name : null;
+      }),
+      stores: fn.outputs.map((name) => stored?.get(this.operands.name(name)) ?? null),
+    };
   }
 
   /** Path of the module that a layer is, where it has hooks. */
