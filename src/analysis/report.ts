@@ -84,6 +84,8 @@ export interface ReportParts {
   readonly padded: VariedReserve | null;
   /** The run with what batches of different lengths do to the pool in its band. */
   readonly varied: Variant;
+  /** Whether something that was asked for was left out because it takes too long. */
+  readonly cutShort: boolean;
   readonly locale: Locale;
 }
 
@@ -163,6 +165,16 @@ export function assembleRun(parts: ReportParts): ReportRun {
         id: assumption.what.id,
         what: shown(text(assumption.what, locale)),
       })),
+      ...(parts.cutShort
+        ? [
+            {
+              id: "assume.cut-short",
+              what: text(say("assume.cut-short"), locale),
+              settleWith: "sequence_length",
+              effectBytes: 0,
+            },
+          ]
+        : []),
     ],
     findings: [...parts.findings],
     plans: [...parts.plans],

@@ -152,6 +152,7 @@ function read(
     },
     ...(simulation.cacheBytes === null ? {} : { cacheBytes: Math.round(simulation.cacheBytes) }),
     assumptions: [],
+    events: ledger.eventCount,
     operators: operatorsOf(
       ledger,
       { tensors: simulation.trainableTensors, offloadedBytes: simulation.offloadedBytes },

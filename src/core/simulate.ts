@@ -83,7 +83,7 @@ function beforeEach(ledger: Ledger, generates: () => void): Before {
     ledger.enter("generation", step);
     generates();
   };
-  return { due: () => true, run, holdsBatch: false };
+  return { due: () => true, next: (micro) => micro, run, holdsBatch: false };
 }
 
 /**

@@ -67,6 +67,8 @@ export interface StepOptions {
 /** What runs before micro-batches. */
 export interface Before {
   due(micro: number): boolean;
+  /** The first micro-batch from `micro` on before which it is due. */
+  next(micro: number): number;
   run(step: number): void;
   /** The micro-batches read what it left, and allocate no batch of their own. */
   readonly holdsBatch: boolean;
@@ -154,11 +156,7 @@ export function runSteps(
       strategy.endMicroBatch?.(torch, ends);
     }
     // Further generations of the same step find the gradients there.
-    for (let micro = Math.max(distinct, apart); micro < options.accumulation; micro++)
-      if (rollout?.due(micro)) {
-        rollout.run(step);
-        break;
-      }
+    if (rollout != null && rollout.next(Math.max(distinct, apart)) < options.accumulation) rollout.run(step);
     ledger.enter("clip", step);
     torch.kind = "temporaries";
     torch.scope = "";

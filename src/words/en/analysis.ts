@@ -314,6 +314,8 @@ export const ANALYSIS = {
   "assume.vocabulary": "a vocabulary of {size} tokens: no document says its size",
   "assume.own-code":
     "transformers' code of the same dimensions stands in for {framework}'s own: what its layers keep may differ",
+  "assume.cut-short":
+    "not every change was tried, nor batches of every length: this run allocates so often that each takes long to follow",
   "assume.attention": "{attention} counted as SDPA's flash kernel, which saves the same tensors",
   "assume.auto-precision": "`auto` precision becomes bfloat16",
 } as const;

@@ -50,6 +50,9 @@ export const ENGINE = {
   "engine.no-output": "a model without an output",
   "engine.no-head": "a model without a head cannot generate",
   "engine.no-states": "a model whose states cannot be told",
+  "engine.too-long":
+    "its steps allocate more often than is followed ({millions} million times); by then they hold {size}",
+  "engine.no-time-left": "what was asked for first took all the time there is for one answer",
   "engine.layers": "the layers' events cannot be followed",
   "engine.generation": "generation with {family}",
   "engine.ppo-library": "PPO of this library",

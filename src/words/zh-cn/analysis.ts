@@ -284,6 +284,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.model-name": "按名称将 `{name}` 视为 {published}",
   "assume.vocabulary": "词表大小 {size}：没有文档说明",
   "assume.own-code": "{framework} 自己的模型代码以同尺寸的 transformers 代码代替：各层保存的张量可能不同",
+  "assume.cut-short": "并未尝试所有改动和所有长度的批次：该运行的分配次数很多，每次估算都很慢",
   "assume.attention": "{attention} 按 SDPA 的 flash 内核计，两者保存的张量相同",
   "assume.auto-precision": "`auto` 精度按 bfloat16 处理",
 };

@@ -45,6 +45,8 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.no-output": "模型没有输出",
   "engine.no-head": "没有输出头的模型无法生成",
   "engine.no-states": "无法分辨其状态的模型",
+  "engine.too-long": "该运行的分配次数超过可跟踪的上限（{millions} 百万次）；到那时已占用 {size}",
+  "engine.no-time-left": "先前的请求已用完一次回答的全部时间",
   "engine.layers": "无法跟踪各层的事件",
   "engine.generation": "用 {family} 生成",
   "engine.ppo-library": "该库的 PPO",

@@ -126,6 +126,7 @@ export class Unroller {
     for (const segment of recording.segments)
       if (segment.label !== NO_LAYER) segment.folding = byRepeat.get(repeatOf(segment.label));
     const [events, blocks] = unrolledLength(recording.segments);
+    ledger.checkRoom(events);
     this.events = new Numbers(events);
     this.templates = new Numbers(blocks);
     for (const folding of foldings) {
