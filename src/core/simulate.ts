@@ -6,7 +6,7 @@ import type { Message } from "../words/message";
 import { RoundsDiffer } from "./engine/folding/rounds";
 import { Ledger } from "./engine/ledger";
 import type { Tensor } from "./engine/tensor";
-import { Torch } from "./engine/torch";
+import { type Noticed, Torch } from "./engine/torch";
 import type { RunSizes } from "./graph/config";
 import type { Scope } from "./graph/expression";
 import type { FamilyGraphs, TrainerGraph } from "./graph/types";
@@ -27,6 +27,7 @@ import { chooseStrategy, type HostUse, type Strategy } from "./training/parallel
 import { whileWaiting } from "./training/parallel/pipeline";
 import { shareOf } from "./training/parallel/tensor";
 import type { EvaluationSpec, GenerationSpec, TrainingRun } from "./training/run";
+import { NO_QUIRKS } from "./training/specs/quirks";
 import { type Before, runSteps, STEPS } from "./training/step";
 import {
   lossScope,
@@ -54,10 +55,7 @@ export interface Simulation extends ParameterCounts {
   readonly cacheBytes: number | null;
   /** The adapter reaches parameters in a form that peft refuses to put there. */
   readonly adapterRefused: boolean;
-  /** A product has factors of different dtypes, which PyTorch refuses. */
-  readonly mixedFactors: boolean;
-  /** Experts run one by one, on rows that are taken to be shared out evenly. */
-  readonly sharesRows: boolean;
+  readonly noticed: ReadonlySet<Noticed>;
   /** Host memory of one rank (managed memory of paged optimizers counts as pageable). */
   readonly host: HostUse;
 }
@@ -110,8 +108,8 @@ function simulated(
   const setup = setupOf(run, family);
   if ("reason" in setup) return { ok: false, code: "not-modelled", reason: setup.reason };
   const torch = new Torch(new Ledger(run.allocator?.roundupDivisions));
-  torch.keepsSoftmaxInputs = run.keepsSoftmaxInputs === true;
-  torch.routesToOne = run.routesToOne === true;
+  torch.quirks = run.quirks ?? NO_QUIRKS;
+  torch.routing = run.routing ?? "even";
   torch.share = shareOf(run);
   const strategy = waitingBytes > 0 ? whileWaiting(chooseStrategy(run), waitingBytes) : chooseStrategy(run);
   const models = loadModels(torch, setup, strategy);
@@ -208,7 +206,7 @@ class TrainingSimulation {
         compiled: compilationOf(run),
         accumulation: run.gradientAccumulationSteps,
         maxGradNorm: this.clips ? run.maxGradNorm : 0,
-        keepsGradients: run.keepsGradients === true,
+        keepsGradients: run.quirks?.keepsGradients === true,
         plainLoop: run.plainLoop === true,
         loop: run.loop ?? null,
         keepsBatches: run.keepsBatches ?? null,
@@ -377,8 +375,7 @@ class TrainingSimulation {
       trainableTensors: models.parameters.filter((parameter) => parameter.requiresGradFlag).length,
       offloadedBytes: torch.offloadedPeak,
       cacheBytes: this.cacheBytes,
-      mixedFactors: torch.mixedFactors,
-      sharesRows: torch.sharesRows,
+      noticed: torch.noticed,
       adapterRefused: model.parametrized.size > 0 && run.adapter !== null && isRefused(run.adapter),
     };
   }

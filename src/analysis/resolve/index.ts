@@ -23,6 +23,7 @@ import { paddingOf } from "./padding";
 import { parallelOf } from "./parallel";
 import { supposePatterns } from "./patterns";
 import { loadDtypeOf, precisionOf, tf32Of } from "./precision";
+import { quirksOf } from "./quirks";
 import {
   attentionOf,
   checkpointingOf,
@@ -134,11 +135,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...(offloads === null ? {} : { offloadsActivations: offloads }),
           optimizer,
           maxGradNorm,
-          // torch/nn/modules/module.py (zero_grad); DeepSpeed's engine and sharding let go of them on their own.
-          ...(holds("torch<2", c.libraries) && parallel.deepspeed === null && parallel.fsdp === null
-            ? { keepsGradients: true }
-            : {}),
-          ...(holds("torch<1.11", c.libraries) ? { keepsSoftmaxInputs: true } : {}),
+          ...quirksOf(c.libraries, parallel),
           adapter,
           frozenParts: frozenPartsOf(c, task),
           ...(trained === undefined ? {} : { trained }),

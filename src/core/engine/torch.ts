@@ -2,8 +2,10 @@
  * The state a step runs in: gradient mode, autocast with its weight-cast cache, saved-tensor hooks, the module the
  * running code belongs to. Operators (`ops/`) are functions over it.
  */
+
 import type { ComponentKind } from "../report/estimate";
 import type { Product } from "../report/operators";
+import { NO_QUIRKS, type Quirks, type Routing } from "../training/specs/quirks";
 import type { Tape } from "./compiled/tape";
 import type { DType } from "./dtype";
 import { ELEMENT_BYTES, isFloating } from "./dtype";
@@ -31,6 +33,9 @@ import { hostTensor, sameView, Tensor, tensorBytes } from "./tensor";
 const FIRST = Number.POSITIVE_INFINITY;
 
 const NOTHING: readonly unknown[] = [];
+
+/** Rows shared out among experts that run one by one; factors of two dtypes, which PyTorch refuses on a device. */
+export type Noticed = "shared-rows" | "mixed-dtypes";
 
 /** Who wants to know which parameters are in use. */
 export interface UsageHooks {
@@ -70,14 +75,12 @@ export class Torch {
   halted = false;
   /** Selective checkpointing of the running segment. */
   policy: AllocationPolicy | null = null;
-  /** Softmax keeps its input for backward, of which it needs the dtype only: torch before 1.11. */
-  keepsSoftmaxInputs = false;
-  /** All rows of every layer go to one of its experts. */
-  routesToOne = false;
-  /** Rows were shared out among experts that run one by one. */
-  sharesRows = false;
-  /** A product had factors of different dtypes, which PyTorch refuses on a device. */
-  mixedFactors = false;
+  /** What the run's release of PyTorch does differently. */
+  quirks: Quirks = NO_QUIRKS;
+  /** Which experts rows go to where those run one by one. */
+  routing: Routing = "even";
+  /** What an estimate has to say of the run. */
+  readonly noticed = new Set<Noticed>();
   /** An optimizer steps inside backward, in a pass that is simulated once and repeated. */
   stepsInPass = false;
   /** Told of every parameter whose gradient appears; installed by the parallel strategies. */

@@ -8,7 +8,7 @@ import type { EffectRule, Facts } from "./types";
 
 /** Bytes on top where every token goes to the same experts: one expert's rows are all there are, and so are its temporaries. */
 function unbalanced({ run, graphs, ledger }: Facts): number {
-  const one = simulateFullest(standIn({ ...run, routesToOne: true }, graphs), graphs);
+  const one = simulateFullest(standIn({ ...run, routing: "one" }, graphs), graphs);
   return one.ok ? Math.max(0, one.simulation.ledger.peak - ledger.peak) : 0;
 }
 
@@ -17,7 +17,7 @@ const TAKEN_FOR: EffectRule = {
   id: "data",
   source: "the family's reader in capture/, which says what the code that was captured asks of the data",
   effects: (facts) => {
-    const moreBytes = facts.simulation.sharesRows ? unbalanced(facts) : 0;
+    const moreBytes = facts.simulation.noticed.has("shared-rows") ? unbalanced(facts) : 0;
     const own = (facts.graphs.assumes ?? []).filter(({ tasks }) => tasks.includes(facts.run.task));
     return own.map(({ what, settleWith }, k) => ({
       what: { id: what, args: {} },
@@ -43,7 +43,7 @@ const MIXED_DTYPES: EffectRule = {
   id: "mixed-dtypes",
   source: "aten/src/ATen/native/LinearAlgebra.cpp, addmm and bmm check that dtypes are the same",
   effects: ({ simulation }) =>
-    simulation.mixedFactors
+    simulation.noticed.has("mixed-dtypes")
       ? [{ what: say("engine.mixed-dtypes"), settleWith: "dtype", moreBytes: 0, lessBytes: 0 }]
       : [],
 };

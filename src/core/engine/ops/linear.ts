@@ -21,7 +21,7 @@ function columnMajor(sizes: Sizes, strides: Sizes): boolean {
  * factor (torch/_meta_registrations.py, common_meta_baddbmm_bmm).
  */
 function product(torch: Torch, a: Tensor, b: Tensor, operator = "mm"): Tensor {
-  if (a.dtype !== b.dtype) torch.mixedFactors = true;
+  if (a.dtype !== b.dtype) torch.noticed.add("mixed-dtypes");
   if (a.rank === 2) return matrix(torch, operator, [a.size(0), b.size(1)], a.size(1), a.dtype);
   return matrices(torch, operator, [a.size(0), a.size(1), b.size(2)], a.size(2), b.dtype);
 }
