@@ -1,38 +1,14 @@
 /** Trees whose places are translated from one text to another. */
-import type { Entry, LocatedNode, MapNode, ShellCommand, ShellWord, Span } from "./tree";
+import type { Span } from "./tree";
 
 export type Placing = (at: Span) => Span;
 
-/** The node with every place translated. */
-export function movedNode(node: LocatedNode, place: Placing): LocatedNode {
-  const at = place(node);
-  switch (node.kind) {
-    case "scalar":
-      return node.source === undefined ? { ...node, ...at } : { ...node, ...at, source: place(node.source) };
-    case "unknown":
-      return { ...node, ...at };
-    case "list":
-      return { ...node, ...at, items: node.items.map((item) => movedNode(item, place)) };
-    case "map":
-      return {
-        ...node,
-        ...at,
-        entries: node.entries.map(
-          (entry): Entry => ({ key: entry.key, keySpan: place(entry.keySpan), value: movedNode(entry.value, place) }),
-        ),
-      };
-  }
-}
-
-/** The command with every place translated. */
-export function movedCommand(command: ShellCommand, place: Placing): ShellCommand {
-  const word = ({ node, text }: ShellWord): ShellWord => ({ node: movedNode(node, place) as ShellWord["node"], text });
-  return {
-    words: command.words.map(word),
-    positional: command.positional.map(word),
-    environment: movedNode(command.environment, place) as MapNode,
-    flags: movedNode(command.flags, place) as MapNode,
-    overrides: movedNode(command.overrides, place) as MapNode,
-    ...place(command),
-  };
+/** What was read of a text, with every place in it translated: whatever has a start and an end. */
+export function moved<T>(value: T, place: Placing): T;
+export function moved(value: unknown, place: Placing): unknown {
+  if (Array.isArray(value)) return value.map((item: unknown) => moved(item, place));
+  if (typeof value !== "object" || value === null) return value;
+  const parts = Object.fromEntries(Object.entries(value).map(([key, part]) => [key, moved(part, place)]));
+  const { start, end } = value as Partial<Span>;
+  return typeof start === "number" && typeof end === "number" ? { ...parts, ...place({ start, end }) } : parts;
 }

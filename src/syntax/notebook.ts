@@ -6,11 +6,11 @@
 
 import { say } from "../words/message";
 import { parseJson } from "./json";
-import { movedNode as moved, movedCommand } from "./moved";
+import { moved } from "./moved";
 import { readModule, rootOf } from "./python";
 import { readScript } from "./shell";
 import { blankSpan, MAX_LENGTH } from "./text";
-import type { LocatedNode, MapNode, ParsedDocument, PythonModule, ShellScript, Span } from "./tree";
+import type { LocatedNode, ParsedDocument, PythonModule, ShellScript, Span } from "./tree";
 
 /** Reads a notebook. Never throws; offsets are those of `original`. */
 export function parseNotebook(original: string): ParsedDocument {
@@ -27,7 +27,7 @@ export function parseNotebook(original: string): ParsedDocument {
       syntax: "notebook",
     };
   const module = readModule(withoutMagics(source));
-  const python = movedModule(module, source);
+  const python = moved(module, (at) => source.place(at));
   const shell = shellOf(source, module);
   return {
     root: rootOf(python, original.length),
@@ -73,8 +73,8 @@ function shellOf(source: PythonText, { assignments }: PythonModule): ShellScript
   const script = readScript(text, known);
   const place = (at: Span): Span => source.place(at);
   return {
-    commands: script.commands.map((command) => movedCommand(command, place)),
-    variables: moved(script.variables, place) as MapNode,
+    commands: script.commands.map((command) => moved(command, place)),
+    variables: moved(script.variables, place),
     directives: { ...script.directives, entries: [] },
   };
 }
@@ -179,26 +179,4 @@ function decode(sequence: string): string {
   } catch {
     return "?";
   }
-}
-
-function movedModule(module: PythonModule, text: PythonText): PythonModule {
-  const place = (at: Span): Span => text.place(at);
-  return {
-    calls: module.calls.map((call) => ({
-      callee: call.callee,
-      calleeSpan: text.place(call.calleeSpan),
-      positional: call.positional.map((node) => moved(node, place)),
-      keywords: moved(call.keywords, place) as MapNode,
-      ...text.place(call),
-    })),
-    classes: module.classes.map((type) => ({
-      name: type.name,
-      bases: type.bases,
-      fields: moved(type.fields, place) as MapNode,
-      ...text.place(type),
-    })),
-    assignments: moved(module.assignments, place) as MapNode,
-    imports: module.imports,
-    options: moved(module.options, place) as MapNode,
-  };
 }

@@ -38,7 +38,7 @@ args = TrainingArguments(
 
   it("says why a value is unknown instead of guessing", () => {
     const text =
-      "x = 1\nx = 2\ndef f(n):\n  T(a=x, b=n, c=g(), d=f'{n}', e=1 if n else 2, f=undefined)\nfor i in y:\n  T(a=i)\n";
+      "if y:\n  x = 1\nelse:\n  x = 2\ndef f(n):\n  T(a=x, b=n, c=g(), d=f'{n}', e=1 if n else 2, f=undefined)\nfor i in y:\n  T(a=i)\n";
     const [first, second] = (parsePython(text).python?.calls ?? []).filter((call) => call.callee === "T");
     const reasons = plain(first?.keywords) as Record<string, { unknown?: string }>;
     for (const key of ["a", "b", "c", "d", "e", "f"]) assert.equal(typeof reasons[key]?.unknown, "string", key);
