@@ -165,7 +165,15 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
             device.spec === null ? null : { ...device.spec, count: Math.max(device.spec.count, parallel.worldSize) },
         };
   if (run !== null) supposePatterns(c, run);
+  const uncounted = run === null ? [] : uncountedKeys(inputs);
+  if (uncounted.length > 0) c.suppose(say("assume.uncounted", { keys: uncounted.join(", ") }), uncounted[0]!);
   return c.resolution({ run, device, trainer, padding });
+}
+
+/** Keys of the run's documents that change memory and that nothing is computed from, as they are written. */
+function uncountedKeys({ documents }: RunInputs): string[] {
+  const settings = documents.flatMap((document) => document.read?.settings ?? []);
+  return [...new Set(settings.flatMap(({ uncounted, key }) => (uncounted === true ? [key] : [])))];
 }
 
 /** Choices of a question when nothing says them: as many as SWAG and RACE have. */

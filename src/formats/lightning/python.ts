@@ -8,8 +8,8 @@ import { LOADER, lightningLoop, trainingLoader } from "../hf-scripts/loop";
 import { tokenizedLengths } from "../hf-scripts/tokenizing";
 import { LOADS, trainingOf } from "../hf-scripts/training";
 import { PEFT_CALL_KEYS, PEFT_CALLS } from "../peft";
-import { NOT_RECOGNISED, type SchemaKey, schemaFormat, type View } from "../schema";
-import type { CarrierId, ConfigDocument, Format, LocatedSetting } from "../types";
+import { NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import type { CarrierId, ConfigDocument, Format, KeySpec, LocatedSetting } from "../types";
 import { derive } from "./index";
 import { LIGHTNING_KEYS } from "./keys";
 
@@ -25,7 +25,7 @@ const CALLS: readonly (readonly [RegExp, string])[] = [
   ...PEFT_CALLS,
 ];
 const OF_CALLS = /^(?:lora|bnb|load|loader|enable)\./;
-const KEYS: readonly SchemaKey[] = [
+const KEYS: readonly KeySpec[] = [
   ...LIGHTNING_KEYS.filter(({ key }) => key.startsWith("trainer.")),
   ...CALL_KEYS.filter(({ key }) => OF_CALLS.test(key)),
   ...PEFT_CALL_KEYS,

@@ -295,6 +295,7 @@ export const ANALYSIS = {
   "assume.compile":
     "compiled as one graph with inductor's fusions; where tracing breaks off more is kept, up to what eager code keeps",
   "assume.optimizer-as-adamw": "optimizer {optimizer} counted as AdamW: two states for every trained weight",
+  "assume.uncounted": "what these keys do to memory is not counted: {keys}",
   "assume.unsloth": "Unsloth's kernels counted as the plain ones: an upper bound",
   "assume.int8-outliers": "no outlier columns: each adds a half-precision column of its input and weight",
   "assume.dequantized": "{method} weights dequantized to {dtype}: transformers does not train on them as they are",

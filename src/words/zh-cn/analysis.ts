@@ -268,6 +268,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.compile-offload-layers": "编译的各层在把保存的张量移到主机时按 eager 方式计算",
   "assume.compile": "按单个编译图及 inductor 的融合计算；追踪中断处保留更多，最多与 eager 相同",
   "assume.optimizer-as-adamw": "优化器 {optimizer} 按 AdamW 计算：每个可训练权重两份状态",
+  "assume.uncounted": "这些键对显存的影响未计入：{keys}",
   "assume.unsloth": "Unsloth 的算子按普通算子计算：为上界",
   "assume.int8-outliers": "无离群列：每个离群列会增加其输入与权重的一列半精度数据",
   "assume.dequantized": "{method} 权重反量化为 {dtype}：transformers 不直接在其上训练",

@@ -117,7 +117,7 @@ export const TRAINER_CASES: Readonly<Record<string, Case>> = {
   },
   "liger-leaves-alone": {
     story: "A switch that halved the memory of a llama, tried on a GPT-2.",
-    files: script(["use_liger_kernel: true"], "model: openai-community/gpt2", "sequence_length: 512"),
+    files: { ...script(["use_liger_kernel: true"]), ...pins("model: openai-community/gpt2", "sequence_length: 512") },
     fixed: true,
   },
   "sequence-too-long": {
