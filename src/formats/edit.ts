@@ -39,7 +39,10 @@ export function dialectOf(document: ConfigDocument, carrier?: CarrierId): EditDi
 /** Edits of a notebook's command as its JSON text takes them: on one line, plain words only. */
 export function inNotebook(result: EditResult): EditResult {
   if ("refused" in result) return result;
-  const edits = result.edits.map((edit) => ({ ...edit, newText: edit.newText.replace(/[ \t]*\\\r?\n[ \t]*/g, " ") }));
+  const edits = result.edits.map((edit) => ({
+    ...edit,
+    newText: edit.newText.replace(/\\\r?\n/g, " ").replace(/[ \t]+/g, " "),
+  }));
   return edits.every(({ newText }) => /^[\w.,:+=/ -]*$/.test(newText))
     ? { edits }
     : { refused: "This text would need quotes inside of the notebook's own." };

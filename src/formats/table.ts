@@ -86,11 +86,17 @@ export function plainValue(node: LocatedNode): unknown {
   }
 }
 
-const TEMPLATE = /\{\{.*\}\}|\$\{[^}]*\}|^\$\w+$|^<[^<>]+>$|^\?{2,}$|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+,?$/;
+const TEMPLATE = /^\$\w+$|^<[^<>]+>$|^\?{2,}$|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+,?$/;
+
+/** Whether one mark stands somewhere after another. */
+function encloses(text: string, open: string, close: string): boolean {
+  const from = text.indexOf(open);
+  return from >= 0 && text.includes(close, from + open.length);
+}
 
 /** Whether a text stands for a value somebody fills in later. */
 export function isTemplate(text: string): boolean {
-  return TEMPLATE.test(text.trim());
+  return encloses(text, "{{", "}}") || encloses(text, "${", "}") || TEMPLATE.test(text.trim());
 }
 
 /** What a script or an environment fills in, whatever the key takes. */

@@ -123,7 +123,7 @@ function readsWordsAlone(view: View): readonly LocatedSetting[] {
 function recogniseShell(id: SchemaId, view: View): Recognition {
   const command = view.words.join(" ");
   if (
-    /llamafactory-cli|openrlhf|verl\.|swift[/.]cli|(?:^|\s)(?:swift|megatron)\s+(?:sft|pt|rlhf)|axolotl|tune run|nnUNet/.test(
+    /llamafactory-cli|openrlhf|verl\.|swift[/.]cli|(?:^|\s)(?:swift|megatron)\s{1,20}(?:sft|pt|rlhf)|axolotl|tune run|nnUNet/.test(
       command,
     )
   )
@@ -201,7 +201,7 @@ function pythonViews(document: ConfigDocument): readonly View[] {
   const isRead = (call: PythonCall) => call === training.load || call === loader || reaches(training, call);
   return pythonView(document, CALLS, isRead).map((view) => {
     const lora = python.calls.some(
-      (call) => /(?:^|\.)LoraConfig$|Fast\w*Model\.get_peft_model$/.test(call.callee) && isRead(call),
+      (call) => /(?:^|\.)LoraConfig$|Fast\w{0,80}Model\.get_peft_model$/.test(call.callee) && isRead(call),
     );
     const entries = view.map.entries.filter((entry) => keep(entry, lora));
     const map: MapNode = { ...view.map, entries: [...classDefaults(python), ...entries] };

@@ -4,7 +4,8 @@ import type { LocatedSetting } from "../types";
 import { trainingOf } from "./training";
 
 const TRAINER = /Trainer$/;
-const OPTIMIZER = /(?:^|\.)(?:\w*Adam\w*|SGD|RMSprop|Adagrad|Adafactor|Lion\w*|LAMB|LARS|Muon|Sophia\w*)$/;
+const OPTIMIZER =
+  /(?:^|\.)(?:\w{0,80}Adam\w{0,80}|SGD|RMSprop|Adagrad|Adafactor|Lion\w{0,80}|LAMB|LARS|Muon|Sophia\w{0,80})$/;
 
 /** The text of what cannot be known without running. */
 export function rawOf(node: LocatedNode | undefined): string | undefined {

@@ -6,11 +6,12 @@ import type { LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/t
 
 /** Calls that make a model from published weights or from a config. */
 export const LOADS =
-  /(?:AutoModel\w*|For\w+|(?<!Peft)Model|UNet\w*|Transformer\w*|^Auto\w*Model\w*)\.(?:from_pretrained|from_config|_from_config)$/;
+  /(?:AutoModel\w{0,80}|For\w{1,80}|(?<!Peft)Model|UNet\w{0,80}|Transformer\w{0,80}|^Auto\w{0,80}Model\w{0,80})\.(?:from_pretrained|from_config|_from_config)$/;
 /** Calls of a model's own class, with a config or without. */
-export const BUILDS = /(?:^|\.)([A-Z]\w*(?:For[A-Z]\w+|LMHeadModel|Model))$/;
+export const BUILDS = /(?:^|\.)([A-Z]\w{0,80}(?:For[A-Z]\w{1,80}|LMHeadModel|Model))$/;
 const TRAINER = /Trainer$/;
-const OPTIMIZER = /(?:^|\.)(?:\w*Adam\w*|SGD|RMSprop|Adagrad|Adafactor|Lion\w*|LAMB|LARS|Muon|Sophia\w*)$/;
+const OPTIMIZER =
+  /(?:^|\.)(?:\w{0,80}Adam\w{0,80}|SGD|RMSprop|Adagrad|Adafactor|Lion\w{0,80}|LAMB|LARS|Muon|Sophia\w{0,80})$/;
 const TRAIN = /(?:^|\.)train$/;
 
 /** Values looked through from one to the next; bounds models that are wrapped around each other. */

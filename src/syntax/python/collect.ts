@@ -99,13 +99,13 @@ export class Collector {
     const from = /^\s*from\s+([\w.]+)\s+import\s+(.*)$/s.exec(words);
     if (from !== null) {
       for (const part of (from[2] ?? "").split(",")) {
-        const name = part.trim().split(/\s+as\s+/)[0];
+        const name = part.split(/\sas\s/)[0]?.trim();
         if (name !== undefined && name !== "") this.imports.push(`${from[1]}.${name}`);
       }
       return;
     }
     for (const part of words.replace(/^\s*import\s+/, "").split(",")) {
-      const name = part.trim().split(/\s+as\s+/)[0];
+      const name = part.split(/\sas\s/)[0]?.trim();
       if (name !== undefined && name !== "") this.imports.push(name);
     }
   }

@@ -22,6 +22,9 @@ function placeOf(node: LocatedNode): Span {
   return { start: node.start, end: node.end };
 }
 
+/** Dotted names are shorter; what matches names need not take longer ones. Characters. */
+const LONGEST_NAME = 300;
+
 /** Where a value is really written. */
 function sourceOf(value: LocatedNode): Span {
   return (value.kind === "scalar" || value.kind === "unknown" ? value.source : undefined) ?? placeOf(value);
@@ -88,7 +91,7 @@ export class Evaluator {
         : callee.name === "MemberExpression"
           ? this.memberName(callee)
           : null;
-    if (name === null) return null;
+    if (name === null || name.length > LONGEST_NAME) return null;
     const calleeSpan =
       callee.name === "MemberExpression" && !this.slice(callee).endsWith(name)
         ? span(callee.lastChild ?? callee)
@@ -112,7 +115,7 @@ export class Evaluator {
   /** `@name.of(…)`: a call whose name the grammar gives as one text. */
   private decorator(node: SyntaxNode, list: SyntaxNode): PythonCall {
     const start = node.from + 1;
-    const callee = this.text.slice(start, list.from).trim();
+    const callee = this.text.slice(start, Math.min(list.from, start + LONGEST_NAME)).trim();
     const { positional, entries } = this.arguments(list, 0);
     const calleeSpan = { start, end: start + callee.length };
     return { callee, calleeSpan, positional, keywords: { kind: "map", entries, ...span(list) }, ...span(node) };

@@ -59,7 +59,7 @@ export class FieldBuilder {
 
   /** Appends with word splitting at blanks, as an unquoted variable does. */
   splitting(field: Field): void {
-    if (field.unknown !== null && !/\s/.test(field.text.replace(/\$\(.*\)|`.*`/g, ""))) {
+    if (field.unknown !== null && !/\s/.test(withoutCommands(field.text))) {
       this.field(field);
       return;
     }
@@ -158,4 +158,18 @@ export function quotedWord(word: Word): Word {
 
 export function spanOf(field: Span): Span {
   return { start: field.start, end: field.end };
+}
+
+/** A text without what commands in it stand for: from the first beginning of one to the last end, line by line. */
+function withoutCommands(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => between(between(line, "$(", ")"), "`", "`"))
+    .join("\n");
+}
+
+function between(line: string, open: string, close: string): string {
+  const from = line.indexOf(open);
+  const to = line.lastIndexOf(close);
+  return from < 0 || to <= from ? line : line.slice(0, from) + line.slice(to + close.length);
 }

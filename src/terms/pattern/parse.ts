@@ -194,7 +194,7 @@ class Reader {
     if (this.skip("?")) return { least: 0, most: 1 };
     if (this.next !== "{") return undefined;
     const text = this.chars.slice(this.at, this.at + 24).join("");
-    const match = /^\{(\d*)(,?)(\d*)\}/.exec(text);
+    const match = /^\{(\d{0,10})(,?)(\d{0,10})\}/.exec(text);
     // Braces that hold no numbers are text.
     if (match === null || match[0] === "{}") return undefined;
     this.at += match[0].length;
