@@ -25,6 +25,7 @@ describe("syntax: what runs in a Python module", () => {
     assert.deepEqual(seen("import sys\nT(a=1)\nsys.exit(0)\nT(a=2)\n"), [1]);
     assert.deepEqual(seen("try:\n  T(a=1)\nexcept ImportError:\n  T(a=2)\n"), [1]);
     assert.deepEqual(seen("FLAG = True\nT(a=3 if FLAG and not None else T(a=4))\n"), [3]);
+    assert.deepEqual(seen("A = B = False\nif not A and B:\n  T(a=1)\nelif f() or not B:\n  T(a=2)\n"), [2]);
     assert.deepEqual(seen('if __name__ == "__main__":\n  T(a=1)\n'), [1]);
   });
 

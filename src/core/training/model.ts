@@ -115,7 +115,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   for (const { name, sharedWith } of found) if (sharedWith !== null) tied.set(name, sharedWith);
   const own = found.filter(({ name }) => !tied.has(name));
   const isLeft = (item: PlacedTensor): boolean => isFrozen(options, item.name) || isIdle(options, item);
-  const placed = withTrained(options.trained, own, view.scope)
+  const placed = withTrained(options.trained, own, view.scope, tied)
     .map((item) => asKept(loading, asLinear(loading, item)))
     .map((item) => (isLeft(item) ? { ...item, frozen: true } : item));
   if (options.packsOnTheFly) {

@@ -8,8 +8,12 @@ import { matchesPattern } from "../../terms/pattern";
 import { numel } from "../engine/shape";
 import { DIMENSIONS } from "../graph/dimensions";
 import type { Scope } from "../graph/expression";
+import { partOf } from "./part-of";
 import type { PlacedTensor } from "./placed";
-import type { TrainedLayers, TrainedSpec } from "./specs/trained";
+import type { TrainedLayers, TrainedSpec, WeightRule } from "./specs/trained";
+
+/** Names of tied weights, each with the one that stands for it. */
+export type TiedNames = ReadonlyMap<string, string>;
 
 /**
  * Whether each weight is trained. A rule that fits switches gradients on as well as off (`param.requires_grad = ...` in
@@ -19,18 +23,34 @@ export function withTrained(
   spec: TrainedSpec | undefined,
   placed: readonly PlacedTensor[],
   scope: Scope,
+  tied: TiedNames = new Map(),
 ): readonly PlacedTensor[] {
   if (spec === undefined) return placed;
   const inLayers = spec.layers === undefined ? () => true : ofLayers(spec.layers, depthOf(scope));
-  const rules = (spec.rules ?? []).map(({ pattern, trained }) => ({
-    fits: (name: string) => matchesPattern(pattern, name, "anywhere"),
-    trained,
-  }));
+  const rules = (spec.rules ?? []).map((rule) => ({ fits: fitting(rule, placed, tied), trained: rule.trained }));
   const below = firstShare(spec.frozenShare ?? 0, placed);
   return placed.map((item) => {
     const trained = rules.findLast(({ fits }) => fits(item.name))?.trained ?? !(item.frozen || below.has(item.name));
     return { ...item, frozen: !(trained && inLayers(item.name)) };
   });
+}
+
+/** Whether a rule means a weight. A part of the model has its tied weights, too, under names of its own. */
+function fitting(
+  { pattern, part }: WeightRule,
+  placed: readonly PlacedTensor[],
+  tied: TiedNames,
+): (name: string) => boolean {
+  const found = (name: string): boolean => matchesPattern(pattern, name, "anywhere");
+  if (part === undefined || part.length === 0) return found;
+  const rest = partOf(part, placed, tied);
+  const others = new Map<string, string[]>();
+  for (const [name, to] of tied) others.set(to, [...(others.get(to) ?? []), name]);
+  return (name) =>
+    [name, ...(others.get(name) ?? [])].some((one) => {
+      const inside = rest(one);
+      return inside !== null && found(inside);
+    });
 }
 
 /** Layers of the text side, by the names that configs have for them. */

@@ -9,6 +9,7 @@ import { TRL_KEYS } from "../trl/keys";
 import type { CarrierId, ConfigDocument, Format, LocatedSetting, SchemaId } from "../types";
 import { builtModel } from "./built";
 import { exampleSettings } from "./examples";
+import { freezingOf } from "./freezing";
 import { pythonKeys, scriptKeys } from "./keys";
 import { loadedClass } from "./loads";
 import { backwardCall, LOADER, plainLoop, trainingLoader } from "./loop";
@@ -64,7 +65,7 @@ function derive(
   if (command !== undefined) result.push(...unstated(exampleSettings(command), settings));
   if (python !== undefined) {
     const loop = hasTrainer(python) ? [] : plainLoop(python);
-    result.push(...unslothSettings(python), ...preparedForKbit(python), ...builtModel(python));
+    result.push(...unslothSettings(python), ...preparedForKbit(python), ...builtModel(python), ...freezingOf(python));
     result.push(...loadedClass(python), ...unstated([...tokenizedLengths(python), ...loop], settings));
   }
   return result;

@@ -3,7 +3,7 @@ import type { SyntaxNode } from "@lezer/common";
 import { MAX_DEPTH } from "../text";
 import type { LocatedNode, PythonPath, PythonStep, PythonTest } from "../tree";
 import type { Binding, Flow, Loop } from "./flow";
-import { childrenOf } from "./nodes";
+import { childrenOf, junction } from "./nodes";
 import type { Evaluator } from "./values";
 
 /** Calls that hand on what they are given, element by element. */
@@ -18,6 +18,12 @@ const NO_ROUNDS: Rounds = new Map();
 
 function bare(node: SyntaxNode): SyntaxNode[] {
   return childrenOf(node).filter(({ name }) => !/^(?:[()[\],:]|Comment|⚠)$/.test(name));
+}
+
+/** Tests that must hold together, or of which one must. */
+function together(kind: "and" | "or", tests: readonly PythonTest[]): PythonTest {
+  const [only] = tests;
+  return tests.length === 1 && only !== undefined ? only : { kind, tests };
 }
 
 export class Paths {
@@ -177,14 +183,25 @@ export class Paths {
       const [inner] = bare(node);
       return inner === undefined ? open : this.test(inner, rounds, depth + 1);
     }
-    if (node.name === "UnaryExpression" && parts[0]?.name === "not" && parts[1] !== undefined)
-      return { kind: "not", test: this.test(parts[1], rounds, depth + 1) };
-    if (node.name === "BinaryExpression") return this.compared(parts, rounds, depth) ?? open;
+    const lists = junction(node);
+    if (lists !== undefined) {
+      const all = lists.map((list) =>
+        together(
+          "and",
+          list.map((one) => {
+            const test = this.test(one.node, rounds, depth + 1);
+            return one.negated ? { kind: "not" as const, test } : test;
+          }),
+        ),
+      );
+      return together("or", all);
+    }
+    if (node.name === "BinaryExpression") return this.compared(parts, rounds) ?? open;
     if (node.name === "CallExpression") return this.asked(node, rounds, depth) ?? open;
     return open;
   }
 
-  private compared(parts: readonly SyntaxNode[], rounds: Rounds, depth: number): PythonTest | undefined {
+  private compared(parts: readonly SyntaxNode[], rounds: Rounds): PythonTest | undefined {
     const [left, ...rest] = parts;
     const right = rest.at(-1);
     const operator = rest
@@ -192,8 +209,6 @@ export class Paths {
       .map((part) => this.evaluator.slice(part))
       .join(" ");
     if (left === undefined || right === undefined) return undefined;
-    if (operator === "and" || operator === "or")
-      return { kind: operator, tests: [left, right].map((side) => this.test(side, rounds, depth + 1)) };
     if (operator === "in" || operator === "not in") {
       const found = this.contained(left, right, rounds);
       return found === undefined || operator === "in" ? found : { kind: "not", test: found };

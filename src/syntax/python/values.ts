@@ -6,7 +6,7 @@ import type { Collector } from "./collect";
 import type { Binding, Flow } from "./flow";
 import { knownAnswer, knownResult } from "./idioms";
 import { dtypeNamed, fold, truth, unquote } from "./literals";
-import { childrenOf, span } from "./nodes";
+import { childrenOf, junction, type Operand, span } from "./nodes";
 import type { Parameter } from "./parameters";
 
 /** Values looked through per expression tree; bounds names that refer to each other. */
@@ -35,6 +35,10 @@ function isSame(a: LocatedNode, b: LocatedNode): boolean {
   if (a.kind === "scalar" && b.kind === "scalar") return a.value === b.value;
   const [one, other] = [sourceOf(a), sourceOf(b)];
   return a.kind === b.kind && one.start === other.start && one.end === other.end;
+}
+
+function reasonOf(value: LocatedNode): string {
+  return value.kind === "unknown" ? value.reason : "an expression";
 }
 
 /** Python's truth of a value; undefined: it is not known. */
@@ -417,19 +421,14 @@ export class Evaluator {
 
   private arithmetic(node: SyntaxNode, depth: number): LocatedNode {
     const parts = childrenOf(node).filter((child) => child.name !== "Comment");
+    const lists = junction(node);
+    if (lists !== undefined) return this.joined(node, lists, depth);
     const isOperator = ({ name }: SyntaxNode) => /^(?:ArithOp|BitOp|CompareOp|not|and|or|in|is)$/.test(name);
     const operators = parts.filter(isOperator);
     if (operators.length === 0) return this.unknown(node, "an expression");
     const operator = operators.map((part) => this.slice(part)).join(" ");
     const operands = parts.filter((part) => !isOperator(part)).map((child) => this.evaluate(child, depth + 1));
     const [left, right] = operands;
-    // `a or b`: what stands first may decide alone.
-    if ((operator === "and" || operator === "or") && left !== undefined && right !== undefined) {
-      const decides = [left, right].find((side) => truthOf(side) === (operator === "or"));
-      if (decides !== undefined && (decides === left || truthOf(left) !== undefined)) return this.moved(decides, node);
-      if (decides !== undefined && decides === right && left.kind === "unknown")
-        return operator === "and" ? this.scalar(node, false) : this.unknown(node, left.reason);
-    }
     if (operator === "in" || operator === "not in") {
       const found = left === undefined || right === undefined ? undefined : contains(right, left);
       if (found !== undefined) return this.scalar(node, found === (operator === "in"));
@@ -439,6 +438,36 @@ export class Evaluator {
     if (unknown?.kind === "unknown") return this.unknown(node, unknown.reason);
     const result = fold(operator, values);
     return result === undefined ? this.unknown(node, "an expression") : this.scalar(node, result);
+  }
+
+  /** `a or not b and c`: the first operand that decides is the value. */
+  private joined(node: SyntaxNode, lists: readonly (readonly Operand[])[], depth: number): LocatedNode {
+    let open: LocatedNode | undefined;
+    let last: LocatedNode = this.scalar(node, false);
+    for (const list of lists) {
+      const all = this.conjunction(node, list, depth);
+      if (truthOf(all) === true && open === undefined) return this.moved(all, node);
+      if (truthOf(all) === undefined) open ??= all;
+      // What is known to hold decides a condition, whatever stands before it.
+      else if (all.kind === "scalar" && all.value === true) return this.scalar(node, true);
+      last = all;
+    }
+    return open === undefined ? this.moved(last, node) : this.unknown(node, reasonOf(open));
+  }
+
+  private conjunction(node: SyntaxNode, operands: readonly Operand[], depth: number): LocatedNode {
+    let open: LocatedNode | undefined;
+    let last: LocatedNode = this.scalar(node, true);
+    for (const { node: one, negated } of operands) {
+      const value = this.evaluate(one, depth + 1);
+      const holds = truthOf(value);
+      const own = !negated ? value : holds === undefined ? value : this.scalar(node, !holds);
+      if (holds === undefined) open ??= value;
+      else if (holds === negated && open === undefined) return own;
+      else if (holds === negated && own.kind === "scalar" && own.value === false) return own;
+      last = own;
+    }
+    return open ?? last;
   }
 
   /** The value seen from where the name is used; its own place stays as `source`. */

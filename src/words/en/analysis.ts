@@ -279,6 +279,8 @@ export const ANALYSIS = {
   "assume.pictures": "one picture of {size} × {size} pixels in every text",
   "assume.audio-seconds": "recordings of {seconds} s at 16 kHz",
   "assume.target-modules": "adapters on the modules peft chooses for this architecture",
+  "assume.weights-beside": "weights that the script trains beside the adapter not counted",
+  "assume.weights-unfollowed": "what `{what}` leaves untrained not followed: every weight counted as trained",
   "assume.adapter-as-lora": "adapters of type {adapter} counted as LoRA of the same rank on the same modules",
   "assume.initialized-on-host":
     "the factors are made from the weights while these are in host memory: with a `device_map` the card holds what that takes",

@@ -257,6 +257,8 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.pictures": "每条文本一张 {size} × {size} 像素的图像",
   "assume.audio-seconds": "录音长 {seconds} 秒（16 kHz）",
   "assume.target-modules": "适配器作用于 peft 为该架构选择的模块",
+  "assume.weights-beside": "脚本在适配器之外训练的权重未计入",
+  "assume.weights-unfollowed": "未能跟踪 `{what}` 冻结了哪些权重：按全部权重参与训练计算",
   "assume.adapter-as-lora": "类型为 {adapter} 的适配器按相同模块上同秩的 LoRA 计算",
   "assume.initialized-on-host": "适配器因子在权重位于主机内存时由权重生成：设置 `device_map` 后由显卡承担该过程的占用",
   "assume.initialization-data": "`{way}` 在创建适配器之前从数据收集的内容未计入",
