@@ -11,9 +11,7 @@ const MOST_COMMANDS = 8;
 export function commandsOf(document: LoadedDocument): readonly LoadedDocument[] {
   const { config } = document;
   const shell = config?.parsed.shell;
-  // The commands of a notebook stand between the Python of one run.
-  if (config === undefined || shell === undefined || config.parsed.python !== undefined) return [document];
-  if (shell.commands.length < 2) return [document];
+  if (config === undefined || shell === undefined || shell.commands.length < 2) return [document];
   const parts: LoadedDocument[] = [];
   const seen = new Set<number>();
   for (const command of shell.commands) {

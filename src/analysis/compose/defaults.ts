@@ -1,5 +1,4 @@
 /** Hydra's `defaults:` lists: the configs they name, in Hydra's order, each under the key of its package. */
-
 import {
   contentOf,
   type DefaultsEntry,
@@ -12,7 +11,6 @@ import {
 import type { ConfigDocument } from "../../formats/types";
 import { merged, shifted, wrapped } from "../../syntax/graft";
 import type { MapNode, ParsedDocument } from "../../syntax/tree";
-import { withoutEnding } from "../../terms/text";
 import { say } from "../../words/message";
 import { sitePackages } from "../hydra-program";
 import type { LoadedDocument } from "../store";
@@ -151,12 +149,12 @@ export class Defaults {
       const target = isGroup ? (path === "" ? option : `${path}/${option}`) : path;
       const document = await this.load(target, entry, visit, from.uri);
       if (document?.config?.parsed.root?.kind !== "map") continue;
-      const group = isGroup ? entry.path : withoutEnding(entry.path, /[^/]/);
+      const group = isGroup ? entry.path : entry.path.replace(/[^/]*$/, "");
       const asked = entry.package ?? packageHeader(document.text);
       const below: Visit = {
         document,
         config: document.config,
-        folder: isGroup ? path : groupPath("", withoutEnding(target, /[^/]/)),
+        folder: isGroup ? path : groupPath("", target.replace(/[^/]*$/, "")),
         package: packageOf(visit.package, asked, group, option),
         above: [...visit.above, document.uri],
       };

@@ -14,7 +14,6 @@ import type { EvaluationSpec, GenerationSpec } from "./specs/generation";
 import type { ModelSpec } from "./specs/model";
 import type { ParallelSpec } from "./specs/parallel";
 import type { Float8Spec, QuantizationSpec } from "./specs/quantization";
-import type { Quirks, Routing } from "./specs/quirks";
 import type { CheckpointingSpec, ChunkedLossSpec, KeptBatches, LoopSpec, OptimizerSpec } from "./specs/step";
 import type { TrainedSpec } from "./specs/trained";
 import type { TrainerSpec } from "./specs/trainer";
@@ -25,7 +24,6 @@ export type * from "./specs/generation";
 export type * from "./specs/model";
 export type * from "./specs/parallel";
 export type * from "./specs/quantization";
-export type * from "./specs/quirks";
 export type * from "./specs/step";
 export type * from "./specs/trained";
 export type * from "./specs/trainer";
@@ -87,8 +85,10 @@ export interface TrainingRun {
   readonly optimizer: OptimizerSpec;
   /** 0 switches clipping off. */
   readonly maxGradNorm: number;
-  /** What the releases of its libraries do differently; absent: nothing. */
-  readonly quirks?: Quirks;
+  /** Gradients stay between steps, set to zero: `zero_grad` before torch 2.0 (`set_to_none=False`). */
+  readonly keepsGradients?: boolean;
+  /** Softmax keeps its input for backward beside its output: torch before 1.11 (pytorch/pytorch pull request 65242). */
+  readonly keepsSoftmaxInputs?: boolean;
   readonly adapter: AdapterSpec | null;
   /** Parts of a model of pictures and text that are not trained and get no adapters. */
   readonly frozenParts?: readonly Part[];
@@ -123,8 +123,8 @@ export interface TrainingRun {
    * outputs keep their dtype.
    */
   readonly plainLoop?: true;
-  /** Which experts routers give tokens to, where those run one by one; absent: to all alike. `one`: the furthest from balance. */
-  readonly routing?: Routing;
+  /** Routers give every token to the same experts, where those run one by one: the furthest from balance. */
+  readonly routesToOne?: true;
   /** Micro-batches that the Trainer's loop keeps on the device beyond their forward; absent: each goes with it. */
   readonly keepsBatches?: KeptBatches;
   /** A loop other than the Trainer's; absent: the Trainer's, or one that lets go of as much. */

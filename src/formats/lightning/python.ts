@@ -3,13 +3,12 @@
 import type { PythonCall } from "../../syntax/tree";
 import { pythonView } from "../carriers";
 import { CALL_KEYS } from "../hf-scripts/keys";
-import { loadedClass } from "../hf-scripts/loads";
+import { LOADS, loadedClass, trainedLoad } from "../hf-scripts/loads";
 import { LOADER, lightningLoop, trainingLoader } from "../hf-scripts/loop";
 import { tokenizedLengths } from "../hf-scripts/tokenizing";
-import { LOADS, trainingOf } from "../hf-scripts/training";
 import { PEFT_CALL_KEYS, PEFT_CALLS } from "../peft";
-import { NOT_RECOGNISED, schemaFormat, type View } from "../schema";
-import type { CarrierId, ConfigDocument, Format, KeySpec, LocatedSetting } from "../types";
+import { NOT_RECOGNISED, type SchemaKey, schemaFormat, type View } from "../schema";
+import type { CarrierId, ConfigDocument, Format, LocatedSetting } from "../types";
 import { derive } from "./index";
 import { LIGHTNING_KEYS } from "./keys";
 
@@ -25,7 +24,7 @@ const CALLS: readonly (readonly [RegExp, string])[] = [
   ...PEFT_CALLS,
 ];
 const OF_CALLS = /^(?:lora|bnb|load|loader|enable)\./;
-const KEYS: readonly KeySpec[] = [
+const KEYS: readonly SchemaKey[] = [
   ...LIGHTNING_KEYS.filter(({ key }) => key.startsWith("trainer.")),
   ...CALL_KEYS.filter(({ key }) => OF_CALLS.test(key)),
   ...PEFT_CALL_KEYS,
@@ -34,7 +33,7 @@ const KEYS: readonly KeySpec[] = [
 function views(document: ConfigDocument): readonly View[] {
   const { python } = document.parsed;
   if (python === undefined || !python.imports.some((name) => PACKAGE.test(name))) return [];
-  const chosen = new Set([trainingOf(python).load, trainingLoader(python)]);
+  const chosen = new Set([trainedLoad(python), trainingLoader(python)]);
   const isRead = (call: PythonCall) => chosen.has(call) || !(LOADS.test(call.callee) || LOADER.test(call.callee));
   return pythonView(document, CALLS, isRead).map((view) => {
     const entries = view.map.entries.filter(

@@ -1,15 +1,20 @@
 /** Globs of the pins' `match`: `*` and `?` inside a path segment, `**` across segments, `{a,b}` for alternatives. */
-import { matchesPattern } from "../../terms/pattern";
+
+const cache = new Map<string, RegExp>();
 
 /** Whether a path (with `/`, relative to the pins file) matches. A pattern without `/` matches in any folder. */
 export function matchesGlob(pattern: string, path: string): boolean {
-  return matchesPattern(translated(pattern), path, "full");
+  let expression = cache.get(pattern);
+  if (expression === undefined) {
+    expression = compile(pattern);
+    if (cache.size > 500) cache.clear();
+    cache.set(pattern, expression);
+  }
+  return expression.test(path);
 }
 
-/** The pattern as Python's `re` writes it: matched in linear time, whatever a file holds. */
-function translated(pattern: string): string {
+function compile(pattern: string): RegExp {
   const clean = pattern.replace(/^\.\//, "");
-  const lastBrace = clean.lastIndexOf("}");
   let source = clean.includes("/") ? "" : "(?:.*/)?";
   let braces = 0;
   for (let index = 0; index < clean.length; index++) {
@@ -21,7 +26,7 @@ function translated(pattern: string): string {
         index += slash ? 2 : 1;
       } else source += "[^/]*";
     } else if (char === "?") source += "[^/]";
-    else if (char === "{" && index < lastBrace) {
+    else if (char === "{" && clean.includes("}", index)) {
       source += "(?:";
       braces++;
     } else if (char === "}" && braces > 0) {
@@ -30,5 +35,9 @@ function translated(pattern: string): string {
     } else if (char === "," && braces > 0) source += "|";
     else source += char.replace(/[\\^$.|+()[\]{}]/g, "\\$&");
   }
-  return source + ")".repeat(braces);
+  try {
+    return new RegExp(`^${source}${")".repeat(braces)}$`);
+  } catch {
+    return /^(?!)/;
+  }
 }

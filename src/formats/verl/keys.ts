@@ -3,18 +3,12 @@
  * Source: `verl/trainer/config/*.yaml`, `verl/workers/config/*.py` at b178a3c.
  */
 import { EFFECT, memory, other, STORAGE, touching } from "../effects";
-import type { KeySpec, SettingName } from "../types";
+import type { SchemaKey } from "../schema";
 
 const CPU = { true: "cpu", false: "none" } as const;
 
-/** What of a critic's engine the estimate takes; the rest is as the actor's. */
-const CRITIC: Readonly<Record<string, SettingName>> = {
-  offload_param: "critic_offload_param",
-  offload_optimizer: "critic_offload_optimizer",
-};
-
 /** Keys of one training engine (actor, critic, …), below its path. */
-function engine(path: string, name: (setting: string) => string | null): KeySpec[] {
+function engine(path: string, name: (setting: string) => string | null): SchemaKey[] {
   return [
     memory(`${path}.ppo_micro_batch_size_per_gpu`, name("micro_batch_size"), "integer", EFFECT.microBatch, {
       nullable: true,
@@ -60,9 +54,12 @@ function engine(path: string, name: (setting: string) => string | null): KeySpec
     memory(`${path}.fsdp_config.optimizer_offload`, name("offload_optimizer"), "boolean", EFFECT.offloadOptimizer, {
       means: CPU,
     }),
-    memory(`${path}.fsdp_config.fsdp_size`, null, "integer", "GPUs the parameters are sharded over; -1 is all.", {
-      default: -1,
-    }),
+    memory(
+      `${path}.fsdp_config.fsdp_size`,
+      name("fsdp_size"),
+      "integer",
+      "GPUs the parameters are sharded over; -1 is all.",
+    ),
     memory(
       `${path}.fsdp_config.model_dtype`,
       name("load_dtype"),
@@ -106,7 +103,7 @@ function engine(path: string, name: (setting: string) => string | null): KeySpec
 
 const same = (setting: string): string => setting;
 
-export const VERL_KEYS: readonly KeySpec[] = [
+export const VERL_KEYS: readonly SchemaKey[] = [
   memory("actor_rollout_ref.model.path", "model", "string", EFFECT.model, { link: "model" }),
   memory(
     "actor_rollout_ref.model.enable_gradient_checkpointing",
@@ -136,13 +133,13 @@ export const VERL_KEYS: readonly KeySpec[] = [
   ...engine("actor_rollout_ref.actor", same),
   memory(
     "actor_rollout_ref.ref.fsdp_config.param_offload",
-    null,
+    "ref_offload_param",
     "boolean",
     "Keeps the reference model in host memory between its forwards.",
   ),
   memory(
     "actor_rollout_ref.ref.megatron.param_offload",
-    null,
+    "ref_offload_param",
     "boolean",
     "Keeps the reference model in host memory between its forwards.",
   ),
@@ -161,7 +158,7 @@ export const VERL_KEYS: readonly KeySpec[] = [
   }),
   memory(
     "actor_rollout_ref.rollout.tensor_model_parallel_size",
-    null,
+    "rollout_tensor_parallel",
     "integer",
     "GPUs one generation engine is spread over.",
     { default: 2, min: 1 },
@@ -185,7 +182,7 @@ export const VERL_KEYS: readonly KeySpec[] = [
     nullable: true,
   }),
   memory("critic.model.path", "critic_model", "string", "Critic: another trained model.", { nullable: true }),
-  ...engine("critic", (setting) => CRITIC[setting] ?? null),
+  ...engine("critic", (setting) => `critic_${setting}`),
   memory("actor_rollout_ref.ref.log_prob_max_token_len_per_gpu", null, "integer", EFFECT.tokens, { nullable: true }),
   memory("actor_rollout_ref.ref.log_prob_use_dynamic_bsz", null, "boolean", EFFECT.tokens, { nullable: true }),
   memory("actor_rollout_ref.rollout.log_prob_max_token_len_per_gpu", null, "integer", EFFECT.tokens, {
@@ -219,8 +216,14 @@ export const VERL_KEYS: readonly KeySpec[] = [
   memory("actor_rollout_ref.rollout.prompt_length", null, "integer", EFFECT.engineLength, { nullable: true }),
   memory("actor_rollout_ref.rollout.response_length", null, "integer", EFFECT.engineLength, { nullable: true }),
   memory("actor_rollout_ref.actor.use_torch_compile", null, "boolean", EFFECT.compile, { nullable: true }),
-  memory("critic.model.enable_gradient_checkpointing", null, "boolean", EFFECT.checkpointing, { nullable: true }),
-  memory("critic.model.enable_activation_offload", null, "boolean", EFFECT.offloadActivations, {
+  memory(
+    "critic.model.enable_gradient_checkpointing",
+    "critic_gradient_checkpointing",
+    "boolean",
+    EFFECT.checkpointing,
+    { nullable: true },
+  ),
+  memory("critic.model.enable_activation_offload", "critic_offload_activations", "boolean", EFFECT.offloadActivations, {
     nullable: true,
   }),
   memory("critic.model.use_remove_padding", null, "boolean", EFFECT.packing, { nullable: true }),
@@ -305,7 +308,7 @@ export const VERL_KEYS: readonly KeySpec[] = [
 ];
 
 /** The SFT trainer. */
-export const VERL_SFT_KEYS: readonly KeySpec[] = [
+export const VERL_SFT_KEYS: readonly SchemaKey[] = [
   memory("model.partial_pretrain", "model", "string", EFFECT.model, { link: "model", aliases: ["model.path"] }),
   memory("model.enable_gradient_checkpointing", "gradient_checkpointing", "boolean", EFFECT.checkpointing),
   memory("model.fsdp_config.model_dtype", "load_dtype", "string", EFFECT.load, { default: "fp32", means: STORAGE }),
@@ -330,9 +333,9 @@ export const VERL_SFT_KEYS: readonly KeySpec[] = [
 ];
 
 /** Group files hold one block at their root. */
-export const VERL_GROUP_KEYS: readonly KeySpec[] = [
+export const VERL_GROUP_KEYS: readonly SchemaKey[] = [
   ...engine("", same).map(
-    (key): KeySpec => ({
+    (key): SchemaKey => ({
       ...key,
       key: key.key.slice(1),
       ...(key.aliases === undefined ? {} : { aliases: key.aliases.map((alias) => alias.slice(1)) }),
@@ -340,7 +343,7 @@ export const VERL_GROUP_KEYS: readonly KeySpec[] = [
   ),
   ...engine("", same)
     .filter((key) => /^\.(?:fsdp_config|megatron)\./.test(key.key))
-    .map((key): KeySpec => {
+    .map((key): SchemaKey => {
       const { aliases: _, ...rest } = key;
       return { ...rest, key: key.key.replace(/^\.(?:fsdp_config|megatron)\./, "") };
     }),

@@ -134,7 +134,6 @@ export function synthetic(shape: Shape): (run: TrainingRun) => Estimate {
       host: { pinnedBytes: waiting("cpu"), pageableBytes: 0, nvmeBytes: waiting("nvme") },
       assumptions: [],
       operators: null,
-      events: 1,
     };
   };
 }

@@ -58,7 +58,8 @@ function project(torch: Torch, rows: number, weight: Tensor, dtype: DType, count
 export function chunkedLogProbs(
   torch: Torch,
   hidden: Tensor,
-  { weight, bias }: { readonly weight: Tensor; readonly bias: Tensor | null },
+  weight: Tensor,
+  bias: Tensor | null,
   targets: Tensor,
   chunk: number,
   outputs: readonly string[],

@@ -1,8 +1,12 @@
 /** Which weights are trained, where not all of them are. */
-import type { WeightRule } from "../../../terms/weights";
 import type { DType } from "../../engine/dtype";
 
-export type { WeightRule };
+/** Weights whose names a pattern is found in. */
+export interface WeightRule {
+  /** A regular expression, searched. */
+  readonly pattern: string;
+  readonly trained: boolean;
+}
 
 /** Weights that are trained where others stay as they are. */
 export interface TrainedSpec {
