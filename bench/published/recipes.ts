@@ -127,8 +127,7 @@ function axolotl(
   at: string,
   run: string,
   model: string,
-  figure: string,
-  unit: Unit,
+  [figure, unit]: readonly [string, Unit],
   change: Settings = {},
   miss?: string,
 ): PublishedPeak {
@@ -168,11 +167,11 @@ function axolotl(
 
 const SMALL_24B = "mistralai/Mistral-Small-24B-Base-2501";
 const AXOLOTL: readonly PublishedPeak[] = [
-  axolotl("seed-oss/README.md", "Seed-OSS-36B", "ByteDance-Seed/Seed-OSS-36B-Base", "27.7", "GiB"),
-  axolotl("olmo3/README.md", "Olmo-3-7B", "allenai/Olmo-3-1025-7B", "11.3", "GiB", {}, "olmo3-cce"),
-  axolotl("ministral/README.md", "Ministral-8B", "mistralai/Ministral-8B-Instruct-2410", "8.76", "GiB"),
-  axolotl("magistral/README.md", "Magistral-Small-24B", SMALL_24B, "24", "G"),
-  axolotl("devstral/README.md", "Devstral-Small-24B", SMALL_24B, "21", "G", {
+  axolotl("seed-oss/README.md", "Seed-OSS-36B", "ByteDance-Seed/Seed-OSS-36B-Base", ["27.7", "GiB"]),
+  axolotl("olmo3/README.md", "Olmo-3-7B", "allenai/Olmo-3-1025-7B", ["11.3", "GiB"], {}, "olmo3-cce"),
+  axolotl("ministral/README.md", "Ministral-8B", "mistralai/Ministral-8B-Instruct-2410", ["8.76", "GiB"]),
+  axolotl("magistral/README.md", "Magistral-Small-24B", SMALL_24B, ["24", "G"]),
+  axolotl("devstral/README.md", "Devstral-Small-24B", SMALL_24B, ["21", "G"], {
     optimizer: "adamw_torch",
     lora_dropout: 0,
   }),

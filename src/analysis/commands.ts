@@ -11,7 +11,9 @@ const MOST_COMMANDS = 8;
 export function commandsOf(document: LoadedDocument): readonly LoadedDocument[] {
   const { config } = document;
   const shell = config?.parsed.shell;
-  if (config === undefined || shell === undefined || shell.commands.length < 2) return [document];
+  // The commands of a notebook stand between the Python of one run.
+  if (config === undefined || shell === undefined || config.parsed.python !== undefined) return [document];
+  if (shell.commands.length < 2) return [document];
   const parts: LoadedDocument[] = [];
   const seen = new Set<number>();
   for (const command of shell.commands) {

@@ -13,7 +13,9 @@ import { Estimator } from "./estimator";
 import { type Naming, namedConfig } from "./hydra-program";
 import { foldersAbove, gather, workspaceFolderOf } from "./inputs";
 import { startedConfig } from "./launch";
-import { type Locale, localeOf } from "./messages";
+import { type Locale, localeOf, t } from "./messages";
+import { formatByProgram } from "./program";
+import { formatsOf } from "./report";
 import { type Reread, RunAnalysis } from "./run-analysis";
 import type { Runtime } from "./runtime";
 import { whySkipped } from "./skipped";
@@ -64,13 +66,17 @@ class AnalyzerOfRuntime implements Analyzer {
       const started = await this.startsProgram(document);
       const found = started ? [] : await this.usersOf(document, options, locale);
       const own: RunAnalysis[] = [];
-      const format = document.recognised?.format ?? (await formatByGroups(document, this.store));
+      const format =
+        document.recognised?.format ??
+        (await formatByGroups(document, this.store)) ??
+        (await formatByProgram(document, this.folders(document), this.store));
       for (const part of format === undefined ? [] : commandsOf(document))
         own.push(await this.runOf(part, options, locale, { used: found.length > 0, format }));
       if (own.length + found.length === 0) return emptyAnalysis(uri, [uri], "not-recognised", locale, document);
       return await analysedDocument(uri, recognitionOf(document), [...own, ...found]);
     } catch (error) {
-      return emptyAnalysis(uri, [uri], error instanceof Error ? error.message : String(error), locale);
+      const failure = error instanceof Error ? error.message : String(error);
+      return emptyAnalysis(uri, [uri], t(locale, "error.internal", { failure }), locale);
     }
   }
 
@@ -145,11 +151,14 @@ class AnalyzerOfRuntime implements Analyzer {
     return users;
   }
 
+  private folders({ uri }: LoadedDocument): readonly string[] {
+    return foldersAbove(uri, workspaceFolderOf(uri, this.runtime));
+  }
+
   /** Whether a script's own run is the one of the config it starts on: others need not be looked for. */
   private async startsProgram(document: LoadedDocument): Promise<boolean> {
     if (document.recognised?.format.carrier !== "shell") return false;
-    const folders = foldersAbove(document.uri, workspaceFolderOf(document.uri, this.runtime));
-    return (await startedConfig(document, folders, this.store, new Set())) !== undefined;
+    return (await startedConfig(document, this.folders(document), this.store, new Set())) !== undefined;
   }
 
   /** The run of the config that a Hydra program names. */
@@ -225,7 +234,7 @@ function recognitionOf(document: LoadedDocument, recognised = document.recognise
   const { format, confidence, because } = recognised;
   return {
     uri: document.uri,
-    formats: [format.id, ...(format.carrier === undefined ? [] : [format.carrier])],
+    formats: formatsOf(format, document),
     confidence,
     because,
   };

@@ -23,8 +23,9 @@ export interface Directives {
 }
 
 const NONE: Directives = { settings: [], disabled: new Set(), disabledLines: new Map(), unknown: [] };
-const COMMENT = /(?:^|[\s,{[])(?:#|\/\/|\/\*)\s*vramlens(-disable-next-line|-disable-line|-disable)?\s*(:|\s|$)(.*)$/;
-const PAIR = /([A-Za-z_][\w.-]*)\s*=\s*("[^"]*"|'[^']*'|[^\s,"']+)/g;
+const COMMENT =
+  /(?:^|[\s,{[])(?:#|\/\/|\/\*)\s{0,20}vramlens(-disable-next-line|-disable-line|-disable)?\s{0,20}(:|\s|$)(.*)/;
+const PAIR = /(?<![\w.-])([A-Za-z_][\w.-]*)\s{0,20}=\s{0,20}("[^"]*"?|'[^']*'?|[^\s,"']+)/g;
 
 /** A line of a notebook's cell as JSON writes it: a string, with the line break inside. */
 const CELL_LINE = /^([ \t]*)"(.*?)((?:\\n)?",?[ \t\r]*)$/gm;

@@ -101,6 +101,7 @@ class AnalysedDocument implements DocumentAnalysis {
       if (document === undefined) continue;
       const target = settingAt(analysis, this.uri, document.lines.offset(line, character));
       if (target === undefined) continue;
+      analysis.begin();
       const markdown = withholding(analysis.inputs)(hoverMarkdown(analysis, target));
       return { markdown, range: document.lines.range(target.span) };
     }
@@ -111,6 +112,7 @@ class AnalysedDocument implements DocumentAnalysis {
     for (const analysis of ordered(this.analyses)) {
       const document = analysis.inputs.documents.find((candidate) => candidate.uri === this.uri);
       if (document === undefined) continue;
+      analysis.begin();
       const found = completionsAt(analysis, document, document.lines.offset(line, character));
       if (found.length > 0) return found;
     }
@@ -135,17 +137,23 @@ class AnalysedDocument implements DocumentAnalysis {
 
   async whatIf(runId: string, set: Readonly<Record<string, string>>): Promise<ReportRun | null> {
     const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
-    return analysis === undefined ? null : reportOf(analysis, await triedVariant(analysis, set));
+    if (analysis === undefined) return null;
+    analysis.begin();
+    return reportOf(analysis, await triedVariant(analysis, set));
   }
 
   async guide(runId: string): Promise<ReportGuide | null> {
     const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
-    return analysis === undefined ? null : guideOf(analysis);
+    if (analysis === undefined) return null;
+    analysis.begin();
+    return guideOf(analysis);
   }
 
   compare(runId: string): readonly ReportCompared[] | null {
     const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
-    return analysis === undefined ? null : comparisonOf(analysis);
+    if (analysis === undefined) return null;
+    analysis.begin();
+    return comparisonOf(analysis);
   }
 
   whatIfEdits(runId: string, set: Readonly<Record<string, string>>): ReturnType<DocumentAnalysis["whatIfEdits"]> {
@@ -194,6 +202,7 @@ function reportOf(analysis: RunAnalysis, variant: Variant, advice?: Advice): Rep
     assumptionEffects: advice?.assumptionEffects ?? [],
     padded,
     varied,
+    cutShort: analysis.cutShort,
     locale: analysis.locale,
   });
 }

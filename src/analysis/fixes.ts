@@ -1,9 +1,11 @@
 /** Fixes to offer at a place: plans on the verdict, and the mends of single findings. */
+
 import type { Range, ReportRun } from "../core/report/schema";
 import { dialectOf, removeKeyAt } from "../formats/edit";
 import type { ProblemFix } from "../formats/types";
 import { setScalar, type Value } from "../syntax/edit";
 import type { SpanEdit } from "../syntax/tree";
+import { ending, withoutEnding } from "../terms/text";
 import type { FixContent } from "./analyzer";
 import { isSuppressed } from "./findings/place";
 import { editsFor } from "./levers/edits";
@@ -79,7 +81,9 @@ function valueIn(text: string): Value {
 
 /** The key with another last word, in quotes, dashes and path as before. */
 function renamed(old: string, to: string): string {
-  const [, before = "", name = "", after = ""] = /^(["'+~-]*(?:.*\.)?)([^."']*)(["']*)$/s.exec(old) ?? [];
+  const after = ending(old, /["']/);
+  const name = ending(withoutEnding(old, /["']/), /[^."'+~]/).replace(/^-+/, "");
+  const before = old.slice(0, old.length - after.length - name.length);
   return `${before}${name.includes("-") ? to.replaceAll("_", "-") : to}${after}`;
 }
 

@@ -3,20 +3,22 @@
  * what it was made from (`/models/Qwen2.5-7B-Instruct`, `TheBloke/Llama-2-7B-GPTQ`). The run then says that it is a
  * guess, and which pin settles it.
  */
+
 import type { ModelConfig } from "../core/training/run";
+import { withoutEnding } from "../terms/text";
 import type { Catalogue, CatalogueEntry } from "./catalogue";
 
 const STORED = "bf16 fp16 fp32 fp8 dynamic bnb gptq awq int4 int8 4bit 8bit nf4 unsloth".split(" ");
 /** Words of a name that say how a model was tuned or stored, not how large it is. */
 const NEUTRAL = new Set([..."instruct chat it base hf pt meta sft dpo orpo rlhf".split(" "), ...STORED]);
 /** What copies add to the name of the repository they were made from. */
-const SUFFIX = new RegExp(`(?:[-_](?:${STORED.join("|")}))+$`);
+const SUFFIX = new RegExp(`(?:[-_](?:${STORED.join("|")})){1,9}$`);
 /** Numbers of parameters (`7b`, `8x7b`, `e4b`), and the words that families without them in their names have. */
 const SIZE = /^(?:(?:\d+x|e)?\d+(?:\.\d+)?[bm]|tiny|nano|micro|small|medium|large|xlarge|xxlarge|xl|xxl|huge|giant)$/;
 
 /** The last part of a repository or path, as spellings are compared. */
 function lastPart(name: string): string {
-  const parts = name.replace(/[\\/]+$/, "").split(/[\\/]/);
+  const parts = withoutEnding(name, /[\\/]/).split(/[\\/]/);
   return (parts.at(-1) ?? "").toLowerCase();
 }
 

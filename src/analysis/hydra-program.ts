@@ -79,7 +79,8 @@ function foldersOf(
 
 /** A path without what only the shell knows in front of it. */
 function known(path: string | undefined): string | undefined {
-  return path?.replace(/^.*(?:\$\([^)]*\)|`[^`]*`|\$\{[^}]*\}|\$\w+)\/*/, "");
+  const last = [...(path ?? "").matchAll(/\$\([^)]*\)?|`[^`]*`?|\$\{[^}]*\}?|\$\w+/g)].at(-1);
+  return last === undefined ? path : path?.slice(last.index + last[0].length).replace(/^\/+/, "");
 }
 
 /** An option's text as the command receives it, and its place. */

@@ -111,15 +111,20 @@ function dataFormat({ id }: Format): Format | undefined {
   return FORMATS.find((format) => format.id === id && format.carrier === undefined);
 }
 
+/** Where programs are looked for, and what was loaded for them. */
+interface Search {
+  readonly folders: readonly string[];
+  readonly store: DocumentStore;
+  readonly dependencies: Set<string>;
+}
+
 /** The program of a script's command, or the open program as the script beside it starts it. */
 async function programRun(
   main: LoadedDocument,
   alone: Format,
   hydra: boolean,
   line: CommandLine | undefined,
-  folders: readonly string[],
-  store: DocumentStore,
-  dependencies: Set<string>,
+  { folders, store, dependencies }: Search,
 ): Promise<StartedProgram | undefined> {
   if (hydra) return undefined;
   if (alone.carrier === "shell") return startedProgram(main, folders, store, dependencies);
@@ -158,7 +163,11 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     config === undefined
       ? await compose(main, alone, composing)
       : await compose(config, config.recognised?.format ?? dataFormat(alone), composing, main);
-  const program = await programRun(main, alone, started !== undefined, line, folders, context.store, dependencies);
+  const program = await programRun(main, alone, started !== undefined, line, {
+    folders,
+    store: context.store,
+    dependencies,
+  });
   const byProgram = main === program?.document ? program.format : program?.commandFormat;
   const format = started === undefined ? (byProgram ?? composed?.format ?? alone) : alone;
   documents.push(...(composed?.included ?? []));
@@ -196,7 +205,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     ...(composed?.links ?? read.links.map((link) => ({ ...link, from: main }))),
     ...(program?.links ?? []),
   ];
-  const deepspeed = await followDeepspeed(main, format, composed, linked, launch, starts, following);
+  const deepspeed = await followDeepspeed({ main, format, composed }, linked, launch, starts, following);
   if (deepspeed !== undefined && deepspeed.document !== main) documents.push(deepspeed.document);
   documents.push(...(launch?.documents ?? []).filter((document) => !documents.includes(document)));
   if (launch?.accelerate !== undefined) {
@@ -426,11 +435,16 @@ function isDeepspeed({ config }: LoadedDocument): boolean {
   return config?.parsed.root?.kind === "map" && deepspeedFormat.recognise(config).confidence > 0;
 }
 
+/** A document as its format reads it, put together from others where it is. */
+interface Composed {
+  readonly main: LoadedDocument;
+  readonly format: Format;
+  readonly composed: Composition | undefined;
+}
+
 /** The DeepSpeed settings of a run: the document itself, a block inside it, or the file it names. */
 async function followDeepspeed(
-  main: LoadedDocument,
-  format: Format,
-  composed: Composition | undefined,
+  { main, format, composed }: Composed,
   links: readonly (DocumentLink & { readonly from: LoadedDocument })[],
   launch: Launch | undefined,
   starts: readonly string[],

@@ -6,6 +6,7 @@
 import type { ModelConfig, ModelSource } from "../core/training/run";
 import { nearest } from "../formats/suggest";
 import { plainValue } from "../formats/table";
+import { withoutEnding } from "../terms/text";
 import type { Catalogue, CatalogueEntry } from "./catalogue";
 import { guessModel } from "./guess";
 import type { Runtime } from "./runtime";
@@ -72,7 +73,7 @@ export async function findModel(name: string, search: ModelSearch, seen: readonl
     return { kind: "broken", name, uri: search.folders[0] ?? "", reason: "cyclic" };
   }
   for (const folder of search.folders) {
-    const directory = joinUri(folder, name.replace(/[\\/]+$/, ""));
+    const directory = joinUri(folder, withoutEnding(name, /[\\/]/));
     const file = /\.json$/i.test(name) ? directory : joinUri(directory, "config.json");
     const found = await loadConfig(file, name, search);
     if (found !== undefined) return withAdapter(found, directory, search);

@@ -44,7 +44,7 @@ const FORMATS: Readonly<Partial<Record<string, MessageId>>> = { openrlhf: "not-m
 const MULTIMODAL = /(?:^|\s)(?:--)?(?:vision_tower|mm_projector_type|pretrain_mm_mlp_adapter)\b/m;
 
 /** Keys of a LLaMA-Factory file that merges or exports instead of training. */
-const EXPORT = /^\s*export_dir\s*:/m;
+const EXPORT = /^[ \t]*export_dir[ \t]*:/m;
 
 /** What of verl is not followed: engines other than FSDP, reward models on the same GPUs, and its SFT trainer. */
 type Obstruction = readonly [MessageId, Readonly<Record<string, string>>];

@@ -54,6 +54,16 @@ export async function startedProgram(
   return undefined;
 }
 
+/** Format of a script whose command says nothing of a training, but starts a program that is one. */
+export async function formatByProgram(
+  script: LoadedDocument,
+  folders: readonly string[],
+  store: DocumentStore,
+): Promise<Format | undefined> {
+  if (script.config?.parsed.shell === undefined) return undefined;
+  return (await startedProgram(script, folders, store, new Set()))?.commandFormat;
+}
+
 /** A program as a command starts it; undefined when it is no training. */
 export function readProgram(document: LoadedDocument, line: CommandLine): StartedProgram | undefined {
   const { config } = document;

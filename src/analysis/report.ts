@@ -6,6 +6,7 @@ import type { ComponentKind, Estimate, Phase } from "../core/report/estimate";
 import type { ReportFinding, ReportGuide, ReportPlan, ReportRun, ReportSetting } from "../core/report/schema";
 import type { TrainingRun } from "../core/training/run";
 import { DEEPSPEED_KEYS } from "../formats/deepspeed/keys";
+import type { Format } from "../formats/types";
 import type { Message } from "../words/message";
 import { say } from "../words/message";
 import type { RunInputs } from "./inputs";
@@ -83,6 +84,8 @@ export interface ReportParts {
   readonly padded: VariedReserve | null;
   /** The run with what batches of different lengths do to the pool in its band. */
   readonly varied: Variant;
+  /** Whether something that was asked for was left out because it takes too long. */
+  readonly cutShort: boolean;
   readonly locale: Locale;
 }
 
@@ -103,7 +106,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
   return {
     id: idOf(inputs),
     documents,
-    formats: [inputs.format.id, ...(inputs.format.carrier === undefined ? [] : [inputs.format.carrier])],
+    formats: formatsOf(inputs.format, inputs.main),
     model:
       model === null
         ? null
@@ -162,11 +165,27 @@ export function assembleRun(parts: ReportParts): ReportRun {
         id: assumption.what.id,
         what: shown(text(assumption.what, locale)),
       })),
+      ...(parts.cutShort
+        ? [
+            {
+              id: "assume.cut-short",
+              what: text(say("assume.cut-short"), locale),
+              settleWith: "sequence_length",
+              effectBytes: 0,
+            },
+          ]
+        : []),
     ],
     findings: [...parts.findings],
     plans: [...parts.plans],
     ...(parts.guide === null ? {} : { guide: parts.guide }),
   };
+}
+
+/** The schema and its carrier; a notebook's commands are the notebook's. */
+export function formatsOf({ id, carrier }: Format, main: LoadedDocument): string[] {
+  if (carrier === undefined) return [id];
+  return [id, main.config?.parsed.syntax === "notebook" ? "notebook" : carrier];
 }
 
 function paddedPools({ reservedBytes, expandableBytes, pressed }: VariedReserve) {

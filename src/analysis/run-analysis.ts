@@ -14,6 +14,19 @@ import type { Locale } from "./messages";
 import { type Choice, type Resolution, resolveRun, type Supposition } from "./resolve";
 import { usableOf, type Verdict, verdictOf } from "./verdict";
 
+/**
+ * Events that one answer may follow beside those of the run itself (what other values, plans and batches come to): about a
+ * second. Ordinary runs have tens of thousands of events, so that it is more than anything asked for takes.
+ */
+const MOST_BESIDE = 12_000_000;
+/** Events of a run whose batches of other lengths are not replayed: a dozen steps more, three times. */
+const MOST_PADDED = 600_000;
+const TOO_LONG: EstimateResult = {
+  ok: false,
+  code: "not-modelled",
+  reason: say("engine.no-time-left"),
+};
+
 /** A run resolved and estimated under some overrides. */
 export interface Variant {
   readonly resolution: Resolution;
@@ -31,6 +44,9 @@ export class RunAnalysis {
   readonly base: Variant;
   private paddedReserve: VariedReserve | null | undefined;
   private variedBase: Variant | undefined;
+  /** Events that the answer in the making may still follow. */
+  private left = MOST_BESIDE;
+  private isCut = false;
 
   constructor(
     readonly inputs: RunInputs,
@@ -41,6 +57,23 @@ export class RunAnalysis {
     detail: "full" | "peaks" = "full",
   ) {
     this.base = this.vary({}, detail);
+    this.begin();
+  }
+
+  /** Another question is to be answered: it may take as long as any. */
+  begin(): void {
+    this.left = MOST_BESIDE;
+    this.isCut = false;
+  }
+
+  /** Counts what another analysis followed for this answer. */
+  spend({ base }: RunAnalysis): void {
+    this.left -= base.estimate?.events ?? 0;
+  }
+
+  /** Whether something was left out of the present answer because it takes too long. */
+  get cutShort(): boolean {
+    return this.isCut;
   }
 
   /** Peaks of a run made from this one's, without a breakdown; undefined when the engine cannot say. */
@@ -54,8 +87,10 @@ export class RunAnalysis {
     if (this.paddedReserve === undefined) {
       const { resolution, estimate } = this.base;
       const { run, padding } = resolution;
+      const long = (estimate?.events ?? 0) > MOST_PADDED;
+      if (long && padding !== null) this.isCut = true;
       this.paddedReserve =
-        run === null || padding === null || estimate === undefined
+        run === null || padding === null || estimate === undefined || long
           ? null
           : reserveOfPadded(
               run,
@@ -120,7 +155,12 @@ export class RunAnalysis {
     detail: "full" | "peaks",
     enoughBytes?: number,
   ): { result: EstimateResult; supposed?: Supposition } {
+    if (this.left <= 0) {
+      this.isCut = true;
+      return { result: TOO_LONG };
+    }
     const result = this.estimator.estimate(run, this.inputs.graphs, detail, enoughBytes);
+    if (result.ok) this.left -= result.estimate.events;
     const captured = this.inputs.graphs?.graphs.some(({ attention }) => attention === run.attention);
     if (!result.ok || captured === true || !buildsNoMask(run.attention)) return { result };
     const supposed = { message: say("assume.attention", { attention: run.attention }), settleWith: "attention" };

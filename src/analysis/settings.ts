@@ -29,6 +29,8 @@ export interface Setting {
   readonly auto?: true;
   /** The document states something that cannot be known from the text. */
   readonly unknown?: true;
+  /** The variable of a script that its own arguments may set otherwise. */
+  readonly standard?: string;
 }
 
 /** What one source states: a document, a pin, the command line, a library's defaults. */
@@ -111,7 +113,8 @@ export function located(settings: readonly LocatedSetting[], uri: string, from: 
   return settings.flatMap((setting): Setting[] => {
     if (setting.name === null) return [];
     const place: Place = { uri, keySpan: setting.keySpan, valueSpan: setting.valueSpan };
-    const base = { name: setting.name, from, key: setting.key, place };
+    const standard = setting.node.kind === "scalar" ? setting.node.standard : undefined;
+    const base = { name: setting.name, from, key: setting.key, place, ...(standard !== undefined && { standard }) };
     if (typeof setting.value === "object" && setting.value !== null) {
       return [{ ...base, value: null, from: "auto", auto: true }];
     }

@@ -96,7 +96,7 @@ const NAMES = LIBRARIES.join("|");
 
 /** `transformers[torch]>=4.40,<5 ; python_version > "3.9"`, quoted or not. */
 const REQUIREMENT = new RegExp(
-  `(?:^|["'\\s,])(${NAMES})(?:\\[[^\\]]*\\])?\\s*\\(?((?:\\s*(?:===?|~=|!=|<=?|>=?)\\s*\\d[\\w.*+]*\\s*,?)+)`,
+  `(?:^|["'\\s,])(${NAMES})(?:\\[[^\\]\\n]{0,200}\\])?\\s{0,20}\\(?((?:\\s{0,20}(?:===?|~=|!=|<=?|>=?)\\s{0,20}\\d[\\w.*+]{0,60}(?:\\s{0,20},)?){1,12})`,
   "gm",
 );
 
@@ -104,11 +104,14 @@ const REQUIREMENT = new RegExp(
 const LOCKED = new RegExp(`^name = "(${NAMES})"\\r?\\nversion = "(\\d[\\d.]*)`, "gm");
 
 /** conda: `- pytorch=2.5.1=py3.11_cuda` or `- conda-forge::transformers=4.44`. */
-const CONDA = new RegExp(`^[ \\t]*-[ \\t]+(?:[\\w.-]+::)?["']?(pytorch|${NAMES})[ \\t]*=[ \\t]*(\\d[\\d.]*)`, "gm");
+const CONDA = new RegExp(
+  `^[ \\t]*-[ \\t]+(?:[\\w.-]{1,80}::)?["']?(pytorch|${NAMES})[ \\t]*=[ \\t]*(\\d[\\d.]*)`,
+  "gm",
+);
 
 /** Poetry: `transformers = "^4.44"` or `transformers = { version = "4.44.0", extras = ["torch"] }`. */
 const POETRY = new RegExp(
-  `^(${NAMES})[ \\t]*=[ \\t]*(?:\\{[^}\\n]*\\bversion[ \\t]*=[ \\t]*)?"([\\^~]?)[ \\t]*(\\d[\\d.]*)"`,
+  `^(${NAMES})[ \\t]*=[ \\t]*(?:\\{[^}\\n]{0,200}\\bversion[ \\t]*=[ \\t]*)?"([\\^~]?)[ \\t]*(\\d[\\d.]*)"`,
   "gm",
 );
 
@@ -150,7 +153,7 @@ function versionOf(library: string, specifiers: string): string | undefined {
 function before(library: string, bound: string): string | undefined {
   const newest = NEWEST[library as Library];
   if (newest === undefined || compareVersions(newest, bound) < 0) return undefined;
-  const short = bound.replace(/(?:\.0)+$/, "");
+  const short = bound.replace(/(?:\.0){1,9}$/, "");
   const known = BEFORE[`${library}<${short}`];
   if (known !== undefined) return known;
   const [major = "0", minor = "0", patch = "0"] = bound.split(".");

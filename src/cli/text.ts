@@ -201,17 +201,16 @@ function shortChanges(edits: readonly ReportEdit[], pen: Pen): string {
 
 /** A config line without its indentation, trailing comma and comment. */
 function tidy(line: string): string {
-  return line
-    .replace(/\s+#.*$/, "")
-    .replace(/,\s*$/, "")
-    .trim();
+  return (line.split(/\s#/, 1)[0] ?? "").trim().replace(/,$/, "").trim();
 }
+
+const KEY_AND_VALUE = /^"?([\w.-]+)"?\s{0,20}[:=]\s{0,20}(\S.*)$/;
 
 /** `key: 8` and `key: 2` as `key 8 -> 2`; anything else in full. */
 function replaced(before: string, after: string): string {
   if (before === after) return "";
-  const [, key, old] = /^"?([\w.-]+)"?\s*[:=]\s*(.+)$/.exec(before) ?? [];
-  const [, newKey, fresh] = /^"?([\w.-]+)"?\s*[:=]\s*(.+)$/.exec(after) ?? [];
+  const [, key, old] = KEY_AND_VALUE.exec(before) ?? [];
+  const [, newKey, fresh] = KEY_AND_VALUE.exec(after) ?? [];
   if (key !== undefined && key === newKey) return `${key} ${old} -> ${fresh}`;
   return `${before} -> ${after}`;
 }

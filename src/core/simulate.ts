@@ -6,7 +6,7 @@ import type { Message } from "../words/message";
 import { RoundsDiffer } from "./engine/folding/rounds";
 import { Ledger } from "./engine/ledger";
 import type { Tensor } from "./engine/tensor";
-import { Torch } from "./engine/torch";
+import { type Noticed, Torch } from "./engine/torch";
 import type { RunSizes } from "./graph/config";
 import type { Scope } from "./graph/expression";
 import type { FamilyGraphs, TrainerGraph } from "./graph/types";
@@ -27,6 +27,7 @@ import { chooseStrategy, type HostUse, type Strategy } from "./training/parallel
 import { whileWaiting } from "./training/parallel/pipeline";
 import { shareOf } from "./training/parallel/tensor";
 import type { EvaluationSpec, GenerationSpec, TrainingRun } from "./training/run";
+import { NO_QUIRKS } from "./training/specs/quirks";
 import { type Before, runSteps, STEPS } from "./training/step";
 import {
   lossScope,
@@ -54,10 +55,7 @@ export interface Simulation extends ParameterCounts {
   readonly cacheBytes: number | null;
   /** The adapter reaches parameters in a form that peft refuses to put there. */
   readonly adapterRefused: boolean;
-  /** A product has factors of different dtypes, which PyTorch refuses. */
-  readonly mixedFactors: boolean;
-  /** Experts run one by one, on rows that are taken to be shared out evenly. */
-  readonly sharesRows: boolean;
+  readonly noticed: ReadonlySet<Noticed>;
   /** Host memory of one rank (managed memory of paged optimizers counts as pageable). */
   readonly host: HostUse;
 }
@@ -83,7 +81,7 @@ function beforeEach(ledger: Ledger, generates: () => void): Before {
     ledger.enter("generation", step);
     generates();
   };
-  return { due: () => true, run, holdsBatch: false };
+  return { due: () => true, next: (micro) => micro, run, holdsBatch: false };
 }
 
 /**
@@ -110,8 +108,8 @@ function simulated(
   const setup = setupOf(run, family);
   if ("reason" in setup) return { ok: false, code: "not-modelled", reason: setup.reason };
   const torch = new Torch(new Ledger(run.allocator?.roundupDivisions));
-  torch.keepsSoftmaxInputs = run.keepsSoftmaxInputs === true;
-  torch.routesToOne = run.routesToOne === true;
+  torch.quirks = run.quirks ?? NO_QUIRKS;
+  torch.routing = run.routing ?? "even";
   torch.share = shareOf(run);
   const strategy = waitingBytes > 0 ? whileWaiting(chooseStrategy(run), waitingBytes) : chooseStrategy(run);
   const models = loadModels(torch, setup, strategy);
@@ -155,12 +153,18 @@ class TrainingSimulation {
     const wrapped = strategy.optimizer?.(torch, this.groups, make) ?? null;
     this.loadedEvents = torch.ledger.eventCount;
     torch.ledger.startCounting();
-    const optimizer = wrapped ?? make(strategy.optimizerGroups(torch, this.groups));
+    const stepped = wrapped === null ? strategy.optimizerGroups(torch, this.groups) : [];
+    const optimizer = wrapped ?? make(stepped);
     this.clips = wrapped === null;
-    torch.watch(strategy.watcher ?? null);
-    torch.linear = strategy.linear ?? null;
-    torch.usage = strategy.shardsParameters && torch.watcher?.module === undefined ? strategy : undefined;
-    if (optimizer.afterAccumulate !== undefined && torch.leafHook === undefined)
+    torch.watcher = strategy.watcher ?? null;
+    const isHooked = strategy.hooks !== undefined || torch.watcher?.module !== undefined;
+    torch.usage = strategy.shardsParameters && !isHooked ? strategy : undefined;
+    if (strategy.steppedOn !== undefined) {
+      this.trainable = stepped.length === 0 ? [] : this.trainable.map((parameter) => strategy.steppedOn!(parameter));
+      this.groups = stepped;
+      if (optimizer.afterAccumulate !== undefined)
+        strategy.onReduced?.((shard) => optimizer.afterAccumulate?.(shard, torch));
+    } else if (optimizer.afterAccumulate !== undefined && torch.leafHook === undefined)
       torch.leafHook = (leaf, torch) => optimizer.afterAccumulate?.(leaf, torch);
     this.optimizer = optimizer;
     this.passes = new Passes(torch, setup, models, strategy, fold);
@@ -202,7 +206,7 @@ class TrainingSimulation {
         compiled: compilationOf(run),
         accumulation: run.gradientAccumulationSteps,
         maxGradNorm: this.clips ? run.maxGradNorm : 0,
-        keepsGradients: run.keepsGradients === true,
+        keepsGradients: run.quirks?.keepsGradients === true,
         plainLoop: run.plainLoop === true,
         loop: run.loop ?? null,
         keepsBatches: run.keepsBatches ?? null,
@@ -343,14 +347,10 @@ class TrainingSimulation {
   private generateGathered(generation: GenerationSpec): number {
     const { torch, strategy } = this;
     const gathered = this.setup.spec?.rollout?.gathers === false ? null : (strategy.gatherAll?.(torch) ?? null);
-    const { usage, watcher } = torch;
-    if (gathered !== null) {
-      torch.usage = undefined;
-      torch.watch(null);
-    }
+    const { usage } = torch;
+    if (gathered !== null) torch.usage = undefined;
     const cacheBytes = this.generate(generation);
     torch.usage = usage;
-    if (gathered !== null) torch.watch(watcher);
     // What was called last is let go as what follows is gathered.
     if (gathered === null) strategy.endPass?.(torch);
     gathered?.release();
@@ -372,11 +372,10 @@ class TrainingSimulation {
       loading: models.loading(),
       parameters: model.elements,
       trainableParameters: model.trainableElements,
-      trainableTensors: this.trainable.length,
+      trainableTensors: models.parameters.filter((parameter) => parameter.requiresGradFlag).length,
       offloadedBytes: torch.offloadedPeak,
       cacheBytes: this.cacheBytes,
-      mixedFactors: torch.mixedFactors,
-      sharesRows: torch.sharesRows,
+      noticed: torch.noticed,
       adapterRefused: model.parametrized.size > 0 && run.adapter !== null && isRefused(run.adapter),
     };
   }

@@ -38,11 +38,11 @@ export class PanelHost implements vscode.Disposable {
   private readonly subscriptions: vscode.Disposable[] = [];
 
   constructor(
-    private readonly context: vscode.ExtensionContext,
-    private readonly session: Session,
-    private readonly current: CurrentDocument,
-    private readonly previews: PreviewHost,
-    private readonly localCards: LocalCards | undefined,
+    readonly context: vscode.ExtensionContext,
+    readonly session: Session,
+    readonly current: CurrentDocument,
+    readonly previews: PreviewHost,
+    readonly localCards: LocalCards | undefined,
   ) {
     this.subscriptions.push(
       vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, {
@@ -78,7 +78,7 @@ export class PanelHost implements vscode.Disposable {
     this.panel?.dispose();
     view.webview.options = this.options();
     view.iconPath = vscode.Uri.joinPath(this.context.extensionUri, "images", "icon.png");
-    const panel = new Panel(view, this.context, this.session, this.current, this.previews, this.localCards, uri, state);
+    const panel = new Panel(view, this, uri, state);
     this.panel = panel;
     view.onDidDispose(() => {
       panel.dispose();
@@ -95,6 +95,9 @@ export class PanelHost implements vscode.Disposable {
   }
 }
 
+/** What the panel asks for: the window's, not its own. */
+type Services = Pick<PanelHost, "context" | "session" | "current" | "previews" | "localCards">;
+
 class Panel {
   private readonly subscriptions: vscode.Disposable[] = [];
   private runId: string | null;
@@ -109,14 +112,11 @@ class Panel {
 
   constructor(
     private readonly view: vscode.WebviewPanel,
-    context: vscode.ExtensionContext,
-    private readonly session: Session,
-    private readonly current: CurrentDocument,
-    private readonly previews: PreviewHost,
-    private readonly localCards: LocalCards | undefined,
+    private readonly host: Services,
     private uri: vscode.Uri | undefined,
     state: PageState | undefined,
   ) {
+    const { context, session } = host;
     this.runId = state?.runId ?? null;
     this.follow = state?.follow ?? true;
     this.uri ??= this.currentConfig();
@@ -130,10 +130,10 @@ class Panel {
           if (status.state !== "broken") this.refresh();
         }
         // A document that was just opened counts as a config only now.
-        else if (about === this.current.uri?.toString()) this.followActive();
+        else if (about === this.host.current.uri?.toString()) this.followActive();
       }),
       session.onState(() => this.refresh()),
-      current.onDidChange(() => this.followActive()),
+      host.current.onDidChange(() => this.followActive()),
     );
     view.webview.html = page(view.webview, context);
   }
@@ -157,8 +157,8 @@ class Panel {
   // ---- Which document ----
 
   private currentConfig(): vscode.Uri | undefined {
-    const { uri } = this.current;
-    return uri !== undefined && this.session.status(uri)?.state === "ready" ? uri : undefined;
+    const { uri } = this.host.current;
+    return uri !== undefined && this.host.session.status(uri)?.state === "ready" ? uri : undefined;
   }
 
   private followActive(): void {
@@ -207,9 +207,9 @@ class Panel {
     if (!vscode.workspace.getConfiguration("vramlens", uri).get<boolean>("enable", true)) {
       return this.empty("off", t("The command VRAM Lens: Switch On or Off switches it on again."));
     }
-    if (this.session.state === "starting") this.post(this.empty("starting", t("Starting the analyzer…")));
+    if (this.host.session.state === "starting") this.post(this.empty("starting", t("Starting the analyzer…")));
     const params: ReportParams = { uri: uri.toString() };
-    const result = await this.session.request<ReportResult | null>(METHODS.report, params, token);
+    const result = await this.host.session.request<ReportResult | null>(METHODS.report, params, token);
     if (result === null) return this.empty("failed", t("The report could not be made. The logs say why."));
     if (result.recognised === null) {
       return this.empty("not-recognised", t("{0} is not read as a training config.", labelOf(uri)));
@@ -227,7 +227,7 @@ class Panel {
       reserve: result.reserve,
       follow: this.follow,
       because: result.recognised.because,
-      localCards: this.localCards !== undefined,
+      localCards: this.host.localCards !== undefined,
     };
   }
 
@@ -266,7 +266,7 @@ class Panel {
         this.showLocalCards();
         break;
       case "pickDevice":
-        void chooseDevice(this.session, this.uri, message.device);
+        void chooseDevice(this.host.session, this.uri, message.device);
         break;
       case "reveal":
         void this.reveal(vscode.Uri.parse(message.uri), message.range);
@@ -304,7 +304,7 @@ class Panel {
     const { id, runId, set } = message;
     const { token } = this.asking;
     const params: WhatIfParams = { uri: uri.toString(), runId, set };
-    this.session.request<WhatIfResult>(METHODS.whatIf, params, token).then(
+    this.host.session.request<WhatIfResult>(METHODS.whatIf, params, token).then(
       ({ run }) => {
         if (!token.isCancellationRequested) this.post({ type: "whatIfResult", id, runId, run });
       },
@@ -322,10 +322,10 @@ class Panel {
     const params: RunParams = { uri: uri.toString(), runId };
     const answer =
       question === "guide"
-        ? this.session
+        ? this.host.session
             .request<GuideResult>(METHODS.guide, params, token)
             .then(({ guide }): HostToPage => ({ type: "guide", runId, guide }))
-        : this.session
+        : this.host.session
             .request<CompareResult>(METHODS.compare, params, token)
             .then(({ lines }): HostToPage => ({ type: "compare", runId, lines }));
     answer.then(
@@ -341,7 +341,7 @@ class Panel {
   }
 
   private showLocalCards(): void {
-    this.localCards?.().then(
+    this.host.localCards?.().then(
       (cards) => this.post({ type: "localCards", cards }),
       () => this.post({ type: "localCards", cards: [] }),
     );
@@ -353,8 +353,8 @@ class Panel {
   ): Promise<Outcome | undefined> {
     if (this.uri === undefined) return undefined;
     const params: PlanEditsParams = { uri: this.uri.toString(), runId, planIndex, title };
-    const result = await this.session.request<EditsResult>(METHODS.planEdits, params);
-    return preview ? this.previews.show(result) : applyEdits(result);
+    const result = await this.host.session.request<EditsResult>(METHODS.planEdits, params);
+    return preview ? this.host.previews.show(result) : applyEdits(result);
   }
 
   private async tried(
@@ -363,14 +363,14 @@ class Panel {
   ): Promise<Outcome | undefined> {
     if (this.uri === undefined) return undefined;
     const params: WhatIfParams = { uri: this.uri.toString(), runId, set };
-    const result = await this.session.request<EditsResult>(METHODS.whatIfEdits, params);
-    return preview ? this.previews.show(result) : applyEdits(result);
+    const result = await this.host.session.request<EditsResult>(METHODS.whatIfEdits, params);
+    return preview ? this.host.previews.show(result) : applyEdits(result);
   }
 
   private async settle(key: string, value: string): Promise<Outcome | undefined> {
     if (this.uri === undefined) return undefined;
     const params: SettleParams = { uri: this.uri.toString(), key, value };
-    const result = await this.session.request<EditsResult>(METHODS.settle, params);
+    const result = await this.host.session.request<EditsResult>(METHODS.settle, params);
     const dirty = dirtyDocuments();
     const outcome = await applyEdits(result);
     if (outcome.ok) await saveEdited(result, dirty);

@@ -23,7 +23,7 @@ const PLAIN_ENDINGS = /\.(toml|hjson|json5|ya?ml|jsonc?|slurm|sbatch|gin)$/i;
 
 /** Names that only training configs have. */
 const NAMES =
-  /(^|\/)(\.vramlens\.ya?ml|[\w.-]*(ds|deepspeed|zero)[-_.]?\w*(config|zero|stage|offload)\w*\.h?json|accelerate[\w.-]*\.ya?ml|adapter_config\.json|axolotl[\w.-]*\.ya?ml)$/i;
+  /(^|\/)(\.vramlens\.ya?ml|accelerate[\w.-]{0,80}\.ya?ml|adapter_config\.json|axolotl[\w.-]{0,80}\.ya?ml)$/i;
 
 /** Words that training configs and launchers have and little else does. */
 const CONTENT = new RegExp(
@@ -73,5 +73,12 @@ export const HEAD_LINES = 3000;
 export function mayBeConfig(document: Sniffable): boolean {
   if (!(LANGUAGES as readonly string[]).includes(document.languageId)) return false;
   if (document.languageId === "plaintext" && !PLAIN_ENDINGS.test(document.path)) return false;
-  return NAMES.test(document.path) || CONTENT.test(document.head());
+  return NAMES.test(document.path) || namesDeepspeed(document.path) || CONTENT.test(document.head());
+}
+
+/** `ds_config_zero3.json`, `deepspeed-stage2.hjson`. */
+function namesDeepspeed(path: string): boolean {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  const at = name.search(/ds|deepspeed|zero/i);
+  return /\.h?json$/i.test(name) && at >= 0 && /config|zero|stage|offload/i.test(name.slice(at + 2));
 }

@@ -82,7 +82,7 @@ const ALLOCATOR_OPTIONS: readonly (readonly [name: string, option: RegExp])[] = 
   ["expandable_segments", /expandable_segments\s*:\s*(true|false)/i],
   ["max_split_size_mb", /max_split_size_mb\s*:\s*(\d+)/],
   // A list gives a number per size; the last one holds for every larger size.
-  ["roundup_power2_divisions", /roundup_power2_divisions\s*:\s*(?:\[[^\]]*>\s*:\s*)?(\d+)/],
+  ["roundup_power2_divisions", /roundup_power2_divisions\s{0,9}:\s{0,9}(?:\[[^\]]{0,200}>\s{0,9}:\s{0,9})?(\d+)/],
 ];
 
 /** What the allocator's environment variable sets for the command: `expandable_segments:True,max_split_size_mb:128`. */

@@ -5,7 +5,15 @@
 import { type EditDialect, insertPath, removeEntry, type Value } from "../syntax/edit";
 import { setValue } from "../syntax/edit-list";
 import type { Entry, LocatedNode, MapNode, SpanEdit, SyntaxId } from "../syntax/tree";
-import type { ConfigDocument, EditResult, KeySpec, LocatedSetting, ReadResult, SettingChange } from "./types";
+import type {
+  CarrierId,
+  ConfigDocument,
+  EditResult,
+  KeySpec,
+  LocatedSetting,
+  ReadResult,
+  SettingChange,
+} from "./types";
 
 /** Where new keys go: the map of arguments and its dotted path in the document. */
 export interface Target {
@@ -22,9 +30,22 @@ const DIALECTS: Readonly<Record<SyntaxId, EditDialect>> = {
   notebook: "notebook",
 };
 
-/** How values are spelled in a document. */
-export function dialectOf(document: ConfigDocument): EditDialect {
+/** How values are spelled in a document; a notebook's commands are a shell's. */
+export function dialectOf(document: ConfigDocument, carrier?: CarrierId): EditDialect {
+  if (carrier === "shell") return "shell";
   return DIALECTS[document.parsed.syntax ?? "yaml"];
+}
+
+/** Edits of a notebook's command as its JSON text takes them: on one line, plain words only. */
+export function inNotebook(result: EditResult): EditResult {
+  if ("refused" in result) return result;
+  const edits = result.edits.map((edit) => ({
+    ...edit,
+    newText: edit.newText.replace(/\\\r?\n/g, " ").replace(/[ \t]+/g, " "),
+  }));
+  return edits.every(({ newText }) => /^[\w.,:+=/ -]*$/.test(newText))
+    ? { edits }
+    : { refused: "This text would need quotes inside of the notebook's own." };
 }
 
 /** Names whose keys stand together in configs: a new key goes after the last of its group that is there. */
@@ -42,10 +63,12 @@ export function editByTable(
   read: ReadResult,
   changes: readonly SettingChange[],
   target: Target | undefined,
+  carrier?: CarrierId,
 ): EditResult {
   const edits: SpanEdit[] = [];
+  const dialect = dialectOf(document, carrier);
   for (const change of changes) {
-    const outcome = editOne(document, keys, read, change, target);
+    const outcome = editOne(document, keys, read, change, target, dialect);
     if ("refused" in outcome) return outcome;
     edits.push(...outcome.edits);
   }
@@ -70,8 +93,8 @@ function editOne(
   read: ReadResult,
   change: SettingChange,
   target: Target | undefined,
+  dialect: EditDialect,
 ): EditResult {
-  const dialect = dialectOf(document);
   const stated: LocatedSetting | undefined = read.settings.findLast((setting) => setting.name === change.name);
   if (change.value === null) return stated === undefined ? { edits: [] } : remove(document, stated, target, dialect);
   const value: Value = change.value;

@@ -1,6 +1,5 @@
 /** One sentence per canonical setting: what it does to GPU memory. Shared by the formats' tables. */
 
-import type { SchemaKey } from "./schema";
 import type { KeySpec } from "./types";
 
 export const EFFECT = {
@@ -67,9 +66,10 @@ export const EFFECT = {
   lossy: "Matrix products in 8 bits: smaller copies for the products, the weights stay.",
   masks: "Dropout inside the layers: keeps a mask of what it dropped.",
   schedule: "Pipeline schedule: decides how many micro-batches are in flight.",
+  harmless: "No GPU memory of its own.",
 } as const;
 
-type Extra = Partial<Omit<SchemaKey, "key" | "name" | "type" | "effect" | "memory">>;
+type Extra = Partial<Omit<KeySpec, "key" | "name" | "type" | "effect" | "memory">>;
 
 /** A key that changes GPU memory. */
 export function memory(
@@ -78,13 +78,18 @@ export function memory(
   type: KeySpec["type"],
   effect: string,
   extra: Extra = {},
-): SchemaKey {
+): KeySpec {
   return { key, name, type, effect, memory: true, ...extra };
 }
 
 /** Keys that touch memory in one way and stand for no setting the estimate takes. */
-export function touching(effect: string, keys: string): SchemaKey[] {
+export function touching(effect: string, keys: string): KeySpec[] {
   return keys.split(" ").map((key) => memory(key, null, "any", effect, { nullable: true }));
+}
+
+/** Keys that change nothing on the GPU in a training step. */
+export function harmless(keys: string): KeySpec[] {
+  return keys.split(" ").map((key) => other(key, null, "any", EFFECT.harmless, { nullable: true }));
 }
 
 /** A key that costs no GPU memory but decides something about the run. */
@@ -94,7 +99,7 @@ export function other(
   type: KeySpec["type"],
   effect: string,
   extra: Extra = {},
-): SchemaKey {
+): KeySpec {
   return { key, name, type, effect, memory: false, ...extra };
 }
 

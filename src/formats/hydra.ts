@@ -77,7 +77,15 @@ export function groupPath(folder: string, path: string): string {
 
 /** The key that `# @package name` in the head of a config asks for. */
 export function packageHeader(text: string): string | undefined {
-  return /^(?:\s*(?:#[^\n]*)?\n)*?#\s*@package[ \t]+(\S+)/.exec(text.slice(0, 2000))?.[1];
+  for (const line of text
+    .slice(0, 2000)
+    .split("\n")
+    .map((one) => one.trim())) {
+    const found = /^#\s{0,9}@package[ \t]{1,9}(\S+)/.exec(line)?.[1];
+    if (found !== undefined) return found;
+    if (line !== "" && !line.startsWith("#")) return undefined;
+  }
+  return undefined;
 }
 
 /**

@@ -6,7 +6,7 @@ export { syntaxOf } from "../syntax/dispatch";
 
 /** Last part of a URI's path, decoded. */
 export function fileName(uri: string): string {
-  const name = uri.replace(/[?#].*$/, "").replace(/^.*\//, "");
+  const name = (uri.split(/[?#]/, 1)[0] ?? "").replace(/^.*\//, "");
   try {
     return decodeURIComponent(name);
   } catch {

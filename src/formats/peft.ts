@@ -3,7 +3,6 @@
  * `adapter_config.json` files and pins read them through this table. Source: peft/tuners/<tuner>/config.py (0.21).
  */
 import { EFFECT, memory } from "./effects";
-import type { SchemaKey } from "./schema";
 import type { KeySpec } from "./types";
 
 /** A field that several classes have. */
@@ -130,7 +129,7 @@ function writtenFields({ fields, renamed = {} }: PeftClass): readonly (readonly 
   return [...own, ...Object.entries(renamed).map(([written, name]) => [written, FIELDS[name]!] as const)];
 }
 
-function key(prefix: string, written: string, { name, type, effect, min }: Field): SchemaKey {
+function key(prefix: string, written: string, { name, type, effect, min }: Field): KeySpec {
   return memory(`${prefix}.${written}`, name, type, effect, { nullable: true, ...(min === undefined ? {} : { min }) });
 }
 
@@ -140,7 +139,7 @@ export const PEFT_CALLS: readonly (readonly [RegExp, string])[] = PEFT_CLASSES.m
 );
 
 /** Keywords of the classes; the call itself names the adapter. */
-export const PEFT_CALL_KEYS: readonly SchemaKey[] = [
+export const PEFT_CALL_KEYS: readonly KeySpec[] = [
   ...PEFT_CLASSES.flatMap((entry) => [
     memory(`${entry.type}.call`, "adapter", "boolean", EFFECT.adapter, { means: { true: entry.type } }),
     ...writtenFields(entry).map(([written, spec]) => key(entry.type, written, spec)),

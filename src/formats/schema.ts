@@ -4,10 +4,10 @@
  */
 import { nodeAt } from "../syntax/text";
 import type { Entry, LocatedNode, MapNode } from "../syntax/tree";
-import { editByTable } from "./edit";
+import { editByTable, inNotebook } from "./edit";
 import { renaming } from "./fix";
 import { nearest } from "./suggest";
-import { type KeyTable, lastEntries, problem, readValue, tableOf } from "./table";
+import { isUncounted, type KeyTable, lastEntries, problem, readValue, tableOf } from "./table";
 import type {
   CarrierId,
   ConfigDocument,
@@ -22,22 +22,6 @@ import type {
   SettingChange,
   SettingName,
 } from "./types";
-
-type Canonical = string | number | boolean | null;
-
-/** A key that may decide more than one setting, or name a document. */
-export interface SchemaKey extends KeySpec {
-  /** Further settings the key decides; only the values listed in `means` count when `only` is set. */
-  readonly also?: readonly {
-    readonly name: SettingName;
-    readonly means?: Readonly<Record<string, Canonical>>;
-    readonly only?: true;
-  }[];
-  /** The word to write for a canonical value where several mean it (`bf16` → `amp_bf16`). */
-  readonly writes?: Readonly<Record<string, string>>;
-  /** Link to another document that the value names. */
-  readonly link?: DocumentLink["kind"];
-}
 
 /** What a format sees of a document. */
 export interface View {
@@ -61,7 +45,7 @@ export const NOT_RECOGNISED: Recognition = { confidence: 0, because: "" };
 export interface SchemaFormat {
   readonly id: SchemaId;
   readonly carrier?: CarrierId;
-  readonly keys: readonly SchemaKey[];
+  readonly keys: readonly KeySpec[];
   /** The views worth looking at, best first; empty when the document cannot be of this format. */
   readonly views: (document: ConfigDocument) => readonly View[];
   readonly recognise: (view: View, document: ConfigDocument) => Recognition;
@@ -108,9 +92,9 @@ export function schemaFormat(spec: SchemaFormat): Format {
     const settings: LocatedSetting[] = [];
     const problems: FormatProblem[] = [];
     for (const { path, entry } of flatten(view.map)) {
-      const key = table.byPath.get(path) as SchemaKey | undefined;
+      const key = table.byPath.get(path);
       if (key === undefined) unknownKey(spec, table, path, entry, problems);
-      else readKey(key, path, entry, settings, problems);
+      else readKey(key, table, path, entry, settings, problems);
     }
     settings.push(...(view.extra ?? []));
     settings.push(...(spec.derive?.(settings, view, document) ?? []));
@@ -140,23 +124,19 @@ export function schemaFormat(spec: SchemaFormat): Format {
       const refused = written.find((change) => "refused" in change);
       if (refused !== undefined && "refused" in refused) return refused;
       const target = view.target === undefined ? undefined : { map: view.target, path: "" };
-      return editByTable(
-        document,
-        keys,
-        result,
-        written.filter((change) => "name" in change && change.written === undefined) as readonly Spelled[],
-        target,
-      );
+      const wanted = written.filter((change) => "name" in change && change.written === undefined) as readonly Spelled[];
+      const edited = editByTable(document, keys, result, wanted, target, spec.carrier);
+      return spec.carrier === "shell" && document.parsed.syntax === "notebook" ? inNotebook(edited) : edited;
     },
   };
 }
 
 /** Keys that can be written here, those of blocks in use first; no block is made up for one key in a data file. */
-function placed(keys: readonly SchemaKey[], map: MapNode): readonly SchemaKey[] {
+function placed(keys: readonly KeySpec[], map: MapNode): readonly KeySpec[] {
   const dotted = map.entries.filter((entry) => entry.key.includes("."));
   if (dotted.length === 0) return keys.filter((key) => hasPlace(key, map));
   const blocks = new Set(dotted.map((entry) => entry.key.replace(/\..*$/s, "")));
-  const used = (key: SchemaKey) => blocks.has(key.key.replace(/\..*$/s, ""));
+  const used = (key: KeySpec) => blocks.has(key.key.replace(/\..*$/s, ""));
   return [...keys.filter(used), ...keys.filter((key) => !used(key))];
 }
 
@@ -179,7 +159,8 @@ export function* flatten(map: MapNode, prefix = "", depth = 0): Generator<{ path
 }
 
 function readKey(
-  key: SchemaKey,
+  key: KeySpec,
+  table: KeyTable,
   path: string,
   entry: Entry,
   settings: LocatedSetting[],
@@ -194,7 +175,8 @@ function readKey(
     keySpan: entry.keySpan,
     valueSpan: { start: entry.value.start, end: entry.value.end },
   };
-  settings.push({ ...base, name: key.name, value: meaning(read.value, key.means) });
+  const uncounted = isUncounted(key, table, path, entry.value, read.value) ? { uncounted: true as const } : {};
+  settings.push({ ...base, ...uncounted, name: key.name, value: meaning(read.value, key.means) });
   for (const also of key.also ?? []) {
     const text = textOf(read.value);
     if (also.only && (text === undefined || also.means?.[text] === undefined)) continue;
@@ -203,7 +185,7 @@ function readKey(
 }
 
 /** The key as these frameworks take it: words in capitals (`FULL_SHARD`) are values, not placeholders to fill in. */
-function asWritten(key: SchemaKey, node: LocatedNode): KeySpec {
+function asWritten(key: KeySpec, node: LocatedNode): KeySpec {
   const word = node.kind === "scalar" && typeof node.value === "string" && /^[A-Z][A-Z0-9_]*$/.test(node.value);
   if (key.type === "string" && word) return { ...key, type: "any" };
   // Templates of these frameworks list many keys without a value: unset, not half typed.
@@ -225,7 +207,7 @@ function textOf(value: LocatedSetting["value"]): string | undefined {
   return value === null ? "null" : typeof value === "object" ? undefined : String(value);
 }
 
-function meaning(value: LocatedSetting["value"], means: SchemaKey["means"]): LocatedSetting["value"] {
+function meaning(value: LocatedSetting["value"], means: KeySpec["means"]): LocatedSetting["value"] {
   const text = textOf(value);
   if (means === undefined || text === undefined) return value;
   const direct = means[text] ?? means[text.toLowerCase()];
@@ -251,7 +233,7 @@ function unknownKey(spec: SchemaFormat, table: KeyTable, path: string, entry: En
 }
 
 function linkOf(table: KeyTable, setting: LocatedSetting): DocumentLink[] {
-  const key = table.byPath.get(setting.key) as SchemaKey | undefined;
+  const key = table.byPath.get(setting.key);
   const kind = key?.link ?? (setting.name === "model" && key?.name === "model" ? "model" : undefined);
   if (kind === undefined || setting.name !== key?.name || typeof setting.value !== "string" || setting.value === "")
     return [];
@@ -270,9 +252,8 @@ function spell(
 ): Spelled | { refused: string } {
   const asked = precision(spec, change);
   const stated = settings.findLast((setting) => setting.name === asked.name);
-  const key = (
-    stated === undefined ? spec.keys.find((candidate) => candidate.name === asked.name) : table.byPath.get(stated.key)
-  ) as SchemaKey | undefined;
+  const key =
+    stated === undefined ? spec.keys.find((candidate) => candidate.name === asked.name) : table.byPath.get(stated.key);
   if (key === undefined) return stated === undefined ? asked : { refused: "The value follows from several settings." };
   if (key.name !== asked.name && key.also?.every((also) => also.name !== asked.name) !== false)
     return { refused: "The value follows from another setting." };

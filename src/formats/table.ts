@@ -86,11 +86,17 @@ export function plainValue(node: LocatedNode): unknown {
   }
 }
 
-const TEMPLATE = /\{\{.*\}\}|\$\{[^}]*\}|^\$\w+$|^<[^<>]+>$|^\?{2,}$|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+,?$/;
+const TEMPLATE = /^\$\w+$|^<[^<>]+>$|^\?{2,}$|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+,?$/;
+
+/** Whether one mark stands somewhere after another. */
+function encloses(text: string, open: string, close: string): boolean {
+  const from = text.indexOf(open);
+  return from >= 0 && text.includes(close, from + open.length);
+}
 
 /** Whether a text stands for a value somebody fills in later. */
 export function isTemplate(text: string): boolean {
-  return TEMPLATE.test(text.trim());
+  return encloses(text, "{{", "}}") || encloses(text, "${", "}") || TEMPLATE.test(text.trim());
 }
 
 /** What a script or an environment fills in, whatever the key takes. */
@@ -127,6 +133,7 @@ function readMap(map: MapNode, table: KeyTable, policy: ReadPolicy, prefix: stri
         key: path,
         value: read.value,
         ...(read.unknown === true ? { unknown: true } : {}),
+        ...(isUncounted(spec, table, path, entry.value, read.value) ? { uncounted: true } : {}),
         node: entry.value,
         keySpan: entry.keySpan,
         valueSpan: { start: entry.value.start, end: entry.value.end },
@@ -183,6 +190,23 @@ function divisor(micro: LocatedSetting, args: { total: number; micro: number }):
   let largest = args.micro - 1;
   while (largest > 1 && args.total % largest !== 0) largest--;
   return largest < 1 ? [] : [setting(micro.key, { name: "micro_batch_size", value: largest }, true)];
+}
+
+/** Values that leave a key's effect out, beside the library's default. */
+const IDLE: ReadonlySet<string> = new Set(["", "0", "1", "false", "none", "no", "off", "null", "[object Object]"]);
+
+/** Whether a key that changes memory and stands for no setting asks for its effect; blocks leave that to their keys. */
+export function isUncounted(
+  spec: KeySpec,
+  table: KeyTable,
+  path: string,
+  node: LocatedNode,
+  value: LocatedSetting["value"],
+): boolean {
+  if (spec.name !== null || !spec.memory || spec.also !== undefined || table.children.has(path)) return false;
+  if (node.kind === "list") return node.items.length > 0;
+  if (node.kind === "map") return node.entries.length > 0;
+  return value !== spec.default && !IDLE.has(String(value ?? "").toLowerCase());
 }
 
 interface ReadValue {

@@ -48,6 +48,8 @@ export interface LocatedSetting {
   readonly value: string | number | boolean | null | { readonly auto: true };
   /** Stated, but not to be known from the text: a template, a list of values to try. */
   readonly unknown?: true;
+  /** The key changes memory in a way that nothing is computed from, and its value asks for that. */
+  readonly uncounted?: true;
   /** Values that are lists or maps keep their node (target_modules, lora blocks). */
   readonly node: LocatedNode;
   readonly keySpan: Span;
@@ -105,6 +107,7 @@ export interface KeySpec {
   /** Dotted path, e.g. `zero_optimization.stage`; aliases are older or other spellings of the same key. */
   readonly key: string;
   readonly aliases?: readonly string[];
+  /** null: the key stands for no setting. One that changes memory all the same is said not to be counted. */
   readonly name: SettingName | null;
   readonly type: "integer" | "number" | "boolean" | "string" | "enum" | "list" | "map" | "any";
   readonly values?: readonly string[];
@@ -121,6 +124,16 @@ export interface KeySpec {
   readonly defaultsBy?: Readonly<Record<string, string | number | boolean | null>>;
   /** Canonical value of a written one (`amp_bf16` → `bf16`), by its text; others are taken as they are. */
   readonly means?: Readonly<Record<string, string | number | boolean | null>>;
+  /** Further settings the key decides; only the values listed in `means` count when `only` is set. */
+  readonly also?: readonly {
+    readonly name: SettingName;
+    readonly means?: Readonly<Record<string, string | number | boolean | null>>;
+    readonly only?: true;
+  }[];
+  /** The word to write for a canonical value where several mean it (`bf16` → `amp_bf16`). */
+  readonly writes?: Readonly<Record<string, string>>;
+  /** Link to another document that the value names. */
+  readonly link?: DocumentLink["kind"];
   /** Version that renamed or removed it. */
   readonly removedIn?: string;
   readonly replacedBy?: string;

@@ -36,10 +36,11 @@ const TOOLS: readonly Tool[] = [
 /** Rows of `nvidia-smi --query-gpu=name,memory.total,memory.used --format=csv,noheader,nounits`; sizes are MiB. */
 export function readNvidia(output: string): readonly LocalCard[] {
   return output.split(/\r?\n/).flatMap((line) => {
-    const match = /^\s*(.+?),\s*(\d+),\s*(\d+)\s*$/.exec(line);
-    return match === null
-      ? []
-      : [{ name: match[1] ?? "", totalBytes: Number(match[2]) * MIB, usedBytes: Number(match[3]) * MIB }];
+    const fields = line.split(",").map((field) => field.trim());
+    const [total = "", used = ""] = fields.slice(-2);
+    const name = fields.slice(0, -2).join(", ");
+    if (name === "" || !/^\d+$/.test(total) || !/^\d+$/.test(used)) return [];
+    return [{ name, totalBytes: Number(total) * MIB, usedBytes: Number(used) * MIB }];
   });
 }
 

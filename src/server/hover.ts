@@ -30,8 +30,24 @@ function commandLink(command: string, uri: string): string {
 
 /** Markdown without its marks, for clients that show text only. */
 function plain(markdown: string): string {
-  return markdown
-    .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
-    .replace(/^\s*\|?(?:\s*:?-{2,}:?\s*\|)+\s*:?-*:?\s*$\n?/gm, "")
+  return withoutLinks(markdown)
+    .split("\n")
+    .filter((line) => !(line.includes("--") && line.includes("|") && /^[\s|:-]*$/.test(line)))
+    .join("\n")
     .replace(/\*\*|`/g, "");
+}
+
+/** `[text](target)` as its text. */
+function withoutLinks(markdown: string): string {
+  let shown = "";
+  let last = 0;
+  for (let middle = markdown.indexOf("]("); middle >= 0; middle = markdown.indexOf("](", last)) {
+    const open = markdown.lastIndexOf("[", middle);
+    const close = markdown.indexOf(")", middle);
+    if (close < 0) break;
+    shown +=
+      open < last ? markdown.slice(last, close + 1) : markdown.slice(last, open) + markdown.slice(open + 1, middle);
+    last = close + 1;
+  }
+  return shown + markdown.slice(last);
 }

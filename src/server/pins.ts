@@ -62,7 +62,7 @@ export function pinsCandidates(uri: string, workspaceFolders: readonly string[])
   const found: string[] = [];
   for (let end = uri.lastIndexOf("/"); end > 0; end = uri.lastIndexOf("/", end - 1)) {
     const directory = uri.slice(0, end);
-    if (!/^[a-z][a-z0-9+.-]*:\/*.*[^:/]/i.test(directory)) break;
+    if (!/^[a-z][a-z0-9+.-]*:[:/]*[^:/]/i.test(directory)) break;
     found.push(`${directory}/${PINS_FILE}`);
     if (folder === undefined || directory === folder) break;
   }

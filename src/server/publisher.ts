@@ -21,6 +21,18 @@ import type { Session } from "./session";
 import { statusOf } from "./status";
 import { text } from "./text";
 
+/** What is published from, and where to. */
+export interface Published {
+  readonly connection: Connection;
+  readonly documents: TextDocuments<TextDocument>;
+  readonly notebooks: Notebooks;
+  readonly open: OpenDocuments;
+  readonly session: Session;
+  readonly current: Current;
+  readonly quietTimes: QuietTimes;
+  readonly outside: OutsideWatcher;
+}
+
 export class Publisher {
   private readonly resultIds = new Map<string, { readonly id: string; readonly json: string }>();
   private resultCount = 0;
@@ -29,20 +41,11 @@ export class Publisher {
   /** Last run of each open document, to show while it is broken. */
   private readonly lastRuns = new Map<string, StatusRun>();
 
-  constructor(
-    private readonly connection: Connection,
-    private readonly documents: TextDocuments<TextDocument>,
-    private readonly notebooks: Notebooks,
-    private readonly open: OpenDocuments,
-    private readonly session: Session,
-    private readonly current: Current,
-    private readonly quietTimes: QuietTimes,
-    private readonly outside: OutsideWatcher,
-  ) {}
+  constructor(private readonly of: Published) {}
 
   /** Answers clients that ask for diagnostics. */
   register(): void {
-    const { connection } = this;
+    const { connection } = this.of;
     connection.languages.diagnostics.on(async (params, token) => {
       const empty: DocumentDiagnosticReport = { kind: DocumentDiagnosticReportKind.Full, items: [] };
       // Never an error: a failed pull would leave the document without diagnostics for good in some clients.
@@ -55,11 +58,11 @@ export class Publisher {
 
   /** The one function behind push and pull. */
   private async validate(uri: string, token: Cancellation): Promise<Diagnostic[]> {
-    if (!(await this.session.settings.get(uri)).diagnostics) return [];
-    const analysis = await this.current.get(uri, false, token);
+    if (!(await this.of.session.settings.get(uri)).diagnostics) return [];
+    const analysis = await this.of.current.get(uri, false, token);
     return analysis === undefined
       ? []
-      : diagnosticsOf(analysis, this.session.known.diagnostics, this.session.known.locale);
+      : diagnosticsOf(analysis, this.of.session.known.diagnostics, this.of.session.known.locale);
   }
 
   private async pullDiagnostics(
@@ -67,7 +70,7 @@ export class Publisher {
     previous: string | undefined,
     token: Cancellation,
   ): Promise<DocumentDiagnosticReport> {
-    await this.quietTimes.quiet(this.current.owner(uri));
+    await this.of.quietTimes.quiet(this.of.current.owner(uri));
     const items = await this.validate(uri, token);
     const json = JSON.stringify(items);
     const last = this.resultIds.get(uri);
@@ -76,16 +79,16 @@ export class Publisher {
     }
     this.resultCount += 1;
     const resultId = String(this.resultCount);
-    if (this.documents.get(uri) !== undefined || this.notebooks.cell(uri) !== undefined)
+    if (this.of.documents.get(uri) !== undefined || this.of.notebooks.cell(uri) !== undefined)
       this.resultIds.set(uri, { id: resultId, json });
     return { kind: DocumentDiagnosticReportKind.Full, resultId, items };
   }
 
   /** Brings what the client was told of a document up to date, once its typing has settled. */
   schedule(uri: string): void {
-    this.quietTimes.schedule(uri, () => {
+    this.of.quietTimes.schedule(uri, () => {
       this.refresh(uri).catch((error) => {
-        this.connection.console.error(`refresh of ${uri} failed: ${describeError(error)}`);
+        this.of.connection.console.error(`refresh of ${uri} failed: ${describeError(error)}`);
         this.sendStatus({ uri, state: "failed", because: String(error), run: null });
       });
     });
@@ -93,18 +96,18 @@ export class Publisher {
 
   /** Brings status and pushed diagnostics of an open document up to date. */
   private async refresh(uri: string): Promise<void> {
-    const version = this.open.get(uri)?.version;
-    const isStale = () => this.open.get(uri)?.version !== version;
-    if (!this.announced.has(uri) && this.current.isRelevant(uri)) {
+    const version = this.of.open.get(uri)?.version;
+    const isStale = () => this.of.open.get(uri)?.version !== version;
+    if (!this.announced.has(uri) && this.of.current.isRelevant(uri)) {
       this.sendStatus({ uri, state: "computing", because: "", run: null });
     }
-    const cells = this.notebooks.get(uri)?.cells.map(({ document }) => document.uri);
+    const cells = this.of.notebooks.get(uri)?.cells.map(({ document }) => document.uri);
     for (const shown of cells ?? [uri]) {
       const diagnostics = await this.validate(shown, NEVER);
       if (isStale()) return;
-      if (this.session.client?.pull !== false) continue;
-      const shownVersion = this.current.versionOf(shown);
-      await this.connection.sendDiagnostics({
+      if (this.of.session.client?.pull !== false) continue;
+      const shownVersion = this.of.current.versionOf(shown);
+      await this.of.connection.sendDiagnostics({
         uri: shown,
         diagnostics,
         ...(shownVersion === undefined ? {} : { version: shownVersion }),
@@ -115,36 +118,37 @@ export class Publisher {
   }
 
   private async status(uri: string): Promise<StatusParams> {
-    const { locale } = this.session.known;
-    if (!(await this.session.settings.get(uri)).enable)
+    const { locale } = this.of.session.known;
+    if (!(await this.of.session.settings.get(uri)).enable)
       return { uri, state: "off", because: text(locale, "off"), run: null };
-    const analysis = await this.current.get(uri, false, NEVER);
+    const analysis = await this.of.current.get(uri, false, NEVER);
     if (analysis === undefined) {
       return { uri, state: "not-recognised", because: text(locale, "notRecognised"), run: null };
     }
-    if (this.session.known.watchFiles && this.session.known.watchFolders) await this.outside.add(analysis.dependencies);
+    if (this.of.session.known.watchFiles && this.of.session.known.watchFolders)
+      await this.of.outside.add(analysis.dependencies);
     const status = statusOf(uri, analysis, this.lastRuns.get(uri) ?? null, locale);
     if (status.run !== null) this.lastRuns.set(uri, status.run);
-    const { device } = await this.session.settings.get(uri);
+    const { device } = await this.of.session.settings.get(uri);
     if (device !== undefined && status.run?.deviceName === null && lookUpDevice(device).device === null) {
       return { ...status, notice: text(locale, "unknownDevice", device) };
     }
     if (status.state === "not-recognised") {
       this.lastRuns.delete(uri);
-      this.open.forget(uri);
+      this.of.open.forget(uri);
     }
     return status;
   }
 
   private sendStatus(status: StatusParams): void {
     this.announced.add(status.uri);
-    if (this.session.client?.status === true) void this.connection.sendNotification(METHODS.status, status);
+    if (this.of.session.client?.status === true) void this.of.connection.sendNotification(METHODS.status, status);
   }
 
   /** Makes the client ask again. A client that is shutting down may not answer; nothing is lost then. */
   refreshClient(): void {
-    const { connection } = this;
-    const { client } = this.session;
+    const { connection } = this.of;
+    const { client } = this.of.session;
     if (client?.pull === true && client.refreshDiagnostics) connection.languages.diagnostics.refresh();
     if (client?.refreshHints === true) connection.languages.inlayHint.refresh().catch(() => {});
     if (client?.refreshLenses === true) connection.sendRequest("workspace/codeLens/refresh").catch(() => {});
@@ -155,7 +159,7 @@ export class Publisher {
     for (const one of shown) this.resultIds.delete(one);
     this.announced.delete(uri);
     this.lastRuns.delete(uri);
-    if (this.session.client?.pull !== false) return;
-    for (const one of shown) void this.connection.sendDiagnostics({ uri: one, diagnostics: [] });
+    if (this.of.session.client?.pull !== false) return;
+    for (const one of shown) void this.of.connection.sendDiagnostics({ uri: one, diagnostics: [] });
   }
 }

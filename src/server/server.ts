@@ -89,7 +89,16 @@ class Server {
     this.session = session;
     this.quietTimes = quietTimes;
     this.current = current;
-    this.publisher = new Publisher(connection, documents, notebooks, open, session, current, quietTimes, outside);
+    this.publisher = new Publisher({
+      connection,
+      documents,
+      notebooks,
+      open,
+      session,
+      current,
+      quietTimes,
+      outside,
+    });
   }
 
   register(): void {

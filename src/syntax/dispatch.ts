@@ -38,7 +38,7 @@ const BY_LANGUAGE: Readonly<Record<string, Choice>> = {
 };
 
 function choose(uri: string, languageId: string): Choice | null {
-  const path = uri.replace(/[?#].*$/, "");
+  const path = uri.split(/[?#]/, 1)[0] ?? "";
   return BY_NAME.find(([pattern]) => pattern.test(path))?.[1] ?? BY_LANGUAGE[languageId] ?? null;
 }
 

@@ -309,7 +309,7 @@ function insertFlag(text: string, parent: MapNode, key: string, value: Value, ne
   const option = dashed(text, parent) ? key.replaceAll("_", "-") : key;
   const member = !flag
     ? `${key}=${spelled}`
-    : value === true && !/=|\s+(?:True|true)/.test(text.slice(after.keySpan.end, after.value.end))
+    : value === true && !/=|\s(?:True|true)/.test(text.slice(after.keySpan.end, after.value.end))
       ? `--${option}`
       : `--${option}${equals ? "=" : " "}${spelled}`;
   const before = text.slice(lineStart(text, after.keySpan.start), after.keySpan.start);
@@ -397,6 +397,15 @@ function commaAfter(text: string, from: number, limit: number, dialect: EditDial
   return null;
 }
 
+/** Characters of the backslash, the blanks before it and the line break that continue a line into the one at `line`. */
+function continuation(text: string, line: number): number {
+  const end = /\r?\n$/.exec(text.slice(Math.max(0, line - 2), line))?.[0].length ?? 0;
+  if (end === 0 || text.charAt(line - end - 1) !== "\\") return 0;
+  let from = line - end - 1;
+  while (from > 0 && /[ \t]/.test(text.charAt(from - 1))) from--;
+  return line - from;
+}
+
 function removeFlag(text: string, entry: Entry): EditOutcome {
   const start = entry.keySpan.start;
   const end = Math.max(entry.keySpan.end, entry.value.start >= entry.keySpan.end ? entry.value.end : entry.keySpan.end);
@@ -404,12 +413,12 @@ function removeFlag(text: string, entry: Entry): EditOutcome {
   const lead = text.slice(line, start);
   const rest = text.slice(end, lineEnd(text, end));
   if (lead.trim() === "" && /^[ \t]*\\?$/.test(rest)) {
-    const previous = /([ \t]*\\)\r?\n$/.exec(text.slice(0, line));
-    if (/\\$/.test(rest) || previous === null) {
+    const previous = continuation(text, line);
+    if (/\\$/.test(rest) || previous === 0) {
       const next = text.indexOf("\n", end);
       if (next >= 0) return one(line, next + 1, "");
     }
-    if (previous !== null) return one(line - previous[0].length, end + rest.length, "");
+    if (previous > 0) return one(line - previous, end + rest.length, "");
   }
   let from = start;
   while (from > line && /[ \t]/.test(text.charAt(from - 1))) from--;

@@ -25,7 +25,12 @@ export function shifted(node: LocatedNode, by: number): LocatedNode {
     case "scalar":
       return { ...node, ...at, ...(node.source === undefined ? {} : { source: moved(node.source, by) }) };
     case "unknown":
-      return { ...node, ...at };
+      return {
+        ...node,
+        ...at,
+        ...(node.source === undefined ? {} : { source: moved(node.source, by) }),
+        ...(node.alternatives === undefined ? {} : { alternatives: node.alternatives.map((one) => shifted(one, by)) }),
+      };
   }
 }
 

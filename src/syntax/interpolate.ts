@@ -68,7 +68,7 @@ class Interpolator {
     const base = dots === 0 ? [] : path.slice(0, Math.max(0, path.length - dots));
     const steps = reference
       .slice(dots)
-      .replace(/\[["']?([^\]"']+)["']?\]/g, ".$1")
+      .replace(/\[["']?([^[\]"']{1,200})["']?\]/g, ".$1")
       .split(".")
       .filter((step) => step !== "");
     const full = [...base, ...steps];

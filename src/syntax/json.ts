@@ -278,11 +278,11 @@ class JsonReader {
       };
     }
     const line = this.text.slice(start, lineEnd);
-    const swallowed = /^([^[{]*?)\s*[}\]][}\],\s]*$/.exec(line);
-    const content = (swallowed?.[1] ?? line).trimEnd();
+    const swallowed = beforeClosing(line);
+    const content = (swallowed ?? line).trimEnd();
     const end = start + Math.max(content.length, 1);
     this.position = end;
-    if (swallowed !== null) {
+    if (swallowed !== undefined) {
       this.report("syntax", say("syntax.swallowed"), start, end);
       const cut = content.indexOf(",");
       if (cut > 0) this.position = start + cut;
@@ -386,4 +386,13 @@ class JsonReader {
     if (this.stopped || this.problems.length >= 200) return;
     this.problems.push({ code, message, start, end: Math.max(end, start), ...(mend === undefined ? {} : { mend }) });
   }
+}
+
+/** Text before the closing brackets that end a line, which an unquoted text took with it; undefined when none do. */
+function beforeClosing(line: string): string | undefined {
+  let tail = line.length;
+  while (tail > 0 && /[}\],\s]/.test(line.charAt(tail - 1))) tail--;
+  const closing = line.slice(tail).search(/[}\]]/);
+  const before = line.slice(0, tail + Math.max(0, closing)).trimEnd();
+  return closing < 0 || /[[{]/.test(before) ? undefined : before;
 }

@@ -1,13 +1,16 @@
 /**
  * Jupyter notebooks: the code cells as one Python module, with every place translated back into the JSON text.
- * Cell magics and shell escapes (`%pip`, `!accelerate launch`) are blanked, since Python does not know them.
+ * Cell magics and shell escapes (`%pip`, `!accelerate launch`) are blanked there, since Python does not know them: shell
+ * escapes and cells that a shell runs (`%%bash`) are a script of their own.
  */
 
 import { say } from "../words/message";
 import { parseJson } from "./json";
+import { moved } from "./moved";
 import { readModule, rootOf } from "./python";
+import { readScript } from "./shell";
 import { blankSpan, MAX_LENGTH } from "./text";
-import type { Entry, LocatedNode, MapNode, ParsedDocument, PythonModule, Span } from "./tree";
+import type { LocatedNode, ParsedDocument, PythonModule, ShellScript, Span } from "./tree";
 
 /** Reads a notebook. Never throws; offsets are those of `original`. */
 export function parseNotebook(original: string): ParsedDocument {
@@ -23,9 +26,57 @@ export function parseNotebook(original: string): ParsedDocument {
       problems: [...problems, { code: "too-large", message: say("syntax.cells"), start: 0, end: 0 }],
       syntax: "notebook",
     };
-  const module = readModule(withoutMagics(source.text));
-  const python = movedModule(module, source);
-  return { root: rootOf(python, original.length), problems, syntax: "notebook", python };
+  const module = readModule(withoutMagics(source));
+  const python = moved(module, (at) => source.place(at));
+  const shell = shellOf(source, module);
+  return {
+    root: rootOf(python, original.length),
+    problems,
+    syntax: "notebook",
+    python,
+    ...(shell === undefined ? {} : { shell }),
+  };
+}
+
+/** Cells that a shell runs whole. */
+const SHELL_CELL = /^\s*%%(?:bash|sh|shell|script\s+(?:bash|sh)\b)[^\n]*/;
+/** A line that a shell runs, with the lines it goes on in. */
+const SHELL_LINE = /^([ \t]*!{1,2})((?:[^\n]*\\\n)*[^\n]*)/gm;
+const MOST_COMMANDS = 200;
+
+/** What the shell is given; undefined when nothing is. Names of Python stand in it as `$name` and `{name}`. */
+function shellOf(source: PythonText, { assignments }: PythonModule): ShellScript | undefined {
+  const known = assignments.entries.filter(({ key, value }) => /^\w+$/.test(key) && value.kind === "scalar");
+  const blanked = source.text.replace(/[^\n]/g, " ");
+  let text = blanked;
+  const keep = (start: number, content: string): void => {
+    text = text.slice(0, start) + content + text.slice(start + content.length);
+  };
+  for (const { start, end } of source.cells) {
+    const cell = source.text.slice(start, end);
+    const magic = SHELL_CELL.exec(cell);
+    if (magic !== null) {
+      keep(start + magic[0].length, cell.slice(magic[0].length));
+      continue;
+    }
+    let count = 0;
+    for (const { 1: mark = "", 2: content = "", index } of cell.matchAll(SHELL_LINE)) {
+      if (++count > MOST_COMMANDS) break;
+      // `{name}` is Python's value, as long as in a shell: one character less, which a blank stands for.
+      const named = content.replace(/\{(\w+)\}/g, (all, name: string) =>
+        known.some(({ key }) => key === name) ? `$${name}\u0000` : all,
+      );
+      keep(start + index + mark.length, named);
+    }
+  }
+  if (text === blanked) return undefined;
+  const script = readScript(text, known);
+  const place = (at: Span): Span => source.place(at);
+  return {
+    commands: script.commands.map((command) => moved(command, place)),
+    variables: moved(script.variables, place),
+    directives: { ...script.directives, entries: [] },
+  };
 }
 
 function codeOf(original: string, root: LocatedNode | null): PythonText | undefined {
@@ -51,15 +102,17 @@ export function notebookCode(
 ): { readonly text: string; readonly offset: number; readonly place: (at: Span) => Span } | undefined {
   const source = codeOf(original, parseJson(original, MAX_LENGTH.notebook).root);
   if (source === undefined) return undefined;
-  return { text: withoutMagics(source.text), offset: source.inner(offset), place: (at) => source.place(at) };
+  return { text: withoutMagics(source), offset: source.inner(offset), place: (at) => source.place(at) };
 }
 
 function child(node: LocatedNode | null | undefined, key: string): LocatedNode | undefined {
   return node?.kind === "map" ? node.entries.find((entry) => entry.key === key)?.value : undefined;
 }
 
-function withoutMagics(text: string): string {
+function withoutMagics({ text, cells }: PythonText): string {
   let result = text;
+  for (const { start, end } of cells)
+    if (SHELL_CELL.test(text.slice(start, end))) result = blankSpan(result, start, end);
   for (const match of text.matchAll(/^[ \t]*[%!?][^\n]*(?:\\\n[^\n]*)*/gm))
     result = blankSpan(result, match.index, match.index + match[0].length);
   return result;
@@ -68,6 +121,8 @@ function withoutMagics(text: string): string {
 /** Python text put together from JSON string literals, with the place of each character. */
 class PythonText {
   text = "";
+  /** Where each cell stands in the text. */
+  readonly cells: Span[] = [];
   private readonly offsets: number[] = [];
 
   constructor(private readonly original: string) {}
@@ -87,6 +142,7 @@ class PythonText {
   }
 
   endCell(): void {
+    this.cells.push({ start: this.cells[this.cells.length - 1]?.end ?? 0, end: this.text.length + 1 });
     this.offsets.push(this.offsets[this.offsets.length - 1] ?? 0);
     this.text += "\n";
   }
@@ -122,46 +178,5 @@ function decode(sequence: string): string {
     return typeof value === "string" && value.length === 1 ? value : "?";
   } catch {
     return "?";
-  }
-}
-
-function movedModule(module: PythonModule, text: PythonText): PythonModule {
-  return {
-    calls: module.calls.map((call) => ({
-      callee: call.callee,
-      calleeSpan: text.place(call.calleeSpan),
-      positional: call.positional.map((node) => moved(node, text)),
-      keywords: moved(call.keywords, text) as MapNode,
-      ...text.place(call),
-    })),
-    classes: module.classes.map((type) => ({
-      name: type.name,
-      bases: type.bases,
-      fields: moved(type.fields, text) as MapNode,
-      ...text.place(type),
-    })),
-    assignments: moved(module.assignments, text) as MapNode,
-    imports: module.imports,
-    options: moved(module.options, text) as MapNode,
-  };
-}
-
-function moved(node: LocatedNode, text: PythonText): LocatedNode {
-  const at = text.place(node);
-  switch (node.kind) {
-    case "scalar":
-      return node.source === undefined ? { ...node, ...at } : { ...node, ...at, source: text.place(node.source) };
-    case "unknown":
-      return { ...node, ...at };
-    case "list":
-      return { ...node, ...at, items: node.items.map((item) => moved(item, text)) };
-    case "map":
-      return {
-        ...node,
-        ...at,
-        entries: node.entries.map(
-          (entry): Entry => ({ key: entry.key, keySpan: text.place(entry.keySpan), value: moved(entry.value, text) }),
-        ),
-      };
   }
 }

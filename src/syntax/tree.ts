@@ -32,6 +32,8 @@ export interface ScalarNode extends NodeBase {
    * assignment behind a shell variable or a Python name. Edits go there.
    */
   readonly source?: Span;
+  /** The variable of a script that its own arguments may set otherwise; the value is what holds without them. */
+  readonly standard?: string;
 }
 
 /** A value that cannot be known from the text: a template, an unresolved name, a call. */
@@ -39,6 +41,10 @@ export interface UnknownNode extends NodeBase {
   readonly kind: "unknown";
   readonly raw: string;
   readonly reason: string;
+  /** Where the expression stands that a Python name is bound to: the call that made its object, for one. */
+  readonly source?: Span;
+  /** What it may be, by conditions that are not known. */
+  readonly alternatives?: readonly LocatedNode[];
 }
 
 export interface Entry {
@@ -60,8 +66,64 @@ export interface ListNode extends NodeBase {
 
 export type LocatedNode = ScalarNode | UnknownNode | MapNode | ListNode;
 
+/** A step from an object to a part of it. */
+export type PythonStep =
+  | { readonly kind: "attribute"; readonly name: string }
+  /** Elements of a sequence, from the one up to before the other; negative ones count from the end, null: to the end. */
+  | { readonly kind: "items"; readonly from: number; readonly to: number | null }
+  | { readonly kind: "call"; readonly name: string }
+  /** What a loop gives one after another, and which of its names that is. */
+  | { readonly kind: "each"; readonly element: number; readonly names: number }
+  | { readonly kind: "unknown" };
+
+/** The way from a name to a part of its object: `model.encoder.layers[:4]`, or the parameters that a loop goes over. */
+export interface PythonPath {
+  /** The name as written. */
+  readonly root: string;
+  readonly object: LocatedNode;
+  readonly steps: readonly PythonStep[];
+}
+
+/** A condition that is not known before the run, as far as it asks what texts are. */
+export type PythonTest =
+  | { readonly kind: "and" | "or"; readonly tests: readonly PythonTest[] }
+  | { readonly kind: "not"; readonly test: PythonTest }
+  | {
+      readonly kind: "text";
+      readonly how: "contains" | "begins" | "ends" | "is";
+      readonly text: string;
+      readonly subject: PythonPath;
+    }
+  | { readonly kind: "open"; readonly raw: string };
+
+/** A condition that something depends on, and what it must be. */
+export interface PythonGuard extends Span {
+  readonly test: PythonTest;
+  readonly holds: boolean;
+}
+
+/** `model.lm_head.requires_grad = False`: an attribute of a part of an object is set. */
+export interface PythonEffect extends Span {
+  readonly path: PythonPath;
+  readonly attribute: string;
+  readonly value: LocatedNode;
+  /** The value where it is a condition. */
+  readonly test: PythonTest | null;
+  readonly order: number;
+  readonly guards: readonly PythonGuard[];
+}
+
 /** One call of a Python module, with its arguments as values. */
 export interface PythonCall extends Span {
+  /** Its place among what runs. */
+  readonly order?: number;
+  /** It stands in a function that nothing here calls. */
+  readonly deferred?: true;
+  /** Conditions it depends on that are not known. */
+  readonly guards?: readonly PythonGuard[];
+  /** The object whose method it is, and the way to it. */
+  readonly receiver?: LocatedNode;
+  readonly path?: PythonPath;
   /** Dotted name as written, e.g. `torch.optim.AdamW`; the method alone when the receiver is an expression. */
   readonly callee: string;
   readonly calleeSpan: Span;
@@ -83,6 +145,8 @@ export interface PythonModule {
   readonly classes: readonly PythonClass[];
   /** Module-level and local names bound to a value, in document order. */
   readonly assignments: MapNode;
+  /** Attributes that are set, in the order they are. */
+  readonly effects: readonly PythonEffect[];
   /** Dotted names that are imported (`transformers`, `trl.SFTConfig`). */
   readonly imports: readonly string[];
   /** Options of the program's command line with their defaults; one without a default is unknown. */

@@ -17,9 +17,10 @@ import {
 } from "yaml";
 import { say } from "../words/message";
 import { type YamlDialect, yamlScalar } from "./scalars";
-import { blankSpan, MAX_DEPTH, MAX_LENGTH, prepareText } from "./text";
+import { MAX_DEPTH, MAX_LENGTH, prepareText } from "./text";
 import type { Entry, LocatedNode, MapNode, ParsedDocument, ScalarNode, Span, SyntaxProblem, UnknownNode } from "./tree";
 import { joinedLines } from "./yaml-lines";
+import { maskTemplates } from "./yaml-templates";
 
 /** Nodes an alias may stand for in all, so that nested aliases cannot explode. */
 const MAX_ALIASED = 10_000;
@@ -107,50 +108,6 @@ function compose(text: string): YamlDocument.Parsed | null {
   });
   for (const document of composer.compose(new Parser().parse(text))) return document as YamlDocument.Parsed;
   return null;
-}
-
-/**
- * A text template (`{{ … }}`, `{% … %}`) outside of quotes and block scalars is no YAML. Statement lines are blanked
- * and expressions replaced by a placeholder of the same length, which the converter turns into unknown values.
- */
-function maskTemplates(text: string): { text: string; spans: Span[]; problems: SyntaxProblem[] } {
-  const spans: Span[] = [];
-  const problems: SyntaxProblem[] = [];
-  if (!text.includes("{{") && !text.includes("{%")) return { text, spans, problems };
-  let masked = text;
-  let blockIndent = -1;
-  let offset = 0;
-  for (const line of text.split("\n")) {
-    const start = offset;
-    offset += line.length + 1;
-    const indent = line.search(/\S/);
-    if (blockIndent >= 0 && (indent < 0 || indent > blockIndent)) continue;
-    blockIndent = /(?:^|[:-]\s+)[|>][-+0-9]*\s*(?:#.*)?$/.test(line.trimEnd()) ? indent : -1;
-    if (/^\s*\{%.*%\}\s*$/.test(line)) {
-      masked = blankSpan(masked, start, start + line.trimEnd().length);
-      continue;
-    }
-    for (const match of line.matchAll(/\{\{.*?\}\}/g)) {
-      if (insideQuotes(line, match.index) || line.slice(0, match.index).includes("#")) continue;
-      const from = start + match.index;
-      const to = from + match[0].length;
-      masked = masked.slice(0, from) + "T".repeat(match[0].length) + masked.slice(to);
-      spans.push({ start: from, end: to });
-      if (problems.length < 50)
-        problems.push({
-          code: "template",
-          message: say("syntax.template"),
-          start: from,
-          end: to,
-        });
-    }
-  }
-  return { text: masked, spans, problems };
-}
-
-function insideQuotes(line: string, index: number): boolean {
-  const before = line.slice(0, index);
-  return (before.split('"').length - 1) % 2 === 1 || (before.split("'").length - 1) % 2 === 1;
 }
 
 class Converter {

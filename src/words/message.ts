@@ -28,7 +28,7 @@ export function say<Id extends MessageId>(
   return { id, args: args ?? {} };
 }
 
-const HOLE = /\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g;
+const HOLE = /\{(\w+)(?:\|([^{|}]*)\|([^{}]*))?\}/g;
 
 /** A text with its holes filled; a hole without an argument is left as it is. */
 export function fill(template: string, args: Message["args"], nested: (message: Message) => string): string {

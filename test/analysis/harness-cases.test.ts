@@ -131,7 +131,7 @@ const CASES: readonly Case[] = [
       quantization: { type: "nf4", double: false },
     },
     expect: {
-      keepsGradients: true,
+      quirks: { keepsGradients: true },
       optimizer: { name: "adamw_torch", args: { foreach: "False" } },
       quantization: {
         type: "nf4",

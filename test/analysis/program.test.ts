@@ -164,4 +164,31 @@ Seq2SeqTrainer(model=build(args), args=args).train()
       ["run.sh"],
     );
   });
+
+  it("make a run of a script that says nothing of the training itself", async () => {
+    const files = {
+      "train.py": HF,
+      "run.sh": "#!/bin/bash\ndeepspeed --num_gpus 2 train.py\n",
+      "other.sh": "python x.py\n",
+    };
+    const { value } = await runOf(files, "run.sh");
+    assert.deepEqual(["model", "world_size"].map(value), ["EleutherAI/pythia-1b", 2]);
+    const other = await createAnalyzer(memoryRuntime(files)).analyse(uri("other.sh"), {});
+    assert.equal(other.runs.length, 0);
+  });
+
+  it("say which values a script's own arguments may change", async () => {
+    const script = `MODEL="gpt2"
+while [[ "$1" != "" ]]; do
+  case $1 in
+    -m) shift; MODEL=$1 ;;
+  esac
+  shift
+done
+python train.py --model_name_or_path $MODEL --output_dir o --per_device_train_batch_size 1
+`;
+    const { run, value } = await runOf({ "train.py": HF, "run.sh": script }, "run.sh");
+    assert.equal(value("model"), "gpt2");
+    assert.ok(run.assumptions.some(({ what }) => /MODEL is gpt2/.test(what)));
+  });
 });

@@ -36,8 +36,15 @@ const CASES: readonly [
   unknown,
   unknown,
 ][] = [
-  ["zeroed gradients", "torch==1.13.1\n", "torch==2.0.0\n", (run) => run.keepsGradients === true, true, false],
-  ["what softmax keeps", "torch==1.10.2\n", "torch==1.11.0\n", (run) => run.keepsSoftmaxInputs === true, true, false],
+  ["zeroed gradients", "torch==1.13.1\n", "torch==2.0.0\n", (run) => run.quirks?.keepsGradients === true, true, false],
+  [
+    "what softmax keeps",
+    "torch==1.10.2\n",
+    "torch==1.11.0\n",
+    (run) => run.quirks?.keepsSoftmaxInputs === true,
+    true,
+    false,
+  ],
   [
     "the optimizer's loop",
     "torch==1.13.1\n",

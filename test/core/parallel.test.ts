@@ -55,6 +55,9 @@ function of(run: TrainingRun): Estimate {
 const bytes = (of: Estimate, kind: ComponentKind): number =>
   of.components.find((component) => component.kind === kind)?.bytes ?? 0;
 
+/** More than the parameters of the model. */
+const TENSORS = 100;
+
 /** Within the rounding of a few hundred blocks. */
 function near(actual: number, expected: number): void {
   assert.ok(Math.abs(actual - expected) <= 0.02 * expected + 4096, `${actual} is not near ${expected}`);
@@ -116,8 +119,11 @@ describe("parallel strategies", () => {
 
   it("FSDP shards in float32 and gathers a layer at a time in the compute dtype", () => {
     const sharded = of(spread(8, { fsdp: {} }));
-    near(bytes(sharded, "weights"), (4 * P) / 8);
-    near(bytes(sharded, "optimizer"), (8 * P) / 8);
+    // Every parameter has a shard and two states of its own, each a block that is rounded up.
+    const over = (actual: number, expected: number, blocks: number): void =>
+      assert.ok(actual >= expected && actual <= expected + 512 * blocks, `${actual} is not near ${expected}`);
+    over(bytes(sharded, "weights"), (4 * P) / 8, TENSORS);
+    over(bytes(sharded, "optimizer"), (8 * P) / 8, 3 * TENSORS);
     const kept = of(spread(8, { fsdp: { sharding: "shard_grad_op", reshardAfterForward: false } }));
     assert.ok(kept.allocatedPeakBytes > sharded.allocatedPeakBytes);
   });
@@ -134,8 +140,7 @@ describe("parallel strategies", () => {
     for (const run of [spread(8, { deepspeed: { zeroStage: 3 } }), spread(8, { fsdp: {} })]) {
       const sharded = base(run);
       assert.ok(sharded >= constants + (whole - constants) / 10, String(sharded));
-      // A part of each parameter is a block of its own under DeepSpeed, rounded up.
-      assert.ok(sharded <= 1.3 * constants + (whole - constants) / 3, `${sharded} of ${whole}`);
+      assert.ok(sharded <= 1.3 * constants + (whole - constants) / 4 + 512 * TENSORS, `${sharded} of ${whole}`);
     }
   });
 

@@ -50,6 +50,27 @@ describe("folding layers", () => {
   for (const [name, change] of Object.entries(variants))
     it(`llama, ${name}`, () => sameEvents(causalRun(change), llama));
 
+  const fsdp = { version: 2, sharding: "full_shard", cpuOffload: false, reshardAfterForward: true } as const;
+  const sharded = { ...causalRun({}).parallel, worldSize: 8, fsdp };
+  const shardedRuns: Readonly<Record<string, Partial<TrainingRun>>> = {
+    "one micro-batch": {},
+    "gradients of several micro-batches": { gradientAccumulationSteps: 4 },
+    "checkpointed, of several micro-batches": {
+      gradientAccumulationSteps: 2,
+      checkpointing: { useReentrant: false },
+    },
+    "checkpointed by the reentrant kind": { checkpointing: { useReentrant: true } },
+    "kept gathered": { parallel: { ...sharded, fsdp: { ...fsdp, reshardAfterForward: false } } },
+    "spread over fewer after forward": { parallel: { ...sharded, fsdp: { ...fsdp, reshardAfterForward: 2 } } },
+    "reduced in float32 by layers, of several micro-batches": {
+      gradientAccumulationSteps: 3,
+      parallel: { ...sharded, fsdp: { ...fsdp, groups: "layers", reduceDtype: "float32" } },
+    },
+  };
+  for (const [name, change] of Object.entries(shardedRuns))
+    it(`llama under FSDP2, ${name}`, () =>
+      void sameEvents(causalRun({ autocast: "bfloat16", parallel: sharded, ...change }), llama));
+
   it("gemma2 alternates two kinds of layers", () => {
     const run = causalRun({});
     const config = {

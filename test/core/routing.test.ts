@@ -33,7 +33,7 @@ const peakOf = (change: Partial<TrainingRun>): number => {
 
 describe("routing", () => {
   it("to one expert takes more than to all alike, and the band reaches as far", () => {
-    const more = peakOf({ routesToOne: true }) - peakOf({});
+    const more = peakOf({ routing: "one" }) - peakOf({});
     assert.ok(more > 0);
     const found = estimate(run, graphsOf("dbrx"));
     assert.ok(found.ok);

@@ -38,7 +38,7 @@ args = TrainingArguments(
 
   it("says why a value is unknown instead of guessing", () => {
     const text =
-      "x = 1\nx = 2\ndef f(n):\n  T(a=x, b=n, c=g(), d=f'{n}', e=1 if n else 2, f=undefined)\nfor i in y:\n  T(a=i)\n";
+      "if y:\n  x = 1\nelse:\n  x = 2\ndef f(n):\n  T(a=x, b=n, c=g(), d=f'{n}', e=1 if n else 2, f=undefined)\nfor i in y:\n  T(a=i)\n";
     const [first, second] = (parsePython(text).python?.calls ?? []).filter((call) => call.callee === "T");
     const reasons = plain(first?.keywords) as Record<string, { unknown?: string }>;
     for (const key of ["a", "b", "c", "d", "e", "f"]) assert.equal(typeof reasons[key]?.unknown, "string", key);
@@ -95,5 +95,65 @@ loader(train, SIZE, workers=4)
       per_device_train_batch_size: 4,
       bf16: { unknown: "no value" },
     });
+  });
+
+  it("leaves out calls in branches that are known not to run", () => {
+    const text = `
+parser.add_argument("--use_lora", action="store_true")
+if args.use_lora:
+    A(1)
+elif 1 == 1:
+    B(1)
+else:
+    C(1)
+if False:
+    D(1)
+if unknown:
+    E(1)
+`;
+    const names = (given?: Parameters<typeof parsePython>[1]) =>
+      parsePython(text, given)
+        .python?.calls.map(({ callee }) => callee)
+        .filter((name) => name.length === 1);
+    assert.deepEqual(names(), ["B", "E"]);
+    const on = { kind: "scalar" as const, value: true, raw: "", start: 999, end: 999 };
+    assert.deepEqual(names(new Map([["use_lora", on]])), ["A", "E"]);
+  });
+
+  it("lists the options of a program and reads it with those that are given", () => {
+    const text = `
+@dataclass
+class Arguments:
+    name: str
+    rank: int = field(default=64)
+    wide: bool = False
+cfg = HfArgumentParser(Arguments).parse_args_into_dataclasses()[0]
+LoraConfig(r=cfg.rank, alpha=2 * cfg.rank if cfg.wide else cfg.rank, name=cfg.name)
+`;
+    const parsed = parsePython(text).python;
+    assert.deepEqual(
+      parsed?.options.entries.map(({ key, value }) => [key, value.kind]),
+      [
+        ["name", "unknown"],
+        ["rank", "scalar"],
+        ["wide", "scalar"],
+      ],
+    );
+    const node = (value: string | number | boolean) => ({
+      kind: "scalar" as const,
+      value,
+      raw: "",
+      start: 500,
+      end: 501,
+    });
+    const given = new Map([
+      ["rank", node(8)],
+      ["wide", node(true)],
+      ["name", node("x")],
+    ]);
+    const call = parsePython(text, given).python?.calls.find(({ callee }) => callee === "LoraConfig");
+    assert.deepEqual(plain(call?.keywords), { r: 8, alpha: 16, name: "x" });
+    const [rank] = call?.keywords.entries ?? [];
+    assert.deepEqual(rank?.value.kind === "scalar" && rank.value.source, { start: 500, end: 501 });
   });
 });

@@ -139,9 +139,33 @@ torchrun \${ARGS[@]} $MORE --world $WORLD --save $1 --name x-$UNSET-y
   it("reports what ends a command by mistake", () => {
     assert.deepEqual(codes(parseShell("train --a 1 \\ \n  --b 2\n").problems), ["lost-continuation"]);
     assert.deepEqual(codes(parseShell("train --a 1 \\\n  # --b 2 \\\n  --c 3\n").problems), ["comment-ends-command"]);
+    // Options below a comment are meant for the command; a shell would not pass them.
+    const below = parseShell("train --a 1 \\\n  # --b 2 \\\n  --c 3\necho done\n").shell?.commands ?? [];
+    assert.deepEqual(
+      below.map(({ flags }) => plain(flags)),
+      [{ a: 1, c: 3 }, {}],
+    );
     assert.deepEqual(plain(parseShell("#SBATCH --gpus-per-node=8\n#SBATCH -N 2\n").shell?.directives), {
       "gpus-per-node": 8,
       N: 2,
     });
+  });
+
+  it("takes what stands before a loop over the script's arguments as the default", () => {
+    const text = `MODEL="a/b"
+OTHER="x"
+while [[ "$1" != "" ]]; do
+  case $1 in
+    -m) shift; MODEL=$1 ;;
+    -o) OTHER=$(pick) ;;
+  esac
+  shift
+done
+train --model $MODEL --other $OTHER
+`;
+    const command = parseShell(text).shell?.commands.at(-1);
+    const [model, other] = command?.flags.entries ?? [];
+    assert.ok(model?.value.kind === "scalar" && model.value.value === "a/b" && model.value.standard === "MODEL");
+    assert.equal(other?.value.kind, "unknown");
   });
 });

@@ -90,7 +90,7 @@ export function shortDevice(name: string): string {
 
 /** Last part of a URI's path, decoded. */
 export function fileName(uri: string): string {
-  const path = uri.replace(/[?#].*$/, "");
+  const path = uri.split(/[?#]/, 1)[0] ?? "";
   const last = path.slice(path.lastIndexOf("/") + 1);
   try {
     return decodeURIComponent(last);

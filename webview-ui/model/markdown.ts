@@ -8,7 +8,7 @@ import { plansOf } from "./plans";
 
 /** Text that would start a table cell or emphasis is escaped. */
 function cell(text: string): string {
-  return text.replace(/([\\|*_`<>])/g, "\\$1").replace(/\s*\n\s*/g, " ");
+  return text.replace(/([\\|*_`<>])/g, "\\$1").replace(/\s+/g, (blank) => (blank.includes("\n") ? " " : blank));
 }
 
 export function markdownOf(run: ReportRun, label: string, t: Translate): string {

@@ -8,10 +8,12 @@ import type { ReportPlan, ReportRun } from "../../src/core/report/schema";
  * @returns the title, and what else the parentheses said
  */
 export function splitTitle(title: string): { readonly title: string; readonly note: string } {
-  const match = /^(.*\S)\s*[(（]([^()（）]*GiB[^()（）]*)[)）]$/.exec(title);
-  if (match === null) return { title, note: "" };
-  const rest = (match[2] ?? "").split(/[,，]\s*/).filter((part) => !part.includes("GiB"));
-  return { title: match[1] ?? title, note: rest.join(", ") };
+  const open = Math.max(title.lastIndexOf("("), title.lastIndexOf("（"));
+  const said = title.slice(open + 1, -1);
+  const head = title.slice(0, Math.max(0, open)).trimEnd();
+  if (head === "" || !/[)）]$/.test(title) || /[)）]/.test(said) || !said.includes("GiB")) return { title, note: "" };
+  const rest = said.split(/[,，]\s*/).filter((part) => !part.includes("GiB"));
+  return { title: head, note: rest.join(", ") };
 }
 
 export interface PlanCard {

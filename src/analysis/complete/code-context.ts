@@ -1,11 +1,12 @@
 /** What is being typed in TOML, on a command line, and in a Python call. Works on text that does not parse. */
+import { ending } from "../../terms/text";
 import type { TypingContext } from "./context";
 
 /** Context in TOML: the table above and the keys of the line; undefined in comments and arrays. */
 export function tomlContext(text: string, offset: number): TypingContext | undefined {
   const lineStart = text.lastIndexOf("\n", offset - 1) + 1;
   const before = text.slice(lineStart, offset);
-  const table = [...text.slice(0, lineStart).matchAll(/^\s*\[([\w.-]+)\]/gm)].at(-1)?.[1]?.split(".") ?? [];
+  const table = [...text.slice(0, lineStart).matchAll(/^[ \t]*\[([\w.-]+)\]/gm)].at(-1)?.[1]?.split(".") ?? [];
   const value = /^\s*([\w.-]+)\s*=\s*(["']?[\w./-]*)$/.exec(before);
   if (value !== null) {
     const word = { start: offset - (value[2] ?? "").length, end: offset };
@@ -30,7 +31,7 @@ export function shellContext(text: string, offset: number): ArgumentContext | un
     from = text.lastIndexOf("\n", from - 2) + 1;
   const command = text.slice(from, offset);
   if (/(?:^|\s)#/.test(command)) return undefined;
-  const word = /\S*$/.exec(command)?.[0] ?? "";
+  const word = ending(command, /\S/);
   const at = (length: number) => ({ start: offset - length, end: offset });
   const path = (key: string) => [key.replaceAll("-", "_")];
   const assigned = /^(--?|\+{0,2})([A-Za-z][\w.-]*)=(["']?[\w./-]*)$/.exec(word);
@@ -74,7 +75,7 @@ export function pythonContext(text: string, offset: number): CallContext | undef
     index++;
   }
   const inner = open.at(-1);
-  const callee = inner === undefined ? undefined : /[A-Za-z_][\w.]*$/.exec(text.slice(0, inner.at))?.[0];
+  const callee = inner === undefined ? undefined : /[A-Za-z_].*/.exec(ending(text.slice(0, inner.at), /[\w.]/))?.[0];
   if (inner?.bracket !== "(" || callee === undefined) return undefined;
   const argument = text.slice(inner.from, offset);
   const value = /^\s*([A-Za-z_]\w*)\s*=\s*((?:["'][^"']*)?|[\w.]*)$/.exec(argument);

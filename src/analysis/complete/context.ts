@@ -1,5 +1,7 @@
 /** What is being typed at a place: a key below some path, or the value of a key. Works on text that does not parse. */
+
 import type { Span } from "../../syntax/tree";
+import { ending } from "../../terms/text";
 
 export interface TypingContext {
   readonly kind: "key" | "value";
@@ -81,7 +83,7 @@ export function jsonContext(text: string, offset: number): TypingContext | undef
     } else if (char === "," && level !== undefined) level.value = false;
     index++;
   }
-  if (wordStart === offset) wordStart = offset - (/[\w.-]*$/.exec(text.slice(0, offset))?.[0].length ?? 0);
+  if (wordStart === offset) wordStart = offset - ending(text.slice(0, offset), /[\w.-]/).length;
   const inner = levels.at(-1);
   if (inner === undefined || inner.list) return undefined;
   const path = levels.flatMap((level) => (level.value && level.key !== null ? [level.key] : []));

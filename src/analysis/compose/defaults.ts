@@ -1,4 +1,5 @@
 /** Hydra's `defaults:` lists: the configs they name, in Hydra's order, each under the key of its package. */
+
 import {
   contentOf,
   type DefaultsEntry,
@@ -11,6 +12,7 @@ import {
 import type { ConfigDocument } from "../../formats/types";
 import { merged, shifted, wrapped } from "../../syntax/graft";
 import type { MapNode, ParsedDocument } from "../../syntax/tree";
+import { withoutEnding } from "../../terms/text";
 import { say } from "../../words/message";
 import { sitePackages } from "../hydra-program";
 import type { LoadedDocument } from "../store";
@@ -149,12 +151,12 @@ export class Defaults {
       const target = isGroup ? (path === "" ? option : `${path}/${option}`) : path;
       const document = await this.load(target, entry, visit, from.uri);
       if (document?.config?.parsed.root?.kind !== "map") continue;
-      const group = isGroup ? entry.path : entry.path.replace(/[^/]*$/, "");
+      const group = isGroup ? entry.path : withoutEnding(entry.path, /[^/]/);
       const asked = entry.package ?? packageHeader(document.text);
       const below: Visit = {
         document,
         config: document.config,
-        folder: isGroup ? path : groupPath("", target.replace(/[^/]*$/, "")),
+        folder: isGroup ? path : groupPath("", withoutEnding(target, /[^/]/)),
         package: packageOf(visit.package, asked, group, option),
         above: [...visit.above, document.uri],
       };

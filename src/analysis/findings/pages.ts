@@ -1,4 +1,5 @@
 /** The pages under `docs/findings`, one per code, made from the catalogue. */
+import { ending } from "../../terms/text";
 import { CATALOGUE, type CatalogueEntry } from "./catalogue";
 
 /** How people come to a finding, and files that show it. */
@@ -27,14 +28,7 @@ function findingPage(entry: CatalogueEntry, shown: Shown | undefined): string {
   if (shown !== undefined) {
     lines.push("## A case", "", shown.story, "");
     for (const [name, text] of Object.entries(shown.files))
-      lines.push(
-        `\`${name}\``,
-        "",
-        `\`\`\`${LANGUAGES[/\w*$/.exec(name)?.[0] ?? ""] ?? "yaml"}`,
-        text.trimEnd(),
-        "```",
-        "",
-      );
+      lines.push(`\`${name}\``, "", `\`\`\`${LANGUAGES[ending(name, /\w/)] ?? "yaml"}`, text.trimEnd(), "```", "");
   }
   lines.push(
     "## Silence it",

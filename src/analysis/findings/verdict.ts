@@ -82,6 +82,7 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
 function adviceOf(analysis: RunAnalysis, evaluationBatch: number | undefined): string {
   if (evaluationBatch !== undefined) return t(analysis.locale, "does-not-fit.evaluation", { batch: evaluationBatch });
   const largest = largestBatchAlone(analysis);
+  if (analysis.cutShort) return "";
   return largest === undefined
     ? t(analysis.locale, "does-not-fit.none")
     : t(analysis.locale, "does-not-fit.largest", { batch: largest.batch });

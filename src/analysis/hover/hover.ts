@@ -258,6 +258,7 @@ function largestLine(analysis: RunAnalysis): string | undefined {
   if (base.verdict !== "does-not-fit") return undefined;
   const alone = largestBatchAlone(analysis);
   const kept = largestBatch(analysis);
+  if (analysis.cutShort) return undefined;
   if (alone === undefined) return t(locale, "hover.no-batch-fits");
   if (kept === undefined) return t(locale, "hover.largest-alone", { batch: alone.batch, global: alone.global });
   const args = { batch: kept.batch, steps: kept.steps, global: kept.global };

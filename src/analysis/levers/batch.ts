@@ -10,6 +10,9 @@ export interface BatchChoice {
   readonly exact: boolean;
 }
 
+/** Batches looked at below the largest that fits. */
+const MOST_TRIED = 4096;
+
 function fits(analysis: RunAnalysis, batch: number, steps: number): boolean {
   return fitsWith(analysis, { micro_batch_size: String(batch), gradient_accumulation_steps: String(steps) });
 }
@@ -24,7 +27,9 @@ export function largestBatch(analysis: RunAnalysis): BatchChoice | undefined {
   const { run } = analysis.base.resolution;
   if (run === null) return undefined;
   const product = run.microBatchSize * run.gradientAccumulationSteps;
-  for (let batch = run.microBatchSize - 1; batch >= 1; batch--) {
+  // What does not fit by itself does not with more accumulation.
+  const most = largestBatchAlone(analysis)?.batch ?? 0;
+  for (let batch = most; batch >= Math.max(1, most - MOST_TRIED); batch--) {
     if (product % batch !== 0 || !fits(analysis, batch, product / batch)) continue;
     return { batch, steps: product / batch, global: product * run.parallel.worldSize, exact: true };
   }

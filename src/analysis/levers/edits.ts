@@ -141,7 +141,9 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
       // Where nobody counts the ranks of a copy, the library does.
       return resolution.settings.find(change.name) === undefined ? [] : [change];
     case "lora_target_modules": {
-      const names = String(change.value).split(/\s*,\s*/);
+      const names = String(change.value)
+        .split(",")
+        .map((name) => name.trim());
       return names.length > 1 && !SPLITS_NAMES.has(inputs.format.id) ? [{ name: change.name, value: names }] : [change];
     }
     case "fsdp":

@@ -33,7 +33,7 @@ export async function plansOf(analysis: RunAnalysis): Promise<ReportPlan[]> {
   });
   const written: ReportPlan[] = [];
   for (const plan of plans) {
-    const found = written.length < MOST_PLANS ? await writtenPlan(analysis, plan) : undefined;
+    const found = written.length < MOST_PLANS && !analysis.cutShort ? await writtenPlan(analysis, plan) : undefined;
     if (found !== undefined) written.push(found);
   }
   return written;
@@ -54,6 +54,7 @@ async function writtenPlan(analysis: RunAnalysis, plan: Plan): Promise<ReportPla
   if ("refused" in result || result.edits.length === 0) return undefined;
   const again = await analysis.reread(result.edits);
   const after = again?.base;
+  if (again !== undefined) analysis.spend(again);
   const run = after?.resolution.run;
   if (again === undefined || after?.estimate === undefined || after.usable === null || run == null) return undefined;
   if (!fitsWithin(after.estimate, limitsOf(again, run, after.usable, 0))) return undefined;

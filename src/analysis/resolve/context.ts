@@ -1,5 +1,5 @@
 /** The state of one resolution: the settings in force, and what was decided from them with its origin. */
-import type { Message } from "../../words/message";
+import { type Message, say } from "../../words/message";
 import { overrideValue } from "../asked";
 import { defaultOf, keyFor, trainerDefault } from "../defaults";
 import { TRAINER_FORMATS } from "../frameworks";
@@ -73,8 +73,20 @@ export class ResolveContext {
 
   /** What resolving gives, with what was recorded on the way. */
   resolution(found: Pick<Resolution, "run" | "device" | "trainer" | "padding">): Resolution {
-    const { settings, resolved, suppositions, obstacles, libraries } = this;
+    const { settings, resolved, obstacles, libraries } = this;
+    const suppositions = [...this.suppositions, ...this.standards()];
     return { ...found, settings, resolved, suppositions, obstacles, libraries };
+  }
+
+  /** Values that a script has unless it is started with others. */
+  private standards(): Supposition[] {
+    const seen = new Set<string>();
+    return [...this.resolved.values()].flatMap(({ name, value }): Supposition[] => {
+      const { standard } = this.settings.find(name) ?? {};
+      if (standard === undefined || seen.has(standard)) return [];
+      seen.add(standard);
+      return [{ message: say("assume.script-default", { name: standard, value: String(value) }), settleWith: name }];
+    });
   }
 
   /** A default of the trainer's own config class. */

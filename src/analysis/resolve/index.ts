@@ -21,7 +21,9 @@ import { deviceOf, frozenPartsOf, modelOf, taskOf, worldSizeOf } from "./model";
 import { resolveNnunet } from "./nnunet";
 import { paddingOf } from "./padding";
 import { parallelOf } from "./parallel";
+import { supposePatterns } from "./patterns";
 import { loadDtypeOf, precisionOf, tf32Of } from "./precision";
+import { quirksOf } from "./quirks";
 import {
   attentionOf,
   checkpointingOf,
@@ -133,11 +135,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...(offloads === null ? {} : { offloadsActivations: offloads }),
           optimizer,
           maxGradNorm,
-          // torch/nn/modules/module.py (zero_grad); DeepSpeed's engine and sharding let go of them on their own.
-          ...(holds("torch<2", c.libraries) && parallel.deepspeed === null && parallel.fsdp === null
-            ? { keepsGradients: true }
-            : {}),
-          ...(holds("torch<1.11", c.libraries) ? { keepsSoftmaxInputs: true } : {}),
+          ...quirksOf(c.libraries, parallel),
           adapter,
           frozenParts: frozenPartsOf(c, task),
           ...(trained === undefined ? {} : { trained }),
@@ -166,7 +164,16 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           device:
             device.spec === null ? null : { ...device.spec, count: Math.max(device.spec.count, parallel.worldSize) },
         };
+  if (run !== null) supposePatterns(c, run);
+  const uncounted = run === null ? [] : uncountedKeys(inputs);
+  if (uncounted.length > 0) c.suppose(say("assume.uncounted", { keys: uncounted.join(", ") }), uncounted[0]!);
   return c.resolution({ run, device, trainer, padding });
+}
+
+/** Keys of the run's documents that change memory and that nothing is computed from, as they are written. */
+function uncountedKeys({ documents }: RunInputs): string[] {
+  const settings = documents.flatMap((document) => document.read?.settings ?? []);
+  return [...new Set(settings.flatMap(({ uncounted, key }) => (uncounted === true ? [key] : [])))];
 }
 
 /** Choices of a question when nothing says them: as many as SWAG and RACE have. */

@@ -295,7 +295,7 @@ export function chunkedLossOf(c: ResolveContext): ChunkedLossSpec | null {
   }
   const component = c.settings.string("loss_component") ?? "";
   const keepsLogits = /ChunkedOutput/.test(component);
-  if (!keepsLogits && !/Linear\w*Loss$/.test(component)) return null;
+  if (!keepsLogits && !/Linear\w{0,80}Loss$/.test(component)) return null;
   const chunks = Math.max(1, Math.trunc(c.settings.number("loss_chunks") ?? 8));
   return { chunks, compiled: c.settings.boolean("torch_compile") === true, keepsLogits };
 }

@@ -1,16 +1,31 @@
 /** Which weights a run trains where it leaves others as they are and puts no adapter on them. */
 import type { TrainedSpec, WeightRule } from "../../core/training/specs/trained";
+import { ruleOf } from "../../formats/hf-scripts/freezing";
+import { say } from "../../words/message";
 import type { ResolveContext } from "./context";
 
 /** @param adapted whether an adapter is trained instead */
 export function trainedOf(c: ResolveContext, adapted: boolean): TrainedSpec | undefined {
-  if (adapted) return undefined;
-  const rules = [...only(stated(c)), ...only(ofAxolotl(c)), ...ofSwift(c)];
+  const written = ofScript(c);
+  if (adapted) {
+    // Adapters leave the model as it is; what a script trains of it besides is not followed.
+    if (written.some(({ trained }) => trained)) c.suppose(say("assume.weights-beside"), "trained_parameters");
+    return undefined;
+  }
+  const rules = [...only(stated(c)), ...written, ...only(ofAxolotl(c)), ...ofSwift(c)];
   const frozenShare = c.settings.number("freeze_parameters_ratio") ?? 0;
   const layers = layersOf(c);
   return rules.length === 0 && frozenShare === 0 && layers === undefined
     ? undefined
     : { rules, frozenShare, ...(layers && { layers }), ...dtypeOf(c) };
+}
+
+/** What a script sets `requires_grad` to; what of it cannot be followed is said. */
+function ofScript(c: ResolveContext): readonly WeightRule[] {
+  const unfollowed = c.settings.list("weights_unfollowed") ?? [];
+  if (unfollowed.length > 0)
+    c.suppose(say("assume.weights-unfollowed", { what: [...new Set(unfollowed)].join(", ") }), "trained_parameters");
+  return (c.settings.list("weight_rules") ?? []).flatMap((text) => ruleOf(text) ?? []);
 }
 
 /** `trained_parameters` of the pins: what a script does to a model no config says. */

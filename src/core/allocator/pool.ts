@@ -80,13 +80,35 @@ export class Blocks {
 
 /** Up to so many sizes are looked through one by one, the largest first; of more, the halves without the wanted one go. */
 const SCANNED = 32;
+/** Shorter columns are moved by a loop, longer ones by `copyWithin`, which is slow to begin. */
+const LOOPED = 64;
+/**
+ * Express lanes over a list of blocks: one of four blocks is in the first, of those one of four in the second, and so on
+ * (a skip list), so that a place in a list of any length is found in a few steps.
+ */
+const LANES = 6;
 
-/** Free blocks: a few hundred of a dozen sizes, in one list per size. */
+/** How many express lanes a block is in: the same at every run, spread like throws of a four-sided die. */
+function lanesOf(block: number): number {
+  const mixed = Math.imul(block + 1, 0x9e3779b1) ^ (block >>> 7);
+  let lanes = 0;
+  for (let bits = mixed >>> 8; (bits & 3) === 3 && lanes < LANES; bits >>>= 2) lanes++;
+  return lanes;
+}
+
+/** Free blocks: mostly a few hundred of a dozen sizes, in one list per size, by address. */
 export class Pool {
-  /** Sizes that there are, ascending, and per size the block with the lowest address. */
+  /** Sizes that there are, ascending; per size the block with the lowest address, and where its lanes begin. */
   private sizes = new Float64Array(64);
   private firsts = new Int32Array(64);
+  private starts = new Int32Array(64);
   private count = 0;
+  /** First block of each lane of each size that has or had one; -1: none. */
+  private heads = new Int32Array(LANES).fill(NONE);
+  /** The next block in each lane, per block. */
+  private lanes = new Int32Array(0);
+  private readonly unusedStarts: number[] = [];
+  private startCount = 0;
 
   constructor(private readonly blocks: Blocks) {}
 
@@ -107,28 +129,117 @@ export class Pool {
   /** Begins the list of a size that no other block has. */
   private open(at: number, size: number, block: number): void {
     if (this.count === this.sizes.length) this.grow();
-    const { sizes, firsts } = this;
-    for (let k = this.count++; k > at; k--) {
-      sizes[k] = sizes[k - 1]!;
-      firsts[k] = firsts[k - 1]!;
-    }
+    const { sizes, firsts, starts } = this;
+    if (this.count - at > LOOPED) {
+      sizes.copyWithin(at + 1, at, this.count);
+      firsts.copyWithin(at + 1, at, this.count);
+      starts.copyWithin(at + 1, at, this.count);
+    } else
+      for (let k = this.count; k > at; k--) {
+        sizes[k] = sizes[k - 1]!;
+        firsts[k] = firsts[k - 1]!;
+        starts[k] = starts[k - 1]!;
+      }
+    this.count++;
     sizes[at] = size;
     firsts[at] = block;
+    starts[at] = NONE;
   }
 
   /** Ends a list whose last block is gone. */
   private close(at: number): void {
-    const { sizes, firsts } = this;
+    const { sizes, firsts, starts } = this;
+    if (starts[at]! !== NONE) this.unusedStarts.push(starts[at]!);
     const last = --this.count;
-    for (let k = at; k < last; k++) {
-      sizes[k] = sizes[k + 1]!;
-      firsts[k] = firsts[k + 1]!;
-    }
+    if (last - at > LOOPED) {
+      sizes.copyWithin(at, at + 1, last + 1);
+      firsts.copyWithin(at, at + 1, last + 1);
+      starts.copyWithin(at, at + 1, last + 1);
+    } else
+      for (let k = at; k < last; k++) {
+        sizes[k] = sizes[k + 1]!;
+        firsts[k] = firsts[k + 1]!;
+        starts[k] = starts[k + 1]!;
+      }
   }
 
   private grow(): void {
     this.sizes = widened(this.sizes, new Float64Array(2 * this.count));
     this.firsts = widened(this.firsts, new Int32Array(2 * this.count));
+    this.starts = widened(this.starts, new Int32Array(2 * this.count));
+  }
+
+  /** Where the lanes of the size at `at` begin, made now if it had none. */
+  private lanesAt(at: number): number {
+    let start = this.starts[at]!;
+    if (start !== NONE) return start;
+    start = this.unusedStarts.pop() ?? LANES * this.startCount++;
+    if (start + LANES > this.heads.length)
+      this.heads = widened(this.heads, new Int32Array(2 * this.heads.length).fill(NONE));
+    this.starts[at] = start;
+    return start;
+  }
+
+  /** Enters a block in its lanes. */
+  private enter(at: number, block: number, count: number): void {
+    const { addresses, sizes } = this.blocks;
+    if (this.lanes.length < LANES * sizes.length)
+      this.lanes = widened(this.lanes, new Int32Array(LANES * sizes.length));
+    const { lanes } = this;
+    const start = this.lanesAt(at);
+    const { heads } = this;
+    const address = addresses[block]!;
+    let from = NONE;
+    for (let lane = LANES - 1; lane >= 0; lane--) {
+      let next = from === NONE ? heads[start + lane]! : lanes[from * LANES + lane]!;
+      while (next !== NONE && addresses[next]! < address) {
+        from = next;
+        next = lanes[from * LANES + lane]!;
+      }
+      if (lane >= count) continue;
+      lanes[block * LANES + lane] = next;
+      if (from === NONE) heads[start + lane] = block;
+      else lanes[from * LANES + lane] = block;
+    }
+  }
+
+  /** Takes a block out of its lanes. */
+  private leave(at: number, block: number, count: number): void {
+    const { addresses } = this.blocks;
+    const { heads, lanes } = this;
+    const start = this.starts[at]!;
+    if (this.blocks.before[block] === NONE) {
+      // The first of its list is the first of its lanes.
+      for (let lane = 0; lane < count; lane++) heads[start + lane] = lanes[block * LANES + lane]!;
+      return;
+    }
+    const address = addresses[block]!;
+    let from = NONE;
+    for (let lane = LANES - 1; lane >= 0; lane--) {
+      let next = from === NONE ? heads[start + lane]! : lanes[from * LANES + lane]!;
+      while (next !== NONE && addresses[next]! < address) {
+        from = next;
+        next = lanes[from * LANES + lane]!;
+      }
+      if (lane >= count) continue;
+      if (from === NONE) heads[start + lane] = lanes[block * LANES + lane]!;
+      else lanes[from * LANES + lane] = lanes[block * LANES + lane]!;
+    }
+  }
+
+  /** The last block of the lanes before an address; `NONE` when it comes before all of them. */
+  private nearest(start: number, address: number): number {
+    const { addresses } = this.blocks;
+    const { heads, lanes } = this;
+    let from = NONE;
+    for (let lane = LANES - 1; lane >= 0; lane--) {
+      let next = from === NONE ? heads[start + lane]! : lanes[from * LANES + lane]!;
+      while (next !== NONE && addresses[next]! < address) {
+        from = next;
+        next = lanes[from * LANES + lane]!;
+      }
+    }
+    return from;
   }
 
   insert(block: number): void {
@@ -141,7 +252,9 @@ export class Pool {
     if (at === this.count || this.sizes[at] !== size) this.open(at, size, block);
     else {
       const address = addresses[block]!;
-      next = this.firsts[at]!;
+      const start = this.starts[at]!;
+      if (start !== NONE) previous = this.nearest(start, address);
+      next = previous === NONE ? this.firsts[at]! : after[previous]!;
       while (next !== NONE && addresses[next]! < address) {
         previous = next;
         next = after[next]!;
@@ -152,16 +265,23 @@ export class Pool {
     }
     before[block] = previous;
     after[block] = next;
+    const lanes = lanesOf(block);
+    if (lanes > 0) this.enter(at, block, lanes);
   }
 
   remove(block: number): void {
     const { before, after, sizes } = this.blocks;
     const previous = before[block]!;
     const next = after[block]!;
+    const lanes = lanesOf(block);
     if (next !== NONE) before[next] = previous;
     if (previous !== NONE) after[previous] = next;
-    else if (next !== NONE) this.firsts[this.place(sizes[block]!)] = next;
-    else this.close(this.place(sizes[block]!));
+    if (previous !== NONE && lanes === 0) return;
+    const at = this.place(sizes[block]!);
+    if (lanes > 0) this.leave(at, block, lanes);
+    if (previous !== NONE) return;
+    if (next !== NONE) this.firsts[at] = next;
+    else this.close(at);
   }
 
   /** Lets go of the free blocks that are whole segments; gives how many granules they had. */
@@ -219,6 +339,8 @@ export class Pool {
     const { before, after, free } = this.blocks;
     const block = this.firsts[at]!;
     const next = after[block]!;
+    const lanes = lanesOf(block);
+    if (lanes > 0) this.leave(at, block, lanes);
     if (next === NONE) this.close(at);
     else {
       this.firsts[at] = next;

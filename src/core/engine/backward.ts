@@ -11,9 +11,6 @@ import { isDense, sameSizes } from "./shape";
 import { alias, type Tensor } from "./tensor";
 import type { Torch } from "./torch";
 
-/** Node of a reentrant checkpoint. */
-export const CHECKPOINT = "CheckpointFunctionBackward";
-
 /** Binary max-heap by sequence number. */
 class ReadyQueue {
   private readonly heap: Task[] = [];
@@ -64,6 +61,8 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
   const outerLayer = torch.layer;
   const outerRound = torch.round;
   let layer = outerLayer;
+  const outermost = torch.finalCallbacks === null;
+  torch.finalCallbacks ??= [];
   torch.gradEnabled = false;
   const rootNodes: Node[] = [];
   for (const root of roots) if (root.node !== null) rootNodes.push(root.node);
@@ -80,18 +79,16 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
     deliver(torch, root.node.task!, root.outputIndex, gradient);
   });
   for (const { task } of new Set(rootNodes)) if (task?.missing === 0) ready.push(task);
-  const { trail } = torch;
-  trail?.beginBackward();
   while (ready.size > 0) {
     const task = ready.pop();
     const node = task.node;
     torch.scope = node.scope;
     torch.logits = node.logits;
     if (node.leaf !== null) {
+      for (const hook of node.hooks ?? []) hook(torch);
       const gradient = task.buffer[0];
       task.buffer[0] = null;
       if (!gradient) continue;
-      trail?.reach(node.leaf);
       const appeared = accumulate(torch, node.leaf, gradient);
       if (node.leaf.name === null) continue;
       if (appeared) torch.leafHook?.(node.leaf, torch);
@@ -103,9 +100,6 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
       layer = node.layer;
     }
     if (node.round !== torch.round) torch.enterRound(node.round);
-    // What stands for a checkpointed segment is outside the modules that it runs again.
-    if (node.name === CHECKPOINT) trail?.leaveBackward();
-    else trail?.enterBackward(node.scope);
     const results = evaluate(torch, task);
     for (let k = 0; k < node.edges.length; k++) {
       const edge = node.edges[k];
@@ -119,7 +113,6 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
       if (--next.missing === 0) ready.push(next);
     }
   }
-  trail?.endBackward();
   for (const { node, outer } of tasks) node.task = outer;
   for (const node of rootNodes) releaseNode(node);
   torch.gradEnabled = wasEnabled;
@@ -127,6 +120,9 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
   torch.logits = outerLogits;
   if (torch.round !== outerRound) torch.enterRound(outerRound);
   if (layer !== outerLayer) torch.enterLayer(outerLayer, true);
+  if (!outermost) return;
+  for (const callback of torch.finalCallbacks) callback();
+  torch.finalCallbacks = null;
 }
 
 /** The tasks of every node behind the roots, each with how many nodes deliver to it. */
@@ -169,6 +165,7 @@ function deliver(torch: Torch, task: Task, index: number, gradient: Tensor): voi
 
 function evaluate(torch: Torch, task: Task): (Tensor | null)[] {
   const { node, buffer } = task;
+  if (node.hooks !== undefined) for (const hook of node.hooks) hook(torch);
   const saved = node.saved.map((variable) => variable.unpack());
   torch.scope = node.scope;
   torch.logits = node.logits;

@@ -2,7 +2,7 @@
  * Activation checkpointing, both kinds, as torch/utils/checkpoint.py implements them.
  */
 import type { ComponentKind } from "../report/estimate";
-import { backward, CHECKPOINT } from "./backward";
+import { backward } from "./backward";
 import { type DType, isFloating } from "./dtype";
 import type { SavedHandle, SavedTensorHooks } from "./node";
 import { OffloadHooks } from "./offload";
@@ -32,7 +32,6 @@ function recomputing<T>(torch: Torch, autocast: AutocastState, body: () => T): T
   torch.autocastEnabled = autocast.enabled;
   torch.autocastDtype = autocast.dtype;
   torch.kind = "activations";
-  torch.trail?.again();
   const result = body();
   // Leaving the outermost autocast region clears its cache.
   if (!before.enabled) torch.clearCastCache();
@@ -136,7 +135,6 @@ class Frame implements SavedTensorHooks {
       const outputs = this.segment(this.inputs.map((input, k) => back.get(k) ?? input));
       torch.policy = null;
       torch.hooks.pop();
-      torch.trail?.end();
       torch.halted = false;
       for (const output of outputs) output.release();
       for (const tensor of back.values()) tensor.release();
@@ -186,7 +184,7 @@ function reentrant(
   /** What the segment gave in forward. */
   let given: { readonly sizes: readonly number[]; readonly dtype: DType }[] = [];
   const node = torch.record(
-    CHECKPOINT,
+    "CheckpointFunctionBackward",
     passed.map((k) => inputs[k]!),
     (torch, gradients, saved) => {
       const detached = saved.map((tensor, k) => {
@@ -199,11 +197,7 @@ function reentrant(
       const zeros = given.map(({ sizes, dtype }, k) => (gradients[k] ? null : torch.empty("zeros", sizes, dtype)));
       const gradientOf = (k: number): Tensor | null => gradients[k] ?? zeros[k] ?? null;
       const again = closed.map((input, k) => input ?? detached[passed.indexOf(k)] ?? null);
-      const outputs = recomputing(torch, autocast, () => {
-        const made = segment(again);
-        torch.trail?.end();
-        return made;
-      });
+      const outputs = recomputing(torch, autocast, () => segment(again));
       const used = outputs
         .map((output, k) => ({ output, gradient: gradientOf(k) }))
         .filter(({ output, gradient }) => output.requiresGrad && gradient !== null);

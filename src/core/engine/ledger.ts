@@ -5,6 +5,7 @@
  */
 import { widened } from "../columns";
 import type { ComponentKind, Phase } from "../report/estimate";
+import { MOST_EVENTS, MOST_SIMULATED, OverBudget } from "./budget";
 import { type Label, Labels, NO_KERNEL, type Work } from "./labels";
 import type { Note, PlacedNote } from "./notes";
 
@@ -65,6 +66,8 @@ export class Ledger {
   eventCount = 0;
   /** Blocks so far: the next one's id. */
   count = 0;
+  /** Allocations that were simulated, those taken back included. */
+  private simulated = 0;
 
   readonly phaseList: { phase: Phase; step: number; firstEvent: number; peak: number; readonly before: number }[] = [];
   /** From event `event` on, events belong to the layer `label` (see `folding/label.ts`). */
@@ -186,6 +189,7 @@ export class Ledger {
     work: Work | null = null,
   ): number {
     const rounded = this.divisions > 1 ? roundSize(size, this.divisions) : Math.ceil(size / BLOCK) * BLOCK;
+    if (++this.simulated > MOST_SIMULATED) this.stop();
     this.reserve(1, 1);
     const id = this.count++;
     this.byteColumn[id] = rounded;
@@ -221,6 +225,7 @@ export class Ledger {
   ): number {
     const base = this.count;
     const locals = bytes.length;
+    this.checkRoom(events.length);
     this.reserve(events.length, locals);
     this.byteColumn.set(bytes, base);
     this.labelColumn.set(labels, base);
@@ -284,7 +289,17 @@ export class Ledger {
 
   /** A script will be played so often: columns that are wide enough need not grow on the way. */
   expect({ events, bytes }: Script, times: number): void {
+    this.checkRoom(times * events.length);
     this.reserve(Math.ceil(BESIDE * times * events.length), Math.ceil(BESIDE * times * bytes.length));
+  }
+
+  /** Throws `OverBudget` where so many more events are more than a run is followed for. */
+  checkRoom(events: number): void {
+    if (this.eventCount + events > MOST_EVENTS) this.stop();
+  }
+
+  private stop(): never {
+    throw new OverBudget(Math.max(this.peak, this.live));
   }
 
   /** Makes room for so many more events and blocks. */

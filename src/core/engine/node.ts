@@ -73,6 +73,8 @@ export interface Node {
   readonly leaf: Tensor | null;
   /** What the running backward pass knows of it. */
   task: Task | null;
+  /** Run when the gradients of what it made are there, before it is differentiated (`register_hook` on its outputs). */
+  hooks?: readonly ((torch: Torch) => void)[];
   /** What a Python function's context refers to besides saved variables: it goes with the node, not with its backward. */
   held?: readonly Tensor[];
 }

@@ -41,22 +41,25 @@ export class Shelf {
   }
 }
 
+/** The dictionary with, per input and per output of a segment, the name in it; null where it is not of it. */
+interface Shelved {
+  readonly shelf: Shelf;
+  readonly reads: readonly (string | null)[];
+  readonly stores: readonly (string | null)[];
+}
+
 /**
  * As `checkpoint`, of a layer that is given the dictionary: what it reads there is no argument of its own, and what it
  * stores it does not return.
- *
- * @param names per input and per output of the segment, the name in the dictionary; null where it is not of it
  */
 export function checkpointWith(
-  shelf: Shelf,
+  { shelf, reads, stores }: Shelved,
   torch: Torch,
   segment: Segment,
   inputs: readonly (Tensor | null)[],
   positional: readonly number[],
   options: CheckpointOptions,
-  names: { readonly reads: readonly (string | null)[]; readonly stores: readonly (string | null)[] },
 ): Tensor[] {
-  const { reads, stores } = names;
   const own = inputs.map((input, k) => (reads[k] === null ? input : null));
   const ticket = shelf.ticket(torch.ledger);
   const returned = checkpoint(

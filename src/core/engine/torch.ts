@@ -2,8 +2,10 @@
  * The state a step runs in: gradient mode, autocast with its weight-cast cache, saved-tensor hooks, the module the
  * running code belongs to. Operators (`ops/`) are functions over it.
  */
+
 import type { ComponentKind } from "../report/estimate";
 import type { Product } from "../report/operators";
+import { NO_QUIRKS, type Quirks, type Routing } from "../training/specs/quirks";
 import type { Tape } from "./compiled/tape";
 import type { DType } from "./dtype";
 import { ELEMENT_BYTES, isFloating } from "./dtype";
@@ -26,12 +28,14 @@ import { type Note, tell, type Watcher } from "./notes";
 import type { AllocationPolicy } from "./selective";
 import { preservedStrides, type Sizes } from "./shape";
 import { hostTensor, sameView, Tensor, tensorBytes } from "./tensor";
-import { Trail } from "./trail";
 
 /** Sequence number of AccumulateGrad nodes: they run as soon as they are ready (UINT64_MAX in PyTorch). */
 const FIRST = Number.POSITIVE_INFINITY;
 
 const NOTHING: readonly unknown[] = [];
+
+/** Rows shared out among experts that run one by one; factors of two dtypes, which PyTorch refuses on a device. */
+export type Noticed = "shared-rows" | "mixed-dtypes";
 
 /** Who wants to know which parameters are in use. */
 export interface UsageHooks {
@@ -71,26 +75,26 @@ export class Torch {
   halted = false;
   /** Selective checkpointing of the running segment. */
   policy: AllocationPolicy | null = null;
-  /** Softmax keeps its input for backward, of which it needs the dtype only: torch before 1.11. */
-  keepsSoftmaxInputs = false;
-  /** All rows of every layer go to one of its experts. */
-  routesToOne = false;
-  /** Rows were shared out among experts that run one by one. */
-  sharesRows = false;
-  /** A product had factors of different dtypes, which PyTorch refuses on a device. */
-  mixedFactors = false;
+  /** What the run's release of PyTorch does differently. */
+  quirks: Quirks = NO_QUIRKS;
+  /** Which experts rows go to where those run one by one. */
+  routing: Routing = "even";
+  /** What an estimate has to say of the run. */
+  readonly noticed = new Set<Noticed>();
   /** An optimizer steps inside backward, in a pass that is simulated once and repeated. */
   stepsInPass = false;
   /** Told of every parameter whose gradient appears; installed by the parallel strategies. */
   leafHook: LeafHook | undefined = undefined;
   /** Told of what happens beside the events; installed by strategies that work in hooks. */
   watcher: Watcher | null = null;
-  /** Which modules run; null where nobody asks. */
-  trail: Trail | null = null;
-  /** Stands for `torch.nn.functional.linear`; null: it is PyTorch's own. */
-  linear: ((torch: Torch, input: Tensor, weight: Tensor, bias: Tensor | null) => Tensor) | null = null;
   /** Notes go into the ledger: what runs now is a region that will be played. */
   recordsNotes = false;
+
+  /** Runs at the end of the running backward (`Variable._execution_engine.queue_callback`); null outside of one. */
+  finalCallbacks: (() => void)[] | null = null;
+
+  /** Of the repeats that are counted next, the number of the first. */
+  firstRepeat = 0;
 
   /** How many ways a tensor is split over GPUs that share one model; installed by tensor parallelism. */
   share: ((sizes: Sizes) => number) | undefined = undefined;
@@ -252,8 +256,13 @@ export class Torch {
     if (before !== null) releaseNode(before);
   }
 
+  /** What a tensor's gradient is handed to: what made it, or what accumulates a leaf's. */
+  gradientNode(tensor: Tensor): Node {
+    return tensor.node ?? this.accumulator(tensor);
+  }
+
   private edgeOf(input: Tensor): Edge {
-    const node = input.node ?? this.accumulator(input);
+    const node = this.gradientNode(input);
     node.references++;
     return { node, index: input.node === null ? 0 : input.outputIndex };
   }
@@ -316,12 +325,6 @@ export class Torch {
     this.ledger.mark(label);
     const index = this.layerIndices.get(label);
     if (index !== undefined) this.usage?.enter?.(this, index, backward);
-  }
-
-  /** Installs who is told of notes. */
-  watch(watcher: Watcher | null): void {
-    this.watcher = watcher;
-    this.trail = watcher?.module === undefined ? null : new Trail(this);
   }
 
   /** Something happens beside the events: whoever watches is told, now or where the region is played. */

@@ -34,3 +34,20 @@ function readsOf(instruction: Instruction): string[] {
 export function readIn({ outputs, body }: Pick<GraphFunction, "outputs" | "body">): ReadonlySet<string> {
   return new Set([...outputs.map(bareName), ...body.flatMap(readsOf)]);
 }
+
+/** Module path of the layer that a function is the forward of, up to its index; null where no name in it has one. */
+export function layerPath({ body }: Pick<GraphFunction, "body">): string | null {
+  for (const instruction of body)
+    for (const path of pathsIn(instruction)) {
+      const at = path.indexOf("{i}");
+      if (at >= 0) return path.slice(0, at + "{i}".length);
+    }
+  return null;
+}
+
+/** Paths of modules and parameters that an instruction names. */
+function pathsIn(instruction: Instruction): string[] {
+  if ("scope" in instruction) return [instruction.scope];
+  if ("call" in instruction) return [instruction.path];
+  return "op" in instruction ? instruction.in.filter((one) => typeof one === "string").map((one) => one.slice(1)) : [];
+}

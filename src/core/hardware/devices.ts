@@ -1,4 +1,5 @@
 /** The catalogue of accelerators and how to find one by whatever a person calls it. */
+import { withoutEnding } from "../../terms/text";
 import type { DeviceSpec } from "../training/run";
 import { AMD_AND_INTEL } from "./amd";
 import { APPLE } from "./apple";
@@ -149,9 +150,10 @@ function whole(text: string): Device | undefined {
 
 /** The size that a name ends in ("RTX 3090 24GB") says nothing new when the card has it. */
 function withoutSize(text: string): Device | undefined {
-  const match = /^(.*?)\s*\b(\d+(?:\.\d+)?)gb$/.exec(text);
-  const device = match?.[1] ? whole(match[1]) : undefined;
-  return device !== undefined && Math.abs(device.memoryBytes / GIB - Number(match?.[2])) < 0.06 * Number(match?.[2])
+  const match = /\b(\d{1,6}(?:\.\d{1,6})?)gb$/.exec(text);
+  const card = text.slice(0, match?.index ?? 0).trimEnd();
+  const device = card === "" ? undefined : whole(card);
+  return device !== undefined && Math.abs(device.memoryBytes / GIB - Number(match?.[1])) < 0.06 * Number(match?.[1])
     ? device
     : undefined;
 }
@@ -192,11 +194,23 @@ function single(text: string): Device | undefined {
     // A bare number is a size only in the range that cards have.
     return bytes > 0 && (unit !== "" || amount <= 1024) ? sized(Math.round(bytes)) : undefined;
   }
-  const mig = /^(.*?)[\s,:-]*(?:mig)?[\s-]*(\d+g\.\d+gb)(?:\+me)?$/i.exec(text.trim());
-  if (mig?.[2] !== undefined) return slice((mig[1] ?? "").replace(/\bmig\b/i, "").trim(), mig[2].toLowerCase());
+  const asked = text.trim();
+  const mig = /(\d{1,3}g\.\d{1,4}gb)(?:\+me)?$/i.exec(asked);
+  if (mig?.[1] !== undefined) {
+    const before = withoutEnding(asked.slice(0, mig.index), /[\s-]/).replace(/mig$/i, "");
+    return slice(
+      withoutEnding(before, /[\s,:-]/)
+        .replace(/\bmig\b/i, "")
+        .trim(),
+      mig[1].toLowerCase(),
+    );
+  }
   const plain = words(text);
   return plain === "" ? undefined : (whole(plain) ?? withoutSize(plain));
 }
+
+/** No card has a longer name; characters. */
+const LONGEST_NAME = 200;
 
 /**
  * The card that a name, a size or a cloud machine type means; null when none does.
@@ -206,14 +220,15 @@ function single(text: string): Device | undefined {
  */
 export function findDevice(text: string): DeviceMatch | null {
   const asked = text.trim();
+  if (asked.length > LONGEST_NAME) return null;
   const instance = INSTANCES.get(asked.toLowerCase().replace(PREFIX, ""));
   if (instance !== undefined) return instance;
   const direct = single(asked);
   if (direct !== undefined) return { device: direct, count: 1 };
-  const before = /^(\d+)\s*[x×*]\s*(.+)$/i.exec(asked);
-  const after = /^(.+?)\s*[x×*]\s*(\d+)$/i.exec(asked);
-  const [name, count] = before ? [before[2], before[1]] : [after?.[1], after?.[2]];
-  const device = name === undefined ? undefined : single(name);
+  const before = /^(\d{1,9})\s{0,9}[x×*](.+)$/i.exec(asked);
+  const after = /[x×*]\s{0,9}(\d{1,9})$/i.exec(asked);
+  const [name = "", count] = before ? [before[2], before[1]] : [asked.slice(0, after?.index ?? 0), after?.[1]];
+  const device = name.trim() === "" ? undefined : single(name.trim());
   const number = Number(count);
   return device === undefined || number < 1 ? null : { device, count: number };
 }
@@ -228,6 +243,7 @@ function withDigits(word: string): string {
 
 /** Cards whose names share the most words with `text`, for "did you mean": at most `limit`. */
 export function suggestDevices(text: string, limit = 3): readonly Device[] {
+  if (text.length > LONGEST_NAME) return [];
   const spelled = words(text).split(" ");
   const asked = [...new Set([...spelled, ...spelled.map(withDigits)])].filter((word) => word.length > 1);
   // A number alone is the beginning of a size: `A100 80` asks for 80gb.

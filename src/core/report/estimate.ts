@@ -101,4 +101,6 @@ export interface Estimate {
   readonly assumptions: readonly Assumption[];
   /** What a micro-batch computes; null where the engine did not follow it. */
   readonly operators: Operators | null;
+  /** Length of the event stream it was read off: what the estimate took. */
+  readonly events: number;
 }

@@ -9,7 +9,7 @@ import { initializesOnDevice } from "../training/adapters/initialization";
 import { promptSizes } from "../training/adapters/prompt-sizes";
 import { packsOnTheFly } from "../training/loading";
 import { type LoadedModel, type LoadOptions, loadModel } from "../training/model";
-import type { ForwardUsage, Strategy } from "../training/parallel";
+import type { ForwardUsage, ModelEnds, Strategy } from "../training/parallel";
 import { shardedOver } from "../training/parallel/degrees";
 import type { CompanionSpec, TrainingRun } from "../training/run";
 import { companionRun, graphsOf, type Program, programOf } from "./program";
@@ -100,6 +100,20 @@ function loadingOf(models: readonly Loaded[], { allocator }: TrainingRun): Ledge
   return ledger;
 }
 
+/** Tasks whose models have `get_output_embeddings`. */
+const GENERATES: ReadonlySet<string> = new Set(["causal-lm", "masked-lm", "seq2seq-lm", "image-text-to-text"]);
+
+/** The modules at both ends of the trained model. */
+function endsOf({ run, program }: Setup, { embedding, byName }: LoadedModel): ModelEnds {
+  const head = program.head !== null && GENERATES.has(run.task) ? byName.get(`${program.head}.weight`) : undefined;
+  const table = embedding?.name ?? null;
+  return {
+    embedding: embedding === null || table === null ? null : { path: table.replace(/\.[^.]+$/, ""), weight: embedding },
+    head: head === undefined ? null : { path: program.head!, weight: head },
+    adapted: run.adapter !== null,
+  };
+}
+
 /** Loads the models of a run and lets the strategy prepare them. */
 export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Models | Refusal {
   const { run, family, program, spec, sizes } = setup;
@@ -111,7 +125,8 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
     adapter: run.adapter && {
       ...run.adapter,
       dropout: spec?.disableDropout ? 0 : run.adapter.dropout,
-      autocastAdapterDtype: run.adapter.autocastAdapterDtype && strategy.keepsAutocast,
+      autocastAdapterDtype:
+        run.adapter.autocastAdapterDtype && (strategy.keepsAutocast || strategy.parameterDtype === null),
     },
   };
   const model = withHead(torch, spec, loadModel(torch, graph, view, adapted), head, strategy.shardsParameters);
@@ -142,7 +157,7 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
     torch,
     parameters,
     others !== undefined && others.elements > model.elements ? others.parameters : model.parameters,
-    model.byName,
+    endsOf(setup, model),
   );
   // trl/models/utils.py: below stage 3 the reference is an engine of its own, whole on every GPU (prepare_deepspeed).
   const usage = (copy !== null && strategy.prepareFrozen?.(torch, copy.parameters, spec?.referenceOnHost)) || null;

@@ -40,7 +40,7 @@ export class Passes {
     private readonly torch: Torch,
     private readonly setup: Setup,
     private readonly models: Models,
-    strategy: Strategy,
+    private readonly strategy: Strategy,
     private readonly fold: boolean,
   ) {
     const { run, program, keepsStates } = setup;
@@ -63,7 +63,9 @@ export class Passes {
   private optionsOf({ view }: Pick<Program, "view">, way: Fold): InterpreterOptions {
     const { run, program } = this.setup;
     const { model, loadDtype } = this.models;
+    const { hooks } = this.strategy;
     return {
+      ...(hooks === undefined ? {} : { hooks }),
       scope: view.scope,
       expressions: view.expressions,
       layerKind: (index: number) => view.layerKind(index),
@@ -129,10 +131,11 @@ export class Passes {
     way: Fold,
   ): RunnableModel {
     const layerSignature = way !== "none" && this.fold ? layerSignatures(model.parameters) : null;
+    const { hooks: _, ...options } = this.optionsOf({ view }, way);
     return {
       model,
       graph,
-      options: { ...this.optionsOf({ view }, way), head, layerSignature },
+      options: { ...options, head, layerSignature },
       heads: Number(view.scope("num_key_value_heads") ?? 0),
     };
   }
@@ -143,7 +146,7 @@ export class Passes {
     const { companionAt, reference } = this.models;
     const other = companionAt(at);
     if (other === null) return null;
-    const own = this.optionsOf(other, way);
+    const { hooks: _, ...own } = this.optionsOf(other, way);
     const signature = reference && layerSignatures(reference.model.parameters);
     return {
       graph: other.graph,

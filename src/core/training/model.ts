@@ -2,6 +2,7 @@
  * The model after loading: parameters and buffers on the device, and what adapters and quantization put in place of
  * leaf modules.
  */
+import { matchesPattern } from "../../terms/pattern";
 import { type DType, ELEMENT_BYTES } from "../engine/dtype";
 import type { ModuleForward, ParameterWrapper } from "../engine/interpreter/options";
 import { Settling } from "../engine/settling";
@@ -114,7 +115,7 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
   for (const { name, sharedWith } of found) if (sharedWith !== null) tied.set(name, sharedWith);
   const own = found.filter(({ name }) => !tied.has(name));
   const isLeft = (item: PlacedTensor): boolean => isFrozen(options, item.name) || isIdle(options, item);
-  const placed = withTrained(options.trained, own, view.scope)
+  const placed = withTrained(options.trained, own, view.scope, tied)
     .map((item) => asKept(loading, asLinear(loading, item)))
     .map((item) => (isLeft(item) ? { ...item, frozen: true } : item));
   if (options.packsOnTheFly) {
@@ -243,11 +244,7 @@ function asKept({ options }: Loading, item: PlacedTensor): PlacedTensor {
 /** A pattern begins the path, or its text ends it (transformers/quantizers/quantizers_utils.py, should_convert_module). */
 function isSkipped(path: string, pattern: string): boolean {
   if (path.endsWith(pattern)) return true;
-  try {
-    return new RegExp(`^(?:${pattern.replace(/^re:/, "")})`).test(path);
-  } catch {
-    return path.startsWith(pattern);
-  }
+  return matchesPattern(pattern.replace(/^re:/, ""), path, "start");
 }
 
 function pack(torch: Torch, spec: QuantizationSpec, { sizes, dtype }: PlacedTensor): PackedWeight {

@@ -14,6 +14,7 @@ import type { EvaluationSpec, GenerationSpec } from "./specs/generation";
 import type { ModelSpec } from "./specs/model";
 import type { ParallelSpec } from "./specs/parallel";
 import type { Float8Spec, QuantizationSpec } from "./specs/quantization";
+import type { Quirks, Routing } from "./specs/quirks";
 import type { CheckpointingSpec, ChunkedLossSpec, KeptBatches, LoopSpec, OptimizerSpec } from "./specs/step";
 import type { TrainedSpec } from "./specs/trained";
 import type { TrainerSpec } from "./specs/trainer";
@@ -24,6 +25,7 @@ export type * from "./specs/generation";
 export type * from "./specs/model";
 export type * from "./specs/parallel";
 export type * from "./specs/quantization";
+export type * from "./specs/quirks";
 export type * from "./specs/step";
 export type * from "./specs/trained";
 export type * from "./specs/trainer";
@@ -85,10 +87,8 @@ export interface TrainingRun {
   readonly optimizer: OptimizerSpec;
   /** 0 switches clipping off. */
   readonly maxGradNorm: number;
-  /** Gradients stay between steps, set to zero: `zero_grad` before torch 2.0 (`set_to_none=False`). */
-  readonly keepsGradients?: boolean;
-  /** Softmax keeps its input for backward beside its output: torch before 1.11 (pytorch/pytorch pull request 65242). */
-  readonly keepsSoftmaxInputs?: boolean;
+  /** What the releases of its libraries do differently; absent: nothing. */
+  readonly quirks?: Quirks;
   readonly adapter: AdapterSpec | null;
   /** Parts of a model of pictures and text that are not trained and get no adapters. */
   readonly frozenParts?: readonly Part[];
@@ -123,8 +123,8 @@ export interface TrainingRun {
    * outputs keep their dtype.
    */
   readonly plainLoop?: true;
-  /** Routers give every token to the same experts, where those run one by one: the furthest from balance. */
-  readonly routesToOne?: true;
+  /** Which experts routers give tokens to, where those run one by one; absent: to all alike. `one`: the furthest from balance. */
+  readonly routing?: Routing;
   /** Micro-batches that the Trainer's loop keeps on the device beyond their forward; absent: each goes with it. */
   readonly keepsBatches?: KeptBatches;
   /** A loop other than the Trainer's; absent: the Trainer's, or one that lets go of as much. */

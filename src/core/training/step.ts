@@ -9,7 +9,7 @@ import { backward } from "../engine/backward";
 import { compileEvents } from "../engine/compiled/rewrite";
 import { type CompiledParts, Tape } from "../engine/compiled/tape";
 import type { DType } from "../engine/dtype";
-import { layerLabel } from "../engine/folding/label";
+import { layerLabel, REPEATS_EACH } from "../engine/folding/label";
 import { FOLDS, type Fold, type Folding, nextFold } from "../engine/folding/plan";
 import { playRegion, recordRegion } from "../engine/folding/region";
 import { type KeptRounds, Rounds } from "../engine/folding/rounds";
@@ -67,6 +67,8 @@ export interface StepOptions {
 /** What runs before micro-batches. */
 export interface Before {
   due(micro: number): boolean;
+  /** The first micro-batch from `micro` on before which it is due. */
+  next(micro: number): number;
   run(step: number): void;
   /** The micro-batches read what it left, and allocate no batch of their own. */
   readonly holdsBatch: boolean;
@@ -103,23 +105,34 @@ export function runSteps(
       : null;
   for (let step = 1; step <= STEPS; step++) {
     const { rollout } = options;
-    const all = Math.min(options.accumulation, DISTINCT_MICRO_BATCHES);
-    const alone = options.keepsStates || options.loop !== null || (options.settles && step === 1);
-    const distinct = options.plainLoop || alone ? 0 : all;
+    const together = strategy.reducesLast === true && options.accumulation > 1;
+    const all = Math.min(options.accumulation, DISTINCT_MICRO_BATCHES + (together ? 1 : 0));
+    const alone =
+      options.keepsStates || options.loop !== null || (options.settles && step === 1) || (together && rollout != null);
+    const distinct = options.plainLoop || alone || together ? 0 : all;
     const apart = options.plainLoop ? 1 : alone ? all : 0;
     const locals: Tensor[] = [];
     held?.beginStep(step);
     for (let micro = 0; micro < apart; micro++) {
+      if (rollout?.due(micro)) rollout.run(step);
       held?.beginMicroBatch(step);
       const starts = micro === 0 && options.loop?.zerosLate === true;
       const clears = starts ? () => zeroGrad(options.groups) : undefined;
-      const run = () => microBatch(torch, passes("none"), optimizer, options, strategy, step, last, clears);
+      const run = () => microBatch(torch, passes("none"), optimizer, options, strategy, { step, last, clears });
       const ends = micro === apart - 1;
       strategy.beginMicroBatch?.(torch, ends);
       const left = unrolled(torch, options, kept, run);
       strategy.endMicroBatch?.(torch, ends);
       if (options.loop !== null) last = left;
       else locals.push(...left.results, ...left.batch);
+    }
+    if (together && apart === 0) {
+      held?.beginMicroBatch(step);
+      if (regions[0] === undefined) {
+        regions[0] = simulateMicroBatches(torch, passes, optimizer, options, strategy, { find, count: all });
+        ledger.expect(regions[0].script, STEPS - step + 1);
+      }
+      playRegion(torch, regions[0], step);
     }
     for (let micro = 0; micro < distinct; micro++) {
       if (rollout?.due(micro)) rollout.run(step);
@@ -131,10 +144,11 @@ export function runSteps(
         strategy.watcher === undefined
           ? micro > 0 || (options.keepsGradients && step > 1)
           : options.trainable.some(({ grad }) => grad !== null);
-      const known = options.fold && accumulates;
+      // Hooks inside a micro-batch may do something else where gradients are there already.
+      const known = options.fold && accumulates && strategy.hooks === undefined;
       const which = accumulates && !known ? 1 : 0;
       if (regions[which] === undefined) {
-        regions[which] = simulateMicroBatch(torch, passes, optimizer, options, strategy, find);
+        regions[which] = simulateMicroBatches(torch, passes, optimizer, options, strategy, { find, count: 1 });
         ledger.expect(regions[which].script, (STEPS - step + 1) * distinct);
       }
       strategy.beginMicroBatch?.(torch, ends);
@@ -142,11 +156,7 @@ export function runSteps(
       strategy.endMicroBatch?.(torch, ends);
     }
     // Further generations of the same step find the gradients there.
-    for (let micro = distinct; micro < options.accumulation; micro++)
-      if (rollout?.due(micro)) {
-        rollout.run(step);
-        break;
-      }
+    if (rollout != null && rollout.next(Math.max(distinct, apart)) < options.accumulation) rollout.run(step);
     ledger.enter("clip", step);
     torch.kind = "temporaries";
     torch.scope = "";
@@ -203,33 +213,44 @@ function unrolled<T>(
   return result;
 }
 
-/** Simulates one micro-batch and takes its events back, as a region to play. */
-function simulateMicroBatch(
+/**
+ * Simulates micro-batches and takes their events back, as a region to play. Where one uses what another one has left (gradients
+ * that only the last reduces), they are one region: a layer of one stands beside the same layer of the other.
+ */
+function simulateMicroBatches(
   torch: Torch,
   passes: PassFactory,
   optimizer: Optimizer,
   options: StepOptions,
   strategy: Strategy,
-  find: Counterpart,
+  { find, count }: { readonly find: Counterpart; readonly count: number },
 ): Region {
   for (let fold: Fold | null = FOLDS[0]; fold !== null; ) {
     const state = torch.ledger.state();
-    const pass = passes(fold);
-    torch.tape = options.compiled ? new Tape(options.compiled) : null;
-    torch.asRegion(() =>
-      unrolled(torch, options, null, () => {
-        const { results, batch } = microBatch(torch, pass, optimizer, options, strategy);
-        for (const tensor of [...results, ...batch]) tensor.release();
-      }),
-    );
-    if (torch.tape !== null) compileEvents(torch.ledger, state, torch.tape);
-    torch.tape = null;
-    const region = recordRegion(torch.ledger, state, pass.foldings, options.trainable, find);
-    torch.offloadedPeak = Math.max(torch.offloadedPeak, offloadedBytes(torch, pass.foldings));
+    const foldings: Folding[] = [];
+    for (let micro = 0; micro < count; micro++) {
+      const begin = torch.ledger.state();
+      const pass = passes(fold);
+      if (count > 1) strategy.beginMicroBatch?.(torch, micro === count - 1);
+      torch.firstRepeat = micro * REPEATS_EACH;
+      torch.tape = options.compiled ? new Tape(options.compiled) : null;
+      torch.asRegion(() =>
+        unrolled(torch, options, null, () => {
+          const { results, batch } = microBatch(torch, pass, optimizer, options, strategy);
+          for (const tensor of [...results, ...batch]) tensor.release();
+        }),
+      );
+      if (torch.tape !== null) compileEvents(torch.ledger, begin, torch.tape);
+      torch.tape = null;
+      foldings.push(...pass.foldings);
+    }
+    torch.firstRepeat = 0;
+    const region = recordRegion(torch.ledger, state, foldings, options.trainable, find);
+    torch.offloadedPeak = Math.max(torch.offloadedPeak, offloadedBytes(torch, foldings) / count);
     torch.ledger.rewind(state);
     for (const leaf of options.trainable) if (leaf.grad !== null && leaf.grad.storage.id >= state.ids) leaf.grad = null;
     if (region !== null) return region;
-    fold = nextFold(fold, pass.foldings);
+    fold = nextFold(fold, foldings);
   }
   throw new NotModelled(say("engine.layers"));
 }
@@ -247,20 +268,25 @@ function offloadedBytes(torch: Torch, foldings: readonly Folding[]): number {
   return total;
 }
 
-/**
- * @param last what the loop's names refer to until this micro-batch binds them anew, given up
- * @param clears lets go of the gradients of the step before, between forward and backward
- * @returns what they refer to then, owned by the caller
- */
+/** Which micro-batch it is. */
+interface Turn {
+  readonly step: number;
+  /** What the loop's names refer to until this micro-batch binds them anew, given up. */
+  readonly last: Left;
+  /** Lets go of the gradients of the step before, between forward and backward. */
+  readonly clears: (() => void) | undefined;
+}
+
+const FIRST_TURN: Turn = { step: 1, last: NOTHING_LEFT, clears: undefined };
+
+/** @returns what the loop's names refer to then, owned by the caller */
 function microBatch(
   torch: Torch,
   pass: Pass,
   optimizer: Optimizer,
   options: StepOptions,
   strategy: Strategy,
-  step = 1,
-  last = NOTHING_LEFT,
-  clears?: () => void,
+  { step, last, clears }: Turn = FIRST_TURN,
 ): Left {
   const { ledger } = torch;
   ledger.enter("data", step);

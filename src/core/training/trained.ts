@@ -4,11 +4,16 @@
  * swift/utils/transformers_utils.py, freeze_parameters and activate_parameters), the first share of the model (ms-swift's `freeze_parameters_ratio`), some layers
  * (LLaMA-Factory's `finetuning_type: freeze`, llamafactory/model/adapter.py, _setup_freeze_tuning).
  */
+import { matchesPattern } from "../../terms/pattern";
 import { numel } from "../engine/shape";
 import { DIMENSIONS } from "../graph/dimensions";
 import type { Scope } from "../graph/expression";
+import { partOf } from "./part-of";
 import type { PlacedTensor } from "./placed";
-import type { TrainedLayers, TrainedSpec } from "./specs/trained";
+import type { TrainedLayers, TrainedSpec, WeightRule } from "./specs/trained";
+
+/** Names of tied weights, each with the one that stands for it. */
+export type TiedNames = ReadonlyMap<string, string>;
 
 /**
  * Whether each weight is trained. A rule that fits switches gradients on as well as off (`param.requires_grad = ...` in
@@ -18,10 +23,11 @@ export function withTrained(
   spec: TrainedSpec | undefined,
   placed: readonly PlacedTensor[],
   scope: Scope,
+  tied: TiedNames = new Map(),
 ): readonly PlacedTensor[] {
   if (spec === undefined) return placed;
   const inLayers = spec.layers === undefined ? () => true : ofLayers(spec.layers, depthOf(scope));
-  const rules = (spec.rules ?? []).map(({ pattern, trained }) => ({ fits: searched(pattern), trained }));
+  const rules = (spec.rules ?? []).map((rule) => ({ fits: fitting(rule, placed, tied), trained: rule.trained }));
   const below = firstShare(spec.frozenShare ?? 0, placed);
   return placed.map((item) => {
     const trained = rules.findLast(({ fits }) => fits(item.name))?.trained ?? !(item.frozen || below.has(item.name));
@@ -29,14 +35,22 @@ export function withTrained(
   });
 }
 
-/** A pattern that is none is looked for as it is written. */
-function searched(pattern: string): (name: string) => boolean {
-  try {
-    const expression = new RegExp(pattern);
-    return (name) => expression.test(name);
-  } catch {
-    return (name) => name.includes(pattern);
-  }
+/** Whether a rule means a weight. A part of the model has its tied weights, too, under names of its own. */
+function fitting(
+  { pattern, part }: WeightRule,
+  placed: readonly PlacedTensor[],
+  tied: TiedNames,
+): (name: string) => boolean {
+  const found = (name: string): boolean => matchesPattern(pattern, name, "anywhere");
+  if (part === undefined || part.length === 0) return found;
+  const rest = partOf(part, placed, tied);
+  const others = new Map<string, string[]>();
+  for (const [name, to] of tied) others.set(to, [...(others.get(to) ?? []), name]);
+  return (name) =>
+    [name, ...(others.get(name) ?? [])].some((one) => {
+      const inside = rest(one);
+      return inside !== null && found(inside);
+    });
 }
 
 /** Layers of the text side, by the names that configs have for them. */

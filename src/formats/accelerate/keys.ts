@@ -3,7 +3,7 @@
  * Source: `accelerate/commands/config/config_args.py`, `commands/launch.py`, `utils/dataclasses.py` of 1.15.
  */
 import { EFFECT, memory, other, PRECISION } from "../effects";
-import type { SchemaKey } from "../schema";
+import type { KeySpec } from "../types";
 
 /** FSDP strategies by name and by number (`ShardingStrategy`). */
 export const SHARDING: Readonly<Record<string, string>> = {
@@ -23,7 +23,7 @@ export const SHARDING: Readonly<Record<string, string>> = {
   no_shard: "no_shard",
 };
 
-const DEEPSPEED: readonly SchemaKey[] = [
+const DEEPSPEED: readonly KeySpec[] = [
   memory("deepspeed_config", null, "map", EFFECT.deepspeed, { nullable: true }),
   memory("deepspeed_config.zero_stage", "zero_stage", "integer", EFFECT.zero, { default: 2, min: 0, max: 3 }),
   memory("deepspeed_config.offload_optimizer_device", "offload_optimizer", "enum", EFFECT.offloadOptimizer, {
@@ -44,9 +44,9 @@ const DEEPSPEED: readonly SchemaKey[] = [
     { auto: true, min: 1 },
   ),
   memory("deepspeed_config.gradient_clipping", "max_grad_norm", "number", EFFECT.clipping, { auto: true, min: 0 }),
-  memory(
+  other(
     "deepspeed_config.zero3_init_flag",
-    "zero3_init",
+    null,
     "boolean",
     "Builds the model sharded, so that no GPU ever holds it whole.",
   ),
@@ -71,14 +71,17 @@ const DEEPSPEED: readonly SchemaKey[] = [
 function fsdp(
   name: string,
   setting: string | null,
-  type: SchemaKey["type"],
+  type: KeySpec["type"],
   effect: string,
-  extra: Partial<SchemaKey> = {},
-): SchemaKey {
+  extra: Partial<KeySpec> = {},
+): KeySpec {
   return memory(`fsdp_config.fsdp_${name}`, setting, type, effect, { aliases: [`fsdp_config.${name}`], ...extra });
 }
 
-const FSDP: readonly SchemaKey[] = [
+/** An option of FSDP that costs the GPU nothing. */
+const fsdpOther: typeof fsdp = (...row) => ({ ...fsdp(...row), memory: false });
+
+const FSDP: readonly KeySpec[] = [
   memory("fsdp_config", null, "map", EFFECT.fsdp, { nullable: true }),
   fsdp("version", "fsdp_version", "integer", "FSDP 1 (flat parameters) or 2 (per parameter).", {
     default: 1,
@@ -110,8 +113,8 @@ const FSDP: readonly SchemaKey[] = [
       ],
     },
   ),
-  fsdp("auto_wrap_policy", "fsdp_auto_wrap_policy", "string", "Without a policy the whole model is gathered at once.", {
-    default: "NO_WRAP",
+  fsdp("auto_wrap_policy", null, "string", "Without a policy the whole model is gathered at once.", {
+    default: "TRANSFORMER_BASED_WRAP",
   }),
   fsdp(
     "transformer_layer_cls_to_wrap",
@@ -119,8 +122,9 @@ const FSDP: readonly SchemaKey[] = [
     "any",
     "Class of the units that are gathered one at a time.",
   ),
-  fsdp("min_num_params", "fsdp_min_num_params", "integer", "Smallest unit of size-based wrapping.", { min: 0 }),
+  fsdp("min_num_params", null, "integer", "Smallest unit of size-based wrapping.", { min: 0 }),
   fsdp("backward_prefetch", null, "string", "Gathers the next unit early: one more unit alive in backward (FSDP 1).", {
+    default: "NO_PREFETCH",
     nullable: true,
   }),
   fsdp("backward_prefetch_policy", null, "string", "Old name of fsdp_backward_prefetch."),
@@ -129,14 +133,19 @@ const FSDP: readonly SchemaKey[] = [
     default: false,
     also: [{ name: "gradient_checkpointing", means: { true: true }, only: true }],
   }),
-  fsdp("use_orig_params", null, "boolean", "Keeps the original parameters visible (FSDP 1)."),
-  fsdp("cpu_ram_efficient_loading", null, "boolean", "Only one process loads the weights: host memory."),
-  fsdp("sync_module_states", null, "boolean", "Broadcasts the weights from rank 0."),
-  fsdp("state_dict_type", null, "string", "What is gathered when saving: FULL_STATE_DICT is a spike on rank 0's host."),
+  fsdpOther("use_orig_params", null, "boolean", "Keeps the original parameters visible (FSDP 1)."),
+  fsdpOther("cpu_ram_efficient_loading", null, "boolean", "Only one process loads the weights: host memory."),
+  fsdpOther("sync_module_states", null, "boolean", "Broadcasts the weights from rank 0."),
+  fsdpOther(
+    "state_dict_type",
+    null,
+    "string",
+    "What is gathered when saving: FULL_STATE_DICT is a spike on rank 0's host.",
+  ),
   fsdp("limit_all_gathers", null, "boolean", "Bounds how many units are gathered ahead."),
 ];
 
-const MEGATRON: readonly SchemaKey[] = [
+const MEGATRON: readonly KeySpec[] = [
   memory("megatron_lm_config", null, "map", "Megatron-LM plugin.", { nullable: true }),
   memory("megatron_lm_config.megatron_lm_tp_degree", "tensor_parallel", "integer", EFFECT.tensor, { min: 1 }),
   memory("megatron_lm_config.megatron_lm_pp_degree", "pipeline_parallel", "integer", EFFECT.pipeline, { min: 1 }),
@@ -174,7 +183,7 @@ const MEGATRON: readonly SchemaKey[] = [
   memory("megatron_lm_config.expert_model_parallel_size", "expert_parallel", "integer", EFFECT.expert, { min: 1 }),
 ];
 
-const PARALLELISM: readonly SchemaKey[] = [
+const PARALLELISM: readonly KeySpec[] = [
   memory("parallelism_config", null, "map", "Degrees of parallelism.", { nullable: true }),
   ...(
     [
@@ -192,7 +201,7 @@ const PARALLELISM: readonly SchemaKey[] = [
   ),
 ];
 
-export const ACCELERATE_KEYS: readonly SchemaKey[] = [
+export const ACCELERATE_KEYS: readonly KeySpec[] = [
   memory(
     "distributed_type",
     "distributed_type",
@@ -218,7 +227,7 @@ export const ACCELERATE_KEYS: readonly SchemaKey[] = [
     replacedBy: "mixed_precision",
     means: { true: "fp16", false: "fp32" },
   }),
-  memory("downcast_bf16", null, "any", "TPU only: also casts double precision.", { nullable: true }),
+  other("downcast_bf16", null, "any", "TPU only: also casts double precision.", { nullable: true }),
   memory("dynamo_config", null, "map", EFFECT.compile, { nullable: true }),
   memory("dynamo_config.dynamo_backend", "torch_compile_backend", "string", EFFECT.compile, {
     nullable: true,

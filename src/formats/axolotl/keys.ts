@@ -3,14 +3,14 @@
  * Source: `axolotl/utils/schemas/{config,training,peft,model,fsdp}.py`, `core/builders/base.py` of 0.18.
  */
 import { SHARDING } from "../accelerate/keys";
-import { EFFECT, memory, onlyWhenOn, other, touching } from "../effects";
-import type { SchemaKey } from "../schema";
+import { EFFECT, harmless, memory, onlyWhenOn, other, touching } from "../effects";
+import type { KeySpec } from "../types";
 
-const ON_ATTENTION = (value: string): NonNullable<SchemaKey["also"]> => [
+const ON_ATTENTION = (value: string): NonNullable<KeySpec["also"]> => [
   { name: "attention", means: onlyWhenOn(value), only: true },
 ];
 
-export const AXOLOTL_KEYS: readonly SchemaKey[] = [
+export const AXOLOTL_KEYS: readonly KeySpec[] = [
   memory("base_model", "model", "string", EFFECT.model, { link: "model" }),
   memory(
     "processor_type",
@@ -45,7 +45,6 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
     { default: 512, min: 1 },
   ),
   memory("sample_packing", "packing", "boolean", EFFECT.packing, { nullable: true }),
-  memory("eval_sample_packing", null, "boolean", "Packing in evaluation.", { nullable: true }),
   memory("pad_to_sequence_len", "pad_to_sequence_length", "boolean", "Every step has the full length.", {
     nullable: true,
   }),
@@ -61,11 +60,11 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
     nullable: true,
     also: [{ name: "load_dtype", means: onlyWhenOn("float16"), only: true }],
   }),
-  memory("bfloat16", "bfloat16_without_autocast", "boolean", "bfloat16 throughout, no autocast.", {
+  memory("bfloat16", null, "boolean", "bfloat16 throughout, no autocast.", {
     nullable: true,
     also: [{ name: "load_dtype", means: onlyWhenOn("bfloat16"), only: true }],
   }),
-  memory("float16", "float16_without_autocast", "boolean", "float16 throughout, no autocast.", {
+  memory("float16", null, "boolean", "float16 throughout, no autocast.", {
     nullable: true,
     also: [{ name: "load_dtype", means: onlyWhenOn("float16"), only: true }],
   }),
@@ -236,7 +235,6 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
   memory("lora_qkv_kernel", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
   memory("lora_o_kernel", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
   memory("lora_embedding_kernel", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
-  memory("liger_rope", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
   memory("liger_rms_norm", "liger_norms", "boolean", EFFECT.fusedKernel, { nullable: true }),
   memory("liger_layer_norm", null, "boolean", EFFECT.fusedKernel, { nullable: true }),
   memory("liger_glu_activation", "liger_gates", "boolean", EFFECT.fusedKernel, { nullable: true }),
@@ -262,10 +260,8 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
     removedIn: "axolotl 0.5",
     replacedBy: "sample_packing",
   }),
-  memory("excess_length_strategy", null, "string", EFFECT.sequence, { nullable: true }),
-  memory("group_by_length", null, "boolean", EFFECT.sequence, { nullable: true }),
   memory("lora_target_parameters", "adapter_target_parameters", "any", EFFECT.targets, { nullable: true }),
-  memory("lora_layers_to_transform", null, "any", EFFECT.targets, { nullable: true }),
+  memory("lora_layers_to_transform", "adapter_layers", "any", EFFECT.targets, { nullable: true }),
   memory("relora", null, "any", EFFECT.adapter, { nullable: true }),
   memory("relora_steps", null, "integer", EFFECT.adapter, {
     nullable: true,
@@ -273,34 +269,28 @@ export const AXOLOTL_KEYS: readonly SchemaKey[] = [
     replacedBy: "jagged_restart_steps",
   }),
   memory("resize_token_embeddings_to_32x", null, "boolean", EFFECT.vocabulary, { nullable: true }),
-  memory("embedding_lr", null, "any", EFFECT.vocabulary, { nullable: true }),
   memory("qat", null, "map", EFFECT.lossy, { nullable: true }),
-  memory("quantization", null, "map", EFFECT.quantization, { nullable: true }),
   memory("layer_offloading", null, "boolean", EFFECT.offloadParam, { nullable: true }),
   memory("galore_rank", null, "any", EFFECT.projector, { nullable: true }),
   memory("optim_target_modules", "optim_target_modules", "any", EFFECT.projector, { nullable: true }),
   memory("lisa_n_layers", null, "integer", EFFECT.block, { nullable: true }),
   memory("lisa_step_interval", null, "integer", EFFECT.block, { nullable: true }),
   memory("shrink_embeddings", null, "boolean", EFFECT.vocabulary, { nullable: true }),
-  memory("vllm.tensor_parallel_size", null, "integer", EFFECT.engineTensor, { nullable: true }),
-  memory("vllm.max_model_len", null, "integer", EFFECT.engineLength, { nullable: true }),
-  memory("vllm.dtype", null, "string", EFFECT.enginePart, { nullable: true }),
-  memory("trl.max_prompt_length", null, "integer", EFFECT.sequence, { nullable: true }),
+  memory("trl.max_prompt_length", "max_prompt_length", "integer", EFFECT.sequence, { nullable: true }),
   memory("trl.vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", EFFECT.vllm, { nullable: true }),
   memory("trl.vllm_mode", "vllm_mode", "string", EFFECT.enginePart, { nullable: true }),
   memory("trl.vllm_enable_sleep_mode", "vllm_enable_sleep_mode", "boolean", EFFECT.enginePart, { nullable: true }),
-  memory("trl.sync_ref_model", null, "boolean", EFFECT.reference, { nullable: true }),
-  memory("ddp_bucket_cap_mb", null, "number", EFFECT.fsdp, { nullable: true }),
-  memory("sequence_len_overflow_handling", null, "string", EFFECT.sequence, { nullable: true }),
   memory("eval_sequence_len", "eval_sequence_length", "integer", EFFECT.evalSequence, { min: 1, nullable: true }),
-  memory("low_cpu_mem_usage", null, "boolean", EFFECT.load, { nullable: true }),
   ...touching(EFFECT.fusedKernel, "use_kernels liger_rms_norm_gated flash_optimum"),
   ...touching(EFFECT.lossy, "qat.weight_dtype qat.activation_dtype qat.group_size"),
-  ...touching(
-    EFFECT.fsdp,
-    "fsdp_config.state_dict_type fsdp_config.auto_wrap_policy fsdp_config.cpu_ram_efficient_loading fsdp_config.fsdp_state_dict_type fsdp_config.fsdp_auto_wrap_policy fsdp_config.fsdp_cpu_ram_efficient_loading fsdp_config.fsdp_limit_all_gathers fsdp_config.fsdp_sync_module_states fsdp_config.fsdp_use_orig_params fsdp_config.limit_all_gathers fsdp_config.sync_module_states fsdp_config.use_orig_params",
-  ),
   other("gpu_memory_limit", null, "any", "Upper bound of the weights' placement.", { nullable: true }),
+  ...harmless(
+    "eval_sample_packing liger_rope excess_length_strategy group_by_length embedding_lr vllm.tensor_parallel_size vllm.max_model_len vllm.dtype trl.sync_ref_model ddp_bucket_cap_mb sequence_len_overflow_handling low_cpu_mem_usage quantization fsdp_config.state_dict_type fsdp_config.fsdp_state_dict_type fsdp_config.cpu_ram_efficient_loading fsdp_config.fsdp_cpu_ram_efficient_loading fsdp_config.fsdp_sync_module_states fsdp_config.sync_module_states fsdp_config.use_orig_params fsdp_config.fsdp_use_orig_params fsdp_config.limit_all_gathers fsdp_config.fsdp_limit_all_gathers",
+  ),
+  memory("fsdp_config.auto_wrap_policy", null, "string", "Without a policy the whole model is gathered at once.", {
+    aliases: ["fsdp_config.fsdp_auto_wrap_policy"],
+    default: "TRANSFORMER_BASED_WRAP",
+  }),
   other("datasets", null, "any", EFFECT.data, { nullable: true }),
   other("val_set_size", "validation_share", "number", "Share kept for evaluation.", { nullable: true }),
 ];

@@ -4,7 +4,7 @@
  * `runtime/precision_config.py`, `runtime/activation_checkpointing/config.py`, `runtime/swap_tensor/aio_config.py`
  * of 0.19.6.
  */
-import { memoryKey, plainKey } from "../key";
+import { memory, other } from "../effects";
 import type { KeySpec } from "../types";
 
 const AUTO = { auto: true } as const;
@@ -13,25 +13,23 @@ const OFFLOAD = ["none", "cpu", "nvme"];
 const HALF_TYPES = ["fp32", "fp16", "bf16", "float32", "float16", "bfloat16", "int8"];
 
 const BATCH: readonly KeySpec[] = [
-  memoryKey("train_batch_size", "global_batch_size", "integer", "Samples per optimizer step over all GPUs.", {
+  memory("train_batch_size", "global_batch_size", "integer", "Samples per optimizer step over all GPUs.", {
     ...AUTO,
     min: 1,
   }),
-  memoryKey(
+  memory(
     "train_micro_batch_size_per_gpu",
     "micro_batch_size",
     "integer",
     "Samples per GPU in one forward: activations grow in proportion.",
     { ...AUTO, min: 1 },
   ),
-  memoryKey(
-    "gradient_accumulation_steps",
-    "gradient_accumulation_steps",
-    "integer",
-    "Micro-batches per optimizer step.",
-    { ...AUTO, min: 1, default: 1 },
-  ),
-  memoryKey("gradient_clipping", "max_grad_norm", "number", "Gradient clipping.", {
+  memory("gradient_accumulation_steps", "gradient_accumulation_steps", "integer", "Micro-batches per optimizer step.", {
+    ...AUTO,
+    min: 1,
+    default: 1,
+  }),
+  memory("gradient_clipping", "max_grad_norm", "number", "Gradient clipping.", {
     ...AUTO,
     min: 0,
     default: 1.0,
@@ -40,87 +38,91 @@ const BATCH: readonly KeySpec[] = [
 ];
 
 const ZERO: readonly KeySpec[] = [
-  memoryKey(
+  memory(
     "zero_optimization",
     null,
     "any",
     "ZeRO: shards optimizer states (1), gradients (2) and parameters (3) over the GPUs.",
   ),
-  memoryKey(
+  memory(
     `${Z}stage`,
     "zero_stage",
     "integer",
     "0 replicates; 1 shards optimizer states and the float32 master; 2 also gradients; 3 also parameters.",
     { ...AUTO, default: 0, min: 0, max: 3 },
   ),
-  memoryKey(`${Z}contiguous_gradients`, "contiguous_gradients", "boolean", "Allocates the gradient bucket.", {
+  memory(`${Z}contiguous_gradients`, "contiguous_gradients", "boolean", "Allocates the gradient bucket.", {
     ...AUTO,
     default: true,
   }),
-  memoryKey(
+  memory(
     `${Z}reduce_bucket_size`,
     "reduce_bucket_size",
     "integer",
     "Elements of the gradient bucket; stages 1 and 2 hold it twice with overlap_comm.",
     { ...AUTO, default: 500_000_000, min: 0 },
   ),
-  memoryKey(
+  memory(
     `${Z}overlap_comm`,
     "overlap_comm",
     "boolean",
     "Reduces while backward runs: a second bucket in stages 1 and 2.",
     { ...AUTO, default: null, nullable: true },
   ),
-  memoryKey(
+  memory(
     `${Z}allgather_bucket_size`,
     "allgather_bucket_size",
     "integer",
     "Elements of a chunk of the parameter all-gather in stages 1 and 2.",
     { ...AUTO, default: 500_000_000, min: 0 },
   ),
-  memoryKey(
+  memory(
     `${Z}sub_group_size`,
     "sub_group_size",
     "integer",
     "Stage 3 updates this many elements at a time: bounds the step's temporaries and the unit of swapping.",
     { ...AUTO, default: 1_000_000_000, min: 0 },
   ),
-  memoryKey(
+  memory(
     `${Z}stage3_prefetch_bucket_size`,
     "stage3_prefetch_bucket_size",
     "integer",
     "Elements gathered ahead of use in stage 3.",
     { ...AUTO, default: 50_000_000, min: 0, aliases: [`${Z}prefetch_bucket_size`] },
   ),
-  memoryKey(
+  memory(
     `${Z}stage3_param_persistence_threshold`,
     "stage3_param_persistence_threshold",
     "integer",
     "Parameters up to this many elements stay gathered on every GPU.",
     { ...AUTO, default: 100_000, min: 0, aliases: [`${Z}param_persistence_threshold`] },
   ),
-  memoryKey(
+  memory(
     `${Z}stage3_model_persistence_threshold`,
     "stage3_model_persistence_threshold",
     "integer",
     "Cap on the elements that stay gathered.",
-    { ...AUTO, min: 0, aliases: [`${Z}model_persistence_threshold`] },
+    {
+      ...AUTO,
+      min: 0,
+      aliases: [`${Z}model_persistence_threshold`],
+    },
   ),
-  memoryKey(
+  memory(
     `${Z}stage3_max_live_parameters`,
     "stage3_max_live_parameters",
     "integer",
     "Limits how much is prefetched; gathers on demand ignore it.",
     { ...AUTO, default: 1_000_000_000, min: 0, aliases: [`${Z}max_live_parameters`] },
   ),
-  memoryKey(
+  memory(
     `${Z}stage3_max_reuse_distance`,
     "stage3_max_reuse_distance",
     "integer",
     "A parameter used again within this many elements is not released: small models stay gathered.",
     { ...AUTO, default: 1_000_000_000, min: 0, aliases: [`${Z}max_reuse_distance`] },
   ),
-  plainKey(
+  other(
     `${Z}stage3_gather_16bit_weights_on_model_save`,
     "stage3_gather_16bit_weights_on_model_save",
     "boolean",
@@ -135,7 +137,7 @@ const ZERO: readonly KeySpec[] = [
       ],
     },
   ),
-  memoryKey(
+  memory(
     `${Z}zero_hpz_partition_size`,
     "hpz_partition_size",
     "integer",
@@ -146,127 +148,112 @@ const ZERO: readonly KeySpec[] = [
       min: 1,
     },
   ),
-  plainKey(`${Z}zero_quantized_weights`, null, "boolean", "Quantized all-gather: communication only.", AUTO),
-  plainKey(`${Z}zero_quantized_gradients`, null, "boolean", "Quantized reduction: communication only.", AUTO),
-  memoryKey(
-    `${Z}zero_quantized_nontrainable_weights`,
-    "zero_quantized_nontrainable_weights",
-    "boolean",
-    "Keeps frozen weights in int8.",
-    { ...AUTO, default: false },
-  ),
-  memoryKey(`${Z}mics_shard_size`, "mics_shard_size", "integer", "MiCS: shards over this many ranks instead of all.", {
+  other(`${Z}zero_quantized_weights`, null, "boolean", "Quantized all-gather: communication only.", AUTO),
+  other(`${Z}zero_quantized_gradients`, null, "boolean", "Quantized reduction: communication only.", AUTO),
+  memory(`${Z}zero_quantized_nontrainable_weights`, null, "boolean", "Keeps frozen weights in int8.", {
+    ...AUTO,
+    default: false,
+  }),
+  memory(`${Z}mics_shard_size`, "mics_shard_size", "integer", "MiCS: shards over this many ranks instead of all.", {
     ...AUTO,
     default: -1,
     min: -1,
   }),
-  plainKey(`${Z}mics_hierarchical_params_gather`, null, "boolean", "MiCS: gathers in two levels.", AUTO),
-  memoryKey(`${Z}offload_optimizer`, "offload_optimizer_block", "map", "Moves optimizer states off the GPU.", {
+  other(`${Z}mics_hierarchical_params_gather`, null, "boolean", "MiCS: gathers in two levels.", AUTO),
+  memory(`${Z}offload_optimizer`, "offload_optimizer_block", "map", "Moves optimizer states off the GPU.", {
     nullable: true,
     ...AUTO,
   }),
-  memoryKey(`${Z}offload_param`, "offload_param_block", "map", "Moves parameters off the GPU (stage 3 only).", {
+  memory(`${Z}offload_param`, "offload_param_block", "map", "Moves parameters off the GPU (stage 3 only).", {
     nullable: true,
     ...AUTO,
   }),
-  memoryKey(`${Z}offload_optimizer.device`, "offload_optimizer", "enum", "Where optimizer states live.", {
+  memory(`${Z}offload_optimizer.device`, "offload_optimizer", "enum", "Where optimizer states live.", {
     ...AUTO,
     default: "none",
     values: OFFLOAD,
     nullable: true,
   }),
-  memoryKey(`${Z}offload_param.device`, "offload_param", "enum", "Where parameters live between uses.", {
+  memory(`${Z}offload_param.device`, "offload_param", "enum", "Where parameters live between uses.", {
     ...AUTO,
     default: "none",
     values: OFFLOAD,
     nullable: true,
   }),
-  plainKey(`${Z}offload_optimizer.nvme_path`, "offload_optimizer_nvme_path", "string", "Directory on the NVMe drive.", {
+  other(`${Z}offload_optimizer.nvme_path`, "offload_optimizer_nvme_path", "string", "Directory on the NVMe drive.", {
     nullable: true,
     ...AUTO,
   }),
-  plainKey(`${Z}offload_param.nvme_path`, "offload_param_nvme_path", "string", "Directory on the NVMe drive.", {
+  other(`${Z}offload_param.nvme_path`, "offload_param_nvme_path", "string", "Directory on the NVMe drive.", {
     nullable: true,
     ...AUTO,
   }),
-  memoryKey(`${Z}offload_optimizer.pin_memory`, "offload_optimizer_pin_memory", "boolean", "Page-locked host memory.", {
+  memory(`${Z}offload_optimizer.pin_memory`, "offload_optimizer_pin_memory", "boolean", "Page-locked host memory.", {
     ...AUTO,
     default: true,
     defaultsBy: { "deepspeed<0.19.5": false },
   }),
-  memoryKey(`${Z}offload_param.pin_memory`, "offload_param_pin_memory", "boolean", "Page-locked host memory.", {
+  memory(`${Z}offload_param.pin_memory`, "offload_param_pin_memory", "boolean", "Page-locked host memory.", {
     ...AUTO,
     default: true,
     defaultsBy: { "deepspeed<0.19.5": false },
   }),
-  memoryKey(
-    `${Z}offload_optimizer.buffer_count`,
-    "offload_optimizer_buffer_count",
-    "integer",
-    "Host buffers for swapping.",
-    {
-      ...AUTO,
-      default: 4,
-      min: 1,
-    },
-  ),
-  memoryKey(`${Z}offload_param.buffer_count`, "offload_param_buffer_count", "integer", "Host buffers for swapping.", {
+  other(`${Z}offload_optimizer.buffer_count`, null, "integer", "Host buffers for swapping.", {
+    ...AUTO,
+    default: 4,
+    min: 1,
+  }),
+  other(`${Z}offload_param.buffer_count`, null, "integer", "Host buffers for swapping.", {
     ...AUTO,
     default: 5,
     min: 1,
   }),
-  memoryKey(`${Z}offload_param.buffer_size`, "offload_param_buffer_size", "integer", "Elements of one of them.", {
+  other(`${Z}offload_param.buffer_size`, null, "integer", "Elements of one of them.", {
     ...AUTO,
     default: 100_000_000,
     min: 0,
   }),
-  memoryKey(`${Z}offload_param.max_in_cpu`, "offload_param_max_in_cpu", "integer", "Elements kept in RAM with NVMe.", {
+  other(`${Z}offload_param.max_in_cpu`, null, "integer", "Elements kept in RAM with NVMe.", {
     ...AUTO,
     default: 1_000_000_000,
     min: 0,
   }),
-  plainKey(`${Z}offload_optimizer.pipeline_read`, null, "boolean", "Overlaps reading.", AUTO),
-  plainKey(`${Z}offload_optimizer.pipeline_write`, null, "boolean", "Overlaps writing.", AUTO),
-  plainKey(`${Z}offload_optimizer.pipeline`, null, "boolean", "Overlaps reading and writing.", AUTO),
-  plainKey(`${Z}offload_optimizer.fast_init`, null, "boolean", "Faster first swap.", AUTO),
-  memoryKey(
-    `${Z}offload_optimizer.ratio`,
-    "offload_optimizer_ratio",
-    "number",
-    "Share of the update done on the CPU.",
-    {
-      ...AUTO,
-      default: 1.0,
-      min: 0,
-      max: 1,
-    },
-  ),
-  memoryKey(`${Z}offload_optimizer.super_offload`, "super_offload", "boolean", "SuperOffload for Grace Hopper.", {
+  other(`${Z}offload_optimizer.pipeline_read`, null, "boolean", "Overlaps reading.", AUTO),
+  other(`${Z}offload_optimizer.pipeline_write`, null, "boolean", "Overlaps writing.", AUTO),
+  other(`${Z}offload_optimizer.pipeline`, null, "boolean", "Overlaps reading and writing.", AUTO),
+  other(`${Z}offload_optimizer.fast_init`, null, "boolean", "Faster first swap.", AUTO),
+  memory(`${Z}offload_optimizer.ratio`, "offload_optimizer_ratio", "number", "Share of the update done on the CPU.", {
+    ...AUTO,
+    default: 1.0,
+    min: 0,
+    max: 1,
+  }),
+  memory(`${Z}offload_optimizer.super_offload`, "super_offload", "boolean", "SuperOffload for Grace Hopper.", {
     ...AUTO,
     default: false,
   }),
-  plainKey(`${Z}offload_optimizer.cpuadam_cores_perc`, null, "number", "Cores of the CPU optimizer.", AUTO),
-  memoryKey(`${Z}cpu_offload`, "deprecated_cpu_offload", "boolean", "Old form of offload_optimizer.", {
+  other(`${Z}offload_optimizer.cpuadam_cores_perc`, null, "number", "Cores of the CPU optimizer.", AUTO),
+  memory(`${Z}cpu_offload`, "deprecated_cpu_offload", "boolean", "Old form of offload_optimizer.", {
     nullable: true,
     replacedBy: "offload_optimizer",
     ...AUTO,
   }),
-  memoryKey(`${Z}cpu_offload_param`, "deprecated_cpu_offload_param", "boolean", "Old form of offload_param.", {
+  memory(`${Z}cpu_offload_param`, "deprecated_cpu_offload_param", "boolean", "Old form of offload_param.", {
     nullable: true,
     replacedBy: "offload_param",
     ...AUTO,
   }),
-  memoryKey(`${Z}cpu_offload_params`, "deprecated_cpu_offload_param", "boolean", "Old form of offload_param.", {
+  memory(`${Z}cpu_offload_params`, "deprecated_cpu_offload_param", "boolean", "Old form of offload_param.", {
     nullable: true,
     replacedBy: "offload_param",
     ...AUTO,
   }),
-  plainKey(`${Z}cpu_offload_use_pin_memory`, null, "boolean", "Old form of pin_memory.", {
+  other(`${Z}cpu_offload_use_pin_memory`, null, "boolean", "Old form of pin_memory.", {
     nullable: true,
     replacedBy: "offload_optimizer.pin_memory",
     ...AUTO,
   }),
-  plainKey(`${Z}legacy_stage1`, "legacy_stage1", "boolean", "Removed in 0.5.9.", AUTO),
+  other(`${Z}legacy_stage1`, "legacy_stage1", "boolean", "Removed in 0.5.9.", AUTO),
   ...[
     "allgather_partitions",
     "reduce_scatter",
@@ -280,38 +267,32 @@ const ZERO: readonly KeySpec[] = [
     "memory_efficient_linear",
     "log_trace_cache_warnings",
     "enable_sanity_checks",
-  ].map((key) => plainKey(`${Z}${key}`, null, "boolean", "No effect on GPU memory.", AUTO)),
+  ].map((key) => other(`${Z}${key}`, null, "boolean", "No effect on GPU memory.", AUTO)),
   ...["stage3_allgather_sequential", "stage3_use_all_reduce_for_fetch_params"].map((key) =>
-    plainKey(`${Z}${key}`, null, "boolean", "How parameters are gathered.", {
+    other(`${Z}${key}`, null, "boolean", "How parameters are gathered.", {
       ...AUTO,
       aliases: [`${Z}${key.slice("stage3_".length)}`],
     }),
   ),
-  memoryKey(
-    `${Z}stage3_module_granularity_threshold`,
-    "module_granularity_threshold",
-    "integer",
-    "Modules below it are gathered whole.",
-    {
-      ...AUTO,
-      default: 0,
-      min: 0,
-      aliases: [`${Z}module_granularity_threshold`],
-    },
-  ),
-  memoryKey(`${Z}zeropp_loco_param`, "zeropp_loco_param", "map", "LoCo-ZeRO++ error feedback buffers.", {
+  memory(`${Z}stage3_module_granularity_threshold`, null, "integer", "Modules below it are gathered whole.", {
+    ...AUTO,
+    default: 0,
+    min: 0,
+    aliases: [`${Z}module_granularity_threshold`],
+  }),
+  memory(`${Z}zeropp_loco_param`, "zeropp_loco_param", "map", "LoCo-ZeRO++ error feedback buffers.", {
     nullable: true,
   }),
-  memoryKey(`${Z}zenflow`, "zenflow", "map", "ZenFlow: overlapped CPU updates.", { nullable: true }),
-  memoryKey(`${Z}leaf_module`, "leaf_module", "map", "Modules gathered as one.", { nullable: true }),
-  memoryKey(`${Z}save_muon_momentum_buffer_in_memory`, null, "boolean", "Keeps Muon's momentum on the GPU.", AUTO),
+  memory(`${Z}zenflow`, "zenflow", "map", "ZenFlow: overlapped CPU updates.", { nullable: true }),
+  memory(`${Z}leaf_module`, "leaf_module", "map", "Modules gathered as one.", { nullable: true }),
+  memory(`${Z}save_muon_momentum_buffer_in_memory`, null, "boolean", "Keeps Muon's momentum on the GPU.", AUTO),
 ];
 
 const PRECISION: readonly KeySpec[] = [
-  memoryKey("fp16", "fp16_block", "map", "Mixed precision in float16: 16-bit parameters and a float32 master copy."),
-  memoryKey("fp16.enabled", "fp16", "boolean", "Switches float16 on.", { ...AUTO, default: false }),
-  memoryKey("fp16.auto_cast", "fp16_auto_cast", "boolean", "Casts the inputs.", { ...AUTO, default: false }),
-  memoryKey(
+  memory("fp16", "fp16_block", "map", "Mixed precision in float16: 16-bit parameters and a float32 master copy."),
+  memory("fp16.enabled", "fp16", "boolean", "Switches float16 on.", { ...AUTO, default: false }),
+  memory("fp16.auto_cast", null, "boolean", "Casts the inputs.", { ...AUTO, default: false }),
+  memory(
     "fp16.fp16_master_weights_and_grads",
     "fp16_master_weights_and_grads",
     "boolean",
@@ -319,57 +300,57 @@ const PRECISION: readonly KeySpec[] = [
     { ...AUTO, default: false },
   ),
   ...["loss_scale", "initial_scale_power", "loss_scale_window", "hysteresis", "min_loss_scale"].map((key) =>
-    plainKey(`fp16.${key}`, null, "number", "Loss scaling: no memory.", AUTO),
+    other(`fp16.${key}`, null, "number", "Loss scaling: no memory.", AUTO),
   ),
-  plainKey("fp16.consecutive_hysteresis", null, "boolean", "Loss scaling: no memory.", AUTO),
-  memoryKey("bf16", "bf16_block", "map", "Mixed precision in bfloat16: 16-bit parameters and a float32 master copy.", {
+  other("fp16.consecutive_hysteresis", null, "boolean", "Loss scaling: no memory.", AUTO),
+  memory("bf16", "bf16_block", "map", "Mixed precision in bfloat16: 16-bit parameters and a float32 master copy.", {
     aliases: ["bfloat16"],
   }),
-  memoryKey("bf16.enabled", "bf16", "boolean", "Switches bfloat16 on.", {
+  memory("bf16.enabled", "bf16", "boolean", "Switches bfloat16 on.", {
     ...AUTO,
     default: false,
     aliases: ["bfloat16.enabled"],
   }),
-  memoryKey("bf16.immediate_grad_update", "immediate_grad_update", "boolean", "Adds gradients to float32 at once.", {
+  memory("bf16.immediate_grad_update", null, "boolean", "Adds gradients to float32 at once.", {
     ...AUTO,
     default: false,
     aliases: ["bfloat16.immediate_grad_update"],
   }),
-  plainKey("bf16.check_grad_overflow", null, "boolean", "Looks for overflow.", {
+  other("bf16.check_grad_overflow", null, "boolean", "Looks for overflow.", {
     ...AUTO,
     aliases: ["bfloat16.check_grad_overflow"],
   }),
-  memoryKey(
+  memory(
     "bf16.bf16_master_weights_and_grads",
     "bf16_master_weights_and_grads",
     "boolean",
     "Keeps the master copy and gradients in bfloat16.",
     { ...AUTO, default: false },
   ),
-  memoryKey(
+  memory(
     "bf16.bf16_optimizer_states",
     "bf16_optimizer_states",
     "boolean",
     "Keeps optimizer states in bfloat16 (needs bf16_master_weights_and_grads).",
     { ...AUTO, default: false },
   ),
-  memoryKey("amp", "amp_block", "map", "Apex mixed precision (not with ZeRO)."),
-  memoryKey("amp.enabled", "amp", "boolean", "Switches apex on.", { ...AUTO, default: false }),
-  plainKey("amp.opt_level", null, "string", "Apex level.", AUTO),
-  memoryKey("torch_autocast", "torch_autocast_block", "map", "torch.autocast: parameters stay float32."),
-  memoryKey("torch_autocast.enabled", "torch_autocast", "boolean", "Switches autocast on.", {
+  memory("amp", "amp_block", "map", "Apex mixed precision (not with ZeRO)."),
+  memory("amp.enabled", "amp", "boolean", "Switches apex on.", { ...AUTO, default: false }),
+  other("amp.opt_level", null, "string", "Apex level.", AUTO),
+  memory("torch_autocast", null, "map", "torch.autocast: parameters stay float32."),
+  memory("torch_autocast.enabled", null, "boolean", "Switches autocast on.", {
     ...AUTO,
     default: false,
   }),
-  memoryKey("torch_autocast.dtype", "torch_autocast_dtype", "string", "Dtype of autocast.", AUTO),
-  plainKey("torch_autocast.lower_precision_safe_modules", null, "list", "Modules that may run in lower precision."),
-  memoryKey("data_types", null, "map", "Dtypes of the accumulated gradients."),
-  memoryKey("data_types.grad_accum_dtype", "grad_accum_dtype", "enum", "Dtype gradients are accumulated in.", {
+  memory("torch_autocast.dtype", null, "string", "Dtype of autocast.", AUTO),
+  other("torch_autocast.lower_precision_safe_modules", null, "list", "Modules that may run in lower precision."),
+  memory("data_types", null, "map", "Dtypes of the accumulated gradients."),
+  memory("data_types.grad_accum_dtype", "grad_accum_dtype", "enum", "Dtype gradients are accumulated in.", {
     ...AUTO,
     values: HALF_TYPES,
     nullable: true,
   }),
-  memoryKey("communication_data_type", "communication_data_type", "enum", "Dtype of the reductions.", {
+  memory("communication_data_type", "communication_data_type", "enum", "Dtype of the reductions.", {
     ...AUTO,
     values: HALF_TYPES,
     nullable: true,
@@ -377,30 +358,19 @@ const PRECISION: readonly KeySpec[] = [
 ];
 
 const OTHER: readonly KeySpec[] = [
-  memoryKey("optimizer", "deepspeed_optimizer_block", "map", "DeepSpeed builds the optimizer."),
-  memoryKey("optimizer.type", "deepspeed_optimizer", "string", "Optimizer: Adam 8 bytes per parameter, Lion 4.", AUTO),
-  memoryKey("optimizer.params", "deepspeed_optimizer_params", "map", "Its arguments."),
-  memoryKey(
-    "optimizer.params.torch_adam",
-    "deepspeed_torch_adam",
-    "boolean",
-    "PyTorch's Adam, not the fused one.",
-    AUTO,
-  ),
-  plainKey(
+  memory("optimizer", null, "map", "DeepSpeed builds the optimizer."),
+  memory("optimizer.type", "deepspeed_optimizer", "string", "Optimizer: Adam 8 bytes per parameter, Lion 4.", AUTO),
+  other("optimizer.params", null, "map", "Its arguments."),
+  memory("optimizer.params.torch_adam", "deepspeed_torch_adam", "boolean", "PyTorch's Adam, not the fused one.", AUTO),
+  other(
     "optimizer.params.max_grad_norm",
     "deepspeed_optimizer_max_grad_norm",
     "number",
     "An error: use gradient_clipping.",
   ),
-  plainKey(
-    "zero_allow_untested_optimizer",
-    "zero_allow_untested_optimizer",
-    "boolean",
-    "Lets ZeRO wrap any optimizer.",
-  ),
-  plainKey("zero_force_ds_cpu_optimizer", "zero_force_ds_cpu_optimizer", "boolean", "Insists on the CPU optimizer."),
-  memoryKey(
+  other("zero_allow_untested_optimizer", "zero_allow_untested_optimizer", "boolean", "Lets ZeRO wrap any optimizer."),
+  other("zero_force_ds_cpu_optimizer", null, "boolean", "Insists on the CPU optimizer."),
+  memory(
     "activation_checkpointing",
     "deepspeed_activation_checkpointing",
     "map",
@@ -413,7 +383,7 @@ const OTHER: readonly KeySpec[] = [
     "synchronize_checkpoint_boundary",
     "profile",
   ].map((key) =>
-    memoryKey(
+    other(
       `activation_checkpointing.${key}`,
       null,
       "boolean",
@@ -421,48 +391,48 @@ const OTHER: readonly KeySpec[] = [
       AUTO,
     ),
   ),
-  memoryKey("activation_checkpointing.number_checkpoints", null, "integer", "Number of checkpoints.", {
+  other("activation_checkpointing.number_checkpoints", null, "integer", "Number of checkpoints.", {
     ...AUTO,
     nullable: true,
   }),
-  memoryKey("tensor_parallel", null, "map", "Tensor parallelism."),
-  memoryKey("tensor_parallel.autotp_size", "tensor_parallel", "integer", "Tensor-parallel degree in training.", {
+  memory("tensor_parallel", null, "map", "Tensor parallelism."),
+  memory("tensor_parallel.autotp_size", "tensor_parallel", "integer", "Tensor-parallel degree in training.", {
     ...AUTO,
     default: 1,
     min: 0,
   }),
-  memoryKey("sequence_parallel_size", "sequence_parallel", "integer", "Sequence-parallel degree (Ulysses).", {
+  memory("sequence_parallel_size", "sequence_parallel", "integer", "Sequence-parallel degree (Ulysses).", {
     ...AUTO,
     default: 1,
     min: 1,
   }),
-  memoryKey("pipeline", "pipeline_block", "any", "Pipeline engine."),
-  memoryKey("hybrid_engine", "hybrid_engine", "map", "Training and generation in one engine (RLHF)."),
-  memoryKey("hybrid_engine.enabled", "hybrid_engine_enabled", "boolean", "Switches it on.", { default: false }),
-  memoryKey("compile", "compile_block", "map", "torch.compile and DeepCompile."),
-  memoryKey("compile.deepcompile", "deepcompile", "boolean", "Compiles ZeRO's gathers into the graph.", {
+  memory("pipeline", "pipeline_block", "any", "Pipeline engine."),
+  memory("hybrid_engine", null, "map", "Training and generation in one engine (RLHF)."),
+  memory("hybrid_engine.enabled", "hybrid_engine_enabled", "boolean", "Switches it on.", { default: false }),
+  memory("compile", null, "map", "torch.compile and DeepCompile."),
+  memory("compile.deepcompile", "deepcompile", "boolean", "Compiles ZeRO's gathers into the graph.", {
     ...AUTO,
     default: false,
   }),
-  memoryKey("autotuning", "autotuning", "map", "DeepSpeed tries configs by itself."),
-  memoryKey("autotuning.enabled", "autotuning_enabled", "boolean", "Switches it on.", { default: false }),
-  memoryKey("compression_training", "compression_training", "map", "Quantization-aware training and pruning."),
-  memoryKey("curriculum_learning", "curriculum_learning", "map", "The sequence length grows over time."),
-  memoryKey("elasticity", "elasticity", "map", "DeepSpeed chooses the batch sizes itself."),
-  memoryKey("elasticity.enabled", "elasticity_enabled", "boolean", "Switches it on.", { default: false }),
-  plainKey("aio", "aio", "map", "Asynchronous I/O for NVMe offload."),
-  plainKey("aio.block_size", null, "integer", "Bytes per request.", { ...AUTO, default: 1_048_576, min: 1 }),
-  plainKey("aio.queue_depth", null, "integer", "Requests in flight.", { ...AUTO, default: 8, min: 1 }),
-  plainKey("aio.intra_op_parallelism", null, "integer", "Threads per request.", {
+  memory("autotuning", "autotuning", "map", "DeepSpeed tries configs by itself."),
+  other("autotuning.enabled", null, "boolean", "Switches it on.", { default: false }),
+  memory("compression_training", "compression_training", "map", "Quantization-aware training and pruning."),
+  memory("curriculum_learning", "curriculum_learning", "map", "The sequence length grows over time."),
+  memory("elasticity", "elasticity", "map", "DeepSpeed chooses the batch sizes itself."),
+  memory("elasticity.enabled", "elasticity_enabled", "boolean", "Switches it on.", { default: false }),
+  other("aio", "aio", "map", "Asynchronous I/O for NVMe offload."),
+  other("aio.block_size", null, "integer", "Bytes per request.", { ...AUTO, default: 1_048_576, min: 1 }),
+  other("aio.queue_depth", null, "integer", "Requests in flight.", { ...AUTO, default: 8, min: 1 }),
+  other("aio.intra_op_parallelism", null, "integer", "Threads per request.", {
     ...AUTO,
     default: 1,
     min: 1,
     aliases: ["aio.thread_count"],
   }),
-  plainKey("aio.single_submit", null, "boolean", "One request at a time.", AUTO),
-  plainKey("aio.overlap_events", null, "boolean", "Overlaps submission and completion.", AUTO),
-  plainKey("aio.use_gds", null, "boolean", "GPU-direct storage.", AUTO),
-  plainKey("scheduler", null, "map", "Learning-rate schedule: no memory."),
+  other("aio.single_submit", null, "boolean", "One request at a time.", AUTO),
+  other("aio.overlap_events", null, "boolean", "Overlaps submission and completion.", AUTO),
+  other("aio.use_gds", null, "boolean", "GPU-direct storage.", AUTO),
+  other("scheduler", null, "map", "Learning-rate schedule: no memory."),
 ];
 
 export const DEEPSPEED_KEYS: readonly KeySpec[] = [...BATCH, ...ZERO, ...PRECISION, ...OTHER];

@@ -1,15 +1,15 @@
 /** detectron2's YAML. Source: `detectron2/config/defaults.py`. */
 import { EFFECT, memory } from "../effects";
-import type { SchemaKey } from "../schema";
+import type { KeySpec } from "../types";
 
-export const DETECTRON2_KEYS: readonly SchemaKey[] = [
+export const DETECTRON2_KEYS: readonly KeySpec[] = [
   memory("_BASE_", null, "string", "Config this one extends.", { link: "include" }),
   memory("MODEL", null, "map", EFFECT.model),
   memory("MODEL.META_ARCHITECTURE", "model", "string", EFFECT.model),
   memory("MODEL.BACKBONE.NAME", "backbone", "string", EFFECT.model),
-  memory("MODEL.BACKBONE.FREEZE_AT", "frozen_stages", "integer", EFFECT.frozen, { default: 2 }),
-  memory("MODEL.RESNETS.DEPTH", "backbone_depth", "integer", EFFECT.layers, { default: 50 }),
-  memory("MODEL.MASK_ON", "mask_on", "boolean", "A mask head: more activations per proposal."),
+  memory("MODEL.BACKBONE.FREEZE_AT", null, "integer", EFFECT.frozen, { default: 2 }),
+  memory("MODEL.RESNETS.DEPTH", null, "integer", EFFECT.layers, { default: 50 }),
+  memory("MODEL.MASK_ON", null, "boolean", "A mask head: more activations per proposal."),
   memory("MODEL.ROI_HEADS.BATCH_SIZE_PER_IMAGE", "proposals", "integer", "Proposals per image in the heads.", {
     default: 512,
     min: 1,
@@ -37,10 +37,10 @@ export const DETECTRON2_KEYS: readonly SchemaKey[] = [
   memory("SOLVER.CLIP_GRADIENTS.CLIP_VALUE", "max_grad_norm", "number", EFFECT.clipping),
   memory(
     "SOLVER.REFERENCE_WORLD_SIZE",
-    "reference_world_size",
+    null,
     "integer",
     "GPUs the schedule was written for; batch and rate scale from it.",
   ),
   memory("INPUT.MIN_SIZE_TRAIN", "image_size", "any", EFFECT.image),
-  memory("INPUT.MAX_SIZE_TRAIN", "image_size_max", "integer", EFFECT.image, { default: 1333 }),
+  memory("INPUT.MAX_SIZE_TRAIN", null, "integer", EFFECT.image, { default: 1333 }),
 ];

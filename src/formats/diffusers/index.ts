@@ -4,7 +4,7 @@ import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
 import { DIFFUSERS_KEYS } from "./keys";
 
 const SCRIPT =
-  /(?:^|\/)train_(?:text_to_image|dreambooth|controlnet|instruct_pix2pix|unconditional|lcm|custom_diffusion|cogvideox|t2i_adapter|ppo_diffusion|lora_\w+|\w*(?:flux|sdxl|sd3|lora_prodigy|textual_inversion|wuerstchen|kandinsky)\w*)\w*\.py$|(?:^|\/)textual_inversion\w*\.py$/;
+  /(?:^|\/)train_(?:text_to_image|dreambooth|controlnet|instruct_pix2pix|unconditional|lcm|custom_diffusion|cogvideox|t2i_adapter|ppo_diffusion|lora_\w|\w{0,60}(?:flux|sdxl|sd3|lora_prodigy|textual_inversion|wuerstchen|kandinsky))\w{0,60}\.py$|(?:^|\/)textual_inversion\w{0,60}\.py$/;
 const MARKS = [
   "train_batch_size",
   "resolution",
@@ -46,7 +46,7 @@ export const diffusersShell = schemaFormat({
   },
   derive(settings, view) {
     // The LoRA scripts always train adapters; `--rank` has a default.
-    const script = view.words.find((word) => /lora\w*\.py$/.test(word));
+    const script = view.words.find((word) => /lora\w{0,80}\.py$/.test(word));
     const origin = settings.find((setting) => setting.name === "lora_rank") ?? settings[0];
     const stated = settings.some((setting) => setting.name === "adapter");
     return script !== undefined && origin !== undefined && !stated ? [derived(origin, "adapter", "lora")] : [];

@@ -117,7 +117,7 @@ export const gptNeox = schemaFormat({
     if (model >= 2 && run >= 2) return { confidence: 0.9, because: `has ${model + run} gpt-neox keys` };
     const side = count(map, SIDE);
     const flow = document.text
-      .replace(/^\s*#.*$/gm, "")
+      .replace(/^[ \t]*#.*$/gm, "")
       .trimStart()
       .startsWith("{");
     if (document.languageId !== "yaml") return NOT_RECOGNISED;

@@ -4,9 +4,9 @@
  */
 import { DEEPSPEED_KEYS } from "../deepspeed/keys";
 import { EFFECT, memory, other, PRECISION, touching } from "../effects";
-import type { SchemaKey } from "../schema";
+import type { KeySpec } from "../types";
 
-const OWN: readonly SchemaKey[] = [
+const OWN: readonly KeySpec[] = [
   memory("num_layers", "num_layers", "integer", EFFECT.layers, { min: 1 }),
   memory("hidden_size", "hidden_size", "integer", EFFECT.width, { min: 1 }),
   memory("intermediate_size", "ffn_hidden_size", "integer", EFFECT.width, { nullable: true }),
@@ -56,4 +56,4 @@ const OWN: readonly SchemaKey[] = [
 
 const OWN_NAMES = new Set(OWN.map((key) => key.key));
 
-export const GPT_NEOX_KEYS: readonly SchemaKey[] = [...OWN, ...DEEPSPEED_KEYS.filter((key) => !OWN_NAMES.has(key.key))];
+export const GPT_NEOX_KEYS: readonly KeySpec[] = [...OWN, ...DEEPSPEED_KEYS.filter((key) => !OWN_NAMES.has(key.key))];

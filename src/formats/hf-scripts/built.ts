@@ -1,26 +1,25 @@
 /** A model that a script makes from a config instead of published weights: `GPT2LMHeadModel(GPT2Config(n_layer=8))`. */
 import type { LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
 import type { LocatedSetting } from "../types";
-import { LOADS } from "./loads";
+import { BUILDS, isBefore, trainingOf } from "./training";
 
-const BUILDS = /(?:^|\.)([A-Z]\w*(?:For[A-Z]\w+|LMHeadModel|Model))$/;
 const FROM_CONFIG = /(?:^|\.)(\w+)\.(?:from_config|_from_config)$/;
 const CONFIG = /(?:^|\.)[A-Z]\w*Config$/;
 const PUBLISHED = /(?:^|\.)[A-Z]\w*Config\.from_pretrained$/;
 
-/** The call that a value is the result of, directly or through the name it is bound to. */
-function callBehind(node: LocatedNode | undefined, { calls, assignments }: PythonModule): PythonCall | undefined {
+/** The call that a value is the result of, directly or through the names it is bound to. */
+function callBehind(node: LocatedNode | undefined, { calls }: PythonModule): PythonCall | undefined {
   if (node?.kind !== "unknown") return undefined;
-  const direct = calls.find(({ start, end }) => start === node.start && end === node.end);
-  if (direct !== undefined) return direct;
-  const bound = assignments.entries.findLast(({ key }) => key === node.raw)?.value;
-  return bound === undefined ? undefined : calls.find(({ start, end }) => start === bound.start && end === bound.end);
+  const at = node.source ?? node;
+  return calls.find(({ start, end }) => start === at.start && end === at.end);
 }
 
 /** The class that is made and the config it is made from; nothing where published weights are loaded. */
 export function builtModel(python: PythonModule): readonly LocatedSetting[] {
-  if (python.calls.some(({ callee }) => LOADS.test(callee) && callee.endsWith(".from_pretrained"))) return [];
-  for (const call of python.calls) {
+  const training = trainingOf(python);
+  if (training.load?.callee.endsWith(".from_pretrained") === true) return [];
+  const before = python.calls.filter((call) => isBefore(training, call));
+  for (const call of training.load === undefined ? before : [training.load, ...before]) {
     const name = (FROM_CONFIG.exec(call.callee) ?? BUILDS.exec(call.callee))?.[1];
     const given = call.positional[0] ?? call.keywords.entries.find(({ key }) => key === "config")?.value;
     const config = name === undefined ? undefined : callBehind(given, python);

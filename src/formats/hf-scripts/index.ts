@@ -9,10 +9,12 @@ import { TRL_KEYS } from "../trl/keys";
 import type { CarrierId, ConfigDocument, Format, LocatedSetting, SchemaId } from "../types";
 import { builtModel } from "./built";
 import { exampleSettings } from "./examples";
+import { freezingOf } from "./freezing";
 import { pythonKeys, scriptKeys } from "./keys";
-import { LOADS, loadedClass, trainedLoad } from "./loads";
+import { loadedClass } from "./loads";
 import { backwardCall, LOADER, plainLoop, trainingLoader } from "./loop";
 import { tokenizedLengths } from "./tokenizing";
+import { isBefore, LOADS, type Training, trainingOf } from "./training";
 import { unslothSettings } from "./unsloth";
 
 const TRAINING = TRAINING_ARGUMENTS_KEYS.flatMap((key) => [key.key, ...(key.aliases ?? [])]).concat(
@@ -63,7 +65,7 @@ function derive(
   if (command !== undefined) result.push(...unstated(exampleSettings(command), settings));
   if (python !== undefined) {
     const loop = hasTrainer(python) ? [] : plainLoop(python);
-    result.push(...unslothSettings(python), ...preparedForKbit(python), ...builtModel(python));
+    result.push(...unslothSettings(python), ...preparedForKbit(python), ...builtModel(python), ...freezingOf(python));
     result.push(...loadedClass(python), ...unstated([...tokenizedLengths(python), ...loop], settings));
   }
   return result;
@@ -84,8 +86,10 @@ function joinedLength(settings: readonly LocatedSetting[]): readonly LocatedSett
 }
 
 /** Checkpointing is switched on beside, unless told not to (peft/utils/other.py, prepare_model_for_kbit_training). */
-function preparedForKbit({ calls }: PythonModule): readonly LocatedSetting[] {
-  const call = calls.find(({ callee }) => /(?:^|\.)prepare_model_for_(?:kbit|int8)_training$/.test(callee));
+function preparedForKbit(python: PythonModule): readonly LocatedSetting[] {
+  const training = trainingOf(python);
+  const before = python.calls.filter((call) => isBefore(training, call));
+  const call = before.find(({ callee }) => /(?:^|\.)prepare_model_for_(?:kbit|int8)_training$/.test(callee));
   const own = call?.keywords.entries.find(({ key }) => key === "use_gradient_checkpointing")?.value;
   if (call === undefined || (own?.kind === "scalar" && own.value === false)) return [];
   const { callee: key, calleeSpan } = call;
@@ -120,7 +124,7 @@ function readsWordsAlone(view: View): readonly LocatedSetting[] {
 function recogniseShell(id: SchemaId, view: View): Recognition {
   const command = view.words.join(" ");
   if (
-    /llamafactory-cli|openrlhf|verl\.|swift[/.]cli|(?:^|\s)(?:swift|megatron)\s+(?:sft|pt|rlhf)|axolotl|tune run|nnUNet/.test(
+    /llamafactory-cli|openrlhf|verl\.|swift[/.]cli|(?:^|\s)(?:swift|megatron)\s{1,20}(?:sft|pt|rlhf)|axolotl|tune run|nnUNet/.test(
       command,
     )
   )
@@ -193,16 +197,36 @@ const CALLS: readonly (readonly [RegExp, string])[] = [
 function pythonViews(document: ConfigDocument): readonly View[] {
   const { python } = document.parsed;
   if (python === undefined) return [];
-  const load = trainedLoad(python);
+  const training = trainingOf(python);
   const loader = backwardCall(python) === undefined ? undefined : trainingLoader(python);
-  const isRead = (call: PythonCall) =>
-    call === load || call === loader || !(LOADS.test(call.callee) || LOADER.test(call.callee));
+  const isRead = (call: PythonCall) => call === training.load || call === loader || reaches(training, call);
   return pythonView(document, CALLS, isRead).map((view) => {
-    const lora = python.calls.some((call) => /(?:^|\.)LoraConfig$|Fast\w*Model\.get_peft_model$/.test(call.callee));
+    const lora = python.calls.some(
+      (call) => /(?:^|\.)LoraConfig$|Fast\w{0,80}Model\.get_peft_model$/.test(call.callee) && isRead(call),
+    );
     const entries = view.map.entries.filter((entry) => keep(entry, lora));
     const map: MapNode = { ...view.map, entries: [...classDefaults(python), ...entries] };
     return { ...view, map };
   });
+}
+
+/** Calls of which those that the trainer or its model is given say something, and others only where it is given none. */
+const GIVEN: readonly { readonly pattern: RegExp; readonly optional: boolean }[] = [
+  { pattern: TRAINING_CALL, optional: false },
+  { pattern: TRL_CALL, optional: false },
+  { pattern: /(?:^|\.)BitsAndBytesConfig$/, optional: true },
+  { pattern: /(?:^|\.)LoraConfig$|get_peft_model$/, optional: true },
+];
+
+/** Whether a call says something of the training, and not of what is loaded, configured or run beside it. */
+function reaches(training: Training, call: PythonCall): boolean {
+  const { callee } = call;
+  if (LOADS.test(callee) || LOADER.test(callee) || !isBefore(training, call)) return false;
+  if (TRAINER_CALL.test(callee)) return training.trainer === undefined || call === training.trainer;
+  const given = GIVEN.find(({ pattern }) => pattern.test(callee));
+  if (given === undefined || training.trainer === undefined || training.parts.has(call)) return true;
+  const others = [...training.parts].some((part) => given.pattern.test(part.callee));
+  return !others && !(given.optional && training.followed);
 }
 
 function keep(entry: Entry, lora: boolean): boolean {

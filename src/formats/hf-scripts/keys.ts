@@ -5,13 +5,12 @@
 import { EFFECT, memory, onlyWhenOn, other, touching } from "../effects";
 import { MODEL_KEYS, TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import { PEFT_CALL_KEYS } from "../peft";
-import type { SchemaKey } from "../schema";
 import { TRL_FORMAT_KEYS } from "../trl";
 import { TRL_KEYS } from "../trl/keys";
 import type { KeySpec, SchemaId } from "../types";
 
 /** Arguments that widely copied scripts add (LLaVA, FastChat, PEFT's and QLoRA's examples). */
-const SCRIPT_KEYS: readonly SchemaKey[] = [
+const SCRIPT_KEYS: readonly KeySpec[] = [
   // open-instruct, DeepSpeed-Chat and peft's examples have these of their own.
   ...touching(
     EFFECT.sequence,
@@ -36,18 +35,18 @@ const SCRIPT_KEYS: readonly SchemaKey[] = [
     aliases: ["use_lora", "use_peft_lora", "lora"],
     also: [{ name: "adapter", means: onlyWhenOn("lora"), only: true }],
   }),
-  memory("bits", "quantization_bits", "any", EFFECT.quantization, {
+  memory("bits", null, "any", EFFECT.quantization, {
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", "16": "none" }, only: true }],
   }),
   memory("use_4bit_quantization", "load_in_4bit", "boolean", EFFECT.quantization, { aliases: ["use_4bit", "q_lora"] }),
   memory("use_8bit_quantization", "load_in_8bit", "boolean", EFFECT.quantization, { aliases: ["use_8bit", "int8"] }),
   memory("use_8bit_qunatization", "load_in_8bit", "boolean", EFFECT.quantization),
-  memory("use_flash_attn", "flash_attention", "boolean", EFFECT.attention, {
+  memory("use_flash_attn", null, "boolean", EFFECT.attention, {
     aliases: ["use_flash_attention_2", "flash_attn"],
     also: [{ name: "attention", means: onlyWhenOn("flash_attention_2"), only: true }],
   }),
   memory("lora_rank", "lora_rank", "integer", EFFECT.rank, { min: 1, aliases: ["lora_dim"] }),
-  memory("use_adalora", "use_adalora", "boolean", EFFECT.adapter, {
+  memory("use_adalora", null, "boolean", EFFECT.adapter, {
     also: [{ name: "adapter", means: onlyWhenOn("adalora"), only: true }],
   }),
   memory("init_r", "lora_rank", "integer", EFFECT.rank, { min: 1 }),
@@ -68,8 +67,8 @@ const SCRIPT_KEYS: readonly SchemaKey[] = [
     aliases: ["deepspeed_config_file"],
     link: "deepspeed",
   }),
-  other("config_file", "accelerate_config", "string", "Accelerate's launch config.", { link: "accelerate" }),
-  other("config", "trainer_config", "string", "The trainer's config.", { link: "trainer" }),
+  other("config_file", null, "string", "Accelerate's launch config.", { link: "accelerate" }),
+  other("config", null, "string", "The trainer's config.", { link: "trainer" }),
 ];
 
 const OWN = new Set(SCRIPT_KEYS.flatMap((key) => [key.key, ...(key.aliases ?? [])]));
@@ -81,7 +80,7 @@ const PLAIN_TRAINER_KEYS: readonly KeySpec[] = [
   ...TRL_KEYS.map(({ default: _, ...key }): KeySpec => key),
 ];
 
-function linked(spec: KeySpec): SchemaKey {
+function linked(spec: KeySpec): KeySpec {
   // Scripts of DeepSpeed's own take `--deepspeed` as a switch.
   const key: KeySpec = spec.key === "deepspeed" ? { ...spec, type: "any" } : spec;
   const fsdp = key.key === "fsdp_config" ? "fsdp" : undefined;
@@ -91,13 +90,13 @@ function linked(spec: KeySpec): SchemaKey {
 }
 
 /** Flags of a script that trains with TRL or with the plain Trainer. */
-export function scriptKeys(id: SchemaId): readonly SchemaKey[] {
+export function scriptKeys(id: SchemaId): readonly KeySpec[] {
   const base = id === "trl" ? TRL_FORMAT_KEYS : PLAIN_TRAINER_KEYS;
   return [...base.filter((key) => !OWN.has(key.key)).map(linked), ...SCRIPT_KEYS];
 }
 
 /** Keywords of the calls around the trainer; the prefix is the call. */
-export const CALL_KEYS: readonly SchemaKey[] = [
+export const CALL_KEYS: readonly KeySpec[] = [
   memory("lora.call", "adapter", "boolean", EFFECT.adapter, { means: onlyWhenOn("lora") }),
   memory("lora.r", "lora_rank", "integer", EFFECT.rank, { default: 8, min: 1 }),
   memory("lora.lora_alpha", "lora_alpha", "number", EFFECT.alpha, { default: 8 }),
@@ -177,6 +176,6 @@ export const CALL_KEYS: readonly SchemaKey[] = [
 ];
 
 /** Keywords of a Python file that trains with TRL or with the plain Trainer. */
-export function pythonKeys(id: SchemaId): readonly SchemaKey[] {
+export function pythonKeys(id: SchemaId): readonly KeySpec[] {
   return [...scriptKeys(id), ...CALL_KEYS, ...PEFT_CALL_KEYS];
 }

@@ -2,322 +2,316 @@
  * TrainingArguments of transformers 4.x and 5.x: the keys that touch memory or decide about the run.
  * Source: `transformers/training_args.py` of 4.57 and 5.17.
  */
-import { memoryKey, plainKey } from "../key";
+import { memory, other } from "../effects";
 import type { KeySpec } from "../types";
 import { OPTIMIZER_NAMES } from "./optimizers";
 
 const INTERVAL = ["no", "steps", "epoch", "best"];
 
 export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
-  memoryKey(
+  memory(
     "per_device_train_batch_size",
     "micro_batch_size",
     "integer",
     "Sequences per GPU in one forward: activations and logits grow in proportion.",
     { default: 8, min: 1 },
   ),
-  memoryKey("per_gpu_train_batch_size", "micro_batch_size", "integer", "Old name of per_device_train_batch_size.", {
+  memory("per_gpu_train_batch_size", "micro_batch_size", "integer", "Old name of per_device_train_batch_size.", {
     min: 1,
     nullable: true,
     removedIn: "transformers 5",
     replacedBy: "per_device_train_batch_size",
   }),
-  memoryKey(
+  memory(
     "per_device_eval_batch_size",
     "eval_batch_size",
     "integer",
     "Sequences per GPU in evaluation: full logits are kept unless prediction_loss_only is set.",
     { default: 8, min: 1 },
   ),
-  plainKey("per_gpu_eval_batch_size", "eval_batch_size", "integer", "Old name of per_device_eval_batch_size.", {
+  other("per_gpu_eval_batch_size", "eval_batch_size", "integer", "Old name of per_device_eval_batch_size.", {
     min: 1,
     nullable: true,
     removedIn: "transformers 5",
     replacedBy: "per_device_eval_batch_size",
   }),
-  memoryKey(
+  memory(
     "gradient_accumulation_steps",
     "gradient_accumulation_steps",
     "integer",
     "Micro-batches per optimizer step: no cost of its own beyond gradients that stay alive between them.",
     { default: 1, min: 1 },
   ),
-  memoryKey(
+  memory(
     "eval_accumulation_steps",
     "eval_accumulation_steps",
     "integer",
     "How often predictions move to the CPU; unset keeps all of them on the GPU until evaluation ends.",
     { default: null, min: 1, nullable: true },
   ),
-  memoryKey(
+  memory(
     "gradient_checkpointing",
     "gradient_checkpointing",
     "boolean",
     "Keeps only each layer's input and computes the rest again in backward.",
     { default: false },
   ),
-  memoryKey(
+  memory(
     "gradient_checkpointing_kwargs",
     "gradient_checkpointing_kwargs",
     "map",
     "How gradient checkpointing runs (use_reentrant, every_n_layers, offload).",
     { default: null, nullable: true },
   ),
-  memoryKey(
+  memory(
     "gradient_checkpointing_kwargs.use_reentrant",
     "use_reentrant",
     "boolean",
     "Old (reentrant) or new implementation of torch.utils.checkpoint.",
     { default: false, defaultsBy: { "transformers<5": true } },
   ),
-  memoryKey(
+  memory(
     "gradient_checkpointing_kwargs.every_n_layers",
     "checkpoint_every_n_layers",
     "integer",
     "Checkpoints only every n-th layer.",
     { default: 1, min: 1 },
   ),
-  memoryKey(
+  memory(
     "gradient_checkpointing_kwargs.offload",
     "offload_activations",
     "boolean",
     "Moves the saved layer inputs to pinned host memory.",
     { default: false },
   ),
-  memoryKey(
+  memory(
     "bf16",
     "bf16",
     "boolean",
     "bfloat16 autocast: activations halve; weights keep the dtype they were loaded in and gain 16-bit copies.",
     { default: false, nullable: true },
   ),
-  memoryKey(
+  memory(
     "fp16",
     "fp16",
     "boolean",
     "float16 autocast with a loss scaler: activations halve; weights must be float32.",
     { default: false },
   ),
-  plainKey("bf16_full_eval", "bf16_full_eval", "boolean", "Casts the model to bfloat16 for evaluation.", {
+  other("bf16_full_eval", null, "boolean", "Casts the model to bfloat16 for evaluation.", {
     default: false,
   }),
-  plainKey("fp16_full_eval", "fp16_full_eval", "boolean", "Casts the model to float16 for evaluation.", {
+  other("fp16_full_eval", null, "boolean", "Casts the model to float16 for evaluation.", {
     default: false,
   }),
-  plainKey("tf32", "tf32", "boolean", "TensorFloat-32 matrix products: faster, no memory.", {
+  other("tf32", "tf32", "boolean", "TensorFloat-32 matrix products: faster, no memory.", {
     default: null,
     nullable: true,
   }),
-  memoryKey(
+  memory(
     "optim",
     "optimizer",
     "enum",
     "Optimizer: 8 bytes of state per float32 parameter for Adam, 2 for its 8-bit form, about none for Adafactor and SGD.",
     { default: "adamw_torch_fused", defaultsBy: { "torch<2.8": "adamw_torch" }, values: OPTIMIZER_NAMES },
   ),
-  memoryKey("adafactor", "adafactor", "boolean", "Old switch for the Adafactor optimizer.", {
+  memory("adafactor", "adafactor", "boolean", "Old switch for the Adafactor optimizer.", {
     default: false,
     removedIn: "transformers 5",
     replacedBy: "optim: adafactor",
   }),
-  memoryKey("optim_args", "optim_args", "string", "Extra arguments of the optimizer (momentum, rank, …).", {
+  memory("optim_args", "optim_args", "string", "Extra arguments of the optimizer (momentum, rank, …).", {
     default: null,
     nullable: true,
   }),
-  memoryKey(
+  memory(
     "weight_decay",
     "weight_decay",
     "number",
     "Decay of the weights: SGD, RMSprop and Adagrad add it to a copy of the gradients.",
     { default: 0 },
   ),
-  memoryKey("optim_target_modules", "optim_target_modules", "any", "Modules GaLore and APOLLO project.", {
+  memory("optim_target_modules", "optim_target_modules", "any", "Modules GaLore and APOLLO project.", {
     default: null,
     nullable: true,
   }),
-  memoryKey(
+  memory(
     "max_grad_norm",
     "max_grad_norm",
     "number",
     "Gradient clipping: its temporaries can set the peak of the clip phase. 0 switches it off.",
     { default: 1.0, min: 0 },
   ),
-  memoryKey(
+  memory(
     "use_liger_kernel",
     "fused_loss",
     "boolean",
     "Fused kernels: the logits of the whole batch are never materialised.",
     { default: false },
   ),
-  plainKey("liger_kernel_config", null, "map", "Which Liger kernels are used.", { nullable: true }),
-  memoryKey(
+  other("liger_kernel_config", null, "map", "Which Liger kernels are used.", { nullable: true }),
+  memory(
     "label_smoothing_factor",
     "label_smoothing",
     "number",
     "Non-zero makes a second buffer as large as the logits.",
     { default: 0, min: 0, max: 1 },
   ),
-  memoryKey(
-    "torch_compile",
-    "torch_compile",
-    "boolean",
-    "Compiled graphs fuse temporaries and save fewer activations.",
-    {
-      default: false,
-    },
-  ),
-  plainKey("torch_compile_backend", "torch_compile_backend", "string", "Setting it switches torch_compile on.", {
+  memory("torch_compile", "torch_compile", "boolean", "Compiled graphs fuse temporaries and save fewer activations.", {
+    default: false,
+  }),
+  other("torch_compile_backend", "torch_compile_backend", "string", "Setting it switches torch_compile on.", {
     nullable: true,
   }),
-  plainKey("torch_compile_mode", "torch_compile_mode", "string", "Setting it switches torch_compile on.", {
+  other("torch_compile_mode", "torch_compile_mode", "string", "Setting it switches torch_compile on.", {
     nullable: true,
   }),
-  plainKey("neftune_noise_alpha", null, "number", "Noise on the embeddings: one temporary.", { nullable: true }),
-  memoryKey("torch_empty_cache_steps", "empty_cache_steps", "integer", "Empties the caching allocator every n steps.", {
+  other("neftune_noise_alpha", null, "number", "Noise on the embeddings: one temporary.", { nullable: true }),
+  memory("torch_empty_cache_steps", "empty_cache_steps", "integer", "Empties the caching allocator every n steps.", {
     default: null,
     min: 1,
     nullable: true,
   }),
-  memoryKey(
+  memory(
     "auto_find_batch_size",
     "auto_find_batch_size",
     "boolean",
     "Tries again with a smaller batch after running out of memory: the stated batch is only an upper bound.",
     { default: false },
   ),
-  memoryKey("deepspeed", "deepspeed", "map", "DeepSpeed config: a path, JSON text, or the settings themselves.", {
+  memory("deepspeed", "deepspeed", "map", "DeepSpeed config: a path, JSON text, or the settings themselves.", {
     default: null,
     nullable: true,
   }),
-  memoryKey("fsdp", "fsdp_options", "any", "Shards parameters, gradients and optimizer states over the GPUs.", {
+  memory("fsdp", "fsdp_options", "any", "Shards parameters, gradients and optimizer states over the GPUs.", {
     default: "",
     nullable: true,
   }),
-  memoryKey("fsdp_config", "fsdp_config", "map", "Options of FSDP: a path or the settings themselves.", {
+  memory("fsdp_config", "fsdp_config", "map", "Options of FSDP: a path or the settings themselves.", {
     default: null,
     nullable: true,
   }),
-  memoryKey("fsdp_config.version", "fsdp_version", "integer", "FSDP 1 (flat parameters) or 2 (per parameter).", {
+  memory("fsdp_config.version", "fsdp_version", "integer", "FSDP 1 (flat parameters) or 2 (per parameter).", {
     default: 2,
     defaultsBy: { "transformers<5": 1 },
     min: 1,
     max: 2,
     aliases: ["fsdp_config.fsdp_version"],
   }),
-  memoryKey(
+  memory(
     "fsdp_config.reshard_after_forward",
     "fsdp_reshard_after_forward",
     "any",
     "Frees a unit's gathered parameters after its forward.",
     { default: true, aliases: ["fsdp_config.fsdp_reshard_after_forward"] },
   ),
-  memoryKey("fsdp_config.cpu_offload", "fsdp_cpu_offload", "boolean", "Keeps the shards in host memory.", {
+  memory("fsdp_config.cpu_offload", "fsdp_cpu_offload", "boolean", "Keeps the shards in host memory.", {
     default: false,
     aliases: ["fsdp_config.fsdp_cpu_offload", "fsdp_config.offload_params", "fsdp_config.fsdp_offload_params"],
   }),
-  memoryKey(
+  memory(
     "fsdp_config.activation_checkpointing",
     "fsdp_activation_checkpointing",
     "boolean",
     "FSDP's own checkpointing; not together with gradient_checkpointing.",
     { default: false, aliases: ["fsdp_config.fsdp_activation_checkpointing"] },
   ),
-  memoryKey(
+  memory(
     "fsdp_config.transformer_layer_cls_to_wrap",
     "fsdp_wrap_class",
     "any",
     "Class of the units that are gathered one at a time.",
     { aliases: ["fsdp_config.fsdp_transformer_layer_cls_to_wrap"] },
   ),
-  memoryKey("fsdp_config.min_num_params", "fsdp_min_num_params", "integer", "Smallest unit FSDP wraps.", {
+  memory("fsdp_config.min_num_params", null, "integer", "Smallest unit FSDP wraps.", {
     aliases: ["fsdp_config.fsdp_min_num_params"],
     min: 0,
   }),
-  plainKey("fsdp_min_num_params", "fsdp_min_num_params", "integer", "Moved into fsdp_config.", {
+  other("fsdp_min_num_params", null, "integer", "Moved into fsdp_config.", {
     removedIn: "transformers 5",
     replacedBy: "fsdp_config.min_num_params",
     nullable: true,
     min: 0,
   }),
-  plainKey("fsdp_transformer_layer_cls_to_wrap", "fsdp_wrap_class", "string", "Moved into fsdp_config.", {
+  other("fsdp_transformer_layer_cls_to_wrap", "fsdp_wrap_class", "string", "Moved into fsdp_config.", {
     removedIn: "transformers 5",
     replacedBy: "fsdp_config.transformer_layer_cls_to_wrap",
     nullable: true,
   }),
-  memoryKey("ddp_bucket_cap_mb", "ddp_bucket_cap_mb", "integer", "Size of DDP's gradient buckets in MiB.", {
+  other("ddp_bucket_cap_mb", null, "integer", "Size of DDP's gradient buckets in MiB.", {
     default: null,
     min: 1,
     nullable: true,
   }),
-  plainKey("ddp_find_unused_parameters", null, "boolean", "DDP looks for parameters without gradient.", {
+  other("ddp_find_unused_parameters", null, "boolean", "DDP looks for parameters without gradient.", {
     nullable: true,
   }),
-  memoryKey("parallelism_config", "parallelism_config", "map", "Degrees of tensor, context and data parallelism.", {
+  memory("parallelism_config", "parallelism_config", "map", "Degrees of tensor, context and data parallelism.", {
     default: null,
     nullable: true,
   }),
-  memoryKey("parallelism_config.tp_size", "tensor_parallel", "integer", "Tensor-parallel degree.", {
+  memory("parallelism_config.tp_size", "tensor_parallel", "integer", "Tensor-parallel degree.", {
     default: 1,
     min: 1,
   }),
-  memoryKey("parallelism_config.cp_size", "context_parallel", "integer", "Context-parallel degree.", {
+  memory("parallelism_config.cp_size", "context_parallel", "integer", "Context-parallel degree.", {
     default: 1,
     min: 1,
   }),
-  memoryKey("parallelism_config.sp_size", "sequence_parallel", "integer", "Sequence-parallel degree.", {
+  memory("parallelism_config.sp_size", "sequence_parallel", "integer", "Sequence-parallel degree.", {
     default: 1,
     min: 1,
   }),
-  memoryKey("parallelism_config.dp_shard_size", "dp_shard_size", "integer", "Ranks the parameters are sharded over.", {
+  memory("parallelism_config.dp_shard_size", "dp_shard_size", "integer", "Ranks the parameters are sharded over.", {
     default: 1,
     min: 1,
   }),
-  memoryKey("parallelism_config.dp_replicate_size", "dp_replicate_size", "integer", "Copies of the sharded model.", {
+  memory("parallelism_config.dp_replicate_size", "dp_replicate_size", "integer", "Copies of the sharded model.", {
     default: 1,
     min: 1,
   }),
-  plainKey("accelerator_config", null, "map", "Options of accelerate.", { nullable: true }),
-  memoryKey(
+  other("accelerator_config", null, "map", "Options of accelerate.", { nullable: true }),
+  memory(
     "accelerator_config.split_batches",
     "split_batches",
     "boolean",
     "Turns the per-device batch into the global batch.",
     { default: false },
   ),
-  memoryKey(
+  memory(
     "prediction_loss_only",
     "prediction_loss_only",
     "boolean",
     "Evaluation keeps only the loss, not the predictions.",
     { default: false },
   ),
-  plainKey("eval_strategy", "eval_strategy", "enum", "When evaluation runs.", {
+  other("eval_strategy", "eval_strategy", "enum", "When evaluation runs.", {
     default: "no",
     values: INTERVAL,
     aliases: ["evaluation_strategy"],
   }),
-  memoryKey("eval_on_start", "eval_on_start", "boolean", "Evaluates once before the first step.", { default: false }),
-  plainKey("do_eval", "do_eval", "boolean", "The script evaluates, after training if not during it.", {
+  memory("eval_on_start", "eval_on_start", "boolean", "Evaluates once before the first step.", { default: false }),
+  other("do_eval", "do_eval", "boolean", "The script evaluates, after training if not during it.", {
     nullable: true,
   }),
-  memoryKey(
+  memory(
     "eval_do_concat_batches",
     "eval_do_concat_batches",
     "boolean",
     "Predictions kept in evaluation are concatenated as they come: the old and the new copy exist together.",
     { default: true },
   ),
-  memoryKey("batch_eval_metrics", "batch_eval_metrics", "boolean", "Metrics batch by batch: no predictions are kept.", {
+  memory("batch_eval_metrics", "batch_eval_metrics", "boolean", "Metrics batch by batch: no predictions are kept.", {
     default: false,
   }),
-  plainKey(
+  other(
     "metric_for_best_model",
     "metric_for_best_model",
     "string",
     "Metric that chooses the best model; other than the loss, it needs the predictions.",
     { nullable: true },
   ),
-  memoryKey(
+  memory(
     "predict_with_generate",
     "predict_with_generate",
     "boolean",
@@ -326,7 +320,7 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
       default: false,
     },
   ),
-  memoryKey(
+  memory(
     "generation_num_beams",
     "generation_num_beams",
     "integer",
@@ -336,37 +330,31 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
       min: 1,
     },
   ),
-  plainKey(
-    "use_cache",
-    "use_cache",
-    "boolean",
-    "Key-value cache in training: useless, and in the way of checkpointing.",
-    {
-      default: false,
-    },
-  ),
-  plainKey("group_by_length", "group_by_length", "boolean", "Batches of similar length.", {
+  other("use_cache", "use_cache", "boolean", "Key-value cache in training: useless, and in the way of checkpointing.", {
+    default: false,
+  }),
+  other("group_by_length", "group_by_length", "boolean", "Batches of similar length.", {
     removedIn: "transformers 5",
     replacedBy: "train_sampling_strategy",
   }),
-  plainKey("resume_from_checkpoint", "resume_from_checkpoint", "any", "Checkpoint to continue from.", {
+  other("resume_from_checkpoint", null, "any", "Checkpoint to continue from.", {
     nullable: true,
   }),
-  plainKey("use_cpu", "use_cpu", "boolean", "Trains on the CPU: no GPU memory at all.", { default: false }),
-  plainKey("no_cuda", "use_cpu", "boolean", "Trains on the CPU: no GPU memory at all.", {
+  other("use_cpu", "use_cpu", "boolean", "Trains on the CPU: no GPU memory at all.", { default: false }),
+  other("no_cuda", "use_cpu", "boolean", "Trains on the CPU: no GPU memory at all.", {
     removedIn: "transformers 5",
     replacedBy: "use_cpu",
   }),
-  plainKey("torchdynamo", "torch_compile_backend", "string", "Old name of torch_compile_backend.", {
+  other("torchdynamo", "torch_compile_backend", "string", "Old name of torch_compile_backend.", {
     removedIn: "transformers 5",
     replacedBy: "torch_compile_backend",
     nullable: true,
   }),
-  memoryKey("generation_max_length", "generation_max_length", "integer", "Longest generated sequence in evaluation.", {
+  memory("generation_max_length", "generation_max_length", "integer", "Longest generated sequence in evaluation.", {
     nullable: true,
     min: 1,
   }),
-  plainKey("dataloader_num_workers", "dataloader_num_workers", "integer", "Loader processes: host memory only.", {
+  other("dataloader_num_workers", null, "integer", "Loader processes: host memory only.", {
     default: 0,
     min: 0,
   }),
@@ -374,46 +362,41 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
 
 /** Model and data arguments that scripts put beside TrainingArguments (run_clm.py, TRL's ModelConfig). */
 export const MODEL_KEYS: readonly KeySpec[] = [
-  memoryKey("model_name_or_path", "model", "string", "The model: a hub name or a directory with config.json.", {
+  memory("model_name_or_path", "model", "string", "The model: a hub name or a directory with config.json.", {
     aliases: ["model_id", "base_model_name_or_path"],
     nullable: true,
   }),
-  plainKey("config_name", "config_name", "string", "Config to build the model from instead of the model's own.", {
+  other("config_name", "config_name", "string", "Config to build the model from instead of the model's own.", {
     nullable: true,
   }),
-  plainKey("tokenizer_name", null, "string", "Tokenizer.", { nullable: true }),
-  memoryKey("torch_dtype", "load_dtype", "string", "Dtype the weights are loaded in.", {
+  other("tokenizer_name", null, "string", "Tokenizer.", { nullable: true }),
+  memory("torch_dtype", "load_dtype", "string", "Dtype the weights are loaded in.", {
     aliases: ["dtype"],
     nullable: true,
   }),
-  memoryKey("attn_implementation", "attention", "string", "Attention kernel: eager materialises the score matrix.", {
+  memory("attn_implementation", "attention", "string", "Attention kernel: eager materialises the score matrix.", {
     default: "sdpa",
     nullable: true,
   }),
-  plainKey(
-    "trust_remote_code",
-    "trust_remote_code",
-    "boolean",
-    "Runs the model's own code: its architecture may differ.",
-  ),
-  memoryKey("block_size", "sequence_length", "integer", "Tokens per sequence.", { min: 1, nullable: true }),
-  memoryKey("max_seq_length", "sequence_length", "integer", "Longest sequence in tokens.", { min: 1, nullable: true }),
-  memoryKey("max_source_length", "sequence_length", "integer", "Longest input in tokens.", { min: 1, nullable: true }),
-  memoryKey("pad_to_max_length", "pad_to_sequence_length", "boolean", "Every step has the full length.", {
+  other("trust_remote_code", "trust_remote_code", "boolean", "Runs the model's own code: its architecture may differ."),
+  memory("block_size", "sequence_length", "integer", "Tokens per sequence.", { min: 1, nullable: true }),
+  memory("max_seq_length", "sequence_length", "integer", "Longest sequence in tokens.", { min: 1, nullable: true }),
+  memory("max_source_length", "sequence_length", "integer", "Longest input in tokens.", { min: 1, nullable: true }),
+  memory("pad_to_max_length", "pad_to_sequence_length", "boolean", "Every step has the full length.", {
     nullable: true,
   }),
-  plainKey("max_eval_samples", "max_eval_samples", "integer", "Samples of the evaluation set that are used.", {
+  other("max_eval_samples", "max_eval_samples", "integer", "Samples of the evaluation set that are used.", {
     nullable: true,
     min: 1,
   }),
-  memoryKey(
+  memory(
     "val_max_target_length",
     "generation_target_length",
     "integer",
     "Longest target in evaluation: what is generated when `generation_max_length` is not set.",
     { min: 1, nullable: true },
   ),
-  memoryKey("max_target_length", "target_length", "integer", "Longest target in tokens.", { min: 1, nullable: true }),
+  memory("max_target_length", "target_length", "integer", "Longest target in tokens.", { min: 1, nullable: true }),
 ];
 
 /** TrainingArguments keys without effect on GPU memory: known, so that they are not called misspelt. */

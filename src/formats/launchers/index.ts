@@ -5,8 +5,8 @@ import { NOT_RECOGNISED, schemaFormat, type View } from "../schema";
 import type { DocumentLink, Format, SchemaId } from "../types";
 
 const LAUNCHERS: readonly (readonly [SchemaId, RegExp])[] = [
-  ["axolotl", /(?:^|\s)axolotl\s+(?:train|preprocess)\s|axolotl\.cli\.train|scripts\/finetune\.py/],
-  ["llm-foundry", /(?:^|[\s/])composer\s.*train\.py|llmfoundry\s+train/],
+  ["axolotl", /(?:^|\s)axolotl\s{1,20}(?:train|preprocess)\s|axolotl\.cli\.train|scripts\/finetune\.py/],
+  ["llm-foundry", /(?:^|[\s/])composer\s.{0,300}train\.py|llmfoundry\s{1,20}train/],
   ["nanotron", /(?:^|\s)(?:\S*\/)?run_train\.py(?:\s|$)/],
   ["lightning", /(?:^|[\s/])litgpt\s+(?:finetune\w*|pretrain)(?:\s|$)/],
   ["gpt-neox", /(?:^|\s)(?:\S*\/)?deepy\.py\s/],

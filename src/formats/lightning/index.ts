@@ -175,7 +175,7 @@ function defaultGroups(map: View["map"]): ReadonlySet<string> {
   const list = lookUp(map, "defaults");
   if (list?.kind !== "list") return new Set();
   const names = list.items.flatMap((item) => (item.kind === "map" ? item.entries.map((entry) => entry.key) : []));
-  return new Set(names.map((name) => name.replace(/^(?:optional |override )*\/?/, "").replace(/@.*$/, "")));
+  return new Set(names.map((name) => name.replace(/^(?:optional |override )*\/?/, "").split("@", 1)[0] ?? ""));
 }
 
 /** Group files: `configs/trainer/*.yaml` and `configs/data/*.yaml` of a Hydra template. */
@@ -187,7 +187,8 @@ export const lightningGroup = schemaFormat({
   recognise({ map }) {
     const target = lookUp(map, "_target_");
     const built = target?.kind === "scalar" ? String(target.value) : "";
-    if (/lightning(?:[.\w]*)?\.Trainer$/.test(built)) return { confidence: 0.9, because: "builds a Lightning trainer" };
+    if (/lightning[.\w]{0,200}\.Trainer$/.test(built))
+      return { confidence: 0.9, because: "builds a Lightning trainer" };
     if (/DataModule$/.test(built) && count(map, ["batch_size", "num_workers", "data_dir"]) > 0)
       return { confidence: 0.75, because: "builds a Lightning data module" };
     const options = count(map, [

@@ -3,7 +3,7 @@
  * Source: `lightning/pytorch/trainer/trainer.py` of 2.6, `litgpt/args.py`, `litgpt/finetune/*.py`.
  */
 import { EFFECT, memory, other, PRECISION, STORAGE } from "../effects";
-import type { SchemaKey } from "../schema";
+import type { KeySpec } from "../types";
 
 /** Strategy strings by what they shard. */
 export const STRATEGIES: Readonly<
@@ -43,7 +43,7 @@ const OPTIMIZERS: Readonly<Record<string, string>> = {
   "bitsandbytes.optim.PagedAdamW8bit": "paged_adamw_8bit",
 };
 
-export const LIGHTNING_KEYS: readonly SchemaKey[] = [
+export const LIGHTNING_KEYS: readonly KeySpec[] = [
   memory("trainer", null, "map", "Options of the Trainer."),
   memory(
     "trainer.precision",
@@ -121,7 +121,7 @@ export const LIGHTNING_KEYS: readonly SchemaKey[] = [
   }),
 ];
 
-export const LITGPT_KEYS: readonly SchemaKey[] = [
+export const LITGPT_KEYS: readonly KeySpec[] = [
   memory("checkpoint_dir", "model", "string", EFFECT.model, { aliases: ["model_name"], link: "model" }),
   memory(
     "precision",
@@ -166,12 +166,12 @@ export const LITGPT_KEYS: readonly SchemaKey[] = [
 ];
 
 /** Group files of Hydra templates hold one block at their root. */
-export const LIGHTNING_GROUP_KEYS: readonly SchemaKey[] = [
+export const LIGHTNING_GROUP_KEYS: readonly KeySpec[] = [
   ...LIGHTNING_KEYS.filter((key) => key.key.startsWith("trainer.")).map(
-    (key): SchemaKey => ({ ...key, key: key.key.slice("trainer.".length) }),
+    (key): KeySpec => ({ ...key, key: key.key.slice("trainer.".length) }),
   ),
   ...LIGHTNING_KEYS.filter((key) => key.key === "data.batch_size" || key.key === "data.max_seq_length").map(
-    (key): SchemaKey => ({
+    (key): KeySpec => ({
       ...key,
       key: key.key.slice("data.".length),
       aliases: (key.aliases ?? []).map((alias) => alias.slice("data.".length)),

@@ -3,12 +3,13 @@
 import type { PythonCall } from "../../syntax/tree";
 import { pythonView } from "../carriers";
 import { CALL_KEYS } from "../hf-scripts/keys";
-import { LOADS, loadedClass, trainedLoad } from "../hf-scripts/loads";
+import { loadedClass } from "../hf-scripts/loads";
 import { LOADER, lightningLoop, trainingLoader } from "../hf-scripts/loop";
 import { tokenizedLengths } from "../hf-scripts/tokenizing";
+import { LOADS, trainingOf } from "../hf-scripts/training";
 import { PEFT_CALL_KEYS, PEFT_CALLS } from "../peft";
-import { NOT_RECOGNISED, type SchemaKey, schemaFormat, type View } from "../schema";
-import type { CarrierId, ConfigDocument, Format, LocatedSetting } from "../types";
+import { NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import type { CarrierId, ConfigDocument, Format, KeySpec, LocatedSetting } from "../types";
 import { derive } from "./index";
 import { LIGHTNING_KEYS } from "./keys";
 
@@ -24,7 +25,7 @@ const CALLS: readonly (readonly [RegExp, string])[] = [
   ...PEFT_CALLS,
 ];
 const OF_CALLS = /^(?:lora|bnb|load|loader|enable)\./;
-const KEYS: readonly SchemaKey[] = [
+const KEYS: readonly KeySpec[] = [
   ...LIGHTNING_KEYS.filter(({ key }) => key.startsWith("trainer.")),
   ...CALL_KEYS.filter(({ key }) => OF_CALLS.test(key)),
   ...PEFT_CALL_KEYS,
@@ -33,7 +34,7 @@ const KEYS: readonly SchemaKey[] = [
 function views(document: ConfigDocument): readonly View[] {
   const { python } = document.parsed;
   if (python === undefined || !python.imports.some((name) => PACKAGE.test(name))) return [];
-  const chosen = new Set([trainedLoad(python), trainingLoader(python)]);
+  const chosen = new Set([trainingOf(python).load, trainingLoader(python)]);
   const isRead = (call: PythonCall) => chosen.has(call) || !(LOADS.test(call.callee) || LOADER.test(call.callee));
   return pythonView(document, CALLS, isRead).map((view) => {
     const entries = view.map.entries.filter(

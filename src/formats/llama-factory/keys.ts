@@ -2,13 +2,13 @@
  * LLaMA-Factory's arguments beside Seq2SeqTrainingArguments, and the v1 schema.
  * Source: `llamafactory/hparams/{model_args,data_args,finetuning_args}.py`, `llamafactory/v1/config` of 0.9.5.
  */
-import { EFFECT, memory, onlyWhenOn, other } from "../effects";
+import { EFFECT, harmless, memory, onlyWhenOn, other } from "../effects";
 import { OTHER_TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
-import type { SchemaKey } from "../schema";
+import type { KeySpec } from "../types";
 
-const OWN: readonly SchemaKey[] = [
+const OWN: readonly KeySpec[] = [
   memory("model_name_or_path", "model", "string", EFFECT.model, { link: "model" }),
-  other("adapter_name_or_path", "adapter_name_or_path", "any", "Adapter to continue from.", {
+  other("adapter_name_or_path", null, "any", "Adapter to continue from.", {
     nullable: true,
     link: "adapter",
   }),
@@ -51,7 +51,7 @@ const OWN: readonly SchemaKey[] = [
     nullable: true,
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", null: "none" }, only: true }],
   }),
-  memory("quantization_method", "quantization_method", "string", "Library that quantizes.", {
+  memory("quantization_method", null, "string", "Library that quantizes.", {
     aliases: ["quantization_type"],
     default: "bnb",
   }),
@@ -107,14 +107,11 @@ const OWN: readonly SchemaKey[] = [
   memory("badam_mode", "badam_mode", "string", EFFECT.block, { nullable: true }),
   memory("badam_switch_mode", "badam_switch_mode", "string", EFFECT.block, { nullable: true }),
   memory("badam_start_block", "badam_start_block", "integer", EFFECT.block, { nullable: true }),
-  memory("badam_update_ratio", null, "number", EFFECT.block, { nullable: true }),
-  memory("use_llama_pro", null, "boolean", EFFECT.block, { nullable: true }),
+  memory("use_llama_pro", "use_llama_pro", "boolean", EFFECT.block, { nullable: true }),
   memory("freeze_trainable_modules", "freeze_trainable_modules", "any", EFFECT.frozen, { nullable: true }),
   memory("freeze_extra_modules", "freeze_extra_modules", "any", EFFECT.frozen, { nullable: true }),
   memory("resize_vocab", null, "boolean", EFFECT.vocabulary, { nullable: true }),
   memory("shift_attn", null, "boolean", EFFECT.attention, { nullable: true }),
-  memory("vllm_maxlen", null, "integer", EFFECT.engineLength, { nullable: true }),
-  memory("vllm_gpu_util", null, "number", EFFECT.vllm, { nullable: true }),
   memory("ref_model_quantization_bit", null, "integer", EFFECT.quantization, { nullable: true }),
   memory("reward_model_quantization_bit", null, "integer", EFFECT.quantization, { nullable: true }),
   memory("fp8_backend", "fp8_backend", "string", EFFECT.lossy, { nullable: true }),
@@ -138,7 +135,7 @@ const OWN: readonly SchemaKey[] = [
     default: false,
   }),
   memory("use_badam", "use_badam", "boolean", "BAdam: trains one block at a time.", { default: false }),
-  memory("use_adam_mini", "use_adam_mini", "boolean", "Adam-mini: one second moment per block.", {
+  memory("use_adam_mini", null, "boolean", "Adam-mini: one second moment per block.", {
     default: false,
     also: [{ name: "optimizer", means: onlyWhenOn("adam_mini"), only: true }],
   }),
@@ -186,25 +183,22 @@ const OWN: readonly SchemaKey[] = [
       min: 1,
     },
   ),
+  ...harmless("badam_update_ratio vllm_maxlen vllm_gpu_util"),
   other("template", null, "string", "Chat template.", { nullable: true }),
   other("dataset", null, "any", EFFECT.data, { nullable: true }),
 ];
 
 /** The v1 schema: one block per concern. */
-const V1: readonly SchemaKey[] = [
+const V1: readonly KeySpec[] = [
   memory("model", "model", "string", EFFECT.model, { link: "model" }),
   memory("micro_batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { default: 1, min: 1 }),
   memory("global_batch_size", "global_batch_size", "integer", EFFECT.globalBatch, { min: 1, nullable: true }),
   memory("enable_activation_checkpointing", "gradient_checkpointing", "boolean", EFFECT.checkpointing, {
     default: true,
   }),
-  memory(
-    "batching_strategy",
-    "batching_strategy",
-    "string",
-    "How rows are put together; padding-free rows have no blanks.",
-    { default: "normal" },
-  ),
+  memory("batching_strategy", null, "string", "How rows are put together; padding-free rows have no blanks.", {
+    default: "normal",
+  }),
   memory("peft_config", null, "map", EFFECT.adapter, { nullable: true }),
   memory("peft_config.name", "adapter", "string", EFFECT.adapter, { means: { freeze: "none" } }),
   memory("peft_config.r", "lora_rank", "integer", EFFECT.rank, { min: 1 }),
@@ -212,7 +206,7 @@ const V1: readonly SchemaKey[] = [
   memory("peft_config.lora_dropout", "lora_dropout", "number", EFFECT.dropout, { min: 0, max: 1 }),
   memory("peft_config.target_modules", "lora_target_modules", "any", EFFECT.targets, { means: { all: "all-linear" } }),
   memory("quant_config", null, "map", EFFECT.quantization, { nullable: true }),
-  memory("quant_config.name", "quantization_method", "string", "Library that quantizes."),
+  memory("quant_config.name", null, "string", "Library that quantizes.", { default: "bnb" }),
   memory("quant_config.quantization_bit", "quantization_bit", "any", EFFECT.quantization, {
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8" }, only: true }],
   }),
@@ -222,10 +216,10 @@ const V1: readonly SchemaKey[] = [
   }),
   memory("dist_config.config_file", "deepspeed", "string", EFFECT.deepspeed, { link: "deepspeed" }),
   memory("dist_config.ep_size", "expert_parallel", "integer", EFFECT.expert, { min: 1 }),
-  memory("dp_size", "dp_size", "integer", "Data-parallel copies.", { min: 1 }),
+  memory("dp_size", null, "integer", "Data-parallel copies.", { min: 1 }),
   memory("mp_shard_size", "dp_shard_size", "integer", "GPUs the parameters are sharded over.", { min: 1 }),
   memory("mp_replicate_size", "dp_replicate_size", "integer", "Copies of the sharded model.", { min: 1 }),
-  memory("init_config", null, "map", "Where the weights are created.", { nullable: true }),
+  other("init_config", null, "map", "Where the weights are created.", { nullable: true }),
   memory("kernel_config", null, "map", "Which kernels are used.", { nullable: true }),
   memory("optim_config", null, "map", EFFECT.optimizer, { nullable: true }),
   memory("optim_config.name", "optimizer", "string", EFFECT.optimizer),
@@ -235,18 +229,18 @@ const OWN_NAMES = new Set(OWN.map((key) => key.key));
 const IN_V1 = new Set(["cutoff_len", "flash_attn", "template", "pref_loss"]);
 
 /** The v1 schema with what it shares with the arguments. */
-export const LLAMA_FACTORY_V1_KEYS: readonly SchemaKey[] = [
+export const LLAMA_FACTORY_V1_KEYS: readonly KeySpec[] = [
   ...V1,
   ...OWN.filter((key) => IN_V1.has(key.key)),
   ...TRAINING_ARGUMENTS_KEYS.filter((key) => key.key === "bf16" || key.key === "fp16" || key.key === "max_grad_norm"),
 ];
 
 /** LLaMA-Factory's own keys win over TrainingArguments' of the same name. */
-export const LLAMA_FACTORY_KEYS: readonly SchemaKey[] = [
+export const LLAMA_FACTORY_KEYS: readonly KeySpec[] = [
   ...OWN,
   // The switch is disable_gradient_checkpointing; this key is read and overruled.
   ...TRAINING_ARGUMENTS_KEYS.filter((key) => !OWN_NAMES.has(key.key)).map(
-    (key): SchemaKey =>
+    (key): KeySpec =>
       key.key === "gradient_checkpointing"
         ? { ...key, name: "hf_gradient_checkpointing" }
         : key.key === "deepspeed"

@@ -3,10 +3,10 @@
  * Source: `llmfoundry/utils/config_utils.py`, `llmfoundry/command_utils/train.py` at 8c8dd48, Composer's FSDP config.
  */
 import { SHARDING } from "../accelerate/keys";
-import { EFFECT, memory, other, PRECISION, STORAGE, touching } from "../effects";
-import type { SchemaKey } from "../schema";
+import { EFFECT, harmless, memory, other, PRECISION, STORAGE, touching } from "../effects";
+import type { KeySpec } from "../types";
 
-export const LLM_FOUNDRY_KEYS: readonly SchemaKey[] = [
+export const LLM_FOUNDRY_KEYS: readonly KeySpec[] = [
   memory("max_seq_len", "sequence_length", "integer", EFFECT.sequence, { min: 1 }),
   memory("global_train_batch_size", "global_batch_size", "integer", EFFECT.globalBatch, { min: 1 }),
   memory(
@@ -16,13 +16,9 @@ export const LLM_FOUNDRY_KEYS: readonly SchemaKey[] = [
     "Samples per GPU in one forward; `auto` halves it at run time until it fits.",
     { auto: true, min: 0 },
   ),
-  memory(
-    "device_train_batch_size",
-    "device_batch_size",
-    "number",
-    "Samples per GPU and step; the micro-batch decides the memory.",
-    { min: 0 },
-  ),
+  memory("device_train_batch_size", null, "number", "Samples per GPU and step; the micro-batch decides the memory.", {
+    min: 0,
+  }),
   memory("device_eval_batch_size", "eval_batch_size", "number", EFFECT.evalBatch, { min: 0 }),
   memory("precision", "compute_dtype", "string", EFFECT.compute, {
     writes: { bf16: "amp_bf16", fp16: "amp_fp16", fp8: "amp_fp8" },
@@ -45,7 +41,7 @@ export const LLM_FOUNDRY_KEYS: readonly SchemaKey[] = [
   memory("model.attn_config.attn_impl", "attention", "string", EFFECT.attention, {
     means: { flash: "flash_attention_2", torch: "eager", triton: "flash_attention_2", flex: "flex_attention" },
   }),
-  memory("model.use_flash_attention_2", "flash_attention", "boolean", EFFECT.attention, {
+  memory("model.use_flash_attention_2", null, "boolean", EFFECT.attention, {
     also: [{ name: "attention", means: { true: "flash_attention_2" }, only: true }],
   }),
   memory("model.peft_config", null, "map", EFFECT.adapter, { nullable: true }),
@@ -66,7 +62,7 @@ export const LLM_FOUNDRY_KEYS: readonly SchemaKey[] = [
   memory("fsdp_config.sharding_strategy", "fsdp", "string", EFFECT.fsdp, { means: SHARDING }),
   memory(
     "fsdp_config.mixed_precision",
-    "fsdp_mixed_precision",
+    null,
     "any",
     "PURE keeps gathered weights and reductions low, DEFAULT only the weights, FULL nothing.",
   ),
@@ -84,24 +80,23 @@ export const LLM_FOUNDRY_KEYS: readonly SchemaKey[] = [
     means: { true: "cpu", false: "none" },
     also: [{ name: "offload_optimizer", means: { true: "cpu", false: "none" } }],
   }),
-  memory("fsdp_config.limit_all_gathers", null, "boolean", "Bounds how many units are gathered ahead."),
+  other("fsdp_config.limit_all_gathers", null, "boolean", "Bounds how many units are gathered ahead."),
   memory("fsdp_config.use_orig_params", null, "boolean", "Keeps the original parameters visible."),
   memory("algorithms", null, "any", "Composer's algorithms.", { nullable: true }),
   memory("algorithms.gradient_clipping", null, "map", EFFECT.clipping),
   memory("algorithms.gradient_clipping.clipping_threshold", "max_grad_norm", "number", EFFECT.clipping, { min: 0 }),
-  memory("train_loader", null, "map", EFFECT.data),
+  other("train_loader", null, "map", EFFECT.data),
   memory("train_loader.dataset.packing_ratio", "packing", "any", EFFECT.packing, { auto: true, nullable: true }),
   memory("parallelism_config.fsdp.sharding_strategy", "fsdp", "string", EFFECT.fsdp, { means: SHARDING }),
   memory("parallelism_config.fsdp.activation_checkpointing", "gradient_checkpointing", "boolean", EFFECT.checkpointing),
-  ...touching(
-    EFFECT.sequence,
-    "variables.max_seq_len train_loader.dataset.max_seq_len eval_loader.dataset.max_seq_len model.max_seq_len model.config_overrides.max_seq_len",
+  ...harmless(
+    "variables.max_seq_len train_loader.dataset.max_seq_len eval_loader.dataset.max_seq_len model.max_seq_len model.config_overrides.max_seq_len fsdp_config.sync_module_states fsdp_config.state_dict_type",
   ),
   ...touching(EFFECT.attention, "model.config_overrides.attn_config.attn_impl"),
   ...touching(EFFECT.masks, "model.attn_pdrop model.resid_pdrop model.emb_pdrop"),
   ...touching(
     EFFECT.fsdp,
-    "fsdp_config.data_parallel_shard_degree fsdp_config.forward_prefetch fsdp_config.backward_prefetch fsdp_config.sync_module_states fsdp_config.state_dict_type",
+    "fsdp_config.data_parallel_shard_degree fsdp_config.forward_prefetch fsdp_config.backward_prefetch",
   ),
   memory(
     "expandable_segments",

@@ -36,7 +36,7 @@ function number(settings: readonly LocatedSetting[], name: string): LocatedSetti
 /** The captured family nearest to what the arguments build (`megatron/training/arguments.py`). */
 function modelType(settings: readonly LocatedSetting[], view: View): string | undefined {
   const on = (name: string) => settings.some((setting) => setting.name === name && setting.value === true);
-  const script = view.words.find((word) => /pretrain_\w+\.py$/.test(word)) ?? "";
+  const script = view.words.find((word) => /pretrain_\w{1,80}\.py$/.test(word)) ?? "";
   if (/pretrain_(?:t5|ict|vision|vlm|retro)/.test(script)) return undefined;
   if (/pretrain_bert/.test(script)) return "bert";
   if (settings.some((setting) => setting.name === "num_experts" && typeof setting.value === "number")) return "mixtral";

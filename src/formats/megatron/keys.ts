@@ -3,11 +3,11 @@
  * Source: `megatron/training/arguments.py` at d98e8a6.
  */
 import { EFFECT, memory, onlyWhenOn, other, touching } from "../effects";
-import type { SchemaKey } from "../schema";
+import type { KeySpec } from "../types";
 
 const RECOMPUTE = { full: true, selective: true, null: false } as const;
 
-export const MEGATRON_KEYS: readonly SchemaKey[] = [
+export const MEGATRON_KEYS: readonly KeySpec[] = [
   memory("micro_batch_size", "micro_batch_size", "integer", EFFECT.microBatch, {
     min: 1,
     aliases: ["batch_size", "mbs"],
@@ -25,7 +25,7 @@ export const MEGATRON_KEYS: readonly SchemaKey[] = [
   memory("hidden_size", "hidden_size", "integer", EFFECT.width, { min: 1 }),
   memory("ffn_hidden_size", "ffn_hidden_size", "integer", EFFECT.width, { min: 1, nullable: true }),
   memory("num_attention_heads", "num_attention_heads", "integer", EFFECT.heads, { min: 1 }),
-  memory("group_query_attention", null, "boolean", "Fewer key and value heads."),
+  other("group_query_attention", null, "boolean", "Fewer key and value heads."),
   memory("num_query_groups", "num_query_groups", "integer", "Key and value heads.", { min: 1 }),
   memory("kv_channels", "kv_channels", "integer", "Size of a head.", { nullable: true }),
   memory("vocab_size", "vocab_size", "integer", EFFECT.vocabulary, { nullable: true }),
@@ -50,7 +50,7 @@ export const MEGATRON_KEYS: readonly SchemaKey[] = [
     min: 1,
     aliases: ["pipeline_parallel_size", "pp_size"],
   }),
-  memory("num_layers_per_virtual_pipeline_stage", "virtual_pipeline_layers", "integer", EFFECT.schedule, {
+  memory("num_layers_per_virtual_pipeline_stage", null, "integer", EFFECT.schedule, {
     nullable: true,
   }),
   memory("num_virtual_stages_per_pipeline_rank", null, "integer", EFFECT.schedule, { nullable: true }),
@@ -64,7 +64,7 @@ export const MEGATRON_KEYS: readonly SchemaKey[] = [
     min: 1,
     aliases: ["expert_parallel_size", "moe_expert_model_parallel_size"],
   }),
-  memory("expert_tensor_parallel_size", "expert_tensor_parallel", "integer", EFFECT.expert, { nullable: true }),
+  memory("expert_tensor_parallel_size", null, "integer", EFFECT.expert, { nullable: true }),
   memory("sequence_parallel", "sequence_parallelism", "boolean", EFFECT.sequenceParallel),
   memory(
     "recompute_granularity",
@@ -111,7 +111,7 @@ export const MEGATRON_KEYS: readonly SchemaKey[] = [
   memory("grad_reduce_in_bf16", null, "boolean", "Gradients are kept and reduced in bfloat16.", {
     also: [{ name: "grad_accum_dtype", means: onlyWhenOn("bfloat16"), only: true }],
   }),
-  memory("use_precision_aware_optimizer", "precision_aware_optimizer", "boolean", "Optimizer states in fewer bits."),
+  memory("use_precision_aware_optimizer", null, "boolean", "Optimizer states in fewer bits."),
   memory("main_params_dtype", null, "string", "Dtype of the master weights."),
   memory("main_grads_dtype", null, "string", "Dtype of the main gradients."),
   memory("exp_avg_dtype", null, "string", "Dtype of Adam's first state."),
@@ -129,21 +129,15 @@ export const MEGATRON_KEYS: readonly SchemaKey[] = [
   memory("clip_grad", "max_grad_norm", "number", EFFECT.clipping, { default: 1.0, min: 0 }),
   memory("use_torch_fsdp2", "fsdp", "boolean", EFFECT.fsdp, { means: { true: "full_shard", false: "none" } }),
   memory("use_megatron_fsdp", "megatron_fsdp", "boolean", EFFECT.fsdp, { aliases: ["use_custom_fsdp"] }),
-  memory(
-    "data_parallel_sharding_strategy",
-    "data_parallel_sharding",
-    "string",
-    "What Megatron-FSDP shards over the data-parallel GPUs.",
-    {
-      also: [
-        {
-          name: "fsdp",
-          means: { no_shard: "none", optim: "none", optim_grads: "shard_grad_op", optim_grads_params: "full_shard" },
-          only: true,
-        },
-      ],
-    },
-  ),
+  memory("data_parallel_sharding_strategy", null, "string", "What Megatron-FSDP shards over the data-parallel GPUs.", {
+    also: [
+      {
+        name: "fsdp",
+        means: { no_shard: "none", optim: "none", optim_grads: "shard_grad_op", optim_grads_params: "full_shard" },
+        only: true,
+      },
+    ],
+  }),
   memory("zero_stage", "zero_stage", "integer", EFFECT.zero, { min: 0, max: 3 }),
   memory("deepspeed_config", "deepspeed", "string", EFFECT.deepspeed, { link: "deepspeed" }),
   memory("attention_backend", "attention", "string", EFFECT.attention, {
@@ -151,11 +145,11 @@ export const MEGATRON_KEYS: readonly SchemaKey[] = [
     auto: true,
     means: { flash: "flash_attention_2", fused: "sdpa", unfused: "eager", local: "eager" },
   }),
-  memory("use_flash_attn", "flash_attention", "boolean", EFFECT.attention, {
+  memory("use_flash_attn", null, "boolean", EFFECT.attention, {
     also: [{ name: "attention", means: onlyWhenOn("flash_attention_2"), only: true }],
   }),
   other("transformer_impl", null, "string", "Implementation of the layers."),
-  memory("overlap_grad_reduce", "overlap_grad_reduce", "boolean", "Gradient buckets stay alive longer."),
+  memory("overlap_grad_reduce", null, "boolean", "Gradient buckets stay alive longer."),
   memory("overlap_param_gather", null, "boolean", "Gathers the next parameters early."),
   memory("cross_entropy_loss_fusion", null, "boolean", "Fused loss over the logits."),
   other("train_samples", null, "integer", "Length of the training: no memory."),

@@ -98,7 +98,9 @@ export const msSwiftShell = schemaFormat({
   recognise(view) {
     const command = view.words.slice(0, 16).join(" ");
     if (
-      /(?:^|[\s/])(?:swift|megatron)\s+(?:sft|pt|rlhf|export|infer|rollout|deploy|eval|sample)(?:\s|$)/.test(command) ||
+      /(?:^|[\s/])(?:swift|megatron)\s{1,20}(?:sft|pt|rlhf|export|infer|rollout|deploy|eval|sample)(?:\s|$)/.test(
+        command,
+      ) ||
       /swift[/.]cli[/.]|swift\.llm|ms-swift/.test(command)
     ) {
       return { confidence: /\s(?:sft|pt|rlhf)(?:\s|$)|cli/.test(command) ? 0.98 : 0.6, because: "runs ms-swift" };

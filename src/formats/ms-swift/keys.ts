@@ -2,9 +2,9 @@
  * ms-swift's arguments beside TrainingArguments, with the names of older releases, and Megatron-SWIFT's.
  * Source: `swift/llm/argument/*.py`, `swift/megatron/argument/megatron_args.py` of 3.x.
  */
-import { EFFECT, memory, onlyWhenOn, other, touching } from "../effects";
+import { EFFECT, harmless, memory, onlyWhenOn, other, touching } from "../effects";
 import { TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
-import type { SchemaKey } from "../schema";
+import type { KeySpec } from "../types";
 
 const TUNERS = {
   full: "none",
@@ -16,7 +16,7 @@ const TUNERS = {
   dora: "dora",
 } as const;
 
-const OWN: readonly SchemaKey[] = [
+const OWN: readonly KeySpec[] = [
   memory("model", "model", "string", EFFECT.model, {
     link: "model",
     aliases: ["model_id_or_path"],
@@ -96,7 +96,7 @@ const OWN: readonly SchemaKey[] = [
     nullable: true,
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", "0": "none" }, only: true }],
   }),
-  memory("quant_method", "quantization_method", "string", "Library that quantizes.", { nullable: true }),
+  memory("quant_method", null, "string", "Library that quantizes.", { nullable: true }),
   memory(
     "bnb_4bit_use_double_quant",
     "double_quantization",
@@ -145,9 +145,7 @@ const OWN: readonly SchemaKey[] = [
   memory("vllm_mode", "vllm_mode", "string", "vLLM on the training GPUs (colocate) or elsewhere (server)."),
   memory("vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", EFFECT.vllm, { min: 0, max: 1 }),
   memory("sleep_level", "vllm_sleep_level", "integer", "How much vLLM frees while the policy trains."),
-  memory("offload_model", "offload_model", "boolean", "Moves the weights to host memory while vLLM generates."),
-  memory("vllm_max_model_len", null, "integer", EFFECT.engineLength, { nullable: true }),
-  memory("vllm_tensor_parallel_size", null, "integer", EFFECT.engineTensor, { nullable: true }),
+  memory("offload_model", null, "boolean", "Moves the weights to host memory while vLLM generates."),
   memory("vllm_enforce_eager", null, "boolean", EFFECT.enginePart, { nullable: true }),
   memory("vllm_max_num_seqs", null, "integer", EFFECT.enginePart, { nullable: true }),
   memory("vllm_enable_lora", null, "boolean", EFFECT.enginePart, { nullable: true }),
@@ -165,13 +163,12 @@ const OWN: readonly SchemaKey[] = [
   memory("use_galore", null, "boolean", EFFECT.projector, { nullable: true }),
   memory("galore_rank", null, "integer", EFFECT.projector, { nullable: true }),
   memory("use_rslora", "use_rslora", "boolean", EFFECT.alpha, { nullable: true }),
-  memory("adapters", null, "any", EFFECT.adapter, { nullable: true }),
   memory("max_pixels", null, "integer", EFFECT.image, { nullable: true }),
   memory("new_special_tokens", null, "any", EFFECT.vocabulary, { nullable: true }),
   other("dataset", null, "any", EFFECT.data, { nullable: true }),
 ];
 
-const MEGATRON: readonly SchemaKey[] = [
+const MEGATRON: readonly KeySpec[] = [
   memory("tensor_model_parallel_size", "tensor_parallel", "integer", EFFECT.tensor, { min: 1 }),
   memory("pipeline_model_parallel_size", "pipeline_parallel", "integer", EFFECT.pipeline, { min: 1 }),
   memory("context_parallel_size", "context_parallel", "integer", EFFECT.context, { min: 1 }),
@@ -201,8 +198,8 @@ const MEGATRON: readonly SchemaKey[] = [
     "Moves the optimizer states to host memory while vLLM generates.",
     { means: { true: "cpu", false: "none" } },
   ),
-  memory("use_precision_aware_optimizer", "precision_aware_optimizer", "boolean", "Optimizer states in fewer bits."),
-  memory("cross_entropy_loss_fusion", "fused_loss_kernel", "boolean", "Fused loss over the logits."),
+  memory("use_precision_aware_optimizer", null, "boolean", "Optimizer states in fewer bits."),
+  memory("cross_entropy_loss_fusion", null, "boolean", "Fused loss over the logits."),
   memory("optimizer_offload_fraction", null, "number", EFFECT.offloadOptimizer, { nullable: true }),
   memory("exp_avg_dtype", null, "string", EFFECT.statesDtype, { nullable: true }),
   memory("exp_avg_sq_dtype", null, "string", EFFECT.statesDtype, { nullable: true }),
@@ -225,7 +222,7 @@ const MEGATRON: readonly SchemaKey[] = [
 ];
 
 /** Ray configs nest the trainer's and the rollout engine's arguments. */
-const ROLES: readonly SchemaKey[] = [
+const ROLES: readonly KeySpec[] = [
   memory("train", null, "map", "Arguments of the training group.", { nullable: true }),
   memory("train.gpus", "world_size", "integer", EFFECT.devices, { min: 1 }),
   memory("rollout", null, "map", "Arguments of the generation group.", { nullable: true }),
@@ -244,21 +241,25 @@ const ROLES: readonly SchemaKey[] = [
     .filter((key) =>
       /tuner_type|lora_|torch_dtype|_parallel|batch_size|recompute|max_length$|attention|optimizer/.test(key.key),
     )
-    .map((key): SchemaKey => {
+    .map((key): KeySpec => {
       const { aliases: _, ...rest } = key;
       return { ...rest, key: `train.${key.key}` };
     }),
 ];
 
+// The engine's share of the card decides, whatever it is spread over and takes.
+const ENGINE = harmless("adapters vllm_tensor_parallel_size vllm_max_model_len");
+
 const OWN_NAMES = new Set([...OWN, ...MEGATRON].flatMap((key) => [key.key, ...(key.aliases ?? [])]));
 
-export const MS_SWIFT_KEYS: readonly SchemaKey[] = [
+export const MS_SWIFT_KEYS: readonly KeySpec[] = [
   ...OWN,
   ...MEGATRON,
   ...TRAINING_ARGUMENTS_KEYS.filter((key) => !OWN_NAMES.has(key.key)).map(
-    (key): SchemaKey =>
+    (key): KeySpec =>
       key.key === "bf16" ? { ...key, also: [{ name: "compute_dtype", means: onlyWhenOn("bf16"), only: true }] } : key,
   ),
+  ...ENGINE,
   ...ROLES,
 ];
 

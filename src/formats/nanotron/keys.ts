@@ -3,7 +3,7 @@
  * Source: `nanotron/config/{config,parallelism_config,models_config}.py` at 2411b02.
  */
 import { EFFECT, memory, other, PRECISION, STORAGE } from "../effects";
-import type { SchemaKey } from "../schema";
+import type { KeySpec } from "../types";
 
 const ARCHITECTURE: readonly (readonly [string, string, string])[] = [
   ["hidden_size", "hidden_size", EFFECT.width],
@@ -15,7 +15,7 @@ const ARCHITECTURE: readonly (readonly [string, string, string])[] = [
   ["max_position_embeddings", "max_position_embeddings", "Longest position the model knows."],
 ];
 
-export const NANOTRON_KEYS: readonly SchemaKey[] = [
+export const NANOTRON_KEYS: readonly KeySpec[] = [
   memory("tokens.micro_batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { min: 1 }),
   memory("tokens.sequence_length", "sequence_length", "integer", EFFECT.sequence, { min: 1 }),
   memory("tokens.batch_accumulation_per_replica", "gradient_accumulation_steps", "integer", EFFECT.accumulation, {
@@ -29,7 +29,7 @@ export const NANOTRON_KEYS: readonly SchemaKey[] = [
     aliases: ["parallelism.cp"],
   }),
   memory("parallelism.expert_parallel_size", "expert_parallel", "integer", EFFECT.expert, { min: 1 }),
-  memory("parallelism.pp_engine", "pipeline_schedule", "string", EFFECT.schedule),
+  memory("parallelism.pp_engine", null, "string", EFFECT.schedule),
   memory("parallelism.tp_mode", "tp_mode", "string", "REDUCE_SCATTER also splits norm and dropout activations."),
   memory("parallelism.recompute_layer", "gradient_checkpointing", "boolean", EFFECT.checkpointing, { default: false }),
   memory("parallelism.recompute_granularity", "recompute_granularity", "string", EFFECT.checkpointing, {
@@ -45,7 +45,7 @@ export const NANOTRON_KEYS: readonly SchemaKey[] = [
     means: STORAGE,
     also: [{ name: "compute_dtype", means: PRECISION }],
   }),
-  memory("model.ddp_bucket_cap_mb", "ddp_bucket_cap_mb", "integer", "Size of the gradient buckets in MiB.", { min: 1 }),
+  other("model.ddp_bucket_cap_mb", null, "integer", "Size of the gradient buckets in MiB.", { min: 1 }),
   memory("model.model_config", null, "map", "Architecture of the model."),
   ...ARCHITECTURE.map(([key, name, effect]) => memory(`model.model_config.${key}`, name, "integer", effect)),
   memory(

@@ -85,14 +85,14 @@ export const nemoShell = schemaFormat({
     ).length;
     if (view.words.some((word) => /Megatron-Bridge|run_recipe\.py$/.test(word)) && overrides + bridge >= 2)
       return { confidence: 0.96, because: `sets ${overrides + bridge} keys of a Megatron-Bridge recipe` };
-    const script = view.words.some((word) => /megatron_\w+\.py$|nemo/i.test(word));
+    const script = view.words.some((word) => /megatron_\w{1,80}\.py$|nemo/i.test(word));
     return overrides >= 2 && script ? { confidence: 0.95, because: `sets ${overrides} NeMo keys` } : NOT_RECOGNISED;
   },
 });
 
 /** An attribute of a recipe's blocks, behind the name it is bound to (megatron/bridge/training/config.py, ConfigContainer). */
 const BLOCK_ATTRIBUTE =
-  /^\w+\.((?:train|model|optimizer|scheduler|dataset|ddp|dist|rng|checkpoint|peft|comm_overlap)(?:\.\w+)+|mixed_precision)$/;
+  /^\w{1,80}\.((?:train|model|optimizer|scheduler|dataset|ddp|dist|rng|checkpoint|peft|comm_overlap)(?:\.\w{1,80}){1,9}|mixed_precision)$/;
 
 /** What a Python program sets on a recipe (`cfg.train.micro_batch_size = 1`), by the paths that YAML has. */
 function recipeView({ parsed: { python } }: ConfigDocument): readonly View[] {

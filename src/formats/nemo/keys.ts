@@ -4,7 +4,7 @@
  */
 import { EFFECT, memory, PRECISION, touching } from "../effects";
 import { MEGATRON_KEYS } from "../megatron/keys";
-import type { SchemaKey } from "../schema";
+import type { KeySpec } from "../types";
 
 /** Named recipes of Megatron-Bridge (`megatron/bridge/training/mixed_precision.py`). */
 const RECIPES: Readonly<Record<string, string>> = {
@@ -16,18 +16,14 @@ const RECIPES: Readonly<Record<string, string>> = {
   bf16_with_mxfp8_mixed: "fp8",
 };
 
-const OWN: readonly SchemaKey[] = [
+const OWN: readonly KeySpec[] = [
   memory("trainer", null, "map", "Options of Lightning's Trainer."),
   memory("trainer.devices", "devices", "any", EFFECT.devices, { auto: true }),
   memory("trainer.num_nodes", "nodes", "integer", EFFECT.devices, { min: 1 }),
   memory("trainer.precision", "compute_dtype", "any", EFFECT.compute, { means: PRECISION }),
-  memory(
-    "trainer.accumulate_grad_batches",
-    "lightning_accumulation",
-    "integer",
-    "Kept at 1: the global batch decides the accumulation.",
-    { min: 1 },
-  ),
+  memory("trainer.accumulate_grad_batches", null, "integer", "Kept at 1: the global batch decides the accumulation.", {
+    min: 1,
+  }),
   memory("trainer.gradient_clip_val", "max_grad_norm", "number", EFFECT.clipping, { nullable: true, min: 0 }),
   memory("model", null, "any", EFFECT.model),
   memory("model.train_ds.batch_size", null, "integer", EFFECT.microBatch, { nullable: true }),
@@ -85,7 +81,7 @@ const OWN: readonly SchemaKey[] = [
       nullable: true,
     },
   ),
-  memory("model.use_flash_attention", "flash_attention", "boolean", EFFECT.attention, {
+  memory("model.use_flash_attention", null, "boolean", EFFECT.attention, {
     also: [{ name: "attention", means: { true: "flash_attention_2" }, only: true }],
   }),
   memory("model.optim.name", "optimizer", "string", EFFECT.optimizer),
@@ -122,16 +118,16 @@ const OWN: readonly SchemaKey[] = [
 
 /** Megatron-Bridge has the switch in two blocks of its own, which must agree. */
 const SHARDED_OPTIMIZER = MEGATRON_KEYS.filter(({ key }) => key === "use_distributed_optimizer").flatMap((spec) =>
-  ["ddp", "optimizer"].map((block): SchemaKey => ({ ...spec, key: `${block}.${spec.key}` })),
+  ["ddp", "optimizer"].map((block): KeySpec => ({ ...spec, key: `${block}.${spec.key}` })),
 );
 
 const OWN_NAMES = new Set(OWN.map((key) => key.key));
 
-export const NEMO_KEYS: readonly SchemaKey[] = [
+export const NEMO_KEYS: readonly KeySpec[] = [
   ...OWN,
   ...SHARDED_OPTIMIZER,
   ...MEGATRON_KEYS.filter((key) => key.key !== "fp16" && key.key !== "bf16" && key.key !== "optimizer")
-    .map((key): SchemaKey => {
+    .map((key): KeySpec => {
       const { aliases: _, ...rest } = key;
       return { ...rest, key: `model.${key.key}` };
     })

@@ -1,11 +1,11 @@
 /** nnU-Net plans: batch, patch and network of each configuration. Source: `nnunetv2/experiment_planning` at 0e49508. */
 import { EFFECT, memory, other } from "../effects";
-import type { SchemaKey } from "../schema";
+import type { KeySpec } from "../types";
 
 /** The configuration a run uses is on the command line; where none is known, the first that exists stands for it. */
 export const CONFIGURATIONS = ["3d_fullres", "2d", "3d_lowres", "3d_cascade_fullres"] as const;
 
-export const NNUNET_KEYS: readonly SchemaKey[] = [
+export const NNUNET_KEYS: readonly KeySpec[] = [
   other("dataset_name", null, "string", "Dataset the plans were made for."),
   other("plans_name", null, "string", "Name of the plans."),
   memory("configurations", null, "map", "One network per configuration."),

@@ -3,9 +3,9 @@
  * Source: `openrlhf/cli/train_*.py`, `openrlhf/utils/deepspeed/deepspeed.py` of 0.8–0.9.
  */
 import { EFFECT, memory, onlyWhenOn, PRECISION, touching } from "../effects";
-import type { SchemaKey } from "../schema";
+import type { KeySpec } from "../types";
 
-const KEYS: readonly SchemaKey[] = [
+const KEYS: readonly KeySpec[] = [
   ...touching(EFFECT.devices, "ref.num_nodes critic.num_nodes reward.num_nodes"),
   ...touching(EFFECT.tokens, "train.max_tokens_per_gpu rollout.max_tokens_per_gpu train.dynamic_batch_enable"),
   ...touching(EFFECT.reference, "train.colocate_actor_ref train.colocate_critic_reward"),
@@ -17,13 +17,7 @@ const KEYS: readonly SchemaKey[] = [
   memory("ref_pretrain", "ref_model", "string", EFFECT.reference),
   memory("micro_train_batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { default: 4, min: 1 }),
   memory("train_batch_size", "global_batch_size", "integer", EFFECT.globalBatch, { default: 128, min: 1 }),
-  memory(
-    "micro_rollout_batch_size",
-    "rollout_micro_batch_size",
-    "integer",
-    "Rows per forward while experience is made.",
-    { min: 1 },
-  ),
+  memory("micro_rollout_batch_size", null, "integer", "Rows per forward while experience is made.", { min: 1 }),
   memory("rollout_batch_size", "rollout_batch_size", "integer", "Prompts per round of experience.", { min: 1 }),
   memory("max_len", "sequence_length", "integer", EFFECT.sequence, { min: 1 }),
   memory("prompt_max_len", "max_prompt_length", "integer", "Longest prompt in tokens.", { default: 1024, min: 1 }),
@@ -61,7 +55,7 @@ const KEYS: readonly SchemaKey[] = [
     "Old (reentrant) or new implementation of checkpointing.",
   ),
   memory("attn_implementation", "attention", "string", EFFECT.attention),
-  memory("flash_attn", "flash_attention", "boolean", EFFECT.attention, {
+  memory("flash_attn", null, "boolean", EFFECT.attention, {
     also: [{ name: "attention", means: onlyWhenOn("flash_attention_2"), only: true }],
   }),
   memory("packing_samples", "packing", "boolean", EFFECT.packing),
@@ -73,27 +67,16 @@ const KEYS: readonly SchemaKey[] = [
   memory("max_norm", "max_grad_norm", "number", EFFECT.clipping, { default: 1.0, min: 0 }),
   memory("actor_num_gpus_per_node", "actor_gpus", "integer", EFFECT.devices, { min: 1 }),
   memory("actor_num_nodes", "actor_nodes", "integer", EFFECT.devices, { min: 1 }),
-  memory("ref_num_gpus_per_node", "ref_gpus", "integer", EFFECT.devices, { min: 1 }),
-  memory("critic_num_gpus_per_node", "critic_gpus", "integer", EFFECT.devices, { min: 1 }),
-  memory("reward_num_gpus_per_node", "reward_gpus", "integer", EFFECT.devices, { min: 1 }),
-  memory("colocate_all_models", "colocated", "boolean", "All models and the generation engine share the same GPUs."),
+  memory("ref_num_gpus_per_node", null, "integer", EFFECT.devices, { min: 1 }),
+  memory("critic_num_gpus_per_node", null, "integer", EFFECT.devices, { min: 1 }),
+  memory("reward_num_gpus_per_node", null, "integer", EFFECT.devices, { min: 1 }),
+  memory("colocate_all_models", null, "boolean", "All models and the generation engine share the same GPUs."),
   memory("colocate_actor_ref", null, "boolean", "Actor and reference share GPUs."),
-  memory("vllm_num_engines", "vllm_engines", "integer", "Generation engines.", { nullable: true }),
-  memory(
-    "vllm_tensor_parallel_size",
-    "rollout_tensor_parallel",
-    "integer",
-    "GPUs one generation engine is spread over.",
-    { min: 1 },
-  ),
+  memory("vllm_num_engines", null, "integer", "Generation engines.", { nullable: true }),
+  memory("vllm_tensor_parallel_size", null, "integer", "GPUs one generation engine is spread over.", { min: 1 }),
   memory("vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", EFFECT.vllm, { min: 0, max: 1 }),
   memory("vllm_enable_sleep", "vllm_enable_sleep_mode", "boolean", "vLLM frees its memory while training."),
-  memory(
-    "deepspeed_enable_sleep",
-    "deepspeed_enable_sleep",
-    "boolean",
-    "The trainer's states move to the host while vLLM generates.",
-  ),
+  memory("deepspeed_enable_sleep", null, "boolean", "The trainer's states move to the host while vLLM generates."),
   memory("ds_tensor_parallel_size", "tensor_parallel", "integer", EFFECT.tensor, { min: 1 }),
   memory("ring_attn_size", "context_parallel", "integer", EFFECT.context, { min: 1 }),
   memory("enable_ema", "ema", "boolean", EFFECT.ema),
@@ -142,7 +125,7 @@ const GROUPED: Readonly<Record<string, readonly string[]>> = {
   enable_ema: ["train.enable_ema"],
 };
 
-export const OPENRLHF_KEYS: readonly SchemaKey[] = KEYS.map((key) => {
+export const OPENRLHF_KEYS: readonly KeySpec[] = KEYS.map((key) => {
   const aliases = GROUPED[key.key];
   return aliases === undefined ? key : { ...key, aliases };
 });

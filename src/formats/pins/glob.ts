@@ -1,20 +1,15 @@
 /** Globs of the pins' `match`: `*` and `?` inside a path segment, `**` across segments, `{a,b}` for alternatives. */
-
-const cache = new Map<string, RegExp>();
+import { matchesPattern } from "../../terms/pattern";
 
 /** Whether a path (with `/`, relative to the pins file) matches. A pattern without `/` matches in any folder. */
 export function matchesGlob(pattern: string, path: string): boolean {
-  let expression = cache.get(pattern);
-  if (expression === undefined) {
-    expression = compile(pattern);
-    if (cache.size > 500) cache.clear();
-    cache.set(pattern, expression);
-  }
-  return expression.test(path);
+  return matchesPattern(translated(pattern), path, "full");
 }
 
-function compile(pattern: string): RegExp {
+/** The pattern as Python's `re` writes it: matched in linear time, whatever a file holds. */
+function translated(pattern: string): string {
   const clean = pattern.replace(/^\.\//, "");
+  const lastBrace = clean.lastIndexOf("}");
   let source = clean.includes("/") ? "" : "(?:.*/)?";
   let braces = 0;
   for (let index = 0; index < clean.length; index++) {
@@ -26,7 +21,7 @@ function compile(pattern: string): RegExp {
         index += slash ? 2 : 1;
       } else source += "[^/]*";
     } else if (char === "?") source += "[^/]";
-    else if (char === "{" && clean.includes("}", index)) {
+    else if (char === "{" && index < lastBrace) {
       source += "(?:";
       braces++;
     } else if (char === "}" && braces > 0) {
@@ -35,9 +30,5 @@ function compile(pattern: string): RegExp {
     } else if (char === "," && braces > 0) source += "|";
     else source += char.replace(/[\\^$.|+()[\]{}]/g, "\\$&");
   }
-  try {
-    return new RegExp(`^${source}${")".repeat(braces)}$`);
-  } catch {
-    return /^(?!)/;
-  }
+  return source + ")".repeat(braces);
 }

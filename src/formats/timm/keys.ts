@@ -1,13 +1,13 @@
 /** timm's train.py. Source: `train.py` of pytorch-image-models 1.0. */
 import { EFFECT, memory, onlyWhenOn } from "../effects";
-import type { SchemaKey } from "../schema";
+import type { KeySpec } from "../types";
 
-export const TIMM_KEYS: readonly SchemaKey[] = [
+export const TIMM_KEYS: readonly KeySpec[] = [
   memory("model", "model", "string", EFFECT.model, { default: "resnet50" }),
   memory("batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { default: 128, min: 1, aliases: ["b"] }),
   memory("validation_batch_size", "eval_batch_size", "integer", EFFECT.evalBatch, { nullable: true, aliases: ["vb"] }),
   memory("img_size", "image_size", "integer", EFFECT.image, { nullable: true, min: 1 }),
-  memory("input_size", "input_size", "any", EFFECT.image, { nullable: true }),
+  memory("input_size", null, "any", EFFECT.image, { nullable: true }),
   memory("amp", "amp", "boolean", EFFECT.compute, {
     also: [{ name: "compute_dtype", means: { true: "fp16", false: "fp32" } }],
   }),

@@ -3,11 +3,11 @@
  * Source: `torchtitan/config/job_config.py` before 9810191bb, `torchtitan/config`, `models/*\/config_registry.py` after.
  */
 import { EFFECT, memory, other, PRECISION, STORAGE } from "../effects";
-import type { SchemaKey } from "../schema";
+import type { KeySpec } from "../types";
 
 const MODES = { none: false, selective: true, full: true, memory_budget: true } as const;
 
-export const TORCHTITAN_KEYS: readonly SchemaKey[] = [
+export const TORCHTITAN_KEYS: readonly KeySpec[] = [
   memory("model.name", "model_name", "string", EFFECT.model),
   memory("model.flavor", "model_flavor", "string", "Size of the model, from torchtitan's own table."),
   other("model.hf_assets_path", null, "string", "Tokenizer and checkpoint.", { aliases: ["model.tokenizer_path"] }),
@@ -45,7 +45,7 @@ export const TORCHTITAN_KEYS: readonly SchemaKey[] = [
     writes: { bf16: "bfloat16", fp16: "float16", fp32: "float32" },
     means: PRECISION,
   }),
-  memory("training.mixed_precision_reduce", "reduce_dtype", "string", "Dtype gradients are reduced in.", {
+  memory("training.mixed_precision_reduce", null, "string", "Dtype gradients are reduced in.", {
     default: "float32",
   }),
   memory("training.enable_cpu_offload", "offload_param", "boolean", EFFECT.offloadParam, {
@@ -95,17 +95,13 @@ export const TORCHTITAN_KEYS: readonly SchemaKey[] = [
     aliases: ["experimental.context_parallel_degree"],
   }),
   memory("parallelism.expert_parallel_degree", "expert_parallel", "integer", EFFECT.expert, { default: 1, min: 1 }),
-  memory("parallelism.expert_tensor_parallel_degree", "expert_tensor_parallel", "integer", EFFECT.expert, { min: 1 }),
-  memory("parallelism.pipeline_parallel_schedule", "pipeline_schedule", "string", EFFECT.schedule, {
+  memory("parallelism.expert_tensor_parallel_degree", null, "integer", EFFECT.expert, { min: 1 }),
+  memory("parallelism.pipeline_parallel_schedule", null, "string", EFFECT.schedule, {
     aliases: ["experimental.pipeline_parallel_schedule"],
   }),
-  memory(
-    "parallelism.pipeline_parallel_microbatch_size",
-    "pipeline_micro_batch_size",
-    "integer",
-    "Samples per pipeline micro-batch.",
-    { min: 1 },
-  ),
+  memory("parallelism.pipeline_parallel_microbatch_size", null, "integer", "Samples per pipeline micro-batch.", {
+    min: 1,
+  }),
   memory(
     "activation_checkpoint.mode",
     "gradient_checkpointing",
@@ -128,7 +124,7 @@ export const TORCHTITAN_KEYS: readonly SchemaKey[] = [
     // `implementation` is fused by default (torchtitan/components/optimizer.py)
     means: { AdamW: "adamw_torch_fused", Adam: "adamw_torch_fused" },
   }),
-  memory("optimizer.implementation", "optimizer_implementation", "string", "fused keeps the fewest temporaries.", {
+  memory("optimizer.implementation", null, "string", "fused keeps the fewest temporaries.", {
     default: "fused",
   }),
   memory(
@@ -154,5 +150,5 @@ export const TORCHTITAN_KEYS: readonly SchemaKey[] = [
     aliases: ["float8.filter_fqns"],
   }),
   memory("float8.enable_float8_linear", "float8", "boolean", "Matrix products in 8 bits."),
-  memory("checkpoint.async_mode", null, "string", "Asynchronous checkpoints keep a copy in host memory."),
+  other("checkpoint.async_mode", null, "string", "Asynchronous checkpoints keep a copy in host memory."),
 ];

@@ -3,7 +3,7 @@
  * Source: `torchtune/recipes/*.py`, `recipes/configs` at bd2a0fc.
  */
 import { EFFECT, memory, other, PRECISION, STORAGE, touching } from "../effects";
-import type { SchemaKey } from "../schema";
+import type { KeySpec } from "../types";
 
 /** Optimizer components by the name of the same optimizer in transformers. */
 const OPTIMIZERS: Readonly<Record<string, string>> = {
@@ -26,7 +26,7 @@ const OPTIMIZERS: Readonly<Record<string, string>> = {
   "torchao.prototype.low_bit_optim.AdamW4bit": "adamw_torch_4bit",
 };
 
-export const TORCHTUNE_KEYS: readonly SchemaKey[] = [
+export const TORCHTUNE_KEYS: readonly KeySpec[] = [
   memory("model", null, "any", EFFECT.model),
   memory(
     "model._component_",
@@ -94,7 +94,7 @@ export const TORCHTUNE_KEYS: readonly SchemaKey[] = [
     "Frees a unit's gathered parameters after its forward.",
     { default: true, also: [{ name: "fsdp", means: { true: "full_shard", false: "shard_grad_op" } }] },
   ),
-  memory("custom_sharded_layers", "custom_sharded_layers", "list", "Layers sharded as units of their own."),
+  memory("custom_sharded_layers", null, "list", "Layers sharded as units of their own."),
   memory("tensor_parallel_dim", "tensor_parallel", "integer", EFFECT.tensor, { default: 1, min: 1 }),
   memory("context_parallel_dim", "context_parallel", "integer", EFFECT.context, { default: 1, min: 1 }),
   memory(

@@ -1,115 +1,115 @@
 /** TRL's ModelConfig, SFTConfig, DPOConfig, GRPOConfig and the other trainers, beyond TrainingArguments (TRL 1.x). */
-import { memoryKey, plainKey } from "../key";
+import { memory, other } from "../effects";
 import type { KeySpec } from "../types";
 
 export const TRL_KEYS: readonly KeySpec[] = [
-  memoryKey("max_length", "sequence_length", "integer", "Longest sequence in tokens; longer samples are truncated.", {
+  memory("max_length", "sequence_length", "integer", "Longest sequence in tokens; longer samples are truncated.", {
     default: 1024,
     min: 1,
     nullable: true,
   }),
-  memoryKey("max_prompt_length", "max_prompt_length", "integer", "Longest prompt in tokens.", {
+  memory("max_prompt_length", "max_prompt_length", "integer", "Longest prompt in tokens.", {
     min: 1,
     nullable: true,
   }),
-  memoryKey("max_completion_length", "max_completion_length", "integer", "Longest completion in tokens.", {
+  memory("max_completion_length", "max_completion_length", "integer", "Longest completion in tokens.", {
     min: 1,
     nullable: true,
   }),
-  memoryKey("packing", "packing", "boolean", "Fills every sequence to the full length: no padding, the bound is met.", {
+  memory("packing", "packing", "boolean", "Fills every sequence to the full length: no padding, the bound is met.", {
     default: false,
   }),
-  memoryKey("padding_free", "padding_free", "boolean", "Concatenates the batch instead of padding it.", {
+  memory("padding_free", "padding_free", "boolean", "Concatenates the batch instead of padding it.", {
     default: false,
   }),
-  plainKey("packing_strategy", null, "string", "How samples are packed.", { nullable: true }),
-  memoryKey("pad_to_multiple_of", "pad_to_multiple_of", "integer", "Lengths of batches are rounded up to it.", {
+  other("packing_strategy", null, "string", "How samples are packed.", { nullable: true }),
+  memory("pad_to_multiple_of", "pad_to_multiple_of", "integer", "Lengths of batches are rounded up to it.", {
     nullable: true,
     min: 1,
   }),
-  plainKey("eval_packing", null, "boolean", "Packing in evaluation.", { nullable: true }),
-  memoryKey("activation_offloading", "offload_activations", "boolean", "Moves saved activations to host memory.", {
+  other("eval_packing", null, "boolean", "Packing in evaluation.", { nullable: true }),
+  memory("activation_offloading", "offload_activations", "boolean", "Moves saved activations to host memory.", {
     default: false,
   }),
-  memoryKey("loss_type", "loss_type", "any", "Loss; the chunked kinds never hold all logits at once.", {
+  memory("loss_type", "loss_type", "any", "Loss; the chunked kinds never hold all logits at once.", {
     nullable: true,
   }),
-  memoryKey("model_init_kwargs", "model_init_kwargs", "map", "Arguments of from_pretrained.", { nullable: true }),
-  memoryKey("model_init_kwargs.torch_dtype", "load_dtype", "string", "Dtype the weights are loaded in.", {
+  memory("model_init_kwargs", "model_init_kwargs", "map", "Arguments of from_pretrained.", { nullable: true }),
+  memory("model_init_kwargs.torch_dtype", "load_dtype", "string", "Dtype the weights are loaded in.", {
     aliases: ["model_init_kwargs.dtype"],
     nullable: true,
   }),
-  memoryKey("model_init_kwargs.attn_implementation", "attention", "string", "Attention kernel.", { nullable: true }),
-  memoryKey("use_peft", "use_peft", "boolean", "Trains LoRA adapters; the base model is frozen.", { default: false }),
-  memoryKey("lora_r", "lora_rank", "integer", "Rank of the LoRA matrices.", { default: 16, min: 1 }),
-  memoryKey("lora_alpha", "lora_alpha", "number", "Scale of the LoRA update: no memory.", { default: 32 }),
-  memoryKey("lora_dropout", "lora_dropout", "number", "Dropout before LoRA: saves a mask and a copy of the input.", {
+  memory("model_init_kwargs.attn_implementation", "attention", "string", "Attention kernel.", { nullable: true }),
+  memory("use_peft", "use_peft", "boolean", "Trains LoRA adapters; the base model is frozen.", { default: false }),
+  memory("lora_r", "lora_rank", "integer", "Rank of the LoRA matrices.", { default: 16, min: 1 }),
+  memory("lora_alpha", "lora_alpha", "number", "Scale of the LoRA update: no memory.", { default: 32 }),
+  memory("lora_dropout", "lora_dropout", "number", "Dropout before LoRA: saves a mask and a copy of the input.", {
     default: 0.05,
     min: 0,
     max: 1,
   }),
-  memoryKey("lora_target_modules", "lora_target_modules", "list", "Modules that get an adapter.", { nullable: true }),
-  memoryKey(
+  memory("lora_target_modules", "lora_target_modules", "list", "Modules that get an adapter.", { nullable: true }),
+  memory(
     "lora_target_parameters",
     "adapter_target_parameters",
     "any",
     "Parameters that get low-rank factors of their own: experts that are stored together.",
     { nullable: true },
   ),
-  memoryKey(
+  memory(
     "lora_modules_to_save",
     "lora_modules_to_save",
     "list",
     "Modules trained in full, as copies beside the frozen originals.",
     { nullable: true },
   ),
-  plainKey("lora_task_type", null, "string", "Task of the adapter.", { nullable: true }),
-  memoryKey("use_rslora", "use_rslora", "boolean", "Rank-stabilised scaling: no memory.", { default: false }),
-  memoryKey("use_dora", "use_dora", "boolean", "DoRA: a magnitude vector and larger activations per module.", {
+  other("lora_task_type", null, "string", "Task of the adapter.", { nullable: true }),
+  memory("use_rslora", "use_rslora", "boolean", "Rank-stabilised scaling: no memory.", { default: false }),
+  memory("use_dora", "use_dora", "boolean", "DoRA: a magnitude vector and larger activations per module.", {
     default: false,
   }),
-  memoryKey("load_in_4bit", "load_in_4bit", "boolean", "Keeps the frozen base in 4 bits.", { default: false }),
-  memoryKey("load_in_8bit", "load_in_8bit", "boolean", "Keeps the frozen base in 8 bits.", { default: false }),
-  memoryKey("bnb_4bit_quant_type", "bnb_4bit_quant_type", "enum", "4-bit number format.", {
+  memory("load_in_4bit", "load_in_4bit", "boolean", "Keeps the frozen base in 4 bits.", { default: false }),
+  memory("load_in_8bit", "load_in_8bit", "boolean", "Keeps the frozen base in 8 bits.", { default: false }),
+  memory("bnb_4bit_quant_type", "bnb_4bit_quant_type", "enum", "4-bit number format.", {
     default: "nf4",
     values: ["nf4", "fp4"],
   }),
-  memoryKey("use_bnb_nested_quant", "double_quantization", "boolean", "Quantizes the scales too: 0.05 byte less.", {
+  memory("use_bnb_nested_quant", "double_quantization", "boolean", "Quantizes the scales too: 0.05 byte less.", {
     default: false,
   }),
-  memoryKey("bnb_4bit_quant_storage", "bnb_4bit_quant_storage", "string", "Dtype the 4-bit blocks are stored as.", {
+  memory("bnb_4bit_quant_storage", "bnb_4bit_quant_storage", "string", "Dtype the 4-bit blocks are stored as.", {
     nullable: true,
   }),
-  memoryKey("beta", "beta", "number", "Weight of the KL term: 0 in GRPO means no reference model.", {}),
-  memoryKey(
+  memory("beta", "beta", "number", "Weight of the KL term: 0 in GRPO means no reference model.", {}),
+  memory(
     "precompute_ref_log_probs",
     "precompute_ref_log_probs",
     "boolean",
     "Computes the reference's log-probabilities once, so that the reference model is not kept.",
     { default: false },
   ),
-  memoryKey(
+  memory(
     "disable_dropout",
     "disable_dropout",
     "boolean",
     "Switches dropout off, adapters' included: preference trainers do unless told otherwise.",
     {},
   ),
-  memoryKey(
+  memory(
     "cast_lm_head_to_fp32",
     "head_in_float32",
     "boolean",
     "GRPO keeps the output head, with its gradient and states, in float32.",
     { default: false },
   ),
-  memoryKey(
+  memory(
     "center_rewards_coefficient",
     "center_rewards_coefficient",
     "number",
     "Pulls rewards towards zero: a few numbers per pair.",
     { nullable: true },
   ),
-  memoryKey(
+  memory(
     "rpo_alpha",
     "rpo_alpha",
     "number",
@@ -118,80 +118,74 @@ export const TRL_KEYS: readonly KeySpec[] = [
       nullable: true,
     },
   ),
-  memoryKey(
-    "use_weighting",
-    "use_weighting",
-    "boolean",
-    "Weighs the pairs by their likelihood: passes over all logits.",
-    {
-      default: false,
-    },
-  ),
-  plainKey("cpo_alpha", "cpo_alpha", "number", "Weight of CPO's likelihood term: 0 leaves it out.", { default: 1 }),
-  plainKey("precompute_ref_batch_size", null, "integer", "Batch of that pass.", { nullable: true, min: 1 }),
-  memoryKey("ref_model", "ref_model", "string", "Reference model: a second copy on the GPU.", { nullable: true }),
-  memoryKey("sync_ref_model", "sync_ref_model", "boolean", "Keeps the reference in step with the model.", {
+  memory("use_weighting", "use_weighting", "boolean", "Weighs the pairs by their likelihood: passes over all logits.", {
     default: false,
   }),
-  memoryKey("num_generations", "num_generations", "integer", "Completions per prompt: 8 in GRPO, 2 in RLOO.", {
+  other("cpo_alpha", "cpo_alpha", "number", "Weight of CPO's likelihood term: 0 leaves it out.", { default: 1 }),
+  other("precompute_ref_batch_size", null, "integer", "Batch of that pass.", { nullable: true, min: 1 }),
+  memory("ref_model", "ref_model", "string", "Reference model: a second copy on the GPU.", { nullable: true }),
+  other("sync_ref_model", null, "boolean", "Keeps the reference in step with the model.", {
+    default: false,
+  }),
+  memory("num_generations", "num_generations", "integer", "Completions per prompt: 8 in GRPO, 2 in RLOO.", {
     min: 1,
   }),
-  memoryKey("generation_batch_size", "generation_batch_size", "integer", "Completions generated at once.", {
+  memory("generation_batch_size", "generation_batch_size", "integer", "Completions generated at once.", {
     nullable: true,
     min: 1,
   }),
-  memoryKey("steps_per_generation", "steps_per_generation", "integer", "Steps that share one generation.", {
+  memory("steps_per_generation", "steps_per_generation", "integer", "Steps that share one generation.", {
     nullable: true,
     min: 1,
   }),
-  plainKey("num_iterations", "num_iterations", "integer", "Passes over each generation.", { default: 1, min: 1 }),
-  plainKey(
+  other("num_iterations", "num_iterations", "integer", "Passes over each generation.", { default: 1, min: 1 }),
+  other(
     "importance_sampling_level",
     "importance_sampling_level",
     "string",
     "Ratios of a token, or one of the sequence (GSPO).",
     { default: "token" },
   ),
-  plainKey(
+  other(
     "vllm_importance_sampling_correction",
     "vllm_importance_sampling_correction",
     "boolean",
     "Scores vLLM's completions with the policy before it learns from them.",
     { default: true },
   ),
-  memoryKey(
+  memory(
     "ds3_gather_for_generation",
     "ds3_gather_for_generation",
     "boolean",
     "Under ZeRO-3 the whole model is gathered on every GPU while it generates.",
     { default: true },
   ),
-  memoryKey(
+  memory(
     "cache_implementation",
     "cache_implementation",
     "string",
     "How the key-value cache is kept while transformers generates: growing, static, offloaded, quantized.",
     { nullable: true },
   ),
-  memoryKey(
+  memory(
     "use_transformers_continuous_batching",
     "use_transformers_continuous_batching",
     "boolean",
     "Generates in batches that change, over a paged key-value cache as large as the card has room for.",
     { default: false },
   ),
-  memoryKey(
+  memory(
     "use_transformers_paged",
     "use_transformers_paged",
     "boolean",
     "Old name of use_transformers_continuous_batching.",
     { default: false },
   ),
-  memoryKey("transformers_continuous_batching_config", null, "map", "Sizes of the paged key-value cache.", {
+  memory("transformers_continuous_batching_config", null, "map", "Sizes of the paged key-value cache.", {
     nullable: true,
   }),
   ...(["block_size", "num_blocks", "max_batch_tokens", "max_memory_percent"] as const).map((name) =>
-    memoryKey(
+    memory(
       `transformers_continuous_batching_config.${name}`,
       `paged_${name}`,
       "number",
@@ -199,44 +193,44 @@ export const TRL_KEYS: readonly KeySpec[] = [
       { nullable: true },
     ),
   ),
-  memoryKey("use_vllm", "use_vllm", "boolean", "Generates with vLLM.", { default: false }),
-  memoryKey("vllm_mode", "vllm_mode", "enum", "vLLM on the training GPUs (colocate) or elsewhere (server).", {
+  memory("use_vllm", "use_vllm", "boolean", "Generates with vLLM.", { default: false }),
+  memory("vllm_mode", "vllm_mode", "enum", "vLLM on the training GPUs (colocate) or elsewhere (server).", {
     default: "colocate",
     values: ["colocate", "server"],
   }),
-  memoryKey(
+  memory(
     "vllm_gpu_memory_utilization",
     "vllm_gpu_memory_utilization",
     "number",
     "Share of the card vLLM takes before training starts.",
     { default: 0.3, min: 0, max: 1 },
   ),
-  memoryKey("vllm_enable_sleep_mode", "vllm_enable_sleep_mode", "boolean", "vLLM frees its memory while training.", {
+  memory("vllm_enable_sleep_mode", "vllm_enable_sleep_mode", "boolean", "vLLM frees its memory while training.", {
     default: false,
   }),
-  memoryKey("reward_model_path", "reward_model", "string", "Reward model: another model on the GPU.", {
+  memory("reward_model_path", "reward_model", "string", "Reward model: another model on the GPU.", {
     nullable: true,
   }),
-  memoryKey("sft_model_path", "model", "string", "Policy that PPO's script trains.", { nullable: true }),
-  memoryKey(
+  memory("sft_model_path", "model", "string", "Policy that PPO's script trains.", { nullable: true }),
+  memory(
     "local_rollout_forward_batch_size",
     "local_rollout_forward_batch_size",
     "integer",
     "Completions that PPO generates and scores at once.",
     { min: 1 },
   ),
-  memoryKey("num_mini_batches", "num_mini_batches", "integer", "Mini-batches each batch of PPO is split into.", {
+  memory("num_mini_batches", "num_mini_batches", "integer", "Mini-batches each batch of PPO is split into.", {
     min: 1,
   }),
-  memoryKey("num_ppo_epochs", "num_ppo_epochs", "integer", "Passes over each batch of PPO.", { min: 1 }),
-  memoryKey("response_length", "response_length", "integer", "Tokens generated by PPO.", { min: 1 }),
-  memoryKey("teacher_model_name_or_path", "teacher_model", "string", "Teacher of GKD: another model on the GPU.", {
+  memory("num_ppo_epochs", "num_ppo_epochs", "integer", "Passes over each batch of PPO.", { min: 1 }),
+  memory("response_length", "response_length", "integer", "Tokens generated by PPO.", { min: 1 }),
+  memory("teacher_model_name_or_path", "teacher_model", "string", "Teacher of GKD: another model on the GPU.", {
     nullable: true,
   }),
-  memoryKey("max_new_tokens", "max_new_tokens", "integer", "Tokens that the student generates for each prompt.", {
+  memory("max_new_tokens", "max_new_tokens", "integer", "Tokens that the student generates for each prompt.", {
     min: 1,
   }),
-  memoryKey("lmbda", "lmbda", "number", "Share of the batches that the student generates itself.", { min: 0, max: 1 }),
+  memory("lmbda", "lmbda", "number", "Share of the batches that the student generates itself.", { min: 0, max: 1 }),
 ];
 
 /** Other keys of TRL scripts and the alignment handbook. */

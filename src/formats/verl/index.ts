@@ -182,7 +182,9 @@ export const verlGroup = schemaFormat({
 
 /** Whether a command runs the SFT trainer, which has a config of its own (`verl/trainer/config/sft_trainer.yaml`). */
 function runsSft({ words }: View): boolean {
-  return words.some((word) => /^verl\.trainer\.\w*sft\w*$|verl\/trainer\/\w*sft\w*\.py$/.test(word));
+  return words.some((word) =>
+    /^verl\.trainer\.\w{0,80}sft\w{0,80}$|verl\/trainer\/\w{0,80}sft\w{0,80}\.py$/.test(word),
+  );
 }
 
 export const verlSftShell = schemaFormat({

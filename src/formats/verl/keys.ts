@@ -3,12 +3,18 @@
  * Source: `verl/trainer/config/*.yaml`, `verl/workers/config/*.py` at b178a3c.
  */
 import { EFFECT, memory, other, STORAGE, touching } from "../effects";
-import type { SchemaKey } from "../schema";
+import type { KeySpec, SettingName } from "../types";
 
 const CPU = { true: "cpu", false: "none" } as const;
 
+/** What of a critic's engine the estimate takes; the rest is as the actor's. */
+const CRITIC: Readonly<Record<string, SettingName>> = {
+  offload_param: "critic_offload_param",
+  offload_optimizer: "critic_offload_optimizer",
+};
+
 /** Keys of one training engine (actor, critic, …), below its path. */
-function engine(path: string, name: (setting: string) => string | null): SchemaKey[] {
+function engine(path: string, name: (setting: string) => string | null): KeySpec[] {
   return [
     memory(`${path}.ppo_micro_batch_size_per_gpu`, name("micro_batch_size"), "integer", EFFECT.microBatch, {
       nullable: true,
@@ -54,12 +60,9 @@ function engine(path: string, name: (setting: string) => string | null): SchemaK
     memory(`${path}.fsdp_config.optimizer_offload`, name("offload_optimizer"), "boolean", EFFECT.offloadOptimizer, {
       means: CPU,
     }),
-    memory(
-      `${path}.fsdp_config.fsdp_size`,
-      name("fsdp_size"),
-      "integer",
-      "GPUs the parameters are sharded over; -1 is all.",
-    ),
+    memory(`${path}.fsdp_config.fsdp_size`, null, "integer", "GPUs the parameters are sharded over; -1 is all.", {
+      default: -1,
+    }),
     memory(
       `${path}.fsdp_config.model_dtype`,
       name("load_dtype"),
@@ -103,7 +106,7 @@ function engine(path: string, name: (setting: string) => string | null): SchemaK
 
 const same = (setting: string): string => setting;
 
-export const VERL_KEYS: readonly SchemaKey[] = [
+export const VERL_KEYS: readonly KeySpec[] = [
   memory("actor_rollout_ref.model.path", "model", "string", EFFECT.model, { link: "model" }),
   memory(
     "actor_rollout_ref.model.enable_gradient_checkpointing",
@@ -133,13 +136,13 @@ export const VERL_KEYS: readonly SchemaKey[] = [
   ...engine("actor_rollout_ref.actor", same),
   memory(
     "actor_rollout_ref.ref.fsdp_config.param_offload",
-    "ref_offload_param",
+    null,
     "boolean",
     "Keeps the reference model in host memory between its forwards.",
   ),
   memory(
     "actor_rollout_ref.ref.megatron.param_offload",
-    "ref_offload_param",
+    null,
     "boolean",
     "Keeps the reference model in host memory between its forwards.",
   ),
@@ -158,7 +161,7 @@ export const VERL_KEYS: readonly SchemaKey[] = [
   }),
   memory(
     "actor_rollout_ref.rollout.tensor_model_parallel_size",
-    "rollout_tensor_parallel",
+    null,
     "integer",
     "GPUs one generation engine is spread over.",
     { default: 2, min: 1 },
@@ -182,7 +185,7 @@ export const VERL_KEYS: readonly SchemaKey[] = [
     nullable: true,
   }),
   memory("critic.model.path", "critic_model", "string", "Critic: another trained model.", { nullable: true }),
-  ...engine("critic", (setting) => `critic_${setting}`),
+  ...engine("critic", (setting) => CRITIC[setting] ?? null),
   memory("actor_rollout_ref.ref.log_prob_max_token_len_per_gpu", null, "integer", EFFECT.tokens, { nullable: true }),
   memory("actor_rollout_ref.ref.log_prob_use_dynamic_bsz", null, "boolean", EFFECT.tokens, { nullable: true }),
   memory("actor_rollout_ref.rollout.log_prob_max_token_len_per_gpu", null, "integer", EFFECT.tokens, {
@@ -216,14 +219,8 @@ export const VERL_KEYS: readonly SchemaKey[] = [
   memory("actor_rollout_ref.rollout.prompt_length", null, "integer", EFFECT.engineLength, { nullable: true }),
   memory("actor_rollout_ref.rollout.response_length", null, "integer", EFFECT.engineLength, { nullable: true }),
   memory("actor_rollout_ref.actor.use_torch_compile", null, "boolean", EFFECT.compile, { nullable: true }),
-  memory(
-    "critic.model.enable_gradient_checkpointing",
-    "critic_gradient_checkpointing",
-    "boolean",
-    EFFECT.checkpointing,
-    { nullable: true },
-  ),
-  memory("critic.model.enable_activation_offload", "critic_offload_activations", "boolean", EFFECT.offloadActivations, {
+  memory("critic.model.enable_gradient_checkpointing", null, "boolean", EFFECT.checkpointing, { nullable: true }),
+  memory("critic.model.enable_activation_offload", null, "boolean", EFFECT.offloadActivations, {
     nullable: true,
   }),
   memory("critic.model.use_remove_padding", null, "boolean", EFFECT.packing, { nullable: true }),
@@ -308,7 +305,7 @@ export const VERL_KEYS: readonly SchemaKey[] = [
 ];
 
 /** The SFT trainer. */
-export const VERL_SFT_KEYS: readonly SchemaKey[] = [
+export const VERL_SFT_KEYS: readonly KeySpec[] = [
   memory("model.partial_pretrain", "model", "string", EFFECT.model, { link: "model", aliases: ["model.path"] }),
   memory("model.enable_gradient_checkpointing", "gradient_checkpointing", "boolean", EFFECT.checkpointing),
   memory("model.fsdp_config.model_dtype", "load_dtype", "string", EFFECT.load, { default: "fp32", means: STORAGE }),
@@ -333,9 +330,9 @@ export const VERL_SFT_KEYS: readonly SchemaKey[] = [
 ];
 
 /** Group files hold one block at their root. */
-export const VERL_GROUP_KEYS: readonly SchemaKey[] = [
+export const VERL_GROUP_KEYS: readonly KeySpec[] = [
   ...engine("", same).map(
-    (key): SchemaKey => ({
+    (key): KeySpec => ({
       ...key,
       key: key.key.slice(1),
       ...(key.aliases === undefined ? {} : { aliases: key.aliases.map((alias) => alias.slice(1)) }),
@@ -343,7 +340,7 @@ export const VERL_GROUP_KEYS: readonly SchemaKey[] = [
   ),
   ...engine("", same)
     .filter((key) => /^\.(?:fsdp_config|megatron)\./.test(key.key))
-    .map((key): SchemaKey => {
+    .map((key): KeySpec => {
       const { aliases: _, ...rest } = key;
       return { ...rest, key: key.key.replace(/^\.(?:fsdp_config|megatron)\./, "") };
     }),

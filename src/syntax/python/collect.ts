@@ -1,36 +1,28 @@
-/** What stands in a module: calls, classes, imports, and the names it binds. */
+/** What stands in a module and may run: calls, classes, functions, assignments, imports. */
 import type { SyntaxNode, Tree } from "@lezer/common";
-import type { Span } from "../tree";
-import { childrenOf, span } from "./nodes";
-
-/** What a name is bound to. */
-export interface Binding {
-  /** null: bound in a way that gives no value (loop variable, several assignments). */
-  expression: SyntaxNode | null;
-  reason: string;
-  span: Span;
-}
+import { childrenOf } from "./nodes";
 
 /** Calls that return what the command line says: `argparse`, `HfArgumentParser`, `TrlParser`, draccus, tyro. */
 const PARSES = /(?:^|\.)(?:parse_\w+|parse|cli)$/;
 
 /** Goes over a module once. */
 export class Collector {
-  readonly bindings = new Map<string, Binding>();
   readonly callNodes: SyntaxNode[] = [];
   private readonly byName = new Map<string, SyntaxNode[]>();
   readonly classNodes: SyntaxNode[] = [];
   readonly functionNodes: SyntaxNode[] = [];
   /** Names bound to what a parser of arguments returns. */
   readonly namespaces = new Set<string>();
-  readonly assigned: { readonly name: SyntaxNode; readonly value: SyntaxNode }[] = [];
+  readonly assigned: { readonly name: SyntaxNode; readonly value: SyntaxNode; readonly statement: SyntaxNode }[] = [];
   readonly imports: string[] = [];
 
   constructor(private readonly text: string) {}
 
-  collect(tree: Tree): void {
+  /** @param never whether a statement or an expression is never run */
+  collect(tree: Tree, never: (node: { readonly from: number; readonly to: number }) => boolean): void {
     tree.iterate({
       enter: (cursor) => {
+        if (never(cursor)) return false;
         switch (cursor.name) {
           case "CallExpression":
           case "Decorator":
@@ -45,19 +37,11 @@ export class Collector {
           case "AssignStatement":
             this.assignment(cursor.node);
             break;
-          case "UpdateStatement":
-            this.rebind(cursor.node.firstChild, "changed by an augmented assignment");
-            break;
-          case "ForStatement":
-            this.rebind(cursor.node.getChild("VariableName"), "a loop variable");
-            break;
-          case "NamedExpression":
-            this.rebind(cursor.node.firstChild, "assigned in an expression");
-            break;
           case "ImportStatement":
             this.importStatement(cursor.node);
             break;
         }
+        return true;
       },
     });
   }
@@ -100,9 +84,8 @@ export class Collector {
               ? values[index]
               : undefined;
         if (parses && name.name === "VariableName") this.namespaces.add(this.slice(name));
-        if (name.name === "VariableName") this.bind(name, expression ?? null, "unpacked from an expression");
         if (expression !== undefined && (name.name === "VariableName" || name.name === "MemberExpression"))
-          this.assigned.push({ name, value: expression });
+          this.assigned.push({ name, value: expression, statement: node });
       });
     }
   }
@@ -111,30 +94,18 @@ export class Collector {
     return node.name === "CallExpression" && node.firstChild !== null ? this.slice(node.firstChild) : "";
   }
 
-  private bind(name: SyntaxNode, expression: SyntaxNode | null, reason: string): void {
-    const key = this.slice(name);
-    const existing = this.bindings.get(key);
-    if (existing === undefined) this.bindings.set(key, { expression, reason, span: span(name) });
-    else this.bindings.set(key, { expression: null, reason: "assigned more than once", span: existing.span });
-  }
-
-  private rebind(name: SyntaxNode | null, reason: string): void {
-    if (name === null || name.name !== "VariableName") return;
-    this.bindings.set(this.slice(name), { expression: null, reason, span: span(name) });
-  }
-
   private importStatement(node: SyntaxNode): void {
     const words = this.slice(node).replace(/[()\\\n]/g, " ");
     const from = /^\s*from\s+([\w.]+)\s+import\s+(.*)$/s.exec(words);
     if (from !== null) {
       for (const part of (from[2] ?? "").split(",")) {
-        const name = part.trim().split(/\s+as\s+/)[0];
+        const name = part.split(/\sas\s/)[0]?.trim();
         if (name !== undefined && name !== "") this.imports.push(`${from[1]}.${name}`);
       }
       return;
     }
     for (const part of words.replace(/^\s*import\s+/, "").split(",")) {
-      const name = part.trim().split(/\s+as\s+/)[0];
+      const name = part.split(/\sas\s/)[0]?.trim();
       if (name !== undefined && name !== "") this.imports.push(name);
     }
   }

@@ -8,11 +8,23 @@
 import type { Tree } from "@lezer/common";
 import { parser } from "@lezer/python";
 import { emptyMap, MAX_LENGTH, prepareText } from "../text";
-import type { Entry, LocatedNode, MapNode, ParsedDocument, PythonCall, PythonClass, PythonModule } from "../tree";
+import type {
+  Entry,
+  LocatedNode,
+  MapNode,
+  ParsedDocument,
+  PythonCall,
+  PythonClass,
+  PythonEffect,
+  PythonGuard,
+  PythonModule,
+} from "../tree";
 import { classOf } from "./classes";
 import { Collector } from "./collect";
+import { Flow, type Guard } from "./flow";
 import { span } from "./nodes";
 import { declaredDefaults, optionsOf, startedFunctions } from "./options";
+import { Paths } from "./paths";
 import { Evaluator } from "./values";
 
 /** Values of a program's options by their names, as its command line gives them; places are the command's own. */
@@ -51,19 +63,42 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
   try {
     tree = parser.parse(text);
   } catch {
-    return { calls: [], classes: [], assignments: nothing, imports: [], options: nothing };
+    return { calls: [], classes: [], assignments: nothing, effects: [], imports: [], options: nothing };
   }
-  const found = new Collector(text);
-  found.collect(tree);
-  const attributes = new Map<string, LocatedNode>();
-  const parameters = new Map<string, GivenOptions>();
-  const evaluator = new Evaluator(text, found, attributes, parameters);
-  addAttributes(attributes, found, evaluator);
-  for (const [key, value] of given) attributes.set(key, value);
-  const declared = declaredDefaults(callsOf(found, evaluator)).map(({ key, value }) => [key, value] as const);
-  for (const name of startedFunctions(found, evaluator)) parameters.set(name, new Map([...declared, ...given]));
-  evaluator.forget();
-  const calls = callsOf(found, evaluator);
+  const { found, flow, evaluator } = interpreted(text, tree, given);
+  const paths = new Paths(flow, evaluator);
+  const guardsOf = (guards: readonly Guard[]) =>
+    guards.map(({ test, holds }): PythonGuard => ({ test: paths.test(test), holds, ...span(test) }));
+  const calls = found.callNodes.flatMap((node) => {
+    const call = evaluator.call(node);
+    if (call === null) return [];
+    const object =
+      node.name === "CallExpression" && node.firstChild?.name === "MemberExpression" ? node.firstChild : null;
+    const path = object?.firstChild && paths.of(object.firstChild);
+    const receiver = evaluator.receiver(node);
+    const { order, guards, deferred } = flow.reachedAt(node) ?? NOT_REACHED;
+    return [
+      {
+        ...call,
+        order,
+        ...(deferred ? { deferred } : {}),
+        guards: guardsOf(guards),
+        ...(receiver === undefined ? {} : { receiver }),
+        ...(path ? { path } : {}),
+      },
+    ];
+  });
+  const effects = found.assigned.flatMap(({ name, value, statement }): PythonEffect[] => {
+    const object = name.name === "MemberExpression" ? name.firstChild : null;
+    const path = object === null ? undefined : paths.of(object);
+    const reached = flow.reachedAt(statement);
+    if (object === null || path === undefined || reached === undefined) return [];
+    const attribute = evaluator.slice(name.lastChild ?? name);
+    const said = evaluator.evaluate(value);
+    const test = said.kind === "unknown" ? paths.test(value) : null;
+    const guards = guardsOf(reached.guards);
+    return [{ path, attribute, value: said, test, order: reached.order, guards, ...span(statement) }];
+  });
   const options = optionsOf(found, evaluator, calls);
   const entries = found.assigned.map(
     ({ name, value }): Entry => ({ key: evaluator.slice(name), keySpan: span(name), value: evaluator.evaluate(value) }),
@@ -72,9 +107,64 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
     calls,
     classes: found.classNodes.map((node) => withGiven(classOf(node, evaluator), given)),
     assignments: { kind: "map", entries, start: 0, end: text.length },
+    effects: effects.toSorted((a, b) => a.order - b.order),
     imports: found.imports,
     options,
   };
+}
+
+/** What no way through the module comes to, such as the default of a parameter. */
+const NOT_REACHED = { order: Number.MAX_SAFE_INTEGER, guards: [], deferred: true as const };
+
+interface Interpreted {
+  readonly found: Collector;
+  readonly flow: Flow;
+  readonly evaluator: Evaluator;
+}
+
+/** What a module does where something happens with it, and not only what stands in it. */
+const TRAINS = /(?:^|\.)(?:train|fit|backward)$/;
+
+/**
+ * The module twice: first as if no condition were known, for the options it declares, then with their values. Where nothing is
+ * trained by the options' defaults (`if args.do_train:`), they decide nothing.
+ */
+function interpreted(text: string, tree: Tree, given: GivenOptions): Interpreted {
+  const open = walked(text, tree, null, new Map(), new Map());
+  const attributes = new Map<string, LocatedNode>();
+  addAttributes(attributes, open.found, open.evaluator);
+  for (const [key, value] of given) attributes.set(key, value);
+  const declared = declaredDefaults(callsOf(open.found, open.evaluator)).map(({ key, value }) => [key, value] as const);
+  const parameters = new Map<string, GivenOptions>();
+  for (const name of startedFunctions(open.found, open.evaluator))
+    parameters.set(name, new Map([...declared, ...given]));
+  const decided = walked(text, tree, open.found, attributes, parameters);
+  if (trains(decided) || !trains(open)) return decided;
+  const plain = walked(text, tree, open.found, given, parameters);
+  const { found, flow } = trains(plain) ? plain : open;
+  return { found, flow, evaluator: new Evaluator(text, flow, found, attributes, parameters) };
+}
+
+function trains({ found, evaluator }: Interpreted): boolean {
+  return found.callNodes.some(({ firstChild }) => firstChild !== null && TRAINS.test(evaluator.slice(firstChild)));
+}
+
+/** @param known what stands in the module whether it runs or not; null: no condition is known yet */
+function walked(
+  text: string,
+  tree: Tree,
+  known: Collector | null,
+  attributes: ReadonlyMap<string, LocatedNode>,
+  parameters: ReadonlyMap<string, GivenOptions>,
+): Interpreted {
+  const found = new Collector(text);
+  let judge: Evaluator | null = null;
+  const flow: Flow = new Flow(text, (test) => judge?.holds(test));
+  judge = new Evaluator(text, flow, known ?? found, attributes, parameters, true);
+  if (known === null) judge = null;
+  flow.walk(tree);
+  found.collect(tree, (node) => flow.isDead(node));
+  return { found, flow, evaluator: new Evaluator(text, flow, found, attributes, parameters) };
 }
 
 /** A field that the command gives has its value. */

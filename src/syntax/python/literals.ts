@@ -48,7 +48,7 @@ export function fold(
   if (values.length !== 2) return undefined;
   if (left !== undefined && right !== undefined) {
     if (operator === "==" || operator === "is") return left === right;
-    if (operator === "!=") return left !== right;
+    if (operator === "!=" || operator === "is not") return left !== right;
     if (operator === "and") return truth(left) ? right : left;
     if (operator === "or") return truth(left) ? left : right;
   }

@@ -40,7 +40,7 @@ function declared(call: PythonCall): (Omit<Entry, "value"> & { readonly value: L
   // click names the parameter by a text without dashes.
   const bare = texts.find(({ text }) => /^\w+$/.test(text))?.text;
   const own = dest?.kind === "scalar" && typeof dest.value === "string" ? dest.value : bare;
-  const key = own ?? long.text.replace(/^-+/, "").replace(/\/.*$/, "").replaceAll("-", "_");
+  const key = own ?? (long.text.replace(/^-+/, "").split("/", 1)[0] ?? "").replaceAll("-", "_");
   const isFlag = keyword("is_flag");
   const off: LocatedNode = { kind: "scalar", value: false, raw: "", start: call.end, end: call.end };
   const switched =

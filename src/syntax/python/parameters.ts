@@ -1,40 +1,35 @@
-/** Parameters of a module's functions: which one a name stands for where it is used. */
+/** Parameters of a module's functions: what a name may stand for inside of them. */
 import type { SyntaxNode } from "@lezer/common";
+import { childrenOf } from "./nodes";
 
 export interface Parameter {
   /** Name of the function; undefined: it has none, or is a method, whose calls do not say whose they are. */
   readonly function: string | undefined;
   readonly name: string;
+  readonly node: SyntaxNode;
   /** Arguments before it in a call. */
   readonly index: number;
   readonly standard: SyntaxNode | null;
 }
 
-/** The parameter of the innermost function around `node` that has one called `name`. */
-export function parameterAt(
-  node: SyntaxNode,
-  name: string,
-  slice: (node: SyntaxNode) => string,
-): Parameter | undefined {
-  for (let around = node.parent; around !== null; around = around.parent) {
-    if (around.name !== "FunctionDefinition" && around.name !== "LambdaExpression") continue;
-    const list = around.getChild("ParamList");
-    // A default is evaluated where the function stands.
-    if (list === null || (node.from >= list.from && node.to <= list.to)) continue;
-    const names = list.getChildren("VariableName").filter(({ prevSibling }) => prevSibling?.name !== "AssignOp");
-    const index = names.findIndex((parameter) => slice(parameter) === name);
-    const found = names[index];
-    if (found === undefined) continue;
-    const own = around.getChild("VariableName");
-    const isMethod = around.parent?.parent?.name === "ClassDefinition";
-    const next = found.nextSibling;
+/** Parameters of a function or of a `lambda`, in their order. */
+export function parametersOf(definition: SyntaxNode, slice: (node: SyntaxNode) => string): Parameter[] {
+  const own = definition.getChild("VariableName");
+  const statement = definition.parent?.name === "DecoratedStatement" ? definition.parent : definition;
+  const isMethod = statement.parent?.parent?.name === "ClassDefinition";
+  const children = childrenOf(definition.getChild("ParamList") ?? definition);
+  const names = children.filter(
+    (child, k) => child.name === "VariableName" && children[k - 1]?.name !== "AssignOp" && child !== own,
+  );
+  return names.map((node, index): Parameter => {
+    const next = node.nextSibling;
     const typed = next?.name === "TypeDef" ? next.nextSibling : next;
     return {
       function: own === null || isMethod ? undefined : slice(own),
-      name,
+      name: slice(node),
+      node,
       index,
       standard: typed?.name === "AssignOp" ? typed.nextSibling : null,
     };
-  }
-  return undefined;
+  });
 }

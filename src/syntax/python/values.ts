@@ -3,10 +3,11 @@ import type { SyntaxNode } from "@lezer/common";
 import { MAX_DEPTH } from "../text";
 import type { Entry, ListNode, LocatedNode, MapNode, PythonCall, ScalarNode, Span, UnknownNode } from "../tree";
 import type { Collector } from "./collect";
-import { knownResult } from "./idioms";
+import type { Binding, Flow } from "./flow";
+import { knownAnswer, knownResult } from "./idioms";
 import { dtypeNamed, fold, truth, unquote } from "./literals";
-import { childrenOf, span } from "./nodes";
-import { type Parameter, parameterAt } from "./parameters";
+import { childrenOf, junction, type Operand, span } from "./nodes";
+import type { Parameter } from "./parameters";
 
 /** Values looked through per expression tree; bounds names that refer to each other. */
 const MAX_EVALUATIONS = 200_000;
@@ -21,6 +22,43 @@ function placeOf(node: LocatedNode): Span {
   return { start: node.start, end: node.end };
 }
 
+/** Dotted names are shorter; what matches names need not take longer ones. Characters. */
+const LONGEST_NAME = 300;
+
+/** Where a value is really written. */
+function sourceOf(value: LocatedNode): Span {
+  return (value.kind === "scalar" || value.kind === "unknown" ? value.source : undefined) ?? placeOf(value);
+}
+
+/** Whether two values are the same, as far as that can be known: the same plain value, or written in the same place. */
+function isSame(a: LocatedNode, b: LocatedNode): boolean {
+  if (a.kind === "scalar" && b.kind === "scalar") return a.value === b.value;
+  const [one, other] = [sourceOf(a), sourceOf(b)];
+  return a.kind === b.kind && one.start === other.start && one.end === other.end;
+}
+
+function reasonOf(value: LocatedNode): string {
+  return value.kind === "unknown" ? value.reason : "an expression";
+}
+
+/** Python's truth of a value; undefined: it is not known. */
+function truthOf(value: LocatedNode): boolean | undefined {
+  if (value.kind === "scalar") return truth(value.value);
+  if (value.kind === "unknown") return undefined;
+  return (value.kind === "list" ? value.items : value.entries).length > 0;
+}
+
+function contains(container: LocatedNode, item: LocatedNode): boolean | undefined {
+  if (item.kind !== "scalar") return undefined;
+  if (container.kind === "scalar")
+    return typeof container.value === "string" && typeof item.value === "string"
+      ? container.value.includes(item.value)
+      : undefined;
+  if (container.kind === "map") return container.entries.some(({ key }) => key === String(item.value));
+  if (container.kind === "unknown" || container.items.some(({ kind }) => kind !== "scalar")) return undefined;
+  return container.items.some((one) => one.kind === "scalar" && one.value === item.value);
+}
+
 export class Evaluator {
   private readonly values = new Map<string, LocatedNode>();
   private readonly evaluating = new Set<string>();
@@ -29,12 +67,15 @@ export class Evaluator {
   /**
    * @param attributes those of namespaces, whose values are known from elsewhere in the module (`args.x`)
    * @param given values of parameters, by the name of the function that the command line calls
+   * @param strict a parameter has a value only where every call gives the same
    */
   constructor(
     private readonly text: string,
+    private readonly flow: Flow,
     private readonly found: Collector,
     private readonly attributes: ReadonlyMap<string, LocatedNode>,
     private readonly given: ReadonlyMap<string, ReadonlyMap<string, LocatedNode>>,
+    private readonly strict = false,
   ) {}
 
   /** More attributes are known now: what was evaluated before is forgotten. */
@@ -54,7 +95,7 @@ export class Evaluator {
         : callee.name === "MemberExpression"
           ? this.memberName(callee)
           : null;
-    if (name === null) return null;
+    if (name === null || name.length > LONGEST_NAME) return null;
     const calleeSpan =
       callee.name === "MemberExpression" && !this.slice(callee).endsWith(name)
         ? span(callee.lastChild ?? callee)
@@ -63,10 +104,22 @@ export class Evaluator {
     return { callee: name, calleeSpan, positional, keywords: { kind: "map", entries, ...span(list) }, ...span(node) };
   }
 
+  /** Whether a condition holds; undefined: that is not known. */
+  holds(test: SyntaxNode): boolean | undefined {
+    return truthOf(this.evaluate(test));
+  }
+
+  /** The object whose method a call names. */
+  receiver(node: SyntaxNode): LocatedNode | undefined {
+    const [callee] = childrenOf(node);
+    const object = callee?.name === "MemberExpression" ? callee.firstChild : null;
+    return object === null || object === undefined ? undefined : this.evaluate(object);
+  }
+
   /** `@name.of(…)`: a call whose name the grammar gives as one text. */
   private decorator(node: SyntaxNode, list: SyntaxNode): PythonCall {
     const start = node.from + 1;
-    const callee = this.text.slice(start, list.from).trim();
+    const callee = this.text.slice(start, Math.min(list.from, start + LONGEST_NAME)).trim();
     const { positional, entries } = this.arguments(list, 0);
     const calleeSpan = { start, end: start + callee.length };
     return { callee, calleeSpan, positional, keywords: { kind: "map", entries, ...span(list) }, ...span(node) };
@@ -211,12 +264,30 @@ export class Evaluator {
 
   private variable(node: SyntaxNode, depth: number): LocatedNode {
     const name = this.slice(node);
-    const parameter = parameterAt(node, name, (part) => this.slice(part));
+    if (name === "__name__") return this.scalar(node, "__main__");
+    const bindings = this.flow.bindingsAt(node);
+    if (bindings === undefined || bindings.length === 0)
+      return this.unknown(node, `\`${name}\` is not defined in this file`);
+    return this.bound(node, bindings, depth);
+  }
+
+  /** What a name is bound to, or may be bound to by conditions that are not known. */
+  private bound(node: SyntaxNode, bindings: readonly Binding[], depth: number): LocatedNode {
+    const values = bindings.map((binding) => this.ofBinding(binding, node, depth));
+    const [first] = values;
+    if (first !== undefined && values.every((value) => isSame(value, first))) return first;
+    return { ...this.unknown(node, `\`${this.slice(node)}\` is assigned more than once`), alternatives: values };
+  }
+
+  private ofBinding({ expression, reason, element, parameter }: Binding, node: SyntaxNode, depth: number): LocatedNode {
     if (parameter !== undefined) return this.parameter(parameter, node, depth);
-    const binding = this.found.bindings.get(name);
-    if (binding === undefined) return this.unknown(node, `\`${name}\` is not defined in this file`);
-    if (binding.expression === null) return this.unknown(node, `\`${name}\` is ${binding.reason}`);
-    return this.moved(this.evaluate(binding.expression, depth + 1), node);
+    const name = this.slice(node);
+    if (expression === null) return this.unknown(node, `\`${name}\` is ${reason}`);
+    const value = this.evaluate(expression, depth + 1);
+    if (element === undefined) return this.moved(value, node);
+    const item = value.kind === "list" ? value.items[element] : undefined;
+    if (item !== undefined) return this.moved(item, node);
+    return { ...this.unknown(node, `\`${name}\` is ${reason}`), source: sourceOf(value) };
   }
 
   /** The value that the first call of its function gives a parameter, where one does and it can be known, else its default. */
@@ -224,11 +295,15 @@ export class Evaluator {
     const calls = parameter.function === undefined ? [] : this.found.callsOf(parameter.function);
     const said = parameter.function === undefined ? undefined : this.given.get(parameter.function)?.get(parameter.name);
     if (said !== undefined) return this.moved(said, node);
-    for (const call of calls) {
-      const found = this.argument(call, parameter, depth);
-      if (found !== undefined && found.kind !== "unknown") return this.moved(found, node);
-    }
-    if (parameter.standard === null) return this.unknown(node, `\`${parameter.name}\` is a parameter`);
+    const values = calls.map((call) => this.argument(call, parameter, depth));
+    const known = values.filter((value) => value !== undefined && value.kind !== "unknown");
+    const [first] =
+      known.length > 0 || parameter.standard !== null ? known : values.filter((value) => value !== undefined);
+    // A condition holds for every call, or it is not known.
+    const differs = first !== undefined && values.some((value) => value === undefined || !isSame(value, first));
+    if (first !== undefined && !(this.strict && differs)) return this.moved(first, node);
+    if (parameter.standard === null || (this.strict && differs))
+      return this.unknown(node, `\`${parameter.name}\` is a parameter`);
     return this.moved(this.evaluate(parameter.standard, depth + 1), node);
   }
 
@@ -246,6 +321,8 @@ export class Evaluator {
     const text = this.slice(node);
     const dtype = dtypeNamed(text);
     if (dtype !== undefined) return this.scalar(node, dtype);
+    const bindings = this.flow.bindingsAt(node);
+    if (bindings !== undefined && bindings.length > 0) return this.bound(node, bindings, depth);
     const subscript = childrenOf(node);
     const object = subscript[0];
     const property = node.lastChild;
@@ -309,7 +386,24 @@ export class Evaluator {
     });
     const known = body === undefined ? undefined : knownResult(this.slice(body).slice(0, 4000));
     if (known !== undefined) return this.scalar(node, known);
+    const answer = body === undefined ? knownAnswer(name) : undefined;
+    if (answer !== undefined)
+      return Array.isArray(answer)
+        ? { kind: "list", items: answer.map((item) => this.scalar(node, item)), ...span(node) }
+        : this.scalar(node, answer as boolean);
+    const returned = callee?.name === "VariableName" ? this.returned(callee, depth) : undefined;
+    if (returned !== undefined) return this.moved(returned, node);
     return this.unknown(node, `the result of \`${name.length > 40 ? `${name.slice(0, 37)}…` : name}(…)\``);
+  }
+
+  /** What a function of the module returns, where it does so in one place. */
+  private returned(callee: SyntaxNode, depth: number): LocatedNode | undefined {
+    const [binding, ...others] = this.flow.bindingsAt(callee) ?? [];
+    const [statement, ...more] = binding?.function === undefined ? [] : this.flow.returnsOf(binding.function);
+    if (statement === undefined || others.length > 0 || more.length > 0) return undefined;
+    const values = childrenOf(statement).filter(({ name }) => !/^(?:return|,|Comment)$/.test(name));
+    const items = values.map((value) => this.evaluate(value, depth + 1));
+    return items.length === 1 ? items[0] : { kind: "list", items, ...span(statement) };
   }
 
   /** `a if condition else b`, where the condition is known. */
@@ -317,34 +411,71 @@ export class Evaluator {
     const [then, , condition, , other] = childrenOf(node).filter(({ name }) => name !== "Comment");
     if (then === undefined || condition === undefined || other === undefined)
       return this.unknown(node, "an expression");
-    const decides = this.evaluate(condition, depth + 1);
-    if (decides.kind !== "scalar") return this.unknown(node, "depends on a condition");
-    return this.moved(this.evaluate(truth(decides.value) ? then : other, depth + 1), node);
+    const decides = truthOf(this.evaluate(condition, depth + 1));
+    if (decides !== undefined) return this.moved(this.evaluate(decides ? then : other, depth + 1), node);
+    const alternatives = [then, other].map((side) => this.moved(this.evaluate(side, depth + 1), node));
+    const [first, second] = alternatives;
+    if (first !== undefined && second !== undefined && isSame(first, second)) return first;
+    return { ...this.unknown(node, "depends on a condition"), alternatives };
   }
 
   private arithmetic(node: SyntaxNode, depth: number): LocatedNode {
     const parts = childrenOf(node).filter((child) => child.name !== "Comment");
-    const operator = parts.find(
-      (child) =>
-        child.name === "ArithOp" ||
-        child.name === "BitOp" ||
-        child.name === "CompareOp" ||
-        /^(?:not|and|or|in|is)$/.test(child.name),
-    );
-    if (operator === undefined) return this.unknown(node, "an expression");
-    const operands = parts.filter((child) => child !== operator).map((child) => this.evaluate(child, depth + 1));
+    const lists = junction(node);
+    if (lists !== undefined) return this.joined(node, lists, depth);
+    const isOperator = ({ name }: SyntaxNode) => /^(?:ArithOp|BitOp|CompareOp|not|and|or|in|is)$/.test(name);
+    const operators = parts.filter(isOperator);
+    if (operators.length === 0) return this.unknown(node, "an expression");
+    const operator = operators.map((part) => this.slice(part)).join(" ");
+    const operands = parts.filter((part) => !isOperator(part)).map((child) => this.evaluate(child, depth + 1));
+    const [left, right] = operands;
+    if (operator === "in" || operator === "not in") {
+      const found = left === undefined || right === undefined ? undefined : contains(right, left);
+      if (found !== undefined) return this.scalar(node, found === (operator === "in"));
+    }
     const values = operands.map((operand) => (operand.kind === "scalar" ? operand.value : undefined));
     const unknown = operands.find((operand) => operand.kind === "unknown");
     if (unknown?.kind === "unknown") return this.unknown(node, unknown.reason);
-    const result = fold(this.slice(operator), values);
+    const result = fold(operator, values);
     return result === undefined ? this.unknown(node, "an expression") : this.scalar(node, result);
+  }
+
+  /** `a or not b and c`: the first operand that decides is the value. */
+  private joined(node: SyntaxNode, lists: readonly (readonly Operand[])[], depth: number): LocatedNode {
+    let open: LocatedNode | undefined;
+    let last: LocatedNode = this.scalar(node, false);
+    for (const list of lists) {
+      const all = this.conjunction(node, list, depth);
+      if (truthOf(all) === true && open === undefined) return this.moved(all, node);
+      if (truthOf(all) === undefined) open ??= all;
+      // What is known to hold decides a condition, whatever stands before it.
+      else if (all.kind === "scalar" && all.value === true) return this.scalar(node, true);
+      last = all;
+    }
+    return open === undefined ? this.moved(last, node) : this.unknown(node, reasonOf(open));
+  }
+
+  private conjunction(node: SyntaxNode, operands: readonly Operand[], depth: number): LocatedNode {
+    let open: LocatedNode | undefined;
+    let last: LocatedNode = this.scalar(node, true);
+    for (const { node: one, negated } of operands) {
+      const value = this.evaluate(one, depth + 1);
+      const holds = truthOf(value);
+      const own = !negated ? value : holds === undefined ? value : this.scalar(node, !holds);
+      if (holds === undefined) open ??= value;
+      else if (holds === negated && open === undefined) return own;
+      else if (holds === negated && own.kind === "scalar" && own.value === false) return own;
+      last = own;
+    }
+    return open ?? last;
   }
 
   /** The value seen from where the name is used; its own place stays as `source`. */
   private moved(value: LocatedNode, node: SyntaxNode): LocatedNode {
     if (value.kind === "scalar")
       return { ...value, ...span(node), raw: this.slice(node), source: value.source ?? placeOf(value) };
-    if (value.kind === "unknown") return { ...value, ...span(node), raw: this.slice(node) };
+    if (value.kind === "unknown")
+      return { ...value, ...span(node), raw: this.slice(node), source: value.source ?? placeOf(value) };
     return value;
   }
 

@@ -16,7 +16,7 @@ export function dockerfile(text: string): string {
       body = " ".repeat(instruction[0].length) + line.slice(instruction[0].length);
     }
     if (/^\s*\[\s*"/.test(body))
-      body = body.replace(/("(?:[^"\\]|\\.)*")|[[\],]/g, (_, quoted: string | undefined) => quoted ?? " ");
+      body = body.replace(/("(?:[^"\\]|\\.)*"?)|[[\],]/g, (_, quoted: string | undefined) => quoted ?? " ");
     result += body;
   }
   return result;

@@ -9,6 +9,8 @@ export interface Field extends Span {
   readonly unknown: string | null;
   /** Where the variable's name is written, for the value of an assignment. */
   readonly name?: Span;
+  /** A variable that the script's own arguments may set otherwise. */
+  readonly standard?: string;
 }
 
 export class FieldBuilder {
@@ -16,6 +18,7 @@ export class FieldBuilder {
   private text_ = "";
   private offsets: number[] = [];
   private reason: string | null = null;
+  private standard: string | undefined;
   private open = false;
   private parts = 1;
 
@@ -51,11 +54,12 @@ export class FieldBuilder {
   field(field: Field): void {
     this.text(field.text, field.offsets);
     this.reason ??= field.unknown;
+    this.standard ??= field.standard;
   }
 
   /** Appends with word splitting at blanks, as an unquoted variable does. */
   splitting(field: Field): void {
-    if (field.unknown !== null && !/\s/.test(field.text.replace(/\$\(.*\)|`.*`/g, ""))) {
+    if (field.unknown !== null && !/\s/.test(withoutCommands(field.text))) {
       this.field(field);
       return;
     }
@@ -63,6 +67,7 @@ export class FieldBuilder {
     const quotes = /(["'])(.*?)\1|(?:\$\([^()]*(?:\([^()]*\)[^()]*)*\)|`[^`]*`|[^\s"'])+|["']/g;
     this.parts = field.text.trim().search(/\s/) < 0 ? 1 : 2;
     let last = 0;
+    this.standard ??= field.standard;
     for (const match of field.text.matchAll(quotes)) {
       const start = match.index;
       if (start > last && this.open) this.split();
@@ -81,11 +86,19 @@ export class FieldBuilder {
   split(): void {
     if (this.open) {
       const inside = this.offsets.filter((offset) => offset >= 0);
-      this.done.push({ text: this.text_, offsets: this.offsets, unknown: this.reason, ...this.place(inside) });
+      const standard = this.standard === undefined ? {} : { standard: this.standard };
+      this.done.push({
+        text: this.text_,
+        offsets: this.offsets,
+        unknown: this.reason,
+        ...standard,
+        ...this.place(inside),
+      });
     }
     this.text_ = "";
     this.offsets = [];
     this.reason = null;
+    this.standard = undefined;
     this.open = false;
   }
 
@@ -145,4 +158,18 @@ export function quotedWord(word: Word): Word {
 
 export function spanOf(field: Span): Span {
   return { start: field.start, end: field.end };
+}
+
+/** A text without what commands in it stand for: from the first beginning of one to the last end, line by line. */
+function withoutCommands(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => between(between(line, "$(", ")"), "`", "`"))
+    .join("\n");
+}
+
+function between(line: string, open: string, close: string): string {
+  const from = line.indexOf(open);
+  const to = line.lastIndexOf(close);
+  return from < 0 || to <= from ? line : line.slice(0, from) + line.slice(to + close.length);
 }

@@ -4,7 +4,7 @@
  * never zero. Reads bash, Slurm jobs, Makefiles and Dockerfiles.
  */
 import { MAX_LENGTH, prepareText } from "../text";
-import type { MapNode, ParsedDocument, ShellScript, SyntaxProblem } from "../tree";
+import type { Entry, MapNode, ParsedDocument, ShellScript, SyntaxProblem } from "../tree";
 import { mainCommand } from "./main-command";
 import { ScriptReader, type ShellFlavour } from "./reader";
 
@@ -20,6 +20,14 @@ export function parseShell(original: string, flavour: ShellFlavour = "shell"): P
   reader.read(prepared.text);
   const shell = reader.script(prepared.text);
   return { root: mainCommandMap(shell, original.length), problems: problems.slice(0, 200), syntax: "shell", shell };
+}
+
+/** A script with variables that something else has set before it. */
+export function readScript(text: string, known: readonly Entry[]): ShellScript {
+  const reader = new ScriptReader("shell", []);
+  reader.know(known);
+  reader.read(text);
+  return reader.script(text);
 }
 
 function mainCommandMap(shell: ShellScript, length: number): MapNode {

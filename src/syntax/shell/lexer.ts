@@ -106,11 +106,16 @@ class ShellLexer {
       return;
     }
     if (character === "#") {
-      if (this.continued) {
-        this.report("comment-ends-command", say("syntax.comment-ends-command"), this.position, this.lineEnd());
-      }
+      const { position } = this;
       this.position = this.lineEnd();
-      this.continued = false;
+      if (!this.continued) return;
+      // A line of options is no command of its own: what stands below is meant for the command above.
+      const below = /^(?:[ \t]*(?:#[^\r\n]*)?\r?\n)+(?=[ \t]*-{1,2}[A-Za-z])/.exec(this.text.slice(this.position));
+      const end = this.position;
+      if (below === null) this.continued = false;
+      else this.position += below[0].length;
+      const message = say(below === null ? "syntax.comment-ends-command" : "syntax.comment-between-options");
+      this.report("comment-ends-command", message, position, end);
       return;
     }
     this.continued = false;
@@ -439,9 +444,11 @@ class ShellLexer {
   private braced(start: number, quoted: boolean): [Piece, number] {
     const end = this.matching(start + 1, "{", "}");
     const raw = this.text.slice(start, end);
-    const inside = /^\$\{(!?#?[A-Za-z_]\w*|[0-9@*#]+)(\[[^\]]*\])?(:?[-=+?]|[%#/^,:@].*)?([\s\S]*)\}$/.exec(raw);
-    if (inside === null) return [{ kind: "unknown", reason: "an expansion that is not followed", quoted, raw }, end];
-    const [, name = "", index = "", operator = "", rest = ""] = inside;
+    const inside = /^\$\{(!?#?[A-Za-z_]\w*|[0-9@*#]+)(\[[^\]]*\])?(:?[-=+?]|[%#/^,:@])?/.exec(raw);
+    if (inside === null || !raw.endsWith("}"))
+      return [{ kind: "unknown", reason: "an expansion that is not followed", quoted, raw }, end];
+    const [head, name = "", index = "", operator = ""] = inside;
+    const rest = raw.slice(head.length, -1);
     if (
       /^[!#]./.test(name) ||
       (operator !== "" && !/^:?[-=]$/.test(operator)) ||
@@ -533,6 +540,8 @@ class TextBuffer {
   private offsets: number[] = [];
 
   add(character: string, offset: number): void {
+    // Stands where a notebook's name in braces was one character longer.
+    if (character === "\u0000") return;
     this.text += character;
     if (character.length > 0) this.offsets.push(offset);
   }

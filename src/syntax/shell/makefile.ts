@@ -21,7 +21,7 @@ export function makefile(text: string, variables: Variables): string {
       let end = index;
       while (/\\\r?\n?$/.test(whole) && end + 1 < lines.length) whole += lines[++end] ?? "";
       const from = offset + definition[0].length;
-      const value = whole.slice(definition[0].length).replace(/(?:\s+#.*)?\s*$/, "");
+      const value = (whole.slice(definition[0].length).split(/\s#/, 1)[0] ?? "").trimEnd();
       const source: ShellSource = {
         text: `"${value.replaceAll('"', " ")}"`,
         at: (place) => from + Math.max(0, place - 1),

@@ -28,12 +28,14 @@ export function nodeOf(
     return { kind: "unknown", raw, reason: field.unknown, ...span };
   }
   const value = typed(field.text.slice(from));
+  const standard = field.standard === undefined ? {} : { standard: field.standard };
   const offsets = field.offsets.slice(from);
   const first = offsets[0];
   const last = offsets[offsets.length - 1];
   const contiguous = first !== undefined && last !== undefined && first >= 0 && last - first === offsets.length - 1;
-  if (!contiguous) return { kind: "scalar", value, raw, ...span };
+  if (!contiguous) return { kind: "scalar", value, raw, ...standard, ...span };
   const quoted = raw.length >= 2 && /^(["'])[\s\S]*\1$/.test(raw) ? 1 : 0;
-  if (first === span.start + quoted && last + 1 === span.end - quoted) return { kind: "scalar", value, raw, ...span };
-  return { kind: "scalar", value, raw, source: { start: first, end: last + 1 }, ...span };
+  if (first === span.start + quoted && last + 1 === span.end - quoted)
+    return { kind: "scalar", value, raw, ...standard, ...span };
+  return { kind: "scalar", value, raw, ...standard, source: { start: first, end: last + 1 }, ...span };
 }

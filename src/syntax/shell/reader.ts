@@ -51,6 +51,17 @@ export class ScriptReader {
     this.options = { make: flavour === "makefile" };
   }
 
+  /** Values that names have before the script runs. */
+  know(entries: readonly Entry[]): void {
+    for (const { key, value } of entries) {
+      if (value.kind !== "scalar" || value.value === null) continue;
+      const text = String(value.value);
+      const { start, end } = value.source ?? value;
+      const offsets = Array.from({ length: text.length }, () => -1);
+      this.variables.set(key, { kind: "text", field: { text, offsets, unknown: null, start, end } });
+    }
+  }
+
   read(text: string): void {
     const prepared =
       this.flavour === "makefile"

@@ -12,6 +12,7 @@ export type Variable =
   | { readonly kind: "array"; readonly fields: readonly Field[] }
   | { readonly kind: "unknown"; readonly reason: string };
 
+const SCRIPT_ARGUMENT = "an argument of the script";
 const MAX_FIELDS = 20_000;
 
 /** What is known of a script's variables at the place that is being read. */
@@ -76,6 +77,12 @@ export class Variables {
       });
       return;
     }
+    // `MODEL=x` before a loop over the script's arguments is what holds without them.
+    const given = value.kind === "text" && value.field.unknown === SCRIPT_ARGUMENT;
+    if (uncertain && given && before?.kind === "text" && before.field.unknown === null) {
+      this.known.set(name, { kind: "text", field: { ...before.field, standard: name } });
+      return;
+    }
     const conditional = uncertain && before !== undefined && value.kind !== "array" && !same;
     this.known.set(name, conditional ? { kind: "unknown", reason: `\`${name}\` depends on a condition` } : value);
   }
@@ -129,7 +136,7 @@ export class Variables {
       else
         builder.unknown(
           piece.raw,
-          /^\d$/.test(piece.name) ? "an argument of the script" : `\`${piece.name}\` is set outside of this file`,
+          /^\d$/.test(piece.name) ? SCRIPT_ARGUMENT : `\`${piece.name}\` is set outside of this file`,
         );
       return;
     }

@@ -105,6 +105,7 @@ export const ANALYSIS = {
   tight: "Tight on {device}: fits on paper with {spare} to spare, less than the band's +{band}.",
   "related.setting": "{name} = {value}",
 
+  "error.internal": "VRAM Lens failed here by a mistake of its own ({failure}); the file is not at fault.",
   "error.unreadable": "This file could not be read.",
   "phase.load": "loading",
   "phase.data": "data",
@@ -227,6 +228,8 @@ export const ANALYSIS = {
   "link.fsdp": "FSDP options: {name}",
 
   // Assumptions
+  "assume.pattern-invalid": "the pattern `{pattern}` names nothing: Python's `re` refuses it",
+  "assume.pattern-unsupported": "the pattern `{pattern}` names nothing: its kind is not matched here in bounded time",
   "assume.model": "no model: the run's dimensions are unknown",
   "assume.world-size": "1 GPU: no launcher says how many",
   "assume.load-dtype": "weights loaded as {dtype}: neither the config nor the model says otherwise",
@@ -257,6 +260,7 @@ export const ANALYSIS = {
   "assume.paged":
     "the paged cache holds what the sequences need: how much of the card it takes is not known without the GPU",
   "assume.vllm": "vLLM's share is not counted: no GPU is known",
+  "assume.script-default": "{name} is {value}: what the script has unless it is started with another",
   "assume.sequence-length": "sequence length {length}",
   "assume.target-length": "target length {length}",
   "assume.evaluation-batches":
@@ -275,6 +279,8 @@ export const ANALYSIS = {
   "assume.pictures": "one picture of {size} × {size} pixels in every text",
   "assume.audio-seconds": "recordings of {seconds} s at 16 kHz",
   "assume.target-modules": "adapters on the modules peft chooses for this architecture",
+  "assume.weights-beside": "weights that the script trains beside the adapter not counted",
+  "assume.weights-unfollowed": "what `{what}` leaves untrained not followed: every weight counted as trained",
   "assume.adapter-as-lora": "adapters of type {adapter} counted as LoRA of the same rank on the same modules",
   "assume.initialized-on-host":
     "the factors are made from the weights while these are in host memory: with a `device_map` the card holds what that takes",
@@ -291,6 +297,7 @@ export const ANALYSIS = {
   "assume.compile":
     "compiled as one graph with inductor's fusions; where tracing breaks off more is kept, up to what eager code keeps",
   "assume.optimizer-as-adamw": "optimizer {optimizer} counted as AdamW: two states for every trained weight",
+  "assume.uncounted": "what these keys do to memory is not counted: {keys}",
   "assume.unsloth": "Unsloth's kernels counted as the plain ones: an upper bound",
   "assume.int8-outliers": "no outlier columns: each adds a half-precision column of its input and weight",
   "assume.dequantized": "{method} weights dequantized to {dtype}: transformers does not train on them as they are",
@@ -310,6 +317,8 @@ export const ANALYSIS = {
   "assume.vocabulary": "a vocabulary of {size} tokens: no document says its size",
   "assume.own-code":
     "transformers' code of the same dimensions stands in for {framework}'s own: what its layers keep may differ",
+  "assume.cut-short":
+    "not every change was tried, nor batches of every length: this run allocates so often that each takes long to follow",
   "assume.attention": "{attention} counted as SDPA's flash kernel, which saves the same tensors",
   "assume.auto-precision": "`auto` precision becomes bfloat16",
 } as const;

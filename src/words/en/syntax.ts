@@ -46,6 +46,8 @@ export const SYNTAX = {
   "syntax.duplicate": "Duplicate key `{key}`.",
   "syntax.cells": "The code cells are too long to be read.",
   "syntax.lost-continuation": "A blank after the backslash: the command ends here.",
+  "syntax.comment-between-options":
+    "This comment ends the command in a shell: the options below are counted, but not passed to it.",
   "syntax.comment-ends-command": "This comment ends the command: the lines below are not passed to it.",
   "syntax.too-large": "This file has {size} K characters; configs are read up to {limit} K.",
   "yaml.ALIAS_PROPS": "{reason}",

@@ -48,6 +48,7 @@ export const SYNTAX: Readonly<Record<keyof typeof EN, string>> = {
   "syntax.duplicate": "键 `{key}` 重复。",
   "syntax.cells": "代码单元过长，无法读取。",
   "syntax.lost-continuation": "反斜杠后有空格：命令在此处结束。",
+  "syntax.comment-between-options": "在 shell 中注释使命令在此结束：下面的选项已计入，但不会传给它。",
   "syntax.comment-ends-command": "注释使命令在此结束：下面的行不会传给它。",
   "syntax.too-large": "文件有 {size} K 字符；配置文件最多读取 {limit} K。",
   "yaml.ALIAS_PROPS": "别名不能带锚点或标签。",

@@ -115,6 +115,11 @@ export const TRAINER_CASES: Readonly<Record<string, Case>> = {
     estimated: true,
     fixed: true,
   },
+  "liger-leaves-alone": {
+    story: "A switch that halved the memory of a llama, tried on a GPT-2.",
+    files: { ...script(["use_liger_kernel: true"]), ...pins("model: openai-community/gpt2", "sequence_length: 512") },
+    fixed: true,
+  },
   "sequence-too-long": {
     story: "More tokens than the model has positions.",
     files: sft("max_length: 65536"),

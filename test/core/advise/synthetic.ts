@@ -134,6 +134,7 @@ export function synthetic(shape: Shape): (run: TrainingRun) => Estimate {
       host: { pinnedBytes: waiting("cpu"), pageableBytes: 0, nvmeBytes: waiting("nvme") },
       assumptions: [],
       operators: null,
+      events: 1,
     };
   };
 }

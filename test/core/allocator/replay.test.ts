@@ -165,4 +165,67 @@ describe("the caching allocator without room to grow", () => {
     const script = [MIB, 12 * MIB, "-0", "-1", 14 * MIB, "-2", MIB, 12 * MIB];
     assert.deepEqual(pressed(script, 14 * MIB), { served: true, releases: 2 });
   });
+
+  it("finds a place among thousands of free blocks of one size as a sorted list would", () => {
+    const stream = holesOf(4000);
+    assert.equal(reservedPeak(stream), plainPeak(stream));
+  });
 });
+
+/** Small blocks of few sizes, freed here and there, and asked for again: many free blocks of each size. */
+function holesOf(count: number): EventStream {
+  const script: (number | string)[] = [];
+  let seed = 1;
+  const draw = (most: number): number => {
+    seed = (Math.imul(seed, 1103515245) + 12345) & 0x7fffffff;
+    return Math.floor((seed / 0x80000000) * most);
+  };
+  const alive: number[] = [];
+  let made = 0;
+  const take = (bytes: number): void => {
+    alive.push(made++);
+    script.push(bytes);
+  };
+  for (let k = 0; k < count; k++) take(512);
+  for (let k = 0; k < count / 2; k++) script.push(`-${alive.splice(draw(alive.length), 1)[0]}`);
+  for (let k = 0; k < 2 * count; k++) {
+    if (draw(2) === 0 && alive.length > 0) script.push(`-${alive.splice(draw(alive.length), 1)[0]}`);
+    else take(512 * (1 + draw(3)));
+  }
+  return streamOf(script);
+}
+
+/** The small pool in a few plain lines: all blocks of all segments in a row, the best of the free ones looked for. */
+function plainPeak({ events, bytes }: EventStream): number {
+  interface Block {
+    readonly segment: number;
+    size: number;
+    id: number | null;
+  }
+  const row: Block[] = [];
+  let segments = 0;
+  for (const event of Array.from(events)) {
+    if (event >= 0) {
+      const size = bytes[event]!;
+      let best = -1;
+      for (let k = 0; k < row.length; k++)
+        if (row[k]!.id === null && row[k]!.size >= size && (best < 0 || row[k]!.size < row[best]!.size)) best = k;
+      if (best < 0) best = row.push({ segment: segments++, size: 2 * MIB, id: null }) - 1;
+      const block = row[best]!;
+      if (block.size > size) row.splice(best + 1, 0, { segment: block.segment, size: block.size - size, id: null });
+      block.size = size;
+      block.id = event;
+      continue;
+    }
+    let at = row.findIndex(({ id }) => id === ~event);
+    row[at]!.id = null;
+    for (const next of [at + 1, at]) {
+      const [before, after] = [row[next - 1], row[next]];
+      if (before?.id !== null || after?.id !== null || before.segment !== after.segment) continue;
+      before.size += after.size;
+      row.splice(next, 1);
+      at = next - 1;
+    }
+  }
+  return segments * 2 * MIB;
+}

@@ -198,9 +198,9 @@ describe("factors of different dtypes", () => {
   it("are noted, as PyTorch refuses them; a batch of products goes on in the dtype of the second", () => {
     const { torch, tensor } = lab();
     assert.equal(bmmOperator(torch, tensor([2, 8, 64]), tensor([2, 64, 16])).dtype, "float32");
-    assert.equal(torch.mixedFactors, false);
+    assert.equal(torch.noticed.has("mixed-dtypes"), false);
     assert.equal(bmmOperator(torch, tensor([2, 8, 64]), tensor([2, 64, 16], "bfloat16")).dtype, "bfloat16");
-    assert.equal(torch.mixedFactors, true);
+    assert.equal(torch.noticed.has("mixed-dtypes"), true);
   });
 });
 

@@ -146,14 +146,22 @@ describe("lookups", () => {
 describe("convolution", () => {
   it("gives the output's sizes and the gradients that are needed", () => {
     const { torch, leaf, tensor, made, differentiate } = lab();
-    const y = convolution(torch, tensor([2, 3, 32, 32]), leaf([8, 3, 4, 4]), leaf([8]), [4, 4], [0, 0], [1, 1]);
+    const y = convolution(torch, tensor([2, 3, 32, 32]), leaf([8, 3, 4, 4]), leaf([8]), [
+      [4, 4],
+      [0, 0],
+      [1, 1],
+    ]);
     assert.deepEqual(y.sizes, [2, 8, 8, 8]);
     assert.deepEqual(made(() => differentiate(y)).slice(1), [
       `convolution_backward ${rounded(8 * 3 * 16 * 4)}`,
       "convolution_backward 512",
     ]);
     assert.deepEqual(
-      convolution(torch, tensor([1, 1, 9, 9]), leaf([1, 1, 3, 3]), null, [2, 2], [1, 1], [2, 2]).sizes,
+      convolution(torch, tensor([1, 1, 9, 9]), leaf([1, 1, 3, 3]), null, [
+        [2, 2],
+        [1, 1],
+        [2, 2],
+      ]).sizes,
       [1, 1, 4, 4],
     );
   });

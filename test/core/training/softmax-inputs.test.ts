@@ -1,7 +1,7 @@
 /** What softmax keeps before torch 1.11, whose backward took the input for its dtype alone (pytorch/pytorch pull request 65242). */
 import assert from "node:assert/strict";
 import { simulate } from "../../../src/core/simulate";
-import type { TrainingRun } from "../../../src/core/training/run";
+import type { Quirks, TrainingRun } from "../../../src/core/training/run";
 import { graphsOf, receiptsOf, runOf } from "../receipts/case";
 
 describe("softmax that keeps its input", () => {
@@ -19,13 +19,13 @@ describe("softmax that keeps its input", () => {
       checkpointing: null,
     };
     const graphs = graphsOf("bert");
-    const peakOf = (keepsSoftmaxInputs: boolean): number => {
-      const simulated = simulate({ ...run, keepsSoftmaxInputs }, graphs);
+    const peakOf = (quirks: Quirks): number => {
+      const simulated = simulate({ ...run, quirks }, graphs);
       assert.ok(simulated.ok);
       return simulated.simulation.ledger.peak;
     };
     const { num_hidden_layers: layers, num_attention_heads: heads } = receipt.case.model as Record<string, number>;
     const scores = run.microBatchSize * Number(heads) * run.sequenceLength ** 2 * 4;
-    assert.equal(peakOf(true) - peakOf(false), Number(layers) * scores);
+    assert.equal(peakOf({ keepsSoftmaxInputs: true }) - peakOf({}), Number(layers) * scores);
   });
 });

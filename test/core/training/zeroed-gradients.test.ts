@@ -10,7 +10,7 @@ describe("gradients that are set to zero", () => {
   for (const { case: c, result } of receiptsOf("zeroed/gradients"))
     for (const fold of [true, false])
       it(`${c.id}${fold ? "" : ", every layer and step run"}`, () => {
-        const run = { ...runOf(c), keepsGradients: true };
+        const run = { ...runOf(c), quirks: { keepsGradients: true as const } };
         const simulated = simulate(run, graphsOf(c.model.model_type), fold);
         assert.ok(simulated.ok);
         assert.equal(simulated.simulation.ledger.peak, result.peak_allocated);

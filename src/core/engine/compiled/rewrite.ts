@@ -55,7 +55,7 @@ export function compileEvents(ledger: Ledger, state: LedgerState, tape: Tape): v
     if (!compiled || inside(from) || readAtAll.has(id) || !isLoopOperator(operator) || to === Number.POSITIVE_INFINITY)
       real.add(id);
   }
-  setEnds(operations, start, lives, real, kept, made, tape);
+  setEnds(operations, start, lives, { real, kept, made }, tape);
   if (whole) for (const id of tape.gradients) handOver(lives.get(id), ledger.eventCount);
   emit(ledger, state, lives, real, operations);
   if (whole) for (const takeover of ledger.takeovers.slice(state.takeovers)) takeover.event = ledger.eventCount;
@@ -158,14 +158,19 @@ function realize(operations: readonly Operation[], real: Set<number>, bytesOf: (
   }
 }
 
+/** Blocks that are there, that forward keeps, and that compiled code makes. */
+interface Blocks {
+  readonly real: ReadonlySet<number>;
+  readonly kept: ReadonlySet<number>;
+  readonly made: ReadonlySet<number>;
+}
+
 /** Moves the end of every block that is there to its last reader, directly or through loops that run inside it. */
 function setEnds(
   operations: readonly Operation[],
   start: number,
   lives: ReadonlyMap<number, Life>,
-  real: ReadonlySet<number>,
-  kept: ReadonlySet<number>,
-  made: ReadonlySet<number>,
+  { real, kept, made }: Blocks,
   { returned }: Tape,
 ): void {
   const last = new Map<number, number>();

@@ -2,6 +2,8 @@
 
 /** What belongs to no layer. */
 export const NO_LAYER = -1;
+/** Repeats that one of several passes can count: the next one's numbers follow. */
+export const REPEATS_EACH = 256;
 /** Layers that one repeat can count. */
 const REPEAT = 65536;
 

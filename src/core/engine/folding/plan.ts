@@ -11,6 +11,8 @@ export interface Folding {
   readonly to: number;
   /** Blocks left out after `to`. */
   readonly copies: number;
+  /** Number of the repeat within its pass, where several passes are compared. */
+  readonly stack?: number;
   /** Whether layers of several kinds are among those left out: both neighbours of the block must do the same then. */
   readonly kinds?: boolean;
   /** Whether the irregular end comes right after the block. */

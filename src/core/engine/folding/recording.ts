@@ -109,7 +109,8 @@ export class Recording {
   goTogether(one: number, other: number): boolean {
     if (one === other) return true;
     const [a, b] = [this.paired.get(one), this.paired.get(other)];
-    return a !== undefined && b !== undefined && a.from === b.from && a.to === b.to && a.copies === b.copies;
+    if (a === undefined || b === undefined || a.stack !== b.stack) return false;
+    return a.from === b.from && a.to === b.to && a.copies === b.copies;
   }
 
   /** Whether two layers do the same, blocks named relative to each, and free nothing from outside the repeat. */

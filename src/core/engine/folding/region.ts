@@ -9,6 +9,7 @@ import type { Ledger, LedgerState } from "../ledger";
 import { tell } from "../notes";
 import { type Storage, Tensor } from "../tensor";
 import type { Torch } from "../torch";
+import { REPEATS_EACH } from "./label";
 import type { Folding } from "./plan";
 import { Recording } from "./recording";
 import { type Counterpart, type Region, Unroller } from "./unroller";
@@ -24,11 +25,17 @@ export function recordRegion(
   trained: readonly Tensor[],
   counterpart: Counterpart,
 ): Region | null {
-  const recording = new Recording(ledger, state);
   const active = foldings.filter((folding) => folding.copies > 0);
+  const recording = new Recording(ledger, state, ledger.marks, state.marks, pairedOf(active));
   if (active.length > 0 && recording.interleaved) return null;
   if (!active.every((folding) => recording.isPeriodic(folding))) return null;
   return new Unroller(recording, active, counterpart, trained).run(trained);
+}
+
+/** Foldings by their repeats, where there are several passes: a layer of one may free what it has made in another. */
+function pairedOf(foldings: readonly Folding[]): ReadonlyMap<number, Folding> | undefined {
+  if (foldings.every(({ repeat }) => repeat < REPEATS_EACH)) return undefined;
+  return new Map(foldings.map((folding) => [folding.repeat, { ...folding, stack: folding.repeat % REPEATS_EACH }]));
 }
 
 /**

@@ -126,6 +126,7 @@ export class Unroller {
     for (const segment of recording.segments)
       if (segment.label !== NO_LAYER) segment.folding = byRepeat.get(repeatOf(segment.label));
     const [events, blocks] = unrolledLength(recording.segments);
+    ledger.checkRoom(events);
     this.events = new Numbers(events);
     this.templates = new Numbers(blocks);
     for (const folding of foldings) {
@@ -346,11 +347,7 @@ export class Unroller {
 
   /** What a note of one layer is to another; null where it has none. */
   private shifted(note: Note, { from, to }: Shift): Note | null {
-    if (note.kind === "module") {
-      const parts = note.path.split(".");
-      const at = parts.indexOf(String(from));
-      return at < 0 ? note : { ...note, path: parts.with(at, String(to)).join(".") };
-    }
+    if (note.kind === "module") return { ...note, path: note.path.replace(`.${from}`, `.${to}`) };
     const { layer } = note.leaf;
     const leaf = layer === null ? undefined : this.counterpart(note.leaf, layer + to - from);
     return leaf === undefined ? null : { kind: "gradient", leaf };

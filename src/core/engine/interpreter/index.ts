@@ -25,6 +25,7 @@ import { dispatch } from "../ops/table";
 import { hostTensor, type Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import { type Context, contextOf, dropList, type Input, leave } from "./frame";
+import { HookedModules, ROOT } from "./hooked";
 import { Layers } from "./layers";
 import { attributesOf, geometryOf, leafForward } from "./modules";
 import { Operands } from "./operands";
@@ -73,6 +74,11 @@ function inputEmbeddings({ main }: ArchitectureGraph): ReadonlySet<Instruction> 
   return new Set(main.body.filter((instruction) => "inputgrad" in instruction));
 }
 
+/** The same tensors, owned. */
+function owned(inputs: readonly Input[]): Input[] {
+  return inputs.map((input) => input?.retain() ?? null);
+}
+
 export class Interpreter {
   private readonly operands: Operands;
   private readonly layers: Layers;
@@ -88,6 +94,7 @@ export class Interpreter {
   /** What makes the output that the caller may give instead. */
   private readonly givenEmbeddings: ReadonlySet<Instruction>;
   private embeds: Tensor | null = null;
+  private readonly hooked: HookedModules;
   /** Whether the states between layers have their final form. */
   private finished = false;
   private readonly graph: ArchitectureGraph;
@@ -110,6 +117,7 @@ export class Interpreter {
     this.operands = new Operands(torch, options);
     const run = this.run.bind(this);
     this.layers = new Layers(torch, this.graph, parted.parts, options, this.operands, run);
+    this.hooked = new HookedModules(torch, options, this.operands);
     this.repeats = new Repeats(torch, this.graph, options, this.operands, this.layers);
   }
 
@@ -123,22 +131,24 @@ export class Interpreter {
     const { torch } = this;
     const { wrapper, scope } = this.options;
     this.repeats.begin();
-    torch.trail?.begin();
+    const { hooks } = this.options;
+    const given = hooks?.before(torch, ROOT, owned(batch)) ?? batch;
     const inner = wrapper?.enter?.(
       torch,
-      batch.flatMap((tensor, k) => (tensor === null ? [] : [{ name: this.graph.batch[k]!.name, tensor }])),
+      given.flatMap((tensor, k) => (tensor === null ? [] : [{ name: this.graph.batch[k]!.name, tensor }])),
     );
     this.embeds = inner?.embeds ?? null;
     this.finished = false;
     this.layers.begin();
-    const [loss, ...rest] = this.run(this.graph.main, inner?.batch ?? batch, null, scope);
+    const [loss, ...rest] = this.run(this.graph.main, inner?.batch ?? given, null, scope);
     this.layers.end();
     if (!this.finished) this.finishStates(loss!);
     const outputs = [wrapper?.leave === undefined ? loss! : wrapper.leave(torch, loss!), ...rest];
     this.embeds = null;
     inner?.release();
-    torch.trail?.end();
-    return outputs;
+    if (hooks === undefined) return outputs;
+    for (const tensor of given) tensor?.release();
+    return hooks.after(torch, ROOT, outputs);
   }
 
   /**
@@ -151,13 +161,16 @@ export class Interpreter {
     this.repeats.begin();
     this.layers.wrappedBefore = 0;
     const fn = this.graph.main;
+    const { hooks } = this.options;
+    for (const tensor of hooks?.before(this.torch, ROOT, owned(batch)) ?? []) tensor?.release();
     const context = contextOf(fn, null, this.options.scope);
     fn.inputs.forEach((name, k) => {
       const input = batch[k];
       if (input) context.frame.set(name, input.retain());
     });
-    for (const instruction of fn.body) {
+    for (const [at, instruction] of fn.body.entries()) {
       if (!("call" in instruction) || instruction.path !== this.options.head) {
+        this.hooked.cross(instruction, at, context);
         this.step(instruction, context);
         if ("op" in instruction && instruction.op === "unsqueeze") this.position(instruction, positions, context);
         continue;
@@ -168,10 +181,11 @@ export class Interpreter {
         hidden.rank === 3 ? slice(this.torch, hidden, 1, hidden.size(1) - 1, hidden.size(1)) : hidden.retain();
       hidden.release();
       context.frame.set(this.operands.name(name), last);
+      this.hooked.cross(instruction, at, context);
       this.call(instruction, context);
       const logits = this.operands.value(String(instruction.out[0]), context).retain();
       leave(context);
-      return logits;
+      return hooks?.after(this.torch, ROOT, [logits])[0] ?? logits;
     }
     throw new NotModelled(say("engine.no-head"));
   }
@@ -199,7 +213,12 @@ export class Interpreter {
       const input = inputs[k];
       if (input) frame.set(name, early.has(name) ? input : input.retain());
     });
-    for (const instruction of fn.body) this.step(instruction, context);
+    const isHooked = this.options.hooks !== undefined && index === null;
+    fn.body.forEach((instruction, at) => {
+      if (isHooked) this.hooked.cross(instruction, at, context);
+      this.step(instruction, context);
+    });
+    if (isHooked) this.hooked.leave(context);
     const outputs = fn.outputs.map((name) => this.operands.value(name, context).retain());
     leave(context);
     return outputs;
@@ -222,7 +241,6 @@ export class Interpreter {
       // What a layer runs belongs to one of its modules: a loop inside is captured without a name.
       if (instruction.scope === "" && context.index !== null) return;
       this.torch.scope = this.operands.path(instruction.scope, context);
-      this.torch.trail?.enter(this.torch.scope);
       if (this.options.parametrized !== undefined) this.cross(this.torch.scope, context, this.options.parametrized);
     } else if ("block" in instruction) this.layers.block(instruction, context);
     else this.repeats.run(instruction, context);
@@ -277,8 +295,7 @@ export class Interpreter {
     if (result === null) throw new NotModelled(say("engine.operator", { name: instruction.op }));
     if (instruction.checkpointgrad && this.options.checkpointing !== null && !Array.isArray(result))
       result.requiresGradFlag = true;
-    if (given === null && this.inputEmbeddings.has(instruction) && !Array.isArray(result))
-      this.requireGrad(result, torch.scope);
+    if (given === null && this.inputEmbeddings.has(instruction) && !Array.isArray(result)) this.requireGrad(result);
     this.operands.bind(instruction.out, Array.isArray(result) ? result : [result], context);
     if (this.options.positions !== undefined && context.index === null && instruction.op === "unsqueeze")
       this.position(instruction, this.options.positions, context);
@@ -315,10 +332,8 @@ export class Interpreter {
   }
 
   /** `output.requires_grad_(True)` of a frozen embedding. */
-  private requireGrad(output: Tensor, path: string): void {
-    if (!this.torch.gradEnabled || output.requiresGrad) return;
-    output.requiresGradFlag = true;
-    this.torch.trail?.tell(output, path);
+  private requireGrad(output: Tensor): void {
+    if (this.torch.gradEnabled && !output.requiresGrad) output.requiresGradFlag = true;
   }
 
   private call(instruction: CallInstruction, context: Context): void {
@@ -330,10 +345,10 @@ export class Interpreter {
       torch.logits = true;
       this.options.wrapper?.atHead?.();
     }
-    const input = this.operands.operand(instruction.in[0]!, context);
-    if (!isTensor(input)) throw new NotModelled(say("engine.no-tensor", { path }));
+    const called = this.operands.operand(instruction.in[0]!, context);
+    if (!isTensor(called)) throw new NotModelled(say("engine.no-tensor", { path }));
+    const input = this.hooked.before(path, called, context);
     if (this.options.head !== null && path === this.options.head) this.finishStates(input);
-    torch.trail?.enter(path, input.requiresGrad);
     const replaced = this.options.modules.get(path);
     const outside = torch.usage !== undefined && torch.layer === NO_LAYER;
     if (outside) torch.usage?.enterModule?.(torch, path, this.parametersOf(path));
@@ -350,11 +365,11 @@ export class Interpreter {
         : replaced(torch, input, this.restOf(instruction, path, context)));
     inside?.leave();
     torch.gradEnabled = gradEnabled;
-    if (given === null && this.inputEmbeddings.has(instruction)) this.requireGrad(out, path);
+    if (given === null && this.inputEmbeddings.has(instruction)) this.requireGrad(out);
+    const result = this.hooked.after(path, input, out, context);
     if (outside) torch.usage?.leaveModule?.(torch, path);
-    torch.trail?.leave(path);
     torch.scope = outer;
-    this.operands.bind(instruction.out, instruction.out.length > 1 ? [out, apart(out)] : [out], context);
+    this.operands.bind(instruction.out, instruction.out.length > 1 ? [result, apart(result)] : [result], context);
   }
 
   /** A module's further arguments; a convolution's are those of its operator. */

@@ -2,7 +2,7 @@
 import { layerScope } from "../../graph/config";
 import type { Scope } from "../../graph/expression";
 import type { Parts } from "../../graph/parts";
-import { nameOf } from "../../graph/reads";
+import { layerPath, nameOf } from "../../graph/reads";
 import { type Stores, storesOf } from "../../graph/stores";
 import type { ArchitectureGraph, BlockInstruction, GraphFunction, Operand, StoreInstruction } from "../../graph/types";
 import { checkpoint, type Segment } from "../checkpoint";
@@ -42,6 +42,10 @@ export class Layers {
   private readonly stores: Stores;
   /** Names of the main function that stand in the dictionary. */
   private readonly shelved: ReadonlySet<string>;
+  /** Paths of layers, by their functions, with `{i}` for the index. */
+  private readonly paths = new Map<GraphFunction, string | null>();
+  /** The layer that runs between its hooks. */
+  private running: string | null = null;
   /** The dictionary, under checkpointing. */
   private shelf: Shelf | null = null;
 
@@ -89,29 +93,73 @@ export class Layers {
     const { checkpointing } = this.options;
     const parts = this.parts[block];
     const inputs = parts === undefined ? whole : this.pick(parts, whole);
-    if (!wrapped || checkpointing === null || !this.torch.training) return this.taken(fn, inputs, index, inner);
+    const path = this.hookedPath(fn, index);
+    if (!wrapped || checkpointing === null || !this.torch.training)
+      return this.hooked(path, inputs, (given) => this.taken(fn, given, index, inner));
     const tensors = parts === undefined ? positional : [...new Set([...positional, ...parts.keys()])];
     const given = inputs.map((input, k) => (unseen.includes(k) ? null : input));
     const { shelf } = this;
     const segment: Segment = (values) => {
       const outer = this.shelf;
       this.shelf = shelf;
-      const outputs = this.run(fn, values, index, inner);
+      const outputs =
+        path === null
+          ? this.run(fn, values, index, inner)
+          : this.hooked(
+              path,
+              values.map((value) => value?.retain() ?? null),
+              (given) => {
+                const made = this.run(fn, given, index, inner);
+                for (const tensor of given) tensor?.release();
+                return made;
+              },
+            );
       this.shelf = outer;
       return outputs;
     };
     const outputs =
       shelf === null
         ? checkpoint(this.torch, segment, given, tensors, checkpointing)
-        : checkpointWith(shelf, this.torch, segment, given, tensors, checkpointing, {
-            reads: operands.map((operand) => {
-              const name = nameOf(operand);
-              return name !== undefined && this.shelved.has(name) ? name : null;
-            }),
-            stores: fn.outputs.map((name) => this.stores.get(fn)?.get(this.operands.name(name)) ?? null),
-          });
+        : checkpointWith({ shelf, ...this.namesOf(fn, operands) }, this.torch, segment, given, tensors, checkpointing);
     for (const input of inputs) input?.release();
     return outputs;
+  }
+
+  /** Names in the dictionary of a layer's operands and outputs. */
+  private namesOf(fn: GraphFunction, operands: readonly Operand[]) {
+    const stored = this.stores.get(fn);
+    return {
+      reads: operands.map((operand) => {
+        const name = nameOf(operand);
+        return name !== undefined && this.shelved.has(name) ? name : null;
+      }),
+      stores: fn.outputs.map((name) => stored?.get(this.operands.name(name)) ?? null),
+    };
+  }
+
+  /** Path of the module that a layer is, where it has hooks. */
+  private hookedPath(fn: GraphFunction, index: number): string | null {
+    const { hooks } = this.options;
+    if (hooks === undefined) return null;
+    let path = this.paths.get(fn);
+    if (path === undefined) {
+      path = layerPath(fn);
+      this.paths.set(fn, path);
+    }
+    const own = path?.replace("{i}", String(index)) ?? null;
+    return own !== null && hooks.has(own) ? own : null;
+  }
+
+  /** Runs a layer between its hooks; inputs are owned and given up. */
+  private hooked(path: string | null, inputs: readonly Input[], run: (inputs: readonly Input[]) => Tensor[]): Tensor[] {
+    const { hooks } = this.options;
+    // A function inside a layer's is no module of its own.
+    if (path === null || hooks === undefined || path === this.running) return run(inputs);
+    const outer = this.running;
+    this.running = path;
+    const outputs = run(hooks.before(this.torch, path, inputs));
+    this.running = outer;
+    return this.torch.halted ? outputs : hooks.after(this.torch, path, outputs);
   }
 
   /** The part of each input that the layer is given, for the whole; owned. */

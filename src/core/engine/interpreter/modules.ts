@@ -65,7 +65,7 @@ function conv1d(torch: Torch, input: Tensor, { weight, bias }: Own): Tensor {
 
 function conv2d(torch: Torch, input: Tensor, { weight, bias }: Own, attribute: Attribute): Tensor {
   const { stride, padding, dilation } = geometryOf(attribute);
-  return convolution(torch, input, weight, bias, stride, padding, dilation);
+  return convolution(torch, input, weight, bias, [stride, padding, dilation]);
 }
 
 const LEAVES: Readonly<Record<string, Leaf>> = {

@@ -2,6 +2,7 @@
 import type { Expressions, Scope } from "../../graph/expression";
 import type { DType } from "../dtype";
 import type { Fold } from "../folding/plan";
+import type { ModuleHooks } from "../module-hooks";
 import type { Argument } from "../ops/arguments";
 import type { Settling } from "../settling";
 import type { Tensor } from "../tensor";
@@ -106,6 +107,8 @@ export interface InterpreterOptions {
    * last one's in their final form (transformers/utils/output_capturing.py).
    */
   readonly hiddenStates?: Tensor[];
+  /** Hooks around modules outside the layers, and around each layer. */
+  readonly hooks?: ModuleHooks | undefined;
   /** Numbers the repeats of all interpreters of one pass; an interpreter alone counts its own. */
   readonly repeats?: RepeatCounter;
 }

@@ -153,7 +153,7 @@ export class Repeats {
     joined: boolean,
   ): LayerRounds {
     const { checkpoint, positional, collect, passing = [] } = instruction.repeat;
-    const repeat = this.counter.count++;
+    const repeat = this.torch.firstRepeat + this.counter.count++;
     const withheld = withheldInputs(instruction, this.graph.blocks);
     return {
       indices: this.layersToRun(repeat, first, last, bodyOf, collect === undefined, joined),
@@ -184,7 +184,7 @@ export class Repeats {
     const { checkpoint: may, positional, collect } = instruction.repeat;
     const together = checkpointing?.layersTogether ?? 1;
     if (checkpointing === null || together <= 1 || !may || collect !== undefined || !this.torch.training) return null;
-    const repeat = this.counter.count++;
+    const repeat = this.torch.firstRepeat + this.counter.count++;
     const count = Math.max(0, Math.ceil((last - first) / together));
     return {
       indices: Array.from({ length: count }, (_, k) => first + k * together),

@@ -18,15 +18,16 @@ function convolve(torch: Torch, input: Tensor, kernel: Tensor, result: readonly 
   torch.multiply(result, product, tensorBytes(input.sizes, input.dtype) + tensorBytes(kernel.sizes, kernel.dtype));
 }
 
+/** Stride, padding and dilation of a convolution. */
+export type Windows = readonly [stride: readonly number[], padding: readonly number[], dilation: readonly number[]];
+
 /** `convolution`: saves input and weight; the backward makes the needed gradients in one kernel call. */
 export function convolution(
   torch: Torch,
   input: Tensor,
   weight: Tensor,
   bias: Tensor | null,
-  stride: readonly number[],
-  padding: readonly number[],
-  dilation: readonly number[],
+  [stride, padding, dilation]: Windows,
 ): Tensor {
   return lowered(torch, [input, weight, bias], (cast) => {
     const [x, w, b] = cast as [Tensor, Tensor, Tensor | null];

@@ -13,8 +13,8 @@ import { nextPart } from "./pictures";
  * last expert has them all.
  */
 function share(torch: Torch, rows: number, experts: number, expert: number): number {
-  torch.sharesRows = true;
-  if (torch.routesToOne) return expert === experts - 1 ? rows : 0;
+  torch.noticed.add("shared-rows");
+  if (torch.routing === "one") return expert === experts - 1 ? rows : 0;
   return Math.max(0, Math.ceil((rows - expert) / experts));
 }
 

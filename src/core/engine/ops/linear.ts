@@ -21,7 +21,7 @@ function columnMajor(sizes: Sizes, strides: Sizes): boolean {
  * factor (torch/_meta_registrations.py, common_meta_baddbmm_bmm).
  */
 function product(torch: Torch, a: Tensor, b: Tensor, operator = "mm"): Tensor {
-  if (a.dtype !== b.dtype) torch.mixedFactors = true;
+  if (a.dtype !== b.dtype) torch.noticed.add("mixed-dtypes");
   if (a.rank === 2) return matrix(torch, operator, [a.size(0), b.size(1)], a.size(1), a.dtype);
   return matrices(torch, operator, [a.size(0), a.size(1), b.size(2)], a.size(2), b.dtype);
 }
@@ -141,7 +141,7 @@ function shouldFold(a: Tensor, b: Tensor): boolean {
 }
 
 /** `at::matmul`, after autocast. */
-export function matmulPlain(torch: Torch, a: Tensor, b: Tensor): Tensor {
+function matmulPlain(torch: Torch, a: Tensor, b: Tensor): Tensor {
   if (a.rank === 2 && b.rank === 2) return mm(torch, a, b);
   if (shouldFold(a, b)) {
     const swap = b.rank > a.rank;
@@ -191,7 +191,6 @@ export function matmul(torch: Torch, a: Tensor, b: Tensor): Tensor {
 }
 
 export function linear(torch: Torch, input: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
-  if (torch.linear !== null) return torch.linear(torch, input, weight, bias);
   return lowered(torch, [input, weight, bias], ([x, w, b]) => linearPlain(torch, x!, w!, b!));
 }
 

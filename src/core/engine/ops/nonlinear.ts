@@ -27,7 +27,7 @@ export function softmax(torch: Torch, input: Tensor, dtype: DType | null, log = 
   const node = torch.record(log ? "LogSoftmaxBackward0" : "SoftmaxBackward0", [x], (torch, [gradient]) => [
     gradient ? torch.empty(`${operator}_backward_data`, gradient.sizes, inputDtype) : null,
   ]);
-  if (node !== null && torch.keepsSoftmaxInputs) torch.save(node, x);
+  if (node !== null && torch.quirks.keepsSoftmaxInputs) torch.save(node, x);
   // The kernel writes a dense output whatever the input's strides.
   const out = torch.attach(node, torch.empty(operator, x.sizes, fused ? "float32" : x.dtype));
   if (node !== null) torch.saveOutput(node, out);

@@ -58,8 +58,7 @@ function project(torch: Torch, rows: number, weight: Tensor, dtype: DType, count
 export function chunkedLogProbs(
   torch: Torch,
   hidden: Tensor,
-  weight: Tensor,
-  bias: Tensor | null,
+  { weight, bias }: { readonly weight: Tensor; readonly bias: Tensor | null },
   targets: Tensor,
   chunk: number,
   outputs: readonly string[],

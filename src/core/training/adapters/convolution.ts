@@ -62,7 +62,7 @@ export function loraConvolution(torch: Torch, adapter: AdapterSpec, base: BaseCo
   const factors: Factors = { a, b, offset, magnitude };
   const forward: ModuleForward = (torch, input, rest = []) => {
     const windows = windowsOf(rest);
-    const result = convolution(torch, input, weight, bias, ...windows);
+    const result = convolution(torch, input, weight, bias, windows);
     const x = castInput(torch, input, dtype);
     const dropped = dropout(torch, x, adapter.dropout, true);
     const change =
@@ -85,8 +85,8 @@ export function loraConvolution(torch: Torch, adapter: AdapterSpec, base: BaseCo
 
 /** `lora_B(lora_A(x))`; `lora_A` is made without the layer's dilation. */
 function update(torch: Torch, x: Tensor, { a, b, offset }: Factors, [stride, padding]: Windows): Tensor {
-  const down = convolution(torch, x, a, null, stride, padding, [1]);
-  return done(convolution(torch, down, b, offset, [1], [0], [1]), down);
+  const down = convolution(torch, x, a, null, [stride, padding, [1]]);
+  return done(convolution(torch, down, b, offset, [[1], [0], [1]]), down);
 }
 
 function scaledUpdate(torch: Torch, x: Tensor, factors: Factors, windows: Windows): Tensor {
@@ -116,7 +116,7 @@ function decomposed(
   const norm = done(torch.empty("linalg_vector_norm", [1, outputs, ...places], lengths), combined);
   const scale = div(torch, magnitude!, norm);
   const base = dropping
-    ? convolution(torch, x, weight, null, ...windows)
+    ? convolution(torch, x, weight, null, windows)
     : bias === null
       ? result.retain()
       : withoutBias(torch, result, bias, places);

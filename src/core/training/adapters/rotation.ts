@@ -81,7 +81,7 @@ export function oftConvolution(torch: Torch, adapter: AdapterSpec, base: BaseCon
     const x = castInput(torch, input, own.weight.dtype);
     const turned = done(turnedWindows(torch, x, own, kernel), x);
     const last = castInput(torch, turned, input.dtype);
-    const result = done(convolution(torch, last, kernels, bias, ...windowsOf(rest)), last);
+    const result = done(convolution(torch, last, kernels, bias, windowsOf(rest)), last);
     return done(castInput(torch, result, input.dtype), result, turned);
   };
   return { parameters: [own.weight], forward };

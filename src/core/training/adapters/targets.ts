@@ -1,4 +1,6 @@
 /** Which modules peft puts an adapter on. Source: peft/tuners/tuners_utils.py (check_target_module_exists). */
+
+import { matchesPattern } from "../../../terms/pattern";
 import type { AdapterSpec } from "../run";
 
 type Modules = readonly string[] | string;
@@ -14,13 +16,7 @@ function endsWith(path: string, name: string): boolean {
 
 /** Whether a list of name ends, or a regular expression over the whole path, names a module. */
 export function named(modules: Modules, path: string): boolean {
-  if (typeof modules === "string") {
-    try {
-      return new RegExp(`^(?:${modules})$`).test(path);
-    } catch {
-      return false;
-    }
-  }
+  if (typeof modules === "string") return matchesPattern(modules, path, "full");
   return modules.some((target) => endsWith(path, target));
 }
 

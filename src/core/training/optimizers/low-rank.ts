@@ -4,6 +4,7 @@
  * gradient. Sources: galore-torch 1.0 (adamw.py, adafactor.py, adamw8bit.py), apollo-torch 1.0 (apollo.py),
  * transformers/trainer_optimizer.py (_setup_low_rank_optimizer), bitsandbytes/optim/optimizer.py (init_state).
  */
+import { matchesPattern } from "../../../terms/pattern";
 import { numel } from "../../engine/shape";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
@@ -31,15 +32,7 @@ function isTarget(parameter: Tensor, targets: string | undefined): boolean {
   if (parameter.moduleKind !== "Linear" || parameter.rank !== 2) return false;
   const path = (parameter.name ?? "").replace(/\.weight$/, "");
   if (targets === undefined || targets.replace("_", "-") === "all-linear") return true;
-  return targets.split(",").some((target) => path.includes(target.trim()) || matches(target, path));
-}
-
-function matches(pattern: string, path: string): boolean {
-  try {
-    return new RegExp(`^(?:${pattern})$`).test(path);
-  } catch {
-    return false;
-  }
+  return targets.split(",").some((target) => path.includes(target.trim()) || matchesPattern(target, path, "full"));
 }
 
 /** What an optimizer keeps. */

@@ -2,7 +2,7 @@
  * Parameters that are sharded at rest and gathered while a layer uses them (ZeRO-3, FSDP). One unit is a layer's
  * parameters, or those outside the layers; the next unit is prefetched while one runs.
  */
-import { type DType, ELEMENT_BYTES } from "../../engine/dtype";
+import type { DType } from "../../engine/dtype";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { elements, type ForwardUsage, reserve } from "./strategy";
@@ -10,8 +10,6 @@ import { elements, type ForwardUsage, reserve } from "./strategy";
 export interface GatheringOptions {
   /** Dtype of the gathered parameters. */
   readonly dtype: DType;
-  /** Dtype of parameters that are gathered as something else. */
-  readonly dtypeOf?: (parameter: Tensor) => DType | null;
   /** Parameters up to this many elements are always there. */
   readonly keepBelow: number;
   /** Elements of the next unit that may be gathered ahead. */
@@ -40,16 +38,9 @@ export class Gathering {
     for (const parameter of parameters) {
       const { layer, elements: count } = parameter;
       if (layer === null || count <= options.keepBelow) continue;
-      this.units.set(layer, (this.units.get(layer) ?? 0) + this.size(parameter));
+      this.units.set(layer, (this.units.get(layer) ?? 0) + count);
     }
     this.order = [...this.units.keys()].sort((a, b) => a - b);
-  }
-
-  /** Elements of the gathered dtype that a parameter takes. */
-  private size(parameter: Tensor): number {
-    const own = this.options.dtypeOf?.(parameter) ?? null;
-    const share = own === null ? 1 : ELEMENT_BYTES[own] / ELEMENT_BYTES[this.options.dtype];
-    return parameter.elements * share;
   }
 
   /** Elements used between a layer's forward and its backward. */

@@ -6,20 +6,15 @@ import { mainParameters } from "./main-parameters";
 import type { Strategy } from "./strategy";
 import { zero } from "./zero";
 
-export type { ForwardUsage, HostUse, Strategy } from "./strategy";
-
-/** Ranks that one copy of an FSDP model is spread over. */
-function shardRanks({ fsdp: spec, worldSize }: TrainingRun["parallel"]): number {
-  return Math.max(1, Math.floor(worldSize / (spec?.replicas ?? 1)));
-}
+export type { ForwardUsage, HostUse, ModelEnds, Strategy } from "./strategy";
 
 /** The strategy of a run whose degrees are resolved (`localRun`). */
-export function chooseStrategy({ parallel, loadDtype, autocast, float8 }: TrainingRun): Strategy {
+export function chooseStrategy(run: TrainingRun): Strategy {
+  const { parallel } = run;
   if (parallel.mainParameters !== undefined)
     return mainParameters(parallel.mainParameters, Math.max(1, parallel.worldSize), parallel.expertParallel);
   if (parallel.deepspeed !== null) return zero(parallel.deepspeed, Math.max(1, parallel.worldSize));
   if (parallel.worldSize <= 1) return singleDevice();
-  if (parallel.fsdp !== null)
-    return fsdp(parallel.fsdp, shardRanks(parallel), loadDtype, autocast, float8?.gathers === true);
+  if (parallel.fsdp !== null) return fsdp(run);
   return distributedDataParallel();
 }

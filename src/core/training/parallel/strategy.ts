@@ -4,6 +4,7 @@
  */
 
 import type { DType } from "../../engine/dtype";
+import type { ModuleHooks } from "../../engine/module-hooks";
 import type { LeafHook } from "../../engine/node";
 import type { Watcher } from "../../engine/notes";
 import { hostTensor, type Tensor } from "../../engine/tensor";
@@ -23,6 +24,21 @@ export interface ForwardUsage extends UsageHooks {
   endPass(): void;
 }
 
+/** A module and its weight. */
+export interface WeightedModule {
+  readonly path: string;
+  readonly weight: Tensor;
+}
+
+/** The modules at a model's ends, which some strategies treat apart. */
+export interface ModelEnds {
+  readonly embedding: WeightedModule | null;
+  /** `get_output_embeddings()`. */
+  readonly head: WeightedModule | null;
+  /** peft's wrapper stands around the model. */
+  readonly adapted: boolean;
+}
+
 export interface Strategy {
   /** Dtype the parameters have on the device, when the strategy changes it. */
   readonly parameterDtype: DType | null;
@@ -32,14 +48,9 @@ export interface Strategy {
   readonly shardsParameters: boolean;
   /**
    * Once the model is loaded: shards, buckets, master copies. Where two models are trained as one, `layers` are the parameters
-   * of the one whose layers are gathered at a time; `names` are parameters and buffers by every name they go by.
+   * of the one whose layers are gathered at a time.
    */
-  prepare(
-    torch: Torch,
-    parameters: readonly Tensor[],
-    layers?: readonly Tensor[],
-    names?: ReadonlyMap<string, Tensor>,
-  ): void;
+  prepare(torch: Torch, parameters: readonly Tensor[], layers?: readonly Tensor[], ends?: ModelEnds): void;
   /**
    * A model beside the trained one that only runs forward, sharded as that one is (or waiting `onHost`); its layers are
    * gathered alike.
@@ -51,6 +62,14 @@ export interface Strategy {
   /** A module outside the layers (`elements` of parameters) is called in forward. */
   enterModule?(torch: Torch, path: string, elements: number): void;
   leaveModule?(torch: Torch, path: string, atOnce?: boolean): void;
+  /** Hooks around the trained model's modules, once it is prepared. */
+  readonly hooks?: ModuleHooks | undefined;
+  /** The last micro-batch of a step reduces the gradients that the ones before it have added up. */
+  readonly reducesLast?: boolean;
+  /** What is stepped on, and has the gradient after backward, in a parameter's place. */
+  steppedOn?(parameter: Tensor): Tensor;
+  /** Who is told of each of those when its gradient is there. */
+  onReduced?(reduced: (shard: Tensor) => void): void;
   /** Around one micro-batch's forward and backward. */
   beginPass?(torch: Torch): void;
   endPass?(torch: Torch): void;
@@ -60,8 +79,6 @@ export interface Strategy {
   readonly leafHook?: LeafHook | undefined;
   /** Told of gradients and modules between the events of each micro-batch; set once the optimizer is made. */
   readonly watcher?: Watcher | undefined;
-  /** What stands for `torch.nn.functional.linear` from then on. */
-  readonly linear?: Torch["linear"];
   /** A micro-batch begins and has ended; `last`: the optimizer steps after it. */
   beginMicroBatch?(torch: Torch, last: boolean): void;
   endMicroBatch?(torch: Torch, last: boolean): void;

@@ -25,8 +25,6 @@ export interface DeepSpeedSpec {
   readonly roundRobinGradients?: boolean;
   /** Gradients are reduced to the rank they belong to; absent: yes. */
   readonly reduceScatter?: boolean;
-  /** Share of the sub-groups that `offload_optimizer` takes to the host (`ratio`); absent: all. */
-  readonly offloadRatio?: number;
   /** The optimizer is DeepSpeed's own fused one, not one that is handed in; absent: handed in. */
   readonly fusedOptimizer?: boolean;
   /** Mixed-precision engine: 16-bit parameters with a float32 master copy; null = plain float32. */
@@ -38,7 +36,14 @@ export interface FsdpSpec {
   readonly version: 1 | 2;
   readonly sharding: "full_shard" | "shard_grad_op" | "hybrid_shard" | "no_shard";
   readonly cpuOffload: boolean;
-  readonly reshardAfterForward: boolean;
+  /** To all ranks, not at all, or to so many. */
+  readonly reshardAfterForward: boolean | number;
+  /** FSDP2: every layer and the rest are groups; absent: the embedding, and the last norm with the head, too (accelerate). */
+  readonly groups?: "layers";
+  /** FSDP2: dtype that gradients are reduced in; absent: the compute dtype. */
+  readonly reduceDtype?: DType;
+  /** Every micro-batch reduces its gradients; absent: the last one of a step does. */
+  readonly reducesEach?: true;
   /** Copies of the sharded model (hybrid sharding keeps one on every machine); 1 when absent. */
   readonly replicas?: number;
 }

@@ -1,12 +1,8 @@
 /** Which weights are trained, where not all of them are. */
+import type { WeightRule } from "../../../terms/weights";
 import type { DType } from "../../engine/dtype";
 
-/** Weights whose names a pattern is found in. */
-export interface WeightRule {
-  /** A regular expression, searched. */
-  readonly pattern: string;
-  readonly trained: boolean;
-}
+export type { WeightRule };
 
 /** Weights that are trained where others stay as they are. */
 export interface TrainedSpec {

@@ -251,7 +251,7 @@ export function trainerPass(torch: Torch, parts: TrainerParts): TrainerPass {
   const reference =
     copy !== null
       ? {
-          ...called(copy, { checkpointing: null }, companion ?? parts),
+          ...called(copy, { checkpointing: null, hooks: undefined }, companion ?? parts),
           evaluates: true,
           usage: parts.copyUsage,
           ...keptBy(companion?.cache ?? parts.copyCache),

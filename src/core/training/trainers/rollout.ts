@@ -58,6 +58,11 @@ export class Rollout implements Before {
     return micro % this.options.spec.rollout.every === 0;
   }
 
+  next(micro: number): number {
+    const { every } = this.options.spec.rollout;
+    return Math.ceil(micro / every) * every;
+  }
+
   run(step: number): void {
     const { torch, options } = this;
     const { spec, microBatch } = options;
@@ -117,6 +122,7 @@ export class Rollout implements Before {
     const { torch, options } = this;
     const { each } = options.media;
     const pieces = Math.ceil(options.spec.rollout.sequences / options.microBatch);
+    torch.ledger.checkRoom(pieces * each.length);
     const shuffled = media.flatMap((tensor) =>
       isFloating(tensor.dtype) ? [] : [torch.empty("index", tensor.sizes, tensor.dtype)],
     );
@@ -142,6 +148,7 @@ export class Rollout implements Before {
       this.predictions.set(passes, prediction);
     }
     const parts: Tensor[] = [];
+    torch.ledger.checkRoom(Math.ceil(sequences / microBatch) * prediction.region.script.events.length);
     for (let first = 0; first < sequences; first += microBatch) {
       playRegion(torch, prediction.region, step);
       parts.push(...taken(prediction));

@@ -30,8 +30,7 @@ export const LOSSES: Readonly<Record<string, Rule>> = {
     trl.chunkedLogProbs(
       t,
       a.tensor(0),
-      a.tensor(1),
-      a.maybeTensor(2),
+      { weight: a.tensor(1), bias: a.maybeTensor(2) },
       a.tensor(3),
       a.number(4, 0),
       String(a.get(5)).split(","),

@@ -12,15 +12,11 @@ function convolution(torch: Torch, args: Arguments): Tensor {
   const padding = args.get(4, "padding");
   const weight = args.tensor(1);
   const same = padding === "same" ? weight.sizes.slice(2).map((k) => (k - 1) / 2) : args.numbers(4, "padding");
-  return convolutions.convolution(
-    torch,
-    args.tensor(0),
-    weight,
-    args.maybeTensor(2, "bias"),
+  return convolutions.convolution(torch, args.tensor(0), weight, args.maybeTensor(2, "bias"), [
     args.numbers(3, "stride"),
     same,
     args.numbers(5, "dilation"),
-  );
+  ]);
 }
 
 function transposedConvolution(torch: Torch, args: Arguments): Tensor {

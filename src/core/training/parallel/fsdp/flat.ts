@@ -4,14 +4,15 @@
  * accelerate/utils/fsdp_utils.py (trainable parameters raised to float32).
  */
 
-import type { DType } from "../../engine/dtype";
-import { ELEMENT_BYTES } from "../../engine/dtype";
-import type { LeafHook } from "../../engine/node";
-import type { Tensor } from "../../engine/tensor";
-import type { Torch } from "../../engine/torch";
-import type { FsdpSpec } from "../run";
-import { ForwardGathering, Gathering, type GatheringOptions, GatheringStrategy } from "./gathering";
-import { elements, type ForwardUsage, ghost, reserve, type Strategy } from "./strategy";
+import type { DType } from "../../../engine/dtype";
+import { ELEMENT_BYTES } from "../../../engine/dtype";
+import type { LeafHook } from "../../../engine/node";
+import type { Tensor } from "../../../engine/tensor";
+import type { Torch } from "../../../engine/torch";
+import type { FsdpSpec } from "../../run";
+import { ForwardGathering, Gathering, type GatheringOptions, GatheringStrategy } from "../gathering";
+import { elements, type ForwardUsage, ghost, reserve, type Strategy } from "../strategy";
+import { gatheringIn } from "./frozen";
 
 class Fsdp extends GatheringStrategy implements Strategy {
   readonly parameterDtype: DType | null;
@@ -25,7 +26,6 @@ class Fsdp extends GatheringStrategy implements Strategy {
     private readonly ranks: number,
     private readonly load: DType,
     autocast: DType | null,
-    private readonly eightBits: boolean,
   ) {
     super();
     this.parameterDtype = autocast ?? null;
@@ -58,15 +58,7 @@ class Fsdp extends GatheringStrategy implements Strategy {
   }
 
   private get gatheringOptions(): Omit<GatheringOptions, "reuseDistance"> {
-    return {
-      dtype: this.parameterDtype ?? this.shardDtype,
-      // torchao/float8/fsdp_utils.py (WeightWithDynamicFloat8CastTensor.fsdp_pre_all_gather).
-      ...(this.eightBits ? { dtypeOf: eightBitWeight } : {}),
-      keepBelow: 0,
-      prefetchElements: Number.POSITIVE_INFINITY,
-      maxLive: Number.POSITIVE_INFINITY,
-      holdOutside: true,
-    };
+    return gatheringIn(this.parameterDtype ?? this.shardDtype);
   }
 
   /** The unsharded gradient is reduced into the shard's and let go. */
@@ -94,12 +86,6 @@ class Fsdp extends GatheringStrategy implements Strategy {
   }
 }
 
-/** Matrices of linear layers. */
-function eightBitWeight({ moduleKind, rank }: Tensor): DType | null {
-  return moduleKind === "Linear" && rank === 2 ? "float8" : null;
-}
-
-/** @param eightBits linear layers' weights are gathered in 8 bits */
-export function fsdp(spec: FsdpSpec, ranks: number, load: DType, autocast: DType | null, eightBits: boolean): Strategy {
-  return new Fsdp(spec, ranks, load, autocast, eightBits);
+export function flatParameters(spec: FsdpSpec, ranks: number, load: DType, autocast: DType | null): Strategy {
+  return new Fsdp(spec, ranks, load, autocast);
 }

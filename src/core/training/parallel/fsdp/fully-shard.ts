@@ -1,0 +1,126 @@
+/** FSDP2 on one rank: parameters are sharded one by one, gathered and reduced by groups (torch/distributed/fsdp/_fully_shard). */
+import { type DType, ELEMENT_BYTES } from "../../../engine/dtype";
+import type { ModuleHooks } from "../../../engine/module-hooks";
+import type { Tensor } from "../../../engine/tensor";
+import type { Torch } from "../../../engine/torch";
+import type { FsdpSpec } from "../../run";
+import { elements, type ForwardUsage, type ModelEnds, reserve, type Strategy } from "../strategy";
+import { FrozenGathering } from "./frozen";
+import { FullyShardedModel } from "./model";
+import { ShardedParameter } from "./parameter";
+import type { ShardingPolicy } from "./policy";
+import { byLayers, byLayersAndEnds } from "./units";
+
+export interface FullyShardOptions {
+  readonly ranks: number;
+  readonly load: DType;
+  /** Dtype of mixed precision, or null. */
+  readonly compute: DType | null;
+  /** Trained parameters stay as they were loaded (a quantized base: accelerate's fsdp2_prepare_model leaves it alone). */
+  readonly keepsLoaded: boolean;
+  /** Linear layers' weights are gathered in 8 bits (torchao/float8/fsdp_utils.py). */
+  readonly eightBits: boolean;
+}
+
+/** Matrices of linear layers. */
+function eightBitWeight({ moduleKind, rank }: Tensor): DType | null {
+  return moduleKind === "Linear" && rank === 2 ? "float8" : null;
+}
+
+export class FullyShard implements Strategy {
+  readonly parameterDtype: DType | null;
+  readonly keepsAutocast = false;
+  readonly shardsParameters = true;
+  readonly reducesLast: boolean;
+  readonly host = { pinned: 0, pageable: 0, nvme: 0 };
+  private readonly policy: ShardingPolicy;
+  private readonly shards = new Map<Tensor, ShardedParameter>();
+  private model: FullyShardedModel | null = null;
+
+  constructor(
+    private readonly spec: FsdpSpec,
+    private readonly options: FullyShardOptions,
+  ) {
+    const { compute, ranks } = options;
+    this.parameterDtype = compute;
+    this.reducesLast = spec.reducesEach !== true;
+    this.policy = {
+      ranks,
+      replicas: spec.replicas ?? 1,
+      parameterDtype: compute,
+      reduceDtype: spec.reduceDtype ?? compute,
+      outputDtype: spec.groups === "layers" ? null : compute,
+      reshardAfterForward: spec.reshardAfterForward,
+      cpuOffload: spec.cpuOffload,
+    };
+  }
+
+  get hooks(): ModuleHooks | undefined {
+    return this.model ?? undefined;
+  }
+
+  prepare(torch: Torch, parameters: readonly Tensor[], _?: readonly Tensor[], ends: ModelEnds = NO_ENDS): void {
+    const { policy, spec } = this;
+    for (const parameter of parameters)
+      this.shards.set(
+        parameter,
+        new ShardedParameter(
+          torch,
+          parameter,
+          this.restingDtype(parameter),
+          policy,
+          this.options.eightBits ? eightBitWeight(parameter) : null,
+        ),
+      );
+    const divide = spec.groups === "layers" ? byLayers : byLayersAndEnds;
+    const units = divide({ ...ends, parameters }, spec.reshardAfterForward);
+    this.model = new FullyShardedModel(units, this.shards, policy);
+    if (!spec.cpuOffload) return;
+    // Shard and gradient are pinned; the optimizer's two states are not.
+    for (const { own, padded, whole } of this.shards.values()) {
+      const bytes = padded * ELEMENT_BYTES[own];
+      this.host.pinned += whole.requiresGradFlag ? 2 * bytes : bytes;
+      if (whole.requiresGradFlag) this.host.pageable += 2 * bytes;
+    }
+  }
+
+  /** With mixed precision trained parameters are raised to float32 (accelerate/utils/fsdp_utils.py, fsdp2_prepare_model). */
+  private restingDtype({ dtype, requiresGradFlag }: Tensor): DType {
+    const { compute, keepsLoaded, load } = this.options;
+    if (compute === null || keepsLoaded || dtype !== compute) return dtype;
+    return requiresGradFlag ? "float32" : load;
+  }
+
+  /** Wrapped apart, in the dtype it was loaded in: only trained parameters are raised (trl/models/utils.py, prepare_fsdp). */
+  prepareFrozen(torch: Torch, parameters: readonly Tensor[], onHost = this.spec.cpuOffload): ForwardUsage | null {
+    const { load, compute, ranks } = this.options;
+    const own = elements(parameters) / ranks;
+    if (onHost) this.host.pinned += own * ELEMENT_BYTES[load];
+    else reserve(torch, "flat_shard", own, load, "weights");
+    return new FrozenGathering(parameters, compute ?? load);
+  }
+
+  beginMicroBatch(_: Torch, last: boolean): void {
+    if (this.model !== null) this.model.communication.reduces = last || !this.reducesLast;
+  }
+
+  endPass(torch: Torch): void {
+    this.model?.rest(torch);
+  }
+
+  steppedOn(parameter: Tensor): Tensor {
+    return this.shards.get(parameter)?.shard ?? parameter;
+  }
+
+  onReduced(reduced: (shard: Tensor) => void): void {
+    if (this.model !== null) this.model.communication.reduced = reduced;
+  }
+
+  /** Shards on the host are stepped on there. */
+  optimizerGroups(_: Torch, groups: readonly (readonly Tensor[])[]): readonly (readonly Tensor[])[] {
+    return this.spec.cpuOffload ? [] : groups.map((group) => group.map((parameter) => this.steppedOn(parameter)));
+  }
+}
+
+/** A model of which nothing but its parameters is known. */
+const NO_ENDS: ModelEnds = { embedding: null, head: null, adapted: false };

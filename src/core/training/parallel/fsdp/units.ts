@@ -1,0 +1,93 @@
+/** Which modules of a model are sharded together. */
+import type { Tensor } from "../../../engine/tensor";
+import type { ModelEnds } from "../strategy";
+
+/** Modules given to one call of `fully_shard`, and the parameters that no call before has taken. */
+export interface Unit {
+  /** Paths; the model itself is the empty one. */
+  readonly modules: readonly string[];
+  readonly parameters: readonly Tensor[];
+  /** `reshard_after_forward`. */
+  readonly resharded: boolean | number;
+}
+
+/** A model as those who shard it see it. */
+export interface ShardedModel extends ModelEnds {
+  /** In the order of `model.parameters()`, frozen ones too. */
+  readonly parameters: readonly Tensor[];
+}
+
+/** Path of the layer that a parameter belongs to. */
+function layerOf({ pattern, layer }: Tensor): string | null {
+  const at = pattern?.indexOf("{i}") ?? -1;
+  return pattern === null || at < 0 || layer === null ? null : `${pattern.slice(0, at)}${layer}`;
+}
+
+/** Layers in their order, each with its parameters. */
+function layersOf(parameters: readonly Tensor[], resharded: boolean | number): Unit[] {
+  const layers = new Map<string, Tensor[]>();
+  for (const parameter of parameters) {
+    const path = layerOf(parameter);
+    if (path === null) continue;
+    const own = layers.get(path);
+    if (own === undefined) layers.set(path, [parameter]);
+    else own.push(parameter);
+  }
+  return [...layers].map(([path, own]) => ({ modules: [path], parameters: own, resharded }));
+}
+
+/** Every layer, and the model with what is left (`fully_shard` from the inside out). */
+export function byLayers({ parameters }: ShardedModel, resharded: boolean | number): readonly Unit[] {
+  const layers = layersOf(parameters, resharded);
+  return [rest(parameters, layers, resharded), ...layers];
+}
+
+/** The model itself, with the parameters that no unit has. */
+function rest(parameters: readonly Tensor[], units: readonly Unit[], resharded: boolean | number): Unit {
+  const taken = new Set(units.flatMap((unit) => unit.parameters));
+  return { modules: [""], parameters: parameters.filter((parameter) => !taken.has(parameter)), resharded };
+}
+
+/**
+ * As accelerate does (accelerate/utils/fsdp_utils.py, fsdp2_prepare_model): every layer; the embedding where the head has a weight
+ * of its own; the last norm and the head together, with the embedding where they share its weight, which stay gathered; the rest.
+ */
+export function byLayersAndEnds(model: ShardedModel, resharded: boolean | number): readonly Unit[] {
+  const { parameters, embedding, head } = model;
+  const layers = layersOf(parameters, resharded);
+  const tied = embedding !== null && head !== null && embedding.weight === head.weight;
+  const taken = new Set(layers.flatMap((unit) => unit.parameters));
+  const under = (path: string): Tensor[] => {
+    const own = parameters.filter(
+      (parameter) => !taken.has(parameter) && (parameter.name === path || parameter.name?.startsWith(`${path}.`)),
+    );
+    for (const parameter of own) taken.add(parameter);
+    return own;
+  };
+  const lookup: Unit[] =
+    embedding === null || tied ? [] : [{ modules: [embedding.path], parameters: under(embedding.path), resharded }];
+  const norm = finalNorm(model);
+  const last = [norm, tied ? embedding.path : null, head?.path ?? null].filter((path) => path !== null);
+  const modules = last.filter((path, k) => last.indexOf(path) === k);
+  const tail: Unit[] = modules.length === 0 ? [] : [{ modules, parameters: modules.flatMap(under), resharded: false }];
+  const inside = [...lookup, ...layers, ...tail];
+  const root = rest(parameters, inside, false);
+  return tied ? [root, ...tail, ...layers] : [root, ...inside];
+}
+
+/**
+ * `_find_final_norm`: the last norm among the direct children of the base model, whose name (`base_model_prefix`) is the first of
+ * the embedding's path. Around peft's wrapper the name `model` is the wrapped model's, whose children are no norms.
+ */
+function finalNorm({ parameters, embedding, adapted }: ShardedModel): string | null {
+  const prefix = embedding?.path.split(".")[0];
+  if (prefix === undefined || (adapted && prefix === "model")) return null;
+  const norms = parameters.filter(
+    ({ name, layer, moduleKind }) =>
+      layer === null &&
+      moduleKind?.includes("Norm") === true &&
+      name?.startsWith(`${prefix}.`) === true &&
+      name.split(".").length === prefix.split(".").length + 2,
+  );
+  return norms.at(-1)?.name?.replace(/\.[^.]+$/, "") ?? null;
+}

@@ -1,0 +1,78 @@
+/** What the data and the config leave open: how experts share their rows, which dtypes and adapters meet. */
+import { say } from "../../words/message";
+import { ELEMENT_BYTES } from "../engine/dtype";
+import { textConfig } from "../graph/relatives";
+import { simulateFullest } from "../stages";
+import { standIn } from "../stand-in";
+import type { EffectRule, Facts } from "./types";
+
+/** Bytes on top where every token goes to the same experts: one expert's rows are all there are, and so are its temporaries. */
+function unbalanced({ run, graphs, ledger }: Facts): number {
+  const one = simulateFullest(standIn({ ...run, routing: "one" }, graphs), graphs);
+  return one.ok ? Math.max(0, one.simulation.ledger.peak - ledger.peak) : 0;
+}
+
+/** What the graph takes the data to be where that decides which code runs; the first of it says what experts are given. */
+const TAKEN_FOR: EffectRule = {
+  id: "data",
+  source: "the family's reader in capture/, which says what the code that was captured asks of the data",
+  effects: (facts) => {
+    const moreBytes = facts.simulation.noticed.has("shared-rows") ? unbalanced(facts) : 0;
+    const own = (facts.graphs.assumes ?? []).filter(({ tasks }) => tasks.includes(facts.run.task));
+    return own.map(({ what, settleWith }, k) => ({
+      what: { id: what, args: {} },
+      settleWith,
+      moreBytes: k === 0 ? moreBytes : 0,
+      lessBytes: 0,
+    }));
+  },
+};
+
+/** Adapters on experts whose matrices are stored together take plain LoRA only. */
+const ADAPTED_EXPERTS: EffectRule = {
+  id: "adapted-experts",
+  source: "peft/tuners/lora/layer.py, ParamWrapper.__init__",
+  effects: ({ simulation }) =>
+    simulation.adapterRefused
+      ? [{ what: say("engine.adapted-experts"), settleWith: "lora_dropout", moreBytes: 0, lessBytes: 0 }]
+      : [],
+};
+
+/** Weights that a model makes in float32 whatever it is loaded in meet others of it in one product (DeBERTa's biases of queries). */
+const MIXED_DTYPES: EffectRule = {
+  id: "mixed-dtypes",
+  source: "aten/src/ATen/native/LinearAlgebra.cpp, addmm and bmm check that dtypes are the same",
+  effects: ({ simulation }) =>
+    simulation.noticed.has("mixed-dtypes")
+      ? [{ what: say("engine.mixed-dtypes"), settleWith: "dtype", moreBytes: 0, lessBytes: 0 }]
+      : [],
+};
+
+/** Bytes per element that a trained weight gains in float32: its own, its gradient's, and those of two states. */
+const RAISED_TRAINED = 2 + 2 + 4;
+const RAISED = 2;
+
+/**
+ * GRPO's `cast_lm_head_to_fp32` raises the head's weight where it was loaded in half precision (a tied embedding with it), that
+ * of a reference model, too, and multiplies float32 hidden states. The number is that of the head as loaded.
+ */
+const RAISED_HEAD: EffectRule = {
+  id: "raised-head",
+  source: "trl/trainer/grpo_trainer.py, _cast_lm_head_to_fp32; trl/trainer/utils.py, add_fused_lm_head",
+  effects: ({ run, simulation: { parameters, trainableParameters } }) => {
+    const { trainer, loadDtype, microBatchSize, sequenceLength } = run;
+    if (trainer?.headInFloat32 !== true) return [];
+    const { vocab_size: rows, hidden_size: width } = textConfig(run.model.config);
+    if (typeof rows !== "number" || typeof width !== "number") return [];
+    const half = ELEMENT_BYTES[loadDtype] === 2;
+    const copies = trainer.variant["reference"] === "model" ? RAISED : 0;
+    const perElement = half ? (trainableParameters === parameters ? RAISED_TRAINED : RAISED) + copies : 0;
+    // The states and their gradient.
+    const hidden = 2 * ELEMENT_BYTES.float32 * microBatchSize * sequenceLength * width;
+    const moreBytes = perElement * rows * width + hidden;
+    return [{ what: say("engine.raised-head"), settleWith: "cast_lm_head_to_fp32", moreBytes, lessBytes: 0 }];
+  },
+};
+
+export const OF_DATA: readonly EffectRule[] = [ADAPTED_EXPERTS, MIXED_DTYPES, TAKEN_FOR];
+export const OF_HEAD: readonly EffectRule[] = [RAISED_HEAD];

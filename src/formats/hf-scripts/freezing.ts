@@ -1,0 +1,258 @@
+/**
+ * Which weights a script leaves as they are, by what it sets `requires_grad` to: for every parameter of a part of the model, by
+ * tests of their names, or for a module at once (torch/nn/modules/module.py, `requires_grad_`). Methods of transformers' models that
+ * do so are known by their names (`freeze_encoder`, `freeze_feature_encoder`).
+ */
+import type {
+  ListNode,
+  PythonCall,
+  PythonGuard,
+  PythonModule,
+  PythonPath,
+  PythonStep,
+  PythonTest,
+  Span,
+} from "../../syntax/tree";
+import type { PartStep, WeightRule } from "../../terms/weights";
+import type { LocatedSetting } from "../types";
+import { isBefore, LOADS, type Training, trainingOf } from "./training";
+
+/** A rule, or why what is done cannot be followed. */
+type Freezing = { readonly rule: WeightRule } | { readonly unknown: string };
+
+/** Methods that give the object back, or that change nothing about its parts. */
+const SAME: ReadonlySet<string> = new Set("to cuda half bfloat16 float train eval compile".split(" "));
+const PARTS: Readonly<Record<string, PartStep>> = {
+  get_base_model: { method: "base" },
+  get_input_embeddings: { method: "input-embeddings" },
+  get_output_embeddings: { method: "output-embeddings" },
+  get_encoder: { method: "encoder" },
+  get_decoder: { method: "decoder" },
+};
+const frozen = (pattern: string, part?: readonly PartStep[]): WeightRule => ({
+  pattern,
+  trained: false,
+  ...(part === undefined ? {} : { part }),
+});
+
+/** `freeze_…` of transformers' speech models. */
+const FREEZES: Readonly<Record<string, WeightRule>> = {
+  freeze_base_model: frozen("", [{ method: "base" }]),
+  freeze_feature_encoder: frozen("(?:^|\\.)feature_extractor\\."),
+  freeze_feature_extractor: frozen("(?:^|\\.)feature_extractor\\."),
+  freeze_encoder: frozen("", [{ method: "encoder" }]),
+  freeze_decoder: frozen("", [{ method: "decoder" }]),
+};
+
+/** A part of the model, and which of its parameters are meant. */
+interface Place {
+  readonly part: readonly PartStep[];
+  /** The parameters of a loop, with the steps of the loop itself: tests ask about its other names. */
+  readonly loop: readonly PythonStep[] | null;
+  /** A parameter of its own (`weight`). */
+  readonly weight: string | null;
+}
+
+const PARAMETERS: ReadonlySet<string> = new Set(["parameters", "named_parameters"]);
+
+/** The place that a path leads to; null: it is none of the model's. */
+function placeAt({ steps }: PythonPath): Place | null {
+  const part: PartStep[] = [];
+  for (const [index, step] of steps.entries()) {
+    const rest = steps.slice(index + 1);
+    if (step.kind === "unknown") return null;
+    if (step.kind === "attribute") {
+      if ((step.name === "weight" || step.name === "bias") && rest.length === 0)
+        return { part, loop: null, weight: step.name };
+      if (step.name === "base_model") part.push({ method: "base" });
+      else if (step.name !== "module") part.push(step.name);
+    } else if (step.kind === "items") part.push({ from: step.from, to: step.to });
+    else if (step.kind === "each") {
+      // A loop over a list of modules.
+      if (steps[index - 1]?.kind !== "items") part.push({ from: 0, to: null });
+    } else if (PARAMETERS.has(step.name) && rest.length === 1)
+      return { part, loop: steps.slice(0, index + 1), weight: null };
+    else if (Object.hasOwn(PARTS, step.name)) part.push(PARTS[step.name] as PartStep);
+    else if (!SAME.has(step.name)) return null;
+  }
+  return { part, loop: null, weight: null };
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+const AROUND: Readonly<Record<"contains" | "begins" | "ends" | "is", (text: string) => string>> = {
+  contains: (text) => `.*${escaped(text)}`,
+  begins: (text) => escaped(text),
+  ends: (text) => `.*${escaped(text)}$`,
+  is: (text) => `${escaped(text)}$`,
+};
+
+/** A pattern that a name fits where the test holds, without width; null: the test asks for something else. */
+function patternOf(test: PythonTest, loop: readonly PythonStep[]): string | null {
+  switch (test.kind) {
+    case "text": {
+      const own = test.subject.steps;
+      const same = own.length === loop.length + 1 && JSON.stringify(own.slice(0, -1)) === JSON.stringify(loop);
+      const last = own.at(-1);
+      // `for name, p in model.named_parameters()`: the name comes first.
+      return same && last?.kind === "each" && last.names === 2 && last.element === 0
+        ? `(?=${AROUND[test.how](test.text)})`
+        : null;
+    }
+    case "not": {
+      const inner = patternOf(test.test, loop);
+      return inner === null ? null : `(?!${inner})`;
+    }
+    case "and":
+    case "or": {
+      const inner = test.tests.map((one) => patternOf(one, loop));
+      if (inner.includes(null) || inner.length === 0) return null;
+      return test.kind === "and" || inner.length === 1 ? inner.join("") : `(?:${inner.join("|")})`;
+    }
+    default:
+      return null;
+  }
+}
+
+/** What conditions ask of the names together; null: of something else. */
+function guarded(guards: readonly PythonGuard[], loop: readonly PythonStep[]): string | null {
+  let pattern = "";
+  for (const { test, holds } of guards) {
+    const own = patternOf(test, loop);
+    if (own === null) return null;
+    pattern += holds ? own : `(?!${own})`;
+  }
+  return pattern;
+}
+
+/** One thing that a script does to weights. */
+interface Deed {
+  readonly order: number;
+  readonly at: Span;
+  readonly path: PythonPath;
+  readonly guards: readonly PythonGuard[];
+  /** What `requires_grad` becomes; a test of the name, or null: something else. */
+  readonly value: boolean | PythonTest | null;
+  readonly raw: string;
+}
+
+function rulesOf({ path, guards, value, raw }: Deed): readonly Freezing[] {
+  const place = placeAt(path);
+  const unknown = [{ unknown: raw }];
+  if (place === null) return unknown;
+  const { part, loop, weight } = place;
+  const condition = loop === null ? (guards.length === 0 ? "" : null) : guarded(guards, loop);
+  if (condition === null || value === null) return unknown;
+  const named = weight === null ? condition : `^${weight}$`;
+  const rule = (pattern: string, trained: boolean): Freezing => ({
+    rule: {
+      pattern: pattern === "" || pattern.startsWith("^") ? pattern : `^${pattern}`,
+      trained,
+      ...(part.length > 0 ? { part } : {}),
+    },
+  });
+  if (typeof value === "boolean") return [rule(named, value)];
+  const tested = loop === null ? null : patternOf(value, loop);
+  return tested === null ? unknown : [rule(named, false), rule(named + tested, true)];
+}
+
+/** Whether a path starts at the trained model. */
+function isModel({ object }: PythonPath, training: Training, python: PythonModule): boolean {
+  if (training.load === undefined) return object.kind === "unknown";
+  const seen = new Set<string>();
+  const leads = (node: PythonPath["object"] | undefined): boolean => {
+    if (node?.kind !== "unknown") return false;
+    const at = node.source ?? node;
+    const key = `${at.start}:${at.end}`;
+    if (seen.has(key)) return false;
+    seen.add(key);
+    if (node.alternatives?.some(leads) === true) return true;
+    const call = python.calls.find(({ start, end }) => start === at.start && end === at.end);
+    if (call === undefined) return false;
+    if (call === training.load) return true;
+    if (LOADS.test(call.callee)) return false;
+    return [call.positional[0], call.receiver, ...call.keywords.entries.map(({ value }) => value)].some(leads);
+  };
+  return leads(object) || /^self$/.test(object.kind === "unknown" ? object.raw : "");
+}
+
+function requiresGrad(call: PythonCall): boolean | null {
+  const given = call.positional[0] ?? call.keywords.entries.find(({ key }) => key === "requires_grad")?.value;
+  if (given === undefined) return true;
+  return given.kind === "scalar" && typeof given.value === "boolean" ? given.value : null;
+}
+
+function deedsOf(python: PythonModule): readonly Deed[] {
+  const set = python.effects
+    .filter(({ attribute }) => attribute === "requires_grad")
+    .map(
+      ({ order, path, guards, value, test, start, end }): Deed => ({
+        order,
+        at: { start, end },
+        path,
+        guards,
+        value: value.kind === "scalar" && typeof value.value === "boolean" ? value.value : test,
+        raw: `${path.root}.requires_grad`,
+      }),
+    );
+  const called = python.calls.flatMap((call): Deed[] => {
+    const { path, order = 0, guards = [], callee } = call;
+    if (path === undefined || !/(?:^|\.)requires_grad_$/.test(callee)) return [];
+    return [{ order, at: call.calleeSpan, path, guards, value: requiresGrad(call), raw: callee }];
+  });
+  return [...set, ...called];
+}
+
+/** Rules as settings carry them: each as JSON. */
+export function ruleOf(text: string): WeightRule | undefined {
+  try {
+    return JSON.parse(text) as WeightRule;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * What a script does to the trained model's weights before it trains, in its order: `weight_rules`, and what of it cannot be
+ * followed: `weights_unfollowed`.
+ */
+export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
+  const training = trainingOf(python);
+  const deeds = deedsOf(python)
+    .filter(({ order, path }) => order <= training.ends && isModel(path, training, python))
+    .map((deed) => ({ order: deed.order, at: deed.at, found: rulesOf(deed) }));
+  const methods = python.calls.flatMap((call) => {
+    const name = call.callee.slice(call.callee.lastIndexOf(".") + 1);
+    const rule = Object.hasOwn(FREEZES, name) ? FREEZES[name] : undefined;
+    const { path, order = 0, calleeSpan } = call;
+    if (rule === undefined || path === undefined || !isBefore(training, call) || !isModel(path, training, python))
+      return [];
+    return [{ order, at: calleeSpan, found: [{ rule }] as readonly Freezing[] }];
+  });
+  const all = [...deeds, ...methods].toSorted((a, b) => a.order - b.order);
+  const texts = all.flatMap(({ at, found }) =>
+    found.map((one) => ({ at, text: "rule" in one ? JSON.stringify(one.rule) : one.unknown, known: "rule" in one })),
+  );
+  return [
+    ...listed(
+      "weight_rules",
+      texts.filter(({ known }) => known),
+    ),
+    ...listed(
+      "weights_unfollowed",
+      texts.filter(({ known }) => !known),
+    ),
+  ];
+}
+
+function listed(name: string, texts: readonly { readonly at: Span; readonly text: string }[]): LocatedSetting[] {
+  const [first] = texts;
+  if (first === undefined) return [];
+  const { start, end } = first.at;
+  const at = { start, end };
+  const items = texts.map(({ text }) => ({ kind: "scalar" as const, value: text, raw: text, ...at }));
+  const node: ListNode = { kind: "list", items, ...at };
+  return [{ name, key: "requires_grad", value: null, node, keySpan: at, valueSpan: at }];
+}

@@ -1,0 +1,150 @@
+/**
+ * Which of a module's calls make what is trained: from the trainer whose `train()` runs last back through what it is given, or
+ * from what a loop of one's own steps. What is loaded, configured or trained for something else is not read.
+ */
+import type { LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
+
+/** Calls that make a model from published weights or from a config. */
+export const LOADS =
+  /(?:AutoModel\w{0,80}|For\w{1,80}|(?<!Peft)Model|UNet\w{0,80}|Transformer\w{0,80}|^Auto\w{0,80}Model\w{0,80})\.(?:from_pretrained|from_config|_from_config)$/;
+/** Calls of a model's own class, with a config or without. */
+export const BUILDS = /(?:^|\.)([A-Z]\w{0,80}(?:For[A-Z]\w{1,80}|LMHeadModel|Model))$/;
+const TRAINER = /Trainer$/;
+const OPTIMIZER =
+  /(?:^|\.)(?:\w{0,80}Adam\w{0,80}|SGD|RMSprop|Adagrad|Adafactor|Lion\w{0,80}|LAMB|LARS|Muon|Sophia\w{0,80})$/;
+const TRAIN = /(?:^|\.)train$/;
+
+/** Values looked through from one to the next; bounds models that are wrapped around each other. */
+const MAX_STEPS = 16;
+
+/** What is trained, and when. */
+export interface Training {
+  /** The trainer that runs; undefined: a loop does. */
+  readonly trainer: PythonCall | undefined;
+  /** The call that loads the trained model; undefined: none that is known does. */
+  readonly load: PythonCall | undefined;
+  /** Calls that make something which the trainer or the trained model is given. */
+  readonly parts: ReadonlySet<PythonCall>;
+  /** Whether the trained model is followed from the trainer back to where it is loaded: nothing else is done with it. */
+  readonly followed: boolean;
+  /** When training is over; what is called later is for something else. */
+  readonly ends: number;
+}
+
+const trainings = new WeakMap<PythonModule, Training>();
+
+/** What a module trains, found once. */
+export function trainingOf(python: PythonModule): Training {
+  const known = trainings.get(python) ?? found(python);
+  trainings.set(python, known);
+  return known;
+}
+
+/** Whether a call happens while training is made ready or runs. */
+export function isBefore({ ends }: Training, { order = 0, deferred }: PythonCall): boolean {
+  return deferred === true || order <= ends;
+}
+
+class Calls {
+  private readonly byPlace: ReadonlyMap<string, PythonCall>;
+
+  constructor(readonly all: readonly PythonCall[]) {
+    this.byPlace = new Map(all.map((call) => [placeOf(call), call]));
+  }
+
+  /** Calls that a value may be the result of. */
+  behind(node: LocatedNode | undefined): readonly PythonCall[] {
+    if (node?.kind === "list") return node.items.flatMap((item) => this.behind(item));
+    if (node?.kind !== "unknown") return [];
+    if (node.alternatives !== undefined) return node.alternatives.flatMap((one) => this.behind(one));
+    const call = this.byPlace.get(placeOf(node.source ?? node));
+    return call === undefined ? [] : [call];
+  }
+
+  /** The loads that a value goes back to, through calls that wrap the model; the last first. */
+  loads(node: LocatedNode | undefined, steps = 0): readonly PythonCall[] {
+    if (steps > MAX_STEPS) return [];
+    return this.behind(node).flatMap((call) => {
+      if (LOADS.test(call.callee) || BUILDS.test(call.callee)) return [call];
+      for (const inner of [call.positional[0], keyword(call, "model"), call.receiver]) {
+        const loads = this.loads(inner, steps + 1);
+        if (loads.length > 0) return loads;
+      }
+      return [];
+    });
+  }
+}
+
+function placeOf({ start, end }: Span): string {
+  return `${start}:${end}`;
+}
+
+export function keyword({ keywords }: PythonCall, name: string): LocatedNode | undefined {
+  return keywords.entries.findLast(({ key }) => key === name)?.value;
+}
+
+function inOrder(calls: readonly PythonCall[]): PythonCall[] {
+  return calls.toSorted((a, b) => (a.order ?? 0) - (b.order ?? 0));
+}
+
+function found(python: PythonModule): Training {
+  const calls = new Calls(python.calls);
+  const trainers = inOrder(python.calls.filter(({ callee }) => TRAINER.test(callee)));
+  const runs = inOrder(python.calls.filter(({ callee }) => TRAIN.test(callee)));
+  const last = runs.findLast(({ receiver }) => calls.behind(receiver).some((call) => trainers.includes(call)));
+  const trainer = calls.behind(last?.receiver).find((call) => trainers.includes(call)) ?? trainers.at(-1);
+  const ends = last?.order ?? Number.MAX_SAFE_INTEGER;
+  if (trainer === undefined) return { trainer, load: ofLoop(calls, runs), parts: new Set(), followed: false, ends };
+  const model = modelOf(trainer);
+  const behind = calls.loads(model).at(-1);
+  const load = behind ?? (model?.kind === "scalar" ? undefined : lastLoad(calls, ends));
+  return { trainer, load, parts: partsOf(calls, trainer, load, ends), followed: behind !== undefined, ends };
+}
+
+function modelOf(trainer: PythonCall): LocatedNode | undefined {
+  return keyword(trainer, "model") ?? trainer.positional[0];
+}
+
+function lastLoad({ all }: Calls, ends: number): PythonCall | undefined {
+  const loads = inOrder(all.filter(({ callee }) => LOADS.test(callee)));
+  return loads.findLast(({ order = 0, deferred }) => deferred === true || order <= ends) ?? loads.at(-1);
+}
+
+/** What an optimizer steps, or what `train()` is called on. */
+function ofLoop(calls: Calls, runs: readonly PythonCall[]): PythonCall | undefined {
+  const stepped = calls.all
+    .filter(({ callee }) => OPTIMIZER.test(callee))
+    .flatMap(({ positional, keywords }) => calls.behind(positional[0] ?? keywords.entries[0]?.value))
+    .filter(({ callee }) => /(?:^|\.)(?:named_)?parameters$/.test(callee));
+  for (const { receiver } of [...stepped, ...runs]) {
+    const load = calls.loads(receiver).at(-1);
+    if (load !== undefined) return load;
+  }
+  return lastLoad(calls, Number.MAX_SAFE_INTEGER);
+}
+
+/** Everything the trainer is made of, and what is done with the trained model before it trains. */
+function partsOf(
+  calls: Calls,
+  trainer: PythonCall,
+  load: PythonCall | undefined,
+  ends: number,
+): ReadonlySet<PythonCall> {
+  const parts = new Set<PythonCall>();
+  const add = (call: PythonCall): void => {
+    if (parts.has(call)) return;
+    parts.add(call);
+    const given = [...call.positional, ...call.keywords.entries.map(({ value }) => value), call.receiver];
+    for (const node of given) for (const made of calls.behind(node)) add(made);
+  };
+  add(trainer);
+  if (load === undefined) return parts;
+  add(load);
+  for (const call of calls.all)
+    if (
+      (call.order ?? 0) <= ends &&
+      [call.receiver, ...call.positional].some((node) => calls.loads(node).includes(load))
+    )
+      add(call);
+  return parts;
+}

@@ -1,0 +1,282 @@
+/** Ways from names to parts of objects, and what conditions ask of the names of such parts. */
+import type { SyntaxNode } from "@lezer/common";
+import { MAX_DEPTH } from "../text";
+import type { LocatedNode, PythonPath, PythonStep, PythonTest } from "../tree";
+import type { Binding, Flow, Loop } from "./flow";
+import { childrenOf, junction } from "./nodes";
+import type { Evaluator } from "./values";
+
+/** Calls that hand on what they are given, element by element. */
+const HANDS_ON = /^(?:list|tuple|iter|reversed|sorted|tqdm)$/;
+const ANY = /^(?:any|all)$/;
+const HOW: Readonly<Record<string, "begins" | "ends">> = { startswith: "begins", endswith: "ends" };
+
+/** What the names of a comprehension stand for in one of its rounds. */
+type Rounds = ReadonlyMap<string, LocatedNode>;
+
+const NO_ROUNDS: Rounds = new Map();
+
+function bare(node: SyntaxNode): SyntaxNode[] {
+  return childrenOf(node).filter(({ name }) => !/^(?:[()[\],:]|Comment|⚠)$/.test(name));
+}
+
+/** Tests that must hold together, or of which one must. */
+function together(kind: "and" | "or", tests: readonly PythonTest[]): PythonTest {
+  const [only] = tests;
+  return tests.length === 1 && only !== undefined ? only : { kind, tests };
+}
+
+export class Paths {
+  constructor(
+    private readonly flow: Flow,
+    private readonly evaluator: Evaluator,
+  ) {}
+
+  /** The way to what an expression is; undefined: it is no part of an object that has a name. */
+  of(node: SyntaxNode, depth = 0): PythonPath | undefined {
+    if (depth > MAX_DEPTH) return undefined;
+    switch (node.name) {
+      case "VariableName":
+        return this.named(node, depth);
+      case "MemberExpression":
+        return this.member(node, depth);
+      case "CallExpression":
+        return this.called(node, depth);
+      case "ParenthesizedExpression": {
+        const [inner] = bare(node);
+        return inner === undefined ? undefined : this.of(inner, depth + 1);
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  private named(node: SyntaxNode, depth: number): PythonPath {
+    const [binding, ...others] = this.flow.bindingsAt(node) ?? [];
+    const behind = binding === undefined || others.length > 0 ? undefined : this.behind(binding, depth);
+    return behind ?? { root: this.evaluator.slice(node), object: this.evaluator.evaluate(node), steps: [] };
+  }
+
+  /** The way that a name is bound to; undefined: the name itself is where ways begin. */
+  private behind(binding: Binding, depth: number): PythonPath | undefined {
+    if (binding.loop !== undefined) return this.iterated(binding.loop, binding.element ?? 0, depth);
+    const { expression, element } = binding;
+    if (expression === null || element !== undefined || !/^(?:Variable|Member|Call)/.test(expression.name))
+      return undefined;
+    const path = this.of(expression, depth + 1);
+    // What a class or a module makes is an object of its own.
+    return path !== undefined && this.isBound(expression) ? path : undefined;
+  }
+
+  private isBound(node: SyntaxNode): boolean {
+    let root: SyntaxNode | null = node;
+    while (root !== null && root.name !== "VariableName") {
+      const list: SyntaxNode | null = root.getChild("ArgList");
+      const isPlainCall: boolean = root.name === "CallExpression" && root.firstChild?.name === "VariableName";
+      root = isPlainCall && list !== null ? (bare(list)[0] ?? null) : root.firstChild;
+    }
+    const [binding] = root === null ? [] : (this.flow.bindingsAt(root) ?? []);
+    return binding !== undefined && binding.function === undefined && binding.reason !== "a class";
+  }
+
+  private iterated({ over, targets }: Loop, element: number, depth: number): PythonPath | undefined {
+    const list = over.name === "CallExpression" ? over.getChild("ArgList") : null;
+    const callee =
+      over.name === "CallExpression" && over.firstChild !== null ? this.evaluator.slice(over.firstChild) : "";
+    const each: PythonStep = { kind: "each", element, names: targets };
+    if (list !== null && (callee === "enumerate" || callee === "zip")) {
+      const source = bare(list)[callee === "zip" ? element : 0];
+      if (source === undefined || (callee === "enumerate" && element === 0)) return undefined;
+      const path = this.of(source, depth + 1);
+      const inner: PythonStep =
+        callee === "enumerate" && targets > 2
+          ? { kind: "each", element: element - 1, names: targets - 1 }
+          : { kind: "each", element: 0, names: 1 };
+      return path && { ...path, steps: [...path.steps, inner] };
+    }
+    const path = this.of(over, depth + 1);
+    return path && { ...path, steps: [...path.steps, each] };
+  }
+
+  private member(node: SyntaxNode, depth: number): PythonPath | undefined {
+    const children = childrenOf(node);
+    const [object, second] = children;
+    if (object === undefined) return undefined;
+    const [binding, ...others] = this.flow.bindingsAt(node) ?? [];
+    const behind = binding === undefined || others.length > 0 ? undefined : this.behind(binding, depth);
+    if (behind !== undefined) return behind;
+    const path = this.of(object, depth + 1);
+    if (path === undefined) return undefined;
+    const step: PythonStep =
+      second?.name === "["
+        ? this.items(
+            children.slice(2).filter(({ name }) => name !== "]" && name !== "Comment"),
+            depth,
+          )
+        : { kind: "attribute", name: this.evaluator.slice(node.lastChild ?? node) };
+    return { ...path, steps: [...path.steps, step] };
+  }
+
+  private items(inside: readonly SyntaxNode[], depth: number): PythonStep {
+    const colon = inside.findIndex(({ name }) => name === ":");
+    if (colon >= 0) {
+      const bounds = [inside.slice(0, colon), inside.slice(colon + 1)].map(([one]) =>
+        one === undefined ? null : this.number(one),
+      );
+      const [from, to] = bounds;
+      if (inside.length > colon + 2 || from === undefined || to === undefined) return { kind: "unknown" };
+      return { kind: "items", from: from ?? 0, to };
+    }
+    const [index] = inside;
+    if (index === undefined) return { kind: "unknown" };
+    const at = this.number(index);
+    if (at !== undefined) return { kind: "items", from: at, to: at === -1 ? null : at + 1 };
+    return this.counted(index, depth);
+  }
+
+  private number(node: SyntaxNode): number | undefined {
+    const value = this.evaluator.evaluate(node);
+    return value.kind === "scalar" && typeof value.value === "number" ? value.value : undefined;
+  }
+
+  /** `layers[i]` where `i` counts over a range. */
+  private counted(node: SyntaxNode, depth: number): PythonStep {
+    const [binding, ...others] = this.flow.bindingsAt(node) ?? [];
+    const over = others.length === 0 ? binding?.loop?.over : undefined;
+    if (over?.name !== "CallExpression" || over.firstChild === null || depth > MAX_DEPTH) return { kind: "unknown" };
+    const callee = this.evaluator.slice(over.firstChild);
+    const list = over.getChild("ArgList");
+    const bounds = list === null ? [] : bare(list).map((one) => this.number(one));
+    if (callee === "enumerate" && binding?.element === 0) return { kind: "items", from: 0, to: null };
+    const [first, second] = bounds;
+    if (callee !== "range" || bounds.length > 2 || first === undefined) return { kind: "unknown" };
+    if (bounds.length === 1) return { kind: "items", from: 0, to: first };
+    return second === undefined ? { kind: "unknown" } : { kind: "items", from: first, to: second };
+  }
+
+  private called(node: SyntaxNode, depth: number): PythonPath | undefined {
+    const callee = node.firstChild;
+    const list = node.getChild("ArgList");
+    if (callee === null || list === null) return undefined;
+    const name = this.evaluator.slice(callee);
+    const [first, second] = bare(list);
+    if (callee.name === "VariableName") {
+      if (HANDS_ON.test(name) && first !== undefined) return this.of(first, depth + 1);
+      if (name !== "getattr" || first === undefined || second === undefined) return undefined;
+      const attribute = this.evaluator.evaluate(second);
+      const path = this.of(first, depth + 1);
+      if (path === undefined || attribute.kind !== "scalar") return undefined;
+      return { ...path, steps: [...path.steps, { kind: "attribute", name: String(attribute.value) }] };
+    }
+    if (callee.name !== "MemberExpression" || callee.firstChild === null) return undefined;
+    const path = this.of(callee.firstChild, depth + 1);
+    const method = this.evaluator.slice(callee.lastChild ?? callee);
+    return path && { ...path, steps: [...path.steps, { kind: "call", name: method }] };
+  }
+
+  /** What a condition asks. */
+  test(node: SyntaxNode, rounds: Rounds = NO_ROUNDS, depth = 0): PythonTest {
+    const open: PythonTest = { kind: "open", raw: this.evaluator.slice(node) };
+    if (depth > MAX_DEPTH) return open;
+    const parts = childrenOf(node).filter(({ name }) => name !== "Comment");
+    if (node.name === "ParenthesizedExpression") {
+      const [inner] = bare(node);
+      return inner === undefined ? open : this.test(inner, rounds, depth + 1);
+    }
+    const lists = junction(node);
+    if (lists !== undefined) {
+      const all = lists.map((list) =>
+        together(
+          "and",
+          list.map((one) => {
+            const test = this.test(one.node, rounds, depth + 1);
+            return one.negated ? { kind: "not" as const, test } : test;
+          }),
+        ),
+      );
+      return together("or", all);
+    }
+    if (node.name === "BinaryExpression") return this.compared(parts, rounds) ?? open;
+    if (node.name === "CallExpression") return this.asked(node, rounds, depth) ?? open;
+    return open;
+  }
+
+  private compared(parts: readonly SyntaxNode[], rounds: Rounds): PythonTest | undefined {
+    const [left, ...rest] = parts;
+    const right = rest.at(-1);
+    const operator = rest
+      .slice(0, -1)
+      .map((part) => this.evaluator.slice(part))
+      .join(" ");
+    if (left === undefined || right === undefined) return undefined;
+    if (operator === "in" || operator === "not in") {
+      const found = this.contained(left, right, rounds);
+      return found === undefined || operator === "in" ? found : { kind: "not", test: found };
+    }
+    if (operator !== "==" && operator !== "!=") return undefined;
+    const [text] = this.texts(right, rounds) ?? [];
+    const subject = this.subject(left);
+    if (text === undefined || subject === undefined) return undefined;
+    const same: PythonTest = { kind: "text", how: "is", text, subject };
+    return operator === "==" ? same : { kind: "not", test: same };
+  }
+
+  /** `"norm" in name`, or `name in NAMES`. */
+  private contained(left: SyntaxNode, right: SyntaxNode, rounds: Rounds): PythonTest | undefined {
+    const [text] = this.texts(left, rounds) ?? [];
+    const within = this.subject(right);
+    if (text !== undefined && within !== undefined) return { kind: "text", how: "contains", text, subject: within };
+    const subject = this.subject(left);
+    const texts = this.texts(right, rounds);
+    if (subject === undefined || texts === undefined) return undefined;
+    return { kind: "or", tests: texts.map((text) => ({ kind: "text", how: "is", text, subject })) };
+  }
+
+  private asked(node: SyntaxNode, rounds: Rounds, depth: number): PythonTest | undefined {
+    const callee = node.firstChild;
+    const list = node.getChild("ArgList");
+    if (callee === null || list === null) return undefined;
+    const [argument] = bare(list);
+    const name = this.evaluator.slice(callee);
+    if (ANY.test(name)) return this.quantified(name, list, rounds, depth);
+    const how = callee.name === "MemberExpression" ? HOW[this.evaluator.slice(callee.lastChild ?? callee)] : undefined;
+    const subject = how === undefined || callee.firstChild === null ? undefined : this.subject(callee.firstChild);
+    const texts = argument === undefined ? undefined : this.texts(argument, rounds);
+    if (how === undefined || subject === undefined || texts === undefined) return undefined;
+    return { kind: "or", tests: texts.map((text) => ({ kind: "text", how, text, subject })) };
+  }
+
+  /** `any(key in name for key in KEYS)`. */
+  private quantified(name: string, list: SyntaxNode, rounds: Rounds, depth: number): PythonTest | undefined {
+    const inner = bare(list)[0];
+    const holder = inner !== undefined && /Comprehension/.test(inner.name) ? inner : list;
+    const children = childrenOf(holder).filter((child) => !/^(?:[()[\]]|Comment)$/.test(child.name));
+    const at = children.findIndex((child) => child.name === "for");
+    const [test, target, over] = [children[0], children[at + 1], children[at + 3]];
+    if (at < 1 || test === undefined || target === undefined || over === undefined || children.length > at + 4)
+      return undefined;
+    const items = this.evaluator.evaluate(over);
+    if (items.kind !== "list") return undefined;
+    const key = this.evaluator.slice(target);
+    const tests = items.items.map((item) => this.test(test, new Map([...rounds, [key, item]]), depth + 1));
+    return { kind: name === "any" ? "or" : "and", tests };
+  }
+
+  /** A name that a loop gives. */
+  private subject(node: SyntaxNode): PythonPath | undefined {
+    const path = this.of(node);
+    return path?.steps.at(-1)?.kind === "each" ? path : undefined;
+  }
+
+  /** One text, or several. */
+  private texts(node: SyntaxNode, rounds: Rounds): readonly string[] | undefined {
+    const value =
+      (node.name === "VariableName" ? rounds.get(this.evaluator.slice(node)) : undefined) ??
+      this.evaluator.evaluate(node);
+    const items = value.kind === "list" ? value.items : [value];
+    const texts = items.flatMap((item) =>
+      item.kind === "scalar" && typeof item.value === "string" ? [item.value] : [],
+    );
+    return texts.length === items.length && texts.length > 0 ? texts : undefined;
+  }
+}

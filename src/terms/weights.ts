@@ -1,0 +1,19 @@
+/** Which weights of a model something means, by their names and by parts of the model. */
+
+/**
+ * A step into a model: the name of a module, some of a list of modules (negative ones count from its end, null: up to it), or what
+ * a method of transformers' models gives, by its name (`base_model`, `get_input_embeddings`; transformers/modeling_utils.py).
+ */
+export type PartStep =
+  | string
+  | { readonly from: number; readonly to: number | null }
+  | { readonly method: "base" | "input-embeddings" | "output-embeddings" | "encoder" | "decoder" };
+
+/** Weights whose names a pattern is found in, and whether they are trained. */
+export interface WeightRule {
+  /** A regular expression, searched in the name, or in what of it stands behind the part. */
+  readonly pattern: string;
+  readonly trained: boolean;
+  /** The part of the model whose weights are meant; absent: all of it. */
+  readonly part?: readonly PartStep[];
+}

@@ -1,0 +1,64 @@
+/** What a script sets `requires_grad` to, as rules over the weights' names. */
+import { strict as assert } from "node:assert";
+import type { WeightRule } from "../../src/terms/weights";
+import { resolveFiles } from "./resolve-run";
+
+async function rules(body: string): Promise<{ rules: readonly WeightRule[]; said: string }> {
+  const script = `from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments
+model = AutoModelForSequenceClassification.from_pretrained("google-bert/bert-base-uncased")
+other = AutoModelForSequenceClassification.from_pretrained("google-bert/bert-base-cased")
+${body}
+trainer = Trainer(model, TrainingArguments("out"))
+trainer.train()
+model.requires_grad_(False)
+`;
+  const { run, suppositions } = await resolveFiles({ "train.py": script }, "train.py");
+  return { rules: run?.trained?.rules ?? [], said: JSON.stringify(suppositions) };
+}
+
+describe("analysis: weights that a script freezes", () => {
+  it("are those of the trained model's parts, in the order of the script", async () => {
+    assert.deepEqual((await rules("for p in other.parameters():\n    p.requires_grad = False")).rules, []);
+    const body =
+      "for p in model.bert.parameters():\n    p.requires_grad = False\nmodel.bert.encoder.layer[-2:].requires_grad_()";
+    assert.deepEqual((await rules(body)).rules, [
+      { pattern: "", trained: false, part: ["bert"] },
+      { pattern: "", trained: true, part: ["bert", "encoder", "layer", { from: -2, to: null }] },
+    ]);
+    const counted = "for i in range(2, 6):\n    model.bert.encoder.layer[i].attention.requires_grad_(False)";
+    assert.deepEqual((await rules(counted)).rules, [
+      { pattern: "", trained: false, part: ["bert", "encoder", "layer", { from: 2, to: 6 }, "attention"] },
+    ]);
+    const method = "model.get_input_embeddings().weight.requires_grad = False";
+    assert.deepEqual((await rules(method)).rules, [
+      { pattern: "^weight$", trained: false, part: [{ method: "input-embeddings" }] },
+    ]);
+  });
+
+  it("are told by tests of their names", async () => {
+    const loop = (line: string) => `for name, p in model.named_parameters():\n${line}`;
+    const patterns = async (line: string) =>
+      (await rules(loop(line))).rules.map(({ pattern, trained }) => [pattern, trained]);
+    assert.deepEqual(await patterns('    p.requires_grad = "norm" in name'), [
+      ["", false],
+      ["^(?=.*norm)", true],
+    ]);
+    assert.deepEqual(
+      await patterns(
+        '    if not name.startswith("classifier") and "pooler" not in name:\n        p.requires_grad_(False)',
+      ),
+      [["^(?!(?=classifier))(?!(?=.*pooler))", false]],
+    );
+    assert.deepEqual(await patterns('    if any(k in name for k in ["a.b", "c"]):\n        p.requires_grad = False'), [
+      ["^(?:(?=.*a\\.b)|(?=.*c))", false],
+    ]);
+  });
+
+  it("are said where they cannot be followed", async () => {
+    const { rules: found, said } = await rules(
+      "for p in model.parameters():\n    if p.numel() > 9:\n        p.requires_grad = False",
+    );
+    assert.deepEqual(found, []);
+    assert.match(said, /weights-unfollowed/);
+  });
+});

@@ -1,0 +1,62 @@
+/** Which model a script trains, whatever else it loads. */
+import { strict as assert } from "node:assert";
+import { resolveFiles } from "./resolve-run";
+
+const HEAD = `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+from peft import LoraConfig, get_peft_model
+args = TrainingArguments("out", per_device_train_batch_size=2)
+`;
+
+async function trained(body: string, head = HEAD): Promise<readonly [string | undefined, string | undefined]> {
+  const { run } = await resolveFiles({ "train.py": head + body }, "train.py");
+  return [run?.model.name, run?.adapter?.type];
+}
+
+const load = (name: string) => `AutoModelForCausalLM.from_pretrained("${name}")`;
+
+describe("analysis: the model that is trained", () => {
+  it("is the one that reaches the trainer, not one that is loaded later, elsewhere or never", async () => {
+    const body = `model = ${load("Qwen/Qwen3-0.6B")}
+Trainer(model=model, args=args).train()
+`;
+    assert.deepEqual(await trained(body), ["Qwen/Qwen3-0.6B", undefined]);
+    assert.deepEqual(await trained(`${body}model = ${load("facebook/opt-125m")}\nmodel.generate()\n`), [
+      "Qwen/Qwen3-0.6B",
+      undefined,
+    ]);
+    assert.deepEqual(await trained(`judge = ${load("facebook/opt-1.3b")}\n${body}`), ["Qwen/Qwen3-0.6B", undefined]);
+    assert.deepEqual(await trained(`${body}if False:\n    model = ${load("facebook/opt-125m")}\n`), [
+      "Qwen/Qwen3-0.6B",
+      undefined,
+    ]);
+    const named = `name = "Qwen/Qwen3-0.6B"\nmodel = AutoModelForCausalLM.from_pretrained(name)\nTrainer(model, args).train()\nname = "me/trained"\n`;
+    assert.deepEqual(await trained(named), ["Qwen/Qwen3-0.6B", undefined]);
+  });
+
+  it("is found through functions and wrappers", async () => {
+    const body = `def make(name):
+    base = AutoModelForCausalLM.from_pretrained(name)
+    return get_peft_model(base, LoraConfig(r=4, target_modules="all-linear"))
+other = ${load("facebook/opt-125m")}
+def main():
+    model = make("Qwen/Qwen3-0.6B").to("cuda")
+    trainer = Trainer(model=model, args=args)
+    trainer.train()
+main()
+`;
+    assert.deepEqual(await trained(body), ["Qwen/Qwen3-0.6B", "lora"]);
+  });
+
+  it("has the adapter that it is given, by a condition that is known", async () => {
+    const body = (flag: string) => `use_lora = ${flag}
+model = ${load("Qwen/Qwen3-0.6B")}
+if use_lora:
+    model = get_peft_model(model, LoraConfig(r=4, target_modules="all-linear"))
+Trainer(model=model, args=args).train()
+`;
+    assert.deepEqual(await trained(body("True")), ["Qwen/Qwen3-0.6B", "lora"]);
+    assert.deepEqual(await trained(body("False")), ["Qwen/Qwen3-0.6B", undefined]);
+    const unused = `config = LoraConfig(r=4)\nmodel = ${load("Qwen/Qwen3-0.6B")}\nTrainer(model=model, args=args).train()\n`;
+    assert.deepEqual(await trained(unused), ["Qwen/Qwen3-0.6B", undefined]);
+  });
+});

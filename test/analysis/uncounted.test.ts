@@ -1,0 +1,42 @@
+/** Keys that change memory and that nothing is computed from: they are named, unless they ask for nothing. */
+import { strict as assert } from "node:assert";
+import { axolotl } from "../../src/formats/axolotl";
+import { parseDocument } from "../../src/formats/parse";
+import type { LocatedSetting } from "../../src/formats/types";
+import { TINY_LLAMA } from "./memory-runtime";
+import { resolveFiles } from "./resolve-run";
+
+const BASE = "base_model: ./model\ndatasets: []\nmicro_batch_size: 2\nsequence_len: 512\n";
+
+async function uncounted(lines: string): Promise<readonly string[]> {
+  const files = { "axolotl.yml": BASE + lines, "model/config.json": JSON.stringify(TINY_LLAMA) };
+  const { suppositions } = await resolveFiles(files, "axolotl.yml");
+  return suppositions.flatMap(({ message }) =>
+    message.id === "assume.uncounted" ? String(message.args["keys"]).split(", ") : [],
+  );
+}
+
+describe("analysis: keys that are not counted", () => {
+  it("are named where they ask for something", async () => {
+    assert.deepEqual(await uncounted("relora: true\nlisa_n_layers: 4\ntiled_mlp: true\n"), [
+      "relora",
+      "lisa_n_layers",
+      "tiled_mlp",
+    ]);
+    assert.deepEqual(await uncounted("relora: false\nlisa_n_layers:\ntiled_mlp: false\nadapter: lora\n"), []);
+    // A block leaves it to its keys, and what costs no GPU memory is none of it.
+    assert.deepEqual(await uncounted("qat:\n  weight_dtype: int4\nlow_cpu_mem_usage: true\n"), ["qat.weight_dtype"]);
+  });
+
+  it("are all of those that stand for no setting", () => {
+    for (const { key, memory, name, also, type } of axolotl.keys) {
+      if (!memory || name !== null || also !== undefined || type === "map" || key.includes(".")) continue;
+      const value = type === "boolean" ? "true" : type === "integer" || type === "number" ? "7" : "something";
+      const document = parseDocument("file:///w/axolotl.yml", `${BASE}${key}: ${value}\n`);
+      assert.ok(document);
+      const { settings } = axolotl.read(document);
+      const stated = settings.find((setting: LocatedSetting) => setting.key === key);
+      assert.equal(stated?.uncounted, true, key);
+    }
+  });
+});
