@@ -120,12 +120,15 @@ function fitsOnText(run: ReportRun, say: Say): string[] {
   return [say("fits-from", { device: smallest.name, size: Math.round(smallest.memoryBytes / GIB) })];
 }
 
+/** Host memory that would be said as 0.0 GiB is left out. */
+const LEAST_HOST = 0.05 * GIB;
+
 function hostText(run: ReportRun, say: Say): string[] {
   const { pinnedBytes, pageableBytes, nvmeBytes } = run.host;
   const parts = [
-    pinnedBytes > 0 ? say("pinned", { size: gib(pinnedBytes) }) : undefined,
-    pageableBytes > 0 ? say("pageable", { size: gib(pageableBytes) }) : undefined,
-    nvmeBytes > 0 ? say("nvme", { size: gib(nvmeBytes) }) : undefined,
+    pinnedBytes >= LEAST_HOST ? say("pinned", { size: gib(pinnedBytes) }) : undefined,
+    pageableBytes >= LEAST_HOST ? say("pageable", { size: gib(pageableBytes) }) : undefined,
+    nvmeBytes >= LEAST_HOST ? say("nvme", { size: gib(nvmeBytes) }) : undefined,
   ].filter((part) => part !== undefined);
   return parts.length === 0 ? [] : [say("host", { parts: parts.join(say("separator")) })];
 }
@@ -220,8 +223,13 @@ function planTitle(plan: ReportPlan): string {
   return plan.title.includes("GiB") ? plan.title : `${plan.title} (${gib(plan.usedPeakBytes)} GiB)`;
 }
 
+/** Step times from this factor on are said as one: "9× slower", not "806 % slower". */
+const MANY_TIMES = 2.5;
+
 function slowdown(plan: Pick<ReportPlan, "stepTimeFactor">, say: Say): string {
-  const percent = Math.round((plan.stepTimeFactor - 1) * 100);
+  const { stepTimeFactor: factor } = plan;
+  const percent = Math.round((factor - 1) * 100);
+  if (factor >= MANY_TIMES) return say("times-slower", { factor: Math.round(factor) });
   if (percent === 0) return say("same-speed");
   return say(percent > 0 ? "slower" : "faster", { percent: Math.abs(percent) });
 }

@@ -96,7 +96,7 @@ function deviceChoices(catalogue: DevicesResult, now: string): DeviceChoice[] {
   const isChosen = (value: string) => (value === now ? { description: t("chosen") } : {});
   const choices: DeviceChoice[] = [
     { label: `$(edit) ${t("Custom size or name…")}`, custom: true, alwaysShow: true },
-    { label: `$(file-code) ${t("What the configs say")}`, value: "", ...isChosen("") },
+    { label: `$(file-code) ${t("No default GPU")}`, value: "", ...isChosen("") },
   ];
   for (const { label, devices } of catalogue.groups) {
     choices.push({ label, kind: vscode.QuickPickItemKind.Separator });

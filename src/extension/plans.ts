@@ -46,10 +46,21 @@ export async function applyPlan(
   if (!outcome.ok) void vscode.window.showWarningMessage(outcome.message);
 }
 
+/** Step times from this factor on are said as one. */
+const MANY_TIMES = 2.5;
+
 function planItem(run: ReportRun, plan: ReportPlan, index: number): PlanItem {
   const { t } = vscode.l10n;
-  const slower = Math.round((plan.stepTimeFactor - 1) * 100);
-  const time = slower === 0 ? t("same speed") : slower > 0 ? t("{0} % slower", slower) : t("{0} % faster", -slower);
+  const { stepTimeFactor: factor } = plan;
+  const slower = Math.round((factor - 1) * 100);
+  const time =
+    factor >= MANY_TIMES
+      ? t("{0}× slower", Math.round(factor))
+      : slower === 0
+        ? t("same speed")
+        : slower > 0
+          ? t("{0} % slower", slower)
+          : t("{0} % faster", -slower);
   return {
     run,
     index,

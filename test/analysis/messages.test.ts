@@ -6,7 +6,12 @@ import { RULES } from "../../src/analysis/findings/catalogue";
 import { localeOf, TABLES, text } from "../../src/analysis/messages";
 import { effectOf } from "../../src/analysis/messages/effects";
 import { VERSION } from "../../src/analysis/version";
+import { WORDS } from "../../src/cli/words";
 import { FORMATS } from "../../src/formats";
+import { LEVERS as leversEn } from "../../src/words/en/levers";
+import { LEVERS as leversZh } from "../../src/words/zh-cn/levers";
+import { en as panelEn } from "../../webview-ui/messages/en";
+import { zhCn as panelZh } from "../../webview-ui/messages/zh-cn";
 
 const SOURCES = ["src/formats", "src/analysis"].map((folder) => join(__dirname, "../..", folder));
 
@@ -15,6 +20,31 @@ function* files(folder: string): Generator<string> {
     if (name.endsWith(".ts")) yield join(folder, name);
   }
 }
+
+/** Characters of the longest sentence. */
+const LONGEST = 120;
+
+/** Sentences that are longer, each with its reason. */
+const REASONS: Readonly<Record<string, string>> = {
+  "missing-file.deepspeed": "names the three places that were searched",
+  "missing-file.fsdp": "names the three places that were searched",
+  "missing-file.untrusted": "says why a file beside the config is not read",
+  "unknown-model.untrusted": "says why a file beside the config is not read",
+  "hover.largest-either": "two answers with the keys to write",
+  "hover.fits": "five figures",
+  "hover.does-not-fit": "five figures",
+};
+
+/** Every sentence of the analysis, the command line, the panel and the plans, by language and id. */
+const EVERY: readonly (readonly [id: string, sentence: string])[] = [
+  ...[TABLES.en, TABLES["zh-cn"], WORDS.en, WORDS["zh-cn"], panelEn, panelZh].flatMap((table) => Object.entries(table)),
+  ...[leversEn, leversZh].flatMap((table) =>
+    Object.entries(table).flatMap(([id, { title, why }]) => [
+      [`${id}.title`, title] as const,
+      [`${id}.why`, why] as const,
+    ]),
+  ),
+];
 
 const holes = (message: string): string[] =>
   [...message.matchAll(/\{(\w+)(?:\|[^}]*)?\}/g)].map((match) => match[1] ?? "").sort();
@@ -59,6 +89,26 @@ describe("analysis: messages", () => {
     const ours = FORMATS.filter((format) => ["hf-training-arguments", "trl", "deepspeed"].includes(format.id));
     const english = ours.flatMap((format) => format.keys).filter((key) => effectOf(key, "zh-cn") === key.effect);
     assert.deepEqual([...new Set(english.map((key) => key.effect))], []);
+  });
+
+  it("are short in both languages, or have a reason not to be", () => {
+    const long = EVERY.filter(([id, sentence]) => sentence.length > LONGEST && REASONS[id] === undefined);
+    assert.deepEqual(
+      long.map(([id, sentence]) => `${id}: ${sentence.length}`),
+      [],
+    );
+  });
+
+  it("keep to the glossary", () => {
+    const glossary = readFileSync(join(__dirname, "../../docs/glossary.md"), "utf8");
+    const avoided = [...glossary.matchAll(/^\|[^|]*\|[^|]*\| ([^|]+) \|$/gm)]
+      .flatMap(([, words = ""]) => words.split(", "))
+      .filter((word) => /[\u4e00-\u9fff]/.test(word));
+    assert.ok(avoided.length > 15, String(avoided.length));
+    const wrong = EVERY.flatMap(([id, sentence]) =>
+      avoided.filter((word) => sentence.includes(word)).map((word) => `${id}: ${word}`),
+    );
+    assert.deepEqual(wrong, []);
   });
 
   it("carry the version of the package", () => {

@@ -25,7 +25,7 @@ describe("webview headline", () => {
   it("says the verdict with the figures behind it", () => {
     assert.equal(
       said(doesNotFit()),
-      "bad: Does not fit 41.2 GiB needed, 22.8 of 24.0 GiB usable on RTX 4090, 18.4 GiB too much",
+      "bad: Does not fit 41.2 GiB needed, 22.8 of 24.0 GiB usable on RTX 4090, 18.4 GiB over",
     );
     assert.match(
       said(scaled(doesNotFit(), 0.02)),

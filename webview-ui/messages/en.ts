@@ -8,9 +8,8 @@ export const en = {
   "verdict.unknownModel": "Model not known",
   "detail.fits": "{need} of {usable} GiB usable on {device}, {spare} GiB to spare",
   "detail.tight": "{need} of {usable} GiB usable on {device}: {spare} GiB to spare, the peak may be {band} GiB higher",
-  "detail.tightPool":
-    "the pool would grow to {need} of {usable} GiB usable on {device}: it runs only as unused blocks are given back in its steps",
-  "detail.doesNotFit": "{need} GiB needed, {usable} of {card} GiB usable on {device}, {spare} GiB too much",
+  "detail.tightPool": "pool {need} of {usable} GiB usable on {device}: the allocator must free blocks in each step",
+  "detail.doesNotFit": "{need} GiB needed, {usable} of {card} GiB usable on {device}, {spare} GiB over",
   "detail.noVerdict": "{usable} of {card} GiB usable on {device}",
   "detail.noDevice": "at the peak; choose a GPU to know whether it fits",
   "detail.unknown": "because something it needs is missing; it is listed below",
@@ -45,7 +44,7 @@ export const en = {
   "bar.peakIn": "peak in {phase}",
   "bar.usable": "usable {size}",
   "bar.file": "file {size}",
-  "bar.over": "{size} too much",
+  "bar.over": "{size} over",
 
   "kind.weights": "Weights",
   "kind.adapters": "Adapters",
@@ -221,7 +220,7 @@ export const en = {
   "local.bad": "does not fit beside what runs now",
 
   "time.line": "step time {low} to {high} s, {bound}",
-  "time.demand": "asks {asked} of {available} GB/s {road} ({share})",
+  "time.demand": "bandwidth {asked} of {available} GB/s {road} ({share})",
   "time.road.memory": "memory bandwidth",
   "time.road.interconnect": "between GPUs",
   "time.road.host": "to host memory",
@@ -231,9 +230,9 @@ export const en = {
   "time.bound.host": "bound by the host",
 
   "assumptions.title": "Assumptions",
-  "assumptions.none": "Nothing is assumed: every value comes from a file.",
+  "assumptions.none": "No assumptions.",
   "assumptions.effect": "could move the peak by {size} GiB",
-  "assumptions.settle": "Settle",
+  "assumptions.settle": "Save",
   "assumptions.answer": "Value of {key}",
   "assumptions.choose": "choose",
   "assumptions.config": "Set it in the config",
@@ -253,7 +252,7 @@ export const en = {
   "empty.loading": "Reading the config",
   "empty.no-document": "No training config open",
   "empty.no-document.hint":
-    "Open a training config to see whether it fits on the GPU: DeepSpeed, Hugging Face Trainer or TRL, Accelerate, Axolotl, LLaMA-Factory, torchtune and others.",
+    "Open a training config (DeepSpeed, Transformers, TRL, Accelerate, Axolotl, LLaMA-Factory, torchtune, …).",
   "empty.not-recognised": "Not a training config",
   "empty.not-recognised.hint": "VRAM Lens found no training settings in this file.",
   "empty.starting": "Starting",

@@ -11,7 +11,7 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Longest target in evaluation: what is generated when `generation_max_length` is not set.":
     "评估时目标的最大长度：未设置 `generation_max_length` 时生成的长度。",
   "New tokens per prompt where evaluation generates text.": "评估生成文本时每个提示的新 token 数。",
-  "Lengths of batches are rounded up to it.": "批次长度向上取整到它的倍数。",
+  "Lengths of batches are rounded up to it.": "批长度向上取整到它的倍数。",
   "Every step has the full length.": "每一步都使用完整长度。",
   "Evaluates once before the first step.": "在第一步之前评估一次。",
   "The script evaluates, after training if not during it.": "脚本会进行评估：若不在训练期间，则在训练之后。",
@@ -162,7 +162,7 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
     "关闭 dropout（包括适配器的）：偏好训练器默认如此。",
   "Weight of CPO's likelihood term: 0 leaves it out.": "CPO 似然项的权重：0 表示不用。",
   "Passes over each generation.": "每次生成的使用遍数。",
-  "Ratios of a token, or one of the sequence (GSPO).": "按词元或按整个序列（GSPO）计算比率。",
+  "Ratios of a token, or one of the sequence (GSPO).": "按token或按整个序列（GSPO）计算比率。",
   "Scores vLLM's completions with the policy before it learns from them.": "学习之前先用策略模型为 vLLM 的补全打分。",
   "Pulls rewards towards zero: a few numbers per pair.": "将奖励拉向零：每对样本只多几个数。",
   "Batch of that pass.": "该过程的批大小。",
@@ -172,8 +172,8 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Completions generated at once.": "一次生成的补全数。",
   "Steps that share one generation.": "共用一次生成的步数。",
   "Under ZeRO-3 the whole model is gathered on every GPU while it generates.":
-    "在 ZeRO-3 下，生成时每块 GPU 上都会聚合整个模型。",
-  "Tokens that the student generates for each prompt.": "学生模型为每个提示生成的词元数。",
+    "在 ZeRO-3 下，生成时每张 GPU 上都会聚合整个模型。",
+  "Tokens that the student generates for each prompt.": "学生模型为每个提示生成的token数。",
   "Share of the batches that the student generates itself.": "由学生模型自己生成的批所占的比例。",
   "Generates in batches that change, over a paged key-value cache as large as the card has room for.":
     "以连续批处理生成，分页 KV 缓存占满显卡的可用空间。",
@@ -376,7 +376,7 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
     "权重的放置位置；auto 会把各层分布到多张 GPU。",
   "Raises the half-precision leftovers to float32 and turns checkpointing on.":
     "把剩余的半精度张量提升为 float32 并开启检查点。",
-  "Tokens per forward: the batch is filled up to this many.": "每次前向的 token 数：批次填充到这个数量。",
+  "Tokens per forward: the batch is filled up to this many.": "每次前向的 token 数：每批填充到这个数量。",
   "Rows per forward while log-probabilities are scored: their logits can set the peak.":
     "计算对数概率时每次前向的行数：其 logits 可能决定峰值。",
   "Longest sequence the generation engine takes: it sizes its cache.": "生成引擎接受的最长序列：决定其缓存大小。",

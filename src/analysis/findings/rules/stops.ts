@@ -19,8 +19,8 @@ export const STOP_RULES: readonly Rule[] = [
     title: "Prefix tuning with checkpointing",
     why: 'A trained prefix reaches every layer through the key-value cache, and transformers takes the cache away from checkpointed layers. From 0.14 on peft raises "PREFIX_TUNING does not work with gradient checkpointing" where checkpointing is on before the adapter; where the Trainer switches it on afterwards, decoders fail in attention ("The size of tensor a must match the size of tensor b": the mask counts the prefix, the keys do not), and encoders run without their prefix, which then gets no gradient.',
     mend: "Set `gradient_checkpointing: false`, or train prompts (`prompt-tuning`, `p-tuning`) or LoRA, which checkpointing leaves alone.",
-    en: "Prefix tuning fails under gradient checkpointing: checkpointed layers are given no cache, where the prefix is. Switch one of them off.",
-    zh: "前缀微调无法与梯度检查点同时使用：被检查点包裹的层拿不到缓存，而前缀就在缓存里。请关闭其中之一。",
+    en: "Prefix tuning fails under gradient checkpointing: recomputed layers get no cache, where the prefix is.",
+    zh: "前缀微调无法与梯度检查点同时使用：重新计算的层拿不到缓存，而前缀就在缓存里。",
     example: {
       train: "gradient_checkpointing: true",
       pins: "adapter: { type: prefix-tuning, num_virtual_tokens: 20 }",
@@ -98,8 +98,8 @@ export const STOP_RULES: readonly Rule[] = [
     title: "Factors made from weights that are packed",
     why: 'PiSSA, CorDA and MiCA take a weight apart as it is stored and raise "Please initialize PiSSA under float32, float16, or bfloat16" for packed ones; LoftQ packs the weights itself and takes the packed ones for matrices. Of all the ways only OLoRA unpacks them first.',
     mend: "Make the factors on the base in full precision, save the residual model and quantize that; or use `olora`, which packs what is left anew.",
-    en: "`{way}` takes weights apart as they are stored, which packed ones are not made for: load the base in full precision, or use `olora`.",
-    zh: "`{way}` 直接分解所存储的权重，不支持已量化的权重：请以全精度加载基座模型，或改用 `olora`。",
+    en: "`{way}` cannot decompose quantized weights: load the base in full precision, or use `olora`.",
+    zh: "`{way}` 不能分解已量化的权重：请以全精度加载基座，或改用 `olora`。",
     example: { trl: "load_in_4bit: true\n", pins: "adapter: { type: lora, r: 8, init_lora_weights: pissa }" },
     check: (facts) => {
       const at = facts.stated("adapter_initialization");
@@ -130,8 +130,8 @@ export const STOP_RULES: readonly Rule[] = [
     title: "Emptying the allocator's cache in the step",
     why: "Between forward and backward of every n-th step the allocator gives the segments that nothing is in back to the driver. What is reserved may be lower then, what is allocated is not; segments have to be taken from the driver again, which costs about 10 % of the time by the library's own word. The estimate follows it: its reserve is the highest of the steps.",
     mend: "Keep it where fragments are what is missing. `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` avoids them without the cost.",
-    en: "`{key}` lowers what the allocator reserves, not what is allocated, and costs time; `expandable_segments:True` avoids fragments without that.",
-    zh: "`{key}` 只降低分配器的保留量，不降低已分配量，并会拖慢训练；`expandable_segments:True` 可避免碎片且无此代价。",
+    en: "`{key}` lowers reserved, not allocated memory, and costs time; `expandable_segments:True` does not.",
+    zh: "`{key}` 只降低保留量而非已分配量，且会变慢；`expandable_segments:True` 没有此代价。",
     example: { train: "torch_empty_cache_steps: 1" },
     check: (facts) => {
       const at = facts.own("empty_cache_steps");
@@ -145,8 +145,8 @@ export const STOP_RULES: readonly Rule[] = [
     title: "Experts run in float32 under autocast",
     why: "Products by groups are not among the operators that autocast casts: transformers casts what goes into the experts to the dtype of their weights. With float32 weights the experts compute in float32, and keep it for backward, whatever `bf16: true` says.",
     mend: "Load in bfloat16 (`dtype: bfloat16`), or pass `experts_implementation: batched_mm` or `eager` with the model's arguments: their products are cast.",
-    en: "The experts run in float32: autocast does not reach products by groups, which follow the weights' dtype. Load in bfloat16, or choose another `experts_implementation`.",
-    zh: "专家层以 float32 运行：autocast 不作用于分组矩阵乘，其精度取决于权重。请以 bfloat16 加载，或更换 `experts_implementation`。",
+    en: "Experts run in float32: autocast does not reach grouped products. Load in bfloat16, or change `experts_implementation`.",
+    zh: "专家层以 float32 运行：autocast 不作用于分组矩阵乘。请以 bfloat16 加载，或更换 `experts_implementation`。",
     example: {
       trl: "bf16: true\ndtype: float32",
       model: { model_type: "qwen3_moe", num_experts: 8, num_experts_per_tok: 2, moe_intermediate_size: 64 },

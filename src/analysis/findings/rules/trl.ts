@@ -156,7 +156,7 @@ export const TRL_RULES: readonly Rule[] = [
     title: "The generation batch does not divide",
     why: "GRPO groups completions by prompt: the global batch of completions must be a multiple of `num_generations`.",
     mend: "Change the batch, the accumulation or `num_generations`.",
-    en: "{completions} {completions|completion per generation is|completions per generation are} no multiple of num_generations {generations}.",
+    en: "{completions} completions per generation: not a multiple of num_generations {generations}.",
     zh: "每次生成 {completions} 个补全，不是 num_generations {generations} 的整数倍。",
     example: { trl: "num_generations: 7\nper_device_train_batch_size: 8", pins: "device: { name: 24GB, count: 1 }" },
     check: (facts) => {

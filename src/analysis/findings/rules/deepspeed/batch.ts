@@ -8,8 +8,8 @@ export const DEEPSPEED_BATCH_RULES: readonly Rule[] = [
     title: "Batch sizes do not multiply",
     why: "DeepSpeed checks `train_batch_size == train_micro_batch_size_per_gpu × gradient_accumulation_steps × GPUs` and stops when it does not hold (`_batch_assertion` in `runtime/config.py`).",
     mend: 'Correct one of the three, or leave two of them out. Under the Hugging Face Trainer write `"auto"` for all three.',
-    en: 'train_batch_size {total} is not micro {micro} × accumulation {steps} × {world} {world|GPU|GPUs} = {product}: DeepSpeed stops ("Check batch related parameters").',
-    zh: "train_batch_size {total} 不等于 微批 {micro} × 累积 {steps} × {world} 张 GPU = {product}：DeepSpeed 会停止(“Check batch related parameters”)。",
+    en: "train_batch_size {total} ≠ {product} = micro {micro} × accumulation {steps} × {world} {world|GPU|GPUs}: DeepSpeed stops.",
+    zh: "train_batch_size {total} ≠ {product} = 微批大小 {micro} × 累积 {steps} × {world} 张 GPU：DeepSpeed 会停止。",
     example: {
       deepspeed:
         '{"train_batch_size": 30, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2, "zero_optimization": {"stage": 1}}',
@@ -42,8 +42,8 @@ export const DEEPSPEED_BATCH_RULES: readonly Rule[] = [
     title: "DeepSpeed and TrainingArguments disagree",
     why: 'The Hugging Face Trainer compares the numbers of the DeepSpeed file with its own arguments and stops with "Please correct the following DeepSpeed config values that mismatch TrainingArguments values" (`transformers/integrations/deepspeed.py`).',
     mend: 'Write `"auto"` in the DeepSpeed file: the Trainer then fills in its own value.',
-    en: '`{key}` is {theirs} here but {ours} in TrainingArguments: the Hugging Face Trainer stops ("mismatch TrainingArguments values").',
-    zh: "此处 `{key}` 为 {theirs}，而 TrainingArguments 为 {ours}：Hugging Face Trainer 会停止(“mismatch TrainingArguments values”)。",
+    en: "`{key}` is {theirs} here but {ours} in TrainingArguments: the Hugging Face Trainer stops.",
+    zh: "此处 `{key}` 为 {theirs}，而 TrainingArguments 为 {ours}：Hugging Face Trainer 会停止。",
     example: {
       train: "deepspeed: ds.json",
       deepspeed: '{"train_micro_batch_size_per_gpu": 8, "zero_optimization": {"stage": 2}}',

@@ -14,8 +14,8 @@ export const DEEPSPEED_ZERO_RULES: readonly Rule[] = [
     title: "ZeRO-3 with experts that are called by choice",
     why: "Stage 3 gathers a module when it is called and expects every rank to call the same ones in the same order. Before transformers 5 each expert is a module of its own, called only when a token chose it: ranks then wait for each other for ever, and the recorded order is thrown away in every step. `set_z3_leaf_modules` gathers all experts of a layer at once (`deepspeed/utils/z3_leaf_module.py`), which also raises the peak by their weights.",
     mend: "Name the layer's class in `zero_optimization.leaf_module`, in accelerate's `deepspeed_moe_layer_cls_names`, or call `set_z3_leaf_modules`; or use stage 2.",
-    en: "{experts} experts under ZeRO-3: without leaf modules ranks that choose other experts wait for each other. Name the layer's class as a leaf module.",
-    zh: "ZeRO-3 下有 {experts} 个专家：若不设叶子模块，选择不同专家的进程会互相等待。请把该层的类名设为叶子模块。",
+    en: "{experts} experts under ZeRO-3: ranks that route differently deadlock. Make the expert layer a leaf module.",
+    zh: "ZeRO-3 下有 {experts} 个专家：路由不同的进程会死锁。请把专家层设为叶子模块。",
     example: {
       train: "deepspeed: ds.json",
       deepspeed: '{"zero_optimization": {"stage": 3}, "train_micro_batch_size_per_gpu": "auto"}',

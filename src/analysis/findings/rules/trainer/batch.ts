@@ -46,8 +46,8 @@ export const TRAINER_BATCH_RULES: readonly Rule[] = [
     title: "Logits and their loss take a large share",
     why: "The loss holds logits of batch × tokens × vocabulary, in float32, with its gradient beside it. A fused loss computes them piece by piece.",
     mend: "Set `use_liger_kernel: true`.",
-    en: "Logits and loss take {bytes} of the peak: {tokens} tokens × {vocabulary} words. A fused loss (`use_liger_kernel`) removes most of it.",
-    zh: "logits 与损失占峰值中的 {bytes}：{tokens} 个 token × {vocabulary} 词表。融合损失(`use_liger_kernel`)可去除大部分。",
+    en: "Logits and loss take {bytes}: {tokens} tokens × {vocabulary} words. `use_liger_kernel` removes most of it.",
+    zh: "logits 与损失占 {bytes}：{tokens} 个 token × {vocabulary} 词表。`use_liger_kernel` 可去除大部分。",
     example: {
       train: "bf16: true\nper_device_train_batch_size: 16",
       pins: "sequence_length: 4096",

@@ -1,6 +1,7 @@
 /** Keys that releases of a library removed. */
 import { renaming } from "../../../../formats/fix";
 import type { LocatedSetting } from "../../../../formats/types";
+import { type Message, say } from "../../../../words/message";
 import { isRemoved } from "../../../defaults";
 import { type Facts, type Hit, type Rule, removal } from "../../rule";
 
@@ -59,6 +60,25 @@ const REMOVED_OTHERS: Readonly<Record<string, string>> = {
   include_inputs_for_metrics: "include_for_metrics",
 };
 
+/** Names of libraries as they write them themselves. */
+const NAMES: Readonly<Record<string, string>> = {
+  trl: "TRL",
+  transformers: "Transformers",
+  accelerate: "Accelerate",
+  axolotl: "Axolotl",
+  deepspeed: "DeepSpeed",
+};
+
+/** `TRL 0.20` of `trl 0.20`. */
+function named(release: string): string {
+  return release.replace(/^\w+/, (library) => NAMES[library] ?? library);
+}
+
+/** "; use `max_length`", or nothing where nothing replaces the key. */
+function replacement(key: string | undefined): string | Message {
+  return key === undefined || key === "" ? "" : say("removed.use", { key });
+}
+
 export const TRAINER_KEYS_RULES: readonly Rule[] = [
   {
     code: "removed-key",
@@ -66,8 +86,8 @@ export const TRAINER_KEYS_RULES: readonly Rule[] = [
     title: "A key the library no longer has",
     why: "The key was removed from this release of the library; it is rejected, or ignored where extra keys are allowed. The finding is an error when the version is pinned, information when it is only assumed.",
     mend: "Write the key that replaced it, or remove it.",
-    en: "`{key}` was removed in {library}{next}.",
-    zh: "`{key}` 已在 {library} 中移除{next}。",
+    en: "`{key}`: removed in {library}{next}.",
+    zh: "`{key}`：已在 {library} 中移除{next}。",
     example: { train: "per_gpu_train_batch_size: 4\nwarmup_ratio: 0.1", pins: 'libraries: { transformers: "5.17" }' },
     check: (facts) => {
       const { uri } = facts.inputs.main;
@@ -86,7 +106,7 @@ export const TRAINER_KEYS_RULES: readonly Rule[] = [
           ...(facts.pinned(library) === undefined
             ? {}
             : { severity: library === "axolotl" ? ("warning" as const) : ("error" as const) }),
-          args: { key, library: removedIn, next: replacedBy === undefined ? "" : `: ${replacedBy}` },
+          args: { key, library: named(removedIn), next: replacement(replacedBy) },
           fixes: renamed && replacedBy !== undefined ? [{ ...renaming(keySpan, replacedBy), safe: true }] : [],
         };
       });
@@ -98,8 +118,8 @@ export const TRAINER_KEYS_RULES: readonly Rule[] = [
     title: "An argument without memory effect was removed",
     why: "transformers 5 removed this argument. With the version pinned this stops `TrainingArguments`; otherwise it depends on the installed version.",
     mend: "Remove it, or write the key that replaced it.",
-    en: "`{key}` was removed in transformers 5{next}.",
-    zh: "`{key}` 已在 transformers 5 中移除{next}。",
+    en: "`{key}`: removed in Transformers 5{next}.",
+    zh: "`{key}`：已在 Transformers 5 中移除{next}。",
     example: { train: "warmup_ratio: 0.1", pins: 'libraries: { transformers: "5.17" }' },
     check: (facts) => {
       if (
@@ -115,9 +135,7 @@ export const TRAINER_KEYS_RULES: readonly Rule[] = [
         if (next === undefined) return [];
         const place = { uri: facts.inputs.main.uri, keySpan: entry.keySpan, valueSpan: entry.value };
         const at = { name: entry.key, key: entry.key, value: null, from: "document" as const, place };
-        return [
-          { at, args: { key: entry.key, next: next === "" ? "" : `: ${next}` }, fixes: next === "" ? removal(at) : [] },
-        ];
+        return [{ at, args: { key: entry.key, next: replacement(next) }, fixes: next === "" ? removal(at) : [] }];
       });
     },
   },

@@ -10,8 +10,8 @@ export const TRAINER_PRECISION_RULES: readonly Rule[] = [
     title: "Weights load as float32",
     why: "`bf16: true` and `fp16: true` only switch autocast on. Weights, gradients and optimizer states keep the dtype the model was loaded in: float32 is 16 bytes per parameter with Adam, bfloat16 is 8.",
     mend: "Load in bfloat16 (`dtype: bfloat16`) if pure bfloat16 training is what you want; it changes the numerics.",
-    en: "Weights load as float32 by default: with {optimizer} that is {bytes} per parameter. `{precision}` only switches autocast on.",
-    zh: "权重默认以 float32 加载：使用 {optimizer} 时每个参数 {bytes}。`{precision}` 只开启 autocast。",
+    en: "{bytes} per parameter with {optimizer}: weights load in float32. `{precision}` only turns on autocast.",
+    zh: "使用 {optimizer} 时每个参数 {bytes}：权重以 float32 加载。`{precision}` 只开启 autocast。",
     example: { trl: "bf16: true\noptim: adamw_torch" },
     check: (facts) => {
       const load = facts.resolution.resolved.get("load_dtype");

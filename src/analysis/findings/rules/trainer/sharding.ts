@@ -81,8 +81,8 @@ export const TRAINER_SHARDING_RULES: readonly Rule[] = [
     title: "Several GPUs need a launcher",
     why: "Started with plain `python`, the Trainer wraps the model in `torch.nn.DataParallel`: one process, batch per forward = per-device batch × GPUs, replicas gathered on GPU 0. The estimate is for one process per GPU.",
     mend: "Start with `torchrun --nproc_per_node {n} …` or `accelerate launch`.",
-    en: "{world} GPUs without a launcher next to this file: started with plain `python` the Trainer uses DataParallel, which needs more on GPU 0.",
-    zh: "此文件旁没有启动器，却有 {world} 张 GPU：若直接用 `python` 启动，Trainer 会使用 DataParallel,GPU 0 占用更多。",
+    en: "{world} GPUs and no launcher: plain `python` uses DataParallel, which needs more on GPU 0.",
+    zh: "{world} 张 GPU 但没有启动器：直接用 `python` 启动会使用 DataParallel，GPU 0 占用更多。",
     example: { train: "", pins: "device: { name: 24GB, count: 4 }" },
     check: (facts) => {
       const at = facts.pin("world_size");
