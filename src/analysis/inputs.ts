@@ -62,6 +62,8 @@ export interface RunInputs {
   /** Documents of the run, its own first. */
   readonly documents: readonly LoadedDocument[];
   readonly pins: { readonly document: LoadedDocument; readonly applied: boolean } | undefined;
+  /** The program that the run's command starts, when it stands in the workspace. */
+  readonly program?: StartedProgram;
   /** The DeepSpeed file, or the document that holds DeepSpeed's settings inline. */
   readonly deepspeed: LoadedDocument | undefined;
   readonly model: ModelFound | undefined;
@@ -301,6 +303,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     main,
     format,
     ...(composed === undefined ? {} : { composed }),
+    ...(program === undefined ? {} : { program }),
     layers,
     documents,
     pins: pinned === undefined ? undefined : { document: pinned.document, applied: pinned.settings.length > 0 },

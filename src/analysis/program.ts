@@ -5,7 +5,7 @@
 import { FORMATS, recogniseFormat } from "../formats";
 import { LAUNCHER_OPTIONS } from "../formats/carriers";
 import { TRAINING_ARGUMENTS_KEYS } from "../formats/hf-training-arguments/keys";
-import type { ConfigDocument, DocumentLink, Format, LocatedSetting } from "../formats/types";
+import type { ConfigDocument, DocumentLink, EditContext, Format, LocatedSetting } from "../formats/types";
 import { shifted } from "../syntax/graft";
 import { type GivenOptions, parsePython } from "../syntax/python";
 import type { Entry, LocatedNode, MapNode, PythonModule, ShellCommand, Span } from "../syntax/tree";
@@ -101,6 +101,19 @@ function trainerDefaults({ calls, options }: PythonModule): GivenOptions {
       value === undefined || own.has(key) ? [] : [[key, { kind: "scalar" as const, value, raw: "", ...at }]],
     ),
   );
+}
+
+/** What the program takes on its command line. */
+export function optionsOf({ document }: StartedProgram): NonNullable<EditContext["program"]> {
+  const python = document.config?.parsed.python;
+  return {
+    options: new Set(python?.options.entries.map(({ key }) => key)),
+    // A default that no text spells is that of an option without a value (`action="store_true"`).
+    switches: new Set(
+      python?.options.entries.flatMap(({ key, value }) => (value.kind === "scalar" && value.raw === "" ? [key] : [])),
+    ),
+    takesArguments: python?.calls.some(({ callee }) => TRAINER_PARSER.test(callee)) === true,
+  };
 }
 
 /** The command's options by the names that the program reads, places moved behind the program's text. */

@@ -187,18 +187,20 @@ export function pythonView(
   if (python === undefined) return [];
   const entries: Entry[] = [];
   const words: string[] = [];
+  const calls: { readonly prefix: string; readonly call: PythonCall }[] = [];
   let target: MapNode | undefined;
   for (const call of python.calls) {
     const prefix = prefixes.find(([pattern]) => pattern.test(call.callee))?.[1];
     if (prefix === undefined || !isRead(call)) continue;
     words.push(call.callee);
+    calls.push({ prefix, call });
     if (prefix === "" && (target === undefined || call.keywords.entries.length > target.entries.length))
       target = call.keywords;
     for (const entry of entriesOf(call)) entries.push({ ...entry, key: prefix + entry.key });
   }
   if (words.length === 0) return [];
   const map: MapNode = { ...emptyMap({ start: 0, end: document.text.length }), entries };
-  return [{ map, ...(target === undefined ? {} : { target }), words: [...words, ...python.imports] }];
+  return [{ map, ...(target === undefined ? {} : { target }), words: [...words, ...python.imports], calls }];
 }
 
 /** Keywords of a call, with the first positional argument as `0` and the call itself as `call`. */

@@ -19,7 +19,12 @@ import type {
 export interface Target {
   readonly map: MapNode;
   readonly path: string;
+  /** Prefix of the table's keys that the map's own names lack. */
+  readonly strip?: string;
 }
+
+/** Where a key would be written; without one, where keys of the document stand. */
+export type Place = (key?: KeySpec) => Target | undefined;
 
 const DIALECTS: Readonly<Record<SyntaxId, EditDialect>> = {
   json: "json",
@@ -62,13 +67,14 @@ export function editByTable(
   keys: readonly KeySpec[],
   read: ReadResult,
   changes: readonly SettingChange[],
-  target: Target | undefined,
+  target: Target | Place | undefined,
   carrier?: CarrierId,
 ): EditResult {
   const edits: SpanEdit[] = [];
   const dialect = dialectOf(document, carrier);
+  const place: Place = typeof target === "function" ? target : () => target;
   for (const change of changes) {
-    const outcome = editOne(document, keys, read, change, target, dialect);
+    const outcome = editOne(document, keys, read, change, place, dialect);
     if ("refused" in outcome) return outcome;
     edits.push(...outcome.edits);
   }
@@ -92,21 +98,22 @@ function editOne(
   keys: readonly KeySpec[],
   read: ReadResult,
   change: SettingChange,
-  target: Target | undefined,
+  place: Place,
   dialect: EditDialect,
 ): EditResult {
   const stated: LocatedSetting | undefined = read.settings.findLast((setting) => setting.name === change.name);
-  if (change.value === null) return stated === undefined ? { edits: [] } : remove(document, stated, target, dialect);
+  const spec = keys.find((key) => key.name === change.name && key.removedIn === undefined);
+  if (change.value === null) return stated === undefined ? { edits: [] } : remove(document, stated, place(), dialect);
   const value: Value = change.value;
   if (stated?.node.kind === "scalar" || stated?.node.kind === "list")
     return setValue(document.text, stated.node, value, dialect);
   if (stated !== undefined && stated.node.kind !== "map") return { refused: "The value is not a single value." };
-  const spec = keys.find((key) => key.name === change.name && key.removedIn === undefined);
+  const target = spec === undefined ? undefined : place(spec);
   if (spec === undefined || target === undefined) return { refused: "This file has no key for it." };
   return insertPath(
     document.text,
     target.map,
-    spec.key.split("."),
+    spec.key.slice(target.strip?.length ?? 0).split("."),
     value,
     dialect,
     neighbour(change.name, read, target),

@@ -3,8 +3,8 @@
  * keyword arguments of Python calls. The table says what a key means canonically; a few functions hold the rest.
  */
 import { nodeAt } from "../syntax/text";
-import type { Entry, LocatedNode, MapNode } from "../syntax/tree";
-import { editByTable, inNotebook } from "./edit";
+import type { Entry, LocatedNode, MapNode, PythonCall, SpanEdit } from "../syntax/tree";
+import { editByTable, inNotebook, type Target } from "./edit";
 import { renaming } from "./fix";
 import { nearest } from "./suggest";
 import { isUncounted, type KeyTable, lastEntries, problem, readValue, tableOf } from "./table";
@@ -12,6 +12,7 @@ import type {
   CarrierId,
   ConfigDocument,
   DocumentLink,
+  EditContext,
   EditResult,
   Format,
   FormatProblem,
@@ -31,6 +32,8 @@ export interface View {
   readonly target?: MapNode;
   /** Words of the command, or the callee names: what recognition may look at beside the keys. */
   readonly words: readonly string[];
+  /** The calls that the map is made of, each with the prefix of its keywords. */
+  readonly calls?: readonly { readonly prefix: string; readonly call: PythonCall }[];
   /** Settings the carrier states by itself (the launcher's world size). */
   readonly extra?: readonly LocatedSetting[];
 }
@@ -68,6 +71,16 @@ export interface SchemaFormat {
   };
   /** Calls of a Python carrier, and the prefix that their keywords have in the table. */
   readonly calls?: readonly (readonly [RegExp, string])[];
+  /** Where a key that is not there yet would be written; undefined where nothing here takes it. */
+  readonly place?: (key: KeySpec, view: View, document: ConfigDocument, context: EditContext) => Target | undefined;
+  /** Code for changes that no key can say, and the changes that are left. */
+  readonly construct?: (
+    document: ConfigDocument,
+    view: View,
+    stated: ReadonlySet<string>,
+    changes: readonly SettingChange[],
+    context: EditContext,
+  ) => { readonly edits: readonly SpanEdit[]; readonly rest: readonly SettingChange[] } | { readonly refused: string };
   /** Problems that need more than one key. */
   readonly check?: (
     settings: readonly LocatedSetting[],
@@ -115,18 +128,27 @@ export function schemaFormat(spec: SchemaFormat): Format {
     recognise: (document) => best(document)?.recognition ?? NOT_RECOGNISED,
     read,
     callPath: (callee) => spec.calls?.find(([pattern]) => pattern.test(callee))?.[1].replace(/\.$/, ""),
-    edit(document, changes): EditResult {
+    edit(document, asked, context = { libraries: {} }): EditResult {
       const view = best(document)?.view;
       if (view === undefined) return { refused: "This file is not recognised." };
       const result = readView(view, document);
-      const keys = placed(spec.keys, view.map);
+      const stated = new Set(result.settings.flatMap(({ name }) => name ?? []));
+      const made = spec.construct?.(document, view, stated, asked, context) ?? { edits: [], rest: asked };
+      if ("refused" in made) return made;
+      const changes = made.rest;
+      const own = view.target === undefined ? undefined : { map: view.target, path: "" };
+      const placeOf = (key?: KeySpec) =>
+        key === undefined || spec.place === undefined ? own : spec.place(key, view, document, context);
+      const keys = placed(spec.keys, view.map).filter((key) => spec.place === undefined || placeOf(key) !== undefined);
       const written = changes.map((change) => spell({ ...spec, keys }, table, result.settings, change));
       const refused = written.find((change) => "refused" in change);
       if (refused !== undefined && "refused" in refused) return refused;
-      const target = view.target === undefined ? undefined : { map: view.target, path: "" };
       const wanted = written.filter((change) => "name" in change && change.written === undefined) as readonly Spelled[];
-      const edited = editByTable(document, keys, result, wanted, target, spec.carrier);
-      return spec.carrier === "shell" && document.parsed.syntax === "notebook" ? inNotebook(edited) : edited;
+      const edited = editByTable(document, keys, result, wanted, placeOf, spec.carrier);
+      if ("refused" in edited) return edited;
+      return spec.carrier === "shell" && document.parsed.syntax === "notebook"
+        ? inNotebook(edited)
+        : { edits: [...made.edits, ...edited.edits] };
     },
   };
 }

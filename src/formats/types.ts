@@ -152,6 +152,18 @@ export interface SettingChange {
   readonly value: string | number | boolean | null | readonly string[];
 }
 
+/** What is known beside a document that is edited. */
+export interface EditContext {
+  /** Versions of libraries in force, by their names. */
+  readonly libraries: Readonly<Record<string, string>>;
+  /** The program that a command starts: its options, those that stand without a value, and whether it takes every field of its trainer's arguments. */
+  readonly program?: {
+    readonly options: ReadonlySet<string>;
+    readonly switches: ReadonlySet<string>;
+    readonly takesArguments: boolean;
+  };
+}
+
 export type EditResult = { readonly edits: readonly SpanEdit[] } | { readonly refused: string };
 
 export interface Format {
@@ -164,5 +176,5 @@ export interface Format {
   /** In Python: the path that the keywords of a call stand under in the table; undefined when the call is not ours. */
   callPath?(callee: string): string | undefined;
   /** Minimal text edits; comments, order and layout are kept. */
-  edit(document: ConfigDocument, changes: readonly SettingChange[]): EditResult;
+  edit(document: ConfigDocument, changes: readonly SettingChange[], context?: EditContext): EditResult;
 }

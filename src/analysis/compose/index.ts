@@ -5,7 +5,7 @@
  */
 import { recogniseFormat } from "../../formats";
 import { hasDefaults } from "../../formats/hydra";
-import type { ConfigDocument, DocumentLink, Format, ReadResult, SettingChange } from "../../formats/types";
+import type { ConfigDocument, DocumentLink, EditContext, Format, ReadResult, SettingChange } from "../../formats/types";
 import { grafted, shifted } from "../../syntax/graft";
 import type { MapNode, Span, SpanEdit } from "../../syntax/tree";
 import type { Setting } from "../settings";
@@ -73,8 +73,9 @@ export class Composition {
   /** Edits by document, in the files whose values win. */
   edit(
     changes: readonly SettingChange[],
+    context?: EditContext,
   ): { readonly edits: readonly { document: LoadedDocument; edit: SpanEdit }[] } | { readonly refused: string } {
-    const result = this.format.edit(this.config, changes);
+    const result = this.format.edit(this.config, changes, context);
     if ("refused" in result) return result;
     const edits = [];
     for (const edit of result.edits) {

@@ -7,10 +7,14 @@ import type { ReportEdit } from "../../core/report/schema";
 import { dataParallelSize } from "../../core/training/parallel/degrees";
 import { deepspeed } from "../../formats/deepspeed";
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
+import { refusedArguments } from "../../formats/hf-scripts/accepted";
+import { parseDocument } from "../../formats/parse";
 import { editPin } from "../../formats/pins/edit";
-import type { ConfigDocument, EditResult, KeySpec, SettingChange } from "../../formats/types";
+import type { ConfigDocument, EditContext, EditResult, KeySpec, SettingChange } from "../../formats/types";
+import { applyEdits } from "../../syntax/edit";
 import type { ShellCommand, SpanEdit } from "../../syntax/tree";
 import { pinnedRunsOf, type RunInputs } from "../inputs";
+import { optionsOf } from "../program";
 import type { Resolution } from "../resolve";
 import type { LoadedDocument } from "../store";
 import { holds } from "../versions";
@@ -60,16 +64,37 @@ export function editsFor(inputs: RunInputs, resolution: Resolution, changes: rea
     const { composed } = inputs;
     // A script says what it wants otherwise than the config it starts on; other scripts may start on that, too.
     if (work.kind === "format" && composed?.startedByOwner === false && work.document === inputs.main) {
-      const result = composed.edit(work.changes);
+      const result = composed.edit(work.changes, contextOf(inputs, resolution));
       if ("refused" in result) return result;
       edits.push(...result.edits.map(({ document, edit }) => reportEdit(document, edit)));
       continue;
     }
     const result = editDocument(work, inputs, resolution);
     if ("refused" in result) return result;
+    const refused = newlyRefused(work.document, result.edits, resolution);
+    if (refused !== undefined) return { refused: `${refused} is no argument of its class` };
     edits.push(...result.edits.map((edit) => reportEdit(work.document, edit)));
   }
   return { edits };
+}
+
+/** What formats ask when they write. */
+function contextOf({ program }: RunInputs, { libraries }: Resolution): EditContext {
+  return { libraries: { ...libraries }, ...(program === undefined ? {} : { program: optionsOf(program) }) };
+}
+
+/** An argument that a call of the edited module has and its class refuses, when it did not have it before. */
+function newlyRefused(
+  { uri, config }: LoadedDocument,
+  edits: readonly SpanEdit[],
+  { libraries }: Resolution,
+): string | undefined {
+  const before = config?.parsed.python;
+  if (config === undefined || before === undefined) return undefined;
+  const after = parseDocument(uri, applyEdits(config.text, edits))?.parsed.python;
+  const versions = { ...libraries };
+  const known = new Set(refusedArguments(before, versions));
+  return after === undefined ? undefined : refusedArguments(after, versions).find((name) => !known.has(name));
 }
 
 /** Canonical settings that a trainer's config spells with other keys. */
@@ -190,6 +215,9 @@ function targetOf(
     if (place.uri === inputs.main.uri || inputs.composed?.includes(place.uri) === true)
       return { document: inputs.main, kind: "format" };
     if (inputs.deepspeed?.uri === place.uri) return { document: inputs.deepspeed, kind: "deepspeed" };
+    // What a program has by default, its command may say otherwise.
+    const started = inputs.program?.document !== inputs.main && inputs.program?.document.uri === place.uri;
+    if (started && specs.length > 0) return { document: inputs.main, kind: "format" };
     const launch = inputs.documents.find(({ uri }) => uri === place.uri);
     return launch === undefined ? undefined : { document: launch, kind: "launch" };
   }
@@ -197,7 +225,12 @@ function targetOf(
     const script = [inputs.main, ...inputs.documents].find((document) => commandOf(document) !== undefined);
     return script === undefined ? undefined : { document: script, kind: "launch" };
   }
-  if (specs.length > 0) return { document: inputs.main, kind: "format" };
+  const { config } = inputs.main;
+  const own =
+    specs.length > 0 &&
+    (config === undefined || !("refused" in inputs.format.edit(config, [change], contextOf(inputs, resolution))));
+  const elsewhere = inputs.deepspeed !== undefined && DEEPSPEED_NAMES.has(change.name);
+  if (own || (specs.length > 0 && !elsewhere)) return { document: inputs.main, kind: "format" };
   if (inputs.deepspeed !== undefined && inputs.deepspeed !== inputs.main && DEEPSPEED_NAMES.has(change.name)) {
     return { document: inputs.deepspeed, kind: "deepspeed" };
   }
@@ -221,7 +254,7 @@ function editDocument(work: Work, inputs: RunInputs, resolution: Resolution): Ed
   }
   switch (work.kind) {
     case "format":
-      return inputs.format.edit(config, work.changes);
+      return inputs.format.edit(config, work.changes, contextOf(inputs, resolution));
     case "deepspeed":
       return deepspeed.edit(config, work.changes);
     case "pins":

@@ -8,11 +8,13 @@ import { count, derived, NOT_RECOGNISED, type Recognition, schemaFormat, type Vi
 import { TRL_KEYS } from "../trl/keys";
 import type { CarrierId, ConfigDocument, Format, LocatedSetting, SchemaId } from "../types";
 import { builtModel } from "./built";
+import { constructed } from "./construct";
 import { exampleSettings } from "./examples";
 import { freezingOf } from "./freezing";
 import { pythonKeys, scriptKeys } from "./keys";
 import { loadedClass } from "./loads";
 import { backwardCall, LOADER, plainLoop, trainingLoader } from "./loop";
+import { bareSwitches, callPlace, commandPlace } from "./places";
 import { tokenizedLengths } from "./tokenizing";
 import { isBefore, LOADS, type Training, trainingOf } from "./training";
 import { unslothSettings } from "./unsloth";
@@ -151,14 +153,20 @@ function recogniseShell(id: SchemaId, view: View): Recognition {
 }
 
 function shell(id: SchemaId): Format {
-  return schemaFormat({
+  const format = schemaFormat({
     id,
     carrier: "shell",
     keys: scriptKeys(id),
     views: shellViews,
     derive,
     recognise: (view) => recogniseShell(id, view),
+    place: (key, view, _document, context) => commandPlace(key, view, id === "trl", context),
   });
+  return {
+    ...format,
+    edit: (document, changes, context = { libraries: {} }) =>
+      bareSwitches(format.edit(document, changes, context), context),
+  };
 }
 
 const TRAINING_CALL = /(?:^|\.)(?:Seq2Seq)?TrainingArguments$/;
@@ -192,6 +200,8 @@ const CALLS: readonly (readonly [RegExp, string])[] = [
   [LOADER, "loader."],
   [LOOP, "loop."],
 ];
+
+const PREFIXES: readonly string[] = CALLS.flatMap(([, prefix]) => (prefix === "" ? [] : [prefix]));
 
 /** Keyword views plus the positional model of `Trainer(model)`; `lora.call` stands only for LoraConfig itself. */
 function pythonViews(document: ConfigDocument): readonly View[] {
@@ -279,6 +289,8 @@ function python(id: SchemaId, carrier: CarrierId): Format {
     views: (document) => (document.parsed.syntax === syntax ? pythonViews(document) : []),
     derive,
     recognise: (view) => recognisePython(id, view),
+    place: (key, view, document, context) => callPlace(key, view, document, context, PREFIXES),
+    construct: constructed,
   });
 }
 

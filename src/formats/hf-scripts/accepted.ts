@@ -1,0 +1,111 @@
+/** Which arguments a call may be given: what its class takes in the version in force, and what the module adds to it. */
+import type { PythonCall, PythonModule } from "../../syntax/tree";
+import { SIGNATURES } from "./signatures";
+
+/** Versions of libraries by their names. */
+export type Versions = Readonly<Record<string, string>>;
+
+/** Deepest chain of classes of the module itself. */
+const DEEPEST = 8;
+
+const parts = (version: string): readonly number[] => version.split(".").map((part) => Number.parseInt(part, 10) || 0);
+
+function isBefore(a: string, b: string): boolean {
+  const [left, right] = [parts(a), parts(b)];
+  for (let index = 0; index < Math.max(left.length, right.length); index++) {
+    const difference = (left[index] ?? 0) - (right[index] ?? 0);
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}
+
+const read = new Map<string, ReadonlyMap<string, { readonly since?: string; readonly until?: string }>>();
+
+/** Arguments of a class with the versions between which it takes them. */
+function argumentsOf(name: string): ReadonlyMap<string, { readonly since?: string; readonly until?: string }> {
+  let found = read.get(name);
+  if (found === undefined) {
+    const words = (SIGNATURES[name]?.takes ?? "").split(" ").filter((word) => word !== "");
+    found = new Map(
+      words.map((word) => {
+        const [, argument = "", since, until] = /^(\w+)(?:@([\d.]+))?(?:!([\d.]+))?$/.exec(word) ?? [];
+        return [argument, { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) }];
+      }),
+    );
+    read.set(name, found);
+  }
+  return found;
+}
+
+/** Whether a class of the libraries takes an argument; undefined for a class that is not known. */
+export function takes(name: string, argument: string, versions: Versions): boolean | undefined {
+  const signature = SIGNATURES[name];
+  if (signature === undefined) return undefined;
+  const known = argumentsOf(name).get(argument);
+  const version = versions[signature.library];
+  if (known !== undefined && version === undefined) return known.until === undefined;
+  if (known !== undefined && version !== undefined) {
+    const early = known.since !== undefined && isBefore(version, known.since);
+    const late = known.until !== undefined && !isBefore(version, known.until);
+    if (!early && !late) return true;
+  }
+  return signature.base === undefined ? false : takes(signature.base, argument, versions);
+}
+
+/** Last part of a dotted name. */
+export function className(callee: string): string {
+  return callee.replace(/^.*\./s, "");
+}
+
+/** The same for a class that the module may define on top of one of the libraries'. */
+export function takesHere(
+  name: string,
+  argument: string,
+  module: Pick<PythonModule, "classes">,
+  versions: Versions,
+  depth = 0,
+): boolean | undefined {
+  const own = module.classes.find((type) => type.name === name);
+  if (own === undefined || depth > DEEPEST) return takes(name, argument, versions);
+  if (own.fields.entries.some(({ key }) => key === argument)) return true;
+  const above = own.bases.map((base) =>
+    className(base) === name
+      ? takes(name, argument, versions)
+      : takesHere(className(base), argument, module, versions, depth + 1),
+  );
+  return above.includes(true) ? true : above.includes(undefined) || above.length === 0 ? undefined : false;
+}
+
+/** Arguments of a module's calls that their classes refuse, as `Class.argument`. */
+export function refusedArguments(module: PythonModule, versions: Versions): readonly string[] {
+  return module.calls.flatMap((call: PythonCall) => {
+    const name = className(call.callee);
+    return call.keywords.entries
+      .filter(({ key }) => takesHere(name, key, module, versions) === false)
+      .map(({ key }) => `${name}.${key}`);
+  });
+}
+
+/** Classes whose fields a command of TRL's scripts takes, by the name of the script or of the `trl` command. */
+const TRL_CONFIGS: readonly (readonly [RegExp, string])[] = [
+  [/online_dpo/, "OnlineDPOConfig"],
+  [/\bsft|_sft/, "SFTConfig"],
+  [/dpo/, "DPOConfig"],
+  [/orpo/, "ORPOConfig"],
+  [/kto/, "KTOConfig"],
+  [/cpo/, "CPOConfig"],
+  [/grpo/, "GRPOConfig"],
+  [/rloo/, "RLOOConfig"],
+  [/reward/, "RewardConfig"],
+  [/gkd/, "GKDConfig"],
+  [/ppo/, "PPOConfig"],
+];
+
+/** Whether a command whose program is not here takes an option, as the Trainer's and TRL's scripts do. */
+export function commandTakes(words: readonly string[], option: string, trl: boolean, versions: Versions): boolean {
+  if (takes("TrainingArguments", option, versions) === true) return true;
+  if (!trl) return false;
+  const text = words.slice(0, 12).join(" ");
+  const config = TRL_CONFIGS.find(([pattern]) => pattern.test(text))?.[1] ?? "SFTConfig";
+  return takes("ModelConfig", option, versions) === true || takes(config, option, versions) === true;
+}

@@ -1,0 +1,141 @@
+/** No plan writes an argument that its class refuses: over many modules, each plan applied and asked. */
+import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
+import { LineIndex } from "../../src/analysis/lines";
+import { refusedArguments, takes } from "../../src/formats/hf-scripts/accepted";
+import { applyEdits } from "../../src/syntax/edit";
+import { parsePython } from "../../src/syntax/python";
+import { memoryRuntime, uri } from "./memory-runtime";
+
+const LOADS = {
+  plain: 'model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B", torch_dtype=torch.bfloat16)',
+  bits: 'model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B", quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16))',
+};
+const ADAPTERS = {
+  none: "",
+  peft: 'model = get_peft_model(model, LoraConfig(r=64, target_modules="all-linear"))',
+};
+const TRAINERS = {
+  hf: ["TrainingArguments", "Trainer(model=model, args=args, train_dataset=ds)"],
+  seq: ["Seq2SeqTrainingArguments", "Seq2SeqTrainer(model=model, args=args, train_dataset=ds)"],
+  sft: ["SFTConfig", "SFTTrainer(model=model, args=args, train_dataset=ds)"],
+  dpo: ["DPOConfig", "DPOTrainer(model=model, args=args, train_dataset=ds)"],
+} as const;
+
+function* modules(): Generator<[string, string]> {
+  for (const [load, loading] of Object.entries(LOADS))
+    for (const [adapter, adapting] of Object.entries(ADAPTERS))
+      for (const [kind, [config, trainer]] of Object.entries(TRAINERS)) {
+        // Each config class with one way to load and to adapt, and both with the plain Trainer.
+        if (kind !== "hf" && (load === "bits" || adapter === "peft")) continue;
+        yield [
+          `${load}-${adapter}-${kind}.py`,
+          `import torch
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig, ${/^SFT|^DPO/.test(config) ? "set_seed" : `${config}, ${trainer.replace(/\(.*/, "")}`}
+${/^SFT|^DPO/.test(config) ? `from trl import ${config}, ${trainer.replace(/\(.*/, "")}` : ""}
+from peft import LoraConfig, get_peft_model
+
+${loading}
+${adapting}
+args = ${config}(
+    output_dir="out",
+    per_device_train_batch_size=16,
+    bf16=True,
+)
+trainer = ${trainer}
+trainer.train()
+`,
+        ];
+      }
+}
+
+const NEWEST = { transformers: "5.17", trl: "1.16", peft: "0.21" };
+
+describe("analysis: plans over Python", () => {
+  it("write only what the called class takes", async () => {
+    const files = Object.fromEntries(modules());
+    let plans = 0;
+    for (const [name, text] of Object.entries(files)) {
+      const analyzer = createAnalyzer(memoryRuntime({ [name]: text }));
+      const { runs } = await analyzer.analyse(uri(name), { device: "RTX 4090", plans: true });
+      const lines = new LineIndex(text);
+      assert.deepEqual(refusedArguments(parsePython(text).python!, NEWEST), [], name);
+      for (const plan of runs[0]?.plans ?? []) {
+        plans++;
+        const edits = plan.edits.map(({ range, newText }) => ({
+          start: lines.offset(range.start.line, range.start.character),
+          end: lines.offset(range.end.line, range.end.character),
+          newText,
+        }));
+        const after = parsePython(applyEdits(text, edits)).python!;
+        assert.deepEqual(refusedArguments(after, NEWEST), [], `${name}: ${plan.title}`);
+      }
+    }
+    assert.ok(plans > 12, `${plans} plans`);
+  });
+
+  it("knows what classes take by version", () => {
+    const at = (trl: string) => ({ transformers: "4.46", trl, peft: "0.13" });
+    assert.equal(takes("SFTConfig", "max_seq_length", at("0.12.2")), true);
+    assert.equal(takes("SFTConfig", "max_seq_length", at("0.25")), false);
+    assert.equal(takes("SFTConfig", "max_length", at("0.12.2")), false);
+    assert.equal(takes("SFTConfig", "per_device_train_batch_size", at("1.0")), true);
+    assert.equal(takes("TrainingArguments", "use_peft", at("1.0")), false);
+    assert.equal(takes("SFTTrainer", "peft_config", at("1.0")), true);
+    assert.equal(takes("Unknown", "x", at("1.0")), undefined);
+  });
+
+  it("puts DeepSpeed's settings into the file that is linked, adapters into code of their own", async () => {
+    const train = `from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-7B")
+args = TrainingArguments(output_dir="o", per_device_train_batch_size=1, bf16=True, deepspeed="ds.json")
+trainer = Trainer(model=model, args=args)
+`;
+    const files = {
+      "train.py": train,
+      "ds.json": '{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}}',
+      "run.sh": "deepspeed --num_gpus 4 train.py\n",
+    };
+    const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri("train.py"), {});
+    const [run] = analysis.runs;
+    assert.ok(run !== undefined);
+    const offload = analysis.whatIfEdits(run.id, { offload_optimizer: "cpu" });
+    assert.ok(offload !== null && "edits" in offload, JSON.stringify(offload));
+    assert.deepEqual(new Set(offload.edits.map((edit) => edit.uri)), new Set([uri("ds.json")]));
+    const lora = analysis.whatIfEdits(run.id, { adapter: "lora", lora_rank: "8" });
+    assert.ok(lora !== null && "edits" in lora, JSON.stringify(lora));
+    assert.match(
+      lora.edits.map(({ newText }) => newText).join("|"),
+      /^model = get_peft_model\(model, LoraConfig\(r=8\)\)/,
+    );
+    const refused = analysis.whatIfEdits(run.id, { lora_rank: "8" });
+    assert.ok(refused !== null && "refused" in refused, JSON.stringify(refused));
+  });
+
+  it("puts options into the script only where its program takes them", async () => {
+    const program = `import argparse
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+parser = argparse.ArgumentParser()
+parser.add_argument("--model", default="gpt2")
+parser.add_argument("--gradient_checkpointing", action="store_true")
+args = parser.parse_args()
+model = AutoModelForCausalLM.from_pretrained(args.model)
+Trainer(model=model, args=TrainingArguments(output_dir="o", per_device_train_batch_size=4,
+    gradient_checkpointing=args.gradient_checkpointing)).train()
+`;
+    const files = {
+      "t.py": program,
+      "run.sh": "python t.py --model gpt2 --output_dir o --learning_rate 1 --max_steps 3\n",
+    };
+    const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri("run.sh"), {});
+    const id = analysis.runs[0]?.id ?? "";
+    const taken = analysis.whatIfEdits(id, { gradient_checkpointing: "true" });
+    assert.ok(taken !== null && "edits" in taken, JSON.stringify(taken));
+    assert.deepEqual(
+      taken.edits.map(({ uri: at, newText }) => [at, newText.trim()]),
+      [[uri("run.sh"), "--gradient_checkpointing"]],
+    );
+    const refused = analysis.whatIfEdits(id, { packing: "true" });
+    assert.ok(refused === null || "refused" in refused, JSON.stringify(refused));
+  });
+});
