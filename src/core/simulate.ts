@@ -156,7 +156,8 @@ class TrainingSimulation {
     const stepped = wrapped === null ? strategy.optimizerGroups(torch, this.groups) : [];
     const optimizer = wrapped ?? make(stepped);
     this.clips = wrapped === null;
-    torch.watcher = strategy.watcher ?? null;
+    torch.watch(strategy.watcher ?? null);
+    torch.linear = strategy.linear ?? null;
     const isHooked = strategy.hooks !== undefined || torch.watcher?.module !== undefined;
     torch.usage = strategy.shardsParameters && !isHooked ? strategy : undefined;
     if (strategy.steppedOn !== undefined) {
@@ -347,10 +348,14 @@ class TrainingSimulation {
   private generateGathered(generation: GenerationSpec): number {
     const { torch, strategy } = this;
     const gathered = this.setup.spec?.rollout?.gathers === false ? null : (strategy.gatherAll?.(torch) ?? null);
-    const { usage } = torch;
-    if (gathered !== null) torch.usage = undefined;
+    const { usage, watcher } = torch;
+    if (gathered !== null) {
+      torch.usage = undefined;
+      torch.watch(null);
+    }
     const cacheBytes = this.generate(generation);
     torch.usage = usage;
+    if (gathered !== null) torch.watch(watcher);
     // What was called last is let go as what follows is gathered.
     if (gathered === null) strategy.endPass?.(torch);
     gathered?.release();

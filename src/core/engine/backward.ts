@@ -11,6 +11,9 @@ import { isDense, sameSizes } from "./shape";
 import { alias, type Tensor } from "./tensor";
 import type { Torch } from "./torch";
 
+/** Node of a reentrant checkpoint. */
+export const CHECKPOINT = "CheckpointFunctionBackward";
+
 /** Binary max-heap by sequence number. */
 class ReadyQueue {
   private readonly heap: Task[] = [];
@@ -79,6 +82,8 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
     deliver(torch, root.node.task!, root.outputIndex, gradient);
   });
   for (const { task } of new Set(rootNodes)) if (task?.missing === 0) ready.push(task);
+  const { trail } = torch;
+  trail?.beginBackward();
   while (ready.size > 0) {
     const task = ready.pop();
     const node = task.node;
@@ -89,6 +94,7 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
       const gradient = task.buffer[0];
       task.buffer[0] = null;
       if (!gradient) continue;
+      trail?.reach(node.leaf);
       const appeared = accumulate(torch, node.leaf, gradient);
       if (node.leaf.name === null) continue;
       if (appeared) torch.leafHook?.(node.leaf, torch);
@@ -100,6 +106,9 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
       layer = node.layer;
     }
     if (node.round !== torch.round) torch.enterRound(node.round);
+    // What stands for a checkpointed segment is outside the modules that it runs again.
+    if (node.name === CHECKPOINT) trail?.leaveBackward();
+    else trail?.enterBackward(node.scope);
     const results = evaluate(torch, task);
     for (let k = 0; k < node.edges.length; k++) {
       const edge = node.edges[k];
@@ -113,6 +122,7 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
       if (--next.missing === 0) ready.push(next);
     }
   }
+  trail?.endBackward();
   for (const { node, outer } of tasks) node.task = outer;
   for (const node of rootNodes) releaseNode(node);
   torch.gradEnabled = wasEnabled;

@@ -2,7 +2,7 @@
  * Activation checkpointing, both kinds, as torch/utils/checkpoint.py implements them.
  */
 import type { ComponentKind } from "../report/estimate";
-import { backward } from "./backward";
+import { backward, CHECKPOINT } from "./backward";
 import { type DType, isFloating } from "./dtype";
 import type { SavedHandle, SavedTensorHooks } from "./node";
 import { OffloadHooks } from "./offload";
@@ -32,6 +32,7 @@ function recomputing<T>(torch: Torch, autocast: AutocastState, body: () => T): T
   torch.autocastEnabled = autocast.enabled;
   torch.autocastDtype = autocast.dtype;
   torch.kind = "activations";
+  torch.trail?.again();
   const result = body();
   // Leaving the outermost autocast region clears its cache.
   if (!before.enabled) torch.clearCastCache();
@@ -135,6 +136,7 @@ class Frame implements SavedTensorHooks {
       const outputs = this.segment(this.inputs.map((input, k) => back.get(k) ?? input));
       torch.policy = null;
       torch.hooks.pop();
+      torch.trail?.end();
       torch.halted = false;
       for (const output of outputs) output.release();
       for (const tensor of back.values()) tensor.release();
@@ -184,7 +186,7 @@ function reentrant(
   /** What the segment gave in forward. */
   let given: { readonly sizes: readonly number[]; readonly dtype: DType }[] = [];
   const node = torch.record(
-    "CheckpointFunctionBackward",
+    CHECKPOINT,
     passed.map((k) => inputs[k]!),
     (torch, gradients, saved) => {
       const detached = saved.map((tensor, k) => {
@@ -197,7 +199,11 @@ function reentrant(
       const zeros = given.map(({ sizes, dtype }, k) => (gradients[k] ? null : torch.empty("zeros", sizes, dtype)));
       const gradientOf = (k: number): Tensor | null => gradients[k] ?? zeros[k] ?? null;
       const again = closed.map((input, k) => input ?? detached[passed.indexOf(k)] ?? null);
-      const outputs = recomputing(torch, autocast, () => segment(again));
+      const outputs = recomputing(torch, autocast, () => {
+        const made = segment(again);
+        torch.trail?.end();
+        return made;
+      });
       const used = outputs
         .map((output, k) => ({ output, gradient: gradientOf(k) }))
         .filter(({ output, gradient }) => output.requiresGrad && gradient !== null);

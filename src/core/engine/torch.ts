@@ -28,6 +28,7 @@ import { type Note, tell, type Watcher } from "./notes";
 import type { AllocationPolicy } from "./selective";
 import { preservedStrides, type Sizes } from "./shape";
 import { hostTensor, sameView, Tensor, tensorBytes } from "./tensor";
+import { Trail } from "./trail";
 
 /** Sequence number of AccumulateGrad nodes: they run as soon as they are ready (UINT64_MAX in PyTorch). */
 const FIRST = Number.POSITIVE_INFINITY;
@@ -87,6 +88,10 @@ export class Torch {
   leafHook: LeafHook | undefined = undefined;
   /** Told of what happens beside the events; installed by strategies that work in hooks. */
   watcher: Watcher | null = null;
+  /** Which modules run; null where nobody asks. */
+  trail: Trail | null = null;
+  /** Stands for `torch.nn.functional.linear`; null: it is PyTorch's own. */
+  linear: ((torch: Torch, input: Tensor, weight: Tensor, bias: Tensor | null) => Tensor) | null = null;
   /** Notes go into the ledger: what runs now is a region that will be played. */
   recordsNotes = false;
 
@@ -325,6 +330,12 @@ export class Torch {
     this.ledger.mark(label);
     const index = this.layerIndices.get(label);
     if (index !== undefined) this.usage?.enter?.(this, index, backward);
+  }
+
+  /** Installs who is told of notes. */
+  watch(watcher: Watcher | null): void {
+    this.watcher = watcher;
+    this.trail = watcher?.module === undefined ? null : new Trail(this);
   }
 
   /** Something happens beside the events: whoever watches is told, now or where the region is played. */

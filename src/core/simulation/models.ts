@@ -111,6 +111,7 @@ function endsOf({ run, program }: Setup, { embedding, byName }: LoadedModel): Mo
     embedding: embedding === null || table === null ? null : { path: table.replace(/\.[^.]+$/, ""), weight: embedding },
     head: head === undefined ? null : { path: program.head!, weight: head },
     adapted: run.adapter !== null,
+    names: byName,
   };
 }
 

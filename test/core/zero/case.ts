@@ -77,7 +77,7 @@ export function runOf(c: ZeroCase): TrainingRun {
     autocast: null,
     attention: c.attn,
     checkpointing: c.gradient_checkpointing ? { useReentrant: c.use_reentrant ?? false } : null,
-    optimizer: { name: c.optim, args: {} },
+    optimizer: c.optim === "sgd_momentum" ? { name: "sgd", args: { momentum: "0.9" } } : { name: c.optim, args: {} },
     maxGradNorm: c.max_grad_norm,
     adapter:
       c.peft === undefined

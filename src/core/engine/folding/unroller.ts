@@ -347,7 +347,11 @@ export class Unroller {
 
   /** What a note of one layer is to another; null where it has none. */
   private shifted(note: Note, { from, to }: Shift): Note | null {
-    if (note.kind === "module") return { ...note, path: note.path.replace(`.${from}`, `.${to}`) };
+    if (note.kind === "module") {
+      const parts = note.path.split(".");
+      const at = parts.indexOf(String(from));
+      return at < 0 ? note : { ...note, path: parts.with(at, String(to)).join(".") };
+    }
     const { layer } = note.leaf;
     const leaf = layer === null ? undefined : this.counterpart(note.leaf, layer + to - from);
     return leaf === undefined ? null : { kind: "gradient", leaf };

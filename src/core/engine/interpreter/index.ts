@@ -131,6 +131,7 @@ export class Interpreter {
     const { torch } = this;
     const { wrapper, scope } = this.options;
     this.repeats.begin();
+    torch.trail?.begin();
     const { hooks } = this.options;
     const given = hooks?.before(torch, ROOT, owned(batch)) ?? batch;
     const inner = wrapper?.enter?.(
@@ -146,6 +147,7 @@ export class Interpreter {
     const outputs = [wrapper?.leave === undefined ? loss! : wrapper.leave(torch, loss!), ...rest];
     this.embeds = null;
     inner?.release();
+    torch.trail?.end();
     if (hooks === undefined) return outputs;
     for (const tensor of given) tensor?.release();
     return hooks.after(torch, ROOT, outputs);
@@ -241,6 +243,7 @@ export class Interpreter {
       // What a layer runs belongs to one of its modules: a loop inside is captured without a name.
       if (instruction.scope === "" && context.index !== null) return;
       this.torch.scope = this.operands.path(instruction.scope, context);
+      this.torch.trail?.enter(this.torch.scope);
       if (this.options.parametrized !== undefined) this.cross(this.torch.scope, context, this.options.parametrized);
     } else if ("block" in instruction) this.layers.block(instruction, context);
     else this.repeats.run(instruction, context);
@@ -295,7 +298,8 @@ export class Interpreter {
     if (result === null) throw new NotModelled(say("engine.operator", { name: instruction.op }));
     if (instruction.checkpointgrad && this.options.checkpointing !== null && !Array.isArray(result))
       result.requiresGradFlag = true;
-    if (given === null && this.inputEmbeddings.has(instruction) && !Array.isArray(result)) this.requireGrad(result);
+    if (given === null && this.inputEmbeddings.has(instruction) && !Array.isArray(result))
+      this.requireGrad(result, torch.scope);
     this.operands.bind(instruction.out, Array.isArray(result) ? result : [result], context);
     if (this.options.positions !== undefined && context.index === null && instruction.op === "unsqueeze")
       this.position(instruction, this.options.positions, context);
@@ -332,8 +336,10 @@ export class Interpreter {
   }
 
   /** `output.requires_grad_(True)` of a frozen embedding. */
-  private requireGrad(output: Tensor): void {
-    if (this.torch.gradEnabled && !output.requiresGrad) output.requiresGradFlag = true;
+  private requireGrad(output: Tensor, path: string): void {
+    if (!this.torch.gradEnabled || output.requiresGrad) return;
+    output.requiresGradFlag = true;
+    this.torch.trail?.tell(output, path);
   }
 
   private call(instruction: CallInstruction, context: Context): void {
@@ -349,6 +355,7 @@ export class Interpreter {
     if (!isTensor(called)) throw new NotModelled(say("engine.no-tensor", { path }));
     const input = this.hooked.before(path, called, context);
     if (this.options.head !== null && path === this.options.head) this.finishStates(input);
+    torch.trail?.enter(path, input.requiresGrad);
     const replaced = this.options.modules.get(path);
     const outside = torch.usage !== undefined && torch.layer === NO_LAYER;
     if (outside) torch.usage?.enterModule?.(torch, path, this.parametersOf(path));
@@ -365,9 +372,10 @@ export class Interpreter {
         : replaced(torch, input, this.restOf(instruction, path, context)));
     inside?.leave();
     torch.gradEnabled = gradEnabled;
-    if (given === null && this.inputEmbeddings.has(instruction)) this.requireGrad(out);
+    if (given === null && this.inputEmbeddings.has(instruction)) this.requireGrad(out, path);
     const result = this.hooked.after(path, input, out, context);
     if (outside) torch.usage?.leaveModule?.(torch, path);
+    torch.trail?.leave(path);
     torch.scope = outer;
     this.operands.bind(instruction.out, instruction.out.length > 1 ? [result, apart(result)] : [result], context);
   }

@@ -141,7 +141,7 @@ function shouldFold(a: Tensor, b: Tensor): boolean {
 }
 
 /** `at::matmul`, after autocast. */
-function matmulPlain(torch: Torch, a: Tensor, b: Tensor): Tensor {
+export function matmulPlain(torch: Torch, a: Tensor, b: Tensor): Tensor {
   if (a.rank === 2 && b.rank === 2) return mm(torch, a, b);
   if (shouldFold(a, b)) {
     const swap = b.rank > a.rank;
@@ -191,6 +191,7 @@ export function matmul(torch: Torch, a: Tensor, b: Tensor): Tensor {
 }
 
 export function linear(torch: Torch, input: Tensor, weight: Tensor, bias: Tensor | null): Tensor {
+  if (torch.linear !== null) return torch.linear(torch, input, weight, bias);
   return lowered(torch, [input, weight, bias], ([x, w, b]) => linearPlain(torch, x!, w!, b!));
 }
 

@@ -79,6 +79,17 @@ export function adapterDtype(adapter: AdapterSpec, base: DType): DType {
   return adapter.autocastAdapterDtype && (dtype === "float16" || dtype === "bfloat16") ? "float32" : dtype;
 }
 
+/** Runs the forward of a module inside an adapter's. */
+export function inModule(torch: Torch, path: string, input: Tensor, forward: () => Tensor): Tensor {
+  torch.trail?.enter(path, input.requiresGrad);
+  const { scope } = torch;
+  if (torch.trail !== null) torch.scope = path;
+  const out = forward();
+  torch.scope = scope;
+  torch.trail?.leave(path);
+  return out;
+}
+
 /** `x.to(dtype)`, owned. */
 export function castInput(torch: Torch, input: Tensor, dtype: DType): Tensor {
   return input.dtype === dtype ? input.retain() : torch.toCopy(input, dtype);
@@ -102,12 +113,13 @@ export function baseLayer(adapter: AdapterSpec, target: AdaptedModule): BaseLaye
   const transposed = target.module === "Conv1D" && packed === undefined;
   const sizes = packed === undefined ? weight.sizes : [packed.outputs, packed.inputs];
   const [inputs, outputs] = transposed ? [sizes[0]!, sizes[1]!] : [sizes[1]!, sizes[0]!];
+  const own = modules.get(path);
   const plain = transposed ? conv1d : target.module === "FalconLinear" ? productThenBias : linear;
   return {
     path,
     inputs,
     outputs,
-    forward: modules.get(path) ?? ((t, x) => plain(t, x, weight, bias)),
+    forward: (t, x, rest) => inModule(t, `${path}.base_layer`, x, () => own?.(t, x, rest) ?? plain(t, x, weight, bias)),
     weight: packed === undefined ? () => weight.retain() : (t) => dequantize(t, packed),
     bias,
     transposed,

@@ -12,7 +12,7 @@ import { dropout } from "../../engine/ops/nonlinear";
 import { sameView, type Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import type { AdapterSpec } from "../run";
-import { type AdapterLayer, adapterDtype, type BaseLayer, castInput, done, parameter } from "./layer";
+import { type AdapterLayer, adapterDtype, type BaseLayer, castInput, done, inModule, parameter } from "./layer";
 import { rankOf } from "./targets";
 
 interface Lora {
@@ -120,8 +120,14 @@ function lowRank(
   dtype: DType | null,
 ): Tensor {
   const dropped = dropout(torch, x, adapter.dropout, true);
-  const down = done(linear(torch, dropped, a, null), dropped);
-  const up = done(linear(torch, down, b, bias), down);
+  const down = done(
+    inModule(torch, a.name ?? "", dropped, () => linear(torch, dropped, a, null)),
+    dropped,
+  );
+  const up = done(
+    inModule(torch, b.name ?? "", down, () => linear(torch, down, b, bias)),
+    down,
+  );
   const scaled = done(mul(torch, up, 0.5), up);
   const output = dtype === null ? scaled : done(castInput(torch, scaled, dtype), scaled);
   return done(add(torch, result, output), output);

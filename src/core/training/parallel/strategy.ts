@@ -37,6 +37,8 @@ export interface ModelEnds {
   readonly head: WeightedModule | null;
   /** peft's wrapper stands around the model. */
   readonly adapted: boolean;
+  /** Parameters and buffers by every name they go by. */
+  readonly names: ReadonlyMap<string, Tensor>;
 }
 
 export interface Strategy {
@@ -79,6 +81,8 @@ export interface Strategy {
   readonly leafHook?: LeafHook | undefined;
   /** Told of gradients and modules between the events of each micro-batch; set once the optimizer is made. */
   readonly watcher?: Watcher | undefined;
+  /** What stands for `torch.nn.functional.linear` from then on. */
+  readonly linear?: Torch["linear"];
   /** A micro-batch begins and has ended; `last`: the optimizer steps after it. */
   beginMicroBatch?(torch: Torch, last: boolean): void;
   endMicroBatch?(torch: Torch, last: boolean): void;

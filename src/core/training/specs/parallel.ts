@@ -25,6 +25,8 @@ export interface DeepSpeedSpec {
   readonly roundRobinGradients?: boolean;
   /** Gradients are reduced to the rank they belong to; absent: yes. */
   readonly reduceScatter?: boolean;
+  /** Share of the sub-groups that `offload_optimizer` takes to the host (`ratio`); absent: all. */
+  readonly offloadRatio?: number;
   /** The optimizer is DeepSpeed's own fused one, not one that is handed in; absent: handed in. */
   readonly fusedOptimizer?: boolean;
   /** Mixed-precision engine: 16-bit parameters with a float32 master copy; null = plain float32. */

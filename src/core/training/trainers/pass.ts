@@ -158,9 +158,11 @@ export class TrainerPass implements Pass {
         ...(model.states === undefined ? {} : { hiddenStates: states }),
         ...(positions === undefined ? {} : { positions }),
       });
-      const { scope, training, usage } = torch;
+      const { scope, training, usage, watcher } = torch;
       if (model.usage) {
         torch.usage = model.usage;
+        // Its modules are its own.
+        torch.watch(null);
         model.usage.beginPass(torch);
       }
       torch.logits = false;
@@ -202,6 +204,7 @@ export class TrainerPass implements Pass {
       torch.scope = scope;
       torch.training = training;
       torch.usage = usage;
+      if (model.usage) torch.watch(watcher);
       torch.logits = true;
       return output;
     };

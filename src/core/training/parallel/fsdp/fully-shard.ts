@@ -123,4 +123,4 @@ export class FullyShard implements Strategy {
 }
 
 /** A model of which nothing but its parameters is known. */
-const NO_ENDS: ModelEnds = { embedding: null, head: null, adapted: false };
+const NO_ENDS: ModelEnds = { embedding: null, head: null, adapted: false, names: new Map() };

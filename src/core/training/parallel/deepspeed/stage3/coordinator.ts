@@ -1,0 +1,223 @@
+/**
+ * Which parameters are gathered when, and when they go: a trace of modules is recorded in the first forward and backward and
+ * gathers ahead from the second on. Source: deepspeed/runtime/zero/partitioned_param_coordinator.py
+ * (PartitionedParameterCoordinator), whose methods' names the comments give.
+ */
+import type { Torch } from "../../../../engine/torch";
+import { type GatherOptions, gather, type Handle, type ZeroParameter } from "./parameter";
+
+/** A module, with the parameters that are its own. */
+export interface ZeroModule {
+  readonly path: string;
+  /** In the order of their ids. */
+  readonly parameters: readonly ZeroParameter[];
+  /** `ds_recompute_parameters`. */
+  readonly recomputed: Set<ZeroParameter>;
+}
+
+export interface CoordinatorOptions {
+  readonly prefetchElements: number;
+  readonly maxReuseDistance: number;
+  readonly maxLive: number;
+  /** Ranks of the group that keeps a second copy of its own; null: there is none. */
+  readonly secondaryRanks: number | null;
+}
+
+const NEVER = -1e10;
+
+export class Coordinator {
+  private mode: "invalid" | "record" | "complete" = "invalid";
+  private order: ZeroModule[] = [];
+  private trace: { readonly parameter: ZeroParameter; readonly step: number }[] = [];
+  /** The next of the trace to be gathered (`__param_queue`). */
+  private next = 0;
+  private fetchedFor = new Map<ZeroParameter, number>();
+  private step = 0;
+  private available = 0;
+  private readonly inFlight = new Map<ZeroParameter, Handle>();
+  private readonly inBackward = new Map<string, ZeroModule>();
+  /** `lru_cache` of `__params_to_release`. */
+  private readonly released = new Map<string, ReadonlySet<ZeroParameter>>();
+
+  constructor(
+    private readonly options: CoordinatorOptions,
+    private readonly over: GatherOptions,
+  ) {}
+
+  /** `reset_step`, as the model's forward begins. */
+  reset(torch: Torch): void {
+    this.landAll(torch);
+    if (this.mode === "record") {
+      this.trace = this.order.flatMap(({ parameters }, step) => parameters.map((parameter) => ({ parameter, step })));
+      this.mode = "complete";
+    } else if (this.mode === "invalid") this.mode = "record";
+    this.next = 0;
+    this.fetchedFor = new Map();
+    this.step = 0;
+    this.available = 0;
+  }
+
+  /** `_clean_inflight_param_registry`. */
+  private landAll(torch: Torch): void {
+    for (const [parameter, handle] of this.inFlight) {
+      handle.wait(torch);
+      this.releaseOne(torch, parameter);
+    }
+    this.inFlight.clear();
+  }
+
+  /** `_invalidate_trace`. */
+  private invalidate(torch: Torch): void {
+    this.mode = "invalid";
+    this.order = [];
+    this.trace = [];
+    this.next = 0;
+    this.fetchedFor = new Map();
+    this.landAll(torch);
+  }
+
+  /** `trace_prologue` and `record_module`. */
+  private follow(torch: Torch, module: ZeroModule): void {
+    if (this.mode === "complete" && this.order[this.step] !== module) this.invalidate(torch);
+    if (this.mode === "record") this.order.push(module);
+  }
+
+  /** `fetch_sub_module`. */
+  fetch(torch: Torch, module: ZeroModule, forward: boolean, recomputes: boolean): void {
+    this.follow(torch, module);
+    if (!forward) this.inBackward.set(module.path, module);
+    const { parameters } = module;
+    this.gatherAll(torch, parameters);
+    const owner = recomputes ? [...this.inBackward.values()].pop() : undefined;
+    for (const parameter of parameters) {
+      parameter.active.add(module.path);
+      if (owner !== undefined && !parameter.isTrained) {
+        // `update_recompute_parameters`: frozen ones stay for the module whose backward runs.
+        owner.recomputed.add(parameter);
+        parameter.active.add(owner.path);
+      }
+      const handle = this.inFlight.get(parameter);
+      this.inFlight.delete(parameter);
+      handle?.wait(torch);
+    }
+    if (this.mode === "complete") this.lookAhead(torch, parameters);
+    this.step++;
+  }
+
+  /** `__all_gather_params`. */
+  private gatherAll(torch: Torch, parameters: Iterable<ZeroParameter>): void {
+    const away = [...parameters].filter(({ status }) => status === "away");
+    for (const { elements } of away) this.available += elements;
+    const { secondaryRanks } = this.options;
+    const within = away.filter(({ secondary }) => secondary !== null);
+    for (const [group, over] of [
+      [within, { ...this.over, ranks: secondaryRanks ?? this.over.ranks }],
+      [away.filter(({ secondary }) => secondary === null), this.over],
+    ] as const) {
+      if (group.length === 0) continue;
+      const sorted = [...group].sort((a, b) => a.id - b.id);
+      for (const handle of gather(torch, sorted, over))
+        for (const parameter of handle.of) this.inFlight.set(parameter, handle);
+    }
+  }
+
+  /** What comes next in the trace is gathered while this module runs. */
+  private lookAhead(torch: Torch, current: readonly ZeroParameter[]): void {
+    const { trace, options } = this;
+    const expected = current.filter((parameter) => (this.fetchedFor.get(parameter) ?? NEVER) < this.step).length;
+    const discarded = new Set<ZeroParameter>();
+    while (this.next < trace.length && discarded.size < expected) {
+      const { parameter, step } = trace[this.next++]!;
+      this.fetchedFor.set(parameter, step);
+      discarded.add(parameter);
+    }
+    if (options.prefetchElements <= 0) return;
+    const most = Math.min(options.maxLive - this.available, options.prefetchElements);
+    const ahead = new Set<ZeroParameter>();
+    let elements = 0;
+    while (this.next < trace.length && elements < most) {
+      const { parameter, step } = trace[this.next++]!;
+      const isNew = parameter.status === "away" && !ahead.has(parameter);
+      this.fetchedFor.set(parameter, Math.max(this.fetchedFor.get(parameter) ?? NEVER, step));
+      if (!isNew) continue;
+      ahead.add(parameter);
+      elements += parameter.elements;
+    }
+    if (elements > 0) this.gatherAll(torch, ahead);
+  }
+
+  /** `release_sub_module`. */
+  release(torch: Torch, module: ZeroModule, forward: boolean): void {
+    const going = this.mode === "complete" ? this.going(module) : new Set(module.parameters);
+    for (const parameter of module.parameters) {
+      parameter.active.delete(module.path);
+      if (going.has(parameter)) this.releaseOne(torch, parameter);
+    }
+    if (forward) return;
+    this.inBackward.delete(module.path);
+    this.releaseRecomputed(torch, module);
+  }
+
+  private releaseRecomputed(torch: Torch, module: ZeroModule): void {
+    for (const parameter of module.recomputed) {
+      parameter.active.delete(module.path);
+      if (!parameter.persists) this.releaseOne(torch, parameter);
+    }
+    module.recomputed.clear();
+  }
+
+  /** `__params_to_release`. */
+  private going(module: ZeroModule): ReadonlySet<ZeroParameter> {
+    const key = `${this.step} ${module.path}`;
+    const known = this.released.get(key);
+    if (known !== undefined) return known;
+    const going = new Set(module.parameters.filter(({ persists }) => !persists));
+    // A use that was skipped ahead, as it was there, is not gathered again.
+    for (const parameter of module.parameters)
+      if ((this.fetchedFor.get(parameter) ?? NEVER) > this.step) going.delete(parameter);
+    let traversed = 0;
+    for (let k = this.step; k < this.order.length && traversed < this.options.maxReuseDistance && going.size > 0; k++)
+      for (const parameter of this.order[k]!.parameters) {
+        going.delete(parameter);
+        traversed += parameter.elements;
+      }
+    this.released.set(key, going);
+    return going;
+  }
+
+  /** `__release_param`. */
+  private releaseOne(torch: Torch, parameter: ZeroParameter): void {
+    if (parameter.status !== "here" || parameter.active.size > 0) return;
+    this.partition(torch, parameter);
+    this.available -= parameter.elements;
+  }
+
+  /** `partition`: with hpZ, the group's own copy is made the first time (`_partition_param_sec`). */
+  private partition(torch: Torch, parameter: ZeroParameter): void {
+    const { secondaryRanks } = this.options;
+    if (secondaryRanks !== null) parameter.keepSecondary(torch, secondaryRanks);
+    parameter.drop();
+  }
+
+  /** `release_backward_leftovers`: modules whose inputs required no gradient were never told that they are done. */
+  releaseLeftovers(torch: Torch): void {
+    for (const module of [...this.inBackward.values()].reverse()) {
+      this.inBackward.delete(module.path);
+      for (const parameter of module.parameters) {
+        parameter.active.delete(module.path);
+        if (!parameter.persists) this.releaseOne(torch, parameter);
+      }
+      this.releaseRecomputed(torch, module);
+    }
+  }
+
+  /** `release_and_reset_all`. */
+  releaseAll(torch: Torch, parameters: readonly ZeroParameter[]): void {
+    for (const parameter of parameters) {
+      this.inFlight.get(parameter)?.wait(torch);
+      this.inFlight.delete(parameter);
+      parameter.active.clear();
+      this.releaseOne(torch, parameter);
+    }
+  }
+}

@@ -1,0 +1,55 @@
+/** The modules of a model by path, each with the parameters that are its own. */
+import type { Tensor } from "../../../../engine/tensor";
+import type { ZeroModule } from "./coordinator";
+import type { ZeroParameter } from "./parameter";
+
+/** Factors of adapters are modules of their own in a dictionary of them (peft/tuners/lora/layer.py). */
+const FACTOR = /\.lora_[AB]$/;
+const ATTRIBUTE = /\.[^.]+$/;
+
+export class Modules {
+  private readonly modules = new Map<string, ZeroModule>();
+
+  /** @param names parameters by every name they go by */
+  constructor(
+    parameters: ReadonlyMap<Tensor, ZeroParameter>,
+    names: Iterable<readonly [name: string, parameter: Tensor]>,
+  ) {
+    const own = new Map<string, Set<ZeroParameter>>();
+    const named = [...names];
+    const adapted = new Set(named.filter(([name]) => FACTOR.test(name)).map(([name]) => name.replace(FACTOR, "")));
+    for (const [name, tensor] of named) {
+      const parameter = parameters.get(tensor);
+      if (parameter === undefined) continue;
+      const path = FACTOR.test(name) ? name : name.replace(ATTRIBUTE, "");
+      // The layer under an adapter is a module inside the adapter's.
+      const isBase = adapted.has(path) && /\.(?:weight|bias)$/.test(name);
+      const at = isBase ? `${path}.base_layer` : path;
+      const known = own.get(at);
+      if (known === undefined) own.set(at, new Set([parameter]));
+      else known.add(parameter);
+    }
+    for (const [path, list] of own)
+      this.modules.set(
+        path,
+        moduleOf(
+          path,
+          [...list].sort((a, b) => a.id - b.id),
+        ),
+      );
+  }
+
+  /** The module at a path; those without parameters are steps of the trace, too. */
+  at(path: string): ZeroModule {
+    let module = this.modules.get(path);
+    if (module === undefined) {
+      module = moduleOf(path, []);
+      this.modules.set(path, module);
+    }
+    return module;
+  }
+}
+
+function moduleOf(path: string, parameters: readonly ZeroParameter[]): ZeroModule {
+  return { path, parameters, recomputed: new Set() };
+}

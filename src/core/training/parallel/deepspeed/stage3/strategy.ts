@@ -1,0 +1,185 @@
+/**
+ * ZeRO stage 3: parameters are spread over the ranks and gathered around the modules that use them. Sources:
+ * deepspeed/runtime/zero/{partition_parameters.py,parameter_offload.py,stage3.py}.
+ */
+import { type DType, ELEMENT_BYTES } from "../../../../engine/dtype";
+import type { Moment, Watcher } from "../../../../engine/notes";
+import { zero3Linear } from "../../../../engine/ops/zero3-linear";
+import type { Tensor } from "../../../../engine/tensor";
+import type { Torch } from "../../../../engine/torch";
+import type { Optimizer } from "../../../optimizers";
+import { ForwardGathering } from "../../gathering";
+import { elements, type ForwardUsage, type ModelEnds, reserve, type Strategy } from "../../strategy";
+import type { EngineOptions, MakeOptimizer } from "../engine";
+import { hostOfOptimizer, onHost } from "../host";
+import { Coordinator } from "./coordinator";
+import { Modules } from "./modules";
+import { type Gathered, Stage3Optimizer } from "./optimizer";
+import { ZeroParameter } from "./parameter";
+
+const ROOT = "";
+
+export class Stage3 implements Strategy, Watcher, Gathered {
+  readonly parameterDtype: DType | null;
+  readonly keepsAutocast = false;
+  readonly shardsParameters = true;
+  readonly host = { pinned: 0, pageable: 0, nvme: 0 };
+  readonly linear = zero3Linear;
+  private readonly dtype: DType;
+  private parameters = new Map<Tensor, ZeroParameter>();
+  private modules = new Modules(new Map(), []);
+  private readonly coordinator: Coordinator;
+  private engine: Stage3Optimizer | null = null;
+  /** Whether the model's own forward runs: what is called outside it is called again. */
+  private inForward = false;
+
+  constructor(private readonly options: EngineOptions) {
+    const { spec, ranks } = options;
+    this.parameterDtype = spec.engineDtype;
+    this.dtype = spec.engineDtype ?? "float32";
+    this.coordinator = new Coordinator(
+      {
+        prefetchElements: spec.stage3PrefetchBucketSize,
+        maxReuseDistance: spec.stage3MaxReuseDistance,
+        maxLive: spec.stage3MaxLiveParameters,
+        secondaryRanks: spec.hpzPartitionSize > 1 ? spec.hpzPartitionSize : null,
+      },
+      { ranks, fromHost: spec.offloadParam !== "none" },
+    );
+  }
+
+  get watcher(): Watcher {
+    return this;
+  }
+
+  prepare(torch: Torch, parameters: readonly Tensor[], _: readonly Tensor[] = parameters, ends?: ModelEnds): void {
+    const { spec, ranks } = this.options;
+    for (const { storage } of parameters) {
+      // What adapters made whole is spread like the rest.
+      if (storage.id < 0) continue;
+      torch.ledger.free(storage.id);
+      storage.id = -1;
+    }
+    const all = parameters.map((tensor, id) => {
+      const persists = tensor.elements <= spec.stage3ParamPersistenceThreshold;
+      return new ZeroParameter(tensor, id, persists, ranks);
+    });
+    this.parameters = new Map(all.map((parameter) => [parameter.tensor, parameter]));
+    this.modules = new Modules(this.parameters, [
+      ...(ends?.names ?? []),
+      ...parameters.flatMap((tensor) => (tensor.name === null ? [] : [[tensor.name, tensor] as const])),
+    ]);
+    const trained = all.filter(({ isTrained }) => isTrained);
+    // Trained ones in one buffer (`defragment`), frozen ones each by itself.
+    for (const parameter of all)
+      if (!parameter.isTrained) this.keep(torch, parameter, parameter.share, parameter.persists);
+    const shares = trained.reduce((sum, { share }) => sum + share, 0);
+    if (spec.offloadParam === "none") reserve(torch, "ds_tensor", shares, this.dtype, "weights");
+    else onHost(this.host, shares * ELEMENT_BYTES[this.dtype], spec.offloadParam, spec);
+    hostOfOptimizer(
+      this.host,
+      this.options,
+      trained.map(({ tensor }) => tensor),
+    );
+  }
+
+  /** A frozen parameter's part; small ones stay on the device under offload. */
+  private keep(torch: Torch, { dtype }: ZeroParameter, share: number, persists: boolean): void {
+    const { spec } = this.options;
+    if (spec.offloadParam === "none" || persists) reserve(torch, "ds_tensor", share, dtype, "weights");
+    else onHost(this.host, share * ELEMENT_BYTES[dtype], spec.offloadParam, spec);
+  }
+
+  /** An engine of the same config without an optimizer: its own shards, no buckets (trl/models/utils.py, prepare_deepspeed). */
+  prepareFrozen(torch: Torch, parameters: readonly Tensor[]): ForwardUsage {
+    const { spec, ranks } = this.options;
+    const persistent = parameters.filter(({ elements: count }) => count <= spec.stage3ParamPersistenceThreshold);
+    const own = elements(parameters) / ranks;
+    if (spec.offloadParam === "none") reserve(torch, "ds_tensor", own, this.dtype, "weights");
+    else onHost(this.host, own * ELEMENT_BYTES[this.dtype], spec.offloadParam, spec);
+    reserve(torch, "persistent_parameters", elements(persistent), this.dtype, "weights");
+    return new ForwardGathering(parameters, {
+      dtype: this.dtype,
+      keepBelow: spec.stage3ParamPersistenceThreshold,
+      prefetchElements: spec.stage3PrefetchBucketSize,
+      maxLive: spec.stage3MaxLiveParameters,
+      holdOutside: false,
+    });
+  }
+
+  optimizerGroups(_: Torch, groups: readonly (readonly Tensor[])[]): readonly (readonly Tensor[])[] {
+    return groups;
+  }
+
+  optimizer(torch: Torch, groups: readonly (readonly Tensor[])[], make: MakeOptimizer): Optimizer {
+    const own = groups.map((group) => group.flatMap((tensor) => this.parameters.get(tensor) ?? []));
+    this.engine = new Stage3Optimizer(torch, own, this.options, this.parameters, this, make);
+    return this.engine;
+  }
+
+  beginMicroBatch(torch: Torch, last: boolean): void {
+    this.engine?.begin(torch, last);
+  }
+
+  endMicroBatch(torch: Torch): void {
+    this.engine?.end(torch);
+  }
+
+  gradient(torch: Torch, leaf: Tensor): void {
+    this.engine?.gradient(torch, leaf);
+  }
+
+  /** The hooks of parameter_offload.py. */
+  module(torch: Torch, path: string, moment: Moment, tracked: boolean): void {
+    const module = this.modules.at(path);
+    switch (moment) {
+      case "forward":
+        if (path === ROOT) {
+          this.coordinator.reset(torch);
+          this.inForward = true;
+        }
+        this.tracked.set(path, tracked);
+        this.coordinator.fetch(torch, module, true, !this.inForward);
+        break;
+      case "forwarded":
+        this.coordinator.release(torch, module, true);
+        if (path === ROOT) this.inForward = false;
+        break;
+      case "backward":
+        this.coordinator.fetch(torch, module, false, false);
+        break;
+      case "backwarded":
+        // Nothing tells that a module is done whose inputs require no gradient.
+        if (this.tracked.get(path) !== false) this.coordinator.release(torch, module, false);
+    }
+  }
+
+  /** Whether the inputs of each module require grad. */
+  private readonly tracked = new Map<string, boolean>();
+
+  /** `deepspeed.zero.GatheredParameters` over all that is not there. */
+  gatherAll(torch: Torch): Tensor {
+    const away = [...this.parameters.values()].filter(({ status }) => status === "away");
+    return reserve(torch, "all_gather", elements(away.map(({ tensor }) => tensor)), this.dtype, "communication");
+  }
+
+  releaseAll(torch: Torch): void {
+    this.coordinator.releaseAll(torch, [...this.parameters.values()]);
+  }
+
+  releaseLeftovers(torch: Torch): void {
+    this.coordinator.releaseLeftovers(torch);
+  }
+
+  afterStep(torch: Torch): void {
+    const { ranks } = this.options;
+    for (const parameter of this.parameters.values()) {
+      if (parameter.isTrained) parameter.dropSecondary();
+      if (!parameter.persists || parameter.status !== "away") continue;
+      parameter.status = "here";
+      // `_allgather_params_coalesced`: each into a block of its own.
+      if (ranks > 1)
+        parameter.data = reserve(torch, "all_gather", parameter.share * ranks, parameter.dtype, "communication");
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/** Ranks of DeepSpeed's own engine (`capture/zero.py`): allocated peaks agree within a few KiB. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { simulate } from "../../../src/core/simulate";
+import { graphsOf } from "../receipts/case";
+import { runOf, type ZeroCase } from "./case";
+
+interface Receipt {
+  readonly case: ZeroCase;
+  readonly peak: number;
+}
+
+/** Scalars that no rule counts (norms, counters, the loss divided by the steps it is accumulated over), in bytes. */
+const SCALARS = 64 * 1024;
+
+const lines = readFileSync(path.join(__dirname, "receipts.jsonl"), "utf8").trim().split("\n");
+
+describe("ranks of DeepSpeed's own engine", () => {
+  for (const { case: c, peak } of lines.map((line) => JSON.parse(line) as Receipt)) {
+    const { world, precision, config } = c.zero;
+    it(`${c.id}: stage ${config["stage"]} on ${world} in ${precision}`, () => {
+      const result = simulate(runOf(c), graphsOf(c.model.model_type));
+      assert.ok(result.ok);
+      const { peak: own } = result.simulation.ledger;
+      assert.ok(
+        Math.abs(own - peak) <= SCALARS + peak / 1000,
+        `${own} of ${peak}: ${(100 * (own / peak - 1)).toFixed(2)} %`,
+      );
+    });
+  }
+});
