@@ -96,7 +96,7 @@ const FAMILIES: Readonly<Record<string, (d: Dimensions) => ModelConfig>> = {
 export function architectureOf(settings: Settings, format: Format): Architecture | undefined {
   const type = settings.string("model_type");
   const family = type === undefined ? undefined : FAMILIES[type];
-  const [hidden, layers, heads] = ["hidden_size", "num_layers", "num_attention_heads"].map((name) =>
+  const [hidden, layers, heads] = (["hidden_size", "num_layers", "num_attention_heads"] as const).map((name) =>
     settings.number(name),
   );
   const model = settings.find("model");

@@ -1,6 +1,8 @@
 /** Defaults of a format's keys for given library versions. */
+
 import { TRAINER_DEFAULTS } from "../formats/trl/defaults";
 import type { Format, KeySpec } from "../formats/types";
+import type { SettingName } from "../terms/settings";
 import { holds, type Versions } from "./versions";
 
 /** The canonical value of a key that is stated nowhere; undefined when the table does not say. */
@@ -17,7 +19,7 @@ const TRAINS_WITH_TRL: ReadonlySet<string> = new Set(["trl", "axolotl"]);
 export function trainerDefault(
   format: string,
   trainer: string | null,
-  name: string,
+  name: SettingName,
   libraries: Versions,
 ): KeySpec["default"] {
   if (trainer === null || !TRAINS_WITH_TRL.has(format)) return undefined;
@@ -35,7 +37,7 @@ export function isRemoved(removedIn: string | undefined, libraries: Versions): b
 }
 
 /** The first key of a format, not removed, that sets a canonical name. */
-export function keyFor(format: Format, name: string, libraries: Versions): KeySpec | undefined {
+export function keyFor(format: Format, name: SettingName, libraries: Versions): KeySpec | undefined {
   const candidates = format.keys.filter((spec) => spec.name === name);
   return candidates.find((spec) => !isRemoved(spec.removedIn, libraries)) ?? candidates[0];
 }

@@ -2,11 +2,13 @@
  * Comments that speak to us: `# vramlens: gpu=A100-80GB sequence_length=2048` states what no key says, and
  * `# vramlens-disable-next-line does-not-fit`, `# vramlens-disable tight` silence findings.
  */
+
 import { DIRECTIVE_ALIASES } from "../formats/pins";
 import type { Span } from "../syntax/tree";
+import type { SettingName } from "../terms/settings";
 
 export interface DirectiveSetting extends Span {
-  readonly name: string;
+  readonly name: SettingName;
   /** As written. */
   readonly key: string;
   readonly value: string | number | boolean;

@@ -2,6 +2,7 @@
  * Gathers everything one run is made of: the document, the files it names, pins above it, comments in it, library
  * versions, the model's config and its graph. All reading happens here; what follows is pure.
  */
+
 import { innerFamilyOf, relativeOf } from "../core/graph/relatives";
 import type { FamilyGraphs } from "../core/graph/types";
 import { WRITTEN } from "../core/networks";
@@ -14,6 +15,7 @@ import { PINS_FILE, type PinnedRun, type PinsFile, pinnedFor, readPins } from ".
 import type { DocumentLink, Format, LocatedSetting } from "../formats/types";
 import { nodeAt } from "../syntax/text";
 import type { Span } from "../syntax/tree";
+import type { SettingName } from "../terms/settings";
 import { say } from "../words/message";
 import { architectureOf } from "./architecture";
 import type { Catalogue } from "./catalogue";
@@ -320,7 +322,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
 }
 
 /** Settings that name a model beside the trained one. */
-const COMPANIONS = ["teacher_model", "ref_model", "reward_model", "critic_model"];
+const COMPANIONS: readonly SettingName[] = ["teacher_model", "ref_model", "reward_model", "critic_model"];
 
 /** Graphs of a model that is not trained; it has no relative's. */
 async function ownGraphs(model: ModelFound, context: GatherContext): Promise<FamilyGraphs | undefined> {
@@ -522,7 +524,7 @@ async function followDeepspeed(
 /** Settings that an `adapter_config.json` beside the weights states. */
 function adapterSettings(adapter: Readonly<Record<string, unknown>>, uri: string): Setting[] {
   const settings: Setting[] = [];
-  const add = (name: string, key: string): void => {
+  const add = (name: SettingName, key: string): void => {
     const value = adapter[key];
     if (value === null || value === undefined) return;
     const plain = Array.isArray(value) ? value.map(String) : value;
@@ -547,7 +549,10 @@ function adapterSettings(adapter: Readonly<Record<string, unknown>>, uri: string
   add("lora_bias", "bias");
   add("use_dora", "use_dora");
   add("use_rslora", "use_rslora");
-  for (const [key, name] of Object.entries(LORA_FIELDS)) add(PINNED_FIELDS[name] ?? key, key);
+  for (const [key, field] of Object.entries(LORA_FIELDS)) {
+    const name = PINNED_FIELDS[field];
+    if (name !== undefined) add(name, key);
+  }
   return settings;
 }
 
@@ -589,7 +594,7 @@ async function libraryPins(
       dependencies.add(uri);
       const document = await store.load(uri);
       for (const pinned of document === undefined ? [] : versionsIn(document)) {
-        const name = `library.${pinned.library}`;
+        const name: SettingName = `library.${pinned.library}`;
         if (settings.has(name)) continue;
         const span = { start: pinned.start, end: pinned.end };
         settings.set(name, {

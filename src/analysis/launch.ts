@@ -2,10 +2,12 @@
  * The launch command of a run: a shell script in the config's folder or its parent that names the config says how many
  * processes there are and which accelerate config they use. Nothing is executed.
  */
+
 import { environmentSettings } from "../formats/carriers";
 import { hasDefaults } from "../formats/hydra";
 import { nodeAt } from "../syntax/text";
 import type { LocatedNode, MapNode, ShellCommand, Span } from "../syntax/tree";
+import type { SettingName } from "../terms/settings";
 import type { CommandLine } from "./compose/overrides";
 import { type ProgramConfig, programConfig } from "./hydra-program";
 import { located, type Setting } from "./settings";
@@ -146,7 +148,7 @@ function worldSize(command: ShellCommand, uri: string): Setting[] {
   const count = Number(textOf(node));
   if (node === undefined || !Number.isInteger(count) || count < 1) return [];
   const machines = all === undefined ? Number(textOf(nodes) ?? 1) : 1;
-  const setting = (name: string, value: number, at: LocatedNode): Setting => {
+  const setting = (name: SettingName, value: number, at: LocatedNode): Setting => {
     const entry = command.flags.entries.find((candidate) => candidate.value === at);
     const place = { uri, keySpan: entry?.keySpan ?? at, valueSpan: { start: at.start, end: at.end } };
     return { name, value, from: "linked", key: `--${entry?.key ?? ""}`, place };

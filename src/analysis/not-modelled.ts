@@ -1,5 +1,6 @@
 /** What a run may be or do that the engine does not follow: then there is no number rather than a wrong one. */
 
+import type { SettingName } from "../terms/settings";
 import type { MessageId } from "../words/message";
 import { frameworkOf, TRAINER_FORMATS } from "./frameworks";
 import type { RunInputs } from "./inputs";
@@ -9,7 +10,7 @@ import type { Settings } from "./settings";
 import { OWN_LOSS } from "./trainers";
 
 /** Switches that change memory in a way nothing here follows. */
-const SWITCHES = ["use_llama_pro"];
+const SWITCHES: readonly SettingName[] = ["use_llama_pro"];
 
 /** Why a trainer is not followed, where there is more to say than that it keeps several models. */
 const REASONS: Readonly<Record<string, MessageId>> = {

@@ -1,4 +1,5 @@
 /** Puts a run's analysis into the report every surface shows. */
+
 import type { VariedReserve } from "../core/allocator/lengths";
 import { COMMON_SIZES, usableBytes } from "../core/hardware/devices";
 import { poolGrowth } from "../core/padded";
@@ -7,6 +8,7 @@ import type { ReportFinding, ReportGuide, ReportPlan, ReportRun, ReportSetting }
 import type { TrainingRun } from "../core/training/run";
 import { DEEPSPEED_KEYS } from "../formats/deepspeed/keys";
 import type { Format } from "../formats/types";
+import { REPORTED, type SettingName } from "../terms/settings";
 import type { Message } from "../words/message";
 import { say } from "../words/message";
 import type { RunInputs } from "./inputs";
@@ -19,38 +21,10 @@ import type { LoadedDocument } from "./store";
 import { baseName, relativePath } from "./uris";
 import { usableOf } from "./verdict";
 
-/** Canonical names of the report contract, in the order they are listed. */
-const REPORTED: readonly string[] = [
-  "model",
-  "micro_batch_size",
-  "gradient_accumulation_steps",
-  "global_batch_size",
-  "sequence_length",
-  "world_size",
-  "compute_dtype",
-  "load_dtype",
-  "gradient_checkpointing",
-  "optimizer",
-  "zero_stage",
-  "fsdp",
-  "offload_optimizer",
-  "offload_param",
-  "adapter",
-  "lora_rank",
-  "quantization",
-  "attention",
-  "packing",
-  "tensor_parallel",
-  "pipeline_parallel",
-  "context_parallel",
-  "expert_parallel",
-  "max_grad_norm",
-];
-
 const DEEPSPEED_NAMES = new Set(DEEPSPEED_KEYS.map((spec) => spec.name));
 
 /** Settings that drive each component: the places its bytes come from. */
-const DRIVERS: Readonly<Record<ComponentKind, readonly string[]>> = {
+const DRIVERS: Readonly<Record<ComponentKind, readonly SettingName[]>> = {
   weights: ["model", "load_dtype", "quantization", "zero_stage", "fsdp", "offload_param"],
   adapters: ["adapter", "lora_rank"],
   gradients: ["model", "load_dtype", "zero_stage", "fsdp"],
@@ -63,7 +37,7 @@ const DRIVERS: Readonly<Record<ComponentKind, readonly string[]>> = {
   inputs: ["micro_batch_size", "sequence_length"],
 };
 
-function driversOf(kind: ComponentKind, peak: Phase): readonly string[] {
+function driversOf(kind: ComponentKind, peak: Phase): readonly SettingName[] {
   const names = DRIVERS[kind];
   return peak === "evaluation" || peak === "generation"
     ? names.map((name) => (name === "micro_batch_size" ? "eval_batch_size" : name))
@@ -249,7 +223,7 @@ function reportedSettings(inputs: RunInputs, resolution: Resolution): ReportSett
   });
 }
 
-function originsOf(names: readonly string[], inputs: RunInputs, resolution: Resolution) {
+function originsOf(names: readonly SettingName[], inputs: RunInputs, resolution: Resolution) {
   return names.flatMap((name) => {
     const setting: Resolved | undefined = resolution.resolved.get(name);
     const document = setting?.place == null ? undefined : documentOf(inputs, setting.place.uri);

@@ -6,6 +6,7 @@ import type { ReportSetting } from "../core/report/schema";
 import { plainValue } from "../formats/table";
 import type { LocatedSetting } from "../formats/types";
 import type { Span } from "../syntax/tree";
+import type { SettingName } from "../terms/settings";
 
 export type From = ReportSetting["from"];
 export type SettingValue = string | number | boolean | null | readonly string[];
@@ -19,7 +20,7 @@ export interface Place {
 
 /** One setting with its provenance. */
 export interface Setting {
-  readonly name: string;
+  readonly name: SettingName;
   readonly value: SettingValue;
   readonly from: From;
   /** The key as its document spells it. */
@@ -44,10 +45,10 @@ function usable(setting: Setting): boolean {
   return setting.auto === undefined && setting.unknown === undefined && setting.value !== null;
 }
 
-const nameOf = ({ name }: Setting): string => name;
+const nameOf = ({ name }: Setting): SettingName => name;
 
 /** What a key implied besides the overridden name goes with it: writing the override would change that key. */
-function withoutImplied(settings: readonly Setting[], overridden: ReadonlySet<string>): readonly Setting[] {
+function withoutImplied(settings: readonly Setting[], overridden: ReadonlySet<SettingName>): readonly Setting[] {
   if (overridden.size === 0) return settings;
   const at = ({ place }: Setting) => (place === null ? null : `${place.uri} ${place.keySpan.start}`);
   const keys = new Set(settings.filter((setting) => overridden.has(setting.name)).map(at));
@@ -55,12 +56,12 @@ function withoutImplied(settings: readonly Setting[], overridden: ReadonlySet<st
 }
 
 export class Settings {
-  private readonly byName = new Map<string, Setting[]>();
+  private readonly byName = new Map<SettingName, Setting[]>();
 
   constructor(readonly layers: readonly Layer[]) {
     const overridden = new Set(layers.flatMap(({ id, settings }) => (id === "override" ? settings : [])).map(nameOf));
     for (const layer of layers) {
-      const last = new Map<string, Setting>();
+      const last = new Map<SettingName, Setting>();
       for (const setting of withoutImplied(layer.settings, overridden)) last.set(setting.name, setting);
       for (const setting of last.values()) {
         const known = this.byName.get(setting.name);
@@ -71,37 +72,37 @@ export class Settings {
   }
 
   /** Every statement of a name, strongest first; `auto`, null and unknown ones included. */
-  all(name: string): readonly Setting[] {
+  all(name: SettingName): readonly Setting[] {
     return this.byName.get(name) ?? [];
   }
 
   /** The strongest usable statement. */
-  find(name: string): Setting | undefined {
+  find(name: SettingName): Setting | undefined {
     return this.all(name).find(usable);
   }
 
   /** The strongest statement that leaves the value open: `auto`, a template, an explicit null. */
-  open(name: string): Setting | undefined {
+  open(name: SettingName): Setting | undefined {
     const [first] = this.all(name);
     return first !== undefined && !usable(first) ? first : undefined;
   }
 
-  number(name: string): number | undefined {
+  number(name: SettingName): number | undefined {
     const value = this.find(name)?.value;
     return typeof value === "number" ? value : undefined;
   }
 
-  boolean(name: string): boolean | undefined {
+  boolean(name: SettingName): boolean | undefined {
     const value = this.find(name)?.value;
     return typeof value === "boolean" ? value : undefined;
   }
 
-  string(name: string): string | undefined {
+  string(name: SettingName): string | undefined {
     const value = this.find(name)?.value;
     return typeof value === "string" ? value : typeof value === "number" ? String(value) : undefined;
   }
 
-  list(name: string): readonly string[] | undefined {
+  list(name: SettingName): readonly string[] | undefined {
     const value = this.find(name)?.value;
     if (Array.isArray(value)) return value.map(String);
     return typeof value === "string" ? [value] : undefined;

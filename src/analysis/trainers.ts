@@ -3,6 +3,7 @@
 import { TRAINER_MARKS } from "../formats/trl/keys";
 import type { Format } from "../formats/types";
 import type { Task } from "../terms/names";
+import type { SettingName } from "../terms/settings";
 import type { Settings } from "./settings";
 import type { LoadedDocument } from "./store";
 import { holds, type Versions } from "./versions";
@@ -194,7 +195,7 @@ export function lossesOf(inputs: Document, settings: Settings, libraries: Versio
 }
 
 /** Settings that only verl's reinforcement learning has. */
-const REINFORCES = ["adv_estimator", "rollout_engine", "max_completion_length"];
+const REINFORCES: readonly SettingName[] = ["adv_estimator", "rollout_engine", "max_completion_length"];
 
 /** Which trainer runs: `trainer` (the plain one), `sft`, or one that keeps further models. */
 export function trainerOf(inputs: Document, settings: Settings): string {

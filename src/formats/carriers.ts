@@ -1,7 +1,9 @@
 /** Views of documents for the formats: data files, commands in scripts, calls in Python. */
+
 import { hasInterpolation, interpolate } from "../syntax/interpolate";
 import { emptyMap } from "../syntax/text";
 import type { Entry, LocatedNode, MapNode, PythonCall, ShellCommand, SyntaxId } from "../syntax/tree";
+import type { SettingName } from "../terms/settings";
 import type { View } from "./schema";
 import type { ConfigDocument, LocatedSetting } from "./types";
 
@@ -78,7 +80,7 @@ function viewOf(command: ShellCommand, directives: MapNode): View {
 const ALLOCATOR_VARIABLES = ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"];
 
 /** What the allocator's environment variable may set, and how its value is read. */
-const ALLOCATOR_OPTIONS: readonly (readonly [name: string, option: RegExp])[] = [
+const ALLOCATOR_OPTIONS: readonly (readonly [name: SettingName, option: RegExp])[] = [
   ["expandable_segments", /expandable_segments\s*:\s*(true|false)/i],
   ["max_split_size_mb", /max_split_size_mb\s*:\s*(\d+)/],
   // A list gives a number per size; the last one holds for every larger size.

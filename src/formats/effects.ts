@@ -1,5 +1,6 @@
 /** One sentence per canonical setting: what it does to GPU memory. Shared by the formats' tables. */
 
+import type { SettingName } from "../terms/settings";
 import type { KeySpec } from "./types";
 
 export const EFFECT = {
@@ -74,7 +75,7 @@ type Extra = Partial<Omit<KeySpec, "key" | "name" | "type" | "effect" | "memory"
 /** A key that changes GPU memory. */
 export function memory(
   key: string,
-  name: string | null,
+  name: SettingName | null,
   type: KeySpec["type"],
   effect: string,
   extra: Extra = {},
@@ -95,7 +96,7 @@ export function harmless(keys: string): KeySpec[] {
 /** A key that costs no GPU memory but decides something about the run. */
 export function other(
   key: string,
-  name: string | null,
+  name: SettingName | null,
   type: KeySpec["type"],
   effect: string,
   extra: Extra = {},

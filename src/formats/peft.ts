@@ -2,18 +2,19 @@
  * peft's config classes: the adapter each stands for and its fields by canonical name. Python calls, saved
  * `adapter_config.json` files and pins read them through this table. Source: peft/tuners/<tuner>/config.py (0.21).
  */
+import type { SettingName } from "../terms/settings";
 import { EFFECT, memory } from "./effects";
 import type { KeySpec } from "./types";
 
 /** A field that several classes have. */
 interface Field {
-  readonly name: string;
+  readonly name: SettingName;
   readonly type: KeySpec["type"];
   readonly effect: string;
   readonly min?: number;
 }
 
-const field = (name: string, type: KeySpec["type"], effect: string, min?: number): Field => ({
+const field = (name: SettingName, type: KeySpec["type"], effect: string, min?: number): Field => ({
   name,
   type,
   effect,
@@ -150,7 +151,7 @@ export const PEFT_CALL_KEYS: readonly KeySpec[] = [
 /** Canonical settings of a saved adapter's config by field, or undefined for a type that is not known. */
 export function savedAdapter(
   peftType: string,
-): { readonly type: string; readonly names: Readonly<Record<string, string>> } | undefined {
+): { readonly type: string; readonly names: Readonly<Record<string, SettingName>> } | undefined {
   const entry = PEFT_CLASSES.find(({ saved }) => saved === peftType.toUpperCase());
   if (entry === undefined) return undefined;
   return {
@@ -163,7 +164,7 @@ export function savedAdapter(
 export const PINNED_ADAPTERS: readonly string[] = ["lora", "dora", ...PEFT_CLASSES.map(({ type }) => type), "none"];
 
 /** Fields a pin may state, with their canonical names. */
-export const PINNED_FIELDS: Readonly<Record<string, string>> = Object.fromEntries(
+export const PINNED_FIELDS: Readonly<Record<string, SettingName>> = Object.fromEntries(
   Object.entries(FIELDS)
     .filter(
       ([name]) =>

@@ -4,6 +4,7 @@
  */
 
 import type { LocatedNode, ParsedDocument, Span, SpanEdit } from "../syntax/tree";
+import type { SettingName } from "../terms/settings";
 import type { Message } from "../words/message";
 
 /** Schema ids of the report contract. */
@@ -36,7 +37,7 @@ export type SchemaId =
 export type CarrierId = "shell" | "python" | "notebook";
 
 /** Canonical names of settings (report contract), plus the internal ones formats need to pass on. */
-export type SettingName = string;
+export type { SettingName } from "../terms/settings";
 
 /** One key as a document states it. */
 export interface LocatedSetting {

@@ -1,4 +1,5 @@
 /** Real files through the whole analysis: valid reports, no error on what the library accepts, edits that change one thing. */
+
 import { strict as assert } from "node:assert";
 import { createAnalyzer } from "../../src/analysis";
 import { reportSchema } from "../../src/core/report/schema";
@@ -6,6 +7,7 @@ import { FORMATS, recogniseFormat } from "../../src/formats";
 import { parseDocument } from "../../src/formats/parse";
 import type { LocatedSetting } from "../../src/formats/types";
 import { applyEdits } from "../../src/syntax/edit";
+import type { SettingName } from "../../src/terms/settings";
 import { describeCorpus } from "../corpus";
 import { memoryRuntime, uri } from "./memory-runtime";
 
@@ -18,7 +20,7 @@ const RIGHT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Changes that any trainer's or DeepSpeed's file must take. */
-const CHANGES: readonly (readonly [string, string | number | boolean])[] = [
+const CHANGES: readonly (readonly [SettingName, string | number | boolean])[] = [
   ["micro_batch_size", 3],
   ["gradient_accumulation_steps", 7],
   ["gradient_checkpointing", true],

@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the samples are shell and OmegaConf text
 /** Every framework of the contract: recognised, read and written; on real files where a corpus is there. */
+
 import { strict as assert } from "node:assert";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,6 +9,7 @@ import { formatsPage } from "../../src/formats/pages";
 import { parseDocument } from "../../src/formats/parse";
 import type { ConfigDocument, LocatedSetting, ReadResult } from "../../src/formats/types";
 import { applyEdits } from "../../src/syntax/edit";
+import type { SettingName } from "../../src/terms/settings";
 import { describeCorpus } from "../corpus";
 
 /** Report ids that a name of the index stands for (`report-contract`); a carrier follows the plus sign. */
@@ -579,7 +581,7 @@ describe("formats: frameworks", () => {
 });
 
 describe("formats: edits", () => {
-  const change = (name: string, text: string, setting: string, value: string | number | boolean): string => {
+  const change = (name: string, text: string, setting: SettingName, value: string | number | boolean): string => {
     const document = open(name, text);
     const outcome = recogniseFormat(document)?.format.edit(document, [{ name: setting, value }]);
     assert.ok(outcome !== undefined);
@@ -592,7 +594,7 @@ describe("formats: edits", () => {
   };
   const replaced = (
     name: string,
-    setting: string,
+    setting: SettingName,
     value: string | number | boolean,
     from: string,
     to: string,
@@ -752,7 +754,7 @@ describeCorpus("formats: corpus of every framework", (entries) => {
   });
 
   it("changes one setting and nothing else", () => {
-    const changes: readonly (readonly [string, number | boolean])[] = [
+    const changes: readonly (readonly [SettingName, number | boolean])[] = [
       ["micro_batch_size", 3],
       ["gradient_accumulation_steps", 5],
       ["sequence_length", 1234],

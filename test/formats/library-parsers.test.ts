@@ -3,6 +3,7 @@
  * splitting. One value changes. `VRAM_LENS_PYTHON` names an interpreter that has them; its answers are recorded in
  * `library-answers.json`, and without one the recorded answers count (`UPDATE_ANSWERS=1` writes them anew).
  */
+
 import { strict as assert } from "node:assert";
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -11,6 +12,7 @@ import { join } from "node:path";
 import { recogniseFormat } from "../../src/formats";
 import { parseDocument } from "../../src/formats/parse";
 import { applyEdits } from "../../src/syntax/edit";
+import type { SettingName } from "../../src/terms/settings";
 
 const PYTHON = process.env["VRAM_LENS_PYTHON"];
 const ANSWERS = join(__dirname, "library-answers.json");
@@ -72,7 +74,7 @@ print(json.dumps([changed(case) for case in json.load(sys.stdin)]))
 
 import { type CorpusEntry, describeCorpus } from "../corpus";
 
-const CHANGES: readonly (readonly [string, string | number | boolean | null])[] = [
+const CHANGES: readonly (readonly [SettingName, string | number | boolean | null])[] = [
   ["micro_batch_size", 3],
   ["gradient_accumulation_steps", 5],
   ["sequence_length", 1234],
@@ -91,7 +93,6 @@ const CHANGES: readonly (readonly [string, string | number | boolean | null])[] 
   ["quantization", "nf4"],
   ["load_in_4bit", true],
   ["fused_loss", true],
-  ["use_liger_kernel", true],
   ["packing", false],
   ["offload_optimizer", "cpu"],
   ["offload_param", "cpu"],

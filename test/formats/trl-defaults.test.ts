@@ -1,10 +1,12 @@
 /** The table of TRL's defaults against the config classes themselves, version by version. */
+
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { trainerDefault } from "../../src/analysis/defaults";
 import { NEWEST } from "../../src/analysis/versions";
 import { TRAINER_DEFAULTS } from "../../src/formats/trl/defaults";
+import type { SettingName } from "../../src/terms/settings";
 
 type Recorded = Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, unknown>>>>>>;
 
@@ -21,7 +23,7 @@ describe("defaults of TRL's trainers", () => {
       for (const version of versions.slice(versions.indexOf(FIRST[trainer] ?? "0.17.0"))) {
         const own = recorded[version]?.[trainer.replace("-", "_")];
         if (own === undefined) continue;
-        for (const name of Object.keys(table)) {
+        for (const name of Object.keys(table) as SettingName[]) {
           const field = name === "sequence_length" ? "max_length" : name;
           if (!(field in own)) continue;
           const [first] = [own[field]].flat();

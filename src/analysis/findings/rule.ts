@@ -1,8 +1,10 @@
 /** What a rule is: its page, its words in both languages, an example that shows it, and the check. */
+
 import type { Estimate } from "../../core/report/estimate";
 import type { TrainingRun } from "../../core/training/run";
 import { removing, replacing } from "../../formats/fix";
 import type { ProblemFix, Severity } from "../../formats/types";
+import type { SettingName } from "../../terms/settings";
 import type { Message, MessageId } from "../../words/message";
 import type { RunInputs } from "../inputs";
 import type { Resolution } from "../resolve";
@@ -11,7 +13,7 @@ import type { Place, Setting, Settings } from "../settings";
 /** A finding of a rule, before it is placed. */
 export interface Hit {
   /** The setting it is about; its key is underlined. */
-  readonly at: Setting | undefined;
+  readonly at: Omit<Setting, "name"> | undefined;
   readonly args?: Message["args"];
   readonly severity?: Severity;
   readonly fixes?: readonly ProblemFix[];
@@ -67,14 +69,14 @@ export class Facts {
   }
 
   /** Statement of a name in the run's own document. */
-  own(name: string): Setting | undefined {
+  own(name: SettingName): Setting | undefined {
     return this.settings
       .all(name)
       .find((setting) => setting.place?.uri === this.inputs.main.uri && setting.from !== "pin");
   }
 
   /** Statement of a name in DeepSpeed's settings, wherever they are. */
-  deepspeed(name: string): Setting | undefined {
+  deepspeed(name: SettingName): Setting | undefined {
     const file = this.inputs.deepspeed;
     if (file === undefined) return undefined;
     return this.settings
@@ -87,16 +89,16 @@ export class Facts {
   }
 
   /** A pin or directive that states a name. */
-  pin(name: string): Setting | undefined {
+  pin(name: SettingName): Setting | undefined {
     return this.settings.all(name).find((setting) => setting.from === "pin" && setting.place !== null);
   }
 
   /** The strongest statement in any document. */
-  stated(name: string): Setting | undefined {
+  stated(name: SettingName): Setting | undefined {
     return this.settings.all(name).find((setting) => setting.place !== null);
   }
 
-  isTrue(name: string): boolean {
+  isTrue(name: SettingName): boolean {
     return this.settings.boolean(name) === true;
   }
 
@@ -119,7 +121,7 @@ export class Facts {
 }
 
 /** The hit of a single statement, or none. */
-export function hit(at: Setting | undefined, when: boolean, rest: Omit<Hit, "at"> = {}): readonly Hit[] {
+export function hit(at: Hit["at"], when: boolean, rest: Omit<Hit, "at"> = {}): readonly Hit[] {
   return at !== undefined && when ? [{ at, ...rest }] : [];
 }
 
@@ -134,7 +136,7 @@ export function set(
 }
 
 /** A fix that removes the key of a statement. */
-export function removal(setting: Setting | undefined): readonly ProblemFix[] {
+export function removal(setting: Hit["at"]): readonly ProblemFix[] {
   const place: Place | null | undefined = setting?.place;
   if (setting === undefined || place == null) return [];
   return [removing({ key: setting.key, keySpan: place.keySpan })];

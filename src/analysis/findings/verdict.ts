@@ -1,5 +1,6 @@
 /** The one finding that answers the question: does it fit. Placed at the cheapest lever the documents hold. */
 
+import type { SettingName } from "../../terms/settings";
 import { say } from "../../words/message";
 import { largestBatchAlone, largestEvaluationBatch } from "../levers/batch";
 import { deviceLabel, size, t } from "../messages";
@@ -9,7 +10,7 @@ import type { RunAnalysis, Variant } from "../run-analysis";
 import { set } from "./rule";
 
 /** Where to underline, cheapest lever first. */
-const LEVER_ORDER = [
+const LEVER_ORDER: readonly SettingName[] = [
   "micro_batch_size",
   "sequence_length",
   "gradient_checkpointing",
@@ -18,11 +19,23 @@ const LEVER_ORDER = [
   "model",
 ];
 /** Where to underline when the peak is in evaluation. */
-const EVALUATION_ORDER = ["eval_batch_size", "prediction_loss_only", "eval_strategy", "do_eval"];
+const EVALUATION_ORDER: readonly SettingName[] = [
+  "eval_batch_size",
+  "prediction_loss_only",
+  "eval_strategy",
+  "do_eval",
+];
 /** Where to underline when the peak is in loading. */
-const LOADING_ORDER = ["quantization", "load_dtype", "model"];
+const LOADING_ORDER: readonly SettingName[] = ["quantization", "load_dtype", "model"];
 /** Settings the number comes from. */
-const RELATED = ["model", "sequence_length", "load_dtype", "compute_dtype", "optimizer", "zero_stage"];
+const RELATED: readonly SettingName[] = [
+  "model",
+  "sequence_length",
+  "load_dtype",
+  "compute_dtype",
+  "optimizer",
+  "zero_stage",
+];
 
 export function verdictProblems(analysis: RunAnalysis, variant: Variant): Problem[] {
   const { estimate, usable, verdict, resolution } = variant;

@@ -1,5 +1,7 @@
 /** Which values a hover tries for each setting: the curve that answers "what happens if I change this?". */
+
 import { PEFT_TARGETS } from "../../core/training/adapters/peft-targets";
+import type { SettingName } from "../../terms/settings";
 import type { MessageId } from "../../words/message";
 import type { Variant } from "../run-analysis";
 
@@ -7,7 +9,7 @@ export interface Curve {
   /** Message id of the row's label. */
   readonly label: MessageId;
   /** The setting that the values override. */
-  readonly override: string;
+  readonly override: SettingName;
   /** Values to try, the present one among them; empty when there is nothing to compare. */
   readonly values: (variant: Variant) => readonly string[];
   /** The present value, spelled as in `values`. */
@@ -33,16 +35,16 @@ export function around(
 }
 
 const resolved =
-  (name: string, fallback: string) =>
+  (name: SettingName, fallback: string) =>
   (variant: Variant): string =>
     String(variant.resolution.resolved.get(name)?.value ?? fallback);
 
 const number =
-  (name: string, fallback: number) =>
+  (name: SettingName, fallback: number) =>
   (variant: Variant): number =>
     Number(variant.resolution.resolved.get(name)?.value ?? fallback);
 
-const choices = (label: MessageId, override: string, values: readonly string[], now: Curve["now"]): Curve => ({
+const choices = (label: MessageId, override: SettingName, values: readonly string[], now: Curve["now"]): Curve => ({
   label,
   override,
   values: (variant) => {
@@ -52,7 +54,7 @@ const choices = (label: MessageId, override: string, values: readonly string[], 
   now,
 });
 
-const onOff = (label: MessageId, override: string, now: Curve["now"]): Curve =>
+const onOff = (label: MessageId, override: SettingName, now: Curve["now"]): Curve =>
   choices(label, override, ["false", "true"], now);
 
 const OPTIMIZERS = ["adamw_torch_fused", "adamw_torch", "adamw_bnb_8bit", "adafactor", "sgd"];

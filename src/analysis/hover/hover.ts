@@ -2,9 +2,11 @@
  * The hover: verdict, what other values of this key would give, what it costs, what is alive at the peak, and what
  * the number stands on. Markdown without commands; the server adds those.
  */
+
 import { COMMON_SIZES, usableBytes } from "../../core/hardware/devices";
 import type { Estimate, Phase } from "../../core/report/estimate";
 import type { KeySpec } from "../../formats/types";
+import type { SettingName } from "../../terms/settings";
 import type { MessageId } from "../../words/message";
 import { PACKAGES } from "../framework-versions";
 import { largestBatch, largestBatchAlone } from "../levers/batch";
@@ -20,7 +22,7 @@ import { ALIASES, CURVES, type Curve } from "./curves";
 
 /** What is hovered: a key of a document and the canonical setting it is. */
 export interface HoverTarget {
-  readonly name: string | null;
+  readonly name: SettingName | null;
   readonly key: string;
   readonly spec: KeySpec | undefined;
   /** Where it is written. */
@@ -322,7 +324,7 @@ function chainLine(analysis: RunAnalysis, target: HoverTarget): string | undefin
     const found = resolved.get(name);
     return typeof found?.value === "number" && found.value >= 1 ? [{ name, found, value: found.value }] : [];
   });
-  const degree = (name: string): number => {
+  const degree = (name: SettingName): number => {
     const value = resolved.get(name)?.value;
     return typeof value === "number" && value > 1 ? value : 1;
   };
@@ -331,7 +333,7 @@ function chainLine(analysis: RunAnalysis, target: HoverTarget): string | undefin
     target.place.uri,
     ...factors.flatMap(({ found }) => (found.place === null ? [] : [found.place.uri])),
   ]);
-  const isAuto = (name: string): boolean => settings.all(name).some(({ auto }) => auto === true);
+  const isAuto = (name: SettingName): boolean => settings.all(name).some(({ auto }) => auto === true);
   if (factors.length < 3 || (uris.size < 2 && !factors.some(({ name }) => isAuto(name)))) return undefined;
   const said = factors.map(({ name, found, value }) => {
     const where = found.place === null ? t(locale, "hover.chain-default") : placeLink(analysis, found);

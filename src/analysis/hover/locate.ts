@@ -1,8 +1,10 @@
 /** Which setting of a run a place in a document is. */
+
 import { FORMATS } from "../../formats";
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
 import type { KeySpec } from "../../formats/types";
 import type { Span } from "../../syntax/tree";
+import type { SettingName } from "../../terms/settings";
 import type { RunAnalysis } from "../run-analysis";
 import type { Place, Setting } from "../settings";
 import type { HoverTarget } from "./hover";
@@ -16,8 +18,8 @@ const contains = (span: Span, offset: number): boolean => span.start <= offset &
 /** The innermost setting whose key or value is at an offset of a document. */
 export function settingAt(analysis: RunAnalysis, uri: string, offset: number): LocatedTarget | undefined {
   const { inputs } = analysis;
-  let best: { key: string; name: string | null; place: Place } | undefined;
-  const consider = (key: string, name: string | null, place: Place): void => {
+  let best: { key: string; name: SettingName | null; place: Place } | undefined;
+  const consider = (key: string, name: SettingName | null, place: Place): void => {
     const hit = contains(place.keySpan, offset) || contains(place.valueSpan, offset);
     if (!hit || place.uri !== uri) return;
     const length = place.valueSpan.end - place.valueSpan.start;
@@ -44,7 +46,7 @@ export function settingAt(analysis: RunAnalysis, uri: string, offset: number): L
 }
 
 /** Table entry of a key, also when it stands under another key or in a linked file. */
-function specOf(analysis: RunAnalysis, key: string, name: string | null): KeySpec | undefined {
+function specOf(analysis: RunAnalysis, key: string, name: SettingName | null): KeySpec | undefined {
   const tables = [analysis.inputs.format.keys, DEEPSPEED_KEYS, ...FORMATS.map((format) => format.keys)];
   const matches = (spec: KeySpec): boolean =>
     [spec.key, ...(spec.aliases ?? [])].some((path) => key === path || key.endsWith(`.${path}`)) && spec.name === name;

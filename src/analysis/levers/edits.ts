@@ -13,6 +13,7 @@ import { editPin } from "../../formats/pins/edit";
 import type { ConfigDocument, EditContext, EditResult, KeySpec, SettingChange } from "../../formats/types";
 import { applyEdits } from "../../syntax/edit";
 import type { ShellCommand, SpanEdit } from "../../syntax/tree";
+import type { SettingName } from "../../terms/settings";
 import { pinnedRunsOf, type RunInputs } from "../inputs";
 import { optionsOf } from "../program";
 import type { Resolution } from "../resolve";
@@ -99,7 +100,7 @@ function newlyRefused(
 
 /** Canonical settings that a trainer's config spells with other keys. */
 function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolution): SettingChange[] {
-  const has = (name: string): boolean => inputs.format.keys.some((spec) => spec.name === name);
+  const has = (name: SettingName): boolean => inputs.format.keys.some((spec) => spec.name === name);
   switch (change.name) {
     case "compute_dtype": {
       if (!has("bf16") && has("compute_dtype")) return [change];
@@ -112,7 +113,10 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
       const wanted = change.value === "fp16" ? "fp16" : "bf16";
       const other = wanted === "bf16" ? "fp16" : "bf16";
       const otherOn = resolution.settings.boolean(other) === true;
-      return [{ name: wanted, value: change.value !== "fp32" }, ...(otherOn ? [{ name: other, value: false }] : [])];
+      return [
+        { name: wanted, value: change.value !== "fp32" },
+        ...(otherOn ? [{ name: other, value: false } as const] : []),
+      ];
     }
     case "micro_batch_size": {
       // Where only the batch of all GPUs has a key (nnU-Net's plans), that is what changes.
@@ -151,14 +155,17 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
       if (has(change.name) || !has("liger_fused_loss")) return [change];
       if (change.value !== true) return [{ name: "liger_fused_loss", value: change.value }];
       return [
-        ...["liger_fused_loss", "liger_norms", "liger_gates"].map((name) => ({ name, value: true })),
+        ...(["liger_fused_loss", "liger_norms", "liger_gates"] as const).map((name) => ({ name, value: true })),
         { name: "plugins", value: [...new Set([...(resolution.settings.list("plugins") ?? []), LIGER_PLUGIN])] },
       ];
     case "quantization":
       if (!has("load_in_4bit")) return [change];
       if (change.value === "none") {
-        const on = ["load_in_4bit", "load_in_8bit"].filter((name) => resolution.settings.boolean(name) === true);
-        const named = resolution.settings.string("adapter") === "qlora" ? [{ name: "adapter", value: "lora" }] : [];
+        const on = (["load_in_4bit", "load_in_8bit"] as const).filter(
+          (name) => resolution.settings.boolean(name) === true,
+        );
+        const named =
+          resolution.settings.string("adapter") === "qlora" ? [{ name: "adapter" as const, value: "lora" }] : [];
         return [...on.map((name) => ({ name, value: false })), ...named];
       }
       return [{ name: change.value === "int8" ? "load_in_8bit" : "load_in_4bit", value: true }];

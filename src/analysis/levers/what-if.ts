@@ -1,5 +1,7 @@
 /** From tried values to edits: what the panel's what-if says becomes what the files say. */
+
 import type { SettingChange } from "../../formats/types";
+import { settingName } from "../../terms/settings";
 import type { RunAnalysis, Variant } from "../run-analysis";
 import { type EditsResult, editsFor } from "./edits";
 
@@ -9,7 +11,10 @@ import { type EditsResult, editsFor } from "./edits";
  * @param set values by canonical name, as a person types them
  */
 export function whatIfEdits(analysis: RunAnalysis, set: Readonly<Record<string, string>>): EditsResult {
-  const changes = Object.entries(set).map(([name, text]): SettingChange => ({ name, value: typed(text) }));
+  const changes = Object.entries(set).flatMap(([key, text]): SettingChange[] => {
+    const name = settingName(key);
+    return name === undefined ? [] : [{ name, value: typed(text) }];
+  });
   return editsFor(analysis.inputs, analysis.base.resolution, changes);
 }
 

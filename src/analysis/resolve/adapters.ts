@@ -10,6 +10,7 @@ import {
 } from "../../core/training/adapters/peft-targets";
 import type { AdapterSpec, AdapterType, ModelConfig, QuantizationSpec } from "../../core/training/run";
 import type { Task } from "../../terms/names";
+import type { SettingName } from "../../terms/settings";
 import { say } from "../../words/message";
 import { keyFor } from "../defaults";
 import type { Setting, SettingValue } from "../settings";
@@ -234,7 +235,7 @@ function loraType(c: ResolveContext, stated: Setting | undefined): AdapterType {
 }
 
 /** Modules by name ends, or a regular expression. */
-function modulesOf(c: ResolveContext, name: string): readonly string[] | string | undefined {
+function modulesOf(c: ResolveContext, name: SettingName): readonly string[] | string | undefined {
   const value = c.settings.find(name)?.value;
   if (Array.isArray(value)) return value.map(String);
   return typeof value === "string" ? value : undefined;

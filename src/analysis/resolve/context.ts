@@ -1,4 +1,5 @@
 /** The state of one resolution: the settings in force, and what was decided from them with its origin. */
+import { type SettingName, settingName } from "../../terms/settings";
 import { type Message, say } from "../../words/message";
 import { overrideValue } from "../asked";
 import { defaultOf, keyFor, trainerDefault } from "../defaults";
@@ -20,7 +21,7 @@ export class ResolveContext {
   /** The captured losses that are the run's, or stand for them; null: the plain Trainer's own. */
   readonly losses: LossSource | null;
   readonly libraries: Versions;
-  readonly resolved = new Map<string, Resolved>();
+  readonly resolved = new Map<SettingName, Resolved>();
   readonly suppositions: Supposition[] = [];
   readonly obstacles: Obstacle[] = [];
   /** Which trainer runs, by TRL's name, once that is known. */
@@ -40,17 +41,17 @@ export class ResolveContext {
   }
 
   /** Records a decided value. */
-  put(name: string, value: SettingValue, from: From, key: string, place: Place | null): void {
+  put(name: SettingName, value: SettingValue, from: From, key: string, place: Place | null): void {
     this.resolved.set(name, { name, value, from, key, place });
   }
 
   /** Records a statement as the decided value. */
-  keep(name: string, setting: Setting, value: SettingValue = setting.value): void {
+  keep(name: SettingName, setting: Setting, value: SettingValue = setting.value): void {
     this.put(name, value, setting.from, setting.key, setting.place);
   }
 
   /** A plain value: stated, else the format's default, else `fallback` (a default of the libraries). */
-  value(name: string, fallback: string | number | boolean): string | number | boolean {
+  value(name: SettingName, fallback: string | number | boolean): string | number | boolean {
     const stated = this.settings.find(name);
     if (stated !== undefined && stated.value !== null && !Array.isArray(stated.value)) {
       this.keep(name, stated);
@@ -90,18 +91,18 @@ export class ResolveContext {
   }
 
   /** A default of the trainer's own config class. */
-  ofTrainer(name: string): ReturnType<typeof trainerDefault> {
+  ofTrainer(name: SettingName): ReturnType<typeof trainerDefault> {
     return trainerDefault(this.inputs.format.id, this.trainer, name, this.libraries);
   }
 
   /** A default the format's own table states. */
-  formatDefault(name: string): SettingValue | undefined {
+  formatDefault(name: SettingName): SettingValue | undefined {
     const spec = keyFor(this.inputs.format, name, this.libraries);
     return spec === undefined ? undefined : defaultOf(spec, this.libraries);
   }
 
   /** A default of the format as a number. */
-  defaultNumber(name: string, fallback: number): number {
+  defaultNumber(name: SettingName, fallback: number): number {
     const value = this.formatDefault(name);
     return typeof value === "number" ? value : fallback;
   }
@@ -115,12 +116,13 @@ const LISTS = new Set(["lora_target_modules", "lora_modules_to_save", "adapter_t
  * LLaMA-Factory reads `gradient_checkpointing` and overrules it with a switch of its own, which has that canonical name.
  */
 function overrideSettings(inputs: RunInputs, set: Readonly<Record<string, string>>): Setting[] {
-  const canonical = new Set(inputs.format.keys.map(({ name }) => name));
+  const canonical: ReadonlySet<string | null> = new Set(inputs.format.keys.map(({ name }) => name));
   return Object.entries(set).flatMap(([key, text]): Setting[] => {
     const spec = canonical.has(key)
       ? undefined
       : inputs.format.keys.find((s) => s.key === key || s.aliases?.includes(key));
-    const name = spec?.name ?? key;
+    const name = spec?.name ?? settingName(key);
+    if (name === undefined) return [];
     const value = overrideValue(text);
     const base = { from: "pin" as const, key, place: null };
     if (name === "compute_dtype") {

@@ -3,13 +3,15 @@
  * training_args.py (eval_strategy), transformers/trainer.py (evaluate: without `compute_metrics` only the loss is kept),
  * axolotl/core/builders/base.py (a validation set alone makes it evaluate every epoch).
  */
+
 import type { EvaluationSpec, GenerationSpec, Task } from "../../core/training/run";
+import type { SettingName } from "../../terms/settings";
 import { say } from "../../words/message";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
 
 /** Settings any of which makes the Trainer evaluate. */
-const SWITCHES = ["do_eval", "eval_on_start"];
+const SWITCHES: readonly SettingName[] = ["do_eval", "eval_on_start"];
 
 /** What the trained model's batches look like. */
 interface Sizes {

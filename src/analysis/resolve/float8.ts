@@ -36,7 +36,9 @@ const BACKENDS: Readonly<Record<string, Float8Spec["backend"]>> = {
 function switchOf(c: ResolveContext): Setting | undefined {
   const compute = c.settings.find("compute_dtype");
   if (compute?.value === "fp8") return compute;
-  const on = ["fp8", "float8"].map((name) => c.settings.find(name)).find((setting) => setting?.value === true);
+  const on = (["fp8", "float8"] as const)
+    .map((name) => c.settings.find(name))
+    .find((setting) => setting?.value === true);
   const converted = c.settings.list("converters")?.some((name) => /(^|\.)float8$/.test(name));
   return on ?? (converted ? c.settings.find("converters") : undefined);
 }

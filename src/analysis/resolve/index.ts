@@ -106,7 +106,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
     generated,
     loadDtype,
   });
-  const stated = ["fused_loss", "fused_head"].some((name) => c.settings.boolean(name) === true);
+  const stated = (["fused_loss", "fused_head"] as const).some((name) => c.settings.boolean(name) === true);
   if (fusedLoss && spec === null && !stated) c.suppose(say("assume.fused-loss"), "loss_type");
   const trained = trainedOf(c, adapter !== null);
   const run: TrainingRun | null =

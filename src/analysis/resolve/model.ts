@@ -1,7 +1,9 @@
 /** Which model is trained, on what task, on which devices. */
+
 import { deviceSpec, findDevice } from "../../core/hardware/devices";
 import type { Part } from "../../core/training/parts";
 import { type DeviceSpec, type ModelConfig, TASKS, type Task, type TrainingRun } from "../../core/training/run";
+import type { SettingName } from "../../terms/settings";
 import { say } from "../../words/message";
 import { keyFor } from "../defaults";
 import { isThinker } from "../trained-part";
@@ -144,7 +146,7 @@ export function taskOf(c: ResolveContext, config: ModelConfig): Task {
 }
 
 /** Settings that keep a part of a model of pictures and text as it is. */
-const FREEZES: readonly (readonly [string, Part])[] = [
+const FREEZES: readonly (readonly [SettingName, Part])[] = [
   ["freeze_vision_tower", "vision"],
   ["freeze_projector", "projector"],
   ["freeze_language_model", "language"],

@@ -10,7 +10,9 @@ import type { Padding } from "./types";
 function pinnedLengths({ settings }: ResolveContext): SampleLengths | undefined {
   const measured = (settings.list("sample_lengths") ?? []).map(Number).filter((length) => length >= 1);
   if (measured.length > 0) return { kind: "samples", lengths: measured };
-  const [mean, median, p95] = ["mean", "median", "p95"].map((name) => settings.number(`sample_length_${name}`));
+  const [mean, median, p95] = (["mean", "median", "p95"] as const).map((name) =>
+    settings.number(`sample_length_${name}`),
+  );
   if (mean === undefined && median === undefined && p95 === undefined) return undefined;
   return {
     kind: "statistics",
@@ -31,7 +33,7 @@ const PICTURES_ALONE: ReadonlySet<Task> = new Set(["image-cls", "image-segmentat
 
 /** Whether batches are filled or padded to the full length whatever their samples are. */
 export function evenBatches({ settings, inputs }: ResolveContext): boolean {
-  const even = ["packing", "pad_to_sequence_length"].some((name) => settings.boolean(name) === true);
+  const even = (["packing", "pad_to_sequence_length"] as const).some((name) => settings.boolean(name) === true);
   return even || settings.string("padding") === "max_length" || frameworkOf(inputs.format.id)?.fillsSequences === true;
 }
 

@@ -12,6 +12,7 @@ import type {
   ParallelSpec,
 } from "../../core/training/run";
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
+import type { SettingName } from "../../terms/settings";
 import { say } from "../../words/message";
 import { defaultOf } from "../defaults";
 import { frameworkOf } from "../frameworks";
@@ -32,7 +33,7 @@ const BY_HIDDEN: Readonly<Record<string, { readonly stage3: boolean; readonly of
 /** The parallel part of a run on `worldSize` processes. */
 export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Compute, worldSize: number): ParallelSpec {
   const { settings } = c;
-  const degree = (name: string): number => {
+  const degree = (name: SettingName): number => {
     const stated = settings.find(name);
     const value = typeof stated?.value === "number" && stated.value >= 1 ? Math.floor(stated.value) : 1;
     if (stated !== undefined) c.put(name, value, stated.from, stated.key, stated.place);
@@ -75,7 +76,7 @@ function mainParametersOf(c: ResolveContext, compute: Compute): MainParametersSp
 function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute): DeepSpeedSpec | null {
   const { settings, inputs } = c;
   const asked = settings.find("zero_stage");
-  for (const name of ["offload_optimizer", "offload_param"]) {
+  for (const name of ["offload_optimizer", "offload_param"] as const) {
     const stated = settings.find(name);
     if (stated !== undefined) c.put(name, stated.value, stated.from, stated.key, stated.place);
   }
@@ -94,7 +95,7 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
   else c.put("zero_stage", 0, "default", "zero_optimization.stage", null);
   const underHf = inputs.format.id !== "deepspeed";
 
-  const number = (name: string): number => {
+  const number = (name: SettingName): number => {
     const stated = settings.find(name);
     if (typeof stated?.value === "number") return stated.value;
     const rule = BY_HIDDEN[name];

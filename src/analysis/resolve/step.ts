@@ -255,13 +255,19 @@ const OPTIMIZER_ALIASES: Readonly<Record<string, string>> = {
   rmsprop_torch: "rmsprop",
 };
 
+/** Settings of the projections. */
+const PROJECTED = {
+  galore: { rank: "galore_rank", target: "galore_target" },
+  apollo: { rank: "apollo_rank", target: "apollo_target" },
+} as const;
+
 /** LLaMA-Factory's switches that project gradients (`_create_galore_optimizer`, `_create_apollo_optimizer`) or run Muon. */
 function projectedOptimizer(c: ResolveContext, written: string): TrainingRun["optimizer"] | undefined {
   if (c.settings.boolean("use_muon") === true) return { name: "muon", args: {} };
-  const method = ["galore", "apollo"].find((name) => c.settings.boolean(`use_${name}`) === true);
+  const method = (["galore", "apollo"] as const).find((name) => c.settings.boolean(`use_${name}`) === true);
   if (method === undefined) return undefined;
-  const setting = (name: string): string | undefined => {
-    const value = c.settings.find(`${method}_${name}`)?.value;
+  const setting = (name: "rank" | "target"): string | undefined => {
+    const value = c.settings.find(PROJECTED[method][name])?.value;
     return value === undefined || value === null ? undefined : String(value);
   };
   const inner =
@@ -278,7 +284,7 @@ function projectedOptimizer(c: ResolveContext, written: string): TrainingRun["op
     name: `${method}_${inner}${layerwise}`,
     args: {
       rank: setting("rank") ?? "16",
-      proj_type: setting("proj_type") ?? "std",
+      proj_type: (method === "galore" ? c.settings.string("galore_proj_type") : undefined) ?? "std",
       ...(target === undefined || target === "all" ? {} : { optim_target_modules: target }),
     },
   };

@@ -1,6 +1,8 @@
 /** Which weights a run trains where it leaves others as they are and puts no adapter on them. */
+
 import type { TrainedSpec, WeightRule } from "../../core/training/specs/trained";
 import { ruleOf } from "../../formats/hf-scripts/freezing";
+import type { SettingName } from "../../terms/settings";
 import { say } from "../../words/message";
 import type { ResolveContext } from "./context";
 
@@ -53,7 +55,7 @@ function only(patterns: readonly string[]): readonly WeightRule[] {
 
 /** ms-swift's beginnings of names, then its patterns; what is to be trained goes last. */
 function ofSwift(c: ResolveContext): readonly WeightRule[] {
-  const named = (name: string, trained: boolean): WeightRule[] => [
+  const named = (name: "freeze_parameters" | "trainable_parameters", trained: boolean): WeightRule[] => [
     ...(c.settings.list(name) ?? []).map((start) => ({ pattern: `^${escaped(start)}`, trained })),
     ...(c.settings.list(`${name}_regex`) ?? []).map((pattern) => ({ pattern, trained })),
   ];
@@ -77,7 +79,7 @@ function layersOf(c: ResolveContext): TrainedSpec["layers"] {
 }
 
 /** A list, or names with commas between. */
-function words(c: ResolveContext, name: string): readonly string[] {
+function words(c: ResolveContext, name: SettingName): readonly string[] {
   return (c.settings.list(name) ?? []).flatMap((text) => text.split(",").map((word) => word.trim())).filter(Boolean);
 }
 

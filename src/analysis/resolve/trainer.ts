@@ -15,6 +15,7 @@ import type {
   TrainingRun,
 } from "../../core/training/run";
 import { paced } from "../../core/training/trainers/pace";
+import type { SettingName } from "../../terms/settings";
 import { say } from "../../words/message";
 import type { RunInputs } from "../inputs";
 import type { Settings } from "../settings";
@@ -293,7 +294,7 @@ function comparingSpec(
 }
 
 /** A model that another setting names, in the dtype the trained one is loaded in; null: none, or it was not found. */
-function companionOf(c: ResolveContext, name: string, loadDtype: DType): CompanionSpec | null {
+function companionOf(c: ResolveContext, name: SettingName, loadDtype: DType): CompanionSpec | null {
   const found = c.inputs.companions.get(name);
   const stated = c.settings.find(name);
   if (stated !== undefined) c.keep(name, stated);
@@ -455,14 +456,17 @@ const CACHES: Readonly<Record<string, NonNullable<RolloutSpec["cache"]>>> = {
   quantized: "quantized",
 };
 
+/** Sizes of the pages that a config states. */
+type Paged = "block_size" | "num_blocks" | "max_batch_tokens" | "max_memory_percent";
+
 /** Continuous batching of transformers takes a share of the card for pages (`transformers_continuous_batching_config`). */
 function pagedOf(c: ResolveContext, { deviceBytes }: Batch): Pick<RolloutSpec, "cache" | "paged"> | null {
-  const on = ["use_transformers_continuous_batching", "use_transformers_paged"].find(
+  const on = (["use_transformers_continuous_batching", "use_transformers_paged"] as const).find(
     (name) => c.value(name, false) === true,
   );
   if (on === undefined) return null;
   if (deviceBytes === null) c.suppose(say("assume.paged"), "device");
-  const number = (name: string): number | null => c.settings.number(`paged_${name}`) ?? null;
+  const number = (name: Paged): number | null => c.settings.number(`paged_${name}`) ?? null;
   const { blockTokens, share } = PAGED_DEFAULTS;
   return {
     cache: "paged",

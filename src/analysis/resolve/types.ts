@@ -1,13 +1,15 @@
 /** What resolving gives: the run, the origin of every value, and what had to be supposed. */
+
 import type { SampleLengths } from "../../core/allocator/lengths";
 import type { DeviceSpec, TrainingRun } from "../../core/training/run";
+import type { SettingName } from "../../terms/settings";
 import type { Message } from "../../words/message";
 import type { From, Place, Setting, Settings, SettingValue } from "../settings";
 import type { Versions } from "../versions";
 
 /** A canonical value of the run with its origin. */
 export interface Resolved {
-  readonly name: string;
+  readonly name: SettingName;
   readonly value: SettingValue;
   readonly from: From;
   /** Key as written, or the key that would set it. */
@@ -46,7 +48,7 @@ export interface Padding {
 export interface Resolution {
   readonly run: TrainingRun | null;
   readonly settings: Settings;
-  readonly resolved: ReadonlyMap<string, Resolved>;
+  readonly resolved: ReadonlyMap<SettingName, Resolved>;
   readonly suppositions: readonly Supposition[];
   readonly obstacles: readonly Obstacle[];
   readonly libraries: Versions;

@@ -1,11 +1,12 @@
 /** What the planner works with: levers as data, plans as its answer. */
+import type { SettingName } from "../../terms/settings";
 import type { Estimate } from "../report/estimate";
 import type { TrainingRun } from "../training/run";
 import type { Limits } from "./limits";
 
 /** Canonical setting and its new value, a list as several texts; null removes the key. Mirrors the formats' own type, which core must not import. */
 export interface SettingChange {
-  readonly name: string;
+  readonly name: SettingName;
   readonly value: string | number | boolean | null | readonly string[];
 }
 

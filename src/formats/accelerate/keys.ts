@@ -2,6 +2,7 @@
  * Accelerate's launch config: world size, precision, DeepSpeed, FSDP and parallel degrees.
  * Source: `accelerate/commands/config/config_args.py`, `commands/launch.py`, `utils/dataclasses.py` of 1.15.
  */
+import type { SettingName } from "../../terms/settings";
 import { EFFECT, memory, other, PRECISION } from "../effects";
 import type { KeySpec } from "../types";
 
@@ -70,7 +71,7 @@ const DEEPSPEED: readonly KeySpec[] = [
 /** Options of FSDP, with the prefix the wizard writes and without. */
 function fsdp(
   name: string,
-  setting: string | null,
+  setting: SettingName | null,
   type: KeySpec["type"],
   effect: string,
   extra: Partial<KeySpec> = {},

@@ -6,11 +6,11 @@ export const DETECTRON2_KEYS: readonly KeySpec[] = [
   memory("_BASE_", null, "string", "Config this one extends.", { link: "include" }),
   memory("MODEL", null, "map", EFFECT.model),
   memory("MODEL.META_ARCHITECTURE", "model", "string", EFFECT.model),
-  memory("MODEL.BACKBONE.NAME", "backbone", "string", EFFECT.model),
+  memory("MODEL.BACKBONE.NAME", null, "string", EFFECT.model),
   memory("MODEL.BACKBONE.FREEZE_AT", null, "integer", EFFECT.frozen, { default: 2 }),
   memory("MODEL.RESNETS.DEPTH", null, "integer", EFFECT.layers, { default: 50 }),
   memory("MODEL.MASK_ON", null, "boolean", "A mask head: more activations per proposal."),
-  memory("MODEL.ROI_HEADS.BATCH_SIZE_PER_IMAGE", "proposals", "integer", "Proposals per image in the heads.", {
+  memory("MODEL.ROI_HEADS.BATCH_SIZE_PER_IMAGE", null, "integer", "Proposals per image in the heads.", {
     default: 512,
     min: 1,
   }),

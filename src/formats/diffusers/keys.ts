@@ -51,7 +51,7 @@ export const DIFFUSERS_KEYS: readonly KeySpec[] = [
     "Trains the text encoder too: its gradients and states are added.",
   ),
   memory("with_prior_preservation", null, "boolean", "Adds class images to every batch: twice the rows per forward."),
-  memory("use_ema", "ema", "boolean", EFFECT.ema),
+  memory("use_ema", null, "boolean", EFFECT.ema),
   memory("offload", null, "boolean", "Moves the frozen parts to the host between their forwards."),
   memory("cache_latents", null, "boolean", "Encodes the images once: the autoencoder is not kept."),
   memory("allow_tf32", "tf32", "boolean", "TensorFloat-32 matrix products: faster, no memory."),

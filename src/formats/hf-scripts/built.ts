@@ -25,7 +25,7 @@ export function builtModel(python: PythonModule): readonly LocatedSetting[] {
     const config = name === undefined ? undefined : callBehind(given, python);
     if (name === undefined || config === undefined) continue;
     const made = { kind: "scalar" as const, value: name, raw: name, ...call.calleeSpan };
-    const ofClass = { name: "model_class", key: name, value: name, node: made, keySpan: call.calleeSpan };
+    const ofClass = { name: "model_class" as const, key: name, value: name, node: made, keySpan: call.calleeSpan };
     const dimensions = dimensionsOf(config);
     if (dimensions !== undefined) return [{ ...ofClass, valueSpan: call.calleeSpan }, dimensions];
   }

@@ -3,7 +3,9 @@
  * arguments leave lengths open. Source: transformers/examples/pytorch (`DataTrainingArguments`, `parse_args` of the scripts
  * without a trainer).
  */
+
 import type { ShellCommand } from "../../syntax/tree";
+import type { SettingName } from "../../terms/settings";
 import type { LocatedSetting } from "../types";
 
 interface Example {
@@ -54,7 +56,7 @@ export function exampleSettings(command: ShellCommand): readonly LocatedSetting[
     const example = Object.hasOwn(EXAMPLES, name) ? EXAMPLES[name] : undefined;
     if (example === undefined) continue;
     const span = { start: node.start, end: node.end };
-    const said = (setting: string, value: string | number | boolean | undefined): LocatedSetting[] =>
+    const said = (setting: SettingName, value: string | number | boolean | undefined): LocatedSetting[] =>
       value === undefined
         ? []
         : [

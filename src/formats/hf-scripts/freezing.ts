@@ -13,6 +13,7 @@ import type {
   PythonTest,
   Span,
 } from "../../syntax/tree";
+import type { SettingName } from "../../terms/settings";
 import type { PartStep, WeightRule } from "../../terms/weights";
 import type { LocatedSetting } from "../types";
 import { isBefore, LOADS, type Training, trainingOf } from "./training";
@@ -247,7 +248,7 @@ export function freezingOf(python: PythonModule): readonly LocatedSetting[] {
   ];
 }
 
-function listed(name: string, texts: readonly { readonly at: Span; readonly text: string }[]): LocatedSetting[] {
+function listed(name: SettingName, texts: readonly { readonly at: Span; readonly text: string }[]): LocatedSetting[] {
   const [first] = texts;
   if (first === undefined) return [];
   const { start, end } = first.at;

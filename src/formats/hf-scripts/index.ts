@@ -61,7 +61,7 @@ function derive(
   );
   // The trainer's own bf16 and fp16 win over the launcher's option.
   if (dtype !== undefined && !settings.some((setting) => setting.name === "bf16" || setting.name === "fp16"))
-    result.push(derived(dtype, String(dtype.value), true));
+    result.push(derived(dtype, dtype.value === "bf16" ? "bf16" : "fp16", true));
   result.push(...readsWordsAlone(view), ...joinedLength(settings));
   const command = shell?.commands.find(({ start }) => start === view.map.start);
   if (command !== undefined) result.push(...unstated(exampleSettings(command), settings));

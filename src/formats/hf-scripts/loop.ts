@@ -2,7 +2,9 @@
  * What a training loop of one's own says by the calls it makes, where a trainer's arguments would: optimizer, autocast, the dtype
  * of the weights, clipping, accumulation, compilation, and which of a micro-batch's results its names keep.
  */
+
 import type { Entry, LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
+import type { SettingName } from "../../terms/settings";
 import type { LocatedSetting } from "../types";
 import { rawOf, trainedNames } from "./loads";
 
@@ -52,7 +54,7 @@ function scalar(value: string | number | boolean, at: Span): LocatedNode {
   return { kind: "scalar", value, raw: String(value), start: at.start, end: at.end };
 }
 
-function at(name: string, call: PythonCall, value: Value, node?: LocatedNode): LocatedSetting {
+function at(name: SettingName, call: PythonCall, value: Value, node?: LocatedNode): LocatedSetting {
   const { calleeSpan: keySpan, callee: key } = call;
   const said = node ?? scalar(typeof value === "object" ? "" : value, keySpan);
   return { name, key, value, node: said, keySpan, valueSpan: { start: said.start, end: said.end } };
@@ -190,7 +192,7 @@ function loopSettings(python: PythonModule): readonly LocatedSetting[] {
       ? []
       : [
           {
-            name: "use_cache",
+            name: "use_cache" as const,
             key: cacheless.key,
             value: false,
             node: cacheless.value,

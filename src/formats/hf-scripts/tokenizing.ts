@@ -2,7 +2,9 @@
  * What calls of a tokenizer say of the samples' lengths. Source: `transformers/tokenization_utils_base.py` (`__call__`,
  * `_get_padding_truncation_strategies`: a length without a strategy cuts to it, too).
  */
+
 import type { Entry, PythonCall, PythonModule } from "../../syntax/tree";
+import type { SettingName } from "../../terms/settings";
 import type { LocatedSetting } from "../types";
 import { rawOf } from "./loads";
 
@@ -22,7 +24,7 @@ function isWritten(call: PythonCall, python: PythonModule): boolean {
   return TARGET.test(bound?.key ?? "");
 }
 
-function stated(name: string, { key, keySpan, value: node }: Entry, value: string | number): LocatedSetting {
+function stated(name: SettingName, { key, keySpan, value: node }: Entry, value: string | number): LocatedSetting {
   return { name, key, value, node, keySpan, valueSpan: { start: node.start, end: node.end } };
 }
 
@@ -46,7 +48,7 @@ function cutInPieces({ assignments, calls }: PythonModule): readonly LocatedSett
 export function tokenizedLengths(python: PythonModule): readonly LocatedSetting[] {
   const pieces = cutInPieces(python);
   if (pieces.length > 0) return pieces;
-  const longest = new Map<string, { readonly entry: Entry; readonly length: number; readonly call: PythonCall }>();
+  const longest = new Map<SettingName, { readonly entry: Entry; readonly length: number; readonly call: PythonCall }>();
   for (const call of python.calls) {
     const entry = TOKENIZES.test(call.callee) ? entryOf(call, "max_length") : undefined;
     if (entry?.value.kind !== "scalar" || typeof entry.value.value !== "number") continue;

@@ -3,7 +3,9 @@
  * the layers' inputs to the host, and vLLM beside training. Source: unsloth/models/{loader,llama,vision}.py (`from_pretrained`,
  * `get_peft_model`, `fast_inference`), unsloth_zoo/gradient_checkpointing.py.
  */
+
 import type { Entry, PythonCall, PythonModule } from "../../syntax/tree";
+import type { SettingName } from "../../terms/settings";
 import type { LocatedSetting } from "../types";
 
 const LOADER = /(?:^|\.)Fast\w*Model\.from_pretrained$/;
@@ -22,7 +24,7 @@ export function unslothSettings({ calls }: PythonModule): readonly LocatedSettin
   const load = calls.find(({ callee }) => LOADER.test(callee));
   if (load === undefined) return [];
   const adapts = calls.find(({ callee }) => ADAPTS.test(callee));
-  const said = (name: string, value: string | number | boolean, entry?: Entry): LocatedSetting => {
+  const said = (name: SettingName, value: string | number | boolean, entry?: Entry): LocatedSetting => {
     const keySpan = entry?.keySpan ?? load.calleeSpan;
     const node = entry?.value ?? { kind: "scalar" as const, value, raw: String(value), ...load.calleeSpan };
     const valueSpan = { start: node.start, end: node.end };

@@ -152,7 +152,7 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
   memory("lora_r", "lora_rank", "integer", EFFECT.rank, { default: 8, min: 0 }),
   memory("lora_alpha", "lora_alpha", "number", EFFECT.alpha, { default: 16 }),
   memory("lora_dropout", "lora_dropout", "number", EFFECT.dropout, { min: 0, max: 1 }),
-  ...["query", "key", "value", "projection", "mlp", "head"].map((part) =>
+  ...(["query", "key", "value", "projection", "mlp", "head"] as const).map((part) =>
     memory(`lora_${part}`, `lora_on_${part}`, "boolean", EFFECT.targets),
   ),
   memory("train", null, "map", "Options of the training."),

@@ -12,7 +12,7 @@ export const MMENGINE_KEYS: readonly KeySpec[] = [
   }),
   memory("model", null, "any", EFFECT.model),
   memory("model.type", "model", "string", EFFECT.model),
-  memory("model.backbone.type", "backbone", "string", EFFECT.model),
+  memory("model.backbone.type", null, "string", EFFECT.model),
   memory("model.backbone.depth", null, "integer", EFFECT.layers),
   memory("model.backbone.frozen_stages", null, "integer", EFFECT.frozen),
   memory("model.backbone.with_cp", "gradient_checkpointing", "boolean", EFFECT.checkpointing),

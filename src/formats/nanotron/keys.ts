@@ -2,10 +2,11 @@
  * nanotron's YAML: the whole run, architecture included.
  * Source: `nanotron/config/{config,parallelism_config,models_config}.py` at 2411b02.
  */
+import type { SettingName } from "../../terms/settings";
 import { EFFECT, memory, other, PRECISION, STORAGE } from "../effects";
 import type { KeySpec } from "../types";
 
-const ARCHITECTURE: readonly (readonly [string, string, string])[] = [
+const ARCHITECTURE: readonly (readonly [string, SettingName, string])[] = [
   ["hidden_size", "hidden_size", EFFECT.width],
   ["intermediate_size", "ffn_hidden_size", EFFECT.width],
   ["num_hidden_layers", "num_layers", EFFECT.layers],

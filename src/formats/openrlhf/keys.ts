@@ -79,7 +79,7 @@ const KEYS: readonly KeySpec[] = [
   memory("deepspeed_enable_sleep", null, "boolean", "The trainer's states move to the host while vLLM generates."),
   memory("ds_tensor_parallel_size", "tensor_parallel", "integer", EFFECT.tensor, { min: 1 }),
   memory("ring_attn_size", "context_parallel", "integer", EFFECT.context, { min: 1 }),
-  memory("enable_ema", "ema", "boolean", EFFECT.ema),
+  memory("enable_ema", null, "boolean", EFFECT.ema),
 ];
 
 /** The same options since flags are grouped by concern (`--train.micro_batch_size`). */

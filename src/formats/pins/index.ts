@@ -2,10 +2,12 @@
  * `.vramlens.yaml`: what no training config says (model directory, sequence length, device, versions), for the
  * documents a glob matches. Validated with zod; every problem is placed at the value it is about.
  */
+
 import * as z from "zod";
 import { nodeAt } from "../../syntax/text";
 import type { LocatedNode, MapNode } from "../../syntax/tree";
 import { ATTENTIONS, TASKS } from "../../terms/names";
+import type { SettingName } from "../../terms/settings";
 import { PINNED_ADAPTERS, PINNED_FIELDS, pinnedType } from "../peft";
 import { nearest } from "../suggest";
 import { plainValue, problem } from "../table";
@@ -113,7 +115,7 @@ const runSchema = z.strictObject({
 export const pinsSchema = z.strictObject({ runs: z.array(runSchema) });
 
 /** Canonical setting of each pin, by its path inside a run. */
-const NAMES: Readonly<Record<string, string>> = {
+const NAMES: Readonly<Record<string, SettingName>> = {
   model: "model",
   task: "task",
   sequence_length: "sequence_length",
@@ -150,7 +152,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "device.count": "world_size",
   "device.occupied": "device_occupied",
   host_memory: "host_memory",
-  ...Object.fromEntries(LIBRARIES.map((name) => [`libraries.${name}`, `library.${name}`])),
+  ...Object.fromEntries(LIBRARIES.map((name) => [`libraries.${name}`, `library.${name}` as const])),
 };
 
 /** Canonical names that a pin can state. */
@@ -170,7 +172,7 @@ export function pinPathOf(name: string): string | undefined {
 }
 
 /** Names a directive comment (`# vramlens: gpu=A100-80GB`) may use, besides the pins' own. */
-export const DIRECTIVE_ALIASES: Readonly<Record<string, string>> = {
+export const DIRECTIVE_ALIASES: Readonly<Record<string, SettingName>> = {
   gpu: "device",
   device: "device",
   gpus: "world_size",

@@ -17,7 +17,7 @@ export const TIMM_KEYS: readonly KeySpec[] = [
   memory("grad_accum_steps", "gradient_accumulation_steps", "integer", EFFECT.accumulation, { default: 1, min: 1 }),
   memory("opt", "optimizer", "string", EFFECT.optimizer, { default: "sgd" }),
   memory("clip_grad", "max_grad_norm", "number", EFFECT.clipping, { nullable: true, min: 0 }),
-  memory("model_ema", "ema", "boolean", EFFECT.ema),
+  memory("model_ema", null, "boolean", EFFECT.ema),
   memory("channels_last", "channels_last", "boolean", "Memory format of images: other kernels and workspaces."),
   memory("torchcompile", "torch_compile", "any", EFFECT.compile, { nullable: true }),
   memory("num_classes", null, "integer", "Size of the classifier.", { nullable: true }),

@@ -3,6 +3,8 @@
  * trl/experimental of 0.15 to 1.16; `capture/trl_defaults.py` reads them, `test/formats/trl-defaults.test.ts` compares.
  */
 
+import type { SettingName } from "../../terms/settings";
+
 type Value = string | number | boolean | null;
 
 /** A default: since which condition another one holds, the first that does; else `now`. */
@@ -11,7 +13,7 @@ export interface TrainerDefault {
   readonly older?: Readonly<Record<string, Value>>;
 }
 
-type Table = Readonly<Record<string, TrainerDefault>>;
+type Table = Readonly<Partial<Record<SettingName, TrainerDefault>>>;
 
 /** What every config class has since it is one. */
 const ALL: Table = {

@@ -8,13 +8,13 @@ import type { KeySpec, SettingName } from "../types";
 const CPU = { true: "cpu", false: "none" } as const;
 
 /** What of a critic's engine the estimate takes; the rest is as the actor's. */
-const CRITIC: Readonly<Record<string, SettingName>> = {
+const CRITIC: Readonly<Partial<Record<SettingName, SettingName>>> = {
   offload_param: "critic_offload_param",
   offload_optimizer: "critic_offload_optimizer",
 };
 
 /** Keys of one training engine (actor, critic, …), below its path. */
-function engine(path: string, name: (setting: string) => string | null): KeySpec[] {
+function engine(path: string, name: (setting: SettingName) => SettingName | null): KeySpec[] {
   return [
     memory(`${path}.ppo_micro_batch_size_per_gpu`, name("micro_batch_size"), "integer", EFFECT.microBatch, {
       nullable: true,
@@ -104,7 +104,7 @@ function engine(path: string, name: (setting: string) => string | null): KeySpec
   ];
 }
 
-const same = (setting: string): string => setting;
+const same = (setting: SettingName): SettingName => setting;
 
 export const VERL_KEYS: readonly KeySpec[] = [
   memory("actor_rollout_ref.model.path", "model", "string", EFFECT.model, { link: "model" }),

@@ -1,20 +1,21 @@
 /** Rules about keys that contradict each other, and keys that nothing reads. */
 
 import type { Span } from "../../../syntax/tree";
+import type { SettingName } from "../../../terms/settings";
 import type { Message } from "../../../words/message";
 import { say } from "../../../words/message";
 import type { Place, Setting } from "../../settings";
 import { type Facts, type Hit, hit, type Rule, removal, replacement, set } from "../rule";
 
 /** Switches of which only one may be on; the first is the one a fix switches off. */
-const PAIRS: readonly (readonly [string, string])[] = [
+const PAIRS: readonly (readonly [SettingName, SettingName])[] = [
   ["fp16", "bf16"],
   ["load_in_8bit", "load_in_4bit"],
 ];
 
 /** A key that is read under a condition, the condition, and what to say when it does not hold. */
 interface Conditional {
-  readonly names: readonly string[];
+  readonly names: readonly SettingName[];
   readonly reads: (facts: Facts) => boolean;
   readonly why: (facts: Facts) => Message;
   readonly severity?: Hit["severity"];

@@ -1,8 +1,9 @@
 /** Small pieces that levers are written with. */
+import type { SettingName } from "../../../terms/settings";
 import type { DeepSpeedSpec, ParallelSpec, TrainingRun } from "../../training/run";
 import type { Effect, Lever, LeverId, LeverOption, Requirement, SettingChange } from "../types";
 
-export const set = (name: string, value: SettingChange["value"]): SettingChange => ({ name, value });
+export const set = (name: SettingName, value: SettingChange["value"]): SettingChange => ({ name, value });
 
 /** The only position of a lever. */
 export const one = (value: string | number, run: TrainingRun, ...settings: SettingChange[]): LeverOption[] => [

@@ -1,5 +1,6 @@
 /** Levers that spread the run over GPUs, and add GPUs. */
 
+import type { SettingName } from "../../../terms/settings";
 import { DIMENSIONS } from "../../graph/dimensions";
 import { DEVICES_PER_MACHINE } from "../../hardware/devices";
 import { modelParallelSize } from "../../training/parallel/degrees";
@@ -65,7 +66,7 @@ function moreDevices(run: TrainingRun): LeverOption[] {
 /** Degrees up to a machine that divide the ranks, with the accumulation that keeps the global batch. */
 function degrees(
   kind: "tensorParallel" | "contextParallel" | "pipelineParallel",
-  name: string,
+  name: SettingName,
 ): (run: TrainingRun) => LeverOption[] {
   return (run) => {
     const { worldSize } = run.parallel;

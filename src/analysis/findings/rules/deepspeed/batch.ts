@@ -1,4 +1,5 @@
 /** Batch sizes in DeepSpeed's file, and numbers that a trainer fills in or compares. */
+import type { SettingName } from "../../../../terms/settings";
 import { hit, type Rule, replacement } from "../../rule";
 
 export const DEEPSPEED_BATCH_RULES: readonly Rule[] = [
@@ -50,7 +51,7 @@ export const DEEPSPEED_BATCH_RULES: readonly Rule[] = [
     },
     check: (facts) => {
       if (!facts.trainer || facts.inputs.deepspeed === undefined) return [];
-      const pairs: readonly [string, unknown][] = [
+      const pairs: readonly [SettingName, unknown][] = [
         ["micro_batch_size", facts.run?.microBatchSize],
         ["gradient_accumulation_steps", facts.run?.gradientAccumulationSteps],
         ["max_grad_norm", facts.run?.maxGradNorm],

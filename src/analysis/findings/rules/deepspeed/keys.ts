@@ -1,9 +1,11 @@
 /** Keys of DeepSpeed's file that do nothing, have other names, or are left out of the estimate. */
+
 import { renaming } from "../../../../formats/fix";
+import type { SettingName } from "../../../../terms/settings";
 import { hit, type Rule, removal, set } from "../../rule";
 
 /** Features that change memory in ways the estimate does not follow. */
-const SPECIAL = [
+const SPECIAL: readonly SettingName[] = [
   "mics_shard_size",
   "zeropp_loco_param",
   "zenflow",

@@ -48,7 +48,7 @@ export const DEEPSPEED_OFFLOAD_RULES: readonly Rule[] = [
     zh: "NVMe 卸载需要 `nvme_path`（本地磁盘上的目录）。",
     example: { deepspeed: '{"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "nvme"}}, "aio": {}}' },
     check: (facts) =>
-      ["offload_optimizer", "offload_param"].flatMap((name) => {
+      (["offload_optimizer", "offload_param"] as const).flatMap((name) => {
         const at = facts.deepspeed(name);
         return hit(at, at?.value === "nvme" && facts.deepspeed(`${name}_nvme_path`) === undefined);
       }),

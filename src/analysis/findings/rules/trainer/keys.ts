@@ -96,7 +96,6 @@ export const TRAINER_KEYS_RULES: readonly Rule[] = [
         const { keySpan, valueSpan } = setting;
         return {
           at: {
-            name: setting.name ?? "",
             value: null,
             from: "document",
             key: setting.key,
@@ -134,7 +133,7 @@ export const TRAINER_KEYS_RULES: readonly Rule[] = [
         const next = REMOVED_OTHERS[entry.key];
         if (next === undefined) return [];
         const place = { uri: facts.inputs.main.uri, keySpan: entry.keySpan, valueSpan: entry.value };
-        const at = { name: entry.key, key: entry.key, value: null, from: "document" as const, place };
+        const at = { key: entry.key, value: null, from: "document" as const, place };
         return [{ at, args: { key: entry.key, next: replacement(next) }, fixes: next === "" ? removal(at) : [] }];
       });
     },

@@ -29,7 +29,7 @@ export const TRAINER_MODEL_RULES: readonly Rule[] = [
     zh: "固定值为 {pinned}，配置为 {stated}：估算采用固定值，训练则不会。",
     example: { trl: "max_length: 512\ndtype: float32", pins: "dtype: bfloat16" },
     check: (facts) =>
-      ["load_dtype", "attention", "model", "lora_rank"].flatMap((name) => {
+      (["load_dtype", "attention", "model", "lora_rank"] as const).flatMap((name) => {
         const at = facts.pin(name);
         const stated = facts.own(name);
         const differs =
