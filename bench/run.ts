@@ -13,6 +13,7 @@ import { createAnalyzer } from "../src/analysis";
 import { replaceBlock } from "./blocks";
 import { warmEstimates } from "./cases";
 import { LanguageClient } from "./client";
+import { gapFigures } from "./gaps";
 import { MemoryFiles, memoryRuntime } from "./memory";
 import { documentsOf, type OracleCase } from "./oracle";
 import { panelFigures } from "./panel";
@@ -197,6 +198,12 @@ async function main(): Promise<void> {
     ),
     ...(await workspaceFigures()).map(({ what, target, durations }) => row(what, timing(durations), target)),
     ...(await panelFigures()).map(({ what, target, durations }) => row(what, timing(durations), target)),
+    ...(await gapFigures()).map(({ what, milliseconds: gap }) => ({
+      what: `server's longest event-loop gap: ${what}`,
+      median: milliseconds(gap),
+      best: "",
+      target: "< 20 ms",
+    })),
     row("hover on an analysed document", warm.hover, "< 5 ms"),
     {
       what: "catalogue and graphs in the package, compressed",

@@ -24,6 +24,18 @@ const page = { platform: "browser", target: "es2022", format: "esm" };
 const ENTRIES = [
   { in: "src/cli/main.ts", out: "cli.js", options: { ...node, banner: { js: "#!/usr/bin/env node" } }, program: true },
   { in: "src/mcp/main.ts", out: "mcp.js", options: { ...node, banner: { js: "#!/usr/bin/env node" } }, program: true },
+  // One program for Node and for browsers, loaded as a thread or, where there are none, into the server's own.
+  {
+    in: "src/server/apart/worker.ts",
+    out: "analysis.js",
+    options: {
+      ...worker,
+      format: "iife",
+      globalName: "VramLensAnalysis",
+      external: ["node:worker_threads"],
+      footer: { js: 'if (typeof module === "object") module.exports = VramLensAnalysis;' },
+    },
+  },
   { in: "src/server/node.ts", out: "server.js", options: node },
   { in: "src/server/browser.ts", out: "server.browser.js", options: { ...worker, format: "iife" } },
   { in: "src/extension/node.ts", out: "extension.js", options: { ...node, external: ["vscode"] } },

@@ -33,6 +33,8 @@ export interface AnalysisOptions {
   readonly locale?: string | undefined;
   /** Whether plans are searched (they cost more than the estimate). */
   readonly plans?: boolean | undefined;
+  /** Asked before each estimate: whether nobody wants the answer any more. The analysis then ends with `Stopped`. */
+  readonly stopped?: (() => boolean) | undefined;
   /** Whether the report's first run also gets its guide: the plan in stages, and how far the run could go. */
   readonly guide?: boolean | undefined;
 }
@@ -133,6 +135,32 @@ export interface Analyzer {
   discover(uri: string, locale?: string): Promise<Discovery>;
   /** Forgets what was read of a document (it changed or went away). */
   invalidate(uri: string): void;
+}
+
+/** What may be there at once or later. */
+type Awaitable<T> = T | Promise<T>;
+
+/** An analysis as a server has it, made where it is or elsewhere. */
+export interface ServedAnalysis
+  extends Pick<DocumentAnalysis, "uri" | "recognition" | "report" | "dependencies" | "runs" | "whatIf" | "guide"> {
+  hover(line: number, character: number): Awaitable<HoverContent | null>;
+  complete?(line: number, character: number): Awaitable<readonly CompletionContent[]>;
+  fixes(range: Range): Awaitable<readonly FixContent[]>;
+  links(): Awaitable<ReturnType<DocumentAnalysis["links"]>>;
+  compare?(runId: string): Awaitable<readonly ReportCompared[] | null>;
+  whatIfEdits(
+    runId: string,
+    set: Readonly<Record<string, string>>,
+  ): Awaitable<ReturnType<DocumentAnalysis["whatIfEdits"]>>;
+}
+
+/** An analyzer as a server has it. */
+export interface ServedAnalyzer {
+  recognise(uri: string, text: string): Awaitable<Recognition | null>;
+  /** As an analyzer does it; rejects with `Stopped` once nobody wants the answer. */
+  analyse(uri: string, options: AnalysisOptions, signal?: AbortSignal): Promise<ServedAnalysis>;
+  invalidate(uri: string): void;
+  dispose?(): void;
 }
 
 export type CreateAnalyzer = (runtime: Runtime) => Analyzer;

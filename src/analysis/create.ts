@@ -19,6 +19,7 @@ import { formatsOf } from "./report";
 import { type Reread, RunAnalysis } from "./run-analysis";
 import type { Runtime } from "./runtime";
 import { whySkipped } from "./skipped";
+import { Stopped } from "./stopped";
 import { DocumentStore, LoadedDocument } from "./store";
 import { normalise, parentOf } from "./uris";
 import { namesAnother, nearestFirst, partOf, walk } from "./users";
@@ -75,6 +76,7 @@ class AnalyzerOfRuntime implements Analyzer {
       if (own.length + found.length === 0) return emptyAnalysis(uri, [uri], "not-recognised", locale, document);
       return await analysedDocument(uri, recognitionOf(document), [...own, ...found]);
     } catch (error) {
+      if (error instanceof Stopped) throw error;
       const failure = error instanceof Error ? error.message : String(error);
       return emptyAnalysis(uri, [uri], t(locale, "error.internal", { failure }), locale);
     }

@@ -12,6 +12,7 @@ import type { Estimator } from "./estimator";
 import type { RunInputs } from "./inputs";
 import type { Locale } from "./messages";
 import { type Choice, type Resolution, resolveRun, type Supposition } from "./resolve";
+import { Stopped } from "./stopped";
 import { usableOf, type Verdict, verdictOf } from "./verdict";
 
 /**
@@ -155,6 +156,7 @@ export class RunAnalysis {
     detail: "full" | "peaks",
     enoughBytes?: number,
   ): { result: EstimateResult; supposed?: Supposition } {
+    if (this.options.stopped?.() === true) throw new Stopped();
     if (this.left <= 0) {
       this.isCut = true;
       return { result: TOO_LONG };

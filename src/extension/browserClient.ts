@@ -10,7 +10,10 @@ export function createClient(environment: ClientEnvironment): BaseLanguageClient
   const { context } = environment;
   const url = vscode.Uri.joinPath(context.extensionUri, "dist", "server.browser.js").toString(true);
   const { Worker } = globalThis as unknown as { readonly Worker: WorkerConstructor };
-  const options = clientOptions(environment, { modelDataRequests: true });
+  const options = clientOptions(environment, {
+    modelDataRequests: true,
+    analysisProgram: vscode.Uri.joinPath(context.extensionUri, "dist", "analysis.js").toString(true),
+  });
   const client = new LanguageClient("vramlens", "VRAM Lens", new Worker(url), options);
   serveFiles(client, context);
   return client;

@@ -28,10 +28,12 @@ export function capacity(bytes: number): string {
 /** What to show for a document; undefined when nothing is shown. */
 export function statusText(status: StatusParams, t: Translate): StatusText | undefined {
   if (status.state === "computing") {
+    // A total that may be wrong by now has neither a verdict nor its colour.
+    const known = status.run?.usedPeakBytes == null ? "GiB" : shortText(status.run).replace("$(chip) ", "");
     return {
-      text: "$(loading~spin) GiB",
+      text: `$(loading~spin) ${known}`,
       label: t("Estimating GPU memory"),
-      tooltip: [t("Estimating GPU memory")],
+      tooltip: [t("Estimating GPU memory"), ...(status.run === null ? [] : [t("The total is the last one known.")])],
       level: "none",
     };
   }

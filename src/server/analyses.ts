@@ -4,7 +4,7 @@
  * A result is current while no document it depends on changed since its computation began. Whoever asks gets a current
  * result or, once cancelled, none: a stale one is never handed out.
  */
-import type { AnalysisOptions, Analyzer, DocumentAnalysis } from "../analysis/analyzer";
+import type { AnalysisOptions, ServedAnalysis, ServedAnalyzer } from "../analysis/analyzer";
 
 /** Asked while waiting; the shape of an LSP cancellation token. */
 export interface Cancellation {
@@ -14,14 +14,17 @@ export interface Cancellation {
 export const NEVER: Cancellation = { isCancellationRequested: false };
 
 interface Entry {
-  readonly promise: Promise<DocumentAnalysis>;
+  readonly uri: string;
+  readonly promise: Promise<ServedAnalysis>;
   /** Known once the promise has settled. */
-  settled: DocumentAnalysis | undefined;
+  settled: ServedAnalysis | undefined;
   readonly plans: boolean;
   /** What changed while it was being computed: its dependencies are known only afterwards. */
   readonly changed: Set<string>;
   /** Everything changed while it was being computed. */
   isObsolete: boolean;
+  /** Ends the work on it. */
+  readonly ends: AbortController;
 }
 
 /** Most results kept; the least recently used goes first. */
@@ -34,7 +37,7 @@ export class Analyses {
 
   /** @param optionsFor settings of a document as the analysis takes them */
   constructor(
-    private readonly analyzer: Analyzer,
+    private readonly analyzer: ServedAnalyzer,
     private readonly optionsFor: (uri: string) => Promise<AnalysisOptions>,
   ) {}
 
@@ -44,17 +47,20 @@ export class Analyses {
    * @param plans whether suggestions are needed; a result with them also serves those who do not
    * @returns undefined only when cancelled
    */
-  async get(uri: string, plans: boolean, token: Cancellation): Promise<DocumentAnalysis | undefined> {
+  async get(uri: string, plans: boolean, token: Cancellation): Promise<ServedAnalysis | undefined> {
     while (!token.isCancellationRequested) {
       const entry = this.entry(uri, plans);
-      const result = await entry.promise;
-      if (this.isCurrent(entry, result)) return result;
+      const result = await entry.promise.catch((error: unknown) => {
+        if (entry.ends.signal.aborted) return undefined;
+        throw error;
+      });
+      if (result !== undefined && this.isCurrent(entry, result)) return result;
     }
     return undefined;
   }
 
   /** The last finished result if it is still current; never waits. */
-  peek(uri: string): DocumentAnalysis | undefined {
+  peek(uri: string): ServedAnalysis | undefined {
     return this.entries.get(uri)?.settled;
   }
 
@@ -70,6 +76,7 @@ export class Analyses {
       this.analyzer.invalidate(uri);
       for (const entry of this.pending) entry.changed.add(uri);
     }
+    for (const entry of this.pending) if (changed.has(entry.uri)) entry.ends.abort();
     for (const [uri, entry] of this.entries) {
       if (changed.has(uri) || entry.settled?.dependencies.some((dependency) => changed.has(dependency)) === true) {
         this.entries.delete(uri);
@@ -82,12 +89,16 @@ export class Analyses {
 
   /** Drops everything: settings or workspace folders changed. */
   clear(): void {
-    for (const entry of this.pending) entry.isObsolete = true;
+    for (const entry of this.pending) {
+      entry.isObsolete = true;
+      entry.ends.abort();
+    }
     this.entries.clear();
   }
 
   /** Forgets a closed document. */
   delete(uri: string): void {
+    for (const entry of this.pending) if (entry.uri === uri) entry.ends.abort();
     this.entries.delete(uri);
     this.analyzer.invalidate(uri);
   }
@@ -99,8 +110,11 @@ export class Analyses {
       this.entries.set(uri, found);
       return found;
     }
+    const ends = new AbortController();
     const entry: Entry = {
-      promise: this.optionsFor(uri).then((options) => this.analyzer.analyse(uri, { ...options, plans })),
+      uri,
+      ends,
+      promise: this.optionsFor(uri).then((options) => this.analyzer.analyse(uri, { ...options, plans }, ends.signal)),
       settled: undefined,
       plans,
       changed: new Set(),
@@ -127,7 +141,7 @@ export class Analyses {
   }
 
   /** Whether nothing the result depends on changed since its computation began. */
-  private isCurrent(entry: Entry, result: DocumentAnalysis): boolean {
+  private isCurrent(entry: Entry, result: ServedAnalysis): boolean {
     const { changed, isObsolete } = entry;
     return !isObsolete && !changed.has(result.uri) && !result.dependencies.some((uri) => changed.has(uri));
   }

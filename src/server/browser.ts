@@ -1,6 +1,7 @@
 /** The language server in a Web Worker (vscode.dev): it has no files of its own and asks the client for all of them. */
 import { BrowserMessageReader, BrowserMessageWriter, createConnection } from "vscode-languageserver/browser";
-import { createAnalyzer } from "../analysis";
+import { RemoteAnalyzer } from "./apart/remote";
+import { webThreads } from "./apart/web-threads";
 import { NO_FILES } from "./files";
 import { DEBOUNCE_MS, startServer } from "./server";
 
@@ -12,7 +13,11 @@ const connection = createConnection(new BrowserMessageReader(scope), new Browser
 startServer(connection, {
   runtime: { files: NO_FILES, readModelData: async () => undefined, hubCaches: [], workspaceFolders: [] },
   reads: () => false,
-  createAnalyzer,
+  createAnalyzer: (runtime, log, program) =>
+    new RemoteAnalyzer(
+      webThreads(() => program, log),
+      runtime,
+    ),
   version: process.env["VRAM_LENS_VERSION"] ?? "development",
   debounceMs: DEBOUNCE_MS,
 });

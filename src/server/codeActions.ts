@@ -1,6 +1,6 @@
 /** Quick fixes, the fix-all action of safe fixes, suppression comments, and the way to all plans. */
 import { type CodeAction, CodeActionKind, type Diagnostic, type Range } from "vscode-languageserver";
-import type { DocumentAnalysis, FixContent } from "../analysis/analyzer";
+import type { FixContent, ServedAnalysis } from "../analysis/analyzer";
 import type { ReportEdit } from "../core/report/schema";
 import { commentPrefix } from "./comments";
 import { SOURCE } from "./diagnostics";
@@ -34,21 +34,21 @@ export interface ActionContext {
 }
 
 /** Code actions at a range; the preferred fix comes first, suppressions last. */
-export function codeActions(
+export async function codeActions(
   document: ActionDocument,
-  analysis: DocumentAnalysis,
+  analysis: ServedAnalysis,
   context: ActionContext,
-): CodeAction[] {
+): Promise<CodeAction[]> {
   const actions: CodeAction[] = [];
   if (wanted(context.only, CodeActionKind.QuickFix)) {
     const own = context.diagnostics.filter((diagnostic) => diagnostic.source === SOURCE);
-    actions.push(...quickFixes(analysis, own, context));
+    actions.push(...(await quickFixes(analysis, own, context)));
     actions.push(...showPlans(analysis, own, context));
     actions.push(...suppressions(document, own, context));
   }
   // Offered only when asked for by name (on save, or from the source menu): in the light bulb it would be noise.
   if (context.only?.some((kind) => kind === CodeActionKind.Source || FIX_ALL_KIND.startsWith(kind)) === true) {
-    const action = fixAll(document, analysis, context);
+    const action = await fixAll(document, analysis, context);
     if (action !== undefined) actions.push(action);
   }
   return actions;
@@ -59,8 +59,12 @@ function wanted(only: readonly string[] | undefined, kind: string): boolean {
   return only === undefined || only.some((asked) => kind === asked || kind.startsWith(`${asked}.`));
 }
 
-function quickFixes(analysis: DocumentAnalysis, own: readonly Diagnostic[], context: ActionContext): CodeAction[] {
-  return analysis.fixes(context.range).map((fix): CodeAction => {
+async function quickFixes(
+  analysis: ServedAnalysis,
+  own: readonly Diagnostic[],
+  context: ActionContext,
+): Promise<CodeAction[]> {
+  return (await analysis.fixes(context.range)).map((fix): CodeAction => {
     const solved = own.filter((diagnostic) => diagnostic.code === fix.code);
     return {
       title: fix.title,
@@ -79,7 +83,7 @@ function quickFixes(analysis: DocumentAnalysis, own: readonly Diagnostic[], cont
   });
 }
 
-function showPlans(analysis: DocumentAnalysis, own: readonly Diagnostic[], context: ActionContext): CodeAction[] {
+function showPlans(analysis: ServedAnalysis, own: readonly Diagnostic[], context: ActionContext): CodeAction[] {
   const at = own.filter((diagnostic) => CHOICES.has(String(diagnostic.code)));
   const plans = mainRun(analysis.runs)?.plans.length ?? 0;
   if (at.length === 0 || plans === 0 || !context.commands.has(CLIENT_COMMANDS.openPanel)) return [];
@@ -132,10 +136,14 @@ function firstFreeLine(document: ActionDocument): number {
   return line;
 }
 
-function fixAll(document: ActionDocument, analysis: DocumentAnalysis, context: ActionContext): CodeAction | undefined {
+async function fixAll(
+  document: ActionDocument,
+  analysis: ServedAnalysis,
+  context: ActionContext,
+): Promise<CodeAction | undefined> {
   const whole: Range = { start: { line: 0, character: 0 }, end: { line: document.lineCount, character: 0 } };
   const edits: ReportEdit[] = [];
-  for (const fix of analysis.fixes(whole)) {
+  for (const fix of await analysis.fixes(whole)) {
     if (!isSafe(fix, analysis.uri) || fix.edits.some((edit) => edits.some((other) => overlaps(edit, other)))) continue;
     edits.push(...fix.edits);
   }

@@ -1,5 +1,5 @@
 /** Current analyses of open documents: at once, when their typing has settled, or when they are left alone. */
-import type { DocumentAnalysis } from "../analysis/analyzer";
+import type { ServedAnalysis } from "../analysis/analyzer";
 import type { Cancellation } from "./analyses";
 import { schemeOf } from "./files";
 import { cellAnalysis, type Notebooks } from "./notebooks";
@@ -27,7 +27,7 @@ export class Current {
   ) {}
 
   /** The current analysis of a document whatever its settings; undefined when cancelled. */
-  async analysis(uri: string, plans: boolean, token: Cancellation): Promise<DocumentAnalysis | undefined> {
+  async analysis(uri: string, plans: boolean, token: Cancellation): Promise<ServedAnalysis | undefined> {
     return this.session.analyses?.get(normalise(this.owner(uri)), plans, token);
   }
 
@@ -37,7 +37,7 @@ export class Current {
   }
 
   /** Whether the lens of a notebook belongs to this cell: the first that states something. Other documents have one. */
-  isLensCell(uri: string, { runs }: DocumentAnalysis): boolean {
+  isLensCell(uri: string, { runs }: ServedAnalysis): boolean {
     const cells = this.notebooks.of(uri)?.cells.map(({ document }) => document.uri);
     const stating = mainRun(runs)?.settings.map((setting) => setting.uri) ?? [];
     return cells === undefined || cells.find((cell) => stating.includes(cell)) === uri;
@@ -49,18 +49,18 @@ export class Current {
   }
 
   /** The current analysis of an open, enabled, recognised document; undefined otherwise. */
-  async get(uri: string, plans: boolean, token: Cancellation): Promise<DocumentAnalysis | undefined> {
+  async get(uri: string, plans: boolean, token: Cancellation): Promise<ServedAnalysis | undefined> {
     const notebook = this.notebooks.of(uri);
     const owner = notebook?.uri ?? uri;
     if (IGNORED_SCHEMES.has(schemeOf(owner)) || !(await this.session.settings.get(owner)).enable) return undefined;
-    const analysis = this.isRelevant(owner) ? await this.analysis(owner, plans, token) : undefined;
+    const analysis = (await this.isRelevant(owner)) ? await this.analysis(owner, plans, token) : undefined;
     // The cells may have changed meanwhile: places are those of the text that was analysed, or none.
     if (notebook === undefined || analysis === undefined) return analysis;
     return this.notebooks.of(uri) === notebook ? cellAnalysis(analysis, notebook, uri, this.notebooks) : undefined;
   }
 
   /** As {@link get}, once the document was left alone for the quiet time: for what editors ask on every change. */
-  async settled(uri: string, plans: boolean, token: Cancellation): Promise<DocumentAnalysis | undefined> {
+  async settled(uri: string, plans: boolean, token: Cancellation): Promise<ServedAnalysis | undefined> {
     await this.quietTimes.quiet(this.owner(uri));
     return this.get(uri, plans, token);
   }
@@ -85,8 +85,8 @@ export class Current {
   }
 
   /** Whether an open document is worth analysing. */
-  isRelevant(uri: string): boolean {
+  async isRelevant(uri: string): Promise<boolean> {
     const { analyzer } = this.session;
-    return analyzer !== undefined && this.open.isRelevant(uri, analyzer);
+    return analyzer !== undefined && (await this.open.isRelevant(uri, analyzer));
   }
 }

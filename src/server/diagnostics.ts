@@ -1,6 +1,6 @@
 /** Findings as LSP diagnostics, by push or pull through one function. */
 import { type Diagnostic, DiagnosticSeverity, DiagnosticTag } from "vscode-languageserver";
-import type { DocumentAnalysis } from "../analysis/analyzer";
+import type { ServedAnalysis } from "../analysis/analyzer";
 import type { Range, ReportFinding } from "../core/report/schema";
 import { type Locale, text } from "./text";
 
@@ -39,7 +39,7 @@ export interface DiagnosticSupport {
  * The diagnostics of the analysed document itself. Findings in its linked documents are theirs: they show when those
  * are opened, so that no place is marked twice.
  */
-export function diagnosticsOf(analysis: DocumentAnalysis, support: DiagnosticSupport, locale: Locale): Diagnostic[] {
+export function diagnosticsOf(analysis: ServedAnalysis, support: DiagnosticSupport, locale: Locale): Diagnostic[] {
   const found = new Map<string, Diagnostic>();
   for (const finding of analysis.runs.flatMap((run) => run.findings)) {
     if (finding.uri !== analysis.uri) continue;

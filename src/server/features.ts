@@ -30,7 +30,7 @@ export function registerFeatures(
       const settings = await session.settings.get(uri);
       if (!settings.enable || !settings.hover) return null;
       const analysis = await current.get(uri, false, token);
-      const content = analysis?.hover(params.position.line, params.position.character) ?? null;
+      const content = (await analysis?.hover(params.position.line, params.position.character)) ?? null;
       if (content === null) return null;
       const { commands, markdown, locale } = session.known;
       return toHover(content, { uri: current.owner(uri), commands, markdown, locale });
@@ -41,7 +41,7 @@ export function registerFeatures(
       const uri = params.textDocument.uri;
       if (!(await session.settings.get(uri)).enable) return [];
       const analysis = await current.get(uri, false, token);
-      const found = analysis?.complete?.(params.position.line, params.position.character) ?? [];
+      const found = (await analysis?.complete?.(params.position.line, params.position.character)) ?? [];
       return toCompletionItems(found, session.known.markdown);
     }),
   );
@@ -76,7 +76,7 @@ export function registerFeatures(
   connection.onDocumentLinks((params, token) =>
     safely(connection.console, "document links", token, [], async () => {
       const analysis = await current.settled(params.textDocument.uri, false, token);
-      return (analysis?.links() ?? []).map(({ range, target, tooltip }) => ({ range, target, tooltip }));
+      return ((await analysis?.links()) ?? []).map(({ range, target, tooltip }) => ({ range, target, tooltip }));
     }),
   );
   connection.languages.inlayHint.on((params, token) =>

@@ -1,6 +1,6 @@
 /** Inlay hints (what a key costs) and the one code lens (the document's total). Both are off by default. */
 import { type CodeLens, type InlayHint, InlayHintKind, type Range } from "vscode-languageserver";
-import type { DocumentAnalysis } from "../analysis/analyzer";
+import type { ServedAnalysis } from "../analysis/analyzer";
 import { comparePositions } from "./edits";
 import { CLIENT_COMMANDS } from "./protocol";
 import { mainRun } from "./status";
@@ -36,7 +36,7 @@ function isPart(key: string): key is TextKey {
  * One hint after each key that a component of the peak is charged to. A component with several origins in the
  * document is shown once, at the first, so that the hints add up to no more than the peak.
  */
-export function inlayHints(analysis: DocumentAnalysis, within: Range, locale: Locale): InlayHint[] {
+export function inlayHints(analysis: ServedAnalysis, within: Range, locale: Locale): InlayHint[] {
   const components = mainRun(analysis.runs)?.perDevice?.components ?? [];
   const at = new Map<string, { readonly range: Range; readonly parts: string[] }>();
   for (const component of components) {
@@ -65,7 +65,7 @@ function contains(outer: Range, inner: Range): boolean {
  * The lens above the first line: its place never moves, only its words change. Without the panel's command it is text
  * alone.
  */
-export function codeLenses(analysis: DocumentAnalysis, commands: ReadonlySet<string>, locale: Locale): CodeLens[] {
+export function codeLenses(analysis: ServedAnalysis, commands: ReadonlySet<string>, locale: Locale): CodeLens[] {
   const run = mainRun(analysis.runs);
   if (run === undefined) return [];
   const command = commands.has(CLIENT_COMMANDS.openPanel) ? CLIENT_COMMANDS.openPanel : "";

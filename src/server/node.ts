@@ -2,11 +2,13 @@
  * The language server as a Node process: started by the VS Code client over IPC, or by any other editor over stdio
  * (`node dist/server.js --stdio`, the default when no transport is named).
  */
+import { join } from "node:path";
 import { createConnection } from "vscode-languageserver/node";
-import { createAnalyzer } from "../analysis";
 import { alwaysExit } from "../host/deadline";
 import { nodeFiles } from "../host/files";
 import { createNodeRuntime } from "../host/node";
+import { nodeThreads } from "./apart/node-threads";
+import { RemoteAnalyzer } from "./apart/remote";
 import { DEBOUNCE_MS, startServer } from "./server";
 
 /** Arguments that name a transport, as `vscode-languageserver` reads them. */
@@ -23,7 +25,7 @@ startServer(connection, {
     files: nodeFiles(),
   },
   reads: (scheme) => scheme === "file",
-  createAnalyzer,
+  createAnalyzer: (runtime, log) => new RemoteAnalyzer(nodeThreads(join(__dirname, "analysis.js"), log), runtime),
   version: process.env["VRAM_LENS_VERSION"] ?? "development",
   debounceMs: DEBOUNCE_MS,
 });

@@ -5,7 +5,7 @@
  */
 import { type Connection, NotebookCellKind, NotebookDocuments } from "vscode-languageserver";
 import { type Position, TextDocument } from "vscode-languageserver-textdocument";
-import type { DocumentAnalysis } from "../analysis/analyzer";
+import type { ServedAnalysis } from "../analysis/analyzer";
 import type { Range, ReportEdit } from "../core/report/schema";
 import type { OpenText } from "./files";
 import { normalise } from "./openDocuments";
@@ -205,11 +205,11 @@ export class Notebooks {
 
 /** The analysis of a notebook as one of its cells sees it. */
 export function cellAnalysis(
-  analysis: DocumentAnalysis,
+  analysis: ServedAnalysis,
   notebook: NotebookText,
   cell: string,
   notebooks: Notebooks,
-): DocumentAnalysis {
+): ServedAnalysis {
   const report = notebooks.inCells(analysis.report);
   const here = (range: Range): Range | undefined => {
     const place = notebook.innerRange(range);
@@ -219,26 +219,25 @@ export function cellAnalysis(
     ...{ uri: cell, recognition: analysis.recognition, dependencies: analysis.dependencies },
     report,
     runs: notebooks.inCells(analysis.runs),
-    hover: (line, character) => {
+    hover: async (line, character) => {
       const at = notebook.outer(cell, { line, character });
-      const found = analysis.hover(at.line, at.character);
+      const found = await analysis.hover(at.line, at.character);
       const range = found === null ? undefined : here(found.range);
       return found === null || range === undefined ? null : { ...found, range };
     },
-    complete: (line, character) => {
+    complete: async (line, character) => {
       const at = notebook.outer(cell, { line, character });
-      return (analysis.complete?.(at.line, at.character) ?? []).flatMap((item) => {
+      return ((await analysis.complete?.(at.line, at.character)) ?? []).flatMap((item) => {
         const range = here(item.range);
         return range === undefined ? [] : [{ ...item, range, insertText: unescaped(item.insertText) }];
       });
     },
-    fixes: ({ start, end }) =>
-      analysis
-        .fixes({ start: notebook.outer(cell, start), end: notebook.outer(cell, end) })
+    fixes: async ({ start, end }) =>
+      (await analysis.fixes({ start: notebook.outer(cell, start), end: notebook.outer(cell, end) }))
         .map((fix) => ({ ...fix, edits: notebooks.editsInCells(fix.edits) }))
         .filter((fix) => fix.edits.length > 0),
-    links: () =>
-      analysis.links().flatMap((link) => {
+    links: async () =>
+      (await analysis.links()).flatMap((link) => {
         const range = here(link.range);
         return range === undefined ? [] : [{ ...link, range }];
       }),

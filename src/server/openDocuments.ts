@@ -7,7 +7,7 @@
 import type { TextDocuments } from "vscode-languageserver";
 import type { TextDocument } from "vscode-languageserver-textdocument";
 import { URI } from "vscode-uri";
-import type { Analyzer } from "../analysis/analyzer";
+import type { ServedAnalyzer } from "../analysis/analyzer";
 import { normalise } from "../analysis/uris";
 import type { OpenText } from "./files";
 
@@ -67,17 +67,19 @@ export class OpenDocuments {
    * Whether an open document is a training config or may be a part of a run. A cheap look, kept by version. Once it
    * was one it stays one, since a half-typed config cannot be told from any other broken file.
    */
-  isRelevant(uri: string, analyzer: Analyzer): boolean {
+  async isRelevant(uri: string, analyzer: ServedAnalyzer): Promise<boolean> {
     const document = this.get(uri);
     if (document === undefined) return false;
     const known = this.relevance.get(document.uri);
     if (known?.version === document.version || known?.isRelevant === true) return known.isRelevant;
     const text = document.getText();
+    const { version } = document;
     const path = pathOf(document.uri);
     const isRelevant =
-      analyzer.recognise(normalise(document.uri), text) !== null ||
-      PARTS.some(({ name, content }) => name.test(path) && content.test(text));
-    this.relevance.set(document.uri, { version: document.version, isRelevant });
+      PARTS.some(({ name, content }) => name.test(path) && content.test(text)) ||
+      (await analyzer.recognise(normalise(document.uri), text)) !== null;
+    // It may have gone on meanwhile.
+    if (this.get(uri)?.version === version) this.relevance.set(document.uri, { version, isRelevant });
     return isRelevant;
   }
 }

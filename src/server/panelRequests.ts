@@ -1,6 +1,6 @@
 /** The custom requests behind the panel, the commands and the language-model tools. */
 import type { CancellationToken, Connection } from "vscode-languageserver";
-import type { AnalysisOptions, Analyzer, DocumentAnalysis } from "../analysis/analyzer";
+import type { AnalysisOptions, ServedAnalysis, ServedAnalyzer } from "../analysis/analyzer";
 import type { FileAccess } from "../analysis/runtime";
 import type { ReportEdit } from "../core/report/schema";
 import type { Cancellation } from "./analyses";
@@ -31,13 +31,13 @@ import { type Locale, type TextKey, text } from "./text";
 /** What the requests need of the server. */
 export interface RequestContext {
   readonly locale: () => Locale;
-  readonly analyzer: () => Analyzer | undefined;
+  readonly analyzer: () => ServedAnalyzer | undefined;
   readonly files: () => FileAccess;
   readonly workspaceFolders: () => readonly string[];
   readonly settings: (uri: string) => Promise<Settings>;
   readonly options: (settings: Settings) => AnalysisOptions;
   /** The current analysis, whatever the settings say; undefined when cancelled. */
-  readonly analysis: (uri: string, plans: boolean, token: Cancellation) => Promise<DocumentAnalysis | undefined>;
+  readonly analysis: (uri: string, plans: boolean, token: Cancellation) => Promise<ServedAnalysis | undefined>;
   /** Resolves when a document is not being typed in; false when cancelled. The search for plans waits for it. */
   readonly idle: (uri: string, token: Cancellation) => Promise<boolean>;
   /** Version of an open document. */
@@ -67,7 +67,7 @@ export function registerPanelRequests(connection: Connection, context: RequestCo
   );
   connection.onRequest<CompareResult, void>(METHODS.compare, (params: RunParams, token: CancellationToken) =>
     safely<CompareResult>(log, "compare", token, { lines: null }, async () => ({
-      lines: context.inEditor((await restingAnalysis(context, params, token))?.compare?.(params.runId) ?? null),
+      lines: context.inEditor((await (await restingAnalysis(context, params, token))?.compare?.(params.runId)) ?? null),
     })),
   );
   connection.onRequest<EditsResult, void>(METHODS.whatIfEdits, (params: WhatIfParams, token: CancellationToken) =>
@@ -103,7 +103,7 @@ async function restingAnalysis(
   context: RequestContext,
   { uri }: RunParams,
   token: Cancellation,
-): Promise<DocumentAnalysis | undefined> {
+): Promise<ServedAnalysis | undefined> {
   return (await context.idle(uri, token)) ? context.analysis(uri, false, token) : undefined;
 }
 
@@ -152,7 +152,7 @@ async function whatIfEdits(
   { uri, runId, set }: WhatIfParams,
   token: Cancellation,
 ): Promise<EditsResult> {
-  const result = (await context.analysis(uri, false, token))?.whatIfEdits(runId, set) ?? null;
+  const result = (await (await context.analysis(uri, false, token))?.whatIfEdits(runId, set)) ?? null;
   if (result === null) return refusal(context, "runGone");
   if ("refused" in result) return { ok: false, message: result.refused };
   if (result.edits.length === 0) return refusal(context, "planEmpty");

@@ -57,6 +57,8 @@ export const CLIENT_COMMANDS = {
 
 /** Sent by the client in `initializationOptions`; every field optional so that any editor can start the server. */
 export interface InitializationOptions {
+  /** URL of the program of the analysis thread, for a server in a Web Worker. */
+  readonly analysisProgram?: string;
   /** Language of messages: `en` or `zh-cn` (default: the client's `locale`, else `en`). */
   readonly locale?: string;
   /** Client commands that may appear as links in hovers and as lens commands. */

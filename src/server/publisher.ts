@@ -36,8 +36,8 @@ export interface Published {
 export class Publisher {
   private readonly resultIds = new Map<string, { readonly id: string; readonly json: string }>();
   private resultCount = 0;
-  /** Documents the client has had a status for. */
-  private readonly announced = new Set<string>();
+  /** What the client was told last of each document. */
+  private readonly announced = new Map<string, StatusParams["state"]>();
   /** Last run of each open document, to show while it is broken. */
   private readonly lastRuns = new Map<string, StatusRun>();
 
@@ -84,8 +84,14 @@ export class Publisher {
     return { kind: DocumentDiagnosticReportKind.Full, resultId, items };
   }
 
-  /** Brings what the client was told of a document up to date, once its typing has settled. */
+  /**
+   * Brings what the client was told of a document up to date, once its typing has settled. Until then, and until there is a
+   * result, what it was told last does not stand as if it were current.
+   */
   schedule(uri: string): void {
+    const last = this.lastRuns.get(uri);
+    if (last !== undefined && this.announced.get(uri) !== "computing")
+      this.sendStatus({ uri, state: "computing", because: "", run: last });
     this.of.quietTimes.schedule(uri, () => {
       this.refresh(uri).catch((error) => {
         this.of.connection.console.error(`refresh of ${uri} failed: ${describeError(error)}`);
@@ -98,9 +104,8 @@ export class Publisher {
   private async refresh(uri: string): Promise<void> {
     const version = this.of.open.get(uri)?.version;
     const isStale = () => this.of.open.get(uri)?.version !== version;
-    if (!this.announced.has(uri) && this.of.current.isRelevant(uri)) {
+    if (!this.announced.has(uri) && (await this.of.current.isRelevant(uri)) && !isStale())
       this.sendStatus({ uri, state: "computing", because: "", run: null });
-    }
     const cells = this.of.notebooks.get(uri)?.cells.map(({ document }) => document.uri);
     for (const shown of cells ?? [uri]) {
       const diagnostics = await this.validate(shown, NEVER);
@@ -141,7 +146,7 @@ export class Publisher {
   }
 
   private sendStatus(status: StatusParams): void {
-    this.announced.add(status.uri);
+    this.announced.set(status.uri, status.state);
     if (this.of.session.client?.status === true) void this.of.connection.sendNotification(METHODS.status, status);
   }
 

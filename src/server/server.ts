@@ -15,7 +15,7 @@ import {
   TextDocuments,
 } from "vscode-languageserver";
 import { TextDocument } from "vscode-languageserver-textdocument";
-import type { CreateAnalyzer } from "../analysis/analyzer";
+import type { ServedAnalyzer } from "../analysis/analyzer";
 import { type Reach, withinReach } from "../analysis/reach";
 import type { Runtime } from "../analysis/runtime";
 import { Analyses } from "./analyses";
@@ -40,7 +40,8 @@ export interface Platform {
   readonly runtime: Runtime;
   /** Whether `runtime.files` can read a URI scheme; other schemes are asked of the client. */
   readonly reads: (scheme: string) => boolean;
-  readonly createAnalyzer: CreateAnalyzer;
+  /** May be made on a thread of its own; `log` is the connection's. */
+  readonly createAnalyzer: (runtime: Runtime, log: (message: string) => void, program?: string) => ServedAnalyzer;
   /** Product version, reported to the client. */
   readonly version: string;
   /** Quiet time after a change before results are shown, in milliseconds. */
@@ -105,7 +106,10 @@ class Server {
     const { connection, documents } = this;
     connection.onInitialize((params) => this.initialize(params));
     connection.onInitialized(() => this.initialized());
-    connection.onShutdown(() => this.quietTimes.stopAll());
+    connection.onShutdown(() => {
+      this.quietTimes.stopAll();
+      this.session.analyzer?.dispose?.();
+    });
 
     documents.onDidChangeContent(({ document }) => this.changed([document.uri]));
     documents.onDidClose(({ document }) => this.closed(document.uri));
@@ -183,7 +187,9 @@ class Server {
   }
 
   private startAnalyzer(options: InitializationOptions): void {
-    this.session.analyzer = this.platform.createAnalyzer(this.runtime(options));
+    this.session.analyzer?.dispose?.();
+    const log = (message: string): void => this.connection.console.warn(message);
+    this.session.analyzer = this.platform.createAnalyzer(this.runtime(options), log, options.analysisProgram);
     this.session.analyses = new Analyses(this.session.analyzer, (uri) => this.session.optionsFor(uri));
   }
 

@@ -1,5 +1,5 @@
 /** What the server knows of its client from `initialize` on, and what it works with since. */
-import type { AnalysisOptions, Analyzer } from "../analysis/analyzer";
+import type { AnalysisOptions, ServedAnalyzer } from "../analysis/analyzer";
 import type { FileAccess } from "../analysis/runtime";
 import type { Analyses } from "./analyses";
 import type { Client } from "./client";
@@ -8,7 +8,7 @@ import type { Settings, SettingsCache } from "./settings";
 
 export class Session {
   client: Client | undefined;
-  analyzer: Analyzer | undefined;
+  analyzer: ServedAnalyzer | undefined;
   analyses: Analyses | undefined;
   /** What the analysis reads. */
   files: FileAccess = NO_FILES;

@@ -1,5 +1,5 @@
 /** What the status item is told of a document. */
-import type { DocumentAnalysis } from "../analysis/analyzer";
+import type { ServedAnalysis } from "../analysis/analyzer";
 import type { ReportRun } from "../core/report/schema";
 import type { ReportResult, StatusParams, StatusRun } from "./protocol";
 import { type Locale, text } from "./text";
@@ -10,7 +10,7 @@ export function mainRun(runs: readonly ReportRun[]): ReportRun | undefined {
 }
 
 /** Why the document is analysed; null when it is neither a config nor a part of a run. */
-export function recognised(analysis: DocumentAnalysis, locale: Locale): ReportResult["recognised"] {
+export function recognised(analysis: ServedAnalysis, locale: Locale): ReportResult["recognised"] {
   const { recognition } = analysis;
   if (recognition !== null) return { formats: recognition.formats, because: recognition.because };
   const run = mainRun(analysis.runs);
@@ -22,12 +22,7 @@ export function recognised(analysis: DocumentAnalysis, locale: Locale): ReportRe
  *
  * @param last the run shown before, kept in sight while the document is broken
  */
-export function statusOf(
-  uri: string,
-  analysis: DocumentAnalysis,
-  last: StatusRun | null,
-  locale: Locale,
-): StatusParams {
+export function statusOf(uri: string, analysis: ServedAnalysis, last: StatusRun | null, locale: Locale): StatusParams {
   const reason = recognised(analysis, locale);
   if (reason === null) {
     const error = analysis.report.errors.find((found) => found.uri === analysis.uri);

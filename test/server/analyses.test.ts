@@ -1,6 +1,6 @@
 /** The cache of analyses: a result that anything changed under is never handed out. */
 import { strict as assert } from "node:assert";
-import type { Analyzer, DocumentAnalysis } from "../../src/analysis/analyzer";
+import type { Analyzer, DocumentAnalysis, ServedAnalysis } from "../../src/analysis/analyzer";
 import { Analyses, NEVER } from "../../src/server/analyses";
 
 /** An analyzer whose results the test releases one by one; each depends on `dep`. */
@@ -24,7 +24,7 @@ function held() {
 
 /** Lets everything that can go on go on. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
-const nameOf = (analysis: DocumentAnalysis | undefined) => analysis?.report.version;
+const nameOf = (analysis: ServedAnalysis | undefined) => analysis?.report.version;
 
 describe("analyses", () => {
   it("computes once for all who ask, and again after a change", async () => {

@@ -1,0 +1,49 @@
+/** Analysis threads of a Node process. */
+import { Worker } from "node:worker_threads";
+import type { CreateAnalyzer } from "../../analysis/analyzer";
+import type { Thread, ThreadSource } from "./remote";
+import { THREAD_DATA } from "./thread-data";
+
+/** Heap that a thread may take before it is ended, in MiB: the largest run that is followed takes about half. */
+const LARGEST_HEAP = 1024;
+/** A small young generation: estimates make much that lives long, and columns that are no part of it. */
+const YOUNG = 16;
+
+/** @param program absolute path of the bundled `worker.ts` */
+export function nodeThreads(program: string, log: (message: string) => void): ThreadSource {
+  return {
+    log,
+    start: () => startThread(program),
+    here: async () => (require(program) as { readonly createAnalyzer: CreateAnalyzer }).createAnalyzer,
+  };
+}
+
+function startThread(program: string): Thread {
+  const worker = new Worker(program, {
+    workerData: THREAD_DATA,
+    resourceLimits: { maxOldGenerationSizeMb: LARGEST_HEAP, maxYoungGenerationSizeMb: YOUNG },
+  });
+  // The server ends when its client goes, whatever its thread does.
+  worker.unref();
+  let ended = false;
+  return {
+    post: (message) => worker.postMessage(message),
+    listen: (handler) => {
+      worker.on("message", handler);
+      worker.unref();
+    },
+    end: () => {
+      ended = true;
+      void worker.terminate();
+    },
+    onGone: (handler) => {
+      let why = "it ended";
+      worker.on("error", (error) => {
+        why = error instanceof Error ? error.message : String(error);
+      });
+      worker.on("exit", () => {
+        if (!ended) handler(why);
+      });
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/**
+ * Entry of the analysis thread, one program for Node's worker threads and for Web Workers. Where neither can be had, the server
+ * loads it into its own thread and takes the analyzer from it.
+ */
+import { createAnalyzer } from "../../analysis";
+import type { Port } from "./messages";
+import { serveAnalyses } from "./serve";
+import { THREAD_DATA } from "./thread-data";
+
+export { createAnalyzer };
+
+/** `node:worker_threads`, as far as it is used; undefined outside Node. */
+interface WorkerThreads {
+  readonly workerData: unknown;
+  readonly parentPort: {
+    postMessage(message: unknown): void;
+    on(event: "message", handler: (message: unknown) => void): void;
+  } | null;
+}
+
+/** The global scope of a Web Worker, as far as it is used. */
+interface WorkerScope {
+  readonly name?: string;
+  postMessage?(message: unknown): void;
+  addEventListener?(event: "message", handler: (event: { readonly data: unknown }) => void): void;
+}
+
+declare const require: undefined | ((name: string) => unknown);
+
+function portOfNode(): Port | undefined {
+  if (typeof process === "undefined" || typeof require === "undefined") return undefined;
+  const { parentPort, workerData } = require("node:worker_threads") as WorkerThreads;
+  if (parentPort === null || workerData !== THREAD_DATA) return undefined;
+  return {
+    post: (message) => parentPort.postMessage(message),
+    listen: (handler) => parentPort.on("message", handler),
+  };
+}
+
+function portOfBrowser(): Port | undefined {
+  const scope = globalThis as unknown as WorkerScope;
+  if (scope.name !== THREAD_DATA || scope.postMessage === undefined) return undefined;
+  return {
+    post: (message) => scope.postMessage?.(message),
+    listen: (handler) => scope.addEventListener?.("message", ({ data }) => handler(data)),
+  };
+}
+
+const port = portOfNode() ?? portOfBrowser();
+if (port !== undefined) serveAnalyses(port, createAnalyzer);
