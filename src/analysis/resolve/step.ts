@@ -1,7 +1,9 @@
 /** What happens in a step besides the model: attention, checkpointing, optimizer, loss. */
+
 import { ligerPatches } from "../../core/graph/liger";
 import { findOptimizer } from "../../core/training/optimizers";
 import type { Attention, CheckpointingSpec, ChunkedLossSpec, ModelConfig, TrainingRun } from "../../core/training/run";
+import { optimizerNamed, optimizerRow } from "../../terms/optimizers";
 import { say } from "../../words/message";
 import { standsFor } from "../frameworks";
 import type { SettingValue } from "../settings";
@@ -171,7 +173,7 @@ export function optimizerOf(c: ResolveContext, config: ModelConfig): TrainingRun
   const args = optimizerArguments(c.settings.find("optim_args")?.value);
   const projected = projectedOptimizer(c, written);
   if (projected !== undefined) return projected;
-  const name = OPTIMIZER_ALIASES[written.toLowerCase()] ?? written;
+  const name = optimizerNamed(written) ?? optimizerNamed(written.toLowerCase()) ?? written;
   if (findOptimizer(name) === undefined) return asAdam(c, written, c.settings.find("optimizer")?.key ?? "optim");
   // The decay of the groups overrules that of `optim_args`.
   const { weight_decay: _, ...own } = args;
@@ -226,34 +228,11 @@ function givenByTrainer(c: ResolveContext, name: string): Record<string, string>
   const targets = c.settings.list("optim_target_modules");
   const decay = c.settings.number("weight_decay") ?? 0;
   return {
-    ...(DECAYS_GRADIENT.has(name) && decay !== 0 ? { weight_decay: String(decay) } : {}),
+    ...(optimizerRow(name)?.decaysGradient === true && decay !== 0 ? { weight_decay: String(decay) } : {}),
     ...(targets === undefined ? {} : { optim_target_modules: targets.join(",") }),
     ...(holds("torch<2.0", c.libraries) ? { foreach: "False" } : {}),
   };
 }
-
-/** Optimizers that add the decay to the gradient, in a list of temporaries (torch/optim/{sgd,rmsprop,adagrad}.py). */
-const DECAYS_GRADIENT: ReadonlySet<string> = new Set([
-  "sgd",
-  "rmsprop",
-  "adagrad",
-  "adam",
-  "adamax",
-  "adadelta",
-  "asgd",
-]);
-
-/** Names that trainers have beside transformers' own, by the optimizer with the same states and step. */
-const OPTIMIZER_ALIASES: Readonly<Record<string, string>> = {
-  adamw: "adamw",
-  ao_adamw_4bit: "adamw_torch_4bit",
-  ao_adamw_8bit: "adamw_torch_8bit",
-  adamw_apex_fused: "adamw_torch_fused",
-  adamw_torch_npu_fused: "adamw_torch_fused",
-  adamw_torch_xla: "adamw_torch_fused",
-  optimi_adamw: "adamw_torch_fused",
-  rmsprop_torch: "rmsprop",
-};
 
 /** Settings of the projections. */
 const PROJECTED = {

@@ -3,6 +3,7 @@
  * steps does not depend on the optimizer, and what lives between steps and what the optimizer's step needs do not depend
  * on batch, sequence, checkpointing, attention or loss. `test/core/advise/bounds.test.ts` checks it on the engine.
  */
+import { optimizerRow } from "../../terms/optimizers";
 import type { Estimate, Phase } from "../report/estimate";
 import type { TrainingRun } from "../training/run";
 
@@ -18,8 +19,10 @@ export function lowersAny(changed: Estimate, before: Estimate): boolean {
   );
 }
 
-/** Optimizers that step inside backward: there the two are not apart. */
-const IN_BACKWARD = /layerwise|lomo/;
+/** Whether the optimizer steps inside backward: there the two are not apart. */
+function stepsInside({ optimizer }: TrainingRun): boolean {
+  return optimizerRow(optimizer.name)?.inBackward === true;
+}
 
 /** The parts that a peak is made of, in bytes. */
 export interface PeakParts {
@@ -92,7 +95,7 @@ export class PeakBounds {
   private readonly overheads = new Map<string, PeakParts>();
 
   learn(run: TrainingRun, estimate: Estimate): void {
-    if (IN_BACKWARD.test(run.optimizer.name)) return;
+    if (stepsInside(run)) return;
     const parts = partsOf(estimate);
     this.passes.set(passKey(run), parts);
     this.steps.set(stepKey(run), parts);
@@ -102,7 +105,7 @@ export class PeakBounds {
   /** Bytes that the run needs at least; 0 when nothing is known of it. */
   atLeast(run: TrainingRun): number {
     const step = this.steps.get(stepKey(run));
-    if (step === undefined || IN_BACKWARD.test(run.optimizer.name)) return 0;
+    if (step === undefined || stepsInside(run)) return 0;
     const pass = this.passes.get(passKey(run))?.pass ?? 0;
     return peakOf({ ...step, pass, overhead: this.overheads.get(overheadKey(run))?.overhead ?? 0 });
   }

@@ -1,5 +1,6 @@
 /** What one optimizer step asks besides the kernels of its passes: hooks, accumulation, clipping, the optimizer. */
 
+import { optimizerRow, USUAL_STEP } from "../../terms/optimizers";
 import type { Operators } from "../report/operators";
 import type { TrainingRun } from "../training/run";
 import { shapeOf } from "./shape";
@@ -63,28 +64,6 @@ function unpacksInSteps({ quantization }: TrainingRun): boolean {
 /** Saving and restoring the random states around a checkpointed layer (torch/utils/checkpoint.py), in launches. */
 const CHECKPOINT_LAUNCHES: Bounds = [10, 60];
 
-/**
- * Kernels that an optimizer's step launches per trained tensor. Multi-tensor and fused forms launch a few for all of
- * them; the loops of transformers' own AdamW (transformers/optimization.py), Adafactor and the low-rank ones launch each
- * operation for each tensor; bitsandbytes one kernel a tensor, with a good deal of Python around it.
- */
-const OPTIMIZER_LAUNCHES: readonly (readonly [RegExp, Bounds])[] = [
-  [/adamw_hf|for_loop|anyprecision/, [7, 12]],
-  [/adafactor/, [18, 30]],
-  [/8bit|paged|lion/, [1, 6]],
-  [/galore|apollo|muon|ademamix|grok|stable|schedule/, [15, 50]],
-];
-const FUSED_LAUNCHES: Bounds = [0.02, 0.4];
-
-/** Bytes per trained float32 parameter that an optimizer step moves: gradients and states read, states and weights written. */
-const OPTIMIZER_TRAFFIC: readonly (readonly [RegExp, Bounds])[] = [
-  [/adafactor/, [40, 80]],
-  [/8bit/, [14, 22]],
-  [/adamw_torch$|adamw_torch_xla/, [44, 80]],
-  [/lion|sgd|adagrad|rmsprop/, [16, 40]],
-  [/galore|apollo|muon/, [30, 120]],
-];
-const FUSED_ADAM_TRAFFIC: Bounds = [26, 36];
 /** Norm and scaling of float32 gradients, bytes a parameter. */
 const CLIP_TRAFFIC = 12;
 /** Looking for infinities while dividing by the loss's scale (torch/amp/grad_scaler.py, _unscale_grads_). */
@@ -107,19 +86,19 @@ export function workOf(run: TrainingRun, counts: Counts, operators: Operators): 
     accumulatedBytes: accumulated,
     unpackedBytes: unpacksInSteps(run) ? scale(UNPACKING, (counts.parameters / split) * passes * micro) : [0, 0],
     gradientBytes: gradientTraffic(run) * trained,
-    optimizerBytes: scale(optimizerTraffic(run), trained),
+    optimizerBytes: scale(stepOf(run).traffic, trained),
     optimizerLaunches: optimizerLaunches(run, operators.tensors),
   };
 }
 
-/** Kernels of the step; ZeRO steps on a few flat partitions. */
-function optimizerLaunches(run: TrainingRun, tensors: number): Bounds {
-  const each = OPTIMIZER_LAUNCHES.find(([pattern]) => pattern.test(run.optimizer.name))?.[1] ?? FUSED_LAUNCHES;
-  return scale(each, run.parallel.deepspeed === null ? tensors : 1);
+/** How the run's optimizer steps, as its row says. */
+function stepOf({ optimizer }: TrainingRun): { readonly launches: Bounds; readonly traffic: Bounds } {
+  return optimizerRow(optimizer.name)?.step ?? USUAL_STEP;
 }
 
-function optimizerTraffic(run: TrainingRun): Bounds {
-  return OPTIMIZER_TRAFFIC.find(([pattern]) => pattern.test(run.optimizer.name))?.[1] ?? FUSED_ADAM_TRAFFIC;
+/** Kernels of the step; ZeRO steps on a few flat partitions. */
+function optimizerLaunches(run: TrainingRun, tensors: number): Bounds {
+  return scale(stepOf(run).launches, run.parallel.deepspeed === null ? tensors : 1);
 }
 
 function gradientTraffic(run: TrainingRun): number {

@@ -1,5 +1,6 @@
 /** Axolotl's YAML; inherits much of TrainingArguments and names a DeepSpeed file. */
 
+import { optimizerRow } from "../../terms/optimizers";
 import { dataView } from "../carriers";
 import { deepspeedReader } from "../deepspeed/read";
 import { removing, setting } from "../fix";
@@ -156,7 +157,7 @@ export const axolotl = schemaFormat({
     const hosted = on(settings, "fsdp_cpu_offload");
     if (
       hosted !== undefined &&
-      /8bit/.test(String(optimizer?.value ?? "")) &&
+      optimizerRow(String(optimizer?.value ?? ""))?.bits === 8 &&
       String(find("fsdp_version")?.value) !== "2"
     )
       problems.push(

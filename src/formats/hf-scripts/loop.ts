@@ -4,40 +4,13 @@
  */
 
 import type { Entry, LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
+import { OPTIMIZER_CLASSES } from "../../terms/optimizers";
 import type { SettingName } from "../../terms/settings";
 import type { LocatedSetting } from "../types";
 import { rawOf, trainedNames } from "./loads";
 
 type Value = LocatedSetting["value"];
 
-/** Optimizer classes by the name of the optimizer with the same states and step. */
-const OPTIMIZERS: Readonly<Record<string, string>> = {
-  AdamW: "adamw",
-  Adam: "adam",
-  SGD: "sgd",
-  RMSprop: "rmsprop",
-  Adagrad: "adagrad",
-  Adamax: "adamax",
-  NAdam: "nadam",
-  RAdam: "radam",
-  Adadelta: "adadelta",
-  ASGD: "asgd",
-  Rprop: "rprop",
-  Muon: "muon",
-  FusedAdam: "adamw_torch_fused",
-  DeepSpeedCPUAdam: "adamw_torch_fused",
-  AdamW8bit: "adamw_bnb_8bit",
-  Adam8bit: "adamw_bnb_8bit",
-  PagedAdamW8bit: "paged_adamw_8bit",
-  PagedAdamW32bit: "paged_adamw_32bit",
-  PagedAdamW: "paged_adamw_32bit",
-  Lion8bit: "lion_8bit",
-  PagedLion8bit: "paged_lion_8bit",
-  Lion: "lion_32bit",
-  AdamWScheduleFree: "schedule_free_adamw",
-  RAdamScheduleFree: "schedule_free_radam",
-  SGDScheduleFree: "schedule_free_sgd",
-};
 /** `transformers.Adafactor` and the class of torch.optim keep other states. */
 const ADAFACTOR = /(?:^|\.)Adafactor$/;
 /** Arguments of optimizers that decide what a step allocates. */
@@ -73,10 +46,10 @@ function classOf({ callee }: PythonCall): string {
 }
 
 function optimizerOf({ calls, imports }: PythonModule): LocatedSetting[] {
-  const call = calls.find((one) => Object.hasOwn(OPTIMIZERS, classOf(one)) || ADAFACTOR.test(one.callee));
+  const call = calls.find((one) => Object.hasOwn(OPTIMIZER_CLASSES, classOf(one)) || ADAFACTOR.test(one.callee));
   if (call === undefined) return [];
   const ofTorch = /optim\./.test(call.callee) || imports.includes("torch.optim.Adafactor");
-  const name = OPTIMIZERS[classOf(call)] ?? (ofTorch ? "adafactor_torch" : "adafactor");
+  const name = OPTIMIZER_CLASSES[classOf(call)] ?? (ofTorch ? "adafactor_torch" : "adafactor");
   const options = OPTIONS.flatMap((option) => {
     const value = plain(keyword(call, option)?.value);
     return value === undefined || value === null

@@ -2,9 +2,9 @@
  * TrainingArguments of transformers 4.x and 5.x: the keys that touch memory or decide about the run.
  * Source: `transformers/training_args.py` of 4.57 and 5.17.
  */
+import { TRAINER_OPTIMIZERS } from "../../terms/optimizers";
 import { memory, other } from "../effects";
 import type { KeySpec } from "../types";
-import { OPTIMIZER_NAMES } from "./optimizers";
 
 const INTERVAL = ["no", "steps", "epoch", "best"];
 
@@ -113,7 +113,7 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
     "optimizer",
     "enum",
     "Optimizer: 8 bytes of state per float32 parameter for Adam, 2 for its 8-bit form, about none for Adafactor and SGD.",
-    { default: "adamw_torch_fused", defaultsBy: { "torch<2.8": "adamw_torch" }, values: OPTIMIZER_NAMES },
+    { default: "adamw_torch_fused", defaultsBy: { "torch<2.8": "adamw_torch" }, values: TRAINER_OPTIMIZERS },
   ),
   memory("adafactor", "adafactor", "boolean", "Old switch for the Adafactor optimizer.", {
     default: false,

@@ -1,4 +1,5 @@
 /** Rules about TRL, adapters and quantization. */
+import { optimizerRow } from "../../../terms/optimizers";
 import { size } from "../../messages/units";
 import { handsOnVllmShare } from "../../resolve/trainer";
 import { holds } from "../../versions";
@@ -271,7 +272,9 @@ export const TRL_RULES: readonly Rule[] = [
       const at = facts.own("optimizer");
       return hit(
         at,
-        /8bit$/.test(String(at?.value)) && facts.run?.adapter != null && facts.run.adapter.modulesToSave.length === 0,
+        optimizerRow(String(at?.value))?.bits === 8 &&
+          facts.run?.adapter != null &&
+          facts.run.adapter.modulesToSave.length === 0,
         {
           args: { optimizer: String(at?.value) },
         },

@@ -1,13 +1,12 @@
 /** Levers on the optimizer's states and temporaries. */
+import { optimizerRow } from "../../../terms/optimizers";
 import type { TrainingRun } from "../../training/run";
 import type { Lever, LeverOption } from "../types";
 import { hostMemory, lever, needs, one, set, sharded } from "./build";
 
 /** Adam in PyTorch's own forms: the optimizers that the 8-bit forms and Adafactor replace. */
-const TORCH_ADAM = new Set(["adamw_torch", "adamw_torch_fused", "adamw_apex_fused", "adamw_hf"]);
-
 function isTorchAdam(run: TrainingRun): boolean {
-  return TORCH_ADAM.has(run.optimizer.name) && run.adapter === null && !sharded(run);
+  return optimizerRow(run.optimizer.name)?.adamw === true && run.adapter === null && !sharded(run);
 }
 
 function swapOptimizer(name: string): (run: TrainingRun) => LeverOption[] {

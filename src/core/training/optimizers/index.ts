@@ -17,7 +17,7 @@ import type { OptimizerFactory } from "./types";
 
 export type { Optimizer, OptimizerArguments, OptimizerFactory } from "./types";
 
-const OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = {
+const FACTORIES: Readonly<Record<string, OptimizerFactory>> = {
   ...TORCH_OPTIMIZERS,
   ...BITSANDBYTES_OPTIMIZERS,
   ...SCHEDULE_FREE_OPTIMIZERS,
@@ -31,7 +31,7 @@ const OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = {
 
 /** The factory for a name, or undefined when the optimizer is not modelled. */
 export function findOptimizer(name: string): OptimizerFactory | undefined {
-  return Object.hasOwn(OPTIMIZERS, name) ? OPTIMIZERS[name] : undefined;
+  return Object.hasOwn(FACTORIES, name) ? FACTORIES[name] : undefined;
 }
 
 /**
@@ -60,4 +60,4 @@ export function optimizerFactory({ name, stepsInBackward, block }: OptimizerSpec
   return stepsInBackward ? inBackward(own) : own;
 }
 
-export const OPTIMIZER_NAMES: readonly string[] = Object.keys(OPTIMIZERS);
+export const OPTIMIZER_NAMES: readonly string[] = Object.keys(FACTORIES);

@@ -1,8 +1,6 @@
 /** Optimizers by name. */
+import { optimizerRow } from "../../../../terms/optimizers";
 import { hit, type Rule, replacement, set } from "../../rule";
-
-/** Optimizers that update inside backward and so cannot accumulate. */
-const LAYERWISE = /_layerwise$|^(?:ada)?lomo$/;
 
 export const TRAINER_OPTIMIZERS_RULES: readonly Rule[] = [
   {
@@ -19,7 +17,7 @@ export const TRAINER_OPTIMIZERS_RULES: readonly Rule[] = [
     check: (facts) => {
       const at = facts.own("gradient_accumulation_steps");
       const optimizer = String(facts.own("optimizer")?.value ?? "");
-      return hit(at, LAYERWISE.test(optimizer) && typeof at?.value === "number" && at.value > 1, {
+      return hit(at, optimizerRow(optimizer)?.inBackward === true && typeof at?.value === "number" && at.value > 1, {
         args: { optimizer, steps: Number(at?.value ?? 1) },
         related: [facts.own("optimizer")],
         fixes: replacement(at, "1", false),
@@ -40,7 +38,7 @@ export const TRAINER_OPTIMIZERS_RULES: readonly Rule[] = [
     },
     check: (facts) => {
       const at = facts.own("optimizer");
-      return hit(at, /_layerwise$/.test(String(at?.value)) && (facts.world ?? 1) > 1, {
+      return hit(at, optimizerRow(String(at?.value))?.layerwise === true && (facts.world ?? 1) > 1, {
         args: { optimizer: String(at?.value), world: facts.world ?? 1 },
       });
     },
@@ -56,10 +54,14 @@ export const TRAINER_OPTIMIZERS_RULES: readonly Rule[] = [
     example: { train: "optim: galore_adamw" },
     check: (facts) => {
       const at = facts.own("optimizer");
-      return hit(at, /^(?:galore|apollo)/.test(String(at?.value)) && facts.own("optim_target_modules") === undefined, {
-        args: { optimizer: String(at?.value) },
-        fixes: [set("fix.target-modules", {}, false, [{ name: "optim_target_modules", value: "all-linear" }])],
-      });
+      return hit(
+        at,
+        optimizerRow(String(at?.value))?.projects === true && facts.own("optim_target_modules") === undefined,
+        {
+          args: { optimizer: String(at?.value) },
+          fixes: [set("fix.target-modules", {}, false, [{ name: "optim_target_modules", value: "all-linear" }])],
+        },
+      );
     },
   },
 ];

@@ -1,7 +1,6 @@
 /** Dtypes of weights, states and products, and what the card has units for. */
+import { optimizerRow } from "../../../../terms/optimizers";
 import { hit, type Rule, set } from "../../rule";
-
-const EIGHT_BIT = /(?:_8bit|_4bit)$/;
 
 export const TRAINER_PRECISION_RULES: readonly Rule[] = [
   {
@@ -17,7 +16,8 @@ export const TRAINER_PRECISION_RULES: readonly Rule[] = [
       const load = facts.resolution.resolved.get("load_dtype");
       const at = facts.own("bf16")?.value === true ? facts.own("bf16") : facts.own("fp16");
       const byDefault = load?.value === "float32" && (load.from === "default" || load.from === "assumed");
-      const adam = /^adamw_(?:torch|torch_fused|anyprecision)$/.test(facts.run?.optimizer.name ?? "");
+      const { name = "" } = facts.run?.optimizer ?? {};
+      const adam = optimizerRow(name)?.adamw === true || name === "adamw_anyprecision";
       const full = facts.run !== null && facts.run.adapter === null && facts.inputs.deepspeed === undefined;
       return hit(at, at?.value === true && byDefault && adam && full, {
         args: { optimizer: facts.run?.optimizer.name ?? "", bytes: "16 B", precision: at?.key ?? "bf16" },
@@ -59,7 +59,7 @@ export const TRAINER_PRECISION_RULES: readonly Rule[] = [
     example: { train: "optim: adamw_torch\nbf16: true", pins: "dtype: bfloat16" },
     check: (facts) => {
       const at = facts.own("optimizer");
-      const adam = /^adamw_torch/.test(String(at?.value)) && !EIGHT_BIT.test(String(at?.value));
+      const adam = optimizerRow(String(at?.value))?.adamw === true;
       const full =
         facts.run?.adapter === null && facts.run.loadDtype === "bfloat16" && facts.run.parallel.deepspeed === null;
       return hit(at, adam && full);

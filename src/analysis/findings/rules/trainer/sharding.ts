@@ -1,5 +1,7 @@
 /** GPUs: how many there are, and what shards the model over them. */
+
 import { modelParallelSize } from "../../../../core/training/parallel/degrees";
+import { optimizerRow } from "../../../../terms/optimizers";
 import { hit, type Rule, removal, replacement } from "../../rule";
 
 export const TRAINER_SHARDING_RULES: readonly Rule[] = [
@@ -69,7 +71,7 @@ export const TRAINER_SHARDING_RULES: readonly Rule[] = [
     example: { train: "fsdp: full_shard\noptim: adamw_bnb_8bit" },
     check: (facts) => {
       const at = facts.own("optimizer");
-      return hit(at, /8bit$/.test(String(at?.value)) && facts.run?.parallel.fsdp != null, {
+      return hit(at, optimizerRow(String(at?.value))?.bits === 8 && facts.run?.parallel.fsdp != null, {
         args: { optimizer: String(at?.value) },
         fixes: replacement(at, "adamw_torch_fused", false),
       });

@@ -1,0 +1,173 @@
+/**
+ * Optimizers as rows: what each is, beside the arithmetic of its step (`src/core/training/optimizers`, which has a factory for
+ * every row), and what trainers and classes call it. Names are those of the HF Trainer's `optim` where it has one.
+ */
+
+type Bounds = readonly [low: number, high: number];
+
+/** How its step is written, which decides how many kernels it launches per tensor and how many bytes it moves. */
+interface Step {
+  /** Kernels per trained tensor. */
+  readonly launches: Bounds;
+  /** Bytes per trained float32 parameter: gradients and states read, states and weights written. */
+  readonly traffic: Bounds;
+}
+
+const FEW: Bounds = [0.02, 0.4];
+const ADAM: Bounds = [26, 36];
+const ONE_STATE: Bounds = [16, 40];
+
+/** Multi-tensor and fused forms launch a few kernels for all tensors. */
+const FUSED: Step = { launches: FEW, traffic: ADAM };
+/** AdamW as torch's foreach lists have it: each operation goes over all states. */
+const FOREACH: Step = { launches: FEW, traffic: [44, 80] };
+const FOREACH_ONE: Step = { launches: FEW, traffic: ONE_STATE };
+/** A loop of one operation after the other for each tensor (transformers/optimization.py, AdamW). */
+const LOOP: Step = { launches: [7, 12], traffic: ADAM };
+const FACTORED: Step = { launches: [18, 30], traffic: [40, 80] };
+/** bitsandbytes: one kernel a tensor, with a good deal of Python around it. */
+const ONE_KERNEL: Step = { launches: [1, 6], traffic: ADAM };
+const ONE_KERNEL_8BIT: Step = { launches: [1, 6], traffic: [14, 22] };
+const ONE_KERNEL_ONE: Step = { launches: [1, 6], traffic: ONE_STATE };
+const PYTHON: Step = { launches: [15, 50], traffic: ADAM };
+const PYTHON_ONE: Step = { launches: [15, 50], traffic: ONE_STATE };
+const LOW_RANK: Step = { launches: [15, 50], traffic: [30, 120] };
+
+export interface OptimizerRow {
+  readonly step: Step;
+  /** Bits of an element of its states, where they are packed. */
+  readonly bits?: 4 | 8;
+  /** It steps inside backward and lets each gradient go there, so that nothing can be accumulated. */
+  readonly inBackward?: true;
+  /** One optimizer for every layer, which several GPUs are refused (transformers/trainer_optimizer.py). */
+  readonly layerwise?: true;
+  /** It projects the gradients of chosen modules, which it must be told (`optim_target_modules`). */
+  readonly projects?: true;
+  /** The decay is added to the gradient, in a list of temporaries (torch/optim/{sgd,rmsprop,adagrad,adam}.py). */
+  readonly decaysGradient?: true;
+  /** AdamW with two states of the weights' dtype: what 8-bit forms and Adafactor replace. */
+  readonly adamw?: true;
+  /** Package that it comes from, where that is not torch or transformers. */
+  readonly package?: string;
+  /** The Trainer's `optim` has the name (transformers/training_args.py, OptimizerNames). */
+  readonly trainer?: true;
+  /** Other names: of other trainers, and of forms with the same states and step. */
+  readonly aliases?: readonly string[];
+  /** Names of the aliases that the Trainer's `optim` has, too. */
+  readonly trainerAliases?: readonly string[];
+  /** Classes that loops of one's own make it with. */
+  readonly classes?: readonly string[];
+}
+
+const TRAINER = { trainer: true } as const;
+const BITSANDBYTES = { ...TRAINER, package: "bitsandbytes" } as const;
+const EIGHT = { ...BITSANDBYTES, step: ONE_KERNEL_8BIT, bits: 8 } as const;
+const DECAYS = { decaysGradient: true } as const;
+const SCHEDULE_FREE = { ...TRAINER, step: PYTHON, package: "schedulefree" } as const;
+const GALORE = { ...TRAINER, projects: true, package: "galore-torch" } as const;
+const APOLLO = { ...TRAINER, projects: true, package: "apollo-torch" } as const;
+const LAYERWISE = { inBackward: true, layerwise: true } as const;
+const LOMO = { ...TRAINER, step: FUSED, inBackward: true, package: "lomo-optim" } as const;
+
+export const OPTIMIZER_ROWS = {
+  adamw_torch: { ...TRAINER, step: FOREACH, adamw: true },
+  adamw_torch_fused: {
+    ...TRAINER,
+    step: FUSED,
+    adamw: true,
+    aliases: ["optimi_adamw"],
+    trainerAliases: ["adamw_torch_xla", "adamw_torch_npu_fused", "adamw_apex_fused"],
+    classes: ["FusedAdam", "DeepSpeedCPUAdam"],
+  },
+  adafactor: { ...TRAINER, step: FACTORED },
+  adamw_anyprecision: { ...TRAINER, step: LOOP, package: "torchdistx" },
+  adamw_torch_4bit: { ...TRAINER, step: FUSED, bits: 4, package: "torchao", aliases: ["ao_adamw_4bit"] },
+  adamw_torch_8bit: { ...TRAINER, step: ONE_KERNEL_8BIT, bits: 8, package: "torchao", aliases: ["ao_adamw_8bit"] },
+  ademamix: { ...BITSANDBYTES, step: PYTHON },
+  sgd: { ...TRAINER, ...DECAYS, step: FOREACH_ONE, classes: ["SGD"] },
+  adagrad: { ...TRAINER, ...DECAYS, step: FOREACH_ONE, classes: ["Adagrad"] },
+  adamw_bnb_8bit: { ...EIGHT, classes: ["AdamW8bit", "Adam8bit"] },
+  adamw_8bit: EIGHT,
+  ademamix_8bit: EIGHT,
+  lion_8bit: { ...EIGHT, classes: ["Lion8bit"] },
+  lion_32bit: { ...BITSANDBYTES, step: ONE_KERNEL_ONE, classes: ["Lion"] },
+  paged_adamw_32bit: { ...BITSANDBYTES, step: ONE_KERNEL, classes: ["PagedAdamW32bit", "PagedAdamW"] },
+  paged_adamw_8bit: { ...EIGHT, classes: ["PagedAdamW8bit"] },
+  paged_ademamix_32bit: { ...BITSANDBYTES, step: ONE_KERNEL },
+  paged_ademamix_8bit: EIGHT,
+  paged_lion_32bit: { ...BITSANDBYTES, step: ONE_KERNEL_ONE },
+  paged_lion_8bit: { ...EIGHT, classes: ["PagedLion8bit"] },
+  rmsprop: { ...TRAINER, ...DECAYS, step: FOREACH_ONE, aliases: ["rmsprop_torch"], classes: ["RMSprop"] },
+  rmsprop_bnb: { ...BITSANDBYTES, step: FOREACH_ONE },
+  rmsprop_bnb_8bit: EIGHT,
+  rmsprop_bnb_32bit: { ...BITSANDBYTES, step: FOREACH_ONE },
+  galore_adamw: { ...GALORE, step: LOW_RANK },
+  galore_adamw_8bit: { ...GALORE, step: ONE_KERNEL_8BIT, bits: 8 },
+  galore_adafactor: { ...GALORE, step: FACTORED },
+  galore_adamw_layerwise: { ...GALORE, ...LAYERWISE, step: LOW_RANK },
+  galore_adamw_8bit_layerwise: { ...GALORE, ...LAYERWISE, step: ONE_KERNEL_8BIT, bits: 8 },
+  galore_adafactor_layerwise: { ...GALORE, ...LAYERWISE, step: FACTORED },
+  lomo: LOMO,
+  adalomo: LOMO,
+  grokadamw: { ...TRAINER, step: PYTHON, package: "grokadamw" },
+  schedule_free_radam: { ...SCHEDULE_FREE, classes: ["RAdamScheduleFree"] },
+  schedule_free_adamw: { ...SCHEDULE_FREE, classes: ["AdamWScheduleFree"] },
+  schedule_free_sgd: { ...SCHEDULE_FREE, step: PYTHON_ONE, classes: ["SGDScheduleFree"] },
+  apollo_adamw: { ...APOLLO, step: LOW_RANK },
+  apollo_adamw_layerwise: { ...APOLLO, ...LAYERWISE, step: LOW_RANK },
+  stable_adamw: { ...TRAINER, step: PYTHON, package: "torch-optimi" },
+  // Beyond the Trainer's names.
+  adam: { ...DECAYS, step: FUSED, classes: ["Adam"] },
+  adamw: { step: FUSED, classes: ["AdamW"] },
+  adamax: { ...DECAYS, step: FUSED, classes: ["Adamax"] },
+  nadam: { step: FUSED, classes: ["NAdam"] },
+  radam: { step: FUSED, classes: ["RAdam"] },
+  adadelta: { ...DECAYS, step: FUSED, classes: ["Adadelta"] },
+  rprop: { step: FUSED, classes: ["Rprop"] },
+  asgd: { ...DECAYS, step: FOREACH_ONE, classes: ["ASGD"] },
+  adafactor_torch: { step: FACTORED },
+  muon: { step: LOW_RANK, classes: ["Muon"] },
+  adamw_for_loop: { step: LOOP },
+  adamw_hf: { step: LOOP, adamw: true },
+  paged_adamw: { step: ONE_KERNEL, package: "bitsandbytes" },
+  lion: { step: ONE_KERNEL_ONE, package: "bitsandbytes" },
+  paged_lion: { step: ONE_KERNEL_ONE, package: "bitsandbytes" },
+  adam_mini: { step: FUSED, package: "adam-mini" },
+} as const satisfies Readonly<Record<string, OptimizerRow>>;
+
+export type OptimizerName = keyof typeof OPTIMIZER_ROWS;
+
+const ROWS: Readonly<Record<string, OptimizerRow>> = OPTIMIZER_ROWS;
+
+/** Rows by the names that each selects. */
+function byNames(
+  names: (row: OptimizerRow, name: string) => readonly string[],
+): Readonly<Record<string, OptimizerName>> {
+  return Object.fromEntries(
+    Object.entries(ROWS).flatMap(([name, row]) => names(row, name).map((other) => [other, name as OptimizerName])),
+  );
+}
+
+const BY_NAME = byNames((row, name) => [name, ...(row.aliases ?? []), ...(row.trainerAliases ?? [])]);
+
+/** Optimizer classes by the name of the optimizer with the same states and step. */
+export const OPTIMIZER_CLASSES = byNames(({ classes }) => classes ?? []);
+
+/** Names that the Trainer's `optim` accepts (transformers `OptimizerNames`, 5.17, and the one 4.x had more). */
+export const TRAINER_OPTIMIZERS: readonly string[] = Object.entries(ROWS).flatMap(([name, row]) =>
+  row.trainer === true ? [name, ...(row.trainerAliases ?? [])] : [],
+);
+
+/** The name of the row that a written name stands for; undefined where none does. */
+export function optimizerNamed(written: string): OptimizerName | undefined {
+  return Object.hasOwn(BY_NAME, written) ? BY_NAME[written] : undefined;
+}
+
+/** The row of a written name. */
+export function optimizerRow(written: string): OptimizerRow | undefined {
+  const name = optimizerNamed(written);
+  return name === undefined ? undefined : ROWS[name];
+}
+
+/** How an optimizer nobody knows is taken to step. */
+export const USUAL_STEP: Step = FUSED;
