@@ -10,7 +10,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   "src/terms": [],
   "src/words": [],
   "src/core": ["src/terms", "src/words"],
-  "src/syntax": ["src/words"],
+  "src/syntax": ["src/terms", "src/words"],
   "src/formats": ["src/syntax", "src/terms", "src/words"],
   "src/analysis": ["src/formats", "src/syntax", "src/core", "src/terms", "src/words"],
   "src/host": ["src/analysis", "src/terms"],
@@ -34,7 +34,22 @@ function layerOf(path: string): string | undefined {
   return Object.keys(MAY_IMPORT).find((layer) => path === layer || path.startsWith(`${layer}/`));
 }
 
+/** The head of a table by names: `const X: Readonly<Record<string, …>> = {`, over one line or several. */
+const TABLE =
+  /^(?:export )?const (\w+): (?:Readonly<)?(?:Partial<)?(?:Readonly<)?Record<\s*string\b(?:[^=]|=>)*? = \{/gm;
+
 describe("architecture", () => {
+  it("tables that are looked up by names have those names alone (src/terms/table.ts)", () => {
+    const wrong = Object.keys(MAY_IMPORT).flatMap((layer) =>
+      sources(join(root, layer)).flatMap((file) =>
+        [...readFileSync(file, "utf8").matchAll(TABLE)].map(
+          ([, name]) => `${relative(root, file)}: wrap ${name} in table({ … })`,
+        ),
+      ),
+    );
+    assert.deepEqual(wrong, []);
+  });
+
   for (const layer of Object.keys(MAY_IMPORT)) {
     it(`${layer} imports only what is below it`, () => {
       const wrong: string[] = [];

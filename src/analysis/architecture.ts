@@ -3,8 +3,10 @@
  * beside the batch size. Formats name its kind (`model_type`) and its dimensions canonically; here they get the keys of
  * the captured family.
  */
+
 import type { ModelConfig } from "../core/training/run";
 import type { Format } from "../formats/types";
+import { table } from "../terms/table";
 import type { Settings } from "./settings";
 
 /** Sizes of GPT-2's vocabulary, which these frameworks' examples and defaults use. */
@@ -45,7 +47,7 @@ const gated = (d: Dimensions): ModelConfig => ({
   ...(d.positions === undefined ? {} : { max_position_embeddings: d.positions }),
 });
 
-const FAMILIES: Readonly<Record<string, (d: Dimensions) => ModelConfig>> = {
+const FAMILIES: Readonly<Record<string, (d: Dimensions) => ModelConfig>> = table({
   llama: gated,
   mistral: gated,
   qwen2: gated,
@@ -90,7 +92,7 @@ const FAMILIES: Readonly<Record<string, (d: Dimensions) => ModelConfig>> = {
     tie_word_embeddings: d.tied,
     ...(d.positions === undefined ? {} : { max_seq_len: d.positions }),
   }),
-};
+});
 
 /** The architecture that settings spell out, or undefined where they do not; a pinned model wins over it. */
 export function architectureOf(settings: Settings, format: Format): Architecture | undefined {

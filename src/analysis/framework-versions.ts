@@ -3,7 +3,9 @@
  * pinned framework leaves to be installed beside it. Read from the releases' own requirements (`requirements.txt` and
  * `pyproject.toml` of axolotl's tags, the metadata of llamafactory's and ms-swift's wheels).
  */
+
 import type { LibraryVersions } from "../core/training/run";
+import { table } from "../terms/table";
 
 /** The newest releases this version of VRAM Lens describes. */
 export const FRAMEWORKS = {
@@ -17,11 +19,11 @@ export const FRAMEWORKS = {
 export type FrameworkLibrary = keyof typeof FRAMEWORKS;
 
 /** The package that reads a format. */
-export const PACKAGES: Readonly<Record<string, FrameworkLibrary>> = {
+export const PACKAGES: Readonly<Record<string, FrameworkLibrary>> = table({
   axolotl: "axolotl",
   "llama-factory": "llamafactory",
   "ms-swift": "ms-swift",
-};
+});
 
 type Required = Partial<Pick<LibraryVersions, "transformers" | "trl" | "peft" | "accelerate">>;
 

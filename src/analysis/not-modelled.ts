@@ -1,6 +1,7 @@
 /** What a run may be or do that the engine does not follow: then there is no number rather than a wrong one. */
 
 import type { SettingName } from "../terms/settings";
+import { table, tables } from "../terms/table";
 import type { MessageId } from "../words/message";
 import { frameworkOf, TRAINER_FORMATS } from "./frameworks";
 import type { RunInputs } from "./inputs";
@@ -13,7 +14,7 @@ import { OWN_LOSS } from "./trainers";
 const SWITCHES: readonly SettingName[] = ["use_llama_pro"];
 
 /** Why a trainer is not followed, where there is more to say than that it keeps several models. */
-const REASONS: Readonly<Record<string, MessageId>> = {
+const REASONS: Readonly<Record<string, MessageId>> = table({
   "async-grpo": "not-modelled.trainer.apart",
   "async-distillation": "not-modelled.trainer.apart",
   distillation: "not-modelled.trainer.teacher",
@@ -31,15 +32,15 @@ const REASONS: Readonly<Record<string, MessageId>> = {
   gmpo: "not-modelled.trainer.loss",
   a2po: "not-modelled.trainer.loss",
   "replay-buffer": "not-modelled.trainer.loss",
-};
+});
 
 /** Trainers of frameworks under the name of one that is followed elsewhere. */
-const OF_FORMAT: Readonly<Partial<Record<string, Readonly<Record<string, MessageId>>>>> = {
+const OF_FORMAT: Readonly<Partial<Record<string, Readonly<Record<string, MessageId>>>>> = tables({
   "llama-factory": { ppo: "not-modelled.trainer.one-model-ppo" },
-};
+});
 
 /** Why a format's runs are read only, where there is more to say than that. */
-const FORMATS: Readonly<Partial<Record<string, MessageId>>> = { openrlhf: "not-modelled.openrlhf" };
+const FORMATS: Readonly<Partial<Record<string, MessageId>>> = table({ openrlhf: "not-modelled.openrlhf" });
 
 /** Arguments of scripts that train a vision tower or projector beside the language model. */
 const MULTIMODAL = /(?:^|\s)(?:--)?(?:vision_tower|mm_projector_type|pretrain_mm_mlp_adapter)\b/m;

@@ -1,4 +1,5 @@
 /** Which class trains a model whose file has another name for it, or holds more than is trained. */
+import { table } from "../terms/table";
 
 type Config = Readonly<Record<string, unknown>>;
 
@@ -29,11 +30,11 @@ export function isThinker(family: string): boolean {
 }
 
 /** Models of pictures and text whose text side alone the class for language models loads (MODEL_FOR_CAUSAL_LM_MAPPING_NAMES). */
-const TEXT_SIDES: Readonly<Record<string, string>> = {
+const TEXT_SIDES: Readonly<Record<string, string>> = table({
   llama4: "llama4_text",
   qwen3_5: "qwen3_5_text",
   qwen3_5_moe: "qwen3_5_moe_text",
-};
+});
 
 /**
  * The config of what a class loads of a model: `AutoModelForCausalLM` loads the text side of some that read pictures, too.

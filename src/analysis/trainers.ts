@@ -4,6 +4,7 @@ import { TRAINER_MARKS } from "../formats/trl/keys";
 import type { Format } from "../formats/types";
 import type { Task } from "../terms/names";
 import type { SettingName } from "../terms/settings";
+import { table } from "../terms/table";
 import type { Settings } from "./settings";
 import type { LoadedDocument } from "./store";
 import { holds, type Versions } from "./versions";
@@ -69,10 +70,10 @@ function calledTrainer({ main }: Document): string | undefined {
 }
 
 /** Trainers that run the model's own loss, with what they make of the model: a label for every step of an argument. */
-export const OWN_LOSS: Readonly<Record<string, { readonly task: Task; readonly labels: number }>> = {
+export const OWN_LOSS: Readonly<Record<string, { readonly task: Task; readonly labels: number }>> = table({
   // trl/experimental/prm/prm_trainer.py of 1.11: AutoModelForTokenClassification(num_labels=2), no compute_loss
   prm: { task: "token-cls", labels: 2 },
-};
+});
 
 /** Stages that are the plain trainer's. */
 const PLAIN = new Set(["none", "sft", "pt", "false"]);
@@ -119,7 +120,7 @@ const OF_TRL: readonly Recorded[] = [
 ];
 
 /** Trainers that changed at other releases, or that a release has not got. */
-const APART: Readonly<Record<string, readonly Recorded[]>> = {
+const APART: Readonly<Record<string, readonly Recorded[]>> = table({
   // Until 1.3 it scored what follows the prompt; until 0.15 it had one loss for every `beta`.
   gkd: [
     { file: "trl", release: "1.16", from: "1.4", before: "2" },
@@ -140,10 +141,10 @@ const APART: Readonly<Record<string, readonly Recorded[]>> = {
     { file: "trl-1.9", release: "1.9", from: "0.24", before: "1.14" },
     { file: "trl-0.17", release: "0.17", from: "0.9", before: "0.24" },
   ],
-};
+});
 
 /** Names that frameworks have for trainers of the table above. */
-const ALIASES: Readonly<Record<string, string>> = { rm: "reward", gdpo: "grpo" };
+const ALIASES: Readonly<Record<string, string>> = table({ rm: "reward", gdpo: "grpo" });
 
 /** TRL's own: the recorded release that is the run's, or the one before it that stands for it. */
 function ofTrl(trainer: string, libraries: Versions): LossSource {

@@ -1,5 +1,7 @@
 /** Library versions: what decides about defaults, where they are pinned, and how they compare. */
+
 import type { LibraryVersions } from "../core/training/run";
+import { table } from "../terms/table";
 import { FRAMEWORKS, type FrameworkLibrary, REQUIRED } from "./framework-versions";
 
 export type Versions = LibraryVersions & Readonly<Record<FrameworkLibrary, string>>;
@@ -17,11 +19,11 @@ export const NEWEST: Versions = {
 };
 
 /** What frameworks pin of them in their own requirements: in force where the workspace pins nothing. */
-const PINNED_BY: Readonly<Record<string, Partial<Versions>>> = {
+const PINNED_BY: Readonly<Record<string, Partial<Versions>>> = table({
   axolotl: { trl: "1.9" },
   "llama-factory": { trl: "0.24" },
   "ms-swift": { trl: "0.29" },
-};
+});
 
 /** The versions a document of a format is read with when nothing says others. */
 export function standardLibraries(format: string): Versions {
@@ -32,13 +34,13 @@ export type Library = keyof Versions;
 export const LIBRARIES = Object.keys(NEWEST) as Library[];
 
 /** The last release before a major version: what a bound such as `<5` leaves. */
-const BEFORE: Readonly<Record<string, string>> = {
+const BEFORE: Readonly<Record<string, string>> = table({
   "transformers<5": "4.57.6",
   "torch<2.8": "2.7",
   "trl<1": "0.29",
   "ms-swift<4": "3.12.6",
   "ms-swift<3": "2.6.1",
-};
+});
 
 /** Negative, zero or positive as `a` is older than, equal to or newer than `b`. */
 function compareVersions(a: string, b: string): number {

@@ -1,6 +1,8 @@
 /** The commands of package.json. Each works or says why it cannot. */
+
 import * as vscode from "vscode";
 import { METHODS, type ReportParams, type ReportResult } from "../server/protocol";
+import { table } from "../terms/table";
 import type { CurrentDocument } from "./currentDocument";
 import { debugInfo } from "./debugInfo";
 import { chooseDevice } from "./devicePick";
@@ -26,7 +28,7 @@ interface Parts {
 type Command = (parts: Parts, argument: unknown) => Promise<void> | void;
 
 /** Every command by id. */
-export const COMMANDS: Readonly<Record<string, Command>> = {
+export const COMMANDS: Readonly<Record<string, Command>> = table({
   "vramlens.openPanel": ({ panel, current }, argument) => panel.show(targetUri(argument, current.uri)),
   "vramlens.estimateFile": estimateFile,
   "vramlens.chooseDevice": ({ session, current }, argument) => chooseDevice(session, targetUri(argument, current.uri)),
@@ -41,7 +43,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   "vramlens.restart": ({ session }) => session.restart(),
   "vramlens.copyDebugInfo": copyDebugInfo,
   "vramlens.showLogs": ({ channel }) => channel.show(),
-};
+});
 
 /** Registers all commands; a failing one shows its error with a way to the logs. */
 export function registerCommands(parts: Parts): vscode.Disposable {

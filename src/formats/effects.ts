@@ -1,6 +1,7 @@
 /** One sentence per canonical setting: what it does to GPU memory. Shared by the formats' tables. */
 
 import type { SettingName } from "../terms/settings";
+import { table } from "../terms/table";
 import type { KeySpec } from "./types";
 
 export const EFFECT = {
@@ -105,7 +106,7 @@ export function other(
 }
 
 /** Canonical compute dtypes by the words the frameworks use. */
-export const PRECISION: Readonly<Record<string, string>> = {
+export const PRECISION: Readonly<Record<string, string>> = table({
   bf16: "bf16",
   bfloat16: "bf16",
   "bf16-mixed": "bf16",
@@ -128,10 +129,10 @@ export const PRECISION: Readonly<Record<string, string>> = {
   false: "fp32",
   fp8: "fp8",
   amp_fp8: "fp8",
-};
+});
 
 /** Canonical storage dtypes by the words the frameworks use. */
-export const STORAGE: Readonly<Record<string, string>> = {
+export const STORAGE: Readonly<Record<string, string>> = table({
   bf16: "bfloat16",
   bfloat16: "bfloat16",
   "bf16-true": "bfloat16",
@@ -149,7 +150,7 @@ export const STORAGE: Readonly<Record<string, string>> = {
   "bf16-mixed": "float32",
   "16-mixed": "float32",
   "torch.float32": "float32",
-};
+});
 
 /** On means the named dtype, off nothing: for boolean keys such as `bf16`. */
 export function onlyWhenOn(value: string): Readonly<Record<string, string>> {

@@ -2,7 +2,9 @@
  * peft's config classes: the adapter each stands for and its fields by canonical name. Python calls, saved
  * `adapter_config.json` files and pins read them through this table. Source: peft/tuners/<tuner>/config.py (0.21).
  */
+
 import type { SettingName } from "../terms/settings";
+import { table } from "../terms/table";
 import { EFFECT, memory } from "./effects";
 import type { KeySpec } from "./types";
 
@@ -22,7 +24,7 @@ const field = (name: SettingName, type: KeySpec["type"], effect: string, min?: n
 });
 
 /** Fields by the name the classes use. */
-const FIELDS: Readonly<Record<string, Field>> = {
+const FIELDS: Readonly<Record<string, Field>> = table({
   r: field("lora_rank", "integer", EFFECT.rank, 0),
   lora_alpha: field("lora_alpha", "number", EFFECT.alpha),
   alpha: field("lora_alpha", "number", EFFECT.alpha),
@@ -67,7 +69,7 @@ const FIELDS: Readonly<Record<string, Field>> = {
     "How the factors start: made from the weights (PiSSA, OLoRA, LoftQ), each is taken apart in float32 before training.",
   ),
   block_share: field("adapter_block_share", "boolean", "One rotation for all blocks."),
-};
+});
 
 interface PeftClass {
   readonly callee: string;
@@ -116,13 +118,13 @@ const PEFT_CLASSES: readonly PeftClass[] = [
 ];
 
 /** Fields of LoRA's class that the adapter's other classes share, beside those its formats list themselves. */
-export const LORA_FIELDS: Readonly<Record<string, string>> = {
+export const LORA_FIELDS: Readonly<Record<string, string>> = table({
   target_parameters: "target_parameters",
   exclude_modules: "exclude_modules",
   layers_to_transform: "layers_to_transform",
   trainable_token_indices: "token_indices",
   init_lora_weights: "init_lora_weights",
-};
+});
 
 /** `[field as written, canonical name]` of a class. */
 function writtenFields({ fields, renamed = {} }: PeftClass): readonly (readonly [string, Field])[] {

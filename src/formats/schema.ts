@@ -201,7 +201,7 @@ function readKey(
   settings.push({ ...base, ...uncounted, name: key.name, value: meaning(read.value, key.means) });
   for (const also of key.also ?? []) {
     const text = textOf(read.value);
-    if (also.only && (text === undefined || also.means?.[text] === undefined)) continue;
+    if (also.only && (text === undefined || meant(also.means, text) === undefined)) continue;
     settings.push({ ...base, name: also.name, value: meaning(read.value, also.means) });
   }
 }
@@ -229,10 +229,15 @@ function textOf(value: LocatedSetting["value"]): string | undefined {
   return value === null ? "null" : typeof value === "object" ? undefined : String(value);
 }
 
+/** What a value of a file means: of the key's own words alone. */
+function meant(means: KeySpec["means"], text: string): string | number | boolean | null | undefined {
+  return means !== undefined && Object.hasOwn(means, text) ? means[text] : undefined;
+}
+
 function meaning(value: LocatedSetting["value"], means: KeySpec["means"]): LocatedSetting["value"] {
   const text = textOf(value);
   if (means === undefined || text === undefined) return value;
-  const direct = means[text] ?? means[text.toLowerCase()];
+  const direct = meant(means, text) ?? meant(means, text.toLowerCase());
   return direct === undefined ? value : direct;
 }
 
@@ -287,7 +292,7 @@ function spell(
     key.name === asked.name &&
     key.type === "any" &&
     typeof asked.value === "boolean" &&
-    means?.[String(asked.value)] === undefined;
+    meant(means, String(asked.value)) === undefined;
   if (means !== undefined && !plain) {
     const word = key.name === asked.name ? key.writes?.[String(asked.value)] : undefined;
     const written = word ?? Object.entries(means).find(([, canonical]) => canonical === asked.value)?.[0];

@@ -2,7 +2,9 @@
  * What TrainingArguments, TRL and other HF Trainer configs have in common: a map of arguments (at the root or under
  * a key), read by a table, with links to the model and to DeepSpeed.
  */
+
 import type { Entry, LocatedNode, MapNode, SyntaxProblem } from "../syntax/tree";
+import { table } from "../terms/table";
 import { deepspeedReader } from "./deepspeed/read";
 import { editByTable } from "./edit";
 import { type KeyTable, lastEntries, problem, type ReadPolicy, readByTable, tableOf } from "./table";
@@ -155,12 +157,12 @@ function linkOf(setting: LocatedSetting, links: DocumentLink[]): void {
   links.push({ kind, target: setting.value, span: setting.valueSpan });
 }
 
-const LINKS: Readonly<Record<string, DocumentLink["kind"]>> = {
+const LINKS: Readonly<Record<string, DocumentLink["kind"]>> = table({
   model: "model",
   config_name: "model",
   deepspeed: "deepspeed",
   fsdp_config: "fsdp",
-};
+});
 
 /** What makes a place strict JSON; nothing that is read changes. */
 export function strictMend({ mend, start, end }: SyntaxProblem): readonly ProblemFix[] {

@@ -1,4 +1,5 @@
 /** Which parser reads a document: by its name first, then by the editor's language. */
+import { table } from "../terms/table";
 import { parseJson } from "./json";
 import { parseNotebook } from "./notebook";
 import { parsePython } from "./python";
@@ -23,7 +24,7 @@ const BY_NAME: readonly (readonly [RegExp, Choice])[] = [
   [/(?:^|\/)(?:Docker|Container)file[^/]*$|\.dockerfile$/i, { syntax: "shell", flavour: "dockerfile" }],
 ];
 
-const BY_LANGUAGE: Readonly<Record<string, Choice>> = {
+const BY_LANGUAGE: Readonly<Record<string, Choice>> = table({
   json: { syntax: "json" },
   jsonc: { syntax: "json" },
   hjson: { syntax: "json" },
@@ -35,7 +36,7 @@ const BY_LANGUAGE: Readonly<Record<string, Choice>> = {
   makefile: { syntax: "shell", flavour: "makefile" },
   dockerfile: { syntax: "shell", flavour: "dockerfile" },
   jupyter: { syntax: "notebook" },
-};
+});
 
 function choose(uri: string, languageId: string): Choice | null {
   const path = uri.split(/[?#]/, 1)[0] ?? "";

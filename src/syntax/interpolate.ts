@@ -4,6 +4,7 @@
  * are known, stand where the interpolation is written and name the definition as their `source`. What cannot be
  * resolved becomes an unknown node.
  */
+import { table } from "../terms/table";
 import { yamlScalar } from "./scalars";
 import { nodeAt } from "./text";
 import type { Entry, LocatedNode, MapNode, ScalarNode, Span, UnknownNode } from "./tree";
@@ -123,7 +124,7 @@ class Interpolator {
   }
 }
 
-const ARITHMETIC: Readonly<Record<string, (a: number, b: number) => number>> = {
+const ARITHMETIC: Readonly<Record<string, (a: number, b: number) => number>> = table({
   multiply: (a, b) => a * b,
   mul: (a, b) => a * b,
   add: (a, b) => a + b,
@@ -134,7 +135,7 @@ const ARITHMETIC: Readonly<Record<string, (a: number, b: number) => number>> = {
   div: (a, b) => a / b,
   int_div: (a, b) => Math.floor(a / b),
   floor_div: (a, b) => Math.floor(a / b),
-};
+});
 
 function unknown(at: Span & { readonly raw: string }, reason: string): UnknownNode {
   return { kind: "unknown", raw: at.raw, reason, start: at.start, end: at.end };

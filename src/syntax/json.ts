@@ -7,14 +7,15 @@
  * or a closing bracket follows it on its line; otherwise it is a string to the end of the line.
  */
 
+import { table } from "../terms/table";
 import { type Message, say } from "../words/message";
 import { MAX_DEPTH, MAX_LENGTH, prepareText } from "./text";
 import type { Entry, ListNode, LocatedNode, MapNode, ParsedDocument, Span, SyntaxProblem } from "./tree";
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const PLAIN_TEXT: Readonly<Record<string, RegExp>> = { '"': /[^"\\\r\n]*/y, "'": /[^'\\\r\n]*/y };
+const PLAIN_TEXT: Readonly<Record<string, RegExp>> = table({ '"': /[^"\\\r\n]*/y, "'": /[^'\\\r\n]*/y });
 const PUNCTUATION = new Set(["{", "}", "[", "]", ",", ":"]);
-const ESCAPES: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
+const ESCAPES: Readonly<Record<string, string>> = table({ b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" });
 
 /** Reads JSON or HJSON. Never throws; offsets are those of `original`. */
 export function parseJson(original: string, limit: number = MAX_LENGTH.json): ParsedDocument {

@@ -3,6 +3,7 @@
  * first error, and a config is read while it is being typed. A line that cannot be read is reported and skipped.
  */
 
+import { table } from "../terms/table";
 import { type Message, say } from "../words/message";
 import { MAX_DEPTH, MAX_LENGTH, prepareText } from "./text";
 import type {
@@ -34,7 +35,7 @@ const NUMBER =
   /[+-]?(?:0x[0-9a-fA-F](?:_?[0-9a-fA-F])*|0o[0-7](?:_?[0-7])*|0b[01](?:_?[01])*|(?:\d(?:_?\d)*)(?:\.\d(?:_?\d)*)?(?:[eE][+-]?\d(?:_?\d)*)?|inf|nan)/y;
 const DATE =
   /\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})?)?|\d{2}:\d{2}:\d{2}(?:\.\d+)?/y;
-const ESCAPES: Readonly<Record<string, string>> = {
+const ESCAPES: Readonly<Record<string, string>> = table({
   b: "\b",
   t: "\t",
   n: "\n",
@@ -43,7 +44,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   e: "\x1b",
   '"': '"',
   "\\": "\\",
-};
+});
 
 /** Reads TOML. Never throws; offsets are those of `original`. */
 export function parseToml(original: string): ParsedDocument {

@@ -1,6 +1,7 @@
 /** How an assumption is settled: which pin takes the answer and what answers it takes. */
 
 import { ATTENTIONS, TASKS } from "../../src/terms/names";
+import { table } from "../../src/terms/table";
 
 export interface SettleField {
   /** Key of `.vramlens.yaml`, or of the config when no pin can settle it. */
@@ -11,14 +12,14 @@ export interface SettleField {
 
 const DTYPES = ["float32", "bfloat16", "float16"];
 
-const WORDS: Readonly<Record<string, readonly string[]>> = {
+const WORDS: Readonly<Record<string, readonly string[]>> = table({
   task: TASKS,
   attention: ATTENTIONS,
   dtype: DTYPES,
   load_dtype: DTYPES,
   "adapter.type": ["lora", "dora"],
   "quantization.type": ["nf4", "fp4", "int8"],
-};
+});
 
 const NUMBERS = new Set([
   "sequence_length",

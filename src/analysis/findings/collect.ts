@@ -7,6 +7,7 @@ import { replacing } from "../../formats/fix";
 import { strictMend } from "../../formats/trainer";
 import type { FormatProblem } from "../../formats/types";
 import type { Span } from "../../syntax/tree";
+import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { TRAINER_FORMATS } from "../frameworks";
 import type { RunInputs } from "../inputs";
@@ -102,11 +103,11 @@ function syntaxSeverity(code: string, languageId: string | undefined): Problem["
   return languageId === "shell" || languageId === "python" || languageId === "notebook" ? "warning" : "error";
 }
 
-const SYNTAX_CODES: Readonly<Record<string, string>> = {
+const SYNTAX_CODES: Readonly<Record<string, string>> = table({
   "duplicate-key": "duplicate-key",
   "merge-conflict": "merge-conflict",
   template: "unresolved-template",
-};
+});
 
 function modelProblems(inputs: RunInputs, resolution: Resolution, result: EstimateResult | undefined): Problem[] {
   const { model } = inputs;

@@ -1,4 +1,5 @@
 /** The pages under `docs/findings`, one per code, made from the catalogue. */
+import { table } from "../../terms/table";
 import { ending } from "../../terms/text";
 import { CATALOGUE, type CatalogueEntry } from "./catalogue";
 
@@ -11,7 +12,13 @@ interface Shown {
 }
 
 /** Languages of code blocks, by how a file's name ends. */
-const LANGUAGES: Readonly<Record<string, string>> = { json: "json", sh: "sh", txt: "text", py: "python", toml: "toml" };
+const LANGUAGES: Readonly<Record<string, string>> = table({
+  json: "json",
+  sh: "sh",
+  txt: "text",
+  py: "python",
+  toml: "toml",
+});
 
 /** Markdown page of a code. */
 function findingPage(entry: CatalogueEntry, shown: Shown | undefined): string {

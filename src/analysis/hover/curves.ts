@@ -2,6 +2,7 @@
 
 import { PEFT_TARGETS } from "../../core/training/adapters/peft-targets";
 import type { SettingName } from "../../terms/settings";
+import { table } from "../../terms/table";
 import type { MessageId } from "../../words/message";
 import type { Variant } from "../run-analysis";
 
@@ -84,7 +85,7 @@ function targets(variant: Variant): string {
 }
 
 /** Curves by canonical name. */
-export const CURVES: Readonly<Record<string, Curve>> = {
+export const CURVES: Readonly<Record<string, Curve>> = table({
   micro_batch_size: {
     label: "curve.micro_batch_size",
     override: "micro_batch_size",
@@ -188,10 +189,10 @@ export const CURVES: Readonly<Record<string, Curve>> = {
   label_smoothing: choices("curve.label_smoothing", "label_smoothing", ["0", "0.1"], (variant) =>
     String(variant.resolution.run?.labelSmoothing ?? 0),
   ),
-};
+});
 
 /** The switch of a block stands for the thing it switches. */
-export const ALIASES: Readonly<Record<string, string>> = {
+export const ALIASES: Readonly<Record<string, string>> = table({
   load_in_4bit: "quantization",
   load_in_8bit: "quantization",
   use_peft: "lora_rank",
@@ -204,4 +205,4 @@ export const ALIASES: Readonly<Record<string, string>> = {
   bf16_block: "bf16",
   fp16_block: "fp16",
   packing: "sequence_length",
-};
+});

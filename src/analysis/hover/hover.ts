@@ -7,6 +7,7 @@ import { COMMON_SIZES, usableBytes } from "../../core/hardware/devices";
 import type { Estimate, Phase } from "../../core/report/estimate";
 import type { KeySpec } from "../../formats/types";
 import type { SettingName } from "../../terms/settings";
+import { table } from "../../terms/table";
 import type { MessageId } from "../../words/message";
 import { PACKAGES } from "../framework-versions";
 import { largestBatch, largestBatchAlone } from "../levers/batch";
@@ -231,11 +232,11 @@ const SAVERS = new Set([
 ]);
 
 /** Settings counted in something, and how many of it the cost line speaks of. */
-const UNITS: Readonly<Record<string, { readonly per: number; readonly said: MessageId }>> = {
+const UNITS: Readonly<Record<string, { readonly per: number; readonly said: MessageId }>> = table({
   micro_batch_size: { per: 1, said: "hover.per-micro_batch_size" },
   sequence_length: { per: 1024, said: "hover.per-sequence_length" },
   lora_rank: { per: 8, said: "hover.per-lora_rank" },
-};
+});
 
 /** The components that grew most between two estimates, as shares. */
 function growth(from: Estimate | undefined, to: Estimate | undefined, locale: Locale): string {

@@ -1,5 +1,7 @@
 /** Chinese for the effect sentences of the tables of keys, by the English sentence. */
-export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
+import { table } from "../../terms/table";
+
+export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = table({
   "Sequences per GPU in one forward: activations and logits grow in proportion.":
     "前向时每张 GPU 的序列数：激活与 logits 随之成比例增长。",
   "Old name of per_device_train_batch_size.": "per_device_train_batch_size 的旧名称。",
@@ -404,4 +406,4 @@ export const EFFECTS_ZH_CN: Readonly<Record<string, string>> = {
   "Matrix products in 8 bits: smaller copies for the products, the weights stay.":
     "8 位矩阵乘：乘法用的副本更小，权重不变。",
   "Processor of pictures: without it a model is given texts alone.": "图像处理器：不写则只给模型文本。",
-};
+});

@@ -32,7 +32,7 @@ export function text(message: Message, locale: Locale): string {
 
 /** The id, if a table has it: for names that come from data. */
 export function messageId(name: string): MessageId | undefined {
-  return name in TABLES.en ? (name as MessageId) : undefined;
+  return Object.hasOwn(TABLES.en, name) ? (name as MessageId) : undefined;
 }
 
 /** Shorthand for messages made on the spot. */

@@ -11,6 +11,7 @@ import {
 import type { AdapterSpec, AdapterType, ModelConfig, QuantizationSpec } from "../../core/training/run";
 import type { Task } from "../../terms/names";
 import type { SettingName } from "../../terms/settings";
+import { table, tables } from "../../terms/table";
 import { say } from "../../words/message";
 import { keyFor } from "../defaults";
 import type { Setting, SettingValue } from "../settings";
@@ -21,7 +22,7 @@ import { initializationOf } from "./initialization";
 import { DTYPES } from "./precision";
 
 /** Adapters the engine follows, by the words of configs. */
-const ADAPTERS: Readonly<Record<string, AdapterType>> = {
+const ADAPTERS: Readonly<Record<string, AdapterType>> = table({
   lora: "lora",
   qlora: "lora",
   true: "lora",
@@ -44,17 +45,18 @@ const ADAPTERS: Readonly<Record<string, AdapterType>> = {
       ] as const
     ).map((type) => [type, type]),
   ),
-};
+});
 
 /** Ranks of peft's classes where they differ from LoRA's 8 (peft/tuners/<tuner>/config.py). */
 const STANDARD_RANKS: Readonly<Partial<Record<AdapterType, number>>> = { vera: 256, adalora: 12, oft: 0 };
 
 /** Modules that types choose for themselves, by model type. */
-const OWN_TARGETS: Readonly<Partial<Record<AdapterType, Readonly<Record<string, readonly string[] | string>>>>> = {
-  adalora: ADALORA_TARGETS,
-  ia3: IA3_TARGETS,
-  "ln-tuning": LN_TUNING_TARGETS,
-};
+const OWN_TARGETS: Readonly<Partial<Record<AdapterType, Readonly<Record<string, readonly string[] | string>>>>> =
+  tables({
+    adalora: ADALORA_TARGETS,
+    ia3: IA3_TARGETS,
+    "ln-tuning": LN_TUNING_TARGETS,
+  });
 
 /** Types that are not put on named modules. */
 const WITHOUT_TARGETS: ReadonlySet<AdapterType> = new Set([

@@ -2,7 +2,9 @@
  * What a checkpoint's own `quantization_config` says of how its weights are stored. Formats that transformers does not train
  * on have to be dequantized first (`is_trainable` in transformers/quantizers).
  */
+
 import type { GroupedFormat, ModelConfig, QuantizationSpec } from "../../core/training/run";
+import { table } from "../../terms/table";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -80,7 +82,7 @@ function additive(own: Json): StoredWeights {
   return { kind: "packed", spec: { type: "aqlm", double: false, codebooks, ...present({ skipModules }) } };
 }
 
-const METHODS: Readonly<Record<string, (own: Json) => StoredWeights>> = {
+const METHODS: Readonly<Record<string, (own: Json) => StoredWeights>> = table({
   gptq: (own) => grouped("gptq", own),
   awq: (own) => grouped("awq", own),
   hqq: (own) => grouped("hqq", own, { ...own, ...map(map(own["quant_config"])["weight_quant_params"]) }),
@@ -91,7 +93,7 @@ const METHODS: Readonly<Record<string, (own: Json) => StoredWeights>> = {
   bitsandbytes_8bit: bitsandbytes,
   "compressed-tensors": compressed,
   torchao,
-};
+});
 
 /** How the checkpoint stores its weights; null where it says nothing. */
 export function storedWeights(config: ModelConfig): StoredWeights | null {

@@ -1,6 +1,7 @@
 /** Batch, sequence and image sizes. */
 
 import type { ModelConfig, Task, TrainingRun } from "../../core/training/run";
+import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { defaultOf, keyFor } from "../defaults";
 import { frameworkOf } from "../frameworks";
@@ -155,7 +156,7 @@ function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number {
 }
 
 /** Positions of texts beside pictures where a config leaves them out (CLIPTextConfig, SiglipTextConfig). */
-const TEXT_POSITIONS: Readonly<Record<string, number>> = { clip: 77, siglip: 64, siglip2: 64 };
+const TEXT_POSITIONS: Readonly<Record<string, number>> = table({ clip: 77, siglip: 64, siglip2: 64 });
 
 /**
  * Families whose positions count from behind the padding's id (`create_position_ids_from_input_ids` of their modeling files): the
@@ -316,7 +317,7 @@ function sideOfPair(config: ModelConfig): unknown {
 const POOLED: ReadonlySet<string> = new Set(["gemma4", "gemma4_unified"]);
 
 /** Side of one tile where a processor cuts pictures into tiles, by model type; the config's own side goes before it. */
-const TILES: Readonly<Record<string, number>> = {
+const TILES: Readonly<Record<string, number>> = table({
   aya_vision: 364,
   cohere2_vision: 512,
   idefics2: 980,
@@ -327,7 +328,7 @@ const TILES: Readonly<Record<string, number>> = {
   ovis2: 448,
   qianfan_ocr: 448,
   smolvlm: 512,
-};
+});
 
 /**
  * Pixels that sides of pictures are rounded to by models that read pictures of any size, or null for models with

@@ -4,7 +4,9 @@
  * train/fp8_utils.py; torchtune/training/quantization.py (convert_to_float8_training); torchtitan/components/quantization/
  * float8.py; Megatron's and NeMo's linear layers are Transformer Engine's, which keep their 8-bit weights.
  */
+
 import type { Float8Recipe, Float8Spec } from "../../core/training/run";
+import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import type { Setting } from "../settings";
 import type { ResolveContext } from "./context";
@@ -12,7 +14,7 @@ import type { ResolveContext } from "./context";
 const RECIPES: ReadonlySet<string> = new Set<Float8Recipe>(["tensorwise", "rowwise", "rowwise_with_gw_hp"]);
 
 /** What each format's library does when nothing is said; others are run by accelerate. */
-const BY_FORMAT: Readonly<Record<string, Pick<Float8Spec, "backend" | "keeps" | "cachesWeights">>> = {
+const BY_FORMAT: Readonly<Record<string, Pick<Float8Spec, "backend" | "keeps" | "cachesWeights">>> = table({
   "llama-factory": { backend: "torchao", keeps: "head", cachesWeights: false },
   torchtune: { backend: "torchao", keeps: "head", cachesWeights: false },
   torchtitan: { backend: "torchao", keeps: "none", cachesWeights: false },
@@ -22,15 +24,15 @@ const BY_FORMAT: Readonly<Record<string, Pick<Float8Spec, "backend" | "keeps" | 
   "gpt-neox": { backend: "transformer-engine", keeps: "head", cachesWeights: false },
   lightning: { backend: "transformer-engine", keeps: "none", cachesWeights: false },
   "llm-foundry": { backend: "transformer-engine", keeps: "none", cachesWeights: false },
-};
+});
 
 /** Backends by the words of accelerate and LLaMA-Factory. */
-const BACKENDS: Readonly<Record<string, Float8Spec["backend"]>> = {
+const BACKENDS: Readonly<Record<string, Float8Spec["backend"]>> = table({
   ao: "torchao",
   torchao: "torchao",
   te: "transformer-engine",
   "transformer-engine": "transformer-engine",
-};
+});
 
 /** The setting that switches 8-bit products on, or undefined. */
 function switchOf(c: ResolveContext): Setting | undefined {

@@ -4,6 +4,7 @@ import { deviceSpec, findDevice } from "../../core/hardware/devices";
 import type { Part } from "../../core/training/parts";
 import { type DeviceSpec, type ModelConfig, TASKS, type Task, type TrainingRun } from "../../core/training/run";
 import type { SettingName } from "../../terms/settings";
+import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { keyFor } from "../defaults";
 import { isThinker } from "../trained-part";
@@ -70,7 +71,7 @@ const LIKELIEST: readonly Task[] = [
 ];
 
 /** Families trained further for another task than most: pages of words and boxes are labelled word by word. */
-const OWN_LIKELIEST: Readonly<Record<string, Task>> = { layoutlm: "token-cls" };
+const OWN_LIKELIEST: Readonly<Record<string, Task>> = table({ layoutlm: "token-cls" });
 
 /** Classes of transformers that have no head, and what is mostly put on them: a small one. */
 const BODIES = /^(?!Fast)\w*Model$/;

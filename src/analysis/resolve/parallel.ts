@@ -13,6 +13,7 @@ import type {
 } from "../../core/training/run";
 import { DEEPSPEED_KEYS } from "../../formats/deepspeed/keys";
 import type { SettingName } from "../../terms/settings";
+import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { defaultOf } from "../defaults";
 import { frameworkOf } from "../frameworks";
@@ -24,11 +25,12 @@ import type { ResolveContext } from "./context";
 type Compute = "bfloat16" | "float16" | null;
 
 /** Keys HF computes from the hidden size when the file says `auto` (transformers/integrations/deepspeed.py). */
-const BY_HIDDEN: Readonly<Record<string, { readonly stage3: boolean; readonly of: (hidden: number) => number }>> = {
-  reduce_bucket_size: { stage3: false, of: (hidden) => hidden * hidden },
-  stage3_prefetch_bucket_size: { stage3: true, of: (hidden) => Math.floor(0.9 * hidden * hidden) },
-  stage3_param_persistence_threshold: { stage3: true, of: (hidden) => 10 * hidden },
-};
+const BY_HIDDEN: Readonly<Record<string, { readonly stage3: boolean; readonly of: (hidden: number) => number }>> =
+  table({
+    reduce_bucket_size: { stage3: false, of: (hidden) => hidden * hidden },
+    stage3_prefetch_bucket_size: { stage3: true, of: (hidden) => Math.floor(0.9 * hidden * hidden) },
+    stage3_param_persistence_threshold: { stage3: true, of: (hidden) => 10 * hidden },
+  });
 
 /** The parallel part of a run on `worldSize` processes. */
 export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Compute, worldSize: number): ParallelSpec {
@@ -155,14 +157,14 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
   };
 }
 
-const GRAD_DTYPES: Readonly<Record<string, DType>> = {
+const GRAD_DTYPES: Readonly<Record<string, DType>> = table({
   fp32: "float32",
   float32: "float32",
   fp16: "float16",
   float16: "float16",
   bf16: "bfloat16",
   bfloat16: "bfloat16",
-};
+});
 
 /** DeepSpeed's own mixed precision; under HF `auto` follows the trainer's bf16 and fp16. */
 function engineDtype(c: ResolveContext, compute: Compute): DeepSpeedSpec["engineDtype"] {
@@ -175,13 +177,13 @@ function engineDtype(c: ResolveContext, compute: Compute): DeepSpeedSpec["engine
   return null;
 }
 
-const SHARDING: Readonly<Record<string, FsdpSpec["sharding"]>> = {
+const SHARDING: Readonly<Record<string, FsdpSpec["sharding"]>> = table({
   full_shard: "full_shard",
   shard_grad_op: "shard_grad_op",
   hybrid_shard: "hybrid_shard",
   hybrid_shard_zero2: "hybrid_shard",
   no_shard: "no_shard",
-};
+});
 
 /**
  * Copies of the sharded model: stated (`dp_replicate_size`), or with hybrid sharding one for every machine

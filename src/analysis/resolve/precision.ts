@@ -1,6 +1,8 @@
 /** Dtypes of the weights and of autocast. */
+
 import type { DType } from "../../core/engine/dtype";
 import type { ModelConfig } from "../../core/training/run";
+import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { keyFor } from "../defaults";
 import type { Setting, SettingValue } from "../settings";
@@ -8,7 +10,7 @@ import { holds } from "../versions";
 import type { ResolveContext } from "./context";
 
 /** Dtypes by every spelling that configs use. */
-export const DTYPES: Readonly<Record<string, DType>> = {
+export const DTYPES: Readonly<Record<string, DType>> = table({
   float32: "float32",
   fp32: "float32",
   float: "float32",
@@ -18,7 +20,7 @@ export const DTYPES: Readonly<Record<string, DType>> = {
   bfloat16: "bfloat16",
   bf16: "bfloat16",
   float64: "float64",
-};
+});
 
 /** Autocast dtype of the trainer, and `compute_dtype` for the report. */
 export function precisionOf(c: ResolveContext): "bfloat16" | "float16" | null {

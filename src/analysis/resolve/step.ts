@@ -4,6 +4,7 @@ import { ligerPatches } from "../../core/graph/liger";
 import { findOptimizer } from "../../core/training/optimizers";
 import type { Attention, CheckpointingSpec, ChunkedLossSpec, ModelConfig, TrainingRun } from "../../core/training/run";
 import { optimizerNamed, optimizerRow } from "../../terms/optimizers";
+import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { standsFor } from "../frameworks";
 import type { SettingValue } from "../settings";
@@ -304,7 +305,7 @@ export function fusedLayersOf(c: ResolveContext): NonNullable<TrainingRun["fused
 }
 
 /** DeepSpeed's optimizers by the HF name with the same memory. */
-const DEEPSPEED_OPTIMIZERS: Readonly<Record<string, string>> = {
+const DEEPSPEED_OPTIMIZERS: Readonly<Record<string, string>> = table({
   adam: "adamw_torch_fused",
   adamw: "adamw_torch_fused",
   fusedadam: "adamw_torch_fused",
@@ -312,7 +313,7 @@ const DEEPSPEED_OPTIMIZERS: Readonly<Record<string, string>> = {
   lion: "lion_32bit",
   adagrad: "adagrad",
   sgd: "sgd",
-};
+});
 
 /** `momentum=0.9, rank=64` as HF's `optim_args` reads it. */
 function optimizerArguments(value: SettingValue | undefined): Record<string, string> {

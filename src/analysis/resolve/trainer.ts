@@ -16,6 +16,7 @@ import type {
 } from "../../core/training/run";
 import { paced } from "../../core/training/trainers/pace";
 import type { SettingName } from "../../terms/settings";
+import { table, tables } from "../../terms/table";
 import { say } from "../../words/message";
 import type { RunInputs } from "../inputs";
 import type { Settings } from "../settings";
@@ -31,7 +32,7 @@ interface Flavour {
   readonly loss?: string;
 }
 
-const OF_TRL: Readonly<Record<string, Flavour>> = {
+const OF_TRL: Readonly<Record<string, Flavour>> = table({
   dpo: { kind: "dpo" },
   kto: { kind: "kto" },
   orpo: { kind: "orpo" },
@@ -40,13 +41,13 @@ const OF_TRL: Readonly<Record<string, Flavour>> = {
   grpo: { kind: "grpo" },
   rloo: { kind: "rloo" },
   gkd: { kind: "gkd" },
-};
+});
 
 /**
  * Trainers whose loss is captured, by format. Sources: axolotl/core/builders/rl.py (0.19),
  * swift/arguments/rlhf_args.py (4.6), llamafactory/train/tuner.py (0.9.5).
  */
-const MODELLED: Readonly<Record<string, Readonly<Record<string, Flavour>>>> = {
+const MODELLED: Readonly<Record<string, Readonly<Record<string, Flavour>>>> = tables({
   trl: {
     ...OF_TRL,
     ppo: { kind: "ppo" },
@@ -64,7 +65,7 @@ const MODELLED: Readonly<Record<string, Readonly<Record<string, Flavour>>>> = {
   // Every estimator without a critic runs the same update.
   verl: { verl: { kind: "grpo" } },
   "llama-factory": { dpo: { kind: "dpo" }, kto: { kind: "kto" }, rm: { kind: "rm" } },
-};
+});
 
 /** The captured trainer behind a name; undefined when there is none. */
 export function flavourOf(format: string, trainer: string): Flavour | undefined {
@@ -448,13 +449,13 @@ function verlSpec(c: ResolveContext, adapted: boolean, batch: Batch): TrainerSpe
 }
 
 /** Caches by the names transformers has for them (transformers/cache_utils.py, generation/configuration_utils.py). */
-const CACHES: Readonly<Record<string, NonNullable<RolloutSpec["cache"]>>> = {
+const CACHES: Readonly<Record<string, NonNullable<RolloutSpec["cache"]>>> = table({
   static: "static",
   hybrid: "static",
   sliding_window: "static",
   offloaded: "offloaded",
   quantized: "quantized",
-};
+});
 
 /** Sizes of the pages that a config states. */
 type Paged = "block_size" | "num_blocks" | "max_batch_tokens" | "max_memory_percent";

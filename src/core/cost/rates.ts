@@ -1,5 +1,6 @@
 /** Which share of a card's peaks training kernels reach, as `[slow, fast]` bounds. Data, with where it comes from. */
 
+import { table } from "../../terms/table";
 import type { Device } from "../hardware/types";
 import type { Product } from "../report/operators";
 
@@ -23,7 +24,7 @@ export interface Achieved {
  * peak forward and 63 % backward at head size 128 (arXiv 2307.08691), but 35–40 % of H100's, the first FlashAttention half
  * of that, and FlashAttention-3 75 % (arXiv 2407.08608).
  */
-const ACHIEVED: Readonly<Record<string, Achieved>> = {
+const ACHIEVED: Readonly<Record<string, Achieved>> = table({
   pascal: { matrix: [0.5, 0.85], attention: [0.1, 0.3] },
   volta: { matrix: [0.5, 0.8], attention: [0.1, 0.35] },
   turing: { matrix: [0.5, 0.9], attention: [0.1, 0.4] },
@@ -41,20 +42,20 @@ const ACHIEVED: Readonly<Record<string, Achieved>> = {
   apple: { matrix: [0.45, 0.85], attention: [0.1, 0.4] },
   gaudi: { matrix: [0.5, 0.95], attention: [0.2, 0.5] },
   xe: { matrix: [0.35, 0.7], attention: [0.1, 0.35] },
-};
+});
 /** GeForce cards clock above the boost that their peaks are stated at: 3090 and 4090 exceed them by a tenth. */
-const GEFORCE: Readonly<Record<string, Achieved>> = {
+const GEFORCE: Readonly<Record<string, Achieved>> = table({
   ampere: { matrix: [0.72, 1.08], attention: [0.3, 0.7] },
   ada: { matrix: [0.72, 1.06], attention: [0.3, 0.75] },
   blackwell: { matrix: [0.65, 1], attention: [0.3, 0.7] },
-};
+});
 const UNKNOWN: Achieved = { matrix: [0.4, 0.85], attention: [0.15, 0.5] };
 
 /**
  * Cards whose power limit holds them further back than their generation: sustained products of T4 are 20–35 TFLOP/s; cards
  * in PCIe slots have three quarters of the power of those on boards, or less.
  */
-const POWER_LIMITED: Readonly<Record<string, Achieved>> = {
+const POWER_LIMITED: Readonly<Record<string, Achieved>> = table({
   "Tesla T4": { matrix: [0.3, 0.6], attention: [0.08, 0.3] },
   "NVIDIA L4": { matrix: [0.38, 0.75], attention: [0.15, 0.45] },
   "NVIDIA L40S": { matrix: [0.45, 0.72], attention: [0.2, 0.5] },
@@ -63,7 +64,7 @@ const POWER_LIMITED: Readonly<Record<string, Achieved>> = {
   "NVIDIA A100 80GB PCIe": { matrix: [0.5, 0.82], attention: [0.25, 0.6] },
   "NVIDIA A800 80GB PCIe": { matrix: [0.5, 0.82], attention: [0.25, 0.6] },
   "NVIDIA H100 PCIe": { matrix: [0.4, 0.66], attention: [0.2, 0.45] },
-};
+});
 
 export function achieved(device: Device): Achieved {
   const own = POWER_LIMITED[device.name] ?? (/GeForce/.test(device.name) ? GEFORCE[device.architecture] : undefined);
@@ -144,7 +145,7 @@ export const HOST_ADAM_SECONDS: Range = [2.8, 0.22];
 export const NVME: Range = [3e9, 14e9];
 
 /** float32 lanes of a multiprocessor and its clock under boost, by generation: what its float32 peak is made of. */
-const MULTIPROCESSOR: Readonly<Record<string, readonly [lanes: number, hertz: number]>> = {
+const MULTIPROCESSOR: Readonly<Record<string, readonly [lanes: number, hertz: number]>> = table({
   pascal: [64, 1.4e9],
   volta: [64, 1.53e9],
   turing: [64, 1.6e9],
@@ -152,7 +153,7 @@ const MULTIPROCESSOR: Readonly<Record<string, readonly [lanes: number, hertz: nu
   ada: [128, 2.5e9],
   hopper: [128, 1.9e9],
   blackwell: [128, 2.3e9],
-};
+});
 /** Data-centre Ampere has half the lanes of the consumer's, and a lower clock. */
 const GA100 = /A100|A800|A30/;
 

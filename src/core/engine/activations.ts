@@ -2,6 +2,7 @@
  * Activation modules by the name configs use (`hidden_act`), as transformers/activations.py evaluates them; the order of
  * the operations and what Python holds meanwhile decide the temporaries.
  */
+import { table } from "../../terms/table";
 import { add, elementwise, mul, pow, unary } from "./ops/arithmetic";
 import type { Tensor } from "./tensor";
 import type { Torch } from "./torch";
@@ -115,7 +116,7 @@ function bloomGelu(torch: Torch, input: Tensor): Tensor {
   return torch.attach(node, out);
 }
 
-const ACTIVATIONS: Readonly<Record<string, Activation>> = {
+const ACTIVATIONS: Readonly<Record<string, Activation>> = table({
   gelu: kernel("gelu"),
   bloom_gelu: bloomGelu,
   gelu_pytorch_tanh: kernel("gelu"),
@@ -135,7 +136,7 @@ const ACTIVATIONS: Readonly<Record<string, Activation>> = {
   tanh: kernel("tanh"),
   sigmoid: kernel("sigmoid"),
   linear: (_, input) => input.retain(),
-};
+});
 
 /** The activation's output, or null when the name is unknown. */
 export function activate(torch: Torch, name: string, input: Tensor): Tensor | null {

@@ -2,6 +2,7 @@
  * A model's `config.json` seen through its family's defaults, aliases and derived values, as the config class of the
  * library would fill it in.
  */
+import { table } from "../../terms/table";
 import type { ModelConfig, TrainingRun } from "../training/run";
 import { Expressions, type Scope, truthy, type Value } from "./expression";
 import type { ArchitectureGraph, FamilyGraphs } from "./types";
@@ -37,20 +38,20 @@ export function sizesOf(run: TrainingRun): RunSizes {
  * What models compute themselves where their config class leaves a key out
  * (`getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads`).
  */
-const CONVENTIONS: Readonly<Record<string, string>> = { head_dim: "hidden_size//num_attention_heads" };
+const CONVENTIONS: Readonly<Record<string, string>> = table({ head_dim: "hidden_size//num_attention_heads" });
 
 /**
  * Kinds of layers as older files spell them (configuration_utils.py, `remap_legacy_layer_types`), and the letters of
  * `hybrid_override_pattern` (configuration_nemotron_h.py, `_pattern_to_list`).
  */
-const KINDS: Readonly<Record<string, string>> = {
+const KINDS: Readonly<Record<string, string>> = table({
   mamba: "linear_attention",
   attention: "full_attention",
   M: "linear_attention",
   "*": "full_attention",
   E: "moe",
   "-": "mlp",
-};
+});
 
 /** An element of a list of the config, as expressions name it. */
 const LISTED = /^(.*)\.(\d+)$/;

@@ -1,6 +1,7 @@
 /**
  * Expressions of captured graphs (see `Expression` in `types.ts`): parsed once, evaluated for a run and a layer.
  */
+import { table } from "../../terms/table";
 
 export type Value = number | string | boolean | null;
 
@@ -30,16 +31,16 @@ function tokenize(source: string): Token[] {
   return tokens;
 }
 
-const FUNCTIONS: Readonly<Record<string, (...values: number[]) => number>> = {
+const FUNCTIONS: Readonly<Record<string, (...values: number[]) => number>> = table({
   min: Math.min,
   max: Math.max,
   ceil_div: (a = 0, b = 1) => Math.ceil(a / b),
   floor: Math.floor,
   ceil: Math.ceil,
-};
+});
 
 /** Binding power of binary operators, loosest first. */
-const BINARY: Readonly<Record<string, { power: number; apply: (a: Value, b: Value) => Value }>> = {
+const BINARY: Readonly<Record<string, { power: number; apply: (a: Value, b: Value) => Value }>> = table({
   or: { power: 1, apply: (a, b) => (truthy(a) ? a : b) },
   and: { power: 2, apply: (a, b) => (truthy(a) ? b : a) },
   "==": { power: 4, apply: (a, b) => equal(a, b) },
@@ -54,7 +55,7 @@ const BINARY: Readonly<Record<string, { power: number; apply: (a: Value, b: Valu
   "/": { power: 6, apply: (a, b) => number(a) / number(b) },
   "//": { power: 6, apply: (a, b) => Math.floor(number(a) / number(b)) },
   "%": { power: 6, apply: (a, b) => ((number(a) % number(b)) + number(b)) % number(b) },
-};
+});
 
 function number(value: Value): number {
   return typeof value === "number" ? value : typeof value === "boolean" ? Number(value) : Number.NaN;

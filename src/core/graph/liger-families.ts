@@ -3,6 +3,8 @@
  * Source: liger_kernel/transformers/monkey_patch.py of 0.8.5 (MODEL_TYPE_TO_APPLY_LIGER_FN);
  * `python -m capture.liger` writes this file.
  */
+import { table } from "../../terms/table";
+
 export type LigerKernel =
   | "cross_entropy"
   | "fused_linear_cross_entropy"
@@ -14,7 +16,7 @@ export type LigerKernel =
   | "swiglu";
 
 /** Names of kernels, separated by blanks. */
-export const LIGER_FAMILIES: Readonly<Record<string, string>> = {
+export const LIGER_FAMILIES: Readonly<Record<string, string>> = table({
   deepseek_v2: "fused_linear_cross_entropy rms_norm swiglu",
   deepseek_v3: "fused_linear_cross_entropy rms_norm swiglu",
   deepseek_v4: "fused_linear_cross_entropy rms_norm",
@@ -68,4 +70,4 @@ export const LIGER_FAMILIES: Readonly<Record<string, string>> = {
   qwen3_vl_text: "fused_linear_cross_entropy rms_norm rope",
   smollm3: "fused_linear_cross_entropy rms_norm rope swiglu",
   smolvlm: "fused_linear_cross_entropy layer_norm rms_norm",
-};
+});

@@ -2,10 +2,11 @@
  * Stand-ins for architectures nobody captured: the captured family whose code is nearest by what the config says, with
  * the config's own names brought to that family's. The estimate then states the substitution and widens its band.
  */
+import { table } from "../../terms/table";
 import type { ModelConfig } from "../training/run";
 
 /** Other names of the keys every transformer has. */
-const NAMES: Readonly<Record<string, readonly string[]>> = {
+const NAMES: Readonly<Record<string, readonly string[]>> = table({
   hidden_size: ["n_embd", "d_model", "dim", "model_dim", "embed_dim"],
   num_hidden_layers: ["n_layer", "n_layers", "num_layers", "num_decoder_layers", "decoder_layers", "depth"],
   num_attention_heads: ["n_head", "n_heads", "num_heads", "decoder_attention_heads"],
@@ -22,7 +23,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   num_local_experts: ["num_experts", "n_routed_experts", "moe_num_experts"],
   num_experts_per_tok: ["num_experts_per_token", "moe_top_k", "moe_k"],
   max_position_embeddings: ["n_positions", "max_sequence_length", "n_ctx", "seq_length"],
-};
+});
 
 const has = (config: ModelConfig, ...keys: string[]): boolean =>
   keys.some((key) => [key, ...(NAMES[key] ?? [])].some((name) => typeof config[name] === "number"));

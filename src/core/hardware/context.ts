@@ -2,6 +2,7 @@
  * Device memory that no tensor holds: the CUDA context with the kernels loaded so far, library workspaces outside the
  * caching allocator, and NCCL's buffers. It differs with driver, CUDA and library versions, so it is a band.
  */
+import { table } from "../../terms/table";
 
 /** Bytes. `low` and `high` bound what was reported; `likely` is used for the single figure. */
 export interface ByteBand {
@@ -24,7 +25,7 @@ const band = (low: number, likely: number, high: number): ByteBand => ({
  * and printf/heap areas: 250–300 MiB on small Turing and Ampere parts, 400–530 MiB on A100 and H100. A training step
  * also loads cuBLAS, cuDNN and attention kernels, 50–250 MiB. No public table exists for Blackwell: its band is wider.
  */
-const CONTEXT: Readonly<Record<string, ByteBand>> = {
+const CONTEXT: Readonly<Record<string, ByteBand>> = table({
   pascal: band(200, 330, 700),
   volta: band(300, 420, 800),
   turing: band(200, 330, 800),
@@ -44,18 +45,18 @@ const CONTEXT: Readonly<Record<string, ByteBand>> = {
   gaudi: band(500, 2000, 4000),
   xe: band(200, 600, 1500),
   unknown: band(250, 480, 1300),
-};
+});
 
 /**
  * The same before CUDA 11.7, when all of PyTorch's kernels are loaded with the context: what was reported of the bare one
  * (880 MiB on RTX 2080 Ti and 1490 MiB on RTX 3090, pytorch#49877; 1343 MiB on V100, transformers' guide to one GPU;
  * 0.90 to 1.78 GiB on A100, Machine Learning Engineering, training/performance), and the step's own libraries above it.
  */
-const EAGER: Readonly<Record<string, ByteBand>> = {
+const EAGER: Readonly<Record<string, ByteBand>> = table({
   volta: band(1343, 1393, 1593),
   turing: band(880, 930, 1130),
   ampere: band(922, 1540, 2073),
-};
+});
 
 /**
  * Whether a release of PyTorch loads kernels with the context: up to 1.12, built for CUDA 11.6 and older. Since 1.13 it
@@ -86,7 +87,7 @@ export function contextBand(architecture: string, torch?: string): ByteBand {
 const MIB_32 = 32 * MIB;
 /** `:4096:2:16:8`, cuBLAS's configuration that PyTorch picks before Hopper. */
 const CUBLAS_DEFAULT = 4096 * 1024 * 2 + 16 * 1024 * 8;
-const CUBLAS: Readonly<Record<string, number>> = {
+const CUBLAS: Readonly<Record<string, number>> = table({
   hopper: MIB_32,
   blackwell: MIB_32,
   cdna1: MIB_32,
@@ -98,7 +99,7 @@ const CUBLAS: Readonly<Record<string, number>> = {
   apple: 0,
   gaudi: 0,
   xe: 0,
-};
+});
 
 /**
  * cuBLAS workspace that PyTorch allocates, through its caching allocator, per handle and stream

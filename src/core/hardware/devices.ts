@@ -1,4 +1,5 @@
 /** The catalogue of accelerators and how to find one by whatever a person calls it. */
+import { table } from "../../terms/table";
 import { withoutEnding } from "../../terms/text";
 import type { DeviceSpec } from "../training/run";
 import { AMD_AND_INTEL } from "./amd";
@@ -234,7 +235,7 @@ export function findDevice(text: string): DeviceMatch | null {
 }
 
 /** Letters typed for digits: `4O90`, `A1OO`, `H1l0`. */
-const MISTAKEN_DIGITS: Readonly<Record<string, string>> = { o: "0", l: "1", i: "1" };
+const MISTAKEN_DIGITS: Readonly<Record<string, string>> = table({ o: "0", l: "1", i: "1" });
 
 /** A model number with the digits that were meant. */
 function withDigits(word: string): string {

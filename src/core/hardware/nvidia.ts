@@ -8,6 +8,7 @@
  * data sheets and architecture white papers (Turing WP-09183, Ampere GA102 V2, Ada V2, Hopper V1.04, Blackwell).
  * Links are GB/s per direction.
  */
+import { table } from "../../terms/table";
 import type { Device, DeviceGroup, MigProfile } from "./types";
 
 const MIB = 2 ** 20;
@@ -238,7 +239,7 @@ const BLACKWELL_WORKSTATION: readonly Row[] = [
 
 /** name, GiB that the slice has, sevenths of the compute (quarters on A30): NVIDIA MIG user guide, `-lgip` listings. */
 type MigRow = readonly [string, number, number];
-const MIG: Readonly<Record<string, readonly MigRow[]>> = {
+const MIG: Readonly<Record<string, readonly MigRow[]>> = table({
   "NVIDIA A30": [
     ["1g.6gb", 5.81, 1 / 4],
     ["2g.12gb", 11.69, 2 / 4],
@@ -292,8 +293,8 @@ const MIG: Readonly<Record<string, readonly MigRow[]>> = {
     ["4g.90gb", 88.75, 4 / 7],
     ["7g.180gb", 178, 1],
   ],
-};
-const MIG_OF: Readonly<Record<string, string>> = {
+});
+const MIG_OF: Readonly<Record<string, string>> = table({
   "NVIDIA A30": "NVIDIA A30",
   "NVIDIA A100-SXM4-40GB": "A100 40",
   "NVIDIA A100-PCIE-40GB": "A100 40",
@@ -308,10 +309,10 @@ const MIG_OF: Readonly<Record<string, string>> = {
   "NVIDIA H200": "H200",
   "NVIDIA H200 NVL": "H200",
   "NVIDIA B200": "B200",
-};
+});
 
 /** Whether 16-bit matrix units take bfloat16 and TF32 (from Ampere) and float8 (from Ada). */
-const UNITS: Readonly<Record<string, { readonly bfloat16: boolean; readonly float8: boolean }>> = {
+const UNITS: Readonly<Record<string, { readonly bfloat16: boolean; readonly float8: boolean }>> = table({
   pascal: { bfloat16: false, float8: false },
   volta: { bfloat16: false, float8: false },
   turing: { bfloat16: false, float8: false },
@@ -319,7 +320,7 @@ const UNITS: Readonly<Record<string, { readonly bfloat16: boolean; readonly floa
   ada: { bfloat16: true, float8: true },
   hopper: { bfloat16: true, float8: true },
   blackwell: { bfloat16: true, float8: true },
-};
+});
 
 function migProfiles(name: string): readonly MigProfile[] {
   const rows = MIG[MIG_OF[name] ?? ""] ?? [];

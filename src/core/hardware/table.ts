@@ -1,16 +1,17 @@
 /** The catalogue as a Markdown page, for `docs/devices.md`. */
+import { table } from "../../terms/table";
 import { DEVICE_GROUPS, DEVICES, type Device, usableBytes } from "./devices";
 import { INSTANCE_TYPES } from "./instances";
 
 const GIB = 2 ** 30;
 
-const HEADINGS: Readonly<Record<string, string>> = {
+const HEADINGS: Readonly<Record<string, string>> = table({
   "data-centre": "Data centre",
   workstation: "Workstation",
   consumer: "Consumer",
   laptop: "Laptop",
   apple: "Apple silicon",
-};
+});
 
 function row(device: Device): string {
   const gib = (bytes: number) => (bytes / GIB).toFixed(1);

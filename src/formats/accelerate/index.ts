@@ -1,4 +1,5 @@
 /** Accelerate's launch config: YAML or JSON, written by `accelerate config`. */
+import { table } from "../../terms/table";
 import { dataView } from "../carriers";
 import { removing, replacing } from "../fix";
 import { count, derived, NOT_RECOGNISED, schemaFormat, valueAt } from "../schema";
@@ -31,12 +32,12 @@ const FSDP1_ONLY: ReadonlySet<string> = new Set([
 ]);
 
 /** The same sharding as the other FSDP spells it (`FullyShardedDataParallelPlugin` in accelerate/utils/dataclasses.py). */
-const RESHARDED: Readonly<Record<string, string>> = {
+const RESHARDED: Readonly<Record<string, string>> = table({
   full_shard: "true",
   shard_grad_op: "false",
   true: '"FULL_SHARD"',
   false: '"SHARD_GRAD_OP"',
-};
+});
 
 function resharded(at: LocatedSetting, written: string): readonly ProblemFix[] {
   const other = RESHARDED[written.toLowerCase()];

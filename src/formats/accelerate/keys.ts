@@ -2,12 +2,14 @@
  * Accelerate's launch config: world size, precision, DeepSpeed, FSDP and parallel degrees.
  * Source: `accelerate/commands/config/config_args.py`, `commands/launch.py`, `utils/dataclasses.py` of 1.15.
  */
+
 import type { SettingName } from "../../terms/settings";
+import { table } from "../../terms/table";
 import { EFFECT, memory, other, PRECISION } from "../effects";
 import type { KeySpec } from "../types";
 
 /** FSDP strategies by name and by number (`ShardingStrategy`). */
-export const SHARDING: Readonly<Record<string, string>> = {
+export const SHARDING: Readonly<Record<string, string>> = table({
   FULL_SHARD: "full_shard",
   "1": "full_shard",
   SHARD_GRAD_OP: "shard_grad_op",
@@ -22,7 +24,7 @@ export const SHARDING: Readonly<Record<string, string>> = {
   shard_grad_op: "shard_grad_op",
   hybrid_shard: "hybrid_shard",
   no_shard: "no_shard",
-};
+});
 
 const DEEPSPEED: readonly KeySpec[] = [
   memory("deepspeed_config", null, "map", EFFECT.deepspeed, { nullable: true }),

@@ -6,6 +6,7 @@
 
 import type { ShellCommand } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
+import { table } from "../../terms/table";
 import type { LocatedSetting } from "../types";
 
 interface Example {
@@ -24,7 +25,7 @@ const TEXTS = "AutoModelForSequenceClassification";
 const SUMS: Example = { loads: "AutoModelForSeq2SeqLM", limit: 1024, target: 128 };
 
 /** By the name of the script without `_no_trainer` and `.py`. */
-const EXAMPLES: Readonly<Record<string, Example>> = {
+const EXAMPLES: Readonly<Record<string, Example>> = table({
   run_glue: { loads: TEXTS, limit: 128, fills: true },
   run_classification: { loads: TEXTS, limit: 128, fills: true },
   run_xnli: { loads: TEXTS, limit: 128, fills: true },
@@ -45,7 +46,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   run_audio_classification: { loads: "AutoModelForAudioClassification", seconds: 20 },
   run_speech_recognition_ctc: { loads: "AutoModelForCTC", seconds: 20 },
   run_speech_recognition_seq2seq: { loads: "AutoModelForSpeechSeq2Seq", seconds: 20 },
-};
+});
 
 const SCRIPT = /(?:^|[\\/])(run_\w+?)(_no_trainer)?\.py$/;
 

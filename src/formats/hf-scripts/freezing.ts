@@ -3,6 +3,7 @@
  * tests of their names, or for a module at once (torch/nn/modules/module.py, `requires_grad_`). Methods of transformers' models that
  * do so are known by their names (`freeze_encoder`, `freeze_feature_encoder`).
  */
+
 import type {
   ListNode,
   PythonCall,
@@ -14,6 +15,7 @@ import type {
   Span,
 } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
+import { table } from "../../terms/table";
 import type { PartStep, WeightRule } from "../../terms/weights";
 import type { LocatedSetting } from "../types";
 import { isBefore, LOADS, type Training, trainingOf } from "./training";
@@ -23,13 +25,13 @@ type Freezing = { readonly rule: WeightRule } | { readonly unknown: string };
 
 /** Methods that give the object back, or that change nothing about its parts. */
 const SAME: ReadonlySet<string> = new Set("to cuda half bfloat16 float train eval compile".split(" "));
-const PARTS: Readonly<Record<string, PartStep>> = {
+const PARTS: Readonly<Record<string, PartStep>> = table({
   get_base_model: { method: "base" },
   get_input_embeddings: { method: "input-embeddings" },
   get_output_embeddings: { method: "output-embeddings" },
   get_encoder: { method: "encoder" },
   get_decoder: { method: "decoder" },
-};
+});
 const frozen = (pattern: string, part?: readonly PartStep[]): WeightRule => ({
   pattern,
   trained: false,
@@ -37,13 +39,13 @@ const frozen = (pattern: string, part?: readonly PartStep[]): WeightRule => ({
 });
 
 /** `freeze_…` of transformers' speech models. */
-const FREEZES: Readonly<Record<string, WeightRule>> = {
+const FREEZES: Readonly<Record<string, WeightRule>> = table({
   freeze_base_model: frozen("", [{ method: "base" }]),
   freeze_feature_encoder: frozen("(?:^|\\.)feature_extractor\\."),
   freeze_feature_extractor: frozen("(?:^|\\.)feature_extractor\\."),
   freeze_encoder: frozen("", [{ method: "encoder" }]),
   freeze_decoder: frozen("", [{ method: "decoder" }]),
-};
+});
 
 /** A part of the model, and which of its parameters are meant. */
 interface Place {

@@ -6,6 +6,7 @@
 import type { Entry, LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
 import { OPTIMIZER_CLASSES } from "../../terms/optimizers";
 import type { SettingName } from "../../terms/settings";
+import { table } from "../../terms/table";
 import type { LocatedSetting } from "../types";
 import { rawOf, trainedNames } from "./loads";
 
@@ -68,7 +69,7 @@ function optimizerOf({ calls, imports }: PythonModule): LocatedSetting[] {
   ];
 }
 
-const COMPUTE: Readonly<Record<string, string>> = { bfloat16: "bf16", float16: "fp16", half: "fp16" };
+const COMPUTE: Readonly<Record<string, string>> = table({ bfloat16: "bf16", float16: "fp16", half: "fp16" });
 
 /** `torch.autocast`, whose dtype on CUDA is float16 where none is given (torch/amp/autocast_mode.py). */
 function autocastOf({ calls }: PythonModule): LocatedSetting[] {
@@ -80,7 +81,7 @@ function autocastOf({ calls }: PythonModule): LocatedSetting[] {
   return [at("compute_dtype", call, COMPUTE[String(plain(named))] ?? "fp16", named)];
 }
 
-const CASTS: Readonly<Record<string, string>> = { half: "float16", bfloat16: "bfloat16", float: "float32" };
+const CASTS: Readonly<Record<string, string>> = table({ half: "float16", bfloat16: "bfloat16", float: "float32" });
 
 /** The dtype that the loaded model's weights are cast to as a whole: `model.half()`, `model.to(dtype=torch.bfloat16)`. */
 function castOf(python: PythonModule, names: ReadonlySet<string>): LocatedSetting[] {

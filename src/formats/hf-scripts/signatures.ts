@@ -2,6 +2,7 @@
  * Arguments that classes of Hugging Face's libraries take: `name@1.2` since that version, `name!1.4` until before it.
  * Source: the libraries' own code; `python -m capture.signatures` writes this file.
  */
+import { table } from "../../terms/table";
 
 export interface Signature {
   readonly library: "transformers" | "trl" | "peft";
@@ -10,7 +11,7 @@ export interface Signature {
   readonly takes: string;
 }
 
-export const SIGNATURES: Readonly<Record<string, Signature>> = {
+export const SIGNATURES: Readonly<Record<string, Signature>> = table({
   BitsAndBytesConfig: {
     library: "transformers",
     takes:
@@ -428,4 +429,4 @@ export const SIGNATURES: Readonly<Record<string, Signature>> = {
       "revision runtime_config@0.13 target_modules target_parameters@0.17 task_type trainable_token_indices@0.17 " +
       "use_bdlora@0.21 use_dora@0.13 use_qalora@0.17 use_rslora@0.13 velora_config@0.21",
   },
-};
+});

@@ -2,6 +2,7 @@
  * Lightning CLI configs, litgpt's configs and the Hydra-Lightning template.
  * Source: `lightning/pytorch/trainer/trainer.py` of 2.6, `litgpt/args.py`, `litgpt/finetune/*.py`.
  */
+import { table } from "../../terms/table";
 import { EFFECT, memory, other, PRECISION, STORAGE } from "../effects";
 import type { KeySpec } from "../types";
 
@@ -22,16 +23,16 @@ export const STRATEGIES: Readonly<
 };
 
 /** Bare `16` and `bf16` are the old spellings of mixed precision; only `-true` stores the weights low. */
-const KEPT: Readonly<Record<string, string>> = { ...STORAGE, "16": "float32", bf16: "float32", "32": "float32" };
-const COMPUTE: Readonly<Record<string, string>> = {
+const KEPT: Readonly<Record<string, string>> = table({ ...STORAGE, "16": "float32", bf16: "float32", "32": "float32" });
+const COMPUTE: Readonly<Record<string, string>> = table({
   ...PRECISION,
   "64": "fp32",
   "transformer-engine": "fp8",
   "transformer-engine-float16": "fp8",
-};
+});
 
 /** PyTorch's optimizer classes by the name of the same optimizer in transformers. */
-const OPTIMIZERS: Readonly<Record<string, string>> = {
+const OPTIMIZERS: Readonly<Record<string, string>> = table({
   "torch.optim.AdamW": "adamw_torch",
   AdamW: "adamw_torch",
   "torch.optim.Adam": "adamw_torch",
@@ -41,7 +42,7 @@ const OPTIMIZERS: Readonly<Record<string, string>> = {
   "torch.optim.Adagrad": "adagrad",
   "bitsandbytes.optim.AdamW8bit": "adamw_bnb_8bit",
   "bitsandbytes.optim.PagedAdamW8bit": "paged_adamw_8bit",
-};
+});
 
 export const LIGHTNING_KEYS: readonly KeySpec[] = [
   memory("trainer", null, "map", "Options of the Trainer."),

@@ -1,4 +1,5 @@
 /** LLaMA-Factory: YAML or JSON, and the same arguments as flags of `llamafactory-cli train`. */
+import { table } from "../../terms/table";
 import { dataView, shellViews } from "../carriers";
 import { removing, renaming } from "../fix";
 import { count, derived, NOT_RECOGNISED, type Recognition, schemaFormat, type View } from "../schema";
@@ -58,7 +59,7 @@ function recogniseData({ map }: View): Recognition {
 }
 
 /** Dtype of the products, by the switch that asks for it. */
-const COMPUTE: Readonly<Record<string, string>> = { bf16: "bfloat16", fp16: "float16" };
+const COMPUTE: Readonly<Record<string, string>> = table({ bf16: "bfloat16", fp16: "float16" });
 
 /**
  * Weights come in the dtype of the products, and trained ones are raised to float32, unless the run says otherwise or

@@ -1,5 +1,7 @@
 /** Megatron-LM: flags in scripts (arrays and strings of flags too), and the YAML that lists them. */
+
 import type { Entry, MapNode } from "../../syntax/tree";
+import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
 import { removing } from "../fix";
@@ -183,10 +185,10 @@ function argumentMap(document: ConfigDocument): readonly View[] {
   });
 }
 
-const NEMO_PATHS: Readonly<Record<string, string>> = {
+const NEMO_PATHS: Readonly<Record<string, string>> = table({
   "trainer.num_nodes": "nodes",
   "trainer.devices": "devices",
-};
+});
 
 function normalised(key: string): string {
   if (key.startsWith("-")) return key.replace(/^-+/, "").replaceAll("-", "_");

@@ -2,6 +2,7 @@
  * ms-swift's arguments beside TrainingArguments, with the names of older releases, and Megatron-SWIFT's.
  * Source: `swift/llm/argument/*.py`, `swift/megatron/argument/megatron_args.py` of 3.x.
  */
+import { table } from "../../terms/table";
 import { EFFECT, harmless, memory, onlyWhenOn, other, touching } from "../effects";
 import { TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import type { KeySpec } from "../types";
@@ -264,13 +265,15 @@ export const MS_SWIFT_KEYS: readonly KeySpec[] = [
 ];
 
 /** DeepSpeed configs ms-swift ships, by the word that names them. */
-export const SHIPPED_DEEPSPEED: Readonly<Record<string, { readonly stage: number; readonly offload: boolean }>> = {
-  zero0: { stage: 0, offload: false },
-  zero1: { stage: 1, offload: false },
-  zero2: { stage: 2, offload: false },
-  zero3: { stage: 3, offload: false },
-  zero2_offload: { stage: 2, offload: true },
-  zero3_offload: { stage: 3, offload: true },
-  "default-zero2": { stage: 2, offload: false },
-  "default-zero3": { stage: 3, offload: false },
-};
+export const SHIPPED_DEEPSPEED: Readonly<Record<string, { readonly stage: number; readonly offload: boolean }>> = table(
+  {
+    zero0: { stage: 0, offload: false },
+    zero1: { stage: 1, offload: false },
+    zero2: { stage: 2, offload: false },
+    zero3: { stage: 3, offload: false },
+    zero2_offload: { stage: 2, offload: true },
+    zero3_offload: { stage: 3, offload: true },
+    "default-zero2": { stage: 2, offload: false },
+    "default-zero3": { stage: 3, offload: false },
+  },
+);

@@ -2,19 +2,20 @@
  * NeMo's Hydra configs on Megatron-core.
  * Source: `examples/nlp/language_modeling/conf/*.yaml`, `nemo/collections/nlp/parts/nlp_overrides.py`.
  */
+import { table } from "../../terms/table";
 import { EFFECT, memory, PRECISION, touching } from "../effects";
 import { MEGATRON_KEYS } from "../megatron/keys";
 import type { KeySpec } from "../types";
 
 /** Named recipes of Megatron-Bridge (`megatron/bridge/training/mixed_precision.py`). */
-const RECIPES: Readonly<Record<string, string>> = {
+const RECIPES: Readonly<Record<string, string>> = table({
   bf16_mixed: "bf16",
   fp16_mixed: "fp16",
   bf16_with_fp8_delayed_scaling_mixed: "fp8",
   bf16_with_fp8_current_scaling_mixed: "fp8",
   bf16_with_fp8_subchannel_scaling_mixed: "fp8",
   bf16_with_mxfp8_mixed: "fp8",
-};
+});
 
 const OWN: readonly KeySpec[] = [
   memory("trainer", null, "map", "Options of Lightning's Trainer."),

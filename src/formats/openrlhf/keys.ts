@@ -2,6 +2,7 @@
  * OpenRLHF's flags.
  * Source: `openrlhf/cli/train_*.py`, `openrlhf/utils/deepspeed/deepspeed.py` of 0.8–0.9.
  */
+import { table } from "../../terms/table";
 import { EFFECT, memory, onlyWhenOn, PRECISION, touching } from "../effects";
 import type { KeySpec } from "../types";
 
@@ -83,7 +84,7 @@ const KEYS: readonly KeySpec[] = [
 ];
 
 /** The same options since flags are grouped by concern (`--train.micro_batch_size`). */
-const GROUPED: Readonly<Record<string, readonly string[]>> = {
+const GROUPED: Readonly<Record<string, readonly string[]>> = table({
   pretrain: ["model.model_name_or_path", "actor.model_name_or_path"],
   reward_pretrain: ["reward.model_name_or_path", "remote_rm_url"],
   critic_pretrain: ["critic.model_name_or_path"],
@@ -123,7 +124,7 @@ const GROUPED: Readonly<Record<string, readonly string[]>> = {
   ds_tensor_parallel_size: ["ds.tensor_parallel_size"],
   ring_attn_size: ["ds.ring_attn_size"],
   enable_ema: ["train.enable_ema"],
-};
+});
 
 export const OPENRLHF_KEYS: readonly KeySpec[] = KEYS.map((key) => {
   const aliases = GROUPED[key.key];

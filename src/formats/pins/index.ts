@@ -8,6 +8,7 @@ import { nodeAt } from "../../syntax/text";
 import type { LocatedNode, MapNode } from "../../syntax/tree";
 import { ATTENTIONS, TASKS } from "../../terms/names";
 import type { SettingName } from "../../terms/settings";
+import { table } from "../../terms/table";
 import { PINNED_ADAPTERS, PINNED_FIELDS, pinnedType } from "../peft";
 import { nearest } from "../suggest";
 import { plainValue, problem } from "../table";
@@ -19,10 +20,10 @@ export const PINS_FILE = ".vramlens.yaml";
 const count = z.number().int().positive();
 const names = z.union([z.string(), z.array(z.string())]);
 
-const FIELD_SCHEMAS: Readonly<Partial<Record<string, z.ZodType>>> = {
+const FIELD_SCHEMAS: Readonly<Partial<Record<string, z.ZodType>>> = table({
   integer: z.number().int(),
   boolean: z.boolean(),
-};
+});
 
 const DTYPES = ["float32", "float16", "bfloat16", "float64"] as const;
 const QUANTIZATIONS = ["nf4", "fp4", "int8", "gptq", "awq", "hqq", "none"] as const;
@@ -115,7 +116,7 @@ const runSchema = z.strictObject({
 export const pinsSchema = z.strictObject({ runs: z.array(runSchema) });
 
 /** Canonical setting of each pin, by its path inside a run. */
-const NAMES: Readonly<Record<string, SettingName>> = {
+const NAMES: Readonly<Record<string, SettingName>> = table({
   model: "model",
   task: "task",
   sequence_length: "sequence_length",
@@ -153,18 +154,18 @@ const NAMES: Readonly<Record<string, SettingName>> = {
   "device.occupied": "device_occupied",
   host_memory: "host_memory",
   ...Object.fromEntries(LIBRARIES.map((name) => [`libraries.${name}`, `library.${name}` as const])),
-};
+});
 
 /** Canonical names that a pin can state. */
 export const PINNED_NAMES: ReadonlySet<string> = new Set(Object.values(NAMES));
 
 /** The words that a canonical setting's pin takes, where they are a closed list. */
-export const PINNED_CHOICES: Readonly<Record<string, readonly string[]>> = {
+export const PINNED_CHOICES: Readonly<Record<string, readonly string[]>> = table({
   load_dtype: DTYPES,
   attention: ATTENTIONS,
   quantization: QUANTIZATIONS,
   task: TASKS,
-};
+});
 
 /** Path of the pin that sets a canonical name: where an edit or a "settle" writes. */
 export function pinPathOf(name: string): string | undefined {
@@ -172,7 +173,7 @@ export function pinPathOf(name: string): string | undefined {
 }
 
 /** Names a directive comment (`# vramlens: gpu=A100-80GB`) may use, besides the pins' own. */
-export const DIRECTIVE_ALIASES: Readonly<Record<string, SettingName>> = {
+export const DIRECTIVE_ALIASES: Readonly<Record<string, SettingName>> = table({
   gpu: "device",
   device: "device",
   gpus: "world_size",
@@ -184,7 +185,7 @@ export const DIRECTIVE_ALIASES: Readonly<Record<string, SettingName>> = {
       .filter(([path]) => path.startsWith("libraries."))
       .map(([path, name]) => [path.slice("libraries.".length), name]),
   ),
-};
+});
 
 /** One entry of `runs`. */
 export interface PinnedRun {

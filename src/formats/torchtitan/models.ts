@@ -1,7 +1,9 @@
 /**
  * torchtitan's flavors (`torchtitan/models/<name>/__init__.py`) by the published model of the same dimensions.
  */
-const PUBLISHED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+import { tables } from "../../terms/table";
+
+const PUBLISHED: Readonly<Record<string, Readonly<Record<string, string>>>> = tables({
   llama2: {
     "7B": "meta-llama/Llama-2-7b-hf",
     "13B": "meta-llama/Llama-2-13b-hf",
@@ -26,7 +28,7 @@ const PUBLISHED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   deepseek_v3: { "671B": "deepseek-ai/DeepSeek-V3" },
   gpt_oss: { "20b": "openai/gpt-oss-20b", "120b": "openai/gpt-oss-120b" },
-};
+});
 
 /** The model that a name and a flavor mean; both words where no published model has those dimensions. */
 export function publishedModel(name: string | undefined, flavor: string): string {

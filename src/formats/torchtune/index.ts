@@ -1,4 +1,5 @@
 /** torchtune recipes: YAML, and `tune run … key=value` in scripts. */
+import { table } from "../../terms/table";
 import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
 import { replacing, setting } from "../fix";
 import { derived, flatten, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
@@ -18,12 +19,12 @@ function components({ map }: View): number {
 }
 
 /** Linear layers of an attention block as torchtune names them, by the same layers in transformers. */
-const ATTENTION: Readonly<Record<string, readonly string[]>> = {
+const ATTENTION: Readonly<Record<string, readonly string[]>> = table({
   q_proj: ["q_proj", "qkv_proj"],
   k_proj: ["k_proj", "qkv_proj"],
   v_proj: ["v_proj", "qkv_proj"],
   output_proj: ["o_proj"],
-};
+});
 const MLP = ["gate_proj", "up_proj", "down_proj", "gate_up_proj"];
 
 /** Target modules as a regular expression, the way peft takes one. */

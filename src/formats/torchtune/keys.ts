@@ -2,11 +2,12 @@
  * torchtune's recipes (OmegaConf YAML; components by `_component_`).
  * Source: `torchtune/recipes/*.py`, `recipes/configs` at bd2a0fc.
  */
+import { table } from "../../terms/table";
 import { EFFECT, memory, other, PRECISION, STORAGE, touching } from "../effects";
 import type { KeySpec } from "../types";
 
 /** Optimizer components by the name of the same optimizer in transformers. */
-const OPTIMIZERS: Readonly<Record<string, string>> = {
+const OPTIMIZERS: Readonly<Record<string, string>> = table({
   "torch.optim.AdamW": "adamw_torch",
   "torch.optim.Adam": "adamw_torch",
   "torch.optim.SGD": "sgd",
@@ -24,7 +25,7 @@ const OPTIMIZERS: Readonly<Record<string, string>> = {
   "torchao.optim.AdamW4bit": "adamw_torch_4bit",
   "torchao.prototype.low_bit_optim.AdamW8bit": "adamw_torch_8bit",
   "torchao.prototype.low_bit_optim.AdamW4bit": "adamw_torch_4bit",
-};
+});
 
 export const TORCHTUNE_KEYS: readonly KeySpec[] = [
   memory("model", null, "any", EFFECT.model),

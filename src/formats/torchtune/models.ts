@@ -2,7 +2,9 @@
  * torchtune's model builders (`torchtune/models/<family>/_model_builders.py`) by the published model of the same dimensions. `lora_` and `qlora_` builders
  * are the plain one with adapters.
  */
-const PUBLISHED: Readonly<Record<string, string>> = {
+import { table } from "../../terms/table";
+
+const PUBLISHED: Readonly<Record<string, string>> = table({
   llama2_7b: "meta-llama/Llama-2-7b-hf",
   llama2_13b: "meta-llama/Llama-2-13b-hf",
   llama2_70b: "meta-llama/Llama-2-70b-hf",
@@ -44,7 +46,7 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   smollm2_135m: "HuggingFaceTB/SmolLM2-135M",
   smollm2_360m: "HuggingFaceTB/SmolLM2-360M",
   smollm2_1_7b: "HuggingFaceTB/SmolLM2-1.7B",
-};
+});
 
 /** A builder's name without its module, and what its prefix says. */
 export function builderOf(component: string): { readonly adapter: "qlora" | "lora" | "none"; readonly base: string } {

@@ -4,6 +4,7 @@
  */
 
 import type { SettingName } from "../../terms/settings";
+import { table } from "../../terms/table";
 
 type Value = string | number | boolean | null;
 
@@ -59,7 +60,7 @@ const GENERATES: Table = {
 };
 
 /** By trainer, then canonical name. */
-export const TRAINER_DEFAULTS: Readonly<Record<string, Table>> = {
+export const TRAINER_DEFAULTS: Readonly<Record<string, Table>> = table({
   sft: { ...ALL, sequence_length: { now: 1024 } },
   dpo: { ...WITH_PROMPTS, loss_type: { now: "sigmoid" }, precompute_ref_log_probs: { now: false } },
   kto: { ...WITH_PROMPTS, loss_type: { now: "kto" }, precompute_ref_log_probs: { now: false } },
@@ -90,4 +91,4 @@ export const TRAINER_DEFAULTS: Readonly<Record<string, Table>> = {
   "online-dpo": COMPARES,
   xpo: COMPARES,
   "nash-md": COMPARES,
-};
+});

@@ -1,5 +1,7 @@
 /** TRL and alignment-handbook configs: TrainingArguments with model, adapter and data arguments beside them. */
+
 import type { MapNode } from "../../syntax/tree";
+import { table } from "../../terms/table";
 import { OTHER_FRAMEWORKS } from "../hf-training-arguments";
 import { MODEL_KEYS, OTHER_TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import { trainerFormat } from "../trainer";
@@ -7,10 +9,10 @@ import type { KeySpec } from "../types";
 import { OTHER_TRL_KEYS, TRAINER_MARKS, TRL_KEYS } from "./keys";
 
 /** What TRL sets differently from TrainingArguments. */
-const REDEFINED: Readonly<Record<string, Pick<KeySpec, "default" | "defaultsBy">>> = {
+const REDEFINED: Readonly<Record<string, Pick<KeySpec, "default" | "defaultsBy">>> = table({
   gradient_checkpointing: { default: true, defaultsBy: { "trl<0.22": false } },
   torch_dtype: { default: "float32", defaultsBy: { "trl<0.27": null } },
-};
+});
 
 export const TRL_FORMAT_KEYS: readonly KeySpec[] = [
   ...TRL_KEYS,

@@ -1,9 +1,10 @@
 /** Values of literals and of operators between them. */
+import { table } from "../../terms/table";
 import type { ScalarNode } from "../tree";
 
 const TORCH_DTYPE =
   /^(?:torch|jnp|np|numpy|mx)\.(float16|bfloat16|float32|float64|half|float|double|int8|uint8|int16|int32|int64|float8_e4m3fn|float8_e5m2)$/;
-const DTYPE_ALIAS: Readonly<Record<string, string>> = { half: "float16", float: "float32", double: "float64" };
+const DTYPE_ALIAS: Readonly<Record<string, string>> = table({ half: "float16", float: "float32", double: "float64" });
 
 /** The dtype that a name of an array library stands for. */
 export function dtypeNamed(text: string): string | undefined {
@@ -11,7 +12,7 @@ export function dtypeNamed(text: string): string | undefined {
   return dtype === undefined ? undefined : (DTYPE_ALIAS[dtype] ?? dtype);
 }
 
-const ARITHMETIC: Readonly<Record<string, (a: number, b: number) => number>> = {
+const ARITHMETIC: Readonly<Record<string, (a: number, b: number) => number>> = table({
   "+": (a, b) => a + b,
   "-": (a, b) => a - b,
   "*": (a, b) => a * b,
@@ -20,14 +21,14 @@ const ARITHMETIC: Readonly<Record<string, (a: number, b: number) => number>> = {
   "%": (a, b) => a - b * Math.floor(a / b),
   "**": (a, b) => a ** b,
   "<<": (a, b) => a * 2 ** b,
-};
+});
 
-const COMPARISONS: Readonly<Record<string, (a: number, b: number) => boolean>> = {
+const COMPARISONS: Readonly<Record<string, (a: number, b: number) => boolean>> = table({
   "<": (a, b) => a < b,
   "<=": (a, b) => a <= b,
   ">": (a, b) => a > b,
   ">=": (a, b) => a >= b,
-};
+});
 
 /** Python's truth of a value. */
 export function truth(value: ScalarNode["value"]): boolean {
@@ -59,7 +60,7 @@ export function fold(
   return result !== undefined && Number.isFinite(result) ? result : undefined;
 }
 
-const PYTHON_ESCAPES: Readonly<Record<string, string>> = {
+const PYTHON_ESCAPES: Readonly<Record<string, string>> = table({
   n: "\n",
   t: "\t",
   r: "\r",
@@ -67,7 +68,7 @@ const PYTHON_ESCAPES: Readonly<Record<string, string>> = {
   b: "\b",
   f: "\f",
   v: "\v",
-};
+});
 
 /** Content of a Python string literal (prefix, quotes and the common escapes removed). */
 export function unquote(literal: string): string {

@@ -1,5 +1,7 @@
 /** Ways from names to parts of objects, and what conditions ask of the names of such parts. */
+
 import type { SyntaxNode } from "@lezer/common";
+import { table } from "../../terms/table";
 import { MAX_DEPTH } from "../text";
 import type { LocatedNode, PythonPath, PythonStep, PythonTest } from "../tree";
 import type { Binding, Flow, Loop } from "./flow";
@@ -9,7 +11,7 @@ import type { Evaluator } from "./values";
 /** Calls that hand on what they are given, element by element. */
 const HANDS_ON = /^(?:list|tuple|iter|reversed|sorted|tqdm)$/;
 const ANY = /^(?:any|all)$/;
-const HOW: Readonly<Record<string, "begins" | "ends">> = { startswith: "begins", endswith: "ends" };
+const HOW: Readonly<Record<string, "begins" | "ends">> = table({ startswith: "begins", endswith: "ends" });
 
 /** What the names of a comprehension stand for in one of its rounds. */
 type Rounds = ReadonlyMap<string, LocatedNode>;

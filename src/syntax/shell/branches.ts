@@ -1,4 +1,5 @@
 /** Parts of a script that run under a condition, followed as far as the script itself decides it. */
+import { table } from "../../terms/table";
 import { type Field, literal, quotedWord } from "./fields";
 import type { Token, Word } from "./lexer";
 
@@ -18,7 +19,7 @@ interface Branch {
   expecting?: boolean;
 }
 
-const COMPARE: Readonly<Record<string, (a: string, b: string) => boolean>> = {
+const COMPARE: Readonly<Record<string, (a: string, b: string) => boolean>> = table({
   "=": (a, b) => a === b,
   "==": (a, b) => a === b,
   "!=": (a, b) => a !== b,
@@ -28,7 +29,7 @@ const COMPARE: Readonly<Record<string, (a: string, b: string) => boolean>> = {
   "-le": (a, b) => Number(a) <= Number(b),
   "-gt": (a, b) => Number(a) > Number(b),
   "-ge": (a, b) => Number(a) >= Number(b),
-};
+});
 
 /** The conditions that are open at the place that is being read. */
 export class Branches {

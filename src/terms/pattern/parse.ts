@@ -3,6 +3,7 @@
  * What decides only *how* a text matches (groups' names, greed) is read and dropped: whether it matches is all that is
  * asked.
  */
+import { table } from "../table";
 
 export type Look = "ahead" | "behind";
 export type Edge = "start" | "end" | "last-line-end" | "line-start" | "line-end" | "word" | "not-word";
@@ -40,12 +41,12 @@ interface Flags {
 
 const PLAIN: Flags = { ignoreCase: false, multiline: false, dotAll: false, ascii: false };
 
-const FLAG_NAMES: Readonly<Partial<Record<string, keyof Flags>>> = {
+const FLAG_NAMES: Readonly<Partial<Record<string, keyof Flags>>> = table({
   i: "ignoreCase",
   m: "multiline",
   s: "dotAll",
   a: "ascii",
-};
+});
 
 type Test = (char: string) => boolean;
 
@@ -67,7 +68,7 @@ function classOf(letter: string, { ascii }: Flags): Test | undefined {
 /** Whether a character belongs to a word, as `\b` sees it. */
 export const isWord: Test = (char) => (char < "\x80" ? /\w/.test(char) : /[\p{L}\p{N}]/u.test(char));
 
-const CONTROL: Readonly<Partial<Record<string, string>>> = {
+const CONTROL: Readonly<Partial<Record<string, string>>> = table({
   a: "\x07",
   b: "\b",
   f: "\f",
@@ -75,9 +76,9 @@ const CONTROL: Readonly<Partial<Record<string, string>>> = {
   r: "\r",
   t: "\t",
   v: "\v",
-};
+});
 
-const EDGES: Readonly<Partial<Record<string, Edge>>> = { A: "start", Z: "end", b: "word", B: "not-word" };
+const EDGES: Readonly<Partial<Record<string, Edge>>> = table({ A: "start", Z: "end", b: "word", B: "not-word" });
 
 function invalid(message: string): PatternError {
   return new PatternError("invalid", message);

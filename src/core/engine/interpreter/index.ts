@@ -3,6 +3,7 @@
  * the function.
  */
 
+import { table } from "../../../terms/table";
 import { say } from "../../../words/message";
 import type { Scope } from "../../graph/expression";
 import { withParts } from "../../graph/parts";
@@ -54,7 +55,7 @@ function isRepeated(fn: GraphFunction, operand: Operand | undefined): boolean {
   return false;
 }
 
-const NO_KEYWORDS: Readonly<Record<string, Argument>> = {};
+const NO_KEYWORDS: Readonly<Record<string, Argument>> = table({});
 
 const DROPOUTS: ReadonlySet<string> = new Set(["dropout", "dropout_", "native_dropout"]);
 

@@ -1,5 +1,6 @@
 /** Leaf modules, whose forward their library wrote and no graph records. */
 
+import { table } from "../../../terms/table";
 import { say } from "../../../words/message";
 import type { CallInstruction } from "../../graph/types";
 import { activate } from "../activations";
@@ -68,12 +69,12 @@ function conv2d(torch: Torch, input: Tensor, { weight, bias }: Own, attribute: A
   return convolution(torch, input, weight, bias, [stride, padding, dilation]);
 }
 
-const LEAVES: Readonly<Record<string, Leaf>> = {
+const LEAVES: Readonly<Record<string, Leaf>> = table({
   Linear: linearLayer,
   Conv1D: conv1d,
   Embedding: (torch, input, { weight }) => embedding(torch, weight, input),
   Conv2d: conv2d,
-};
+});
 
 /** The forward of a leaf module as its library wrote it. */
 export function leafForward(

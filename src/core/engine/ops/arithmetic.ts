@@ -4,6 +4,7 @@
  * intermediates are released only after the result exists. Where an operator has several gradients, the generated code
  * computes them in the alphabetical order of the arguments' names (`other` before `self`, `mat1`, `mat2`, `self`).
  */
+import { table } from "../../../terms/table";
 import { category, type DType, isFloating, resultType } from "../dtype";
 import type { BackwardFunction, Node } from "../node";
 import { broadcast, elementwiseStrides, numel, type Sizes, sameSizes } from "../shape";
@@ -163,7 +164,7 @@ function chain(names: readonly string[]): UnaryRule["backward"] {
   };
 }
 
-const UNARY: Readonly<Record<string, UnaryRule>> = {
+const UNARY: Readonly<Record<string, UnaryRule>> = table({
   neg: { node: "NegBackward0", saves: "nothing", backward: chain(["neg"]) },
   exp: { node: "ExpBackward0", saves: "output", backward: chain(["mul"]), float32: true },
   // grad * (result + 1)
@@ -219,7 +220,7 @@ const UNARY: Readonly<Record<string, UnaryRule>> = {
     backward: chain(["erfinv", "pow", "exp", "mul", "mul"]),
     float32: true,
   },
-};
+});
 
 export const UNARY_OPERATORS: readonly string[] = Object.keys(UNARY);
 

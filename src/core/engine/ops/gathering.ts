@@ -1,4 +1,5 @@
 /** Rows and elements picked by indices. Source: derivatives.yaml. */
+import { table } from "../../../terms/table";
 import type { DType } from "../dtype";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
@@ -22,7 +23,7 @@ function picked(torch: Torch, operator: string, sizes: readonly number[], dtype:
  * index_backward; TensorAdvancedIndexing.cpp, gather_backward). A plain CUDA tensor is scattered into in place, one
  * tensor of the input's size less, which this bounds.
  */
-const SCATTERED: Readonly<Record<string, string>> = { index: "_index_put_impl_", gather: "scatter_add" };
+const SCATTERED: Readonly<Record<string, string>> = table({ index: "_index_put_impl_", gather: "scatter_add" });
 
 /** `index`/`index_select`/`gather`: the gradient is scattered into zeros of the input's size. */
 export function gatherLike(

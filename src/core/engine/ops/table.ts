@@ -2,6 +2,7 @@
  * The dispatcher: operators of captured graphs by their ATen name. An entry takes resolved operands and gives owned
  * tensors; operands are borrowed.
  */
+import { table } from "../../../terms/table";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import type { Arguments, Rule } from "./arguments";
@@ -22,7 +23,7 @@ const UNARY: Readonly<Record<string, Rule>> = Object.fromEntries(
   UNARY_OPERATORS.map((name): [string, Rule] => [name, (torch, args) => unary(torch, name, args.tensor(0))]),
 );
 
-const RULES: Readonly<Record<string, Rule>> = {
+const RULES: Readonly<Record<string, Rule>> = table({
   ...UNARY,
   ...ARITHMETIC,
   ...COMPARISON,
@@ -35,7 +36,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   ...CHOOSING,
   ...LAYOUT,
   ...FACTORIES,
-};
+});
 
 /** Whether the engine knows an operator (with or without its overload). */
 export function knows(operator: string): boolean {

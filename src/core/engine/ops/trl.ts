@@ -2,6 +2,7 @@
  * TRL's fused head. Source: trl/kernels/chunked_logprob.py (ChunkedLogProbFunction), trl/trainer/utils.py
  * (add_fused_lm_head), version 1.16.
  */
+import { table } from "../../../terms/table";
 import { type DType, ELEMENT_BYTES } from "../dtype";
 import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
@@ -142,12 +143,12 @@ export function chunkedLogProbs(
 }
 
 /** What the expressions of the optional results allocate on the way. */
-const TEMPORARIES: Readonly<Record<string, readonly string[]>> = {
+const TEMPORARIES: Readonly<Record<string, readonly string[]>> = table({
   entropy: ["div"],
   log_sum_sq_probs: ["log", "mul"],
   mean_logits: [],
   is_top1: ["ge", "gt"],
-};
+});
 
 /**
  * Log-probabilities of `index` under whole logits, and their entropy, in one pass (trl/kernels/logprob_entropy.py). Backward

@@ -1,7 +1,8 @@
 /** Modules peft takes when none are named, by model type. Source: peft/utils/constants.py (0.21). */
+import { table } from "../../../terms/table";
 
 /** LoRA, VeRA, LoHa, LoKr, OFT and most others. */
-export const PEFT_TARGETS: Readonly<Record<string, readonly string[] | string>> = {
+export const PEFT_TARGETS: Readonly<Record<string, readonly string[] | string>> = table({
   t5: ["q", "v"],
   mt5: ["q", "v"],
   bart: ["q_proj", "v_proj"],
@@ -42,20 +43,20 @@ export const PEFT_TARGETS: Readonly<Record<string, readonly string[] | string>> 
   nemotron_h: ["q_proj", "k_proj", "v_proj", "o_proj"],
   rwkv: ["key", "value", "receptance", "output"],
   rwkv7: ["r_proj", "k_proj", "v_proj", "o_proj", "key", "value"],
-};
+});
 
 /** AdaLoRA where it differs from LoRA. */
-export const ADALORA_TARGETS: Readonly<Record<string, readonly string[]>> = {
+export const ADALORA_TARGETS: Readonly<Record<string, readonly string[]>> = table({
   t5: ["q", "k", "v", "o", "wi", "wo"],
   mt5: ["q", "k", "v", "o", "wi_0", "wi_1", "wo"],
   bart: ["q_proj", "k_proj", "v_proj", "out_proj", "fc1", "fc2"],
   opt: ["q_proj", "k_proj", "v_proj", "out_proj", "fc1", "fc2"],
   roberta: ["query", "key", "value", "dense"],
   "deberta-v2": ["query_proj", "key_proj", "value_proj", "dense"],
-};
+});
 
 /** IA3. */
-export const IA3_TARGETS: Readonly<Record<string, readonly string[]>> = {
+export const IA3_TARGETS: Readonly<Record<string, readonly string[]>> = table({
   t5: ["k", "v", "wo"],
   mt5: ["k", "v", "wi_1"],
   gpt2: ["c_attn", "mlp.c_proj"],
@@ -83,10 +84,10 @@ export const IA3_TARGETS: Readonly<Record<string, readonly string[]>> = {
   gemma3_text: ["q_proj", "v_proj", "down_proj"],
   qwen2: ["q_proj", "v_proj", "down_proj"],
   qwen3: ["q_proj", "v_proj", "down_proj"],
-};
+});
 
 /** IA3: those whose input is scaled. */
-export const IA3_FEEDFORWARD: Readonly<Record<string, readonly string[]>> = {
+export const IA3_FEEDFORWARD: Readonly<Record<string, readonly string[]>> = table({
   t5: ["wo"],
   mt5: [],
   gpt2: ["mlp.c_proj"],
@@ -114,10 +115,10 @@ export const IA3_FEEDFORWARD: Readonly<Record<string, readonly string[]>> = {
   gemma3_text: ["down_proj"],
   qwen2: ["down_proj"],
   qwen3: ["down_proj"],
-};
+});
 
 /** LN tuning. */
-export const LN_TUNING_TARGETS: Readonly<Record<string, readonly string[]>> = {
+export const LN_TUNING_TARGETS: Readonly<Record<string, readonly string[]>> = table({
   llama: ["input_layernorm", "post_attention_layernorm", "norm"],
   bloom: ["input_layernorm", "post_attention_layernorm", "ln_f"],
   llava: ["multi_modal_projector", "input_layernorm", "post_attention_layernorm", "norm", "embed_tokens", "lm_head"],
@@ -147,4 +148,4 @@ export const LN_TUNING_TARGETS: Readonly<Record<string, readonly string[]>> = {
   ],
   qwen2: ["post_attention_layernorm"],
   qwen3: ["post_attention_layernorm"],
-};
+});

@@ -3,6 +3,7 @@
  * (through the Trainer's override) for embeddings; paged states live in managed memory.
  * Sources: bitsandbytes/optim/{optimizer,adamw,lion,rmsprop,ademamix}.py, transformers/trainer_optimizer.py.
  */
+import { table } from "../../../terms/table";
 import { numel } from "../../engine/shape";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
@@ -69,7 +70,7 @@ const adam8 = bitsandbytes({ bits: 8, states: 2 });
 const lion8 = bitsandbytes({ bits: 8, states: 1 });
 
 /** Factories by the name `optim` uses. */
-export const BITSANDBYTES_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = {
+export const BITSANDBYTES_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = table({
   adamw_bnb_8bit: adam8,
   adamw_8bit: adam8,
   paged_adamw_8bit: bitsandbytes({ bits: 8, states: 2, paged: true }),
@@ -88,4 +89,4 @@ export const BITSANDBYTES_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>>
   ademamix_8bit: bitsandbytes({ bits: 8, states: 2, firstRows: 2 }),
   paged_ademamix_32bit: bitsandbytes({ bits: 32, states: 2, firstRows: 2, paged: true }),
   paged_ademamix_8bit: bitsandbytes({ bits: 8, states: 2, firstRows: 2, paged: true }),
-};
+});

@@ -1,5 +1,6 @@
 /** Optimizers by the name the HF Trainer's `optim` uses. */
 
+import { table } from "../../../terms/table";
 import type { Tensor } from "../../engine/tensor";
 import type { OptimizerSpec } from "../run";
 import { adafactor } from "./adafactor";
@@ -17,7 +18,7 @@ import type { OptimizerFactory } from "./types";
 
 export type { Optimizer, OptimizerArguments, OptimizerFactory } from "./types";
 
-const FACTORIES: Readonly<Record<string, OptimizerFactory>> = {
+const FACTORIES: Readonly<Record<string, OptimizerFactory>> = table({
   ...TORCH_OPTIMIZERS,
   ...BITSANDBYTES_OPTIMIZERS,
   ...SCHEDULE_FREE_OPTIMIZERS,
@@ -27,7 +28,7 @@ const FACTORIES: Readonly<Record<string, OptimizerFactory>> = {
   ...LOW_RANK_OPTIMIZERS,
   adafactor,
   adam_mini: adamMini,
-};
+});
 
 /** The factory for a name, or undefined when the optimizer is not modelled. */
 export function findOptimizer(name: string): OptimizerFactory | undefined {

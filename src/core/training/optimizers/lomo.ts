@@ -2,6 +2,7 @@
  * LOMO and AdaLomo update a parameter in backward, when the next one's gradient arrives, and let its gradient go: at most
  * two gradients exist at a time. Source: lomo-optim 0.1 (lomo.py, adalomo.py: fuse_update, fused_backward).
  */
+import { table } from "../../../terms/table";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { Locals } from "./locals";
@@ -61,4 +62,7 @@ function update(torch: Torch, parameter: Tensor, adaptive: boolean): void {
 }
 
 /** Factories by the name `optim` uses. */
-export const LOMO_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = { lomo: lomo(false), adalomo: lomo(true) };
+export const LOMO_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = table({
+  lomo: lomo(false),
+  adalomo: lomo(true),
+});

@@ -4,7 +4,9 @@
  * gradient. Sources: galore-torch 1.0 (adamw.py, adafactor.py, adamw8bit.py), apollo-torch 1.0 (apollo.py),
  * transformers/trainer_optimizer.py (_setup_low_rank_optimizer), bitsandbytes/optim/optimizer.py (init_state).
  */
+
 import { matchesPattern } from "../../../terms/pattern";
+import { table } from "../../../terms/table";
 import { numel } from "../../engine/shape";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
@@ -191,7 +193,7 @@ function ordered(groups: readonly (readonly Tensor[])[], targets: string | undef
 }
 
 /** Factories by the name `optim` uses. */
-export const LOW_RANK_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = {
+export const LOW_RANK_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = table({
   galore_adamw: lowRank({ method: "galore", inner: "adamw" }),
   galore_adamw_8bit: lowRank({ method: "galore", inner: "adamw8bit" }),
   galore_adafactor: lowRank({ method: "galore", inner: "adafactor" }),
@@ -200,4 +202,4 @@ export const LOW_RANK_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = {
   galore_adafactor_layerwise: inBackward(lowRank({ method: "galore", inner: "adafactor" })),
   apollo_adamw: lowRank({ method: "apollo", inner: "adamw" }),
   apollo_adamw_layerwise: inBackward(lowRank({ method: "apollo", inner: "adamw" })),
-};
+});

@@ -3,6 +3,7 @@
  * and one list of denominators while stepping; the gradient's memory is reused.
  * Source: schedulefree 1.4 (adamw_schedulefree.py, radam_schedulefree.py, sgd_schedulefree.py).
  */
+import { table } from "../../../terms/table";
 import type { Tensor } from "../../engine/tensor";
 import { foreach, type OptimizerFactory, releaseAll, stateLike, withGradient } from "./types";
 
@@ -32,8 +33,8 @@ const scheduleFree =
   };
 
 /** Factories by the name `optim` uses. */
-export const SCHEDULE_FREE_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = {
+export const SCHEDULE_FREE_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = table({
   schedule_free_adamw: scheduleFree(true),
   schedule_free_radam: scheduleFree(true),
   schedule_free_sgd: scheduleFree(false),
-};
+});

@@ -3,6 +3,7 @@
  * Sources: torchdistx (optimizers/anyprecision_optimizer.py), torch-optimi 0.3 (stableadamw.py), grokadamw 0.1
  * (grokadamw.py), with the arguments transformers/trainer_optimizer.py gives them.
  */
+import { table } from "../../../terms/table";
 import { type DType, ELEMENT_BYTES } from "../../engine/dtype";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
@@ -31,12 +32,12 @@ function temporary(torch: Torch, operator: string, parameter: Tensor, dtype: DTy
   return torch.empty(operator, parameter.sizes, dtype);
 }
 
-const STATE_DTYPES: Readonly<Record<string, DType>> = {
+const STATE_DTYPES: Readonly<Record<string, DType>> = table({
   float32: "float32",
   bfloat16: "bfloat16",
   float16: "float16",
   float64: "float64",
-};
+});
 
 /** Moments in dtypes of their own, optionally with a Kahan compensation. */
 const anyPrecision: OptimizerFactory = (_, groups, args) => {
@@ -94,9 +95,9 @@ const grokAdamW: OptimizerFactory = (_, groups) =>
   });
 
 /** Factories by the name `optim` uses. */
-export const SINGLE_TENSOR_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = {
+export const SINGLE_TENSOR_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = table({
   adamw_anyprecision: anyPrecision,
   adamw_hf: ownAdamW,
   stable_adamw: stableAdamW,
   grokadamw: grokAdamW,
-};
+});

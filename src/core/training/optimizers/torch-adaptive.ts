@@ -1,4 +1,5 @@
 /** Rules of torch.optim with two moments: Adam(W), Adamax, NAdam, RAdam. */
+import { table } from "../../../terms/table";
 import { statesLike, stepState, type TorchRule } from "./torch-rule";
 import { state } from "./types";
 
@@ -173,10 +174,10 @@ const radam: TorchRule = {
   },
 };
 
-export const ADAPTIVE_RULES: Readonly<Record<string, TorchRule>> = {
+export const ADAPTIVE_RULES: Readonly<Record<string, TorchRule>> = table({
   adam,
   adamw: { ...adam, standard: { decoupled: true } },
   adamax,
   nadam,
   radam,
-};
+});

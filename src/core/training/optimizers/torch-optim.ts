@@ -2,6 +2,7 @@
  * Optimizers of torch.optim as they run on CUDA: per group, the states of new parameters, then the update of each dtype's
  * list at once (foreach), of one parameter after the other (for-loop), or in one kernel that keeps nothing (fused).
  */
+import { table } from "../../../terms/table";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
 import { Locals } from "./locals";
@@ -10,7 +11,7 @@ import { GRADIENT_RULES } from "./torch-gradient";
 import { optionsOf, type TorchOptions, type TorchRule, Update } from "./torch-rule";
 import { byDtype, type OptimizerArguments, type OptimizerFactory, withGradient } from "./types";
 
-const RULES: Readonly<Record<string, TorchRule>> = { ...ADAPTIVE_RULES, ...GRADIENT_RULES };
+const RULES: Readonly<Record<string, TorchRule>> = table({ ...ADAPTIVE_RULES, ...GRADIENT_RULES });
 
 function factoryOf(rule: TorchRule, standard: Partial<TorchOptions> = {}): OptimizerFactory {
   return (torch, groups, args) => {
@@ -65,11 +66,11 @@ const muonWithAdam: OptimizerFactory = (torch, groups, args) => {
 };
 
 /** Names of the HF Trainer that stand for a class with fixed arguments. */
-const TRAINER_NAMES: Readonly<Record<string, OptimizerFactory>> = {
+const TRAINER_NAMES: Readonly<Record<string, OptimizerFactory>> = table({
   adamw_torch: withoutArguments("adamw"),
   adamw_torch_fused: withoutArguments("adamw", { fused: true }),
   adamw_for_loop: withoutArguments("adamw", { foreach: false }),
-};
+});
 
 /** The Trainer gives AdamW no `optim_args`, except what the analysis knows of the version (`foreach`, `amsgrad`). */
 function withoutArguments(name: string, standard: Partial<TorchOptions> = {}): OptimizerFactory {
@@ -82,8 +83,8 @@ function known(args: OptimizerArguments): OptimizerArguments {
 }
 
 /** Factories by the name `optim` uses, and by the class of torch.optim in lower case. */
-export const TORCH_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = {
+export const TORCH_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = table({
   ...Object.fromEntries(Object.entries(RULES).map(([name, rule]) => [name, factoryOf(rule)])),
   ...TRAINER_NAMES,
   muon: muonWithAdam,
-};
+});

@@ -3,6 +3,7 @@
  * small or not whole blocks keep plain states. The step is one compiled kernel per parameter shape, whose temporaries
  * the compiler decides and which are not counted. Source: torchao 0.18, optim/{adam,subclass_8bit,subclass_4bit}.py.
  */
+import { table } from "../../../terms/table";
 import { numel } from "../../engine/shape";
 import type { Tensor } from "../../engine/tensor";
 import { type OptimizerFactory, state, stateLike, withGradient } from "./types";
@@ -37,7 +38,7 @@ const lowBit =
   };
 
 /** Factories by the name `optim` uses. */
-export const TORCHAO_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = {
+export const TORCHAO_OPTIMIZERS: Readonly<Record<string, OptimizerFactory>> = table({
   adamw_torch_8bit: lowBit(8),
   adamw_torch_4bit: lowBit(4),
-};
+});

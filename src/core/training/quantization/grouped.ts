@@ -142,7 +142,7 @@ export function linearGrouped(weight: PackedWeight, bias: Tensor | null): Module
       unpacked.release();
       return [left];
     });
-    const keeps = weight.format in FORMATS && FORMATS[weight.format as GroupedFormat].keepsInput === true;
+    const keeps = Object.hasOwn(FORMATS, weight.format) && FORMATS[weight.format as GroupedFormat].keepsInput === true;
     if (node !== null && keeps) torch.save(node, x);
     const unpacked = dequantize(torch, weight);
     const sizes = [...x.sizes.slice(0, -1), weight.outputs];

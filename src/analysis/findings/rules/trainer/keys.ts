@@ -1,6 +1,8 @@
 /** Keys that releases of a library removed. */
+
 import { renaming } from "../../../../formats/fix";
 import type { LocatedSetting } from "../../../../formats/types";
+import { table } from "../../../../terms/table";
 import { type Message, say } from "../../../../words/message";
 import { isRemoved } from "../../../defaults";
 import { type Facts, type Hit, type Rule, removal } from "../../rule";
@@ -39,7 +41,7 @@ function removedKeys(facts: Facts): Removed[] {
 }
 
 /** Arguments without memory effect that transformers 5 removed, and what replaced them. */
-const REMOVED_OTHERS: Readonly<Record<string, string>> = {
+const REMOVED_OTHERS: Readonly<Record<string, string>> = table({
   warmup_ratio: "warmup_steps (a share below 1 is taken)",
   evaluation_strategy: "eval_strategy",
   overwrite_output_dir: "",
@@ -58,16 +60,16 @@ const REMOVED_OTHERS: Readonly<Record<string, string>> = {
   push_to_hub_organization: "hub_model_id",
   push_to_hub_token: "hub_token",
   include_inputs_for_metrics: "include_for_metrics",
-};
+});
 
 /** Names of libraries as they write them themselves. */
-const NAMES: Readonly<Record<string, string>> = {
+const NAMES: Readonly<Record<string, string>> = table({
   trl: "TRL",
   transformers: "Transformers",
   accelerate: "Accelerate",
   axolotl: "Axolotl",
   deepspeed: "DeepSpeed",
-};
+});
 
 /** `TRL 0.20` of `trl 0.20`. */
 function named(release: string): string {

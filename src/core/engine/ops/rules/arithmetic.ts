@@ -1,5 +1,6 @@
 /** Operators that compute elements: sums, products, powers, limits, reductions, complex numbers. */
 
+import { table } from "../../../../terms/table";
 import type { Arguments, Rule } from "../arguments";
 import * as arithmetic from "../arithmetic";
 import { isTensor } from "../arithmetic";
@@ -16,7 +17,7 @@ function limits(args: Arguments): 1 | 2 {
   return given(1, "min") && given(2, "max") ? 2 : 1;
 }
 
-export const ARITHMETIC: Readonly<Record<string, Rule>> = {
+export const ARITHMETIC: Readonly<Record<string, Rule>> = table({
   add: (t, a) => arithmetic.add(t, a.operand(0), a.operand(1)),
   sub: (t, a) => arithmetic.sub(t, a.operand(0), a.operand(1)),
   rsub: (t, a) => arithmetic.sub(t, a.operand(1), a.operand(0), "rsub"),
@@ -67,4 +68,4 @@ export const ARITHMETIC: Readonly<Record<string, Rule>> = {
   view_as_real: (t, a) => complex.viewAsReal(t, a.tensor(0)),
   sqrt_bound_derivative: (t, a) => functions.sqrtBoundDerivative(t, a.tensor(0)),
   phimoe_multiplier: (t, a) => functions.phimoeMultiplier(t, a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3)),
-};
+});

@@ -1,5 +1,6 @@
 /** Operators that choose values: the largest, the smallest, the order. */
 
+import { table } from "../../../../terms/table";
 import type { Tensor } from "../../tensor";
 import type { Torch } from "../../torch";
 import type { Arguments, Rule } from "../arguments";
@@ -113,7 +114,7 @@ function extreme(torch: Torch, operator: string, args: Arguments): Tensor {
   return out;
 }
 
-export const CHOOSING: Readonly<Record<string, Rule>> = {
+export const CHOOSING: Readonly<Record<string, Rule>> = table({
   min: (t, a) => largest(t, "min", "minimum", a),
   max: (t, a) => largest(t, "max", "maximum", a),
   amax: (t, a) => extreme(t, "amax", a),
@@ -121,4 +122,4 @@ export const CHOOSING: Readonly<Record<string, Rule>> = {
   topk,
   sort,
   argsort: (t, a) => argsort(t, a.tensor(0)),
-};
+});

@@ -1,5 +1,6 @@
 /** Operators that answer with truth values or places, which no gradient flows through. */
 
+import { table } from "../../../../terms/table";
 import type { Arguments, Rule } from "../arguments";
 import * as arithmetic from "../arithmetic";
 
@@ -14,7 +15,7 @@ function tested(args: Arguments): number[] {
   return arithmetic.reducedSizes(args.tensor(0).sizes, args.numbers(1), args.flag(2, "keepdim"));
 }
 
-export const COMPARISON: Readonly<Record<string, Rule>> = {
+export const COMPARISON: Readonly<Record<string, Rule>> = table({
   eq: comparison("eq"),
   ne: comparison("ne"),
   lt: comparison("lt"),
@@ -31,4 +32,4 @@ export const COMPARISON: Readonly<Record<string, Rule>> = {
   all: (t, a) => t.empty("all", tested(a), "bool"),
   bucketize: (t, a) => t.empty("bucketize", a.tensor(0).sizes, "int64"),
   argmax: (t, a) => t.empty("argmax", a.numbers(1).length > 0 ? a.tensor(0).sizes.slice(0, -1) : [], "int64"),
-};
+});

@@ -1,5 +1,6 @@
 /** New tensors, and tensors in another dtype. */
 
+import { table } from "../../../../terms/table";
 import { type DType, isFloating, resultType } from "../../dtype";
 import { contiguousStrides } from "../../shape";
 import type { Tensor } from "../../tensor";
@@ -55,7 +56,7 @@ function autocastTo(torch: Torch, self: Tensor, cached: boolean): Tensor {
   return wanted === null || wanted === self.dtype ? self.retain() : torch.toCopy(self, wanted);
 }
 
-export const FACTORIES: Readonly<Record<string, Rule>> = {
+export const FACTORIES: Readonly<Record<string, Rule>> = table({
   to,
   _to_copy: to,
   autocast_to: (t, a) => autocastTo(t, a.tensor(0), a.flag(-1, "cached")),
@@ -82,4 +83,4 @@ export const FACTORIES: Readonly<Record<string, Rule>> = {
   rand_like: likeFirst("rand_like"),
   triu: likeFirst("triu"),
   tril: likeFirst("tril"),
-};
+});

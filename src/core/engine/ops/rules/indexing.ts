@@ -1,5 +1,6 @@
 /** Operators that pick elements by other tensors, or put them there. */
 
+import { table } from "../../../../terms/table";
 import { broadcast } from "../../shape";
 import { hostTensor, sameView, type Tensor } from "../../tensor";
 import type { Torch } from "../../torch";
@@ -85,7 +86,7 @@ function scatterInto(torch: Torch, args: Arguments): Tensor {
   return torch.attach(node, sameView(self));
 }
 
-export const INDEXING: Readonly<Record<string, Rule>> = {
+export const INDEXING: Readonly<Record<string, Rule>> = table({
   masked_scatter: (t, a) => masks.maskedScatter(t, a.tensor(0), a.tensor(1), a.tensor(2)),
   nonzero: (t, a) => masks.positions(t, a.tensor(0), a.number(-1, 0, "rows")),
   // aten/src/ATen/native/Onehot.cpp: zeros, and a one put where each number says
@@ -101,4 +102,4 @@ export const INDEXING: Readonly<Record<string, Rule>> = {
   expert_rows: (t, a) => experts.expertRows(t, a.tensor(0), a.number(1, 1), a.number(2, 0)),
   expert_slice: (t, a) => experts.expertSlice(t, a.tensor(0), a.number(1, 1), a.number(2, 0)),
   expert_part: (t, a) => experts.expertPart(t, a.tensor(0), a.number(1, 1), a.number(2, 0)),
-};
+});

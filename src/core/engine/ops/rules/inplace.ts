@@ -1,5 +1,6 @@
 /** Operators that write into their first operand. */
 
+import { table } from "../../../../terms/table";
 import type { Rule } from "../arguments";
 import * as arithmetic from "../arithmetic";
 import { addInPlace, copyInto, leakyReluInPlace, rowsInPlace, scalePart } from "../inplace";
@@ -9,7 +10,7 @@ function inplace(operand: number | null): Rule {
   return (torch, args) => arithmetic.inplace(torch, args.tensor(0), operand === null ? null : args.operand(operand));
 }
 
-export const INPLACE: Readonly<Record<string, Rule>> = {
+export const INPLACE: Readonly<Record<string, Rule>> = table({
   relu_: (t, a) => pooling.reluInPlace(t, a.tensor(0)),
   leaky_relu_: (t, a) => leakyReluInPlace(t, a.tensor(0)),
   dropout_: (t, a) => pooling.dropoutInPlace(t, a.tensor(0), a.number(1, 0, "p"), a.get(2, "train") !== false),
@@ -28,4 +29,4 @@ export const INPLACE: Readonly<Record<string, Rule>> = {
   index_add_: (t, a) => rowsInPlace(t, "kept", a.tensor(0), a.tensor(2), a.tensor(3)),
   index_copy_: (t, a) => rowsInPlace(t, "cleared", a.tensor(0), a.tensor(2), a.tensor(3)),
   __ior__: inplace(1),
-};
+});

@@ -1,5 +1,6 @@
 /** Views, copies, and elements in other places. */
 
+import { table } from "../../../../terms/table";
 import { broadcast, numel } from "../../shape";
 import type { Tensor } from "../../tensor";
 import type { Torch } from "../../torch";
@@ -82,7 +83,7 @@ function unfold(torch: Torch, args: Arguments): Tensor {
   return slidingWindows(torch, args.tensor(0), args.number(1, 0), [args.number(2, 1), args.number(3, 1)]);
 }
 
-export const LAYOUT: Readonly<Record<string, Rule>> = {
+export const LAYOUT: Readonly<Record<string, Rule>> = table({
   broadcast_tensors: (t, a) => {
     const given = a.tensors(0);
     const sizes = given.reduce<readonly number[]>((all, tensor) => broadcast(all, tensor.sizes), []);
@@ -137,4 +138,4 @@ export const LAYOUT: Readonly<Record<string, Rule>> = {
   repeat: (t, a) => layout.repeat(t, a.tensor(0), a.numbers(1)),
   repeat_interleave: repeatInterleave,
   unfold,
-};
+});

@@ -1,5 +1,6 @@
 /** Losses, and what trainers compute of logits. */
 
+import { table } from "../../../../terms/table";
 import type { Tensor } from "../../tensor";
 import type { Torch } from "../../torch";
 import type { Arguments, Rule } from "../arguments";
@@ -17,7 +18,7 @@ function crossEntropy(torch: Torch, args: Arguments): Tensor {
   return losses.crossEntropy(torch, args.tensor(0), args.tensor(1), reduction, args.number(5, 0, "label_smoothing"));
 }
 
-export const LOSSES: Readonly<Record<string, Rule>> = {
+export const LOSSES: Readonly<Record<string, Rule>> = table({
   liger_fused_linear_cross_entropy: (t, a) => liger.fusedLinearCrossEntropy(t, a.tensor(0), a.tensor(1)),
   chunked_cross_entropy: (t, a) =>
     chunkedCrossEntropy(t, a.tensor(0), a.tensor(1), a.tensor(2), {
@@ -51,4 +52,4 @@ export const LOSSES: Readonly<Record<string, Rule>> = {
   binary_cross_entropy_with_logits: (t, a) =>
     losses.elementwiseLoss(t, "binary_cross_entropy_with_logits", a.tensor(0), a.tensor(1), a.number(4, 1) !== 0),
   ctc_loss: (t, a) => sound.ctcLoss(t, a.tensor(0), a.tensor(1), a.get(2) === "mean" ? "mean" : "sum"),
-};
+});

@@ -1,5 +1,6 @@
 /** Operators that modules are made of: embeddings, attention, softmax, dropout, norms; and what a module keeps or sets. */
 
+import { table } from "../../../../terms/table";
 import type { Tensor } from "../../tensor";
 import type { Torch } from "../../torch";
 import type { Arguments, Rule } from "../arguments";
@@ -41,7 +42,7 @@ function normByHead(torch: Torch, states: Tensor, weights: readonly Tensor[]): T
   return out;
 }
 
-export const MODULES: Readonly<Record<string, Rule>> = {
+export const MODULES: Readonly<Record<string, Rule>> = table({
   liger_rms_norm: (t, a) => liger.ligerRmsNorm(t, a.tensor(0), a.tensor(1)),
   autocast_enter: trl.enterAutocast,
   autocast_exit: trl.leaveAutocast,
@@ -70,4 +71,4 @@ export const MODULES: Readonly<Record<string, Rule>> = {
     if (!t.halted) t.kept.forget(`${t.scope}.${String(a.get(-1, "of"))}`);
     return [];
   },
-};
+});

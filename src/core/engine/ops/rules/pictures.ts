@@ -1,5 +1,6 @@
 /** Operators of pictures: pooling, resizing, windows, parts. */
 
+import { table } from "../../../../terms/table";
 import type { Tensor } from "../../tensor";
 import type { Torch } from "../../torch";
 import type { Arguments, Rule } from "../arguments";
@@ -38,7 +39,7 @@ const attentionByParts =
       eager,
     });
 
-export const PICTURES: Readonly<Record<string, Rule>> = {
+export const PICTURES: Readonly<Record<string, Rule>> = table({
   unbind_cat: (t, a) => pictures.unbindCat(t, a.tensor(0)),
   picture_part: (t, a) => pictures.picturePart(t, a.tensor(0), a.number(1, 1), a.number(2, 0), a.number(3, 0)),
   split_cat: (t, a) => pictures.splitCat(t, a.tensor(0), a.number(1, 1)),
@@ -62,4 +63,4 @@ export const PICTURES: Readonly<Record<string, Rule>> = {
   adaptive_avg_pool1d: (t, a) => pooling.adaptiveAveragePool(t, a.tensor(0), a.numbers(1)),
   adaptive_avg_pool2d: (t, a) => pooling.adaptiveAveragePool(t, a.tensor(0), a.numbers(1)),
   pixel_shuffle: (t, a) => pooling.pixelShuffle(t, a.tensor(0), a.number(1, 1, "upscale_factor")),
-};
+});

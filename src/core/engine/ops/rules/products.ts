@@ -1,5 +1,6 @@
 /** Products of matrices and convolutions. */
 
+import { table } from "../../../../terms/table";
 import type { Tensor } from "../../tensor";
 import type { Torch } from "../../torch";
 import type { Arguments, Rule } from "../arguments";
@@ -24,7 +25,7 @@ function transposedConvolution(torch: Torch, args: Arguments): Tensor {
   return convolutions.transposedConvolution(torch, args.tensor(0), args.tensor(1), bias, args.numbers(3, "stride"));
 }
 
-export const PRODUCTS: Readonly<Record<string, Rule>> = {
+export const PRODUCTS: Readonly<Record<string, Rule>> = table({
   linear: (t, a) => linear.linear(t, a.tensor(0), a.tensor(1), a.maybeTensor(2, "bias")),
   matmul: (t, a) => linear.matmul(t, a.tensor(0), a.tensor(1)),
   mm: (t, a) => linear.mmOperator(t, a.tensor(0), a.tensor(1)),
@@ -40,4 +41,4 @@ export const PRODUCTS: Readonly<Record<string, Rule>> = {
   conv3d: convolution,
   conv_transpose2d: transposedConvolution,
   conv_transpose3d: transposedConvolution,
-};
+});
