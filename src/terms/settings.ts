@@ -400,6 +400,10 @@ export const SETTINGS = {
   loop_zeros_late: { type: "boolean" },
   one_group: { type: "boolean" },
   own_loop: { type: "boolean" },
+  /** The script makes the optimizer itself. */
+  own_optimizer: { type: "boolean" },
+  /** Rows that a script gives the tables of words; 0: known only when it runs. */
+  vocabulary_size: { type: "number" },
   replaces_embedding: { type: "boolean" },
   // The nnU-Net plans of one configuration
   "nnunet.2d.batch_size": { type: "integer" },

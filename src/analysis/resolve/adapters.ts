@@ -86,7 +86,7 @@ export function quantizationOf(
     return {
       type: String(stated.value) as QuantizationSpec["type"],
       double: c.settings.boolean("double_quantization") ?? false,
-      prepareForKbit: c.settings.boolean("prepare_for_kbit") ?? (stated.place === null && trainer === "sft"),
+      prepareForKbit: c.settings.boolean("prepare_for_kbit") ?? (stated.place === null && preparesForKbit(c, trainer)),
       computeDtype: compute,
       ...old,
     };
@@ -101,7 +101,7 @@ export function quantizationOf(
     return {
       type: type as QuantizationSpec["type"],
       double: c.settings.boolean("double_quantization") ?? false,
-      prepareForKbit: trainer === "sft",
+      prepareForKbit: c.settings.boolean("prepare_for_kbit") ?? preparesForKbit(c, trainer),
       computeDtype: compute,
       ...skippedModules(c),
       ...old,
@@ -116,6 +116,29 @@ export function quantizationOf(
   if (own !== null) c.suppose(say("assume.dequantized", { method: own.method, dtype: loadDtype }), "dequantize");
   if (c.trains) c.put("quantization", "none", "default", "quantization", null);
   return null;
+}
+
+/**
+ * Releases up to which TRL's trainers call `prepare_model_for_kbit_training` on quantized models (trl/models/utils.py until 0.25,
+ * prepare_peft_model; the trainers' `__init__`); null: they still do.
+ */
+const PREPARES: Readonly<Record<string, string | null>> = table({
+  sft: "trl<0.26",
+  reward: "trl<0.26",
+  grpo: "trl<0.26",
+  rloo: "trl<0.27",
+  dpo: "trl<0.29",
+  kto: "trl<1.4",
+  orpo: null,
+  cpo: null,
+  bco: null,
+  prm: null,
+  "online-dpo": null,
+});
+
+function preparesForKbit(c: ResolveContext, trainer: string): boolean {
+  const until = c.trl ? PREPARES[trainer] : undefined;
+  return until === null || (until !== undefined && holds(until, c.libraries));
 }
 
 /** `llm_int8_skip_modules` of bitsandbytes' config. */

@@ -108,7 +108,21 @@ export function modelOf(c: ResolveContext): TrainingRun["model"] | null {
     c.suppose(say("assume.model-name", { name: String(stated.value), published: model.name }), "model");
   const family = String(model.config["model_type"]);
   if (isThinker(family)) c.suppose(say("assume.thinker"), "model");
-  return { name: model.name, family, config: model.config, source: model.source };
+  return { name: model.name, family, config: resized(c, model.config), source: model.source };
+}
+
+/** The config with as many words as a script resizes the tables to. */
+function resized(c: ResolveContext, config: ModelConfig): ModelConfig {
+  const rows = c.settings.find("vocabulary_size");
+  if (typeof rows?.value !== "number") return config;
+  if (rows.value === 0) {
+    c.suppose(say("assume.resized"), "vocabulary_size");
+    return config;
+  }
+  const text = config["text_config"];
+  return nests(config, "text_config")
+    ? { ...config, text_config: { ...(text as object), vocab_size: rows.value } }
+    : { ...config, vocab_size: rows.value };
 }
 
 function classTask(architecture: string, config: ModelConfig): Task | undefined {

@@ -180,9 +180,16 @@ export function optimizerOf(c: ResolveContext, config: ModelConfig): TrainingRun
   const { weight_decay: _, ...own } = args;
   return {
     name,
-    args: { ...own, ...givenByTrainer(c, name), ...headsOf(name, config) },
+    args: { ...own, ...givenByTrainer(c, name), ...headsOf(name, config), ...ofScript(c) },
     ...(c.settings.boolean("one_group") === true ? { oneGroup: true } : {}),
   };
+}
+
+/** Only the Trainer tells bitsandbytes to keep embeddings' states in 32 bits (transformers/trainer_optimizer.py). */
+function ofScript(c: ResolveContext): TrainingRun["optimizer"]["args"] {
+  return c.settings.boolean("own_optimizer") === true && /8bit/.test(c.settings.string("optimizer") ?? "")
+    ? { embeddings_in_32_bits: "False" }
+    : {};
 }
 
 /** Adam-mini is told the sizes of the heads (llamafactory/train/trainer_utils.py, _create_adam_mini_optimizer). */

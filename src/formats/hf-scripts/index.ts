@@ -14,7 +14,9 @@ import { freezingOf } from "./freezing";
 import { pythonKeys, scriptKeys } from "./keys";
 import { loadedClass } from "./loads";
 import { backwardCall, LOADER, plainLoop, trainingLoader } from "./loop";
+import { trainerOptimizer } from "./optimizer";
 import { bareSwitches, callPlace, commandPlace } from "./places";
+import { resizedVocabulary } from "./resizing";
 import { tokenizedLengths } from "./tokenizing";
 import { isBefore, LOADS, type Training, trainingOf } from "./training";
 import { unslothSettings } from "./unsloth";
@@ -68,6 +70,8 @@ function derive(
   if (python !== undefined) {
     const loop = hasTrainer(python) ? [] : plainLoop(python);
     result.push(...unslothSettings(python), ...preparedForKbit(python), ...builtModel(python), ...freezingOf(python));
+    result.push(...resizedVocabulary(python));
+    if (hasTrainer(python)) result.push(...trainerOptimizer(python));
     result.push(...loadedClass(python), ...unstated([...tokenizedLengths(python), ...loop], settings));
   }
   return result;

@@ -105,6 +105,12 @@ export const CALL_KEYS: readonly KeySpec[] = [
   memory("lora.modules_to_save", "lora_modules_to_save", "any", EFFECT.toSave, { nullable: true }),
   memory("lora.bias", "lora_bias", "string", "Which biases are trained."),
   memory("lora.use_dora", "use_dora", "boolean", "DoRA: a magnitude vector and larger activations per module."),
+  memory(
+    "lora.autocast_adapter_dtype",
+    "autocast_adapter_dtype",
+    "boolean",
+    "Raises half-precision adapters to float32 (get_peft_model).",
+  ),
   memory("lora.use_rslora", "use_rslora", "boolean", "Rank-stabilised scaling: no memory."),
   memory(
     "loftq.loftq_bits",

@@ -2,20 +2,12 @@
  * What a training loop of one's own says by the calls it makes, where a trainer's arguments would: optimizer, autocast, the dtype
  * of the weights, clipping, accumulation, compilation, and which of a micro-batch's results its names keep.
  */
-
-import type { Entry, LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
-import { OPTIMIZER_CLASSES } from "../../terms/optimizers";
-import type { SettingName } from "../../terms/settings";
+import type { PythonCall, PythonModule } from "../../syntax/tree";
 import { table } from "../../terms/table";
 import type { LocatedSetting } from "../types";
+import { at, keyword, plain } from "./called";
 import { rawOf, trainedNames } from "./loads";
-
-type Value = LocatedSetting["value"];
-
-/** `transformers.Adafactor` and the class of torch.optim keep other states. */
-const ADAFACTOR = /(?:^|\.)Adafactor$/;
-/** Arguments of optimizers that decide what a step allocates. */
-const OPTIONS = ["foreach", "fused", "momentum", "nesterov", "centered", "amsgrad", "capturable"];
+import { isOptimizer, optimizerSettings } from "./optimizer";
 
 const ACCUMULATION =
   /(?:^|\.)(?:gradient_accumulation\w*|grad_accum\w*|accum(?:ulation)?_steps|accumulate_grad_batches)$/i;
@@ -24,49 +16,9 @@ export const LOADER = /(?:^|\.)DataLoader$/;
 /** Names of what is not trained on. */
 const HELD_OUT = /val|test|eval|dev/i;
 
-function scalar(value: string | number | boolean, at: Span): LocatedNode {
-  return { kind: "scalar", value, raw: String(value), start: at.start, end: at.end };
-}
-
-function at(name: SettingName, call: PythonCall, value: Value, node?: LocatedNode): LocatedSetting {
-  const { calleeSpan: keySpan, callee: key } = call;
-  const said = node ?? scalar(typeof value === "object" ? "" : value, keySpan);
-  return { name, key, value, node: said, keySpan, valueSpan: { start: said.start, end: said.end } };
-}
-
-function keyword({ keywords }: PythonCall, name: string): Entry | undefined {
-  return keywords.entries.find(({ key }) => key === name);
-}
-
-function plain(node: LocatedNode | undefined): string | number | boolean | null | undefined {
-  return node?.kind === "scalar" ? node.value : undefined;
-}
-
-function classOf({ callee }: PythonCall): string {
-  return callee.slice(callee.lastIndexOf(".") + 1);
-}
-
 function optimizerOf({ calls, imports }: PythonModule): LocatedSetting[] {
-  const call = calls.find((one) => Object.hasOwn(OPTIMIZER_CLASSES, classOf(one)) || ADAFACTOR.test(one.callee));
-  if (call === undefined) return [];
-  const ofTorch = /optim\./.test(call.callee) || imports.includes("torch.optim.Adafactor");
-  const name = OPTIMIZER_CLASSES[classOf(call)] ?? (ofTorch ? "adafactor_torch" : "adafactor");
-  const options = OPTIONS.flatMap((option) => {
-    const value = plain(keyword(call, option)?.value);
-    return value === undefined || value === null
-      ? []
-      : [`${option}=${value === true ? "True" : value === false ? "False" : value}`];
-  });
-  const decay = keyword(call, "weight_decay");
-  const whole = /\.parameters\(\)/.test(rawOf(call.positional[0] ?? keyword(call, "params")?.value) ?? "");
-  return [
-    at("optimizer", call, name),
-    ...(options.length > 0 ? [at("optim_args", call, options.join(","))] : []),
-    ...(whole ? [at("one_group", call, true)] : []),
-    ...(decay !== undefined && typeof plain(decay.value) === "number"
-      ? [at("weight_decay", call, plain(decay.value) as number, decay.value)]
-      : []),
-  ];
+  const call = calls.find(isOptimizer);
+  return call === undefined ? [] : optimizerSettings(call, imports);
 }
 
 const COMPUTE: Readonly<Record<string, string>> = table({ bfloat16: "bf16", float16: "fp16", half: "fp16" });

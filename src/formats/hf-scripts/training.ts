@@ -40,6 +40,11 @@ export function trainingOf(python: PythonModule): Training {
   return known;
 }
 
+/** Calls that a value may be the result of. */
+export function callsBehind(python: PythonModule, node: LocatedNode | undefined): readonly PythonCall[] {
+  return new Calls(python.calls).behind(node);
+}
+
 /** Whether a call happens while training is made ready or runs. */
 export function isBefore({ ends }: Training, { order = 0, deferred }: PythonCall): boolean {
   return deferred === true || order <= ends;
@@ -89,7 +94,10 @@ function inOrder(calls: readonly PythonCall[]): PythonCall[] {
 
 function found(python: PythonModule): Training {
   const calls = new Calls(python.calls);
-  const trainers = inOrder(python.calls.filter(({ callee }) => TRAINER.test(callee)));
+  const own = new Set(
+    python.classes.filter(({ bases }) => bases.some((base) => TRAINER.test(base))).map(({ name }) => name),
+  );
+  const trainers = inOrder(python.calls.filter(({ callee }) => TRAINER.test(callee) || own.has(callee)));
   const runs = inOrder(python.calls.filter(({ callee }) => TRAIN.test(callee)));
   const last = runs.findLast(({ receiver }) => calls.behind(receiver).some((call) => trainers.includes(call)));
   const trainer = calls.behind(last?.receiver).find((call) => trainers.includes(call)) ?? trainers.at(-1);

@@ -44,7 +44,7 @@ function quantized(type: "nf4" | "int8"): (run: TrainingRun) => LeverOption[] {
       {
         ...run,
         adapter: run.adapter ?? LORA,
-        quantization: { type, double: four, prepareForKbit: true, computeDtype: "bfloat16" },
+        quantization: { type, double: four, prepareForKbit: false, computeDtype: "bfloat16" },
       },
       ...(run.adapter === null ? LORA_SETTINGS : []),
       set("quantization", type),

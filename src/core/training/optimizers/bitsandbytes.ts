@@ -33,14 +33,16 @@ function buffer(torch: Torch, variant: Variant, parameter: Tensor, rows: number,
 
 const bitsandbytes =
   (variant: Variant): OptimizerFactory =>
-  (_, groups) => {
+  (_, groups, args) => {
+    // The Trainer registers the weight of every `nn.Embedding` (transformers/trainer.py, `create_optimizer`), which is found
+    // among the parameters by identity (bitsandbytes/optim/optimizer.py, `check_overrides`): one tied to a head, too.
+    const overrides = args["embeddings_in_32_bits"] !== "False";
     const seen = new Set<Tensor>();
     let mapped = false;
     const rows = variant.firstRows ?? 1;
     const initialise = (torch: Torch, parameter: Tensor): void => {
-      // The Trainer registers the weight of every `nn.Embedding` (transformers/trainer.py, `create_optimizer`), which is found
-      // among the parameters by identity (bitsandbytes/optim/optimizer.py, `check_overrides`): one tied to a head, too.
-      const eight = variant.bits === 8 && parameter.elements >= MIN_8BIT_ELEMENTS && !parameter.isTable;
+      const overridden = overrides && parameter.isTable;
+      const eight = variant.bits === 8 && parameter.elements >= MIN_8BIT_ELEMENTS && !overridden;
       if (!eight) {
         for (let k = 0; k < variant.states; k++) buffer(torch, variant, parameter, k === 0 ? rows : 1, "float32");
         return;

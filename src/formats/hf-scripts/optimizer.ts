@@ -1,0 +1,74 @@
+/**
+ * Optimizers that a script makes itself: for a loop of its own, or for the Trainer in the place of `optim`. Source:
+ * transformers/trainer.py (`optimizers`, `optimizer_cls_and_kwargs`, `create_optimizer`, which subclasses override).
+ */
+import type { LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
+import { OPTIMIZER_CLASSES } from "../../terms/optimizers";
+import type { LocatedSetting } from "../types";
+import { at, keyword, plain } from "./called";
+import { rawOf } from "./loads";
+import { callsBehind, trainingOf } from "./training";
+
+/** `transformers.Adafactor` and the class of torch.optim keep other states. */
+const ADAFACTOR = /(?:^|\.)Adafactor$/;
+/** Arguments of optimizers that decide what a step allocates. */
+const OPTIONS = ["foreach", "fused", "momentum", "nesterov", "centered", "amsgrad", "capturable"];
+
+function classOf({ callee }: PythonCall): string {
+  return callee.slice(callee.lastIndexOf(".") + 1);
+}
+
+/** Whether a call makes an optimizer that is known. */
+export function isOptimizer(call: PythonCall): boolean {
+  return Object.hasOwn(OPTIMIZER_CLASSES, classOf(call)) || ADAFACTOR.test(call.callee);
+}
+
+/** What the call that makes the optimizer says; one that nobody knows by its class alone. */
+export function optimizerSettings(call: PythonCall, imports: readonly string[]): LocatedSetting[] {
+  const ofTorch = /optim\./.test(call.callee) || imports.includes("torch.optim.Adafactor");
+  const name =
+    OPTIMIZER_CLASSES[classOf(call)] ??
+    (!ADAFACTOR.test(call.callee) ? classOf(call) : ofTorch ? "adafactor_torch" : "adafactor");
+  const options = OPTIONS.flatMap((option) => {
+    const value = plain(keyword(call, option)?.value);
+    return value === undefined || value === null
+      ? []
+      : [`${option}=${value === true ? "True" : value === false ? "False" : value}`];
+  });
+  const decay = keyword(call, "weight_decay");
+  const whole = /\.parameters\(\)/.test(rawOf(call.positional[0] ?? keyword(call, "params")?.value) ?? "");
+  return [
+    at("optimizer", call, name),
+    at("own_optimizer", call, true),
+    ...(options.length > 0 ? [at("optim_args", call, options.join(","))] : []),
+    ...(whole ? [at("one_group", call, true)] : []),
+    ...(decay !== undefined && typeof plain(decay.value) === "number"
+      ? [at("weight_decay", call, plain(decay.value) as number, decay.value)]
+      : []),
+  ];
+}
+
+/** The optimizer that the Trainer is given, or that its subclass makes. */
+export function trainerOptimizer(python: PythonModule): readonly LocatedSetting[] {
+  const { trainer } = trainingOf(python);
+  if (trainer === undefined) return [];
+  const given = firstOf(keyword(trainer, "optimizers")?.value);
+  const [call] = [...callsBehind(python, given), ...python.calls.filter((one) => isMadeBy(one, trainer, python))];
+  if (call !== undefined) return optimizerSettings(call, python.imports);
+  const type = firstOf(keyword(trainer, "optimizer_cls_and_kwargs")?.value);
+  const name = rawOf(type);
+  // The Trainer makes it over its own two groups.
+  return type === undefined || name === undefined
+    ? []
+    : optimizerSettings({ ...trainer, callee: name, positional: [] }, python.imports);
+}
+
+function firstOf(node: LocatedNode | undefined): LocatedNode | undefined {
+  return node?.kind === "list" ? node.items[0] : undefined;
+}
+
+/** Whether an optimizer is made inside of the trainer's own class. */
+function isMadeBy(call: PythonCall, { callee }: PythonCall, { classes }: PythonModule): boolean {
+  if (!isOptimizer(call)) return false;
+  return classes.some(({ name, start, end }) => name === callee && call.start >= start && call.end <= end);
+}
