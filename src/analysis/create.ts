@@ -18,6 +18,7 @@ import { formatByProgram } from "./program";
 import { formatsOf } from "./report";
 import { type Reread, RunAnalysis } from "./run-analysis";
 import type { Runtime } from "./runtime";
+import { Scan } from "./scan";
 import { whySkipped } from "./skipped";
 import { Stopped } from "./stopped";
 import { DocumentStore, LoadedDocument } from "./store";
@@ -90,7 +91,7 @@ class AnalyzerOfRuntime implements Analyzer {
     const configs: string[] = [];
     const skipped: Discovery["skipped"][number][] = [];
     for await (const child of walk(this.store, uri, MOST_DISCOVERED)) {
-      const document = await this.store.load(child);
+      const document = await this.store.skim(child);
       if (document?.recognised !== undefined) configs.push(child);
       const reason = document === undefined ? undefined : whySkipped(document, localeOf(locale));
       if (reason !== undefined) skipped.push(reason);
@@ -137,14 +138,19 @@ class AnalyzerOfRuntime implements Analyzer {
   private async usersOf(document: LoadedDocument, options: AnalysisOptions, locale: Locale): Promise<RunAnalysis[]> {
     const program = await this.programRun(document, options, locale);
     if (program !== undefined) return [program];
-    const mentions = partOf(document);
-    if (mentions === undefined) return [];
+    const wanted = partOf(document);
+    if (wanted === undefined) return [];
+    const scan = new Scan();
     const folder = workspaceFolderOf(document.uri, this.runtime) ?? parentOf(document.uri);
     const users: RunAnalysis[] = [];
     let tried = 0;
     for await (const candidate of nearestFirst(this.store, document.uri, folder, MOST_CANDIDATES)) {
-      const other = await this.store.load(candidate);
-      if (other === undefined || !mentions(other) || other.recognised === undefined) continue;
+      if (options.stopped?.() === true) throw new Stopped();
+      const other = await this.store.skim(candidate);
+      if (other === undefined) continue;
+      if (!scan.reads(other)) break;
+      if (!wanted.mayBe(other) || !scan.parses(other)) continue;
+      if (wanted.uses?.(other) === false || other.recognised === undefined) continue;
       if (await namesAnother(other, document.uri, this.store)) continue;
       if (++tried > MOST_TRIED || users.length >= MOST_USERS) break;
       const run = await this.runOf(other, options, locale);

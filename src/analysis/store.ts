@@ -8,9 +8,13 @@ import type { ConfigDocument, ReadResult } from "../formats/types";
 import { type Directives, readDirectives } from "./directives";
 import { LineIndex } from "./lines";
 import type { FileAccess } from "./runtime";
+import { LARGEST_SCANNED } from "./scan";
 
 /** Larger files are no configs. UTF-16 units. */
 const LARGEST_CONFIG = 8 * 1024 * 1024;
+
+/** Text of files that were only looked through and is kept for the next time. UTF-16 units. */
+const MOST_SKIMMED = 4 * 1024 * 1024;
 
 /** Part of an oversized text that tells what it is. UTF-16 units. */
 const LONGEST_HEAD = 32 * 1024;
@@ -41,6 +45,10 @@ export class LoadedDocument {
       this.parsedDocument = this.text.length > LARGEST_CONFIG ? undefined : parseDocument(this.uri, this.text);
     }
     return this.parsedDocument;
+  }
+
+  get isParsed(): boolean {
+    return this.parsedDocument !== null;
   }
 
   get recognised(): Recognised | undefined {
@@ -75,6 +83,9 @@ export class LoadedDocument {
 
 export class DocumentStore {
   private readonly documents = new Map<string, Promise<LoadedDocument | undefined>>();
+  /** Files that were only looked through, the one used last at the end, and how much text they have. */
+  private readonly skimmed = new Map<string, LoadedDocument>();
+  private skimmedLength = 0;
   private readonly folders = new Map<string, Promise<readonly { name: string; type: "file" | "directory" }[]>>();
 
   /** @param below where documents and listings come from that this store does not have */
@@ -94,12 +105,47 @@ export class DocumentStore {
     let found = this.documents.get(uri);
     if (found === undefined) {
       if (this.below !== undefined) return this.below.load(uri);
-      found = this.files.readText(uri).then(
-        (text) => (text === undefined ? undefined : new LoadedDocument(uri, text)),
-        () => undefined,
-      );
+      const known = this.dropSkimmed(uri);
+      found =
+        known !== undefined
+          ? Promise.resolve(known)
+          : this.files.readText(uri).then(
+              (text) => (text === undefined ? undefined : new LoadedDocument(uri, text)),
+              () => undefined,
+            );
       this.documents.set(uri, found);
     }
+    return found;
+  }
+
+  /** As `load`, for files that may have nothing to do with a run: large ones are left out, and not all are kept. */
+  async skim(uri: string): Promise<LoadedDocument | undefined> {
+    const loaded = this.documents.get(uri);
+    if (loaded !== undefined) return loaded;
+    if (this.below !== undefined) return this.below.skim(uri);
+    let document = this.dropSkimmed(uri);
+    if (document === undefined) {
+      const stat = await this.files.stat(uri).catch(() => undefined);
+      if (stat === undefined || stat.size > LARGEST_SCANNED) return undefined;
+      const text = await this.files.readText(uri).catch(() => undefined);
+      document = text === undefined ? undefined : new LoadedDocument(uri, text);
+    }
+    if (document === undefined) return undefined;
+    // Another search may have come by meanwhile.
+    this.dropSkimmed(uri);
+    this.skimmed.set(uri, document);
+    this.skimmedLength += document.text.length;
+    for (const oldest of this.skimmed.keys()) {
+      if (this.skimmedLength <= MOST_SKIMMED) break;
+      this.dropSkimmed(oldest);
+    }
+    return document;
+  }
+
+  private dropSkimmed(uri: string): LoadedDocument | undefined {
+    const found = this.skimmed.get(uri);
+    this.skimmed.delete(uri);
+    this.skimmedLength -= found?.text.length ?? 0;
     return found;
   }
 
@@ -119,6 +165,7 @@ export class DocumentStore {
   /** Forgets a document and the listing of the folder it is in. */
   invalidate(uri: string, folder: string): void {
     this.documents.delete(uri);
+    this.dropSkimmed(uri);
     this.folders.delete(folder);
     this.folders.delete(uri);
   }

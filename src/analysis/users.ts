@@ -20,6 +20,8 @@ const DEEPEST = 8;
 const HYDRA: ReadonlySet<string> = new Set(["verl", "lightning", "nemo"]);
 /** Files that only take part in runs: a script that names one is its user, not the other way round. */
 const PARTS: ReadonlySet<string> = new Set(["deepspeed", "accelerate"]);
+/** Programs and scripts, which no script's run is the config of. */
+const PROGRAMS = /\.(?:py|sh|bash|slurm|sbatch)$/;
 /** Folder of configs: a file of a group may hold two keys that alone say nothing. */
 const CONFIG_FOLDER = /\/conf(?:igs?)?\/.+\//;
 
@@ -96,37 +98,50 @@ export async function namesAnother(other: LoadedDocument, uri: string, store: Do
   return found.every((document) => document !== undefined);
 }
 
-/**
- * Whether another document may use this one, judged by its text alone; undefined when this document is no part that
- * others name (a training config stands for itself).
- */
-export function partOf(document: LoadedDocument): ((other: LoadedDocument) => boolean) | undefined {
+/** How the users of a document are told from others. */
+export interface Users {
+  /** Whether another document may be one, judged by its name and its text alone. */
+  mayBe(other: LoadedDocument): boolean;
+  /** Whether it may still be one once it is parsed. */
+  uses?(other: LoadedDocument): boolean;
+}
+
+/** The users of a document; undefined when it is no part that others name (a training config stands for itself). */
+export function partOf(document: LoadedDocument): Users | undefined {
   const name = baseName(document.uri);
   const grouped =
     document.recognised === undefined ? CONFIG_FOLDER.test(document.uri) : HYDRA.has(document.recognised.format.id);
   if (grouped && document.config?.parsed.syntax === "yaml" && name !== PINS_FILE) {
     // A list names a group's option, and a group's file may name further ones: only reading them tells.
-    return (other) => /^defaults\s*:/m.test(other.text) && other.config !== undefined && hasDefaults(other.config);
+    return {
+      mayBe: ({ text }) => /^defaults\s*:/m.test(text),
+      uses: ({ config }) => config !== undefined && hasDefaults(config),
+    };
   }
   if (document.config?.languageId === "shell") {
     // The config a command starts on, named in the script or by its Hydra program; reading tells. Scripts are looked
     // for in a config's folder and above.
     const folder = parentOf(document.uri);
-    return ({ uri, config, recognised }) =>
-      relativePath(folder, uri) !== undefined &&
-      config !== undefined &&
-      !PARTS.has(recognised?.format.id ?? "") &&
-      config.languageId !== "shell" &&
-      config.languageId !== "python" &&
-      (document.text.includes(baseName(uri)) || hasDefaults(config));
+    return {
+      mayBe: ({ uri, text }) =>
+        relativePath(folder, uri) !== undefined &&
+        !PROGRAMS.test(uri) &&
+        (document.text.includes(baseName(uri)) || text.includes("defaults")),
+      uses: ({ uri, config, recognised }) =>
+        config !== undefined &&
+        !PARTS.has(recognised?.format.id ?? "") &&
+        config.languageId !== "shell" &&
+        config.languageId !== "python" &&
+        (document.text.includes(baseName(uri)) || hasDefaults(config)),
+    };
   }
   if (document.recognised !== undefined && !PARTS.has(document.recognised.format.id)) return undefined;
-  if (name === PINS_FILE) return () => true;
+  if (name === PINS_FILE) return { mayBe: () => true };
   if (name === "config.json" || name === "adapter_config.json") {
     // Pins may name the model, so the folder's name need not be in the config itself.
-    return isModelConfig(document) ? () => true : undefined;
+    return isModelConfig(document) ? { mayBe: () => true } : undefined;
   }
-  if (document.recognised !== undefined) return (other) => other.text.includes(name);
+  if (document.recognised !== undefined) return { mayBe: ({ text }) => text.includes(name) };
   return undefined;
 }
 
