@@ -41,7 +41,7 @@ const NAMED: readonly (readonly [RegExp, string])[] = [
   [/^rloo/i, "rloo"],
   [/^ppo/i, "ppo"],
   [/^gkd/i, "gkd"],
-  [/^sft/i, "sft"],
+  [/^sft|^unsloth/i, "sft"],
 ];
 
 const nameOf = (text: string): string | undefined => NAMED.find(([pattern]) => pattern.test(text))?.[1];

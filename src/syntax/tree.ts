@@ -99,6 +99,8 @@ export type PythonTest =
 /** A condition that something depends on, and what it must be. */
 export interface PythonGuard extends Span {
   readonly test: PythonTest;
+  /** As written. */
+  readonly raw: string;
   readonly holds: boolean;
 }
 

@@ -400,6 +400,8 @@ export const SETTINGS = {
   loop_zeros_late: { type: "boolean" },
   one_group: { type: "boolean" },
   own_loop: { type: "boolean" },
+  /** A condition of the script, not known, under which the model gets its adapter. */
+  adapter_condition: { type: "string" },
   /** The script makes the optimizer itself. */
   own_optimizer: { type: "boolean" },
   /** Rows that a script gives the tables of words; 0: known only when it runs. */

@@ -75,6 +75,13 @@ describe("analysis: a loop of one's own", () => {
     assert.deepEqual(prepared.loop, { holds: "outputs" });
   });
 
+  it("keeps old gradients through the forward where they are let go behind it", async () => {
+    const late = await runOf({ step: "loss = model(**batch).loss\noptimizer.zero_grad()\nloss.backward()" });
+    assert.equal(late.loop?.zerosLate, true);
+    const early = await runOf({ step: "optimizer.zero_grad()\nloss = model(**batch).loss\nloss.backward()" });
+    assert.equal(early.loop?.zerosLate, undefined);
+  });
+
   it("keeps a cache in models that write, unless something switches it off", async () => {
     const load = 'AutoModelForCausalLM.from_pretrained("./model")';
     const writes = async (script: Script, config = TINY_LLAMA) =>

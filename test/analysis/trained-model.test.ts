@@ -56,6 +56,9 @@ Trainer(model=model, args=args).train()
 `;
     assert.deepEqual(await trained(body("True")), ["Qwen/Qwen3-0.6B", "lora"]);
     assert.deepEqual(await trained(body("False")), ["Qwen/Qwen3-0.6B", undefined]);
+    const { run, suppositions } = await resolveFiles({ "train.py": HEAD + body("ask()") }, "train.py");
+    const said = suppositions.find(({ message }) => JSON.stringify(message).includes("adapter-condition"));
+    assert.deepEqual([run?.adapter?.type, said?.alternative], ["lora", { adapter: "none" }]);
     const unused = `config = LoraConfig(r=4)\nmodel = ${load("Qwen/Qwen3-0.6B")}\nTrainer(model=model, args=args).train()\n`;
     assert.deepEqual(await trained(unused), ["Qwen/Qwen3-0.6B", undefined]);
   });

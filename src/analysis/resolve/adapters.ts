@@ -211,6 +211,9 @@ function adapterFrom(
 ): AdapterSpec | null {
   const stated = c.settings.find("adapter");
   const rank = c.settings.find("lora_rank");
+  const condition = c.settings.string("adapter_condition");
+  if (condition !== undefined)
+    c.suppose(say("assume.adapter-condition", { condition }), origin.key, { adapter: "none" });
   const kind = String(origin.value).toLowerCase().replaceAll("_", "-");
   const known = origin.name === "adapter" ? ADAPTERS[kind] : "lora";
   // Axolotl tells `lora` and `qlora` apart by name.

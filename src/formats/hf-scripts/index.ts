@@ -8,6 +8,7 @@ import { count, derived, NOT_RECOGNISED, type Recognition, schemaFormat, type Vi
 import { TRL_KEYS } from "../trl/keys";
 import type { CarrierId, ConfigDocument, Format, LocatedSetting, SchemaId } from "../types";
 import { builtModel } from "./built";
+import { at } from "./called";
 import { constructed } from "./construct";
 import { exampleSettings } from "./examples";
 import { freezingOf } from "./freezing";
@@ -72,6 +73,7 @@ function derive(
     result.push(...unslothSettings(python), ...preparedForKbit(python), ...builtModel(python), ...freezingOf(python));
     result.push(...resizedVocabulary(python));
     if (hasTrainer(python)) result.push(...trainerOptimizer(python));
+    result.push(...adapterCondition(python));
     result.push(...loadedClass(python), ...unstated([...tokenizedLengths(python), ...loop], settings));
   }
   return result;
@@ -101,6 +103,17 @@ function preparedForKbit(python: PythonModule): readonly LocatedSetting[] {
   const { callee: key, calleeSpan } = call;
   const node = { kind: "scalar" as const, value: true, raw: key, ...calleeSpan };
   return [{ name: "gradient_checkpointing", key, value: true, node, keySpan: calleeSpan, valueSpan: calleeSpan }];
+}
+
+/** The condition, not known, under which the trained model gets its adapter. */
+function adapterCondition(python: PythonModule): readonly LocatedSetting[] {
+  const training = trainingOf(python);
+  const call = [...training.parts].find(
+    ({ callee, guards = [] }) => /(?:^|\.)(?:get_peft_model|LoraConfig)$/.test(callee) && guards.length > 0,
+  );
+  const guard = call?.guards?.at(-1);
+  if (call === undefined || guard === undefined) return [];
+  return [at("adapter_condition", call, guard.holds ? guard.raw : `not (${guard.raw})`)];
 }
 
 /** Whether a trainer of transformers or TRL runs the loop, whatever else the module calls. */
@@ -182,8 +195,9 @@ const TRL_TRAINERS = [
   ..."TPO GFPO GMPO A2PO GRPOWithReplayBuffer AsyncGRPO AsyncDistillation ServerDistillation Distillation".split(" "),
   ..."GOLD MiniLLM IWOPD SDFT SDPO SSD".split(" "),
 ].join("|");
-const TRL_CALL = new RegExp(`(?:^|\\.)(?:${TRL_TRAINERS})Config$`);
-const TRAINER_CALL = new RegExp(`(?:^|\\.)(?:${TRL_TRAINERS}|Seq2Seq)?Trainer$`);
+/** Unsloth's classes extend those of TRL's SFT (unsloth/trainer.py). */
+const TRL_CALL = new RegExp(`(?:^|\\.)(?:(?:${TRL_TRAINERS})Config|UnslothTrainingArguments)$`);
+const TRAINER_CALL = new RegExp(`(?:^|\\.)(?:${TRL_TRAINERS}|Seq2Seq|Unsloth)?Trainer$`);
 /** What a training loop of one's own calls. */
 const LOOP = /(?:^|\.)(?:backward|AdamW|SGD|Adam|Adafactor|AdamW8bit|PagedAdamW\w*)$/;
 const CALLS: readonly (readonly [RegExp, string])[] = [

@@ -152,6 +152,13 @@ export function backwardCall({ calls }: PythonModule): PythonCall | undefined {
   return calls.find(({ callee }) => /(?:^|\.)backward$/.test(callee));
 }
 
+/** Whether the gradients of the step before are let go between forward and backward. */
+function zerosLate({ calls }: PythonModule, backward: PythonCall, names: ReadonlySet<string>): boolean {
+  const before = calls.filter(({ order = 0 }) => order < (backward.order ?? 0));
+  const forward = Math.max(...before.filter(({ callee }) => names.has(callee)).map(({ order = 0 }) => order));
+  return before.some(({ callee, order = 0 }) => /(?:^|\.)zero_grad$/.test(callee) && order > forward && forward >= 0);
+}
+
 /** What a plain loop, or one of Accelerate's, says and does; nothing where the module has none. */
 export function plainLoop(python: PythonModule): readonly LocatedSetting[] {
   const backward = backwardCall(python);
@@ -161,6 +168,7 @@ export function plainLoop(python: PythonModule): readonly LocatedSetting[] {
     at("own_loop", backward, true),
     at("loop_holds", backward, heldOf(python, modelNames(python))),
     at("loop_keeps_cache", backward, true),
+    ...(zerosLate(python, backward, modelNames(python)) ? [at("loop_zeros_late", backward, true)] : []),
     // Accelerate converts what a prepared model returns (accelerate/accelerator.py, prepare_model).
     ...(prepared ? [] : [at("loop_keeps_dtype", backward, true)]),
     ...loopSettings(python),

@@ -68,7 +68,9 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
   const { found, flow, evaluator } = interpreted(text, tree, given);
   const paths = new Paths(flow, evaluator);
   const guardsOf = (guards: readonly Guard[]) =>
-    guards.map(({ test, holds }): PythonGuard => ({ test: paths.test(test), holds, ...span(test) }));
+    guards.map(
+      ({ test, holds }): PythonGuard => ({ test: paths.test(test), raw: evaluator.slice(test), holds, ...span(test) }),
+    );
   const calls = found.callNodes.flatMap((node) => {
     const call = evaluator.call(node);
     if (call === null) return [];
