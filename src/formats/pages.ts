@@ -1,4 +1,5 @@
 /** The page of formats in `docs/`, made from the tables of keys. */
+import { EFFECTS } from "../words/en/effects";
 import { FORMATS } from "./index";
 import type { Format, KeySpec, SchemaId } from "./types";
 
@@ -47,7 +48,7 @@ function row(key: KeySpec): string {
       : `, ${key.aliases.map((alias) => `\`${alias}\``).join(", ")}`;
   const fallback =
     key.default === undefined || key.default === null || key.default === "" ? "" : `\`${String(key.default)}\``;
-  return `| \`${key.key}\`${aliases} | ${fallback} | ${key.effect.replaceAll("|", "\\|")} |`;
+  return `| \`${key.key}\`${aliases} | ${fallback} | ${EFFECTS[key.effect].replaceAll("|", "\\|")} |`;
 }
 
 /** Markdown of `docs/formats.md`. */

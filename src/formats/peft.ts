@@ -5,18 +5,20 @@
 
 import type { SettingName } from "../terms/settings";
 import { table } from "../terms/table";
-import { EFFECT, memory } from "./effects";
+import { EFFECTS } from "../words/en/effects";
+import type { EffectId } from "../words/message";
+import { memory } from "./effects";
 import type { KeySpec } from "./types";
 
 /** A field that several classes have. */
 interface Field {
   readonly name: SettingName;
   readonly type: KeySpec["type"];
-  readonly effect: string;
+  readonly effect: EffectId;
   readonly min?: number;
 }
 
-const field = (name: SettingName, type: KeySpec["type"], effect: string, min?: number): Field => ({
+const field = (name: SettingName, type: KeySpec["type"], effect: EffectId, min?: number): Field => ({
   name,
   type,
   effect,
@@ -25,50 +27,28 @@ const field = (name: SettingName, type: KeySpec["type"], effect: string, min?: n
 
 /** Fields by the name the classes use. */
 const FIELDS: Readonly<Record<string, Field>> = table({
-  r: field("lora_rank", "integer", EFFECT.rank, 0),
-  lora_alpha: field("lora_alpha", "number", EFFECT.alpha),
-  alpha: field("lora_alpha", "number", EFFECT.alpha),
-  lora_dropout: field("lora_dropout", "number", EFFECT.dropout, 0),
-  target_modules: field("lora_target_modules", "any", EFFECT.targets),
-  target_parameters: field(
-    "adapter_target_parameters",
-    "any",
-    "Parameters that get low-rank factors of their own: experts that are stored together.",
-  ),
-  exclude_modules: field("adapter_exclude_modules", "any", "Modules left out although they are named."),
-  layers_to_transform: field("adapter_layers", "any", "Layers that get an adapter; all when absent."),
-  modules_to_save: field("lora_modules_to_save", "any", EFFECT.toSave),
-  bias: field("lora_bias", "string", "Which biases are trained."),
-  feedforward_modules: field("adapter_feedforward_modules", "any", "Modules whose input is scaled, not their output."),
-  num_virtual_tokens: field(
-    "adapter_virtual_tokens",
-    "integer",
-    "Trained vectors before every sequence: they take the room of as many tokens.",
-    1,
-  ),
-  encoder_hidden_size: field(
-    "adapter_encoder_hidden_size",
-    "integer",
-    "Width of the network that makes the vectors.",
-    1,
-  ),
-  prefix_projection: field("adapter_prefix_projection", "boolean", "A network makes the prefix of all layers: large."),
-  token_indices: field(
-    "adapter_token_indices",
-    "any",
-    "Rows of the embedding that are trained; a copy of the table is made.",
-  ),
-  decompose_both: field("adapter_decompose_both", "boolean", "Both Kronecker factors may be low-rank."),
-  decompose_factor: field("adapter_decompose_factor", "integer", "Splits widths into Kronecker factors."),
-  oft_block_size: field("adapter_block_size", "integer", "Width of the blocks that are turned.", 0),
-  boft_block_size: field("adapter_block_size", "integer", "Width of the blocks that are turned.", 0),
-  boft_block_num: field("adapter_block_count", "integer", "Blocks of a layer, where their width is 0.", 0),
-  init_lora_weights: field(
-    "adapter_initialization",
-    "any",
-    "How the factors start: made from the weights (PiSSA, OLoRA, LoftQ), each is taken apart in float32 before training.",
-  ),
-  block_share: field("adapter_block_share", "boolean", "One rotation for all blocks."),
+  r: field("lora_rank", "integer", "rank", 0),
+  lora_alpha: field("lora_alpha", "number", "alpha"),
+  alpha: field("lora_alpha", "number", "alpha"),
+  lora_dropout: field("lora_dropout", "number", "dropout", 0),
+  target_modules: field("lora_target_modules", "any", "targets"),
+  target_parameters: field("adapter_target_parameters", "any", "lora_target_parameters"),
+  exclude_modules: field("adapter_exclude_modules", "any", "exclude_modules"),
+  layers_to_transform: field("adapter_layers", "any", "layers_to_transform"),
+  modules_to_save: field("lora_modules_to_save", "any", "to-save"),
+  bias: field("lora_bias", "string", "bias"),
+  feedforward_modules: field("adapter_feedforward_modules", "any", "feedforward_modules"),
+  num_virtual_tokens: field("adapter_virtual_tokens", "integer", "num_virtual_tokens", 1),
+  encoder_hidden_size: field("adapter_encoder_hidden_size", "integer", "encoder_hidden_size", 1),
+  prefix_projection: field("adapter_prefix_projection", "boolean", "prefix_projection"),
+  token_indices: field("adapter_token_indices", "any", "token_indices"),
+  decompose_both: field("adapter_decompose_both", "boolean", "decompose_both"),
+  decompose_factor: field("adapter_decompose_factor", "integer", "decompose_factor"),
+  oft_block_size: field("adapter_block_size", "integer", "oft_block_size", 0),
+  boft_block_size: field("adapter_block_size", "integer", "oft_block_size", 0),
+  boft_block_num: field("adapter_block_count", "integer", "boft_block_num", 0),
+  init_lora_weights: field("adapter_initialization", "any", "init_lora_weights"),
+  block_share: field("adapter_block_share", "boolean", "block_share"),
 });
 
 interface PeftClass {
@@ -144,7 +124,7 @@ export const PEFT_CALLS: readonly (readonly [RegExp, string])[] = PEFT_CLASSES.m
 /** Keywords of the classes; the call itself names the adapter. */
 export const PEFT_CALL_KEYS: readonly KeySpec[] = [
   ...PEFT_CLASSES.flatMap((entry) => [
-    memory(`${entry.type}.call`, "adapter", "boolean", EFFECT.adapter, { means: { true: entry.type } }),
+    memory(`${entry.type}.call`, "adapter", "boolean", "adapter", { means: { true: entry.type } }),
     ...writtenFields(entry).map(([written, spec]) => key(entry.type, written, spec)),
   ]),
   ...Object.entries(LORA_FIELDS).map(([written, name]) => key("lora", written, FIELDS[name]!)),
@@ -177,7 +157,7 @@ export const PINNED_FIELDS: Readonly<Record<string, SettingName>> = Object.fromE
 
 /** What a field a pin may state does. */
 export function pinnedEffect(name: string): string {
-  return FIELDS[name]!.effect;
+  return EFFECTS[FIELDS[name]!.effect];
 }
 
 /** Types of the fields a pin may state. */

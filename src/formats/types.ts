@@ -5,7 +5,7 @@
 
 import type { LocatedNode, ParsedDocument, Span, SpanEdit } from "../syntax/tree";
 import type { SettingName } from "../terms/settings";
-import type { Message } from "../words/message";
+import type { EffectId, Message } from "../words/message";
 
 /** Schema ids of the report contract. */
 export type SchemaId =
@@ -140,8 +140,8 @@ export interface KeySpec {
   readonly replacedBy?: string;
   /** Aliases that a version took away, with that version. */
   readonly oldNames?: Readonly<Record<string, string>>;
-  /** One sentence for the hover: what the key does to memory. */
-  readonly effect: string;
+  /** Id of the sentence that says what the key does to memory (`src/words/en/effects.ts`). */
+  readonly effect: EffectId;
   /** Whether the key changes GPU memory at all. */
   readonly memory: boolean;
 }

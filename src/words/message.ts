@@ -1,8 +1,12 @@
 /** A sentence by its id, with what fills its `{holes}`; the tables of each language hold the text. */
 import type { EN } from "./en";
+import type { EFFECTS } from "./en/effects";
 
 /** Ids of the tables, and those of findings' rules, which bring their words along. */
 export type MessageId = keyof typeof EN | `rule.${string}`;
+
+/** What a key does to memory. */
+export type EffectId = keyof typeof EFFECTS;
 
 export interface Message {
   readonly id: MessageId;

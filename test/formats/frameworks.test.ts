@@ -10,6 +10,7 @@ import { parseDocument } from "../../src/formats/parse";
 import type { ConfigDocument, LocatedSetting, ReadResult } from "../../src/formats/types";
 import { applyEdits } from "../../src/syntax/edit";
 import type { SettingName } from "../../src/terms/settings";
+import { EFFECTS } from "../../src/words/en/effects";
 import { describeCorpus } from "../corpus";
 
 /** Report ids that a name of the index stands for (`report-contract`); a carrier follows the plus sign. */
@@ -486,8 +487,7 @@ describe("formats: frameworks", () => {
   it("every key that touches memory says what it does", () => {
     for (const [, name, text] of SAMPLES) {
       const format = recogniseFormat(open(name, text))?.format;
-      for (const key of format?.keys ?? [])
-        assert.ok(key.effect.endsWith(".") && key.effect.length > 8, `${format?.id} ${key.key}: ${key.effect}`);
+      for (const key of format?.keys ?? []) assert.match(EFFECTS[key.effect], /^.{8,}\.$/, `${format?.id} ${key.key}`);
     }
   });
 

@@ -1,8 +1,9 @@
-/** What a key does, in the person's language: the table's English sentence, or its translation. */
+/** What a key does, in the person's language. */
 import type { KeySpec } from "../../formats/types";
-import { EFFECTS_ZH_CN } from "./effects-zh-cn";
+import { EFFECTS as EN } from "../../words/en/effects";
+import { EFFECTS as ZH_CN } from "../../words/zh-cn/effects";
 import type { Locale } from "./index";
 
-export function effectOf(spec: KeySpec, locale: Locale): string {
-  return locale === "zh-cn" ? (EFFECTS_ZH_CN[spec.effect] ?? spec.effect) : spec.effect;
+export function effectOf({ effect }: KeySpec, locale: Locale): string {
+  return (locale === "zh-cn" ? ZH_CN : EN)[effect];
 }

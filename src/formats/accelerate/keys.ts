@@ -5,7 +5,8 @@
 
 import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
-import { EFFECT, memory, other, PRECISION } from "../effects";
+import type { EffectId } from "../../words/message";
+import { memory, other, PRECISION } from "../effects";
 import type { KeySpec } from "../types";
 
 /** FSDP strategies by name and by number (`ShardingStrategy`). */
@@ -27,46 +28,33 @@ export const SHARDING: Readonly<Record<string, string>> = table({
 });
 
 const DEEPSPEED: readonly KeySpec[] = [
-  memory("deepspeed_config", null, "map", EFFECT.deepspeed, { nullable: true }),
-  memory("deepspeed_config.zero_stage", "zero_stage", "integer", EFFECT.zero, { default: 2, min: 0, max: 3 }),
-  memory("deepspeed_config.offload_optimizer_device", "offload_optimizer", "enum", EFFECT.offloadOptimizer, {
+  memory("deepspeed_config", null, "map", "deepspeed", { nullable: true }),
+  memory("deepspeed_config.zero_stage", "zero_stage", "integer", "zero", { default: 2, min: 0, max: 3 }),
+  memory("deepspeed_config.offload_optimizer_device", "offload_optimizer", "enum", "offload-optimizer", {
     default: "none",
     values: ["none", "cpu", "nvme"],
   }),
-  memory("deepspeed_config.offload_param_device", "offload_param", "enum", EFFECT.offloadParam, {
+  memory("deepspeed_config.offload_param_device", "offload_param", "enum", "offload-param", {
     default: "none",
     values: ["none", "cpu", "nvme"],
   }),
-  other("deepspeed_config.offload_optimizer_nvme_path", null, "string", "Where NVMe offload writes."),
-  other("deepspeed_config.offload_param_nvme_path", null, "string", "Where NVMe offload writes."),
-  memory(
-    "deepspeed_config.gradient_accumulation_steps",
-    "gradient_accumulation_steps",
-    "integer",
-    EFFECT.accumulation,
-    { auto: true, min: 1 },
-  ),
-  memory("deepspeed_config.gradient_clipping", "max_grad_norm", "number", EFFECT.clipping, { auto: true, min: 0 }),
-  other(
-    "deepspeed_config.zero3_init_flag",
-    null,
-    "boolean",
-    "Builds the model sharded, so that no GPU ever holds it whole.",
-  ),
-  other(
-    "deepspeed_config.zero3_save_16bit_model",
-    null,
-    "boolean",
-    "Gathers the weights when saving: host memory on rank 0.",
-  ),
-  memory("deepspeed_config.deepspeed_config_file", "deepspeed", "string", EFFECT.deepspeed, { link: "deepspeed" }),
-  other("deepspeed_config.deepspeed_multinode_launcher", null, "string", "How other nodes are reached."),
-  other("deepspeed_config.deepspeed_hostfile", null, "string", "Nodes and their GPUs."),
+  other("deepspeed_config.offload_optimizer_nvme_path", null, "string", "offload_optimizer_nvme_path"),
+  other("deepspeed_config.offload_param_nvme_path", null, "string", "offload_optimizer_nvme_path"),
+  memory("deepspeed_config.gradient_accumulation_steps", "gradient_accumulation_steps", "integer", "accumulation", {
+    auto: true,
+    min: 1,
+  }),
+  memory("deepspeed_config.gradient_clipping", "max_grad_norm", "number", "clipping", { auto: true, min: 0 }),
+  other("deepspeed_config.zero3_init_flag", null, "boolean", "zero3_init_flag"),
+  other("deepspeed_config.zero3_save_16bit_model", null, "boolean", "zero3_save_16bit_model"),
+  memory("deepspeed_config.deepspeed_config_file", "deepspeed", "string", "deepspeed", { link: "deepspeed" }),
+  other("deepspeed_config.deepspeed_multinode_launcher", null, "string", "deepspeed_multinode_launcher"),
+  other("deepspeed_config.deepspeed_hostfile", null, "string", "deepspeed_hostfile"),
   other(
     "deepspeed_config.deepspeed_moe_layer_cls_names",
     "moe_layer_classes",
     "string",
-    "Classes of mixture-of-experts layers.",
+    "deepspeed_moe_layer_cls_names",
   ),
 ];
 
@@ -75,7 +63,7 @@ function fsdp(
   name: string,
   setting: SettingName | null,
   type: KeySpec["type"],
-  effect: string,
+  effect: EffectId,
   extra: Partial<KeySpec> = {},
 ): KeySpec {
   return memory(`fsdp_config.fsdp_${name}`, setting, type, effect, { aliases: [`fsdp_config.${name}`], ...extra });
@@ -85,116 +73,80 @@ function fsdp(
 const fsdpOther: typeof fsdp = (...row) => ({ ...fsdp(...row), memory: false });
 
 const FSDP: readonly KeySpec[] = [
-  memory("fsdp_config", null, "map", EFFECT.fsdp, { nullable: true }),
-  fsdp("version", "fsdp_version", "integer", "FSDP 1 (flat parameters) or 2 (per parameter).", {
+  memory("fsdp_config", null, "map", "fsdp", { nullable: true }),
+  fsdp("version", "fsdp_version", "integer", "version", {
     default: 1,
     min: 1,
     max: 2,
   }),
-  fsdp("sharding_strategy", "fsdp", "any", EFFECT.fsdp, { default: "FULL_SHARD", means: SHARDING }),
-  fsdp(
-    "reshard_after_forward",
-    "fsdp_reshard_after_forward",
-    "any",
-    "Frees a unit's gathered parameters after its forward.",
-    {
-      default: true,
-      also: [{ name: "fsdp", means: { ...SHARDING, true: "full_shard", false: "shard_grad_op" }, only: true }],
-    },
-  ),
-  fsdp(
-    "offload_params",
-    "fsdp_cpu_offload",
-    "boolean",
-    "Keeps parameters, gradients and optimizer states in host memory.",
-    {
-      default: false,
-      aliases: ["fsdp_config.offload_params", "fsdp_config.fsdp_cpu_offload", "fsdp_config.cpu_offload"],
-      also: [
-        { name: "offload_param", means: { true: "cpu", false: "none" } },
-        { name: "offload_optimizer", means: { true: "cpu", false: "none" } },
-      ],
-    },
-  ),
-  fsdp("auto_wrap_policy", null, "string", "Without a policy the whole model is gathered at once.", {
+  fsdp("sharding_strategy", "fsdp", "any", "fsdp", { default: "FULL_SHARD", means: SHARDING }),
+  fsdp("reshard_after_forward", "fsdp_reshard_after_forward", "any", "reshard_after_forward", {
+    default: true,
+    also: [{ name: "fsdp", means: { ...SHARDING, true: "full_shard", false: "shard_grad_op" }, only: true }],
+  }),
+  fsdp("offload_params", "fsdp_cpu_offload", "boolean", "fsdp_offload_params", {
+    default: false,
+    aliases: ["fsdp_config.offload_params", "fsdp_config.fsdp_cpu_offload", "fsdp_config.cpu_offload"],
+    also: [
+      { name: "offload_param", means: { true: "cpu", false: "none" } },
+      { name: "offload_optimizer", means: { true: "cpu", false: "none" } },
+    ],
+  }),
+  fsdp("auto_wrap_policy", null, "string", "fsdp_auto_wrap_policy", {
     default: "TRANSFORMER_BASED_WRAP",
   }),
-  fsdp(
-    "transformer_layer_cls_to_wrap",
-    "fsdp_wrap_class",
-    "any",
-    "Class of the units that are gathered one at a time.",
-  ),
-  fsdp("min_num_params", null, "integer", "Smallest unit of size-based wrapping.", { min: 0 }),
-  fsdp("backward_prefetch", null, "string", "Gathers the next unit early: one more unit alive in backward (FSDP 1).", {
+  fsdp("transformer_layer_cls_to_wrap", "fsdp_wrap_class", "any", "transformer_layer_cls_to_wrap"),
+  fsdp("min_num_params", null, "integer", "fsdp_config.fsdp_min_num_params", { min: 0 }),
+  fsdp("backward_prefetch", null, "string", "fsdp_backward_prefetch", {
     default: "NO_PREFETCH",
     nullable: true,
   }),
-  fsdp("backward_prefetch_policy", null, "string", "Old name of fsdp_backward_prefetch."),
-  fsdp("forward_prefetch", null, "boolean", "Gathers the next unit early: one more unit alive in forward (FSDP 1)."),
-  fsdp("activation_checkpointing", "fsdp_activation_checkpointing", "boolean", EFFECT.checkpointing, {
+  fsdp("backward_prefetch_policy", null, "string", "fsdp_backward_prefetch_policy"),
+  fsdp("forward_prefetch", null, "boolean", "fsdp_forward_prefetch"),
+  fsdp("activation_checkpointing", "fsdp_activation_checkpointing", "boolean", "checkpointing", {
     default: false,
     also: [{ name: "gradient_checkpointing", means: { true: true }, only: true }],
   }),
-  fsdpOther("use_orig_params", null, "boolean", "Keeps the original parameters visible (FSDP 1)."),
-  fsdpOther("cpu_ram_efficient_loading", null, "boolean", "Only one process loads the weights: host memory."),
-  fsdpOther("sync_module_states", null, "boolean", "Broadcasts the weights from rank 0."),
-  fsdpOther(
-    "state_dict_type",
-    null,
-    "string",
-    "What is gathered when saving: FULL_STATE_DICT is a spike on rank 0's host.",
-  ),
-  fsdp("limit_all_gathers", null, "boolean", "Bounds how many units are gathered ahead."),
+  fsdpOther("use_orig_params", null, "boolean", "fsdp_use_orig_params"),
+  fsdpOther("cpu_ram_efficient_loading", null, "boolean", "fsdp_cpu_ram_efficient_loading"),
+  fsdpOther("sync_module_states", null, "boolean", "fsdp_sync_module_states"),
+  fsdpOther("state_dict_type", null, "string", "fsdp_state_dict_type"),
+  fsdp("limit_all_gathers", null, "boolean", "fsdp_limit_all_gathers"),
 ];
 
 const MEGATRON: readonly KeySpec[] = [
-  memory("megatron_lm_config", null, "map", "Megatron-LM plugin.", { nullable: true }),
-  memory("megatron_lm_config.megatron_lm_tp_degree", "tensor_parallel", "integer", EFFECT.tensor, { min: 1 }),
-  memory("megatron_lm_config.megatron_lm_pp_degree", "pipeline_parallel", "integer", EFFECT.pipeline, { min: 1 }),
-  memory(
-    "megatron_lm_config.megatron_lm_num_micro_batches",
-    "gradient_accumulation_steps",
-    "integer",
-    EFFECT.accumulation,
-    { min: 1 },
-  ),
-  memory("megatron_lm_config.megatron_lm_gradient_clipping", "max_grad_norm", "number", EFFECT.clipping, { min: 0 }),
-  memory(
-    "megatron_lm_config.megatron_lm_sequence_parallelism",
-    "sequence_parallelism",
-    "boolean",
-    EFFECT.sequenceParallel,
-  ),
-  memory(
-    "megatron_lm_config.megatron_lm_recompute_activations",
-    "gradient_checkpointing",
-    "boolean",
-    EFFECT.checkpointing,
-  ),
+  memory("megatron_lm_config", null, "map", "megatron_lm_config", { nullable: true }),
+  memory("megatron_lm_config.megatron_lm_tp_degree", "tensor_parallel", "integer", "tensor", { min: 1 }),
+  memory("megatron_lm_config.megatron_lm_pp_degree", "pipeline_parallel", "integer", "pipeline", { min: 1 }),
+  memory("megatron_lm_config.megatron_lm_num_micro_batches", "gradient_accumulation_steps", "integer", "accumulation", {
+    min: 1,
+  }),
+  memory("megatron_lm_config.megatron_lm_gradient_clipping", "max_grad_norm", "number", "clipping", { min: 0 }),
+  memory("megatron_lm_config.megatron_lm_sequence_parallelism", "sequence_parallelism", "boolean", "sequence-parallel"),
+  memory("megatron_lm_config.megatron_lm_recompute_activations", "gradient_checkpointing", "boolean", "checkpointing"),
   memory(
     "megatron_lm_config.megatron_lm_use_distributed_optimizer",
     "distributed_optimizer",
     "boolean",
-    "Shards optimizer states over the data-parallel GPUs.",
+    "megatron_lm_use_distributed_optimizer",
   ),
-  memory("megatron_lm_config.context_parallel_size", "context_parallel", "integer", EFFECT.context, {
+  memory("megatron_lm_config.context_parallel_size", "context_parallel", "integer", "context", {
     default: 2,
     min: 1,
     aliases: ["megatron_lm_config.megatron_lm_context_parallel_size"],
   }),
-  memory("megatron_lm_config.expert_model_parallel_size", "expert_parallel", "integer", EFFECT.expert, { min: 1 }),
+  memory("megatron_lm_config.expert_model_parallel_size", "expert_parallel", "integer", "expert", { min: 1 }),
 ];
 
 const PARALLELISM: readonly KeySpec[] = [
-  memory("parallelism_config", null, "map", "Degrees of parallelism.", { nullable: true }),
+  memory("parallelism_config", null, "map", "accelerate.parallelism_config", { nullable: true }),
   ...(
     [
-      ["dp_replicate_size", "dp_replicate_size", "Copies of the sharded model."],
-      ["dp_shard_size", "dp_shard_size", "GPUs the parameters are sharded over."],
-      ["tp_size", "tensor_parallel", EFFECT.tensor],
-      ["cp_size", "context_parallel", EFFECT.context],
-      ["sp_size", "sequence_parallel", EFFECT.context],
+      ["dp_replicate_size", "dp_replicate_size", "dp_replicate_size"],
+      ["dp_shard_size", "dp_shard_size", "parallelism_config_dp_shard_size"],
+      ["tp_size", "tensor_parallel", "tensor"],
+      ["cp_size", "context_parallel", "context"],
+      ["sp_size", "sequence_parallel", "context"],
     ] as const
   ).map(([key, name, effect]) =>
     memory(`parallelism_config.parallelism_config_${key}`, name, "integer", effect, {
@@ -205,42 +157,37 @@ const PARALLELISM: readonly KeySpec[] = [
 ];
 
 export const ACCELERATE_KEYS: readonly KeySpec[] = [
-  memory(
-    "distributed_type",
-    "distributed_type",
-    "string",
-    "How processes work together: DDP, DeepSpeed, FSDP, Megatron-LM.",
-  ),
-  memory("mixed_precision", "compute_dtype", "any", EFFECT.compute, {
+  memory("distributed_type", "distributed_type", "string", "distributed_type"),
+  memory("mixed_precision", "compute_dtype", "any", "compute", {
     default: "no",
     writes: { fp32: "no" },
     means: PRECISION,
   }),
-  memory("num_processes", "world_size", "integer", "Processes over all machines: one GPU each."),
-  other("num_machines", "num_machines", "integer", "Machines; num_processes counts all of them.", {
+  memory("num_processes", "world_size", "integer", "num_processes"),
+  other("num_machines", "num_machines", "integer", "num_machines", {
     default: 1,
     min: 1,
   }),
-  other("machine_rank", null, "integer", "This machine's number."),
-  other("gpu_ids", null, "any", "GPUs of this machine.", { nullable: true }),
-  other("compute_environment", null, "string", "Where the job runs."),
-  memory("use_cpu", "use_cpu", "boolean", "Trains on the CPU: no GPU memory at all.", { default: false }),
-  memory("fp16", "compute_dtype", "any", EFFECT.compute, {
+  other("machine_rank", null, "integer", "machine_rank"),
+  other("gpu_ids", null, "any", "gpu_ids", { nullable: true }),
+  other("compute_environment", null, "string", "compute_environment"),
+  memory("use_cpu", "use_cpu", "boolean", "use_cpu", { default: false }),
+  memory("fp16", "compute_dtype", "any", "compute", {
     removedIn: "accelerate 0.12",
     replacedBy: "mixed_precision",
     means: { true: "fp16", false: "fp32" },
   }),
-  other("downcast_bf16", null, "any", "TPU only: also casts double precision.", { nullable: true }),
-  memory("dynamo_config", null, "map", EFFECT.compile, { nullable: true }),
-  memory("dynamo_config.dynamo_backend", "torch_compile_backend", "string", EFFECT.compile, {
+  other("downcast_bf16", null, "any", "downcast_bf16", { nullable: true }),
+  memory("dynamo_config", null, "map", "compile", { nullable: true }),
+  memory("dynamo_config.dynamo_backend", "torch_compile_backend", "string", "compile", {
     nullable: true,
     aliases: ["dynamo_backend"],
   }),
-  memory("dynamo_config.dynamo_use_regional_compilation", "regional_compilation", "boolean", EFFECT.compile, {
+  memory("dynamo_config.dynamo_use_regional_compilation", "regional_compilation", "boolean", "compile", {
     default: false,
   }),
-  memory("fp8_config", null, "map", "Matrix products in 8 bits.", { nullable: true }),
-  memory("fp8_config.backend", "fp8_backend", "string", "Library of the 8-bit products: TE, AO or MSAMP.", {
+  memory("fp8_config", null, "map", "fp8_config", { nullable: true }),
+  memory("fp8_config.backend", "fp8_backend", "string", "backend", {
     nullable: true,
   }),
   ...DEEPSPEED,

@@ -3,55 +3,52 @@
  * Source: `megatron/neox_arguments/{neox_args,deepspeed_args}.py` at ea7aefd.
  */
 import { DEEPSPEED_KEYS } from "../deepspeed/keys";
-import { EFFECT, memory, other, PRECISION, touching } from "../effects";
+import { memory, other, PRECISION, touching } from "../effects";
 import type { KeySpec } from "../types";
 
 const OWN: readonly KeySpec[] = [
-  memory("num_layers", "num_layers", "integer", EFFECT.layers, { min: 1 }),
-  memory("hidden_size", "hidden_size", "integer", EFFECT.width, { min: 1 }),
-  memory("intermediate_size", "ffn_hidden_size", "integer", EFFECT.width, { nullable: true }),
-  memory("num_attention_heads", "num_attention_heads", "integer", EFFECT.heads, { min: 1 }),
-  memory("num_kv_heads", "num_query_groups", "integer", EFFECT.heads, { nullable: true }),
-  memory("seq_length", "sequence_length", "integer", EFFECT.sequence, { min: 1 }),
-  other("max_position_embeddings", "max_position_embeddings", "integer", "Longest position the model knows.", {
+  memory("num_layers", "num_layers", "integer", "layers", { min: 1 }),
+  memory("hidden_size", "hidden_size", "integer", "width", { min: 1 }),
+  memory("intermediate_size", "ffn_hidden_size", "integer", "width", { nullable: true }),
+  memory("num_attention_heads", "num_attention_heads", "integer", "heads", { min: 1 }),
+  memory("num_kv_heads", "num_query_groups", "integer", "heads", { nullable: true }),
+  memory("seq_length", "sequence_length", "integer", "sequence", { min: 1 }),
+  other("max_position_embeddings", "max_position_embeddings", "integer", "max_position_embeddings", {
     min: 1,
   }),
-  memory(
-    "make_vocab_size_divisible_by",
-    "vocab_divisor",
-    "integer",
-    "The vocabulary is padded to a multiple of this times the tensor-parallel degree.",
-    { default: 128, min: 1 },
-  ),
-  memory("no_weight_tying", "untied_embeddings", "boolean", "A second vocabulary-sized matrix."),
-  memory("pipe_parallel_size", "pipeline_parallel", "integer", EFFECT.pipeline, { default: 0, min: 0 }),
-  memory("model_parallel_size", "tensor_parallel", "integer", EFFECT.tensor, { default: 1, min: 1 }),
-  memory("context_parallel_size", "context_parallel", "integer", EFFECT.context, { default: 1, min: 1 }),
-  memory("moe_num_experts", "num_experts", "integer", EFFECT.experts, { min: 1 }),
-  memory("moe_expert_parallel_size", "expert_parallel", "integer", EFFECT.expert, { min: 1 }),
-  memory("gas", "gradient_accumulation_steps", "integer", EFFECT.accumulation, { default: 1, min: 1 }),
-  memory("precision", "compute_dtype", "string", EFFECT.compute, { writes: { bf16: "bfloat16" }, means: PRECISION }),
-  memory("checkpoint_activations", "gradient_checkpointing", "boolean", EFFECT.checkpointing, { default: false }),
-  memory("checkpoint_num_layers", "checkpoint_num_layers", "integer", "Layers between two kept activations.", {
+  memory("make_vocab_size_divisible_by", "vocab_divisor", "integer", "make_vocab_size_divisible_by", {
+    default: 128,
+    min: 1,
+  }),
+  memory("no_weight_tying", "untied_embeddings", "boolean", "no_weight_tying"),
+  memory("pipe_parallel_size", "pipeline_parallel", "integer", "pipeline", { default: 0, min: 0 }),
+  memory("model_parallel_size", "tensor_parallel", "integer", "tensor", { default: 1, min: 1 }),
+  memory("context_parallel_size", "context_parallel", "integer", "context", { default: 1, min: 1 }),
+  memory("moe_num_experts", "num_experts", "integer", "experts", { min: 1 }),
+  memory("moe_expert_parallel_size", "expert_parallel", "integer", "expert", { min: 1 }),
+  memory("gas", "gradient_accumulation_steps", "integer", "accumulation", { default: 1, min: 1 }),
+  memory("precision", "compute_dtype", "string", "compute", { writes: { bf16: "bfloat16" }, means: PRECISION }),
+  memory("checkpoint_activations", "gradient_checkpointing", "boolean", "checkpointing", { default: false }),
+  memory("checkpoint_num_layers", "checkpoint_num_layers", "integer", "checkpoint_num_layers", {
     default: 1,
     min: 1,
   }),
-  memory("partition_activations", null, "boolean", "Splits kept activations over the tensor-parallel GPUs."),
-  memory("sequence_parallel", "sequence_parallelism", "boolean", EFFECT.sequenceParallel),
-  memory("attention_config", "attention_config", "any", "Attention kernel by layer.", { nullable: true }),
-  memory("te_fp8_format", "fp8_format", "string", "Matrix products in 8 bits.", {
+  memory("partition_activations", null, "boolean", "gpt-neox.partition_activations"),
+  memory("sequence_parallel", "sequence_parallelism", "boolean", "sequence-parallel"),
+  memory("attention_config", "attention_config", "any", "attention_config", { nullable: true }),
+  memory("te_fp8_format", "fp8_format", "string", "fp8_config", {
     also: [{ name: "compute_dtype", means: { hybrid: "fp8", e4m3: "fp8" }, only: true }],
   }),
-  other("num_gpus", "world_size", "integer", EFFECT.devices, { nullable: true }),
-  other("train_iters", null, "integer", "Length of the training: no memory."),
+  other("num_gpus", "world_size", "integer", "devices", { nullable: true }),
+  other("train_iters", null, "integer", "train_iters"),
   ...touching(
-    EFFECT.fusedKernel,
+    "fused-kernel",
     "scaled_upper_triang_masked_softmax_fusion scaled_masked_softmax_fusion bias_gelu_fusion layernorm_fusion rmsnorm_fusion rope_fusion use_flashattn_swiglu",
   ),
-  ...touching(EFFECT.masks, "hidden_dropout attention_dropout"),
-  ...touching(EFFECT.width, "activation mlp_multiple_of ffn_hidden_size"),
-  ...touching(EFFECT.attention, "sparsity_config"),
-  ...touching(EFFECT.statesDtype, "fp32_allreduce"),
+  ...touching("masks", "hidden_dropout attention_dropout"),
+  ...touching("width", "activation mlp_multiple_of ffn_hidden_size"),
+  ...touching("attention", "sparsity_config"),
+  ...touching("states-dtype", "fp32_allreduce"),
 ];
 
 const OWN_NAMES = new Set(OWN.map((key) => key.key));

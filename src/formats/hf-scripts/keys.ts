@@ -2,7 +2,7 @@
  * TrainingArguments and TRL configs outside of data files: flags of scripts, keyword arguments of Python calls.
  * Source: `transformers/hf_argparser.py`, PEFT's `LoraConfig`, transformers' `BitsAndBytesConfig`.
  */
-import { EFFECT, memory, onlyWhenOn, other, touching } from "../effects";
+import { memory, onlyWhenOn, other, touching } from "../effects";
 import { MODEL_KEYS, TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import { PEFT_CALL_KEYS } from "../peft";
 import { TRL_FORMAT_KEYS } from "../trl";
@@ -12,45 +12,39 @@ import type { KeySpec, SchemaId } from "../types";
 /** Arguments that widely copied scripts add (LLaVA, FastChat, PEFT's and QLoRA's examples). */
 const SCRIPT_KEYS: readonly KeySpec[] = [
   // open-instruct, DeepSpeed-Chat and peft's examples have these of their own.
-  ...touching(
-    EFFECT.sequence,
-    "pack_length max_token_length max_prompt_token_length max_prompt_seq_len max_answer_seq_len",
-  ),
+  ...touching("sequence", "pack_length max_token_length max_prompt_token_length max_prompt_seq_len max_answer_seq_len"),
   // QLoRA cuts question and answer apart and puts them together (`DataCollatorForCausalLM` of qlora.py).
-  ...touching(EFFECT.sequence, "source_max_len target_max_len"),
-  ...touching(EFFECT.zero, "actor_zero_stage critic_zero_stage deepspeed_stage"),
-  ...touching(
-    EFFECT.checkpointing,
-    "actor_gradient_checkpointing critic_gradient_checkpointing activation_checkpointing",
-  ),
-  ...touching(EFFECT.microBatch, "per_device_generation_batch_size generation_batches"),
-  ...touching(EFFECT.engineTensor, "vllm_tensor_parallel_size vllm_num_engines inference_tp_size"),
-  ...touching(EFFECT.enginePart, "enable_hybrid_engine"),
-  ...touching(EFFECT.quantization, "use_nested_quant bnb_4bit_quant_storage_dtype"),
-  ...touching(EFFECT.masks, "actor_dropout critic_dropout"),
-  memory("per_device_training_batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { min: 1 }),
-  memory("model_max_length", "sequence_length", "integer", EFFECT.sequence, { min: 1 }),
-  memory("max_seq_len", "sequence_length", "integer", EFFECT.sequence, { min: 1 }),
-  memory("lora_enable", "use_peft", "boolean", EFFECT.adapter, {
+  ...touching("sequence", "source_max_len target_max_len"),
+  ...touching("zero", "actor_zero_stage critic_zero_stage deepspeed_stage"),
+  ...touching("checkpointing", "actor_gradient_checkpointing critic_gradient_checkpointing activation_checkpointing"),
+  ...touching("micro-batch", "per_device_generation_batch_size generation_batches"),
+  ...touching("engine-tensor", "vllm_tensor_parallel_size vllm_num_engines inference_tp_size"),
+  ...touching("engine-part", "enable_hybrid_engine"),
+  ...touching("quantization", "use_nested_quant bnb_4bit_quant_storage_dtype"),
+  ...touching("masks", "actor_dropout critic_dropout"),
+  memory("per_device_training_batch_size", "micro_batch_size", "integer", "micro-batch", { min: 1 }),
+  memory("model_max_length", "sequence_length", "integer", "sequence", { min: 1 }),
+  memory("max_seq_len", "sequence_length", "integer", "sequence", { min: 1 }),
+  memory("lora_enable", "use_peft", "boolean", "adapter", {
     aliases: ["use_lora", "use_peft_lora", "lora"],
     also: [{ name: "adapter", means: onlyWhenOn("lora"), only: true }],
   }),
-  memory("bits", null, "any", EFFECT.quantization, {
+  memory("bits", null, "any", "quantization", {
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", "16": "none" }, only: true }],
   }),
-  memory("use_4bit_quantization", "load_in_4bit", "boolean", EFFECT.quantization, { aliases: ["use_4bit", "q_lora"] }),
-  memory("use_8bit_quantization", "load_in_8bit", "boolean", EFFECT.quantization, { aliases: ["use_8bit", "int8"] }),
-  memory("use_8bit_qunatization", "load_in_8bit", "boolean", EFFECT.quantization),
-  memory("use_flash_attn", null, "boolean", EFFECT.attention, {
+  memory("use_4bit_quantization", "load_in_4bit", "boolean", "quantization", { aliases: ["use_4bit", "q_lora"] }),
+  memory("use_8bit_quantization", "load_in_8bit", "boolean", "quantization", { aliases: ["use_8bit", "int8"] }),
+  memory("use_8bit_qunatization", "load_in_8bit", "boolean", "quantization"),
+  memory("use_flash_attn", null, "boolean", "attention", {
     aliases: ["use_flash_attention_2", "flash_attn"],
     also: [{ name: "attention", means: onlyWhenOn("flash_attention_2"), only: true }],
   }),
-  memory("lora_rank", "lora_rank", "integer", EFFECT.rank, { min: 1, aliases: ["lora_dim"] }),
-  memory("use_adalora", null, "boolean", EFFECT.adapter, {
+  memory("lora_rank", "lora_rank", "integer", "rank", { min: 1, aliases: ["lora_dim"] }),
+  memory("use_adalora", null, "boolean", "adapter", {
     also: [{ name: "adapter", means: onlyWhenOn("adalora"), only: true }],
   }),
-  memory("init_r", "lora_rank", "integer", EFFECT.rank, { min: 1 }),
-  memory("mixed_precision", "mixed_precision", "string", EFFECT.compute, {
+  memory("init_r", "lora_rank", "integer", "rank", { min: 1 }),
+  memory("mixed_precision", "mixed_precision", "string", "compute", {
     means: { bf16: "bf16", fp16: "fp16" },
     also: [
       {
@@ -60,15 +54,15 @@ const SCRIPT_KEYS: readonly KeySpec[] = [
       },
     ],
   }),
-  memory("zero_stage", "zero_stage", "integer", EFFECT.zero, { min: 0, max: 3 }),
-  memory("offload_optimizer_device", "offload_optimizer", "string", EFFECT.offloadOptimizer),
-  memory("offload_param_device", "offload_param", "string", EFFECT.offloadParam),
-  memory("deepspeed_config", "deepspeed", "string", EFFECT.deepspeed, {
+  memory("zero_stage", "zero_stage", "integer", "zero", { min: 0, max: 3 }),
+  memory("offload_optimizer_device", "offload_optimizer", "string", "offload-optimizer"),
+  memory("offload_param_device", "offload_param", "string", "offload-param"),
+  memory("deepspeed_config", "deepspeed", "string", "deepspeed", {
     aliases: ["deepspeed_config_file"],
     link: "deepspeed",
   }),
-  other("config_file", null, "string", "Accelerate's launch config.", { link: "accelerate" }),
-  other("config", null, "string", "The trainer's config.", { link: "trainer" }),
+  other("config_file", null, "string", "config_file", { link: "accelerate" }),
+  other("config", null, "string", "config", { link: "trainer" }),
 ];
 
 const OWN = new Set(SCRIPT_KEYS.flatMap((key) => [key.key, ...(key.aliases ?? [])]));
@@ -97,88 +91,58 @@ export function scriptKeys(id: SchemaId): readonly KeySpec[] {
 
 /** Keywords of the calls around the trainer; the prefix is the call. */
 export const CALL_KEYS: readonly KeySpec[] = [
-  memory("lora.call", "adapter", "boolean", EFFECT.adapter, { means: onlyWhenOn("lora") }),
-  memory("lora.r", "lora_rank", "integer", EFFECT.rank, { default: 8, min: 1 }),
-  memory("lora.lora_alpha", "lora_alpha", "number", EFFECT.alpha, { default: 8 }),
-  memory("lora.lora_dropout", "lora_dropout", "number", EFFECT.dropout, { default: 0, min: 0, max: 1 }),
-  memory("lora.target_modules", "lora_target_modules", "any", EFFECT.targets, { nullable: true }),
-  memory("lora.modules_to_save", "lora_modules_to_save", "any", EFFECT.toSave, { nullable: true }),
-  memory("lora.bias", "lora_bias", "string", "Which biases are trained."),
-  memory("lora.use_dora", "use_dora", "boolean", "DoRA: a magnitude vector and larger activations per module."),
-  memory(
-    "lora.autocast_adapter_dtype",
-    "autocast_adapter_dtype",
-    "boolean",
-    "Raises half-precision adapters to float32 (get_peft_model).",
-  ),
-  memory("lora.use_rslora", "use_rslora", "boolean", "Rank-stabilised scaling: no memory."),
-  memory(
-    "loftq.loftq_bits",
-    "adapter_loftq_bits",
-    "integer",
-    "LoftQ: packs every weight and makes the factors from what that loses, before training.",
-  ),
-  memory("loftq.loftq_iter", "adapter_loftq_iterations", "integer", "LoftQ: rounds of packing and decomposing.", {
+  memory("lora.call", "adapter", "boolean", "adapter", { means: onlyWhenOn("lora") }),
+  memory("lora.r", "lora_rank", "integer", "rank", { default: 8, min: 1 }),
+  memory("lora.lora_alpha", "lora_alpha", "number", "alpha", { default: 8 }),
+  memory("lora.lora_dropout", "lora_dropout", "number", "dropout", { default: 0, min: 0, max: 1 }),
+  memory("lora.target_modules", "lora_target_modules", "any", "targets", { nullable: true }),
+  memory("lora.modules_to_save", "lora_modules_to_save", "any", "to-save", { nullable: true }),
+  memory("lora.bias", "lora_bias", "string", "bias"),
+  memory("lora.use_dora", "use_dora", "boolean", "use_dora"),
+  memory("lora.autocast_adapter_dtype", "autocast_adapter_dtype", "boolean", "autocast_adapter_dtype"),
+  memory("lora.use_rslora", "use_rslora", "boolean", "use_rslora"),
+  memory("loftq.loftq_bits", "adapter_loftq_bits", "integer", "loftq_bits"),
+  memory("loftq.loftq_iter", "adapter_loftq_iterations", "integer", "loftq_iter", {
     min: 1,
   }),
-  memory("bnb.load_in_4bit", "load_in_4bit", "boolean", EFFECT.quantization),
-  memory("bnb.load_in_8bit", "load_in_8bit", "boolean", EFFECT.quantization),
-  memory("bnb.bnb_4bit_quant_type", "bnb_4bit_quant_type", "string", "4-bit number format.", { default: "fp4" }),
-  memory(
-    "bnb.bnb_4bit_use_double_quant",
-    "double_quantization",
-    "boolean",
-    "Quantizes the scales too: 0.05 byte less per weight.",
-    { default: false },
-  ),
-  memory("bnb.bnb_4bit_compute_dtype", "quantization_compute_dtype", "string", "Dtype the matrix products run in.", {
+  memory("bnb.load_in_4bit", "load_in_4bit", "boolean", "quantization"),
+  memory("bnb.load_in_8bit", "load_in_8bit", "boolean", "quantization"),
+  memory("bnb.bnb_4bit_quant_type", "bnb_4bit_quant_type", "string", "bnb_4bit_quant_type", { default: "fp4" }),
+  memory("bnb.bnb_4bit_use_double_quant", "double_quantization", "boolean", "bnb_4bit_use_double_quant", {
+    default: false,
+  }),
+  memory("bnb.bnb_4bit_compute_dtype", "quantization_compute_dtype", "string", "bnb_4bit_compute_dtype", {
     default: "float32",
   }),
-  memory("bnb.llm_int8_skip_modules", "quantization_skip_modules", "any", "Modules left in full precision.", {
+  memory("bnb.llm_int8_skip_modules", "quantization_skip_modules", "any", "llm_int8_skip_modules", {
     nullable: true,
   }),
-  memory("bnb.bnb_4bit_quant_storage", "bnb_4bit_quant_storage", "string", "Dtype the 4-bit blocks are stored as."),
-  memory("load.0", "model", "string", EFFECT.model, {
+  memory("bnb.bnb_4bit_quant_storage", "bnb_4bit_quant_storage", "string", "bnb_4bit_quant_storage"),
+  memory("load.0", "model", "string", "model", {
     aliases: ["load.pretrained_model_name_or_path", "load.model_name"],
     link: "model",
   }),
-  memory("load.torch_dtype", "load_dtype", "string", EFFECT.load, { aliases: ["load.dtype"], nullable: true }),
-  memory("load.attn_implementation", "attention", "string", EFFECT.attention, { nullable: true }),
-  memory("load.load_in_4bit", "load_in_4bit", "boolean", EFFECT.quantization),
-  memory("load.load_in_8bit", "load_in_8bit", "boolean", EFFECT.quantization),
-  memory("load.max_seq_length", "sequence_length", "integer", EFFECT.sequence, { nullable: true }),
-  memory(
-    "load.use_cache",
-    "use_cache",
-    "boolean",
-    "Keys and values of every layer beside the logits; off in the Trainer.",
-  ),
-  memory("load.num_labels", "num_labels", "integer", "Rows of the classifier.", { min: 1 }),
-  memory(
-    "load.device_map",
-    "device_map",
-    "any",
-    "Where the weights are placed; auto spreads the layers over the GPUs.",
-    { nullable: true },
-  ),
-  memory("enable.call", "gradient_checkpointing", "boolean", EFFECT.checkpointing),
-  memory(
-    "kbit.call",
-    "prepare_for_kbit",
-    "boolean",
-    "Raises the half-precision leftovers to float32 and turns checkpointing on.",
-  ),
-  memory("trainer.model", "model", "any", EFFECT.model, { link: "model" }),
-  memory("trainer.max_seq_length", "sequence_length", "integer", EFFECT.sequence, { nullable: true }),
-  memory("trainer.packing", "packing", "boolean", EFFECT.packing),
-  memory("accelerator.mixed_precision", "mixed_precision", "string", EFFECT.compute, {
+  memory("load.torch_dtype", "load_dtype", "string", "load", { aliases: ["load.dtype"], nullable: true }),
+  memory("load.attn_implementation", "attention", "string", "attention", { nullable: true }),
+  memory("load.load_in_4bit", "load_in_4bit", "boolean", "quantization"),
+  memory("load.load_in_8bit", "load_in_8bit", "boolean", "quantization"),
+  memory("load.max_seq_length", "sequence_length", "integer", "sequence", { nullable: true }),
+  memory("load.use_cache", "use_cache", "boolean", "load.use_cache"),
+  memory("load.num_labels", "num_labels", "integer", "num_labels", { min: 1 }),
+  memory("load.device_map", "device_map", "any", "device_map", { nullable: true }),
+  memory("enable.call", "gradient_checkpointing", "boolean", "checkpointing"),
+  memory("kbit.call", "prepare_for_kbit", "boolean", "call"),
+  memory("trainer.model", "model", "any", "model", { link: "model" }),
+  memory("trainer.max_seq_length", "sequence_length", "integer", "sequence", { nullable: true }),
+  memory("trainer.packing", "packing", "boolean", "packing"),
+  memory("accelerator.mixed_precision", "mixed_precision", "string", "compute", {
     also: [{ name: "compute_dtype", means: { bf16: "bf16", fp16: "fp16", fp8: "fp8", no: "fp32" }, only: true }],
   }),
-  memory("accelerator.gradient_accumulation_steps", "gradient_accumulation_steps", "integer", EFFECT.accumulation, {
+  memory("accelerator.gradient_accumulation_steps", "gradient_accumulation_steps", "integer", "accumulation", {
     min: 1,
   }),
-  memory("loader.batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { min: 1 }),
-  memory("model_args.model_name_or_path", "model", "string", EFFECT.model, { link: "model" }),
+  memory("loader.batch_size", "micro_batch_size", "integer", "micro-batch", { min: 1 }),
+  memory("model_args.model_name_or_path", "model", "string", "model", { link: "model" }),
 ];
 
 /** Keywords of a Python file that trains with TRL or with the plain Trainer. */

@@ -1,6 +1,6 @@
 /** Scripts that start a framework on a config of its own: the command names the file, which holds the settings. */
 import { shellViews } from "../carriers";
-import { EFFECT, memory } from "../effects";
+import { memory } from "../effects";
 import { NOT_RECOGNISED, schemaFormat, type View } from "../schema";
 import type { DocumentLink, Format, SchemaId } from "../types";
 
@@ -30,7 +30,7 @@ function launcher(id: SchemaId, command: RegExp): Format {
   return schemaFormat({
     id,
     carrier: "shell",
-    keys: [memory("devices", "world_size", "integer", EFFECT.devices, { min: 1 })],
+    keys: [memory("devices", "world_size", "integer", "devices", { min: 1 })],
     views: shellViews,
     recognise: (view) =>
       command.test(view.words.slice(0, 30).join(" ")) && configs(view).length > 0

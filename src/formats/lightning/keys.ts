@@ -3,7 +3,7 @@
  * Source: `lightning/pytorch/trainer/trainer.py` of 2.6, `litgpt/args.py`, `litgpt/finetune/*.py`.
  */
 import { table } from "../../terms/table";
-import { EFFECT, memory, other, PRECISION, STORAGE } from "../effects";
+import { memory, other, PRECISION, STORAGE } from "../effects";
 import type { KeySpec } from "../types";
 
 /** Strategy strings by what they shard. */
@@ -45,50 +45,44 @@ const OPTIMIZERS: Readonly<Record<string, string>> = table({
 });
 
 export const LIGHTNING_KEYS: readonly KeySpec[] = [
-  memory("trainer", null, "map", "Options of the Trainer."),
-  memory(
-    "trainer.precision",
-    "compute_dtype",
-    "any",
-    "-mixed casts in the forward pass only, -true stores the weights in that dtype.",
-    {
-      nullable: true,
-      writes: { bf16: "bf16-mixed", fp16: "16-mixed", fp32: "32-true" },
-      means: COMPUTE,
-      also: [{ name: "load_dtype", means: KEPT, only: true }],
-    },
-  ),
-  memory("trainer.devices", "devices", "any", EFFECT.devices, { auto: true }),
-  memory("trainer.gpus", "devices", "any", EFFECT.devices, {
+  memory("trainer", null, "map", "trainer"),
+  memory("trainer.precision", "compute_dtype", "any", "precision", {
+    nullable: true,
+    writes: { bf16: "bf16-mixed", fp16: "16-mixed", fp32: "32-true" },
+    means: COMPUTE,
+    also: [{ name: "load_dtype", means: KEPT, only: true }],
+  }),
+  memory("trainer.devices", "devices", "any", "devices", { auto: true }),
+  memory("trainer.gpus", "devices", "any", "devices", {
     nullable: true,
     removedIn: "lightning 2.0",
     replacedBy: "trainer.devices",
   }),
-  memory("trainer.num_nodes", "nodes", "integer", EFFECT.devices, { default: 1, min: 1 }),
-  memory("trainer.strategy", "strategy", "any", "ddp replicates; fsdp and deepspeed shard.", {
+  memory("trainer.num_nodes", "nodes", "integer", "devices", { default: 1, min: 1 }),
+  memory("trainer.strategy", "strategy", "any", "strategy", {
     default: "auto",
     auto: true,
     nullable: true,
   }),
-  memory("trainer.strategy.class_path", "strategy", "string", "ddp replicates; fsdp and deepspeed shard."),
-  memory("trainer.strategy.init_args.stage", "zero_stage", "integer", EFFECT.zero, { min: 0, max: 3 }),
-  memory("trainer.strategy.init_args.offload_optimizer", "offload_optimizer", "boolean", EFFECT.offloadOptimizer, {
+  memory("trainer.strategy.class_path", "strategy", "string", "strategy"),
+  memory("trainer.strategy.init_args.stage", "zero_stage", "integer", "zero", { min: 0, max: 3 }),
+  memory("trainer.strategy.init_args.offload_optimizer", "offload_optimizer", "boolean", "offload-optimizer", {
     means: { true: "cpu", false: "none" },
   }),
-  memory("trainer.strategy.init_args.offload_parameters", "offload_param", "boolean", EFFECT.offloadParam, {
+  memory("trainer.strategy.init_args.offload_parameters", "offload_param", "boolean", "offload-param", {
     means: { true: "cpu", false: "none" },
   }),
-  memory("trainer.strategy.init_args.sharding_strategy", "fsdp", "string", EFFECT.fsdp, {
+  memory("trainer.strategy.init_args.sharding_strategy", "fsdp", "string", "fsdp", {
     means: { FULL_SHARD: "full_shard", SHARD_GRAD_OP: "shard_grad_op", HYBRID_SHARD: "hybrid_shard", NO_SHARD: "none" },
   }),
-  memory("trainer.strategy.init_args.cpu_offload", "fsdp_cpu_offload", "any", EFFECT.offloadParam),
-  memory("trainer.strategy.init_args.config", "deepspeed", "any", EFFECT.deepspeed, { link: "deepspeed" }),
-  memory("trainer.accumulate_grad_batches", "gradient_accumulation_steps", "any", EFFECT.accumulation, { default: 1 }),
-  memory("trainer.gradient_clip_val", "max_grad_norm", "number", EFFECT.clipping, { nullable: true, min: 0 }),
-  other("trainer.accelerator", null, "string", "Kind of device."),
-  memory("model", null, "any", EFFECT.model),
-  memory("model.class_path", "model_class", "string", EFFECT.model, { aliases: ["model._target_"] }),
-  memory("model.init_args.model_name", "model", "string", EFFECT.model, {
+  memory("trainer.strategy.init_args.cpu_offload", "fsdp_cpu_offload", "any", "offload-param"),
+  memory("trainer.strategy.init_args.config", "deepspeed", "any", "deepspeed", { link: "deepspeed" }),
+  memory("trainer.accumulate_grad_batches", "gradient_accumulation_steps", "any", "accumulation", { default: 1 }),
+  memory("trainer.gradient_clip_val", "max_grad_norm", "number", "clipping", { nullable: true, min: 0 }),
+  other("trainer.accelerator", null, "string", "accelerator"),
+  memory("model", null, "any", "model"),
+  memory("model.class_path", "model_class", "string", "model", { aliases: ["model._target_"] }),
+  memory("model.init_args.model_name", "model", "string", "model", {
     aliases: [
       "model.init_args.model_name_or_path",
       "model.init_args.pretrained_model_name_or_path",
@@ -99,7 +93,7 @@ export const LIGHTNING_KEYS: readonly KeySpec[] = [
   }),
   ...["data.init_args", "data.init_args.train_dataloader", "model.init_args", "data", "datamodule", "model"].flatMap(
     (parent) => [
-      memory(`${parent}.batch_size`, "micro_batch_size", "integer", EFFECT.microBatch, {
+      memory(`${parent}.batch_size`, "micro_batch_size", "integer", "micro-batch", {
         aliases: [
           `${parent}.train_batch_size`,
           `${parent}.per_device_batch_size`,
@@ -108,35 +102,29 @@ export const LIGHTNING_KEYS: readonly KeySpec[] = [
         ],
         min: 1,
       }),
-      memory(`${parent}.max_seq_length`, "sequence_length", "integer", EFFECT.sequence, {
+      memory(`${parent}.max_seq_length`, "sequence_length", "integer", "sequence", {
         aliases: [`${parent}.max_length`, `${parent}.block_size`, `${parent}.seq_length`, `${parent}.max_seq_len`],
         min: 1,
         nullable: true,
       }),
-      memory(`${parent}.gradient_checkpointing`, "gradient_checkpointing", "boolean", EFFECT.checkpointing),
+      memory(`${parent}.gradient_checkpointing`, "gradient_checkpointing", "boolean", "checkpointing"),
     ],
   ),
-  memory("optimizer.class_path", "optimizer", "string", EFFECT.optimizer, {
+  memory("optimizer.class_path", "optimizer", "string", "optimizer", {
     aliases: ["model.optimizer._target_", "model.init_args.optimizer.class_path"],
     means: OPTIMIZERS,
   }),
 ];
 
 export const LITGPT_KEYS: readonly KeySpec[] = [
-  memory("checkpoint_dir", "model", "string", EFFECT.model, { aliases: ["model_name"], link: "model" }),
-  memory(
-    "precision",
-    "compute_dtype",
-    "any",
-    "-mixed casts in the forward pass only, -true stores the weights in that dtype.",
-    {
-      nullable: true,
-      writes: { bf16: "bf16-mixed", fp16: "16-mixed", fp32: "32-true" },
-      means: COMPUTE,
-      also: [{ name: "load_dtype", means: KEPT, only: true }],
-    },
-  ),
-  memory("quantize", "quantization", "any", EFFECT.quantization, {
+  memory("checkpoint_dir", "model", "string", "model", { aliases: ["model_name"], link: "model" }),
+  memory("precision", "compute_dtype", "any", "precision", {
+    nullable: true,
+    writes: { bf16: "bf16-mixed", fp16: "16-mixed", fp32: "32-true" },
+    means: COMPUTE,
+    also: [{ name: "load_dtype", means: KEPT, only: true }],
+  }),
+  memory("quantize", "quantization", "any", "quantization", {
     nullable: true,
     means: {
       "bnb.nf4": "nf4",
@@ -148,22 +136,22 @@ export const LITGPT_KEYS: readonly KeySpec[] = [
       null: "none",
     },
   }),
-  memory("devices", "devices", "any", EFFECT.devices, { auto: true }),
-  memory("num_nodes", "nodes", "integer", EFFECT.devices, { default: 1, min: 1 }),
-  memory("lora_r", "lora_rank", "integer", EFFECT.rank, { default: 8, min: 0 }),
-  memory("lora_alpha", "lora_alpha", "number", EFFECT.alpha, { default: 16 }),
-  memory("lora_dropout", "lora_dropout", "number", EFFECT.dropout, { min: 0, max: 1 }),
+  memory("devices", "devices", "any", "devices", { auto: true }),
+  memory("num_nodes", "nodes", "integer", "devices", { default: 1, min: 1 }),
+  memory("lora_r", "lora_rank", "integer", "rank", { default: 8, min: 0 }),
+  memory("lora_alpha", "lora_alpha", "number", "alpha", { default: 16 }),
+  memory("lora_dropout", "lora_dropout", "number", "dropout", { min: 0, max: 1 }),
   ...(["query", "key", "value", "projection", "mlp", "head"] as const).map((part) =>
-    memory(`lora_${part}`, `lora_on_${part}`, "boolean", EFFECT.targets),
+    memory(`lora_${part}`, `lora_on_${part}`, "boolean", "targets"),
   ),
-  memory("train", null, "map", "Options of the training."),
-  memory("train.micro_batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { min: 1 }),
-  memory("train.global_batch_size", "global_batch_size", "integer", EFFECT.globalBatch, { min: 1 }),
-  memory("train.max_seq_length", "sequence_length", "integer", EFFECT.sequence, { nullable: true, min: 1 }),
-  memory("train.max_norm", "max_grad_norm", "number", EFFECT.clipping, { nullable: true, min: 0 }),
-  memory("optimizer", "optimizer", "any", EFFECT.optimizer, { means: OPTIMIZERS }),
-  memory("optimizer.class_path", "optimizer", "string", EFFECT.optimizer, { means: OPTIMIZERS }),
-  other("out_dir", null, "string", "Where results go."),
+  memory("train", null, "map", "train"),
+  memory("train.micro_batch_size", "micro_batch_size", "integer", "micro-batch", { min: 1 }),
+  memory("train.global_batch_size", "global_batch_size", "integer", "global-batch", { min: 1 }),
+  memory("train.max_seq_length", "sequence_length", "integer", "sequence", { nullable: true, min: 1 }),
+  memory("train.max_norm", "max_grad_norm", "number", "clipping", { nullable: true, min: 0 }),
+  memory("optimizer", "optimizer", "any", "optimizer", { means: OPTIMIZERS }),
+  memory("optimizer.class_path", "optimizer", "string", "optimizer", { means: OPTIMIZERS }),
+  other("out_dir", null, "string", "out_dir"),
 ];
 
 /** Group files of Hydra templates hold one block at their root. */

@@ -2,92 +2,77 @@
  * LLaMA-Factory's arguments beside Seq2SeqTrainingArguments, and the v1 schema.
  * Source: `llamafactory/hparams/{model_args,data_args,finetuning_args}.py`, `llamafactory/v1/config` of 0.9.5.
  */
-import { EFFECT, harmless, memory, onlyWhenOn, other } from "../effects";
+import { harmless, memory, onlyWhenOn, other } from "../effects";
 import { OTHER_TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import type { KeySpec } from "../types";
 
 const OWN: readonly KeySpec[] = [
-  memory("model_name_or_path", "model", "string", EFFECT.model, { link: "model" }),
-  other("adapter_name_or_path", null, "any", "Adapter to continue from.", {
+  memory("model_name_or_path", "model", "string", "model", { link: "model" }),
+  other("adapter_name_or_path", null, "any", "lora_model_dir", {
     nullable: true,
     link: "adapter",
   }),
-  memory("stage", "lf_stage", "enum", "What is trained: reward, PPO and DPO load further models.", {
+  memory("stage", "lf_stage", "enum", "llama-factory.stage", {
     default: "sft",
     values: ["pt", "sft", "rm", "ppo", "dpo", "kto"],
   }),
-  memory("finetuning_type", "adapter", "enum", EFFECT.adapter, {
+  memory("finetuning_type", "adapter", "enum", "adapter", {
     default: "lora",
     values: ["lora", "oft", "freeze", "full"],
     means: { lora: "lora", full: "none", freeze: "none", oft: "oft" },
   }),
-  memory("lora_rank", "lora_rank", "integer", EFFECT.rank, { default: 8, min: 1 }),
-  memory("lora_alpha", "lora_alpha", "number", EFFECT.alpha, { nullable: true }),
-  memory("lora_dropout", "lora_dropout", "number", EFFECT.dropout, { default: 0, min: 0, max: 1 }),
-  memory("lora_target", "lora_target_modules", "any", EFFECT.targets, { default: "all", means: { all: "all-linear" } }),
-  memory("additional_target", "lora_modules_to_save", "any", EFFECT.toSave, { nullable: true }),
-  memory("use_dora", "use_dora", "boolean", "DoRA: a magnitude vector and larger activations per module.", {
+  memory("lora_rank", "lora_rank", "integer", "rank", { default: 8, min: 1 }),
+  memory("lora_alpha", "lora_alpha", "number", "alpha", { nullable: true }),
+  memory("lora_dropout", "lora_dropout", "number", "dropout", { default: 0, min: 0, max: 1 }),
+  memory("lora_target", "lora_target_modules", "any", "targets", { default: "all", means: { all: "all-linear" } }),
+  memory("additional_target", "lora_modules_to_save", "any", "to-save", { nullable: true }),
+  memory("use_dora", "use_dora", "boolean", "use_dora", {
     default: false,
   }),
-  memory("use_rslora", "use_rslora", "boolean", "Rank-stabilised scaling: no memory.", { default: false }),
-  memory("oft_rank", "lora_rank", "integer", "Blocks per module that OFT turns.", { min: 0 }),
-  memory("oft_block_size", "adapter_block_size", "integer", "Width of the blocks that OFT turns.", { min: 0 }),
-  memory("oft_target", "lora_target_modules", "any", EFFECT.targets, { means: { all: "all-linear" } }),
-  memory("pissa_init", "pissa_init", "boolean", "Initialises the adapter from the weights: a spike at the start.", {
+  memory("use_rslora", "use_rslora", "boolean", "use_rslora", { default: false }),
+  memory("oft_rank", "lora_rank", "integer", "oft_rank", { min: 0 }),
+  memory("oft_block_size", "adapter_block_size", "integer", "llama-factory.oft_block_size", { min: 0 }),
+  memory("oft_target", "lora_target_modules", "any", "targets", { means: { all: "all-linear" } }),
+  memory("pissa_init", "pissa_init", "boolean", "pissa_init", {
     default: false,
   }),
-  memory("pissa_iter", "pissa_iterations", "integer", "Rounds of PiSSA's fast decomposition; -1: the whole one.", {
+  memory("pissa_iter", "pissa_iterations", "integer", "pissa_iter", {
     default: 16,
     min: -1,
   }),
-  memory(
-    "freeze_trainable_layers",
-    "freeze_trainable_layers",
-    "integer",
-    "Trains the last n layers (first n when negative).",
-    { default: 2 },
-  ),
-  memory("quantization_bit", "quantization_bit", "any", EFFECT.quantization, {
+  memory("freeze_trainable_layers", "freeze_trainable_layers", "integer", "freeze_trainable_layers", { default: 2 }),
+  memory("quantization_bit", "quantization_bit", "any", "quantization", {
     nullable: true,
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", null: "none" }, only: true }],
   }),
-  memory("quantization_method", null, "string", "Library that quantizes.", {
+  memory("quantization_method", null, "string", "quantization_method", {
     aliases: ["quantization_type"],
     default: "bnb",
   }),
-  memory(
-    "double_quantization",
-    "double_quantization",
-    "boolean",
-    "Quantizes the scales too: 0.05 byte less per weight.",
-    { default: true },
-  ),
-  memory("cutoff_len", "sequence_length", "integer", EFFECT.sequence, {
+  memory("double_quantization", "double_quantization", "boolean", "bnb_4bit_use_double_quant", { default: true }),
+  memory("cutoff_len", "sequence_length", "integer", "sequence", {
     default: 2048,
     defaultsBy: { "llamafactory<0.9.1": 1024 },
     min: 1,
   }),
-  memory("packing", "packing", "boolean", EFFECT.packing, { nullable: true }),
-  memory("neat_packing", "packing", "boolean", EFFECT.packing, { default: false }),
-  memory(
-    "disable_gradient_checkpointing",
-    "gradient_checkpointing",
-    "boolean",
-    "Checkpointing is on unless this is true.",
-    { default: false, means: { true: false, false: true } },
-  ),
-  memory("use_reentrant_gc", "use_reentrant", "boolean", "Old (reentrant) or new implementation of checkpointing.", {
+  memory("packing", "packing", "boolean", "packing", { nullable: true }),
+  memory("neat_packing", "packing", "boolean", "packing", { default: false }),
+  memory("disable_gradient_checkpointing", "gradient_checkpointing", "boolean", "disable_gradient_checkpointing", {
+    default: false,
+    means: { true: false, false: true },
+  }),
+  memory("use_reentrant_gc", "use_reentrant", "boolean", "gradient_checkpointing_kwargs.use_reentrant", {
     default: true,
   }),
-  memory("use_unsloth_gc", "offload_activations", "boolean", EFFECT.offloadActivations, { default: false }),
-  memory("pure_bf16", "pure_bf16", "boolean", "Trainable weights stay bfloat16: half the bytes of the usual float32.", {
+  memory("use_unsloth_gc", "offload_activations", "boolean", "offload-activations", { default: false }),
+  memory("pure_bf16", "pure_bf16", "boolean", "pure_bf16", {
     default: false,
     also: [
       { name: "load_dtype", means: onlyWhenOn("bfloat16"), only: true },
       { name: "compute_dtype", means: onlyWhenOn("bf16"), only: true },
     ],
   }),
-  memory("flash_attn", "attention", "any", EFFECT.attention, {
+  memory("flash_attn", "attention", "any", "attention", {
     default: "auto",
     auto: true,
     means: {
@@ -100,129 +85,117 @@ const OWN: readonly KeySpec[] = [
       true: "flash_attention_2",
     },
   }),
-  memory("enable_liger_kernel", "fused_loss", "boolean", EFFECT.fusedLoss, { default: false }),
-  memory("use_unsloth", "use_unsloth", "boolean", "Unsloth's kernels.", { default: false }),
-  memory("upcast_layernorm", null, "boolean", "Norms in float32.", { default: false }),
-  memory("upcast_lmhead_output", null, "boolean", "Logits in float32.", { default: false }),
-  memory("badam_mode", "badam_mode", "string", EFFECT.block, { nullable: true }),
-  memory("badam_switch_mode", "badam_switch_mode", "string", EFFECT.block, { nullable: true }),
-  memory("badam_start_block", "badam_start_block", "integer", EFFECT.block, { nullable: true }),
-  memory("use_llama_pro", "use_llama_pro", "boolean", EFFECT.block, { nullable: true }),
-  memory("freeze_trainable_modules", "freeze_trainable_modules", "any", EFFECT.frozen, { nullable: true }),
-  memory("freeze_extra_modules", "freeze_extra_modules", "any", EFFECT.frozen, { nullable: true }),
-  memory("resize_vocab", null, "boolean", EFFECT.vocabulary, { nullable: true }),
-  memory("shift_attn", null, "boolean", EFFECT.attention, { nullable: true }),
-  memory("ref_model_quantization_bit", null, "integer", EFFECT.quantization, { nullable: true }),
-  memory("reward_model_quantization_bit", null, "integer", EFFECT.quantization, { nullable: true }),
-  memory("fp8_backend", "fp8_backend", "string", EFFECT.lossy, { nullable: true }),
-  memory("fp8_enable_fsdp_float8_all_gather", "float8_all_gather", "boolean", "Gathers the weights in 8 bits.", {
+  memory("enable_liger_kernel", "fused_loss", "boolean", "fused-loss", { default: false }),
+  memory("use_unsloth", "use_unsloth", "boolean", "use_unsloth", { default: false }),
+  memory("upcast_layernorm", null, "boolean", "upcast_layernorm", { default: false }),
+  memory("upcast_lmhead_output", null, "boolean", "upcast_lmhead_output", { default: false }),
+  memory("badam_mode", "badam_mode", "string", "block", { nullable: true }),
+  memory("badam_switch_mode", "badam_switch_mode", "string", "block", { nullable: true }),
+  memory("badam_start_block", "badam_start_block", "integer", "block", { nullable: true }),
+  memory("use_llama_pro", "use_llama_pro", "boolean", "block", { nullable: true }),
+  memory("freeze_trainable_modules", "freeze_trainable_modules", "any", "frozen", { nullable: true }),
+  memory("freeze_extra_modules", "freeze_extra_modules", "any", "frozen", { nullable: true }),
+  memory("resize_vocab", null, "boolean", "vocabulary", { nullable: true }),
+  memory("shift_attn", null, "boolean", "attention", { nullable: true }),
+  memory("ref_model_quantization_bit", null, "integer", "quantization", { nullable: true }),
+  memory("reward_model_quantization_bit", null, "integer", "quantization", { nullable: true }),
+  memory("fp8_backend", "fp8_backend", "string", "lossy", { nullable: true }),
+  memory("fp8_enable_fsdp_float8_all_gather", "float8_all_gather", "boolean", "fp8_enable_fsdp_float8_all_gather", {
     default: false,
   }),
-  memory("mixture_of_depths", null, "string", EFFECT.layers, { nullable: true }),
-  memory("use_galore", "use_galore", "boolean", "GaLore: Adam on low-rank projections.", { default: false }),
-  memory("use_apollo", "use_apollo", "boolean", "APOLLO: Adam's scaling from low-rank projections.", {
+  memory("mixture_of_depths", null, "string", "layers", { nullable: true }),
+  memory("use_galore", "use_galore", "boolean", "use_galore", { default: false }),
+  memory("use_apollo", "use_apollo", "boolean", "use_apollo", {
     default: false,
   }),
-  memory("galore_rank", "galore_rank", "integer", "Rank of GaLore's projections.", { default: 16, min: 1 }),
-  memory("galore_target", "galore_target", "any", "Modules GaLore and APOLLO project.", { default: "all" }),
-  memory("galore_proj_type", "galore_proj_type", "string", "Side GaLore projects to.", { default: "std" }),
-  memory("galore_layerwise", "galore_layerwise", "boolean", "Steps each layer in backward and frees its gradients.", {
+  memory("galore_rank", "galore_rank", "integer", "galore_rank", { default: 16, min: 1 }),
+  memory("galore_target", "galore_target", "any", "optim_target_modules", { default: "all" }),
+  memory("galore_proj_type", "galore_proj_type", "string", "galore_proj_type", { default: "std" }),
+  memory("galore_layerwise", "galore_layerwise", "boolean", "galore_layerwise", {
     default: false,
   }),
-  memory("apollo_rank", "apollo_rank", "integer", "Rank of APOLLO's projections.", { default: 16, min: 1 }),
-  memory("apollo_target", "apollo_target", "any", "Modules GaLore and APOLLO project.", { default: "all" }),
-  memory("apollo_layerwise", "apollo_layerwise", "boolean", "Steps each layer in backward and frees its gradients.", {
+  memory("apollo_rank", "apollo_rank", "integer", "apollo_rank", { default: 16, min: 1 }),
+  memory("apollo_target", "apollo_target", "any", "optim_target_modules", { default: "all" }),
+  memory("apollo_layerwise", "apollo_layerwise", "boolean", "galore_layerwise", {
     default: false,
   }),
-  memory("use_badam", "use_badam", "boolean", "BAdam: trains one block at a time.", { default: false }),
-  memory("use_adam_mini", null, "boolean", "Adam-mini: one second moment per block.", {
+  memory("use_badam", "use_badam", "boolean", "use_badam", { default: false }),
+  memory("use_adam_mini", null, "boolean", "use_adam_mini", {
     default: false,
     also: [{ name: "optimizer", means: onlyWhenOn("adam_mini"), only: true }],
   }),
-  memory("use_muon", "use_muon", "boolean", "Muon: one state per matrix.", {
+  memory("use_muon", "use_muon", "boolean", "use_muon", {
     default: false,
     also: [{ name: "optimizer", means: onlyWhenOn("muon"), only: true }],
   }),
-  memory("image_max_pixels", "image_max_pixels", "integer", EFFECT.image, { default: 589824, min: 1 }),
-  memory("video_max_pixels", null, "integer", EFFECT.image, { default: 65536, min: 1 }),
-  memory("freeze_vision_tower", "freeze_vision_tower", "boolean", EFFECT.frozen, { default: true }),
-  memory("freeze_multi_modal_projector", "freeze_projector", "boolean", EFFECT.frozen, { default: true }),
-  memory("freeze_language_model", "freeze_language_model", "boolean", EFFECT.frozen, { default: false }),
-  memory("ref_model", "ref_model", "string", EFFECT.reference, { nullable: true }),
-  memory("reward_model", "reward_model", "string", "Reward model: another model on the GPU.", { nullable: true }),
-  memory("pref_loss", "pref_loss", "string", "Preference loss; ORPO and SimPO need no reference model.", {
+  memory("image_max_pixels", "image_max_pixels", "integer", "image", { default: 589824, min: 1 }),
+  memory("video_max_pixels", null, "integer", "image", { default: 65536, min: 1 }),
+  memory("freeze_vision_tower", "freeze_vision_tower", "boolean", "frozen", { default: true }),
+  memory("freeze_multi_modal_projector", "freeze_projector", "boolean", "frozen", { default: true }),
+  memory("freeze_language_model", "freeze_language_model", "boolean", "frozen", { default: false }),
+  memory("ref_model", "ref_model", "string", "reference", { nullable: true }),
+  memory("reward_model", "reward_model", "string", "reward_model_path", { nullable: true }),
+  memory("pref_loss", "pref_loss", "string", "pref_loss", {
     default: "sigmoid",
   }),
-  memory("fp8", "fp8", "boolean", "Matrix products in 8 bits.", {
+  memory("fp8", "fp8", "boolean", "fp8_config", {
     default: false,
     also: [{ name: "compute_dtype", means: onlyWhenOn("fp8"), only: true }],
   }),
-  memory("tensor_model_parallel_size", "tensor_parallel", "integer", EFFECT.tensor, { min: 1 }),
-  memory("pipeline_model_parallel_size", "pipeline_parallel", "integer", EFFECT.pipeline, { min: 1 }),
-  memory("context_parallel_size", "context_parallel", "integer", EFFECT.context, { min: 1, aliases: ["cp_size"] }),
-  memory("expert_model_parallel_size", "expert_parallel", "integer", EFFECT.expert, { min: 1 }),
-  memory("sequence_parallel", "sequence_parallelism", "boolean", EFFECT.sequenceParallel),
-  memory("recompute_granularity", "recompute_granularity", "string", EFFECT.checkpointing, { nullable: true }),
-  memory(
-    "compute_accuracy",
-    "compute_accuracy",
-    "boolean",
-    "Evaluation keeps the most likely token of each position.",
-    {
-      default: false,
-    },
-  ),
+  memory("tensor_model_parallel_size", "tensor_parallel", "integer", "tensor", { min: 1 }),
+  memory("pipeline_model_parallel_size", "pipeline_parallel", "integer", "pipeline", { min: 1 }),
+  memory("context_parallel_size", "context_parallel", "integer", "context", { min: 1, aliases: ["cp_size"] }),
+  memory("expert_model_parallel_size", "expert_parallel", "integer", "expert", { min: 1 }),
+  memory("sequence_parallel", "sequence_parallelism", "boolean", "sequence-parallel"),
+  memory("recompute_granularity", "recompute_granularity", "string", "checkpointing", { nullable: true }),
+  memory("compute_accuracy", "compute_accuracy", "boolean", "compute_accuracy", {
+    default: false,
+  }),
   // llamafactory/hparams/generating_args.py
-  memory(
-    "max_new_tokens",
-    "generation_new_tokens",
-    "integer",
-    "New tokens per prompt where evaluation generates text.",
-    {
-      default: 1024,
-      min: 1,
-    },
-  ),
+  memory("max_new_tokens", "generation_new_tokens", "integer", "llama-factory.max_new_tokens", {
+    default: 1024,
+    min: 1,
+  }),
   ...harmless("badam_update_ratio vllm_maxlen vllm_gpu_util"),
-  other("template", null, "string", "Chat template.", { nullable: true }),
-  other("dataset", null, "any", EFFECT.data, { nullable: true }),
+  other("template", null, "string", "template", { nullable: true }),
+  other("dataset", null, "any", "data", { nullable: true }),
 ];
 
 /** The v1 schema: one block per concern. */
 const V1: readonly KeySpec[] = [
-  memory("model", "model", "string", EFFECT.model, { link: "model" }),
-  memory("micro_batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { default: 1, min: 1 }),
-  memory("global_batch_size", "global_batch_size", "integer", EFFECT.globalBatch, { min: 1, nullable: true }),
-  memory("enable_activation_checkpointing", "gradient_checkpointing", "boolean", EFFECT.checkpointing, {
+  memory("model", "model", "string", "model", { link: "model" }),
+  memory("micro_batch_size", "micro_batch_size", "integer", "micro-batch", { default: 1, min: 1 }),
+  memory("global_batch_size", "global_batch_size", "integer", "global-batch", { min: 1, nullable: true }),
+  memory("enable_activation_checkpointing", "gradient_checkpointing", "boolean", "checkpointing", {
     default: true,
   }),
-  memory("batching_strategy", null, "string", "How rows are put together; padding-free rows have no blanks.", {
+  memory("batching_strategy", null, "string", "batching_strategy", {
     default: "normal",
   }),
-  memory("peft_config", null, "map", EFFECT.adapter, { nullable: true }),
-  memory("peft_config.name", "adapter", "string", EFFECT.adapter, { means: { freeze: "none" } }),
-  memory("peft_config.r", "lora_rank", "integer", EFFECT.rank, { min: 1 }),
-  memory("peft_config.lora_alpha", "lora_alpha", "number", EFFECT.alpha),
-  memory("peft_config.lora_dropout", "lora_dropout", "number", EFFECT.dropout, { min: 0, max: 1 }),
-  memory("peft_config.target_modules", "lora_target_modules", "any", EFFECT.targets, { means: { all: "all-linear" } }),
-  memory("quant_config", null, "map", EFFECT.quantization, { nullable: true }),
-  memory("quant_config.name", null, "string", "Library that quantizes.", { default: "bnb" }),
-  memory("quant_config.quantization_bit", "quantization_bit", "any", EFFECT.quantization, {
+  memory("peft_config", null, "map", "adapter", { nullable: true }),
+  memory("peft_config.name", "adapter", "string", "adapter", { means: { freeze: "none" } }),
+  memory("peft_config.r", "lora_rank", "integer", "rank", { min: 1 }),
+  memory("peft_config.lora_alpha", "lora_alpha", "number", "alpha"),
+  memory("peft_config.lora_dropout", "lora_dropout", "number", "dropout", { min: 0, max: 1 }),
+  memory("peft_config.target_modules", "lora_target_modules", "any", "targets", { means: { all: "all-linear" } }),
+  memory("quant_config", null, "map", "quantization", { nullable: true }),
+  memory("quant_config.name", null, "string", "quantization_method", { default: "bnb" }),
+  memory("quant_config.quantization_bit", "quantization_bit", "any", "quantization", {
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8" }, only: true }],
   }),
-  memory("dist_config", null, "map", "How the model is spread.", { nullable: true }),
-  memory("dist_config.name", "distributed_type", "string", "deepspeed or fsdp2.", {
+  memory("dist_config", null, "map", "dist_config", { nullable: true }),
+  memory("dist_config.name", "distributed_type", "string", "name", {
     also: [{ name: "fsdp", means: { fsdp2: "full_shard" }, only: true }],
   }),
-  memory("dist_config.config_file", "deepspeed", "string", EFFECT.deepspeed, { link: "deepspeed" }),
-  memory("dist_config.ep_size", "expert_parallel", "integer", EFFECT.expert, { min: 1 }),
-  memory("dp_size", null, "integer", "Data-parallel copies.", { min: 1 }),
-  memory("mp_shard_size", "dp_shard_size", "integer", "GPUs the parameters are sharded over.", { min: 1 }),
-  memory("mp_replicate_size", "dp_replicate_size", "integer", "Copies of the sharded model.", { min: 1 }),
-  other("init_config", null, "map", "Where the weights are created.", { nullable: true }),
-  memory("kernel_config", null, "map", "Which kernels are used.", { nullable: true }),
-  memory("optim_config", null, "map", EFFECT.optimizer, { nullable: true }),
-  memory("optim_config.name", "optimizer", "string", EFFECT.optimizer),
+  memory("dist_config.config_file", "deepspeed", "string", "deepspeed", { link: "deepspeed" }),
+  memory("dist_config.ep_size", "expert_parallel", "integer", "expert", { min: 1 }),
+  memory("dp_size", null, "integer", "dp_size", { min: 1 }),
+  memory("mp_shard_size", "dp_shard_size", "integer", "parallelism_config_dp_shard_size", { min: 1 }),
+  memory("mp_replicate_size", "dp_replicate_size", "integer", "dp_replicate_size", { min: 1 }),
+  other("init_config", null, "map", "init_config", { nullable: true }),
+  memory("kernel_config", null, "map", "kernel_config", { nullable: true }),
+  memory("optim_config", null, "map", "optimizer", { nullable: true }),
+  memory("optim_config.name", "optimizer", "string", "optimizer"),
 ];
 
 const OWN_NAMES = new Set(OWN.map((key) => key.key));

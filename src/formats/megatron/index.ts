@@ -201,8 +201,8 @@ export const megatron = schemaFormat({
   ...SHARED,
   keys: [
     ...MEGATRON_KEYS,
-    { key: "nodes", name: "nodes", type: "integer", effect: "Machines.", memory: false },
-    { key: "devices", name: "devices", type: "any", effect: "GPUs of each machine.", memory: false },
+    { key: "nodes", name: "nodes", type: "integer", effect: "nodes", memory: false },
+    { key: "devices", name: "devices", type: "any", effect: "megatron.devices", memory: false },
   ],
   views: argumentMap,
   recognise(view) {

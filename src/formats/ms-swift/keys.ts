@@ -3,7 +3,7 @@
  * Source: `swift/llm/argument/*.py`, `swift/megatron/argument/megatron_args.py` of 3.x.
  */
 import { table } from "../../terms/table";
-import { EFFECT, harmless, memory, onlyWhenOn, other, touching } from "../effects";
+import { harmless, memory, onlyWhenOn, other, touching } from "../effects";
 import { TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import type { KeySpec } from "../types";
 
@@ -18,33 +18,33 @@ const TUNERS = {
 } as const;
 
 const OWN: readonly KeySpec[] = [
-  memory("model", "model", "string", EFFECT.model, {
+  memory("model", "model", "string", "model", {
     link: "model",
     aliases: ["model_id_or_path"],
     oldNames: { model_id_or_path: "ms-swift 3.0" },
   }),
-  other("model_type", "model_type", "string", "Model family, and the model itself in old releases.", {
+  other("model_type", "model_type", "string", "model_type", {
     nullable: true,
   }),
-  memory("tuner_type", "adapter", "string", EFFECT.adapter, {
+  memory("tuner_type", "adapter", "string", "adapter", {
     aliases: ["train_type", "sft_type"],
     oldNames: { sft_type: "ms-swift 3.0" },
     default: "lora",
     means: TUNERS,
   }),
-  memory("per_device_train_batch_size", "micro_batch_size", "integer", EFFECT.microBatch, {
+  memory("per_device_train_batch_size", "micro_batch_size", "integer", "micro-batch", {
     default: 1,
     min: 1,
     aliases: ["batch_size"],
   }),
-  memory("micro_batch_size", "micro_batch_size", "integer", EFFECT.microBatch, { min: 1 }),
-  memory("global_batch_size", "global_batch_size", "integer", EFFECT.globalBatch, { min: 1 }),
-  memory("gradient_accumulation_steps", "gradient_accumulation_steps", "integer", EFFECT.accumulation, {
+  memory("micro_batch_size", "micro_batch_size", "integer", "micro-batch", { min: 1 }),
+  memory("global_batch_size", "global_batch_size", "integer", "global-batch", { min: 1 }),
+  memory("gradient_accumulation_steps", "gradient_accumulation_steps", "integer", "accumulation", {
     min: 1,
     nullable: true,
   }),
-  memory("gradient_checkpointing", "gradient_checkpointing", "boolean", EFFECT.checkpointing, { default: true }),
-  memory("torch_dtype", "load_dtype", "string", EFFECT.load, {
+  memory("gradient_checkpointing", "gradient_checkpointing", "boolean", "checkpointing", { default: true }),
+  memory("torch_dtype", "load_dtype", "string", "load", {
     aliases: ["dtype"],
     nullable: true,
     means: {
@@ -59,64 +59,42 @@ const OWN: readonly KeySpec[] = [
       { name: "compute_dtype", means: { bfloat16: "bf16", bf16: "bf16", float16: "fp16", fp16: "fp16" }, only: true },
     ],
   }),
-  memory("lora_rank", "lora_rank", "integer", EFFECT.rank, { default: 8, min: 1 }),
-  memory("lora_alpha", "lora_alpha", "number", EFFECT.alpha, { default: 32 }),
-  memory("lora_dropout", "lora_dropout", "number", EFFECT.dropout, {
+  memory("lora_rank", "lora_rank", "integer", "rank", { default: 8, min: 1 }),
+  memory("lora_alpha", "lora_alpha", "number", "alpha", { default: 32 }),
+  memory("lora_dropout", "lora_dropout", "number", "dropout", {
     default: 0.05,
     min: 0,
     max: 1,
     aliases: ["lora_dropout_p"],
   }),
-  memory("target_modules", "lora_target_modules", "any", EFFECT.targets, {
+  memory("target_modules", "lora_target_modules", "any", "targets", {
     default: "all-linear",
     aliases: ["lora_target_modules"],
     oldNames: { lora_target_modules: "ms-swift 3.0" },
     means: { ALL: "all-linear", all: "all-linear" },
   }),
-  memory(
-    "target_parameters",
-    "adapter_target_parameters",
-    "any",
-    "Parameters that get low-rank factors of their own: experts that are stored together.",
-    { nullable: true },
-  ),
-  memory("vera_rank", "lora_rank", "integer", EFFECT.rank, { min: 1 }),
-  memory("adalora_init_r", "lora_rank", "integer", EFFECT.rank, { min: 1 }),
-  memory("modules_to_save", "lora_modules_to_save", "any", EFFECT.toSave, { aliases: ["lora_modules_to_save"] }),
-  memory("use_dora", "use_dora", "boolean", "DoRA: a magnitude vector and larger activations per module."),
-  memory(
-    "init_weights",
-    "adapter_initialization",
-    "any",
-    "How the factors start: made from the weights (PiSSA, OLoRA, LoftQ), each is taken apart in float32 before training.",
-    { means: { true: null, false: null } },
-  ),
-  memory("quant_bits", "quantization_bit", "any", EFFECT.quantization, {
+  memory("target_parameters", "adapter_target_parameters", "any", "lora_target_parameters", { nullable: true }),
+  memory("vera_rank", "lora_rank", "integer", "rank", { min: 1 }),
+  memory("adalora_init_r", "lora_rank", "integer", "rank", { min: 1 }),
+  memory("modules_to_save", "lora_modules_to_save", "any", "to-save", { aliases: ["lora_modules_to_save"] }),
+  memory("use_dora", "use_dora", "boolean", "use_dora"),
+  memory("init_weights", "adapter_initialization", "any", "init_lora_weights", { means: { true: null, false: null } }),
+  memory("quant_bits", "quantization_bit", "any", "quantization", {
     aliases: ["quantization_bit"],
     oldNames: { quantization_bit: "ms-swift 3.0" },
     nullable: true,
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", "0": "none" }, only: true }],
   }),
-  memory("quant_method", null, "string", "Library that quantizes.", { nullable: true }),
-  memory(
-    "bnb_4bit_use_double_quant",
-    "double_quantization",
-    "boolean",
-    "Quantizes the scales too: 0.05 byte less per weight.",
-  ),
-  memory("max_length", "sequence_length", "integer", EFFECT.sequence, { min: 1, nullable: true }),
-  memory("packing", "packing", "boolean", EFFECT.packing),
-  memory("padding_free", "padding_free", "boolean", "Concatenates the batch instead of padding it."),
-  memory("deepspeed", "deepspeed", "any", EFFECT.deepspeed, { nullable: true, link: "deepspeed" }),
-  memory(
-    "zero_hpz_partition_size",
-    "hpz_partition_size",
-    "integer",
-    "Secondary partition of ZeRO++: a copy of the weights inside each group.",
-  ),
-  memory("deepspeed_autotp_size", "tensor_parallel", "integer", EFFECT.tensor, { min: 1 }),
-  memory("sequence_parallel_size", "context_parallel", "integer", EFFECT.context, { min: 1 }),
-  memory("attn_impl", "attention", "string", EFFECT.attention, {
+  memory("quant_method", null, "string", "quantization_method", { nullable: true }),
+  memory("bnb_4bit_use_double_quant", "double_quantization", "boolean", "bnb_4bit_use_double_quant"),
+  memory("max_length", "sequence_length", "integer", "sequence", { min: 1, nullable: true }),
+  memory("packing", "packing", "boolean", "packing"),
+  memory("padding_free", "padding_free", "boolean", "padding_free"),
+  memory("deepspeed", "deepspeed", "any", "deepspeed", { nullable: true, link: "deepspeed" }),
+  memory("zero_hpz_partition_size", "hpz_partition_size", "integer", "ms-swift.zero_hpz_partition_size"),
+  memory("deepspeed_autotp_size", "tensor_parallel", "integer", "tensor", { min: 1 }),
+  memory("sequence_parallel_size", "context_parallel", "integer", "context", { min: 1 }),
+  memory("attn_impl", "attention", "string", "attention", {
     nullable: true,
     means: {
       flash_attn: "flash_attention_2",
@@ -124,99 +102,86 @@ const OWN: readonly KeySpec[] = [
       flash_attention_3: "flash_attention_3",
     },
   }),
-  memory("attention_backend", "attention", "string", EFFECT.attention, {
+  memory("attention_backend", "attention", "string", "attention", {
     means: { flash: "flash_attention_2", unfused: "eager" },
   }),
-  memory("use_liger_kernel", "fused_loss", "boolean", EFFECT.fusedLoss),
-  memory("freeze_vit", "freeze_vision_tower", "boolean", EFFECT.frozen, { default: true }),
-  memory("freeze_llm", "freeze_language_model", "boolean", EFFECT.frozen, { default: false }),
-  memory("freeze_aligner", "freeze_projector", "boolean", EFFECT.frozen, { default: true }),
-  memory("freeze_parameters_ratio", "freeze_parameters_ratio", "number", EFFECT.frozen, { min: 0, max: 1 }),
-  memory(
-    "rlhf_type",
-    "rl",
-    "string",
-    "Preference or reinforcement training: other models may be loaded beside the policy.",
-  ),
-  memory("ref_model", "ref_model", "string", EFFECT.reference, { nullable: true }),
-  memory("beta", "beta", "number", "Weight of the KL term: 0 in GRPO means no reference model.", { nullable: true }),
-  memory("num_generations", "num_generations", "integer", EFFECT.generations, { min: 1 }),
-  memory("max_completion_length", "max_completion_length", "integer", "Longest completion in tokens.", { min: 1 }),
-  memory("use_vllm", "use_vllm", "boolean", "Generates with vLLM."),
-  memory("vllm_mode", "vllm_mode", "string", "vLLM on the training GPUs (colocate) or elsewhere (server)."),
-  memory("vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", EFFECT.vllm, { min: 0, max: 1 }),
-  memory("sleep_level", "vllm_sleep_level", "integer", "How much vLLM frees while the policy trains."),
-  memory("offload_model", null, "boolean", "Moves the weights to host memory while vLLM generates."),
-  memory("vllm_enforce_eager", null, "boolean", EFFECT.enginePart, { nullable: true }),
-  memory("vllm_max_num_seqs", null, "integer", EFFECT.enginePart, { nullable: true }),
-  memory("vllm_enable_lora", null, "boolean", EFFECT.enginePart, { nullable: true }),
-  memory("bnb_4bit_quant_type", "bnb_4bit_quant_type", "string", EFFECT.quantization, { nullable: true }),
-  memory("bnb_4bit_quant_storage", "bnb_4bit_quant_storage", "string", EFFECT.quantization, { nullable: true }),
-  memory("teacher_model", "teacher_model", "string", EFFECT.teacher, { nullable: true }),
-  memory("vit_gradient_checkpointing", null, "boolean", EFFECT.checkpointing, { nullable: true }),
-  memory("gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs", "any", EFFECT.checkpointing, {
+  memory("use_liger_kernel", "fused_loss", "boolean", "fused-loss"),
+  memory("freeze_vit", "freeze_vision_tower", "boolean", "frozen", { default: true }),
+  memory("freeze_llm", "freeze_language_model", "boolean", "frozen", { default: false }),
+  memory("freeze_aligner", "freeze_projector", "boolean", "frozen", { default: true }),
+  memory("freeze_parameters_ratio", "freeze_parameters_ratio", "number", "frozen", { min: 0, max: 1 }),
+  memory("rlhf_type", "rl", "string", "rl"),
+  memory("ref_model", "ref_model", "string", "reference", { nullable: true }),
+  memory("beta", "beta", "number", "beta", { nullable: true }),
+  memory("num_generations", "num_generations", "integer", "generations", { min: 1 }),
+  memory("max_completion_length", "max_completion_length", "integer", "max_completion_length", { min: 1 }),
+  memory("use_vllm", "use_vllm", "boolean", "use_vllm"),
+  memory("vllm_mode", "vllm_mode", "string", "vllm_mode"),
+  memory("vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", "vllm", { min: 0, max: 1 }),
+  memory("sleep_level", "vllm_sleep_level", "integer", "sleep_level"),
+  memory("offload_model", null, "boolean", "offload_model"),
+  memory("vllm_enforce_eager", null, "boolean", "engine-part", { nullable: true }),
+  memory("vllm_max_num_seqs", null, "integer", "engine-part", { nullable: true }),
+  memory("vllm_enable_lora", null, "boolean", "engine-part", { nullable: true }),
+  memory("bnb_4bit_quant_type", "bnb_4bit_quant_type", "string", "quantization", { nullable: true }),
+  memory("bnb_4bit_quant_storage", "bnb_4bit_quant_storage", "string", "quantization", { nullable: true }),
+  memory("teacher_model", "teacher_model", "string", "teacher", { nullable: true }),
+  memory("vit_gradient_checkpointing", null, "boolean", "checkpointing", { nullable: true }),
+  memory("gradient_checkpointing_kwargs", "gradient_checkpointing_kwargs", "any", "checkpointing", {
     nullable: true,
   }),
-  memory("freeze_parameters", "freeze_parameters", "any", EFFECT.frozen, { nullable: true }),
-  memory("freeze_parameters_regex", "freeze_parameters_regex", "string", EFFECT.frozen, { nullable: true }),
-  memory("trainable_parameters", "trainable_parameters", "any", EFFECT.frozen, { nullable: true }),
-  memory("trainable_parameters_regex", "trainable_parameters_regex", "string", EFFECT.frozen, { nullable: true }),
-  memory("use_galore", null, "boolean", EFFECT.projector, { nullable: true }),
-  memory("galore_rank", null, "integer", EFFECT.projector, { nullable: true }),
-  memory("use_rslora", "use_rslora", "boolean", EFFECT.alpha, { nullable: true }),
-  memory("max_pixels", null, "integer", EFFECT.image, { nullable: true }),
-  memory("new_special_tokens", null, "any", EFFECT.vocabulary, { nullable: true }),
-  other("dataset", null, "any", EFFECT.data, { nullable: true }),
+  memory("freeze_parameters", "freeze_parameters", "any", "frozen", { nullable: true }),
+  memory("freeze_parameters_regex", "freeze_parameters_regex", "string", "frozen", { nullable: true }),
+  memory("trainable_parameters", "trainable_parameters", "any", "frozen", { nullable: true }),
+  memory("trainable_parameters_regex", "trainable_parameters_regex", "string", "frozen", { nullable: true }),
+  memory("use_galore", null, "boolean", "projector", { nullable: true }),
+  memory("galore_rank", null, "integer", "projector", { nullable: true }),
+  memory("use_rslora", "use_rslora", "boolean", "alpha", { nullable: true }),
+  memory("max_pixels", null, "integer", "image", { nullable: true }),
+  memory("new_special_tokens", null, "any", "vocabulary", { nullable: true }),
+  other("dataset", null, "any", "data", { nullable: true }),
 ];
 
 const MEGATRON: readonly KeySpec[] = [
-  memory("tensor_model_parallel_size", "tensor_parallel", "integer", EFFECT.tensor, { min: 1 }),
-  memory("pipeline_model_parallel_size", "pipeline_parallel", "integer", EFFECT.pipeline, { min: 1 }),
-  memory("context_parallel_size", "context_parallel", "integer", EFFECT.context, { min: 1 }),
-  memory("expert_model_parallel_size", "expert_parallel", "integer", EFFECT.expert, { min: 1 }),
-  memory("sequence_parallel", "sequence_parallelism", "boolean", EFFECT.sequenceParallel),
-  memory("recompute_granularity", "recompute_granularity", "string", EFFECT.checkpointing, {
+  memory("tensor_model_parallel_size", "tensor_parallel", "integer", "tensor", { min: 1 }),
+  memory("pipeline_model_parallel_size", "pipeline_parallel", "integer", "pipeline", { min: 1 }),
+  memory("context_parallel_size", "context_parallel", "integer", "context", { min: 1 }),
+  memory("expert_model_parallel_size", "expert_parallel", "integer", "expert", { min: 1 }),
+  memory("sequence_parallel", "sequence_parallelism", "boolean", "sequence-parallel"),
+  memory("recompute_granularity", "recompute_granularity", "string", "checkpointing", {
     nullable: true,
     also: [{ name: "gradient_checkpointing", means: { full: true, selective: true, none: false }, only: true }],
   }),
-  memory("recompute_modules", "recompute_modules", "any", "What selective recompute covers."),
-  memory("recompute_method", "recompute_method", "string", "Which layers are recomputed."),
-  memory("recompute_num_layers", "recompute_num_layers", "integer", "How many layers are recomputed together."),
-  memory(
-    "use_distributed_optimizer",
-    "distributed_optimizer",
-    "boolean",
-    "Shards optimizer states over the data-parallel GPUs.",
-    { default: true },
-  ),
-  memory("optimizer_cpu_offload", "offload_optimizer", "boolean", EFFECT.offloadOptimizer, {
+  memory("recompute_modules", "recompute_modules", "any", "recompute_modules"),
+  memory("recompute_method", "recompute_method", "string", "recompute_method"),
+  memory("recompute_num_layers", "recompute_num_layers", "integer", "recompute_num_layers"),
+  memory("use_distributed_optimizer", "distributed_optimizer", "boolean", "megatron_lm_use_distributed_optimizer", {
+    default: true,
+  }),
+  memory("optimizer_cpu_offload", "offload_optimizer", "boolean", "offload-optimizer", {
     means: { true: "cpu", false: "none" },
   }),
-  memory(
-    "offload_optimizer",
-    "offload_optimizer",
-    "boolean",
-    "Moves the optimizer states to host memory while vLLM generates.",
-    { means: { true: "cpu", false: "none" } },
-  ),
-  memory("use_precision_aware_optimizer", null, "boolean", "Optimizer states in fewer bits."),
-  memory("cross_entropy_loss_fusion", null, "boolean", "Fused loss over the logits."),
-  memory("optimizer_offload_fraction", null, "number", EFFECT.offloadOptimizer, { nullable: true }),
-  memory("exp_avg_dtype", null, "string", EFFECT.statesDtype, { nullable: true }),
-  memory("exp_avg_sq_dtype", null, "string", EFFECT.statesDtype, { nullable: true }),
-  memory("main_grads_dtype", null, "string", EFFECT.statesDtype, { nullable: true }),
-  memory("main_params_dtype", null, "string", EFFECT.statesDtype, { nullable: true }),
-  memory("fp8_recipe", null, "string", EFFECT.lossy, { nullable: true }),
-  memory("fp8_param_gather", null, "boolean", EFFECT.lossy, { nullable: true }),
-  memory("expert_tensor_parallel_size", null, "integer", EFFECT.expert, { nullable: true }),
-  memory("moe_expert_capacity_factor", null, "number", EFFECT.experts, { nullable: true }),
-  memory("virtual_pipeline_model_parallel_size", null, "integer", EFFECT.schedule, { nullable: true }),
-  memory("decoder_first_pipeline_num_layers", null, "integer", EFFECT.pipeline, { nullable: true }),
-  memory("decoder_last_pipeline_num_layers", null, "integer", EFFECT.pipeline, { nullable: true }),
-  memory("cross_entropy_fusion_impl", null, "string", EFFECT.fusedKernel, { nullable: true }),
-  memory("mtp_num_layers", null, "integer", EFFECT.layers, { nullable: true }),
-  memory("clip_grad", "max_grad_norm", "number", EFFECT.clipping, { min: 0 }),
-  memory("fp8_format", "fp8_format", "string", "Matrix products in 8 bits.", {
+  memory("offload_optimizer", "offload_optimizer", "boolean", "ms-swift.offload_optimizer", {
+    means: { true: "cpu", false: "none" },
+  }),
+  memory("use_precision_aware_optimizer", null, "boolean", "use_precision_aware_optimizer"),
+  memory("cross_entropy_loss_fusion", null, "boolean", "cross_entropy_loss_fusion"),
+  memory("optimizer_offload_fraction", null, "number", "offload-optimizer", { nullable: true }),
+  memory("exp_avg_dtype", null, "string", "states-dtype", { nullable: true }),
+  memory("exp_avg_sq_dtype", null, "string", "states-dtype", { nullable: true }),
+  memory("main_grads_dtype", null, "string", "states-dtype", { nullable: true }),
+  memory("main_params_dtype", null, "string", "states-dtype", { nullable: true }),
+  memory("fp8_recipe", null, "string", "lossy", { nullable: true }),
+  memory("fp8_param_gather", null, "boolean", "lossy", { nullable: true }),
+  memory("expert_tensor_parallel_size", null, "integer", "expert", { nullable: true }),
+  memory("moe_expert_capacity_factor", null, "number", "experts", { nullable: true }),
+  memory("virtual_pipeline_model_parallel_size", null, "integer", "schedule", { nullable: true }),
+  memory("decoder_first_pipeline_num_layers", null, "integer", "pipeline", { nullable: true }),
+  memory("decoder_last_pipeline_num_layers", null, "integer", "pipeline", { nullable: true }),
+  memory("cross_entropy_fusion_impl", null, "string", "fused-kernel", { nullable: true }),
+  memory("mtp_num_layers", null, "integer", "layers", { nullable: true }),
+  memory("clip_grad", "max_grad_norm", "number", "clipping", { min: 0 }),
+  memory("fp8_format", "fp8_format", "string", "fp8_config", {
     nullable: true,
     also: [{ name: "compute_dtype", means: { e4m3: "fp8", hybrid: "fp8" }, only: true }],
   }),
@@ -224,20 +189,20 @@ const MEGATRON: readonly KeySpec[] = [
 
 /** Ray configs nest the trainer's and the rollout engine's arguments. */
 const ROLES: readonly KeySpec[] = [
-  memory("train", null, "map", "Arguments of the training group.", { nullable: true }),
-  memory("train.gpus", "world_size", "integer", EFFECT.devices, { min: 1 }),
-  memory("rollout", null, "map", "Arguments of the generation group.", { nullable: true }),
-  memory("rollout.vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", EFFECT.vllm, {
+  memory("train", null, "map", "ms-swift.train", { nullable: true }),
+  memory("train.gpus", "world_size", "integer", "devices", { min: 1 }),
+  memory("rollout", null, "map", "rollout", { nullable: true }),
+  memory("rollout.vllm_gpu_memory_utilization", "vllm_gpu_memory_utilization", "number", "vllm", {
     min: 0,
     max: 1,
   }),
-  ...touching(EFFECT.devices, "rollout.gpus teacher.gpus"),
-  ...touching(EFFECT.engineTensor, "rollout.vllm_tensor_parallel_size teacher.vllm_tensor_parallel_size"),
-  ...touching(EFFECT.engineLength, "rollout.vllm_max_model_len teacher.vllm_max_model_len"),
-  ...touching(EFFECT.teacher, "teacher.model teacher.vllm_gpu_memory_utilization offload_teacher_model"),
-  ...touching(EFFECT.generations, "steps_per_generation num_iterations generation_batch_size"),
-  ...touching(EFFECT.fusedKernel, "moe_permute_fusion moe_grouped_gemm"),
-  ...touching(EFFECT.offloadParam, "offload_bridge"),
+  ...touching("devices", "rollout.gpus teacher.gpus"),
+  ...touching("engine-tensor", "rollout.vllm_tensor_parallel_size teacher.vllm_tensor_parallel_size"),
+  ...touching("engine-length", "rollout.vllm_max_model_len teacher.vllm_max_model_len"),
+  ...touching("teacher", "teacher.model teacher.vllm_gpu_memory_utilization offload_teacher_model"),
+  ...touching("generations", "steps_per_generation num_iterations generation_batch_size"),
+  ...touching("fused-kernel", "moe_permute_fusion moe_grouped_gemm"),
+  ...touching("offload-param", "offload_bridge"),
   ...[...OWN, ...MEGATRON]
     .filter((key) =>
       /tuner_type|lora_|torch_dtype|_parallel|batch_size|recompute|max_length$|attention|optimizer/.test(key.key),

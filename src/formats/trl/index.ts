@@ -27,7 +27,7 @@ export const TRL_FORMAT_KEYS: readonly KeySpec[] = [
     removedIn: "trl 0.20",
     replacedBy: "max_length",
     memory: true,
-    effect: "Old name of max_length.",
+    effect: "trl.max_seq_length",
   } satisfies KeySpec,
 ].map((spec) => ({ ...spec, ...REDEFINED[spec.key] }));
 
