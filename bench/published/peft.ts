@@ -174,6 +174,10 @@ export const PEFT: readonly PublishedPeak[] = [
   { ...stageThree, documents: { ...stageThree.documents, "ds.json": ZERO_3 } },
   seventy("FSDP", "fsdp.md", "35.6", {
     fsdp: "full_shard auto_wrap",
-    fsdp_config: { transformer_layer_cls_to_wrap: ["LlamaDecoderLayer"], use_orig_params: false },
+    fsdp_config: {
+      transformer_layer_cls_to_wrap: ["LlamaDecoderLayer"],
+      use_orig_params: false,
+      backward_prefetch: "BACKWARD_PRE",
+    },
   }),
 ];

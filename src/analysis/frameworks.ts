@@ -20,6 +20,8 @@ export interface Framework {
   readonly name: string;
   /** How it shards on several GPUs when nothing says otherwise. */
   readonly shards?: FsdpSpec["sharding"];
+  /** What its own FSDP does otherwise than the Trainer's. */
+  readonly fsdp?: Partial<Pick<FsdpSpec, "version" | "groups" | "reduceDtype" | "reducesEach" | "flatOptimizer">>;
   /** Its tensor parallelism always splits the residual stream along the sequence. */
   readonly sequenceParallel?: true;
   /** DeepSpeed's engine carries every run out, whatever the ZeRO stage. */
@@ -34,19 +36,40 @@ export interface Framework {
 
 const FRAMEWORKS: Readonly<Partial<Record<SchemaId, Framework>>> = {
   // `fully_shard` in the distributed recipes (torchtune/training/_distributed.py)
-  torchtune: { name: "torchtune", shards: "full_shard" },
+  // (shard_model: every layer and the model), and every micro-batch's gradients are reduced
+  torchtune: { name: "torchtune", shards: "full_shard", fsdp: { version: 2, groups: "layers", reducesEach: true } },
   // `data_parallel_shard_degree` is -1 by default (torchtitan/config/job_config.py)
   // and its tensor-parallel plans shard the norms' inputs (torchtitan/models/llama3/parallelize.py)
-  torchtitan: { name: "torchtitan", shards: "full_shard", sequenceParallel: true, fillsSequences: true },
-  lightning: { name: "Lightning", trainsTransformers: (settings) => settings.boolean("own_loop") === true },
+  // (`mixed_precision_reduce` is float32; embedding, last norm and head are groups as accelerate has them)
+  torchtitan: {
+    name: "torchtitan",
+    shards: "full_shard",
+    fsdp: { version: 2, reduceDtype: "float32", reducesEach: true },
+    sequenceParallel: true,
+    fillsSequences: true,
+  },
+  // lightning/fabric/strategies/fsdp.py
+  lightning: {
+    name: "Lightning",
+    fsdp: { version: 1 },
+    trainsTransformers: (settings) => settings.boolean("own_loop") === true,
+  },
   megatron: { name: "Megatron-LM", mainParameters: true, fillsSequences: true },
   nemo: { name: "NeMo", mainParameters: true },
   nanotron: { name: "nanotron", mainParameters: true, fillsSequences: true },
   "gpt-neox": { name: "gpt-neox", deepspeed: true, fillsSequences: true },
   // transformers' models, wrapped by FSDP (verl/workers/engine/fsdp/transformer_impl.py)
-  verl: { name: "verl", shards: "full_shard", trainsTransformers: () => true },
+  // in flat parameters that the optimizer steps on, unless its strategy is `fsdp2`
+  verl: {
+    name: "verl",
+    shards: "full_shard",
+    fsdp: { version: 1, reduceDtype: "float32", reducesEach: true, flatOptimizer: true },
+    trainsTransformers: () => true,
+  },
   "llm-foundry": {
     name: "llm-foundry",
+    // composer/distributed/dist_strategy.py (prepare_fsdp_module)
+    fsdp: { version: 1 },
     trainsTransformers: (settings) => settings.string("model_class") !== "mpt_causal_lm",
   },
 };

@@ -160,8 +160,8 @@ class TrainingSimulation {
     torch.linear = strategy.linear ?? null;
     const isHooked = strategy.hooks !== undefined || torch.watcher?.module !== undefined;
     torch.usage = strategy.shardsParameters && !isHooked ? strategy : undefined;
-    if (strategy.steppedOn !== undefined) {
-      this.trainable = stepped.length === 0 ? [] : this.trainable.map((parameter) => strategy.steppedOn!(parameter));
+    if (strategy.stepsOnShards) {
+      this.trainable = stepped.flat();
       this.groups = stepped;
       if (optimizer.afterAccumulate !== undefined)
         strategy.onReduced?.((shard) => optimizer.afterAccumulate?.(shard, torch));

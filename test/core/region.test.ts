@@ -71,6 +71,20 @@ describe("folding layers", () => {
     it(`llama under FSDP2, ${name}`, () =>
       void sameEvents(causalRun({ autocast: "bfloat16", parallel: sharded, ...change }), llama));
 
+  for (const [name, change] of Object.entries({
+    "one micro-batch": {},
+    "of several micro-batches": { gradientAccumulationSteps: 3 },
+    checkpointed: { checkpointing: { useReentrant: true }, gradientAccumulationSteps: 2 },
+    "kept gathered": { parallel: { ...sharded, fsdp: { ...fsdp, version: 1, reshardAfterForward: false } } },
+    "gathered ahead": { parallel: { ...sharded, fsdp: { ...fsdp, version: 1, backwardPrefetch: "before" } } },
+    "of flat parameters": { parallel: { ...sharded, fsdp: { ...fsdp, version: 1, flatOptimizer: true } } },
+  } satisfies Readonly<Record<string, Partial<TrainingRun>>>))
+    it(`llama under FSDP1, ${name}`, () =>
+      void sameEvents(
+        causalRun({ autocast: "bfloat16", parallel: { ...sharded, fsdp: { ...fsdp, version: 1 } }, ...change }),
+        llama,
+      ));
+
   it("gemma2 alternates two kinds of layers", () => {
     const run = causalRun({});
     const config = {

@@ -219,12 +219,25 @@ function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null {
   const sharding = words.map((word) => SHARDING[word]).find((value) => value !== undefined) ?? "full_shard";
   c.put("fsdp", sharding, origin.from, origin.key, origin.place);
   const replicas = replicasOf(c, sharding, worldSize);
-  const version = (settings.number("fsdp_version") ?? (holds("transformers>=5", c.libraries) ? 2 : 1)) === 2 ? 2 : 1;
+  const own = frameworkOf(c.inputs.format.id)?.fsdp ?? {};
+  const known = own.version ?? (holds("transformers>=5", c.libraries) ? 2 : 1);
+  const engine = settings.string("strategy") === "fsdp2" ? 2 : undefined;
+  const version = (settings.number("fsdp_version") ?? engine ?? known) === 2 ? 2 : 1;
+  const prefetch = PREFETCHES[settings.string("fsdp_backward_prefetch")?.toLowerCase() ?? ""];
   return {
+    ...own,
     version,
     sharding,
     cpuOffload: words.includes("offload") || (settings.boolean("fsdp_cpu_offload") ?? false),
     reshardAfterForward: settings.boolean("fsdp_reshard_after_forward") ?? sharding !== "shard_grad_op",
     ...(replicas > 1 ? { replicas } : {}),
+    ...(version === 1 && settings.boolean("fsdp_use_orig_params") === false ? { flatOptimizer: true } : {}),
+    ...(version === 1 && prefetch !== undefined ? { backwardPrefetch: prefetch } : {}),
   };
 }
+
+/** When FSDP1 gathers the unit before in backward (torch/distributed/fsdp/api.py, BackwardPrefetch). */
+const PREFETCHES: Readonly<Record<string, NonNullable<FsdpSpec["backwardPrefetch"]>>> = {
+  backward_pre: "before",
+  backward_post: "after",
+};

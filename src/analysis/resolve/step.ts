@@ -122,7 +122,7 @@ function checkpointedByFsdp(c: ResolveContext): TrainingRun["checkpointing"] {
   // Off by a pin or a what-if means off by whatever key.
   if (c.settings.find("gradient_checkpointing")?.from === "pin") return null;
   c.keep("gradient_checkpointing", setting);
-  return { useReentrant: false };
+  return { useReentrant: false, wrapped: true };
 }
 
 /** Frameworks that compile each layer for itself (torchtune/training/_compile.py, torchtitan's `apply_compile`). */

@@ -96,6 +96,7 @@ export function backward(torch: Torch, roots: readonly Tensor[], gradients: read
       if (!gradient) continue;
       trail?.reach(node.leaf);
       const appeared = accumulate(torch, node.leaf, gradient);
+      node.accumulated?.(torch);
       if (node.leaf.name === null) continue;
       if (appeared) torch.leafHook?.(node.leaf, torch);
       torch.note({ kind: "gradient", leaf: node.leaf });

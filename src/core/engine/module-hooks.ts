@@ -5,6 +5,10 @@ import type { Torch } from "./torch";
 
 /** What wraps modules by their paths; the model itself is the empty path. */
 export interface ModuleHooks {
+  /** They stand around checkpointed layers, not inside of what is recomputed. */
+  readonly aroundCheckpoints?: boolean;
+  /** What a wrapper around a module hands on to it, owned. */
+  wrap?(torch: Torch, inputs: readonly (Tensor | null)[]): (Tensor | null)[];
   /** Whether a module has hooks. */
   has(path: string): boolean;
   /** Runs before a module's forward: what it is given, owned, and what it gets instead. */

@@ -75,6 +75,8 @@ export interface Node {
   task: Task | null;
   /** Run when the gradients of what it made are there, before it is differentiated (`register_hook` on its outputs). */
   hooks?: readonly ((torch: Torch) => void)[];
+  /** Runs once the gradient of the leaf it accumulates into is complete (`register_hook` on AccumulateGrad). */
+  accumulated?: (torch: Torch) => void;
   /** What a Python function's context refers to besides saved variables: it goes with the node, not with its backward. */
   held?: readonly Tensor[];
 }

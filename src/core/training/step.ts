@@ -160,7 +160,10 @@ export function runSteps(
     ledger.enter("clip", step);
     torch.kind = "temporaries";
     torch.scope = "";
-    if (options.maxGradNorm > 0) clip(torch, options.trainable);
+    if (options.maxGradNorm > 0) {
+      clip(torch, options.trainable);
+      strategy.clipped?.(torch);
+    }
     ledger.enter("optimizer", step);
     strategy.beforeStep?.(torch);
     optimizer.step(torch);

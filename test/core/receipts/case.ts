@@ -11,7 +11,7 @@ import {
   LN_TUNING_TARGETS,
   PEFT_TARGETS,
 } from "../../../src/core/training/adapters/peft-targets";
-import type { AdapterSpec, Float8Recipe, LoopSpec, TrainingRun } from "../../../src/core/training/run";
+import type { AdapterSpec, Float8Recipe, FsdpSpec, LoopSpec, TrainingRun } from "../../../src/core/training/run";
 import type { TrainedSpec } from "../../../src/core/training/specs/trained";
 import { causalRun } from "../runs";
 
@@ -82,6 +82,23 @@ export interface Case {
   readonly badam?: boolean;
   /** torchao's recipe of 8-bit products, put in by accelerate. */
   readonly float8?: Float8Recipe;
+  /** bfloat16 as accelerate's mixed precision has it; what that means is up to the sharding. */
+  readonly bf16?: boolean;
+  /** How the run is spread (`capture/ranks`). */
+  readonly ranks?: Ranks;
+}
+
+/** A sharded run in the words of `capture/ranks`. */
+export interface Ranks {
+  readonly kind: "fsdp2" | "blocks" | "fsdp1";
+  readonly world: number;
+  readonly replicas?: number;
+  readonly reshard?: boolean | number;
+  readonly reduce_dtype?: DType | null;
+  readonly activation_checkpointing?: boolean;
+  readonly strategy?: "FULL_SHARD" | "SHARD_GRAD_OP";
+  readonly prefetch?: "BACKWARD_PRE" | "BACKWARD_POST" | null;
+  readonly original?: boolean;
 }
 
 /** What PyTorch says, in bytes and elements. */
@@ -218,6 +235,26 @@ function onlyTrained(patterns: readonly string[]): TrainedSpec {
   return { rules: [{ pattern: "", trained: false }, ...patterns.map((pattern) => ({ pattern, trained: true }))] };
 }
 
+const PREFETCH = { BACKWARD_PRE: "before", BACKWARD_POST: "after" } as const;
+
+function fsdpOf({ kind, reshard = true, replicas, reduce_dtype: reduceDtype, ...flat }: Ranks): FsdpSpec {
+  const { strategy, prefetch, original = true } = flat;
+  const whole = kind === "fsdp1" ? strategy === "SHARD_GRAD_OP" : reshard === false;
+  return {
+    version: kind === "fsdp1" ? 1 : 2,
+    sharding: whole ? "shard_grad_op" : "full_shard",
+    cpuOffload: false,
+    reshardAfterForward: kind === "fsdp1" ? !whole : reshard,
+    ...(kind === "blocks" ? { groups: "layers" as const, reducesEach: true as const } : {}),
+    ...(original ? {} : { flatOptimizer: true as const }),
+    ...written({
+      replicas,
+      reduceDtype: reduceDtype ?? undefined,
+      backwardPrefetch: prefetch ? PREFETCH[prefetch] : undefined,
+    }),
+  };
+}
+
 /** The run a case describes. */
 export function runOf(c: Case): TrainingRun {
   return causalRun({
@@ -230,9 +267,16 @@ export function runOf(c: Case): TrainingRun {
     audioSamples: c.audio ?? 0,
     gradientAccumulationSteps: c.grad_accum ?? 1,
     loadDtype: c.load_dtype ?? "bfloat16",
-    autocast: c.amp ? AUTOCAST[c.amp] : null,
+    autocast: c.bf16 ? "bfloat16" : c.amp ? AUTOCAST[c.amp] : null,
     attention: c.attn ?? "sdpa",
-    checkpointing: c.gradient_checkpointing ? { useReentrant: c.use_reentrant ?? false } : null,
+    ...(c.ranks ? { parallel: { ...causalRun({}).parallel, worldSize: c.ranks.world, fsdp: fsdpOf(c.ranks) } } : {}),
+    checkpointing:
+      c.gradient_checkpointing || c.ranks?.activation_checkpointing
+        ? {
+            useReentrant: c.use_reentrant ?? false,
+            ...(c.ranks?.activation_checkpointing ? { wrapped: true } : {}),
+          }
+        : null,
     optimizer: {
       ...optimizerOf(c),
       ...(c.in_backward ? { stepsInBackward: true } : {}),

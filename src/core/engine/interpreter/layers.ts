@@ -12,7 +12,7 @@ import type { Tensor } from "../tensor";
 import type { Torch } from "../torch";
 import type { Context, Input } from "./frame";
 import type { Operands } from "./operands";
-import type { InterpreterOptions } from "./options";
+import type { CheckpointingOptions, InterpreterOptions } from "./options";
 
 /** Runs one function on its inputs, taking over those named in `early`; outputs are owned by the caller. */
 export type RunFunction = (
@@ -97,7 +97,38 @@ export class Layers {
     if (!wrapped || checkpointing === null || !this.torch.training)
       return this.hooked(path, inputs, (given) => this.taken(fn, given, index, inner));
     const tensors = parts === undefined ? positional : [...new Set([...positional, ...parts.keys()])];
-    const given = inputs.map((input, k) => (unseen.includes(k) ? null : input));
+    const { hooks } = this.options;
+    const handed = checkpointing.wrapped && path !== null ? (hooks?.wrap?.(this.torch, inputs) ?? inputs) : inputs;
+    const seen = handed.map((input, k) => (unseen.includes(k) ? null : input));
+    const within = hooks?.aroundCheckpoints === true ? null : path;
+    const run = (given: readonly Input[]): Tensor[] =>
+      this.checkpointed(fn, given, index, inner, tensors, operands, within, checkpointing);
+    if (within !== null || path === null) {
+      const outputs = run(seen);
+      for (const input of handed) input?.release();
+      return outputs;
+    }
+    return this.hooked(path, seen, (given) => {
+      const outputs = run(given);
+      for (const input of given) input?.release();
+      handed.forEach((input, k) => {
+        if (unseen.includes(k)) input?.release();
+      });
+      return outputs;
+    });
+  }
+
+  /** Runs a layer as a checkpointed segment, between its hooks where they are inside of it (`path`). */
+  private checkpointed(
+    fn: GraphFunction,
+    given: readonly Input[],
+    index: number,
+    inner: Scope,
+    tensors: readonly number[],
+    operands: readonly Operand[],
+    path: string | null,
+    checkpointing: CheckpointingOptions,
+  ): Tensor[] {
     const { shelf } = this;
     const segment: Segment = (values) => {
       const outer = this.shelf;
@@ -117,12 +148,9 @@ export class Layers {
       this.shelf = outer;
       return outputs;
     };
-    const outputs =
-      shelf === null
-        ? checkpoint(this.torch, segment, given, tensors, checkpointing)
-        : checkpointWith({ shelf, ...this.namesOf(fn, operands) }, this.torch, segment, given, tensors, checkpointing);
-    for (const input of inputs) input?.release();
-    return outputs;
+    return shelf === null
+      ? checkpoint(this.torch, segment, given, tensors, checkpointing)
+      : checkpointWith({ shelf, ...this.namesOf(fn, operands) }, this.torch, segment, given, tensors, checkpointing);
   }
 
   /** Names in the dictionary of a layer's operands and outputs. */

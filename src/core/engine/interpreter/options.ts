@@ -65,6 +65,8 @@ export interface CheckpointingOptions {
   readonly offloads?: boolean;
   /** Outputs of attention and of every other matrix product are kept (torchtitan's `selective` by `op`). */
   readonly selective?: boolean;
+  /** A module of its own stands around every checkpointed layer (`CheckpointWrapper`), with hooks where layers have some. */
+  readonly wrapped?: boolean;
 }
 
 export interface InterpreterOptions {

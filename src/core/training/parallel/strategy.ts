@@ -68,8 +68,8 @@ export interface Strategy {
   readonly hooks?: ModuleHooks | undefined;
   /** The last micro-batch of a step reduces the gradients that the ones before it have added up. */
   readonly reducesLast?: boolean;
-  /** What is stepped on, and has the gradient after backward, in a parameter's place. */
-  steppedOn?(parameter: Tensor): Tensor;
+  /** The optimizer's groups hold what gradients appear on, in the parameters' place. */
+  readonly stepsOnShards?: boolean;
   /** Who is told of each of those when its gradient is there. */
   onReduced?(reduced: (shard: Tensor) => void): void;
   /** Around one micro-batch's forward and backward. */
@@ -97,6 +97,8 @@ export interface Strategy {
   ): Optimizer | null;
   /** Parameters as the optimizer groups them: the model's own, or flat partitions of them. */
   optimizerGroups(torch: Torch, groups: readonly (readonly Tensor[])[]): readonly (readonly Tensor[])[];
+  /** Gradients have been clipped. */
+  clipped?(torch: Torch): void;
   /** Before the optimizer's step: gradients of the partitions appear. */
   beforeStep?(torch: Torch): void;
   afterStep?(torch: Torch): void;

@@ -44,6 +44,10 @@ export interface FsdpSpec {
   readonly groups?: "layers";
   /** FSDP2: dtype that gradients are reduced in; absent: the compute dtype. */
   readonly reduceDtype?: DType;
+  /** FSDP1: the optimizer steps on flat parameters (`use_orig_params: false`); absent: on the parameters' pieces. */
+  readonly flatOptimizer?: true;
+  /** FSDP1: when the unit before is gathered in backward (`backward_prefetch`); absent: when its turn comes. */
+  readonly backwardPrefetch?: "before" | "after";
   /** Every micro-batch reduces its gradients; absent: the last one of a step does. */
   readonly reducesEach?: true;
   /** Copies of the sharded model (hybrid sharding keeps one on every machine); 1 when absent. */

@@ -1,91 +1,108 @@
 /**
- * FSDP as accelerate sets it up: float32 shards at rest when mixed precision is on, one unit gathered in the compute
- * dtype (and the next one prefetched), gradients reduced to shards unit by unit. Sources: torch/distributed/fsdp,
- * accelerate/utils/fsdp_utils.py (trainable parameters raised to float32).
+ * FSDP1 on one rank: the parameters of a unit are one flat parameter, sharded in equal pieces (torch/distributed/fsdp/_flat_param.py,
+ * _runtime_utils.py, as accelerate/accelerator.py, prepare_model, wraps models).
  */
-
-import type { DType } from "../../../engine/dtype";
-import { ELEMENT_BYTES } from "../../../engine/dtype";
-import type { LeafHook } from "../../../engine/node";
+import { type DType, ELEMENT_BYTES } from "../../../engine/dtype";
+import type { ModuleHooks } from "../../../engine/module-hooks";
 import type { Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
 import type { FsdpSpec } from "../../run";
-import { ForwardGathering, Gathering, type GatheringOptions, GatheringStrategy } from "../gathering";
-import { elements, type ForwardUsage, ghost, reserve, type Strategy } from "../strategy";
-import { gatheringIn } from "./frozen";
+import { elements, type ForwardUsage, type ModelEnds, reserve, type Strategy } from "../strategy";
+import { FlatModel } from "./flat-model";
+import { FlatParameter } from "./flat-parameter";
+import { FrozenGathering } from "./frozen";
+import { byFlatUnits } from "./units";
 
-class Fsdp extends GatheringStrategy implements Strategy {
+export interface FlatOptions {
+  readonly ranks: number;
+  readonly load: DType;
+  /** Dtype of mixed precision, or null. */
+  readonly compute: DType | null;
+}
+
+export class FlatSharding implements Strategy {
   readonly parameterDtype: DType | null;
   readonly keepsAutocast = true;
-  readonly shardsParameters: boolean;
+  readonly shardsParameters = true;
+  readonly stepsOnShards = true;
+  readonly reducesLast: boolean;
   readonly host = { pinned: 0, pageable: 0, nvme: 0 };
-  private readonly shardDtype: DType;
+  private flats: readonly FlatParameter[] = [];
+  private model: FlatModel | null = null;
+  private zero: Tensor | null = null;
 
   constructor(
     private readonly spec: FsdpSpec,
-    private readonly ranks: number,
-    private readonly load: DType,
-    autocast: DType | null,
+    private readonly options: FlatOptions,
   ) {
-    super();
-    this.parameterDtype = autocast ?? null;
-    this.shardDtype = autocast === null ? load : "float32";
-    this.shardsParameters = spec.sharding !== "no_shard";
+    this.parameterDtype = options.compute;
+    this.reducesLast = spec.reducesEach !== true;
   }
 
-  prepare(torch: Torch, parameters: readonly Tensor[]): void {
-    const { spec, ranks } = this;
-    const trained = parameters.filter((parameter) => parameter.requiresGradFlag);
-    if (!this.shardsParameters) return;
-    const frozen = parameters.filter((parameter) => !parameter.requiresGradFlag);
-    if (spec.cpuOffload) this.host.pinned += (elements(parameters) / ranks) * ELEMENT_BYTES[this.shardDtype] * 4;
-    else {
-      reserve(torch, "flat_shard", elements(trained) / ranks, this.shardDtype, "weights");
-      for (const dtype of new Set(frozen.map((parameter) => parameter.dtype)))
-        reserve(torch, "flat_shard", elements(frozen.filter((p) => p.dtype === dtype)) / ranks, dtype, "weights");
+  get hooks(): ModuleHooks | undefined {
+    return this.model ?? undefined;
+  }
+
+  prepare(torch: Torch, parameters: readonly Tensor[], _?: readonly Tensor[], ends?: ModelEnds): void {
+    const { spec, options } = this;
+    const units = byFlatUnits(parameters, ends?.adapted === true);
+    const made = units.map(({ path, groups }) => ({
+      path,
+      flats: groups.map(
+        (group) =>
+          new FlatParameter(torch, group, this.restingDtype(group[0]!), options.ranks, {
+            aligned: spec.flatOptimizer !== true,
+            compute: group.some(({ dtype }) => dtype !== options.compute) ? null : options.compute,
+            onHost: spec.cpuOffload,
+          }),
+      ),
+    }));
+    this.flats = made.flatMap(({ flats }) => flats);
+    this.model = new FlatModel(made, spec, options);
+    if (!spec.cpuOffload) return;
+    for (const { shardElements, own, trained } of this.flats) {
+      const bytes = shardElements * ELEMENT_BYTES[own];
+      this.host.pinned += trained ? 2 * bytes : bytes;
+      if (trained) this.host.pageable += 2 * bytes;
     }
-    const reuseDistance = spec.reshardAfterForward ? -1 : Number.POSITIVE_INFINITY;
-    this.gathering = new Gathering(parameters, { ...this.gatheringOptions, reuseDistance });
+  }
+
+  /** With mixed precision what is trained is raised to float32 (accelerate/accelerator.py, prepare_model). */
+  private restingDtype({ dtype, requiresGradFlag }: Tensor): DType {
+    const { compute, load } = this.options;
+    if (compute === null || dtype !== compute) return dtype;
+    return requiresGradFlag ? "float32" : load;
   }
 
   /** Wrapped apart, in the dtype it was loaded in: only trained parameters are raised (trl/models/utils.py, prepare_fsdp). */
   prepareFrozen(torch: Torch, parameters: readonly Tensor[], onHost = this.spec.cpuOffload): ForwardUsage | null {
-    if (!this.shardsParameters) return null;
-    const own = elements(parameters) / this.ranks;
-    if (onHost) this.host.pinned += own * ELEMENT_BYTES[this.load];
-    else reserve(torch, "flat_shard", own, this.load, "weights");
-    return new ForwardGathering(parameters, this.gatheringOptions);
+    const { load, compute, ranks } = this.options;
+    const own = elements(parameters) / ranks;
+    if (onHost) this.host.pinned += own * ELEMENT_BYTES[load];
+    else reserve(torch, "flat_shard", own, load, "weights");
+    return new FrozenGathering(parameters, compute ?? load);
   }
 
-  private get gatheringOptions(): Omit<GatheringOptions, "reuseDistance"> {
-    return gatheringIn(this.parameterDtype ?? this.shardDtype);
+  /** The first norm leaves a zero (`_zero_scalar`). */
+  clipped(torch: Torch): void {
+    this.zero ??= reserve(torch, "tensor", 1, "float32", "buffers");
   }
 
-  /** The unsharded gradient is reduced into the shard's and let go. */
-  get leafHook(): LeafHook | undefined {
-    if (!this.shardsParameters) return undefined;
-    return (leaf, torch) => {
-      leaf.grad?.release();
-      leaf.grad = this.spec.cpuOffload
-        ? null
-        : reserve(torch, "reduce_scatter", leaf.elements / this.ranks, this.shardDtype, "gradients");
-    };
+  beginMicroBatch(_: Torch, last: boolean): void {
+    if (this.model !== null) this.model.reduces = last || !this.reducesLast;
   }
 
-  /** Flat shards; their bytes and their gradients' are booked where they were made. */
-  optimizerGroups(torch: Torch, groups: readonly (readonly Tensor[])[]): readonly (readonly Tensor[])[] {
-    if (!this.shardsParameters) return groups;
+  endPass(torch: Torch): void {
+    this.model?.rest(torch);
+  }
+
+  /** Pieces as the parameters were grouped, or flat parameters in one group (`use_orig_params: false`). */
+  optimizerGroups(_: Torch, groups: readonly (readonly Tensor[])[]): readonly (readonly Tensor[])[] {
     if (this.spec.cpuOffload) return [];
-    return groups.map((group) => {
-      const sizes = [Math.ceil(elements(group) / this.ranks)];
-      const partition = ghost(torch, sizes, this.shardDtype);
-      partition.requiresGradFlag = true;
-      partition.grad = ghost(torch, sizes, this.shardDtype);
-      return [partition];
-    });
+    if (this.spec.flatOptimizer) return [this.flats.filter(({ trained }) => trained).map(({ shard }) => shard)];
+    const pieces = new Map(this.flats.flatMap((flat) => [...flat.pieces]));
+    return groups
+      .map((group) => group.map((parameter) => pieces.get(parameter) ?? null).filter((piece) => piece !== null))
+      .filter((group) => group.length > 0);
   }
-}
-
-export function flatParameters(spec: FsdpSpec, ranks: number, load: DType, autocast: DType | null): Strategy {
-  return new Fsdp(spec, ranks, load, autocast);
 }

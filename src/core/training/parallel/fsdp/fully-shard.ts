@@ -16,8 +16,8 @@ export interface FullyShardOptions {
   readonly load: DType;
   /** Dtype of mixed precision, or null. */
   readonly compute: DType | null;
-  /** Trained parameters stay as they were loaded (a quantized base: accelerate's fsdp2_prepare_model leaves it alone). */
-  readonly keepsLoaded: boolean;
+  /** Trained parameters are raised to float32 where there is mixed precision. */
+  readonly raises: boolean;
   /** Linear layers' weights are gathered in 8 bits (torchao/float8/fsdp_utils.py). */
   readonly eightBits: boolean;
 }
@@ -31,6 +31,7 @@ export class FullyShard implements Strategy {
   readonly parameterDtype: DType | null;
   readonly keepsAutocast = false;
   readonly shardsParameters = true;
+  readonly stepsOnShards = true;
   readonly reducesLast: boolean;
   readonly host = { pinned: 0, pageable: 0, nvme: 0 };
   private readonly policy: ShardingPolicy;
@@ -84,11 +85,11 @@ export class FullyShard implements Strategy {
     }
   }
 
-  /** With mixed precision trained parameters are raised to float32 (accelerate/utils/fsdp_utils.py, fsdp2_prepare_model). */
+  /** As loaded, or raised (accelerate/utils/fsdp_utils.py, fsdp2_prepare_model). */
   private restingDtype({ dtype, requiresGradFlag }: Tensor): DType {
-    const { compute, keepsLoaded, load } = this.options;
-    if (compute === null || keepsLoaded || dtype !== compute) return dtype;
-    return requiresGradFlag ? "float32" : load;
+    const { compute, raises, load } = this.options;
+    if (compute === null || dtype !== compute) return dtype;
+    return requiresGradFlag && raises ? "float32" : load;
   }
 
   /** Wrapped apart, in the dtype it was loaded in: only trained parameters are raised (trl/models/utils.py, prepare_fsdp). */
@@ -108,17 +109,15 @@ export class FullyShard implements Strategy {
     this.model?.rest(torch);
   }
 
-  steppedOn(parameter: Tensor): Tensor {
-    return this.shards.get(parameter)?.shard ?? parameter;
-  }
-
   onReduced(reduced: (shard: Tensor) => void): void {
     if (this.model !== null) this.model.communication.reduced = reduced;
   }
 
   /** Shards on the host are stepped on there. */
   optimizerGroups(_: Torch, groups: readonly (readonly Tensor[])[]): readonly (readonly Tensor[])[] {
-    return this.spec.cpuOffload ? [] : groups.map((group) => group.map((parameter) => this.steppedOn(parameter)));
+    return this.spec.cpuOffload
+      ? []
+      : groups.map((group) => group.map((parameter) => this.shards.get(parameter)?.shard ?? parameter));
   }
 }
 

@@ -50,6 +50,11 @@ export class FullyShardedModel implements ModuleHooks {
     return this.byPath.has(path);
   }
 
+  /** Wrappers of checkpointed layers are sharded as well: nothing is left for them, and inputs are cast (fsdp2_prepare_auto_wrap_policy). */
+  wrap(torch: Torch, inputs: readonly (Tensor | null)[]): (Tensor | null)[] {
+    return inputs.map((input) => input && this.cast(torch, input, this.policy.parameterDtype));
+  }
+
   /** `_register_group_forward_hooks`: of several modules, the first to run. */
   before(torch: Torch, path: string, inputs: readonly (Tensor | null)[]): (Tensor | null)[] {
     const state = this.byPath.get(path);

@@ -91,3 +91,26 @@ function finalNorm({ parameters, embedding, adapted }: ShardedModel): string | n
   );
   return norms.at(-1)?.name?.replace(/\.[^.]+$/, "") ?? null;
 }
+
+/** A wrapped module and the parameters that are flattened together. */
+export interface FlatUnitParameters {
+  readonly path: string;
+  readonly groups: readonly (readonly Tensor[])[];
+}
+
+/**
+ * As accelerate wraps them (accelerate/utils/dataclasses.py, set_auto_wrap_policy): every layer, and the model with what is left.
+ * Around adapters every module with a trained weight is wrapped by itself (peft/utils/other.py, fsdp_auto_wrap_policy).
+ */
+export function byFlatUnits(parameters: readonly Tensor[], adapted: boolean): readonly FlatUnitParameters[] {
+  const layers = layersOf(parameters, true);
+  const units = [rest(parameters, layers, true), ...layers];
+  return units.map(({ modules, parameters: own }) => {
+    const apart = adapted ? own.filter(({ requiresGradFlag }) => requiresGradFlag) : [];
+    const together = own.filter((parameter) => !apart.includes(parameter));
+    return {
+      path: modules[0]!,
+      groups: [...(together.length > 0 ? [together] : []), ...apart.map((parameter) => [parameter])],
+    };
+  });
+}

@@ -1,0 +1,246 @@
+/** A unit's parameters as one: its shard on this rank, and its whole while the unit is gathered (torch/distributed/fsdp/_flat_param.py, FlatParamHandle). */
+import { type DType, ELEMENT_BYTES } from "../../../engine/dtype";
+import { type Node, releaseNode } from "../../../engine/node";
+import { alias, type Tensor } from "../../../engine/tensor";
+import type { Torch } from "../../../engine/torch";
+import { ghost, reserve } from "../strategy";
+
+export interface FlatParameterOptions {
+  /** Every parameter begins at 16 bytes, and the end is padded to equal shards (`use_orig_params`). */
+  readonly aligned: boolean;
+  readonly compute: DType | null;
+  readonly onHost: boolean;
+}
+
+/** Bytes that a parameter's beginning is aligned to (`_FLAT_PARAM_ALIGNMENT`). */
+const ALIGNMENT = 16;
+
+/** A parameter, or padding before one. */
+interface Part {
+  readonly elements: number;
+  readonly parameter: Tensor | null;
+}
+
+export class FlatParameter {
+  readonly trained: boolean;
+  /** The unsharded parameter, a leaf; it has memory only while it is gathered. */
+  readonly whole: Tensor;
+  /** What is there all the time. */
+  readonly shard: Tensor;
+  readonly shardElements: number;
+  /** The sum of its gradient that this rank keeps, until it is handed to the shard (`_saved_grad_shard`). */
+  savedGradient: Tensor | null = null;
+  /** Gradients of the pieces while they are the unsharded ones' names. */
+  private hasViews = false;
+  private readonly parts: readonly Part[];
+  /** What of each parameter lies in this rank's shard; null: nothing. */
+  readonly pieces = new Map<Tensor, Tensor | null>();
+  private split: Node | null = null;
+
+  constructor(
+    torch: Torch,
+    readonly parameters: readonly Tensor[],
+    readonly own: DType,
+    private readonly ranks: number,
+    private readonly options: FlatParameterOptions,
+  ) {
+    this.trained = parameters.some(({ requiresGradFlag }) => requiresGradFlag);
+    this.parts = partsOf(parameters, options.aligned ? ALIGNMENT / ELEMENT_BYTES[own] : 0, ranks);
+    const total = this.parts.reduce((sum, part) => sum + part.elements, 0);
+    this.shardElements = Math.ceil(total / ranks);
+    this.whole = ghost(torch, [total], this.gatheredDtype);
+    this.whole.requiresGradFlag = this.trained;
+    this.whole.name = `${parameters[0]!.name ?? ""}.flat`;
+    this.shard = options.onHost
+      ? ghost(torch, [this.shardElements], own)
+      : reserve(torch, "flat_shard", this.shardElements, own, "weights");
+    this.shard.requiresGradFlag = this.trained;
+    this.describe(this.shard, parameters[0]!);
+    this.shard.pattern = `${parameters[0]!.pattern ?? ""}.flat`;
+    this.cut();
+    for (const { storage } of parameters) {
+      if (storage.id >= 0) torch.ledger.free(storage.id);
+      storage.id = -1;
+    }
+  }
+
+  private describe(piece: Tensor, { name, pattern, layer }: Tensor): void {
+    piece.name = name;
+    piece.pattern = pattern;
+    piece.layer = layer;
+  }
+
+  /** The first rank's pieces: of every parameter what of it lies in the first shard. */
+  private cut(): void {
+    let at = 0;
+    for (const { elements, parameter } of this.parts) {
+      const own = Math.min(elements, this.shardElements - at);
+      at += elements;
+      if (parameter === null) continue;
+      if (own <= 0) {
+        this.pieces.set(parameter, null);
+        continue;
+      }
+      const piece = alias(this.shard, [own], null);
+      piece.requiresGradFlag = parameter.requiresGradFlag;
+      this.describe(piece, parameter);
+      this.pieces.set(parameter, piece);
+    }
+  }
+
+  get gatheredDtype(): DType {
+    return this.options.compute ?? this.own;
+  }
+
+  get isUnsharded(): boolean {
+    return this.whole.storage.id >= 0;
+  }
+
+  /** Casts the shard, gathers the whole, and lets go of the cast (`pre_unshard`, `unshard`, `post_unshard`). */
+  unshard(torch: Torch): void {
+    if (this.isUnsharded) return;
+    const { gatheredDtype, shardElements, own, options } = this;
+    if (this.ranks === 1 && gatheredDtype === own && !options.onHost) {
+      this.point(this.shard.storage.id);
+      return;
+    }
+    const sent = options.onHost ? reserve(torch, "to", shardElements, own, "communication") : null;
+    const cast =
+      gatheredDtype === own || this.ranks === 1
+        ? null
+        : reserve(torch, "_mp_shard", shardElements, gatheredDtype, "communication");
+    if (cast !== null) sent?.release();
+    const gathered = reserve(torch, "all_gather", shardElements * this.ranks, gatheredDtype, "communication");
+    (cast ?? sent)?.release();
+    this.point(gathered.storage.id);
+  }
+
+  /** The parameters are what a block holds, or have no memory (-1). */
+  private point(block: number): void {
+    this.whole.storage.id = block;
+    for (const { storage } of this.parameters) storage.id = block;
+  }
+
+  /**
+   * `_use_unsharded_views`: parameters are views that gradients flow through into the flat one.
+   *
+   * @param complete runs once its gradient is
+   */
+  useViews(torch: Torch, complete: (torch: Torch) => void): void {
+    this.dropViews();
+    const { gradEnabled } = torch;
+    torch.gradEnabled = true;
+    const { parts, whole } = this;
+    const node = torch.record("SplitWithSizesBackward0", [whole], (torch, gradients) => [
+      joined(torch, gradients, parts, whole),
+    ]);
+    torch.gradEnabled = gradEnabled;
+    if (node === null) return;
+    node.references++;
+    this.split = node;
+    torch.gradientNode(whole).accumulated = complete;
+    for (const [k, { elements, parameter }] of parts.entries()) {
+      node.outputs.push({ sizes: parameter?.sizes ?? [elements], dtype: whole.dtype });
+      if (parameter === null) continue;
+      parameter.node = node;
+      parameter.outputIndex = k;
+    }
+  }
+
+  private dropViews(): void {
+    const { split } = this;
+    if (split === null) return;
+    this.split = null;
+    for (const parameter of this.parameters) parameter.node = null;
+    releaseNode(split);
+  }
+
+  free(torch: Torch): void {
+    if (!this.isUnsharded) return;
+    if (this.whole.storage.id !== this.shard.storage.id) torch.ledger.free(this.whole.storage.id);
+    this.point(-1);
+  }
+
+  /**
+   * `_use_unsharded_grad_views`: the pieces' gradients become views of the whole one. Each is made like its piece first, and
+   * what was made goes at once.
+   */
+  useGradientViews(torch: Torch): void {
+    if (this.hasViews) return;
+    this.hasViews = true;
+    for (const piece of this.pieces.values())
+      if (piece !== null) reserve(torch, "empty_like", piece.elements, piece.dtype, "gradients").release();
+  }
+
+  /** `prepare_gradient_for_optim`, and the pieces' gradients as views of it. */
+  handOver(flatOptimizer: boolean): void {
+    const { savedGradient } = this;
+    this.hasViews = false;
+    if (savedGradient === null) return;
+    this.savedGradient = null;
+    if (flatOptimizer) {
+      this.shard.grad?.release();
+      this.shard.grad = savedGradient;
+      return;
+    }
+    for (const piece of this.pieces.values()) {
+      if (piece === null || !piece.requiresGradFlag) continue;
+      piece.grad?.release();
+      piece.grad = alias(savedGradient, piece.sizes, null);
+    }
+    savedGradient.release();
+  }
+
+  /** Gradients of earlier micro-batches, which the next ones are added to. */
+  get accumulated(): Tensor | null {
+    const pieces = [this.shard, ...this.pieces.values()];
+    return pieces.find((piece) => piece?.grad != null)?.grad ?? null;
+  }
+
+  /** Nothing of it is gathered. */
+  rest(torch: Torch): void {
+    this.dropViews();
+    this.free(torch);
+  }
+}
+
+/** `_init_flat_param_and_metadata`. */
+function partsOf(parameters: readonly Tensor[], aligned: number, ranks: number): Part[] {
+  const parts: Part[] = [];
+  let total = 0;
+  const pad = (multiple: number): void => {
+    const rest = multiple <= 0 ? 0 : total % multiple;
+    if (rest === 0) return;
+    parts.push({ elements: multiple - rest, parameter: null });
+    total += multiple - rest;
+  };
+  for (const parameter of parameters) {
+    pad(aligned);
+    parts.push({ elements: parameter.elements, parameter });
+    total += parameter.elements;
+  }
+  if (aligned > 0) pad(ranks);
+  return parts;
+}
+
+/** `split_with_sizes_backward`: gradients end to end, zeros where there is none. */
+function joined(
+  torch: Torch,
+  gradients: readonly (Tensor | null)[],
+  parts: readonly Part[],
+  whole: Tensor,
+): Tensor | null {
+  if (gradients.every((gradient) => gradient === null)) return null;
+  const zeros = parts.map((part, k) =>
+    (gradients[k] ?? null) === null ? torch.empty("zeros", [part.elements], whole.dtype) : null,
+  );
+  // A gradient that does not lie row by row is copied before it is flattened (`ViewBackward0`).
+  const copies = gradients.map((gradient) =>
+    gradient !== null && gradient !== undefined && !gradient.contiguous
+      ? torch.empty("clone", gradient.sizes, gradient.dtype)
+      : null,
+  );
+  const result = torch.empty("cat", whole.sizes, whole.dtype);
+  for (const tensor of [...zeros, ...copies]) tensor?.release();
+  return result;
+}

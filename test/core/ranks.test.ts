@@ -1,0 +1,38 @@
+/**
+ * Sharded runs against the libraries: receipts of `python -m capture.ranks`, which runs accelerate's own FSDP2, `fully_shard` by layers
+ * and FSDP1 on fake CUDA tensors under a fake process group.
+ */
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { reservedPeak } from "../../src/core/allocator/replay";
+import { simulate } from "../../src/core/simulate";
+import { type Case, graphsOf, receiptsOf, runOf } from "./receipts/case";
+
+const KINDS = ["fsdp2", "blocks", "fsdp1"];
+
+/** Flat parameters of adapters are gathered with their layer here, one by one there. */
+function tolerance({ ranks, peft }: Case): number {
+  return ranks?.kind === "fsdp1" && peft !== undefined ? 0.005 : 0;
+}
+
+describe("sharded runs", () => {
+  for (const kind of KINDS)
+    it(`${kind} as the library`, () => {
+      assert.ok(existsSync(path.join(__dirname, "receipts", "ranks", `${kind}.jsonl`)));
+      const wrong: string[] = [];
+      let same = 0;
+      const receipts = receiptsOf(`ranks/${kind}`);
+      for (const { case: c, result } of receipts) {
+        const simulated = simulate(runOf(c), graphsOf(c.model.model_type));
+        assert.ok(simulated.ok, c.id);
+        const { ledger, loadedEvents } = simulated.simulation;
+        const off = Math.abs(ledger.peak - result.peak_allocated);
+        if (off > tolerance(c) * result.peak_allocated)
+          wrong.push(`${c.id}: ${ledger.peak} instead of ${result.peak_allocated}`);
+        if (reservedPeak(ledger, loadedEvents) === result.peak_reserved) same++;
+      }
+      assert.deepEqual(wrong, []);
+      assert.ok(same >= 0.9 * receipts.length, `${same} of ${receipts.length} agree on reserved bytes`);
+    });
+});
