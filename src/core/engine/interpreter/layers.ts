@@ -35,6 +35,19 @@ export type LayerArguments = readonly [
   unseen?: readonly number[],
 ];
 
+/** A layer that is a checkpointed segment. */
+interface CheckpointedLayer {
+  readonly fn: GraphFunction;
+  readonly index: number;
+  readonly inner: Scope;
+  /** Which inputs are positional tensors. */
+  readonly tensors: readonly number[];
+  readonly operands: readonly Operand[];
+  /** Path of the module whose hooks are run again with it; null: they stand around it, or there are none. */
+  readonly path: string | null;
+  readonly checkpointing: CheckpointingOptions;
+}
+
 export class Layers {
   /** Layers that may be checkpointed, before the running list of them. */
   wrappedBefore = 0;
@@ -102,7 +115,7 @@ export class Layers {
     const seen = handed.map((input, k) => (unseen.includes(k) ? null : input));
     const within = hooks?.aroundCheckpoints === true ? null : path;
     const run = (given: readonly Input[]): Tensor[] =>
-      this.checkpointed(fn, given, index, inner, tensors, operands, within, checkpointing);
+      this.checkpointed(given, { fn, index, inner, tensors, operands, path: within, checkpointing });
     if (within !== null || path === null) {
       const outputs = run(seen);
       for (const input of handed) input?.release();
@@ -118,17 +131,9 @@ export class Layers {
     });
   }
 
-  /** Runs a layer as a checkpointed segment, between its hooks where they are inside of it (`path`). */
-  private checkpointed(
-    fn: GraphFunction,
-    given: readonly Input[],
-    index: number,
-    inner: Scope,
-    tensors: readonly number[],
-    operands: readonly Operand[],
-    path: string | null,
-    checkpointing: CheckpointingOptions,
-  ): Tensor[] {
+  /** Runs a layer as a checkpointed segment. */
+  private checkpointed(given: readonly Input[], layer: CheckpointedLayer): Tensor[] {
+    const { fn, index, inner, tensors, operands, path, checkpointing } = layer;
     const { shelf } = this;
     const segment: Segment = (values) => {
       const outer = this.shelf;
