@@ -11,9 +11,9 @@ import { type Case, graphsOf, receiptsOf, runOf } from "./receipts/case";
 
 const KINDS = ["fsdp2", "blocks", "fsdp1"];
 
-/** Flat parameters of adapters are gathered with their layer here, one by one there. */
+/** Flat parameters of adapters are gathered with their layer here, one by one there: blocks of kilobytes in models of megabytes. */
 function tolerance({ ranks, peft }: Case): number {
-  return ranks?.kind === "fsdp1" && peft !== undefined ? 0.005 : 0;
+  return ranks?.kind === "fsdp1" && peft !== undefined ? 0.03 : 0.0003;
 }
 
 describe("sharded runs", () => {

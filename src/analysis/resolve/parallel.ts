@@ -237,7 +237,7 @@ function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null {
 }
 
 /** When FSDP1 gathers the unit before in backward (torch/distributed/fsdp/api.py, BackwardPrefetch). */
-const PREFETCHES: Readonly<Record<string, NonNullable<FsdpSpec["backwardPrefetch"]>>> = {
+const PREFETCHES: Readonly<Record<string, NonNullable<FsdpSpec["backwardPrefetch"]>>> = table({
   backward_pre: "before",
   backward_post: "after",
-};
+});

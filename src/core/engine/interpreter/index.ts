@@ -92,6 +92,8 @@ export class Interpreter {
    * class's `main_input_name` says so (transformers/modeling_utils.py, gradient_checkpointing_enable).
    */
   private readonly inputEmbeddings: ReadonlySet<Instruction>;
+  /** Whether the model was told that it is checkpointed. */
+  private readonly told: boolean;
   /** What makes the output that the caller may give instead. */
   private readonly givenEmbeddings: ReadonlySet<Instruction>;
   private embeds: Tensor | null = null;
@@ -112,7 +114,9 @@ export class Interpreter {
     // Models whose main input is text are always told to; others by the Trainer, for adapters under the reentrant kind
     // (peft/peft_model.py, _prepare_model_for_gradient_checkpointing): where weights are frozen without them, nothing is told.
     const ofText = graph.mainInput === undefined && graph.main.inputs.includes("input_ids");
-    const told = checkpointing !== null && (ofText || (checkpointing.useReentrant && options.adapted === true));
+    // Wrappers around layers tell nothing of it to the model.
+    this.told = checkpointing !== null && checkpointing.wrapped !== true;
+    const told = this.told && (ofText || (checkpointing?.useReentrant === true && options.adapted === true));
     this.inputEmbeddings = told ? inputEmbeddings(graph) : new Set();
     this.givenEmbeddings = options.wrapper?.enter === undefined ? new Set() : inputEmbeddings(graph);
     this.operands = new Operands(torch, options);
@@ -297,8 +301,7 @@ export class Interpreter {
     if (instruction.noamp) torch.autocastEnabled = autocastEnabled;
     torch.gradEnabled = gradEnabled;
     if (result === null) throw new NotModelled(say("engine.operator", { name: instruction.op }));
-    if (instruction.checkpointgrad && this.options.checkpointing !== null && !Array.isArray(result))
-      result.requiresGradFlag = true;
+    if (instruction.checkpointgrad && this.told && !Array.isArray(result)) result.requiresGradFlag = true;
     if (given === null && this.inputEmbeddings.has(instruction) && !Array.isArray(result))
       this.requireGrad(result, torch.scope);
     this.operands.bind(instruction.out, Array.isArray(result) ? result : [result], context);

@@ -195,5 +195,6 @@ export class ParameterGroup {
     this.state = "idle";
     this.indices.length = 0;
     this.toSharded(torch);
+    for (const parameter of this.parameters) parameter.rest();
   }
 }

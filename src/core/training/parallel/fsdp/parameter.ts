@@ -81,8 +81,17 @@ export class ShardedParameter {
   /** `to_sharded_post_forward`: this rank's part of a smaller group is copied out. */
   toShardedPostForward(torch: Torch, ranks: number): void {
     this.state = "post-forward";
+    // Where no backward has used it up, the copy before is there until this one is.
+    const before = this.postForward;
     this.postForward = reserve(torch, "clone", this.gatheredElements / ranks, this.gatheredDtype, "communication");
+    before?.release();
     this.free(torch);
+  }
+
+  /** Nothing of it is kept from one pass to the next. */
+  rest(): void {
+    this.postForward?.release();
+    this.postForward = null;
   }
 
   /** Bytes of what this rank puts into the gathering. */
