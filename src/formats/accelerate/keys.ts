@@ -97,7 +97,7 @@ const FSDP: readonly KeySpec[] = [
   }),
   fsdp("transformer_layer_cls_to_wrap", "fsdp_wrap_class", "any", "transformer_layer_cls_to_wrap"),
   fsdp("min_num_params", null, "integer", "fsdp_config.fsdp_min_num_params", { min: 0 }),
-  fsdp("backward_prefetch", null, "string", "fsdp_backward_prefetch", {
+  fsdp("backward_prefetch", "fsdp_backward_prefetch", "string", "fsdp_backward_prefetch", {
     default: "NO_PREFETCH",
     nullable: true,
   }),
@@ -107,7 +107,7 @@ const FSDP: readonly KeySpec[] = [
     default: false,
     also: [{ name: "gradient_checkpointing", means: { true: true }, only: true }],
   }),
-  fsdpOther("use_orig_params", null, "boolean", "fsdp_use_orig_params"),
+  fsdp("use_orig_params", "fsdp_use_orig_params", "boolean", "fsdp_use_orig_params"),
   fsdpOther("cpu_ram_efficient_loading", null, "boolean", "fsdp_cpu_ram_efficient_loading"),
   fsdpOther("sync_module_states", null, "boolean", "fsdp_sync_module_states"),
   fsdpOther("state_dict_type", null, "string", "fsdp_state_dict_type"),

@@ -144,6 +144,12 @@ export const TRAINING_ARGUMENTS_KEYS: readonly KeySpec[] = [
   memory("fsdp_config.transformer_layer_cls_to_wrap", "fsdp_wrap_class", "any", "transformer_layer_cls_to_wrap", {
     aliases: ["fsdp_config.fsdp_transformer_layer_cls_to_wrap"],
   }),
+  memory("fsdp_config.backward_prefetch", "fsdp_backward_prefetch", "string", "fsdp_backward_prefetch", {
+    aliases: ["fsdp_config.fsdp_backward_prefetch"],
+  }),
+  memory("fsdp_config.use_orig_params", "fsdp_use_orig_params", "boolean", "fsdp_use_orig_params", {
+    aliases: ["fsdp_config.fsdp_use_orig_params"],
+  }),
   memory("fsdp_config.min_num_params", null, "integer", "min_num_params", {
     aliases: ["fsdp_config.fsdp_min_num_params"],
     min: 0,
