@@ -5,9 +5,9 @@
 
 import { environmentSettings } from "../formats/carriers";
 import { hasDefaults } from "../formats/hydra";
-import { nodeAt } from "../syntax/text";
+import { launchCounts } from "../formats/world-size";
+import { emptyMap, nodeAt } from "../syntax/text";
 import type { LocatedNode, MapNode, ShellCommand, Span } from "../syntax/tree";
-import type { SettingName } from "../terms/settings";
 import type { CommandLine } from "./compose/overrides";
 import { type ProgramConfig, programConfig } from "./hydra-program";
 import { located, type Setting } from "./settings";
@@ -119,7 +119,9 @@ export async function launchOf(
   store: DocumentStore,
   dependencies: Set<string>,
 ): Promise<Launch> {
-  const settings = [...worldSize(command, script.uri), ...located(environmentSettings(command), script.uri, "linked")];
+  const directives = script.config?.parsed.shell?.directives ?? emptyMap({ start: 0, end: 0 });
+  const said = [...launchCounts(command, directives), ...environmentSettings(command)];
+  const settings = located(said, script.uri, "linked");
   const file = flag(command.flags, ["config_file", "config-file"]);
   const target = command.words.some((word) => word.text === "accelerate") ? textOf(file) : undefined;
   if (file === undefined || target === undefined) return { documents: [script], settings, accelerate: undefined };
@@ -137,28 +139,6 @@ export async function launchOf(
     };
   }
   return { documents: [script], settings, accelerate: undefined };
-}
-
-/** Processes the command starts: per node times nodes (accelerate's `num_processes` counts all at once). */
-function worldSize(command: ShellCommand, uri: string): Setting[] {
-  const all = flag(command.flags, ["num_processes", "num-processes"]);
-  const perNode = flag(command.flags, ["nproc_per_node", "nproc-per-node", "num_gpus"]);
-  const nodes = flag(command.flags, ["nnodes", "num_nodes", "num_machines"]);
-  const node = all ?? perNode;
-  const count = Number(textOf(node));
-  if (node === undefined || !Number.isInteger(count) || count < 1) return [];
-  const machines = all === undefined ? Number(textOf(nodes) ?? 1) : 1;
-  const setting = (name: SettingName, value: number, at: LocatedNode): Setting => {
-    const entry = command.flags.entries.find((candidate) => candidate.value === at);
-    const place = { uri, keySpan: entry?.keySpan ?? at, valueSpan: { start: at.start, end: at.end } };
-    return { name, value, from: "linked", key: `--${entry?.key ?? ""}`, place };
-  };
-  const known = Number.isInteger(machines) && machines > 0 ? machines : 1;
-  const stated = Number(textOf(nodes));
-  return [
-    setting("world_size", count * known, node),
-    ...(nodes !== undefined && Number.isInteger(stated) && stated > 0 ? [setting("num_machines", stated, nodes)] : []),
-  ];
 }
 
 function flag(flags: MapNode, names: readonly string[]): LocatedNode | undefined {

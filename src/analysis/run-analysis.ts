@@ -9,6 +9,7 @@ import type { TrainingRun } from "../core/training/run";
 import { say } from "../words/message";
 import type { AnalysisOptions } from "./analyzer";
 import type { Estimator } from "./estimator";
+import { isCountOpen } from "./gpu-count";
 import type { RunInputs } from "./inputs";
 import type { Locale } from "./messages";
 import { type Choice, type Resolution, resolveRun, type Supposition } from "./resolve";
@@ -35,6 +36,12 @@ export interface Variant {
   readonly estimate: Estimate | undefined;
   readonly usable: number | null;
   readonly verdict: Verdict;
+}
+
+/** The verdict; one GPU is no answer for a run that is meant for several when nothing says how many. */
+function judged(resolution: Resolution, estimate: Estimate | undefined, usable: number | null): Verdict {
+  const verdict = verdictOf(estimate, usable);
+  return verdict === "does-not-fit" && isCountOpen(resolution) ? "unknown" : verdict;
 }
 
 /** The run as its files will say it with some edits; undefined when it is no run any more. */
@@ -123,7 +130,7 @@ export class RunAnalysis {
     const highBytes = boundOfPadded(estimate, reserve, run, usable);
     if (highBytes === estimate.band.highBytes) return base;
     const wider = { ...estimate, band: { ...estimate.band, highBytes } };
-    return { ...base, estimate: wider, verdict: verdictOf(wider, usable) };
+    return { ...base, estimate: wider, verdict: judged(resolution, wider, usable) };
   }
 
   /** The run with further overrides; cheap when it was asked before. `peaks` leaves the breakdown out. */
@@ -143,7 +150,7 @@ export class RunAnalysis {
     const result = simulated?.result;
     const estimate = result?.ok ? result.estimate : undefined;
     const usable = usableOf(resolution.device.spec);
-    return { resolution, result, estimate, usable, verdict: verdictOf(estimate, usable) };
+    return { resolution, result, estimate, usable, verdict: judged(resolution, estimate, usable) };
   }
 
   /**

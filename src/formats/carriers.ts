@@ -2,10 +2,11 @@
 
 import { hasInterpolation, interpolate } from "../syntax/interpolate";
 import { emptyMap } from "../syntax/text";
-import type { Entry, LocatedNode, MapNode, PythonCall, ShellCommand, SyntaxId } from "../syntax/tree";
+import type { Entry, MapNode, PythonCall, ShellCommand, SyntaxId } from "../syntax/tree";
 import type { SettingName } from "../terms/settings";
 import type { View } from "./schema";
 import type { ConfigDocument, LocatedSetting } from "./types";
+import { launchCounts } from "./world-size";
 
 /** Views are asked for by every format and depend on the document alone. */
 function oncePerDocument<T>(make: (document: ConfigDocument) => T): (document: ConfigDocument) => T {
@@ -67,12 +68,11 @@ export const shellViews = oncePerDocument((document): readonly View[] => {
 function viewOf(command: ShellCommand, directives: MapNode): View {
   const flags = command.flags.entries.map((entry): Entry => ({ ...entry, key: entry.key.replaceAll("-", "_") }));
   const entries = [...flags, ...command.overrides.entries];
-  const world = worldSize(command, directives);
   return {
     map: { kind: "map", entries, start: command.start, end: command.end },
     target: { kind: "map", entries, start: command.start, end: command.end },
     words: command.words.map((word) => word.text),
-    extra: [...(world === undefined ? [] : [world]), ...environmentSettings(command)],
+    extra: [...launchCounts(command, directives), ...environmentSettings(command)],
   };
 }
 
@@ -122,57 +122,8 @@ function workspaceSetting(command: ShellCommand): LocatedSetting[] {
   return [{ name: "blas_workspace", key, value: entry.value.value, node, keySpan, valueSpan }];
 }
 
-function numberOf(node: LocatedNode | undefined): number | undefined {
-  return node?.kind === "scalar" && typeof node.value === "number" && node.value >= 1 ? node.value : undefined;
-}
-
 function flag(map: MapNode, names: readonly string[]): Entry | undefined {
   return map.entries.findLast((entry) => names.includes(entry.key.replaceAll("-", "_")));
-}
-
-/**
- * Processes the launcher starts: `accelerate` counts all machines, `torchrun` and `deepspeed` each node. Without a
- * count, `NPROC_PER_NODE` (ms-swift, LLaMA-Factory) or the visible devices tell.
- */
-function worldSize(command: ShellCommand, directives: MapNode): LocatedSetting | undefined {
-  const total = flag(command.flags, ["num_processes", "ddp_world_size"]);
-  const perNode = flag(command.flags, ["nproc_per_node", "num_gpus", "nproc", "gpus_per_node"]);
-  const nodes =
-    numberOf(flag(command.flags, ["nnodes", "num_nodes"])?.value) ??
-    numberOf(flag(command.environment, ["NNODES"])?.value) ??
-    1;
-  const stated = (entry: Entry, value: number): LocatedSetting => ({
-    name: "world_size",
-    key: command.flags.entries.includes(entry) ? `--${entry.key}` : entry.key,
-    value,
-    node: entry.value,
-    keySpan: entry.keySpan,
-    valueSpan: { start: entry.value.start, end: entry.value.end },
-  });
-  const all = numberOf(total?.value);
-  if (total !== undefined && all !== undefined) return stated(total, all);
-  const each = numberOf(perNode?.value);
-  if (perNode !== undefined && each !== undefined) return stated(perNode, each * nodes);
-  const include = flag(command.flags, ["include"]);
-  if (include?.value.kind === "scalar" && typeof include.value.value === "string") {
-    const devices = include.value.value
-      .split("@")
-      .flatMap((host) => (host.split(":")[1] ?? "").split(",").filter((part) => part !== ""));
-    if (devices.length > 0) return stated(include, devices.length);
-  }
-  const processes = flag(command.environment, ["NPROC_PER_NODE"]);
-  const processCount = numberOf(processes?.value);
-  if (processes !== undefined && processCount !== undefined) return stated(processes, processCount * nodes);
-  const gpus = flag(directives, ["gpus_per_node"]);
-  const jobNodes = numberOf(flag(directives, ["nodes", "N"])?.value) ?? 1;
-  const gpuCount = numberOf(gpus?.value);
-  if (
-    gpus !== undefined &&
-    gpuCount !== undefined &&
-    /srun|torchrun|accelerate|deepspeed/.test(command.words[0]?.text ?? "")
-  )
-    return stated(gpus, gpuCount * jobNodes);
-  return undefined;
 }
 
 /**

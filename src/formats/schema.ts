@@ -137,6 +137,8 @@ export function schemaFormat(spec: SchemaFormat): Format {
       if ("refused" in made) return made;
       const changes = made.rest;
       const own = view.target === undefined ? undefined : { map: view.target, path: "" };
+      const parted = asked.find(({ name }) => saidInParts(view, name));
+      if (parted !== undefined) return { refused: `\`${parted.name}\` is not said by one number.` };
       const placeOf = (key?: KeySpec) =>
         key === undefined || spec.place === undefined ? own : spec.place(key, view, document, context);
       const keys = placed(spec.keys, view.map).filter((key) => spec.place === undefined || placeOf(key) !== undefined);
@@ -151,6 +153,14 @@ export function schemaFormat(spec: SchemaFormat): Format {
         : { edits: [...made.edits, ...edited.edits] };
     },
   };
+}
+
+/** Whether the carrier states a setting by something else than its number: `CUDA_VISIBLE_DEVICES=0,1`, GPUs × nodes. */
+function saidInParts({ extra = [] }: View, name: SettingName): boolean {
+  const stated = extra.findLast((setting) => setting.name === name);
+  return stated?.node.kind === "scalar"
+    ? stated.node.value !== stated.value && name === "world_size"
+    : stated !== undefined;
 }
 
 /** Keys that can be written here, those of blocks in use first; no block is made up for one key in a data file. */

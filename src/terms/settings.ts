@@ -308,6 +308,8 @@ export const SETTINGS = {
   host_memory: { type: "string" },
   nodes: { type: "integer" },
   num_machines: { type: "integer" },
+  /** GPUs that the scheduler's lines grant the job. */
+  granted_devices: { type: "integer" },
   parallelism_config: { type: "map" },
   pipeline_parallel: { type: "integer", reported: 21 },
   sequence_parallel: { type: "integer" },

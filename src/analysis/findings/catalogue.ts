@@ -36,6 +36,13 @@ const OTHERS: readonly CatalogueEntry[] = [
     mend: "Leave some room with one of the quick fixes, or try it and watch the first steps.",
   },
   {
+    code: "gpu-count-open",
+    severity: "warning",
+    title: "Nothing says how many GPUs",
+    why: "ZeRO-3, FSDP and model parallelism spread a run over several GPUs, and neither a launcher, a scheduler nor a pin says how many. One GPU would be a guess, so there is no verdict: the message has the fewest of the chosen GPU that the run fits.",
+    mend: "State the number: `# vramlens: gpus=8`, `device: { count: 8 }` in `.vramlens.yaml`, or a launch script beside the config.",
+  },
+  {
     code: "unknown-model",
     severity: "warning",
     title: "The model's dimensions are unknown",

@@ -2,6 +2,7 @@
 
 import type { SettingName } from "../../terms/settings";
 import { say } from "../../words/message";
+import { fewestOf } from "../gpu-count";
 import { largestBatchAlone, largestEvaluationBatch } from "../levers/batch";
 import { deviceLabel, size, t } from "../messages";
 import type { Problem, Related } from "../problems";
@@ -39,6 +40,8 @@ const RELATED: readonly SettingName[] = [
 
 export function verdictProblems(analysis: RunAnalysis, variant: Variant): Problem[] {
   const { estimate, usable, verdict, resolution } = variant;
+  if (verdict === "unknown" && estimate !== undefined && usable !== null && estimate.usedPeakBytes > usable)
+    return openCount(analysis, variant, estimate.usedPeakBytes, usable);
   if (estimate === undefined || usable === null || (verdict !== "does-not-fit" && verdict !== "tight")) return [];
   const { locale, inputs } = analysis;
   const evaluates = estimate.peakPhase === "evaluation" || estimate.peakPhase === "generation";
@@ -87,6 +90,51 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
       ...(batch === undefined
         ? {}
         : { fixes: [set("fix.evaluation-batch", { batch }, true, [{ name: "eval_batch_size", value: batch }])] }),
+    },
+  ];
+}
+
+/** Settings that mean several GPUs. */
+const SEVERAL: readonly SettingName[] = [
+  "zero_stage",
+  "fsdp",
+  "fsdp_options",
+  "deepspeed",
+  "tensor_parallel",
+  "pipeline_parallel",
+];
+
+/** What is said of a run for several GPUs when nothing says how many. */
+function openCount(analysis: RunAnalysis, { resolution }: Variant, used: number, usable: number): Problem[] {
+  const { locale, inputs } = analysis;
+  const { main } = inputs;
+  const place = SEVERAL.map((name) => resolution.settings.find(name)?.place).find((found) => found?.uri === main.uri);
+  const span = place?.keySpan ?? { start: 0, end: Math.min(main.text.length, firstLine(main.text)) };
+  const device = deviceLabel(resolution.device.spec?.name ?? "", locale);
+  const count = fewestOf(analysis);
+  const args = { device, used: size(used), usable: size(usable) };
+  const syntax = main.config?.parsed.syntax;
+  const start = main.text.startsWith("#!") ? firstLine(main.text) + 1 : 0;
+  const commented = syntax !== "json" && syntax !== "notebook" && start <= main.text.length;
+  return [
+    {
+      code: "gpu-count-open",
+      severity: "warning",
+      message: count === undefined ? say("gpu-count-open.none", args) : say("gpu-count-open", { ...args, count }),
+      uri: main.uri,
+      span,
+      related: relatedTo(resolution),
+      ...(count === undefined || !commented
+        ? {}
+        : {
+            fixes: [
+              {
+                title: say("fix.gpu-count", { count }),
+                safe: true,
+                replace: { start, end: start, newText: `# vramlens: gpus=${count}\n` },
+              },
+            ],
+          }),
     },
   ];
 }

@@ -7,6 +7,7 @@ import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { keyFor } from "../defaults";
+import type { Setting } from "../settings";
 import { isThinker } from "../trained-part";
 import type { ResolveContext } from "./context";
 import type { Resolution } from "./types";
@@ -199,6 +200,26 @@ export function sizeIn(text: string | undefined): number {
   return Math.round(Number(number) * (unit !== undefined && binary === undefined ? 1000 : 1024) ** power);
 }
 
+/** Sizes of a mesh of ranks, whose product is every rank (accelerate/parallelism_config.py, `total_size`). */
+const MESH: readonly SettingName[] = [
+  "dp_shard_size",
+  "dp_replicate_size",
+  "tensor_parallel",
+  "context_parallel",
+  "pipeline_parallel",
+];
+
+/** Ranks of the mesh that the config lays out, when it says over how many the parameters are shared or copied. */
+function meshOf(c: ResolveContext): { readonly stated: Setting; readonly ranks: number } | undefined {
+  const sizes = MESH.flatMap((name) => {
+    const stated = c.settings.find(name);
+    return typeof stated?.value === "number" && stated.value > 1 ? [{ stated, size: stated.value }] : [];
+  });
+  const [first] = sizes;
+  if (first === undefined || !first.stated.name.startsWith("dp_")) return undefined;
+  return { stated: first.stated, ranks: sizes.reduce((ranks, { size }) => ranks * size, 1) };
+}
+
 export function worldSizeOf(c: ResolveContext, device: DeviceSpec | null): number {
   const stated = c.settings.find("world_size");
   if (typeof stated?.value === "number" && stated.value >= 1) {
@@ -209,6 +230,11 @@ export function worldSizeOf(c: ResolveContext, device: DeviceSpec | null): numbe
   if (chosen !== undefined) {
     c.put("world_size", chosen, "pin", "device.count", null);
     return chosen;
+  }
+  const mesh = meshOf(c);
+  if (mesh !== undefined) {
+    c.keep("world_size", mesh.stated, mesh.ranks);
+    return mesh.ranks;
   }
   c.put("world_size", 1, "assumed", "device.count", null);
   if (c.inputs.deepspeed !== undefined || c.settings.string("fsdp_options") !== undefined) {

@@ -160,6 +160,7 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
     aliases: ["fsdp_config.fsdp_transformer_layer_cls_to_wrap"],
   }),
   memory("dp_shard_size", "dp_shard_size", "integer", "parallelism_config_dp_shard_size", { nullable: true }),
+  memory("ray_num_workers", "world_size", "integer", "devices", { nullable: true, min: 1 }),
   memory("dp_replicate_size", "dp_replicate_size", "integer", "dp_replicate_size", { nullable: true }),
   memory("tensor_parallel_size", "tensor_parallel", "integer", "tensor", { nullable: true, min: 1 }),
   memory("context_parallel_size", "context_parallel", "integer", "context", {

@@ -189,6 +189,8 @@ const V1: readonly KeySpec[] = [
   }),
   memory("dist_config.config_file", "deepspeed", "string", "deepspeed", { link: "deepspeed" }),
   memory("dist_config.ep_size", "expert_parallel", "integer", "expert", { min: 1 }),
+  // Each worker that Ray starts has a GPU of its own (`llamafactory/train/trainer_utils.py`, `get_ray_trainer`).
+  memory("ray_num_workers", "world_size", "integer", "devices", { min: 1 }),
   memory("dp_size", null, "integer", "dp_size", { min: 1 }),
   memory("mp_shard_size", "dp_shard_size", "integer", "parallelism_config_dp_shard_size", { min: 1 }),
   memory("mp_replicate_size", "dp_replicate_size", "integer", "dp_replicate_size", { min: 1 }),

@@ -63,7 +63,7 @@ export const MEGATRON_KEYS: readonly KeySpec[] = [
   }),
   memory("expert_tensor_parallel_size", null, "integer", "expert", { nullable: true }),
   memory("sequence_parallel", "sequence_parallelism", "boolean", "sequence-parallel"),
-  memory("recompute_granularity", "gradient_checkpointing", "any", "recompute_granularity", {
+  memory("recompute_granularity", "gradient_checkpointing", "string", "recompute_granularity", {
     default: false,
     means: RECOMPUTE,
     nullable: true,

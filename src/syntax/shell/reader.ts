@@ -2,7 +2,7 @@
 import type { Entry, ShellCommand, ShellScript, ShellWord, Span, SyntaxProblem } from "../tree";
 import { argumentsOf } from "./arguments";
 import { Branches } from "./branches";
-import { directivesOf } from "./directives";
+import { directivesOf, jobVariables } from "./directives";
 import { dockerfile } from "./dockerfile";
 import { type Field, FieldBuilder, literal, sourceOf, spanOf } from "./fields";
 import { type LexOptions, lexShell, type ShellSource, type Token } from "./lexer";
@@ -69,6 +69,7 @@ export class ScriptReader {
         : this.flavour === "dockerfile"
           ? dockerfile(text)
           : text;
+    this.know(jobVariables(directivesOf(text)));
     this.source({ text: prepared, at: (index) => index }, 0);
   }
 

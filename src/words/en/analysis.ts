@@ -94,6 +94,10 @@ export const ANALYSIS = {
   "obstacle.auto-batch": "the batch size is `auto` and nothing linked to this file says it",
 
   // Verdicts
+  "gpu-count-open":
+    "How many GPUs is not said. It needs {count} or more of {device}: one has {usable}, it takes {used}.",
+  "gpu-count-open.none":
+    "How many GPUs is not said. One {device} has {usable}, it takes {used}; more of them do not help.",
   "does-not-fit": "Does not fit {device}: needs {used}, {usable} are usable (peak in {phase}).{advice}",
   "does-not-fit.largest": " Largest micro-batch that fits: {batch}.",
   "does-not-fit.evaluation": " Training itself fits: the largest evaluation batch that does is {batch}.",
@@ -121,6 +125,7 @@ export const ANALYSIS = {
   "fix.remove-earlier": "Remove the earlier {key}",
   "fix.rename": "Rename to {key}",
   "fix.strict-json": "Make it strict JSON",
+  "fix.gpu-count": "State {count} GPUs",
   "fix.evaluation-batch": "Evaluate with {batch} {batch|sequence|sequences} per GPU",
   "fix.replace": "Set {key} to {value}",
   "fix.zero-stage": "Set ZeRO stage {stage}",
@@ -233,6 +238,7 @@ export const ANALYSIS = {
   "assume.load-dtype-checkpoint": "weights in {dtype}, as in the checkpoint",
   "need.host-memory": "host memory",
   "need.devices": "more GPUs",
+  "need.grant": "{asked} GPUs, where the scheduler grants {granted}",
   "need.nvme": "an NVMe drive",
   "assume.task": "task {task}, from the model's type",
   "assume.own-head": "a small classifier head on `{class}`, from the script's own code",

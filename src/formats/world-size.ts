@@ -1,0 +1,120 @@
+/**
+ * How many processes a command starts, and how many GPUs the job it stands in is granted: the launcher's options, the
+ * environment, and the scheduler's lines. Values the shell fills in from the outside count as not said.
+ * Sources: torch/distributed/run.py, deepspeed/launcher/runner.py, accelerate/commands/launch.py, llamafactory/launcher.py,
+ * swift/cli/main.py, and sbatch's manual.
+ */
+import type { Entry, LocatedNode, MapNode, ShellCommand } from "../syntax/tree";
+import type { LocatedSetting } from "./types";
+
+function entryOf(map: MapNode, names: readonly string[]): Entry | undefined {
+  return map.entries.findLast((entry) => names.includes(entry.key.replaceAll("-", "_")));
+}
+
+/** A count: a number, or the least of a range (`--nnodes 2:4`). */
+function countOf(node: LocatedNode | undefined): number | undefined {
+  if (node?.kind !== "scalar") return undefined;
+  const value = typeof node.value === "string" ? Number(/^(\d{1,6})(?::\d{1,6})?$/.exec(node.value)?.[1]) : node.value;
+  return typeof value === "number" && Number.isInteger(value) && value >= 1 ? value : undefined;
+}
+
+/** GPUs of `4`, `gpu:4`, `gpu:a100:4`. */
+function gpusOf(entry: Entry | undefined): number | undefined {
+  if (entry?.value.kind !== "scalar") return undefined;
+  const count = Number(/(?:^|:)(\d{1,5})(?:\(|$)/.exec(String(entry.value.value))?.[1]);
+  return count >= 1 ? count : undefined;
+}
+
+/** Devices of `CUDA_VISIBLE_DEVICES=0,1`. */
+function visibleOf(entry: Entry | undefined): number | undefined {
+  if (entry?.value.kind === "list") return entry.value.items.length;
+  if (entry?.value.kind !== "scalar" || entry.value.value === null) return undefined;
+  const text = String(entry.value.value).trim();
+  return /^[\w-]+(?:\s?,\s?[\w-]+)*$/.test(text) ? text.split(",").length : undefined;
+}
+
+interface Granted {
+  readonly entry: Entry;
+  readonly total: number;
+  readonly nodes: number;
+}
+
+/** What `#SBATCH` lines grant the job. */
+function grantedBy(directives: MapNode): Granted | undefined {
+  const nodes = countOf(entryOf(directives, ["nodes", "N"])?.value) ?? 1;
+  const perNode = entryOf(directives, ["gpus_per_node", "gres"]);
+  const each =
+    perNode !== undefined && /gres/.test(perNode.key) && !/gpu/.test(rawOf(perNode)) ? undefined : gpusOf(perNode);
+  if (perNode !== undefined && each !== undefined) return { entry: perNode, total: each * nodes, nodes };
+  const all = entryOf(directives, ["gpus", "G"]);
+  const total = gpusOf(all);
+  if (all !== undefined && total !== undefined) return { entry: all, total, nodes };
+  const perTask = entryOf(directives, ["gpus_per_task"]);
+  const task = gpusOf(perTask);
+  const tasks =
+    countOf(entryOf(directives, ["ntasks", "n"])?.value) ??
+    (countOf(entryOf(directives, ["ntasks_per_node"])?.value) ?? 1) * nodes;
+  return perTask === undefined || task === undefined ? undefined : { entry: perTask, total: task * tasks, nodes };
+}
+
+function rawOf({ value }: Entry): string {
+  return value.kind === "scalar" ? String(value.value) : "";
+}
+
+function stated(name: "world_size" | "granted_devices" | "num_machines", entry: Entry, value: number, flag: boolean) {
+  const { keySpan, value: node } = entry;
+  const key = flag ? `--${entry.key}` : entry.key;
+  return { name, key, value, node, keySpan, valueSpan: { start: node.start, end: node.end } };
+}
+
+/** Launchers that start one process for each GPU they see when they are not told how many. */
+const TAKES_ALL =
+  /^(?:\S*\/)?(?:deepspeed|accelerate|axolotl|llamafactory-cli|trl)$|accelerate\.commands\.launch|axolotl\.cli\.train/;
+
+function takesAll({ words }: ShellCommand): boolean {
+  return words.slice(0, 6).some(({ text }) => TAKES_ALL.test(text));
+}
+
+/** Processes of the launcher by its own options and environment. */
+function launched(command: ShellCommand, granted: Granted | undefined): LocatedSetting | undefined {
+  const { flags, environment } = command;
+  const total = entryOf(flags, ["num_processes", "ddp_world_size"]);
+  const all = countOf(total?.value);
+  if (total !== undefined && all !== undefined) return stated("world_size", total, all, true);
+  const nodesEntry = entryOf(flags, ["nnodes", "num_nodes", "num_machines"]);
+  const asked = countOf(nodesEntry?.value) ?? countOf(entryOf(environment, ["NNODES"])?.value);
+  // A count that only the job knows (`$SLURM_NNODES`) is the one its lines ask for.
+  const nodes = asked ?? (nodesEntry?.value.kind === "unknown" ? granted?.nodes : undefined) ?? 1;
+  const perNode = entryOf(flags, ["nproc_per_node", "num_gpus", "nproc", "gpus_per_node"]);
+  const each = countOf(perNode?.value);
+  if (perNode !== undefined && each !== undefined) return stated("world_size", perNode, each * nodes, true);
+  const include = entryOf(flags, ["include"]);
+  if (include?.value.kind === "scalar" && typeof include.value.value === "string") {
+    const devices = include.value.value.split("@").flatMap((host) => (host.split(":")[1] ?? "").split(","));
+    const count = devices.filter((part) => part !== "").length;
+    if (count > 0) return stated("world_size", include, count, true);
+  }
+  const processes = entryOf(environment, ["NPROC_PER_NODE"]);
+  const own = countOf(processes?.value);
+  if (processes !== undefined && own !== undefined) return stated("world_size", processes, own * nodes, false);
+  const devices = entryOf(environment, ["CUDA_VISIBLE_DEVICES"]);
+  const visible = visibleOf(devices);
+  const everyDevice = takesAll(command) || perNode !== undefined;
+  if (devices !== undefined && visible !== undefined && everyDevice)
+    return stated("world_size", devices, visible * nodes, false);
+  const jobs = /(?:^|\/)srun$|torchrun$/.test(command.words[0]?.text ?? "") || everyDevice;
+  return granted !== undefined && jobs ? stated("world_size", granted.entry, granted.total, false) : undefined;
+}
+
+/** The processes that the command starts, and what its job is granted. */
+export function launchCounts(command: ShellCommand, directives: MapNode): readonly LocatedSetting[] {
+  const granted = grantedBy(directives);
+  const world = launched(command, granted);
+  const nodes = entryOf(command.flags, ["nnodes", "num_nodes", "num_machines"]);
+  const machines = countOf(nodes?.value);
+  return [
+    ...(world === undefined ? [] : [world]),
+    ...(nodes === undefined || machines === undefined ? [] : [stated("num_machines", nodes, machines, true)]),
+    ...(granted === undefined ? [] : [stated("granted_devices", granted.entry, granted.total, false)]),
+  ];
+}

@@ -1,0 +1,102 @@
+/** How many GPUs a run has: what launchers and schedulers say, and what is said when nobody does. */
+import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
+import { LineIndex } from "../../src/analysis/lines";
+import { applyEdits } from "../../src/syntax/edit";
+import { memoryRuntime, uri } from "./memory-runtime";
+
+const REST = "train.py --model_name_or_path gpt2 --output_dir o --per_device_train_batch_size 1 --bf16 True";
+
+async function worldOf(script: string): Promise<unknown> {
+  const analysis = await createAnalyzer(memoryRuntime({ "run.sh": script })).analyse(uri("run.sh"), {});
+  const found = analysis.runs[0]?.settings.find(({ name }) => name === "world_size");
+  return found?.from === "assumed" ? "assumed" : found?.value;
+}
+
+describe("analysis: the number of GPUs", () => {
+  it("is what launchers, their environment and the scheduler's lines say", async () => {
+    const cases: readonly (readonly [string, unknown])[] = [
+      [`CUDA_VISIBLE_DEVICES=0,1 deepspeed ${REST}`, 2],
+      [`CUDA_VISIBLE_DEVICES=0,1,2,3 torchrun --nproc_per_node 4 ${REST}`, 4],
+      [`CUDA_VISIBLE_DEVICES=0,1 python ${REST}`, "assumed"],
+      [`export CUDA_VISIBLE_DEVICES=4,5,6\naccelerate launch ${REST}`, 3],
+      [`torchrun --nnodes 2 --nproc_per_node 8 ${REST}`, 16],
+      [`torchrun --nnodes 2:4 --nproc-per-node 8 ${REST}`, 16],
+      [`#!/bin/bash\n#SBATCH --gres=gpu:4\n#SBATCH --nodes=2\nsrun python ${REST}`, 8],
+      [`#!/bin/bash\n#SBATCH --gres=gpu:a100:2\ndeepspeed ${REST}`, 2],
+      [
+        `#!/bin/bash\n#SBATCH --gpus-per-node=4\n#SBATCH -N 2\ntorchrun --nnodes $SLURM_NNODES --nproc_per_node 4 ${REST}`,
+        8,
+      ],
+      [
+        `#!/bin/bash\n#SBATCH --gpus-per-task=1\n#SBATCH --ntasks-per-node=4\n#SBATCH --nodes=2\nsrun python ${REST}`,
+        8,
+      ],
+      [`#!/bin/bash\n#SBATCH --gres=gpu:4\ntorchrun --nproc_per_node $(nvidia-smi -L | wc -l) ${REST}`, 4],
+      [`torchrun --nproc_per_node $(nvidia-smi -L | wc -l) ${REST}`, "assumed"],
+    ];
+    for (const [script, expected] of cases) assert.equal(await worldOf(script), expected, script);
+  });
+
+  it("is the mesh that a config lays out", async () => {
+    const config =
+      "base_model: gpt2\ndp_shard_size: 4\ndp_replicate_size: 2\nfsdp_version: 2\nfsdp_config:\n  reshard_after_forward: true\nsequence_len: 256\nmicro_batch_size: 1\noptimizer: adamw_torch\ndatasets:\n  - path: x\n    type: alpaca\n";
+    const analysis = await createAnalyzer(memoryRuntime({ "a.yml": config })).analyse(uri("a.yml"), {});
+    assert.equal(analysis.runs[0]?.settings.find(({ name }) => name === "world_size")?.value, 8);
+  });
+
+  it("is left open, with the fewest that fit, where sharding says several and nothing how many", async () => {
+    const text = `model_name_or_path: Qwen/Qwen2.5-1.5B
+finetuning_type: full
+stage: sft
+deepspeed: ds.json
+template: qwen
+cutoff_len: 512
+output_dir: o
+per_device_train_batch_size: 1
+bf16: true
+`;
+    const files = { "sft.yaml": text, "ds.json": '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": "auto"}}' };
+    const options = { device: "16GB", plans: true };
+    const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri("sft.yaml"), options);
+    const [run] = analysis.runs;
+    assert.equal(run?.verdict, "unknown");
+    assert.deepEqual(run?.plans, []);
+    assert.ok(!run?.findings.some(({ severity }) => severity === "error"));
+    const finding = run?.findings.find(({ code }) => code === "gpu-count-open");
+    const count = Number(/needs (\d+) or more/.exec(finding?.message ?? "")?.[1]);
+    assert.ok(count > 1 && count < 16, finding?.message);
+    const [fix] = analysis.fixes(
+      finding?.range ?? { start: { line: 0, character: 0 }, end: { line: 99, character: 0 } },
+    );
+    assert.ok(fix !== undefined);
+    const lines = new LineIndex(text);
+    const edited = applyEdits(
+      text,
+      fix.edits.map(({ range, newText }) => ({
+        start: lines.offset(range.start.line, range.start.character),
+        end: lines.offset(range.end.line, range.end.character),
+        newText,
+      })),
+    );
+    const after = await createAnalyzer(memoryRuntime({ ...files, "sft.yaml": edited })).analyse(
+      uri("sft.yaml"),
+      options,
+    );
+    assert.equal(after.runs[0]?.devices.count, count);
+    assert.notEqual(after.runs[0]?.verdict, "does-not-fit");
+    const fewer = edited.replace(/gpus=\d+/, `gpus=${count - 1}`);
+    const short = await createAnalyzer(memoryRuntime({ ...files, "sft.yaml": fewer })).analyse(
+      uri("sft.yaml"),
+      options,
+    );
+    assert.equal(short.runs[0]?.verdict, "does-not-fit");
+  });
+
+  it("is not written where the script says it by a list or by parts", async () => {
+    const script = `CUDA_VISIBLE_DEVICES=0,1 deepspeed ${REST}\n`;
+    const analysis = await createAnalyzer(memoryRuntime({ "run.sh": script })).analyse(uri("run.sh"), {});
+    const result = analysis.whatIfEdits("run.sh", { world_size: "4" });
+    assert.ok(result === null || "refused" in result, JSON.stringify(result));
+  });
+});
