@@ -35,4 +35,21 @@ describe("the length of what is followed", () => {
     assert.equal(result.reason.id, "engine.too-long");
     assert.match(String(result.reason.args["size"]), /^\d+\.\d GiB$/);
   });
+
+  it("is told before anything is made for each of a billion layers or tokens", () => {
+    const { model } = causalRun({});
+    const layers = { ...model, config: { ...model.config, num_hidden_layers: 1e9 } };
+    const mamba = {
+      ...model,
+      family: "mamba",
+      config: { ...model.config, model_type: "mamba", state_size: 16, expand: 2, conv_kernel: 4, time_step_rank: 4 },
+    };
+    for (const result of [
+      estimate(causalRun({ model: layers }), graphsOf("llama")),
+      estimate(causalRun({ model: mamba, sequenceLength: 1e9 }), graphsOf("mamba")),
+    ]) {
+      assert.ok(!result.ok);
+      assert.equal(typeof result.reason === "object" && result.reason.id, "engine.too-long");
+    }
+  });
 });

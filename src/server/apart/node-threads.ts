@@ -7,7 +7,7 @@ import { THREAD_DATA } from "./thread-data";
 /** Heap that a thread may take before it is ended, in MiB: the largest run that is followed takes about half. */
 const LARGEST_HEAP = 1024;
 /** A small young generation: estimates make much that lives long, and columns that are no part of it. */
-const YOUNG = 16;
+const YOUNG = 8;
 
 /** @param program absolute path of the bundled `worker.ts` */
 export function nodeThreads(program: string, log: (message: string) => void): ThreadSource {

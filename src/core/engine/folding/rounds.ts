@@ -13,6 +13,8 @@ import type { Folding } from "./plan";
 import { type Outliving, Recording } from "./recording";
 import { Unroller } from "./unroller";
 
+/** Steps that a run is followed for. */
+const STEPS = 2;
 /** Rounds that are run before the one that is copied. */
 const RUN_BEFORE = 2;
 /**
@@ -67,6 +69,8 @@ export class Rounds {
   begin(fn: GraphFunction, first: number, last: number): Loop | null {
     const copies = last - first - RUN;
     if (copies <= 0 || !fn.body.every(isAlike)) return null;
+    // What a round makes comes back in forward and backward of both steps.
+    this.ledger.checkRoom(2 * STEPS * copies * fn.body.length);
     const number = this.foldings.length;
     this.foldings.push({ repeat: number, first, from: RUN_BEFORE, to: RUN_BEFORE, copies });
     const indices = Array.from({ length: RUN }, (_, k) => first + k + (k > RUN_BEFORE ? copies : 0));

@@ -57,6 +57,7 @@ export class Repeats {
     const { from, to, bodies, carry, out } = instruction.repeat;
     const first = Number(this.operands.evaluate(from, context));
     const last = Number(this.operands.evaluate(to, context));
+    this.torch.ledger.checkRoom(last - first);
     const inputs = this.operands.tensors(instruction.repeat.in, context).map((tensor) => tensor?.retain() ?? null);
     // A carried value that main never drops by name goes with the round that consumes it.
     const named = this.operands.namedDrops(context.fn);
