@@ -145,6 +145,13 @@ def efficientnet(args):
     return 0
 
 
+def builders(args):
+    from .builders import write
+
+    write(OUT, args.library, args.line, lambda text: print(text, flush=True))
+    return 0
+
+
 def with_fake_device():
     """Starts Python again with the library preloaded that lets autograd run on a device that is not there."""
     here = pathlib.Path(__file__).resolve().parent
@@ -214,6 +221,10 @@ def main():
     n.set_defaults(run=nnunet)
     e = commands.add_parser("efficientnet", help="receipts of EfficientNet: test/core/efficientnet.jsonl")
     e.set_defaults(run=efficientnet)
+    b = commands.add_parser("builders", help="write models/graphs/<library>.<line>.json, networks that torchvision and timm build by name")
+    b.add_argument("--library", nargs="*")
+    b.add_argument("--line", nargs="*")
+    b.set_defaults(run=builders)
     args = parser.parse_args()
     if args.command in ("verify", "release", "media", "nnunet", "efficientnet"):
         with_fake_device()

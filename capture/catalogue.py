@@ -41,6 +41,11 @@ CLASSES = {
 
 def count(entry: dict) -> int:
     """Parameters of the entry's model, tied ones once."""
+    if "architecture" in entry["config"]:  # a network that another library builds by name
+        sys.path.insert(0, str(PATH.parent.parent))
+        from capture.builders import parameters_of
+
+        return parameters_of(*entry["name"].split("/"), entry["config"]["num_labels"])
     # Some classes take keys out of the parts that they are given.
     config = transformers.AutoConfig.for_model(**copy.deepcopy(entry["config"]))
     with torch.device("meta"):

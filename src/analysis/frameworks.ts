@@ -3,6 +3,7 @@
  * same dimensions, which is said and widens the band; what their loops do differently is told by these few marks.
  */
 import type { FsdpSpec } from "../core/training/run";
+import { networkName } from "../formats/timm/names";
 import type { SchemaId } from "../formats/types";
 import type { Settings } from "./settings";
 
@@ -30,8 +31,10 @@ export interface Framework {
   readonly mainParameters?: true;
   /** Its data are cut into sequences of full length. */
   readonly fillsSequences?: true;
-  /** Whether a run trains transformers' own model code, and nothing stands in. */
+  /** Whether the captured graph is of the very code that trains (transformers', or the library's own), and nothing stands in. */
   readonly trainsTransformers?: (settings: Settings) => boolean;
+  /** The catalogue's name of a model that its files name, where the library has networks of its own. */
+  readonly modelNamed?: (written: string) => string;
 }
 
 const FRAMEWORKS: Readonly<Partial<Record<SchemaId, Framework>>> = {
@@ -66,6 +69,8 @@ const FRAMEWORKS: Readonly<Partial<Record<SchemaId, Framework>>> = {
     fsdp: { version: 1, reduceDtype: "float32", reducesEach: true, flatOptimizer: true },
     trainsTransformers: () => true,
   },
+  // its own networks, which are captured from it (models/graphs/timm.*.json)
+  timm: { name: "timm", trainsTransformers: () => true, modelNamed: (written) => `timm/${networkName(written)}` },
   "llm-foundry": {
     name: "llm-foundry",
     // composer/distributed/dist_strategy.py (prepare_fsdp_module)

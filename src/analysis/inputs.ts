@@ -22,6 +22,7 @@ import type { Catalogue } from "./catalogue";
 import { codedModel } from "./coded-model";
 import { type Composition, compose } from "./compose";
 import type { CommandLine } from "./compose/overrides";
+import { frameworkOf } from "./frameworks";
 import type { Naming } from "./hydra-program";
 import { findCommand, type Launch, launchOf, namesFile, startedConfig } from "./launch";
 import { findModel, type ModelFound } from "./model";
@@ -257,7 +258,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     if (model?.kind === "found" && model.document !== undefined) documents.push(model.document);
   } else if (name !== undefined) {
     const origin = context.modelOverride === undefined ? (modelSetting?.place?.uri ?? main.uri) : main.uri;
-    model = await findModel(name, {
+    model = await findModel(frameworkOf(format.id)?.modelNamed?.(name) ?? name, {
       store,
       runtime,
       catalogue: context.catalogue,

@@ -15,6 +15,7 @@ import { freezingOf } from "./freezing";
 import { pythonKeys, scriptKeys } from "./keys";
 import { loadedClass } from "./loads";
 import { backwardCall, LOADER, plainLoop, trainingLoader } from "./loop";
+import { builtNetwork, networkSettings } from "./networks";
 import { trainerOptimizer } from "./optimizer";
 import { bareSwitches, callPlace, commandPlace } from "./places";
 import { resizedVocabulary } from "./resizing";
@@ -74,7 +75,8 @@ function derive(
     result.push(...resizedVocabulary(python));
     if (hasTrainer(python)) result.push(...trainerOptimizer(python));
     result.push(...adapterCondition(python));
-    result.push(...loadedClass(python), ...unstated([...tokenizedLengths(python), ...loop], settings));
+    const beside = [...tokenizedLengths(python), ...loop, ...networkSettings(python)];
+    result.push(...loadedClass(python), ...unstated(beside, settings));
   }
   return result;
 }
@@ -297,6 +299,14 @@ function recognisePython(id: SchemaId, view: View): Recognition {
   return called ? { confidence: wanted ? 0.7 : 0.5, because: "builds TrainingArguments" } : NOT_RECOGNISED;
 }
 
+/** A loop of one's own around a network of torchvision or timm, which names nothing of transformers. */
+function recognisedLoop(id: SchemaId, view: View, { parsed: { python } }: ConfigDocument): Recognition | undefined {
+  if (id === "trl" || python === undefined || backwardCall(python) === undefined) return undefined;
+  const network = builtNetwork(python);
+  if (network === undefined || recognisePython(id, view).confidence > 0) return undefined;
+  return { confidence: 0.52, because: `trains \`${network.callee}\` in a loop of its own` };
+}
+
 function python(id: SchemaId, carrier: CarrierId): Format {
   const syntax = carrier === "notebook" ? "notebook" : "python";
   return schemaFormat({
@@ -306,7 +316,7 @@ function python(id: SchemaId, carrier: CarrierId): Format {
     calls: CALLS,
     views: (document) => (document.parsed.syntax === syntax ? pythonViews(document) : []),
     derive,
-    recognise: (view) => recognisePython(id, view),
+    recognise: (view, document) => recognisedLoop(id, view, document) ?? recognisePython(id, view),
     place: (key, view, document, context) => callPlace(key, view, document, context, PREFIXES),
     construct: constructed,
   });

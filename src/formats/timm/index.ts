@@ -1,6 +1,7 @@
-/** timm: `args.yaml` of a run and flags of `train.py`. Recognised; its networks are not estimated yet. */
+/** timm: `args.yaml` of a run and flags of `train.py`. */
 import { dataView, shellViews } from "../carriers";
-import { count, NOT_RECOGNISED, schemaFormat } from "../schema";
+import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
+import type { LocatedSetting } from "../types";
 import { TIMM_KEYS } from "./keys";
 
 const MARKS = [
@@ -24,9 +25,16 @@ const MARKS = [
   "grad_checkpointing",
 ];
 
+/** Its loop is no trainer of transformers. */
+function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+  const model = settings.findLast(({ name }) => name === "model");
+  return model === undefined ? [] : [derived(model, "own_loop", true)];
+}
+
 export const timm = schemaFormat({
   id: "timm",
   keys: TIMM_KEYS,
+  derive,
   views: (document) => dataView(document, ["yaml"]),
   recognise({ map }) {
     const marks = count(map, MARKS);
@@ -40,6 +48,7 @@ export const timmShell = schemaFormat({
   id: "timm",
   carrier: "shell",
   keys: TIMM_KEYS,
+  derive,
   views: shellViews,
   recognise(view) {
     const marks = count(view.map, MARKS);

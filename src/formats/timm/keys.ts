@@ -20,6 +20,6 @@ export const TIMM_KEYS: readonly KeySpec[] = [
   memory("model_ema", null, "boolean", "ema"),
   memory("channels_last", "channels_last", "boolean", "channels_last"),
   memory("torchcompile", "torch_compile", "any", "compile", { nullable: true }),
-  memory("num_classes", null, "integer", "num_classes", { nullable: true }),
+  memory("num_classes", "num_labels", "integer", "num_classes", { nullable: true }),
   memory("no_amp", "compute_dtype", "boolean", "compute", { means: onlyWhenOn("fp32") }),
 ];

@@ -172,17 +172,6 @@ export function dropoutInPlace(torch: Torch, self: Tensor, p: number, train: boo
   return node === null ? self.retain() : torch.attach(node, sameView(self));
 }
 
-/** `relu_`: backward looks at the result, which is the tensor itself. */
-export function reluInPlace(torch: Torch, self: Tensor): Tensor {
-  const node = torch.record("ReluBackward0", [self], (torch, [gradient], [result]) => [
-    gradient ? elementwise(torch, "threshold_backward", [gradient, result!]) : null,
-  ]);
-  if (node === null) return self.retain();
-  const out = torch.attach(node, sameView(self));
-  torch.saveOutput(node, out);
-  return out;
-}
-
 /**
  * `linalg_vector_norm`, order two. Autocast asks for a float32 result and leaves the input as it is. The gradient is
  * `grad * (self / norm).masked_fill_(norm == 0, 0)` (`norm_backward` in torch/csrc/autograd/FunctionsManual.cpp).

@@ -1,6 +1,7 @@
 /** Operators that write into their first operand. */
 
 import { table } from "../../../../terms/table";
+import { activateInPlace, IN_PLACE_ACTIVATIONS } from "../activation-inplace";
 import type { Rule } from "../arguments";
 import * as arithmetic from "../arithmetic";
 import { addInPlace, copyInto, leakyReluInPlace, rowsInPlace, scalePart } from "../inplace";
@@ -11,7 +12,12 @@ function inplace(operand: number | null): Rule {
 }
 
 export const INPLACE: Readonly<Record<string, Rule>> = table({
-  relu_: (t, a) => pooling.reluInPlace(t, a.tensor(0)),
+  ...Object.fromEntries(
+    Object.keys(IN_PLACE_ACTIVATIONS).map((name): [string, Rule] => [
+      `${name}_`,
+      (t, a) => activateInPlace(t, name, a.tensor(0)),
+    ]),
+  ),
   leaky_relu_: (t, a) => leakyReluInPlace(t, a.tensor(0)),
   dropout_: (t, a) => pooling.dropoutInPlace(t, a.tensor(0), a.number(1, 0, "p"), a.get(2, "train") !== false),
   add_: (t, a) => addInPlace(t, a.tensor(0), a.operand(1)),
@@ -21,6 +27,7 @@ export const INPLACE: Readonly<Record<string, Rule>> = table({
   masked_fill_: (t, a) => arithmetic.maskedFillInto(t, a.tensor(0), a.tensor(1)),
   copy_: (t, a) => copyInto(t, a.tensor(0), a.operand(1)),
   fill_: inplace(null),
+  bernoulli_: inplace(null),
   exponential_: inplace(null),
   uniform_: inplace(null),
   normal_: inplace(null),

@@ -1,0 +1,114 @@
+/**
+ * Networks that a script takes from a library by name: `torchvision.models.resnet50()`, `timm.create_model("resnet50")`, with
+ * the classes of their head and the side of the pictures that a transform cuts.
+ */
+import type { LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
+import { networkName } from "../timm/names";
+import type { LocatedSetting, SettingName } from "../types";
+
+/** `models.resnet50(…)`: a function of torchvision.models in lower case; `get_model` and its like take the name. */
+const NETWORK = /^(?:(.*)\.)?([a-z]\w*)$/;
+const BY_NAME = new Set(["get_model", "create_model"]);
+/** Functions of `torchvision.models` that make no network. */
+const NO_NETWORK = new Set(["list_models", "get_weight", "get_model_weights", "get_model_builder"]);
+
+const HEAD = /\.(?:fc|classifier|head|heads|last_linear)(?:\b|$)/;
+const LINEAR = /(?:^|\.)Linear$/;
+
+/** Transforms that say the side a network is given, the surest first: what trains cuts at random. */
+const SIDES = [/\.?RandomResizedCrop$/, /\.?RandomCrop$/, /\.?CenterCrop$/, /\.?Resize$/] as const;
+
+/** A network by the library's name and its own. */
+interface Named {
+  readonly name: string;
+  readonly call: PythonCall;
+  readonly at: Span;
+}
+
+function scalarOf(node: LocatedNode | undefined): string | number | boolean | null | undefined {
+  return node?.kind === "scalar" ? node.value : undefined;
+}
+
+function keyword(call: PythonCall, ...names: readonly string[]): LocatedNode | undefined {
+  return call.keywords.entries.find(({ key }) => names.includes(key))?.value;
+}
+
+function networkOf(call: PythonCall, { imports }: PythonModule): Named | undefined {
+  const [, owner = "", name = ""] = NETWORK.exec(call.callee) ?? [];
+  const given = call.positional[0] ?? keyword(call, "name", "model_name");
+  const said = scalarOf(given);
+  if (BY_NAME.has(name)) {
+    const library = /(?:^|\.)timm(?:\.|$)/.test(owner) || imports.includes(`timm.${name}`) ? "timm" : "torchvision";
+    const known = library === "timm" || isTorchvision(owner, name, imports);
+    return known && typeof said === "string" && given !== undefined
+      ? { name: `${library}/${networkName(said)}`, call, at: { start: given.start, end: given.end } }
+      : undefined;
+  }
+  return !NO_NETWORK.has(name) && isTorchvision(owner, name, imports)
+    ? { name: `torchvision/${name}`, call, at: call.calleeSpan }
+    : undefined;
+}
+
+/** Whether a function is one of `torchvision.models`, through whatever name the module is imported by. */
+function isTorchvision(owner: string, name: string, imports: readonly string[]): boolean {
+  if (owner === "") return imports.some((one) => one.startsWith("torchvision.models") && one.endsWith(`.${name}`));
+  if (/^torchvision\.models$/.test(owner)) return true;
+  return owner === "models" && imports.includes("torchvision.models");
+}
+
+function setting(name: SettingName, key: string, value: string | number, at: Span, node?: LocatedNode): LocatedSetting {
+  const said: LocatedNode = node ?? { kind: "scalar", value, raw: String(value), ...at };
+  return { name, key, value, node: said, keySpan: at, valueSpan: { start: said.start, end: said.end } };
+}
+
+/** Classes: of the head that is put in place of the network's own, else what its call says. */
+function classesOf({ call }: Named, { assignments, calls }: PythonModule): readonly LocatedSetting[] {
+  const heads = assignments.entries.filter(({ key }) => HEAD.test(key));
+  const made = heads.flatMap(({ value }) =>
+    calls.filter(({ callee, start, end }) => LINEAR.test(callee) && value.start <= start && end <= value.end),
+  );
+  const node =
+    made.map((one) => one.positional[1] ?? keyword(one, "out_features")).at(-1) ?? keyword(call, "num_classes");
+  const count = scalarOf(node);
+  return typeof count === "number" && Number.isSafeInteger(count) && count > 0 && node !== undefined
+    ? [setting("num_labels", "num_classes", count, { start: node.start, end: node.end }, node)]
+    : [];
+}
+
+/** `Resize(224)` and `Resize((224, 224))`; other shapes are not squares of one side. */
+function sideOf(call: PythonCall): LocatedNode | undefined {
+  const node = call.positional[0] ?? keyword(call, "size");
+  if (node?.kind !== "list") return typeof scalarOf(node) === "number" ? node : undefined;
+  const [first, second = first] = node.items;
+  return typeof scalarOf(first) === "number" && scalarOf(first) === scalarOf(second) ? first : undefined;
+}
+
+/** Side of the pictures: the transform's that comes last before the network, training's before evaluation's. */
+function pictureOf({ calls }: PythonModule): readonly LocatedSetting[] {
+  for (const pattern of SIDES) {
+    for (const call of calls.filter(({ callee }) => pattern.test(callee))) {
+      const node = sideOf(call);
+      const side = scalarOf(node);
+      if (node !== undefined && typeof side === "number" && side > 0)
+        return [setting("image_size", call.callee, side, call.calleeSpan, node)];
+    }
+  }
+  return [];
+}
+
+/** The call that makes a library's network; the first, which a later one for comparison does not replace. */
+export function builtNetwork(python: PythonModule): PythonCall | undefined {
+  return python.calls.find((call) => networkOf(call, python) !== undefined);
+}
+
+/** What a script says of a network it takes from torchvision or timm; nothing where it takes none. */
+export function networkSettings(python: PythonModule): readonly LocatedSetting[] {
+  const call = builtNetwork(python);
+  const network = call === undefined ? undefined : networkOf(call, python);
+  if (network === undefined) return [];
+  return [
+    setting("model", network.call.callee, network.name, network.at),
+    ...classesOf(network, python),
+    ...pictureOf(python),
+  ];
+}

@@ -1,0 +1,102 @@
+/**
+ * Networks that scripts take from torchvision and timm by name, in a plain loop: each script was run on fake CUDA tensors whose
+ * storages were followed (`capture/network_receipts.py`). Peaks are equal to the byte.
+ */
+import { strict as assert } from "node:assert";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createAnalyzer } from "../../src/analysis";
+import { memoryRuntime, uri } from "./memory-runtime";
+
+interface Row {
+  readonly id: string;
+  readonly script: string;
+  /** `torch.cuda.max_memory_allocated` in bytes. */
+  readonly allocated: number;
+}
+
+const ROWS = readFileSync(join(__dirname, "networks.jsonl"), "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line) as Row);
+
+async function runOf(script: string, name = "train.py") {
+  const analyzer = createAnalyzer(memoryRuntime({ [name]: script }));
+  const [run] = (await analyzer.analyse(uri(name), {})).runs;
+  assert.ok(run);
+  return run;
+}
+
+const LOOP = `
+transform = transforms.Compose([transforms.Resize((128, 128)), transforms.ToTensor()])
+loader = DataLoader(data, batch_size=8)
+model = model.to("cuda")
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for images, labels in loader:
+    optimizer.zero_grad()
+    outputs = model(images.to("cuda"))
+    loss = torch.nn.functional.cross_entropy(outputs, labels.to("cuda"))
+    loss.backward()
+    optimizer.step()
+`;
+
+describe("analysis: networks built by name", () => {
+  for (const { id, script, allocated } of ROWS)
+    it(id, async () => assert.equal((await runOf(script)).perDevice?.allocatedPeakBytes, allocated));
+
+  for (const [how, head, name, labels] of [
+    [
+      "by its module",
+      "import torchvision\nmodel = torchvision.models.resnet18(num_classes=7)",
+      "torchvision/resnet18",
+      7,
+    ],
+    ["by a short name", "from torchvision import models\nmodel = models.vgg16()", "torchvision/vgg16", undefined],
+    ["as a function", "from torchvision.models import resnet18\nmodel = resnet18()", "torchvision/resnet18", undefined],
+    ["by text", 'import torchvision\nmodel = torchvision.models.get_model("vgg16")', "torchvision/vgg16", undefined],
+    [
+      "of timm with its weights",
+      'import timm\nmodel = timm.create_model("resnet18.a1_in1k", num_classes=9)',
+      "timm/resnet18",
+      9,
+    ],
+    [
+      "with another head",
+      "from torchvision import models\nmodel = models.resnet18()\nmodel.fc = torch.nn.Linear(model.fc.in_features, 5)",
+      "torchvision/resnet18",
+      5,
+    ],
+  ] as const) {
+    it(`knows a network ${how}`, async () => {
+      const run = await runOf(`import torch\n${head}\n${LOOP}`);
+      assert.equal(run.model?.name, name);
+      assert.ok(run.perDevice, JSON.stringify(run.findings));
+      const classifier = labels ?? 1000;
+      const whole = await runOf(
+        `import torch\nimport ${name.split("/")[0]}\n${LOOP}`.replace("\n\n", `\nmodel = ${call(name, classifier)}\n`),
+      );
+      assert.equal(run.model?.parameters, whole.model?.parameters);
+    });
+  }
+
+  it("has no number for a network nobody captured", async () => {
+    const run = await runOf(`import torch, torchvision\nmodel = torchvision.models.googlenet()\n${LOOP}`);
+    assert.equal(run.perDevice, null);
+    assert.ok(run.findings.some(({ code }) => code === "unknown-model"));
+  });
+
+  it("takes timm's networks for its own run files", async () => {
+    const args =
+      "aa: rand\nopt: sgd\nsched: cosine\ndrop_path: null\nmodel: resnet18.a1_in1k\nbatch_size: 16\namp: true\n";
+    const run = await runOf(args, "args.yaml");
+    assert.equal(run.model?.family, "timm.resnet");
+    assert.ok(run.perDevice);
+  });
+});
+
+function call(name: string, labels: number): string {
+  const [library = "", network = ""] = name.split("/");
+  return library === "timm"
+    ? `timm.create_model("${network}", num_classes=${labels})`
+    : `torchvision.models.${network}(num_classes=${labels})`;
+}
