@@ -108,11 +108,13 @@ def truth(oracle, cases, out):
                 continue
             with tempfile.NamedTemporaryFile("w", suffix=".jsonl", delete=False) as file:
                 file.writelines(json.dumps(case) + "\n" for case in own)
-            found = subprocess.run([sys.executable, oracle, file.name], env={**os.environ, "ZERO_WORLD": str(world), "DS_ACCELERATOR": "cuda"},
-                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+            with open(out, "a") as rows, subprocess.Popen([sys.executable, oracle, file.name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                                          env={**os.environ, "ZERO_WORLD": str(world), "DS_ACCELERATOR": "cuda"}) as asked:
+                for line in asked.stdout:
+                    if line.startswith('{"case"'):
+                        rows.write(line)
+                        rows.flush()
             os.unlink(file.name)
-            with open(out, "a") as rows:
-                rows.writelines(line + "\n" for line in found.splitlines() if line.startswith('{"case"'))
 
 
 def receipts(rows):

@@ -79,6 +79,8 @@ export class Unroller {
   private readonly templates: Numbers;
   private readonly phases: Script["phases"][number][] = [];
   private readonly notes: Script["notes"][number][] = [];
+  /** Paths of modules in other layers, by the path and the layer. */
+  private readonly paths = new Map<string, Map<number, string>>();
   /** The notes of each segment. */
   private readonly notesOf: ReadonlyMap<Segment, readonly PlacedNote[]>;
   private readonly gradients: { leaf: Tensor; local: number }[] = [];
@@ -345,13 +347,26 @@ export class Unroller {
     return next;
   }
 
+  /** The path of a module of one layer in another. */
+  private pathIn(path: string, from: number, to: number): string {
+    let paths = this.paths.get(path);
+    if (paths === undefined) {
+      paths = new Map();
+      this.paths.set(path, paths);
+    }
+    let found = paths.get(to);
+    if (found === undefined) {
+      const parts = path.split(".");
+      const at = parts.indexOf(String(from));
+      found = at < 0 ? path : parts.with(at, String(to)).join(".");
+      paths.set(to, found);
+    }
+    return found;
+  }
+
   /** What a note of one layer is to another; null where it has none. */
   private shifted(note: Note, { from, to }: Shift): Note | null {
-    if (note.kind === "module") {
-      const parts = note.path.split(".");
-      const at = parts.indexOf(String(from));
-      return at < 0 ? note : { ...note, path: parts.with(at, String(to)).join(".") };
-    }
+    if (note.kind === "module") return { ...note, path: this.pathIn(note.path, from, to) };
     const { layer } = note.leaf;
     const leaf = layer === null ? undefined : this.counterpart(note.leaf, layer + to - from);
     return leaf === undefined ? null : { kind: "gradient", leaf };

@@ -36,8 +36,9 @@ export class Coordinator {
   private available = 0;
   private readonly inFlight = new Map<ZeroParameter, Handle>();
   private readonly inBackward = new Map<string, ZeroModule>();
-  /** `lru_cache` of `__params_to_release`. */
-  private readonly released = new Map<string, ReadonlySet<ZeroParameter>>();
+  /** Steps of the trace that use each parameter, and the elements that are used before each step. */
+  private uses = new Map<ZeroParameter, number[]>();
+  private before: number[] = [];
 
   constructor(
     private readonly options: CoordinatorOptions,
@@ -50,11 +51,28 @@ export class Coordinator {
     if (this.mode === "record") {
       this.trace = this.order.flatMap(({ parameters }, step) => parameters.map((parameter) => ({ parameter, step })));
       this.mode = "complete";
+      this.measure();
     } else if (this.mode === "invalid") this.mode = "record";
     this.next = 0;
     this.fetchedFor = new Map();
     this.step = 0;
     this.available = 0;
+  }
+
+  /** Where the trace uses what. */
+  private measure(): void {
+    this.uses = new Map();
+    this.before = [];
+    let total = 0;
+    this.order.forEach(({ parameters }, step) => {
+      this.before.push(total);
+      for (const parameter of parameters) {
+        const steps = this.uses.get(parameter);
+        if (steps === undefined) this.uses.set(parameter, [step]);
+        else steps.push(step);
+        total += parameter.elements;
+      }
+    });
   }
 
   /** `_clean_inflight_param_registry`. */
@@ -148,10 +166,9 @@ export class Coordinator {
 
   /** `release_sub_module`. */
   release(torch: Torch, module: ZeroModule, forward: boolean): void {
-    const going = this.mode === "complete" ? this.going(module) : new Set(module.parameters);
     for (const parameter of module.parameters) {
       parameter.active.delete(module.path);
-      if (going.has(parameter)) this.releaseOne(torch, parameter);
+      if (this.isGoing(parameter)) this.releaseOne(torch, parameter);
     }
     if (forward) return;
     this.inBackward.delete(module.path);
@@ -166,23 +183,15 @@ export class Coordinator {
     module.recomputed.clear();
   }
 
-  /** `__params_to_release`. */
-  private going(module: ZeroModule): ReadonlySet<ZeroParameter> {
-    const key = `${this.step} ${module.path}`;
-    const known = this.released.get(key);
-    if (known !== undefined) return known;
-    const going = new Set(module.parameters.filter(({ persists }) => !persists));
-    // A use that was skipped ahead, as it was there, is not gathered again.
-    for (const parameter of module.parameters)
-      if ((this.fetchedFor.get(parameter) ?? NEVER) > this.step) going.delete(parameter);
-    let traversed = 0;
-    for (let k = this.step; k < this.order.length && traversed < this.options.maxReuseDistance && going.size > 0; k++)
-      for (const parameter of this.order[k]!.parameters) {
-        going.delete(parameter);
-        traversed += parameter.elements;
-      }
-    this.released.set(key, going);
-    return going;
+  /**
+   * `__params_to_release`: what is not always there, was not skipped ahead for a later use (it would not be gathered again), and
+   * is not used again within so many elements of the trace.
+   */
+  private isGoing(parameter: ZeroParameter): boolean {
+    if (this.mode !== "complete") return true;
+    if (parameter.persists || (this.fetchedFor.get(parameter) ?? NEVER) > this.step) return false;
+    const next = this.uses.get(parameter)?.find((step) => step >= this.step);
+    return next === undefined || this.before[next]! - this.before[this.step]! >= this.options.maxReuseDistance;
   }
 
   /** `__release_param`. */
