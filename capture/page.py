@@ -141,7 +141,9 @@ def text_of(rows, versions):
 def write(files, cli, versions):
     """Writes the page and the headline of both READMEs; returns the rows."""
     rows = rows_of(files, cli)
-    PAGE.write_text(text_of(rows, versions))
+    # Sections that other commands write stay.
+    others = re.search(r"<!-- ranks.*<!-- /ranks[^>]*-->\n?", PAGE.read_text(), flags=re.DOTALL)
+    PAGE.write_text(text_of(rows, versions) + (f"\n{others.group(0)}" if others else ""))
     for name, sentence in READMES.items():
         path = ROOT / name
         block = f"<!-- verified -->\n{sentence.format(**summary(rows))}\n<!-- /verified -->"

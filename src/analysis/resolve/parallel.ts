@@ -137,6 +137,7 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     settings.boolean("offload_optimizer_pin_memory") ?? settings.boolean("offload_param_pin_memory") ?? pinDefault;
   const overlap = settings.boolean("overlap_comm");
   const accumulate = settings.string("grad_accum_dtype");
+  const ratio = zeroStage === 3 ? settings.find("offload_optimizer_ratio")?.value : undefined;
   return {
     zeroStage,
     offloadOptimizer,
@@ -153,8 +154,17 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     subGroupSize: number("sub_group_size"),
     gradAccumDtype: accumulate === undefined ? null : (GRAD_DTYPES[accumulate] ?? null),
     hpzPartitionSize: number("hpz_partition_size") || 1,
+    roundRobinGradients: settings.boolean("round_robin_gradients") === true,
+    reduceScatter: settings.boolean("reduce_scatter") !== false,
+    // DeepSpeed's own Adam is its fused one (engine.py, `_configure_basic_optimizer`); `torch_adam` asks for PyTorch's.
+    fusedOptimizer: isFused(settings.string("deepspeed_optimizer"), settings.boolean("deepspeed_torch_adam")),
+    ...(typeof ratio === "number" ? { offloadRatio: ratio } : {}),
     engineDtype: engineDtype(c, compute),
   };
+}
+
+function isFused(type: string | undefined, torchAdam: boolean | undefined): boolean {
+  return /^adamw?$/i.test(type ?? "") && torchAdam !== true;
 }
 
 const GRAD_DTYPES: Readonly<Record<string, DType>> = table({

@@ -224,12 +224,15 @@ const ZERO: readonly KeySpec[] = [
     replacedBy: "offload_optimizer.pin_memory",
     ...AUTO,
   }),
+  memory(`${Z}reduce_scatter`, "reduce_scatter", "boolean", "reduce_scatter", { ...AUTO, default: true }),
+  memory(`${Z}round_robin_gradients`, "round_robin_gradients", "boolean", "round_robin_gradients", {
+    ...AUTO,
+    default: false,
+  }),
   other(`${Z}legacy_stage1`, "legacy_stage1", "boolean", "legacy_stage1", AUTO),
   ...[
     "allgather_partitions",
-    "reduce_scatter",
     "use_multi_rank_bucket_allreduce",
-    "round_robin_gradients",
     "elastic_checkpoint",
     "load_from_fp32_weights",
     "pipeline_loading_checkpoint",

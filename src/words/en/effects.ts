@@ -224,6 +224,8 @@ export const EFFECTS = {
   stage3_prefetch_bucket_size: "Elements gathered ahead of use in stage 3.",
   stage3_param_persistence_threshold: "Parameters up to this many elements stay gathered on every GPU.",
   stage3_model_persistence_threshold: "Cap on the elements that stay gathered.",
+  reduce_scatter: "Off: a bucket is reduced where it is.",
+  round_robin_gradients: "Deals parameters out to ranks in turn.",
   stage3_max_live_parameters: "Limits how much is prefetched; gathers on demand ignore it.",
   stage3_max_reuse_distance:
     "A parameter used again within this many elements is not released: small models stay gathered.",

@@ -217,6 +217,8 @@ export const EFFECTS: Readonly<Record<keyof typeof EN, string>> = {
   stage3_prefetch_bucket_size: "stage 3 中提前聚合的元素数。",
   stage3_param_persistence_threshold: "不超过该元素数的参数会完整保留在每张 GPU 上。",
   stage3_model_persistence_threshold: "保持聚合的元素总数上限。",
+  reduce_scatter: "关闭：在原处归约整个桶。",
+  round_robin_gradients: "把参数轮流分给各个 rank。",
   stage3_max_live_parameters: "限制预取量；按需聚合不受其约束。",
   stage3_max_reuse_distance: "在该元素距离内会再次使用的参数不释放：小模型会一直保持聚合。",
   stage3_gather_16bit_weights_on_model_save: "每次保存时在 rank 0 的主机上聚合整个模型。",
