@@ -283,6 +283,8 @@ export const SETTINGS = {
   pipeline_block: { type: "any" },
   reduce_bucket_size: { type: "integer" },
   stage3_gather_16bit_weights_on_model_save: { type: "boolean" },
+  reduce_scatter: { type: "boolean" },
+  round_robin_gradients: { type: "boolean" },
   stage3_max_live_parameters: { type: "integer" },
   stage3_max_reuse_distance: { type: "integer" },
   stage3_model_persistence_threshold: { type: "integer" },
