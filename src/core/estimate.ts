@@ -58,6 +58,7 @@ export function estimate(
     if (!Number.isFinite(ledger.live) || ledger.peakEvent < 0)
       return refused(run, graphs, { reason: say("engine.sizes") });
     const plain = read(run, simulation, detail === "full", enoughBytes, graphs.kernels);
+    if (!countable(plain)) return refused(run, graphs, { reason: say("engine.sizes") });
     return { ok: true, estimate: withUncertainties(plain, { run, graphs, simulation, ledger }, result.uncertain) };
   } catch (error) {
     if (error instanceof NotModelled) return { ok: false, code: "not-modelled", reason: error.reason };
@@ -67,6 +68,13 @@ export function estimate(
     const reason = own ? say("engine.config-sizes") : say("engine.config", { failure });
     return refused(run, graphs, { reason, failure, own });
   }
+}
+
+/** Whether every size is one that bytes can have: a negative dimension, or a product beyond 2⁵³, gives others. */
+function countable({ allocatedPeakBytes, reservedPeakBytes, usedPeakBytes, components, host }: Estimate): boolean {
+  const sizes = [allocatedPeakBytes, reservedPeakBytes, usedPeakBytes, ...components.map(({ bytes }) => bytes)];
+  const all = [...sizes, host.pinnedBytes, host.pageableBytes, host.nvmeBytes];
+  return all.every((bytes) => Number.isSafeInteger(bytes) && bytes >= 0);
 }
 
 /**

@@ -24,6 +24,7 @@ import { parallelOf } from "./parallel";
 import { supposePatterns } from "./patterns";
 import { loadDtypeOf, precisionOf, tf32Of } from "./precision";
 import { quirksOf } from "./quirks";
+import { outOfRange } from "./ranges";
 import {
   attentionOf,
   checkpointingOf,
@@ -94,7 +95,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   globalBatch(c, microBatchSize, gradientAccumulationSteps, replicas);
   const unsloth = c.settings.find("use_unsloth");
   if (unsloth?.value === true) c.suppose(say("assume.unsloth"), unsloth.key);
-  c.obstacles.push(...obstaclesOf(c.inputs, c.settings, trainer));
+  c.obstacles.push(...obstaclesOf(c.inputs, c.settings, trainer), ...outOfRange(c, config));
   const evaluation = evaluationOf(c, { ...sizes, microBatchSize: microBatchSize ?? 1 }, parallel.worldSize);
   const padding = paddingOf(c, task);
   const generation = generationOf(c, task, evaluation);

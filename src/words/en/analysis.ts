@@ -88,6 +88,7 @@ export const ANALYSIS = {
   "not-modelled.switch": "`{key}` changes memory in a way that is not modelled yet",
   "not-modelled.multimodal": "a vision tower is trained beside the language model, which is not modelled yet",
   "not-modelled.export": "this file merges or exports a model, it trains nothing",
+  "not-modelled.number": "`{key}` is {value}, which no library can mean",
   "not-modelled.cpu": "the run trains on the CPU",
   "obstacle.batch": "the batch size has no usable value",
   "obstacle.no-batch": "nothing says the batch size (pin `micro_batch_size`)",

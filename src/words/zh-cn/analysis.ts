@@ -74,6 +74,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "not-modelled.switch": "`{key}` 改变显存的方式尚未建模",
   "not-modelled.multimodal": "同时训练视觉塔与语言模型，尚未建模",
   "not-modelled.export": "此文件用于合并或导出模型，不进行训练",
+  "not-modelled.number": "`{key}` 为 {value}，任何库都无法使用这个数",
   "not-modelled.cpu": "该运行在 CPU 上训练",
   "obstacle.batch": "批大小没有可用的值",
   "obstacle.no-batch": "没有任何内容说明批大小（请固定 `micro_batch_size`）",

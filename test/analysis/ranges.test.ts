@@ -1,0 +1,54 @@
+/** Numbers that no library can mean: no verdict, no negative sizes, and the number is named. */
+import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
+import { faultsOf } from "../attack/judge";
+import { memoryRuntime, TINY_LLAMA, uri } from "./memory-runtime";
+
+const TRAIN =
+  "model_name_or_path: ./model\noutput_dir: o\nper_device_train_batch_size: 1\nmax_length: 32\nbf16: true\n";
+
+async function analysed(train: string, model: object = TINY_LLAMA) {
+  const runtime = memoryRuntime({ "train.yaml": train, "model/config.json": JSON.stringify(model) });
+  return createAnalyzer(runtime).analyse(uri("train.yaml"), { device: "RTX 4090" });
+}
+
+describe("numbers out of range", () => {
+  const trains: readonly (readonly [string, string])[] = [
+    ["per_device_train_batch_size: 1", "per_device_train_batch_size: 9007199254740993"],
+    ["per_device_train_batch_size: 1", "per_device_train_batch_size: -4"],
+    ["per_device_train_batch_size: 1", "per_device_train_batch_size: .inf"],
+    ["max_length: 32", "max_length: .nan"],
+    ["max_length: 32", "max_length: 1.0e+300"],
+    ["bf16: true", "bf16: true\ngradient_accumulation_steps: 1.0e+300"],
+  ];
+  for (const [from, to] of trains) {
+    it(to, async () => {
+      const analysis = await analysed(TRAIN.replace(from, to));
+      assert.deepEqual(faultsOf(analysis), []);
+      const [run] = analysis.report.runs;
+      if (run !== undefined && !/-4|inf|nan|max_length/.test(to)) assert.equal(run.verdict, "unknown");
+      assert.ok((run?.findings.length ?? 1) > 0);
+    });
+  }
+
+  for (const change of [
+    { hidden_size: -1 },
+    { vocab_size: 1e300 },
+    { num_hidden_layers: 1e9 },
+    { intermediate_size: -128 },
+    { num_attention_heads: -4 },
+    { model_type: "mixtral", num_local_experts: 4, num_experts_per_tok: 2, hidden_size: -1 },
+  ]) {
+    it(`model ${JSON.stringify(change)}`, async () => {
+      const analysis = await analysed(TRAIN, { ...TINY_LLAMA, ...change });
+      assert.deepEqual(faultsOf(analysis), []);
+      const [run] = analysis.report.runs;
+      assert.equal(run?.verdict, "unknown");
+      const [key = ""] = Object.keys(change).slice(-1);
+      assert.ok(
+        run?.findings.some(({ message }) => message.includes(key)),
+        JSON.stringify(run?.findings),
+      );
+    });
+  }
+});
