@@ -7,6 +7,7 @@ import { localeOf } from "../analysis/messages";
 import type { Runtime } from "../analysis/runtime";
 import type { Report } from "../core/report/schema";
 import { createNodeRuntime, uriOf } from "../host/node";
+import { allPrintable, inJson, printable } from "../words/printable";
 import { helpText, parseArguments, type Request } from "./arguments";
 import { deviceList, type ListedDevice, type ListedModel, modelList } from "./catalogues";
 import { exitStatus } from "./exit";
@@ -36,7 +37,7 @@ export interface Parts {
 
 /** JSON for a program to read: one line, as it may be large. */
 function json(value: unknown): string {
-  return `${JSON.stringify(value)}\n`;
+  return `${inJson(JSON.stringify(value))}\n`;
 }
 
 /** Language asked for; a person's terminal says it too (POSIX `LC_ALL`, `LC_MESSAGES`, `LANG`), a program's does not. */
@@ -56,6 +57,11 @@ async function readEdited(report: Report, runtime: Runtime): Promise<ReadonlyMap
   return texts;
 }
 
+/** A line with the marks at its ends as they are, which edits count, and one sign for each that is none to be shown. */
+function printableLine(line: string): string {
+  return line.replace(/[^\t\r]/gu, (char) => (printable(char) === char ? char : "\ufffd"));
+}
+
 async function render(request: Request, report: Report, runtime: Runtime, io: Io): Promise<string> {
   if (request.format === "json") return json(report);
   if (request.format === "sarif") return json(toSarif(report, io.cwd, uriOf(io.cwd)));
@@ -64,9 +70,11 @@ async function render(request: Request, report: Report, runtime: Runtime, io: Io
     cwd: io.cwd,
     color: io.color,
     locale: localeOf(languageOf(request, io)),
-    textOf: (uri) => texts.get(uri),
+    // Lines are shown, so each is made printable by itself.
+    textOf: (uri) => texts.get(uri)?.split("\n").map(printableLine).join("\n"),
   };
-  return request.command === "plan" ? planText(report, context) : checkText(report, context);
+  const shown = allPrintable(report);
+  return request.command === "plan" ? planText(shown, context) : checkText(shown, context);
 }
 
 /** Bad usage: said on standard error, nothing on standard output. */

@@ -1,6 +1,7 @@
 /** URIs as a person at a terminal reads them. */
 import { isAbsolute, relative, sep } from "node:path";
 import { pathOf } from "../host/node";
+import { printable } from "../words/printable";
 
 /** Path below `cwd` with forward slashes; undefined when the document is elsewhere. */
 export function relativePath(uri: string, cwd: string): string | undefined {
@@ -12,5 +13,5 @@ export function relativePath(uri: string, cwd: string): string | undefined {
 
 /** Shortest readable name of a document: relative path, absolute path, or the URI itself. */
 export function displayPath(uri: string, cwd: string): string {
-  return relativePath(uri, cwd) ?? pathOf(uri) ?? uri;
+  return printable(relativePath(uri, cwd) ?? pathOf(uri) ?? uri);
 }

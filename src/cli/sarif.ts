@@ -1,5 +1,6 @@
 /** The report's findings as SARIF 2.1.0 (OASIS standard), for code scanning and review tools. */
 import type { Report, ReportFinding, ReportRun } from "../core/report/schema";
+import { inSarif } from "../words/printable";
 import { relativePath } from "./paths";
 
 const LEVEL = { error: "error", warning: "warning", information: "note", hint: "none" } as const;
@@ -43,7 +44,7 @@ function fixesOf(run: ReportRun, finding: ReportFinding, cwd: string): readonly 
   return run.plans
     .filter((plan) => plan.edits.length > 0 && plan.fits !== false)
     .map((plan) => ({
-      description: { text: plan.title },
+      description: { text: inSarif(plan.title) },
       artifactChanges: [...new Set(plan.edits.map((edit) => edit.uri))].map((uri) => ({
         artifactLocation: artifact(uri, cwd),
         replacements: plan.edits
@@ -59,7 +60,7 @@ function resultOf(run: ReportRun, finding: ReportFinding, cwd: string): object {
   return {
     ruleId: finding.code,
     level: LEVEL[finding.severity],
-    message: { text: finding.message },
+    message: { text: inSarif(finding.message) },
     locations: [location(finding.uri, finding.range, cwd)],
     ...(related.length === 0
       ? {}
@@ -67,7 +68,7 @@ function resultOf(run: ReportRun, finding: ReportFinding, cwd: string): object {
           relatedLocations: related.map((one, id) => ({
             id,
             ...location(one.uri, one.range, cwd),
-            message: { text: one.message },
+            message: { text: inSarif(one.message) },
           })),
         }),
     ...(fixes.length === 0 ? {} : { fixes }),
@@ -100,7 +101,7 @@ export function toSarif(report: Report, cwd: string, rootUri: string): object {
             executionSuccessful: report.errors.length === 0,
             toolExecutionNotifications: report.errors.map((error) => ({
               level: "error",
-              message: { text: error.message },
+              message: { text: inSarif(error.message) },
               locations: [location(error.uri, error.range, cwd)],
             })),
           },

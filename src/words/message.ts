@@ -1,6 +1,7 @@
 /** A sentence by its id, with what fills its `{holes}`; the tables of each language hold the text. */
 import type { EN } from "./en";
 import type { EFFECTS } from "./en/effects";
+import { inCode, printable } from "./printable";
 
 /** Ids of the tables, and those of findings' rules, which bring their words along. */
 export type MessageId = keyof typeof EN | `rule.${string}`;
@@ -34,12 +35,22 @@ export function say<Id extends MessageId>(
 
 const HOLE = /\{(\w+)(?:\|([^{|}]*)\|([^{}]*))?\}/g;
 
-/** A text with its holes filled; a hole without an argument is left as it is. */
-export function fill(template: string, args: Message["args"], nested: (message: Message) => string): string {
-  return template.replace(HOLE, (hole, name: string, one?: string, many?: string) => {
+/**
+ * A text with its holes filled; a hole without an argument is left as it is.
+ *
+ * @param shown makes a value fit for where the text is shown; between backticks it is made so already
+ */
+export function fill(
+  template: string,
+  args: Message["args"],
+  nested: (message: Message) => string,
+  shown: (value: string) => string = printable,
+): string {
+  return template.replace(HOLE, (hole, name: string, one: string | undefined, many: string | undefined, at: number) => {
     const value = args[name];
     if (value === undefined) return hole;
     if (one !== undefined && many !== undefined) return Number(value) === 1 ? one : many;
-    return typeof value === "object" ? nested(value) : String(value);
+    if (typeof value === "object") return nested(value);
+    return template.charAt(at - 1) === "`" ? inCode(String(value)) : shown(String(value));
   });
 }

@@ -9,9 +9,10 @@ import type { KeySpec } from "../../formats/types";
 import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import type { MessageId } from "../../words/message";
+import { inCode, inMarkdown } from "../../words/printable";
 import { PACKAGES } from "../framework-versions";
 import { largestBatch, largestBatchAlone } from "../levers/batch";
-import { count, deviceLabel, gib, type Locale, size, t, text } from "../messages";
+import { count, deviceLabel, gib, type Locale, markdown, size, t } from "../messages";
 import { effectOf } from "../messages/effects";
 import { documentOf } from "../report";
 import type { Resolved } from "../resolve";
@@ -174,7 +175,7 @@ function shownValue(value: string, locale: Locale): string {
   const names = value.split(",");
   if (names.length > 2) return t(locale, "value.modules", { count: names.length });
   const number = Number(value);
-  return number >= 100_000 ? Number(number.toPrecision(3)).toExponential().replace("e+", "e") : value;
+  return number >= 100_000 ? Number(number.toPrecision(3)).toExponential().replace("e+", "e") : inMarkdown(value);
 }
 
 /** What one unit of a number, or the present choice, costs; or that it costs nothing here. */
@@ -298,10 +299,13 @@ function overriddenLine(analysis: RunAnalysis, target: HoverTarget): string | un
     const value = winner?.value ?? null;
     if (winner === undefined || value === null) return t(analysis.locale, "hover.auto-open");
     const where = elsewhere ? ` (${placeLink(analysis, winner)})` : "";
-    return t(analysis.locale, "hover.auto", { value: String(value), where });
+    return t(analysis.locale, "hover.auto", { value: inMarkdown(String(value)), where });
   }
   if (winner === undefined || !elsewhere) return undefined;
-  return t(analysis.locale, "hover.overridden", { value: String(winner.value), where: placeLink(analysis, winner) });
+  return t(analysis.locale, "hover.overridden", {
+    value: inMarkdown(String(winner.value)),
+    where: placeLink(analysis, winner),
+  });
 }
 
 function isAt(place: Place | null, other: Place): boolean {
@@ -348,16 +352,16 @@ function chainLine(analysis: RunAnalysis, target: HoverTarget): string | undefin
 
 function placeLink(analysis: RunAnalysis, setting: Resolved): string {
   const document = setting.place === null ? undefined : documentOf(analysis.inputs, setting.place.uri);
-  if (setting.place === null || document === undefined) return `\`${setting.key}\``;
+  if (setting.place === null || document === undefined) return `\`${inCode(setting.key)}\``;
   const line = document.lines.position(setting.place.valueSpan.start).line + 1;
-  return `[${baseName(setting.place.uri)}:${line}](${setting.place.uri}#L${line})`;
+  return `[${inMarkdown(baseName(setting.place.uri))}:${line}](${setting.place.uri}#L${line})`;
 }
 
 /** One line: what was supposed, where the main numbers come from, which versions. */
 function assumptionsLine(analysis: RunAnalysis): string | undefined {
   const { base, locale } = analysis;
-  const supposed = base.resolution.suppositions.map((supposition) => text(supposition.message, locale));
-  const engine = (base.estimate?.assumptions ?? []).map(({ what }) => text(what, locale));
+  const supposed = base.resolution.suppositions.map((supposition) => markdown(supposition.message, locale));
+  const engine = (base.estimate?.assumptions ?? []).map(({ what }) => markdown(what, locale));
   const said =
     supposed.length + engine.length === 0
       ? []
@@ -367,7 +371,7 @@ function assumptionsLine(analysis: RunAnalysis): string | undefined {
     const here = setting?.place == null || setting.place.uri === analysis.inputs.main.uri;
     if (setting === undefined || here || (name === "world_size" && setting.value === 1)) return [];
     const value = name === "model" ? (base.resolution.run?.model.name ?? setting.value) : setting.value;
-    return [`${t(locale, `setting.${name}`)} ${String(value)} (${placeLink(analysis, setting)})`];
+    return [`${t(locale, `setting.${name}`)} ${inMarkdown(String(value))} (${placeLink(analysis, setting)})`];
   });
   if (sources.length > 0) said.push(sources.join(", "));
   said.push(versions(analysis));
@@ -389,9 +393,9 @@ function noEstimate(analysis: RunAnalysis): string {
   const { base, locale, inputs } = analysis;
   const [obstacle] = base.resolution.obstacles;
   if (inputs.format.id === "deepspeed" && inputs.model === undefined) return t(locale, "hover.part-of-a-run");
-  if (obstacle !== undefined) return t(locale, "hover.no-estimate", { reason: text(obstacle.message, locale) });
+  if (obstacle !== undefined) return t(locale, "hover.no-estimate", { reason: markdown(obstacle.message, locale) });
   const result = base.result;
   return t(locale, "hover.no-estimate", {
-    reason: result === undefined || result.ok ? "" : text(result.reason, locale),
+    reason: result === undefined || result.ok ? "" : markdown(result.reason, locale),
   });
 }

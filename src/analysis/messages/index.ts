@@ -2,6 +2,7 @@
 
 import { EN } from "../../words/en";
 import { fill, type Message, type MessageId } from "../../words/message";
+import { inMarkdown } from "../../words/printable";
 import { ZH_CN } from "../../words/zh-cn";
 import { RULES } from "../findings/catalogue";
 
@@ -28,6 +29,12 @@ export function localeOf(name: string | undefined): Locale {
 export function text(message: Message, locale: Locale): string {
   const template = TABLES[locale][message.id] ?? TABLES.en[message.id] ?? message.id;
   return fill(template, message.args, (nested) => text(nested, locale));
+}
+
+/** The same in Markdown: a value cannot be a link, a picture or a tag. */
+export function markdown(message: Message, locale: Locale): string {
+  const template = TABLES[locale][message.id] ?? TABLES.en[message.id] ?? message.id;
+  return fill(template, message.args, (nested) => markdown(nested, locale), inMarkdown);
 }
 
 /** The id, if a table has it: for names that come from data. */
