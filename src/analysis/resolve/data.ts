@@ -280,6 +280,7 @@ function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
   if (stated !== undefined && stated > 0) return whole(stated);
   // SigLIP 2's processor makes 256 patches of every size: sixteen a side of a square.
   const own =
+    PROCESSED_SIDES.get(String(config["model_type"])) ??
     config["image_size"] ??
     (config["model_type"] === "siglip2"
       ? 16 * Number(vision["patch_size"] ?? 16)
@@ -307,10 +308,10 @@ function givenTextsAlone(c: ResolveContext): boolean {
   return c.settings.boolean("words_alone") === true;
 }
 
-/** The side that a pair's encoder is made for (the first of two), or a processor brings every picture to. */
+/** The side that a pair's encoder is made for (the first of two). */
 function sideOfPair(config: ModelConfig): unknown {
   const own = partOf(config, "encoder")["image_size"];
-  return PROCESSED_SIDES.get(String(config["model_type"])) ?? (Array.isArray(own) ? own[0] : own);
+  return Array.isArray(own) ? own[0] : own;
 }
 
 /** Models whose processor pools squares of patches and pads to one number of tokens (Gemma4ImageProcessor). */

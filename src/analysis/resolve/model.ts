@@ -10,6 +10,7 @@ import { keyFor } from "../defaults";
 import type { Setting } from "../settings";
 import { isThinker } from "../trained-part";
 import type { ResolveContext } from "./context";
+import { PROCESSED_SIDES } from "./sides";
 import type { Resolution } from "./types";
 
 /** Task of the model class that a config's `architectures` names. */
@@ -109,7 +110,13 @@ export function modelOf(c: ResolveContext): TrainingRun["model"] | null {
     c.suppose(say("assume.model-name", { name: String(stated.value), published: model.name }), "model");
   const family = String(model.config["model_type"]);
   if (isThinker(family)) c.suppose(say("assume.thinker"), "model");
-  return { name: model.name, family, config: resized(c, model.config), source: model.source };
+  return { name: model.name, family, config: cropped(resized(c, model.config)), source: model.source };
+}
+
+/** The config with the side that its processor crops pictures to: positions beyond it are interpolated, few against the rest. */
+function cropped(config: ModelConfig): ModelConfig {
+  const side = PROCESSED_SIDES.get(String(config["model_type"]));
+  return side === undefined || typeof config["image_size"] !== "number" ? config : { ...config, image_size: side };
 }
 
 /** The config with as many words as a script resizes the tables to. */

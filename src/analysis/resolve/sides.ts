@@ -83,5 +83,12 @@ export function readsPrompt(config: ModelConfig, task: Task): boolean {
   return of(config, task)?.prompt !== false;
 }
 
-/** Side in pixels that a model's processor brings every picture to (Florence2Processor). */
-export const PROCESSED_SIDES: ReadonlyMap<string, number> = new Map([["florence2", 768]]);
+/**
+ * Side in pixels that the processor published with a model brings every picture to, where its config says another one or none: DINOv2
+ * reads up to 518 pixels, and its processor crops 224 of them (facebook/dinov2-base, preprocessor_config.json, `crop_size`).
+ */
+export const PROCESSED_SIDES: ReadonlyMap<string, number> = new Map([
+  ["florence2", 768],
+  ["dinov2", 224],
+  ["dinov2_with_registers", 224],
+]);

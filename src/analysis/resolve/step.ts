@@ -11,6 +11,32 @@ import type { SettingValue } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
 
+/**
+ * The first release in which a family's own code has the fused operator (`_supports_sdpa` of its modeling file), by model type; those
+ * before it have eager attention alone, whatever the library's default.
+ */
+const FUSED_SINCE: Readonly<Record<string, string>> = table({
+  bert: "4.41",
+  vit: "4.41",
+  deit: "4.41",
+  gpt2: "4.42",
+  gpt_neox: "4.42",
+  roberta: "4.45",
+  "xlm-roberta": "4.45",
+  camembert: "4.45",
+  albert: "4.45",
+  opt: "4.46",
+  distilbert: "4.46",
+  t5: "5.15",
+  mt5: "5.15",
+  umt5: "5.15",
+});
+
+function hasOnlyEager(c: ResolveContext, config: ModelConfig): boolean {
+  const since = FUSED_SINCE[String(config["model_type"])];
+  return since !== undefined && holds(`transformers<${since}`, c.libraries);
+}
+
 export function attentionOf(c: ResolveContext, config: ModelConfig): Attention {
   const stated = c.settings.find("attention");
   if (stated !== undefined) {
@@ -27,7 +53,7 @@ export function attentionOf(c: ResolveContext, config: ModelConfig): Attention {
   // frameworks of their own calls the fused operator itself.
   const fused =
     standsFor(c.inputs.format.id, c.settings) !== undefined ||
-    !(holds("transformers<4.36", c.libraries) || holds("torch<2.1", c.libraries));
+    !(holds("transformers<4.36", c.libraries) || holds("torch<2.1", c.libraries) || hasOnlyEager(c, config));
   const attention = fused ? "sdpa" : "eager";
   if (c.trains) c.put("attention", attention, "default", "attn_implementation", null);
   return attention;

@@ -17,6 +17,7 @@ import { loadedClass } from "./loads";
 import { backwardCall, LOADER, plainLoop, trainingLoader } from "./loop";
 import { builtNetwork, networkSettings } from "./networks";
 import { trainerOptimizer } from "./optimizer";
+import { pictureSide } from "./pictures";
 import { bareSwitches, callPlace, commandPlace } from "./places";
 import { resizedVocabulary } from "./resizing";
 import { tokenizedLengths } from "./tokenizing";
@@ -74,7 +75,7 @@ function derive(
     result.push(...unslothSettings(python), ...preparedForKbit(python), ...builtModel(python), ...freezingOf(python));
     result.push(...resizedVocabulary(python));
     if (hasTrainer(python)) result.push(...trainerOptimizer(python));
-    result.push(...adapterCondition(python));
+    result.push(...adapterCondition(python), ...unstated(pictureSide(python), settings));
     const beside = [...tokenizedLengths(python), ...loop, ...networkSettings(python)];
     result.push(...loadedClass(python), ...unstated(beside, settings));
   }

@@ -1,0 +1,41 @@
+/**
+ * The side that a script brings its pictures to before the model sees them: what torchvision's or albumentations' last crop leaves,
+ * else what they are resized to, else what the processor is told. Source: torchvision/transforms/transforms.py (a number resizes the
+ * shorter side, a crop is a square), transformers/image_processing_base.py (`size`, `crop_size` of `from_pretrained`).
+ */
+import type { LocatedNode, PythonCall, PythonModule } from "../../syntax/tree";
+import type { LocatedSetting } from "../types";
+import { at, keyword, plain } from "./called";
+import { isBefore, trainingOf } from "./training";
+
+const CROPS = /(?:^|\.)(?:RandomResizedCrop|CenterCrop|RandomCrop|RandomSizedCrop)$/;
+const RESIZES = /(?:^|\.)Resize$/;
+const PROCESSORS = /(?:ImageProcessor\w*|Processor|FeatureExtractor)\.from_pretrained$/;
+
+/** A side that is written as a number, a pair or a mapping; undefined: it is not known. */
+function sideOf(node: LocatedNode | undefined): number | undefined {
+  const one = node?.kind === "list" ? node.items[0] : node?.kind === "map" ? node.entries[0]?.value : node;
+  const side = plain(one);
+  return typeof side === "number" && side >= 1 ? side : undefined;
+}
+
+function ofTransform(call: PythonCall): number | undefined {
+  return sideOf(call.positional[0] ?? keyword(call, "size")?.value ?? keyword(call, "height")?.value);
+}
+
+/** `image_size` where the script says it in numbers. */
+export function pictureSide(python: PythonModule): readonly LocatedSetting[] {
+  const training = trainingOf(python);
+  const before = python.calls.filter((call) => isBefore(training, call));
+  const made: readonly (readonly [RegExp, (call: PythonCall) => number | undefined])[] = [
+    [CROPS, ofTransform],
+    [RESIZES, ofTransform],
+    [PROCESSORS, (call) => sideOf(keyword(call, "crop_size")?.value) ?? sideOf(keyword(call, "size")?.value)],
+  ];
+  for (const [pattern, read] of made)
+    for (const call of before.filter(({ callee }) => pattern.test(callee))) {
+      const side = read(call);
+      if (side !== undefined) return [at("image_size", call, side)];
+    }
+  return [];
+}
