@@ -29,7 +29,7 @@ import { findModel, type ModelFound } from "./model";
 import { plannedModel, startedPlans } from "./nnunet";
 import { isOutside, isRefused } from "./outside";
 import type { Problem } from "./problems";
-import { readProgram, type StartedProgram, startedProgram } from "./program";
+import { readAlike, readProgram, type StartedProgram, startedProgram } from "./program";
 import type { Runtime } from "./runtime";
 import { type Layer, located, type Setting, Settings } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
@@ -132,7 +132,11 @@ async function programRun(
   { folders, store, dependencies }: Search,
 ): Promise<StartedProgram | undefined> {
   if (hydra) return undefined;
-  if (alone.carrier === "shell") return startedProgram(main, folders, store, dependencies);
+  if (alone.carrier === "shell") {
+    const program = await startedProgram(main, folders, store, dependencies);
+    // What a framework's own command says is not overruled by what its code looks like.
+    return program !== undefined && readAlike(alone, program.format) ? program : undefined;
+  }
   return alone.carrier === "python" && line !== undefined ? readProgram(main, line) : undefined;
 }
 

@@ -4,6 +4,7 @@
  */
 import { FORMATS, recogniseFormat } from "../formats";
 import { LAUNCHER_OPTIONS } from "../formats/carriers";
+import { HF_SCRIPTS } from "../formats/hf-scripts";
 import { TRAINING_ARGUMENTS_KEYS } from "../formats/hf-training-arguments/keys";
 import type { ConfigDocument, DocumentLink, EditContext, Format, LocatedSetting } from "../formats/types";
 import { shifted } from "../syntax/graft";
@@ -29,6 +30,13 @@ export interface StartedProgram {
   /** What its options' defaults mean by their names. */
   readonly defaults: readonly Setting[];
   readonly links: readonly (DocumentLink & { readonly from: LoadedDocument })[];
+}
+
+const SCRIPTS: ReadonlySet<string> = new Set(HF_SCRIPTS.map(({ id }) => id));
+
+/** Whether a command and a program are of one schema, or of two whose scripts are told apart by the program alone. */
+export function readAlike(command: Format, program: Format): boolean {
+  return command.id === program.id || (SCRIPTS.has(command.id) && SCRIPTS.has(program.id));
 }
 
 /** The format of commands that a schema has. */

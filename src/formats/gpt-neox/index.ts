@@ -113,8 +113,10 @@ export const gptNeox = schemaFormat({
     const model = count(map, MODEL);
     const run = count(map, RUN);
     if (parallel > 0 && model + run > 1)
-      return { confidence: 0.97, because: "has `pipe_parallel_size` and the model's dimensions" };
-    if (model >= 2 && run >= 2) return { confidence: 0.9, because: `has ${model + run} gpt-neox keys` };
+      return { confidence: 0.99, because: "has `pipe_parallel_size` and the model's dimensions" };
+    // DeepSpeed's own files, which these extend, have no dimensions of a model.
+    if (model >= 2 && run >= 2)
+      return { confidence: document.languageId === "json" ? 0.99 : 0.9, because: `has ${model + run} gpt-neox keys` };
     const side = count(map, SIDE);
     const flow = document.text
       .replace(/^[ \t]*#.*$/gm, "")

@@ -42,7 +42,13 @@ const OTHERS = [
   "dataset_name",
 ];
 
-function derive(settings: readonly LocatedSetting[], { map }: View): readonly LocatedSetting[] {
+/** Megatron-SWIFT trains every weight unless told otherwise (`tuner_type` of swift/megatron/arguments/megatron_base_args.py). */
+function runsMegatron(words: readonly string[]): boolean {
+  const at = words.findIndex((word) => /(?:^|\/)megatron$/.test(word));
+  return at >= 0 && /^(?:sft|pt|rlhf)$/.test(words[at + 1] ?? "");
+}
+
+function derive(settings: readonly LocatedSetting[], { map, words }: View): readonly LocatedSetting[] {
   const result: LocatedSetting[] = [];
   const deepspeed = settings.findLast((setting) => setting.name === "deepspeed");
   const shipped = typeof deepspeed?.value === "string" ? SHIPPED_DEEPSPEED[deepspeed.value] : undefined;
@@ -55,6 +61,9 @@ function derive(settings: readonly LocatedSetting[], { map }: View): readonly Lo
   const type = settings.find((setting) => setting.name === "model_type");
   if (type !== undefined && count(map, ["model", "model_id_or_path"]) === 0)
     result.push(derived(type, "model", type.value));
+  const model = settings.findLast((setting) => setting.name === "model");
+  const tuned = settings.some((setting) => setting.name === "adapter");
+  if (model !== undefined && !tuned && runsMegatron(words)) result.push(derived(model, "adapter", "none"));
   return result;
 }
 

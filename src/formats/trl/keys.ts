@@ -42,8 +42,10 @@ export const TRL_KEYS: readonly KeySpec[] = [
   memory("model_init_kwargs.attn_implementation", "attention", "string", "model_init_kwargs.attn_implementation", {
     nullable: true,
   }),
-  memory("use_peft", "use_peft", "boolean", "use_peft", { default: false }),
-  memory("lora_r", "lora_rank", "integer", "lora_r", { default: 16, min: 1 }),
+  // open-instruct's names (open_instruct/finetune.py, `FlatArguments`).
+  memory("use_peft", "use_peft", "boolean", "use_peft", { default: false, aliases: ["use_lora"] }),
+  memory("use_qlora", "load_in_4bit", "boolean", "quantization"),
+  memory("lora_r", "lora_rank", "integer", "lora_r", { default: 16, min: 1, aliases: ["lora_rank"] }),
   memory("lora_alpha", "lora_alpha", "number", "lora_alpha", { default: 32 }),
   memory("lora_dropout", "lora_dropout", "number", "lora_dropout", {
     default: 0.05,

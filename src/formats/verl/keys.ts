@@ -138,6 +138,20 @@ export const VERL_KEYS: readonly KeySpec[] = [
   memory("actor_rollout_ref.rollout.max_num_batched_tokens", null, "integer", "max_num_batched_tokens", {
     nullable: true,
   }),
+  // EasyR1 spells verl's actor in words of its own (EasyR1 verl/workers/config.py, verl/workers/actor/config.py).
+  memory("worker.actor.model.model_path", "model", "string", "model", { link: "model" }),
+  memory("worker.actor.model.enable_gradient_checkpointing", "gradient_checkpointing", "boolean", "checkpointing"),
+  memory("worker.actor.model.lora.rank", "lora_rank", "integer", "rank", { min: 0 }),
+  memory("worker.actor.model.lora.alpha", "lora_alpha", "number", "alpha"),
+  memory("worker.actor.model.lora.target_modules", "lora_target_modules", "any", "targets"),
+  memory("worker.actor.micro_batch_size_per_device_for_update", "micro_batch_size", "integer", "micro-batch", {
+    min: 1,
+  }),
+  memory("worker.actor.padding_free", "packing", "boolean", "use_remove_padding"),
+  memory("worker.actor.fsdp.enable_full_shard", "fsdp", "boolean", "fsdp", {
+    means: { true: "full_shard", false: "shard_grad_op" },
+  }),
+  memory("worker.rollout.n", "num_generations", "integer", "generations", { min: 1 }),
   memory("critic.model.path", "critic_model", "string", "critic_pretrain", { nullable: true }),
   ...engine("critic", (setting) => CRITIC[setting] ?? null),
   memory("actor_rollout_ref.ref.log_prob_max_token_len_per_gpu", null, "integer", "tokens", { nullable: true }),

@@ -1,0 +1,64 @@
+/** Frameworks that spell what others have in words of their own. */
+import { strict as assert } from "node:assert";
+import { createAnalyzer } from "../../src/analysis";
+import { memoryRuntime, uri } from "./memory-runtime";
+
+async function runOf(files: Readonly<Record<string, string>>, path: string) {
+  const [run] = (await createAnalyzer(memoryRuntime(files)).analyse(uri(path), {})).runs;
+  assert.ok(run !== undefined);
+  return { run, value: (name: string) => run.settings.find((setting) => setting.name === name)?.value };
+}
+
+describe("analysis: names of frameworks' own", () => {
+  it("gpt-neox in JSON is no DeepSpeed file", async () => {
+    const config = {
+      pipe_parallel_size: 1,
+      num_layers: 12,
+      hidden_size: 768,
+      num_attention_heads: 12,
+      seq_length: 2048,
+      train_micro_batch_size_per_gpu: 4,
+      zero_optimization: { stage: 1 },
+      fp16: { enabled: true },
+    };
+    const { run, value } = await runOf({ "neox.json": JSON.stringify(config) }, "neox.json");
+    assert.deepEqual(run.formats, ["gpt-neox"]);
+    assert.equal(value("sequence_length"), 2048);
+  });
+
+  it("megatron sft of ms-swift trains every weight unless it is told otherwise", async () => {
+    const command = "megatron sft --model Qwen/Qwen2.5-0.5B --dataset x --micro_batch_size 1 --max_length 512";
+    assert.equal((await runOf({ "a.sh": command }, "a.sh")).value("adapter"), "none");
+    assert.equal((await runOf({ "a.sh": `${command} --tuner_type lora` }, "a.sh")).value("adapter"), "lora");
+    assert.equal((await runOf({ "a.sh": command.replace("megatron", "swift") }, "a.sh")).value("adapter"), "lora");
+  });
+
+  it("EasyR1's actor is verl's", async () => {
+    const files = {
+      "config.yaml":
+        "data:\n  max_prompt_length: 256\n  max_response_length: 256\nalgorithm:\n  adv_estimator: grpo\nworker:\n  actor:\n    micro_batch_size_per_device_for_update: 2\n    model:\n      model_path: Qwen/Qwen2.5-0.5B-Instruct\n      enable_gradient_checkpointing: true\n    fsdp:\n      enable_full_shard: true\n  rollout:\n    n: 5\ntrainer:\n  nnodes: 1\n  n_gpus_per_node: 8\n",
+      "run.sh": "python3 -m verl.trainer.main config=c.yaml worker.actor.model.model_path=Qwen/Qwen2.5-1.5B\n",
+      "verl/trainer/main.py":
+        "from transformers import Trainer\nfrom trl import SFTConfig\nSFTConfig(output_dir='o')\n",
+    };
+    const { value } = await runOf(files, "config.yaml");
+    assert.deepEqual(["micro_batch_size", "world_size", "fsdp", "sequence_length"].map(value), [
+      2,
+      8,
+      "full_shard",
+      512,
+    ]);
+    assert.match(String(value("model")), /Qwen2.5-0.5B/);
+    // The framework's own command stays its own, whatever its code looks like.
+    const script = await runOf(files, "run.sh");
+    assert.deepEqual(script.run.formats, ["verl", "shell"]);
+    assert.match(String(script.value("model")), /Qwen2.5-1.5B/);
+  });
+
+  it("open-instruct's adapters are TRL's", async () => {
+    const yaml =
+      "model_name_or_path: Qwen/Qwen2.5-0.5B\ndataset_name: x\nuse_lora: true\nuse_qlora: true\nlora_rank: 64\nmax_seq_length: 512\nper_device_train_batch_size: 1\noutput_dir: o\n";
+    const { value } = await runOf({ "a.yaml": yaml }, "a.yaml");
+    assert.deepEqual(["adapter", "lora_rank", "quantization"].map(value), ["qlora", 64, "nf4"]);
+  });
+});
