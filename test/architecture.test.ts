@@ -70,4 +70,20 @@ describe("architecture", () => {
       assert.deepEqual(wrong, []);
     });
   }
+
+  it("asks frameworks for traits, and no code outside of their rows and folders for their names", () => {
+    const ids =
+      "axolotl|llama-factory|ms-swift|torchtune|torchtitan|megatron|gpt-neox|llm-foundry|nanotron|lightning|verl|openrlhf|nemo|" +
+      "diffusers|ultralytics|timm|mmengine|detectron2|hf-training-arguments";
+    const compares = new RegExp(
+      `format\\??\\.id\\s*[!=]==\\s*"|[!=]==\\s*"(?:${ids})"|\\.has\\([\\w.?]*format\\??\\.id`,
+    );
+    const found = ["analysis", "core", "server", "cli", "mcp", "host", "extension"].flatMap((layer) =>
+      sources(join(root, "src", layer)).filter((file) => compares.test(readFileSync(file, "utf8"))),
+    );
+    assert.deepEqual(
+      found.map((file) => relative(root, file)),
+      [],
+    );
+  });
 });

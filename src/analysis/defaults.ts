@@ -3,6 +3,7 @@
 import { TRAINER_DEFAULTS } from "../formats/trl/defaults";
 import type { Format, KeySpec } from "../formats/types";
 import type { SettingName } from "../terms/settings";
+import type { Framework } from "./frameworks";
 import { holds, type Versions } from "./versions";
 
 /** The canonical value of a key that is stated nowhere; undefined when the table does not say. */
@@ -12,17 +13,14 @@ export function defaultOf(spec: KeySpec, libraries: Versions): KeySpec["default"
   return written === undefined ? undefined : (spec.means?.[String(written)] ?? written);
 }
 
-/** Formats whose preference trainers take the defaults of TRL's own configs. */
-const TRAINS_WITH_TRL: ReadonlySet<string> = new Set(["trl", "axolotl"]);
-
 /** The default of a setting under one of TRL's trainers; undefined where the trainer makes no difference. */
 export function trainerDefault(
-  format: string,
+  { trlDefaults }: Pick<Framework, "trlDefaults">,
   trainer: string | null,
   name: SettingName,
   libraries: Versions,
 ): KeySpec["default"] {
-  if (trainer === null || !TRAINS_WITH_TRL.has(format)) return undefined;
+  if (trainer === null || trlDefaults !== true) return undefined;
   const found = TRAINER_DEFAULTS[trainer]?.[name];
   if (found === undefined) return undefined;
   const older = Object.entries(found.older ?? {}).find(([condition]) => holds(condition, libraries));

@@ -5,7 +5,6 @@
  */
 
 import type { LibraryVersions } from "../core/training/run";
-import { table } from "../terms/table";
 
 /** The newest releases this version of VRAM Lens describes. */
 export const FRAMEWORKS = {
@@ -17,13 +16,6 @@ export const FRAMEWORKS = {
 } as const;
 
 export type FrameworkLibrary = keyof typeof FRAMEWORKS;
-
-/** The package that reads a format. */
-export const PACKAGES: Readonly<Record<string, FrameworkLibrary>> = table({
-  axolotl: "axolotl",
-  "llama-factory": "llamafactory",
-  "ms-swift": "ms-swift",
-});
 
 type Required = Partial<Pick<LibraryVersions, "transformers" | "trl" | "peft" | "accelerate">>;
 

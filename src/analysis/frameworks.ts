@@ -1,24 +1,60 @@
 /**
- * Frameworks that train with model code and a loop of their own. Their runs are estimated on the captured code of the
- * same dimensions, which is said and widens the band; what their loops do differently is told by these few marks.
+ * What frameworks do, one row each: the analysis asks for a trait and never for a format's name. Frameworks with model code of
+ * their own are estimated on the captured code of the same dimensions, which is said and widens the band.
  */
-import type { FsdpSpec } from "../core/training/run";
+import type { Float8Spec, FsdpSpec, TrainerKind } from "../core/training/run";
 import { networkName } from "../formats/timm/names";
-import type { SchemaId } from "../formats/types";
+import type { Format, SchemaId } from "../formats/types";
+import { table } from "../terms/table";
+import type { MessageId } from "../words/message";
+import type { FrameworkLibrary } from "./framework-versions";
 import type { Settings } from "./settings";
+import type { Versions } from "./versions";
 
-/** Formats whose runs the Hugging Face Trainer carries out: its defaults fill what they leave open. */
-export const TRAINER_FORMATS: ReadonlySet<string> = new Set([
-  "hf-training-arguments",
-  "trl",
-  "axolotl",
-  "llama-factory",
-  "ms-swift",
-]);
+/** A trainer as frameworks name it: whose class it is, and the loss where the name says it. */
+export interface Flavour {
+  readonly kind: TrainerKind;
+  readonly loss?: string;
+}
+
+/** Captured losses of trainers (`models/trainers`). */
+export interface LossSource {
+  readonly file: string;
+  /** The release it was recorded from. */
+  readonly release: string;
+  /** Of other code than the run's, with the same models and much the same logits: this name's stands for it. */
+  readonly standsFor?: string;
+  /** Written down from the source of a framework that was read, not run. */
+  readonly kernels?: string;
+  /** Liger's fused loss is the run's: one that never holds all logits either stands for it. */
+  readonly forLiger?: true;
+}
+
+type Flavours = Readonly<Record<string, Flavour>>;
 
 export interface Framework {
   /** Name to show. */
   readonly name: string;
+  /** The Hugging Face Trainer carries its runs out: its defaults fill what they leave open. */
+  readonly trainer?: "plain" | "trl" | "within";
+  /** Its files are settings that other files' runs use, named by them: of DeepSpeed's engine, or of Accelerate's launcher. */
+  readonly part?: "engine" | "launcher";
+  /** Why its runs are read only. */
+  readonly readOnly?: MessageId;
+  /** Its own loop and, unless `trainsTransformers` says so, its own model code. */
+  readonly ownCode?: true;
+  /** Whether the captured graph is of the very code that trains (transformers', or the library's own), and nothing stands in. */
+  readonly trainsTransformers?: (settings: Settings) => boolean;
+  /** The catalogue's name of a model that its files name, where the library has networks of its own. */
+  readonly modelNamed?: (written: string) => string;
+  /** Networks follow from its plans. */
+  readonly plans?: true;
+  /** Its configs are put together by Hydra from files of groups. */
+  readonly hydra?: true;
+  /** The package that reads its files, and versions that its requirements pin. */
+  readonly package?: FrameworkLibrary;
+  readonly pins?: Partial<Versions>;
+
   /** How it shards on several GPUs when nothing says otherwise. */
   readonly shards?: FsdpSpec["sharding"];
   /** What its own FSDP does otherwise than the Trainer's. */
@@ -29,62 +65,271 @@ export interface Framework {
   readonly deepspeed?: true;
   /** Half-precision parameters with a float32 copy and one gradient buffer; sharded from ZeRO stage 1 on. */
   readonly mainParameters?: true;
+
   /** Its data are cut into sequences of full length. */
   readonly fillsSequences?: true;
-  /** Whether the captured graph is of the very code that trains (transformers', or the library's own), and nothing stands in. */
-  readonly trainsTransformers?: (settings: Settings) => boolean;
-  /** The catalogue's name of a model that its files name, where the library has networks of its own. */
-  readonly modelNamed?: (written: string) => string;
+  /** Lengths of batches are rounded up to it. */
+  readonly padsTo?: number;
+  /** How packed samples are kept apart: by the attention kernel alone; otherwise they are anyway. */
+  readonly packs?: (settings: Settings) => "by-kernel" | "apart";
+  /** Pictures are read only where a processor is named. */
+  readonly namesProcessor?: true;
+  /** A validation set alone makes it evaluate. */
+  readonly evaluatesValidation?: true;
+  /** Text is sampled, not the most likely token taken, where evaluation generates. */
+  readonly samples?: true;
+
+  /** `auto` precision is bfloat16 on every card that has it. */
+  readonly autoIsBfloat16?: true;
+  /** Which library makes products in 8 bits when nothing is said, and what it leaves out; others are run by accelerate. */
+  readonly float8?: Pick<Float8Spec, "backend" | "keeps" | "cachesWeights">;
+  /** Every nth layer that is checkpointed is counted from 1. */
+  readonly countsLayersFromOne?: true;
+  /** Checkpoints selectively unless told otherwise. */
+  readonly checkpointsSelectively?: true;
+  /** Full recomputation has to say which layers. */
+  readonly recomputesByMethod?: true;
+  /** Its switch sends every saved activation to the host (OffloadActivations): each tensor, or each storage once. */
+  readonly offloadsAll?: "each" | "once";
+  /** Compiles each layer for itself. */
+  readonly compilesLayers?: true;
+
+  /** Tells `lora` and `qlora` apart by name. */
+  readonly namesQlora?: true;
+  /** The model is loaded where it is trained, before the adapter is put on. */
+  readonly loadsOnDevice?: true;
+  /** Lists of modules are text with commas; elsewhere a text is a pattern (peft/tuners/tuners_utils.py). */
+  readonly splitsNames?: true;
+
+  /** Preference trainers whose loss is captured, by its names for them. */
+  readonly flavours?: Flavours;
+  /** They run TRL's losses, or losses of its own that TRL's stand for. */
+  readonly losses?: "trl" | "trl-stands";
+  /** Their losses were recorded of its own code. */
+  readonly recorded?: LossSource;
+  /** What its one trainer of reinforcement learning is called, which settings tell, no name. */
+  readonly reinforces?: string;
+  /** Model types that it hands to Liger; absent: all that Liger knows. */
+  readonly ligerFamilies?: ReadonlySet<string>;
+  /** Keys it does not know are dropped; others stop at them. */
+  readonly dropsUnknown?: true;
+  /** A file that merges or exports instead of training. */
+  readonly exports?: RegExp;
+  /** Preference trainers take the defaults of TRL's own config classes. */
+  readonly trlDefaults?: true;
+  /** The preference loss has a key of its own. */
+  readonly prefLoss?: true;
+  /** A trainer it has under the name of one that is followed elsewhere, and why it is not. */
+  readonly unlike?: Readonly<Record<string, MessageId>>;
+  /** vLLM is told the config's share only with a mode. */
+  readonly vllmShareNeedsMode?: true;
 }
 
-const FRAMEWORKS: Readonly<Partial<Record<SchemaId, Framework>>> = {
-  // `fully_shard` in the distributed recipes (torchtune/training/_distributed.py)
-  // (shard_model: every layer and the model), and every micro-batch's gradients are reduced
-  torchtune: { name: "torchtune", shards: "full_shard", fsdp: { version: 2, groups: "layers", reducesEach: true } },
-  // `data_parallel_shard_degree` is -1 by default (torchtitan/config/job_config.py)
-  // and its tensor-parallel plans shard the norms' inputs (torchtitan/models/llama3/parallelize.py)
-  // (`mixed_precision_reduce` is float32; embedding, last norm and head are groups as accelerate has them)
+const OF_TRL: Flavours = table({
+  dpo: { kind: "dpo" },
+  kto: { kind: "kto" },
+  orpo: { kind: "orpo" },
+  cpo: { kind: "cpo" },
+  reward: { kind: "reward" },
+  grpo: { kind: "grpo" },
+  rloo: { kind: "rloo" },
+  gkd: { kind: "gkd" },
+});
+
+const SIMPO: Flavour = { kind: "cpo", loss: "simpo" };
+
+const UNFOLLOWED = "not-modelled.format" as const;
+
+const ROWS: Readonly<Record<SchemaId, Framework>> = {
+  deepspeed: { name: "DeepSpeed", part: "engine" },
+  accelerate: { name: "Accelerate", part: "launcher", readOnly: "not-modelled.part" },
+  "hf-training-arguments": { name: "transformers", trainer: "plain", packs: () => "by-kernel" },
+  trl: {
+    name: "TRL",
+    trainer: "trl",
+    packs: () => "by-kernel",
+    offloadsAll: "once",
+    losses: "trl",
+    trlDefaults: true,
+    flavours: table({
+      ...OF_TRL,
+      ppo: { kind: "ppo" },
+      "online-dpo": { kind: "online-dpo" },
+      xpo: { kind: "xpo" },
+      "nash-md": { kind: "nash-md" },
+    }),
+  },
+  axolotl: {
+    name: "axolotl",
+    trainer: "within",
+    package: "axolotl",
+    dropsUnknown: true,
+    pins: { trl: "1.9" },
+    // axolotl/core/builders/base.py: a validation set alone makes it evaluate every epoch
+    evaluatesValidation: true,
+    // axolotl/utils/collators/batching.py
+    padsTo: 64,
+    // SDPA is masked by sample (`check_sample_packing_without_attention` in axolotl/utils/schemas/validation.py)
+    packs: (settings) => (settings.string("attention") === "sdpa" ? "apart" : "by-kernel"),
+    // axolotl/utils/config/__init__.py, `cfg.is_multimodal`
+    namesProcessor: true,
+    autoIsBfloat16: true,
+    offloadsAll: "once",
+    namesQlora: true,
+    // axolotl/loaders/model.py (`_set_device_map_config`)
+    loadsOnDevice: true,
+    // axolotl/core/builders/rl.py (0.19)
+    losses: "trl",
+    trlDefaults: true,
+    flavours: table({ ...OF_TRL, ipo: { kind: "dpo", loss: "ipo" }, simpo: SIMPO, gdpo: { kind: "grpo" } }),
+    // axolotl/core/trainers/grpo/__init__.py
+    vllmShareNeedsMode: true,
+  },
+  "llama-factory": {
+    name: "LLaMA-Factory",
+    trainer: "within",
+    package: "llamafactory",
+    pins: { trl: "0.24" },
+    samples: true,
+    // llamafactory/extras/misc (fp8_backend), train/fp8_utils.py
+    float8: { backend: "torchao", keeps: "head", cachesWeights: false },
+    // llamafactory/hparams/parser.py (`device_map`)
+    loadsOnDevice: true,
+    splitsNames: true,
+    // llamafactory/train/tuner.py (0.9.5)
+    recorded: { file: "llama-factory", release: "0.24" },
+    prefLoss: true,
+    flavours: table({ dpo: { kind: "dpo" }, kto: { kind: "kto" }, rm: { kind: "rm" } }),
+    // llamafactory/model/model_utils/liger_kernel.py
+    ligerFamilies: new Set(
+      (
+        "gemma gemma2 gemma3 gemma3_text glm4 glm4v gpt_oss granite llama llava mistral mixtral mllama olmo2 paligemma " +
+        "phi3 qwen2 qwen2_vl qwen2_5_vl qwen3 qwen3_moe qwen3_next qwen3_5 qwen3_5_moe"
+      ).split(" "),
+    ),
+    exports: /^\s*export_dir\s*:/m,
+    unlike: table({ ppo: "not-modelled.trainer.one-model-ppo" }),
+  },
+  "ms-swift": {
+    name: "ms-swift",
+    trainer: "within",
+    package: "ms-swift",
+    pins: { trl: "0.29" },
+    // The keys of `megatron sft` are Megatron's own, whose attention always takes the samples' lengths.
+    packs: (settings) => (settings.all("tensor_parallel").length > 0 ? "apart" : "by-kernel"),
+    float8: { backend: "transformer-engine", keeps: "head", cachesWeights: true },
+    // swift/utils/torch_utils.py (get_default_device_map)
+    loadsOnDevice: true,
+    splitsNames: true,
+    // swift/arguments/rlhf_args.py (4.6)
+    losses: "trl-stands",
+    flavours: table({ ...OF_TRL, simpo: SIMPO, rm: { kind: "reward" } }),
+  },
+  torchtune: {
+    name: "torchtune",
+    ownCode: true,
+    // `fully_shard` in the distributed recipes (torchtune/training/_distributed.py, shard_model: every layer and the model),
+    // and every micro-batch's gradients are reduced
+    shards: "full_shard",
+    fsdp: { version: 2, groups: "layers", reducesEach: true },
+    // torchtune/training/quantization.py (convert_to_float8_training)
+    float8: { backend: "torchao", keeps: "head", cachesWeights: false },
+    countsLayersFromOne: true,
+    offloadsAll: "each",
+    // torchtune/training/_compile.py
+    compilesLayers: true,
+  },
   torchtitan: {
     name: "torchtitan",
+    ownCode: true,
+    // `data_parallel_shard_degree` is -1 by default (torchtitan/config/job_config.py)
     shards: "full_shard",
+    // `mixed_precision_reduce` is float32; embedding, last norm and head are groups as accelerate has them
     fsdp: { version: 2, reduceDtype: "float32", reducesEach: true },
+    // its tensor-parallel plans shard the norms' inputs (torchtitan/models/llama3/parallelize.py)
     sequenceParallel: true,
     fillsSequences: true,
+    // torchtitan/components/quantization/float8.py
+    float8: { backend: "torchao", keeps: "none", cachesWeights: false },
+    countsLayersFromOne: true,
+    // torchtitan/config/job_config.py
+    checkpointsSelectively: true,
+    compilesLayers: true,
   },
-  // lightning/fabric/strategies/fsdp.py
-  lightning: {
-    name: "Lightning",
-    fsdp: { version: 1 },
-    trainsTransformers: (settings) => settings.boolean("own_loop") === true,
+  megatron: {
+    name: "Megatron-LM",
+    ownCode: true,
+    mainParameters: true,
+    fillsSequences: true,
+    float8: { backend: "transformer-engine", keeps: "head", cachesWeights: true },
+    recomputesByMethod: true,
   },
-  megatron: { name: "Megatron-LM", mainParameters: true, fillsSequences: true },
-  nemo: { name: "NeMo", mainParameters: true },
-  nanotron: { name: "nanotron", mainParameters: true, fillsSequences: true },
-  "gpt-neox": { name: "gpt-neox", deepspeed: true, fillsSequences: true },
-  // transformers' models, wrapped by FSDP (verl/workers/engine/fsdp/transformer_impl.py)
-  // in flat parameters that the optimizer steps on, unless its strategy is `fsdp2`
-  verl: {
-    name: "verl",
-    shards: "full_shard",
-    fsdp: { version: 1, reduceDtype: "float32", reducesEach: true, flatOptimizer: true },
-    trainsTransformers: () => true,
+  "gpt-neox": {
+    name: "gpt-neox",
+    ownCode: true,
+    deepspeed: true,
+    fillsSequences: true,
+    float8: { backend: "transformer-engine", keeps: "head", cachesWeights: false },
   },
-  // its own networks, which are captured from it (models/graphs/timm.*.json)
-  timm: { name: "timm", trainsTransformers: () => true, modelNamed: (written) => `timm/${networkName(written)}` },
   "llm-foundry": {
     name: "llm-foundry",
+    ownCode: true,
     // composer/distributed/dist_strategy.py (prepare_fsdp_module)
     fsdp: { version: 1 },
     trainsTransformers: (settings) => settings.string("model_class") !== "mpt_causal_lm",
+    float8: { backend: "transformer-engine", keeps: "none", cachesWeights: false },
   },
+  nanotron: { name: "nanotron", ownCode: true, mainParameters: true, fillsSequences: true },
+  lightning: {
+    name: "Lightning",
+    ownCode: true,
+    // lightning/fabric/strategies/fsdp.py
+    fsdp: { version: 1 },
+    hydra: true,
+    trainsTransformers: (settings) => settings.boolean("own_loop") === true,
+    float8: { backend: "transformer-engine", keeps: "none", cachesWeights: false },
+  },
+  verl: {
+    name: "verl",
+    ownCode: true,
+    hydra: true,
+    // transformers' models, wrapped by FSDP (verl/workers/engine/fsdp/transformer_impl.py) in flat parameters that the
+    // optimizer steps on, unless its strategy is `fsdp2`
+    shards: "full_shard",
+    fsdp: { version: 1, reduceDtype: "float32", reducesEach: true, flatOptimizer: true },
+    trainsTransformers: () => true,
+    recorded: { file: "verl", release: "0.9.1", kernels: "verl" },
+    reinforces: "verl",
+    // Every estimator without a critic runs the same update.
+    flavours: table({ verl: { kind: "grpo" } }),
+  },
+  openrlhf: { name: "OpenRLHF", readOnly: "not-modelled.openrlhf" },
+  nemo: {
+    name: "NeMo",
+    ownCode: true,
+    hydra: true,
+    mainParameters: true,
+    float8: { backend: "transformer-engine", keeps: "head", cachesWeights: true },
+  },
+  diffusers: { name: "diffusers", readOnly: UNFOLLOWED },
+  nnunet: { name: "nnU-Net", plans: true, readOnly: UNFOLLOWED },
+  ultralytics: { name: "Ultralytics", readOnly: UNFOLLOWED },
+  timm: {
+    name: "timm",
+    ownCode: true,
+    // its own networks, which are captured from it (models/graphs/timm.*.json)
+    trainsTransformers: () => true,
+    modelNamed: (written) => `timm/${networkName(written)}`,
+  },
+  mmengine: { name: "MMEngine", readOnly: UNFOLLOWED },
+  detectron2: { name: "Detectron2", readOnly: UNFOLLOWED },
 };
 
-export function frameworkOf(format: SchemaId): Framework | undefined {
-  return FRAMEWORKS[format];
+export function frameworkOf({ id }: Pick<Format, "id">): Framework {
+  return ROWS[id];
 }
 
 /** The framework whose own code a run trains, when it is not transformers'. */
-export function standsFor(format: SchemaId, settings: Settings): string | undefined {
-  const framework = FRAMEWORKS[format];
-  return framework === undefined || framework.trainsTransformers?.(settings) === true ? undefined : framework.name;
+export function standsFor({ ownCode, trainsTransformers, name }: Framework, settings: Settings): string | undefined {
+  return ownCode !== true || trainsTransformers?.(settings) === true ? undefined : name;
 }

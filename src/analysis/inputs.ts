@@ -22,7 +22,7 @@ import type { Catalogue } from "./catalogue";
 import { codedModel } from "./coded-model";
 import { type Composition, compose } from "./compose";
 import type { CommandLine } from "./compose/overrides";
-import { frameworkOf } from "./frameworks";
+import { type Framework, frameworkOf } from "./frameworks";
 import type { Naming } from "./hydra-program";
 import { findCommand, type Launch, launchOf, namesFile, startedConfig } from "./launch";
 import { findModel, type ModelFound } from "./model";
@@ -146,9 +146,6 @@ function programLayers(program: StartedProgram, main: LoadedDocument): Layer[] {
   return [...own, { id: "linked", settings: program.defaults }];
 }
 
-/** Formats of files that a command only names: its other arguments are not theirs. */
-const NAMED_ONLY: ReadonlySet<string> = new Set(["deepspeed", "accelerate"]);
-
 /** Reads all that `main` (recognised as `alone` by itself) leads to. */
 export async function gather(main: LoadedDocument, alone: Format, context: GatherContext): Promise<RunInputs> {
   const { store, runtime } = context;
@@ -167,7 +164,14 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   const started = alone.carrier === "shell" ? await startedConfig(main, folders, store, dependencies) : undefined;
   const line = started ?? (await findCommand(main, folders, store, dependencies));
   const config = started?.config.document;
-  const composing = { store, dependencies, problems, links, starts, line: NAMED_ONLY.has(alone.id) ? undefined : line };
+  const composing = {
+    store,
+    dependencies,
+    problems,
+    links,
+    starts,
+    line: frameworkOf(alone).part !== undefined ? undefined : line,
+  };
   const composed =
     config === undefined
       ? await compose(main, alone, composing)
@@ -254,7 +258,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
       adapter: undefined,
       adapterUri: undefined,
     };
-  } else if (format.id === "nnunet") {
+  } else if (frameworkOf(format).plans === true) {
     const plans = alone.carrier === "shell" ? await startedPlans(main, starts, store, dependencies) : undefined;
     if (plans?.batch !== undefined) layers.push({ id: "linked", settings: [plans.batch] });
     if (plans !== undefined) documents.push(plans.document);
@@ -262,7 +266,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     if (model?.kind === "found" && model.document !== undefined) documents.push(model.document);
   } else if (name !== undefined) {
     const origin = context.modelOverride === undefined ? (modelSetting?.place?.uri ?? main.uri) : main.uri;
-    model = await findModel(frameworkOf(format.id)?.modelNamed?.(name) ?? name, {
+    model = await findModel(frameworkOf(format).modelNamed?.(name) ?? name, {
       store,
       runtime,
       catalogue: context.catalogue,
@@ -289,7 +293,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   }
   if (pinned !== undefined) documents.push(pinned.document);
   const family = model?.kind === "found" ? String(model.config["model_type"]) : undefined;
-  const losses = lossesOf({ main, format }, before, librariesOf(before, format.id))?.file ?? null;
+  const losses = lossesOf({ main, format }, before, librariesOf(before, frameworkOf(format)))?.file ?? null;
   const companions = new Map<string, ModelFound>();
   for (const setting of losses === null ? [] : COMPANIONS) {
     const named = before.string(setting);
@@ -460,7 +464,7 @@ async function followDeepspeed(
   starts: readonly string[],
   following: Following,
 ): Promise<{ document: LoadedDocument; settings: readonly Setting[] } | undefined> {
-  if (format.id === "deepspeed") return { document: main, settings: [] };
+  if (frameworkOf(format).part === "engine") return { document: main, settings: [] };
   const { settings } = composed?.read ?? main.read;
   const inline = settings.find((setting) => setting.name === "deepspeed" && setting.node.kind === "map");
   if (inline !== undefined) return { document: composed?.documentAt(inline.node.start) ?? main, settings: [] };
@@ -616,9 +620,9 @@ async function libraryPins(
 }
 
 /** The versions in force: pinned ones, else those a pinned framework requires, else the framework's own or the newest. */
-export function librariesOf(settings: Settings, format: string): Versions {
+export function librariesOf(settings: Settings, framework: Framework): Versions {
   const pinned = (library: Library) => settings.string(`library.${library}`);
-  const versions: Record<Library, string> = { ...standardLibraries(format), ...required(pinned) };
+  const versions: Record<Library, string> = { ...standardLibraries(framework), ...required(pinned) };
   for (const library of LIBRARIES) versions[library] = pinned(library) ?? versions[library];
   return versions;
 }

@@ -9,6 +9,7 @@ import { launchCounts } from "../formats/world-size";
 import { emptyMap, nodeAt } from "../syntax/text";
 import type { LocatedNode, MapNode, ShellCommand, Span } from "../syntax/tree";
 import type { CommandLine } from "./compose/overrides";
+import { frameworkOf } from "./frameworks";
 import { type ProgramConfig, programConfig } from "./hydra-program";
 import { located, type Setting } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
@@ -130,7 +131,7 @@ export async function launchOf(
     const uri = joinUri(folder, target);
     dependencies.add(uri);
     const document = await store.load(uri);
-    if (document?.recognised?.format.id !== "accelerate") continue;
+    if (document?.recognised === undefined || frameworkOf(document.recognised.format).part !== "launcher") continue;
     return {
       documents: [script, document],
       // Flags of `accelerate launch` win over its file.

@@ -1,11 +1,10 @@
 /** What a run may be or do that the engine does not follow: then there is no number rather than a wrong one. */
 
 import type { SettingName } from "../terms/settings";
-import { table, tables } from "../terms/table";
+import { table } from "../terms/table";
 import type { MessageId } from "../words/message";
-import { frameworkOf, TRAINER_FORMATS } from "./frameworks";
+import { frameworkOf } from "./frameworks";
 import type { RunInputs } from "./inputs";
-import { flavourOf } from "./resolve/trainer";
 import type { Obstacle } from "./resolve/types";
 import type { Settings } from "./settings";
 import { OWN_LOSS } from "./trainers";
@@ -34,25 +33,14 @@ const REASONS: Readonly<Record<string, MessageId>> = table({
   "replay-buffer": "not-modelled.trainer.loss",
 });
 
-/** Trainers of frameworks under the name of one that is followed elsewhere. */
-const OF_FORMAT: Readonly<Partial<Record<string, Readonly<Record<string, MessageId>>>>> = tables({
-  "llama-factory": { ppo: "not-modelled.trainer.one-model-ppo" },
-});
-
-/** Why a format's runs are read only, where there is more to say than that. */
-const FORMATS: Readonly<Partial<Record<string, MessageId>>> = table({ openrlhf: "not-modelled.openrlhf" });
-
 /** Arguments of scripts that train a vision tower or projector beside the language model. */
 const MULTIMODAL = /(?:^|\s)(?:--)?(?:vision_tower|mm_projector_type|pretrain_mm_mlp_adapter)\b/m;
 
-/** Keys of a LLaMA-Factory file that merges or exports instead of training. */
-const EXPORT = /^[ \t]*export_dir[ \t]*:/m;
-
-/** What of verl is not followed: engines other than FSDP, reward models on the same GPUs, and its SFT trainer. */
 type Obstruction = readonly [MessageId, Readonly<Record<string, string>>];
 
-function verlObstacles(settings: Settings, trainer: string): Obstruction[] {
-  if (trainer !== "verl") return [["not-modelled.format", { format: "verl" }]];
+/** What is not followed of a framework that reinforces: engines other than FSDP, reward models on the same GPUs, its SFT trainer. */
+function engineObstacles(settings: Settings, reinforces: boolean, format: string): Obstruction[] {
+  if (!reinforces) return [["not-modelled.format", { format }]];
   const strategy = settings.string("strategy") ?? "fsdp";
   return [
     ...(/^fsdp2?$/.test(strategy) ? [] : [["not-modelled.engine", { strategy }] as Obstruction]),
@@ -66,15 +54,15 @@ export function obstaclesOf(inputs: RunInputs, settings: Settings, trainer: stri
     found.push({ code: "not-modelled", message: { id, args } });
   };
   const { format, main } = inputs;
-  if (format.id === "accelerate") add("not-modelled.part");
-  else if (!TRAINER_FORMATS.has(format.id) && format.id !== "deepspeed" && frameworkOf(format.id) === undefined)
-    add(FORMATS[format.id] ?? "not-modelled.format", { format: format.id });
+  const framework = frameworkOf(format);
+  if (framework.readOnly !== undefined) add(framework.readOnly, { format: format.id });
   const plain = trainer === "trainer" || trainer === "sft" || trainer in OWN_LOSS;
-  if (!plain && flavourOf(format.id, trainer) === undefined)
-    add(OF_FORMAT[format.id]?.[trainer] ?? REASONS[trainer] ?? "not-modelled.trainer", {
+  if (!plain && framework.flavours?.[trainer] === undefined)
+    add(framework.unlike?.[trainer] ?? REASONS[trainer] ?? "not-modelled.trainer", {
       trainer: trainer.toUpperCase(),
     });
-  if (format.id === "verl") for (const [id, args] of verlObstacles(settings, trainer)) add(id, args);
+  if (framework.reinforces !== undefined)
+    for (const [id, args] of engineObstacles(settings, trainer === framework.reinforces, format.id)) add(id, args);
   if (settings.boolean("use_cpu") === true) add("not-modelled.cpu");
   for (const name of SWITCHES) {
     const stated = settings.find(name);
@@ -84,6 +72,6 @@ export function obstaclesOf(inputs: RunInputs, settings: Settings, trainer: stri
   if (settings.boolean("use_badam") === true && settings.string("badam_mode") === "ratio")
     add("not-modelled.badam-ratio");
   if (MULTIMODAL.test(main.text)) add("not-modelled.multimodal");
-  if (format.id === "llama-factory" && EXPORT.test(main.text)) add("not-modelled.export");
+  if (framework.exports?.test(main.text) === true) add("not-modelled.export");
   return found;
 }

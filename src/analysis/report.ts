@@ -11,6 +11,7 @@ import type { Format } from "../formats/types";
 import { REPORTED, type SettingName } from "../terms/settings";
 import type { Message } from "../words/message";
 import { say } from "../words/message";
+import { frameworkOf } from "./frameworks";
 import type { RunInputs } from "./inputs";
 import { hostLimitOf } from "./levers/allowed";
 import { type Locale, size, text } from "./messages";
@@ -204,7 +205,7 @@ function reportedSettings(inputs: RunInputs, resolution: Resolution): ReportSett
     if (setting === undefined) return [];
     // A file that defines no run of its own says nothing about settings its format has no key for.
     const silent = setting.place === null && (setting.from === "default" || setting.from === "assumed");
-    if (silent && inputs.format.id === "deepspeed" && !DEEPSPEED_NAMES.has(name)) return [];
+    if (silent && frameworkOf(inputs.format).part === "engine" && !DEEPSPEED_NAMES.has(name)) return [];
     const document = setting.place === null ? undefined : documentOf(inputs, setting.place.uri);
     return [
       {

@@ -5,6 +5,7 @@ import type { Format } from "../formats/types";
 import type { Task } from "../terms/names";
 import type { SettingName } from "../terms/settings";
 import { table } from "../terms/table";
+import { frameworkOf, type LossSource } from "./frameworks";
 import type { Settings } from "./settings";
 import type { LoadedDocument } from "./store";
 import { holds, type Versions } from "./versions";
@@ -82,19 +83,6 @@ const PLAIN = new Set(["none", "sft", "pt", "false"]);
 function stageOf(settings: Settings): string | undefined {
   const stage = settings.string("rl") ?? settings.string("lf_stage");
   return stage === undefined || PLAIN.has(stage) ? undefined : stage;
-}
-
-/** Captured losses of trainers (`models/trainers`). */
-export interface LossSource {
-  readonly file: string;
-  /** The release it was recorded from. */
-  readonly release: string;
-  /** Of other code than the run's, with the same models and much the same logits: this name's stands for it. */
-  readonly standsFor?: string;
-  /** Written down from the source of a framework that was read, not run. */
-  readonly kernels?: string;
-  /** Liger's fused loss is the run's: one that never holds all logits either stands for it. */
-  readonly forLiger?: true;
 }
 
 /** A recorded release, and the releases whose code keeps the same models and logits. */
@@ -178,36 +166,37 @@ function ofComparing(libraries: Versions): LossSource {
 
 /** Where the losses of a document's trainer are; null where none but the model's own runs. */
 export function lossesOf(inputs: Document, settings: Settings, libraries: Versions): LossSource | null {
-  const format = inputs.format.id;
-  if (format === "trl") {
-    const trainer = trainerOf(inputs, settings);
-    if (trainer === "ppo") return ofPpo(libraries);
-    if (COMPARES.has(trainer)) return ofComparing(libraries);
-    const liger = settings.boolean("fused_loss") === true && LIGER_LOSSES.has(trainer);
-    if (liger && !holds("trl>=1.15", libraries)) return { file: "trl", release: "1.16", forLiger: true };
-    return ofTrl(trainer, libraries);
-  }
-  if (format === "verl")
-    return trainerOf(inputs, settings) === "verl" ? { file: "verl", release: "0.9.1", kernels: "verl" } : null;
-  if (stageOf(settings) === undefined) return null;
-  if (format === "axolotl") return ofTrl(stageOf(settings) ?? "", libraries);
-  if (format === "llama-factory") return { file: "llama-factory", release: "0.24" };
-  return format === "ms-swift" ? { ...ofTrl(stageOf(settings) ?? "", libraries), standsFor: "ms-swift" } : null;
+  const { trainer, losses, recorded, reinforces, name } = frameworkOf(inputs.format);
+  if (trainer === "trl") return ofTrlItself(trainerOf(inputs, settings), settings, libraries);
+  const stage = reinforces === undefined ? stageOf(settings) : trainerOf(inputs, settings);
+  if (stage === undefined || (reinforces !== undefined && stage !== reinforces)) return null;
+  if (recorded !== undefined || losses === undefined) return recorded ?? null;
+  return { ...ofTrl(stage, libraries), ...(losses === "trl-stands" ? { standsFor: name } : {}) };
 }
 
-/** Settings that only verl's reinforcement learning has. */
+/** Where the losses of TRL's own trainers are. */
+function ofTrlItself(trainer: string, settings: Settings, libraries: Versions): LossSource | null {
+  if (trainer === "ppo") return ofPpo(libraries);
+  if (COMPARES.has(trainer)) return ofComparing(libraries);
+  const liger = settings.boolean("fused_loss") === true && LIGER_LOSSES.has(trainer);
+  if (liger && !holds("trl>=1.15", libraries)) return { file: "trl", release: "1.16", forLiger: true };
+  return ofTrl(trainer, libraries);
+}
+
+/** Settings that only reinforcement learning has. */
 const REINFORCES: readonly SettingName[] = ["adv_estimator", "rollout_engine", "max_completion_length"];
 
 /** Which trainer runs: `trainer` (the plain one), `sft`, or one that keeps further models. */
 export function trainerOf(inputs: Document, settings: Settings): string {
   const stage = stageOf(settings);
   if (stage !== undefined) return stage;
-  const called = inputs.format.id === "trl" ? calledTrainer(inputs) : undefined;
+  const framework = frameworkOf(inputs.format);
+  const called = framework.trainer === "trl" ? calledTrainer(inputs) : undefined;
   if (called !== undefined) return called;
-  if (inputs.format.id === "verl")
-    return REINFORCES.some((name) => settings.find(name) !== undefined) ? "verl" : "trainer";
+  if (framework.reinforces !== undefined)
+    return REINFORCES.some((name) => settings.find(name) !== undefined) ? framework.reinforces : "trainer";
   if (settings.find("reward_model") !== undefined) return "ppo";
-  if (inputs.format.id !== "trl") return "trainer";
+  if (framework.trainer !== "trl") return "trainer";
   const root = inputs.main.config?.parsed.root;
   const written = root?.kind === "map" ? root.entries.map((entry) => entry.key) : [];
   const keys = new Set([...inputs.main.read.settings.map((setting) => setting.key), ...written]);

@@ -1,7 +1,9 @@
 /** Finding the configs that use a document: which documents are parts of runs, and walking a workspace. */
+
 import { hasDefaults } from "../formats/hydra";
 import { syntaxOf } from "../formats/parse";
 import { PINS_FILE } from "../formats/pins";
+import { frameworkOf } from "./frameworks";
 import type { DocumentStore, LoadedDocument } from "./store";
 import { ancestors, baseName, joinUri, parentOf, relativePath } from "./uris";
 
@@ -16,10 +18,6 @@ const SKIPPED_FOLDERS = new Set([
 ]);
 const DEEPEST = 8;
 
-/** Formats whose configs are put together by Hydra from files of groups. */
-const HYDRA: ReadonlySet<string> = new Set(["verl", "lightning", "nemo"]);
-/** Files that only take part in runs: a script that names one is its user, not the other way round. */
-const PARTS: ReadonlySet<string> = new Set(["deepspeed", "accelerate"]);
 /** Programs and scripts, which no script's run is the config of. */
 const PROGRAMS = /\.(?:py|sh|bash|slurm|sbatch)$/;
 /** Folder of configs: a file of a group may hold two keys that alone say nothing. */
@@ -110,7 +108,9 @@ export interface Users {
 export function partOf(document: LoadedDocument): Users | undefined {
   const name = baseName(document.uri);
   const grouped =
-    document.recognised === undefined ? CONFIG_FOLDER.test(document.uri) : HYDRA.has(document.recognised.format.id);
+    document.recognised === undefined
+      ? CONFIG_FOLDER.test(document.uri)
+      : frameworkOf(document.recognised.format).hydra === true;
   if (grouped && document.config?.parsed.syntax === "yaml" && name !== PINS_FILE) {
     // A list names a group's option, and a group's file may name further ones: only reading them tells.
     return {
@@ -129,13 +129,13 @@ export function partOf(document: LoadedDocument): Users | undefined {
         (document.text.includes(baseName(uri)) || text.includes("defaults")),
       uses: ({ uri, config, recognised }) =>
         config !== undefined &&
-        !PARTS.has(recognised?.format.id ?? "") &&
+        (recognised === undefined || frameworkOf(recognised.format).part === undefined) &&
         config.languageId !== "shell" &&
         config.languageId !== "python" &&
         (document.text.includes(baseName(uri)) || hasDefaults(config)),
     };
   }
-  if (document.recognised !== undefined && !PARTS.has(document.recognised.format.id)) return undefined;
+  if (document.recognised !== undefined && frameworkOf(document.recognised.format).part === undefined) return undefined;
   if (name === PINS_FILE) return { mayBe: () => true };
   if (name === "config.json" || name === "adapter_config.json") {
     // Pins may name the model, so the folder's name need not be in the config itself.

@@ -3,6 +3,7 @@
 import type { LibraryVersions } from "../core/training/run";
 import { table } from "../terms/table";
 import { FRAMEWORKS, type FrameworkLibrary, REQUIRED } from "./framework-versions";
+import type { Framework } from "./frameworks";
 
 export type Versions = LibraryVersions & Readonly<Record<FrameworkLibrary, string>>;
 
@@ -18,16 +19,9 @@ export const NEWEST: Versions = {
   bitsandbytes: "0.50",
 };
 
-/** What frameworks pin of them in their own requirements: in force where the workspace pins nothing. */
-const PINNED_BY: Readonly<Record<string, Partial<Versions>>> = table({
-  axolotl: { trl: "1.9" },
-  "llama-factory": { trl: "0.24" },
-  "ms-swift": { trl: "0.29" },
-});
-
-/** The versions a document of a format is read with when nothing says others. */
-export function standardLibraries(format: string): Versions {
-  return { ...NEWEST, ...PINNED_BY[format] };
+/** The versions a framework's documents are read with when nothing says others: what its requirements pin, else the newest. */
+export function standardLibraries({ pins }: Pick<Framework, "pins">): Versions {
+  return { ...NEWEST, ...pins };
 }
 
 export type Library = keyof Versions;

@@ -38,6 +38,15 @@ describe("analysis: Liger", () => {
     for (const family of ["gpt2", "bloom", "opt", "phi", "gpt_neox", "granite"]) assert.ok(!offered(family));
   });
 
+  it("is only for the types that LLaMA-Factory hands over", async () => {
+    const factory =
+      "model_name_or_path: ./model\nfinetuning_type: full\ntemplate: x\ncutoff_len: 64\nenable_liger_kernel: true\n";
+    const of = async (type: string): Promise<boolean> =>
+      (await runOf(`${factory}output_dir: out\nbf16: true\n`, { ...TINY_LLAMA, model_type: type }, "lf.yaml"))
+        .fusedLoss;
+    assert.deepEqual([await of("llama"), await of("smollm3")], [true, false]);
+  });
+
   it("reads axolotl's words for checkpoints that wait on the host", async () => {
     const axolotl = "base_model: ./model\ndatasets: []\nmicro_batch_size: 2\nsequence_len: 512\n";
     const of = async (value: string): Promise<unknown[]> => {

@@ -27,7 +27,7 @@ describe("defaults of TRL's trainers", () => {
           const field = name === "sequence_length" ? "max_length" : name;
           if (!(field in own)) continue;
           const [first] = [own[field]].flat();
-          const ours = trainerDefault("trl", trainer, name, { ...NEWEST, trl: version });
+          const ours = trainerDefault({ trlDefaults: true }, trainer, name, { ...NEWEST, trl: version });
           if (ours !== first) wrong.push(`${version} ${field}: ${String(ours)} instead of ${String(first)}`);
         }
       }

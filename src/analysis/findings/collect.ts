@@ -9,7 +9,7 @@ import type { FormatProblem } from "../../formats/types";
 import type { Span } from "../../syntax/tree";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
-import { TRAINER_FORMATS } from "../frameworks";
+import { frameworkOf } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import type { Problem } from "../problems";
 import type { Obstacle, Resolution } from "../resolve";
@@ -83,7 +83,7 @@ function duplicateFix({ config }: LoadedDocument, { start }: Span): Pick<Problem
 
 /** DeepSpeed takes HJSON, but these trainers read its file themselves (`json.load` in accelerate/utils/deepspeed.py). */
 function strictness({ format }: RunInputs, { uri, config }: LoadedDocument): Problem[] {
-  if (!TRAINER_FORMATS.has(format.id) || config?.languageId !== "json") return [];
+  if (frameworkOf(format).trainer === undefined || config?.languageId !== "json") return [];
   return config.parsed.problems
     .filter(({ code }) => code === "not-strict-json")
     .map((found) => ({
@@ -119,7 +119,8 @@ function modelProblems(inputs: RunInputs, resolution: Resolution, result: Estima
     // A part of a run names no model of its own; neither does a run that is not estimated anyway.
     const [first] = inputs.main.read.settings;
     const alone =
-      inputs.format.id === "deepspeed" || resolution.obstacles.some((found) => found.code === "not-modelled");
+      frameworkOf(inputs.format).part === "engine" ||
+      resolution.obstacles.some((found) => found.code === "not-modelled");
     if (alone || first === undefined || resolution.settings.open("model")?.unknown) return [];
     return [
       {
@@ -199,7 +200,7 @@ function obstacleProblems(inputs: RunInputs, resolution: Resolution): Problem[] 
 
 /** A whole run, its model known, that says nothing of a batch: DeepSpeed's file alone is no run, what is there has a finding of its own. */
 function unsaidBatch({ format, model }: RunInputs, { obstacles, settings }: Resolution): Obstacle | undefined {
-  const whole = format.id !== "deepspeed" && model?.kind === "found";
+  const whole = frameworkOf(format).part !== "engine" && model?.kind === "found";
   return whole && settings.all("micro_batch_size").length === 0 ? obstacles[0] : undefined;
 }
 

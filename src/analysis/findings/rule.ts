@@ -6,6 +6,7 @@ import { removing, replacing } from "../../formats/fix";
 import type { ProblemFix, Severity } from "../../formats/types";
 import type { SettingName } from "../../terms/settings";
 import type { Message, MessageId } from "../../words/message";
+import { type Framework, frameworkOf } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import type { Resolution } from "../resolve";
 import type { Place, Setting, Settings } from "../settings";
@@ -52,6 +53,7 @@ export interface Rule {
 export class Facts {
   readonly settings: Settings;
   readonly run: TrainingRun | null;
+  readonly framework: Framework;
   /** The trainer is Hugging Face's (TrainingArguments or TRL). */
   readonly trainer: boolean;
   readonly trl: boolean;
@@ -64,8 +66,9 @@ export class Facts {
   ) {
     this.settings = resolution.settings;
     this.run = resolution.run;
-    this.trl = inputs.format.id === "trl";
-    this.trainer = this.trl || inputs.format.id === "hf-training-arguments";
+    this.framework = frameworkOf(inputs.format);
+    this.trl = this.framework.trainer === "trl";
+    this.trainer = this.trl || this.framework.trainer === "plain";
   }
 
   /** Statement of a name in the run's own document. */
@@ -84,7 +87,7 @@ export class Facts {
       .find(
         (setting) =>
           setting.place?.uri === file.uri &&
-          (file !== this.inputs.main || this.inputs.format.id === "deepspeed" || setting.key.startsWith("deepspeed.")),
+          (file !== this.inputs.main || this.framework.part === "engine" || setting.key.startsWith("deepspeed.")),
       );
   }
 

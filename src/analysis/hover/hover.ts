@@ -10,7 +10,7 @@ import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import type { MessageId } from "../../words/message";
 import { inCode, inMarkdown } from "../../words/printable";
-import { PACKAGES } from "../framework-versions";
+import { frameworkOf } from "../frameworks";
 import { largestBatch, largestBatchAlone } from "../levers/batch";
 import { count, deviceLabel, gib, type Locale, markdown, size, t } from "../messages";
 import { effectOf } from "../messages/effects";
@@ -383,7 +383,7 @@ function versions(analysis: RunAnalysis): string {
   const named = LIBRARIES.filter(
     (library) =>
       library === "transformers" ||
-      library === PACKAGES[analysis.inputs.format.id] ||
+      library === frameworkOf(analysis.inputs.format).package ||
       (settings.string(`library.${library}`) !== undefined && libraries[library] !== NEWEST[library]),
   );
   return named.map((library) => `${library} ${libraries[library]}`).join(", ");
@@ -392,7 +392,8 @@ function versions(analysis: RunAnalysis): string {
 function noEstimate(analysis: RunAnalysis): string {
   const { base, locale, inputs } = analysis;
   const [obstacle] = base.resolution.obstacles;
-  if (inputs.format.id === "deepspeed" && inputs.model === undefined) return t(locale, "hover.part-of-a-run");
+  if (frameworkOf(inputs.format).part === "engine" && inputs.model === undefined)
+    return t(locale, "hover.part-of-a-run");
   if (obstacle !== undefined) return t(locale, "hover.no-estimate", { reason: markdown(obstacle.message, locale) });
   const result = base.result;
   return t(locale, "hover.no-estimate", {

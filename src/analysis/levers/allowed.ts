@@ -6,9 +6,9 @@ import type { Lever, LeverId, SearchOptions } from "../../core/advise/types";
 import { filledShare } from "../../core/allocator/lengths";
 import { DEVICES_PER_MACHINE } from "../../core/hardware/devices";
 import type { TrainingRun } from "../../core/training/run";
+import { frameworkOf } from "../frameworks";
 import type { Resolution } from "../resolve";
 import { sizeIn } from "../resolve/model";
-import { OFFLOADS_ALL } from "../resolve/step";
 import type { RunAnalysis } from "../run-analysis";
 import { editsFor } from "./edits";
 
@@ -69,7 +69,9 @@ function isWritable(analysis: RunAnalysis, run: TrainingRun, lever: Lever): bool
 /** Levers whose settings no file of the run can hold: LoRA in a config without adapter keys, for example. */
 function unwritable(analysis: RunAnalysis, run: TrainingRun, batch: Lever): LeverId[] {
   // The switch means one thing in a format.
-  const other: LeverId = OFFLOADS_ALL.has(analysis.inputs.format.id) ? "offload-checkpoints" : "offload-activations";
+  const { offloadsAll, ligerFamilies } = frameworkOf(analysis.inputs.format);
+  const other: LeverId[] = [offloadsAll === undefined ? "offload-activations" : "offload-checkpoints"];
+  if (ligerFamilies?.has(run.model.family) === false) other.push("fused-loss");
   const checkpointed = { ...run, checkpointing: run.checkpointing ?? { useReentrant: false } };
   const missing = [...LEVERS, packing(filledShare()), batch].flatMap((lever) => {
     // Some levers apply only after another one: what files can hold does not depend on that.
@@ -78,5 +80,5 @@ function unwritable(analysis: RunAnalysis, run: TrainingRun, batch: Lever): Leve
     const result = editsFor(analysis.inputs, analysis.base.resolution, option.settings);
     return "refused" in result || result.edits.length === 0 ? [lever.id] : [];
   });
-  return [...missing, other];
+  return [...missing, ...other];
 }

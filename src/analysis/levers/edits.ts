@@ -14,6 +14,7 @@ import type { ConfigDocument, EditContext, EditResult, KeySpec, SettingChange } 
 import { applyEdits } from "../../syntax/edit";
 import type { ShellCommand, SpanEdit } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
+import { frameworkOf } from "../frameworks";
 import { pinnedRunsOf, type RunInputs } from "../inputs";
 import { optionsOf } from "../program";
 import type { Resolution } from "../resolve";
@@ -26,9 +27,6 @@ const DEEPSPEED_NAMES = new Set(DEEPSPEED_KEYS.map((spec) => spec.name));
 
 /** Settings that HF compares with DeepSpeed's file and stops when they differ. */
 const COMPARED = new Set(["micro_batch_size", "gradient_accumulation_steps", "max_grad_norm", "bf16", "fp16"]);
-
-/** Formats whose lists of modules are text with commas; elsewhere a text is a pattern (peft/tuners/tuners_utils.py). */
-const SPLITS_NAMES: ReadonlySet<string> = new Set(["llama-factory", "ms-swift"]);
 
 const LIGER_PLUGIN = "axolotl.integrations.liger.LigerPlugin";
 
@@ -137,7 +135,7 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
       const which = (["recompute_method", "recompute_num_layers"] as const).filter(
         (name) => resolution.settings.find(name) === undefined,
       );
-      if (inputs.format.id === "megatron" && change.value === true && which.length > 0)
+      if (frameworkOf(inputs.format).recomputesByMethod === true && change.value === true && which.length > 0)
         return [change, ...which.map((name) => ({ name, value: name === "recompute_method" ? "uniform" : 1 }))];
       const byFsdp = resolution.settings.boolean("fsdp_activation_checkpointing") === true;
       return byFsdp && !on && change.value === false
@@ -176,7 +174,9 @@ function spelledOut(change: SettingChange, inputs: RunInputs, resolution: Resolu
       const names = String(change.value)
         .split(",")
         .map((name) => name.trim());
-      return names.length > 1 && !SPLITS_NAMES.has(inputs.format.id) ? [{ name: change.name, value: names }] : [change];
+      return names.length > 1 && frameworkOf(inputs.format).splitsNames !== true
+        ? [{ name: change.name, value: names }]
+        : [change];
     }
     case "fsdp":
       return has("fsdp_options")
@@ -283,7 +283,7 @@ function commandOf({ config }: LoadedDocument): ShellCommand | undefined {
 /** What a launch script or an accelerate config says: numbers where they stand, the allocator before the command. */
 function editLaunch({ document, changes }: Work, config: ConfigDocument, resolution: Resolution): EditResult {
   const format = document.recognised?.format;
-  if (format?.id === "accelerate") return format.edit(config, changes);
+  if (format !== undefined && frameworkOf(format).part === "launcher") return format.edit(config, changes);
   const edits: SpanEdit[] = [];
   for (const { name, value } of changes) {
     const stated = resolution.resolved.get(name) ?? resolution.settings.find(name);

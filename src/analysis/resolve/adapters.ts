@@ -217,7 +217,7 @@ function adapterFrom(
   const kind = String(origin.value).toLowerCase().replaceAll("_", "-");
   const known = origin.name === "adapter" ? ADAPTERS[kind] : "lora";
   // Axolotl tells `lora` and `qlora` apart by name.
-  const named = c.inputs.format.id === "axolotl" && typeof stated?.value === "string";
+  const named = c.framework.namesQlora === true && typeof stated?.value === "string";
   const type = known === undefined || known === "lora" ? loraType(c, stated) : known;
   const word = type !== "lora" ? type : named ? String(stated?.value) : inFourBits(quantization) ? "qlora" : "lora";
   c.keep("adapter", origin, known === undefined ? kind : word);

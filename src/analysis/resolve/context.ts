@@ -3,10 +3,10 @@ import { type SettingName, settingName } from "../../terms/settings";
 import { type Message, say } from "../../words/message";
 import { overrideValue } from "../asked";
 import { defaultOf, keyFor, trainerDefault } from "../defaults";
-import { TRAINER_FORMATS } from "../frameworks";
+import { type Framework, frameworkOf, type LossSource } from "../frameworks";
 import { librariesOf, type RunInputs } from "../inputs";
 import { type From, type Place, type Setting, Settings, type SettingValue } from "../settings";
-import { type LossSource, lossesOf } from "../trainers";
+import { lossesOf } from "../trainers";
 import type { Versions } from "../versions";
 import type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./types";
 
@@ -17,6 +17,7 @@ export class ResolveContext {
   readonly trains: boolean;
   /** Whether the document is a TRL config. */
   readonly trl: boolean;
+  readonly framework: Framework;
   readonly settings: Settings;
   /** The captured losses that are the run's, or stand for them; null: the plain Trainer's own. */
   readonly losses: LossSource | null;
@@ -33,11 +34,12 @@ export class ResolveContext {
   ) {
     const overrides = choice.set === undefined ? [] : overrideSettings(inputs, choice.set);
     this.settings = new Settings([{ id: "override", settings: overrides }, ...inputs.layers]);
-    this.libraries = librariesOf(this.settings, inputs.format.id);
+    this.framework = frameworkOf(inputs.format);
+    this.libraries = librariesOf(this.settings, this.framework);
     this.losses = lossesOf(inputs, this.settings, this.libraries);
     this.ownLoop = this.settings.boolean("own_loop") === true;
-    this.trains = this.ownLoop || TRAINER_FORMATS.has(inputs.format.id);
-    this.trl = inputs.format.id === "trl";
+    this.trains = this.ownLoop || this.framework.trainer !== undefined;
+    this.trl = this.framework.trainer === "trl";
   }
 
   /** Records a decided value. */
@@ -92,7 +94,7 @@ export class ResolveContext {
 
   /** A default of the trainer's own config class. */
   ofTrainer(name: SettingName): ReturnType<typeof trainerDefault> {
-    return trainerDefault(this.inputs.format.id, this.trainer, name, this.libraries);
+    return trainerDefault(this.framework, this.trainer, name, this.libraries);
   }
 
   /** A default the format's own table states. */

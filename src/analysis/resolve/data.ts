@@ -4,7 +4,6 @@ import type { ModelConfig, Task, TrainingRun } from "../../core/training/run";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { defaultOf, keyFor } from "../defaults";
-import { frameworkOf } from "../frameworks";
 import type { ResolveContext } from "./context";
 import { evenBatches, LONGEST_KEY, longestSample } from "./padding";
 import {
@@ -124,8 +123,7 @@ function derivedBatch(c: ResolveContext): number | null {
 /** Micro-batches per step; frameworks with loops of their own count them from the global batch. */
 export function accumulationOf(c: ResolveContext, micro: number | null, replicas: number): number {
   const total = c.settings.find("global_batch_size");
-  const open =
-    frameworkOf(c.inputs.format.id) !== undefined && c.settings.all("gradient_accumulation_steps").length === 0;
+  const open = c.framework.ownCode === true && c.settings.all("gradient_accumulation_steps").length === 0;
   const steps = open && micro !== null && typeof total?.value === "number" ? total.value / (micro * replicas) : 0;
   if (total === undefined || steps < 1 || !Number.isInteger(steps))
     return Number(c.value("gradient_accumulation_steps", 1));
@@ -304,7 +302,7 @@ function knowsTextsAlone(c: ResolveContext): boolean {
  * `processor_type` (axolotl/utils/config/__init__.py, `cfg.is_multimodal`).
  */
 function givenTextsAlone(c: ResolveContext): boolean {
-  if (c.inputs.format.id === "axolotl") return c.settings.string("processor_type") === undefined;
+  if (c.framework.namesProcessor === true) return c.settings.string("processor_type") === undefined;
   return c.settings.boolean("words_alone") === true;
 }
 

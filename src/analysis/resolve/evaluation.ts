@@ -23,7 +23,7 @@ interface Sizes {
 function evaluates(c: ResolveContext): boolean {
   const strategy = c.settings.find("eval_strategy");
   if (strategy !== undefined) return strategy.value !== "no" && strategy.value !== false;
-  if (c.inputs.format.id === "axolotl") return (c.settings.number("validation_share") ?? 0) > 0;
+  if (c.framework.evaluatesValidation === true) return (c.settings.number("validation_share") ?? 0) > 0;
   return SWITCHES.some((name) => c.settings.boolean(name) === true);
 }
 
@@ -82,7 +82,6 @@ export function generationOf(c: ResolveContext, task: Task, evaluation: Evaluati
   if (evaluation === null || c.settings.boolean("predict_with_generate") !== true) return null;
   if (c.settings.boolean("prediction_loss_only") === true || (task !== "causal-lm" && task !== "seq2seq-lm"))
     return null;
-  const factory = c.inputs.format.id === "llama-factory";
   const stated = c.settings.number("generation_max_length") ?? c.settings.number("generation_target_length");
   const total = stated ?? DEFAULT_LENGTH;
   const prompt = evaluation.sequenceLength;
@@ -99,7 +98,7 @@ export function generationOf(c: ResolveContext, task: Task, evaluation: Evaluati
     promptLength: prompt,
     newTokens: Math.max(1, added),
     beams: Math.max(1, c.settings.number("generation_num_beams") ?? 1),
-    samples: factory,
+    samples: c.framework.samples === true,
     cache: "dynamic",
   };
 }

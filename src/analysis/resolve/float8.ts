@@ -13,19 +13,6 @@ import type { ResolveContext } from "./context";
 
 const RECIPES: ReadonlySet<string> = new Set<Float8Recipe>(["tensorwise", "rowwise", "rowwise_with_gw_hp"]);
 
-/** What each format's library does when nothing is said; others are run by accelerate. */
-const BY_FORMAT: Readonly<Record<string, Pick<Float8Spec, "backend" | "keeps" | "cachesWeights">>> = table({
-  "llama-factory": { backend: "torchao", keeps: "head", cachesWeights: false },
-  torchtune: { backend: "torchao", keeps: "head", cachesWeights: false },
-  torchtitan: { backend: "torchao", keeps: "none", cachesWeights: false },
-  megatron: { backend: "transformer-engine", keeps: "head", cachesWeights: true },
-  nemo: { backend: "transformer-engine", keeps: "head", cachesWeights: true },
-  "ms-swift": { backend: "transformer-engine", keeps: "head", cachesWeights: true },
-  "gpt-neox": { backend: "transformer-engine", keeps: "head", cachesWeights: false },
-  lightning: { backend: "transformer-engine", keeps: "none", cachesWeights: false },
-  "llm-foundry": { backend: "transformer-engine", keeps: "none", cachesWeights: false },
-});
-
 /** Backends by the words of accelerate and LLaMA-Factory. */
 const BACKENDS: Readonly<Record<string, Float8Spec["backend"]>> = table({
   ao: "torchao",
@@ -48,7 +35,7 @@ function switchOf(c: ResolveContext): Setting | undefined {
 export function float8Of(c: ResolveContext): Float8Spec | null {
   const stated = switchOf(c);
   if (stated === undefined) return null;
-  const own = BY_FORMAT[c.inputs.format.id];
+  const own = c.framework.float8;
   const name = c.settings.find("fp8_backend");
   const named = BACKENDS[String(name?.value ?? "").toLowerCase()];
   const backend = named ?? own?.backend ?? "torchao";

@@ -38,7 +38,7 @@ import {
   steppedOf,
 } from "./step";
 import { trainedOf } from "./trained";
-import { classified, flavourOf, generatedLengths, trainerSpecOf } from "./trainer";
+import { classified, generatedLengths, trainerSpecOf } from "./trainer";
 import type { Choice, Resolution } from "./types";
 
 export type { Choice, Obstacle, Resolution, Resolved, Supposition } from "./types";
@@ -49,9 +49,9 @@ const TAUGHT: ReadonlySet<Task> = new Set(["causal-lm", "image-text-to-text"]);
 /** Resolves a run; pure, so that what-ifs and curves are the same function with other overrides. */
 export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const c = new ResolveContext(inputs, choice);
-  if (inputs.format.id === "nnunet") return resolveNnunet(c);
+  if (c.framework.plans === true) return resolveNnunet(c);
   const trainer = trainerOf(c.inputs, c.settings);
-  const flavour = flavourOf(inputs.format.id, trainer);
+  const flavour = c.framework.flavours?.[trainer];
   c.trainer = flavour?.kind ?? trainer;
   const reward = flavour?.kind === "reward";
   const ownLoss = OWN_LOSS[trainer];
@@ -60,7 +60,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const labels = ownLoss?.labels ?? c.settings.number("num_labels") ?? 0;
   const model = classified(reward || task === "multiple-choice" ? 1 : labels, found);
   const config = model?.config ?? {};
-  const ownCode = standsFor(c.inputs.format.id, c.settings);
+  const ownCode = standsFor(c.framework, c.settings);
   if (c.inputs.model?.kind === "found" && c.inputs.model.source === "assumed")
     c.suppose(say("assume.vocabulary", { size: Number(config["vocab_size"]) }), "model");
   if (ownCode !== undefined && model !== null) c.suppose(say("assume.own-code", { framework: ownCode }), "model");
@@ -85,7 +85,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const fusedLoss = fusedLossOf(c, trainer, model?.family) && labelSmoothing === 0;
   const chunkedLoss = chunkedLossOf(c);
   // Weights stored in the dtype the framework computes in need no autocast.
-  const pure = !c.trains && c.inputs.format.id !== "deepspeed" && loadDtype === precision;
+  const pure = !c.trains && c.framework.part !== "engine" && loadDtype === precision;
   const parallel = parallelOf(c, config, precision, worldSizeOf(c, device.spec));
   const optimizer = steppedOf(c, chosen, parallel);
   const packing = c.settings.find("packing");
@@ -146,7 +146,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           // Losses of their own never take Liger's: TRL leaves its layers only. SFT's is as good as fused.
           fusedLoss: fusedLoss && (spec === null || spec.kind === "sft"),
           ...(chunkedLoss === null ? {} : { chunkedLoss }),
-          fusedLayers: fusedLayersOf(c),
+          fusedLayers: fusedLayersOf(c, model?.family),
           labelSmoothing,
           trainer: TAUGHT.has(task) || spec?.kind !== "sft" ? spec : null,
           parallel,

@@ -1,15 +1,8 @@
 /** How LoRA's factors get their first values: drawn, or made from the weights they stand beside. */
 import { initializationNamed } from "../../core/training/adapters/initialization";
 import type { InitializationSpec } from "../../core/training/run";
-import type { SchemaId } from "../../formats/types";
 import { say } from "../../words/message";
 import type { ResolveContext } from "./context";
-
-/**
- * Formats whose programs load the model where it is trained, before the adapter is put on: llamafactory/hparams/parser.py
- * (`device_map`), axolotl/loaders/model.py (`_set_device_map_config`), swift/utils/torch_utils.py (get_default_device_map).
- */
-const LOADS_ON_DEVICE: ReadonlySet<SchemaId> = new Set(["llama-factory", "axolotl", "ms-swift"]);
 
 /** Ways that gather something from data first (peft/tuners/lora/{eva,corda,loraga}.py). */
 const FROM_DATA = /^(?:eva|corda|lora_ga)$/;
@@ -40,8 +33,8 @@ function loftqOf({ settings }: ResolveContext): Pick<InitializationSpec, "bits" 
  * model it is given by name onto the device, if there is one process (trl/trainer/utils.py, create_model_from_path).
  */
 function loadsOnDevice(c: ResolveContext): boolean {
-  const { settings, inputs, trl } = c;
-  if (LOADS_ON_DEVICE.has(inputs.format.id)) return true;
+  const { settings, framework, trl } = c;
+  if (framework.loadsOnDevice === true) return true;
   const map = settings.find("device_map");
   if (map !== undefined) return map.value !== null && map.value !== "cpu";
   const processes = settings.number("world_size") ?? c.choice.deviceCount ?? 1;

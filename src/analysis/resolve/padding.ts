@@ -2,7 +2,6 @@
 import type { SampleLengths } from "../../core/allocator/lengths";
 import type { Task } from "../../core/training/run";
 import { say } from "../../words/message";
-import { frameworkOf } from "../frameworks";
 import type { ResolveContext } from "./context";
 import type { Padding } from "./types";
 
@@ -25,16 +24,13 @@ function pinnedLengths({ settings }: ResolveContext): SampleLengths | undefined 
 /** The pin that says how long the longest sample is. */
 export const LONGEST_KEY = "lengths.max";
 
-/** axolotl's collators round up to 64 (utils/collators/batching.py). */
-const AXOLOTL_MULTIPLE = 64;
-
 /** Tasks whose batches hold pictures alone, all of one size. */
 const PICTURES_ALONE: ReadonlySet<Task> = new Set(["image-cls", "image-segmentation", "masked-image"]);
 
 /** Whether batches are filled or padded to the full length whatever their samples are. */
-export function evenBatches({ settings, inputs }: ResolveContext): boolean {
+export function evenBatches({ settings, framework }: ResolveContext): boolean {
   const even = (["packing", "pad_to_sequence_length"] as const).some((name) => settings.boolean(name) === true);
-  return even || settings.string("padding") === "max_length" || frameworkOf(inputs.format.id)?.fillsSequences === true;
+  return even || settings.string("padding") === "max_length" || framework.fillsSequences === true;
 }
 
 /** Tokens of the longest sample that the pins know of, padded as batches are; undefined: nothing is pinned. */
@@ -44,8 +40,8 @@ export function longestSample(c: ResolveContext): number | undefined {
   return longest === undefined ? undefined : Math.ceil(longest / multipleOf(c)) * multipleOf(c);
 }
 
-function multipleOf({ settings, inputs }: ResolveContext): number {
-  return settings.number("pad_to_multiple_of") ?? (inputs.format.id === "axolotl" ? AXOLOTL_MULTIPLE : 1);
+function multipleOf({ settings, framework }: ResolveContext): number {
+  return settings.number("pad_to_multiple_of") ?? framework.padsTo ?? 1;
 }
 
 /** null: every step has the same length (packed, padded to the maximum, images), or nothing trains here. */

@@ -16,7 +16,6 @@ import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { defaultOf } from "../defaults";
-import { frameworkOf } from "../frameworks";
 import type { Setting } from "../settings";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
@@ -41,12 +40,12 @@ export function parallelOf(c: ResolveContext, config: ModelConfig, compute: Comp
     if (stated !== undefined) c.put(name, value, stated.from, stated.key, stated.place);
     return value;
   };
-  const framework = frameworkOf(c.inputs.format.id);
-  const owned = framework?.mainParameters === true && c.inputs.deepspeed === undefined;
+  const { framework } = c;
+  const owned = framework.mainParameters === true && c.inputs.deepspeed === undefined;
   const deepspeed = owned ? null : deepspeedSpec(c, config, compute);
   const fsdp = deepspeed === null ? fsdpSpec(c, worldSize) : null;
   const main = owned && fsdp === null ? mainParametersOf(c, compute) : undefined;
-  const split = settings.boolean("sequence_parallelism") ?? framework?.sequenceParallel;
+  const split = settings.boolean("sequence_parallelism") ?? framework.sequenceParallel;
   const contextParallel = Math.max(degree("context_parallel"), settings.number("sequence_parallel") ?? 1);
   return {
     worldSize,
@@ -82,7 +81,7 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     const stated = settings.find(name);
     if (stated !== undefined) c.put(name, stated.value, stated.from, stated.key, stated.place);
   }
-  const engine = frameworkOf(inputs.format.id)?.deepspeed === true;
+  const engine = c.framework.deepspeed === true;
   if (!engine && inputs.deepspeed === undefined && (asked === undefined || asked.value === 0)) {
     if (asked !== undefined) c.put("zero_stage", 0, asked.from, asked.key, asked.place);
     return null;
@@ -95,7 +94,7 @@ function deepspeedSpec(c: ResolveContext, config: ModelConfig, compute: Compute)
     | 3;
   if (asked !== undefined) c.put("zero_stage", zeroStage, asked.from, asked.key, asked.place);
   else c.put("zero_stage", 0, "default", "zero_optimization.stage", null);
-  const underHf = inputs.format.id !== "deepspeed";
+  const underHf = c.framework.part !== "engine";
 
   const number = (name: SettingName): number => {
     const stated = settings.find(name);
@@ -180,7 +179,7 @@ const GRAD_DTYPES: Readonly<Record<string, DType>> = table({
 function engineDtype(c: ResolveContext, compute: Compute): DeepSpeedSpec["engineDtype"] {
   if (compute !== null) return compute;
   const open = [c.settings.open("bf16"), c.settings.open("fp16")].some((setting) => setting?.auto);
-  if (open && c.inputs.format.id === "deepspeed") {
+  if (open && c.framework.part === "engine") {
     c.suppose(say("assume.auto-precision"), "bf16.enabled");
     return "bfloat16";
   }
@@ -210,7 +209,7 @@ function replicasOf(c: ResolveContext, sharding: FsdpSpec["sharding"], worldSize
 /** `fsdp: "full_shard auto_wrap offload"` (4.x), or `fsdp: true` with `fsdp_config` (5.x). */
 /** What a framework shards by itself on several GPUs. */
 function shardedByFramework(c: ResolveContext, worldSize: number): Setting | undefined {
-  const shards = worldSize > 1 ? frameworkOf(c.inputs.format.id)?.shards : undefined;
+  const shards = worldSize > 1 ? c.framework.shards : undefined;
   return shards === undefined ? undefined : { name: "fsdp", value: shards, from: "default", key: "fsdp", place: null };
 }
 
@@ -229,7 +228,7 @@ function fsdpSpec(c: ResolveContext, worldSize: number): FsdpSpec | null {
   const sharding = words.map((word) => SHARDING[word]).find((value) => value !== undefined) ?? "full_shard";
   c.put("fsdp", sharding, origin.from, origin.key, origin.place);
   const replicas = replicasOf(c, sharding, worldSize);
-  const own = frameworkOf(c.inputs.format.id)?.fsdp ?? {};
+  const own = c.framework.fsdp ?? {};
   const known = own.version ?? (holds("transformers>=5", c.libraries) ? 2 : 1);
   const engine = settings.string("strategy") === "fsdp2" ? 2 : undefined;
   const version = (settings.number("fsdp_version") ?? engine ?? known) === 2 ? 2 : 1;

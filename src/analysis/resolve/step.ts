@@ -52,7 +52,7 @@ export function attentionOf(c: ResolveContext, config: ModelConfig): Attention {
   // transformers/modeling_utils.py (_check_and_enable_sdpa) and utils/import_utils.py (is_torch_sdpa_available); code of
   // frameworks of their own calls the fused operator itself.
   const fused =
-    standsFor(c.inputs.format.id, c.settings) !== undefined ||
+    standsFor(c.framework, c.settings) !== undefined ||
     !(holds("transformers<4.36", c.libraries) || holds("torch<2.1", c.libraries) || hasOnlyEager(c, config));
   const attention = fused ? "sdpa" : "eager";
   if (c.trains) c.put("attention", attention, "default", "attn_implementation", null);
@@ -77,14 +77,14 @@ export function checkpointingOf(c: ResolveContext): TrainingRun["checkpointing"]
   // gpt-neox hands it to DeepSpeed's pipeline (activation_checkpoint_interval).
   const together = Math.trunc(c.settings.number("checkpoint_num_layers") ?? 1);
   const offloads =
-    (c.settings.boolean("offload_activations") === true && !OFFLOADS_ALL.has(c.inputs.format.id)) ||
+    (c.settings.boolean("offload_activations") === true && c.framework.offloadsAll === undefined) ||
     c.settings.string("offload_activations") === "legacy" ||
     written("offload") === "true";
   return {
     useReentrant,
     ...(every > 1 ? { everyNLayers: every } : {}),
     // torchtune and torchtitan count layers from 1 (apply_selective_activation_checkpointing).
-    ...(every > 1 && COUNTS_FROM_ONE.has(c.inputs.format.id) ? { firstLayer: every - 1 } : {}),
+    ...(every > 1 && c.framework.countsLayersFromOne === true ? { firstLayer: every - 1 } : {}),
     ...(together > 1 ? { layersTogether: together } : {}),
     ...(offloads ? { offloads } : {}),
   };
@@ -115,7 +115,7 @@ export function recomputesModules(c: ResolveContext, attention: Attention): bool
 
 /** torchtitan checkpoints selectively unless told otherwise (config/job_config.py). */
 function isSelective(c: ResolveContext): boolean {
-  if (c.inputs.format.id !== "torchtitan") return false;
+  if (c.framework.checkpointsSelectively !== true) return false;
   const stated = c.settings.find("gradient_checkpointing");
   return stated === undefined || (stated.from !== "pin" && c.settings.string("checkpoint_kind") === "selective");
 }
@@ -126,17 +126,8 @@ function selectedOf(c: ResolveContext): Pick<CheckpointingSpec, "selective" | "e
   return every >= 1 ? { everyNLayers: every, firstLayer: every - 1 } : { selective: true };
 }
 
-const COUNTS_FROM_ONE = new Set(["torchtune", "torchtitan"]);
-
-/** Formats whose switch sends every saved activation to the host (OffloadActivations), not only layer inputs. */
-export const OFFLOADS_ALL: ReadonlyMap<string, "each" | "once"> = new Map([
-  ["trl", "once"],
-  ["axolotl", "once"],
-  ["torchtune", "each"],
-]);
-
 export function offloadsActivations(c: ResolveContext): "each" | "once" | null {
-  return c.settings.boolean("offload_activations") === true ? (OFFLOADS_ALL.get(c.inputs.format.id) ?? null) : null;
+  return c.settings.boolean("offload_activations") === true ? (c.framework.offloadsAll ?? null) : null;
 }
 
 /** FSDP's own checkpointing wraps each of its units, never reentrant (accelerate's `fsdp2_apply_ac`, `prepare_model`). */
@@ -151,8 +142,6 @@ function checkpointedByFsdp(c: ResolveContext): TrainingRun["checkpointing"] {
   return { useReentrant: false, wrapped: true };
 }
 
-/** Frameworks that compile each layer for itself (torchtune/training/_compile.py, torchtitan's `apply_compile`). */
-const COMPILES_LAYERS: ReadonlySet<string> = new Set(["torchtune", "torchtitan"]);
 /** torchtitan's own section of compilation compiles the loss, too, unless told otherwise (`compile.components`). */
 const COMPILES_LOSS = "compile.enable";
 /** Backends that run operators as they are. */
@@ -171,7 +160,7 @@ export function compiledOf(c: ResolveContext): NonNullable<TrainingRun["compiled
   if (on === undefined || on.value === null || on.value === false) return null;
   if (backend !== undefined && RUNS_EAGERLY.has(String(backend.value).toLowerCase())) return null;
   c.suppose(say("assume.compile"), on.key);
-  const whole = c.settings.boolean("regional_compilation") !== true && !COMPILES_LAYERS.has(c.inputs.format.id);
+  const whole = c.settings.boolean("regional_compilation") !== true && c.framework.compilesLayers !== true;
   if (offloadsActivations(c) !== null)
     c.suppose(say(whole ? "assume.compile-offload" : "assume.compile-offload-layers"), on.key);
   if (whole) return "model";
@@ -322,8 +311,7 @@ export function chunkedLossOf(c: ResolveContext): ChunkedLossSpec | null {
 /** Liger's loss where it knows the model, a framework's own fused head, or TRL's chunked loss (the default of SFT since 1.7). */
 export function fusedLossOf(c: ResolveContext, trainer: string, family: string | undefined): boolean {
   if (c.settings.boolean("fused_head") === true) return true;
-  const patched = family !== undefined && ligerPatches(family, "fused_linear_cross_entropy");
-  if (c.settings.boolean("fused_loss") === true && patched) return true;
+  if (family !== undefined && patchedBy(c, family) && ligerPatches(family, "fused_linear_cross_entropy")) return true;
   const loss = c.settings.string("loss_type");
   if (loss === "chunked_nll") return true;
   if (trainer !== "sft") return false;
@@ -331,10 +319,15 @@ export function fusedLossOf(c: ResolveContext, trainer: string, family: string |
 }
 
 /** Which of Liger's layers run: all of them with its switch, unless they have switches of their own. */
-export function fusedLayersOf(c: ResolveContext): NonNullable<TrainingRun["fusedLayers"]> {
+export function fusedLayersOf(c: ResolveContext, family: string | undefined): NonNullable<TrainingRun["fusedLayers"]> {
   const own = c.settings.find("fused_layers")?.value;
   if (own === "norms" || own === "gates" || typeof own === "boolean") return own;
-  return c.settings.boolean("fused_loss") === true;
+  return family !== undefined && patchedBy(c, family);
+}
+
+/** Whether Liger is switched on, and the framework hands it models of the type. */
+function patchedBy({ settings, framework: { ligerFamilies } }: ResolveContext, family: string): boolean {
+  return settings.boolean("fused_loss") === true && ligerFamilies?.has(family) !== false;
 }
 
 /** DeepSpeed's optimizers by the HF name with the same memory. */

@@ -16,8 +16,9 @@ import type {
 } from "../../core/training/run";
 import { paced } from "../../core/training/trainers/pace";
 import type { SettingName } from "../../terms/settings";
-import { table, tables } from "../../terms/table";
+import { table } from "../../terms/table";
 import { say } from "../../words/message";
+import { type Flavour, frameworkOf } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import type { Settings } from "../settings";
 import { holds } from "../versions";
@@ -25,52 +26,6 @@ import type { ResolveContext } from "./context";
 
 /** Since then SFT's loss goes through the fused head, too (trl/trainer/utils.py, add_fused_lm_head). */
 const FUSED_HEAD = "trl>=1.15";
-
-/** A trainer as frameworks name it: whose class it is, and the loss where the name says it. */
-interface Flavour {
-  readonly kind: TrainerKind;
-  readonly loss?: string;
-}
-
-const OF_TRL: Readonly<Record<string, Flavour>> = table({
-  dpo: { kind: "dpo" },
-  kto: { kind: "kto" },
-  orpo: { kind: "orpo" },
-  cpo: { kind: "cpo" },
-  reward: { kind: "reward" },
-  grpo: { kind: "grpo" },
-  rloo: { kind: "rloo" },
-  gkd: { kind: "gkd" },
-});
-
-/**
- * Trainers whose loss is captured, by format. Sources: axolotl/core/builders/rl.py (0.19),
- * swift/arguments/rlhf_args.py (4.6), llamafactory/train/tuner.py (0.9.5).
- */
-const MODELLED: Readonly<Record<string, Readonly<Record<string, Flavour>>>> = tables({
-  trl: {
-    ...OF_TRL,
-    ppo: { kind: "ppo" },
-    "online-dpo": { kind: "online-dpo" },
-    xpo: { kind: "xpo" },
-    "nash-md": { kind: "nash-md" },
-  },
-  axolotl: {
-    ...OF_TRL,
-    ipo: { kind: "dpo", loss: "ipo" },
-    simpo: { kind: "cpo", loss: "simpo" },
-    gdpo: { kind: "grpo" },
-  },
-  "ms-swift": { ...OF_TRL, simpo: { kind: "cpo", loss: "simpo" }, rm: { kind: "reward" } },
-  // Every estimator without a critic runs the same update.
-  verl: { verl: { kind: "grpo" } },
-  "llama-factory": { dpo: { kind: "dpo" }, kto: { kind: "kto" }, rm: { kind: "rm" } },
-});
-
-/** The captured trainer behind a name; undefined when there is none. */
-export function flavourOf(format: string, trainer: string): Flavour | undefined {
-  return MODELLED[format]?.[trainer];
-}
 
 /** Trainers that generate the completions they learn from. */
 const GENERATES: ReadonlySet<TrainerKind> = new Set(["grpo", "rloo"]);
@@ -115,7 +70,7 @@ const ASSUMED_PROMPT = 512;
  * @param sees whether the model reads pictures, too
  */
 export function generatedLengths(c: ResolveContext, trainer: string, sees: boolean): GeneratedLengths | null {
-  const kind = flavourOf(c.inputs.format.id, trainer)?.kind;
+  const kind = c.framework.flavours?.[trainer]?.kind;
   const ppo = kind === "ppo";
   if (c.losses === null || kind === undefined || !(ppo || GENERATES.has(kind))) return null;
   const completion = Number(ppo ? c.value("response_length", RESPONSE) : c.value("max_completion_length", 512));
@@ -149,7 +104,7 @@ export function trainerSpecOf(
   batch: Batch,
 ): TrainerSpec | null {
   if (c.trl && trainer === "sft") return sftSpec(c, sequenceLength);
-  const flavour = flavourOf(c.inputs.format.id, trainer);
+  const flavour = c.framework.flavours?.[trainer];
   if (c.losses === null || flavour === undefined) return null;
   const { standsFor, forLiger, release, kernels } = c.losses;
   if (forLiger) c.suppose(say("assume.liger-loss", { trainer: trainer.toUpperCase() }), "libraries");
@@ -487,9 +442,9 @@ function cacheOf(c: ResolveContext, batch: Batch): Pick<RolloutSpec, "cache" | "
   return cache === undefined ? {} : { cache };
 }
 
-/** Whether the trainer is told the config's share for vLLM: axolotl hands it on only with a mode (core/trainers/grpo/__init__.py). */
+/** Whether the trainer is told the config's share for vLLM. */
 export function handsOnVllmShare({ format }: RunInputs, settings: Settings): boolean {
-  return format.id !== "axolotl" || settings.find("vllm_mode") !== undefined;
+  return frameworkOf(format).vllmShareNeedsMode !== true || settings.find("vllm_mode") !== undefined;
 }
 
 /** vLLM on the training GPUs takes a share of the card: weights, cache and all; asleep it keeps none (its sleep level 2). */
@@ -519,7 +474,7 @@ function variantOf(c: ResolveContext, { kind, loss: own }: Flavour, adapted: boo
     const centered = c.settings.number("center_rewards_coefficient") !== undefined;
     return { centered, ...(c.losses?.file === "trl-0.17" ? { apart: true } : {}) };
   }
-  if (c.inputs.format.id === "llama-factory") {
+  if (c.framework.prefLoss === true) {
     const loss = kind === "kto" ? "kto" : String(c.value("pref_loss", "sigmoid"));
     return { loss, reference: WITHOUT_REFERENCE.has(loss) ? "none" : referenceOf(c, kind, adapted) };
   }

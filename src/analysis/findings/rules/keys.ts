@@ -98,7 +98,7 @@ export const KEY_RULES: readonly Rule[] = [
         const at = facts.own(first);
         const other = facts.own(second);
         const both = at?.value === true && other?.value === true && inOneCall(facts, at, other);
-        return hit(at, both && facts.inputs.format.id !== "deepspeed", {
+        return hit(at, both && facts.framework.part !== "engine", {
           args: { one: at?.key ?? first, other: other?.key ?? second },
           related: [other],
           fixes: replacement(at, "false", false),
@@ -119,9 +119,7 @@ export const KEY_RULES: readonly Rule[] = [
         if (reads(facts)) return [];
         return names.flatMap((name): readonly Hit[] => {
           const at =
-            facts.inputs.format.id === "deepspeed" || name.startsWith("stage3")
-              ? facts.deepspeed(name)
-              : facts.own(name);
+            facts.framework.part === "engine" || name.startsWith("stage3") ? facts.deepspeed(name) : facts.own(name);
           if (at === undefined) return [];
           const mends = [...(fixes?.(at) ?? []), ...removal(at)];
           const key = at.key.replace(/^.*\./, "");

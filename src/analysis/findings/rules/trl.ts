@@ -5,20 +5,8 @@ import { handsOnVllmShare } from "../../resolve/trainer";
 import { holds } from "../../versions";
 import { type Facts, hit, type Rule, replacement, set } from "../rule";
 
-/** Trainers whose packing leaves it to the attention kernel to keep samples apart. */
-const PACKS: ReadonlySet<string> = new Set(["trl", "hf-training-arguments", "ms-swift", "axolotl"]);
-
-/**
- * Whether packed samples do not see each other anyway: Megatron's and verl's attention always takes their lengths, axolotl
- * masks SDPA by sample (`check_sample_packing_without_attention` in axolotl/utils/schemas/validation.py).
- */
-function keepsSamplesApart(facts: Facts): boolean {
-  const { id } = facts.inputs.format;
-  if (id === "axolotl") return facts.settings.string("attention") === "sdpa";
-  // The keys of `megatron sft`, which are Megatron's own.
-  if (id === "ms-swift") return facts.own("tensor_parallel") !== undefined;
-  return !PACKS.has(id);
-}
+/** Whether packed samples do not see each other anyway, whatever the attention kernel: Megatron's and verl's always take their lengths. */
+const keepsSamplesApart = ({ framework, settings }: Facts): boolean => framework.packs?.(settings) !== "by-kernel";
 
 export const TRL_RULES: readonly Rule[] = [
   {

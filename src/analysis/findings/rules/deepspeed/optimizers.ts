@@ -22,7 +22,7 @@ export const DEEPSPEED_OPTIMIZERS_RULES: readonly Rule[] = [
     },
     check: (facts) => {
       const at = facts.deepspeed("deepspeed_optimizer_max_grad_norm");
-      const alone = facts.inputs.format.id === "deepspeed";
+      const alone = facts.framework.part === "engine";
       return hit(at, typeof at?.value === "number" && at.value > 0, {
         fixes: removal(at),
         ...(alone ? { severity: "warning" as const } : {}),

@@ -1,5 +1,4 @@
 /** Kinds of attention. */
-import { TRAINER_FORMATS } from "../../../frameworks";
 import { hit, type Rule, set } from "../../rule";
 
 export const TRAINER_ATTENTION_RULES: readonly Rule[] = [
@@ -36,7 +35,7 @@ export const TRAINER_ATTENTION_RULES: readonly Rule[] = [
       const float =
         facts.run?.loadDtype === "float32" && facts.run.autocast === null && facts.run.parallel.deepspeed === null;
       // Other frameworks choose another kernel then (Transformer Engine), or set their precision themselves.
-      const stops = TRAINER_FORMATS.has(facts.inputs.format.id);
+      const stops = facts.framework.trainer !== undefined;
       return hit(at, stops && /^flash_attention/.test(String(at?.value)) && float, {
         args: { attention: String(at?.value) },
         fixes: [set("fix.bf16", {}, false, [{ name: "compute_dtype", value: "bf16" }])],

@@ -2,10 +2,14 @@
 import { LEVERS } from "../../../../core/advise/levers";
 import { ligerLeavesAlone } from "../../../../core/graph/liger";
 import { size } from "../../../messages/units";
-import { hit, type Rule, removal, set } from "../../rule";
+import { type Facts, hit, type Rule, removal, set } from "../../rule";
 
 /** Whether Liger's fused loss exists for a run is the planner's knowledge. */
 const LIGER = LEVERS.find((lever) => lever.id === "fused-loss");
+
+/** Whether Liger has nothing for the model, or the framework does not hand it over. */
+const leftAlone = ({ framework: { ligerFamilies } }: Facts, family: string): boolean =>
+  ligerLeavesAlone(family) || ligerFamilies?.has(family) === false;
 
 export const TRAINER_BATCH_RULES: readonly Rule[] = [
   {
@@ -90,7 +94,7 @@ export const TRAINER_BATCH_RULES: readonly Rule[] = [
       const family = facts.run?.model.family ?? "";
       return hit(
         at,
-        at?.value === true && facts.run !== null && facts.run.trainer == null && ligerLeavesAlone(family),
+        at?.value === true && facts.run !== null && facts.run.trainer == null && leftAlone(facts, family),
         {
           args: { family },
           fixes: removal(at),

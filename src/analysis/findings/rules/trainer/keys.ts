@@ -106,7 +106,7 @@ export const TRAINER_KEYS_RULES: readonly Rule[] = [
           // axolotl drops what it does not know; the others stop.
           ...(facts.pinned(library) === undefined
             ? {}
-            : { severity: library === "axolotl" ? ("warning" as const) : ("error" as const) }),
+            : { severity: facts.framework.dropsUnknown === true ? ("warning" as const) : ("error" as const) }),
           args: { key, library: named(removedIn), next: replacement(replacedBy) },
           fixes: renamed && replacedBy !== undefined ? [{ ...renaming(keySpan, replacedBy), safe: true }] : [],
         };
