@@ -30,8 +30,9 @@ def main() -> None:
         "/**\n * Kernels that Liger puts into a model by itself, by `model_type`: a type that is not here is left alone.\n"
         f" * Source: liger_kernel/transformers/monkey_patch.py of {importlib.metadata.version('liger-kernel')}"
         " (MODEL_TYPE_TO_APPLY_LIGER_FN);\n * `python -m capture.liger` writes this file.\n */\n"
+        'import { table } from "../../terms/table";\n\n'
         f"export type LigerKernel =\n{kinds};\n\n"
-        f"/** Names of kernels, separated by blanks. */\nexport const LIGER_FAMILIES: Readonly<Record<string, string>> = {{\n{rows}}};\n"
+        f"/** Names of kernels, separated by blanks. */\nexport const LIGER_FAMILIES: Readonly<Record<string, string>> = table({{\n{rows}}});\n"
     )
     print(len(families), "families")
 

@@ -297,13 +297,7 @@ function spell(
   if (asked.value === null) return asked;
   const means = key.name === asked.name ? key.means : key.also?.find((also) => also.name === asked.name)?.means;
   if (stated?.value === asked.value) return { name: asked.name, value: asked.value, written: true };
-  // A switch that also takes words is still a switch.
-  const plain =
-    key.name === asked.name &&
-    key.type === "any" &&
-    typeof asked.value === "boolean" &&
-    meant(means, String(asked.value)) === undefined;
-  if (means !== undefined && !plain) {
+  if (means !== undefined) {
     const word = key.name === asked.name ? key.writes?.[String(asked.value)] : undefined;
     const written = word ?? Object.entries(means).find(([, canonical]) => canonical === asked.value)?.[0];
     // Words that only switch it off leave every other value as it is written, and so do keys that take anything.

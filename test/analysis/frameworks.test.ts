@@ -23,6 +23,9 @@ const value = (run: ReportRun, name: string): unknown => run.settings.find((sett
 const trainer = (lines: string): string =>
   `output_dir: out\nper_device_train_batch_size: 2\nmax_grad_norm: 0\nuse_cache: false\n${lines}`;
 
+/** The same but for the labels of a few tokens, which the Trainer counts and keeps on the device, and other loops do not. */
+const isAlike = (run: ReportRun, other: ReportRun): boolean => Math.abs(peak(run) - peak(other)) <= 4096;
+
 describe("analysis: frameworks with code of their own", () => {
   it("reads a torchtune recipe as the same run in pure bfloat16, and widens the band", async () => {
     const recipe = [
@@ -47,7 +50,7 @@ describe("analysis: frameworks with code of their own", () => {
       ),
     );
     assert.equal(own.model?.name, "Qwen/Qwen2.5-0.5B");
-    assert.equal(peak(own), peak(same));
+    assert.ok(isAlike(own, same), `${peak(own)} and ${peak(same)}`);
     assert.ok(own.assumptions.some(({ what }) => what.includes("torchtune")));
     assert.ok((own.perDevice?.band.highBytes ?? 0) > (same.perDevice?.band.highBytes ?? 0));
     assert.ok((own.perDevice?.band.lowBytes ?? 0) < (same.perDevice?.band.lowBytes ?? 0));
@@ -84,7 +87,7 @@ describe("analysis: frameworks with code of their own", () => {
       ),
     );
     assert.equal(value(run, "compute_dtype"), "bf16");
-    assert.equal(peak(run), peak(same));
+    assert.ok(isAlike(run, same), `${peak(run)} and ${peak(same)}`);
   });
 
   it("reads litgpt's model folder, parts with adapters and double quantization", async () => {

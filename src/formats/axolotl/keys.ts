@@ -35,6 +35,7 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
     auto: true,
     nullable: true,
     means: { full: true, True: true },
+    writes: { true: "true", false: "false" },
     also: [{ name: "load_dtype", means: onlyWhenOn("bfloat16"), only: true }],
   }),
   memory("fp16", "fp16", "any", "axolotl.fp16", {
@@ -60,6 +61,7 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
     default: false,
     nullable: true,
     means: { offload: true, offload_disk: true, unsloth: true },
+    writes: { true: "true", false: "false" },
     // axolotl/utils/schemas/validation.py (check_gradient_checkpointing_w_offload); `unsloth` is its older kind.
     also: [
       { name: "offload_activations", means: { offload: true, offload_disk: true, unsloth: "legacy" }, only: true },
@@ -75,6 +77,7 @@ export const AXOLOTL_KEYS: readonly KeySpec[] = [
   memory("activation_offloading", "offload_activations", "any", "offload-activations", {
     nullable: true,
     means: { disk: true },
+    writes: { true: "true", false: "false" },
   }),
   memory("optimizer", "optimizer", "string", "optimizer", {
     default: "adamw_torch_fused",
