@@ -51,6 +51,16 @@ describe("analysis: what a script makes itself", () => {
     assert.equal((await runOf(lora(", autocast_adapter_dtype=False"))).adapter?.autocastAdapterDtype, false);
   });
 
+  it("is an adapter with the defaults of its own class, whatever the trainer's arguments have", async () => {
+    const script = `from peft import LoraConfig
+from trl import SFTConfig, SFTTrainer
+trainer = SFTTrainer(model="Qwen/Qwen3-0.6B", args=SFTConfig(per_device_train_batch_size=2, max_length=64), peft_config=LoraConfig())
+trainer.train()
+`;
+    const { run } = await resolveFiles({ "train.py": script }, "train.py");
+    assert.deepEqual([run?.adapter?.rank, run?.adapter?.alpha, run?.adapter?.dropout], [8, 8, 0]);
+  });
+
   it("is the length of the tables of words", async () => {
     assert.equal((await runOf("model.resize_token_embeddings(60001, 64)")).model.config["vocab_size"], 60032);
     assert.equal((await runOf("model.resize_token_embeddings(len(tokenizer))")).model.config["vocab_size"], 151936);

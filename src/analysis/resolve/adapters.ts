@@ -202,6 +202,21 @@ export function adapterOf(
   return adapterFrom(c, origin, quantization, config, heads);
 }
 
+interface LoraDefaults {
+  readonly lora_rank: number;
+  readonly lora_alpha: number;
+  readonly lora_dropout: number;
+}
+
+/**
+ * Defaults of the call that makes the adapter, whatever those of the trainer's arguments are (peft/tuners/lora/config.py, LoraConfig;
+ * unsloth/models/llama.py, get_peft_model).
+ */
+const CALL_DEFAULTS: Readonly<Record<string, LoraDefaults>> = table({
+  peft: { lora_rank: 8, lora_alpha: 8, lora_dropout: 0 },
+  unsloth: { lora_rank: 16, lora_alpha: 16, lora_dropout: 0 },
+});
+
 function adapterFrom(
   c: ResolveContext,
   origin: Setting,
@@ -211,6 +226,9 @@ function adapterFrom(
 ): AdapterSpec | null {
   const stated = c.settings.find("adapter");
   const rank = c.settings.find("lora_rank");
+  const own = CALL_DEFAULTS[c.settings.string("adapter_defaults") ?? ""];
+  const standard = (name: keyof LoraDefaults, fallback: number): number =>
+    own?.[name] ?? c.defaultNumber(name, fallback);
   const condition = c.settings.string("adapter_condition");
   if (condition !== undefined)
     c.suppose(say("assume.adapter-condition", { condition }), origin.key, { adapter: "none" });
@@ -221,7 +239,7 @@ function adapterFrom(
   const type = known === undefined || known === "lora" ? loraType(c, stated) : known;
   const word = type !== "lora" ? type : named ? String(stated?.value) : inFourBits(quantization) ? "qlora" : "lora";
   c.keep("adapter", origin, known === undefined ? kind : word);
-  const rankValue = c.settings.number("lora_rank") ?? STANDARD_RANKS[type] ?? c.defaultNumber("lora_rank", 8);
+  const rankValue = c.settings.number("lora_rank") ?? STANDARD_RANKS[type] ?? standard("lora_rank", 8);
   if (known === undefined)
     c.suppose(say("assume.adapter-as-lora", { adapter: kind }), origin.key, { lora_rank: String(4 * rankValue) });
   if (type === "prefix-tuning") c.suppose(say("assume.prefix-tuning"), origin.key);
@@ -234,8 +252,8 @@ function adapterFrom(
   return {
     type,
     rank: rankValue,
-    alpha: c.settings.number("lora_alpha") ?? c.defaultNumber("lora_alpha", rankValue),
-    dropout: c.settings.number("lora_dropout") ?? c.defaultNumber("lora_dropout", 0),
+    alpha: c.settings.number("lora_alpha") ?? standard("lora_alpha", rankValue),
+    dropout: c.settings.number("lora_dropout") ?? standard("lora_dropout", 0),
     targetModules: WITHOUT_TARGETS.has(type) ? [] : targetModules(target, config, type),
     modulesToSave: [...(c.settings.list("lora_modules_to_save") ?? []), ...heads],
     bias: (c.settings.string("lora_bias") ?? "none") as AdapterSpec["bias"],

@@ -75,7 +75,11 @@ function derive(
     result.push(...unslothSettings(python), ...preparedForKbit(python), ...builtModel(python), ...freezingOf(python));
     result.push(...resizedVocabulary(python));
     if (hasTrainer(python)) result.push(...trainerOptimizer(python));
-    result.push(...adapterCondition(python), ...unstated(pictureSide(python), settings));
+    result.push(
+      ...adapterDefaults(python, settings),
+      ...adapterCondition(python),
+      ...unstated(pictureSide(python), settings),
+    );
     const beside = [...tokenizedLengths(python), ...loop, ...networkSettings(python)];
     result.push(...loadedClass(python), ...unstated(beside, settings));
   }
@@ -106,6 +110,17 @@ function preparedForKbit(python: PythonModule): readonly LocatedSetting[] {
   const { callee: key, calleeSpan } = call;
   const node = { kind: "scalar" as const, value: true, raw: key, ...calleeSpan };
   return [{ name: "gradient_checkpointing", key, value: true, node, keySpan: calleeSpan, valueSpan: calleeSpan }];
+}
+
+/** Which call makes the adapter: what it leaves open has its own defaults, not those of the trainer's arguments. */
+function adapterDefaults(python: PythonModule, settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+  if (!settings.some(({ name }) => name === "adapter")) return [];
+  const training = trainingOf(python);
+  const made = python.calls.filter((call) => isBefore(training, call));
+  const unsloth = made.find(({ callee }) => /(?:^|\.)Fast\w*Model\.get_peft_model$/.test(callee));
+  const peft = made.find(({ callee }) => /(?:^|\.)LoraConfig$/.test(callee));
+  if (unsloth !== undefined) return [at("adapter_defaults", unsloth, "unsloth")];
+  return peft === undefined ? [] : [at("adapter_defaults", peft, "peft")];
 }
 
 /** The condition, not known, under which the trained model gets its adapter. */
