@@ -36,6 +36,13 @@ describe("the length of what is followed", () => {
     assert.match(String(result.reason.args["size"]), /^\d+\.\d GiB$/);
   });
 
+  it("is told before the batches of two billion micro-batches are made, which a step keeps together", () => {
+    const run = causalRun({ gradientAccumulationSteps: 2 ** 31, keepsBatches: "step" });
+    const result = estimate(run, graphsOf("llama"));
+    assert.ok(!result.ok);
+    assert.equal(typeof result.reason === "object" && result.reason.id, "engine.too-long");
+  });
+
   it("is told before anything is made for each of a billion layers or tokens", () => {
     const { model } = causalRun({});
     const layers = { ...model, config: { ...model.config, num_hidden_layers: 1e9 } };

@@ -298,6 +298,11 @@ export class Ledger {
     if (this.eventCount + events > MOST_EVENTS) this.stop();
   }
 
+  /** Throws `OverBudget` where so many more blocks, simulated one by one, are more than a run is followed for. */
+  checkAllocations(count: number): void {
+    if (this.simulated + count > MOST_SIMULATED) this.stop();
+  }
+
   private stop(): never {
     throw new OverBudget(Math.max(this.peak, this.live));
   }

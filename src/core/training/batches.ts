@@ -32,6 +32,7 @@ export class HeldBatches {
   beginStep(step: number): void {
     if (this.kept !== "step") return;
     this.enter(step);
+    this.torch.ledger.checkAllocations(this.accumulation * this.each.length);
     const samples = Array.from({ length: this.accumulation }, () => allocateBatch(this.torch, this.each));
     samples.at(-1)?.push(...allocateBatch(this.torch, this.once));
     this.last = this.samples.pop() ?? [];

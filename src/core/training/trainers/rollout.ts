@@ -122,7 +122,7 @@ export class Rollout implements Before {
     const { torch, options } = this;
     const { each } = options.media;
     const pieces = Math.ceil(options.spec.rollout.sequences / options.microBatch);
-    torch.ledger.checkRoom(pieces * each.length);
+    torch.ledger.checkAllocations(pieces * each.length);
     const shuffled = media.flatMap((tensor) =>
       isFloating(tensor.dtype) ? [] : [torch.empty("index", tensor.sizes, tensor.dtype)],
     );
