@@ -19,6 +19,7 @@ import { withholding } from "./outside";
 import type { Resolution, Resolved, Supposition } from "./resolve";
 import type { Variant } from "./run-analysis";
 import type { LoadedDocument } from "./store";
+import { uncountedKeys } from "./uncounted";
 import { baseName, relativePath } from "./uris";
 import { usableOf } from "./verdict";
 
@@ -77,6 +78,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
   const published = inputs.model?.kind === "found" ? inputs.model.parameters : undefined;
   const model = resolution.run?.model ?? modelOf(inputs);
   const hostLimit = resolution.run === null ? null : hostLimitOf(resolution, resolution.run);
+  const uncounted = uncountedKeys(inputs);
   const documents = [...new Set(inputs.documents.map((document) => document.uri))];
   return {
     id: idOf(inputs),
@@ -128,6 +130,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
     time: parts.time,
     verdict: parts.varied.verdict,
     ...(estimate !== undefined ? { fitsOn: fitsOn(estimate) } : {}),
+    ...(estimate !== undefined && uncounted.length > 0 ? { notCounted: uncounted } : {}),
     assumptions: [
       ...resolution.suppositions.map((supposition, index) => ({
         id: supposition.message.id,

@@ -161,7 +161,8 @@ function verdictLine(run: ReportRun, { say, paint, locale }: Pen): string {
   const shared = run.devices.count > 1 ? say("per-device") : "";
   const peak = say("peak", { phase: named(locale, "phase", memory.peakPhase) });
   const band = `${gib(lowBytes)}–${gib(highBytes)}`;
-  return `${label}   ${gib(memory.usedPeakBytes)} GiB (${band})${of}${shared}   ${peak}${stepText(run, say)}`;
+  const left = run.notCounted === undefined ? "" : `   ${say("not-counted", { count: run.notCounted.length })}`;
+  return `${label}   ${gib(memory.usedPeakBytes)} GiB (${band})${of}${shared}   ${peak}${stepText(run, say)}${left}`;
 }
 
 function memoryLines(run: ReportRun, pen: Pen): string[] {

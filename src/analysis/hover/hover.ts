@@ -18,6 +18,7 @@ import { documentOf } from "../report";
 import type { Resolved } from "../resolve";
 import type { RunAnalysis, Variant } from "../run-analysis";
 import type { Place } from "../settings";
+import { uncountedKeys } from "../uncounted";
 import { baseName } from "../uris";
 import { LIBRARIES, NEWEST } from "../versions";
 import { ALIASES, CURVES, type Curve } from "./curves";
@@ -50,7 +51,9 @@ export function hoverMarkdown(analysis: RunAnalysis, target: HoverTarget): strin
   if (target.spec !== undefined && !target.spec.memory && curve === undefined) {
     return `${effectOf(target.spec, locale)} ${t(locale, "hover.no-memory")}`;
   }
-  parts.push(verdictLine(base, locale));
+  const left = uncountedKeys(analysis.inputs).length;
+  const uncounted = left === 0 ? "" : ` · ${t(locale, "hover.uncounted", { count: left })}`;
+  parts.push(verdictLine(base, locale) + uncounted);
   const tried = curve === undefined ? [] : tryCurve(analysis, curve);
   if (curve !== undefined && tried.length > 1) parts.push(curveTable(tried, curve, base, locale));
   const cost = curve === undefined ? undefined : costLine(analysis, tried, curve);

@@ -10,6 +10,7 @@ import { standsFor } from "../frameworks";
 import type { RunInputs } from "../inputs";
 import { obstaclesOf } from "../not-modelled";
 import { OWN_LOSS, trainerOf } from "../trainers";
+import { uncountedKeys } from "../uncounted";
 import { holds } from "../versions";
 import { adapterOf, quantizationOf } from "./adapters";
 import { ResolveContext } from "./context";
@@ -169,12 +170,6 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   const uncounted = run === null ? [] : uncountedKeys(inputs);
   if (uncounted.length > 0) c.suppose(say("assume.uncounted", { keys: uncounted.join(", ") }), uncounted[0]!);
   return c.resolution({ run, device, trainer, padding });
-}
-
-/** Keys of the run's documents that change memory and that nothing is computed from, as they are written. */
-function uncountedKeys({ documents }: RunInputs): string[] {
-  const settings = documents.flatMap((document) => document.read?.settings ?? []);
-  return [...new Set(settings.flatMap(({ uncounted, key }) => (uncounted === true ? [key] : [])))];
 }
 
 /** Choices of a question when nothing says them: as many as SWAG and RACE have. */

@@ -201,6 +201,8 @@ export const runSchema = z.object({
   verdict: z.enum(["fits", "tight", "does-not-fit", "unknown"]),
   /** Common cards and whether this run fits each, smallest first; given with every estimate. */
   fitsOn: z.array(z.object({ name: z.string(), memoryBytes: bytes, fits: z.boolean() })).optional(),
+  /** Keys of the run's documents that change memory and that the estimate leaves out; absent: none. */
+  notCounted: z.array(z.string()).optional(),
   assumptions: z.array(assumptionSchema),
   findings: z.array(findingSchema),
   plans: z.array(planSchema),

@@ -157,6 +157,7 @@ export const ANALYSIS = {
   "hover.auto": "`auto` becomes **{value}**{where}.",
   "hover.auto-open": "`auto`: nothing linked to this file says what it becomes.",
   "hover.peak-row": "peak GiB",
+  "hover.uncounted": "{count} {count|key|keys} not counted",
   "hover.evaluation": "Evaluation peaks at {peak} of tensors, beside weights and optimizer states.",
   "hover.generation": "Generation peaks at {peak}: key-value cache {cache} ({sequences} × {tokens} new tokens).",
   "hover.nothing": "Changes nothing on this run: the peak is in {phase}.",

@@ -124,6 +124,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "hover.auto": "`auto` 变为 **{value}**{where}。",
   "hover.auto-open": "`auto`：没有关联文件给出它的值。",
   "hover.peak-row": "峰值 GiB",
+  "hover.uncounted": "{count} 个键未计入",
   "hover.evaluation": "评估的张量峰值为 {peak}，同时存有权重与优化器状态。",
   "hover.generation": "生成的峰值为 {peak}：KV 缓存 {cache}（{sequences} 条 × {tokens} 个新 token）。",
   "hover.nothing": "对本次运行没有影响：峰值在{phase}。",

@@ -1,0 +1,8 @@
+/** Keys that change memory and that nothing is computed from: they are named, and counted beside the verdict. */
+import type { RunInputs } from "./inputs";
+
+/** Those of the run's documents, as they are written. */
+export function uncountedKeys({ documents }: Pick<RunInputs, "documents">): string[] {
+  const settings = documents.flatMap((document) => document.read?.settings ?? []);
+  return [...new Set(settings.flatMap(({ uncounted, key }) => (uncounted === true ? [key] : [])))];
+}
