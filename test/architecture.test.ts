@@ -87,3 +87,31 @@ describe("architecture", () => {
     );
   });
 });
+
+/** Where sentences of another language may stand: the tables of words, and the rules, which bring both languages along. */
+const WORDS_STAND = [
+  "src/words/zh-cn/",
+  "src/analysis/findings/rules/",
+  "src/cli/words.ts",
+  "src/server/text.ts",
+  "src/server/devices.ts",
+  "webview-ui/messages/zh-cn.ts",
+];
+
+describe("words", () => {
+  it("of another language stand in tables by id alone, so that no English sentence is a key", () => {
+    const found = ["src", "webview-ui"]
+      .flatMap((folder) => sources(join(root, folder)))
+      .map((file) => relative(root, file).replaceAll("\\", "/"))
+      .filter((file) => !WORDS_STAND.some((place) => file.startsWith(place)))
+      .filter((file) => /[\u4e00-\u9fff]/.test(readFileSync(join(root, file), "utf8")));
+    assert.deepEqual(found, []);
+  });
+
+  it("are named by ids: no table of words has a sentence as its key", () => {
+    const keyed = sources(join(root, "src/words")).flatMap((file) =>
+      [...readFileSync(file, "utf8").matchAll(/^ {2}"([^"]*\s[^"]*)":/gm)].map((match) => match[1]),
+    );
+    assert.deepEqual(keyed, []);
+  });
+});
