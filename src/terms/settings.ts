@@ -406,6 +406,8 @@ export const SETTINGS = {
   loop_zeros_late: { type: "boolean" },
   one_group: { type: "boolean" },
   own_loop: { type: "boolean" },
+  /** A model beside the trained one that a script's own trainer is given. */
+  other_model: { type: "string" },
   /** Whose defaults the call that makes the adapter has. */
   adapter_defaults: { type: "string" },
   /** A condition of the script, not known, under which the model gets its adapter. */

@@ -47,6 +47,18 @@ main()
     assert.deepEqual(await trained(body), ["Qwen/Qwen3-0.6B", "lora"]);
   });
 
+  it("has others beside it that are said", async () => {
+    const body = `teacher = ${load("facebook/opt-1.3b")}
+class Distils(Trainer):
+    pass
+model = ${load("Qwen/Qwen3-0.6B")}
+Distils(model=model, args=args, teacher=teacher).train()
+`;
+    const { run, suppositions } = await resolveFiles({ "train.py": HEAD + body }, "train.py");
+    assert.equal(run?.model.name, "Qwen/Qwen3-0.6B");
+    assert.match(JSON.stringify(suppositions), /other-model.*opt-1\.3b/);
+  });
+
   it("has the adapter that it is given, by a condition that is known", async () => {
     const body = (flag: string) => `use_lora = ${flag}
 model = ${load("Qwen/Qwen3-0.6B")}

@@ -110,6 +110,8 @@ export function modelOf(c: ResolveContext): TrainingRun["model"] | null {
     c.suppose(say("assume.model-name", { name: String(stated.value), published: model.name }), "model");
   const family = String(model.config["model_type"]);
   if (isThinker(family)) c.suppose(say("assume.thinker"), "model");
+  const other = c.settings.string("other_model");
+  if (other !== undefined) c.suppose(say("assume.other-model", { name: other }), "model");
   return { name: model.name, family, config: cropped(resized(c, model.config)), source: model.source };
 }
 

@@ -76,6 +76,7 @@ function derive(
     result.push(...resizedVocabulary(python));
     if (hasTrainer(python)) result.push(...trainerOptimizer(python));
     result.push(
+      ...otherModels(python),
       ...adapterDefaults(python, settings),
       ...adapterCondition(python),
       ...unstated(pictureSide(python), settings),
@@ -110,6 +111,16 @@ function preparedForKbit(python: PythonModule): readonly LocatedSetting[] {
   const { callee: key, calleeSpan } = call;
   const node = { kind: "scalar" as const, value: true, raw: key, ...calleeSpan };
   return [{ name: "gradient_checkpointing", key, value: true, node, keySpan: calleeSpan, valueSpan: calleeSpan }];
+}
+
+/** Models beside the trained one that the script's own trainer is given (a teacher in `compute_loss`). */
+function otherModels(python: PythonModule): readonly LocatedSetting[] {
+  const { trainer, load, parts } = trainingOf(python);
+  if (!python.classes.some(({ name }) => name === trainer?.callee)) return [];
+  const other = [...parts].find((call) => call !== load && LOADS.test(call.callee));
+  const name = other?.positional[0];
+  if (other === undefined) return [];
+  return [at("other_model", other, name?.kind === "scalar" ? String(name.value) : other.callee)];
 }
 
 /** Which call makes the adapter: what it leaves open has its own defaults, not those of the trainer's arguments. */

@@ -282,6 +282,7 @@ export const ANALYSIS = {
   "assume.target-modules": "adapters on peft's default modules for this architecture",
   "assume.resized": "vocabulary as published; the script resizes it to a length known only when it runs",
   "assume.adapter-condition": "adapter counted: whether `{condition}` holds is not known",
+  "assume.other-model": "{name}, which the script's own trainer runs beside, is not counted",
   "assume.weights-beside": "weights that the script trains beside the adapter not counted",
   "assume.weights-unfollowed": "what `{what}` leaves untrained not followed: every weight counted as trained",
   "assume.adapter-as-lora": "{adapter} counted as LoRA of the same rank and modules",

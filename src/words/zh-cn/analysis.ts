@@ -260,6 +260,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.target-modules": "适配器加在 peft 对该架构的默认模块上",
   "assume.resized": "词表按发布时的大小计算：脚本会把它调整为运行时才知道的大小",
   "assume.adapter-condition": "按使用适配器计算：无法得知 `{condition}` 是否成立",
+  "assume.other-model": "脚本自定义的 Trainer 同时运行的 {name} 未计入",
   "assume.weights-beside": "脚本在适配器之外训练的权重未计入",
   "assume.weights-unfollowed": "未能跟踪 `{what}` 冻结了哪些权重：按全部权重参与训练计算",
   "assume.adapter-as-lora": "{adapter} 按相同秩与模块的 LoRA 计",
