@@ -49,7 +49,7 @@ describe("analysis: verl", () => {
     const states = (4 * 3 * PARAMETERS) / GPUS;
     const own = run.perDevice!.allocatedPeakBytes;
     assert.ok(own > states + LOGITS && own < states + 2.6 * LOGITS, `${own / GIB} GiB, logits ${LOGITS / GIB}`);
-    assert.ok(run.assumptions.some(({ what }) => what.includes("read, not run")));
+    assert.ok(run.assumptions.some(({ what }) => what.includes("from its source, not measured")));
     assert.equal(run.settings.find(({ name }) => name === "gradient_accumulation_steps")?.value, 8);
   });
 
