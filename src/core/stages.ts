@@ -3,6 +3,7 @@
 import { say } from "../words/message";
 import type { Ledger } from "./engine/ledger";
 import { configView } from "./graph/config";
+import { DIMENSIONS } from "./graph/dimensions";
 import type { FamilyGraphs } from "./graph/types";
 import { type Simulation, type SimulationResult, simulate } from "./simulate";
 import { countParameters } from "./simulation/parameters";
@@ -19,7 +20,8 @@ export function simulateFullest(run: TrainingRun, graphs: FamilyGraphs): Fullest
   if (!splitsModel(run)) return withUncertain(simulate(run, graphs), []);
   const split = localRun(run, graphs);
   if ("reason" in split) return { ok: false, code: "not-modelled", reason: split.reason };
-  const layers = Number(configView(graphs, run.model.config, NO_SIZES).scope("num_hidden_layers") ?? 0);
+  const { scope } = configView(graphs, run.model.config, NO_SIZES);
+  const layers = Number(DIMENSIONS.layers.map(scope).find((value) => value !== null && value !== undefined) ?? 0);
   let fullest: SimulationResult | undefined;
   let uncertain = split.uncertain;
   for (const stage of stagesOf(split.run, graphs, layers)) {

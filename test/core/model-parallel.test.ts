@@ -112,6 +112,18 @@ describe("model parallelism", () => {
     assert.equal(half.parameters, all.parameters);
   });
 
+  it("a pipeline divides the layers of a family that has its own name for their number", () => {
+    const gpt2 = graphsOf("gpt2");
+    for (const layers of [{ n_layer: 8 }, { num_hidden_layers: 8 }]) {
+      const config = { model_type: "gpt2", n_head: 4, n_embd: 64, vocab_size: 500, ...layers };
+      const run: TrainingRun = { ...base, model: { ...base.model, family: "gpt2", config } };
+      const all = of(run, gpt2);
+      const half = of(spread({ worldSize: 2, pipelineParallel: 2 }, run), gpt2);
+      assert.ok(half.allocatedPeakBytes < all.allocatedPeakBytes);
+      assert.equal(half.parameters, all.parameters);
+    }
+  });
+
   it("says that another code stands in by a wider band", () => {
     const two = of(spread({ worldSize: 2, tensorParallel: 2 }));
     const width = ({ band }: Estimate) => band.highBytes / band.lowBytes;

@@ -122,12 +122,12 @@ export function loadModels(torch: Torch, setup: Setup, strategy: Strategy): Mode
   const loading = loadingOptions(setup, strategy);
   const adapted = {
     ...loading,
-    // DeepSpeed's engine casts the whole module, adapters included.
+    // What computes in a dtype of its own casts the whole module, adapters included.
     adapter: run.adapter && {
       ...run.adapter,
       dropout: spec?.disableDropout ? 0 : run.adapter.dropout,
-      autocastAdapterDtype:
-        run.adapter.autocastAdapterDtype && (strategy.keepsAutocast || strategy.parameterDtype === null),
+      autocastAdapterDtype: run.adapter.autocastAdapterDtype && strategy.parameterDtype === null,
+      ...(strategy.adaptersSeenAs ? { seenAs: strategy.adaptersSeenAs } : {}),
     },
   };
   const model = withHead(torch, spec, loadModel(torch, graph, view, adapted), head, strategy.shardsParameters);

@@ -80,7 +80,7 @@ function delta(torch: Torch, adapter: AdapterSpec, lora: Lora, x: Tensor, result
 function plainLora(adapter: AdapterSpec, lora: Lora, base: BaseLayer): ModuleForward {
   return (torch, input) => {
     const result = base.forward(torch, input);
-    const x = castInput(torch, input, lora.a.dtype);
+    const x = castInput(torch, input, adapter.seenAs ?? lora.a.dtype);
     const sum = delta(torch, adapter, lora, x, result, base);
     const { dtype } = result;
     result.release();
@@ -96,7 +96,7 @@ function quantizedLora(adapter: AdapterSpec, lora: Lora, base: BaseLayer): Modul
     const made = base.forward(torch, input);
     const result = base.format === "bnb-4bit" ? done(clone(torch, made), made) : made;
     const convert = !torch.autocasting;
-    const x = convert ? castInput(torch, input, lora.a.dtype) : input.retain();
+    const x = convert ? castInput(torch, input, adapter.seenAs ?? lora.a.dtype) : input.retain();
     const { dtype } = result;
     let out: Tensor;
     if (lora.magnitude === null) out = lowRank(torch, adapter, lora, x, result, convert ? dtype : null);

@@ -72,14 +72,19 @@ function viewOf(run: TrainingRun, family: FamilyGraphs): ConfigView {
   return configView(family, run.model.config, sizesOf(run));
 }
 
-/** The config with other values, under whatever name it has them. */
+/** The config with other values, whatever they are called: by the names that the family's code reads, and by others it has. */
 export function withSizes(
   config: ModelConfig,
   family: FamilyGraphs,
   sizes: Readonly<Record<string, number>>,
 ): ModelConfig {
-  const aliases = Object.entries(family.aliases).filter(([alias, target]) => alias in config && target in sizes);
-  return { ...config, ...sizes, ...Object.fromEntries(aliases.map(([alias, target]) => [alias, sizes[target]!])) };
+  const own = new Map(Object.entries(sizes).map(([name, value]) => [family.aliases[name] ?? name, value]));
+  const aliases = Object.entries(family.aliases).filter(([alias, target]) => alias in config && own.has(target));
+  return {
+    ...config,
+    ...Object.fromEntries(own),
+    ...Object.fromEntries(aliases.map(([alias, target]) => [alias, own.get(target)!])),
+  };
 }
 
 /** Sizes that the config has, divided; null when one does not divide. */

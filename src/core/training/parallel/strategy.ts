@@ -44,6 +44,8 @@ export interface ModelEnds {
 export interface Strategy {
   /** Dtype the parameters have on the device, when the strategy changes it. */
   readonly parameterDtype: DType | null;
+  /** Dtype that layers read of their adapters' weights before those are gathered; absent: the gathered one. */
+  readonly adaptersSeenAs?: DType | undefined;
   /** Whether autocast still wraps the forward. */
   readonly keepsAutocast: boolean;
   /** Parameters exist in full only while they are used. */

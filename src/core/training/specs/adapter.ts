@@ -34,6 +34,8 @@ export interface InitializationSpec {
 
 /** An adapter of peft, as its config class describes it; fields that a type does not have are left out. */
 export interface AdapterSpec {
+  /** Dtype that a layer reads of its factors, where they are gathered in another one once they are called. */
+  readonly seenAs?: DType;
   readonly type: AdapterType;
   readonly rank: number;
   readonly alpha: number;

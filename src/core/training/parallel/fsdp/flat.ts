@@ -39,6 +39,11 @@ export class FlatSharding implements Strategy {
     this.reducesLast = spec.reducesEach !== true;
   }
 
+  /** Adapters are units of their own, called by a layer that has looked at them at rest (peft/tuners/lora/layer.py, _cast_input_dtype). */
+  get adaptersSeenAs(): DType | undefined {
+    return this.options.compute === null ? undefined : "float32";
+  }
+
   get hooks(): ModuleHooks | undefined {
     return this.model ?? undefined;
   }
