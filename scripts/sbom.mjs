@@ -1,0 +1,49 @@
+/**
+ * Writes docs/sbom.json: the packages whose code is in the bundles, with versions and licences (CycloneDX 1.6), as
+ * esbuild finds them. Packages that only build and test are in package-lock.json.
+ *
+ * usage: npm run sbom
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { ensureInstalled, root } from "./process.mjs";
+
+/** Entries of scripts/build.mjs, by where they run. */
+const ENTRIES = {
+  node: ["src/cli/main.ts", "src/mcp/main.ts", "src/server/node.ts", "src/extension/node.ts"],
+  browser: ["src/server/browser.ts", "src/extension/browser.ts", "webview-ui/main.ts"],
+};
+
+await ensureInstalled();
+const outputs = [];
+for (const [platform, entryPoints] of Object.entries(ENTRIES)) {
+  const { metafile } = await build({
+    ...{ absWorkingDir: root, entryPoints, platform, bundle: true, write: false, metafile: true },
+    mainFields: platform === "node" ? ["module", "main"] : ["browser", "module", "main"],
+    external: ["vscode"],
+    outdir: "dist",
+    logLevel: "error",
+  });
+  outputs.push(...Object.values(metafile.outputs));
+}
+const used = outputs.flatMap(({ inputs }) =>
+  Object.entries(inputs).flatMap(([path, { bytesInOutput }]) =>
+    bytesInOutput > 0 ? [/^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]] : [],
+  ),
+);
+const components = [...new Set(used.filter((folder) => folder !== undefined))].sort().map((folder) => {
+  const { name, version, license } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+  const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
+  return { type: "library", name, version, purl, licenses: [{ license: { id: license } }] };
+});
+const { name, version, license } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const bom = {
+  bomFormat: "CycloneDX",
+  specVersion: "1.6",
+  version: 1,
+  metadata: { component: { type: "application", name, version, licenses: [{ license: { id: license } }] } },
+  components,
+};
+writeFileSync(join(root, "docs", "sbom.json"), `${JSON.stringify(bom, null, 2)}\n`);
+for (const one of components) console.log(`${one.name} ${one.version}  ${one.licenses[0].license.id}`);
