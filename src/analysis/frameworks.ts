@@ -207,7 +207,7 @@ const ROWS: Readonly<Record<SchemaId, Framework>> = {
         "phi3 qwen2 qwen2_vl qwen2_5_vl qwen3 qwen3_moe qwen3_next qwen3_5 qwen3_5_moe"
       ).split(" "),
     ),
-    exports: /^\s*export_dir\s*:/m,
+    exports: /^[ \t]*export_dir[ \t]*:/m,
     unlike: table({ ppo: "not-modelled.trainer.one-model-ppo" }),
   },
   "ms-swift": {

@@ -10,7 +10,7 @@ import { isBefore, trainingOf } from "./training";
 
 const CROPS = /(?:^|\.)(?:RandomResizedCrop|CenterCrop|RandomCrop|RandomSizedCrop)$/;
 const RESIZES = /(?:^|\.)Resize$/;
-const PROCESSORS = /(?:ImageProcessor\w*|Processor|FeatureExtractor)\.from_pretrained$/;
+const PROCESSORS = /(?:ImageProcessor(?:Fast)?|Processor|FeatureExtractor)\.from_pretrained$/;
 
 /** A side that is written as a number, a pair or a mapping; undefined: it is not known. */
 function sideOf(node: LocatedNode | undefined): number | undefined {
