@@ -42,8 +42,8 @@ describe("analysis: words alone, of a model that reads pictures, too", () => {
   it("a script with a tokenizer gives words, one with a processor pictures", async () => {
     const words = await runOf("train.py", script("AutoTokenizer"));
     const both = await runOf("train.py", script("AutoProcessor"));
-    assert.match(assumed(words), /^texts without pictures/);
-    assert.match(assumed(both), /^one picture of 756/);
+    assert.match(assumed(words), /^text only/);
+    assert.match(assumed(both), /^one 756 × 756 picture/);
     assert.ok(peak(words) > 0 && peak(words) < peak(both));
   });
 
@@ -57,7 +57,7 @@ describe("analysis: words alone, of a model that reads pictures, too", () => {
 
   it("axolotl gives pictures where a processor is named", async () => {
     const axolotl = "base_model: ./model\nmicro_batch_size: 1\nsequence_len: 512\ndatasets:\n  - path: data\n";
-    assert.match(assumed(await runOf("a.yaml", axolotl)), /^texts without pictures/);
-    assert.match(assumed(await runOf("a.yaml", `${axolotl}processor_type: AutoProcessor\n`)), /^one picture/);
+    assert.match(assumed(await runOf("a.yaml", axolotl)), /^text only/);
+    assert.match(assumed(await runOf("a.yaml", `${axolotl}processor_type: AutoProcessor\n`)), /^one 756 × 756 picture/);
   });
 });

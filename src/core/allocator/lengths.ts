@@ -122,7 +122,7 @@ export interface SimulatedLength {
 /**
  * Replays steps of the given lengths from the first one on, and the longest at the end: it comes at some time.
  *
- * @returns null when the two lengths do not give the same events, or a step frees what an earlier one made
+ * @returns null when the two lengths do not give the same events, or a step frees what none before it leaves
  */
 export function variedReserve(
   whole: SimulatedLength,
@@ -135,7 +135,7 @@ export function variedReserve(
   const short = shorter.ledger.bytes;
   if (start === undefined || !sameEvents(whole.ledger, shorter.ledger)) return null;
   const first = events.slice(start).find((event) => event >= 0);
-  if (first === undefined || events.slice(start).some((event) => event < 0 && ~event < first)) return null;
+  if (first === undefined || !repeats(whole.ledger, start, first)) return null;
   const [opening = whole.length, ...others] = [...lengths, whole.length];
   const sizeAt = (id: number, length: number): number => {
     const at = short[id]!;
@@ -145,16 +145,29 @@ export function variedReserve(
   const emptied = [...emptiedAt(whole.ledger, settings)];
   const stream = { events: [...events], bytes: Array.from(bytes, (_, id) => sizeAt(id, opening)), emptied };
   for (const [k, length] of others.entries()) {
-    for (const event of emptiedInStep(whole.ledger, settings, FIRST_REPEATED + k, 2))
-      emptied.push(stream.events.length + event - start);
+    const emptiedHere = new Set(emptiedInStep(whole.ledger, settings, FIRST_REPEATED + k, 2));
     const base = stream.bytes.length - first;
     for (let id = first; id < bytes.length; id++) stream.bytes.push(sizeAt(id, length));
     for (let k = start; k < events.length; k++) {
+      if (emptiedHere.has(k)) emptied.push(stream.events.length);
       const event = events[k]!;
+      if (event < 0 && ~event < first) continue;
       stream.events.push(event >= 0 ? event + base : event - base);
     }
   }
   return peaksOf(stream, whole.loadedEvents, settings);
+}
+
+/**
+ * Whether the second step can follow itself: what it frees of the first one's (micro-batches that the Trainer names until it has
+ * the next) stands for its own, which go at its end, as no third step takes their names.
+ */
+function repeats(ledger: Ledger, start: number, first: number): boolean {
+  const { events } = ledger;
+  const freed = new Set<number>();
+  for (let k = start; k < events.length; k++) if (events[k]! < 0) freed.add(~events[k]!);
+  const takesOver = [...freed].some((id) => id < first);
+  return !takesOver || events.subarray(start).every((event) => event < 0 || freed.has(event));
 }
 
 function peaksOf(stream: EventStream, loaded: number, settings: VariedSettings): VariedReserve {
