@@ -224,6 +224,16 @@ export const DEEPSPEED_CASES: Readonly<Record<string, Case>> = {
       "launch.sh": "torchrun --nproc_per_node 8 -m trl.scripts.sft --config train.yaml\n",
     },
   },
+  "gpu-count-open": {
+    story: "Stage 3 for a card that one rank's share does not fit, and no launcher beside it.",
+    files: {
+      ...sft("deepspeed: ds_config.json", "per_device_train_batch_size: 1"),
+      ...zero({ zero_optimization: { stage: 3 } }),
+      ...pins("device: 8GB"),
+    },
+    estimated: true,
+    fixed: true,
+  },
   "quantized-sharding": {
     story: "QLoRA with stage 3, whose blocks of 4 bits do not shard as stored.",
     files: {
