@@ -1,6 +1,7 @@
 /** Operators that compute elements: sums, products, powers, limits, reductions, complex numbers. */
 
 import { table } from "../../../../terms/table";
+import { addcmul } from "../addcmul";
 import type { Arguments, Rule } from "../arguments";
 import * as arithmetic from "../arithmetic";
 import { isTensor } from "../arithmetic";
@@ -22,6 +23,7 @@ export const ARITHMETIC: Readonly<Record<string, Rule>> = table({
   sub: (t, a) => arithmetic.sub(t, a.operand(0), a.operand(1)),
   rsub: (t, a) => arithmetic.sub(t, a.operand(1), a.operand(0), "rsub"),
   mul: (t, a) => arithmetic.mul(t, a.operand(0), a.operand(1)),
+  addcmul: (t, a) => addcmul(t, a.tensor(0), a.tensor(1), a.tensor(2)),
   multiply: (t, a) => arithmetic.mul(t, a.operand(0), a.operand(1)),
   // Rounded quotients of whole numbers are whole (aten/src/ATen/native/BinaryOps.cpp, div.Tensor_mode).
   div: (t, a) =>
