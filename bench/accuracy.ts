@@ -13,6 +13,8 @@ import { quantile } from "./quantile";
 
 const root = join(__dirname, "..");
 const WORST = 15;
+/** What counts as the same peak beside a loop that keeps fewer labels and counts. */
+const NEAR = 2e-4;
 const READMES = ["README.md", "README.zh-CN.md"];
 
 interface Scored {
@@ -105,13 +107,14 @@ function worst(scored: readonly Scored[]): string {
 function summary(scored: readonly Scored[]): string {
   const estimated = scored.filter(isEstimated);
   const below = estimated.filter((one) => one.boundBelow).length;
-  const exact = estimated.filter((one) => one.allocated === 0).length;
+  const near = estimated.filter((one) => Math.abs(one.allocated) <= NEAR).length;
   return [
     `| all cases ${HEAD}`,
     row("all", scored),
     "",
-    `Exact to the byte: the allocated peak in ${exact} of ${estimated.length} cases. The stated upper bound was below the`,
-    `truth in ${below}.`,
+    `Within 0.02 %: the allocated peak in ${near} of ${estimated.length} cases; the stated upper bound was below the truth in`,
+    `${below}. The reference runs a loop of its own, the estimate the Trainer's: transformers' Trainer keeps the batches it`,
+    "accumulates over and counts their labels on the device, which is the rest (pictures weigh, texts hardly).",
   ].join("\n");
 }
 

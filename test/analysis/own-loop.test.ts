@@ -199,4 +199,13 @@ for texts in loader:
       [true],
     );
   });
+
+  it("is recognised around a model made from a published config, whose call stands inside the load", async () => {
+    const run = await runOf({
+      head: "from transformers import AutoConfig",
+      load: 'AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("./model"))',
+      config: TINY_LLAMA,
+    });
+    assert.deepEqual([run.model.family, run.task, run.microBatchSize], ["llama", "causal-lm", 12]);
+  });
 });

@@ -313,7 +313,9 @@ function recognisePython(id: SchemaId, view: View): Recognition {
     view.map.entries.some((entry) => TRAINING.includes(entry.key));
   const wanted = (id === "trl") === trl;
   const loop = view.words.some((word) => LOOP.test(word));
-  const models = view.map.entries.some((entry) => /^(?:lora|load|accelerator)\./.test(entry.key));
+  const models =
+    view.map.entries.some((entry) => /^(?:lora|load|accelerator)\./.test(entry.key)) ||
+    view.words.some((word) => LOADS.test(word));
   if (called && (trl || transformers))
     return { confidence: wanted ? 0.95 : 0.6, because: trl ? "builds a TRL config" : "builds TrainingArguments" };
   if (trains && (trl || transformers))
