@@ -10,8 +10,8 @@ from .verify import ROOT, estimates, write_fresh
 
 PAGE = ROOT / "docs" / "verification.md"
 READMES = {
-    "README.md": "{equal} of {compared} freshly drawn runs of {families} families are equal to PyTorch's peak to the byte (median {median}, 95th percentile {p95}, worst {worst}).",
-    "README.zh-CN.md": "在 {families} 个模型族上新抽取的 {compared} 次训练中，{equal} 次与 PyTorch 的峰值逐字节相等（中位误差 {median}，第 95 百分位 {p95}，最大 {worst}）。",
+    "README.md": "{near} of {compared} freshly drawn runs of {families} families are within 0.1 % of PyTorch's peak (median {median}, 95th percentile {p95}, worst {worst}). Their loop lets each batch go, where the Trainer, and the estimate, keeps those of a step: much in tiny models of pictures and sound.",
+    "README.zh-CN.md": "在 {families} 个模型族上新抽取的 {compared} 次训练中，{near} 次与 PyTorch 的峰值相差不到 0.1 %（中位误差 {median}，第 95 百分位 {p95}，最大 {worst}）。对照所用的循环会立即释放每个微批，而 Trainer（以及本估算）保留一步内的全部微批：在图像和语音的微型模型里占比较大。",
 }
 WORST = 40
 
@@ -45,6 +45,8 @@ REASONS = (
     (lambda c: (c.get("quant") or {}).get("type") == "int8" and c.get("kbit_prep") and "mamba" not in c["model"]["model_type"], "an 8-bit layer brings its bias to the dtype of its input for good"),
     (lambda c: c["model"]["model_type"] == "whisper" and c["task"] == "audio-cls" and c.get("use_reentrant"), "gradients come to the encoder's layers in another layout than the estimate takes, which copies them"),
     (lambda c: c["model"]["model_type"] == "modernbert" and len(c["model"].get("layer_types", ())) == 3, "cosines of the other kind of layer are let go a little earlier than the graph says, with three layers"),
+    (lambda c: c.get("grad_accum", 1) > 1, "the rows' loop lets each micro-batch go, the Trainer keeps those of a step on the device (transformers/trainer.py, get_batch_samples)"),
+    (lambda c: True, "the Trainer counts labels on the device (num_items_in_batch), the rows' loop does not; what is more than that is not found yet"),
 )
 """Why a case differs, where that is known and the estimate does not say it: the first that fits."""
 
@@ -92,7 +94,7 @@ def table(title, groups):
 def summary(rows):
     """Numbers of the headline."""
     errors = [abs(error(r)) for r in rows if is_compared(r)]
-    return {"compared": len(errors), "equal": sum(e == 0 for e in errors), "families": len({r["case"]["model"]["model_type"] for r in rows}),
+    return {"compared": len(errors), "equal": sum(e == 0 for e in errors), "near": sum(e <= 1e-3 for e in errors), "families": len({r["case"]["model"]["model_type"] for r in rows}),
             "median": percent(statistics.median(errors)), "p95": percent(quantile(errors, 0.95)), "worst": percent(max(errors))}
 
 
@@ -119,6 +121,7 @@ def text_of(rows, versions):
            "Runs nobody had looked at, drawn anew for the release over every captured family: published sizes cut to a few layers, defaults of the config class, odd sizes; trained in",
            "ways drawn so that techniques meet in pairs. PyTorch, transformers and peft train each for two optimizer steps on fake CUDA tensors, every allocation followed; the",
            "same run goes through `vram-lens check`. Errors are relative to PyTorch's peak. Where a case found a fault, the fault was mended and the case stays on this page.",
+           "The rows' loop lets a micro-batch go before the next; transformers' Trainer holds all of a step and counts their labels on the device, and so does the estimate (scripts that the Trainer itself ran: `test/analysis/scripts`).",
            "Reserved bytes are compared where the base is not packed: while PyTorch loads one, its pool holds whole weights, which the oracle has packed before.",
            "A fixed set of cases is in [accuracy.md](accuracy.md), real cards are in [published-memory.md](published-memory.md).", "",
            *table("all", {"all": rows}),

@@ -278,8 +278,8 @@ function imageSizeOf(c: ResolveContext, config: ModelConfig): number {
   if (stated !== undefined && stated > 0) return whole(stated);
   // SigLIP 2's processor makes 256 patches of every size: sixteen a side of a square.
   const own =
-    PROCESSED_SIDES.get(String(config["model_type"])) ??
     config["image_size"] ??
+    PROCESSED_SIDES.get(String(config["model_type"])) ??
     (config["model_type"] === "siglip2"
       ? 16 * Number(vision["patch_size"] ?? 16)
       : (vision["image_size"] ?? sideOfPair(config)));

@@ -112,13 +112,18 @@ export function modelOf(c: ResolveContext): TrainingRun["model"] | null {
   if (isThinker(family)) c.suppose(say("assume.thinker"), "model");
   const other = c.settings.string("other_model");
   if (other !== undefined) c.suppose(say("assume.other-model", { name: other }), "model");
-  return { name: model.name, family, config: cropped(resized(c, model.config)), source: model.source };
+  return { name: model.name, family, config: cropped(c, resized(c, model.config)), source: model.source };
 }
 
-/** The config with the side that its processor crops pictures to: positions beyond it are interpolated, few against the rest. */
-function cropped(config: ModelConfig): ModelConfig {
+/**
+ * The config with the side of the pictures that the run has: what is stated, else what the processor crops larger ones to.
+ * Positions beyond it are interpolated, few against the rest.
+ */
+function cropped(c: ResolveContext, config: ModelConfig): ModelConfig {
   const side = PROCESSED_SIDES.get(String(config["model_type"]));
-  return side === undefined || typeof config["image_size"] !== "number" ? config : { ...config, image_size: side };
+  const own = config["image_size"];
+  if (side === undefined || typeof own !== "number") return config;
+  return { ...config, image_size: c.settings.number("image_size") ?? Math.min(own, side) };
 }
 
 /** The config with as many words as a script resizes the tables to. */
