@@ -25,6 +25,24 @@ describe("analysis: the side of pictures", () => {
   });
 });
 
+describe("analysis: the side of a model that reads more than its processor crops", () => {
+  const sides = async (own: number, pinned?: number): Promise<readonly (number | unknown)[]> => {
+    const files = {
+      "train.yaml": "output_dir: out\nper_device_train_batch_size: 2\n",
+      "model/config.json": JSON.stringify({ model_type: "dinov2", image_size: own }),
+      ".vramlens.yaml": `runs:\n  - match: "*"\n    model: ./model\n    task: image-cls\n${pinned === undefined ? "" : `    image_size: ${pinned}\n`}`,
+    };
+    const { run } = await resolveFiles(files, "train.yaml");
+    return [run?.imageSize, run?.model.config["image_size"]];
+  };
+
+  it("is cropped, unless it is stated or smaller", async () => {
+    assert.deepEqual(await sides(518), [224, 224]);
+    assert.deepEqual(await sides(518, 518), [518, 518]);
+    assert.deepEqual(await sides(56), [56, 56]);
+  });
+});
+
 describe("analysis: attention of earlier releases", () => {
   it("is eager where a family's code has nothing else", async () => {
     const attention = async (model: string, version: string): Promise<string | undefined> => {
