@@ -90,7 +90,11 @@ describe("analysis: networks built by name", () => {
       "aa: rand\nopt: sgd\nsched: cosine\ndrop_path: null\nmodel: resnet18.a1_in1k\nbatch_size: 16\namp: true\n";
     const run = await runOf(args, "args.yaml");
     assert.equal(run.model?.family, "timm.resnet");
-    assert.ok(run.perDevice);
+    const states = ({ perDevice }: typeof run) =>
+      perDevice?.components.find(({ kind }) => kind === "optimizer")?.bytes ?? 0;
+    // Its SGD has a momentum unless told otherwise.
+    assert.ok(states(run) > 4 * 11e6);
+    assert.equal(states(await runOf(`${args}momentum: 0.0\n`, "args.yaml")), 0);
   });
 });
 

@@ -1,6 +1,6 @@
 /** timm: `args.yaml` of a run and flags of `train.py`. */
 import { dataView, shellViews } from "../carriers";
-import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
+import { count, derived, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
 import type { LocatedSetting } from "../types";
 import { TIMM_KEYS } from "./keys";
 
@@ -25,10 +25,29 @@ const MARKS = [
   "grad_checkpointing",
 ];
 
-/** Its loop is no trainer of transformers. */
-function derive(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+/** Optimizers that are given `--momentum`, by the one whose states and step they have (timm/optim/_optim_factory.py). */
+const WITH_MOMENTUM: ReadonlyMap<string, string> = new Map([
+  ["sgd", "sgd"],
+  ["nesterov", "sgd"],
+  ["momentum", "sgd"],
+  ["rmsprop", "rmsprop"],
+]);
+/** Default of `--momentum` (train.py). */
+const MOMENTUM = 0.9;
+
+/** Its loop is no trainer of transformers; its optimizers take the momentum that stands beside them. */
+function derive(settings: readonly LocatedSetting[], { map }: View): readonly LocatedSetting[] {
   const model = settings.findLast(({ name }) => name === "model");
-  return model === undefined ? [] : [derived(model, "own_loop", true)];
+  if (model === undefined) return [];
+  const own = derived(model, "own_loop", true);
+  const optimizer = settings.findLast(({ name }) => name === "optimizer") ?? model;
+  const named = optimizer === model ? "sgd" : String(optimizer.value).toLowerCase();
+  const alike = WITH_MOMENTUM.get(named);
+  if (alike === undefined) return [own];
+  const said = map.entries.find(({ key }) => key === "momentum")?.value;
+  const momentum = said?.kind === "scalar" && typeof said.value === "number" ? said.value : MOMENTUM;
+  const passed = derived(optimizer, "optim_args", `momentum=${momentum}`);
+  return alike === named ? [own, passed] : [own, derived(optimizer, "optimizer", alike), passed];
 }
 
 export const timm = schemaFormat({
