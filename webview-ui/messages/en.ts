@@ -220,10 +220,10 @@ export const en = {
   "local.bad": "does not fit beside what runs now",
 
   "time.line": "step time {low} to {high} s, {bound}",
-  "time.demand": "bandwidth {asked} of {available} GB/s {road} ({share})",
+  "time.demand": "{road} {asked} of {available} GB/s ({share})",
   "time.road.memory": "memory bandwidth",
-  "time.road.interconnect": "between GPUs",
-  "time.road.host": "to host memory",
+  "time.road.interconnect": "bandwidth between GPUs",
+  "time.road.host": "bandwidth to host memory",
   "time.bound.compute": "bound by compute",
   "time.bound.memory": "bound by memory bandwidth",
   "time.bound.interconnect": "bound by the interconnect",
