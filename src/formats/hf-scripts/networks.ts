@@ -1,10 +1,11 @@
 /**
  * Networks that a script takes from a library by name: `torchvision.models.resnet50()`, `timm.create_model("resnet50")`, with
- * the classes of their head and the side of the pictures that a transform cuts.
+ * the classes of their head. The side of their pictures is any script's (`pictures.ts`).
  */
 import type { LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
 import { networkName } from "../timm/names";
 import type { LocatedSetting, SettingName } from "../types";
+import { plain } from "./called";
 
 /** `models.resnet50(…)`: a function of torchvision.models in lower case; `get_model` and its like take the name. */
 const NETWORK = /^(?:(.*)\.)?([a-z]\w*)$/;
@@ -15,18 +16,11 @@ const NO_NETWORK = new Set(["list_models", "get_weight", "get_model_weights", "g
 const HEAD = /\.(?:fc|classifier|head|heads|last_linear)(?:\b|$)/;
 const LINEAR = /(?:^|\.)Linear$/;
 
-/** Transforms that say the side a network is given, the surest first: what trains cuts at random. */
-const SIDES = [/\.?RandomResizedCrop$/, /\.?RandomCrop$/, /\.?CenterCrop$/, /\.?Resize$/] as const;
-
 /** A network by the library's name and its own. */
 interface Named {
   readonly name: string;
   readonly call: PythonCall;
   readonly at: Span;
-}
-
-function scalarOf(node: LocatedNode | undefined): string | number | boolean | null | undefined {
-  return node?.kind === "scalar" ? node.value : undefined;
 }
 
 function keyword(call: PythonCall, ...names: readonly string[]): LocatedNode | undefined {
@@ -36,7 +30,7 @@ function keyword(call: PythonCall, ...names: readonly string[]): LocatedNode | u
 function networkOf(call: PythonCall, { imports }: PythonModule): Named | undefined {
   const [, owner = "", name = ""] = NETWORK.exec(call.callee) ?? [];
   const given = call.positional[0] ?? keyword(call, "name", "model_name");
-  const said = scalarOf(given);
+  const said = plain(given);
   if (BY_NAME.has(name)) {
     const library = /(?:^|\.)timm(?:\.|$)/.test(owner) || imports.includes(`timm.${name}`) ? "timm" : "torchvision";
     const known = library === "timm" || isTorchvision(owner, name, imports);
@@ -69,31 +63,10 @@ function classesOf({ call }: Named, { assignments, calls }: PythonModule): reado
   );
   const node =
     made.map((one) => one.positional[1] ?? keyword(one, "out_features")).at(-1) ?? keyword(call, "num_classes");
-  const count = scalarOf(node);
+  const count = plain(node);
   return typeof count === "number" && Number.isSafeInteger(count) && count > 0 && node !== undefined
     ? [setting("num_labels", "num_classes", count, { start: node.start, end: node.end }, node)]
     : [];
-}
-
-/** `Resize(224)` and `Resize((224, 224))`; other shapes are not squares of one side. */
-function sideOf(call: PythonCall): LocatedNode | undefined {
-  const node = call.positional[0] ?? keyword(call, "size");
-  if (node?.kind !== "list") return typeof scalarOf(node) === "number" ? node : undefined;
-  const [first, second = first] = node.items;
-  return typeof scalarOf(first) === "number" && scalarOf(first) === scalarOf(second) ? first : undefined;
-}
-
-/** Side of the pictures: the transform's that comes last before the network, training's before evaluation's. */
-function pictureOf({ calls }: PythonModule): readonly LocatedSetting[] {
-  for (const pattern of SIDES) {
-    for (const call of calls.filter(({ callee }) => pattern.test(callee))) {
-      const node = sideOf(call);
-      const side = scalarOf(node);
-      if (node !== undefined && typeof side === "number" && side > 0)
-        return [setting("image_size", call.callee, side, call.calleeSpan, node)];
-    }
-  }
-  return [];
 }
 
 /** The call that makes a library's network; the first, which a later one for comparison does not replace. */
@@ -106,9 +79,5 @@ export function networkSettings(python: PythonModule): readonly LocatedSetting[]
   const call = builtNetwork(python);
   const network = call === undefined ? undefined : networkOf(call, python);
   if (network === undefined) return [];
-  return [
-    setting("model", network.call.callee, network.name, network.at),
-    ...classesOf(network, python),
-    ...pictureOf(python),
-  ];
+  return [setting("model", network.call.callee, network.name, network.at), ...classesOf(network, python)];
 }

@@ -8,7 +8,9 @@ import type { LocatedSetting } from "../types";
 import { at, keyword, plain } from "./called";
 import { isBefore, trainingOf } from "./training";
 
-const CROPS = /(?:^|\.)(?:RandomResizedCrop|CenterCrop|RandomCrop|RandomSizedCrop)$/;
+/** What training crops at random goes before what evaluation crops in the middle. */
+const RANDOM_CROPS = /(?:^|\.)(?:RandomResizedCrop|RandomCrop|RandomSizedCrop)$/;
+const CENTER_CROPS = /(?:^|\.)CenterCrop$/;
 const RESIZES = /(?:^|\.)Resize$/;
 const PROCESSORS = /(?:ImageProcessor(?:Fast)?|Processor|FeatureExtractor)\.from_pretrained$/;
 
@@ -28,7 +30,8 @@ export function pictureSide(python: PythonModule): readonly LocatedSetting[] {
   const training = trainingOf(python);
   const before = python.calls.filter((call) => isBefore(training, call));
   const made: readonly (readonly [RegExp, (call: PythonCall) => number | undefined])[] = [
-    [CROPS, ofTransform],
+    [RANDOM_CROPS, ofTransform],
+    [CENTER_CROPS, ofTransform],
     [RESIZES, ofTransform],
     [PROCESSORS, (call) => sideOf(keyword(call, "crop_size")?.value) ?? sideOf(keyword(call, "size")?.value)],
   ];
