@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root, run, tool } from "./process.mjs";
 
-const WRITERS = ["findings-pages.ts", "formats-page.ts", "pins-schema.ts"];
+const WRITERS = ["findings-pages.ts", "formats-page.ts", "pins-schema.ts", "receipt-schema.ts"];
 
 /** Tests that compare a file with what the code makes of it, and write it where they are asked to. */
 const keepers = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
