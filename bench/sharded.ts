@@ -57,7 +57,7 @@ function main(): void {
     "",
     "Drawn models of 25 families, small ones, on one of 2 to 1,024 ranks: bfloat16 mixed precision or none, accumulation,",
     "checkpointing of both kinds, adapters, hybrid sharding, `reshard_after_forward` and prefetching of all kinds. The libraries run",
-    "them on fake CUDA tensors under torch's fake process group (`python -m capture.ranks`); errors are relative to their peaks.",
+    "them on fake CUDA tensors under torch's fake process group (`python -m capture.truth.ranks`); errors are relative to their peaks.",
     "",
     "| kind | cases | equal | allocated, median | 95th percentile | worst | reserved, 95th percentile |",
     "|---|--:|--:|--:|--:|--:|--:|",

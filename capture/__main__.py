@@ -1,4 +1,5 @@
 """python -m capture graphs|losses|check|verify|release (see README.md)"""
+
 import argparse
 import importlib
 import os
@@ -13,12 +14,12 @@ OUT = pathlib.Path(__file__).resolve().parent.parent / "models" / "graphs"
 
 
 def graphs(args):
-    from .families import FAMILIES
-    from . import embedders
-    from .checkpointing import mark
-    from .heads import normed
-    from .graphs import conditioned, facts, family_graphs, texts_alone
-    from .stored import content_of, shortest
+    from .families.every_family import FAMILIES
+    from .recording import embedders
+    from .recording.checkpointing import mark
+    from .recording.heads import normed
+    from .recording.graphs import conditioned, facts, family_graphs, texts_alone
+    from .storing.stored import content_of, shortest
 
     OUT.mkdir(parents=True, exist_ok=True)
     failed = []
@@ -30,7 +31,9 @@ def graphs(args):
                 content = {**stored, "graphs": conditioned(stored["graphs"], FAMILIES[name])}
             elif args.texts:
                 stored = content_of((OUT / f"{name}.json").read_text())
-                alone = [g for task in FAMILIES[name].tasks for attention in FAMILIES[name].attention for g in texts_alone(name, task, attention)]
+                alone = [
+                    g for task in FAMILIES[name].tasks for attention in FAMILIES[name].attention for g in texts_alone(name, task, attention)
+                ]
                 marked = embedders.mark(name, normed(name, mark(name, {**stored, "graphs": alone})))
                 content = {**stored, "graphs": marked["graphs"] + [g for g in stored["graphs"] if "I == 0" not in g["when"]]}
             elif args.facts:
@@ -42,7 +45,11 @@ def graphs(args):
                 content = embedders.mark(name, normed(name, mark(name, family_graphs(name, args.task, args.attention))))
                 if args.task or args.attention:
                     stored = content_of((OUT / f"{name}.json").read_text())
-                    kept = [g for g in stored["graphs"] if g["task"] not in (args.task or [g["task"]]) or g["attention"] not in (args.attention or [g["attention"]])]
+                    kept = [
+                        g
+                        for g in stored["graphs"]
+                        if g["task"] not in (args.task or [g["task"]]) or g["attention"] not in (args.attention or [g["attention"]])
+                    ]
                     content["graphs"] = kept + content["graphs"]
             # JSON has no infinity; the engine reads no value of a constant anyway.
             text = shortest(content).replace("-Infinity", "-3.4e+38").replace("Infinity", "3.4e+38")
@@ -58,10 +65,18 @@ def graphs(args):
 
 
 def losses(args):
-    from .losses import trainer_graphs
-    from .stored import content_of, shortest
+    from .trainers.losses import trainer_graphs
+    from .storing.stored import content_of, shortest
 
-    code = importlib.import_module({"trl": "capture.trainers", "llama-factory": "capture.llama_factory", "earlier": "capture.earlier", "online": "capture.online", "ppo": "capture.ppo"}[args.of])
+    code = importlib.import_module(
+        {
+            "trl": "capture.trainers.trl_trainers",
+            "llama-factory": "capture.trainers.llama_factory",
+            "earlier": "capture.trainers.trl_before_029",
+            "online": "capture.trainers.trl_online",
+            "ppo": "capture.trainers.trl_ppo",
+        }[args.of]
+    )
     file = OUT.parent / "trainers" / f"{code.NAME}.json"
     file.parent.mkdir(exist_ok=True)
     found = code.graphs() if args.of == "ppo" else trainer_graphs(code, args.kind)
@@ -73,14 +88,14 @@ def losses(args):
 
 
 def check(args):
-    from .check import check
+    from .truth.check import check
 
     failures = [f for name in args.family or sorted(p.stem for p in OUT.glob("*.json")) for f in check(name, args.seed)]
     return 1 if failures else 0
 
 
 def verify(args):
-    from .verify import verify
+    from .truth.verify import verify
 
     names = args.family or sorted(p.stem for p in OUT.glob("*.json"))
     verify(names, args.per, args.seed, args.cli, args.json, args.attention)
@@ -94,8 +109,8 @@ def release(args):
     import torch
     import transformers
 
-    from .fresh import gather
-    from .page import write
+    from .truth.drawn_runs import gather
+    from .truth.page import write
 
     files = [pathlib.Path(file) for file in args.rows]
     if not args.rows:
@@ -111,42 +126,42 @@ def release(args):
 
 
 def media(args):
-    from .media_truth import receipts
+    from .truth.media_receipts import receipts
 
     receipts(args.family, args.per, args.seed)
     return 0
 
 
 def families(args):
-    from .uncaptured import write
+    from .families.uncaptured import write
 
     write()
     return 0
 
 
 def pack(args):
-    from .pack import write
+    from .storing.pack import write
 
     write()
     return 0
 
 
 def nnunet(args):
-    from .nnunet import write
+    from .truth.nnunet_receipts import write
 
     write(args.count)
     return 0
 
 
 def efficientnet(args):
-    from .efficientnet import write
+    from .truth.efficientnet_receipts import write
 
     write()
     return 0
 
 
 def builders(args):
-    from .builders import write
+    from .recording.networks import write
 
     write(OUT, args.library, args.line, lambda text: print(text, flush=True))
     return 0
@@ -179,7 +194,9 @@ def main():
     g.add_argument("--attention", nargs="*", help="only these kinds of attention; the stored graphs of others are kept")
     g.add_argument("--texts", action="store_true", help="only texts without pictures; the stored graphs of both are kept")
     g.add_argument("--facts", action="store_true", help="only renew defaults, derived keys and aliases of stored graphs")
-    g.add_argument("--conditions", action="store_true", help="only state in stored graphs which branch was captured where it is the only one")
+    g.add_argument(
+        "--conditions", action="store_true", help="only state in stored graphs which branch was captured where it is the only one"
+    )
     g.add_argument("--embedders", action="store_true", help="only mark in stored graphs what embeds the inputs")
     g.add_argument("--trace", action="store_true", help="print the Python traceback of a failure")
     g.set_defaults(run=graphs)
@@ -191,7 +208,9 @@ def main():
     c.add_argument("--family", nargs="*")
     c.add_argument("--seed", default="1")
     c.set_defaults(run=check)
-    losses_command = commands.add_parser("losses", help="write models/trainers/*.json, the losses of the TRL that is imported, or of LLaMA-Factory over it")
+    losses_command = commands.add_parser(
+        "losses", help="write models/trainers/*.json, the losses of the TRL that is imported, or of LLaMA-Factory over it"
+    )
     losses_command.add_argument("--of", choices=("trl", "earlier", "llama-factory", "online", "ppo"), default="trl")
     losses_command.add_argument("--kind", nargs="*", help="only these trainers; the file keeps the others")
     losses_command.set_defaults(run=losses)
@@ -203,11 +222,17 @@ def main():
     v.add_argument("--cli", default="node dist/cli.js")
     v.add_argument("--json", help="also append each row to this file")
     v.set_defaults(run=verify)
-    w = commands.add_parser("release", help="draw fresh runs of every family, ask the oracle, and write docs/verification.md (npm run verify)")
+    w = commands.add_parser(
+        "release", help="draw fresh runs of every family, ask the oracle, and write docs/verification.md (npm run verify)"
+    )
     w.add_argument("--family", nargs="*", default=[])
     w.add_argument("--per", type=int, default=2, help="cases per family")
     w.add_argument("--seed", default=time.strftime("%Y-%m-%d"), help="today's date unless stated: cases nobody has looked at")
-    w.add_argument("--oracle", type=pathlib.Path, default=os.environ.get("VRAM_LENS_ORACLE_SCRIPT", OUT.parent.parent.parent / "shared" / "oracle" / "oracle.py"))
+    w.add_argument(
+        "--oracle",
+        type=pathlib.Path,
+        default=os.environ.get("VRAM_LENS_ORACLE_SCRIPT", OUT.parent.parent.parent / "shared" / "oracle" / "oracle.py"),
+    )
     w.add_argument("--cli", default="node dist/cli.js")
     w.add_argument("--rows", nargs="*", default=[], help="only write the page, from rows of earlier runs, which are estimated anew")
     w.set_defaults(run=release)

@@ -63,6 +63,7 @@ const [, biome] = tool("@biomejs/biome/bin/biome");
 const checks = [
   ...projects.map((file) => [`type-check ${file}`, [tsc, "--noEmit", "-p", file]]),
   ["lint and format", [biome, "ci", "--colors=off", "."]],
+  ["lint and format of Python", [join("scripts", "python.mjs"), "--check"]],
   ["patterns take linear time", [join("scripts", "patterns.mjs"), "--check"]],
   ["build", [join("scripts", "build.mjs")]],
 ];

@@ -1,6 +1,6 @@
 /**
  * Networks that scripts take from torchvision and timm by name, in a plain loop: each script was run on fake CUDA tensors whose
- * storages were followed (`capture/network_receipts.py`). Peaks are equal to the byte.
+ * storages were followed (`capture/truth/network_receipts.py`). Peaks are equal to the byte.
  */
 import { strict as assert } from "node:assert";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** `torch.compile`: what the partitioner keeps and inductor allocates, against the code it generates (capture/compiled.py). */
+/** `torch.compile`: what the partitioner keeps and inductor allocates, against the code it generates (capture/truth/compiled.py). */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** EfficientNet, whose graph is written from its config, against PyTorch (`capture/efficientnet.py`). */
+/** EfficientNet, whose graph is written from its config, against PyTorch (`capture/truth/efficientnet_receipts.py`). */
 import { strict as assert } from "node:assert";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * Models of pictures and sound against PyTorch: random runs whose peaks `capture/media_truth.py` took on fake CUDA tensors,
+ * Models of pictures and sound against PyTorch: random runs whose peaks `capture/truth/media_receipts.py` took on fake CUDA tensors,
  * some with a part of the model left untrained.
  */
 import path from "node:path";

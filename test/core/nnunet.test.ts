@@ -1,5 +1,5 @@
 /**
- * nnU-Net's networks against PyTorch: random plans whose peaks `capture/nnunet.py` took from nnU-Net's own networks and
+ * nnU-Net's networks against PyTorch: random plans whose peaks `capture/truth/nnunet_receipts.py` took from nnU-Net's own networks and
  * losses on fake CUDA tensors.
  */
 import { strict as assert } from "node:assert";

@@ -1,5 +1,5 @@
 /**
- * What runs beside the training step against PyTorch: random runs that evaluate, whose peaks `capture/phases.py` took from
+ * What runs beside the training step against PyTorch: random runs that evaluate, whose peaks `capture/truth/phases.py` took from
  * the Trainer's own evaluation loop on fake CUDA tensors. Allocated peaks agree to the byte.
  */
 import assert from "node:assert/strict";

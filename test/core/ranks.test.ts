@@ -1,5 +1,5 @@
 /**
- * Sharded runs against the libraries: receipts of `python -m capture.ranks`, which runs accelerate's own FSDP2, `fully_shard` by layers
+ * Sharded runs against the libraries: receipts of `python -m capture.truth.ranks`, which runs accelerate's own FSDP2, `fully_shard` by layers
  * and FSDP1 on fake CUDA tensors under a fake process group.
  */
 import assert from "node:assert/strict";

@@ -1,5 +1,5 @@
 /**
- * The engine against PyTorch: random runs whose peaks `capture/receipts.py` took from PyTorch on fake CUDA tensors.
+ * The engine against PyTorch: random runs whose peaks `capture/truth/receipts.py` took from PyTorch on fake CUDA tensors.
  * Allocated peaks agree to the byte. Reserved peaks do too, but for the order in which things die together (a hash map
  * of cached casts, a graph taken down), which may open or spare a segment.
  */

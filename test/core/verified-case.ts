@@ -1,4 +1,4 @@
-/** Cases of `capture/verify.py` and `capture/media_truth.py` as runs: what they say and the peak PyTorch allocated. */
+/** Cases of `capture/truth/verify.py` and `capture/truth/media_receipts.py` as runs: what they say and the peak PyTorch allocated. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";

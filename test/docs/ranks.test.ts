@@ -1,4 +1,4 @@
-/** The section of docs/verification.md on ranks of DeepSpeed's own engine, from the receipts of `capture/zero.py`. */
+/** The section of docs/verification.md on ranks of DeepSpeed's own engine, from the receipts of `capture/truth/deepspeed.py`. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -52,7 +52,7 @@ function section(): string {
     BEGIN,
     "## Ranks under DeepSpeed",
     "",
-    "Written by `UPDATE_DOCS=1 npx mocha test/docs/ranks.test.ts` from runs that `capture/zero.py` drew: DeepSpeed 0.19.8's own engine on fake",
+    "Written by `UPDATE_DOCS=1 npx mocha test/docs/ranks.test.ts` from runs that `capture/truth/deepspeed.py` drew: DeepSpeed 0.19.8's own engine on fake",
     "CUDA tensors in a process group of N ranks, two optimizer steps, the first rank's peak. What a fake group leaves out is NCCL's own buffers.",
     "",
     ...table("all", all, () => "all"),

@@ -48,7 +48,7 @@ function counted(
     .reduce((sum, { sizes }) => sum + sizes.reduce((product, size) => product * size, 1), 0);
 }
 
-/** Parameters that PyTorch counts in the class's defaults, by family (capture/counts.py). */
+/** Parameters that PyTorch counts in the class's defaults, by family (capture/facts/parameter_counts.py). */
 const defaults = JSON.parse(readFileSync(join(__dirname, "default-counts.json"), "utf8")) as Record<
   string,
   readonly [Task, number]

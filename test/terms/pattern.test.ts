@@ -1,4 +1,4 @@
-/** Patterns of configs match as Python's `re` matches (capture/patterns.py wrote down what it says), in linear time. */
+/** Patterns of configs match as Python's `re` matches (capture/facts/python_patterns.py wrote down what it says), in linear time. */
 import { strict as assert } from "node:assert";
 import { compilePattern, type Mode } from "../../src/terms/pattern";
 import answers from "./python-patterns.json";

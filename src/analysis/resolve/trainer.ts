@@ -462,7 +462,7 @@ function vllmBytes(c: ResolveContext, { deviceBytes }: Batch): { generatingBytes
 /** Losses that need no reference model (llamafactory/hparams/finetuning_args.py, use_ref_model). */
 const WITHOUT_REFERENCE: ReadonlySet<string> = new Set(["orpo", "simpo"]);
 
-/** Losses that were recorded of releases before 0.29 (capture/earlier.py); the first stands for the others, which differ in numbers. */
+/** Losses that were recorded of releases before 0.29 (capture/trainers/trl_before_029.py); the first stands for the others, which differ in numbers. */
 const RECORDED_EARLIER: Readonly<Partial<Record<TrainerKind, ReadonlySet<string>>>> = {
   dpo: new Set("sigmoid hinge ipo exo_pair nca_pair robust sppo_hard aot aot_pair apo_zero apo_down".split(" ")),
   kto: new Set(["kto", "apo_zero_unpaired"]),

@@ -1,7 +1,7 @@
 /**
  * The module that holds a model's body is named by its family, and by some heads of their own accord: `model` in
  * LlamaForCausalLM, `transformer` in LlamaForQuestionAnswering (transformers/models/llama/modeling_llama.py,
- * `base_model_prefix`); T5ForConditionalGeneration is its body itself. Stored graphs say `~` for it (`capture/roots.py`), so
+ * `base_model_prefix`); T5ForConditionalGeneration is its body itself. Stored graphs say `~` for it (`capture/storing/roots.py`), so
  * that alike code is said once.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Names of values in stored functions (`capture/distances.py`): how far back a value was made, so that alike stretches of
+ * Names of values in stored functions (`capture/storing/distances.py`): how far back a value was made, so that alike stretches of
  * code read alike wherever they stand. `%-0` is the newest at that place, `%-3` the one three before it; a value that is made
  * is `+` (the next number) or `+n`. A list that a loop collects has its `*` before either; other names are themselves.
  */

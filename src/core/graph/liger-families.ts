@@ -1,7 +1,7 @@
 /**
  * Kernels that Liger puts into a model by itself, by `model_type`: a type that is not here is left alone.
  * Source: liger_kernel/transformers/monkey_patch.py of 0.8.5 (MODEL_TYPE_TO_APPLY_LIGER_FN);
- * `python -m capture.liger` writes this file.
+ * `python -m capture.facts.liger` writes this file.
  */
 import { table } from "../../terms/table";
 

@@ -1,5 +1,5 @@
 /**
- * Files of graphs as they are stored (`capture/stored.py`): what stands in them more than once is said once, in a table
+ * Files of graphs as they are stored (`capture/storing/stored.py`): what stands in them more than once is said once, in a table
  * of parts that `{ "same": n }` points into, and `{ "run": [n, from, count] }` into the items of one. Values are
  * named by how far back they were made. A family's graphs are alike for most of their length, so files, time to parse and
  * memory shrink; what is shared stays one object. A file that says `like` goes on from the parts of a table that several

@@ -1,6 +1,6 @@
 /**
  * Every name the library takes at its first level, whether or not it touches memory: what is here is no misspelling.
- * Source: `megatron/neox_arguments` of gpt-neox; `python -m capture.accepted` writes this file.
+ * Source: `megatron/neox_arguments` of gpt-neox; `python -m capture.facts.accepted_keys` writes this file.
  */
 export const ACCEPTED: ReadonlySet<string> = new Set(
   (

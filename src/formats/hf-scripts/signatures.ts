@@ -1,6 +1,6 @@
 /**
  * Arguments that classes of Hugging Face's libraries take: `name@1.2` since that version, `name!1.4` until before it.
- * Source: the libraries' own code; `python -m capture.signatures` writes this file.
+ * Source: the libraries' own code; `python -m capture.facts.signatures` writes this file.
  */
 import { table } from "../../terms/table";
 

@@ -1,6 +1,6 @@
 /**
  * Every name the library takes in any block, whether or not it touches memory: what is here is no misspelling.
- * Source: the options of `openrlhf/cli`; `python -m capture.accepted` writes this file.
+ * Source: the options of `openrlhf/cli`; `python -m capture.facts.accepted_keys` writes this file.
  */
 export const ACCEPTED: ReadonlySet<string> = new Set(
   (

@@ -1,6 +1,6 @@
 /**
  * Defaults that differ from one trainer of TRL to the next, and from version to version. Source: trl/trainer/*_config.py and
- * trl/experimental of 0.15 to 1.16; `capture/trl_defaults.py` reads them, `test/formats/trl-defaults.test.ts` compares.
+ * trl/experimental of 0.15 to 1.16; `capture/facts/trl_defaults.py` reads them, `test/formats/trl-defaults.test.ts` compares.
  */
 
 import type { SettingName } from "../../terms/settings";

@@ -76,7 +76,7 @@ describe("broadcasting", () => {
 
 type Layout = readonly [sizes: number[], strides: number[]];
 
-/** Strides as PyTorch gave them (`capture/strides.py`). */
+/** Strides as PyTorch gave them (`capture/truth/strides.py`). */
 interface Recorded {
   readonly a: Layout;
   readonly b: Layout;

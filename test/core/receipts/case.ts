@@ -1,4 +1,4 @@
-/** Receipts: random training runs with what PyTorch says of each, made by `capture/receipts.py`. */
+/** Receipts: random training runs with what PyTorch says of each, made by `capture/truth/receipts.py`. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { DType } from "../../../src/core/engine/dtype";
@@ -84,11 +84,11 @@ export interface Case {
   readonly float8?: Float8Recipe;
   /** bfloat16 as accelerate's mixed precision has it; what that means is up to the sharding. */
   readonly bf16?: boolean;
-  /** How the run is spread (`capture/ranks`). */
+  /** How the run is spread (`capture/truth/ranks`). */
   readonly ranks?: Ranks;
 }
 
-/** A sharded run in the words of `capture/ranks`. */
+/** A sharded run in the words of `capture/truth/ranks`. */
 export interface Ranks {
   readonly kind: "fsdp2" | "blocks" | "fsdp1";
   readonly world: number;
@@ -135,7 +135,7 @@ export function families(): string[] {
     .filter((family) => existsSync(graphFile(family)));
 }
 
-/** Files of receipts by way of training (`capture/ways.py`). */
+/** Files of receipts by way of training (`capture/truth/optimizers_and_adapters.py`). */
 export function waysOfTraining(): string[] {
   return readdirSync(path.join(__dirname, "ways")).map((name) => `ways/${path.basename(name, ".jsonl")}`);
 }

@@ -1,4 +1,4 @@
-/** Receipts of trainers: random runs of TRL's losses with what PyTorch says of each, made by `capture/trainer_truth.py`. */
+/** Receipts of trainers: random runs of TRL's losses with what PyTorch says of each, made by `capture/truth/trl_receipts.py`. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { trainerGraphs } from "../../../src/core/graph/stored";

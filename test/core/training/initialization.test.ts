@@ -1,4 +1,4 @@
-/** LoRA's factors made from the weights against peft itself (`capture/initialization.py`). */
+/** LoRA's factors made from the weights against peft itself (`capture/truth/adapter_initialization.py`). */
 import assert from "node:assert/strict";
 import { simulate } from "../../../src/core/simulate";
 import { graphsOf, receiptsOf, runOf } from "../receipts/case";

@@ -1,4 +1,4 @@
-/** Prompts and prefixes against PyTorch: two steps of peft's own modules on fake CUDA tensors (capture/truth.py). */
+/** Prompts and prefixes against PyTorch: two steps of peft's own modules on fake CUDA tensors (capture/truth/storages.py). */
 import assert from "node:assert/strict";
 import { simulate } from "../../../src/core/simulate";
 import { graphsOf } from "../receipts/case";

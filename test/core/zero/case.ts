@@ -1,4 +1,4 @@
-/** Cases of `capture/zero` as runs: a rank of DeepSpeed's own engine, with the peak that it allocated. */
+/** Cases of `capture/truth/deepspeed` as runs: a rank of DeepSpeed's own engine, with the peak that it allocated. */
 import type { DType } from "../../../src/core/engine/dtype";
 import type { DeepSpeedSpec, TrainingRun } from "../../../src/core/training/run";
 import { causalRun, loraSpec } from "../runs";

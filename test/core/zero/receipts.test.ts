@@ -1,4 +1,4 @@
-/** Ranks of DeepSpeed's own engine (`capture/zero.py`): allocated peaks agree within a few KiB. */
+/** Ranks of DeepSpeed's own engine (`capture/truth/deepspeed.py`): allocated peaks agree within a few KiB. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import path from "node:path";

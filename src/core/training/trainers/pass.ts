@@ -61,7 +61,7 @@ export interface CalledModel {
 /** Models by the name the loss gives them. */
 export type CalledModels = Readonly<Record<string, CalledModel | null>>;
 
-/** Which arguments after the ids say how many tokens' logits are asked for, and the labels (capture/losses.py, Whole). */
+/** Which arguments after the ids say how many tokens' logits are asked for, and the labels (capture/trainers/losses.py, Whole). */
 const KEPT_TOKENS = 1;
 const LABELS = 2;
 
@@ -71,7 +71,7 @@ const CALLS = ["", ".base_model", ".model.states"] as const;
 /** All of a model whose outputs nothing converts: loops that do not go through accelerate. */
 const RAW = ".raw";
 
-/** The call that stands for what accelerate makes of a model's outputs (capture/ppo.py, Outputs). */
+/** The call that stands for what accelerate makes of a model's outputs (capture/trainers/trl_ppo.py, Outputs). */
 const OUTPUTS = "outputs";
 
 /** What lives as long as the output that was given with it. */

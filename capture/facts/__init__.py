@@ -1,0 +1,1 @@
+"""Facts read from libraries' code: accepted keys, signatures, defaults, what a kernel supports."""

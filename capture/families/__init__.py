@@ -1,0 +1,1 @@
+"""Which families are captured, and how to draw their config keys."""

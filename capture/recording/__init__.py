@@ -1,0 +1,1 @@
+"""Records a model's forward and turns it into a graph with expressions."""

@@ -1,0 +1,61 @@
+"""What a model's code does only under gradient checkpointing, which the recorded forward runs without."""
+
+import copy
+import importlib
+import inspect
+import re
+
+
+def mark(family, graphs):
+    """Marks what the recorded calls do not tell of the code under checkpointing."""
+    for graph in graphs["graphs"]:
+        sides = re.findall(r"\.model_type == '([\w-]+)'", " ".join(graph["when"]))  # families that run inside this one
+        code = "".join(source(name) for name in dict.fromkeys((family, *sides)))
+        if "position_bias.requires_grad = True" in code:
+            tell(graph)
+        if re.search(r"shared_kv_states\[self\.layer_(type|idx)\] = key_states, value_states", code):
+            store(graph)
+    return graphs
+
+
+def source(family):
+    """The code of a family's models."""
+    name = family.removesuffix("_text")
+    try:
+        return inspect.getsource(importlib.import_module(f"transformers.models.{name}.modeling_{name}"))
+    except (ImportError, OSError):
+        return ""
+
+
+def tell(graph):
+    """Results told to require grad: `if self.gradient_checkpointing ...: position_bias.requires_grad = True`."""
+    for block in graph["blocks"]:
+        for step in block["body"]:
+            # one bias for every sentence: (1, heads, queries, keys)
+            if step.get("op") == "zeros" and len(step["in"][0]) == 4 and step["in"][0][0] == 1:
+                step["checkpointgrad"] = True
+
+
+def store(graph):
+    """Keys and values that a layer puts into a dictionary that every layer is given: all it hands out beside its states."""
+    for block in graph["blocks"]:
+        names = block["outputs"][1:]
+        if len(names) != 2 or any("store" in step for step in block["body"]):  # keys and values
+            continue
+        made = [k for k, step in enumerate(block["body"]) if set(step.get("out", ())) & set(names)]
+        block["body"].insert(made[-1] + 1, {"store": [f"%{name}" for name in names]})
+    part(graph)
+
+
+def part(graph):
+    """Gives each place that stores a block of its own, by which what it stores is told from what others do."""
+    seen = set()
+    for step in graph["main"]["body"]:
+        for use in (step.get("repeat") or {}).get("bodies", [step] if "block" in step else []):
+            block = graph["blocks"][use["block"]]
+            if not any("store" in inner for inner in block["body"]):
+                continue
+            if use["block"] in seen:
+                use["block"] = len(graph["blocks"])
+                graph["blocks"].append(copy.deepcopy(block))
+            seen.add(use["block"])

@@ -1,0 +1,1 @@
+"""The losses of trainers, reduced to what they read, and their graphs."""

@@ -1,0 +1,1 @@
+"""What PyTorch and the libraries themselves allocate for drawn runs, and the receipts of it."""

@@ -1,0 +1,234 @@
+"""Makes receipts of sharded runs: drawn models and options, run by the libraries on fake CUDA tensors of one rank.
+
+usage: LD_PRELOAD=fakecuda.so python -m capture.truth.ranks --oracle ORACLE.py [--kind fsdp2 fsdp1 blocks] [--count N] [--first N]
+
+Receipts go to `test/core/receipts/ranks/<kind>.jsonl`, one a line; numbers already there are kept.
+"""
+
+import argparse
+import contextlib
+import json
+import pathlib
+import random
+import sys
+import time
+
+from ..receipts import FAMILIES, ROOT, alone, load
+from . import group
+from .sharding import KINDS, mesh_of
+
+KEPT = ("peak_allocated", "peak_reserved", "peak_phase", "phase_peaks")
+WORLDS = (2, 3, 4, 8, 8, 16, 24, 64, 256, 1024)
+DECODERS = (
+    "llama",
+    "mistral",
+    "qwen2",
+    "qwen3",
+    "gemma",
+    "gemma2",
+    "gemma3_text",
+    "phi3",
+    "gpt2",
+    "opt",
+    "gpt_neox",
+    "olmo",
+    "olmo2",
+    "granite",
+    "starcoder2",
+    "phi",
+    "gpt_bigcode",
+    "stablelm",
+    "glm4",
+    "cohere",
+    "nemotron",
+    "smollm3",
+    "cohere2",
+    "bloom",
+    "seed_oss",
+)
+DEPTHS = ("num_hidden_layers", "n_layer")
+OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
+
+
+def draw(kind, number):
+    """The case of a number."""
+    r = random.Random(f"{kind}-{number}")
+    family = r.choice(DECODERS)
+    dims, linears = FAMILIES[family]
+    model = {"model_type": family, **dims(r)}
+    for depth in DEPTHS:
+        if depth in model and "layer_types" not in model and family not in ("gemma3_text", "cohere2"):
+            model[depth] = r.choice((2, 3, 5, 9))
+    for rate in [key for key in model if "drop" in key]:
+        model[rate] = 0.0
+    world = r.choice(WORLDS)
+    case = {
+        "id": f"{kind}-{number}-{family}",
+        "model": model,
+        "task": "causal-lm",
+        "batch": r.choice((1, 2, 3)),
+        "seq": r.choice((r.randint(7, 65), r.randint(66, 400), 128, 256)),
+        "load_dtype": r.choice(("float32", "bfloat16")),
+        "bf16": r.random() < 0.7,
+        "attn": r.choice(("sdpa", "sdpa", "eager")),
+        "gradient_checkpointing": r.random() < 0.3,
+        "optim": r.choice(OPTIMIZERS),
+        "grad_accum": r.choice((1, 1, 2, 3, 5)),
+        "max_grad_norm": r.choice((1.0, 1.0, 0)),
+        "ranks": {"kind": kind, "world": world},
+    }
+    if case["gradient_checkpointing"] and r.random() < 0.3:
+        case["use_reentrant"] = True
+    ranks = case["ranks"]
+    if kind == "blocks":
+        case["grad_accum"] = r.choice((1, 1, 2, 3))
+        ranks["reduce_dtype"] = r.choice((None, "float32"))
+        ranks["reshard"] = r.random() < 0.7
+    else:
+        if r.random() < 0.3:
+            case["peft"] = {
+                "r": r.choice((1, 3, 8, 16, 64)),
+                "alpha": 16,
+                "dropout": 0.0,
+                "target_modules": r.sample(list(linears), r.randint(1, len(linears))),
+            }
+        if not case["gradient_checkpointing"] and r.random() < 0.3:
+            ranks["activation_checkpointing"] = True
+    if kind == "fsdp2":
+        fewer = [size for size in (2, 4, 8) if world % size == 0 and size < world]
+        ranks["reshard"] = r.choice((True, True, True, False, *fewer[:1]))
+        if world % 8 == 0 and world > 8 and r.random() < 0.3:
+            ranks["replicas"] = world // 8
+            ranks["reshard"] = bool(ranks["reshard"])
+    if kind == "fsdp1":
+        ranks["strategy"] = r.choice(("FULL_SHARD", "FULL_SHARD", "SHARD_GRAD_OP"))
+        ranks["prefetch"] = r.choice((None, "BACKWARD_PRE", "BACKWARD_POST"))
+        if "peft" not in case:
+            ranks["original"] = r.random() < 0.7
+    return case
+
+
+def wrap(case, model):
+    """Adapters and checkpointing as the Trainer puts them in before the model is sharded."""
+    adapter = case.get("peft")
+    if case["gradient_checkpointing"]:
+        model.config.use_cache = False
+        model.gradient_checkpointing_enable({"use_reentrant": case.get("use_reentrant", False)})
+    if adapter:
+        from peft import LoraConfig, get_peft_model
+
+        model = get_peft_model(
+            model,
+            LoraConfig(
+                r=adapter["r"],
+                lora_alpha=adapter["alpha"],
+                lora_dropout=adapter["dropout"],
+                target_modules=adapter["target_modules"],
+                task_type="CAUSAL_LM",
+            ),
+        )
+    return model
+
+
+def optimizer_of(name, model, ndims):
+    """The Trainer's optimizer: weight decay goes by names, which sharding leaves alone where it flattens what they stand for."""
+    import torch
+
+    makes = {
+        "adamw_torch_fused": lambda groups: torch.optim.AdamW(groups, lr=1e-4, fused=True),
+        "adamw_torch": lambda groups: torch.optim.AdamW(groups, lr=1e-4, foreach=True),
+        "sgd": lambda groups: torch.optim.SGD(groups, lr=1e-4, foreach=True),
+        "sgd_momentum": lambda groups: torch.optim.SGD(groups, lr=1e-4, momentum=0.9, foreach=True),
+        "rmsprop": lambda groups: torch.optim.RMSprop(groups, lr=1e-4, foreach=True),
+        "adagrad": lambda groups: torch.optim.Adagrad(groups, lr=1e-4, foreach=True),
+    }
+    decayed, others = [], []
+    for path, parameter in model.named_parameters():
+        plain = path.replace("_fsdp_wrapped_module.", "").replace("_checkpoint_wrapped_module.", "")
+        if parameter.requires_grad:
+            (decayed if ndims.get(plain, 2) > 1 else others).append(parameter)
+    return makes[name]([{"params": group, "weight_decay": 0.0} for group in (decayed, others) if group])
+
+
+def run(oracle, case):
+    """Two steps of the Trainer's loop on one rank."""
+    import torch
+
+    ledger = oracle.Ledger()
+    with contextlib.ExitStack() as within:
+        within.enter_context(group.of(case["ranks"]["world"]))
+        mesh = mesh_of(case["ranks"])
+        within.enter_context(oracle.FakeTensorMode(allow_non_fake_inputs=True))
+        within.enter_context(ledger)
+        config, model = oracle.build(case)
+        model.train()
+        model = wrap(case, model)
+        ndims = {name: parameter.ndim for name, parameter in model.named_parameters()}
+        sharded = KINDS[case["ranks"]["kind"]](case, model, mesh)
+        del model
+        ledger.phase = "optimizer-init"
+        loaded = len(ledger.events)
+        optimizer = optimizer_of(case["optim"], sharded.model, ndims)
+        parameters = [parameter for parameter in sharded.model.parameters() if parameter.requires_grad]
+        for step in (1, 2):
+            for micro in range(case["grad_accum"]):
+                with sharded.accumulating(micro == case["grad_accum"] - 1):
+                    ledger.phase = f"data{step}"
+                    batch = oracle.inputs_for(case, config)
+                    counted = torch.zeros((), dtype=torch.long, device="cuda")
+                    ledger.phase = f"forward{step}"
+                    outputs = sharded.forward(**batch, use_cache=False, num_items_in_batch=counted)
+                    loss = outputs["loss"]
+                    del outputs, batch, counted
+                    ledger.phase = f"backward{step}"
+                    loss.backward()
+                    del loss
+            ledger.phase = f"clip{step}"
+            if case["max_grad_norm"]:
+                sharded.clip(parameters, case["max_grad_norm"])
+            ledger.phase = f"step{step}"
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+    events = list(ledger.events)
+    result = oracle.summarize(events, ledger.size, {})
+    return {**result, "peak_reserved": oracle.replay_allocator(events, loaded)}, events
+
+
+def receipt(oracle, case, out):
+    begun = time.time()
+    try:
+        result, _ = run(oracle, case)
+        row = {"case": case, "result": {key: result[key] for key in KEPT}}
+    except Exception as error:  # what the libraries refuse is told, never dropped
+        row = {"case": case, "error": f"{type(error).__name__}: {str(error)[:300]}"}
+    print(case["id"], row.get("error") or row["result"]["peak_allocated"], f"{time.time() - begun:.0f} s", file=sys.stderr, flush=True)
+    if "result" in row:
+        with open(out, "a") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--oracle", required=True)
+    parser.add_argument("--kind", nargs="+", default=list(KINDS), choices=list(KINDS))
+    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "test" / "core" / "receipts" / "ranks")
+    args = parser.parse_args()
+    oracle = load(args.oracle)
+    group.prepare(oracle)
+    import torch
+
+    torch.set_num_threads(1)
+    args.out.mkdir(parents=True, exist_ok=True)
+    for kind in args.kind:
+        out = args.out / f"{kind}.jsonl"
+        known = {json.loads(line)["case"]["id"] for line in out.read_text().splitlines()} if out.exists() else set()
+        for number in range(args.first, args.first + args.count):
+            case = draw(kind, number)
+            if case["id"] not in known:
+                alone(lambda: receipt(oracle, case, out))
+
+
+if __name__ == "__main__":
+    main()
