@@ -50,6 +50,12 @@ def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
                 bias = attn_mask.expand(*query.shape[:3], key.shape[2])
             saves = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
             return aten._scaled_dot_product_efficient_attention(query, key, value, bias, saves, dropout_p, is_causal, scale=scale)[0]
+        if attn_mask is not None and attn_mask.dtype == torch.bool:
+            # `scaled_dot_product_attention` does so before it chooses (convert_boolean_attn_mask)
+            attn_mask = torch.where(
+                attn_mask,
+                *(torch.scalar_tensor(v, dtype=query.dtype, device=query.device) for v in (0.0, float("-inf"))),
+            )
         return aten._scaled_dot_product_attention_math(
             query, key, value, attn_mask, dropout_p, is_causal, None, scale=scale, enable_gqa=enable_gqa
         )[0]
@@ -180,7 +186,11 @@ def adapt(case, model):
             ),
         )
     if case.get("checkpointing"):
-        model.gradient_checkpointing_enable()
+        reentrant = case.get("use_reentrant", False)
+        kinds = {"gradient_checkpointing_kwargs": {"use_reentrant": True}} if reentrant else {}
+        model.gradient_checkpointing_enable(**kinds)
+        if reentrant and case.get("lora"):
+            model.enable_input_require_grads()
     return model
 
 

@@ -3,11 +3,17 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { DType } from "../../src/core/engine/dtype";
+import { NotModelled } from "../../src/core/engine/not-modelled";
 import { simulate } from "../../src/core/simulate";
 import type { Part } from "../../src/core/training/parts";
 import type { TrainingRun } from "../../src/core/training/run";
 import { graphsOf } from "./receipts/case";
 import { causalRun, loraSpec } from "./runs";
+
+/** Ids of what is said where PyTorch raises. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  "Trying to backward through the graph a second time": "engine.backward-twice",
+};
 
 export interface VerifiedCase {
   readonly id: string;
@@ -19,10 +25,11 @@ export interface VerifiedCase {
   readonly dtype: DType;
   readonly amp: "bf16" | "fp16" | null;
   readonly checkpointing: boolean;
+  readonly use_reentrant?: boolean;
   readonly lora?: {
     readonly r: number;
     readonly dropout: number;
-    readonly target_modules: readonly string[];
+    readonly target_modules: readonly string[] | string;
     /** The head that peft trains whole for the task it was told. */
     readonly modules_to_save?: readonly string[];
   };
@@ -48,7 +55,7 @@ export function runOf(c: VerifiedCase): TrainingRun {
     loadDtype: c.dtype,
     autocast: c.amp === null ? null : c.amp === "bf16" ? "bfloat16" : "float16",
     attention: c.attention === "none" ? "sdpa" : c.attention,
-    checkpointing: c.checkpointing ? { useReentrant: false } : null,
+    checkpointing: c.checkpointing ? { useReentrant: c.use_reentrant ?? false } : null,
     optimizer: { name: "adamw_torch", args: {} },
     adapter:
       lora === undefined
@@ -56,18 +63,34 @@ export function runOf(c: VerifiedCase): TrainingRun {
         : loraSpec({
             rank: lora.r,
             dropout: lora.dropout,
-            targetModules: [...lora.target_modules],
+            targetModules: typeof lora.target_modules === "string" ? lora.target_modules : [...lora.target_modules],
             modulesToSave: [...(lora.modules_to_save ?? [])],
           }),
     ...(c.frozen === undefined ? {} : { frozenParts: c.frozen }),
   });
 }
 
-/** One test a line of the folder's files: allocated peaks agree to the byte. */
+interface Verified {
+  readonly case: VerifiedCase;
+  readonly truth?: number;
+  /** How what PyTorch raises begins. */
+  readonly error?: string;
+}
+
+/** One test a line of the folder's files: allocated peaks agree to the byte, and what PyTorch refuses has none. */
 export function agrees(folder: string): void {
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".jsonl"))) {
     const lines = readFileSync(path.join(folder, file), "utf8").trim().split("\n");
-    for (const { case: c, truth } of lines.map((line) => JSON.parse(line) as { case: VerifiedCase; truth: number })) {
+    for (const { case: c, truth, error } of lines.map((line) => JSON.parse(line) as Verified)) {
+      if (error !== undefined) {
+        it(`${c.id}: ${error}`, () => {
+          assert.throws(
+            () => simulate(runOf(c), graphsOf(c.family)),
+            (thrown) => thrown instanceof NotModelled && thrown.reason.id === REFUSALS[error],
+          );
+        });
+        continue;
+      }
       it(`${c.id}: ${c.task} of ${c.family} in ${c.dtype}`, () => {
         const result = simulate(runOf(c), graphsOf(c.family));
         assert.ok(result.ok);

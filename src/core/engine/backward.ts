@@ -3,8 +3,10 @@
  * variables freed as each node finishes. Source: torch/csrc/autograd/{engine.cpp,input_buffer.cpp},
  * torch/csrc/autograd/functions/accumulate_grad.h.
  */
+import { say } from "../../words/message";
 import type { Node, Task } from "./node";
-import { releaseNode, releaseSaved } from "./node";
+import { FREED, releaseNode, releaseSaved } from "./node";
+import { NotModelled } from "./not-modelled";
 import { add, sumTo } from "./ops/arithmetic";
 import { clone } from "./ops/layout";
 import { isDense, sameSizes } from "./shape";
@@ -176,6 +178,8 @@ function deliver(torch: Torch, task: Task, index: number, gradient: Tensor): voi
 
 function evaluate(torch: Torch, task: Task): (Tensor | null)[] {
   const { node, buffer } = task;
+  // torch/csrc/autograd/saved_variable.cpp, SavedVariable::unpack: a reentrant checkpoint's own pass has been here.
+  if (node.saved === FREED) throw new NotModelled(say("engine.backward-twice"));
   if (node.hooks !== undefined) for (const hook of node.hooks) hook(torch);
   const saved = node.saved.map((variable) => variable.unpack());
   torch.scope = node.scope;

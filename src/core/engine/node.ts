@@ -86,15 +86,18 @@ export type LeafHook = (leaf: Tensor, torch: Torch) => void;
 
 export const NOTHING_SAVED: readonly SavedHandle[] = [];
 
+/** In place of what a node had saved when it ran: a second pass that reaches it raises (`ERR_BACKWARD_TWICE`). */
+export const FREED: readonly SavedHandle[] = [];
+
 /** With one more at the end: few are saved, and a list that grows takes room for many. */
 export function extended<T>(list: readonly T[], one: T): readonly T[] {
   return list.length === 0 ? [one] : list.length === 1 ? [list[0]!, one] : [...list, one];
 }
 
-/** Frees what a node saved. */
+/** Frees what a node saved; nodes that saved nothing run any number of times. */
 export function releaseSaved(node: Node): void {
   const { saved } = node;
-  node.saved = NOTHING_SAVED;
+  if (saved.length > 0) node.saved = FREED;
   for (const variable of saved) variable.release();
 }
 

@@ -34,6 +34,8 @@ export const ENGINE = {
   "engine.config": "the model's config.json cannot be run: {failure}",
   "engine.no-rule": "an operator is given what the engine has no rule for: {failure}",
   "engine.config-sizes": "the model's config.json lacks a size that its graph needs, or states it as something else",
+  "engine.backward-twice":
+    "PyTorch raises: reentrant checkpoints differentiate what layers share twice; `use_reentrant: false` does not",
   "engine.fault": "the engine failed by a mistake of its own ({failure}); the config is not at fault",
   "engine.not-captured": "{family} with {attention} attention for {task} was not captured",
   "engine.no-stage": "no stage of the pipeline",

@@ -29,6 +29,7 @@ export const ENGINE: Readonly<Record<keyof typeof EN, string>> = {
   "engine.config": "无法按模型的 config.json 运行：{failure}",
   "engine.no-rule": "引擎没有处理某个算子该种输入的规则：{failure}",
   "engine.config-sizes": "模型的 config.json 缺少其计算图所需的某个尺寸，或写成了别的类型",
+  "engine.backward-twice": "PyTorch 会报错：可重入检查点对各层共用的张量反向传播两次；`use_reentrant: false` 不会",
   "engine.fault": "引擎自身出错（{failure}）；配置没有问题",
   "engine.not-captured": "{family} 在 {attention} 注意力下的 {task} 任务没有计算图",
   "engine.no-stage": "流水线没有任何阶段",
