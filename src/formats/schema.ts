@@ -3,11 +3,10 @@
  * keyword arguments of Python calls. The table says what a key means canonically; a few functions hold the rest.
  */
 import { nodeAt } from "../syntax/text";
-import type { Entry, LocatedNode, MapNode, PythonCall, SpanEdit } from "../syntax/tree";
+import type { LocatedNode, MapNode, PythonCall, SpanEdit } from "../syntax/tree";
 import { editByTable, inNotebook, type Target } from "./edit";
-import { renaming } from "./fix";
-import { nearest } from "./suggest";
-import { isUncounted, type KeyTable, lastEntries, problem, readValue, tableOf } from "./table";
+import { type ReadPolicy, readByTable } from "./reader";
+import { type KeyTable, tableOf } from "./table";
 import type {
   CarrierId,
   ConfigDocument,
@@ -91,6 +90,7 @@ export interface SchemaFormat {
 
 export function schemaFormat(spec: SchemaFormat): Format {
   const table = tableOf(spec.keys);
+  const policy: ReadPolicy = { convertsText: () => true, ...unknownKeysOf(spec) };
 
   function best(document: ConfigDocument): { view: View; recognition: Recognition } | undefined {
     let found: { view: View; recognition: Recognition } | undefined;
@@ -102,13 +102,7 @@ export function schemaFormat(spec: SchemaFormat): Format {
   }
 
   function readView(view: View, document: ConfigDocument): ReadResult {
-    const settings: LocatedSetting[] = [];
-    const problems: FormatProblem[] = [];
-    for (const { path, entry } of flatten(view.map)) {
-      const key = table.byPath.get(path);
-      if (key === undefined) unknownKey(spec, table, path, entry, problems);
-      else readKey(key, table, path, entry, settings, problems);
-    }
+    const { settings, problems } = readByTable(view.map, table, policy);
     settings.push(...(view.extra ?? []));
     settings.push(...(spec.derive?.(settings, view, document) ?? []));
     problems.push(...(spec.check?.(settings, view, document) ?? []));
@@ -180,93 +174,18 @@ function hasPlace(key: KeySpec, map: MapNode): boolean {
   return block?.kind === "map" && block.entries.length > 0;
 }
 
-/** All entries below a map with their dotted paths, maps before their content. */
-export function* flatten(map: MapNode, prefix = "", depth = 0): Generator<{ path: string; entry: Entry }> {
-  if (depth > 24) return;
-  for (const entry of lastEntries(map)) {
-    const path = prefix === "" ? entry.key : `${prefix}.${entry.key}`;
-    yield { path, entry };
-    if (entry.value.kind === "map") yield* flatten(entry.value, path, depth + 1);
-  }
-}
-
-function readKey(
-  key: KeySpec,
-  table: KeyTable,
-  path: string,
-  entry: Entry,
-  settings: LocatedSetting[],
-  problems: FormatProblem[],
-): void {
-  const read = readValue(asWritten(key, entry.value), entry.value, true);
-  if (read.problem !== undefined) problems.push(graded(read.problem, key.name));
-  if (read.invalid) return;
-  const base = {
-    key: path,
-    node: entry.value,
-    keySpan: entry.keySpan,
-    valueSpan: { start: entry.value.start, end: entry.value.end },
+/** What is known of the library's keys beside the table, as the reader asks it. */
+function unknownKeysOf({ unknownKeys: stated }: SchemaFormat): Pick<ReadPolicy, "unknownKeys"> {
+  if (stated === undefined) return {};
+  const { known, parents, stops } = stated;
+  return {
+    unknownKeys: {
+      knows: (name, path) => known.has(parents === undefined ? name : path),
+      others: () => known,
+      ...(parents === undefined ? {} : { looksAt: (parent) => parents.includes(parent) }),
+      ...(stops === undefined ? {} : { stops }),
+    },
   };
-  const uncounted = isUncounted(key, table, path, entry.value, read.value) ? { uncounted: true as const } : {};
-  settings.push({ ...base, ...uncounted, name: key.name, value: meaning(read.value, key.means) });
-  for (const also of key.also ?? []) {
-    const text = textOf(read.value);
-    if (also.only && (text === undefined || meant(also.means, text) === undefined)) continue;
-    settings.push({ ...base, name: also.name, value: meaning(read.value, also.means) });
-  }
-}
-
-/** The key as these frameworks take it: words in capitals (`FULL_SHARD`) are values, not placeholders to fill in. */
-function asWritten(key: KeySpec, node: LocatedNode): KeySpec {
-  const word = node.kind === "scalar" && typeof node.value === "string" && /^[A-Z][A-Z0-9_]*$/.test(node.value);
-  if (key.type === "string" && word) return { ...key, type: "any" };
-  // Templates of these frameworks list many keys without a value: unset, not half typed.
-  return COUNTS.has(key.name ?? "") ? key : { ...key, nullable: true };
-}
-
-/** Settings of which none or a negative number makes no run; elsewhere frameworks give such numbers a meaning. */
-const COUNTS: ReadonlySet<string> = new Set(["micro_batch_size", "gradient_accumulation_steps", "sequence_length"]);
-
-/** A wrong type is an error only where the number itself cannot be used; a mere choice we do not know is not. */
-function graded(found: FormatProblem, name: SettingName | null): FormatProblem {
-  const hard =
-    /not-a-number|not-an-integer/.test(found.message.id) ||
-    (found.message.id === "invalid-value.too-small" && COUNTS.has(name ?? ""));
-  return found.severity === "error" && !hard ? { ...found, severity: "warning" } : found;
-}
-
-function textOf(value: LocatedSetting["value"]): string | undefined {
-  return value === null ? "null" : typeof value === "object" ? undefined : String(value);
-}
-
-/** What a value of a file means: of the key's own words alone. */
-function meant(means: KeySpec["means"], text: string): string | number | boolean | null | undefined {
-  return means !== undefined && Object.hasOwn(means, text) ? means[text] : undefined;
-}
-
-function meaning(value: LocatedSetting["value"], means: KeySpec["means"]): LocatedSetting["value"] {
-  const text = textOf(value);
-  if (means === undefined || text === undefined) return value;
-  const direct = meant(means, text) ?? meant(means, text.toLowerCase());
-  return direct === undefined ? value : direct;
-}
-
-function unknownKey(spec: SchemaFormat, table: KeyTable, path: string, entry: Entry, problems: FormatProblem[]): void {
-  const policy = spec.unknownKeys;
-  if (policy === undefined) return;
-  const cut = path.lastIndexOf(".");
-  const parent = cut < 0 ? "" : path.slice(0, cut);
-  const name = path.slice(cut + 1);
-  if (policy.parents?.includes(parent) === false || policy.known.has(policy.parents === undefined ? name : path))
-    return;
-  const siblings = table.children.get(parent);
-  if (siblings === undefined) return;
-  const near = nearest(name, [...siblings, ...policy.known]);
-  if (near === undefined || !siblings.includes(near)) return;
-  const id = policy.stops === undefined ? "unknown-key.ignored-near" : "unknown-key.stops-near";
-  const library = policy.stops ?? "";
-  const args = { key: entry.key, near, library };
-  problems.push(problem("unknown-key", "warning", entry.keySpan, id, args, [renaming(entry.keySpan, near)]));
 }
 
 function linkOf(table: KeyTable, setting: LocatedSetting): DocumentLink[] {

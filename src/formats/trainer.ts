@@ -7,7 +7,8 @@ import type { Entry, LocatedNode, MapNode, SyntaxProblem } from "../syntax/tree"
 import { table } from "../terms/table";
 import { deepspeedReader } from "./deepspeed/read";
 import { editByTable } from "./edit";
-import { type KeyTable, lastEntries, problem, type ReadPolicy, readByTable, tableOf } from "./table";
+import { type ReadPolicy, readByTable } from "./reader";
+import { type KeyTable, lastEntries, problem, tableOf } from "./table";
 import type {
   ConfigDocument,
   DocumentLink,
@@ -66,12 +67,15 @@ function argumentsMap(root: LocatedNode | null, table: KeyTable, marks: Readonly
 export function trainerFormat(spec: TrainerFormat): Format {
   const table = tableOf(spec.keys);
   const topLevel = new Set([...table.byPath.keys()].filter((key) => !key.includes(".")));
+  const other: ReadonlySet<string> = new Set(spec.otherKeys);
   const policy: ReadPolicy = {
-    forbidsUnknown: () => false,
-    otherKeys: new Set(spec.otherKeys),
+    strict: true,
     convertsText: () => spec.convertsText,
-    free: (parent) => FREE.has(parent),
-    nearMiss: "warning",
+    unknownKeys: {
+      knows: (_name, path) => other.has(path),
+      others: (parent) => (parent === "" ? other : []),
+      looksAt: (parent) => !FREE.has(parent),
+    },
   };
 
   function read(document: ConfigDocument): ReadResult {
@@ -81,16 +85,16 @@ export function trainerFormat(spec: TrainerFormat): Format {
     const problems: FormatProblem[] = strictness(document);
     const main = argumentsMap(root, table, topLevel);
     if (root?.kind !== "map" || main === undefined) return { settings, links, problems };
-    const own = readByTable(main.map, table, policy);
-    settings.push(...own.settings.map((setting) => under(main.path, setting)));
+    const own = readByTable(main.map, table, policy, main.path);
+    settings.push(...own.settings);
     problems.push(...own.problems);
     if (main.path !== "") {
       // A nested layout keeps the model and the data beside the training arguments.
       for (const found of maps(root, "", 0)) {
         if (found.map === main.map || isInside(found.map, main.map)) continue;
-        const side = readByTable(onlyKnown(found.map, table), table, policy);
+        const side = readByTable(onlyKnown(found.map, table), table, policy, found.path);
         const known = new Set(settings.map((setting) => setting.name));
-        settings.push(...side.settings.filter((s) => !known.has(s.name)).map((s) => under(found.path, s)));
+        settings.push(...side.settings.filter((s) => !known.has(s.name)));
       }
     }
     for (const setting of settings) linkOf(setting, links);
@@ -143,10 +147,6 @@ function isInside(inner: MapNode, outer: MapNode): boolean {
 
 function onlyKnown(map: MapNode, table: KeyTable): MapNode {
   return { ...map, entries: map.entries.filter((entry) => table.byPath.has(entry.key)) };
-}
-
-function under(path: string, setting: LocatedSetting): LocatedSetting {
-  return path === "" ? setting : { ...setting, key: `${path}.${setting.key}` };
 }
 
 function linkOf(setting: LocatedSetting, links: DocumentLink[]): void {

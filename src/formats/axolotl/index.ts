@@ -5,8 +5,9 @@ import { dataView } from "../carriers";
 import { deepspeedReader } from "../deepspeed/read";
 import { removing, setting } from "../fix";
 import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
-import { isTemplate, problem } from "../table";
+import { problem } from "../table";
 import type { LocatedSetting } from "../types";
+import { isTemplate } from "../value";
 import { ACCEPTED } from "./accepted";
 import { AXOLOTL_KEYS } from "./keys";
 

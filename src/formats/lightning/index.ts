@@ -1,6 +1,7 @@
 /** Lightning CLI, litgpt and Hydra-Lightning configs: YAML. */
 import { dataView } from "../carriers";
-import { count, derived, flatten, lookUp, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import { flatten } from "../reader";
+import { count, derived, lookUp, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
 import type { LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
 import { LIGHTNING_GROUP_KEYS, LIGHTNING_KEYS, LITGPT_KEYS, STRATEGIES } from "./keys";

@@ -2,7 +2,8 @@
 import { table } from "../../terms/table";
 import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
 import { replacing, setting } from "../fix";
-import { derived, flatten, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import { flatten } from "../reader";
+import { derived, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";

@@ -1,7 +1,8 @@
 /** verl: Hydra YAML (trainers and their group files) and `key=value` overrides in scripts. */
 import { dataView, shellViews } from "../carriers";
 import { removing } from "../fix";
-import { count, derived, flatten, lookUp, NOT_RECOGNISED, schemaFormat, type View, valueAt } from "../schema";
+import { flatten } from "../reader";
+import { count, derived, lookUp, NOT_RECOGNISED, schemaFormat, type View, valueAt } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
