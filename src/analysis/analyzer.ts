@@ -2,6 +2,7 @@
  * The analysis as the surfaces see it: a document in, runs with their reports, hovers and edits out.
  * Every result is plain data in editor terms (URIs, zero-based ranges, Markdown); nothing here knows LSP.
  */
+
 import type {
   Range,
   Report,
@@ -11,6 +12,7 @@ import type {
   ReportGuide,
   ReportRun,
 } from "../core/report/schema";
+import type { Message } from "../words/message";
 import type { Runtime } from "./runtime";
 
 /** What the person chose outside the documents (editor settings or command-line flags). */
@@ -115,7 +117,7 @@ export interface DocumentAnalysis {
   whatIfEdits(
     runId: string,
     set: Readonly<Record<string, string>>,
-  ): { readonly edits: readonly ReportEdit[] } | { readonly refused: string } | null;
+  ): { readonly edits: readonly ReportEdit[] } | { readonly refused: Message } | null;
 }
 
 /** What a search below a folder found. */

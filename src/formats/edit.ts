@@ -2,9 +2,11 @@
  * Writing settings back by a format's table: replace the scalar where it is stated, insert a key beside its relatives
  * where it is not. How text changes is `src/syntax/edit.ts`'s business.
  */
+
 import { type EditDialect, insertPath, removeEntry, type Value } from "../syntax/edit";
 import { setValue } from "../syntax/edit-list";
 import type { Entry, LocatedNode, MapNode, SpanEdit, SyntaxId } from "../syntax/tree";
+import { say } from "../words/message";
 import type {
   CarrierId,
   ConfigDocument,
@@ -48,9 +50,7 @@ export function inNotebook(result: EditResult): EditResult {
     ...edit,
     newText: edit.newText.replace(/\\\r?\n/g, " ").replace(/[ \t]+/g, " "),
   }));
-  return edits.every(({ newText }) => /^[\w.,:+=/ -]*$/.test(newText))
-    ? { edits }
-    : { refused: "This text would need quotes inside of the notebook's own." };
+  return edits.every(({ newText }) => /^[\w.,:+=/ -]*$/.test(newText)) ? { edits } : { refused: say("refused.quotes") };
 }
 
 /** Names whose keys stand together in configs: a new key goes after the last of its group that is there. */
@@ -107,9 +107,9 @@ function editOne(
   const value: Value = change.value;
   if (stated?.node.kind === "scalar" || stated?.node.kind === "list")
     return setValue(document.text, stated.node, value, dialect);
-  if (stated !== undefined && stated.node.kind !== "map") return { refused: "The value is not a single value." };
+  if (stated !== undefined && stated.node.kind !== "map") return { refused: say("refused.not-single") };
   const target = spec === undefined ? undefined : place(spec);
-  if (spec === undefined || target === undefined) return { refused: "This file has no key for it." };
+  if (spec === undefined || target === undefined) return { refused: say("refused.no-such-key") };
   return insertPath(
     document.text,
     target.map,
@@ -134,7 +134,7 @@ function remove(
   dialect: EditDialect,
 ): EditResult {
   const found = target === undefined ? undefined : parentOf(target.map, stated.keySpan.start);
-  if (found === undefined) return { refused: "The key is not written here." };
+  if (found === undefined) return { refused: say("refused.elsewhere") };
   return removeEntry(document.text, found.parent, found.entry, dialect);
 }
 

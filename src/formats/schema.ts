@@ -2,8 +2,10 @@
  * Formats that are a table of keys over a view of the document: the root of a data file, the flags of a command, the
  * keyword arguments of Python calls. The table says what a key means canonically; a few functions hold the rest.
  */
+
 import { nodeAt } from "../syntax/text";
 import type { LocatedNode, MapNode, PythonCall, SpanEdit } from "../syntax/tree";
+import { type Message, say } from "../words/message";
 import { editByTable, inNotebook, type Target } from "./edit";
 import { type ReadPolicy, readByTable } from "./reader";
 import { type KeyTable, tableOf } from "./table";
@@ -79,7 +81,7 @@ export interface SchemaFormat {
     stated: ReadonlySet<string>,
     changes: readonly SettingChange[],
     context: EditContext,
-  ) => { readonly edits: readonly SpanEdit[]; readonly rest: readonly SettingChange[] } | { readonly refused: string };
+  ) => { readonly edits: readonly SpanEdit[]; readonly rest: readonly SettingChange[] } | { readonly refused: Message };
   /** Problems that need more than one key. */
   readonly check?: (
     settings: readonly LocatedSetting[],
@@ -124,7 +126,7 @@ export function schemaFormat(spec: SchemaFormat): Format {
     callPath: (callee) => spec.calls?.find(([pattern]) => pattern.test(callee))?.[1].replace(/\.$/, ""),
     edit(document, asked, context = { libraries: {} }): EditResult {
       const view = best(document)?.view;
-      if (view === undefined) return { refused: "This file is not recognised." };
+      if (view === undefined) return { refused: say("refused.not-recognised") };
       const result = readView(view, document);
       const stated = new Set(result.settings.flatMap(({ name }) => name ?? []));
       const made = spec.construct?.(document, view, stated, asked, context) ?? { edits: [], rest: asked };
@@ -132,7 +134,7 @@ export function schemaFormat(spec: SchemaFormat): Format {
       const changes = made.rest;
       const own = view.target === undefined ? undefined : { map: view.target, path: "" };
       const parted = asked.find(({ name }) => saidInParts(view, name));
-      if (parted !== undefined) return { refused: `\`${parted.name}\` is not said by one number.` };
+      if (parted !== undefined) return { refused: say("refused.in-parts", { key: parted.name }) };
       const placeOf = (key?: KeySpec) =>
         key === undefined || spec.place === undefined ? own : spec.place(key, view, document, context);
       const keys = placed(spec.keys, view.map).filter((key) => spec.place === undefined || placeOf(key) !== undefined);
@@ -205,14 +207,14 @@ function spell(
   table: KeyTable,
   settings: readonly LocatedSetting[],
   change: SettingChange,
-): Spelled | { refused: string } {
+): Spelled | { refused: Message } {
   const asked = precision(spec, change);
   const stated = settings.findLast((setting) => setting.name === asked.name);
   const key =
     stated === undefined ? spec.keys.find((candidate) => candidate.name === asked.name) : table.byPath.get(stated.key);
-  if (key === undefined) return stated === undefined ? asked : { refused: "The value follows from several settings." };
+  if (key === undefined) return stated === undefined ? asked : { refused: say("refused.follows") };
   if (key.name !== asked.name && key.also?.every((also) => also.name !== asked.name) !== false)
-    return { refused: "The value follows from another setting." };
+    return { refused: say("refused.follows") };
   if (asked.value === null) return asked;
   const means = key.name === asked.name ? key.means : key.also?.find((also) => also.name === asked.name)?.means;
   if (stated?.value === asked.value) return { name: asked.name, value: asked.value, written: true };
@@ -225,7 +227,7 @@ function spell(
     if (written === undefined)
       return open || free
         ? { name: asked.name, value: asked.value }
-        : { refused: `\`${key.key}\` has no value for it.` };
+        : { refused: say("refused.no-word", { key: key.key }) };
     const value =
       written === "true" ? true : written === "false" ? false : /^-?\d+$/.test(written) ? Number(written) : written;
     return { name: asked.name, value };
@@ -234,9 +236,9 @@ function spell(
     typeof asked.value === "number" &&
     ((key.min !== undefined && asked.value < key.min) || (key.max !== undefined && asked.value > key.max))
   )
-    return { refused: `\`${key.key}\` does not take ${asked.value}.` };
+    return { refused: say("refused.range", { key: key.key, value: asked.value }) };
   if (key.type === "enum" && key.values !== undefined && !key.values.includes(String(asked.value))) {
-    return { refused: `\`${key.key}\` has no value for it.` };
+    return { refused: say("refused.no-word", { key: key.key }) };
   }
   return asked;
 }

@@ -165,7 +165,7 @@ export interface EditContext {
   };
 }
 
-export type EditResult = { readonly edits: readonly SpanEdit[] } | { readonly refused: string };
+export type EditResult = { readonly edits: readonly SpanEdit[] } | { readonly refused: Message };
 
 export interface Format {
   readonly id: SchemaId;

@@ -1,6 +1,7 @@
 /** The custom requests behind the panel, the commands and the language-model tools. */
 import type { CancellationToken, Connection } from "vscode-languageserver";
 import type { AnalysisOptions, ServedAnalysis, ServedAnalyzer } from "../analysis/analyzer";
+import { text as said } from "../analysis/messages";
 import type { FileAccess } from "../analysis/runtime";
 import type { ReportEdit } from "../core/report/schema";
 import type { Cancellation } from "./analyses";
@@ -154,7 +155,7 @@ async function whatIfEdits(
 ): Promise<EditsResult> {
   const result = (await (await context.analysis(uri, false, token))?.whatIfEdits(runId, set)) ?? null;
   if (result === null) return refusal(context, "runGone");
-  if ("refused" in result) return { ok: false, message: result.refused };
+  if ("refused" in result) return { ok: false, message: said(result.refused, context.locale()) };
   if (result.edits.length === 0) return refusal(context, "planEmpty");
   const title = Object.entries(set).map(([name, value]) => `${name} = ${value}`);
   return versioned(context, title.join(", "), result.edits);

@@ -2,6 +2,7 @@
  * Minimal edits of lists: items that stay are left where they are with their comments, others are written over, added
  * after the last one in its layout, or taken out.
  */
+import { say } from "../words/message";
 import { type EditDialect, type EditOutcome, eolOf, indentOf, lineEnd, lineStart, setScalar } from "./edit";
 import { spell, type Value } from "./spell";
 import type { ListNode, LocatedNode, SpanEdit } from "./tree";
@@ -10,7 +11,7 @@ import type { ListNode, LocatedNode, SpanEdit } from "./tree";
 export function setValue(text: string, node: LocatedNode, value: Value, dialect: EditDialect): EditOutcome {
   if (node.kind !== "list") return setScalar(text, node, value, dialect);
   if (typeof value === "object" && value !== null) return setList(text, node, value, dialect);
-  if (typeof value !== "string") return { refused: "The value is a list." };
+  if (typeof value !== "string") return { refused: say("refused.list") };
   const words = value.split(/[\s,]+/);
   return words.length > 1 ? setList(text, node, words, dialect) : replaceList(text, node, value, dialect);
 }
@@ -19,11 +20,11 @@ export function setValue(text: string, node: LocatedNode, value: Value, dialect:
 function setList(text: string, node: ListNode, wanted: readonly string[], dialect: EditDialect): EditOutcome {
   const { items } = node;
   const current = items.map((item) => (item.kind === "scalar" ? String(item.value) : null));
-  if (current.includes(null)) return { refused: "The list holds more than plain values." };
+  if (current.includes(null)) return { refused: say("refused.list-of-more") };
   // A tuple of one would be its item in brackets.
   if (wanted.length === 1 && text.charAt(node.start) === "(")
     return { edits: [{ start: node.start, end: node.end, newText: spell(wanted, dialect) }] };
-  if (wanted.length === 0) return { refused: "An empty list means something else." };
+  if (wanted.length === 0) return { refused: say("refused.empty-list") };
   const missing = wanted.filter((item) => !current.includes(item));
   const surplus = items.filter((_, k) => !wanted.includes(current[k] ?? ""));
   const edits: SpanEdit[] = [];
@@ -46,7 +47,7 @@ function replaceList(text: string, node: ListNode, value: string, dialect: EditD
   if (!isBlock(text, node, dialect))
     return { edits: [{ start: node.start, end: node.end, newText: spell(value, dialect) }] };
   const colon = text.lastIndexOf(":", node.start);
-  if (colon < 0) return { refused: "The list belongs to no key." };
+  if (colon < 0) return { refused: say("refused.list-alone") };
   const last = node.items.at(-1);
   return { edits: [{ start: colon + 1, end: last?.end ?? node.end, newText: ` ${spell(value, dialect)}` }] };
 }
@@ -85,7 +86,7 @@ function removals(text: string, node: ListNode, surplus: readonly LocatedNode[],
 function appended(text: string, node: ListNode, added: readonly string[], dialect: EditDialect): EditOutcome {
   const last = node.items.at(-1);
   if (last === undefined) {
-    if (!/[[(]/.test(text.charAt(node.start))) return { refused: "There is no item to write next to." };
+    if (!/[[(]/.test(text.charAt(node.start))) return { refused: say("refused.no-item") };
     const inside = added.map((item) => spell(item, dialect)).join(", ");
     return { edits: [{ start: node.start + 1, end: node.end - 1, newText: inside }] };
   }

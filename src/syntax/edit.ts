@@ -2,12 +2,13 @@
  * Minimal text edits: a scalar, one key more, one key less. Nothing is re-serialised; comments, order, quoting,
  * indentation and line ends stay. What cannot be done safely is refused with the reason.
  */
+import { type Message, say } from "../words/message";
 import { type EditDialect, spell, type Value } from "./spell";
 import type { Entry, LocatedNode, MapNode, Span, SpanEdit } from "./tree";
 
 export type { EditDialect, Value } from "./spell";
 
-export type EditOutcome = { readonly edits: readonly SpanEdit[] } | { readonly refused: string };
+export type EditOutcome = { readonly edits: readonly SpanEdit[] } | { readonly refused: Message };
 
 /** Applies edits to a text; for previews and tests. Edits must not overlap; insertions at one place keep their order. */
 export function applyEdits(text: string, edits: readonly SpanEdit[]): string {
@@ -21,25 +22,24 @@ function one(start: number, end: number, newText: string): EditOutcome {
 
 /** Replaces a scalar's text by another value. Edits the place the value is really written at. */
 export function setScalar(text: string, node: LocatedNode, value: Value, dialect: EditDialect): EditOutcome {
-  if (node.kind === "unknown") return { refused: `The value is not known here: ${node.reason}.` };
-  if (node.kind !== "scalar") return { refused: "The value is a list or a block, not a single value." };
+  if (node.kind === "unknown") return { refused: say("refused.unknown", { reason: node.reason }) };
+  if (node.kind !== "scalar") return { refused: say("refused.not-single") };
   const at: Span = node.source ?? node;
   const old = text.slice(at.start, at.end);
   if (old === "") return setEmpty(text, node, value, dialect);
   if (/^[|>]/.test(old) && (dialect === "pyyaml" || dialect === "omegaconf"))
-    return { refused: "The value is a block of text." };
+    return { refused: say("refused.text-block") };
   if (dialect === "shell" && node.source === undefined && /[$`]/.test(old))
-    return { refused: "The value is put together from variables." };
-  if (/^["']?\$\{.*\}["']?$/.test(old) && dialect !== "shell")
-    return { refused: "The value is an interpolation; change its definition." };
-  if (dialect === "toml" && value === null) return { refused: "TOML has no null; remove the key instead." };
+    return { refused: say("refused.variables") };
+  if (/^["']?\$\{.*\}["']?$/.test(old) && dialect !== "shell") return { refused: say("refused.interpolation") };
+  if (dialect === "toml" && value === null) return { refused: say("refused.toml-null") };
   if (
     (dialect === "python" || dialect === "notebook") &&
     /^[A-Za-z_][\w.]*$/.test(old) &&
     !/^(?:True|False|None)$/.test(old)
   ) {
     const dtype = /^torch\./.test(old) && typeof value === "string" && /^(?:b?float|int|uint)\d+$/.test(value);
-    return dtype ? one(at.start, at.end, `torch.${value}`) : { refused: "The value is a name, not a literal." };
+    return dtype ? one(at.start, at.end, `torch.${value}`) : { refused: say("refused.name") };
   }
   const inside = dialect === "shell" && node.source !== undefined;
   return one(
@@ -57,7 +57,7 @@ function setEmpty(text: string, node: LocatedNode, value: Value, dialect: EditDi
   if ((dialect === "pyyaml" || dialect === "omegaconf") && /:[ \t]*$/.test(before)) {
     return one(node.start, node.start, (/:$/.test(before) ? " " : "") + spell(value, dialect));
   }
-  return { refused: "There is no value to replace." };
+  return { refused: say("refused.no-value") };
 }
 
 /**
@@ -74,12 +74,12 @@ export function insertPath(
   near?: Entry,
 ): EditOutcome {
   const [key, ...rest] = dialect === "shell" && path.length > 1 ? [path.join(".")] : path;
-  if (key === undefined) return { refused: "No key given." };
+  if (key === undefined) return { refused: say("refused.no-key") };
   const existing = parent.entries.findLast((entry) => entry.key === key);
   if (existing !== undefined) {
     if (rest.length === 0) return setScalar(text, existing.value, value, dialect);
     if (existing.value.kind === "map") return insertPath(text, existing.value, rest, value, dialect, near);
-    return { refused: `\`${key}\` already has a value of another kind.` };
+    return { refused: say("refused.other-kind", { key }) };
   }
   switch (dialect) {
     case "json":
@@ -151,7 +151,7 @@ function insertBracketed(
   const member = spellMember(path, value, dialect, call, after, text);
   if (after === undefined) {
     const close = parent.end - 1;
-    if (!/[})]/.test(text.charAt(close))) return { refused: "The map is not complete." };
+    if (!/[})]/.test(text.charAt(close))) return { refused: say("refused.open-map") };
     const inside = text.slice(parent.start + 1, close);
     if (call && inside.replace(/#.*$/gm, "").trim() !== "") {
       const comma = /,\s*$/.test(inside) ? " " : ", ";
@@ -217,14 +217,13 @@ function insertYaml(
   const eol = eolOf(text);
   const after = sibling(parent, near);
   if (after === undefined) {
-    if (text.trim() !== "" && parent.entries.length > 0)
-      return { refused: "The keys come from a merge; there is no place to write to." };
+    if (text.trim() !== "" && parent.entries.length > 0) return { refused: say("refused.merge") };
     const glue = text === "" || text.endsWith("\n") ? "" : eol;
     return one(text.length, text.length, `${glue}${yamlLines(path, value, "", dialect, eol)}${eol}`);
   }
   const start = lineStart(text, after.keySpan.start);
   const column = text.slice(start, after.keySpan.start);
-  if (/[^\s-]/.test(column)) return { refused: "The neighbouring key does not stand at the start of its line." };
+  if (/[^\s-]/.test(column)) return { refused: say("refused.neighbour") };
   const indent = column.replaceAll("-", " ");
   const end = lineEnd(text, Math.max(after.value.end, after.keySpan.end));
   return one(end, end, `${eol}${yamlLines(path, value, indent, dialect, eol)}`);
@@ -246,7 +245,7 @@ function insertToml(
   value: Value,
   near: Entry | undefined,
 ): EditOutcome {
-  if (value === null) return { refused: "TOML has no null." };
+  if (value === null) return { refused: say("refused.toml-null") };
   const eol = eolOf(text);
   if (text.charAt(parent.start) === "{") {
     const after = sibling(parent, near);
@@ -300,7 +299,7 @@ function insertFlag(text: string, parent: MapNode, key: string, value: Value, ne
         );
   if (after === undefined)
     return {
-      refused: key.includes(".") ? "The command has no nested options." : "There is no option to write next to.",
+      refused: key.includes(".") ? say("refused.nested-option") : say("refused.no-option"),
     };
   const neighbour = text.slice(after.keySpan.start, after.keySpan.end);
   const flag = neighbour.startsWith("-");
@@ -332,17 +331,15 @@ export function removeEntry(text: string, parent: MapNode, entry: Entry, dialect
   if (dialect === "shell") return removeFlag(text, entry);
   const own = ownEntries(parent);
   const index = own.indexOf(entry);
-  if (index < 0) return { refused: "The key is written elsewhere." };
+  if (index < 0) return { refused: say("refused.elsewhere") };
   if (dialect === "toml" && text.charAt(parent.start) !== "{") return removeLines(text, entry);
   const flow = /[{(]/.test(text.charAt(parent.start)) && /[})]/.test(text.charAt(parent.end - 1));
   if (flow || dialect === "json") return removeBracketed(text, own, index, dialect);
-  if (own.length === 1 && parent.start > 0) return { refused: "It is the only key of its block." };
+  if (own.length === 1 && parent.start > 0) return { refused: say("refused.only-key") };
   const column = text.slice(lineStart(text, entry.keySpan.start), entry.keySpan.start);
   if (column.trim() === "") return removeLines(text, entry);
   const next = own[index + 1];
-  return next === undefined
-    ? { refused: "It is the only key of its list item." }
-    : one(entry.keySpan.start, next.keySpan.start, "");
+  return next === undefined ? { refused: say("refused.only-key") } : one(entry.keySpan.start, next.keySpan.start, "");
 }
 
 /** The lines from the key to the end of its value, line end included. */

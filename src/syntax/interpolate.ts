@@ -4,7 +4,9 @@
  * are known, stand where the interpolation is written and name the definition as their `source`. What cannot be
  * resolved becomes an unknown node.
  */
+
 import { table } from "../terms/table";
+import { type Message, say } from "../words/message";
 import { yamlScalar } from "./scalars";
 import { nodeAt } from "./text";
 import type { Entry, LocatedNode, MapNode, ScalarNode, Span, UnknownNode } from "./tree";
@@ -42,15 +44,15 @@ class Interpolator {
   }
 
   private scalar(node: ScalarNode, path: readonly string[], steps: number): LocatedNode {
-    if (steps > MAX_STEPS || ++this.resolved > MAX_RESOLVED) return unknown(node, "interpolations refer to each other");
+    if (steps > MAX_STEPS || ++this.resolved > MAX_RESOLVED) return unknown(node, say("open.cycle"));
     const text = String(node.value);
     const whole = WHOLE.exec(text)?.[1];
     if (whole !== undefined) return this.expression(whole, node, path, steps);
-    let failed: string | null = null;
+    let failed: Message | null = null;
     const joined = text.replace(/\$\{([^${}]*)\}/g, (all, inner: string) => {
       const part = this.expression(inner, node, path, steps);
       if (part.kind === "scalar" && part.value !== null) return String(part.value);
-      failed = part.kind === "unknown" ? part.reason : "not a single value";
+      failed = part.kind === "unknown" ? part.reason : say("open.not-single");
       return all;
     });
     return failed === null ? { ...node, value: joined } : unknown(node, failed);
@@ -60,7 +62,7 @@ class Interpolator {
     const resolver = /^\s*([\w.]+)\s*:(.*)$/s.exec(expression);
     if (resolver !== null) return this.resolver(resolver[1] ?? "", splitArguments(resolver[2] ?? ""), at, path, steps);
     const found = this.find(expression.trim(), path);
-    if (found === undefined) return unknown(at, `\`${expression.trim()}\` is not in this file`);
+    if (found === undefined) return unknown(at, say("open.undefined", { name: expression.trim() }));
     return this.moved(found.node, at, found.path, steps);
   }
 
@@ -94,17 +96,18 @@ class Interpolator {
     if (name === "oc.select") {
       const found = this.find(args[0] ?? "", []);
       return found === undefined
-        ? (argument(1) ?? unknown(at, `\`${args[0]}\` is not in this file`))
+        ? (argument(1) ?? unknown(at, say("open.undefined", { name: args[0] ?? "" })))
         : this.moved(found.node, at, found.path, steps);
     }
-    if (name === "oc.env" || name === "env") return argument(1) ?? unknown(at, `the environment variable ${args[0]}`);
+    if (name === "oc.env" || name === "env")
+      return argument(1) ?? unknown(at, say("open.environment", { name: args[0] ?? "" }));
     const operation = ARITHMETIC[name];
-    if (operation === undefined) return unknown(at, `the resolver \`${name}\``);
+    if (operation === undefined) return unknown(at, say("open.result", { name }));
     const values = args
       .map((_, index) => argument(index))
       .map((node) => (node?.kind === "scalar" && typeof node.value === "number" ? node.value : Number.NaN));
     const result = values.length === 0 ? Number.NaN : values.slice(1).reduce(operation, values[0] ?? Number.NaN);
-    return Number.isFinite(result) ? { ...at, value: result } : unknown(at, "arithmetic on values that are not known");
+    return Number.isFinite(result) ? { ...at, value: result } : unknown(at, say("open.arithmetic"));
   }
 
   private moved(
@@ -137,7 +140,7 @@ const ARITHMETIC: Readonly<Record<string, (a: number, b: number) => number>> = t
   floor_div: (a, b) => Math.floor(a / b),
 });
 
-function unknown(at: Span & { readonly raw: string }, reason: string): UnknownNode {
+function unknown(at: Span & { readonly raw: string }, reason: Message): UnknownNode {
   return { kind: "unknown", raw: at.raw, reason, start: at.start, end: at.end };
 }
 

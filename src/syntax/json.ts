@@ -131,7 +131,7 @@ class JsonReader {
       return {
         key,
         keySpan,
-        value: { kind: "unknown", raw: "", reason: "no value", start: afterColon, end: afterColon },
+        value: { kind: "unknown", raw: "", reason: say("open.no-value"), start: afterColon, end: afterColon },
       };
     }
     const value = this.value(depth);
@@ -139,7 +139,7 @@ class JsonReader {
       return {
         key,
         keySpan,
-        value: { kind: "unknown", raw: "", reason: "no value", start: afterColon, end: afterColon },
+        value: { kind: "unknown", raw: "", reason: say("open.no-value"), start: afterColon, end: afterColon },
       };
     return { key, keySpan, value };
   }

@@ -145,7 +145,8 @@ class TomlReader {
     try {
       value = this.value(depth);
     } catch (error) {
-      if (error instanceof TomlError) parent.entries.push({ ...last, value: this.unknown(before, "not readable") });
+      if (error instanceof TomlError)
+        parent.entries.push({ ...last, value: this.unknown(before, say("open.unreadable")) });
       throw error;
     }
     parent.keys.add(last.key);
@@ -192,7 +193,7 @@ class TomlReader {
         key = match[0];
       }
       const keySpan = { start, end: this.position };
-      path.push({ key, keySpan, value: this.unknown(this.position, "no value") });
+      path.push({ key, keySpan, value: this.unknown(this.position, say("open.no-value")) });
       this.skipSpaces();
       if (this.peek() !== ".") return path;
       this.position++;
@@ -370,7 +371,7 @@ class TomlReader {
     return { kind: "scalar", value, raw: this.text.slice(start, this.position), start, end: this.position };
   }
 
-  private unknown(start: number, reason: string): UnknownNode {
+  private unknown(start: number, reason: Message): UnknownNode {
     const end = Math.max(start, this.position);
     return { kind: "unknown", raw: this.text.slice(start, end), reason, start, end };
   }

@@ -40,7 +40,7 @@ export interface ScalarNode extends NodeBase {
 export interface UnknownNode extends NodeBase {
   readonly kind: "unknown";
   readonly raw: string;
-  readonly reason: string;
+  readonly reason: Message;
   /** Where the expression stands that a Python name is bound to: the call that made its object, for one. */
   readonly source?: Span;
   /** What it may be, by conditions that are not known. */

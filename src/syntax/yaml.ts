@@ -15,7 +15,7 @@ import {
   type YAMLParseError,
   type Document as YamlDocument,
 } from "yaml";
-import { say } from "../words/message";
+import { type Message, say } from "../words/message";
 import { type YamlDialect, yamlScalar } from "./scalars";
 import { MAX_DEPTH, MAX_LENGTH, prepareText } from "./text";
 import type { Entry, LocatedNode, MapNode, ParsedDocument, ScalarNode, Span, SyntaxProblem, UnknownNode } from "./tree";
@@ -123,7 +123,7 @@ class Converter {
   ) {}
 
   node(node: unknown, depth: number): LocatedNode {
-    if (depth > MAX_DEPTH) return this.unknown(spanOf(node, this.text), "nested too deeply");
+    if (depth > MAX_DEPTH) return this.unknown(spanOf(node, this.text), say("open.deep"));
     if (isAlias(node)) return this.alias(node);
     const converted = this.plainNode(node, depth);
     if ((isScalar(node) || isMap(node) || isSeq(node)) && node.anchor !== undefined)
@@ -137,7 +137,7 @@ class Converter {
     if (isSeq(node)) return { kind: "list", items: node.items.map((item) => this.node(item, depth + 1)), ...span };
     if (isScalar(node)) {
       const template = this.templates.find((mark) => mark.start < span.end && mark.end > span.start);
-      if (template !== undefined) return this.unknown(span, "template");
+      if (template !== undefined) return this.unknown(span, say("open.template"));
       const raw = this.original.slice(span.start, span.end);
       const source = node.source ?? "";
       if (node.type === "PLAIN") return { kind: "scalar", value: this.typed(source, node.tag), raw, ...span };
@@ -205,14 +205,14 @@ class Converter {
     const target = this.anchors.get(alias.source);
     if (target === undefined) {
       this.problems.push({ code: "unknown-alias", message: say("syntax.anchor", { anchor: alias.source }), ...span });
-      return this.unknown(span, "unknown alias");
+      return this.unknown(span, say("open.alias"));
     }
     return this.moved(target, span);
   }
 
   /** The anchored node seen from the alias: same values, the alias' place, the anchor's place as `source`. */
   private moved(node: LocatedNode, at: Span): LocatedNode {
-    if (++this.aliased > MAX_ALIASED) return this.unknown(at, "too many aliases");
+    if (++this.aliased > MAX_ALIASED) return this.unknown(at, say("open.large"));
     const raw = this.original.slice(at.start, at.end);
     if (node.kind === "scalar")
       return { ...node, ...at, raw, source: node.source ?? { start: node.start, end: node.end } };
@@ -222,7 +222,7 @@ class Converter {
     return { kind: "map", entries, ...at } satisfies MapNode;
   }
 
-  private unknown(span: Span, reason: string): UnknownNode {
+  private unknown(span: Span, reason: Message): UnknownNode {
     return { kind: "unknown", raw: this.original.slice(span.start, span.end), reason, ...span };
   }
 

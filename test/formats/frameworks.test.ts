@@ -12,6 +12,7 @@ import { applyEdits } from "../../src/syntax/edit";
 import type { SettingName } from "../../src/terms/settings";
 import { EFFECTS } from "../../src/words/en/effects";
 import { describeCorpus } from "../corpus";
+import { english } from "../english";
 
 /** Report ids that a name of the index stands for (`report-contract`); a carrier follows the plus sign. */
 const IDS: Readonly<Record<string, readonly string[]>> = {
@@ -585,7 +586,7 @@ describe("formats: edits", () => {
     const document = open(name, text);
     const outcome = recogniseFormat(document)?.format.edit(document, [{ name: setting, value }]);
     assert.ok(outcome !== undefined);
-    return "refused" in outcome ? `refused: ${outcome.refused}` : applyEdits(text, outcome.edits);
+    return "refused" in outcome ? `refused: ${english(outcome.refused)}` : applyEdits(text, outcome.edits);
   };
   const sample = (name: string): [string, string] => {
     const found = SAMPLES.find((candidate) => candidate[1] === name);

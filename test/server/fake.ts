@@ -2,6 +2,7 @@
  * An analyzer for tests of the server: configs are lines `key: value`, a run needs `batch` GiB and the card has
  * `capacity` GiB (24); `link: other.yaml` adds the batch of another document. `explode` makes every result throw.
  */
+
 import type {
   AnalysisOptions,
   Analyzer,
@@ -11,6 +12,7 @@ import type {
 } from "../../src/analysis/analyzer";
 import type { Runtime } from "../../src/analysis/runtime";
 import type { Range, Report, ReportEdit, ReportFinding, ReportRun } from "../../src/core/report/schema";
+import { say } from "../../src/words/message";
 
 const GIB = 2 ** 30;
 
@@ -226,7 +228,7 @@ async function analysis(
     whatIfEdits: (runId, set) => {
       if (runId !== "run") return null;
       const batch = set["batch"];
-      if (batch === undefined) return { refused: "no file of this run has a key for it" };
+      if (batch === undefined) return { refused: say("refused.no-file", { name: "it" }) };
       return {
         edits: [{ uri, range: { start: { line: 0, character: 7 }, end: { line: 0, character: 9 } }, newText: batch }],
       };

@@ -1,4 +1,5 @@
 /** Lists keep their layout and comments; only what differs is written. */
+
 import { strict as assert } from "node:assert";
 import { applyEdits, type EditDialect, type Value } from "../../src/syntax/edit";
 import { setValue } from "../../src/syntax/edit-list";
@@ -8,6 +9,7 @@ import { mainCommand, parseShell } from "../../src/syntax/shell";
 import { parseToml } from "../../src/syntax/toml";
 import type { MapNode } from "../../src/syntax/tree";
 import { parseYaml } from "../../src/syntax/yaml";
+import { english } from "../english";
 
 const PARSERS: Readonly<Record<string, (text: string) => MapNode | undefined>> = {
   json: (text) => parseJson(text).root as MapNode,
@@ -25,7 +27,7 @@ function set(dialect: EditDialect, text: string, value: Value): string {
   const entry = PARSERS[dialect]?.(text)?.entries.find(({ key }) => key === "t");
   assert.ok(entry, text);
   const outcome = setValue(text, entry.value, value, dialect);
-  return "refused" in outcome ? `refused: ${outcome.refused}` : applyEdits(text, outcome.edits);
+  return "refused" in outcome ? `refused: ${english(outcome.refused)}` : applyEdits(text, outcome.edits);
 }
 
 const BLOCK = "t:\n  - q_proj # queries\n  # the values\n  - v_proj\nlr: 1\n";

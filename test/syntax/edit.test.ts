@@ -1,4 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the samples are shell and OmegaConf text
+
 import { strict as assert } from "node:assert";
 import {
   applyEdits,
@@ -17,6 +18,7 @@ import { nodeAt } from "../../src/syntax/text";
 import { parseToml } from "../../src/syntax/toml";
 import type { Entry, MapNode } from "../../src/syntax/tree";
 import { parseYaml } from "../../src/syntax/yaml";
+import { english } from "../english";
 
 const PARSERS: Readonly<Record<EditDialect, (text: string) => MapNode>> = {
   json: (text) => parseJson(text).root as MapNode,
@@ -30,7 +32,7 @@ const PARSERS: Readonly<Record<EditDialect, (text: string) => MapNode>> = {
 };
 
 function apply(text: string, outcome: EditOutcome): string {
-  if ("refused" in outcome) return `refused: ${outcome.refused}`;
+  if ("refused" in outcome) return `refused: ${english(outcome.refused)}`;
   return applyEdits(text, outcome.edits);
 }
 

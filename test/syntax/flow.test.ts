@@ -90,7 +90,7 @@ function subject(text: string): unknown {
   const object = {
     kind: "unknown",
     raw: "NAMES",
-    reason: "`NAMES` is not defined in this file",
+    reason: { id: "open.undefined", args: { name: "NAMES" } },
     start,
     end: start + 5,
   };

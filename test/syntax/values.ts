@@ -1,5 +1,7 @@
 /** Helpers of the syntax tests. */
+
 import type { LocatedNode } from "../../src/syntax/tree";
+import { english } from "../english";
 
 /** Plain value of a node; unknown nodes become `{ unknown: reason }`. */
 export function plain(node: LocatedNode | null | undefined): unknown {
@@ -8,7 +10,7 @@ export function plain(node: LocatedNode | null | undefined): unknown {
     case "scalar":
       return node.value;
     case "unknown":
-      return { unknown: node.reason };
+      return { unknown: english(node.reason) };
     case "list":
       return node.items.map(plain);
     case "map":

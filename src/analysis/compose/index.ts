@@ -3,11 +3,13 @@
  * of their own, overrides of the command. The other texts stand behind the document's own in one joined text, so that
  * its format reads and edits them like one document.
  */
+
 import { recogniseFormat } from "../../formats";
 import { hasDefaults } from "../../formats/hydra";
 import type { ConfigDocument, DocumentLink, EditContext, Format, ReadResult, SettingChange } from "../../formats/types";
 import { grafted, shifted } from "../../syntax/graft";
 import type { MapNode, Span, SpanEdit } from "../../syntax/tree";
+import { type Message, say } from "../../words/message";
 import type { Setting } from "../settings";
 import type { DocumentStore, LoadedDocument } from "../store";
 import { baseName, joinUri, parentOf } from "../uris";
@@ -74,21 +76,21 @@ export class Composition {
   edit(
     changes: readonly SettingChange[],
     context?: EditContext,
-  ): { readonly edits: readonly { document: LoadedDocument; edit: SpanEdit }[] } | { readonly refused: string } {
+  ): { readonly edits: readonly { document: LoadedDocument; edit: SpanEdit }[] } | { readonly refused: Message } {
     const result = this.format.edit(this.config, changes, context);
     if ("refused" in result) return result;
     const edits = [];
     for (const edit of result.edits) {
       const part = this.partAt(edit.start);
       if (part === undefined || edit.end > part.start + part.document.text.length)
-        return { refused: "the value is spread over several files" };
+        return { refused: say("refused.several-files") };
       const syntax = part.document.config?.parsed;
       // A plain word or number is written in a command as in data.
       const plain = syntax?.syntax === "shell" && edit.end > edit.start && /^[\w.+-]+$/.test(edit.newText);
       if (syntax?.syntax !== this.config.parsed.syntax && !plain)
-        return { refused: `the value is set in ${baseName(part.document.uri)}` };
+        return { refused: say("refused.other-file", { file: baseName(part.document.uri) }) };
       if (syntax?.problems.some((found) => found.code === "syntax" || found.code === "merge-conflict"))
-        return { refused: "the file has syntax errors" };
+        return { refused: say("refused.broken") };
       edits.push({ document: part.document, edit: { ...within(part, edit), newText: edit.newText } });
     }
     return { edits };

@@ -14,6 +14,7 @@ import type { ConfigDocument, EditContext, EditResult, KeySpec, SettingChange } 
 import { applyEdits } from "../../syntax/edit";
 import type { ShellCommand, SpanEdit } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
+import { type Message, say } from "../../words/message";
 import { frameworkOf } from "../frameworks";
 import { pinnedRunsOf, type RunInputs } from "../inputs";
 import { optionsOf } from "../program";
@@ -21,7 +22,7 @@ import type { Resolution } from "../resolve";
 import type { LoadedDocument } from "../store";
 import { holds } from "../versions";
 
-export type EditsResult = { readonly edits: readonly ReportEdit[] } | { readonly refused: string };
+export type EditsResult = { readonly edits: readonly ReportEdit[] } | { readonly refused: Message };
 
 const DEEPSPEED_NAMES = new Set(DEEPSPEED_KEYS.map((spec) => spec.name));
 
@@ -49,7 +50,7 @@ export function editsFor(inputs: RunInputs, resolution: Resolution, changes: rea
   };
   for (const change of changes.flatMap((one) => spelledOut(one, inputs, resolution))) {
     const target = targetOf(inputs, resolution, change);
-    if (target === undefined) return { refused: `no file of this run has a key for ${change.name}` };
+    if (target === undefined) return { refused: say("refused.no-file", { name: change.name }) };
     add(target.document, target.kind, change);
     const { deepspeed: file } = inputs;
     if (file === undefined || file === target.document || !COMPARED.has(change.name) || file === inputs.main) continue;
@@ -71,7 +72,7 @@ export function editsFor(inputs: RunInputs, resolution: Resolution, changes: rea
     const result = editDocument(work, inputs, resolution);
     if ("refused" in result) return result;
     const refused = newlyRefused(work.document, result.edits, resolution);
-    if (refused !== undefined) return { refused: `${refused} is no argument of its class` };
+    if (refused !== undefined) return { refused: say("refused.no-argument", { name: refused }) };
     edits.push(...result.edits.map((edit) => reportEdit(work.document, edit)));
   }
   return { edits };
@@ -254,10 +255,10 @@ function takes({ type, values, means }: KeySpec, value: SettingChange["value"]):
 
 function editDocument(work: Work, inputs: RunInputs, resolution: Resolution): EditResult {
   const config: ConfigDocument | undefined = work.document.config;
-  if (config === undefined) return { refused: "unreadable" };
+  if (config === undefined) return { refused: say("refused.unreadable") };
   // A file that does not parse near the edit is left alone.
   if (config.parsed.problems.some((found) => found.code === "syntax" || found.code === "merge-conflict")) {
-    return { refused: "the file has syntax errors" };
+    return { refused: say("refused.broken") };
   }
   switch (work.kind) {
     case "format":
@@ -291,11 +292,12 @@ function editLaunch({ document, changes }: Work, config: ConfigDocument, resolut
     if (stated?.place?.uri === document.uri) {
       const { start, end } = stated.place.valueSpan;
       // A count of one machine among several is not the count of all.
-      if (config.text.slice(start, end) !== String(stated.value)) return { refused: `${stated.key} says it in parts` };
+      if (config.text.slice(start, end) !== String(stated.value))
+        return { refused: say("refused.in-parts", { key: stated.key }) };
       edits.push({ start, end, newText: String(value) });
     } else if (name === "expandable_segments" && command !== undefined) {
       edits.push({ start: command.start, end: command.start, newText: EXPANDABLE });
-    } else return { refused: `no place for ${name}` };
+    } else return { refused: say("refused.no-file", { name }) };
   }
   return { edits };
 }

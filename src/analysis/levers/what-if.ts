@@ -24,8 +24,9 @@ export function whatIfEdits(analysis: RunAnalysis, set: Readonly<Record<string, 
  */
 export async function triedVariant(analysis: RunAnalysis, set: Readonly<Record<string, string>>): Promise<Variant> {
   const varied = analysis.vary(set);
-  const written = Object.keys(set).length === 0 ? { refused: "" } : whatIfEdits(analysis, set);
-  const said = "refused" in written ? undefined : (await analysis.reread(written.edits))?.vary({});
+  const written = Object.keys(set).length === 0 ? undefined : whatIfEdits(analysis, set);
+  const said =
+    written === undefined || "refused" in written ? undefined : (await analysis.reread(written.edits))?.vary({});
   return said === undefined ? varied : { ...said, resolution: { ...varied.resolution, run: said.resolution.run } };
 }
 

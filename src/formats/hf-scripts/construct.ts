@@ -3,8 +3,10 @@
  * Written where the libraries take it: `peft_config` of TRL's trainers, `get_peft_model` before the plain Trainer,
  * `quantization_config` of `from_pretrained`.
  */
+
 import { type EditDialect, eolOf, indentOf, insertPath, lineStart } from "../../syntax/edit";
 import type { LocatedNode, PythonCall, SpanEdit } from "../../syntax/tree";
+import { type Message, say } from "../../words/message";
 import type { View } from "../schema";
 import type { ConfigDocument, EditContext, SettingChange } from "../types";
 import { className, takes } from "./accepted";
@@ -12,7 +14,7 @@ import { className, takes } from "./accepted";
 /** What is written by code of its own, and the changes that are left for keywords that are there. */
 export type Constructed =
   | { readonly edits: readonly SpanEdit[]; readonly rest: readonly SettingChange[] }
-  | { readonly refused: string };
+  | { readonly refused: Message };
 
 /** LoRA's own arguments, by the setting that they are. */
 const LORA: readonly (readonly [string, string])[] = [
@@ -138,9 +140,9 @@ export function constructed(
   const writing = new Writing(document);
   const trainer = called(view, "trainer.");
   if (quantizes && !quantized(writing, loader, bits, value("double_quantization") === true))
-    return { refused: "There is no call that loads the model." };
+    return { refused: say("refused.no-load") };
   if (adapts && !adapted(writing, { trainer, changes, quantizes, libraries }))
-    return { refused: "There is no trainer that an adapter could be given to." };
+    return { refused: say("refused.no-trainer") };
   const done = (name: string) => (adapts && ADAPTER.has(name)) || (quantizes && QUANTIZATION.has(name));
   return { edits: writing.edits, rest: changes.filter(({ name }) => !done(name)) };
 }

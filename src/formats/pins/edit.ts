@@ -1,7 +1,9 @@
 /** Writing pins: into the run of `.vramlens.yaml` that applies to a document. */
+
 import { insertPath } from "../../syntax/edit";
 import { setValue } from "../../syntax/edit-list";
 import type { MapNode, SpanEdit } from "../../syntax/tree";
+import { say } from "../../words/message";
 import type { ConfigDocument, EditResult, SettingChange } from "../types";
 import { type PinnedRun, pinPathOf } from "./index";
 
@@ -15,7 +17,7 @@ export function editPin(
   for (const change of changes) {
     const path = pinPathOf(change.name);
     const holder = runs.find((run) => run.settings.some((setting) => setting.name === change.name)) ?? runs[0];
-    if (path === undefined || holder === undefined) return { refused: `no pin is called ${change.name}` };
+    if (path === undefined || holder === undefined) return { refused: say("refused.no-pin", { name: change.name }) };
     const stated = holder.settings.find((setting) => setting.name === change.name);
     const outcome =
       stated !== undefined

@@ -1,5 +1,7 @@
 /** Classes of a module. */
+
 import type { SyntaxNode } from "@lezer/common";
+import { say } from "../../words/message";
 import type { Entry, LocatedNode, PythonClass } from "../tree";
 import { span } from "./nodes";
 import type { Evaluator } from "./values";
@@ -33,6 +35,6 @@ function fieldDefault(value: SyntaxNode, evaluator: Evaluator): LocatedNode {
   if (call === null || !/(?:^|\.)(?:field|Field|Arg|HfArg)$/.test(call.callee)) return evaluator.evaluate(value);
   return (
     call.keywords.entries.find((entry) => entry.key === "default")?.value ??
-    evaluator.unknown(value, "no plain default")
+    evaluator.unknown(value, say("open.default"))
   );
 }

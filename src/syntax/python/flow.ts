@@ -4,7 +4,9 @@
  * through where they are called first; branches whose condition is not known are both gone through, and what they bind is
  * joined after them. `try` succeeds.
  */
+
 import type { SyntaxNode, Tree } from "@lezer/common";
+import { type Message, say } from "../../words/message";
 import { MAX_DEPTH } from "../text";
 import type { Span } from "../tree";
 import { childrenOf, span } from "./nodes";
@@ -14,7 +16,7 @@ import { type Parameter, parametersOf } from "./parameters";
 export interface Binding {
   /** null: bound in a way that gives no value. */
   readonly expression: SyntaxNode | null;
-  readonly reason: string;
+  readonly reason: Message;
   readonly span: Span;
   /** Which element of the expression's value, where it is unpacked. */
   readonly element?: number;
@@ -155,7 +157,7 @@ export class Flow {
     AssignStatement: (node) => this.assignment(node),
     UpdateStatement: (node) => {
       this.expression(node);
-      this.rebind(node.firstChild, "changed by an augmented assignment");
+      this.rebind(node.firstChild, say("open.augmented"));
     },
     IfStatement: (node) => this.branches(node),
     ForStatement: (node) => this.loop(node),
@@ -220,7 +222,7 @@ export class Flow {
         if (name.name === "MemberExpression") this.expression(name);
         this.bind(name, {
           expression: own === undefined || whole ? null : own,
-          reason: "unpacked from an expression",
+          reason: say("open.unpacked"),
           span: span(name),
           ...element,
         });
@@ -234,7 +236,7 @@ export class Flow {
     else if (name.name === "MemberExpression" && DOTTED.test(text)) this.dotted.set(text, [binding]);
   }
 
-  private rebind(name: SyntaxNode | null, reason: string): void {
+  private rebind(name: SyntaxNode | null, reason: Message): void {
     if (name !== null) this.bind(name, { expression: null, reason, span: span(name) });
   }
 
@@ -313,7 +315,7 @@ export class Flow {
     this.weaken(bodies[0]);
     const loop: Loop = { over, targets: targets.length };
     targets.forEach((name, element) => {
-      this.bind(name, { expression: null, reason: "a loop variable", span: span(name), loop, element });
+      this.bind(name, { expression: null, reason: say("open.loop"), span: span(name), loop, element });
     });
     this.repeated(bodies[0]);
     if (bodies[1] !== undefined) this.block(bodies[1]);
@@ -355,7 +357,7 @@ export class Flow {
       const table = this.scope.names.has(name) ? this.scope.names : this.dotted;
       const known = table.get(name);
       if (known !== undefined)
-        table.set(name, [...known, { expression: null, reason: "assigned more than once", span: span(body) }]);
+        table.set(name, [...known, { expression: null, reason: say("open.twice"), span: span(body) }]);
     }
   }
 
@@ -376,7 +378,7 @@ export class Flow {
     children.forEach((child, index) => {
       if (child.name === "Body") this.block(child);
       else if (children[index - 1]?.name === "as")
-        this.bind(child, { expression: children[index - 2] ?? null, reason: "a context", span: span(child) });
+        this.bind(child, { expression: children[index - 2] ?? null, reason: say("open.context"), span: span(child) });
       else this.expression(child);
     });
   }
@@ -403,7 +405,8 @@ export class Flow {
     for (const parameter of parametersOf(node, (part) => this.slice(part)))
       if (parameter.standard !== null) this.expression(parameter.standard);
     this.functions.set(node.from, { node, scope: this.scope, walked: false });
-    if (name !== null) this.bind(name, { expression: null, reason: "a function", span: span(name), function: node });
+    if (name !== null)
+      this.bind(name, { expression: null, reason: say("open.function"), span: span(name), function: node });
   }
 
   private definedClass(node: SyntaxNode): void {
@@ -423,7 +426,7 @@ export class Flow {
         if (method !== undefined) this.methods.set(own, [...(this.methods.get(own) ?? []), method]);
       }
     this.scope = outer;
-    if (name !== null) this.bind(name, { expression: null, reason: "a class", span: span(name) });
+    if (name !== null) this.bind(name, { expression: null, reason: say("open.class"), span: span(name) });
   }
 
   private returns(node: SyntaxNode): void {
@@ -457,7 +460,7 @@ export class Flow {
   private parameters(node: SyntaxNode): void {
     for (const parameter of parametersOf(node, (part) => this.slice(part)))
       this.scope.names.set(parameter.name, [
-        { expression: null, reason: "a parameter", span: span(parameter.node), parameter },
+        { expression: null, reason: say("open.parameter"), span: span(parameter.node), parameter },
       ]);
   }
 
@@ -484,7 +487,7 @@ export class Flow {
     NamedExpression: (node) => {
       const [name, , value] = childrenOf(node);
       if (value !== undefined) this.expression(value);
-      this.rebind(name ?? null, "assigned in an expression");
+      this.rebind(name ?? null, say("open.inline"));
     },
     LambdaExpression: (node) => this.within(node, () => this.parameters(node)),
     TypeDef: () => {},
@@ -538,7 +541,7 @@ export class Flow {
       const targets = children.slice(index + 1, end).flatMap(flat);
       targets.forEach((name, element) => {
         const loop: Loop = { over, targets: targets.length };
-        this.bind(name, { expression: null, reason: "a loop variable", span: span(name), loop, element });
+        this.bind(name, { expression: null, reason: say("open.loop"), span: span(name), loop, element });
       });
     });
   }

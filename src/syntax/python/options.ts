@@ -3,7 +3,9 @@
  * dataclasses by their fields (`HfArgumentParser`, TRL, draccus, tyro, simple-parsing), fire and typer by the parameters of
  * the function they start. Keyed by the attribute or parameter that the program reads.
  */
+
 import type { SyntaxNode } from "@lezer/common";
+import { say } from "../../words/message";
 import { emptyMap } from "../text";
 import type { Entry, LocatedNode, MapNode, PythonCall, UnknownNode } from "../tree";
 import { classOf } from "./classes";
@@ -23,7 +25,7 @@ const DATACLASS = /(?:^|\.)(?:dataclass|dataclasses|attrs|define|chz)\b/;
 const ARGUMENTS = /(?:Arguments|Config|Args|BaseModel|Tap|FlatArguments)$/;
 
 function required(at: { readonly start: number; readonly end: number }): UnknownNode {
-  return { kind: "unknown", raw: "", reason: "the command gives it", start: at.start, end: at.end };
+  return { kind: "unknown", raw: "", reason: say("open.command"), start: at.start, end: at.end };
 }
 
 /** Defaults that declaring calls give, keyed by the attribute they set; `undefined`: none is stated. */

@@ -78,7 +78,7 @@ export class Paths {
       root = isPlainCall && list !== null ? (bare(list)[0] ?? null) : root.firstChild;
     }
     const [binding] = root === null ? [] : (this.flow.bindingsAt(root) ?? []);
-    return binding !== undefined && binding.function === undefined && binding.reason !== "a class";
+    return binding !== undefined && binding.function === undefined && binding.reason.id !== "open.class";
   }
 
   private iterated({ over, targets }: Loop, element: number, depth: number): PythonPath | undefined {

@@ -1,5 +1,7 @@
 /** What expressions come to, as far as the module says it: names are followed, simple arithmetic is folded. */
+
 import type { SyntaxNode } from "@lezer/common";
+import { type Message, say } from "../../words/message";
 import { MAX_DEPTH } from "../text";
 import type { Entry, ListNode, LocatedNode, MapNode, PythonCall, ScalarNode, Span, UnknownNode } from "../tree";
 import type { Collector } from "./collect";
@@ -37,8 +39,8 @@ function isSame(a: LocatedNode, b: LocatedNode): boolean {
   return a.kind === b.kind && one.start === other.start && one.end === other.end;
 }
 
-function reasonOf(value: LocatedNode): string {
-  return value.kind === "unknown" ? value.reason : "an expression";
+function reasonOf(value: LocatedNode): Message {
+  return value.kind === "unknown" ? value.reason : say("open.expression");
 }
 
 /** Python's truth of a value; undefined: it is not known. */
@@ -144,7 +146,7 @@ export class Evaluator {
         const value = children[index + 2];
         const missing = value === undefined || value.name === "," || value.name === ")" || value.name === "⚠";
         const node = missing
-          ? this.unknownAt({ start: next.to, end: next.to }, "no value")
+          ? this.unknownAt({ start: next.to, end: next.to }, say("open.no-value"))
           : this.evaluate(value, depth + 1);
         entries.push({ key: this.slice(child), keySpan: span(child), value: node });
         index += missing ? 1 : 2;
@@ -166,12 +168,12 @@ export class Evaluator {
   }
 
   evaluate(node: SyntaxNode, depth = 0): LocatedNode {
-    if (depth > MAX_DEPTH) return this.unknown(node, "nested too deeply");
+    if (depth > MAX_DEPTH) return this.unknown(node, say("open.deep"));
     const place = `${node.from}:${node.to}`;
     const known = this.values.get(place);
     if (known !== undefined) return known;
-    if (++this.evaluations > MAX_EVALUATIONS) return this.unknown(node, "too large to follow");
-    if (this.evaluating.has(place)) return this.unknown(node, "refers to itself");
+    if (++this.evaluations > MAX_EVALUATIONS) return this.unknown(node, say("open.large"));
+    if (this.evaluating.has(place)) return this.unknown(node, say("open.cycle"));
     this.evaluating.add(place);
     const value = this.expression(node, depth);
     this.evaluating.delete(place);
@@ -194,15 +196,15 @@ export class Evaluator {
         const texts = parts.map((part) => (part.kind === "scalar" ? part.value : null));
         return texts.every((text) => typeof text === "string")
           ? this.scalar(node, texts.join(""))
-          : this.unknown(node, "a computed string");
+          : this.unknown(node, say("open.expression"));
       }
       case "FormatString":
-        return this.unknown(node, "a formatted string");
+        return this.unknown(node, say("open.expression"));
       case "ParenthesizedExpression": {
         const inner = childrenOf(node).find(
           (child) => child.name !== "(" && child.name !== ")" && child.name !== "Comment",
         );
-        return inner === undefined ? this.unknown(node, "empty") : this.evaluate(inner, depth + 1);
+        return inner === undefined ? this.unknown(node, say("open.no-value")) : this.evaluate(inner, depth + 1);
       }
       case "ArrayExpression":
       case "TupleExpression":
@@ -222,7 +224,7 @@ export class Evaluator {
       case "CallExpression":
         return this.callValue(node, depth);
       default:
-        return this.unknown(node, "an expression");
+        return this.unknown(node, say("open.expression"));
     }
   }
 
@@ -253,7 +255,7 @@ export class Evaluator {
           key: text,
           keySpan: span(child),
           value: missing
-            ? this.unknownAt({ start: next.to, end: next.to }, "no value")
+            ? this.unknownAt({ start: next.to, end: next.to }, say("open.no-value"))
             : this.evaluate(value, depth + 1),
         });
         index += missing ? 1 : 2;
@@ -266,8 +268,7 @@ export class Evaluator {
     const name = this.slice(node);
     if (name === "__name__") return this.scalar(node, "__main__");
     const bindings = this.flow.bindingsAt(node);
-    if (bindings === undefined || bindings.length === 0)
-      return this.unknown(node, `\`${name}\` is not defined in this file`);
+    if (bindings === undefined || bindings.length === 0) return this.unknown(node, say("open.undefined", { name }));
     return this.bound(node, bindings, depth);
   }
 
@@ -276,18 +277,21 @@ export class Evaluator {
     const values = bindings.map((binding) => this.ofBinding(binding, node, depth));
     const [first] = values;
     if (first !== undefined && values.every((value) => isSame(value, first))) return first;
-    return { ...this.unknown(node, `\`${this.slice(node)}\` is assigned more than once`), alternatives: values };
+    return {
+      ...this.unknown(node, say("open.is", { name: this.slice(node), reason: say("open.twice") })),
+      alternatives: values,
+    };
   }
 
   private ofBinding({ expression, reason, element, parameter }: Binding, node: SyntaxNode, depth: number): LocatedNode {
     if (parameter !== undefined) return this.parameter(parameter, node, depth);
     const name = this.slice(node);
-    if (expression === null) return this.unknown(node, `\`${name}\` is ${reason}`);
+    if (expression === null) return this.unknown(node, say("open.is", { name, reason }));
     const value = this.evaluate(expression, depth + 1);
     if (element === undefined) return this.moved(value, node);
     const item = value.kind === "list" ? value.items[element] : undefined;
     if (item !== undefined) return this.moved(item, node);
-    return { ...this.unknown(node, `\`${name}\` is ${reason}`), source: sourceOf(value) };
+    return { ...this.unknown(node, say("open.is", { name, reason })), source: sourceOf(value) };
   }
 
   /** The value that the first call of its function gives a parameter, where one does and it can be known, else its default. */
@@ -303,7 +307,7 @@ export class Evaluator {
     const differs = first !== undefined && values.some((value) => value === undefined || !isSame(value, first));
     if (first !== undefined && !(this.strict && differs)) return this.moved(first, node);
     if (parameter.standard === null || (this.strict && differs))
-      return this.unknown(node, `\`${parameter.name}\` is a parameter`);
+      return this.unknown(node, say("open.is", { name: parameter.name, reason: say("open.parameter") }));
     return this.moved(this.evaluate(parameter.standard, depth + 1), node);
   }
 
@@ -337,13 +341,13 @@ export class Evaluator {
         const found = container.items[key.value];
         if (found !== undefined) return this.moved(found, node);
       }
-      return this.unknown(node, "an element that is not known here");
+      return this.unknown(node, say("open.element"));
     }
     if (object !== undefined && property !== null && this.isNamespace(object)) {
       const value = this.attributes.get(this.slice(property));
       if (value !== undefined) return this.moved(value, node);
     }
-    return this.unknown(node, `\`${text.length > 60 ? `${text.slice(0, 57)}…` : text}\` is not known here`);
+    return this.unknown(node, say("open.not-here", { name: text.length > 60 ? `${text.slice(0, 57)}…` : text }));
   }
 
   /** Whether an object holds what the command line says: by what it is bound to, or by its name. */
@@ -393,7 +397,7 @@ export class Evaluator {
         : this.scalar(node, answer as boolean);
     const returned = callee?.name === "VariableName" ? this.returned(callee, depth) : undefined;
     if (returned !== undefined) return this.moved(returned, node);
-    return this.unknown(node, `the result of \`${name.length > 40 ? `${name.slice(0, 37)}…` : name}(…)\``);
+    return this.unknown(node, say("open.result", { name: name.length > 40 ? `${name.slice(0, 37)}…` : name }));
   }
 
   /** What a function of the module returns, where it does so in one place. */
@@ -410,13 +414,13 @@ export class Evaluator {
   private conditional(node: SyntaxNode, depth: number): LocatedNode {
     const [then, , condition, , other] = childrenOf(node).filter(({ name }) => name !== "Comment");
     if (then === undefined || condition === undefined || other === undefined)
-      return this.unknown(node, "an expression");
+      return this.unknown(node, say("open.expression"));
     const decides = truthOf(this.evaluate(condition, depth + 1));
     if (decides !== undefined) return this.moved(this.evaluate(decides ? then : other, depth + 1), node);
     const alternatives = [then, other].map((side) => this.moved(this.evaluate(side, depth + 1), node));
     const [first, second] = alternatives;
     if (first !== undefined && second !== undefined && isSame(first, second)) return first;
-    return { ...this.unknown(node, "depends on a condition"), alternatives };
+    return { ...this.unknown(node, say("open.condition")), alternatives };
   }
 
   private arithmetic(node: SyntaxNode, depth: number): LocatedNode {
@@ -425,7 +429,7 @@ export class Evaluator {
     if (lists !== undefined) return this.joined(node, lists, depth);
     const isOperator = ({ name }: SyntaxNode) => /^(?:ArithOp|BitOp|CompareOp|not|and|or|in|is)$/.test(name);
     const operators = parts.filter(isOperator);
-    if (operators.length === 0) return this.unknown(node, "an expression");
+    if (operators.length === 0) return this.unknown(node, say("open.expression"));
     const operator = operators.map((part) => this.slice(part)).join(" ");
     const operands = parts.filter((part) => !isOperator(part)).map((child) => this.evaluate(child, depth + 1));
     const [left, right] = operands;
@@ -437,7 +441,7 @@ export class Evaluator {
     const unknown = operands.find((operand) => operand.kind === "unknown");
     if (unknown?.kind === "unknown") return this.unknown(node, unknown.reason);
     const result = fold(operator, values);
-    return result === undefined ? this.unknown(node, "an expression") : this.scalar(node, result);
+    return result === undefined ? this.unknown(node, say("open.expression")) : this.scalar(node, result);
   }
 
   /** `a or not b and c`: the first operand that decides is the value. */
@@ -484,11 +488,11 @@ export class Evaluator {
     return { kind: "scalar", value, raw: this.slice(node), ...span(node) };
   }
 
-  unknown(node: SyntaxNode, reason: string): UnknownNode {
+  unknown(node: SyntaxNode, reason: Message): UnknownNode {
     return { kind: "unknown", raw: this.slice(node), reason, ...span(node) };
   }
 
-  private unknownAt(at: Span, reason: string): UnknownNode {
+  private unknownAt(at: Span, reason: Message): UnknownNode {
     return { kind: "unknown", raw: this.text.slice(at.start, at.end), reason, ...at };
   }
 

@@ -1,4 +1,5 @@
 /** Words of a command as expansion leaves them: text with the place of every character. */
+import type { Message } from "../../words/message";
 import type { Span } from "../tree";
 import type { Piece, ShellSource, Word } from "./lexer";
 
@@ -6,7 +7,7 @@ import type { Piece, ShellSource, Word } from "./lexer";
 export interface Field extends Span {
   readonly text: string;
   readonly offsets: readonly number[];
-  readonly unknown: string | null;
+  readonly unknown: Message | null;
   /** Where the variable's name is written, for the value of an assignment. */
   readonly name?: Span;
   /** A variable that the script's own arguments may set otherwise. */
@@ -17,7 +18,7 @@ export class FieldBuilder {
   private readonly done: Field[] = [];
   private text_ = "";
   private offsets: number[] = [];
-  private reason: string | null = null;
+  private reason: Message | null = null;
   private standard: string | undefined;
   private open = false;
   private parts = 1;
@@ -46,7 +47,7 @@ export class FieldBuilder {
     for (let index = 0; index < text.length; index++) this.offsets.push(-1);
   }
 
-  unknown(raw: string, reason: string): void {
+  unknown(raw: string, reason: Message): void {
     this.computed(raw);
     this.reason ??= reason;
   }

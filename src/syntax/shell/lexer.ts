@@ -25,7 +25,7 @@ export type Piece =
       readonly raw: string;
     }
   | { readonly kind: "arithmetic"; readonly expression: string; readonly quoted: boolean; readonly raw: string }
-  | { readonly kind: "unknown"; readonly reason: string; readonly quoted: boolean; readonly raw: string };
+  | { readonly kind: "unknown"; readonly reason: Message; readonly quoted: boolean; readonly raw: string };
 
 export interface Word {
   readonly pieces: readonly Piece[];
@@ -358,7 +358,7 @@ class ShellLexer {
     const end = close < 0 ? this.text.length : close + 1;
     pieces.push({
       kind: "unknown",
-      reason: "the output of a command",
+      reason: say("open.output"),
       quoted,
       raw: this.text.slice(this.position, end),
     });
@@ -412,10 +412,7 @@ class ShellLexer {
     }
     if (this.text.startsWith("$(", start)) {
       const end = this.matching(start + 1, "(", ")");
-      return push(
-        { kind: "unknown", reason: "the output of a command", quoted, raw: this.text.slice(start, end) },
-        end,
-      );
+      return push({ kind: "unknown", reason: say("open.output"), quoted, raw: this.text.slice(start, end) }, end);
     }
     if (this.text.startsWith("${", start)) return push(...this.braced(start, quoted));
     if (!quoted && this.text.startsWith("$'", start)) {
@@ -446,7 +443,7 @@ class ShellLexer {
     const raw = this.text.slice(start, end);
     const inside = /^\$\{(!?#?[A-Za-z_]\w*|[0-9@*#]+)(\[[^\]]*\])?(:?[-=+?]|[%#/^,:@])?/.exec(raw);
     if (inside === null || !raw.endsWith("}"))
-      return [{ kind: "unknown", reason: "an expansion that is not followed", quoted, raw }, end];
+      return [{ kind: "unknown", reason: say("open.expansion"), quoted, raw }, end];
     const [head, name = "", index = "", operator = ""] = inside;
     const rest = raw.slice(head.length, -1);
     if (
@@ -454,7 +451,7 @@ class ShellLexer {
       (operator !== "" && !/^:?[-=]$/.test(operator)) ||
       (index !== "" && !/^\[[@*]\]$/.test(index))
     ) {
-      return [{ kind: "unknown", reason: "an expansion that is not followed", quoted, raw }, end];
+      return [{ kind: "unknown", reason: say("open.expansion"), quoted, raw }, end];
     }
     let fallback: Word | null = null;
     if (operator !== "") {

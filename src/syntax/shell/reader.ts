@@ -1,4 +1,5 @@
 /** Walks through a script, command by command. */
+import { say } from "../../words/message";
 import type { Entry, ShellCommand, ShellScript, ShellWord, Span, SyntaxProblem } from "../tree";
 import { argumentsOf } from "./arguments";
 import { Branches } from "./branches";
@@ -156,7 +157,7 @@ export class ScriptReader {
       if (this.branches.follow(word, rest)) return;
       if (word === "for" || word === "select") {
         const name = rest[0]?.kind === "word" ? literal(rest[0].word) : null;
-        if (name !== null) this.variables.set(name, { kind: "unknown", reason: "a loop variable" });
+        if (name !== null) this.variables.set(name, { kind: "unknown", reason: say("open.loop") });
         return;
       }
       if (word === "case") {

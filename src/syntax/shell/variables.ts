@@ -2,6 +2,7 @@
  * The variables a script sets, and what words become with them: expansion as bash does it, as far as the script itself
  * tells the values.
  */
+import { type Message, say } from "../../words/message";
 import type { Span } from "../tree";
 import { calculate } from "./arithmetic";
 import { blankField, concatenate, type Field, FieldBuilder } from "./fields";
@@ -10,9 +11,9 @@ import type { Piece, Token, Word } from "./lexer";
 export type Variable =
   | { readonly kind: "text"; readonly field: Field }
   | { readonly kind: "array"; readonly fields: readonly Field[] }
-  | { readonly kind: "unknown"; readonly reason: string };
+  | { readonly kind: "unknown"; readonly reason: Message };
 
-const SCRIPT_ARGUMENT = "an argument of the script";
+const SCRIPT_ARGUMENT = say("open.argument");
 const MAX_FIELDS = 20_000;
 
 /** What is known of a script's variables at the place that is being read. */
@@ -84,7 +85,7 @@ export class Variables {
       return;
     }
     const conditional = uncertain && before !== undefined && value.kind !== "array" && !same;
-    this.known.set(name, conditional ? { kind: "unknown", reason: `\`${name}\` depends on a condition` } : value);
+    this.known.set(name, conditional ? { kind: "unknown", reason: say("open.depends", { name }) } : value);
   }
 
   /** The word's text as one field (assignments and quotes do not split). */
@@ -118,7 +119,7 @@ export class Variables {
     }
     if (piece.kind === "arithmetic") {
       const value = this.arithmetic(piece.expression);
-      if (value === null) builder.unknown(piece.raw, "arithmetic on values that are not known");
+      if (value === null) builder.unknown(piece.raw, say("open.arithmetic"));
       else builder.computed(String(value));
       return;
     }
@@ -136,7 +137,7 @@ export class Variables {
       else
         builder.unknown(
           piece.raw,
-          /^\d$/.test(piece.name) ? SCRIPT_ARGUMENT : `\`${piece.name}\` is set outside of this file`,
+          /^\d$/.test(piece.name) ? SCRIPT_ARGUMENT : say("open.outside", { name: piece.name }),
         );
       return;
     }

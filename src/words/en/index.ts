@@ -1,7 +1,8 @@
 /** Every sentence in English, by id. The contract's fields of the JSON report hold these. */
 import { ANALYSIS } from "./analysis";
+import { EDITS } from "./edits";
 import { ENGINE } from "./engine";
 import { FRAMEWORKS } from "./frameworks";
 import { SYNTAX } from "./syntax";
 
-export const EN = { ...ANALYSIS, ...ENGINE, ...FRAMEWORKS, ...SYNTAX } as const;
+export const EN = { ...ANALYSIS, ...EDITS, ...ENGINE, ...FRAMEWORKS, ...SYNTAX } as const;

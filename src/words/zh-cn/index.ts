@@ -1,8 +1,15 @@
 /** Every sentence in Simplified Chinese: an id that English has and this lacks does not compile. */
 import type { EN } from "../en";
 import { ANALYSIS } from "./analysis";
+import { EDITS } from "./edits";
 import { ENGINE } from "./engine";
 import { FRAMEWORKS } from "./frameworks";
 import { SYNTAX } from "./syntax";
 
-export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = { ...ANALYSIS, ...ENGINE, ...FRAMEWORKS, ...SYNTAX };
+export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
+  ...ANALYSIS,
+  ...EDITS,
+  ...ENGINE,
+  ...FRAMEWORKS,
+  ...SYNTAX,
+};
