@@ -25,7 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "src/terms",
     "src/words",
   ],
-  "src/cli": ["src/analysis", "src/core", "src/evidence", "src/host", "src/formats", "src/words"],
+  "src/cli": ["src/analysis", "src/core", "src/evidence", "src/host", "src/formats", "src/terms", "src/words"],
   "src/mcp": ["src/analysis", "src/core", "src/host"],
   "src/extension": ["src/server", "src/core", "src/evidence", "src/host", "src/terms"],
   "webview-ui": ["src/core", "src/evidence", "src/server", "src/terms"],

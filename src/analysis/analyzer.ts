@@ -12,7 +12,9 @@ import type {
   ReportGuide,
   ReportRun,
 } from "../core/report/schema";
+import type { Failure } from "../evidence/log/failures";
 import type { Message } from "../words/message";
+import type { Explanation } from "./explain/explain";
 import type { Runtime } from "./runtime";
 
 /** What the person chose outside the documents (editor settings or command-line flags). */
@@ -113,6 +115,8 @@ export interface DocumentAnalysis {
   guide?(runId: string): Promise<ReportGuide | null>;
   /** The run on other cards, slices and numbers of cards; null when the run is gone or nothing is known of it. */
   compare?(runId: string): readonly ReportCompared[] | null;
+  /** What happened where memory ran out, matched with a run; null when the run is gone. */
+  explain?(runId: string, failure: Failure): Explanation | null;
   /** Edits that make the files say what a what-if tried; why there are none; null when the run is gone. */
   whatIfEdits(
     runId: string,
@@ -150,6 +154,7 @@ export interface ServedAnalysis
   fixes(range: Range): Awaitable<readonly FixContent[]>;
   links(): Awaitable<ReturnType<DocumentAnalysis["links"]>>;
   compare?(runId: string): Awaitable<readonly ReportCompared[] | null>;
+  explain?(runId: string, failure: Failure): Awaitable<Explanation | null>;
   whatIfEdits(
     runId: string,
     set: Readonly<Record<string, string>>,

@@ -4,8 +4,10 @@ import { stepTime } from "../core/cost/step-time";
 import { deviceOf } from "../core/hardware/devices";
 import { poolGrowth } from "../core/padded";
 import type { Range, Report, ReportCompared, ReportGuide, ReportPlan, ReportRun } from "../core/report/schema";
+import type { Failure } from "../evidence/log/failures";
 import type { CompletionContent, DocumentAnalysis, FixContent, HoverContent, Recognition } from "./analyzer";
 import { completionsAt } from "./complete/complete";
+import { type Explanation, explain } from "./explain/explain";
 import { documentProblems } from "./findings/collect";
 import { toFindings } from "./findings/place";
 import { Facts } from "./findings/rule";
@@ -154,6 +156,14 @@ class AnalysedDocument implements DocumentAnalysis {
     if (analysis === undefined) return null;
     analysis.begin();
     return comparisonOf(analysis);
+  }
+
+  explain(runId: string, failure: Failure): Explanation | null {
+    const index = this.runs.findIndex((run) => run.id === runId);
+    const [analysis, report] = [this.analyses[index], this.runs[index]];
+    if (analysis === undefined || report === undefined) return null;
+    analysis.begin();
+    return explain(failure, analysis.locale, { analysis, report });
   }
 
   whatIfEdits(runId: string, set: Readonly<Record<string, string>>): ReturnType<DocumentAnalysis["whatIfEdits"]> {

@@ -12,11 +12,13 @@ export interface Allow {
 }
 
 export interface Request {
-  readonly command: "check" | "plan" | "devices" | "models";
+  readonly command: "check" | "plan" | "explain" | "devices" | "models";
   readonly paths: readonly string[];
   readonly device: string | undefined;
   readonly deviceCount: number | undefined;
   readonly set: Readonly<Record<string, string>>;
+  /** The run's config, for commands that read something else. */
+  readonly config: string | undefined;
   readonly format: Format;
   readonly failOn: FailOn;
   /** A file of a folder that could not be read fails the check. */
@@ -46,11 +48,13 @@ interface Option {
 export const COMMANDS: readonly { readonly name: Command; readonly paths: boolean; readonly help: string }[] = [
   { name: "check", paths: true, help: "estimate every run of the files or folders and report what is wrong" },
   { name: "plan", paths: true, help: "list the changes that make a run fit, best first" },
+  { name: "explain", paths: true, help: "say what happened where a log (or -, the input) ran out of memory" },
   { name: "devices", paths: false, help: "list the GPUs that --device knows by name" },
   { name: "models", paths: false, help: "list the models that are known by name" },
 ];
 
-const CONFIG_COMMANDS: readonly Command[] = ["check", "plan"];
+const CONFIG_COMMANDS: readonly Command[] = ["check", "plan", "explain"];
+const PLAN_COMMANDS: readonly Command[] = ["plan", "explain"];
 
 /** Every option. */
 const OPTIONS: readonly Option[] = [
@@ -63,9 +67,15 @@ const OPTIONS: readonly Option[] = [
   { name: "--devices", value: "N", commands: CONFIG_COMMANDS, help: "number of GPUs when nothing else says it" },
   { name: "--set", value: "KEY=VALUE", commands: CONFIG_COMMANDS, help: "override one setting; may be repeated" },
   {
+    name: "--config",
+    value: "PATH",
+    commands: ["explain"],
+    help: "config of the run; otherwise those beside the log are tried",
+  },
+  {
     name: "--format",
     value: "FORMAT",
-    commands: ["check", "plan", "devices", "models"],
+    commands: ["check", "plan", "explain", "devices", "models"],
     choices: (command) => (command === "check" ? ["text", "json", "sarif"] : ["text", "json"]),
     help: "text (default), json, or sarif for check",
   },
@@ -88,10 +98,15 @@ const OPTIONS: readonly Option[] = [
     commands: CONFIG_COMMANDS,
     help: "language of messages: en, zh-cn (text follows LANG)",
   },
-  { name: "--keep-numerics", value: "", commands: ["plan"], help: "only plans that compute the same results" },
-  { name: "--no-adapters", value: "", commands: ["plan"], help: "no LoRA or QLoRA where the config has none" },
-  { name: "--no-packages", value: "", commands: ["plan"], help: "no plan that needs another package" },
-  { name: "--free-global-batch", value: "", commands: ["plan"], help: "a smaller micro-batch without accumulation" },
+  { name: "--keep-numerics", value: "", commands: PLAN_COMMANDS, help: "only plans that compute the same results" },
+  { name: "--no-adapters", value: "", commands: PLAN_COMMANDS, help: "no LoRA or QLoRA where the config has none" },
+  { name: "--no-packages", value: "", commands: PLAN_COMMANDS, help: "no plan that needs another package" },
+  {
+    name: "--free-global-batch",
+    value: "",
+    commands: PLAN_COMMANDS,
+    help: "a smaller micro-batch without accumulation",
+  },
 ];
 
 function usage(complaint: string): Parsed {
@@ -154,6 +169,7 @@ export function parseArguments(argv: readonly string[]): Parsed {
   }
 
   if (command.paths && paths.length === 0) return usage(`${command.name} needs at least one file or folder`);
+  if (command.name === "explain" && paths.length > 1) return usage("explain takes one log");
   if (!command.paths && paths.length > 0) return usage(`${command.name} takes no path`);
   const count = values.get("--devices");
   if (count !== undefined && !/^[1-9]\d{0,6}$/.test(count))
@@ -166,6 +182,7 @@ export function parseArguments(argv: readonly string[]): Parsed {
       device: values.get("--device"),
       deviceCount: count === undefined ? undefined : Number(count),
       set,
+      config: values.get("--config"),
       format: (values.get("--format") ?? "text") as Format,
       failOn: (values.get("--fail-on") ?? "error") as FailOn,
       strict: values.has("--strict"),

@@ -10,6 +10,7 @@ import { createNodeRuntime, uriOf } from "../host/node";
 import { allPrintable, inJson, printable } from "../words/printable";
 import { helpText, parseArguments, type Request } from "./arguments";
 import { deviceList, type ListedDevice, type ListedModel, modelList } from "./catalogues";
+import { explainCommand } from "./evidence/explain";
 import { exitStatus } from "./exit";
 import { toSarif } from "./sarif";
 import { checkText, planText, type TextContext } from "./text";
@@ -22,6 +23,8 @@ export interface Io {
   /** Absolute path of a directory inside the package. */
   readonly packageDirectory: string;
   readonly version: string;
+  /** All of the standard input, as text. */
+  readonly stdin?: () => Promise<string>;
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
   /** Told how many of how many documents are done, before each. */
@@ -133,6 +136,7 @@ export async function main(argv: readonly string[], io: Io, parts: Parts): Promi
         named: request.paths.map((path) => resolve(io.cwd, path)),
       });
       if (request.command === "check" || request.command === "plan") return reportOn(request, runtime, io, parts);
+      if (request.command === "explain") return explainCommand(request, runtime, io, parts);
       const list =
         request.command === "devices" ? deviceList(parts.devices) : modelList(await parts.readModels(runtime));
       io.stdout(request.format === "json" ? json(list.json) : list.text);

@@ -3,6 +3,7 @@ import { createAnalyzer } from "../analysis";
 import { readCatalogue } from "../analysis/catalogue";
 import { DEVICES } from "../core/hardware/devices";
 import { alwaysExit, isStuck } from "../host/deadline";
+import { decode } from "../terms/text";
 import { main, type Parts } from "./cli";
 
 const parts: Parts = {
@@ -33,6 +34,22 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 
 alwaysExit();
 
+/** Larger inputs are read to this point; bytes. */
+const LARGEST_INPUT = 64 * 2 ** 20;
+
+/** The standard input as text. */
+async function readInput(): Promise<string> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of process.stdin) {
+    const bytes = Buffer.from(part);
+    parts.push(bytes);
+    length += bytes.length;
+    if (length >= LARGEST_INPUT) break;
+  }
+  return decode(Buffer.concat(parts));
+}
+
 /** From this many documents on a person at a terminal is told how far the check is. */
 const MANY = 8;
 
@@ -51,6 +68,7 @@ main(
     color: wantsColor(),
     packageDirectory: __dirname,
     version: process.env["VRAM_LENS_VERSION"] ?? "development",
+    stdin: readInput,
     stdout: (text) => process.stdout.write(text),
     stderr: (text) => process.stderr.write(text),
     progress,

@@ -68,6 +68,7 @@ const EN = {
   "summary.does-not-fit": "{count} do not fit",
   "summary.unknown": "{count} without a verdict",
   "summary.skipped": "files skipped: {count}",
+  "explain.at": "at {place}",
 } as const;
 
 export type WordId = keyof typeof EN;
@@ -139,6 +140,7 @@ const ZH_CN: Readonly<Record<WordId, string>> = {
   "summary.does-not-fit": "{count} 个放不下",
   "summary.unknown": "{count} 个无结论",
   "summary.skipped": "跳过 {count} 个文件",
+  "explain.at": "位置：{place}",
 };
 
 export const WORDS: Readonly<Record<Locale, Readonly<Record<WordId, string>>>> = { en: EN, "zh-cn": ZH_CN };

@@ -5,6 +5,7 @@
 import type { Message } from "../words/message";
 import { RoundsDiffer } from "./engine/folding/rounds";
 import { Ledger } from "./engine/ledger";
+import { numel } from "./engine/shape";
 import type { Tensor } from "./engine/tensor";
 import { type Noticed, Torch } from "./engine/torch";
 import type { RunSizes } from "./graph/config";
@@ -41,6 +42,13 @@ import {
   vllmBlock,
 } from "./training/trainers";
 
+export interface ParameterBlock {
+  readonly name: string;
+  /** -1: none of the device's. */
+  readonly block: number;
+  readonly elements: number;
+}
+
 export interface Simulation extends ParameterCounts {
   readonly ledger: Ledger;
   /** Events before this index belong to loading. */
@@ -56,6 +64,8 @@ export interface Simulation extends ParameterCounts {
   /** The adapter reaches parameters in a form that peft refuses to put there. */
   readonly adapterRefused: boolean;
   readonly noticed: ReadonlySet<Noticed>;
+  /** Parameters that may be trained, by the blocks they lie in, with the elements of each. */
+  readonly parameterBlocks: () => readonly ParameterBlock[];
   /** Host memory of one rank (managed memory of paged optimizers counts as pageable). */
   readonly host: HostUse;
 }
@@ -381,6 +391,12 @@ class TrainingSimulation {
       offloadedBytes: torch.offloadedPeak,
       cacheBytes: this.cacheBytes,
       noticed: torch.noticed,
+      parameterBlocks: () =>
+        models.parameters.map((parameter) => ({
+          name: parameter.name ?? "",
+          block: parameter.storage.id,
+          elements: numel(parameter.sizes),
+        })),
       adapterRefused: model.parametrized.size > 0 && run.adapter !== null && isRefused(run.adapter),
     };
   }

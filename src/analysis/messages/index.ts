@@ -6,7 +6,7 @@ import { inMarkdown } from "../../words/printable";
 import { ZH_CN } from "../../words/zh-cn";
 import { RULES } from "../findings/catalogue";
 
-export { count, gib, size } from "./units";
+export { count, exact, gib, size } from "./units";
 
 export type Locale = "en" | "zh-cn";
 

@@ -11,6 +11,12 @@ export function size(bytes: number): string {
   return magnitude >= MIB ? `${(bytes / MIB).toFixed(0)} MiB` : `${Math.ceil(bytes / 1024)} KiB`;
 }
 
+/** With the digits that tell tensors apart: `785.3 MiB`, `2.32 GiB`. */
+export function exact(bytes: number): string {
+  if (bytes >= GIB) return `${(bytes / GIB).toFixed(2)} GiB`;
+  return bytes >= MIB ? `${(bytes / MIB).toFixed(1)} MiB` : `${Math.ceil(bytes / 1024)} KiB`;
+}
+
 /** The number alone, in GiB with one decimal. */
 export function gib(bytes: number): string {
   return (bytes / GIB).toFixed(1);

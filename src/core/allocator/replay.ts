@@ -5,13 +5,19 @@
  * there unless the process limits its own share (`set_per_process_memory_fraction`), which trainers do not.
  */
 import { Blocks, GRANULE, NONE, Pool } from "./pool";
+import {
+  LARGE_LIMIT_BYTES,
+  LARGE_SEGMENT_BYTES,
+  SEGMENT_ROUND_BYTES,
+  SMALL_LIMIT_BYTES,
+  SMALL_SEGMENT_BYTES,
+} from "./segment";
 
-const MIB = (1 << 20) / GRANULE;
-const SMALL_LIMIT = MIB;
-const SMALL_SEGMENT = 2 * MIB;
-const LARGE_SEGMENT = 20 * MIB;
-const LARGE_LIMIT = 10 * MIB;
-const ROUND = 2 * MIB;
+const SMALL_LIMIT = SMALL_LIMIT_BYTES / GRANULE;
+const SMALL_SEGMENT = SMALL_SEGMENT_BYTES / GRANULE;
+const LARGE_SEGMENT = LARGE_SEGMENT_BYTES / GRANULE;
+const LARGE_LIMIT = LARGE_LIMIT_BYTES / GRANULE;
+const ROUND = SEGMENT_ROUND_BYTES / GRANULE;
 const MIN_BLOCK = 1;
 
 export interface EventStream {

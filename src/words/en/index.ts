@@ -2,7 +2,8 @@
 import { ANALYSIS } from "./analysis";
 import { EDITS } from "./edits";
 import { ENGINE } from "./engine";
+import { EVIDENCE } from "./evidence";
 import { FRAMEWORKS } from "./frameworks";
 import { SYNTAX } from "./syntax";
 
-export const EN = { ...ANALYSIS, ...EDITS, ...ENGINE, ...FRAMEWORKS, ...SYNTAX } as const;
+export const EN = { ...ANALYSIS, ...EDITS, ...ENGINE, ...EVIDENCE, ...FRAMEWORKS, ...SYNTAX } as const;

@@ -3,6 +3,7 @@ import type { EN } from "../en";
 import { ANALYSIS } from "./analysis";
 import { EDITS } from "./edits";
 import { ENGINE } from "./engine";
+import { EVIDENCE } from "./evidence";
 import { FRAMEWORKS } from "./frameworks";
 import { SYNTAX } from "./syntax";
 
@@ -10,6 +11,7 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   ...ANALYSIS,
   ...EDITS,
   ...ENGINE,
+  ...EVIDENCE,
   ...FRAMEWORKS,
   ...SYNTAX,
 };

@@ -1,0 +1,58 @@
+/** What a failure says of the allocation that found no room, in the words of the event stream. */
+import type { Interval, Wanted } from "../../core/matching/allocations";
+import type { Phase } from "../../core/report/estimate";
+import type { Failure } from "../../evidence/log/failures";
+import type { Frame } from "../../evidence/log/frames";
+import type { Part } from "../../evidence/log/phase";
+import { table } from "../../terms/table";
+
+/** Phases of the stream that a part of a traceback may be in: a loss inside the model is its forward pass. */
+const PHASES_OF: Readonly<Record<Part, readonly Phase[]>> = table({
+  load: ["load"],
+  data: ["data"],
+  forward: ["forward", "loss"],
+  loss: ["loss", "forward"],
+  backward: ["backward"],
+  clip: ["clip", "optimizer"],
+  optimizer: ["optimizer"],
+  zero: ["zero"],
+  evaluation: ["evaluation"],
+  generation: ["generation"],
+  saving: [],
+});
+
+const NAME = /[A-Za-z_]\w*/g;
+
+/** Files whose source calls modules by generic names. */
+const PLUMBING = ["/torch/nn/modules/module.py", "/accelerate/", "/torch/utils/", "/torch/_dynamo/", "/functools.py"];
+
+function isPlumbing({ file }: Frame): boolean {
+  return PLUMBING.some((part) => file.includes(part));
+}
+
+/** Frames whose names say what was called, counted from the innermost. */
+const INNERMOST = 3;
+
+function namesIn(frames: readonly Frame[]): Set<string> {
+  return new Set(frames.flatMap(({ code, name }) => [...(code.match(NAME) ?? []), name]));
+}
+
+function interval(size: { readonly bytes: number; readonly within: number } | null): Interval | null {
+  return size === null ? null : { bytes: size.bytes, within: size.within };
+}
+
+export function wantedOf(failure: Failure): Wanted {
+  const frames = failure.frames.filter((frame) => !isPlumbing(frame));
+  const part = failure.part?.part;
+  const phases = part === undefined ? null : PHASES_OF[part];
+  // Only the framework's own allocator asks for segments.
+  const asks = failure.kind === "allocator" && failure.backend !== "mps" && failure.backend !== "xla";
+  return {
+    segment: asks ? interval(failure.requested) : null,
+    allocated: interval(failure.allocated),
+    phases: phases !== null && phases.length === 0 ? null : phases,
+    ofLoss: part === "loss",
+    names: namesIn(frames),
+    called: namesIn(frames.slice(-INNERMOST)),
+  };
+}

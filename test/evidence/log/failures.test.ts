@@ -1,0 +1,89 @@
+import { strict as assert } from "node:assert";
+import { blameFor } from "../../../src/evidence/log/cause";
+import { failuresIn } from "../../../src/evidence/log/failures";
+import { printedSize, sizeAfter, sizeBefore } from "../../../src/evidence/log/sizes";
+import { REAL } from "./real";
+import { printed } from "./shapes";
+import { unallocated } from "./wordings";
+
+describe("sizes as messages print them", () => {
+  it("are intervals of half a step", () => {
+    assert.deepEqual(printedSize("2.32", "GiB"), { bytes: 2.32 * 2 ** 30, within: (0.01 * 2 ** 30) / 2 });
+    assert.deepEqual(printedSize("6291456", "bytes"), { bytes: 6291456, within: 0 });
+    assert.equal(printedSize("two", "GiB"), undefined);
+    assert.equal(printedSize("2", "pages"), undefined);
+  });
+
+  it("stand before or after words, with and without a blank", () => {
+    assert.equal(sizeAfter("total allocation:   14.44GiB more", "total allocation:")?.bytes, 14.44 * 2 ** 30);
+    assert.equal(sizeBefore("(GPU 0; 8.00 GiB total capacity; 0 bytes free;", "free;")?.bytes, 0);
+    assert.equal(sizeBefore("nothing", "free;"), undefined);
+  });
+});
+
+describe("failures that people reported", () => {
+  for (const { thread, shape, style, message, part, cause } of REAL) {
+    it(`${thread}: ${part}`, () => {
+      const found = failuresIn(`step 1\n${printed(shape, style, message)}\nsrun: error\n`);
+      assert.equal(found.length, 1, JSON.stringify(found.map((one) => one.message)));
+      assert.equal(found[0]?.part?.part, part);
+      if (cause !== undefined) assert.equal(found[0] && blameFor(found[0]).cause, cause);
+    });
+  }
+});
+
+describe("logs of several ranks", () => {
+  const message = unallocated({
+    asked: "2.00 GiB",
+    gpu: 1,
+    total: "23.64 GiB",
+    free: "1.00 GiB",
+    process: "22.00 GiB",
+    allocated: "21.00 GiB",
+    pool: "500.00 MiB",
+  });
+
+  it("are told apart line by line", () => {
+    const lines = (rank: number, shape: "trainer-backward" | "adamw-states") =>
+      printed(shape, "plain", message.replace("GPU 1", `GPU ${rank}`))
+        .split("\n")
+        .map((line) => `[rank${rank}]: ${line}`);
+    const [a, b] = [lines(0, "trainer-backward"), lines(5, "adamw-states")];
+    const mixed = Array.from({ length: Math.max(a.length, b.length) }, (_, k) => [a[k], b[k]]).flat();
+    const found = failuresIn(mixed.filter((line) => line !== undefined).join("\n"));
+    assert.deepEqual(found.map(({ rank, device, part }) => [rank, device, part?.part]).sort(), [
+      [0, 0, "backward"],
+      [5, 5, "optimizer"],
+    ]);
+  });
+
+  it("that print one failure twice have it once, with its traceback", () => {
+    const found = failuresIn(`ERROR: ${message}\n${printed("trainer-backward", "plain", message)}\n${message}\n`);
+    assert.equal(found.length, 1);
+    assert.equal(found[0]?.part?.part, "backward");
+  });
+});
+
+describe("what is no failure", () => {
+  it("is not one: source that catches it, a progress bar, a config", () => {
+    assert.deepEqual(
+      failuresIn("    except torch.cuda.OutOfMemoryError:\n  0%| | 0/10\nper_device_train_batch_size: 8\n"),
+      [],
+    );
+    assert.deepEqual(failuresIn(""), []);
+  });
+
+  it("and garbage does not throw", () => {
+    const cut = unallocated({ asked: "2.00 GiB", total: "x", free: "", allocated: "1e999 GiB", pool: "-3 MiB" });
+    for (const text of [cut, cut.slice(0, 60), "\u001b[31mCUDA out of memory.", "CUDA out of memory. ".repeat(3000)])
+      assert.doesNotThrow(() => failuresIn(text));
+  });
+
+  it("long logs end: a line of megabytes, a traceback without an end", () => {
+    const long = `Traceback (most recent call last):\n${'  File "a.py", line 1, in f\n    g()\n'.repeat(30_000)}`;
+    assert.ok(
+      failuresIn(`${"#".repeat(3_000_000)}\n${long}RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB`)
+        .length === 1,
+    );
+  });
+});
