@@ -63,7 +63,7 @@ export interface Recognition {
   /** 0..1 */
   readonly confidence: number;
   /** Why, in one short sentence ("has `output_dir` and 7 other TrainingArguments keys"). */
-  readonly because: string;
+  readonly because: Message;
 }
 
 export interface HoverContent {

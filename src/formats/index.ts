@@ -1,4 +1,5 @@
 /** All formats, and which of them a document is. */
+
 import { accelerate } from "./accelerate";
 import { axolotl } from "./axolotl";
 import { deepspeed } from "./deepspeed";
@@ -19,6 +20,7 @@ import { nanotron } from "./nanotron";
 import { megatronBridgePython, nemo, nemoShell } from "./nemo";
 import { nnunet, nnunetShell } from "./nnunet";
 import { openrlhf, openrlhfShell } from "./openrlhf";
+import type { Recognition } from "./recognition";
 import { timm, timmShell } from "./timm";
 import { torchtitan, torchtitanPython, torchtitanShell } from "./torchtitan";
 import { torchtune, torchtuneShell } from "./torchtune";
@@ -78,10 +80,8 @@ export const FORMATS: readonly Format[] = [
   verlShell,
 ];
 
-export interface Recognised {
+export interface Recognised extends Recognition {
   readonly format: Format;
-  readonly confidence: number;
-  readonly because: string;
 }
 
 /** Below this a document is not taken for a training config. */

@@ -8,6 +8,7 @@ import type { LocatedNode, MapNode, PythonCall, SpanEdit } from "../syntax/tree"
 import { type Message, say } from "../words/message";
 import { editByTable, inNotebook, type Target } from "./edit";
 import { type ReadPolicy, readByTable } from "./reader";
+import { NOT_RECOGNISED, type Recognition } from "./recognition";
 import { type KeyTable, tableOf } from "./table";
 import type {
   CarrierId,
@@ -38,13 +39,6 @@ export interface View {
   /** Settings the carrier states by itself (the launcher's world size). */
   readonly extra?: readonly LocatedSetting[];
 }
-
-export interface Recognition {
-  readonly confidence: number;
-  readonly because: string;
-}
-
-export const NOT_RECOGNISED: Recognition = { confidence: 0, because: "" };
 
 export interface SchemaFormat {
   readonly id: SchemaId;

@@ -8,6 +8,7 @@ import { table } from "../terms/table";
 import { deepspeedReader } from "./deepspeed/read";
 import { editByTable } from "./edit";
 import { type ReadPolicy, readByTable } from "./reader";
+import { NOT_RECOGNISED, type Recognition } from "./recognition";
 import { type KeyTable, lastEntries, problem, tableOf } from "./table";
 import type {
   ConfigDocument,
@@ -30,10 +31,8 @@ export interface TrainerFormat {
   readonly otherKeys: readonly string[];
   /** Text that looks like a number is converted: TRL's parser does, a plain dataclass does not. */
   readonly convertsText: boolean;
-  readonly recognise: (root: MapNode, names: ReadonlySet<string>) => { confidence: number; because: string };
+  readonly recognise: (root: MapNode, names: ReadonlySet<string>) => Recognition;
 }
-
-const NOTHING = { confidence: 0, because: "" };
 
 /** A map found in a document, with the dotted path it stands at (`""` for the root). */
 interface Found {
@@ -113,7 +112,7 @@ export function trainerFormat(spec: TrainerFormat): Format {
     recognise(document) {
       const main = argumentsMap(document.parsed.root, table, topLevel);
       const carried = document.parsed.python !== undefined || document.parsed.shell !== undefined;
-      if (carried || document.parsed.root?.kind !== "map" || main === undefined) return NOTHING;
+      if (carried || document.parsed.root?.kind !== "map" || main === undefined) return NOT_RECOGNISED;
       const result = spec.recognise(main.map, new Set(main.map.entries.map((entry: Entry) => entry.key)));
       return main.path === "" ? result : { ...result, confidence: result.confidence * 0.7 };
     },

@@ -6,6 +6,7 @@
 import type { LocatedNode, ParsedDocument, Span, SpanEdit } from "../syntax/tree";
 import type { SettingName } from "../terms/settings";
 import type { EffectId, Message } from "../words/message";
+import type { Recognition } from "./recognition";
 
 /** Schema ids of the report contract. */
 export type SchemaId =
@@ -172,7 +173,7 @@ export interface Format {
   readonly carrier?: CarrierId;
   readonly keys: readonly KeySpec[];
   /** 0 = no, 1 = certain. `because` is shown to the person. */
-  recognise(document: ConfigDocument): { readonly confidence: number; readonly because: string };
+  recognise(document: ConfigDocument): Recognition;
   read(document: ConfigDocument): ReadResult;
   /** In Python: the path that the keywords of a call stand under in the table; undefined when the call is not ours. */
   callPath?(callee: string): string | undefined;

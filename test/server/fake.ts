@@ -67,7 +67,7 @@ export function fakeAnalyzer(control: FakeControl): CreateAnalyzer {
   return (runtime: Runtime): Analyzer => ({
     recognise: (uri, text) =>
       /^batch:/m.test(text)
-        ? { uri, formats: ["hf-training-arguments"], confidence: 1, because: "has a `batch` key" }
+        ? { uri, formats: ["hf-training-arguments"], confidence: 1, because: say("because.has", { keys: "`batch`" }) }
         : null,
     discover: async () => ({ configs: [], skipped: [] }),
     invalidate: () => {},
@@ -208,7 +208,12 @@ async function analysis(
   };
   return {
     uri,
-    recognition: { uri, formats: ["hf-training-arguments"], confidence: 1, because: "has a `batch` key" },
+    recognition: {
+      uri,
+      formats: ["hf-training-arguments"],
+      confidence: 1,
+      because: say("because.has", { keys: "`batch`" }),
+    },
     report,
     dependencies: linked === undefined ? [] : [linked],
     runs: [run],

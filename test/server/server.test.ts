@@ -279,7 +279,7 @@ describe("server", () => {
     it("reports status: parts largest first, and documents that are no configs", async () => {
       await client.open(A, "batch: 30\n");
       const status = await client.statuses.find(({ state }) => state === "ready");
-      assert.equal(status.because, "has a `batch` key");
+      assert.equal(status.because, "has `batch`");
       assert.equal(status.run?.verdict, "does-not-fit");
       assert.deepEqual(status.run?.parts, [{ kind: "activations", bytes: 30 * 2 ** 30 }]);
       await client.open(B, "something: else\n");

@@ -1,8 +1,10 @@
 /** Accelerate's launch config: YAML or JSON, written by `accelerate config`. */
+
 import { table } from "../../terms/table";
 import { dataView } from "../carriers";
 import { removing, replacing } from "../fix";
-import { count, derived, NOT_RECOGNISED, schemaFormat, valueAt } from "../schema";
+import { has, hasGroup, NOT_RECOGNISED } from "../recognition";
+import { count, derived, schemaFormat, valueAt } from "../schema";
 import { problem } from "../table";
 import type { LocatedSetting, ProblemFix } from "../types";
 import { ACCEPTED } from "./accepted";
@@ -52,11 +54,11 @@ export const accelerate = schemaFormat({
   recognise({ map }) {
     const companions = count(map, COMPANIONS);
     if (count(map, ["distributed_type"]) > 0 && companions > 0)
-      return { confidence: 0.97, because: "has `distributed_type` and other keys of accelerate's config" };
+      return { confidence: 0.97, because: has("distributed_type") };
     if (count(map, ["compute_environment"]) > 0 && companions > 1)
-      return { confidence: 0.9, because: "has `compute_environment`" };
+      return { confidence: 0.9, because: has("compute_environment") };
     if (count(map, ["deepspeed_config", "fsdp_config", "megatron_lm_config"]) > 0 && companions > 2)
-      return { confidence: 0.8, because: "has an accelerate plugin's block" };
+      return { confidence: 0.8, because: hasGroup("accelerate plugin") };
     return NOT_RECOGNISED;
   },
   derive(settings, { map }) {

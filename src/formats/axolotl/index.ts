@@ -4,7 +4,8 @@ import { optimizerRow } from "../../terms/optimizers";
 import { dataView } from "../carriers";
 import { deepspeedReader } from "../deepspeed/read";
 import { removing, setting } from "../fix";
-import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
+import { hasKeys, hasWith, NOT_RECOGNISED } from "../recognition";
+import { count, derived, schemaFormat } from "../schema";
 import { problem } from "../table";
 import type { LocatedSetting } from "../types";
 import { isTemplate } from "../value";
@@ -68,10 +69,10 @@ export const axolotl = schemaFormat({
     if (count(map, ["base_model"]) > 0 && companions > 0)
       return {
         confidence: Math.min(0.98, 0.85 + 0.05 * companions),
-        because: `has \`base_model\` and ${companions} other axolotl keys`,
+        because: hasWith("base_model", companions, "axolotl"),
       };
     return companions >= 4 && count(map, ["model_name_or_path", "actor_rollout_ref"]) === 0
-      ? { confidence: 0.7, because: `has ${companions} axolotl keys` }
+      ? { confidence: 0.7, because: hasKeys(companions, "axolotl") }
       : NOT_RECOGNISED;
   },
   derive(settings) {

@@ -1,7 +1,10 @@
 /** DeepSpeed JSON, read as DeepSpeed reads it (HJSON; duplicate keys are an error). */
+
 import type { LocatedNode } from "../../syntax/tree";
+import { say } from "../../words/message";
 import { editByTable } from "../edit";
 import { fileName } from "../parse";
+import { has, NOT_RECOGNISED } from "../recognition";
 import { problem } from "../table";
 import type { ConfigDocument, Format, FormatProblem, ReadResult } from "../types";
 import { DEEPSPEED_KEYS } from "./keys";
@@ -41,21 +44,21 @@ export const deepspeed: Format = {
   keys: DEEPSPEED_KEYS,
   recognise(document) {
     const keys = keysOf(document.parsed.root);
-    if (document.languageId !== "json") return { confidence: 0, because: "" };
+    if (document.languageId !== "json") return NOT_RECOGNISED;
     const named = NAME.test(fileName(document.uri));
-    if (keys.has("zero_optimization")) return { confidence: 0.98, because: "has `zero_optimization`" };
+    if (keys.has("zero_optimization")) return { confidence: 0.98, because: has("zero_optimization") };
     if (keys.has("train_micro_batch_size_per_gpu"))
-      return { confidence: 0.97, because: "has `train_micro_batch_size_per_gpu`" };
+      return { confidence: 0.97, because: has("train_micro_batch_size_per_gpu") };
     const companion = COMPANIONS.find((key) => keys.has(key));
     if (keys.has("train_batch_size") && companion !== undefined)
-      return { confidence: 0.9, because: `has \`train_batch_size\` and \`${companion}\`` };
+      return { confidence: 0.9, because: has("train_batch_size", companion) };
     const ours = ["fp16", "bf16", "optimizer", "scheduler", "steps_per_print", "gradient_clipping"].filter((key) =>
       keys.has(key),
     );
-    if (named && ours.length >= 1) return { confidence: 0.7, because: `is named like one and has \`${ours[0]}\`` };
+    if (named && ours.length >= 1) return { confidence: 0.7, because: say("because.named", { key: ours[0] ?? "" }) };
     if (named && document.text.includes('"zero_optimization"'))
-      return { confidence: 0.5, because: "is named like one and mentions `zero_optimization`" };
-    return { confidence: 0, because: "" };
+      return { confidence: 0.5, because: say("because.named", { key: "zero_optimization" }) };
+    return NOT_RECOGNISED;
   },
   read,
   edit: (document, changes) =>

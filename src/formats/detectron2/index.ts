@@ -1,6 +1,8 @@
 /** detectron2: YAML with upper-case blocks, and `train_net.py` in scripts. Recognised; its networks are not estimated. */
+
 import { dataView, shellViews } from "../carriers";
-import { count, NOT_RECOGNISED, schemaFormat } from "../schema";
+import { has, hasKeys, NOT_RECOGNISED, runs } from "../recognition";
+import { count, schemaFormat } from "../schema";
 import { DETECTRON2_KEYS } from "./keys";
 
 const BLOCKS = ["MODEL", "SOLVER", "INPUT", "DATASETS", "DATALOADER", "TEST", "OUTPUT_DIR", "VERSION"];
@@ -11,11 +13,10 @@ export const detectron2 = schemaFormat({
   views: (document) => dataView(document, ["yaml"]),
   recognise({ map }) {
     const blocks = count(map, BLOCKS);
-    if (count(map, ["MODEL", "SOLVER"]) === 2) return { confidence: 0.95, because: "has `MODEL` and `SOLVER`" };
-    if (count(map, ["_BASE_"]) > 0 && blocks > 0)
-      return { confidence: 0.95, because: "extends another detectron2 config" };
+    if (count(map, ["MODEL", "SOLVER"]) === 2) return { confidence: 0.95, because: has("MODEL", "SOLVER") };
+    if (count(map, ["_BASE_"]) > 0 && blocks > 0) return { confidence: 0.95, because: has("_BASE_") };
     return blocks >= 3 || (count(map, ["_BASE_"]) > 0 && map.entries.length === 1)
-      ? { confidence: 0.75, because: `has ${blocks} detectron2 blocks` }
+      ? { confidence: 0.75, because: hasKeys(blocks, "detectron2") }
       : NOT_RECOGNISED;
   },
 });
@@ -28,6 +29,6 @@ export const detectron2Shell = schemaFormat({
   recognise: (view) =>
     view.words.some((word) => /train_net\.py$/.test(word)) &&
     (count(view.map, ["config_file"]) > 0 || view.words.some((word) => /^(?:SOLVER|MODEL)\./.test(word)))
-      ? { confidence: 0.9, because: "runs `train_net.py` with a config" }
+      ? { confidence: 0.9, because: runs("train_net.py") }
       : NOT_RECOGNISED,
 });

@@ -1,6 +1,8 @@
 /** Training scripts of diffusers, started from a shell. */
+
 import { shellViews } from "../carriers";
-import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
+import { NOT_RECOGNISED, passes, runs } from "../recognition";
+import { count, derived, schemaFormat } from "../schema";
 import { DIFFUSERS_KEYS } from "./keys";
 
 const SCRIPT =
@@ -34,14 +36,14 @@ export const diffusersShell = schemaFormat({
     const marks = count(view.map, MARKS);
     const model = count(view.map, ["pretrained_model_name_or_path"]) > 0;
     const script = view.words.find((word) => SCRIPT.test(word));
-    if (script !== undefined && (marks > 0 || model)) return { confidence: 0.97, because: `runs ${script}` };
+    if (script !== undefined && (marks > 0 || model)) return { confidence: 0.97, because: runs(script) };
     if (model && marks >= 2)
       return {
         confidence: 0.94,
-        because: `passes \`pretrained_model_name_or_path\` and ${marks} other diffusers options`,
+        because: passes(marks, "diffusers"),
       };
     return marks >= 4 && count(view.map, ["per_device_train_batch_size"]) === 0
-      ? { confidence: 0.8, because: `passes ${marks} diffusers options` }
+      ? { confidence: 0.8, because: passes(marks, "diffusers") }
       : NOT_RECOGNISED;
   },
   derive(settings, view) {

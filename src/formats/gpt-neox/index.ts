@@ -1,7 +1,9 @@
 /** gpt-neox YAML: JSON-like flow style, keys with dashes or underscores. */
+
 import type { Entry, LocatedNode } from "../../syntax/tree";
 import { dataView } from "../carriers";
-import { count, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import { has, hasGroup, hasKeys, NOT_RECOGNISED } from "../recognition";
+import { count, schemaFormat, type View } from "../schema";
 import type { ConfigDocument } from "../types";
 import { ACCEPTED } from "./accepted";
 import { derive } from "./derive";
@@ -112,20 +114,19 @@ export const gptNeox = schemaFormat({
     const parallel = count(map, ["pipe_parallel_size", "model_parallel_size"]);
     const model = count(map, MODEL);
     const run = count(map, RUN);
-    if (parallel > 0 && model + run > 1)
-      return { confidence: 0.99, because: "has `pipe_parallel_size` and the model's dimensions" };
+    if (parallel > 0 && model + run > 1) return { confidence: 0.99, because: has("pipe_parallel_size", "num_layers") };
     // DeepSpeed's own files, which these extend, have no dimensions of a model.
     if (model >= 2 && run >= 2)
-      return { confidence: document.languageId === "json" ? 0.99 : 0.9, because: `has ${model + run} gpt-neox keys` };
+      return { confidence: document.languageId === "json" ? 0.99 : 0.9, because: hasKeys(model + run, "gpt-neox") };
     const side = count(map, SIDE);
     const flow = document.text
       .replace(/^[ \t]*#.*$/gm, "")
       .trimStart()
       .startsWith("{");
     if (document.languageId !== "yaml") return NOT_RECOGNISED;
-    if (flow && side >= 2) return { confidence: 0.85, because: `has ${side} gpt-neox keys in flow style` };
+    if (flow && side >= 2) return { confidence: 0.85, because: hasKeys(side, "gpt-neox") };
     return flow && side + run >= 1 && map.entries.length > 0 && side + run >= map.entries.length / 2
-      ? { confidence: 0.7, because: "has gpt-neox keys in flow style" }
+      ? { confidence: 0.7, because: hasGroup("gpt-neox") }
       : NOT_RECOGNISED;
   },
   derive,

@@ -1,10 +1,13 @@
 /** Hugging Face training written as a command or as Python (files and notebooks). */
+
 import type { Entry, MapNode, PythonCall, PythonModule } from "../../syntax/tree";
+import { say } from "../../words/message";
 import { pythonView, shellViews } from "../carriers";
 import { deepspeedReader } from "../deepspeed/read";
 import { TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
 import { PEFT_CALLS } from "../peft";
-import { count, derived, NOT_RECOGNISED, type Recognition, schemaFormat, type View } from "../schema";
+import { builds, NOT_RECOGNISED, passes, type Recognition, runs, trains } from "../recognition";
+import { count, derived, schemaFormat, type View } from "../schema";
 import { TRL_KEYS } from "../trl/keys";
 import type { CarrierId, ConfigDocument, Format, LocatedSetting, SchemaId } from "../types";
 import { builtModel } from "./built";
@@ -184,17 +187,17 @@ function recogniseShell(id: SchemaId, view: View): Recognition {
     (trl >= 2 && count(view.map, ["dataset_name"]) > 0 && count(view.map, TRL_SCRIPTS) > 0);
   const wanted = (id === "trl") === isTrl;
   if (count(view.map, ["per_device_train_batch_size"]) > 0 || training >= 4)
-    return { confidence: wanted ? 0.92 : 0.6, because: `passes ${training} TrainingArguments` };
+    return { confidence: wanted ? 0.92 : 0.6, because: passes(training, "TrainingArguments") };
   if (id !== "trl" && /accelerate(?:\.commands\.launch)?(?:\s+launch)?\b/.test(command) && /launch/.test(command))
-    return { confidence: 0.62, because: "starts a script with `accelerate launch`" };
+    return { confidence: 0.62, because: runs("accelerate launch") };
   if (id !== "trl" && /^(?:\S*\/)?deepspeed\s/.test(command) && count(view.map, ["deepspeed", "deepspeed_config"]) > 0)
-    return { confidence: 0.62, because: "starts a script with DeepSpeed" };
+    return { confidence: 0.62, because: runs("deepspeed") };
   if (id === "trl" && isTrl && /\btrl\s+(?:sft|dpo|grpo|kto|reward|rloo)\b/.test(command))
-    return { confidence: 0.9, because: "runs the `trl` command" };
+    return { confidence: 0.9, because: runs("trl") };
   return training >= 2 &&
     /\.py\b|torchrun|python/.test(command) &&
     count(view.map, ["output_dir", "model_name_or_path"]) > 0
-    ? { confidence: 0.55, because: `passes ${training} TrainingArguments` }
+    ? { confidence: 0.55, because: passes(training, "TrainingArguments") }
     : NOT_RECOGNISED;
 }
 
@@ -307,7 +310,7 @@ function recognisePython(id: SchemaId, view: View): Recognition {
   const trl = view.words.some((word) => /^trl(?:\.|$)/.test(word)) || view.words.some((word) => TRL_CALL.test(word));
   const transformers = view.words.some((word) => /^(?:transformers|peft|unsloth|accelerate)(?:\.|$)/.test(word));
   const called = view.words.some((word) => TRAINING_CALL.test(word) || TRL_CALL.test(word));
-  const trains =
+  const trained =
     called ||
     view.words.some((word) => /(?:^|\.)\w*Trainer$/.test(word)) ||
     view.map.entries.some((entry) => TRAINING.includes(entry.key));
@@ -317,15 +320,15 @@ function recognisePython(id: SchemaId, view: View): Recognition {
     view.map.entries.some((entry) => /^(?:lora|load|accelerator)\./.test(entry.key)) ||
     view.words.some((word) => LOADS.test(word));
   if (called && (trl || transformers))
-    return { confidence: wanted ? 0.95 : 0.6, because: trl ? "builds a TRL config" : "builds TrainingArguments" };
-  if (trains && (trl || transformers))
+    return { confidence: wanted ? 0.95 : 0.6, because: trl ? builds("TRL config") : builds("TrainingArguments") };
+  if (trained && (trl || transformers))
     return {
       confidence: wanted ? 0.9 : 0.55,
-      because: trl ? "trains with TRL" : "trains with the Hugging Face Trainer",
+      because: trl ? trains("TRL") : trains("Hugging Face Trainer"),
     };
   if (id !== "trl" && loop && models && transformers)
-    return { confidence: 0.52, because: "trains a transformers model in a loop of its own" };
-  return called ? { confidence: wanted ? 0.7 : 0.5, because: "builds TrainingArguments" } : NOT_RECOGNISED;
+    return { confidence: 0.52, because: say("because.own-loop", { model: "transformers" }) };
+  return called ? { confidence: wanted ? 0.7 : 0.5, because: builds("TrainingArguments") } : NOT_RECOGNISED;
 }
 
 /** A loop of one's own around a network of torchvision or timm, which names nothing of transformers. */
@@ -333,7 +336,7 @@ function recognisedLoop(id: SchemaId, view: View, { parsed: { python } }: Config
   if (id === "trl" || python === undefined || backwardCall(python) === undefined) return undefined;
   const network = builtNetwork(python);
   if (network === undefined || recognisePython(id, view).confidence > 0) return undefined;
-  return { confidence: 0.52, because: `trains \`${network.callee}\` in a loop of its own` };
+  return { confidence: 0.52, because: say("because.own-loop", { model: network.callee }) };
 }
 
 function python(id: SchemaId, carrier: CarrierId): Format {

@@ -1,5 +1,7 @@
 /** TrainingArguments as YAML or JSON, at the root or nested under a key. */
+
 import type { MapNode } from "../../syntax/tree";
+import { hasWith, NOT_RECOGNISED } from "../recognition";
 import { trainerFormat } from "../trainer";
 import { MODEL_KEYS, OTHER_TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_KEYS } from "./keys";
 
@@ -33,17 +35,17 @@ export const hfTrainingArguments = trainerFormat({
   otherKeys: OTHER_TRAINING_ARGUMENTS,
   convertsText: false,
   recognise(_map: MapNode, names: ReadonlySet<string>) {
-    if (OTHER_FRAMEWORKS.some((key) => names.has(key))) return { confidence: 0, because: "" };
+    if (OTHER_FRAMEWORKS.some((key) => names.has(key))) return NOT_RECOGNISED;
     const known = [...names].filter((name) => KNOWN.has(name)).length;
     const marks = MARKS.filter((mark) => names.has(mark)).length;
     const first = names.has("output_dir") ? "output_dir" : (MARKS.find((mark) => names.has(mark)) ?? "");
     if (marks > 0 && known >= 2)
       return {
         confidence: names.has("output_dir") ? 0.9 : 0.75,
-        because: `has \`${first}\` and ${known - 1} other TrainingArguments keys`,
+        because: hasWith(first, known - 1, "TrainingArguments"),
       };
     if (names.has("output_dir") && known >= 4)
-      return { confidence: 0.6, because: `has \`output_dir\` and ${known - 1} other TrainingArguments keys` };
-    return { confidence: 0, because: "" };
+      return { confidence: 0.6, because: hasWith("output_dir", known - 1, "TrainingArguments") };
+    return NOT_RECOGNISED;
   },
 });

@@ -1,7 +1,9 @@
 /** Scripts that start a framework on a config of its own: the command names the file, which holds the settings. */
+
 import { shellViews } from "../carriers";
 import { memory } from "../effects";
-import { NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import { NOT_RECOGNISED, runs } from "../recognition";
+import { schemaFormat, type View } from "../schema";
 import type { DocumentLink, Format, SchemaId } from "../types";
 
 const LAUNCHERS: readonly (readonly [SchemaId, RegExp])[] = [
@@ -34,7 +36,7 @@ function launcher(id: SchemaId, command: RegExp): Format {
     views: shellViews,
     recognise: (view) =>
       command.test(view.words.slice(0, 30).join(" ")) && configs(view).length > 0
-        ? { confidence: 0.9, because: "starts the framework on a config" }
+        ? { confidence: 0.9, because: runs("config") }
         : NOT_RECOGNISED,
     links: (_settings, view): readonly DocumentLink[] => {
       const span = { start: view.map.start, end: view.map.end };

@@ -1,7 +1,9 @@
 /** Lightning CLI, litgpt and Hydra-Lightning configs: YAML. */
+
 import { dataView } from "../carriers";
 import { flatten } from "../reader";
-import { count, derived, lookUp, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import { builds, has, hasKeys, hasWith, NOT_RECOGNISED } from "../recognition";
+import { count, derived, lookUp, schemaFormat, type View } from "../schema";
 import type { LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
 import { LIGHTNING_GROUP_KEYS, LIGHTNING_KEYS, LITGPT_KEYS, STRATEGIES } from "./keys";
@@ -116,19 +118,19 @@ export const lightning = schemaFormat({
       classes &&
       count(map, ["model", "data", "optimizer", "lr_scheduler", "seed_everything"]) > 0
     )
-      return { confidence: 0.94, because: "has `trainer` and `class_path` blocks" };
+      return { confidence: 0.94, because: has("trainer", "class_path") };
     const target = lookUp(map, "trainer._target_");
     if (target?.kind === "scalar" && /lightning/.test(String(target.value)))
-      return { confidence: 0.92, because: "builds a Lightning trainer" };
+      return { confidence: 0.92, because: builds("Lightning trainer") };
     if (options >= 3 && count(map, ["model", "data", "seed_everything"]) > 0)
-      return { confidence: 0.75, because: `has ${options} options of Lightning's Trainer` };
+      return { confidence: 0.75, because: hasKeys(options, "Lightning Trainer") };
     if (count(map, ["seed_everything"]) > 0 && (options > 0 || classes))
-      return { confidence: 0.9, because: "has `seed_everything` and Trainer options" };
+      return { confidence: 0.9, because: has("seed_everything", "trainer") };
     // The root of a Hydra template names its groups.
     const groups = defaultGroups(map);
     return groups.has("trainer") &&
       ["model", "data", "datamodule", "callbacks", "logger"].some((name) => groups.has(name))
-      ? { confidence: 0.82, because: "composes a trainer and a model" }
+      ? { confidence: 0.82, because: has("defaults") }
       : NOT_RECOGNISED;
   },
 });
@@ -166,7 +168,7 @@ export const litgpt = schemaFormat({
       "eval",
     ]);
     return arguments_ >= 2 && own >= 2
-      ? { confidence: 0.95, because: `has \`train\` and ${own} litgpt keys` }
+      ? { confidence: 0.95, because: hasWith("train", own, "litgpt") }
       : NOT_RECOGNISED;
   },
 });
@@ -188,10 +190,9 @@ export const lightningGroup = schemaFormat({
   recognise({ map }) {
     const target = lookUp(map, "_target_");
     const built = target?.kind === "scalar" ? String(target.value) : "";
-    if (/lightning[.\w]{0,200}\.Trainer$/.test(built))
-      return { confidence: 0.9, because: "builds a Lightning trainer" };
+    if (/lightning[.\w]{0,200}\.Trainer$/.test(built)) return { confidence: 0.9, because: builds("Lightning trainer") };
     if (/DataModule$/.test(built) && count(map, ["batch_size", "num_workers", "data_dir"]) > 0)
-      return { confidence: 0.75, because: "builds a Lightning data module" };
+      return { confidence: 0.75, because: builds("LightningDataModule") };
     const options = count(map, [
       "accelerator",
       "devices",
@@ -205,7 +206,7 @@ export const lightningGroup = schemaFormat({
       "default_root_dir",
     ]);
     return options >= 3 && count(map, ["train", "model", "optimizer", "model_name_or_path", "data"]) === 0
-      ? { confidence: 0.7, because: `has ${options} options of Lightning's Trainer` }
+      ? { confidence: 0.7, because: hasKeys(options, "Lightning Trainer") }
       : NOT_RECOGNISED;
   },
 });

@@ -8,7 +8,8 @@ import { LOADER, lightningLoop, trainingLoader } from "../hf-scripts/loop";
 import { tokenizedLengths } from "../hf-scripts/tokenizing";
 import { LOADS, trainingOf } from "../hf-scripts/training";
 import { PEFT_CALL_KEYS, PEFT_CALLS } from "../peft";
-import { NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import { builds, NOT_RECOGNISED } from "../recognition";
+import { schemaFormat, type View } from "../schema";
 import type { CarrierId, ConfigDocument, Format, KeySpec, LocatedSetting } from "../types";
 import { derive } from "./index";
 import { LIGHTNING_KEYS } from "./keys";
@@ -66,7 +67,7 @@ function lightningPython(carrier: CarrierId): Format {
     derive: settingsOf,
     recognise: ({ map, words }) =>
       words.some((word) => TRAINER.test(word)) && map.entries.some(({ key }) => key.startsWith("load."))
-        ? { confidence: 0.93, because: "fits a Lightning module around a transformers model" }
+        ? { confidence: 0.93, because: builds("LightningModule") }
         : NOT_RECOGNISED,
   });
 }

@@ -1,8 +1,10 @@
 /** LLaMA-Factory: YAML or JSON, and the same arguments as flags of `llamafactory-cli train`. */
+
 import { table } from "../../terms/table";
 import { dataView, shellViews } from "../carriers";
 import { removing, renaming } from "../fix";
-import { count, derived, NOT_RECOGNISED, type Recognition, schemaFormat, type View } from "../schema";
+import { hasGroup, hasKeys, hasWith, NOT_RECOGNISED, passes, type Recognition, runs } from "../recognition";
+import { count, derived, schemaFormat, type View } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
 import { LLAMA_FACTORY_KEYS, LLAMA_FACTORY_V1_KEYS, OTHER_LLAMA_FACTORY_KEYS } from "./keys";
@@ -51,10 +53,10 @@ function recogniseData({ map }: View): Recognition {
   if (count(map, ["model_name_or_path"]) > 0 && own > 0)
     return {
       confidence: Math.min(0.98, 0.86 + 0.06 * own),
-      because: `has \`model_name_or_path\` and ${own} LLaMA-Factory keys`,
+      because: hasWith("model_name_or_path", own, "LLaMA-Factory"),
     };
   if (own >= 3 && count(map, ["finetuning_type", "cutoff_len"]) > 0)
-    return { confidence: 0.85, because: `has ${own} LLaMA-Factory keys` };
+    return { confidence: 0.85, because: hasKeys(own, "LLaMA-Factory") };
   return NOT_RECOGNISED;
 }
 
@@ -162,7 +164,7 @@ export const llamaFactoryV1 = schemaFormat({
     const v1 = count(map, V1_MARKS);
     const known = v1 > 1 || count(map, ["micro_batch_size", "cutoff_len", "template"]) > 0;
     return v1 > 0 && known && count(map, ["model"]) > 0
-      ? { confidence: 0.93, because: "has the blocks of LLaMA-Factory v1" }
+      ? { confidence: 0.93, because: hasGroup("LLaMA-Factory v1") }
       : NOT_RECOGNISED;
   },
 });
@@ -174,14 +176,14 @@ export const llamaFactoryShell = schemaFormat({
   recognise(view) {
     const command = view.words.slice(0, 24).join(" ");
     if (/llamafactory|llama_factory|LLaMA-Factory/.test(command) && view.map.entries.length > 2)
-      return { confidence: 0.97, because: "runs LLaMA-Factory" };
+      return { confidence: 0.97, because: runs("LLaMA-Factory") };
     const own = count(view.map, OWN_MARKS);
     if (
       own >= 3 &&
       count(view.map, ["finetuning_type", "cutoff_len"]) > 0 &&
       count(view.map, ["tuner_type", "train_type"]) === 0
     )
-      return { confidence: 0.93, because: `passes ${own} LLaMA-Factory options` };
+      return { confidence: 0.93, because: passes(own, "LLaMA-Factory") };
     return NOT_RECOGNISED;
   },
 });

@@ -1,8 +1,10 @@
 /** llm-foundry's YAML: OmegaConf with `variables`, plain or inside an MCLI job's `parameters`. */
+
 import { interpolate } from "../../syntax/interpolate";
 import type { MapNode } from "../../syntax/tree";
 import { dataView } from "../carriers";
-import { count, derived, lookUp, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import { has, hasGroup, hasKeys, NOT_RECOGNISED, runs } from "../recognition";
+import { count, derived, lookUp, schemaFormat, type View } from "../schema";
 import type { ConfigDocument, LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
 import { LLM_FOUNDRY_KEYS } from "./keys";
@@ -33,16 +35,15 @@ export const llmFoundry = schemaFormat({
       (job || words.length > 0 || count(around, ["integrations", "command"]) === 2) &&
       /llm-foundry|llmfoundry/.test(document.text)
     )
-      return { confidence: 0.85, because: "is a job that runs llm-foundry" };
-    if (count(map, ["icl_tasks", "eval_gauntlet"]) > 0)
-      return { confidence: 0.75, because: "lists evaluation tasks of llm-foundry" };
+      return { confidence: 0.85, because: runs("llm-foundry") };
+    if (count(map, ["icl_tasks", "eval_gauntlet"]) > 0) return { confidence: 0.75, because: has("icl_tasks") };
     const shape = lookUp(map, "model.name");
     if (
       count(map, ["max_seq_len", "tokenizer"]) === 2 &&
       shape?.kind === "scalar" &&
       /_causal_lm$/.test(String(shape.value))
     )
-      return { confidence: 0.8, because: "has `max_seq_len` and a model of llm-foundry" };
+      return { confidence: 0.8, because: has("max_seq_len", "model") };
     const batch = count(map, [
       "device_train_microbatch_size",
       "global_train_batch_size",
@@ -51,9 +52,9 @@ export const llmFoundry = schemaFormat({
       "device_eval_batch_size",
     ]);
     if (count(map, ["max_seq_len"]) > 0 && batch > 0)
-      return { confidence: 0.97, because: "has `max_seq_len` and Composer's batch keys" };
+      return { confidence: 0.97, because: has("max_seq_len", "global_train_batch_size") };
     if (batch > 0 && count(map, ["train_loader", "eval_loader", "max_duration"]) > 0)
-      return { confidence: 0.93, because: "has Composer's batch and loader keys" };
+      return { confidence: 0.93, because: hasGroup("Composer") };
     const composer = count(map, [
       "train_loader",
       "max_duration",
@@ -67,7 +68,7 @@ export const llmFoundry = schemaFormat({
       "precision",
     ]);
     return composer >= 3 && count(map, ["max_seq_len", "max_duration"]) > 0
-      ? { confidence: 0.8, because: `has ${composer} Composer keys` }
+      ? { confidence: 0.8, because: hasKeys(composer, "Composer") }
       : NOT_RECOGNISED;
   },
   derive(settings) {

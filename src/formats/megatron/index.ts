@@ -5,7 +5,8 @@ import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
 import { removing } from "../fix";
-import { count, derived, lookUp, NOT_RECOGNISED, type Recognition, schemaFormat, type View, valueAt } from "../schema";
+import { has, hasKeys, NOT_RECOGNISED, passes, type Recognition, runs } from "../recognition";
+import { count, derived, lookUp, schemaFormat, type View, valueAt } from "../schema";
 import { batchMultiple, problem } from "../table";
 import type { ConfigDocument, FormatProblem, LocatedSetting, SettingChange } from "../types";
 import { ACCEPTED } from "./accepted";
@@ -161,11 +162,11 @@ export const megatronShell = schemaFormat({
     const marks = count(view.map, MARKS);
     const script = view.words.find((word) => /(?:^|\/)(?:pretrain|finetune|train)_?\w*\.py$/.test(word));
     if (count(view.map, ["tensor_model_parallel_size", "pipeline_model_parallel_size"]) > 0 && marks >= 3)
-      return { confidence: 0.96, because: `passes ${marks} Megatron-LM options` };
+      return { confidence: 0.96, because: passes(marks, "Megatron-LM") };
     if (count(view.map, ARCHITECTURE) >= 2 && marks >= 4)
-      return { confidence: 0.94, because: `passes ${marks} Megatron-LM options` };
+      return { confidence: 0.94, because: passes(marks, "Megatron-LM") };
     return script !== undefined && /pretrain_/.test(script) && marks >= 2
-      ? { confidence: 0.9, because: `runs ${script}` }
+      ? { confidence: 0.9, because: runs(script) }
       : NOT_RECOGNISED;
   },
 });
@@ -207,7 +208,7 @@ export const megatron = schemaFormat({
   views: argumentMap,
   recognise(view) {
     const marks = count(view.map, MARKS);
-    if (view.words.includes("MODEL_ARGS")) return { confidence: 0.96, because: "lists Megatron-LM arguments" };
+    if (view.words.includes("MODEL_ARGS")) return { confidence: 0.96, because: has("ModelArguments") };
     if (
       count(view.map, [
         "trainer",
@@ -226,8 +227,6 @@ export const megatron = schemaFormat({
       "language_model",
       "model_parallel",
     ]);
-    return named > 0 && marks >= 3
-      ? { confidence: 0.85, because: `has ${marks} Megatron-LM arguments` }
-      : NOT_RECOGNISED;
+    return named > 0 && marks >= 3 ? { confidence: 0.85, because: hasKeys(marks, "Megatron-LM") } : NOT_RECOGNISED;
   },
 });

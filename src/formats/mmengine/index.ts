@@ -1,6 +1,8 @@
 /** OpenMMLab configs: Python. Recognised; their networks are not estimated. `_base_` files are links. */
+
 import { assignmentView } from "../carriers";
-import { count, NOT_RECOGNISED, schemaFormat } from "../schema";
+import { has, hasKeys, NOT_RECOGNISED } from "../recognition";
+import { count, schemaFormat } from "../schema";
 import { MMENGINE_KEYS } from "./keys";
 
 const MARKS = [
@@ -40,9 +42,8 @@ export const mmengine = schemaFormat({
     const marks = count(map, MARKS);
     const base = count(map, ["_base_"]) > 0;
     const lazy = words.some((word) => /(?:^|\.)read_base$/.test(word));
-    if ((base || lazy) && marks >= 1)
-      return { confidence: 0.95, because: base ? "has `_base_` and config blocks" : "reads its bases lazily" };
-    if (base && map.entries.length <= 3) return { confidence: 0.8, because: "has `_base_`" };
+    if ((base || lazy) && marks >= 1) return { confidence: 0.95, because: base ? has("_base_") : has("read_base()") };
+    if (base && map.entries.length <= 3) return { confidence: 0.8, because: has("_base_") };
     return marks >= 3 &&
       count(map, [
         "train_dataloader",
@@ -53,7 +54,7 @@ export const mmengine = schemaFormat({
         "optimizer_config",
         "checkpoint_config",
       ]) >= 1
-      ? { confidence: 0.9, because: `has ${marks} OpenMMLab blocks` }
+      ? { confidence: 0.9, because: hasKeys(marks, "OpenMMLab") }
       : NOT_RECOGNISED;
   },
   links(_settings, { map }) {

@@ -1,6 +1,8 @@
 /** ms-swift: YAML and JSON given to `--config`, and the same arguments as flags of `swift sft` and `megatron sft`. */
+
 import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
-import { count, derived, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import { hasKeys, hasWith, NOT_RECOGNISED, runs } from "../recognition";
+import { count, derived, schemaFormat, type View } from "../schema";
 import type { DocumentLink, LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
 import { MS_SWIFT_KEYS, SHIPPED_DEEPSPEED } from "./keys";
@@ -94,9 +96,9 @@ export const msSwift = schemaFormat({
     if (named && (strong || marks >= 2))
       return {
         confidence: Math.min(0.97, 0.88 + 0.03 * marks),
-        because: `has \`model\`, \`dataset\` and ${marks} ms-swift keys`,
+        because: hasWith("model", marks, "ms-swift"),
       };
-    return strong && marks >= 2 ? { confidence: 0.86, because: `has ${marks} ms-swift keys` } : NOT_RECOGNISED;
+    return strong && marks >= 2 ? { confidence: 0.86, because: hasKeys(marks, "ms-swift") } : NOT_RECOGNISED;
   },
 });
 
@@ -112,11 +114,9 @@ export const msSwiftShell = schemaFormat({
       ) ||
       /swift[/.]cli[/.]|swift\.llm|ms-swift/.test(command)
     ) {
-      return { confidence: /\s(?:sft|pt|rlhf)(?:\s|$)|cli/.test(command) ? 0.98 : 0.6, because: "runs ms-swift" };
+      return { confidence: /\s(?:sft|pt|rlhf)(?:\s|$)|cli/.test(command) ? 0.98 : 0.6, because: runs("ms-swift") };
     }
     const strong = count(view.map, ["tuner_type", "train_type", "sft_type", "rlhf_type"]);
-    return strong > 0 && count(view.map, MARKS) >= 2
-      ? { confidence: 0.9, because: "passes ms-swift options" }
-      : NOT_RECOGNISED;
+    return strong > 0 && count(view.map, MARKS) >= 2 ? { confidence: 0.9, because: runs("ms-swift") } : NOT_RECOGNISED;
   },
 });

@@ -1,6 +1,8 @@
 /** nanotron's YAML. */
+
 import { dataView } from "../carriers";
-import { count, derived, lookUp, NOT_RECOGNISED, schemaFormat } from "../schema";
+import { has, hasKeys, NOT_RECOGNISED } from "../recognition";
+import { count, derived, lookUp, schemaFormat } from "../schema";
 import type { LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
 import { NANOTRON_KEYS } from "./keys";
@@ -13,7 +15,7 @@ export const nanotron = schemaFormat({
   recognise({ map }) {
     const blocks = count(map, ["parallelism", "tokens", "optimizer", "model", "general", "checkpoints", "data_stages"]);
     if (count(map, ["parallelism", "tokens"]) === 2 && blocks >= 3)
-      return { confidence: 0.98, because: "has `parallelism` and `tokens`" };
+      return { confidence: 0.98, because: has("parallelism", "tokens") };
     const own = [
       "tokens.micro_batch_size",
       "parallelism.tp_mode",
@@ -21,7 +23,7 @@ export const nanotron = schemaFormat({
       "model.model_config",
       "optimizer.accumulate_grad_in_fp32",
     ].filter((path) => lookUp(map, path) !== undefined).length;
-    return own >= 2 ? { confidence: 0.85, because: `has ${own} nanotron keys` } : NOT_RECOGNISED;
+    return own >= 2 ? { confidence: 0.85, because: hasKeys(own, "nanotron") } : NOT_RECOGNISED;
   },
   derive(settings, { map }) {
     const result: LocatedSetting[] = [];

@@ -1,6 +1,8 @@
 /** NeMo: Hydra YAML and its overrides in scripts; Megatron-Bridge's recipes, as YAML, in scripts and as Python. */
+
 import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
-import { count, derived, lookUp, NOT_RECOGNISED, schemaFormat, type View, valueAt } from "../schema";
+import { builds, has, hasGroup, hasKeys, NOT_RECOGNISED, sets } from "../recognition";
+import { count, derived, lookUp, schemaFormat, type View, valueAt } from "../schema";
 import type { ConfigDocument, LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
 import { NEMO_KEYS } from "./keys";
@@ -55,18 +57,17 @@ export const nemo = schemaFormat({
       "model.restore_from_path",
       "model.encoder_seq_length",
     ].filter((path) => lookUp(map, path) !== undefined).length;
-    if (count(map, ["trainer"]) > 0 && model >= 2)
-      return { confidence: 0.97, because: "has `trainer` and Megatron's keys under `model`" };
+    if (count(map, ["trainer"]) > 0 && model >= 2) return { confidence: 0.97, because: has("trainer", "model") };
     if (count(map, ["trainer", "exp_manager", "model"]) === 3)
-      return { confidence: 0.95, because: "has `trainer`, `exp_manager` and `model`" };
+      return { confidence: 0.95, because: has("trainer", "exp_manager", "model") };
     if (/^nemo\./.test(String(valueAt(map, "strategy._target_") ?? "")))
-      return { confidence: 0.97, because: "builds a strategy of NeMo" };
+      return { confidence: 0.97, because: builds("NeMo strategy") };
     // Overrides of a Megatron-Bridge recipe: its blocks, and the batch under `train`.
     const bridge = count(map, ["model", "optimizer", "scheduler", "checkpoint", "dataset", "ddp", "dist", "rng"]);
     const iterations = lookUp(map, "train.train_iters") ?? lookUp(map, "train.global_batch_size");
     if (iterations !== undefined && bridge >= 2 && count(map, ["trainer", "actor_rollout_ref"]) === 0)
-      return { confidence: 0.9, because: "has Megatron-Bridge's `train` and other blocks" };
-    return model >= 3 ? { confidence: 0.85, because: `has ${model} NeMo keys` } : NOT_RECOGNISED;
+      return { confidence: 0.9, because: hasGroup("Megatron-Bridge") };
+    return model >= 3 ? { confidence: 0.85, because: hasKeys(model, "NeMo") } : NOT_RECOGNISED;
   },
 });
 
@@ -84,9 +85,9 @@ export const nemoShell = schemaFormat({
       /^(?:train|dataset|checkpoint|scheduler)\./.test(entry.key),
     ).length;
     if (view.words.some((word) => /Megatron-Bridge|run_recipe\.py$/.test(word)) && overrides + bridge >= 2)
-      return { confidence: 0.96, because: `sets ${overrides + bridge} keys of a Megatron-Bridge recipe` };
+      return { confidence: 0.96, because: sets(overrides + bridge, "Megatron-Bridge") };
     const script = view.words.some((word) => /megatron_\w{1,80}\.py$|nemo/i.test(word));
-    return overrides >= 2 && script ? { confidence: 0.95, because: `sets ${overrides} NeMo keys` } : NOT_RECOGNISED;
+    return overrides >= 2 && script ? { confidence: 0.95, because: sets(overrides, "NeMo") } : NOT_RECOGNISED;
   },
 });
 
@@ -111,5 +112,5 @@ export const megatronBridgePython = schemaFormat({
   unknownKeys: { known: ACCEPTED },
   views: recipeView,
   derive,
-  recognise: () => ({ confidence: 0.95, because: "sets attributes of a Megatron-Bridge recipe" }),
+  recognise: () => ({ confidence: 0.95, because: builds("Megatron-Bridge recipe") }),
 });

@@ -1,6 +1,8 @@
 /** nnU-Net: its plans, and `nnUNetv2_train` in scripts, which do not say where the plans are. */
+
 import { dataView, shellViews } from "../carriers";
-import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
+import { has, NOT_RECOGNISED, trains } from "../recognition";
+import { count, derived, schemaFormat } from "../schema";
 import type { Format } from "../types";
 import { CONFIGURATIONS, NNUNET_KEYS } from "./keys";
 
@@ -19,11 +21,8 @@ const plans = schemaFormat({
       "image_reader_writer",
       "foreground_intensity_properties_per_channel",
     ]);
-    if (count(map, ["configurations"]) > 0 && own >= 2)
-      return { confidence: 0.98, because: "has `configurations` and other keys of nnU-Net plans" };
-    return count(map, ["plans_per_stage"]) > 0
-      ? { confidence: 0.85, because: "has `plans_per_stage`" }
-      : NOT_RECOGNISED;
+    if (count(map, ["configurations"]) > 0 && own >= 2) return { confidence: 0.98, because: has("configurations") };
+    return count(map, ["plans_per_stage"]) > 0 ? { confidence: 0.85, because: has("plans_per_stage") } : NOT_RECOGNISED;
   },
   derive(settings) {
     for (const name of CONFIGURATIONS) {
@@ -63,6 +62,6 @@ export const nnunetShell = schemaFormat({
   views: shellViews,
   recognise: (view) =>
     /^nnUNet(?:v2)?_(?:train|plan)/.test(view.words[0] ?? "") || view.words.some((word) => /nnUNetv2_train/.test(word))
-      ? { confidence: 0.95, because: "trains an nnU-Net" }
+      ? { confidence: 0.95, because: trains("nnU-Net") }
       : NOT_RECOGNISED,
 });

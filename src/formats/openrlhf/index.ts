@@ -1,6 +1,8 @@
 /** OpenRLHF: flags of `openrlhf.cli.train_*`, plain or through `ray job submit`, and the same names in YAML. */
+
 import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
-import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
+import { hasKeys, NOT_RECOGNISED, passes, runs } from "../recognition";
+import { count, derived, schemaFormat } from "../schema";
 import { batchMultiple } from "../table";
 import type { LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
@@ -64,7 +66,7 @@ export const openrlhf = schemaFormat({
   recognise({ map }) {
     const marks = count(map, MARKS);
     return marks >= 2
-      ? { confidence: Math.min(0.95, 0.84 + 0.03 * marks), because: `has ${marks} OpenRLHF keys` }
+      ? { confidence: Math.min(0.95, 0.84 + 0.03 * marks), because: hasKeys(marks, "OpenRLHF") }
       : NOT_RECOGNISED;
   },
 });
@@ -79,8 +81,8 @@ export const openrlhfShell = schemaFormat({
   check: batchMultiple,
   recognise(view) {
     if (view.words.some((word) => /openrlhf[./]cli|^openrlhf/.test(word)))
-      return { confidence: 0.98, because: "runs OpenRLHF" };
+      return { confidence: 0.98, because: runs("OpenRLHF") };
     const marks = count(view.map, MARKS);
-    return marks >= 3 ? { confidence: 0.9, because: `passes ${marks} OpenRLHF options` } : NOT_RECOGNISED;
+    return marks >= 3 ? { confidence: 0.9, because: passes(marks, "OpenRLHF") } : NOT_RECOGNISED;
   },
 });

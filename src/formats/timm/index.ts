@@ -1,6 +1,8 @@
 /** timm: `args.yaml` of a run and flags of `train.py`. */
+
 import { dataView, shellViews } from "../carriers";
-import { count, derived, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import { hasWith, NOT_RECOGNISED, passes } from "../recognition";
+import { count, derived, schemaFormat, type View } from "../schema";
 import type { LocatedSetting } from "../types";
 import { TIMM_KEYS } from "./keys";
 
@@ -58,7 +60,7 @@ export const timm = schemaFormat({
   recognise({ map }) {
     const marks = count(map, MARKS);
     return count(map, ["model"]) > 0 && count(map, ["opt", "sched", "aa", "drop_path", "reprob"]) >= 2 && marks >= 4
-      ? { confidence: 0.93, because: `has \`model\` and ${marks} timm arguments` }
+      ? { confidence: 0.93, because: hasWith("model", marks, "timm") }
       : NOT_RECOGNISED;
   },
 });
@@ -76,7 +78,7 @@ export const timmShell = schemaFormat({
       count(view.map, ["model"]) > 0 &&
       count(view.map, ["opt", "sched", "aa", "drop_path", "reprob", "amp", "model_ema"]) >= 2 &&
       marks >= 3
-      ? { confidence: 0.88, because: `passes ${marks} timm options` }
+      ? { confidence: 0.88, because: passes(marks, "timm") }
       : NOT_RECOGNISED;
   },
 });

@@ -1,7 +1,9 @@
 /** torchtitan: TOML job configs, the Python registry that replaced them, and `--section.key` flags in scripts. */
+
 import type { Entry, MapNode, PythonCall } from "../../syntax/tree";
 import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
-import { derived, lookUp, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import { builds, has, hasKeys, NOT_RECOGNISED, runs } from "../recognition";
+import { derived, lookUp, schemaFormat, type View } from "../schema";
 import type { ConfigDocument, LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
 import { TORCHTITAN_KEYS } from "./keys";
@@ -53,9 +55,9 @@ export const torchtitan = schemaFormat({
   ...SHARED,
   views: (document) => dataView(document, ["toml", "yaml", "json"]),
   recognise({ map }) {
-    const has = (path: string) => lookUp(map, path) !== undefined;
-    if (has("model.name") && has("model.flavor") && has("training"))
-      return { confidence: 0.98, because: "has `model.flavor` and `training`" };
+    const stated = (path: string) => lookUp(map, path) !== undefined;
+    if (stated("model.name") && stated("model.flavor") && stated("training"))
+      return { confidence: 0.98, because: has("model.flavor", "training") };
     const sections = [
       "training.seq_len",
       "parallelism.tensor_parallel_degree",
@@ -65,8 +67,8 @@ export const torchtitan = schemaFormat({
       "experimental.pipeline_parallel_degree",
       "job.dump_folder",
     ];
-    const found = sections.filter(has).length;
-    return found >= 2 ? { confidence: 0.85 + 0.02 * found, because: `has ${found} torchtitan keys` } : NOT_RECOGNISED;
+    const found = sections.filter(stated).length;
+    return found >= 2 ? { confidence: 0.85 + 0.02 * found, because: hasKeys(found, "torchtitan") } : NOT_RECOGNISED;
   },
 });
 
@@ -79,7 +81,7 @@ export const torchtitanShell = schemaFormat({
     const named =
       /torchtitan/.test(command) || view.map.entries.some((entry) => /torchtitan|train_configs/.test(entry.key));
     return named && /--?(?:job|training|parallelism|module|model)[._]|torchtitan[./](?:train|models)/.test(command)
-      ? { confidence: 0.92, because: "runs torchtitan" }
+      ? { confidence: 0.92, because: runs("torchtitan") }
       : NOT_RECOGNISED;
   },
 });
@@ -145,5 +147,5 @@ export const torchtitanPython = schemaFormat({
   ...SHARED,
   carrier: "python",
   views: registryViews,
-  recognise: () => ({ confidence: 0.95, because: "builds torchtitan trainer configs" }),
+  recognise: () => ({ confidence: 0.95, because: builds("torchtitan Trainer.Config") }),
 });

@@ -1,9 +1,12 @@
 /** torchtune recipes: YAML, and `tune run … key=value` in scripts. */
+
 import { table } from "../../terms/table";
+import { say } from "../../words/message";
 import { dataView, LAUNCHER_OPTIONS, shellViews } from "../carriers";
 import { replacing, setting } from "../fix";
 import { flatten } from "../reader";
-import { derived, NOT_RECOGNISED, schemaFormat, type View } from "../schema";
+import { NOT_RECOGNISED, runs } from "../recognition";
+import { derived, schemaFormat, type View } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
@@ -110,7 +113,10 @@ export const torchtune = schemaFormat({
   recognise(view) {
     const found = components(view);
     return found > 0
-      ? { confidence: Math.min(0.99, 0.9 + 0.03 * found), because: `names ${found} torchtune components` }
+      ? {
+          confidence: Math.min(0.99, 0.9 + 0.03 * found),
+          because: say("because.components", { count: found, of: "torchtune" }),
+        }
       : NOT_RECOGNISED;
   },
   derive,
@@ -125,7 +131,7 @@ export const torchtuneShell = schemaFormat({
   views: shellViews,
   recognise: (view) =>
     /(?:^|\s)tune\s+run\s/.test(`${view.words.slice(0, 6).join(" ")} `)
-      ? { confidence: 0.95, because: "runs a torchtune recipe" }
+      ? { confidence: 0.95, because: runs("torchtune") }
       : NOT_RECOGNISED,
   derive,
   check,

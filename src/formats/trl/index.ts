@@ -4,6 +4,7 @@ import type { MapNode } from "../../syntax/tree";
 import { table } from "../../terms/table";
 import { OTHER_FRAMEWORKS } from "../hf-training-arguments";
 import { MODEL_KEYS, OTHER_TRAINING_ARGUMENTS, TRAINING_ARGUMENTS_KEYS } from "../hf-training-arguments/keys";
+import { has, hasGroup, NOT_RECOGNISED } from "../recognition";
 import { trainerFormat } from "../trainer";
 import type { KeySpec } from "../types";
 import { OTHER_TRL_KEYS, TRAINER_MARKS, TRL_KEYS } from "./keys";
@@ -61,17 +62,16 @@ export const trl = trainerFormat({
   otherKeys: [...OTHER_TRAINING_ARGUMENTS, ...OTHER_TRL_KEYS],
   convertsText: true,
   recognise(_map: MapNode, names: ReadonlySet<string>) {
-    if (OTHER_FRAMEWORKS.some((key) => names.has(key)) || names.has("template")) return { confidence: 0, because: "" };
+    if (OTHER_FRAMEWORKS.some((key) => names.has(key)) || names.has("template")) return NOT_RECOGNISED;
     const own =
       OWN.filter((key) => names.has(key)).length +
       TRAINER_MARKS.filter((mark) => mark.keys.some((key) => names.has(key))).length;
-    if (own === 0 && SCRIPT_MARKS.some((key) => names.has(key))) return { confidence: 0, because: "" };
+    if (own === 0 && SCRIPT_MARKS.some((key) => names.has(key))) return NOT_RECOGNISED;
     const data = DATA.find((key) => names.has(key));
     if (names.has("model_name_or_path") && data !== undefined)
-      return { confidence: 0.95, because: `has \`model_name_or_path\` and \`${data}\`` };
+      return { confidence: 0.95, because: has("model_name_or_path", data) };
     const trainer = names.has("per_device_train_batch_size") || names.has("output_dir");
-    if (own >= 1 && trainer)
-      return { confidence: 0.92, because: "has TrainingArguments keys and keys that only TRL has" };
-    return { confidence: 0, because: "" };
+    if (own >= 1 && trainer) return { confidence: 0.92, because: hasGroup("TRL") };
+    return NOT_RECOGNISED;
   },
 });

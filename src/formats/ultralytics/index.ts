@@ -1,6 +1,8 @@
 /** Ultralytics YOLO: `args.yaml`, `cfg/*.yaml`, `yolo train …`. Recognised; its networks are not estimated. */
+
 import { dataView, pythonView, shellViews } from "../carriers";
-import { count, derived, NOT_RECOGNISED, schemaFormat } from "../schema";
+import { has, hasKeys, NOT_RECOGNISED, runs, trains } from "../recognition";
+import { count, derived, schemaFormat } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
@@ -74,9 +76,9 @@ export const ultralytics = schemaFormat({
   recognise({ map }) {
     const marks = count(map, MARKS);
     if (count(map, ["task", "mode", "imgsz", "batch"]) >= 3)
-      return { confidence: 0.98, because: "has `task`, `mode`, `imgsz` and `batch`" };
+      return { confidence: 0.98, because: has("task", "mode", "imgsz", "batch") };
     return count(map, ["imgsz"]) > 0 && marks >= 3
-      ? { confidence: 0.88, because: `has ${marks} Ultralytics keys` }
+      ? { confidence: 0.88, because: hasKeys(marks, "Ultralytics") }
       : NOT_RECOGNISED;
   },
 });
@@ -86,7 +88,7 @@ export const ultralyticsShell = schemaFormat({
   carrier: "shell",
   views: shellViews,
   recognise: (view) =>
-    /(?:^|\/)yolo$/.test(view.words[0] ?? "") ? { confidence: 0.93, because: "runs `yolo`" } : NOT_RECOGNISED,
+    /(?:^|\/)yolo$/.test(view.words[0] ?? "") ? { confidence: 0.93, because: runs("yolo") } : NOT_RECOGNISED,
 });
 
 export const ultralyticsPython = schemaFormat({
@@ -99,6 +101,6 @@ export const ultralyticsPython = schemaFormat({
       : [],
   recognise: ({ map }) =>
     count(map, ["imgsz", "epochs", "batch", "data"]) >= 1
-      ? { confidence: 0.9, because: "trains an Ultralytics model" }
+      ? { confidence: 0.9, because: trains("Ultralytics") }
       : NOT_RECOGNISED,
 });

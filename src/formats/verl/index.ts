@@ -1,8 +1,10 @@
 /** verl: Hydra YAML (trainers and their group files) and `key=value` overrides in scripts. */
+
 import { dataView, shellViews } from "../carriers";
 import { removing } from "../fix";
 import { flatten } from "../reader";
-import { count, derived, lookUp, NOT_RECOGNISED, schemaFormat, type View, valueAt } from "../schema";
+import { builds, has, hasGroup, hasKeys, NOT_RECOGNISED, runs, sets } from "../recognition";
+import { count, derived, lookUp, schemaFormat, type View, valueAt } from "../schema";
 import { problem } from "../table";
 import type { FormatProblem, LocatedSetting } from "../types";
 import { ACCEPTED } from "./accepted";
@@ -81,7 +83,7 @@ export const verl = schemaFormat({
   derive,
   check,
   recognise({ map }) {
-    if (count(map, ["actor_rollout_ref"]) > 0) return { confidence: 0.98, because: "has `actor_rollout_ref`" };
+    if (count(map, ["actor_rollout_ref"]) > 0) return { confidence: 0.98, because: has("actor_rollout_ref") };
     const parts = [
       "critic.optim",
       "critic.ppo_micro_batch_size_per_gpu",
@@ -93,7 +95,7 @@ export const verl = schemaFormat({
       "custom_reward_function.path",
       "data.reward_model_key",
     ].filter((path) => lookUp(map, path) !== undefined).length;
-    return parts >= 2 ? { confidence: 0.85, because: `has ${parts} verl keys` } : NOT_RECOGNISED;
+    return parts >= 2 ? { confidence: 0.85, because: hasKeys(parts, "verl") } : NOT_RECOGNISED;
   },
 });
 
@@ -112,7 +114,7 @@ export const verlSft = schemaFormat({
       "ulysses_sequence_parallel_size",
       "trainer.default_local_dir",
     ].filter((path) => lookUp(map, path) !== undefined).length;
-    return parts >= 2 ? { confidence: 0.92, because: `has ${parts} keys of verl's SFT trainer` } : NOT_RECOGNISED;
+    return parts >= 2 ? { confidence: 0.92, because: hasKeys(parts, "verl SFT") } : NOT_RECOGNISED;
   },
 });
 
@@ -130,7 +132,7 @@ export const verlGroup = schemaFormat({
         entry.value.kind === "scalar" &&
         String(entry.value.value).startsWith("verl.")
       )
-        return { confidence: 0.9, because: "builds a class of verl" };
+        return { confidence: 0.9, because: builds("verl class") };
     }
     // Recipes extend verl's own trainers by name.
     const parents = lookUp(map, "defaults");
@@ -147,7 +149,7 @@ export const verlGroup = schemaFormat({
       path?.kind === "list" &&
       path.items.some((item) => item.kind === "scalar" && /verl\/trainer/.test(String(item.value)))
     )
-      return { confidence: 0.92, because: "extends a verl trainer" };
+      return { confidence: 0.92, because: has("defaults") };
     if (
       count(map, [
         "prompt_key",
@@ -159,9 +161,9 @@ export const verlGroup = schemaFormat({
         "reward_fn_key",
       ]) >= 3
     )
-      return { confidence: 0.85, because: "has the keys of verl's data group" };
+      return { confidence: 0.85, because: hasGroup("verl data") };
     if (count(map, ["rollout_is", "rollout_is_threshold", "rollout_rs", "rollout_rs_threshold"]) >= 2)
-      return { confidence: 0.8, because: "has the keys of verl's rollout correction" };
+      return { confidence: 0.8, because: hasGroup("verl rollout correction") };
     const own = count(map, [
       "ppo_micro_batch_size_per_gpu",
       "ppo_mini_batch_size",
@@ -177,7 +179,7 @@ export const verlGroup = schemaFormat({
       "optimizer_offload",
       "param_offload",
     ]);
-    return own >= 2 ? { confidence: 0.85, because: `has ${own} verl keys` } : NOT_RECOGNISED;
+    return own >= 2 ? { confidence: 0.85, because: hasKeys(own, "verl") } : NOT_RECOGNISED;
   },
 });
 
@@ -195,7 +197,7 @@ export const verlSftShell = schemaFormat({
   unknownKeys: { known: ACCEPTED, stops: "Hydra" },
   views: shellViews,
   derive,
-  recognise: (view) => (runsSft(view) ? { confidence: 0.95, because: "runs verl's SFT trainer" } : NOT_RECOGNISED),
+  recognise: (view) => (runsSft(view) ? { confidence: 0.95, because: runs("verl SFT") } : NOT_RECOGNISED),
 });
 
 export const verlShell = schemaFormat({
@@ -211,9 +213,9 @@ export const verlShell = schemaFormat({
       /^(?:actor_rollout_ref|critic|reward_model|algorithm)\./.test(entry.key),
     ).length;
     if (runsSft(view)) return NOT_RECOGNISED;
-    if (overrides >= 2) return { confidence: 0.98, because: `sets ${overrides} verl keys` };
+    if (overrides >= 2) return { confidence: 0.98, because: sets(overrides, "verl") };
     return view.words.some((word) => /^(?:verl|recipe)\.[\w.]*(?:trainer|main)|verl\/trainer\//.test(word))
-      ? { confidence: 0.95, because: "runs a verl trainer" }
+      ? { confidence: 0.95, because: runs("verl") }
       : NOT_RECOGNISED;
   },
 });

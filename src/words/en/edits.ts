@@ -1,4 +1,4 @@
-/** Why a value of a document is not known, and why an edit cannot be made. */
+/** Why a document is taken for a config, why a value of it is not known, and why an edit cannot be made. */
 export const EDITS = {
   "open.unreadable": "not readable",
   "open.no-value": "no value",
@@ -71,4 +71,17 @@ export const EDITS = {
   "refused.no-file": "No file of this run has a key for `{name}`.",
   "refused.no-argument": "`{name}` is no argument of its class.",
   "refused.unreadable": "The file cannot be read.",
+  "because.nothing": "nothing of it is known",
+  "because.has": "has {keys}",
+  "because.keys": "has {count} {of} {count|key|keys}",
+  "because.with": "has `{key}` and {count} other {of} {count|key|keys}",
+  "because.group": "has keys of {of}",
+  "because.options": "passes {count} {of} {count|option|options}",
+  "because.overrides": "sets {count} {of} {count|key|keys}",
+  "because.runs": "runs {program}",
+  "because.builds": "builds {what}",
+  "because.trains": "trains with {library}",
+  "because.own-loop": "trains {model} in a loop of its own",
+  "because.components": "names {count} {of} {count|component|components}",
+  "because.named": "is named like one and has `{key}`",
 } as const;

@@ -1,4 +1,4 @@
-/** Why a value of a document is not known, and why an edit cannot be made. */
+/** Why a document is taken for a config, why a value of it is not known, and why an edit cannot be made. */
 import type { EDITS as EN } from "../en/edits";
 
 export const EDITS: Readonly<Record<keyof typeof EN, string>> = {
@@ -73,4 +73,17 @@ export const EDITS: Readonly<Record<keyof typeof EN, string>> = {
   "refused.no-file": "此次运行的文件中没有 `{name}` 的键。",
   "refused.no-argument": "`{name}` 不是该类的参数。",
   "refused.unreadable": "无法读取该文件。",
+  "because.nothing": "没有已知内容",
+  "because.has": "含有 {keys}",
+  "because.keys": "含有 {count} 个 {of} 键",
+  "because.with": "含有 `{key}` 和另外 {count} 个 {of} 键",
+  "because.group": "含有 {of} 的键",
+  "because.options": "传入了 {count} 个 {of} 选项",
+  "because.overrides": "设置了 {count} 个 {of} 键",
+  "because.runs": "运行 {program}",
+  "because.builds": "构建 {what}",
+  "because.trains": "用 {library} 训练",
+  "because.own-loop": "在自己的循环中训练 {model}",
+  "because.components": "引用了 {count} 个 {of} 组件",
+  "because.named": "文件名相符且含有 `{key}`",
 };
