@@ -18,7 +18,7 @@ import { formatByProgram } from "./program";
 import { formatsOf } from "./report";
 import { type Reread, RunAnalysis } from "./run-analysis";
 import type { Runtime } from "./runtime";
-import { Scan } from "./scan";
+import { LARGEST_NOTEBOOK, Scan } from "./scan";
 import { whySkipped } from "./skipped";
 import { Stopped } from "./stopped";
 import { DocumentStore, LoadedDocument } from "./store";
@@ -91,7 +91,7 @@ class AnalyzerOfRuntime implements Analyzer {
     const configs: string[] = [];
     const skipped: Discovery["skipped"][number][] = [];
     for await (const child of walk(this.store, uri, MOST_DISCOVERED)) {
-      const document = await this.store.skim(child);
+      const document = await this.store.skim(child, child.endsWith(".ipynb") ? LARGEST_NOTEBOOK : undefined);
       if (document?.recognised !== undefined) configs.push(child);
       const reason = document === undefined ? undefined : whySkipped(document, localeOf(locale));
       if (reason !== undefined) skipped.push(reason);

@@ -6,6 +6,8 @@ import type { LoadedDocument } from "./store";
 
 /** A larger file is passed over: configs are written by hand. UTF-16 units, or bytes. */
 export const LARGEST_SCANNED = 1 << 20;
+/** The same of a notebook that is asked for with its folder: pictures and sound in its outputs are most of it. */
+export const LARGEST_NOTEBOOK = 8 << 20;
 /** Text looked through for a name, in all: a hundredth of a second. UTF-16 units. */
 const MOST_READ = 8 << 20;
 /** Text parsed, in all: about half a second of Python, less of everything else. UTF-16 units. */

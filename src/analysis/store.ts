@@ -119,14 +119,14 @@ export class DocumentStore {
   }
 
   /** As `load`, for files that may have nothing to do with a run: large ones are left out, and not all are kept. */
-  async skim(uri: string): Promise<LoadedDocument | undefined> {
+  async skim(uri: string, largest = LARGEST_SCANNED): Promise<LoadedDocument | undefined> {
     const loaded = this.documents.get(uri);
     if (loaded !== undefined) return loaded;
-    if (this.below !== undefined) return this.below.skim(uri);
+    if (this.below !== undefined) return this.below.skim(uri, largest);
     let document = this.dropSkimmed(uri);
     if (document === undefined) {
       const stat = await this.files.stat(uri).catch(() => undefined);
-      if (stat === undefined || stat.size > LARGEST_SCANNED) return undefined;
+      if (stat === undefined || stat.size > largest) return undefined;
       const text = await this.files.readText(uri).catch(() => undefined);
       document = text === undefined ? undefined : new LoadedDocument(uri, text);
     }

@@ -73,6 +73,11 @@ const row = (
   renamed: Readonly<Record<string, string>> = {},
 ): PeftClass => ({ callee, saved, type, fields, renamed });
 
+/** Methods on modules whose classes have the name of the method (`MissConfig` of 0.21 was `MiSSConfig` and `BoneConfig`). */
+const NOT_FOLLOWED =
+  "FourierFT HRA VBLoRA Miss MiSS Bone C3A RandLora Road Shira Adamss Beft Deft Delora Frod Glora Gralora Hira Lily OSF " +
+  "Peanut Poly Psoft Pvera Shadow Supertuning TinyLora UniLora WaveFT XLora";
+
 /** LoRA's own class is read by the formats that know its further switches. */
 const PEFT_CLASSES: readonly PeftClass[] = [
   row("IA3Config", "IA3", "ia3", [...ON_MODULES, "feedforward_modules"]),
@@ -92,9 +97,13 @@ const PEFT_CLASSES: readonly PeftClass[] = [
   row("TrainableTokensConfig", "TRAINABLE_TOKENS", "trainable-tokens", ["token_indices"]),
   row("LNTuningConfig", "LN_TUNING", "ln-tuning", ["target_modules", "exclude_modules", "modules_to_save"]),
   // What follows is not simulated as it runs; the analysis says so.
-  ...["FourierFT", "HRA", "VBLoRA", "MiSS", "C3A", "RandLora", "Road", "Shira"].map((name) =>
+  ...NOT_FOLLOWED.split(" ").map((name) =>
     row(`${name}Config`, name.toUpperCase(), name.toLowerCase(), [...ON_MODULES, "r"]),
   ),
+  row("AdaptionPromptConfig", "ADAPTION_PROMPT", "adaption-prompt", [...ON_MODULES, "r"]),
+  row("MultitaskPromptTuningConfig", "MULTITASK_PROMPT_TUNING", "multitask-prompt-tuning", ["num_virtual_tokens"]),
+  row("CPTConfig", "CPT", "cpt", ["num_virtual_tokens"]),
+  row("CartridgeConfig", "CARTRIDGE", "cartridge", ["num_virtual_tokens"]),
 ];
 
 /** Fields of LoRA's class that the adapter's other classes share, beside those its formats list themselves. */

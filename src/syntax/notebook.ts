@@ -43,6 +43,10 @@ const SHELL_CELL = /^\s*%%(?:bash|sh|shell|script\s+(?:bash|sh)\b)[^\n]*/;
 /** A line that a shell runs, with the lines it goes on in. */
 const SHELL_LINE = /^([ \t]*!{1,2})((?:[^\n]*\\\n)*[^\n]*)/gm;
 const MOST_COMMANDS = 200;
+/** A line that Python does not know, with the lines it goes on in. */
+const MAGIC = /^([ \t]*)[%!?](?:[^\n]*\\\n)*[^\n]*/gm;
+/** Python's statement that does nothing. */
+const NOTHING = "pass";
 
 /** What the shell is given; undefined when nothing is. Names of Python stand in it as `$name` and `{name}`. */
 function shellOf(source: PythonText, { assignments }: PythonModule): ShellScript | undefined {
@@ -113,9 +117,17 @@ function withoutMagics({ text, cells }: PythonText): string {
   let result = text;
   for (const { start, end } of cells)
     if (SHELL_CELL.test(text.slice(start, end))) result = blankSpan(result, start, end);
-  for (const match of text.matchAll(/^[ \t]*[%!?][^\n]*(?:\\\n[^\n]*)*/gm))
-    result = blankSpan(result, match.index, match.index + match[0].length);
+  for (const { 0: magic, 1: lead = "", index } of text.matchAll(MAGIC)) {
+    result = blankSpan(result, index, index + magic.length);
+    result = statement(result, index + lead.length);
+  }
   return result;
+}
+
+/** A block that does nothing but call a magic is still a block. */
+function statement(text: string, at: number): string {
+  const blank = " ".repeat(NOTHING.length);
+  return text.startsWith(blank, at) ? text.slice(0, at) + NOTHING + text.slice(at + NOTHING.length) : text;
 }
 
 /** Python text put together from JSON string literals, with the place of each character. */

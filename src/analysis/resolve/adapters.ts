@@ -47,6 +47,13 @@ const ADAPTERS: Readonly<Record<string, AdapterType>> = table({
   ),
 });
 
+/** Prompts that are trained as another kind is, but for a few vectors (peft/tuners/{multitask_prompt_tuning,cpt,cartridge}/model.py). */
+const LIKE: Readonly<Record<string, AdapterType>> = table({
+  "multitask-prompt-tuning": "prompt-tuning",
+  cpt: "prompt-tuning",
+  cartridge: "prefix-tuning",
+});
+
 /** Ranks of peft's classes where they differ from LoRA's 8 (peft/tuners/<tuner>/config.py). */
 const STANDARD_RANKS: Readonly<Partial<Record<AdapterType, number>>> = { vera: 256, adalora: 12, oft: 0 };
 
@@ -233,15 +240,17 @@ function adapterFrom(
   if (condition !== undefined)
     c.suppose(say("assume.adapter-condition", { condition }), origin.key, { adapter: "none" });
   const kind = String(origin.value).toLowerCase().replaceAll("_", "-");
-  const known = origin.name === "adapter" ? ADAPTERS[kind] : "lora";
+  const like = LIKE[kind];
+  const known = origin.name === "adapter" ? (ADAPTERS[kind] ?? like) : "lora";
   // Axolotl tells `lora` and `qlora` apart by name.
   const named = c.framework.namesQlora === true && typeof stated?.value === "string";
   const type = known === undefined || known === "lora" ? loraType(c, stated) : known;
   const word = type !== "lora" ? type : named ? String(stated?.value) : inFourBits(quantization) ? "qlora" : "lora";
-  c.keep("adapter", origin, known === undefined ? kind : word);
+  c.keep("adapter", origin, known === undefined || like !== undefined ? kind : word);
   const rankValue = c.settings.number("lora_rank") ?? STANDARD_RANKS[type] ?? standard("lora_rank", 8);
   if (known === undefined)
     c.suppose(say("assume.adapter-as-lora", { adapter: kind }), origin.key, { lora_rank: String(4 * rankValue) });
+  if (like !== undefined) c.suppose(say("assume.adapter-as", { adapter: kind, type }), origin.key);
   if (type === "prefix-tuning") c.suppose(say("assume.prefix-tuning"), origin.key);
   if (rank !== undefined) c.keep("lora_rank", rank);
   else c.put("lora_rank", rankValue, "default", "lora_r", null);

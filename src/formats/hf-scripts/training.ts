@@ -2,7 +2,7 @@
  * Which of a module's calls make what is trained: from the trainer whose `train()` runs last back through what it is given, or
  * from what a loop of one's own steps. What is loaded, configured or trained for something else is not read.
  */
-import type { LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
+import type { LocatedNode, PythonCall, PythonClass, PythonModule, Span } from "../../syntax/tree";
 
 /** Calls that make a model from published weights or from a config. */
 export const LOADS =
@@ -12,7 +12,8 @@ export const BUILDS = /(?:^|\.)([A-Z]\w{0,80}(?:For[A-Z]\w{1,80}|LMHeadModel|Mod
 const TRAINER = /Trainer$/;
 const OPTIMIZER =
   /(?:^|\.)(?:\w{0,80}Adam\w{0,80}|SGD|RMSprop|Adagrad|Adafactor|Lion\w{0,80}|LAMB|LARS|Muon|Sophia\w{0,80})$/;
-const TRAIN = /(?:^|\.)train$/;
+/** `fit` is that of Lightning's Trainer, which is given the module there. */
+const TRAIN = /(?:^|\.)(?:train|fit)$/;
 
 /** Values looked through from one to the next; bounds models that are wrapped around each other. */
 const MAX_STEPS = 16;
@@ -42,7 +43,7 @@ export function trainingOf(python: PythonModule): Training {
 
 /** Calls that a value may be the result of. */
 export function callsBehind(python: PythonModule, node: LocatedNode | undefined): readonly PythonCall[] {
-  return new Calls(python.calls).behind(node);
+  return new Calls(python).behind(node);
 }
 
 /** Whether a call happens while training is made ready or runs. */
@@ -51,10 +52,14 @@ export function isBefore({ ends }: Training, { order = 0, deferred }: PythonCall
 }
 
 class Calls {
+  readonly all: readonly PythonCall[];
+  private readonly classes: ReadonlyMap<string, PythonClass>;
   private readonly byPlace: ReadonlyMap<string, PythonCall>;
 
-  constructor(readonly all: readonly PythonCall[]) {
-    this.byPlace = new Map(all.map((call) => [placeOf(call), call]));
+  constructor({ calls, classes }: PythonModule) {
+    this.all = calls;
+    this.classes = new Map(classes.map((one) => [one.name, one]));
+    this.byPlace = new Map(calls.map((call) => [placeOf(call), call]));
   }
 
   /** Calls that a value may be the result of. */
@@ -70,6 +75,8 @@ class Calls {
   loads(node: LocatedNode | undefined, steps = 0): readonly PythonCall[] {
     if (steps > MAX_STEPS) return [];
     return this.behind(node).flatMap((call) => {
+      const own = this.classes.get(call.callee);
+      if (own !== undefined) return this.loadsOf(own, call, steps);
       if (LOADS.test(call.callee) || BUILDS.test(call.callee)) return [call];
       for (const inner of [call.positional[0], keyword(call, "model"), call.receiver]) {
         const loads = this.loads(inner, steps + 1);
@@ -78,6 +85,18 @@ class Calls {
       return [];
     });
   }
+
+  /** What a module of one's own is given to train, or loads itself; one that does neither is made here. */
+  private loadsOf({ start, end }: PythonClass, call: PythonCall, steps: number): readonly PythonCall[] {
+    const given = argumentsOf(call).flatMap((node) => this.loads(node, steps + 1));
+    if (given.length > 0) return given;
+    const inside = this.all.filter((one) => one.start >= start && one.end <= end && LOADS.test(one.callee));
+    return inside.length > 0 || !BUILDS.test(call.callee) ? inside : [call];
+  }
+}
+
+function argumentsOf({ positional, keywords }: PythonCall): readonly LocatedNode[] {
+  return [...positional, ...keywords.entries.map(({ value }) => value)];
 }
 
 function placeOf({ start, end }: Span): string {
@@ -93,7 +112,7 @@ function inOrder(calls: readonly PythonCall[]): PythonCall[] {
 }
 
 function found(python: PythonModule): Training {
-  const calls = new Calls(python.calls);
+  const calls = new Calls(python);
   const own = new Set(
     python.classes.filter(({ bases }) => bases.some((base) => TRAINER.test(base))).map(({ name }) => name),
   );
@@ -103,7 +122,7 @@ function found(python: PythonModule): Training {
   const trainer = calls.behind(last?.receiver).find((call) => trainers.includes(call)) ?? trainers.at(-1);
   const ends = last?.order ?? Number.MAX_SAFE_INTEGER;
   if (trainer === undefined) return { trainer, load: ofLoop(calls, runs), parts: new Set(), followed: false, ends };
-  const model = modelOf(trainer);
+  const model = modelOf(trainer) ?? (last === undefined ? undefined : modelOf(last));
   const behind = calls.loads(model).at(-1);
   const load = behind ?? (model?.kind === "scalar" ? undefined : lastLoad(calls, ends));
   return { trainer, load, parts: partsOf(calls, trainer, load, ends), followed: behind !== undefined, ends };
@@ -142,8 +161,7 @@ function partsOf(
   const add = (call: PythonCall): void => {
     if (parts.has(call)) return;
     parts.add(call);
-    const given = [...call.positional, ...call.keywords.entries.map(({ value }) => value), call.receiver];
-    for (const node of given) for (const made of calls.behind(node)) add(made);
+    for (const node of [...argumentsOf(call), call.receiver]) for (const made of calls.behind(node)) add(made);
   };
   add(trainer);
   if (load === undefined) return parts;

@@ -6,7 +6,7 @@ import { CALL_KEYS } from "../hf-scripts/keys";
 import { loadedClass } from "../hf-scripts/loads";
 import { LOADER, lightningLoop, trainingLoader } from "../hf-scripts/loop";
 import { tokenizedLengths } from "../hf-scripts/tokenizing";
-import { LOADS, trainingOf } from "../hf-scripts/training";
+import { isBefore, LOADS, trainingOf } from "../hf-scripts/training";
 import { PEFT_CALL_KEYS, PEFT_CALLS } from "../peft";
 import { builds, NOT_RECOGNISED } from "../recognition";
 import { schemaFormat, type View } from "../schema";
@@ -35,8 +35,10 @@ const KEYS: readonly KeySpec[] = [
 function views(document: ConfigDocument): readonly View[] {
   const { python } = document.parsed;
   if (python === undefined || !python.imports.some((name) => PACKAGE.test(name))) return [];
-  const chosen = new Set([trainingOf(python).load, trainingLoader(python)]);
-  const isRead = (call: PythonCall) => chosen.has(call) || !(LOADS.test(call.callee) || LOADER.test(call.callee));
+  const training = trainingOf(python);
+  const chosen = new Set([training.load, trainingLoader(python)]);
+  const isRead = (call: PythonCall) =>
+    chosen.has(call) || !(LOADS.test(call.callee) || LOADER.test(call.callee) || !isBefore(training, call));
   return pythonView(document, CALLS, isRead).map((view) => {
     const entries = view.map.entries.filter(
       ({ key }) => !/\.(?:call|0)$/.test(key) || key === "load.0" || /^(?:lora|enable)\.call$/.test(key),

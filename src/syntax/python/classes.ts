@@ -28,6 +28,13 @@ export function classOf(node: SyntaxNode, evaluator: Evaluator): PythonClass {
   };
 }
 
+/** Names of the fields that a class annotates or gives a default, in their order: a dataclass takes them by place. */
+export function fieldNames(node: SyntaxNode, evaluator: Evaluator): readonly string[] {
+  return (node.getChild("Body")?.getChildren("AssignStatement") ?? []).flatMap(({ firstChild }) =>
+    firstChild?.name === "VariableName" ? [evaluator.slice(firstChild)] : [],
+  );
+}
+
 /** `field(default=8, …)` stands for its default. */
 function fieldDefault(value: SyntaxNode, evaluator: Evaluator): LocatedNode {
   if (value.name !== "CallExpression") return evaluator.evaluate(value);

@@ -1,5 +1,6 @@
 /** What stands in a module and may run: calls, classes, functions, assignments, imports. */
 import type { SyntaxNode, Tree } from "@lezer/common";
+import type { Span } from "../tree";
 import { childrenOf } from "./nodes";
 
 /** Calls that return what the command line says: `argparse`, `HfArgumentParser`, `TrlParser`, draccus, tyro. */
@@ -8,6 +9,7 @@ const PARSES = /(?:^|\.)(?:parse_\w+|parse|cli)$/;
 /** Goes over a module once. */
 export class Collector {
   readonly callNodes: SyntaxNode[] = [];
+  private readonly byPlace = new Map<string, SyntaxNode>();
   private readonly byName = new Map<string, SyntaxNode[]>();
   readonly classNodes: SyntaxNode[] = [];
   readonly functionNodes: SyntaxNode[] = [];
@@ -51,8 +53,19 @@ export class Collector {
     return this.byName.get(name) ?? [];
   }
 
+  /** The call at a place. */
+  callAt({ start, end }: Span): SyntaxNode | undefined {
+    return this.byPlace.get(`${start}:${end}`);
+  }
+
+  /** The class of a name. */
+  classNamed(name: string): SyntaxNode | undefined {
+    return this.classNodes.find((node) => this.slice(node.getChild("VariableName") ?? node) === name);
+  }
+
   private called(node: SyntaxNode): void {
     this.callNodes.push(node);
+    this.byPlace.set(`${node.from}:${node.to}`, node);
     const callee = node.firstChild;
     if (callee?.name !== "VariableName") return;
     const name = this.slice(callee);

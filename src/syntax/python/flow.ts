@@ -21,6 +21,8 @@ export interface Binding {
   /** Which element of the expression's value, where it is unpacked. */
   readonly element?: number;
   readonly parameter?: Parameter;
+  /** What was put into it after it was made: `name["key"] = value`. */
+  readonly items?: readonly { readonly key: SyntaxNode; readonly value: SyntaxNode }[];
   readonly function?: SyntaxNode;
   readonly loop?: Loop;
 }
@@ -234,6 +236,18 @@ export class Flow {
     const text = this.slice(name);
     if (name.name === "VariableName") this.scope.names.set(text, [binding]);
     else if (name.name === "MemberExpression" && DOTTED.test(text)) this.dotted.set(text, [binding]);
+    else if (name.name === "MemberExpression" && binding.element === undefined) this.putInto(name, binding.expression);
+  }
+
+  /** `name["key"] = value` */
+  private putInto(target: SyntaxNode, value: SyntaxNode | null): void {
+    const [object, bracket, key] = childrenOf(target);
+    if (object?.name !== "VariableName" || bracket?.name !== "[" || key === undefined || value === null) return;
+    const name = this.slice(object);
+    const known = this.scope.find(name);
+    if (key.name !== "String" || known === undefined || known.some(({ expression }) => expression === null)) return;
+    const put = known.map((binding) => ({ ...binding, items: [...(binding.items ?? []), { key, value }] }));
+    this.scope.names.set(name, put);
   }
 
   private rebind(name: SyntaxNode | null, reason: Message): void {
@@ -318,17 +332,25 @@ export class Flow {
       this.bind(name, { expression: null, reason: say("open.loop"), span: span(name), loop, element });
     });
     this.repeated(bodies[0]);
-    if (bodies[1] !== undefined) this.block(bodies[1]);
+    if (bodies[1] !== undefined) this.otherwise(bodies[0], bodies[1]);
+  }
+
+  /** `else` of a loop, which runs where no `break` has ended it. */
+  private otherwise(body: SyntaxNode, clause: SyntaxNode): void {
+    const before = this.state();
+    this.block(clause);
+    if (breaks(body)) this.join([before, this.state()]);
   }
 
   private whileLoop(node: SyntaxNode): void {
-    const [body] = node.getChildren("Body");
+    const [body, clause] = node.getChildren("Body");
     const test = childrenOf(node).find(({ name }) => name !== "while" && name !== "Comment");
     if (body === undefined) return;
     this.weaken(body);
     if (test !== undefined) this.expression(test);
     if (test !== undefined && this.decide(test, this) === false) this.dead.push(span(body));
     else this.repeated(body);
+    if (clause !== undefined) this.otherwise(body, clause);
   }
 
   private repeated(body: SyntaxNode): void {
@@ -435,7 +457,8 @@ export class Flow {
       const known = this.returned.get(this.inside.from) ?? [];
       this.returned.set(this.inside.from, [...known, node]);
     }
-    this.alive = false;
+    // Outside of a function Python refuses it: what stands around it was not understood, and ends nothing.
+    if (this.inside !== null) this.alive = false;
   }
 
   /** Goes through a function where it is called first. */
@@ -588,6 +611,16 @@ export class Flow {
   private slice(node: SyntaxNode): string {
     return this.text.slice(node.from, node.to);
   }
+}
+
+/** Whether a `break` stands in a loop's body; one of a loop inside is taken for its own. */
+function breaks(body: SyntaxNode): boolean {
+  let found = false;
+  body.cursor().iterate(({ name }) => {
+    if (name === "BreakStatement") found = true;
+    return name !== "FunctionDefinition" && name !== "ClassDefinition";
+  });
+  return found;
 }
 
 function isSequence({ name }: SyntaxNode): boolean {

@@ -3,7 +3,7 @@ import type { SyntaxNode } from "@lezer/common";
 import { childrenOf } from "./nodes";
 
 export interface Parameter {
-  /** Name of the function; undefined: it has none, or is a method, whose calls do not say whose they are. */
+  /** Name of what is called; undefined: it has none, or is a method, whose calls do not say whose they are. */
   readonly function: string | undefined;
   readonly name: string;
   readonly node: SyntaxNode;
@@ -16,7 +16,11 @@ export interface Parameter {
 export function parametersOf(definition: SyntaxNode, slice: (node: SyntaxNode) => string): Parameter[] {
   const own = definition.getChild("VariableName");
   const statement = definition.parent?.name === "DecoratedStatement" ? definition.parent : definition;
-  const isMethod = statement.parent?.parent?.name === "ClassDefinition";
+  const type = statement.parent?.parent?.name === "ClassDefinition" ? statement.parent.parent : null;
+  const name = own === null ? undefined : slice(own);
+  // `__init__` is called by the class's name, without `self`.
+  const maker = name === "__init__" ? type?.getChild("VariableName") : null;
+  const callee = maker ? slice(maker) : type === null ? name : undefined;
   const children = childrenOf(definition.getChild("ParamList") ?? definition);
   const names = children.filter(
     (child, k) => child.name === "VariableName" && children[k - 1]?.name !== "AssignOp" && child !== own,
@@ -25,10 +29,10 @@ export function parametersOf(definition: SyntaxNode, slice: (node: SyntaxNode) =
     const next = node.nextSibling;
     const typed = next?.name === "TypeDef" ? next.nextSibling : next;
     return {
-      function: own === null || isMethod ? undefined : slice(own),
+      function: callee,
       name: slice(node),
       node,
-      index,
+      index: maker ? index - 1 : index,
       standard: typed?.name === "AssignOp" ? typed.nextSibling : null,
     };
   });

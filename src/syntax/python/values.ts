@@ -4,6 +4,7 @@ import type { SyntaxNode } from "@lezer/common";
 import { type Message, say } from "../../words/message";
 import { MAX_DEPTH } from "../text";
 import type { Entry, ListNode, LocatedNode, MapNode, PythonCall, ScalarNode, Span, UnknownNode } from "../tree";
+import { classOf, fieldNames } from "./classes";
 import type { Collector } from "./collect";
 import type { Binding, Flow } from "./flow";
 import { knownAnswer, knownResult } from "./idioms";
@@ -14,6 +15,8 @@ import type { Parameter } from "./parameters";
 /** Values looked through per expression tree; bounds names that refer to each other. */
 const MAX_EVALUATIONS = 200_000;
 
+/** A class by its name, wherever it comes from. */
+const CLASS_NAME = /^(?:\w{1,80}\.){0,8}[A-Z][a-z]\w{0,80}$/;
 /** Calls that make a mapping of their keyword arguments. */
 const MAPPINGS: ReadonlySet<string> = new Set(["dict", "L", "OmegaConf.create", "edict", "ConfigDict"]);
 /** Calls that convert one value. */
@@ -37,6 +40,24 @@ function isSame(a: LocatedNode, b: LocatedNode): boolean {
   if (a.kind === "scalar" && b.kind === "scalar") return a.value === b.value;
   const [one, other] = [sourceOf(a), sourceOf(b)];
   return a.kind === b.kind && one.start === other.start && one.end === other.end;
+}
+
+/** What dictionaries that a name may be bound to say together; an item that only some have is taken for theirs. */
+function merged(maps: readonly MapNode[], at: MapNode): MapNode {
+  const entries = new Map<string, Entry>();
+  for (const { entries: own } of maps)
+    for (const entry of own) {
+      const known = entries.get(entry.key);
+      const alternatives = known === undefined ? [entry.value] : [known.value, entry.value];
+      const differs = known !== undefined && !isSame(known.value, entry.value);
+      const { keySpan, value } = entry;
+      const open: UnknownNode = { kind: "unknown", raw: "", reason: say("open.twice"), ...placeOf(value) };
+      entries.set(
+        entry.key,
+        differs ? { key: entry.key, keySpan, value: { ...open, alternatives } } : (known ?? entry),
+      );
+    }
+  return { ...at, entries: [...entries.values()] };
 }
 
 function reasonOf(value: LocatedNode): Message {
@@ -93,13 +114,13 @@ export class Evaluator {
     if (node.name === "Decorator") return this.decorator(node, list);
     const name =
       callee.name === "VariableName"
-        ? this.slice(callee)
+        ? (this.classNamed(callee) ?? this.slice(callee))
         : callee.name === "MemberExpression"
           ? this.memberName(callee)
           : null;
     if (name === null || name.length > LONGEST_NAME) return null;
     const calleeSpan =
-      callee.name === "MemberExpression" && !this.slice(callee).endsWith(name)
+      callee.name === "MemberExpression" && !/^[\w.]+$/.test(this.slice(callee))
         ? span(callee.lastChild ?? callee)
         : span(callee);
     const { positional, entries } = this.arguments(list, 0);
@@ -162,9 +183,21 @@ export class Evaluator {
 
   private memberName(node: SyntaxNode): string {
     const text = this.slice(node);
-    if (/^[\w.]+$/.test(text)) return text;
     const property = node.lastChild;
+    if (/^[\w.]+$/.test(text)) {
+      const type = node.firstChild?.name === "VariableName" ? this.classNamed(node.firstChild) : undefined;
+      return type === undefined || property === null ? text : `${type}.${this.slice(property)}`;
+    }
     return property === null ? "" : this.slice(property);
+  }
+
+  /** The class that a name stands for (`model_class = AutoModelForCausalLM`); the first of those it may be. */
+  private classNamed(node: SyntaxNode): string | undefined {
+    const [binding] = this.flow.bindingsAt(node) ?? [];
+    const expression = binding?.element === undefined ? binding?.expression : undefined;
+    if (expression?.name !== "VariableName" && expression?.name !== "MemberExpression") return undefined;
+    const name = this.slice(expression);
+    return CLASS_NAME.test(name) ? name : undefined;
   }
 
   evaluate(node: SyntaxNode, depth = 0): LocatedNode {
@@ -199,7 +232,7 @@ export class Evaluator {
           : this.unknown(node, say("open.expression"));
       }
       case "FormatString":
-        return this.unknown(node, say("open.expression"));
+        return this.formatted(node, depth);
       case "ParenthesizedExpression": {
         const inner = childrenOf(node).find(
           (child) => child.name !== "(" && child.name !== ")" && child.name !== "Comment",
@@ -226,6 +259,23 @@ export class Evaluator {
       default:
         return this.unknown(node, say("open.expression"));
     }
+  }
+
+  /** `f"{organization}/{name}"`, where all that stands in it is known and written as it is. */
+  private formatted(node: SyntaxNode, depth: number): LocatedNode {
+    let text = "";
+    let at = node.from;
+    for (const part of node.getChildren("FormatReplacement")) {
+      const inner = childrenOf(part).filter(({ name }) => name !== "{" && name !== "}");
+      const value = inner.length === 1 && inner[0] !== undefined ? this.evaluate(inner[0], depth + 1) : undefined;
+      const plain = value?.kind === "scalar" && (typeof value.value === "string" || Number.isInteger(value.value));
+      if (value?.kind !== "scalar" || !plain) return this.unknown(node, say("open.expression"));
+      text += this.text.slice(at, part.from).replaceAll(/\{\{|\}\}/g, (twice) => twice.slice(1));
+      text += String(value.value);
+      at = part.to;
+    }
+    text += this.text.slice(at, node.to).replaceAll(/\{\{|\}\}/g, (twice) => twice.slice(1));
+    return this.scalar(node, unquote(text.replace(/^[a-zA-Z]+/, (prefix) => prefix.replaceAll(/f/gi, ""))));
   }
 
   private sequence(node: SyntaxNode, depth: number): ListNode {
@@ -277,13 +327,21 @@ export class Evaluator {
     const values = bindings.map((binding) => this.ofBinding(binding, node, depth));
     const [first] = values;
     if (first !== undefined && values.every((value) => isSame(value, first))) return first;
+    const maps = values.filter((value) => value.kind === "map");
+    if (maps.length === values.length && first?.kind === "map") return merged(maps, first);
     return {
       ...this.unknown(node, say("open.is", { name: this.slice(node), reason: say("open.twice") })),
       alternatives: values,
     };
   }
 
-  private ofBinding({ expression, reason, element, parameter }: Binding, node: SyntaxNode, depth: number): LocatedNode {
+  private ofBinding(binding: Binding, node: SyntaxNode, depth: number): LocatedNode {
+    const { expression, reason, element, parameter, items } = binding;
+    if (items !== undefined) {
+      const { items: _, ...plain } = binding;
+      const before = this.ofBinding(plain, node, depth);
+      return before.kind === "map" ? this.withItems(before, items, depth) : before;
+    }
     if (parameter !== undefined) return this.parameter(parameter, node, depth);
     const name = this.slice(node);
     if (expression === null) return this.unknown(node, say("open.is", { name, reason }));
@@ -292,6 +350,18 @@ export class Evaluator {
     const item = value.kind === "list" ? value.items[element] : undefined;
     if (item !== undefined) return this.moved(item, node);
     return { ...this.unknown(node, say("open.is", { name, reason })), source: sourceOf(value) };
+  }
+
+  /** A dictionary after `name["key"] = value`. */
+  private withItems(map: MapNode, items: NonNullable<Binding["items"]>, depth: number): MapNode {
+    const entries = new Map(map.entries.map((entry) => [entry.key, entry]));
+    for (const { key, value } of items) {
+      const text = this.evaluate(key, depth + 1);
+      if (text.kind !== "scalar") continue;
+      const name = String(text.value);
+      entries.set(name, { key: name, keySpan: span(key), value: this.evaluate(value, depth + 1) });
+    }
+    return { ...map, entries: [...entries.values()] };
   }
 
   /** The value that the first call of its function gives a parameter, where one does and it can be known, else its default. */
@@ -343,11 +413,32 @@ export class Evaluator {
       }
       return this.unknown(node, say("open.element"));
     }
+    const own = object === undefined || property === null ? undefined : this.field(object, this.slice(property), depth);
+    if (own !== undefined) return this.moved(own, node);
     if (object !== undefined && property !== null && this.isNamespace(object)) {
       const value = this.attributes.get(this.slice(property));
       if (value !== undefined) return this.moved(value, node);
     }
     return this.unknown(node, say("open.not-here", { name: text.length > 60 ? `${text.slice(0, 57)}…` : text }));
+  }
+
+  /** A field of an object that a class of the module was called for: as the call gives it, else the class's default. */
+  private field(object: SyntaxNode, name: string, depth: number): LocatedNode | undefined {
+    const value = this.evaluate(object, depth + 1);
+    if (value.kind === "map") return value.entries.findLast(({ key }) => key === name)?.value;
+    if (value.kind !== "unknown") return undefined;
+    const call = this.found.callAt(sourceOf(value));
+    const callee = call === undefined ? object : call.firstChild;
+    const type = callee?.name === "VariableName" ? this.found.classNamed(this.slice(callee)) : undefined;
+    if (type === undefined) return undefined;
+    const list = call?.getChild("ArgList");
+    const given = list ? this.arguments(list, depth + 1) : { positional: [], entries: [] };
+    const place = fieldNames(type, this).indexOf(name);
+    return (
+      given.entries.findLast(({ key }) => key === name)?.value ??
+      (place < 0 ? undefined : given.positional[place]) ??
+      classOf(type, this).fields.entries.findLast(({ key }) => key === name)?.value
+    );
   }
 
   /** Whether an object holds what the command line says: by what it is bound to, or by its name. */
@@ -384,6 +475,8 @@ export class Evaluator {
           };
       }
     }
+    const item = list === null ? undefined : this.gotten(node, list, depth);
+    if (item !== undefined) return this.moved(item, node);
     const body = this.found.functionNodes.find((candidate) => {
       const own = candidate.getChild("VariableName");
       return own !== null && this.slice(own) === name;
@@ -398,6 +491,17 @@ export class Evaluator {
     const returned = callee?.name === "VariableName" ? this.returned(callee, depth) : undefined;
     if (returned !== undefined) return this.moved(returned, node);
     return this.unknown(node, say("open.result", { name: name.length > 40 ? `${name.slice(0, 37)}…` : name }));
+  }
+
+  /** `dictionary.get("key", otherwise)` */
+  private gotten(node: SyntaxNode, list: SyntaxNode, depth: number): LocatedNode | undefined {
+    const callee = node.firstChild;
+    const object = callee?.name === "MemberExpression" ? callee.firstChild : null;
+    if (object === null || callee?.lastChild == null || this.slice(callee.lastChild) !== "get") return undefined;
+    const container = this.evaluate(object, depth + 1);
+    const [key, otherwise] = this.arguments(list, depth + 1).positional;
+    if (container.kind !== "map" || key?.kind !== "scalar") return undefined;
+    return container.entries.findLast((entry) => entry.key === String(key.value))?.value ?? otherwise;
   }
 
   /** What a function of the module returns, where it does so in one place. */

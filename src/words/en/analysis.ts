@@ -285,6 +285,7 @@ export const ANALYSIS = {
   "assume.other-model": "{name}, which the script's own trainer runs beside, is not counted",
   "assume.weights-beside": "weights that the script trains beside the adapter not counted",
   "assume.weights-unfollowed": "what `{what}` leaves untrained not followed: every weight counted as trained",
+  "assume.adapter-as": "{adapter} counted as {type}",
   "assume.adapter-as-lora": "{adapter} counted as LoRA of the same rank and modules",
   "assume.initialized-on-host": "adapter initialised in host memory; with a `device_map` the card pays for it",
   "assume.initialization-data": "data that `{way}` collects before training is not counted",

@@ -263,6 +263,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "assume.other-model": "脚本自定义的 Trainer 同时运行的 {name} 未计入",
   "assume.weights-beside": "脚本在适配器之外训练的权重未计入",
   "assume.weights-unfollowed": "未能跟踪 `{what}` 冻结了哪些权重：按全部权重参与训练计算",
+  "assume.adapter-as": "{adapter} 按 {type} 计算",
   "assume.adapter-as-lora": "{adapter} 按相同秩与模块的 LoRA 计",
   "assume.initialized-on-host": "适配器在主机内存中初始化；设置 `device_map` 后由显卡承担",
   "assume.initialization-data": "未计入 `{way}` 在训练前收集的数据",
