@@ -14,6 +14,9 @@ const KINDS = [
   ["fsdp2", "FSDP2 as accelerate wraps it"],
   ["blocks", "`fully_shard` by layers"],
   ["fsdp1", "FSDP1"],
+  ["fsdp2-offload", "FSDP2, shards on the host"],
+  ["blocks-offload", "`fully_shard` by layers, shards on the host"],
+  ["fsdp1-offload", "FSDP1, shards on the host"],
 ] as const;
 
 interface Row {

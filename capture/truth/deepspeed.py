@@ -1,12 +1,12 @@
 """Runs under DeepSpeed nobody has looked at, and what DeepSpeed's own engine allocates for them on one rank.
 
-usage: python -m capture.truth.deepspeed draw --seed N --count 120 > cases.jsonl
+usage: python -m capture.truth.deepspeed draw --seed N --count 120 [--tiers] > cases.jsonl
        LD_PRELOAD=fakecuda.so python -m capture.truth.deepspeed truth --oracle ORACLE_ZERO.py cases.jsonl rows.jsonl
        python -m capture.truth.deepspeed receipts rows.jsonl > test/core/zero/receipts.jsonl
 
 `truth` asks the oracle in a process per world size, stages 0 to 2 before stage 3: zero.Init replaces
 `torch.nn.functional.linear` for good (deepspeed/runtime/zero/partition_parameters.py), so what comes after it in a process
-is no longer what it is alone. `receipts` keeps the case, the peak and its phase.
+is no longer what it is alone. Runs with offload or hpZ have a process each: these, too, leave something behind. `receipts` keeps the case, the peak and its phase.
 """
 
 import argparse
@@ -146,19 +146,39 @@ def drawn(number, r):
     return case
 
 
-def draw(seed, count):
+def tiered(number, r):
+    """A run of stage 3 whose parts are elsewhere between uses: on the host, or once more within a node (hpZ)."""
+    case = drawn(number, r)
+    while case["zero"]["config"]["stage"] != 3:
+        case = drawn(number, r)
+    case["id"] = "t" + case["id"][1:]
+    zero = case["zero"]["config"]
+    kind = r.choice(("hpz", "hpz", "parameters", "parameters", "both", "optimizer"))
+    world = case["zero"]["world"]
+    if kind == "hpz":
+        zero["zero_hpz_partition_size"] = r.choice([size for size in (2, 4, 8) if size <= world])
+    if kind in ("parameters", "both"):
+        zero["offload_param"] = {"device": "cpu", "pin_memory": True}
+    if kind in ("optimizer", "both"):
+        zero["offload_optimizer"] = {"device": "cpu", "pin_memory": True}
+    return case
+
+
+def draw(seed, count, make):
     r = random.Random(seed)
-    return [drawn(number, r) for number in range(count)]
+    return [make(number, r) for number in range(count)]
 
 
 def truth(oracle, cases, out):
     done = {json.loads(line)["case"]["id"] for line in open(out)} if os.path.exists(out) else set()
     left = [case for case in cases if case["id"] not in done]
-    for world in sorted({case["zero"]["world"] for case in left}):
-        for late in (False, True):
-            own = [c for c in left if c["zero"]["world"] == world and (c["zero"]["config"]["stage"] == 3) == late]
-            if not own:
-                continue
+    together = {}
+    for case in left:
+        config = case["zero"]["config"]
+        alone = case["id"] if any("offload" in key or "hpz" in key for key in config) else ""
+        together.setdefault((case["zero"]["world"], config["stage"] == 3, alone), []).append(case)
+    for (world, *_), own in sorted(together.items()):
+        if own:
             with tempfile.NamedTemporaryFile("w", suffix=".jsonl", delete=False) as file:
                 file.writelines(json.dumps(case) + "\n" for case in own)
             with (
@@ -193,10 +213,11 @@ def main():
     parser.add_argument("files", nargs="*")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=120)
+    parser.add_argument("--tiers", action="store_true", help="draw runs of stage 3 with offload and hpZ")
     parser.add_argument("--oracle", default="../shared/oracle/distributed/oracle_zero.py")
     options = parser.parse_intermixed_args()
     if options.what == "draw":
-        lines = draw(options.seed, options.count)
+        lines = draw(options.seed, options.count, tiered if options.tiers else drawn)
     elif options.what == "truth":
         truth(options.oracle, [json.loads(line) for line in open(options.files[0])], options.files[1])
         return

@@ -168,6 +168,7 @@ class TrainingSimulation {
     this.clips = wrapped === null;
     torch.watch(strategy.watcher ?? null);
     torch.linear = strategy.linear ?? null;
+    torch.modules = strategy.hooks;
     const isHooked = strategy.hooks !== undefined || torch.watcher?.module !== undefined;
     torch.usage = strategy.shardsParameters && !isHooked ? strategy : undefined;
     if (strategy.stepsOnShards) {

@@ -47,12 +47,14 @@ DECODERS = (
     "seed_oss",
 )
 DEPTHS = ("num_hidden_layers", "n_layer")
+OFFLOADED = ("fsdp2-offload", "blocks-offload", "fsdp1-offload")
 OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
 
 
 def draw(kind, number):
     """The case of a number."""
     r = random.Random(f"{kind}-{number}")
+    kind, _, offload = kind.partition("-")
     family = r.choice(DECODERS)
     dims, linears = FAMILIES[family]
     model = {"model_type": family, **dims(r)}
@@ -63,7 +65,7 @@ def draw(kind, number):
         model[rate] = 0.0
     world = r.choice(WORLDS)
     case = {
-        "id": f"{kind}-{number}-{family}",
+        "id": f"{kind}{offload and '-'}{offload}-{number}-{family}",
         "model": model,
         "task": "causal-lm",
         "batch": r.choice((1, 2, 3)),
@@ -105,6 +107,8 @@ def draw(kind, number):
         ranks["prefetch"] = r.choice((None, "BACKWARD_PRE", "BACKWARD_POST"))
         if "peft" not in case:
             ranks["original"] = r.random() < 0.7
+    if offload:
+        ranks["cpu_offload"] = True
     return case
 
 
@@ -210,7 +214,7 @@ def receipt(oracle, case, out):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--oracle", required=True)
-    parser.add_argument("--kind", nargs="+", default=list(KINDS), choices=list(KINDS))
+    parser.add_argument("--kind", nargs="+", default=[*KINDS, *OFFLOADED], choices=[*KINDS, *OFFLOADED])
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "test" / "core" / "receipts" / "ranks")

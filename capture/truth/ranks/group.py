@@ -58,6 +58,8 @@ def prepare(oracle):
     torch.cuda.device_count = lambda: 8
     torch.cuda.set_device = lambda *_: None
     torch.Tensor.record_stream = lambda *_, **__: None
+    # Host memory is not followed, pinned or not.
+    torch.Tensor.pin_memory = lambda tensor, *_: tensor
     # Addresses tell whose memory is whose, and that there is any.
     torch.UntypedStorage.data_ptr = lambda storage: storage._cdata if storage.nbytes() else 0
     torch.Tensor.data_ptr = lambda tensor: (
@@ -72,7 +74,22 @@ def prepare(oracle):
     oracle.Ledger.see = lambda self, tensor, operator: see(self, local(tensor), operator)
     oracle.Ledger.id_of = lambda self, tensor: id_of(self, local(tensor))
     follow_resizing(oracle)
+    follow_moves(oracle)
     with_real_meshes()
+
+
+def follow_moves(oracle):
+    """A fake tensor whose data are another's is where these are."""
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    data = torch.Tensor.data
+
+    def move(tensor, other):
+        data.__set__(tensor, other)
+        if isinstance(other, FakeTensor):
+            tensor.fake_device = other.fake_device
+
+    FakeTensor.data = property(lambda tensor: data.__get__(tensor), move)
 
 
 def with_real_meshes():

@@ -70,13 +70,15 @@ def fsdp2(case, model, mesh):
 
 def blocks(case, model, mesh):
     """`fully_shard` of every layer and of the model, as recipes without accelerate do it; every micro-batch reduces."""
-    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+    from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, fully_shard
 
     ranks = case["ranks"]
     policy = MixedPrecisionPolicy(
         param_dtype=torch.bfloat16 if case.get("bf16") else None, reduce_dtype=DTYPES.get(ranks.get("reduce_dtype"))
     )
     settings = {"mesh": mesh, "mp_policy": policy, "reshard_after_forward": ranks.get("reshard", True)}
+    if ranks.get("cpu_offload"):
+        settings["offload_policy"] = CPUOffloadPolicy()
     lists = [module for module in model.modules() if isinstance(module, torch.nn.ModuleList)]
     for layer in max(lists, key=len):
         fully_shard(layer, **settings)
@@ -87,10 +89,23 @@ def blocks(case, model, mesh):
 def fsdp1(case, model, _):
     """`Accelerator.prepare_model` (accelerate/accelerator.py): autocast inside, flat parameters around."""
     from accelerate.utils.operations import convert_outputs_to_fp32
-    from torch.distributed.fsdp import BackwardPrefetch, FullyShardedDataParallel, MixedPrecision, ShardingStrategy, _runtime_utils
+    from torch.distributed.fsdp import (
+        BackwardPrefetch,
+        CPUOffload,
+        FullyShardedDataParallel,
+        MixedPrecision,
+        ShardingStrategy,
+        _init_utils,
+        _runtime_utils,
+    )
     from torch.distributed.fsdp.wrap import transformer_auto_wrap_policy
 
     ranks = case["ranks"]
+    if ranks.get("cpu_offload"):
+        # The Trainer leaves a model that is sharded where it was loaded.
+        model = model.to("cpu")
+        model.tie_weights()
+        _init_utils._get_compute_device = lambda *_: torch.device("cuda", 0)
     mixed = None
     if case.get("bf16"):
         model.forward = types.MethodType(torch.autocast("cuda", dtype=torch.bfloat16)(model.forward.__func__), model)
@@ -110,6 +125,7 @@ def fsdp1(case, model, _):
         sharding_strategy=getattr(ShardingStrategy, ranks.get("strategy", "FULL_SHARD")),
         backward_prefetch=getattr(BackwardPrefetch, ranks["prefetch"]) if ranks.get("prefetch") else None,
         use_orig_params=ranks.get("original", True),
+        cpu_offload=CPUOffload(offload_params=bool(ranks.get("cpu_offload"))),
         device_id=torch.device("cuda", 0),
         limit_all_gathers=True,
         sync_module_states=False,

@@ -7,6 +7,8 @@ import type { Torch } from "./torch";
 export interface ModuleHooks {
   /** They stand around checkpointed layers, not inside of what is recomputed. */
   readonly aroundCheckpoints?: boolean;
+  /** Modules of adapters are checkpointed each by itself, inside their hooks. */
+  readonly checkpointsAdapters?: boolean;
   /** What a wrapper around a module hands on to it, owned. */
   wrap?(torch: Torch, inputs: readonly (Tensor | null)[]): (Tensor | null)[];
   /** Whether a module has hooks. */

@@ -14,6 +14,7 @@ import { NO_ROUND, type Rounds } from "./folding/rounds";
 import { Kept } from "./kept";
 import { NO_KERNEL, type Work } from "./labels";
 import type { Ledger } from "./ledger";
+import type { ModuleHooks } from "./module-hooks";
 import type { LeafHook } from "./node";
 import {
   type BackwardFunction,
@@ -105,6 +106,8 @@ export class Torch {
   share: ((sizes: Sizes) => number) | undefined = undefined;
   /** Told when a repeated layer or a module outside the layers is used; installed by the parallel strategies. */
   usage: UsageHooks | undefined = undefined;
+  /** Hooks of the trained model's modules, for those that adapters put inside of them. */
+  modules: ModuleHooks | undefined = undefined;
   /** Index in the model of each layer label. */
   readonly layerIndices = new Map<number, number>();
   /** Bytes of CUDA managed memory (paged optimizer states), which the allocator's statistics do not see. */

@@ -99,6 +99,7 @@ export interface Ranks {
   readonly strategy?: "FULL_SHARD" | "SHARD_GRAD_OP";
   readonly prefetch?: "BACKWARD_PRE" | "BACKWARD_POST" | null;
   readonly original?: boolean;
+  readonly cpu_offload?: boolean;
 }
 
 /** What PyTorch says, in bytes and elements. */
@@ -243,7 +244,7 @@ function fsdpOf({ kind, reshard = true, replicas, reduce_dtype: reduceDtype, ...
   return {
     version: kind === "fsdp1" ? 1 : 2,
     sharding: whole ? "shard_grad_op" : "full_shard",
-    cpuOffload: false,
+    cpuOffload: flat.cpu_offload === true,
     reshardAfterForward: kind === "fsdp1" ? !whole : reshard,
     ...(kind === "blocks" ? { groups: "layers" as const, reducesEach: true as const } : {}),
     ...(original ? {} : { flatOptimizer: true as const }),

@@ -71,20 +71,20 @@ export class HookedModules {
   }
 
   /** What a called module gets for `called`: owned where it has hooks. */
-  before(path: string, called: Tensor, context: Context): Tensor {
-    if (!this.isCalled(path, context)) return called;
+  before(path: string, called: Tensor): Tensor {
+    if (!this.isCalled(path)) return called;
     return this.options.hooks!.before(this.torch, path, [called.retain()])[0] ?? called.retain();
   }
 
   /** What its caller gets for `out`, which is given up, as what it was given is. */
-  after(path: string, input: Tensor, out: Tensor, context: Context): Tensor {
-    if (!this.isCalled(path, context)) return out;
+  after(path: string, input: Tensor, out: Tensor): Tensor {
+    if (!this.isCalled(path) || this.torch.halted) return out;
     input.release();
     return this.options.hooks!.after(this.torch, path, [out])[0] ?? out;
   }
 
-  private isCalled(path: string, context: Context): boolean {
-    return context.index === null && this.options.hooks?.has(path) === true;
+  private isCalled(path: string): boolean {
+    return this.options.hooks?.has(path) === true;
   }
 }
 

@@ -357,7 +357,7 @@ export class Interpreter {
     }
     const called = this.operands.operand(instruction.in[0]!, context);
     if (!isTensor(called)) throw new NotModelled(say("engine.no-tensor", { path }));
-    const input = this.hooked.before(path, called, context);
+    const input = this.hooked.before(path, called);
     if (this.options.head !== null && path === this.options.head) this.finishStates(input);
     torch.trail?.enter(path, input.requiresGrad);
     const replaced = this.options.modules.get(path);
@@ -377,7 +377,7 @@ export class Interpreter {
     inside?.leave();
     torch.gradEnabled = gradEnabled;
     if (given === null && this.inputEmbeddings.has(instruction)) this.requireGrad(out, path);
-    const result = this.hooked.after(path, input, out, context);
+    const result = this.hooked.after(path, input, out);
     if (outside) torch.usage?.leaveModule?.(torch, path);
     torch.trail?.leave(path);
     torch.scope = outer;

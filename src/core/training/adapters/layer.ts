@@ -2,8 +2,11 @@
  * What all adapters on a module share: the layer below, new parameters and their dtype, casts of inputs.
  * Source: peft/tuners/tuners_utils.py (_move_adapter_to_device_of_base_layer, cast_adapter_dtype, _cast_input_dtype).
  */
+
+import { checkpoint } from "../../engine/checkpoint";
 import type { DType } from "../../engine/dtype";
 import type { ModuleForward } from "../../engine/interpreter/options";
+import type { ModuleHooks } from "../../engine/module-hooks";
 import { view } from "../../engine/ops/layout";
 import { addmmOperator, linear, productThenBias } from "../../engine/ops/linear";
 import type { Tensor } from "../../engine/tensor";
@@ -79,15 +82,32 @@ export function adapterDtype(adapter: AdapterSpec, base: DType): DType {
   return adapter.autocastAdapterDtype && (dtype === "float16" || dtype === "bfloat16") ? "float32" : dtype;
 }
 
-/** Runs the forward of a module inside an adapter's. */
-export function inModule(torch: Torch, path: string, input: Tensor, forward: () => Tensor): Tensor {
+/** Runs the forward of a module inside an adapter's, between the hooks it has. */
+export function inModule(torch: Torch, path: string, input: Tensor, forward: (input: Tensor) => Tensor): Tensor {
   torch.trail?.enter(path, input.requiresGrad);
-  const { scope } = torch;
+  const { scope, modules } = torch;
   if (torch.trail !== null) torch.scope = path;
-  const out = forward();
+  const out = modules?.has(path) === true ? hooked(torch, modules, path, input, forward) : forward(input);
   torch.scope = scope;
   torch.trail?.leave(path);
   return out;
+}
+
+function hooked(
+  torch: Torch,
+  hooks: ModuleHooks,
+  path: string,
+  input: Tensor,
+  forward: (input: Tensor) => Tensor,
+): Tensor {
+  const [given] = hooks.before(torch, path, [input.retain()]);
+  const x = given ?? input;
+  const [out] =
+    hooks.checkpointsAdapters === true
+      ? checkpoint(torch, ([again]) => [forward(again!)], [x], [0], { useReentrant: false })
+      : [forward(x)];
+  given?.release();
+  return torch.halted ? out! : (hooks.after(torch, path, [out!])[0] ?? out!);
 }
 
 /** `x.to(dtype)`, owned. */

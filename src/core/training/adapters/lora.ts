@@ -121,11 +121,11 @@ function lowRank(
 ): Tensor {
   const dropped = dropout(torch, x, adapter.dropout, true);
   const down = done(
-    inModule(torch, a.name ?? "", dropped, () => linear(torch, dropped, a, null)),
+    inModule(torch, a.name ?? "", dropped, (given) => linear(torch, given, a, null)),
     dropped,
   );
   const up = done(
-    inModule(torch, b.name ?? "", down, () => linear(torch, down, b, bias)),
+    inModule(torch, b.name ?? "", down, (given) => linear(torch, given, b, bias)),
     down,
   );
   const scaled = done(mul(torch, up, 0.5), up);

@@ -1,6 +1,5 @@
 /** A model wrapped by FSDP1: the hooks around its units. Source: torch/distributed/fsdp/_runtime_utils.py, whose names the methods have. */
-import type { DType } from "../../../engine/dtype";
-import { isFloating } from "../../../engine/dtype";
+import { type DType, isFloating } from "../../../engine/dtype";
 import { type ModuleHooks, onGradient, passThrough } from "../../../engine/module-hooks";
 import type { Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
@@ -8,11 +7,20 @@ import type { FsdpSpec } from "../../run";
 import { reserve } from "../strategy";
 import type { FlatParameter } from "./flat-parameter";
 
+export interface FlatOptions {
+  readonly ranks: number;
+  readonly load: DType;
+  /** Dtype of mixed precision, or null. */
+  readonly compute: DType | null;
+  /** Units are checkpointed by wrappers inside of them (`activation_checkpointing`). */
+  readonly checkpointsUnits: boolean;
+}
+
 /** A wrapped module; the model itself is the empty path. */
-interface FlatUnit {
+export interface FlatUnit {
   readonly path: string;
-  /** Its parameters as one, or several where some of its modules are wrapped by themselves. */
-  readonly flats: readonly FlatParameter[];
+  /** Its parameters as one; null: others hold them all. */
+  readonly flat: FlatParameter | null;
 }
 
 class State {
@@ -23,7 +31,10 @@ class State {
   /** Place among the units in the order their forwards ended. */
   index: number | null = null;
 
-  constructor(readonly unit: FlatUnit) {}
+  constructor(
+    readonly path: string,
+    readonly flat: FlatParameter | null,
+  ) {}
 }
 
 export class FlatModel implements ModuleHooks {
@@ -39,10 +50,15 @@ export class FlatModel implements ModuleHooks {
   constructor(
     units: readonly FlatUnit[],
     private readonly spec: FsdpSpec,
-    private readonly options: { readonly ranks: number; readonly compute: DType | null },
+    private readonly options: Pick<FlatOptions, "ranks" | "compute" | "checkpointsUnits">,
   ) {
-    this.states = units.map((unit) => new State(unit));
-    this.byPath = new Map(this.states.map((state) => [state.unit.path, state]));
+    this.states = units.map(({ path, flat }) => new State(path, flat));
+    this.byPath = new Map(this.states.map((state) => [state.path, state]));
+  }
+
+  /** `apply_activation_checkpointing` goes by the units' policy, which peft's adapters meet (accelerate/accelerator.py, prepare_model). */
+  get checkpointsAdapters(): boolean {
+    return this.options.checkpointsUnits;
   }
 
   has(path: string): boolean {
@@ -51,27 +67,32 @@ export class FlatModel implements ModuleHooks {
 
   before(torch: Torch, path: string, inputs: readonly (Tensor | null)[]): (Tensor | null)[] {
     const state = this.byPath.get(path)!;
-    const isRoot = path === "";
-    const given = isRoot ? inputs.map((input) => input && this.cast(torch, input)) : [...inputs];
+    const { flat } = state;
+    // What is recomputed for the backward of its own unit was gathered before it.
+    if (state.training === "pre-backward") return [...inputs];
+    // `_root_pre_forward`; other units leave their inputs alone (`cast_forward_inputs`).
+    const given = path === "" ? inputs.map((input) => input && this.cast(torch, input)) : [...inputs];
     state.training = "forward";
-    const frozen: FlatParameter[] = [];
-    for (const flat of state.unit.flats) {
+    if (flat !== null) {
       flat.unshard(torch);
       flat.useViews(torch, (inside) => this.postBackward(inside, state, flat));
-      if (!flat.trained) frozen.push(flat);
     }
-    if (frozen.length === 0 || !torch.gradEnabled) return given;
+    if (flat === null || flat.trained || !torch.gradEnabled) return given;
     // `_register_post_backward_reshard_only_hook`.
     return passThrough(torch, given, (inside) => {
-      for (const flat of frozen) this.reshard(inside, flat);
+      state.training = "post-backward";
+      this.reshard(inside, state);
       if (this.spec.backwardPrefetch === "after") this.prefetch(inside, state);
     });
   }
 
   after(torch: Torch, path: string, outputs: readonly Tensor[]): Tensor[] {
     const state = this.byPath.get(path)!;
-    state.index = this.order.push(state) - 1;
-    if (path !== "" && this.spec.reshardAfterForward !== false) for (const flat of state.unit.flats) flat.free(torch);
+    if (state.training === "pre-backward") return [...outputs];
+    // `record_post_forward` takes the first place for none.
+    if (state.flat !== null && !state.index) state.index = this.order.push(state) - 1;
+    if (path !== "" && this.spec.reshardAfterForward !== false) state.flat?.free(torch);
+    state.prefetched = false;
     state.training = "idle";
     if (!torch.gradEnabled) return [...outputs];
     state.needsUnshard = false;
@@ -84,7 +105,7 @@ export class FlatModel implements ModuleHooks {
     return [...outputs];
   }
 
-  /** `_root_cast_forward_input`; the tensor is given up. */
+  /** `_cast_forward_inputs`; the tensor is given up. */
   private cast(torch: Torch, tensor: Tensor): Tensor {
     const { compute } = this.options;
     if (compute === null || tensor.dtype === compute || !isFloating(tensor.dtype)) return tensor;
@@ -100,7 +121,7 @@ export class FlatModel implements ModuleHooks {
       torch.finalCallbacks?.push(() => this.backwardIsOver(torch));
     }
     state.training = "pre-backward";
-    if (state.needsUnshard && !state.prefetched) for (const flat of state.unit.flats) flat.unshard(torch);
+    if (state.needsUnshard && !state.prefetched) state.flat?.unshard(torch);
     state.needsUnshard = false;
     if (this.spec.backwardPrefetch === "before") this.prefetch(torch, state);
     state.ranPreBackward = true;
@@ -110,7 +131,7 @@ export class FlatModel implements ModuleHooks {
   private prefetch(torch: Torch, { index }: State): void {
     const target = index === null || index < 1 ? undefined : this.order[index - 1];
     if (target === undefined || !target.needsUnshard || target.prefetched) return;
-    for (const flat of target.unit.flats) flat.unshard(torch);
+    target.flat?.unshard(torch);
     target.prefetched = true;
   }
 
@@ -118,8 +139,7 @@ export class FlatModel implements ModuleHooks {
     state.training = "post-backward";
     const { whole } = flat;
     if (whole.grad === null) return;
-    this.reshard(torch, flat);
-    state.prefetched = false;
+    this.reshard(torch, state);
     if (this.spec.backwardPrefetch === "after") this.prefetch(torch, state);
     if (!this.reduces) {
       if (this.spec.flatOptimizer !== true) flat.useGradientViews(torch);
@@ -146,7 +166,7 @@ export class FlatModel implements ModuleHooks {
       sum.release();
       sum = cast;
     }
-    if (this.spec.cpuOffload || flat.accumulated !== null) sum.release();
+    if (flat.savedGradient !== null || flat.accumulated !== null) sum.release();
     else flat.savedGradient = sum;
     padded?.release();
     sent.release();
@@ -154,20 +174,18 @@ export class FlatModel implements ModuleHooks {
   }
 
   /** Units that stay gathered after forward stay so between micro-batches, too (`_should_free_in_backward`). */
-  private reshard(torch: Torch, flat: FlatParameter): void {
-    if (this.reduces || this.spec.reshardAfterForward !== false) flat.free(torch);
+  private reshard(torch: Torch, state: State): void {
+    if (this.reduces || this.spec.reshardAfterForward !== false) state.flat?.free(torch);
+    state.prefetched = false;
   }
 
   /** `_post_backward_final_callback`. */
   private backwardIsOver(torch: Torch): void {
     for (const state of this.states) {
-      for (const flat of state.unit.flats) {
-        this.reshard(torch, flat);
-        if (this.reduces) flat.handOver(this.spec.flatOptimizer === true);
-      }
+      this.reshard(torch, state);
+      if (this.reduces) state.flat?.handOver(this.spec.flatOptimizer === true);
       state.ranPreBackward = false;
       state.needsUnshard = false;
-      state.prefetched = false;
       state.index = null;
       state.training = "idle";
     }
@@ -178,7 +196,7 @@ export class FlatModel implements ModuleHooks {
   rest(torch: Torch): void {
     if (torch.gradEnabled && !this.reduces && this.spec.reshardAfterForward === false) return;
     for (const state of this.states) {
-      for (const flat of state.unit.flats) flat.rest(torch);
+      state.flat?.rest(torch);
       state.training = "idle";
     }
     this.order.length = 0;

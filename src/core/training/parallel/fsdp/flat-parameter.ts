@@ -36,6 +36,7 @@ export class FlatParameter {
   /** What of each parameter lies in this rank's shard; null: nothing. */
   readonly pieces = new Map<Tensor, Tensor | null>();
   private split: Node | null = null;
+  private onDevice: Tensor | null = null;
 
   constructor(
     torch: Torch,
@@ -92,27 +93,45 @@ export class FlatParameter {
     return this.options.compute ?? this.own;
   }
 
+  /** Gathered in another dtype than it rests in (`_uses_param_mixed_precision`). */
+  private get isMixed(): boolean {
+    return this.gatheredDtype !== this.own;
+  }
+
   get isUnsharded(): boolean {
     return this.whole.storage.id >= 0;
   }
 
   /** Casts the shard, gathers the whole, and lets go of the cast (`pre_unshard`, `unshard`, `post_unshard`). */
   unshard(torch: Torch): void {
-    if (this.isUnsharded) return;
     const { gatheredDtype, shardElements, own, options } = this;
+    // A shard on the host is sent again even where its whole is here.
+    if (this.isUnsharded) {
+      if (options.onHost && this.isMixed) this.sent(torch)?.release();
+      return;
+    }
     if (this.ranks === 1 && gatheredDtype === own && !options.onHost) {
       this.point(this.shard.storage.id);
       return;
     }
-    const sent = options.onHost ? reserve(torch, "to", shardElements, own, "communication") : null;
-    const cast =
-      gatheredDtype === own || this.ranks === 1
-        ? null
-        : reserve(torch, "_mp_shard", shardElements, gatheredDtype, "communication");
-    if (cast !== null) sent?.release();
+    const sent = this.sent(torch);
     const gathered = reserve(torch, "all_gather", shardElements * this.ranks, gatheredDtype, "communication");
-    (cast ?? sent)?.release();
+    // Pieces are views of what was sent of the shard (`flat_param_to`), until they are the shard's again.
+    if (options.onHost && options.aligned && !this.isMixed) this.onDevice = sent;
+    else sent?.release();
     this.point(gathered.storage.id);
+  }
+
+  /** What is gathered of the shard, where that is not the shard itself: in the dtype of mixed precision, from the host. */
+  private sent(torch: Torch): Tensor | null {
+    const { shardElements, own, gatheredDtype, options } = this;
+    const copy = (): Tensor => reserve(torch, "to", shardElements, own, "communication");
+    if (!this.isMixed) return options.onHost ? copy() : null;
+    if (this.ranks === 1) return null;
+    // `_use_low_precision_shard` has its place first, then what is copied into it.
+    const low = reserve(torch, "_mp_shard", shardElements, gatheredDtype, "communication");
+    if (options.onHost) copy().release();
+    return low;
   }
 
   /** The parameters are what a block holds, or have no memory (-1). */
@@ -159,6 +178,8 @@ export class FlatParameter {
     if (!this.isUnsharded) return;
     if (this.whole.storage.id !== this.shard.storage.id) torch.ledger.free(this.whole.storage.id);
     this.point(-1);
+    this.onDevice?.release();
+    this.onDevice = null;
   }
 
   /**
@@ -166,7 +187,7 @@ export class FlatParameter {
    * what was made goes at once.
    */
   useGradientViews(torch: Torch): void {
-    if (this.hasViews) return;
+    if (this.hasViews || this.options.onHost) return;
     this.hasViews = true;
     for (const piece of this.pieces.values())
       if (piece !== null) reserve(torch, "empty_like", piece.elements, piece.dtype, "gradients").release();
@@ -178,6 +199,11 @@ export class FlatParameter {
     this.hasViews = false;
     if (savedGradient === null) return;
     this.savedGradient = null;
+    // The optimizer reads the copy on the host (`_cpu_grad`).
+    if (this.options.onHost) {
+      savedGradient.release();
+      return;
+    }
     if (flatOptimizer) {
       this.shard.grad?.release();
       this.shard.grad = savedGradient;

@@ -8,17 +8,10 @@ import type { Tensor } from "../../../engine/tensor";
 import type { Torch } from "../../../engine/torch";
 import type { FsdpSpec } from "../../run";
 import { elements, type ForwardUsage, type ModelEnds, reserve, type Strategy } from "../strategy";
-import { FlatModel } from "./flat-model";
+import { FlatModel, type FlatOptions } from "./flat-model";
 import { FlatParameter } from "./flat-parameter";
 import { FrozenGathering } from "./frozen";
 import { byFlatUnits } from "./units";
-
-export interface FlatOptions {
-  readonly ranks: number;
-  readonly load: DType;
-  /** Dtype of mixed precision, or null. */
-  readonly compute: DType | null;
-}
 
 export class FlatSharding implements Strategy {
   readonly parameterDtype: DType | null;
@@ -51,18 +44,8 @@ export class FlatSharding implements Strategy {
   prepare(torch: Torch, parameters: readonly Tensor[], _?: readonly Tensor[], ends?: ModelEnds): void {
     const { spec, options } = this;
     const units = byFlatUnits(parameters, ends?.adapted === true);
-    const made = units.map(({ path, groups }) => ({
-      path,
-      flats: groups.map(
-        (group) =>
-          new FlatParameter(torch, group, this.restingDtype(group[0]!), options.ranks, {
-            aligned: spec.flatOptimizer !== true,
-            compute: group.some(({ dtype }) => dtype !== options.compute) ? null : options.compute,
-            onHost: spec.cpuOffload,
-          }),
-      ),
-    }));
-    this.flats = made.flatMap(({ flats }) => flats);
+    const made = units.map(({ path, parameters: group }) => ({ path, flat: this.flatten(torch, group) }));
+    this.flats = made.flatMap(({ flat }) => flat ?? []);
     this.model = new FlatModel(made, spec, options);
     if (!spec.cpuOffload) return;
     for (const { shardElements, own, trained } of this.flats) {
@@ -70,6 +53,17 @@ export class FlatSharding implements Strategy {
       this.host.pinned += trained ? 2 * bytes : bytes;
       if (trained) this.host.pageable += 2 * bytes;
     }
+  }
+
+  private flatten(torch: Torch, group: readonly Tensor[]): FlatParameter | null {
+    const [first] = group;
+    if (first === undefined) return null;
+    const { spec, options } = this;
+    return new FlatParameter(torch, group, this.restingDtype(first), options.ranks, {
+      aligned: spec.flatOptimizer !== true,
+      compute: group.some(({ dtype }) => dtype !== options.compute) ? null : options.compute,
+      onHost: spec.cpuOffload,
+    });
   }
 
   /** With mixed precision what is trained is raised to float32 (accelerate/accelerator.py, prepare_model). */

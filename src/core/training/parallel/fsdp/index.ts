@@ -9,11 +9,24 @@ function shardRanks({ fsdp: spec, worldSize }: TrainingRun["parallel"]): number 
   return Math.max(1, Math.floor(worldSize / (spec?.replicas ?? 1)));
 }
 
-export function fsdp({ parallel, loadDtype, autocast, float8, quantization, adapter }: TrainingRun): Strategy {
+export function fsdp({
+  parallel,
+  loadDtype,
+  autocast,
+  float8,
+  quantization,
+  adapter,
+  checkpointing,
+}: TrainingRun): Strategy {
   const spec = parallel.fsdp!;
   const ranks = spec.sharding === "no_shard" ? 1 : shardRanks(parallel);
   if (spec.version === 1 || spec.sharding === "no_shard")
-    return new FlatSharding(spec, { ranks, load: loadDtype, compute: autocast });
+    return new FlatSharding(spec, {
+      ranks,
+      load: loadDtype,
+      compute: autocast,
+      checkpointsUnits: checkpointing?.wrapped === true,
+    });
   return new FullyShard(spec, {
     ranks,
     load: loadDtype,

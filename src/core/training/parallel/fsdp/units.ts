@@ -95,22 +95,47 @@ function finalNorm({ parameters, embedding, adapted }: ShardedModel): string | n
 /** A wrapped module and the parameters that are flattened together. */
 export interface FlatUnitParameters {
   readonly path: string;
-  readonly groups: readonly (readonly Tensor[])[];
+  readonly parameters: readonly Tensor[];
+}
+
+/** A factor of an adapter is a linear layer in a dictionary of them, with a bias at most. */
+const FACTOR = /^(.+\.lora_[AB])(?:_bias)?$/;
+const PLAIN = /^(.+)\.(?:weight|bias)$/;
+
+/** The innermost module that a parameter belongs to, where that has nothing but a weight and a bias; null: there is none. */
+function leafModule({ name }: Tensor): string | null {
+  const of = name ?? "";
+  return (FACTOR.exec(of) ?? PLAIN.exec(of))?.[1] ?? null;
+}
+
+function isWeight({ name }: Tensor): boolean {
+  return name?.endsWith("bias") === false;
+}
+
+/** Modules without others inside whose weight is trained, each with its parameters (peft/utils/other.py, `lambda_policy_fn`). */
+function trainedModules(parameters: readonly Tensor[]): ReadonlyMap<string, readonly Tensor[]> {
+  const modules = new Map<string, Tensor[]>();
+  for (const parameter of parameters) {
+    const path = leafModule(parameter);
+    if (path === null) continue;
+    const own = modules.get(path);
+    if (own === undefined) modules.set(path, [parameter]);
+    else own.push(parameter);
+  }
+  return new Map([...modules].filter(([, own]) => own.some((one) => isWeight(one) && one.requiresGradFlag)));
 }
 
 /**
  * As accelerate wraps them (accelerate/utils/dataclasses.py, set_auto_wrap_policy): every layer, and the model with what is left.
- * Around adapters every module with a trained weight is wrapped by itself (peft/utils/other.py, fsdp_auto_wrap_policy).
+ * Around adapters every module with a trained weight is a unit inside its layer's (peft/utils/other.py, fsdp_auto_wrap_policy).
  */
 export function byFlatUnits(parameters: readonly Tensor[], adapted: boolean): readonly FlatUnitParameters[] {
   const layers = layersOf(parameters, true);
-  const units = [rest(parameters, layers, true), ...layers];
-  return units.map(({ modules, parameters: own }) => {
-    const apart = adapted ? own.filter(({ requiresGradFlag }) => requiresGradFlag) : [];
-    const together = own.filter((parameter) => !apart.includes(parameter));
-    return {
-      path: modules[0]!,
-      groups: [...(together.length > 0 ? [together] : []), ...apart.map((parameter) => [parameter])],
-    };
-  });
+  const apart: ReadonlyMap<string, readonly Tensor[]> = adapted ? trainedModules(parameters) : new Map();
+  const taken = new Set([...apart.values()].flat());
+  const around = [rest(parameters, layers, true), ...layers].map(({ modules, parameters: own }) => ({
+    path: modules[0]!,
+    parameters: own.filter((parameter) => !taken.has(parameter)),
+  }));
+  return [...around, ...[...apart].map(([path, own]) => ({ path, parameters: own }))];
 }

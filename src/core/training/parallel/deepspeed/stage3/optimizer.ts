@@ -106,13 +106,21 @@ export class Stage3Optimizer implements ZeroEngine {
   private reduce(torch: Torch): void {
     if (this.bucket.length === 0) return;
     const { spec } = this.options;
-    const together = this.buffer !== null && this.bucketElements <= spec.reduceBucketSize;
-    const made =
-      together && spec.reduceScatter === false ? this.allReduced(torch) : this.reduceScattered(torch, this.bucket);
+    const isWhole =
+      this.buffer !== null && this.bucketElements <= spec.reduceBucketSize && spec.reduceScatter === false;
+    if (!isWhole) this.bucket.sort((a, b) => a.id - b.id);
+    const made = isWhole ? this.allReduced(torch) : this.reduceScattered(torch, this.bucket);
+    // The part before is named until the next one is there.
+    let named: Tensor | null = null;
     for (const { tensor, share } of this.bucket) {
-      if (this.onHost) this.toHost(torch, share);
+      if (this.onHost) {
+        const part = this.toHost(torch, share);
+        named?.release();
+        named = part;
+      }
       dropGradient(tensor);
     }
+    named?.release();
     for (const block of made) block.release();
     this.bucket = [];
     this.bucketElements = 0;
@@ -147,13 +155,13 @@ export class Stage3Optimizer implements ZeroEngine {
   }
 
   /** `partition_grads` under offload: this rank's part, its norm and its float32 copy on their way. */
-  private toHost(torch: Torch, share: number): void {
+  private toHost(torch: Torch, share: number): Tensor {
     const part = reserve(torch, "_to_copy", share, this.gradientDtype, "communication");
     if (this.boundary) {
       reserve(torch, "_to_copy", share, "float64", "temporaries").release();
       if (this.gradientDtype !== MASTER) reserve(torch, "_to_copy", share, MASTER, "temporaries").release();
     }
-    part.release();
+    return part;
   }
 
   /** `independent_gradient_partition_epilogue`, then the coordinator's leftovers (`backward_epilogue`). */

@@ -76,6 +76,8 @@ export class Stage3 implements Strategy, Watcher, Gathered {
     const shares = trained.reduce((sum, { share }) => sum + share, 0);
     if (spec.offloadParam === "none") reserve(torch, "ds_tensor", shares, this.dtype, "weights");
     else onHost(this.host, shares * ELEMENT_BYTES[this.dtype], spec.offloadParam, spec);
+    // Each is split within its group as it is spread for the first time.
+    if (spec.hpzPartitionSize > 1) for (const parameter of all) parameter.keepSecondary(torch, spec.hpzPartitionSize);
     hostOfOptimizer(
       this.host,
       this.options,
