@@ -42,6 +42,9 @@ const ENTRIES = [
   { in: "src/extension/browser.ts", out: "extension.browser.js", options: { ...worker, external: ["vscode"] } },
   { in: "webview-ui/main.ts", out: "webview.js", options: page },
   { in: "webview-ui/main.css", out: "webview.css", options: page },
+  { in: "webview-ui/evidence/main.ts", out: "evidence.js", options: page },
+  { in: "webview-ui/evidence/main.css", out: "evidence.css", options: page },
+  { in: "webview-ui/evidence/worker.ts", out: "evidence-worker.js", options: { ...page, format: "iife" } },
 ];
 
 /** Entries that are there; a folder still to be written is left out. */

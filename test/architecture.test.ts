@@ -106,6 +106,7 @@ const WORDS_STAND = [
   "src/server/text.ts",
   "src/server/devices.ts",
   "webview-ui/messages/zh-cn.ts",
+  "webview-ui/evidence/messages/zh-cn.ts",
 ];
 
 describe("words", () => {

@@ -7,6 +7,7 @@ import type { Range, Report, ReportCompared, ReportGuide, ReportPlan, ReportRun 
 import type { Failure } from "../evidence/log/failures";
 import type { CompletionContent, DocumentAnalysis, FixContent, HoverContent, Recognition } from "./analyzer";
 import { completionsAt } from "./complete/complete";
+import { besideOf } from "./explain/beside";
 import { type Explanation, explain } from "./explain/explain";
 import { documentProblems } from "./findings/collect";
 import { toFindings } from "./findings/place";
@@ -163,7 +164,7 @@ class AnalysedDocument implements DocumentAnalysis {
     const [analysis, report] = [this.analyses[index], this.runs[index]];
     if (analysis === undefined || report === undefined) return null;
     analysis.begin();
-    return explain(failure, analysis.locale, { analysis, report });
+    return explain(failure, analysis.locale, besideOf(failure, analysis, report));
   }
 
   whatIfEdits(runId: string, set: Readonly<Record<string, string>>): ReturnType<DocumentAnalysis["whatIfEdits"]> {

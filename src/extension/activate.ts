@@ -6,6 +6,7 @@ import * as vscode from "vscode";
 import { registerCommands } from "./commands";
 import { CurrentDocument } from "./currentDocument";
 import { looksLikeConfig } from "./documents";
+import { FailureHost, failureLinks } from "./explainFailure";
 import type { LocalCards } from "./localCard";
 import { PanelHost } from "./panel";
 import { PreviewHost } from "./preview";
@@ -25,6 +26,7 @@ export function activateShared(context: vscode.ExtensionContext, create: CreateC
   session = started;
   const current = new CurrentDocument();
   const previews = new PreviewHost();
+  const failures = new FailureHost({ context, session: started, current, previews });
   const panel = new PanelHost(context, started, current, previews, localCards);
   context.subscriptions.push(
     channel,
@@ -32,7 +34,9 @@ export function activateShared(context: vscode.ExtensionContext, create: CreateC
     current,
     previews,
     panel,
-    registerCommands({ context, session: started, panel, channel, current, previews, localCards }),
+    failures,
+    failureLinks(failures),
+    registerCommands({ context, session: started, panel, channel, current, previews, failures, localCards }),
     registerTools(started),
     createStatusItem(started, current),
     startWhenNeeded(started),

@@ -7,6 +7,7 @@ import type { CurrentDocument } from "./currentDocument";
 import { debugInfo } from "./debugInfo";
 import { chooseDevice } from "./devicePick";
 import { labelOf, targetUri } from "./documents";
+import { explainFailure, type FailureHost } from "./explainFailure";
 import { type LocalCards, localCardText } from "./localCard";
 import type { PanelHost } from "./panel";
 import { applyPlan } from "./plans";
@@ -21,6 +22,7 @@ interface Parts {
   readonly channel: vscode.LogOutputChannel;
   readonly current: CurrentDocument;
   readonly previews: PreviewHost;
+  readonly failures: FailureHost;
   /** Asks the vendor's tool for the cards of this machine; undefined where no program can be started. */
   readonly localCards: LocalCards | undefined;
 }
@@ -38,6 +40,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = table({
     withFile(parts, argument, (uri) => applyPlan(parts.session, parts.previews, uri, true)),
   "vramlens.applyPreviewed": applyPreviewed,
   "vramlens.showLocalCard": showLocalCard,
+  "vramlens.explainFailure": ({ failures }, argument) => explainFailure(failures, argument),
   "vramlens.copyReport": copyReport,
   "vramlens.toggle": toggle,
   "vramlens.restart": ({ session }) => session.restart(),

@@ -10,6 +10,8 @@ export interface PanelResources {
   /** BCP 47 tag for the page's `lang`. */
   readonly language: string;
   readonly title: string;
+  /** The page starts a thread of its own from a program that it reads beside itself. */
+  readonly worker?: boolean;
 }
 
 /** HTML of the page. Nothing inline runs, nothing is loaded from elsewhere. */
@@ -21,6 +23,7 @@ export function panelHtml(resources: PanelResources): string {
     `script-src 'nonce-${nonce}'`,
     `img-src ${cspSource} data: blob:`,
     `font-src ${cspSource}`,
+    ...(resources.worker === true ? ["worker-src blob:", `connect-src ${cspSource}`] : []),
   ].join("; ");
   return `<!DOCTYPE html>
 <html lang="${attribute(language)}">

@@ -1,6 +1,7 @@
 /** The custom requests behind the panel, the commands and the language-model tools. */
 import type { CancellationToken, Connection } from "vscode-languageserver";
 import type { AnalysisOptions, ServedAnalysis, ServedAnalyzer } from "../analysis/analyzer";
+import { explainLog } from "../analysis/explain/log";
 import { text as said } from "../analysis/messages";
 import type { FileAccess } from "../analysis/runtime";
 import type { ReportEdit } from "../core/report/schema";
@@ -12,6 +13,8 @@ import {
   type CompareResult,
   type DevicesResult,
   type EditsResult,
+  type ExplainParams,
+  type ExplainResult,
   type FindDeviceParams,
   type FindDeviceResult,
   type GuideResult,
@@ -85,6 +88,11 @@ export function registerPanelRequests(connection: Connection, context: RequestCo
         versionOf: context.versionOf,
         locale: context.locale(),
       }),
+    ),
+  );
+  connection.onRequest<ExplainResult, void>(METHODS.explain, (params: ExplainParams, token: CancellationToken) =>
+    safely<ExplainResult>(log, "explain", token, { explanations: [], versions: {}, locale: context.locale() }, () =>
+      explained(context, params),
     ),
   );
   connection.onRequest<DevicesResult, void>(METHODS.devices, (_: unknown, token: CancellationToken) =>
@@ -161,15 +169,32 @@ async function whatIfEdits(
   return versioned(context, title.join(", "), result.edits);
 }
 
-/** Edits with the versions of the open documents they were made for. */
-function versioned(context: RequestContext, title: string, made: readonly ReportEdit[]): EditsResult {
-  const edits = context.inEditor(made);
+/** Analyses each config on the card that the log describes; the person's own settings of plans hold. */
+async function explained(context: RequestContext, { text: log, configs }: ExplainParams): Promise<ExplainResult> {
+  const locale = context.locale();
+  const explanations = await explainLog(log, { configs: configs.map(normalise), locale }, async (uri, options) => {
+    const analyzer = context.analyzer();
+    if (analyzer === undefined) throw new Error("no analyzer");
+    return analyzer.analyse(uri, { ...context.options(await context.settings(uri)), ...options });
+  });
+  const made = context.inEditor(explanations);
+  const edits = made.flatMap(({ advice }) => advice.flatMap((one) => one.edits));
+  return { explanations: made, versions: versionsOf(context, edits), locale };
+}
+
+function versionsOf(context: RequestContext, edits: readonly ReportEdit[]): Record<string, number> {
   const versions: Record<string, number> = {};
   for (const { uri } of edits) {
     const version = context.versionOf(uri);
     if (version !== undefined) versions[uri] = version;
   }
-  return { ok: true, title, create: [], edits, versions };
+  return versions;
+}
+
+/** Edits with the versions of the open documents they were made for. */
+function versioned(context: RequestContext, title: string, made: readonly ReportEdit[]): EditsResult {
+  const edits = context.inEditor(made);
+  return { ok: true, title, create: [], edits, versions: versionsOf(context, edits) };
 }
 
 function refusal(context: RequestContext, key: TextKey, ...values: string[]): EditsResult {

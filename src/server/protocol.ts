@@ -7,10 +7,11 @@
  * message of this file, so other editors lose only the panel.
  */
 
+import type { Explanation } from "../analysis/explain/explain";
 import type { Range, Report, ReportCompared, ReportEdit, ReportGuide, ReportRun } from "../core/report/schema";
 import type { LocalCard } from "../terms/local-card";
 
-export type { LocalCard };
+export type { Explanation, LocalCard };
 
 /** Method names of the custom LSP messages. */
 export const METHODS = {
@@ -32,6 +33,8 @@ export const METHODS = {
   devices: "vramlens/devices",
   /** Client → server, request. {@link FindDeviceParams} → {@link FindDeviceResult}. What a typed name or size means. */
   findDevice: "vramlens/findDevice",
+  /** Client → server, request. {@link ExplainParams} → {@link ExplainResult}. What happened where memory ran out. */
+  explain: "vramlens/explain",
   /** Client → server, notification. {@link TrustParams}. The person trusted the workspace, or no longer does. */
   trust: "vramlens/trust",
   /** Server → client, notification. {@link StatusParams}. The answer for a document changed, or is being computed. */
@@ -127,6 +130,21 @@ export interface GuideResult {
 export interface CompareResult {
   /** null: the run is gone, or nothing is known of it. */
   readonly lines: readonly ReportCompared[] | null;
+}
+
+export interface ExplainParams {
+  /** A log, or a part of one. */
+  readonly text: string;
+  /** Documents whose run it may be of, likeliest first. */
+  readonly configs: readonly string[];
+}
+
+export interface ExplainResult {
+  /** Empty: nothing in the text says that memory ran out. */
+  readonly explanations: readonly Explanation[];
+  /** Versions of the open documents that the edits refer to. */
+  readonly versions: Readonly<Record<string, number>>;
+  readonly locale: string;
 }
 
 export interface PlanEditsParams extends UriParams {

@@ -1,5 +1,5 @@
 /** What would have avoided it: the run's own plans first, then what no setting of the run says. */
-import type { ReportPlan } from "../../core/report/schema";
+import type { ReportEdit, ReportPlan } from "../../core/report/schema";
 import type { Blame, Cause } from "../../evidence/log/cause";
 import type { Failure } from "../../evidence/log/failures";
 import type { Part } from "../../evidence/log/phase";
@@ -12,6 +12,8 @@ export interface Advice {
   readonly usedPeakBytes: number | null;
   /** Place in the run's `plans`; null where it is none of them. */
   readonly planIndex: number | null;
+  /** What writes it into the files; empty where it is nothing of theirs. */
+  readonly edits: readonly ReportEdit[];
 }
 
 /** Where the allocator reads its settings from. Source: c10/core/AllocatorConfig.cpp. */
@@ -57,5 +59,5 @@ export function plannedAdvice(plans: readonly ReportPlan[], { cause }: Blame): r
     .map((plan, planIndex) => ({ plan, planIndex }))
     .filter(({ plan }) => plan.fits !== false)
     .slice(0, MOST_PLANS)
-    .map(({ plan: { title, usedPeakBytes }, planIndex }) => ({ title, usedPeakBytes, planIndex }));
+    .map(({ plan: { title, usedPeakBytes, edits }, planIndex }) => ({ title, usedPeakBytes, planIndex, edits }));
 }

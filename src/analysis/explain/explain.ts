@@ -5,12 +5,9 @@ import type { Failure } from "../../evidence/log/failures";
 import type { Frame } from "../../evidence/log/frames";
 import type { Kind } from "../../evidence/log/messages";
 import type { Part } from "../../evidence/log/phase";
-import { say } from "../../words/message";
 import { exact, type Locale, messageId, t, text } from "../messages";
-import type { RunAnalysis } from "../run-analysis";
-import { usableOf } from "../verdict";
 import { type Advice, generalAdvice, plannedAdvice } from "./advice";
-import { type ExplainedTensor, tensorOf } from "./tensor";
+import type { ExplainedTensor, TensorFound } from "./tensor";
 
 export interface Explanation {
   /** Line of the log, from zero. */
@@ -43,9 +40,14 @@ export interface Explanation {
 
 /** A run that stands beside a log. */
 export interface RunBeside {
-  readonly analysis: RunAnalysis;
   readonly report: ReportRun;
+  readonly found: TensorFound;
+  /** What the estimate says of the card that the log describes. */
+  readonly estimate: string;
 }
+
+/** Advice that is no plan of the run's. */
+const NO_PLAN = { usedPeakBytes: null, planIndex: null, edits: [] } as const;
 
 function partName(part: Part | null, locale: Locale): string {
   const id = part === null ? undefined : (messageId(`phase.${part}`) ?? messageId(`part.${part}`));
@@ -102,22 +104,6 @@ function ownFrame(frames: readonly Frame[]): Frame | null {
   return own.at(-1) ?? frames.at(-1) ?? null;
 }
 
-function baseNameOf(uri: string): string {
-  return decodeURIComponent(uri.slice(uri.lastIndexOf("/") + 1));
-}
-
-function estimateOf({ analysis }: RunBeside, file: string, locale: Locale): string {
-  const { base } = analysis;
-  const usable = usableOf(base.resolution.device.spec);
-  if (base.estimate === undefined) {
-    const reason = base.result?.ok === false ? base.result.reason : say("oom.unknown");
-    return t(locale, "oom.estimate-none", { file, reason: text(reason, locale) });
-  }
-  const need = exact(base.estimate.usedPeakBytes);
-  const over = usable !== null && base.estimate.usedPeakBytes > usable;
-  return t(locale, over ? "oom.estimate-over" : "oom.estimate-under", { file, need, usable: exact(usable ?? 0) });
-}
-
 /**
  * Explains one failure.
  *
@@ -125,20 +111,16 @@ function estimateOf({ analysis }: RunBeside, file: string, locale: Locale): stri
  */
 export function explain(failure: Failure, locale: Locale, beside?: RunBeside): Explanation {
   const blame = blameFor(failure);
-  const file = beside === undefined ? "" : baseNameOf(beside.report.documents[0] ?? "");
-  const found = beside === undefined ? { tensor: null, missing: [] } : tensorOf(failure, beside.analysis, file);
+  const found = beside?.found ?? { tensor: null, missing: [] };
   const part = failure.part?.part ?? found.tensor?.phase ?? null;
   const asked = failure.requested;
   const planned = beside === undefined ? [] : plannedAdvice(beside.report.plans, blame);
   const general = generalAdvice(failure, blame).map((message) => ({
     title: text(message, locale),
-    usedPeakBytes: null,
-    planIndex: null,
+    ...NO_PLAN,
   }));
   const hint =
-    beside === undefined && general.length === 0
-      ? [{ title: t(locale, "oom.advice-config"), usedPeakBytes: null, planIndex: null }]
-      : [];
+    beside === undefined && general.length === 0 ? [{ title: t(locale, "oom.advice-config"), ...NO_PLAN }] : [];
   const isRunsFault = blame.cause === "needs-more" || blame.cause === "beside-the-pool";
   return {
     line: failure.line,
@@ -158,7 +140,7 @@ export function explain(failure: Failure, locale: Locale, beside?: RunBeside): E
     why: whyOf(failure, blame, locale),
     tensor: found.tensor,
     tensorSaid: found.tensor?.said ?? found.missing,
-    estimate: beside === undefined ? null : estimateOf(beside, file, locale),
+    estimate: beside?.estimate ?? null,
     advice: isRunsFault ? [...planned, ...general, ...hint] : [...general, ...planned, ...hint],
     frame: ownFrame(failure.frames),
     run: beside === undefined ? null : { id: beside.report.id, uri: beside.report.documents[0] ?? "" },

@@ -6,7 +6,16 @@ import type { AnalysisOptions, DocumentAnalysis, Recognition } from "../../analy
 import type { Report } from "../../core/report/schema";
 
 /** Questions to an analysis that is there; the names are those of its methods. */
-export type Question = "hover" | "complete" | "fixes" | "links" | "whatIf" | "guide" | "compare" | "whatIfEdits";
+export type Question =
+  | "hover"
+  | "complete"
+  | "fixes"
+  | "links"
+  | "whatIf"
+  | "guide"
+  | "compare"
+  | "explain"
+  | "whatIfEdits";
 
 /** What changes of the runtime while the server runs. */
 export interface Surroundings {

@@ -327,6 +327,10 @@ class RemoteAnalysis implements ServedAnalysis {
     return ((await this.ask("compare", given)) ?? null) as ReturnType<NonNullable<DocumentAnalysis["compare"]>>;
   }
 
+  async explain(...given: Parameters<NonNullable<DocumentAnalysis["explain"]>>) {
+    return ((await this.ask("explain", given)) ?? null) as ReturnType<NonNullable<DocumentAnalysis["explain"]>>;
+  }
+
   async whatIfEdits(...given: Parameters<DocumentAnalysis["whatIfEdits"]>) {
     return ((await this.ask("whatIfEdits", given)) ?? null) as ReturnType<DocumentAnalysis["whatIfEdits"]>;
   }

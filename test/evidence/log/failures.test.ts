@@ -1,10 +1,15 @@
 import { strict as assert } from "node:assert";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { blameFor } from "../../../src/evidence/log/cause";
 import { failuresIn } from "../../../src/evidence/log/failures";
 import { printedSize, sizeAfter, sizeBefore } from "../../../src/evidence/log/sizes";
 import { REAL } from "./real";
 import { printed } from "./shapes";
 import { unallocated } from "./wordings";
+
+/** Where the page goes on after this test's table. */
+const ENDS = "\n## Tensors\n";
 
 describe("sizes as messages print them", () => {
   it("are intervals of half a step", () => {
@@ -85,5 +90,40 @@ describe("what is no failure", () => {
       failuresIn(`${"#".repeat(3_000_000)}\n${long}RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB`)
         .length === 1,
     );
+  });
+});
+
+/** The page's table of what was checked. */
+function table(): string {
+  const rows = REAL.map(({ thread, shape, style, part, message, cause }) => {
+    const [found] = failuresIn(printed(shape, style, message));
+    const [repository, issue] = thread.split("#");
+    const link = `[${thread}](https://github.com/${repository}/issues/${issue})`;
+    const right = found?.part?.part === part ? "yes" : `no: ${found?.part?.part ?? "none"}`;
+    const blamed = cause === undefined || found === undefined ? "" : blameFor(found).cause;
+    return { line: `| ${link} | ${style} | ${part} | ${right} | ${blamed} |`, right: right === "yes" };
+  });
+  const count = rows.filter(({ right }) => right).length;
+  return [
+    `${rows.length} failures that people reported: the figures of the message and the shape of the traceback are theirs, the text is`,
+    `put together by \`test/evidence/log\`. The part of the run is right in ${count} of ${rows.length}.`,
+    "",
+    "| reported in | printed | part | right | what took the room |",
+    "|---|---|---|---|---|",
+    ...rows.map(({ line }) => line),
+    "",
+  ].join("\n");
+}
+
+describe("the page of explanations", () => {
+  const path = join(__dirname, "../../../docs/out-of-memory.md");
+  const begins = "## What it is checked against\n\n";
+
+  it("has the table of what was checked", () => {
+    const page = readFileSync(path, "utf8");
+    const before = page.slice(0, page.indexOf(begins) + begins.length);
+    const after = page.includes(ENDS) ? page.slice(page.indexOf(ENDS)) : "";
+    if (process.env["UPDATE_DOCS"] === "1") writeFileSync(path, before + table() + after);
+    else assert.equal(page, before + table() + after, "npm run generate writes it");
   });
 });

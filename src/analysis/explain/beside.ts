@@ -1,0 +1,30 @@
+/** What the run that stands beside a log says of a failure. */
+import type { ReportRun } from "../../core/report/schema";
+import type { Failure } from "../../evidence/log/failures";
+import { say } from "../../words/message";
+import { exact, t, text } from "../messages";
+import type { RunAnalysis } from "../run-analysis";
+import { usableOf } from "../verdict";
+import type { RunBeside } from "./explain";
+import { tensorOf } from "./tensor";
+
+function baseNameOf(uri: string): string {
+  return decodeURIComponent(uri.slice(uri.lastIndexOf("/") + 1));
+}
+
+function estimateOf({ base, locale }: RunAnalysis, file: string): string {
+  const usable = usableOf(base.resolution.device.spec);
+  if (base.estimate === undefined) {
+    const reason = base.result?.ok === false ? base.result.reason : say("oom.unknown");
+    return t(locale, "oom.estimate-none", { file, reason: text(reason, locale) });
+  }
+  const need = exact(base.estimate.usedPeakBytes);
+  const over = usable !== null && base.estimate.usedPeakBytes > usable;
+  return t(locale, over ? "oom.estimate-over" : "oom.estimate-under", { file, need, usable: exact(usable ?? 0) });
+}
+
+/** @param analysis of the run, on the card that the failure's message describes */
+export function besideOf(failure: Failure, analysis: RunAnalysis, report: ReportRun): RunBeside {
+  const file = baseNameOf(report.documents[0] ?? "");
+  return { report, found: tensorOf(failure, analysis, file), estimate: estimateOf(analysis, file) };
+}

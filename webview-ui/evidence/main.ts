@@ -1,0 +1,45 @@
+/** Entry of the page that shows what really happened: explained failures and memory snapshots. */
+import type { EvidenceToHost, HostToEvidence } from "../../src/server/evidenceProtocol";
+import { h, type PageNode } from "../dom/node";
+import { patchChildren } from "../dom/patch";
+import { explanationsView } from "./explanations";
+import { wordsOf } from "./messages";
+
+declare function acquireVsCodeApi(): { postMessage(message: EvidenceToHost): void };
+
+const host = acquireVsCodeApi();
+const root = document.getElementById("app") ?? document.body.appendChild(document.createElement("main"));
+const send = (message: EvidenceToHost): void => host.postMessage(message);
+
+let shown: HostToEvidence = { type: "nothing", label: "", message: "", locale: document.documentElement.lang };
+let outcome = "";
+
+function content(): readonly PageNode[] {
+  switch (shown.type) {
+    case "explanations":
+      return explanationsView({ ...shown, t: wordsOf(shown.locale), send });
+    case "nothing":
+      return [h("h1", { key: "heading" }, shown.label), h("p", { key: "message" }, shown.message)];
+    default:
+      return [];
+  }
+}
+
+function render(): void {
+  patchChildren(root, [
+    h("main", { key: "main" }, ...content()),
+    h("p.outcome", { key: "outcome", attrs: { role: "status", "aria-live": "polite" } }, outcome),
+  ]);
+}
+
+window.addEventListener("message", ({ data }: MessageEvent<HostToEvidence>) => {
+  if (data.type === "outcome") outcome = data.message;
+  else {
+    shown = data;
+    outcome = "";
+  }
+  render();
+});
+
+render();
+send({ type: "ready" });
