@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import json
 import os
 import pathlib
 import subprocess
@@ -62,6 +63,35 @@ def graphs(args):
         (OUT / f"{name}.json").write_text(text)
         print(f"{name}: {len(text) / 1024:.0f} KiB, {time.time() - started:.0f} s", flush=True)
     return 1 if failed else 0
+
+
+def earlier(args):
+    """Graphs of the release that is imported, for `pack_earlier` to put together; what a release does not have is left out."""
+    from .families.every_family import FAMILIES
+    from .recording import embedders
+    from .recording.checkpointing import mark
+    from .recording.graphs import facts, graphs_of
+    from .recording.releases import VERSION
+
+    out = args.out / ".".join(map(str, VERSION))
+    out.mkdir(parents=True, exist_ok=True)
+    for name in args.family:
+        started, found = time.time(), []
+        for task in (t for t in FAMILIES[name].tasks if t != "multiple-choice" and t in (args.task or FAMILIES[name].tasks)):
+            for attention in args.attention or FAMILIES[name].attention:
+                try:
+                    found += graphs_of(name, task, attention)
+                except Exception as error:
+                    print(f"{name} {task} {attention}: {type(error).__name__}: {str(error)[:300]}", file=sys.stderr)
+                    if args.trace:
+                        traceback.print_exc()
+        if not found:
+            continue
+        content = {"family": name, **facts(name, FAMILIES[name], found), "head": None, "graphs": found}
+        text = json.dumps(embedders.mark(name, mark(name, content)))
+        (out / f"{name}.json").write_text(text.replace("-Infinity", "-3.4e+38").replace("Infinity", "3.4e+38"))
+        print(f"{'.'.join(map(str, VERSION))} {name}: {len(found)} graphs, {time.time() - started:.0f} s", flush=True)
+    return 0
 
 
 def losses(args):
@@ -200,6 +230,13 @@ def main():
     g.add_argument("--embedders", action="store_true", help="only mark in stored graphs what embeds the inputs")
     g.add_argument("--trace", action="store_true", help="print the Python traceback of a failure")
     g.set_defaults(run=graphs)
+    o = commands.add_parser("earlier", help="record the families of an earlier release of transformers, the one that is imported")
+    o.add_argument("--family", nargs="+", required=True)
+    o.add_argument("--task", nargs="*")
+    o.add_argument("--attention", nargs="*")
+    o.add_argument("--out", type=pathlib.Path, default=OUT.parent.parent / ".releases")
+    o.add_argument("--trace", action="store_true", help="print the Python traceback of a failure")
+    o.set_defaults(run=earlier)
     f = commands.add_parser("families", help="write models/FAMILIES.md: what is captured, and why the rest is not")
     f.set_defaults(run=families)
     p = commands.add_parser("pack", help="write models/parts/*.json, the tables that files of graphs go on from, and every file anew")

@@ -12,6 +12,7 @@ from transformers import PreTrainedModel
 from .environment import class_for, implementation
 from ..families.every_family import FAMILIES
 from .graphs import ALONE, point
+from .releases import made_in
 from .run import make_config
 
 
@@ -44,7 +45,7 @@ def paths(name, task, attention, options):
     with FakeTensorMode(allow_non_fake_inputs=True):
         config = make_config(name, settings)
         with torch.device("cuda"):
-            model = class_for(task, config).from_config(config, dtype=torch.bfloat16, **implementation(name, attention))
+            model = class_for(task, config).from_config(config, **made_in(torch.bfloat16), **implementation(name, attention))
         found = set()
         for module in model.modules():
             if isinstance(module, PreTrainedModel):

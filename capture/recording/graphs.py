@@ -135,16 +135,11 @@ def family_graphs(name, tasks=None, attentions=None, log=print):
     gc.freeze()  # what is imported by now stays: collections between captures are cheap
     graphs = []
     for task in tasks or family.tasks:
-        points = family.points if task == family.tasks[0] or name in WHOLE else max(2, family.points - 1)  # only the head is new
         for attention in (a for a in family.attention if a in (attentions or family.attention)):
-            classes = []
-            for options in itertools.product(*family.axes):
-                g = capture_class(name, task, attention, options, range(points), [])
-                classes.append((options, g))
-            graphs.extend(minimal(classes, family.axes, task, attention))
+            graphs.extend(graphs_of(name, task, attention))
             if name in WORDS:
                 graphs[:0] = texts_alone(name, task, attention)
-            log(f"{name} {task} {attention}: {len(classes)} classes")
+            log(f"{name} {task} {attention}")
     return {
         "family": name,
         "captured": {"transformers": transformers.__version__, "torch": torch.__version__.split("+")[0], "license": "Apache-2.0"},
@@ -152,6 +147,14 @@ def family_graphs(name, tasks=None, attentions=None, log=print):
         "head": None,
         "graphs": graphs,
     }
+
+
+def graphs_of(name, task, attention):
+    """The graphs of one task and kind of attention, one for each branch of the family's code."""
+    family = FAMILIES[name]
+    points = family.points if task == family.tasks[0] or name in WHOLE else max(2, family.points - 1)  # only the head is new
+    classes = [(options, capture_class(name, task, attention, options, range(points), [])) for options in itertools.product(*family.axes)]
+    return minimal(classes, family.axes, task, attention)
 
 
 WHOLE = ("led",)

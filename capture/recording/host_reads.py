@@ -35,6 +35,8 @@ ANSWERS = {
     "Gemma3nTextMLP._gaussian_topk": lambda tensor: True,  # the parameters of a distribution are valid ones
     "make_padding_mask": lambda tensor: False,  # FSMT
     "ProphetNetPreTrainedModel._shift_right": lambda tensor: True,
+    # before 4.53: whether a mask is all ones
+    **dict.fromkeys(("AttentionMaskConverter._ignore_causal_mask_sdpa", "_prepare_4d_attention_mask_for_sdpa"), lambda tensor: True),
 }
 # Which places a mask picks: the words that all look at, those of the texts that have fewer than others (none), and those that have as many.
 COUNTS = {name: lambda mask, line: 0 if "no_global" in line else mask.shape[0] * _stated["marked"] for name in _IN_WINDOWS}

@@ -18,8 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from . import environment  # noqa: F401  (patches before models are imported)
-from . import experts, pictures, products, host_reads, picture_loops
-from transformers.modeling_layers import GradientCheckpointingLayer
+from . import experts, pictures, products, host_reads, picture_loops, releases
 from transformers.pytorch_utils import Conv1D
 
 
@@ -316,9 +315,7 @@ class Recorder(SchemaCheckMode):
                 if isinstance(t, torch.Tensor):
                     ins.append((key if single else f"{key}.{j}", positional and single, self.operand(t)))
         arguments = a = t = None  # a frame that names a tensor would keep it alive
-        self.events.append(
-            Event("enter", type(module).__name__, path, ins, checkpoint=self.checkpoints and isinstance(module, GradientCheckpointingLayer))
-        )
+        self.events.append(Event("enter", type(module).__name__, path, ins, checkpoint=self.checkpoints and releases.checkpointed(module)))
         self.scopes.append(path)
         out = call(module, *args, **kwargs)
         self.scopes.pop()

@@ -10,7 +10,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from .batches import MEDIA
 from .environment import asked, class_for, implementation, uncached
-from . import experts, shared_blocks, pictures, host_reads, sound, picture_loops
+from . import experts, shared_blocks, pictures, host_reads, releases, sound, picture_loops
 from .guards import unguard
 from .layers import first_list
 from .record import Trace, record
@@ -128,7 +128,7 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
             uncached(config)
             kw = implementation(family, attention)
             with torch.device("cuda"):
-                model = class_for(task, config).from_config(config, dtype=regime.load, **kw)
+                model = class_for(task, config).from_config(config, **releases.made_in(regime.load), **kw)
             to_device(model)
             if regime.norms:
                 for module in model.modules():
@@ -136,18 +136,20 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
                         for p in module._parameters.values():
                             if p is not None:
                                 p.data = p.data.to(regime.norms)
+            releases.settle(model)
             sound.settle(model, task)
             experts.settle(model)
             shared_blocks.settle(model)
             host_reads.settle(model)
             unguard(model)
             picture_loops.install(model)
-            pictures.install()
+            if releases.VERSION >= (5, 0):  # families of pictures and texts are recorded from the newest code only
+                pictures.install()
             settle(model, regime.amp or regime.load)
             frozen = frozenset(n for n, p in model.named_parameters() if not p.requires_grad)
             model.requires_grad_(False)
             model.train()
-            batch = batch_for(task, sizes, config, regime.load if inputs_follow and not regime.amp else FP32)
+            batch = releases.handed(model, batch_for(task, sizes, config, regime.load if inputs_follow and not regime.amp else FP32))
             extra = asked(task)
             amp = torch.autocast("cuda", dtype=regime.amp) if regime.amp else contextlib.nullcontext()
             with amp:

@@ -14,7 +14,7 @@ import type { RunInputs } from "./inputs";
 import type { Locale } from "./messages";
 import { type Choice, type Resolution, resolveRun, type Supposition } from "./resolve";
 import { Stopped } from "./stopped";
-import { usableOf, type Verdict, verdictOf } from "./verdict";
+import { needsMore, usableOf, type Verdict, verdictOf } from "./verdict";
 
 /**
  * Events that one answer may follow beside those of the run itself (what other values, plans and batches come to): about a
@@ -40,8 +40,7 @@ export interface Variant {
 
 /** The verdict; one GPU is no answer for a run that is meant for several when nothing says how many. */
 function judged(resolution: Resolution, estimate: Estimate | undefined, usable: number | null): Verdict {
-  const verdict = verdictOf(estimate, usable);
-  return verdict === "does-not-fit" && isCountOpen(resolution) ? "unknown" : verdict;
+  return needsMore({ estimate, usable }) && isCountOpen(resolution) ? "unknown" : verdictOf(estimate, usable);
 }
 
 /** The run as its files will say it with some edits; undefined when it is no run any more. */

@@ -20,9 +20,21 @@ export function usableOf(device: DeviceSpec | null): number | null {
   return bytes;
 }
 
+/** Red is for runs of which even the low end of the band does not fit: the one number may be wrong by as much as the band says. */
 export function verdictOf(estimate: Estimate | undefined, usable: number | null): Verdict {
   if (estimate === undefined || usable === null) return "unknown";
-  // A pool without room to grow gives back what it does not use before anything fails.
-  if (estimate.usedPeakBytes > usable) return estimate.releases === undefined ? "does-not-fit" : "tight";
-  return estimate.band.highBytes > usable ? "tight" : "fits";
+  const { band, usedPeakBytes } = estimate;
+  if (band.lowBytes > usable) return "does-not-fit";
+  return Math.max(band.highBytes, usedPeakBytes) > usable ? "tight" : "fits";
+}
+
+/** Whether the one number is more than the device has, whatever the band says. */
+export function needsMore({
+  estimate,
+  usable,
+}: {
+  readonly estimate: Estimate | undefined;
+  readonly usable: number | null;
+}): boolean {
+  return estimate !== undefined && usable !== null && estimate.usedPeakBytes > usable;
 }

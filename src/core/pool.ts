@@ -17,6 +17,30 @@ export function streamOf(ledger: Ledger, run: TrainingRun): EventStream {
 }
 
 /**
+ * The stream with a block that is there for a moment after each of some allocations.
+ *
+ * @param sizeAfter bytes of it, by the block before; 0: none
+ */
+export function withMoments(
+  { events, bytes, emptied = [], apart }: EventStream,
+  sizeAfter: (id: number) => number,
+): EventStream {
+  const all: number[] = [];
+  const sizes = Array.from(bytes);
+  const shifted: number[] = [];
+  for (let k = 0; k < events.length; k++) {
+    for (; shifted.length < emptied.length && emptied[shifted.length]! <= k; ) shifted.push(all.length);
+    const event = events[k]!;
+    all.push(event);
+    const size = event >= 0 ? sizeAfter(event) : 0;
+    if (size === 0) continue;
+    const id = sizes.push(size) - 1;
+    all.push(id, ~id);
+  }
+  return { events: all, bytes: sizes, emptied: shifted, ...(apart && { apart }) };
+}
+
+/**
  * Bytes that the pool may reserve on the run's device; without one, as many as it likes.
  *
  * @param overheadBytes of the process beside the pool

@@ -85,7 +85,7 @@ describe("analysis: a loop of one's own", () => {
   it("keeps a cache in models that write, unless something switches it off", async () => {
     const load = 'AutoModelForCausalLM.from_pretrained("./model")';
     const writes = async (script: Script, config = TINY_LLAMA) =>
-      (await runOf({ load, config, ...script })).loop?.keepsCache === true;
+      (await runOf({ load, config, ...script })).loop?.keepsCache === "copies";
     assert.equal(await writes({}), true);
     assert.equal(await writes({ head: "model.config.use_cache = False" }), false);
     assert.equal(await writes({ head: "model.gradient_checkpointing_enable()" }), false);
@@ -97,6 +97,24 @@ describe("analysis: a loop of one's own", () => {
       } as never),
       false,
     );
+  });
+
+  it("keeps a cache as attention was given it where an earlier library is pinned, which copied nothing before 4.56", async () => {
+    const text = `from transformers import AutoModelForCausalLM
+model = AutoModelForCausalLM.from_pretrained("./model")
+loader = torch.utils.data.DataLoader(data, batch_size=2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for batch in loader:
+    outputs = model(**batch)
+    outputs.loss.backward()
+    optimizer.step()
+`;
+    const files = { "train.py": text, "model/config.json": JSON.stringify(TINY_LLAMA) };
+    const kept = async (transformers: string) => {
+      const inputs = await gatherFiles({ ...files, "requirements.txt": `transformers==${transformers}\n` }, "train.py");
+      return resolveRun(inputs, {}).run?.loop?.keepsCache;
+    };
+    assert.deepEqual([await kept("4.51.3"), await kept("4.56.0")], ["as-made", "copies"]);
   });
 
   it("clips, accumulates and compiles where it says so", async () => {

@@ -108,7 +108,7 @@ const RUNS: Readonly<Record<string, () => Widened>> = {
     graphs: llama,
   }),
   cudnn: () =>
-    of({ model_type: "resnet" }, { task: "image-cls", imageSize: 384, microBatchSize: 4, sequenceLength: 0 }),
+    of({ model_type: "resnet" }, { task: "image-cls", imageSize: 384, microBatchSize: 8, sequenceLength: 0 }),
   cusolver: decomposed,
   "raised-head": () => ({ run: causalRun({ trainer }), graphs: graphsWithTrainers("llama") }),
   scatter: picked,

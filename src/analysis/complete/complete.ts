@@ -12,6 +12,7 @@ import { gib, t } from "../messages";
 import { effectOf } from "../messages/effects";
 import type { RunAnalysis } from "../run-analysis";
 import type { LoadedDocument } from "../store";
+import { needsMore } from "../verdict";
 import { type CallContext, pythonContext, shellContext, tomlContext } from "./code-context";
 import { jsonContext, type TypingContext, yamlContext } from "./context";
 
@@ -189,8 +190,9 @@ function overrideOf(spec: KeySpec, value: string): string {
 function peakOf(analysis: RunAnalysis, override: string, value: string): string {
   // A half-typed value may leave the run without an estimate; each value offered has its own.
   if (analysis.inputs.graphs === undefined) return "";
-  const { estimate, verdict } = analysis.vary({ [override]: value }, "peaks");
+  const variant = analysis.vary({ [override]: value }, "peaks");
+  const { estimate } = variant;
   if (estimate === undefined) return "";
-  const fits = verdict === "does-not-fit" ? " ✗" : "";
+  const fits = needsMore(variant) ? " ✗" : "";
   return `${gib(estimate.usedPeakBytes)} GiB${fits}`;
 }

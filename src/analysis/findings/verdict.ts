@@ -1,7 +1,8 @@
 /** The one finding that answers the question: does it fit. Placed at the cheapest lever the documents hold. */
 
+import type { Estimate } from "../../core/report/estimate";
 import type { SettingName } from "../../terms/settings";
-import { say } from "../../words/message";
+import { type Message, say } from "../../words/message";
 import { fewestOf } from "../gpu-count";
 import { largestBatchAlone, largestEvaluationBatch } from "../levers/batch";
 import { deviceLabel, size, t } from "../messages";
@@ -59,14 +60,7 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
       {
         code: "tight",
         severity: "warning",
-        message:
-          estimate.usedPeakBytes > usable
-            ? say("tight.pool", { device, used: size(estimate.usedPeakBytes), usable: size(usable) })
-            : say("tight", {
-                device,
-                spare: size(usable - estimate.usedPeakBytes),
-                band: size(estimate.band.highBytes - estimate.usedPeakBytes),
-              }),
+        message: tightness(estimate, usable, device),
         ...at,
       },
     ];
@@ -92,6 +86,20 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
         : { fixes: [set("fix.evaluation-batch", { batch }, true, [{ name: "eval_batch_size", value: batch }])] }),
     },
   ];
+}
+
+/** What makes it tight: the pool that the device holds back, a band that begins below the device's size, or one that ends above it. */
+function tightness(
+  { usedPeakBytes, releases, band: { lowBytes, highBytes } }: Estimate,
+  usable: number,
+  device: string,
+): Message {
+  const used = size(usedPeakBytes);
+  if (usedPeakBytes <= usable)
+    return say("tight", { device, spare: size(usable - usedPeakBytes), band: size(highBytes - usedPeakBytes) });
+  return releases === undefined
+    ? say("tight.band", { device, used, usable: size(usable), low: size(lowBytes) })
+    : say("tight.pool", { device, used, usable: size(usable) });
 }
 
 /** Settings that mean several GPUs. */

@@ -20,6 +20,7 @@ import type { RunAnalysis, Variant } from "../run-analysis";
 import type { Place } from "../settings";
 import { uncountedKeys } from "../uncounted";
 import { baseName } from "../uris";
+import { needsMore } from "../verdict";
 import { LIBRARIES, NEWEST } from "../versions";
 import { ALIASES, CURVES, type Curve } from "./curves";
 
@@ -163,7 +164,7 @@ function curveTable(tried: readonly Tried[], curve: Curve, base: Variant, locale
   const head = tried.map(({ value }) => bold(value, shownValue(value, locale)));
   const peaks = tried.map(({ value, variant }) => {
     const used = gib(variant.estimate?.usedPeakBytes ?? 0);
-    return bold(value, variant.verdict === "does-not-fit" ? `${used} ✗` : used);
+    return bold(value, needsMore(variant) ? `${used} ✗` : used);
   });
   return [
     `| ${t(locale, curve.label)} | ${head.join(" | ")} |`,
@@ -262,7 +263,7 @@ function growth(from: Estimate | undefined, to: Estimate | undefined, locale: Lo
 /** The largest micro-batch that fits, with the accumulation that keeps the global batch. */
 function largestLine(analysis: RunAnalysis): string | undefined {
   const { base, locale } = analysis;
-  if (base.verdict !== "does-not-fit") return undefined;
+  if (!needsMore(base)) return undefined;
   const alone = largestBatchAlone(analysis);
   const kept = largestBatch(analysis);
   if (analysis.cutShort) return undefined;

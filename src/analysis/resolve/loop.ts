@@ -24,8 +24,10 @@ export function loopOf(
   config: ModelConfig,
   checkpointed: boolean,
 ): Pick<TrainingRun, "loop"> {
-  const holds = c.settings.string("loop_holds");
-  if (holds !== "nothing" && holds !== "loss" && holds !== "outputs") return {};
+  const held = c.settings.string("loop_holds");
+  if (held !== "nothing" && held !== "loss" && held !== "outputs") return {};
+  // transformers/cache_utils.py: DynamicLayer.update joins them to nothing since 4.56, which copies them
+  const keepsCache = holds("transformers<4.56", c.libraries) ? "as-made" : "copies";
   const caches =
     WRITES.has(task) &&
     !checkpointed &&
@@ -33,10 +35,10 @@ export function loopOf(
     (c.settings.boolean("use_cache") ?? config["use_cache"]) !== false;
   return {
     loop: {
-      holds,
+      holds: held,
       ...(c.settings.boolean("loop_zeros_late") === true ? { zerosLate: true } : {}),
       ...(c.settings.boolean("loop_keeps_dtype") === true ? { keepsDtype: true } : {}),
-      ...(c.settings.boolean("loop_keeps_cache") === true && caches ? { keepsCache: true } : {}),
+      ...(c.settings.boolean("loop_keeps_cache") === true && caches ? { keepsCache } : {}),
     },
   };
 }

@@ -3,6 +3,7 @@
  * aten/src/ATen/native/transformers/cuda/flash_attn/flash_api.cpp (mha_bwd): float32 accumulation of the query's gradient
  * and one float32 per row; with grouped queries also the gradients of keys and values at the query's number of heads.
  */
+import { ELEMENT_BYTES } from "./dtype";
 import type { Ledger } from "./ledger";
 
 const FLASH_BACKWARD = "_scaled_dot_product_flash_attention_backward";
@@ -15,22 +16,43 @@ function inside(query: number, key: number, value: number): number {
   return 2 * query + (2 * query) / NARROWEST_HEAD + expanded;
 }
 
-/**
- * Most that cuDNN takes inside one convolution: kernels for tensor cores want channels last, so input and output of a
- * tensor that has them first are rearranged in the workspace. 0 where nothing is convolved. Source: the layouts of cuDNN's
- * developer guide ("Tensor Core Operations"); which kernel runs is decided on the card.
- */
-export function convolutionWorkspace(ledger: Ledger): number {
-  return largest(ledger, "convolution") + largest(ledger, "convolution_backward");
+/** What a block that cuDNN writes is: the result of a convolution, or a gradient of one. */
+const CONVOLUTIONS = ["convolution", "convolution_backward"] as const;
+export type Convolution = (typeof CONVOLUTIONS)[number];
+
+/** Bytes that cuDNN may take while it writes a block, for those that it writes. */
+export interface Workspaces {
+  readonly bytes: ReadonlyMap<number, number>;
+  /** Which of the blocks results or gradients are. */
+  readonly kinds: ReadonlyMap<number, Convolution>;
+  readonly largest: number;
 }
 
-function largest(ledger: Ledger, operator: string): number {
-  const makes = ledger.labelsOf(operator);
-  if (makes === null) return 0;
-  const { bytes, labelIndices } = ledger;
-  let most = 0;
-  for (let id = 0; id < bytes.length; id++) if (makes[labelIndices[id]!] === 1) most = Math.max(most, bytes[id]!);
-  return most;
+/**
+ * cuDNN's kernels for tensor cores want channels last: what a convolution of tensors that have them first reads and writes is
+ * rearranged in a workspace. Convolutions of each channel by itself are PyTorch's own kernels unless they are in float16.
+ * Null where nothing is convolved. Which kernel runs is decided on the card: these are the most that a rearranging one takes.
+ * Source: cuDNN's developer guide ("Tensor Core Operations"); aten/src/ATen/native/Convolution.cpp, use_cudnn_depthwise.
+ */
+export function convolutionWorkspaces(ledger: Ledger): Workspaces | null {
+  const bytes = new Map<number, number>();
+  const kinds = new Map<number, Convolution>();
+  let largest = 0;
+  for (const kind of CONVOLUTIONS) {
+    const makes = ledger.labelsOf(kind);
+    if (makes === null) continue;
+    for (let id = 0; id < ledger.count; id++) {
+      const product = makes[ledger.labelIndices[id]!] === 1 ? ledger.workOf(id)?.product : undefined;
+      if (product?.convolution !== "channels-first") continue;
+      const { count, columns, rows, dtype } = product;
+      if (count > 1 && columns === 1 && dtype !== "float16") continue;
+      const size = ledger.readsOf(id) + count * rows * columns * ELEMENT_BYTES[dtype];
+      bytes.set(id, size);
+      kinds.set(id, kind);
+      largest = Math.max(largest, size);
+    }
+  }
+  return bytes.size === 0 ? null : { bytes, kinds, largest };
 }
 
 /** How much higher the peak is with what kernels allocate inside themselves; 0 when it lies elsewhere. */

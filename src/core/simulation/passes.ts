@@ -112,7 +112,7 @@ export class Passes {
   private caching(program: Program): PassFactory {
     const heads = Number(program.view.scope("num_key_value_heads") ?? 0);
     return (way) => {
-      const cache = new KeptCache(heads);
+      const cache = new KeptCache(heads, this.setup.run.loop?.keepsCache !== "as-made");
       const interpreter = this.interpretersOf(program, cache)(way);
       return {
         get foldings() {

@@ -1,6 +1,8 @@
 /** What kernels take beside their tensors, and which of them run. */
 import { say } from "../../words/message";
-import { convolutionWorkspace } from "../engine/kernels";
+import { reservedPeak } from "../allocator/replay";
+import { type Convolution, convolutionWorkspaces } from "../engine/kernels";
+import { streamOf, withMoments } from "../pool";
 import type { ComponentKind } from "../report/estimate";
 import type { EffectRule } from "./types";
 
@@ -48,14 +50,31 @@ const ENGINE_COPIES: EffectRule = {
 /** Convolutions whose workspace is too small to be said. */
 const SMALL_WORKSPACE = 64 * 2 ** 20;
 
+/**
+ * A workspace is a block of the pool for a moment. The next tensor takes the segment it leaves, and the next workspace needs another:
+ * the pool comes to more than the largest of them. What it comes to with one for every gradient, and for every result, is replayed;
+ * partial sums of a kernel that splits its product are as much again as the largest.
+ */
 const WORKSPACES: EffectRule = {
   id: "cudnn",
-  source: "cuDNN's developer guide, Tensor Core Operations; engine/kernels.ts, convolutionWorkspace",
-  effects: ({ ledger }) => {
-    const moreBytes = convolutionWorkspace(ledger);
-    return moreBytes < SMALL_WORKSPACE
-      ? []
-      : [{ what: say("engine.cudnn"), settleWith: "cudnn", moreBytes, lessBytes: 0 }];
+  source:
+    "cuDNN's developer guide, Tensor Core Operations; aten/src/ATen/native/cudnn/Conv_v8.cpp, run_conv_plan; engine/kernels.ts, convolutionWorkspaces",
+  effects: ({ run, ledger, simulation }) => {
+    const workspaces = convolutionWorkspaces(ledger);
+    if (workspaces === null || workspaces.largest < SMALL_WORKSPACE) return [];
+    const stream = streamOf(ledger, run);
+    const reserved = (kinds: readonly Convolution[]): number => {
+      const sizeAfter = (id: number): number =>
+        kinds.some((kind) => kind === workspaces.kinds.get(id)) ? workspaces.bytes.get(id)! : 0;
+      return reservedPeak(withMoments(stream, sizeAfter), simulation.loadedEvents, run.allocator);
+    };
+    const pools = run.expandableSegments
+      ? [0]
+      : [reserved(["convolution_backward"]), reserved(["convolution", "convolution_backward"])].map(
+          (bytes) => bytes - reserved([]),
+        );
+    const moreBytes = Math.max(0, ...pools) + workspaces.largest;
+    return [{ what: say("engine.cudnn"), settleWith: "cudnn", moreBytes, lessBytes: 0 }];
   },
 };
 

@@ -103,6 +103,7 @@ export const ANALYSIS = {
   "does-not-fit.largest": " Largest micro-batch that fits: {batch}.",
   "does-not-fit.evaluation": " Training itself fits: the largest evaluation batch that does is {batch}.",
   "does-not-fit.none": " Even batch size 1 does not fit.",
+  "tight.band": "Tight on {device}: {used} of {usable} estimated, but the band begins at {low}, which would fit.",
   "tight.pool":
     "Tight on {device}: pool {used} of {usable}. The allocator must free blocks in each step; expandable segments need less.",
   tight: "Tight on {device}: fits on paper with {spare} to spare, less than the band's +{band}.",

@@ -86,6 +86,7 @@ export const ANALYSIS: Readonly<Record<keyof typeof EN, string>> = {
   "does-not-fit.largest": "能放下的最大微批大小：{batch}。",
   "does-not-fit.evaluation": "训练本身放得下：能放下的最大评估批大小为 {batch}。",
   "does-not-fit.none": "微批大小为 1 也放不下。",
+  "tight.band": "{device} 很紧张：估计 {used} / {usable}，但误差带从 {low} 开始，那样放得下。",
   "tight.pool": "{device} 上很紧张：内存池 {used} / {usable}。分配器每步都要归还空闲块；可扩展内存段需要更少。",
   tight: "{device} 很紧张：理论上能放下，剩余 {spare}，小于误差带的 +{band}。",
   "related.setting": "{name} = {value}",

@@ -289,7 +289,7 @@ export function runOf(c: Case): TrainingRun {
           loop: {
             holds: c.loop.holds,
             keepsDtype: true as const,
-            ...written({ keepsCache: c.loop.caches || undefined, zerosLate: c.loop.zeros_late }),
+            ...written({ keepsCache: c.loop.caches ? "copies" : undefined, zerosLate: c.loop.zeros_late }),
           },
         }
       : {}),

@@ -1,6 +1,7 @@
 /**
  * A key-value cache that a model's outputs keep although nothing is generated (`use_cache` of the config): keys and values
- * are joined to nothing, which copies them. Source: transformers/cache_utils.py (DynamicLayer.update).
+ * are joined to nothing, which copies them. Before 4.56 the first ones are kept as they are, views with all of what they view.
+ * Source: transformers/cache_utils.py (DynamicLayer.update; `self.keys = key_states` up to 4.55).
  */
 import { type DType, promote } from "../../engine/dtype";
 import type { AttentionCache, AttentionOperandPair } from "../../engine/interpreter/options";
@@ -14,10 +15,20 @@ const TOKENS = 2;
 export class KeptCache implements AttentionCache {
   private readonly kept: Tensor[] = [];
 
-  /** @param heads heads of keys and values before they are repeated */
-  constructor(private readonly heads: number) {}
+  /**
+   * @param heads heads of keys and values before they are repeated
+   * @param copies whether the library copies them
+   */
+  constructor(
+    private readonly heads: number,
+    private readonly copies = true,
+  ) {}
 
   update(torch: Torch, _queries: number, key: Tensor, value: Tensor, repeats: boolean): AttentionOperandPair {
+    if (!this.copies && !repeats) {
+      this.kept.push(key.retain(), value.retain());
+      return { key: key.retain(), value: value.retain() };
+    }
     // Both begin as empty tensors of the keys' dtype, so the values are promoted to it (lazy_initialization).
     const dtypes = [key.dtype, promote(key.dtype, value.dtype)] as const;
     const copied = [key, value].map((tensor, k) => {
