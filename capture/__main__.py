@@ -234,7 +234,7 @@ def main():
     o.add_argument("--family", nargs="+", required=True)
     o.add_argument("--task", nargs="*")
     o.add_argument("--attention", nargs="*")
-    o.add_argument("--out", type=pathlib.Path, default=OUT.parent.parent / ".releases")
+    o.add_argument("--out", type=pathlib.Path, required=True, help="a folder outside of the repository, one more inside for each release")
     o.add_argument("--trace", action="store_true", help="print the Python traceback of a failure")
     o.set_defaults(run=earlier)
     f = commands.add_parser("families", help="write models/FAMILIES.md: what is captured, and why the rest is not")
