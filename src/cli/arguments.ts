@@ -12,7 +12,7 @@ export interface Allow {
 }
 
 export interface Request {
-  readonly command: "check" | "plan" | "explain" | "devices" | "models";
+  readonly command: "check" | "plan" | "explain" | "snapshot" | "devices" | "models";
   readonly paths: readonly string[];
   readonly device: string | undefined;
   readonly deviceCount: number | undefined;
@@ -49,11 +49,13 @@ export const COMMANDS: readonly { readonly name: Command; readonly paths: boolea
   { name: "check", paths: true, help: "estimate every run of the files or folders and report what is wrong" },
   { name: "plan", paths: true, help: "list the changes that make a run fit, best first" },
   { name: "explain", paths: true, help: "say what happened where a log (or -, the input) ran out of memory" },
+  { name: "snapshot", paths: true, help: "sum up a memory snapshot (pickle) or a profiler's trace (JSON)" },
   { name: "devices", paths: false, help: "list the GPUs that --device knows by name" },
   { name: "models", paths: false, help: "list the models that are known by name" },
 ];
 
 const CONFIG_COMMANDS: readonly Command[] = ["check", "plan", "explain"];
+const ONE_FILE: readonly Command[] = ["explain", "snapshot"];
 const PLAN_COMMANDS: readonly Command[] = ["plan", "explain"];
 
 /** Every option. */
@@ -75,7 +77,7 @@ const OPTIONS: readonly Option[] = [
   {
     name: "--format",
     value: "FORMAT",
-    commands: ["check", "plan", "explain", "devices", "models"],
+    commands: ["check", "plan", "explain", "snapshot", "devices", "models"],
     choices: (command) => (command === "check" ? ["text", "json", "sarif"] : ["text", "json"]),
     help: "text (default), json, or sarif for check",
   },
@@ -95,7 +97,7 @@ const OPTIONS: readonly Option[] = [
   {
     name: "--locale",
     value: "LOCALE",
-    commands: CONFIG_COMMANDS,
+    commands: [...CONFIG_COMMANDS, "snapshot"],
     help: "language of messages: en, zh-cn (text follows LANG)",
   },
   { name: "--keep-numerics", value: "", commands: PLAN_COMMANDS, help: "only plans that compute the same results" },
@@ -169,7 +171,7 @@ export function parseArguments(argv: readonly string[]): Parsed {
   }
 
   if (command.paths && paths.length === 0) return usage(`${command.name} needs at least one file or folder`);
-  if (command.name === "explain" && paths.length > 1) return usage("explain takes one log");
+  if (ONE_FILE.includes(command.name) && paths.length > 1) return usage(`${command.name} takes one file`);
   if (!command.paths && paths.length > 0) return usage(`${command.name} takes no path`);
   const count = values.get("--devices");
   if (count !== undefined && !/^[1-9]\d{0,6}$/.test(count))

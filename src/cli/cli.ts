@@ -11,6 +11,8 @@ import { allPrintable, inJson, printable } from "../words/printable";
 import { helpText, parseArguments, type Request } from "./arguments";
 import { deviceList, type ListedDevice, type ListedModel, modelList } from "./catalogues";
 import { explainCommand } from "./evidence/explain";
+import { languageOf } from "./evidence/language";
+import { snapshotCommand } from "./evidence/snapshot";
 import { exitStatus } from "./exit";
 import { toSarif } from "./sarif";
 import { checkText, planText, type TextContext } from "./text";
@@ -41,12 +43,6 @@ export interface Parts {
 /** JSON for a program to read: one line, as it may be large. */
 function json(value: unknown): string {
   return `${inJson(JSON.stringify(value))}\n`;
-}
-
-/** Language asked for; a person's terminal says it too (POSIX `LC_ALL`, `LC_MESSAGES`, `LANG`), a program's does not. */
-function languageOf(request: Request, io: Io): string | undefined {
-  if (request.locale !== undefined || request.format !== "text") return request.locale;
-  return io.env["LC_ALL"] || io.env["LC_MESSAGES"] || io.env["LANG"];
 }
 
 /** Reads every document that a plan edits, so that text reports can show the lines. */
@@ -136,6 +132,7 @@ export async function main(argv: readonly string[], io: Io, parts: Parts): Promi
         named: request.paths.map((path) => resolve(io.cwd, path)),
       });
       if (request.command === "check" || request.command === "plan") return reportOn(request, runtime, io, parts);
+      if (request.command === "snapshot") return snapshotCommand(request, io);
       if (request.command === "explain") return explainCommand(request, runtime, io, parts);
       const list =
         request.command === "devices" ? deviceList(parts.devices) : modelList(await parts.readModels(runtime));

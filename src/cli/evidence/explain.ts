@@ -9,6 +9,7 @@ import { allPrintable } from "../../words/printable";
 import type { Request } from "../arguments";
 import type { Io, Parts } from "../cli";
 import { words } from "../words";
+import { languageOf } from "./language";
 
 /** Configs of the log's folder that are looked at. */
 const MOST_CONFIGS = 40;
@@ -54,9 +55,7 @@ export async function explainCommand(request: Request, runtime: Runtime, io: Io,
     request.config === undefined
       ? (await analyzer.discover(folder)).configs.slice(0, MOST_CONFIGS)
       : [uriOf(resolve(io.cwd, request.config))];
-  const language =
-    request.locale ??
-    (request.format === "text" ? io.env["LC_ALL"] || io.env["LC_MESSAGES"] || io.env["LANG"] : undefined);
+  const language = languageOf(request, io);
   const explanations = await explainLog(
     log,
     {

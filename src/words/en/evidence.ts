@@ -60,4 +60,21 @@ export const EVIDENCE = {
   "oom.advice-workspace": "Leave the pool less: any of the run's savings makes room for the library, too",
   "oom.advice-config": "With the run's config beside the log, the smallest change that fits is told",
   "oom.none": "Nothing here says that memory ran out",
+
+  // Recordings of memory
+  "recording.code": "It asks for `{what}` to be run: only data is read, nothing of a pickle is executed",
+  "recording.broken": "It cannot be read: {what} at byte {at}",
+  "recording.large": "It holds more than is read ({what})",
+  "recording.other": "It holds no recording of memory; expected is what `torch.cuda.memory._dump_snapshot` writes",
+  "recording.device": "GPU {device}: {entries} entries, {tensors} tensors",
+  "recording.peak": "Peak {size} allocated in {part}, {reserved} reserved",
+  "recording.peak-alone": "Peak {size} allocated in {part}",
+  "recording.no-trace": "{size} allocated; no history was recorded, so there is no timeline",
+  "recording.pool": "At the end: {reserved} reserved, {allocated} allocated, {segments} segments",
+  "recording.gaps": "{gaps} lie in gaps between tensors (largest {largest}), {cached} in segments that nothing uses",
+  "recording.alive": "Alive at the peak, by part of the run",
+  "recording.lines": "Alive at the peak, by line of source",
+  "recording.no-stack": "no stack recorded",
+  "recording.before": "before the recording",
+  "recording.failure": "Out of memory in {part}: {size} asked for with {alive} allocated and {free} free",
 } as const;
