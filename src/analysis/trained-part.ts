@@ -1,5 +1,5 @@
 /** Which class trains a model whose file has another name for it, or holds more than is trained. */
-import { table } from "../terms/table";
+import { factsOf, isKnownFamily } from "../core/graph/facts";
 
 type Config = Readonly<Record<string, unknown>>;
 
@@ -29,22 +29,21 @@ export function isThinker(family: string): boolean {
   return family.endsWith(THINKER) && SPEAK.has(family.slice(0, -THINKER.length));
 }
 
-/** Models of pictures and text whose text side alone the class for language models loads (MODEL_FOR_CAUSAL_LM_MAPPING_NAMES). */
-const TEXT_SIDES: Readonly<Record<string, string>> = table({
-  llama4: "llama4_text",
-  qwen3_5: "qwen3_5_text",
-  qwen3_5_moe: "qwen3_5_moe_text",
-});
-
 /**
  * The config of what a class loads of a model: `AutoModelForCausalLM` loads the text side of some that read pictures, too.
  *
  * @param loaded name of the class, where a script says it
  */
 export function partLoadedAs(config: Config, loaded: string | undefined): Config {
-  const side = TEXT_SIDES[String(config["model_type"])];
+  const side = factsOf(String(config["model_type"])).textSide;
   const text = config["text_config"];
-  if (loaded !== "AutoModelForCausalLM" || side === undefined || typeof text !== "object" || text === null)
+  if (
+    loaded !== "AutoModelForCausalLM" ||
+    side === undefined ||
+    !isKnownFamily(side) ||
+    typeof text !== "object" ||
+    text === null
+  )
     return config;
   return { ...text, model_type: side };
 }

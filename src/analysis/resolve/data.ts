@@ -1,5 +1,6 @@
 /** Batch, sequence and image sizes. */
 
+import { factsOf } from "../../core/graph/facts";
 import type { ModelConfig, Task, TrainingRun } from "../../core/training/run";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
@@ -156,16 +157,7 @@ function sequenceLengthOf(c: ResolveContext, config: ModelConfig): number {
 /** Positions of texts beside pictures where a config leaves them out (CLIPTextConfig, SiglipTextConfig). */
 const TEXT_POSITIONS: Readonly<Record<string, number>> = table({ clip: 77, siglip: 64, siglip2: 64 });
 
-/**
- * Families whose positions count from behind the padding's id (`create_position_ids_from_input_ids` of their modeling files): the
- * rows of the table up to it are no token's.
- */
-const COUNTS_FROM_PADDING: ReadonlySet<string> = new Set(
-  (
-    "roberta xlm-roberta xlm-roberta-xl camembert data2vec-text ibert longformer luke mpnet roberta-prelayernorm xmod " +
-    "layoutlmv3 lilt markuplm esm"
-  ).split(" "),
-);
+/** The padding's id where a config has none (config classes of RoBERTa and its kin). */
 const PADDING = 1;
 
 /** Positions that the model has for tokens, its text side's where it has sides. */
@@ -173,7 +165,7 @@ function positionsOf(config: ModelConfig): number {
   const text = partOf(config, "text_config");
   const family = String(config["model_type"]);
   const stated = config["max_position_embeddings"] ?? config["n_positions"] ?? text["max_position_embeddings"];
-  const reserved = COUNTS_FROM_PADDING.has(family) ? Number(config["pad_token_id"] ?? PADDING) + 1 : 0;
+  const reserved = factsOf(family).countsFromPadding ? Number(config["pad_token_id"] ?? PADDING) + 1 : 0;
   return Number(stated ?? TEXT_POSITIONS[family] ?? Number.POSITIVE_INFINITY) - reserved;
 }
 

@@ -1,18 +1,11 @@
 /** What a loop other than the Trainer's does with a micro-batch's results and with the gradients. */
+import { factsOf } from "../../core/graph/facts";
 import type { ModelConfig, Task, TrainingRun } from "../../core/training/run";
 import { holds } from "../versions";
 import type { ResolveContext } from "./context";
 
 /** Tasks whose models write texts, token after token where they generate. */
 const WRITES: ReadonlySet<Task> = new Set(["causal-lm", "seq2seq-lm", "image-text-to-text", "speech-seq2seq"]);
-
-/** Families whose code switches `use_cache` off where labels are given (`forward` of their modeling files). */
-const CACHELESS: ReadonlySet<string> = new Set(
-  (
-    "bart bigbird_pegasus blenderbot blenderbot-small florence2 fsmt kosmos-2 kosmos-2.5 led marian mbart mvp pegasus pegasus_x " +
-    "plbart seamless_m4t seamless_m4t_v2"
-  ).split(" "),
-);
 
 /**
  * What the loop's names hold. Without checkpointing, which switches it off, models that write keep a cache (`use_cache` of their
@@ -31,7 +24,7 @@ export function loopOf(
   const caches =
     WRITES.has(task) &&
     !checkpointed &&
-    !CACHELESS.has(String(config["model_type"])) &&
+    factsOf(String(config["model_type"])).cacheless?.includes(task) !== true &&
     (c.settings.boolean("use_cache") ?? config["use_cache"]) !== false;
   return {
     loop: {

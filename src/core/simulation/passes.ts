@@ -5,8 +5,8 @@ import type { AttentionCache, InterpreterOptions, Wrapper } from "../engine/inte
 import { LAYERS_TO_SETTLE } from "../engine/offload";
 import type { Torch } from "../engine/torch";
 import type { RunSizes } from "../graph/config";
-import { readsDropoutFromModule } from "../graph/dropout";
 import type { Scope } from "../graph/expression";
+import { factsOf } from "../graph/facts";
 import type { TrainerGraph } from "../graph/types";
 import { promptSizes } from "../training/adapters/prompt-sizes";
 import { wrapperOf } from "../training/adapters/wrapper";
@@ -74,7 +74,7 @@ export class Passes {
       ...(model.settling?.isPending ? { settling: model.settling } : {}),
       ...(model.parametrized.size > 0 ? { parametrized: model.parametrized } : {}),
       loadDtype,
-      ...(readsDropoutFromModule(run.model.family) ? { attentionDropoutModule: true } : {}),
+      ...(factsOf(run.model.family).dropoutFromModule === true ? { attentionDropoutModule: true } : {}),
       checkpointing: checkpointingOf(run),
       adapted: run.adapter !== null,
       layerSignature: way === "none" ? null : this.signature,

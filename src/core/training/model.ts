@@ -2,6 +2,7 @@
  * The model after loading: parameters and buffers on the device, and what adapters and quantization put in place of
  * leaf modules.
  */
+
 import { matchesPattern } from "../../terms/pattern";
 import { type DType, ELEMENT_BYTES } from "../engine/dtype";
 import type { ModuleForward, ParameterWrapper } from "../engine/interpreter/options";
@@ -10,6 +11,7 @@ import { hostTensor, type Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import type { ConfigView } from "../graph/config";
 import { truthy } from "../graph/expression";
+import { factsOf } from "../graph/facts";
 import type { ArchitectureGraph } from "../graph/types";
 
 import { adapt, embeddingOf } from "./adapters";
@@ -24,7 +26,6 @@ import { linear4bit, type PackedWeight, packWeight } from "./quantization/bitsan
 import { float8Linear } from "./quantization/float8";
 import { linearGrouped, packGrouped } from "./quantization/grouped";
 import { linear8bit, packInt8 } from "./quantization/int8";
-import { keptWhole } from "./quantization/kept";
 import { engineLinear, engineWorkspace } from "./quantization/transformer-engine";
 import type { AdapterSpec, Float8Spec, QuantizationSpec } from "./run";
 import type { TrainedSpec } from "./specs/trained";
@@ -229,14 +230,16 @@ function isPacked({ options }: Loading, item: PlacedTensor): boolean {
   const { quantization, head } = options;
   if (quantization === null || !item.name.endsWith(".weight") || !packs(quantization, item.module)) return false;
   const path = item.name.slice(0, -".weight".length);
-  const left = [...(quantization.skipModules ?? []), ...keptWhole(options.family)];
+  const left = [...(quantization.skipModules ?? []), ...(factsOf(options.family).keptInFloat32 ?? [])];
   return path !== head && !left.some((pattern) => isSkipped(path, pattern));
 }
 
 /** A linear layer of a packed model in float16 whose class keeps it in float32. */
 function asKept({ options }: Loading, item: PlacedTensor): PlacedTensor {
   if (options.quantization === null || item.dtype !== "float16" || item.module !== "Linear") return item;
-  return keptWhole(options.family).some((pattern) => isSkipped(item.name.replace(/\.[^.]+$/, ""), pattern))
+  return (factsOf(options.family).keptInFloat32 ?? []).some((pattern) =>
+    isSkipped(item.name.replace(/\.[^.]+$/, ""), pattern),
+  )
     ? { ...item, dtype: "float32" }
     : item;
 }

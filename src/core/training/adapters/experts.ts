@@ -10,6 +10,7 @@ import { permute, view } from "../../engine/ops/layout";
 import { baddbmmOperator, matmul } from "../../engine/ops/linear";
 import type { Tensor } from "../../engine/tensor";
 import type { Torch } from "../../engine/torch";
+import { factsOf } from "../../graph/facts";
 import type { PlacedTensor } from "../placed";
 import type { AdapterSpec } from "../run";
 import { adapterDtype, castInput, done, parameter } from "./layer";
@@ -17,27 +18,6 @@ import { isLinear, named } from "./targets";
 
 /** Names of separate matrices with the parameter that holds them now. */
 type Names = Readonly<Record<string, string>>;
-
-const QWEN: Names = {
-  gate: "gate.weight",
-  gate_proj: "gate_up_proj",
-  up_proj: "gate_up_proj",
-  down_proj: "down_proj",
-};
-const MIXTRAL: Names = { gate: "gate.weight", w1: "gate_up_proj", w3: "gate_up_proj", w2: "down_proj" };
-
-/** Families whose targets peft converts (`_MODEL_TO_CONVERSION_PATTERN` of transformers, as peft reads it). */
-const CONVERTED: ReadonlyMap<string, Names> = new Map([
-  ...["minimax", "minimax_m2", "mixtral"].map((family) => [family, MIXTRAL] as const),
-  ...[
-    ...["afmoe", "cohere2_moe", "deepseek_v2", "deepseek_v3", "deepseek_v32", "dots1", "ernie4_5_moe", "exaone_moe"],
-    ...["flex_olmo", "glm4_moe", "glm4_moe_lite", "glm4v_moe", "glm_moe_dsa", "hunyuan_v1_moe", "longcat_flash"],
-    ...["mellum", "olmoe", "qwen3_moe", "qwen3_next", "qwen3_omni_moe", "qwen3_omni_moe_thinker", "solar_open"],
-  ].map((family) => [family, QWEN] as const),
-]);
-
-/** Families whose experts are stored with their inputs before their outputs (`is_transposed`). */
-const TRANSPOSED: ReadonlySet<string> = new Set(["gpt_oss"]);
 
 /** What an adapter means for a family: the modules it is put on, and the parameters, by the end of their name. */
 export interface Converted {
@@ -53,7 +33,7 @@ export function convertTargets(
   placed: readonly PlacedTensor[],
   head: string | null,
 ): Converted {
-  const names = CONVERTED.get(family);
+  const names: Names | undefined = factsOf(family).convertedExperts;
   if (!/^(?:lora|dora)$/.test(adapter.type)) return { adapter, parameters: new Map() };
   const parameters = new Map((adapter.targetParameters ?? []).map((name) => [name, adapter.rank]));
   if (names === undefined) return { adapter, parameters };
@@ -117,7 +97,7 @@ export function parameterLora(
   weight: Tensor,
   family: string,
 ): ParameterLora {
-  const transposed = weight.rank === 3 && TRANSPOSED.has(family);
+  const transposed = weight.rank === 3 && factsOf(family).transposedExperts === true;
   const [experts, first, last] = weight.rank === 3 ? weight.sizes : [1, ...weight.sizes];
   const [outputs, inputs] = transposed ? [last, first] : [first, last];
   const dtype = adapterDtype(adapter, weight.dtype);

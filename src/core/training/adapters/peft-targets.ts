@@ -1,4 +1,7 @@
-/** Modules peft takes when none are named, by model type. Source: peft/utils/constants.py (0.21). */
+/**
+ * Modules peft takes when none are named, by model type. Source: peft/utils/constants.py of 0.21.2;
+ * `python -m capture.facts.peft_targets` writes this file.
+ */
 import { table } from "../../../terms/table";
 
 /** LoRA, VeRA, LoHa, LoKr, OFT and most others. */

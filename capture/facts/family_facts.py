@@ -1,0 +1,171 @@
+"""What the libraries' code says of every captured family, beside its graph: src/core/graph/family-facts.ts.
+
+usage: LD_PRELOAD=fakecuda.so python -m capture.facts.family_facts
+
+Each fact is asked of small models of the tasks that were captured, of their modeling files (read as syntax trees), or of peft's own
+tables. Families without a graph, whose relative stands in, are asked what their classes say.
+"""
+
+import ast
+import importlib.metadata
+import inspect
+import json
+import sys
+import textwrap
+
+from ..families.every_family import FAMILIES  # (environment before torch and transformers)
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from ..recording.embedders import branch
+from ..recording.environment import class_for, implementation
+from ..recording.graphs import point
+from ..recording.run import make_config
+from ..storing.stored import content_of
+from ..truth.receipts import ROOT
+
+OUT = ROOT / "src" / "core" / "graph" / "family-facts.ts"
+
+
+def tree_of(source):
+    return ast.parse(textwrap.dedent(source))
+
+
+def switches_cache_off(cls):
+    """The forward sets `use_cache = False` where labels are given."""
+    for node in ast.walk(tree_of(inspect.getsource(cls.forward))):
+        if isinstance(node, ast.If) and "labels is not None" in ast.unparse(node.test):
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Assign) and ast.unparse(inner) == "use_cache = False":
+                    return True
+    return False
+
+
+def counts_from_padding(module):
+    """Positions start behind the padding's id, in a table of weights as long as the config's positions."""
+    source = inspect.getsource(module)
+    if "create_position_ids_from_input_ids(" not in source.replace("def create_position_ids_from_input_ids(", ""):
+        return False
+    return any(
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func).endswith("Embedding")
+        and node.args
+        and ast.unparse(node.args[0]).endswith("max_position_embeddings")
+        and any(keyword.arg == "padding_idx" for keyword in node.keywords)
+        for node in ast.walk(ast.parse(source))
+    )
+
+
+def reads_dropout_from_module(module):
+    """The kernel of attention is given the rate of a module (`self.dropout.p`), which `disable_dropout_in_model` sets to zero."""
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == "p" and isinstance(node.value, ast.Attribute) and "dropout" in node.value.attr
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
+        if isinstance(node, ast.Attribute)
+    )
+
+
+def stores_experts_transposed(module):
+    """Experts' matrices have their inputs before their outputs (`use_experts_implementation(is_transposed=True)`)."""
+    return any(
+        isinstance(node, ast.keyword) and node.arg == "is_transposed" and getattr(node.value, "value", None) is True
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
+    )
+
+
+def text_sides():
+    """`model_type` of the text side that AutoModelForCausalLM loads alone, by that of the whole model."""
+    import transformers
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as causal
+
+    sides = {}
+    for family, name in causal.items():
+        own = getattr(transformers, name, None) if isinstance(name, str) else None
+        side = getattr(getattr(own, "config_class", None), "model_type", None)
+        if side not in (None, family) and "text_config" in getattr(transformers.CONFIG_MAPPING[family], "sub_configs", {}):
+            sides[family] = side
+    return sides
+
+
+def converted_experts():
+    """Names of experts' single matrices with the parameter that holds them, by `model_type`, as peft converts targets."""
+    from peft.utils import transformers_weight_conversion as peft_code
+
+    patterns, names = peft_code._MODEL_TO_CONVERSION_PATTERN, peft_code._MOE_TARGET_MODULE_MAPPING
+    fused = peft_code._MOE_FUSED_TARGETS
+    return {family: names[pattern] for family, pattern in patterns.items() if names.get(pattern) and fused.get(pattern)}
+
+
+def model_of(family, graph):
+    """The model that a stored graph was captured of, in small."""
+    settings, _ = point(FAMILIES[family], graph["task"], branch(family, graph), 0)
+    config = make_config(family, settings)
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.device("cuda"):
+        return class_for(graph["task"], config).from_config(config, **implementation(family, graph["attention"]))
+
+
+def of_modules(own, modules):
+    """Facts that the code says, of the model's own module and of all that its parts come from."""
+    facts = {
+        "countsFromPadding": counts_from_padding(own),
+        "dropoutFromModule": reads_dropout_from_module(own),
+        "transposedExperts": any(stores_experts_transposed(module) for module in modules),
+    }
+    return {name: True for name, holds in facts.items() if holds}
+
+
+def of_captured(family, graphs):
+    """Facts of a captured family, from a small model of each of its tasks."""
+    modules, kept, cacheless = set(), set(), set()
+    for task in sorted({graph["task"] for graph in graphs}):
+        model = model_of(family, next(graph for graph in graphs if graph["task"] == task))
+        modules |= {sys.modules[type(part).__module__] for part in model.modules() if "transformers.models" in type(part).__module__}
+        kept |= set(getattr(model, "_keep_in_fp32_modules", None) or [])
+        cacheless |= {task} if switches_cache_off(type(model)) else set()
+    lists = {"cacheless": sorted(cacheless), "keptInFloat32": sorted(kept)}
+    return of_modules(sys.modules[type(model).__module__], modules) | {name: found for name, found in lists.items() if found}
+
+
+def of_class(family):
+    """Facts of a family without a graph, which its relative stands in for: what its own classes say."""
+    import transformers
+
+    try:
+        model = transformers.MODEL_MAPPING.get(transformers.CONFIG_MAPPING[family], None)
+    except ValueError:  # the mapping names a class that the library does not have
+        return {}
+    module = sys.modules.get(getattr(model, "__module__", ""))
+    if not isinstance(model, type) or module is None:
+        return {}
+    classes = [one for _, one in inspect.getmembers(module, inspect.isclass) if one.__module__ == module.__name__]
+    kept = {name for one in classes for name in getattr(one, "_keep_in_fp32_modules", None) or []}
+    return of_modules(module, {module}) | ({"keptInFloat32": sorted(kept)} if kept else {})
+
+
+def main():
+    import transformers
+
+    facts = {}
+    for family in FAMILIES:
+        file = ROOT / "models" / "graphs" / f"{family}.json"
+        if file.exists():
+            facts[family] = of_captured(family, content_of(file.read_text())["graphs"])
+    for family in transformers.CONFIG_MAPPING:
+        if family not in facts and (found := of_class(family)):
+            facts[family] = found
+    for name, found in (("textSide", text_sides()), ("convertedExperts", converted_experts())):
+        for family, value in found.items():
+            facts.setdefault(family, {})[name] = value
+    rows = "".join(f"  {json.dumps(name)}: {json.dumps(found)},\n" for name, found in sorted(facts.items()))
+    versions = " and ".join(f"{name} {importlib.metadata.version(name)}" for name in ("transformers", "peft"))
+    OUT.write_text(
+        "/**\n * What the libraries' code says of families beside their graphs; a fact that does not hold is left out.\n"
+        f" * Source: {versions}; `python -m capture.facts.family_facts` writes this file.\n */\n"
+        'import { table } from "../../terms/table";\nimport type { FamilyFacts } from "./facts";\n\n'
+        f"export const FAMILY_FACTS: Readonly<Record<string, FamilyFacts>> = table({{\n{rows}}});\n"
+    )
+    print(len(facts), "families")
+
+
+if __name__ == "__main__":
+    main()

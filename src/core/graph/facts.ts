@@ -1,0 +1,32 @@
+/** What the libraries' code says of a family beside its graph, as it was captured. */
+import { FAMILY_FACTS } from "./family-facts";
+
+/** A fact that is left out does not hold. */
+export interface FamilyFacts {
+  /** Tasks whose class switches `use_cache` off where labels are given (`forward` of the modeling file). */
+  readonly cacheless?: readonly string[];
+  /** Modules that stay in float32 where the model is loaded in float16, and are never packed (`_keep_in_fp32_modules`). */
+  readonly keptInFloat32?: readonly string[];
+  /** Positions count from behind the padding's id: the table's rows up to it are no token's. */
+  readonly countsFromPadding?: true;
+  /** Attention reads its rate of dropout from a module, which `disable_dropout_in_model` finds; the others read a number. */
+  readonly dropoutFromModule?: true;
+  /** Experts' matrices have their inputs before their outputs (`is_transposed`). */
+  readonly transposedExperts?: true;
+  /** `model_type` of the text side that AutoModelForCausalLM loads alone. */
+  readonly textSide?: string;
+  /** Experts' single matrices with the parameter that holds them now, by which peft converts targets. */
+  readonly convertedExperts?: Readonly<Record<string, string>>;
+}
+
+const NONE: FamilyFacts = {};
+
+/** Facts of a family; none of one that nobody asked. */
+export function factsOf(family: string): FamilyFacts {
+  return FAMILY_FACTS[family] ?? NONE;
+}
+
+/** Whether a family was asked at all. */
+export function isKnownFamily(family: string): boolean {
+  return FAMILY_FACTS[family] !== undefined;
+}
