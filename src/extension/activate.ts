@@ -10,6 +10,7 @@ import { FailureHost, failureLinks } from "./explainFailure";
 import type { LocalCards } from "./localCard";
 import { PanelHost } from "./panel";
 import { PreviewHost } from "./preview";
+import { registerRecordings } from "./recordings";
 import { type CreateClient, Session } from "./session";
 import { createStatusItem } from "./statusItem";
 import { registerTools } from "./tools";
@@ -36,6 +37,7 @@ export function activateShared(context: vscode.ExtensionContext, create: CreateC
     panel,
     failures,
     failureLinks(failures),
+    registerRecordings(context, started, current),
     registerCommands({ context, session: started, panel, channel, current, previews, failures, localCards }),
     registerTools(started),
     createStatusItem(started, current),

@@ -20,8 +20,8 @@ export type HostToEvidence =
   | {
       readonly type: "snapshot";
       readonly label: string;
-      /** The file, as it is on disk. */
-      readonly bytes: ArrayBuffer;
+      /** URL of the file, to be read by the page. */
+      readonly file: string;
       /** The run's own estimate, to be drawn beside; null: no run is known. */
       readonly estimate: { readonly label: string; readonly points: readonly EstimatePoint[] } | null;
       readonly locale: string;

@@ -63,7 +63,7 @@ function adviceView(explanation: Explanation, index: number, { t, send }: Explan
               "span.buttons",
               null,
               h("button.primary", { attrs: named(t("apply")), on: { click: act("apply") } }, t("apply")),
-              h("button", { attrs: named(t("preview")), on: { click: act("preview") } }, t("preview")),
+              h("button.secondary", { attrs: named(t("preview")), on: { click: act("preview") } }, t("preview")),
             ),
       );
     }),

@@ -4,6 +4,7 @@ import { h, type PageNode } from "../dom/node";
 import { patchChildren } from "../dom/patch";
 import { explanationsView } from "./explanations";
 import { wordsOf } from "./messages";
+import { Recorder } from "./recorder";
 
 declare function acquireVsCodeApi(): { postMessage(message: EvidenceToHost): void };
 
@@ -13,9 +14,12 @@ const send = (message: EvidenceToHost): void => host.postMessage(message);
 
 let shown: HostToEvidence = { type: "nothing", label: "", message: "", locale: document.documentElement.lang };
 let outcome = "";
+let recorder: Recorder | undefined;
 
-function content(): readonly PageNode[] {
+function content(): readonly (PageNode | string | null)[] {
   switch (shown.type) {
+    case "snapshot":
+      return recorder?.view() ?? [];
     case "explanations":
       return explanationsView({ ...shown, t: wordsOf(shown.locale), send });
     case "nothing":
@@ -30,6 +34,7 @@ function render(): void {
     h("main", { key: "main" }, ...content()),
     h("p.outcome", { key: "outcome", attrs: { role: "status", "aria-live": "polite" } }, outcome),
   ]);
+  recorder?.rendered(root);
 }
 
 window.addEventListener("message", ({ data }: MessageEvent<HostToEvidence>) => {
@@ -37,6 +42,8 @@ window.addEventListener("message", ({ data }: MessageEvent<HostToEvidence>) => {
   else {
     shown = data;
     outcome = "";
+    recorder?.dispose();
+    recorder = data.type === "snapshot" ? new Recorder(data, send, render) : undefined;
   }
   render();
 });
