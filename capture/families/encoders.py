@@ -1,7 +1,7 @@
 """Families that read text both ways, and those that read one text and write another (`text.py` holds the decoders)."""
 
 from .family import Family, Option
-from ..recording.run import REGIMES
+from vram_lens.tracing.regimes import REGIMES
 from .shared import CLASSIFIER, ENCODER, SEQ2SEQ, T5_AXES, T5_DERIVED, bert, standard, t5
 from .usual_keys import drop
 from .text import HEADS, given, global_first, modern

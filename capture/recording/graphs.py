@@ -15,11 +15,12 @@ import transformers
 from ..families.composed import of_side
 from ..families.every_family import FAMILIES
 from ..families.family import Family, Option
-from .fit import Fitter, NotExplained, condition
-from .layers import functions
-from .run import REGIMES, make_config, run
+from vram_lens.tracing.fit import Fitter, NotExplained, condition
+from vram_lens.tracing.layers import functions
+from vram_lens.tracing.regimes import REGIMES
+from .run import make_config, run
 from ..families.usual_keys import LAYERS
-from .write import LISTED, graph
+from vram_lens.tracing.write import LISTED, graph
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
 

@@ -14,10 +14,10 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from .graphs import flat
-from .layers import functions
+from vram_lens.tracing.layers import functions
 from .record import trace
-from .run import REGIMES, Capture
-from .write import graph
+from vram_lens.tracing.regimes import REGIMES, Capture, described
+from vram_lens.tracing.write import graph
 
 GRIDS = tuple(f"{form}({side},{n})" if form else f"{side}//{n}" for side in ("I",) for n in (2, 4, 8, 16, 32) for form in ("ceil_div", ""))
 """Sides of the grids that a network halves a picture to, by how it rounds."""
@@ -165,18 +165,13 @@ def capture(library, name, sizes, labels, regime):
 
             with torch.autocast("cuda", dtype=regime.amp) if regime.amp else contextlib.nullcontext():
                 recorded = trace(model, batch, run)
-        owner = {
-            f"{path}.{n}".lstrip("."): type(module).__name__
-            for path, module in model.named_modules()
-            for n in [*module._parameters, *module._buffers]
-        }
-        described = lambda tensors: [(n, tuple(t.shape), t.dtype, owner[n]) for n, t in tensors]
+        parameters, buffers, _ = described(model)
         c = Capture(
             recorded,
             {"num_labels": labels},
             sizes,
-            described(model.named_parameters()),
-            described(model.named_buffers()),
+            parameters,
+            buffers,
             main_input="pixel_values",
             spelled=".*",
         )

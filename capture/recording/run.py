@@ -3,7 +3,6 @@
 import contextlib
 import copy
 import gc
-from dataclasses import dataclass, field
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -12,41 +11,12 @@ from .batches import MEDIA
 from .environment import asked, class_for, implementation, uncached
 from . import experts, shared_blocks, pictures, host_reads, releases, sound, picture_loops
 from .guards import unguard
-from .layers import first_list
-from .record import Trace, record
+from vram_lens.tracing.layers import first_list
+from vram_lens.tracing.regimes import FP32, REGIMES, Capture, described
+from .record import record
 
 # Models that are given a box on the page with every token.
 PAGES = ("layoutlm", "layoutlmv3", "lilt", "bros")
-
-BF16, FP32 = torch.bfloat16, torch.float32
-
-
-@dataclass(frozen=True)
-class Regime:
-    """How weights are loaded and what autocast does: the ways that tell a constant dtype from a followed one."""
-
-    load: torch.dtype
-    amp: torch.dtype | None = None
-    norms: torch.dtype | None = None
-
-
-REGIMES = (Regime(BF16), Regime(FP32), Regime(FP32, BF16), Regime(BF16, BF16), Regime(BF16, BF16, FP32))
-
-
-@dataclass(eq=False)
-class Capture:
-    """One trace with everything its numbers are explained by."""
-
-    trace: Trace
-    config: dict
-    sizes: dict
-    parameters: list = field(default_factory=list)
-    buffers: list = field(default_factory=list)
-    tied: dict = field(default_factory=dict)
-    frozen: frozenset = frozenset()  # parameters the library itself never trains
-    main_input: str = "input_ids"  # what the class says its input is
-    turns: dict = field(default_factory=dict)  # names of tensors in layers that are other layers'
-    spelled: str | None = None  # module lists that are not stacks of layers
 
 
 def make_config(family, settings):
@@ -154,21 +124,12 @@ def run(family, settings, task, attention, sizes, regime=REGIMES[0], inputs_foll
             amp = torch.autocast("cuda", dtype=regime.amp) if regime.amp else contextlib.nullcontext()
             with amp:
                 trace = record(model, batch, extra)
-        owner = {}
-        for path, module in model.named_modules():
-            for name in [*module._parameters, *module._buffers]:
-                owner[f"{path}.{name}".lstrip(".")] = type(module).__name__
-        params = [(n, tuple(p.shape), p.dtype, owner[n]) for n, p in model.named_parameters()]
-        buffers = [(n, tuple(p.shape), p.dtype, owner[n]) for n, p in model.named_buffers()]
-        first, tied = {}, {}
-        for n, p in model.named_parameters(remove_duplicate=False):
-            if id(p) in first:
-                tied[n] = first[id(p)]
-            first.setdefault(id(p), n)
+        params, buffers, tied = described(model)
         turns = shared_blocks.turns(tied, first_list)
-        if turns:  # what layers use in turn stands in each of them, for its place among them
-            params = [
-                (n, tuple(p.shape), p.dtype, owner[n])
+        if turns:
+            kinds_of = {path: type(module).__name__ for path, module in model.named_modules()}
+            params = [  # what layers use in turn stands in each of them, for its place among them
+                (n, tuple(p.shape), p.dtype, kinds_of[n.rpartition(".")[0]])
                 for n, p in model.named_parameters(remove_duplicate=False)
                 if n not in tied or n in turns
             ]

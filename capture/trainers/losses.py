@@ -18,10 +18,10 @@ import trl
 import trl.trainer.utils as trl_utils
 from transformers.modeling_outputs import BaseModelOutput, SequenceClassifierOutput
 
-from ..recording.fit import Fitter
-from ..recording.layers import functions
+from vram_lens.tracing.fit import Fitter
+from vram_lens.tracing.layers import functions
 from ..recording.record import Event, Value, trace
-from ..recording.write import merge, skeleton
+from vram_lens.tracing.write import merge, skeleton
 
 POINTS = 5
 

@@ -22,7 +22,7 @@ from transformers.modeling_outputs import BaseModelOutput, CausalLMOutput
 from trl.experimental.ppo import ppo_trainer as code
 from trl.experimental.utils import first_true_indices, get_reward
 
-from ..recording.layers import functions
+from vram_lens.tracing.layers import functions
 from .losses import POINTS, READS, Whole, _whole_log_probs, fitted, left
 from ..recording.record import Event, trace
 

@@ -7,10 +7,10 @@ import re
 from ..recording import heads
 from ..families.every_family import FAMILIES
 from ..recording.graphs import capture
-from ..recording.layers import Repeat
-from ..recording.run import REGIMES
+from vram_lens.tracing.layers import Repeat
+from vram_lens.tracing.regimes import REGIMES
 from ..storing.stored import content_of
-from ..recording.write import dtype_name, env_of, walk
+from vram_lens.tracing.write import dtype_name, env_of, walk
 
 GRAPHS = pathlib.Path(__file__).resolve().parent.parent.parent / "models" / "graphs"
 _NAME = re.compile(r"'[^']*'|[A-Za-z_][\w.]*")

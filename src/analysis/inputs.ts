@@ -347,6 +347,7 @@ async function graphsFor(
 ): Promise<FamilyGraphs | undefined> {
   const written = model?.kind === "found" ? WRITTEN[family]?.(model.config) : null;
   if (family === NNUNET || (written !== null && written !== undefined)) return written ?? undefined;
+  if (model?.kind === "found" && model.own !== undefined) return model.own.graphs;
   const own = await context.graphs(family, losses);
   if (own !== undefined || model?.kind !== "found") return own;
   for (const relative of [innerFamilyOf(model.config), relativeOf(model.config)]) {

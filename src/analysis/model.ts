@@ -3,12 +3,14 @@
  * order transformers itself looks (a local directory wins over a hub name).
  */
 
+import type { OwnGraphs } from "../core/graph/own";
 import type { ModelConfig, ModelSource } from "../core/training/run";
 import { nearest } from "../formats/suggest";
 import { plainValue } from "../formats/table";
 import { withoutEnding } from "../terms/text";
 import type { Catalogue, CatalogueEntry } from "./catalogue";
 import { guessModel } from "./guess";
+import { ownModel } from "./own-models";
 import type { Runtime } from "./runtime";
 import type { DocumentStore, LoadedDocument } from "./store";
 import { trainedPart } from "./trained-part";
@@ -30,6 +32,8 @@ export type ModelFound =
       readonly document: LoadedDocument | undefined;
       readonly adapter: AdapterConfig | undefined;
       readonly adapterUri: string | undefined;
+      /** The graph of a model of somebody's own, and the files that have changed since it was traced. */
+      readonly own?: OwnGraphs & { readonly changed: readonly string[] };
       /** The name was not found as it is: the published model was guessed by it. */
       readonly guessed?: true;
     }
@@ -40,12 +44,14 @@ export type ModelFound =
       readonly near: string | undefined;
       /** It was not looked for: it lies outside of a workspace that is not trusted. */
       readonly refused: boolean;
+      /** It is a class of the workspace, which nobody has traced. */
+      readonly own?: true;
     }
   | {
       readonly kind: "broken";
       readonly name: string;
       readonly uri: string;
-      readonly reason: "syntax" | "no-type" | "cyclic";
+      readonly reason: "syntax" | "no-type" | "cyclic" | "no-graph";
     };
 
 export interface ModelSearch {
@@ -72,6 +78,8 @@ export async function findModel(name: string, search: ModelSearch, seen: readonl
   if (seen.includes(name) || seen.length > 4) {
     return { kind: "broken", name, uri: search.folders[0] ?? "", reason: "cyclic" };
   }
+  const own = await ownModel(name, search);
+  if (own !== undefined) return own;
   for (const folder of search.folders) {
     const directory = joinUri(folder, withoutEnding(name, /[\\/]/));
     const file = /\.json$/i.test(name) ? directory : joinUri(directory, "config.json");

@@ -132,6 +132,15 @@ function modelProblems(inputs: RunInputs, resolution: Resolution, result: Estima
       },
     ];
   }
+  if (model.kind === "missing" && model.own === true)
+    return [
+      {
+        code: "unknown-model",
+        severity: "information",
+        message: say("unknown-model.own", { name: model.name }),
+        ...at,
+      },
+    ];
   if (model.kind === "missing") {
     const id = model.local
       ? (`unknown-model.${model.refused ? "untrusted" : "local"}` as const)

@@ -7,6 +7,7 @@ import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { keyFor } from "../defaults";
+import type { ModelFound } from "../model";
 import type { Setting } from "../settings";
 import { isThinker } from "../trained-part";
 import type { ResolveContext } from "./context";
@@ -90,6 +91,8 @@ function likeliest(c: ResolveContext, family: string): Task {
   return OWN_LIKELIEST[family] ?? LIKELIEST.find((task) => known.has(task)) ?? "causal-lm";
 }
 
+type FoundModel = Extract<ModelFound, { kind: "found" }>;
+
 export function modelOf(c: ResolveContext): TrainingRun["model"] | null {
   const { model } = c.inputs;
   const stated = c.settings.find("config_name") ?? c.settings.find("model");
@@ -109,10 +112,21 @@ export function modelOf(c: ResolveContext): TrainingRun["model"] | null {
   if (model.guessed === true && stated !== undefined)
     c.suppose(say("assume.model-name", { name: String(stated.value), published: model.name }), "model");
   const family = String(model.config["model_type"]);
+  if (model.own !== undefined) supposeTraced(c, model.own);
   if (isThinker(family)) c.suppose(say("assume.thinker"), "model");
   const other = c.settings.string("other_model");
   if (other !== undefined) c.suppose(say("assume.other-model", { name: other }), "model");
   return { name: model.name, family, config: cropped(c, resized(c, model.config)), source: model.source };
+}
+
+/** What an estimate on a traced graph rests on: when it was traced and what of, its loss and the sizes that it holds for. */
+function supposeTraced(c: ResolveContext, { traced, changed }: NonNullable<FoundModel["own"]>): void {
+  const when = `${traced.when.slice(0, 16).replace("T", " ")} UTC`;
+  const files = changed.length > 3 ? `${changed.slice(0, 3).join(", ")}, …` : changed.join(", ");
+  if (changed.length > 0) c.suppose(say("assume.traced-changed", { entry: traced.entry, when, files }), "model");
+  else c.suppose(say("assume.traced", { entry: traced.entry, when }), "model");
+  if (traced.loss !== "returned") c.suppose(say("assume.traced-loss", { loss: traced.loss }), "model");
+  if (traced.holds.length > 0) c.suppose(say("assume.traced-holds", { conditions: traced.holds.join(", ") }), "model");
 }
 
 /**

@@ -20,6 +20,7 @@ import { loadedClass } from "./loads";
 import { backwardCall, LOADER, plainLoop, trainingLoader } from "./loop";
 import { builtNetwork, networkSettings } from "./networks";
 import { trainerOptimizer } from "./optimizer";
+import { ownModelCall, ownSettings } from "./own";
 import { pictureSide } from "./pictures";
 import { bareSwitches, callPlace, commandPlace } from "./places";
 import { resizedVocabulary } from "./resizing";
@@ -84,8 +85,12 @@ function derive(
       ...adapterCondition(python),
       ...unstated(pictureSide(python), settings),
     );
-    const beside = [...tokenizedLengths(python), ...loop, ...networkSettings(python)];
+    const network = networkSettings(python);
+    const beside = [...tokenizedLengths(python), ...loop, ...network];
     result.push(...loadedClass(python), ...unstated(beside, settings));
+    // What neither transformers nor a library builds is somebody's own.
+    if (network.length === 0 && !hasTrainer(python) && trainingOf(python).load === undefined)
+      result.push(...unstated(ownSettings(python), [...settings, ...result]));
   }
   return result;
 }
@@ -331,10 +336,10 @@ function recognisePython(id: SchemaId, view: View): Recognition {
   return called ? { confidence: wanted ? 0.7 : 0.5, because: builds("TrainingArguments") } : NOT_RECOGNISED;
 }
 
-/** A loop of one's own around a network of torchvision or timm, which names nothing of transformers. */
+/** A loop around a network of torchvision or timm, or around a class of the workspace, which names nothing of transformers. */
 function recognisedLoop(id: SchemaId, view: View, { parsed: { python } }: ConfigDocument): Recognition | undefined {
   if (id === "trl" || python === undefined || backwardCall(python) === undefined) return undefined;
-  const network = builtNetwork(python);
+  const network = builtNetwork(python) ?? ownModelCall(python);
   if (network === undefined || recognisePython(id, view).confidence > 0) return undefined;
   return { confidence: 0.52, because: say("because.own-loop", { model: network.callee }) };
 }

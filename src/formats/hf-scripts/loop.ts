@@ -87,7 +87,7 @@ function batchOf(python: PythonModule): LocatedSetting[] {
 }
 
 /** What the loop's names keep of a forward: `loss = model(…).loss` lets go of the outputs, any other name of them does not. */
-function heldOf({ assignments }: PythonModule, names: ReadonlySet<string>): "loss" | "outputs" {
+function heldOf({ assignments, unpacked }: PythonModule, names: ReadonlySet<string>): "loss" | "outputs" {
   const called = (raw: string): string | undefined => [...names].find((name) => raw.startsWith(`${name}(`));
   const binds = assignments.entries.some(({ value }) => {
     const raw = rawOf(value);
@@ -95,7 +95,7 @@ function heldOf({ assignments }: PythonModule, names: ReadonlySet<string>): "los
       raw !== undefined && called(raw) !== undefined && !/\)\s*(?:\.loss|\["loss"\]|\['loss'\]|\[0\])\s*$/.test(raw)
     );
   });
-  return binds ? "outputs" : "loss";
+  return binds || unpacked.some((callee) => names.has(callee)) ? "outputs" : "loss";
 }
 
 /** Names that stand for the model: what is trained, and what such scripts call it. */

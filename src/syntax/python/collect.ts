@@ -15,6 +15,8 @@ export class Collector {
   readonly functionNodes: SyntaxNode[] = [];
   /** Names bound to what a parser of arguments returns. */
   readonly namespaces = new Set<string>();
+  /** Callees of calls whose result is taken apart into several names. */
+  readonly unpacked: string[] = [];
   readonly assigned: { readonly name: SyntaxNode; readonly value: SyntaxNode; readonly statement: SyntaxNode }[] = [];
   readonly imports: string[] = [];
 
@@ -87,6 +89,9 @@ export class Collector {
     for (const targets of sides.slice(0, -1)) {
       const names = targets.filter((child) => child.name !== ",");
       const values = value.filter((child) => child.name !== ",");
+      const [whole] = values;
+      if (whole !== undefined && values.length === 1 && (names.length > 1 || names.some(isSequence)))
+        this.unpacked.push(this.calleeOf(whole));
       names.forEach((name, index) => {
         const expression =
           names.length === 1
@@ -126,4 +131,8 @@ export class Collector {
   private slice(node: SyntaxNode): string {
     return this.text.slice(node.from, node.to);
   }
+}
+
+function isSequence({ name }: SyntaxNode): boolean {
+  return name === "TupleExpression" || name === "ArrayExpression";
 }

@@ -63,7 +63,7 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
   try {
     tree = parser.parse(text);
   } catch {
-    return { calls: [], classes: [], assignments: nothing, effects: [], imports: [], options: nothing };
+    return { calls: [], classes: [], assignments: nothing, effects: [], imports: [], options: nothing, unpacked: [] };
   }
   const { found, flow, evaluator } = interpreted(text, tree, given);
   const paths = new Paths(flow, evaluator);
@@ -112,6 +112,7 @@ export function readModule(text: string, given: GivenOptions = NOTHING_GIVEN): P
     effects: effects.toSorted((a, b) => a.order - b.order),
     imports: found.imports,
     options,
+    unpacked: found.unpacked.filter((callee) => callee !== ""),
   };
 }
 

@@ -14,12 +14,17 @@ def einsum_with(cast):
 def einsum(equation, *operands):
     if isinstance(operands[0], (list, tuple)):
         operands = operands[0]
-    if len(operands) != 2:
-        raise TypeError(f"einsum {equation}")
+    equation = _stated(equation)
+    if len(operands) == 1:
+        return _alone(equation, operands[0])
+    if len(operands) > 2:
+        return _folded(equation, operands)
     left_names, right_names, out = _names(equation, [t.dim() for t in operands])
     if any(len(set(names)) < len(names) for names in (left_names, right_names)):
         raise TypeError(f"einsum {equation}")
     left, right = operands
+    left, left_names = _without(left, left_names, right_names + out)
+    right, right_names = _without(right, right_names, left_names + out)
     size = dict(zip(left_names, left.shape)) | dict(zip(right_names, right.shape))
     both = [n for n in out if n in left_names and n in right_names]
     one, other = [n for n in out if n in left_names and n not in right_names], [n for n in out if n in right_names and n not in left_names]
@@ -35,6 +40,44 @@ def einsum(equation, *operands):
     right = right.permute([right_names.index(n) for n in (*both, *summed, *other)]).reshape(count(both), count(summed), count(other))
     order = [*both, *one, *other]
     return torch.bmm(left, right).view([size[n] for n in order]).permute([order.index(n) for n in out])
+
+
+def _stated(equation):
+    """The equation with its result: where none is stated, the letters that stand once, in the alphabet's order."""
+    equation = equation.replace(" ", "")
+    if "->" in equation:
+        return equation
+    letters = equation.replace("...", "").replace(",", "")
+    once = "".join(sorted(x for x in set(letters) if letters.count(x) == 1))
+    return f"{equation}->{'...' if '...' in equation else ''}{once}"
+
+
+def _without(t, names, wanted):
+    """A tensor summed over the letters that nothing else has."""
+    gone = [k for k, n in enumerate(names) if n not in wanted]
+    return (t.sum(gone), "".join(n for n in names if n in wanted)) if gone else (t, names)
+
+
+def _alone(equation, t):
+    """One operand: its sides in another order, summed over those that the result does not have."""
+    names, out = _names(equation, [t.dim()])
+    if len(set(names)) < len(names):
+        raise TypeError(f"einsum {equation}")
+    t, names = _without(t, names, out)
+    return t.permute([names.index(n) for n in out])
+
+
+def _folded(equation, operands):
+    """Several operands, multiplied from the left to the right."""
+    *names, out = _names(equation, [t.dim() for t in operands])
+    result, letters = operands[0], names[0]
+    for k in range(1, len(operands)):
+        later = out + "".join(names[k + 1 :])
+        both = set(letters) | set(names[k])
+        kept = out if k + 1 == len(operands) else "".join(n for n in (*out, *sorted(both - set(out))) if n in both and n in later)
+        result = einsum(f"{letters},{names[k]}->{kept}", result, operands[k])
+        letters = kept
+    return result
 
 
 def _names(equation, ranks):

@@ -1,0 +1,147 @@
+"""A CUDA device that is not there, for autograd to run on: pure Python, no compiler, no driver.
+
+Fake tensors need no device, but autograd's engine asks PyTorch which accelerator there is to synchronise streams with
+(torch/csrc/autograd/engine.cpp, `GraphTask::stash_current_streams`; input_metadata.h). A build with CUDA answers "CUDA" though no
+driver is there, and then asks the driver. Here the two functions that answer say "none", as in a build for the host alone: their
+first instructions in memory are replaced in this process, and in no file.
+"""
+
+import ctypes
+import mmap
+import os
+import platform
+import sys
+
+HIDDEN = {"CUDA_VISIBLE_DEVICES": "", "PYTORCH_JIT": "0", "PYTORCH_NVML_BASED_CUDA_CHECK": "0"}
+"""What is in the environment before torch is imported: no real card is touched, and no compiler of scripts asks for one."""
+
+ASKED = (
+    "_ZN2at11accelerator14getAcceleratorEb",  # since 2.6
+    "_ZN2at11accelerator13isAcceleratorEN3c1010DeviceTypeE",
+    "_ZN2at14getAcceleratorEb",
+    "_ZN2at13isAcceleratorEN3c1010DeviceTypeE",
+)
+"""`at::accelerator::getAccelerator(bool)` and `isAccelerator(DeviceType)`, and as they were named before."""
+
+STREAMS = ("_ZN3c104cuda20getCurrentCUDAStreamEa", "_ZN3c104cuda20getCurrentCUDAStreamEs")
+"""`c10::cuda::getCurrentCUDAStream(DeviceIndex)`, which input_metadata.h asks for the stream of every tensor (before 2.9)."""
+
+SET, GET = ("cudaSetDevice",), ("cudaGetDevice",)
+"""Where autograd's threads choose their device, in CUDA's runtime (before torch 2.9): that succeeds, and it is the first."""
+
+NOTHING = {
+    "x86_64": bytes.fromhex("31c0c3"),  # xor eax, eax; ret
+    "aarch64": bytes.fromhex("00008052c0035fd6"),  # mov w0, #0; ret
+}
+"""A function that returns nought, or an empty optional, by the processor's name (`platform.machine`)."""
+
+FIRST_DEVICE = {
+    "x86_64": bytes.fromhex("c7070000000031c0c3"),  # mov dword ptr [rdi], 0; xor eax, eax; ret
+    "aarch64": bytes.fromhex("1f0000b900008052c0035fd6"),  # str wzr, [x0]; mov w0, #0; ret
+}
+"""One that says it is the first device, in the place of `cudaGetDevice(int*)`."""
+
+FIRST_STREAM = {
+    "x86_64": bytes.fromhex("b80100000031d2c3"),  # mov eax, 1; xor edx, edx; ret
+    "aarch64": bytes.fromhex("200080d2010080d2c0035fd6"),  # mov x0, #1; mov x1, #0; ret
+}
+"""One that returns the default stream of `cuda:0`: a device (kind 1, number 0) and the number nought (c10/core/Stream.h)."""
+
+_READ_EXECUTE, _READ_WRITE_EXECUTE = 5, 7
+
+
+class NoDevice(RuntimeError):
+    """This PyTorch could not be told that a device is there."""
+
+
+def hide():
+    """Hides real cards from a process that has not imported torch yet."""
+    os.environ.update(HIDDEN)
+
+
+def pretend():
+    """Has autograd accept tensors on a CUDA device that is not there; raises NoDevice where it does not."""
+    import torch
+
+    if torch.version.cuda is None and torch.version.hip is None:
+        _guard(torch)
+    else:
+        _answer(torch)
+    try:
+        _tried(torch)
+    except Exception as error:
+        raise NoDevice(
+            f"PyTorch {torch.__version__} on {platform.system()} {platform.machine()} does not run autograd on a device that is not "
+            f"there ({str(error).splitlines()[0]})."
+        ) from error
+
+
+def _library(torch, name):
+    """One of PyTorch's libraries, which the process has loaded already."""
+    form = {"win32": "{}.dll", "darwin": "lib{}.dylib"}.get(sys.platform, "lib{}.so")
+    return ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", form.format(name)))
+
+
+def _answer(torch):
+    """Puts functions that answer "none", or name a stream that is never used, in the place of those that are asked."""
+    for name, functions, code in (
+        ("torch_cpu", ASKED, NOTHING),
+        ("cudart", SET, NOTHING),
+        ("cudart", GET, FIRST_DEVICE),
+        ("c10_cuda", STREAMS, FIRST_STREAM),
+    ):
+        own = code.get(platform.machine())
+        if own is None or sys.platform != "linux":
+            return  # what follows tells whether it does without
+        library = _runtime(torch) if name == "cudart" else _library(torch, name)
+        for function in functions if library else ():
+            found = getattr(library, function, None)
+            if found is not None:
+                _replace(ctypes.cast(found, ctypes.c_void_p).value, own)
+
+
+def _runtime(torch):
+    """CUDA's runtime as the process has loaded it; None where it is part of another library, or newer PyTorch asks it nothing."""
+    if tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) >= (2, 9):
+        return None
+    for name in (f"libcudart.so.{torch.version.cuda.split('.')[0]}", "libcudart.so.11.0"):
+        try:
+            return ctypes.CDLL(name, mode=os.RTLD_NOLOAD)
+        except OSError:
+            continue
+    return None
+
+
+def _replace(at, code):
+    """Writes instructions over a function's first ones, in this process alone."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    page = at // mmap.PAGESIZE * mmap.PAGESIZE
+    length = ctypes.c_size_t(at + len(code) - page)
+    if libc.mprotect(ctypes.c_void_p(page), length, _READ_WRITE_EXECUTE):
+        raise NoDevice(f"This system lets no program write to its own code ({os.strerror(ctypes.get_errno())}).")
+    ctypes.memmove(at, code, len(code))
+    libc.mprotect(ctypes.c_void_p(page), length, _READ_EXECUTE)
+
+
+def _guard(torch):
+    """In a build for the host alone nothing guards a CUDA device: the host's guard, which does nothing, stands there as well.
+
+    c10/core/impl/DeviceGuardImplInterface.h: `device_guard_impl_registry`, an array by kind of device; 0 is CPU, 1 is CUDA.
+    """
+    try:
+        registry = (ctypes.c_void_p * 2).in_dll(_library(torch, "c10"), "_ZN3c104impl26device_guard_impl_registryE")
+    except (ValueError, OSError):
+        return
+    if not registry[1]:
+        registry[1] = registry[0]
+
+
+def _tried(torch):
+    """One backward on the device."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        weight = torch.zeros(2, 2, device="cuda", requires_grad=True)
+        (weight @ weight).sum().backward()
+        if weight.grad is None or weight.grad.device.type != "cuda":
+            raise RuntimeError("backward gave nothing")

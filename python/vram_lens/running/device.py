@@ -1,0 +1,190 @@
+"""What a script asks of a CUDA device, answered for a card that is not there."""
+
+import types
+
+import torch
+from torch._subclasses import fake_tensor
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+from .ledger import Ledger
+
+aten = torch.ops.aten
+LARGE = 2**16
+"""Elements from which weights that are made on the host have no values: a model's own would fill this machine's memory."""
+FACTORIES = {"empty", "empty_strided", "zeros", "ones", "full", "rand", "randn", "randint", "normal"}
+MAKERS = ("__init__", "reset_parameters", "_init_weights", "init_weights")
+
+
+def _operator(func):
+    return func._schema.name.removeprefix("aten::")
+
+
+class Device(Ledger):
+    """Tensors of the device are fake, those of the host real but for large weights; what a host reads of the device is nought.
+
+    `picked(mask)`: how many places a boolean mask on the device picks.
+    """
+
+    def __init__(self, where, picked=torch.Tensor.numel):
+        super().__init__(where)
+        self.fake, self.picked = FakeTensorMode(allow_non_fake_inputs=True), picked
+
+    def __torch_dispatch__(self, func, kinds, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = _operator(func)
+        answer = ANSWERS.get(name)
+        if answer is not None and any(isinstance(a, FakeTensor) for a in args if isinstance(a, torch.Tensor)):
+            known, out = answer(self, args, kwargs)
+            if known:
+                self.made(func, out)
+                return out
+        if name == "index" or name.startswith("index_put"):
+            args = self._positions(func, args)
+        device = kwargs.get("device")
+        if (device is not None and torch.device(device).type == "cuda") or (name in FACTORIES and self._weights(name, args)):
+            with self.fake:
+                out = func(*args, **kwargs)
+        else:
+            out = func(*args, **kwargs)
+        self.made(func, out)
+        return out
+
+    def _weights(self, name, args):
+        """Whether a factory makes a large tensor while a module is made."""
+        import math
+        import sys
+
+        sizes = next((a for a in args if isinstance(a, (list, tuple))), None)
+        if sizes is None or not all(isinstance(x, int) for x in sizes) or math.prod(sizes) < LARGE:
+            return False
+        frame = sys._getframe(2)
+        while frame is not None:
+            if frame.f_code.co_name in MAKERS and isinstance(frame.f_locals.get("self"), torch.nn.Module):
+                return True
+            frame = frame.f_back
+        return False
+
+    def _positions(self, func, args):
+        """A boolean index is made into positions first (aten/native/IndexingUtils.h, expandTensors)."""
+        if not isinstance(args[0], FakeTensor) and not any(isinstance(i, FakeTensor) for i in args[1]):
+            return args
+        if not any(i is not None and i.dtype in (torch.bool, torch.uint8) for i in args[1]):
+            return args
+        places = []
+        for index in args[1]:
+            if index is None or index.dtype not in (torch.bool, torch.uint8):
+                places.append(index)
+                continue
+            with self.fake:
+                found = torch.empty(self.picked(index), index.ndim, dtype=torch.int64, device=index.device)
+            self.made(aten.nonzero.default, found)
+            places += list(found.unbind(1))
+        return (args[0], places, *args[2:])
+
+
+def _scalar(device, args, kwargs):
+    t = args[0]
+    return True, bool(getattr(t, "_truth", False)) if t.dtype == torch.bool else 0.0 if t.dtype.is_floating_point else 0
+
+
+def _fresh(*shape_dtype):
+    """An answer with a fresh tensor of what a function of the device and the operands says."""
+
+    def answer(device, args, kwargs):
+        shape, dtype = shape_dtype[0](device, args)
+        with device.fake:
+            return True, torch.empty(shape, dtype=dtype, device=args[0].device)
+
+    return answer
+
+
+def _all(device, args, kwargs):
+    """That all of something holds is true; that any does is not."""
+    return False, None
+
+
+ANSWERS = {
+    "_local_scalar_dense": _scalar,
+    "is_nonzero": lambda device, args, kwargs: (True, bool(getattr(args[0], "_truth", False))),
+    "equal": lambda device, args, kwargs: (True, True),
+    "nonzero": _fresh(lambda device, args: ((device.picked(args[0]), args[0].ndim), torch.int64)),
+    "masked_select": _fresh(lambda device, args: ((device.picked(args[1]),), args[0].dtype)),
+    "_amp_foreach_non_finite_check_and_unscale_": lambda device, args, kwargs: (True, None),
+    "_amp_update_scale_": lambda device, args, kwargs: (True, args[0]),
+}
+
+
+class _Nothing:
+    """An event, a stream, a graph: has every method, and none does anything."""
+
+    def __init__(self, *a, **k):
+        pass
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *a, **k: 0.0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+
+def install(total, ledger):
+    """Answers of torch.cuda for a card of so many bytes whose tensors the ledger follows."""
+    cuda = torch.cuda
+    properties = types.SimpleNamespace(
+        name="a card that is not there",
+        major=8,
+        minor=0,
+        total_memory=total,
+        multi_processor_count=108,
+        gcnArchName="",
+        uuid="",
+        is_integrated=0,
+    )
+    live, peak = lambda *a, **k: ledger.live, lambda *a, **k: ledger.peak
+    answers = {
+        "is_available": True,
+        "is_initialized": True,
+        "device_count": 1,
+        "current_device": 0,
+        "get_device_capability": (8, 0),
+        "get_device_name": properties.name,
+        "get_device_properties": properties,
+        "is_bf16_supported": True,
+        "is_current_stream_capturing": False,
+        "get_rng_state": torch.zeros(16, dtype=torch.uint8),
+        "get_rng_state_all": [],
+        "memory_stats": {},
+        "memory_summary": "",
+        "utilization": 0,
+        "ipc_collect": None,
+        **dict.fromkeys(
+            "init _lazy_init set_device synchronize empty_cache manual_seed manual_seed_all seed seed_all reset_peak_memory_stats "
+            "reset_max_memory_allocated set_rng_state set_rng_state_all set_per_process_memory_fraction".split()
+        ),
+    }
+    for name, value in answers.items():
+        if hasattr(cuda, name):
+            setattr(cuda, name, lambda *a, _value=value, **k: _value)
+    cuda.mem_get_info = lambda *a, **k: (max(0, total - ledger.live), total)
+    cuda.memory_allocated = cuda.memory_reserved = cuda.memory_cached = live
+    cuda.max_memory_allocated = cuda.max_memory_reserved = cuda.max_memory_cached = peak
+    cuda.Event = cuda.Stream = cuda.CUDAGraph = _Nothing
+    cuda.current_stream = cuda.default_stream = lambda *a, **k: _Nothing()
+    cuda.stream = lambda *a, **k: _Nothing()
+    cuda.device = lambda *a, **k: _Nothing()
+    cuda.graphs.is_current_stream_capturing = lambda *a, **k: False
+    # fake tensors would make a context on a card before anything else
+    for name in ("init_gpu_context", "init_cuda_context"):
+        if hasattr(fake_tensor, name):
+            setattr(fake_tensor, name, lambda *a, **k: None)
+    if hasattr(FakeTensorMode, "avoid_device_init"):
+        FakeTensorMode.avoid_device_init = property(lambda self: True)
+    torch.cuda.amp.common.amp_definitely_not_available = lambda: False
+    import torch.amp.autocast_mode as autocast
+
+    autocast.amp_definitely_not_available = lambda *a: False

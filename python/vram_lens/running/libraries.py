@@ -1,0 +1,114 @@
+"""Libraries around a script: weights, tokenizers and data that are not on this machine have stand-ins, and nothing is saved."""
+
+import contextlib
+import importlib.metadata
+import importlib.util
+import sys
+
+import torch
+
+NAMES = ("transformers", "trl", "peft", "accelerate", "deepspeed", "lightning", "pytorch-lightning", "bitsandbytes", "datasets")
+
+
+def versions():
+    found = {}
+    for name in NAMES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
+
+
+def install(where):
+    """Patches what is imported later, as it is imported; gives the set that notes are added to."""
+    notes = set()
+    sys.meta_path.insert(0, _After({"transformers": lambda m: _transformers(m, notes), "datasets": lambda m: _datasets(m, notes)}))
+    return notes
+
+
+class _After:
+    """Calls a function with a package once it is imported."""
+
+    def __init__(self, todo):
+        self.todo, self.busy = todo, set()
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self.todo or name in self.busy:
+            return None
+        self.busy.add(name)
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            return spec
+        then, run = self.todo[name], spec.loader.exec_module
+
+        def exec_module(module):
+            run(module)
+            then(module)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+def _transformers(transformers, notes):
+    from ..tracing import of_transformers
+
+    # the same answers as for a graph: batches without padding, weights without values
+    of_transformers.install()
+    from transformers import PreTrainedModel
+
+    def dtype_of(asked, config):
+        asked = asked if asked is not None else "auto" if int(transformers.__version__.split(".")[0]) >= 5 else None
+        if asked == "auto":
+            asked = getattr(config, "dtype", None) or getattr(config, "torch_dtype", None)
+        return getattr(torch, asked) if isinstance(asked, str) else asked or torch.float32
+
+    def from_pretrained(cls, name, *args, config=None, dtype=None, torch_dtype=None, device_map=None, **given):
+        own = {k: given.pop(k) for k in ("attn_implementation",) if k in given}
+        if given.get("quantization_config") is not None or given.get("load_in_4bit") or given.get("load_in_8bit"):
+            raise NotImplementedError("quantized weights need a card: nothing packs them here")
+        if config is None:
+            drop = ("low_cpu_mem_usage", "use_safetensors", "ignore_mismatched_sizes", "quantization_config")
+            config = transformers.AutoConfig.from_pretrained(name, **{k: v for k, v in given.items() if k not in drop})
+        kind = dtype_of(dtype if dtype is not None else torch_dtype, config)
+        key = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
+        make = cls._from_config if issubclass(cls, PreTrainedModel) else cls.from_config
+        with torch.device("cuda") if device_map is not None else contextlib.nullcontext():
+            model = make(config, **{key: kind}, **own)
+        notes.add("weights of published models have no values: they are made by their config")
+        if device_map is not None:
+            model.hf_device_map = {"": 0}
+        return model.eval()
+
+    PreTrainedModel.from_pretrained = classmethod(from_pretrained)
+    for name in [n for n in transformers.__all__ if n.startswith("AutoModel")] if hasattr(transformers, "__all__") else AUTO:
+        with contextlib.suppress(Exception):
+            getattr(transformers, name).from_pretrained = classmethod(from_pretrained)
+    for name in AUTO:
+        with contextlib.suppress(Exception):
+            getattr(transformers, name).from_pretrained = classmethod(from_pretrained)
+    PreTrainedModel.save_pretrained = lambda self, *a, **k: None
+    with contextlib.suppress(Exception):
+        from transformers import Trainer
+
+        for name in ("save_model", "save_state", "_save_checkpoint", "push_to_hub", "create_model_card"):
+            if hasattr(Trainer, name):
+                setattr(Trainer, name, lambda self, *a, **k: None)
+
+
+AUTO = (
+    "AutoModel",
+    "AutoModelForCausalLM",
+    "AutoModelForSequenceClassification",
+    "AutoModelForTokenClassification",
+    "AutoModelForQuestionAnswering",
+    "AutoModelForMaskedLM",
+    "AutoModelForSeq2SeqLM",
+    "AutoModelForImageClassification",
+    "AutoModelForMultipleChoice",
+    "AutoModelForSpeechSeq2Seq",
+    "AutoModelForCTC",
+    "AutoModelForAudioClassification",
+)
+
+
+def _datasets(datasets, notes):
+    datasets.disable_caching()

@@ -1,0 +1,87 @@
+"""What every PyTorch must be able to do for the rest to be right: small models with known answers. `python -m vram_lens selftest`."""
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+
+class Small(torch.nn.Module):
+    """Tokens to a loss, with a tied head."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(50, 16)
+        self.mix = torch.nn.Linear(16, 16)
+        self.head = torch.nn.Linear(16, 50, bias=False)
+        self.head.weight = self.table.weight
+
+    def forward(self, idx, targets):
+        x = torch.relu(self.mix(self.table(idx)))
+        logits = self.head(x)
+        return logits, torch.nn.functional.cross_entropy(logits.view(-1, 50), targets.view(-1))
+
+
+def traced():
+    """A model's inputs are guessed, its graph names the sizes and the tied head."""
+    from .tracing import own
+
+    inputs = own.guessed(Small)
+    assert " ".join(map(str, inputs)) == "idx=int64[B,S] targets=int64[B,S]", inputs
+    graph, facts = own.traced(own.Own(Small, inputs))
+    assert facts == {"holds": [], "loss": "returned"}, facts
+    assert graph["batch"][0] == {"name": "idx", "shape": ["B", "S"], "dtype": "$int64"}, graph["batch"]
+    assert [p["name"] for p in graph["parameters"]] == ["table.weight", "mix.weight", "mix.bias"], graph["parameters"]
+    assert graph["tied"] == [{"name": "head.weight", "to": "table.weight", "when": "true"}], graph["tied"]
+    assert any("cross_entropy" in str(step.get("op")) for step in graph["main"]["body"]), graph["main"]
+
+
+def followed():
+    """A storage is counted from birth to death, rounded to 512 bytes."""
+    from .running.ledger import Ledger
+
+    ledger = Ledger()
+    with FakeTensorMode(), ledger:
+        x = torch.zeros(100, device="cuda", requires_grad=True)
+        y = x * 2
+        y.sum().backward()
+        assert ledger.live == 3 * 512, ledger.live  # x, y and x's gradient
+        del y
+        assert ledger.live == 2 * 512, ledger.live
+    assert ledger.peak == 5 * 512, ledger.peak  # x, y, their sum, its gradient, and the gradient of x
+
+
+def recomputed():
+    """Checkpoints are recomputed on the device that is not there."""
+    from torch.utils.checkpoint import checkpoint
+
+    with FakeTensorMode():
+        layer = torch.nn.Linear(8, 8, device="cuda")
+        for reentrant in (False, True):
+            x = torch.zeros(4, 8, device="cuda", requires_grad=True)
+            checkpoint(lambda t: torch.relu(layer(t)), x, use_reentrant=reentrant).sum().backward()
+            assert x.grad is not None
+
+
+def explained():
+    """An out-of-memory message is read."""
+    from .explain import read
+
+    found = read(
+        'Traceback (most recent call last):\n  File "train.py", line 7, in <module>\n    loss.backward()\n'
+        '  File "/x/site-packages/torch/_tensor.py", line 1, in backward\n'
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.50 GiB of which 1.00 GiB "
+        "is free. Of the allocated memory 20.00 GiB is allocated by PyTorch, and 1.00 GiB is reserved by PyTorch but unallocated."
+    )
+    assert found["tried"] == 2 * 2**30 and found["phase"] == "backward" and found["line"] == "train.py:7", found
+
+
+TESTS = (traced, followed, recomputed, explained)
+
+
+def run():
+    """Runs all; raises on the first that is not so."""
+    from .tracing import own
+
+    own.quiet()
+    for test in TESTS:
+        test()
+    return [test.__name__ for test in TESTS]

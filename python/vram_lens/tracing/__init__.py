@@ -1,0 +1,1 @@
+"""A model's forward, run once on fake tensors, becomes a graph with expressions."""

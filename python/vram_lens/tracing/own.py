@@ -1,0 +1,317 @@
+"""The graph of somebody's own model: recorded at several sizes and in several dtype regimes, its numbers explained by the sizes."""
+
+import contextlib
+import gc
+import inspect
+import os
+import platform
+import time
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._pytree import tree_leaves
+
+from . import inputs as examples
+from .fit import NotExplained
+from .layers import functions
+from .record import PLAIN, trace
+from .regimes import BF16, FP32, Capture, Regime, described
+from .write import StructureDiffers, graph
+
+EVERY = (Regime(FP32), Regime(FP32), Regime(FP32), Regime(FP32, BF16), Regime(BF16), Regime(BF16, BF16))
+"""How the points of a graph are loaded; the first three tell the sizes apart, the others the dtypes."""
+FEWER = ((EVERY, ""), (EVERY[:4], "float32 weights"), ((Regime(FP32),) * 4, "float32 weights, no autocast"))
+"""What is given up where a model's code does not run in some regime, and what the graph says then."""
+NAMES = ("B", "S", "T", "I", "A")
+TERMS = ("ceil_div({},{})", "{}//{}")
+PARTS = (2, 4, 8, 14, 16, 32)
+
+
+class Fails(Exception):
+    """The model could not be recorded; the sentence is for a person."""
+
+
+def library():
+    """What is known of the libraries that the process has loaded."""
+    import sys
+
+    if "transformers" not in sys.modules:
+        return PLAIN
+    from . import of_transformers
+
+    return of_transformers.LIBRARY
+
+
+def to_fake(model, dtype):
+    """The same model with its tensors on the fake device; tied ones stay tied."""
+    made = {}
+
+    def fresh(t):
+        if id(t) not in made:
+            of = dtype if t.is_floating_point() else t.dtype
+            made[id(t)] = (t, torch.empty(t.shape, dtype=of, device="cuda"))
+        return made[id(t)][1]
+
+    parameters = {}
+    for module in model.modules():
+        for name, p in module._parameters.items():
+            if p is not None:
+                key = id(p)
+                if key not in parameters:
+                    parameters[key] = (p, torch.nn.Parameter(fresh(p), requires_grad=p.requires_grad))
+                module._parameters[name] = parameters[key][1]
+        for name, b in module._buffers.items():
+            if b is not None:
+                module._buffers[name] = fresh(b)
+        for name, t in vars(module).items():
+            if isinstance(t, torch.Tensor):  # a plain attribute: it stays where it was made
+                module.__dict__[name] = torch.empty(t.shape, dtype=t.dtype, device=t.device)
+    return model
+
+
+def made(build, dtype, mode):
+    """The model on the fake device: made there, or on the host where its code reads values while it is made."""
+    with mode:
+        with contextlib.suppress(Exception):
+            torch.set_default_dtype(dtype)
+            with torch.device("cuda"):
+                model = build()
+            if all(t.device.type == "cuda" for t in [*model.parameters(), *model.buffers()]):
+                return model.to(dtype)
+    torch.set_default_dtype(torch.float32)
+    model = build()
+    with mode:
+        return to_fake(model, dtype)
+
+
+def loss_of(out, text, given):
+    """The loss of what forward returned, and how it was found: what is asked for, a loss it returns, or the mean of its output."""
+    if text:
+        space = {"torch": torch, "F": torch.nn.functional, "out": out, **given}
+        return eval(text, space), text
+    leaves = [t for t in tree_leaves(_plain(out)) if isinstance(t, torch.Tensor) and t.is_floating_point()]
+    found = next((t for t in leaves if t.ndim == 0), None)
+    if found is not None:
+        return found, "returned"
+    if not leaves:
+        raise Fails("forward returns no tensor of floating point numbers: say the loss with --loss, an expression of `out`.")
+    return leaves[0].mean(), "out.mean()" if isinstance(out, torch.Tensor) else "mean of the first output"
+
+
+def _plain(out):
+    """Outputs of classes of their own (ModelOutput, dataclasses) as dictionaries."""
+    if isinstance(out, (torch.Tensor, tuple, list, dict)):
+        return dict(out) if isinstance(out, dict) else out
+    return vars(out) if hasattr(out, "__dict__") else out
+
+
+class Own:
+    """A model, its inputs and its loss, ready to be recorded at any size."""
+
+    def __init__(self, build, inputs, loss=""):
+        self.build, self.inputs, self.loss, self.found = build, inputs, loss, ""
+        self.tried = None
+
+    def recorded(self, sizes, regime):
+        """One capture at some sizes and in one regime."""
+        gc.disable()  # a tensor goes when its last reference goes, at the same place every time
+        try:
+            mode = FakeTensorMode(allow_non_fake_inputs=True)
+            model = made(self.build, regime.load, mode)
+            with mode:
+                model.requires_grad_(False)
+                model.train()
+                follows = FP32 if regime.amp else regime.load
+                given = {one.name: one.at(sizes, follows) for one in self.inputs}
+                batch = {name: t for name, t in given.items() if isinstance(t, torch.Tensor)}
+
+                def run():
+                    out = model(**given)
+                    loss, self.found = loss_of(out, self.loss, given)
+                    return {"loss": loss, "out": [t for t in tree_leaves(_plain(out)) if t is not loss]}
+
+                with torch.autocast("cuda", dtype=regime.amp) if regime.amp else contextlib.nullcontext():
+                    recorded = trace(model, batch, run, library=library())
+            parameters, buffers, tied = described(model)
+            c = Capture(recorded, {}, sizes, parameters, buffers, tied, main_input=next(iter(batch), "x"), spelled=".*")
+            c.function = functions(c.trace, c.spelled)
+            c.load, c.states, c.raised, c.trace, c.settings = regime.load, regime.amp or regime.load, False, None, {}
+            c.env = {term: eval(term, {"__builtins__": {}, "ceil_div": lambda a, b: -(-a // b)}, dict(sizes)) for term in terms(sizes)}
+            return c
+        finally:
+            torch.set_default_dtype(torch.float32)
+            gc.enable()
+            gc.collect()
+
+    def stated(self):
+        """Sizes that attributes of the model, or of a config it keeps, state: the side of pictures, the longest text."""
+        found, model = {}, self.tried and self.tried[0]
+        for module in model.modules() if model else ():
+            for place in (vars(module), getattr(vars(module).get("config"), "__dict__", {})):
+                for letter, names in (("I", _SIDE), ("S", _LENGTH)):
+                    for name in names:
+                        value = place.get(name)
+                        value = value[0] if isinstance(value, (tuple, list)) and value else value
+                        if isinstance(value, int) and not isinstance(value, bool) and 1 < value < 5000:
+                            found.setdefault(letter, value)
+        return found
+
+    def runs(self, sizes):
+        """What stops a forward at some sizes in float32; None where nothing does."""
+        try:
+            if self.tried is None:  # made once: whether it runs at some sizes leaves nothing behind that decides memory
+                mode = FakeTensorMode(allow_non_fake_inputs=True)
+                self.tried = (made(self.build, FP32, mode), mode)
+            model, mode = self.tried
+            with mode, torch.no_grad():
+                given = {one.name: one.at(sizes, FP32) for one in self.inputs}
+                loss_of(model(**given), self.loss, given)
+            return None
+        except Exception as error:
+            return error
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+
+def task_of(inputs):
+    """The task whose sizes a run is asked for: what the inputs name decides it, not what the model is for."""
+    letters = set(examples.letters(inputs))
+    if "A" in letters:
+        return "ctc" if "T" in letters else "audio-cls"
+    if "I" in letters:
+        return "image-text-to-text" if "S" in letters else "image-cls"
+    return "seq2seq-lm" if "T" in letters else "token-cls"
+
+
+def terms(sizes):
+    """Quotients of sizes that code of convolutions and patches counts with."""
+    return [form.format(name, n) for name in sizes if name != "B" for n in PARTS for form in TERMS]
+
+
+def free(own, count=6, seed=0):
+    """Values of every size that the inputs name, at which the model runs: `(values by letter, conditions, fixed ones)`."""
+    letters = examples.letters(own.inputs)
+    base = _working(own, letters)
+    values, conditions = {}, []
+    for letter in letters:
+        for step in examples.LADDERS[letter]:
+            drawn = examples.drawn(letter, step, count, seed)
+            if all(own.runs({**base, letter: v}) is None for v in (min(drawn), max(drawn))):
+                values[letter] = drawn
+                if step > 1:
+                    conditions.append(f"{letter} % {step} == 0")
+                break
+        else:
+            values[letter] = [base[letter]] * count
+            conditions.append(f"{letter} == {base[letter]}")
+    return values, conditions
+
+
+_SIDE = ("image_size", "img_size", "input_size", "image_dim", "resolution", "input_resolution")
+_LENGTH = ("block_size", "max_seq_len", "max_position_embeddings", "n_positions", "seq_len", "seq_length", "context_length", "n_ctx")
+
+
+def tries(stated, letters):
+    """Sizes to try, those that the model itself states first."""
+    values = {x: list(dict.fromkeys([*([stated[x]] if x in stated else []), *examples.USUAL[x]])) for x in letters}
+    return [{x: of[min(k, len(of) - 1)] for x, of in values.items()} for k in range(8)]
+
+
+def _working(own, letters):
+    """Sizes at which the model runs at all."""
+    error = None
+    for sizes in tries(own.stated(), letters):
+        error = own.runs(sizes)
+        if error is None:
+            return sizes
+    raise Fails(f"forward does not run on {', '.join(map(str, own.inputs))}: {type(error).__name__}: {_first_line(error)}")
+
+
+def _first_line(error):
+    return next(iter(str(error).strip().splitlines()), "")[:300]
+
+
+def guessed(build, loss=""):
+    """The inputs that a model takes, found by its signature and its first weights: the first guess that forward runs on."""
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    model = made(build, FP32, mode)
+    torch.set_default_dtype(torch.float32)
+    error, tried = None, []
+    for inputs in examples.guesses(model):
+        tried.append(" ".join(map(str, inputs)))
+        own = Own(build, inputs, loss)
+        own.tried = (model, mode)
+        letters = examples.letters(inputs)
+        for sizes in tries(own.stated(), letters)[:4]:
+            error = own.runs(sizes)
+            if error is None:
+                return inputs
+        if len(tried) >= 12:
+            break
+    names = ", ".join(inspect.signature(model.forward).parameters)
+    raise Fails(
+        f"No example inputs could be guessed for forward({names}): say them with --inputs, as in 'x=float[B,3,I,I]' "
+        f"(the last guess, {tried[-1] if tried else 'none'}, ended in {type(error).__name__}: {_first_line(error)})."
+    )
+
+
+def traced(own, progress=lambda text: None):
+    """The graph of a model of one's own and what it holds for."""
+    values, conditions = free(own)
+    for k in range(6):
+        progress(f"sizes {k + 1}")
+    error = None
+    for regimes, holds in FEWER:
+        points = [{letter: of[k] for letter, of in values.items()} for k in range(len(regimes))]
+        try:
+            captures = []
+            for sizes, regime in zip(points, regimes):
+                progress(f"recording at {', '.join(f'{k} = {v}' for k, v in sizes.items())}")
+                captures.append(own.recorded(sizes, regime))
+            moving = [x for x, of in values.items() if len(set(of)) > 1]
+            atoms = [*moving, *(term for term in captures[0].env if term.split("(")[-1][0] in moving)]
+            made = graph(captures, task_of(own.inputs), "none", [c for c in conditions], atoms, [])
+            return made, {"holds": [*([holds] if holds else []), *conditions], "loss": own.found}
+        except (NotExplained, StructureDiffers, TypeError, ValueError, RuntimeError, KeyError, IndexError) as failed:
+            error = failed
+    raise Fails(f"The forward could not be written down as a graph: {type(error).__name__}: {_first_line(error)}") from error
+
+
+def versions():
+    found = {"python": platform.python_version(), "torch": torch.__version__.split("+")[0]}
+    import importlib.metadata
+
+    for name in ("transformers", "timm", "einops", "torchvision"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
+
+
+def stored(name, made, facts, said):
+    """The content of a graph's file; `said` is what is known of the tracing: entry, sources, inputs."""
+    return {
+        "schema": "vram-lens/graphs/4",
+        "parts": [],
+        "family": f"own.{name}",
+        "captured": {**versions(), "license": "own"},
+        "traced": {**said, **facts, "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())},
+        "defaults": {},
+        "derived": {},
+        "layerKind": None,
+        "aliases": {},
+        "head": None,
+        "graphs": [made],
+    }
+
+
+def quiet():
+    """Makes torch and the libraries run without a device, without values and without a word."""
+    import warnings
+
+    warnings.filterwarnings("ignore")
+    os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    from . import answers
+
+    answers.install()

@@ -1,0 +1,74 @@
+"""What is said to a person or to the program that started this one: sentences on a terminal, or one JSON object a line."""
+
+import json
+import sys
+
+BAD_USAGE, FAILED, NO_TORCH = 2, 1, 3
+"""Exit statuses beside nought."""
+
+OLDEST = (2, 4)
+"""The oldest torch that this works with."""
+
+
+class Stopped(Exception):
+    """Nothing more can be done; the sentence says why and what to do."""
+
+    def __init__(self, sentence, status=FAILED):
+        super().__init__(sentence)
+        self.status = status
+
+
+class Speech:
+    """Where progress and results go; what the person's own code prints goes to standard error."""
+
+    def __init__(self, as_json):
+        self.as_json, self.out = as_json, sys.stdout
+        sys.stdout = sys.stderr
+
+    def progress(self, text):
+        if self.as_json:
+            self._line({"progress": text})
+        elif sys.stderr.isatty():
+            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+    def result(self, data, text):
+        if self.as_json:
+            self._line(data)
+        else:
+            if sys.stderr.isatty():
+                print("\r\033[K", end="", file=sys.stderr)
+            self.out.write(text + "\n")
+            self.out.flush()
+
+    def error(self, sentence):
+        if self.as_json:
+            self._line({"error": sentence})
+        else:
+            print(f"vram_lens: {sentence}", file=sys.stderr)
+
+    def _line(self, data):
+        self.out.write(json.dumps(data) + "\n")
+        self.out.flush()
+
+
+def torch_at_hand():
+    """The torch of this Python; Stopped where it has none or an old one."""
+    try:
+        import torch
+    except ImportError as error:
+        raise Stopped(
+            f"This Python ({sys.executable}) cannot import torch ({error}): name the one that you train with.", NO_TORCH
+        ) from None
+    version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+    if version < OLDEST:
+        raise Stopped(
+            f"This Python ({sys.executable}) has torch {torch.__version__}; {'.'.join(map(str, OLDEST))} is the oldest that is known to work.",
+            NO_TORCH,
+        )
+    return torch
+
+
+def one_line(error, length=400):
+    """An error as a sentence."""
+    text = next(iter(str(error).strip().splitlines()), "")[:length]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,92 @@
+/**
+ * A model whose class stands in the workspace: a script makes it and steps its parameters in a loop of its own. Its graph is one
+ * that was traced from its code.
+ */
+import type { LocatedNode, PythonCall, PythonClass, PythonModule } from "../../syntax/tree";
+import type { SettingName } from "../../terms/settings";
+import type { LocatedSetting } from "../types";
+import { at } from "./called";
+import { rawOf, trainedNames } from "./loads";
+
+const CLASS = /^(?:.*\.)?([A-Z]\w{0,99})$/;
+const MODULE = /(?:^|\.)(?:Module|LightningModule)$/;
+/** Roots of what is not code of a person's own: layers of torch alone say nothing of what is built of them. */
+const LIBRARIES =
+  /^(?:torch|torchvision|timm|transformers|peft|trl|accelerate|diffusers|deepspeed|lightning|pytorch_lightning)(?:\.|$)/;
+/** What loops call a model where no optimizer names it. */
+const USUAL = new Set(["model", "net", "self.model"]);
+/** Calls that hand a model on. */
+const WRAPS = /(?:^|\.)(?:compile|DDP|DistributedDataParallel|DataParallel|to|cuda|prepare|train)$/;
+
+/** Whether a class is a module, by its bases in the same file. */
+function isModule(name: string, classes: readonly PythonClass[], steps = 0): boolean {
+  const type = classes.find((one) => one.name === name);
+  return (
+    type !== undefined &&
+    steps < 16 &&
+    type.bases.some((base) => MODULE.test(base) || isModule(base, classes, steps + 1))
+  );
+}
+
+/** Whether a class was imported from code that is no library's. */
+function isImported(callee: string, imports: readonly string[]): boolean {
+  const [root = ""] = callee.split(".");
+  return imports.some(
+    (one) =>
+      !LIBRARIES.test(one) &&
+      (one === root || one.endsWith(`.${root}`) || one === callee || one === `${root}.${callee}`),
+  );
+}
+
+function behind(node: LocatedNode, calls: readonly PythonCall[]): PythonCall | undefined {
+  const place = node.kind === "unknown" ? (node.source ?? node) : node;
+  return calls.find(({ start, end }) => start === place.start && end === place.end);
+}
+
+/** The call of the class, through calls that hand the model on. */
+function madeBy(call: PythonCall | undefined, python: PythonModule, steps = 0): PythonCall | undefined {
+  if (call === undefined || steps > 8) return undefined;
+  const name = CLASS.exec(call.callee)?.[1];
+  const own = name !== undefined && (isModule(name, python.classes) || isImported(call.callee, python.imports));
+  if (own && !WRAPS.test(call.callee)) return call;
+  if (!WRAPS.test(call.callee)) return undefined;
+  for (const inner of [call.receiver, call.positional[0]]) {
+    const found = inner === undefined ? undefined : madeBy(behind(inner, python.calls), python, steps + 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The call that makes the trained model from a class of the workspace; undefined: the script trains none. */
+export function ownModelCall(python: PythonModule): PythonCall | undefined {
+  const stepped = python.calls.map(({ callee }) => /^([\w.]+)\.(?:parameters|configure_optimizers)$/.exec(callee)?.[1]);
+  const names = new Set([...trainedNames(python), ...stepped, ...USUAL]);
+  for (const { key, value } of python.assignments.entries) {
+    const call = names.has(key) ? madeBy(behind(value, python.calls), python) : undefined;
+    if (call !== undefined && rawOf(value)?.includes("from_pretrained") !== true) return call;
+  }
+  return undefined;
+}
+
+/** Constants that scripts have for what no call of a library says. */
+const SIZES: readonly (readonly [RegExp, SettingName])[] = [
+  [/^(?:micro_|train_)?batch_size$/i, "micro_batch_size"],
+  [/^(?:block_size|seq_len|seq_length|sequence_length|max_seq_len|context_length|ctx_len)$/i, "sequence_length"],
+  [/^(?:image_size|img_size|image_dim)$/i, "image_size"],
+];
+
+/** The model, as a graph of the workspace, and the sizes that constants of the script state; nothing where it is another's. */
+export function ownSettings(python: PythonModule): readonly LocatedSetting[] {
+  const call = ownModelCall(python);
+  const name = CLASS.exec(call?.callee ?? "")?.[1];
+  if (call === undefined || name === undefined) return [];
+  const sizes = SIZES.flatMap(([pattern, setting]): LocatedSetting[] => {
+    const entry = python.assignments.entries.find(
+      ({ key, value }) => pattern.test(key) && value.kind === "scalar" && typeof value.value === "number",
+    );
+    if (entry?.value.kind !== "scalar") return [];
+    const { key, keySpan, value: node } = entry;
+    return [{ name: setting, key, value: node.value, node, keySpan, valueSpan: { start: node.start, end: node.end } }];
+  });
+  return [at("model", call, `own/${name}`), ...sizes];
+}
