@@ -21,6 +21,7 @@ const CONTENT_TYPES = {
   ".json": "application/json",
   ".md": "text/markdown",
   ".png": "image/png",
+  ".py": "text/x-python",
   ".txt": "text/plain",
   ".vsixmanifest": "text/xml",
   ".br": "application/octet-stream",

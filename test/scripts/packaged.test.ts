@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const ALLOWED =
-  /^(?:(?:dist|models|images|l10n|schemas|syntaxes)\/.+|package(?:\.nls(?:\.[\w-]+)?)?\.json|README\.md|CHANGELOG\.md|LICENSE)$/;
+  /^(?:(?:dist|models|images|l10n|schemas|syntaxes)\/.+|python\/vram_lens\/(?:\w+\/)?\w+\.py|package(?:\.nls(?:\.[\w-]+)?)?\.json|README\.md|CHANGELOG\.md|LICENSE)$/;
 const NEEDED = [
   "package.json",
   "package.nls.json",
@@ -13,6 +13,7 @@ const NEEDED = [
   "LICENSE",
   "images/icon.png",
   "models/catalogue.json",
+  "python/vram_lens/__main__.py",
 ];
 
 describe("package", () => {
