@@ -6,7 +6,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { reservedPeak } from "../src/core/allocator/replay";
-import { simulate } from "../src/core/simulate";
+import { simulateFullest } from "../src/core/stages";
 import { graphsOf, receiptsOf, runOf } from "../test/core/receipts/case";
 import { quantile } from "./quantile";
 
@@ -17,6 +17,7 @@ const KINDS = [
   ["fsdp2-offload", "FSDP2, shards on the host"],
   ["blocks-offload", "`fully_shard` by layers, shards on the host"],
   ["fsdp1-offload", "FSDP1, shards on the host"],
+  ["tensor", "tensor parallelism by transformers' plan"],
 ] as const;
 
 interface Row {
@@ -27,7 +28,7 @@ interface Row {
 
 function rowsOf(kind: string, name: string): Row[] {
   return receiptsOf(`ranks/${kind}`).flatMap(({ case: c, result }) => {
-    const simulated = simulate(runOf(c), graphsOf(c.model.model_type));
+    const simulated = simulateFullest(runOf(c), graphsOf(c.model.model_type));
     if (!simulated.ok) return [];
     const { ledger, loadedEvents } = simulated.simulation;
     return [
@@ -59,7 +60,8 @@ function main(): void {
     "Written by `npm run sharded`; do not edit.",
     "",
     "Drawn models of 25 families, small ones, on one of 2 to 1,024 ranks: bfloat16 mixed precision or none, accumulation,",
-    "checkpointing of both kinds, adapters, hybrid sharding, `reshard_after_forward` and prefetching of all kinds. The libraries run",
+    "checkpointing of both kinds, adapters, hybrid sharding, `reshard_after_forward` and prefetching of all kinds, shards on the host,",
+    "tensor parallelism over 2 to 8 GPUs. The libraries run",
     "them on fake CUDA tensors under torch's fake process group (`python -m capture.truth.ranks`); errors are relative to their peaks.",
     "",
     "| kind | cases | equal | allocated, median | 95th percentile | worst | reserved, 95th percentile |",

@@ -22,13 +22,14 @@ export function simulateFullest(run: TrainingRun, graphs: FamilyGraphs): Fullest
   if ("reason" in split) return { ok: false, code: "not-modelled", reason: split.reason };
   const { scope } = configView(graphs, run.model.config, NO_SIZES);
   const layers = Number(DIMENSIONS.layers.map(scope).find((value) => value !== null && value !== undefined) ?? 0);
+  const family = split.family ?? graphs;
   let fullest: SimulationResult | undefined;
   let uncertain = split.uncertain;
   for (const stage of stagesOf(split.run, graphs, layers)) {
-    const alone = simulate(stage.run, graphs);
+    const alone = simulate(stage.run, family);
     if (!alone.ok) return alone;
     const waiting = stage.waiting * keptBytes(alone.simulation.ledger);
-    const result = waiting > 0 ? simulate(stage.run, graphs, true, waiting) : alone;
+    const result = waiting > 0 ? simulate(stage.run, family, true, waiting) : alone;
     if (!result.ok) return result;
     if (fullest?.ok === true && result.simulation.ledger.peak <= fullest.simulation.ledger.peak) continue;
     fullest = result;

@@ -28,6 +28,8 @@ function near(actual: number, expected: number, share = 0.03): void {
 }
 
 const one = of(base);
+/** A framework with layers of its own, which split the vocabulary, too. */
+const frameworks = { ...base, standsFor: "Megatron-LM" };
 
 describe("model parallelism", () => {
   it("tensor parallelism is the same model with its heads, its width inside and its vocabulary divided", () => {
@@ -46,14 +48,26 @@ describe("model parallelism", () => {
         },
       },
     });
-    const two = of(spread({ worldSize: 2, tensorParallel: 2 }));
+    const two = of(spread({ worldSize: 2, tensorParallel: 2 }, frameworks));
     near(two.allocatedPeakBytes, rank.allocatedPeakBytes);
     near(bytes(two, "weights"), bytes(one, "weights") / 2);
   });
 
+  it("transformers' plan splits linear layers, leaves the embedding whole", () => {
+    const config = { ...base.model.config, tie_word_embeddings: false };
+    const run = { ...base, autocast: null, model: { ...base.model, config } };
+    const [whole, split] = [of(run), of(spread({ worldSize: 2, tensorParallel: 2 }, run))];
+    const { hidden_size: hidden, vocab_size: vocabulary } = base.model.config as Record<string, number>;
+    const embedding = 4 * hidden! * vocabulary!;
+    near(bytes(split, "weights") - embedding, (bytes(whole, "weights") - embedding) / 2);
+    // A tied head cannot be split so: what frameworks do stands in for it, with its band.
+    const tied = { ...run, model: { ...base.model, config: { ...config, tie_word_embeddings: true } } };
+    assert.ok(of(spread({ worldSize: 2, tensorParallel: 2 }, tied)).assumptions.length > 0);
+  });
+
   it("sequence parallelism splits the residual stream, too", () => {
-    const whole = of(spread({ worldSize: 2, tensorParallel: 2 }));
-    const split = of(spread({ worldSize: 2, tensorParallel: 2, sequenceParallel: true }));
+    const whole = of(spread({ worldSize: 2, tensorParallel: 2 }, frameworks));
+    const split = of(spread({ worldSize: 2, tensorParallel: 2, sequenceParallel: true }, frameworks));
     near(split.allocatedPeakBytes, one.allocatedPeakBytes / 2);
     assert.ok(bytes(split, "activations") < bytes(whole, "activations"));
   });

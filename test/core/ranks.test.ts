@@ -6,10 +6,10 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { reservedPeak } from "../../src/core/allocator/replay";
-import { simulate } from "../../src/core/simulate";
+import { simulateFullest } from "../../src/core/stages";
 import { graphsOf, receiptsOf, runOf } from "./receipts/case";
 
-const KINDS = ["fsdp2", "blocks", "fsdp1", "fsdp2-offload", "blocks-offload", "fsdp1-offload"];
+const KINDS = ["fsdp2", "blocks", "fsdp1", "fsdp2-offload", "blocks-offload", "fsdp1-offload", "tensor"];
 
 /** Scalars that no rule counts, in models of megabytes. */
 const TOLERANCE = 0.0003;
@@ -22,7 +22,7 @@ describe("sharded runs", () => {
       let same = 0;
       const receipts = receiptsOf(`ranks/${kind}`);
       for (const { case: c, result } of receipts) {
-        const simulated = simulate(runOf(c), graphsOf(c.model.model_type));
+        const simulated = simulateFullest(runOf(c), graphsOf(c.model.model_type));
         assert.ok(simulated.ok, c.id);
         const { ledger, loadedEvents } = simulated.simulation;
         const off = Math.abs(ledger.peak - result.peak_allocated);

@@ -46,6 +46,24 @@ DECODERS = (
     "bloom",
     "seed_oss",
 )
+PLANNED = (
+    "llama",
+    "mistral",
+    "qwen2",
+    "qwen3",
+    "gemma",
+    "gemma2",
+    "phi3",
+    "olmo",
+    "olmo2",
+    "granite",
+    "starcoder2",
+    "phi",
+    "glm4",
+    "cohere",
+    "smollm3",
+    "seed_oss",
+)
 DEPTHS = ("num_hidden_layers", "n_layer")
 OFFLOADED = ("fsdp2-offload", "blocks-offload", "fsdp1-offload")
 OPTIMIZERS = ("adamw_torch_fused", "adamw_torch", "sgd", "sgd_momentum", "rmsprop", "adagrad")
@@ -55,6 +73,8 @@ def draw(kind, number):
     """The case of a number."""
     r = random.Random(f"{kind}-{number}")
     kind, _, offload = kind.partition("-")
+    if kind == "tensor":
+        return split(r, number)
     family = r.choice(DECODERS)
     dims, linears = FAMILIES[family]
     model = {"model_type": family, **dims(r)}
@@ -112,6 +132,49 @@ def draw(kind, number):
     return case
 
 
+def split(r, number):
+    """A run whose linear layers are split by transformers' plan: sizes that divide, heads of their own."""
+    family = r.choice(PLANNED)
+    dims, _ = FAMILIES[family]
+    degree = r.choice((2, 4, 8))
+    model = {"model_type": family, **dims(r)}
+    for depth in DEPTHS:
+        if depth in model and "layer_types" not in model and family not in ("gemma3_text", "cohere2"):
+            model[depth] = r.choice((2, 3, 5))
+    for rate in [key for key in model if "drop" in key]:
+        model[rate] = 0.0
+    groups, width = r.choice((1, 1, 2)), r.choice((8, 16, 32))
+    heads = groups * degree * r.choice((1, 2, 3))
+    model.update(
+        num_key_value_heads=groups * degree,
+        num_attention_heads=heads,
+        hidden_size=heads * width,
+        intermediate_size=degree * 8 * r.randint(3, 40),
+        vocab_size=degree * r.randint(40, 1200),
+        tie_word_embeddings=False,
+    )
+    if "head_dim" in model:
+        model["head_dim"] = width
+    case = {
+        "id": f"tensor-{number}-{family}",
+        "model": model,
+        "task": "causal-lm",
+        "batch": r.choice((1, 2, 3)),
+        "seq": r.choice((r.randint(7, 65), r.randint(66, 400), 128, 256)),
+        "load_dtype": r.choice(("float32", "bfloat16")),
+        "bf16": r.random() < 0.7,
+        "attn": r.choice(("sdpa", "sdpa", "eager")),
+        "gradient_checkpointing": r.random() < 0.3,
+        "optim": r.choice(("adamw_torch_fused", "adamw_torch")),
+        "grad_accum": r.choice((1, 1, 2, 3)),
+        "max_grad_norm": r.choice((1.0, 1.0, 0)),
+        "ranks": {"kind": "tensor", "world": degree},
+    }
+    if case["gradient_checkpointing"] and r.random() < 0.3:
+        case["use_reentrant"] = True
+    return case
+
+
 def wrap(case, model):
     """Adapters and checkpointing as the Trainer puts them in before the model is sharded."""
     adapter = case.get("peft")
@@ -134,17 +197,17 @@ def wrap(case, model):
     return model
 
 
-def optimizer_of(name, model, ndims):
-    """The Trainer's optimizer: weight decay goes by names, which sharding leaves alone where it flattens what they stand for."""
+def optimizer_of(name, model, ndims, together=True):
+    """The Trainer's optimizer, for all parameters together or one by one: weight decay goes by names, which sharding leaves alone where it flattens what they stand for."""
     import torch
 
     makes = {
-        "adamw_torch_fused": lambda groups: torch.optim.AdamW(groups, lr=1e-4, fused=True),
-        "adamw_torch": lambda groups: torch.optim.AdamW(groups, lr=1e-4, foreach=True),
-        "sgd": lambda groups: torch.optim.SGD(groups, lr=1e-4, foreach=True),
-        "sgd_momentum": lambda groups: torch.optim.SGD(groups, lr=1e-4, momentum=0.9, foreach=True),
-        "rmsprop": lambda groups: torch.optim.RMSprop(groups, lr=1e-4, foreach=True),
-        "adagrad": lambda groups: torch.optim.Adagrad(groups, lr=1e-4, foreach=True),
+        "adamw_torch_fused": lambda groups: torch.optim.AdamW(groups, lr=1e-4, fused=together, foreach=None if together else False),
+        "adamw_torch": lambda groups: torch.optim.AdamW(groups, lr=1e-4, foreach=together),
+        "sgd": lambda groups: torch.optim.SGD(groups, lr=1e-4, foreach=together),
+        "sgd_momentum": lambda groups: torch.optim.SGD(groups, lr=1e-4, momentum=0.9, foreach=together),
+        "rmsprop": lambda groups: torch.optim.RMSprop(groups, lr=1e-4, foreach=together),
+        "adagrad": lambda groups: torch.optim.Adagrad(groups, lr=1e-4, foreach=together),
     }
     decayed, others = [], []
     for path, parameter in model.named_parameters():
@@ -172,7 +235,7 @@ def run(oracle, case):
         del model
         ledger.phase = "optimizer-init"
         loaded = len(ledger.events)
-        optimizer = optimizer_of(case["optim"], sharded.model, ndims)
+        optimizer = optimizer_of(case["optim"], sharded.model, ndims, sharded.together)
         parameters = [parameter for parameter in sharded.model.parameters() if parameter.requires_grad]
         for step in (1, 2):
             for micro in range(case["grad_accum"]):

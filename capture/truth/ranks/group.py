@@ -60,6 +60,8 @@ def prepare(oracle):
     torch.Tensor.record_stream = lambda *_, **__: None
     # Host memory is not followed, pinned or not.
     torch.Tensor.pin_memory = lambda tensor, *_: tensor
+    # Waiting gives back what is waited for; the shapes alone would make another one.
+    torch.distributed._functional_collectives.wait_tensor = lambda tensor: tensor
     # Addresses tell whose memory is whose, and that there is any.
     torch.UntypedStorage.data_ptr = lambda storage: storage._cdata if storage.nbytes() else 0
     torch.Tensor.data_ptr = lambda tensor: (

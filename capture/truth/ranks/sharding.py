@@ -11,11 +11,13 @@ DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch
 
 
 class Sharded:
-    """A wrapped model: how it is called, how gradients of one of several micro-batches are kept, how they are clipped."""
+    """A wrapped model: how it is called, how gradients of one of several micro-batches are kept, how they are clipped,
+    whether the optimizer steps on all parameters together."""
 
-    def __init__(self, model, forward=None, accumulating=None, clip=None):
+    def __init__(self, model, forward=None, accumulating=None, clip=None, together=True):
         self.model = model
         self.forward = forward or model
+        self.together = together
         self.accumulating = accumulating or (lambda last: contextlib.nullcontext())
         self.clip = clip or (lambda parameters, limit: torch.nn.utils.clip_grad_norm_(parameters, limit))
 
@@ -159,4 +161,25 @@ def fsdp1(case, model, _):
     return Sharded(wrapped, accumulating=accumulating, clip=lambda _, limit: wrapped.clip_grad_norm_(limit))
 
 
-KINDS = {"fsdp2": fsdp2, "blocks": blocks, "fsdp1": fsdp1}
+def tensor(case, model, mesh):
+    """`apply_tensor_parallelism` (transformers/distributed/tensor_parallel.py), as `from_pretrained` with a `tp_plan` calls it."""
+    from transformers.distributed.tensor_parallel import apply_tensor_parallelism
+
+    apply_tensor_parallelism(model, mesh)
+    forward = torch.autocast("cuda", dtype=torch.bfloat16)(model.forward) if case.get("bf16") else model.forward
+    if case.get("bf16"):
+        from accelerate.utils.operations import convert_outputs_to_fp32
+
+        forward = convert_outputs_to_fp32(forward)
+    from transformers import Trainer
+
+    # Sharded and whole parameters are clipped apart and stepped on one by one (`has_mixed_dtensor`).
+    return Sharded(
+        model,
+        forward=forward,
+        clip=lambda _, limit: Trainer._mixed_mesh_grad_norm(None, model, limit),
+        together=False,
+    )
+
+
+KINDS = {"tensor": tensor, "fsdp2": fsdp2, "blocks": blocks, "fsdp1": fsdp1}

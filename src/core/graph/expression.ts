@@ -146,10 +146,13 @@ interface Parsed {
 export class Expressions {
   private readonly parsed = new Map<string, Parsed>();
 
+  /** @param reads what stands for an expression's text */
+  constructor(private readonly reads: (source: string) => string = (source) => source) {}
+
   private parse(source: string): Parsed {
     let found = this.parsed.get(source);
     if (found === undefined) {
-      found = { evaluator: new Parser(tokenize(source)).expression(), ofLayer: isOfLayer(source) };
+      found = { evaluator: new Parser(tokenize(this.reads(source))).expression(), ofLayer: isOfLayer(source) };
       this.parsed.set(source, found);
     }
     return found;

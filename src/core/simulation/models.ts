@@ -9,8 +9,9 @@ import { initializesOnDevice } from "../training/adapters/initialization";
 import { promptSizes } from "../training/adapters/prompt-sizes";
 import { packsOnTheFly } from "../training/loading";
 import { type LoadedModel, type LoadOptions, loadModel } from "../training/model";
-import type { ForwardUsage, ModelEnds, Strategy } from "../training/parallel";
+import { type ForwardUsage, type ModelEnds, type Strategy, tensorPlanOf } from "../training/parallel";
 import { shardedOver } from "../training/parallel/degrees";
+import { partOf } from "../training/parallel/tensor-plan/plan";
 import type { CompanionSpec, TrainingRun } from "../training/run";
 import { companionRun, graphsOf, type Program, programOf } from "./program";
 import { holdCritic, type LoadedScorer, raterOf, type Scorers, scorersOf, withHead } from "./scorers";
@@ -63,7 +64,18 @@ function loadingOptions({ run, program }: Setup, strategy: Strategy): Omit<LoadO
     ...(run.trained === undefined ? {} : { trained: run.trained }),
     family: run.model.family,
     promptSizes: promptSizes(program.view.scope),
+    ...splitting(run),
   };
+}
+
+/** Parameters of split modules that the config says whole sizes of. */
+function splitting(run: TrainingRun): Pick<LoadOptions, "splits"> {
+  const plan = tensorPlanOf(run);
+  if (plan === null) return {};
+  const undivided = new Set(run.parallel.tensorPlan?.undivided);
+  const splits: LoadOptions["splits"] = (item) =>
+    undivided.has(item.pattern) ? { ...item, sizes: partOf(plan, item.name, item.sizes) } : item;
+  return { splits };
 }
 
 /** A companion is loaded as it is, without what the run does to its own model. */

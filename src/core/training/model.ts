@@ -81,6 +81,8 @@ export interface LoadOptions {
   readonly promptSizes: PromptSizes;
   /** The weights come one by one from a checkpoint and are packed on the device (see `loading.ts`). */
   readonly packsOnTheFly?: boolean;
+  /** A parameter as one GPU loads its part of it, where GPUs share one model. */
+  readonly splits?: (parameter: PlacedTensor) => PlacedTensor;
   /** Adapters are made from the weights with what that takes (see `adapters/initialization.ts`). */
   readonly initializes?: boolean;
 }
@@ -112,7 +114,8 @@ export function loadModel(torch: Torch, graph: ArchitectureGraph, view: ConfigVi
       .filter((tie) => truthy(view.expressions.evaluate(tie.when, view.scope)))
       .map((tie) => [tie.name, tie.to] as const),
   );
-  const found = placeTensors(graph.parameters, view, options.loadDtype);
+  const whole = placeTensors(graph.parameters, view, options.loadDtype);
+  const found = options.splits === undefined ? whole : whole.map(options.splits);
   for (const { name, sharedWith } of found) if (sharedWith !== null) tied.set(name, sharedWith);
   const own = found.filter(({ name }) => !tied.has(name));
   const isLeft = (item: PlacedTensor): boolean => isFrozen(options, item.name) || isIdle(options, item);

@@ -90,7 +90,7 @@ export interface Case {
 
 /** A sharded run in the words of `capture/truth/ranks`. */
 export interface Ranks {
-  readonly kind: "fsdp2" | "blocks" | "fsdp1";
+  readonly kind: "fsdp2" | "blocks" | "fsdp1" | "tensor";
   readonly world: number;
   readonly replicas?: number;
   readonly reshard?: boolean | number;
@@ -256,6 +256,11 @@ function fsdpOf({ kind, reshard = true, replicas, reduce_dtype: reduceDtype, ...
   };
 }
 
+function spreadOf(ranks: Ranks): TrainingRun["parallel"] {
+  const spread = { ...causalRun({}).parallel, worldSize: ranks.world };
+  return ranks.kind === "tensor" ? { ...spread, tensorParallel: ranks.world } : { ...spread, fsdp: fsdpOf(ranks) };
+}
+
 /** The run a case describes. */
 export function runOf(c: Case): TrainingRun {
   return causalRun({
@@ -270,7 +275,7 @@ export function runOf(c: Case): TrainingRun {
     loadDtype: c.load_dtype ?? "bfloat16",
     autocast: c.bf16 ? "bfloat16" : c.amp ? AUTOCAST[c.amp] : null,
     attention: c.attn ?? "sdpa",
-    ...(c.ranks ? { parallel: { ...causalRun({}).parallel, worldSize: c.ranks.world, fsdp: fsdpOf(c.ranks) } } : {}),
+    ...(c.ranks ? { parallel: spreadOf(c.ranks) } : {}),
     checkpointing:
       c.gradient_checkpointing || c.ranks?.activation_checkpointing
         ? {

@@ -78,8 +78,9 @@ export class HookedModules {
 
   /** What its caller gets for `out`, which is given up, as what it was given is. */
   after(path: string, input: Tensor, out: Tensor): Tensor {
-    if (!this.isCalled(path) || this.torch.halted) return out;
+    if (!this.isCalled(path)) return out;
     input.release();
+    if (this.torch.halted) return out;
     return this.options.hooks!.after(this.torch, path, [out])[0] ?? out;
   }
 

@@ -4,12 +4,25 @@ import { distributedDataParallel, singleDevice } from "./ddp";
 import { fsdp } from "./fsdp";
 import { mainParameters } from "./main-parameters";
 import type { Strategy } from "./strategy";
+import { SplitModules } from "./tensor-plan/modules";
+import { planOf, type TensorPlan } from "./tensor-plan/plan";
 import { zero } from "./zero";
 
 export type { ForwardUsage, HostUse, ModelEnds, Strategy } from "./strategy";
 
 /** The strategy of a run whose degrees are resolved (`localRun`). */
 export function chooseStrategy(run: TrainingRun): Strategy {
+  const plan = tensorPlanOf(run);
+  const strategy = byData(run);
+  return plan === null ? strategy : Object.create(strategy, { hooks: { value: new SplitModules(plan) } });
+}
+
+/** How the run's linear layers are split by transformers' plan; null: they are not. */
+export function tensorPlanOf({ model, parallel }: TrainingRun): TensorPlan | null {
+  return parallel.tensorPlan === undefined ? null : planOf(model.family, parallel.tensorPlan.degree);
+}
+
+function byData(run: TrainingRun): Strategy {
   const { parallel } = run;
   if (parallel.mainParameters !== undefined)
     return mainParameters(parallel.mainParameters, Math.max(1, parallel.worldSize), parallel.expertParallel);

@@ -13,8 +13,10 @@ import { ELEMENT_BYTES } from "../../engine/dtype";
 import { type ConfigView, configView, hiddenSize, selectGraph, sizesOf } from "../../graph/config";
 import { DIMENSIONS } from "../../graph/dimensions";
 import type { FamilyGraphs, TensorSpec } from "../../graph/types";
-import type { ModelConfig, ParallelSpec, TrainingRun } from "../run";
+import type { ParallelSpec, TrainingRun } from "../run";
 import { modelParallelSize } from "./degrees";
+import { byPlan } from "./tensor-plan/local";
+import { withSizes } from "./with-sizes";
 
 /** What is not known of a split run, in bytes of one device. */
 export interface SplitUncertainty {
@@ -28,6 +30,8 @@ export interface SplitUncertainty {
 
 export interface LocalRun {
   readonly run: TrainingRun;
+  /** The family as the run's config is read with it; absent: as it was. */
+  readonly family?: FamilyGraphs;
   readonly uncertain: readonly SplitUncertainty[];
 }
 
@@ -41,7 +45,8 @@ export function splitsModel({ parallel }: TrainingRun): boolean {
 
 /** Whether one GPU holds a part of the model only, all the time or between uses. */
 export function isSharded(run: TrainingRun): boolean {
-  return run.parallel.fsdp !== null || run.parallel.deepspeed?.zeroStage === 3 || splitsModel(run);
+  const { fsdp, deepspeed, tensorPlan } = run.parallel;
+  return fsdp !== null || deepspeed?.zeroStage === 3 || tensorPlan !== undefined || splitsModel(run);
 }
 
 /** The run of one device, its tensor and pipeline degrees left to the simulation; or why a degree is not followed. */
@@ -52,10 +57,12 @@ export function localRun(run: TrainingRun, family: FamilyGraphs): LocalRun | { r
     return { reason: say("engine.degrees", { degree, devices: worldSize }) };
   const uncertain: SplitUncertainty[] = [];
   let local = run;
+  let read = family;
   for (const step of [byTensor, byContext, byExperts, byStages]) {
-    const found = step(local, family);
+    const found = step(local, read);
     if ("reason" in found) return found;
     local = found.run;
+    read = found.family ?? read;
     uncertain.push(...found.uncertain);
   }
   const parallel: ParallelSpec = {
@@ -65,26 +72,11 @@ export function localRun(run: TrainingRun, family: FamilyGraphs): LocalRun | { r
     worldSize: Math.max(1, Math.floor(worldSize / (tensorParallel * pipelineParallel))),
     contextParallel: 1,
   };
-  return { run: { ...local, parallel }, uncertain };
+  return { run: { ...local, parallel }, family: read, uncertain };
 }
 
 function viewOf(run: TrainingRun, family: FamilyGraphs): ConfigView {
   return configView(family, run.model.config, sizesOf(run));
-}
-
-/** The config with other values, whatever they are called: by the names that the family's code reads, and by others it has. */
-export function withSizes(
-  config: ModelConfig,
-  family: FamilyGraphs,
-  sizes: Readonly<Record<string, number>>,
-): ModelConfig {
-  const own = new Map(Object.entries(sizes).map(([name, value]) => [family.aliases[name] ?? name, value]));
-  const aliases = Object.entries(family.aliases).filter(([alias, target]) => alias in config && own.has(target));
-  return {
-    ...config,
-    ...Object.fromEntries(own),
-    ...Object.fromEntries(aliases.map(([alias, target]) => [alias, own.get(target)!])),
-  };
 }
 
 /** Sizes that the config has, divided; null when one does not divide. */
@@ -102,6 +94,8 @@ function divided(names: readonly string[], degree: number, view: ConfigView): Re
 function byTensor(run: TrainingRun, family: FamilyGraphs): LocalRun | { readonly reason: Message } {
   const degree = run.parallel.tensorParallel;
   if (degree <= 1) return { run, uncertain: [] };
+  const planned = byPlan(run, family);
+  if (planned !== null) return { ...planned, uncertain: [] };
   const view = viewOf(run, family);
   const heads = view.scope("num_attention_heads");
   if (typeof heads === "number" && heads % degree !== 0)

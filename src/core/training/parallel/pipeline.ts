@@ -6,8 +6,8 @@
 import type { Torch } from "../../engine/torch";
 import type { FamilyGraphs } from "../../graph/types";
 import type { TrainingRun } from "../run";
-import { withSizes } from "./local";
 import { reserveWhole, type Strategy } from "./strategy";
+import { withSizes } from "./with-sizes";
 
 /** One stage, with the micro-batches whose activations wait there while another one is run. */
 export interface Stage {

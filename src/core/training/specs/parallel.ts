@@ -62,6 +62,13 @@ export interface MainParametersSpec {
   readonly sharded: boolean;
 }
 
+/** Linear layers that are split over GPUs by transformers' plan for the family. */
+export interface TensorPlanSpec {
+  readonly degree: number;
+  /** Parameters, by their names in the graph, that the config says whole sizes of. */
+  readonly undivided: readonly string[];
+}
+
 /** How the run is spread over devices. Product of the degrees divides `worldSize`. */
 export interface ParallelSpec {
   readonly worldSize: number;
@@ -74,4 +81,6 @@ export interface ParallelSpec {
   /** Tensor parallelism splits the residual stream along the sequence, too. */
   readonly sequenceParallel?: boolean;
   readonly mainParameters?: MainParametersSpec;
+  /** How transformers' plan splits linear layers, in a run whose config has one GPU's sizes already (`localRun`). */
+  readonly tensorPlan?: TensorPlanSpec;
 }

@@ -1,0 +1,65 @@
+"""Writes how transformers splits the modules of each family over GPUs (`base_model_tp_plan`, `_tp_plan`).
+
+usage: python -m capture.facts.tensor_plans > src/core/training/parallel/tensor-plan/plans.ts
+
+Families with graphs whose plan splits linear layers alone; experts and latent attention have styles of their own.
+"""
+
+import collections
+import pathlib
+import re
+
+GRAPHS = pathlib.Path(__file__).resolve().parents[2] / "models" / "graphs"
+STYLES = {
+    "colwise": "columns",
+    "rowwise": "rows",
+    "colwise_gather_output": "gathered-columns",
+    "rowwise_split_input": "split-rows",
+    "replicated_with_grad_allreduce": None,
+}
+
+
+def plan_of(family):
+    """Paths with `*` for a layer's number, each with its style; None without a plan that is followed."""
+    from transformers import CONFIG_MAPPING
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
+
+    try:
+        config = CONFIG_MAPPING[family]
+        model = MODEL_FOR_CAUSAL_LM_MAPPING.get(config, None)
+    except KeyError:
+        return None
+    base = getattr(config, "base_model_tp_plan", None)
+    if model is None or isinstance(model, tuple) or not base:
+        return None
+    named = {f"{model.base_model_prefix}.{path}": style for path, style in base.items()}
+    plan = {**named, **(getattr(model, "_tp_plan", None) or {})}
+    if any(style not in STYLES for style in plan.values()):
+        return None
+    return tuple(sorted((path, STYLES[style]) for path, style in plan.items() if STYLES[style]))
+
+
+def main():
+    families = collections.defaultdict(list)
+    for family in sorted(path.stem for path in GRAPHS.glob("*.json")):
+        plan = plan_of(family)
+        if plan:
+            families[plan].append(family)
+    print("/**")
+    print(" * How transformers splits the linear layers of each family over GPUs, by paths with `*` for a layer's number. Source:")
+    print(" * transformers/models/<family>/{configuration,modeling}_<family>.py (5.17); written by `capture/facts/tensor_plans.py`.")
+    print(" */")
+    print('import type { Style } from "./plan";')
+    print()
+    print("type Rows = Readonly<Record<string, Style>>;")
+    print()
+    print("export const PLANS: readonly { readonly families: readonly string[]; readonly modules: Rows }[] = [")
+    for plan, names in sorted(families.items(), key=lambda item: (-len(item[1]), item[1])):
+        listed = ", ".join(f'"{name}"' for name in names)
+        rows = ", ".join(f'{path if re.fullmatch("[a-z_]+", path) else chr(34) + path + chr(34)}: "{style}"' for path, style in plan)
+        print(f"  {{ families: [{listed}], modules: {{ {rows} }} }},")
+    print("];")
+
+
+if __name__ == "__main__":
+    main()

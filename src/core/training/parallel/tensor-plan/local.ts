@@ -1,0 +1,118 @@
+/**
+ * One GPU's part of a model that transformers splits by its plan, as a model of its own: fewer heads, fewer units between the two
+ * matrices of the feed-forward layer. The plan decides which of them; what the smaller config says is checked against it.
+ */
+import { configView, selectGraph, sizesOf } from "../../../graph/config";
+import { DIMENSIONS } from "../../../graph/dimensions";
+import { Expressions, truthy } from "../../../graph/expression";
+import type { FamilyGraphs } from "../../../graph/types";
+import type { TrainingRun } from "../../run";
+import { withSizes } from "../with-sizes";
+import { partOf, planOf, type TensorPlan } from "./plan";
+
+type Sizes = Readonly<Record<string, number>>;
+
+/** AdamW steps on split and whole parameters one by one (transformers/trainer_optimizer.py, has_mixed_dtensor). */
+const ONE_BY_ONE = new Set(["adamw_torch", "adamw_torch_fused"]);
+
+/** Whether nothing but transformers' own plan is around the model. */
+function isPlain({ parallel, ...run }: TrainingRun): boolean {
+  const { pipelineParallel, contextParallel, expertParallel, deepspeed, fsdp, mainParameters, sequenceParallel } =
+    parallel;
+  const isPlainLoss = !run.fusedLoss && run.task === "causal-lm" && (run.trainer == null || run.trainer.kind === "sft");
+  return (
+    run.standsFor === undefined &&
+    isPlainLoss &&
+    Math.max(pipelineParallel, contextParallel, expertParallel) <= 1 &&
+    [deepspeed, fsdp, run.adapter, run.quantization, run.float8].every((one) => one == null) &&
+    mainParameters === undefined &&
+    sequenceParallel !== true &&
+    ONE_BY_ONE.has(run.optimizer.name)
+  );
+}
+
+/** The width of a head where a family's code writes it as a share of the states' width. */
+const HEAD_WIDTH = "hidden_size//num_attention_heads";
+
+/** The family with heads as wide as they are in a run whose config has `degree` times fewer of them. */
+function withWidth(family: FamilyGraphs, degree: number): FamilyGraphs {
+  const width = `hidden_size//(num_attention_heads*${degree})`;
+  return { ...family, expressions: new Expressions((source) => source.replaceAll(HEAD_WIDTH, width)) };
+}
+
+/** The run of one GPU; null where the plan is not followed: there is none, the head is tied, or sizes do not divide. */
+export function byPlan(run: TrainingRun, family: FamilyGraphs): { run: TrainingRun; family: FamilyGraphs } | null {
+  const degree = run.parallel.tensorParallel;
+  const plan = planOf(run.model.family, degree);
+  if (plan === null || !isPlain(run)) return null;
+  const { scope } = configView(family, run.model.config, sizesOf(run));
+  // A tied head is the whole embedding, which its split inputs cannot be multiplied with.
+  const tied = scope("tie_word_embeddings");
+  if (tied !== undefined && tied !== null && truthy(tied)) return null;
+  const number = (name: string): number => Number(scope(name) ?? 0);
+  const heads: Sizes = {
+    num_attention_heads: number("num_attention_heads") / degree,
+    num_key_value_heads: number("num_key_value_heads") / degree,
+    head_dim: number("head_dim"),
+  };
+  const inner: Sizes = Object.fromEntries(
+    DIMENSIONS.inner.flatMap((name) => (number(name) > 0 ? [[name, number(name) / degree]] : [])),
+  );
+  const cut = withWidth(family, degree);
+  for (const [sizes, own] of [
+    [{ ...heads, ...inner }, cut],
+    [heads, cut],
+    [inner, family],
+    [{}, family],
+  ] as const) {
+    if (!Object.values(sizes).every((size) => Number.isInteger(size) && size > 0)) continue;
+    const local = { ...run, model: { ...run.model, config: withSizes(run.model.config, family, sizes) } };
+    const undivided = undividedOf(shapesOf(local, own), shapesOf(run, family), plan, own === cut);
+    if (undivided === null) continue;
+    return {
+      family: own,
+      run: {
+        ...local,
+        optimizer: { ...run.optimizer, name: "adamw_for_loop" },
+        parallel: { ...run.parallel, tensorParallel: 1, tensorPlan: { degree, undivided } },
+      },
+    };
+  }
+  return null;
+}
+
+type Shapes = ReadonlyMap<string, readonly number[]>;
+
+/** Parameters by name with their sizes in the first layer; none without a graph. */
+function shapesOf(run: TrainingRun, family: FamilyGraphs): Shapes {
+  const { scope, expressions } = configView(family, run.model.config, sizesOf(run));
+  const graph = selectGraph(family, run.task, run.attention, scope);
+  const first = (name: string) => (name === "i" ? 0 : scope(name));
+  return new Map(
+    graph?.parameters.map(({ name, shape }) => [name, shape.map((size) => Number(expressions.evaluate(size, first)))]),
+  );
+}
+
+/**
+ * Parameters that a smaller config leaves whole and the plan splits. What is around gathered columns and split rows is whole, so
+ * that no size of theirs may have changed; a matrix may be as wide as the states where its heads are fewer. Null: the smaller
+ * config says something else than the plan.
+ */
+function undividedOf(own: Shapes, whole: Shapes, plan: TensorPlan, hasFewerHeads: boolean): readonly string[] | null {
+  const undivided: string[] = [];
+  for (const [name, sizes] of whole) {
+    const found = own.get(name) ?? [];
+    const expected = partOf(plan, name, sizes);
+    const style = plan.styleOf(name.replace(/\.[^.]+$/, ""));
+    const isAmidWhole = style === "gathered-columns" || style === "split-rows";
+    if (!expected.every(Number.isInteger)) return null;
+    if (equal(found, expected) && !(isAmidWhole && !equal(expected, sizes))) continue;
+    if (!equal(found, sizes) || !(isAmidWhole || hasFewerHeads)) return null;
+    undivided.push(name);
+  }
+  return whole.size === 0 ? null : undivided;
+}
+
+function equal(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((size, k) => size === b[k]);
+}
