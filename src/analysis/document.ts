@@ -6,6 +6,7 @@ import { poolGrowth } from "../core/padded";
 import type { Range, Report, ReportCompared, ReportGuide, ReportPlan, ReportRun } from "../core/report/schema";
 import type { Failure } from "../evidence/log/failures";
 import type { CompletionContent, DocumentAnalysis, FixContent, HoverContent, Recognition } from "./analyzer";
+import { complaintText, requestComplaint, unusedComplaint } from "./asked";
 import { completionsAt } from "./complete/complete";
 import { besideOf } from "./explain/beside";
 import { type Explanation, explain } from "./explain/explain";
@@ -94,8 +95,15 @@ class AnalysedDocument implements DocumentAnalysis {
     private readonly analyses: readonly RunAnalysis[],
     readonly runs: readonly ReportRun[],
   ) {
-    this.report = { schema: "vram-lens/report/1", version: VERSION, runs: [...runs], errors: [] };
+    this.report = { schema: "vram-lens/report/1", version: VERSION, runs: [...runs], errors: this.complaints() };
     this.dependencies = [...new Set(analyses.flatMap((analysis) => [...analysis.inputs.dependencies]))];
+  }
+
+  /** What is asked for by name and not understood: an answer without it would be one to another question. */
+  private complaints(): Report["errors"] {
+    const { options } = this.analyses[0] ?? {};
+    const complaint = requestComplaint(options ?? {}) ?? unusedComplaint(options?.set, this.runs);
+    return complaint === null ? [] : [{ uri: this.uri, message: complaintText(complaint), code: "asked" }];
   }
 
   hover(line: number, character: number): HoverContent | null {
@@ -248,11 +256,10 @@ function timeOf({ resolution: { run }, estimate }: Variant): ReportRun["time"] {
 /** Suppositions measured at most: each costs a simulation. */
 const MOST_MEASURED = 3;
 
-/** What steps of other lengths reserve: twelve more steps, so only where advice is asked for. */
+/** What steps of other lengths reserve: twelve more steps, so only where they are in the band or a guide is asked for. */
 function paddedOf(analysis: RunAnalysis): RunAnalysis["padded"] {
-  const { guide, plans } = analysis.options;
-  const widens = plans === true && analysis.base.resolution.padding?.varies === true;
-  return guide === true || widens ? analysis.padded : null;
+  const widens = analysis.base.resolution.padding?.varies === true;
+  return analysis.options.guide === true || widens ? analysis.padded : null;
 }
 
 /** How far another plausible value of each supposition moves the peak, in bytes; 0 when it was not tried. */

@@ -1,7 +1,6 @@
 /** Puts a run's analysis into the report every surface shows. */
 
 import type { VariedReserve } from "../core/allocator/lengths";
-import { COMMON_SIZES, usableBytes } from "../core/hardware/devices";
 import { poolGrowth } from "../core/padded";
 import type { ComponentKind, Estimate, Phase } from "../core/report/estimate";
 import type { ReportFinding, ReportGuide, ReportPlan, ReportRun, ReportSetting } from "../core/report/schema";
@@ -18,6 +17,7 @@ import { type Locale, size, text } from "./messages";
 import { withholding } from "./outside";
 import type { Resolution, Resolved, Supposition } from "./resolve";
 import type { Variant } from "./run-analysis";
+import { countOf, fitsOn, statementOf } from "./statement";
 import type { LoadedDocument } from "./store";
 import { uncountedKeys } from "./uncounted";
 import { baseName, relativePath } from "./uris";
@@ -98,7 +98,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
       name: device?.name ?? null,
       memoryBytes: device?.memoryBytes ?? null,
       usableBytes: usable,
-      count: Math.max(resolution.run?.parallel.worldSize ?? 1, device?.count ?? 1),
+      count: countOf(resolution),
       source: resolution.device.source,
     },
     settings: reportedSettings(inputs, resolution),
@@ -129,6 +129,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
     },
     time: parts.time,
     verdict: parts.varied.verdict,
+    statement: statementOf(parts.varied, locale),
     ...(estimate !== undefined ? { fitsOn: fitsOn(estimate) } : {}),
     ...(estimate !== undefined && uncounted.length > 0 ? { notCounted: uncounted } : {}),
     assumptions: [
@@ -192,14 +193,6 @@ function modelOf(inputs: RunInputs): Pick<TrainingRun["model"], "name" | "family
   const { model } = inputs;
   if (model?.kind !== "found") return null;
   return { name: model.name, family: String(model.config["model_type"]), source: model.source };
-}
-
-function fitsOn(estimate: Estimate): NonNullable<ReportRun["fitsOn"]> {
-  return COMMON_SIZES.map((device) => ({
-    name: device.name,
-    memoryBytes: device.memoryBytes,
-    fits: estimate.band.highBytes <= usableBytes(device),
-  }));
 }
 
 function reportedSettings(inputs: RunInputs, resolution: Resolution): ReportSetting[] {

@@ -113,11 +113,7 @@ function headline(run: ReportRun, pen: Pen): string {
 
 /** What to do without a GPU: the smallest common card that the run fits. */
 function fitsOnText(run: ReportRun, say: Say): string[] {
-  const cards = run.fitsOn ?? [];
-  if (run.verdict !== "unknown" || cards.length === 0) return [];
-  const smallest = cards.find((one) => one.fits);
-  if (smallest === undefined) return [say("fits-none")];
-  return [say("fits-from", { device: smallest.name, size: Math.round(smallest.memoryBytes / GIB) })];
+  return run.devices.memoryBytes === null ? [say("choose-device", { room: run.statement.room })] : [];
 }
 
 /** Host memory that would be said as 0.0 GiB is left out. */
@@ -151,18 +147,12 @@ function stepText(run: ReportRun, say: Say): string {
 }
 
 /** Verdict and sizes in one line. */
-function verdictLine(run: ReportRun, { say, paint, locale }: Pen): string {
-  const memory = run.perDevice;
-  const label = paint(VERDICTS[run.verdict], say(`verdict.${run.verdict}`));
-  if (memory === null) return `${label}   ${say("no-estimate")}`;
-  const { lowBytes, highBytes } = memory.band;
-  const usable = run.devices.usableBytes ?? null;
-  const of = usable === null ? "" : say("usable", { size: gib(usable) });
-  const shared = run.devices.count > 1 ? say("per-device") : "";
-  const peak = say("peak", { phase: named(locale, "phase", memory.peakPhase) });
-  const band = `${gib(lowBytes)}–${gib(highBytes)}`;
+function verdictLine(run: ReportRun, { say, paint }: Pen): string {
+  const { verdict, need, peak } = run.statement;
+  const label = paint(VERDICTS[run.verdict], verdict.toLowerCase());
+  if (run.perDevice === null) return label;
   const left = run.notCounted === undefined ? "" : `   ${say("not-counted", { count: run.notCounted.length })}`;
-  return `${label}   ${gib(memory.usedPeakBytes)} GiB (${band})${of}${shared}   ${peak}${stepText(run, say)}${left}`;
+  return `${label}   ${need}   ${peak}${stepText(run, say)}${left}`;
 }
 
 function memoryLines(run: ReportRun, pen: Pen): string[] {
@@ -370,7 +360,7 @@ function stageLines(run: ReportRun, { say }: Pen): string[] {
 /** How far the run could go as it is, and the least hardware for it. */
 function limitLines(run: ReportRun, { say }: Pen): string[] {
   if (run.guide === undefined) return [];
-  const { reserve, microBatch, sequence, smallestDevice, devices } = run.guide.limits;
+  const { microBatch, sequence, smallestDevice, devices } = run.guide.limits;
   const values = (found: { readonly value: number; readonly usedPeakBytes: number }) => ({
     value: found.value,
     size: gib(found.usedPeakBytes),
@@ -388,7 +378,7 @@ function limitLines(run: ReportRun, { say }: Pen): string[] {
     devices === null ? undefined : say("limit-count", values(devices)),
   ].filter((part) => part !== undefined);
   if (parts.length === 0) return [];
-  return [say("limits", { reserve: Math.round(100 * reserve) }), ...parts.map((part) => `   ${part}`)];
+  return [say("limits"), ...parts.map((part) => `   ${part}`)];
 }
 
 /** The report of `plan`: every suggestion with its memory, cost and changed lines. */

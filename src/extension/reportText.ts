@@ -1,6 +1,6 @@
 /** A report as Markdown, for the clipboard: what a colleague or an issue needs to see. */
 import type { Report, ReportPlan, ReportRun } from "../core/report/schema";
-import { capacity, gib, partName, phaseName, type Translate } from "./statusText";
+import { gib, partName, type Translate } from "./statusText";
 
 /** Markdown of all runs of a report. */
 export function reportMarkdown(report: Report, label: string, t: Translate): string {
@@ -17,13 +17,9 @@ function runMarkdown(run: ReportRun, t: Translate): string {
     const rows = shown.map(({ kind, bytes }) => `| ${partName(kind, t)} | ${gib(bytes)} |`);
     blocks.push(
       t(
-        "Peak in {0}: {1} GiB allocated, {2} GiB reserved, {3} GiB used ({4}–{5})",
-        phaseName(perDevice.peakPhase, t),
-        gib(perDevice.allocatedPeakBytes),
+        "{0} GiB of that are reserved by PyTorch, {1} GiB allocated",
         gib(perDevice.reservedPeakBytes),
-        gib(perDevice.usedPeakBytes),
-        gib(perDevice.band.lowBytes),
-        gib(perDevice.band.highBytes),
+        gib(perDevice.allocatedPeakBytes),
       ),
       [`| ${t("At the peak")} | GiB |`, "|---|---:|", ...rows].join("\n"),
     );
@@ -47,25 +43,8 @@ function planLine({ title, usedPeakBytes }: ReportPlan): string {
   return title.includes("GiB") ? title : `${title}: ${gib(usedPeakBytes)} GiB`;
 }
 
-/** `Llama-3.2-1B on NVIDIA GeForce RTX 4090 (24 GiB): does not fit`. */
-function headline(run: ReportRun, t: Translate): string {
-  const model = run.model?.name ?? t("unknown model");
-  const { name, memoryBytes, count } = run.devices;
-  const verdict = verdictWord(run.verdict, t);
-  if (name === null || memoryBytes === null) return `${model}: ${verdict}`;
-  const device = `${count > 1 ? `${count} × ` : ""}${name} (${capacity(memoryBytes)} GiB)`;
-  return t("{0} on {1}: {2}", model, device, verdict);
-}
-
-function verdictWord(verdict: ReportRun["verdict"], t: Translate): string {
-  switch (verdict) {
-    case "fits":
-      return t("fits");
-    case "tight":
-      return t("tight");
-    case "does-not-fit":
-      return t("does not fit");
-    case "unknown":
-      return t("not estimated");
-  }
+/** `Llama-3.2-1B: Does not fit · 34.0 GiB (32.3–35.1) of 23.5 usable on RTX 4090, peak in backward`. */
+function headline({ model, statement }: ReportRun, t: Translate): string {
+  const said = [statement.verdict, statement.detail].filter((part) => part !== "").join(" · ");
+  return `${model?.name ?? t("unknown model")}: ${said}`;
 }

@@ -67,29 +67,19 @@ export function statusText(status: StatusParams, t: Translate): StatusText | und
   };
 }
 
-function shortText(run: StatusRun): string {
-  if (run.usedPeakBytes === null) return "$(chip) ? GiB";
-  const used = gib(run.usedPeakBytes);
-  return run.memoryBytes === null ? `$(chip) ${used} GiB` : `$(chip) ${used} / ${capacity(run.memoryBytes)} GiB`;
+function shortText({ usedPeakBytes, statement }: StatusRun): string {
+  return `$(chip) ${usedPeakBytes === null ? "? GiB" : statement.short}`;
 }
 
-function verdictSentence(run: StatusRun, t: Translate): string {
-  if (run.usedPeakBytes === null) return t("GPU memory not estimated yet: open the panel to see what is missing");
-  const used = gib(run.usedPeakBytes);
-  const { deviceName, memoryBytes } = run;
-  if (deviceName === null || memoryBytes === null) return t("Needs {0} GiB per GPU, no GPU chosen", used);
-  const device = run.deviceCount > 1 ? `${run.deviceCount} × ${deviceName}` : deviceName;
-  const of = capacity(memoryBytes);
-  if (run.verdict === "does-not-fit") return t("Does not fit {0}: needs {1} of {2} GiB", device, used, of);
-  if (run.verdict === "tight") return t("Tight on {0}: needs {1} of {2} GiB", device, used, of);
-  if (run.verdict === "fits") return t("Fits {0}: needs {1} of {2} GiB", device, used, of);
-  return t("Needs {0} of {1} GiB on {2}", used, of, device);
+function verdictSentence({ usedPeakBytes, statement }: StatusRun, t: Translate): string {
+  return usedPeakBytes === null
+    ? t("GPU memory not estimated yet: open the panel to see what is missing")
+    : `${statement.verdict} · ${statement.detail}`;
 }
 
 function largestParts(run: StatusRun, t: Translate): string {
   const parts = run.parts.slice(0, 3).map(({ kind, bytes }) => `${partName(kind, t)} ${gib(bytes)}`);
-  const list = parts.join(" · ");
-  return run.peakPhase === null ? list : t("{0} GiB, peak in {1}", list, phaseName(run.peakPhase, t));
+  return `${parts.join(" · ")} GiB`;
 }
 
 /** Name of a component. */
@@ -117,29 +107,5 @@ export function partName(kind: string, t: Translate): string {
       return t("inputs");
     default:
       return kind;
-  }
-}
-
-/** Name of a phase of the step. */
-export function phaseName(phase: string, t: Translate): string {
-  switch (phase) {
-    case "load":
-      return t("load");
-    case "data":
-      return t("data");
-    case "forward":
-      return t("forward");
-    case "loss":
-      return t("loss");
-    case "backward":
-      return t("backward");
-    case "clip":
-      return t("gradient clipping");
-    case "optimizer":
-      return t("optimizer step");
-    case "zero":
-      return t("zero_grad");
-    default:
-      return phase;
   }
 }

@@ -1,14 +1,8 @@
 /** Language-model tools: read-only questions about a config file, answered by the same analysis as everything else. */
 import * as vscode from "vscode";
-import { METHODS, type ReportParams, type ReportResult } from "../server/protocol";
+import type { ToolInput, ToolName } from "../core/report/tools";
+import { METHODS, type ToolParams, type ToolReply } from "../server/protocol";
 import type { Session } from "./session";
-import { estimateAnswer, fittingAnswer } from "./toolResult";
-
-interface ToolInput {
-  readonly filePath: string;
-  readonly device?: string;
-  readonly overrides?: Readonly<Record<string, string | number | boolean>>;
-}
 
 /** Registers the tools named in package.json; editors without language-model tools are left alone. */
 export function registerTools(session: Session): vscode.Disposable {
@@ -16,15 +10,15 @@ export function registerTools(session: Session): vscode.Disposable {
   const lm: typeof vscode.lm | undefined = vscode.lm;
   if (typeof lm?.registerTool !== "function") return new vscode.Disposable(() => {});
   return vscode.Disposable.from(
-    lm.registerTool("estimate_gpu_memory", new Tool(session, estimateAnswer)),
-    lm.registerTool("find_fitting_config", new Tool(session, fittingAnswer)),
+    lm.registerTool("estimate_gpu_memory", new Tool(session, "estimate_gpu_memory")),
+    lm.registerTool("find_fitting_config", new Tool(session, "find_fitting_config")),
   );
 }
 
 class Tool implements vscode.LanguageModelTool<ToolInput> {
   constructor(
     private readonly session: Session,
-    private readonly answer: (report: ReportResult["report"]) => string,
+    private readonly name: ToolName,
   ) {}
 
   prepareInvocation(
@@ -32,11 +26,11 @@ class Tool implements vscode.LanguageModelTool<ToolInput> {
   ): vscode.PreparedToolInvocation {
     const { t } = vscode.l10n;
     return {
-      invocationMessage: t("Estimating GPU memory of {0}", options.input.filePath),
+      invocationMessage: t("Estimating GPU memory of {0}", options.input.path),
       confirmationMessages: {
         title: t("Estimate GPU memory"),
         message: new vscode.MarkdownString(
-          t("Reads `{0}` and the files it refers to. Nothing is written or sent anywhere.", options.input.filePath),
+          t("Reads `{0}` and the files it refers to. Nothing is written or sent anywhere.", options.input.path),
         ),
       },
     };
@@ -46,22 +40,16 @@ class Tool implements vscode.LanguageModelTool<ToolInput> {
     options: vscode.LanguageModelToolInvocationOptions<ToolInput>,
     token: vscode.CancellationToken,
   ): Promise<vscode.LanguageModelToolResult> {
-    const { filePath, device, overrides } = options.input;
-    const uri = resolve(filePath);
-    try {
-      await vscode.workspace.fs.stat(uri);
-    } catch {
-      throw new Error(`There is no file ${filePath}. Pass the absolute path of a training config in the workspace.`);
-    }
-    const set = Object.fromEntries(Object.entries(overrides ?? {}).map(([key, value]) => [key, String(value)]));
-    const params: ReportParams = {
-      uri: uri.toString(),
-      ...(device === undefined ? {} : { device }),
-      ...(Object.keys(set).length === 0 ? {} : { set }),
-    };
-    const result = await this.session.request<ReportResult | null>(METHODS.report, params, token);
-    if (result === null) throw new Error("The estimate was cancelled or failed. Try again, or read the VRAM Lens log.");
-    return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(this.answer(result.report))]);
+    const asked = options.input;
+    const uri = resolve(asked.path);
+    const stat = await Promise.resolve(vscode.workspace.fs.stat(uri)).catch(() => undefined);
+    if (stat === undefined)
+      throw new Error(`There is no file ${asked.path}. Pass the path of a training config in the workspace.`);
+    const params: ToolParams = { uri: uri.toString(), name: this.name, asked };
+    const answer = await this.session.request<ToolReply | null>(METHODS.tool, params, token);
+    if (answer === null) throw new Error("The estimate was cancelled or failed. Try again, or read the VRAM Lens log.");
+    if (answer.refused) throw new Error(answer.text);
+    return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(answer.text)]);
   }
 }
 

@@ -93,7 +93,7 @@ export function registerFeatures(
       if (!(await session.settings.get(uri)).codeLens) return [];
       const analysis = await current.settled(uri, false, token);
       if (analysis === undefined || !current.isLensCell(uri, analysis)) return [];
-      return codeLenses(analysis, session.known.commands, session.known.locale);
+      return codeLenses(analysis, session.known.commands);
     }),
   );
 }

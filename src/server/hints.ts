@@ -65,14 +65,14 @@ function contains(outer: Range, inner: Range): boolean {
  * The lens above the first line: its place never moves, only its words change. Without the panel's command it is text
  * alone.
  */
-export function codeLenses(analysis: ServedAnalysis, commands: ReadonlySet<string>, locale: Locale): CodeLens[] {
+export function codeLenses(analysis: ServedAnalysis, commands: ReadonlySet<string>): CodeLens[] {
   const run = mainRun(analysis.runs);
   if (run === undefined) return [];
   const command = commands.has(CLIENT_COMMANDS.openPanel) ? CLIENT_COMMANDS.openPanel : "";
   return [
     {
       range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } },
-      command: { title: verdictLine(locale, run), command, arguments: [analysis.uri] },
+      command: { title: verdictLine(run), command, arguments: [analysis.uri] },
     },
   ];
 }

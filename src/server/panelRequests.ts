@@ -5,6 +5,7 @@ import { explainLog } from "../analysis/explain/log";
 import { text as said } from "../analysis/messages";
 import type { FileAccess } from "../analysis/runtime";
 import type { ReportEdit } from "../core/report/schema";
+import { toolAnswer, triedValues } from "../core/report/tools";
 import type { Cancellation } from "./analyses";
 import { deviceGroups, lookUpDevice } from "./devices";
 import { normalise } from "./openDocuments";
@@ -24,6 +25,8 @@ import {
   type ReportResult,
   type RunParams,
   type SettleParams,
+  type ToolParams,
+  type ToolReply,
   type WhatIfParams,
   type WhatIfResult,
 } from "./protocol";
@@ -56,6 +59,9 @@ export function registerPanelRequests(connection: Connection, context: RequestCo
   const failed = (key: TextKey, ...values: string[]) => refusal(context, key, ...values);
   connection.onRequest<ReportResult | null, void>(METHODS.report, (params: ReportParams, token: CancellationToken) =>
     safely<ReportResult | null>(log, "report", token, null, () => report(context, params, token)),
+  );
+  connection.onRequest<ToolReply | null, void>(METHODS.tool, (params: ToolParams, token: CancellationToken) =>
+    safely<ToolReply | null>(log, "tool", token, null, () => toolReply(context, params)),
   );
   connection.onRequest<WhatIfResult, void>(METHODS.whatIf, (params: WhatIfParams, token: CancellationToken) =>
     safely<WhatIfResult>(log, "what-if", token, { run: null }, async () => ({
@@ -144,6 +150,23 @@ async function report(
     reserve: settings.reserve,
     locale: context.locale(),
   };
+}
+
+/** As the model-context server answers: the same words and the same refusals. */
+async function toolReply(context: RequestContext, { uri, name, asked }: ToolParams): Promise<ToolReply | null> {
+  const settings = await context.settings(uri);
+  const { device, devices } = asked;
+  const analysis = await context.analyzer()?.analyse(normalise(uri), {
+    ...context.options(settings),
+    plans: name === "find_fitting_config",
+    ...(device === undefined ? {} : { device }),
+    ...(devices === undefined ? {} : { deviceCount: devices }),
+    set: triedValues(asked),
+  });
+  if (analysis === undefined) return null;
+  const complaint = analysis.report.errors.find(({ code }) => code === "asked");
+  if (complaint !== undefined) return { text: complaint.message, refused: true };
+  return { text: toolAnswer(name, analysis.report, asked.path).text, refused: false };
 }
 
 async function planEdits(context: RequestContext, params: PlanEditsParams, token: Cancellation): Promise<EditsResult> {

@@ -9,6 +9,7 @@
 
 import type { Explanation } from "../analysis/explain/explain";
 import type { Range, Report, ReportCompared, ReportEdit, ReportGuide, ReportRun } from "../core/report/schema";
+import type { ToolInput, ToolName } from "../core/report/tools";
 import type { LocalCard } from "../terms/local-card";
 
 export type { Explanation, LocalCard };
@@ -35,6 +36,8 @@ export const METHODS = {
   findDevice: "vramlens/findDevice",
   /** Client → server, request. {@link ExplainParams} → {@link ExplainResult}. What happened where memory ran out. */
   explain: "vramlens/explain",
+  /** Client → server, request. {@link ToolParams} → {@link ToolReply}. What a language model asks, as it is answered. */
+  tool: "vramlens/tool",
   /** Client → server, notification. {@link TrustParams}. The person trusted the workspace, or no longer does. */
   trust: "vramlens/trust",
   /** Server → client, notification. {@link StatusParams}. The answer for a document changed, or is being computed. */
@@ -90,6 +93,17 @@ export interface ReportParams extends UriParams {
   readonly device?: string;
   /** Overrides by canonical name or format key. */
   readonly set?: Readonly<Record<string, string>>;
+}
+
+export interface ToolParams extends UriParams {
+  readonly name: ToolName;
+  readonly asked: ToolInput;
+}
+
+export interface ToolReply {
+  readonly text: string;
+  /** The question cannot be met as it was put; `text` says why. */
+  readonly refused: boolean;
 }
 
 export interface ReportResult {
@@ -218,7 +232,8 @@ export interface StatusRun {
   readonly deviceSource: ReportRun["devices"]["source"];
   readonly memoryBytes: number | null;
   readonly deviceCount: number;
-  readonly peakPhase: string | null;
+  /** The verdict in words, as in the report. */
+  readonly statement: ReportRun["statement"];
   /** Components at the peak, largest first. */
   readonly parts: readonly { readonly kind: string; readonly bytes: number }[];
 }

@@ -46,7 +46,7 @@ function statusRun(run: ReportRun): StatusRun {
     deviceSource: run.devices.source,
     memoryBytes: run.devices.memoryBytes,
     deviceCount: run.devices.count,
-    peakPhase: run.perDevice?.peakPhase ?? null,
+    statement: run.statement,
     parts: parts.sort((a, b) => b.bytes - a.bytes),
   };
 }

@@ -19,11 +19,6 @@ const TEXT = {
     changesResult: "Changes what is trained",
     otherFile: "Changes another file",
     review: "Review before applying",
-    fits: "fits {0}",
-    tight: "tight on {0}",
-    "does-not-fit": "does not fit {0}",
-    unknown: "not estimated",
-    noDevice: "no GPU chosen",
     moreFindings: "{0} more findings are not shown",
     planGone: "The file changed: this plan is no longer offered. Look at the new plans.",
     runGone: "This run is no longer in the file.",
@@ -57,11 +52,6 @@ const TEXT = {
     changesResult: "会改变训练结果",
     otherFile: "会修改其他文件",
     review: "应用前请检查",
-    fits: "{0} 可容纳",
-    tight: "{0} 余量不足",
-    "does-not-fit": "{0} 放不下",
-    unknown: "未估算",
-    noDevice: "未选择 GPU",
     moreFindings: "另有 {0} 条未显示",
     planGone: "文件已改动,此方案不再适用。请查看新的方案。",
     runGone: "文件中已没有这次训练。",
@@ -99,17 +89,7 @@ export function gib(bytes: number): string {
   return (bytes / 2 ** 30).toFixed(1);
 }
 
-/** `41.2 / 24.0 GiB`, or `41.2 GiB` when no device is known; null when nothing was estimated. */
-function sizeLine(run: ReportRun): string | null {
-  if (run.perDevice === null) return null;
-  const used = gib(run.perDevice.usedPeakBytes);
-  return run.devices.memoryBytes === null ? `${used} GiB` : `${used} / ${gib(run.devices.memoryBytes)} GiB`;
-}
-
-/** `41.2 / 24.0 GiB · does not fit RTX 4090`. */
-export function verdictLine(locale: Locale, run: ReportRun): string {
-  const size = sizeLine(run);
-  if (size === null) return text(locale, "unknown");
-  if (run.verdict === "unknown" || run.devices.name === null) return `${size} · ${text(locale, "noDevice")}`;
-  return `${size} · ${text(locale, run.verdict, run.devices.name)}`;
+/** `34.0 / 23.5 GiB · Does not fit`. */
+export function verdictLine({ statement }: ReportRun): string {
+  return statement.short === "" ? statement.verdict : `${statement.short} · ${statement.verdict}`;
 }

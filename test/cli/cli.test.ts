@@ -34,7 +34,7 @@ describe("cli check", () => {
   it("speaks the language of the terminal, or the one asked for", async () => {
     const { cwd, runs } = single();
     const { out } = await cli(cwd, ["check", "a", "--locale", "zh-cn"], runs);
-    assert.match(out, /放不下 {3}41\.5 GiB/);
+    assert.match(out, /全量微调/);
     assert.equal((await cli(cwd, ["check", "a"], runs, { LANG: "zh_CN.UTF-8" })).out, out);
     assert.match((await cli(cwd, ["check", "a"], runs, { LANG: "de_DE.UTF-8" })).out, /does not fit/);
   });
@@ -212,7 +212,7 @@ describe("cli plan", () => {
     const { out, asked } = await cli(folder, argv, { "train.yaml": [run] });
     assert.match(out, /Essentials: 20\.0 GiB, fits, about 3 % faster/);
     assert.match(out, /- Fused cross-entropy {3}frees 20\.0 GiB, about 3 % faster {3}needs liger-kernel/);
-    assert.match(out, /With 10 % kept free/);
+    assert.match(out, /Everything else as it is:/);
     assert.match(out, /largest micro-batch 4 \(20\.0 GiB\)/);
     assert.match(out, /longest sequence 512 tokens/);
     assert.match(out, /smallest GPU H200 141 GiB/);

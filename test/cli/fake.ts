@@ -48,6 +48,14 @@ export function fakeRun(uri: string, changes: Partial<ReportRun> = {}): ReportRu
     host: { pinnedBytes: 0, pageableBytes: 0, nvmeBytes: 0 },
     time: null,
     verdict: "does-not-fit",
+    statement: {
+      verdict: "Does not fit",
+      detail: "41.5 GiB (41.0–43.0) of 23.0 usable on RTX 4090, peak in backward",
+      need: "41.5 GiB (41.0–43.0) of 23.0 usable",
+      peak: "peak in backward",
+      room: "18.5 GiB over",
+      short: "41.5 / 23.0 GiB",
+    },
     assumptions: [
       { id: "assume.model", what: "sequence length 2048", settleWith: "sequence_length", effectBytes: GIB },
     ],

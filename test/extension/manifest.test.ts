@@ -1,9 +1,11 @@
 /** package.json's editor parts against the code: every command, setting and string exists on both sides. */
+
 import { strict as assert } from "node:assert";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pinsSchemaText } from "../../scripts/pins-schema";
 import { CATALOGUE } from "../../src/analysis/findings/catalogue";
+import { TOOLS, type ToolName, toolInputSchema } from "../../src/core/report/tools";
 import { LANGUAGES } from "../../src/extension/sniff";
 import { CLIENT_COMMANDS } from "../../src/server/protocol";
 import { SETTINGS, SEVERITIES } from "../../src/server/settings";
@@ -151,7 +153,8 @@ describe("manifest", () => {
     assert.deepEqual(languageModelTools.map(({ name }: { name: string }) => name).sort(), registered.sort());
     for (const tool of languageModelTools) {
       assert.match(tool.modelDescription, /Use it (when|before)/);
-      assert.deepEqual(tool.inputSchema.required, ["filePath"]);
+      assert.equal(tool.modelDescription, TOOLS[tool.name as ToolName], "run npm run generate");
+      assert.deepEqual(tool.inputSchema, toolInputSchema(), "run npm run generate");
       for (const property of Object.values(tool.inputSchema.properties) as { description?: string }[]) {
         assert.ok((property.description ?? "").length > 20);
       }

@@ -80,7 +80,7 @@ describe("model context server", () => {
       request("tools/call", { name: "estimate_gpu_memory", arguments: { path: "no.yaml" } }),
     );
     assert.equal(result.isError, true);
-    assert.match(result.structuredContent.errors[0].message, /no such file/);
+    assert.match(result.structuredContent.errors[0], /no such file/);
   });
 
   for (const [message, code] of [

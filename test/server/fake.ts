@@ -48,6 +48,7 @@ export function makeRun(over: Partial<ReportRun> & Pick<ReportRun, "id">): Repor
     host: { pinnedBytes: 0, pageableBytes: 0, nvmeBytes: 0 },
     time: null,
     verdict: "unknown",
+    statement: { verdict: "Does not fit", detail: "", need: "", peak: "", room: "", short: "30.0 / 23.5 GiB" },
     assumptions: [],
     findings: [],
     plans: [],

@@ -262,7 +262,7 @@ describe("server", () => {
       const lenses = await client.rpc.sendRequest<{ command: { title: string } }[]>("textDocument/codeLens", {
         textDocument: { uri: A },
       });
-      assert.equal(lenses[0]?.command.title, "30.0 / 24.0 GiB · does not fit NVIDIA GeForce RTX 4090");
+      assert.equal(lenses[0]?.command.title, "30.0 / 23.5 GiB · Does not fit");
 
       client.settings = { enable: false };
       const off = client.statuses.next(({ state }) => state === "off");

@@ -142,6 +142,14 @@ export function doesNotFit(): ReportRun {
     host: { pinnedBytes: 0, pageableBytes: 0, nvmeBytes: 0 },
     time: { stepSeconds: { low: 1.42, high: 1.78 }, bound: "compute", relativeTo: null },
     verdict: "does-not-fit",
+    statement: {
+      verdict: "Does not fit",
+      detail: "41.2 GiB (40.1–43.0) of 22.8 usable on RTX 4090, peak in backward",
+      need: "41.2 GiB (40.1–43.0) of 22.8 usable",
+      peak: "peak in backward",
+      room: "18.4 GiB over",
+      short: "41.2 / 22.8 GiB",
+    },
     fitsOn: [
       { name: "NVIDIA GeForce RTX 3090", memoryBytes: gib(24), fits: false },
       { name: "NVIDIA GeForce RTX 4090", memoryBytes: gib(24), fits: false },
@@ -167,7 +175,7 @@ export function doesNotFit(): ReportRun {
         code: "does-not-fit",
         severity: "error",
         message:
-          "Does not fit RTX 4090: needs 41.2 GiB of 22.8 usable (peak in backward). Largest micro-batch that fits: 2.",
+          "Does not fit RTX 4090: 41.2 GiB (40.1–43.0) of 22.8 usable, peak in backward. Largest micro-batch that fits: 2.",
         uri: CONFIG,
         range: at(3),
         help: "https://example.invalid/docs/does-not-fit",
@@ -234,9 +242,12 @@ export function scaled(run: ReportRun, factor: number): ReportRun {
   const usable = run.devices.usableBytes ?? run.devices.memoryBytes ?? null;
   const verdict =
     usable === null ? "unknown" : used + gib(0.4) < usable ? "fits" : used > usable ? "does-not-fit" : "tight";
+  const words = { fits: "Fits", tight: "Tight", "does-not-fit": "Does not fit", unknown: "No GPU chosen" };
+  const need = `${(used / gib(1)).toFixed(1)} GiB`;
   return {
     ...run,
     verdict,
+    statement: { ...run.statement, verdict: words[verdict], need, detail: `${need} on RTX 4090` },
     perDevice: {
       ...device,
       components,
@@ -267,6 +278,14 @@ export function withoutDevice(): ReportRun {
     ...run,
     verdict: "unknown",
     devices: { name: null, memoryBytes: null, usableBytes: null, count: 1, source: "none" },
+    statement: {
+      verdict: "No GPU chosen",
+      detail: "41.2 GiB (40.1–43.0) needed, peak in backward; fits from L40S (48.0 GiB) on",
+      need: "41.2 GiB (40.1–43.0) needed",
+      peak: "peak in backward",
+      room: "fits from L40S (48.0 GiB) on",
+      short: "41.2 GiB",
+    },
     assumptions: [
       { id: "assume.model", what: "no GPU is chosen", settleWith: "device", effectBytes: 0 },
       ...run.assumptions,
@@ -284,6 +303,7 @@ export function unknownModel(): ReportRun {
     verdict: "unknown",
     model: null,
     perDevice: null,
+    statement: { verdict: "No estimate", detail: "", need: "", peak: "", room: "", short: "" },
     time: null,
     fitsOn: [],
     plans: [],

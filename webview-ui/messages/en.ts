@@ -1,17 +1,8 @@
 /** English messages of the page. Places in braces are filled in; every table has the same keys and the same places. */
 export const en = {
-  "verdict.fits": "Fits",
-  "verdict.tight": "Tight",
-  "verdict.doesNotFit": "Does not fit",
-  "verdict.needs": "Needs {size}",
   "verdict.unknown": "No estimate yet",
   "verdict.unknownModel": "Model not known",
-  "detail.fits": "{need} of {usable} GiB usable on {device}, {spare} GiB to spare",
-  "detail.tight": "{need} of {usable} GiB usable on {device}: {spare} GiB to spare, the peak may be {band} GiB higher",
-  "detail.tightPool": "pool {need} of {usable} GiB usable on {device}: the allocator must free blocks in each step",
-  "detail.doesNotFit": "{need} GiB needed, {usable} of {card} GiB usable on {device}, {spare} GiB over",
-  "detail.noVerdict": "{usable} of {card} GiB usable on {device}",
-  "detail.noDevice": "at the peak; choose a GPU to know whether it fits",
+  "detail.room": "{detail}, {room}",
   "detail.unknown": "because something it needs is missing; it is listed below",
   "detail.unknownModel": "yet: the memory cannot be estimated",
   "whatIf.prefix": "What if:",
@@ -183,7 +174,7 @@ export const en = {
   "limits.none": "not even 1 fits",
   "limits.noDevice": "none of the catalogue",
   "limits.deviceSize": "{name} ({size} GiB)",
-  "limits.note": "Each alone, everything else as it is, with {share} of the usable memory kept free.",
+  "limits.note": "Each alone, everything else as it is.",
 
   "devices.choose": "Check against {name}",
   "devices.title": "Compare cards",

@@ -2,18 +2,9 @@
 import type { MessageTable } from "./en";
 
 export const zhCn: MessageTable = {
-  "verdict.fits": "放得下",
-  "verdict.tight": "勉强",
-  "verdict.doesNotFit": "放不下",
-  "verdict.needs": "需要 {size}",
   "verdict.unknown": "暂无估算",
   "verdict.unknownModel": "未知模型",
-  "detail.fits": "{device} 可用 {usable} GiB，需要 {need} GiB，余 {spare} GiB",
-  "detail.tight": "{device} 可用 {usable} GiB，需要 {need} GiB：余 {spare} GiB，峰值可能再高 {band} GiB",
-  "detail.tightPool": "{device} 可用 {usable} GiB，内存池 {need} GiB：分配器每步都要归还空闲块",
-  "detail.doesNotFit": "需要 {need} GiB，{device} 共 {card} GiB，可用 {usable} GiB，超出 {spare} GiB",
-  "detail.noVerdict": "{device} 共 {card} GiB，可用 {usable} GiB",
-  "detail.noDevice": "选择 GPU 后即可判断能否放下",
+  "detail.room": "{detail}，{room}",
   "detail.unknown": "缺少估算所需的信息，见下方列表",
   "detail.unknownModel": "无法估算显存",
   "whatIf.prefix": "试算：",
@@ -184,7 +175,7 @@ export const zhCn: MessageTable = {
   "limits.none": "1 个样本也放不下",
   "limits.noDevice": "目录中没有",
   "limits.deviceSize": "{name}（{size} GiB）",
-  "limits.note": "各项单独计算，其余不变，并预留 {share} 的可用显存。",
+  "limits.note": "每项单独计算，其余不变。",
 
   "devices.choose": "以 {name} 检查",
   "devices.title": "GPU 对比",

@@ -1,13 +1,14 @@
 /** Rows of the table of cards: whether the run fits each and how much is left. */
 import type { ReportRun } from "../../src/core/report/schema";
+import { usableBytes } from "./bar";
 
 export interface DeviceRow {
   readonly name: string;
   readonly memoryBytes: number;
   readonly fits: boolean;
-  /** Memory of the card less the peak; negative when it does not fit. */
+  /** Usable memory of the card less the peak; negative when it does not fit. */
   readonly headroomBytes: number;
-  /** Peak over the card's memory, 0..; more than 1 does not fit. */
+  /** Peak over the card's usable memory, 0..; more than 1 does not fit. */
   readonly fill: number;
   readonly current: boolean;
 }
@@ -19,7 +20,7 @@ export function devicesOf(run: ReportRun): readonly DeviceRow[] {
   if (cards.length === 0) return [];
   const { name, memoryBytes } = run.devices;
   if (name !== null && memoryBytes !== null && cards.every((card) => card.name !== name)) {
-    cards.push({ name, memoryBytes, fits: run.verdict === "fits" });
+    cards.push({ name, memoryBytes, usableBytes: usableBytes(run) ?? memoryBytes, fits: run.verdict === "fits" });
   }
   return cards
     .sort((a, b) => a.memoryBytes - b.memoryBytes)
@@ -27,8 +28,8 @@ export function devicesOf(run: ReportRun): readonly DeviceRow[] {
       name: card.name,
       memoryBytes: card.memoryBytes,
       fits: card.fits,
-      headroomBytes: card.memoryBytes - used,
-      fill: used / Math.max(1, card.memoryBytes),
+      headroomBytes: (card.usableBytes ?? card.memoryBytes) - used,
+      fill: used / Math.max(1, card.usableBytes ?? card.memoryBytes),
       current: card.name === run.devices.name,
     }));
 }

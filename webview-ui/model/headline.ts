@@ -1,8 +1,7 @@
 /** The verdict in one line, and the line under it that says what is trained. */
 import type { ReportRun } from "../../src/core/report/schema";
 import type { Translate } from "../messages";
-import { usableBytes } from "./bar";
-import { fileName, gib, gibUnit, integer, parameters, shortDevice } from "./format";
+import { fileName, gib, integer, parameters, shortDevice } from "./format";
 
 /** How a verdict looks; `none` has neither a good nor a bad colour. */
 export type Tone = "good" | "warn" | "bad" | "none";
@@ -45,42 +44,8 @@ export function headlineOf(run: ReportRun, t: Translate): Headline {
       detail: t(run.model === null ? "detail.unknownModel" : "detail.unknown"),
     };
   }
-  const used = device.usedPeakBytes;
-  const name = deviceLabel(run);
-  if (name === null) {
-    return {
-      tone: "none",
-      verdict: t("verdict.needs", { size: gibUnit(used, t.locale) }),
-      detail: t("detail.noDevice"),
-    };
-  }
-  const usable = usableBytes(run) ?? 0;
-  const values = {
-    need: gib(used, t.locale),
-    card: gib(run.devices.memoryBytes ?? 0, t.locale),
-    usable: gib(usable, t.locale),
-    spare: gib(Math.abs(usable - used), t.locale),
-    band: gib(Math.max(0, device.band.highBytes - used), t.locale),
-    device: name,
-  };
-  switch (run.verdict) {
-    case "fits":
-      return { tone, verdict: t("verdict.fits"), detail: t("detail.fits", values) };
-    case "tight":
-      return {
-        tone,
-        verdict: t("verdict.tight"),
-        detail: t(used > usable ? "detail.tightPool" : "detail.tight", values),
-      };
-    case "does-not-fit":
-      return { tone, verdict: t("verdict.doesNotFit"), detail: t("detail.doesNotFit", values) };
-    default:
-      return {
-        tone,
-        verdict: t("verdict.needs", { size: gibUnit(used, t.locale) }),
-        detail: t("detail.noVerdict", values),
-      };
-  }
+  const { verdict, detail, room } = run.statement;
+  return { tone, verdict, detail: deviceLabel(run) === null ? detail : t("detail.room", { detail, room }) };
 }
 
 function setting(run: ReportRun, name: string): string | null {

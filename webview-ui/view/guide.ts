@@ -1,7 +1,7 @@
 /** The plan in stages and what the run could do as it is; both are answers that come after the report. */
 import type { ReportGuide, ReportRun, ReportStage } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
-import { factorPercent, gib, gibUnit, integer, percent, shortDevice } from "../model/format";
+import { factorPercent, gib, gibUnit, integer, shortDevice } from "../model/format";
 import type { View } from "./context";
 import { deviceButton } from "./devices";
 import { icon } from "./icons";
@@ -87,7 +87,7 @@ function stageView({ t, send }: View, run: ReportRun, stage: ReportStage, number
 export function limitsView(view: View, run: ReportRun, guide: ReportGuide | null): PageNode | null {
   if (guide === null) return null;
   const { t } = view;
-  const { microBatch, sequence, smallestDevice, devices, reserve } = guide.limits;
+  const { microBatch, sequence, smallestDevice, devices } = guide.limits;
   const reached = (found: { readonly value: number; readonly usedPeakBytes: number }) =>
     t("limits.reached", { value: integer(found.value, t.locale), size: gib(found.usedPeakBytes, t.locale) });
   const card = run.devices.memoryBytes !== null;
@@ -119,6 +119,6 @@ export function limitsView(view: View, run: ReportRun, guide: ReportGuide | null
         row === null ? null : h("div", { key: row[0] }, h("dt", null, row[0]), h("dd", null, row[1])),
       ),
     ),
-    h("p.quiet", null, t("limits.note", { share: percent(reserve, t.locale) })),
+    h("p.quiet", null, t("limits.note")),
   );
 }

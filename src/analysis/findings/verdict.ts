@@ -9,6 +9,7 @@ import { deviceLabel, size, t } from "../messages";
 import type { Problem, Related } from "../problems";
 import type { Resolution } from "../resolve";
 import type { RunAnalysis, Variant } from "../run-analysis";
+import { statementOf } from "../statement";
 import { set } from "./rule";
 
 /** Where to underline, cheapest lever first. */
@@ -54,13 +55,14 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
   const place = stated.find((setting) => setting.place?.uri === inputs.main.uri)?.place;
   const span = place?.keySpan ?? { start: 0, end: Math.min(inputs.main.text.length, firstLine(inputs.main.text)) };
   const device = deviceLabel(resolution.device.spec?.name ?? "", locale);
+  const { need, peak } = statementOf(variant, locale);
   const at = { uri: inputs.main.uri, span, related: relatedTo(resolution) };
   if (verdict === "tight") {
     return [
       {
         code: "tight",
         severity: "warning",
-        message: tightness(estimate, usable, device),
+        message: tightness(variant, device, locale),
         ...at,
       },
     ];
@@ -75,9 +77,8 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
       severity: "error",
       message: say("does-not-fit", {
         device,
-        used: size(estimate.usedPeakBytes),
-        usable: size(usable),
-        phase: t(locale, `phase.${estimate.peakPhase}`),
+        need,
+        peak,
         advice,
       }),
       ...at,
@@ -89,17 +90,12 @@ export function verdictProblems(analysis: RunAnalysis, variant: Variant): Proble
 }
 
 /** What makes it tight: the pool that the device holds back, a band that begins below the device's size, or one that ends above it. */
-function tightness(
-  { usedPeakBytes, releases, band: { lowBytes, highBytes } }: Estimate,
-  usable: number,
-  device: string,
-): Message {
-  const used = size(usedPeakBytes);
-  if (usedPeakBytes <= usable)
-    return say("tight", { device, spare: size(usable - usedPeakBytes), band: size(highBytes - usedPeakBytes) });
-  return releases === undefined
-    ? say("tight.band", { device, used, usable: size(usable), low: size(lowBytes) })
-    : say("tight.pool", { device, used, usable: size(usable) });
+function tightness(variant: Variant, device: string, locale: Locale): Message {
+  const { need, peak } = statementOf(variant, locale);
+  if (!needsMore(variant)) return say("tight", { device, need, peak });
+  return variant.estimate?.releases === undefined
+    ? say("tight.band", { device, need, peak })
+    : say("tight.pool", { device, need });
 }
 
 /** Settings that mean several GPUs. */

@@ -3,7 +3,6 @@
  * the number stands on. Markdown without commands; the server adds those.
  */
 
-import { COMMON_SIZES, usableBytes } from "../../core/hardware/devices";
 import type { Estimate, Phase } from "../../core/report/estimate";
 import type { KeySpec } from "../../formats/types";
 import type { SettingName } from "../../terms/settings";
@@ -12,12 +11,13 @@ import type { MessageId } from "../../words/message";
 import { inCode, inMarkdown } from "../../words/printable";
 import { frameworkOf } from "../frameworks";
 import { largestBatch, largestBatchAlone } from "../levers/batch";
-import { count, deviceLabel, gib, type Locale, markdown, size, t } from "../messages";
+import { gib, type Locale, markdown, size, t } from "../messages";
 import { effectOf } from "../messages/effects";
 import { documentOf } from "../report";
 import type { Resolved } from "../resolve";
 import type { RunAnalysis, Variant } from "../run-analysis";
 import type { Place } from "../settings";
+import { statementOf } from "../statement";
 import { uncountedKeys } from "../uncounted";
 import { baseName } from "../uris";
 import { needsMore } from "../verdict";
@@ -54,7 +54,7 @@ export function hoverMarkdown(analysis: RunAnalysis, target: HoverTarget): strin
   }
   const left = uncountedKeys(analysis.inputs).length;
   const uncounted = left === 0 ? "" : ` · ${t(locale, "hover.uncounted", { count: left })}`;
-  parts.push(verdictLine(base, locale) + uncounted);
+  parts.push(verdictLine(analysis) + uncounted);
   const tried = curve === undefined ? [] : tryCurve(analysis, curve);
   if (curve !== undefined && tried.length > 1) parts.push(curveTable(tried, curve, base, locale));
   const cost = curve === undefined ? undefined : costLine(analysis, tried, curve);
@@ -110,38 +110,9 @@ function evaluationLine(estimate: Estimate, { base, locale }: RunAnalysis): stri
 }
 
 /** Bold verdict with the numbers it rests on. */
-export function verdictLine(variant: Variant, locale: Locale): string {
-  const { estimate, usable, verdict, resolution } = variant;
-  if (estimate === undefined) return "";
-  const args = {
-    used: gib(estimate.usedPeakBytes),
-    phase: t(locale, `phase.${estimate.peakPhase}`),
-    low: gib(estimate.band.lowBytes),
-    high: gib(estimate.band.highBytes),
-    parameters: count(estimate.parameters),
-  };
-  const device = resolution.device.spec;
-  if (device === null || usable === null || verdict === "unknown")
-    return t(locale, "hover.no-device", { ...args, ...smallest(estimate, locale) });
-  return t(locale, `hover.${verdict}`, {
-    ...args,
-    device: deviceLabel(device.name, locale),
-    total: gib(device.memoryBytes),
-    usable: gib(usable),
-  });
-}
-
-function smallest(estimate: Estimate, locale: Locale): { readonly sizes: string } {
-  const fitting = COMMON_SIZES.filter((device) => estimate.band.highBytes <= usableBytes(device));
-  const first = fitting[0];
-  const sizes =
-    first === undefined
-      ? t(locale, "hover.fits-no-common-size")
-      : t(locale, "hover.fits-from", {
-          device: deviceLabel(first.name, locale),
-          total: gib(first.memoryBytes),
-        });
-  return { sizes };
+function verdictLine({ varied, locale }: RunAnalysis): string {
+  const { verdict, detail } = statementOf(varied, locale);
+  return t(locale, "hover.verdict", { verdict, detail });
 }
 
 interface Tried {

@@ -1,21 +1,15 @@
 /** The plan in stages, how far a run could go, and the same run on other cards: asked for, not part of every report. */
 import { type ComparedDevice, compareForRun } from "../../core/advise/compare";
-import {
-  fewestDevices,
-  type Largest,
-  largestMicroBatch,
-  longestSequence,
-  smallestDevice,
-} from "../../core/advise/inverse";
+import { fewestDevices, type Largest, largestMicroBatch, longestSequence } from "../../core/advise/inverse";
 import { fitsWithin } from "../../core/advise/limits";
 import { type Stage, stagedPlan } from "../../core/advise/stages";
 import type { EstimateFunction, SettingChange } from "../../core/advise/types";
 import { planTitle, planWhy } from "../../core/advise/words";
-import { DEVICES, type Device, deviceOf } from "../../core/hardware/devices";
 import type { ReportCompared, ReportGuide, ReportStage } from "../../core/report/schema";
 import type { TrainingRun } from "../../core/training/run";
 import type { RunAnalysis } from "../run-analysis";
-import { limitsOf, reserveOf, searchOptionsOf } from "./allowed";
+import { smallestCard } from "../statement";
+import { limitsOf, searchOptionsOf } from "./allowed";
 import { editsFor } from "./edits";
 import { needsOf } from "./needs";
 
@@ -34,7 +28,7 @@ export async function guideOf(analysis: RunAnalysis): Promise<ReportGuide | null
 export function comparisonOf(analysis: RunAnalysis): readonly ReportCompared[] | null {
   const { run } = analysis.base.resolution;
   if (run === null || analysis.base.estimate === undefined) return null;
-  const lines = compareForRun(run, estimatorOf(analysis), reserveOf(analysis));
+  const lines = compareForRun(run, estimatorOf(analysis));
   const own = lines.find(({ device, kind }) => kind === "card" && device.name === run.device?.name) ?? lines[0];
   return lines.map((line) => comparedLine(line, own?.samplesRate ?? null));
 }
@@ -107,33 +101,22 @@ async function writtenStage(
 
 const hundredths = (factor: number): number => Math.round(100 * factor) / 100;
 
-/** Cards of the same maker (NVIDIA when none is chosen), laptops only beside laptops: what a person could take instead. */
-function alike(run: TrainingRun): readonly Device[] {
-  const own = run.device === null ? null : deviceOf(run.device);
-  const vendor = own === null || own.vendor === "generic" ? "nvidia" : own.vendor;
-  return DEVICES.filter((device) => device.vendor === vendor && (device.group !== "laptop" || own?.group === "laptop"));
-}
-
+/** As the verdict counts: nothing but what is usable limits it, so that these agree with every hover. */
 function reachOf(analysis: RunAnalysis, run: TrainingRun): ReportGuide["limits"] {
   const estimate = estimatorOf(analysis);
-  const reserve = reserveOf(analysis);
-  const { usable } = analysis.base;
-  const limit = usable === null ? null : Math.floor(usable * (1 - reserve));
+  const limit = analysis.base.usable;
   const reached = (found: Largest | null) =>
     found === null ? null : { value: found.value, usedPeakBytes: found.estimate.usedPeakBytes };
-  const smallest = smallestDevice(run, estimate, reserve, alike(run)) ?? smallestDevice(run, estimate, reserve);
+  const own = analysis.base.estimate;
+  const smallest = own && smallestCard(own);
   return {
-    reserve,
+    reserve: 0,
     microBatch: limit === null ? null : reached(largestMicroBatch(run, estimate, limit)),
     sequence: limit === null ? null : reached(longestSequence(run, estimate, limit)),
     smallestDevice:
-      smallest === null
+      own === undefined || smallest === undefined
         ? null
-        : {
-            name: smallest.device.name,
-            memoryBytes: smallest.device.memoryBytes,
-            usedPeakBytes: smallest.usedPeakBytes,
-          },
+        : { name: smallest.name, memoryBytes: smallest.memoryBytes, usedPeakBytes: own.usedPeakBytes },
     devices: limit === null ? null : reached(fewestDevices(run, estimate, limit)),
   };
 }

@@ -37,7 +37,7 @@ export interface ComparedDevice {
   readonly kind: "card" | "slice" | "several";
   readonly usedPeakBytes: number;
   readonly usableBytes: number;
-  /** With the reserve kept free. */
+  /** As the verdict would say it: the whole band is within what is usable. */
   readonly fits: boolean;
   /** Largest micro-batch that fits with everything else as it is; null when not even one sample does. */
   readonly largestBatch: number | null;
@@ -48,14 +48,8 @@ export interface ComparedDevice {
 /**
  * Compares cards, smallest first; then slices of the run's own card; then several of it. Estimates depend on a card only
  * through its architecture, so those of one architecture share them.
- *
- * @param reserve share of usable memory to keep free, 0..1
  */
-export function compareForRun(
-  run: TrainingRun,
-  estimate: EstimateFunction,
-  reserve: number,
-): readonly ComparedDevice[] {
+export function compareForRun(run: TrainingRun, estimate: EstimateFunction): readonly ComparedDevice[] {
   const shared = sharedEstimates(estimate);
   const own = run.device === null ? null : deviceOf(run.device);
   const listed = DEVICES.filter(({ name }) => COMPARED.includes(name));
@@ -65,7 +59,6 @@ export function compareForRun(
     const found = moved === null ? null : shared(moved);
     if (moved === null || found === null) return [];
     const usable = usableBytes(device);
-    const limit = Math.floor(usable * (1 - reserve));
     return [
       {
         device,
@@ -73,8 +66,8 @@ export function compareForRun(
         kind,
         usedPeakBytes: found.usedPeakBytes,
         usableBytes: usable,
-        fits: found.usedPeakBytes <= limit,
-        largestBatch: largestMicroBatch(moved, shared, limit)?.value ?? null,
+        fits: found.band.highBytes <= usable,
+        largestBatch: largestMicroBatch(moved, shared, usable)?.value ?? null,
         samplesRate: stepTime(moved, found, device)?.tokensPerSecond ?? null,
       },
     ];

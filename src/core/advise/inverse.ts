@@ -1,5 +1,4 @@
-/** The inverse questions: the largest batch, the longest sequence, the smallest card, the fewest cards. */
-import { DEVICES, type Device, deviceSpec, usableBytes } from "../hardware/devices";
+/** The inverse questions: the largest batch, the longest sequence, the fewest cards. */
 import type { Estimate } from "../report/estimate";
 import { modelParallelSize } from "../training/parallel/degrees";
 import type { TrainingRun } from "../training/run";
@@ -80,51 +79,6 @@ export function longestSequence(run: TrainingRun, estimate: EstimateFunction, li
   const most = positions >= 64 ? Math.min(positions, MOST_TOKENS) : MOST_TOKENS;
   const at = (value: number) => ({ ...run, sequenceLength: value });
   return largest(at, estimate, limitBytes, run.sequenceLength, [64, most, 64]);
-}
-
-/** What one card would do for the run. */
-export interface DeviceFit {
-  readonly device: Device;
-  readonly usedPeakBytes: number;
-  readonly usableBytes: number;
-  readonly fits: boolean;
-}
-
-/**
- * Whether the run fits each card, smallest first. A run is estimated once per architecture: only the context and the
- * library workspaces differ between cards.
- *
- * @param reserve share of usable memory to keep free, 0..1
- */
-export function compareDevices(
-  run: TrainingRun,
-  estimate: EstimateFunction,
-  devices: readonly Device[],
-  reserve = 0,
-): readonly DeviceFit[] {
-  const used = new Map<string, number | null>();
-  const found = devices.flatMap((device) => {
-    let bytes = used.get(device.architecture);
-    if (bytes === undefined) {
-      const spec = deviceSpec({ device, count: run.device?.count ?? 1 });
-      bytes = estimate({ ...run, device: spec })?.usedPeakBytes ?? null;
-      used.set(device.architecture, bytes);
-    }
-    if (bytes === null) return [];
-    const usable = usableBytes(device);
-    return [{ device, usedPeakBytes: bytes, usableBytes: usable, fits: bytes <= usable * (1 - reserve) }];
-  });
-  return found.sort((a, b) => a.usableBytes - b.usableBytes);
-}
-
-/** The smallest card of the catalogue (or of `devices`) that the run fits; null when it fits none. */
-export function smallestDevice(
-  run: TrainingRun,
-  estimate: EstimateFunction,
-  reserve = 0,
-  devices: readonly Device[] = DEVICES,
-): DeviceFit | null {
-  return compareDevices(run, estimate, devices, reserve).find(({ fits }) => fits) ?? null;
 }
 
 const MOST_RANKS = 1024;

@@ -26,10 +26,12 @@ export const COMMON_SIZES: readonly Device[] = [
   "NVIDIA GeForce RTX 4080",
   "NVIDIA GeForce RTX 4090",
   "NVIDIA GeForce RTX 5090",
+  "NVIDIA A100-SXM4-40GB",
   "NVIDIA L40S",
   "NVIDIA H100 80GB HBM3",
   "NVIDIA H200",
   "NVIDIA B200",
+  "NVIDIA B300",
 ].flatMap((name) => DEVICES.filter((device) => device.name === name));
 
 /** A card, or a slice of one, and how many. */

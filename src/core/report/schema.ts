@@ -78,7 +78,7 @@ const stageSchema = z.object({
 
 const reached = z.object({ value: z.number().int(), usedPeakBytes: bytes });
 
-/** How far the run could go as it is, with the reserve kept free; null where nothing fits or the question means nothing. */
+/** How far the run could go as it is, with the share `reserve` kept free; null where nothing fits or the question means nothing. */
 const limitsSchema = z.object({
   reserve: z.number(),
   microBatch: reached.nullable(),
@@ -199,8 +199,28 @@ export const runSchema = z.object({
     })
     .nullable(),
   verdict: z.enum(["fits", "tight", "does-not-fit", "unknown"]),
+  /**
+   * The verdict in words, in the report's language: what every surface shows, so that no two word or round it differently.
+   * All but `verdict` are empty without an estimate.
+   */
+  statement: z.object({
+    /** `Does not fit` */
+    verdict: z.string(),
+    /** `34.0 GiB (32.3–35.1) of 23.5 usable on RTX 4090, peak in backward` */
+    detail: z.string(),
+    /** `34.0 GiB (32.3–35.1) of 23.5 usable` */
+    need: z.string(),
+    /** `peak in backward` */
+    peak: z.string(),
+    /** `10.5 GiB over`, `3.1 GiB spare`, or without a GPU `fits from H100 (80.0 GiB) on` */
+    room: z.string(),
+    /** `34.0 / 23.5 GiB` */
+    short: z.string(),
+  }),
   /** Common cards and whether this run fits each, smallest first; given with every estimate. */
-  fitsOn: z.array(z.object({ name: z.string(), memoryBytes: bytes, fits: z.boolean() })).optional(),
+  fitsOn: z
+    .array(z.object({ name: z.string(), memoryBytes: bytes, usableBytes: bytes.optional(), fits: z.boolean() }))
+    .optional(),
   /** Keys of the run's documents that change memory and that the estimate leaves out; absent: none. */
   notCounted: z.array(z.string()).optional(),
   assumptions: z.array(assumptionSchema),

@@ -101,14 +101,13 @@ export const ANALYSIS = {
     "How many GPUs is not said. It needs {count} or more of {device}: one has {usable}, it takes {used}.",
   "gpu-count-open.none":
     "How many GPUs is not said. One {device} has {usable}, it takes {used}; more of them do not help.",
-  "does-not-fit": "Does not fit {device}: needs {used}, {usable} are usable (peak in {phase}).{advice}",
+  "does-not-fit": "Does not fit {device}: {need}, {peak}.{advice}",
   "does-not-fit.largest": " Largest micro-batch that fits: {batch}.",
   "does-not-fit.evaluation": " Training itself fits: the largest evaluation batch that does is {batch}.",
   "does-not-fit.none": " Even batch size 1 does not fit.",
-  "tight.band": "Tight on {device}: {used} of {usable} estimated, but the band begins at {low}, which would fit.",
-  "tight.pool":
-    "Tight on {device}: pool {used} of {usable}. The allocator must free blocks in each step; expandable segments need less.",
-  tight: "Tight on {device}: fits on paper with {spare} to spare, less than the band's +{band}.",
+  "tight.band": "Tight on {device}: {need}, {peak}. Only the low end of the band fits.",
+  "tight.pool": "Tight on {device}: {need}. The allocator must free blocks in each step.",
+  tight: "Tight on {device}: {need}, {peak}. The upper end of the band does not fit.",
   "related.setting": "{name} = {value}",
 
   "error.internal": "VRAM Lens failed here by a mistake of its own ({failure}); the file is not at fault.",
@@ -144,16 +143,26 @@ export const ANALYSIS = {
   "fix.quant-storage": "Store 4-bit weights as bfloat16",
   "fix.target-modules": "Project all linear modules",
 
+  // The verdict, as every surface says it
+  "said.fits": "Fits",
+  "said.tight": "Tight",
+  "said.does-not-fit": "Does not fit",
+  "said.unknown": "No estimate",
+  "said.no-device": "No GPU chosen",
+  "said.count-open": "How many GPUs?",
+  "said.need": "{used} GiB ({low}–{high}) of {usable} usable",
+  "said.need-open": "{used} GiB ({low}–{high}) needed",
+  "said.per-gpu": "{need} per GPU",
+  "said.peak": "peak in {phase}",
+  "said.over": "{size} GiB over",
+  "said.spare": "{size} GiB spare",
+  "said.detail": "{need} on {device}, {peak}",
+  "said.detail-open": "{need}, {peak}; {room}",
+  "said.fits-from": "fits from {device} ({total} GiB) on",
+  "said.fits-none": "no common card is large enough",
+
   // Hover
-  "hover.fits":
-    "**Fits**: {used} GiB needed, {total} GiB on {device} ({usable} usable) · peak in *{phase}*, band {low}–{high}",
-  "hover.tight":
-    "**Tight**: {used} GiB needed, {total} GiB on {device} ({usable} usable) · peak in *{phase}*, band {low}–{high}",
-  "hover.does-not-fit":
-    "**Does not fit**: {used} GiB needed, {total} GiB on {device} ({usable} usable) · peak in *{phase}*, band {low}–{high}",
-  "hover.no-device": "**{used} GiB needed** · peak in *{phase}*, band {low}–{high} · {sizes}",
-  "hover.fits-from": "fits from {device} ({total} GiB) on",
-  "hover.fits-no-common-size": "no common card is large enough",
+  "hover.verdict": "**{verdict}** · {detail}",
   "hover.least": "With *{value}* it needs {bytes} less.",
   "hover.saves": "It saves {bytes} against *{value}*.",
   "device.size": "a {size} GB card",

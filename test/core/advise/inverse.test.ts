@@ -1,12 +1,5 @@
 import { strict as assert } from "node:assert";
-import {
-  compareDevices,
-  fewestDevices,
-  largestMicroBatch,
-  longestSequence,
-  smallestDevice,
-} from "../../../src/core/advise/inverse";
-import { COMMON_SIZES } from "../../../src/core/hardware/devices";
+import { fewestDevices, largestMicroBatch, longestSequence } from "../../../src/core/advise/inverse";
 import type { TrainingRun } from "../../../src/core/training/run";
 import { GIB, RUN, synthetic, ZERO } from "./synthetic";
 
@@ -50,29 +43,6 @@ describe("inverse questions", () => {
     const limited = { ...RUN, model: { ...RUN.model, config: { max_position_embeddings: 1024 } } };
     assert.equal(longestSequence(limited, synthetic(SHAPE), 80 * GIB)?.value, 1024);
     assert.equal(longestSequence({ ...RUN, sequenceLength: 0 }, synthetic(SHAPE), 80 * GIB), null);
-  });
-
-  it("finds the smallest card, estimating once per architecture", () => {
-    const { estimate, calls } = counted();
-    const found = smallestDevice(RUN, estimate);
-    const used = synthetic(SHAPE)(RUN).usedPeakBytes;
-    assert.ok(found !== null && found.usableBytes >= used && found.usableBytes < used * 1.2);
-    assert.ok(calls() <= 20);
-    assert.equal(
-      smallestDevice(RUN, () => null),
-      null,
-    );
-  });
-
-  it("compares cards from small to large, reserve included", () => {
-    const all = compareDevices(RUN, synthetic(SHAPE), COMMON_SIZES);
-    assert.equal(all.length, COMMON_SIZES.length);
-    assert.deepEqual(
-      all.map(({ fits }) => fits),
-      all.map(({ fits }) => fits).sort(),
-    );
-    const reserved = compareDevices(RUN, synthetic(SHAPE), COMMON_SIZES, 0.5);
-    assert.ok(reserved.filter(({ fits }) => fits).length < all.filter(({ fits }) => fits).length);
   });
 
   it("finds the fewest ranks of a sharded run", () => {

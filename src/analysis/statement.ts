@@ -1,0 +1,68 @@
+/** The verdict in words: made once in the report's language, so that no surface has a wording or a figure of its own. */
+import { COMMON_SIZES, usableBytes } from "../core/hardware/devices";
+import type { Device } from "../core/hardware/types";
+import type { Estimate } from "../core/report/estimate";
+import type { ReportRun } from "../core/report/schema";
+import { isCountOpen } from "./gpu-count";
+import { deviceLabel, gib, type Locale, t } from "./messages";
+import type { Resolution } from "./resolve";
+import type { Variant } from "./run-analysis";
+
+/** Common cards, smallest first, and whether the verdict on each would be that the run fits. */
+export function fitsOn(estimate: Estimate): NonNullable<ReportRun["fitsOn"]> {
+  return COMMON_SIZES.map((device: Device) => ({
+    name: device.name,
+    memoryBytes: device.memoryBytes,
+    usableBytes: usableBytes(device),
+    fits: estimate.band.highBytes <= usableBytes(device),
+  }));
+}
+
+/** The first card of {@link fitsOn} that the run fits; undefined when none is large enough. */
+export function smallestCard(estimate: Estimate): NonNullable<ReportRun["fitsOn"]>[number] | undefined {
+  return fitsOn(estimate).find(({ fits }) => fits);
+}
+
+/** How many GPUs the run has, as its report says it. */
+export function countOf({ run, device }: Resolution): number {
+  return Math.max(run?.parallel.worldSize ?? 1, device.spec?.count ?? 1);
+}
+
+/** What every surface says of the verdict. */
+export function statementOf(variant: Variant, locale: Locale): ReportRun["statement"] {
+  const { estimate, usable, verdict, resolution } = variant;
+  const device = resolution.device.spec;
+  if (estimate === undefined) {
+    const word = t(locale, resolution.run === null && device === null ? "said.unknown" : "said.unknown");
+    return { verdict: word, detail: "", need: "", peak: "", short: "", room: "" };
+  }
+  const figures = {
+    used: gib(estimate.usedPeakBytes),
+    low: gib(estimate.band.lowBytes),
+    high: gib(estimate.band.highBytes),
+  };
+  const peak = t(locale, "said.peak", { phase: t(locale, `phase.${estimate.peakPhase}`) });
+  if (device === null || usable === null) {
+    const need = t(locale, "said.need-open", figures);
+    const card = smallestCard(estimate);
+    const room =
+      card === undefined
+        ? t(locale, "said.fits-none")
+        : t(locale, "said.fits-from", { device: deviceLabel(card.name, locale), total: gib(card.memoryBytes) });
+    const detail = t(locale, "said.detail-open", { need, peak, room });
+    return { verdict: t(locale, "said.no-device"), detail, need, peak, room, short: `${figures.used} GiB` };
+  }
+  const count = countOf(resolution);
+  const alone = t(locale, "said.need", { ...figures, usable: gib(usable) });
+  const need = count > 1 ? t(locale, "said.per-gpu", { need: alone }) : alone;
+  const label = deviceLabel(device.name, locale);
+  const over = estimate.usedPeakBytes > usable;
+  return {
+    verdict: t(locale, verdict === "unknown" && isCountOpen(resolution) ? "said.count-open" : `said.${verdict}`),
+    detail: t(locale, "said.detail", { need, peak, device: count > 1 ? `${count} × ${label}` : label }),
+    need,
+    peak,
+    room: t(locale, over ? "said.over" : "said.spare", { size: gib(Math.abs(usable - estimate.usedPeakBytes)) }),
+    short: `${figures.used} / ${gib(usable)} GiB`,
+  };
+}

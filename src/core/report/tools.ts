@@ -1,0 +1,158 @@
+/**
+ * The tools that language models get, of the editor and of the model-context server alike: one schema of what is asked, one
+ * answer of at most {@link LARGEST_ANSWER} characters, made from the report alone.
+ */
+import * as z from "zod";
+import type { Report, ReportPlan, ReportRun } from "./schema";
+
+/** A model pays for every token; the rest is one command away. */
+export const LARGEST_ANSWER = 4000;
+
+const DEVICE =
+  "GPU by name (RTX 4090, A100-80GB), several (8xH100), a slice (H100 MIG 3g.40gb), a cloud machine (p4d.24xlarge) or a size (24GB). Default: what the files and settings name.";
+
+/** What is asked of both tools. */
+export const toolInput = z.object({
+  path: z
+    .string()
+    .min(1)
+    .describe("Training config (YAML, JSON, TOML, shell script, Python, notebook), or a folder of them"),
+  device: z.string().optional().describe(DEVICE),
+  devices: z.number().int().positive().optional().describe("Number of GPUs when nothing else says it"),
+  set: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .optional()
+    .describe("Values to try instead of the files', by key: { micro_batch_size: 4 }. Nothing is written."),
+});
+
+export type ToolInput = z.infer<typeof toolInput>;
+
+/** What the tools are called, and what a model is told of them. */
+export const TOOLS = {
+  estimate_gpu_memory:
+    "Peak GPU memory of a training config, without running anything: verdict, peak and band, bytes per component, settings understood, assumptions, findings. Reads the config and the files it refers to. Use it before launching a job, after a CUDA out-of-memory error, or to try other values with `set`. Sizes are GiB. Not for inference.",
+  find_fitting_config:
+    "Changes that make a training config fit its GPU, smallest first: each with its peak, step-time factor, whether results change, and exact text edits. Nothing is written; apply the edits of one plan yourself. Use it when estimate_gpu_memory says does-not-fit or tight.",
+} as const;
+
+export type ToolName = keyof typeof TOOLS;
+
+/** JSON Schema of what is asked, as the manifest and the server list it. */
+export function toolInputSchema(): object {
+  const { $schema: _dialect, ...schema } = z.toJSONSchema(toolInput, { io: "input" }) as Record<string, unknown>;
+  return schema;
+}
+
+/** Values to try, as the analysis takes them. */
+export function triedValues({ set }: Pick<ToolInput, "set">): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(set ?? {}).map(([key, value]) => [key, String(value)]));
+}
+
+export interface ToolAnswer {
+  readonly text: string;
+  readonly structured: Readonly<Record<string, unknown>>;
+  /** Nothing could be read. */
+  readonly isError: boolean;
+}
+
+/** The answer of a tool: shorter lists until it is small enough, with how much was left out. */
+export function toolAnswer(name: ToolName, report: Report, path: string): ToolAnswer {
+  const answerOf = (most: number) => ({
+    schema: "vram-lens/tool/2",
+    runs: report.runs.slice(0, Math.max(1, most)).map((run) => answerRun(name, run, most)),
+    ...(report.runs.length > Math.max(1, most) ? { moreRuns: report.runs.slice(Math.max(1, most)).map(shortRun) } : {}),
+    ...(report.errors.length === 0 ? {} : { errors: report.errors.slice(0, 5).map(({ message }) => message) }),
+    ...(report.skipped === undefined
+      ? {}
+      : { skipped: report.skipped.slice(0, 5).map(({ uri, message }) => ({ uri, message })) }),
+    rest: `vram-lens ${name === "find_fitting_config" ? "plan" : "check"} ${path} --format json`,
+  });
+  let structured: ReturnType<typeof answerOf> = answerOf(MOST_ITEMS);
+  for (let most = MOST_ITEMS - 1; most >= 0 && JSON.stringify(structured).length > LARGEST_ANSWER; most--)
+    structured = answerOf(most);
+  const few =
+    JSON.stringify(structured).length > LARGEST_ANSWER
+      ? { ...structured, runs: [], moreRuns: report.runs.slice(0, 20).map(shortRun) }
+      : structured;
+  return { text: JSON.stringify(few), structured: few, isError: report.runs.length === 0 };
+}
+
+const MOST_ITEMS = 12;
+const GIB = 2 ** 30;
+
+/** GiB with one decimal, rounded as every other surface does. */
+function gib(bytes: number): number {
+  return Number((bytes / GIB).toFixed(1));
+}
+
+/** One line for a run that there is no room for. */
+function shortRun({ id, statement, verdict }: ReportRun): object {
+  return { run: id, verdict, peak: statement.short };
+}
+
+/** First items of a list, and how many there are beyond. */
+function first<T>(name: string, items: readonly T[], most: number): object {
+  if (items.length <= most) return { [name]: items };
+  return { [name]: items.slice(0, most), [`${name}LeftOut`]: items.length - most };
+}
+
+function answerRun(name: ToolName, run: ReportRun, most: number): object {
+  const { perDevice, statement, devices } = run;
+  const says = [statement.verdict, statement.detail, statement.room].filter((part) => part !== "").join(" · ");
+  const head = {
+    run: run.id,
+    says,
+    verdict: run.verdict,
+    model: run.model?.name ?? null,
+    device: devices.name,
+    devices: devices.count,
+    ...(perDevice === null
+      ? { missing: run.assumptions.map(({ settleWith }) => settleWith) }
+      : {
+          usedGiB: gib(perDevice.usedPeakBytes),
+          bandGiB: [gib(perDevice.band.lowBytes), gib(perDevice.band.highBytes)],
+          usableGiB: devices.usableBytes == null ? null : gib(devices.usableBytes),
+          peakPhase: perDevice.peakPhase,
+        }),
+  };
+  if (name === "find_fitting_config") {
+    const plans = run.plans.filter((plan) => plan.fits !== false);
+    const why = devices.name === null ? { next: "Pass the GPU as `device` to get plans." } : {};
+    return { ...head, ...why, ...first("plans", plans.map(planOf), Math.min(most, 8)) };
+  }
+  return {
+    ...head,
+    componentsGiB: Object.fromEntries((perDevice?.components ?? []).map(({ kind, bytes }) => [kind, gib(bytes)])),
+    ...first(
+      "settings",
+      run.settings.filter(({ from }) => from !== "default").map(({ key, value }) => `${key}=${String(value)}`),
+      most * 4,
+    ),
+    ...first(
+      "assumptions",
+      run.assumptions.map(({ what, settleWith }) => ({ what, settleWith })),
+      most,
+    ),
+    ...first(
+      "findings",
+      run.findings.map(({ code, severity, message }) => ({ code, severity, message })),
+      most,
+    ),
+  };
+}
+
+function planOf(plan: ReportPlan): object {
+  const { title, usedPeakBytes, stepTimeFactor, changes, needs, edits } = plan;
+  return {
+    title,
+    usedGiB: gib(usedPeakBytes),
+    stepTimeFactor,
+    ...(changes === undefined ? {} : { changes }),
+    ...(needs === undefined || needs.length === 0 ? {} : { needs }),
+    edits: edits.map(({ uri, range: { start, end }, newText }) => ({
+      uri,
+      at: [start.line, start.character, end.line, end.character],
+      newText,
+    })),
+  };
+}
