@@ -15,6 +15,7 @@ import type {
 import type { Failure } from "../evidence/log/failures";
 import type { Message } from "../words/message";
 import type { Explanation } from "./explain/explain";
+import type { HoverParts } from "./hover/hover";
 import type { Runtime } from "./runtime";
 
 /** What the person chose outside the documents (editor settings or command-line flags). */
@@ -66,9 +67,18 @@ export interface Recognition {
   readonly because: Message;
 }
 
-export interface HoverContent {
-  readonly markdown: string;
+/** A hover by its parts; the server lays them out for what its client can show. */
+export interface HoverContent extends HoverParts {
   readonly range: Range;
+  /** All of it as Markdown without pictures and links. */
+  readonly markdown: string;
+  readonly runId: string;
+  /** A plan would help: the run does not fit, or hardly. */
+  readonly needsPlan: boolean;
+  /** The finding that says the verdict is at this place, where editors show it above the hover. */
+  readonly saidByFinding: boolean;
+  /** The best plan, where plans were searched. */
+  readonly best?: { readonly title: string; readonly says: string };
 }
 
 /** A fix to offer at a place; `edits` may touch several documents. */

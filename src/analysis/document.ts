@@ -15,8 +15,8 @@ import { toFindings } from "./findings/place";
 import { Facts } from "./findings/rule";
 import { ruleProblems } from "./findings/run-rules";
 import { verdictProblems } from "./findings/verdict";
-import { fixesIn } from "./fixes";
-import { hoverMarkdown } from "./hover/hover";
+import { fixesIn, touches } from "./fixes";
+import { type HoverParts, hoverMarkdown, hoverOf } from "./hover/hover";
 import { settingAt } from "./hover/locate";
 import { comparisonOf, guideOf } from "./levers/guide";
 import { plansOf } from "./levers/plans";
@@ -76,8 +76,20 @@ export async function analysedDocument(
   // Searching plans is the expensive part: one run of a shared file gets them, as one run is shown.
   const [shown] = ordered(analyses);
   const advice = shown === undefined ? undefined : await adviceOf(shown);
-  const runs = analyses.map((analysis) => reportOf(analysis, analysis.base, analysis === shown ? advice : undefined));
+  const made = analyses.map((analysis) => reportOf(analysis, analysis.base, analysis === shown ? advice : undefined));
+  const runs = made.map((run, index) => (analyses[index]?.inputs.used === true ? withoutSaid(run, made) : run));
   return new AnalysedDocument(uri, recognition, analyses, runs);
+}
+
+/**
+ * A part of a run without the findings that the run says too: alone it knows neither the model nor the GPUs, so that its
+ * figures are of another run.
+ */
+function withoutSaid(part: ReportRun, runs: readonly ReportRun[]): ReportRun {
+  const said = new Set(
+    runs.flatMap((run) => (run === part ? [] : run.findings.map(({ code, uri }) => `${code} ${uri}`))),
+  );
+  return { ...part, findings: part.findings.filter(({ code, uri }) => !said.has(`${code} ${uri}`)) };
 }
 
 /** Runs with an estimate first: a DeepSpeed file alone says little, the run that uses it says all. */
@@ -113,10 +125,28 @@ class AnalysedDocument implements DocumentAnalysis {
       const target = settingAt(analysis, this.uri, document.lines.offset(line, character));
       if (target === undefined) continue;
       analysis.begin();
-      const markdown = withholding(analysis.inputs)(hoverMarkdown(analysis, target));
-      return { markdown, range: document.lines.range(target.span) };
+      return this.placedHover(
+        analysis,
+        withheld(analysis, hoverOf(analysis, target)),
+        document.lines.range(target.span),
+      );
     }
     return null;
+  }
+
+  private placedHover(analysis: RunAnalysis, parts: HoverParts, range: Range): HoverContent {
+    const run = this.runs[this.analyses.indexOf(analysis)];
+    const verdict = run?.findings.find(({ code }) => code === "does-not-fit" || code === "tight");
+    const plan = run?.plans[0];
+    return {
+      ...parts,
+      range,
+      markdown: hoverMarkdown(parts),
+      runId: run?.id ?? "",
+      needsPlan: verdict !== undefined,
+      saidByFinding: verdict?.range !== undefined && verdict.uri === this.uri && touches(verdict.range, range),
+      ...(plan === undefined ? {} : { best: { title: plan.title, says: plan.says } }),
+    };
   }
 
   complete(line: number, character: number): readonly CompletionContent[] {
@@ -135,7 +165,11 @@ class AnalysedDocument implements DocumentAnalysis {
     for (const [index, analysis] of this.analyses.entries()) {
       const run = this.runs[index];
       if (run === undefined) continue;
-      for (const fix of fixesIn(this.uri, range, analysis, run, problemsOf(analysis, analysis.base))) {
+      const codes = new Set(run.findings.map(({ code }) => code));
+      const problems = problemsOf(analysis, analysis.base).filter(
+        ({ code }) => analysis.inputs.used !== true || codes.has(code),
+      );
+      for (const fix of fixesIn(this.uri, range, analysis, run, problems)) {
         fixes.set(JSON.stringify([fix.title, fix.edits]), fix);
       }
     }
@@ -179,6 +213,13 @@ class AnalysedDocument implements DocumentAnalysis {
     const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
     return analysis === undefined ? null : whatIfEdits(analysis, set);
   }
+}
+
+/** Parts of a hover without what stands in files that the person did not open to the workspace. */
+function withheld(analysis: RunAnalysis, parts: HoverParts): HoverParts {
+  const shown = withholding(analysis.inputs);
+  const said = Object.entries(parts).map(([name, part]) => [name, typeof part === "string" ? shown(part) : part]);
+  return Object.fromEntries(said) as HoverParts;
 }
 
 /** All problems of a run under some overrides. */

@@ -34,7 +34,7 @@ export function fixesIn(
   if (verdict?.range !== undefined && verdict.uri === uri && touches(verdict.range, range)) {
     for (const [index, plan] of run.plans.entries()) {
       fixes.push({
-        title: plan.title,
+        title: `${plan.title} · ${plan.says}`,
         code: verdict.code,
         preferred: index === 0,
         safe: plan.changes === "nothing",

@@ -2,9 +2,9 @@
 import { COMMON_SIZES, usableBytes } from "../core/hardware/devices";
 import type { Device } from "../core/hardware/types";
 import type { Estimate } from "../core/report/estimate";
-import type { ReportRun } from "../core/report/schema";
+import type { ReportPlan, ReportRun } from "../core/report/schema";
 import { isCountOpen } from "./gpu-count";
-import { deviceLabel, gib, type Locale, t } from "./messages";
+import { deviceLabel, gib, type Locale, size, t } from "./messages";
 import type { Resolution } from "./resolve";
 import type { Variant } from "./run-analysis";
 
@@ -65,4 +65,22 @@ export function statementOf(variant: Variant, locale: Locale): ReportRun["statem
     room: t(locale, over ? "said.over" : "said.spare", { size: gib(Math.abs(usable - estimate.usedPeakBytes)) }),
     short: `${figures.used} / ${gib(usable)} GiB`,
   };
+}
+
+/** Step times from this factor on are said as one: "9× time", not "+806 % time". */
+const MANY_TIMES = 2.5;
+
+/** `+11 % time`, `9× time`, `same time`. */
+export function timeSaid(factor: number, locale: Locale): string {
+  const percent = Math.round((factor - 1) * 100);
+  if (factor >= MANY_TIMES) return t(locale, "said.times", { factor: Math.round(factor) });
+  if (percent === 0) return t(locale, "said.same-time");
+  return t(locale, "said.time", { change: `${percent > 0 ? "+" : "−"}${Math.abs(percent)}` });
+}
+
+/** What a plan gains and costs. */
+export function planSaid(plan: Pick<ReportPlan, "savesBytes" | "stepTimeFactor" | "changes">, locale: Locale): string {
+  const { savesBytes, stepTimeFactor, changes = "nothing" } = plan;
+  const bytes = `${savesBytes >= 0 ? "−" : "+"}${size(Math.abs(savesBytes))}`;
+  return [bytes, timeSaid(stepTimeFactor, locale), t(locale, `said.changes-${changes}`)].join(" · ");
 }

@@ -1,5 +1,6 @@
 /** The report for a person at a terminal (`check` and `plan`). Sizes are GiB with one decimal. */
 import type { Locale } from "../analysis/messages";
+import { timeSaid } from "../analysis/statement";
 import type { Report, ReportEdit, ReportFinding, ReportPlan, ReportRun } from "../core/report/schema";
 import { applyEdits, changedLines } from "./changes";
 import { displayPath } from "./paths";
@@ -214,17 +215,6 @@ function planTitle(plan: ReportPlan): string {
   return plan.title.includes("GiB") ? plan.title : `${plan.title} (${gib(plan.usedPeakBytes)} GiB)`;
 }
 
-/** Step times from this factor on are said as one: "9× slower", not "806 % slower". */
-const MANY_TIMES = 2.5;
-
-function slowdown(plan: Pick<ReportPlan, "stepTimeFactor">, say: Say): string {
-  const { stepTimeFactor: factor } = plan;
-  const percent = Math.round((factor - 1) * 100);
-  if (factor >= MANY_TIMES) return say("times-slower", { factor: Math.round(factor) });
-  if (percent === 0) return say("same-speed");
-  return say(percent > 0 ? "slower" : "faster", { percent: Math.abs(percent) });
-}
-
 /** `path:line:column`, counted from one. */
 function placeText(uri: string, range: ReportFinding["range"], pen: Pen): string {
   const path = displayPath(uri, pen.cwd);
@@ -311,7 +301,9 @@ function changeLine(run: ReportRun, pen: Pen): string[] {
   const plan = run.verdict === "does-not-fit" || run.verdict === "tight" ? smallestChange(run) : undefined;
   if (plan === undefined) return [];
   const change = shortChanges(plan.edits, pen) || plan.title;
-  return [pen.say("change", { change, size: gib(plan.usedPeakBytes), speed: slowdown(plan, pen.say) })];
+  return [
+    pen.say("change", { change, size: gib(plan.usedPeakBytes), speed: timeSaid(plan.stepTimeFactor, pen.locale) }),
+  ];
 }
 
 function diffLines(plan: ReportPlan, pen: Pen): string[] {
@@ -331,24 +323,27 @@ function diffLines(plan: ReportPlan, pen: Pen): string[] {
 }
 
 function planLines(plan: ReportPlan, index: number, pen: Pen): string[] {
-  const cost = pen.say("saves", { size: gib(plan.savesBytes), speed: slowdown(plan, pen.say) });
   const still = plan.fits === false ? pen.say("still-not") : "";
-  return [`${index + 1}. ${planTitle(plan)}   ${cost}${still}`, ...diffLines(plan, pen)];
+  return [`${index + 1}. ${planTitle(plan)}   ${plan.says}${still}`, ...diffLines(plan, pen)];
 }
 
 /** The plan in stages: what each part frees and costs, and where a stage ends. */
-function stageLines(run: ReportRun, { say }: Pen): string[] {
+function stageLines(run: ReportRun, { say, locale }: Pen): string[] {
   const stages = run.guide?.stages ?? [];
   if (stages.length === 0) return [];
   return [
     say("stages"),
     ...stages.flatMap((stage) => {
       const verdict = say(stage.fits ? "verdict.fits" : "verdict.does-not-fit");
-      const speed = slowdown(stage, say);
+      const speed = timeSaid(stage.stepTimeFactor, locale);
       return [
         `   ${say("stage-end", { stage: say(`stage.${stage.id}`), size: gib(stage.usedPeakBytes), verdict, speed })}`,
         ...stage.items.map((item) => {
-          const values = { title: item.title, size: gib(item.freesBytes), speed: slowdown(item, say) };
+          const values = {
+            title: item.title,
+            size: gib(item.freesBytes),
+            speed: timeSaid(item.stepTimeFactor, locale),
+          };
           const needs = item.needs.length === 0 ? "" : say("stage-needs", { list: item.needs.join(say("separator")) });
           return `   - ${say("stage-item", values)}${needs}`;
         }),

@@ -13,6 +13,7 @@ import { PreviewHost } from "./preview";
 import { registerRecordings } from "./recordings";
 import { type CreateClient, Session } from "./session";
 import { createStatusItem } from "./statusItem";
+import { themeKind } from "./theme";
 import { registerTools } from "./tools";
 
 /** Quiet time before a document that is being typed is looked at again. */
@@ -42,6 +43,7 @@ export function activateShared(context: vscode.ExtensionContext, create: CreateC
     registerTools(started),
     createStatusItem(started, current),
     startWhenNeeded(started),
+    vscode.window.onDidChangeActiveColorTheme((theme) => started.themed(themeKind(theme))),
     vscode.workspace.onDidGrantWorkspaceTrust(() => started.trusted()),
     vscode.workspace.onDidCloseTextDocument((document) => started.forget(document.uri)),
     vscode.workspace.onDidCloseNotebookDocument((notebook) => started.forget(notebook.uri)),

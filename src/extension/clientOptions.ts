@@ -22,6 +22,7 @@ import {
 import { decode } from "../terms/text";
 import { documentSelector } from "./documents";
 import { RestartPolicy } from "./restartPolicy";
+import { themeKind } from "./theme";
 
 export interface ClientEnvironment {
   readonly context: vscode.ExtensionContext;
@@ -44,6 +45,7 @@ export function clientOptions(
       commands: Object.values(CLIENT_COMMANDS),
       fileRequests: true,
       trusted: vscode.workspace.isTrusted,
+      pictures: themeKind(vscode.window.activeColorTheme),
       ...initializationOptions,
     } satisfies InitializationOptions,
     diagnosticPullOptions: { onChange: true, onSave: true, onFocus: true, onTabs: false },

@@ -10,7 +10,7 @@ import { labelOf, targetUri } from "./documents";
 import { explainFailure, type FailureHost } from "./explainFailure";
 import { type LocalCards, localCardText } from "./localCard";
 import type { PanelHost } from "./panel";
-import { applyPlan } from "./plans";
+import { applyBest, applyPlan, applyValues } from "./plans";
 import type { PreviewHost } from "./preview";
 import { reportMarkdown } from "./reportText";
 import type { Session } from "./session";
@@ -27,7 +27,7 @@ interface Parts {
   readonly localCards: LocalCards | undefined;
 }
 
-type Command = (parts: Parts, argument: unknown) => Promise<void> | void;
+type Command = (parts: Parts, argument: unknown, ...more: readonly unknown[]) => Promise<void> | void;
 
 /** Every command by id. */
 export const COMMANDS: Readonly<Record<string, Command>> = table({
@@ -39,6 +39,10 @@ export const COMMANDS: Readonly<Record<string, Command>> = table({
   "vramlens.previewPlan": (parts, argument) =>
     withFile(parts, argument, (uri) => applyPlan(parts.session, parts.previews, uri, true)),
   "vramlens.applyPreviewed": applyPreviewed,
+  "vramlens.applyBest": ({ session, previews, current }, argument) =>
+    applyBest(session, previews, targetUri(argument, current.uri)),
+  "vramlens.applyValues": ({ session, current }, argument, runId, set) =>
+    applyValues(session, targetUri(argument, current.uri), runId, set),
   "vramlens.showLocalCard": showLocalCard,
   "vramlens.explainFailure": ({ failures }, argument) => explainFailure(failures, argument),
   "vramlens.copyReport": copyReport,
@@ -53,9 +57,9 @@ export function registerCommands(parts: Parts): vscode.Disposable {
   const { t } = vscode.l10n;
   return vscode.Disposable.from(
     ...Object.entries(COMMANDS).map(([id, command]) =>
-      vscode.commands.registerCommand(id, async (argument: unknown) => {
+      vscode.commands.registerCommand(id, async (argument: unknown, ...more: unknown[]) => {
         try {
-          await command(parts, argument);
+          await command(parts, argument, ...more);
         } catch (error) {
           parts.channel.error(error instanceof Error ? error : String(error));
           const logs = t("Show Logs");
@@ -141,18 +145,34 @@ async function copyDebugInfo({ context, session, current }: Parts, argument: unk
   vscode.window.setStatusBarMessage(vscode.l10n.t("Debug information copied"), 3000);
 }
 
-/** The master switch: on and off for the workspace, or for the user where no workspace is open. */
-async function toggle(): Promise<void> {
+/** Where the master switch may be thrown, narrowest first. */
+function switchTargets(uri: vscode.Uri | undefined): readonly { label: string; target: vscode.ConfigurationTarget }[] {
   const { t } = vscode.l10n;
-  const settings = vscode.workspace.getConfiguration("vramlens");
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  const folder = uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(uri);
+  const { Global, Workspace, WorkspaceFolder } = vscode.ConfigurationTarget;
+  return [
+    ...(folders.length > 1 && folder !== undefined
+      ? [{ label: t("Only {0}", folder.name), target: WorkspaceFolder }]
+      : []),
+    ...(folders.length > 0 ? [{ label: t("This workspace"), target: Workspace }] : []),
+    { label: t("Everywhere"), target: Global },
+  ];
+}
+
+/** The master switch. Asks where it is thrown, as nobody knows which of a person's projects are meant. */
+async function toggle({ current }: Parts, argument: unknown): Promise<void> {
+  const { t } = vscode.l10n;
+  const uri = targetUri(argument, current.uri);
+  const settings = vscode.workspace.getConfiguration("vramlens", uri);
   const isOn = settings.get<boolean>("enable", true);
-  const target =
-    vscode.workspace.workspaceFolders === undefined
-      ? vscode.ConfigurationTarget.Global
-      : vscode.ConfigurationTarget.Workspace;
-  await settings.update("enable", !isOn, target);
+  const targets = switchTargets(uri);
+  const title = isOn ? t("Switch VRAM Lens off") : t("Switch VRAM Lens on");
+  const picked = targets.length === 1 ? targets[0] : await vscode.window.showQuickPick([...targets], { title });
+  if (picked === undefined) return;
+  await settings.update("enable", !isOn, picked.target);
   if (!isOn) return;
   const undo = t("Switch on");
-  const choice = await vscode.window.showInformationMessage(t("VRAM Lens is off in this workspace."), undo);
-  if (choice === undo) await vscode.workspace.getConfiguration("vramlens").update("enable", true, target);
+  const choice = await vscode.window.showInformationMessage(t("VRAM Lens is off: {0}.", picked.label), undo);
+  if (choice === undo) await vscode.workspace.getConfiguration("vramlens", uri).update("enable", true, picked.target);
 }

@@ -7,7 +7,7 @@ import { configUri } from "./documents";
 import { PREVIEW_SCHEME } from "./preview";
 
 export class CurrentDocument implements vscode.Disposable {
-  private last: vscode.TextDocument | undefined;
+  private last: vscode.Uri | undefined;
   private readonly emitter = new vscode.EventEmitter<vscode.Uri | undefined>();
   private readonly subscriptions: vscode.Disposable;
 
@@ -15,15 +15,17 @@ export class CurrentDocument implements vscode.Disposable {
   readonly onDidChange = this.emitter.event;
 
   constructor() {
-    this.last = documentOf(vscode.window.activeTextEditor);
+    this.last = active();
     this.subscriptions = vscode.Disposable.from(
       vscode.window.onDidChangeActiveTextEditor(() => this.update()),
       vscode.window.onDidChangeVisibleTextEditors(() => this.update()),
+      vscode.window.onDidChangeActiveNotebookEditor(() => this.update()),
+      vscode.window.onDidChangeVisibleNotebookEditors(() => this.update()),
     );
   }
 
   get uri(): vscode.Uri | undefined {
-    return this.last === undefined ? undefined : configUri(this.last.uri);
+    return this.last;
   }
 
   dispose(): void {
@@ -32,24 +34,39 @@ export class CurrentDocument implements vscode.Disposable {
   }
 
   private update(): void {
-    const next = documentOf(vscode.window.activeTextEditor) ?? this.stillVisible();
-    if (next === this.last) return;
-    const before = this.uri?.toString();
-    this.last = next;
+    const next = active() ?? this.stillVisible();
     // From one cell of a notebook to another nothing changes.
-    if (this.uri?.toString() !== before) this.emitter.fire(this.uri);
+    if (next?.toString() === this.last?.toString()) return;
+    this.last = next;
+    this.emitter.fire(next);
   }
 
-  private stillVisible(): vscode.TextDocument | undefined {
-    return vscode.window.visibleTextEditors.some(({ document }) => document === this.last) ? this.last : undefined;
+  private stillVisible(): vscode.Uri | undefined {
+    const { visibleTextEditors, visibleNotebookEditors } = vscode.window;
+    const seen = [
+      ...visibleTextEditors.map(({ document }) => configUri(document.uri)),
+      ...visibleNotebookEditors.map(({ notebook }) => notebook.uri),
+    ];
+    return seen.some((uri) => uri.toString() === this.last?.toString()) ? this.last : undefined;
   }
+}
+
+/**
+ * The config that is worked on. A cell's editor belongs to no editor group (its `viewColumn` is undefined), so a notebook is
+ * asked for before text editors are.
+ */
+function active(): vscode.Uri | undefined {
+  const editor = vscode.window.activeTextEditor;
+  const notebook = vscode.window.activeNotebookEditor?.notebook.uri;
+  if (notebook !== undefined && (editor === undefined || editor.viewColumn === undefined)) return notebook;
+  return uriOf(editor);
 }
 
 /**
  * The document of an editor in an editor group; output, debug console and comment inputs belong to none. The changed
  * side of a preview stands for the document it is a preview of.
  */
-function documentOf(editor: vscode.TextEditor | undefined): vscode.TextDocument | undefined {
+function uriOf(editor: vscode.TextEditor | undefined): vscode.Uri | undefined {
   if (editor?.viewColumn === undefined || editor.document.uri.scheme === PREVIEW_SCHEME) return undefined;
-  return editor.document;
+  return configUri(editor.document.uri);
 }

@@ -7,11 +7,11 @@ import {
   type PlanEditsParams,
   type ReportParams,
   type ReportResult,
+  type WhatIfParams,
 } from "../server/protocol";
-import { applyEdits } from "./applyEdits";
+import { applyEdits, type Outcome } from "./applyEdits";
 import type { PreviewHost } from "./preview";
 import type { Session } from "./session";
-import { gib } from "./statusText";
 
 interface PlanItem extends vscode.QuickPickItem {
   readonly run: ReportRun;
@@ -46,26 +46,13 @@ export async function applyPlan(
   if (!outcome.ok) void vscode.window.showWarningMessage(outcome.message);
 }
 
-/** Step times from this factor on are said as one. */
-const MANY_TIMES = 2.5;
-
 function planItem(run: ReportRun, plan: ReportPlan, index: number): PlanItem {
   const { t } = vscode.l10n;
-  const { stepTimeFactor: factor } = plan;
-  const slower = Math.round((factor - 1) * 100);
-  const time =
-    factor >= MANY_TIMES
-      ? t("{0}× slower", Math.round(factor))
-      : slower === 0
-        ? t("same speed")
-        : slower > 0
-          ? t("{0} % slower", slower)
-          : t("{0} % faster", -slower);
   return {
     run,
     index,
     label: plan.title,
-    description: plan.title.includes("GiB") ? time : `${gib(plan.usedPeakBytes)} GiB · ${time}`,
+    description: plan.says,
     ...(plan.why === undefined ? {} : { detail: plan.why }),
     buttons: [{ iconPath: new vscode.ThemeIcon("open-preview"), tooltip: t("Preview changes") }],
   };
@@ -93,4 +80,39 @@ function pick(
     list.onDidHide(() => done(undefined));
     list.show();
   });
+}
+
+/** Applies the first plan of a document's run, from a link in its hover; one that changes results is shown first. */
+export async function applyBest(session: Session, previews: PreviewHost, uri: vscode.Uri | undefined): Promise<void> {
+  if (uri === undefined) return;
+  const { t } = vscode.l10n;
+  const params: ReportParams = { uri: uri.toString() };
+  const result = await session.request<ReportResult | null>(METHODS.report, params);
+  const run = result?.report.runs.find(({ plans }) => plans.length > 0);
+  const [plan] = run?.plans ?? [];
+  if (run === undefined || plan === undefined) {
+    void vscode.window.showInformationMessage(t("There is no plan for this file: it fits, or too little is known."));
+    return;
+  }
+  const asked: PlanEditsParams = { uri: uri.toString(), runId: run.id, planIndex: 0, title: plan.title };
+  const edits = await session.request<EditsResult>(METHODS.planEdits, asked);
+  tell(await (plan.changes === "nothing" ? applyEdits(edits) : previews.show(edits)), plan);
+}
+
+/** Writes values into the files, from a link in a hover. */
+export async function applyValues(
+  session: Session,
+  uri: vscode.Uri | undefined,
+  runId: unknown,
+  set: unknown,
+): Promise<void> {
+  if (uri === undefined || typeof runId !== "string" || typeof set !== "object" || set === null) return;
+  const values = Object.fromEntries(Object.entries(set).map(([name, value]) => [name, String(value)]));
+  const params: WhatIfParams = { uri: uri.toString(), runId, set: values };
+  tell(await applyEdits(await session.request<EditsResult>(METHODS.whatIfEdits, params)));
+}
+
+function tell({ ok, message }: Outcome, plan?: ReportPlan): void {
+  if (!ok) void vscode.window.showWarningMessage(message);
+  else vscode.window.setStatusBarMessage(plan === undefined ? message : `${message} · ${plan.says}`, 5000);
 }

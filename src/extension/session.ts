@@ -4,7 +4,7 @@
  */
 import * as vscode from "vscode";
 import type { BaseLanguageClient } from "vscode-languageclient";
-import { METHODS, type StatusParams, type TrustParams } from "../server/protocol";
+import { METHODS, type StatusParams, type ThemeKind, type ThemeParams, type TrustParams } from "../server/protocol";
 import type { ClientEnvironment } from "./clientOptions";
 import { CoalescedTask } from "./restartPolicy";
 
@@ -68,6 +68,14 @@ export class Session implements vscode.Disposable {
     if (this.current !== "running") return;
     this.client()
       .then((client) => client.sendNotification(METHODS.trust, { trusted: true } satisfies TrustParams))
+      .catch((error) => this.channel.warn(String(error)));
+  }
+
+  /** Tells a running server what kind of theme the window has now; one that starts later is told then. */
+  themed(theme: ThemeKind): void {
+    if (this.current !== "running") return;
+    this.client()
+      .then((client) => client.sendNotification(METHODS.theme, { theme } satisfies ThemeParams))
       .catch((error) => this.channel.warn(String(error)));
   }
 

@@ -12,6 +12,9 @@ import { type Locale, text } from "./text";
 /** Codes whose fixes are a choice between alternatives: never part of fix-all. */
 const CHOICES: ReadonlySet<string> = new Set(["does-not-fit", "tight"]);
 
+/** Plans in the light bulb; the panel has all of them. */
+const MOST_CHOICES = 4;
+
 /** The open document, as far as code actions need it. */
 export interface ActionDocument {
   readonly uri: string;
@@ -64,7 +67,11 @@ async function quickFixes(
   own: readonly Diagnostic[],
   context: ActionContext,
 ): Promise<CodeAction[]> {
-  return (await analysis.fixes(context.range)).map((fix): CodeAction => {
+  let plans = 0;
+  const offered = (await analysis.fixes(context.range)).filter(
+    ({ code }) => !CHOICES.has(code) || ++plans <= MOST_CHOICES,
+  );
+  return offered.map((fix): CodeAction => {
     const solved = own.filter((diagnostic) => diagnostic.code === fix.code);
     return {
       title: fix.title,
@@ -87,7 +94,7 @@ function showPlans(analysis: ServedAnalysis, own: readonly Diagnostic[], context
   const at = own.filter((diagnostic) => CHOICES.has(String(diagnostic.code)));
   const plans = mainRun(analysis.runs)?.plans.length ?? 0;
   if (at.length === 0 || plans === 0 || !context.commands.has(CLIENT_COMMANDS.openPanel)) return [];
-  const title = text(context.locale, "showPlans", plans);
+  const title = text(context.locale, "allPlans");
   const command = { title, command: CLIENT_COMMANDS.openPanel, arguments: [analysis.uri] };
   return [{ title, kind: CodeActionKind.QuickFix, diagnostics: at, command }];
 }

@@ -33,7 +33,9 @@ export function registerFeatures(
       const content = (await analysis?.hover(params.position.line, params.position.character)) ?? null;
       if (content === null) return null;
       const { commands, markdown, locale } = session.known;
-      return toHover(content, { uri: current.owner(uri), commands, markdown, locale });
+      const { pictures } = session;
+      const said = settings.diagnostics ? content : { ...content, saidByFinding: false };
+      return toHover(said, { uri: current.owner(uri), commands, markdown, pictures, locale });
     }),
   );
   connection.onCompletion((params, token) =>

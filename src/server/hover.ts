@@ -1,7 +1,8 @@
-/** The analysis's hover, with links to the client's commands where the client has them. */
+/** The analysis's hover as a client can show it: with a picture, or with a table and blocks, and links to its commands. */
 import { type Hover, MarkupKind } from "vscode-languageserver";
 import type { HoverContent } from "../analysis/analyzer";
-import { CLIENT_COMMANDS } from "./protocol";
+import { pictureLink } from "./hoverPicture";
+import { CLIENT_COMMANDS, type ThemeKind } from "./protocol";
 import { type Locale, text } from "./text";
 
 export interface HoverContext {
@@ -9,6 +10,8 @@ export interface HoverContext {
   readonly commands: ReadonlySet<string>;
   /** Whether the client renders Markdown. */
   readonly markdown: boolean;
+  /** Kind of theme that pictures are drawn for; undefined: the client shows none. */
+  readonly pictures: ThemeKind | undefined;
   readonly locale: Locale;
 }
 
@@ -17,15 +20,48 @@ export function toHover(content: HoverContent, context: HoverContext): Hover {
   if (!context.markdown) {
     return { contents: { kind: MarkupKind.PlainText, value: plain(content.markdown) }, range: content.range };
   }
-  const links = (["openPanel", "chooseDevice"] as const)
-    .filter((name) => context.commands.has(CLIENT_COMMANDS[name]))
-    .map((name) => `[${text(context.locale, name)}](${commandLink(CLIENT_COMMANDS[name], context.uri)})`);
-  const value = links.length === 0 ? content.markdown : `${content.markdown.trimEnd()}\n\n${links.join(" · ")}`;
-  return { contents: { kind: MarkupKind.Markdown, value }, range: content.range };
+  const links = linksOf(content, context).join(" · ");
+  const shown = context.pictures === undefined ? lettered(content, links) : pictured(content, links, context.pictures);
+  return { contents: { kind: MarkupKind.Markdown, value: joined(shown) }, range: content.range };
 }
 
-function commandLink(command: string, uri: string): string {
-  return `command:${command}?${encodeURIComponent(JSON.stringify([uri]))}`;
+function joined(blocks: readonly string[]): string {
+  return blocks.filter((block) => block !== "").join("\n\n");
+}
+
+function lettered({ lead, table, next, breakdown, below }: HoverContent, links: string): readonly string[] {
+  return [lead, table, next, links, breakdown, below];
+}
+
+/** The verdict first, unless the editor already shows it as a finding right above. */
+function pictured(content: HoverContent, links: string, theme: ThemeKind): readonly string[] {
+  const { lead, picture, next, below, saidByFinding } = content;
+  const image = picture === null ? "" : `![${altText(picture.alt)}](${pictureLink(picture, theme)})`;
+  const head = [saidByFinding ? "" : lead, image, [next, links].filter((part) => part !== "").join("  \n")];
+  return below === "" ? head : [...head, "---", below];
+}
+
+function altText(alt: string): string {
+  return alt.replace(/[[\]\\]/g, " ");
+}
+
+function linksOf(content: HoverContent, { commands, uri, locale }: HoverContext): readonly string[] {
+  const { batch, best, needsPlan, runId } = content;
+  const link = (name: keyof typeof CLIENT_COMMANDS, label: string, ...args: readonly unknown[]): string[] =>
+    commands.has(CLIENT_COMMANDS[name]) ? [`[${label}](${commandLink(CLIENT_COMMANDS[name], [uri, ...args])})`] : [];
+  const values = Object.values(batch ?? {}).join(" × ");
+  return [
+    ...(batch === undefined ? [] : link("applyValues", text(locale, "setBatch", values), runId, batch)),
+    ...(needsPlan
+      ? link("applyBest", best === undefined ? text(locale, "applyBest") : `${best.title} · ${best.says}`)
+      : []),
+    ...link("openPanel", text(locale, needsPlan ? "allPlans" : "openPanel")),
+    ...link("chooseDevice", text(locale, "chooseDevice")),
+  ];
+}
+
+function commandLink(command: string, args: readonly unknown[]): string {
+  return `command:${command}?${encodeURIComponent(JSON.stringify(args)).replace(/[()]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)}`;
 }
 
 /** Markdown without its marks, for clients that show text only. */

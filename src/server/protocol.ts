@@ -38,6 +38,8 @@ export const METHODS = {
   explain: "vramlens/explain",
   /** Client → server, request. {@link ToolParams} → {@link ToolReply}. What a language model asks, as it is answered. */
   tool: "vramlens/tool",
+  /** Client → server, notification. {@link ThemeParams}. The colour theme is of another kind. */
+  theme: "vramlens/theme",
   /** Client → server, notification. {@link TrustParams}. The person trusted the workspace, or no longer does. */
   trust: "vramlens/trust",
   /** Server → client, notification. {@link StatusParams}. The answer for a document changed, or is being computed. */
@@ -59,7 +61,14 @@ export const FIX_ALL_KIND = "source.fixAll.vramlens";
 export const CLIENT_COMMANDS = {
   openPanel: "vramlens.openPanel",
   chooseDevice: "vramlens.chooseDevice",
+  /** `[uri]`: applies the first plan of the document's run, or shows it first where it changes results. */
+  applyBest: "vramlens.applyBest",
+  /** `[uri, runId, set]`: writes values into the files, as a what-if does. */
+  applyValues: "vramlens.applyValues",
 } as const;
+
+/** Kinds of colour themes that pictures are drawn for. */
+export type ThemeKind = "dark" | "light" | "contrast-dark" | "contrast-light";
 
 /** Sent by the client in `initializationOptions`; every field optional so that any editor can start the server. */
 export interface InitializationOptions {
@@ -69,6 +78,8 @@ export interface InitializationOptions {
   readonly locale?: string;
   /** Client commands that may appear as links in hovers and as lens commands. */
   readonly commands?: readonly string[];
+  /** The client shows pictures and findings in hovers; the kind of its colour theme, which `theme` notifications change. */
+  readonly pictures?: ThemeKind;
   /** The client answers `readText`, `stat` and `list`: used for every URI scheme the server cannot read itself. */
   readonly fileRequests?: boolean;
   /** The client answers `modelData` (a server in a Web Worker has no files of its own). */
@@ -77,6 +88,10 @@ export interface InitializationOptions {
   readonly trusted?: boolean;
   /** Settings for clients without `workspace/configuration`, shaped like the section `vramlens`. */
   readonly settings?: Record<string, unknown>;
+}
+
+export interface ThemeParams {
+  readonly theme: ThemeKind;
 }
 
 export interface TrustParams {

@@ -28,7 +28,14 @@ import { NOTEBOOK_SYNC, Notebooks } from "./notebooks";
 import { normalise, OpenDocuments } from "./openDocuments";
 import { OutsideWatcher } from "./outsideWatcher";
 import { registerPanelRequests } from "./panelRequests";
-import { FIX_ALL_KIND, type InitializationOptions, METHODS, type ReadTextResult, type TrustParams } from "./protocol";
+import {
+  FIX_ALL_KIND,
+  type InitializationOptions,
+  METHODS,
+  type ReadTextResult,
+  type ThemeParams,
+  type TrustParams,
+} from "./protocol";
 import { Publisher } from "./publisher";
 import { QuietTimes } from "./quiet";
 import { describeError } from "./safely";
@@ -164,6 +171,10 @@ class Server {
     this.session.workspaceFolders =
       params.workspaceFolders?.map(({ uri }) => uri) ?? (root === undefined ? [] : [root]);
     this.session.trusted = options.trusted !== false;
+    this.session.pictures = options.pictures;
+    this.connection.onNotification(METHODS.theme, ({ theme }: ThemeParams) => {
+      if (this.session.pictures !== undefined) this.session.pictures = theme;
+    });
     this.startAnalyzer(options);
     return {
       serverInfo: { name: "VRAM Lens", version: this.platform.version },

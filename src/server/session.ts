@@ -4,6 +4,7 @@ import type { FileAccess } from "../analysis/runtime";
 import type { Analyses } from "./analyses";
 import type { Client } from "./client";
 import { NO_FILES } from "./files";
+import type { ThemeKind } from "./protocol";
 import type { Settings, SettingsCache } from "./settings";
 
 export class Session {
@@ -15,6 +16,8 @@ export class Session {
   workspaceFolders: readonly string[] = [];
   /** Whether the person trusts the workspace: files outside of it are read only then. */
   trusted = true;
+  /** Kind of theme that pictures in hovers are drawn for; undefined: the client shows none. */
+  pictures: ThemeKind | undefined;
 
   constructor(readonly settings: SettingsCache) {}
 

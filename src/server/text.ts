@@ -10,9 +10,11 @@ export function localeOf(tag: string | undefined): Locale {
 
 const TEXT = {
   en: {
-    openPanel: "Open breakdown",
+    openPanel: "Open panel",
+    allPlans: "All plans…",
+    setBatch: "Set {0}",
+    applyBest: "Apply the best plan",
     chooseDevice: "Choose GPU",
-    showPlans: "Show all {0} plans…",
     disableLine: "Disable {0} for this line",
     disableFile: "Disable {0} for this file",
     fixAll: "Apply all safe VRAM Lens fixes",
@@ -43,9 +45,11 @@ const TEXT = {
     atPeak: "Alive at the peak because of this setting",
   },
   "zh-cn": {
-    openPanel: "打开明细",
+    openPanel: "打开面板",
+    allPlans: "所有方案…",
+    setBatch: "设为 {0}",
+    applyBest: "应用最佳方案",
     chooseDevice: "选择 GPU",
-    showPlans: "显示全部 {0} 个方案…",
     disableLine: "对此行停用 {0}",
     disableFile: "对此文件停用 {0}",
     fixAll: "应用 VRAM Lens 的所有安全修复",

@@ -24,7 +24,7 @@ describe("cli check", () => {
         "a/train.yaml   Llama-3.2-1B, full fine-tune, bf16, 8 × 2048 tokens   RTX 4090 24 GiB",
         "  does not fit   41.5 GiB (41.0–43.0) of 23.0 usable   peak in backward",
         "  weights 10.0  logits and loss 30.0",
-        "  smallest change that fits: per_device_train_batch_size 8 -> 2   21.0 GiB, about 6 % slower",
+        "  smallest change that fits: per_device_train_batch_size 8 -> 2   21.0 GiB, +6 % time",
         "  assumes sequence length 2048 (set sequence_length)",
         "",
       ].join("\n"),
@@ -172,7 +172,7 @@ describe("cli plan", () => {
     const { cwd, runs } = single();
     const { out, status } = await cli(cwd, ["plan", "a"], runs);
     assert.equal(status, 0);
-    assert.match(out, /1\. Micro-batch 2 × accumulation 4 \(21\.0 GiB\) {3}saves 20\.5 GiB, about 6 % slower\n/);
+    assert.match(out, /1\. Micro-batch 2 × accumulation 4 \(21\.0 GiB\) {3}−20\.5 GiB · \+6 % time · same results\n/);
     assert.match(
       out,
       /a\/train\.yaml:2\n {5}- per_device_train_batch_size: 8\n {5}\+ per_device_train_batch_size: 2\n/,
@@ -210,8 +210,8 @@ describe("cli plan", () => {
     const run = fakeRun(uriOf(join(folder, "train.yaml")), { guide: { stages: [stage], limits } });
     const argv = ["plan", "train.yaml", "--keep-numerics", "--no-adapters", "--no-packages", "--free-global-batch"];
     const { out, asked } = await cli(folder, argv, { "train.yaml": [run] });
-    assert.match(out, /Essentials: 20\.0 GiB, fits, about 3 % faster/);
-    assert.match(out, /- Fused cross-entropy {3}frees 20\.0 GiB, about 3 % faster {3}needs liger-kernel/);
+    assert.match(out, /Essentials: 20\.0 GiB, fits, −3 % time/);
+    assert.match(out, /- Fused cross-entropy {3}frees 20\.0 GiB, −3 % time {3}needs liger-kernel/);
     assert.match(out, /Everything else as it is:/);
     assert.match(out, /largest micro-batch 4 \(20\.0 GiB\)/);
     assert.match(out, /longest sequence 512 tokens/);

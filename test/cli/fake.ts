@@ -76,6 +76,7 @@ export function fakeRun(uri: string, changes: Partial<ReportRun> = {}): ReportRu
         usedPeakBytes: 21 * GIB,
         savesBytes: 20.5 * GIB,
         stepTimeFactor: 1.06,
+        says: "−20.5 GiB · +6 % time · same results",
         fits: true,
         edits: [{ uri, range, newText: "2" }],
       },

@@ -173,6 +173,7 @@ async function analysis(
             usedPeakBytes: 2 * GIB,
             savesBytes: (needed - 2) * GIB,
             stepTimeFactor: 1,
+            says: "−20.5 GiB · +6 % time · same results",
             edits,
           },
         ]
@@ -223,7 +224,19 @@ async function analysis(
       const found = lines.find((candidate) => candidate.range.start.line === line);
       return found === undefined
         ? null
-        : { markdown: `**${needed} GiB** ${found.key}=${found.value}`, range: found.range };
+        : {
+            markdown: `**${needed} GiB** ${found.key}=${found.value}`,
+            lead: `**${needed} GiB** ${found.key}=${found.value}`,
+            picture: null,
+            table: "",
+            next: "",
+            breakdown: "",
+            below: "",
+            range: found.range,
+            runId: run.id,
+            needsPlan: false,
+            saidByFinding: false,
+          };
     },
     fixes: () => {
       explode();

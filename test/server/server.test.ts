@@ -80,7 +80,7 @@ describe("server", () => {
       assert.ok(found !== null && typeof found.contents === "object" && "value" in found.contents);
       const { value } = found.contents as { value: string };
       assert.match(value, /\*\*30 GiB\*\*/);
-      assert.match(value, /\[Open breakdown\]\(command:vramlens\.openPanel\?%5B%22file/);
+      assert.match(value, /\[Open panel\]\(command:vramlens\.openPanel\?%5B%22file/);
       assert.match(value, /\[Choose GPU\]\(command:vramlens\.chooseDevice/);
     });
 
@@ -173,7 +173,7 @@ describe("server", () => {
         [
           "Batch 2",
           "Offload",
-          "Show all 1 plans…",
+          "All plans…",
           "Disable does-not-fit for this line",
           "Disable does-not-fit for this file",
         ],
@@ -505,7 +505,7 @@ describe("server", () => {
   it("speaks Chinese when asked to", async () => {
     client = await connect(VSCODE, { locale: "zh-cn", commands: [CLIENT_COMMANDS.openPanel] });
     await client.open(A, "batch: 30\n");
-    assert.match(JSON.stringify((await hover(A))?.contents), /打开明细/);
+    assert.match(JSON.stringify((await hover(A))?.contents), /打开面板/);
     assert.equal(client.control.options[0]?.locale, "zh-cn");
   });
 });

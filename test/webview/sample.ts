@@ -221,6 +221,7 @@ function plan(
     usedPeakBytes: gib(size),
     savesBytes: gib(41.2 - size),
     stepTimeFactor,
+    says: `−${(41.2 - size).toFixed(1)} GiB · ${Math.round(100 * (stepTimeFactor - 1))} % time · ${changes === "nothing" ? "same results" : `changes ${changes}`}`,
     changes,
     fits: size < 22.8,
     edits: levers.map((_, index) => ({ uri: CONFIG, range: at(3 + index), newText: "2" })),

@@ -47,7 +47,7 @@ describe("webview exports", () => {
     const text = markdownOf(doesNotFit(), "llama-1b/train.yaml", t).replaceAll("\u00a0", " ");
     assert.match(text, /^## llama-1b\/train\.yaml\n\n\*\*Does not fit\*\* 41\.2 GiB \(40\.1–43\.0\) of 22\.8 usable/);
     assert.match(text, /\| Optimizer \| 9\.2 \| 22 % \| `optim` \|/);
-    assert.match(text, /- Micro-batch 2, accumulation 4: 21\.1 GiB, fits, \+6 % step time/);
+    assert.match(text, /- Micro-batch 2, accumulation 4: 21\.1 GiB, fits, −20\.1 GiB · 6 % time · same results/);
     assert.match(text, /\(`sequence_length`\)/);
     assert.doesNotMatch(text, /undefined|NaN/);
   });

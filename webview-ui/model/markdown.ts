@@ -2,7 +2,7 @@
 import type { ReportRun } from "../../src/core/report/schema";
 import type { Translate } from "../messages";
 import { breakdownOf } from "./breakdown";
-import { factorPercent, gib, gibUnit, percent } from "./format";
+import { gib, gibUnit, percent } from "./format";
 import { describeRun, headlineOf } from "./headline";
 import { plansOf } from "./plans";
 
@@ -24,11 +24,6 @@ export function markdownOf(run: ReportRun, label: string, t: Translate): string 
   const device = run.perDevice;
   if (device !== null) {
     lines.push(
-      [
-        t("bar.peakIn", { phase: t.named(`phase.${device.peakPhase}`, device.peakPhase) }),
-        t("bar.band", { low: gib(device.band.lowBytes, t.locale), high: gib(device.band.highBytes, t.locale) }),
-      ].join(", "),
-      "",
       `| ${t("breakdown.part")} | ${t("breakdown.size")} | ${t("breakdown.share")} | ${t("breakdown.setBy")} |`,
       "|---|--:|--:|---|",
     );
@@ -44,11 +39,7 @@ export function markdownOf(run: ReportRun, label: string, t: Translate): string 
   if (plans.length > 0) {
     lines.push(`### ${t("plans.title")}`, "");
     for (const { plan, fits } of plans) {
-      const facts = [
-        gibUnit(plan.usedPeakBytes, t.locale),
-        t(fits ? "plans.fits" : "plans.notYet"),
-        t("plans.time", { change: factorPercent(plan.stepTimeFactor, t.locale) }),
-      ];
+      const facts = [gibUnit(plan.usedPeakBytes, t.locale), t(fits ? "plans.fits" : "plans.notYet"), plan.says];
       lines.push(`- ${cell(plan.title)}: ${facts.join(", ")}`);
     }
     lines.push("");

@@ -1,7 +1,7 @@
 /** Plans as cards: what each frees and costs, what it changes, and the two things to do with it. */
 import type { ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
-import { factorPercent, fileName, gib, gibUnit, percent } from "../model/format";
+import { fileName, gibUnit, percent } from "../model/format";
 import { FIRST_PLANS, type PlanCard, plansOf, splitTitle } from "../model/plans";
 import type { View } from "./context";
 import { icon } from "./icons";
@@ -48,7 +48,6 @@ function cardView({ t, send }: View, run: ReportRun, card: PlanCard, first: bool
   const target = { runId: run.id, planIndex: card.index, title: plan.title };
   const { title, note } = splitTitle(plan.title);
   const why = plan.why ?? note;
-  const time = Math.round((plan.stepTimeFactor - 1) * 100);
   return h(
     `li.card${first && card.fits ? ".first" : ""}`,
     { key: `${plan.levers.join("+")} ${plan.title}` },
@@ -67,19 +66,9 @@ function cardView({ t, send }: View, run: ReportRun, card: PlanCard, first: bool
     h(
       "ul.tags",
       { attrs: { role: "list" } },
-      h(
-        "li",
-        null,
-        plan.savesBytes >= 0
-          ? t("plans.saves", { size: gib(plan.savesBytes, t.locale) })
-          : t("plans.costs", { size: gib(-plan.savesBytes, t.locale) }),
-      ),
-      h(
-        "li",
-        null,
-        time === 0 ? t("plans.sameTime") : t("plans.time", { change: factorPercent(plan.stepTimeFactor, t.locale) }),
-      ),
-      plan.changes === undefined ? null : h(`li.changes-${plan.changes}`, null, t(`plans.${plan.changes}`)),
+      plan.says
+        .split(" · ")
+        .map((said, place) => h(place === 2 ? `li.changes-${plan.changes ?? "nothing"}` : "li", { key: said }, said)),
       plan.needs === undefined || plan.needs.length === 0
         ? null
         : h("li", null, t("stages.needs", { list: plan.needs.join(", ") })),

@@ -23,6 +23,24 @@ import { baseName } from "../uris";
 import { needsMore } from "../verdict";
 import { LIBRARIES, NEWEST } from "../versions";
 import { ALIASES, CURVES, type Curve } from "./curves";
+import { FIT_SIGNS, fitOf, type HoverPicture, pictureOf } from "./picture";
+
+/** The parts of a hover in the order of reading; all Markdown but the picture, any may be empty. */
+export interface HoverParts {
+  /** The verdict. */
+  readonly lead: string;
+  readonly picture: HoverPicture | null;
+  /** The picture's values for who has no picture. */
+  readonly table: string;
+  /** What this key costs and how far it may go. */
+  readonly next: string;
+  /** Values that set the largest batch that fits. */
+  readonly batch?: Readonly<Record<string, string>>;
+  /** The picture's bar for who has no picture. */
+  readonly breakdown: string;
+  /** What the key does, and what the number stands on. */
+  readonly below: string;
+}
 
 /** What is hovered: a key of a document and the canonical setting it is. */
 export interface HoverTarget {
@@ -33,46 +51,63 @@ export interface HoverTarget {
   readonly place: Place;
 }
 
-/** Markdown for a key of a run. */
-export function hoverMarkdown(analysis: RunAnalysis, target: HoverTarget): string {
+/** What is said of a key of a run, before it is laid out. */
+export function hoverOf(analysis: RunAnalysis, target: HoverTarget): HoverParts {
   const { base, locale } = analysis;
-  const parts: string[] = [];
   const curveName = target.name === null ? undefined : (ALIASES[target.name] ?? target.name);
   const curve = curveName === undefined ? undefined : CURVES[curveName];
-  if (base.estimate === undefined) {
-    parts.push(noEstimate(analysis));
-    if (target.spec !== undefined) parts.push(effectOf(target.spec, locale));
-    for (const line of [overriddenLine(analysis, target), chainLine(analysis, target)]) {
-      if (line !== undefined) parts.push(line);
-    }
-    const assumed = assumptionsLine(analysis);
-    if (assumed !== undefined) parts.push(assumed);
-    return parts.join("\n\n");
-  }
-  if (target.spec !== undefined && !target.spec.memory && curve === undefined) {
-    return `${effectOf(target.spec, locale)} ${t(locale, "hover.no-memory")}`;
-  }
+  if (base.estimate === undefined) return unestimated(analysis, target);
+  const effect = target.spec === undefined ? undefined : effectOf(target.spec, locale);
+  if (target.spec !== undefined && !target.spec.memory && curve === undefined)
+    return { ...NOTHING, next: `${effect} ${t(locale, "hover.no-memory")}` };
   const left = uncountedKeys(analysis.inputs).length;
   const uncounted = left === 0 ? "" : ` · ${t(locale, "hover.uncounted", { count: left })}`;
-  parts.push(verdictLine(analysis) + uncounted);
   const tried = curve === undefined ? [] : tryCurve(analysis, curve);
-  if (curve !== undefined && tried.length > 1) parts.push(curveTable(tried, curve, base, locale));
+  const drawn = curve === undefined || tried.length < 2 ? null : drawnCurve(tried, curve, base, locale);
   const cost = curve === undefined ? undefined : costLine(analysis, tried, curve);
-  const effect = target.spec === undefined ? undefined : effectOf(target.spec, locale);
-  const said = [cost, effect].filter((line) => line !== undefined).join(" ");
-  if (said !== "") parts.push(said);
-  const winner = overriddenLine(analysis, target);
-  if (winner !== undefined) parts.push(winner);
-  const chain = chainLine(analysis, target);
-  if (chain !== undefined) parts.push(chain);
-  const largest = curveName === "micro_batch_size" ? largestLine(analysis) : undefined;
-  if (largest !== undefined) parts.push(largest);
+  const largest = curveName === "micro_batch_size" ? largestOf(analysis) : undefined;
   const evaluation = EVALUATION_KEYS.has(target.name ?? "") ? evaluationLine(base.estimate, analysis) : undefined;
-  if (evaluation !== undefined) parts.push(evaluation);
-  parts.push(breakdown(base.estimate, locale));
-  const assumed = assumptionsLine(analysis);
-  if (assumed !== undefined) parts.push(assumed);
-  return parts.join("\n\n");
+  return {
+    lead: verdictLine(analysis) + uncounted,
+    picture: pictureOf(analysis, drawn),
+    table: drawn === null || curve === undefined ? "" : curveTable(tried, curve, base, locale),
+    next: [overriddenLine(analysis, target), cost, largest?.said].filter((line) => line !== undefined).join(" "),
+    ...(largest?.set === undefined ? {} : { batch: largest.set }),
+    breakdown: breakdown(base.estimate, locale),
+    below: [effect, chainLine(analysis, target), evaluation, assumptionsLine(analysis)]
+      .filter((line) => line !== undefined)
+      .join("\n\n"),
+  };
+}
+
+/** All parts as Markdown without the picture. */
+export function hoverMarkdown({ lead, table, next, breakdown, below }: HoverParts): string {
+  return [lead, table, next, breakdown, below].filter((part) => part !== "").join("\n\n");
+}
+
+const NOTHING: HoverParts = { lead: "", picture: null, table: "", next: "", breakdown: "", below: "" };
+
+/** Why there is no estimate, and what can be said without one. */
+function unestimated(analysis: RunAnalysis, target: HoverTarget): HoverParts {
+  const below = [
+    target.spec === undefined ? undefined : effectOf(target.spec, analysis.locale),
+    overriddenLine(analysis, target),
+    chainLine(analysis, target),
+    assumptionsLine(analysis),
+  ];
+  return { ...NOTHING, lead: noEstimate(analysis), below: below.filter((line) => line !== undefined).join("\n\n") };
+}
+
+/** The values tried, as the picture draws them. */
+function drawnCurve(tried: readonly Tried[], curve: Curve, base: Variant, locale: Locale): HoverPicture["curve"] {
+  const now = curve.now(base);
+  const points = tried.map(({ value, variant }) => ({
+    value: shownValue(value, locale).replaceAll("\\", ""),
+    bytes: variant.estimate?.usedPeakBytes ?? 0,
+    fit: fitOf(variant),
+    now: value === now,
+  }));
+  return { label: t(locale, curve.label), points };
 }
 
 /** Keys that decide about the evaluation beside training. */
@@ -135,7 +170,7 @@ function curveTable(tried: readonly Tried[], curve: Curve, base: Variant, locale
   const head = tried.map(({ value }) => bold(value, shownValue(value, locale)));
   const peaks = tried.map(({ value, variant }) => {
     const used = gib(variant.estimate?.usedPeakBytes ?? 0);
-    return bold(value, needsMore(variant) ? `${used} ✗` : used);
+    return bold(value, `${used}${FIT_SIGNS[fitOf(variant)]}`);
   });
   return [
     `| ${t(locale, curve.label)} | ${head.join(" | ")} |`,
@@ -231,18 +266,28 @@ function growth(from: Estimate | undefined, to: Estimate | undefined, locale: Lo
   return named.length === 0 ? "" : ` (${named.join(", ")})`;
 }
 
+interface LargestBatch {
+  readonly said: string;
+  /** Values that set it, where there is one. */
+  readonly set?: Readonly<Record<string, string>>;
+}
+
 /** The largest micro-batch that fits, with the accumulation that keeps the global batch. */
-function largestLine(analysis: RunAnalysis): string | undefined {
+function largestOf(analysis: RunAnalysis): LargestBatch | undefined {
   const { base, locale } = analysis;
   if (!needsMore(base)) return undefined;
   const alone = largestBatchAlone(analysis);
   const kept = largestBatch(analysis);
   if (analysis.cutShort) return undefined;
-  if (alone === undefined) return t(locale, "hover.no-batch-fits");
-  if (kept === undefined) return t(locale, "hover.largest-alone", { batch: alone.batch, global: alone.global });
+  if (alone === undefined) return { said: t(locale, "hover.no-batch-fits") };
+  if (kept === undefined) {
+    const set = { micro_batch_size: String(alone.batch) };
+    return { said: t(locale, "hover.largest-alone", { batch: alone.batch, global: alone.global }), set };
+  }
+  const set = { micro_batch_size: String(kept.batch), gradient_accumulation_steps: String(kept.steps) };
   const args = { batch: kept.batch, steps: kept.steps, global: kept.global };
-  if (kept.batch >= alone.batch) return t(locale, "hover.largest", args);
-  return t(locale, "hover.largest-either", { ...args, alone: alone.batch, other: alone.global });
+  if (kept.batch >= alone.batch) return { said: t(locale, "hover.largest", args), set };
+  return { said: t(locale, "hover.largest-either", { ...args, alone: alone.batch, other: alone.global }), set };
 }
 
 /** A line of blocks per component, longest first. */

@@ -10,6 +10,7 @@ import { Facts } from "../findings/rule";
 import { ruleProblems } from "../findings/run-rules";
 import { size, t } from "../messages";
 import type { RunAnalysis } from "../run-analysis";
+import { planSaid } from "../statement";
 import { limitsOf, searchOptionsOf } from "./allowed";
 import { editsFor } from "./edits";
 import { needsOf } from "./needs";
@@ -69,15 +70,19 @@ async function writtenPlan(analysis: RunAnalysis, plan: Plan): Promise<ReportPla
   if (!fitsWithin(after.estimate, limitsOf(again, run, after.usable, 0))) return undefined;
   if (errorsOf(again).some((code) => !errorsOf(analysis).includes(code))) return undefined;
   const used = after.estimate.usedPeakBytes;
+  const cost = {
+    savesBytes: (analysis.base.estimate?.usedPeakBytes ?? used) - used,
+    stepTimeFactor: Math.round(100 * plan.stepTimeFactor) / 100,
+    changes: plan.effect,
+  };
   return {
+    ...cost,
+    says: planSaid(cost, analysis.locale),
     title: `${planTitle(plan, analysis.locale)} (${size(used)})`,
     levers: plan.steps.map((step) => step.lever),
     usedPeakBytes: used,
-    savesBytes: (analysis.base.estimate?.usedPeakBytes ?? used) - used,
-    stepTimeFactor: Math.round(100 * plan.stepTimeFactor) / 100,
     edits: [...result.edits],
     fits: true,
-    changes: plan.effect,
     needs: [...needsOf(plan.requires, analysis.locale), ...beyondGrant(analysis, run)],
     why: planWhy(plan, analysis.locale),
   };

@@ -162,6 +162,17 @@ export const ANALYSIS = {
   "said.fits-none": "no common card is large enough",
 
   // Hover
+  "said.times": "{factor}× time",
+  "said.same-time": "same time",
+  "said.time": "{change} % time",
+  "said.changes-nothing": "same results",
+  "said.changes-numerics": "changes numerics",
+  "said.changes-method": "changes the method",
+  "picture.usable": "{usable} usable",
+  "picture.bar": "Peak {used} GiB: {parts}.",
+  "picture.curve": "Peak GiB by {label}: {tried}.",
+  "part.cache": "allocator cache",
+  "part.context": "context and libraries",
   "hover.verdict": "**{verdict}** · {detail}",
   "hover.least": "With *{value}* it needs {bytes} less.",
   "hover.saves": "It saves {bytes} against *{value}*.",

@@ -1,0 +1,172 @@
+/**
+ * The hover's picture as a standalone SVG. An image in a hover sees none of the editor's colours, so each kind of theme has a
+ * palette: the hues of VS Code's own charts and of the panel's page (webview-ui/style/theme.css), turned the same way.
+ */
+import type { HoverPicture, PicturePoint } from "../analysis/hover/picture";
+import { table } from "../terms/table";
+import type { ThemeKind } from "./protocol";
+import { gib } from "./text";
+
+interface Palette {
+  readonly text: string;
+  readonly quiet: string;
+  readonly track: string;
+  readonly bad: string;
+  readonly warn: string;
+  /** Fill by kind of part. */
+  readonly parts: Readonly<Record<string, string>>;
+}
+
+/** Kinds of parts in the order of a palette's fills. */
+const KINDS =
+  "weights adapters gradients optimizer activations logits-and-loss temporaries communication buffers inputs cache context";
+
+function palette(text: string, quiet: string, track: string, bad: string, warn: string, fills: string): Palette {
+  const colours = fills.split(" ");
+  const parts = KINDS.split(" ").map((kind, index) => [kind, colours[index] ?? quiet] as const);
+  return { text, quiet, track, bad, warn, parts: table(Object.fromEntries(parts)) };
+}
+
+const PALETTES: Readonly<Record<ThemeKind, Palette>> = {
+  dark: palette(
+    ...(["#cccccc", "#9c9c9c", "#353535", "#f14c4c", "#cca700"] as const),
+    "#3794ff #89b3e3 #b180d7 #89d185 #d87725 #c99e1e #e5646e #44a5aa #c0aad1 #d1a681 #686868 #4d4d4d",
+  ),
+  light: palette(
+    ...(["#3b3b3b", "#656565", "#e1e1e1", "#e51400", "#895503"] as const),
+    "#1a85ff #2c5c93 #652d90 #388a34 #cf6f19 #c99e1e #d85863 #36999e #4e3561 #7e522c #a9a9a9 #c7c7c7",
+  ),
+  "contrast-dark": palette(
+    ...(["#ffffff", "#e0e0e0", "#1f1f1f", "#f48771", "#ffd370"] as const),
+    "#3794ff #a5cfff #b180d7 #89d185 #d87725 #c99e1e #e5646e #44a5aa #dcc6ed #edc29d #6b6b6b #424242",
+  ),
+  "contrast-light": palette(
+    ...(["#292929", "#404040", "#e5e5e5", "#b5200d", "#895503"] as const),
+    "#1a85ff #225289 #652d90 #374e06 #cf6f19 #c99e1e #d85863 #36999e #442b57 #744822 #a5a5a5 #c7c7c7",
+  ),
+};
+
+/** Size of the picture without and with a curve; hovers are at most 500 pixels wide and scroll from 250 on. */
+const WIDTH = 460;
+const BAR_HEIGHT = 44;
+const CURVE_HEIGHT = 74;
+const BAR = { top: 2, height: 14 } as const;
+/** Parts named below the bar; the rest is in its colours alone. */
+const MOST_NAMED = 5;
+
+function xml(text: string): string {
+  return text.replace(/[<>&"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+}
+
+/** Average width of a letter at a font size, for laying words in a row; wide signs (CJK) count twice. */
+function widthOf(text: string, size: number): number {
+  return [...text].reduce((sum, sign) => sum + (sign > "\u2e7f" ? 1 : 0.54), 0) * size;
+}
+
+/** The picture as an SVG document. */
+export function pictureSvg(picture: HoverPicture, theme: ThemeKind): string {
+  const colours = PALETTES[theme];
+  const height = BAR_HEIGHT + (picture.curve === null ? 0 : CURVE_HEIGHT);
+  const body = [...bar(picture, colours), ...(picture.curve === null ? [] : curve(picture, picture.curve, colours))];
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui,-apple-system,Segoe UI,Ubuntu,Noto Sans CJK SC,sans-serif"><title>${xml(picture.alt)}</title>${body.join("")}</svg>`;
+}
+
+/** The same as a link that Markdown can show. */
+export function pictureLink(picture: HoverPicture, theme: ThemeKind): string {
+  const bytes = new TextEncoder().encode(pictureSvg(picture, theme));
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+  return `data:image/svg+xml;base64,${btoa(binary)}`;
+}
+
+type Colours = Palette;
+
+function word(x: number, y: number, fill: string, text: string, more = ""): string {
+  return `<text x="${x.toFixed(1)}" y="${y}" fill="${fill}" font-size="11" ${more}>${xml(text)}</text>`;
+}
+
+/** The peak by parts against what is usable. */
+function bar({ parts, usedBytes, highBytes, usableBytes, usableText }: HoverPicture, colours: Colours): string[] {
+  const scale = WIDTH / (Math.max(usedBytes, highBytes, usableBytes ?? 0) * 1.005);
+  const { top, height } = BAR;
+  let at = 0;
+  const fills = parts.map(({ kind, bytes }) => {
+    const width = bytes * scale;
+    const rect = `<rect x="${at.toFixed(1)}" y="${top}" width="${Math.max(0, width - 0.6).toFixed(1)}" height="${height}" fill="${colours.parts[kind] ?? colours.quiet}"/>`;
+    at += width;
+    return rect;
+  });
+  const limit = usableBytes === null ? null : usableBytes * scale;
+  const over = usableBytes !== null && usedBytes > usableBytes;
+  const anchor = (limit ?? 0) > WIDTH - 60 ? "end" : (limit ?? 0) < 40 ? "start" : "middle";
+  return [
+    `<rect x="0" y="${top}" width="${WIDTH}" height="${height}" fill="${colours.track}"/>`,
+    ...fills,
+    ...(limit === null
+      ? []
+      : [
+          `<path d="M${limit.toFixed(1)} ${top - 2}V${top + height + 3}" stroke="${over ? colours.bad : colours.text}" stroke-width="2"/>`,
+          word(limit, top + height + 12, over ? colours.bad : colours.quiet, usableText, `text-anchor="${anchor}"`),
+        ]),
+    ...legend(parts, colours, top + height + 26),
+  ];
+}
+
+/** The largest parts by name, in one row. */
+function legend(parts: HoverPicture["parts"], colours: Colours, y: number): string[] {
+  const largest = [...parts].sort((a, b) => b.bytes - a.bytes).slice(0, MOST_NAMED);
+  const row: string[] = [];
+  let x = 0;
+  for (const { kind, name, bytes } of largest) {
+    const said = `${name} ${gib(bytes)}`;
+    const width = 12 + widthOf(said, 11) + 10;
+    if (x + width > WIDTH + 10) break;
+    row.push(`<rect x="${x}" y="${y - 8}" width="8" height="8" fill="${colours.parts[kind] ?? colours.quiet}"/>`);
+    row.push(word(x + 12, y, colours.text, said));
+    x += width;
+  }
+  return row;
+}
+
+/** The peak over the values tried, each point with its peak above and its value below. */
+function curve(
+  { usableBytes }: HoverPicture,
+  { label, points }: NonNullable<HoverPicture["curve"]>,
+  colours: Colours,
+): string[] {
+  const top = BAR_HEIGHT + 16;
+  const height = 30;
+  const left = Math.min(120, widthOf(label, 11) + 14);
+  const most = Math.max(...points.map(({ bytes }) => bytes));
+  const step = (WIDTH - left) / Math.max(1, points.length);
+  const x = (index: number): number => left + step * (index + 0.5);
+  const y = (bytes: number): number => top + height - (bytes / most) * height;
+  const line = points.map(
+    ({ bytes }, index) => `${index === 0 ? "M" : "L"}${x(index).toFixed(1)} ${y(bytes).toFixed(1)}`,
+  );
+  const limit =
+    usableBytes === null || usableBytes > most
+      ? []
+      : [
+          `<path d="M${left} ${y(usableBytes).toFixed(1)}H${WIDTH}" stroke="${colours.bad}" stroke-dasharray="4 3" stroke-width="1"/>`,
+        ];
+  return [
+    ...limit,
+    `<path d="${line.join("")}" fill="none" stroke="${colours.quiet}" stroke-width="1.5"/>`,
+    word(0, top + height + 13, colours.quiet, label),
+    ...points.flatMap((point, index) => pointOf(point, x(index), y(point.bytes), top + height + 13, colours)),
+  ];
+}
+
+const FIT_COLOURS = { fits: "text", unknown: "text", tight: "warn", "does-not-fit": "bad" } as const;
+const FIT_SIGNS = { fits: "", unknown: "", tight: " ~", "does-not-fit": " ✗" } as const;
+
+function pointOf(point: PicturePoint, x: number, y: number, foot: number, colours: Colours): string[] {
+  const fill = colours[FIT_COLOURS[point.fit]];
+  const weight = point.now ? 'font-weight="700" ' : "";
+  const centred = `${weight}text-anchor="middle"`;
+  return [
+    `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${point.now ? 4 : 2.5}" fill="${fill}"/>`,
+    word(x, Math.round(y) - 7, fill, `${gib(point.bytes)}${FIT_SIGNS[point.fit]}`, centred),
+    word(x, foot, colours.text, point.value, centred),
+  ];
+}
