@@ -22,6 +22,7 @@ import type { LoadedDocument } from "./store";
 import { uncountedKeys } from "./uncounted";
 import { baseName, relativePath } from "./uris";
 import { usableOf } from "./verdict";
+import { LIBRARIES, NEWEST } from "./versions";
 
 const DEEPSPEED_NAMES = new Set(DEEPSPEED_KEYS.map((spec) => spec.name));
 
@@ -155,6 +156,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
           ]
         : []),
     ],
+    ...(estimate === undefined ? {} : { releases: releasesOf(inputs, resolution) }),
     findings: [...parts.findings],
     plans: [...parts.plans],
     ...(parts.guide === null ? {} : { guide: parts.guide }),
@@ -217,6 +219,16 @@ function reportedSettings(inputs: RunInputs, resolution: Resolution): ReportSett
         from: setting.from,
       },
     ];
+  });
+}
+
+/** Releases that the estimate is of: the trainer's own and transformers', and what else the files state. */
+export function releasesOf(inputs: RunInputs, { libraries, settings }: Resolution): NonNullable<ReportRun["releases"]> {
+  const own = frameworkOf(inputs.format).package;
+  return LIBRARIES.flatMap((library) => {
+    const stated = settings.string(`library.${library}`) !== undefined;
+    const counts = library === "transformers" || library === own || (stated && libraries[library] !== NEWEST[library]);
+    return counts ? [{ library, version: libraries[library], stated }] : [];
   });
 }
 

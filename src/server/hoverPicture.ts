@@ -49,7 +49,7 @@ const PALETTES: Readonly<Record<ThemeKind, Palette>> = {
 /** Size of the picture without and with a curve; hovers are at most 500 pixels wide and scroll from 250 on. */
 const WIDTH = 460;
 const BAR_HEIGHT = 44;
-const CURVE_HEIGHT = 74;
+const CURVE_HEIGHT = 76;
 const BAR = { top: 2, height: 14 } as const;
 /** Parts named below the bar; the rest is in its colours alone. */
 const MOST_NAMED = 5;
@@ -66,7 +66,7 @@ function widthOf(text: string, size: number): number {
 /** The picture as an SVG document. */
 export function pictureSvg(picture: HoverPicture, theme: ThemeKind): string {
   const colours = PALETTES[theme];
-  const height = BAR_HEIGHT + (picture.curve === null ? 0 : CURVE_HEIGHT);
+  const height = BAR_HEIGHT + (picture.curve === null ? 0 : CURVE_HEIGHT + 8);
   const body = [...bar(picture, colours), ...(picture.curve === null ? [] : curve(picture, picture.curve, colours))];
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui,-apple-system,Segoe UI,Ubuntu,Noto Sans CJK SC,sans-serif"><title>${xml(picture.alt)}</title>${body.join("")}</svg>`;
 }
@@ -153,20 +153,37 @@ function curve(
     ...limit,
     `<path d="${line.join("")}" fill="none" stroke="${colours.quiet}" stroke-width="1.5"/>`,
     word(0, top + height + 13, colours.quiet, label),
-    ...points.flatMap((point, index) => pointOf(point, x(index), y(point.bytes), top + height + 13, colours)),
+    ...points.flatMap((point, index) =>
+      pointOf(point, x(index), y(point.bytes), { foot: top + height + 13, width: step }, colours),
+    ),
   ];
 }
 
 const FIT_COLOURS = { fits: "text", unknown: "text", tight: "warn", "does-not-fit": "bad" } as const;
 const FIT_SIGNS = { fits: "", unknown: "", tight: " ~", "does-not-fit": " ✗" } as const;
 
-function pointOf(point: PicturePoint, x: number, y: number, foot: number, colours: Colours): string[] {
+/** A value in one line, or in two where it is wider than its place: parted at the sign nearest to its middle. */
+function valueLines(value: string, width: number): readonly string[] {
+  if (widthOf(value, 11) <= width) return [value];
+  const breaks = [...value.matchAll(/[_,\- ]/g)].map(({ index }) => index + 1);
+  const middle = value.length / 2;
+  const at = breaks.sort((a, b) => Math.abs(a - middle) - Math.abs(b - middle))[0] ?? Math.ceil(middle);
+  return [value.slice(0, at), value.slice(at)];
+}
+
+function pointOf(
+  point: PicturePoint,
+  x: number,
+  y: number,
+  { foot, width }: { readonly foot: number; readonly width: number },
+  colours: Colours,
+): string[] {
   const fill = colours[FIT_COLOURS[point.fit]];
   const weight = point.now ? 'font-weight="700" ' : "";
   const centred = `${weight}text-anchor="middle"`;
   return [
     `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${point.now ? 4 : 2.5}" fill="${fill}"/>`,
     word(x, Math.round(y) - 7, fill, `${gib(point.bytes)}${FIT_SIGNS[point.fit]}`, centred),
-    word(x, foot, colours.text, point.value, centred),
+    ...valueLines(point.value, width - 4).map((line, row) => word(x, foot + 11 * row, colours.text, line, centred)),
   ];
 }

@@ -222,6 +222,7 @@ export const en = {
 
   "assumptions.title": "Assumptions",
   "assumptions.none": "No assumptions.",
+  "assumptions.releases": "No release is stated: {list}, the newest known.",
   "assumptions.effect": "could move the peak by {size} GiB",
   "assumptions.settle": "Save",
   "assumptions.answer": "Value of {key}",

@@ -223,6 +223,7 @@ export const zhCn: MessageTable = {
 
   "assumptions.title": "假定",
   "assumptions.none": "没有假定。",
+  "assumptions.releases": "没有写明版本：按已知的最新版 {list}。",
   "assumptions.effect": "可能使峰值变化 {size} GiB",
   "assumptions.settle": "保存",
   "assumptions.answer": "{key} 的取值",

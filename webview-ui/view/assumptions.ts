@@ -8,7 +8,20 @@ import { rich } from "./rich";
 
 export function assumptionsView(view: View, run: ReportRun, assumptions: readonly ReportAssumption[]): PageNode {
   const { t } = view;
-  if (assumptions.length === 0) return h("p.quiet", { key: "none" }, t("assumptions.none"));
+  const releases = releasesView(view, run);
+  if (assumptions.length === 0) return releases ?? h("p.quiet", { key: "none" }, t("assumptions.none"));
+  return h("div", { key: "assumed" }, listView(view, run, assumptions), releases);
+}
+
+/** Releases that no file states: the newest known ones are taken. */
+function releasesView({ t }: View, run: ReportRun): PageNode | null {
+  const taken = (run.releases ?? []).filter(({ stated }) => !stated);
+  if (taken.length === 0) return null;
+  const list = taken.map(({ library, version }) => `${library} ${version}`).join(", ");
+  return h("p.quiet", { key: "releases" }, t("assumptions.releases", { list }));
+}
+
+function listView(view: View, run: ReportRun, assumptions: readonly ReportAssumption[]): PageNode {
   return h(
     "ul.assumptions",
     { key: "assumptions", attrs: { role: "list" } },

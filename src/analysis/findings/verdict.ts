@@ -1,6 +1,5 @@
 /** The one finding that answers the question: does it fit. Placed at the cheapest lever the documents hold. */
 
-import type { Estimate } from "../../core/report/estimate";
 import type { SettingName } from "../../terms/settings";
 import { type Message, say } from "../../words/message";
 import { fewestOf } from "../gpu-count";
@@ -10,6 +9,7 @@ import type { Problem, Related } from "../problems";
 import type { Resolution } from "../resolve";
 import type { RunAnalysis, Variant } from "../run-analysis";
 import { statementOf } from "../statement";
+import { needsMore } from "../verdict";
 import { set } from "./rule";
 
 /** Where to underline, cheapest lever first. */

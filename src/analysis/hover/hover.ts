@@ -13,7 +13,7 @@ import { frameworkOf } from "../frameworks";
 import { largestBatch, largestBatchAlone } from "../levers/batch";
 import { gib, type Locale, markdown, size, t } from "../messages";
 import { effectOf } from "../messages/effects";
-import { documentOf } from "../report";
+import { documentOf, releasesOf } from "../report";
 import type { Resolved } from "../resolve";
 import type { RunAnalysis, Variant } from "../run-analysis";
 import type { Place } from "../settings";
@@ -21,7 +21,6 @@ import { statementOf } from "../statement";
 import { uncountedKeys } from "../uncounted";
 import { baseName } from "../uris";
 import { needsMore } from "../verdict";
-import { LIBRARIES, NEWEST } from "../versions";
 import { ALIASES, CURVES, type Curve } from "./curves";
 import { FIT_SIGNS, fitOf, type HoverPicture, pictureOf } from "./picture";
 
@@ -382,10 +381,9 @@ function assumptionsLine(analysis: RunAnalysis): string | undefined {
   const { base, locale } = analysis;
   const supposed = base.resolution.suppositions.map((supposition) => markdown(supposition.message, locale));
   const engine = (base.estimate?.assumptions ?? []).map(({ what }) => markdown(what, locale));
-  const said =
-    supposed.length + engine.length === 0
-      ? []
-      : [t(locale, "hover.assumes", { list: [...supposed, ...engine].join(", ") })];
+  const releases = releasesOf(analysis.inputs, base.resolution);
+  const taken = releases.filter(({ stated }) => !stated).map(({ library, version }) => `${library} ${version}`);
+  const said = [t(locale, "hover.assumes", { list: [...supposed, ...engine, ...taken].join(", ") })];
   const sources = (["model", "sequence_length", "world_size", "zero_stage"] as const).flatMap((name) => {
     const setting = base.resolution.resolved.get(name);
     const here = setting?.place == null || setting.place.uri === analysis.inputs.main.uri;
@@ -394,19 +392,9 @@ function assumptionsLine(analysis: RunAnalysis): string | undefined {
     return [`${t(locale, `setting.${name}`)} ${inMarkdown(String(value))} (${placeLink(analysis, setting)})`];
   });
   if (sources.length > 0) said.push(sources.join(", "));
-  said.push(versions(analysis));
+  const stated = releases.filter((one) => one.stated).map(({ library, version }) => `${library} ${version}`);
+  if (stated.length > 0) said.push(stated.join(", "));
   return said.join(" · ");
-}
-
-function versions(analysis: RunAnalysis): string {
-  const { libraries, settings } = analysis.base.resolution;
-  const named = LIBRARIES.filter(
-    (library) =>
-      library === "transformers" ||
-      library === frameworkOf(analysis.inputs.format).package ||
-      (settings.string(`library.${library}`) !== undefined && libraries[library] !== NEWEST[library]),
-  );
-  return named.map((library) => `${library} ${libraries[library]}`).join(", ");
 }
 
 function noEstimate(analysis: RunAnalysis): string {

@@ -65,7 +65,10 @@ export function pictureOf({ varied, locale }: RunAnalysis, curve: HoverPicture["
   if (estimate === undefined) return null;
   const parts = partsOf(estimate, locale);
   const usableText = usable === null ? "" : t(locale, "picture.usable", { usable: gib(usable) });
-  const said = parts.map(({ name, bytes }) => `${name} ${gib(bytes)}`).join(", ");
+  const said = parts
+    .filter(({ bytes }) => gib(bytes) !== "0.0")
+    .map(({ name, bytes }) => `${name} ${gib(bytes)}`)
+    .join(", ");
   const tried = curve?.points.map(({ value, bytes, fit }) => `${value}: ${gib(bytes)}${FIT_SIGNS[fit]}`).join(", ");
   return {
     parts,

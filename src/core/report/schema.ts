@@ -226,6 +226,8 @@ export const runSchema = z.object({
   /** Keys of the run's documents that change memory and that the estimate leaves out; absent: none. */
   notCounted: z.array(z.string()).optional(),
   assumptions: z.array(assumptionSchema),
+  /** Releases that the estimate is of; `stated`: a file says so, else the newest known one is assumed. */
+  releases: z.array(z.object({ library: z.string(), version: z.string(), stated: z.boolean() })).optional(),
   findings: z.array(findingSchema),
   plans: z.array(planSchema),
   /** Asked for by `vram-lens plan` and by the panel: the plan in stages, and how far the run could go. */

@@ -1,0 +1,284 @@
+/// <reference lib="dom" />
+/**
+ * One number, one wording, one source: thirty runs as every surface shows them, figure by figure. What the JSON report says is
+ * what hover, picture, panel, status item, diagnostics, fixes, command line, copied report and tools say.
+ */
+import { strict as assert } from "node:assert";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join, relative } from "node:path";
+import { createAnalyzer } from "../../src/analysis";
+import type { AnalysisOptions, DocumentAnalysis } from "../../src/analysis/analyzer";
+import { checkText, planText } from "../../src/cli/text";
+import type { ReportRun } from "../../src/core/report/schema";
+import { LARGEST_ANSWER, toolAnswer } from "../../src/core/report/tools";
+import { reportMarkdown } from "../../src/extension/reportText";
+import { statusText } from "../../src/extension/statusText";
+import { diagnosticsOf } from "../../src/server/diagnostics";
+import { codeLenses } from "../../src/server/hints";
+import { toHover } from "../../src/server/hover";
+import { pictureSvg } from "../../src/server/hoverPicture";
+import { CLIENT_COMMANDS } from "../../src/server/protocol";
+import { statusOf } from "../../src/server/status";
+import { markdownOf } from "../../webview-ui/model/markdown";
+import { pageView } from "../../webview-ui/view/page";
+import { CASES } from "../analysis/cases";
+import { memoryRuntime, uri } from "../analysis/memory-runtime";
+import { reportMessage } from "./harness";
+import { textOf, viewOf } from "./nodes";
+
+type Files = Readonly<Record<string, string>>;
+
+const SAMPLES = join(__dirname, "..", "..", "samples");
+
+function sample(folder: string): Files {
+  const root = join(SAMPLES, folder);
+  const files = readdirSync(root, { recursive: true, encoding: "utf8" })
+    .map((name) => join(root, name))
+    .filter((path) => statSync(path).isFile());
+  return Object.fromEntries(files.map((path) => [relative(root, path), readFileSync(path, "utf8")]));
+}
+
+interface Shown {
+  readonly name: string;
+  readonly files: Files;
+  readonly main: string;
+  readonly options: AnalysisOptions;
+}
+
+const OWN: readonly Shown[] = (
+  [
+    ["llama-1b", "train.yaml", ["", "24GB", "NVIDIA B300", "NVIDIA A100-SXM4-40GB"]],
+    ["qwen2.5-7b-lora", "train.yaml", ["", "24GB", "NVIDIA GeForce RTX 4060", "22GB"]],
+    ["llama-8b-zero3", "train.json", ["", "NVIDIA GeForce RTX 4090", "36GB"]],
+    ["gpt2-scratch", "train.yaml", ["", "8GB", "9GB"]],
+  ] as const
+).flatMap(([folder, main, devices]) =>
+  devices.map((device) => ({
+    name: `${folder} ${device}`,
+    files: sample(folder),
+    main,
+    options: device === "" ? {} : { device },
+  })),
+);
+
+const OTHERS: readonly Shown[] = Object.entries(CASES)
+  .filter(([code, { estimated }]) => estimated === true && code !== "unknown-model")
+  .map(([code, { files, main }], index) => ({
+    name: code,
+    files,
+    main: main ?? Object.keys(files)[0] ?? "",
+    // Without a card for every third: what is said then is said everywhere, too.
+    options: index % 3 === 0 ? {} : { defaultDevice: index % 3 === 1 ? "RTX 4090" : "12GB" },
+  }));
+
+const GIB = 2 ** 30;
+const gib = (bytes: number): string => (bytes / GIB).toFixed(1);
+const support = { relatedInformation: true, codeDescription: true, tags: true };
+
+/** All that a person can read of a run, by surface. */
+async function surfaces({ files, main, options }: Shown) {
+  const analysis = await createAnalyzer(memoryRuntime(files)).analyse(uri(main), {
+    ...options,
+    plans: true,
+    guide: true,
+  });
+  const run = analysis.runs.find(({ perDevice }) => perDevice !== null);
+  assert.ok(run?.perDevice, `${main} has an estimate`);
+  const t = (message: string, ...values: readonly unknown[]) =>
+    message.replace(/\{(\d)\}/g, (_, place) => String(values[Number(place)]));
+  const status = statusText(statusOf(analysis.uri, analysis, null, "en"), t);
+  const context = { cwd: "/w", color: false, locale: "en" as const, textOf: () => undefined };
+  const report = { ...analysis.report, runs: [run] };
+  const shown = viewOf(
+    { type: "host", message: reportMessage(report) },
+    { type: "asked", question: "guide", runId: run.id },
+    { type: "host", message: { type: "guide", runId: run.id, guide: run.guide ?? null } },
+  );
+  const page = pageView(shown.view, () => {})
+    .map((node) => textOf(node))
+    .join(" ");
+  return {
+    analysis,
+    run,
+    device: run.perDevice,
+    hovers: hoversOf(analysis, files[main] ?? ""),
+    texts: {
+      status: `${status?.text} ${status?.label} ${status?.tooltip.join(" ")}`,
+      lens: String(codeLenses(analysis, new Set())[0]?.command?.title),
+      check: checkText(report, context),
+      plan: planText(report, context),
+      copied: reportMarkdown(report, main, t),
+      panel: page,
+      exported: markdownOf(run, main, shown.view.t),
+      estimate: toolAnswer("estimate_gpu_memory", report, main).text,
+      fitting: toolAnswer("find_fitting_config", report, main).text,
+      diagnostics: diagnosticsOf(analysis, support, "en")
+        .map(({ message }) => message)
+        .join("\n"),
+    },
+  };
+}
+
+/** Hovers of every line that has one. */
+function hoversOf(analysis: DocumentAnalysis, text: string) {
+  return text.split("\n").flatMap((line, at) => {
+    const found = analysis.hover(at, Math.max(0, line.search(/[A-Za-z_]/)) + 1);
+    return found === null ? [] : [found];
+  });
+}
+
+const plain = (text: string): string => text.replace(/[\u00a0*`]/g, (sign) => (sign === "\u00a0" ? " " : ""));
+
+/** Every statement of a need in a text: used, band, usable. */
+function needs(text: string): string[] {
+  return [...plain(text).matchAll(/(\d+\.\d) GiB \((\d+\.\d)–(\d+\.\d)\) (?:of (\d+\.\d) usable|needed)/g)].map(
+    ([all]) => all,
+  );
+}
+
+/** Checks one run; all its surfaces agree with the report's figures. */
+function agree({ name }: Shown, { run, device, hovers, texts }: Awaited<ReturnType<typeof surfaces>>): void {
+  const { statement, devices } = run;
+  const usable = devices.usableBytes ?? null;
+  const range = `${gib(device.usedPeakBytes)} GiB (${gib(device.band.lowBytes)}–${gib(device.band.highBytes)})`;
+  assert.ok(statement.need.startsWith(usable === null ? `${range} needed` : `${range} of ${gib(usable)} usable`), name);
+  assert.equal(
+    statement.short,
+    usable === null ? `${gib(device.usedPeakBytes)} GiB` : `${gib(device.usedPeakBytes)} / ${gib(usable)} GiB`,
+  );
+
+  const leads = hovers.map(({ lead }) => lead).filter((lead) => lead !== "");
+  assert.ok(leads.length > 0, `${name}: no hover has a verdict`);
+  const said: Readonly<Record<string, string>> = { ...texts, hover: leads.join("\n") };
+  for (const [surface, text] of Object.entries(said)) {
+    if (surface !== "diagnostics" && surface !== "lens")
+      assert.ok(
+        plain(text).includes(statement.need),
+        `${name}: ${surface} says the need otherwise:\n${text.slice(0, 400)}`,
+      );
+    for (const need of needs(text))
+      assert.ok(statement.need.startsWith(need), `${name}: ${surface}: ${need} is not ${statement.need}`);
+    if (surface !== "diagnostics" && surface !== "fitting" && surface !== "estimate")
+      assert.ok(
+        text.toLowerCase().includes(statement.verdict.toLowerCase()),
+        `${name}: ${surface} has another verdict`,
+      );
+    assert.doesNotMatch(text, /undefined|NaN|\[object/, `${name}: ${surface}`);
+  }
+  for (const surface of ["status", "lens"]) assert.ok(said[surface]?.includes(statement.short), `${name}: ${surface}`);
+
+  parts(name, device.components, said);
+  marks(name, usable, hovers);
+  largest(name, run, hovers, said);
+  plans(name, run, said);
+  for (const text of [texts.estimate, texts.fitting])
+    assert.ok(text.length <= LARGEST_ANSWER, `${name}: ${text.length}`);
+  if (run.releases?.some(({ stated }) => !stated))
+    assert.doesNotMatch(texts.panel, /No assumptions|[Nn]othing is assumed/, name);
+}
+
+/** A component has one size wherever it is named with one. */
+function parts(
+  name: string,
+  components: NonNullable<ReportRun["perDevice"]>["components"],
+  said: Readonly<Record<string, string>>,
+): void {
+  for (const { kind, bytes } of components) {
+    const word = kind.replaceAll("-", " ");
+    for (const surface of ["status", "check", "hover"]) {
+      const lines = (said[surface] ?? "")
+        .split("\n")
+        .filter((line) => !line.includes("assumes") && !line.includes("|"));
+      for (const [, figure] of lines.join("\n").matchAll(new RegExp(`(?:^|[ ▇·])${word} (\\d+\\.\\d)(?= |$)`, "gm")))
+        assert.equal(figure, gib(bytes), `${name}: ${surface}: ${word}`);
+    }
+  }
+}
+
+/** Only what does not fit has a cross, in the table as in the picture, whatever the run's own verdict waits for. */
+function marks(name: string, usable: number | null, hovers: Awaited<ReturnType<typeof surfaces>>["hovers"]): void {
+  for (const { picture, table } of hovers) {
+    const points = picture?.curve?.points ?? [];
+    const svg = picture === null ? "" : pictureSvg(picture, "dark");
+    for (const { bytes, fit } of points) {
+      assert.equal(
+        fit === "does-not-fit",
+        usable !== null && bytes > usable && fit !== "tight",
+        `${name}: ${gib(bytes)}`,
+      );
+      assert.ok(svg.includes(`>${gib(bytes)}`) && table.includes(gib(bytes)), `${name}: ${gib(bytes)} is drawn`);
+    }
+    const crosses = points.filter(({ fit }) => fit === "does-not-fit").length;
+    assert.equal((table.match(/✗/g) ?? []).length, crosses, `${name}: ${table}`);
+    assert.equal((svg.replace(/<title>.*?<\/title>/, "").match(/✗/g) ?? []).length, crosses, name);
+  }
+}
+
+/** How far the run may go, by finding, hover, panel and `plan`. */
+function largest(
+  name: string,
+  run: ReportRun,
+  hovers: Awaited<ReturnType<typeof surfaces>>["hovers"],
+  said: Readonly<Record<string, string>>,
+): void {
+  const limits = run.guide?.limits;
+  assert.ok(limits !== undefined, name);
+  const smallest = run.fitsOn?.find(({ fits }) => fits);
+  assert.equal(limits.smallestDevice?.name, smallest?.name, `${name}: smallest GPU`);
+  if (run.devices.memoryBytes === null && smallest !== undefined)
+    assert.ok(run.statement.room.includes(gib(smallest.memoryBytes)), `${name}: ${run.statement.room}`);
+  const inFinding = /Largest micro-batch that fits: (\d+)/.exec(said["diagnostics"] ?? "")?.[1];
+  const inHover = hovers
+    .map(({ next }) => /Largest that fits: \*\*(\d+)\*\*/.exec(next)?.[1])
+    .find((found) => found !== undefined);
+  if (inFinding !== undefined) {
+    assert.equal(limits.microBatch?.value, Number(inFinding), `${name}: largest micro-batch`);
+    assert.match(said["plan"] ?? "", new RegExp(`largest micro-batch ${inFinding} `), name);
+    assert.ok(inHover === undefined || inHover === inFinding, `${name}: hover says ${inHover}`);
+  }
+  const none = /Even batch size 1 does not fit/;
+  if (none.test(said["diagnostics"] ?? "")) assert.equal(limits.microBatch, null, name);
+}
+
+/** Plans have one title and one cost. */
+function plans(name: string, run: ReportRun, said: Readonly<Record<string, string>>): void {
+  for (const [index, plan] of run.plans.entries()) {
+    assert.ok(said["plan"]?.includes(`${index + 1}. ${plan.title}   ${plan.says}`), `${name}: plan: ${plan.title}`);
+    if (index < 4)
+      for (const part of plan.says.split(" · ")) assert.ok(said["panel"]?.includes(part), `${name}: panel: ${part}`);
+    assert.ok(plan.title.includes(gib(plan.usedPeakBytes)), `${name}: ${plan.title}`);
+  }
+}
+
+describe("surfaces", () => {
+  it("are thirty runs", () => assert.ok(OWN.length + OTHERS.length >= 30, String(OWN.length + OTHERS.length)));
+
+  for (const shown of [...OWN, ...OTHERS]) {
+    it(`agree on ${shown.name}`, async () => agree(shown, await surfaces(shown)));
+  }
+
+  it("lay a hover out for who sees pictures, and link to what can be done", async () => {
+    const { hovers } = await surfaces(OWN[0]!);
+    const found = hovers.find(({ next }) => next.includes("Largest that fits"));
+    assert.ok(found);
+    const context = {
+      uri: uri("train.yaml"),
+      commands: new Set(Object.values(CLIENT_COMMANDS)),
+      markdown: true,
+      locale: "en" as const,
+    };
+    const pictured = String((toHover(found, { ...context, pictures: "dark" }).contents as { value: string }).value);
+    const lettered = String((toHover(found, { ...context, pictures: undefined }).contents as { value: string }).value);
+    assert.match(pictured, /^!\[Peak 34\.0 GiB: weights/, "the finding above says the verdict");
+    assert.match(pictured, /\]\(data:image\/svg\+xml;base64,[A-Za-z0-9+/=]+\)\n/);
+    assert.match(pictured, /\[Set 2 × 4\]\(command:vramlens\.applyValues\?/);
+    assert.match(pictured, /\[Fused cross-entropy .*same results\]\(command:vramlens\.applyBest\?/);
+    assert.doesNotMatch(pictured, /▇|\|---/);
+    assert.match(lettered, /^\*\*Does not fit\*\* · 34\.0 GiB/);
+    assert.match(lettered, /\| \*\*34\.0 ✗\*\* \|/);
+    const { value } = toHover({ ...found, saidByFinding: false }, { ...context, pictures: "light" }).contents as {
+      value: string;
+    };
+    assert.match(value, /^\*\*Does not fit\*\*/);
+  });
+});
