@@ -226,8 +226,11 @@ function reportedSettings(inputs: RunInputs, resolution: Resolution): ReportSett
 export function releasesOf(inputs: RunInputs, { libraries, settings }: Resolution): NonNullable<ReportRun["releases"]> {
   const own = frameworkOf(inputs.format).package;
   return LIBRARIES.flatMap((library) => {
-    const stated = settings.string(`library.${library}`) !== undefined;
-    const counts = library === "transformers" || library === own || (stated && libraries[library] !== NEWEST[library]);
+    const older = libraries[library] !== NEWEST[library];
+    const named = settings.string(`library.${library}`) !== undefined;
+    // A release that is not the newest follows from another one that a file states.
+    const stated = named || older;
+    const counts = library === "transformers" || library === own || (named && older);
     return counts ? [{ library, version: libraries[library], stated }] : [];
   });
 }
