@@ -17,6 +17,8 @@ export interface State {
   readonly restoredUri: string | null;
   readonly locale: string;
   readonly busy: boolean;
+  /** Why the file cannot be read as it is: what is shown is the last good report; null when it can. */
+  readonly broken: string | null;
   /** Run shown, by id. */
   readonly runId: string | null;
   /** Values tried instead of the files'. */
@@ -60,6 +62,7 @@ export function initialState(saved: unknown, locale: string): State {
     restoredUri: uri,
     locale,
     busy: false,
+    broken: null,
     runId,
     set,
     tried: null,
@@ -142,6 +145,7 @@ function receive(state: State, message: HostToPage): State {
         restoredUri: null,
         locale: message.locale,
         busy: false,
+        broken: null,
         runId: wanted,
       };
       const arrangement = keep ? state.arrangement : { ...ARRANGEMENT, allPlans: state.arrangement.allPlans };
@@ -168,7 +172,9 @@ function receive(state: State, message: HostToPage): State {
     case "localCards":
       return state.local === null ? state : { ...state, local: { cards: message.cards } };
     case "busy":
-      return { ...state, busy: true };
+      return { ...state, busy: true, broken: null };
+    case "broken":
+      return { ...state, busy: false, broken: message.because };
     case "empty":
       return leave(state, message);
     case "outcome":
@@ -188,6 +194,7 @@ function leave(state: State, message: EmptyMessage): State {
     restoredUri: uri,
     locale: message.locale,
     busy: false,
+    broken: null,
   };
 }
 

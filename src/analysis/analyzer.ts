@@ -89,6 +89,8 @@ export interface FixContent {
   /** Whether it keeps what is computed (safe for fix-all) or changes results (asks for confirmation). */
   readonly safe: boolean;
   readonly edits: readonly ReportEdit[];
+  /** Instead of edits: a pin of `.vramlens.yaml`, which may have to be made first. */
+  readonly pin?: { readonly key: string; readonly value: string };
 }
 
 /** Something that may be typed at a place. */

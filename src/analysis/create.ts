@@ -2,6 +2,7 @@
 import { familyGraphs, type ReadTable, trainerGraphs, withTable } from "../core/graph/stored";
 import type { FamilyGraphs, TrainerGraph } from "../core/graph/types";
 import type { ReportEdit } from "../core/report/schema";
+import { PINS_FILE } from "../formats/pins";
 import type { Format } from "../formats/types";
 import { applyEdits } from "../syntax/edit";
 import type { AnalysisOptions, Analyzer, CreateAnalyzer, Discovery, DocumentAnalysis, Recognition } from "./analyzer";
@@ -14,6 +15,7 @@ import { type Naming, namedConfig } from "./hydra-program";
 import { foldersAbove, gather, workspaceFolderOf } from "./inputs";
 import { startedConfig } from "./launch";
 import { type Locale, localeOf, t } from "./messages";
+import { withPinsHelp } from "./pins-help";
 import { formatByProgram } from "./program";
 import { formatsOf } from "./report";
 import { type Reread, RunAnalysis } from "./run-analysis";
@@ -22,7 +24,7 @@ import { LARGEST_NOTEBOOK, Scan } from "./scan";
 import { whySkipped } from "./skipped";
 import { Stopped } from "./stopped";
 import { DocumentStore, LoadedDocument } from "./store";
-import { normalise, parentOf } from "./uris";
+import { baseName, normalise, parentOf } from "./uris";
 import { namesAnother, nearestFirst, partOf, walk } from "./users";
 
 /** Files a search through a workspace looks at, and candidates it follows, at most. */
@@ -74,8 +76,11 @@ class AnalyzerOfRuntime implements Analyzer {
         (await formatByProgram(document, this.folders(document), this.store));
       for (const part of format === undefined ? [] : commandsOf(document))
         own.push(await this.runOf(part, options, locale, { used: found.length > 0, format }));
-      if (own.length + found.length === 0) return emptyAnalysis(uri, [uri], "not-recognised", locale, document);
-      return await analysedDocument(uri, recognitionOf(document), [...own, ...found]);
+      const analysed =
+        own.length + found.length === 0
+          ? emptyAnalysis(uri, [uri], "not-recognised", locale, document)
+          : await analysedDocument(uri, recognitionOf(document), [...own, ...found]);
+      return baseName(uri) === PINS_FILE ? withPinsHelp(analysed, document, locale) : analysed;
     } catch (error) {
       if (error instanceof Stopped) throw error;
       const failure = error instanceof Error ? error.message : String(error);

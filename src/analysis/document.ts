@@ -17,7 +17,7 @@ import { ruleProblems } from "./findings/run-rules";
 import { verdictProblems } from "./findings/verdict";
 import { fixesIn, touches } from "./fixes";
 import { type HoverParts, hoverMarkdown, hoverOf } from "./hover/hover";
-import { settingAt } from "./hover/locate";
+import { linkAt, settingAt } from "./hover/locate";
 import { comparisonOf, guideOf } from "./levers/guide";
 import { plansOf } from "./levers/plans";
 import { triedVariant, whatIfEdits } from "./levers/what-if";
@@ -122,7 +122,8 @@ class AnalysedDocument implements DocumentAnalysis {
     for (const analysis of ordered(this.analyses)) {
       const document = analysis.inputs.documents.find((candidate) => candidate.uri === this.uri);
       if (document === undefined) continue;
-      const target = settingAt(analysis, this.uri, document.lines.offset(line, character));
+      const offset = document.lines.offset(line, character);
+      const target = settingAt(analysis, this.uri, offset) ?? linkAt(analysis, this.uri, offset);
       if (target === undefined) continue;
       analysis.begin();
       return this.placedHover(

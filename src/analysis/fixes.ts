@@ -48,8 +48,9 @@ export function fixesIn(
     if (!touches(document.lines.range(problem.span), range)) continue;
     for (const [index, fix] of (problem.fixes ?? []).entries()) {
       const edits = editsOf(analysis, problem, fix);
-      if (edits.length === 0) continue;
+      if (edits.length === 0 && fix.pin === undefined) continue;
       fixes.push({
+        ...(fix.pin === undefined ? {} : { pin: fix.pin }),
         title: text(fix.title, analysis.locale),
         code: problem.code,
         // Fix-all takes preferred fixes: hints are offers, not mistakes.

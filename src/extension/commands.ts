@@ -9,6 +9,7 @@ import { chooseDevice } from "./devicePick";
 import { labelOf, targetUri } from "./documents";
 import { explainFailure, type FailureHost } from "./explainFailure";
 import { type LocalCards, localCardText } from "./localCard";
+import { chooseModel, pinFor, pointToModel } from "./modelPick";
 import type { PanelHost } from "./panel";
 import { applyBest, applyPlan, applyValues } from "./plans";
 import type { PreviewHost } from "./preview";
@@ -33,12 +34,18 @@ type Command = (parts: Parts, argument: unknown, ...more: readonly unknown[]) =>
 export const COMMANDS: Readonly<Record<string, Command>> = table({
   "vramlens.openPanel": ({ panel, current }, argument) => panel.show(targetUri(argument, current.uri)),
   "vramlens.estimateFile": estimateFile,
-  "vramlens.chooseDevice": ({ session, current }, argument) => chooseDevice(session, targetUri(argument, current.uri)),
+  "vramlens.chooseDevice": ({ session, context, current }, argument) =>
+    chooseDevice(session, context.globalState, targetUri(argument, current.uri)),
   "vramlens.applyPlan": (parts, argument) =>
     withFile(parts, argument, (uri) => applyPlan(parts.session, parts.previews, uri, false)),
   "vramlens.previewPlan": (parts, argument) =>
     withFile(parts, argument, (uri) => applyPlan(parts.session, parts.previews, uri, true)),
   "vramlens.applyPreviewed": applyPreviewed,
+  "vramlens.pin": ({ session, current }, argument, key, value) =>
+    pinFor(session, targetUri(argument, current.uri), key, value),
+  "vramlens.pointToModel": ({ session, current }, argument) => pointToModel(session, targetUri(argument, current.uri)),
+  "vramlens.chooseModel": ({ session, context, current }, argument) =>
+    chooseModel(session, context, targetUri(argument, current.uri)),
   "vramlens.applyBest": ({ session, previews, current }, argument) =>
     applyBest(session, previews, targetUri(argument, current.uri)),
   "vramlens.applyValues": ({ session, current }, argument, runId, set) =>

@@ -1,6 +1,7 @@
 /** Choosing the GPU: a quick pick over the catalogue, and where the choice is kept. */
 import * as vscode from "vscode";
 import {
+  type DeviceItem,
   type DevicesResult,
   type EditsResult,
   type FindDeviceParams,
@@ -27,10 +28,16 @@ interface PlaceChoice extends vscode.QuickPickItem {
  * Asks for a device (unless it is `named`) and where to keep it, then writes it. Nothing is written when the person backs
  * out.
  */
-export async function chooseDevice(session: Session, uri: vscode.Uri | undefined, named?: string): Promise<void> {
+export async function chooseDevice(
+  session: Session,
+  state: vscode.Memento,
+  uri: vscode.Uri | undefined,
+  named?: string,
+): Promise<void> {
   const { t } = vscode.l10n;
-  const device = named ?? (await pickDevice(session, uri));
+  const device = named ?? (await pickDevice(session, state, uri));
   if (device === undefined) return;
+  remember(state, device);
   const isPinned = uri !== undefined && session.status(uri)?.run?.deviceSource === "pin";
   const place = await pickPlace(uri, isPinned);
   if (place === undefined) return;
@@ -52,12 +59,16 @@ export async function chooseDevice(session: Session, uri: vscode.Uri | undefined
   }
 }
 
-async function pickDevice(session: Session, uri: vscode.Uri | undefined): Promise<string | undefined> {
+async function pickDevice(
+  session: Session,
+  state: vscode.Memento,
+  uri: vscode.Uri | undefined,
+): Promise<string | undefined> {
   const { t } = vscode.l10n;
   const now = vscode.workspace.getConfiguration("vramlens", uri ?? null).get<string>("device", "");
   const choices = session
     .request<DevicesResult>(METHODS.devices, {})
-    .then((catalogue): DeviceChoice[] => deviceChoices(catalogue, now));
+    .then((catalogue): DeviceChoice[] => deviceChoices(catalogue, now, recentDevices(state)));
   const picked = await vscode.window.showQuickPick<DeviceChoice>(choices, {
     title: t("GPU to check training configs against"),
     placeHolder: t("Name or memory size"),
@@ -91,30 +102,61 @@ async function checkDevice(session: Session, text: string): Promise<vscode.Input
   return error(t("No GPU is called so. Perhaps {0}?", suggestions.join(", ")));
 }
 
-function deviceChoices(catalogue: DevicesResult, now: string): DeviceChoice[] {
+/** Kept with the extension: the GPUs that were chosen last, newest first. */
+const RECENT = "vramlens.recentDevices";
+const MOST_RECENT = 5;
+
+function recentDevices(state: vscode.Memento): readonly string[] {
+  const kept = state.get<unknown>(RECENT, []);
+  return Array.isArray(kept) ? kept.filter((name) => typeof name === "string") : [];
+}
+
+function remember(state: vscode.Memento, device: string): void {
+  if (device === "") return;
+  const kept = [device, ...recentDevices(state).filter((name) => name !== device)].slice(0, MOST_RECENT);
+  void state.update(RECENT, kept);
+}
+
+function deviceChoices(catalogue: DevicesResult, now: string, recent: readonly string[]): DeviceChoice[] {
   const { t } = vscode.l10n;
-  const isChosen = (value: string) => (value === now ? { description: t("chosen") } : {});
+  const separator = (label: string): DeviceChoice => ({ label, kind: vscode.QuickPickItemKind.Separator });
   const choices: DeviceChoice[] = [
     { label: `$(edit) ${t("Custom size or name…")}`, custom: true, alwaysShow: true },
-    { label: `$(file-code) ${t("No default GPU")}`, value: "", ...isChosen("") },
+    { label: `$(file-code) ${t("No default GPU")}`, value: "", ...(now === "" ? { description: t("chosen") } : {}) },
   ];
-  for (const { label, devices } of catalogue.groups) {
-    choices.push({ label, kind: vscode.QuickPickItemKind.Separator });
-    for (const device of devices) {
-      const size = `${capacity(device.memoryBytes)} GiB`;
-      const mark = device.name === now ? ` · ${t("chosen")}` : "";
-      choices.push({ label: device.name, description: size + mark, value: device.name });
-    }
-  }
-  const slices = catalogue.groups.flatMap(({ devices }) => devices.flatMap((device) => device.slices));
-  if (slices.length > 0) {
-    choices.push({ label: t("Slices (MIG)"), kind: vscode.QuickPickItemKind.Separator });
-    for (const { name, memoryBytes } of slices) {
-      const mark = name === now ? ` · ${t("chosen")}` : "";
-      choices.push({ label: name, description: `${capacity(memoryBytes)} GiB${mark}`, value: name });
-    }
-  }
+  const all = catalogue.groups.flatMap(({ devices }) => devices);
+  const items = (devices: readonly DeviceItem[]): DeviceChoice[] =>
+    devices.map(({ name, memoryBytes }) => {
+      const { label, maker } = shortName(name);
+      const facts = [
+        `${capacity(memoryBytes)} GiB`,
+        ...(maker === "" ? [] : [maker]),
+        ...(name === now ? [t("chosen")] : []),
+      ];
+      return { label, description: facts.join(" · "), value: name };
+    });
+  const named = (names: readonly string[]) => names.flatMap((name) => all.find((device) => device.name === name) ?? []);
+  const shown = new Set<string>();
+  const section = (label: string, devices: readonly DeviceItem[]): void => {
+    const fresh = devices.filter(({ name }) => !shown.has(name));
+    for (const { name } of fresh) shown.add(name);
+    if (fresh.length > 0) choices.push(separator(label), ...items(fresh));
+  };
+  section(t("Chosen last"), named(recent));
+  section(t("Common"), named(catalogue.common));
+  for (const { label, devices } of catalogue.groups) section(label, devices);
+  section(
+    t("Slices (MIG)"),
+    all.flatMap(({ slices }) => slices.map((slice) => ({ ...slice, slices: [] }))),
+  );
   return choices;
+}
+
+/** A name as people type it: `NVIDIA GeForce RTX 4090` is `RTX 4090`; the maker is a remark. */
+function shortName(name: string): { readonly label: string; readonly maker: string } {
+  const found = /^(NVIDIA|AMD|Intel|Apple|Tesla)\s+(?:GeForce |Radeon |Instinct )?/.exec(name);
+  if (found === null || found[1] === "Apple") return { label: name, maker: "" };
+  return { label: name.slice(found[0].length), maker: found[1] === "Tesla" ? "Tesla" : (found[1] ?? "") };
 }
 
 /** @param isPinned the config names its GPU already, which wins over any setting: that place is offered first */

@@ -126,8 +126,11 @@ class Panel {
         const about = vscode.Uri.parse(status.uri).toString();
         if (this.uri?.toString() === about) {
           // What is shown stays in sight until there is something newer, also while the file is half typed.
-          this.post({ type: "busy" });
-          if (status.state !== "broken") this.refresh();
+          if (status.state === "broken") this.post({ type: "broken", because: status.because });
+          else {
+            this.post({ type: "busy" });
+            this.refresh();
+          }
         }
         // A document that was just opened counts as a config only now.
         else if (about === this.host.current.uri?.toString()) this.followActive();
@@ -266,7 +269,7 @@ class Panel {
         this.showLocalCards();
         break;
       case "pickDevice":
-        void chooseDevice(this.host.session, this.uri, message.device);
+        void chooseDevice(this.host.session, this.host.context.globalState, this.uri, message.device);
         break;
       case "reveal":
         void this.reveal(vscode.Uri.parse(message.uri), message.range);

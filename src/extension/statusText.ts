@@ -42,16 +42,16 @@ export function statusText(status: StatusParams, t: Translate): StatusText | und
     return { text: "$(chip) $(warning)", label: sentence, tooltip: [sentence], level: "none" };
   }
   const { run } = status;
-  if (run === null) return undefined;
   if (status.state === "broken") {
     const sentence = t("The file cannot be read as it is: {0}", status.because);
     return {
-      text: `${shortText(run)} $(warning)`,
+      text: run === null ? "$(chip) $(warning)" : `${shortText(run)} $(warning)`,
       label: sentence,
-      tooltip: [sentence, t("The total is the last one known.")],
+      tooltip: [sentence, ...(run === null ? [] : [t("The total is the last one known.")])],
       level: "none",
     };
   }
+  if (run === null) return undefined;
   if (status.state !== "ready") return undefined;
   const verdict = verdictSentence(run, t);
   return {

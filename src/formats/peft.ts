@@ -5,7 +5,6 @@
 
 import type { SettingName } from "../terms/settings";
 import { table } from "../terms/table";
-import { EFFECTS } from "../words/en/effects";
 import type { EffectId } from "../words/message";
 import { memory } from "./effects";
 import type { KeySpec } from "./types";
@@ -164,9 +163,9 @@ export const PINNED_FIELDS: Readonly<Record<string, SettingName>> = Object.fromE
     .map(([name, { name: to }]) => [name, to]),
 );
 
-/** What a field a pin may state does. */
-export function pinnedEffect(name: string): string {
-  return EFFECTS[FIELDS[name]!.effect];
+/** What a field a pin may state does, by the id of its words. */
+export function pinnedFieldEffect(name: string): EffectId {
+  return FIELDS[name]!.effect;
 }
 
 /** Types of the fields a pin may state. */

@@ -81,6 +81,8 @@ export interface ProblemFix {
   readonly remove?: Span;
   /** Another name for a key of the finding's document, in the spelling of the old one. */
   readonly rename?: Span & { readonly to: string };
+  /** A pin for the document, where the document itself cannot say it. */
+  readonly pin?: { readonly key: string; readonly value: string };
 }
 
 export interface FormatProblem extends Span {

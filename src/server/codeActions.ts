@@ -47,6 +47,7 @@ export async function codeActions(
     const own = context.diagnostics.filter((diagnostic) => diagnostic.source === SOURCE);
     actions.push(...(await quickFixes(analysis, own, context)));
     actions.push(...showPlans(analysis, own, context));
+    actions.push(...nameModel(analysis, own, context));
     actions.push(...suppressions(document, own, context));
   }
   // Offered only when asked for by name (on save, or from the source menu): in the light bulb it would be noise.
@@ -71,8 +72,20 @@ async function quickFixes(
   const offered = (await analysis.fixes(context.range)).filter(
     ({ code }) => !CHOICES.has(code) || ++plans <= MOST_CHOICES,
   );
-  return offered.map((fix): CodeAction => {
+  const possible = offered.filter(({ pin }) => pin === undefined || context.commands.has(CLIENT_COMMANDS.pin));
+  return possible.map((fix): CodeAction => {
     const solved = own.filter((diagnostic) => diagnostic.code === fix.code);
+    const { title, pin } = fix;
+    if (pin !== undefined) {
+      const command = { title, command: CLIENT_COMMANDS.pin, arguments: [analysis.uri, pin.key, pin.value] };
+      return {
+        title,
+        kind: CodeActionKind.QuickFix,
+        ...(fix.preferred ? { isPreferred: true } : {}),
+        diagnostics: solved,
+        command,
+      };
+    }
     return {
       title: fix.title,
       kind: CodeActionKind.QuickFix,
@@ -97,6 +110,18 @@ function showPlans(analysis: ServedAnalysis, own: readonly Diagnostic[], context
   const title = text(context.locale, "allPlans");
   const command = { title, command: CLIENT_COMMANDS.openPanel, arguments: [analysis.uri] };
   return [{ title, kind: CodeActionKind.QuickFix, diagnostics: at, command }];
+}
+
+/** Ways to say which model it is, where nothing readable says it; what asks for more than an edit is the client's command. */
+function nameModel(analysis: ServedAnalysis, own: readonly Diagnostic[], context: ActionContext): CodeAction[] {
+  const at = own.filter((diagnostic) => diagnostic.code === "unknown-model");
+  if (at.length === 0) return [];
+  return (["pointToModel", "chooseModel"] as const).flatMap((name): CodeAction[] => {
+    if (!context.commands.has(CLIENT_COMMANDS[name])) return [];
+    const title = text(context.locale, name);
+    const command = { title, command: CLIENT_COMMANDS[name], arguments: [analysis.uri] };
+    return [{ title, kind: CodeActionKind.QuickFix, diagnostics: at, command }];
+  });
 }
 
 /** Comments that silence a finding at its line or in the file, in the words the analysis understands. */
@@ -151,7 +176,12 @@ async function fixAll(
   const whole: Range = { start: { line: 0, character: 0 }, end: { line: document.lineCount, character: 0 } };
   const edits: ReportEdit[] = [];
   for (const fix of await analysis.fixes(whole)) {
-    if (!isSafe(fix, analysis.uri) || fix.edits.some((edit) => edits.some((other) => overlaps(edit, other)))) continue;
+    if (
+      fix.pin !== undefined ||
+      !isSafe(fix, analysis.uri) ||
+      fix.edits.some((edit) => edits.some((other) => overlaps(edit, other)))
+    )
+      continue;
     edits.push(...fix.edits);
   }
   if (edits.length === 0) return undefined;

@@ -22,6 +22,30 @@ const LABELS: Readonly<Record<Locale, Readonly<Record<DeviceGroup, string>>>> = 
   },
 };
 
+/** What most people train on: rented first, then owned. */
+const COMMON: readonly string[] = [
+  "NVIDIA A100-SXM4-80GB",
+  "NVIDIA A100-SXM4-40GB",
+  "NVIDIA H100 80GB HBM3",
+  "NVIDIA H200",
+  "NVIDIA B200",
+  "NVIDIA L40S",
+  "NVIDIA L4",
+  "NVIDIA A10G",
+  "Tesla T4",
+  "Tesla V100-SXM2-16GB",
+  "NVIDIA RTX A6000",
+  "NVIDIA GeForce RTX 5090",
+  "NVIDIA GeForce RTX 4090",
+  "NVIDIA GeForce RTX 3090",
+  "NVIDIA GeForce RTX 4080",
+  "NVIDIA GeForce RTX 4070",
+  "NVIDIA GeForce RTX 3080",
+  "NVIDIA GeForce RTX 3060",
+  "NVIDIA GeForce RTX 4060",
+  "AMD Instinct MI300X",
+].filter((name) => DEVICES.some((device) => device.name === name));
+
 /** What a typed name, size or machine type means. */
 export function lookUpDevice(text: string): FindDeviceResult {
   const match = findDevice(text);
@@ -42,5 +66,5 @@ export function deviceGroups(locale: Locale): DevicesResult {
       }),
     ),
   }));
-  return { groups: groups.filter(({ devices }) => devices.length > 0) };
+  return { common: COMMON, groups: groups.filter(({ devices }) => devices.length > 0) };
 }

@@ -2,6 +2,7 @@
 import { type Diagnostic, DiagnosticSeverity, DiagnosticTag } from "vscode-languageserver";
 import type { ServedAnalysis } from "../analysis/analyzer";
 import type { Range, ReportFinding } from "../core/report/schema";
+import { brokenIn } from "./status";
 import { type Locale, text } from "./text";
 
 /** `source` of every diagnostic. */
@@ -41,7 +42,10 @@ export interface DiagnosticSupport {
  */
 export function diagnosticsOf(analysis: ServedAnalysis, support: DiagnosticSupport, locale: Locale): Diagnostic[] {
   const found = new Map<string, Diagnostic>();
-  for (const finding of analysis.runs.flatMap((run) => run.findings)) {
+  // One slip makes parsers stumble several times, and what they read of the rest says nothing of the run.
+  const broken = brokenIn(analysis);
+  const findings = broken === undefined ? analysis.runs.flatMap((run) => run.findings) : [broken];
+  for (const finding of findings) {
     if (finding.uri !== analysis.uri) continue;
     const diagnostic = toDiagnostic(finding, support);
     found.set(JSON.stringify([diagnostic.code, diagnostic.range, diagnostic.message]), diagnostic);

@@ -102,7 +102,7 @@ export function registerPanelRequests(connection: Connection, context: RequestCo
     ),
   );
   connection.onRequest<DevicesResult, void>(METHODS.devices, (_: unknown, token: CancellationToken) =>
-    safely<DevicesResult>(log, "devices", token, { groups: [] }, () => deviceGroups(context.locale())),
+    safely<DevicesResult>(log, "devices", token, { common: [], groups: [] }, () => deviceGroups(context.locale())),
   );
   connection.onRequest<FindDeviceResult, void>(
     METHODS.findDevice,

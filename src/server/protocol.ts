@@ -65,6 +65,12 @@ export const CLIENT_COMMANDS = {
   applyBest: "vramlens.applyBest",
   /** `[uri, runId, set]`: writes values into the files, as a what-if does. */
   applyValues: "vramlens.applyValues",
+  /** `[uri]`: a folder that holds the model's config.json, pinned for the document. */
+  pointToModel: "vramlens.pointToModel",
+  /** `[uri]`: a model of the catalogue, pinned for the document. */
+  chooseModel: "vramlens.chooseModel",
+  /** `[uri, key, value]`: a pin of `.vramlens.yaml` for the document. */
+  pin: "vramlens.pin",
 } as const;
 
 /** Kinds of colour themes that pictures are drawn for. */
@@ -211,6 +217,8 @@ export interface DeviceItem {
 }
 
 export interface DevicesResult {
+  /** Names that most people look for, to be offered first. */
+  readonly common: readonly string[];
   readonly groups: readonly { readonly label: string; readonly devices: readonly DeviceItem[] }[];
 }
 
@@ -301,6 +309,8 @@ export type HostToPage =
   | { readonly type: "compare"; readonly runId: string; readonly lines: readonly ReportCompared[] | null }
   /** The cards of this machine, as the vendor's tool reports them now. */
   | { readonly type: "localCards"; readonly cards: readonly LocalCard[] }
+  /** The file cannot be read as it is: the report shown is the last good one. */
+  | { readonly type: "broken"; readonly because: string }
   /** The report shown is being recomputed. */
   | { readonly type: "busy" }
   /** There is nothing to show, and why. */

@@ -33,6 +33,14 @@ export interface Published {
   readonly outside: OutsideWatcher;
 }
 
+/** What was analysed, how long that took, and why a file was not: one line for the log. */
+function logLine({ uri, state, because, run }: StatusParams, milliseconds: number): string {
+  const took = `${Math.round(milliseconds)} ms`;
+  if (state !== "ready") return `${uri}: ${state} (${because}), ${took}`;
+  const said = run === null ? "no run" : `${run.id}: ${run.statement.short} ${run.statement.verdict}`.trimEnd();
+  return `${uri}: ${said} (${because}), ${took}`;
+}
+
 export class Publisher {
   private readonly resultIds = new Map<string, { readonly id: string; readonly json: string }>();
   private resultCount = 0;
@@ -102,6 +110,7 @@ export class Publisher {
 
   /** Brings status and pushed diagnostics of an open document up to date. */
   private async refresh(uri: string): Promise<void> {
+    const started = performance.now();
     const version = this.of.open.get(uri)?.version;
     const isStale = () => this.of.open.get(uri)?.version !== version;
     if (!this.announced.has(uri) && (await this.of.current.isRelevant(uri)) && !isStale())
@@ -119,6 +128,10 @@ export class Publisher {
       });
     }
     const status = await this.status(uri);
+    const { console } = this.of.connection;
+    const line = logLine(status, performance.now() - started);
+    if (status.state === "ready") console.info(line);
+    else console.debug(line);
     if (!isStale()) this.sendStatus(status);
   }
 

@@ -1,7 +1,7 @@
 /** What the status item is told of a document. */
 import type { ServedAnalysis } from "../analysis/analyzer";
 import { text as said } from "../analysis/messages";
-import type { ReportRun } from "../core/report/schema";
+import type { ReportFinding, ReportRun } from "../core/report/schema";
 import type { ReportResult, StatusParams, StatusRun } from "./protocol";
 import { type Locale, text } from "./text";
 
@@ -18,6 +18,12 @@ export function recognised(analysis: ServedAnalysis, locale: Locale): ReportResu
   return run === undefined ? null : { formats: run.formats, because: text(locale, "partOf", run.id) };
 }
 
+/** Where a document that is a config stops to parse: what can be read of it is no run anybody meant. */
+export function brokenIn({ runs, uri }: ServedAnalysis): ReportFinding | undefined {
+  const found = runs.flatMap(({ findings }) => findings);
+  return found.find((finding) => finding.code === "syntax" && finding.severity === "error" && finding.uri === uri);
+}
+
 /**
  * Status of a finished analysis.
  *
@@ -31,6 +37,8 @@ export function statusOf(uri: string, analysis: ServedAnalysis, last: StatusRun 
       return { uri, state: "broken", because: error.message, run: last };
     return { uri, state: "not-recognised", because: text(locale, "notRecognised"), run: null };
   }
+  const broken = brokenIn(analysis);
+  if (broken !== undefined) return { uri, state: "broken", because: broken.message, run: last };
   const run = mainRun(analysis.runs);
   return { uri, state: "ready", because: reason.because, run: run === undefined ? null : statusRun(run) };
 }

@@ -78,7 +78,8 @@ describe("clients", () => {
         const isVersioned = capabilities.workspace?.workspaceEdit?.documentChanges === true;
         assert.deepEqual(Object.keys(fix?.edit ?? {}), [isVersioned ? "documentChanges" : "changes"]);
         await client.rpc.sendRequest("shutdown");
-        assert.deepEqual(client.log.all, []);
+        // What was analysed is in the log; nothing else is.
+        assert.ok(client.log.all.every((line) => /: run: .* \d+ ms$/.test(line)));
         assert.deepEqual(client.statuses.all, []);
       } finally {
         client.dispose();

@@ -50,7 +50,7 @@ const OWN: readonly Shown[] = (
     ["llama-1b", "train.yaml", ["", "24GB", "NVIDIA B300", "NVIDIA A100-SXM4-40GB"]],
     ["qwen2.5-7b-lora", "train.yaml", ["", "24GB", "NVIDIA GeForce RTX 4060", "22GB"]],
     ["llama-8b-zero3", "train.json", ["", "NVIDIA GeForce RTX 4090", "36GB"]],
-    ["gpt2-scratch", "train.yaml", ["", "8GB", "9GB"]],
+    ["gpt2-scratch", "train.yaml", ["", "8GB", "9GB", "NVIDIA H200"]],
   ] as const
 ).flatMap(([folder, main, devices]) =>
   devices.map((device) => ({

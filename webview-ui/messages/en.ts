@@ -19,6 +19,7 @@ export const en = {
   "top.chooseDevice": "Choose GPU",
   "top.changeDevice": "Change GPU",
   "top.export": "Export",
+  "top.broken": "The file cannot be read as it is: {because} Shown is the last good verdict.",
   "top.busy": "Updating",
 
   "export.copy": "Copy as Markdown",

@@ -21,6 +21,7 @@ export const zhCn: MessageTable = {
   "top.chooseDevice": "选择 GPU",
   "top.changeDevice": "更换 GPU",
   "top.export": "导出",
+  "top.broken": "文件目前无法读取：{because} 显示的是上一次的结论。",
   "top.busy": "正在更新",
 
   "export.copy": "复制为 Markdown",

@@ -24,6 +24,9 @@ export function headerView(view: View, onExport: (kind: ExportKind) => void): Pa
     "header.top",
     { key: "top", attrs: { "aria-busy": state.busy ? "true" : "false" } },
     toolbarView(view, base, onExport),
+    state.broken === null
+      ? null
+      : h("p.broken", { key: "broken", attrs: { role: "status" } }, icon("warn"), t("top.broken", { because: state.broken })),
     h(
       `h1.verdict.${headline.tone}`,
       null,

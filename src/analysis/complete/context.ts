@@ -11,19 +11,19 @@ export interface TypingContext {
   readonly word: Span;
 }
 
-const KEY = /^(\s*)(?:- )?(["']?)([\w.-]+)\2\s*:/;
+const KEY = /^(\s*(?:- )?)(["']?)([\w.-]+)\2\s*:/;
 
 /** Context in YAML, by indentation; undefined inside comments, block texts and flow collections. */
 export function yamlContext(text: string, offset: number): TypingContext | undefined {
   const lineStart = text.lastIndexOf("\n", offset - 1) + 1;
   const before = text.slice(lineStart, offset);
   if (/^\s*#|\s#/.test(before) || /[{[]/.test(before)) return undefined;
-  const value = /^(\s*)(?:- )?(["']?)([\w.-]+)\2\s*:\s+(\S*)$/.exec(before);
+  const value = /^(\s*(?:- )?)(["']?)([\w.-]+)\2\s*:\s+(\S*)$/.exec(before);
   if (value !== null) {
     const word = { start: offset - (value[4] ?? "").length, end: offset };
     return { kind: "value", path: [...parents(text, lineStart, (value[1] ?? "").length), value[3] ?? ""], word };
   }
-  const key = /^(\s*)([\w.-]*)$/.exec(before);
+  const key = /^(\s*(?:- )?)([\w.-]*)$/.exec(before);
   if (key === null) return undefined;
   const word = { start: offset - (key[2] ?? "").length, end: offset };
   return { kind: "key", path: parents(text, lineStart, (key[1] ?? "").length), word };

@@ -120,6 +120,7 @@ function modelProblems(inputs: RunInputs, resolution: Resolution, result: Estima
     const [first] = inputs.main.read.settings;
     const alone =
       frameworkOf(inputs.format).part === "engine" ||
+      inputs.used === true ||
       resolution.obstacles.some((found) => found.code === "not-modelled");
     if (alone || first === undefined || resolution.settings.open("model")?.unknown) return [];
     return [
@@ -225,6 +226,9 @@ function deviceProblems(resolution: Resolution): Problem[] {
       message: say(near === undefined ? "unknown-device" : "unknown-device.near", { name, near: near ?? "" }),
       uri: asked.place.uri,
       span: asked.place.valueSpan,
+      ...(near === undefined
+        ? {}
+        : { fixes: [replacing({ key: asked.key, valueSpan: asked.place.valueSpan }, near, false)] }),
     },
   ];
 }

@@ -128,14 +128,16 @@ function openCount(analysis: RunAnalysis, { resolution }: Variant, used: number,
       uri: main.uri,
       span,
       related: relatedTo(resolution),
-      ...(count === undefined || !commented
+      ...(count === undefined
         ? {}
         : {
             fixes: [
               {
                 title: say("fix.gpu-count", { count }),
                 safe: true,
-                replace: { start, end: start, newText: `# vramlens: gpus=${count}\n` },
+                ...(commented
+                  ? { replace: { start, end: start, newText: `# vramlens: gpus=${count}\n` } }
+                  : { pin: { key: "device.count", value: String(count) } }),
               },
             ],
           }),

@@ -9,6 +9,7 @@ import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import type { MessageId } from "../../words/message";
 import { inCode, inMarkdown } from "../../words/printable";
+import { brokenBy } from "../broken";
 import { frameworkOf } from "../frameworks";
 import { largestBatch, largestBatchAlone } from "../levers/batch";
 import { gib, type Locale, markdown, size, t } from "../messages";
@@ -55,6 +56,9 @@ export function hoverOf(analysis: RunAnalysis, target: HoverTarget): HoverParts 
   const { base, locale } = analysis;
   const curveName = target.name === null ? undefined : (ALIASES[target.name] ?? target.name);
   const curve = curveName === undefined ? undefined : CURVES[curveName];
+  const broken = brokenBy(analysis.inputs);
+  if (broken !== undefined)
+    return { ...NOTHING, lead: t(locale, "hover.broken", { reason: markdown(broken, locale) }) };
   if (base.estimate === undefined) return unestimated(analysis, target);
   const effect = target.spec === undefined ? undefined : effectOf(target.spec, locale);
   if (target.spec !== undefined && !target.spec.memory && curve === undefined)

@@ -45,6 +45,14 @@ export function settingAt(analysis: RunAnalysis, uri: string, offset: number): L
   };
 }
 
+/** A word that names another file of the run, as a launch script names its config: the run itself is hovered. */
+export function linkAt({ inputs }: RunAnalysis, uri: string, offset: number): LocatedTarget | undefined {
+  const link = inputs.links.find(({ from, span }) => from === uri && contains(span, offset));
+  if (link === undefined) return undefined;
+  const { span } = link;
+  return { key: "", name: null, spec: undefined, span, place: { uri, keySpan: span, valueSpan: span } };
+}
+
 /** Table entry of a key, also when it stands under another key or in a linked file. */
 function specOf(analysis: RunAnalysis, key: string, name: SettingName | null): KeySpec | undefined {
   const tables = [analysis.inputs.format.keys, DEEPSPEED_KEYS, ...FORMATS.map((format) => format.keys)];

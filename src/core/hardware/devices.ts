@@ -31,7 +31,7 @@ export const COMMON_SIZES: readonly Device[] = [
   "NVIDIA H100 80GB HBM3",
   "NVIDIA H200",
   "NVIDIA B200",
-  "NVIDIA B300",
+  "NVIDIA B300 SXM6 AC",
 ].flatMap((name) => DEVICES.filter((device) => device.name === name));
 
 /** A card, or a slice of one, and how many. */

@@ -9,6 +9,8 @@ import type { LocatedNode, MapNode } from "../../syntax/tree";
 import { ATTENTIONS, TASKS } from "../../terms/names";
 import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
+import { say } from "../../words/message";
+import { renaming, replacing } from "../fix";
 import { PINNED_ADAPTERS, PINNED_FIELDS, pinnedType } from "../peft";
 import { nearest } from "../suggest";
 import { plainValue, problem } from "../table";
@@ -264,21 +266,43 @@ function issuesOf(issue: z.core.$ZodIssue, root: LocatedNode): FormatProblem[] {
         "warning",
         span,
         near === undefined ? "unknown-key.pins" : "unknown-key.pins-near",
-        {
-          key,
-          near: near ?? "",
-        },
+        { key, near: near ?? "" },
+        near === undefined ? [] : [renaming(span, near)],
       );
     });
   }
   const key = issue.path.findLast((part) => typeof part === "string");
-  return [
-    problem("invalid-value", "error", at, "invalid-value.pins", {
-      key: String(key ?? path),
-      reason: issue.message,
-    }),
-  ];
+  const values = issue.code === "invalid_value" ? issue.values.map(String) : [];
+  const near = at.kind === "scalar" ? nearest(String(at.value), values) : undefined;
+  const reason = values.length === 0 ? issue.message : say("invalid-value.one-of", { values: values.join(", ") });
+  const fixes = near === undefined ? [] : [replacing({ key: String(key ?? path), valueSpan: at }, near, false)];
+  return [problem("invalid-value", "error", at, "invalid-value.pins", { key: String(key ?? path), reason }, fixes)];
 }
+
+/** Keys allowed below a path of a pinned run (`""` for the run itself); none where values stand. */
+export function pinKeys(path: string): readonly string[] {
+  return KNOWN.get(path) ?? [];
+}
+
+/** The words that the pin at a path takes, where they are a closed list. */
+export function pinChoices(path: string): readonly string[] {
+  return CHOICES[path] ?? [];
+}
+
+const CHOICES: Readonly<Record<string, readonly string[]>> = table({
+  task: TASKS,
+  dtype: DTYPES,
+  attention: ATTENTIONS,
+  "quantization.type": QUANTIZATIONS,
+  "quantization.compute_dtype": ["float32", "float16", "bfloat16"],
+  "adapter.type": PINNED_ADAPTERS,
+  "adapter.bias": ["none", "all", "lora_only"],
+  ...Object.fromEntries(
+    ["use_dora", "use_rslora", "autocast_adapter_dtype"].map((name) => [`adapter.${name}`, ["true", "false"]]),
+  ),
+  "quantization.double": ["true", "false"],
+  "quantization.prepare_for_kbit": ["true", "false"],
+});
 
 /** Keys allowed below each path of a pinned run. */
 const KNOWN: ReadonlyMap<string, readonly string[]> = new Map([

@@ -4,6 +4,7 @@ import { EDITS } from "./edits";
 import { ENGINE } from "./engine";
 import { EVIDENCE } from "./evidence";
 import { FRAMEWORKS } from "./frameworks";
+import { PINS } from "./pins";
 import { SYNTAX } from "./syntax";
 
-export const EN = { ...ANALYSIS, ...EDITS, ...ENGINE, ...EVIDENCE, ...FRAMEWORKS, ...SYNTAX } as const;
+export const EN = { ...ANALYSIS, ...EDITS, ...ENGINE, ...EVIDENCE, ...FRAMEWORKS, ...PINS, ...SYNTAX } as const;

@@ -5,6 +5,7 @@ import { EDITS } from "./edits";
 import { ENGINE } from "./engine";
 import { EVIDENCE } from "./evidence";
 import { FRAMEWORKS } from "./frameworks";
+import { PINS } from "./pins";
 import { SYNTAX } from "./syntax";
 
 export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
@@ -13,5 +14,6 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   ...ENGINE,
   ...EVIDENCE,
   ...FRAMEWORKS,
+  ...PINS,
   ...SYNTAX,
 };

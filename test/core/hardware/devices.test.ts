@@ -140,7 +140,7 @@ describe("devices", () => {
 
   it("compares common sizes from small to large", () => {
     const sizes = COMMON_SIZES.map(usableBytes);
-    assert.equal(sizes.length, 9);
+    assert.equal(sizes.length, 11);
     assert.deepEqual(
       sizes,
       [...sizes].sort((a, b) => a - b),

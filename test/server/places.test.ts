@@ -1,0 +1,125 @@
+/** Everywhere a person may be: launch scripts, pins, broken files, models nobody knows; with the real analysis behind the server. */
+import { strict as assert } from "node:assert";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { CodeAction, CompletionItem } from "vscode-languageserver/node";
+import { createAnalyzer } from "../../src/analysis";
+import { CLIENT_COMMANDS } from "../../src/server/protocol";
+import { memoryRuntime, uri } from "../analysis/memory-runtime";
+import { connect, type TestClient, VSCODE } from "./client";
+
+const SAMPLES = join(__dirname, "..", "..", "samples");
+const sample = (path: string) => readFileSync(join(SAMPLES, path), "utf8");
+
+const FILES: Readonly<Record<string, string>> = {
+  "one/train.yaml": sample("llama-1b/train.yaml"),
+  "one/model/config.json": sample("llama-1b/model/config.json"),
+  "one/.vramlens.yaml": sample("llama-1b/.vramlens.yaml"),
+  "one/run.sh": "#!/bin/bash\naccelerate launch --num_processes 4 \\\n  train.py train.yaml\n",
+  "other/train.yaml":
+    "model_name_or_path: acme/Secret-7B\nper_device_train_batch_size: 4\noutput_dir: out\nlearning_rate: 1e-5\n",
+  "pins/.vramlens.yaml":
+    "runs:\n  - match: train.yaml\n    sequence_lenght: 2048\n    device: { name: RTX 4O90 }\n    dtype: bfloat61\n    \n",
+  "zero/train.json": sample("llama-8b-zero3/train.json"),
+  "zero/ds_zero3.json": sample("llama-8b-zero3/ds_zero3.json"),
+  "zero/model/config.json": sample("llama-8b-zero3/model/config.json"),
+};
+
+describe("places", () => {
+  let client: TestClient;
+
+  before(async () => {
+    client = await connect(
+      VSCODE,
+      { commands: Object.values(CLIENT_COMMANDS), pictures: "dark" },
+      { runtime: memoryRuntime(FILES), createAnalyzer: (runtime) => createAnalyzer(runtime), reads: () => true },
+    );
+    client.settings = { device: "RTX 4090" };
+  });
+  after(() => client.dispose());
+
+  async function opened(path: string, language: string) {
+    const at = uri(path);
+    const text = FILES[path] ?? "";
+    await client.open(at, text, language);
+    const status = await client.statuses.find((one) => one.uri === at && one.state !== "computing");
+    const position = (needle: string) => {
+      const lines = text.split("\n");
+      const line = lines.findIndex((one) => one.includes(needle));
+      return { line, character: (lines[line] ?? "").indexOf(needle) + 1 };
+    };
+    const asked = (method: string, needle: string) =>
+      client.rpc.sendRequest(method, { textDocument: { uri: at }, position: position(needle) });
+    return {
+      status,
+      hover: async (needle: string) =>
+        ((await asked("textDocument/hover", needle)) as { contents: { value: string } } | null)?.contents.value ?? "",
+      complete: async (line: number, character: number) => {
+        const found = await client.rpc.sendRequest("textDocument/completion", {
+          textDocument: { uri: at },
+          position: { line, character },
+        });
+        return found as readonly CompletionItem[] | { items: readonly CompletionItem[] };
+      },
+      diagnostics: async () => (await client.pull(at)).items ?? [],
+      actions: async () => {
+        const diagnostics = (await client.pull(at)).items ?? [];
+        const range = { start: { line: 0, character: 0 }, end: { line: 1000, character: 0 } };
+        return (await client.rpc.sendRequest("textDocument/codeAction", {
+          textDocument: { uri: at },
+          range,
+          context: { diagnostics, triggerKind: 1 },
+        })) as readonly CodeAction[];
+      },
+    };
+  }
+
+  it("shows the run in the script that launches it, without asking for a model there", async () => {
+    const script = await opened("one/run.sh", "shellscript");
+    assert.match(script.status.run?.statement.short ?? "", /^\d+\.\d \/ 23\.5 GiB$/);
+    assert.match(await script.hover("train.yaml"), /Does not fit/);
+    assert.match(await script.hover("num_processes"), /GPUs/);
+    assert.deepEqual(await script.diagnostics(), []);
+  });
+
+  it("offers ways to say the model where none is known", async () => {
+    const config = await opened("other/train.yaml", "yaml");
+    const titles = (await config.actions()).map(({ title }) => title);
+    assert.deepEqual(titles.slice(0, 2), ["Point to a local folder…", "Choose from the catalogue…"]);
+  });
+
+  it("explains, completes and checks pins that no run uses", async () => {
+    const pins = await opened("pins/.vramlens.yaml", "yaml");
+    const codes = (await pins.diagnostics()).map(({ code }) => code);
+    assert.ok(codes.includes("unknown-key") && codes.includes("invalid-value"), String(codes));
+    assert.match(await pins.hover("dtype"), /Dtype the weights are loaded in.*`bfloat16`/);
+    const found = await pins.complete(5, 4);
+    const items = "items" in found ? found.items : found;
+    assert.ok(items.some(({ label }) => label === "sequence_length") && items.some(({ label }) => label === "lengths"));
+    const values = await pins.complete(4, 11);
+    assert.ok(("items" in values ? values.items : values).some(({ label }) => label === "bfloat16"));
+  });
+
+  it("offers a pin for the number of GPUs where a file has no comments", async () => {
+    const config = await opened("zero/train.json", "json");
+    const pin = (await config.actions()).find(({ command }) => command?.command === CLIENT_COMMANDS.pin);
+    assert.equal(pin?.command?.arguments?.[1], "device.count");
+    assert.match(String(pin?.command?.arguments?.[2]), /^\d+$/);
+  });
+
+  it("marks where a file breaks, once, and keeps the last good verdict as such", async () => {
+    const at = uri("one/train.yaml");
+    const good = (await opened("one/train.yaml", "yaml")).status;
+    assert.equal(good.state, "ready");
+    await client.change(at, (FILES["one/train.yaml"] ?? "").replace("bf16: true", "bf16: [true\n  x: {"), 2);
+    const broken = await client.statuses.next((one) => one.uri === at && one.state !== "computing");
+    assert.equal(broken.state, "broken");
+    assert.equal(broken.run?.statement.short, good.run?.statement.short);
+    const found = (await client.pull(at)).items ?? [];
+    assert.deepEqual(
+      found.map(({ code }) => code),
+      ["syntax"],
+    );
+    assert.ok((found[0]?.range.start.line ?? 0) > 0);
+  });
+});
