@@ -4,7 +4,7 @@ import type { SettingName } from "../../terms/settings";
 import { type Message, say } from "../../words/message";
 import { fewestOf } from "../gpu-count";
 import { largestBatchAlone, largestEvaluationBatch } from "../levers/batch";
-import { deviceLabel, size, t } from "../messages";
+import { deviceLabel, type Locale, size, t } from "../messages";
 import type { Problem, Related } from "../problems";
 import type { Resolution } from "../resolve";
 import type { RunAnalysis, Variant } from "../run-analysis";
