@@ -7,7 +7,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { CATALOGUE } from "../src/analysis/findings/catalogue";
 import { findingPages } from "../src/analysis/findings/pages";
-import { TOOLS, type ToolName, toolInputSchema } from "../src/core/report/tools";
+import { toolInputSchema } from "../src/core/report/tool-schema";
+import { TOOLS, type ToolName } from "../src/core/report/tools";
 import { CASES } from "../test/analysis/cases";
 
 const folder = join(__dirname, "../docs/findings");

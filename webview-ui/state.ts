@@ -1,5 +1,5 @@
 /** State of the page and how messages and actions change it. Pure: effects are the entry's business. */
-import type { Report, ReportCompared, ReportGuide, ReportRun } from "../src/core/report/schema";
+import type { Report, ReportCompared, ReportGuide, ReportRun, ReportSweep } from "../src/core/report/schema";
 import type { HostToPage, LocalCard } from "../src/server/protocol";
 import { type Answer, type Asker, ask, newAsker, settle } from "./model/asker";
 import { setKey, stillTried, type WhatIfSet } from "./model/controls";
@@ -34,6 +34,10 @@ export interface State {
   readonly guide: { readonly runId: string; readonly answer: ReportGuide | null } | null;
   /** The comparison of cards, once it was asked for; its lines are null until they come. */
   readonly compared: { readonly runId: string; readonly lines: readonly ReportCompared[] | null } | null;
+  /** The peak over two settings, once it was asked for; null until it comes. */
+  readonly swept: { readonly runId: string; readonly sweep: ReportSweep | null; readonly asked: boolean } | null;
+  /** The run beside the shown one. */
+  readonly against: { readonly runId: string; readonly label: string; readonly run: ReportRun } | null;
   /** The cards of this machine, once they were asked for; null until they come. */
   readonly local: { readonly cards: readonly LocalCard[] | null } | null;
   readonly arrangement: Arrangement;
@@ -45,7 +49,8 @@ export type Action =
   /** `typed`: more keys may follow. */
   | { readonly type: "try"; readonly set: WhatIfSet; readonly typed?: boolean }
   | { readonly type: "ask"; readonly set: WhatIfSet }
-  | { readonly type: "asked"; readonly question: "guide" | "compare"; readonly runId: string }
+  | { readonly type: "asked"; readonly question: "guide" | "compare" | "sweep"; readonly runId: string }
+  | { readonly type: "alone" }
   | { readonly type: "askedLocal" }
   | { readonly type: "run"; readonly runId: string }
   | { readonly type: "follow"; readonly follow: boolean }
@@ -71,6 +76,8 @@ export function initialState(saved: unknown, locale: string): State {
     asker: newAsker(),
     guide: null,
     compared: null,
+    swept: null,
+    against: null,
     local: null,
     arrangement,
     notice: null,
@@ -118,6 +125,8 @@ function forget(state: State, keepSet: boolean): State {
     asker: newAsker(state.asker.nextId),
     guide: null,
     compared: null,
+    swept: null,
+    against: null,
   };
 }
 
@@ -169,6 +178,14 @@ function receive(state: State, message: HostToPage): State {
       // Nothing to say: the page shows what the report itself has, and may ask again.
       if (state.compared?.runId !== message.runId) return state;
       return { ...state, compared: message.lines === null ? null : { runId: message.runId, lines: message.lines } };
+    case "sweep":
+      return state.swept?.runId === message.runId
+        ? { ...state, swept: { runId: message.runId, sweep: message.sweep, asked: false } }
+        : state;
+    case "against": {
+      const { runId, label, run } = message;
+      return { ...state, against: { runId, label, run } };
+    }
     case "localCards":
       return state.local === null ? state : { ...state, local: { cards: message.cards } };
     case "busy":
@@ -203,6 +220,18 @@ function shownUri(state: State): string | null {
   return state.page.kind === "report" ? state.page.message.uri : state.restoredUri;
 }
 
+/** An answer is under way. */
+function waiting(state: State, { question, runId }: Extract<Action, { readonly type: "asked" }>): State {
+  switch (question) {
+    case "guide":
+      return { ...state, guide: { runId, answer: null } };
+    case "compare":
+      return { ...state, compared: { runId, lines: null } };
+    case "sweep":
+      return { ...state, swept: { runId, sweep: null, asked: true } };
+  }
+}
+
 function notice(state: State, text: string, ok: boolean): State {
   return { ...state, notice: text === "" ? null : { text, ok, serial: (state.notice?.serial ?? 0) + 1 } };
 }
@@ -222,9 +251,9 @@ export function reduce(state: State, action: Action): State {
     case "ask":
       return { ...state, asker: ask(state.asker, action.set) };
     case "asked":
-      return action.question === "guide"
-        ? { ...state, guide: { runId: action.runId, answer: null } }
-        : { ...state, compared: { runId: action.runId, lines: null } };
+      return waiting(state, action);
+    case "alone":
+      return { ...state, against: null };
     case "askedLocal":
       return { ...state, local: { cards: null } };
     case "run":

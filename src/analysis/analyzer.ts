@@ -11,6 +11,7 @@ import type {
   ReportFinding,
   ReportGuide,
   ReportRun,
+  ReportSweep,
 } from "../core/report/schema";
 import type { Failure } from "../evidence/log/failures";
 import type { Message } from "../words/message";
@@ -129,6 +130,10 @@ export interface DocumentAnalysis {
   compare?(runId: string): readonly ReportCompared[] | null;
   /** What happened where memory ran out, matched with a run; null when the run is gone. */
   explain?(runId: string, failure: Failure): Explanation | null;
+  /** The peak over micro-batch and length; null where the run has no length, is gone, or nothing is known of it. */
+  sweep?(runId: string): ReportSweep | null;
+  /** The run as its files would say it with some edits: of a plan, or of another version of a file. */
+  edited?(runId: string, edits: readonly ReportEdit[]): Promise<ReportRun | null>;
   /** Edits that make the files say what a what-if tried; why there are none; null when the run is gone. */
   whatIfEdits(
     runId: string,
@@ -166,6 +171,8 @@ export interface ServedAnalysis
   fixes(range: Range): Awaitable<readonly FixContent[]>;
   links(): Awaitable<ReturnType<DocumentAnalysis["links"]>>;
   compare?(runId: string): Awaitable<readonly ReportCompared[] | null>;
+  sweep?(runId: string): Awaitable<ReportSweep | null>;
+  edited?(runId: string, edits: readonly ReportEdit[]): Promise<ReportRun | null>;
   explain?(runId: string, failure: Failure): Awaitable<Explanation | null>;
   whatIfEdits(
     runId: string,

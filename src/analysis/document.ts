@@ -3,7 +3,16 @@ import { generationTime } from "../core/cost/generation-time";
 import { stepTime } from "../core/cost/step-time";
 import { deviceOf } from "../core/hardware/devices";
 import { poolGrowth } from "../core/padded";
-import type { Range, Report, ReportCompared, ReportGuide, ReportPlan, ReportRun } from "../core/report/schema";
+import type {
+  Range,
+  Report,
+  ReportCompared,
+  ReportEdit,
+  ReportGuide,
+  ReportPlan,
+  ReportRun,
+  ReportSweep,
+} from "../core/report/schema";
 import type { Failure } from "../evidence/log/failures";
 import type { CompletionContent, DocumentAnalysis, FixContent, HoverContent, Recognition } from "./analyzer";
 import { complaintText, requestComplaint, unusedComplaint } from "./asked";
@@ -20,6 +29,7 @@ import { type HoverParts, hoverMarkdown, hoverOf } from "./hover/hover";
 import { linkAt, settingAt } from "./hover/locate";
 import { comparisonOf, guideOf } from "./levers/guide";
 import { plansOf } from "./levers/plans";
+import { sweepOf } from "./levers/sweep";
 import { triedVariant, whatIfEdits } from "./levers/what-if";
 import { linksOf } from "./links";
 import { type Locale, t, text } from "./messages";
@@ -200,6 +210,19 @@ class AnalysedDocument implements DocumentAnalysis {
     if (analysis === undefined) return null;
     analysis.begin();
     return comparisonOf(analysis);
+  }
+
+  sweep(runId: string): ReportSweep | null {
+    const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
+    if (analysis === undefined) return null;
+    analysis.begin();
+    return sweepOf(analysis);
+  }
+
+  async edited(runId: string, edits: readonly ReportEdit[]): Promise<ReportRun | null> {
+    const analysis = this.analyses[this.runs.findIndex((run) => run.id === runId)];
+    const again = await analysis?.reread(edits);
+    return again === undefined ? null : reportOf(again, again.base);
   }
 
   explain(runId: string, failure: Failure): Explanation | null {

@@ -11,6 +11,7 @@ import type { LocalCards } from "./localCard";
 import { PanelHost } from "./panel";
 import { PreviewHost } from "./preview";
 import { registerRecordings } from "./recordings";
+import { createRunsTree } from "./runsTree";
 import { type CreateClient, Session } from "./session";
 import { createStatusItem } from "./statusItem";
 import { themeKind } from "./theme";
@@ -30,6 +31,7 @@ export function activateShared(context: vscode.ExtensionContext, create: CreateC
   const previews = new PreviewHost();
   const failures = new FailureHost({ context, session: started, current, previews });
   const panel = new PanelHost(context, started, current, previews, localCards);
+  const runs = createRunsTree(started);
   context.subscriptions.push(
     channel,
     started,
@@ -39,7 +41,8 @@ export function activateShared(context: vscode.ExtensionContext, create: CreateC
     failures,
     failureLinks(failures),
     registerRecordings(context, started, current),
-    registerCommands({ context, session: started, panel, channel, current, previews, failures, localCards }),
+    runs,
+    registerCommands({ context, session: started, panel, channel, current, previews, failures, localCards, runs }),
     registerTools(started),
     createStatusItem(started, current),
     startWhenNeeded(started),

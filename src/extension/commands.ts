@@ -14,6 +14,7 @@ import type { PanelHost } from "./panel";
 import { applyBest, applyPlan, applyValues } from "./plans";
 import type { PreviewHost } from "./preview";
 import { reportMarkdown } from "./reportText";
+import type { Runs } from "./runsTree";
 import type { Session } from "./session";
 
 interface Parts {
@@ -26,6 +27,7 @@ interface Parts {
   readonly failures: FailureHost;
   /** Asks the vendor's tool for the cards of this machine; undefined where no program can be started. */
   readonly localCards: LocalCards | undefined;
+  readonly runs: Pick<Runs, "checkAll">;
 }
 
 type Command = (parts: Parts, argument: unknown, ...more: readonly unknown[]) => Promise<void> | void;
@@ -33,6 +35,7 @@ type Command = (parts: Parts, argument: unknown, ...more: readonly unknown[]) =>
 /** Every command by id. */
 export const COMMANDS: Readonly<Record<string, Command>> = table({
   "vramlens.openPanel": ({ panel, current }, argument) => panel.show(targetUri(argument, current.uri)),
+  "vramlens.checkAll": ({ runs }) => runs.checkAll(),
   "vramlens.estimateFile": estimateFile,
   "vramlens.chooseDevice": ({ session, context, current }, argument) =>
     chooseDevice(session, context.globalState, targetUri(argument, current.uri)),

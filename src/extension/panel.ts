@@ -15,9 +15,11 @@ import {
   type ReportResult,
   type RunParams,
   type SettleParams,
+  type SweepResult,
   type WhatIfParams,
   type WhatIfResult,
 } from "../server/protocol";
+import { chooseAgainst } from "./against";
 import { applyEdits, dirtyDocuments, type Outcome, saveEdited } from "./applyEdits";
 import type { CurrentDocument } from "./currentDocument";
 import { chooseDevice } from "./devicePick";
@@ -251,7 +253,11 @@ class Panel {
         break;
       case "guide":
       case "compare":
+      case "sweep":
         this.ask(message.type, message.runId);
+        break;
+      case "against":
+        void this.against(message.runId);
         break;
       case "applyPlan":
         this.act("applyPlan", this.plan(message, false));
@@ -318,29 +324,46 @@ class Panel {
   }
 
   /** Answers that belong to the report shown: a newer report makes them pointless. */
-  private ask(question: "guide" | "compare", runId: string): void {
+  private ask(question: "guide" | "compare" | "sweep", runId: string): void {
     const { uri } = this;
     if (uri === undefined) return;
     const { token } = this.refreshing;
     const params: RunParams = { uri: uri.toString(), runId };
-    const answer =
-      question === "guide"
-        ? this.host.session
-            .request<GuideResult>(METHODS.guide, params, token)
-            .then(({ guide }): HostToPage => ({ type: "guide", runId, guide }))
-        : this.host.session
-            .request<CompareResult>(METHODS.compare, params, token)
-            .then(({ lines }): HostToPage => ({ type: "compare", runId, lines }));
-    answer.then(
-      (message) => {
+    const { session } = this.host;
+    const asked: Readonly<Record<typeof question, () => Promise<HostToPage>>> = {
+      guide: async () => {
+        const { guide } = await session.request<GuideResult>(METHODS.guide, params, token);
+        return { type: "guide", runId, guide };
+      },
+      compare: async () => {
+        const { lines } = await session.request<CompareResult>(METHODS.compare, params, token);
+        return { type: "compare", runId, lines };
+      },
+      sweep: async () => {
+        const { sweep } = await session.request<SweepResult>(METHODS.sweep, params, token);
+        return { type: "sweep", runId, sweep };
+      },
+    };
+    const none: Readonly<Record<typeof question, HostToPage>> = {
+      guide: { type: "guide", runId, guide: null },
+      compare: { type: "compare", runId, lines: null },
+      sweep: { type: "sweep", runId, sweep: null },
+    };
+    asked[question]()
+      .catch(() => none[question])
+      .then((message) => {
         if (!token.isCancellationRequested) this.post(message);
-      },
-      () => {
-        const none: HostToPage =
-          question === "guide" ? { type: "guide", runId, guide: null } : { type: "compare", runId, lines: null };
-        if (!token.isCancellationRequested) this.post(none);
-      },
-    );
+      });
+  }
+
+  /** Puts another run beside the shown one: of another file, of the last commit, or of a plan. */
+  private async against(runId: string): Promise<void> {
+    const { uri } = this;
+    if (uri === undefined) return;
+    const found = await chooseAgainst(this.host.session, uri, runId);
+    if (found === undefined || this.uri?.toString() !== uri.toString()) return;
+    if ("message" in found) void vscode.window.showWarningMessage(found.message);
+    else this.post({ type: "against", runId, ...found });
   }
 
   private showLocalCards(): void {

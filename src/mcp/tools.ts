@@ -5,7 +5,8 @@ import { type Complaint, complaintText, requestComplaint, unusedComplaint } from
 import { collect } from "../analysis/collect";
 import type { FileAccess } from "../analysis/runtime";
 import type { Report } from "../core/report/schema";
-import { TOOLS, type ToolInput, type ToolName, toolAnswer, toolInput, triedValues } from "../core/report/tools";
+import { type ToolInput, toolInput } from "../core/report/tool-schema";
+import { TOOLS, type ToolName, toolAnswer, triedValues } from "../core/report/tools";
 import { uriOf } from "../host/node";
 import type { Tool, ToolResult } from "./messages";
 

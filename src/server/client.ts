@@ -48,6 +48,7 @@ export function readClient(params: InitializeParams, options: InitializationOpti
     diagnostics: {
       relatedInformation: (pulled?.relatedInformation ?? pushed?.relatedInformation) === true,
       codeDescription: (pulled?.codeDescriptionSupport ?? pushed?.codeDescriptionSupport) === true,
+      besideHovers: options.pictures !== undefined,
       tags: (pulled?.tagSupport ?? pushed?.tagSupport) !== undefined,
     },
     edits: {

@@ -34,6 +34,8 @@ export interface DiagnosticSupport {
   readonly relatedInformation: boolean;
   readonly codeDescription: boolean;
   readonly tags: boolean;
+  /** The client shows findings above hovers, which say of the verdict what it rests on: it is not said twice. */
+  readonly besideHovers?: boolean;
 }
 
 /**
@@ -66,6 +68,9 @@ export function diagnosticsOf(analysis: ServedAnalysis, support: DiagnosticSuppo
   return limited([...found.values()], locale);
 }
 
+/** Findings that say the verdict. */
+const VERDICTS: ReadonlySet<string> = new Set(["does-not-fit", "tight"]);
+
 function toDiagnostic(finding: ReportFinding, support: DiagnosticSupport): Diagnostic {
   const tag = TAGS.find(({ codes }) => codes.test(finding.code))?.tag;
   return {
@@ -76,7 +81,9 @@ function toDiagnostic(finding: ReportFinding, support: DiagnosticSupport): Diagn
     message: finding.message,
     ...(support.codeDescription && /^https:/.test(finding.help) ? { codeDescription: { href: finding.help } } : {}),
     ...(support.tags && tag !== undefined ? { tags: [tag] } : {}),
-    ...(support.relatedInformation ? relatedInformation(finding) : {}),
+    ...(support.relatedInformation && !(support.besideHovers === true && VERDICTS.has(finding.code))
+      ? relatedInformation(finding)
+      : {}),
   };
 }
 

@@ -49,7 +49,9 @@ const PALETTES: Readonly<Record<ThemeKind, Palette>> = {
 /** Size of the picture without and with a curve; hovers are at most 500 pixels wide and scroll from 250 on. */
 const WIDTH = 460;
 const BAR_HEIGHT = 44;
-const CURVE_HEIGHT = 76;
+const CURVE_HEIGHT = 66;
+/** A second line of long values. */
+const SECOND_LINE = 11;
 const BAR = { top: 2, height: 14 } as const;
 /** Parts named below the bar; the rest is in its colours alone. */
 const MOST_NAMED = 5;
@@ -66,7 +68,7 @@ function widthOf(text: string, size: number): number {
 /** The picture as an SVG document. */
 export function pictureSvg(picture: HoverPicture, theme: ThemeKind): string {
   const colours = PALETTES[theme];
-  const height = BAR_HEIGHT + (picture.curve === null ? 0 : CURVE_HEIGHT + 8);
+  const height = BAR_HEIGHT + (picture.curve === null ? 0 : CURVE_HEIGHT + (isLong(picture.curve) ? SECOND_LINE : 0));
   const body = [...bar(picture, colours), ...(picture.curve === null ? [] : curve(picture, picture.curve, colours))];
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui,-apple-system,Segoe UI,Ubuntu,Noto Sans CJK SC,sans-serif"><title>${xml(picture.alt)}</title>${body.join("")}</svg>`;
 }
@@ -135,9 +137,9 @@ function curve(
 ): string[] {
   const top = BAR_HEIGHT + 16;
   const height = 30;
-  const left = Math.min(120, widthOf(label, 11) + 14);
+  const left = leftOf(label);
   const most = Math.max(...points.map(({ bytes }) => bytes));
-  const step = (WIDTH - left) / Math.max(1, points.length);
+  const step = stepOf({ label, points });
   const x = (index: number): number => left + step * (index + 0.5);
   const y = (bytes: number): number => top + height - (bytes / most) * height;
   const line = points.map(
@@ -161,6 +163,19 @@ function curve(
 
 const FIT_COLOURS = { fits: "text", unknown: "text", tight: "warn", "does-not-fit": "bad" } as const;
 const FIT_SIGNS = { fits: "", unknown: "", tight: " ~", "does-not-fit": " ✗" } as const;
+
+function leftOf(label: string): number {
+  return Math.min(120, widthOf(label, 11) + 14);
+}
+
+function stepOf({ label, points }: NonNullable<HoverPicture["curve"]>): number {
+  return (WIDTH - leftOf(label)) / Math.max(1, points.length);
+}
+
+/** Whether some value takes two lines. */
+function isLong(curve: NonNullable<HoverPicture["curve"]>): boolean {
+  return curve.points.some(({ value }) => valueLines(value, stepOf(curve) - 4).length > 1);
+}
 
 /** A value in one line, or in two where it is wider than its place: parted at the sign nearest to its middle. */
 function valueLines(value: string, width: number): readonly string[] {

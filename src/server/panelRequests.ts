@@ -4,7 +4,7 @@ import type { AnalysisOptions, ServedAnalysis, ServedAnalyzer } from "../analysi
 import { explainLog } from "../analysis/explain/log";
 import { text as said } from "../analysis/messages";
 import type { FileAccess } from "../analysis/runtime";
-import type { ReportEdit } from "../core/report/schema";
+import type { ReportEdit, ReportRun } from "../core/report/schema";
 import { toolAnswer, triedValues } from "../core/report/tools";
 import type { Cancellation } from "./analyses";
 import { deviceGroups, lookUpDevice } from "./devices";
@@ -13,6 +13,7 @@ import { settleEdits } from "./pins";
 import {
   type CompareResult,
   type DevicesResult,
+  type EditedParams,
   type EditsResult,
   type ExplainParams,
   type ExplainResult,
@@ -25,14 +26,17 @@ import {
   type ReportResult,
   type RunParams,
   type SettleParams,
+  type SummaryResult,
+  type SweepResult,
   type ToolParams,
   type ToolReply,
+  type UriParams,
   type WhatIfParams,
   type WhatIfResult,
 } from "./protocol";
 import { safely } from "./safely";
 import type { Settings } from "./settings";
-import { mainRun, recognised } from "./status";
+import { mainRun, recognised, statusRun } from "./status";
 import { type Locale, type TextKey, text } from "./text";
 
 /** What the requests need of the server. */
@@ -80,6 +84,19 @@ export function registerPanelRequests(connection: Connection, context: RequestCo
       lines: context.inEditor((await (await restingAnalysis(context, params, token))?.compare?.(params.runId)) ?? null),
     })),
   );
+  connection.onRequest<SweepResult, void>(METHODS.sweep, (params: RunParams, token: CancellationToken) =>
+    safely<SweepResult>(log, "sweep", token, { sweep: null }, async () => ({
+      sweep: (await (await restingAnalysis(context, params, token))?.sweep?.(params.runId)) ?? null,
+    })),
+  );
+  connection.onRequest<WhatIfResult, void>(METHODS.edited, (params: EditedParams, token: CancellationToken) =>
+    safely<WhatIfResult>(log, "edited", token, { run: null }, async () => ({
+      run: (await (await context.analysis(params.uri, false, token))?.edited?.(params.runId, params.edits)) ?? null,
+    })),
+  );
+  connection.onRequest<SummaryResult, void>(METHODS.summary, (params: UriParams, token: CancellationToken) =>
+    safely<SummaryResult>(log, "summary", token, { runs: [] }, () => summary(context, params, token)),
+  );
   connection.onRequest<EditsResult, void>(METHODS.whatIfEdits, (params: WhatIfParams, token: CancellationToken) =>
     safely<EditsResult>(log, "what-if edits", token, failed("planGone"), () => whatIfEdits(context, params, token)),
   );
@@ -111,6 +128,18 @@ export function registerPanelRequests(connection: Connection, context: RequestCo
         lookUpDevice(params.text),
       ),
   );
+}
+
+/** The runs that a file is the config of, in a line each. */
+async function summary(context: RequestContext, { uri }: UriParams, token: Cancellation): Promise<SummaryResult> {
+  const analysis = await context.analysis(uri, false, token);
+  if (analysis === undefined) return { runs: [] };
+  const isOwn = ({ documents }: ReportRun) => documents[0] === analysis.uri;
+  // A part of another file's run is no run of its own.
+  const isPart = analysis.runs.some((run) => !isOwn(run));
+  const own = analysis.runs.filter((run) => isOwn(run) && (run.perDevice !== null || !isPart));
+  const [error] = analysis.report.errors;
+  return { runs: own.map(statusRun), ...(error === undefined ? {} : { error: error.message }) };
 }
 
 /** The analysis once its document is not being typed in; undefined when cancelled. */

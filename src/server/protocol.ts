@@ -8,7 +8,15 @@
  */
 
 import type { Explanation } from "../analysis/explain/explain";
-import type { Range, Report, ReportCompared, ReportEdit, ReportGuide, ReportRun } from "../core/report/schema";
+import type {
+  Range,
+  Report,
+  ReportCompared,
+  ReportEdit,
+  ReportGuide,
+  ReportRun,
+  ReportSweep,
+} from "../core/report/schema";
 import type { ToolInput, ToolName } from "../core/report/tools";
 import type { LocalCard } from "../terms/local-card";
 
@@ -24,6 +32,12 @@ export const METHODS = {
   guide: "vramlens/guide",
   /** Client → server, request. {@link RunParams} → {@link CompareResult}. A run on other cards, slices and numbers. */
   compare: "vramlens/compare",
+  /** Client → server, request. {@link RunParams} → {@link SweepResult}. The peak over micro-batch and length. */
+  sweep: "vramlens/sweep",
+  /** Client → server, request. {@link EditedParams} → {@link WhatIfResult}. A run as its files would be with edits. */
+  edited: "vramlens/edited",
+  /** Client → server, request. {@link UriParams} → {@link SummaryResult}. The runs of a file in a line each. */
+  summary: "vramlens/summary",
   /** Client → server, request. {@link WhatIfParams} → {@link EditsResult}. Edits that write what a what-if tried. */
   whatIfEdits: "vramlens/whatIfEdits",
   /** Client → server, request. {@link PlanEditsParams} → {@link EditsResult}. Edits of one plan, for preview or apply. */
@@ -182,6 +196,22 @@ export interface ExplainResult {
   readonly locale: string;
 }
 
+export interface SweepResult {
+  /** null: the run is gone, has no length, or nothing is known of it. */
+  readonly sweep: ReportSweep | null;
+}
+
+export interface EditedParams extends RunParams {
+  readonly edits: readonly ReportEdit[];
+}
+
+export interface SummaryResult {
+  /** Empty: no training config, or it could not be read. */
+  readonly runs: readonly StatusRun[];
+  /** Why it could not be read. */
+  readonly error?: string;
+}
+
 export interface PlanEditsParams extends UriParams {
   readonly runId: string;
   readonly planIndex: number;
@@ -307,6 +337,9 @@ export type HostToPage =
   /** Answers to the page's questions of the same name; null when there is nothing to say. */
   | { readonly type: "guide"; readonly runId: string; readonly guide: ReportGuide | null }
   | { readonly type: "compare"; readonly runId: string; readonly lines: readonly ReportCompared[] | null }
+  | { readonly type: "sweep"; readonly runId: string; readonly sweep: ReportSweep | null }
+  /** The run to stand beside the shown one, and what it is. */
+  | { readonly type: "against"; readonly runId: string; readonly label: string; readonly run: ReportRun }
   /** The cards of this machine, as the vendor's tool reports them now. */
   | { readonly type: "localCards"; readonly cards: readonly LocalCard[] }
   /** The file cannot be read as it is: the report shown is the last good one. */
@@ -337,7 +370,9 @@ export type PageToHost =
       readonly set: Readonly<Record<string, string>>;
     }
   /** Asks for the plan in stages and the limits, or for the comparison of cards, of a run as the files say it. */
-  | { readonly type: "guide" | "compare"; readonly runId: string }
+  | { readonly type: "guide" | "compare" | "sweep"; readonly runId: string }
+  /** Asks what to put beside the run: another config, the last commit, a plan; answered by `against`, if at all. */
+  | { readonly type: "against"; readonly runId: string }
   /** The person wants to see the cards of this machine: the vendor's tool is started, which nothing else does. */
   | { readonly type: "localCards" }
   | { readonly type: "applyPlan"; readonly runId: string; readonly planIndex: number; readonly title: string }

@@ -43,7 +43,8 @@ export function statusOf(uri: string, analysis: ServedAnalysis, last: StatusRun 
   return { uri, state: "ready", because: reason.because, run: run === undefined ? null : statusRun(run) };
 }
 
-function statusRun(run: ReportRun): StatusRun {
+/** A run in a line. */
+export function statusRun(run: ReportRun): StatusRun {
   const parts = (run.perDevice?.components ?? []).map(({ kind, bytes }) => ({ kind, bytes }));
   return {
     id: run.id,

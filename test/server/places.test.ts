@@ -4,7 +4,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CodeAction, CompletionItem } from "vscode-languageserver/node";
 import { createAnalyzer } from "../../src/analysis";
-import { CLIENT_COMMANDS } from "../../src/server/protocol";
+import {
+  CLIENT_COMMANDS,
+  METHODS,
+  type SummaryResult,
+  type SweepResult,
+  type WhatIfResult,
+} from "../../src/server/protocol";
 import { memoryRuntime, uri } from "../analysis/memory-runtime";
 import { connect, type TestClient, VSCODE } from "./client";
 
@@ -105,6 +111,27 @@ describe("places", () => {
     const pin = (await config.actions()).find(({ command }) => command?.command === CLIENT_COMMANDS.pin);
     assert.equal(pin?.command?.arguments?.[1], "device.count");
     assert.match(String(pin?.command?.arguments?.[2]), /^\d+$/);
+  });
+
+  it("draws two settings at once, and puts the run beside itself with edits", async () => {
+    const at = uri("zero/train.json");
+    await client.open(at, FILES["zero/train.json"] ?? "", "json").catch(() => {});
+    const params = { uri: at, runId: "zero/train.json" };
+    const { sweep } = await client.rpc.sendRequest<SweepResult>(METHODS.sweep, params);
+    assert.ok(sweep !== null && sweep.columns.values.includes("2") && sweep.rows.values.length >= 4);
+    const here =
+      sweep.cells[sweep.rows.values.indexOf(sweep.rows.now)]?.[sweep.columns.values.indexOf(sweep.columns.now)];
+    const { runs } = await client.rpc.sendRequest<SummaryResult>(METHODS.summary, { uri: at });
+    assert.equal(runs.length, 1);
+    assert.equal(here?.usedPeakBytes, runs[0]?.usedPeakBytes);
+    const lines = (FILES["zero/train.json"] ?? "").split("\n");
+    const line = lines.findIndex((one) => one.includes("per_device_train_batch_size"));
+    const character = (lines[line] ?? "").lastIndexOf("2");
+    const range = { start: { line, character }, end: { line, character: character + 1 } };
+    const edits = [{ uri: at, range, newText: "1" }];
+    const { run } = await client.rpc.sendRequest<WhatIfResult>(METHODS.edited, { ...params, edits });
+    assert.ok((run?.perDevice?.usedPeakBytes ?? 0) < (here?.usedPeakBytes ?? 0));
+    assert.deepEqual(await client.rpc.sendRequest(METHODS.summary, { uri: uri("zero/ds_zero3.json") }), { runs: [] });
   });
 
   it("marks where a file breaks, once, and keeps the last good verdict as such", async () => {

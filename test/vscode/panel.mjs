@@ -105,6 +105,41 @@ export const PANEL = [
     },
   },
   {
+    name: "batch by length is drawn, and a place of the map is tried",
+    run: async (workbench, pictures) => {
+      const panel = await workbench.webview("h1.verdict");
+      await panel.getByRole("button", { name: /^Draw the peak/ }).click();
+      const map = panel.locator("table.sweep");
+      await map.waitFor();
+      await map.scrollIntoViewIfNeeded();
+      assert.deepEqual(await accessibilityProblems(panel), []);
+      await workbench.screenshot(join(pictures, "panel-sweep.png"));
+      await map
+        .getByRole("button", { name: /^Batch 4, 1,?024 tokens/ })
+        .click()
+        .catch(async () => {
+          await map
+            .getByRole("button", { name: /^Batch 4, / })
+            .first()
+            .click();
+        });
+      await eventually("the tried values", async () => /What if/.test(await heading(panel)));
+      await panel.getByRole("button", { name: "Reset" }).click();
+      await eventually("the file's values", async () => !/What if/.test(await heading(panel)));
+    },
+  },
+  {
+    name: "all runs of the workspace are checked on demand",
+    run: async (workbench, pictures) => {
+      await workbench.command("VRAM Lens: Check All Configs of the Workspace");
+      const tree = workbench.page.locator(".pane", { hasText: "Training Runs" }).last();
+      await workbench.command("Explorer: Focus on Training Runs View");
+      await tree.getByText("gpt2-scratch/train.yaml").waitFor({ timeout: 60_000 });
+      await eventually("four runs", async () => (await tree.locator(".monaco-list-row").count()) >= 4);
+      await workbench.screenshot(join(pictures, "tree.png"));
+    },
+  },
+  {
     name: "cards are compared on request",
     run: async (workbench, pictures) => {
       const panel = await workbench.webview("h1.verdict");

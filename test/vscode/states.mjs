@@ -39,11 +39,11 @@ export const STATES = [
       await openConfig(workbench, folder, "no-gpu", { "train.yaml": TRAIN, ".vramlens.yaml": pins });
       await workbench.command("VRAM Lens: Open Panel");
       const panel = await workbench.webview("h1.verdict");
-      await panel.getByRole("heading", { name: "No GPU chosen" }).waitFor();
+      await panel.getByRole("heading", { name: "Which GPU?" }).waitFor();
       await panel.getByRole("img", { name: /Peak memory by component/ }).waitFor();
       assert.deepEqual(await accessibilityProblems(panel), []);
       await workbench.screenshot(join(pictures, "state-no-gpu.png"));
-      await panel.getByRole("region", { name: "No GPU chosen" }).getByRole("button", { name: "Choose GPU" }).click();
+      await panel.getByRole("region", { name: "Which GPU?" }).getByRole("button", { name: "Choose GPU" }).click();
       await workbench.page.locator(".quick-input-widget").getByText("Custom size or name").waitFor();
       await workbench.page.keyboard.press("Escape");
     },

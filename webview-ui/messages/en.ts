@@ -32,8 +32,6 @@ export const en = {
 
   "bar.title": "Peak on one GPU",
   "bar.label": "Peak memory by component: {parts}",
-  "bar.band": "likely {low} to {high} GiB",
-  "bar.peakIn": "peak in {phase}",
   "bar.usable": "usable {size}",
   "bar.file": "file {size}",
   "bar.over": "{size} over",
@@ -177,6 +175,21 @@ export const en = {
   "limits.deviceSize": "{name} ({size} GiB)",
   "limits.note": "Each alone, everything else as it is.",
 
+  "sweep.title": "Batch by length",
+  "sweep.ask": "Draw the peak over micro-batch and length",
+  "sweep.busy": "Drawing",
+  "sweep.none": "No map for this run.",
+  "sweep.corner": "Tokens \\ batch",
+  "sweep.cell": "Batch {batch}, {length} tokens: {size} GiB",
+  "sweep.over": "Batch {batch}, {length} tokens: {size} GiB, does not fit",
+  "sweep.hint": "The line is where it stops to fit. A place tries both values.",
+  "against.title": "Side by side",
+  "against.ask": "Compare with another file, the last commit or a plan",
+  "against.other": "Compare with something else",
+  "against.close": "Close",
+  "against.this": "This",
+  "against.change": "Change",
+
   "devices.choose": "Check against {name}",
   "devices.title": "Compare cards",
   "devices.name": "GPU",
@@ -260,7 +273,7 @@ export const en = {
   "empty.unknownModel.hint":
     "Point to the directory with its config.json, or give a name of the catalogue such as Qwen/Qwen3-8B.",
   "empty.noEstimate": "No estimate for this run",
-  "empty.noDevice": "No GPU chosen",
+  "empty.noDevice": "Which GPU?",
   "empty.noDevice.hint": "The peak is known; the card is not. Choose one to get a verdict and plans.",
 
   "live.total": "{verdict}, {size} GiB",

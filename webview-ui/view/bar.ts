@@ -3,7 +3,7 @@ import type { ReportRun } from "../../src/core/report/schema";
 import { h, type PageNode } from "../dom/node";
 import { type BarLayout, layoutBar, usableBytes } from "../model/bar";
 import { gib, gibUnit } from "../model/format";
-import { kindName, phaseName, type View } from "./context";
+import { kindName, type View } from "./context";
 
 /** Height of the bar in pixels; the marks reach below it. */
 const BAR = 34;
@@ -78,12 +78,6 @@ export function barView({ t }: View, run: ReportRun, compareBytes: number | null
       h(
         "p.facts",
         null,
-        h("span", null, t("bar.peakIn", { phase: phaseName(t, device.peakPhase) })),
-        h(
-          "span",
-          null,
-          t("bar.band", { low: gib(device.band.lowBytes, t.locale), high: gib(device.band.highBytes, t.locale) }),
-        ),
         run.time === null ? null : h("span", null, timeLine(run.time, t)),
         run.time?.demands?.map((demand) => h("span", { key: demand.road }, demandLine(demand, t))) ?? null,
       ),

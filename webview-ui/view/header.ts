@@ -26,7 +26,12 @@ export function headerView(view: View, onExport: (kind: ExportKind) => void): Pa
     toolbarView(view, base, onExport),
     state.broken === null
       ? null
-      : h("p.broken", { key: "broken", attrs: { role: "status" } }, icon("warn"), t("top.broken", { because: state.broken })),
+      : h(
+          "p.broken",
+          { key: "broken", attrs: { role: "status" } },
+          icon("warn"),
+          t("top.broken", { because: state.broken }),
+        ),
     h(
       `h1.verdict.${headline.tone}`,
       null,

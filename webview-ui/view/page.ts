@@ -4,6 +4,7 @@ import type { MessageKey } from "../messages";
 import { deltaGib, gib } from "../model/format";
 import { headlineOf } from "../model/headline";
 import { baseRun, isTrying, reportOf, type State, shownRun } from "../state";
+import { againstView } from "./against";
 import { assumptionsView } from "./assumptions";
 import { breakdownView } from "./breakdown";
 import { cardsView } from "./compared";
@@ -16,6 +17,7 @@ import { limitsView, stagesView } from "./guide";
 import { headerView } from "./header";
 import { icon } from "./icons";
 import { plansView } from "./plans";
+import { sweepView } from "./sweep";
 import { timelineView } from "./timeline";
 import { whatIfView } from "./whatif";
 
@@ -75,6 +77,8 @@ function mainView(view: View, state: State): PageNode {
     estimated ? section("timeline", title("timeline.title"), timelineView(view, run)) : null,
     estimated ? section("breakdown", title("breakdown.title"), breakdownView(view, run)) : null,
     section("limits", title("limits.title"), limitsView(view, base, guide)),
+    section("sweep", title("sweep.title"), sweepView(view, base)),
+    section("against", title("against.title"), againstView(view, base)),
     section("devices", title("devices.title"), cardsView(view, run, base)),
     section("host", title("host.title"), hostView(view, run)),
     !estimated && assumed.length === 0

@@ -104,6 +104,19 @@ export const comparedSchema = z.object({
   relativeSpeed: z.number().nullable(),
 });
 
+/** The used peak over two settings at once; null where there is no estimate. */
+export const sweepSchema = z.object({
+  /** Settings by canonical name with the values tried, the present ones among them; columns and rows. */
+  columns: z.object({ name: z.string(), values: z.array(z.string()), now: z.string() }),
+  rows: z.object({ name: z.string(), values: z.array(z.string()), now: z.string() }),
+  /** By row, then by column. */
+  cells: z.array(
+    z.array(
+      z.object({ usedPeakBytes: bytes, verdict: z.enum(["fits", "tight", "does-not-fit", "unknown"]) }).nullable(),
+    ),
+  ),
+});
+
 export const guideSchema = z.object({ stages: z.array(stageSchema), limits: limitsSchema });
 
 const assumptionSchema = z.object({ id: z.string(), what: z.string(), settleWith: z.string(), effectBytes: bytes });
@@ -259,6 +272,7 @@ export type ReportPlan = z.infer<typeof planSchema>;
 export type ReportStage = z.infer<typeof stageSchema>;
 export type ReportGuide = z.infer<typeof guideSchema>;
 export type ReportCompared = z.infer<typeof comparedSchema>;
+export type ReportSweep = z.infer<typeof sweepSchema>;
 export type ReportAssumption = z.infer<typeof assumptionSchema>;
 export type ReportRun = z.infer<typeof runSchema>;
 export type Report = z.infer<typeof reportSchema>;

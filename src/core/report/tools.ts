@@ -1,31 +1,14 @@
 /**
- * The tools that language models get, of the editor and of the model-context server alike: one schema of what is asked, one
- * answer of at most {@link LARGEST_ANSWER} characters, made from the report alone.
+ * The tools that language models get, of the editor and of the model-context server alike: one answer of at most
+ * {@link LARGEST_ANSWER} characters, made from the report alone. What is asked is in `tool-schema.ts`.
  */
-import * as z from "zod";
 import type { Report, ReportPlan, ReportRun } from "./schema";
+import type { ToolInput } from "./tool-schema";
+
+export type { ToolInput };
 
 /** A model pays for every token; the rest is one command away. */
 export const LARGEST_ANSWER = 4000;
-
-const DEVICE =
-  "GPU by name (RTX 4090, A100-80GB), several (8xH100), a slice (H100 MIG 3g.40gb), a cloud machine (p4d.24xlarge) or a size (24GB). Default: what the files and settings name.";
-
-/** What is asked of both tools. */
-export const toolInput = z.object({
-  path: z
-    .string()
-    .min(1)
-    .describe("Training config (YAML, JSON, TOML, shell script, Python, notebook), or a folder of them"),
-  device: z.string().optional().describe(DEVICE),
-  devices: z.number().int().positive().optional().describe("Number of GPUs when nothing else says it"),
-  set: z
-    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-    .optional()
-    .describe("Values to try instead of the files', by key: { micro_batch_size: 4 }. Nothing is written."),
-});
-
-export type ToolInput = z.infer<typeof toolInput>;
 
 /** What the tools are called, and what a model is told of them. */
 export const TOOLS = {
@@ -36,12 +19,6 @@ export const TOOLS = {
 } as const;
 
 export type ToolName = keyof typeof TOOLS;
-
-/** JSON Schema of what is asked, as the manifest and the server list it. */
-export function toolInputSchema(): object {
-  const { $schema: _dialect, ...schema } = z.toJSONSchema(toolInput, { io: "input" }) as Record<string, unknown>;
-  return schema;
-}
 
 /** Values to try, as the analysis takes them. */
 export function triedValues({ set }: Pick<ToolInput, "set">): Readonly<Record<string, string>> {

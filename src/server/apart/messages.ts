@@ -14,6 +14,8 @@ export type Question =
   | "whatIf"
   | "guide"
   | "compare"
+  | "sweep"
+  | "edited"
   | "explain"
   | "whatIfEdits";
 

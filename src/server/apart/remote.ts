@@ -327,6 +327,14 @@ class RemoteAnalysis implements ServedAnalysis {
     return ((await this.ask("compare", given)) ?? null) as ReturnType<NonNullable<DocumentAnalysis["compare"]>>;
   }
 
+  async sweep(...given: Parameters<NonNullable<DocumentAnalysis["sweep"]>>) {
+    return ((await this.ask("sweep", given)) ?? null) as ReturnType<NonNullable<DocumentAnalysis["sweep"]>>;
+  }
+
+  async edited(...given: Parameters<NonNullable<DocumentAnalysis["edited"]>>) {
+    return ((await this.ask("edited", given)) ?? null) as Awaited<ReturnType<NonNullable<DocumentAnalysis["edited"]>>>;
+  }
+
   async explain(...given: Parameters<NonNullable<DocumentAnalysis["explain"]>>) {
     return ((await this.ask("explain", given)) ?? null) as ReturnType<NonNullable<DocumentAnalysis["explain"]>>;
   }

@@ -1,0 +1,148 @@
+/**
+ * All runs of the workspace with their verdicts, in the explorer. What is open is there by itself; everything else comes when a
+ * person asks for a check of all, as reading a whole workspace is nothing an editor should do unasked.
+ */
+import * as vscode from "vscode";
+import { METHODS, type StatusRun, type SummaryResult, type UriParams } from "../server/protocol";
+import { labelOf } from "./documents";
+import type { Session } from "./session";
+import { HEAD_LINES, mayBeConfig } from "./sniff";
+
+const VIEW = "vramlens.runs";
+const FILES = "**/*.{yaml,yml,json,jsonc,json5,hjson,toml,py,sh,slurm,sbatch,ipynb}";
+const SKIPPED = "**/{node_modules,__pycache__,dist,venv,.venv,site-packages,wandb,checkpoints}/**";
+const MOST_FILES = 5000;
+/** Largest file that is looked into, bytes. */
+const LARGEST = 1024 * 1024;
+/** Language by ending, as the cheap look knows them. */
+const LANGUAGES: Readonly<Record<string, string>> = Object.assign(Object.create(null), {
+  yaml: "yaml",
+  yml: "yaml",
+  json: "json",
+  jsonc: "jsonc",
+  json5: "json5",
+  hjson: "hjson",
+  toml: "toml",
+  py: "python",
+  ipynb: "python",
+  sh: "shellscript",
+  slurm: "shellscript",
+  sbatch: "shellscript",
+});
+
+/** One run of one file. */
+interface Entry {
+  readonly uri: vscode.Uri;
+  readonly run: StatusRun;
+}
+
+/** Worst first, as those want something done. */
+const ORDER: readonly StatusRun["verdict"][] = ["does-not-fit", "tight", "unknown", "fits"];
+
+class RunsTree implements vscode.TreeDataProvider<Entry> {
+  private readonly emitter = new vscode.EventEmitter<undefined>();
+  readonly onDidChangeTreeData = this.emitter.event;
+  /** Runs by file. */
+  private readonly runs = new Map<string, readonly Entry[]>();
+
+  constructor(session: Session) {
+    session.onStatus(({ uri, state, run }) => {
+      const at = vscode.Uri.parse(uri);
+      if (state === "ready" && run !== null && run.usedPeakBytes !== null) this.put(at, [run]);
+      else if (state === "not-recognised" || state === "off") this.put(at, []);
+    });
+  }
+
+  put(uri: vscode.Uri, runs: readonly StatusRun[]): void {
+    if (runs.length === 0) this.runs.delete(uri.toString());
+    else
+      this.runs.set(
+        uri.toString(),
+        runs.map((run) => ({ uri, run })),
+      );
+    this.emitter.fire(undefined);
+  }
+
+  clear(): void {
+    this.runs.clear();
+    this.emitter.fire(undefined);
+  }
+
+  getChildren(entry?: Entry): Entry[] {
+    if (entry !== undefined) return [];
+    const rank = ({ run }: Entry) => ORDER.indexOf(run.verdict);
+    return [...this.runs.values()]
+      .flat()
+      .sort((a, b) => rank(a) - rank(b) || (labelOf(a.uri) < labelOf(b.uri) ? -1 : 1));
+  }
+
+  getTreeItem({ uri, run }: Entry): vscode.TreeItem {
+    const { statement } = run;
+    const item = new vscode.TreeItem(labelOf(uri), vscode.TreeItemCollapsibleState.None);
+    const said = [statement.verdict, statement.detail].filter((part) => part !== "").join(" · ");
+    item.description = statement.short === "" ? statement.verdict : `${statement.short} · ${statement.verdict}`;
+    item.tooltip = said;
+    item.iconPath = ICONS[run.verdict];
+    item.accessibilityInformation = { label: `${labelOf(uri)}: ${said}` };
+    item.command = { command: "vscode.open", title: labelOf(uri), arguments: [uri] };
+    item.contextValue = "run";
+    return item;
+  }
+}
+
+const ICONS: Readonly<Record<StatusRun["verdict"], vscode.ThemeIcon>> = {
+  "does-not-fit": new vscode.ThemeIcon("error", new vscode.ThemeColor("testing.iconFailed")),
+  tight: new vscode.ThemeIcon("warning", new vscode.ThemeColor("editorWarning.foreground")),
+  fits: new vscode.ThemeIcon("pass", new vscode.ThemeColor("testing.iconPassed")),
+  unknown: new vscode.ThemeIcon("question"),
+};
+
+/** The view and what checks the whole workspace for it. */
+export interface Runs extends vscode.Disposable {
+  checkAll(): Promise<void>;
+}
+
+export function createRunsTree(session: Session): Runs {
+  const tree = new RunsTree(session);
+  const view = vscode.window.createTreeView(VIEW, { treeDataProvider: tree });
+  const { t } = vscode.l10n;
+  const checkAll = async (): Promise<void> => {
+    await vscode.window.withProgress(
+      { location: { viewId: VIEW }, title: t("Checking training configs"), cancellable: false },
+      () =>
+        vscode.window.withProgress(
+          { location: vscode.ProgressLocation.Notification, title: t("Checking training configs"), cancellable: true },
+          async (progress, token) => {
+            const files = await vscode.workspace.findFiles(FILES, SKIPPED, MOST_FILES, token);
+            tree.clear();
+            let done = 0;
+            let found = 0;
+            for (const uri of files) {
+              if (token.isCancellationRequested) return;
+              progress.report({
+                increment: 100 / files.length,
+                message: t("{0} of {1}, {2} runs", ++done, files.length, found),
+              });
+              if (!(await isWorthIt(uri))) continue;
+              const params: UriParams = { uri: uri.toString() };
+              const { runs } = await session.request<SummaryResult>(METHODS.summary, params, token);
+              found += runs.length;
+              if (runs.length > 0) tree.put(uri, runs);
+            }
+            view.message = t("{0} runs in {1} files", found, files.length);
+          },
+        ),
+    );
+  };
+  return { checkAll, dispose: () => view.dispose() };
+}
+
+/** The cheap look at a file that is not open. */
+async function isWorthIt(uri: vscode.Uri): Promise<boolean> {
+  const languageId = LANGUAGES[uri.path.slice(uri.path.lastIndexOf(".") + 1).toLowerCase()];
+  if (languageId === undefined) return false;
+  const stat = await Promise.resolve(vscode.workspace.fs.stat(uri)).catch(() => undefined);
+  if (stat === undefined || stat.size > LARGEST) return false;
+  const text = new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
+  return mayBeConfig({ path: uri.path, languageId, head: () => text.split("\n", HEAD_LINES).join("\n") });
+}
