@@ -118,7 +118,8 @@ describe("places", () => {
     await client.open(at, FILES["zero/train.json"] ?? "", "json").catch(() => {});
     const params = { uri: at, runId: "zero/train.json" };
     const { sweep } = await client.rpc.sendRequest<SweepResult>(METHODS.sweep, params);
-    assert.ok(sweep !== null && sweep.columns.values.includes("2") && sweep.rows.values.length >= 4);
+    assert.ok(sweep !== null);
+    assert.ok(sweep.columns.values.includes("2") && sweep.rows.values.length >= 4);
     const here =
       sweep.cells[sweep.rows.values.indexOf(sweep.rows.now)]?.[sweep.columns.values.indexOf(sweep.columns.now)];
     const { runs } = await client.rpc.sendRequest<SummaryResult>(METHODS.summary, { uri: at });
