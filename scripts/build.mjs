@@ -24,6 +24,7 @@ const page = { platform: "browser", target: "es2022", format: "esm" };
 const ENTRIES = [
   { in: "src/cli/main.ts", out: "cli.js", options: { ...node, banner: { js: "#!/usr/bin/env node" } }, program: true },
   { in: "src/mcp/main.ts", out: "mcp.js", options: { ...node, banner: { js: "#!/usr/bin/env node" } }, program: true },
+  { in: "src/cli/api.ts", out: "api.js", options: node },
   // One program for Node and for browsers, loaded as a thread or, where there are none, into the server's own.
   {
     in: "src/server/apart/worker.ts",

@@ -7,6 +7,8 @@ import type { FileAccess } from "./runtime";
 export interface Input {
   readonly uri: string;
   readonly shown: string;
+  /** A file that is no training config is left out without a word. */
+  readonly onlyConfigs?: boolean;
 }
 
 type ReportError = Report["errors"][number];
@@ -73,7 +75,7 @@ export async function collect(
   const documents = new Set<string>();
   const asked = new Set<string>();
   const skipped: Discovery["skipped"][number][] = [];
-  for (const { uri, shown } of inputs) {
+  for (const { uri, shown, onlyConfigs } of inputs) {
     const stat = await files.stat(uri);
     if (stat === undefined) {
       errors.push({ uri, message: `${shown}: no such file or folder` });
@@ -81,7 +83,7 @@ export async function collect(
     }
     if (stat.type === "file") {
       documents.add(uri);
-      asked.add(uri);
+      if (onlyConfigs !== true) asked.add(uri);
       continue;
     }
     const found = await analyzer.discover(uri, options.locale);

@@ -23,6 +23,8 @@ export interface Request {
   readonly failOn: FailOn;
   /** A file of a folder that could not be read fails the check. */
   readonly strict: boolean;
+  /** Named files that are no training configs are left out, as a hook names whatever changed. */
+  readonly onlyConfigs: boolean;
   readonly allow: Allow;
   readonly locale: string | undefined;
 }
@@ -93,6 +95,12 @@ const OPTIONS: readonly Option[] = [
     value: "",
     commands: ["check"],
     help: "exit 2 when a folder has a config that cannot be read",
+  },
+  {
+    name: "--only-configs",
+    value: "",
+    commands: ["check"],
+    help: "leave out named files that are no training configs (for hooks)",
   },
   {
     name: "--locale",
@@ -188,6 +196,7 @@ export function parseArguments(argv: readonly string[]): Parsed {
       format: (values.get("--format") ?? "text") as Format,
       failOn: (values.get("--fail-on") ?? "error") as FailOn,
       strict: values.has("--strict"),
+      onlyConfigs: values.has("--only-configs"),
       allow: {
         keepGlobalBatch: !values.has("--free-global-batch"),
         keepNumerics: values.has("--keep-numerics"),

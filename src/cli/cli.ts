@@ -94,7 +94,8 @@ async function reportOn(request: Request, runtime: Runtime, io: Io, parts: Parts
   };
   const early = requestComplaint(options);
   if (early !== null) return misused(complaintText(early), io);
-  const inputs = request.paths.map((path) => ({ uri: uriOf(resolve(io.cwd, path)), shown: path }));
+  const { onlyConfigs } = request;
+  const inputs = request.paths.map((path) => ({ uri: uriOf(resolve(io.cwd, path)), shown: path, onlyConfigs }));
   const report = await collect(parts.createAnalyzer(runtime), runtime.files, inputs, options, io.version, io.progress);
   const late = unusedComplaint(request.set, report.runs);
   if (late !== null) return misused(complaintText(late), io);

@@ -76,7 +76,7 @@ export const STATES = [
       await workbench.page.mouse.click(box.x + 2, box.y + box.height / 2);
       await workbench.page.keyboard.type("[{");
       await eventually("the squiggle", async () => (await workbench.squiggles()) > 0);
-      assert.match(await panel.locator("h1").innerText(), /^Needs \d/);
+      assert.match(await panel.locator("h1").innerText(), /^No GPU chosen \d/);
       assert.deepEqual(await accessibilityProblems(panel), []);
       await workbench.screenshot(join(pictures, "state-broken.png"));
     },

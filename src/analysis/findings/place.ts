@@ -1,5 +1,6 @@
 /** Problems as findings of the report: words, places, severities as configured, suppressed ones left out. */
 import type { ReportFinding } from "../../core/report/schema";
+import { HOME } from "../../terms/address";
 import type { AnalysisOptions } from "../analyzer";
 import type { RunInputs } from "../inputs";
 import { type Locale, text } from "../messages";
@@ -8,7 +9,7 @@ import type { Problem } from "../problems";
 import type { LoadedDocument } from "../store";
 
 /** Where the page of a code is. */
-const HELP_BASE = "https://vram-lens.github.io/vram-lens/findings/";
+const HELP_BASE = `${HOME}findings/`;
 
 export function toFindings(
   problems: readonly Problem[],
