@@ -63,9 +63,16 @@ describe("readme", () => {
           `\`${JSON.stringify(value.default)}\``,
           say(value.markdownDescription ?? value.description ?? ""),
         ]);
-      const commands = (manifest.commands as readonly { readonly category: string; readonly title: string }[]).map(
-        (one) => [`${say(one.category)}: ${say(one.title)}`],
+      const hidden = new Set(
+        (manifest.menus.commandPalette as readonly { readonly command: string; readonly when: string }[])
+          .filter(({ when }) => when === "false")
+          .map(({ command }) => command),
       );
+      const commands = (
+        manifest.commands as readonly { readonly command: string; readonly category: string; readonly title: string }[]
+      )
+        .filter((one) => !hidden.has(one.command))
+        .map((one) => [`${say(one.category)}: ${say(one.title)}`]);
       const path = join(root, file);
       const before = readFileSync(path, "utf8");
       let after = replaceBlock(before, "settings", table([setting, fallback, does], settings));
