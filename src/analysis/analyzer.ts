@@ -27,6 +27,8 @@ export interface AnalysisOptions {
   readonly defaultDevice?: string | undefined;
   /** Number of devices when nothing else says it. */
   readonly deviceCount?: number | undefined;
+  /** Whether receipts of the card say what context and libraries take (default true). */
+  readonly learns?: boolean | undefined;
   /** Overrides by canonical name or format key (`--set micro_batch_size=4`). */
   readonly set?: Readonly<Record<string, string>> | undefined;
   /** Severity by finding code; `off` removes it. */

@@ -30,6 +30,7 @@ import { plannedModel, startedPlans } from "./nnunet";
 import { isOutside, isRefused } from "./outside";
 import type { Problem } from "./problems";
 import { readAlike, readProgram, type StartedProgram, startedProgram } from "./program";
+import { type FoundReceipt, findReceipts } from "./receipts";
 import type { Runtime } from "./runtime";
 import { type Layer, located, type Setting, Settings } from "./settings";
 import type { DocumentStore, LoadedDocument } from "./store";
@@ -79,6 +80,8 @@ export interface RunInputs {
   readonly workspaceFolder: string | undefined;
   /** Documents of the run outside of its workspace folder, in a workspace: nothing of them is quoted. */
   readonly outside: readonly LoadedDocument[];
+  /** What was measured in the folders of the run; absent where nothing was. */
+  readonly receipts?: readonly FoundReceipt[];
   /** Other documents use this one: what it leaves open is theirs to fill. */
   readonly used?: boolean;
 }
@@ -310,6 +313,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
   const beside = await Promise.all([...companions.values()].map((one) => ownGraphs(one, context)));
   const graphs =
     trained && beside.length > 0 ? { ...trained, beside: beside.filter((one) => one !== undefined) } : trained;
+  const receipts = await findReceipts(folders, store, dependencies);
   return {
     main,
     format,
@@ -326,6 +330,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
     problems: [...problems, ...(pinned?.problems ?? [])],
     dependencies,
     workspaceFolder,
+    ...(receipts.length === 0 ? {} : { receipts }),
     outside: documents.filter(({ uri }) => uri !== main.uri && isOutside(uri, workspaceFolder, runtime)),
   };
 }

@@ -15,6 +15,7 @@ import type { RunInputs } from "./inputs";
 import { hostLimitOf } from "./levers/allowed";
 import { type Locale, size, text } from "./messages";
 import { withholding } from "./outside";
+import { measurementOf } from "./receipts";
 import type { Resolution, Resolved, Supposition } from "./resolve";
 import type { Variant } from "./run-analysis";
 import { countOf, fitsOn, statementOf } from "./statement";
@@ -81,6 +82,8 @@ export function assembleRun(parts: ReportParts): ReportRun {
   const hostLimit = resolution.run === null ? null : hostLimitOf(resolution, resolution.run);
   const uncounted = uncountedKeys(inputs);
   const documents = [...new Set(inputs.documents.map((document) => document.uri))];
+  const settings = reportedSettings(inputs, resolution);
+  const measured = measurementOf(inputs.receipts ?? [], documents, settings, estimate);
   return {
     id: idOf(inputs),
     documents,
@@ -102,7 +105,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
       count: countOf(resolution),
       source: resolution.device.source,
     },
-    settings: reportedSettings(inputs, resolution),
+    settings,
     perDevice:
       estimate === undefined
         ? null
@@ -124,6 +127,7 @@ export function assembleRun(parts: ReportParts): ReportRun {
             ...(estimate.cacheBytes === undefined ? {} : { keyValueCacheBytes: estimate.cacheBytes }),
             timeline: estimate.timeline.map((point) => ({ ...point })),
           },
+    ...(measured === null ? {} : { measured }),
     host: {
       ...(estimate === undefined ? { pinnedBytes: 0, pageableBytes: 0, nvmeBytes: 0 } : estimate.host),
       ...(hostLimit === null ? {} : { limitBytes: hostLimit }),
@@ -197,7 +201,7 @@ function modelOf(inputs: RunInputs): Pick<TrainingRun["model"], "name" | "family
   return { name: model.name, family: String(model.config["model_type"]), source: model.source };
 }
 
-function reportedSettings(inputs: RunInputs, resolution: Resolution): ReportSetting[] {
+export function reportedSettings(inputs: RunInputs, resolution: Resolution): ReportSetting[] {
   return REPORTED.flatMap((name) => {
     const setting = resolution.resolved.get(name);
     if (setting === undefined) return [];

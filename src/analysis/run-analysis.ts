@@ -138,6 +138,7 @@ export class RunAnalysis {
       device: this.options.device,
       defaultDevice: this.options.defaultDevice,
       deviceCount: this.options.deviceCount,
+      learns: this.options.learns,
       set: { ...this.options.set, ...set },
     };
     const resolved = resolveRun(this.inputs, choice);

@@ -12,7 +12,7 @@ export interface Allow {
 }
 
 export interface Request {
-  readonly command: "check" | "plan" | "explain" | "snapshot" | "devices" | "models";
+  readonly command: "check" | "plan" | "explain" | "snapshot" | "receipts" | "devices" | "models";
   readonly paths: readonly string[];
   readonly device: string | undefined;
   readonly deviceCount: number | undefined;
@@ -21,6 +21,8 @@ export interface Request {
   readonly config: string | undefined;
   readonly format: Format;
   readonly failOn: FailOn;
+  /** Receipts are printed without what is private. */
+  readonly exports: boolean;
   /** A file of a folder that could not be read fails the check. */
   readonly strict: boolean;
   /** Named files that are no training configs are left out, as a hook names whatever changed. */
@@ -52,6 +54,7 @@ export const COMMANDS: readonly { readonly name: Command; readonly paths: boolea
   { name: "plan", paths: true, help: "list the changes that make a run fit, best first" },
   { name: "explain", paths: true, help: "say what happened where a log (or -, the input) ran out of memory" },
   { name: "snapshot", paths: true, help: "sum up a memory snapshot (pickle) or a profiler's trace (JSON)" },
+  { name: "receipts", paths: true, help: "list what was measured of a config, or read what another tool measured" },
   { name: "devices", paths: false, help: "list the GPUs that --device knows by name" },
   { name: "models", paths: false, help: "list the models that are known by name" },
 ];
@@ -79,7 +82,7 @@ const OPTIONS: readonly Option[] = [
   {
     name: "--format",
     value: "FORMAT",
-    commands: ["check", "plan", "explain", "snapshot", "devices", "models"],
+    commands: ["check", "plan", "explain", "snapshot", "receipts", "devices", "models"],
     choices: (command) => (command === "check" ? ["text", "json", "sarif"] : ["text", "json"]),
     help: "text (default), json, or sarif for check",
   },
@@ -89,6 +92,12 @@ const OPTIONS: readonly Option[] = [
     commands: ["check"],
     choices: () => ["error", "warning", "never"],
     help: "least severity that makes the exit status 1: error (default), warning, never",
+  },
+  {
+    name: "--export",
+    value: "",
+    commands: ["receipts"],
+    help: "print the receipts for a bug report, nothing private in them",
   },
   {
     name: "--strict",
@@ -105,7 +114,7 @@ const OPTIONS: readonly Option[] = [
   {
     name: "--locale",
     value: "LOCALE",
-    commands: [...CONFIG_COMMANDS, "snapshot"],
+    commands: [...CONFIG_COMMANDS, "snapshot", "receipts"],
     help: "language of messages: en, zh-cn (text follows LANG)",
   },
   { name: "--keep-numerics", value: "", commands: PLAN_COMMANDS, help: "only plans that compute the same results" },
@@ -195,6 +204,7 @@ export function parseArguments(argv: readonly string[]): Parsed {
       config: values.get("--config"),
       format: (values.get("--format") ?? "text") as Format,
       failOn: (values.get("--fail-on") ?? "error") as FailOn,
+      exports: values.has("--export"),
       strict: values.has("--strict"),
       onlyConfigs: values.has("--only-configs"),
       allow: {

@@ -12,6 +12,7 @@ import { helpText, parseArguments, type Request } from "./arguments";
 import { deviceList, type ListedDevice, type ListedModel, modelList } from "./catalogues";
 import { explainCommand } from "./evidence/explain";
 import { languageOf } from "./evidence/language";
+import { receiptsCommand } from "./evidence/receipts";
 import { snapshotCommand } from "./evidence/snapshot";
 import { exitStatus } from "./exit";
 import { toSarif } from "./sarif";
@@ -134,6 +135,7 @@ export async function main(argv: readonly string[], io: Io, parts: Parts): Promi
       });
       if (request.command === "check" || request.command === "plan") return reportOn(request, runtime, io, parts);
       if (request.command === "snapshot") return snapshotCommand(request, io);
+      if (request.command === "receipts") return receiptsCommand(request, runtime, io);
       if (request.command === "explain") return explainCommand(request, runtime, io, parts);
       const list =
         request.command === "devices" ? deviceList(parts.devices) : modelList(await parts.readModels(runtime));

@@ -1,5 +1,6 @@
 /** The report for a person at a terminal (`check` and `plan`). Sizes are GiB with one decimal. */
 import type { Locale } from "../analysis/messages";
+import { measuredText } from "../analysis/receipts";
 import { timeSaid } from "../analysis/statement";
 import type { Report, ReportEdit, ReportFinding, ReportPlan, ReportRun } from "../core/report/schema";
 import { applyEdits, changedLines } from "./changes";
@@ -164,6 +165,9 @@ function memoryLines(run: ReportRun, pen: Pen): string[] {
     verdictLine(run, pen),
     ...(parts.length === 0 ? [] : [parts.join("  ")]),
     ...hostText(run, pen.say),
+    ...(run.measured === undefined || run.perDevice === null
+      ? []
+      : [measuredText(run.measured, run.perDevice.allocatedPeakBytes, pen.locale)]),
     ...(run.perDevice === null ? [] : fitsOnText(run, pen.say)),
   ];
 }

@@ -10,7 +10,7 @@ import { kernelTemporaries } from "./engine/kernels";
 import type { Ledger } from "./engine/ledger";
 import { NotModelled } from "./engine/not-modelled";
 import type { FamilyGraphs } from "./graph/types";
-import { overheadBand } from "./hardware/context";
+import { type ByteBand, measuredBand, overheadBand } from "./hardware/context";
 import { poolLimit, streamOf } from "./pool";
 import { breakdown, phasePeaks, timelineOf } from "./reading";
 import type { Estimate } from "./report/estimate";
@@ -70,6 +70,15 @@ export function estimate(
   }
 }
 
+/** What the process takes beside the pool: as a receipt of the card says it, else as it was reported of its architecture. */
+function overheadOf({ device, parallel, libraries, blasWorkspaceBytes }: TrainingRun): ByteBand {
+  const { alone, together } = device?.measuredOverhead ?? {};
+  const measured = parallel.worldSize > 1 ? together : alone;
+  if (measured !== undefined) return measuredBand(measured);
+  const options = { torch: libraries.torch, workspace: blasWorkspaceBytes };
+  return overheadBand(device?.architecture ?? "unknown", parallel.worldSize, options);
+}
+
 /** Whether every size is one that bytes can have: a negative dimension, or a product beyond 2⁵³, gives others. */
 function countable({ allocatedPeakBytes, reservedPeakBytes, usedPeakBytes, components, host }: Estimate): boolean {
   const sizes = [allocatedPeakBytes, reservedPeakBytes, usedPeakBytes, ...components.map(({ bytes }) => bytes)];
@@ -124,10 +133,7 @@ function read(
       : reservedPeak(streamOf(stream, run), loaded, run.allocator);
   // Loading is over before the steps begin: whichever needs more is the peak of the run.
   const fullest = loading !== null && loading.peak > ledger.peak ? loading : ledger;
-  const overhead = overheadBand(run.device?.architecture ?? "unknown", run.parallel.worldSize, {
-    torch: run.libraries.torch,
-    workspace: run.blasWorkspaceBytes,
-  });
+  const overhead = overheadOf(run);
   const reserved =
     fullest.peak + overhead.likely > enoughBytes
       ? fullest.peak

@@ -33,6 +33,7 @@ export class Session {
       severity: settings.severity,
       reserve: settings.reserve,
       allow: settings.allow,
+      learns: settings.learns,
       locale: this.known.locale,
     };
   }

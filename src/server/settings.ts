@@ -32,6 +32,7 @@ export const SETTINGS: readonly SettingSpec[] = [
   { name: "plans.keepNumerics", type: "boolean", default: false, scope: "resource" },
   { name: "plans.adapters", type: "boolean", default: true, scope: "resource" },
   { name: "plans.packages", type: "boolean", default: true, scope: "resource" },
+  { name: "receipts.learn", type: "boolean", default: true, scope: "resource" },
   { name: "severity", type: "object", default: {}, scope: "resource" },
   { name: "diagnostics.enable", type: "boolean", default: true, scope: "resource" },
   { name: "hover.enable", type: "boolean", default: true, scope: "resource" },
@@ -58,6 +59,8 @@ export interface Settings {
   readonly reserve: number;
   /** What plans may do. */
   readonly allow: PlanAllowance;
+  /** Whether receipts say what context and libraries take. */
+  readonly learns: boolean;
   readonly severity: Readonly<Record<string, SeveritySetting>>;
   readonly diagnostics: boolean;
   readonly hover: boolean;
@@ -84,6 +87,7 @@ function readSettings(section: unknown): Settings {
       adapters: flag(value("plans.adapters"), "plans.adapters"),
       packages: flag(value("plans.packages"), "plans.packages"),
     },
+    learns: flag(value("receipts.learn"), "receipts.learn"),
     severity: severities(value("severity")),
     diagnostics: flag(value("diagnostics.enable"), "diagnostics.enable"),
     hover: flag(value("hover.enable"), "hover.enable"),

@@ -30,6 +30,11 @@ export const en = {
   "export.png": "Save picture (PNG)",
   "export.failed": "The picture could not be drawn.",
 
+  "measured.title": "Measured",
+  "measured.said": "On {card}, {date}: {allocated} allocated, {reserved} reserved",
+  "measured.estimate": "By the estimate: {allocated} allocated, {reserved} reserved",
+  "measured.changed": "The files were others then.",
+  "measured.differs": "The first difference is in {phase}: {measured} measured, {estimated} by the estimate.",
   "bar.title": "Peak on one GPU",
   "bar.label": "Peak memory by component: {parts}",
   "bar.usable": "usable {size}",

@@ -32,6 +32,11 @@ export const zhCn: MessageTable = {
   "export.png": "保存图片（PNG）",
   "export.failed": "无法绘制图片。",
 
+  "measured.title": "实测",
+  "measured.said": "{date} 在 {card} 上：已分配 {allocated}，已预留 {reserved}",
+  "measured.estimate": "估算：已分配 {allocated}，已预留 {reserved}",
+  "measured.changed": "当时的文件与现在不同。",
+  "measured.differs": "最早的差异在{phase}：实测 {measured}，估算 {estimated}。",
   "bar.title": "单卡峰值",
   "bar.label": "峰值显存按组成：{parts}",
   "bar.usable": "可用 {size}",

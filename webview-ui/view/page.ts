@@ -16,6 +16,7 @@ import { errorsView, findingsView } from "./findings";
 import { limitsView, stagesView } from "./guide";
 import { headerView } from "./header";
 import { icon } from "./icons";
+import { measuredView } from "./measured";
 import { plansView } from "./plans";
 import { sweepView } from "./sweep";
 import { timelineView } from "./timeline";
@@ -76,6 +77,7 @@ function mainView(view: View, state: State): PageNode {
     section("what-if", title("whatIf.title"), whatIfView(view)),
     estimated ? section("timeline", title("timeline.title"), timelineView(view, run)) : null,
     estimated ? section("breakdown", title("breakdown.title"), breakdownView(view, run)) : null,
+    section("measured", title("measured.title"), measuredView(view, run)),
     section("limits", title("limits.title"), limitsView(view, base, guide)),
     section("sweep", title("sweep.title"), sweepView(view, base)),
     section("against", title("against.title"), againstView(view, base)),

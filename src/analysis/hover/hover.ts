@@ -14,7 +14,8 @@ import { frameworkOf } from "../frameworks";
 import { largestBatch, largestBatchAlone } from "../levers/batch";
 import { gib, type Locale, markdown, size, t } from "../messages";
 import { effectOf } from "../messages/effects";
-import { documentOf, releasesOf } from "../report";
+import { measuredText, measurementOf } from "../receipts";
+import { documentOf, releasesOf, reportedSettings } from "../report";
 import type { Resolved } from "../resolve";
 import type { RunAnalysis, Variant } from "../run-analysis";
 import type { Place } from "../settings";
@@ -77,7 +78,7 @@ export function hoverOf(analysis: RunAnalysis, target: HoverTarget): HoverParts 
     next: [overriddenLine(analysis, target), cost, largest?.said].filter((line) => line !== undefined).join(" "),
     ...(largest?.set === undefined ? {} : { batch: largest.set }),
     breakdown: breakdown(base.estimate, locale),
-    below: [effect, chainLine(analysis, target), evaluation, assumptionsLine(analysis)]
+    below: [effect, chainLine(analysis, target), evaluation, measuredLine(analysis), assumptionsLine(analysis)]
       .filter((line) => line !== undefined)
       .join("\n\n"),
   };
@@ -111,6 +112,16 @@ function drawnCurve(tried: readonly Tried[], curve: Curve, base: Variant, locale
     now: value === now,
   }));
   return { label: t(locale, curve.label), points };
+}
+
+/** What the run was measured at, beside the estimate. */
+function measuredLine({ base, inputs, locale }: RunAnalysis): string | undefined {
+  const { estimate, resolution } = base;
+  const documents = inputs.documents.map(({ uri }) => uri);
+  const measured = measurementOf(inputs.receipts ?? [], documents, reportedSettings(inputs, resolution), estimate);
+  return measured === null || estimate === undefined
+    ? undefined
+    : inMarkdown(measuredText(measured, estimate.allocatedPeakBytes, locale));
 }
 
 /** Keys that decide about the evaluation beside training. */

@@ -7,7 +7,9 @@ import type { SettingName } from "../../terms/settings";
 import { table } from "../../terms/table";
 import { say } from "../../words/message";
 import { keyFor } from "../defaults";
+import { size } from "../messages/units";
 import type { ModelFound } from "../model";
+import { overheadOn } from "../receipts";
 import type { Setting } from "../settings";
 import { isThinker } from "../trained-part";
 import type { ResolveContext } from "./context";
@@ -215,8 +217,28 @@ export function deviceOf(c: ResolveContext): Resolution["device"] {
   const source =
     match === null ? "none" : override !== undefined || chosen !== undefined || asked === undefined ? "setting" : "pin";
   const occupiedBytes = sizeIn(c.settings.string("device_occupied"));
-  const spec = match === null ? null : { ...deviceSpec(match), ...(occupiedBytes > 0 ? { occupiedBytes } : {}) };
+  if (match === null) return { spec: null, source, asked };
+  const measuredOverhead = c.choice.learns === false ? {} : measuredOn(c, match.device.name);
+  const spec = { ...deviceSpec(match), ...(occupiedBytes > 0 ? { occupiedBytes } : {}), ...measuredOverhead };
   return { spec, source, asked };
+}
+
+/** What receipts of a card say of context and libraries, which is stated. */
+function measuredOn(c: ResolveContext, name: string): Pick<DeviceSpec, "measuredOverhead"> {
+  const isCard = (other: string): boolean => findDevice(other)?.device.name === name;
+  const [alone, together] = [1, 2].map((worldSize) => overheadOn(c.inputs.receipts ?? [], isCard, worldSize));
+  const shown = alone ?? together;
+  if (shown == null) return {};
+  c.suppose(
+    say("assume.measured-overhead", { size: size(shown.bytes), card: shown.card, date: shown.when.slice(0, 10) }),
+    "receipts",
+  );
+  return {
+    measuredOverhead: {
+      ...(alone == null ? {} : { alone: alone.bytes }),
+      ...(together == null ? {} : { together: together.bytes }),
+    },
+  };
 }
 
 /** Bytes of a size such as `1.5GiB` or `800 MB`; a bare number counts GiB. 0 for what is none. */

@@ -68,6 +68,8 @@ export interface Choice {
   /** For runs whose documents name no device. */
   readonly defaultDevice?: string | undefined;
   readonly deviceCount?: number | undefined;
+  /** Whether receipts of the card say what context and libraries take (default true). */
+  readonly learns?: boolean | undefined;
   /** By canonical name or format key. */
   readonly set?: Readonly<Record<string, string>> | undefined;
 }

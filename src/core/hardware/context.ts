@@ -80,6 +80,14 @@ function loadsKernelsEagerly(torch: string): boolean {
 const NCCL: ByteBand = band(150, 400, 1100);
 const NO_BYTES: ByteBand = band(0, 0, 0);
 
+/** Kernels of cuBLAS, cuDNN and attention that one run loads and another does not: 50–250 MiB (above). */
+const OTHER_KERNELS = 250 * MIB;
+
+/** What a receipt measured of one run, for another one on the same card: its kernels may be more, or fewer. */
+export function measuredBand(bytes: number): ByteBand {
+  return { low: Math.max(0, bytes - OTHER_KERNELS), likely: bytes, high: bytes + OTHER_KERNELS };
+}
+
 /**
  * Context of one process on a card of this architecture; unknown architectures get the widest NVIDIA band.
  *

@@ -186,6 +186,22 @@ export const runSchema = z.object({
         .optional(),
     })
     .nullable(),
+  /** What the run was measured at, by the newest receipt of it; the fullest of its ranks. */
+  measured: z
+    .object({
+      uri: z.string(),
+      when: z.string(),
+      card: z.string(),
+      ranks: z.number().int(),
+      allocatedBytes: bytes,
+      reservedBytes: bytes,
+      usedBytes: bytes.nullable(),
+      /** The files were others then. */
+      changed: z.boolean(),
+      /** Where estimate and measurement part first; absent where they agree. */
+      differs: z.object({ phase, measuredBytes: bytes, estimatedBytes: bytes }).optional(),
+    })
+    .optional(),
   host: z.object({
     pinnedBytes: bytes,
     pageableBytes: bytes,

@@ -51,6 +51,8 @@ export interface DeviceSpec {
   readonly count: number;
   /** Bytes that a desktop or another process takes of it. */
   readonly occupiedBytes?: number;
+  /** What context and libraries took on this card, as it was measured: of one process alone, and of one among several. */
+  readonly measuredOverhead?: { readonly alone?: number; readonly together?: number };
 }
 
 /** One training run, fully resolved. */

@@ -259,6 +259,7 @@ export const ANALYSIS = {
   // Assumptions
   "assume.pattern-invalid": "the pattern `{pattern}` names nothing: Python's `re` refuses it",
   "assume.pattern-unsupported": "the pattern `{pattern}` names nothing: its kind is not matched here in bounded time",
+  "assume.measured-overhead": "{size} for context and libraries, as measured on {card} on {date}",
   "assume.model": "model unknown",
   "assume.world-size": "1 GPU: no launcher says how many",
   "assume.load-dtype": "weights in {dtype}: neither config nor model says otherwise",

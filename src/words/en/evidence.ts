@@ -61,6 +61,14 @@ export const EVIDENCE = {
   "oom.advice-config": "With the run's config beside the log, the smallest change that fits is told",
   "oom.none": "Nothing here says that memory ran out",
 
+  // Receipts
+  "receipt.measured": "Measured on {card}, {date}: {allocated} allocated (estimate {estimated}), {reserved} reserved",
+  "receipt.changed": "of an earlier version of the files",
+  "receipt.differs": "the first difference is in {phase}: {measured} measured, {estimated} by the estimate",
+  "receipt.none": "No receipts in {folder} or the folders above",
+  "receipt.broken": "{file} is no receipt: {field}: {problem}",
+  "receipt.other": "{tool}: peak {size}",
+
   // Recordings of memory
   "recording.code": "It asks for `{what}` to be run: only data is read, nothing of a pickle is executed",
   "recording.broken": "It cannot be read: {what} at byte {at}",

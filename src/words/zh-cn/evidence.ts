@@ -57,6 +57,13 @@ export const EVIDENCE: Readonly<Record<keyof typeof EN, string>> = {
   "oom.advice-config": "日志旁边有运行配置时，会给出能放下的最小改动",
   "oom.none": "这里没有显存不足的报错",
 
+  "receipt.measured": "{date} 在 {card} 上实测：已分配 {allocated}（估算 {estimated}），已预留 {reserved}",
+  "receipt.changed": "对应文件的较早版本",
+  "receipt.differs": "最早的差异在{phase}：实测 {measured}，估算 {estimated}",
+  "receipt.none": "{folder} 及其上级文件夹中没有实测记录",
+  "receipt.broken": "{file} 不是实测记录：{field}：{problem}",
+  "receipt.other": "{tool}：峰值 {size}",
+
   "recording.code": "它要求执行 `{what}`：这里只读取数据，不会执行 pickle 的任何内容",
   "recording.broken": "无法读取：第 {at} 字节处 {what}",
   "recording.large": "内容超过读取上限（{what}）",
