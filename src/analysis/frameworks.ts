@@ -143,7 +143,15 @@ const UNFOLLOWED = "not-modelled.format" as const;
 const ROWS: Readonly<Record<SchemaId, Framework>> = {
   deepspeed: { name: "DeepSpeed", part: "engine" },
   accelerate: { name: "Accelerate", part: "launcher", readOnly: "not-modelled.part" },
-  "hf-training-arguments": { name: "transformers", trainer: "plain", packs: () => "by-kernel" },
+  "hf-training-arguments": {
+    name: "transformers",
+    trainer: "plain",
+    packs: () => "by-kernel",
+    // A sample's texts are embedded one after another as a pair's were scored until 0.24
+    // (sentence_transformers/losses/MultipleNegativesRankingLoss.py, forward).
+    flavours: table({ reward: { kind: "reward" } as const }),
+    recorded: { file: "trl-0.17", release: "0.17", standsFor: "sentence-transformers" },
+  },
   trl: {
     name: "TRL",
     trainer: "trl",

@@ -47,6 +47,7 @@ export const SETTINGS = {
   tied_embeddings: { type: "boolean" },
   trust_remote_code: { type: "boolean" },
   untied_embeddings: { type: "boolean" },
+  packs_experts: { type: "boolean" },
   use_unsloth: { type: "boolean" },
   vocab_divisor: { type: "integer" },
   vocab_size: { type: "integer" },
@@ -105,6 +106,7 @@ export const SETTINGS = {
   liger_gates: { type: "boolean" },
   liger_norms: { type: "boolean" },
   loss_chunks: { type: "integer" },
+  loss_piece_bytes: { type: "integer" },
   loss_component: { type: "string" },
   plugins: { type: "list" },
   // The optimizer and the step

@@ -35,6 +35,18 @@ describe("liger kernels", () => {
     assert.ok(!operators(loss.blocks[0]!.body).includes("liger_rms_norm"));
   });
 
+  it("cuts its loss into four pieces, or a multiple, where the logits of one would be too large", () => {
+    const logits = 4 * 64 * 1000 * 4;
+    const size = (fusedPieceBytes: number): number => {
+      const result = simulate(causalRun({ fusedLoss: true, fusedLayers: false, fusedPieceBytes }), llama);
+      assert.ok(result.ok);
+      return result.simulation.ledger.peak;
+    };
+    assert.ok(size(logits) - size(logits - 1) >= 0.7 * logits, "one piece, then four");
+    assert.equal(size(logits / 2), size(logits / 4), "four pieces");
+    assert.ok(size(logits / 4) > size(logits / 4 - 1), "eight");
+  });
+
   it("saves the logits and what norms and gates kept, and leaks nothing", () => {
     const plain = simulate(causalRun({}), llama);
     const liger = simulate(causalRun({ fusedLoss: true }), llama);

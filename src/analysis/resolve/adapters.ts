@@ -86,6 +86,7 @@ export function quantizationOf(
   const old = {
     ...(holds("bitsandbytes<0.43.2", c.libraries) ? { keepsInputs: true } : {}),
     ...(holds("transformers<5", c.libraries) ? { packsSubclasses: true } : {}),
+    ...(c.settings.boolean("packs_experts") === true ? { packsExperts: true } : {}),
   };
   if (stated !== undefined) {
     c.keep("quantization", stated);
@@ -269,10 +270,16 @@ function adapterFrom(
     useRslora: c.settings.boolean("use_rslora") ?? false,
     autocastAdapterDtype: c.settings.boolean("autocast_adapter_dtype") ?? !takesBaseDtype(c.libraries),
     // TRL casts what it trains beside weights of bitsandbytes to bfloat16 (trl/trainer/sft_trainer.py and its siblings).
-    ...(c.trl && (inFourBits(quantization) || quantization?.type === "int8") ? { castTo: "bfloat16" } : {}),
+    ...(castsAdapters(c, quantization) ? { castTo: "bfloat16" as const } : {}),
     ...furtherFields(c, type, config),
     ...(initialization === undefined ? {} : { initialization }),
   };
+}
+
+/** Not what Unsloth has put on the model: it stays in float32 (unsloth_zoo/training_utils.py, prepare_model_for_training). */
+function castsAdapters(c: ResolveContext, quantization: QuantizationSpec | null): boolean {
+  if (!c.trl || c.settings.boolean("use_unsloth") === true) return false;
+  return inFourBits(quantization) || quantization?.type === "int8";
 }
 
 /**

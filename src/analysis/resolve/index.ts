@@ -85,6 +85,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
   // The Trainer takes the labels that Liger's fused loss would need (transformers/trainer.py, compute_loss).
   const fusedLoss = fusedLossOf(c, trainer, model?.family) && labelSmoothing === 0;
   const chunkedLoss = chunkedLossOf(c);
+  const pieceBytes = c.settings.number("loss_piece_bytes");
   // Weights stored in the dtype the framework computes in need no autocast.
   const pure = !c.trains && c.framework.part !== "engine" && loadDtype === precision;
   const parallel = parallelOf(c, config, precision, worldSizeOf(c, device.spec));
@@ -146,6 +147,7 @@ export function resolveRun(inputs: RunInputs, choice: Choice): Resolution {
           ...prunedOf(c),
           // Losses of their own never take Liger's: TRL leaves its layers only. SFT's is as good as fused.
           fusedLoss: fusedLoss && (spec === null || spec.kind === "sft"),
+          ...(pieceBytes === undefined ? {} : { fusedPieceBytes: pieceBytes }),
           ...(chunkedLoss === null ? {} : { chunkedLoss }),
           fusedLayers: fusedLayersOf(c, model?.family),
           labelSmoothing,

@@ -313,7 +313,7 @@ export function fusedLossOf(c: ResolveContext, trainer: string, family: string |
   if (c.settings.boolean("fused_head") === true) return true;
   if (family !== undefined && patchedBy(c, family) && ligerPatches(family, "fused_linear_cross_entropy")) return true;
   const loss = c.settings.string("loss_type");
-  if (loss === "chunked_nll") return true;
+  if (loss === "chunked_nll" || c.settings.find("loss_piece_bytes") !== undefined) return true;
   if (trainer !== "sft") return false;
   return loss === "nll" ? holds("trl>=1.15", c.libraries) : holds("trl>=1.7", c.libraries);
 }

@@ -138,6 +138,8 @@ export const ligerLeavesAlone = (family: string): boolean => LIGER_FAMILIES[fami
 /** Which kernels run: the fused loss, the norms, the gate (when Liger has a gated kernel for the activation). */
 export interface LigerKernels {
   readonly loss: boolean;
+  /** Float32 logits of a piece of the loss, where they decide how many pieces there are. */
+  readonly pieceBytes?: number | undefined;
   readonly norms: boolean;
   readonly gates: boolean;
 }
@@ -186,6 +188,8 @@ export function withLiger(graph: ArchitectureGraph, head: string | null, kernels
     return kernels.gates ? fuseGates(normed) : normed;
   };
   const fused = kernels.loss && head !== null && graph.task === "causal-lm";
-  const main = fused ? fuseLoss(graph.main, head, LIGER) : graph.main;
+  const { pieceBytes } = kernels;
+  const more = (labels: Operand): Operand[] => (pieceBytes === undefined ? [labels] : [labels, pieceBytes]);
+  const main = fused ? fuseLoss(graph.main, head, { ...LIGER, more }) : graph.main;
   return { ...graph, main: fuse(main), blocks: graph.blocks.map(fuse) };
 }

@@ -59,6 +59,7 @@ export function programOf(run: TrainingRun, family: FamilyGraphs, sizes: RunSize
     (layers === true || layers === kind) && kernels.some((kernel) => ligerPatches(run.model.family, kernel));
   const kernels = {
     loss: fusedLoss,
+    pieceBytes: run.fusedPieceBytes,
     norms: patched("norms", "rms_norm"),
     gates: gated && patched("gates", "swiglu", "geglu"),
   };

@@ -7,7 +7,7 @@ import { matchesPattern } from "../../terms/pattern";
 import { type DType, ELEMENT_BYTES } from "../engine/dtype";
 import type { ModuleForward, ParameterWrapper } from "../engine/interpreter/options";
 import { Settling } from "../engine/settling";
-import { hostTensor, type Tensor } from "../engine/tensor";
+import { hostTensor, Tensor } from "../engine/tensor";
 import type { Torch } from "../engine/torch";
 import type { ConfigView } from "../graph/config";
 import { truthy } from "../graph/expression";
@@ -231,10 +231,16 @@ function packs({ type, packsSubclasses }: QuantizationSpec, module: string): boo
  */
 function isPacked({ options }: Loading, item: PlacedTensor): boolean {
   const { quantization, head } = options;
+  if (isPackedExperts(quantization, item)) return true;
   if (quantization === null || !item.name.endsWith(".weight") || !packs(quantization, item.module)) return false;
   const path = item.name.slice(0, -".weight".length);
   const left = [...(quantization.skipModules ?? []), ...(factsOf(options.family).keptInFloat32 ?? [])];
   return path !== head && !left.some((pattern) => isSkipped(path, pattern));
+}
+
+/** Weights of stacked experts, where they are packed (unsloth_zoo/temporary_patches/{gpt_oss,moe_utils_bnb4bit}.py). */
+function isPackedExperts(quantization: QuantizationSpec | null, { name, sizes }: PlacedTensor): boolean {
+  return quantization?.packsExperts === true && sizes.length === 3 && /\.experts\./.test(name);
 }
 
 /** A linear layer of a packed model in float16 whose class keeps it in float32. */
@@ -269,6 +275,14 @@ function pack(torch: Torch, spec: QuantizationSpec, { sizes, dtype }: PlacedTens
 
 function loadParameter(loading: Loading, item: PlacedTensor): Tensor {
   const { torch, options } = loading;
+  if (isPackedExperts(options.quantization, item)) {
+    const [count = 1, ...rest] = item.sizes;
+    const one = { ...item, sizes: [count * (rest[0] ?? 1), rest[1] ?? 1] };
+    const { packed } = pack(torch, options.quantization!, one);
+    // What runs unpacks one expert at a time: the layer's operators see the weights as they are.
+    const seen = new Tensor(torch.ledger, packed.storage, item.sizes, null, item.dtype);
+    return describe(seen, item, false);
+  }
   if (isPacked(loading, item)) {
     const whole = pack(torch, options.quantization!, item);
     const weight = options.sharded ? storedForSharding(torch, whole, options.loadDtype) : whole;

@@ -103,6 +103,8 @@ export interface TrainingRun {
   readonly float8?: Float8Spec | null;
   /** Liger's fused linear cross-entropy (no logits tensor). */
   readonly fusedLoss: boolean;
+  /** The fused loss has as many pieces as keep the float32 logits of one within these bytes; absent: Liger's own number. */
+  readonly fusedPieceBytes?: number;
   /** Absent or null: the model's own loss, over all logits at once. */
   readonly chunkedLoss?: ChunkedLossSpec | null;
   /** Liger's norms and gated activations too; as `fusedLoss` when absent (TRL's own chunked loss has only the loss). */

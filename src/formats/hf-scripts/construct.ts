@@ -38,7 +38,7 @@ const QUOTED_MARKER = /\\?["']vram_lens_code\\?["']/;
 
 /** Unsloth's loaders are classes named `Fast…Model`. */
 function isUnsloth(callee: string): boolean {
-  return /(?:^|\.)Fast/.test(callee) && callee.includes("Model.");
+  return /(?:^|\.)Fast\w{0,80}(?:Model|Transformer)\./.test(callee);
 }
 
 function isLora(callee: string): boolean {

@@ -26,7 +26,7 @@ import { bareSwitches, callPlace, commandPlace } from "./places";
 import { resizedVocabulary } from "./resizing";
 import { tokenizedLengths } from "./tokenizing";
 import { isBefore, LOADS, type Training, trainingOf } from "./training";
-import { unslothSettings } from "./unsloth";
+import { UNSLOTH_ADAPTS, unslothSettings } from "./unsloth";
 
 const TRAINING = TRAINING_ARGUMENTS_KEYS.flatMap((key) => [key.key, ...(key.aliases ?? [])]).concat(
   "output_dir",
@@ -81,6 +81,7 @@ function derive(
     if (hasTrainer(python)) result.push(...trainerOptimizer(python));
     result.push(
       ...otherModels(python),
+      ...embedding(python),
       ...adapterDefaults(python, settings),
       ...adapterCondition(python),
       ...unstated(pictureSide(python), settings),
@@ -131,12 +132,20 @@ function otherModels(python: PythonModule): readonly LocatedSetting[] {
   return [at("other_model", other, name?.kind === "scalar" ? String(name.value) : other.callee)];
 }
 
+/** Trainers of texts' embeddings: a pair goes through the model text by text, as a reward model's does. */
+const EMBEDS = /(?:^|\.)(?:SentenceTransformer|SparseEncoder)Trainer$/;
+
+function embedding(python: PythonModule): readonly LocatedSetting[] {
+  const { trainer } = trainingOf(python);
+  return trainer !== undefined && EMBEDS.test(trainer.callee) ? [at("rl", trainer, "reward")] : [];
+}
+
 /** Which call makes the adapter: what it leaves open has its own defaults, not those of the trainer's arguments. */
 function adapterDefaults(python: PythonModule, settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
   if (!settings.some(({ name }) => name === "adapter")) return [];
   const training = trainingOf(python);
   const made = python.calls.filter((call) => isBefore(training, call));
-  const unsloth = made.find(({ callee }) => /(?:^|\.)Fast\w*Model\.get_peft_model$/.test(callee));
+  const unsloth = made.find(({ callee }) => UNSLOTH_ADAPTS.test(callee));
   const peft = made.find(({ callee }) => /(?:^|\.)LoraConfig$/.test(callee));
   if (unsloth !== undefined) return [at("adapter_defaults", unsloth, "unsloth")];
   return peft === undefined ? [] : [at("adapter_defaults", peft, "peft")];
@@ -167,9 +176,14 @@ const TOKENIZES = /(?:^|\.)(?:AutoTokenizer|FastLanguageModel)\.from_pretrained$
 /** What makes pictures or sound ready beside the words, or a model that is given both. */
 const PROCESSES = /(?:Processor|FeatureExtractor|FastVisionModel)\.from_pretrained$/;
 
+/** Unsloth's loader of any model: pictures and sound come through a collator of their own there (`UnslothVisionDataCollator`). */
+const LOADS_ANY = /(?:^|\.)FastModel\.from_pretrained$/;
+
 /** A tokenizer alone prepares the samples: a model that reads pictures, too, is given none. */
 function readsWordsAlone(view: View): readonly LocatedSetting[] {
-  if (!view.words.some((word) => TOKENIZES.test(word)) || view.words.some((word) => PROCESSES.test(word))) return [];
+  const plain = view.words.some((word) => LOADS_ANY.test(word)) && count(view.map, ["trainer.data_collator"]) === 0;
+  if (!plain && !view.words.some((word) => TOKENIZES.test(word))) return [];
+  if (view.words.some((word) => PROCESSES.test(word))) return [];
   const entry = view.map.entries.find(({ key }) => key === "tokenizer.call" || /^load\.(?:0|model_name)$/.test(key));
   if (entry === undefined) return [];
   const { keySpan, value: node } = entry;
@@ -223,7 +237,8 @@ function shell(id: SchemaId): Format {
   };
 }
 
-const TRAINING_CALL = /(?:^|\.)(?:Seq2Seq)?TrainingArguments$/;
+/** The Trainer's arguments, and those of sentence-transformers', which add nothing that takes memory. */
+const TRAINING_CALL = /(?:^|\.)(?:Seq2Seq|SentenceTransformer|SparseEncoder|CrossEncoder)?TrainingArguments$/;
 /** Trainers of TRL 0.12 to 1.16, by what their classes begin with. */
 const TRL_TRAINERS = [
   ..."SFT DPO ORPO KTO CPO Reward PPO PPOv2 RLOO GRPO GKD BCO XPO NashMD OnlineDPO AlignProp DDPO IterativeSFT PRM".split(
@@ -234,7 +249,9 @@ const TRL_TRAINERS = [
 ].join("|");
 /** Unsloth's classes extend those of TRL's SFT (unsloth/trainer.py). */
 const TRL_CALL = new RegExp(`(?:^|\\.)(?:(?:${TRL_TRAINERS})Config|UnslothTrainingArguments)$`);
-const TRAINER_CALL = new RegExp(`(?:^|\\.)(?:${TRL_TRAINERS}|Seq2Seq|Unsloth)?Trainer$`);
+const TRAINER_CALL = new RegExp(
+  `(?:^|\\.)(?:${TRL_TRAINERS}|Seq2Seq|Unsloth|SentenceTransformer|SparseEncoder|CrossEncoder)?Trainer$`,
+);
 /** What a training loop of one's own calls. */
 const LOOP = /(?:^|\.)(?:backward|AdamW|SGD|Adam|Adafactor|AdamW8bit|PagedAdamW\w*)$/;
 const CALLS: readonly (readonly [RegExp, string])[] = [
@@ -267,7 +284,7 @@ function pythonViews(document: ConfigDocument): readonly View[] {
   const isRead = (call: PythonCall) => call === training.load || call === loader || reaches(training, call);
   return pythonView(document, CALLS, isRead).map((view) => {
     const lora = python.calls.some(
-      (call) => /(?:^|\.)LoraConfig$|Fast\w{0,80}Model\.get_peft_model$/.test(call.callee) && isRead(call),
+      (call) => (/(?:^|\.)LoraConfig$/.test(call.callee) || UNSLOTH_ADAPTS.test(call.callee)) && isRead(call),
     );
     const entries = view.map.entries.filter((entry) => keep(entry, lora));
     const map: MapNode = { ...view.map, entries: [...classDefaults(python), ...entries] };

@@ -4,12 +4,55 @@
  * `get_peft_model`, `fast_inference`), unsloth_zoo/gradient_checkpointing.py.
  */
 
-import type { Entry, PythonCall, PythonModule } from "../../syntax/tree";
+import type { Entry, LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
 import type { LocatedSetting } from "../types";
+import { isBefore, trainingOf } from "./training";
 
-const LOADER = /(?:^|\.)Fast\w*Model\.from_pretrained$/;
-const ADAPTS = /(?:^|\.)Fast\w*Model\.get_peft_model$/;
+/** The loaders: classes of their own, which all load and adapt. */
+const CLASS = "(?:^|\\.)Fast\\w{0,80}(?:Model|Transformer)";
+const LOADER = new RegExp(`${CLASS}\\.from_pretrained$`);
+/** The call that puts Unsloth's adapters on a model. */
+export const UNSLOTH_ADAPTS = new RegExp(`${CLASS}\\.get_peft_model$`);
+
+/** What a loader does where it is told nothing. */
+interface Loader {
+  readonly inFourBits: boolean;
+  readonly checkpoints: "unsloth" | false;
+  /** Modules with adapters; "scoped": by the parts of the model that are chosen. */
+  readonly targets: readonly string[] | "all-linear" | "scoped";
+}
+
+/** unsloth/models/{sentence_transformer,vision,llama}.py, `from_pretrained` and `get_peft_model`. */
+const LOADERS: readonly (readonly [RegExp, Loader])[] = [
+  [/FastSentenceTransformer\./, { inFourBits: false, checkpoints: false, targets: ["query", "key", "value", "dense"] }],
+  [/FastLanguageModel\./, { inFourBits: true, checkpoints: "unsloth", targets: "all-linear" }],
+  [/Fast\w{0,80}Model\./, { inFourBits: true, checkpoints: "unsloth", targets: "scoped" }],
+];
+
+function loaderOf({ callee }: PythonCall): Loader {
+  const found = LOADERS.find(([pattern]) => pattern.test(callee));
+  return found?.[1] ?? { inFourBits: false, checkpoints: false, targets: "all-linear" };
+}
+
+/** Most float32 logits of one piece of its loss; less where half of the card's free memory is less (fused_losses/cross_entropy_loss.py). */
+const LOSS_BYTES = 4 * 2 ** 30;
+
+/** Parts of a model and of its layers that adapters are put on, with the words in the names of their modules. */
+const SCOPES = [
+  ["finetune_vision_layers", "vision|image|visual|patch"],
+  ["finetune_language_layers", "language|text"],
+] as const;
+const WITHIN = [
+  ["finetune_attention_modules", "self_attn|attention|attn|mixer"],
+  ["finetune_mlp_modules", "mlp|feed_forward|ffn|dense|mixer"],
+] as const;
+
+type Said = (name: SettingName, value: string | number | boolean, entry?: Entry) => LocatedSetting;
+
+function scalar(value: string | number | boolean, at: Span): LocatedNode {
+  return { kind: "scalar", value, raw: String(value), start: at.start, end: at.end };
+}
 
 function keyword(call: PythonCall | undefined, name: string): Entry | undefined {
   return call?.keywords.entries.find(({ key }) => key === name);
@@ -19,32 +62,63 @@ function plainOf(entry: Entry | undefined): string | number | boolean | null | u
   return entry?.value.kind === "scalar" ? entry.value.value : undefined;
 }
 
+/** Names in a list of texts; undefined: it is none. */
+function namesOf(entry: Entry | undefined): readonly string[] | undefined {
+  if (entry?.value.kind !== "list") return undefined;
+  return entry.value.items.flatMap((item) => (item.kind === "scalar" ? [String(item.value)] : []));
+}
+
+/** The pattern that chosen parts and modules make (unsloth_zoo/peft_utils.py, `get_peft_regex`). */
+function scoped(call: PythonCall, names: readonly string[] | undefined): string {
+  const chosen = (rows: readonly (readonly [string, string])[]): string =>
+    rows.flatMap(([name, words]) => (plainOf(keyword(call, name)) === false ? [] : [words])).join("|");
+  const [parts, modules] = [chosen(SCOPES), chosen(WITHIN)];
+  const leaf = names === undefined ? "\\w+" : `(?:${names.join("|")})`;
+  const ofLayers = `(?:model\\.layers\\.\\d+\\.(?:${modules})\\.${leaf})`;
+  const named = `(?:.*?(?:${parts}).*?(?:${modules}).*?${leaf})`;
+  return plainOf(keyword(call, "finetune_language_layers")) === false ? named : `${named}|${ofLayers}`;
+}
+
+/** Modules that Unsloth trains whole where they stand among the adapters' (unsloth/models/llama.py, `get_peft_model`). */
+const WHOLE = new Set(["embed_tokens", "lm_head"]);
+
 /** Settings of a script that loads its model with Unsloth; none where it does not. */
-export function unslothSettings({ calls }: PythonModule): readonly LocatedSetting[] {
-  const load = calls.find(({ callee }) => LOADER.test(callee));
+export function unslothSettings(python: PythonModule): readonly LocatedSetting[] {
+  const training = trainingOf(python);
+  const before = python.calls.filter((call) => isBefore(training, call));
+  const load = before.find(({ callee }) => LOADER.test(callee));
   if (load === undefined) return [];
-  const adapts = calls.find(({ callee }) => ADAPTS.test(callee));
-  const said = (name: SettingName, value: string | number | boolean, entry?: Entry): LocatedSetting => {
+  const adapts = before.find(({ callee }) => UNSLOTH_ADAPTS.test(callee));
+  const said: Said = (name, value, entry) => {
     const keySpan = entry?.keySpan ?? load.calleeSpan;
-    const node = entry?.value ?? { kind: "scalar" as const, value, raw: String(value), ...load.calleeSpan };
+    const node = entry?.value ?? scalar(value, load.calleeSpan);
     const valueSpan = { start: node.start, end: node.end };
     return { name, key: entry?.key ?? load.callee, value, node, keySpan, valueSpan };
   };
+  const standard = loaderOf(load);
   const dtype = plainOf(keyword(load, "dtype"));
   const checkpoints = keyword(adapts, "use_gradient_checkpointing") ?? keyword(load, "use_gradient_checkpointing");
-  const kind = plainOf(checkpoints) ?? "unsloth";
+  const kind = plainOf(checkpoints) ?? standard.checkpoints;
   const share = keyword(load, "gpu_memory_utilization");
   const generates = plainOf(keyword(load, "fast_inference")) === true;
+  const other = ["load_in_4bit", "load_in_8bit", "load_in_16bit", "full_finetuning", "load_in_fp8"].some(
+    (name) => keyword(load, name) !== undefined && plainOf(keyword(load, name)) !== false,
+  );
   return [
     said("use_unsloth", true),
+    said("double_quantization", true),
+    said("autocast_adapter_dtype", true),
+    said("loss_piece_bytes", LOSS_BYTES),
+    ...(plainOf(keyword(load, "load_in_4bit")) === false ? [] : [said("packs_experts", true)]),
     ...(typeof dtype === "string" ? [] : [said("load_dtype", "bfloat16")]),
+    ...(standard.inFourBits && keyword(load, "load_in_4bit") === undefined && !other
+      ? [said("load_in_4bit", true)]
+      : []),
     ...(kind === false
       ? [said("gradient_checkpointing", false, checkpoints)]
       : [said("gradient_checkpointing", true, checkpoints), said("use_reentrant", true, checkpoints)]),
     ...(kind === "unsloth" ? [said("offload_activations", "legacy", checkpoints)] : []),
-    ...(adapts !== undefined && keyword(adapts, "target_modules") === undefined
-      ? [said("lora_target_modules", "all-linear")]
-      : []),
+    ...(adapts === undefined ? [] : adapted(adapts)),
     ...(generates
       ? [
           said("use_vllm", true, keyword(load, "fast_inference")),
@@ -54,4 +128,29 @@ export function unslothSettings({ calls }: PythonModule): readonly LocatedSettin
         ]
       : []),
   ];
+}
+
+/** What adapters are put on. */
+function adapted(call: PythonCall): readonly LocatedSetting[] {
+  const { targets } = loaderOf(call);
+  const stated = keyword(call, "target_modules");
+  const names = namesOf(stated);
+  const keySpan = stated?.keySpan ?? call.calleeSpan;
+  const at = (name: SettingName, value: string | readonly string[]): LocatedSetting => {
+    const text = typeof value === "string" ? value : null;
+    const node: LocatedNode =
+      typeof value === "string"
+        ? scalar(value, keySpan)
+        : { kind: "list", items: value.map((item) => scalar(item, keySpan)), ...keySpan };
+    return { name, key: stated?.key ?? call.callee, value: text, node, keySpan, valueSpan: keySpan };
+  };
+  const narrows = [...SCOPES, ...WITHIN].some(([name]) => plainOf(keyword(call, name)) === false);
+  if (targets === "scoped" && (narrows || stated === undefined || plainOf(stated) === "all-linear"))
+    return [at("lora_target_modules", scoped(call, names))];
+  if (stated === undefined) return [at("lora_target_modules", targets)];
+  const whole = (names ?? []).filter((name) => WHOLE.has(name));
+  if (names === undefined || whole.length === 0 || targets !== "all-linear") return [];
+  const saved = [...(namesOf(keyword(call, "modules_to_save")) ?? []), ...whole];
+  const rest = names.filter((name) => !WHOLE.has(name));
+  return [at("lora_target_modules", rest), at("lora_modules_to_save", [...new Set(saved)])];
 }

@@ -48,15 +48,25 @@ const LOGIT_PASSES = 6;
 const powerOfTwo = (value: number): number => 2 ** Math.ceil(Math.log2(Math.max(1, value)));
 
 /**
+ * One piece where all float32 logits are within a size, else the next multiple of four that keeps each within it
+ * (unsloth_zoo/fused_losses/cross_entropy_loss.py, get_chunk_size).
+ */
+function piecesWithin(logitBytes: number, pieceBytes: number): number {
+  return logitBytes <= pieceBytes ? 1 : 4 * Math.ceil(logitBytes / pieceBytes / 4);
+}
+
+/**
  * The head's product and the cross-entropy, chunk by chunk: gradients of the input and the weight are computed in forward
  * and kept, logits of one chunk exist at a time.
  */
-export function fusedLinearCrossEntropy(torch: Torch, hidden: Tensor, weight: Tensor): Tensor {
+export function fusedLinearCrossEntropy(torch: Torch, hidden: Tensor, weight: Tensor, pieceBytes?: number): Tensor {
   const features = hidden.size(-1);
   const rows = numel(hidden.sizes) / features;
   const vocabulary = weight.size(0);
-  const pieces = Math.ceil(vocabulary / features);
-  const chunk = Math.min(rows, powerOfTwo(Math.ceil(rows / pieces)));
+  const chunk =
+    pieceBytes === undefined
+      ? Math.min(rows, powerOfTwo(Math.ceil(rows / Math.ceil(vocabulary / features))))
+      : Math.ceil(rows / piecesWithin(rows * vocabulary * ELEMENT_BYTES.float32, pieceBytes));
   const compute = torch.autocasting ? torch.autocastDtype! : hidden.dtype;
   const node = torch.record(
     "LigerFusedLinearCrossEntropyFunctionBackward",

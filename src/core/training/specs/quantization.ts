@@ -38,6 +38,8 @@ export interface QuantizationSpec {
   readonly prequantized?: boolean;
   /** Whether subclasses of `nn.Linear` are packed too, as in transformers before 5; since then only the very type. */
   readonly packsSubclasses?: boolean;
+  /** Experts that are stacked in one parameter are packed too, and unpacked one by one where they run. */
+  readonly packsExperts?: boolean;
 }
 
 /** Scaling of torchao's float8 training, by the names of its recipes. */

@@ -19,7 +19,8 @@ function crossEntropy(torch: Torch, args: Arguments): Tensor {
 }
 
 export const LOSSES: Readonly<Record<string, Rule>> = table({
-  liger_fused_linear_cross_entropy: (t, a) => liger.fusedLinearCrossEntropy(t, a.tensor(0), a.tensor(1)),
+  liger_fused_linear_cross_entropy: (t, a) =>
+    liger.fusedLinearCrossEntropy(t, a.tensor(0), a.tensor(1), a.number(3, 0) || undefined),
   chunked_cross_entropy: (t, a) =>
     chunkedCrossEntropy(t, a.tensor(0), a.tensor(1), a.tensor(2), {
       chunks: a.number(3, 1),

@@ -1,0 +1,110 @@
+/** What Unsloth's loaders do by themselves, and which modules its adapters are put on. */
+import { strict as assert } from "node:assert";
+import { simulate } from "../../src/core/simulate";
+import { graphsOf } from "../core/receipts/case";
+import { causalRun } from "../core/runs";
+import { resolveFiles } from "./resolve-run";
+
+function script(load: string, adapt: string, loader = "FastLanguageModel"): string {
+  return `from unsloth import ${loader}
+from trl import SFTConfig, SFTTrainer
+model, tokenizer = ${loader}.from_pretrained("Qwen/Qwen3-0.6B"${load})
+model = ${loader}.get_peft_model(model, r=8${adapt})
+SFTTrainer(model=model, args=SFTConfig(output_dir="o", max_length=512)).train()
+`;
+}
+
+async function resolved(load: string, adapt: string, loader?: string) {
+  const { run, suppositions } = await resolveFiles({ "train.py": script(load, adapt, loader) }, "train.py");
+  assert.ok(run);
+  return { run, said: JSON.stringify(suppositions) };
+}
+
+describe("analysis: Unsloth", () => {
+  it("loads in four bits, doubly quantized, unless told otherwise, and keeps its adapters in float32", async () => {
+    const { run } = await resolved("", "");
+    assert.equal(run.quantization?.type, "nf4");
+    assert.equal(run.quantization?.double, true);
+    assert.equal(run.quantization?.packsExperts, true);
+    assert.equal(run.adapter?.autocastAdapterDtype, true);
+    assert.equal(run.adapter?.castTo, undefined);
+    for (const other of [", load_in_4bit=False", ", load_in_16bit=True", ", full_finetuning=True"])
+      assert.equal((await resolved(other, "")).run.quantization, null, other);
+  });
+
+  it("cuts its loss into pieces of four GiB of float32 logits", async () => {
+    const { run } = await resolved("", "");
+    assert.deepEqual([run.fusedLoss, run.fusedPieceBytes], [true, 4 * 2 ** 30]);
+  });
+
+  it("trains tables that stand among the adapters' modules whole", async () => {
+    const { run } = await resolved("", ', target_modules=["q_proj", "embed_tokens", "lm_head"]');
+    assert.deepEqual(run.adapter?.targetModules, ["q_proj"]);
+    assert.deepEqual(run.adapter?.modulesToSave, ["embed_tokens", "lm_head"]);
+  });
+
+  it("puts adapters on the chosen parts of a model of several kinds", async () => {
+    const { run, said } = await resolved("", ", finetune_vision_layers=False, finetune_mlp_modules=False", "FastModel");
+    const pattern = run.adapter?.targetModules;
+    assert.ok(typeof pattern === "string");
+    const matches = (path: string): boolean => new RegExp(`^(?:${pattern})$`).test(path);
+    assert.ok(matches("model.language_model.layers.0.self_attn.q_proj") && matches("model.layers.3.self_attn.q_proj"));
+    assert.ok(!matches("model.language_model.layers.0.mlp.up_proj"));
+    assert.ok(!matches("model.vision_tower.encoder.layers.0.self_attn.q_proj"));
+    assert.doesNotMatch(said, /picture/);
+    const named = await resolved("", ', target_modules=["q_proj"], finetune_vision_layers=False', "FastModel");
+    assert.match(String(named.run.adapter?.targetModules), /\(\?:q_proj\)/);
+  });
+
+  it("embeds texts in pairs with sentence-transformers' trainer, on modules of its own, in 16 bits", async () => {
+    const text = `from unsloth import FastSentenceTransformer
+from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+model = FastSentenceTransformer.from_pretrained("BAAI/bge-m3", max_seq_length=128)
+model = FastSentenceTransformer.get_peft_model(model, r=32)
+args = SentenceTransformerTrainingArguments("o", per_device_train_batch_size=64)
+SentenceTransformerTrainer(model=model, args=args, loss=loss).train()
+`;
+    const { run, suppositions } = await resolveFiles({ "train.py": text }, "train.py");
+    assert.deepEqual([run?.task, run?.microBatchSize, run?.quantization], ["seq-cls", 64, null]);
+    assert.deepEqual(run?.adapter?.targetModules, ["query", "key", "value", "dense"]);
+    assert.equal(run?.checkpointing, null);
+    assert.deepEqual(run?.trainer?.variant, { centered: false, apart: true });
+    assert.match(JSON.stringify(suppositions), /sentence-transformers/);
+  });
+
+  it("packs stacked experts, whose layers see them as they are", () => {
+    const moe = {
+      name: "moe",
+      family: "qwen3_moe",
+      source: "config.json" as const,
+      config: {
+        model_type: "qwen3_moe",
+        hidden_size: 64,
+        intermediate_size: 128,
+        moe_intermediate_size: 32,
+        num_hidden_layers: 2,
+        num_attention_heads: 4,
+        num_key_value_heads: 2,
+        head_dim: 16,
+        num_experts: 8,
+        num_experts_per_tok: 2,
+        vocab_size: 100,
+      },
+    };
+    const weights = (packsExperts: boolean): number => {
+      const quantization = {
+        type: "nf4" as const,
+        double: true,
+        prepareForKbit: false,
+        computeDtype: "bfloat16" as const,
+        ...(packsExperts ? { packsExperts } : {}),
+      };
+      const result = simulate(causalRun({ model: moe, loadDtype: "bfloat16", quantization }), graphsOf("qwen3_moe"));
+      assert.ok(result.ok);
+      return result.simulation.ledger.live;
+    };
+    const experts = 2 * 8 * 3 * 64 * 32;
+    const saved = weights(false) - weights(true);
+    assert.ok(saved > 1.3 * experts && saved < 1.5 * experts, `${saved} of ${2 * experts}`);
+  });
+});
