@@ -10,6 +10,7 @@ import { type Message, say } from "../../words/message";
 import type { View } from "../schema";
 import type { ConfigDocument, EditContext, SettingChange } from "../types";
 import { className, takes } from "./accepted";
+import { isUnsloth, unslothAdapts } from "./unsloth";
 
 /** What is written by code of its own, and the changes that are left for keywords that are there. */
 export type Constructed =
@@ -36,13 +37,8 @@ const QUANTIZATION: ReadonlySet<string> = new Set([
 const MARKER = "vram_lens_code";
 const QUOTED_MARKER = /\\?["']vram_lens_code\\?["']/;
 
-/** Unsloth's loaders are classes named `Fast…Model`. */
-function isUnsloth(callee: string): boolean {
-  return /(?:^|\.)Fast\w{0,80}(?:Model|Transformer)\./.test(callee);
-}
-
 function isLora(callee: string): boolean {
-  return callee.endsWith("LoraConfig") || (isUnsloth(callee) && callee.endsWith(".get_peft_model"));
+  return callee.endsWith("LoraConfig") || unslothAdapts(callee);
 }
 
 /** One writing of code into a module. */

@@ -26,7 +26,7 @@ import { bareSwitches, callPlace, commandPlace } from "./places";
 import { resizedVocabulary } from "./resizing";
 import { tokenizedLengths } from "./tokenizing";
 import { isBefore, LOADS, type Training, trainingOf } from "./training";
-import { UNSLOTH_ADAPTS, unslothSettings } from "./unsloth";
+import { unslothAdapts, unslothSettings } from "./unsloth";
 
 const TRAINING = TRAINING_ARGUMENTS_KEYS.flatMap((key) => [key.key, ...(key.aliases ?? [])]).concat(
   "output_dir",
@@ -145,7 +145,7 @@ function adapterDefaults(python: PythonModule, settings: readonly LocatedSetting
   if (!settings.some(({ name }) => name === "adapter")) return [];
   const training = trainingOf(python);
   const made = python.calls.filter((call) => isBefore(training, call));
-  const unsloth = made.find(({ callee }) => UNSLOTH_ADAPTS.test(callee));
+  const unsloth = made.find(({ callee }) => unslothAdapts(callee));
   const peft = made.find(({ callee }) => /(?:^|\.)LoraConfig$/.test(callee));
   if (unsloth !== undefined) return [at("adapter_defaults", unsloth, "unsloth")];
   return peft === undefined ? [] : [at("adapter_defaults", peft, "peft")];
@@ -284,7 +284,7 @@ function pythonViews(document: ConfigDocument): readonly View[] {
   const isRead = (call: PythonCall) => call === training.load || call === loader || reaches(training, call);
   return pythonView(document, CALLS, isRead).map((view) => {
     const lora = python.calls.some(
-      (call) => (/(?:^|\.)LoraConfig$/.test(call.callee) || UNSLOTH_ADAPTS.test(call.callee)) && isRead(call),
+      (call) => (/(?:^|\.)LoraConfig$/.test(call.callee) || unslothAdapts(call.callee)) && isRead(call),
     );
     const entries = view.map.entries.filter((entry) => keep(entry, lora));
     const map: MapNode = { ...view.map, entries: [...classDefaults(python), ...entries] };

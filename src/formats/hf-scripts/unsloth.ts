@@ -6,14 +6,28 @@
 
 import type { Entry, LocatedNode, PythonCall, PythonModule, Span } from "../../syntax/tree";
 import type { SettingName } from "../../terms/settings";
+import { table } from "../../terms/table";
 import type { LocatedSetting } from "../types";
 import { isBefore, trainingOf } from "./training";
 
-/** The loaders: classes of their own, which all load and adapt. */
-const CLASS = "(?:^|\\.)Fast\\w{0,80}(?:Model|Transformer)";
-const LOADER = new RegExp(`${CLASS}\\.from_pretrained$`);
-/** The call that puts Unsloth's adapters on a model. */
-export const UNSLOTH_ADAPTS = new RegExp(`${CLASS}\\.get_peft_model$`);
+/** The class of Unsloth's (`Fast…Model`, `FastSentenceTransformer`) whose method a call is; undefined: it is none. */
+function unslothClass(callee: string, method: string): string | undefined {
+  const [name = "", called] = callee.split(".").slice(-2);
+  const isOwn = name.startsWith("Fast") && (name.endsWith("Model") || name.endsWith("Transformer"));
+  return isOwn && called === method ? name : undefined;
+}
+
+const loads = ({ callee }: PythonCall): boolean => unslothClass(callee, "from_pretrained") !== undefined;
+
+/** Whether a call loads a model with Unsloth, or adapts one. */
+export function isUnsloth(callee: string): boolean {
+  return ["from_pretrained", "get_peft_model"].some((method) => unslothClass(callee, method) !== undefined);
+}
+
+/** Whether a call puts Unsloth's adapters on a model. */
+export function unslothAdapts(callee: string): boolean {
+  return unslothClass(callee, "get_peft_model") !== undefined;
+}
 
 /** What a loader does where it is told nothing. */
 interface Loader {
@@ -24,15 +38,14 @@ interface Loader {
 }
 
 /** unsloth/models/{sentence_transformer,vision,llama}.py, `from_pretrained` and `get_peft_model`. */
-const LOADERS: readonly (readonly [RegExp, Loader])[] = [
-  [/FastSentenceTransformer\./, { inFourBits: false, checkpoints: false, targets: ["query", "key", "value", "dense"] }],
-  [/FastLanguageModel\./, { inFourBits: true, checkpoints: "unsloth", targets: "all-linear" }],
-  [/Fast\w{0,80}Model\./, { inFourBits: true, checkpoints: "unsloth", targets: "scoped" }],
-];
+const LOADERS: Readonly<Record<string, Loader>> = table({
+  FastSentenceTransformer: { inFourBits: false, checkpoints: false, targets: ["query", "key", "value", "dense"] },
+  FastLanguageModel: { inFourBits: true, checkpoints: "unsloth", targets: "all-linear" },
+});
+const ANY: Loader = { inFourBits: true, checkpoints: "unsloth", targets: "scoped" };
 
 function loaderOf({ callee }: PythonCall): Loader {
-  const found = LOADERS.find(([pattern]) => pattern.test(callee));
-  return found?.[1] ?? { inFourBits: false, checkpoints: false, targets: "all-linear" };
+  return LOADERS[callee.split(".").at(-2) ?? ""] ?? ANY;
 }
 
 /** Most float32 logits of one piece of its loss; less where half of the card's free memory is less (fused_losses/cross_entropy_loss.py). */
@@ -86,9 +99,9 @@ const WHOLE = new Set(["embed_tokens", "lm_head"]);
 export function unslothSettings(python: PythonModule): readonly LocatedSetting[] {
   const training = trainingOf(python);
   const before = python.calls.filter((call) => isBefore(training, call));
-  const load = before.find(({ callee }) => LOADER.test(callee));
+  const load = before.find(loads);
   if (load === undefined) return [];
-  const adapts = before.find(({ callee }) => UNSLOTH_ADAPTS.test(callee));
+  const adapts = before.find(({ callee }) => unslothAdapts(callee));
   const said: Said = (name, value, entry) => {
     const keySpan = entry?.keySpan ?? load.calleeSpan;
     const node = entry?.value ?? scalar(value, load.calleeSpan);
