@@ -46,6 +46,7 @@ import {
   standardLibraries,
   type Versions,
 } from "./versions";
+import { withTower } from "./vision-tower";
 
 /** A link of the document to another file, found. */
 export interface FollowedLink {
@@ -279,6 +280,7 @@ export async function gather(main: LoadedDocument, alone: Format, context: Gathe
       isRefused: following.isRefused,
     });
     if (model.kind === "found") model = { ...model, config: partLoadedAs(model.config, before.string("model_class")) };
+    model = withTower(model, before, context.catalogue) ?? model;
     if (model.kind === "found" && model.document !== undefined) {
       documents.push(model.document);
       if (modelSetting?.place) {

@@ -71,7 +71,8 @@ export function obstaclesOf(inputs: RunInputs, settings: Settings, trainer: stri
   // badam/block_optim.py (BlockOptimizerRatio): gradients become sparse tensors with sorted indices.
   if (settings.boolean("use_badam") === true && settings.string("badam_mode") === "ratio")
     add("not-modelled.badam-ratio");
-  if (MULTIMODAL.test(main.text)) add("not-modelled.multimodal");
+  const whole = inputs.model?.kind === "found" && inputs.model.config["vision_config"] !== undefined;
+  if (!whole && MULTIMODAL.test(main.text)) add("not-modelled.multimodal");
   if (framework.exports?.test(main.text) === true) add("not-modelled.export");
   return found;
 }

@@ -144,6 +144,8 @@ export const SETTINGS = {
   freeze_trainable_layers: { type: "integer" },
   freeze_trainable_modules: { type: "any" },
   freeze_vision_tower: { type: "boolean" },
+  projector: { type: "string" },
+  vision_tower: { type: "string" },
   pruning_targets: { type: "any" },
   train_text_encoder: { type: "boolean" },
   trainable_parameters: { type: "any" },

@@ -131,6 +131,22 @@ ${TRAIN}`;
     }
   });
 
+  it("a tower beside a language model makes a model that reads pictures, as LLaVA's script trains it", async () => {
+    const command = (
+      more: string,
+    ) => `deepspeed --num_gpus 8 llava/train/train_mem.py --model_name_or_path lmsys/vicuna-7b-v1.5 \\
+  --vision_tower openai/clip-vit-large-patch14-336 --mm_projector_type mlp2x_gelu ${more} --bf16 True --output_dir o \\
+  --per_device_train_batch_size 16 --learning_rate 2e-5 --model_max_length 2048
+`;
+    const run = await trained(command("--lora_enable True --lora_r 128"), "finetune.sh");
+    assert.deepEqual([run?.model.family, run?.task, run?.frozenParts], ["llava", "image-text-to-text", ["vision"]]);
+    assert.equal((run?.model.config["vision_config"] as { hidden_size?: number }).hidden_size, 1024);
+    assert.deepEqual(run?.adapter?.modulesToSave, ["multi_modal_projector"]);
+    assert.match(String(run?.adapter?.targetModules), /language_model/);
+    const alone = await trained(command("--tune_mm_mlp_adapter True"), "pretrain.sh");
+    assert.deepEqual(alone?.frozenParts?.toSorted(), ["language", "vision"]);
+  });
+
   it("a notebook with large outputs is found with its folder", async () => {
     const cells = [{ cell_type: "code", source: HEAD + LOAD + TRAIN, outputs: [{ data: "x".repeat(2 << 20) }] }];
     const analyzer = createAnalyzer(memoryRuntime({ "n/train.ipynb": JSON.stringify({ cells, nbformat: 4 }) }));

@@ -201,7 +201,9 @@ const FREEZES: readonly (readonly [SettingName, Part])[] = [
 /** Parts the trainer leaves untrained; only trainers that know such models have settings for it. */
 export function frozenPartsOf(c: ResolveContext, task: Task): readonly Part[] {
   if (task !== "image-text-to-text") return [];
-  const known = FREEZES.filter(([name]) => keyFor(c.inputs.format, name, c.libraries) !== undefined);
+  const known = FREEZES.filter(
+    ([name]) => keyFor(c.inputs.format, name, c.libraries) !== undefined || c.settings.find(name) !== undefined,
+  );
   return known.filter(([name]) => c.value(name, false) === true).map(([, part]) => part);
 }
 

@@ -74,6 +74,7 @@ function derive(
   result.push(...readsWordsAlone(view), ...joinedLength(settings));
   const command = shell?.commands.find(({ start }) => start === view.map.start);
   if (command !== undefined) result.push(...unstated(exampleSettings(command), settings));
+  result.push(...unstated(besideTower(settings), settings));
   if (python !== undefined) {
     const loop = hasTrainer(python) ? [] : plainLoop(python);
     result.push(...unslothSettings(python), ...preparedForKbit(python), ...builtModel(python), ...freezingOf(python));
@@ -94,6 +95,25 @@ function derive(
       result.push(...unstated(ownSettings(python), [...settings, ...result]));
   }
   return result;
+}
+
+/**
+ * What LLaVA's script does around a tower: it runs without gradients, and adapters are put on the language model before it is there,
+ * beside which the projector is trained whole (llava/train/train.py, find_all_linear_names, initialize_vision_modules).
+ */
+function besideTower(settings: readonly LocatedSetting[]): readonly LocatedSetting[] {
+  const tower = settings.find(({ name }) => name === "vision_tower");
+  if (tower === undefined) return [];
+  const adapted = settings.some(({ name, value }) => name === "use_peft" && value === true);
+  return [
+    derived(tower, "freeze_vision_tower", true),
+    ...(adapted
+      ? [
+          derived(tower, "lora_target_modules", ".*language_model\\..*_proj"),
+          derived(tower, "lora_modules_to_save", "multi_modal_projector"),
+        ]
+      : []),
+  ];
 }
 
 /** Questions and answers that are cut apart make one sequence. */

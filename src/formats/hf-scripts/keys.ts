@@ -32,6 +32,12 @@ const SCRIPT_KEYS: readonly KeySpec[] = [
   memory("bits", null, "any", "quantization", {
     also: [{ name: "quantization", means: { "4": "nf4", "8": "int8", "16": "none" }, only: true }],
   }),
+  // LLaVA's own (llava/train/train.py, ModelArguments).
+  memory("vision_tower", "vision_tower", "string", "vision_tower"),
+  memory("mm_projector_type", "projector", "string", "mm_projector"),
+  memory("tune_mm_mlp_adapter", "freeze_language_model", "boolean", "frozen"),
+  memory("freeze_mm_mlp_adapter", "freeze_projector", "boolean", "frozen"),
+  memory("freeze_backbone", "freeze_language_model", "boolean", "frozen"),
   memory("use_4bit_quantization", "load_in_4bit", "boolean", "quantization", { aliases: ["use_4bit", "q_lora"] }),
   memory("use_8bit_quantization", "load_in_8bit", "boolean", "quantization", { aliases: ["use_8bit", "int8"] }),
   memory("use_8bit_qunatization", "load_in_8bit", "boolean", "quantization"),

@@ -40,6 +40,8 @@ export const EFFECTS = {
   vllm: "Share of the card the generation engine takes before training starts.",
   generations: "Completions per prompt: the batch of the policy update grows in proportion.",
   reference: "Reference model: a second copy of the weights on the GPU.",
+  vision_tower: "Vision model whose states the language model reads.",
+  mm_projector: "Layers between the vision model and the words.",
   frozen: "Frozen weights need neither gradients nor optimizer states.",
   image: "Size of the input image: activations grow with its area.",
   layers: "Number of layers: weights and activations grow in proportion.",

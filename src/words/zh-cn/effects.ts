@@ -42,6 +42,8 @@ export const EFFECTS: Readonly<Record<keyof typeof EN, string>> = {
   vllm: "训练开始前生成引擎占用的显存比例。",
   generations: "每个提示的补全数：策略更新的批成比例增长。",
   reference: "参考模型：GPU 上的第二份权重。",
+  vision_tower: "语言模型读取其状态的视觉模型。",
+  mm_projector: "视觉模型与词之间的层。",
   frozen: "冻结的权重不需要梯度和优化器状态。",
   image: "输入图像的大小：激活随面积增长。",
   layers: "层数：权重与激活成比例增长。",
